@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * backend.h - the contract between lockbench and a lock protocol.
+ *
+ * A protocol is one file in this folder: a design comment (what it promises, under which assumption,
+ * what breaks it, where the algorithm comes from), a handful of hooks, and at its very end one
+ * `const struct lb_protocol` that names them. The harness knows protocols through this table only;
+ * a protocol knows this header, its client library and that library's *_util.h, and nothing else.
+ *
+ * Rules for a protocol
+ *  - It never blocks except in lb_wait_fd(), lb_wait_fds() and lb_sleep_until(), and it never reads a clock or
+ *    a random number except through lb_now(), lb_wall_ms() and lb_random(). The same straight-line code can
+ *    therefore run as one process per client, as coroutines, or against a fake clock.
+ *  - Results: 0 is success; a positive value is a named outcome the caller has to handle
+ *    (enum lb_result); a negative value is -errno, infrastructure that failed, passed up untouched.
+ *    For every negative return the text for humans stands in env->err (lb_fail() puts it there).
+ *  - Every deadline is absolute, on the clock of lb_now(). A hook returns at the latest about then.
+ *  - A session belongs to one thread. Threads of a client library may signal it (an eventfd), never enter it.
+ *  - What cannot be known is LB_UNKNOWN, never "failed": a request that may have reached the server may hold.
+ */
+#ifndef LB_BACKEND_H
+#define LB_BACKEND_H
+
+#include <poll.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Nanoseconds on CLOCK_MONOTONIC. Unsigned: subtract only what is known to be smaller. */
+typedef uint64_t lb_ns;
+#define LB_NS_PER_MS UINT64_C(1000000)
+#define LB_NS_PER_S UINT64_C(1000000000)
+#define LB_NEVER UINT64_MAX
+
+enum lb_result {
+  LB_OK = 0,      /* done; for acquire: granted */
+  LB_BUSY = 1,    /* definite: somebody else holds it, this attempt does not */
+  LB_TIMEOUT = 2, /* definite: the deadline passed, and nothing of this attempt took effect or remains */
+  LB_LOST = 3,    /* was held, is no longer: expired, taken over, session gone */
+  LB_UNKNOWN = 4, /* the request may or may not have taken effect: "may hold it" */
+};
+
+/* ---- env: the world as one client sees it ------------------------------------------------------------- */
+
+/* Provided by whoever runs the protocol: the harness (real time, poll), a test (fake clock). A hook never
+ * stores more than the pointer. Use the lb_*() wrappers below. */
+struct lb_env {
+  lb_ns (*now)(struct lb_env *env);
+  int64_t (*wall_ms)(struct lb_env *env);
+  int (*wait_fds)(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline);
+  void (*sleep_until)(struct lb_env *env, lb_ns when);
+  void (*random)(struct lb_env *env, void *buf, size_t size);
+  void (*point)(struct lb_env *env, const char *name); /* NULL unless a point is armed */
+  char err[256];                                       /* text of the latest negative return */
+};
+
+/* Monotonic time of this client, in ns. The only clock for deadlines and leases. */
+static inline lb_ns lb_now(struct lb_env *env) { return env->now(env); }
+/* Wall clock of this client, ms since 1970. Only protocols with LB_TRAIT_CLIENT_CLOCK may use it. */
+static inline int64_t lb_wall_ms(struct lb_env *env) { return env->wall_ms(env); }
+/* Sleeps until `when` (or returns at once if it has passed). */
+static inline void lb_sleep_until(struct lb_env *env, lb_ns when) { env->sleep_until(env, when); }
+/* Fills buf with random bytes; seeded by the trial, so a schedule can be replayed. Unique over the clients of a trial. */
+static inline void lb_random(struct lb_env *env, void *buf, size_t size) { env->random(env, buf, size); }
+/* poll(2) with our deadline: > 0 = number of ready fds (revents set), 0 = the deadline passed, -errno. */
+static inline int lb_wait_fds(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline) {
+  return env->wait_fds(env, fds, count, deadline);
+}
+/* One fd: > 0 = its revents, 0 = the deadline passed, -errno. */
+static inline int lb_wait_fd(struct lb_env *env, int fd, short events, lb_ns deadline) {
+  struct pollfd p = {.fd = fd, .events = events};
+  int n = env->wait_fds(env, &p, 1, deadline);
+  return n > 0 ? p.revents : n;
+}
+/* Names a place in the protocol where a scenario may stop or kill the client, e.g. "after-set". Free unless armed. */
+static inline void lb_point(struct lb_env *env, const char *name) {
+  if (env->point) env->point(env, name);
+}
+/* Puts a printf text into env->err and returns `negative_errno` (which must be < 0). */
+int lb_fail(struct lb_env *env, int negative_errno, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* ---- where the servers are ---------------------------------------------------------------------------- */
+
+struct lb_endpoint {
+  const char *service; /* "redis", "sentinel", "zookeeper", "postgres" */
+  const char *host;    /* numeric address */
+  uint16_t port;
+};
+
+/* What a session may talk to. Endpoints stand in node order ("node 1" first); all of it outlives the session. */
+struct lb_target {
+  const char *topology;
+  const struct lb_endpoint *endpoints;
+  size_t count;
+  const char *sentinel_master; /* name of the monitored master, NULL without Sentinel */
+  void *shared;                /* memory shared by all clients of the trial, zeroed; for local and broken */
+  size_t shared_size;
+};
+
+/* ---- options ------------------------------------------------------------------------------------------ */
+
+enum lb_option_type { LB_OPT_INT, LB_OPT_REAL, LB_OPT_BOOL };
+struct lb_option { /* a table of these ends with .name = NULL */
+  const char *name; /* unit last: "retry_ms" */
+  enum lb_option_type type;
+  double def, min, max; /* bool: 0 or 1 */
+  const char *help;
+};
+union lb_value {
+  int64_t i;
+  double f;
+  bool b;
+};
+
+/* ---- a grant ------------------------------------------------------------------------------------------ */
+
+#define LB_TOKEN_MAX 160
+
+/* One attempt to get a lock and, if it succeeds, the hold. Zeroed by the caller (LB_GRANT_INIT) to start a new attempt; handed
+ * back unchanged to go on with the same one (so a repeated acquire is idempotent). Owned by the caller. */
+struct lb_grant {
+  char token[LB_TOKEN_MAX]; /* what proves ownership: random bytes, a znode path, an owner id; empty = a new attempt */
+  size_t token_len;
+  uint64_t fence;    /* fencing token, larger for later grants of the same key; 0 = the protocol has none */
+  lb_ns asked_at;    /* lb_now() just before the first request of this attempt left */
+  lb_ns valid_until; /* the client may believe it holds until then: counted from asked_at, never from the reply.
+                        LB_NEVER for protocols without expiry */
+};
+#define LB_GRANT_INIT ((struct lb_grant){0})
+
+/* ---- the table ---------------------------------------------------------------------------------------- */
+
+enum lb_trait {
+  LB_TRAIT_LEASED = 1 << 0,       /* a grant ends by itself after ttl */
+  LB_TRAIT_SESSION = 1 << 1,      /* a grant lives as long as a session with the service */
+  LB_TRAIT_NO_EXPIRY = 1 << 2,    /* a dead holder blocks for ever */
+  LB_TRAIT_FENCED = 1 << 3,       /* grants carry a fencing token */
+  LB_TRAIT_FIFO = 1 << 4,         /* grants in order of arrival */
+  LB_TRAIT_WAKES = 1 << 5,        /* has a wait hook: waiters are told, they do not poll */
+  LB_TRAIT_QUEUES = 1 << 6,       /* BUSY leaves a place in a queue: giving up needs release() */
+  LB_TRAIT_REENTRANT = 1 << 7,    /* the same attempt may be granted again */
+  LB_TRAIT_CLIENT_CLOCK = 1 << 8, /* correctness depends on the client's wall clock */
+  LB_TRAIT_SERVER_CLOCK = 1 << 9, /* correctness depends on a server's clock */
+  LB_TRAIT_UNSAFE = 1 << 10,      /* known not to exclude even without a fault; unsafe_why says why */
+};
+
+struct lb_session; /* private: every protocol file defines its own body */
+
+/* What open() gets. All pointers outlive the session. */
+struct lb_config {
+  struct lb_env *env;
+  const struct lb_target *target;
+  const union lb_value *options; /* in the order of the protocol's option table */
+  int64_t ttl_ms;                /* of the trial; session protocols use it as their session timeout */
+  const char *client;            /* name of this client, for owner tags and logs */
+};
+
+#define LB_ABI 1
+
+struct lb_protocol {
+  uint32_t abi;         /* LB_ABI */
+  uint32_t size;        /* sizeof(struct lb_protocol) */
+  const char *name;     /* "redis-token" */
+  const char *summary;  /* one line */
+  const char *promises; /* a few lines for `lockbench show`: what holds, and under which assumption */
+  const char *breaks;   /* what breaks it */
+  const char *source;   /* where the algorithm comes from */
+  const char *const *topologies; /* those it can run on, default first, NULL at the end; "none" = no servers */
+  unsigned traits;               /* enum lb_trait */
+  const char *unsafe_why;        /* with LB_TRAIT_UNSAFE */
+  const struct lb_option *options; /* NULL = none */
+  const char *const *points;       /* names given to lb_point(), NULL at the end; NULL = none */
+  size_t session_size;
+
+  /* Mandatory. ------------------------------------------------------------------------------------------ */
+
+  /* Prepares a session in zeroed memory of session_size bytes. Connecting may happen here or at the first use.
+   * 0 or -errno; after an error close() is still called. */
+  int (*open)(struct lb_session *session, const struct lb_config *config, lb_ns deadline);
+  /* Gives up all resources without waiting for the network for long. Accepts a half-opened session. */
+  void (*close)(struct lb_session *session);
+  /* One attempt, no waiting for other holders. `key` is the whole name, [a-z0-9:-]. The lease is ttl_ms long.
+   * LB_OK: granted, *grant complete. LB_BUSY: see enum (with LB_TRAIT_QUEUES the place in the queue is kept in *grant).
+   * LB_TIMEOUT: the deadline passed before anything was sent or could take effect. LB_UNKNOWN: *grant names the
+   * attempt, to be given to resolve() or release(). -errno: a definite refusal or no server; nothing remains. */
+  int (*try_acquire)(struct lb_session *session, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline);
+  /* Ends an attempt, granted, queued or unknown. LB_OK: nothing of it remains at the service. LB_LOST: it was not
+   * held any more (somebody else's lock was left alone). LB_UNKNOWN: may still be there; call again. -errno. */
+  int (*release)(struct lb_session *session, const char *key, struct lb_grant *grant, lb_ns deadline);
+
+  /* Optional: NULL where a protocol has no such thing. ----------------------------------------------------- */
+
+  /* Once per trial, before any client's first acquire, in one session: create tables, parents, scripts. */
+  int (*setup)(struct lb_session *session, lb_ns deadline);
+  /* Renews the lease: LB_OK (grant->valid_until moved), LB_LOST, LB_UNKNOWN (valid_until unchanged), -errno. */
+  int (*extend)(struct lb_session *session, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline);
+  /* After BUSY: sleeps until a new try is worth it. LB_OK: try again. LB_TIMEOUT: the deadline passed. -errno. */
+  int (*wait)(struct lb_session *session, const char *key, struct lb_grant *grant, lb_ns deadline);
+  /* After UNKNOWN from try_acquire: asks the server. LB_OK: it is held (*grant complete). LB_BUSY: not held, and it
+   * never will be. LB_UNKNOWN: still not known. -errno. */
+  int (*resolve)(struct lb_session *session, const char *key, struct lb_grant *grant, lb_ns deadline);
+  /* Asks the server: LB_OK: still ours. LB_LOST. LB_UNKNOWN. -errno. */
+  int (*holds)(struct lb_session *session, const char *key, const struct lb_grant *grant, lb_ns deadline);
+  /* Asks one server, target->endpoints[endpoint], what it knows by itself, without quorum: 1 = it has a record that
+   * somebody holds the key, 0 = it has none, -errno. For proofs, not for clients. */
+  int (*inspect)(struct lb_session *session, size_t endpoint, const char *key, lb_ns deadline);
+};
+
+/* The one symbol a plugin exports: `const struct lb_protocol *const LB_PLUGIN_SYMBOL = &protocol;` */
+#define LB_PLUGIN_SYMBOL lockbench_plugin
+
+#endif

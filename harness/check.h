@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * check.h - judges a history: mutual exclusion, damage at the resource, fencing, liveness. Reads histories only.
+ *
+ * A hold is the closed interval from `granted` to the first of `release`, `lost`, `crash` of the same client (and key),
+ * or the end of the file; equal times never overlap. A sweep over the sorted events, O(n log n) with the sort.
+ */
+#ifndef LB_CHECK_H
+#define LB_CHECK_H
+
+#include "history.h"
+
+/* A maximal span in which two or more clients hold the same key. */
+struct lb_episode {
+  uint32_t key;
+  uint32_t depth;            /* most holders at once */
+  uint64_t begin_t, end_t;   /* ns */
+  size_t begin_event, end_event; /* indexes into the sorted history; end_event == count when it lasts to the end */
+  uint32_t *clients;         /* distinct clients that held during it, in order of appearance */
+  size_t client_count;
+};
+
+struct lb_check {
+  uint64_t grants;            /* all grants */
+  uint64_t handoffs;          /* grants of a key whose previous grant was another client's */
+  uint64_t double_holds;      /* episodes */
+  uint64_t double_hold_ns;    /* their total length */
+  uint32_t depth;             /* most holders of one key at once: 0 no grant, 1 clean */
+  uint64_t dirty_accesses;    /* accesses while another client holds the key, or while this one holds nothing */
+  int64_t lost_updates;       /* sum over keys of accepted writes - (last accepted value - first value read); never < 0 per key */
+  uint64_t fenced_off;        /* writes whose fence is smaller than one the resource has already seen for the key */
+  uint64_t token_regressions; /* grants whose fence is not larger than every earlier grant's of the key */
+  uint64_t unknowns;          /* acquires that ended unknown */
+  int64_t unavailable_ns;     /* longest time from a fault to the next grant of anything; -1 = no fault; a fault without
+                                 a later grant counts to the end of the history */
+  int64_t orphan_ns;          /* longest time from the crash of a holder to the next grant of that key by another; -1 = none;
+                                 to the end of the history if never granted again */
+  int64_t blind_ns;           /* longest time a client still believed in a hold after another was granted the same key and
+                                 until it learned that it had lost it; -1 = no client ever learned of a loss */
+  struct lb_episode *episodes;
+  size_t episode_count;       /* == double_holds */
+};
+
+/* Judges a sorted history (lb_history_load sorts). 0, or -ENOMEM. *ret is released with lb_check_clear(). */
+int lb_check_history(const struct lb_history *history, struct lb_check *ret);
+void lb_check_clear(struct lb_check *check);
+/* True when mutual exclusion was lost: double holds, or a dirty access, or a lost update, or a token regression. */
+bool lb_check_violated(const struct lb_check *check);
+/* Text for humans: the counts, then each episode (at most max_episodes): clients, interval, the events around it. */
+void lb_check_print(const struct lb_history *history, const struct lb_check *check, size_t max_episodes, FILE *out);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * history.h - what happened in one trial: events of clients and faults, in memory and as files.
+ *
+ * Two file forms, told apart by their first bytes: the run's own binary form ("LBHIST1\n") and JSON lines, so that
+ * any other tool's history can be judged too. Times are ns of one machine's CLOCK_MONOTONIC; `s` is a global
+ * sequence number drawn from shared memory, which breaks ties and orders what one clock tick cannot.
+ */
+#ifndef LB_HISTORY_H
+#define LB_HISTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum lb_event_kind {
+  LB_EV_ACQUIRE = 1, /* a request for the lock is about to be sent */
+  LB_EV_GRANTED,     /* the grant was read: a hold begins */
+  LB_EV_BUSY,        /* refused: someone else holds it */
+  LB_EV_TIMEOUT,     /* given up, definitely not held */
+  LB_EV_UNKNOWN,     /* given up, may be held: neither a failure nor a success */
+  LB_EV_RELEASE,     /* the release is about to be sent: a hold ends */
+  LB_EV_RELEASED,    /* the release was confirmed */
+  LB_EV_LOST,        /* the client learned that it lost the lock: a hold ends */
+  LB_EV_READ,        /* an access of the resource */
+  LB_EV_WRITE,
+  LB_EV_CRASH, /* the client died: a hold ends */
+  LB_EV_FAULT, /* not of a client: a fault was done */
+  LB_EV_NOTE,  /* not of a client: a fact was observed, a phase began ("phase measure", "phase end") */
+};
+
+enum {
+  LB_EVF_FENCE = 1 << 0, /* fence is meaningful */
+  LB_EVF_UNTIL = 1 << 1, /* until is meaningful */
+  LB_EVF_VALUE = 1 << 2, /* value is meaningful */
+  LB_EVF_REFUSED = 1 << 3, /* the resource refused this access ("ok":false) */
+};
+
+#define LB_NO_NAME UINT32_MAX
+
+struct lb_event { /* 56 bytes, the same in memory and in a binary file (little-endian) */
+  uint64_t t;      /* ns */
+  uint64_t s;      /* global sequence number, 0 = none */
+  uint64_t value;  /* read, write */
+  uint64_t fence;  /* granted, read, write */
+  uint64_t until;  /* granted: the client may believe it holds until then */
+  uint32_t client; /* index into history.clients; LB_NO_NAME for fault and note */
+  uint32_t key;    /* index into history.keys; LB_NO_NAME for crash, fault and note */
+  uint32_t what;   /* fault, note: index into history.whats; else LB_NO_NAME */
+  uint16_t kind;   /* enum lb_event_kind */
+  uint16_t flags;  /* LB_EVF_* */
+};
+
+struct lb_names { /* a table of distinct strings; index = order of first use */
+  char **name;
+  size_t count;
+};
+
+struct lb_history {
+  struct lb_event *events;
+  size_t count;
+  struct lb_names clients, keys, whats;
+};
+
+/* Frees everything inside; the struct itself is the caller's and is zeroed. */
+void lb_history_clear(struct lb_history *history);
+/* Index of `name` in the table, added if new. */
+uint32_t lb_names_add(struct lb_names *names, const char *name);
+/* Appends one event (copied). */
+void lb_history_add(struct lb_history *history, const struct lb_event *event);
+/* Sorts by (t, s); the order of equal pairs is kept. */
+void lb_history_sort(struct lb_history *history);
+/* The word of a kind as in the JSON form: "granted"; NULL if there is no such kind. */
+const char *lb_event_kind_name(unsigned kind);
+
+/* Reads a file of either form. 0; -EINVAL with one line in err ("FILE:LINE: what was found, what was expected") for
+ * malformed content; other -errno. On error *ret is left empty. The result is sorted. */
+int lb_history_load(const char *path, struct lb_history *ret, char *err, size_t err_size);
+/* The same from memory; `name` stands for the file in messages. For tests and fuzzing. */
+int lb_history_parse(const char *name, const void *data, size_t size, struct lb_history *ret, char *err, size_t err_size);
+/* Writes the binary form / JSON lines to an open stream. 0 or -errno. */
+int lb_history_write(const struct lb_history *history, FILE *out);
+int lb_history_write_json(const struct lb_history *history, FILE *out);
+/* One event as one JSON line without the newline, into buf; returns what snprintf would. */
+int lb_event_format_json(const struct lb_history *history, const struct lb_event *event, char *buf, size_t size);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * proc.h - one server process: started on a host, with its output in a log file, dead when its parent dies.
+ */
+#ifndef LB_PROC_H
+#define LB_PROC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "host.h"
+
+struct lb_proc {
+  pid_t pid; /* 0 = not running */
+};
+
+/* Starts argv (argv[0] searched in PATH; argv0 != NULL is what the program sees as its own name) on `host`, in its own process
+ * group, working folder `dir`, stdin /dev/null, stdout and stderr appended to `log`. The child gets SIGKILL when its parent dies.
+ * unprivileged: run under another, non-zero uid (PostgreSQL refuses uid 0); files below `dir` are made accessible.
+ * env_extra: NULL-terminated "NAME=value" list or NULL. 0, or -errno with a line in err (-ENOENT: no such program). */
+int lb_proc_start(struct lb_proc *proc, const struct lb_host *host, const char *const argv[], const char *argv0, const char *dir,
+                  const char *log, bool unprivileged, const char *const env_extra[], char *err, size_t err_size);
+/* Runs a command to its end like lb_proc_start; its exit status (0..255), 128 + signal, or -errno; -ETIMEDOUT after timeout_ms
+ * (the command is then killed). */
+int lb_proc_run(const struct lb_host *host, const char *const argv[], const char *argv0, const char *dir, const char *log,
+                bool unprivileged, const char *const env_extra[], int64_t timeout_ms, char *err, size_t err_size);
+/* Sends a signal to the process group. 0 or -errno (-ESRCH: not running). */
+int lb_proc_signal(const struct lb_proc *proc, int sig);
+/* True while it runs; reaps it when it has ended. */
+bool lb_proc_alive(struct lb_proc *proc);
+/* SIGKILL to the group, waits for the end. 0 = it died by this signal; -ESRCH = it was already gone. */
+int lb_proc_kill(struct lb_proc *proc);
+/* Full path of a program in PATH or in `extra` folders (NULL-terminated list, may be NULL); malloc'd; NULL = not found. */
+char *lb_proc_find(const char *name, const char *const extra[]);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * scenario.h - a scenario file as a struct: the question, a workload or a timeline of steps, the expected verdicts.
+ * The form is documented in scenarios/README.md. Reading never guesses: the first thing that does not fit is one
+ * line "FILE:LINE: what was found, what was expected", with the nearest known word where there is one.
+ */
+#ifndef LB_SCENARIO_H
+#define LB_SCENARIO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum lb_verdict { LB_SAFE, LB_VIOLATED, LB_STUCK, LB_UNDECIDED, LB_SKIPPED, LB_VERDICT_NONE };
+/* "safe", "violated", "stuck", "undecided", "skipped", "none". */
+const char *lb_verdict_name(enum lb_verdict verdict);
+
+/* How a step names hosts without knowing the topology. */
+enum lb_role_kind {
+  LB_ROLE_NONE,
+  LB_ROLE_PRIMARY,         /* the server that decides; bound when a timeline first names it */
+  LB_ROLE_CURRENT_PRIMARY, /* asked again each time */
+  LB_ROLE_REPLICAS,        /* the other data servers, as seen when `primary` was bound */
+  LB_ROLE_NODE,            /* node N, from 1 */
+  LB_ROLE_MAJORITY,        /* the smallest majority of the data servers that contains the primary */
+  LB_ROLE_MINORITY,        /* the rest */
+  LB_ROLE_ALL,             /* all servers */
+  LB_ROLE_CLIENT,          /* client N, from 1 */
+  LB_ROLE_CLIENTS,         /* all clients */
+};
+struct lb_role {
+  enum lb_role_kind kind;
+  int number; /* node, client: from 1 */
+};
+
+enum lb_verb {
+  LB_STEP_CUT,            /* cut A [from] B          drop all packets between two roles, both ways */
+  LB_STEP_HEAL,           /* heal                    undo all cuts */
+  LB_STEP_KILL,           /* kill A                  SIGKILL */
+  LB_STEP_PAUSE,          /* pause A                 SIGSTOP */
+  LB_STEP_RESUME,         /* resume A                SIGCONT */
+  LB_STEP_ACQUIRE,        /* client N acquire within T   blocking acquire; its outcome is recorded, none is an error */
+  LB_STEP_RELEASE,        /* client N release within T   releases if it holds */
+  LB_STEP_READ,           /* client N read           of the resource, if it believes it holds */
+  LB_STEP_WRITE,          /* client N write          what it read plus one, if it believes it holds */
+  LB_STEP_AWAIT_FAILOVER, /* await failover within T another server than the bound primary decides (the harness promotes
+                             where the topology leaves that to an operator); not in time = stuck */
+  LB_STEP_WAIT,           /* wait T */
+  LB_STEP_OBSERVE_KEY,    /* observe key on A        records the fact "key present on A" / "key absent on A" */
+};
+
+struct lb_step {
+  enum lb_verb verb;
+  struct lb_role a, b;
+  int64_t within_ms; /* for acquire, release, await, wait */
+  char *text;        /* as written */
+  int line;
+};
+
+struct lb_expect {
+  char *system; /* "redis-token@sentinel", or "*" for all others */
+  enum lb_verdict verdict;
+  char *reason; /* may be empty */
+};
+
+#define LB_CLIENT_COUNTS_MAX 16
+
+struct lb_scenario {
+  char *name;     /* file name without "NN-" and ".ini": "failover" */
+  char *path;
+  char *title;    /* [scenario] title */
+  char *question; /* [scenario] question: what it settles */
+  char *refuted;  /* [scenario] refuted if: what outcome would refute the expectation */
+
+  /* [workload] */
+  int client_counts[LB_CLIENT_COUNTS_MAX]; /* clients = 16, or 1, 4, 16: one trial each; a timeline has one entry */
+  size_t client_count_count;
+  int keys;          /* keys = 1 (one hot key) or N (chosen at random); 0 = `own`: client i uses key i */
+  double hold_ms;    /* time between the read and the write of the resource */
+  double think_ms;   /* time between two critical sections */
+  int64_t ttl_ms;    /* lease; session timeout for session protocols */
+  int64_t wait_ms;   /* bound on one blocking acquire of the workload */
+  double duration_s; /* measured; 0 with a timeline */
+  double warmup_s;
+
+  /* [timeline] step = ... (several); empty = a pure workload */
+  struct lb_step *steps;
+  size_t step_count;
+
+  /* [proof] violated = FACT: a trial with a violation only counts if this fact was observed; NULL = none asked */
+  char *proof_violated;
+  bool memory_storage; /* [servers] storage = memory | disk; default: memory with a timeline, disk without */
+  int trials;          /* [scenario] trials: default number of trials per cell */
+  int min_handoffs;    /* [scenario] min_handoffs: fewer = undecided; default 1; 0 where clients never meet (keys = own) */
+
+  /* [expect] system = verdict: reason (several, in file order); the systems it names are those it runs on by default */
+  struct lb_expect *expect;
+  size_t expect_count;
+};
+
+/* Reads a file. 0; -EINVAL with one line in err for bad content; other -errno with err. On error *ret is empty. */
+int lb_scenario_load(const char *path, struct lb_scenario *ret, char *err, size_t err_size);
+/* The same from memory; `path` stands for the file in messages. For tests and fuzzing. */
+int lb_scenario_parse(const char *path, const char *data, size_t size, struct lb_scenario *ret, char *err, size_t err_size);
+/* Sets one key as `-s key=value` does (only [workload] keys and trials); same messages, with "-s" as the place. */
+int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size);
+void lb_scenario_clear(struct lb_scenario *scenario);
+/* The expectation for a system: its own line, else "*", else NULL. */
+const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system);
+/* True if some step needs a network of its own (cut, heal). */
+bool lb_scenario_needs_network(const struct lb_scenario *scenario);
+
+/* Names of all scenarios in a folder, sorted by file name: names[i] of `*ret_count`, paths in ret_paths; free each and the arrays. */
+int lb_scenario_list(const char *folder, char ***ret_names, char ***ret_paths, size_t *ret_count);
+
+/* One step from its text. 0, or -EINVAL with err = what was found and expected (no place). step->line is left alone. */
+int lb_step_parse(const char *text, struct lb_step *ret, char *err, size_t err_size);
+
+#endif

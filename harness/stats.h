@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * stats.h - figures of speed out of a history: histograms of wait, hold and hand-off, throughput per second, fairness.
+ *
+ * wait    = granted - the first `acquire` of the attempt (a blocking acquire writes one acquire event, at its start)
+ * hold    = release - granted
+ * handoff = granted - the latest earlier `release` of the same key by another client: what a waiter waits for when the
+ *           holder has let go. Only counted when that release lies after the new holder's `acquire` (it was waiting).
+ * Only what is granted between the notes "phase measure" and "phase end" counts; without such notes, everything.
+ */
+#ifndef LB_STATS_H
+#define LB_STATS_H
+
+#include "history.h"
+
+/* Histogram with 64 linear buckets per power of two: error below 1/64 of the value, exact merge by adding, no clamp.
+ * Shape as fio's and HdrHistogram's. */
+#define LB_HIST_SUB 64
+#define LB_HIST_BUCKETS ((64 - 6 + 1) * LB_HIST_SUB)
+struct lb_hist {
+  uint64_t count;
+  uint64_t min, max;
+  double sum;
+  uint32_t bucket[LB_HIST_BUCKETS];
+};
+void lb_hist_init(struct lb_hist *hist);
+void lb_hist_add(struct lb_hist *hist, uint64_t value);
+void lb_hist_merge(struct lb_hist *into, const struct lb_hist *from);
+/* Value at quantile q in [0,1]: the middle of the bucket that holds the ceil(q * count)-th smallest, clamped to [min,max].
+ * 0 when empty. */
+uint64_t lb_hist_quantile(const struct lb_hist *hist, double q);
+/* Smallest and largest value that fall into bucket i. */
+uint64_t lb_hist_bucket_low(unsigned i);
+uint64_t lb_hist_bucket_high(unsigned i);
+
+struct lb_second { /* one second of the measured window */
+  uint32_t second;  /* from its begin */
+  uint64_t grants, busy, timeouts, unknowns;
+  uint64_t wait_p50_ns, wait_p99_ns;
+};
+
+struct lb_stats {
+  double seconds; /* length of the measured window (phase measure .. phase end, or first to last event) */
+  uint64_t grants, busy, timeouts, unknowns;
+  double grants_per_s;
+  double jain;    /* Jain's index over grants per client that asked in the window: 1 fair, 1/n one got all; 0 = no grants */
+  uint64_t client_min, client_max; /* grants of the least and most lucky client */
+  struct lb_hist wait, hold, handoff;
+  struct lb_second *series;
+  size_t series_count;
+};
+
+/* 0 or -ENOMEM. Release with lb_stats_clear(). */
+int lb_stats_history(const struct lb_history *history, struct lb_stats *ret);
+void lb_stats_clear(struct lb_stats *stats);
+
+/* Wilson score interval at 95 % for k of n: bounds in [0,1]; n = 0 gives 0 and 1. For k = 0 the one-sided upper bound
+ * is 1 - 0.05^(1/n) (the "rule of three"), which is what "safe" quotes. */
+void lb_wilson95(uint64_t k, uint64_t n, double *ret_low, double *ret_high);
+double lb_upper95_zero(uint64_t n);
+
+#endif
