@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * registry.h - the one list of protocols, and protocols loaded from a file.
+ */
+#ifndef LB_REGISTRY_H
+#define LB_REGISTRY_H
+
+#include "backend.h"
+
+/* All protocols: the built-in ones, then those loaded, in this order. NULL for i beyond the end. */
+const struct lb_protocol *lb_protocol_at(size_t i);
+/* By name, or NULL. */
+const struct lb_protocol *lb_protocol_find(const char *name);
+/* Checks one table: version, size, names, mandatory hooks, traits that agree with the hooks. 0, or -EINVAL with one line in err. */
+int lb_protocol_check(const struct lb_protocol *protocol, char *err, size_t err_size);
+/* Loads `path` (a shared library that exports lockbench_plugin) and adds its protocol; it stays loaded until the process ends.
+ * 0; -EINVAL with one line in err: not a library, no such symbol, another version, a name that is taken, a broken table. */
+int lb_protocol_load(const char *path, char *err, size_t err_size);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * shm_util.h - a table of owner words in the memory that all clients of a trial share: key -> who holds it.
+ * Private to the protocols that need no server (local, broken).
+ */
+#ifndef LB_SHM_UTIL_H
+#define LB_SHM_UTIL_H
+
+#include <stdatomic.h>
+
+#include "backend.h"
+
+struct shm_slot {
+  _Atomic uint64_t key;   /* hash of the key, 0 = free slot; set once */
+  _Atomic uint64_t owner; /* 0 = free, else the id of the attempt that holds it */
+  _Atomic uint64_t fence; /* grants so far */
+};
+
+/* The slot of `key`, claimed at first use by whoever comes first (lock-free, open addressing). NULL when the table is full. */
+struct shm_slot *shm_slot_of(const struct lb_target *target, const char *key);
+/* A random non-zero id for an attempt, written into the token of a new attempt, read back from a repeated one. */
+uint64_t shm_attempt_id(struct lb_env *env, struct lb_grant *grant);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#include "arena.h"
+
+#include <sys/mman.h>
+
+#include "clock.h"
+
+enum { CONTROLLER_EVENTS = 4096 };
+
+struct lb_arena *lb_arena_map(size_t clients) {
+  struct lb_arena *arena =
+      mmap(NULL, sizeof *arena, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (arena == MAP_FAILED) return NULL;
+  uint32_t each = (LB_EVENTS_MAX - CONTROLLER_EVENTS) / (uint32_t)(clients ? clients : 1);
+  for (size_t i = 0; i <= clients; i++) {
+    arena->log[i].first = i * each;
+    arena->log[i].capacity = i < clients ? each : CONTROLLER_EVENTS;
+  }
+  return arena;
+}
+
+void lb_arena_unmap(struct lb_arena *arena) {
+  if (arena) munmap(arena, sizeof *arena);
+}
+
+void lb_arena_record(struct lb_arena *arena, size_t index, struct lb_event event) {
+  struct lb_log *log = &arena->log[index];
+  uint32_t n = atomic_load_explicit(&log->count, memory_order_relaxed);
+  if (n >= log->capacity - log->capacity / 8) atomic_store_explicit(&arena->log_full, true, memory_order_relaxed);
+  if (n >= log->capacity) return;
+  event.t = lb_clock_ns();
+  event.s = atomic_fetch_add_explicit(&arena->sequence, 1, memory_order_relaxed) + 1;
+  arena->events[log->first + n] = event;
+  /* The count moves last: a client killed in between loses the event it had not finished, never a whole one. */
+  atomic_store_explicit(&log->count, n + 1, memory_order_release);
+}

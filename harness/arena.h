@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * arena.h - the memory that all processes of one trial share: the global sequence number, the events of each client, the
+ * resource, the phase. It is mapped by the controller before it forks, so what a killed client wrote is still there.
+ */
+#ifndef LB_ARENA_H
+#define LB_ARENA_H
+
+#include <stdatomic.h>
+
+#include "history.h"
+
+#define LB_CLIENTS_MAX 128
+#define LB_KEYS_MAX 1024
+/* Events of all clients of a trial together: the oldest are never overwritten; a full log ends the measurement. */
+#define LB_EVENTS_MAX (UINT32_C(1) << 22)
+#define LB_SHM_TABLE_SIZE (64 * 1024) /* lb_target.shared, for protocols without a server */
+
+enum lb_phase { LB_PHASE_RUN, LB_PHASE_STOP };
+
+struct lb_log { /* events of one client; written by that client only, read by the controller after it has ended */
+  _Atomic uint32_t count;
+  uint32_t capacity;
+  size_t first; /* index into arena.events */
+};
+
+/* What the lock protects, one per key: a number that every critical section reads, and writes back plus one. Plain memory
+ * on purpose: it never serialises, so a lock that does not exclude really loses updates. */
+struct lb_resource {
+  _Atomic uint64_t value;
+  _Atomic uint64_t fence_seen;
+};
+
+struct lb_arena {
+  _Atomic uint64_t sequence;
+  _Atomic int phase;          /* enum lb_phase: clients of a workload stop at LB_PHASE_STOP */
+  _Atomic bool log_full;      /* some client's log is full: the measurement has to end */
+  _Atomic uint64_t grants;    /* of all clients so far, for the live line only */
+  _Atomic uint64_t max_stall_ns; /* by the heartbeat */
+  struct lb_log log[LB_CLIENTS_MAX];
+  struct lb_resource resource[LB_KEYS_MAX];
+  unsigned char shm_table[LB_SHM_TABLE_SIZE];
+  struct lb_event events[LB_EVENTS_MAX];
+};
+
+/* Maps a zeroed arena and shares the event space out among `clients` logs (and one for the controller: the last one,
+ * index `clients`). NULL with errno. Untouched pages cost nothing. */
+struct lb_arena *lb_arena_map(size_t clients);
+void lb_arena_unmap(struct lb_arena *arena);
+
+/* Appends to log `index`, stamping t (now) and s. log_full is set while an eighth of the log is still free, so that the
+ * measurement ends and all holds are closed in the log; a log that is full to the end drops what comes. */
+void lb_arena_record(struct lb_arena *arena, size_t index, struct lb_event event);
+
+#endif

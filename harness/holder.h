@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * holder.h - what a client does with a lock, once for all protocols: blocking acquire with backoff or wake-up, the critical
+ * section on the resource, release, and every event of it in the history. One per client process, one thread.
+ */
+#ifndef LB_HOLDER_H
+#define LB_HOLDER_H
+
+#include "../backends/backend.h"
+#include "arena.h"
+#include "rng.h"
+
+#define LB_DEBTS_MAX 16
+#define LB_KEY_NAME_MAX 64
+
+struct lb_holder {
+  const struct lb_protocol *protocol;
+  struct lb_session *session;
+  struct lb_env *env;
+  struct lb_arena *arena;
+  size_t index;       /* of this client: its log */
+  int64_t ttl_ms;
+  const char *prefix; /* of the names of this trial's keys at the service */
+  struct lb_rng rng;  /* backoff */
+
+  bool holding;
+  uint32_t key; /* index of the key held or asked for last */
+  struct lb_grant grant;
+  uint64_t value_read;
+  /* Attempts whose outcome stayed unknown: they may hold, so they are released before the next attempt. */
+  struct lb_debt {
+    uint32_t key;
+    struct lb_grant grant;
+  } debt[LB_DEBTS_MAX];
+  size_t debt_count;
+};
+
+/* Asks for `key` until granted or the deadline. Events: one `acquire` at the begin, then one of granted, timeout, unknown.
+ * LB_OK; LB_TIMEOUT: not held, nothing remains; LB_UNKNOWN: may be held (kept as a debt). The text of the latest refusal or
+ * failure stands in env->err. */
+int lb_holder_acquire(struct lb_holder *holder, uint32_t key, lb_ns deadline);
+/* Ends the hold. Events: `release` before the request, then `released` or `lost`. LB_OK, LB_LOST, LB_UNKNOWN (kept as a debt);
+ * LB_BUSY: it held nothing. */
+int lb_holder_release(struct lb_holder *holder, lb_ns deadline);
+/* Reads the resource; writes what was read plus one. LB_OK; LB_BUSY: it held nothing, so it did not touch the resource. */
+int lb_holder_read(struct lb_holder *holder);
+int lb_holder_write(struct lb_holder *holder);
+/* Name of a key at the service. */
+void lb_holder_key_name(const struct lb_holder *holder, uint32_t key, char name[LB_KEY_NAME_MAX]);
+
+#endif
