@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pg_util.c - PostgreSQL connections with our own deadlines.
+ *
+ * libpq's blocking calls know no deadline, so only the asynchronous ones are used and every wait goes through
+ * lb_wait_fd(). A statement that ran into its deadline is left alone: libpq's cancel request opens a blocking connection,
+ * and it would turn a commit that waits for a standby into one that exists on the primary only. The caller is told
+ * LB_UNKNOWN instead and drops the connection.
+ */
+#include "pg_util.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+struct pg_conn {
+  struct lb_env *env;
+  PGconn *pg;
+  uint32_t prepared; /* bit per pg_stmt.id */
+  bool dead;
+};
+
+/* libpq reports errors as text only; the system's part of it is strerror()'s, which can be found again. */
+static int errno_of(const char *text) {
+  static const int known[] = {ECONNREFUSED, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH, ECONNRESET, EPIPE, EADDRNOTAVAIL};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strstr(text, strerror(known[i]))) return -known[i];
+  return -EIO;
+}
+
+/* The connection's own error, its line breaks removed. */
+static int connection_error(struct pg_conn *conn) {
+  const char *text = conn->pg ? PQerrorMessage(conn->pg) : "out of memory";
+  int n = (int)strcspn(text, "\n");
+  conn->dead = true;
+  return lb_fail(conn->env, errno_of(text), "postgres: %.*s", n, text);
+}
+
+/* Notices would go to stderr. A FATAL on an idle connection arrives as one: the server says good-bye. */
+static void on_notice(void *arg, const PGresult *notice) {
+  struct pg_conn *conn = arg;
+  const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
+  if (severity && (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0)) conn->dead = true;
+}
+
+static int finish_connecting(struct pg_conn *conn, lb_ns deadline) {
+  PostgresPollingStatusType state = PGRES_POLLING_WRITING;
+  while (state != PGRES_POLLING_OK) {
+    if (state == PGRES_POLLING_FAILED || PQstatus(conn->pg) == CONNECTION_BAD) return connection_error(conn);
+    int got = lb_wait_fd(conn->env, PQsocket(conn->pg), state == PGRES_POLLING_READING ? POLLIN : POLLOUT, deadline);
+    if (got == 0) return lb_fail(conn->env, -ETIMEDOUT, "postgres: no connection before the deadline");
+    if (got < 0) return lb_fail(conn->env, got, "postgres: waiting for the connection: %s", strerror(-got));
+    state = PQconnectPoll(conn->pg);
+  }
+  return PQsetnonblocking(conn->pg, 1) ? connection_error(conn) : 0;
+}
+
+int pg_open(struct lb_env *env, const char *host, uint16_t port, lb_ns deadline, struct pg_conn **ret) {
+  char service[8];
+  snprintf(service, sizeof service, "%u", (unsigned)port);
+  /* tcp_user_timeout only tidies up behind us: our own deadlines give up earlier. */
+  const char *const keys[] = {"hostaddr", "port", "user", "dbname", "application_name", "sslmode", "gssencmode", "tcp_user_timeout", NULL};
+  const char *const values[] = {host, service, "lockbench", "postgres", "lockbench", "disable", "disable", "10000", NULL};
+  struct pg_conn *conn = calloc(1, sizeof *conn);
+  if (!conn) return lb_fail(env, -ENOMEM, "postgres: out of memory");
+  conn->env = env;
+  conn->pg = PQconnectStartParams(keys, values, 0);
+  if (conn->pg) PQsetNoticeReceiver(conn->pg, on_notice, conn);
+  int rc = conn->pg ? finish_connecting(conn, deadline) : connection_error(conn);
+  if (rc) {
+    pg_close(conn);
+    return rc;
+  }
+  *ret = conn;
+  return 0;
+}
+
+void pg_close(struct pg_conn *conn) {
+  if (!conn) return;
+  PQfinish(conn->pg);
+  free(conn);
+}
+
+/* Looks for an end of file or a FATAL that came since the last call. Without it, the first statement after a restart of
+ * the server would be written into a dead socket, and its outcome would be unknown for no reason. */
+static bool still_open(struct pg_conn *conn) {
+  char byte;
+  ssize_t n;
+  while (!conn->dead && (n = recv(PQsocket(conn->pg), &byte, 1, MSG_PEEK | MSG_DONTWAIT)) != 0) {
+    if (n < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
+    if (!PQconsumeInput(conn->pg)) return false;
+    PQisBusy(conn->pg); /* parses what came, which calls on_notice() */
+  }
+  return false;
+}
+
+static int before_send(struct pg_conn *conn, lb_ns deadline) {
+  if (conn->dead || !still_open(conn)) {
+    conn->dead = true;
+    return lb_fail(conn->env, -ENOTCONN, "postgres: the server closed the connection");
+  }
+  if (lb_now(conn->env) >= deadline) return lb_fail(conn->env, -ETIMEDOUT, "postgres: the deadline passed before sending");
+  return 0;
+}
+
+static int unknown(struct pg_conn *conn, const char *why) {
+  conn->dead = true;
+  return lb_fail(conn->env, -EIO, "postgres: sent, no answer: %s", why), LB_UNKNOWN;
+}
+
+/* Gets the rest of the request out. Reads as well: a server that is busy writing to us may not read before we do. */
+static int flush(struct pg_conn *conn, lb_ns deadline) {
+  int left;
+  while ((left = PQflush(conn->pg)) > 0) {
+    int got = lb_wait_fd(conn->env, PQsocket(conn->pg), POLLIN | POLLOUT, deadline);
+    if (got <= 0) return unknown(conn, got ? strerror(-got) : "the deadline passed");
+    if ((got & POLLIN) && !PQconsumeInput(conn->pg)) return unknown(conn, "connection lost");
+  }
+  return left ? unknown(conn, "connection lost") : 0;
+}
+
+/* FATAL ends the connection, and a commit may have happened just before it, so such an answer is none. */
+static bool fatal(const PGresult *result) {
+  return pg_is(result, "57P") || pg_is(result, "08");
+}
+
+/* Takes the one result and the NULL behind it. */
+static int answer(struct pg_conn *conn, lb_ns deadline, PGresult **ret) {
+  PGresult *result = NULL, *next;
+  int rc = flush(conn, deadline);
+  while (!rc) {
+    while (!rc && PQisBusy(conn->pg)) {
+      int got = lb_wait_fd(conn->env, PQsocket(conn->pg), POLLIN, deadline);
+      if (got <= 0) rc = unknown(conn, got ? strerror(-got) : "the deadline passed");
+      else if (!PQconsumeInput(conn->pg)) rc = unknown(conn, "connection lost");
+    }
+    if (rc || !(next = PQgetResult(conn->pg))) break;
+    PQclear(result);
+    result = next;
+  }
+  if (!rc && (!result || conn->dead || fatal(result) || PQstatus(conn->pg) != CONNECTION_OK)) rc = unknown(conn, "connection lost");
+  if (rc) PQclear(result);
+  else *ret = result;
+  return rc;
+}
+
+int pg_query(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const char *sql, int count, const char *const params[]) {
+  int rc = before_send(conn, deadline);
+  if (rc) return rc;
+  if (!PQsendQueryParams(conn->pg, sql, count, NULL, params, NULL, NULL, 0)) return connection_error(conn);
+  return answer(conn, deadline, ret);
+}
+
+/* 0 with *ret still NULL: prepared. What goes wrong here has not sent the statement itself. */
+static int prepare(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt, const char *name) {
+  PGresult *result;
+  int rc = before_send(conn, deadline);
+  if (rc) return rc;
+  if (!PQsendPrepare(conn->pg, name, stmt->sql, stmt->params, NULL)) return connection_error(conn);
+  rc = answer(conn, deadline, &result);
+  if (rc) return lb_now(conn->env) >= deadline ? -ETIMEDOUT : -ECONNRESET;
+  if (PQresultStatus(result) != PGRES_COMMAND_OK) {
+    *ret = result;
+    return 0;
+  }
+  PQclear(result);
+  conn->prepared |= UINT32_C(1) << stmt->id;
+  return 0;
+}
+
+int pg_call(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt, const char *const params[]) {
+  char name[8];
+  snprintf(name, sizeof name, "s%u", stmt->id);
+  *ret = NULL;
+  if (!(conn->prepared >> stmt->id & 1)) {
+    int rc = prepare(conn, deadline, ret, stmt, name);
+    if (rc || *ret) return rc;
+  }
+  int rc = before_send(conn, deadline);
+  if (rc) return rc;
+  if (!PQsendQueryPrepared(conn->pg, name, stmt->params, params, NULL, NULL, 0)) return connection_error(conn);
+  return answer(conn, deadline, ret);
+}
+
+bool pg_usable(const struct pg_conn *conn) { return !conn->dead; }
+
+int pg_backend_pid(const struct pg_conn *conn) { return PQbackendPID(conn->pg); }
+
+bool pg_is(const PGresult *result, const char *sqlstate) {
+  const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  return state && strncmp(state, sqlstate, strlen(sqlstate)) == 0;
+}
