@@ -2,6 +2,11 @@
  *
  * redis_util.h - Redis connections with our own deadlines, on hiredis 0.14 (whose timeouts are per read, not per call).
  * Private to the Redis protocols and the harness's Redis topologies.
+ *
+ * hiredis writes with write(2), so the process that uses this ignores SIGPIPE.
+ *
+ * A connection answers in order. A reply that did not come in time is still owed: the connection counts it and throws it away
+ * when it comes, so it can never be taken for the answer to a later command.
  */
 #ifndef LB_REDIS_UTIL_H
 #define LB_REDIS_UTIL_H
@@ -12,14 +17,38 @@
 
 struct redis_conn; /* one connection, one thread */
 
+/* ---- one call, one answer ------------------------------------------------------------------------------ */
+
 /* Connects (non-blocking, numeric address). 0; -errno with env->err (-ETIMEDOUT when the deadline passed, -ECONNREFUSED ...). */
 int redis_open(struct lb_env *env, const char *host, uint16_t port, lb_ns deadline, struct redis_conn **ret);
 /* NULL is fine. */
 void redis_close(struct redis_conn *conn);
 /* One command, one reply, freed by the caller with freeReplyObject. 0 (also for error replies: look at type);
- * LB_UNKNOWN: something was sent and no reply came (timeout, connection lost) - the connection is then dead, close it; -errno: nothing was sent. */
+ * LB_UNKNOWN: something was sent and no reply came (env->err says why). After a timeout the connection may be used on, and what is sent
+ * next is executed after this command; after a loss every further call fails. -errno: nothing was sent. */
 int redis_call(struct redis_conn *conn, lb_ns deadline, redisReply **ret, int argc, const char *const argv[], const size_t *lengths);
 /* The same with a hiredis format string. */
 int redis_callf(struct redis_conn *conn, lb_ns deadline, redisReply **ret, const char *format, ...);
+
+/* ---- the same in steps that never wait, for several connections in one poll loop -------------------------- */
+
+/* Starts to connect. 0 or -errno (also when refused at once). */
+int redis_start(struct lb_env *env, const char *host, uint16_t port, struct redis_conn **ret);
+/* Puts a command into the output buffer, also while connecting; one more reply is owed. 0 or -errno. */
+int redis_queue(struct redis_conn *conn, int argc, const char *const argv[], const size_t *lengths);
+/* Finishes the connect and writes what can be written now. 0 (perhaps not all yet), or -errno: the connection is lost. */
+int redis_push(struct redis_conn *conn);
+/* The next reply that has arrived, in order, or *ret = NULL when there is none yet. 0, or -errno: the connection is lost. Only a
+ * call with read_socket reads; call it so once after poll said POLLIN, then without until *ret is NULL. */
+int redis_next(struct redis_conn *conn, bool read_socket, redisReply **ret);
+/* What to poll for. */
+int redis_fd(const struct redis_conn *conn);
+short redis_events(const struct redis_conn *conn);
+/* Replies still to come. */
+size_t redis_owed(const struct redis_conn *conn);
+/* 0 while it works, else the -errno it was lost with. */
+int redis_lost(const struct redis_conn *conn);
+/* True when the server ended it: what it has not executed by then, it never will. False after a network error or while it works. */
+bool redis_ended_by_server(const struct redis_conn *conn);
 
 #endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Redis connections whose deadline covers the whole call. hiredis formats and parses; connecting and waiting are ours, through
+ * env only. Waiting is one poll per round trip: write, poll, read. (A read tried before the poll fails nearly always, because
+ * the reply takes longer than the way back from write, and costs a system call each time.)
+ *
+ * The socket is made here and not by redisConnectNonBlock, which hides the errno of a refused connect, calls the connection
+ * ready before the handshake has ended, and lets it leak into started programs.
+ */
+#include "redis_util.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct redis_conn {
+  struct lb_env *env;
+  redisContext *redis;
+  size_t owed;    /* commands queued whose replies have not been taken */
+  bool connected; /* the handshake has ended */
+  bool unwritten; /* the output buffer is not empty */
+  bool wrote;     /* some byte of what was queued last may have left */
+  bool ended;     /* by the server */
+  int lost;       /* 0 or -errno */
+};
+
+/* ---- state --------------------------------------------------------------------------------------------- */
+
+int redis_fd(const struct redis_conn *conn) { return conn->redis->fd; }
+
+short redis_events(const struct redis_conn *conn) {
+  return (short)(POLLIN | (!conn->connected || conn->unwritten ? POLLOUT : 0));
+}
+
+size_t redis_owed(const struct redis_conn *conn) { return conn->owed; }
+
+int redis_lost(const struct redis_conn *conn) { return conn->lost; }
+
+bool redis_ended_by_server(const struct redis_conn *conn) { return conn->ended; }
+
+/* Marks it lost by the error hiredis reports; `error` is errno as it left it. */
+static int lose(struct redis_conn *conn, int error) {
+  redisContext *redis = conn->redis;
+  if (redis->err == REDIS_ERR_EOF) error = ECONNRESET;
+  else if (redis->err == REDIS_ERR_OOM) error = ENOMEM;
+  else if (redis->err != REDIS_ERR_IO || !error) error = EPROTO;
+  conn->ended = error == ECONNRESET || error == EPIPE;
+  conn->lost = -error;
+  return lb_fail(conn->env, -error, "redis connection lost: %s", redis->errstr);
+}
+
+/* ---- connecting ---------------------------------------------------------------------------------------- */
+
+static int parse_address(const char *host, uint16_t port, struct sockaddr_storage *ret, socklen_t *ret_size) {
+  struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
+  struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+  *ret = (struct sockaddr_storage){0};
+  if (inet_pton(AF_INET, host, &v4.sin_addr) == 1) {
+    memcpy(ret, &v4, *ret_size = sizeof v4);
+    return 0;
+  }
+  if (inet_pton(AF_INET6, host, &v6.sin6_addr) == 1) {
+    memcpy(ret, &v6, *ret_size = sizeof v6);
+    return 0;
+  }
+  return -EINVAL;
+}
+
+/* A socket on its way to the server. */
+static int start_socket(const char *host, uint16_t port, int *ret_fd) {
+  struct sockaddr_storage address;
+  socklen_t size;
+  int rc = parse_address(host, port, &address, &size), on = 1;
+  if (rc) return rc;
+  int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) ||
+      (connect(fd, (struct sockaddr *)&address, size) && errno != EINPROGRESS)) {
+    rc = -errno;
+    close(fd);
+    return rc;
+  }
+  *ret_fd = fd;
+  return 0;
+}
+
+int redis_start(struct lb_env *env, const char *host, uint16_t port, struct redis_conn **ret) {
+  int fd = -1, rc = start_socket(host, port, &fd);
+  if (rc) return lb_fail(env, rc, "connect to redis %s:%u: %s", host, port, strerror(-rc));
+  struct redis_conn *conn = calloc(1, sizeof *conn);
+  redisContext *redis = conn ? redisConnectFd(fd) : NULL;
+  if (!redis) {
+    free(conn);
+    close(fd);
+    return lb_fail(env, -ENOMEM, "connect to redis %s:%u: out of memory", host, port);
+  }
+  redis->flags &= ~REDIS_BLOCK;
+  *conn = (struct redis_conn){.env = env, .redis = redis};
+  *ret = conn;
+  return 0;
+}
+
+static int finish_connect(struct redis_conn *conn) {
+  struct pollfd ready = {.fd = redis_fd(conn), .events = POLLOUT};
+  int error = 0, rc = lb_wait_fds(conn->env, &ready, 1, 0);
+  socklen_t size = sizeof error;
+  if (rc == 0) return 0;
+  if (rc < 0) return conn->lost = rc;
+  if (getsockopt(redis_fd(conn), SOL_SOCKET, SO_ERROR, &error, &size)) error = errno;
+  if (error) return conn->lost = lb_fail(conn->env, -error, "connect to redis: %s", strerror(error));
+  conn->connected = true;
+  return 0;
+}
+
+int redis_open(struct lb_env *env, const char *host, uint16_t port, lb_ns deadline, struct redis_conn **ret) {
+  struct redis_conn *conn = NULL;
+  int rc = redis_start(env, host, port, &conn);
+  if (rc) return rc;
+  rc = lb_wait_fd(env, redis_fd(conn), POLLOUT, deadline);
+  if (rc == 0) rc = lb_fail(env, -ETIMEDOUT, "connect to redis %s:%u: no answer in time", host, port);
+  if (rc > 0) rc = finish_connect(conn);
+  if (rc) {
+    redis_close(conn);
+    return rc;
+  }
+  *ret = conn;
+  return 0;
+}
+
+void redis_close(struct redis_conn *conn) {
+  if (!conn) return;
+  redisFree(conn->redis);
+  free(conn);
+}
+
+/* ---- steps that never wait ------------------------------------------------------------------------------ */
+
+static int queued(struct redis_conn *conn, int append_rc) {
+  if (append_rc != REDIS_OK) return lose(conn, ENOMEM);
+  conn->owed++;
+  conn->unwritten = true;
+  conn->wrote = false;
+  return 0;
+}
+
+int redis_queue(struct redis_conn *conn, int argc, const char *const argv[], const size_t *lengths) {
+  if (conn->lost) return conn->lost;
+  /* hiredis 0.14 only lacks the const */
+  return queued(conn, redisAppendCommandArgv(conn->redis, argc, (const char **)(uintptr_t)argv, lengths));
+}
+
+int redis_push(struct redis_conn *conn) {
+  int done = 0, rc;
+  if (conn->lost) return conn->lost;
+  if (!conn->connected && ((rc = finish_connect(conn)) || !conn->connected)) return rc;
+  if (!conn->unwritten) return 0;
+  errno = 0;
+  if (redisBufferWrite(conn->redis, &done) != REDIS_OK) return lose(conn, errno);
+  /* Not done means a part or nothing has left: hiredis does not tell which, and a part is the one that matters. */
+  conn->wrote = true;
+  conn->unwritten = !done;
+  return 0;
+}
+
+int redis_next(struct redis_conn *conn, bool read_socket, redisReply **ret) {
+  void *reply = NULL;
+  *ret = NULL;
+  if (conn->lost) return conn->lost;
+  errno = 0;
+  if (read_socket && redisBufferRead(conn->redis) != REDIS_OK) return lose(conn, errno);
+  if (redisGetReplyFromReader(conn->redis, &reply) != REDIS_OK) return lose(conn, errno);
+  if (!reply) return 0;
+  if (!conn->owed) {
+    freeReplyObject(reply);
+    conn->lost = lb_fail(conn->env, -EPROTO, "redis sent a reply nobody asked for");
+    return conn->lost;
+  }
+  conn->owed--;
+  *ret = reply;
+  return 0;
+}
+
+/* ---- one call, one answer ------------------------------------------------------------------------------- */
+
+/* Takes what one read brings, up to the reply to the last command; older ones are late and thrown away. */
+static int take_last(struct redis_conn *conn, redisReply **ret) {
+  redisReply *reply;
+  int rc = redis_next(conn, true, &reply);
+  while (!rc && reply) {
+    if (!conn->owed) {
+      *ret = reply;
+      return 0;
+    }
+    freeReplyObject(reply);
+    rc = redis_next(conn, false, &reply);
+  }
+  *ret = NULL;
+  return rc;
+}
+
+/* Writes what is queued and waits for the answer to the last command in it. */
+static int exchange(struct redis_conn *conn, lb_ns deadline, redisReply **ret) {
+  for (;;) {
+    int rc = redis_push(conn);
+    if (rc) return conn->wrote ? LB_UNKNOWN : rc;
+    rc = lb_wait_fd(conn->env, redis_fd(conn), redis_events(conn), deadline);
+    if (rc == 0) {
+      lb_fail(conn->env, -ETIMEDOUT, "redis did not answer in time");
+      return LB_UNKNOWN;
+    }
+    if (rc < 0) return LB_UNKNOWN;
+    if (!(rc & ~POLLOUT)) continue;
+    if (take_last(conn, ret)) return LB_UNKNOWN;
+    if (*ret) return 0;
+  }
+}
+
+static int check_usable(struct redis_conn *conn, lb_ns deadline) {
+  if (conn->lost) return lb_fail(conn->env, conn->lost, "redis connection was lost: %s", strerror(-conn->lost));
+  if (lb_now(conn->env) < deadline) return 0;
+  return lb_fail(conn->env, -ETIMEDOUT, "the deadline had passed before anything was sent to redis");
+}
+
+int redis_call(struct redis_conn *conn, lb_ns deadline, redisReply **ret, int argc, const char *const argv[], const size_t *lengths) {
+  *ret = NULL;
+  int rc = check_usable(conn, deadline);
+  if (!rc) rc = redis_queue(conn, argc, argv, lengths);
+  return rc ? rc : exchange(conn, deadline, ret);
+}
+
+int redis_callf(struct redis_conn *conn, lb_ns deadline, redisReply **ret, const char *format, ...) {
+  va_list args;
+  *ret = NULL;
+  int rc = check_usable(conn, deadline);
+  if (rc) return rc;
+  va_start(args, format);
+  rc = queued(conn, redisvAppendCommand(conn->redis, format, args));
+  va_end(args);
+  return rc ? rc : exchange(conn, deadline, ret);
+}
