@@ -31,9 +31,39 @@ int pg_query(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const char *s
 int pg_call(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt, const char *const params[]);
 /* Still of use after the latest call: no LB_UNKNOWN, no FATAL, no -errno of the connection itself. Asks nobody. */
 bool pg_usable(const struct pg_conn *conn);
-/* Process id of the server process behind this connection. */
-int pg_backend_pid(const struct pg_conn *conn);
 /* True if the result is an error with this SQLSTATE, or one that begins like it ("08" is a class). */
 bool pg_is(const PGresult *result, const char *sqlstate);
+
+/* ---- the primary, wherever it is ---------------------------------------------------------------------- */
+
+/* One session's connection to the server that is the primary now. Zeroed, then the first three fields set. */
+struct pg_primary {
+  struct lb_env *env;
+  const struct lb_target *target;
+  int64_t lock_timeout_ms; /* how long a statement may wait for another transaction: then SQLSTATE 55P03 */
+  struct pg_conn *conn;    /* NULL = none now */
+  size_t endpoint;         /* that conn leads to, or the first one to try */
+  char born[32];           /* start time of the server process behind conn */
+};
+
+/* Which server process got a statement; outlives the connection. */
+struct pg_origin {
+  int pid;
+  char born[32]; /* tells it from a later process with the same pid */
+};
+
+/* Makes sure of a usable connection: keeps a working one, else tries all PostgreSQL endpoints round and round, starting with the
+ * last that worked, until one is not in recovery or the deadline passes. 0, or -errno: the latest reason. */
+int pg_primary_get(struct pg_primary *primary, lb_ns deadline);
+/* One statement on the primary. Repeated until the deadline while it provably had no effect: nothing was sent, the server turned
+ * out to be a standby, or the transaction was rolled back to be tried again. 0: *ret as in pg_query. LB_TIMEOUT: the deadline passed, no effect.
+ * LB_UNKNOWN. -errno: no primary. `origin` (may be NULL) is where it was sent, valid with 0 and LB_UNKNOWN. */
+int pg_primary_call(struct pg_primary *primary, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt, const char *const params[],
+                    struct pg_origin *origin);
+/* After an LB_UNKNOWN: 1 = the server process that got the statement has ended, so what it did is visible from now on and nothing
+ * more will come; 0 = not yet, it is asked to end if it idles. -errno: no primary, or no answer from it (-ETIMEDOUT). */
+int pg_primary_settled(struct pg_primary *primary, lb_ns deadline, const struct pg_origin *origin);
+/* Drops the connection. */
+void pg_primary_drop(struct pg_primary *primary);
 
 #endif
