@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Redis connections whose deadline covers the whole call. hiredis formats and parses; connecting and waiting are ours, through
- * env only. Waiting is one poll per round trip: write, poll, read. (A read tried before the poll fails nearly always, because
- * the reply takes longer than the way back from write, and costs a system call each time.)
+ * Redis connections whose deadline covers the whole call. hiredis formats and parses; connecting and waiting are ours,
+ * through env only. Waiting is one poll per round trip: write, poll, read. (A read tried before the poll fails nearly
+ * always, because the reply takes longer than the way back from write, and costs a system call each time.)
  *
- * The socket is made here and not by redisConnectNonBlock, which hides the errno of a refused connect, calls the connection
- * ready before the handshake has ended, and lets it leak into started programs.
+ * The socket is made here and not by redisConnectNonBlock, which hides the errno of a refused connect, calls the
+ * connection ready before the handshake has ended, and lets it leak into started programs.
  */
 #include "redis_util.h"
 
@@ -14,6 +14,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -28,15 +29,18 @@ struct redis_conn {
   bool wrote;     /* some byte of what was queued last may have left */
   bool ended;     /* by the server */
   int lost;       /* 0 or -errno */
+  char where[64]; /* "127.0.0.1:6379", for messages */
 };
 
-/* ---- state --------------------------------------------------------------------------------------------- */
+/* ---- state -------------------------------------------------------------------------------------------- */
 
 int redis_fd(const struct redis_conn *conn) { return conn->redis->fd; }
 
 short redis_events(const struct redis_conn *conn) {
   return (short)(POLLIN | (!conn->connected || conn->unwritten ? POLLOUT : 0));
 }
+
+bool redis_connected(const struct redis_conn *conn) { return conn->connected; }
 
 size_t redis_owed(const struct redis_conn *conn) { return conn->owed; }
 
@@ -52,10 +56,10 @@ static int lose(struct redis_conn *conn, int error) {
   else if (redis->err != REDIS_ERR_IO || !error) error = EPROTO;
   conn->ended = error == ECONNRESET || error == EPIPE;
   conn->lost = -error;
-  return lb_fail(conn->env, -error, "redis connection lost: %s", redis->errstr);
+  return lb_fail(conn->env, -error, "redis %s: connection lost: %s", conn->where, redis->errstr);
 }
 
-/* ---- connecting ---------------------------------------------------------------------------------------- */
+/* ---- connecting --------------------------------------------------------------------------------------- */
 
 static int parse_address(const char *host, uint16_t port, struct sockaddr_storage *ret, socklen_t *ret_size) {
   struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
@@ -102,6 +106,7 @@ int redis_start(struct lb_env *env, const char *host, uint16_t port, struct redi
   }
   redis->flags &= ~REDIS_BLOCK;
   *conn = (struct redis_conn){.env = env, .redis = redis};
+  snprintf(conn->where, sizeof conn->where, "%s:%u", host, port);
   *ret = conn;
   return 0;
 }
@@ -113,7 +118,7 @@ static int finish_connect(struct redis_conn *conn) {
   if (rc == 0) return 0;
   if (rc < 0) return conn->lost = rc;
   if (getsockopt(redis_fd(conn), SOL_SOCKET, SO_ERROR, &error, &size)) error = errno;
-  if (error) return conn->lost = lb_fail(conn->env, -error, "connect to redis: %s", strerror(error));
+  if (error) return conn->lost = lb_fail(conn->env, -error, "connect to redis %s: %s", conn->where, strerror(error));
   conn->connected = true;
   return 0;
 }
@@ -139,7 +144,7 @@ void redis_close(struct redis_conn *conn) {
   free(conn);
 }
 
-/* ---- steps that never wait ------------------------------------------------------------------------------ */
+/* ---- steps that never wait ---------------------------------------------------------------------------- */
 
 static int queued(struct redis_conn *conn, int append_rc) {
   if (append_rc != REDIS_OK) return lose(conn, ENOMEM);
@@ -178,7 +183,7 @@ int redis_next(struct redis_conn *conn, bool read_socket, redisReply **ret) {
   if (!reply) return 0;
   if (!conn->owed) {
     freeReplyObject(reply);
-    conn->lost = lb_fail(conn->env, -EPROTO, "redis sent a reply nobody asked for");
+    conn->lost = lb_fail(conn->env, -EPROTO, "redis %s sent a reply nobody asked for", conn->where);
     return conn->lost;
   }
   conn->owed--;
@@ -186,7 +191,17 @@ int redis_next(struct redis_conn *conn, bool read_socket, redisReply **ret) {
   return 0;
 }
 
-/* ---- one call, one answer ------------------------------------------------------------------------------- */
+int redis_drain(struct redis_conn *conn) {
+  redisReply *late;
+  int rc = redis_next(conn, true, &late);
+  while (!rc && late) {
+    freeReplyObject(late);
+    rc = redis_next(conn, false, &late);
+  }
+  return rc;
+}
+
+/* ---- one call, one answer ------------------------------------------------------------------------------ */
 
 /* Takes what one read brings, up to the reply to the last command; older ones are late and thrown away. */
 static int take_last(struct redis_conn *conn, redisReply **ret) {
@@ -211,7 +226,7 @@ static int exchange(struct redis_conn *conn, lb_ns deadline, redisReply **ret) {
     if (rc) return conn->wrote ? LB_UNKNOWN : rc;
     rc = lb_wait_fd(conn->env, redis_fd(conn), redis_events(conn), deadline);
     if (rc == 0) {
-      lb_fail(conn->env, -ETIMEDOUT, "redis did not answer in time");
+      lb_fail(conn->env, -ETIMEDOUT, "redis %s did not answer in time", conn->where);
       return LB_UNKNOWN;
     }
     if (rc < 0) return LB_UNKNOWN;
@@ -222,12 +237,14 @@ static int exchange(struct redis_conn *conn, lb_ns deadline, redisReply **ret) {
 }
 
 static int check_usable(struct redis_conn *conn, lb_ns deadline) {
-  if (conn->lost) return lb_fail(conn->env, conn->lost, "redis connection was lost: %s", strerror(-conn->lost));
+  if (conn->lost) return lb_fail(conn->env, conn->lost, "redis %s: connection was lost: %s", conn->where,
+                                  strerror(-conn->lost));
   if (lb_now(conn->env) < deadline) return 0;
-  return lb_fail(conn->env, -ETIMEDOUT, "the deadline had passed before anything was sent to redis");
+  return lb_fail(conn->env, -ETIMEDOUT, "the deadline had passed before anything was sent to redis %s", conn->where);
 }
 
-int redis_call(struct redis_conn *conn, lb_ns deadline, redisReply **ret, int argc, const char *const argv[], const size_t *lengths) {
+int redis_call(struct redis_conn *conn, lb_ns deadline, redisReply **ret, int argc, const char *const argv[],
+               const size_t *lengths) {
   *ret = NULL;
   int rc = check_usable(conn, deadline);
   if (!rc) rc = redis_queue(conn, argc, argv, lengths);

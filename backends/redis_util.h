@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * redis_util.h - Redis connections with our own deadlines, on hiredis 0.14 (whose timeouts are per read, not per call).
- * Private to the Redis protocols and the harness's Redis topologies.
+ * redis_util.h - what the Redis protocols and the harness's Redis topologies share; private to them.
+ *   redis_util.c    connections with our own deadlines, on hiredis 0.14 (whose timeouts are per read, not per call)
+ *   redis_link.c    which server to connect to: the only one, or the master the Sentinels name
+ *   redis_lease.c   the commands of a lock that is a key with a random token, and what their errors mean
  *
  * hiredis writes with write(2), so the process that uses this ignores SIGPIPE.
  *
- * A connection answers in order. A reply that did not come in time is still owed: the connection counts it and throws it away
- * when it comes, so it can never be taken for the answer to a later command.
+ * A connection answers in order. A reply that did not come in time is still owed: the connection counts it and throws
+ * it away when it comes, so it can never be taken for the answer to a later command.
  */
 #ifndef LB_REDIS_UTIL_H
 #define LB_REDIS_UTIL_H
@@ -17,38 +19,91 @@
 
 struct redis_conn; /* one connection, one thread */
 
-/* ---- one call, one answer ------------------------------------------------------------------------------ */
+/* ---- one call, one answer ----------------------------------------------------------------------------- */
 
-/* Connects (non-blocking, numeric address). 0; -errno with env->err (-ETIMEDOUT when the deadline passed, -ECONNREFUSED ...). */
+/* Connects (non-blocking, numeric address). 0; -errno with env->err (-ETIMEDOUT when the deadline passed,
+ * -ECONNREFUSED ...). */
 int redis_open(struct lb_env *env, const char *host, uint16_t port, lb_ns deadline, struct redis_conn **ret);
 /* NULL is fine. */
 void redis_close(struct redis_conn *conn);
 /* One command, one reply, freed by the caller with freeReplyObject. 0 (also for error replies: look at type);
- * LB_UNKNOWN: something was sent and no reply came (env->err says why). After a timeout the connection may be used on, and what is sent
- * next is executed after this command; after a loss every further call fails. -errno: nothing was sent. */
-int redis_call(struct redis_conn *conn, lb_ns deadline, redisReply **ret, int argc, const char *const argv[], const size_t *lengths);
+ * LB_UNKNOWN: something was sent and no reply came (env->err says why). After a timeout the connection may be used
+ * on, and what is sent next is executed after this command; after a loss every further call fails. -errno: nothing
+ * was sent. */
+int redis_call(struct redis_conn *conn, lb_ns deadline, redisReply **ret, int argc, const char *const argv[],
+               const size_t *lengths);
 /* The same with a hiredis format string. */
 int redis_callf(struct redis_conn *conn, lb_ns deadline, redisReply **ret, const char *format, ...);
 
-/* ---- the same in steps that never wait, for several connections in one poll loop -------------------------- */
+/* ---- the same in steps that never wait, for several connections in one poll loop ----------------------- */
 
 /* Starts to connect. 0 or -errno (also when refused at once). */
 int redis_start(struct lb_env *env, const char *host, uint16_t port, struct redis_conn **ret);
 /* Puts a command into the output buffer, also while connecting; one more reply is owed. 0 or -errno. */
 int redis_queue(struct redis_conn *conn, int argc, const char *const argv[], const size_t *lengths);
-/* Finishes the connect and writes what can be written now. 0 (perhaps not all yet), or -errno: the connection is lost. */
+/* Finishes the connect and writes what can be written now. 0 (perhaps not all yet), or -errno: the connection is
+ * lost. */
 int redis_push(struct redis_conn *conn);
-/* The next reply that has arrived, in order, or *ret = NULL when there is none yet. 0, or -errno: the connection is lost. Only a
- * call with read_socket reads; call it so once after poll said POLLIN, then without until *ret is NULL. */
+/* The next reply that has arrived, in order, or *ret = NULL when there is none yet. 0, or -errno: the connection is
+ * lost. Only a call with read_socket reads; call it so once after poll said POLLIN, then without until *ret is NULL. */
 int redis_next(struct redis_conn *conn, bool read_socket, redisReply **ret);
 /* What to poll for. */
 int redis_fd(const struct redis_conn *conn);
 short redis_events(const struct redis_conn *conn);
+/* True once the handshake has ended well. */
+bool redis_connected(const struct redis_conn *conn);
 /* Replies still to come. */
 size_t redis_owed(const struct redis_conn *conn);
+/* Throws away late replies that are here already and notices a connection closed meanwhile. 0 or -errno: lost. */
+int redis_drain(struct redis_conn *conn);
 /* 0 while it works, else the -errno it was lost with. */
 int redis_lost(const struct redis_conn *conn);
-/* True when the server ended it: what it has not executed by then, it never will. False after a network error or while it works. */
+/* True when the server ended it: what it has not executed by then, it never will. False after a network error or while
+ * it works. */
 bool redis_ended_by_server(const struct redis_conn *conn);
+
+/* ---- which server to connect to ------------------------------------------------------------------------ */
+
+#define REDIS_SENTINELS_MAX 16
+
+struct redis_link {
+  struct lb_env *env;
+  const struct lb_target *target;
+  const struct lb_endpoint *only;                         /* without Sentinel */
+  const struct lb_endpoint *sentinel[REDIS_SENTINELS_MAX]; /* the one that answered last stands first */
+  size_t sentinel_count;
+};
+
+/* 0, or -EINVAL when the target has no such server. Needs no release; points into target. */
+int redis_link_init(struct redis_link *link, struct lb_env *env, const struct lb_target *target);
+/* Connects to the server that decides. Without Sentinel one try. With Sentinel asks until a server the Sentinels name
+ * says itself that it is the master, or the deadline passes: -ETIMEDOUT. 0 or -errno. */
+int redis_link_open(struct redis_link *link, lb_ns deadline, struct redis_conn **ret);
+
+/* ---- a key with a random token -------------------------------------------------------------------------- */
+
+#define REDIS_TOKEN_LEN 40 /* 20 random bytes in hex */
+
+struct redis_script {
+  const char *sha1, *text;
+};
+extern const struct redis_script redis_delete_if_mine; /* KEYS[1], ARGV token: 1 deleted, 0 not mine */
+extern const struct redis_script redis_expire_if_mine; /* KEYS[1], ARGV token, ttl in ms: 1 set, 0 not mine */
+
+/* Puts a fresh token into the grant. */
+void redis_new_token(struct lb_env *env, struct lb_grant *grant);
+/* Until when a client may count on a lease of ttl_ms it asked for at asked_at: without the drift, 1 % for clocks that
+ * run at different speeds and 2 ms for Redis's rounding. */
+lb_ns redis_lease_end(lb_ns asked_at, int64_t ttl_ms);
+/* The key's record at one server, over a connection of its own: for inspect(). 1, 0, -errno. */
+int redis_inspect(struct lb_env *env, const struct lb_target *target, size_t endpoint, const char *key, lb_ns deadline);
+/* EVALSHA, or EVAL when the server does not know the script. Results as redis_call; extra may be NULL. */
+int redis_eval(struct redis_conn *conn, lb_ns deadline, redisReply **ret, const struct redis_script *script,
+               const char *key, const struct lb_grant *grant, const char *extra);
+/* True when a string reply is the grant's token. */
+bool redis_is_token(const redisReply *reply, const struct lb_grant *grant);
+/* The -errno of an error reply, with its text in env->err (-EROFS: ask another server); 0 for every other reply. All
+ * of them are definite: the command was not executed. */
+int redis_refusal(struct lb_env *env, const redisReply *reply);
 
 #endif

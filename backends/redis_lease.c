@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The commands of a lock that is a key with a random token: the scripts that look at the token before they touch the
+ * key, and what the server's errors mean.
+ *
+ * Both scripts write at most once and last, so an error they raise is definite: nothing was done.
+ */
+#include "redis_util.h"
+
+#include <errno.h>
+#include <string.h>
+
+const struct redis_script redis_delete_if_mine = {
+    .sha1 = "8f464d4a626461dd45dd7ecb315f41a7354a3819",
+    .text = "if redis.call(\"GET\",KEYS[1])==ARGV[1] then return redis.call(\"DEL\",KEYS[1]) end return 0",
+};
+
+/* Never SETs: a lease that has ended stays ended, or the loss would be hidden from its former holder. */
+const struct redis_script redis_expire_if_mine = {
+    .sha1 = "deab3ff9574c9bf1b1405de9baa0cd3dba67a48a",
+    .text = "if redis.call(\"GET\",KEYS[1])==ARGV[1] then return redis.call(\"PEXPIRE\",KEYS[1],ARGV[2]) end return 0",
+};
+
+void redis_new_token(struct lb_env *env, struct lb_grant *grant) {
+  static const char digits[] = "0123456789abcdef";
+  unsigned char bytes[REDIS_TOKEN_LEN / 2];
+  lb_random(env, bytes, sizeof bytes);
+  for (size_t i = 0; i < sizeof bytes; i++) {
+    grant->token[2 * i] = digits[bytes[i] >> 4];
+    grant->token[2 * i + 1] = digits[bytes[i] & 15];
+  }
+  grant->token[REDIS_TOKEN_LEN] = '\0';
+  grant->token_len = REDIS_TOKEN_LEN;
+}
+
+lb_ns redis_lease_end(lb_ns asked_at, int64_t ttl_ms) {
+  lb_ns ttl = (lb_ns)ttl_ms * LB_NS_PER_MS, drift = ttl / 100 + 2 * LB_NS_PER_MS;
+  return asked_at + (ttl > drift ? ttl - drift : 0);
+}
+
+int redis_inspect(struct lb_env *env, const struct lb_target *target, size_t endpoint, const char *key,
+                  lb_ns deadline) {
+  if (endpoint >= target->count || strcmp(target->endpoints[endpoint].service, "redis"))
+    return lb_fail(env, -EINVAL, "endpoint %zu is not a redis server", endpoint);
+  const struct lb_endpoint *server = &target->endpoints[endpoint];
+  struct redis_conn *conn = NULL;
+  redisReply *reply = NULL;
+  int rc = redis_open(env, server->host, server->port, deadline, &conn);
+  if (!rc) rc = redis_callf(conn, deadline, &reply, "EXISTS %s", key);
+  if (rc == LB_UNKNOWN) rc = -ETIMEDOUT;
+  if (!rc) rc = redis_refusal(env, reply);
+  if (!rc) rc = reply->integer > 0;
+  freeReplyObject(reply);
+  redis_close(conn);
+  return rc;
+}
+
+static bool is_unknown_script(const redisReply *reply) {
+  return reply->type == REDIS_REPLY_ERROR && !strncmp(reply->str, "NOSCRIPT", strlen("NOSCRIPT"));
+}
+
+int redis_eval(struct redis_conn *conn, lb_ns deadline, redisReply **ret, const struct redis_script *script,
+               const char *key, const struct lb_grant *grant, const char *extra) {
+  const char *argv[] = {"EVALSHA", script->sha1, "1", key, grant->token, extra};
+  int argc = extra ? 6 : 5, rc = redis_call(conn, deadline, ret, argc, argv, NULL);
+  if (rc || !is_unknown_script(*ret)) return rc;
+  /* The cache of scripts does not survive a restart or a failover. EVAL fills it again. */
+  freeReplyObject(*ret);
+  argv[0] = "EVAL", argv[1] = script->text;
+  return redis_call(conn, deadline, ret, argc, argv, NULL);
+}
+
+bool redis_is_token(const redisReply *reply, const struct lb_grant *grant) {
+  return reply->type == REDIS_REPLY_STRING && reply->len == grant->token_len &&
+         !memcmp(reply->str, grant->token, grant->token_len);
+}
+
+int redis_refusal(struct lb_env *env, const redisReply *reply) {
+  static const struct {
+    const char *code;
+    int error;
+  } table[] = {
+      {"READONLY", EROFS},  {"MASTERDOWN", EROFS}, {"LOADING", EAGAIN}, {"BUSY", EAGAIN}, {"NOREPLICAS", ENOLINK},
+      {"OOM", ENOMEM},      {"MISCONF", EIO},      {"NOAUTH", EACCES},  {"NOPERM", EPERM},
+  };
+  if (reply->type != REDIS_REPLY_ERROR) return 0;
+  size_t length = strcspn(reply->str, " ");
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if (strlen(table[i].code) == length && !strncmp(reply->str, table[i].code, length))
+      return lb_fail(env, -table[i].error, "redis refused: %s", reply->str);
+  return lb_fail(env, -EPROTO, "redis refused: %s", reply->str);
+}
