@@ -10,7 +10,7 @@
 
 #include "history.h"
 
-#define LB_CLIENTS_MAX 128
+#define LB_LOGS_MAX 129 /* 128 clients and the controller */
 #define LB_KEYS_MAX 1024
 /* Events of all clients of a trial together: the oldest are never overwritten; a full log ends the measurement. */
 #define LB_EVENTS_MAX (UINT32_C(1) << 22)
@@ -37,7 +37,7 @@ struct lb_arena {
   _Atomic bool log_full;      /* some client's log is full: the measurement has to end */
   _Atomic uint64_t grants;    /* of all clients so far, for the live line only */
   _Atomic uint64_t max_stall_ns; /* by the heartbeat */
-  struct lb_log log[LB_CLIENTS_MAX];
+  struct lb_log log[LB_LOGS_MAX];
   struct lb_resource resource[LB_KEYS_MAX];
   unsigned char shm_table[LB_SHM_TABLE_SIZE];
   struct lb_event events[LB_EVENTS_MAX];

@@ -109,8 +109,8 @@ int lb_holder_acquire(struct lb_holder *h, uint32_t key, lb_ns deadline) {
       h->grant = LB_GRANT_INIT;
     }
     if (r == LB_OK) return granted(h);
+    if (r != LB_UNKNOWN && lb_now(h->env) < deadline) pause_before_retry(h, name, tries, deadline);
     if (r == LB_UNKNOWN || lb_now(h->env) >= deadline) return give_up(h, name, r);
-    pause_before_retry(h, name, tries, deadline);
   }
 }
 

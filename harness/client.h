@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * client.h - one client, one process, on its own host: it takes commands from the controller over a socket, one at a time, and
+ * answers each. A stopped or killed client is an honest one: all of it stops, library threads included.
+ *
+ * All calls belong to the controller's thread.
+ */
+#ifndef LB_CLIENT_H
+#define LB_CLIENT_H
+
+#include <sys/types.h>
+
+#include "../backends/backend.h"
+#include "arena.h"
+#include "host.h"
+
+enum lb_client_verb {
+  LB_DO_OPEN,    /* open a session */
+  LB_DO_SETUP,   /* the protocol's setup hook */
+  LB_DO_WORK,    /* critical sections, one after the other, until arena.phase is LB_PHASE_STOP */
+  LB_DO_ACQUIRE, /* key 0 */
+  LB_DO_RELEASE,
+  LB_DO_READ,
+  LB_DO_WRITE,
+  LB_DO_INSPECT, /* key 0 on endpoint `argument` */
+};
+
+struct lb_command {
+  enum lb_client_verb verb;
+  lb_ns deadline;
+  size_t argument;
+};
+
+struct lb_reply {
+  int result; /* of the verb: enum lb_result or -errno; inspect: 1 or 0 */
+  char err[256];
+};
+
+struct lb_work { /* what a workload does; fixed at start */
+  uint32_t keys; /* 0 = client i uses key i */
+  lb_ns hold_ns, think_ns, wait_ns;
+};
+
+struct lb_client_plan { /* everything a client process is born with; must outlive it */
+  const struct lb_protocol *protocol;
+  const struct lb_target *target;
+  const union lb_value *options;
+  struct lb_arena *arena;
+  int64_t ttl_ms;
+  uint64_t seed;
+  const char *key_prefix;
+  struct lb_work work;
+};
+
+struct lb_client {
+  char name[32];
+  size_t index; /* its log in the arena */
+  pid_t pid;    /* 0 = ended */
+  int socket;
+};
+
+/* Forks the client on `host`. 0 or -errno. */
+int lb_client_start(struct lb_client *client, const struct lb_client_plan *plan, size_t index, const char *name,
+                    const struct lb_host *host);
+/* Sends a command without waiting. 0 or -errno (-EPIPE: the process has ended). */
+int lb_client_send(struct lb_client *client, struct lb_command command);
+/* Waits for the answer to the oldest command. 0; LB_TIMEOUT; -ECONNRESET: the process has ended. */
+int lb_client_await(struct lb_client *client, lb_ns deadline, struct lb_reply *ret);
+/* Both: 0 and *ret, or as above. The wait ends `grace_ms` after the command's own deadline. */
+int lb_client_call(struct lb_client *client, struct lb_command command, int64_t grace_ms, struct lb_reply *ret);
+/* SIGKILL, reaped. Safe on one that never started or has ended. */
+void lb_client_kill(struct lb_client *client);
+
+#endif

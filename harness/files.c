@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "files.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int lb_make_dirs(const char *path) {
+  char part[4096];
+  size_t length = strlen(path);
+  if (length >= sizeof part) return -ENAMETOOLONG;
+  for (size_t i = 1; i <= length; i++) {
+    if (path[i] != '/' && path[i] != '\0') continue;
+    memcpy(part, path, i);
+    part[i] = '\0';
+    if (mkdir(part, 0755) < 0 && errno != EEXIST) return -errno;
+  }
+  struct stat st;
+  if (stat(path, &st) < 0) return -errno;
+  return S_ISDIR(st.st_mode) ? 0 : -ENOTDIR;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk) {
+  (void)st, (void)type, (void)walk;
+  if (remove(path) < 0) return 0; /* go on: what cannot be removed is left */
+  return 0;
+}
+
+void lb_remove_tree(const char *path) { nftw(path, remove_one, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
+
+int lb_close_written(FILE *out) {
+  int r = 0;
+  if (ferror(out)) r = errno ? -errno : -EIO;
+  if (fflush(out) != 0 && r == 0) r = -errno;
+  if (fclose(out) != 0 && r == 0) r = -errno;
+  return r;
+}
+
+int lb_append_file(FILE *out, const char *from) {
+  char block[65536];
+  size_t n;
+  FILE *in = fopen(from, "re");
+  if (!in) return errno == ENOENT ? 0 : -errno;
+  int r = 0;
+  while (r == 0 && (n = fread(block, 1, sizeof block, in)) > 0)
+    if (fwrite(block, 1, n, out) != n) r = errno ? -errno : -EIO;
+  if (r == 0 && ferror(in)) r = -EIO;
+  fclose(in);
+  return r;
+}

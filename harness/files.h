@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * files.h - folders and whole-file writes.
+ */
+#ifndef LB_FILES_H
+#define LB_FILES_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* mkdir -p. 0 or -errno. */
+int lb_make_dirs(const char *path);
+/* rm -rf of what can be removed; never follows links, never leaves `path`'s file system. */
+void lb_remove_tree(const char *path);
+/* Closes a stream that was written to; 0, or -errno of anything that went wrong on it since it was opened (a full disk
+ * may only show here). */
+int lb_close_written(FILE *out);
+/* Appends the whole file `from` to `out`. 0 (also when there is no such file) or -errno. */
+int lb_append_file(FILE *out, const char *from);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The verdict of a trial. In this order, the first that applies:
+ *  undecided  a step could not be proved, a server or client failed, or a violation is not evidence: the machine stalled for
+ *             more than half a lease, or the fact the scenario asks for was not seen
+ *  violated   the checker says so
+ *  stuck      progress was not restored within the bound
+ *  undecided  nothing was put to the test: no grant at all, or fewer hand-offs than the scenario asks for
+ *  safe
+ */
+#include "judge.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "files.h"
+
+/* ---- the history out of shared memory ---------------------------------------------------------------------------- */
+
+static int collect(struct lb_stage *s) {
+  struct lb_history *h = &s->history;
+  size_t total = 0, keys = 0;
+  for (size_t i = 0; i <= s->client_count; i++) total += atomic_load(&s->arena->log[i].count);
+  h->events = malloc((total ? total : 1) * sizeof *h->events);
+  if (!h->events) return -ENOMEM;
+  for (size_t i = 0; i <= s->client_count; i++) {
+    const struct lb_log *log = &s->arena->log[i];
+    size_t n = atomic_load(&log->count);
+    memcpy(h->events + h->count, s->arena->events + log->first, n * sizeof *h->events);
+    h->count += n;
+  }
+  for (size_t i = 0; i < h->count; i++)
+    if (h->events[i].key != LB_NO_NAME && h->events[i].key >= keys) keys = h->events[i].key + 1;
+  char name[32];
+  for (size_t i = 0; i < s->client_count; i++) snprintf(name, sizeof name, "client-%zu", i + 1), lb_names_add(&h->clients, name);
+  for (size_t i = 0; i < keys; i++) snprintf(name, sizeof name, "lock-%zu", i + 1), lb_names_add(&h->keys, name);
+  lb_history_sort(h);
+  return 0;
+}
+
+/* ---- the verdict -------------------------------------------------------------------------------------------------- */
+
+static void decide(struct lb_outcome *out, enum lb_verdict verdict, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void decide(struct lb_outcome *out, enum lb_verdict verdict, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(out->why, sizeof out->why, format, args);
+  va_end(args);
+  out->verdict = verdict;
+}
+
+static void decide_violation(const struct lb_stage *s, struct lb_outcome *out) {
+  const char *proof = s->plan->scenario->proof_violated;
+  bool expires = s->plan->protocol->traits & (LB_TRAIT_LEASED | LB_TRAIT_SESSION);
+  if (expires && out->stall_ns > (uint64_t)s->plan->scenario->ttl_ms * LB_NS_PER_MS / 2)
+    decide(out, LB_UNDECIDED, "exclusion was lost, but the machine stalled for %.0f ms, more than half the ttl", (double)out->stall_ns / 1e6);
+  else if (proof && !lb_stage_noted(s, proof))
+    decide(out, LB_UNDECIDED, "exclusion was lost, but \"%s\" was not observed", proof);
+  else
+    decide(out, LB_VIOLATED, "%s", "");
+}
+
+static void decide_trial(const struct lb_stage *s, const struct lb_check *check, struct lb_outcome *out) {
+  const struct lb_scenario *scenario = s->plan->scenario;
+  uint64_t needed = s->client_count > 1 && scenario->min_handoffs > 0 ? (uint64_t)scenario->min_handoffs : 0;
+  if (s->verdict == LB_UNDECIDED) decide(out, LB_UNDECIDED, "%s", s->why);
+  else if (lb_check_violated(check)) decide_violation(s, out);
+  else if (s->verdict == LB_STUCK) decide(out, LB_STUCK, "%s", s->why);
+  else if (out->grants == 0) decide(out, LB_UNDECIDED, "nothing was ever granted, so nothing was tested");
+  else if (out->handoffs < needed)
+    decide(out, LB_UNDECIDED, "%llu hand-offs, the scenario asks for %llu", (unsigned long long)out->handoffs, (unsigned long long)needed);
+  else decide(out, LB_SAFE, "%s", "");
+}
+
+static void copy_check(const struct lb_check *c, struct lb_outcome *out) {
+  out->grants = c->grants;
+  out->handoffs = c->handoffs;
+  out->double_holds = c->double_holds;
+  out->double_hold_ns = c->double_hold_ns;
+  out->depth = c->depth;
+  out->dirty_accesses = c->dirty_accesses;
+  out->lost_updates = c->lost_updates;
+  out->fenced_off = c->fenced_off;
+  out->token_regressions = c->token_regressions;
+  out->unavailable_ns = c->unavailable_ns;
+  out->orphan_ns = c->orphan_ns;
+  out->blind_ns = c->blind_ns;
+}
+
+/* ---- figures and files ------------------------------------------------------------------------------------------ */
+
+static void quantiles(const struct lb_hist *hist, uint64_t ret[LB_QUANTILES]) {
+  static const double q[LB_QUANTILES] = {0.5, 0.99, 0.999};
+  for (int i = 0; i < LB_QUANTILES; i++) ret[i] = lb_hist_quantile(hist, q[i]);
+}
+
+static void copy_stats(const struct lb_stats *st, struct lb_outcome *out) {
+  out->busy = st->busy;
+  out->timeouts = st->timeouts;
+  out->unknowns = st->unknowns;
+  out->measured_s = st->seconds;
+  out->grants_per_s = st->grants_per_s;
+  out->jain = st->jain;
+  out->client_min = st->client_min;
+  out->client_max = st->client_max;
+  quantiles(&st->wait, out->wait_ns);
+  quantiles(&st->hold, out->hold_ns);
+  quantiles(&st->handoff, out->handoff_ns);
+}
+
+static FILE *open_part(const struct lb_trial_plan *plan, const char *folder, const char *ending) {
+  char path[4000];
+  snprintf(path, sizeof path, "%s/%s/%s.%s", plan->run_dir, folder, plan->name, ending);
+  return fopen(path, "we");
+}
+
+static void latency_rows(const struct lb_trial_plan *plan, const char *metric, const struct lb_hist *hist, FILE *out) {
+  for (unsigned i = 0; i < LB_HIST_BUCKETS; i++)
+    if (hist->bucket[i])
+      fprintf(out, "%s,%s,%s,%d,%d,%s,%llu,%llu,%u\n", plan->scenario->name, plan->system, plan->guard, plan->clients,
+              plan->trial, metric, (unsigned long long)lb_hist_bucket_low(i), (unsigned long long)lb_hist_bucket_high(i),
+              hist->bucket[i]);
+}
+
+static int write_latency(const struct lb_trial_plan *plan, const struct lb_stats *st) {
+  FILE *out = open_part(plan, "parts", "latency");
+  if (!out) return -errno;
+  latency_rows(plan, "wait", &st->wait, out);
+  latency_rows(plan, "hold", &st->hold, out);
+  latency_rows(plan, "handoff", &st->handoff, out);
+  return lb_close_written(out);
+}
+
+static int write_series(const struct lb_trial_plan *plan, const struct lb_stats *st) {
+  FILE *out = open_part(plan, "parts", "series");
+  if (!out) return -errno;
+  for (size_t i = 0; i < st->series_count; i++) {
+    const struct lb_second *x = &st->series[i];
+    fprintf(out, "%s,%s,%s,%d,%d,%u,%llu,%llu,%llu,%llu,%.3f,%.3f\n", plan->scenario->name, plan->system, plan->guard,
+            plan->clients, plan->trial, x->second, (unsigned long long)x->grants, (unsigned long long)x->busy,
+            (unsigned long long)x->timeouts, (unsigned long long)x->unknowns, (double)x->wait_p50_ns / 1e3, (double)x->wait_p99_ns / 1e3);
+  }
+  return lb_close_written(out);
+}
+
+static int write_history(struct lb_stage *s, struct lb_outcome *out) {
+  if (s->plan->scenario->step_count == 0 && out->verdict == LB_SAFE) return 0;
+  FILE *file = open_part(s->plan, "histories", "hist");
+  if (!file) return -errno;
+  int r = lb_history_write(&s->history, file), closed = lb_close_written(file);
+  out->history_kept = r == 0 && closed == 0;
+  return r < 0 ? r : closed;
+}
+
+int lb_judge(struct lb_stage *s, struct lb_outcome *out) {
+  struct lb_check check = {0};
+  struct lb_stats *stats = calloc(1, sizeof *stats);
+  int r = stats ? collect(s) : -ENOMEM;
+  if (r == 0) r = lb_check_history(&s->history, &check);
+  if (r == 0) r = lb_stats_history(&s->history, stats);
+  if (r == 0) {
+    copy_check(&check, out);
+    decide_trial(s, &check, out);
+    if (s->plan->scenario->step_count == 0) {
+      copy_stats(stats, out);
+      r = write_latency(s->plan, stats);
+      if (r == 0) r = write_series(s->plan, stats);
+    }
+  }
+  if (r == 0) r = write_history(s, out);
+  if (r < 0) decide(out, LB_UNDECIDED, "the trial's results could not be written: %s", strerror(-r));
+  lb_check_clear(&check);
+  if (stats) lb_stats_clear(stats);
+  free(stats);
+  return r;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * net.h - the network of one trial: a bridge in the trial's own network namespace and one host (a namespace with an address)
+ * per server and client, so that a partition is real: packets are dropped by nftables on the link of the host that is cut off.
+ * Without isolation, or where a scenario has no network fault, all hosts are the loopback of the current namespace.
+ *
+ * All calls belong to the controller's thread.
+ */
+#ifndef LB_NET_H
+#define LB_NET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "host.h"
+
+#define LB_HOSTS_MAX 160
+
+struct lb_net {
+  struct lb_host host[LB_HOSTS_MAX];
+  size_t count;
+  bool separate; /* every host has a network namespace of its own */
+  uint16_t next_port;
+};
+
+/* Builds `count` hosts: separate ones (needs a sandbox), or all on loopback. 0, or -errno with a line in err. */
+int lb_net_up(struct lb_net *net, bool separate, size_t count, char *err, size_t err_size);
+/* Sets loopback of the current network namespace up. 0 or -errno. */
+int lb_net_loopback_up(void);
+/* Closes the namespaces' descriptors; the namespaces go with their last process. */
+void lb_net_down(struct lb_net *net);
+/* A port nothing uses on `host`: in a sandbox any number not handed out yet, else one the kernel names. 0 = none. */
+uint16_t lb_net_port(struct lb_net *net);
+
+/* From now on no packet passes between a and b, neither way, also on connections that exist. 0, or -errno with err. */
+int lb_net_cut(struct lb_net *net, const struct lb_host *a, const struct lb_host *b, char *err, size_t err_size);
+/* Undoes all cuts. 0, or -errno with err. */
+int lb_net_heal(struct lb_net *net, char *err, size_t err_size);
+/* Whether a TCP connection from `from` to to:port is established within timeout_ms: the proof that a cut cuts. */
+bool lb_net_reaches(const struct lb_host *from, const struct lb_host *to, uint16_t port, int timeout_ms);
+
+#endif

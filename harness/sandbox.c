@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Why one PID namespace per trial: the kernel kills all of its processes when its PID 1 ends, so a trial needs no clean-up
+ * code that could be skipped by a crash. PID 1 in turn asks for SIGKILL when the tool dies; the kernel honours that for the
+ * init of a namespace because the sender lives outside of it.
+ */
+#include "sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "net.h"
+#include "proc.h"
+
+const char *lb_isolation_name(enum lb_isolation_kind kind) {
+  static const char *const name[] = {"root", "user", "none"};
+  return name[kind];
+}
+
+static int write_file(const char *path, const char *text) {
+  int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return -errno;
+  int r = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+  close(fd);
+  return r;
+}
+
+/* Inside the namespace we are uid 0 (of nothing but our own files): tools that ask for root are content. */
+static int map_self_to_root(uid_t uid, gid_t gid) {
+  char map[64];
+  int r = write_file("/proc/self/setgroups", "deny");
+  if (r < 0 && r != -ENOENT) return r;
+  snprintf(map, sizeof map, "0 %u 1", uid);
+  if ((r = write_file("/proc/self/uid_map", map)) < 0) return r;
+  snprintf(map, sizeof map, "0 %u 1", gid);
+  return write_file("/proc/self/gid_map", map);
+}
+
+int lb_sandbox_mount_memory(const char *dir) {
+  return mount("lockbench", dir, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=2g") < 0 ? -errno : 0;
+}
+
+/* fork() with clone flags; the child continues on a copy of this stack. */
+static pid_t fork_into(unsigned long flags) { return (pid_t)syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL); }
+
+static bool parent_is_gone(int alive) {
+  struct pollfd p = {.fd = alive, .events = POLLIN};
+  return alive >= 0 && poll(&p, 1, 0) > 0;
+}
+
+static int move_in(enum lb_isolation_kind kind, uid_t uid, gid_t gid) {
+  int r;
+  if (kind == LB_ISOLATION_USER && (r = map_self_to_root(uid, gid)) < 0) return r;
+  if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) return -errno;
+  if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0) return -errno;
+  return lb_net_loopback_up();
+}
+
+static pid_t fork_kind(enum lb_isolation_kind kind, int alive) {
+  static const unsigned long flags[] = {
+      [LB_ISOLATION_ROOT] = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET,
+      [LB_ISOLATION_USER] = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET,
+      [LB_ISOLATION_NONE] = 0,
+  };
+  uid_t uid = geteuid();
+  gid_t gid = getegid();
+  pid_t pid = fork_into(flags[kind]);
+  if (pid < 0) return -errno;
+  if (pid > 0) return pid;
+  /* After the credentials are settled: a change of credentials would clear it. */
+  int r = kind == LB_ISOLATION_NONE ? 0 : move_in(kind, uid, gid);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (r < 0 || parent_is_gone(alive)) _exit(r < 0 ? -r : 1);
+  lb_proc_sandboxed = kind != LB_ISOLATION_NONE;
+  return 0;
+}
+
+/* ---- probing ------------------------------------------------------------------------------------------------ */
+
+/* In the child: a small network with a cut, as a trial would build it. Says what failed into `out`. */
+static _Noreturn void try_everything(int out) {
+  static struct lb_net net;
+  char err[200] = "";
+  if (lb_net_up(&net, true, 2, err, sizeof err) == 0) lb_net_cut(&net, &net.host[0], &net.host[1], err, sizeof err);
+  if (write(out, err, strlen(err)) < 0) _exit(1);
+  _exit(err[0] ? 1 : 0);
+}
+
+static bool kind_works(enum lb_isolation_kind kind, char *why, size_t why_size) {
+  int pipe_fd[2], status = 0;
+  if (pipe2(pipe_fd, O_CLOEXEC) < 0) return false;
+  pid_t pid = fork_kind(kind, -1);
+  if (pid == 0) try_everything(pipe_fd[1]);
+  close(pipe_fd[1]);
+  if (pid < 0) {
+    snprintf(why, why_size, "the kernel refused new namespaces: %s", strerror(-pid));
+  } else {
+    ssize_t n = read(pipe_fd[0], why, why_size - 1);
+    why[n > 0 ? n : 0] = '\0';
+    waitpid(pid, &status, 0);
+    if (status != 0 && !why[0])
+      snprintf(why, why_size, "a namespace could not be set up: %s",
+               WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "killed");
+  }
+  close(pipe_fd[0]);
+  return pid > 0 && status == 0;
+}
+
+const struct lb_isolation *lb_isolation_probe(void) {
+  static struct lb_isolation answer;
+  static bool known;
+  if (known) return &answer;
+  known = true;
+  const char *off = getenv("LOCKBENCH_NO_NAMESPACES");
+  answer.kind = geteuid() == 0 ? LB_ISOLATION_ROOT : LB_ISOLATION_USER;
+  if (off && strcmp(off, "1") == 0) {
+    answer.kind = LB_ISOLATION_NONE;
+    snprintf(answer.why, sizeof answer.why, "switched off by LOCKBENCH_NO_NAMESPACES=1");
+  } else if (!kind_works(answer.kind, answer.why, sizeof answer.why)) {
+    answer.kind = LB_ISOLATION_NONE;
+  }
+  return &answer;
+}
+
+pid_t lb_sandbox_fork(int alive) { return fork_kind(lb_isolation_probe()->kind, alive); }

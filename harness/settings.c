@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+#include "settings.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../backends/registry.h"
+#include "suggest.h"
+
+enum { NAME_MAX_LENGTH = 64, WORDS_MAX = 64 };
+
+struct setting { /* "protocol.option=value", taken apart */
+  char protocol[NAME_MAX_LENGTH], option[NAME_MAX_LENGTH];
+  const char *value;
+};
+
+/* True if it speaks of a protocol's option (a '.' before the '='). */
+static bool split(const char *text, struct setting *ret) {
+  const char *equals = strchr(text, '='), *dot = strchr(text, '.');
+  if (!equals || !dot || dot > equals) return false;
+  snprintf(ret->protocol, sizeof ret->protocol, "%.*s", (int)(dot - text), text);
+  snprintf(ret->option, sizeof ret->option, "%.*s", (int)(equals - dot - 1), dot + 1);
+  ret->value = equals + 1;
+  return true;
+}
+
+static const struct lb_option *find_option(const struct lb_protocol *protocol, const char *name) {
+  for (const struct lb_option *o = protocol->options; o && o->name; o++)
+    if (strcmp(o->name, name) == 0) return o;
+  return NULL;
+}
+
+static bool parse_value(const struct lb_option *option, const char *text, union lb_value *ret) {
+  if (option->type == LB_OPT_BOOL) {
+    ret->b = strcmp(text, "yes") == 0;
+    return ret->b || strcmp(text, "no") == 0;
+  }
+  char *end;
+  double value = strtod(text, &end);
+  if (end == text || *end || !isfinite(value) || value < option->min || value > option->max) return false;
+  if (option->type == LB_OPT_INT && value != floor(value)) return false;
+  if (option->type == LB_OPT_INT) ret->i = (int64_t)value;
+  else ret->f = value;
+  return true;
+}
+
+static int check_option(const struct setting *s, char *err, size_t err_size) {
+  const struct lb_protocol *protocol = lb_protocol_find(s->protocol);
+  const char *words[WORDS_MAX];
+  size_t count = 0;
+  if (!protocol) {
+    for (const struct lb_protocol *p; count < WORDS_MAX && (p = lb_protocol_at(count)); count++) words[count] = p->name;
+    const char *near = lb_suggest(s->protocol, words, count);
+    snprintf(err, err_size, "-s %s.%s: unknown protocol '%s'%s%s%s", s->protocol, s->option, s->protocol, near ? ", did you mean '" : "",
+             near ? near : "", near ? "'?" : "");
+    return -EINVAL;
+  }
+  const struct lb_option *option = find_option(protocol, s->option);
+  union lb_value value;
+  if (!option) {
+    for (const struct lb_option *o = protocol->options; count < WORDS_MAX && o && o->name; o++) words[count++] = o->name;
+    const char *near = lb_suggest(s->option, words, count);
+    snprintf(err, err_size, "-s %s.%s: %s has no option '%s'%s%s%s", s->protocol, s->option, s->protocol, s->option,
+             near ? ", did you mean '" : count ? ", see `lockbench show " : "", near ? near : count ? s->protocol : "",
+             near ? "'?" : count ? "`" : "");
+    return -EINVAL;
+  }
+  if (parse_value(option, s->value, &value)) return 0;
+  if (option->type == LB_OPT_BOOL) snprintf(err, err_size, "-s %s.%s=%s: expected yes or no", s->protocol, s->option, s->value);
+  else snprintf(err, err_size, "-s %s.%s=%s: expected a %snumber from %g to %g", s->protocol, s->option, s->value,
+                option->type == LB_OPT_INT ? "whole " : "", option->min, option->max);
+  return -EINVAL;
+}
+
+int lb_settings_check(const char *const *settings, size_t count, char *err, size_t err_size) {
+  struct setting s;
+  for (size_t i = 0; i < count; i++) {
+    int r = 0;
+    if (!strchr(settings[i], '=')) {
+      snprintf(err, err_size, "-s %s: expected key=value or protocol.option=value", settings[i]);
+      r = -EINVAL;
+    } else if (split(settings[i], &s)) {
+      r = check_option(&s, err, err_size);
+    }
+    if (r < 0) return r;
+  }
+  return 0;
+}
+
+int lb_settings_apply(struct lb_scenario *scenario, const char *const *settings, size_t count, char *err, size_t err_size) {
+  struct setting s;
+  char key[NAME_MAX_LENGTH];
+  for (size_t i = 0; i < count; i++) {
+    const char *equals = strchr(settings[i], '=');
+    if (split(settings[i], &s)) continue;
+    snprintf(key, sizeof key, "%.*s", (int)(equals - settings[i]), settings[i]);
+    int r = lb_scenario_set(scenario, key, equals + 1, err, err_size);
+    if (r < 0) return r;
+  }
+  return 0;
+}
+
+union lb_value *lb_settings_options(const struct lb_protocol *protocol, const char *const *settings, size_t count) {
+  size_t n = 0;
+  while (protocol->options && protocol->options[n].name) n++;
+  union lb_value *values = calloc(n + 1, sizeof *values);
+  for (size_t i = 0; values && i < n; i++) {
+    const struct lb_option *o = &protocol->options[i];
+    if (o->type == LB_OPT_BOOL) values[i].b = o->def != 0;
+    else if (o->type == LB_OPT_INT) values[i].i = (int64_t)o->def;
+    else values[i].f = o->def;
+  }
+  struct setting s;
+  for (size_t i = 0; values && i < count; i++) {
+    const struct lb_option *o;
+    if (split(settings[i], &s) && strcmp(s.protocol, protocol->name) == 0 && (o = find_option(protocol, s.option)))
+      parse_value(o, s.value, &values[o - protocol->options]);
+  }
+  return values;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * settings.h - `-s key=value`: a key of a scenario's workload, or `PROTOCOL.OPTION`.
+ */
+#ifndef LB_SETTINGS_H
+#define LB_SETTINGS_H
+
+#include "../backends/backend.h"
+#include "scenario.h"
+
+/* Checks all protocol options among the settings. 0, or -EINVAL with one line. */
+int lb_settings_check(const char *const *settings, size_t count, char *err, size_t err_size);
+/* Applies those that are keys of a scenario. 0, or -EINVAL with one line. */
+int lb_settings_apply(struct lb_scenario *scenario, const char *const *settings, size_t count, char *err, size_t err_size);
+/* The option values of a protocol: defaults, then the (checked) settings. Owned by the caller; NULL when out of memory. */
+union lb_value *lb_settings_options(const struct lb_protocol *protocol, const char *const *settings, size_t count);
+
+#endif

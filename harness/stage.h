@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * stage.h - a running trial as its controller sees it: hosts, servers, clients, shared memory, and the facts seen so far.
+ * trial.c sets it up and clears it away, timeline.c and workload.c play on it.
+ */
+#ifndef LB_STAGE_H
+#define LB_STAGE_H
+
+#include "client.h"
+#include "env.h"
+#include "net.h"
+#include "trial.h"
+
+struct lb_stage {
+  const struct lb_trial_plan *plan;
+  struct lb_process_env env;
+  struct lb_net net;
+  struct lb_cluster cluster;
+  struct lb_target target;
+  struct lb_arena *arena;
+  struct lb_client_plan client_plan;
+  struct lb_client client[LB_LOGS_MAX];
+  size_t client_count;
+  struct lb_client observer; /* sets up, and looks at single servers; takes no lock */
+  struct lb_host *client_host[LB_LOGS_MAX];
+  struct lb_history history; /* texts of faults and notes from the begin; events when all is over (judge.c) */
+  int primary;               /* data server that `primary` is bound to, -1 = not named yet */
+  pid_t heartbeat;
+  enum lb_verdict verdict;   /* LB_VERDICT_NONE while nothing speaks against a verdict from the history */
+  char why[400];
+};
+
+/* Records a fault or a fact in the history. */
+void lb_stage_fault(struct lb_stage *stage, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void lb_stage_note(struct lb_stage *stage, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* True if exactly this fact was noted. */
+bool lb_stage_noted(const struct lb_stage *stage, const char *fact);
+/* Ends the trial's chance of a verdict from its history: keeps the first reason, returns -ECANCELED. */
+int lb_stage_doubt(struct lb_stage *stage, enum lb_verdict verdict, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Play: 0, or -ECANCELED after lb_stage_doubt(). */
+int lb_timeline_play(struct lb_stage *stage);
+int lb_workload_play(struct lb_stage *stage);
+
+#endif

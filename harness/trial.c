@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The controller of one trial: sets the stage, lets workload.c or timeline.c play on it, clears it away, and only then judges
+ * what the history says. Whatever happens on the way, the servers are stopped and the outcome is filled in.
+ */
+#include "trial.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "files.h"
+#include "heartbeat.h"
+#include "judge.h"
+#include "sandbox.h"
+#include "stage.h"
+
+enum { START_S = 60, OPEN_S = 10 };
+
+/* ---- the stage's own words ------------------------------------------------------------------------------------ */
+
+static void say(struct lb_stage *s, enum lb_event_kind kind, const char *format, va_list args) {
+  char text[500];
+  vsnprintf(text, sizeof text, format, args);
+  lb_arena_record(s->arena, s->client_count, (struct lb_event){.kind = (uint16_t)kind, .client = LB_NO_NAME, .key = LB_NO_NAME,
+                                                              .what = lb_names_add(&s->history.whats, text)});
+}
+
+void lb_stage_fault(struct lb_stage *s, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  say(s, LB_EV_FAULT, format, args);
+  va_end(args);
+}
+
+void lb_stage_note(struct lb_stage *s, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  say(s, LB_EV_NOTE, format, args);
+  va_end(args);
+}
+
+bool lb_stage_noted(const struct lb_stage *s, const char *fact) {
+  for (size_t i = 0; i < s->history.whats.count; i++)
+    if (strcmp(s->history.whats.name[i], fact) == 0) return true;
+  return false;
+}
+
+int lb_stage_doubt(struct lb_stage *s, enum lb_verdict verdict, const char *format, ...) {
+  if (s->verdict != LB_VERDICT_NONE) return -ECANCELED;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(s->why, sizeof s->why, format, args);
+  va_end(args);
+  s->verdict = verdict;
+  return -ECANCELED;
+}
+
+/* ---- setting the stage ------------------------------------------------------------------------------------------ */
+
+static int prepare_folders(struct lb_stage *s, const char *scratch) {
+  const struct lb_trial_plan *plan = s->plan;
+  char logs[4000];
+  int r = lb_make_dirs(scratch);
+  if (r == 0 && plan->scenario->memory_storage && lb_proc_sandboxed) r = lb_sandbox_mount_memory(scratch);
+  if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "cannot prepare %s: %s", scratch, strerror(-r));
+  snprintf(logs, sizeof logs, "%s/logs/%s", plan->run_dir, plan->name);
+  if ((r = lb_make_dirs(logs)) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "cannot make %s: %s", logs, strerror(-r));
+  return 0;
+}
+
+static int place_server(struct lb_stage *s, size_t i, const char *scratch) {
+  const struct lb_topology *t = s->plan->topology;
+  struct lb_server *server = &s->cluster.server[i];
+  server->data = i < t->data_count;
+  server->service = server->data ? t->service : t->other_service;
+  server->host = &s->net.host[i];
+  server->port = lb_net_port(&s->net);
+  server->extra_port[0] = lb_net_port(&s->net);
+  server->extra_port[1] = lb_net_port(&s->net);
+  snprintf(server->name, sizeof server->name, "%s-%zu", server->service, server->data ? i + 1 : i + 1 - t->data_count);
+  snprintf(server->host->name, sizeof server->host->name, "%s", server->name);
+  int n = snprintf(server->dir, sizeof server->dir, "%s/%s", scratch, server->name);
+  int m = snprintf(server->log, sizeof server->log, "%s/logs/%s/%s.log", s->plan->run_dir, s->plan->name, server->name);
+  if (n >= (int)sizeof server->dir || m >= (int)sizeof server->log)
+    return lb_stage_doubt(s, LB_UNDECIDED, "the path of the results folder is too long for the servers' files");
+  int r = lb_make_dirs(server->dir);
+  return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "cannot make %s: %s", server->dir, strerror(-r)) : 0;
+}
+
+static int start_servers(struct lb_stage *s, const char *scratch) {
+  const struct lb_trial_plan *plan = s->plan;
+  char err[200];
+  static char cache[4000];
+  size_t servers = plan->topology->data_count + plan->topology->other_count;
+  bool separate = lb_scenario_needs_network(plan->scenario);
+  int r = lb_net_up(&s->net, separate, servers + s->client_count, err, sizeof err);
+  if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "no network for the trial: %s", err);
+  snprintf(cache, sizeof cache, "%s/scratch/cache", plan->run_dir);
+  s->cluster = (struct lb_cluster){.topology = plan->topology, .env = &s->env.base, .server_count = servers, .cache_dir = cache,
+                                   .data_count = plan->topology->data_count, .ttl_ms = plan->scenario->ttl_ms,
+                                   .durable = !plan->scenario->memory_storage};
+  for (size_t i = 0; i < servers; i++)
+    if ((r = place_server(s, i, scratch)) < 0) return r;
+  if (plan->topology->start && (r = plan->topology->start(&s->cluster, lb_clock_ns() + START_S * LB_NS_PER_S)) != 0)
+    return lb_stage_doubt(s, LB_UNDECIDED, "%s did not start: %s", plan->topology->name, s->cluster.err);
+  lb_cluster_target(&s->cluster, &s->target);
+  s->target.shared = s->arena->shm_table;
+  s->target.shared_size = sizeof s->arena->shm_table;
+  for (size_t i = 0; i < s->client_count; i++) s->client_host[i] = &s->net.host[servers + i];
+  return 0;
+}
+
+static int call(struct lb_stage *s, struct lb_client *client, enum lb_client_verb verb, const char *what) {
+  struct lb_reply reply;
+  int r = lb_client_call(client, (struct lb_command){.verb = verb, .deadline = lb_clock_ns() + OPEN_S * LB_NS_PER_S}, 1000, &reply);
+  if (r == 0 && reply.result == LB_OK) return 0;
+  return lb_stage_doubt(s, LB_UNDECIDED, "%s could not %s: %s", client->name, what,
+                        r == LB_TIMEOUT ? "no answer in time" : r != 0 ? "it died" : reply.err[0] ? reply.err : "unknown outcome");
+}
+
+static int start_clients(struct lb_stage *s) {
+  static const struct lb_host here = {.name = "controller", .address = "127.0.0.1", .netns = -1};
+  int r = lb_client_start(&s->observer, &s->client_plan, s->client_count, "observer", &here);
+  if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "no observer process: %s", strerror(-r));
+  if (call(s, &s->observer, LB_DO_OPEN, "open a session") < 0 || call(s, &s->observer, LB_DO_SETUP, "set up") < 0) return -ECANCELED;
+  for (size_t i = 0; i < s->client_count; i++) {
+    char name[32];
+    snprintf(name, sizeof name, "client-%zu", i + 1);
+    snprintf(s->client_host[i]->name, sizeof s->client_host[i]->name, "%s", name);
+    if ((r = lb_client_start(&s->client[i], &s->client_plan, i, name, s->client_host[i])) < 0)
+      return lb_stage_doubt(s, LB_UNDECIDED, "no process for %s: %s", name, strerror(-r));
+  }
+  for (size_t i = 0; i < s->client_count; i++)
+    if (call(s, &s->client[i], LB_DO_OPEN, "open a session") < 0) return -ECANCELED;
+  return 0;
+}
+
+static void plan_clients(struct lb_stage *s, char *prefix, size_t prefix_size) {
+  const struct lb_scenario *scenario = s->plan->scenario;
+  snprintf(prefix, prefix_size, "lockbench:%08llx", (unsigned long long)(s->plan->seed & 0xffffffff));
+  s->client_plan = (struct lb_client_plan){
+      .protocol = s->plan->protocol,
+      .target = &s->target,
+      .options = s->plan->options,
+      .arena = s->arena,
+      .ttl_ms = scenario->ttl_ms,
+      .seed = s->plan->seed,
+      .key_prefix = prefix,
+      .work = {.keys = (uint32_t)scenario->keys,
+               .hold_ns = (lb_ns)(scenario->hold_ms * 1e6),
+               .think_ns = (lb_ns)(scenario->think_ms * 1e6),
+               .wait_ns = (lb_ns)scenario->wait_ms * LB_NS_PER_MS},
+  };
+}
+
+static void play(struct lb_stage *s, const char *scratch, struct lb_outcome *out) {
+  char prefix[32];
+  lb_ns begin = lb_clock_ns();
+  plan_clients(s, prefix, sizeof prefix);
+  s->heartbeat = lb_heartbeat_start(s->arena);
+  if (prepare_folders(s, scratch) == 0 && start_servers(s, scratch) == 0) {
+    out->start_ns = lb_clock_ns() - begin;
+    if (start_clients(s) == 0) {
+      if (s->plan->scenario->step_count > 0) lb_timeline_play(s);
+      else lb_workload_play(s);
+    }
+  }
+  atomic_store(&s->arena->phase, LB_PHASE_STOP);
+  lb_heartbeat_stop(s->heartbeat);
+}
+
+static void clear(struct lb_stage *s, const char *scratch) {
+  for (size_t i = 0; i < s->client_count; i++) lb_client_kill(&s->client[i]);
+  lb_client_kill(&s->observer);
+  lb_cluster_stop(&s->cluster);
+  lb_net_down(&s->net);
+  lb_remove_tree(scratch);
+}
+
+int lb_trial_run(const struct lb_trial_plan *plan, struct lb_outcome *ret) {
+  static struct lb_stage stage; /* one trial per process */
+  char scratch[4000];
+  lb_ns begin = lb_clock_ns();
+  *ret = (struct lb_outcome){.unavailable_ns = -1, .orphan_ns = -1, .blind_ns = -1};
+  stage = (struct lb_stage){.plan = plan, .client_count = (size_t)plan->clients, .primary = -1, .verdict = LB_VERDICT_NONE};
+  lb_env_init(&stage.env, plan->seed);
+  if (snprintf(scratch, sizeof scratch, "%s/scratch/%s", plan->run_dir, plan->name) >= (int)sizeof scratch) return -ENAMETOOLONG;
+  stage.arena = lb_arena_map(stage.client_count);
+  if (!stage.arena) return -ENOMEM;
+  play(&stage, scratch, ret);
+  ret->stall_ns = atomic_load(&stage.arena->max_stall_ns);
+  int r = lb_judge(&stage, ret);
+  ret->trial_ns = lb_clock_ns() - begin;
+  clear(&stage, scratch);
+  if (r == 0 && (ret->verdict == LB_SAFE || ret->verdict == LB_VIOLATED)) {
+    snprintf(scratch, sizeof scratch, "%s/logs/%s", plan->run_dir, plan->name);
+    lb_remove_tree(scratch);
+  }
+  lb_history_clear(&stage.history);
+  lb_arena_unmap(stage.arena);
+  return r;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A workload: all clients work in a closed loop; what is granted between the notes "phase measure" and "phase end" is measured.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "clock.h"
+#include "stage.h"
+
+enum { TICK_MS = 20, STOP_GRACE_MS = 3000 };
+
+static void show_live(struct lb_stage *s, int measuring) {
+  if (!s->plan->live) return;
+  atomic_store(&s->plan->live->grants, atomic_load(&s->arena->grants));
+  atomic_store(&s->plan->live->measuring, measuring);
+}
+
+/* Lets them work for `seconds`, or until a log is full. */
+static void let_work(struct lb_stage *s, double seconds, int measuring) {
+  lb_ns end = lb_clock_ns() + (lb_ns)(seconds * 1e9), now;
+  while ((now = lb_clock_ns()) < end && !atomic_load(&s->arena->log_full)) {
+    lb_ns tick = now + TICK_MS * LB_NS_PER_MS;
+    lb_clock_sleep_until(tick < end ? tick : end);
+    show_live(s, measuring);
+  }
+}
+
+static int stop_all(struct lb_stage *s) {
+  atomic_store(&s->arena->phase, LB_PHASE_STOP);
+  /* A client may be in the middle of an acquire and then of a release, each bounded by wait_ms. */
+  lb_ns deadline = lb_clock_ns() + 2 * s->client_plan.work.wait_ns + STOP_GRACE_MS * LB_NS_PER_MS;
+  struct lb_reply reply;
+  for (size_t i = 0; i < s->client_count; i++) {
+    int r = lb_client_await(&s->client[i], deadline, &reply);
+    if (r != 0)
+      return lb_stage_doubt(s, LB_UNDECIDED, "%s %s", s->client[i].name, r == LB_TIMEOUT ? "did not stop in time" : "died");
+  }
+  return 0;
+}
+
+int lb_workload_play(struct lb_stage *s) {
+  for (size_t i = 0; i < s->client_count; i++) {
+    int r = lb_client_send(&s->client[i], (struct lb_command){.verb = LB_DO_WORK});
+    if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s is gone: %s", s->client[i].name, strerror(-r));
+  }
+  let_work(s, s->plan->scenario->warmup_s, 0);
+  lb_stage_note(s, "phase measure");
+  let_work(s, s->plan->scenario->duration_s, 1);
+  lb_stage_note(s, "phase end");
+  return stop_all(s);
+}
