@@ -67,7 +67,7 @@ static int move_in(enum lb_isolation_kind kind, uid_t uid, gid_t gid) {
   return lb_net_loopback_up();
 }
 
-static pid_t fork_kind(enum lb_isolation_kind kind, int alive) {
+static pid_t fork_kind(enum lb_isolation_kind kind, int alive, int parents_end) {
   static const unsigned long flags[] = {
       [LB_ISOLATION_ROOT] = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET,
       [LB_ISOLATION_USER] = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET,
@@ -80,6 +80,7 @@ static pid_t fork_kind(enum lb_isolation_kind kind, int alive) {
   if (pid > 0) return pid;
   /* After the credentials are settled: a change of credentials would clear it. */
   int r = kind == LB_ISOLATION_NONE ? 0 : move_in(kind, uid, gid);
+  if (parents_end >= 0) close(parents_end);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (r < 0 || parent_is_gone(alive)) _exit(r < 0 ? -r : 1);
   lb_proc_sandboxed = kind != LB_ISOLATION_NONE;
@@ -100,7 +101,7 @@ static _Noreturn void try_everything(int out) {
 static bool kind_works(enum lb_isolation_kind kind, char *why, size_t why_size) {
   int pipe_fd[2], status = 0;
   if (pipe2(pipe_fd, O_CLOEXEC) < 0) return false;
-  pid_t pid = fork_kind(kind, -1);
+  pid_t pid = fork_kind(kind, -1, -1);
   if (pid == 0) try_everything(pipe_fd[1]);
   close(pipe_fd[1]);
   if (pid < 0) {
@@ -133,4 +134,4 @@ const struct lb_isolation *lb_isolation_probe(void) {
   return &answer;
 }
 
-pid_t lb_sandbox_fork(int alive) { return fork_kind(lb_isolation_probe()->kind, alive); }
+pid_t lb_sandbox_fork(int alive, int parents_end) { return fork_kind(lb_isolation_probe()->kind, alive, parents_end); }

@@ -28,8 +28,9 @@ const struct lb_isolation *lb_isolation_probe(void);
 
 /* fork(2) into new namespaces as the probe allows. In the child (return 0): it is PID 1 of its namespace with its own /proc,
  * a private mount table and loopback up; it gets SIGKILL when the parent dies. In the parent: the pid, or -errno.
- * `alive` is the read end of a pipe whose only write end is the parent's: the child uses it to notice a parent that died early. */
-pid_t lb_sandbox_fork(int alive);
+ * alive, parents_end: the two ends of a pipe; the child closes the write end, so that the pipe ends with the parent, and
+ * looks at the read end once, to notice a parent that died before the child could ask for that signal. */
+pid_t lb_sandbox_fork(int alive, int parents_end);
 /* In the sandbox: a memory file system on `dir`. 0 or -errno. */
 int lb_sandbox_mount_memory(const char *dir);
 

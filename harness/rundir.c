@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The guardian is a child in a session of its own that only waits: first for the tool to end (a pipe whose write end the tool
+ * alone holds), then for all trials to be gone (another pipe that trials inherit; the kernel ends them with the tool), then it
+ * removes the partial folder. After a commit there is nothing left to remove. So nobody has to catch SIGKILL.
+ */
+#include "rundir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "files.h"
+
+enum { TRIALS_GONE_MS = 10000 };
+
+static void wait_for_end(int fd, int timeout_ms) {
+  struct pollfd p = {.fd = fd, .events = POLLIN};
+  while (poll(&p, 1, timeout_ms) < 0 && errno == EINTR) {
+  }
+}
+
+static _Noreturn void guard(const char *partial, int tool_gone, int trials_gone) {
+  setsid();
+  signal(SIGINT, SIG_IGN);
+  signal(SIGTERM, SIG_IGN);
+  signal(SIGHUP, SIG_IGN);
+  for (int fd = 0; fd < 3; fd++) close(fd); /* whoever reads the tool's output must not wait for us */
+  wait_for_end(tool_gone, -1);
+  wait_for_end(trials_gone, TRIALS_GONE_MS);
+  lb_remove_tree(partial);
+  _exit(0);
+}
+
+static int start_guardian(struct lb_rundir *dir) {
+  int tool[2], trials[2];
+  if (pipe2(tool, O_CLOEXEC) < 0) return -errno;
+  if (pipe2(trials, O_CLOEXEC) < 0) return -errno;
+  pid_t pid = fork();
+  if (pid < 0) return -errno;
+  if (pid == 0) {
+    close(tool[1]);
+    close(trials[1]);
+    guard(dir->partial, tool[0], trials[0]);
+  }
+  close(trials[0]);
+  dir->alive = tool[0];
+  dir->guard_pipe = tool[1];
+  dir->trials_pipe = trials[1];
+  dir->guardian = pid;
+  return 0;
+}
+
+/* The label with everything but letters, digits, '.', '-' and '_' turned into '-'. */
+static void name_run(char *id, size_t size, const char *label, unsigned attempt) {
+  struct tm tm = lb_clock_utc();
+  char stamp[32];
+  strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &tm);
+  if (attempt == 0) snprintf(id, size, "%s-%s", stamp, label);
+  else snprintf(id, size, "%s-%s-%u", stamp, label, attempt + 1);
+  for (char *c = id; *c; c++)
+    if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_", *c)) *c = '-';
+}
+
+static int fail(int error, const char *path, char *err, size_t err_size) {
+  snprintf(err, err_size, "cannot write results to %s: %s", path, strerror(-error));
+  return error;
+}
+
+/* Absolute path of a folder that is made if missing. */
+static int absolute_folder(const char *path, char ret[PATH_MAX], char *err, size_t err_size) {
+  int r = lb_make_dirs(path);
+  if (r == 0 && !realpath(path, ret)) r = -errno;
+  if (r == 0 && access(ret, W_OK) < 0) r = -errno;
+  return r < 0 ? fail(r, path, err, err_size) : 0;
+}
+
+static int choose_exact(struct lb_rundir *dir, const char *exact, char *err, size_t err_size) {
+  char copy[PATH_MAX], parent[PATH_MAX];
+  snprintf(copy, sizeof copy, "%s", exact);
+  size_t length = strlen(copy);
+  while (length > 1 && copy[length - 1] == '/') copy[--length] = '\0';
+  char *slash = strrchr(copy, '/');
+  snprintf(dir->id, sizeof dir->id, "%.100s", slash ? slash + 1 : copy);
+  if (slash) slash[slash == copy] = '\0';
+  if (access(exact, F_OK) == 0) return snprintf(err, err_size, "results folder %s exists already, expected a new name", exact), -EEXIST;
+  int r = absolute_folder(slash ? copy : ".", parent, err, err_size);
+  if (r < 0) return r;
+  snprintf(dir->final, sizeof dir->final, "%.*s/%s", 2800, parent, dir->id);
+  snprintf(dir->partial, sizeof dir->partial, "%.*s/.%s.%d.partial", 2800, parent, dir->id, (int)getpid());
+  r = mkdir(dir->partial, 0755) < 0 ? -errno : 0;
+  return r < 0 ? fail(r, dir->partial, err, err_size) : 0;
+}
+
+static int choose_name(struct lb_rundir *dir, const char *results, const char *label, char *err, size_t err_size) {
+  char parent[PATH_MAX];
+  int r = absolute_folder(results, parent, err, err_size);
+  for (unsigned attempt = 0; r == 0 && attempt < 100; attempt++) {
+    name_run(dir->id, sizeof dir->id, label, attempt);
+    snprintf(dir->final, sizeof dir->final, "%.*s/%s", 2800, parent, dir->id);
+    snprintf(dir->partial, sizeof dir->partial, "%.*s/.%s.partial", 2800, parent, dir->id);
+    /* mkdir is the reservation: of two runs that begin in the same second one takes the next name. */
+    if (access(dir->final, F_OK) == 0) continue;
+    if (mkdir(dir->partial, 0755) == 0) return 0;
+    if (errno != EEXIST) return fail(-errno, dir->partial, err, err_size);
+  }
+  return r < 0 ? r : fail(-EEXIST, parent, err, err_size);
+}
+
+int lb_rundir_open(struct lb_rundir *dir, const char *results, const char *label, const char *exact, char *err, size_t err_size) {
+  static const char *const folders[] = {"histories", "logs", "parts", "scratch/cache"};
+  *dir = (struct lb_rundir){.guard_pipe = -1, .alive = -1, .trials_pipe = -1};
+  int r = exact ? choose_exact(dir, exact, err, err_size) : choose_name(dir, results, label, err, err_size);
+  if (r < 0) return r;
+  if ((r = start_guardian(dir)) < 0) return fail(r, dir->partial, err, err_size);
+  for (size_t i = 0; r == 0 && i < sizeof folders / sizeof *folders; i++) {
+    char path[3100];
+    snprintf(path, sizeof path, "%s/%s", dir->partial, folders[i]);
+    r = lb_make_dirs(path);
+  }
+  if (r < 0) {
+    fail(r, dir->partial, err, err_size);
+    lb_rundir_close(dir);
+  }
+  return r;
+}
+
+int lb_rundir_commit(struct lb_rundir *dir, char *err, size_t err_size) {
+  char path[3100];
+  snprintf(path, sizeof path, "%s/scratch", dir->partial);
+  lb_remove_tree(path);
+  snprintf(path, sizeof path, "%s/parts", dir->partial);
+  lb_remove_tree(path);
+  snprintf(path, sizeof path, "%s/logs", dir->partial);
+  rmdir(path); /* stays if it holds anything */
+  snprintf(path, sizeof path, "%s/histories", dir->partial);
+  rmdir(path);
+  if (renameat2(AT_FDCWD, dir->partial, AT_FDCWD, dir->final, RENAME_NOREPLACE) == 0) return 0;
+  return fail(-errno, dir->final, err, err_size);
+}
+
+void lb_rundir_close(struct lb_rundir *dir) {
+  if (dir->guard_pipe >= 0) close(dir->guard_pipe);
+  if (dir->trials_pipe >= 0) close(dir->trials_pipe);
+  if (dir->alive >= 0) close(dir->alive);
+  while (dir->guardian > 0 && waitpid(dir->guardian, NULL, 0) < 0 && errno == EINTR) {
+  }
+  *dir = (struct lb_rundir){.guard_pipe = -1, .alive = -1, .trials_pipe = -1};
+}
