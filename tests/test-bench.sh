@@ -1,0 +1,265 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+#
+# test-bench.sh - ./bench as its user meets it, without installing anything: help, odd paths, the quick second call,
+# the polite refusals, and the count at the end of `./bench test`. Speaks TAP.
+#
+# Every check works on a checkout of its own: the real bench beside a tiny project that stands in for lockbench. What
+# a fresh machine makes of ./bench is the matter of clean-machine.sh.
+# shellcheck disable=SC2317,SC2015 # statements are called by name; "a && b || explain" means just that
+set -uo pipefail
+
+here=$(cd -P -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pwd) || exit 1
+work=$(mktemp -d "${TMPDIR:-/tmp}/bench test.XXXXXX") || exit 1
+trap 'chmod -R u+w -- "$work"; rm -rf -- "$work"' EXIT
+chmod 755 -- "$work"
+unset LOCKBENCH_ROOT LOCKBENCH_RESULTS LOCKBENCH_PYTHON MAKEFLAGS CC
+export XDG_CACHE_HOME=$work/cache
+
+# ---- a stand-in for lockbench -----------------------------------------------------------------------------------
+
+make_checkout() { # folder
+  mkdir -p -- "$1/results"
+  cp -- "$here/bench" "$1/bench"
+  cat >"$1/main.c" <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(int argc, char **argv) {
+  for (int i = 1; i < argc; i++) printf("[%s]", argv[i]);
+  printf("\nroot=%s\nresults=%s\n", getenv("LOCKBENCH_ROOT"), getenv("LOCKBENCH_RESULTS"));
+  return argc > 1 && strcmp(argv[1], "exit") == 0 ? atoi(argv[2]) : 0;
+}
+END
+  cat >"$1/meson.build" <<'END'
+project('stand-in', 'c')
+executable('lockbench', 'main.c')
+sh = find_program('sh')
+add_test_setup('valgrind', exclude_suites: ['live'])
+test('one', sh, args: ['-c', 'exit 0'], suite: 'unit')
+test('statements', sh, args: ['-c', 'echo 1..3; echo ok 1 - a; echo ok 2 - b; echo "ok 3 - c # SKIP no server"'],
+  protocol: 'tap', suite: 'live')
+END
+}
+
+fails_too() { # folder: adds a failing program, a failing statement and a crash after a good statement
+  cat >>"$1/meson.build" <<'END'
+test('bad', sh, args: ['-c', 'exit 1'], suite: 'unit')
+test('absent', sh, args: ['-c', 'exit 77'], suite: 'live')
+test('wrong', sh, args: ['-c', 'echo 1..2; echo ok 1 - a; echo not ok 2 - b'], protocol: 'tap', suite: 'live')
+test('crash', sh, args: ['-c', 'echo 1..1; echo ok 1 - a; kill -SEGV $$'], protocol: 'tap', suite: 'live')
+END
+}
+
+# Runs bench as a user without rights, also when we are root.
+as_nobody() {
+  if ((EUID == 0)); then setpriv --reuid 65534 --regid 65534 --clear-groups -- "$@"; else "$@"; fi
+}
+
+# Runs a command where hiredis is not installed and nobody is root: namespaces of its own, so nothing real changes.
+without_hiredis() {
+  # shellcheck disable=SC2016
+  unshare --user --map-root-user --mount \
+    sh -c 'mount -t tmpfs tmpfs /usr/include/hiredis && exec unshare --user -- "$@"' sh "$@"
+}
+
+# ---- statements: each succeeds or prints why not ----------------------------------------------------------------
+
+expect() { # text that must stand in $out
+  [[ $out == *"$1"* ]] || { printf 'expected: %s\ngot: %s\n' "$1" "$out" && return 1; }
+}
+
+expect_code() { # expected
+  ((code == $1)) || { printf 'exit code %d instead of %d: %s\n' "$code" "$1" "$out" && return 1; }
+}
+
+call() { # command...; leaves $out (both streams) and $code
+  out=$("$@" 2>&1 </dev/null)
+  code=$?
+}
+
+help_names_both_commands_and_builds_nothing() {
+  local word
+  make_checkout "$work/help"
+  for word in help -h --help; do
+    call "$work/help/bench" "$word"
+    expect_code 0 && expect './bench   ' && expect './bench test' && expect './bench ARGS' || return
+  done
+  [[ ! -e $work/help/build ]]
+}
+
+help_goes_on_to_the_program_once_it_is_built() {
+  make_checkout "$work/help built"
+  call "$work/help built/bench" list
+  call "$work/help built/bench" help
+  expect './bench test' && expect '[help]'
+}
+
+arguments_and_exit_code_pass_unchanged() {
+  make_checkout "$work/with spaces"
+  call "$work/with spaces/bench" exit 3 'a b' '' '*' --json
+  expect_code 3 && expect $'\n[exit][3][a b][][*][--json]\n' && expect "root=$work/with spaces"
+}
+
+no_arguments_run_the_quick_suite() {
+  call "$work/with spaces/bench"
+  expect_code 0 && expect '[suite][quick]'
+}
+
+works_through_a_symlink_from_another_folder() {
+  ln -s '../with spaces/bench' "$work/help/link"
+  call env -C / "$work/help/link" list
+  expect_code 0 && expect "root=$work/with spaces" && [[ ! -e $work/help/build ]]
+}
+
+second_call_is_silent_and_takes_less_than_a_second() {
+  local before after started
+  before=$(stat -c %y -- "$work/with spaces/build/build.ninja" "$work/with spaces/build/lockbench")
+  started=${EPOCHREALTIME/./}
+  call "$work/with spaces/bench" list
+  ((${EPOCHREALTIME/./} - started < 1000000)) || { echo 'took longer' && return 1; }
+  after=$(stat -c %y -- "$work/with spaces/build/build.ninja" "$work/with spaces/build/lockbench")
+  [[ $before == "$after" && $out == '[list]'* ]] || { printf '%s\n' "$before" "$after" "$out" && return 1; }
+}
+
+changed_source_is_built_again() {
+  sed -i 's/\[%s\]/<%s>/' "$work/with spaces/main.c"
+  call "$work/with spaces/bench" list
+  expect 'building' && expect '<list>'
+}
+
+changed_build_description_is_read_again() {
+  sed -i 's/^executable.*/executable('\''lockbench'\'', '\''main.c'\'', c_args: '\''-Dmain=main'\'')/' "$work/with spaces/meson.build"
+  call "$work/with spaces/bench" list
+  expect 'building' && expect '<list>' && grep -q Dmain=main "$work/with spaces/build/build.ninja"
+}
+
+setup_speaks_on_stderr_only() {
+  make_checkout "$work/streams"
+  out=$("$work/streams/bench" list 2>/dev/null)
+  [[ $out == '[list]'* ]] || { printf 'got: %s\n' "$out" && return 1; }
+}
+
+moved_checkout_is_set_up_again() {
+  mv -- "$work/streams" "$work/moved"
+  call "$work/moved/bench" list
+  expect_code 0 && expect "root=$work/moved"
+}
+
+build_of_ones_own_is_kept() {
+  make_checkout "$work/own"
+  meson setup "$work/own/build" "$work/own" -Doptimization=3 >/dev/null && call "$work/own/bench" list
+  expect_code 0 && grep -q -e -O3 "$work/own/build/build.ninja"
+}
+
+compile_error_is_shown_and_ends_with_1() {
+  make_checkout "$work/error"
+  echo 'int x = "' >>"$work/error/main.c"
+  call "$work/error/bench" list
+  expect_code 1 && expect 'main.c' && expect 'error:' && expect "the build in $work/error/build failed"
+}
+
+two_calls_at_once_both_succeed() {
+  local first code
+  make_checkout "$work/twice"
+  "$work/twice/bench" list >"$work/twice.out" 2>&1 &
+  first=$!
+  call "$work/twice/bench" list
+  wait "$first" && expect_code 0 && expect '[list]' && grep -q '\[list\]' "$work/twice.out"
+}
+
+read_only_checkout_builds_in_the_cache() {
+  local folder=$work/results
+  make_checkout "$work/read only"
+  mkdir -p -- "$XDG_CACHE_HOME" "$folder" && chmod 777 -- "$XDG_CACHE_HOME" "$folder"
+  chmod -R a-w -- "$work/read only"
+  call as_nobody env -C "$folder" "$work/read only/bench" list
+  expect_code 0 && expect "root=$work/read only" && expect "results=$folder/lockbench-results" || return
+  [[ ! -e "$work/read only/build" ]] && compgen -G "$XDG_CACHE_HOME/lockbench/*/build/lockbench" >/dev/null
+}
+
+missing_package_without_sudo_is_refused_with_5() {
+  make_checkout "$work/refuse"
+  mkdir -p -- "$work/bin" && printf '#!/bin/sh\necho RAN\n' >"$work/bin/apt-get" && chmod 755 -- "$work/bin/apt-get"
+  call without_hiredis env "PATH=$work/bin:$PATH" "$work/refuse/bench" list
+  expect_code 5 && expect 'libhiredis-dev         client library of Redis' &&
+    expect 'apt-get install --no-install-recommends libhiredis-dev' && [[ $out != *RAN* ]]
+}
+
+refusal_of_sudo_is_told_with_5() {
+  printf '#!/bin/sh\nexit 1\n' >"$work/bin/sudo" && chmod 755 -- "$work/bin/sudo"
+  call without_hiredis env "PATH=$work/bin:$PATH" "$work/refuse/bench" list
+  rm -- "$work/bin/sudo"
+  expect_code 5 && expect 'sudo refused' && expect 'libhiredis-dev' && [[ $out != *RAN* ]]
+}
+
+test_counts_statements_and_ends_with_the_sum() {
+  make_checkout "$work/count"
+  call "$work/count/bench" test one statements
+  expect_code 0 && [[ $out == *$'\n3 passed, 0 failed, 1 skipped' ]] || { echo "$out" && return 1; }
+}
+
+test_names_failures_and_exits_with_1() {
+  fails_too "$work/count"
+  call "$work/count/bench" test --suite unit --suite live
+  expect_code 1 && expect 'failed in gcc: stand-in:unit / bad (FAIL)' && expect 'failed in gcc: stand-in:live / wrong: 2 - b' &&
+    expect 'failed in gcc: stand-in:live / crash (ERROR)' && [[ $out == *$'\n5 passed, 3 failed, 2 skipped' ]] || { echo "$out" && return 1; }
+}
+
+test_of_a_broken_build_is_a_failure() {
+  call "$work/error/bench" test one
+  expect_code 1 && [[ $out == *$'\n0 passed, 1 failed' ]] || { echo "$out" && return 1; }
+}
+
+full_test_sums_all_builds() {
+  make_checkout "$work/full"
+  call "$work/full/bench" test
+  # gcc: one + statements; valgrind, address+undefined, thread: one each.
+  expect_code 0 && [[ $out == *$'\n6 passed, 0 failed, 1 skipped' ]] || { echo "$out" && return 1; }
+}
+
+# ---- runner -----------------------------------------------------------------------------------------------------
+
+number=0 bad=0
+check() { # function [reason to skip]
+  local text=${1//_/ } why
+  number=$((number + 1))
+  if [[ -n ${2-} ]]; then
+    echo "ok $number - $text # SKIP $2"
+  elif why=$("$1" 2>&1); then
+    echo "ok $number - $text"
+  else
+    echo "not ok $number - $text"
+    printf '%s\n' "$why" | sed 's/^/# /'
+    bad=1
+  fi
+}
+
+no_namespaces='' no_sanitizers=''
+without_hiredis true 2>/dev/null || no_namespaces='no user namespaces here'
+type -P sudo >/dev/null && no_sudo_check='sudo is installed here' || no_sudo_check=$no_namespaces
+type -P clang valgrind >/dev/null || no_sanitizers='no clang or valgrind'
+
+echo 1..20
+check help_names_both_commands_and_builds_nothing
+check help_goes_on_to_the_program_once_it_is_built
+check arguments_and_exit_code_pass_unchanged
+check no_arguments_run_the_quick_suite
+check works_through_a_symlink_from_another_folder
+check second_call_is_silent_and_takes_less_than_a_second
+check changed_source_is_built_again
+check changed_build_description_is_read_again
+check setup_speaks_on_stderr_only
+check moved_checkout_is_set_up_again
+check build_of_ones_own_is_kept
+check compile_error_is_shown_and_ends_with_1
+check two_calls_at_once_both_succeed
+check read_only_checkout_builds_in_the_cache
+check missing_package_without_sudo_is_refused_with_5 "$no_sudo_check"
+check refusal_of_sudo_is_told_with_5 "$no_namespaces"
+check test_counts_statements_and_ends_with_the_sum
+check test_names_failures_and_exits_with_1
+check test_of_a_broken_build_is_a_failure
+check full_test_sums_all_builds "$no_sanitizers"
+exit $bad
