@@ -4,6 +4,7 @@
  *   redis_util.c    connections with our own deadlines, on hiredis 0.14 (whose timeouts are per read, not per call)
  *   redis_link.c    which server to connect to: the only one, or the master the Sentinels name
  *   redis_lease.c   the commands of a lock that is a key with a random token, and what their errors mean
+ *   redis_fanout.c  one command to several servers at once, and their votes
  *
  * hiredis writes with write(2), so the process that uses this ignores SIGPIPE.
  *
@@ -105,5 +106,50 @@ bool redis_is_token(const redisReply *reply, const struct lb_grant *grant);
 /* The -errno of an error reply, with its text in env->err (-EROFS: ask another server); 0 for every other reply. All
  * of them are definite: the command was not executed. */
 int redis_refusal(struct lb_env *env, const redisReply *reply);
+
+/* ---- one command to several servers at once ------------------------------------------------------------- */
+
+#define REDIS_NODES_MAX 15
+
+enum redis_vote {
+  REDIS_PENDING, /* may still answer */
+  REDIS_YES,
+  REDIS_NO,     /* a definite no */
+  REDIS_SILENT, /* no answer that counts will come in this round: down, too far behind, or it refused */
+};
+
+struct redis_node {
+  const struct lb_endpoint *endpoint;
+  struct redis_conn *conn; /* NULL: the next round connects */
+  lb_ns open_at;           /* not before: it was refused a moment ago */
+  lb_ns heard_at;          /* when it answered last, or when we began to wait for it */
+  size_t late;             /* replies to earlier rounds that come before the one to this round */
+  enum redis_vote vote;
+  bool reopened; /* in this round */
+};
+
+struct redis_round {
+  int argc;
+  const char *argv[8];
+  size_t owed_max; /* a server that owes this many replies is left out */
+  enum redis_vote (*read)(const redisReply *reply, const void *context);
+  const void *context;
+  size_t yes, no, silent; /* counted so far */
+};
+
+struct redis_fanout {
+  struct lb_env *env;
+  struct redis_node node[REDIS_NODES_MAX];
+  size_t count, quorum; /* quorum: more than half of all, up or not */
+};
+
+/* Starts to connect to all servers with service "redis", without waiting. 0 or -errno (none, or too many). */
+int redis_fanout_init(struct redis_fanout *fanout, struct lb_env *env, const struct lb_target *target);
+void redis_fanout_deinit(struct redis_fanout *fanout);
+/* Sends the round's command to every server, without waiting. Replies not gathered are thrown away in a later round. */
+void redis_fanout_send(struct redis_fanout *fanout, struct redis_round *round);
+/* Gathers votes until there is a quorum of yes, or no such quorum is possible against the definite no alone (with
+ * silent_is_no: against no and silence), or all have voted, or the deadline passes. */
+void redis_fanout_gather(struct redis_fanout *fanout, struct redis_round *round, bool silent_is_no, lb_ns deadline);
 
 #endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * redlock - a lock is a majority of N independent Redis servers that all keep the same random token.
+ *
+ * Promises    One holder per key as long as fewer than half of the servers forget or misdate it and holders stop at
+ *             valid_until. Up to (N-1)/2 servers may be down or slow, without slowing the others.
+ * Assumes     Bounded message delay and pauses (valid_until is looked at before every access), clocks of clients and
+ *             servers that run at nearly the same rate and do not jump, and the delayed restart: a server that crashed
+ *             and may have lost keys stays away longer than the longest ttl, or it syncs every change to disk.
+ * Breaks it   Restarting a server too early: it votes for a second holder. A wall clock set forward on a majority. A
+ *             holder that works on past its lease: there is no fencing token to stop it at the resource.
+ * Source      redis.io, "Distributed Locks with Redis" (the Redlock algorithm); M. Kleppmann, "How to do distributed
+ *             locking" (2016), and S. Sanfilippo's answer, "Is Redlock safe?".
+ *
+ * Acquire: SET NX PX to all servers at once; granted when a majority said OK and the lease, counted from before the
+ * first request, is not over. Otherwise compare-and-delete goes to all, also to those that refused or were not heard.
+ *
+ * We return as soon as the outcome is decided and leave the rest unread. A grant that arrives after that does no harm:
+ * the delete for it goes down the same connection, so the server executes it after the SET, whatever was late. Until
+ * then the key only makes that one server refuse others. For the same reason a failed attempt is never unknown: an
+ * unheard server counts as a no, the client will not believe in the attempt again, and the next one has a fresh token,
+ * so no late yes can be counted for it. What stays on a server that cannot be reached, or arrives there over a
+ * connection we had to give up, ends with its ttl.
+ *
+ * Release: a majority that has deleted the key makes it free; the others delete it as soon as they hear of it. What a
+ * dead server keeps cannot be known; it lasts no longer than the ttl, and it cannot make a majority.
+ *
+ * Waiting before the next try is the caller's, and has to be random: clients that split the votes would split them
+ * again.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "redis_util.h"
+
+#define OWED_SET_MAX 32     /* a server this far behind cannot answer in time: spare it further requests, */
+#define OWED_DELETE_MAX 256 /* but not the deletes of what it was asked for */
+
+struct lb_session {
+  struct lb_env *env;
+  const struct lb_target *target;
+  struct redis_fanout fanout;
+  lb_ns node_timeout;
+};
+
+enum { OPT_NODE_TIMEOUT };
+
+/* ---- votes -------------------------------------------------------------------------------------------- */
+
+static enum redis_vote read_set(const redisReply *reply, const void *context) {
+  (void)context;
+  if (reply->type == REDIS_REPLY_STATUS) return REDIS_YES;
+  return reply->type == REDIS_REPLY_NIL ? REDIS_NO : REDIS_SILENT;
+}
+
+/* SET with GET: the value before. */
+static enum redis_vote read_set_again(const redisReply *reply, const void *context) {
+  if (reply->type == REDIS_REPLY_NIL || redis_is_token(reply, context)) return REDIS_YES;
+  return reply->type == REDIS_REPLY_STRING ? REDIS_NO : REDIS_SILENT;
+}
+
+static enum redis_vote read_get(const redisReply *reply, const void *context) {
+  if (redis_is_token(reply, context)) return REDIS_YES;
+  return reply->type == REDIS_REPLY_ERROR ? REDIS_SILENT : REDIS_NO;
+}
+
+static enum redis_vote read_script(const redisReply *reply, const void *context) {
+  (void)context;
+  if (reply->type != REDIS_REPLY_INTEGER) return REDIS_SILENT;
+  return reply->integer == 1 ? REDIS_YES : REDIS_NO;
+}
+
+/* Until when this round's answers are waited for. */
+static lb_ns round_end(struct lb_session *s, lb_ns deadline) {
+  lb_ns end = lb_now(s->env) + s->node_timeout;
+  return end < deadline ? end : deadline;
+}
+
+static bool cannot_be_majority(struct lb_session *s, const struct redis_round *round) {
+  return round->no > s->fanout.count - s->fanout.quorum;
+}
+
+/* EVAL with the whole text: a reply may be read much later, too late to answer "unknown script" with it. */
+static struct redis_round script_round(const struct redis_script *script, const char *key, const struct lb_grant *grant,
+                                       const char *extra) {
+  return (struct redis_round){
+      .argc = extra ? 6 : 5,
+      .argv = {"EVAL", script->text, "1", key, grant->token, extra},
+      .owed_max = script == &redis_delete_if_mine ? OWED_DELETE_MAX : OWED_SET_MAX,
+      .read = read_script,
+  };
+}
+
+/* Ends an attempt that failed. The answers are left for later rounds to skip. */
+static void undo(struct lb_session *s, const char *key, const struct lb_grant *grant) {
+  struct redis_round round = script_round(&redis_delete_if_mine, key, grant, NULL);
+  redis_fanout_send(&s->fanout, &round);
+}
+
+/* ---- acquire ------------------------------------------------------------------------------------------ */
+
+static struct redis_round set_round(const char *key, const char *ttl, const struct lb_grant *grant, bool repeated) {
+  return (struct redis_round){
+      .argc = repeated ? 7 : 6,
+      .argv = {"SET", key, grant->token, "NX", "PX", ttl, "GET"},
+      .owed_max = OWED_SET_MAX,
+      .read = repeated ? read_set_again : read_set,
+      .context = grant,
+  };
+}
+
+/* Why a quorum was not reached, or reached too late. */
+static int explain(struct lb_session *s, const struct redis_round *round, lb_ns deadline) {
+  if (round->yes >= s->fanout.quorum) return lb_fail(s->env, -ETIME, "granted, but the lease was over by then");
+  if (round->no) return LB_BUSY;
+  if (lb_now(s->env) >= deadline) return LB_TIMEOUT;
+  return lb_fail(s->env, -EHOSTUNREACH, "only %zu of %zu servers answered in time, %zu are needed", round->yes,
+                 s->fanout.count, s->fanout.quorum);
+}
+
+static int redlock_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                               lb_ns deadline) {
+  char ttl[24];
+  bool repeated = grant->token_len != 0;
+  if (lb_now(s->env) >= deadline) return repeated ? LB_UNKNOWN : LB_TIMEOUT;
+  snprintf(ttl, sizeof ttl, "%" PRId64, ttl_ms);
+  if (!repeated) {
+    redis_new_token(s->env, grant);
+    grant->asked_at = lb_now(s->env);
+  }
+  struct redis_round round = set_round(key, ttl, grant, repeated);
+  redis_fanout_send(&s->fanout, &round);
+  lb_point(s->env, "after-send");
+  redis_fanout_gather(&s->fanout, &round, true, round_end(s, deadline));
+  lb_point(s->env, "after-quorum");
+  /* Repeated: some servers may have kept it since the first try, or for as long as it was extended. */
+  if (!grant->valid_until) grant->valid_until = redis_lease_end(grant->asked_at, ttl_ms);
+  if (round.yes >= s->fanout.quorum && lb_now(s->env) < grant->valid_until) return LB_OK;
+  int rc = explain(s, &round, deadline);
+  undo(s, key, grant);
+  *grant = LB_GRANT_INIT;
+  return rc;
+}
+
+/* ---- a grant we have ---------------------------------------------------------------------------------- */
+
+static int redlock_release(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
+  struct redis_round round = script_round(&redis_delete_if_mine, key, grant, NULL);
+  lb_point(s->env, "before-release");
+  redis_fanout_send(&s->fanout, &round);
+  redis_fanout_gather(&s->fanout, &round, false, round_end(s, deadline));
+  if (round.yes >= s->fanout.quorum) return LB_OK;
+  /* valid_until == 0: an earlier release may have deleted it where it is missing now. */
+  if (cannot_be_majority(s, &round)) return grant->valid_until ? LB_LOST : LB_OK;
+  if (round.yes + round.no >= s->fanout.quorum) return LB_OK;
+  grant->valid_until = 0;
+  lb_fail(s->env, -EHOSTUNREACH, "only %zu of %zu servers answered the release", round.yes + round.no,
+          s->fanout.count);
+  return LB_UNKNOWN;
+}
+
+/* A majority has to have the token still, and the new lease counts from before the request. When too few can have it,
+ * the lock is lost and the rest is cleaned up; when too few are heard, the old end stays. */
+static int redlock_extend(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                          lb_ns deadline) {
+  char ttl[24];
+  snprintf(ttl, sizeof ttl, "%" PRId64, ttl_ms);
+  struct redis_round round = script_round(&redis_expire_if_mine, key, grant, ttl);
+  lb_ns end = redis_lease_end(lb_now(s->env), ttl_ms);
+  redis_fanout_send(&s->fanout, &round);
+  redis_fanout_gather(&s->fanout, &round, false, round_end(s, deadline));
+  bool quorum = round.yes >= s->fanout.quorum;
+  if (quorum || end < grant->valid_until) grant->valid_until = end;
+  if (quorum && lb_now(s->env) < end) return LB_OK;
+  if (!quorum && !cannot_be_majority(s, &round)) {
+    lb_fail(s->env, -EHOSTUNREACH, "only %zu of %zu servers extended the lease", round.yes, s->fanout.count);
+    return LB_UNKNOWN;
+  }
+  undo(s, key, grant);
+  return LB_LOST;
+}
+
+static int redlock_holds(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
+  struct redis_round round = {
+      .argc = 2, .argv = {"GET", key}, .owed_max = OWED_SET_MAX, .read = read_get, .context = grant};
+  redis_fanout_send(&s->fanout, &round);
+  redis_fanout_gather(&s->fanout, &round, false, round_end(s, deadline));
+  if (round.yes >= s->fanout.quorum) return LB_OK;
+  if (cannot_be_majority(s, &round)) return LB_LOST;
+  lb_fail(s->env, -EHOSTUNREACH, "only %zu of %zu servers answered", round.yes + round.no, s->fanout.count);
+  return LB_UNKNOWN;
+}
+
+static int redlock_inspect(struct lb_session *s, size_t endpoint, const char *key, lb_ns deadline) {
+  return redis_inspect(s->env, s->target, endpoint, key, deadline);
+}
+
+/* ---- session ------------------------------------------------------------------------------------------ */
+
+static int redlock_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
+  (void)deadline; /* connects are only started */
+  s->env = config->env;
+  s->target = config->target;
+  s->node_timeout = (lb_ns)config->options[OPT_NODE_TIMEOUT].i * LB_NS_PER_MS;
+  return redis_fanout_init(&s->fanout, config->env, config->target);
+}
+
+static void redlock_close(struct lb_session *s) { redis_fanout_deinit(&s->fanout); }
+
+static const struct lb_option redlock_options[] = {
+    [OPT_NODE_TIMEOUT] = {"node_timeout_ms", LB_OPT_INT, 50, 1, 10000, "how long one round waits for a server"},
+    {0},
+};
+
+const struct lb_protocol lb_redlock = {
+    .abi = LB_ABI,
+    .size = sizeof(struct lb_protocol),
+    .name = "redlock",
+    .summary = "a majority of N independent Redis servers, asked all at once",
+    .promises = "One holder per key while fewer than half of the servers forget or misdate it and holders stop at\n"
+                "valid_until. Works with up to (N-1)/2 servers down, and is not slowed by them. A failed attempt is\n"
+                "never unknown: what it left is deleted down the same connection, or ends with its ttl.",
+    .breaks = "A server restarted within one ttl of a crash that made it forget keys: run it with appendfsync always,\n"
+              "or keep it away for longer than the longest ttl (delayed restart). A wall clock set forward on a\n"
+              "majority. Working on past the lease: there is no fencing token.",
+    .source = "redis.io: Distributed Locks with Redis; the Kleppmann and Sanfilippo exchange of 2016",
+    .topologies = (const char *const[]){"redis-x5", NULL},
+    .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK,
+    .options = redlock_options,
+    .points = (const char *const[]){"after-send", "after-quorum", "before-release", NULL},
+    .session_size = sizeof(struct lb_session),
+    .open = redlock_open,
+    .close = redlock_close,
+    .try_acquire = redlock_try_acquire,
+    .release = redlock_release,
+    .extend = redlock_extend,
+    .holds = redlock_holds,
+    .inspect = redlock_inspect,
+};
