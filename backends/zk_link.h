@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * zk_link.h - one handle of libzookeeper_mt and what its threads leave for the session's thread. Private to zk_util.
+ */
+#ifndef LB_ZK_LINK_H
+#define LB_ZK_LINK_H
+
+#include <pthread.h>
+
+#include "zk_util.h"
+
+/* NEW until the first connection, then UP and DOWN in turns, at last EXPIRED for good. */
+enum zk_link_state { ZK_LINK_NEW, ZK_LINK_UP, ZK_LINK_DOWN, ZK_LINK_EXPIRED };
+
+/* The library's threads know a link only, never the session: a link can be left behind to die by itself. */
+struct zk_link {
+  zhandle_t *handle;
+  int event;            /* eventfd: something below has changed */
+  pthread_mutex_t lock; /* guards everything below */
+  enum zk_link_state state;
+  int64_t id;
+  int timeout_ms;
+  uint64_t awaited; /* name of the watch that counts; others are late */
+  bool fired;
+  struct zk_call *calls; /* all not yet freed */
+  bool closed;           /* zookeeper_close has returned */
+  bool orphaned;         /* the session has gone: the closing thread frees the link */
+};
+
+/* Starts a handle. 0 or -errno. */
+int zk_link_open(struct lb_env *env, const char *servers, int timeout_ms, bool read_only, struct zk_link **ret);
+/* Closes it within about `patience`, or leaves that to a detached thread. Calls still held become invalid. */
+void zk_link_close(struct lb_env *env, struct zk_link *link, lb_ns patience);
+enum zk_link_state zk_link_state(struct zk_link *link);
+/* Sleeps until something may have changed. > 0, 0 = the deadline passed, -errno. */
+int zk_link_sleep(struct lb_env *env, struct zk_link *link, lb_ns deadline);
+
+/* A request not yet sent. NULL: no memory. */
+struct zk_call *zk_call_new(struct zk_link *link);
+/* Takes the result of the library's asynchronous function: if it refused at once, no completion will come. */
+struct zk_call *zk_call_sent(struct zk_call *call, int rc);
+
+/* Completions and the node watcher, called by the library's completion thread. `data` is a zk_call. */
+void zk_on_void(int rc, const void *data);
+void zk_on_stat(int rc, const struct Stat *stat, const void *data);
+void zk_on_create(int rc, const char *path, const struct Stat *stat, const void *data);
+void zk_on_string(int rc, const char *value, const void *data);
+void zk_on_strings(int rc, const struct String_vector *strings, const void *data);
+void zk_on_data(int rc, const char *value, int length, const struct Stat *stat, const void *data);
+void zk_on_node(zhandle_t *handle, int type, int state, const char *path, void *name);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The session's side of zk_util.h: one link after the other, requests, waiting, and the deletions that must not be forgotten.
+ */
+#include "zk_util.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "zk_link.h"
+
+#define CLOSE_PATIENCE (300 * LB_NS_PER_MS)
+/* A handle that has never been connected has nothing to lose: do not let it wait for a silent server longer than this. */
+#define FIRST_PATIENCE (2 * LB_NS_PER_S)
+
+struct zk_session {
+  struct lb_env *env;
+  char *servers[16]; /* parts of server_list, as given */
+  size_t server_count, first;
+  char *server_list;
+  int timeout_ms;
+  bool read_only;
+  struct zk_link *link;
+  lb_ns link_started;
+  char (*doomed)[ZK_PATH_MAX];
+  size_t doomed_count;
+};
+
+/* ---- opening and closing ------------------------------------------------------------------------------- */
+
+static int start_link(struct zk_session *s) {
+  char list[1024] = "";
+  size_t length = 0;
+  for (size_t i = 0; i < s->server_count && length < sizeof list; i++)
+    length += (size_t)snprintf(list + length, sizeof list - length, "%s%s", i ? "," : "",
+                               s->servers[(s->first + i) % s->server_count]);
+  if (length >= sizeof list) return lb_fail(s->env, -ENAMETOOLONG, "the list of ZooKeeper servers is too long");
+  s->first = (s->first + 1) % s->server_count;
+  s->link_started = lb_now(s->env);
+  return zk_link_open(s->env, list, s->timeout_ms, s->read_only, &s->link);
+}
+
+static void split_servers(struct zk_session *s) {
+  char *rest = s->server_list;
+  for (char *part; s->server_count < sizeof s->servers / sizeof s->servers[0] && (part = strsep(&rest, ","));)
+    s->servers[s->server_count++] = part;
+}
+
+int zk_open(struct lb_env *env, const char *servers, int64_t timeout_ms, bool read_only, struct zk_session **ret) {
+  struct zk_session *s = calloc(1, sizeof *s);
+  if (!s) return lb_fail(env, -ENOMEM, "no memory for a ZooKeeper session");
+  *s = (struct zk_session){.env = env, .read_only = read_only, .server_list = strdup(servers)};
+  s->timeout_ms = timeout_ms < 1 ? 1 : timeout_ms > INT_MAX ? INT_MAX : (int)timeout_ms;
+  uint8_t random;
+  lb_random(env, &random, sizeof random);
+  if (s->server_list) split_servers(s);
+  if (s->server_count) s->first = random % s->server_count;
+  int result = s->server_count ? start_link(s) : lb_fail(env, -ENOMEM, "no memory for a ZooKeeper session");
+  if (result) zk_close(s);
+  else *ret = s;
+  return result;
+}
+
+void zk_close(struct zk_session *s) {
+  if (!s) return;
+  if (s->link) zk_link_close(s->env, s->link, CLOSE_PATIENCE);
+  free(s->doomed);
+  free(s->server_list);
+  free(s);
+}
+
+int64_t zk_id(struct zk_session *s) {
+  if (!s->link) return 0;
+  pthread_mutex_lock(&s->link->lock);
+  int64_t id = s->link->id;
+  pthread_mutex_unlock(&s->link->lock);
+  return id;
+}
+
+bool zk_expired(struct zk_session *s) { return !s->link || zk_link_state(s->link) == ZK_LINK_EXPIRED; }
+
+lb_ns zk_timeout_ns(struct zk_session *s) {
+  int timeout_ms = s->timeout_ms;
+  if (s->link) {
+    pthread_mutex_lock(&s->link->lock);
+    if (s->link->timeout_ms > 0) timeout_ms = s->link->timeout_ms;
+    pthread_mutex_unlock(&s->link->lock);
+  }
+  return (lb_ns)timeout_ms * LB_NS_PER_MS;
+}
+
+/* A new session in place of one that has expired, or of one that never came about. */
+static int replace_link(struct zk_session *s) {
+  if (s->link) zk_link_close(s->env, s->link, CLOSE_PATIENCE);
+  s->link = NULL;
+  s->doomed_count = 0;
+  return start_link(s);
+}
+
+/* ---- requests ------------------------------------------------------------------------------------------ */
+
+struct zk_call *zk_create(struct zk_session *s, const char *path, const char *data, int mode) {
+  struct zk_call *call = zk_call_new(s->link);
+  return call ? zk_call_sent(call, zoo_acreate2(s->link->handle, path, data, (int)strlen(data), &ZOO_OPEN_ACL_UNSAFE, mode,
+                                                zk_on_create, call))
+              : NULL;
+}
+
+struct zk_call *zk_delete(struct zk_session *s, const char *path) {
+  struct zk_call *call = zk_call_new(s->link);
+  return call ? zk_call_sent(call, zoo_adelete(s->link->handle, path, -1, zk_on_void, call)) : NULL;
+}
+
+struct zk_call *zk_set(struct zk_session *s, const char *path, const char *data) {
+  struct zk_call *call = zk_call_new(s->link);
+  return call ? zk_call_sent(call, zoo_aset(s->link->handle, path, data, (int)strlen(data), -1, zk_on_stat, call)) : NULL;
+}
+
+struct zk_call *zk_exists(struct zk_session *s, const char *path) {
+  struct zk_call *call = zk_call_new(s->link);
+  return call ? zk_call_sent(call, zoo_aexists(s->link->handle, path, 0, zk_on_stat, call)) : NULL;
+}
+
+struct zk_call *zk_children(struct zk_session *s, const char *path) {
+  struct zk_call *call = zk_call_new(s->link);
+  return call ? zk_call_sent(call, zoo_aget_children(s->link->handle, path, 0, zk_on_strings, call)) : NULL;
+}
+
+struct zk_call *zk_sync(struct zk_session *s, const char *path) {
+  struct zk_call *call = zk_call_new(s->link);
+  return call ? zk_call_sent(call, zoo_async(s->link->handle, path, zk_on_string, call)) : NULL;
+}
+
+/* The name of a watch is a hash of its path (FNV-1a): watching the same node twice leaves one watch in the library. */
+static uintptr_t watch_name(const char *path) {
+  uint64_t hash = UINT64_C(0xcbf29ce484222325);
+  for (; *path; path++) hash = (hash ^ (uint8_t)*path) * UINT64_C(0x100000001b3);
+  return (uintptr_t)hash;
+}
+
+struct zk_call *zk_watch(struct zk_session *s, const char *path) {
+  struct zk_call *call = zk_call_new(s->link);
+  if (!call) return NULL;
+  uintptr_t name = watch_name(path);
+  pthread_mutex_lock(&s->link->lock);
+  s->link->awaited = name;
+  s->link->fired = false;
+  pthread_mutex_unlock(&s->link->lock);
+  return zk_call_sent(call, zoo_awget(s->link->handle, path, zk_on_node, (void *)name, zk_on_data, call));
+}
+
+/* ---- waiting ------------------------------------------------------------------------------------------- */
+
+int zk_wait(struct zk_session *s, struct zk_call *call, lb_ns deadline) {
+  if (!call) return ZSYSTEMERROR;
+  for (int woken = 1;; woken = zk_link_sleep(s->env, call->link, deadline)) {
+    pthread_mutex_lock(&call->link->lock);
+    bool done = call->done;
+    pthread_mutex_unlock(&call->link->lock);
+    if (done) return call->rc;
+    if (woken <= 0) return ZK_NO_REPLY;
+  }
+}
+
+int zk_run(struct zk_session *s, struct zk_call *call, lb_ns deadline) {
+  int rc = zk_wait(s, call, deadline);
+  zk_drop(call);
+  return rc;
+}
+
+int zk_wait_event(struct zk_session *s, lb_ns deadline) {
+  for (int woken = 1;; woken = zk_link_sleep(s->env, s->link, deadline)) {
+    pthread_mutex_lock(&s->link->lock);
+    bool over = s->link->fired || s->link->state == ZK_LINK_EXPIRED;
+    pthread_mutex_unlock(&s->link->lock);
+    if (over) return LB_OK;
+    if (woken <= 0) return woken ? woken : LB_TIMEOUT;
+  }
+}
+
+/* Deletes what zk_doom() has asked for. Stops at the first result that is not definite. */
+static void delete_doomed(struct zk_session *s, lb_ns deadline) {
+  while (s->doomed_count) {
+    char path[ZK_PATH_MAX];
+    int rc = zk_find(s, s->doomed[s->doomed_count - 1], deadline, path);
+    if (rc == ZOK) rc = zk_run(s, zk_delete(s, path), deadline);
+    if (rc != ZOK && rc != ZNONODE) return;
+    s->doomed_count--;
+  }
+}
+
+int zk_connect(struct zk_session *s, lb_ns deadline) {
+  for (;;) {
+    enum zk_link_state state = s->link ? zk_link_state(s->link) : ZK_LINK_EXPIRED;
+    lb_ns now = lb_now(s->env), retry = LB_NEVER;
+    if (now >= deadline) return LB_TIMEOUT;
+    if (state == ZK_LINK_UP) break;
+    if (state == ZK_LINK_NEW) retry = s->link_started + FIRST_PATIENCE;
+    if (state == ZK_LINK_EXPIRED || now >= retry) {
+      int result = replace_link(s);
+      if (result) return result;
+    } else {
+      int woken = zk_link_sleep(s->env, s->link, retry < deadline ? retry : deadline);
+      if (woken < 0) return woken;
+    }
+  }
+  delete_doomed(s, deadline);
+  return 0;
+}
+
+/* ---- results ------------------------------------------------------------------------------------------- */
+
+bool zk_is_unknown(int rc) {
+  return rc == ZK_NO_REPLY || rc == ZCONNECTIONLOSS || rc == ZOPERATIONTIMEOUT || rc == ZCLOSING || rc == ZSESSIONMOVED;
+}
+
+bool zk_is_expiry(int rc) { return rc == ZSESSIONEXPIRED || rc == ZINVALIDSTATE; }
+
+int zk_fail(struct zk_session *s, const char *what, int rc) {
+  int error = rc == ZNOAUTH || rc == ZAUTHFAILED ? EACCES : rc == ZNOTREADONLY ? EROFS : rc == ZSYSTEMERROR ? ENOMEM : EPROTO;
+  return lb_fail(s->env, -error, "ZooKeeper: cannot %s: %s", what, zerror(rc));
+}
+
+/* ---- small journeys ------------------------------------------------------------------------------------ */
+
+int zk_make_path(struct zk_session *s, const char *path, lb_ns deadline) {
+  char part[ZK_PATH_MAX];
+  int rc = ZOK;
+  for (const char *end = path; *end && (rc == ZOK || rc == ZNODEEXISTS);) {
+    end = strchrnul(end + 1, '/');
+    snprintf(part, sizeof part, "%.*s", (int)(end - path), path);
+    rc = zk_run(s, zk_create(s, part, "", ZOO_PERSISTENT), deadline);
+  }
+  return rc == ZNODEEXISTS ? ZOK : rc;
+}
+
+int zk_find(struct zk_session *s, const char *prefix, lb_ns deadline, char ret_path[ZK_PATH_MAX]) {
+  const char *name = strrchr(prefix, '/') + 1;
+  char dir[ZK_PATH_MAX];
+  snprintf(dir, sizeof dir, "%.*s", (int)(name - 1 - prefix), prefix);
+  struct zk_call *sync = zk_sync(s, dir), *children = zk_children(s, dir);
+  int rc = zk_wait(s, sync, deadline);
+  if (rc == ZOK) rc = zk_wait(s, children, deadline);
+  if (rc == ZOK) {
+    rc = ZNONODE;
+    const char *child = children->names;
+    for (size_t i = 0; i < children->count && rc == ZNONODE; i++, child += strlen(child) + 1)
+      if (strncmp(child, name, strlen(name)) == 0)
+        rc = snprintf(ret_path, ZK_PATH_MAX, "%s/%s", dir, child) < ZK_PATH_MAX ? ZOK : ZBADARGUMENTS;
+  }
+  zk_drop(sync);
+  zk_drop(children);
+  return rc;
+}
+
+void zk_doom(struct zk_session *s, const char *prefix) {
+  for (size_t i = 0; i < s->doomed_count; i++)
+    if (strcmp(s->doomed[i], prefix) == 0) return;
+  char(*grown)[ZK_PATH_MAX] = realloc(s->doomed, (s->doomed_count + 1) * sizeof *grown);
+  if (!grown) return; /* the node then stays until the session ends */
+  s->doomed = grown;
+  snprintf(s->doomed[s->doomed_count++], ZK_PATH_MAX, "%s", prefix);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * zk_util.h - ZooKeeper sessions with our own deadlines, on libzookeeper_mt's asynchronous calls.
+ * Private to the ZooKeeper protocols.
+ *
+ * The library runs two threads per handle. They never enter the caller: a completion copies its answer into a zk_call
+ * and writes to an eventfd, and the caller waits on that eventfd only, with its own deadline. Open a session in the
+ * process that uses it (after fork).
+ *
+ * How long the library needs to leave a silent server, for a session timeout T: 2/3 T after the last byte heard
+ * (it pings after T/3), 2/3 T for a connect that is not answered; a refused or closed connection costs nothing.
+ */
+#ifndef LB_ZK_UTIL_H
+#define LB_ZK_UTIL_H
+
+#include <zookeeper/zookeeper.h>
+
+#include "backend.h"
+
+#define ZK_PATH_MAX LB_TOKEN_MAX
+
+struct zk_session; /* one thread; owns its calls */
+
+/* One request on its way. The caller holds it from the zk_<operation>() that made it until zk_drop(); it outlives a
+ * deadline that passes first. Fields below `rc` are valid when zk_wait() returned ZOK. */
+struct zk_call {
+  int rc;                 /* the library's result, once done */
+  struct Stat stat;       /* create, set, exists */
+  char path[ZK_PATH_MAX]; /* create: the full name */
+  char *names;            /* children: `count` strings, one after the other, each with its NUL */
+  size_t count;
+  /* private */
+  struct zk_link *link;
+  struct zk_call *next;
+  bool done, dropped;
+};
+
+/* zk_wait(): no answer by the deadline. Positive, so no result of the library. */
+#define ZK_NO_REPLY 1
+
+/* Starts connecting to "host:port,host:port" (numeric); a random server is tried first, the others follow in order.
+ * read_only: also accept a server that has lost its quorum, if it offers that. 0 or -errno. */
+int zk_open(struct lb_env *env, const char *servers, int64_t timeout_ms, bool read_only, struct zk_session **ret);
+/* Ends the session, which deletes its ephemeral nodes. Waits at most about 0.3 s; if the server is silent, a detached
+ * thread finishes (the library itself may take 4.5 s). NULL is fine. */
+void zk_close(struct zk_session *session);
+/* Waits until the session is usable; after an expiry that is a new one with another zk_id(). Then tries again the
+ * deletions that zk_doom() has asked for. No zk_call may be held. 0, LB_TIMEOUT, or -errno. */
+int zk_connect(struct zk_session *session, lb_ns deadline);
+/* Identity of the current session (ephemeralOwner of its nodes), 0 before the first connection. */
+int64_t zk_id(struct zk_session *session);
+/* True once the server has said that the session is over. */
+bool zk_expired(struct zk_session *session);
+/* Session timeout as the server granted it, in ns. */
+lb_ns zk_timeout_ns(struct zk_session *session);
+
+/* Requests. They are sent in order and answered in order. NULL: no memory (zk_wait and zk_drop accept it). */
+struct zk_call *zk_create(struct zk_session *session, const char *path, const char *data, int mode);
+struct zk_call *zk_delete(struct zk_session *session, const char *path);
+struct zk_call *zk_set(struct zk_session *session, const char *path, const char *data);
+struct zk_call *zk_exists(struct zk_session *session, const char *path);
+struct zk_call *zk_children(struct zk_session *session, const char *path);
+/* Makes the server catch up with the leader before it answers what follows. */
+struct zk_call *zk_sync(struct zk_session *session, const char *path);
+/* Reads the node and, if it is there, watches it; replaces the watch that zk_wait_event() waits for. */
+struct zk_call *zk_watch(struct zk_session *session, const char *path);
+
+/* The library's result (ZOK, ZNONODE, ...) or ZK_NO_REPLY. */
+int zk_wait(struct zk_session *session, struct zk_call *call, lb_ns deadline);
+/* Gives the call back, answered or not. NULL is fine. */
+void zk_drop(struct zk_call *call);
+/* zk_wait and zk_drop in one, where only the result matters. */
+int zk_run(struct zk_session *session, struct zk_call *call, lb_ns deadline);
+/* Sleeps until the watched node changes or is deleted, or the session expires. LB_OK, LB_TIMEOUT, -errno. */
+int zk_wait_event(struct zk_session *session, lb_ns deadline);
+
+/* Whether a result leaves open if the request took effect (connection lost, no reply, handle closed). */
+bool zk_is_unknown(int rc);
+/* Whether a result says that the session, and with it every ephemeral node, is gone. */
+bool zk_is_expiry(int rc);
+/* Any other unexpected result as -errno, with the library's words in env->err. */
+int zk_fail(struct zk_session *session, const char *what, int rc);
+
+/* Creates a persistent node and its parents, each if missing. The result of the last request. */
+int zk_make_path(struct zk_session *session, const char *path, lb_ns deadline);
+/* Looks, after a sync, for a child whose full path starts with `prefix`. ZOK: ret_path holds it. ZNONODE: it is not
+ * there and, if its create was sent by this session before, never will be. Or any other result. */
+int zk_find(struct zk_session *session, const char *prefix, lb_ns deadline, char ret_path[ZK_PATH_MAX]);
+/* Remembers to delete the node whose path is, or starts with, `prefix`, as soon as the session is connected again.
+ * Forgotten when the session ends, because the node ends with it. */
+void zk_doom(struct zk_session *session, const char *prefix);
+
+#endif

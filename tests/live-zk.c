@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * zk-sequential against real ZooKeeper servers: one alone for the contract, three for the loss of a leader. The servers are
+ * started here, on free ports of the loopback, in a temporary folder, and die with this program.
+ */
+#include <errno.h>
+#include <ftw.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../harness/clock.h"
+#include "../harness/env.h"
+
+#define MS LB_NS_PER_MS
+#define JARS "/usr/share/java/"
+
+extern const struct lb_protocol lb_zk_sequential;
+static const struct lb_protocol *const zk = &lb_zk_sequential;
+
+/* ---- servers ------------------------------------------------------------------------------------------- */
+
+struct server {
+  pid_t pid;
+  uint16_t port, quorum_port, election_port;
+  char dir[64];
+};
+
+static char base_dir[] = "/tmp/live-zk-XXXXXX";
+static struct server alone, trio[3];
+
+static const char *const jars[] = {"zookeeper", "zookeeper-jute", "slf4j-api",   "slf4j-nop",
+                                   "netty-all", "commons-cli",    "snappy-java", "metrics-core"};
+
+static uint16_t free_port(void) {
+  struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  socklen_t size = sizeof address;
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  assert_return_code(bind(fd, (struct sockaddr *)&address, size), errno);
+  assert_return_code(getsockname(fd, (struct sockaddr *)&address, &size), errno);
+  close(fd);
+  return ntohs(address.sin_port);
+}
+
+static void configure(struct server *server, int number, const struct server *members, int count) {
+  char path[128];
+  snprintf(server->dir, sizeof server->dir, "%s/%u", base_dir, server->port);
+  assert_return_code(mkdir(server->dir, 0700), errno);
+  snprintf(path, sizeof path, "%s/myid", server->dir);
+  FILE *file = fopen(path, "w");
+  fprintf(file, "%d\n", number);
+  fclose(file);
+  snprintf(path, sizeof path, "%s/zoo.cfg", server->dir);
+  file = fopen(path, "w");
+  fprintf(file,
+          "tickTime=200\ninitLimit=50\nsyncLimit=10\ndataDir=%s\nclientPort=%u\nclientPortAddress=127.0.0.1\n"
+          "admin.enableServer=false\nmaxClientCnxns=0\n4lw.commands.whitelist=*\n",
+          server->dir, server->port);
+  for (int i = 0; i < count; i++)
+    fprintf(file, "server.%d=127.0.0.1:%u:%u\n", i + 1, members[i].quorum_port, members[i].election_port);
+  fclose(file);
+}
+
+static void start(struct server *server) {
+  char classes[1024] = "", config[128];
+  for (size_t i = 0; i < sizeof jars / sizeof jars[0]; i++)
+    snprintf(classes + strlen(classes), sizeof classes - strlen(classes), "%s" JARS "%s.jar", i ? ":" : "", jars[i]);
+  snprintf(config, sizeof config, "%s/zoo.cfg", server->dir);
+  server->pid = fork();
+  assert_return_code(server->pid, errno);
+  if (server->pid) return;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (!freopen("/dev/null", "r", stdin) || !freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)) _exit(126);
+  execlp("java", "java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no", "-cp", classes,
+         "org.apache.zookeeper.server.quorum.QuorumPeerMain", config, NULL);
+  _exit(127);
+}
+
+static void stop(struct server *server) {
+  if (!server->pid) return;
+  kill(server->pid, SIGKILL);
+  waitpid(server->pid, NULL, 0);
+  server->pid = 0;
+}
+
+/* What the server says of itself ("Mode: leader"), "" if it does not answer. */
+static void ask(const struct server *server, char *answer, size_t size) {
+  struct sockaddr_in address = {
+      .sin_family = AF_INET, .sin_port = htons(server->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  struct timeval patience = {.tv_usec = 300000};
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  size_t length = 0;
+  if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0 && send(fd, "srvr", 4, MSG_NOSIGNAL) == 4)
+    for (ssize_t n; length + 1 < size && (n = read(fd, answer + length, size - length - 1)) > 0;) length += (size_t)n;
+  answer[length] = '\0';
+  close(fd);
+}
+
+static bool serves(const struct server *server, const char *mode) {
+  char answer[1024];
+  ask(server, answer, sizeof answer);
+  return strstr(answer, mode);
+}
+
+static void await_mode(const struct server *server, const char *mode) {
+  lb_ns deadline = lb_clock_ns() + 30 * LB_NS_PER_S;
+  while (!serves(server, mode)) {
+    assert_true(lb_clock_ns() < deadline);
+    lb_clock_sleep_until(lb_clock_ns() + 20 * MS);
+  }
+}
+
+/* ---- clients ------------------------------------------------------------------------------------------- */
+
+struct client {
+  struct lb_process_env env;
+  struct lb_endpoint endpoint[3];
+  struct lb_target target;
+  struct lb_config config;
+  struct lb_session *session;
+  struct lb_grant grant;
+};
+
+static lb_ns in_ms(uint64_t ms) { return lb_clock_ns() + ms * MS; }
+
+static void open_at(struct client *client, const struct server *servers, size_t count, int64_t ttl_ms) {
+  static uint64_t seed = 1;
+  *client = (struct client){.session = calloc(1, zk->session_size)};
+  lb_env_init(&client->env, seed++ + ((uint64_t)getpid() << 20));
+  for (size_t i = 0; i < count; i++)
+    client->endpoint[i] = (struct lb_endpoint){.service = "zookeeper", .host = "127.0.0.1", .port = servers[i].port};
+  client->target = (struct lb_target){.topology = "zk", .endpoints = client->endpoint, .count = count};
+  client->config =
+      (struct lb_config){.env = &client->env.base, .target = &client->target, .ttl_ms = ttl_ms, .client = "client-1"};
+  int result = zk->open(client->session, &client->config, in_ms(10000));
+  if (result) print_error("open: %s\n", client->env.base.err);
+  assert_int_equal(result, 0);
+}
+
+static void open_client(struct client *client, int64_t ttl_ms) { open_at(client, &alone, 1, ttl_ms); }
+
+static void close_client(struct client *client) {
+  zk->close(client->session);
+  free(client->session);
+}
+
+static int try(struct client *client, const char *key, uint64_t patience_ms) {
+  return zk->try_acquire(client->session, key, client->config.ttl_ms, &client->grant, in_ms(patience_ms));
+}
+
+static int wait_turn(struct client *client, const char *key, uint64_t patience_ms) {
+  return zk->wait(client->session, key, &client->grant, in_ms(patience_ms));
+}
+
+static int release(struct client *client, const char *key) {
+  return zk->release(client->session, key, &client->grant, in_ms(3000));
+}
+
+static int holds(struct client *client, const char *key) {
+  return zk->holds(client->session, key, &client->grant, in_ms(3000));
+}
+
+static int inspect(struct client *client, const char *key) { return zk->inspect(client->session, 0, key, in_ms(3000)); }
+
+/* As a caller would: until it is granted, or `patience_ms` have passed. */
+static int acquire(struct client *client, const char *key, uint64_t patience_ms) {
+  lb_ns deadline = in_ms(patience_ms);
+  for (;;) {
+    int result = zk->try_acquire(client->session, key, client->config.ttl_ms, &client->grant, deadline);
+    if (result == LB_BUSY) result = zk->wait(client->session, key, &client->grant, deadline);
+    else return result;
+    if (result != LB_OK) return result;
+  }
+}
+
+/* ---- the contract -------------------------------------------------------------------------------------- */
+
+static void a_grant_excludes(void **state) {
+  (void)state;
+  struct client a, b;
+  open_client(&a, 4000), open_client(&b, 4000);
+  assert_int_equal(zk->setup(a.session, in_ms(3000)), 0);
+  lb_ns before = lb_clock_ns();
+  assert_int_equal(try(&a, "excludes", 3000), LB_OK);
+  assert_true(a.grant.token_len > 0 && a.grant.fence > 0);
+  assert_true(a.grant.asked_at >= before && a.grant.valid_until <= lb_clock_ns() + 4000 * MS);
+  assert_true(a.grant.valid_until > lb_clock_ns());
+  assert_int_equal(try(&b, "excludes", 3000), LB_BUSY);
+  assert_int_equal(try(&a, "excludes", 3000), LB_OK);
+  assert_int_equal(holds(&a, "excludes"), LB_OK);
+  assert_int_equal(holds(&b, "excludes"), LB_LOST);
+  assert_int_equal(release(&a, "excludes"), LB_OK);
+  assert_int_equal(holds(&a, "excludes"), LB_LOST);
+  assert_int_equal(release(&a, "excludes"), LB_LOST);
+  assert_int_equal(try(&b, "excludes", 3000), LB_OK);
+  close_client(&a), close_client(&b);
+}
+
+static void grants_come_in_order_of_arrival_and_fences_grow(void **state) {
+  (void)state;
+  struct client c[3];
+  uint64_t fence = 0;
+  for (int i = 0; i < 3; i++) open_client(&c[i], 4000);
+  for (int i = 0; i < 3; i++) assert_int_equal(try(&c[i], "order", 3000), i ? LB_BUSY : LB_OK);
+  for (int i = 0; i < 3; i++) {
+    for (int later = 2; later > i; later--) assert_int_equal(try(&c[later], "order", 3000), LB_BUSY);
+    assert_int_equal(try(&c[i], "order", 3000), LB_OK);
+    assert_true(c[i].grant.fence > fence);
+    fence = c[i].grant.fence;
+    assert_int_equal(release(&c[i], "order"), LB_OK);
+  }
+  c[0].grant = LB_GRANT_INIT;
+  assert_int_equal(try(&c[0], "order", 3000), LB_OK);
+  assert_true(c[0].grant.fence > fence);
+  for (int i = 0; i < 3; i++) close_client(&c[i]);
+}
+
+static void *wait_and_return(void *client) { return (void *)(intptr_t)wait_turn(client, "wakes", 700); }
+
+static void a_release_wakes_the_next_waiter_only(void **state) {
+  (void)state;
+  struct client a, b, c;
+  pthread_t thread;
+  void *c_result;
+  open_client(&a, 4000), open_client(&b, 4000), open_client(&c, 4000);
+  assert_int_equal(try(&a, "wakes", 3000), LB_OK);
+  assert_int_equal(try(&b, "wakes", 3000), LB_BUSY);
+  assert_int_equal(try(&c, "wakes", 3000), LB_BUSY);
+  assert_int_equal(wait_turn(&b, "wakes", 100), LB_TIMEOUT);
+  pthread_create(&thread, NULL, wait_and_return, &c);
+  assert_int_equal(wait_turn(&b, "wakes", 100), LB_TIMEOUT);
+  assert_int_equal(release(&a, "wakes"), LB_OK);
+  assert_int_equal(wait_turn(&b, "wakes", 3000), LB_OK);
+  assert_int_equal(try(&b, "wakes", 3000), LB_OK);
+  pthread_join(thread, &c_result);
+  assert_int_equal((intptr_t)c_result, LB_TIMEOUT);
+  close_client(&a), close_client(&b), close_client(&c);
+}
+
+static void giving_up_leaves_nothing_behind(void **state) {
+  (void)state;
+  struct client a, b, c;
+  open_client(&a, 4000), open_client(&b, 4000), open_client(&c, 4000);
+  assert_int_equal(inspect(&a, "gives-up"), 0);
+  assert_int_equal(try(&a, "gives-up", 3000), LB_OK);
+  assert_int_equal(inspect(&a, "gives-up"), 1);
+  assert_int_equal(try(&b, "gives-up", 3000), LB_BUSY);
+  assert_int_equal(try(&c, "gives-up", 3000), LB_BUSY);
+  assert_int_equal(release(&b, "gives-up"), LB_OK);
+  assert_int_equal(holds(&a, "gives-up"), LB_OK);
+  assert_int_equal(release(&b, "gives-up"), LB_OK);
+  assert_int_equal(release(&a, "gives-up"), LB_OK);
+  assert_int_equal(acquire(&c, "gives-up", 3000), LB_OK);
+  assert_int_equal(release(&c, "gives-up"), LB_OK);
+  assert_int_equal(inspect(&a, "gives-up"), 0);
+  close_client(&a), close_client(&b), close_client(&c);
+}
+
+static void extending_moves_the_validity_until_it_is_lost(void **state) {
+  (void)state;
+  struct client a;
+  open_client(&a, 4000);
+  assert_int_equal(try(&a, "extends", 3000), LB_OK);
+  lb_ns first = a.grant.valid_until;
+  assert_int_equal(zk->extend(a.session, "extends", 4000, &a.grant, in_ms(3000)), LB_OK);
+  assert_true(a.grant.valid_until > first);
+  struct lb_grant kept = a.grant;
+  assert_int_equal(release(&a, "extends"), LB_OK);
+  assert_int_equal(zk->extend(a.session, "extends", 4000, &kept, in_ms(3000)), LB_LOST);
+  close_client(&a);
+}
+
+static void a_key_too_long_for_a_node_is_refused(void **state) {
+  (void)state;
+  struct client a;
+  char key[LB_TOKEN_MAX];
+  memset(key, 'k', sizeof key);
+  key[sizeof key - 1] = '\0';
+  open_client(&a, 4000);
+  assert_int_equal(try(&a, key, 3000), -ENAMETOOLONG);
+  assert_non_null(strstr(a.env.base.err, "does not fit"));
+  close_client(&a);
+}
+
+/* ---- a silent server ----------------------------------------------------------------------------------- */
+
+static void pause_server(void) { kill(alone.pid, SIGSTOP); }
+static void resume_server(void) { kill(alone.pid, SIGCONT); }
+
+static void assert_took(lb_ns since, uint64_t at_least_ms, uint64_t below_ms) {
+  lb_ns took_ms = (lb_clock_ns() - since) / MS;
+  if (took_ms < at_least_ms || took_ms >= below_ms) fail_msg("took %u ms", (unsigned)took_ms);
+}
+
+static void a_silent_server_does_not_stretch_a_deadline(void **state) {
+  (void)state;
+  struct client a, b;
+  open_client(&a, 4000), open_client(&b, 4000);
+  assert_int_equal(try(&a, "silent", 3000), LB_OK);
+  pause_server();
+  lb_ns since = lb_clock_ns();
+  assert_int_equal(try(&b, "silent", 200), LB_UNKNOWN);
+  assert_took(since, 200, 700);
+  since = lb_clock_ns();
+  assert_int_equal(zk->release(a.session, "silent", &a.grant, in_ms(200)), LB_UNKNOWN);
+  assert_took(since, 200, 700);
+  since = lb_clock_ns();
+  assert_int_equal(zk->resolve(b.session, "silent", &b.grant, in_ms(200)), LB_UNKNOWN);
+  assert_took(since, 200, 700);
+  since = lb_clock_ns();
+  close_client(&b);
+  assert_took(since, 0, 800);
+  resume_server();
+  assert_int_equal(release(&a, "silent"), LB_OK);
+  close_client(&a);
+}
+
+static void resolving_tells_held_from_not_held(void **state) {
+  (void)state;
+  struct client a, b, c;
+  open_client(&a, 4000), open_client(&b, 4000), open_client(&c, 4000);
+  pause_server();
+  assert_int_equal(try(&a, "resolves", 100), LB_UNKNOWN);
+  resume_server();
+  assert_int_equal(zk->resolve(a.session, "resolves", &a.grant, in_ms(3000)), LB_OK);
+  assert_true(a.grant.fence > 0 && a.grant.valid_until > lb_clock_ns());
+  assert_int_equal(holds(&a, "resolves"), LB_OK);
+  pause_server();
+  assert_int_equal(try(&b, "resolves", 100), LB_UNKNOWN);
+  resume_server();
+  assert_int_equal(zk->resolve(b.session, "resolves", &b.grant, in_ms(3000)), LB_BUSY);
+  assert_int_equal(release(&a, "resolves"), LB_OK);
+  assert_int_equal(inspect(&c, "resolves"), 0);
+  close_client(&a), close_client(&b), close_client(&c);
+}
+
+static void an_unanswered_attempt_goes_on_with_its_own_node(void **state) {
+  (void)state;
+  struct client a, b;
+  open_client(&a, 4000), open_client(&b, 4000);
+  pause_server();
+  assert_int_equal(try(&a, "goes-on", 100), LB_UNKNOWN);
+  resume_server();
+  assert_int_equal(try(&a, "goes-on", 3000), LB_OK);
+  assert_int_equal(release(&a, "goes-on"), LB_OK);
+  assert_int_equal(try(&b, "goes-on", 3000), LB_OK);
+  close_client(&a), close_client(&b);
+}
+
+static void an_unanswered_release_is_made_good_at_the_next_contact(void **state) {
+  (void)state;
+  struct client a, b;
+  open_client(&a, 4000), open_client(&b, 4000);
+  pause_server();
+  assert_int_equal(try(&a, "made-good", 100), LB_UNKNOWN);
+  assert_int_equal(zk->release(a.session, "made-good", &a.grant, in_ms(100)), LB_UNKNOWN);
+  resume_server();
+  a.grant = LB_GRANT_INIT;
+  assert_int_equal(try(&a, "another-key", 3000), LB_OK);
+  assert_int_equal(try(&b, "made-good", 3000), LB_OK);
+  close_client(&a), close_client(&b);
+}
+
+static void a_session_survives_a_restart_of_its_server(void **state) {
+  (void)state;
+  struct client a, b;
+  open_client(&a, 4000), open_client(&b, 4000);
+  assert_int_equal(try(&a, "restart", 3000), LB_OK);
+  stop(&alone);
+  start(&alone);
+  assert_int_equal(zk->holds(a.session, "restart", &a.grant, in_ms(10000)), LB_OK);
+  assert_int_equal(try(&b, "restart", 10000), LB_BUSY);
+  assert_int_equal(release(&a, "restart"), LB_OK);
+  assert_int_equal(acquire(&b, "restart", 3000), LB_OK);
+  close_client(&a), close_client(&b);
+}
+
+/* ---- dead and paused holders ---------------------------------------------------------------------------- */
+
+/* A holder in a process of its own: acquires, says so, and does what `then` wants when told to. */
+struct holder {
+  pid_t pid;
+  int granted[2], go[2];
+};
+
+static void start_holder(struct holder *holder, const char *key, int64_t ttl_ms, int (*then)(struct client *)) {
+  char byte = 'x';
+  assert_return_code(pipe(holder->granted), errno);
+  assert_return_code(pipe(holder->go), errno);
+  holder->pid = fork();
+  assert_return_code(holder->pid, errno);
+  if (holder->pid == 0) {
+    struct client client;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    open_client(&client, ttl_ms);
+    if (acquire(&client, key, 3000) != LB_OK || write(holder->granted[1], &byte, 1) != 1) _exit(100);
+    if (read(holder->go[0], &byte, 1) != 1) _exit(101);
+    _exit(then(&client));
+  }
+  assert_int_equal(read(holder->granted[0], &byte, 1), 1);
+}
+
+static int end_holder(struct holder *holder) {
+  int status;
+  waitpid(holder->pid, &status, 0);
+  for (int i = 0; i < 2; i++) close(holder->granted[i]), close(holder->go[i]);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int do_nothing(struct client *client) {
+  (void)client;
+  return 0;
+}
+
+static void a_dead_holder_is_replaced_after_its_session_timeout(void **state) {
+  (void)state;
+  struct holder holder;
+  struct client b;
+  start_holder(&holder, "dead", 1000, do_nothing);
+  open_client(&b, 1000);
+  assert_int_equal(try(&b, "dead", 3000), LB_BUSY);
+  kill(holder.pid, SIGKILL);
+  lb_ns since = lb_clock_ns();
+  assert_int_equal(end_holder(&holder), 128 + SIGKILL);
+  assert_int_equal(acquire(&b, "dead", 6000), LB_OK);
+  assert_took(since, 600, 3000);
+  close_client(&b);
+}
+
+static int lose_and_return(struct client *client) {
+  uint64_t fence = client->grant.fence;
+  if (holds(client, "expires") != LB_LOST) return 1;
+  if (release(client, "expires") != LB_LOST) return 2;
+  client->grant = LB_GRANT_INIT;
+  if (try(client, "expires", 3000) != LB_BUSY) return 3;
+  if (acquire(client, "expires", 3000) != LB_OK) return 4;
+  if (client->grant.fence <= fence) return 5;
+  return release(client, "expires") == LB_OK ? 0 : 6;
+}
+
+static void a_holder_paused_past_its_session_has_lost_and_can_return(void **state) {
+  (void)state;
+  struct holder holder;
+  struct client b;
+  start_holder(&holder, "expires", 1000, lose_and_return);
+  open_client(&b, 4000);
+  kill(holder.pid, SIGSTOP);
+  assert_int_equal(acquire(&b, "expires", 6000), LB_OK);
+  kill(holder.pid, SIGCONT);
+  assert_int_equal(write(holder.go[1], "x", 1), 1);
+  assert_int_equal(wait_turn(&b, "expires", 0), LB_TIMEOUT);
+  lb_clock_sleep_until(in_ms(500));
+  assert_int_equal(holds(&b, "expires"), LB_OK);
+  assert_int_equal(release(&b, "expires"), LB_OK);
+  assert_int_equal(end_holder(&holder), 0);
+  close_client(&b);
+}
+
+/* ---- three servers ------------------------------------------------------------------------------------- */
+
+static int start_trio(void **state) {
+  (void)state;
+  for (int i = 0; i < 3; i++) {
+    trio[i].port = free_port();
+    trio[i].quorum_port = free_port();
+    trio[i].election_port = free_port();
+  }
+  for (int i = 0; i < 3; i++) configure(&trio[i], i + 1, trio, 3);
+  for (int i = 0; i < 3; i++) start(&trio[i]);
+  for (int i = 0; i < 3; i++) await_mode(&trio[i], "Mode: ");
+  return 0;
+}
+
+static int stop_trio(void **state) {
+  (void)state;
+  for (int i = 0; i < 3; i++) stop(&trio[i]);
+  return 0;
+}
+
+static void a_killed_leader_costs_neither_the_lock_nor_more_than_ten_seconds(void **state) {
+  (void)state;
+  struct client c[4];
+  int leader = 0;
+  while (leader < 2 && !serves(&trio[leader], "Mode: leader")) leader++;
+  for (int i = 0; i < 4; i++) open_at(&c[i], trio, 3, 4000);
+  assert_int_equal(try(&c[0], "leader", 3000), LB_OK);
+  assert_int_equal(try(&c[1], "leader", 3000), LB_BUSY);
+  stop(&trio[leader]);
+  lb_ns since = lb_clock_ns();
+  for (int i = 0; i < 4; i++) {
+    char key[] = "other-0";
+    key[6] = (char)('0' + i);
+    c[i].grant = i < 2 ? c[i].grant : LB_GRANT_INIT;
+    if (i >= 2) assert_int_equal(try(&c[i], key, 10000), LB_OK);
+  }
+  assert_took(since, 0, 10000);
+  assert_int_equal(zk->holds(c[0].session, "leader", &c[0].grant, in_ms(5000)), LB_OK);
+  assert_int_equal(try(&c[1], "leader", 5000), LB_BUSY);
+  assert_int_equal(release(&c[0], "leader"), LB_OK);
+  assert_int_equal(acquire(&c[1], "leader", 5000), LB_OK);
+  for (int i = 0; i < 4; i++) close_client(&c[i]);
+}
+
+/* ---- main ---------------------------------------------------------------------------------------------- */
+
+static bool is_installed(void) {
+  char path[128];
+  for (size_t i = 0; i < sizeof jars / sizeof jars[0]; i++) {
+    snprintf(path, sizeof path, JARS "%s.jar", jars[i]);
+    if (access(path, R_OK) != 0) return false;
+  }
+  return system("command -v java > /dev/null 2>&1") == 0;
+}
+
+static int start_alone(void **state) {
+  (void)state;
+  alone.port = free_port();
+  configure(&alone, 1, NULL, 0);
+  start(&alone);
+  await_mode(&alone, "Mode: standalone");
+  return 0;
+}
+
+static int remove_entry(const char *path, const struct stat *stat, int flag, struct FTW *ftw) {
+  (void)stat, (void)flag, (void)ftw;
+  return remove(path);
+}
+
+static int clean_up(void **state) {
+  (void)state;
+  stop(&alone);
+  return nftw(base_dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+int main(void) {
+  if (!is_installed()) return 77;
+  if (!mkdtemp(base_dir)) return 1;
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_grant_excludes),
+      cmocka_unit_test(grants_come_in_order_of_arrival_and_fences_grow),
+      cmocka_unit_test(a_release_wakes_the_next_waiter_only),
+      cmocka_unit_test(giving_up_leaves_nothing_behind),
+      cmocka_unit_test(extending_moves_the_validity_until_it_is_lost),
+      cmocka_unit_test(a_key_too_long_for_a_node_is_refused),
+      cmocka_unit_test(a_silent_server_does_not_stretch_a_deadline),
+      cmocka_unit_test(resolving_tells_held_from_not_held),
+      cmocka_unit_test(an_unanswered_attempt_goes_on_with_its_own_node),
+      cmocka_unit_test(an_unanswered_release_is_made_good_at_the_next_contact),
+      cmocka_unit_test(a_session_survives_a_restart_of_its_server),
+      cmocka_unit_test(a_dead_holder_is_replaced_after_its_session_timeout),
+      cmocka_unit_test(a_holder_paused_past_its_session_has_lost_and_can_return),
+      cmocka_unit_test_setup_teardown(a_killed_leader_costs_neither_the_lock_nor_more_than_ten_seconds, start_trio, stop_trio),
+  };
+  return cmocka_run_group_tests(tests, start_alone, clean_up);
+}
