@@ -104,7 +104,7 @@ static int add_cell(struct lb_plan *plan, const struct lb_plan_request *request,
   return 0;
 }
 
-/* "redis-token" alone means every system of that protocol that the scenario speaks of, or its default topology. */
+/* A protocol alone means every system of it that the scenario speaks of, or its default topology. */
 static int add_named(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario, const char *name, char *err,
                      size_t err_size) {
   size_t length = strlen(name), found = 0;

@@ -58,7 +58,7 @@ static lb_ns patience(const struct lb_trial_plan *plan) {
   return (lb_ns)(s * 1e9);
 }
 
-static _Noreturn void trial_main(const struct lb_job *job, const struct lb_rundir *dir, int out) {
+static _Noreturn void trial_main(const struct lb_job *job, int out) {
   struct message message = {0};
   message.result = lb_trial_run(&job->plan, &message.outcome);
   ssize_t n = write(out, &message, sizeof message);
@@ -72,7 +72,7 @@ static int start(struct runner *r, int index, struct lb_job *job) {
   r->live[index] = (struct lb_live){0};
   job->plan.live = &r->live[index];
   pid_t pid = lb_sandbox_fork(r->dir->alive, r->dir->guard_pipe);
-  if (pid == 0) trial_main(job, r->dir, pipe_fd[1]);
+  if (pid == 0) trial_main(job, pipe_fd[1]);
   close(pipe_fd[1]);
   if (pid < 0) {
     close(pipe_fd[0]);

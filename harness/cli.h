@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli.h - the commands. Only cli*.c and display.c print. A command's argv[0] is its own name; it returns the exit code
+ * of the process.
+ */
+#ifndef LB_CLI_H
+#define LB_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum lb_exit {
+  LB_EXIT_OK = 0,         /* as expected */
+  LB_EXIT_FAILURE = 1,    /* the harness failed */
+  LB_EXIT_USAGE = 2,      /* usage or bad input */
+  LB_EXIT_UNEXPECTED = 3, /* a verdict differs from its expectation, or a violation where none is stated */
+  LB_EXIT_UNDECIDED = 4,
+  LB_EXIT_MISSING = 5,    /* a needed server or permission is missing */
+};
+
+int lb_cli_run(int argc, char **argv);
+int lb_cli_suite(int argc, char **argv);
+int lb_cli_list(int argc, char **argv);
+int lb_cli_show(int argc, char **argv);
+int lb_cli_doctor(int argc, char **argv);
+int lb_cli_check(int argc, char **argv);
+int lb_cli_report(int argc, char **argv);
+
+/* ---- shared by the commands (cli_args.c) --------------------------------------------------------------------- */
+
+enum { LB_ARGS_MAX = 64 };
+
+struct lb_args {
+  const char *words[LB_ARGS_MAX]; /* what is no option */
+  int word_count;
+  const char *systems, *guard, *out, *export;
+  const char *settings[LB_ARGS_MAX];
+  size_t setting_count;
+  int trials, jobs;
+  uint64_t seed;
+  bool has_seed, json;
+};
+
+/* Which options a command takes. */
+enum {
+  LB_ARG_RUN = 1 << 0,   /* -b -n -g -s -j -o --seed */
+  LB_ARG_JSON = 1 << 1,
+  LB_ARG_PLUGIN = 1 << 2, /* loaded at once */
+  LB_ARG_EXPORT = 1 << 3,
+};
+
+/* argv[0] is skipped. 0, or LB_EXIT_USAGE after one line on stderr. */
+int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret);
+/* One line on stderr, "lockbench: ..."; returns `code`. */
+int lb_complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Folder of scenarios/ and plots/: LOCKBENCH_ROOT, else where the sources were when this was built. */
+const char *lb_root(void);
+/* Path of a scenario by name or path, malloc'd; NULL after one line on stderr. */
+char *lb_find_scenario(const char *name);
+
+#endif

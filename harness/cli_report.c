@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `lockbench report DIR`: charts by plots/render (a process of its own: it is a script), then the page.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "report.h"
+
+/* Exit status of plots/render DIR; 127 when it could not be started. */
+static int render(const char *dir) {
+  char script[4096];
+  snprintf(script, sizeof script, "%s/plots/render", lb_root());
+  fflush(stdout);
+  pid_t pid = fork();
+  if (pid == 0) {
+    execl(script, script, dir, (char *)NULL);
+    _exit(127);
+  }
+  int status = 127 << 8;
+  while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+int lb_cli_report(int argc, char **argv) {
+  struct lb_args args;
+  char err[600], path[4096];
+  int r = lb_args_parse(argc, argv, 0, &args);
+  if (r) return r;
+  if (args.word_count != 1) return lb_complain(LB_EXIT_USAGE, "report: expected one results folder");
+  snprintf(path, sizeof path, "%s/run.json", args.words[0]);
+  if (access(path, R_OK) < 0) return lb_complain(LB_EXIT_USAGE, "%s: expected a results folder with run.json: %s", args.words[0], strerror(errno));
+  int drawn = render(args.words[0]);
+  if (drawn == 127) lb_complain(0, "cannot start %s/plots/render: the charts are missing", lb_root());
+  r = lb_report_write(args.words[0], err, sizeof err);
+  if (r < 0) return lb_complain(r == -EINVAL || r == -ENOENT ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", err);
+  printf("report: %s/report.html\n", args.words[0]);
+  return drawn == 0 ? LB_EXIT_OK : drawn == LB_EXIT_USAGE ? LB_EXIT_USAGE : drawn == LB_EXIT_MISSING ? LB_EXIT_MISSING : LB_EXIT_FAILURE;
+}

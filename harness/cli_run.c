@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `lockbench run` and `lockbench suite`: plan, run, write, say what came of it. The first line of the summary is the verdict.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "clock.h"
+#include "display.h"
+#include "report.h"
+#include "results.h"
+
+struct order { /* what a command wants done */
+  const struct lb_args *args;
+  const char *label; /* names the run's folder */
+  char *paths[LB_ARGS_MAX];
+  size_t path_count;
+  int trials; /* 0 = the scenarios' own */
+  bool draw;
+  int argc;
+  char **argv;
+};
+
+static uint64_t random_seed(void) {
+  uint32_t word = 1;
+  if (getrandom(&word, sizeof word, 0) != sizeof word) word = (uint32_t)lb_clock_ns();
+  return word;
+}
+
+static int default_jobs(void) {
+  long cores = sysconf(_SC_NPROCESSORS_ONLN); /* a directed trial mostly waits: two a core */
+  return cores < 1 ? 2 : cores > 8 ? 16 : (int)(2 * cores);
+}
+
+static const char *results_folder(void) {
+  static char path[4096];
+  const char *folder = getenv("LOCKBENCH_RESULTS");
+  if (folder && *folder) return folder;
+  snprintf(path, sizeof path, "%s/results", lb_root());
+  return access(path, W_OK) == 0 ? path : "lockbench-results";
+}
+
+static void print_summary(const struct lb_plan *plan, const char *verdict, const char *dir) {
+  printf("%s\n\n", verdict);
+  lb_print_truth_table(plan, stdout);
+  putchar('\n');
+  lb_print_figures(plan, stdout);
+  lb_print_remarks(plan, stdout);
+  printf("\nseed %llu, results in %s\n", (unsigned long long)plan->seed, dir);
+}
+
+static int draw(const char *dir) {
+  char *words[] = {(char *)"report", (char *)dir, NULL};
+  return lb_cli_report(2, words);
+}
+
+static int print_json(const struct lb_plan *plan) {
+  json_t *cells = lb_results_cells(plan);
+  int r = cells ? json_dumpf(cells, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : -1;
+  putchar('\n');
+  json_decref(cells);
+  return r < 0 || fflush(stdout) != 0 ? lb_complain(LB_EXIT_FAILURE, "cannot write the JSON: %s", strerror(errno)) : 0;
+}
+
+static int finish(struct lb_plan *plan, struct lb_run_info *info, struct lb_rundir *dir, const struct order *order) {
+  char err[600], verdict[300];
+  struct lb_machine after;
+  info->exit_code = lb_summary_line(plan, verdict, sizeof verdict);
+  info->verdict = verdict;
+  lb_machine_read(&after, dir->partial);
+  info->load_after = after.load;
+  int r = lb_results_write(plan, info, dir->partial, err, sizeof err);
+  if (r == 0) r = lb_rundir_commit(dir, err, sizeof err);
+  if (r < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  if (order->args->json) {
+    int code = print_json(plan);
+    return code ? code : info->exit_code;
+  }
+  print_summary(plan, verdict, dir->final);
+  fflush(stdout);
+  if (order->draw) draw(dir->final);
+  else printf("draw it: lockbench report %s\n", dir->final);
+  return info->exit_code;
+}
+
+static int execute(struct lb_plan *plan, const struct order *order) {
+  struct lb_rundir dir;
+  struct lb_run_info info = {.argv = (const char *const *)order->argv, .argc = order->argc};
+  char err[600];
+  if (lb_rundir_open(&dir, results_folder(), order->label, order->args->out, err, sizeof err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  lb_plan_set_folder(plan, dir.partial);
+  struct tm tm = lb_clock_utc();
+  strftime(info.started_utc, sizeof info.started_utc, "%Y-%m-%dT%H:%M:%SZ", &tm);
+  lb_machine_read(&info.before, dir.partial);
+  info.id = dir.id;
+  info.jobs = order->args->jobs ? order->args->jobs : default_jobs();
+  uint64_t begin = lb_clock_ns();
+  struct lb_display display = {.out = stderr, .terminal = isatty(2), .quiet = order->args->json && !isatty(2)};
+  struct lb_progress progress = lb_display_progress(&display);
+  int r = lb_runner_run(plan, &dir, info.jobs, &progress, err, sizeof err);
+  lb_display_end(&display);
+  info.seconds = (double)(lb_clock_ns() - begin) / 1e9;
+  int code = r == 0 ? finish(plan, &info, &dir, order) : lb_complain(r == -EINTR ? 130 : LB_EXIT_FAILURE, "%s", err);
+  lb_rundir_close(&dir);
+  return code;
+}
+
+static int carry_out(struct order *order) {
+  char err[600];
+  struct lb_plan plan;
+  struct lb_plan_request request = {.scenario_paths = (const char *const *)order->paths, .scenario_count = order->path_count,
+                                    .systems = order->args->systems, .guard = order->args->guard, .trials = order->trials,
+                                    .settings = order->args->settings, .setting_count = order->args->setting_count,
+                                    .seed = order->args->has_seed ? order->args->seed : random_seed()};
+  int code;
+  if (lb_plan_make(&request, &plan, err, sizeof err) < 0) {
+    code = lb_complain(LB_EXIT_USAGE, "%s", err);
+  } else {
+    code = execute(&plan, order);
+    lb_plan_clear(&plan);
+  }
+  for (size_t i = 0; i < order->path_count; i++) free(order->paths[i]);
+  return code;
+}
+
+int lb_cli_run(int argc, char **argv) {
+  struct lb_args args;
+  int r = lb_args_parse(argc, argv, LB_ARG_RUN | LB_ARG_JSON | LB_ARG_PLUGIN, &args);
+  if (r) return r;
+  if (args.word_count == 0) return lb_complain(LB_EXIT_USAGE, "run: expected a scenario, see `lockbench list scenarios`");
+  struct order order = {.args = &args, .label = args.words[0], .trials = args.trials, .argc = argc, .argv = argv};
+  for (int i = 0; i < args.word_count; i++) {
+    char *path = lb_find_scenario(args.words[i]);
+    if (!path) return LB_EXIT_USAGE;
+    order.paths[order.path_count++] = path;
+  }
+  const char *slash = strrchr(order.label, '/');
+  if (slash) order.label = slash + 1;
+  return carry_out(&order);
+}
+
+static const struct suite {
+  const char *name;
+  int trials; /* of every cell, 0 = the scenario's own number */
+  const char *scenarios[8];
+} suites[] = {
+    {"quick", 0, {"control", "contention", "spread", "failover"}},
+    {"full", 20, {"control", "contention", "spread", "failover"}},
+};
+
+int lb_cli_suite(int argc, char **argv) {
+  struct lb_args args;
+  int r = lb_args_parse(argc, argv, LB_ARG_RUN | LB_ARG_JSON | LB_ARG_PLUGIN, &args);
+  if (r) return r;
+  const struct suite *suite = NULL;
+  for (size_t i = 0; args.word_count == 1 && i < sizeof suites / sizeof *suites; i++)
+    if (strcmp(suites[i].name, args.words[0]) == 0) suite = &suites[i];
+  if (!suite) return lb_complain(LB_EXIT_USAGE, "suite%s%s: expected quick or full", args.word_count ? " " : "", args.word_count ? args.words[0] : "");
+  struct order order = {.args = &args, .label = suite->name, .trials = args.trials ? args.trials : suite->trials, .draw = true, .argc = argc, .argv = argv};
+  for (size_t i = 0; suite->scenarios[i]; i++) {
+    char *path = lb_find_scenario(suite->scenarios[i]);
+    if (!path) return LB_EXIT_FAILURE;
+    order.paths[order.path_count++] = path;
+  }
+  return carry_out(&order);
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One suite of statements for every protocol (argv[1]), on a real topology (argv[2], default: the protocol's own). The traits
+ * say which statements apply; a statement that does not apply is skipped, a missing server program skips all of it (77).
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../backends/registry.h"
+#include "../harness/clock.h"
+#include "../harness/env.h"
+#include "../harness/files.h"
+#include "../harness/net.h"
+#include "../harness/settings.h"
+#include "../harness/topology.h"
+
+enum { TTL_MS = 3000, SESSIONS = 3 };
+
+static const struct lb_protocol *protocol;
+static const struct lb_topology *topology;
+static struct lb_process_env env[SESSIONS];
+static struct lb_net net;
+static struct lb_cluster cluster;
+static struct lb_target target;
+static struct lb_config config[SESSIONS];
+static struct lb_session *session[SESSIONS];
+static union lb_value *options;
+static char folder[] = "/tmp/lockbench-conform-XXXXXX";
+static char shared[1 << 14];
+static int keys;
+
+static lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
+static bool has(unsigned traits) { return protocol->traits & traits; }
+#define NEEDS(condition) \
+  if (!(condition)) skip()
+
+/* A key of its own for each statement. */
+static const char *fresh_key(void) {
+  static char name[32];
+  snprintf(name, sizeof name, "conform-%d", ++keys);
+  return name;
+}
+
+static void open_session(int i) {
+  session[i] = calloc(1, protocol->session_size);
+  assert_int_equal(protocol->open(session[i], &config[i], in_ms(10000)), 0);
+}
+
+static void close_session(int i) {
+  if (session[i]) protocol->close(session[i]);
+  free(session[i]);
+  session[i] = NULL;
+}
+
+/* A try that repeats while the outcome is unknown or a server is missing: what a patient client would do. */
+static int try_once(int i, const char *key, struct lb_grant *grant) {
+  int r = protocol->try_acquire(session[i], key, TTL_MS, grant, in_ms(5000));
+  if (r < 0) print_message("# %s\n", env[i].base.err);
+  return r;
+}
+
+static int release(int i, const char *key, struct lb_grant *grant) { return protocol->release(session[i], key, grant, in_ms(5000)); }
+
+static void leave(int i, const char *key, struct lb_grant *grant) {
+  if (has(LB_TRAIT_QUEUES)) release(i, key, grant);
+}
+
+/* Until granted, within ms; the time it took. */
+static int acquire(int i, const char *key, struct lb_grant *grant, int64_t ms) {
+  lb_ns deadline = in_ms(ms);
+  int r;
+  while ((r = try_once(i, key, grant)) == LB_BUSY && lb_clock_ns() < deadline) {
+    if (!has(LB_TRAIT_QUEUES)) *grant = LB_GRANT_INIT;
+    lb_clock_sleep_until(in_ms(5));
+  }
+  return r;
+}
+
+/* ---- statements ------------------------------------------------------------------------------------------------ */
+
+static void the_table_is_well_formed(void **state) {
+  char err[200];
+  (void)state;
+  assert_int_equal(lb_protocol_check(protocol, err, sizeof err), 0);
+  assert_ptr_equal(lb_protocol_find(protocol->name), protocol);
+}
+
+static void a_free_lock_is_granted_and_released(void **state) {
+  (void)state;
+  const char *key = fresh_key();
+  for (int round = 0; round < 3; round++) {
+    struct lb_grant g = LB_GRANT_INIT;
+    assert_int_equal(try_once(0, key, &g), LB_OK);
+    assert_int_not_equal(g.token_len, 0);
+    assert_int_equal(release(0, key, &g), LB_OK);
+  }
+}
+
+static void a_held_lock_is_refused_to_another_session(void **state) {
+  (void)state;
+  NEEDS(!has(LB_TRAIT_UNSAFE));
+  const char *key = fresh_key();
+  struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
+  assert_int_equal(try_once(0, key, &a), LB_OK);
+  assert_int_equal(try_once(1, key, &b), LB_BUSY);
+  leave(1, key, &b);
+  assert_int_equal(release(0, key, &a), LB_OK);
+}
+
+static void a_released_lock_is_granted_to_another_session(void **state) {
+  (void)state;
+  const char *key = fresh_key();
+  struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
+  assert_int_equal(try_once(0, key, &a), LB_OK);
+  assert_int_equal(release(0, key, &a), LB_OK);
+  assert_int_equal(acquire(1, key, &b, 2000), LB_OK);
+  assert_int_equal(release(1, key, &b), LB_OK);
+}
+
+static void two_keys_do_not_exclude_each_other(void **state) {
+  (void)state;
+  char first[32];
+  snprintf(first, sizeof first, "%s", fresh_key());
+  const char *second = fresh_key();
+  struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
+  assert_int_equal(try_once(0, first, &a), LB_OK);
+  assert_int_equal(try_once(1, second, &b), LB_OK);
+  assert_int_equal(release(0, first, &a), LB_OK);
+  assert_int_equal(release(1, second, &b), LB_OK);
+}
+
+static void releasing_twice_says_lost(void **state) {
+  (void)state;
+  NEEDS(protocol->name[0] != 'n'); /* null remembers nothing */
+  const char *key = fresh_key();
+  struct lb_grant a = LB_GRANT_INIT;
+  assert_int_equal(try_once(0, key, &a), LB_OK);
+  assert_int_equal(release(0, key, &a), LB_OK);
+  assert_int_equal(release(0, key, &a), LB_LOST);
+}
+
+static void a_stale_release_leaves_the_next_holder_alone(void **state) {
+  (void)state;
+  NEEDS(!has(LB_TRAIT_UNSAFE));
+  const char *key = fresh_key();
+  struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT, c = LB_GRANT_INIT;
+  assert_int_equal(try_once(0, key, &a), LB_OK);
+  assert_int_equal(release(0, key, &a), LB_OK);
+  assert_int_equal(acquire(1, key, &b, 2000), LB_OK);
+  assert_int_equal(release(0, key, &a), LB_LOST);
+  assert_int_equal(try_once(2, key, &c), LB_BUSY);
+  leave(2, key, &c);
+  assert_int_equal(release(1, key, &b), LB_OK);
+}
+
+static void asking_again_in_the_same_attempt_is_granted_again(void **state) {
+  (void)state;
+  NEEDS(!has(LB_TRAIT_UNSAFE));
+  const char *key = fresh_key();
+  struct lb_grant a = LB_GRANT_INIT;
+  assert_int_equal(try_once(0, key, &a), LB_OK);
+  assert_int_equal(try_once(0, key, &a), LB_OK);
+  assert_int_equal(release(0, key, &a), LB_OK);
+}
+
+static void fences_grow(void **state) {
+  (void)state;
+  NEEDS(has(LB_TRAIT_FENCED));
+  const char *key = fresh_key();
+  uint64_t latest = 0;
+  for (int i = 0; i < 6; i++) {
+    struct lb_grant g = LB_GRANT_INIT;
+    assert_int_equal(acquire(i % SESSIONS, key, &g, 2000), LB_OK);
+    assert_true(g.fence > latest);
+    latest = g.fence;
+    assert_int_equal(release(i % SESSIONS, key, &g), LB_OK);
+  }
+}
+
+static void a_grant_without_fence_says_so(void **state) {
+  (void)state;
+  NEEDS(!has(LB_TRAIT_FENCED));
+  const char *key = fresh_key();
+  struct lb_grant g = LB_GRANT_INIT;
+  assert_int_equal(try_once(0, key, &g), LB_OK);
+  assert_int_equal(g.fence, 0);
+  assert_int_equal(release(0, key, &g), LB_OK);
+}
+
+static void validity_counts_from_before_the_send(void **state) {
+  (void)state;
+  const char *key = fresh_key();
+  struct lb_grant g = LB_GRANT_INIT;
+  lb_ns before = lb_clock_ns();
+  assert_int_equal(try_once(0, key, &g), LB_OK);
+  assert_true(g.asked_at >= before && g.asked_at <= lb_clock_ns());
+  if (has(LB_TRAIT_NO_EXPIRY)) assert_true(g.valid_until == LB_NEVER);
+  else assert_true(g.valid_until > lb_clock_ns() && g.valid_until <= g.asked_at + TTL_MS * LB_NS_PER_MS);
+  assert_int_equal(release(0, key, &g), LB_OK);
+}
+
+static void a_lease_ends_by_itself_and_the_old_holder_learns_it(void **state) {
+  (void)state;
+  NEEDS(has(LB_TRAIT_LEASED));
+  const char *key = fresh_key();
+  struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
+  assert_int_equal(protocol->try_acquire(session[0], key, 300, &a, in_ms(2000)), LB_OK);
+  assert_int_equal(acquire(1, key, &b, 5000), LB_OK);
+  assert_true(lb_clock_ns() >= a.valid_until);
+  if (protocol->holds) assert_int_equal(protocol->holds(session[0], key, &a, in_ms(2000)), LB_LOST);
+  if (protocol->extend) assert_int_equal(protocol->extend(session[0], key, 300, &a, in_ms(2000)), LB_LOST);
+  assert_int_equal(release(0, key, &a), LB_LOST);
+  assert_int_equal(release(1, key, &b), LB_OK);
+}
+
+static void extending_moves_the_end(void **state) {
+  (void)state;
+  NEEDS(protocol->extend != NULL);
+  const char *key = fresh_key();
+  struct lb_grant a = LB_GRANT_INIT;
+  assert_int_equal(protocol->try_acquire(session[0], key, 1000, &a, in_ms(2000)), LB_OK);
+  lb_ns end = a.valid_until;
+  lb_clock_sleep_until(in_ms(5));
+  assert_int_equal(protocol->extend(session[0], key, TTL_MS, &a, in_ms(2000)), LB_OK);
+  assert_true(a.valid_until > end);
+  assert_int_equal(release(0, key, &a), LB_OK);
+}
+
+static void a_waiter_is_woken_by_the_release(void **state) {
+  (void)state;
+  NEEDS(protocol->wait != NULL);
+  const char *key = fresh_key();
+  struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
+  assert_int_equal(try_once(0, key, &a), LB_OK);
+  assert_int_equal(try_once(1, key, &b), LB_BUSY);
+  assert_int_equal(protocol->wait(session[1], key, &b, in_ms(100)), LB_TIMEOUT);
+  assert_int_equal(release(0, key, &a), LB_OK);
+  assert_int_equal(protocol->wait(session[1], key, &b, in_ms(3000)), LB_OK);
+  assert_int_equal(acquire(1, key, &b, 2000), LB_OK);
+  assert_int_equal(release(1, key, &b), LB_OK);
+}
+
+static void giving_up_leaves_nothing_behind(void **state) {
+  (void)state;
+  NEEDS(!has(LB_TRAIT_UNSAFE));
+  const char *key = fresh_key();
+  struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT, c = LB_GRANT_INIT;
+  assert_int_equal(try_once(0, key, &a), LB_OK);
+  assert_int_equal(try_once(1, key, &b), LB_BUSY);
+  leave(1, key, &b);
+  assert_int_equal(release(0, key, &a), LB_OK);
+  assert_int_equal(acquire(2, key, &c, 2000), LB_OK);
+  assert_int_equal(release(2, key, &c), LB_OK);
+}
+
+static void one_server_knows_of_a_held_key(void **state) {
+  (void)state;
+  NEEDS(protocol->inspect != NULL && target.count > 0);
+  char held[32];
+  snprintf(held, sizeof held, "%s", fresh_key());
+  const char *unheld = fresh_key();
+  struct lb_grant a = LB_GRANT_INIT;
+  assert_int_equal(try_once(0, held, &a), LB_OK);
+  assert_int_equal(protocol->inspect(session[1], 0, held, in_ms(2000)), 1);
+  assert_int_equal(protocol->inspect(session[1], 0, unheld, in_ms(2000)), 0);
+  assert_int_equal(release(0, held, &a), LB_OK);
+}
+
+/* Last: it kills the servers. */
+static void a_try_against_dead_servers_ends_at_its_deadline(void **state) {
+  (void)state;
+  NEEDS(target.count > 0);
+  const char *key = fresh_key();
+  struct lb_grant a = LB_GRANT_INIT;
+  for (size_t i = 0; i < cluster.server_count; i++) lb_proc_kill(&cluster.server[i].proc);
+  lb_ns begin = lb_clock_ns();
+  int r = protocol->try_acquire(session[0], key, TTL_MS, &a, in_ms(700));
+  int64_t took_ms = (int64_t)((lb_clock_ns() - begin) / LB_NS_PER_MS);
+  assert_int_not_equal(r, LB_OK);
+  assert_int_not_equal(r, LB_BUSY);
+  assert_in_range(took_ms, 0, 1500);
+}
+
+/* ---- the stage ----------------------------------------------------------------------------------------------------- */
+
+static int set_up(void **state) {
+  (void)state;
+  char err[200];
+  size_t servers = topology->data_count + topology->other_count;
+  if (!mkdtemp(folder) || lb_net_up(&net, false, servers ? servers : 1, err, sizeof err) < 0) return -1;
+  cluster = (struct lb_cluster){.topology = topology, .env = &env[0].base, .server_count = servers, .data_count = topology->data_count,
+                                .ttl_ms = TTL_MS, .cache_dir = folder};
+  for (size_t i = 0; i < servers; i++) {
+    struct lb_server *s = &cluster.server[i];
+    s->data = i < topology->data_count;
+    s->service = s->data ? topology->service : topology->other_service;
+    s->host = &net.host[i];
+    s->port = lb_net_port(&net);
+    s->extra_port[0] = lb_net_port(&net);
+    s->extra_port[1] = lb_net_port(&net);
+    snprintf(s->name, sizeof s->name, "%s-%zu", s->service, i + 1);
+    snprintf(s->dir, sizeof s->dir, "%s/%s", folder, s->name);
+    snprintf(s->log, sizeof s->log, "%s/%s.log", folder, s->name);
+    lb_make_dirs(s->dir);
+  }
+  for (int i = 0; i < SESSIONS; i++) lb_env_init(&env[i], 1000 + (uint64_t)i);
+  if (topology->start && topology->start(&cluster, in_ms(60000)) != 0) {
+    print_error("%s did not start: %s\n", topology->name, cluster.err);
+    return -1;
+  }
+  lb_cluster_target(&cluster, &target);
+  target.shared = shared;
+  target.shared_size = sizeof shared;
+  options = lb_settings_options(protocol, NULL, 0);
+  for (int i = 0; i < SESSIONS; i++) {
+    static const char *const name[SESSIONS] = {"one", "two", "three"};
+    config[i] = (struct lb_config){.env = &env[i].base, .target = &target, .options = options, .ttl_ms = TTL_MS, .client = name[i]};
+    open_session(i);
+  }
+  return protocol->setup ? protocol->setup(session[0], in_ms(10000)) : 0;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  for (int i = 0; i < SESSIONS; i++) close_session(i);
+  lb_cluster_stop(&cluster);
+  lb_net_down(&net);
+  free(options);
+  lb_remove_tree(folder);
+  return 0;
+}
+
+int main(int argc, char **argv) {
+  signal(SIGPIPE, SIG_IGN);
+  protocol = argc > 1 ? lb_protocol_find(argv[1]) : NULL;
+  if (!protocol) return fprintf(stderr, "usage: conform PROTOCOL [TOPOLOGY]\n"), 2;
+  topology = lb_topology_find(argc > 2 ? argv[2] : protocol->topologies[0]);
+  if (!topology) return 2;
+  if (lb_topology_missing(topology)) return fprintf(stderr, "skipped: %s is missing\n", lb_topology_missing(topology)), 77;
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_table_is_well_formed),
+      cmocka_unit_test(a_free_lock_is_granted_and_released),
+      cmocka_unit_test(a_held_lock_is_refused_to_another_session),
+      cmocka_unit_test(a_released_lock_is_granted_to_another_session),
+      cmocka_unit_test(two_keys_do_not_exclude_each_other),
+      cmocka_unit_test(releasing_twice_says_lost),
+      cmocka_unit_test(a_stale_release_leaves_the_next_holder_alone),
+      cmocka_unit_test(asking_again_in_the_same_attempt_is_granted_again),
+      cmocka_unit_test(fences_grow),
+      cmocka_unit_test(a_grant_without_fence_says_so),
+      cmocka_unit_test(validity_counts_from_before_the_send),
+      cmocka_unit_test(a_lease_ends_by_itself_and_the_old_holder_learns_it),
+      cmocka_unit_test(extending_moves_the_end),
+      cmocka_unit_test(a_waiter_is_woken_by_the_release),
+      cmocka_unit_test(giving_up_leaves_nothing_behind),
+      cmocka_unit_test(one_server_knows_of_a_held_key),
+      cmocka_unit_test(a_try_against_dead_servers_ends_at_its_deadline),
+  };
+  return cmocka_run_group_tests(tests, set_up, tear_down);
+}
