@@ -64,13 +64,14 @@ struct lb_expect {
 };
 
 #define LB_CLIENT_COUNTS_MAX 16
+#define LB_CLIENTS_MAX 128 /* largest `clients`, and N of `client N`: a process each */
 
 struct lb_scenario {
   char *name;     /* file name without "NN-" and ".ini": "failover" */
   char *path;
   char *title;    /* [scenario] title */
   char *question; /* [scenario] question: what it settles */
-  char *refuted;  /* [scenario] refuted if: what outcome would refute the expectation */
+  char *refuted;  /* [scenario] refuted: what outcome would refute the expectation */
 
   /* [workload] */
   int client_counts[LB_CLIENT_COUNTS_MAX]; /* clients = 16, or 1, 4, 16: one trial each; a timeline has one entry */
@@ -87,7 +88,8 @@ struct lb_scenario {
   struct lb_step *steps;
   size_t step_count;
 
-  /* [proof] violated = FACT: a trial with a violation only counts if this fact was observed; NULL = none asked */
+  /* [proof] violated = FACT: a trial with a violation only counts if this fact was observed; NULL = none asked.
+   * Spelled "key absent on ROLE" with ROLE as lb_role_format() writes it. */
   char *proof_violated;
   bool memory_storage; /* [servers] storage = memory | disk; default: memory with a timeline, disk without */
   int trials;          /* [scenario] trials: default number of trials per cell */
@@ -112,6 +114,53 @@ bool lb_scenario_needs_network(const struct lb_scenario *scenario);
 
 /* Names of all scenarios in a folder, sorted by file name: names[i] of `*ret_count`, paths in ret_paths; free each and the arrays. */
 int lb_scenario_list(const char *folder, char ***ret_names, char ***ret_paths, size_t *ret_count);
+
+/* ---- the form as data: parser, help and scenarios/README.md share these tables -------------------------- */
+
+enum lb_scenario_type {
+  LB_KEY_TEXT,          /* char * */
+  LB_KEY_WHOLE,         /* int */
+  LB_KEY_WHOLE_LIST,    /* client_counts */
+  LB_KEY_WHOLE_OR_OWN,  /* int, 0 = `own` */
+  LB_KEY_MS,            /* int64_t, whole */
+  LB_KEY_REAL,          /* double */
+  LB_KEY_STORAGE,       /* bool, `memory` or `disk` */
+  LB_KEY_STEP,          /* one more struct lb_step */
+  LB_KEY_FACT,          /* char * */
+  LB_KEY_VERDICT,       /* one more struct lb_expect; the key's name is the system */
+};
+enum lb_scenario_key_flag {
+  LB_KEY_MANDATORY = 1 << 0,
+  LB_KEY_LINES = 1 << 1,    /* indented lines go on with the value */
+  LB_KEY_REPEATED = 1 << 2, /* may stand several times */
+  LB_KEY_SET = 1 << 3,      /* `-s key=value` may change it */
+  LB_KEY_LOAD = 1 << 4,     /* of a pure workload: refused beside a timeline */
+};
+struct lb_scenario_key {
+  const char *section, *name;
+  enum lb_scenario_type type;
+  unsigned flags;   /* enum lb_scenario_key_flag */
+  const char *unit; /* "ms", "s", or "" */
+  const char *def;  /* the default as one would write it; NULL = none */
+  double min, max;  /* of numbers */
+  const char *help; /* one line */
+  size_t offset;    /* of the field in struct lb_scenario */
+};
+extern const struct lb_scenario_key lb_scenario_keys[]; /* in the order of the sections of a file */
+extern const size_t lb_scenario_key_count;
+/* "whole number", "text", ... */
+const char *lb_scenario_type_name(enum lb_scenario_type type);
+
+struct lb_step_form {
+  enum lb_verb verb;
+  const char *form; /* "client N acquire within T": A, B are roles, N a number, T a duration, [word] may be left out */
+  const char *help; /* one line */
+};
+extern const struct lb_step_form lb_step_forms[];
+extern const size_t lb_step_form_count;
+
+/* A role as a step would write it: "current primary", "node 2". 32 bytes are enough. */
+void lb_role_format(struct lb_role role, char *buf, size_t size);
 
 /* One step from its text. 0, or -EINVAL with err = what was found and expected (no place). step->line is left alone. */
 int lb_step_parse(const char *text, struct lb_step *ret, char *err, size_t err_size);

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What no single line of a scenario can know: a step against the number of clients and the steps before it, a proof against
+ * the steps that could observe it. A timeline that cannot mean what it says is refused before any server is started.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "scenario_parts.h"
+
+/* What the steps before this one have done. */
+struct story {
+  const struct lb_scenario *scenario;
+  bool asked[LB_CLIENTS_MAX + 1]; /* client N has tried to acquire */
+  bool dead[LB_CLIENTS_MAX + 1];
+  bool fault; /* some server was killed, paused or cut */
+  bool paused, cut;
+  char *err;
+  size_t err_size;
+};
+
+static bool is_client(struct lb_role role) { return role.kind == LB_ROLE_CLIENT || role.kind == LB_ROLE_CLIENTS; }
+
+static int check_client(struct story *t, const struct lb_step *step, struct lb_role role) {
+  int clients = t->scenario->client_counts[0];
+  if (role.kind != LB_ROLE_CLIENT) return 0;
+  if (role.number > clients)
+    return lb_refuse(t->err, t->err_size, "step = %s: names client %d, but clients = %d", step->text, role.number, clients);
+  if (t->dead[role.number])
+    return lb_refuse(t->err, t->err_size, "step = %s: client %d was killed by an earlier step", step->text, role.number);
+  return 0;
+}
+
+/* release, read and write mean nothing for a client that never asked. */
+static int check_asked(struct story *t, const struct lb_step *step) {
+  int n = step->a.number;
+  if (t->asked[n]) return 0;
+  return lb_refuse(t->err, t->err_size, "step = %s: client %d never asked for the lock: expected client %d acquire within T before it",
+                   step->text, n, n);
+}
+
+static void mark_dead(struct story *t, struct lb_role role) {
+  if (role.kind == LB_ROLE_CLIENT) t->dead[role.number] = true;
+  if (role.kind == LB_ROLE_CLIENTS) memset(t->dead, true, sizeof t->dead);
+}
+
+static int check_before(struct story *t, const struct lb_step *step, bool happened, const char *what) {
+  if (happened) return 0;
+  return lb_refuse(t->err, t->err_size, "step = %s: expected %s before it", step->text, what);
+}
+
+static int check_step(struct story *t, const struct lb_step *step) {
+  int r = check_client(t, step, step->a);
+  if (r == 0) r = check_client(t, step, step->b);
+  if (r < 0) return r;
+  switch (step->verb) {
+    case LB_STEP_ACQUIRE: t->asked[step->a.number] = true; break;
+    case LB_STEP_RELEASE:
+    case LB_STEP_READ:
+    case LB_STEP_WRITE: return check_asked(t, step);
+    case LB_STEP_HEAL: return check_before(t, step, t->cut, "a cut");
+    case LB_STEP_RESUME: return check_before(t, step, t->paused, "a pause");
+    case LB_STEP_AWAIT_FAILOVER: return check_before(t, step, t->fault, "a fault of a server (cut, kill or pause)");
+    case LB_STEP_CUT: t->cut = t->fault = true; break;
+    case LB_STEP_PAUSE: t->paused = true; break;
+    case LB_STEP_KILL: mark_dead(t, step->a); break;
+    case LB_STEP_WAIT:
+    case LB_STEP_OBSERVE_KEY: break;
+  }
+  if (step->verb == LB_STEP_KILL || step->verb == LB_STEP_PAUSE) t->fault |= !is_client(step->a);
+  return 0;
+}
+
+static int check_steps(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
+  struct story story = {.scenario = scenario, .err = err, .err_size = err_size};
+  for (size_t i = 0; i < scenario->step_count; i++) {
+    *ret_line = scenario->steps[i].line;
+    int r = check_step(&story, &scenario->steps[i]);
+    if (r < 0) return r;
+  }
+  *ret_line = 0;
+  if (scenario->step_count > 0 && scenario->client_count_count > 1)
+    return lb_refuse(err, err_size, "clients: a timeline has one number of clients, not %zu", scenario->client_count_count);
+  return 0;
+}
+
+/* "key absent on ROLE" needs an `observe key on ROLE`. */
+static int check_proof(const struct lb_scenario *scenario, char *err, size_t err_size) {
+  if (!scenario->proof_violated) return 0;
+  const char *role = strstr(scenario->proof_violated, " on ") + 4;
+  for (size_t i = 0; i < scenario->step_count; i++) {
+    char observed[32];
+    lb_role_format(scenario->steps[i].a, observed, sizeof observed);
+    if (scenario->steps[i].verb == LB_STEP_OBSERVE_KEY && strcmp(observed, role) == 0) return 0;
+  }
+  return lb_refuse(err, err_size, "violated = %s: no step observes it: expected step = observe key on %s", scenario->proof_violated,
+                   role);
+}
+
+int lb_scenario_check(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
+  int r = check_steps(scenario, ret_line, err, err_size);
+  if (r == 0) r = check_proof(scenario, err, err_size);
+  if (r == 0 && scenario->keys == 0 && scenario->min_handoffs > 0)
+    r = lb_refuse(err, err_size, "min_handoffs = %d: with keys = own the clients never meet: expected 0", scenario->min_handoffs);
+  return r;
+}
