@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * proc.h - one server process: started on a host, with its output in a log file, dead when its parent dies.
+ *
+ * "Its tree" below is the process, its group, and everything it started: PostgreSQL's processes leave the group.
  */
 #ifndef LB_PROC_H
 #define LB_PROC_H
@@ -15,9 +17,15 @@ struct lb_proc {
   pid_t pid; /* 0 = not running */
 };
 
+/* True once this process runs in PID, mount and network namespaces of its own (the trial's sandbox sets it). While it is
+ * false and we are root, every program started here drops to uid 65534 for good: a server that trusts whoever connects must not
+ * run as root on a loopback that others share. */
+extern bool lb_proc_sandboxed;
+
 /* Starts argv (argv[0] searched in PATH; argv0 != NULL is what the program sees as its own name) on `host`, in its own process
- * group, working folder `dir`, stdin /dev/null, stdout and stderr appended to `log`. The child gets SIGKILL when its parent dies.
- * unprivileged: run under another, non-zero uid (PostgreSQL refuses uid 0); files below `dir` are made accessible.
+ * group, working folder `dir` (NULL: ours), stdin /dev/null, stdout and stderr appended to `log`. The child gets SIGKILL when its
+ * parent dies. host may be NULL: our own network namespace.
+ * unprivileged: run under another, non-zero uid (PostgreSQL refuses uid 0); files below `dir` are made its own.
  * env_extra: NULL-terminated "NAME=value" list or NULL. 0, or -errno with a line in err (-ENOENT: no such program). */
 int lb_proc_start(struct lb_proc *proc, const struct lb_host *host, const char *const argv[], const char *argv0, const char *dir,
                   const char *log, bool unprivileged, const char *const env_extra[], char *err, size_t err_size);
@@ -25,11 +33,11 @@ int lb_proc_start(struct lb_proc *proc, const struct lb_host *host, const char *
  * (the command is then killed). */
 int lb_proc_run(const struct lb_host *host, const char *const argv[], const char *argv0, const char *dir, const char *log,
                 bool unprivileged, const char *const env_extra[], int64_t timeout_ms, char *err, size_t err_size);
-/* Sends a signal to the process group. 0 or -errno (-ESRCH: not running). */
+/* Sends a signal to its tree. 0 or -errno (-ESRCH: not running). */
 int lb_proc_signal(const struct lb_proc *proc, int sig);
 /* True while it runs; reaps it when it has ended. */
 bool lb_proc_alive(struct lb_proc *proc);
-/* SIGKILL to the group, waits for the end. 0 = it died by this signal; -ESRCH = it was already gone. */
+/* SIGKILL to its tree, waits for the end of all of it. 0 = it died by this signal; -ESRCH = it was already gone. */
 int lb_proc_kill(struct lb_proc *proc);
 /* Full path of a program in PATH or in `extra` folders (NULL-terminated list, may be NULL); malloc'd; NULL = not found. */
 char *lb_proc_find(const char *name, const char *const extra[]);

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ZooKeeper: one server, and an ensemble of three.
+ *
+ * Servers are asked with the four-letter word `srvr` on a plain connection: it needs no session, so asking changes nothing, and a
+ * server that has lost its quorum says so instead of answering.
+ *
+ * A tick of 200 ms makes the ensemble notice a cut-off member within SYNC_TICKS of them instead of after ten seconds. It is not
+ * shorter than that because a follower that was not scheduled for so long on a busy machine would be taken for dead.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "topology_util.h"
+
+#define TICK_MS 200
+#define INIT_TICKS 50
+#define SYNC_TICKS 8
+#define JARS "/usr/share/java/"
+#define NEED_JAVA "java or $JAVA_HOME/bin/java or /usr/lib/jvm/*/bin/java"
+
+/* Java first, then the class path. */
+static const char *const needs[] = {
+    NEED_JAVA,
+    JARS "zookeeper.jar",
+    JARS "zookeeper-jute.jar",
+    JARS "slf4j-api.jar",
+    JARS "slf4j-simple.jar",
+    JARS "netty-all.jar",
+    JARS "snappy-java.jar",
+    JARS "metrics-core.jar",
+    NULL,
+};
+
+/* ---- asking --------------------------------------------------------------------------------------------------- */
+
+static int no_answer(struct lb_cluster *cluster, const struct lb_server *server, int r) {
+  return lb_fail(cluster->env, r, "%s: no answer: %s", server->name, strerror(-r));
+}
+
+static int connect_to(struct lb_env *env, const struct lb_server *server, int fd, lb_ns deadline) {
+  struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(server->port)};
+  int error = 0;
+  socklen_t size = sizeof error;
+  if (inet_pton(AF_INET, server->host->address, &to.sin_addr) != 1) return -EINVAL;
+  if (connect(fd, (struct sockaddr *)&to, sizeof to) == 0) return 0;
+  if (errno != EINPROGRESS) return -errno;
+  int ready = lb_wait_fd(env, fd, POLLOUT, deadline);
+  if (ready <= 0) return ready < 0 ? ready : -ETIMEDOUT;
+  if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) < 0) return -errno;
+  return -error;
+}
+
+/* Everything up to the end of file, which is where a four-letter answer ends. */
+static int read_all(struct lb_env *env, int fd, char *buf, size_t size, lb_ns deadline) {
+  size_t len = 0;
+  while (len + 1 < size) {
+    int ready = lb_wait_fd(env, fd, POLLIN, deadline);
+    if (ready <= 0) return ready < 0 ? ready : -ETIMEDOUT;
+    ssize_t n = recv(fd, buf + len, size - 1 - len, 0);
+    if (n < 0 && errno == EAGAIN) continue;
+    if (n < 0) return -errno;
+    if (n == 0) break;
+    len += (size_t)n;
+  }
+  buf[len] = '\0';
+  return 0;
+}
+
+static int four_letters(struct lb_cluster *cluster, size_t index, const char *word, char *buf, size_t size, lb_ns deadline) {
+  const struct lb_server *server = &cluster->server[index];
+  deadline = lb_ask_until(cluster->env, deadline);
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  int r = fd < 0 ? -errno : connect_to(cluster->env, server, fd, deadline);
+  if (r == 0 && send(fd, word, strlen(word), MSG_NOSIGNAL) < 0) r = -errno;
+  if (r == 0) r = read_all(cluster->env, fd, buf, size, deadline);
+  if (fd >= 0) close(fd);
+  return r < 0 ? no_answer(cluster, server, r) : 0;
+}
+
+/* What it is now ("leader", "follower", "standalone") and its epoch, which each election raises: the upper half of the zxid. */
+static int ask_mode(struct lb_cluster *cluster, size_t index, lb_ns deadline, char mode[16], unsigned *ret_epoch) {
+  char said[1024];
+  int r = four_letters(cluster, index, "srvr", said, sizeof said, deadline);
+  if (r < 0) return r;
+  const char *m = strstr(said, "Mode: "), *z = strstr(said, "Zxid: 0x");
+  if (!m || !z || sscanf(m, "Mode: %15s", mode) != 1)
+    return lb_fail(cluster->env, -EAGAIN, "%s: %.*s", cluster->server[index].name, (int)strcspn(said, "\n"), said);
+  *ret_epoch = (unsigned)(strtoull(z + 6, NULL, 16) >> 32);
+  return 0;
+}
+
+static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  char mode[16];
+  unsigned epoch;
+  return ask_mode(cluster, index, deadline, mode, &epoch);
+}
+
+/* ---- starting ------------------------------------------------------------------------------------------------- */
+
+static int configure(struct lb_cluster *cluster, size_t index) {
+  const struct lb_server *server = &cluster->server[index];
+  int64_t max_session_ms = cluster->ttl_ms > 60000 ? cluster->ttl_ms : 60000;
+  int r = lb_server_write(cluster, server, false, "zoo.cfg",
+                          "tickTime=%d\ninitLimit=%d\nsyncLimit=%d\n"
+                          "dataDir=%s\nclientPort=%u\nclientPortAddress=%s\n"
+                          "minSessionTimeout=%d\nmaxSessionTimeout=%lld\n"
+                          "maxClientCnxns=0\nadmin.enableServer=false\n4lw.commands.whitelist=*\n",
+                          TICK_MS, INIT_TICKS, SYNC_TICKS, server->dir, (unsigned)server->port, server->host->address, 2 * TICK_MS,
+                          (long long)max_session_ms);
+  for (size_t i = 0; i < cluster->server_count && cluster->server_count > 1 && r == 0; i++) {
+    const struct lb_server *s = &cluster->server[i];
+    r = lb_server_write(cluster, server, true, "zoo.cfg", "server.%zu=%s:%u:%u\n", i + 1, s->host->address, (unsigned)s->extra_port[0],
+                        (unsigned)s->extra_port[1]);
+  }
+  return r < 0 ? r : lb_server_write(cluster, server, false, "myid", "%zu\n", index + 1);
+}
+
+static void class_path(char *buf, size_t size) {
+  size_t len = 0;
+  buf[0] = '\0';
+  for (size_t i = 1; needs[i] && len < size; i++) len += (size_t)snprintf(buf + len, size - len, "%s%s", i > 1 ? ":" : "", needs[i]);
+}
+
+static int launch(struct lb_cluster *cluster, size_t index) {
+  struct lb_server *server = &cluster->server[index];
+  char *java = lb_need_path(NEED_JAVA), path[1000], config[300], tmp[300];
+  if (!java) return lb_cluster_fail(cluster, -ENOENT, "%s: java is not installed", server->name);
+  class_path(path, sizeof path);
+  snprintf(config, sizeof config, "%s/zoo.cfg", server->dir);
+  snprintf(tmp, sizeof tmp, "-Djava.io.tmpdir=%s", server->dir);
+  const char *const argv[] = {
+      java, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto",
+      "-XX:-UsePerfData", /* its file would outlive a killed server, in /tmp */
+      tmp, "-Djava.net.preferIPv4Stack=true",
+      cluster->durable ? "-Dzookeeper.forceSync=yes" : "-Dzookeeper.forceSync=no",
+      /* Both bounds are for members that are cut off: connecting to them must not hold up an election, and after the cut is healed
+       * they must not wait for up to a minute before they ask again. */
+      "-Dzookeeper.cnxTimeout=1000", "-Dzookeeper.fastleader.maxNotificationInterval=1000",
+      "-Dorg.slf4j.simpleLogger.showDateTime=true", "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+      "-cp", path, "org.apache.zookeeper.server.quorum.QuorumPeerMain", config, NULL,
+  };
+  int r = lb_server_start(cluster, server, argv, NULL, false);
+  free(java);
+  return r;
+}
+
+/* One leads and all others follow it, or the only one stands alone. */
+static int ensemble_formed(struct lb_cluster *cluster, lb_ns deadline) {
+  char mode[16];
+  unsigned epoch;
+  size_t decide = 0, follow = 0;
+  for (size_t i = 0; i < cluster->server_count; i++) {
+    int r = ask_mode(cluster, i, deadline, mode, &epoch);
+    if (r < 0) return r;
+    decide += strcmp(mode, "leader") == 0 || strcmp(mode, "standalone") == 0;
+    follow += strcmp(mode, "follower") == 0;
+  }
+  if (decide == 1 && follow == cluster->server_count - 1) return 0;
+  return lb_fail(cluster->env, -EAGAIN, "%zu leaders and %zu followers", decide, follow);
+}
+
+static int start(struct lb_cluster *cluster, lb_ns deadline) {
+  int r = 0;
+  for (size_t i = 0; i < cluster->server_count && r == 0; i++) r = configure(cluster, i);
+  if (r == 0) r = lb_cluster_launch_all(cluster);
+  return r < 0 ? r : lb_cluster_await(cluster, deadline, ensemble_formed, "one server leads and all others follow");
+}
+
+/* A leader that was cut off claims to lead until it has missed its followers for SYNC_TICKS: the later epoch is the truth. */
+static int primary(struct lb_cluster *cluster, lb_ns deadline) {
+  char mode[16];
+  unsigned epoch, best_epoch = 0;
+  int best = -ENOENT;
+  for (size_t i = 0; i < cluster->data_count; i++) {
+    if (ask_mode(cluster, i, deadline, mode, &epoch) < 0) continue;
+    if (strcmp(mode, "leader") != 0 && strcmp(mode, "standalone") != 0) continue;
+    if (best >= 0 && epoch <= best_epoch) continue;
+    best = (int)i;
+    best_epoch = epoch;
+  }
+  return best;
+}
+
+/* From the class itself, because the jar's name need not tell; with it the machine it runs on, which its speed depends on. */
+static int version(char *buf, size_t size) {
+  char *java = lb_need_path(NEED_JAVA), path[1000], said[2000], jvm[32] = "?", zk[32] = "?";
+  if (!java) return -ENOENT;
+  class_path(path, sizeof path);
+  int r = lb_program_output((const char *const[]){java, "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-showversion", "-cp", path,
+                                                  "org.apache.zookeeper.version.VersionInfoMain", NULL},
+                            NULL, said, sizeof said);
+  free(java);
+  if (r < 0) return r;
+  const char *v = strstr(said, " version \""), *z = strstr(said, "ZooKeeper, version ");
+  if (v) sscanf(v, " version \"%31[^\"]", jvm);
+  if (!z || sscanf(z, "ZooKeeper, version %31[^ ,\n]", zk) != 1) return -EPROTO;
+  snprintf(buf, size, "zookeeper %s, java %s", zk, jvm);
+  return 0;
+}
+
+const struct lb_topology lb_topology_zk = {
+    .name = "zk",
+    .summary = "one ZooKeeper",
+    .needs = needs,
+    .data_count = 1,
+    .service = "zookeeper",
+    .start = start,
+    .launch = launch,
+    .answers = answers,
+    .primary = primary,
+    .version = version,
+};
+
+const struct lb_topology lb_topology_zk_x3 = {
+    .name = "zk-x3",
+    .summary = "an ensemble of three ZooKeepers",
+    .needs = needs,
+    .data_count = 3,
+    .service = "zookeeper",
+    .majority = true,
+    .start = start,
+    .launch = launch,
+    .answers = answers,
+    .primary = primary,
+    .version = version,
+};
