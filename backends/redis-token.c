@@ -99,6 +99,12 @@ static int not_mine(struct lb_session *s, const struct lb_grant *grant, int resu
   return LB_UNKNOWN;
 }
 
+/* The delete without a reply stands right behind the doubtful SET: whether they arrive or not, nothing remains. */
+static void settle_doubt(struct lb_session *s, const struct lb_grant *grant) {
+  bool written = !(redis_events(s->conn) & POLLOUT), alone = s->doubt.from == s->doubt.to;
+  if (s->doubt.in_conn && written && alone && s->doubt.to == grant->asked_at) s->doubt.from = s->doubt.to = 0;
+}
+
 /* ---- one question about a key and a token --------------------------------------------------------------- */
 
 struct question {
@@ -116,8 +122,9 @@ static int ask_once(struct lb_session *s, struct question *q, lb_ns deadline) {
   if (is_silent(s)) limit = now + grace;
   int rc = q->script ? redis_eval(s->conn, limit, &q->reply, q->script, q->key, q->grant, q->extra)
                      : redis_call(s->conn, limit, &q->reply, 2, (const char *[]){"GET", q->key}, NULL);
-  note_result(s, rc);
   if (rc == LB_UNKNOWN) q->unsure = true;
+  if (rc == LB_UNKNOWN && q->script == &redis_delete_if_mine) settle_doubt(s, q->grant);
+  note_result(s, rc);
   if (rc || !(rc = redis_refusal(s->env, q->reply))) return rc;
   freeReplyObject(q->reply);
   q->reply = NULL;

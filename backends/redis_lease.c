@@ -62,6 +62,8 @@ static bool is_unknown_script(const redisReply *reply) {
 int redis_eval(struct redis_conn *conn, lb_ns deadline, redisReply **ret, const struct redis_script *script,
                const char *key, const struct lb_grant *grant, const char *extra) {
   const char *argv[] = {"EVALSHA", script->sha1, "1", key, grant->token, extra};
+  /* Behind replies that are late already, ours may come too late to be answered with the text of an unknown script. */
+  if (redis_owed(conn)) argv[0] = "EVAL", argv[1] = script->text;
   int argc = extra ? 6 : 5, rc = redis_call(conn, deadline, ret, argc, argv, NULL);
   if (rc || !is_unknown_script(*ret)) return rc;
   /* The cache of scripts does not survive a restart or a failover. EVAL fills it again. */

@@ -1,0 +1,650 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * redis-token and redlock against real Redis servers. Skipped (77) without one.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../backends/redis_util.h"
+#include "../harness/env.h"
+#include "redis_server.h"
+
+#define NODES 5
+#define TTL_MS 2000
+
+extern const struct lb_protocol lb_redis_token, lb_redlock;
+
+static char dir[] = "/tmp/lockbench-live-redis-XXXXXX";
+static struct redis_server server[NODES];
+static struct lb_endpoint endpoint[NODES];
+
+struct client {
+  const struct lb_protocol *protocol;
+  struct lb_process_env env;
+  struct lb_session *session;
+  union lb_value options[1];
+  struct lb_target target;
+};
+static struct client a, b; /* two clients of every test */
+
+static lb_ns in_ms(struct client *client, int64_t ms) {
+  return lb_now(&client->env.base) + (lb_ns)ms * LB_NS_PER_MS;
+}
+static int64_t ms_since(struct client *client, lb_ns start) {
+  return (int64_t)((lb_now(&client->env.base) - start) / LB_NS_PER_MS);
+}
+
+/* ---- clients ------------------------------------------------------------------------------------------ */
+
+static void open_client(struct client *client, const struct lb_protocol *protocol, const struct lb_target *target) {
+  static uint64_t seed;
+  *client = (struct client){.protocol = protocol, .target = *target, .options = {{.i = 50}}};
+  lb_env_init(&client->env, ++seed);
+  client->session = calloc(1, protocol->session_size);
+  assert_non_null(client->session);
+  struct lb_config config = {&client->env.base, &client->target, client->options, TTL_MS, "client"};
+  assert_int_equal(protocol->open(client->session, &config, in_ms(client, 2000)), 0);
+}
+
+static void close_client(struct client *client) {
+  client->protocol->close(client->session);
+  free(client->session);
+}
+
+static int try_for(struct client *client, const char *key, int64_t ttl_ms, struct lb_grant *grant, int64_t ms) {
+  return client->protocol->try_acquire(client->session, key, ttl_ms, grant, in_ms(client, ms));
+}
+static int try(struct client *client, const char *key, struct lb_grant *grant) {
+  return try_for(client, key, TTL_MS, grant, 1000);
+}
+static int release_within(struct client *client, const char *key, struct lb_grant *grant, int64_t ms) {
+  return client->protocol->release(client->session, key, grant, in_ms(client, ms));
+}
+static int release(struct client *client, const char *key, struct lb_grant *grant) {
+  return release_within(client, key, grant, 1000);
+}
+static int extend(struct client *client, const char *key, int64_t ttl_ms, struct lb_grant *grant) {
+  return client->protocol->extend(client->session, key, ttl_ms, grant, in_ms(client, 1000));
+}
+static int resolve(struct client *client, const char *key, struct lb_grant *grant) {
+  return client->protocol->resolve(client->session, key, grant, in_ms(client, 1000));
+}
+static int holds(struct client *client, const char *key, const struct lb_grant *grant) {
+  return client->protocol->holds(client->session, key, grant, in_ms(client, 1000));
+}
+static int record(struct client *client, size_t node, const char *key) {
+  return client->protocol->inspect(client->session, node, key, in_ms(client, 1000));
+}
+
+static size_t records(struct client *client, const char *key) {
+  size_t count = 0;
+  for (size_t i = 0; i < client->target.count; i++) count += record(client, i, key) == 1;
+  return count;
+}
+
+/* Tries until granted, at most a few seconds. */
+static bool granted_in_the_end(struct client *client, const char *key, struct lb_grant *grant) {
+  lb_ns end = in_ms(client, 8000);
+  while (lb_now(&client->env.base) < end) {
+    *grant = LB_GRANT_INIT;
+    if (try(client, key, grant) == LB_OK) return true;
+    lb_sleep_until(&client->env.base, in_ms(client, 10));
+  }
+  return false;
+}
+
+static bool no_record_in_the_end(struct client *client, const char *key) {
+  lb_ns end = in_ms(client, 3000);
+  while (records(client, key) > 0 && lb_now(&client->env.base) < end)
+    lb_sleep_until(&client->env.base, in_ms(client, 5));
+  return records(client, key) == 0;
+}
+
+/* An operator's command at one server; returns an integer reply, or 0. */
+static long long operate(size_t node, const char *format, const char *argument) {
+  struct redis_conn *conn = NULL;
+  redisReply *reply = NULL;
+  assert_int_equal(redis_open(&a.env.base, "127.0.0.1", server[node].port, in_ms(&a, 2000), &conn), 0);
+  assert_int_equal(redis_callf(conn, in_ms(&a, 2000), &reply, format, argument), 0);
+  long long integer = reply->type == REDIS_REPLY_ARRAY && reply->elements ? reply->element[0]->integer : reply->integer;
+  freeReplyObject(reply);
+  redis_close(conn);
+  return integer;
+}
+
+/* ---- surroundings ------------------------------------------------------------------------------------- */
+
+static void start(size_t node) {
+  if (!server[node].pid) redis_server_start(&server[node], dir, NULL);
+  endpoint[node] = (struct lb_endpoint){"redis", "127.0.0.1", server[node].port};
+}
+
+static void open_both(const struct lb_protocol *protocol, size_t nodes) {
+  for (size_t i = 0; i < nodes; i++) start(i);
+  struct lb_target target = {.topology = "test", .endpoints = endpoint, .count = nodes};
+  open_client(&a, protocol, &target);
+  open_client(&b, protocol, &target);
+  for (size_t i = 0; i < nodes; i++) operate(i, "FLUSHALL", NULL);
+}
+
+static int open_token(void **state) {
+  (void)state;
+  open_both(&lb_redis_token, 1);
+  return 0;
+}
+
+static int open_redlock(void **state) {
+  (void)state;
+  open_both(&lb_redlock, NODES);
+  return 0;
+}
+
+static int close_both(void **state) {
+  (void)state;
+  close_client(&a);
+  close_client(&b);
+  for (size_t i = 0; i < NODES; i++)
+    if (server[i].pid) redis_server_signal(&server[i], SIGCONT);
+  return 0;
+}
+
+static int make_dir(void **state) {
+  (void)state;
+  return mkdtemp(dir) ? 0 : -1;
+}
+
+static int stop_all(void **state) {
+  (void)state;
+  char command[64];
+  for (size_t i = 0; i < NODES; i++) redis_server_kill(&server[i]);
+  snprintf(command, sizeof command, "rm -rf %s", dir);
+  return system(command);
+}
+
+/* ---- both protocols ----------------------------------------------------------------------------------- */
+
+static void a_grant_excludes_another_session(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT, other = LB_GRANT_INIT;
+  lb_ns before = lb_now(&a.env.base);
+  assert_int_equal(try(&a, "k", &mine), LB_OK);
+  assert_true(mine.asked_at >= before && mine.asked_at < mine.valid_until);
+  assert_true(mine.valid_until < mine.asked_at + TTL_MS * LB_NS_PER_MS);
+  assert_int_equal(holds(&a, "k", &mine), LB_OK);
+  assert_int_equal(try(&b, "k", &other), LB_BUSY);
+  assert_int_equal(other.token_len, 0);
+}
+
+static void a_release_frees(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT, other = LB_GRANT_INIT;
+  assert_int_equal(try(&a, "k", &mine), LB_OK);
+  assert_int_equal(release(&a, "k", &mine), LB_OK);
+  assert_int_equal(try(&b, "k", &other), LB_OK);
+  assert_memory_not_equal(mine.token, other.token, REDIS_TOKEN_LEN);
+  assert_int_equal(release(&b, "k", &other), LB_OK);
+  assert_true(no_record_in_the_end(&a, "k"));
+}
+
+static void a_release_by_a_former_owner_reports_lost_and_leaves_the_lock(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT, other = LB_GRANT_INIT;
+  assert_int_equal(try(&a, "k", &mine), LB_OK);
+  for (size_t i = 0; i < a.target.count; i++) operate(i, "DEL k", NULL);
+  assert_int_equal(try(&b, "k", &other), LB_OK);
+  assert_int_equal(holds(&a, "k", &mine), LB_LOST);
+  assert_int_equal(release(&a, "k", &mine), LB_LOST);
+  assert_int_equal(holds(&b, "k", &other), LB_OK);
+}
+
+static void expiry_lets_another_in_after_the_holder_has_stopped_believing(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT, other = LB_GRANT_INIT;
+  assert_int_equal(try_for(&a, "k", 300, &mine, 1000), LB_OK);
+  assert_int_equal(try(&b, "k", &other), LB_BUSY);
+  assert_true(granted_in_the_end(&b, "k", &other));
+  assert_true(lb_now(&a.env.base) > mine.valid_until);
+  assert_int_equal(release(&a, "k", &mine), LB_LOST);
+}
+
+static void an_extension_moves_the_end(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  assert_int_equal(try_for(&a, "k", 1000, &mine, 1000), LB_OK);
+  lb_ns before = mine.valid_until;
+  assert_int_equal(extend(&a, "k", 60000, &mine), LB_OK);
+  assert_true(mine.valid_until > before + 50 * LB_NS_PER_S);
+  for (size_t i = 0; i < a.target.count; i++) assert_true(operate(i, "PTTL k", NULL) > 50000);
+}
+
+static void an_extension_after_the_loss_says_lost_and_creates_nothing(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  assert_int_equal(try(&a, "k", &mine), LB_OK);
+  for (size_t i = 0; i < a.target.count; i++) operate(i, "DEL k", NULL);
+  assert_int_equal(extend(&a, "k", TTL_MS, &mine), LB_LOST);
+  assert_int_equal(records(&a, "k"), 0);
+}
+
+static void the_same_attempt_is_granted_again_without_a_new_lease(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  assert_int_equal(try(&a, "k", &mine), LB_OK);
+  struct lb_grant again = mine;
+  assert_int_equal(try(&a, "k", &again), LB_OK);
+  assert_memory_equal(mine.token, again.token, sizeof mine.token);
+  assert_int_equal(mine.valid_until, again.valid_until);
+}
+
+static void a_passed_deadline_sends_nothing(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  assert_int_equal(try_for(&a, "k", TTL_MS, &mine, 0), LB_TIMEOUT);
+  assert_int_equal(mine.token_len, 0);
+  assert_int_equal(records(&a, "k"), 0);
+}
+
+/* ---- redis-token -------------------------------------------------------------------------------------- */
+
+static void a_stopped_server_makes_an_acquire_unknown_at_the_deadline(void **state) {
+  (void)state;
+  struct lb_grant warm = LB_GRANT_INIT, mine = LB_GRANT_INIT;
+  assert_int_equal(try(&a, "warm", &warm), LB_OK);
+  redis_server_signal(&server[0], SIGSTOP);
+  lb_ns start = lb_now(&a.env.base);
+  assert_int_equal(try_for(&a, "k", TTL_MS, &mine, 200), LB_UNKNOWN);
+  assert_in_range(ms_since(&a, start), 190, 600);
+  assert_int_equal(mine.token_len, REDIS_TOKEN_LEN);
+}
+
+static void what_was_unknown_and_took_effect_resolves_to_held(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT, other = LB_GRANT_INIT;
+  redis_server_signal(&server[0], SIGSTOP);
+  assert_int_equal(try_for(&a, "k", 60000, &mine, 100), LB_UNKNOWN);
+  assert_int_equal(resolve(&a, "k", &mine), LB_UNKNOWN);
+  redis_server_signal(&server[0], SIGCONT);
+  assert_int_equal(resolve(&a, "k", &mine), LB_OK);
+  assert_int_equal(mine.valid_until, redis_lease_end(mine.asked_at, 60000));
+  assert_int_equal(try(&b, "k", &other), LB_BUSY);
+}
+
+static void what_was_unknown_and_had_no_effect_resolves_to_not_held(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT, other = LB_GRANT_INIT;
+  assert_int_equal(try_for(&b, "k", 60000, &other, 1000), LB_OK);
+  redis_server_signal(&server[0], SIGSTOP);
+  assert_int_equal(try_for(&a, "k", 60000, &mine, 100), LB_UNKNOWN);
+  redis_server_signal(&server[0], SIGCONT);
+  assert_int_equal(resolve(&a, "k", &mine), LB_BUSY);
+}
+
+static void what_was_unknown_can_be_tried_again(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  redis_server_signal(&server[0], SIGSTOP);
+  assert_int_equal(try_for(&a, "k", 60000, &mine, 100), LB_UNKNOWN);
+  struct lb_grant first = mine;
+  redis_server_signal(&server[0], SIGCONT);
+  assert_int_equal(try_for(&a, "k", 60000, &mine, 1000), LB_OK);
+  assert_memory_equal(first.token, mine.token, sizeof mine.token);
+  assert_int_equal(release(&a, "k", &mine), LB_OK);
+  assert_int_equal(records(&a, "k"), 0);
+}
+
+static void a_release_ends_what_was_unknown(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT, other = LB_GRANT_INIT;
+  redis_server_signal(&server[0], SIGSTOP);
+  assert_int_equal(try_for(&a, "k", 60000, &mine, 100), LB_UNKNOWN);
+  assert_int_equal(release_within(&a, "k", &mine, 100), LB_UNKNOWN);
+  redis_server_signal(&server[0], SIGCONT);
+  assert_int_equal(release(&a, "k", &mine), LB_OK);
+  assert_int_equal(try_for(&b, "k", TTL_MS, &other, 1000), LB_OK);
+}
+
+static void a_release_asked_twice_is_no_loss(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  assert_int_equal(try(&a, "k", &mine), LB_OK);
+  redis_server_signal(&server[0], SIGSTOP);
+  assert_int_equal(release_within(&a, "k", &mine, 100), LB_UNKNOWN);
+  redis_server_signal(&server[0], SIGCONT);
+  assert_int_equal(release(&a, "k", &mine), LB_OK);
+}
+
+static void an_extension_without_an_answer_leaves_the_end(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  assert_int_equal(try(&a, "k", &mine), LB_OK);
+  lb_ns before = mine.valid_until;
+  redis_server_signal(&server[0], SIGSTOP);
+  assert_int_equal(lb_redis_token.extend(a.session, "k", 60000, &mine, in_ms(&a, 100)), LB_UNKNOWN);
+  assert_int_equal(mine.valid_until, before);
+  redis_server_signal(&server[0], SIGCONT);
+  assert_int_equal(extend(&a, "k", 60000, &mine), LB_OK);
+}
+
+static void after_the_death_of_the_server_what_was_unknown_is_not_held(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  redis_server_signal(&server[0], SIGSTOP);
+  assert_int_equal(try_for(&a, "k", 60000, &mine, 100), LB_UNKNOWN);
+  redis_server_kill(&server[0]);
+  assert_true(resolve(&a, "k", &mine) < 0);
+  start(0);
+  assert_int_equal(resolve(&a, "k", &mine), LB_BUSY);
+}
+
+static void a_dead_server_is_an_error_and_a_restarted_one_is_found_again(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  assert_int_equal(try(&a, "k", &mine), LB_OK);
+  redis_server_kill(&server[0]);
+  lb_sleep_until(&a.env.base, in_ms(&a, 20)); /* idle long enough for the connection to be looked at before use */
+  mine = LB_GRANT_INIT;
+  assert_int_equal(try(&a, "k", &mine), -ECONNREFUSED);
+  assert_int_equal(mine.token_len, 0);
+  assert_non_null(strstr(a.env.base.err, "refused"));
+  start(0);
+  assert_int_equal(try(&a, "k", &mine), LB_OK);
+}
+
+static void scripts_survive_a_flush_of_the_server_cache(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  assert_int_equal(try(&a, "k", &mine), LB_OK);
+  operate(0, "SCRIPT FLUSH", NULL);
+  assert_int_equal(extend(&a, "k", TTL_MS, &mine), LB_OK);
+  assert_int_equal(release(&a, "k", &mine), LB_OK);
+  /* and are asked for by their right names afterwards */
+  assert_int_equal(operate(0, "SCRIPT EXISTS %s", redis_delete_if_mine.sha1), 1);
+  assert_int_equal(operate(0, "SCRIPT EXISTS %s", redis_expire_if_mine.sha1), 1);
+}
+
+static void a_replica_refuses_and_that_is_definite(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  operate(0, "REPLICAOF 127.0.0.1 1", NULL);
+  int rc = try(&a, "k", &mine);
+  operate(0, "REPLICAOF NO ONE", NULL);
+  assert_int_equal(rc, -EROFS);
+  assert_int_equal(mine.token_len, 0);
+  assert_int_equal(try(&a, "k", &mine), LB_OK);
+}
+
+/* ---- redlock ------------------------------------------------------------------------------------------ */
+
+static void two_dead_servers_of_five_do_not_matter(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT, other = LB_GRANT_INIT;
+  redis_server_kill(&server[1]);
+  redis_server_kill(&server[4]);
+  assert_int_equal(try(&a, "k", &mine), LB_OK);
+  assert_int_equal(try(&b, "k", &other), LB_BUSY);
+  assert_int_equal(extend(&a, "k", TTL_MS, &mine), LB_OK);
+  assert_int_equal(holds(&a, "k", &mine), LB_OK);
+  assert_int_equal(release(&a, "k", &mine), LB_OK);
+}
+
+static void three_dead_servers_of_five_grant_nothing(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT, held = LB_GRANT_INIT;
+  assert_int_equal(try(&a, "held", &held), LB_OK);
+  for (size_t i = 0; i < 3; i++) redis_server_kill(&server[i]);
+  assert_int_equal(try(&a, "k", &mine), -EHOSTUNREACH);
+  assert_int_equal(mine.token_len, 0);
+  assert_true(no_record_in_the_end(&a, "k"));
+  assert_int_equal(holds(&a, "held", &held), LB_UNKNOWN);
+  assert_int_equal(extend(&a, "held", TTL_MS, &held), LB_UNKNOWN);
+  assert_int_equal(release(&a, "held", &held), LB_UNKNOWN);
+}
+
+static void restarted_servers_vote_again(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  redis_server_kill(&server[0]);
+  redis_server_kill(&server[1]);
+  assert_int_equal(try(&a, "k", &mine), LB_OK);
+  assert_int_equal(release(&a, "k", &mine), LB_OK);
+  start(0);
+  start(1);
+  redis_server_kill(&server[3]);
+  redis_server_kill(&server[4]);
+  assert_true(granted_in_the_end(&a, "k", &mine));
+}
+
+static void a_stopped_server_does_not_slow_the_others(void **state) {
+  (void)state;
+  redis_server_signal(&server[2], SIGSTOP);
+  lb_ns start_at = lb_now(&a.env.base);
+  for (int i = 0; i < 200; i++) {
+    struct lb_grant mine = LB_GRANT_INIT;
+    assert_int_equal(try(&a, "k", &mine), LB_OK);
+    assert_int_equal(release(&a, "k", &mine), LB_OK);
+  }
+  assert_true(ms_since(&a, start_at) < 200 * 50 / 4);
+}
+
+static void a_stopped_server_forgets_nothing_it_was_told_to_delete(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  redis_server_signal(&server[2], SIGSTOP);
+  assert_int_equal(try_for(&a, "k", 60000, &mine, 1000), LB_OK);
+  assert_int_equal(release(&a, "k", &mine), LB_OK);
+  redis_server_signal(&server[2], SIGCONT);
+  assert_true(no_record_in_the_end(&b, "k"));
+}
+
+/* The late yes to `a` for "free" must not be counted for "taken". */
+static void a_late_reply_is_not_mistaken(void **state) {
+  (void)state;
+  struct lb_grant other = LB_GRANT_INIT;
+  assert_int_equal(try_for(&b, "taken", 60000, &other, 1000), LB_OK);
+  for (int i = 0; i < 3; i++) redis_server_signal(&server[i], SIGSTOP);
+  struct lb_grant mine = LB_GRANT_INIT;
+  assert_int_equal(try(&a, "free", &mine), -EHOSTUNREACH);
+  for (int i = 0; i < 3; i++) redis_server_signal(&server[i], SIGCONT);
+  for (int i = 0; i < 20; i++) {
+    mine = LB_GRANT_INIT;
+    assert_int_equal(try(&a, "taken", &mine), LB_BUSY);
+  }
+  assert_int_equal(holds(&b, "taken", &other), LB_OK);
+  assert_true(no_record_in_the_end(&a, "free"));
+}
+
+static void five_stopped_servers_hold_nobody_beyond_the_deadline(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  for (int i = 0; i < NODES; i++) redis_server_signal(&server[i], SIGSTOP);
+  lb_ns start_at = lb_now(&a.env.base);
+  assert_int_equal(try_for(&a, "k", TTL_MS, &mine, 30), LB_TIMEOUT);
+  assert_int_equal(try_for(&a, "k", TTL_MS, &mine, 1000), -EHOSTUNREACH); /* after node_timeout_ms */
+  assert_true(ms_since(&a, start_at) < 500);
+  for (int i = 0; i < NODES; i++) redis_server_signal(&server[i], SIGCONT);
+  assert_true(no_record_in_the_end(&b, "k"));
+}
+
+static void a_failed_attempt_leaves_nothing(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  for (size_t i = 0; i < 3; i++) operate(i, "SET k other", NULL);
+  assert_int_equal(try(&a, "k", &mine), LB_BUSY);
+  for (size_t i = 0; i < 3; i++) operate(i, "DEL k", NULL);
+  assert_true(no_record_in_the_end(&a, "k"));
+}
+
+static void a_minority_of_foreign_keys_does_not_hinder(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  for (size_t i = 0; i < 2; i++) operate(i, "SET k other", NULL);
+  assert_int_equal(try(&a, "k", &mine), LB_OK);
+  assert_int_equal(release(&a, "k", &mine), LB_OK);
+  assert_int_equal(record(&a, 0, "k"), 1);
+  assert_int_equal(record(&a, 1, "k"), 1);
+}
+
+static void a_lease_over_before_the_quorum_is_no_grant(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  assert_int_equal(try_for(&a, "k", 2, &mine, 1000), -ETIME);
+  assert_true(no_record_in_the_end(&a, "k"));
+}
+
+static void the_loss_of_a_majority_is_the_loss_of_the_lock(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  assert_int_equal(try(&a, "k", &mine), LB_OK);
+  for (size_t i = 0; i < 3; i++) operate(i, "DEL k", NULL);
+  assert_int_equal(holds(&a, "k", &mine), LB_LOST);
+  assert_int_equal(extend(&a, "k", TTL_MS, &mine), LB_LOST);
+  assert_true(no_record_in_the_end(&a, "k"));
+}
+
+/* ---- redis-token behind Sentinel ------------------------------------------------------------------------ */
+
+static struct redis_server sentinel;
+static struct lb_endpoint watched[3];
+
+static void write_sentinel_config(char *path, size_t size) {
+  snprintf(path, size, "%s/sentinel.conf", dir);
+  FILE *file = fopen(path, "w");
+  assert_non_null(file);
+  fprintf(file,
+          "sentinel monitor m 127.0.0.1 %u 1\n"
+          "sentinel down-after-milliseconds m 300\n"
+          "sentinel failover-timeout m 2000\n",
+          server[0].port);
+  fclose(file);
+}
+
+static bool replica_is_online(void) {
+  struct redis_conn *conn = NULL;
+  redisReply *reply = NULL;
+  assert_int_equal(redis_open(&a.env.base, "127.0.0.1", server[0].port, in_ms(&a, 2000), &conn), 0);
+  assert_int_equal(redis_callf(conn, in_ms(&a, 2000), &reply, "WAIT 1 10"), 0);
+  bool online = reply->integer == 1;
+  freeReplyObject(reply);
+  redis_close(conn);
+  return online;
+}
+
+static bool sentinel_knows_the_replica(void) {
+  struct redis_conn *conn = NULL;
+  redisReply *reply = NULL;
+  assert_int_equal(redis_open(&a.env.base, "127.0.0.1", sentinel.port, in_ms(&a, 2000), &conn), 0);
+  assert_int_equal(redis_callf(conn, in_ms(&a, 2000), &reply, "SENTINEL replicas m"), 0);
+  bool knows = reply->type == REDIS_REPLY_ARRAY && reply->elements == 1;
+  freeReplyObject(reply);
+  redis_close(conn);
+  return knows;
+}
+
+static int open_sentinel(void **state) {
+  (void)state;
+  char primary_port[8], config[96];
+  lb_env_init(&a.env, 1);
+  for (size_t i = 0; i < 2; i++) redis_server_kill(&server[i]);
+  start(0);
+  snprintf(primary_port, sizeof primary_port, "%u", server[0].port);
+  redis_server_start(&server[1], dir, (const char *const[]){"--replicaof", "127.0.0.1", primary_port,
+                     "--repl-diskless-sync-delay", "0", NULL});
+  write_sentinel_config(config, sizeof config);
+  redis_sentinel_start(&sentinel, dir, config);
+  lb_ns end = in_ms(&a, 15000);
+  while ((!replica_is_online() || !sentinel_knows_the_replica()) && lb_now(&a.env.base) < end)
+    lb_sleep_until(&a.env.base, in_ms(&a, 50));
+  /* The first Sentinel is dead: it must cost little. */
+  watched[0] = (struct lb_endpoint){"sentinel", "127.0.0.1", redis_free_port()};
+  watched[1] = (struct lb_endpoint){"sentinel", "127.0.0.1", sentinel.port};
+  watched[2] = (struct lb_endpoint){"redis", "127.0.0.1", 1};
+  struct lb_target target = {.topology = "sentinel", .endpoints = watched, .count = 3, .sentinel_master = "m"};
+  open_client(&a, &lb_redis_token, &target);
+  open_client(&b, &lb_redis_token, &target);
+  return 0;
+}
+
+static int close_sentinel(void **state) {
+  redis_server_kill(&sentinel);
+  for (size_t i = 0; i < 2; i++) redis_server_kill(&server[i]);
+  return close_both(state);
+}
+
+static void a_failover_is_followed_within_one_call(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT, other = LB_GRANT_INIT;
+  assert_int_equal(try_for(&a, "k", 60000, &mine, 2000), LB_OK);
+  assert_int_equal(try(&b, "k", &other), LB_BUSY);
+  redis_server_kill(&server[0]);
+  lb_sleep_until(&b.env.base, in_ms(&b, 20));
+  assert_int_equal(try_for(&b, "other", TTL_MS, &other, 15000), LB_OK);
+  operate(1, "SET k2 v", NULL); /* the replica is the master now */
+  lb_ns start_at = lb_now(&a.env.base);
+  int rc = release_within(&a, "k", &mine, 3000);
+  assert_true(rc == LB_OK || rc == LB_LOST); /* whether the key had been copied in time is luck */
+  assert_true(ms_since(&a, start_at) < 1500);
+}
+
+static void without_any_master_the_deadline_holds(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  redis_server_kill(&server[0]);
+  redis_server_kill(&server[1]);
+  lb_ns start_at = lb_now(&a.env.base);
+  assert_int_equal(try_for(&a, "k", TTL_MS, &mine, 300), LB_TIMEOUT);
+  assert_in_range(ms_since(&a, start_at), 290, 700);
+}
+
+int main(void) {
+  if (!redis_server_installed()) return 77;
+  signal(SIGPIPE, SIG_IGN);
+#define TOKEN(f) {"token: " #f, f, open_token, close_both, NULL}
+#define REDLOCK(f) {"redlock: " #f, f, open_redlock, close_both, NULL}
+#define SENTINEL(f) {"sentinel: " #f, f, open_sentinel, close_sentinel, NULL}
+#define BOTH(f) TOKEN(f), REDLOCK(f)
+  const struct CMUnitTest tests[] = {
+      BOTH(a_grant_excludes_another_session),
+      BOTH(a_release_frees),
+      BOTH(a_release_by_a_former_owner_reports_lost_and_leaves_the_lock),
+      BOTH(expiry_lets_another_in_after_the_holder_has_stopped_believing),
+      BOTH(an_extension_moves_the_end),
+      BOTH(an_extension_after_the_loss_says_lost_and_creates_nothing),
+      BOTH(the_same_attempt_is_granted_again_without_a_new_lease),
+      BOTH(a_passed_deadline_sends_nothing),
+      TOKEN(a_stopped_server_makes_an_acquire_unknown_at_the_deadline),
+      TOKEN(what_was_unknown_and_took_effect_resolves_to_held),
+      TOKEN(what_was_unknown_and_had_no_effect_resolves_to_not_held),
+      TOKEN(what_was_unknown_can_be_tried_again),
+      TOKEN(a_release_ends_what_was_unknown),
+      TOKEN(a_release_asked_twice_is_no_loss),
+      TOKEN(an_extension_without_an_answer_leaves_the_end),
+      TOKEN(after_the_death_of_the_server_what_was_unknown_is_not_held),
+      TOKEN(a_dead_server_is_an_error_and_a_restarted_one_is_found_again),
+      TOKEN(scripts_survive_a_flush_of_the_server_cache),
+      TOKEN(a_replica_refuses_and_that_is_definite),
+      REDLOCK(two_dead_servers_of_five_do_not_matter),
+      REDLOCK(three_dead_servers_of_five_grant_nothing),
+      REDLOCK(restarted_servers_vote_again),
+      REDLOCK(a_stopped_server_does_not_slow_the_others),
+      REDLOCK(a_stopped_server_forgets_nothing_it_was_told_to_delete),
+      REDLOCK(a_late_reply_is_not_mistaken),
+      REDLOCK(five_stopped_servers_hold_nobody_beyond_the_deadline),
+      REDLOCK(a_failed_attempt_leaves_nothing),
+      REDLOCK(a_minority_of_foreign_keys_does_not_hinder),
+      REDLOCK(a_lease_over_before_the_quorum_is_no_grant),
+      REDLOCK(the_loss_of_a_majority_is_the_loss_of_the_lock),
+      SENTINEL(a_failover_is_followed_within_one_call),
+      SENTINEL(without_any_master_the_deadline_holds),
+  };
+  return cmocka_run_group_tests(tests, make_dir, stop_all);
+}
