@@ -257,14 +257,21 @@ static void nap(struct pg_primary *primary, lb_ns deadline) {
   lb_sleep_until(primary->env, sooner(deadline, lb_now(primary->env) + NAP_MS * LB_NS_PER_MS));
 }
 
+/* The last round is cut short by the deadline; the reason worth telling is that of the one before. */
+static int next_round(struct pg_primary *primary, lb_ns deadline, int earlier) {
+  char text[sizeof primary->env->err];
+  memcpy(text, primary->env->err, sizeof text);
+  nap(primary, deadline);
+  int rc = lb_now(primary->env) < deadline ? try_round(primary, deadline) : -ETIMEDOUT;
+  if (rc == -ETIMEDOUT && lb_now(primary->env) >= deadline) return lb_fail(primary->env, earlier, "%s", text);
+  return rc;
+}
+
 int pg_primary_get(struct pg_primary *primary, lb_ns deadline) {
   if (primary->conn && pg_usable(primary->conn)) return 0;
   pg_primary_drop(primary);
-  int rc;
-  while ((rc = try_round(primary, deadline)) != 0 && rc != -EDESTADDRREQ) {
-    nap(primary, deadline);
-    if (lb_now(primary->env) >= deadline) break;
-  }
+  int rc = try_round(primary, deadline);
+  while (rc && rc != -EDESTADDRREQ && lb_now(primary->env) < deadline) rc = next_round(primary, deadline, rc);
   return rc;
 }
 

@@ -284,6 +284,24 @@ static void an_unread_insert_is_unknown_and_never_comes_after_not_held(void **st
   if (rc == LB_OK) assert_int_equal(release(&a, "k9", &grant, 1000), LB_OK);
 }
 
+/* As after a cut in which the request got lost: the server process never heard of it, and waits for ever. */
+static void a_server_process_that_waits_for_a_lost_insert_is_ended(void **state) {
+  (void)state;
+  struct lb_grant grant = LB_GRANT_INIT;
+  struct pg_conn *idle = operator_open(), *operator = operator_open();
+  PGresult *result = NULL;
+  pid_t pid = operator_says(idle, "SELECT pg_backend_pid()");
+  char sql[120];
+  snprintf(sql, sizeof sql, "SELECT extract(epoch FROM backend_start) FROM pg_stat_get_activity(%d)", pid);
+  assert_int_equal(pg_query(operator, in_ms(&a, 2000), &result, sql, 0, NULL), 0);
+  grant.token_len = (size_t)snprintf(grant.token, sizeof grant.token, "a-1@i %d %s", pid, PQgetvalue(result, 0, 0));
+  PQclear(result);
+  pg_close(operator);
+  assert_int_equal(resolve(&a, "k13", &grant, 3000), LB_BUSY);
+  assert_int_equal(processes_with(pid), 0);
+  pg_close(idle);
+}
+
 static void a_stopped_server_makes_a_try_unknown_in_time(void **state) {
   (void)state;
   struct lb_grant grant = LB_GRANT_INIT, other = LB_GRANT_INIT;
@@ -316,6 +334,7 @@ static void a_session_survives_a_killed_and_restarted_server(void **state) {
   (void)state;
   struct lb_grant mine = LB_GRANT_INIT, theirs = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k11", &mine, 1000), LB_OK);
+  assert_int_equal(try(&b, "k11", &theirs, 1000), LB_BUSY);
   pg_server_kill(&server);
   lb_ns before = lb_now(&b.env.base);
   int rc = try(&b, "k11", &theirs, 300);
@@ -380,6 +399,7 @@ int main(void) {
       WITH_CLIENTS(release_waits_for_an_abandoned_insert_and_removes_its_row),
       WITH_CLIENTS(a_release_whose_answer_was_lost_is_done_when_repeated),
       WITH_CLIENTS(an_unread_insert_is_unknown_and_never_comes_after_not_held),
+      WITH_CLIENTS(a_server_process_that_waits_for_a_lost_insert_is_ended),
       WITH_CLIENTS(a_stopped_server_makes_a_try_unknown_in_time),
       WITH_CLIENTS(a_session_survives_a_killed_and_restarted_server),
       cmocka_unit_test(opening_without_a_server_fails_in_time),

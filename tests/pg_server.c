@@ -5,6 +5,7 @@
 #include <err.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -120,19 +122,37 @@ void pg_server_start(struct pg_server *server) {
   server->pid = spawn(argv, log);
 }
 
-void pg_server_signal(const struct pg_server *server, int sig) {
+/* Calls `each` for every child; the postmaster's own list, so none is missed that exists now. */
+static void for_children(const struct pg_server *server, int sig, void (*each)(pid_t child, int sig)) {
   char path[64];
   int child;
   snprintf(path, sizeof path, "/proc/%d/task/%d/children", server->pid, server->pid);
   FILE *children = fopen(path, "r");
-  kill(server->pid, sig);
-  while (children && fscanf(children, "%d", &child) == 1) kill(child, sig);
+  while (children && fscanf(children, "%d", &child) == 1) each(child, sig);
   if (children) fclose(children);
+}
+
+static void signal_child(pid_t child, int sig) { kill(child, sig); }
+
+/* A signal only starts a process's end, and an ended process's sockets are what a test is about. */
+static void end_child(pid_t child, int sig) {
+  int fd = (int)syscall(SYS_pidfd_open, child, 0);
+  if (fd < 0) return;
+  kill(child, sig);
+  poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 5000);
+  close(fd);
+}
+
+void pg_server_signal(const struct pg_server *server, int sig) {
+  kill(server->pid, sig);
+  for_children(server, sig, signal_child);
 }
 
 void pg_server_kill(struct pg_server *server) {
   if (!server->pid) return;
-  pg_server_signal(server, SIGKILL);
+  kill(server->pid, SIGSTOP); /* no new children, and no reaction to the death of the first */
+  for_children(server, SIGKILL, end_child);
+  kill(server->pid, SIGKILL);
   waitpid(server->pid, NULL, 0);
   server->pid = 0;
 }
