@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""run_folder.py - reads what a figure needs from a run folder (results/SCHEMA.md), and says in one line what does not fit."""
+
+import csv
+import io
+import json
+import os
+import sys
+
+VERDICTS = ("safe", "violated", "stuck", "undecided", "skipped")
+GUARDS = ("none", "deadline", "recheck", "fence")
+
+
+class BadInput(Exception):
+    """One line: the file, what was found, what was expected."""
+
+
+def _read(path):
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return file.read()
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: byte {error.start} is not UTF-8") from error
+
+
+def _member(place, record, key, kind, default=None):
+    value = record.get(key, default)
+    if not isinstance(value, kind) or isinstance(value, bool):
+        wanted = " or ".join(k.__name__ for k in kind) if isinstance(kind, tuple) else kind.__name__
+        raise BadInput(f"{place}: '{key}' is {json.dumps(value)[:60]}, expected {wanted}")
+    return value
+
+
+def _check_scenario(place, scenario):
+    if not isinstance(scenario, dict):
+        raise BadInput(f"{place}: is no object")
+    _member(place, scenario, "name", str)
+    for key in ("title", "question"):
+        _member(place, scenario, key, (str, type(None)))
+
+
+def _check_cell(place, cell):
+    if not isinstance(cell, dict):
+        raise BadInput(f"{place}: is no object")
+    for key in ("scenario", "system", "guard", "verdict"):
+        _member(place, cell, key, str)
+    if cell["verdict"] not in VERDICTS:
+        raise BadInput(f"{place}: verdict '{cell['verdict']}', expected one of {', '.join(VERDICTS)}")
+    for key in ("trials", "violated", "undecided"):
+        _member(place, cell, key, int)
+    if cell["verdict"] == "safe":
+        _member(place, cell, "upper95", (int, float))
+
+
+def load_run(run_dir):
+    """run.json as a dict, its parts that figures use checked."""
+    path = os.path.join(run_dir, "run.json")
+    try:
+        run = json.loads(_read(path))
+    except json.JSONDecodeError as error:
+        raise BadInput(f"{path}:{error.lineno}: {error.msg}") from error
+    if not isinstance(run, dict):
+        raise BadInput(f"{path}: no JSON object")
+    if run.get("schema_version") != 1:
+        raise BadInput(f"{path}: schema_version {json.dumps(run.get('schema_version'))}, expected 1")
+    _member(path, run, "id", str)
+    for key in ("scenarios", "cells"):
+        _member(path, run, key, list)
+    for key in ("tool", "machine"):
+        _member(path, run, key, dict)
+    for i, scenario in enumerate(run["scenarios"]):
+        _check_scenario(f"{path}: scenario {i + 1}", scenario)
+    for i, cell in enumerate(run["cells"]):
+        _check_cell(f"{path}: cell {i + 1}", cell)
+    return run
+
+
+def load_csv(run_dir, name, texts, numbers):
+    """Rows as dicts: `texts` columns as they are, `numbers` as float, or None where empty."""
+    path = os.path.join(run_dir, name)
+    reader = csv.DictReader(io.StringIO(_read(path), newline=""), restkey="", strict=True)
+    rows = []
+    try:
+        missing = [c for c in (*texts, *numbers) if c not in (reader.fieldnames or ())]
+        if missing:
+            raise BadInput(f"{path}:1: no column '{missing[0]}'")
+        for row in reader:
+            where = f"{path}:{reader.line_num}"
+            if "" in row or None in row.values():
+                raise BadInput(f"{where}: expected {len(reader.fieldnames)} fields, as in the header line")
+            rows.append({c: row[c] for c in texts} | {c: _number(where, c, row[c]) for c in numbers})
+    except csv.Error as error:
+        raise BadInput(f"{path}:{reader.line_num}: {error}") from error
+    return rows
+
+
+def _number(where, column, text):
+    try:
+        value = float(text) if text else None
+    except ValueError:
+        value = float("nan")
+    if value is not None and not 0 <= value < float("inf"):
+        raise BadInput(f"{where}: {column} is '{text}', expected a number of at least 0, or nothing")
+    return value
+
+
+def footer(run):
+    """Where the numbers come from, in one line for the foot of a figure; nothing but what the run says."""
+    tool, machine = run["tool"], run["machine"]
+    cores = f" ({machine['cores']} cores)" if machine.get("cores") else ""
+    trials = sum(cell["trials"] for cell in run["cells"])
+    parts = [f"run {run['id']}", f"{trials} trials", f"seed {run.get('seed', '?')}", f"machine {machine.get('hostname', '?')}{cores}",
+             f"lockbench {tool.get('version', '?')} {str(tool.get('commit') or '')[:10]}".rstrip(),
+             str(run.get("started_utc", "")).split("T")[0]]
+    return " · ".join(p for p in parts if p)
+
+
+def guards_in_order(names):
+    """The usual guards in their usual order, then any others by name."""
+    return sorted(set(names), key=lambda g: (GUARDS.index(g) if g in GUARDS else len(GUARDS), g))
+
+
+def main(draw):
+    """Runs draw(argv) and turns the ways it can end into the exit codes of `render`."""
+    try:
+        print(draw(sys.argv[1:]))
+        return 0
+    except BadInput as error:
+        print(error, file=sys.stderr)
+        return 2
+    except OSError as error:
+        print(f"{error.filename}: {error.strerror}", file=sys.stderr)
+        return 1
