@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Every topology on real servers on loopback: it is ready when it says so, its primary can be killed and is replaced, a killed
+ * server comes back, and nothing is left. What is claimed is checked through connections of the test's own.
+ *
+ * Usage: live-topology [--sandboxed] [TOPOLOGY...]    (TAP; --sandboxed: already inside namespaces of its own, see proc.h)
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <hiredis/hiredis.h>
+#include <libpq-fe.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <signal.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "../harness/clock.h"
+#include "../harness/env.h"
+#include "../harness/files.h"
+#include "../harness/topology.h"
+
+#define LOOPBACK "127.0.0.1"
+#define START_S 30
+#define FAILOVER_S 15
+
+struct trial {
+  struct lb_process_env env;
+  struct lb_host host;
+  struct lb_cluster cluster;
+  char dir[64];
+  bool failed;
+};
+
+static int points, failures;
+
+__attribute__((format(printf, 3, 4))) static bool check(struct trial *t, bool good, const char *format, ...) {
+  char text[300];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  printf("%sok %d - %s: %s\n", good ? "" : "not ", ++points, t->cluster.topology->name, text);
+  fflush(stdout);
+  t->failed |= !good;
+  failures += !good;
+  return good;
+}
+
+static lb_ns in_s(unsigned s) { return lb_clock_ns() + s * LB_NS_PER_S; }
+static double ms_since(lb_ns begin) { return (double)(lb_clock_ns() - begin) / 1e6; }
+
+/* ---- a place to run ----------------------------------------------------------------------------------------- */
+
+static bool is_free(uint16_t port) {
+  struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  bool free_now = fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at) == 0;
+  if (fd >= 0) close(fd);
+  return free_now;
+}
+
+/* Below the range the kernel gives to connections, or one of our own could take it before the server does. */
+static uint16_t free_port(struct trial *t) {
+  static uint16_t taken[LB_SERVERS_MAX * 3];
+  static size_t count;
+  for (;;) {
+    uint16_t port = (uint16_t)(12000 + lb_rng_below(&t->env.rng, 20000));
+    bool again = !is_free(port);
+    for (size_t i = 0; i < count && i < LB_SERVERS_MAX * 3; i++) again |= taken[i] == port;
+    if (again) continue;
+    taken[count++ % (LB_SERVERS_MAX * 3)] = port;
+    return port;
+  }
+}
+
+static bool place(struct trial *t, const struct lb_topology *topology, const char *cache) {
+  *t = (struct trial){.host = {.name = "here", .address = LOOPBACK, .netns = -1}, .dir = "/tmp/live-topology-XXXXXX"};
+  lb_env_init(&t->env, lb_clock_ns() ^ (uint64_t)getpid() << 32);
+  t->cluster = (struct lb_cluster){.topology = topology, .env = &t->env.base, .cache_dir = cache, .ttl_ms = 2000,
+                                   .data_count = topology->data_count, .server_count = topology->data_count + topology->other_count};
+  if (!mkdtemp(t->dir) || chmod(t->dir, 0755) < 0) return false;
+  for (size_t i = 0; i < t->cluster.server_count; i++) {
+    struct lb_server *s = &t->cluster.server[i];
+    s->data = i < topology->data_count;
+    s->service = s->data ? topology->service : topology->other_service;
+    s->host = &t->host;
+    s->port = free_port(t);
+    s->extra_port[0] = free_port(t);
+    s->extra_port[1] = free_port(t);
+    snprintf(s->name, sizeof s->name, "%s-%zu", s->service, i + 1);
+    snprintf(s->dir, sizeof s->dir, "%s/%s", t->dir, s->name);
+    snprintf(s->log, sizeof s->log, "%s/%s.log", t->dir, s->name);
+    if (mkdir(s->dir, 0755) < 0) return false;
+  }
+  return true;
+}
+
+/* ---- asking without the code under test --------------------------------------------------------------------- */
+
+/* A Redis reply as text, elements separated by a space; "" = none. */
+static const char *redis_says(const struct lb_server *s, const char *command) {
+  static char said[8192];
+  redisContext *c = redisConnectWithTimeout(LOOPBACK, s->port, (struct timeval){1, 0});
+  redisReply *reply = NULL;
+  said[0] = '\0';
+  if (c && !c->err && redisSetTimeout(c, (struct timeval){1, 0}) == REDIS_OK) reply = redisCommand(c, command);
+  if (reply && reply->type == REDIS_REPLY_INTEGER) snprintf(said, sizeof said, "%lld", reply->integer);
+  else if (reply && reply->str) snprintf(said, sizeof said, "%s", reply->str);
+  for (size_t i = 0, n = 0; reply && reply->type == REDIS_REPLY_ARRAY && i < reply->elements && n < sizeof said; i++)
+    n += (size_t)snprintf(said + n, sizeof said - n, "%s%s", i ? " " : "", reply->element[i]->str ? reply->element[i]->str : "");
+  if (reply) freeReplyObject(reply);
+  if (c) redisFree(c);
+  return said;
+}
+
+static const char *zookeeper_says(const struct lb_server *s, const char *word) {
+  static char said[16384];
+  struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(s->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  struct timeval second = {1, 0};
+  size_t len = 0;
+  ssize_t n;
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second);
+  if (connect(fd, (struct sockaddr *)&at, sizeof at) == 0 && write(fd, word, 4) == 4)
+    while (len + 1 < sizeof said && (n = read(fd, said + len, sizeof said - 1 - len)) > 0) len += (size_t)n;
+  said[len] = '\0';
+  close(fd);
+  return said;
+}
+
+/* First column of the first row; "" = none. */
+static const char *postgres_says(const struct lb_server *s, const char *sql) {
+  static char said[400], conninfo[200];
+  snprintf(conninfo, sizeof conninfo, "host=" LOOPBACK " port=%u user=lockbench dbname=postgres connect_timeout=2 options='-c statement_timeout=3000'",
+           (unsigned)s->port);
+  PGconn *c = PQconnectdb(conninfo);
+  PGresult *r = PQexec(c, sql);
+  snprintf(said, sizeof said, "%s", PQntuples(r) > 0 ? PQgetvalue(r, 0, 0) : PQresultStatus(r) == PGRES_COMMAND_OK ? "done" : "");
+  PQclear(r);
+  PQfinish(c);
+  return said;
+}
+
+static bool is(const char *said, const char *expected) { return strcmp(said, expected) == 0; }
+static bool has(const char *said, const char *expected) { return strstr(said, expected) != NULL; }
+
+/* ---- what "ready" has to mean ------------------------------------------------------------------------------- */
+
+static void redis_is_ready(struct trial *t) {
+  bool all = true, empty = true;
+  for (size_t i = 0; i < t->cluster.data_count; i++) {
+    all &= is(redis_says(&t->cluster.server[i], "PING"), "PONG");
+    empty &= is(redis_says(&t->cluster.server[i], "DBSIZE"), "0");
+  }
+  check(t, all, "all servers answer PING");
+  check(t, empty, "no key is left of the start");
+  check(t, is(redis_says(&t->cluster.server[0], "CONFIG GET save"), "save "), "nothing is saved");
+}
+
+static void sentinel_is_ready(struct trial *t) {
+  struct lb_cluster *c = &t->cluster;
+  char address[40];
+  bool linked = true, named = true, known = true;
+  redis_is_ready(t);
+  check(t, has(redis_says(&c->server[0], "INFO replication"), "connected_slaves:2"), "the primary has two replicas");
+  for (size_t i = 1; i < 3; i++) {
+    const char *info = redis_says(&c->server[i], "INFO replication");
+    linked &= has(info, "role:slave") && has(info, "master_link_status:up");
+  }
+  check(t, linked, "both replicas are linked");
+  snprintf(address, sizeof address, LOOPBACK " %u", (unsigned)c->server[0].port);
+  for (size_t i = 3; i < 6; i++) {
+    named &= is(redis_says(&c->server[i], "SENTINEL GET-MASTER-ADDR-BY-NAME lockbench"), address);
+    known &= has(redis_says(&c->server[i], "SENTINEL CKQUORUM lockbench"), "OK 3 usable Sentinels");
+  }
+  check(t, named, "all Sentinels name the primary");
+  check(t, known, "all Sentinels see three usable Sentinels");
+  redis_says(&c->server[0], "SET probe 1");
+  check(t, is(redis_says(&c->server[0], "WAIT 2 1000"), "2"), "a write reaches both replicas");
+  redis_says(&c->server[0], "DEL probe");
+}
+
+static void zookeeper_is_ready(struct trial *t) {
+  struct lb_cluster *c = &t->cluster;
+  int p = c->topology->primary(c, in_s(1));
+  if (!check(t, p >= 0, "there is a primary")) return;
+  const char *state = zookeeper_says(&c->server[p], "mntr");
+  if (c->data_count == 1) check(t, has(state, "zk_server_state\tstandalone"), "it stands alone");
+  else check(t, has(state, "zk_server_state\tleader") && has(state, "zk_synced_followers\t2"), "the primary leads two synced followers");
+  const char *conf = zookeeper_says(&c->server[p], "conf");
+  check(t, has(conf, "minSessionTimeout=400\n") && has(conf, "maxSessionTimeout=60000\n"), "session timeouts are within 0.4 and 60 s");
+}
+
+static void postgres_is_ready(struct trial *t) {
+  struct lb_cluster *c = &t->cluster;
+  check(t, is(postgres_says(&c->server[0], "SELECT pg_is_in_recovery()"), "f"), "the first server is no standby");
+  check(t, is(postgres_says(&c->server[0], "SHOW fsync"), "off"), "fsync is off when memory is asked for");
+  check(t, is(postgres_says(&c->server[0], "CREATE TABLE probe (x int)"), "done"), "the primary commits");
+  if (c->data_count == 1) return;
+  bool sync = is(c->topology->name, "pg-sync");
+  check(t, is(postgres_says(&c->server[1], "SELECT pg_is_in_recovery()"), "t"), "the second server is a standby");
+  check(t, is(postgres_says(&c->server[0], "SELECT sync_state FROM pg_stat_replication"), sync ? "sync" : "async"), "replication is %s",
+        sync ? "synchronous" : "asynchronous");
+}
+
+static void is_ready(struct trial *t) {
+  const struct lb_topology *topology = t->cluster.topology;
+  if (topology->other_count > 0) sentinel_is_ready(t);
+  else if (is(topology->service, "redis")) redis_is_ready(t);
+  else if (is(topology->service, "zookeeper")) zookeeper_is_ready(t);
+  else postgres_is_ready(t);
+}
+
+/* ---- faults ------------------------------------------------------------------------------------------------- */
+
+static bool accepts_writes(struct trial *t, const struct lb_server *s) {
+  if (is(s->service, "redis")) return is(redis_says(s, "SET probe 1"), "OK");
+  if (is(s->service, "postgres")) return is(postgres_says(s, "CREATE TABLE probe2 (x int)"), "done");
+  return t->cluster.data_count == 1 || has(zookeeper_says(s, "mntr"), "zk_server_state\tleader");
+}
+
+/* Stopped and continued; only where nobody else takes over meanwhile. A PostgreSQL session that exists has to stop too. */
+static void can_be_paused(struct trial *t) {
+  struct lb_cluster *c = &t->cluster;
+  char conninfo[100];
+  struct timeval tv = {0, 300000};
+  snprintf(conninfo, sizeof conninfo, "host=" LOOPBACK " port=%u user=lockbench dbname=postgres", (unsigned)c->server[0].port);
+  PGconn *session = is(c->topology->service, "postgres") ? PQconnectdb(conninfo) : NULL;
+  check(t, lb_proc_signal(&c->server[0].proc, SIGSTOP) == 0, "the server can be paused");
+  check(t, c->topology->primary(c, in_s(1)) == -ENOENT, "paused, it is no primary");
+  if (session) {
+    fd_set set;
+    FD_ZERO(&set);
+    FD_SET(PQsocket(session), &set);
+    bool sent = PQsendQuery(session, "SELECT 1") == 1;
+    check(t, sent && select(PQsocket(session) + 1, &set, NULL, NULL, &tv) == 0, "paused, it does not serve the sessions it has");
+  }
+  lb_proc_signal(&c->server[0].proc, SIGCONT);
+  lb_ns deadline = in_s(5);
+  while (c->topology->primary(c, in_s(1)) != 0 && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
+  check(t, c->topology->primary(c, in_s(1)) == 0, "continued, it is the primary again");
+  PQfinish(session);
+}
+
+static void single_comes_back(struct trial *t) {
+  struct lb_cluster *c = &t->cluster;
+  check(t, lb_proc_kill(&c->server[0].proc) == 0, "the only server can be killed");
+  check(t, c->topology->primary(c, in_s(1)) == -ENOENT, "then there is no primary");
+  check(t, lb_cluster_failover(c, 0, lb_clock_ns() + 300 * LB_NS_PER_MS) == LB_TIMEOUT, "and waiting for another ends in time");
+  lb_ns begin = lb_clock_ns();
+  int r = lb_cluster_restart(c, 0, in_s(START_S));
+  check(t, r == 0, "it comes back: restart_ms=%.0f%s", ms_since(begin), r ? c->err : "");
+  check(t, c->topology->primary(c, in_s(1)) == 0, "then it is the primary");
+}
+
+static void primary_is_replaced(struct trial *t) {
+  struct lb_cluster *c = &t->cluster;
+  int old = c->topology->primary(c, in_s(1));
+  if (!check(t, old >= 0, "there is a primary")) return;
+  check(t, lb_proc_kill(&c->server[old].proc) == 0, "the primary %s can be killed", c->server[old].name);
+  lb_ns begin = lb_clock_ns();
+  int r = lb_cluster_failover(c, old, in_s(FAILOVER_S));
+  if (!check(t, r == 0, "another server takes over: failover_ms=%.0f%s%s", ms_since(begin), r < 0 ? " " : "", r < 0 ? c->err : "")) return;
+  int now = c->topology->primary(c, in_s(1));
+  if (!check(t, now >= 0 && now != old, "the primary is another one now")) return;
+  check(t, accepts_writes(t, &c->server[now]), "%s accepts writes", c->server[now].name);
+  r = lb_cluster_restart(c, (size_t)old, in_s(START_S));
+  check(t, r == 0, "the old primary comes back %s", r ? c->err : "");
+  if (!c->topology->independent) check(t, c->topology->primary(c, in_s(1)) == now, "the new primary is still the one that counts");
+}
+
+static void majority_is_needed(struct trial *t) {
+  struct lb_cluster *c = &t->cluster;
+  for (size_t i = 0; i <= c->data_count / 2; i++) lb_proc_kill(&c->server[i].proc);
+  lb_ns deadline = in_s(5); /* a leader notices within its sync limit */
+  while (c->topology->primary(c, in_s(1)) != -ENOENT && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
+  check(t, c->topology->primary(c, in_s(1)) == -ENOENT, "without a majority nobody decides");
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------------ */
+
+/* System V segments that no process uses. */
+static int orphaned_segments(void) {
+  struct shmid_ds ds;
+  int orphans = 0, max = shmctl(0, SHM_INFO, &ds);
+  for (int i = 0; i <= max; i++)
+    if (shmctl(i, SHM_STAT, &ds) >= 0 && ds.shm_nattch == 0 && ds.shm_cpid > 0 && kill(ds.shm_cpid, 0) < 0) orphans++;
+  return orphans;
+}
+
+static void nothing_is_left(struct trial *t, int orphans_before) {
+  struct lb_cluster *c = &t->cluster;
+  bool gone = true, closed = true;
+  lb_cluster_stop(c);
+  for (size_t i = 0; i < c->server_count; i++) {
+    gone &= !lb_proc_alive(&c->server[i].proc);
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(c->server[i].port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    closed &= connect(fd, (struct sockaddr *)&at, sizeof at) < 0 && errno == ECONNREFUSED;
+    close(fd);
+  }
+  check(t, gone, "stopped, no server runs");
+  check(t, closed, "stopped, no port is open");
+  check(t, orphaned_segments() <= orphans_before, "stopped, no shared memory is left");
+}
+
+static void run(const struct lb_topology *topology, const char *cache) {
+  static struct trial t;
+  char version[100] = "";
+  int orphans = orphaned_segments();
+  if (!place(&t, topology, cache)) {
+    check(&t, false, "a folder can be made: %s", strerror(errno));
+    return;
+  }
+  check(&t, topology->version(version, sizeof version) == 0, "its version is known: %s", version);
+  if (topology->start) {
+    lb_ns begin = lb_clock_ns();
+    int r = topology->start(&t.cluster, in_s(START_S));
+    if (check(&t, r == 0, "it starts: start_ms=%.0f%s%s", ms_since(begin), r ? " " : "", r ? t.cluster.err : "")) {
+      is_ready(&t);
+      if (t.cluster.data_count == 1) can_be_paused(&t), single_comes_back(&t);
+      else primary_is_replaced(&t);
+      if (topology->majority) majority_is_needed(&t);
+    }
+  }
+  nothing_is_left(&t, orphans);
+  if (t.failed) printf("# logs are kept in %s\n", t.dir);
+  else lb_remove_tree(t.dir);
+}
+
+static bool chosen(const char *name, int argc, char **argv, int first) {
+  for (int i = first; i < argc; i++)
+    if (strcmp(argv[i], name) == 0) return true;
+  return first >= argc;
+}
+
+int main(int argc, char **argv) {
+  char cache[] = "/tmp/live-topology-cache-XXXXXX";
+  int first = 1, ran = 0;
+  signal(SIGPIPE, SIG_IGN);
+  if (argc > 1 && strcmp(argv[1], "--sandboxed") == 0) {
+    lb_proc_sandboxed = true;
+    first++;
+  }
+  for (int i = first; i < argc; i++)
+    if (!lb_topology_find(argv[i])) return fprintf(stderr, "no such topology: %s\n", argv[i]), 2;
+  if (!mkdtemp(cache) || chmod(cache, 0755) < 0) return perror(cache), 1;
+  for (size_t i = 0; i < lb_topology_count; i++) {
+    const char *name = lb_topologies[i]->name, *missing = lb_topology_missing(lb_topologies[i]);
+    if (!chosen(name, argc, argv, first)) continue;
+    if (missing) printf("ok %d - %s # SKIP %s is not installed\n", ++points, name, missing);
+    else run(lb_topologies[i], cache), ran++;
+  }
+  lb_remove_tree(cache);
+  printf("1..%d\n", points);
+  return failures > 0 ? 1 : ran > 0 ? 0 : 77;
+}
