@@ -210,9 +210,11 @@ static int take(struct cursor *c, const char *part, size_t len, struct lb_step *
 /* The word that tells forms apart: the third of "client N acquire ...", else the first. */
 static size_t verb_index(const char *first) { return strcmp(first, "client") == 0 ? 2 : 0; }
 
+static bool form_of_client(const struct lb_step_form *form) { return strncmp(form->form, "client ", 7) == 0; }
+
 static void form_verb(const struct lb_step_form *form, char buf[16]) {
   const char *verb = form->form;
-  if (strncmp(verb, "client N ", 9) == 0) verb += 9;
+  if (form_of_client(form)) verb += strlen("client N ");
   snprintf(buf, 16, "%.*s", (int)strcspn(verb, " "), verb);
 }
 
@@ -221,7 +223,7 @@ static int refuse_verb(const char *word, bool of_client, char *err, size_t err_s
   const char *known[sizeof lb_step_forms / sizeof *lb_step_forms];
   size_t count = 0;
   for (size_t i = 0; i < lb_step_form_count; i++) {
-    if (of_client && strncmp(lb_step_forms[i].form, "client", 6) != 0) continue;
+    if (of_client && !form_of_client(&lb_step_forms[i])) continue;
     form_verb(&lb_step_forms[i], verbs[count]);
     known[count] = verbs[count];
     count++;
@@ -240,7 +242,7 @@ static int find_form(char *const *words, size_t count, const struct lb_step_form
   if (at >= count) return lb_refuse(err, err_size, "it ends early: expected client N and acquire, release, read or write");
   for (size_t i = 0; i < lb_step_form_count; i++) {
     form_verb(&lb_step_forms[i], verb);
-    if (strcmp(verb, words[at]) != 0) continue;
+    if (strcmp(verb, words[at]) != 0 || (at > 0 && !form_of_client(&lb_step_forms[i]))) continue;
     *ret = &lb_step_forms[i];
     return 0;
   }

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Any bytes as a scenario file: refused in one line with nothing left behind, or read into a scenario that keeps its promises.
+ * Built with -DLB_FUZZER -fsanitize=fuzzer it looks for new inputs; otherwise it judges the files given as arguments.
+ */
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../harness/scenario.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void promise(int kept, const char *what) {
+  if (kept) return;
+  fprintf(stderr, "broken promise: %s\n", what);
+  abort();
+}
+
+static void check_refusal(const struct lb_scenario *s, const char *err) {
+  static const struct lb_scenario empty;
+  promise(strncmp(err, "fuzz.ini:", 9) == 0, "a refusal names its place");
+  promise(strchr(err, '\n') == NULL, "a refusal is one line");
+  promise(memcmp(s, &empty, sizeof empty) == 0, "a refused scenario is empty");
+}
+
+static void check_step(const struct lb_scenario *s, const struct lb_step *step) {
+  struct lb_step again = {.line = step->line};
+  char err[512];
+  promise(lb_step_parse(step->text, &again, err, sizeof err) == 0, "the text of a step is a step");
+  promise(again.verb == step->verb && again.within_ms == step->within_ms, "it is the same step");
+  promise(again.a.kind == step->a.kind && again.b.kind == step->b.kind, "it has the same roles");
+  promise(step->a.kind != LB_ROLE_CLIENT || (step->a.number >= 1 && step->a.number <= s->client_counts[0]), "its client exists");
+  promise(step->line > 0, "it has a line");
+  free(again.text);
+}
+
+static void check_scenario(const struct lb_scenario *s) {
+  promise(s->title && s->question && s->refuted && s->name && s->path, "mandatory texts are there");
+  promise(s->client_count_count >= 1 && s->client_count_count <= LB_CLIENT_COUNTS_MAX, "there are clients");
+  for (size_t i = 0; i < s->client_count_count; i++)
+    promise(s->client_counts[i] >= 1 && s->client_counts[i] <= LB_CLIENTS_MAX, "their number is in range");
+  promise(s->expect_count >= 1, "something is expected");
+  promise((s->step_count > 0) == (s->duration_s == 0), "it is a load or a timeline");
+  promise(s->ttl_ms >= 10 && s->wait_ms >= 1 && s->trials >= 1, "numbers are in range");
+  for (size_t i = 0; i < s->step_count; i++) check_step(s, &s->steps[i]);
+  for (size_t i = 0; i < s->expect_count; i++)
+    promise(lb_scenario_expect(s, s->expect[i].system) == &s->expect[i], "an expectation is found by its system");
+}
+
+/* The first line as `KEY=VALUE` of the command line. */
+static void try_set(struct lb_scenario *s, const uint8_t *data, size_t size) {
+  char line[256], err[512];
+  size_t len = 0;
+  while (len < size && len < sizeof line - 1 && data[len] != '\n') len++;
+  memcpy(line, data, len);
+  line[len] = '\0';
+  char *value = strchr(line, '=');
+  if (!value) return;
+  *value++ = '\0';
+  if (lb_scenario_set(s, line, value, err, sizeof err) == 0) check_scenario(s);
+  else promise(strncmp(err, "-s: ", 4) == 0, "a refused setting says so");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  static const char load[] = "[scenario]\ntitle=t\nquestion=q\nrefuted=r\n[workload]\nclients=3\n[expect]\n*=safe\n";
+  struct lb_scenario s;
+  char err[1024];
+  if (lb_scenario_parse("fuzz.ini", (const char *)data, size, &s, err, sizeof err) == 0) check_scenario(&s);
+  else check_refusal(&s, err);
+  lb_scenario_clear(&s);
+  promise(lb_scenario_parse("fuzz.ini", load, sizeof load - 1, &s, err, sizeof err) == 0, "a good file stays good");
+  try_set(&s, data, size);
+  lb_scenario_clear(&s);
+  return 0;
+}
+
+#ifndef LB_FUZZER
+static int judge_file(const char *path) {
+  static uint8_t data[1 << 20];
+  FILE *in = fopen(path, "re");
+  if (!in) {
+    fprintf(stderr, "%s: %s\n", path, strerror(errno));
+    return 1;
+  }
+  size_t size = fread(data, 1, sizeof data, in);
+  fclose(in);
+  return LLVMFuzzerTestOneInput(data, size);
+}
+
+int main(int argc, char **argv) {
+  if (argc < 2) {
+    fprintf(stderr, "usage: fuzz-scenario FILE...\n");
+    return 2;
+  }
+  for (int i = 1; i < argc; i++)
+    if (judge_file(argv[i]) != 0) return 1;
+  printf("%d files\n", argc - 1);
+  return 0;
+}
+#endif

@@ -1,0 +1,641 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The reader of scenario files: the shipped files and the README against the tables, then one test per refusal. The source
+ * folder is found by LB_SOURCE_DIR, else from where this file was compiled.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../harness/scenario.h"
+
+#define SCENARIO "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n" /* 4 lines */
+#define WORKLOAD "[workload]\nclients = 2\n"                          /* 2 lines */
+#define EXPECT "[expect]\n* = safe\n"
+#define COMPLETE SCENARIO WORKLOAD EXPECT
+
+static char err[1024];
+
+static struct lb_scenario good(const char *text) {
+  struct lb_scenario s;
+  if (lb_scenario_parse("dir/07-some-name.ini", text, strlen(text), &s, err, sizeof err) != 0) fail_msg("%s", err);
+  return s;
+}
+
+static void assert_empty(const struct lb_scenario *s) {
+  static const struct lb_scenario empty;
+  assert_memory_equal(s, &empty, sizeof empty);
+}
+
+/* The message without its "f.ini". */
+static void refused_bytes(const char *text, size_t size, const char *message) {
+  struct lb_scenario s;
+  assert_int_equal(lb_scenario_parse("f.ini", text, size, &s, err, sizeof err), -EINVAL);
+  assert_string_equal(err, message);
+  assert_empty(&s);
+}
+
+static void refused(const char *text, const char *message) { refused_bytes(text, strlen(text), message); }
+
+static const char *source_path(const char *relative) {
+  static char path[4096];
+  const char *root = getenv("LB_SOURCE_DIR"), *slash = strrchr(__FILE__, '/');
+  if (root) snprintf(path, sizeof path, "%s/%s", root, relative);
+  else snprintf(path, sizeof path, "%.*s/../%s", slash ? (int)(slash - __FILE__) : 1, slash ? __FILE__ : ".", relative);
+  return path;
+}
+
+static char *read_source(const char *relative) {
+  FILE *in = fopen(source_path(relative), "re");
+  char *text = calloc(1, 65536);
+  assert_non_null(in);
+  assert_non_null(text);
+  assert_true(fread(text, 1, 65535, in) > 0);
+  fclose(in);
+  return text;
+}
+
+/* ---- what is shipped ---------------------------------------------------------------------------------- */
+
+static void every_shipped_scenario_loads(void **state) {
+  (void)state;
+  char **names, **paths;
+  size_t count;
+  assert_int_equal(lb_scenario_list(source_path("scenarios"), &names, &paths, &count), 0);
+  assert_true(count >= 4);
+  for (size_t i = 0; i < count; i++) {
+    struct lb_scenario s;
+    if (lb_scenario_load(paths[i], &s, err, sizeof err) != 0) fail_msg("%s", err);
+    assert_string_equal(s.name, names[i]);
+    for (size_t j = 0; j < s.expect_count; j++) assert_true(strlen(s.expect[j].reason) > 0);
+    lb_scenario_clear(&s);
+    free(names[i]);
+    free(paths[i]);
+  }
+  free(names);
+  free(paths);
+}
+
+static void the_readme_has_the_row_of_every_key(void **state) {
+  (void)state;
+  char *readme = read_source("scenarios/README.md");
+  for (size_t i = 0; i < lb_scenario_key_count; i++) {
+    const struct lb_scenario_key *k = &lb_scenario_keys[i];
+    char row[512], range[64] = "";
+    if (k->max > 0) snprintf(range, sizeof range, "%.15g to %.15g", k->min, k->max);
+    snprintf(row, sizeof row, "\n| `%s` | %s | %s | %s | %s | %s |\n", k->name, lb_scenario_type_name(k->type), k->unit,
+             k->def ? k->def : "must be given", range, k->help);
+    if (!strstr(readme, row)) fail_msg("scenarios/README.md lacks %s", row);
+  }
+  free(readme);
+}
+
+static void the_readme_has_the_row_of_every_step(void **state) {
+  (void)state;
+  char *readme = read_source("scenarios/README.md");
+  for (size_t i = 0; i < lb_step_form_count; i++) {
+    char row[512];
+    snprintf(row, sizeof row, "\n| `%s` | %s |\n", lb_step_forms[i].form, lb_step_forms[i].help);
+    if (!strstr(readme, row)) fail_msg("scenarios/README.md lacks %s", row);
+  }
+  free(readme);
+}
+
+static void the_failover_scenario_is_the_story_it_tells(void **state) {
+  (void)state;
+  struct lb_scenario s;
+  char path[4200];
+  snprintf(path, sizeof path, "%s", source_path("scenarios/04-failover.ini"));
+  if (lb_scenario_load(path, &s, err, sizeof err) != 0) fail_msg("%s", err);
+  assert_string_equal(s.path, path);
+  assert_int_equal(s.client_counts[0], 2);
+  assert_int_equal(s.steps[0].verb, LB_STEP_CUT);
+  assert_int_equal(s.steps[3].verb, LB_STEP_KILL);
+  assert_string_equal(s.proof_violated, "key absent on current primary");
+  assert_true(s.memory_storage);
+  assert_true(lb_scenario_needs_network(&s));
+  assert_int_equal(lb_scenario_expect(&s, "redis-token@sentinel")->verdict, LB_VIOLATED);
+  assert_int_equal(lb_scenario_expect(&s, "zk-sequential@zk-x3")->verdict, LB_SAFE);
+  assert_null(lb_scenario_expect(&s, "local@none"));
+  lb_scenario_clear(&s);
+}
+
+/* ---- what is read ------------------------------------------------------------------------------------- */
+
+static void the_name_loses_its_number_and_suffix(void **state) {
+  (void)state;
+  static const char *const cases[][2] = {{"07-some-name.ini", "some-name"}, {"a/b/x.ini", "x"}, {"12.ini", "12"}, {"/dev/fd/63", "63"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct lb_scenario s;
+    assert_int_equal(lb_scenario_parse(cases[i][0], COMPLETE, strlen(COMPLETE), &s, err, sizeof err), 0);
+    assert_string_equal(s.name, cases[i][1]);
+    assert_string_equal(s.path, cases[i][0]);
+    lb_scenario_clear(&s);
+  }
+}
+
+static void a_minimal_load_gets_the_documented_defaults(void **state) {
+  (void)state;
+  struct lb_scenario s = good(COMPLETE);
+  assert_int_equal(s.trials, 1);
+  assert_int_equal(s.min_handoffs, 1);
+  assert_int_equal(s.client_count_count, 1);
+  assert_int_equal(s.keys, 1);
+  assert_true(s.hold_ms == 0 && s.think_ms == 0 && s.duration_s == 5 && s.warmup_s == 1);
+  assert_int_equal(s.ttl_ms, 10000);
+  assert_int_equal(s.wait_ms, 5000);
+  assert_false(s.memory_storage);
+  assert_null(s.proof_violated);
+  assert_false(lb_scenario_needs_network(&s));
+  lb_scenario_clear(&s);
+}
+
+static void every_key_of_a_load_is_read(void **state) {
+  (void)state;
+  struct lb_scenario s = good("[scenario]\ntitle = a title\nquestion = why?\nrefuted = if so\ntrials = 7\nmin_handoffs = 3\n"
+                              "[workload]\nclients = 1, 4 ,16\nkeys = 100\nhold_ms = 0.25\nthink_ms = 2\nttl_ms = 500\n"
+                              "wait_ms = 60\nduration_s = 1.5\nwarmup_s = 0.5\n[servers]\nstorage = memory\n"
+                              "[expect]\nlocal@none = safe: a reason: with a colon\nbroken@none=violated\n* = stuck :late\n");
+  assert_string_equal(s.title, "a title");
+  assert_string_equal(s.question, "why?");
+  assert_string_equal(s.refuted, "if so");
+  assert_int_equal(s.trials, 7);
+  assert_int_equal(s.min_handoffs, 3);
+  assert_int_equal(s.client_count_count, 3);
+  assert_int_equal(s.client_counts[0] + 100 * s.client_counts[1] + 10000 * s.client_counts[2], 160401);
+  assert_int_equal(s.keys, 100);
+  assert_true(s.hold_ms == 0.25 && s.think_ms == 2 && s.duration_s == 1.5 && s.warmup_s == 0.5);
+  assert_int_equal(s.ttl_ms, 500);
+  assert_int_equal(s.wait_ms, 60);
+  assert_true(s.memory_storage);
+  assert_string_equal(s.expect[0].reason, "a reason: with a colon");
+  assert_string_equal(lb_scenario_expect(&s, "broken@none")->reason, "");
+  assert_int_equal(lb_scenario_expect(&s, "redlock@redis-x5")->verdict, LB_STUCK);
+  assert_string_equal(lb_scenario_expect(&s, "redlock@redis-x5")->reason, "late");
+  lb_scenario_clear(&s);
+}
+
+static void keys_of_their_own_ask_for_no_handoffs(void **state) {
+  (void)state;
+  struct lb_scenario s = good(SCENARIO WORKLOAD "keys = own\n" EXPECT);
+  assert_int_equal(s.keys, 0);
+  assert_int_equal(s.min_handoffs, 0);
+  lb_scenario_clear(&s);
+  refused(SCENARIO "min_handoffs = 2\n" WORKLOAD "keys = own\n" EXPECT,
+          "f.ini:5: min_handoffs = 2: with keys = own the clients never meet: expected 0");
+}
+
+static void a_timeline_keeps_its_lines_and_its_memory(void **state) {
+  (void)state;
+  struct lb_scenario s = good(COMPLETE "[timeline]\nstep = client 1 acquire within 1s\n\n# comment\nstep = kill primary\n");
+  assert_int_equal(s.step_count, 2);
+  assert_int_equal(s.steps[0].line, 10);
+  assert_int_equal(s.steps[1].line, 13);
+  assert_string_equal(s.steps[1].text, "kill primary");
+  assert_true(s.memory_storage);
+  assert_true(s.duration_s == 0 && s.warmup_s == 0);
+  assert_false(lb_scenario_needs_network(&s));
+  lb_scenario_clear(&s);
+  s = good(COMPLETE "[servers]\nstorage = disk\n[timeline]\nstep = wait 1s\n");
+  assert_false(s.memory_storage);
+  lb_scenario_clear(&s);
+}
+
+static void texts_go_on_in_indented_lines(void **state) {
+  (void)state;
+  struct lb_scenario s = good("[scenario]\ntitle = t\nquestion = one\n  two ; not this\n\t# nor this\n\tthree;four\n\nrefuted = five\n" WORKLOAD EXPECT);
+  assert_string_equal(s.question, "one two three;four");
+  assert_string_equal(s.refuted, "five");
+  lb_scenario_clear(&s);
+}
+
+static void comments_and_line_ends_of_other_systems_are_fine(void **state) {
+  (void)state;
+  struct lb_scenario s = good("\xef\xbb\xbf# c\r\n; c\r\n[scenario] # c\r\ntitle = caf\xc3\xa9 ; c\r\nquestion = q\r\nrefuted = r\r\n" WORKLOAD
+                              "[expect] ; c\n* = safe");
+  assert_string_equal(s.title, "caf\xc3\xa9");
+  lb_scenario_clear(&s);
+}
+
+static void a_proof_is_kept_in_one_spelling(void **state) {
+  (void)state;
+  struct lb_scenario s = good(COMPLETE "[timeline]\nstep = observe  key on node 2\n[proof]\nviolated = key  present on\tnode 02\n");
+  assert_string_equal(s.proof_violated, "key present on node 2");
+  lb_scenario_clear(&s);
+}
+
+/* ---- what is refused: text ---------------------------------------------------------------------------- */
+
+static void what_is_no_text_is_refused(void **state) {
+  (void)state;
+  static const char nul[] = "[scenario]\nti\0tle = t\n";
+  refused_bytes(nul, sizeof nul - 1, "f.ini:2: byte 3 is 0x00: not a text file; expected UTF-8 without control characters");
+  refused("[scenario]\ntitle = a\x1b[1m\n", "f.ini:2: byte 10 is 0x1b: not a text file; expected UTF-8 without control characters");
+  refused("\x7f" "ELF", "f.ini:1: byte 1 is 0x7f: not a text file; expected UTF-8 without control characters");
+  static const char *const broken[] = {"\xff", "\xc3", "\xc3(", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x80", "\xc2\x85"};
+  for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+    char message[128];
+    snprintf(message, sizeof message, "f.ini:1: byte 1 is 0x%02x: not a text file; expected UTF-8 without control characters",
+             (unsigned)(unsigned char)broken[i][0]);
+    refused(broken[i], message);
+  }
+}
+
+static void a_line_too_long_for_the_library_is_refused_not_cut(void **state) {
+  (void)state;
+  char text[1200], line[400];
+  memset(line, 'x', sizeof line);
+  line[198 - 8] = '\0'; /* "title = " and the value: the longest line there is */
+  snprintf(text, sizeof text, "[scenario]\ntitle = %s\r\nquestion = q\nrefuted = r\n" WORKLOAD EXPECT, line);
+  struct lb_scenario s = good(text);
+  assert_int_equal(strlen(s.title), 190);
+  lb_scenario_clear(&s);
+  line[198 - 8] = 'x';
+  line[199 - 8] = '\0';
+  snprintf(text, sizeof text, "[scenario]\ntitle = %s\n", line);
+  refused(text, "f.ini:2: a line of 199 bytes: expected at most 198; a longer text goes on in the next line, indented");
+}
+
+static void a_line_that_is_nothing_is_named(void **state) {
+  (void)state;
+  refused("[scenario]\ntitle\nnonsense = 1\n", "f.ini:2: 'title': expected KEY = VALUE, a [section] or a comment (# ...)");
+  refused("[scenario]\ntitle = t\nwhat\n\x01", "f.ini:3: 'what': expected KEY = VALUE, a [section] or a comment (# ...)");
+  refused("hello", "f.ini:1: 'hello': expected KEY = VALUE, a [section] or a comment (# ...)");
+}
+
+static void the_first_refusal_wins(void **state) {
+  (void)state;
+  refused("[scenario]\ntrials = x\nwhat\n", "f.ini:2: trials = x: expected a whole number from 1 to 10000");
+}
+
+/* ---- what is refused: sections and keys --------------------------------------------------------------- */
+
+static void sections_are_known_closed_alone_and_unique(void **state) {
+  (void)state;
+  refused("[workloda]\n", "f.ini:1: unknown section [workloda], did you mean [workload]? expected [scenario], [workload], [servers], "
+                          "[timeline], [proof] or [expect]");
+  refused("[x]\n", "f.ini:1: unknown section [x]: expected [scenario], [workload], [servers], [timeline], [proof] or [expect]");
+  refused("[scenario\n", "f.ini:1: a section without its ']': expected for example [workload]");
+  refused("[workload] clients = 2\n", "f.ini:1: text after the ']' of a section: expected it on a line of its own");
+  refused(COMPLETE "[workload]\n", "f.ini:9: section [workload] began in line 5 already");
+  refused("title = t\n", "f.ini:1: a key before any section: expected [scenario] first");
+}
+
+static void unknown_keys_are_named_with_the_nearest(void **state) {
+  (void)state;
+  refused(SCENARIO "[workload]\nclient = 2\n",
+          "f.ini:6: [workload] has no key 'client', did you mean 'clients'? expected clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
+          "duration_s or warmup_s");
+  refused("[servers]\nfsync = 1\n", "f.ini:2: [servers] has no key 'fsync': expected storage");
+  refused("[scenario]\n= 5\n", "f.ini:2: [scenario] has no key '': expected title, question, refuted, trials or min_handoffs");
+}
+
+static void a_key_stands_once(void **state) {
+  (void)state;
+  refused(SCENARIO "title = again\n", "f.ini:5: title stands in line 2 already");
+  refused(COMPLETE "local@none = safe\nlocal@none = safe\n", "f.ini:10: local@none is expected twice");
+}
+
+static void an_indented_line_is_refused_where_it_would_be_swallowed(void **state) {
+  (void)state;
+  const char *const swallowed = "f.ini:%d: an indented line: it would go on with '%s'; expected keys and sections at the begin of a line";
+  char message[256];
+  snprintf(message, sizeof message, swallowed, 7, "clients");
+  refused(SCENARIO WORKLOAD "  ttl_ms = 5\n", message);
+  snprintf(message, sizeof message, swallowed, 4, "question");
+  refused("[scenario]\ntitle = t\nquestion = q\n refuted = r\n", message);
+  refused("[scenario]\ntitle = t\nquestion = q\n [workload]\n", message);
+  snprintf(message, sizeof message, swallowed, 9, "SYSTEM");
+  refused(COMPLETE "  more reason\n", message);
+}
+
+static void missing_sections_are_named(void **state) {
+  (void)state;
+  refused("", "f.ini: section [scenario] is missing");
+  refused(WORKLOAD EXPECT, "f.ini: section [scenario] is missing");
+  refused(SCENARIO EXPECT, "f.ini: section [workload] is missing");
+  refused(SCENARIO WORKLOAD, "f.ini: section [expect] is missing");
+}
+
+static void missing_keys_are_named(void **state) {
+  (void)state;
+  refused("[scenario]\ntitle = t\nrefuted = r\n" WORKLOAD EXPECT, "f.ini: [scenario] question is missing: expected question = text");
+  refused(SCENARIO "[workload]\n" EXPECT, "f.ini: [workload] clients is missing: expected clients = whole numbers");
+  refused(SCENARIO WORKLOAD "[expect]\n", "f.ini: [expect] SYSTEM is missing: expected SYSTEM = verdict, or `verdict: reason`");
+  refused(COMPLETE "[timeline]\n", "f.ini: [timeline] step is missing: expected step = step");
+  refused(COMPLETE "[proof]\n", "f.ini: [proof] violated is missing: expected violated = fact");
+}
+
+static void an_empty_value_is_refused(void **state) {
+  (void)state;
+  refused("[scenario]\ntitle = ; only a comment\n", "f.ini:2: title is empty: expected text");
+  refused("[workload]\nclients =\n", "f.ini:2: clients is empty: expected whole numbers");
+}
+
+/* ---- what is refused: values -------------------------------------------------------------------------- */
+
+static void numbers_are_plain_and_in_range(void **state) {
+  (void)state;
+  static const char *const whole[] = {"-5", "9", "3600001", "1e3", "0x10", "10.5", "10ms", "+10", "ten", "99999999999999999999", "1 0"};
+  for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+    char text[256], message[256];
+    snprintf(text, sizeof text, SCENARIO WORKLOAD "ttl_ms = %s\n", whole[i]);
+    snprintf(message, sizeof message, "f.ini:7: ttl_ms = %s: expected a whole number from 10 to 3600000", whole[i]);
+    refused(text, message);
+  }
+  static const char *const real[] = {"nan", "inf", "1e9", "1.", ".5", "-1", "0.05", "86400.1", "1,5"};
+  for (size_t i = 0; i < sizeof real / sizeof *real; i++) {
+    char text[256], message[256];
+    snprintf(text, sizeof text, SCENARIO WORKLOAD "duration_s = %s\n", real[i]);
+    snprintf(message, sizeof message, "f.ini:7: duration_s = %s: expected a number from 0.1 to 86400", real[i]);
+    refused(text, message);
+  }
+}
+
+static void lists_of_clients_are_checked_one_by_one(void **state) {
+  (void)state;
+  refused("[workload]\nclients = 1, x\n", "f.ini:2: clients = x: expected a whole number from 1 to 128");
+  refused("[workload]\nclients = 1,,2\n", "f.ini:2: clients = : expected a whole number from 1 to 128");
+  refused("[workload]\nclients = 129\n", "f.ini:2: clients = 129: expected a whole number from 1 to 128");
+  refused("[workload]\nclients = 1, 4, 1\n", "f.ini:2: clients: 1 stands there twice");
+  refused("[workload]\nclients = 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17\n", "f.ini:2: clients: expected at most 16 numbers");
+}
+
+static void words_are_from_their_list(void **state) {
+  (void)state;
+  refused("[servers]\nstorage = ssd\n", "f.ini:2: storage = ssd: expected memory or disk");
+  refused("[workload]\nkeys = owner\n", "f.ini:2: keys = owner: expected a whole number from 1 to 1000000, or own");
+}
+
+static void expectations_name_a_system_and_a_verdict(void **state) {
+  (void)state;
+  refused("[expect]\nlocal@none = save: x\n", "f.ini:2: local@none = save: did you mean 'safe'? expected safe, violated or stuck");
+  refused("[expect]\n* = undecided\n", "f.ini:2: * = undecided: expected safe, violated or stuck, and a reason: * = safe: REASON");
+  refused("[expect]\n* = maybe safe\n", "f.ini:2: * = maybe safe: expected safe, violated or stuck, and a reason: * = safe: REASON");
+  static const char *const names[] = {"redis-token", "@none", "local@", "Local@none", "a@b@c", "**", "a b@c"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char text[128], message[128];
+    snprintf(text, sizeof text, "[expect]\n%s = safe\n", names[i]);
+    snprintf(message, sizeof message, "f.ini:2: '%s' is not a system: expected PROTOCOL@TOPOLOGY or *", names[i]);
+    refused(text, message);
+  }
+}
+
+static void a_bad_step_names_its_line(void **state) {
+  (void)state;
+  refused("[timeline]\nstep = client 1 acquier within 5s\n",
+          "f.ini:2: step = client 1 acquier within 5s: unknown verb 'acquier', did you mean 'acquire'? expected client N and acquire, "
+          "release, read or write");
+}
+
+static void a_name_that_cannot_name_results_is_refused(void **state) {
+  (void)state;
+  struct lb_scenario s;
+  assert_int_equal(lb_scenario_parse("my file.ini", COMPLETE, strlen(COMPLETE), &s, err, sizeof err), -EINVAL);
+  assert_string_equal(err, "my file.ini: the name 'my file' cannot name results: expected letters, digits, '-' and '_' before .ini");
+  assert_empty(&s);
+}
+
+/* ---- what is refused: the whole ----------------------------------------------------------------------- */
+
+#define TIMELINE COMPLETE "[timeline]\n" /* 9 lines */
+
+static void a_timeline_has_no_load(void **state) {
+  (void)state;
+  refused(SCENARIO WORKLOAD "duration_s = 3\n" EXPECT "[timeline]\nstep = wait 1s\n",
+          "f.ini:7: a timeline has no duration_s: expected it only without [timeline]");
+  refused(SCENARIO WORKLOAD "keys = own\n" EXPECT "[timeline]\nstep = wait 1s\n",
+          "f.ini:7: a timeline has no keys: expected it only without [timeline]");
+  refused(SCENARIO "[workload]\nclients = 1, 2\n" EXPECT "[timeline]\nstep = wait 1s\n",
+          "f.ini:6: clients: a timeline has one number of clients, not 2");
+}
+
+static void a_step_of_a_client_that_is_not_there_is_refused(void **state) {
+  (void)state;
+  refused(TIMELINE "step = client 3 acquire within 5s\n", "f.ini:10: step = client 3 acquire within 5s: names client 3, but clients = 2");
+  refused(TIMELINE "step = cut primary from client 3\n", "f.ini:10: step = cut primary from client 3: names client 3, but clients = 2");
+}
+
+static void a_step_of_a_client_that_never_asked_is_refused(void **state) {
+  (void)state;
+  static const char *const steps[] = {"client 2 read", "client 2 write", "client 2 release within 1s"};
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    char text[256], message[256];
+    snprintf(text, sizeof text, TIMELINE "step = client 1 acquire within 1s\nstep = %s\n", steps[i]);
+    snprintf(message, sizeof message,
+             "f.ini:11: step = %s: client 2 never asked for the lock: expected client 2 acquire within T before it", steps[i]);
+    refused(text, message);
+  }
+}
+
+static void a_step_of_a_dead_client_is_refused(void **state) {
+  (void)state;
+  refused(TIMELINE "step = kill client 1\nstep = client 1 acquire within 1s\n",
+          "f.ini:11: step = client 1 acquire within 1s: client 1 was killed by an earlier step");
+  refused(TIMELINE "step = kill clients\nstep = pause client 2\n", "f.ini:11: step = pause client 2: client 2 was killed by an earlier step");
+}
+
+static void what_undoes_or_awaits_needs_its_fault_before(void **state) {
+  (void)state;
+  const char *const failover = "f.ini:%d: step = await failover within 5s: expected a fault of a server (cut, kill or pause) before it";
+  char message[256];
+  snprintf(message, sizeof message, failover, 10);
+  refused(TIMELINE "step = await failover within 5s\n", message);
+  snprintf(message, sizeof message, failover, 11);
+  refused(TIMELINE "step = kill client 1\nstep = await failover within 5s\n", message);
+  refused(TIMELINE "step = heal\n", "f.ini:10: step = heal: expected a cut before it");
+  refused(TIMELINE "step = resume primary\n", "f.ini:10: step = resume primary: expected a pause before it");
+  struct lb_scenario s = good(TIMELINE "step = pause primary\nstep = await failover within 5s\nstep = resume primary\n");
+  lb_scenario_clear(&s);
+}
+
+static void a_proof_is_a_fact_that_a_step_observes(void **state) {
+  (void)state;
+  refused("[proof]\nviolated = clock jumped\n",
+          "f.ini:2: violated = clock jumped: expected key absent on A or key present on A, as in observe key on A");
+  refused("[proof]\nviolated = key absent on primary now\n",
+          "f.ini:2: violated = key absent on primary now: expected key absent on A or key present on A, as in observe key on A");
+  refused("[proof]\nviolated = key absent on primry\n",
+          "f.ini:2: violated = key absent on primry: 'primry' is not a role, did you mean 'primary'? expected primary, current primary, "
+          "replicas, node N, majority, minority, all, client N or clients");
+  refused(COMPLETE "[proof]\nviolated = key absent on primary\n[timeline]\nstep = observe key on current primary\n",
+          "f.ini:10: violated = key absent on primary: no step observes it: expected step = observe key on primary");
+}
+
+/* ---- -s ----------------------------------------------------------------------------------------------- */
+
+static void set_changes_one_key(void **state) {
+  (void)state;
+  struct lb_scenario s = good(COMPLETE);
+  assert_int_equal(lb_scenario_set(&s, "clients", "3,5", err, sizeof err), 0);
+  assert_int_equal(lb_scenario_set(&s, "trials", "9", err, sizeof err), 0);
+  assert_int_equal(lb_scenario_set(&s, "hold_ms", "1.5", err, sizeof err), 0);
+  assert_int_equal(s.client_count_count, 2);
+  assert_int_equal(s.client_counts[1], 5);
+  assert_int_equal(s.trials, 9);
+  assert_true(s.hold_ms == 1.5);
+  assert_int_equal(lb_scenario_set(&s, "keys", "own", err, sizeof err), 0);
+  assert_int_equal(s.min_handoffs, 0);
+  assert_int_equal(lb_scenario_set(&s, "keys", "8", err, sizeof err), 0);
+  assert_int_equal(s.min_handoffs, 1);
+  lb_scenario_clear(&s);
+}
+
+static void set_refused(struct lb_scenario *s, const char *key, const char *value, const char *message) {
+  struct lb_scenario before = *s;
+  assert_int_equal(lb_scenario_set(s, key, value, err, sizeof err), -EINVAL);
+  assert_string_equal(err, message);
+  assert_memory_equal(s, &before, sizeof before);
+}
+
+static void set_refuses_as_the_file_does_and_changes_nothing(void **state) {
+  (void)state;
+  struct lb_scenario s = good(TIMELINE "step = client 2 acquire within 1s\n");
+  set_refused(&s, "ttl_ms", "-5", "-s: ttl_ms = -5: expected a whole number from 10 to 3600000");
+  set_refused(&s, "ttl_ms", "", "-s: ttl_ms is empty: expected whole number");
+  set_refused(&s, "ttl", "5",
+              "-s: cannot set 'ttl': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s or warmup_s");
+  set_refused(&s, "trails", "5",
+              "-s: cannot set 'trails', did you mean 'trials'? expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
+              "duration_s or warmup_s");
+  set_refused(&s, "title", "x",
+              "-s: cannot set 'title': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s or warmup_s");
+  set_refused(&s, "clients", "1", "-s: clients = 1: step = client 2 acquire within 1s: names client 2, but clients = 1");
+  set_refused(&s, "duration_s", "3", "-s: duration_s = 3: some-name has a timeline, and a timeline has no duration_s");
+  lb_scenario_clear(&s);
+}
+
+/* ---- files -------------------------------------------------------------------------------------------- */
+
+static char folder[64];
+
+static void write_file(const char *name, const char *text, size_t size) {
+  char path[128];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  assert_true(fd >= 0);
+  assert_int_equal(write(fd, text, size), (ssize_t)size);
+  close(fd);
+}
+
+static int make_folder(void **state) {
+  (void)state;
+  strcpy(folder, "/tmp/test-scenario-XXXXXX");
+  return mkdtemp(folder) ? 0 : -1;
+}
+
+static int drop_folder(void **state) {
+  (void)state;
+  static const char *const names[] = {"02-b.ini", "01-z.ini", "x.txt", ".hidden.ini", ".ini", "big.ini"};
+  char path[128];
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+    unlink(path);
+  }
+  return rmdir(folder);
+}
+
+static void a_list_is_sorted_by_file_name_and_holds_only_scenarios(void **state) {
+  (void)state;
+  char **names, **paths, path[128];
+  size_t count;
+  static const char *const files[] = {"02-b.ini", "01-z.ini", "x.txt", ".hidden.ini", ".ini"};
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) write_file(files[i], "", 0);
+  assert_int_equal(lb_scenario_list(folder, &names, &paths, &count), 0);
+  assert_int_equal(count, 2);
+  assert_string_equal(names[0], "z");
+  assert_string_equal(names[1], "b");
+  snprintf(path, sizeof path, "%s/01-z.ini", folder);
+  assert_string_equal(paths[0], path);
+  for (size_t i = 0; i < count; i++) {
+    free(names[i]);
+    free(paths[i]);
+  }
+  free(names);
+  free(paths);
+  assert_int_equal(lb_scenario_list("/nonexistent", &names, &paths, &count), -ENOENT);
+}
+
+static void a_file_that_cannot_be_read_says_why(void **state) {
+  (void)state;
+  struct lb_scenario s;
+  assert_int_equal(lb_scenario_load("/nonexistent.ini", &s, err, sizeof err), -ENOENT);
+  assert_string_equal(err, "/nonexistent.ini: No such file or directory");
+  assert_empty(&s);
+  assert_int_equal(lb_scenario_load("/", &s, err, sizeof err), -EISDIR);
+  assert_empty(&s);
+  assert_int_equal(lb_scenario_load("/dev/zero", &s, err, sizeof err), -EINVAL);
+  assert_string_equal(err, "/dev/zero: more than 64 kB: not a scenario file");
+  assert_empty(&s);
+}
+
+static void a_message_is_cut_to_the_room_there_is(void **state) {
+  (void)state;
+  struct lb_scenario s;
+  char small[8];
+  assert_int_equal(lb_scenario_parse("f.ini", "hello", 5, &s, small, sizeof small), -EINVAL);
+  assert_string_equal(small, "f.ini:1");
+}
+
+static void verdicts_have_names(void **state) {
+  (void)state;
+  assert_string_equal(lb_verdict_name(LB_SAFE), "safe");
+  assert_string_equal(lb_verdict_name(LB_SKIPPED), "skipped");
+  assert_string_equal(lb_verdict_name(LB_VERDICT_NONE), "none");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(every_shipped_scenario_loads),
+    cmocka_unit_test(the_readme_has_the_row_of_every_key),
+    cmocka_unit_test(the_readme_has_the_row_of_every_step),
+    cmocka_unit_test(the_failover_scenario_is_the_story_it_tells),
+    cmocka_unit_test(the_name_loses_its_number_and_suffix),
+    cmocka_unit_test(a_minimal_load_gets_the_documented_defaults),
+    cmocka_unit_test(every_key_of_a_load_is_read),
+    cmocka_unit_test(keys_of_their_own_ask_for_no_handoffs),
+    cmocka_unit_test(a_timeline_keeps_its_lines_and_its_memory),
+    cmocka_unit_test(texts_go_on_in_indented_lines),
+    cmocka_unit_test(comments_and_line_ends_of_other_systems_are_fine),
+    cmocka_unit_test(a_proof_is_kept_in_one_spelling),
+    cmocka_unit_test(what_is_no_text_is_refused),
+    cmocka_unit_test(a_line_too_long_for_the_library_is_refused_not_cut),
+    cmocka_unit_test(a_line_that_is_nothing_is_named),
+    cmocka_unit_test(the_first_refusal_wins),
+    cmocka_unit_test(sections_are_known_closed_alone_and_unique),
+    cmocka_unit_test(unknown_keys_are_named_with_the_nearest),
+    cmocka_unit_test(a_key_stands_once),
+    cmocka_unit_test(an_indented_line_is_refused_where_it_would_be_swallowed),
+    cmocka_unit_test(missing_sections_are_named),
+    cmocka_unit_test(missing_keys_are_named),
+    cmocka_unit_test(an_empty_value_is_refused),
+    cmocka_unit_test(numbers_are_plain_and_in_range),
+    cmocka_unit_test(lists_of_clients_are_checked_one_by_one),
+    cmocka_unit_test(words_are_from_their_list),
+    cmocka_unit_test(expectations_name_a_system_and_a_verdict),
+    cmocka_unit_test(a_bad_step_names_its_line),
+    cmocka_unit_test(a_name_that_cannot_name_results_is_refused),
+    cmocka_unit_test(a_timeline_has_no_load),
+    cmocka_unit_test(a_step_of_a_client_that_is_not_there_is_refused),
+    cmocka_unit_test(a_step_of_a_client_that_never_asked_is_refused),
+    cmocka_unit_test(a_step_of_a_dead_client_is_refused),
+    cmocka_unit_test(what_undoes_or_awaits_needs_its_fault_before),
+    cmocka_unit_test(a_proof_is_a_fact_that_a_step_observes),
+    cmocka_unit_test(set_changes_one_key),
+    cmocka_unit_test(set_refuses_as_the_file_does_and_changes_nothing),
+    cmocka_unit_test_setup_teardown(a_list_is_sorted_by_file_name_and_holds_only_scenarios, make_folder, drop_folder),
+    cmocka_unit_test(a_file_that_cannot_be_read_says_why),
+    cmocka_unit_test(a_message_is_cut_to_the_room_there_is),
+    cmocka_unit_test(verdicts_have_names),
+  };
+  return cmocka_run_group_tests_name("scenario", tests, NULL, NULL);
+}
