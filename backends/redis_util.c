@@ -219,20 +219,24 @@ static int take_last(struct redis_conn *conn, redisReply **ret) {
   return rc;
 }
 
+static int no_answer(struct redis_conn *conn) {
+  lb_fail(conn->env, -ETIMEDOUT, "redis %s did not answer in time", conn->where);
+  return LB_UNKNOWN;
+}
+
 /* Writes what is queued and waits for the answer to the last command in it. */
 static int exchange(struct redis_conn *conn, lb_ns deadline, redisReply **ret) {
   for (;;) {
     int rc = redis_push(conn);
     if (rc) return conn->wrote ? LB_UNKNOWN : rc;
     rc = lb_wait_fd(conn->env, redis_fd(conn), redis_events(conn), deadline);
-    if (rc == 0) {
-      lb_fail(conn->env, -ETIMEDOUT, "redis %s did not answer in time", conn->where);
-      return LB_UNKNOWN;
-    }
+    if (rc == 0) return no_answer(conn);
     if (rc < 0) return LB_UNKNOWN;
     if (!(rc & ~POLLOUT)) continue;
     if (take_last(conn, ret)) return LB_UNKNOWN;
     if (*ret) return 0;
+    /* A part of it: poll alone would not end a trickle that never pauses. */
+    if (lb_now(conn->env) >= deadline) return no_answer(conn);
   }
 }
 
