@@ -345,9 +345,8 @@ static int zk_sequential_resolve(struct lb_session *s, const char *key, struct l
     if (!grant->token_len) return LB_BUSY;
     result = zk_connect(s->zk, deadline);
     if (result) return result == LB_TIMEOUT ? LB_UNKNOWN : result;
-    result = !is_alive(s, grant) ? LB_BUSY
-             : has_node(grant)   ? look(s, dir, grant, deadline)
-                                 : find(s, grant, deadline);
+    if (!is_alive(s, grant)) forget(grant), result = AGAIN;
+    else result = has_node(grant) ? look(s, dir, grant, deadline) : find(s, grant, deadline);
   } while (result == AGAIN);
   if (result != LB_BUSY) return result;
   result = zk_sequential_release(s, key, grant, deadline);

@@ -21,6 +21,7 @@
 
 #include <cmocka.h>
 
+#include "../backends/zk_util.h"
 #include "../harness/clock.h"
 #include "../harness/env.h"
 
@@ -175,6 +176,12 @@ static int holds(struct client *client, const char *key) {
 
 static int inspect(struct client *client, const char *key) { return zk->inspect(client->session, 0, key, in_ms(3000)); }
 
+static const char *servers_of(struct client *client) {
+  static char servers[64];
+  snprintf(servers, sizeof servers, "%s:%u", client->endpoint[0].host, client->endpoint[0].port);
+  return servers;
+}
+
 /* As a caller would: until it is granted, or `patience_ms` have passed. */
 static int acquire(struct client *client, const char *key, uint64_t patience_ms) {
   lb_ns deadline = in_ms(patience_ms);
@@ -184,6 +191,13 @@ static int acquire(struct client *client, const char *key, uint64_t patience_ms)
     else return result;
     if (result != LB_OK) return result;
   }
+}
+
+/* The folder of a key is made at its first use; an attempt that has to make it sends more than its create. */
+static void use_once(struct client *client, const char *key) {
+  assert_int_equal(try(client, key, 3000), LB_OK);
+  assert_int_equal(release(client, key), LB_OK);
+  client->grant = LB_GRANT_INIT;
 }
 
 /* ---- the contract -------------------------------------------------------------------------------------- */
@@ -283,6 +297,37 @@ static void extending_moves_the_validity_until_it_is_lost(void **state) {
   close_client(&a);
 }
 
+static void a_node_of_another_session_is_not_taken_for_the_own(void **state) {
+  (void)state;
+  struct client a, b;
+  open_client(&a, 4000), open_client(&b, 4000);
+  assert_int_equal(try(&a, "foreign", 3000), LB_OK);
+  b.grant = a.grant;
+  assert_int_equal(holds(&b, "foreign"), LB_LOST);
+  assert_int_equal(release(&b, "foreign"), LB_LOST);
+  assert_int_equal(zk->resolve(b.session, "foreign", &b.grant, in_ms(3000)), LB_BUSY);
+  b.grant = a.grant;
+  assert_int_equal(try(&b, "foreign", 3000), LB_BUSY);
+  assert_int_equal(holds(&a, "foreign"), LB_OK);
+  close_client(&a), close_client(&b);
+}
+
+static void a_negative_number_comes_before_a_small_one(void **state) {
+  (void)state;
+  struct client a;
+  struct zk_session *raw;
+  const char *node = "/lockbench/negative/0123-lock--000000099";
+  open_client(&a, 4000);
+  use_once(&a, "negative");
+  assert_int_equal(zk_open(&a.env.base, servers_of(&a), 4000, false, &raw), 0);
+  assert_int_equal(zk_connect(raw, in_ms(3000)), 0);
+  assert_int_equal(zk_run(raw, zk_create(raw, node, "", ZOO_EPHEMERAL), in_ms(3000)), ZOK);
+  assert_int_equal(try(&a, "negative", 3000), LB_BUSY);
+  zk_close(raw);
+  assert_int_equal(acquire(&a, "negative", 3000), LB_OK);
+  close_client(&a);
+}
+
 static void a_key_too_long_for_a_node_is_refused(void **state) {
   (void)state;
   struct client a;
@@ -297,8 +342,21 @@ static void a_key_too_long_for_a_node_is_refused(void **state) {
 
 /* ---- a silent server ----------------------------------------------------------------------------------- */
 
-static void pause_server(void) { kill(alone.pid, SIGSTOP); }
+static void pause_server(void) {
+  int status;
+  kill(alone.pid, SIGSTOP);
+  assert_int_equal(waitpid(alone.pid, &status, WUNTRACED), alone.pid); /* a process stops some time after the signal */
+  assert_true(WIFSTOPPED(status));
+}
+
 static void resume_server(void) { kill(alone.pid, SIGCONT); }
+
+/* Also after a failed test, which may have left it paused. */
+static int resume_after(void **state) {
+  (void)state;
+  resume_server();
+  return 0;
+}
 
 static void assert_took(lb_ns since, uint64_t at_least_ms, uint64_t below_ms) {
   lb_ns took_ms = (lb_clock_ns() - since) / MS;
@@ -332,6 +390,7 @@ static void resolving_tells_held_from_not_held(void **state) {
   (void)state;
   struct client a, b, c;
   open_client(&a, 4000), open_client(&b, 4000), open_client(&c, 4000);
+  use_once(&a, "resolves");
   pause_server();
   assert_int_equal(try(&a, "resolves", 100), LB_UNKNOWN);
   resume_server();
@@ -351,6 +410,7 @@ static void an_unanswered_attempt_goes_on_with_its_own_node(void **state) {
   (void)state;
   struct client a, b;
   open_client(&a, 4000), open_client(&b, 4000);
+  use_once(&a, "goes-on");
   pause_server();
   assert_int_equal(try(&a, "goes-on", 100), LB_UNKNOWN);
   resume_server();
@@ -364,6 +424,7 @@ static void an_unanswered_release_is_made_good_at_the_next_contact(void **state)
   (void)state;
   struct client a, b;
   open_client(&a, 4000), open_client(&b, 4000);
+  use_once(&a, "made-good");
   pause_server();
   assert_int_equal(try(&a, "made-good", 100), LB_UNKNOWN);
   assert_int_equal(zk->release(a.session, "made-good", &a.grant, in_ms(100)), LB_UNKNOWN);
@@ -396,6 +457,8 @@ struct holder {
   int granted[2], go[2];
 };
 
+static int report; /* in the holder's process: where it says how far it has come */
+
 static void start_holder(struct holder *holder, const char *key, int64_t ttl_ms, int (*then)(struct client *)) {
   char byte = 'x';
   assert_return_code(pipe(holder->granted), errno);
@@ -406,7 +469,8 @@ static void start_holder(struct holder *holder, const char *key, int64_t ttl_ms,
     struct client client;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     open_client(&client, ttl_ms);
-    if (acquire(&client, key, 3000) != LB_OK || write(holder->granted[1], &byte, 1) != 1) _exit(100);
+    report = holder->granted[1];
+    if (acquire(&client, key, 3000) != LB_OK || write(report, &byte, 1) != 1) _exit(100);
     if (read(holder->go[0], &byte, 1) != 1) _exit(101);
     _exit(then(&client));
   }
@@ -445,7 +509,7 @@ static int lose_and_return(struct client *client) {
   if (holds(client, "expires") != LB_LOST) return 1;
   if (release(client, "expires") != LB_LOST) return 2;
   client->grant = LB_GRANT_INIT;
-  if (try(client, "expires", 3000) != LB_BUSY) return 3;
+  if (try(client, "expires", 3000) != LB_BUSY || write(report, "x", 1) != 1) return 3;
   if (acquire(client, "expires", 3000) != LB_OK) return 4;
   if (client->grant.fence <= fence) return 5;
   return release(client, "expires") == LB_OK ? 0 : 6;
@@ -455,14 +519,14 @@ static void a_holder_paused_past_its_session_has_lost_and_can_return(void **stat
   (void)state;
   struct holder holder;
   struct client b;
+  char byte;
   start_holder(&holder, "expires", 1000, lose_and_return);
   open_client(&b, 4000);
   kill(holder.pid, SIGSTOP);
   assert_int_equal(acquire(&b, "expires", 6000), LB_OK);
   kill(holder.pid, SIGCONT);
   assert_int_equal(write(holder.go[1], "x", 1), 1);
-  assert_int_equal(wait_turn(&b, "expires", 0), LB_TIMEOUT);
-  lb_clock_sleep_until(in_ms(500));
+  assert_int_equal(read(holder.granted[0], &byte, 1), 1);
   assert_int_equal(holds(&b, "expires"), LB_OK);
   assert_int_equal(release(&b, "expires"), LB_OK);
   assert_int_equal(end_holder(&holder), 0);
@@ -554,11 +618,13 @@ int main(void) {
       cmocka_unit_test(a_release_wakes_the_next_waiter_only),
       cmocka_unit_test(giving_up_leaves_nothing_behind),
       cmocka_unit_test(extending_moves_the_validity_until_it_is_lost),
+      cmocka_unit_test(a_node_of_another_session_is_not_taken_for_the_own),
+      cmocka_unit_test(a_negative_number_comes_before_a_small_one),
       cmocka_unit_test(a_key_too_long_for_a_node_is_refused),
-      cmocka_unit_test(a_silent_server_does_not_stretch_a_deadline),
-      cmocka_unit_test(resolving_tells_held_from_not_held),
-      cmocka_unit_test(an_unanswered_attempt_goes_on_with_its_own_node),
-      cmocka_unit_test(an_unanswered_release_is_made_good_at_the_next_contact),
+      cmocka_unit_test_teardown(a_silent_server_does_not_stretch_a_deadline, resume_after),
+      cmocka_unit_test_teardown(resolving_tells_held_from_not_held, resume_after),
+      cmocka_unit_test_teardown(an_unanswered_attempt_goes_on_with_its_own_node, resume_after),
+      cmocka_unit_test_teardown(an_unanswered_release_is_made_good_at_the_next_contact, resume_after),
       cmocka_unit_test(a_session_survives_a_restart_of_its_server),
       cmocka_unit_test(a_dead_holder_is_replaced_after_its_session_timeout),
       cmocka_unit_test(a_holder_paused_past_its_session_has_lost_and_can_return),
