@@ -25,16 +25,19 @@ make_checkout() { # folder
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "version.h"
 
 int main(int argc, char **argv) {
   for (int i = 1; i < argc; i++) printf("[%s]", argv[i]);
-  printf("\nroot=%s\nresults=%s\n", getenv("LOCKBENCH_ROOT"), getenv("LOCKBENCH_RESULTS"));
+  printf("\nversion=%s\nroot=%s\nresults=%s\n", version, getenv("LOCKBENCH_ROOT"), getenv("LOCKBENCH_RESULTS"));
   return argc > 1 && strcmp(argv[1], "exit") == 0 ? atoi(argv[2]) : 0;
 }
 END
+  echo 'static const char version[] = "@VCS_TAG@";' >"$1/version.h.in"
   cat >"$1/meson.build" <<'END'
 project('stand-in', 'c')
-executable('lockbench', 'main.c')
+version_h = vcs_tag(command: ['echo', '1'], input: 'version.h.in', output: 'version.h') # runs every time
+executable('lockbench', 'main.c', version_h)
 sh = find_program('sh')
 add_test_setup('valgrind', exclude_suites: ['live'])
 test('one', sh, args: ['-c', 'exit 0'], suite: 'unit')
@@ -130,7 +133,7 @@ changed_source_is_built_again() {
 }
 
 changed_build_description_is_read_again() {
-  sed -i "s/'main.c')/'main.c', c_args: '-Dmain=main')/" "$work/with spaces/meson.build"
+  sed -i "s/version_h)/version_h, c_args: '-Dmain=main')/" "$work/with spaces/meson.build"
   call "$work/with spaces/bench" list
   expect 'building' && expect '<list>' && grep -q Dmain=main "$work/with spaces/build/build.ninja"
 }
@@ -143,8 +146,9 @@ setup_speaks_on_stderr_only() {
 
 moved_checkout_is_set_up_again() {
   mv -- "$work/streams" "$work/moved"
+  sed -i 's/\[%s\]/<%s>/' "$work/moved/main.c"
   call "$work/moved/bench" list
-  expect_code 0 && expect "root=$work/moved"
+  expect_code 0 && expect '<list>' && expect "root=$work/moved"
 }
 
 build_of_ones_own_is_kept() {
@@ -183,7 +187,7 @@ missing_package_without_sudo_is_refused_with_5() {
   make_checkout "$work/refuse"
   mkdir -p -- "$work/bin" && printf '#!/bin/sh\necho RAN\n' >"$work/bin/apt-get" && chmod 755 -- "$work/bin/apt-get"
   call without_hiredis env "PATH=$work/bin:$PATH" "$work/refuse/bench" list
-  expect_code 5 && expect 'libhiredis-dev         client library of Redis' &&
+  expect_code 5 && expect 'there is no sudo' && expect 'libhiredis-dev         client library of Redis' &&
     expect 'apt-get install --no-install-recommends libhiredis-dev' && [[ $out != *RAN* ]]
 }
 
