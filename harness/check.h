@@ -2,8 +2,16 @@
  *
  * check.h - judges a history: mutual exclusion, damage at the resource, fencing, liveness. Reads histories only.
  *
- * A hold is the closed interval from `granted` to the first of `release`, `lost`, `crash` of the same client (and key),
- * or the end of the file; equal times never overlap. A sweep over the sorted events, O(n log n) with the sort.
+ * A hold is the closed interval from `granted` to the first of `release`, `lost` of the same client and key, `crash` of the
+ * same client, or the end of the file; equal times never overlap. In detail:
+ * - The end of the file comes after every event: who was granted a key that another client still holds when the history
+ *   ends, be it by the very last event, held it twice. Lengths are counted to the time of the last event.
+ * - A client that is granted again what it still holds goes on with the same hold.
+ * - For overlaps and dirty accesses only times count, so events of equal time never make a violation, whatever their order.
+ *   Values, fences, hand-offs and the times of liveness follow the sorted order: the resource served them one by one.
+ * - A refused access did no damage: it is neither dirty nor an accepted write, and its value is not one that was read. Its
+ *   fence was seen by the resource all the same.
+ * A sweep over the sorted events: linear, so O(n log n) with the sort.
  */
 #ifndef LB_CHECK_H
 #define LB_CHECK_H
@@ -26,8 +34,10 @@ struct lb_check {
   uint64_t double_holds;      /* episodes */
   uint64_t double_hold_ns;    /* their total length */
   uint32_t depth;             /* most holders of one key at once: 0 no grant, 1 clean */
-  uint64_t dirty_accesses;    /* accesses while another client holds the key, or while this one holds nothing */
-  int64_t lost_updates;       /* sum over keys of accepted writes - (last accepted value - first value read); never < 0 per key */
+  uint64_t dirty_accesses;    /* accesses while another client's hold has begun before and ends later, or while this client
+                                 does not hold the key itself */
+  int64_t lost_updates;       /* sum over keys of accepted writes - (last accepted value - first value read); never < 0 per
+                                 key, and 0 for a key that was never read or never written */
   uint64_t fenced_off;        /* writes whose fence is smaller than one the resource has already seen for the key */
   uint64_t token_regressions; /* grants whose fence is not larger than every earlier grant's of the key */
   uint64_t unknowns;          /* acquires that ended unknown */
@@ -36,7 +46,8 @@ struct lb_check {
   int64_t orphan_ns;          /* longest time from the crash of a holder to the next grant of that key by another; -1 = none;
                                  to the end of the history if never granted again */
   int64_t blind_ns;           /* longest time a client still believed in a hold after another was granted the same key and
-                                 until it learned that it had lost it; -1 = no client ever learned of a loss */
+                                 until it learned that it had lost it (`lost`, also as the answer to its release);
+                                 -1 = no client ever learned of a loss */
   struct lb_episode *episodes;
   size_t episode_count;       /* == double_holds */
 };
@@ -46,7 +57,8 @@ int lb_check_history(const struct lb_history *history, struct lb_check *ret);
 void lb_check_clear(struct lb_check *check);
 /* True when mutual exclusion was lost: double holds, or a dirty access, or a lost update, or a token regression. */
 bool lb_check_violated(const struct lb_check *check);
-/* Text for humans: the counts, then each episode (at most max_episodes): clients, interval, the events around it. */
+/* Text for humans: first a line with the verdict ("violated: ...", "safe: ...", or "undecided: ..." where no hand-off put the
+ * lock to the test), then the counts, then each episode (at most max_episodes): clients, interval, the events around it. */
 void lb_check_print(const struct lb_history *history, const struct lb_check *check, size_t max_episodes, FILE *out);
 
 #endif

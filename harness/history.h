@@ -31,22 +31,24 @@ enum lb_event_kind {
 };
 
 enum {
-  LB_EVF_FENCE = 1 << 0, /* fence is meaningful */
-  LB_EVF_UNTIL = 1 << 1, /* until is meaningful */
-  LB_EVF_VALUE = 1 << 2, /* value is meaningful */
+  LB_EVF_FENCE = 1 << 0,   /* fence is meaningful */
+  LB_EVF_UNTIL = 1 << 1,   /* until is meaningful */
+  LB_EVF_VALUE = 1 << 2,   /* value is meaningful */
   LB_EVF_REFUSED = 1 << 3, /* the resource refused this access ("ok":false) */
 };
 
 #define LB_NO_NAME UINT32_MAX
 
-struct lb_event { /* 56 bytes, the same in memory and in a binary file (little-endian) */
+/* 56 bytes, the same in memory and in a binary file (little-endian). t, s, value and fence are at most 2^63 - 1, which is
+ * what JSON readers can hold; the JSON form leaves out an `until` above that, for it means "for ever". */
+struct lb_event {
   uint64_t t;      /* ns */
   uint64_t s;      /* global sequence number, 0 = none */
   uint64_t value;  /* read, write */
   uint64_t fence;  /* granted, read, write */
   uint64_t until;  /* granted: the client may believe it holds until then */
   uint32_t client; /* index into history.clients; LB_NO_NAME for fault and note */
-  uint32_t key;    /* index into history.keys; LB_NO_NAME for crash, fault and note */
+  uint32_t key;    /* index into history.keys; LB_NO_NAME for fault and note, and where a crash names none */
   uint32_t what;   /* fault, note: index into history.whats; else LB_NO_NAME */
   uint16_t kind;   /* enum lb_event_kind */
   uint16_t flags;  /* LB_EVF_* */
@@ -55,17 +57,21 @@ struct lb_event { /* 56 bytes, the same in memory and in a binary file (little-e
 struct lb_names { /* a table of distinct strings; index = order of first use */
   char **name;
   size_t count;
+  uint32_t *slots; /* hash table of indexes, private to history.c */
+  size_t slot_count;
 };
 
-struct lb_history {
-  struct lb_event *events;
+struct lb_history { /* all zero = empty */
+  struct lb_event *events; /* from malloc */
   size_t count;
+  size_t capacity; /* events there is room for; 0 = just those */
   struct lb_names clients, keys, whats;
 };
 
 /* Frees everything inside; the struct itself is the caller's and is zeroed. */
 void lb_history_clear(struct lb_history *history);
-/* Index of `name` in the table, added if new. */
+/* Index of `name` in the table, added if new. Bytes that are not UTF-8 are kept as '?', so that every name can be written
+ * in both forms. Like the next two, it ends the process when memory is exhausted. */
 uint32_t lb_names_add(struct lb_names *names, const char *name);
 /* Appends one event (copied). */
 void lb_history_add(struct lb_history *history, const struct lb_event *event);
@@ -74,12 +80,14 @@ void lb_history_sort(struct lb_history *history);
 /* The word of a kind as in the JSON form: "granted"; NULL if there is no such kind. */
 const char *lb_event_kind_name(unsigned kind);
 
-/* Reads a file of either form. 0; -EINVAL with one line in err ("FILE:LINE: what was found, what was expected") for
- * malformed content; other -errno. On error *ret is left empty. The result is sorted. */
+/* Reads a file of either form. 0; -EINVAL with one line in err ("FILE:LINE: found ..., expected ...", in a binary file
+ * "FILE: byte OFFSET: ...") for malformed content, an empty file included; other -errno. On error *ret is left empty.
+ * The result is sorted. What a lb_event must and may carry is the same in both forms (see the table in history.c). */
 int lb_history_load(const char *path, struct lb_history *ret, char *err, size_t err_size);
 /* The same from memory; `name` stands for the file in messages. For tests and fuzzing. */
 int lb_history_parse(const char *name, const void *data, size_t size, struct lb_history *ret, char *err, size_t err_size);
-/* Writes the binary form / JSON lines to an open stream. 0 or -errno. */
+/* Writes the binary form / JSON lines to an open stream and flushes it. 0 or -errno; -EINVAL, before anything is written,
+ * for an event that no reader would accept. */
 int lb_history_write(const struct lb_history *history, FILE *out);
 int lb_history_write_json(const struct lb_history *history, FILE *out);
 /* One event as one JSON line without the newline, into buf; returns what snprintf would. */

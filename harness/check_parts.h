@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * check_parts.h - what the files of the checker share; private to check*.c.
+ */
+#ifndef LB_CHECK_PARTS_H
+#define LB_CHECK_PARTS_H
+
+#include "check.h"
+
+/* Fills in what follows the sorted order and needs no holds: grants, handoffs, token_regressions, fenced_off, lost_updates,
+ * unknowns, unavailable_ns. 0 or -ENOMEM. */
+int lb_check_order(const struct lb_history *history, struct lb_check *check);
+
+static inline void lb_keep_longest(int64_t *longest, uint64_t from, uint64_t to) {
+  if ((int64_t)(to - from) > *longest) *longest = (int64_t)(to - from);
+}
+
+#endif

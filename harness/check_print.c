@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A judgement as text: the verdict in the first line, the counts, and each episode as a short story of who did what around
+ * the moment when a second client came in. Times in it count from the first event of the history.
+ */
+#include <stdlib.h>
+
+#include "check.h"
+
+enum {
+  LEAD_IN = 3,   /* events shown before an episode */
+  HEAD = 4,      /* at its begin, the first grant too many included */
+  TAIL = 3,      /* at its end */
+  LEAD_OUT = 2,  /* after it */
+};
+
+/* Names come out of files: nothing in them may move a terminal's cursor. */
+static void put_text(const char *text, FILE *out) {
+  for (; *text; text++) putc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, out);
+}
+
+static void put_ms(uint64_t ns, FILE *out) {
+  if (ns > 0 && ns < 1000000) fprintf(out, "0.%06llu ms", (unsigned long long)ns);
+  else fprintf(out, "%.1f ms", (double)ns / 1e6);
+}
+
+/* ---- verdict and counts ------------------------------------------------------------------------------------------- */
+
+/* ", 2 dirty accesses", or nothing for none. */
+static void put_count(const char **separator, uint64_t count, const char *one, const char *many, FILE *out) {
+  if (count == 0) return;
+  fprintf(out, "%s%llu %s", *separator, (unsigned long long)count, count == 1 ? one : many);
+  *separator = ", ";
+}
+
+static void put_verdict(const struct lb_check *c, FILE *out) {
+  const char *separator = "violated: ";
+  if (!lb_check_violated(c)) {
+    fprintf(out, c->handoffs ? "safe: 0 violations in " : "undecided: no hand-off put the lock to the test; 0 violations in ");
+    separator = "";
+    put_count(&separator, c->grants, "grant", "grants", out);
+    put_count(&separator, c->handoffs, "hand-off", "hand-offs", out);
+    fputs(c->grants ? "\n" : "0 grants\n", out);
+    return;
+  }
+  put_count(&separator, c->double_holds, "double hold", "double holds", out);
+  if (c->double_holds) {
+    fputs(c->double_holds == 1 ? " of " : " of together ", out);
+    put_ms(c->double_hold_ns, out);
+  }
+  put_count(&separator, c->dirty_accesses, "dirty access", "dirty accesses", out);
+  put_count(&separator, (uint64_t)c->lost_updates, "lost update", "lost updates", out);
+  put_count(&separator, c->token_regressions, "token regression", "token regressions", out);
+  putc('\n', out);
+}
+
+static void put_row(const char *name, uint64_t count, FILE *out) { fprintf(out, "  %-18s %llu\n", name, (unsigned long long)count); }
+
+static void put_time(const char *name, int64_t ns, const char *none, FILE *out) {
+  fprintf(out, "  %-18s ", name);
+  if (ns < 0) fputs(none, out);
+  else put_ms((uint64_t)ns, out);
+  putc('\n', out);
+}
+
+static void put_counts(const struct lb_check *c, FILE *out) {
+  put_row("grants", c->grants, out);
+  put_row("hand-offs", c->handoffs, out);
+  fprintf(out, "  %-18s %llu", "double holds", (unsigned long long)c->double_holds);
+  if (c->double_holds) {
+    fputs(" (", out);
+    put_ms(c->double_hold_ns, out);
+    fprintf(out, ", at most %u holders at once)", c->depth);
+  }
+  putc('\n', out);
+  put_row("dirty accesses", c->dirty_accesses, out);
+  put_row("lost updates", (uint64_t)c->lost_updates, out);
+  put_row("fenced off", c->fenced_off, out);
+  put_row("token regressions", c->token_regressions, out);
+  put_row("unknown acquires", c->unknowns, out);
+  put_time("unavailable", c->unavailable_ns, "- (no fault)", out);
+  put_time("orphan time", c->orphan_ns, "- (no holder crashed)", out);
+  put_time("blind window", c->blind_ns, "- (no client learned of a loss)", out);
+}
+
+/* ---- the story of an episode -------------------------------------------------------------------------------------- */
+
+static bool belongs(const struct lb_event *event, uint32_t key) {
+  return event->key == key || event->key == LB_NO_NAME; /* of this key; or a fault, a note, a crash */
+}
+
+static void put_event(const struct lb_history *h, const struct lb_event *e, bool within, FILE *out) {
+  fprintf(out, "  %c %14.6f ms  ", within ? '|' : ' ', (double)(e->t - h->events[0].t) / 1e6);
+  if (e->client != LB_NO_NAME) {
+    put_text(h->clients.name[e->client], out);
+    putc(' ', out);
+  }
+  fputs(lb_event_kind_name(e->kind), out);
+  if (e->flags & LB_EVF_VALUE) fprintf(out, " value %llu", (unsigned long long)e->value);
+  if (e->flags & LB_EVF_FENCE) fprintf(out, " fence %llu", (unsigned long long)e->fence);
+  if (e->flags & LB_EVF_REFUSED) fputs(" (refused)", out);
+  if (e->what != LB_NO_NAME) {
+    fputs(": ", out);
+    put_text(h->whats.name[e->what], out);
+  }
+  putc('\n', out);
+}
+
+/* Goes `steps` events that belong to the key back from `from`, or to the begin of the history. */
+static size_t back(const struct lb_history *h, uint32_t key, size_t from, unsigned steps) {
+  size_t at = from;
+  for (size_t i = from; i > 0 && steps > 0; i--) {
+    if (!belongs(&h->events[i - 1], key)) continue;
+    at = i - 1;
+    steps--;
+  }
+  return at;
+}
+
+/* The same forward; the result is behind the last of them. */
+static size_t ahead(const struct lb_history *h, uint32_t key, size_t from, unsigned steps) {
+  size_t at = from;
+  for (size_t i = from; i < h->count && steps > 0; i++) {
+    if (!belongs(&h->events[i], key)) continue;
+    at = i + 1;
+    steps--;
+  }
+  return at;
+}
+
+static void put_events(const struct lb_history *h, const struct lb_episode *e, size_t from, size_t to, FILE *out) {
+  for (size_t i = from; i < to; i++)
+    if (belongs(&h->events[i], e->key)) put_event(h, &h->events[i], i >= e->begin_event && i <= e->end_event, out);
+}
+
+static void put_story(const struct lb_history *h, const struct lb_episode *e, FILE *out) {
+  size_t behind = e->end_event < h->count ? e->end_event + 1 : h->count;
+  size_t head_end = ahead(h, e->key, e->begin_event, HEAD), tail = back(h, e->key, behind, TAIL), left_out = 0;
+  if (head_end > behind) head_end = behind;
+  if (tail < head_end) tail = head_end;
+  for (size_t i = head_end; i < tail; i++) left_out += belongs(&h->events[i], e->key);
+  put_events(h, e, back(h, e->key, e->begin_event, LEAD_IN), head_end, out);
+  if (left_out) fprintf(out, "  | ... %zu more\n", left_out);
+  put_events(h, e, tail, ahead(h, e->key, behind, LEAD_OUT), out);
+  if (e->end_event == h->count) fputs("  | the history ends\n", out);
+}
+
+static void put_episode(const struct lb_history *h, const struct lb_check *c, size_t number, FILE *out) {
+  const struct lb_episode *e = &c->episodes[number];
+  uint64_t zero = h->events[0].t;
+  fprintf(out, "\ndouble hold %zu of %zu: key ", number + 1, c->episode_count);
+  put_text(h->keys.name[e->key], out);
+  fputs(", held by ", out);
+  for (size_t i = 0; i < e->client_count; i++) {
+    fputs(i == 0 ? "" : i + 1 < e->client_count ? ", " : " and ", out);
+    put_text(h->clients.name[e->clients[i]], out);
+  }
+  fprintf(out, "\n  from %.6f to %.6f ms (", (double)(e->begin_t - zero) / 1e6, (double)(e->end_t - zero) / 1e6);
+  put_ms(e->end_t - e->begin_t, out);
+  fprintf(out, "), at most %u at once\n", e->depth);
+  put_story(h, e, out);
+}
+
+void lb_check_print(const struct lb_history *history, const struct lb_check *check, size_t max_episodes, FILE *out) {
+  put_verdict(check, out);
+  put_counts(check, out);
+  for (size_t i = 0; i < check->episode_count && i < max_episodes; i++) put_episode(history, check, i, out);
+  if (check->episode_count > max_episodes) fprintf(out, "\n... and %zu more double holds\n", check->episode_count - max_episodes);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Figures of speed: one pass over the sorted events. What began before the measured window (an attempt, a hold) is
+ * followed all the same, but only grants and outcomes inside it are counted.
+ */
+#include "stats.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pairs.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+#define NO_EVENT SIZE_MAX
+#define NO_CLIENT UINT32_MAX
+
+struct pair { /* a client and a key */
+  size_t asked;   /* event: the first acquire of the present attempt; NO_EVENT = none */
+  bool given_up;  /* the attempt ended, but a late grant would still belong to it */
+  size_t granted; /* event: begin of the present hold; NO_EVENT = none */
+  bool measured;  /* it lies inside the window */
+};
+
+struct release { /* the latest of a key by a client */
+  uint32_t client;
+  size_t event;
+};
+
+struct key {
+  struct release latest, other; /* other: the latest by any other client than latest.client */
+};
+
+struct client {
+  bool asked;       /* in the window */
+  uint32_t waiting; /* attempts under way */
+  uint64_t grants;
+};
+
+struct pass {
+  const struct lb_history *history;
+  struct lb_stats *stats;
+  size_t begin, end; /* the window, as events: [begin, end) */
+  uint64_t begin_t, end_t;
+  struct lb_pairs numbers;
+  struct pair *pairs;
+  size_t pair_capacity;
+  struct key *keys;
+  struct client *clients;
+  struct lb_hist *second_wait; /* of the second `second` */
+  size_t second;
+};
+
+/* ---- the window --------------------------------------------------------------------------------------------------- */
+
+static size_t find_note(const struct lb_history *h, const char *text, size_t from, size_t otherwise) {
+  for (size_t i = from; i < h->count; i++)
+    if (h->events[i].kind == LB_EV_NOTE && strcmp(h->whats.name[h->events[i].what], text) == 0) return i;
+  return otherwise;
+}
+
+static void find_window(struct pass *p) {
+  const struct lb_history *h = p->history;
+  p->begin = find_note(h, "phase measure", 0, 0);
+  p->end = find_note(h, "phase end", p->begin, h->count);
+  p->begin_t = h->count ? h->events[p->begin].t : 0;
+  p->end_t = h->count ? h->events[p->end < h->count ? p->end : h->count - 1].t : 0;
+  p->stats->seconds = (double)(p->end_t - p->begin_t) / (double)NS_PER_S;
+}
+
+static bool inside(const struct pass *p, size_t event) { return event >= p->begin && event < p->end; }
+
+/* ---- seconds ------------------------------------------------------------------------------------------------------ */
+
+static struct lb_second *second_of(struct pass *p, uint64_t t) {
+  size_t i = (size_t)((t - p->begin_t) / NS_PER_S), last = p->stats->series_count - 1;
+  return p->stats->series_count ? &p->stats->series[i < last ? i : last] : NULL; /* the end of the window is in the last */
+}
+
+static void close_second(struct pass *p) {
+  if (p->second_wait->count == 0) return;
+  p->stats->series[p->second].wait_p50_ns = lb_hist_quantile(p->second_wait, 0.5);
+  p->stats->series[p->second].wait_p99_ns = lb_hist_quantile(p->second_wait, 0.99);
+  lb_hist_init(p->second_wait);
+}
+
+static void add_wait(struct pass *p, uint64_t t, uint64_t wait) {
+  struct lb_second *second = second_of(p, t);
+  lb_hist_add(&p->stats->wait, wait);
+  if (!second) return;
+  if (second->second != p->second) close_second(p);
+  p->second = second->second;
+  lb_hist_add(p->second_wait, wait);
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------------- */
+
+static struct pair *find_pair(struct pass *p, const struct lb_event *e) {
+  uint32_t before = p->numbers.count, number = lb_pairs_number(&p->numbers, e->client, e->key);
+  if (number == UINT32_MAX) return NULL;
+  if (number >= p->pair_capacity) {
+    size_t wanted = p->pair_capacity ? p->pair_capacity * 2 : 64;
+    struct pair *more = realloc(p->pairs, wanted * sizeof *more);
+    if (!more) return NULL;
+    p->pairs = more;
+    p->pair_capacity = wanted;
+  }
+  if (p->numbers.count > before) p->pairs[number] = (struct pair){.asked = NO_EVENT, .granted = NO_EVENT};
+  return &p->pairs[number];
+}
+
+static void ask(struct pass *p, struct pair *pair, const struct lb_event *e, size_t event) {
+  struct client *client = &p->clients[e->client];
+  if (inside(p, event)) client->asked = true;
+  if (pair->asked != NO_EVENT && !pair->given_up) return; /* a retry */
+  pair->asked = event;
+  pair->given_up = false;
+  client->waiting++;
+}
+
+static void stop_waiting(struct pass *p, struct pair *pair, const struct lb_event *e) {
+  if (pair->asked != NO_EVENT && !pair->given_up) p->clients[e->client].waiting--;
+  pair->given_up = true;
+}
+
+static void measure_grant(struct pass *p, const struct pair *pair, const struct lb_event *e) {
+  const struct lb_event *events = p->history->events;
+  const struct key *key = &p->keys[e->key];
+  struct lb_second *second = second_of(p, e->t);
+  p->stats->grants++;
+  p->clients[e->client].grants++;
+  p->clients[e->client].asked = true;
+  if (second) second->grants++;
+  if (pair->asked == NO_EVENT) return;
+  add_wait(p, e->t, e->t - events[pair->asked].t);
+  const struct release *release = key->latest.client != e->client ? &key->latest : &key->other;
+  if (release->client != NO_CLIENT && release->event > pair->asked) lb_hist_add(&p->stats->handoff, e->t - events[release->event].t);
+}
+
+static void grant(struct pass *p, struct pair *pair, const struct lb_event *e, size_t event) {
+  if (inside(p, event)) measure_grant(p, pair, e);
+  stop_waiting(p, pair, e);
+  pair->asked = NO_EVENT;
+  if (pair->granted != NO_EVENT) return; /* granted again what it holds: the same hold goes on */
+  pair->granted = event;
+  pair->measured = inside(p, event);
+}
+
+static void release(struct pass *p, struct pair *pair, const struct lb_event *e, size_t event) {
+  struct key *key = &p->keys[e->key];
+  if (pair->granted != NO_EVENT && pair->measured) lb_hist_add(&p->stats->hold, e->t - p->history->events[pair->granted].t);
+  pair->granted = NO_EVENT;
+  if (key->latest.client != e->client) key->other = key->latest;
+  key->latest = (struct release){.client = e->client, .event = event};
+}
+
+static void count_outcome(struct pass *p, const struct lb_event *e, size_t event) {
+  if (!inside(p, event)) return;
+  struct lb_second *second = second_of(p, e->t);
+  uint64_t *total = e->kind == LB_EV_BUSY ? &p->stats->busy : e->kind == LB_EV_TIMEOUT ? &p->stats->timeouts : &p->stats->unknowns;
+  (*total)++;
+  if (!second) return;
+  uint64_t *part = e->kind == LB_EV_BUSY ? &second->busy : e->kind == LB_EV_TIMEOUT ? &second->timeouts : &second->unknowns;
+  (*part)++;
+}
+
+static void crash(struct pass *p, uint32_t client) {
+  for (uint32_t i = 0; i < p->numbers.count; i++)
+    if (p->numbers.pair[i] >> 32 == client) p->pairs[i] = (struct pair){.asked = NO_EVENT, .granted = NO_EVENT};
+  p->clients[client].waiting = 0;
+}
+
+static int step(struct pass *p, const struct lb_event *e, size_t event) {
+  if (e->kind == LB_EV_CRASH) crash(p, e->client);
+  if (e->client == LB_NO_NAME || e->key == LB_NO_NAME || e->kind == LB_EV_CRASH) return 0;
+  struct pair *pair = find_pair(p, e);
+  if (!pair) return -ENOMEM;
+  switch (e->kind) {
+    case LB_EV_ACQUIRE: ask(p, pair, e, event); break;
+    case LB_EV_GRANTED: grant(p, pair, e, event); break;
+    case LB_EV_RELEASE: release(p, pair, e, event); break;
+    case LB_EV_LOST: pair->granted = NO_EVENT; break;
+    case LB_EV_BUSY: count_outcome(p, e, event); break;
+    case LB_EV_TIMEOUT:
+    case LB_EV_UNKNOWN:
+      count_outcome(p, e, event);
+      stop_waiting(p, pair, e);
+      break;
+    default: break;
+  }
+  return 0;
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------------------------- */
+
+static int prepare(struct pass *p) {
+  const struct lb_history *h = p->history;
+  uint64_t length = p->end_t - p->begin_t, seconds = length / NS_PER_S + (length % NS_PER_S != 0 || length == 0);
+  p->keys = malloc((h->keys.count + 1) * sizeof *p->keys);
+  p->clients = calloc(h->clients.count + 1, sizeof *p->clients);
+  p->second_wait = calloc(1, sizeof *p->second_wait);
+  if (!p->keys || !p->clients || !p->second_wait) return -ENOMEM;
+  for (size_t i = 0; i < h->keys.count; i++) p->keys[i].latest.client = p->keys[i].other.client = NO_CLIENT;
+  if (h->count == 0 || seconds > LB_STATS_SECONDS_MAX) return 0;
+  p->stats->series = calloc(seconds, sizeof *p->stats->series);
+  if (!p->stats->series) return -ENOMEM;
+  p->stats->series_count = seconds;
+  for (size_t i = 0; i < seconds; i++) p->stats->series[i].second = (uint32_t)i;
+  return 0;
+}
+
+/* Whoever waits when the window begins has asked for what is given out in it. */
+static void carry_over(struct pass *p) {
+  for (size_t i = 0; i < p->history->clients.count; i++)
+    if (p->clients[i].waiting) p->clients[i].asked = true;
+}
+
+static void judge_fairness(const struct pass *p) {
+  struct lb_stats *s = p->stats;
+  double sum = 0, squares = 0, asked = 0;
+  for (size_t i = 0; i < p->history->clients.count; i++) {
+    const struct client *c = &p->clients[i];
+    if (!c->asked) continue;
+    if (asked == 0 || c->grants < s->client_min) s->client_min = c->grants;
+    if (c->grants > s->client_max) s->client_max = c->grants;
+    asked++;
+    sum += (double)c->grants;
+    squares += (double)c->grants * (double)c->grants;
+  }
+  s->jain = squares > 0 ? sum * sum / (asked * squares) : 0;
+}
+
+int lb_stats_history(const struct lb_history *history, struct lb_stats *ret) {
+  struct pass p = {.history = history, .stats = ret};
+  memset(ret, 0, sizeof *ret);
+  find_window(&p);
+  int r = prepare(&p);
+  for (size_t i = 0; r == 0 && i < history->count; i++) {
+    if (i == p.begin) carry_over(&p);
+    r = step(&p, &history->events[i], i);
+  }
+  if (r == 0) {
+    close_second(&p);
+    judge_fairness(&p);
+    if (ret->seconds > 0) ret->grants_per_s = (double)ret->grants / ret->seconds;
+  }
+  free(p.keys);
+  free(p.clients);
+  free(p.second_wait);
+  free(p.pairs);
+  lb_pairs_clear(&p.numbers);
+  if (r < 0) lb_stats_clear(ret);
+  return r;
+}
+
+void lb_stats_clear(struct lb_stats *stats) {
+  free(stats->series);
+  memset(stats, 0, sizeof *stats);
+}
+
+/* ---- intervals ---------------------------------------------------------------------------------------------------- */
+
+/* E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927). Unlike the normal
+ * approximation it keeps its promise for few trials and for rates near 0 and 1. */
+void lb_wilson95(uint64_t k, uint64_t n, double *ret_low, double *ret_high) {
+  const double z = 1.959963984540054;
+  *ret_low = 0;
+  *ret_high = 1;
+  if (n == 0) return;
+  double rate = (double)k / (double)n, zz = z * z / (double)n;
+  double middle = (rate + zz / 2) / (1 + zz);
+  double half = z * sqrt(rate * (1 - rate) / (double)n + zz / (4 * (double)n)) / (1 + zz);
+  if (k > 0) *ret_low = middle - half;
+  if (k < n) *ret_high = middle + half;
+}
+
+double lb_upper95_zero(uint64_t n) { return n ? 1 - pow(0.05, 1 / (double)n) : 1; }

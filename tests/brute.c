@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+#include "brute.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct hold {
+  uint32_t client, key;
+  size_t from, to; /* events; to == count: until the end of the file */
+};
+
+struct scene {
+  const struct lb_history *h;
+  struct hold hold[BRUTE_EVENTS_MAX];
+  size_t holds;
+  uint64_t time[BRUTE_EVENTS_MAX]; /* the distinct times, ascending; gap g is between time[g] and time[g + 1] */
+  size_t times;
+};
+
+static bool ends(const struct lb_event *e, uint32_t client, uint32_t key) {
+  if (e->client != client) return false;
+  return e->kind == LB_EV_CRASH || (e->key == key && (e->kind == LB_EV_RELEASE || e->kind == LB_EV_LOST));
+}
+
+static bool grants(const struct lb_event *e, uint32_t key) { return e->kind == LB_EV_GRANTED && e->key == key; }
+
+/* True if event i is a grant to a client that already holds: what came last for it, an end or a grant? */
+static bool repeats(const struct lb_history *h, size_t i) {
+  const struct lb_event *e = h->events;
+  for (size_t j = i; j-- > 0;) {
+    if (ends(&e[j], e[i].client, e[i].key)) return false;
+    if (grants(&e[j], e[i].key) && e[j].client == e[i].client) return true;
+  }
+  return false;
+}
+
+static void find_holds(struct scene *s) {
+  const struct lb_event *e = s->h->events;
+  for (size_t i = 0; i < s->h->count; i++) {
+    if (e[i].kind != LB_EV_GRANTED || repeats(s->h, i)) continue;
+    size_t to = i + 1;
+    while (to < s->h->count && !ends(&e[to], e[i].client, e[i].key)) to++;
+    s->hold[s->holds++] = (struct hold){.client = e[i].client, .key = e[i].key, .from = i, .to = to};
+  }
+}
+
+static void find_times(struct scene *s) {
+  for (size_t i = 0; i < s->h->count; i++)
+    if (i == 0 || s->h->events[i].t != s->h->events[i - 1].t) s->time[s->times++] = s->h->events[i].t;
+}
+
+/* Whether a hold covers all of gap g. */
+static bool covers(const struct scene *s, const struct hold *hold, size_t g) {
+  if (s->h->events[hold->from].t > s->time[g]) return false;
+  return hold->to == s->h->count || s->h->events[hold->to].t > s->time[g];
+}
+
+static bool client_holds(const struct scene *s, uint32_t client, uint32_t key, size_t g) {
+  for (size_t i = 0; i < s->holds; i++)
+    if (s->hold[i].client == client && s->hold[i].key == key && covers(s, &s->hold[i], g)) return true;
+  return false;
+}
+
+static uint32_t holders(const struct scene *s, uint32_t key, size_t g) {
+  uint32_t n = 0;
+  for (uint32_t c = 0; c < s->h->clients.count; c++) n += client_holds(s, c, key, g);
+  return n;
+}
+
+/* ---- episodes ----------------------------------------------------------------------------------------------------- */
+
+/* The clients of an episode, in order of the first of their holds that reaches into it. */
+static void name_clients(const struct scene *s, struct lb_episode *e, size_t first, size_t last) {
+  e->clients = calloc(s->h->clients.count, sizeof *e->clients);
+  assert(e->clients);
+  for (size_t i = 0; i < s->holds; i++) {
+    const struct hold *hold = &s->hold[i];
+    bool within = false, named = false;
+    for (size_t g = first; g <= last; g++) within |= hold->key == e->key && covers(s, hold, g);
+    for (size_t j = 0; j < e->client_count; j++) named |= e->clients[j] == hold->client;
+    if (within && !named) e->clients[e->client_count++] = hold->client;
+  }
+}
+
+static void add_episode(const struct scene *s, struct lb_check *c, uint32_t key, size_t first, size_t last) {
+  bool to_end = last + 1 == s->times;
+  struct lb_episode e = {.key = key, .begin_t = s->time[first], .end_t = to_end ? s->time[last] : s->time[last + 1]};
+  for (size_t g = first; g <= last; g++)
+    if (holders(s, key, g) > e.depth) e.depth = holders(s, key, g);
+  e.end_event = s->h->count;
+  for (size_t i = 0; i < s->holds; i++) {
+    const struct hold *hold = &s->hold[i];
+    if (hold->key != key) continue;
+    if (s->h->events[hold->from].t == e.begin_t) e.begin_event = hold->from;
+    if (!to_end && hold->to < s->h->count && s->h->events[hold->to].t == e.end_t && (e.end_event == s->h->count || hold->to > e.end_event))
+      e.end_event = hold->to;
+  }
+  name_clients(s, &e, first, last);
+  c->episodes[c->episode_count++] = e;
+  c->double_hold_ns += e.end_t - e.begin_t;
+}
+
+static void find_episodes(const struct scene *s, struct lb_check *c) {
+  c->episodes = calloc(s->times * s->h->keys.count + 1, sizeof *c->episodes);
+  assert(c->episodes);
+  for (uint32_t key = 0; key < s->h->keys.count; key++)
+    for (size_t g = 0; g < s->times; g++) {
+      if (holders(s, key, g) > c->depth) c->depth = holders(s, key, g);
+      if (holders(s, key, g) < 2) continue;
+      size_t last = g;
+      while (last + 1 < s->times && holders(s, key, last + 1) >= 2) last++;
+      for (size_t i = g; i <= last; i++)
+        if (holders(s, key, i) > c->depth) c->depth = holders(s, key, i);
+      add_episode(s, c, key, g, last);
+      g = last;
+    }
+  c->double_holds = c->episode_count;
+  if (c->depth == 0 && c->grants > 0) c->depth = 1;
+}
+
+/* ---- the resource ------------------------------------------------------------------------------------------------- */
+
+static bool is_access(const struct lb_event *e) { return e->kind == LB_EV_READ || e->kind == LB_EV_WRITE; }
+
+static bool is_dirty(const struct scene *s, const struct lb_event *access) {
+  bool own = false, other = false;
+  for (size_t i = 0; i < s->holds; i++) {
+    const struct hold *hold = &s->hold[i];
+    uint64_t begin = s->h->events[hold->from].t, end = hold->to < s->h->count ? s->h->events[hold->to].t : UINT64_MAX;
+    if (hold->key != access->key) continue;
+    if (hold->client == access->client) own |= begin <= access->t && access->t <= end;
+    else other |= begin < access->t && access->t < end;
+  }
+  return other || !own;
+}
+
+static void judge_values(const struct lb_history *h, uint32_t key, struct lb_check *c) {
+  const struct lb_event *first_read = NULL, *last_write = NULL;
+  int64_t writes = 0;
+  for (size_t i = 0; i < h->count; i++) {
+    const struct lb_event *e = &h->events[i];
+    if (!is_access(e) || e->key != key || e->flags & LB_EVF_REFUSED) continue;
+    if (e->kind == LB_EV_READ && !first_read) first_read = e;
+    if (e->kind == LB_EV_WRITE) last_write = e, writes++;
+  }
+  if (!first_read || !last_write) return;
+  if (last_write->value > first_read->value && last_write->value - first_read->value >= (uint64_t)writes) return;
+  uint64_t back = first_read->value > last_write->value ? first_read->value - last_write->value : 0;
+  uint64_t grown = last_write->value > first_read->value ? last_write->value - first_read->value : 0;
+  uint64_t lost = back + (uint64_t)writes - grown, sum = (uint64_t)c->lost_updates + lost;
+  c->lost_updates = sum > INT64_MAX ? INT64_MAX : (int64_t)sum;
+}
+
+static void judge_resource(const struct scene *s, struct lb_check *c) {
+  const struct lb_event *e = s->h->events;
+  for (size_t i = 0; i < s->h->count; i++) {
+    if (!is_access(&e[i])) continue;
+    if (!(e[i].flags & LB_EVF_REFUSED)) c->dirty_accesses += is_dirty(s, &e[i]);
+    bool stale = false;
+    for (size_t j = 0; j < i; j++)
+      stale |= is_access(&e[j]) && e[j].key == e[i].key && e[j].flags & LB_EVF_FENCE && e[j].fence > e[i].fence;
+    if (e[i].kind == LB_EV_WRITE && e[i].flags & LB_EVF_FENCE) c->fenced_off += stale;
+  }
+  for (uint32_t key = 0; key < s->h->keys.count; key++) judge_values(s->h, key, c);
+}
+
+/* ---- the order of grants, liveness -------------------------------------------------------------------------------- */
+
+static void judge_grants(const struct lb_history *h, struct lb_check *c) {
+  const struct lb_event *e = h->events;
+  for (size_t i = 0; i < h->count; i++) {
+    c->unknowns += e[i].kind == LB_EV_UNKNOWN;
+    if (e[i].kind != LB_EV_GRANTED) continue;
+    c->grants++;
+    bool regressed = false;
+    for (size_t j = 0; j < i; j++)
+      regressed |= grants(&e[j], e[i].key) && e[j].flags & LB_EVF_FENCE && e[j].fence >= e[i].fence;
+    c->token_regressions += e[i].flags & LB_EVF_FENCE && regressed;
+    for (size_t j = i; j-- > 0;)
+      if (grants(&e[j], e[i].key)) {
+        c->handoffs += e[j].client != e[i].client;
+        break;
+      }
+  }
+}
+
+static void keep_longest(int64_t *longest, uint64_t ns) {
+  if ((int64_t)ns > *longest) *longest = (int64_t)ns;
+}
+
+static void judge_faults(const struct lb_history *h, struct lb_check *c) {
+  for (size_t i = 0; i < h->count; i++) {
+    if (h->events[i].kind != LB_EV_FAULT) continue;
+    size_t next = i;
+    while (next < h->count - 1 && h->events[next].kind != LB_EV_GRANTED) next++;
+    keep_longest(&c->unavailable_ns, h->events[next].t - h->events[i].t);
+  }
+}
+
+static void judge_orphan(const struct scene *s, const struct hold *hold, struct lb_check *c) {
+  const struct lb_event *e = s->h->events;
+  if (hold->to == s->h->count || e[hold->to].kind != LB_EV_CRASH) return;
+  size_t next = hold->to;
+  while (next < s->h->count - 1 && !(grants(&e[next], hold->key) && e[next].client != hold->client)) next++;
+  keep_longest(&c->orphan_ns, e[next].t - e[hold->to].t);
+}
+
+/* Of the `lost` at event i: the hold it ended or whose release it answers, and who else was granted during that. */
+static void judge_loss(const struct scene *s, size_t i, struct lb_check *c) {
+  const struct lb_event *e = s->h->events;
+  keep_longest(&c->blind_ns, 0);
+  for (size_t n = s->holds; n-- > 0;) {
+    const struct hold *hold = &s->hold[n];
+    if (hold->client != e[i].client || hold->key != e[i].key || hold->from > i) continue;
+    for (size_t j = hold->to; j < i; j++) /* it ended before: only the first answer to a release tells about it */
+      if (ends(&e[j], hold->client, hold->key) && e[j].kind != LB_EV_RELEASE) return;
+    for (size_t j = hold->from; j < hold->to; j++)
+      if (grants(&e[j], hold->key) && e[j].client != hold->client) {
+        keep_longest(&c->blind_ns, e[i].t - e[j].t);
+        return;
+      }
+    return;
+  }
+}
+
+void brute_check(const struct lb_history *history, struct lb_check *ret) {
+  static struct scene s;
+  assert(history->count > 0 && history->count <= BRUTE_EVENTS_MAX);
+  memset(&s, 0, sizeof s);
+  s.h = history;
+  *ret = (struct lb_check){.unavailable_ns = -1, .orphan_ns = -1, .blind_ns = -1};
+  find_holds(&s);
+  find_times(&s);
+  judge_grants(history, ret);
+  find_episodes(&s, ret);
+  judge_resource(&s, ret);
+  judge_faults(history, ret);
+  for (size_t i = 0; i < s.holds; i++) judge_orphan(&s, &s.hold[i], ret);
+  for (size_t i = 0; i < history->count; i++)
+    if (history->events[i].kind == LB_EV_LOST) judge_loss(&s, i, ret);
+}
+
+/* ---- comparing ---------------------------------------------------------------------------------------------------- */
+
+static const struct lb_episode *find_episode(const struct lb_check *c, const struct lb_episode *like) {
+  for (size_t i = 0; i < c->episode_count; i++)
+    if (c->episodes[i].key == like->key && c->episodes[i].begin_t == like->begin_t) return &c->episodes[i];
+  return NULL;
+}
+
+static bool same_episode(const struct lb_episode *a, const struct lb_episode *b) {
+  return b && a->end_t == b->end_t && a->depth == b->depth && a->begin_event == b->begin_event && a->end_event == b->end_event &&
+         a->client_count == b->client_count && memcmp(a->clients, b->clients, a->client_count * sizeof *a->clients) == 0;
+}
+
+bool brute_same(const struct lb_history *history, const struct lb_check *a, const struct lb_check *b, char *text, size_t size) {
+  const struct {
+    const char *name;
+    int64_t a, b;
+  } fields[] = {
+#define FIELD(x) {#x, (int64_t)a->x, (int64_t)b->x}
+      FIELD(grants),       FIELD(handoffs),       FIELD(double_holds),      FIELD(double_hold_ns), FIELD(depth),     FIELD(dirty_accesses),
+      FIELD(lost_updates), FIELD(fenced_off),     FIELD(token_regressions), FIELD(unknowns),       FIELD(orphan_ns), FIELD(blind_ns),
+      FIELD(unavailable_ns), FIELD(episode_count),
+#undef FIELD
+  };
+  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+    if (fields[i].a != fields[i].b) {
+      snprintf(text, size, "%s: %lld and %lld", fields[i].name, (long long)fields[i].a, (long long)fields[i].b);
+      return false;
+    }
+  for (size_t i = 0; i < a->episode_count; i++)
+    if (!same_episode(&a->episodes[i], find_episode(b, &a->episodes[i]))) {
+      snprintf(text, size, "the episode of key %s from %llu", history->keys.name[a->episodes[i].key], (unsigned long long)a->episodes[i].begin_t);
+      return false;
+    }
+  return true;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The checker on histories written by hand: each file of histories/ is one situation, with the counts that DESIGN's
+ * definitions give when worked out on paper.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../harness/check.h"
+#include "brute.h"
+
+static const struct expectation {
+  const char *file;
+  struct lb_check counts;
+} expected[] = {
+#define NO_TIMES .unavailable_ns = -1, .orphan_ns = -1, .blind_ns = -1
+    {"good/two-clients", {.grants = 2, .handoffs = 1, .depth = 1, NO_TIMES}},
+    {"good/ties", {.grants = 3, .handoffs = 2, .depth = 1, NO_TIMES}},
+    {"good/lost-in-time", {.grants = 2, .handoffs = 1, .depth = 1, .unavailable_ns = -1, .orphan_ns = -1, .blind_ns = 0}},
+    {"good/crash", {.grants = 4, .handoffs = 2, .depth = 1, .unavailable_ns = 20, .orphan_ns = 59, .blind_ns = -1}},
+    {"good/crash-nobody-after", {.grants = 2, .handoffs = 1, .depth = 1, .unavailable_ns = 469, .orphan_ns = 470, .blind_ns = -1}},
+    {"good/two-keys", {.grants = 3, .handoffs = 1, .depth = 1, NO_TIMES}},
+    {"good/granted-again", {.grants = 3, .handoffs = 1, .depth = 1, NO_TIMES}},
+    {"good/unknown-outcome", {.grants = 2, .handoffs = 1, .depth = 1, .unknowns = 1, NO_TIMES}},
+    {"good/any-order", {.grants = 2, .handoffs = 1, .depth = 1, NO_TIMES}},
+    {"good/refused-write",
+     {.grants = 2, .handoffs = 1, .depth = 1, .fenced_off = 1, .unavailable_ns = -1, .orphan_ns = -1, .blind_ns = 0}},
+    {"bad/paused-holder",
+     {.grants = 2, .handoffs = 1, .depth = 2, .double_holds = 1, .double_hold_ns = 99000000, .dirty_accesses = 3, .lost_updates = 1,
+      .fenced_off = 1, .unavailable_ns = 300000000, .orphan_ns = -1, .blind_ns = 100000000}},
+    {"bad/paused-holder-fenced",
+     {.grants = 2, .handoffs = 1, .depth = 2, .double_holds = 1, .double_hold_ns = 300, .fenced_off = 1, .unavailable_ns = -1,
+      .orphan_ns = -1, .blind_ns = 300}},
+    {"bad/three-at-once", {.grants = 3, .handoffs = 2, .depth = 3, .double_holds = 1, .double_hold_ns = 30, NO_TIMES}},
+    {"bad/one-stale-many-successors",
+     {.grants = 4, .handoffs = 3, .depth = 2, .double_holds = 2, .double_hold_ns = 30, .unavailable_ns = -1, .orphan_ns = -1,
+      .blind_ns = 50}},
+    {"bad/late-write", {.grants = 2, .handoffs = 1, .depth = 1, .dirty_accesses = 1, .lost_updates = 1, NO_TIMES}},
+    {"bad/nobody-holds", {.grants = 1, .depth = 1, .dirty_accesses = 2, NO_TIMES}},
+    {"bad/never-released", {.grants = 2, .handoffs = 1, .depth = 2, .double_holds = 1, NO_TIMES}},
+    {"bad/token-regression", {.grants = 7, .handoffs = 5, .depth = 1, .token_regressions = 2, NO_TIMES}},
+    {"bad/lost-updates-two-keys", {.grants = 3, .handoffs = 1, .depth = 1, .lost_updates = 4, NO_TIMES}},
+    {"bad/crash-is-not-of-others",
+     {.grants = 3, .handoffs = 2, .depth = 2, .double_holds = 1, .double_hold_ns = 1, .unavailable_ns = -1, .orphan_ns = 5,
+      .blind_ns = -1}},
+};
+
+static void load(const char *file, struct lb_history *ret) {
+  const char *root = getenv("LB_SOURCE_DIR");
+  char path[1000], err[300];
+  snprintf(path, sizeof path, "%s/tests/histories/%s.jsonl", root ? root : ".", file);
+  if (lb_history_load(path, ret, err, sizeof err) < 0) fail_msg("%s", err);
+}
+
+static void parse(const char *text, struct lb_history *ret) {
+  char err[300];
+  if (lb_history_parse("text", text, strlen(text), ret, err, sizeof err) < 0) fail_msg("%s", err);
+}
+
+static void each_history_has_the_counts_worked_out_on_paper(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+    struct lb_history history;
+    struct lb_check check, counts = expected[i].counts;
+    char text[200];
+    load(expected[i].file, &history);
+    assert_int_equal(lb_check_history(&history, &check), 0);
+    assert_int_equal(check.episode_count, check.double_holds);
+    counts.episode_count = check.episode_count; /* of the episodes themselves only the counts stand above */
+    counts.episodes = check.episodes;
+    if (!brute_same(&history, &check, &counts, text, sizeof text)) fail_msg("%s: %s", expected[i].file, text);
+    lb_check_clear(&check);
+    lb_history_clear(&history);
+  }
+}
+
+static void the_brute_checker_agrees_on_them(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+    struct lb_history history;
+    struct lb_check check, brute;
+    char text[200];
+    load(expected[i].file, &history);
+    assert_int_equal(lb_check_history(&history, &check), 0);
+    brute_check(&history, &brute);
+    if (!brute_same(&history, &check, &brute, text, sizeof text)) fail_msg("%s: %s", expected[i].file, text);
+    lb_check_clear(&brute);
+    lb_check_clear(&check);
+    lb_history_clear(&history);
+  }
+}
+
+static void bad_histories_are_violated_and_good_ones_are_not(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+    assert_int_equal(lb_check_violated(&expected[i].counts), strncmp(expected[i].file, "bad/", 4) == 0);
+}
+
+static void an_episode_names_its_clients_in_order_and_the_events_at_its_ends(void **state) {
+  (void)state;
+  struct lb_history h;
+  struct lb_check c;
+  load("bad/one-stale-many-successors", &h);
+  assert_int_equal(lb_check_history(&h, &c), 0);
+  const struct lb_episode *e = &c.episodes[0];
+  assert_int_equal(e->begin_t, 10);
+  assert_int_equal(e->end_t, 30);
+  assert_int_equal(e->begin_event, 1);
+  assert_int_equal(e->end_event, 4);
+  assert_int_equal(e->client_count, 3);
+  assert_string_equal(h.clients.name[e->clients[0]], "stale");
+  assert_string_equal(h.clients.name[e->clients[1]], "b");
+  assert_string_equal(h.clients.name[e->clients[2]], "c");
+  lb_check_clear(&c);
+  lb_history_clear(&h);
+}
+
+static void an_episode_that_lasts_to_the_end_ends_behind_the_last_event(void **state) {
+  (void)state;
+  struct lb_history h;
+  struct lb_check c;
+  parse("{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n"
+        "{\"t\":3,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\"}\n"
+        "{\"t\":7,\"e\":\"note\",\"what\":\"the trial is over\"}\n",
+        &h);
+  assert_int_equal(lb_check_history(&h, &c), 0);
+  assert_int_equal(c.episode_count, 1);
+  assert_int_equal(c.episodes[0].end_t, 7);
+  assert_int_equal(c.episodes[0].end_event, 3);
+  assert_int_equal(c.double_hold_ns, 4);
+  lb_check_clear(&c);
+  lb_history_clear(&h);
+}
+
+static void wild_values_saturate_the_lost_updates(void **state) {
+  (void)state;
+  struct lb_history h;
+  struct lb_check c;
+  parse("{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"read\",\"value\":9223372036854775807}\n"
+        "{\"t\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"write\",\"value\":0}\n"
+        "{\"t\":3,\"c\":\"a\",\"k\":\"y\",\"e\":\"read\",\"value\":9223372036854775807}\n"
+        "{\"t\":4,\"c\":\"a\",\"k\":\"y\",\"e\":\"write\",\"value\":0}\n",
+        &h);
+  assert_int_equal(lb_check_history(&h, &c), 0);
+  assert_true(c.lost_updates == INT64_MAX);
+  lb_check_clear(&c);
+  lb_history_clear(&h);
+}
+
+/* ---- text --------------------------------------------------------------------------------------------------------- */
+
+static char *printed(const char *file, size_t episodes) {
+  struct lb_history h;
+  struct lb_check c;
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  assert_non_null(out);
+  load(file, &h);
+  assert_int_equal(lb_check_history(&h, &c), 0);
+  lb_check_print(&h, &c, episodes, out);
+  fclose(out);
+  lb_check_clear(&c);
+  lb_history_clear(&h);
+  return text;
+}
+
+static void assert_printed(const char *file, size_t episodes, const char *part) {
+  char *text = printed(file, episodes);
+  if (!strstr(text, part)) fail_msg("%s: expected \"%s\" in:\n%s", file, part, text);
+  free(text);
+}
+
+static void the_first_line_is_the_verdict(void **state) {
+  (void)state;
+  char *text = printed("bad/paused-holder", 10);
+  const char *line = "violated: 1 double hold of 99.0 ms, 3 dirty accesses, 1 lost update\n";
+  assert_memory_equal(text, line, strlen(line));
+  free(text);
+  text = printed("good/two-clients", 10);
+  line = "safe: 0 violations in 2 grants, 1 hand-off\n";
+  assert_memory_equal(text, line, strlen(line));
+  free(text);
+}
+
+static void a_history_without_hand_off_is_not_called_safe(void **state) {
+  (void)state;
+  struct lb_history h;
+  struct lb_check c;
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  parse("{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n", &h);
+  assert_int_equal(lb_check_history(&h, &c), 0);
+  lb_check_print(&h, &c, 1, out);
+  fclose(out);
+  assert_memory_equal(text, "undecided: ", 11);
+  free(text);
+  lb_check_clear(&c);
+  lb_history_clear(&h);
+}
+
+static void each_episode_is_told_with_the_events_around_it(void **state) {
+  (void)state;
+  assert_printed("bad/paused-holder", 10, "double hold 1 of 1: key lock-1, held by client-1 and client-2\n");
+  assert_printed("bad/paused-holder", 10, "from 303.000000 to 402.000000 ms (99.0 ms), at most 2 at once");
+  assert_printed("bad/paused-holder", 10, "    |     303.000000 ms  client-2 granted fence 2\n" + 2);
+  assert_printed("bad/paused-holder", 10, "         10.000000 ms  client-2 acquire\n");
+  assert_printed("bad/paused-holder", 10, "fault: resume client-1\n");
+  assert_printed("bad/paused-holder", 10, "client-1 lost\n");
+  assert_printed("bad/never-released", 10, "| the history ends\n");
+}
+
+static void only_as_many_episodes_are_told_as_asked_for(void **state) {
+  (void)state;
+  assert_printed("bad/one-stale-many-successors", 1, "... and 1 more double holds");
+  char *text = printed("bad/one-stale-many-successors", 1);
+  assert_null(strstr(text, "double hold 2 of 2"));
+  free(text);
+}
+
+static void nothing_in_a_name_reaches_the_terminal_as_a_command(void **state) {
+  (void)state;
+  struct lb_history h;
+  struct lb_check c;
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  parse("{\"t\":1,\"c\":\"a\\u001b[2J\",\"k\":\"x\\n\",\"e\":\"granted\"}\n{\"t\":2,\"c\":\"b\",\"k\":\"x\\n\",\"e\":\"granted\"}\n", &h);
+  assert_int_equal(lb_check_history(&h, &c), 0);
+  lb_check_print(&h, &c, 1, out);
+  fclose(out);
+  assert_null(strchr(text, '\033'));
+  assert_non_null(strstr(text, "key x?, held by a?[2J and b"));
+  free(text);
+  lb_check_clear(&c);
+  lb_history_clear(&h);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(each_history_has_the_counts_worked_out_on_paper),
+      cmocka_unit_test(the_brute_checker_agrees_on_them),
+      cmocka_unit_test(bad_histories_are_violated_and_good_ones_are_not),
+      cmocka_unit_test(an_episode_names_its_clients_in_order_and_the_events_at_its_ends),
+      cmocka_unit_test(an_episode_that_lasts_to_the_end_ends_behind_the_last_event),
+      cmocka_unit_test(wild_values_saturate_the_lost_updates),
+      cmocka_unit_test(the_first_line_is_the_verdict),
+      cmocka_unit_test(a_history_without_hand_off_is_not_called_safe),
+      cmocka_unit_test(each_episode_is_told_with_the_events_around_it),
+      cmocka_unit_test(only_as_many_episodes_are_told_as_asked_for),
+      cmocka_unit_test(nothing_in_a_name_reaches_the_terminal_as_a_command),
+  };
+  return cmocka_run_group_tests_name("check", tests, NULL, NULL);
+}
