@@ -26,6 +26,7 @@ void lb_arena_unmap(struct lb_arena *arena) {
 void lb_arena_record(struct lb_arena *arena, size_t index, struct lb_event event) {
   struct lb_log *log = &arena->log[index];
   uint32_t n = atomic_load_explicit(&log->count, memory_order_relaxed);
+  if (n == log->capacity / 8) atomic_store_explicit(&arena->log_warm, true, memory_order_relaxed);
   if (n >= log->capacity - log->capacity / 8) atomic_store_explicit(&arena->log_full, true, memory_order_relaxed);
   if (n >= log->capacity) return;
   event.t = lb_clock_ns();

@@ -34,7 +34,8 @@ struct lb_resource {
 struct lb_arena {
   _Atomic uint64_t sequence;
   _Atomic int phase;          /* enum lb_phase: clients of a workload stop at LB_PHASE_STOP */
-  _Atomic bool log_full;      /* some client's log is full: the measurement has to end */
+  _Atomic bool log_warm;      /* some client's log is an eighth full: it has worked enough to be warm */
+  _Atomic bool log_full;      /* some client's log is nearly full: the measurement has to end */
   _Atomic uint64_t grants;    /* of all clients so far, for the live line only */
   _Atomic uint64_t max_stall_ns; /* by the heartbeat */
   struct lb_log log[LB_LOGS_MAX];

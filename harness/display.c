@@ -159,8 +159,11 @@ static void print_line(const struct line *line, FILE *out) {
   for (size_t c = 0; c < 3; c++) {
     char text[64];
     bool any = median_us(line, column[c] + 2 * sizeof(uint64_t)) > 0;
-    snprintf(text, sizeof text, "%.0f/%.0f/%.0f", median_us(line, column[c]), median_us(line, column[c] + sizeof(uint64_t)),
-             median_us(line, column[c] + 2 * sizeof(uint64_t)));
+    int n = 0;
+    for (size_t q = 0; q < LB_QUANTILES; q++) {
+      double us = median_us(line, column[c] + q * sizeof(uint64_t));
+      n += snprintf(text + n, sizeof text - (size_t)n, us < 10 ? "%s%.1f" : "%s%.0f", q ? "/" : "", us);
+    }
     fprintf(out, " %20s", any ? text : "-");
   }
   putc('\n', out);

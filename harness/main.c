@@ -5,6 +5,7 @@
 
 #include "cli.h"
 #include "suggest.h"
+#include "title.h"
 #include "version.h"
 
 static const struct {
@@ -37,6 +38,7 @@ static const char help[] =
 
 int main(int argc, char **argv) {
   const char *names[COMMAND_COUNT];
+  if (argc > 0) lb_title_init(argc, argv);
   signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of the write that met it */
   if (argc < 2 || strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
     fputs(help, argc < 2 ? stderr : stdout);

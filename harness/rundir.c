@@ -6,6 +6,7 @@
  */
 #include "rundir.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,12 +15,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "files.h"
+#include "title.h"
 
 enum { TRIALS_GONE_MS = 10000 };
 
@@ -31,6 +34,7 @@ static void wait_for_end(int fd, int timeout_ms) {
 
 static _Noreturn void guard(const char *partial, int tool_gone, int trials_gone) {
   setsid();
+  lb_title_set("lb-guardian"); /* who kills the tool by name means the tool */
   signal(SIGINT, SIG_IGN);
   signal(SIGTERM, SIG_IGN);
   signal(SIGHUP, SIG_IGN);
@@ -58,6 +62,33 @@ static int start_guardian(struct lb_rundir *dir) {
   dir->trials_pipe = trials[1];
   dir->guardian = pid;
   return 0;
+}
+
+/* The lock of a partial folder; -1 when somebody else holds it or it cannot be made. */
+static int take_lock(const char *partial, int flags) {
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s/lock", partial);
+  int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0644);
+  if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
+  if (fd >= 0) close(fd);
+  return -1;
+}
+
+/* Removes partial folders whose lock nobody holds. One that has no lock yet is just being made. */
+static void sweep(const char *parent) {
+  char path[PATH_MAX];
+  DIR *dir = opendir(parent);
+  if (!dir) return;
+  for (struct dirent *entry; (entry = readdir(dir));) {
+    size_t length = strlen(entry->d_name);
+    if (entry->d_name[0] != '.' || length < 9 || strcmp(entry->d_name + length - 8, ".partial") != 0) continue;
+    snprintf(path, sizeof path, "%s/%s", parent, entry->d_name);
+    int lock = take_lock(path, 0);
+    if (lock < 0) continue;
+    lb_remove_tree(path);
+    close(lock);
+  }
+  closedir(dir);
 }
 
 /* The label with everything but letters, digits, '.', '-' and '_' turned into '-'. */
@@ -104,6 +135,7 @@ static int choose_exact(struct lb_rundir *dir, const char *exact, char *err, siz
 static int choose_name(struct lb_rundir *dir, const char *results, const char *label, char *err, size_t err_size) {
   char parent[PATH_MAX];
   int r = absolute_folder(results, parent, err, err_size);
+  if (r == 0) sweep(parent);
   for (unsigned attempt = 0; r == 0 && attempt < 100; attempt++) {
     name_run(dir->id, sizeof dir->id, label, attempt);
     snprintf(dir->final, sizeof dir->final, "%.*s/%s", 2800, parent, dir->id);
@@ -118,9 +150,10 @@ static int choose_name(struct lb_rundir *dir, const char *results, const char *l
 
 int lb_rundir_open(struct lb_rundir *dir, const char *results, const char *label, const char *exact, char *err, size_t err_size) {
   static const char *const folders[] = {"histories", "logs", "parts", "scratch/cache"};
-  *dir = (struct lb_rundir){.guard_pipe = -1, .alive = -1, .trials_pipe = -1};
+  *dir = (struct lb_rundir){.guard_pipe = -1, .alive = -1, .trials_pipe = -1, .lock = -1};
   int r = exact ? choose_exact(dir, exact, err, err_size) : choose_name(dir, results, label, err, err_size);
   if (r < 0) return r;
+  dir->lock = take_lock(dir->partial, O_CREAT);
   if ((r = start_guardian(dir)) < 0) return fail(r, dir->partial, err, err_size);
   for (size_t i = 0; r == 0 && i < sizeof folders / sizeof *folders; i++) {
     char path[3100];
@@ -140,6 +173,8 @@ int lb_rundir_commit(struct lb_rundir *dir, char *err, size_t err_size) {
   lb_remove_tree(path);
   snprintf(path, sizeof path, "%s/parts", dir->partial);
   lb_remove_tree(path);
+  snprintf(path, sizeof path, "%s/lock", dir->partial);
+  unlink(path);
   snprintf(path, sizeof path, "%s/logs", dir->partial);
   rmdir(path); /* stays if it holds anything */
   snprintf(path, sizeof path, "%s/histories", dir->partial);
@@ -152,7 +187,8 @@ void lb_rundir_close(struct lb_rundir *dir) {
   if (dir->guard_pipe >= 0) close(dir->guard_pipe);
   if (dir->trials_pipe >= 0) close(dir->trials_pipe);
   if (dir->alive >= 0) close(dir->alive);
+  if (dir->lock >= 0) close(dir->lock);
   while (dir->guardian > 0 && waitpid(dir->guardian, NULL, 0) < 0 && errno == EINTR) {
   }
-  *dir = (struct lb_rundir){.guard_pipe = -1, .alive = -1, .trials_pipe = -1};
+  *dir = (struct lb_rundir){.guard_pipe = -1, .alive = -1, .trials_pipe = -1, .lock = -1};
 }

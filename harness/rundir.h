@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * rundir.h - the folder of a run: written under a temporary name, renamed when it is whole, and removed by a guardian process
- * if the tool dies before that, be it by SIGKILL.
+ * if the tool dies before that, be it by SIGKILL. Should somebody kill the guardian as well, the next run that comes to the same
+ * place removes what nobody owns any more.
  */
 #ifndef LB_RUNDIR_H
 #define LB_RUNDIR_H
@@ -15,6 +16,7 @@ struct lb_rundir {
   int guard_pipe;      /* write end: closes when the tool dies */
   int alive;           /* read end that the trials watch (see lb_sandbox_fork) */
   int trials_pipe;     /* write end that every trial inherits: the guardian waits until all of them are gone */
+  int lock;            /* of the partial folder: held as long as the tool or a trial lives */
   int guardian;        /* pid */
 };
 
