@@ -130,7 +130,7 @@ static bool parse_decimal(const char *text, bool whole, double *ret) {
     end += after + 1;
     if (after == 0) return false;
   }
-  if (before == 0 || before > 15 || *end != '\0') return false;
+  if (before == 0 || *end != '\0') return false;
   *ret = strtod(text, NULL);
   return true;
 }

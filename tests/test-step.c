@@ -100,7 +100,7 @@ static void extra_blanks_do_not_matter(void **state) {
 
 static void a_bad_duration_is_refused(void **state) {
   (void)state;
-  static const char *const durations[] = {"5", "0s", "0.5ms", "61m", "1h", "s", ".5s", "1.s", "-1s", "1.0005s", "99999999999999999999s", "1e3s"};
+  static const char *const durations[] = {"5", "0s", "0.5ms", "1.5ms", "61m", "1h", "s", ".5s", "1.s", "-1s", "1.0005s", "99999999999999999999s", "1e3s"};
   for (size_t i = 0; i < sizeof durations / sizeof *durations; i++) {
     char text[80] = "wait ", message[160];
     snprintf(message, sizeof message, "'%s': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m", durations[i]);
