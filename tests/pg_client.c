@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "pg_client.h"
+
+extern const struct lb_protocol lb_pg_row;
+
+struct pg_server server;
+struct client a, b;
+char base[] = "/tmp/lockbench-live-pg-XXXXXX";
+
+static struct lb_endpoint endpoint = {"postgres", "127.0.0.1", 0};
+const struct lb_target target = {.topology = "pg", .endpoints = &endpoint, .count = 1};
+
+lb_ns in_ms(struct client *client, int64_t ms) { return lb_now(&client->env.base) + (lb_ns)ms * LB_NS_PER_MS; }
+
+int open_client(struct client *client, const char *name, const struct lb_target *at, int64_t lock_wait_ms, int64_t deadline_ms) {
+  static uint64_t seed;
+  lb_env_init(&client->env, ++seed);
+  client->options[0].i = lock_wait_ms;
+  client->session = calloc(1, lb_pg_row.session_size);
+  assert_non_null(client->session);
+  struct lb_config config = {&client->env.base, at, client->options, 1000, name};
+  return lb_pg_row.open(client->session, &config, in_ms(client, deadline_ms));
+}
+
+void close_client(struct client *client) {
+  lb_pg_row.close(client->session);
+  free(client->session);
+  client->session = NULL;
+}
+
+int try(struct client *client, const char *key, struct lb_grant *grant, int64_t ms) {
+  return lb_pg_row.try_acquire(client->session, key, 1000, grant, in_ms(client, ms));
+}
+int release(struct client *client, const char *key, struct lb_grant *grant, int64_t ms) {
+  return lb_pg_row.release(client->session, key, grant, in_ms(client, ms));
+}
+int resolve(struct client *client, const char *key, struct lb_grant *grant, int64_t ms) {
+  return lb_pg_row.resolve(client->session, key, grant, in_ms(client, ms));
+}
+int holds(struct client *client, const char *key, const struct lb_grant *grant) {
+  return lb_pg_row.holds(client->session, key, grant, in_ms(client, 2000));
+}
+int row(struct client *client, const char *key) { return lb_pg_row.inspect(client->session, 0, key, in_ms(client, 2000)); }
+
+struct pg_conn *operator_open(void) {
+  struct pg_conn *conn = NULL;
+  assert_int_equal(pg_open(&a.env.base, "127.0.0.1", server.port, in_ms(&a, 2000), &conn), 0);
+  return conn;
+}
+int operator_says(struct pg_conn *conn, const char *sql) {
+  PGresult *result = NULL;
+  assert_int_equal(pg_query(conn, in_ms(&a, 2000), &result, sql, 0, NULL), 0);
+  int n = PQntuples(result) ? atoi(PQgetvalue(result, 0, 0)) : -1;
+  PQclear(result);
+  return n;
+}
+
+int start_server(void **state) {
+  (void)state;
+  if (!mkdtemp(base)) return -1;
+  pg_server_create(&server, base, "primary", NULL);
+  pg_server_start(&server);
+  endpoint.port = server.port;
+  return 0;
+}
+
+int stop_server(void **state) {
+  (void)state;
+  char command[64];
+  pg_server_kill(&server);
+  snprintf(command, sizeof command, "rm -rf %s", base);
+  return system(command);
+}
+
+int open_clients(void **state) {
+  (void)state;
+  assert_int_equal(open_client(&a, "a", &target, 100, 10000), 0);
+  assert_int_equal(open_client(&b, "b", &target, 100, 10000), 0);
+  assert_int_equal(lb_pg_row.setup(a.session, in_ms(&a, 5000)), 0);
+  return 0;
+}
+
+int close_clients(void **state) {
+  (void)state;
+  close_client(&a);
+  close_client(&b);
+  return 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pg_client.h - clients of pg-row on one test server, with short names for the hooks and relative deadlines.
+ */
+#ifndef LB_TEST_PG_CLIENT_H
+#define LB_TEST_PG_CLIENT_H
+
+#include "../backends/backend.h"
+#include "../backends/pg_util.h"
+#include "../harness/env.h"
+#include "pg_server.h"
+
+struct client {
+  struct lb_process_env env;
+  struct lb_session *session;
+  union lb_value options[1];
+};
+
+extern struct pg_server server; /* the one that start_server() starts ... */
+extern const struct lb_target target; /* ... as clients see it */
+extern char base[];             /* the folder of all servers of this test */
+extern struct client a, b;      /* open in every test that is WITH_CLIENTS */
+
+/* cmocka's hooks: of the group, and of one test. */
+int start_server(void **state);
+int stop_server(void **state);
+int open_clients(void **state);
+int close_clients(void **state);
+#define WITH_CLIENTS(test) cmocka_unit_test_setup_teardown(test, open_clients, close_clients)
+
+lb_ns in_ms(struct client *client, int64_t ms);
+int open_client(struct client *client, const char *name, const struct lb_target *at, int64_t lock_wait_ms, int64_t deadline_ms);
+void close_client(struct client *client);
+int try(struct client *client, const char *key, struct lb_grant *grant, int64_t ms);
+int release(struct client *client, const char *key, struct lb_grant *grant, int64_t ms);
+int resolve(struct client *client, const char *key, struct lb_grant *grant, int64_t ms);
+int holds(struct client *client, const char *key, const struct lb_grant *grant);
+/* inspect() on the first server. */
+int row(struct client *client, const char *key);
+
+/* An operator's own connection, and a statement on it: the first field as a number, -1 without rows. */
+struct pg_conn *operator_open(void);
+int operator_says(struct pg_conn *conn, const char *sql);
+
+#endif
