@@ -30,7 +30,8 @@
 
 #define NOBODY 65534
 #define TREE_MAX 512
-#define END_MS 1000 /* how long a killed process may take to be gone */
+#define END_MS 1000 /* how long a killed process may take to be gone, a stopped one to stand still */
+#define STILL_POLL_NS 200000
 
 bool lb_proc_sandboxed = false;
 
@@ -265,26 +266,41 @@ static int reap(pid_t pid) {
   return status;
 }
 
-/* Stops everything, oldest first, and looks again until nobody new turns up: a stopped process starts no others. */
-static size_t stop_tree(pid_t root, pid_t *tree, size_t max) {
-  size_t count = 0, before;
+/* A SIGSTOP is delivered to one thread, which then stops the others: on a busy machine that thread may not get its turn for a
+ * while, and the others go on serving. */
+static bool await_still(pid_t root, const pid_t *tree, size_t count, uint64_t deadline) {
+  for (size_t i = 0; i <= count;) {
+    if (lb_proctree_is_still(i ? tree[i - 1] : root)) i++;
+    else if (lb_clock_ns() >= deadline) return false;
+    else lb_clock_sleep_until(lb_clock_ns() + STILL_POLL_NS);
+  }
+  return true;
+}
+
+/* Stops everything, oldest first, and looks again until nobody new turns up: a stopped process starts no others. False when some
+ * of it would not stop. */
+static bool stop_tree(pid_t root, pid_t *tree, size_t max, size_t *ret_count) {
+  uint64_t deadline = lb_clock_ns() + END_MS * UINT64_C(1000000);
+  size_t before;
+  bool still;
+  *ret_count = 0;
   kill(-root, SIGSTOP);
   do {
-    before = count;
-    count = lb_proctree(root, tree, max);
-    for (size_t i = 0; i < count; i++) kill(tree[i], SIGSTOP);
-  } while (count > before);
-  return count;
+    before = *ret_count;
+    *ret_count = lb_proctree(root, tree, max);
+    for (size_t i = 0; i < *ret_count; i++) kill(tree[i], SIGSTOP);
+    still = await_still(root, tree, *ret_count, deadline);
+  } while (*ret_count > before);
+  return still;
 }
 
 int lb_proc_signal(const struct lb_proc *proc, int sig) {
   pid_t tree[TREE_MAX];
-  if (proc->pid <= 0) return -ESRCH;
-  if (sig == SIGSTOP) {
-    stop_tree(proc->pid, tree, TREE_MAX);
-    return kill(proc->pid, 0) < 0 ? -errno : 0;
-  }
-  for (size_t i = 0, count = lb_proctree(proc->pid, tree, TREE_MAX); i < count; i++) kill(tree[i], sig);
+  size_t count;
+  if (proc->pid <= 0 || kill(proc->pid, 0) < 0) return -ESRCH;
+  if (sig == SIGSTOP) return stop_tree(proc->pid, tree, TREE_MAX, &count) ? 0 : -ETIMEDOUT;
+  count = lb_proctree(proc->pid, tree, TREE_MAX);
+  for (size_t i = 0; i < count; i++) kill(tree[i], sig);
   return kill(-proc->pid, sig) < 0 ? -errno : 0;
 }
 
@@ -312,7 +328,8 @@ static bool await_end(int pidfd, uint64_t deadline) {
 static int kill_tree(pid_t root) {
   pid_t tree[TREE_MAX];
   int fd[TREE_MAX];
-  size_t count = stop_tree(root, tree, TREE_MAX);
+  size_t count;
+  stop_tree(root, tree, TREE_MAX, &count);
   for (size_t i = 0; i < count; i++) fd[i] = (int)syscall(SYS_pidfd_open, tree[i], 0);
   kill(-root, SIGKILL);
   for (size_t i = 0; i < count; i++) kill(tree[i], SIGKILL);

@@ -4,11 +4,15 @@
  *
  * The Sentinels are born knowing each other and the replicas (known-sentinel and known-replica lines, ids of their own): left to
  * themselves they announce each other every two seconds and the start would be spent waiting for that. The periods are shortened
- * for the same reason; what a failover does is unchanged, it only starts sooner.
+ * for the same reason; what a failover does is unchanged, it only starts sooner. Not too short, though: once the primary is down
+ * a Sentinel asks the replicas for INFO once a second, whatever info-period says, and promotes only one whose INFO is younger than
+ * five ping-periods. With ping-period 100 that is a toss of a coin ("failover-abort-no-good-slave"), and the next try comes after
+ * twice the failover-timeout.
  *
  * Ready means that a failover started now would succeed and lose nothing that was acknowledged earlier. A replica that reports
  * master_link_status:up is not there yet: the primary starts its command stream only after the replica's first ACK. So the primary
- * has to list both as online, and a marker written to it has to appear in both and to vanish again.
+ * has to list both as online, and a marker written to it has to appear in both and to vanish again. Without a file that ACK, when it comes before the primary has looked after its
+ * child process, is overlooked and the next one comes a second later: hence repl-diskless-sync no.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -29,7 +33,7 @@ static int configure_data(struct lb_cluster *cluster, size_t index) {
   if (index > 0) snprintf(role, sizeof role, "replicaof %s %u\n", first->host->address, (unsigned)first->port);
   snprintf(more, sizeof more,
            "save \"\"\nappendonly no\n"
-           "repl-diskless-sync yes\nrepl-diskless-sync-delay 0\nrepl-ping-replica-period 1\n%s",
+           "repl-diskless-sync no\nrepl-ping-replica-period 1\n%s",
            role);
   return lb_redis_configure(cluster, &cluster->server[index], more);
 }
@@ -166,7 +170,7 @@ static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   if (cluster->server[index].data) return lb_redis_ping(cluster, index, deadline);
   /* Its periods are not part of the configuration file, so a Sentinel has to be told after each start. Redis before 7.0 refuses:
    * it then works with its usual periods. */
-  redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "SENTINEL", "DEBUG", "ping-period", "100", "info-period", "100",
+  redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "SENTINEL", "DEBUG", "ping-period", "300", "info-period", "100",
                                    "ask-period", "100", "publish-period", "100");
   if (reply) freeReplyObject(reply);
   return lb_redis_ping(cluster, index, deadline);
@@ -179,22 +183,41 @@ static int launch(struct lb_cluster *cluster, size_t index) {
   return lb_redis_launch(cluster, server, server->data ? "redis-server" : "redis-sentinel");
 }
 
+static int primary_answers(struct lb_cluster *cluster, lb_ns deadline) { return lb_redis_ping(cluster, 0, deadline); }
+
+static int data_answers(struct lb_cluster *cluster, lb_ns deadline) {
+  int r = 0;
+  for (size_t i = 0; i < cluster->data_count && r == 0; i++) r = lb_redis_ping(cluster, i, deadline);
+  return r;
+}
+
+struct stage {
+  size_t first, end; /* servers that start before it is awaited */
+  int (*ready)(struct lb_cluster *cluster, lb_ns deadline);
+  const char *what;
+};
+
+/* The order saves time. A replica that finds no primary tries again a second later; a Sentinel that sees a replica without its
+ * primary asks it again a second later. */
 static int start(struct lb_cluster *cluster, lb_ns deadline) {
-  static const struct {
-    int (*ready)(struct lb_cluster *cluster, lb_ns deadline);
-    const char *what;
-  } stage[] = {
-      {lb_cluster_all_answer, "every server answers"},  {replicas_online, "both replicas are online"},
-      {marker_written, "a marker can be written"},      {marker_arrived, "the marker is on both replicas"},
-      {marker_deleted, "the marker can be deleted"},    {marker_gone, "the marker is gone everywhere"},
-      {sentinels_agree, "the Sentinels know everyone"},
+  const size_t data = cluster->data_count, all = cluster->server_count;
+  const struct stage stage[] = {
+      {0, 1, primary_answers, "the primary answers"},
+      {1, data, data_answers, "the replicas answer"},
+      {0, 0, replicas_online, "both replicas are online"},
+      {0, 0, marker_written, "a marker can be written"},
+      {0, 0, marker_arrived, "the marker is on both replicas"},
+      {0, 0, marker_deleted, "the marker can be deleted"},
+      {0, 0, marker_gone, "the marker is gone everywhere"},
+      {data, all, lb_cluster_all_answer, "the Sentinels answer"},
+      {0, 0, sentinels_agree, "the Sentinels know everyone"},
   };
   int r = 0;
-  for (size_t i = 0; i < cluster->server_count && r == 0; i++)
-    r = cluster->server[i].data ? configure_data(cluster, i) : configure_sentinel(cluster, i);
-  if (r == 0) r = lb_cluster_launch_all(cluster);
-  for (size_t i = 0; i < sizeof stage / sizeof *stage && r == 0; i++)
-    r = lb_cluster_await(cluster, deadline, stage[i].ready, stage[i].what);
+  for (size_t i = 0; i < all && r == 0; i++) r = cluster->server[i].data ? configure_data(cluster, i) : configure_sentinel(cluster, i);
+  for (size_t i = 0; i < sizeof stage / sizeof *stage && r == 0; i++) {
+    for (size_t k = stage[i].first; k < stage[i].end && r == 0; k++) r = launch(cluster, k);
+    if (r == 0) r = lb_cluster_await(cluster, deadline, stage[i].ready, stage[i].what);
+  }
   return r;
 }
 

@@ -122,7 +122,7 @@ static int check_alive(struct lb_cluster *cluster) {
   char line[300];
   for (size_t i = 0; i < cluster->server_count; i++) {
     struct lb_server *server = &cluster->server[i];
-    if (lb_proc_alive(&server->proc)) continue;
+    if (server->proc.pid == 0 || lb_proc_alive(&server->proc)) continue; /* 0 = its turn to start has not come */
     last_line(server->log, line, sizeof line);
     return lb_cluster_fail(cluster, -EIO, "%s ended while it was starting: %s", server->name, line[0] ? line : "it said nothing");
   }

@@ -285,18 +285,25 @@ static void majority_is_needed(struct trial *t) {
 
 /* ---- the end ------------------------------------------------------------------------------------------------ */
 
-/* System V segments that no process uses. */
-static int orphaned_segments(void) {
-  struct shmid_ds ds;
-  int orphans = 0, max = shmctl(0, SHM_INFO, &ds);
-  for (int i = 0; i <= max; i++)
-    if (shmctl(i, SHM_STAT, &ds) >= 0 && ds.shm_nattch == 0 && ds.shm_cpid > 0 && kill(ds.shm_cpid, 0) < 0) orphans++;
-  return orphans;
+/* The System V segment a PostgreSQL marks its folder with; -1 = none. */
+static int segment_of(const struct lb_server *s) {
+  char path[300], line[300];
+  int key, id = -1;
+  snprintf(path, sizeof path, "%s/data/postmaster.pid", s->dir);
+  FILE *in = fopen(path, "r");
+  while (in && fgets(line, sizeof line, in))
+    if (sscanf(line, "%d %d", &key, &id) != 2) id = -1;
+    else break;
+  if (in) fclose(in);
+  return id;
 }
 
-static void nothing_is_left(struct trial *t, int orphans_before) {
+static void nothing_is_left(struct trial *t) {
   struct lb_cluster *c = &t->cluster;
-  bool gone = true, closed = true;
+  bool gone = true, closed = true, removed = true;
+  int segment[LB_SERVERS_MAX];
+  struct shmid_ds ds;
+  for (size_t i = 0; i < c->server_count; i++) segment[i] = segment_of(&c->server[i]);
   lb_cluster_stop(c);
   for (size_t i = 0; i < c->server_count; i++) {
     gone &= !lb_proc_alive(&c->server[i].proc);
@@ -304,16 +311,16 @@ static void nothing_is_left(struct trial *t, int orphans_before) {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     closed &= connect(fd, (struct sockaddr *)&at, sizeof at) < 0 && errno == ECONNREFUSED;
     close(fd);
+    removed &= segment[i] < 0 || shmctl(segment[i], IPC_STAT, &ds) < 0;
   }
   check(t, gone, "stopped, no server runs");
   check(t, closed, "stopped, no port is open");
-  check(t, orphaned_segments() <= orphans_before, "stopped, no shared memory is left");
+  check(t, removed, "stopped, no shared memory is left");
 }
 
 static void run(const struct lb_topology *topology, const char *cache) {
   static struct trial t;
   char version[100] = "";
-  int orphans = orphaned_segments();
   if (!place(&t, topology, cache)) {
     check(&t, false, "a folder can be made: %s", strerror(errno));
     return;
@@ -329,7 +336,7 @@ static void run(const struct lb_topology *topology, const char *cache) {
       if (topology->majority) majority_is_needed(&t);
     }
   }
-  nothing_is_left(&t, orphans);
+  nothing_is_left(&t);
   if (t.failed) printf("# logs are kept in %s\n", t.dir);
   else lb_remove_tree(t.dir);
 }
