@@ -163,12 +163,13 @@ static void a_stopped_server_makes_a_try_unknown_in_time(void **state) {
 static void an_insert_that_waits_for_a_standby_is_unknown_and_stands_later(void **state) {
   (void)state;
   struct lb_grant grant, other = LB_GRANT_INIT;
-  char key[16];
+  char key[24];
   int rc = LB_OK;
   struct pg_conn *operator = operator_open();
   operator_says(operator, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
   operator_says(operator, "SELECT pg_reload_conf()");
-  for (int i = 0; i < 100 && rc == LB_OK; i++) { /* the setting reaches the server's processes some time later */
+  lb_ns end = in_ms(&a, 5000);
+  for (int i = 0; rc == LB_OK && lb_now(&a.env.base) < end; i++) { /* the setting reaches the server's processes some time later */
     snprintf(key, sizeof key, "sync-%d", i);
     grant = LB_GRANT_INIT;
     rc = try(&a, key, &grant, 150);
