@@ -275,6 +275,28 @@ static void primary_is_replaced(struct trial *t) {
   if (!c->topology->independent) check(t, c->topology->primary(c, in_s(1)) == now, "the new primary is still the one that counts");
 }
 
+static bool claims_to_lead(const struct lb_server *s) {
+  return is(s->service, "redis") ? has(redis_says(s, "INFO replication"), "role:master") : has(zookeeper_says(s, "mntr"), "zk_server_state\tleader");
+}
+
+/* A primary that wakes up after it was replaced: the topology must not fall for it, and it must give up by itself. */
+static void paused_primary_is_replaced(struct trial *t) {
+  struct lb_cluster *c = &t->cluster;
+  int old = c->topology->primary(c, in_s(1));
+  if (!check(t, old >= 0, "there is a primary")) return;
+  check(t, lb_proc_signal(&c->server[old].proc, SIGSTOP) == 0, "the primary %s can be paused", c->server[old].name);
+  lb_ns begin = lb_clock_ns();
+  int r = lb_cluster_failover(c, old, in_s(FAILOVER_S));
+  check(t, r == 0, "another server takes over: paused_failover_ms=%.0f%s%s", ms_since(begin), r < 0 ? " " : "", r < 0 ? c->err : "");
+  int now = c->topology->primary(c, in_s(1)), other = 0;
+  check(t, lb_proc_signal(&c->server[old].proc, SIGCONT) == 0, "the old primary can be continued");
+  begin = lb_clock_ns();
+  do other += c->topology->primary(c, in_s(1)) == old;
+  while (claims_to_lead(&c->server[old]) && lb_clock_ns() < begin + 15 * LB_NS_PER_S);
+  check(t, !claims_to_lead(&c->server[old]), "the old primary gives up: step_down_ms=%.0f", ms_since(begin));
+  check(t, now >= 0 && other == 0, "it was not taken for the primary meanwhile");
+}
+
 static void majority_is_needed(struct trial *t) {
   struct lb_cluster *c = &t->cluster;
   for (size_t i = 0; i <= c->data_count / 2; i++) lb_proc_kill(&c->server[i].proc);
@@ -333,6 +355,7 @@ static void run(const struct lb_topology *topology, const char *cache) {
       is_ready(&t);
       if (t.cluster.data_count == 1) can_be_paused(&t), single_comes_back(&t);
       else primary_is_replaced(&t);
+      if (t.cluster.data_count > 1 && !topology->independent && !topology->promote) paused_primary_is_replaced(&t);
       if (topology->majority) majority_is_needed(&t);
     }
   }
