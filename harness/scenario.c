@@ -35,7 +35,8 @@ static int set_name(const char *path, struct lb_scenario *scenario, char *err, s
   scenario->path = strdup(path);
   if (!scenario->name || !scenario->path) return -ENOMEM;
   if (scenario->name[0] != '\0' && scenario->name[strspn(scenario->name, letters)] == '\0') return 0;
-  return lb_refuse(err, err_size, "%s: the name '%s' cannot name results: expected letters, digits, '-' and '_' before " SUFFIX, path,
+  return lb_refuse(err, err_size,
+                   "%s: the name '%s' cannot name results: expected letters, digits, '-' and '_' before " SUFFIX, path,
                    scenario->name);
 }
 
@@ -54,8 +55,8 @@ static int settle(struct lb_scenario *scenario, const int *key_lines, char *err,
   if (!timeline) return 0;
   for (size_t i = 0; i < lb_scenario_key_count; i++) {
     if (!(lb_scenario_keys[i].flags & LB_KEY_LOAD) || !key_lines[i]) continue;
-    return lb_refuse(err, err_size, "%s:%d: a timeline has no %s: expected it only without [timeline]", scenario->path, key_lines[i],
-                     lb_scenario_keys[i].name);
+    return lb_refuse(err, err_size, "%s:%d: a timeline has no %s: expected it only without [timeline]", scenario->path,
+                     key_lines[i], lb_scenario_keys[i].name);
   }
   scenario->duration_s = scenario->warmup_s = 0;
   if (!given("storage", key_lines)) scenario->memory_storage = true;
@@ -73,7 +74,8 @@ static int check_file(const struct lb_scenario *scenario, const int *key_lines, 
   return lb_refuse(err, err_size, "%s:%d: %s", scenario->path, line, why);
 }
 
-int lb_scenario_parse(const char *path, const char *data, size_t size, struct lb_scenario *ret, char *err, size_t err_size) {
+int lb_scenario_parse(const char *path, const char *data, size_t size, struct lb_scenario *ret, char *err,
+                      size_t err_size) {
   int *key_lines = calloc(lb_scenario_key_count, sizeof *key_lines);
   char *text = malloc(size + 1);
   int r = key_lines && text ? 0 : -ENOMEM;
@@ -139,14 +141,17 @@ int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *v
   const struct lb_scenario_key *k = lb_scenario_key_find_set(key, why, sizeof why);
   if (!k) return lb_refuse(err, err_size, "-s: %s", why);
   if ((k->flags & LB_KEY_LOAD) && scenario->step_count > 0)
-    return lb_refuse(err, err_size, "-s: %s = %s: %s has a timeline, and a timeline has no %s", key, value, scenario->name, key);
+    return lb_refuse(err, err_size, "-s: %s = %s: %s has a timeline, and a timeline has no %s", key, value,
+                     scenario->name, key);
   int r = lb_scenario_key_set(k, &changed, key, value, 0, why, sizeof why);
   if (r < 0) {
     snprintf(err, err_size, "-s: %s", why);
     return r;
   }
-  if ((changed.keys == 0) != (scenario->keys == 0)) changed.min_handoffs = changed.keys != 0; /* clients meet, or they do not */
-  if (lb_scenario_check(&changed, &line, why, sizeof why) < 0) return lb_refuse(err, err_size, "-s: %s = %s: %s", key, value, why);
+  if ((changed.keys == 0) != (scenario->keys == 0))
+    changed.min_handoffs = changed.keys != 0; /* clients meet, or they do not */
+  if (lb_scenario_check(&changed, &line, why, sizeof why) < 0)
+    return lb_refuse(err, err_size, "-s: %s = %s: %s", key, value, why);
   *scenario = changed;
   return 0;
 }

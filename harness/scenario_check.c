@@ -25,9 +25,11 @@ static int check_client(struct story *t, const struct lb_step *step, struct lb_r
   int clients = t->scenario->client_counts[0];
   if (role.kind != LB_ROLE_CLIENT) return 0;
   if (role.number > clients)
-    return lb_refuse(t->err, t->err_size, "step = %s: names client %d, but clients = %d", step->text, role.number, clients);
+    return lb_refuse(t->err, t->err_size, "step = %s: names client %d, but clients = %d", step->text, role.number,
+                     clients);
   if (t->dead[role.number])
-    return lb_refuse(t->err, t->err_size, "step = %s: client %d was killed by an earlier step", step->text, role.number);
+    return lb_refuse(t->err, t->err_size, "step = %s: client %d was killed by an earlier step", step->text,
+                     role.number);
   return 0;
 }
 
@@ -35,7 +37,8 @@ static int check_client(struct story *t, const struct lb_step *step, struct lb_r
 static int check_asked(struct story *t, const struct lb_step *step) {
   int n = step->a.number;
   if (t->asked[n]) return 0;
-  return lb_refuse(t->err, t->err_size, "step = %s: client %d never asked for the lock: expected client %d acquire within T before it",
+  return lb_refuse(t->err, t->err_size,
+                   "step = %s: client %d never asked for the lock: expected client %d acquire within T before it",
                    step->text, n, n);
 }
 
@@ -80,7 +83,8 @@ static int check_steps(const struct lb_scenario *scenario, int *ret_line, char *
   }
   *ret_line = 0;
   if (scenario->step_count > 0 && scenario->client_count_count > 1)
-    return lb_refuse(err, err_size, "clients: a timeline has one number of clients, not %zu", scenario->client_count_count);
+    return lb_refuse(err, err_size, "clients: a timeline has one number of clients, not %zu",
+                     scenario->client_count_count);
   return 0;
 }
 
@@ -93,14 +97,15 @@ static int check_proof(const struct lb_scenario *scenario, char *err, size_t err
     lb_role_format(scenario->steps[i].a, observed, sizeof observed);
     if (scenario->steps[i].verb == LB_STEP_OBSERVE_KEY && strcmp(observed, role) == 0) return 0;
   }
-  return lb_refuse(err, err_size, "violated = %s: no step observes it: expected step = observe key on %s", scenario->proof_violated,
-                   role);
+  return lb_refuse(err, err_size, "violated = %s: no step observes it: expected step = observe key on %s",
+                   scenario->proof_violated, role);
 }
 
 int lb_scenario_check(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
   int r = check_steps(scenario, ret_line, err, err_size);
   if (r == 0) r = check_proof(scenario, err, err_size);
   if (r == 0 && scenario->keys == 0 && scenario->min_handoffs > 0)
-    r = lb_refuse(err, err_size, "min_handoffs = %d: with keys = own the clients never meet: expected 0", scenario->min_handoffs);
+    r = lb_refuse(err, err_size, "min_handoffs = %d: with keys = own the clients never meet: expected 0",
+                  scenario->min_handoffs);
   return r;
 }

@@ -16,41 +16,44 @@
 #define KEYS_MAX 32
 
 const struct lb_scenario_key lb_scenario_keys[] = {
-  {"scenario", "title", LB_KEY_TEXT, LB_KEY_MANDATORY, "", NULL, 0, 0, "a few words, for lists and charts", FIELD(title)},
-  {"scenario", "question", LB_KEY_TEXT, LB_KEY_MANDATORY | LB_KEY_LINES, "", NULL, 0, 0, "what the scenario settles",
-   FIELD(question)},
-  {"scenario", "refuted", LB_KEY_TEXT, LB_KEY_MANDATORY | LB_KEY_LINES, "", NULL, 0, 0,
-   "what outcome would refute the expectation", FIELD(refuted)},
-  {"scenario", "trials", LB_KEY_WHOLE, LB_KEY_SET, "", "1", 1, 10000,
-   "trials of each system, guard and number of clients, if the command does not say", FIELD(trials)},
-  {"scenario", "min_handoffs", LB_KEY_WHOLE, 0, "", "1", 0, 1000000,
-   "a trial in which the lock changed hands less often is undecided; not asked of a single client; 0 with `keys = own`",
-   FIELD(min_handoffs)},
-  {"workload", "clients", LB_KEY_WHOLE_LIST, LB_KEY_MANDATORY | LB_KEY_SET, "", NULL, 1, LB_CLIENTS_MAX,
-   "client processes; `1, 4, 16` makes one trial of each; a timeline has one number", FIELD(client_counts)},
-  {"workload", "keys", LB_KEY_WHOLE_OR_OWN, LB_KEY_SET | LB_KEY_LOAD, "", "1", 1, 1000000,
-   "locks, chosen at random each time; 1 is one hot lock; `own` gives each client a lock that nobody else asks for", FIELD(keys)},
-  {"workload", "hold_ms", LB_KEY_REAL, LB_KEY_SET | LB_KEY_LOAD, "ms", "0", 0, 3600000,
-   "time between the read and the write of the resource", FIELD(hold_ms)},
-  {"workload", "think_ms", LB_KEY_REAL, LB_KEY_SET | LB_KEY_LOAD, "ms", "0", 0, 3600000,
-   "time between two critical sections of a client", FIELD(think_ms)},
-  {"workload", "ttl_ms", LB_KEY_MS, LB_KEY_SET, "ms", "10000", 10, 3600000,
-   "length of the lease; of the session, for protocols that have sessions", FIELD(ttl_ms)},
-  {"workload", "wait_ms", LB_KEY_MS, LB_KEY_SET | LB_KEY_LOAD, "ms", "5000", 1, 3600000,
-   "how long a client waits for a lock before it gives up and thinks again", FIELD(wait_ms)},
-  {"workload", "duration_s", LB_KEY_REAL, LB_KEY_SET | LB_KEY_LOAD, "s", "5", 0.1, 86400, "length of the measured window",
-   FIELD(duration_s)},
-  {"workload", "warmup_s", LB_KEY_REAL, LB_KEY_SET | LB_KEY_LOAD, "s", "1", 0, 3600, "load before the measured window",
-   FIELD(warmup_s)},
-  {"servers", "storage", LB_KEY_STORAGE, 0, "", "disk", 0, 0,
-   "`disk` syncs as a careful operator would, `memory` keeps nothing; with a timeline the default is `memory`",
-   FIELD(memory_storage)},
-  {"timeline", "step", LB_KEY_STEP, LB_KEY_MANDATORY | LB_KEY_REPEATED, "", NULL, 0, 0,
-   "one step; they are done one after the other, in file order", FIELD(steps)},
-  {"proof", "violated", LB_KEY_FACT, LB_KEY_MANDATORY, "", NULL, 0, 0,
-   "a violation only counts in a trial that observed this fact; without it the trial is undecided", FIELD(proof_violated)},
-  {"expect", "SYSTEM", LB_KEY_VERDICT, LB_KEY_MANDATORY | LB_KEY_REPEATED, "", NULL, 0, 0,
-   "what should come out for PROTOCOL@TOPOLOGY, or for `*`: every system without a line of its own", FIELD(expect)},
+    {"scenario", "title", LB_KEY_TEXT, LB_KEY_MANDATORY, "", NULL, 0, 0, "a few words, for lists and charts",
+     FIELD(title)},
+    {"scenario", "question", LB_KEY_TEXT, LB_KEY_MANDATORY | LB_KEY_LINES, "", NULL, 0, 0, "what the scenario settles",
+     FIELD(question)},
+    {"scenario", "refuted", LB_KEY_TEXT, LB_KEY_MANDATORY | LB_KEY_LINES, "", NULL, 0, 0,
+     "what outcome would refute the expectation", FIELD(refuted)},
+    {"scenario", "trials", LB_KEY_WHOLE, LB_KEY_SET, "", "1", 1, 10000,
+     "trials of each system, guard and number of clients, if the command does not say", FIELD(trials)},
+    {"scenario", "min_handoffs", LB_KEY_WHOLE, 0, "", "1", 0, 1000000,
+     "a trial in which the lock changed hands less often is undecided; not asked of a single client; 0 with `keys = own`",
+     FIELD(min_handoffs)},
+    {"workload", "clients", LB_KEY_WHOLE_LIST, LB_KEY_MANDATORY | LB_KEY_SET, "", NULL, 1, LB_CLIENTS_MAX,
+     "client processes; `1, 4, 16` makes one trial of each; a timeline has one number", FIELD(client_counts)},
+    {"workload", "keys", LB_KEY_WHOLE_OR_OWN, LB_KEY_SET | LB_KEY_LOAD, "", "1", 1, 1000000,
+     "locks, chosen at random each time; 1 is one hot lock; `own` gives each client a lock that nobody else asks for",
+     FIELD(keys)},
+    {"workload", "hold_ms", LB_KEY_REAL, LB_KEY_SET | LB_KEY_LOAD, "ms", "0", 0, 3600000,
+     "time between the read and the write of the resource", FIELD(hold_ms)},
+    {"workload", "think_ms", LB_KEY_REAL, LB_KEY_SET | LB_KEY_LOAD, "ms", "0", 0, 3600000,
+     "time between two critical sections of a client", FIELD(think_ms)},
+    {"workload", "ttl_ms", LB_KEY_MS, LB_KEY_SET, "ms", "10000", 10, 3600000,
+     "length of the lease; of the session, for protocols that have sessions", FIELD(ttl_ms)},
+    {"workload", "wait_ms", LB_KEY_MS, LB_KEY_SET | LB_KEY_LOAD, "ms", "5000", 1, 3600000,
+     "how long a client waits for a lock before it gives up and thinks again", FIELD(wait_ms)},
+    {"workload", "duration_s", LB_KEY_REAL, LB_KEY_SET | LB_KEY_LOAD, "s", "5", 0.1, 86400,
+     "length of the measured window", FIELD(duration_s)},
+    {"workload", "warmup_s", LB_KEY_REAL, LB_KEY_SET | LB_KEY_LOAD, "s", "1", 0, 3600,
+     "load before the measured window", FIELD(warmup_s)},
+    {"servers", "storage", LB_KEY_STORAGE, 0, "", "disk", 0, 0,
+     "`disk` syncs as a careful operator would, `memory` keeps nothing; with a timeline the default is `memory`",
+     FIELD(memory_storage)},
+    {"timeline", "step", LB_KEY_STEP, LB_KEY_MANDATORY | LB_KEY_REPEATED, "", NULL, 0, 0,
+     "one step; they are done one after the other, in file order", FIELD(steps)},
+    {"proof", "violated", LB_KEY_FACT, LB_KEY_MANDATORY, "", NULL, 0, 0,
+     "a violation only counts in a trial that observed this fact; without it the trial is undecided",
+     FIELD(proof_violated)},
+    {"expect", "SYSTEM", LB_KEY_VERDICT, LB_KEY_MANDATORY | LB_KEY_REPEATED, "", NULL, 0, 0,
+     "what should come out for PROTOCOL@TOPOLOGY, or for `*`: every system without a line of its own", FIELD(expect)},
 };
 const size_t lb_scenario_key_count = sizeof lb_scenario_keys / sizeof *lb_scenario_keys;
 
@@ -60,16 +63,16 @@ const char *lb_verdict_name(enum lb_verdict verdict) { return verdicts[verdict];
 
 const char *lb_scenario_type_name(enum lb_scenario_type type) {
   static const char *const names[] = {
-    [LB_KEY_TEXT] = "text",
-    [LB_KEY_WHOLE] = "whole number",
-    [LB_KEY_WHOLE_LIST] = "whole numbers",
-    [LB_KEY_WHOLE_OR_OWN] = "whole number or `own`",
-    [LB_KEY_MS] = "whole number",
-    [LB_KEY_REAL] = "number",
-    [LB_KEY_STORAGE] = "`memory` or `disk`",
-    [LB_KEY_STEP] = "step",
-    [LB_KEY_FACT] = "fact",
-    [LB_KEY_VERDICT] = "verdict, or `verdict: reason`",
+      [LB_KEY_TEXT] = "text",
+      [LB_KEY_WHOLE] = "whole number",
+      [LB_KEY_WHOLE_LIST] = "whole numbers",
+      [LB_KEY_WHOLE_OR_OWN] = "whole number or `own`",
+      [LB_KEY_MS] = "whole number",
+      [LB_KEY_REAL] = "number",
+      [LB_KEY_STORAGE] = "`memory` or `disk`",
+      [LB_KEY_STEP] = "step",
+      [LB_KEY_FACT] = "fact",
+      [LB_KEY_VERDICT] = "verdict, or `verdict: reason`",
   };
   return names[type];
 }
@@ -84,8 +87,8 @@ int lb_refuse(char *err, size_t err_size, const char *format, ...) {
 
 /* ---- finding a key ------------------------------------------------------------------------------------ */
 
-static const struct lb_scenario_key *refuse_key(const char *what, const char *name, const char *const *known, size_t count,
-                                                char *err, size_t err_size) {
+static const struct lb_scenario_key *refuse_key(const char *what, const char *name, const char *const *known,
+                                                size_t count, char *err, size_t err_size) {
   char list[256] = "";
   const char *near = lb_suggest(name, known, count);
   for (size_t i = 0, at = 0; i < count && at < sizeof list; i++)
@@ -138,8 +141,8 @@ static bool parse_decimal(const char *text, bool whole, double *ret) {
 static int parse_within(const struct lb_scenario_key *key, const char *value, double *ret, char *err, size_t err_size) {
   const char *kind = key->type == LB_KEY_REAL ? "number" : "whole number";
   if (parse_decimal(value, key->type != LB_KEY_REAL, ret) && *ret >= key->min && *ret <= key->max) return 0;
-  return lb_refuse(err, err_size, "%s = %s: expected a %s from %.15g to %.15g%s", key->name, value, kind, key->min, key->max,
-                   key->type == LB_KEY_WHOLE_OR_OWN ? ", or own" : "");
+  return lb_refuse(err, err_size, "%s = %s: expected a %s from %.15g to %.15g%s", key->name, value, kind, key->min,
+                   key->max, key->type == LB_KEY_WHOLE_OR_OWN ? ", or own" : "");
 }
 
 static int set_number(const struct lb_scenario_key *key, void *field, const char *value, char *err, size_t err_size) {
@@ -153,7 +156,8 @@ static int set_number(const struct lb_scenario_key *key, void *field, const char
   return 0;
 }
 
-static int add_count(const struct lb_scenario_key *key, const char *word, int *counts, size_t *count, char *err, size_t err_size) {
+static int add_count(const struct lb_scenario_key *key, const char *word, int *counts, size_t *count, char *err,
+                     size_t err_size) {
   double number = 0;
   int r = parse_within(key, word, &number, err, err_size);
   if (r < 0) return r;
@@ -231,7 +235,8 @@ static int set_fact(const struct lb_scenario_key *key, char **field, const char 
   int taken = form ? lb_role_parse(words + 3, count - 3, &role, why, sizeof why) : 0;
   if (taken < 0) return lb_refuse(err, err_size, "%s = %s: %s", key->name, value, why);
   if (!form || (size_t)taken != count - 3)
-    return lb_refuse(err, err_size, "%s = %s: expected key absent on A or key present on A, as in observe key on A", key->name, value);
+    return lb_refuse(err, err_size, "%s = %s: expected key absent on A or key present on A, as in observe key on A",
+                     key->name, value);
   lb_role_format(role, role_name, sizeof role_name);
   snprintf(fact, sizeof fact, "key %s on %s", words[1], role_name);
   return set_text(field, fact);
@@ -257,11 +262,14 @@ static int parse_verdict(const char *system, const char *word, enum lb_verdict *
     return 0;
   }
   const char *near = lb_suggest(word, verdicts, count);
-  if (near) return lb_refuse(err, err_size, "%s = %s: did you mean '%s'? expected safe, violated or stuck", system, word, near);
-  return lb_refuse(err, err_size, "%s = %s: expected safe, violated or stuck, and a reason: %s = safe: REASON", system, word, system);
+  if (near)
+    return lb_refuse(err, err_size, "%s = %s: did you mean '%s'? expected safe, violated or stuck", system, word, near);
+  return lb_refuse(err, err_size, "%s = %s: expected safe, violated or stuck, and a reason: %s = safe: REASON", system,
+                   word, system);
 }
 
-static int append_expect(struct lb_scenario *scenario, const char *system, enum lb_verdict verdict, const char *reason) {
+static int append_expect(struct lb_scenario *scenario, const char *system, enum lb_verdict verdict,
+                         const char *reason) {
   struct lb_expect *expect = realloc(scenario->expect, (scenario->expect_count + 1) * sizeof *expect);
   if (!expect) return -ENOMEM;
   scenario->expect = expect;
@@ -280,20 +288,23 @@ static int add_expect(struct lb_scenario *scenario, const char *system, const ch
   enum lb_verdict verdict = LB_SAFE;
   size_t len = strcspn(value, ":");
   const char *reason = value[len] ? value + len + 1 : value + len;
-  if (!is_system(system)) return lb_refuse(err, err_size, "'%s' is not a system: expected PROTOCOL@TOPOLOGY or *", system);
+  if (!is_system(system))
+    return lb_refuse(err, err_size, "'%s' is not a system: expected PROTOCOL@TOPOLOGY or *", system);
   for (size_t i = 0; i < scenario->expect_count; i++)
-    if (strcmp(scenario->expect[i].system, system) == 0) return lb_refuse(err, err_size, "%s is expected twice", system);
+    if (strcmp(scenario->expect[i].system, system) == 0)
+      return lb_refuse(err, err_size, "%s is expected twice", system);
   while (len > 0 && (value[len - 1] == ' ' || value[len - 1] == '\t')) len--;
   snprintf(word, sizeof word, "%.*s", len < sizeof word ? (int)len : (int)sizeof word - 1, value);
   int r = parse_verdict(system, word, &verdict, err, err_size);
   return r < 0 ? r : append_expect(scenario, system, verdict, reason + strspn(reason, " \t"));
 }
 
-int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *name, const char *value,
-                        int line, char *err, size_t err_size) {
+int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *name,
+                        const char *value, int line, char *err, size_t err_size) {
   void *field = (char *)scenario + key->offset;
   int r = 0;
-  if (*value == '\0') return lb_refuse(err, err_size, "%s is empty: expected %s", name, lb_scenario_type_name(key->type));
+  if (*value == '\0')
+    return lb_refuse(err, err_size, "%s is empty: expected %s", name, lb_scenario_type_name(key->type));
   switch (key->type) {
     case LB_KEY_TEXT: r = set_text(field, value); break;
     case LB_KEY_WHOLE:

@@ -21,13 +21,13 @@ const struct lb_scenario_key *lb_scenario_key_find(const char *section, const ch
 const struct lb_scenario_key *lb_scenario_key_find_set(const char *name, char *err, size_t err_size);
 /* Parses a value into the key's field; `name` is the system for [expect], `line` goes into a step.
  * 0, -EINVAL with err, -ENOMEM. The field is unchanged on error. */
-int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *name, const char *value,
-                        int line, char *err, size_t err_size);
+int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *name,
+                        const char *value, int line, char *err, size_t err_size);
 
 /* scenario_read.c: fills the scenario from text: keys, then defaults. key_lines[i] = line of lb_scenario_keys[i], 0 = not
  * given. data[size] must be NUL. err comes with its place. */
-int lb_scenario_read(const char *path, const char *data, size_t size, struct lb_scenario *scenario, int *key_lines, char *err,
-                     size_t err_size);
+int lb_scenario_read(const char *path, const char *data, size_t size, struct lb_scenario *scenario, int *key_lines,
+                     char *err, size_t err_size);
 
 /* scenario_check.c: what single keys cannot know. 0, or -EINVAL with err and the line it is about (0 = the whole file). */
 int lb_scenario_check(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size);

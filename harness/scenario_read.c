@@ -20,7 +20,8 @@
 static const struct {
   const char *name;
   bool mandatory;
-} sections[] = {{"scenario", true}, {"workload", true}, {"servers", false}, {"timeline", false}, {"proof", false}, {"expect", true}};
+} sections[] = {{"scenario", true},  {"workload", true}, {"servers", false},
+                {"timeline", false}, {"proof", false},   {"expect", true}};
 #define SECTION_COUNT (sizeof sections / sizeof *sections)
 
 struct reading {
@@ -29,11 +30,11 @@ struct reading {
   size_t size;
   struct lb_scenario *scenario;
   int *key_lines;
-  int section_lines[SECTION_COUNT]; /* 0 = not seen */
-  int line;                         /* the one the library works on */
-  bool indented;                    /* that line begins with a blank */
+  int section_lines[SECTION_COUNT];    /* 0 = not seen */
+  int line;                            /* the one the library works on */
+  bool indented;                       /* that line begins with a blank */
   const struct lb_scenario_key *above; /* the key an indented line goes on with; NULL right after a section */
-  int result;                       /* the first refusal; nothing is read after it */
+  int result;                          /* the first refusal; nothing is read after it */
   char *err;
   size_t err_size;
 };
@@ -73,8 +74,8 @@ static int check_text(struct reading *r, const char *line, size_t len) {
   for (size_t at = 0; at < len;) {
     size_t bytes = character_bytes((const unsigned char *)line + at, len - at);
     if (bytes == 0) {
-      lb_refuse(why, sizeof why, "byte %zu is 0x%02x: not a text file; expected UTF-8 without control characters", at + 1,
-                (unsigned)(unsigned char)line[at]);
+      lb_refuse(why, sizeof why, "byte %zu is 0x%02x: not a text file; expected UTF-8 without control characters",
+                at + 1, (unsigned)(unsigned char)line[at]);
       return refuse_at(r, -EINVAL, why);
     }
     at += bytes;
@@ -89,7 +90,8 @@ static int refuse_section(struct reading *r, const char *name) {
   const char *known[SECTION_COUNT];
   for (size_t i = 0; i < SECTION_COUNT; i++) known[i] = sections[i].name;
   const char *near = lb_suggest(name, known, SECTION_COUNT);
-  lb_refuse(why, sizeof why, "unknown section [%s]%s%s%s expected [scenario], [workload], [servers], [timeline], [proof] or [expect]",
+  lb_refuse(why, sizeof why,
+            "unknown section [%s]%s%s%s expected [scenario], [workload], [servers], [timeline], [proof] or [expect]",
             name, near ? ", did you mean [" : "", near ? near : "", near ? "]?" : ":");
   return refuse_at(r, -EINVAL, why);
 }
@@ -121,7 +123,8 @@ static int begin_section(struct reading *r, const char *text) {
 static int check_line(struct reading *r, const char *line, size_t len, size_t room) {
   char why[LB_SCENARIO_ERR];
   if (len > room) {
-    lb_refuse(why, sizeof why, "a line of %zu bytes: expected at most %zu; a longer text goes on in the next line, indented", len, room);
+    lb_refuse(why, sizeof why,
+              "a line of %zu bytes: expected at most %zu; a longer text goes on in the next line, indented", len, room);
     return refuse_at(r, -EINVAL, why);
   }
   return check_text(r, line, len);
@@ -178,11 +181,13 @@ static int go_on(struct reading *r, const char *text) {
   char **field = (char **)((char *)r->scenario + r->above->offset);
   char *joined = NULL;
   if (!(r->above->flags & LB_KEY_LINES) || looks_like_key(text)) {
-    lb_refuse(why, sizeof why, "an indented line: it would go on with '%s'; expected keys and sections at the begin of a line",
+    lb_refuse(why, sizeof why,
+              "an indented line: it would go on with '%s'; expected keys and sections at the begin of a line",
               r->above->name);
     return refuse_at(r, -EINVAL, why);
   }
-  if (asprintf(&joined, "%s %.*s", *field, (int)without_comment(text), text) < 0) return refuse_at(r, -ENOMEM, "out of memory");
+  if (asprintf(&joined, "%s %.*s", *field, (int)without_comment(text), text) < 0)
+    return refuse_at(r, -ENOMEM, "out of memory");
   free(*field);
   *field = joined;
   return 0;
@@ -220,7 +225,8 @@ static int refuse_syntax(struct reading *r, const char *data, int line) {
   for (int i = 1; i < line; i++) data = strchr(data, '\n') + 1;
   r->line = line;
   r->result = 0;
-  lb_refuse(why, sizeof why, "'%.*s': expected KEY = VALUE, a [section] or a comment (# ...)", (int)strcspn(data, "\r\n"), data);
+  lb_refuse(why, sizeof why, "'%.*s': expected KEY = VALUE, a [section] or a comment (# ...)",
+            (int)strcspn(data, "\r\n"), data);
   return refuse_at(r, -EINVAL, why);
 }
 
@@ -263,9 +269,14 @@ static int set_defaults(struct reading *r) {
   return 0;
 }
 
-int lb_scenario_read(const char *path, const char *data, size_t size, struct lb_scenario *scenario, int *key_lines, char *err,
-                     size_t err_size) {
-  struct reading r = {.path = path, .data = data, .size = size, .scenario = scenario, .key_lines = key_lines, .err = err,
+int lb_scenario_read(const char *path, const char *data, size_t size, struct lb_scenario *scenario, int *key_lines,
+                     char *err, size_t err_size) {
+  struct reading r = {.path = path,
+                      .data = data,
+                      .size = size,
+                      .scenario = scenario,
+                      .key_lines = key_lines,
+                      .err = err,
                       .err_size = err_size};
   static const char mark[] = "\xef\xbb\xbf"; /* some editors begin a file with it */
   if (size >= 3 && memcmp(data, mark, 3) == 0) {

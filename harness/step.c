@@ -19,19 +19,21 @@
 #define DURATION_MAX_MS INT64_C(3600000)
 
 const struct lb_step_form lb_step_forms[] = {
-  {LB_STEP_CUT, "cut A [from] B", "drops all packets between two roles, both ways"},
-  {LB_STEP_HEAL, "heal", "undoes all cuts"},
-  {LB_STEP_KILL, "kill A", "kills the processes of a role (SIGKILL)"},
-  {LB_STEP_PAUSE, "pause A", "stops the processes of a role (SIGSTOP)"},
-  {LB_STEP_RESUME, "resume A", "lets paused processes go on (SIGCONT)"},
-  {LB_STEP_ACQUIRE, "client N acquire within T", "tries until it is granted or T has passed; every outcome is recorded"},
-  {LB_STEP_RELEASE, "client N release within T", "releases, if it holds"},
-  {LB_STEP_READ, "client N read", "reads the resource, if it believes it holds"},
-  {LB_STEP_WRITE, "client N write", "writes what it read plus one, if it believes it holds"},
-  {LB_STEP_AWAIT_FAILOVER, "await failover within T",
-   "waits until another server decides, promoting one where that is an operator's job; not in time = stuck"},
-  {LB_STEP_WAIT, "wait T", "waits"},
-  {LB_STEP_OBSERVE_KEY, "observe key on A", "records the fact \"key present on A\" or \"key absent on A\"; A is one server"},
+    {LB_STEP_CUT, "cut A [from] B", "drops all packets between two roles, both ways"},
+    {LB_STEP_HEAL, "heal", "undoes all cuts"},
+    {LB_STEP_KILL, "kill A", "kills the processes of a role (SIGKILL)"},
+    {LB_STEP_PAUSE, "pause A", "stops the processes of a role (SIGSTOP)"},
+    {LB_STEP_RESUME, "resume A", "lets paused processes go on (SIGCONT)"},
+    {LB_STEP_ACQUIRE, "client N acquire within T",
+     "tries until it is granted or T has passed; every outcome is recorded"},
+    {LB_STEP_RELEASE, "client N release within T", "releases, if it holds"},
+    {LB_STEP_READ, "client N read", "reads the resource, if it believes it holds"},
+    {LB_STEP_WRITE, "client N write", "writes what it read plus one, if it believes it holds"},
+    {LB_STEP_AWAIT_FAILOVER, "await failover within T",
+     "waits until another server decides, promoting one where that is an operator's job; not in time = stuck"},
+    {LB_STEP_WAIT, "wait T", "waits"},
+    {LB_STEP_OBSERVE_KEY, "observe key on A",
+     "records the fact \"key present on A\" or \"key absent on A\"; A is one server"},
 };
 const size_t lb_step_form_count = sizeof lb_step_forms / sizeof *lb_step_forms;
 
@@ -42,11 +44,11 @@ static const struct {
   enum lb_role_kind kind;
   enum tail tail;
 } roles[] = {
-  {"primary", LB_ROLE_PRIMARY, TAIL_NONE},   {"current", LB_ROLE_CURRENT_PRIMARY, TAIL_PRIMARY},
-  {"replicas", LB_ROLE_REPLICAS, TAIL_NONE}, {"node", LB_ROLE_NODE, TAIL_NODE},
-  {"majority", LB_ROLE_MAJORITY, TAIL_NONE}, {"minority", LB_ROLE_MINORITY, TAIL_NONE},
-  {"all", LB_ROLE_ALL, TAIL_NONE},           {"client", LB_ROLE_CLIENT, TAIL_CLIENT},
-  {"clients", LB_ROLE_CLIENTS, TAIL_NONE},
+    {"primary", LB_ROLE_PRIMARY, TAIL_NONE},   {"current", LB_ROLE_CURRENT_PRIMARY, TAIL_PRIMARY},
+    {"replicas", LB_ROLE_REPLICAS, TAIL_NONE}, {"node", LB_ROLE_NODE, TAIL_NODE},
+    {"majority", LB_ROLE_MAJORITY, TAIL_NONE}, {"minority", LB_ROLE_MINORITY, TAIL_NONE},
+    {"all", LB_ROLE_ALL, TAIL_NONE},           {"client", LB_ROLE_CLIENT, TAIL_CLIENT},
+    {"clients", LB_ROLE_CLIENTS, TAIL_NONE},
 };
 #define ROLE_COUNT (sizeof roles / sizeof *roles)
 #define ROLES_TEXT "primary, current primary, replicas, node N, majority, minority, all, client N or clients"
@@ -91,7 +93,8 @@ static int parse_number(const char *kind, const char *word, int max, int *ret, c
   size_t digits = strspn(word ? word : "", "0123456789");
   long value = word && digits > 0 && digits < 6 && word[digits] == '\0' ? strtol(word, NULL, 10) : 0;
   if (value < 1 || value > max)
-    return lb_refuse(err, err_size, "'%s %s': expected %s and its number from 1 to %d", kind, word ? word : "", kind, max);
+    return lb_refuse(err, err_size, "'%s %s': expected %s and its number from 1 to %d", kind, word ? word : "", kind,
+                     max);
   *ret = (int)value;
   return 0;
 }
@@ -141,7 +144,8 @@ static int take_duration(struct cursor *c, int64_t *ret_ms) {
   int64_t ms = word ? duration_ms(word) : -1;
   if (!word) return unexpected(c, "T");
   if (ms < 1 || ms > DURATION_MAX_MS)
-    return lb_refuse(c->err, c->err_size, "'%s': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m", word);
+    return lb_refuse(c->err, c->err_size, "'%s': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m",
+                     word);
   *ret_ms = ms;
   c->at++;
   return 0;
@@ -237,9 +241,11 @@ static int refuse_verb(const char *word, bool of_client, char *err, size_t err_s
 
 static int find_form(char *const *words, size_t count, const struct lb_step_form **ret, char *err, size_t err_size) {
   char verb[16];
-  const char *misspelt = strcmp(words[0], "client") != 0 && count > 1 ? lb_suggest(words[0], &(const char *){"client"}, 1) : NULL;
+  const char *misspelt =
+      strcmp(words[0], "client") != 0 && count > 1 ? lb_suggest(words[0], &(const char *){"client"}, 1) : NULL;
   size_t at = verb_index(words[0]);
-  if (at >= count) return lb_refuse(err, err_size, "it ends early: expected client N and acquire, release, read or write");
+  if (at >= count)
+    return lb_refuse(err, err_size, "it ends early: expected client N and acquire, release, read or write");
   for (size_t i = 0; i < lb_step_form_count; i++) {
     form_verb(&lb_step_forms[i], verb);
     if (strcmp(verb, words[at]) != 0 || (at > 0 && !form_of_client(&lb_step_forms[i]))) continue;

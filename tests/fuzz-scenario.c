@@ -33,7 +33,8 @@ static void check_step(const struct lb_scenario *s, const struct lb_step *step) 
   promise(lb_step_parse(step->text, &again, err, sizeof err) == 0, "the text of a step is a step");
   promise(again.verb == step->verb && again.within_ms == step->within_ms, "it is the same step");
   promise(again.a.kind == step->a.kind && again.b.kind == step->b.kind, "it has the same roles");
-  promise(step->a.kind != LB_ROLE_CLIENT || (step->a.number >= 1 && step->a.number <= s->client_counts[0]), "its client exists");
+  promise(step->a.kind != LB_ROLE_CLIENT || (step->a.number >= 1 && step->a.number <= s->client_counts[0]),
+          "its client exists");
   promise(step->line > 0, "it has a line");
   free(again.text);
 }

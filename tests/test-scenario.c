@@ -133,7 +133,8 @@ static void the_failover_scenario_is_the_story_it_tells(void **state) {
 
 static void the_name_loses_its_number_and_suffix(void **state) {
   (void)state;
-  static const char *const cases[][2] = {{"07-some-name.ini", "some-name"}, {"a/b/x.ini", "x"}, {"12.ini", "12"}, {"/dev/fd/63", "63"}};
+  static const char *const cases[][2] = {
+      {"07-some-name.ini", "some-name"}, {"a/b/x.ini", "x"}, {"12.ini", "12"}, {"/dev/fd/63", "63"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     struct lb_scenario s;
     assert_int_equal(lb_scenario_parse(cases[i][0], COMPLETE, strlen(COMPLETE), &s, err, sizeof err), 0);
@@ -161,10 +162,11 @@ static void a_minimal_load_gets_the_documented_defaults(void **state) {
 
 static void every_key_of_a_load_is_read(void **state) {
   (void)state;
-  struct lb_scenario s = good("[scenario]\ntitle = a title\nquestion = why?\nrefuted = if so\ntrials = 7\nmin_handoffs = 3\n"
-                              "[workload]\nclients = 1, 4 ,16\nkeys = 100\nhold_ms = 0.25\nthink_ms = 2\nttl_ms = 500\n"
-                              "wait_ms = 60\nduration_s = 1.5\nwarmup_s = 0.5\n[servers]\nstorage = memory\n"
-                              "[expect]\nlocal@none = safe: a reason: with a colon\nbroken@none=violated\n* = stuck :late\n");
+  struct lb_scenario s =
+      good("[scenario]\ntitle = a title\nquestion = why?\nrefuted = if so\ntrials = 7\nmin_handoffs = 3\n"
+           "[workload]\nclients = 1, 4 ,16\nkeys = 100\nhold_ms = 0.25\nthink_ms = 2\nttl_ms = 500\n"
+           "wait_ms = 60\nduration_s = 1.5\nwarmup_s = 0.5\n[servers]\nstorage = memory\n"
+           "[expect]\nlocal@none = safe: a reason: with a colon\nbroken@none=violated\n* = stuck :late\n");
   assert_string_equal(s.title, "a title");
   assert_string_equal(s.question, "why?");
   assert_string_equal(s.refuted, "if so");
@@ -196,7 +198,8 @@ static void keys_of_their_own_ask_for_no_handoffs(void **state) {
 
 static void a_timeline_keeps_its_lines_and_its_memory(void **state) {
   (void)state;
-  struct lb_scenario s = good(COMPLETE "[timeline]\nstep = client 1 acquire within 1s\n\n# comment\nstep = kill primary\n");
+  struct lb_scenario s =
+      good(COMPLETE "[timeline]\nstep = client 1 acquire within 1s\n\n# comment\nstep = kill primary\n");
   assert_int_equal(s.step_count, 2);
   assert_int_equal(s.steps[0].line, 10);
   assert_int_equal(s.steps[1].line, 13);
@@ -212,7 +215,9 @@ static void a_timeline_keeps_its_lines_and_its_memory(void **state) {
 
 static void texts_go_on_in_indented_lines(void **state) {
   (void)state;
-  struct lb_scenario s = good("[scenario]\ntitle = t\nquestion = one\n  two ; not this\n\t# nor this\n\tthree;four\n\nrefuted = five\n" WORKLOAD EXPECT);
+  struct lb_scenario s = good(
+      "[scenario]\ntitle = t\nquestion = one\n  two ; not this\n\t# nor this\n\tthree;four\n\nrefuted = five\n" WORKLOAD
+          EXPECT);
   assert_string_equal(s.question, "one two three;four");
   assert_string_equal(s.refuted, "five");
   lb_scenario_clear(&s);
@@ -220,15 +225,17 @@ static void texts_go_on_in_indented_lines(void **state) {
 
 static void comments_and_line_ends_of_other_systems_are_fine(void **state) {
   (void)state;
-  struct lb_scenario s = good("\xef\xbb\xbf# c\r\n; c\r\n[scenario] # c\r\ntitle = caf\xc3\xa9 ; c\r\nquestion = q\r\nrefuted = r\r\n" WORKLOAD
-                              "[expect] ; c\n* = safe");
+  struct lb_scenario s = good(
+      "\xef\xbb\xbf# c\r\n; c\r\n[scenario] # c\r\ntitle = caf\xc3\xa9 ; c\r\nquestion = q\r\nrefuted = r\r\n" WORKLOAD
+      "[expect] ; c\n* = safe");
   assert_string_equal(s.title, "caf\xc3\xa9");
   lb_scenario_clear(&s);
 }
 
 static void a_proof_is_kept_in_one_spelling(void **state) {
   (void)state;
-  struct lb_scenario s = good(COMPLETE "[timeline]\nstep = observe  key on node 2\n[proof]\nviolated = key  present on\tnode 02\n");
+  struct lb_scenario s =
+      good(COMPLETE "[timeline]\nstep = observe  key on node 2\n[proof]\nviolated = key  present on\tnode 02\n");
   assert_string_equal(s.proof_violated, "key present on node 2");
   lb_scenario_clear(&s);
 }
@@ -238,13 +245,19 @@ static void a_proof_is_kept_in_one_spelling(void **state) {
 static void what_is_no_text_is_refused(void **state) {
   (void)state;
   static const char nul[] = "[scenario]\nti\0tle = t\n";
-  refused_bytes(nul, sizeof nul - 1, "f.ini:2: byte 3 is 0x00: not a text file; expected UTF-8 without control characters");
-  refused("[scenario]\ntitle = a\x1b[1m\n", "f.ini:2: byte 10 is 0x1b: not a text file; expected UTF-8 without control characters");
-  refused("\x7f" "ELF", "f.ini:1: byte 1 is 0x7f: not a text file; expected UTF-8 without control characters");
-  static const char *const broken[] = {"\xff", "\xc3", "\xc3(", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x80", "\xc2\x85"};
+  refused_bytes(nul, sizeof nul - 1,
+                "f.ini:2: byte 3 is 0x00: not a text file; expected UTF-8 without control characters");
+  refused("[scenario]\ntitle = a\x1b[1m\n",
+          "f.ini:2: byte 10 is 0x1b: not a text file; expected UTF-8 without control characters");
+  refused("\x7f"
+          "ELF",
+          "f.ini:1: byte 1 is 0x7f: not a text file; expected UTF-8 without control characters");
+  static const char *const broken[] = {
+      "\xff", "\xc3", "\xc3(", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x80", "\xc2\x85"};
   for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
     char message[128];
-    snprintf(message, sizeof message, "f.ini:1: byte 1 is 0x%02x: not a text file; expected UTF-8 without control characters",
+    snprintf(message, sizeof message,
+             "f.ini:1: byte 1 is 0x%02x: not a text file; expected UTF-8 without control characters",
              (unsigned)(unsigned char)broken[i][0]);
     refused(broken[i], message);
   }
@@ -267,8 +280,10 @@ static void a_line_too_long_for_the_library_is_refused_not_cut(void **state) {
 
 static void a_line_that_is_nothing_is_named(void **state) {
   (void)state;
-  refused("[scenario]\ntitle\nnonsense = 1\n", "f.ini:2: 'title': expected KEY = VALUE, a [section] or a comment (# ...)");
-  refused("[scenario]\ntitle = t\nwhat\n\x01", "f.ini:3: 'what': expected KEY = VALUE, a [section] or a comment (# ...)");
+  refused("[scenario]\ntitle\nnonsense = 1\n",
+          "f.ini:2: 'title': expected KEY = VALUE, a [section] or a comment (# ...)");
+  refused("[scenario]\ntitle = t\nwhat\n\x01",
+          "f.ini:3: 'what': expected KEY = VALUE, a [section] or a comment (# ...)");
   refused("hello", "f.ini:1: 'hello': expected KEY = VALUE, a [section] or a comment (# ...)");
 }
 
@@ -281,9 +296,11 @@ static void the_first_refusal_wins(void **state) {
 
 static void sections_are_known_closed_alone_and_unique(void **state) {
   (void)state;
-  refused("[workloda]\n", "f.ini:1: unknown section [workloda], did you mean [workload]? expected [scenario], [workload], [servers], "
-                          "[timeline], [proof] or [expect]");
-  refused("[x]\n", "f.ini:1: unknown section [x]: expected [scenario], [workload], [servers], [timeline], [proof] or [expect]");
+  refused("[workloda]\n",
+          "f.ini:1: unknown section [workloda], did you mean [workload]? expected [scenario], [workload], [servers], "
+          "[timeline], [proof] or [expect]");
+  refused("[x]\n",
+          "f.ini:1: unknown section [x]: expected [scenario], [workload], [servers], [timeline], [proof] or [expect]");
   refused("[scenario\n", "f.ini:1: a section without its ']': expected for example [workload]");
   refused("[workload] clients = 2\n", "f.ini:1: text after the ']' of a section: expected it on a line of its own");
   refused(COMPLETE "[workload]\n", "f.ini:9: section [workload] began in line 5 already");
@@ -292,11 +309,13 @@ static void sections_are_known_closed_alone_and_unique(void **state) {
 
 static void unknown_keys_are_named_with_the_nearest(void **state) {
   (void)state;
-  refused(SCENARIO "[workload]\nclient = 2\n",
-          "f.ini:6: [workload] has no key 'client', did you mean 'clients'? expected clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
-          "duration_s or warmup_s");
+  refused(
+      SCENARIO "[workload]\nclient = 2\n",
+      "f.ini:6: [workload] has no key 'client', did you mean 'clients'? expected clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
+      "duration_s or warmup_s");
   refused("[servers]\nfsync = 1\n", "f.ini:2: [servers] has no key 'fsync': expected storage");
-  refused("[scenario]\n= 5\n", "f.ini:2: [scenario] has no key '': expected title, question, refuted, trials or min_handoffs");
+  refused("[scenario]\n= 5\n",
+          "f.ini:2: [scenario] has no key '': expected title, question, refuted, trials or min_handoffs");
 }
 
 static void a_key_stands_once(void **state) {
@@ -307,7 +326,8 @@ static void a_key_stands_once(void **state) {
 
 static void an_indented_line_is_refused_where_it_would_be_swallowed(void **state) {
   (void)state;
-  const char *const swallowed = "f.ini:%d: an indented line: it would go on with '%s'; expected keys and sections at the begin of a line";
+  const char *const swallowed =
+      "f.ini:%d: an indented line: it would go on with '%s'; expected keys and sections at the begin of a line";
   char message[256];
   snprintf(message, sizeof message, swallowed, 7, "clients");
   refused(SCENARIO WORKLOAD "  ttl_ms = 5\n", message);
@@ -328,9 +348,11 @@ static void missing_sections_are_named(void **state) {
 
 static void missing_keys_are_named(void **state) {
   (void)state;
-  refused("[scenario]\ntitle = t\nrefuted = r\n" WORKLOAD EXPECT, "f.ini: [scenario] question is missing: expected question = text");
+  refused("[scenario]\ntitle = t\nrefuted = r\n" WORKLOAD EXPECT,
+          "f.ini: [scenario] question is missing: expected question = text");
   refused(SCENARIO "[workload]\n" EXPECT, "f.ini: [workload] clients is missing: expected clients = whole numbers");
-  refused(SCENARIO WORKLOAD "[expect]\n", "f.ini: [expect] SYSTEM is missing: expected SYSTEM = verdict, or `verdict: reason`");
+  refused(SCENARIO WORKLOAD "[expect]\n",
+          "f.ini: [expect] SYSTEM is missing: expected SYSTEM = verdict, or `verdict: reason`");
   refused(COMPLETE "[timeline]\n", "f.ini: [timeline] step is missing: expected step = step");
   refused(COMPLETE "[proof]\n", "f.ini: [proof] violated is missing: expected violated = fact");
 }
@@ -345,7 +367,8 @@ static void an_empty_value_is_refused(void **state) {
 
 static void numbers_are_plain_and_in_range(void **state) {
   (void)state;
-  static const char *const whole[] = {"-5", "9", "3600001", "1e3", "0x10", "10.5", "10ms", "+10", "ten", "99999999999999999999", "1 0"};
+  static const char *const whole[] = {
+      "-5", "9", "3600001", "1e3", "0x10", "10.5", "10ms", "+10", "ten", "99999999999999999999", "1 0"};
   for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
     char text[256], message[256];
     snprintf(text, sizeof text, SCENARIO WORKLOAD "ttl_ms = %s\n", whole[i]);
@@ -367,7 +390,8 @@ static void lists_of_clients_are_checked_one_by_one(void **state) {
   refused("[workload]\nclients = 1,,2\n", "f.ini:2: clients = : expected a whole number from 1 to 128");
   refused("[workload]\nclients = 129\n", "f.ini:2: clients = 129: expected a whole number from 1 to 128");
   refused("[workload]\nclients = 1, 4, 1\n", "f.ini:2: clients: 1 stands there twice");
-  refused("[workload]\nclients = 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17\n", "f.ini:2: clients: expected at most 16 numbers");
+  refused("[workload]\nclients = 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17\n",
+          "f.ini:2: clients: expected at most 16 numbers");
 }
 
 static void words_are_from_their_list(void **state) {
@@ -378,9 +402,12 @@ static void words_are_from_their_list(void **state) {
 
 static void expectations_name_a_system_and_a_verdict(void **state) {
   (void)state;
-  refused("[expect]\nlocal@none = save: x\n", "f.ini:2: local@none = save: did you mean 'safe'? expected safe, violated or stuck");
-  refused("[expect]\n* = undecided\n", "f.ini:2: * = undecided: expected safe, violated or stuck, and a reason: * = safe: REASON");
-  refused("[expect]\n* = maybe safe\n", "f.ini:2: * = maybe safe: expected safe, violated or stuck, and a reason: * = safe: REASON");
+  refused("[expect]\nlocal@none = save: x\n",
+          "f.ini:2: local@none = save: did you mean 'safe'? expected safe, violated or stuck");
+  refused("[expect]\n* = undecided\n",
+          "f.ini:2: * = undecided: expected safe, violated or stuck, and a reason: * = safe: REASON");
+  refused("[expect]\n* = maybe safe\n",
+          "f.ini:2: * = maybe safe: expected safe, violated or stuck, and a reason: * = safe: REASON");
   static const char *const names[] = {"redis-token", "@none", "local@", "Local@none", "a@b@c", "**", "a b@c"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char text[128], message[128];
@@ -392,16 +419,18 @@ static void expectations_name_a_system_and_a_verdict(void **state) {
 
 static void a_bad_step_names_its_line(void **state) {
   (void)state;
-  refused("[timeline]\nstep = client 1 acquier within 5s\n",
-          "f.ini:2: step = client 1 acquier within 5s: unknown verb 'acquier', did you mean 'acquire'? expected client N and acquire, "
-          "release, read or write");
+  refused(
+      "[timeline]\nstep = client 1 acquier within 5s\n",
+      "f.ini:2: step = client 1 acquier within 5s: unknown verb 'acquier', did you mean 'acquire'? expected client N and acquire, "
+      "release, read or write");
 }
 
 static void a_name_that_cannot_name_results_is_refused(void **state) {
   (void)state;
   struct lb_scenario s;
   assert_int_equal(lb_scenario_parse("my file.ini", COMPLETE, strlen(COMPLETE), &s, err, sizeof err), -EINVAL);
-  assert_string_equal(err, "my file.ini: the name 'my file' cannot name results: expected letters, digits, '-' and '_' before .ini");
+  assert_string_equal(
+      err, "my file.ini: the name 'my file' cannot name results: expected letters, digits, '-' and '_' before .ini");
   assert_empty(&s);
 }
 
@@ -421,8 +450,10 @@ static void a_timeline_has_no_load(void **state) {
 
 static void a_step_of_a_client_that_is_not_there_is_refused(void **state) {
   (void)state;
-  refused(TIMELINE "step = client 3 acquire within 5s\n", "f.ini:10: step = client 3 acquire within 5s: names client 3, but clients = 2");
-  refused(TIMELINE "step = cut primary from client 3\n", "f.ini:10: step = cut primary from client 3: names client 3, but clients = 2");
+  refused(TIMELINE "step = client 3 acquire within 5s\n",
+          "f.ini:10: step = client 3 acquire within 5s: names client 3, but clients = 2");
+  refused(TIMELINE "step = cut primary from client 3\n",
+          "f.ini:10: step = cut primary from client 3: names client 3, but clients = 2");
 }
 
 static void a_step_of_a_client_that_never_asked_is_refused(void **state) {
@@ -432,7 +463,8 @@ static void a_step_of_a_client_that_never_asked_is_refused(void **state) {
     char text[256], message[256];
     snprintf(text, sizeof text, TIMELINE "step = client 1 acquire within 1s\nstep = %s\n", steps[i]);
     snprintf(message, sizeof message,
-             "f.ini:11: step = %s: client 2 never asked for the lock: expected client 2 acquire within T before it", steps[i]);
+             "f.ini:11: step = %s: client 2 never asked for the lock: expected client 2 acquire within T before it",
+             steps[i]);
     refused(text, message);
   }
 }
@@ -441,12 +473,14 @@ static void a_step_of_a_dead_client_is_refused(void **state) {
   (void)state;
   refused(TIMELINE "step = kill client 1\nstep = client 1 acquire within 1s\n",
           "f.ini:11: step = client 1 acquire within 1s: client 1 was killed by an earlier step");
-  refused(TIMELINE "step = kill clients\nstep = pause client 2\n", "f.ini:11: step = pause client 2: client 2 was killed by an earlier step");
+  refused(TIMELINE "step = kill clients\nstep = pause client 2\n",
+          "f.ini:11: step = pause client 2: client 2 was killed by an earlier step");
 }
 
 static void what_undoes_or_awaits_needs_its_fault_before(void **state) {
   (void)state;
-  const char *const failover = "f.ini:%d: step = await failover within 5s: expected a fault of a server (cut, kill or pause) before it";
+  const char *const failover =
+      "f.ini:%d: step = await failover within 5s: expected a fault of a server (cut, kill or pause) before it";
   char message[256];
   snprintf(message, sizeof message, failover, 10);
   refused(TIMELINE "step = await failover within 5s\n", message);
@@ -454,7 +488,8 @@ static void what_undoes_or_awaits_needs_its_fault_before(void **state) {
   refused(TIMELINE "step = kill client 1\nstep = await failover within 5s\n", message);
   refused(TIMELINE "step = heal\n", "f.ini:10: step = heal: expected a cut before it");
   refused(TIMELINE "step = resume primary\n", "f.ini:10: step = resume primary: expected a pause before it");
-  struct lb_scenario s = good(TIMELINE "step = pause primary\nstep = await failover within 5s\nstep = resume primary\n");
+  struct lb_scenario s =
+      good(TIMELINE "step = pause primary\nstep = await failover within 5s\nstep = resume primary\n");
   lb_scenario_clear(&s);
 }
 
@@ -462,11 +497,13 @@ static void a_proof_is_a_fact_that_a_step_observes(void **state) {
   (void)state;
   refused("[proof]\nviolated = clock jumped\n",
           "f.ini:2: violated = clock jumped: expected key absent on A or key present on A, as in observe key on A");
-  refused("[proof]\nviolated = key absent on primary now\n",
-          "f.ini:2: violated = key absent on primary now: expected key absent on A or key present on A, as in observe key on A");
-  refused("[proof]\nviolated = key absent on primry\n",
-          "f.ini:2: violated = key absent on primry: 'primry' is not a role, did you mean 'primary'? expected primary, current primary, "
-          "replicas, node N, majority, minority, all, client N or clients");
+  refused(
+      "[proof]\nviolated = key absent on primary now\n",
+      "f.ini:2: violated = key absent on primary now: expected key absent on A or key present on A, as in observe key on A");
+  refused(
+      "[proof]\nviolated = key absent on primry\n",
+      "f.ini:2: violated = key absent on primry: 'primry' is not a role, did you mean 'primary'? expected primary, current primary, "
+      "replicas, node N, majority, minority, all, client N or clients");
   refused(COMPLETE "[proof]\nviolated = key absent on primary\n[timeline]\nstep = observe key on current primary\n",
           "f.ini:10: violated = key absent on primary: no step observes it: expected step = observe key on primary");
 }
@@ -502,14 +539,18 @@ static void set_refuses_as_the_file_does_and_changes_nothing(void **state) {
   struct lb_scenario s = good(TIMELINE "step = client 2 acquire within 1s\n");
   set_refused(&s, "ttl_ms", "-5", "-s: ttl_ms = -5: expected a whole number from 10 to 3600000");
   set_refused(&s, "ttl_ms", "", "-s: ttl_ms is empty: expected whole number");
-  set_refused(&s, "ttl", "5",
-              "-s: cannot set 'ttl': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s or warmup_s");
-  set_refused(&s, "trails", "5",
-              "-s: cannot set 'trails', did you mean 'trials'? expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
-              "duration_s or warmup_s");
-  set_refused(&s, "title", "x",
-              "-s: cannot set 'title': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s or warmup_s");
-  set_refused(&s, "clients", "1", "-s: clients = 1: step = client 2 acquire within 1s: names client 2, but clients = 1");
+  set_refused(
+      &s, "ttl", "5",
+      "-s: cannot set 'ttl': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s or warmup_s");
+  set_refused(
+      &s, "trails", "5",
+      "-s: cannot set 'trails', did you mean 'trials'? expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
+      "duration_s or warmup_s");
+  set_refused(
+      &s, "title", "x",
+      "-s: cannot set 'title': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s or warmup_s");
+  set_refused(&s, "clients", "1",
+              "-s: clients = 1: step = client 2 acquire within 1s: names client 2, but clients = 1");
   set_refused(&s, "duration_s", "3", "-s: duration_s = 3: some-name has a timeline, and a timeline has no duration_s");
   lb_scenario_clear(&s);
 }
@@ -597,47 +638,47 @@ static void verdicts_have_names(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_shipped_scenario_loads),
-    cmocka_unit_test(the_readme_has_the_row_of_every_key),
-    cmocka_unit_test(the_readme_has_the_row_of_every_step),
-    cmocka_unit_test(the_failover_scenario_is_the_story_it_tells),
-    cmocka_unit_test(the_name_loses_its_number_and_suffix),
-    cmocka_unit_test(a_minimal_load_gets_the_documented_defaults),
-    cmocka_unit_test(every_key_of_a_load_is_read),
-    cmocka_unit_test(keys_of_their_own_ask_for_no_handoffs),
-    cmocka_unit_test(a_timeline_keeps_its_lines_and_its_memory),
-    cmocka_unit_test(texts_go_on_in_indented_lines),
-    cmocka_unit_test(comments_and_line_ends_of_other_systems_are_fine),
-    cmocka_unit_test(a_proof_is_kept_in_one_spelling),
-    cmocka_unit_test(what_is_no_text_is_refused),
-    cmocka_unit_test(a_line_too_long_for_the_library_is_refused_not_cut),
-    cmocka_unit_test(a_line_that_is_nothing_is_named),
-    cmocka_unit_test(the_first_refusal_wins),
-    cmocka_unit_test(sections_are_known_closed_alone_and_unique),
-    cmocka_unit_test(unknown_keys_are_named_with_the_nearest),
-    cmocka_unit_test(a_key_stands_once),
-    cmocka_unit_test(an_indented_line_is_refused_where_it_would_be_swallowed),
-    cmocka_unit_test(missing_sections_are_named),
-    cmocka_unit_test(missing_keys_are_named),
-    cmocka_unit_test(an_empty_value_is_refused),
-    cmocka_unit_test(numbers_are_plain_and_in_range),
-    cmocka_unit_test(lists_of_clients_are_checked_one_by_one),
-    cmocka_unit_test(words_are_from_their_list),
-    cmocka_unit_test(expectations_name_a_system_and_a_verdict),
-    cmocka_unit_test(a_bad_step_names_its_line),
-    cmocka_unit_test(a_name_that_cannot_name_results_is_refused),
-    cmocka_unit_test(a_timeline_has_no_load),
-    cmocka_unit_test(a_step_of_a_client_that_is_not_there_is_refused),
-    cmocka_unit_test(a_step_of_a_client_that_never_asked_is_refused),
-    cmocka_unit_test(a_step_of_a_dead_client_is_refused),
-    cmocka_unit_test(what_undoes_or_awaits_needs_its_fault_before),
-    cmocka_unit_test(a_proof_is_a_fact_that_a_step_observes),
-    cmocka_unit_test(set_changes_one_key),
-    cmocka_unit_test(set_refuses_as_the_file_does_and_changes_nothing),
-    cmocka_unit_test_setup_teardown(a_list_is_sorted_by_file_name_and_holds_only_scenarios, make_folder, drop_folder),
-    cmocka_unit_test(a_file_that_cannot_be_read_says_why),
-    cmocka_unit_test(a_message_is_cut_to_the_room_there_is),
-    cmocka_unit_test(verdicts_have_names),
+      cmocka_unit_test(every_shipped_scenario_loads),
+      cmocka_unit_test(the_readme_has_the_row_of_every_key),
+      cmocka_unit_test(the_readme_has_the_row_of_every_step),
+      cmocka_unit_test(the_failover_scenario_is_the_story_it_tells),
+      cmocka_unit_test(the_name_loses_its_number_and_suffix),
+      cmocka_unit_test(a_minimal_load_gets_the_documented_defaults),
+      cmocka_unit_test(every_key_of_a_load_is_read),
+      cmocka_unit_test(keys_of_their_own_ask_for_no_handoffs),
+      cmocka_unit_test(a_timeline_keeps_its_lines_and_its_memory),
+      cmocka_unit_test(texts_go_on_in_indented_lines),
+      cmocka_unit_test(comments_and_line_ends_of_other_systems_are_fine),
+      cmocka_unit_test(a_proof_is_kept_in_one_spelling),
+      cmocka_unit_test(what_is_no_text_is_refused),
+      cmocka_unit_test(a_line_too_long_for_the_library_is_refused_not_cut),
+      cmocka_unit_test(a_line_that_is_nothing_is_named),
+      cmocka_unit_test(the_first_refusal_wins),
+      cmocka_unit_test(sections_are_known_closed_alone_and_unique),
+      cmocka_unit_test(unknown_keys_are_named_with_the_nearest),
+      cmocka_unit_test(a_key_stands_once),
+      cmocka_unit_test(an_indented_line_is_refused_where_it_would_be_swallowed),
+      cmocka_unit_test(missing_sections_are_named),
+      cmocka_unit_test(missing_keys_are_named),
+      cmocka_unit_test(an_empty_value_is_refused),
+      cmocka_unit_test(numbers_are_plain_and_in_range),
+      cmocka_unit_test(lists_of_clients_are_checked_one_by_one),
+      cmocka_unit_test(words_are_from_their_list),
+      cmocka_unit_test(expectations_name_a_system_and_a_verdict),
+      cmocka_unit_test(a_bad_step_names_its_line),
+      cmocka_unit_test(a_name_that_cannot_name_results_is_refused),
+      cmocka_unit_test(a_timeline_has_no_load),
+      cmocka_unit_test(a_step_of_a_client_that_is_not_there_is_refused),
+      cmocka_unit_test(a_step_of_a_client_that_never_asked_is_refused),
+      cmocka_unit_test(a_step_of_a_dead_client_is_refused),
+      cmocka_unit_test(what_undoes_or_awaits_needs_its_fault_before),
+      cmocka_unit_test(a_proof_is_a_fact_that_a_step_observes),
+      cmocka_unit_test(set_changes_one_key),
+      cmocka_unit_test(set_refuses_as_the_file_does_and_changes_nothing),
+      cmocka_unit_test_setup_teardown(a_list_is_sorted_by_file_name_and_holds_only_scenarios, make_folder, drop_folder),
+      cmocka_unit_test(a_file_that_cannot_be_read_says_why),
+      cmocka_unit_test(a_message_is_cut_to_the_room_there_is),
+      cmocka_unit_test(verdicts_have_names),
   };
   return cmocka_run_group_tests_name("scenario", tests, NULL, NULL);
 }

@@ -43,8 +43,18 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 static void every_form_of_the_table_has_an_example_that_parses(void **state) {
   (void)state;
   static const char *const examples[] = {
-    "cut primary from replicas", "heal", "kill node 2", "pause client 1", "resume client 1", "client 1 acquire within 2s",
-    "client 2 release within 250ms", "client 3 read", "client 4 write", "await failover within 20s", "wait 1s", "observe key on primary",
+      "cut primary from replicas",
+      "heal",
+      "kill node 2",
+      "pause client 1",
+      "resume client 1",
+      "client 1 acquire within 2s",
+      "client 2 release within 250ms",
+      "client 3 read",
+      "client 4 write",
+      "await failover within 20s",
+      "wait 1s",
+      "observe key on primary",
   };
   assert_int_equal(sizeof examples / sizeof *examples, lb_step_form_count);
   for (size_t i = 0; i < lb_step_form_count; i++) assert_int_equal(good(examples[i]).verb, lb_step_forms[i].verb);
@@ -61,8 +71,8 @@ static void from_may_be_left_out_of_a_cut(void **state) {
 
 static void every_role_is_known_and_written_as_it_is_read(void **state) {
   (void)state;
-  static const char *const names[] = {"primary",  "current primary", "replicas", "node 3", "majority",
-                                      "minority", "all",             "client 2", "clients"};
+  static const char *const names[] = {"primary", "current primary", "replicas", "node 3", "majority", "minority",
+                                      "all",     "client 2",        "clients"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char text[64] = "kill ", name[32];
     lb_role_format(good(strcat(text, names[i])).a, name, sizeof name);
@@ -85,9 +95,10 @@ static void durations_have_units_and_are_exact(void **state) {
   static const struct {
     const char *text;
     int64_t ms;
-  } cases[] = {{"wait 250ms", 250}, {"wait 2s", 2000},      {"wait 1.5s", 1500}, {"wait 0.001s", 1},
+  } cases[] = {{"wait 250ms", 250}, {"wait 2s", 2000},     {"wait 1.5s", 1500},   {"wait 0.001s", 1},
                {"wait 1m", 60000},  {"wait 1.25m", 75000}, {"wait 60m", 3600000}, {"wait 10.000ms", 10}};
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) assert_int_equal(good(cases[i].text).within_ms, cases[i].ms);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    assert_int_equal(good(cases[i].text).within_ms, cases[i].ms);
 }
 
 static void extra_blanks_do_not_matter(void **state) {
@@ -100,10 +111,12 @@ static void extra_blanks_do_not_matter(void **state) {
 
 static void a_bad_duration_is_refused(void **state) {
   (void)state;
-  static const char *const durations[] = {"5", "0s", "0.5ms", "1.5ms", "61m", "1h", "s", ".5s", "1.s", "-1s", "1.0005s", "99999999999999999999s", "1e3s"};
+  static const char *const durations[] = {
+      "5", "0s", "0.5ms", "1.5ms", "61m", "1h", "s", ".5s", "1.s", "-1s", "1.0005s", "99999999999999999999s", "1e3s"};
   for (size_t i = 0; i < sizeof durations / sizeof *durations; i++) {
     char text[80] = "wait ", message[160];
-    snprintf(message, sizeof message, "'%s': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m", durations[i]);
+    snprintf(message, sizeof message, "'%s': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m",
+             durations[i]);
     refused(strcat(text, durations[i]), message);
   }
 }
@@ -112,10 +125,12 @@ static void a_misspelt_verb_gets_the_nearest_one(void **state) {
   (void)state;
   refused("client 1 acquier within 5s",
           "unknown verb 'acquier', did you mean 'acquire'? expected client N and acquire, release, read or write");
-  refused("kil primary",
-          "unknown verb 'kil', did you mean 'kill'? expected cut, heal, kill, pause, resume, client N ..., await, wait or observe");
+  refused(
+      "kil primary",
+      "unknown verb 'kil', did you mean 'kill'? expected cut, heal, kill, pause, resume, client N ..., await, wait or observe");
   refused("cleint 1 read", "unknown word 'cleint', did you mean 'client'?");
-  refused("explode", "unknown verb 'explode': expected cut, heal, kill, pause, resume, client N ..., await, wait or observe");
+  refused("explode",
+          "unknown verb 'explode': expected cut, heal, kill, pause, resume, client N ..., await, wait or observe");
 }
 
 static void a_verb_of_the_other_kind_is_not_suggested(void **state) {
@@ -143,7 +158,8 @@ static void a_number_is_in_range(void **state) {
   refused("kill node 1x", "'node 1x': expected node and its number from 1 to 99");
   refused("client 129 read", "'client 129': expected client and its number from 1 to 128");
   refused("client -1 read", "'client -1': expected client and its number from 1 to 128");
-  refused("client 99999999999999999999 read", "'client 99999999999999999999': expected client and its number from 1 to 128");
+  refused("client 99999999999999999999 read",
+          "'client 99999999999999999999': expected client and its number from 1 to 128");
 }
 
 static void a_step_that_ends_early_says_what_is_missing(void **state) {
@@ -204,25 +220,25 @@ static void only_one_server_is_observed(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(every_form_of_the_table_has_an_example_that_parses),
-    cmocka_unit_test(from_may_be_left_out_of_a_cut),
-    cmocka_unit_test(every_role_is_known_and_written_as_it_is_read),
-    cmocka_unit_test(roles_of_two_words_stand_anywhere),
-    cmocka_unit_test(durations_have_units_and_are_exact),
-    cmocka_unit_test(extra_blanks_do_not_matter),
-    cmocka_unit_test(a_bad_duration_is_refused),
-    cmocka_unit_test(a_misspelt_verb_gets_the_nearest_one),
-    cmocka_unit_test(a_verb_of_the_other_kind_is_not_suggested),
-    cmocka_unit_test(a_verb_of_a_client_needs_its_client),
-    cmocka_unit_test(a_misspelt_role_gets_the_nearest_one),
-    cmocka_unit_test(a_number_is_in_range),
-    cmocka_unit_test(a_step_that_ends_early_says_what_is_missing),
-    cmocka_unit_test(a_wrong_word_is_named),
-    cmocka_unit_test(words_after_the_end_are_refused),
-    cmocka_unit_test(an_endless_step_is_refused),
-    cmocka_unit_test(upper_case_is_refused),
-    cmocka_unit_test(cuts_that_nobody_can_mean_are_refused),
-    cmocka_unit_test(only_one_server_is_observed),
+      cmocka_unit_test(every_form_of_the_table_has_an_example_that_parses),
+      cmocka_unit_test(from_may_be_left_out_of_a_cut),
+      cmocka_unit_test(every_role_is_known_and_written_as_it_is_read),
+      cmocka_unit_test(roles_of_two_words_stand_anywhere),
+      cmocka_unit_test(durations_have_units_and_are_exact),
+      cmocka_unit_test(extra_blanks_do_not_matter),
+      cmocka_unit_test(a_bad_duration_is_refused),
+      cmocka_unit_test(a_misspelt_verb_gets_the_nearest_one),
+      cmocka_unit_test(a_verb_of_the_other_kind_is_not_suggested),
+      cmocka_unit_test(a_verb_of_a_client_needs_its_client),
+      cmocka_unit_test(a_misspelt_role_gets_the_nearest_one),
+      cmocka_unit_test(a_number_is_in_range),
+      cmocka_unit_test(a_step_that_ends_early_says_what_is_missing),
+      cmocka_unit_test(a_wrong_word_is_named),
+      cmocka_unit_test(words_after_the_end_are_refused),
+      cmocka_unit_test(an_endless_step_is_refused),
+      cmocka_unit_test(upper_case_is_refused),
+      cmocka_unit_test(cuts_that_nobody_can_mean_are_refused),
+      cmocka_unit_test(only_one_server_is_observed),
   };
   return cmocka_run_group_tests_name("step", tests, NULL, NULL);
 }

@@ -61,12 +61,12 @@ static void endless_words_are_left_alone(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(a_swap_of_neighbours_is_one_slip),
-    cmocka_unit_test(the_nearest_word_wins_and_the_first_of_equals),
-    cmocka_unit_test(a_known_word_suggests_itself),
-    cmocka_unit_test(a_long_word_may_be_off_by_a_third),
-    cmocka_unit_test(a_far_word_suggests_nothing),
-    cmocka_unit_test(endless_words_are_left_alone),
+      cmocka_unit_test(a_swap_of_neighbours_is_one_slip),
+      cmocka_unit_test(the_nearest_word_wins_and_the_first_of_equals),
+      cmocka_unit_test(a_known_word_suggests_itself),
+      cmocka_unit_test(a_long_word_may_be_off_by_a_third),
+      cmocka_unit_test(a_far_word_suggests_nothing),
+      cmocka_unit_test(endless_words_are_left_alone),
   };
   return cmocka_run_group_tests_name("suggest", tests, NULL, NULL);
 }
