@@ -3,26 +3,29 @@
  * pg-row.c - a row with a unique name is the lock: INSERT takes it, DELETE of one's own row frees it.
  *
  * Promises: one holder per key, as long as a committed row is not forgotten. The primary key decides between two
- * inserts, and the owner column, unique per attempt, keeps anybody from deleting somebody else's row. Acquire and release
- * are one round trip and one commit each. Nothing depends on any clock.
+ * inserts, and the owner column, unique per attempt, keeps anybody from deleting somebody else's row. Acquire and
+ * release are one round trip and one commit each. Nothing depends on any clock.
+ *
  * Assumes: one primary at a time, which keeps what it has committed.
+ *
  * Breaks: a holder that dies leaves its row for ever (no expiry). An asynchronous standby, when promoted, may lack the
- * newest rows, so a second client is granted while the first one holds; synchronous_commit=off loses them in a crash. An old
- * primary that is cut off, yet still answers its clients, grants by itself.
+ * newest rows, so a second client is granted while the first one holds; synchronous_commit=off loses them in a crash.
+ * An old primary that is cut off, yet still answers its clients, grants by itself.
  *
- * What an unanswered INSERT means
- * Its transaction may not have started, be waiting (for another client's uncommitted row, or for a standby's copy), or
- * be committed; and closing the connection stops none of this: what already lies in the server's socket is still read and
- * executed. So a missing row proves nothing while the server process that got the statement lives. The attempt
- * therefore remembers that process. resolve() says "not held, and never will be" only after it has ended (or was found on
- * no server that is primary now: a promoted standby replays nothing of it any more) and the row is still missing, asked in this
- * order. A repeated acquire settles the earlier one first, so at most one INSERT of an attempt is under way, and none can
- * come after its DELETE. Nothing is cancelled: a cancelled wait for a standby ends in a row that is committed on the primary only.
+ * What an unanswered INSERT means: its transaction may not have started, be waiting (for another client's uncommitted
+ * row, or for a standby's copy), or be committed; and closing the connection stops none of this: what already lies in
+ * the server's socket is still read and executed. So a missing row proves nothing while the server process that got the
+ * statement lives. The attempt therefore remembers that process. resolve() says "not held, and never will be" only
+ * after it has ended (or the primary is another server now, which replays nothing of the old one any more) and the row
+ * is still missing, asked in this order. A repeated acquire settles the earlier one first, so at most one INSERT of an
+ * attempt is under way, and none can come after its DELETE. Nothing is cancelled: a cancelled wait for a standby ends
+ * in a row that is committed on the primary only.
  *
- * A try may wait for a transaction that has inserted or deleted this row and not committed yet; lock_timeout bounds that.
- * It says BUSY then, like for a row that is there.
+ * A try may wait for a transaction that has inserted or deleted this row and not committed yet; lock_timeout bounds
+ * that. It says BUSY then, like for a row that is there.
  *
- * Source: the lock table of many schedulers, e.g. the JDBC providers of ShedLock and Spring Integration, in its plainest form.
+ * Source: the lock table of many schedulers, e.g. the JDBC providers of ShedLock and Spring Integration, in its
+ * plainest form.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -37,7 +40,8 @@ struct lb_session {
   const char *client;
 };
 
-/* What a grant's token says: "owner", or while a statement of the attempt is unanswered "owner@i PID BORN" (insert), "owner@d PID BORN". */
+/* What a grant's token says: "owner", or while a statement of the attempt is unanswered "owner@i PID BORN" (insert),
+ * "owner@d PID BORN". */
 struct attempt {
   char owner[64];
   char pending; /* 'i', 'd', or 0 */
@@ -46,25 +50,30 @@ struct attempt {
 
 enum { OPT_LOCK_WAIT };
 static const struct lb_option options[] = {
-    [OPT_LOCK_WAIT] = {"lock_wait_ms", LB_OPT_INT, 100, 1, 60000, "a try waits this long for an uncommitted insert or delete of the row"},
+    [OPT_LOCK_WAIT] = {"lock_wait_ms", LB_OPT_INT, 100, 1, 60000,
+                       "a try waits this long for an uncommitted insert or delete of the row"},
     {0},
 };
 
-static const struct pg_stmt insert_sql = {0, "INSERT INTO lockbench_row(name, owner) VALUES ($1, $2) ON CONFLICT DO NOTHING", 2};
+static const struct pg_stmt insert_sql = {
+    0, "INSERT INTO lockbench_row(name, owner) VALUES ($1, $2) ON CONFLICT DO NOTHING", 2};
 static const struct pg_stmt delete_sql = {1, "DELETE FROM lockbench_row WHERE name = $1 AND owner = $2", 2};
 static const struct pg_stmt owner_sql = {2, "SELECT owner FROM lockbench_row WHERE name = $1", 1};
 /* Rows are inserted and deleted, never updated, so pages need no free space left for updates: fillfactor 100. Each
  * pair leaves a dead row behind. Vacuum has to come by count, since a share of a table of a few live rows means
  * nothing, at full speed, and without giving the file's end back, for which it would lock the table. */
 static const struct pg_stmt create_sql = {
-    3, "CREATE TABLE IF NOT EXISTS lockbench_row(name text PRIMARY KEY, owner text NOT NULL) WITH (fillfactor = 100,"
-       " autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off)", 0};
+    3,
+    "CREATE TABLE IF NOT EXISTS lockbench_row(name text PRIMARY KEY, owner text NOT NULL) WITH (fillfactor = 100,"
+    " autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_cost_delay = 0,"
+    " vacuum_truncate = off)",
+    0};
 
 /* ---- the attempt in the token ---------------------------------------------------------------------------- */
 
 static void put_attempt(const struct attempt *attempt, struct lb_grant *grant) {
-  int n = attempt->pending ? snprintf(grant->token, sizeof grant->token, "%s@%c %d %s", attempt->owner, attempt->pending,
-                                      attempt->origin.pid, attempt->origin.born)
+  int n = attempt->pending ? snprintf(grant->token, sizeof grant->token, "%s@%c %d %s", attempt->owner,
+                                      attempt->pending, attempt->origin.pid, attempt->origin.born)
                            : snprintf(grant->token, sizeof grant->token, "%s", attempt->owner);
   grant->token_len = (size_t)n;
 }
@@ -73,8 +82,9 @@ static struct attempt get_attempt(const struct lb_grant *grant) {
   struct attempt attempt = {0};
   char text[LB_TOKEN_MAX + 1];
   snprintf(text, sizeof text, "%.*s", (int)grant->token_len, grant->token);
-  if (sscanf(text, "%63[^@]@%c %d %31s", attempt.owner, &attempt.pending, &attempt.origin.pid, attempt.origin.born) != 4)
-    attempt.pending = 0;
+  int fields =
+      sscanf(text, "%63[^@]@%c %d %31s", attempt.owner, &attempt.pending, &attempt.origin.pid, attempt.origin.born);
+  if (fields != 4) attempt.pending = 0;
   return attempt;
 }
 
@@ -95,9 +105,9 @@ static int refused(struct lb_session *session, const PGresult *result) {
   return lb_fail(session->primary.env, code, "postgres: %.*s", (int)strcspn(text, "\n"), text);
 }
 
-/* Runs a statement that changes rows; *ret_rows = how many. LB_BUSY: it waited too long for another transaction. */
-static int change(struct lb_session *session, const struct pg_stmt *stmt, const char *key, struct attempt *attempt, lb_ns deadline,
-                  bool *ret_changed) {
+/* Runs a statement that changes rows. LB_BUSY: it waited too long for another transaction. */
+static int change(struct lb_session *session, const struct pg_stmt *stmt, const char *key, struct attempt *attempt,
+                  lb_ns deadline, bool *ret_changed) {
   PGresult *result = NULL;
   const char *params[] = {key, attempt->owner};
   int rc = pg_primary_call(&session->primary, deadline, &result, stmt, params, &attempt->origin);
@@ -151,7 +161,8 @@ static int row_setup(struct lb_session *session, lb_ns deadline) {
   /* Unanswered is repeated: the statement does nothing when the table is there. */
   do rc = pg_primary_call(&session->primary, deadline, &result, &create_sql, NULL, NULL);
   while (rc == LB_UNKNOWN && lb_now(session->primary.env) < deadline);
-  if (rc) return rc < 0 ? rc : lb_fail(session->primary.env, -ETIMEDOUT, "postgres: table not created before the deadline");
+  if (rc)
+    return rc < 0 ? rc : lb_fail(session->primary.env, -ETIMEDOUT, "postgres: table not created before the deadline");
   /* Two sessions that create it at once collide in the catalog; either way it exists then. */
   if (PQresultStatus(result) != PGRES_COMMAND_OK && !pg_is(result, "23505")) rc = refused(session, result);
   PQclear(result);
@@ -166,7 +177,8 @@ static int granted(const struct attempt *attempt, struct lb_grant *grant) {
   return LB_OK;
 }
 
-/* The INSERT itself, while nothing of the attempt is under way. `maybe`: the row may be there already, from an earlier call. */
+/* The INSERT itself, while nothing of the attempt is under way. `maybe`: the row may be there already, from an earlier
+ * call. */
 static int insert(struct lb_session *session, const char *key, struct attempt *attempt, bool maybe, lb_ns deadline) {
   bool inserted = false;
   lb_point(session->primary.env, "before-insert");
@@ -178,7 +190,8 @@ static int insert(struct lb_session *session, const char *key, struct attempt *a
   return maybe && rc != LB_OK && rc != LB_BUSY ? LB_UNKNOWN : rc;
 }
 
-static int row_try(struct lb_session *session, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+static int row_try(struct lb_session *session, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                   lb_ns deadline) {
   (void)ttl_ms;
   bool repeated = grant->token_len > 0, unsettled;
   struct attempt attempt = repeated ? get_attempt(grant) : new_attempt(session);
@@ -205,7 +218,7 @@ static int row_release(struct lb_session *session, const char *key, struct lb_gr
   attempt.pending = rc == LB_UNKNOWN || (rc && sent_before) ? 'd' : 0;
   put_attempt(&attempt, grant);
   if (rc) return rc < 0 ? rc : LB_UNKNOWN;
-  /* No row: an unanswered DELETE before this one took it; else somebody did who had no right to, if it was ever granted. */
+  /* No row: an unanswered DELETE before this one took it, or, if it was ever granted, somebody without a right to. */
   return deleted || sent_before || grant->valid_until != LB_NEVER ? LB_OK : LB_LOST;
 }
 
@@ -246,8 +259,9 @@ const struct lb_protocol lb_pg_row = {
     .summary = "a row with a unique name: INSERT takes the lock, DELETE of one's own row frees it",
     .promises = "One holder per key as long as the one primary keeps what it has committed. No clock is involved.\n"
                 "Only the owner's own row is ever deleted.",
-    .breaks = "A dead holder blocks the key for ever. Losing committed rows (promotion of an asynchronous standby,\n"
-              "synchronous_commit=off and a crash) or a cut-off old primary that still answers lets a second client in.",
+    .breaks =
+        "A dead holder blocks the key for ever. Losing committed rows (promotion of an asynchronous standby,\n"
+        "synchronous_commit=off and a crash) or a cut-off old primary that still answers lets a second client in.",
     .source = "the lock table of ShedLock's and Spring Integration's JDBC providers, without the lease",
     .topologies = topologies,
     .traits = LB_TRAIT_NO_EXPIRY,

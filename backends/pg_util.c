@@ -3,9 +3,9 @@
  * pg_util.c - PostgreSQL connections with our own deadlines.
  *
  * libpq's blocking calls know no deadline, so only the asynchronous ones are used and every wait goes through
- * lb_wait_fd(). A statement that ran into its deadline is left alone: libpq's cancel request opens a blocking connection,
- * and it would turn a commit that waits for a standby into one that exists on the primary only. The caller is told
- * LB_UNKNOWN instead and drops the connection.
+ * lb_wait_fd(). A statement that ran into its deadline is left alone: libpq's cancel request opens a blocking
+ * connection, and it would turn a commit that waits for a standby into one that exists on the primary only. The caller
+ * is told LB_UNKNOWN instead and drops the connection.
  */
 #include "pg_util.h"
 
@@ -64,8 +64,10 @@ int pg_open(struct lb_env *env, const char *host, uint16_t port, lb_ns deadline,
   char service[8];
   snprintf(service, sizeof service, "%u", (unsigned)port);
   /* tcp_user_timeout only tidies up behind us: our own deadlines give up earlier. */
-  const char *const keys[] = {"hostaddr", "port", "user", "dbname", "application_name", "sslmode", "gssencmode", "tcp_user_timeout", NULL};
-  const char *const values[] = {host, service, "lockbench", "postgres", "lockbench", "disable", "disable", "10000", NULL};
+  const char *const keys[] = {"hostaddr",         "port", "user", "dbname", "application_name", "sslmode", "gssencmode",
+                              "tcp_user_timeout", NULL};
+  const char *const values[] = {host,      service,   "lockbench", "postgres", "lockbench",
+                                "disable", "disable", "10000",     NULL};
   struct pg_conn *conn = calloc(1, sizeof *conn);
   if (!conn) return lb_fail(env, -ENOMEM, "postgres: out of memory");
   conn->env = env;
@@ -104,7 +106,8 @@ static int before_send(struct pg_conn *conn, lb_ns deadline) {
     conn->dead = true;
     return lb_fail(conn->env, -ENOTCONN, "postgres: the server closed the connection");
   }
-  if (lb_now(conn->env) >= deadline) return lb_fail(conn->env, -ETIMEDOUT, "postgres: the deadline passed before sending");
+  if (lb_now(conn->env) >= deadline)
+    return lb_fail(conn->env, -ETIMEDOUT, "postgres: the deadline passed before sending");
   return 0;
 }
 
@@ -125,9 +128,7 @@ static int flush(struct pg_conn *conn, lb_ns deadline) {
 }
 
 /* FATAL ends the connection, and a commit may have happened just before it, so such an answer is none. */
-static bool fatal(const PGresult *result) {
-  return pg_is(result, "57P") || pg_is(result, "08");
-}
+static bool fatal(const PGresult *result) { return pg_is(result, "57P") || pg_is(result, "08"); }
 
 /* Takes the one result and the NULL behind it. */
 static int answer(struct pg_conn *conn, lb_ns deadline, PGresult **ret) {
@@ -143,13 +144,15 @@ static int answer(struct pg_conn *conn, lb_ns deadline, PGresult **ret) {
     PQclear(result);
     result = next;
   }
-  if (!rc && (!result || conn->dead || fatal(result) || PQstatus(conn->pg) != CONNECTION_OK)) rc = unknown(conn, "connection lost");
+  if (!rc && (!result || conn->dead || fatal(result) || PQstatus(conn->pg) != CONNECTION_OK))
+    rc = unknown(conn, "connection lost");
   if (rc) PQclear(result);
   else *ret = result;
   return rc;
 }
 
-int pg_query(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const char *sql, int count, const char *const params[]) {
+int pg_query(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const char *sql, int count,
+             const char *const params[]) {
   int rc = before_send(conn, deadline);
   if (rc) return rc;
   if (!PQsendQueryParams(conn->pg, sql, count, NULL, params, NULL, NULL, 0)) return connection_error(conn);
@@ -173,7 +176,8 @@ static int prepare(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const s
   return 0;
 }
 
-int pg_call(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt, const char *const params[]) {
+int pg_call(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt,
+            const char *const params[]) {
   char name[8];
   snprintf(name, sizeof name, "s%u", stmt->id);
   *ret = NULL;
@@ -206,8 +210,10 @@ static const char hello_sql[] =
  * standby; ending it there would let the commit stand without the standby's copy. An idle one has either finished, or
  * never got the statement, because the network lost it; it would then sit there for hours. */
 static const struct pg_stmt settled_sql = {
-    31, "SELECT CASE WHEN state = 'idle' THEN pg_terminate_backend(pid) END FROM pg_stat_activity"
-        " WHERE pid = $1::int AND extract(epoch FROM backend_start) = $2::numeric", 2};
+    31,
+    "SELECT CASE WHEN state = 'idle' THEN pg_terminate_backend(pid) END FROM pg_stat_activity"
+    " WHERE pid = $1::int AND extract(epoch FROM backend_start) = $2::numeric",
+    2};
 
 static lb_ns sooner(lb_ns a, lb_ns b) { return a < b ? a : b; }
 
@@ -226,8 +232,7 @@ static int greet(struct pg_primary *primary, lb_ns deadline) {
     rc = lb_fail(primary->env, -EPROTO, "postgres: greeting: %.200s", PQresultErrorMessage(result));
   else if (*PQgetvalue(result, 0, 0) != 'f')
     rc = lb_fail(primary->env, -EROFS, "postgres: the server that answers is a standby");
-  else
-    snprintf(primary->born, sizeof primary->born, "%s", PQgetvalue(result, 0, 1));
+  else snprintf(primary->born, sizeof primary->born, "%s", PQgetvalue(result, 0, 1));
   PQclear(result);
   return rc;
 }
@@ -275,8 +280,8 @@ int pg_primary_get(struct pg_primary *primary, lb_ns deadline) {
   return rc;
 }
 
-int pg_primary_call(struct pg_primary *primary, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt, const char *const params[],
-                    struct pg_origin *origin) {
+int pg_primary_call(struct pg_primary *primary, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt,
+                    const char *const params[], struct pg_origin *origin) {
   for (;;) {
     int rc = pg_primary_get(primary, deadline);
     if (rc) return rc;

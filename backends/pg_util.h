@@ -24,11 +24,15 @@ struct pg_stmt {
 int pg_open(struct lb_env *env, const char *host, uint16_t port, lb_ns deadline, struct pg_conn **ret);
 /* NULL is fine. */
 void pg_close(struct pg_conn *conn);
-/* One statement in autocommit with text parameters. 0: *ret holds the result, also an error result (PQresultStatus says), PQclear it;
- * LB_UNKNOWN: sent, and no answer came (deadline, connection lost) - the connection is then dead, close it; -errno: nothing was sent. */
-int pg_query(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const char *sql, int count, const char *const params[]);
-/* The same in one round trip without parsing: prepared on the connection's first use of stmt, which costs one round trip more. */
-int pg_call(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt, const char *const params[]);
+/* One statement in autocommit with text parameters. 0: *ret holds the result, also an error result (PQresultStatus
+ * says), PQclear it; LB_UNKNOWN: sent, and no answer came (deadline, connection lost) - the connection is then dead,
+ * close it; -errno: nothing was sent. */
+int pg_query(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const char *sql, int count,
+             const char *const params[]);
+/* The same in one round trip without parsing: prepared on the connection's first use of stmt, which costs one round
+ * trip more. */
+int pg_call(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt,
+            const char *const params[]);
 /* Still of use after the latest call: no LB_UNKNOWN, no FATAL, no -errno of the connection itself. Asks nobody. */
 bool pg_usable(const struct pg_conn *conn);
 /* True if the result is an error with this SQLSTATE, or one that begins like it ("08" is a class). */
@@ -52,16 +56,18 @@ struct pg_origin {
   char born[32]; /* tells it from a later process with the same pid */
 };
 
-/* Makes sure of a usable connection: keeps a working one, else tries all PostgreSQL endpoints round and round, starting with the
- * last that worked, until one is not in recovery or the deadline passes. 0, or -errno: the latest reason. */
+/* Makes sure of a usable connection: keeps a working one, else tries all PostgreSQL endpoints round and round, starting
+ * with the last that worked, until one is not in recovery or the deadline passes. 0, or -errno: the latest reason. */
 int pg_primary_get(struct pg_primary *primary, lb_ns deadline);
-/* One statement on the primary. Repeated until the deadline while it provably had no effect: nothing was sent, the server turned
- * out to be a standby, or the transaction was rolled back to be tried again. 0: *ret as in pg_query. LB_TIMEOUT: the deadline passed, no effect.
- * LB_UNKNOWN. -errno: no primary. `origin` (may be NULL) is where it was sent, valid with 0 and LB_UNKNOWN. */
-int pg_primary_call(struct pg_primary *primary, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt, const char *const params[],
-                    struct pg_origin *origin);
-/* After an LB_UNKNOWN: 1 = the server process that got the statement has ended, so what it did is visible from now on and nothing
- * more will come; 0 = not yet, it is asked to end if it idles. -errno: no primary, or no answer from it (-ETIMEDOUT). */
+/* One statement on the primary. Repeated until the deadline while it provably had no effect: nothing was sent, the
+ * server turned out to be a standby, or the transaction was rolled back to be tried again. 0: *ret as in pg_query.
+ * LB_TIMEOUT: the deadline passed, no effect. LB_UNKNOWN. -errno: no primary. `origin` (may be NULL) is where it was
+ * sent, valid with 0 and LB_UNKNOWN. */
+int pg_primary_call(struct pg_primary *primary, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt,
+                    const char *const params[], struct pg_origin *origin);
+/* After an LB_UNKNOWN: 1 = the server process that got the statement has ended, so what it did is visible from now on
+ * and nothing more will come; 0 = not yet, it is asked to end if it idles. -errno: no primary, or no answer from it
+ * (-ETIMEDOUT). */
 int pg_primary_settled(struct pg_primary *primary, lb_ns deadline, const struct pg_origin *origin);
 /* Drops the connection. */
 void pg_primary_drop(struct pg_primary *primary);

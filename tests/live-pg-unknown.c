@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * pg-row on a real PostgreSQL server: what a statement may still do when its answer did not come. Skipped (77) without one.
+ * pg-row on a real PostgreSQL server: what a statement may still do when its answer did not come. Skipped (77) without
+ * one.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -14,10 +15,11 @@
 #include "pg_client.h"
 
 /* An INSERT of `client` that is given up while the server waits for somebody else's transaction. */
-static struct pg_conn *abandon_insert(struct client *client, const char *key, const char *row_sql, struct lb_grant *grant) {
+static struct pg_conn *abandon_insert(struct client *client, const char *key, const char *row_sql,
+                                      struct lb_grant *grant) {
   close_client(client);
   assert_int_equal(open_client(client, "a", &target, 60000, 2000), 0);
-  struct pg_conn *operator = operator_open();
+  struct pg_conn *operator= operator_open();
   operator_says(operator, "BEGIN");
   operator_says(operator, row_sql);
   *grant = LB_GRANT_INIT;
@@ -28,7 +30,7 @@ static struct pg_conn *abandon_insert(struct client *client, const char *key, co
 static void an_abandoned_insert_stays_unknown_until_it_has_run(void **state) {
   (void)state;
   struct lb_grant grant;
-  struct pg_conn *operator = abandon_insert(&a, "k5", "INSERT INTO lockbench_row VALUES ('k5', 'operator')", &grant);
+  struct pg_conn *operator= abandon_insert(&a, "k5", "INSERT INTO lockbench_row VALUES ('k5', 'operator')", &grant);
   assert_int_equal(resolve(&a, "k5", &grant, 200), LB_UNKNOWN);
   assert_int_equal(try(&a, "k5", &grant, 200), LB_UNKNOWN);
   operator_says(operator, "ROLLBACK");
@@ -42,7 +44,7 @@ static void an_abandoned_insert_stays_unknown_until_it_has_run(void **state) {
 static void an_abandoned_insert_that_lost_is_not_held(void **state) {
   (void)state;
   struct lb_grant grant;
-  struct pg_conn *operator = abandon_insert(&a, "k6", "INSERT INTO lockbench_row VALUES ('k6', 'operator')", &grant);
+  struct pg_conn *operator= abandon_insert(&a, "k6", "INSERT INTO lockbench_row VALUES ('k6', 'operator')", &grant);
   operator_says(operator, "COMMIT");
   assert_int_equal(resolve(&a, "k6", &grant, 3000), LB_BUSY);
   assert_int_equal(operator_says(operator, "SELECT count(*) FROM lockbench_row WHERE owner = 'operator'"), 1);
@@ -54,7 +56,7 @@ static void an_abandoned_insert_that_lost_is_not_held(void **state) {
 static void release_waits_for_an_abandoned_insert_and_removes_its_row(void **state) {
   (void)state;
   struct lb_grant grant;
-  struct pg_conn *operator = abandon_insert(&a, "k7", "INSERT INTO lockbench_row VALUES ('k7', 'operator')", &grant);
+  struct pg_conn *operator= abandon_insert(&a, "k7", "INSERT INTO lockbench_row VALUES ('k7', 'operator')", &grant);
   assert_int_equal(release(&a, "k7", &grant, 200), LB_UNKNOWN);
   operator_says(operator, "ROLLBACK");
   pg_close(operator);
@@ -68,7 +70,7 @@ static void a_release_whose_answer_was_lost_is_done_when_repeated(void **state) 
   close_client(&a);
   assert_int_equal(open_client(&a, "a", &target, 60000, 2000), 0);
   assert_int_equal(try(&a, "k8", &grant, 1000), LB_OK);
-  struct pg_conn *operator = operator_open();
+  struct pg_conn *operator= operator_open();
   operator_says(operator, "BEGIN");
   operator_says(operator, "SELECT 1 FROM lockbench_row WHERE name = 'k8' FOR UPDATE");
   assert_int_equal(release(&a, "k8", &grant, 200), LB_UNKNOWN);
@@ -80,10 +82,12 @@ static void a_release_whose_answer_was_lost_is_done_when_repeated(void **state) 
 
 /* Stops the process behind client a's connection: the statement then waits unread in its socket. */
 static pid_t stop_backend_of_a(const char *key) {
-  struct pg_conn *operator = operator_open();
+  struct pg_conn *operator= operator_open();
   struct lb_grant grant = LB_GRANT_INIT;
   assert_int_equal(try(&a, key, &grant, 1000), LB_OK);
-  pid_t pid = operator_says(operator, "SELECT pid FROM pg_stat_activity WHERE query LIKE 'INSERT%' ORDER BY state_change DESC LIMIT 1");
+  pid_t pid =
+      operator_says(operator,
+                    "SELECT pid FROM pg_stat_activity WHERE query LIKE 'INSERT%' ORDER BY state_change DESC LIMIT 1");
   assert_true(pid > 0);
   pg_close(operator);
   assert_int_equal(release(&a, key, &grant, 1000), LB_OK);
@@ -92,7 +96,7 @@ static pid_t stop_backend_of_a(const char *key) {
 }
 
 static int processes_with(pid_t pid) {
-  struct pg_conn *operator = operator_open();
+  struct pg_conn *operator= operator_open();
   char sql[100];
   snprintf(sql, sizeof sql, "SELECT count(*) FROM pg_stat_activity WHERE pid = %d", pid);
   int count = operator_says(operator, sql);
@@ -119,7 +123,7 @@ static void an_unread_insert_is_unknown_and_never_comes_after_not_held(void **st
 static void a_server_process_that_waits_for_a_lost_insert_is_ended(void **state) {
   (void)state;
   struct lb_grant grant = LB_GRANT_INIT;
-  struct pg_conn *idle = operator_open(), *operator = operator_open();
+  struct pg_conn *idle = operator_open(), *operator= operator_open();
   PGresult *result = NULL;
   pid_t pid = operator_says(idle, "SELECT pg_backend_pid()");
   char sql[120];
@@ -165,11 +169,12 @@ static void an_insert_that_waits_for_a_standby_is_unknown_and_stands_later(void 
   struct lb_grant grant, other = LB_GRANT_INIT;
   char key[24];
   int rc = LB_OK;
-  struct pg_conn *operator = operator_open();
+  struct pg_conn *operator= operator_open();
   operator_says(operator, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
   operator_says(operator, "SELECT pg_reload_conf()");
   lb_ns end = in_ms(&a, 5000);
-  for (int i = 0; rc == LB_OK && lb_now(&a.env.base) < end; i++) { /* the setting reaches the server's processes some time later */
+  for (int i = 0; rc == LB_OK && lb_now(&a.env.base) < end;
+       i++) { /* the setting reaches the server's processes some time later */
     snprintf(key, sizeof key, "sync-%d", i);
     grant = LB_GRANT_INIT;
     rc = try(&a, key, &grant, 150);

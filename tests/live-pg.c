@@ -69,7 +69,7 @@ static void the_same_attempt_is_granted_once_more_and_released_once(void **state
 static void a_try_waits_for_an_uncommitted_row_no_longer_than_lock_wait(void **state) {
   (void)state;
   struct lb_grant grant = LB_GRANT_INIT;
-  struct pg_conn *operator = operator_open();
+  struct pg_conn *operator= operator_open();
   operator_says(operator, "BEGIN");
   operator_says(operator, "INSERT INTO lockbench_row VALUES ('k4', 'operator')");
   lb_ns before = lb_now(&a.env.base);
@@ -117,15 +117,18 @@ static void a_primary_is_found_behind_a_dead_server_and_a_standby(void **state) 
   pg_server_create(&standby, base, "standby", &server);
   pg_server_start(&server);
   pg_server_start(&standby);
-  struct lb_endpoint three[] = {
-      {"postgres", "127.0.0.1", free_port()}, {"postgres", "127.0.0.1", standby.port}, {"postgres", "127.0.0.1", server.port}};
-  struct lb_target both = {.topology = "pg-async", .endpoints = three, .count = 3}, last = {.topology = "pg", .endpoints = three, .count = 2};
+  struct lb_endpoint three[] = {{"postgres", "127.0.0.1", free_port()},
+                                {"postgres", "127.0.0.1", standby.port},
+                                {"postgres", "127.0.0.1", server.port}};
+  struct lb_target both = {.topology = "pg-async", .endpoints = three, .count = 3},
+                   last = {.topology = "pg", .endpoints = three, .count = 2};
   assert_int_equal(open_client(&c, "c", &both, 100, 15000), 0);
   assert_int_equal(try(&c, "k12", &grant, 2000), LB_OK);
   assert_int_equal(lb_pg_row.inspect(c.session, 0, "k12", in_ms(&c, 1000)), -ECONNREFUSED);
   lb_ns end = in_ms(&c, 10000);
   int rc;
-  while ((rc = lb_pg_row.inspect(c.session, 1, "k12", end)) < 0 && lb_now(&c.env.base) < end) lb_sleep_until(&c.env.base, in_ms(&c, 20));
+  while ((rc = lb_pg_row.inspect(c.session, 1, "k12", end)) < 0 && lb_now(&c.env.base) < end)
+    lb_sleep_until(&c.env.base, in_ms(&c, 20));
   assert_int_equal(rc, 0);
   assert_int_equal(lb_pg_row.inspect(c.session, 2, "k12", in_ms(&c, 1000)), 1);
   assert_int_equal(release(&c, "k12", &grant, 2000), LB_OK);
@@ -135,7 +138,6 @@ static void a_primary_is_found_behind_a_dead_server_and_a_standby(void **state) 
   close_client(&c);
   pg_server_kill(&standby);
 }
-
 
 int main(void) {
   const struct CMUnitTest tests[] = {

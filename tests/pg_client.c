@@ -21,7 +21,8 @@ const struct lb_target target = {.topology = "pg", .endpoints = &endpoint, .coun
 
 lb_ns in_ms(struct client *client, int64_t ms) { return lb_now(&client->env.base) + (lb_ns)ms * LB_NS_PER_MS; }
 
-int open_client(struct client *client, const char *name, const struct lb_target *at, int64_t lock_wait_ms, int64_t deadline_ms) {
+int open_client(struct client *client, const char *name, const struct lb_target *at, int64_t lock_wait_ms,
+                int64_t deadline_ms) {
   static uint64_t seed;
   lb_env_init(&client->env, ++seed);
   client->options[0].i = lock_wait_ms;
@@ -49,7 +50,9 @@ int resolve(struct client *client, const char *key, struct lb_grant *grant, int6
 int holds(struct client *client, const char *key, const struct lb_grant *grant) {
   return lb_pg_row.holds(client->session, key, grant, in_ms(client, 2000));
 }
-int row(struct client *client, const char *key) { return lb_pg_row.inspect(client->session, 0, key, in_ms(client, 2000)); }
+int row(struct client *client, const char *key) {
+  return lb_pg_row.inspect(client->session, 0, key, in_ms(client, 2000));
+}
 
 struct pg_conn *operator_open(void) {
   struct pg_conn *conn = NULL;

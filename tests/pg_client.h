@@ -16,10 +16,10 @@ struct client {
   union lb_value options[1];
 };
 
-extern struct pg_server server; /* the one that start_server() starts ... */
+extern struct pg_server server;       /* the one that start_server() starts ... */
 extern const struct lb_target target; /* ... as clients see it */
-extern char base[];             /* the folder of all servers of this test */
-extern struct client a, b;      /* open in every test that is WITH_CLIENTS */
+extern char base[];                   /* the folder of all servers of this test */
+extern struct client a, b;            /* open in every test that is WITH_CLIENTS */
 
 /* cmocka's hooks: of the group, and of one test. */
 int start_server(void **state);
@@ -29,7 +29,8 @@ int close_clients(void **state);
 #define WITH_CLIENTS(test) cmocka_unit_test_setup_teardown(test, open_clients, close_clients)
 
 lb_ns in_ms(struct client *client, int64_t ms);
-int open_client(struct client *client, const char *name, const struct lb_target *at, int64_t lock_wait_ms, int64_t deadline_ms);
+int open_client(struct client *client, const char *name, const struct lb_target *at, int64_t lock_wait_ms,
+                int64_t deadline_ms);
 void close_client(struct client *client);
 int try(struct client *client, const char *key, struct lb_grant *grant, int64_t ms);
 int release(struct client *client, const char *key, struct lb_grant *grant, int64_t ms);

@@ -37,7 +37,8 @@ uint16_t free_port(void) {
   struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   socklen_t size = sizeof at;
   int fd = socket(AF_INET, SOCK_STREAM, 0);
-  if (fd < 0 || bind(fd, (struct sockaddr *)&at, size) || getsockname(fd, (struct sockaddr *)&at, &size)) err(1, "free port");
+  if (fd < 0 || bind(fd, (struct sockaddr *)&at, size) || getsockname(fd, (struct sockaddr *)&at, &size))
+    err(1, "free port");
   close(fd);
   return ntohs(at.sin_port);
 }
@@ -94,7 +95,9 @@ static void run(const char *const argv[], const char *log) {
   if (waitpid(spawn(argv, log), &status, 0) < 0 || status) errx(1, "%s failed with %d, see %s", argv[0], status, log);
 }
 
-static void log_of(const struct pg_server *server, char *path, size_t size) { snprintf(path, size, "%s.log", server->dir); }
+static void log_of(const struct pg_server *server, char *path, size_t size) {
+  snprintf(path, size, "%s.log", server->dir);
+}
 
 void pg_server_create(struct pg_server *server, const char *base, const char *name, const struct pg_server *copy_of) {
   char initdb[128], log[300], signal_file[300];
@@ -108,7 +111,9 @@ void pg_server_create(struct pg_server *server, const char *base, const char *na
     snprintf(signal_file, sizeof signal_file, "%s/standby.signal", server->dir);
     run((const char *[]){"/usr/bin/touch", signal_file, NULL}, log);
   } else {
-    run((const char *[]){initdb, "-D", server->dir, "-U", "lockbench", "-A", "trust", "-N", "-E", "UTF8", "--locale=C", NULL}, log);
+    run((const char *[]){initdb, "-D", server->dir, "-U", "lockbench", "-A", "trust", "-N", "-E", "UTF8", "--locale=C",
+                         NULL},
+        log);
   }
 }
 
@@ -117,8 +122,22 @@ void pg_server_start(struct pg_server *server) {
   snprintf(port, sizeof port, "%u", server->port);
   log_of(server, log, sizeof log);
   if (!program("postgres", postgres, sizeof postgres)) errx(77, "no postgres");
-  const char *const argv[] = {postgres, "-D", server->dir, "-p", port, "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
-                              "-c", "fsync=off", "-c", "shared_buffers=8MB", "-c", "max_connections=40", NULL};
+  const char *const argv[] = {postgres,
+                              "-D",
+                              server->dir,
+                              "-p",
+                              port,
+                              "-c",
+                              "listen_addresses=127.0.0.1",
+                              "-c",
+                              "unix_socket_directories=",
+                              "-c",
+                              "fsync=off",
+                              "-c",
+                              "shared_buffers=8MB",
+                              "-c",
+                              "max_connections=40",
+                              NULL};
   server->pid = spawn(argv, log);
 }
 

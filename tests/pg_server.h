@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * pg_server.h - real PostgreSQL servers for tests: on a free loopback port, in a folder that vanishes, dead when the test is.
+ * pg_server.h - real PostgreSQL servers for tests: on a free loopback port, in a folder that vanishes, dead when the
+ * test is.
  */
 #ifndef LB_TEST_PG_SERVER_H
 #define LB_TEST_PG_SERVER_H
@@ -17,8 +18,8 @@ struct pg_server {
 
 /* False: no PostgreSQL on this machine. */
 bool pg_server_installed(void);
-/* Creates the data folder `base`/`name` with initdb, or as a copy of a stopped server's that will then be a standby without a
- * primary. Ends the program on failure, like all of these. */
+/* Creates the data folder `base`/`name` with initdb, or as a copy of a stopped server's that will then be a standby
+ * without a primary. Ends the program on failure, like all of these. */
 void pg_server_create(struct pg_server *server, const char *base, const char *name, const struct pg_server *copy_of);
 /* Starts it; the caller waits until it answers. */
 void pg_server_start(struct pg_server *server);
