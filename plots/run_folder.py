@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""run_folder.py - reads what a figure needs from a run folder (results/SCHEMA.md), and says in one line what does not fit."""
+"""run_folder.py - reads what a figure needs from a run folder (results/SCHEMA.md); one line says what does not fit."""
 
 import csv
 import io
@@ -111,7 +111,8 @@ def footer(run):
     tool, machine = run["tool"], run["machine"]
     cores = f" ({machine['cores']} cores)" if machine.get("cores") else ""
     trials = sum(cell["trials"] for cell in run["cells"])
-    parts = [f"run {run['id']}", f"{trials} trials", f"seed {run.get('seed', '?')}", f"machine {machine.get('hostname', '?')}{cores}",
+    parts = [f"run {run['id']}", f"{trials} trials", f"seed {run.get('seed', '?')}",
+             f"machine {machine.get('hostname', '?')}{cores}",
              f"lockbench {tool.get('version', '?')} {str(tool.get('commit') or '')[:10]}".rstrip(),
              str(run.get("started_utc", "")).split("T")[0]]
     return " · ".join(p for p in parts if p)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # style.gp - the look of plots/style.py for gnuplot. Made by: python3 plots/style.py > plots/style.gp
-# lb_style(SYSTEM, I) is the line style of a system; I, its rank from 0, picks one where the system is not known.
-LB_SYSTEMS = "null@none local@none broken@none redis-token@redis redis-token@redis-aof redis-token@sentinel redlock@redis-x5 zk-sequential@zk zk-sequential@zk-x3 pg-row@pg pg-row@pg-async pg-row@pg-sync"
+# lb_style(SYSTEM, I) is the line style of a system; I, a rank from 0, picks one where it is not known.
+LB_SYSTEMS = "null@none local@none broken@none redis-token@redis redis-token@redis-aof redis-token@sentinel redlock@redis-x5"
+LB_SYSTEMS = LB_SYSTEMS." zk-sequential@zk zk-sequential@zk-x3 pg-row@pg pg-row@pg-async pg-row@pg-sync"
 LB_OTHERS = 4
 lb_known(system) = sum [k=1:words(LB_SYSTEMS)] (word(LB_SYSTEMS, k) eq system ? k : 0)
 lb_style(system, i) = lb_known(system) ? lb_known(system) : 1 + words(LB_SYSTEMS) + i % LB_OTHERS

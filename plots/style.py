@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""style.py - one look for all figures: a fixed colour, marker and dash per system, a fixed colour and glyph per verdict.
+"""style.py - one look for all figures: a colour, marker and dash per system, a colour and glyph per verdict.
 
-The hue belongs to the protocol, marker and dash to the topology it runs on, so that a system is recognised without colour.
-Hues are those of Okabe and Ito, which people with colour-blindness tell apart; vermilion is kept for violations.
+The hue belongs to the protocol, marker and dash to the topology it runs on, so that a system is recognised without
+colour. Hues are those of Okabe and Ito, which people with colour-blindness tell apart; vermilion is for violations.
 `python3 plots/style.py` prints the same table for gnuplot; plots/style.gp is that output, and a test compares the two.
 """
 
@@ -47,7 +47,7 @@ VERDICTS = {
 
 
 def unknown_ranks(systems):
-    """{system: rank by name among those the table does not know}; 0 for the others. The same in all figures of a run."""
+    """{system: rank by name among those the table does not know, else 0}; the same in all figures of a run."""
     unknown = sorted(set(systems) - set(SYSTEMS))
     return {s: unknown.index(s) if s in unknown else 0 for s in systems}
 
@@ -73,16 +73,18 @@ def matplotlib_deterministic():
 
 def as_gnuplot():
     """The text of style.gp."""
+    names = list(SYSTEMS)
     lines = [
         "# SPDX-License-Identifier: MIT",
         "# style.gp - the look of plots/style.py for gnuplot. Made by: python3 plots/style.py > plots/style.gp",
-        "# lb_style(SYSTEM, I) is the line style of a system; I, its rank from 0, picks one where the system is not known.",
-        'LB_SYSTEMS = "' + " ".join(SYSTEMS) + '"',
+        "# lb_style(SYSTEM, I) is the line style of a system; I, a rank from 0, picks one where it is not known.",
+        'LB_SYSTEMS = "' + " ".join(names[:7]) + '"',
+        'LB_SYSTEMS = LB_SYSTEMS." ' + " ".join(names[7:]) + '"',
         f"LB_OTHERS = {len(OTHERS)}",
         "lb_known(system) = sum [k=1:words(LB_SYSTEMS)] (word(LB_SYSTEMS, k) eq system ? k : 0)",
         "lb_style(system, i) = lb_known(system) ? lb_known(system) : 1 + words(LB_SYSTEMS) + i % LB_OTHERS",
     ]
-    names = list(SYSTEMS) + [f"other {i + 1}" for i in range(len(OTHERS))]
+    names += [f"other {i + 1}" for i in range(len(OTHERS))]
     for number, (name, style) in enumerate(zip(names, list(SYSTEMS.values()) + OTHERS), start=1):
         colour, (_, _, pointtype), dash = style
         lines.append(f'set style line {number} lc rgb "{colour}" pt {pointtype} dt {dash} lw 1.6 ps 0.8 # {name}')

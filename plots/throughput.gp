@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
 # throughput.gp - what a lock costs, in three panels: rate over clients, time to get the lock, spread of the repeats.
-# Called by throughput.py, which explains the data: gnuplot -c throughput.gp DATA OUT.svg SYSTEMS CLIENTS FOOTER RANGES RANKS
-# (all but the FOOTER words; RANGES: from and to of each panel, and the step of the last; RANKS: see lb_style). Numbers in all panels are those of DATA; nothing is fitted or smoothed.
+# Called by throughput.py, which explains the data:
+#   gnuplot -c throughput.gp DATA OUT.svg SYSTEMS CLIENTS FOOTER RANGES RANKS
+# SYSTEMS, CLIENTS, RANGES (from and to of each panel, and the step of the last) and RANKS (see lb_style) are words.
+# Numbers in all panels are those of DATA; nothing is fitted or smoothed.
 data = ARG1
 systems = ARG3
 clients = ARG4
@@ -34,7 +36,8 @@ style_of(i) = lb_style(word(systems, i), word(ARG7, i) + 0)
 
 set tmargin at screen at(panel_top)
 set bmargin at screen at(panel_bottom)
-set label 1 "What does a lock cost?  Scenario contention: all clients want the same lock" at screen 0.012, at(height - 24) left font ",16"
+set label 1 "What does a lock cost?  Scenario contention: all clients want the same lock" font ",16" \
+  at screen 0.012, at(height - 24) left
 set label 2 ARG5 at screen 0.012, at(34) left font ",10" textcolor rgb "#595959"
 
 # 1: rate over clients. Large markers and lines: medians; small dots, a little to the right to stay visible: repeats.
@@ -70,7 +73,8 @@ do for [c=1:groups] {
   set xtics add (word(clients, c).(word(clients, c) eq "1" ? ": acquire" : ": hand-off") c - 1)
   if (c > 1) { set arrow c from c - 1.5, graph 0 to c - 1.5, graph 1 nohead lc rgb "#D9D9D9" }
 }
-set ytics ("1 ns" 1e-3, "10 ns" 0.01, "100 ns" 0.1, "1 µs" 1, "10 µs" 10, "100 µs" 100, "1 ms" 1e3, "10 ms" 1e4, "100 ms" 1e5, "1 s" 1e6, "10 s" 1e7, "100 s" 1e8)
+set ytics ("1 ns" 1e-3, "10 ns" 0.01, "100 ns" 0.1, "1 µs" 1, "10 µs" 10, "100 µs" 100, \
+  "1 ms" 1e3, "10 ms" 1e4, "100 ms" 1e5, "1 s" 1e6, "10 s" 1e7, "100 s" 1e8)
 beside(group, i) = group + (n > 1 ? 0.8 * ((i - 1.0) / (n - 1) - 0.5) : 0)
 plot for [i=1:n] data index "time ".i using (beside($1, i)):2:2:3 with yerrorbars ls style_of(i) pt -1 dt 1 lw 1.2, \
      for [i=1:n] data index "times ".i using (beside($1, i) + 0.025):2 with points ls style_of(i) pt 7 ps 0.3, \
@@ -105,6 +109,7 @@ unset border
 unset xlabel
 set xrange [0:1]
 set yrange [0:1]
-set key at graph 0.5, graph 0.5 center center horizontal Left reverse samplen 3.5 width 2 spacing 1.2 maxcols legend_columns
+set key at graph 0.5, graph 0.5 center center horizontal Left reverse samplen 3.5 width 2 spacing 1.2 \
+  maxcols legend_columns
 plot NaN notitle, for [i=1:n] keyentry with linespoints ls style_of(i) title word(systems, i)
 unset multiplot

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""throughput.py RUN_DIR DATA OUT.svg - what a lock costs: numbers for throughput.gp out of the CSV files, and the call of gnuplot.
+"""throughput.py RUN_DIR DATA OUT.svg - what a lock costs: numbers for throughput.gp out of the CSV files, and its call.
 
-Rates are those of trials.csv, one per repeat, and their median. Percentiles come from the histograms in latency.csv, those of all
-repeats added up; percentiles of repeats are never averaged. A system that failed to exclude has no speed and is left out.
+Rates are those of trials.csv, one per repeat, and their median. Percentiles come from the histograms in latency.csv,
+those of all repeats added up; percentiles of repeats are never averaged. A system that failed to exclude has no speed
+and is left out.
 
 DATA gets blocks of numbers that gnuplot finds by name, N counting systems from 1:
   rate N     clients, median of grants/s                rates N    clients, grants/s of a repeat
@@ -26,7 +27,7 @@ TAIL_SAMPLES = 10  # a percentile with fewer samples beyond it is noise
 
 
 def metric_of(clients):
-    """Alone, a client waits for nobody: what it waits is the acquire itself. With others, the hand-off is what a lock adds."""
+    """Alone, a client waits for nobody but the service. With others, the hand-off is what a lock adds."""
     return "wait" if clients == 1 else "handoff"
 
 
@@ -134,14 +135,16 @@ class Figures:
                     kind = name.split()[0]
                     if kind in drawn:
                         drawn[kind] += [v for row in rows for v in row[kind != "spread":] if not math.isnan(v)]
-                    out.write(f"# {name}\n" + "".join(" ".join(f"{v:.10g}" for v in row) + "\n" for row in rows) + "\n\n")
+                    lines = (" ".join(f"{v:.10g}" for v in row) + "\n" for row in rows)
+                    out.write(f"# {name}\n" + "".join(lines) + "\n\n")
 
         return [*decades(drawn["rates"]), *decades(drawn["time"] + drawn["times"]), *around_one(drawn["spread"])]
 
     def footer(self, run):
         repeats = sorted({len(values) for values in self.rates.values()})
         count = f"{repeats[0]}" if len(repeats) == 1 else f"{repeats[0]} to {repeats[-1]}"
-        notes = f"{count} {'repeat' if count == '1' else 'repeats'} each · guard {self.guard} · p99 of at least {100 * TAIL_SAMPLES} samples"
+        notes = f"{count} {'repeat' if count == '1' else 'repeats'} each · guard {self.guard}"
+        notes += f" · p99 of at least {100 * TAIL_SAMPLES} samples"
         if self.left_out:
             notes += f" · not drawn, for it did not exclude: {', '.join(self.left_out)}"
         return "\n".join(textwrap.wrap(notes, 190, max_lines=2, placeholder=" …") + [run_folder.footer(run)])
@@ -152,7 +155,8 @@ def draw(run, figures, data_path, svg_path):
     here = os.path.dirname(os.path.abspath(__file__))
     ranks = style.unknown_ranks({*figures.systems, *(cell["system"] for cell in run["cells"])})
     command = ["gnuplot", "-d", "-c", "throughput.gp", os.path.abspath(data_path), os.path.abspath(svg_path),
-               " ".join(figures.systems), " ".join(map(str, figures.clients)), figures.footer(run), " ".join(f"{v:.10g}" for v in ranges),
+               " ".join(figures.systems), " ".join(map(str, figures.clients)), figures.footer(run),
+               " ".join(f"{v:.10g}" for v in ranges),
                " ".join(str(ranks[s]) for s in figures.systems)]
     done = subprocess.run(command, cwd=here, stderr=subprocess.PIPE, text=True, env=os.environ | {"LC_ALL": "C.UTF-8"})
     if done.returncode != 0 or done.stderr.strip():

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""truth_table.py RUN_DIR OUT.svg OUT.png - the truth table of a run: a row per system, a column per scenario (and guard).
+"""truth_table.py RUN_DIR OUT.svg OUT.png - the truth table of a run: a row per system, a column per scenario and guard.
 
-A cell says its verdict three times, by fill, by glyph and by word, so that it reads in grey and in print. A black corner marks
-a verdict that differs from the expectation the scenario states. Everything comes from run.json; the clock is never asked.
+A cell says its verdict three times, by fill, by glyph and by word, so that it reads in grey and in print. A black
+corner marks a verdict that differs from the expectation the scenario states. Everything comes from run.json; the clock
+is never asked.
 """
 
 import sys
@@ -42,7 +43,7 @@ def cell_lines(cell):
     count = {
         "safe": lambda: f"0/{decided} (≤ {100 * cell['upper95']:.1f} %){more}",
         "violated": lambda: f"{cell['violated']}/{decided}{more}",
-        "stuck": lambda: f"{trials} trials",
+        "stuck": lambda: f"{cell['stuck']}/{decided}{more}" if "stuck" in cell else "",
         "undecided": lambda: f"{undecided}/{trials}",
         "skipped": lambda: "",
     }[verdict]()
@@ -88,8 +89,8 @@ def draw_cell(ax, x, y, cell):
 
 def draw_row_label(ax, right, y, system, unknown_rank):
     colour, (marker, filled, _), _ = style.of_system(system, unknown_rank)
-    ax.plot([right - 0.1], [y], marker=marker, markersize=4.8 if marker == "D" else 5.5, color=colour, markerfacecolor=colour if filled else "white",
-            markeredgecolor=colour)
+    ax.plot([right - 0.1], [y], marker=marker, markersize=4.8 if marker == "D" else 5.5, color=colour,
+            markerfacecolor=colour if filled else "white", markeredgecolor=colour)
     ax.text(right - 0.24, y, system, ha="right", va="center")
 
 
@@ -104,12 +105,14 @@ def draw_legend(ax, x, y):
     ax.add_patch(Rectangle((x, y - 0.08), 0.22, 0.16, facecolor="white", edgecolor=style.LIGHT_GREY, linewidth=0.6))
     ax.text(x + 0.27, y, "not run", ha="left", va="center", size=8)
     x += 0.9
-    ax.add_patch(Polygon([(x, y - 0.08), (x + 0.15, y - 0.08), (x + 0.15, y + 0.07)], closed=True, facecolor="black", linewidth=0))
+    corner = [(x, y - 0.08), (x + 0.15, y - 0.08), (x + 0.15, y + 0.07)]
+    ax.add_patch(Polygon(corner, closed=True, facecolor="black", linewidth=0))
     ax.text(x + 0.21, y, "not as expected", ha="left", va="center", size=8)
 
 
 def note_lines(width):
-    text = ("k/n: violated of decided trials; (≤ p %): 95 % upper bound of the violation rate; (+m ?): trials that stayed undecided")
+    text = ("k/n: violated (or stuck) of decided trials; (≤ p %): 95 % upper bound of the violation rate; "
+            "(+m ?): trials that stayed undecided")
     return textwrap.wrap(text, int(width / 0.056))
 
 
@@ -137,9 +140,11 @@ def draw(run, svg_path, png_path):
     ax.text(MARGIN, 0.16, "\n".join(title), size=12.5, weight="bold", va="top")
     for i, (name, lines) in enumerate(heads):
         middle = left + COLUMN * (i + 0.5)
-        ax.text(middle, top + 0.05, name, ha="center", va="center", weight="bold", size=min(9, 9 * 15 / len(name or "-")))
+        size = min(9, 9 * 15 / len(name or "-"))  # a long name shrinks to its column
+        ax.text(middle, top + 0.05, name, ha="center", va="center", weight="bold", size=size)
         for k, line in enumerate(lines):
-            ax.text(middle, top + 0.07 + HEAD_LINE * (k + 1), line, ha="center", va="center", size=7, color=style.DARK_GREY)
+            ax.text(middle, top + 0.07 + HEAD_LINE * (k + 1), line, ha="center", va="center", size=7,
+                    color=style.DARK_GREY)
     ranks = style.unknown_ranks(rows)
     for r, system in enumerate(rows):
         y = top + head + ROW * r

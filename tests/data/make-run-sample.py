@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""make-run-sample.py - writes run-sample/ beside itself: a run folder as in results/SCHEMA.md, every number of it invented.
+"""make-run-sample.py - writes run-sample/ beside itself: a run folder as in results/SCHEMA.md, every number invented.
 
-For tests of figures and report only. It holds each case they must get right: all verdicts, differences from the expectation
-in both directions, cells that were not run, nothing expected, two guards, a system without hand-offs, text that needs quoting.
+For tests of figures and report only. It holds each case they must get right: all verdicts, differences from the
+expectation in both directions, cells that were not run, nothing expected, two guards, text that needs quoting.
 """
 
 import csv
@@ -25,10 +25,10 @@ SCENARIOS = [
      {"clients": [2], "keys": 1, "ttl_ms": 30000},
      ["cut primary from replicas", "client 1 acquire within 5s", "kill primary", "await failover within 30s",
       "client 2 acquire within 10s"]),
-    ("pause", "holder sleeps past its lease", "Does a client that was stopped still write after another one was let in?",
+    ("pause", "holder sleeps past its lease", "Does a stopped client still write after another one was let in?",
      "no dirty write without a guard & one with fencing", {"clients": [2], "keys": 1, "ttl_ms": 1000},
-     ["client 1 acquire within 5s", "pause client 1", "client 2 acquire within 10s", "client 2 write", "resume client 1",
-      "client 1 write"]),
+     ["client 1 acquire within 5s", "pause client 1", "client 2 acquire within 10s", "client 2 write",
+      "resume client 1", "client 1 write"]),
     ("clock-jump", "server clock jumps ahead", "Does a lease end early when a server's wall clock jumps <ttl> ahead?",
      "no double hold on redis", {"clients": [2], "keys": 1, "ttl_ms": 10000},
      ["client 1 acquire within 5s", "wait 100ms", "client 2 acquire within 2s"]),
@@ -64,7 +64,8 @@ def verdicts():
     out["contention", "redlock@redis-x5", "none"] = ("safe", 0, 1, 9, None, None)
     for system, verdict, expected in (
             ("redis-token@sentinel", "violated", "violated"), ("redlock@redis-x5", "safe", "safe"),
-            ("zk-sequential@zk-x3", "safe", "safe"), ("pg-row@pg-sync", "violated", "safe"), ("local@none", "safe", "safe")):
+            ("zk-sequential@zk-x3", "safe", "safe"), ("pg-row@pg-sync", "violated", "safe"),
+            ("local@none", "safe", "safe")):
         hits = {"redis-token@sentinel": 20, "pg-row@pg-sync": 3}.get(system, 0)
         out["failover", system, "none"] = (verdict, hits, 0, 20, expected, None)
     for system in SPEED:
@@ -99,20 +100,23 @@ def cell(key, value):
         "scenario": scenario, "system": system, "guard": guard, "seed": SEED, "trials": trials, "verdict": verdict,
         "expected": expected, "as_expected": None if expected is None or verdict in ("skipped", "undecided") else
         verdict == expected, "reason": reason(scenario, system) if expected else None, "why": why, "violated": violated,
-        "undecided": undecided, "upper95": 1 - 0.05 ** (1 / decided) if verdict == "safe" else None,
+        "undecided": undecided, "stuck": trials if verdict == "stuck" else 0,
+        "upper95": 1 - 0.05 ** (1 / decided) if verdict == "safe" else None,
         "double_holds": violated, "double_hold_ms": violated * 250.5, "depth": 2 if violated else (1 if trials else 0),
-        "dirty_accesses": 2 * violated, "lost_updates": violated, "fenced_off": 20 if guard == "fence" and decided else 0,
-        "token_regressions": 0, **times, "grants": 40 * trials, "handoffs": 30 * trials, "max_stall_ms": 3.5 if trials else None,
+        "dirty_accesses": 2 * violated, "lost_updates": violated,
+        "fenced_off": 20 if guard == "fence" and decided else 0, "token_regressions": 0, **times, "grants": 40 * trials,
+        "handoffs": 30 * trials, "max_stall_ms": 3.5 if trials else None,
     }
 
 
 def reason(scenario, system):
     return {
-        "contention": "without a fault every lock has to exclude" if system != "broken@none" else "made to fail: the negative control",
+        "contention": "without a fault every lock has to exclude" if system != "broken@none"
+        else "made to fail: the negative control",
         "failover": "replication is asynchronous: \"OK\" reaches the client before the replica" if "sentinel" in system
         else "a majority, or the standby, has seen the grant",
         "pause": "nothing tells a stopped process that its lease is over",
-        "clock-jump": "Redis keeps its expiry times on the wall clock", "minority": "a majority is left",
+        "clock-jump": "the server decides by its wall clock when a lease is over", "minority": "a majority is left",
     }[scenario]
 
 
@@ -125,7 +129,8 @@ def bucket(value_ns):
 
 def histogram(rng, median_us, samples):
     """{(low, high): count}: a bell on a log scale with a long tail, over few buckets to keep the file small."""
-    shape = [(0.6, 3), (0.8, 12), (0.93, 22), (1.0, 26), (1.1, 18), (1.35, 10), (1.9, 5), (3.2, 2.4), (6.0, 1.2), (14.0, 0.4)]
+    shape = [(0.6, 3), (0.8, 12), (0.93, 22), (1.0, 26), (1.1, 18), (1.35, 10), (1.9, 5), (3.2, 2.4), (6.0, 1.2),
+             (14.0, 0.4)]
     total = sum(weight for _, weight in shape)
     out = {}
     for factor, weight in shape:
@@ -143,10 +148,11 @@ def quantile_us(hist, q):
     return ""
 
 
-TRIAL_COLUMNS = """scenario system guard clients trial seed verdict why double_holds double_hold_ms depth dirty_accesses lost_updates
-fenced_off token_regressions grants handoffs busy timeouts unknowns unavailable_ms orphan_ms blind_ms measured_s grants_per_s jain
-client_min client_max wait_p50_us wait_p99_us wait_p999_us hold_p50_us hold_p99_us hold_p999_us handoff_p50_us handoff_p99_us
-handoff_p999_us start_ms trial_ms stall_ms storage history""".split()
+TRIAL_COLUMNS = """scenario system guard clients trial seed verdict why double_holds double_hold_ms depth
+dirty_accesses lost_updates fenced_off token_regressions grants handoffs busy timeouts unknowns unavailable_ms
+orphan_ms blind_ms measured_s grants_per_s jain client_min client_max wait_p50_us wait_p99_us wait_p999_us
+hold_p50_us hold_p99_us hold_p999_us handoff_p50_us handoff_p99_us handoff_p999_us start_ms trial_ms stall_ms
+storage history""".split()
 
 
 def blank_trial(scenario, system, guard, clients, number, seed, verdict):
@@ -157,7 +163,7 @@ def blank_trial(scenario, system, guard, clients, number, seed, verdict):
         row[name] = row[name] or 0
     if verdict == "violated":
         row.update(double_holds=1, double_hold_ms=250.5, depth=2, dirty_accesses=2, lost_updates=1,
-                   history=f"{scenario}.{system}.{guard}.c{clients}.t{number}.hist")
+                   history=f"histories/{scenario}.{system}.{guard}.c{clients}.t{number}.hist")
     return row
 
 
@@ -168,7 +174,8 @@ def measure(rng, row, latency, series):
     factor = {1: 1.0, 4: (1 + at16) / 2, 16: at16}[clients]
     per_s = rate * factor * rng.uniform(0.9, 1.1)
     seconds = 5.0
-    hists = {"wait": histogram(rng, 1e6 * clients / per_s, per_s * seconds), "hold": histogram(rng, 2.5, per_s * seconds)}
+    hists = {"wait": histogram(rng, 1e6 * clients / per_s, per_s * seconds),
+             "hold": histogram(rng, 2.5, per_s * seconds)}
     if clients > 1:
         hists["handoff"] = histogram(rng, handoff * (1 + 0.1 * clients) * rng.uniform(0.9, 1.1), per_s * seconds * 0.9)
     row.update(measured_s=seconds, grants_per_s=round(per_s, 2), jain=0.98 if clients > 1 else 1, storage="disk",
@@ -195,7 +202,8 @@ def trials(rng, cells):
                 if verdict == "violated" and own == "violated" and i - undecided >= violated:
                     own = "safe"
                 row = blank_trial(scenario, system, guard, clients, i + 1, rng.randrange(2 ** 32), own)
-                row["why"] = (why or "stalled for 61 ms, longer than the double hold") if own in ("undecided", "stuck") else ""
+                if own in ("undecided", "stuck"):
+                    row["why"] = why or "stalled for 61 ms, longer than the double hold"
                 if scenario == "contention":
                     measure(rng, row, latency, series)
                 rows.append(row)
@@ -211,7 +219,7 @@ def write(name, text):
 
 def write_csv(name, header, rows):
     with open(os.path.join(ROOT, name), "w", encoding="utf-8", newline="") as file:
-        out = csv.writer(file, lineterminator="\r\n")
+        out = csv.writer(file, lineterminator="\n")
         out.writerow(header)
         out.writerows(rows)
 
@@ -227,9 +235,10 @@ HISTORY = """{"t":1000000,"s":1,"c":"client-1","k":"lock-a","e":"acquire"}
 
 README = """# A run folder with invented numbers
 
-Made by `tests/data/make-run-sample.py` for tests of the figures and the report. **No number in it was measured**: not a speed, not a
-verdict, not a machine. Do not quote, plot or compare it with anything. It has the form of `results/SCHEMA.md` and holds every case
-that has to be drawn: all verdicts, differences from the expectation in both directions, cells that were not run, two guards.
+Made by `tests/data/make-run-sample.py` for tests of the figures and the report. **No number in it was measured**: not
+a speed, not a verdict, not a machine. Do not quote, plot or compare it with anything. It has the form of
+`results/SCHEMA.md` and holds every case that has to be drawn: all verdicts, differences from the expectation in both
+directions, cells that were not run, two guards.
 """
 
 
@@ -239,13 +248,13 @@ def main():
     os.makedirs(ROOT, exist_ok=True)
     run = {
         "schema_version": 1, "id": "run-sample", "tool": {"version": "0.0.0-invented", "commit": None},
-        "argv": ["lockbench", "suite", "sample & invented", "-s", "note=it's made up"], "started_utc": "2000-01-01T00:00:00Z",
-        "seconds": 0, "seed": SEED, "jobs": 1, "trials": len(rows),
+        "argv": ["lockbench", "suite", "sample & invented", "-s", "note=it's made up"],
+        "started_utc": "2000-01-01T00:00:00Z", "seconds": 0, "seed": SEED, "jobs": 1, "trials": len(rows),
         "machine": {"hostname": "sample", "kernel": "invented", "cpu": "invented", "cores": 2, "memory_mib": 1024,
                     "load_before": 0.1, "load_after": 0.2, "filesystem": "invented", "namespaces": "none: invented"},
         "servers": {"redis": "redis, invented", "zk": "zookeeper, invented", "pg": "postgres, invented"},
-        "scenarios": [{"name": n, "title": t, "question": q, "refuted": r, "file": f"scenarios/{i + 1:02}-{n}.ini", "workload": w,
-                       "steps": s} for i, (n, t, q, r, w, s) in enumerate(SCENARIOS)],
+        "scenarios": [{"name": n, "title": t, "question": q, "refuted": r, "file": f"scenarios/{i + 1:02}-{n}.ini",
+                       "workload": w, "steps": s} for i, (n, t, q, r, w, s) in enumerate(SCENARIOS)],
         "cells": [cell(k, v) for k, v in cells.items()],
         "verdict": "invented numbers: 2 cells differ from the expectation, 1 is undecided", "exit_code": 3,
     }
@@ -254,8 +263,8 @@ def main():
     write("histories/failover.redis-token@sentinel.none.c2.t1.hist", HISTORY)
     write_csv("trials.csv", TRIAL_COLUMNS, [[r[c] for c in TRIAL_COLUMNS] for r in rows])
     write_csv("latency.csv", "scenario system guard clients trial metric low_ns high_ns count".split(), latency)
-    write_csv("series.csv", "scenario system guard clients trial second grants busy timeouts unknowns wait_p50_us wait_p99_us"
-              .split(), series)
+    write_csv("series.csv", "scenario system guard clients trial second grants busy timeouts unknowns wait_p50_us "
+              "wait_p99_us".split(), series)
 
 
 if __name__ == "__main__":

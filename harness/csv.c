@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The file is read whole and cut up in place: a field is a pointer into it, quotes are squeezed out where they stand.
+ * Records are refused rather than repaired: a field too many or a stray quote means that the columns cannot be trusted.
+ */
+#include "csv.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int read_all(const char *path, char **ret_data) {
+  size_t size = 0, room = 1 << 16;
+  char *data = NULL;
+  int result = 0;
+  FILE *file = fopen(path, "re");
+  if (!file) return -errno;
+  for (;;) {
+    char *more = realloc(data, room);
+    if (!more) {
+      result = -ENOMEM;
+      goto out;
+    }
+    data = more;
+    size += fread(data + size, 1, room - 1 - size, file);
+    if (ferror(file)) {
+      result = -EIO;
+      goto out;
+    }
+    if (size < room - 1) break;
+    room *= 2;
+  }
+  data[size] = '\0';
+  if (strlen(data) != size) result = -EINVAL; /* a zero byte: no text */
+out:
+  fclose(file);
+  if (result == 0) *ret_data = data;
+  else free(data);
+  return result;
+}
+
+/* Cuts the quoted field that begins after its opening quote at *at; *at moves behind the closing quote. False without
+ * one. */
+static bool cut_quoted(struct lb_csv *csv, char **at) {
+  char *to = *at, *from = *at;
+  for (; *from; from++) {
+    if (*from == '"' && from[1] != '"') {
+      *to = '\0';
+      *at = from + 1;
+      return true;
+    }
+    if (*from == '"') from++;
+    if (*from == '\n') csv->next_line++;
+    *to++ = *from;
+  }
+  return false;
+}
+
+/* Cuts one field at *at and says what follows it: ',' another field, '\n' the next record, 0 the end, -1 nonsense. */
+static int cut_field(struct lb_csv *csv, char **at, char **ret_field) {
+  char *end = *at;
+  if (*end == '"') {
+    *ret_field = ++end;
+    if (!cut_quoted(csv, &end)) return -1;
+  } else {
+    *ret_field = end;
+    end += strcspn(end, ",\"\r\n");
+  }
+  char stop = *end;
+  *end = '\0';
+  *at = end + 1;
+  if (stop == '\r' && **at == '\n') {
+    ++*at;
+    stop = '\n';
+  }
+  if (stop == '\0') *at = end;
+  return stop == ',' || stop == '\n' || stop == '\0' ? stop : -1;
+}
+
+static int refuse(const struct lb_csv *csv, char *err, size_t err_size, const char *what) {
+  snprintf(err, err_size, "%s:%d: %s", csv->path, csv->line, what);
+  return -EINVAL;
+}
+
+/* Reads the record at csv->next into fields[0..max); its number of fields (more than max is counted, not stored), or
+ * -EINVAL. */
+static long read_record(struct lb_csv *csv, char **fields, size_t max, char *err, size_t err_size) {
+  long count = 0;
+  int stop;
+  csv->line = csv->next_line;
+  do {
+    char *field;
+    stop = cut_field(csv, &csv->next, &field);
+    if (stop < 0) return refuse(csv, err, err_size, "a stray or unclosed quote, or a bare carriage return");
+    if ((size_t)count < max) fields[count] = field;
+    count++;
+  } while (stop == ',');
+  csv->next_line++;
+  return count;
+}
+
+static size_t count_commas(const char *line) {
+  size_t count = 0;
+  for (; *line && *line != '\n'; line++) count += *line == ',';
+  return count;
+}
+
+static int read_header(struct lb_csv *csv, char *err, size_t err_size) {
+  size_t most = count_commas(csv->data) + 1;
+  csv->header = calloc(most, sizeof *csv->header);
+  csv->field = calloc(most, sizeof *csv->field);
+  if (!csv->header || !csv->field) {
+    snprintf(err, err_size, "%s: out of memory", csv->path);
+    return -ENOMEM;
+  }
+  if (!*csv->data) {
+    csv->line = 1;
+    return refuse(csv, err, err_size, "empty, expected a header line");
+  }
+  long count = read_record(csv, csv->header, most, err, err_size);
+  if (count < 0) return (int)count;
+  csv->columns = (size_t)count;
+  return 0;
+}
+
+int lb_csv_open(const char *path, struct lb_csv *ret, char *err, size_t err_size) {
+  *ret = (struct lb_csv){.path = path, .next_line = 1};
+  int result = read_all(path, &ret->data);
+  if (result < 0) {
+    snprintf(err, err_size, "%s: %s", path, result == -EINVAL ? "no text: it holds a zero byte" : strerror(-result));
+    return result;
+  }
+  ret->next = ret->data;
+  result = read_header(ret, err, err_size);
+  if (result < 0) lb_csv_close(ret);
+  return result;
+}
+
+int lb_csv_next(struct lb_csv *csv, char *err, size_t err_size) {
+  if (!*csv->next) return 0;
+  long count = read_record(csv, csv->field, csv->columns, err, err_size);
+  if (count < 0) return (int)count;
+  if ((size_t)count == csv->columns) return 1;
+  snprintf(err, err_size, "%s:%d: %ld fields, expected %zu, as in the header line", csv->path, csv->line, count,
+           csv->columns);
+  return -EINVAL;
+}
+
+int lb_csv_column(const struct lb_csv *csv, const char *name, char *err, size_t err_size) {
+  for (size_t i = 0; i < csv->columns; i++)
+    if (strcmp(csv->header[i], name) == 0) return (int)i;
+  snprintf(err, err_size, "%s:1: no column '%s'", csv->path, name);
+  return -EINVAL;
+}
+
+void lb_csv_close(struct lb_csv *csv) {
+  free(csv->data);
+  free(csv->header);
+  free(csv->field);
+  *csv = (struct lb_csv){.path = csv->path};
+}
