@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the Redis protocols cost above the wire: pairs of acquire and release per second on keys of their own, by 1 and by 16
- * processes, beside what redis-benchmark reaches with as many connections for the same two commands. Not a test.
+ * What the Redis protocols cost above the wire: pairs of acquire and release per second on keys of their own, by 1
+ * and by 16 processes, beside what redis-benchmark reaches with as many connections for the same two commands. Not a
+ * test.
  *   bench-redis [SECONDS]
  */
 #include <err.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * redis_fake.h - a Redis server that answers what the test tells it, in a world whose time the test owns: while the code
- * under test waits, the server works; when it has nothing to say, the clock jumps to the deadline. Nothing ever sleeps.
+ * redis_fake.h - a Redis server that answers what the test tells it, in a world whose time the test owns: while the
+ * code under test waits, the server works; when it has nothing to say, the clock jumps to the deadline. Nothing ever
+ * sleeps.
  */
 #ifndef LB_TEST_REDIS_FAKE_H
 #define LB_TEST_REDIS_FAKE_H

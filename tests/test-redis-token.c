@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What redis-token says about a request whose reply never came, in the cases a real server cannot be brought to at will.
+ * What redis-token says about a request whose reply never came, in the cases a real server cannot be brought to at
+ * will.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -185,6 +187,26 @@ static void a_first_refusal_is_definite(void **state) {
   assert_int_equal(grant.token_len, 0);
 }
 
+static void a_master_that_is_none_any_more_is_left_within_the_call(void **state) {
+  struct lb_grant grant = LB_GRANT_INIT;
+  char address[64];
+  (void)state;
+  lb_redis_token.close(session);
+  memset(session, 0, lb_redis_token.session_size);
+  endpoint.service = "sentinel";
+  target.sentinel_master = "m";
+  struct lb_config config = {&fake_env, &target, NULL, TTL_MS, "client"};
+  assert_int_equal(lb_redis_token.open(session, &config, in_ms(100)), 0);
+  snprintf(address, sizeof address, "*2\r\n$9\r\n127.0.0.1\r\n$5\r\n%05u\r\n", fake_port);
+  for (int i = 0; i < 2; i++) {
+    fake_answer(address);
+    fake_answer("*1\r\n$6\r\nmaster\r\n");
+    fake_answer(i ? "+OK\r\n" : "-READONLY You can't write against a read only replica.\r\n");
+  }
+  assert_int_equal(try("k", &grant), LB_OK);
+  assert_int_equal(grant.valid_until, redis_lease_end(grant.asked_at, TTL_MS));
+}
+
 static void the_lease_of_a_repeated_try_counts_from_the_try_that_set_it(void **state) {
   (void)state;
   struct lb_grant grant = LB_GRANT_INIT;
@@ -219,6 +241,7 @@ int main(void) {
       T(a_grant_that_was_known_is_not_drawn_into_the_doubt_about_another),
       T(a_refusal_says_nothing_about_the_earlier_try),
       T(a_first_refusal_is_definite),
+      T(a_master_that_is_none_any_more_is_left_within_the_call),
       T(the_lease_of_a_repeated_try_counts_from_the_try_that_set_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -283,6 +283,24 @@ static void sentinels_that_know_nothing_are_asked_until_the_deadline(void **stat
   assert_true(fake_heard_count() > 3);
 }
 
+static void the_sentinel_that_answered_is_asked_first_from_then_on(void **state) {
+  (void)state;
+  struct lb_endpoint endpoint[3];
+  struct redis_link link;
+  struct redis_conn *found = NULL;
+  struct lb_target target = fake_target(endpoint, 3, "sentinel");
+  target.sentinel_master = "m";
+  assert_int_equal(redis_link_init(&link, &fake_env, &target), 0);
+  fake_answer("*-1\r\n");
+  answer_master();
+  fake_answer("*1\r\n$6\r\nmaster\r\n");
+  assert_int_equal(redis_link_open(&link, in_ms(1000), &found), 0);
+  redis_close(found);
+  assert_ptr_equal(link.sentinel[0], &endpoint[1]);
+  assert_ptr_equal(link.sentinel[1], &endpoint[0]);
+  assert_ptr_equal(link.sentinel[2], &endpoint[2]);
+}
+
 /* ---- rounds of votes ---------------------------------------------------------------------------------- */
 
 static enum redis_vote read_vote(const redisReply *vote, const void *context) {
@@ -393,6 +411,7 @@ int main(void) {
       T(refusals_are_told_apart_by_their_whole_code),
       T(a_target_without_the_needed_server_is_refused),
       T(a_server_that_does_not_call_itself_master_is_not_taken),
+      T(the_sentinel_that_answered_is_asked_first_from_then_on),
       T(sentinels_that_know_nothing_are_asked_until_the_deadline),
       T(a_round_ends_with_the_quorum_and_late_votes_are_skipped),
       T(a_server_far_behind_is_spared_and_one_long_silent_gets_a_new_connection),
