@@ -3,15 +3,13 @@
  * A judgement as text: the verdict in the first line, the counts, and each episode as a short story of who did what around
  * the moment when a second client came in. Times in it count from the first event of the history.
  */
-#include <stdlib.h>
-
 #include "check.h"
 
 enum {
-  LEAD_IN = 3,   /* events shown before an episode */
-  HEAD = 4,      /* at its begin, the first grant too many included */
-  TAIL = 3,      /* at its end */
-  LEAD_OUT = 2,  /* after it */
+  LEAD_IN = 2,  /* events shown before an episode, beside the grant of the first holder */
+  HEAD = 4,     /* at its begin, the first grant too many included */
+  TAIL = 3,     /* at its end */
+  LEAD_OUT = 2, /* after it */
 };
 
 /* Names come out of files: nothing in them may move a terminal's cursor. */
@@ -36,7 +34,7 @@ static void put_count(const char **separator, uint64_t count, const char *one, c
 static void put_verdict(const struct lb_check *c, FILE *out) {
   const char *separator = "violated: ";
   if (!lb_check_violated(c)) {
-    fprintf(out, c->handoffs ? "safe: 0 violations in " : "undecided: no hand-off put the lock to the test; 0 violations in ");
+    fprintf(out, c->handoffs ? "safe: 0 violations in " : "undecided: no hand-off put the lock to the test, 0 violations in ");
     separator = "";
     put_count(&separator, c->grants, "grant", "grants", out);
     put_count(&separator, c->handoffs, "hand-off", "hand-offs", out);
@@ -45,8 +43,9 @@ static void put_verdict(const struct lb_check *c, FILE *out) {
   }
   put_count(&separator, c->double_holds, "double hold", "double holds", out);
   if (c->double_holds) {
-    fputs(c->double_holds == 1 ? " of " : " of together ", out);
+    fputs(" of ", out);
     put_ms(c->double_hold_ns, out);
+    if (c->double_holds > 1) fputs(" in total", out);
   }
   put_count(&separator, c->dirty_accesses, "dirty access", "dirty accesses", out);
   put_count(&separator, (uint64_t)c->lost_updates, "lost update", "lost updates", out);
@@ -133,14 +132,31 @@ static void put_events(const struct lb_history *h, const struct lb_episode *e, s
     if (belongs(&h->events[i], e->key)) put_event(h, &h->events[i], i >= e->begin_event && i <= e->end_event, out);
 }
 
+/* The latest grant of the key to a client before event `before`; `before` if there is none. */
+static size_t grant_before(const struct lb_history *h, uint32_t key, uint32_t client, size_t before) {
+  for (size_t i = before; i-- > 0;)
+    if (h->events[i].kind == LB_EV_GRANTED && h->events[i].key == key && h->events[i].client == client) return i;
+  return before;
+}
+
+static void put_left_out(const struct lb_history *h, uint32_t key, size_t from, size_t to, char mark, FILE *out) {
+  size_t count = 0;
+  for (size_t i = from; i < to; i++) count += belongs(&h->events[i], key);
+  if (count) fprintf(out, "  %c %14s %zu more\n", mark, "...", count);
+}
+
 static void put_story(const struct lb_history *h, const struct lb_episode *e, FILE *out) {
   size_t behind = e->end_event < h->count ? e->end_event + 1 : h->count;
-  size_t head_end = ahead(h, e->key, e->begin_event, HEAD), tail = back(h, e->key, behind, TAIL), left_out = 0;
+  size_t head = back(h, e->key, e->begin_event, LEAD_IN), head_end = ahead(h, e->key, e->begin_event, HEAD);
+  size_t tail = back(h, e->key, behind, TAIL), first = grant_before(h, e->key, e->clients[0], e->begin_event);
   if (head_end > behind) head_end = behind;
   if (tail < head_end) tail = head_end;
-  for (size_t i = head_end; i < tail; i++) left_out += belongs(&h->events[i], e->key);
-  put_events(h, e, back(h, e->key, e->begin_event, LEAD_IN), head_end, out);
-  if (left_out) fprintf(out, "  | ... %zu more\n", left_out);
+  if (first < head) {
+    put_event(h, &h->events[first], false, out);
+    put_left_out(h, e->key, first + 1, head, ' ', out);
+  }
+  put_events(h, e, head, head_end, out);
+  put_left_out(h, e->key, head_end, tail, '|', out);
   put_events(h, e, tail, ahead(h, e->key, behind, LEAD_OUT), out);
   if (e->end_event == h->count) fputs("  | the history ends\n", out);
 }

@@ -209,8 +209,9 @@ static void each_episode_is_told_with_the_events_around_it(void **state) {
   (void)state;
   assert_printed("bad/paused-holder", 10, "double hold 1 of 1: key lock-1, held by client-1 and client-2\n");
   assert_printed("bad/paused-holder", 10, "from 303.000000 to 402.000000 ms (99.0 ms), at most 2 at once");
-  assert_printed("bad/paused-holder", 10, "    |     303.000000 ms  client-2 granted fence 2\n" + 2);
+  assert_printed("bad/paused-holder", 10, "  |     303.000000 ms  client-2 granted fence 2\n");
   assert_printed("bad/paused-holder", 10, "         10.000000 ms  client-2 acquire\n");
+  assert_printed("bad/paused-holder", 10, "          1.000000 ms  client-1 granted fence 1\n");
   assert_printed("bad/paused-holder", 10, "fault: resume client-1\n");
   assert_printed("bad/paused-holder", 10, "client-1 lost\n");
   assert_printed("bad/never-released", 10, "| the history ends\n");

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fuzz target: any bytes as a history file. What is accepted must be written in both forms and read back the same, and must
+ * be judged, measured and printed without harm; a small history must be judged as by the brute-force checker.
+ *
+ * With -DLB_LIBFUZZER and clang -fsanitize=fuzzer it is searched; otherwise main() runs the files (and the files of the
+ * folders) that are given as arguments, so that the corpus is a test.
+ */
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../harness/check.h"
+#include "../harness/stats.h"
+#include "brute.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void demand(bool condition, const char *what) {
+  if (condition) return;
+  fprintf(stderr, "fuzz-history: %s\n", what);
+  abort();
+}
+
+static void same_after(const struct lb_history *h, int (*write_form)(const struct lb_history *, FILE *), char **ret_json) {
+  char *text = NULL, err[300];
+  size_t size = 0;
+  struct lb_history again;
+  FILE *out = open_memstream(&text, &size);
+  demand(out && write_form(h, out) == 0, "an accepted history could not be written");
+  fclose(out);
+  demand(lb_history_parse("again", text, size, &again, err, sizeof err) == 0, err);
+  demand(again.count == h->count, "events were lost on the way");
+  free(text);
+  out = open_memstream(&text, &size);
+  demand(out && lb_history_write_json(&again, out) == 0, "a written history could not be written again");
+  fclose(out);
+  lb_history_clear(&again);
+  *ret_json = text;
+}
+
+static void write_and_read(const struct lb_history *h) {
+  char *through_json, *through_binary;
+  same_after(h, lb_history_write_json, &through_json);
+  same_after(h, lb_history_write, &through_binary);
+  demand(strcmp(through_json, through_binary) == 0, "the two forms differ");
+  free(through_json);
+  free(through_binary);
+}
+
+static void judge(const struct lb_history *h) {
+  struct lb_check check, brute;
+  char text[200];
+  demand(lb_check_history(h, &check) == 0, "out of memory");
+  demand(check.episode_count == check.double_holds, "episodes and double holds differ");
+  if (h->count <= 60) {
+    brute_check(h, &brute);
+    demand(brute_same(h, &check, &brute, text, sizeof text), text);
+    lb_check_clear(&brute);
+  }
+  char *printed = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&printed, &size);
+  if (out) {
+    lb_check_print(h, &check, 3, out);
+    fclose(out);
+  }
+  free(printed);
+  lb_check_clear(&check);
+}
+
+static void measure(const struct lb_history *h) {
+  static struct lb_stats stats;
+  demand(lb_stats_history(h, &stats) == 0, "out of memory");
+  demand(stats.wait.count <= stats.grants && stats.handoff.count <= stats.wait.count, "more waits than grants");
+  lb_stats_clear(&stats);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  struct lb_history h;
+  char err[300] = "";
+  int r = lb_history_parse("input", data, size, &h, err, sizeof err);
+  if (r < 0) {
+    demand(strncmp(err, "input:", 6) == 0 && !strchr(err, '\n'), "a refusal does not name the place in one line");
+    return 0;
+  }
+  write_and_read(&h);
+  judge(&h);
+  measure(&h);
+  lb_history_clear(&h);
+  return 0;
+}
+
+#ifndef LB_LIBFUZZER
+
+static unsigned files_run;
+
+static void run_file(const char *path) {
+  FILE *in = fopen(path, "r");
+  static char data[1 << 21];
+  demand(in != NULL, path);
+  size_t size = fread(data, 1, sizeof data, in);
+  fclose(in);
+  char *exact = malloc(size ? size : 1); /* so that a read behind the end is seen by a sanitizer */
+  demand(exact != NULL, "out of memory");
+  memcpy(exact, data, size);
+  LLVMFuzzerTestOneInput((const uint8_t *)exact, size);
+  free(exact);
+  files_run++;
+}
+
+static void run_folder(const char *path, DIR *folder) {
+  char file[4096];
+  for (struct dirent *entry; (entry = readdir(folder));) {
+    if (entry->d_name[0] == '.') continue;
+    snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
+    run_file(file);
+  }
+}
+
+int main(int argc, char **argv) {
+  for (int i = 1; i < argc; i++) {
+    DIR *folder = opendir(argv[i]);
+    if (folder) {
+      run_folder(argv[i], folder);
+      closedir(folder);
+    } else {
+      run_file(argv[i]);
+    }
+  }
+  printf("%u files\n", files_run);
+  return files_run ? 0 : 1;
+}
+
+#endif

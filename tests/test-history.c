@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Histories: both file forms in and out, the order of events, and that whatever is not exactly a history is refused with
+ * the place, what was found and what was expected.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../harness/history.h"
+#include "../harness/rng.h"
+
+static char err[700];
+
+static void parse(const char *text, struct lb_history *ret) {
+  if (lb_history_parse("FILE", text, strlen(text), ret, err, sizeof err) < 0) fail_msg("%s", err);
+}
+
+static void assert_refused(const void *data, size_t size, const char *message) {
+  struct lb_history h;
+  err[0] = '\0';
+  assert_int_equal(lb_history_parse("FILE", data, size, &h, err, sizeof err), -EINVAL);
+  if (strncmp(err, message, strlen(message)) != 0) fail_msg("expected: %s\n     got: %s", message, err);
+  assert_int_equal(h.count, 0);
+  assert_null(h.events);
+}
+
+static char *written(const struct lb_history *h, int (*write_form)(const struct lb_history *, FILE *), size_t *ret_size) {
+  char *data = NULL;
+  FILE *out = open_memstream(&data, ret_size);
+  assert_non_null(out);
+  assert_int_equal(write_form(h, out), 0);
+  fclose(out);
+  return data;
+}
+
+static void assert_same_histories(const struct lb_history *a, const struct lb_history *b) {
+  char x[500], y[500];
+  assert_int_equal(a->count, b->count);
+  for (size_t i = 0; i < a->count; i++) {
+    lb_event_format_json(a, &a->events[i], x, sizeof x);
+    lb_event_format_json(b, &b->events[i], y, sizeof y);
+    assert_string_equal(x, y);
+  }
+}
+
+/* ---- JSON lines --------------------------------------------------------------------------------------------------- */
+
+static void a_line_carries_every_member(void **state) {
+  (void)state;
+  struct lb_history h;
+  parse("{\"t\":1200,\"s\":7,\"c\":\"client-1\",\"k\":\"lock-a\",\"e\":\"granted\",\"fence\":33,\"until\":9000}\n"
+        "{\"t\":1300,\"c\":\"client-1\",\"k\":\"lock-a\",\"e\":\"write\",\"value\":5,\"fence\":33,\"ok\":false}\n"
+        "{\"t\":1400,\"e\":\"fault\",\"what\":\"kill primary\"}",
+        &h);
+  assert_int_equal(h.count, 3);
+  const struct lb_event *e = h.events;
+  assert_int_equal(e[0].t, 1200);
+  assert_int_equal(e[0].s, 7);
+  assert_int_equal(e[0].kind, LB_EV_GRANTED);
+  assert_int_equal(e[0].flags, LB_EVF_FENCE | LB_EVF_UNTIL);
+  assert_int_equal(e[0].fence, 33);
+  assert_int_equal(e[0].until, 9000);
+  assert_string_equal(h.clients.name[e[0].client], "client-1");
+  assert_string_equal(h.keys.name[e[0].key], "lock-a");
+  assert_int_equal(e[0].what, LB_NO_NAME);
+  assert_int_equal(e[1].flags, LB_EVF_FENCE | LB_EVF_VALUE | LB_EVF_REFUSED);
+  assert_int_equal(e[1].value, 5);
+  assert_int_equal(e[2].client, LB_NO_NAME);
+  assert_int_equal(e[2].key, LB_NO_NAME);
+  assert_string_equal(h.whats.name[e[2].what], "kill primary");
+  lb_history_clear(&h);
+}
+
+static void times_are_exact_to_the_last_bit(void **state) {
+  (void)state;
+  struct lb_history h;
+  parse("{\"t\":9223372036854775807,\"e\":\"note\",\"what\":\"\"}\n{\"t\":9007199254740993,\"e\":\"note\",\"what\":\"\"}\n", &h);
+  assert_true(h.events[0].t == UINT64_C(9007199254740993));
+  assert_true(h.events[1].t == INT64_MAX);
+  char line[100];
+  lb_event_format_json(&h, &h.events[1], line, sizeof line);
+  assert_string_equal(line, "{\"t\":9223372036854775807,\"e\":\"note\",\"what\":\"\"}");
+  lb_history_clear(&h);
+}
+
+static void formatting_into_a_short_buffer_tells_the_length_needed(void **state) {
+  (void)state;
+  struct lb_history h;
+  char line[10];
+  parse("{\"t\":1,\"e\":\"note\",\"what\":\"abc\"}", &h);
+  assert_int_equal(lb_event_format_json(&h, &h.events[0], line, sizeof line), 31);
+  assert_string_equal(line, "{\"t\":1,\"e");
+  lb_history_clear(&h);
+}
+
+static void malformed_lines_are_refused_with_what_was_found_and_expected(void **state) {
+  (void)state;
+#define GOOD "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n"
+  static const struct {
+    const char *text, *message;
+  } cases[] = {
+      {"", "FILE:1: found no events, expected at least one"},
+      {"\n", "FILE:1: found an empty line, expected an event"},
+      {GOOD "\n" GOOD, "FILE:2: found an empty line, expected an event"},
+      {GOOD "\n", "FILE:2: found an empty line"},
+      {GOOD "{\"t\":1", "FILE:2: found broken JSON at column 6 ("},
+      {GOOD "hello", "FILE:2: found broken JSON at column 5 ("},
+      {GOOD "[]", "FILE:2: found an array, expected one JSON object"},
+      {GOOD "17", "FILE:2: found an integer, expected one JSON object"},
+      {GOOD "{} {}", "FILE:2: found broken JSON"},
+      {"{\"e\":\"note\",\"what\":\"\"}", "FILE:1: found no \"t\", expected one on a \"note\" event"},
+      {"{\"t\":1}", "FILE:1: found no \"e\", expected the name of an event"},
+      {"{\"t\":1,\"k\":\"x\",\"e\":\"busy\"}", "FILE:1: found no \"c\", expected one on a \"busy\" event"},
+      {"{\"t\":1,\"c\":\"a\",\"e\":\"granted\"}", "FILE:1: found no \"k\", expected one on a \"granted\" event"},
+      {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"read\"}", "FILE:1: found no \"value\", expected one on a \"read\" event"},
+      {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"write\",\"ok\":false}", "FILE:1: found no \"value\", expected one on a \"write\" event"},
+      {"{\"t\":1,\"e\":\"fault\"}", "FILE:1: found no \"what\", expected one on a \"fault\" event"},
+      {"{\"t\":1,\"e\":\"crash\"}", "FILE:1: found no \"c\", expected one on a \"crash\" event"},
+      {"{\"t\":-1,\"e\":\"note\",\"what\":\"\"}", "FILE:1: found -1 in \"t\", expected an integer of at least 0"},
+      {"{\"t\":1.5,\"e\":\"note\",\"what\":\"\"}", "FILE:1: found a number with a fraction or an exponent in \"t\", expected an integer"},
+      {"{\"t\":1e3,\"e\":\"note\",\"what\":\"\"}", "FILE:1: found a number with a fraction or an exponent in \"t\", expected an integer"},
+      {"{\"t\":\"1\",\"e\":\"note\",\"what\":\"\"}", "FILE:1: found a string in \"t\", expected an integer"},
+      {"{\"t\":9223372036854775808,\"e\":\"note\",\"what\":\"\"}", "FILE:1: found a number at column "},
+      {"{\"t\":1,\"s\":null,\"e\":\"note\",\"what\":\"\"}", "FILE:1: found null in \"s\", expected an integer"},
+      {"{\"t\":1,\"c\":7,\"k\":\"x\",\"e\":\"busy\"}", "FILE:1: found an integer in \"c\", expected a string"},
+      {"{\"t\":1,\"c\":\"\",\"k\":\"x\",\"e\":\"busy\"}", "FILE:1: found an empty string in \"c\", expected a name"},
+      {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":7}", "FILE:1: found an integer in \"e\", expected the name of an event"},
+      {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"grnted\"}",
+       "FILE:1: found unknown event \"grnted\" (did you mean \"granted\"?), expected one of: acquire granted busy"},
+      {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"fnce\":1}",
+       "FILE:1: found unknown member \"fnce\" (did you mean \"fence\"?), expected one of: t s c k e fence until value ok what"},
+      {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"colour\":1}", "FILE:1: found unknown member \"colour\", expected one of: t s c"},
+      {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"busy\",\"fence\":1}",
+       "FILE:1: found \"fence\" on a \"busy\" event, expected only \"t\" \"s\" \"c\" \"k\" \"e\""},
+      {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"ok\":true}", "FILE:1: found \"ok\" on a \"granted\" event, expected only"},
+      {"{\"t\":1,\"c\":\"a\",\"e\":\"fault\",\"what\":\"\"}", "FILE:1: found \"c\" on a \"fault\" event, expected only"},
+      {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"read\",\"value\":1,\"ok\":1}", "FILE:1: found an integer in \"ok\", expected true or false"},
+      {"{\"t\":1,\"t\":2,\"e\":\"note\",\"what\":\"\"}", "FILE:1: found a member twice ("},
+      {"{\"t\":1,\"e\":\"note\",\"what\":\"\xff\"}", "FILE:1: found a byte at column "},
+      {"{\"t\":1,\"e\":\"note\",\"what\":\"a\\u0000b\"}", "FILE:1: found \\u0000 in a string, expected text without it"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) assert_refused(cases[i].text, strlen(cases[i].text), cases[i].message);
+  static const char zero[] = GOOD "{\"t\":1,\0\"e\":\"note\",\"what\":\"\"}";
+  assert_refused(zero, sizeof zero - 1, "FILE:2: found a zero byte at column 8, expected text");
+}
+
+static void a_refusal_is_one_line_without_terminal_codes(void **state) {
+  (void)state;
+  static const char text[] = "{\"t\":1,\"\\u001b[2J\\n\":1}";
+  assert_refused(text, sizeof text - 1, "FILE:1: found unknown member \"?[2J?\", expected one of");
+}
+
+static void a_line_above_a_mebibyte_is_refused(void **state) {
+  (void)state;
+  size_t size = (1 << 20) + 1;
+  char *text = malloc(size);
+  memset(text, ' ', size);
+  assert_refused(text, size, "FILE:1: found a line of 1048577 bytes, expected one event in at most 1 MiB");
+  free(text);
+}
+
+static void deep_nesting_is_refused(void **state) {
+  (void)state;
+  char text[10000];
+  memset(text, '[', sizeof text);
+  assert_refused(text, sizeof text, "FILE:1: found broken JSON");
+}
+
+/* ---- order -------------------------------------------------------------------------------------------------------- */
+
+static void events_are_sorted_by_time_then_sequence_then_place(void **state) {
+  (void)state;
+  struct lb_history h;
+  parse("{\"t\":5,\"s\":2,\"e\":\"note\",\"what\":\"e\"}\n{\"t\":5,\"s\":1,\"e\":\"note\",\"what\":\"c\"}\n"
+        "{\"t\":5,\"e\":\"note\",\"what\":\"b\"}\n{\"t\":5,\"s\":1,\"e\":\"note\",\"what\":\"d\"}\n"
+        "{\"t\":1,\"s\":9,\"e\":\"note\",\"what\":\"a\"}\n",
+        &h);
+  for (size_t i = 0; i < h.count; i++) assert_int_equal(h.whats.name[h.events[i].what][0], "abcde"[i]);
+  lb_history_clear(&h);
+}
+
+static void sorting_is_stable_for_any_number_of_events(void **state) {
+  (void)state;
+  struct lb_rng rng = lb_rng_fork(1, 0, 0);
+  for (size_t n = 0; n < 130; n++) {
+    struct lb_history h = {0};
+    for (size_t i = 0; i < n; i++)
+      lb_history_add(&h, &(struct lb_event){.t = lb_rng_below(&rng, 8), .s = lb_rng_below(&rng, 3), .value = i});
+    lb_history_sort(&h);
+    assert_int_equal(h.count, n);
+    for (size_t i = 1; i < n; i++) {
+      const struct lb_event *a = &h.events[i - 1], *b = &h.events[i];
+      assert_true(a->t < b->t || (a->t == b->t && (a->s < b->s || (a->s == b->s && a->value < b->value))));
+    }
+    lb_history_clear(&h);
+  }
+}
+
+/* ---- names -------------------------------------------------------------------------------------------------------- */
+
+static void names_are_numbered_in_order_of_first_use(void **state) {
+  (void)state;
+  struct lb_names names = {0};
+  char name[20];
+  for (int round = 0; round < 2; round++)
+    for (uint32_t i = 0; i < 1000; i++) {
+      snprintf(name, sizeof name, "name-%u", i);
+      assert_int_equal(lb_names_add(&names, name), i);
+    }
+  assert_int_equal(names.count, 1000);
+  struct lb_history h = {.keys = names};
+  lb_history_clear(&h);
+}
+
+static void bytes_that_are_not_utf8_become_question_marks(void **state) {
+  (void)state;
+  struct lb_history h = {0};
+  static const struct {
+    const char *given, *kept;
+  } cases[] = {
+      {"caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x94\x92", "caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x94\x92"},
+      {"cut \xe2\x82", "cut ??"},
+      {"\xc0\xaf overlong \xe0\x80\xaf", "?? overlong ???"},
+      {"surrogate \xed\xa0\x80", "surrogate ???"},
+      {"beyond \xf4\x90\x80\x80 \xff", "beyond ???? ?"},
+  };
+  for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    assert_int_equal(lb_names_add(&h.whats, cases[i].given), i);
+    assert_string_equal(h.whats.name[i], cases[i].kept);
+    assert_int_equal(lb_names_add(&h.whats, cases[i].given), i);
+    assert_int_equal(lb_names_add(&h.whats, cases[i].kept), i);
+  }
+  lb_history_clear(&h);
+}
+
+/* ---- both forms --------------------------------------------------------------------------------------------------- */
+
+static const char sample[] = "{\"t\":1,\"s\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\"}\n"
+                             "{\"t\":2,\"s\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"fence\":3,\"until\":9}\n"
+                             "{\"t\":3,\"c\":\"b \\\"q\\\" \\\\ \\u0007\",\"k\":\"y\xc3\xa9\",\"e\":\"read\",\"value\":0}\n"
+                             "{\"t\":4,\"c\":\"a\",\"k\":\"x\",\"e\":\"write\",\"value\":1,\"ok\":false}\n"
+                             "{\"t\":5,\"e\":\"fault\",\"what\":\"kill\\nnode 1\"}\n"
+                             "{\"t\":6,\"c\":\"a\",\"e\":\"crash\"}\n"
+                             "{\"t\":7,\"c\":\"a\",\"k\":\"x\",\"e\":\"crash\"}\n"
+                             "{\"t\":8,\"e\":\"note\",\"what\":\"\"}\n";
+
+static void json_lines_come_back_as_they_were(void **state) {
+  (void)state;
+  struct lb_history h;
+  size_t size;
+  parse(sample, &h);
+  char *text = written(&h, lb_history_write_json, &size);
+  assert_string_equal(text, sample);
+  free(text);
+  lb_history_clear(&h);
+}
+
+static void the_binary_form_comes_back_as_it_was(void **state) {
+  (void)state;
+  struct lb_history h, again;
+  size_t size;
+  parse(sample, &h);
+  char *data = written(&h, lb_history_write, &size);
+  assert_memory_equal(data, "LBHIST1\n", 8);
+  if (lb_history_parse("FILE", data, size, &again, err, sizeof err) < 0) fail_msg("%s", err);
+  assert_same_histories(&h, &again);
+  free(data);
+  lb_history_clear(&h);
+  lb_history_clear(&again);
+}
+
+static void a_hold_for_ever_has_no_until_in_json(void **state) {
+  (void)state;
+  struct lb_history h = {0};
+  char line[200];
+  struct lb_event e = {.t = 1, .until = UINT64_MAX, .what = LB_NO_NAME, .kind = LB_EV_GRANTED, .flags = LB_EVF_UNTIL};
+  e.client = lb_names_add(&h.clients, "a");
+  e.key = lb_names_add(&h.keys, "x");
+  lb_history_add(&h, &e);
+  lb_event_format_json(&h, &h.events[0], line, sizeof line);
+  assert_string_equal(line, "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}");
+  lb_history_clear(&h);
+}
+
+static void an_event_that_could_not_be_read_back_is_not_written(void **state) {
+  (void)state;
+  static const struct lb_event wrong[] = {
+      {.t = 1, .kind = 99, .client = 0, .key = 0, .what = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_GRANTED, .client = 1, .key = 0, .what = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_GRANTED, .client = LB_NO_NAME, .key = 0, .what = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_READ, .client = 0, .key = 0, .what = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_BUSY, .client = 0, .key = 0, .what = 0},
+      {.t = UINT64_MAX, .kind = LB_EV_BUSY, .client = 0, .key = 0, .what = LB_NO_NAME},
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    struct lb_history h = {0};
+    char *data = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&data, &size);
+    lb_names_add(&h.clients, "a");
+    lb_names_add(&h.keys, "x");
+    lb_history_add(&h, &wrong[i]);
+    assert_int_equal(lb_history_write(&h, out), -EINVAL);
+    assert_int_equal(lb_history_write_json(&h, out), -EINVAL);
+    fclose(out);
+    assert_int_equal(size, 0);
+    free(data);
+    lb_history_clear(&h);
+  }
+}
+
+static void a_full_disk_is_reported(void **state) {
+  (void)state;
+  struct lb_history h;
+  FILE *out = fopen("/dev/full", "w");
+  if (!out) skip();
+  parse(sample, &h);
+  assert_true(lb_history_write(&h, out) < 0);
+  fclose(out);
+  lb_history_clear(&h);
+}
+
+/* ---- damaged binary files ----------------------------------------------------------------------------------------- */
+
+static void put64(char *data, size_t at, uint64_t value) { memcpy(data + at, &value, sizeof value); }
+
+static void damaged_binary_files_are_refused_with_the_place(void **state) {
+  (void)state;
+  struct lb_history h;
+  size_t size;
+  parse("{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n{\"t\":2,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\"}\n", &h);
+  char *data = written(&h, lb_history_write, &size), *copy = malloc(size);
+  lb_history_clear(&h);
+  assert_int_equal(size, 48 + 6 + 2 * 56);
+#define DAMAGED(message, change) (memcpy(copy, data, size), change, assert_refused(copy, size, message))
+  assert_refused(data, 7, "FILE: byte 7: found the end of the file, expected a header of 48 bytes");
+  assert_refused(data, 47, "FILE: byte 47: found the end of the file");
+  assert_refused(data, size - 1, "FILE: byte 32: found a count of 2 events, expected it to fill the 111 bytes after the names");
+  DAMAGED("FILE: byte 6: found a binary history of version 2, expected version 1", copy[6] = '2');
+  DAMAGED("FILE: byte 6: found an unknown header", copy[7] = '\r');
+  DAMAGED("FILE: byte 40: found 18446744073709551615 bytes of names, expected at most the 118", put64(copy, 40, UINT64_MAX));
+  DAMAGED("FILE: byte 32: found a count of 1152921504606846976 events", put64(copy, 32, UINT64_C(1) << 60));
+  DAMAGED("FILE: byte 54: found the end of the names, expected 18446744073709551612 more", put64(copy, 8, UINT64_MAX));
+  DAMAGED("FILE: byte 52: found 2 bytes after the names, expected the events", put64(copy, 16, 0));
+  DAMAGED("FILE: byte 50: found a name twice", copy[50] = 'a');
+  DAMAGED("FILE: byte 48: found an empty name", copy[48] = 0);
+  DAMAGED("FILE: byte 48: found a name that is not UTF-8", copy[48] = '\xff');
+  DAMAGED("FILE: byte 54: event 1: found kind 99", copy[54 + 52] = 99);
+  DAMAGED("FILE: byte 110: event 2: found name 77 in \"c\", expected one of 2", copy[110 + 40] = 77);
+  DAMAGED("FILE: byte 110: event 2: found no \"c\", expected one on a \"granted\" event", memset(copy + 110 + 40, 0xff, 4));
+  free(copy);
+  free(data);
+}
+
+static void an_empty_binary_history_has_no_events_to_judge(void **state) {
+  (void)state;
+  struct lb_history h = {0};
+  size_t size;
+  char *data = written(&h, lb_history_write, &size);
+  assert_refused(data, size, "FILE:1: found no events, expected at least one");
+  free(data);
+}
+
+static void a_binary_file_cut_anywhere_is_refused(void **state) {
+  (void)state;
+  struct lb_history h, none;
+  size_t size;
+  parse(sample, &h);
+  char *data = written(&h, lb_history_write, &size);
+  for (size_t n = 0; n < size; n++) {
+    char *exact = malloc(n ? n : 1); /* so that a read behind the end is seen by a sanitizer */
+    memcpy(exact, data, n);
+    assert_int_equal(lb_history_parse("FILE", exact, n, &none, err, sizeof err), -EINVAL);
+    free(exact);
+  }
+  free(data);
+  lb_history_clear(&h);
+}
+
+/* ---- files -------------------------------------------------------------------------------------------------------- */
+
+static void a_file_is_read_whatever_its_form(void **state) {
+  (void)state;
+  struct lb_history h, again;
+  char path[] = "/tmp/test-history-XXXXXX";
+  int fd = mkstemp(path);
+  FILE *out = fdopen(fd, "w");
+  assert_non_null(out);
+  parse(sample, &h);
+  assert_int_equal(lb_history_write(&h, out), 0);
+  assert_int_equal(lb_history_load(path, &again, err, sizeof err), 0);
+  assert_same_histories(&h, &again);
+  lb_history_clear(&again);
+  assert_int_equal(ftruncate(fd, 0), 0);
+  rewind(out);
+  assert_int_equal(lb_history_write_json(&h, out), 0);
+  assert_int_equal(lb_history_load(path, &again, err, sizeof err), 0);
+  assert_same_histories(&h, &again);
+  lb_history_clear(&again);
+  fclose(out);
+  unlink(path);
+  lb_history_clear(&h);
+}
+
+static void a_file_that_cannot_be_read_is_named(void **state) {
+  (void)state;
+  struct lb_history h;
+  assert_int_equal(lb_history_load("/nowhere/at/all", &h, err, sizeof err), -ENOENT);
+  assert_string_equal(err, "/nowhere/at/all: cannot be read: No such file or directory");
+  assert_int_equal(lb_history_load("/", &h, err, sizeof err), -EISDIR);
+  assert_int_equal(h.count, 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_line_carries_every_member),
+      cmocka_unit_test(times_are_exact_to_the_last_bit),
+      cmocka_unit_test(formatting_into_a_short_buffer_tells_the_length_needed),
+      cmocka_unit_test(malformed_lines_are_refused_with_what_was_found_and_expected),
+      cmocka_unit_test(a_refusal_is_one_line_without_terminal_codes),
+      cmocka_unit_test(a_line_above_a_mebibyte_is_refused),
+      cmocka_unit_test(deep_nesting_is_refused),
+      cmocka_unit_test(events_are_sorted_by_time_then_sequence_then_place),
+      cmocka_unit_test(sorting_is_stable_for_any_number_of_events),
+      cmocka_unit_test(names_are_numbered_in_order_of_first_use),
+      cmocka_unit_test(bytes_that_are_not_utf8_become_question_marks),
+      cmocka_unit_test(json_lines_come_back_as_they_were),
+      cmocka_unit_test(the_binary_form_comes_back_as_it_was),
+      cmocka_unit_test(a_hold_for_ever_has_no_until_in_json),
+      cmocka_unit_test(an_event_that_could_not_be_read_back_is_not_written),
+      cmocka_unit_test(a_full_disk_is_reported),
+      cmocka_unit_test(damaged_binary_files_are_refused_with_the_place),
+      cmocka_unit_test(an_empty_binary_history_has_no_events_to_judge),
+      cmocka_unit_test(a_binary_file_cut_anywhere_is_refused),
+      cmocka_unit_test(a_file_is_read_whatever_its_form),
+      cmocka_unit_test(a_file_that_cannot_be_read_is_named),
+  };
+  return cmocka_run_group_tests_name("history", tests, NULL, NULL);
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Figures of speed: the histogram against exact small sets and its promised error, and the figures of a history against
+ * what they are on paper.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../harness/rng.h"
+#include "../harness/stats.h"
+
+static struct lb_hist hist, other; /* 15 kB each */
+
+static void assert_near(double value, double expected) {
+  if (!(fabs(value - expected) < 5e-5)) fail_msg("%.6f, expected %.6f", value, expected);
+}
+
+/* ---- the histogram ------------------------------------------------------------------------------------------------ */
+
+static void every_value_lies_between_low_and_high_of_a_bucket_and_buckets_leave_no_gap(void **state) {
+  (void)state;
+  assert_true(lb_hist_bucket_low(0) == 0);
+  for (unsigned i = 1; i < LB_HIST_BUCKETS; i++) {
+    assert_true(lb_hist_bucket_low(i) == lb_hist_bucket_high(i - 1) + 1);
+    assert_true(lb_hist_bucket_high(i) >= lb_hist_bucket_low(i));
+  }
+  assert_true(lb_hist_bucket_high(LB_HIST_BUCKETS - 1) == UINT64_MAX);
+  static const uint64_t edges[] = {0, 1, 63, 64, 127, 128, 129, 1000000, UINT64_MAX / 2, UINT64_MAX - 1, UINT64_MAX};
+  for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
+    lb_hist_init(&hist);
+    lb_hist_add(&hist, edges[i]);
+    unsigned b = 0;
+    while (hist.bucket[b] == 0) b++;
+    assert_true(lb_hist_bucket_low(b) <= edges[i] && edges[i] <= lb_hist_bucket_high(b));
+  }
+}
+
+static void quantiles_of_small_values_are_exact(void **state) {
+  (void)state;
+  lb_hist_init(&hist);
+  for (uint64_t v = 10; v >= 1; v--) lb_hist_add(&hist, v);
+  assert_int_equal(lb_hist_quantile(&hist, 0), 1);
+  assert_int_equal(lb_hist_quantile(&hist, 0.1), 1);
+  assert_int_equal(lb_hist_quantile(&hist, 0.100001), 2);
+  assert_int_equal(lb_hist_quantile(&hist, 0.5), 5);
+  assert_int_equal(lb_hist_quantile(&hist, 0.51), 6);
+  assert_int_equal(lb_hist_quantile(&hist, 0.9), 9);
+  assert_int_equal(lb_hist_quantile(&hist, 0.99), 10);
+  assert_int_equal(lb_hist_quantile(&hist, 1), 10);
+  assert_int_equal(hist.min, 1);
+  assert_int_equal(hist.max, 10);
+  assert_int_equal(hist.count, 10);
+  assert_near(hist.sum, 55);
+}
+
+static void a_rank_is_not_moved_by_binary_rounding(void **state) {
+  (void)state;
+  lb_hist_init(&hist);
+  for (uint64_t n = 1; n <= 100; n++) /* 50 values twice: 7 % of 100 is the 7th, 0.07 * 100 > 7 in binary */
+    lb_hist_add(&hist, n / 2);
+  assert_true(0.07 * 100 > 7);
+  assert_int_equal(lb_hist_quantile(&hist, 0.07), 3);
+  assert_int_equal(lb_hist_quantile(&hist, 0.08), 4);
+}
+
+static void an_empty_histogram_has_quantile_0(void **state) {
+  (void)state;
+  lb_hist_init(&hist);
+  assert_int_equal(lb_hist_quantile(&hist, 0.5), 0);
+}
+
+static void one_value_is_returned_exactly_however_large(void **state) {
+  (void)state;
+  lb_hist_init(&hist);
+  lb_hist_add(&hist, 123456789012345);
+  assert_true(lb_hist_quantile(&hist, 0.5) == 123456789012345);
+}
+
+static void quantiles_are_off_by_less_than_a_64th(void **state) {
+  (void)state;
+  for (uint64_t seed = 1; seed <= 20; seed++) {
+    struct lb_rng rng = lb_rng_fork(seed, 0, 0);
+    enum { N = 999 };
+    uint64_t sorted[N];
+    lb_hist_init(&hist);
+    for (size_t i = 0; i < N; i++) {
+      uint64_t v = lb_rng_next(&rng) >> lb_rng_below(&rng, 64);
+      size_t at = i;
+      for (; at > 0 && sorted[at - 1] > v; at--) sorted[at] = sorted[at - 1];
+      sorted[at] = v;
+      lb_hist_add(&hist, v);
+    }
+    for (size_t rank = 1; rank <= N; rank++) {
+      uint64_t exact = sorted[rank - 1], got = lb_hist_quantile(&hist, (double)rank / N);
+      uint64_t error = got > exact ? got - exact : exact - got;
+      if (error > exact / 64) fail_msg("seed %llu, rank %zu: %llu for %llu", (unsigned long long)seed, rank, (unsigned long long)got, (unsigned long long)exact);
+    }
+  }
+}
+
+static void merging_is_the_same_as_adding_all_to_one(void **state) {
+  (void)state;
+  static struct lb_hist all;
+  struct lb_rng rng = lb_rng_fork(7, 0, 0);
+  lb_hist_init(&hist), lb_hist_init(&other), lb_hist_init(&all);
+  for (int i = 0; i < 5000; i++) {
+    uint64_t v = lb_rng_next(&rng) >> (32 + lb_rng_below(&rng, 32)); /* sums stay exact in a double */
+    lb_hist_add(i % 3 ? &hist : &other, v);
+    lb_hist_add(&all, v);
+  }
+  lb_hist_merge(&hist, &other);
+  assert_memory_equal(&hist, &all, sizeof all);
+  lb_hist_init(&other);
+  lb_hist_merge(&hist, &other);
+  assert_memory_equal(&hist, &all, sizeof all);
+  lb_hist_merge(&other, &hist);
+  assert_memory_equal(&other, &all, sizeof all);
+}
+
+/* ---- histories ---------------------------------------------------------------------------------------------------- */
+
+static void stats_of(const char *text, struct lb_stats *ret) {
+  struct lb_history h;
+  char err[300];
+  if (lb_history_parse("text", text, strlen(text), &h, err, sizeof err) < 0) fail_msg("%s", err);
+  assert_int_equal(lb_stats_history(&h, ret), 0);
+  lb_history_clear(&h);
+}
+
+#define EVENT(t, c, e) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"x\",\"e\":\"" e "\"}\n"
+#define NOTE(t, what) "{\"t\":" #t ",\"e\":\"note\",\"what\":\"" what "\"}\n"
+
+static struct lb_stats stats;
+
+static void wait_hold_and_handoff_are_measured(void **state) {
+  (void)state;
+  stats_of(EVENT(0, "a", "acquire") EVENT(2, "a", "granted") EVENT(5, "b", "acquire") EVENT(12, "a", "release")
+               EVENT(15, "b", "granted") EVENT(16, "b", "release") EVENT(20, "c", "acquire") EVENT(21, "c", "granted") EVENT(25, "c", "lost"),
+           &stats);
+  assert_int_equal(stats.grants, 3);
+  assert_int_equal(stats.wait.count, 3);
+  assert_int_equal(stats.wait.min, 1); /* c */
+  assert_int_equal(stats.wait.max, 10); /* b */
+  assert_near(stats.wait.sum, 2 + 10 + 1);
+  assert_int_equal(stats.hold.count, 2); /* c lost its own */
+  assert_near(stats.hold.sum, 10 + 1);
+  assert_int_equal(stats.handoff.count, 1); /* c was not yet waiting when b let go */
+  assert_int_equal(stats.handoff.max, 3);
+  lb_stats_clear(&stats);
+}
+
+static void a_handoff_starts_at_the_latest_release_by_another_client(void **state) {
+  (void)state;
+  stats_of(EVENT(0, "b", "acquire") EVENT(1, "a", "granted") EVENT(2, "a", "release") EVENT(3, "c", "granted")
+               EVENT(5, "c", "release") EVENT(6, "b", "release") EVENT(9, "b", "granted"),
+           &stats);
+  assert_int_equal(stats.handoff.count, 1);
+  assert_int_equal(stats.handoff.max, 4);
+  lb_stats_clear(&stats);
+}
+
+static void an_attempt_lasts_from_its_first_acquire_through_refusals(void **state) {
+  (void)state;
+  stats_of(EVENT(0, "a", "acquire") EVENT(1, "a", "busy") EVENT(4, "a", "acquire") EVENT(5, "a", "busy") EVENT(8, "a", "acquire")
+               EVENT(10, "a", "granted"),
+           &stats);
+  assert_int_equal(stats.busy, 2);
+  assert_int_equal(stats.wait.count, 1);
+  assert_int_equal(stats.wait.max, 10);
+  lb_stats_clear(&stats);
+}
+
+static void an_attempt_given_up_is_not_part_of_the_next_wait(void **state) {
+  (void)state;
+  stats_of(EVENT(0, "a", "acquire") EVENT(5, "a", "timeout") EVENT(6, "a", "acquire") EVENT(7, "a", "unknown") EVENT(10, "a", "acquire")
+               EVENT(12, "a", "granted"),
+           &stats);
+  assert_int_equal(stats.timeouts, 1);
+  assert_int_equal(stats.unknowns, 1);
+  assert_int_equal(stats.wait.max, 2);
+  lb_stats_clear(&stats);
+}
+
+static void only_what_is_granted_in_the_measured_window_counts(void **state) {
+  (void)state;
+  stats_of(EVENT(0, "a", "acquire") EVENT(1, "a", "granted") EVENT(2, "b", "acquire") EVENT(3, "b", "busy") NOTE(1000000010, "phase measure")
+               EVENT(1000000020, "a", "release") EVENT(1000000030, "b", "granted") EVENT(1000000035, "c", "acquire")
+                   EVENT(1000000040, "c", "timeout") NOTE(3000000010, "phase end") EVENT(3000000020, "b", "release")
+                       EVENT(3000000030, "c", "acquire") EVENT(3000000040, "c", "granted") EVENT(3000000050, "c", "release"),
+           &stats);
+  assert_near(stats.seconds, 2);
+  assert_int_equal(stats.grants, 1);
+  assert_near(stats.grants_per_s, 0.5);
+  assert_int_equal(stats.busy, 0);
+  assert_int_equal(stats.timeouts, 1);
+  assert_int_equal(stats.wait.count, 1);
+  assert_int_equal(stats.wait.max, 1000000028); /* the wait began before the window */
+  assert_int_equal(stats.hold.count, 1);
+  assert_int_equal(stats.hold.max, 1999999990); /* the hold ended after it */
+  assert_int_equal(stats.handoff.count, 1);
+  assert_int_equal(stats.series_count, 2);
+  assert_int_equal(stats.series[0].grants, 1);
+  assert_int_equal(stats.series[1].grants, 0);
+  lb_stats_clear(&stats);
+}
+
+static void each_second_has_its_own_figures(void **state) {
+  (void)state;
+  stats_of(NOTE(500, "phase measure") EVENT(600, "a", "acquire") EVENT(610, "a", "granted") EVENT(620, "a", "release") EVENT(700, "b", "acquire")
+               EVENT(730, "b", "granted") EVENT(740, "b", "busy") EVENT(2000000500, "a", "acquire") EVENT(2000000507, "a", "granted")
+                   EVENT(2000000600, "b", "unknown") EVENT(2500000500, "b", "timeout"),
+           &stats);
+  assert_near(stats.seconds, 2.5);
+  assert_int_equal(stats.series_count, 3);
+  for (uint32_t i = 0; i < 3; i++) assert_int_equal(stats.series[i].second, i);
+  assert_int_equal(stats.series[0].grants, 2);
+  assert_int_equal(stats.series[0].busy, 1);
+  assert_int_equal(stats.series[0].wait_p50_ns, 10);
+  assert_int_equal(stats.series[0].wait_p99_ns, 30);
+  assert_int_equal(stats.series[1].grants, 0);
+  assert_int_equal(stats.series[1].wait_p99_ns, 0);
+  assert_int_equal(stats.series[2].grants, 1);
+  assert_int_equal(stats.series[2].wait_p50_ns, 7);
+  assert_int_equal(stats.series[2].unknowns, 1);
+  assert_int_equal(stats.series[2].timeouts, 1);
+  lb_stats_clear(&stats);
+}
+
+static void what_happens_at_the_very_end_is_in_the_last_second(void **state) {
+  (void)state;
+  stats_of(NOTE(0, "phase measure") EVENT(1000000000, "a", "granted"), &stats);
+  assert_int_equal(stats.series_count, 1);
+  assert_int_equal(stats.series[0].grants, 1);
+  lb_stats_clear(&stats);
+}
+
+static void wild_times_do_not_ask_for_wild_memory(void **state) {
+  (void)state;
+  stats_of(EVENT(0, "a", "granted") EVENT(9223372036854775807, "b", "granted"), &stats);
+  assert_int_equal(stats.series_count, 0);
+  assert_int_equal(stats.grants, 2);
+  lb_stats_clear(&stats);
+}
+
+static void fairness_counts_everyone_who_asked_even_if_only_before(void **state) {
+  (void)state;
+  stats_of(EVENT(0, "starved", "acquire") EVENT(0, "gone", "acquire") EVENT(1, "gone", "timeout") NOTE(2, "phase measure") EVENT(3, "a", "acquire")
+               EVENT(4, "a", "granted") EVENT(5, "a", "release") EVENT(6, "a", "granted") EVENT(7, "a", "release") EVENT(8, "a", "granted")
+                   EVENT(9, "a", "release") EVENT(10, "b", "granted"),
+           &stats);
+  assert_int_equal(stats.grants, 4);
+  assert_int_equal(stats.client_min, 0);
+  assert_int_equal(stats.client_max, 3);
+  assert_near(stats.jain, 16.0 / (3 * (9 + 1)));
+  lb_stats_clear(&stats);
+}
+
+static void equal_shares_are_fair_and_one_for_all_is_one_nth(void **state) {
+  (void)state;
+  stats_of(EVENT(1, "a", "granted") EVENT(2, "b", "granted") EVENT(3, "c", "granted"), &stats);
+  assert_near(stats.jain, 1);
+  lb_stats_clear(&stats);
+  stats_of(EVENT(1, "a", "granted") EVENT(2, "b", "acquire") EVENT(3, "c", "acquire") EVENT(3, "d", "acquire"), &stats);
+  assert_near(stats.jain, 0.25);
+  lb_stats_clear(&stats);
+  stats_of(EVENT(1, "a", "acquire"), &stats);
+  assert_near(stats.jain, 0);
+  lb_stats_clear(&stats);
+}
+
+static void a_crash_forgets_what_the_client_was_doing(void **state) {
+  (void)state;
+  stats_of(EVENT(1, "a", "acquire") EVENT(2, "a", "granted") EVENT(3, "b", "acquire") "{\"t\":4,\"c\":\"a\",\"e\":\"crash\"}\n"
+           "{\"t\":5,\"c\":\"b\",\"e\":\"crash\"}\n" EVENT(6, "a", "release") EVENT(7, "b", "granted"),
+           &stats);
+  assert_int_equal(stats.hold.count, 0);
+  assert_int_equal(stats.wait.count, 1);
+  assert_int_equal(stats.wait.max, 1);
+  assert_int_equal(stats.handoff.count, 0);
+  lb_stats_clear(&stats);
+}
+
+/* ---- intervals ---------------------------------------------------------------------------------------------------- */
+
+static void wilson_intervals_match_published_values(void **state) {
+  (void)state;
+  static const struct {
+    uint64_t k, n;
+    double low, high;
+  } known[] = {{0, 10, 0, 0.27753}, {1, 10, 0.01788, 0.40415}, {5, 10, 0.23659, 0.76341}, {10, 10, 0.72247, 1},
+               {81, 263, 0.25529, 0.36621}, {0, 0, 0, 1}, {0, 20, 0, 0.16113}};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    double low, high;
+    lb_wilson95(known[i].k, known[i].n, &low, &high);
+    assert_near(low, known[i].low);
+    assert_near(high, known[i].high);
+  }
+}
+
+static void zero_of_n_has_the_rule_of_three_as_its_bound(void **state) {
+  (void)state;
+  assert_near(lb_upper95_zero(0), 1);
+  assert_near(lb_upper95_zero(1), 0.95);
+  assert_near(lb_upper95_zero(10), 0.25887);
+  assert_near(lb_upper95_zero(59), 0.04950);
+  assert_true(fabs(lb_upper95_zero(10000) * 10000 - 3) < 0.01);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_value_lies_between_low_and_high_of_a_bucket_and_buckets_leave_no_gap),
+      cmocka_unit_test(quantiles_of_small_values_are_exact),
+      cmocka_unit_test(a_rank_is_not_moved_by_binary_rounding),
+      cmocka_unit_test(an_empty_histogram_has_quantile_0),
+      cmocka_unit_test(one_value_is_returned_exactly_however_large),
+      cmocka_unit_test(quantiles_are_off_by_less_than_a_64th),
+      cmocka_unit_test(merging_is_the_same_as_adding_all_to_one),
+      cmocka_unit_test(wait_hold_and_handoff_are_measured),
+      cmocka_unit_test(a_handoff_starts_at_the_latest_release_by_another_client),
+      cmocka_unit_test(an_attempt_lasts_from_its_first_acquire_through_refusals),
+      cmocka_unit_test(an_attempt_given_up_is_not_part_of_the_next_wait),
+      cmocka_unit_test(only_what_is_granted_in_the_measured_window_counts),
+      cmocka_unit_test(each_second_has_its_own_figures),
+      cmocka_unit_test(what_happens_at_the_very_end_is_in_the_last_second),
+      cmocka_unit_test(wild_times_do_not_ask_for_wild_memory),
+      cmocka_unit_test(fairness_counts_everyone_who_asked_even_if_only_before),
+      cmocka_unit_test(equal_shares_are_fair_and_one_for_all_is_one_nth),
+      cmocka_unit_test(a_crash_forgets_what_the_client_was_doing),
+      cmocka_unit_test(wilson_intervals_match_published_values),
+      cmocka_unit_test(zero_of_n_has_the_rule_of_three_as_its_bound),
+  };
+  return cmocka_run_group_tests_name("stats", tests, NULL, NULL);
+}
