@@ -16,9 +16,10 @@
 
 #include "redis_util.h"
 
-#define REOPEN_MS 20   /* after a refused connect */
-#define SILENT_MS 1000 /* then a new connection, which a healed network lets through at once, while the old one may wait
-                          for its next retransmission for seconds */
+#define REOPEN_MS 20 /* after a refused connect */
+/* After that long without an answer a new connection is made, which a healed network lets through at once; the old
+ * one may wait for its next retransmission for seconds. */
+#define SILENT_MS 1000
 
 /* ---- connections -------------------------------------------------------------------------------------- */
 

@@ -82,8 +82,8 @@ int redis_refusal(struct lb_env *env, const redisReply *reply) {
     const char *code;
     int error;
   } table[] = {
-      {"READONLY", EROFS},  {"MASTERDOWN", EROFS}, {"LOADING", EAGAIN}, {"BUSY", EAGAIN}, {"NOREPLICAS", ENOLINK},
-      {"OOM", ENOMEM},      {"MISCONF", EIO},      {"NOAUTH", EACCES},  {"NOPERM", EPERM},
+      {"READONLY", EROFS}, {"MASTERDOWN", EROFS}, {"LOADING", EAGAIN}, {"BUSY", EAGAIN},  {"NOREPLICAS", ENOLINK},
+      {"OOM", ENOMEM},     {"MISCONF", EIO},      {"NOAUTH", EACCES},  {"NOPERM", EPERM},
   };
   if (reply->type != REDIS_REPLY_ERROR) return 0;
   size_t length = strcspn(reply->str, " ");

@@ -241,8 +241,8 @@ static int exchange(struct redis_conn *conn, lb_ns deadline, redisReply **ret) {
 }
 
 static int check_usable(struct redis_conn *conn, lb_ns deadline) {
-  if (conn->lost) return lb_fail(conn->env, conn->lost, "redis %s: connection was lost: %s", conn->where,
-                                  strerror(-conn->lost));
+  if (conn->lost)
+    return lb_fail(conn->env, conn->lost, "redis %s: connection was lost: %s", conn->where, strerror(-conn->lost));
   if (lb_now(conn->env) < deadline) return 0;
   return lb_fail(conn->env, -ETIMEDOUT, "the deadline had passed before anything was sent to redis %s", conn->where);
 }

@@ -70,7 +70,7 @@ bool redis_ended_by_server(const struct redis_conn *conn);
 struct redis_link {
   struct lb_env *env;
   const struct lb_target *target;
-  const struct lb_endpoint *only;                         /* without Sentinel */
+  const struct lb_endpoint *only;                          /* without Sentinel */
   const struct lb_endpoint *sentinel[REDIS_SENTINELS_MAX]; /* the one that answered last stands first */
   size_t sentinel_count;
 };

@@ -155,8 +155,7 @@ static int redlock_release(struct lb_session *s, const char *key, struct lb_gran
   if (cannot_be_majority(s, &round)) return grant->valid_until ? LB_LOST : LB_OK;
   if (round.yes + round.no >= s->fanout.quorum) return LB_OK;
   grant->valid_until = 0;
-  lb_fail(s->env, -EHOSTUNREACH, "only %zu of %zu servers answered the release", round.yes + round.no,
-          s->fanout.count);
+  lb_fail(s->env, -EHOSTUNREACH, "only %zu of %zu servers answered the release", round.yes + round.no, s->fanout.count);
   return LB_UNKNOWN;
 }
 

@@ -39,9 +39,7 @@ struct client {
 };
 static struct client a, b; /* two clients of every test */
 
-static lb_ns in_ms(struct client *client, int64_t ms) {
-  return lb_now(&client->env.base) + (lb_ns)ms * LB_NS_PER_MS;
-}
+static lb_ns in_ms(struct client *client, int64_t ms) { return lb_now(&client->env.base) + (lb_ns)ms * LB_NS_PER_MS; }
 static int64_t ms_since(struct client *client, lb_ns start) {
   return (int64_t)((lb_now(&client->env.base) - start) / LB_NS_PER_MS);
 }
@@ -560,8 +558,9 @@ static int open_sentinel(void **state) {
   for (size_t i = 0; i < 2; i++) redis_server_kill(&server[i]);
   start(0);
   snprintf(primary_port, sizeof primary_port, "%u", server[0].port);
-  redis_server_start(&server[1], dir, (const char *const[]){"--replicaof", "127.0.0.1", primary_port,
-                     "--repl-diskless-sync-delay", "0", NULL});
+  redis_server_start(
+      &server[1], dir,
+      (const char *const[]){"--replicaof", "127.0.0.1", primary_port, "--repl-diskless-sync-delay", "0", NULL});
   write_sentinel_config(config, sizeof config);
   redis_sentinel_start(&sentinel, dir, config);
   lb_ns end = in_ms(&a, 15000);
@@ -611,9 +610,12 @@ static void without_any_master_the_deadline_holds(void **state) {
 int main(void) {
   if (!redis_server_installed()) return 77;
   signal(SIGPIPE, SIG_IGN);
-#define TOKEN(f) {"token: " #f, f, open_token, close_both, NULL}
-#define REDLOCK(f) {"redlock: " #f, f, open_redlock, close_both, NULL}
-#define SENTINEL(f) {"sentinel: " #f, f, open_sentinel, close_sentinel, NULL}
+#define TOKEN(f)                                                                                                       \
+  { "token: " #f, f, open_token, close_both, NULL }
+#define REDLOCK(f)                                                                                                     \
+  { "redlock: " #f, f, open_redlock, close_both, NULL }
+#define SENTINEL(f)                                                                                                    \
+  { "sentinel: " #f, f, open_sentinel, close_sentinel, NULL }
 #define BOTH(f) TOKEN(f), REDLOCK(f)
   const struct CMUnitTest tests[] = {
       BOTH(a_grant_excludes_another_session),
