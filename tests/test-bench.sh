@@ -148,7 +148,8 @@ moved_checkout_is_set_up_again() {
   mv -- "$work/streams" "$work/moved"
   sed -i 's/\[%s\]/<%s>/' "$work/moved/main.c"
   call "$work/moved/bench" list
-  expect_code 0 && expect '<list>' && expect "root=$work/moved"
+  expect_code 0 && expect '<list>' && expect "root=$work/moved" || return
+  ! grep -F /streams "$work/moved/build/build.ninja" # ninja escapes the space before it
 }
 
 build_of_ones_own_is_kept() {
