@@ -2,43 +2,43 @@
  *
  * zk-sequential - ZooKeeper's queue of ephemeral sequential nodes.
  *
- * An attempt creates <root>/<key>/<guid>-lock-<number>; the servers number the nodes in one order for everybody. Whoever has the
- * lowest number holds the lock. Everybody else watches the node just before its own and nothing more, so a release wakes one
- * client. Nodes are ephemeral: they die with the session of their client.
+ * An attempt creates <root>/<key>/<guid>-lock-<number>; the servers number the nodes in one order for everybody.
+ * Whoever has the lowest number holds the lock. Everybody else watches the node just before its own and nothing more,
+ * so a release wakes one client. Nodes are ephemeral: they die with the session of their client.
  *
- * Promises: exclusion as far as the session lives, in order of arrival; a fencing number (czxid, the transaction that created the
- * node) that grows over the whole ensemble and survives fail-over.
- * Assumes: a client stops by itself before its session can have ended. The session is kept alive by the library's own thread,
- * which says nothing of it, so `valid_until` counts 2/3 of the session timeout from the sending of the last own request that was
- * answered. The missing third is what the servers may have heard late: the leader learns of a heartbeat from the server that
- * received it, up to half a tick later, and a heartbeat is due every third of the timeout. extend() moves the point by a write to
- * the own node, which only a leader with a quorum and a living session can commit. A session may outlive `valid_until` by far.
- * Breaks: a holder that is paused or cut off for longer than the session timeout and goes on working, like every lease; only the
- * fencing number helps. A suspended client cannot learn of its expiry: the servers say it at the next contact.
+ * Promises: exclusion as far as the session lives, in order of arrival; a fencing number (czxid, the transaction that
+ * created the node) that grows over the whole ensemble and survives fail-over.
+ * Assumes: a client stops by itself before its session can have ended. The session is kept alive by the library's own
+ * thread, which says nothing of it, so `valid_until` counts 2/3 of the session timeout from the sending of the last
+ * own request that was answered. The missing third is what the servers may have heard late: the leader learns of a
+ * heartbeat from the server that received it, up to half a tick later, and a heartbeat is due every third of the
+ * timeout. extend() moves the point by a write to the own node, which only a leader with a quorum and a living
+ * session can commit. A session may outlive `valid_until` by far.
+ * Breaks: a holder that is paused or cut off for longer than the session timeout and goes on working, like every
+ * lease; only the fencing number helps. A suspended client cannot learn of its expiry: the servers say it at the next
+ * contact.
  *
  * Details that matter
- *  - An answer may get lost after the node was made. The guid finds it again, after a sync and in the same session: then "not
- *    there" means it never will be, because a session's requests keep their order and a server that lost the session to another
- *    may not write for it any more.
- *  - The guid begins with the session's id. So a node of an earlier session that the servers have not removed yet is never taken
- *    for one's own (CURATOR-604 is that mistake).
- *  - Numbers are compared by their distance, as they turn negative after 2147483647.
+ *  - An answer may get lost after the node was made. The guid finds it again, after a sync and in the same session:
+ *    then "not there" means it never will be, because a session's requests keep their order and a server that lost
+ *    the session to another may not write for it any more.
+ *  - The guid begins with the session's id. So a node of an earlier session that the servers have not removed yet is
+ *    never taken for one's own (CURATOR-604 is that mistake).
  *  - The predecessor is watched by a read, not by exists(): a watch on a node that has just gone would stay behind.
- *  - A node whose deletion was not answered is remembered and deleted at the next contact: left in the queue it would block it.
+ *  - A node whose deletion was not answered is remembered and deleted at the next contact: left in the queue it would
+ *    block it.
  *
  * Source: "Locks" in ZooKeeper Recipes and Solutions, zookeeper.apache.org/doc/r3.8.0/recipes.html.
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "backend.h"
 #include "zk_util.h"
 
 #define ROOT "/lockbench"
-#define MARK "-lock-"
 /* Inside this file: the session or the connection changed under a request; look at the situation anew. */
 #define AGAIN 100
 
@@ -57,7 +57,7 @@ struct lb_session {
 /* ---- names --------------------------------------------------------------------------------------------- */
 
 static int dir_of(struct lb_session *s, const char *key, char dir[ZK_PATH_MAX]) {
-  size_t room = ZK_PATH_MAX - sizeof "/0123456789abcdef0123456789abcdef" MARK "-2147483648";
+  size_t room = ZK_PATH_MAX - sizeof "/0123456789abcdef0123456789abcdef" ZK_LOCK_MARK "-2147483648";
   return (size_t)snprintf(dir, ZK_PATH_MAX, ROOT "/%s", key) < room
              ? 0
              : lb_fail(s->env, -ENAMETOOLONG, "a key of %zu characters does not fit into a node's name", strlen(key));
@@ -66,8 +66,8 @@ static int dir_of(struct lb_session *s, const char *key, char dir[ZK_PATH_MAX]) 
 static void name_attempt(struct lb_session *s, const char *dir, struct lb_grant *grant) {
   uint64_t random;
   lb_random(s->env, &random, sizeof random);
-  grant->token_len = (size_t)snprintf(grant->token, sizeof grant->token, "%s/%016" PRIx64 "%016" PRIx64 MARK, dir,
-                                      (uint64_t)zk_id(s->zk), random);
+  grant->token_len = (size_t)snprintf(grant->token, sizeof grant->token, "%s/%016" PRIx64 "%016" PRIx64 ZK_LOCK_MARK,
+                                      dir, (uint64_t)zk_id(s->zk), random);
 }
 
 static void forget(struct lb_grant *grant) {
@@ -76,7 +76,9 @@ static void forget(struct lb_grant *grant) {
 }
 
 /* Without a number the name is only what a node would be called, if there is one. */
-static bool has_node(const struct lb_grant *grant) { return grant->token_len && grant->token[grant->token_len - 1] != '-'; }
+static bool has_node(const struct lb_grant *grant) {
+  return grant->token_len && grant->token[grant->token_len - 1] != '-';
+}
 
 /* False: the attempt died with an earlier session. */
 static bool is_alive(struct lb_session *s, const struct lb_grant *grant) {
@@ -84,16 +86,6 @@ static bool is_alive(struct lb_session *s, const struct lb_grant *grant) {
   snprintf(id, sizeof id, "%016" PRIx64, (uint64_t)zk_id(s->zk));
   return !zk_expired(s->zk) && strncmp(strrchr(grant->token, '/') + 1, id, sizeof id - 1) == 0;
 }
-
-static bool number_of(const char *name, int32_t *ret_number) {
-  const char *mark = NULL;
-  for (const char *at = name; (at = strstr(at, MARK)); at++) mark = at;
-  if (mark) *ret_number = (int32_t)strtol(mark + strlen(MARK), NULL, 10);
-  return mark;
-}
-
-/* Right as long as fewer than 2^31 nodes lie between two that exist at the same time. */
-static bool is_before(int32_t a, int32_t b) { return (int32_t)((uint32_t)a - (uint32_t)b) < 0; }
 
 /* ---- the queue ----------------------------------------------------------------------------------------- */
 
@@ -118,20 +110,10 @@ static void take_node(struct lb_session *s, struct lb_grant *grant, const char *
   note_place(s, grant, czxid);
 }
 
-/* Where the own node stands among the children: LB_OK first, LB_BUSY with the one before it noted, AGAIN gone. */
+/* LB_OK: first in the queue. LB_BUSY: the node before the own one is noted. AGAIN: the own node has gone. */
 static int judge(struct lb_session *s, const char *dir, struct lb_grant *grant, const struct zk_call *children) {
-  const char *own = strrchr(grant->token, '/') + 1, *ahead = NULL, *child = children->names;
-  int32_t own_number = 0, ahead_number = 0, number;
-  bool found = false;
-  number_of(own, &own_number);
-  for (size_t i = 0; i < children->count; i++, child += strlen(child) + 1) {
-    if (strcmp(child, own) == 0) found = true;
-    if (!number_of(child, &number) || !is_before(number, own_number)) continue;
-    if (ahead && !is_before(ahead_number, number)) continue;
-    ahead = child;
-    ahead_number = number;
-  }
-  if (!found) {
+  const char *ahead;
+  if (!zk_place(children, strrchr(grant->token, '/') + 1, &ahead)) {
     forget(grant);
     return AGAIN;
   }
@@ -157,7 +139,8 @@ static int granted(struct lb_session *s, struct lb_grant *grant, lb_ns sent, lb_
   return LB_OK;
 }
 
-/* A new node at the end of the queue. The list of children is asked for in the same breath: it will contain the node. */
+/* A new node at the end of the queue. The list of children is asked for in the same breath: it will contain the node.
+ */
 static int join(struct lb_session *s, const char *dir, struct lb_grant *grant, lb_ns deadline) {
   lb_ns sent = lb_now(s->env);
   if (!grant->asked_at) grant->asked_at = sent;
@@ -188,7 +171,9 @@ static int look(struct lb_session *s, const char *dir, struct lb_grant *grant, l
   struct zk_call *children = zk_children(s->zk, dir);
   int rc = zk_wait(s->zk, children, deadline);
   if (rc == ZNONODE) forget(grant);
-  int result = rc == ZOK ? judge(s, dir, grant, children) : rc == ZNONODE ? AGAIN : after(s, grant, "list the lock's nodes", rc);
+  int result = rc == ZOK       ? judge(s, dir, grant, children)
+               : rc == ZNONODE ? AGAIN
+                               : after(s, grant, "list the lock's nodes", rc);
   zk_drop(children);
   return result == LB_OK ? granted(s, grant, sent, deadline) : result;
 }
@@ -208,14 +193,9 @@ static int find(struct lb_session *s, struct lb_grant *grant, lb_ns deadline) {
 static int zk_sequential_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
   *s = (struct lb_session){
       .env = config->env, .target = config->target, .client = config->client, .ttl_ms = config->ttl_ms};
-  char servers[1024] = "";
-  size_t length = 0;
-  for (size_t i = 0; i < s->target->count && length < sizeof servers; i++)
-    length += (size_t)snprintf(servers + length, sizeof servers - length, "%s%s:%u", i ? "," : "",
-                               s->target->endpoints[i].host, s->target->endpoints[i].port);
-  int result = zk_open(s->env, servers, s->ttl_ms, false, &s->zk);
+  int result = zk_open(s->env, s->target->endpoints, s->target->count, s->ttl_ms, false, &s->zk);
   if (!result) result = zk_connect(s->zk, deadline);
-  return result == LB_TIMEOUT ? lb_fail(s->env, -ETIMEDOUT, "no ZooKeeper session with %s in time", servers) : result;
+  return result == LB_TIMEOUT ? lb_fail(s->env, -ETIMEDOUT, "no ZooKeeper session in time") : result;
 }
 
 static void zk_sequential_close(struct lb_session *s) {
@@ -227,7 +207,8 @@ static int zk_sequential_setup(struct lb_session *s, lb_ns deadline) {
   int result = zk_connect(s->zk, deadline);
   int rc = result ? ZK_NO_REPLY : zk_make_path(s->zk, ROOT, deadline);
   if (result < 0 || rc == ZOK) return result;
-  return rc == ZK_NO_REPLY ? lb_fail(s->env, -ETIMEDOUT, "cannot create " ROOT " in time") : zk_fail(s->zk, "create " ROOT, rc);
+  return rc == ZK_NO_REPLY ? lb_fail(s->env, -ETIMEDOUT, "cannot create " ROOT " in time")
+                           : zk_fail(s->zk, "create " ROOT, rc);
 }
 
 static int zk_sequential_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
@@ -255,8 +236,8 @@ static int delete_own(struct lb_session *s, struct lb_grant *grant, lb_ns deadli
   return rc == ZOK ? zk_run(s->zk, zk_delete(s->zk, path), deadline) : rc;
 }
 
-/* `valid_until` tells a hold from a place in the queue. It is cleared when a deletion stays unanswered: the node's absence is
- * then our own work and no loss. */
+/* `valid_until` tells a hold from a place in the queue. It is cleared when a deletion stays unanswered: the node's
+ * absence is then our own work and no loss. */
 static int zk_sequential_release(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
   (void)key;
   bool must_exist = grant->valid_until != 0;
@@ -305,7 +286,8 @@ static int confirm(struct lb_session *s, const struct lb_grant *grant, bool by_w
   return result == AGAIN ? LB_LOST : result;
 }
 
-static int zk_sequential_extend(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+static int zk_sequential_extend(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                                lb_ns deadline) {
   (void)key, (void)ttl_ms;
   if (!has_node(grant) || !grant->valid_until) return LB_LOST;
   lb_ns sent;
@@ -355,15 +337,14 @@ static int zk_sequential_resolve(struct lb_session *s, const char *key, struct l
   return LB_BUSY;
 }
 
-/* A session of its own, because only a server that takes one shows its tree. Without a quorum it takes none, unless it runs with
- * readonlymode.enabled. */
+/* A session of its own, because only a server that takes one shows its tree. Without a quorum it takes none, unless
+ * it runs with readonlymode.enabled. */
 static int zk_sequential_inspect(struct lb_session *s, size_t endpoint, const char *key, lb_ns deadline) {
-  char dir[ZK_PATH_MAX], server[64];
+  char dir[ZK_PATH_MAX];
   struct zk_session *zk = NULL;
   if (endpoint >= s->target->count) return lb_fail(s->env, -EINVAL, "there is no server %zu", endpoint + 1);
-  snprintf(server, sizeof server, "%s:%u", s->target->endpoints[endpoint].host, s->target->endpoints[endpoint].port);
   int result = dir_of(s, key, dir);
-  if (!result) result = zk_open(s->env, server, s->ttl_ms, true, &zk);
+  if (!result) result = zk_open(s->env, &s->target->endpoints[endpoint], 1, s->ttl_ms, true, &zk);
   if (!result) result = zk_connect(zk, deadline);
   if (!result) {
     struct zk_call *children = zk_children(zk, dir);
@@ -373,7 +354,7 @@ static int zk_sequential_inspect(struct lb_session *s, size_t endpoint, const ch
     zk_drop(children);
   }
   zk_close(zk);
-  return result == LB_TIMEOUT ? lb_fail(s->env, -ETIMEDOUT, "no answer from %s in time", server) : result;
+  return result == LB_TIMEOUT ? lb_fail(s->env, -ETIMEDOUT, "no answer from server %zu in time", endpoint + 1) : result;
 }
 
 static const char *const zk_sequential_topologies[] = {"zk-x3", "zk", NULL};
@@ -384,10 +365,11 @@ const struct lb_protocol lb_zk_sequential = {
     .size = sizeof(struct lb_protocol),
     .name = "zk-sequential",
     .summary = "ZooKeeper's queue of ephemeral sequential nodes, each watching the one before",
-    .promises = "Mutual exclusion in order of arrival while the holder's session lives, and a fencing number that grows over the\n"
-                "whole ensemble. A dead holder is replaced after the session timeout. One client is woken per release.",
-    .breaks = "A holder that is paused or cut off for longer than its session timeout and goes on working; fencing catches it.\n"
-              "No progress without a majority of the servers.",
+    .promises = "Mutual exclusion in order of arrival while the holder's session lives, and a fencing number that grows\n"
+                "over the whole ensemble. A dead holder is replaced after the session timeout. One client is woken per\n"
+                "release.",
+    .breaks = "A holder that is paused or cut off for longer than its session timeout and goes on working; fencing\n"
+              "catches it. No progress without a majority of the servers.",
     .source = "ZooKeeper Recipes and Solutions, \"Locks\" (zookeeper.apache.org/doc/r3.8.0/recipes.html)",
     .topologies = zk_sequential_topologies,
     .traits = LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,

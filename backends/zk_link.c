@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * What runs between the library's threads and ours. Everything shared stands in struct zk_link under its mutex, held for a few
- * instructions only; after a change that somebody may wait for, the eventfd is written.
+ * What runs between the library's threads and ours. Everything shared stands in struct zk_link under its mutex, held
+ * for a few instructions only; after a change that somebody may wait for, the eventfd is written.
  *
- * Who frees what: a call belongs to the link's list. It is freed when it is both answered and dropped, or with its link, after
- * zookeeper_close has joined the library's threads (closing may swallow completions, so waiting for each would leak).
+ * Who frees what: a call belongs to the link's list. It is freed when it is both answered and dropped, or with its
+ * link, after zookeeper_close has joined the library's threads (closing may swallow completions, so waiting for each
+ * would leak).
  */
 #include "zk_link.h"
 
@@ -31,7 +32,7 @@ static void call_unlink(struct zk_call *call) {
 
 static void signal_change(struct zk_link *link) {
   uint64_t one = 1;
-  ssize_t written = write(link->event, &one, sizeof one); /* fails only if the counter is full: then it is readable anyway */
+  ssize_t written = write(link->event, &one, sizeof one); /* fails only when full, and so readable anyway */
   (void)written;
 }
 
@@ -114,8 +115,8 @@ void zk_on_data(int rc, const char *value, int length, const struct Stat *stat, 
   zk_on_stat(rc, stat, data);
 }
 
-/* A watch is known by a number, not by a pointer: it may fire long after whoever set it has gone. Session events reach every
- * watcher without using it up, and say nothing about the node. */
+/* A watch is known by a number, not by a pointer: it may fire long after whoever set it has gone. Session events
+ * reach every watcher without using it up, and say nothing about the node. */
 void zk_on_node(zhandle_t *handle, int type, int state, const char *path, void *name) {
   (void)state, (void)path;
   struct zk_link *link = (struct zk_link *)(uintptr_t)zoo_get_context(handle);

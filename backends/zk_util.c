@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The session's side of zk_util.h: one link after the other, requests, waiting, and the deletions that must not be forgotten.
+ * The session's side of zk_util.h: one link after the other, requests, waiting, and the deletions that must not be
+ * forgotten.
  */
 #include "zk_util.h"
 
@@ -13,14 +14,14 @@
 #include "zk_link.h"
 
 #define CLOSE_PATIENCE (300 * LB_NS_PER_MS)
-/* A handle that has never been connected has nothing to lose: do not let it wait for a silent server longer than this. */
+/* A handle that has never been connected has nothing to lose: do not let it wait for a silent server longer than
+ * this. */
 #define FIRST_PATIENCE (2 * LB_NS_PER_S)
 
 struct zk_session {
   struct lb_env *env;
-  char *servers[16]; /* parts of server_list, as given */
-  size_t server_count, first;
-  char *server_list;
+  const struct lb_endpoint *endpoints;
+  size_t count, first; /* first: where the next link begins */
   int timeout_ms;
   bool read_only;
   struct zk_link *link;
@@ -34,31 +35,27 @@ struct zk_session {
 static int start_link(struct zk_session *s) {
   char list[1024] = "";
   size_t length = 0;
-  for (size_t i = 0; i < s->server_count && length < sizeof list; i++)
-    length += (size_t)snprintf(list + length, sizeof list - length, "%s%s", i ? "," : "",
-                               s->servers[(s->first + i) % s->server_count]);
+  for (size_t i = 0; i < s->count && length < sizeof list; i++) {
+    const struct lb_endpoint *at = &s->endpoints[(s->first + i) % s->count];
+    length += (size_t)snprintf(list + length, sizeof list - length, "%s%s:%u", i ? "," : "", at->host, at->port);
+  }
   if (length >= sizeof list) return lb_fail(s->env, -ENAMETOOLONG, "the list of ZooKeeper servers is too long");
-  s->first = (s->first + 1) % s->server_count;
+  s->first = (s->first + 1) % s->count;
   s->link_started = lb_now(s->env);
   return zk_link_open(s->env, list, s->timeout_ms, s->read_only, &s->link);
 }
 
-static void split_servers(struct zk_session *s) {
-  char *rest = s->server_list;
-  for (char *part; s->server_count < sizeof s->servers / sizeof s->servers[0] && (part = strsep(&rest, ","));)
-    s->servers[s->server_count++] = part;
-}
-
-int zk_open(struct lb_env *env, const char *servers, int64_t timeout_ms, bool read_only, struct zk_session **ret) {
+int zk_open(struct lb_env *env, const struct lb_endpoint *endpoints, size_t count, int64_t timeout_ms, bool read_only,
+            struct zk_session **ret) {
+  if (!count) return lb_fail(env, -EINVAL, "no ZooKeeper server is given");
   struct zk_session *s = calloc(1, sizeof *s);
   if (!s) return lb_fail(env, -ENOMEM, "no memory for a ZooKeeper session");
-  *s = (struct zk_session){.env = env, .read_only = read_only, .server_list = strdup(servers)};
-  s->timeout_ms = timeout_ms < 1 ? 1 : timeout_ms > INT_MAX ? INT_MAX : (int)timeout_ms;
   uint8_t random;
   lb_random(env, &random, sizeof random);
-  if (s->server_list) split_servers(s);
-  if (s->server_count) s->first = random % s->server_count;
-  int result = s->server_count ? start_link(s) : lb_fail(env, -ENOMEM, "no memory for a ZooKeeper session");
+  *s = (struct zk_session){.env = env, .endpoints = endpoints, .count = count, .read_only = read_only};
+  s->first = random % count;
+  s->timeout_ms = timeout_ms < 1 ? 1 : timeout_ms > INT_MAX ? INT_MAX : (int)timeout_ms;
+  int result = start_link(s);
   if (result) zk_close(s);
   else *ret = s;
   return result;
@@ -68,7 +65,6 @@ void zk_close(struct zk_session *s) {
   if (!s) return;
   if (s->link) zk_link_close(s->env, s->link, CLOSE_PATIENCE);
   free(s->doomed);
-  free(s->server_list);
   free(s);
 }
 
@@ -104,8 +100,8 @@ static int replace_link(struct zk_session *s) {
 
 struct zk_call *zk_create(struct zk_session *s, const char *path, const char *data, int mode) {
   struct zk_call *call = zk_call_new(s->link);
-  return call ? zk_call_sent(call, zoo_acreate2(s->link->handle, path, data, (int)strlen(data), &ZOO_OPEN_ACL_UNSAFE, mode,
-                                                zk_on_create, call))
+  return call ? zk_call_sent(call, zoo_acreate2(s->link->handle, path, data, (int)strlen(data), &ZOO_OPEN_ACL_UNSAFE,
+                                                mode, zk_on_create, call))
               : NULL;
 }
 
@@ -116,7 +112,8 @@ struct zk_call *zk_delete(struct zk_session *s, const char *path) {
 
 struct zk_call *zk_set(struct zk_session *s, const char *path, const char *data) {
   struct zk_call *call = zk_call_new(s->link);
-  return call ? zk_call_sent(call, zoo_aset(s->link->handle, path, data, (int)strlen(data), -1, zk_on_stat, call)) : NULL;
+  return call ? zk_call_sent(call, zoo_aset(s->link->handle, path, data, (int)strlen(data), -1, zk_on_stat, call))
+              : NULL;
 }
 
 struct zk_call *zk_exists(struct zk_session *s, const char *path) {
@@ -220,7 +217,10 @@ bool zk_is_unknown(int rc) {
 bool zk_is_expiry(int rc) { return rc == ZSESSIONEXPIRED || rc == ZINVALIDSTATE; }
 
 int zk_fail(struct zk_session *s, const char *what, int rc) {
-  int error = rc == ZNOAUTH || rc == ZAUTHFAILED ? EACCES : rc == ZNOTREADONLY ? EROFS : rc == ZSYSTEMERROR ? ENOMEM : EPROTO;
+  int error = rc == ZNOAUTH || rc == ZAUTHFAILED ? EACCES
+              : rc == ZNOTREADONLY               ? EROFS
+              : rc == ZSYSTEMERROR               ? ENOMEM
+                                                 : EPROTO;
   return lb_fail(s->env, -error, "ZooKeeper: cannot %s: %s", what, zerror(rc));
 }
 
@@ -254,6 +254,33 @@ int zk_find(struct zk_session *s, const char *prefix, lb_ns deadline, char ret_p
   zk_drop(sync);
   zk_drop(children);
   return rc;
+}
+
+static bool number_of(const char *name, int32_t *ret_number) {
+  const char *mark = NULL;
+  for (const char *at = name; (at = strstr(at, ZK_LOCK_MARK)); at++) mark = at;
+  if (mark) *ret_number = (int32_t)strtol(mark + strlen(ZK_LOCK_MARK), NULL, 10);
+  return mark;
+}
+
+/* By their distance, because numbers turn negative after 2147483647. Right as long as fewer than 2^31 nodes lie
+ * between two that exist at the same time. */
+static bool is_before(int32_t a, int32_t b) { return (int32_t)((uint32_t)a - (uint32_t)b) < 0; }
+
+bool zk_place(const struct zk_call *children, const char *own, const char **ret_ahead) {
+  const char *child = children->names;
+  int32_t own_number = 0, ahead_number = 0, number;
+  bool found = false;
+  number_of(own, &own_number);
+  *ret_ahead = NULL;
+  for (size_t i = 0; i < children->count; i++, child += strlen(child) + 1) {
+    if (strcmp(child, own) == 0) found = true;
+    if (!number_of(child, &number) || !is_before(number, own_number)) continue;
+    if (*ret_ahead && !is_before(ahead_number, number)) continue;
+    *ret_ahead = child;
+    ahead_number = number;
+  }
+  return found;
 }
 
 void zk_doom(struct zk_session *s, const char *prefix) {

@@ -8,7 +8,8 @@
  * process that uses it (after fork).
  *
  * How long the library needs to leave a silent server, for a session timeout T: 2/3 T after the last byte heard
- * (it pings after T/3), 2/3 T for a connect that is not answered; a refused or closed connection costs nothing.
+ * (it pings after T/3), 2/3 T for a connect that is not answered (2 s if there has been no session yet); a refused or
+ * closed connection costs nothing.
  */
 #ifndef LB_ZK_UTIL_H
 #define LB_ZK_UTIL_H
@@ -18,6 +19,7 @@
 #include "backend.h"
 
 #define ZK_PATH_MAX LB_TOKEN_MAX
+#define ZK_LOCK_MARK "-lock-" /* stands between the guid and the number in the name of a lock's node */
 
 struct zk_session; /* one thread; owns its calls */
 
@@ -38,9 +40,10 @@ struct zk_call {
 /* zk_wait(): no answer by the deadline. Positive, so no result of the library. */
 #define ZK_NO_REPLY 1
 
-/* Starts connecting to "host:port,host:port" (numeric); a random server is tried first, the others follow in order.
+/* Starts connecting: to a random one of the endpoints first, to the others in order. They outlive the session.
  * read_only: also accept a server that has lost its quorum, if it offers that. 0 or -errno. */
-int zk_open(struct lb_env *env, const char *servers, int64_t timeout_ms, bool read_only, struct zk_session **ret);
+int zk_open(struct lb_env *env, const struct lb_endpoint *endpoints, size_t count, int64_t timeout_ms, bool read_only,
+            struct zk_session **ret);
 /* Ends the session, which deletes its ephemeral nodes. Waits at most about 0.3 s; if the server is silent, a detached
  * thread finishes (the library itself may take 4.5 s). NULL is fine. */
 void zk_close(struct zk_session *session);
@@ -86,6 +89,9 @@ int zk_make_path(struct zk_session *session, const char *path, lb_ns deadline);
 /* Looks, after a sync, for a child whose full path starts with `prefix`. ZOK: ret_path holds it. ZNONODE: it is not
  * there and, if its create was sent by this session before, never will be. Or any other result. */
 int zk_find(struct zk_session *session, const char *prefix, lb_ns deadline, char ret_path[ZK_PATH_MAX]);
+/* Where the sequential node `own` (its last part) stands among the children of a lock's folder, all of whose nodes are
+ * called <guid>-lock-<number>. False: it is not there. *ret_ahead: the one just before it, NULL = it is the first. */
+bool zk_place(const struct zk_call *children, const char *own, const char **ret_ahead);
 /* Remembers to delete the node whose path is, or starts with, `prefix`, as soon as the session is connected again.
  * Forgotten when the session ends, because the node ends with it. */
 void zk_doom(struct zk_session *session, const char *prefix);

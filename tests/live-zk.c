@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * zk-sequential against real ZooKeeper servers: one alone for the contract, three for the loss of a leader. The servers are
- * started here, on free ports of the loopback, in a temporary folder, and die with this program.
+ * zk-sequential against real ZooKeeper servers: one alone for the contract, three for the loss of a leader. The
+ * servers are started here, on free ports of the loopback, in a temporary folder, and die with this program.
  */
 #include <errno.h>
 #include <ftw.h>
@@ -83,9 +83,10 @@ static void start(struct server *server) {
   assert_return_code(server->pid, errno);
   if (server->pid) return;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (!freopen("/dev/null", "r", stdin) || !freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr)) _exit(126);
-  execlp("java", "java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no", "-cp", classes,
-         "org.apache.zookeeper.server.quorum.QuorumPeerMain", config, NULL);
+  if (!freopen("/dev/null", "r", stdin) || !freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
+    _exit(126);
+  execlp("java", "java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no", "-cp",
+         classes, "org.apache.zookeeper.server.quorum.QuorumPeerMain", config, NULL);
   _exit(127);
 }
 
@@ -175,12 +176,6 @@ static int holds(struct client *client, const char *key) {
 }
 
 static int inspect(struct client *client, const char *key) { return zk->inspect(client->session, 0, key, in_ms(3000)); }
-
-static const char *servers_of(struct client *client) {
-  static char servers[64];
-  snprintf(servers, sizeof servers, "%s:%u", client->endpoint[0].host, client->endpoint[0].port);
-  return servers;
-}
 
 /* As a caller would: until it is granted, or `patience_ms` have passed. */
 static int acquire(struct client *client, const char *key, uint64_t patience_ms) {
@@ -319,7 +314,7 @@ static void a_negative_number_comes_before_a_small_one(void **state) {
   const char *node = "/lockbench/negative/0123-lock--000000099";
   open_client(&a, 4000);
   use_once(&a, "negative");
-  assert_int_equal(zk_open(&a.env.base, servers_of(&a), 4000, false, &raw), 0);
+  assert_int_equal(zk_open(&a.env.base, a.endpoint, 1, 4000, false, &raw), 0);
   assert_int_equal(zk_connect(raw, in_ms(3000)), 0);
   assert_int_equal(zk_run(raw, zk_create(raw, node, "", ZOO_EPHEMERAL), in_ms(3000)), ZOK);
   assert_int_equal(try(&a, "negative", 3000), LB_BUSY);
@@ -628,7 +623,8 @@ int main(void) {
       cmocka_unit_test(a_session_survives_a_restart_of_its_server),
       cmocka_unit_test(a_dead_holder_is_replaced_after_its_session_timeout),
       cmocka_unit_test(a_holder_paused_past_its_session_has_lost_and_can_return),
-      cmocka_unit_test_setup_teardown(a_killed_leader_costs_neither_the_lock_nor_more_than_ten_seconds, start_trio, stop_trio),
+      cmocka_unit_test_setup_teardown(a_killed_leader_costs_neither_the_lock_nor_more_than_ten_seconds, start_trio,
+                                      stop_trio),
   };
   return cmocka_run_group_tests(tests, start_alone, clean_up);
 }
