@@ -192,10 +192,8 @@ static int load_scenarios(struct lb_plan *plan, const struct lb_plan_request *re
     int r = lb_scenario_load(request->scenario_paths[i], &plan->scenarios[i], err, err_size);
     if (r < 0) return r;
     plan->scenario_count++;
-    r = lb_settings_apply(&plan->scenarios[i], request->settings, request->setting_count, err, err_size);
-    if (r < 0) return r;
   }
-  return 0;
+  return lb_settings_apply(plan->scenarios, plan->scenario_count, request->settings, request->setting_count, err, err_size);
 }
 
 int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, char *err, size_t err_size) {

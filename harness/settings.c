@@ -90,15 +90,17 @@ int lb_settings_check(const char *const *settings, size_t count, char *err, size
   return 0;
 }
 
-int lb_settings_apply(struct lb_scenario *scenario, const char *const *settings, size_t count, char *err, size_t err_size) {
+int lb_settings_apply(struct lb_scenario *scenarios, size_t scenario_count, const char *const *settings, size_t count, char *err,
+                      size_t err_size) {
   struct setting s;
   char key[NAME_MAX_LENGTH];
   for (size_t i = 0; i < count; i++) {
     const char *equals = strchr(settings[i], '=');
+    bool taken = false;
     if (split(settings[i], &s)) continue;
     snprintf(key, sizeof key, "%.*s", (int)(equals - settings[i]), settings[i]);
-    int r = lb_scenario_set(scenario, key, equals + 1, err, err_size);
-    if (r < 0) return r;
+    for (size_t j = 0; j < scenario_count; j++) taken |= lb_scenario_set(&scenarios[j], key, equals + 1, err, err_size) == 0;
+    if (!taken) return -EINVAL;
   }
   return 0;
 }

@@ -605,7 +605,7 @@ static void a_list_is_sorted_by_file_name_and_holds_only_scenarios(void **state)
   }
   free(names);
   free(paths);
-  assert_int_equal(lb_scenario_list("/nonexistent", &names, &paths, &count), -ENOENT);
+  assert_int_equal(lb_scenario_list("/nonexistent/scenarios", &names, &paths, &count), -ENOENT);
 }
 
 static void a_file_that_cannot_be_read_says_why(void **state) {

@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Nothing survives: the tool is killed with SIGKILL in the middle of a run, early and late; two runs side by side do not disturb
+# each other. TAP. Usage: live-leftovers.sh LOCKBENCH
+bin=$1 n=0
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+mkdir "$dir/results"
+
+check() { # NAME, then a command that must succeed
+  n=$((n + 1))
+  name=$1
+  shift
+  if "$@" >"$dir/out" 2>&1; then echo "ok $n - $name"; else echo "not ok $n - $name"; sed 's/^/# /' "$dir/out"; fi
+}
+# The tool, its trials, clients and servers all have the run's folder in their arguments. (The guardian goes by another name: it is
+# seen by what it has removed.)
+ours() { pgrep -f -- "$dir/" | grep -vx $$; }
+wait_until() { # seconds, command
+  i=$(($1 * 20))
+  shift
+  while [ $i -gt 0 ]; do
+    "$@" && return 0
+    sleep 0.05
+    i=$((i - 1))
+  done
+  return 1
+}
+none_left() { [ -z "$(ours)" ]; }
+nothing_written() { [ -z "$(ls -A "$dir/results")" ]; }
+servers_run() { pgrep -f -- "^[^ ]*(redis|postgres|java).*$dir/" >/dev/null; }
+no_mounts() { ! grep -qF "$dir" /proc/mounts; }
+
+for system in redis-token@sentinel zk-sequential@zk-x3 pg-row@pg-async; do
+  "$bin" run failover -b "$system" -n 4 -j 2 -o "$dir/results/run" >/dev/null 2>&1 &
+  tool=$!
+  check "$system: servers come up" wait_until 30 servers_run
+  kill -9 $tool
+  wait $tool 2>/dev/null
+  check "$system: after SIGKILL no process is left" wait_until 5 none_left
+  check "$system: nor a file" wait_until 5 nothing_written
+  check "$system: nor a mount" no_mounts
+done
+
+"$bin" run control contention -b redis-token@redis,local -n 2 -s duration_s=0.3 -s warmup_s=0.1 -o "$dir/a" >"$dir/a.out" 2>&1 &
+first=$!
+"$bin" run control contention -b redis-token@redis,local -n 2 -s duration_s=0.3 -s warmup_s=0.1 -o "$dir/b" >"$dir/b.out" 2>&1
+check 'of two runs side by side, one is as expected' test $? -eq 0
+wait $first
+check 'and so is the other' test $? -eq 0
+check 'both wrote whole results' test -s "$dir/a/run.json" -a -s "$dir/b/run.json"
+check 'and nothing of them is left' wait_until 5 none_left
+echo "1..$n"

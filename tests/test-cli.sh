@@ -1,0 +1,116 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Mistakes a new user makes: each gets one clear line and the documented exit code, and leaves nothing behind. TAP.
+# Usage: test-cli.sh LOCKBENCH PLUGIN_FOLDER
+bin=$1 plugins=$2 n=0
+dir=$(mktemp -d) || exit 1
+trap 'chmod -R u+w "$dir"; umount "$dir/full" 2>/dev/null; rm -rf "$dir"' EXIT
+export LOCKBENCH_RESULTS="$dir/results"
+
+# expect NAME CODE PATTERN COMMAND...: stderr is one line that matches, stdout is empty.
+expect() {
+  name=$1 code=$2 pattern=$3
+  shift 3
+  "$@" >"$dir/out" 2>"$dir/err" </dev/null
+  got=$?
+  lines=$(wc -l <"$dir/err")
+  n=$((n + 1))
+  if [ $got -eq "$code" ] && [ "$lines" -eq 1 ] && grep -qE -- "$pattern" "$dir/err" && [ ! -s "$dir/out" ]; then
+    echo "ok $n - $name"
+  else
+    echo "not ok $n - $name"
+    echo "# exit $got (expected $code), $lines lines, expected: $pattern"
+    sed 's/^/# /' "$dir/err"
+  fi
+}
+check() { # NAME, then a command that must succeed
+  n=$((n + 1))
+  name=$1
+  shift
+  if "$@" >"$dir/out" 2>&1; then echo "ok $n - $name"; else echo "not ok $n - $name"; sed 's/^/# /' "$dir/out"; fi
+}
+scenario() { # file, text: a scenario of its own
+  printf '%s\n' "$2" >"$dir/$1"
+}
+good='[scenario]
+title = t
+question = q
+refuted = r
+[workload]
+clients = 2
+ttl_ms = 1000
+[timeline]
+step = client 1 acquire within 1s
+[expect]
+local@none = safe: it is'
+
+expect 'an unknown command' 2 "unknown command 'rnu', did you mean 'run'" "$bin" rnu
+expect 'an unknown scenario' 2 "unknown scenario 'failovr', did you mean 'failover'" "$bin" run failovr
+expect 'an unknown system' 2 "unknown protocol 'redis-tokn', did you mean 'redis-token'" "$bin" run control -b redis-tokn
+expect 'an unknown topology' 2 "unknown topology 'sentinal', did you mean 'sentinel'" "$bin" run control -b redis-token@sentinal
+expect 'a topology that does not fit' 2 "pg-row does not run on topology 'zk'" "$bin" run control -b pg-row@zk
+expect 'an unknown option' 2 "unknown option '--seeed', did you mean '--seed'" "$bin" run control --seeed 1
+expect 'an option without its value' 2 '--seed: expected a value' "$bin" run control --seed
+expect 'a number that is none' 2 '-n x: expected a whole number from 1' "$bin" run control -n x
+expect 'an unknown workload key' 2 "did you mean 'ttl_ms'" "$bin" run control -s ttl_m=5
+expect 'a workload value out of range' 2 'ttl_ms.*-5' "$bin" run control -s ttl_ms=-5
+expect 'an unknown protocol option' 2 "broken has no option 'rat', did you mean 'rate'" "$bin" run contention -s broken.rat=1
+expect 'a protocol option out of range' 2 'broken.rate=7: expected a number from 0 to 1' "$bin" run contention -s broken.rate=7
+expect 'an unknown guard' 2 "unknown guard" "$bin" run control -g fense
+expect 'an unknown suite' 2 'expected quick or full' "$bin" suite quik
+expect 'an unknown name to show' 2 "did you mean 'redlock'" "$bin" show redlok
+expect 'run without a scenario' 2 'expected a scenario' "$bin" run
+expect 'a scenario file that is not there' 2 'nowhere.ini' "$bin" run "$dir/nowhere.ini"
+
+scenario step.ini "$(echo "$good" | sed 's/client 1 acquire/client 1 acquier/')"
+expect 'a misspelt step' 2 "step.ini:9: .*acquier.*acquire" "$bin" run "$dir/step.ini"
+scenario ttl.ini "$(echo "$good" | sed 's/ttl_ms = 1000/ttl_ms = -5/')"
+expect 'a negative ttl' 2 'ttl.ini:7: .*-5' "$bin" run "$dir/ttl.ini"
+scenario section.ini "$(echo "$good" | sed '/^.expect/,$d')"
+expect 'a missing section' 2 'section.ini.*\[expect\]' "$bin" run "$dir/section.ini"
+head -c 4000 /dev/urandom >"$dir/garbage.ini"
+expect 'binary garbage as a scenario' 2 'garbage.ini' "$bin" run "$dir/garbage.ini"
+scenario system.ini "$(echo "$good" | sed 's/^local@none/locl@none/')"
+expect 'an expectation for an unknown system' 2 "unknown protocol 'locl', did you mean 'local'" "$bin" run "$dir/system.ini"
+
+expect 'a plugin for another version of the contract' 2 'contract version 999' "$bin" list --plugin "$plugins/plugin-abi.so"
+expect 'a plugin without the symbol' 2 'no symbol lockbench_plugin' "$bin" list --plugin "$plugins/plugin-empty.so"
+expect 'a plugin that lacks a hook' 2 'release are mandatory' "$bin" list --plugin "$plugins/plugin-hook.so"
+expect 'a plugin that is not a library' 2 'not a loadable library' "$bin" list --plugin "$dir/step.ini"
+expect 'a plugin that is not there' 2 'not a loadable library' "$bin" list --plugin "$dir/none.so"
+check 'a good plugin runs' "$bin" run control -b lock-file --plugin "$plugins/plugin-example.so" -n 1
+
+expect 'a history that is not there' 2 'none.jsonl' "$bin" check "$dir/none.jsonl"
+printf '{"t":1,"c":"a","k":"x","e":"acquire"}\n{"t":2,"c":"a","k":"x","e":"grantd"}\n' >"$dir/bad.jsonl"
+expect 'a malformed history line' 2 'bad.jsonl:2: ' "$bin" check "$dir/bad.jsonl"
+expect 'a report of no run' 2 'run.json' "$bin" report "$dir"
+
+# What the machine lacks is said and skipped; the rest runs.
+only() { env PATH="$dir/path" "$@"; }
+mkdir "$dir/path" "$dir/ro" "$dir/full"
+check 'without namespaces the rest still runs' env LOCKBENCH_NO_NAMESPACES=1 "$bin" run control -b local -n 1
+env LOCKBENCH_NO_NAMESPACES=1 "$bin" run failover -b redlock -n 1 >"$dir/out" 2>&1
+check 'without namespaces a cut is skipped with the reason: exit 5' test $? -eq 5
+env LOCKBENCH_NO_NAMESPACES=1 "$bin" run failover -b redlock -n 1 >"$dir/out2" 2>&1
+check 'and the reason is said' grep -q 'skipped: cutting links needs network namespaces' "$dir/out2"
+
+# Results that cannot be written.
+touch "$dir/file"
+expect 'a results folder below a file' 1 'cannot write results' "$bin" run control -b local -n 1 -o "$dir/file/x"
+expect 'a results folder that exists' 1 'exists already' "$bin" run control -b local -n 1 -o "$dir/ro"
+if [ "$(id -u)" -ne 0 ]; then
+  chmod a-w "$dir/ro"
+  expect 'a results folder that is read-only' 1 'cannot write results' "$bin" run control -b local -n 1 -o "$dir/ro/x"
+fi
+if mount -t tmpfs -o size=64k none "$dir/full" 2>/dev/null; then
+  dd if=/dev/zero of="$dir/full/filler" bs=1k count=56 2>/dev/null
+  "$bin" run control contention -b local -n 2 -o "$dir/full/run" >"$dir/out" 2>"$dir/err"
+  check 'a full disk is a failure of the harness: exit 1' test $? -eq 1
+  check 'a full disk is said in one line' grep -q 'No space left' "$dir/err"
+  check 'a full disk leaves nothing half-written' test "$(ls -A "$dir/full")" = filler
+else
+  n=$((n + 1))
+  echo "ok $n - a full disk # SKIP no permission to mount"
+fi
+check 'no run left anything unfinished' test -z "$(ls -A "$dir/results" | grep partial)"
+echo "1..$n"
