@@ -126,9 +126,21 @@ static int become_nobody(const struct launch *l) {
   return 0;
 }
 
+/* In a user namespace that maps nothing but its root there is no other user to become; that root is no more than the ordinary
+ * user outside. */
+static bool nobody_exists(void) {
+  unsigned long inside, outside, count;
+  bool exists = false;
+  FILE *map = fopen("/proc/self/uid_map", "re");
+  while (map && !exists && fscanf(map, "%lu %lu %lu", &inside, &outside, &count) == 3)
+    exists = inside <= NOBODY && NOBODY - inside < count;
+  if (map) fclose(map);
+  return exists;
+}
+
 static int settle_user(const struct launch *l) {
   if (geteuid() != 0) return 0;
-  if (!lb_proc_sandboxed) return become_nobody(l);
+  if (!lb_proc_sandboxed && nobody_exists()) return become_nobody(l);
   return l->unprivileged ? rename_root() : 0;
 }
 

@@ -19,7 +19,7 @@ struct lb_proc {
 
 /* True once this process runs in PID, mount and network namespaces of its own (the trial's sandbox sets it). While it is
  * false and we are root, every program started here drops to uid 65534 for good: a server that trusts whoever connects must not
- * run as root on a loopback that others share. */
+ * run as root on a loopback that others share. (A root that is the only user of its user namespace is no such root.) */
 extern bool lb_proc_sandboxed;
 
 /* Starts argv (argv[0] searched in PATH; argv0 != NULL is what the program sees as its own name) on `host`, in its own process

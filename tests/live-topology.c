@@ -279,11 +279,25 @@ static bool claims_to_lead(const struct lb_server *s) {
   return is(s->service, "redis") ? has(redis_says(s, "INFO replication"), "role:master") : has(zookeeper_says(s, "mntr"), "zk_server_state\tleader");
 }
 
+/* A Sentinel that has just led a failover is busy with it for a while: a second one would be left to the other two, and they may
+ * split their votes. */
+static void await_settled(struct trial *t) {
+  struct lb_cluster *c = &t->cluster;
+  lb_ns deadline = in_s(FAILOVER_S);
+  for (size_t i = c->data_count; i < c->server_count;) {
+    if (is(redis_says(&c->server[i], "SENTINEL CKQUORUM lockbench"), "OK 3 usable Sentinels. Quorum and failover authorization can be reached") &&
+        has(redis_says(&c->server[i], "SENTINEL MASTER lockbench"), "flags master link")) i++;
+    else if (lb_clock_ns() > deadline) break;
+    else lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
+  }
+}
+
 /* A primary that wakes up after it was replaced: the topology must not fall for it, and it must give up by itself. */
 static void paused_primary_is_replaced(struct trial *t) {
   struct lb_cluster *c = &t->cluster;
   int old = c->topology->primary(c, in_s(1));
   if (!check(t, old >= 0, "there is a primary")) return;
+  await_settled(t);
   check(t, lb_proc_signal(&c->server[old].proc, SIGSTOP) == 0, "the primary %s can be paused", c->server[old].name);
   lb_ns begin = lb_clock_ns();
   int r = lb_cluster_failover(c, old, in_s(FAILOVER_S));
