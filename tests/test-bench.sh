@@ -43,6 +43,7 @@ add_test_setup('valgrind', exclude_suites: ['live'])
 test('one', sh, args: ['-c', 'exit 0'], suite: 'unit')
 test('statements', sh, args: ['-c', 'echo 1..3; echo ok 1 - a; echo ok 2 - b; echo "ok 3 - c # SKIP no server"'],
   protocol: 'tap', suite: 'live')
+test('cmocka', sh, args: ['-c', 'echo 1..2; echo ok 1 - a; echo "not ok 2 # SKIP b"'], suite: 'live')
 END
 }
 
@@ -201,8 +202,8 @@ refusal_of_sudo_is_told_with_5() {
 
 test_counts_statements_and_ends_with_the_sum() {
   make_checkout "$work/count"
-  call "$work/count/bench" test one statements
-  expect_code 0 && [[ $out == *$'\n3 passed, 0 failed, 1 skipped' ]] || { echo "$out" && return 1; }
+  call "$work/count/bench" test one statements cmocka
+  expect_code 0 && [[ $out == *$'\n4 passed, 0 failed, 2 skipped' ]] || { echo "$out" && return 1; }
 }
 
 test_names_failures_and_exits_with_1() {
@@ -210,7 +211,7 @@ test_names_failures_and_exits_with_1() {
   call "$work/count/bench" test --suite unit --suite live
   expect_code 1 && expect 'failed in gcc: stand-in:unit / bad (FAIL)' &&
     expect 'failed in gcc: stand-in:live / wrong: 2 - b' && expect 'failed in gcc: stand-in:live / crash (ERROR)' &&
-    [[ $out == *$'\n5 passed, 3 failed, 2 skipped' ]] || { echo "$out" && return 1; }
+    [[ $out == *$'\n6 passed, 3 failed, 3 skipped' ]] || { echo "$out" && return 1; }
 }
 
 test_of_a_broken_build_is_a_failure() {
@@ -221,8 +222,8 @@ test_of_a_broken_build_is_a_failure() {
 full_test_sums_all_builds() {
   make_checkout "$work/full"
   call "$work/full/bench" test
-  # gcc: one + statements; valgrind, address+undefined, thread: one each.
-  expect_code 0 && [[ $out == *$'\n6 passed, 0 failed, 1 skipped' ]] || { echo "$out" && return 1; }
+  # gcc: one, two and a skip, one and a skip; valgrind, address+undefined, thread: one each.
+  expect_code 0 && [[ $out == *$'\n7 passed, 0 failed, 2 skipped' ]] || { echo "$out" && return 1; }
 }
 
 # ---- runner -----------------------------------------------------------------------------------------------------
