@@ -250,7 +250,8 @@ static void wild_times_do_not_ask_for_wild_memory(void **state) {
 
 static void fairness_counts_everyone_who_asked_even_if_only_before(void **state) {
   (void)state;
-  stats_of(EVENT(0, "starved", "acquire") EVENT(0, "gone", "acquire") EVENT(1, "gone", "timeout") NOTE(2, "phase measure") EVENT(3, "a", "acquire")
+  stats_of(EVENT(0, "starved", "acquire") EVENT(0, "gone", "acquire") EVENT(1, "gone", "timeout") EVENT(1, "dead", "acquire")
+               "{\"t\":1,\"c\":\"dead\",\"e\":\"crash\"}\n" NOTE(2, "phase measure") EVENT(3, "a", "acquire")
                EVENT(4, "a", "granted") EVENT(5, "a", "release") EVENT(6, "a", "granted") EVENT(7, "a", "release") EVENT(8, "a", "granted")
                    EVENT(9, "a", "release") EVENT(10, "b", "granted"),
            &stats);
@@ -271,6 +272,7 @@ static void equal_shares_are_fair_and_one_for_all_is_one_nth(void **state) {
   lb_stats_clear(&stats);
   stats_of(EVENT(1, "a", "acquire"), &stats);
   assert_near(stats.jain, 0);
+  assert_int_equal(stats.series_count, 1);
   lb_stats_clear(&stats);
 }
 
@@ -300,6 +302,17 @@ static void wilson_intervals_match_published_values(void **state) {
     lb_wilson95(known[i].k, known[i].n, &low, &high);
     assert_near(low, known[i].low);
     assert_near(high, known[i].high);
+  }
+}
+
+static void wilson_intervals_end_exactly_at_0_and_1(void **state) {
+  (void)state;
+  for (uint64_t n = 1; n < 1000; n++) {
+    double low, high;
+    lb_wilson95(0, n, &low, &high);
+    assert_true(memcmp(&low, &(double){0}, sizeof low) == 0 && high < 1);
+    lb_wilson95(n, n, &low, &high);
+    assert_true(memcmp(&high, &(double){1}, sizeof high) == 0 && low > 0);
   }
 }
 
@@ -333,6 +346,7 @@ int main(void) {
       cmocka_unit_test(equal_shares_are_fair_and_one_for_all_is_one_nth),
       cmocka_unit_test(a_crash_forgets_what_the_client_was_doing),
       cmocka_unit_test(wilson_intervals_match_published_values),
+      cmocka_unit_test(wilson_intervals_end_exactly_at_0_and_1),
       cmocka_unit_test(zero_of_n_has_the_rule_of_three_as_its_bound),
   };
   return cmocka_run_group_tests_name("stats", tests, NULL, NULL);
