@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * initdb takes a second of CPU, a copy of its result a few hundredths. The template appears under its name by rename, so it is
- * whole or absent; a lock only keeps several trials from making it at the same time, and goes with its holder.
+ * initdb takes a second of CPU, a copy of its result a few hundredths. The template appears under its name by rename,
+ * so it is whole or absent; a lock only keeps several trials from making it at the same time, and goes with its holder.
  */
 #include "pg_template.h"
 
@@ -46,8 +46,9 @@ static int run_initdb(struct lb_cluster *cluster, const char *postgres, const ch
   if (!initdb) return lb_cluster_fail(cluster, -ENOENT, "initdb is not installed");
   snprintf(data, sizeof data, "%s/data", dir);
   snprintf(log, sizeof log, "%s/initdb.log", dir);
-  int r = lb_proc_run(NULL, (const char *const[]){initdb, "-D", data, "-U", "lockbench", "-A", "trust", "-E", "UTF8", "--locale=C",
-                                                  "--no-sync", "--no-instructions", NULL},
+  int r = lb_proc_run(NULL,
+                      (const char *const[]){initdb, "-D", data, "-U", "lockbench", "-A", "trust", "-E", "UTF8",
+                                            "--locale=C", "--no-sync", "--no-instructions", NULL},
                       NULL, dir, log, true, NULL, INITDB_MS, err, sizeof err);
   free(initdb);
   if (r < 0) return lb_cluster_fail(cluster, r, "initdb: %s", err);
@@ -103,8 +104,8 @@ out:
 int lb_pg_copy(struct lb_cluster *cluster, const struct lb_server *server, const char *template, int64_t timeout_ms) {
   char err[300], to[300];
   snprintf(to, sizeof to, "%s/data", server->dir);
-  int r = lb_proc_run(NULL, (const char *const[]){"cp", "-a", "--reflink=auto", template, to, NULL}, NULL, server->dir, server->log,
-                      true, NULL, timeout_ms, err, sizeof err);
+  int r = lb_proc_run(NULL, (const char *const[]){"cp", "-a", "--reflink=auto", template, to, NULL}, NULL, server->dir,
+                      server->log, true, NULL, timeout_ms, err, sizeof err);
   if (r < 0) return lb_cluster_fail(cluster, r, "%s: %s", server->name, err);
   return r > 0 ? lb_cluster_fail(cluster, -EIO, "%s: cannot copy %s, see %s", server->name, template, server->log) : 0;
 }

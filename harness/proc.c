@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Server processes. Between fork and exec the child settles, in this order, what the next step would take away: signals,
- * output, network, folder, user, and the death signal last, because a change of user clears it. Whatever fails there
- * travels back through a pipe that a successful exec closes, so that "no such program" arrives as -ENOENT and not as a server
- * that never answers.
+ * Server processes. Between fork and exec the child settles, in this order, what the next step would take away:
+ * signals, output, network, folder, user, and the death signal last, because a change of user clears it. Whatever fails
+ * there travels back through a pipe that a successful exec closes, so that "no such program" arrives as -ENOENT and not
+ * as a server that never answers.
  */
 #include "proc.h"
 
@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <grp.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,9 +28,6 @@
 #include "proctree.h"
 
 #define NOBODY 65534
-#define TREE_MAX 512
-#define END_MS 1000 /* how long a killed process may take to be gone, a stopped one to stand still */
-#define STILL_POLL_NS 200000
 
 bool lb_proc_sandboxed = false;
 
@@ -105,7 +101,8 @@ static int write_file(const char *path, const char *text) {
   return r;
 }
 
-/* A user namespace in which our own root is called 65534: the program sees a uid that is not 0, and the files are still ours. */
+/* A user namespace in which our own root is called 65534: the program sees a uid that is not 0, and the files are still
+ * ours. */
 static int rename_root(void) {
   int r;
   if (unshare(CLONE_NEWUSER) < 0) return -errno;
@@ -122,12 +119,13 @@ static int give_away(const char *path, const struct stat *st, int kind, struct F
 static int become_nobody(const struct launch *l) {
   if (l->dir && nftw(l->dir, give_away, 16, FTW_PHYS) != 0) return -errno;
   if (l->log && chown(l->log, NOBODY, NOBODY) < 0) return -errno;
-  if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 || setresuid(NOBODY, NOBODY, NOBODY) < 0) return -errno;
+  if (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 || setresuid(NOBODY, NOBODY, NOBODY) < 0)
+    return -errno;
   return 0;
 }
 
-/* In a user namespace that maps nothing but its root there is no other user to become; that root is no more than the ordinary
- * user outside. */
+/* In a user namespace that maps nothing but its root there is no other user to become; that root is no more than the
+ * ordinary user outside. */
 static bool nobody_exists(void) {
   unsigned long inside, outside, count;
   bool exists = false;
@@ -244,9 +242,11 @@ static int fork_and_exec(struct launch *l, const char *program, pid_t *ret, char
   return r;
 }
 
-int lb_proc_start(struct lb_proc *proc, const struct lb_host *host, const char *const argv[], const char *argv0, const char *dir,
-                  const char *log, bool unprivileged, const char *const env_extra[], char *err, size_t err_size) {
-  struct launch l = {.dir = dir, .log = log, .netns = host ? host->netns : -1, .unprivileged = unprivileged, .parent = getpid()};
+int lb_proc_start(struct lb_proc *proc, const struct lb_host *host, const char *const argv[], const char *argv0,
+                  const char *dir, const char *log, bool unprivileged, const char *const env_extra[], char *err,
+                  size_t err_size) {
+  struct launch l = {
+      .dir = dir, .log = log, .netns = host ? host->netns : -1, .unprivileged = unprivileged, .parent = getpid()};
   l.path = lb_proc_find(argv[0], NULL);
   if (!l.path) {
     snprintf(err, err_size, "cannot start %s: no such program", argv[0]);
@@ -269,91 +269,17 @@ static bool has_ended(pid_t pid) {
   return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == pid;
 }
 
-/* Ends the group's rest while the unreaped leader still keeps its number from being used again. */
-static int reap(pid_t pid) {
-  int status = 0;
-  kill(-pid, SIGKILL);
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
-}
-
-/* A SIGSTOP is delivered to one thread, which then stops the others: on a busy machine that thread may not get its turn for a
- * while, and the others go on serving. */
-static bool await_still(pid_t root, const pid_t *tree, size_t count, uint64_t deadline) {
-  for (size_t i = 0; i <= count;) {
-    if (lb_proctree_is_still(i ? tree[i - 1] : root)) i++;
-    else if (lb_clock_ns() >= deadline) return false;
-    else lb_clock_sleep_until(lb_clock_ns() + STILL_POLL_NS);
-  }
-  return true;
-}
-
-/* Stops everything, oldest first, and looks again until nobody new turns up: a stopped process starts no others. False when some
- * of it would not stop. */
-static bool stop_tree(pid_t root, pid_t *tree, size_t max, size_t *ret_count) {
-  uint64_t deadline = lb_clock_ns() + END_MS * UINT64_C(1000000);
-  size_t before;
-  bool still;
-  *ret_count = 0;
-  kill(-root, SIGSTOP);
-  do {
-    before = *ret_count;
-    *ret_count = lb_proctree(root, tree, max);
-    for (size_t i = 0; i < *ret_count; i++) kill(tree[i], SIGSTOP);
-    still = await_still(root, tree, *ret_count, deadline);
-  } while (*ret_count > before);
-  return still;
-}
-
 int lb_proc_signal(const struct lb_proc *proc, int sig) {
-  pid_t tree[TREE_MAX];
-  size_t count;
   if (proc->pid <= 0 || kill(proc->pid, 0) < 0) return -ESRCH;
-  if (sig == SIGSTOP) return stop_tree(proc->pid, tree, TREE_MAX, &count) ? 0 : -ETIMEDOUT;
-  count = lb_proctree(proc->pid, tree, TREE_MAX);
-  for (size_t i = 0; i < count; i++) kill(tree[i], sig);
-  return kill(-proc->pid, sig) < 0 ? -errno : 0;
+  return lb_proctree_signal(proc->pid, sig);
 }
 
 bool lb_proc_alive(struct lb_proc *proc) {
   if (proc->pid > 0 && has_ended(proc->pid)) {
-    reap(proc->pid);
+    lb_proctree_reap(proc->pid);
     proc->pid = 0;
   }
   return proc->pid > 0;
-}
-
-/* True once it has ended, false after `deadline`. */
-static bool await_end(int pidfd, uint64_t deadline) {
-  struct pollfd p = {.fd = pidfd, .events = POLLIN};
-  for (;;) {
-    uint64_t now = lb_clock_ns();
-    int n = poll(&p, 1, deadline > now ? (int)((deadline - now) / 1000000) + 1 : 0);
-    if (n > 0 || (n < 0 && errno != EINTR)) return true;
-    if (now >= deadline) return false;
-  }
-}
-
-/* Kills, then waits for each: until the last has gone, a port is taken and a data folder is in use. The pidfds are opened while
- * all are stopped, so that none of them can mean a later process of the same number. The root's exit status. */
-static int kill_tree(pid_t root) {
-  pid_t tree[TREE_MAX];
-  int fd[TREE_MAX];
-  size_t count;
-  stop_tree(root, tree, TREE_MAX, &count);
-  for (size_t i = 0; i < count; i++) fd[i] = (int)syscall(SYS_pidfd_open, tree[i], 0);
-  kill(-root, SIGKILL);
-  for (size_t i = 0; i < count; i++) kill(tree[i], SIGKILL);
-  uint64_t deadline = lb_clock_ns() + END_MS * UINT64_C(1000000);
-  int status = reap(root);
-  for (size_t i = 0; i < count; i++) {
-    if (fd[i] < 0) continue;
-    await_end(fd[i], deadline);
-    close(fd[i]);
-    waitpid(tree[i], NULL, WNOHANG); /* an orphan is ours when we are init, as in a sandbox; else not our business */
-  }
-  return status;
 }
 
 int lb_proc_kill(struct lb_proc *proc) {
@@ -361,17 +287,18 @@ int lb_proc_kill(struct lb_proc *proc) {
   proc->pid = 0;
   if (pid <= 0) return -ESRCH;
   if (has_ended(pid)) {
-    reap(pid);
+    lb_proctree_reap(pid);
     return -ESRCH;
   }
-  int status = kill_tree(pid);
+  int status = lb_proctree_kill(pid);
   return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? 0 : -ESRCH;
 }
 
 /* ---- commands ----------------------------------------------------------------------------------------------- */
 
-int lb_proc_run(const struct lb_host *host, const char *const argv[], const char *argv0, const char *dir, const char *log,
-                bool unprivileged, const char *const env_extra[], int64_t timeout_ms, char *err, size_t err_size) {
+int lb_proc_run(const struct lb_host *host, const char *const argv[], const char *argv0, const char *dir,
+                const char *log, bool unprivileged, const char *const env_extra[], int64_t timeout_ms, char *err,
+                size_t err_size) {
   struct lb_proc proc = {0};
   int r = lb_proc_start(&proc, host, argv, argv0, dir, log, unprivileged, env_extra, err, err_size);
   if (r < 0) return r;
@@ -381,13 +308,13 @@ int lb_proc_run(const struct lb_host *host, const char *const argv[], const char
     lb_proc_kill(&proc);
     return r;
   }
-  bool ended = await_end(fd, lb_clock_ns() + (uint64_t)timeout_ms * UINT64_C(1000000));
+  bool ended = lb_proctree_await_end(fd, lb_clock_ns() + (uint64_t)timeout_ms * UINT64_C(1000000));
   close(fd);
   if (!ended) {
     lb_proc_kill(&proc);
     snprintf(err, err_size, "%s did not end within %lld ms", argv[0], (long long)timeout_ms);
     return -ETIMEDOUT;
   }
-  int status = reap(proc.pid);
+  int status = lb_proctree_reap(proc.pid);
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }

@@ -13,7 +13,7 @@
 #include "clock.h"
 #include "stage.h"
 
-enum { REACH_MS = 300, SILENCE_MS = 60, QUICK_MS = 1000, GRACE_MS = 3000 };
+enum { REACH_MS = 1000, SILENCE_MS = 60, ASK_MS = 5000, QUICK_MS = 1000, GRACE_MS = 3000 };
 
 /* ---- roles ---------------------------------------------------------------------------------------------------- */
 
@@ -27,8 +27,13 @@ struct cast { /* the hosts a role stands for */
 
 static lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
 
+/* A server that is slow to answer counts as silent, so on a busy machine the first answer may be "none". */
 static int ask_primary(struct lb_stage *s) {
-  return s->plan->topology->primary ? s->plan->topology->primary(&s->cluster, in_ms(QUICK_MS)) : -ENOENT;
+  lb_ns deadline = in_ms(ASK_MS);
+  int primary = -ENOENT;
+  while (s->plan->topology->primary && (primary = s->plan->topology->primary(&s->cluster, in_ms(QUICK_MS))) < 0 && lb_clock_ns() < deadline)
+    lb_clock_sleep_until(in_ms(20));
+  return primary;
 }
 
 /* `primary` is whoever decides when the timeline first names it (or names anybody in relation to it), and stays that server. */
@@ -219,7 +224,7 @@ static int observe_key(struct lb_stage *s, const struct lb_step *step, const str
   char role[32];
   for (size_t i = 0; i < c->server_count; i++) {
     struct lb_reply reply;
-    struct lb_command command = {.verb = LB_DO_INSPECT, .deadline = in_ms(QUICK_MS), .argument = (size_t)(c->server[i] - s->cluster.server)};
+    struct lb_command command = {.verb = LB_DO_INSPECT, .deadline = in_ms(ASK_MS), .argument = (size_t)(c->server[i] - s->cluster.server)};
     int r = lb_client_call(&s->observer, command, GRACE_MS, &reply);
     if (r != 0 || reply.result < 0)
       return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, r != 0 ? "the observer did not answer" : reply.err);

@@ -13,8 +13,8 @@
 #define FAILOVER_POLL_MS 10
 
 const struct lb_topology *const lb_topologies[] = {
-    &lb_topology_none, &lb_topology_redis, &lb_topology_redis_x5, &lb_topology_sentinel, &lb_topology_zk,
-    &lb_topology_zk_x3, &lb_topology_pg, &lb_topology_pg_async, &lb_topology_pg_sync, NULL,
+    &lb_topology_none,  &lb_topology_redis, &lb_topology_redis_x5, &lb_topology_sentinel, &lb_topology_zk,
+    &lb_topology_zk_x3, &lb_topology_pg,    &lb_topology_pg_async, &lb_topology_pg_sync,  NULL,
 };
 const size_t lb_topology_count = sizeof lb_topologies / sizeof *lb_topologies - 1;
 
@@ -36,7 +36,8 @@ const char *lb_topology_missing(const struct lb_topology *topology) {
 void lb_cluster_target(struct lb_cluster *cluster, struct lb_target *ret) {
   for (size_t i = 0; i < cluster->server_count; i++) {
     const struct lb_server *server = &cluster->server[i];
-    cluster->endpoint[i] = (struct lb_endpoint){.service = server->service, .host = server->host->address, .port = server->port};
+    cluster->endpoint[i] =
+        (struct lb_endpoint){.service = server->service, .host = server->host->address, .port = server->port};
   }
   *ret = (struct lb_target){
       .topology = cluster->topology->name,
@@ -60,7 +61,8 @@ int lb_cluster_restart(struct lb_cluster *cluster, size_t index, lb_ns deadline)
   int r = cluster->topology->launch(cluster, index);
   if (r < 0) return r;
   while (cluster->topology->answers(cluster, index, lb_ask_until(env, deadline)) != 0) {
-    if (!lb_proc_alive(&server->proc)) return lb_cluster_fail(cluster, -EIO, "%s ended after its restart", server->name);
+    if (!lb_proc_alive(&server->proc))
+      return lb_cluster_fail(cluster, -EIO, "%s ended after its restart", server->name);
     if (lb_now(env) >= deadline)
       return lb_cluster_fail(cluster, -ETIMEDOUT, "%s does not answer after its restart: %s", server->name, env->err);
     lb_sleep_until(env, lb_now(env) + FAILOVER_POLL_MS * LB_NS_PER_MS);
@@ -87,7 +89,8 @@ static bool taken_over(struct lb_cluster *cluster, int old, lb_ns deadline) {
 int lb_cluster_failover(struct lb_cluster *cluster, int old, lb_ns deadline) {
   struct lb_env *env = cluster->env;
   if (!cluster->topology->primary)
-    return lb_cluster_fail(cluster, -ENOTSUP, "topology %s has no server that could take over", cluster->topology->name);
+    return lb_cluster_fail(cluster, -ENOTSUP, "topology %s has no server that could take over",
+                           cluster->topology->name);
   if (taken_over(cluster, old, deadline)) return 0;
   if (cluster->topology->promote) {
     int r = cluster->topology->promote(cluster, old, deadline);

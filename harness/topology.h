@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * topology.h - the real servers a protocol runs on: started fresh, proven ready by asking them, roles found by asking them.
+ * topology.h - the real servers a protocol runs on: started fresh, proven ready by asking them, roles found by asking
+ * them.
  *
- * A topology is a table of hooks (topology_*.c, one file per server kind); topology.c holds the one list.
- * All of it runs in the trial's controller process, on one thread. Waiting is polling with a deadline, never a blind sleep.
+ * A topology is a table of hooks (topology_*.c, one file per server kind); topology.c holds the one list. All of it
+ * runs in the trial's controller process, on one thread. Waiting is polling with a deadline, never a blind sleep.
  */
 #ifndef LB_TOPOLOGY_H
 #define LB_TOPOLOGY_H
@@ -46,8 +47,9 @@ struct lb_cluster { /* one running topology */
 struct lb_topology {
   const char *name;        /* "sentinel" */
   const char *summary;     /* one line */
-  const char *const *needs; /* programs (found in PATH) and files (a path, wildcards allowed) it needs, each perhaps with alternatives:
-                               "java or $JAVA_HOME/bin/java"; NULL-terminated */
+  /* Programs (found in PATH) and files (a path, wildcards allowed) it needs, each perhaps with alternatives: "java or
+   * $JAVA_HOME/bin/java"; NULL-terminated. */
+  const char *const *needs;
   size_t data_count;       /* data servers */
   size_t other_count;      /* further servers (Sentinels) */
   const char *service;     /* of the data servers */
@@ -55,18 +57,18 @@ struct lb_topology {
   const char *sentinel_master; /* lb_target.sentinel_master */
   bool majority;           /* true: it serves only with a majority of its data servers (redis-x5, zk-x3) */
   bool independent;        /* true: its data servers do not know each other; no one of them decides (redis-x5) */
-  /* Starts all servers and waits until each says it is ready and the cluster can serve (replicas online, leader elected).
-   * Hosts, ports, folders and logs are already filled in. 0 or -errno with cluster->err. */
+  /* Starts all servers and waits until each says it is ready and the cluster can serve (replicas online, leader
+   * elected). Hosts, ports, folders and logs are already filled in. 0 or -errno with cluster->err. */
   int (*start)(struct lb_cluster *cluster, lb_ns deadline);
   /* Starts the process of one server on its folder as it is now. Does not wait. 0 or -errno with cluster->err. */
   int (*launch)(struct lb_cluster *cluster, size_t index);
   /* 0 = this server answers a request by itself; else not, with the reason in env->err. */
   int (*answers)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  /* Index of the data server that decides now, asked from the servers themselves; -ENOENT = none right now; -errno. Quick: a
-   * server that does not answer within about 200 ms counts as silent. */
+  /* Index of the data server that decides now, asked from the servers themselves; -ENOENT = none right now; -errno.
+   * Quick: a server that does not answer within about 200 ms counts as silent. */
   int (*primary)(struct lb_cluster *cluster, lb_ns deadline);
-  /* The operator's move, where the system does not fail over by itself (PostgreSQL): makes another data server than `old` the
-   * primary. 0 or -errno. NULL = it fails over by itself, or there is nothing to promote. */
+  /* The operator's move, where the system does not fail over by itself (PostgreSQL): makes another data server than
+   * `old` the primary. 0 or -errno. NULL = it fails over by itself, or there is nothing to promote. */
   int (*promote)(struct lb_cluster *cluster, int old, lb_ns deadline);
   /* After all servers were killed: removes what they left outside their folders. NULL = nothing. */
   void (*clean)(struct lb_cluster *cluster);
@@ -85,10 +87,11 @@ const char *lb_topology_missing(const struct lb_topology *topology);
 void lb_cluster_target(struct lb_cluster *cluster, struct lb_target *ret);
 /* Kills all servers (SIGKILL) and frees state. */
 void lb_cluster_stop(struct lb_cluster *cluster);
-/* Starts one server again on what it left behind (killing it first if it runs) and waits until it answers. 0 or -errno with err. */
+/* Starts one server again on what it left behind (killing it first if it runs) and waits until it answers. 0 or -errno
+ * with err. */
 int lb_cluster_restart(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-/* `await failover`: promotes where needed, then waits until primary() names a server other than `old` (for a majority topology
- * of independent masters: until a majority answers without `old`). 0, LB_TIMEOUT, or -errno. */
+/* `await failover`: promotes where needed, then waits until primary() names a server other than `old` (for a majority
+ * topology of independent masters: until a majority answers without `old`). 0, LB_TIMEOUT, or -errno. */
 int lb_cluster_failover(struct lb_cluster *cluster, int old, lb_ns deadline);
 
 #endif

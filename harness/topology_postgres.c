@@ -2,12 +2,12 @@
  *
  * PostgreSQL: one server, and a primary with a standby that follows it asynchronously or synchronously.
  *
- * A standby is not made by a base backup but by copying the same freshly initialised folder twice: both have the same system
- * identifier and the same history, so the second simply streams what the first has written since. The folder itself is
- * initialised once per run (pg_template.c).
+ * A standby is not made by a base backup but by copying the same freshly initialised folder twice: both have the same
+ * system identifier and the same history, so the second simply streams what the first has written since. The folder
+ * itself is initialised once per run (pg_template.c).
  *
- * The primary alone is configured to wait for a standby: after a promotion nobody is left to wait for, and the operator who
- * promotes is taken to know that.
+ * The primary alone is configured to wait for a standby: after a promotion nobody is left to wait for, and the operator
+ * who promotes is taken to know that.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,9 +25,10 @@ static bool waits_for_standby(const struct lb_cluster *cluster) { return cluster
 
 /* ---- asking --------------------------------------------------------------------------------------------------- */
 
-/* The first row's columns of a query to one server over a connection of its own; `columns` texts of 64 bytes, "" = NULL. */
-static int ask_until(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *sql, const char *param, char (*ret)[64],
-                     int columns) {
+/* The first row's columns of a query to one server over a connection of its own; `columns` texts of 64 bytes, "" =
+ * NULL. */
+static int ask_until(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *sql, const char *param,
+                     char (*ret)[64], int columns) {
   const struct lb_server *server = &cluster->server[index];
   struct pg_conn *conn = NULL;
   PGresult *result = NULL;
@@ -43,8 +44,8 @@ static int ask_until(struct lb_cluster *cluster, size_t index, lb_ns deadline, c
   return r;
 }
 
-static int ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *sql, const char *param, char (*ret)[64],
-               int columns) {
+static int ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *sql, const char *param,
+               char (*ret)[64], int columns) {
   return ask_until(cluster, index, lb_ask_until(cluster->env, deadline), sql, param, ret, columns);
 }
 
@@ -82,13 +83,14 @@ static int configure(struct lb_cluster *cluster, size_t index) {
                           "log_line_prefix = '%%m [%%p] '\n",
                           server->host->address, (unsigned)server->port, sync, sync);
   if (r == 0)
-    r = lb_server_write(cluster, server, false, "data/pg_hba.conf", "host all all all trust\nhost replication all all trust\n");
+    r = lb_server_write(cluster, server, false, "data/pg_hba.conf",
+                        "host all all all trust\nhost replication all all trust\n");
   if (r == 0 && index == 0 && waits_for_standby(cluster))
     r = lb_server_write(cluster, server, true, "data/postgresql.conf", "synchronous_standby_names = '*'\n");
   if (r < 0 || index == 0) return r;
   r = lb_server_write(cluster, server, true, "data/postgresql.conf",
-                      "primary_conninfo = 'host=%s port=%u user=lockbench application_name=standby%zu'\n", first->host->address,
-                      (unsigned)first->port, index);
+                      "primary_conninfo = 'host=%s port=%u user=lockbench application_name=standby%zu'\n",
+                      first->host->address, (unsigned)first->port, index);
   return r < 0 ? r : lb_server_write(cluster, server, false, "data/standby.signal", "%s", "");
 }
 
@@ -106,7 +108,8 @@ static int not_yet(struct lb_cluster *cluster, size_t index, const char *what) {
   return lb_fail(cluster->env, -EAGAIN, "%s %s", cluster->server[index].name, what);
 }
 
-/* The primary streams to each standby (and counts on it, where it waits for one), and each standby has replayed all of it. */
+/* The primary streams to each standby (and counts on it, where it waits for one), and each standby has replayed all of
+ * it. */
 static int serving(struct lb_cluster *cluster, lb_ns deadline) {
   char said[2][64], caught_up[1][64];
   const char *state = waits_for_standby(cluster) ? "sync" : "async";
@@ -115,7 +118,8 @@ static int serving(struct lb_cluster *cluster, lb_ns deadline) {
               " (SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming' AND sync_state = $1)",
               state, said, 2);
   if (r < 0) return r;
-  if ((size_t)atoi(said[1]) != cluster->data_count - 1) return not_yet(cluster, 0, "does not stream to its standby yet");
+  if ((size_t)atoi(said[1]) != cluster->data_count - 1)
+    return not_yet(cluster, 0, "does not stream to its standby yet");
   for (size_t i = 1; i < cluster->data_count; i++) {
     r = ask(cluster, i, deadline, "SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn", said[0], caught_up, 1);
     if (r < 0) return r;
@@ -162,7 +166,8 @@ static int promote(struct lb_cluster *cluster, int old, lb_ns deadline) {
   return lb_cluster_fail(cluster, -ENOENT, "no standby answers that could be promoted");
 }
 
-/* The postmaster marks its data folder as used with a System V segment, named in its pid file; killed, it leaves the segment. */
+/* The postmaster marks its data folder as used with a System V segment, named in its pid file; killed, it leaves the
+ * segment. */
 static void clean(struct lb_cluster *cluster) {
   for (size_t i = 0; i < cluster->server_count; i++) {
     char path[300], line[300];

@@ -2,8 +2,8 @@
  *
  * Redis: a single server, and five that do not know each other.
  *
- * Nothing is saved. Persistence is a property of a topology, not of the medium: a Redis without it forgets its locks in a
- * restart whatever disk it stands on.
+ * Nothing is saved. Persistence is a property of a topology, not of the medium: a Redis without it forgets its locks in
+ * a restart whatever disk it stands on.
  */
 #include "topology_redis.h"
 
@@ -25,12 +25,14 @@ int lb_redis_configure(struct lb_cluster *cluster, const struct lb_server *serve
                          "daemonize no\n"
                          "loglevel notice\n"
                          "%s",
-                         address, strcmp(address, "127.0.0.1") == 0 ? "" : " -127.0.0.1", (unsigned)server->port, server->dir, more);
+                         address, strcmp(address, "127.0.0.1") == 0 ? "" : " -127.0.0.1", (unsigned)server->port,
+                         server->dir, more);
 }
 
 int lb_redis_launch(struct lb_cluster *cluster, struct lb_server *server, const char *argv0) {
   char *program = lb_need_path(LB_NEED_REDIS), config[300];
-  if (!program) return lb_cluster_fail(cluster, -ENOENT, "%s: neither redis-server nor redis-check-rdb is installed", server->name);
+  if (!program)
+    return lb_cluster_fail(cluster, -ENOENT, "%s: neither redis-server nor redis-check-rdb is installed", server->name);
   snprintf(config, sizeof config, "%s/redis.conf", server->dir);
   int r = lb_server_start(cluster, server, (const char *const[]){program, config, NULL}, argv0, false);
   free(program);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * topology_redis.h - one Redis server and how it is asked; shared by topology_redis.c and topology_sentinel.c, private to them.
+ * topology_redis.h - one Redis server and how it is asked; shared by topology_redis.c and topology_sentinel.c, private
+ * to them.
  */
 #ifndef LB_TOPOLOGY_REDIS_H
 #define LB_TOPOLOGY_REDIS_H
@@ -9,18 +10,18 @@
 
 #include "topology_util.h"
 
-/* What a Redis needs, as an entry of lb_topology.needs. The server and its dump checker are one program that looks at its own
- * name; some distributions install the checker alone. */
+/* What a Redis needs, as an entry of lb_topology.needs. The server and its dump checker are one program that looks at
+ * its own name; some distributions install the checker alone. */
 #define LB_NEED_REDIS "redis-server or redis-check-rdb"
 
 /* Writes redis.conf; `more` is added at its end. 0 or -errno. */
 int lb_redis_configure(struct lb_cluster *cluster, const struct lb_server *server, const char *more);
 /* Starts the server as `argv0` ("redis-server" or "redis-sentinel") with its redis.conf. */
 int lb_redis_launch(struct lb_cluster *cluster, struct lb_server *server, const char *argv0);
-/* Asks one server one command (NULL-terminated) over a connection of its own. The reply, freed by the caller; NULL when none came
- * in time or it is an error reply, with the reason in env->err. */
+/* Asks one server one command (NULL-terminated) over a connection of its own. The reply, freed by the caller; NULL when
+ * none came in time or it is an error reply, with the reason in env->err. */
 redisReply *lb_redis_ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *const argv[]);
-#define LB_REDIS_ASK(cluster, index, deadline, ...) \
+#define LB_REDIS_ASK(cluster, index, deadline, ...)                                                                    \
   lb_redis_ask(cluster, index, deadline, (const char *const[]){__VA_ARGS__, NULL})
 /* PING: 0 = answered. */
 int lb_redis_ping(struct lb_cluster *cluster, size_t index, lb_ns deadline);

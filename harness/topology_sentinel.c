@@ -2,17 +2,18 @@
  *
  * Redis with Sentinel: a primary, two replicas, three Sentinels with a quorum of two.
  *
- * The Sentinels are born knowing each other and the replicas (known-sentinel and known-replica lines, ids of their own): left to
- * themselves they announce each other every two seconds and the start would be spent waiting for that. The periods are shortened
- * for the same reason; what a failover does is unchanged, it only starts sooner. Not too short, though: once the primary is down
- * a Sentinel asks the replicas for INFO once a second, whatever info-period says, and promotes only one whose INFO is younger than
- * five ping-periods. With ping-period 100 that is a toss of a coin ("failover-abort-no-good-slave"), and the next try comes after
- * twice the failover-timeout.
+ * The Sentinels are born knowing each other and the replicas (known-sentinel and known-replica lines, ids of their
+ * own): left to themselves they announce each other every two seconds and the start would be spent waiting for that.
+ * The periods are shortened for the same reason; what a failover does is unchanged, it only starts sooner. Not too
+ * short, though: once the primary is down a Sentinel asks the replicas for INFO once a second, whatever info-period
+ * says, and promotes only one whose INFO is younger than five ping-periods. With ping-period 100 that is a toss of a
+ * coin ("failover-abort-no-good-slave"), and the next try comes after twice the failover-timeout.
  *
- * Ready means that a failover started now would succeed and lose nothing that was acknowledged earlier. A replica that reports
- * master_link_status:up is not there yet: the primary starts its command stream only after the replica's first ACK. So the primary
- * has to list both as online, and a marker written to it has to appear in both and to vanish again. Without a file that ACK, when it comes before the primary has looked after its
- * child process, is overlooked and the next one comes a second later: hence repl-diskless-sync no.
+ * Ready means that a failover started now would succeed and lose nothing that was acknowledged earlier. A replica that
+ * reports master_link_status:up is not there yet: the primary starts its command stream only after the replica's first
+ * ACK. So the primary has to list both as online, and a marker written to it has to appear in both and to vanish again.
+ * Without a file that ACK, when it comes before the primary has looked after its child process, is overlooked and the
+ * next one comes a second later: hence repl-diskless-sync no.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -56,8 +57,9 @@ static int configure_sentinel(struct lb_cluster *cluster, size_t index) {
     const struct lb_server *other = &cluster->server[i];
     sentinel_id(i, id, sizeof id);
     if (i == index) continue;
-    n += (size_t)snprintf(more + n, sizeof more - n, "sentinel known-%s " MASTER " %s %u %s\n", other->data ? "replica" : "sentinel",
-                          other->host->address, (unsigned)other->port, other->data ? "" : id);
+    n += (size_t)snprintf(more + n, sizeof more - n, "sentinel known-%s " MASTER " %s %u %s\n",
+                          other->data ? "replica" : "sentinel", other->host->address, (unsigned)other->port,
+                          other->data ? "" : id);
   }
   return lb_redis_configure(cluster, &cluster->server[index], more);
 }
@@ -85,7 +87,7 @@ static int expect(struct lb_cluster *cluster, size_t index, lb_ns deadline, cons
   freeReplyObject(reply);
   return r;
 }
-#define EXPECT(cluster, index, deadline, good, what, ...) \
+#define EXPECT(cluster, index, deadline, good, what, ...)                                                              \
   expect(cluster, index, deadline, (const char *const[]){__VA_ARGS__, NULL}, good, what)
 
 static bool is_anything(const struct lb_cluster *cluster, const redisReply *reply) {
@@ -131,7 +133,8 @@ static bool replicas_usable(const struct lb_cluster *cluster, const redisReply *
 /* ---- ready ---------------------------------------------------------------------------------------------------- */
 
 static int replicas_online(struct lb_cluster *cluster, lb_ns deadline) {
-  return EXPECT(cluster, 0, deadline, lists_replicas_online, "does not list both replicas as online", "INFO", "replication");
+  return EXPECT(cluster, 0, deadline, lists_replicas_online, "does not list both replicas as online", "INFO",
+                "replication");
 }
 
 static int marker_written(struct lb_cluster *cluster, lb_ns deadline) {
@@ -160,7 +163,9 @@ static int sentinels_agree(struct lb_cluster *cluster, lb_ns deadline) {
   int r = 0;
   for (size_t i = cluster->data_count; i < cluster->server_count && r == 0; i++) {
     r = EXPECT(cluster, i, deadline, knows_all, "does not know all others yet", "SENTINEL", "MASTER", MASTER);
-    if (r == 0) r = EXPECT(cluster, i, deadline, replicas_usable, "has not seen both replicas yet", "SENTINEL", "REPLICAS", MASTER);
+    if (r == 0)
+      r = EXPECT(cluster, i, deadline, replicas_usable, "has not seen both replicas yet", "SENTINEL", "REPLICAS",
+                 MASTER);
     if (r == 0) r = EXPECT(cluster, i, deadline, is_anything, "no quorum", "SENTINEL", "CKQUORUM", MASTER);
   }
   return r;
@@ -168,10 +173,10 @@ static int sentinels_agree(struct lb_cluster *cluster, lb_ns deadline) {
 
 static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   if (cluster->server[index].data) return lb_redis_ping(cluster, index, deadline);
-  /* Its periods are not part of the configuration file, so a Sentinel has to be told after each start. Redis before 7.0 refuses:
-   * it then works with its usual periods. */
-  redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "SENTINEL", "DEBUG", "ping-period", "300", "info-period", "100",
-                                   "ask-period", "100", "publish-period", "100");
+  /* Its periods are not part of the configuration file, so a Sentinel has to be told after each start. Redis before 7.0
+   * refuses: it then works with its usual periods. */
+  redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "SENTINEL", "DEBUG", "ping-period", "300", "info-period",
+                                   "100", "ask-period", "100", "publish-period", "100");
   if (reply) freeReplyObject(reply);
   return lb_redis_ping(cluster, index, deadline);
 }
@@ -197,8 +202,8 @@ struct stage {
   const char *what;
 };
 
-/* The order saves time. A replica that finds no primary tries again a second later; a Sentinel that sees a replica without its
- * primary asks it again a second later. */
+/* The order saves time. A replica that finds no primary tries again a second later; a Sentinel that sees a replica
+ * without its primary asks it again a second later. */
 static int start(struct lb_cluster *cluster, lb_ns deadline) {
   const size_t data = cluster->data_count, all = cluster->server_count;
   const struct stage stage[] = {
@@ -213,7 +218,8 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
       {0, 0, sentinels_agree, "the Sentinels know everyone"},
   };
   int r = 0;
-  for (size_t i = 0; i < all && r == 0; i++) r = cluster->server[i].data ? configure_data(cluster, i) : configure_sentinel(cluster, i);
+  for (size_t i = 0; i < all && r == 0; i++)
+    r = cluster->server[i].data ? configure_data(cluster, i) : configure_sentinel(cluster, i);
   for (size_t i = 0; i < sizeof stage / sizeof *stage && r == 0; i++) {
     for (size_t k = stage[i].first; k < stage[i].end && r == 0; k++) r = launch(cluster, k);
     if (r == 0) r = lb_cluster_await(cluster, deadline, stage[i].ready, stage[i].what);
@@ -247,8 +253,8 @@ static bool is_master(const struct lb_cluster *cluster, const redisReply *reply)
   return reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 && strcmp(reply->element[0]->str, "master") == 0;
 }
 
-/* A Sentinel on the smaller side of a partition still names the old primary: the highest epoch is the truth. The server itself has
- * to agree, because it is named before it has been promoted, and named on when it is dead. */
+/* A Sentinel on the smaller side of a partition still names the old primary: the highest epoch is the truth. The server
+ * itself has to agree, because it is named before it has been promoted, and named on when it is dead. */
 static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   long long best = -1, epoch;
   int named = -ENOENT;

@@ -73,7 +73,8 @@ int lb_cluster_fail(struct lb_cluster *cluster, int negative_errno, const char *
   return negative_errno;
 }
 
-int lb_server_write(struct lb_cluster *cluster, const struct lb_server *server, bool append, const char *name, const char *format, ...) {
+int lb_server_write(struct lb_cluster *cluster, const struct lb_server *server, bool append, const char *name,
+                    const char *format, ...) {
   char path[512];
   snprintf(path, sizeof path, "%s/%s", server->dir, name);
   FILE *out = fopen(path, append ? "ae" : "we");
@@ -82,14 +83,16 @@ int lb_server_write(struct lb_cluster *cluster, const struct lb_server *server, 
   va_start(args, format);
   int written = vfprintf(out, format, args);
   va_end(args);
-  if (fclose(out) != 0 || written < 0) return lb_cluster_fail(cluster, -EIO, "%s: cannot write %s: %m", server->name, path);
+  if (fclose(out) != 0 || written < 0)
+    return lb_cluster_fail(cluster, -EIO, "%s: cannot write %s: %m", server->name, path);
   return 0;
 }
 
 int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const char *const argv[], const char *argv0,
                     bool unprivileged) {
   char err[300];
-  int r = lb_proc_start(&server->proc, server->host, argv, argv0, server->dir, server->log, unprivileged, server->env, err, sizeof err);
+  int r = lb_proc_start(&server->proc, server->host, argv, argv0, server->dir, server->log, unprivileged, server->env,
+                        err, sizeof err);
   return r < 0 ? lb_cluster_fail(cluster, r, "%s: %s", server->name, err) : 0;
 }
 
@@ -124,13 +127,14 @@ static int check_alive(struct lb_cluster *cluster) {
     struct lb_server *server = &cluster->server[i];
     if (server->proc.pid == 0 || lb_proc_alive(&server->proc)) continue; /* 0 = its turn to start has not come */
     last_line(server->log, line, sizeof line);
-    return lb_cluster_fail(cluster, -EIO, "%s ended while it was starting: %s", server->name, line[0] ? line : "it said nothing");
+    return lb_cluster_fail(cluster, -EIO, "%s ended while it was starting: %s", server->name,
+                           line[0] ? line : "it said nothing");
   }
   return 0;
 }
 
-int lb_cluster_await(struct lb_cluster *cluster, lb_ns deadline, int (*ready)(struct lb_cluster *cluster, lb_ns deadline),
-                     const char *what) {
+int lb_cluster_await(struct lb_cluster *cluster, lb_ns deadline,
+                     int (*ready)(struct lb_cluster *cluster, lb_ns deadline), const char *what) {
   struct lb_env *env = cluster->env;
   for (;;) {
     int r = check_alive(cluster);
@@ -138,7 +142,8 @@ int lb_cluster_await(struct lb_cluster *cluster, lb_ns deadline, int (*ready)(st
     env->err[0] = '\0';
     if (ready(cluster, deadline) == 0) return 0;
     if (lb_now(env) >= deadline)
-      return lb_cluster_fail(cluster, -ETIMEDOUT, "%s: not in time: %s; last seen: %s", cluster->topology->name, what, env->err);
+      return lb_cluster_fail(cluster, -ETIMEDOUT, "%s: not in time: %s; last seen: %s", cluster->topology->name, what,
+                             env->err);
     lb_sleep_until(env, lb_now(env) + POLL_MS * LB_NS_PER_MS);
   }
 }

@@ -9,8 +9,8 @@
 #include "topology.h"
 
 /* The one list of topologies is made of these. */
-extern const struct lb_topology lb_topology_none, lb_topology_redis, lb_topology_redis_x5, lb_topology_sentinel, lb_topology_zk,
-    lb_topology_zk_x3, lb_topology_pg, lb_topology_pg_async, lb_topology_pg_sync;
+extern const struct lb_topology lb_topology_none, lb_topology_redis, lb_topology_redis_x5, lb_topology_sentinel,
+    lb_topology_zk, lb_topology_zk_x3, lb_topology_pg, lb_topology_pg_async, lb_topology_pg_sync;
 
 /* Path of the first alternative of a need (see lb_topology.needs) that exists; malloc'd, NULL = none does. */
 char *lb_need_path(const char *need);
@@ -21,17 +21,17 @@ int lb_program_output(const char *const argv[], const char *argv0, char *buf, si
 int lb_cluster_fail(struct lb_cluster *cluster, int negative_errno, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Writes a file below the server's folder; append = after what is there. 0 or -errno with cluster->err. */
-int lb_server_write(struct lb_cluster *cluster, const struct lb_server *server, bool append, const char *name, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+int lb_server_write(struct lb_cluster *cluster, const struct lb_server *server, bool append, const char *name,
+                    const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* Starts the server's process in its folder. 0 or -errno with cluster->err. */
 int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const char *const argv[], const char *argv0,
                     bool unprivileged);
 /* Starts all servers of the cluster. */
 int lb_cluster_launch_all(struct lb_cluster *cluster);
-/* Asks `ready` (0 = yes; else why not, in env->err) until it says yes. 0; -ETIMEDOUT; -EIO when a server ended meanwhile, with
- * the last line of its log; cluster->err says what was awaited and what came instead. */
-int lb_cluster_await(struct lb_cluster *cluster, lb_ns deadline, int (*ready)(struct lb_cluster *cluster, lb_ns deadline),
-                     const char *what);
+/* Asks `ready` (0 = yes; else why not, in env->err) until it says yes. 0; -ETIMEDOUT; -EIO when a server ended
+ * meanwhile, with the last line of its log; cluster->err says what was awaited and what came instead. */
+int lb_cluster_await(struct lb_cluster *cluster, lb_ns deadline,
+                     int (*ready)(struct lb_cluster *cluster, lb_ns deadline), const char *what);
 /* Every server answers by itself: a `ready` for lb_cluster_await. */
 int lb_cluster_all_answer(struct lb_cluster *cluster, lb_ns deadline);
 /* The deadline for one question to one server, so that a silent one does not eat the time of the others. */

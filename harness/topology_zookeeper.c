@@ -2,11 +2,12 @@
  *
  * ZooKeeper: one server, and an ensemble of three.
  *
- * Servers are asked with the four-letter word `srvr` on a plain connection: it needs no session, so asking changes nothing, and a
- * server that has lost its quorum says so instead of answering.
+ * Servers are asked with the four-letter word `srvr` on a plain connection: it needs no session, so asking changes
+ * nothing, and a server that has lost its quorum says so instead of answering.
  *
- * A tick of 200 ms makes the ensemble notice a cut-off member within SYNC_TICKS of them instead of after ten seconds. It is not
- * shorter than that because a follower that was not scheduled for so long on a busy machine would be taken for dead.
+ * A tick of 200 ms makes the ensemble notice a cut-off member within SYNC_TICKS of them instead of after ten seconds.
+ * It is not shorter than that because a follower that was not scheduled for so long on a busy machine would be taken
+ * for dead.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -73,7 +74,8 @@ static int read_all(struct lb_env *env, int fd, char *buf, size_t size, lb_ns de
   return 0;
 }
 
-static int four_letters(struct lb_cluster *cluster, size_t index, const char *word, char *buf, size_t size, lb_ns deadline) {
+static int four_letters(struct lb_cluster *cluster, size_t index, const char *word, char *buf, size_t size,
+                        lb_ns deadline) {
   const struct lb_server *server = &cluster->server[index];
   deadline = lb_ask_until(cluster->env, deadline);
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -84,7 +86,8 @@ static int four_letters(struct lb_cluster *cluster, size_t index, const char *wo
   return r < 0 ? no_answer(cluster, server, r) : 0;
 }
 
-/* What it is now ("leader", "follower", "standalone") and its epoch, which each election raises: the upper half of the zxid. */
+/* What it is now ("leader", "follower", "standalone") and its epoch, which each election raises: the upper half of the
+ * zxid. */
 static int ask_mode(struct lb_cluster *cluster, size_t index, lb_ns deadline, char mode[16], unsigned *ret_epoch) {
   char said[1024];
   int r = four_letters(cluster, index, "srvr", said, sizeof said, deadline);
@@ -112,12 +115,12 @@ static int configure(struct lb_cluster *cluster, size_t index) {
                           "dataDir=%s\nclientPort=%u\nclientPortAddress=%s\n"
                           "minSessionTimeout=%d\nmaxSessionTimeout=%lld\n"
                           "maxClientCnxns=0\nadmin.enableServer=false\n4lw.commands.whitelist=*\n",
-                          TICK_MS, INIT_TICKS, SYNC_TICKS, server->dir, (unsigned)server->port, server->host->address, 2 * TICK_MS,
-                          (long long)max_session_ms);
+                          TICK_MS, INIT_TICKS, SYNC_TICKS, server->dir, (unsigned)server->port, server->host->address,
+                          2 * TICK_MS, (long long)max_session_ms);
   for (size_t i = 0; i < cluster->server_count && cluster->server_count > 1 && r == 0; i++) {
     const struct lb_server *s = &cluster->server[i];
-    r = lb_server_write(cluster, server, true, "zoo.cfg", "server.%zu=%s:%u:%u\n", i + 1, s->host->address, (unsigned)s->extra_port[0],
-                        (unsigned)s->extra_port[1]);
+    r = lb_server_write(cluster, server, true, "zoo.cfg", "server.%zu=%s:%u:%u\n", i + 1, s->host->address,
+                        (unsigned)s->extra_port[0], (unsigned)s->extra_port[1]);
   }
   return r < 0 ? r : lb_server_write(cluster, server, false, "myid", "%zu\n", index + 1);
 }
@@ -125,7 +128,8 @@ static int configure(struct lb_cluster *cluster, size_t index) {
 static void class_path(char *buf, size_t size) {
   size_t len = 0;
   buf[0] = '\0';
-  for (size_t i = 1; needs[i] && len < size; i++) len += (size_t)snprintf(buf + len, size - len, "%s%s", i > 1 ? ":" : "", needs[i]);
+  for (size_t i = 1; needs[i] && len < size; i++)
+    len += (size_t)snprintf(buf + len, size - len, "%s%s", i > 1 ? ":" : "", needs[i]);
 }
 
 static int launch(struct lb_cluster *cluster, size_t index) {
@@ -136,15 +140,26 @@ static int launch(struct lb_cluster *cluster, size_t index) {
   snprintf(config, sizeof config, "%s/zoo.cfg", server->dir);
   snprintf(tmp, sizeof tmp, "-Djava.io.tmpdir=%s", server->dir);
   const char *const argv[] = {
-      java, "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto",
+      java,
+      "-Xmx256m",
+      "-XX:+UseSerialGC",
+      "-XX:TieredStopAtLevel=1",
+      "-Xshare:auto",
       "-XX:-UsePerfData", /* its file would outlive a killed server, in /tmp */
-      tmp, "-Djava.net.preferIPv4Stack=true",
+      tmp,
+      "-Djava.net.preferIPv4Stack=true",
       cluster->durable ? "-Dzookeeper.forceSync=yes" : "-Dzookeeper.forceSync=no",
-      /* Both bounds are for members that are cut off: connecting to them must not hold up an election, and after the cut is healed
-       * they must not wait for up to a minute before they ask again. */
-      "-Dzookeeper.cnxTimeout=1000", "-Dzookeeper.fastleader.maxNotificationInterval=1000",
-      "-Dorg.slf4j.simpleLogger.showDateTime=true", "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
-      "-cp", path, "org.apache.zookeeper.server.quorum.QuorumPeerMain", config, NULL,
+      /* Both bounds are for members that are cut off: connecting to them must not hold up an election, and after the
+       * cut is healed they must not wait for up to a minute before they ask again. */
+      "-Dzookeeper.cnxTimeout=1000",
+      "-Dzookeeper.fastleader.maxNotificationInterval=1000",
+      "-Dorg.slf4j.simpleLogger.showDateTime=true",
+      "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+      "-cp",
+      path,
+      "org.apache.zookeeper.server.quorum.QuorumPeerMain",
+      config,
+      NULL,
   };
   int r = lb_server_start(cluster, server, argv, NULL, false);
   free(java);
@@ -173,7 +188,8 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
   return r < 0 ? r : lb_cluster_await(cluster, deadline, ensemble_formed, "one server leads and all others follow");
 }
 
-/* A leader that was cut off claims to lead until it has missed its followers for SYNC_TICKS: the later epoch is the truth. */
+/* A leader that was cut off claims to lead until it has missed its followers for SYNC_TICKS: the later epoch is the
+ * truth. */
 static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   char mode[16];
   unsigned epoch, best_epoch = 0;
@@ -188,13 +204,14 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   return best;
 }
 
-/* From the class itself, because the jar's name need not tell; with it the machine it runs on, which its speed depends on. */
+/* From the class itself, because the jar's name need not tell; with it the machine it runs on, which its speed depends
+ * on. */
 static int version(char *buf, size_t size) {
   char *java = lb_need_path(NEED_JAVA), path[1000], said[2000], jvm[32] = "?", zk[32] = "?";
   if (!java) return -ENOENT;
   class_path(path, sizeof path);
-  int r = lb_program_output((const char *const[]){java, "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-showversion", "-cp", path,
-                                                  "org.apache.zookeeper.version.VersionInfoMain", NULL},
+  int r = lb_program_output((const char *const[]){java, "-XX:-UsePerfData", "-XX:TieredStopAtLevel=1", "-showversion",
+                                                  "-cp", path, "org.apache.zookeeper.version.VersionInfoMain", NULL},
                             NULL, said, sizeof said);
   free(java);
   if (r < 0) return r;

@@ -184,6 +184,12 @@ static void clear(struct lb_stage *s, const char *scratch) {
   lb_remove_tree(scratch);
 }
 
+/* Server logs are kept of every trial that somebody will want to understand. */
+static bool as_expected(const struct lb_trial_plan *plan, enum lb_verdict verdict) {
+  const struct lb_expect *expect = lb_scenario_expect(plan->scenario, plan->system);
+  return verdict == (expect ? expect->verdict : LB_SAFE);
+}
+
 int lb_trial_run(const struct lb_trial_plan *plan, struct lb_outcome *ret) {
   static struct lb_stage stage; /* one trial per process */
   char scratch[4000];
@@ -199,7 +205,7 @@ int lb_trial_run(const struct lb_trial_plan *plan, struct lb_outcome *ret) {
   int r = lb_judge(&stage, ret);
   ret->trial_ns = lb_clock_ns() - begin;
   clear(&stage, scratch);
-  if (r == 0 && (ret->verdict == LB_SAFE || ret->verdict == LB_VIOLATED)) {
+  if (r == 0 && as_expected(plan, ret->verdict)) {
     snprintf(scratch, sizeof scratch, "%s/logs/%s", plan->run_dir, plan->name);
     lb_remove_tree(scratch);
   }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every topology on real servers on loopback: it is ready when it says so, its primary can be killed and is replaced, a killed
- * server comes back, and nothing is left. What is claimed is checked through connections of the test's own.
+ * Every topology on real servers on loopback: it is ready when it says so, its primary can be killed and is replaced, a
+ * killed server comes back, and nothing is left. What is claimed is checked through connections of the test's own.
  *
- * Usage: live-topology [--sandboxed] [TOPOLOGY...]    (TAP; --sandboxed: already inside namespaces of its own, see proc.h)
+ * Usage: live-topology [--sandboxed] [TOPOLOGY...]    (TAP; --sandboxed: already inside namespaces of its own, see
+ * proc.h)
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -82,8 +83,12 @@ static uint16_t free_port(struct trial *t) {
 static bool place(struct trial *t, const struct lb_topology *topology, const char *cache) {
   *t = (struct trial){.host = {.name = "here", .address = LOOPBACK, .netns = -1}, .dir = "/tmp/live-topology-XXXXXX"};
   lb_env_init(&t->env, lb_clock_ns() ^ (uint64_t)getpid() << 32);
-  t->cluster = (struct lb_cluster){.topology = topology, .env = &t->env.base, .cache_dir = cache, .ttl_ms = 2000,
-                                   .data_count = topology->data_count, .server_count = topology->data_count + topology->other_count};
+  t->cluster = (struct lb_cluster){.topology = topology,
+                                   .env = &t->env.base,
+                                   .cache_dir = cache,
+                                   .ttl_ms = 2000,
+                                   .data_count = topology->data_count,
+                                   .server_count = topology->data_count + topology->other_count};
   if (!mkdtemp(t->dir) || chmod(t->dir, 0755) < 0) return false;
   for (size_t i = 0; i < t->cluster.server_count; i++) {
     struct lb_server *s = &t->cluster.server[i];
@@ -113,7 +118,8 @@ static const char *redis_says(const struct lb_server *s, const char *command) {
   if (reply && reply->type == REDIS_REPLY_INTEGER) snprintf(said, sizeof said, "%lld", reply->integer);
   else if (reply && reply->str) snprintf(said, sizeof said, "%s", reply->str);
   for (size_t i = 0, n = 0; reply && reply->type == REDIS_REPLY_ARRAY && i < reply->elements && n < sizeof said; i++)
-    n += (size_t)snprintf(said + n, sizeof said - n, "%s%s", i ? " " : "", reply->element[i]->str ? reply->element[i]->str : "");
+    n += (size_t)snprintf(said + n, sizeof said - n, "%s%s", i ? " " : "",
+                          reply->element[i]->str ? reply->element[i]->str : "");
   if (reply) freeReplyObject(reply);
   if (c) redisFree(c);
   return said;
@@ -121,7 +127,8 @@ static const char *redis_says(const struct lb_server *s, const char *command) {
 
 static const char *zookeeper_says(const struct lb_server *s, const char *word) {
   static char said[16384];
-  struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(s->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  struct sockaddr_in at = {
+      .sin_family = AF_INET, .sin_port = htons(s->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
   struct timeval second = {1, 0};
   size_t len = 0;
   ssize_t n;
@@ -137,11 +144,16 @@ static const char *zookeeper_says(const struct lb_server *s, const char *word) {
 /* First column of the first row; "" = none. */
 static const char *postgres_says(const struct lb_server *s, const char *sql) {
   static char said[400], conninfo[200];
-  snprintf(conninfo, sizeof conninfo, "host=" LOOPBACK " port=%u user=lockbench dbname=postgres connect_timeout=2 options='-c statement_timeout=3000'",
+  snprintf(conninfo, sizeof conninfo,
+           "host=" LOOPBACK
+           " port=%u user=lockbench dbname=postgres connect_timeout=2 options='-c statement_timeout=3000'",
            (unsigned)s->port);
   PGconn *c = PQconnectdb(conninfo);
   PGresult *r = PQexec(c, sql);
-  snprintf(said, sizeof said, "%s", PQntuples(r) > 0 ? PQgetvalue(r, 0, 0) : PQresultStatus(r) == PGRES_COMMAND_OK ? "done" : "");
+  snprintf(said, sizeof said, "%s",
+           PQntuples(r) > 0                        ? PQgetvalue(r, 0, 0)
+           : PQresultStatus(r) == PGRES_COMMAND_OK ? "done"
+                                                   : "");
   PQclear(r);
   PQfinish(c);
   return said;
@@ -192,9 +204,12 @@ static void zookeeper_is_ready(struct trial *t) {
   if (!check(t, p >= 0, "there is a primary")) return;
   const char *state = zookeeper_says(&c->server[p], "mntr");
   if (c->data_count == 1) check(t, has(state, "zk_server_state\tstandalone"), "it stands alone");
-  else check(t, has(state, "zk_server_state\tleader") && has(state, "zk_synced_followers\t2"), "the primary leads two synced followers");
+  else
+    check(t, has(state, "zk_server_state\tleader") && has(state, "zk_synced_followers\t2"),
+          "the primary leads two synced followers");
   const char *conf = zookeeper_says(&c->server[p], "conf");
-  check(t, has(conf, "minSessionTimeout=400\n") && has(conf, "maxSessionTimeout=60000\n"), "session timeouts are within 0.4 and 60 s");
+  check(t, has(conf, "minSessionTimeout=400\n") && has(conf, "maxSessionTimeout=60000\n"),
+        "session timeouts are within 0.4 and 60 s");
 }
 
 static void postgres_is_ready(struct trial *t) {
@@ -205,8 +220,8 @@ static void postgres_is_ready(struct trial *t) {
   if (c->data_count == 1) return;
   bool sync = is(c->topology->name, "pg-sync");
   check(t, is(postgres_says(&c->server[1], "SELECT pg_is_in_recovery()"), "t"), "the second server is a standby");
-  check(t, is(postgres_says(&c->server[0], "SELECT sync_state FROM pg_stat_replication"), sync ? "sync" : "async"), "replication is %s",
-        sync ? "synchronous" : "asynchronous");
+  check(t, is(postgres_says(&c->server[0], "SELECT sync_state FROM pg_stat_replication"), sync ? "sync" : "async"),
+        "replication is %s", sync ? "synchronous" : "asynchronous");
 }
 
 static void is_ready(struct trial *t) {
@@ -225,12 +240,14 @@ static bool accepts_writes(struct trial *t, const struct lb_server *s) {
   return t->cluster.data_count == 1 || has(zookeeper_says(s, "mntr"), "zk_server_state\tleader");
 }
 
-/* Stopped and continued; only where nobody else takes over meanwhile. A PostgreSQL session that exists has to stop too. */
+/* Stopped and continued; only where nobody else takes over meanwhile. A PostgreSQL session that exists has to stop too.
+ * */
 static void can_be_paused(struct trial *t) {
   struct lb_cluster *c = &t->cluster;
   char conninfo[100];
   struct timeval tv = {0, 300000};
-  snprintf(conninfo, sizeof conninfo, "host=" LOOPBACK " port=%u user=lockbench dbname=postgres", (unsigned)c->server[0].port);
+  snprintf(conninfo, sizeof conninfo, "host=" LOOPBACK " port=%u user=lockbench dbname=postgres",
+           (unsigned)c->server[0].port);
   PGconn *session = is(c->topology->service, "postgres") ? PQconnectdb(conninfo) : NULL;
   check(t, lb_proc_signal(&c->server[0].proc, SIGSTOP) == 0, "the server can be paused");
   check(t, c->topology->primary(c, in_s(1)) == -ENOENT, "paused, it is no primary");
@@ -239,11 +256,13 @@ static void can_be_paused(struct trial *t) {
     FD_ZERO(&set);
     FD_SET(PQsocket(session), &set);
     bool sent = PQsendQuery(session, "SELECT 1") == 1;
-    check(t, sent && select(PQsocket(session) + 1, &set, NULL, NULL, &tv) == 0, "paused, it does not serve the sessions it has");
+    check(t, sent && select(PQsocket(session) + 1, &set, NULL, NULL, &tv) == 0,
+          "paused, it does not serve the sessions it has");
   }
   lb_proc_signal(&c->server[0].proc, SIGCONT);
   lb_ns deadline = in_s(5);
-  while (c->topology->primary(c, in_s(1)) != 0 && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
+  while (c->topology->primary(c, in_s(1)) != 0 && lb_clock_ns() < deadline)
+    lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
   check(t, c->topology->primary(c, in_s(1)) == 0, "continued, it is the primary again");
   PQfinish(session);
 }
@@ -252,7 +271,8 @@ static void single_comes_back(struct trial *t) {
   struct lb_cluster *c = &t->cluster;
   check(t, lb_proc_kill(&c->server[0].proc) == 0, "the only server can be killed");
   check(t, c->topology->primary(c, in_s(1)) == -ENOENT, "then there is no primary");
-  check(t, lb_cluster_failover(c, 0, lb_clock_ns() + 300 * LB_NS_PER_MS) == LB_TIMEOUT, "and waiting for another ends in time");
+  check(t, lb_cluster_failover(c, 0, lb_clock_ns() + 300 * LB_NS_PER_MS) == LB_TIMEOUT,
+        "and waiting for another ends in time");
   lb_ns begin = lb_clock_ns();
   int r = lb_cluster_restart(c, 0, in_s(START_S));
   check(t, r == 0, "it comes back: restart_ms=%.0f%s", ms_since(begin), r ? c->err : "");
@@ -266,27 +286,33 @@ static void primary_is_replaced(struct trial *t) {
   check(t, lb_proc_kill(&c->server[old].proc) == 0, "the primary %s can be killed", c->server[old].name);
   lb_ns begin = lb_clock_ns();
   int r = lb_cluster_failover(c, old, in_s(FAILOVER_S));
-  if (!check(t, r == 0, "another server takes over: failover_ms=%.0f%s%s", ms_since(begin), r < 0 ? " " : "", r < 0 ? c->err : "")) return;
+  if (!check(t, r == 0, "another server takes over: failover_ms=%.0f%s%s", ms_since(begin), r < 0 ? " " : "",
+             r < 0 ? c->err : ""))
+    return;
   int now = c->topology->primary(c, in_s(1));
   if (!check(t, now >= 0 && now != old, "the primary is another one now")) return;
   check(t, accepts_writes(t, &c->server[now]), "%s accepts writes", c->server[now].name);
   r = lb_cluster_restart(c, (size_t)old, in_s(START_S));
   check(t, r == 0, "the old primary comes back %s", r ? c->err : "");
-  if (!c->topology->independent) check(t, c->topology->primary(c, in_s(1)) == now, "the new primary is still the one that counts");
+  if (!c->topology->independent)
+    check(t, c->topology->primary(c, in_s(1)) == now, "the new primary is still the one that counts");
 }
 
 static bool claims_to_lead(const struct lb_server *s) {
-  return is(s->service, "redis") ? has(redis_says(s, "INFO replication"), "role:master") : has(zookeeper_says(s, "mntr"), "zk_server_state\tleader");
+  return is(s->service, "redis") ? has(redis_says(s, "INFO replication"), "role:master")
+                                 : has(zookeeper_says(s, "mntr"), "zk_server_state\tleader");
 }
 
-/* A Sentinel that has just led a failover is busy with it for a while: a second one would be left to the other two, and they may
- * split their votes. */
+/* A Sentinel that has just led a failover is busy with it for a while: a second one would be left to the other two, and
+ * they may split their votes. */
 static void await_settled(struct trial *t) {
   struct lb_cluster *c = &t->cluster;
   lb_ns deadline = in_s(FAILOVER_S);
   for (size_t i = c->data_count; i < c->server_count;) {
-    if (is(redis_says(&c->server[i], "SENTINEL CKQUORUM lockbench"), "OK 3 usable Sentinels. Quorum and failover authorization can be reached") &&
-        has(redis_says(&c->server[i], "SENTINEL MASTER lockbench"), "flags master link")) i++;
+    if (is(redis_says(&c->server[i], "SENTINEL CKQUORUM lockbench"),
+           "OK 3 usable Sentinels. Quorum and failover authorization can be reached") &&
+        has(redis_says(&c->server[i], "SENTINEL MASTER lockbench"), "flags master link"))
+      i++;
     else if (lb_clock_ns() > deadline) break;
     else lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
   }
@@ -301,7 +327,8 @@ static void paused_primary_is_replaced(struct trial *t) {
   check(t, lb_proc_signal(&c->server[old].proc, SIGSTOP) == 0, "the primary %s can be paused", c->server[old].name);
   lb_ns begin = lb_clock_ns();
   int r = lb_cluster_failover(c, old, in_s(FAILOVER_S));
-  check(t, r == 0, "another server takes over: paused_failover_ms=%.0f%s%s", ms_since(begin), r < 0 ? " " : "", r < 0 ? c->err : "");
+  check(t, r == 0, "another server takes over: paused_failover_ms=%.0f%s%s", ms_since(begin), r < 0 ? " " : "",
+        r < 0 ? c->err : "");
   int now = c->topology->primary(c, in_s(1)), other = 0;
   check(t, lb_proc_signal(&c->server[old].proc, SIGCONT) == 0, "the old primary can be continued");
   begin = lb_clock_ns();
@@ -315,7 +342,8 @@ static void majority_is_needed(struct trial *t) {
   struct lb_cluster *c = &t->cluster;
   for (size_t i = 0; i <= c->data_count / 2; i++) lb_proc_kill(&c->server[i].proc);
   lb_ns deadline = in_s(5); /* a leader notices within its sync limit */
-  while (c->topology->primary(c, in_s(1)) != -ENOENT && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
+  while (c->topology->primary(c, in_s(1)) != -ENOENT && lb_clock_ns() < deadline)
+    lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
   check(t, c->topology->primary(c, in_s(1)) == -ENOENT, "without a majority nobody decides");
 }
 
@@ -343,7 +371,8 @@ static void nothing_is_left(struct trial *t) {
   lb_cluster_stop(c);
   for (size_t i = 0; i < c->server_count; i++) {
     gone &= !lb_proc_alive(&c->server[i].proc);
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(c->server[i].port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in at = {
+        .sin_family = AF_INET, .sin_port = htons(c->server[i].port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     closed &= connect(fd, (struct sockaddr *)&at, sizeof at) < 0 && errno == ECONNREFUSED;
     close(fd);

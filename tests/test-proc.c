@@ -67,7 +67,8 @@ static int run_with(struct world *w, const char *script, const char *const env[]
 static int run(struct world *w, const char *script) { return run_with(w, script, NULL); }
 
 static void start(struct world *w, const char *script) {
-  int r = lb_proc_start(&w->proc, NULL, ARGV("sh", "-c", script), NULL, w->dir, w->log, false, NULL, w->err, sizeof w->err);
+  int r =
+      lb_proc_start(&w->proc, NULL, ARGV("sh", "-c", script), NULL, w->dir, w->log, false, NULL, w->err, sizeof w->err);
   if (r != 0) fail_msg("%s", w->err);
 }
 
@@ -106,16 +107,18 @@ static pid_t printed_pid(const struct world *w) {
 
 static void test_missing_program(void **state) {
   struct world *w = *state;
-  assert_int_equal(lb_proc_start(&w->proc, NULL, ARGV("no-such-program"), NULL, w->dir, w->log, false, NULL, w->err, sizeof w->err),
-                   -ENOENT);
+  assert_int_equal(
+      lb_proc_start(&w->proc, NULL, ARGV("no-such-program"), NULL, w->dir, w->log, false, NULL, w->err, sizeof w->err),
+      -ENOENT);
   assert_non_null(strstr(w->err, "no-such-program"));
   assert_int_equal(w->proc.pid, 0);
 }
 
 static void test_failure_in_child(void **state) {
   struct world *w = *state;
-  assert_int_equal(lb_proc_start(&w->proc, NULL, ARGV("true"), NULL, "/no/such/folder", w->log, false, NULL, w->err, sizeof w->err),
-                   -ENOENT);
+  assert_int_equal(
+      lb_proc_start(&w->proc, NULL, ARGV("true"), NULL, "/no/such/folder", w->log, false, NULL, w->err, sizeof w->err),
+      -ENOENT);
   assert_non_null(strstr(w->err, "entering its folder"));
   assert_int_equal(w->proc.pid, 0);
 }
@@ -126,18 +129,25 @@ static void test_exec_failure(void **state) {
   snprintf(path, sizeof path, "%s/not-a-program", w->dir);
   FILE *out = fopen(path, "w");
   assert_non_null(out);
-  fputs("\x7f" "ELF nonsense", out);
+  fputs("\x7f"
+        "ELF nonsense",
+        out);
   fclose(out);
   assert_int_equal(chmod(path, 0755), 0);
-  assert_int_equal(lb_proc_start(&w->proc, NULL, ARGV(path), NULL, w->dir, w->log, false, NULL, w->err, sizeof w->err), -ENOEXEC);
+  assert_int_equal(lb_proc_start(&w->proc, NULL, ARGV(path), NULL, w->dir, w->log, false, NULL, w->err, sizeof w->err),
+                   -ENOEXEC);
 }
 
 static void test_name_folder_environment(void **state) {
   struct world *w = *state;
   setenv("LB_TEST", "old", 1);
-  assert_int_equal(lb_proc_run(NULL, ARGV("sh", "-c", "echo first"), NULL, w->dir, w->log, false, NULL, 5000, w->err, sizeof w->err), 0);
-  assert_int_equal(lb_proc_run(NULL, ARGV("sh", "-c", "tr '\\0' ' ' </proc/$$/cmdline; pwd; echo $LB_TEST; env | grep -c LB_TEST"), "other",
-                               w->dir, w->log, false, ARGV("LB_TEST=new"), 5000, w->err, sizeof w->err), 0);
+  assert_int_equal(
+      lb_proc_run(NULL, ARGV("sh", "-c", "echo first"), NULL, w->dir, w->log, false, NULL, 5000, w->err, sizeof w->err),
+      0);
+  assert_int_equal(
+      lb_proc_run(NULL, ARGV("sh", "-c", "tr '\\0' ' ' </proc/$$/cmdline; pwd; echo $LB_TEST; env | grep -c LB_TEST"),
+                  "other", w->dir, w->log, false, ARGV("LB_TEST=new"), 5000, w->err, sizeof w->err),
+      0);
   assert_non_null(strstr(output(w), "first\nother -c "));
   assert_non_null(strstr(output(w), w->dir));
   assert_non_null(strstr(output(w), "\nnew\n1\n"));
@@ -152,7 +162,8 @@ static void test_clean_descriptors_and_signals(void **state) {
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &old);
   signal(SIGPIPE, SIG_IGN);
-  int r = lb_proc_run(NULL, ARGV("cat", "/proc/self/status"), NULL, w->dir, w->log, false, NULL, 5000, w->err, sizeof w->err);
+  int r = lb_proc_run(NULL, ARGV("cat", "/proc/self/status"), NULL, w->dir, w->log, false, NULL, 5000, w->err,
+                      sizeof w->err);
   int r2 = run(w, script);
   signal(SIGPIPE, SIG_DFL);
   sigprocmask(SIG_SETMASK, &old, NULL);
@@ -181,7 +192,8 @@ static void test_network_namespace(void **state) {
   host.netns = open(path, O_RDONLY | O_CLOEXEC);
   assert_true(readlink("/proc/self/ns/net", here, sizeof here - 1) > 0);
   assert_true(readlink(path, line, sizeof line - 1) > 0);
-  int r = lb_proc_run(&host, ARGV("readlink", "/proc/self/ns/net"), NULL, w->dir, w->log, false, NULL, 5000, w->err, sizeof w->err);
+  int r = lb_proc_run(&host, ARGV("readlink", "/proc/self/ns/net"), NULL, w->dir, w->log, false, NULL, 5000, w->err,
+                      sizeof w->err);
   close(host.netns);
   kill(pid, SIGKILL);
   waitpid(pid, NULL, 0);
@@ -191,7 +203,9 @@ static void test_network_namespace(void **state) {
 }
 
 /* False without root, and in a user namespace that knows no other user. */
-static bool can_become_nobody(const struct world *w) { return geteuid() == 0 && chown(w->dir, 65534, 65534) == 0 && chown(w->dir, 0, 0) == 0; }
+static bool can_become_nobody(const struct world *w) {
+  return geteuid() == 0 && chown(w->dir, 65534, 65534) == 0 && chown(w->dir, 0, 0) == 0;
+}
 
 /* ---- users ------------------------------------------------------------------------------------------------ */
 
@@ -209,7 +223,8 @@ static void test_unreachable_folder(void **state) {
   snprintf(below, sizeof below, "%s/below", w->dir);
   assert_int_equal(mkdir(below, 0755), 0);
   assert_int_equal(chmod(w->dir, 0700), 0);
-  assert_int_equal(lb_proc_run(NULL, ARGV("true"), NULL, below, w->log, false, NULL, 5000, w->err, sizeof w->err), -EACCES);
+  assert_int_equal(lb_proc_run(NULL, ARGV("true"), NULL, below, w->log, false, NULL, 5000, w->err, sizeof w->err),
+                   -EACCES);
   assert_non_null(strstr(w->err, "65534"));
 }
 
@@ -227,8 +242,9 @@ static void test_sandboxed_unprivileged(void **state) {
   char made[100];
   if (geteuid() != 0) skip();
   lb_proc_sandboxed = true;
-  int r = lb_proc_run(NULL, ARGV("sh", "-c", "id -u; id -g; echo $(grep CapEff /proc/$$/status); touch made; stat -c %u made"), NULL, w->dir,
-                      w->log, true, NULL, 5000, w->err, sizeof w->err);
+  int r = lb_proc_run(
+      NULL, ARGV("sh", "-c", "id -u; id -g; echo $(grep CapEff /proc/$$/status); touch made; stat -c %u made"), NULL,
+      w->dir, w->log, true, NULL, 5000, w->err, sizeof w->err);
   if (r == -EPERM || r == -ENOSPC) skip(); /* user namespaces are forbidden here */
   assert_int_equal(r, 0);
   assert_string_equal(output(w), "65534\n65534\nCapEff: 0000000000000000\n65534\n");
@@ -247,8 +263,9 @@ static void test_exit_status(void **state) {
 
 static void test_run_timeout(void **state) {
   struct world *w = *state;
-  assert_int_equal(lb_proc_run(NULL, ARGV("sh", "-c", "echo $$; exec sleep 1000"), NULL, w->dir, w->log, false, NULL, 100, w->err,
-                               sizeof w->err), -ETIMEDOUT);
+  assert_int_equal(lb_proc_run(NULL, ARGV("sh", "-c", "echo $$; exec sleep 1000"), NULL, w->dir, w->log, false, NULL,
+                               100, w->err, sizeof w->err),
+                   -ETIMEDOUT);
   assert_true(is_gone(printed_pid(w)));
 }
 
@@ -308,8 +325,8 @@ static void test_stop_reaches_deserter(void **state) {
 static void dies_with_parent(struct world *w, bool unprivileged) {
   pid_t parent = fork();
   if (parent == 0) {
-    int r = lb_proc_start(&w->proc, NULL, ARGV("sh", "-c", "echo $$; exec sleep 1000"), NULL, w->dir, w->log, unprivileged, NULL, w->err,
-                          sizeof w->err);
+    int r = lb_proc_start(&w->proc, NULL, ARGV("sh", "-c", "echo $$; exec sleep 1000"), NULL, w->dir, w->log,
+                          unprivileged, NULL, w->err, sizeof w->err);
     _exit(r == 0 && printed_pid(w) > 0 ? 0 : 77);
   }
   int status;
@@ -339,7 +356,8 @@ static void test_find(void **state) {
   free(found);
 }
 
-#define STATEMENT(f, name) {name, f, set_up, tear_down, NULL}
+#define STATEMENT(f, name)                                                                                             \
+  { name, f, set_up, tear_down, NULL }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
