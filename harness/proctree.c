@@ -72,8 +72,7 @@ static size_t read_all(struct link **ret) {
 static size_t descendants(pid_t root, pid_t *ret, size_t max) {
   struct link *all;
   size_t links = read_all(&all), found = 0;
-  /* Breadth first: `ret` is its own queue. next = 0 looks for the children of root, next = i for those of ret[i - 1].
-   * */
+  /* Breadth first: `ret` is its own queue. next = 0 looks for the children of root, next = i those of ret[i - 1]. */
   for (size_t next = 0; next <= found; next++)
     for (size_t i = 0; i < links && found < max; i++)
       if (all[i].parent == (next ? ret[next - 1] : root)) ret[found++] = all[i].pid;

@@ -240,8 +240,7 @@ static bool accepts_writes(struct trial *t, const struct lb_server *s) {
   return t->cluster.data_count == 1 || has(zookeeper_says(s, "mntr"), "zk_server_state\tleader");
 }
 
-/* Stopped and continued; only where nobody else takes over meanwhile. A PostgreSQL session that exists has to stop too.
- * */
+/* Stopped and continued, where nobody else takes over meanwhile. A PostgreSQL session that exists has to stop too. */
 static void can_be_paused(struct trial *t) {
   struct lb_cluster *c = &t->cluster;
   char conninfo[100];
