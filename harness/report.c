@@ -165,6 +165,7 @@ static void write_rows(FILE *out, json_t *object, const char *prefix) {
   const char *key;
   json_t *value;
   json_object_foreach(object, key, value) {
+    if (json_is_string(value) && json_string_length(value) == 0) continue;
     fputs("<tr><th>", out);
     lb_html_textf(out, "%s%s", prefix, key);
     fputs("</th><td>", out);
@@ -206,12 +207,12 @@ static void write_repeat(FILE *out, const json_t *run) {
   const json_t *word;
   bool has_seed = false;
   fputs("<h2>Run it again</h2>\n<p>The same command with the same seed gives the same plan, order and random "
-        "streams; what the machine and its scheduler do is not repeated.</p>\n<pre>",
+        "streams; what the machine and its scheduler do is not repeated.</p>\n<pre>lockbench",
         out);
   json_array_foreach(json_object_get(run, "argv"), i, word) {
     const char *text = json_string_value(word) ? json_string_value(word) : "";
     has_seed = has_seed || names_seed(text);
-    if (i > 0) fputc(' ', out);
+    fputc(' ', out);
     write_shell_word(out, text);
   }
   if (!has_seed && json_is_integer(json_object_get(run, "seed"))) {

@@ -113,7 +113,7 @@ def footer(run):
     trials = sum(cell["trials"] for cell in run["cells"])
     parts = [f"run {run['id']}", f"{trials} trials", f"seed {run.get('seed', '?')}",
              f"machine {machine.get('hostname', '?')}{cores}",
-             f"lockbench {tool.get('version', '?')} {str(tool.get('commit') or '')[:10]}".rstrip(),
+             f"lockbench {tool.get('version', '?')} {tool.get('commit') or ''}".rstrip(),
              str(run.get("started_utc", "")).split("T")[0]]
     return " · ".join(p for p in parts if p)
 

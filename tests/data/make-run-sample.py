@@ -247,8 +247,8 @@ def main():
     rows, latency, series = trials(random.Random(SEED), cells)
     os.makedirs(ROOT, exist_ok=True)
     run = {
-        "schema_version": 1, "id": "run-sample", "tool": {"version": "0.0.0-invented", "commit": None},
-        "argv": ["lockbench", "suite", "sample & invented", "-s", "note=it's made up"],
+        "schema_version": 1, "id": "run-sample", "tool": {"version": "0.0.0-invented", "commit": "0123456789ab-dirty"},
+        "argv": ["suite", "sample & invented", "-s", "note=it's made up"],
         "started_utc": "2000-01-01T00:00:00Z", "seconds": 0, "seed": SEED, "jobs": 1, "trials": len(rows),
         "machine": {"hostname": "sample", "kernel": "invented", "cpu": "invented", "cores": 2, "memory_mib": 1024,
                     "load_before": 0.1, "load_after": 0.2, "filesystem": "invented", "namespaces": "none: invented"},
