@@ -81,7 +81,7 @@ static struct pair *find_pair(struct sweep *s, uint32_t client, uint32_t key) {
   return &s->pairs[number];
 }
 
-/* ---- holds -------------------------------------------------------------------------------------------------------- */
+/* ---- holds ------------------------------------------------------------------------------------------------------- */
 
 static void touch(struct sweep *s, uint32_t key) {
   if (s->keys[key].touched) return;
@@ -124,7 +124,7 @@ static void end_hold(struct sweep *s, struct pair *p, size_t event) {
   touch(s, p->key);
 }
 
-/* ---- events of the lock ------------------------------------------------------------------------------------------- */
+/* ---- events of the lock ------------------------------------------------------------------------------------------ */
 
 static void end_waiting(struct sweep *s, struct key *k, uint32_t client, uint64_t t) {
   size_t kept = 0;
@@ -198,7 +198,7 @@ static int apply(struct sweep *s, const struct lb_event *e, size_t event) {
   }
 }
 
-/* ---- accesses of the resource ------------------------------------------------------------------------------------- */
+/* ---- accesses of the resource ------------------------------------------------------------------------------------ */
 
 static bool is_dirty(const struct sweep *s, const struct pair *p, uint64_t t) {
   uint32_t other = s->keys[p->key].first;
@@ -215,7 +215,7 @@ static int judge_access(struct sweep *s, const struct lb_event *e) {
   return 0;
 }
 
-/* ---- episodes ----------------------------------------------------------------------------------------------------- */
+/* ---- episodes ---------------------------------------------------------------------------------------------------- */
 
 static int name_client(struct sweep *s, struct pair *p, size_t episode) {
   struct lb_episode *e = &s->check->episodes[episode];
@@ -243,7 +243,8 @@ static int open_episode(struct sweep *s, struct key *k, uint64_t t) {
   if (!more) return -ENOMEM;
   c->episodes = more;
   k->episode = c->episode_count++;
-  c->episodes[k->episode] = (struct lb_episode){.key = (uint32_t)(k - s->keys), .begin_t = t, .begin_event = k->begin_event};
+  c->episodes[k->episode] =
+      (struct lb_episode){.key = (uint32_t)(k - s->keys), .begin_t = t, .begin_event = k->begin_event};
   return 0;
 }
 
@@ -270,7 +271,7 @@ static int settle(struct sweep *s, struct key *k, uint64_t t) {
   return r;
 }
 
-/* ---- the sweep ---------------------------------------------------------------------------------------------------- */
+/* ---- the sweep --------------------------------------------------------------------------------------------------- */
 
 static int sweep_instant(struct sweep *s, size_t begin, size_t end) {
   const struct lb_event *e = s->history->events;
@@ -343,5 +344,6 @@ void lb_check_clear(struct lb_check *check) {
 }
 
 bool lb_check_violated(const struct lb_check *check) {
-  return check->double_holds > 0 || check->dirty_accesses > 0 || check->lost_updates > 0 || check->token_regressions > 0;
+  return check->double_holds > 0 || check->dirty_accesses > 0 || check->lost_updates > 0 ||
+         check->token_regressions > 0;
 }

@@ -22,7 +22,7 @@ static void put_ms(uint64_t ns, FILE *out) {
   else fprintf(out, "%.1f ms", (double)ns / 1e6);
 }
 
-/* ---- verdict and counts ------------------------------------------------------------------------------------------- */
+/* ---- verdict and counts ------------------------------------------------------------------------------------------ */
 
 /* ", 2 dirty accesses", or nothing for none. */
 static void put_count(const char **separator, uint64_t count, const char *one, const char *many, FILE *out) {
@@ -34,7 +34,8 @@ static void put_count(const char **separator, uint64_t count, const char *one, c
 static void put_verdict(const struct lb_check *c, FILE *out) {
   const char *separator = "violated: ";
   if (!lb_check_violated(c)) {
-    fprintf(out, c->handoffs ? "safe: 0 violations in " : "undecided: no hand-off put the lock to the test, 0 violations in ");
+    fprintf(out, c->handoffs ? "safe: 0 violations in "
+                             : "undecided: no hand-off put the lock to the test, 0 violations in ");
     separator = "";
     put_count(&separator, c->grants, "grant", "grants", out);
     put_count(&separator, c->handoffs, "hand-off", "hand-offs", out);
@@ -53,7 +54,9 @@ static void put_verdict(const struct lb_check *c, FILE *out) {
   putc('\n', out);
 }
 
-static void put_row(const char *name, uint64_t count, FILE *out) { fprintf(out, "  %-18s %llu\n", name, (unsigned long long)count); }
+static void put_row(const char *name, uint64_t count, FILE *out) {
+  fprintf(out, "  %-18s %llu\n", name, (unsigned long long)count);
+}
 
 static void put_time(const char *name, int64_t ns, const char *none, FILE *out) {
   fprintf(out, "  %-18s ", name);
@@ -82,7 +85,7 @@ static void put_counts(const struct lb_check *c, FILE *out) {
   put_time("blind window", c->blind_ns, "- (no client learned of a loss)", out);
 }
 
-/* ---- the story of an episode -------------------------------------------------------------------------------------- */
+/* ---- the story of an episode ------------------------------------------------------------------------------------- */
 
 static bool belongs(const struct lb_event *event, uint32_t key) {
   return event->key == key || event->key == LB_NO_NAME; /* of this key; or a fault, a note, a crash */
@@ -181,5 +184,6 @@ void lb_check_print(const struct lb_history *history, const struct lb_check *che
   put_verdict(check, out);
   put_counts(check, out);
   for (size_t i = 0; i < check->episode_count && i < max_episodes; i++) put_episode(history, check, i, out);
-  if (check->episode_count > max_episodes) fprintf(out, "\n... and %zu more double holds\n", check->episode_count - max_episodes);
+  if (check->episode_count > max_episodes)
+    fprintf(out, "\n... and %zu more double holds\n", check->episode_count - max_episodes);
 }

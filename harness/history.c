@@ -41,7 +41,7 @@ static void *must(void *memory) {
 
 const char *lb_event_kind_name(unsigned kind) { return kind < LB_KIND_COUNT ? rules[kind].word : NULL; }
 
-/* ---- what an event carries ---------------------------------------------------------------------------------------- */
+/* ---- what an event carries --------------------------------------------------------------------------------------- */
 
 static unsigned lowest_bit(unsigned bits) { return (unsigned)__builtin_ctz(bits); }
 
@@ -61,10 +61,10 @@ int lb_event_check_members(unsigned kind, unsigned members, char *text, size_t s
 }
 
 static unsigned members_of(const struct lb_event *event) {
-  return LB_M_T | LB_M_S | LB_M_E | (event->client != LB_NO_NAME ? LB_M_C : 0) | (event->key != LB_NO_NAME ? LB_M_K : 0) |
-         (event->what != LB_NO_NAME ? LB_M_WHAT : 0) | (event->flags & LB_EVF_FENCE ? LB_M_FENCE : 0) |
-         (event->flags & LB_EVF_UNTIL ? LB_M_UNTIL : 0) | (event->flags & LB_EVF_VALUE ? LB_M_VALUE : 0) |
-         (event->flags & LB_EVF_REFUSED ? LB_M_OK : 0);
+  return LB_M_T | LB_M_S | LB_M_E | (event->client != LB_NO_NAME ? LB_M_C : 0) |
+         (event->key != LB_NO_NAME ? LB_M_K : 0) | (event->what != LB_NO_NAME ? LB_M_WHAT : 0) |
+         (event->flags & LB_EVF_FENCE ? LB_M_FENCE : 0) | (event->flags & LB_EVF_UNTIL ? LB_M_UNTIL : 0) |
+         (event->flags & LB_EVF_VALUE ? LB_M_VALUE : 0) | (event->flags & LB_EVF_REFUSED ? LB_M_OK : 0);
 }
 
 static int check_index(const char *member, uint32_t index, size_t count, char *text, size_t size) {
@@ -96,7 +96,7 @@ int lb_event_check(const struct lb_history *history, const struct lb_event *even
   return r == 0 ? lb_event_check_members(event->kind, members_of(event), text, size) : r;
 }
 
-/* ---- names -------------------------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 /* Well-formed sequences only (Unicode 15, table 3-7): no overlong forms, no surrogates, nothing above U+10FFFF. */
 size_t lb_utf8_length(const char *text, size_t size) {
@@ -105,7 +105,11 @@ size_t lb_utf8_length(const char *text, size_t size) {
   if (b[0] < 0x80) return 1;
   size_t length = b[0] >= 0xf0 ? 4 : b[0] >= 0xe0 ? 3 : 2;
   if (b[0] < 0xc2 || b[0] > 0xf4 || length > size) return 0;
-  unsigned char low = b[0] == 0xe0 ? 0xa0 : b[0] == 0xf0 ? 0x90 : 0x80, high = b[0] == 0xed ? 0x9f : b[0] == 0xf4 ? 0x8f : 0xbf;
+  unsigned char low = 0x80, high = 0xbf; /* of the second byte */
+  if (b[0] == 0xe0) low = 0xa0;
+  if (b[0] == 0xed) high = 0x9f;
+  if (b[0] == 0xf0) low = 0x90;
+  if (b[0] == 0xf4) high = 0x8f;
   if (b[1] < low || b[1] > high) return 0;
   for (size_t i = 2; i < length; i++)
     if ((b[i] & 0xc0) != 0x80) return 0;
@@ -163,7 +167,7 @@ static void clear_names(struct lb_names *names) {
   free(names->slots);
 }
 
-/* ---- events ------------------------------------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------------------------------------ */
 
 void lb_history_clear(struct lb_history *history) {
   free(history->events);
@@ -181,7 +185,9 @@ void lb_history_add(struct lb_history *history, const struct lb_event *event) {
   history->events[history->count++] = *event;
 }
 
-static bool before(const struct lb_event *a, const struct lb_event *b) { return a->t < b->t || (a->t == b->t && a->s < b->s); }
+static bool before(const struct lb_event *a, const struct lb_event *b) {
+  return a->t < b->t || (a->t == b->t && a->s < b->s);
+}
 
 /* Where the sorted runs begin, with `count` as the last entry. */
 static size_t *find_runs(const struct lb_event *events, size_t count, size_t *ret_runs) {
@@ -199,7 +205,8 @@ static size_t *find_runs(const struct lb_event *events, size_t count, size_t *re
 
 static void merge(const struct lb_event *from, size_t a, size_t b, size_t end, struct lb_event *to) {
   size_t middle = b;
-  for (size_t i = a; i < end; i++) to[i] = a < middle && (b == end || !before(&from[b], &from[a])) ? from[a++] : from[b++];
+  for (size_t i = a; i < end; i++)
+    to[i] = a < middle && (b == end || !before(&from[b], &from[a])) ? from[a++] : from[b++];
 }
 
 /* A natural merge sort: stable, and a history is usually a few sorted logs one after the other. */
@@ -227,9 +234,10 @@ void lb_history_sort(struct lb_history *history) {
   free(start);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
-int lb_history_parse(const char *name, const void *data, size_t size, struct lb_history *ret, char *err, size_t err_size) {
+int lb_history_parse(const char *name, const void *data, size_t size, struct lb_history *ret, char *err,
+                     size_t err_size) {
   *ret = (struct lb_history){0};
   bool binary = size >= 6 && memcmp(data, "LBHIST", 6) == 0;
   int r = (binary ? lb_history_parse_binary : lb_history_parse_json)(name, data, size, ret, err, err_size);

@@ -40,12 +40,13 @@ static int refuse(const struct reader *reader, const char *format, ...) {
   int used = snprintf(reader->err, reader->err_size, "%s: byte %zu: ", reader->name, reader->at);
   va_list args;
   va_start(args, format);
-  if (used >= 0 && (size_t)used < reader->err_size) vsnprintf(reader->err + used, reader->err_size - (size_t)used, format, args);
+  if (used >= 0 && (size_t)used < reader->err_size)
+    vsnprintf(reader->err + used, reader->err_size - (size_t)used, format, args);
   va_end(args);
   return -EINVAL;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static int read_header(struct reader *r, struct header *ret) {
   if (r->size >= sizeof magic && r->data[6] != '1' && r->data[7] == '\n') {
@@ -59,11 +60,13 @@ static int read_header(struct reader *r, struct header *ret) {
   }
   memcpy(ret, r->data, sizeof *ret);
   r->at = 6;
-  if (memcmp(ret->magic, magic, sizeof magic) != 0) return refuse(r, "found an unknown header, expected \"LBHIST1\" and a newline");
+  if (memcmp(ret->magic, magic, sizeof magic) != 0)
+    return refuse(r, "found an unknown header, expected \"LBHIST1\" and a newline");
   r->at = 40;
   size_t left = r->size - sizeof *ret;
   if (ret->names_size > left)
-    return refuse(r, "found %llu bytes of names, expected at most the %zu that follow", (unsigned long long)ret->names_size, left);
+    return refuse(r, "found %llu bytes of names, expected at most the %zu that follow",
+                  (unsigned long long)ret->names_size, left);
   r->at = 32;
   left -= ret->names_size;
   if (left % sizeof(struct lb_event) != 0 || ret->events != left / sizeof(struct lb_event))
@@ -76,7 +79,8 @@ static int read_header(struct reader *r, struct header *ret) {
 static int check_name(const struct reader *r, const char *text, size_t length, bool may_be_empty) {
   if (length == 0 && !may_be_empty) return refuse(r, "found an empty name, expected a client or key");
   for (size_t i = 0, n; i < length; i += n)
-    if ((n = lb_utf8_length(text + i, length - i)) == 0) return refuse(r, "found a name that is not UTF-8, expected UTF-8");
+    if ((n = lb_utf8_length(text + i, length - i)) == 0)
+      return refuse(r, "found a name that is not UTF-8, expected UTF-8");
   return 0;
 }
 
@@ -110,7 +114,8 @@ static int read_events(struct reader *r, size_t count, struct lb_history *ret) {
   return 0;
 }
 
-int lb_history_parse_binary(const char *name, const char *data, size_t size, struct lb_history *ret, char *err, size_t err_size) {
+int lb_history_parse_binary(const char *name, const char *data, size_t size, struct lb_history *ret, char *err,
+                            size_t err_size) {
   struct reader reader = {.name = name, .data = data, .size = size, .err = err, .err_size = err_size};
   struct header header;
   int r = read_header(&reader, &header);
@@ -119,11 +124,12 @@ int lb_history_parse_binary(const char *name, const char *data, size_t size, str
   r = read_names(&reader, end, header.clients, false, &ret->clients);
   if (r == 0) r = read_names(&reader, end, header.keys, false, &ret->keys);
   if (r == 0) r = read_names(&reader, end, header.whats, true, &ret->whats);
-  if (r == 0 && reader.at != end) r = refuse(&reader, "found %zu bytes after the names, expected the events", end - reader.at);
+  if (r == 0 && reader.at != end)
+    r = refuse(&reader, "found %zu bytes after the names, expected the events", end - reader.at);
   return r == 0 ? read_events(&reader, header.events, ret) : r;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------ */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 static size_t names_size(const struct lb_names *names) {
   size_t size = 0;

@@ -32,7 +32,9 @@ int lb_event_check(const struct lb_history *history, const struct lb_event *even
 size_t lb_utf8_length(const char *text, size_t size);
 
 /* The two readers, into an empty history; after an error the caller clears it. */
-int lb_history_parse_json(const char *name, const char *data, size_t size, struct lb_history *ret, char *err, size_t err_size);
-int lb_history_parse_binary(const char *name, const char *data, size_t size, struct lb_history *ret, char *err, size_t err_size);
+int lb_history_parse_json(const char *name, const char *data, size_t size, struct lb_history *ret, char *err,
+                          size_t err_size);
+int lb_history_parse_binary(const char *name, const char *data, size_t size, struct lb_history *ret, char *err,
+                            size_t err_size);
 
 #endif

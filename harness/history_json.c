@@ -26,19 +26,25 @@ static int refuse(const struct line *line, const char *format, ...) {
   int used = snprintf(line->err, line->err_size, "%s:%zu: ", line->name, line->number);
   va_list args;
   va_start(args, format);
-  if (used >= 0 && (size_t)used < line->err_size) vsnprintf(line->err + used, line->err_size - (size_t)used, format, args);
+  if (used >= 0 && (size_t)used < line->err_size)
+    vsnprintf(line->err + used, line->err_size - (size_t)used, format, args);
   va_end(args);
   for (char *c = line->err; line->err_size && *c; c++)
     if ((unsigned char)*c < ' ' || *c == 127) *c = '?'; /* one line, and no terminal codes out of a hostile file */
   return -EINVAL;
 }
 
-/* ---- values ------------------------------------------------------------------------------------------------------- */
+/* ---- values ------------------------------------------------------------------------------------------------------ */
 
 static const char *type_name(const json_t *value) {
   static const char *const names[] = {
-      [JSON_OBJECT] = "an object",  [JSON_ARRAY] = "an array", [JSON_STRING] = "a string", [JSON_INTEGER] = "an integer",
-      [JSON_REAL] = "a number with a fraction or an exponent", [JSON_TRUE] = "true",       [JSON_FALSE] = "false",
+      [JSON_OBJECT] = "an object",
+      [JSON_ARRAY] = "an array",
+      [JSON_STRING] = "a string",
+      [JSON_INTEGER] = "an integer",
+      [JSON_REAL] = "a number with a fraction or an exponent",
+      [JSON_TRUE] = "true",
+      [JSON_FALSE] = "false",
       [JSON_NULL] = "null",
   };
   return names[json_typeof(value)];
@@ -51,12 +57,14 @@ static int refuse_value(const struct line *line, const char *member, const json_
 static int read_number(const struct line *line, const char *member, const json_t *value, uint64_t *ret) {
   if (!json_is_integer(value)) return refuse_value(line, member, value, "an integer");
   json_int_t number = json_integer_value(value);
-  if (number < 0) return refuse(line, "found %lld in \"%s\", expected an integer of at least 0", (long long)number, member);
+  if (number < 0)
+    return refuse(line, "found %lld in \"%s\", expected an integer of at least 0", (long long)number, member);
   *ret = (uint64_t)number;
   return 0;
 }
 
-static int read_name(const struct line *line, const char *member, const json_t *value, struct lb_names *names, uint32_t *ret) {
+static int read_name(const struct line *line, const char *member, const json_t *value, struct lb_names *names,
+                     uint32_t *ret) {
   if (!json_is_string(value)) return refuse_value(line, member, value, "a string");
   if (json_string_length(value) == 0 && strcmp(member, "what") != 0)
     return refuse(line, "found an empty string in \"%s\", expected a name", member);
@@ -65,14 +73,15 @@ static int read_name(const struct line *line, const char *member, const json_t *
 }
 
 /* "found "grnted" in "e" (did you mean "granted"?), expected one of: acquire granted ..." */
-static int refuse_word(const struct line *line, const char *what, const char *word, const char *const *words, size_t count) {
+static int refuse_word(const struct line *line, const char *what, const char *word, const char *const *words,
+                       size_t count) {
   char list[256];
   size_t used = 0;
   for (size_t i = 0; i < count && used < sizeof list; i++)
     used += (size_t)snprintf(list + used, sizeof list - used, " %s", words[i]);
   const char *near = lb_suggest(word, words, count);
-  return refuse(line, "found %s \"%.*s\"%s%s%s, expected one of:%s", what, QUOTE_MAX, word, near ? " (did you mean \"" : "",
-                near ? near : "", near ? "\"?)" : "", list);
+  return refuse(line, "found %s \"%.*s\"%s%s%s, expected one of:%s", what, QUOTE_MAX, word,
+                near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "", list);
 }
 
 static int read_kind(const struct line *line, const json_t *value, uint16_t *ret) {
@@ -87,8 +96,8 @@ static int read_kind(const struct line *line, const json_t *value, uint16_t *ret
   return refuse_word(line, "unknown event", json_string_value(value), words, LB_KIND_COUNT - 1);
 }
 
-static int read_flagged(const struct line *line, const char *member, const json_t *value, uint16_t flag, struct lb_event *event,
-                        uint64_t *ret) {
+static int read_flagged(const struct line *line, const char *member, const json_t *value, uint16_t flag,
+                        struct lb_event *event, uint64_t *ret) {
   event->flags |= flag;
   return read_number(line, member, value, ret);
 }
@@ -115,7 +124,7 @@ static int read_member(const struct line *line, unsigned member, const json_t *v
   }
 }
 
-/* ---- lines -------------------------------------------------------------------------------------------------------- */
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
 
 static int read_event(const struct line *line, const json_t *object, struct lb_history *history) {
   struct lb_event event = {.client = LB_NO_NAME, .key = LB_NO_NAME, .what = LB_NO_NAME};
@@ -139,29 +148,35 @@ static int read_event(const struct line *line, const json_t *object, struct lb_h
 
 static int refuse_broken(const struct line *line, const json_error_t *error) {
   switch (json_error_code(error)) {
-    case json_error_invalid_utf8: return refuse(line, "found a byte at column %d that is not UTF-8, expected UTF-8", error->column);
+    case json_error_invalid_utf8:
+      return refuse(line, "found a byte at column %d that is not UTF-8, expected UTF-8", error->column);
     case json_error_numeric_overflow:
-      return refuse(line, "found a number at column %d above 2^63 - 1, expected an integer from 0 to that", error->column);
+      return refuse(line, "found a number at column %d above 2^63 - 1, expected an integer from 0 to that",
+                    error->column);
     case json_error_null_character: return refuse(line, "found \\u0000 in a string, expected text without it");
     case json_error_duplicate_key: return refuse(line, "found a member twice (%s), expected each once", error->text);
-    default: return refuse(line, "found broken JSON at column %d (%s), expected one JSON object", error->column, error->text);
+    default:
+      return refuse(line, "found broken JSON at column %d (%s), expected one JSON object", error->column, error->text);
   }
 }
 
 static int parse_line(const struct line *line, const char *text, size_t size, struct lb_history *history) {
   if (size == 0) return refuse(line, "found an empty line, expected an event");
-  if (size > LINE_MAX_BYTES) return refuse(line, "found a line of %zu bytes, expected one event in at most 1 MiB", size);
+  if (size > LINE_MAX_BYTES)
+    return refuse(line, "found a line of %zu bytes, expected one event in at most 1 MiB", size);
   const char *zero = memchr(text, 0, size);
   if (zero) return refuse(line, "found a zero byte at column %zu, expected text", (size_t)(zero - text) + 1);
   json_error_t error;
   json_t *value = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
   if (!value) return refuse_broken(line, &error);
-  int r = json_is_object(value) ? read_event(line, value, history) : refuse(line, "found %s, expected one JSON object", type_name(value));
+  int r = json_is_object(value) ? read_event(line, value, history)
+                                : refuse(line, "found %s, expected one JSON object", type_name(value));
   json_decref(value);
   return r;
 }
 
-int lb_history_parse_json(const char *name, const char *data, size_t size, struct lb_history *ret, char *err, size_t err_size) {
+int lb_history_parse_json(const char *name, const char *data, size_t size, struct lb_history *ret, char *err,
+                          size_t err_size) {
   struct line line = {.name = name, .err = err, .err_size = err_size};
   int r = 0;
   while (r == 0 && size > 0) {
@@ -174,7 +189,7 @@ int lb_history_parse_json(const char *name, const char *data, size_t size, struc
   return r;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------ */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 static void put_number(json_t *object, const char *member, uint64_t number) {
   json_object_set_new_nocheck(object, member, json_integer((json_int_t)number));

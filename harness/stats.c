@@ -16,7 +16,7 @@
 #define NO_EVENT SIZE_MAX
 #define NO_CLIENT UINT32_MAX
 
-struct pair { /* a client and a key */
+struct pair {     /* a client and a key */
   size_t asked;   /* event: the first acquire of the present attempt; NO_EVENT = none */
   bool given_up;  /* the attempt ended, but a late grant would still belong to it */
   size_t granted; /* event: begin of the present hold; NO_EVENT = none */
@@ -52,7 +52,7 @@ struct pass {
   size_t second;
 };
 
-/* ---- the window --------------------------------------------------------------------------------------------------- */
+/* ---- the window -------------------------------------------------------------------------------------------------- */
 
 static size_t find_note(const struct lb_history *h, const char *text, size_t from, size_t otherwise) {
   for (size_t i = from; i < h->count; i++)
@@ -71,11 +71,12 @@ static void find_window(struct pass *p) {
 
 static bool inside(const struct pass *p, size_t event) { return event >= p->begin && event < p->end; }
 
-/* ---- seconds ------------------------------------------------------------------------------------------------------ */
+/* ---- seconds ----------------------------------------------------------------------------------------------------- */
 
 static struct lb_second *second_of(struct pass *p, uint64_t t) {
   size_t i = (size_t)((t - p->begin_t) / NS_PER_S), last = p->stats->series_count - 1;
-  return p->stats->series_count ? &p->stats->series[i < last ? i : last] : NULL; /* the end of the window is in the last */
+  return p->stats->series_count ? &p->stats->series[i < last ? i : last]
+                                : NULL; /* the end of the window is in the last */
 }
 
 static void close_second(struct pass *p) {
@@ -94,7 +95,7 @@ static void add_wait(struct pass *p, uint64_t t, uint64_t wait) {
   lb_hist_add(p->second_wait, wait);
 }
 
-/* ---- events ------------------------------------------------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------------------------------------------------ */
 
 static struct pair *find_pair(struct pass *p, const struct lb_event *e) {
   uint32_t before = p->numbers.count, number = lb_pairs_number(&p->numbers, e->client, e->key);
@@ -135,7 +136,8 @@ static void measure_grant(struct pass *p, const struct pair *pair, const struct 
   if (pair->asked == NO_EVENT) return;
   add_wait(p, e->t, e->t - events[pair->asked].t);
   const struct release *release = key->latest.client != e->client ? &key->latest : &key->other;
-  if (release->client != NO_CLIENT && release->event > pair->asked) lb_hist_add(&p->stats->handoff, e->t - events[release->event].t);
+  if (release->client != NO_CLIENT && release->event > pair->asked)
+    lb_hist_add(&p->stats->handoff, e->t - events[release->event].t);
 }
 
 static void grant(struct pass *p, struct pair *pair, const struct lb_event *e, size_t event) {
@@ -149,20 +151,24 @@ static void grant(struct pass *p, struct pair *pair, const struct lb_event *e, s
 
 static void release(struct pass *p, struct pair *pair, const struct lb_event *e, size_t event) {
   struct key *key = &p->keys[e->key];
-  if (pair->granted != NO_EVENT && pair->measured) lb_hist_add(&p->stats->hold, e->t - p->history->events[pair->granted].t);
+  if (pair->granted != NO_EVENT && pair->measured)
+    lb_hist_add(&p->stats->hold, e->t - p->history->events[pair->granted].t);
   pair->granted = NO_EVENT;
   if (key->latest.client != e->client) key->other = key->latest;
   key->latest = (struct release){.client = e->client, .event = event};
 }
 
+static void add_outcome(unsigned kind, uint64_t *busy, uint64_t *timeouts, uint64_t *unknowns) {
+  if (kind == LB_EV_BUSY) (*busy)++;
+  else if (kind == LB_EV_TIMEOUT) (*timeouts)++;
+  else (*unknowns)++;
+}
+
 static void count_outcome(struct pass *p, const struct lb_event *e, size_t event) {
   if (!inside(p, event)) return;
   struct lb_second *second = second_of(p, e->t);
-  uint64_t *total = e->kind == LB_EV_BUSY ? &p->stats->busy : e->kind == LB_EV_TIMEOUT ? &p->stats->timeouts : &p->stats->unknowns;
-  (*total)++;
-  if (!second) return;
-  uint64_t *part = e->kind == LB_EV_BUSY ? &second->busy : e->kind == LB_EV_TIMEOUT ? &second->timeouts : &second->unknowns;
-  (*part)++;
+  add_outcome(e->kind, &p->stats->busy, &p->stats->timeouts, &p->stats->unknowns);
+  if (second) add_outcome(e->kind, &second->busy, &second->timeouts, &second->unknowns);
 }
 
 static void crash(struct pass *p, uint32_t client) {
@@ -192,7 +198,7 @@ static int step(struct pass *p, const struct lb_event *e, size_t event) {
   return 0;
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------------------------- */
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
 
 static int prepare(struct pass *p) {
   const struct lb_history *h = p->history;
@@ -259,7 +265,7 @@ void lb_stats_clear(struct lb_stats *stats) {
   memset(stats, 0, sizeof *stats);
 }
 
-/* ---- intervals ---------------------------------------------------------------------------------------------------- */
+/* ---- intervals --------------------------------------------------------------------------------------------------- */
 
 /* E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927). Unlike the normal
  * approximation it keeps its promise for few trials and for rates near 0 and 1. */

@@ -16,7 +16,8 @@ enum { CLIENTS = 16, KEYS = 64 };
 
 /* As the harness collects it: the log of each client, one after the other. */
 static void generate(struct lb_history *h, uint64_t holds) {
-  static const uint16_t kinds[] = {LB_EV_ACQUIRE, LB_EV_GRANTED, LB_EV_READ, LB_EV_WRITE, LB_EV_RELEASE, LB_EV_RELEASED};
+  static const uint16_t kinds[] = {LB_EV_ACQUIRE, LB_EV_GRANTED, LB_EV_READ,
+                                   LB_EV_WRITE,   LB_EV_RELEASE, LB_EV_RELEASED};
   char name[32];
   for (int i = 0; i < CLIENTS; i++) snprintf(name, sizeof name, "client-%d", i + 1), lb_names_add(&h->clients, name);
   for (int i = 0; i < KEYS; i++) snprintf(name, sizeof name, "lock-%d", i + 1), lb_names_add(&h->keys, name);
@@ -25,8 +26,14 @@ static void generate(struct lb_history *h, uint64_t holds) {
     for (uint64_t i = client; i < holds; i += CLIENTS) { /* hold i is in the i-th slice of 1000 ns, so none overlap */
       uint32_t key = (uint32_t)lb_rng_below(&rng, KEYS);
       for (unsigned step = 0; step < sizeof kinds / sizeof *kinds; step++) {
-        struct lb_event e = {.t = i * 1000 + step * 100, .s = i * 6 + step + 1, .client = client, .key = key, .what = LB_NO_NAME, .kind = kinds[step]};
-        if (e.kind == LB_EV_READ || e.kind == LB_EV_WRITE) e.flags = LB_EVF_VALUE, e.value = i + (e.kind == LB_EV_WRITE);
+        struct lb_event e = {.t = i * 1000 + step * 100,
+                             .s = i * 6 + step + 1,
+                             .client = client,
+                             .key = key,
+                             .what = LB_NO_NAME,
+                             .kind = kinds[step]};
+        if (e.kind == LB_EV_READ || e.kind == LB_EV_WRITE)
+          e.flags = LB_EVF_VALUE, e.value = i + (e.kind == LB_EV_WRITE);
         if (e.kind == LB_EV_GRANTED) e.flags = LB_EVF_FENCE, e.fence = i + 1;
         lb_history_add(h, &e);
       }
@@ -36,7 +43,8 @@ static void generate(struct lb_history *h, uint64_t holds) {
 static double cpu_s(void) {
   struct rusage used;
   getrusage(RUSAGE_SELF, &used);
-  return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+  return (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
 }
 
 static double report(const char *what, size_t events, double since) {

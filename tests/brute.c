@@ -68,7 +68,7 @@ static uint32_t holders(const struct scene *s, uint32_t key, size_t g) {
   return n;
 }
 
-/* ---- episodes ----------------------------------------------------------------------------------------------------- */
+/* ---- episodes ---------------------------------------------------------------------------------------------------- */
 
 /* The clients of an episode, in order of the first of their holds that reaches into it. */
 static void name_clients(const struct scene *s, struct lb_episode *e, size_t first, size_t last) {
@@ -93,7 +93,8 @@ static void add_episode(const struct scene *s, struct lb_check *c, uint32_t key,
     const struct hold *hold = &s->hold[i];
     if (hold->key != key) continue;
     if (s->h->events[hold->from].t == e.begin_t) e.begin_event = hold->from;
-    if (!to_end && hold->to < s->h->count && s->h->events[hold->to].t == e.end_t && (e.end_event == s->h->count || hold->to > e.end_event))
+    if (!to_end && hold->to < s->h->count && s->h->events[hold->to].t == e.end_t &&
+        (e.end_event == s->h->count || hold->to > e.end_event))
       e.end_event = hold->to;
   }
   name_clients(s, &e, first, last);
@@ -119,7 +120,7 @@ static void find_episodes(const struct scene *s, struct lb_check *c) {
   if (c->depth == 0 && c->grants > 0) c->depth = 1;
 }
 
-/* ---- the resource ------------------------------------------------------------------------------------------------- */
+/* ---- the resource ------------------------------------------------------------------------------------------------ */
 
 static bool is_access(const struct lb_event *e) { return e->kind == LB_EV_READ || e->kind == LB_EV_WRITE; }
 
@@ -165,7 +166,7 @@ static void judge_resource(const struct scene *s, struct lb_check *c) {
   for (uint32_t key = 0; key < s->h->keys.count; key++) judge_values(s->h, key, c);
 }
 
-/* ---- the order of grants, liveness -------------------------------------------------------------------------------- */
+/* ---- the order of grants, liveness ------------------------------------------------------------------------------- */
 
 static void judge_grants(const struct lb_history *h, struct lb_check *c) {
   const struct lb_event *e = h->events;
@@ -241,7 +242,7 @@ void brute_check(const struct lb_history *history, struct lb_check *ret) {
     if (history->events[i].kind == LB_EV_LOST) judge_loss(&s, i, ret);
 }
 
-/* ---- comparing ---------------------------------------------------------------------------------------------------- */
+/* ---- comparing --------------------------------------------------------------------------------------------------- */
 
 static const struct lb_episode *find_episode(const struct lb_check *c, const struct lb_episode *like) {
   for (size_t i = 0; i < c->episode_count; i++)
@@ -250,19 +251,21 @@ static const struct lb_episode *find_episode(const struct lb_check *c, const str
 }
 
 static bool same_episode(const struct lb_episode *a, const struct lb_episode *b) {
-  return b && a->end_t == b->end_t && a->depth == b->depth && a->begin_event == b->begin_event && a->end_event == b->end_event &&
-         a->client_count == b->client_count && memcmp(a->clients, b->clients, a->client_count * sizeof *a->clients) == 0;
+  return b && a->end_t == b->end_t && a->depth == b->depth && a->begin_event == b->begin_event &&
+         a->end_event == b->end_event && a->client_count == b->client_count &&
+         memcmp(a->clients, b->clients, a->client_count * sizeof *a->clients) == 0;
 }
 
-bool brute_same(const struct lb_history *history, const struct lb_check *a, const struct lb_check *b, char *text, size_t size) {
+bool brute_same(const struct lb_history *history, const struct lb_check *a, const struct lb_check *b, char *text,
+                size_t size) {
   const struct {
     const char *name;
     int64_t a, b;
   } fields[] = {
 #define FIELD(x) {#x, (int64_t)a->x, (int64_t)b->x}
-      FIELD(grants),       FIELD(handoffs),       FIELD(double_holds),      FIELD(double_hold_ns), FIELD(depth),     FIELD(dirty_accesses),
-      FIELD(lost_updates), FIELD(fenced_off),     FIELD(token_regressions), FIELD(unknowns),       FIELD(orphan_ns), FIELD(blind_ns),
-      FIELD(unavailable_ns), FIELD(episode_count),
+      FIELD(grants),         FIELD(handoffs),     FIELD(double_holds),   FIELD(double_hold_ns),    FIELD(depth),
+      FIELD(dirty_accesses), FIELD(lost_updates), FIELD(fenced_off),     FIELD(token_regressions), FIELD(unknowns),
+      FIELD(orphan_ns),      FIELD(blind_ns),     FIELD(unavailable_ns), FIELD(episode_count),
 #undef FIELD
   };
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
@@ -272,7 +275,8 @@ bool brute_same(const struct lb_history *history, const struct lb_check *a, cons
     }
   for (size_t i = 0; i < a->episode_count; i++)
     if (!same_episode(&a->episodes[i], find_episode(b, &a->episodes[i]))) {
-      snprintf(text, size, "the episode of key %s from %llu", history->keys.name[a->episodes[i].key], (unsigned long long)a->episodes[i].begin_t);
+      snprintf(text, size, "the episode of key %s from %llu", history->keys.name[a->episodes[i].key],
+               (unsigned long long)a->episodes[i].begin_t);
       return false;
     }
   return true;

@@ -16,6 +16,7 @@
 void brute_check(const struct lb_history *history, struct lb_check *ret);
 
 /* Compares two judgements field by field; true if equal, else the difference is in text. */
-bool brute_same(const struct lb_history *history, const struct lb_check *a, const struct lb_check *b, char *text, size_t size);
+bool brute_same(const struct lb_history *history, const struct lb_check *a, const struct lb_check *b, char *text,
+                size_t size);
 
 #endif

@@ -22,7 +22,8 @@ static void demand(bool condition, const char *what) {
   abort();
 }
 
-static void same_after(const struct lb_history *h, int (*write_form)(const struct lb_history *, FILE *), char **ret_json) {
+static void same_after(const struct lb_history *h, int (*write_form)(const struct lb_history *, FILE *),
+                       char **ret_json) {
   char *text = NULL, err[300];
   size_t size = 0;
   struct lb_history again;

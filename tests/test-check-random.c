@@ -28,15 +28,20 @@ static void print_history(const struct lb_history *h) {
   }
 }
 
-/* ---- anything at all ---------------------------------------------------------------------------------------------- */
+/* ---- anything at all --------------------------------------------------------------------------------------------- */
 
 static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h) {
   static const char *const clients[] = {"a", "b", "c"}, *const keys[] = {"x", "y"};
   /* Grants and releases often, so that holds meet. */
-  static const uint16_t kinds[] = {LB_EV_GRANTED, LB_EV_GRANTED, LB_EV_GRANTED, LB_EV_GRANTED, LB_EV_RELEASE, LB_EV_RELEASE,
-                                   LB_EV_RELEASE, LB_EV_LOST,    LB_EV_CRASH,   LB_EV_READ,    LB_EV_READ,    LB_EV_WRITE,
-                                   LB_EV_WRITE,   LB_EV_UNKNOWN, LB_EV_FAULT,   LB_EV_NOTE,    LB_EV_ACQUIRE, LB_EV_RELEASED};
-  struct lb_event e = {.t = lb_rng_below(rng, 12), .s = lb_rng_below(rng, 4), .client = LB_NO_NAME, .key = LB_NO_NAME, .what = LB_NO_NAME};
+  static const uint16_t kinds[] = {LB_EV_GRANTED, LB_EV_GRANTED, LB_EV_GRANTED, LB_EV_GRANTED, LB_EV_RELEASE,
+                                   LB_EV_RELEASE, LB_EV_RELEASE, LB_EV_LOST,    LB_EV_CRASH,   LB_EV_READ,
+                                   LB_EV_READ,    LB_EV_WRITE,   LB_EV_WRITE,   LB_EV_UNKNOWN, LB_EV_FAULT,
+                                   LB_EV_NOTE,    LB_EV_ACQUIRE, LB_EV_RELEASED};
+  struct lb_event e = {.t = lb_rng_below(rng, 12),
+                       .s = lb_rng_below(rng, 4),
+                       .client = LB_NO_NAME,
+                       .key = LB_NO_NAME,
+                       .what = LB_NO_NAME};
   e.kind = kinds[lb_rng_below(rng, sizeof kinds / sizeof *kinds)];
   if (e.kind == LB_EV_FAULT || e.kind == LB_EV_NOTE) {
     e.what = lb_names_add(&h->whats, "something");
@@ -48,7 +53,8 @@ static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h) {
   bool access = e.kind == LB_EV_READ || e.kind == LB_EV_WRITE;
   if (access) e.flags |= LB_EVF_VALUE, e.value = lb_rng_below(rng, 4);
   if (access && lb_rng_below(rng, 5) == 0) e.flags |= LB_EVF_REFUSED;
-  if ((access || e.kind == LB_EV_GRANTED) && lb_rng_below(rng, 2)) e.flags |= LB_EVF_FENCE, e.fence = lb_rng_below(rng, 6);
+  if ((access || e.kind == LB_EV_GRANTED) && lb_rng_below(rng, 2))
+    e.flags |= LB_EVF_FENCE, e.fence = lb_rng_below(rng, 6);
   return e;
 }
 
@@ -85,10 +91,11 @@ static void random_histories_are_judged_as_by_brute_force(void **state) {
   }
   /* Agreement would mean little if hardly anything had happened. */
   if (first_seed != last_seed)
-    assert_true(episodes > 5000 && dirty > 5000 && lost > 5000 && regressions > 2000 && fenced > 500 && orphans > 500 && blind > 100);
+    assert_true(episodes > 5000 && dirty > 5000 && lost > 5000 && regressions > 2000 && fenced > 500 && orphans > 500 &&
+                blind > 100);
 }
 
-/* ---- a lock that works, spoilt in one place ----------------------------------------------------------------------- */
+/* ---- a lock that works, spoilt in one place ---------------------------------------------------------------------- */
 
 /* Hold number i of a clean history on one key: granted, read, write, release, as events 4 * i ... 4 * i + 3. */
 enum { GRANT, READ, WRITE, RELEASE, STEPS, HOLDS = 12 };
@@ -104,7 +111,8 @@ static void clean_history(struct lb_rng *rng, struct lb_history *ret) {
   for (uint64_t hold = 0; hold < HOLDS; hold++) {
     client = (client + 1 + (uint32_t)lb_rng_below(rng, 3)) % 4;
     for (int step = 0; step < STEPS; step++) {
-      struct lb_event e = {.t = t += 2 + lb_rng_below(rng, 9), .client = client, .key = 0, .what = LB_NO_NAME, .kind = kinds[step]};
+      struct lb_event e = {
+          .t = t += 2 + lb_rng_below(rng, 9), .client = client, .key = 0, .what = LB_NO_NAME, .kind = kinds[step]};
       if (step != RELEASE) e.flags |= LB_EVF_FENCE, e.fence = 10 + hold;
       if (step == READ || step == WRITE) e.flags |= LB_EVF_VALUE, e.value = first_value + hold + (step == WRITE);
       lb_history_add(ret, &e);
@@ -112,7 +120,9 @@ static void clean_history(struct lb_rng *rng, struct lb_history *ret) {
   }
 }
 
-static struct lb_event *at(struct lb_history *h, size_t hold, int step) { return &h->events[hold * STEPS + (size_t)step]; }
+static struct lb_event *at(struct lb_history *h, size_t hold, int step) {
+  return &h->events[hold * STEPS + (size_t)step];
+}
 
 static void remove_event(struct lb_history *h, struct lb_event *event) {
   size_t i = (size_t)(event - h->events);
@@ -130,7 +140,9 @@ static void crash_instead_too_late(struct lb_history *h, size_t i) {
   e->key = LB_NO_NAME;
   e->t = at(h, i + 1, READ)->t + 1;
 }
-static void release_of_another(struct lb_history *h, size_t i) { at(h, i, RELEASE)->client = at(h, i + 1, GRANT)->client; }
+static void release_of_another(struct lb_history *h, size_t i) {
+  at(h, i, RELEASE)->client = at(h, i + 1, GRANT)->client;
+}
 static void write_after_release(struct lb_history *h, size_t i) { at(h, i, WRITE)->t = at(h, i, RELEASE)->t + 1; }
 static void write_into_the_next_hold(struct lb_history *h, size_t i) { at(h, i, WRITE)->t = at(h, i + 1, READ)->t + 1; }
 static void read_before_the_grant(struct lb_history *h, size_t i) { at(h, i, READ)->t = at(h, i, GRANT)->t - 1; }
@@ -152,30 +164,25 @@ static void swap_fences(struct lb_history *h, size_t i) {
   at(h, i, GRANT)->fence++;
   at(h, i + 1, GRANT)->fence--;
 }
-static void write_with_an_old_fence(struct lb_history *h, size_t i) { at(h, i, WRITE)->fence = at(h, i - 1, WRITE)->fence; }
+static void write_with_an_old_fence(struct lb_history *h, size_t i) {
+  at(h, i, WRITE)->fence = at(h, i - 1, WRITE)->fence;
+}
 
 static const struct mutation {
   const char *name;
   void (*apply)(struct lb_history *h, size_t hold);
   size_t counter; /* what has to be above 0: offset of a 64-bit field of struct lb_check */
 } mutations[] = {
-#define MUTATION(function, field) {#function, function, offsetof(struct lb_check, field)}
-    MUTATION(grant_earlier, double_holds),
-    MUTATION(drop_release, double_holds),
-    MUTATION(release_later, double_holds),
-    MUTATION(crash_instead_too_late, double_holds),
-    MUTATION(release_of_another, double_holds),
-    MUTATION(grant_earlier, double_hold_ns),
-    MUTATION(write_after_release, dirty_accesses),
-    MUTATION(write_into_the_next_hold, dirty_accesses),
-    MUTATION(write_into_the_next_hold, fenced_off),
-    MUTATION(read_before_the_grant, dirty_accesses),
-    MUTATION(access_by_another, dirty_accesses),
-    MUTATION(swap_the_last_value, lost_updates),
-    MUTATION(read_an_old_value, lost_updates),
-    MUTATION(write_twice, lost_updates),
-    MUTATION(duplicate_a_fence, token_regressions),
-    MUTATION(swap_fences, token_regressions),
+#define MUTATION(function, field)                                                                                      \
+  { #function, function, offsetof(struct lb_check, field) }
+    MUTATION(grant_earlier, double_holds),          MUTATION(drop_release, double_holds),
+    MUTATION(release_later, double_holds),          MUTATION(crash_instead_too_late, double_holds),
+    MUTATION(release_of_another, double_holds),     MUTATION(grant_earlier, double_hold_ns),
+    MUTATION(write_after_release, dirty_accesses),  MUTATION(write_into_the_next_hold, dirty_accesses),
+    MUTATION(write_into_the_next_hold, fenced_off), MUTATION(read_before_the_grant, dirty_accesses),
+    MUTATION(access_by_another, dirty_accesses),    MUTATION(swap_the_last_value, lost_updates),
+    MUTATION(read_an_old_value, lost_updates),      MUTATION(write_twice, lost_updates),
+    MUTATION(duplicate_a_fence, token_regressions), MUTATION(swap_fences, token_regressions),
     MUTATION(write_with_an_old_fence, fenced_off),
 };
 

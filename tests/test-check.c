@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The checker on histories written by hand: each file of histories/ is one situation, with the counts that DESIGN's
- * definitions give when worked out on paper.
+ * The checker on histories written by hand: each file of histories/ is one situation, with the counts that the
+ * definitions in check.h give when worked out on paper.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,9 +21,11 @@ static const struct expectation {
 #define NO_TIMES .unavailable_ns = -1, .orphan_ns = -1, .blind_ns = -1
     {"good/two-clients", {.grants = 2, .handoffs = 1, .depth = 1, NO_TIMES}},
     {"good/ties", {.grants = 3, .handoffs = 2, .depth = 1, NO_TIMES}},
-    {"good/lost-in-time", {.grants = 2, .handoffs = 1, .depth = 1, .unavailable_ns = -1, .orphan_ns = -1, .blind_ns = 0}},
+    {"good/lost-in-time",
+     {.grants = 2, .handoffs = 1, .depth = 1, .unavailable_ns = -1, .orphan_ns = -1, .blind_ns = 0}},
     {"good/crash", {.grants = 4, .handoffs = 2, .depth = 1, .unavailable_ns = 20, .orphan_ns = 59, .blind_ns = -1}},
-    {"good/crash-nobody-after", {.grants = 2, .handoffs = 1, .depth = 1, .unavailable_ns = 469, .orphan_ns = 470, .blind_ns = -1}},
+    {"good/crash-nobody-after",
+     {.grants = 2, .handoffs = 1, .depth = 1, .unavailable_ns = 469, .orphan_ns = 470, .blind_ns = -1}},
     {"good/two-keys", {.grants = 3, .handoffs = 1, .depth = 1, NO_TIMES}},
     {"good/granted-again", {.grants = 3, .handoffs = 1, .depth = 1, NO_TIMES}},
     {"good/unknown-outcome", {.grants = 2, .handoffs = 1, .depth = 1, .unknowns = 1, NO_TIMES}},
@@ -31,14 +33,36 @@ static const struct expectation {
     {"good/refused-write",
      {.grants = 2, .handoffs = 1, .depth = 1, .fenced_off = 1, .unavailable_ns = -1, .orphan_ns = -1, .blind_ns = 0}},
     {"bad/paused-holder",
-     {.grants = 2, .handoffs = 1, .depth = 2, .double_holds = 1, .double_hold_ns = 99000000, .dirty_accesses = 3, .lost_updates = 1,
-      .fenced_off = 1, .unavailable_ns = 300000000, .orphan_ns = -1, .blind_ns = 100000000}},
+     {.grants = 2,
+      .handoffs = 1,
+      .depth = 2,
+      .double_holds = 1,
+      .double_hold_ns = 99000000,
+      .dirty_accesses = 3,
+      .lost_updates = 1,
+      .fenced_off = 1,
+      .unavailable_ns = 300000000,
+      .orphan_ns = -1,
+      .blind_ns = 100000000}},
     {"bad/paused-holder-fenced",
-     {.grants = 2, .handoffs = 1, .depth = 2, .double_holds = 1, .double_hold_ns = 300, .fenced_off = 1, .unavailable_ns = -1,
-      .orphan_ns = -1, .blind_ns = 300}},
+     {.grants = 2,
+      .handoffs = 1,
+      .depth = 2,
+      .double_holds = 1,
+      .double_hold_ns = 300,
+      .fenced_off = 1,
+      .unavailable_ns = -1,
+      .orphan_ns = -1,
+      .blind_ns = 300}},
     {"bad/three-at-once", {.grants = 3, .handoffs = 2, .depth = 3, .double_holds = 1, .double_hold_ns = 30, NO_TIMES}},
     {"bad/one-stale-many-successors",
-     {.grants = 4, .handoffs = 3, .depth = 2, .double_holds = 2, .double_hold_ns = 30, .unavailable_ns = -1, .orphan_ns = -1,
+     {.grants = 4,
+      .handoffs = 3,
+      .depth = 2,
+      .double_holds = 2,
+      .double_hold_ns = 30,
+      .unavailable_ns = -1,
+      .orphan_ns = -1,
       .blind_ns = 50}},
     {"bad/late-write", {.grants = 2, .handoffs = 1, .depth = 1, .dirty_accesses = 1, .lost_updates = 1, NO_TIMES}},
     {"bad/nobody-holds", {.grants = 1, .depth = 1, .dirty_accesses = 2, NO_TIMES}},
@@ -46,7 +70,13 @@ static const struct expectation {
     {"bad/token-regression", {.grants = 7, .handoffs = 5, .depth = 1, .token_regressions = 2, NO_TIMES}},
     {"bad/lost-updates-two-keys", {.grants = 3, .handoffs = 1, .depth = 1, .lost_updates = 4, NO_TIMES}},
     {"bad/crash-is-not-of-others",
-     {.grants = 3, .handoffs = 2, .depth = 2, .double_holds = 1, .double_hold_ns = 1, .unavailable_ns = -1, .orphan_ns = 5,
+     {.grants = 3,
+      .handoffs = 2,
+      .depth = 2,
+      .double_holds = 1,
+      .double_hold_ns = 1,
+      .unavailable_ns = -1,
+      .orphan_ns = 5,
       .blind_ns = -1}},
 };
 
@@ -152,7 +182,7 @@ static void wild_values_saturate_the_lost_updates(void **state) {
   lb_history_clear(&h);
 }
 
-/* ---- text --------------------------------------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 static char *printed(const char *file, size_t episodes) {
   struct lb_history h;
@@ -232,7 +262,9 @@ static void nothing_in_a_name_reaches_the_terminal_as_a_command(void **state) {
   char *text = NULL;
   size_t size = 0;
   FILE *out = open_memstream(&text, &size);
-  parse("{\"t\":1,\"c\":\"a\\u001b[2J\",\"k\":\"x\\n\",\"e\":\"granted\"}\n{\"t\":2,\"c\":\"b\",\"k\":\"x\\n\",\"e\":\"granted\"}\n", &h);
+  parse(
+      "{\"t\":1,\"c\":\"a\\u001b[2J\",\"k\":\"x\\n\",\"e\":\"granted\"}\n{\"t\":2,\"c\":\"b\",\"k\":\"x\\n\",\"e\":\"granted\"}\n",
+      &h);
   assert_int_equal(lb_check_history(&h, &c), 0);
   lb_check_print(&h, &c, 1, out);
   fclose(out);

@@ -31,7 +31,8 @@ static void assert_refused(const void *data, size_t size, const char *message) {
   assert_null(h.events);
 }
 
-static char *written(const struct lb_history *h, int (*write_form)(const struct lb_history *, FILE *), size_t *ret_size) {
+static char *written(const struct lb_history *h, int (*write_form)(const struct lb_history *, FILE *),
+                     size_t *ret_size) {
   char *data = NULL;
   FILE *out = open_memstream(&data, ret_size);
   assert_non_null(out);
@@ -50,7 +51,7 @@ static void assert_same_histories(const struct lb_history *a, const struct lb_hi
   }
 }
 
-/* ---- JSON lines --------------------------------------------------------------------------------------------------- */
+/* ---- JSON lines -------------------------------------------------------------------------------------------------- */
 
 static void a_line_carries_every_member(void **state) {
   (void)state;
@@ -81,7 +82,9 @@ static void a_line_carries_every_member(void **state) {
 static void times_are_exact_to_the_last_bit(void **state) {
   (void)state;
   struct lb_history h;
-  parse("{\"t\":9223372036854775807,\"e\":\"note\",\"what\":\"\"}\n{\"t\":9007199254740993,\"e\":\"note\",\"what\":\"\"}\n", &h);
+  parse(
+      "{\"t\":9223372036854775807,\"e\":\"note\",\"what\":\"\"}\n{\"t\":9007199254740993,\"e\":\"note\",\"what\":\"\"}\n",
+      &h);
   assert_true(h.events[0].t == UINT64_C(9007199254740993));
   assert_true(h.events[1].t == INT64_MAX);
   char line[100];
@@ -119,13 +122,17 @@ static void malformed_lines_are_refused_with_what_was_found_and_expected(void **
       {"{\"t\":1}", "FILE:1: found no \"e\", expected the name of an event"},
       {"{\"t\":1,\"k\":\"x\",\"e\":\"busy\"}", "FILE:1: found no \"c\", expected one on a \"busy\" event"},
       {"{\"t\":1,\"c\":\"a\",\"e\":\"granted\"}", "FILE:1: found no \"k\", expected one on a \"granted\" event"},
-      {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"read\"}", "FILE:1: found no \"value\", expected one on a \"read\" event"},
-      {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"write\",\"ok\":false}", "FILE:1: found no \"value\", expected one on a \"write\" event"},
+      {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"read\"}",
+       "FILE:1: found no \"value\", expected one on a \"read\" event"},
+      {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"write\",\"ok\":false}",
+       "FILE:1: found no \"value\", expected one on a \"write\" event"},
       {"{\"t\":1,\"e\":\"fault\"}", "FILE:1: found no \"what\", expected one on a \"fault\" event"},
       {"{\"t\":1,\"e\":\"crash\"}", "FILE:1: found no \"c\", expected one on a \"crash\" event"},
       {"{\"t\":-1,\"e\":\"note\",\"what\":\"\"}", "FILE:1: found -1 in \"t\", expected an integer of at least 0"},
-      {"{\"t\":1.5,\"e\":\"note\",\"what\":\"\"}", "FILE:1: found a number with a fraction or an exponent in \"t\", expected an integer"},
-      {"{\"t\":1e3,\"e\":\"note\",\"what\":\"\"}", "FILE:1: found a number with a fraction or an exponent in \"t\", expected an integer"},
+      {"{\"t\":1.5,\"e\":\"note\",\"what\":\"\"}",
+       "FILE:1: found a number with a fraction or an exponent in \"t\", expected an integer"},
+      {"{\"t\":1e3,\"e\":\"note\",\"what\":\"\"}",
+       "FILE:1: found a number with a fraction or an exponent in \"t\", expected an integer"},
       {"{\"t\":\"1\",\"e\":\"note\",\"what\":\"\"}", "FILE:1: found a string in \"t\", expected an integer"},
       {"{\"t\":9223372036854775808,\"e\":\"note\",\"what\":\"\"}", "FILE:1: found a number at column "},
       {"{\"t\":1,\"s\":null,\"e\":\"note\",\"what\":\"\"}", "FILE:1: found null in \"s\", expected an integer"},
@@ -136,17 +143,23 @@ static void malformed_lines_are_refused_with_what_was_found_and_expected(void **
        "FILE:1: found unknown event \"grnted\" (did you mean \"granted\"?), expected one of: acquire granted busy"},
       {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"fnce\":1}",
        "FILE:1: found unknown member \"fnce\" (did you mean \"fence\"?), expected one of: t s c k e fence until value ok what"},
-      {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"colour\":1}", "FILE:1: found unknown member \"colour\", expected one of: t s c"},
+      {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"colour\":1}",
+       "FILE:1: found unknown member \"colour\", expected one of: t s c"},
       {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"busy\",\"fence\":1}",
        "FILE:1: found \"fence\" on a \"busy\" event, expected only \"t\" \"s\" \"c\" \"k\" \"e\""},
-      {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"ok\":true}", "FILE:1: found \"ok\" on a \"granted\" event, expected only"},
-      {"{\"t\":1,\"c\":\"a\",\"e\":\"fault\",\"what\":\"\"}", "FILE:1: found \"c\" on a \"fault\" event, expected only"},
-      {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"read\",\"value\":1,\"ok\":1}", "FILE:1: found an integer in \"ok\", expected true or false"},
+      {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"ok\":true}",
+       "FILE:1: found \"ok\" on a \"granted\" event, expected only"},
+      {"{\"t\":1,\"c\":\"a\",\"e\":\"fault\",\"what\":\"\"}",
+       "FILE:1: found \"c\" on a \"fault\" event, expected only"},
+      {"{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"read\",\"value\":1,\"ok\":1}",
+       "FILE:1: found an integer in \"ok\", expected true or false"},
       {"{\"t\":1,\"t\":2,\"e\":\"note\",\"what\":\"\"}", "FILE:1: found a member twice ("},
       {"{\"t\":1,\"e\":\"note\",\"what\":\"\xff\"}", "FILE:1: found a byte at column "},
-      {"{\"t\":1,\"e\":\"note\",\"what\":\"a\\u0000b\"}", "FILE:1: found \\u0000 in a string, expected text without it"},
+      {"{\"t\":1,\"e\":\"note\",\"what\":\"a\\u0000b\"}",
+       "FILE:1: found \\u0000 in a string, expected text without it"},
   };
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) assert_refused(cases[i].text, strlen(cases[i].text), cases[i].message);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    assert_refused(cases[i].text, strlen(cases[i].text), cases[i].message);
   static const char zero[] = GOOD "{\"t\":1,\0\"e\":\"note\",\"what\":\"\"}";
   assert_refused(zero, sizeof zero - 1, "FILE:2: found a zero byte at column 8, expected text");
 }
@@ -173,7 +186,7 @@ static void deep_nesting_is_refused(void **state) {
   assert_refused(text, sizeof text, "FILE:1: found broken JSON");
 }
 
-/* ---- order -------------------------------------------------------------------------------------------------------- */
+/* ---- order ------------------------------------------------------------------------------------------------------- */
 
 static void events_are_sorted_by_time_then_sequence_then_place(void **state) {
   (void)state;
@@ -203,7 +216,7 @@ static void sorting_is_stable_for_any_number_of_events(void **state) {
   }
 }
 
-/* ---- names -------------------------------------------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------------------------------------- */
 
 static void names_are_numbered_in_order_of_first_use(void **state) {
   (void)state;
@@ -240,16 +253,17 @@ static void bytes_that_are_not_utf8_become_question_marks(void **state) {
   lb_history_clear(&h);
 }
 
-/* ---- both forms --------------------------------------------------------------------------------------------------- */
+/* ---- both forms -------------------------------------------------------------------------------------------------- */
 
-static const char sample[] = "{\"t\":1,\"s\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\"}\n"
-                             "{\"t\":2,\"s\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"fence\":3,\"until\":9}\n"
-                             "{\"t\":3,\"c\":\"b \\\"q\\\" \\\\ \\u0007\",\"k\":\"y\xc3\xa9\",\"e\":\"read\",\"value\":0}\n"
-                             "{\"t\":4,\"c\":\"a\",\"k\":\"x\",\"e\":\"write\",\"value\":1,\"ok\":false}\n"
-                             "{\"t\":5,\"e\":\"fault\",\"what\":\"kill\\nnode 1\"}\n"
-                             "{\"t\":6,\"c\":\"a\",\"e\":\"crash\"}\n"
-                             "{\"t\":7,\"c\":\"a\",\"k\":\"x\",\"e\":\"crash\"}\n"
-                             "{\"t\":8,\"e\":\"note\",\"what\":\"\"}\n";
+static const char sample[] =
+    "{\"t\":1,\"s\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\"}\n"
+    "{\"t\":2,\"s\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"fence\":3,\"until\":9}\n"
+    "{\"t\":3,\"c\":\"b \\\"q\\\" \\\\ \\u0007\",\"k\":\"y\xc3\xa9\",\"e\":\"read\",\"value\":0}\n"
+    "{\"t\":4,\"c\":\"a\",\"k\":\"x\",\"e\":\"write\",\"value\":1,\"ok\":false}\n"
+    "{\"t\":5,\"e\":\"fault\",\"what\":\"kill\\nnode 1\"}\n"
+    "{\"t\":6,\"c\":\"a\",\"e\":\"crash\"}\n"
+    "{\"t\":7,\"c\":\"a\",\"k\":\"x\",\"e\":\"crash\"}\n"
+    "{\"t\":8,\"e\":\"note\",\"what\":\"\"}\n";
 
 static void json_lines_come_back_as_they_were(void **state) {
   (void)state;
@@ -327,7 +341,7 @@ static void a_full_disk_is_reported(void **state) {
   lb_history_clear(&h);
 }
 
-/* ---- damaged binary files ----------------------------------------------------------------------------------------- */
+/* ---- damaged binary files ---------------------------------------------------------------------------------------- */
 
 static void put64(char *data, size_t at, uint64_t value) { memcpy(data + at, &value, sizeof value); }
 
@@ -335,17 +349,20 @@ static void damaged_binary_files_are_refused_with_the_place(void **state) {
   (void)state;
   struct lb_history h;
   size_t size;
-  parse("{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n{\"t\":2,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\"}\n", &h);
+  parse("{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n{\"t\":2,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\"}\n",
+        &h);
   char *data = written(&h, lb_history_write, &size), *copy = malloc(size);
   lb_history_clear(&h);
   assert_int_equal(size, 48 + 6 + 2 * 56);
 #define DAMAGED(message, change) (memcpy(copy, data, size), change, assert_refused(copy, size, message))
   assert_refused(data, 7, "FILE: byte 7: found the end of the file, expected a header of 48 bytes");
   assert_refused(data, 47, "FILE: byte 47: found the end of the file");
-  assert_refused(data, size - 1, "FILE: byte 32: found a count of 2 events, expected it to fill the 111 bytes after the names");
+  assert_refused(data, size - 1,
+                 "FILE: byte 32: found a count of 2 events, expected it to fill the 111 bytes after the names");
   DAMAGED("FILE: byte 6: found a binary history of version 2, expected version 1", copy[6] = '2');
   DAMAGED("FILE: byte 6: found an unknown header", copy[7] = '\r');
-  DAMAGED("FILE: byte 40: found 18446744073709551615 bytes of names, expected at most the 118", put64(copy, 40, UINT64_MAX));
+  DAMAGED("FILE: byte 40: found 18446744073709551615 bytes of names, expected at most the 118",
+          put64(copy, 40, UINT64_MAX));
   DAMAGED("FILE: byte 32: found a count of 1152921504606846976 events", put64(copy, 32, UINT64_C(1) << 60));
   DAMAGED("FILE: byte 54: found the end of the names, expected 18446744073709551612 more", put64(copy, 8, UINT64_MAX));
   DAMAGED("FILE: byte 52: found 2 bytes after the names, expected the events", put64(copy, 16, 0));
@@ -354,7 +371,8 @@ static void damaged_binary_files_are_refused_with_the_place(void **state) {
   DAMAGED("FILE: byte 48: found a name that is not UTF-8", copy[48] = '\xff');
   DAMAGED("FILE: byte 54: event 1: found kind 99", copy[54 + 52] = 99);
   DAMAGED("FILE: byte 110: event 2: found name 77 in \"c\", expected one of 2", copy[110 + 40] = 77);
-  DAMAGED("FILE: byte 110: event 2: found no \"c\", expected one on a \"granted\" event", memset(copy + 110 + 40, 0xff, 4));
+  DAMAGED("FILE: byte 110: event 2: found no \"c\", expected one on a \"granted\" event",
+          memset(copy + 110 + 40, 0xff, 4));
   free(copy);
   free(data);
 }
@@ -384,7 +402,7 @@ static void a_binary_file_cut_anywhere_is_refused(void **state) {
   lb_history_clear(&h);
 }
 
-/* ---- files -------------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static void a_file_is_read_whatever_its_form(void **state) {
   (void)state;

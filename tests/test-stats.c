@@ -21,7 +21,7 @@ static void assert_near(double value, double expected) {
   if (!(fabs(value - expected) < 5e-5)) fail_msg("%.6f, expected %.6f", value, expected);
 }
 
-/* ---- the histogram ------------------------------------------------------------------------------------------------ */
+/* ---- the histogram ----------------------------------------------------------------------------------------------- */
 
 static void every_value_lies_between_low_and_high_of_a_bucket_and_buckets_leave_no_gap(void **state) {
   (void)state;
@@ -99,7 +99,9 @@ static void quantiles_are_off_by_less_than_a_64th(void **state) {
     for (size_t rank = 1; rank <= N; rank++) {
       uint64_t exact = sorted[rank - 1], got = lb_hist_quantile(&hist, (double)rank / N);
       uint64_t error = got > exact ? got - exact : exact - got;
-      if (error > exact / 64) fail_msg("seed %llu, rank %zu: %llu for %llu", (unsigned long long)seed, rank, (unsigned long long)got, (unsigned long long)exact);
+      if (error > exact / 64)
+        fail_msg("seed %llu, rank %zu: %llu for %llu", (unsigned long long)seed, rank, (unsigned long long)got,
+                 (unsigned long long)exact);
     }
   }
 }
@@ -123,7 +125,7 @@ static void merging_is_the_same_as_adding_all_to_one(void **state) {
   assert_memory_equal(&other, &all, sizeof all);
 }
 
-/* ---- histories ---------------------------------------------------------------------------------------------------- */
+/* ---- histories --------------------------------------------------------------------------------------------------- */
 
 static void stats_of(const char *text, struct lb_stats *ret) {
   struct lb_history h;
@@ -141,11 +143,12 @@ static struct lb_stats stats;
 static void wait_hold_and_handoff_are_measured(void **state) {
   (void)state;
   stats_of(EVENT(0, "a", "acquire") EVENT(2, "a", "granted") EVENT(5, "b", "acquire") EVENT(12, "a", "release")
-               EVENT(15, "b", "granted") EVENT(16, "b", "release") EVENT(20, "c", "acquire") EVENT(21, "c", "granted") EVENT(25, "c", "lost"),
+               EVENT(15, "b", "granted") EVENT(16, "b", "release") EVENT(20, "c", "acquire") EVENT(21, "c", "granted")
+                   EVENT(25, "c", "lost"),
            &stats);
   assert_int_equal(stats.grants, 3);
   assert_int_equal(stats.wait.count, 3);
-  assert_int_equal(stats.wait.min, 1); /* c */
+  assert_int_equal(stats.wait.min, 1);  /* c */
   assert_int_equal(stats.wait.max, 10); /* b */
   assert_near(stats.wait.sum, 2 + 10 + 1);
   assert_int_equal(stats.hold.count, 2); /* c lost its own */
@@ -167,8 +170,8 @@ static void a_handoff_starts_at_the_latest_release_by_another_client(void **stat
 
 static void an_attempt_lasts_from_its_first_acquire_through_refusals(void **state) {
   (void)state;
-  stats_of(EVENT(0, "a", "acquire") EVENT(1, "a", "busy") EVENT(4, "a", "acquire") EVENT(5, "a", "busy") EVENT(8, "a", "acquire")
-               EVENT(10, "a", "granted"),
+  stats_of(EVENT(0, "a", "acquire") EVENT(1, "a", "busy") EVENT(4, "a", "acquire") EVENT(5, "a", "busy")
+               EVENT(8, "a", "acquire") EVENT(10, "a", "granted"),
            &stats);
   assert_int_equal(stats.busy, 2);
   assert_int_equal(stats.wait.count, 1);
@@ -178,8 +181,8 @@ static void an_attempt_lasts_from_its_first_acquire_through_refusals(void **stat
 
 static void an_attempt_given_up_is_not_part_of_the_next_wait(void **state) {
   (void)state;
-  stats_of(EVENT(0, "a", "acquire") EVENT(5, "a", "timeout") EVENT(6, "a", "acquire") EVENT(7, "a", "unknown") EVENT(10, "a", "acquire")
-               EVENT(12, "a", "granted"),
+  stats_of(EVENT(0, "a", "acquire") EVENT(5, "a", "timeout") EVENT(6, "a", "acquire") EVENT(7, "a", "unknown")
+               EVENT(10, "a", "acquire") EVENT(12, "a", "granted"),
            &stats);
   assert_int_equal(stats.timeouts, 1);
   assert_int_equal(stats.unknowns, 1);
@@ -189,10 +192,11 @@ static void an_attempt_given_up_is_not_part_of_the_next_wait(void **state) {
 
 static void only_what_is_granted_in_the_measured_window_counts(void **state) {
   (void)state;
-  stats_of(EVENT(0, "a", "acquire") EVENT(1, "a", "granted") EVENT(2, "b", "acquire") EVENT(3, "b", "busy") NOTE(1000000010, "phase measure")
-               EVENT(1000000020, "a", "release") EVENT(1000000030, "b", "granted") EVENT(1000000035, "c", "acquire")
-                   EVENT(1000000040, "c", "timeout") NOTE(3000000010, "phase end") EVENT(3000000020, "b", "release")
-                       EVENT(3000000030, "c", "acquire") EVENT(3000000040, "c", "granted") EVENT(3000000050, "c", "release"),
+  stats_of(EVENT(0, "a", "acquire") EVENT(1, "a", "granted") EVENT(2, "b", "acquire") EVENT(3, "b", "busy")
+               NOTE(1000000010, "phase measure") EVENT(1000000020, "a", "release") EVENT(1000000030, "b", "granted")
+                   EVENT(1000000035, "c", "acquire") EVENT(1000000040, "c", "timeout") NOTE(3000000010, "phase end")
+                       EVENT(3000000020, "b", "release") EVENT(3000000030, "c", "acquire")
+                           EVENT(3000000040, "c", "granted") EVENT(3000000050, "c", "release"),
            &stats);
   assert_near(stats.seconds, 2);
   assert_int_equal(stats.grants, 1);
@@ -212,9 +216,10 @@ static void only_what_is_granted_in_the_measured_window_counts(void **state) {
 
 static void each_second_has_its_own_figures(void **state) {
   (void)state;
-  stats_of(NOTE(500, "phase measure") EVENT(600, "a", "acquire") EVENT(610, "a", "granted") EVENT(620, "a", "release") EVENT(700, "b", "acquire")
-               EVENT(730, "b", "granted") EVENT(740, "b", "busy") EVENT(2000000500, "a", "acquire") EVENT(2000000507, "a", "granted")
-                   EVENT(2000000600, "b", "unknown") EVENT(2500000500, "b", "timeout"),
+  stats_of(NOTE(500, "phase measure") EVENT(600, "a", "acquire") EVENT(610, "a", "granted") EVENT(620, "a", "release")
+               EVENT(700, "b", "acquire") EVENT(730, "b", "granted") EVENT(740, "b", "busy")
+                   EVENT(2000000500, "a", "acquire") EVENT(2000000507, "a", "granted") EVENT(2000000600, "b", "unknown")
+                       EVENT(2500000500, "b", "timeout"),
            &stats);
   assert_near(stats.seconds, 2.5);
   assert_int_equal(stats.series_count, 3);
@@ -250,10 +255,11 @@ static void wild_times_do_not_ask_for_wild_memory(void **state) {
 
 static void fairness_counts_everyone_who_asked_even_if_only_before(void **state) {
   (void)state;
-  stats_of(EVENT(0, "starved", "acquire") EVENT(0, "gone", "acquire") EVENT(1, "gone", "timeout") EVENT(1, "dead", "acquire")
-               "{\"t\":1,\"c\":\"dead\",\"e\":\"crash\"}\n" NOTE(2, "phase measure") EVENT(3, "a", "acquire")
-               EVENT(4, "a", "granted") EVENT(5, "a", "release") EVENT(6, "a", "granted") EVENT(7, "a", "release") EVENT(8, "a", "granted")
-                   EVENT(9, "a", "release") EVENT(10, "b", "granted"),
+  stats_of(EVENT(0, "starved", "acquire") EVENT(0, "gone", "acquire") EVENT(1, "gone", "timeout")
+               EVENT(1, "dead", "acquire") "{\"t\":1,\"c\":\"dead\",\"e\":\"crash\"}\n" NOTE(2, "phase measure")
+                   EVENT(3, "a", "acquire") EVENT(4, "a", "granted") EVENT(5, "a", "release") EVENT(6, "a", "granted")
+                       EVENT(7, "a", "release") EVENT(8, "a", "granted") EVENT(9, "a", "release")
+                           EVENT(10, "b", "granted"),
            &stats);
   assert_int_equal(stats.grants, 4);
   assert_int_equal(stats.client_min, 0);
@@ -278,8 +284,10 @@ static void equal_shares_are_fair_and_one_for_all_is_one_nth(void **state) {
 
 static void a_crash_forgets_what_the_client_was_doing(void **state) {
   (void)state;
-  stats_of(EVENT(1, "a", "acquire") EVENT(2, "a", "granted") EVENT(3, "b", "acquire") "{\"t\":4,\"c\":\"a\",\"e\":\"crash\"}\n"
-           "{\"t\":5,\"c\":\"b\",\"e\":\"crash\"}\n" EVENT(6, "a", "release") EVENT(7, "b", "granted"),
+  stats_of(EVENT(1, "a", "acquire") EVENT(2, "a", "granted")
+               EVENT(3, "b", "acquire") "{\"t\":4,\"c\":\"a\",\"e\":\"crash\"}\n"
+                                        "{\"t\":5,\"c\":\"b\",\"e\":\"crash\"}\n" EVENT(6, "a", "release")
+                                            EVENT(7, "b", "granted"),
            &stats);
   assert_int_equal(stats.hold.count, 0);
   assert_int_equal(stats.wait.count, 1);
@@ -288,15 +296,16 @@ static void a_crash_forgets_what_the_client_was_doing(void **state) {
   lb_stats_clear(&stats);
 }
 
-/* ---- intervals ---------------------------------------------------------------------------------------------------- */
+/* ---- intervals --------------------------------------------------------------------------------------------------- */
 
 static void wilson_intervals_match_published_values(void **state) {
   (void)state;
   static const struct {
     uint64_t k, n;
     double low, high;
-  } known[] = {{0, 10, 0, 0.27753}, {1, 10, 0.01788, 0.40415}, {5, 10, 0.23659, 0.76341}, {10, 10, 0.72247, 1},
-               {81, 263, 0.25529, 0.36621}, {0, 0, 0, 1}, {0, 20, 0, 0.16113}};
+  } known[] = {{0, 10, 0, 0.27753},  {1, 10, 0.01788, 0.40415},   {5, 10, 0.23659, 0.76341},
+               {10, 10, 0.72247, 1}, {81, 263, 0.25529, 0.36621}, {0, 0, 0, 1},
+               {0, 20, 0, 0.16113}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     double low, high;
     lb_wilson95(known[i].k, known[i].n, &low, &high);
