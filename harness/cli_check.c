@@ -35,7 +35,9 @@ static int output(const struct lb_history *history, const struct lb_check *check
   else if (args->json) r = print_json(check);
   else lb_check_print(history, check, EPISODES_SHOWN, stdout);
   if (r < 0 || fflush(stdout) != 0) return lb_complain(LB_EXIT_FAILURE, "cannot write to standard output: %s", strerror(errno));
-  return args->export || !lb_check_violated(check) ? LB_EXIT_OK : LB_EXIT_UNEXPECTED;
+  if (args->export) return LB_EXIT_OK;
+  if (lb_check_violated(check)) return LB_EXIT_UNEXPECTED;
+  return check->handoffs > 0 ? LB_EXIT_OK : LB_EXIT_UNDECIDED; /* nothing put the lock to the test */
 }
 
 int lb_cli_check(int argc, char **argv) {

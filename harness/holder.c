@@ -116,7 +116,7 @@ int lb_holder_acquire(struct lb_holder *h, uint32_t key, lb_ns deadline) {
 
 int lb_holder_release(struct lb_holder *h, lb_ns deadline) {
   char name[LB_KEY_NAME_MAX];
-  if (!h->holding) return LB_BUSY;
+  if (!h->holding) return settle_debts(h, deadline), LB_BUSY;
   lb_holder_key_name(h, h->key, name);
   h->holding = false;
   record(h, LB_EV_RELEASE, (struct lb_event){0});

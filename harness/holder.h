@@ -40,7 +40,7 @@ struct lb_holder {
  * failure stands in env->err. */
 int lb_holder_acquire(struct lb_holder *holder, uint32_t key, lb_ns deadline);
 /* Ends the hold. Events: `release` before the request, then `released` or `lost`. LB_OK, LB_LOST, LB_UNKNOWN (kept as a debt);
- * LB_BUSY: it held nothing. */
+ * LB_BUSY: it held nothing (but debts are paid where the service answers: who gives up lets go). */
 int lb_holder_release(struct lb_holder *holder, lb_ns deadline);
 /* Reads the resource; writes what was read plus one. LB_OK; LB_BUSY: it held nothing, so it did not touch the resource. */
 int lb_holder_read(struct lb_holder *holder);

@@ -15,7 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check.h"
 #include "files.h"
+#include "stats.h"
 
 /* ---- the history out of shared memory ---------------------------------------------------------------------------- */
 

@@ -6,12 +6,12 @@
 #include "plan.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../backends/registry.h"
+#include "refuse.h"
 #include "rng.h"
 #include "sandbox.h"
 #include "settings.h"
@@ -19,22 +19,13 @@
 
 enum { STREAM_ORDER = 11, STREAM_TRIAL = 12, WORDS_MAX = 128 };
 
-static int complain(char *err, size_t err_size, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static int complain(char *err, size_t err_size, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  vsnprintf(err, err_size, format, args);
-  va_end(args);
-  return -EINVAL;
-}
-
 /* ---- systems ------------------------------------------------------------------------------------------------------ */
 
 static int unknown_word(const char *what, const char *word, const char *const *words, size_t count, const char *list, char *err,
                         size_t err_size) {
   const char *near = lb_suggest(word, words, count);
-  if (near) return complain(err, err_size, "unknown %s '%s', did you mean '%s'?", what, word, near);
-  return complain(err, err_size, "unknown %s '%s', expected one of `lockbench list %s`", what, word, list);
+  if (near) return lb_refuse(err, err_size, "unknown %s '%s', did you mean '%s'?", what, word, near);
+  return lb_refuse(err, err_size, "unknown %s '%s', expected one of `lockbench list %s`", what, word, list);
 }
 
 static int find_protocol(const char *name, const struct lb_protocol **ret, char *err, size_t err_size) {
@@ -62,7 +53,7 @@ static int parse_system(const char *text, struct lb_cell *cell, char *err, size_
   char protocol[64];
   const char *at = strchr(text, '@');
   size_t length = at ? (size_t)(at - text) : strlen(text);
-  if (length == 0 || length >= sizeof protocol) return complain(err, err_size, "system '%s': expected PROTOCOL@TOPOLOGY", text);
+  if (length == 0 || length >= sizeof protocol) return lb_refuse(err, err_size, "system '%s': expected PROTOCOL@TOPOLOGY", text);
   memcpy(protocol, text, length);
   protocol[length] = '\0';
   int r = find_protocol(protocol, &cell->protocol, err, err_size);
@@ -70,7 +61,7 @@ static int parse_system(const char *text, struct lb_cell *cell, char *err, size_
   r = find_topology(at ? at + 1 : cell->protocol->topologies[0], &cell->topology, err, err_size);
   if (r < 0) return r;
   if (!runs_on(cell->protocol, cell->topology->name))
-    return complain(err, err_size, "%s does not run on topology '%s', see `lockbench show %s`", protocol, cell->topology->name, protocol);
+    return lb_refuse(err, err_size, "%s does not run on topology '%s', see `lockbench show %s`", protocol, cell->topology->name, protocol);
   snprintf(cell->system, sizeof cell->system, "%s@%s", protocol, cell->topology->name);
   return 0;
 }
@@ -126,7 +117,7 @@ static int add_scenario_cells(struct lb_plan *plan, const struct lb_plan_request
       if (strcmp(scenario->expect[i].system, "*") != 0) {
         char why[300];
         r = add_cell(plan, request, scenario, scenario->expect[i].system, why, sizeof why);
-        if (r < 0) complain(err, err_size, "%s: [expect]: %s", scenario->path, why);
+        if (r < 0) lb_refuse(err, err_size, "%s: [expect]: %s", scenario->path, why);
       }
     return r;
   }

@@ -5,7 +5,7 @@
 #ifndef LB_PLAN_H
 #define LB_PLAN_H
 
-#include "trial.h"
+#include "outcome.h"
 
 struct lb_cell {
   struct lb_scenario *scenario;

@@ -128,7 +128,7 @@ static json_t *servers_json(const struct lb_plan *plan) {
   for (size_t i = 0; i < plan->cell_count; i++) {
     const struct lb_topology *t = plan->cells[i].topology;
     char version[128];
-    if (!json_object_get(o, t->name) && !plan->cells[i].skip[0] && t->version && t->version(version, sizeof version) == 0)
+    if (!json_object_get(o, t->name) && !plan->cells[i].skip[0] && t->version && t->version(version, sizeof version) == 0 && version[0])
       json_object_set_new(o, t->name, json_string(version));
   }
   return o;

@@ -4,6 +4,8 @@
  */
 #include "results.h"
 
+#include "stats.h"
+
 static json_t *ms_or_null(int64_t ns) { return ns < 0 ? json_null() : json_real((double)ns / 1e6); }
 static json_t *text_or_null(const char *text) { return text && *text ? json_string(text) : json_null(); }
 

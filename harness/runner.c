@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +18,7 @@
 
 #include "clock.h"
 #include "sandbox.h"
+#include "trial.h"
 
 enum { SLOTS_MAX = 64, TICK_MS = 1000, PATIENCE_S = 180 };
 

@@ -77,14 +77,6 @@ const char *lb_scenario_type_name(enum lb_scenario_type type) {
   return names[type];
 }
 
-int lb_refuse(char *err, size_t err_size, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  vsnprintf(err, err_size, format, args);
-  va_end(args);
-  return -EINVAL;
-}
-
 /* ---- finding a key ------------------------------------------------------------------------------------ */
 
 static const struct lb_scenario_key *refuse_key(const char *what, const char *name, const char *const *known,

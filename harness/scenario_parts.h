@@ -8,12 +8,10 @@
 #ifndef LB_SCENARIO_PARTS_H
 #define LB_SCENARIO_PARTS_H
 
+#include "refuse.h"
 #include "scenario.h"
 
 #define LB_SCENARIO_ERR 512 /* room for one message without its place */
-
-/* Puts a printf text into err and returns -EINVAL. */
-int lb_refuse(char *err, size_t err_size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* scenario_keys.c: the key of a section (in [expect] every name is one), or NULL with err saying what was meant. */
 const struct lb_scenario_key *lb_scenario_key_find(const char *section, const char *name, char *err, size_t err_size);

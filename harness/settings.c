@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../backends/registry.h"
+#include "refuse.h"
 #include "suggest.h"
 
 enum { NAME_MAX_LENGTH = 64, WORDS_MAX = 64 };
@@ -54,25 +55,22 @@ static int check_option(const struct setting *s, char *err, size_t err_size) {
   if (!protocol) {
     for (const struct lb_protocol *p; count < WORDS_MAX && (p = lb_protocol_at(count)); count++) words[count] = p->name;
     const char *near = lb_suggest(s->protocol, words, count);
-    snprintf(err, err_size, "-s %s.%s: unknown protocol '%s'%s%s%s", s->protocol, s->option, s->protocol, near ? ", did you mean '" : "",
+    return lb_refuse(err, err_size, "-s %s.%s: unknown protocol '%s'%s%s%s", s->protocol, s->option, s->protocol, near ? ", did you mean '" : "",
              near ? near : "", near ? "'?" : "");
-    return -EINVAL;
   }
   const struct lb_option *option = find_option(protocol, s->option);
   union lb_value value;
   if (!option) {
     for (const struct lb_option *o = protocol->options; count < WORDS_MAX && o && o->name; o++) words[count++] = o->name;
     const char *near = lb_suggest(s->option, words, count);
-    snprintf(err, err_size, "-s %s.%s: %s has no option '%s'%s%s%s", s->protocol, s->option, s->protocol, s->option,
+    return lb_refuse(err, err_size, "-s %s.%s: %s has no option '%s'%s%s%s", s->protocol, s->option, s->protocol, s->option,
              near ? ", did you mean '" : count ? ", see `lockbench show " : "", near ? near : count ? s->protocol : "",
              near ? "'?" : count ? "`" : "");
-    return -EINVAL;
   }
   if (parse_value(option, s->value, &value)) return 0;
-  if (option->type == LB_OPT_BOOL) snprintf(err, err_size, "-s %s.%s=%s: expected yes or no", s->protocol, s->option, s->value);
-  else snprintf(err, err_size, "-s %s.%s=%s: expected a %snumber from %g to %g", s->protocol, s->option, s->value,
+  if (option->type == LB_OPT_BOOL) return lb_refuse(err, err_size, "-s %s.%s=%s: expected yes or no", s->protocol, s->option, s->value);
+  return lb_refuse(err, err_size, "-s %s.%s=%s: expected a %snumber from %g to %g", s->protocol, s->option, s->value,
                 option->type == LB_OPT_INT ? "whole " : "", option->min, option->max);
-  return -EINVAL;
 }
 
 int lb_settings_check(const char *const *settings, size_t count, char *err, size_t err_size) {
@@ -80,8 +78,7 @@ int lb_settings_check(const char *const *settings, size_t count, char *err, size
   for (size_t i = 0; i < count; i++) {
     int r = 0;
     if (!strchr(settings[i], '=')) {
-      snprintf(err, err_size, "-s %s: expected key=value or protocol.option=value", settings[i]);
-      r = -EINVAL;
+      r = lb_refuse(err, err_size, "-s %s: expected key=value or protocol.option=value", settings[i]);
     } else if (split(settings[i], &s)) {
       r = check_option(&s, err, err_size);
     }

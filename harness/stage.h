@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
  * stage.h - a running trial as its controller sees it: hosts, servers, clients, shared memory, and the facts seen so far.
- * trial.c sets it up and clears it away, timeline.c and workload.c play on it.
+ * trial.c sets it up and clears it away, timeline.c and workload.c play on it, judge.c reads what is left.
  */
 #ifndef LB_STAGE_H
 #define LB_STAGE_H
 
 #include "client.h"
 #include "env.h"
+#include "history.h"
 #include "net.h"
-#include "trial.h"
+#include "outcome.h"
 
 struct lb_stage {
   const struct lb_trial_plan *plan;
@@ -38,9 +39,5 @@ bool lb_stage_noted(const struct lb_stage *stage, const char *fact);
 /* Ends the trial's chance of a verdict from its history: keeps the first reason, returns -ECANCELED. */
 int lb_stage_doubt(struct lb_stage *stage, enum lb_verdict verdict, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
-/* Play: 0, or -ECANCELED after lb_stage_doubt(). */
-int lb_timeline_play(struct lb_stage *stage);
-int lb_workload_play(struct lb_stage *stage);
 
 #endif

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 
 #include "clock.h"
-#include "stage.h"
+#include "timeline.h"
 
 enum { REACH_MS = 1000, SILENCE_MS = 60, ASK_MS = 5000, QUICK_MS = 1000, GRACE_MS = 3000 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "clock.h"
-#include "stage.h"
+#include "workload.h"
 
 enum { TICK_MS = 5, STOP_GRACE_MS = 3000 };
 
