@@ -69,8 +69,8 @@ static int move_in(enum lb_isolation_kind kind, uid_t uid, gid_t gid) {
 
 static pid_t fork_kind(enum lb_isolation_kind kind, int alive, int parents_end) {
   static const unsigned long flags[] = {
-      [LB_ISOLATION_ROOT] = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET,
-      [LB_ISOLATION_USER] = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET,
+      [LB_ISOLATION_ROOT] = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC,
+      [LB_ISOLATION_USER] = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC,
       [LB_ISOLATION_NONE] = 0,
   };
   uid_t uid = geteuid();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sandbox.h - a process with namespaces of its own (PID, mount, network; a user namespace around them when we are not
+ * sandbox.h - a process with namespaces of its own (PID, mount, network, IPC; a user namespace around them when we are not
  * root), in which a trial lives. When it ends, however it ends, the kernel ends everything inside.
  */
 #ifndef LB_SANDBOX_H

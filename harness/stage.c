@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+static void say(struct lb_stage *s, enum lb_event_kind kind, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
 static void say(struct lb_stage *s, enum lb_event_kind kind, const char *format, va_list args) {
   char text[500];
   vsnprintf(text, sizeof text, format, args);

@@ -29,8 +29,10 @@ wait_until() { # seconds, command
 none_left() { [ -z "$(ours)" ]; }
 nothing_written() { [ -z "$(ls -A "$dir/results")" ]; }
 servers_run() { pgrep -f -- "^[^ ]*(redis|postgres|java).*$dir/" >/dev/null; }
+ipc_segments() { ipcs -m 2>/dev/null | grep -c "^0x"; }
 no_mounts() { ! grep -qF "$dir" /proc/mounts; }
 
+segments=$(ipc_segments)
 for system in redis-token@sentinel zk-sequential@zk-x3 pg-row@pg-async; do
   "$bin" run failover -b "$system" -n 4 -j 2 -o "$dir/results/run" >/dev/null 2>&1 &
   tool=$!
@@ -41,6 +43,7 @@ for system in redis-token@sentinel zk-sequential@zk-x3 pg-row@pg-async; do
   check "$system: nor a file" wait_until 5 nothing_written
   check "$system: nor a mount" no_mounts
 done
+check 'nor a System V memory segment' test "$(ipc_segments)" -le "$segments"
 
 "$bin" run control contention -b redis-token@redis,local -n 2 -s duration_s=0.3 -s warmup_s=0.1 -o "$dir/a" >"$dir/a.out" 2>&1 &
 first=$!
