@@ -19,6 +19,8 @@
 #include "files.h"
 #include "stats.h"
 
+enum { KEPT_EVENTS = 50000, KEPT_AFTER = 1000 };
+
 /* ---- the history out of shared memory ---------------------------------------------------------------------------- */
 
 static int collect(struct lb_stage *s) {
@@ -147,8 +149,24 @@ static int write_series(const struct lb_trial_plan *plan, const struct lb_stats 
   return lb_close_written(out);
 }
 
-static int write_history(struct lb_stage *s, struct lb_outcome *out) {
+/* A workload can have millions of events, and one episode is enough to look at: the file then keeps the begin of the history, up to
+ * the end of the first episode and a little further, and says so. (The begin of a history is a history.) */
+static void shorten(struct lb_stage *s, const struct lb_check *check) {
+  struct lb_history *h = &s->history;
+  size_t keep = KEPT_EVENTS;
+  if (check->episode_count > 0 && check->episodes[0].end_event + KEPT_AFTER > keep) keep = check->episodes[0].end_event + KEPT_AFTER;
+  if (s->plan->scenario->step_count > 0 || h->count <= keep) return;
+  char text[100];
+  snprintf(text, sizeof text, "the first %zu of %zu events are kept", keep, h->count);
+  h->count = keep;
+  struct lb_event note = {.t = h->events[keep - 1].t, .s = h->events[keep - 1].s, .client = LB_NO_NAME, .key = LB_NO_NAME,
+                          .what = lb_names_add(&h->whats, text), .kind = LB_EV_NOTE};
+  lb_history_add(h, &note);
+}
+
+static int write_history(struct lb_stage *s, const struct lb_check *check, struct lb_outcome *out) {
   if (s->plan->scenario->step_count == 0 && out->verdict == LB_SAFE) return 0;
+  shorten(s, check);
   FILE *file = open_part(s->plan, "histories", "hist");
   if (!file) return -errno;
   int r = lb_history_write(&s->history, file), closed = lb_close_written(file);
@@ -171,7 +189,7 @@ int lb_judge(struct lb_stage *s, struct lb_outcome *out) {
       if (r == 0) r = write_series(s->plan, stats);
     }
   }
-  if (r == 0) r = write_history(s, out);
+  if (r == 0) r = write_history(s, &check, out);
   if (r < 0) decide(out, LB_UNDECIDED, "the trial's results could not be written: %s", strerror(-r));
   lb_check_clear(&check);
   if (stats) lb_stats_clear(stats);

@@ -134,6 +134,12 @@ static json_t *servers_json(const struct lb_plan *plan) {
   return o;
 }
 
+/* A shipped scenario by its place in the project: a results folder says nothing of where somebody keeps it. */
+static const char *scenario_file(const char *path) {
+  const char *place = strstr(path, "/scenarios/");
+  return place ? place + 1 : path;
+}
+
 static json_t *scenario_json(const struct lb_scenario *s) {
   json_t *steps = json_array(), *clients = json_array();
   for (size_t i = 0; i < s->step_count; i++) json_array_append_new(steps, json_string(s->steps[i].text));
@@ -142,7 +148,7 @@ static json_t *scenario_json(const struct lb_scenario *s) {
                                "think_ms", s->think_ms, "ttl_ms", (json_int_t)s->ttl_ms, "wait_ms", (json_int_t)s->wait_ms, "duration_s",
                                s->duration_s, "warmup_s", s->warmup_s, "storage", s->memory_storage ? "memory" : "disk");
   return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "name", s->name, "title", s->title ? s->title : "", "question",
-                   s->question ? s->question : "", "refuted", s->refuted ? s->refuted : "", "file", s->path, "workload", workload, "steps", steps);
+                   s->question ? s->question : "", "refuted", s->refuted ? s->refuted : "", "file", scenario_file(s->path), "workload", workload, "steps", steps);
 }
 
 static json_t *run_json(const struct lb_plan *plan, const struct lb_run_info *info) {

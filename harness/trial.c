@@ -167,10 +167,9 @@ int lb_trial_run(const struct lb_trial_plan *plan, struct lb_outcome *ret) {
   int r = lb_judge(&stage, ret);
   ret->trial_ns = lb_clock_ns() - begin;
   clear(&stage, scratch);
-  if (r == 0 && as_expected(plan, ret->verdict)) {
-    snprintf(scratch, sizeof scratch, "%s/logs/%s", plan->run_dir, plan->name);
-    lb_remove_tree(scratch);
-  }
+  snprintf(scratch, sizeof scratch, "%s/logs/%s", plan->run_dir, plan->name);
+  if (r == 0 && as_expected(plan, ret->verdict)) lb_remove_tree(scratch);
+  else rmdir(scratch); /* without servers there is nothing in it */
   lb_history_clear(&stage.history);
   lb_arena_unmap(stage.arena);
   return r;

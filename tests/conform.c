@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * One suite of statements for every protocol (argv[1]), on a real topology (argv[2], default: the protocol's own). The traits
- * say which statements apply; a missing server program skips all of them (77).
+ * say which statements apply; a missing server program skips all of them.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -21,6 +21,7 @@
 #include "../harness/net.h"
 #include "../harness/settings.h"
 #include "../harness/topology.h"
+#include "skip.h"
 
 enum { TTL_MS = 3000, SESSIONS = 3 };
 
@@ -331,7 +332,7 @@ int main(int argc, char **argv) {
   if (!protocol) return fprintf(stderr, "usage: conform PROTOCOL [TOPOLOGY]\n"), 2;
   topology = lb_topology_find(argc > 2 ? argv[2] : protocol->topologies[0]);
   if (!topology) return 2;
-  if (lb_topology_missing(topology)) return fprintf(stderr, "skipped: %s is missing\n", lb_topology_missing(topology)), 77;
+  if (lb_topology_missing(topology)) return skip_all(lb_topology_missing(topology));
   /* A statement and whether it applies. (null remembers nothing, so it cannot know what is lost.) */
   const struct {
     bool applies;

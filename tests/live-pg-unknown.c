@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * pg-row on a real PostgreSQL server: what a statement may still do when its answer did not come. Skipped (77) without
+ * pg-row on a real PostgreSQL server: what a statement may still do when its answer did not come. Skipped without
  * one.
  */
 #include <setjmp.h>
@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "pg_client.h"
+#include "skip.h"
 
 /* An INSERT of `client` that is given up while the server waits for somebody else's transaction. */
 static struct pg_conn *abandon_insert(struct client *client, const char *key, const char *row_sql,
@@ -203,9 +204,6 @@ int main(void) {
       WITH_CLIENTS(an_insert_that_waits_for_a_standby_is_unknown_and_stands_later),
       WITH_CLIENTS(a_stopped_server_makes_a_try_unknown_in_time),
   };
-  if (!pg_server_installed()) {
-    fprintf(stderr, "skipped: no PostgreSQL server programs\n");
-    return 77;
-  }
+  if (!pg_server_installed()) return skip_all("no PostgreSQL server programs");
   return cmocka_run_group_tests(tests, start_server, stop_server);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * pg-row against a real PostgreSQL server: healthy, gone, back, and with a standby beside it. Skipped (77) without one.
+ * pg-row against a real PostgreSQL server: healthy, gone, back, and with a standby beside it. Skipped without one.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "pg_client.h"
+#include "skip.h"
 
 extern const struct lb_protocol lb_pg_row;
 
@@ -150,9 +151,6 @@ int main(void) {
       cmocka_unit_test(opening_without_a_server_fails_in_time),
       WITH_CLIENTS(a_primary_is_found_behind_a_dead_server_and_a_standby),
   };
-  if (!pg_server_installed()) {
-    fprintf(stderr, "skipped: no PostgreSQL server programs\n");
-    return 77;
-  }
+  if (!pg_server_installed()) return skip_all("no PostgreSQL server programs");
   return cmocka_run_group_tests(tests, start_server, stop_server);
 }

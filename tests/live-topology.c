@@ -414,7 +414,7 @@ static bool chosen(const char *name, int argc, char **argv, int first) {
 
 int main(int argc, char **argv) {
   char cache[] = "/tmp/live-topology-cache-XXXXXX";
-  int first = 1, ran = 0;
+  int first = 1;
   signal(SIGPIPE, SIG_IGN);
   if (argc > 1 && strcmp(argv[1], "--sandboxed") == 0) {
     lb_proc_sandboxed = true;
@@ -427,9 +427,9 @@ int main(int argc, char **argv) {
     const char *name = lb_topologies[i]->name, *missing = lb_topology_missing(lb_topologies[i]);
     if (!chosen(name, argc, argv, first)) continue;
     if (missing) printf("ok %d - %s # SKIP %s is not installed\n", ++points, name, missing);
-    else run(lb_topologies[i], cache), ran++;
+    else run(lb_topologies[i], cache);
   }
   lb_remove_tree(cache);
   printf("1..%d\n", points);
-  return failures > 0 ? 1 : ran > 0 ? 0 : 77;
+  return failures > 0;
 }

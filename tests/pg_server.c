@@ -104,7 +104,7 @@ void pg_server_create(struct pg_server *server, const char *base, const char *na
   *server = (struct pg_server){.port = free_port()};
   snprintf(server->dir, sizeof server->dir, "%s/%s", base, name);
   log_of(server, log, sizeof log);
-  if (!program("initdb", initdb, sizeof initdb)) errx(77, "no initdb");
+  if (!program("initdb", initdb, sizeof initdb)) errx(1, "no initdb");
   if (geteuid() == 0 && !namespaces_work() && chown(base, NOBODY, NOBODY)) err(1, "%s", base);
   if (copy_of) {
     run((const char *[]){"/bin/cp", "-a", copy_of->dir, server->dir, NULL}, log);
@@ -121,7 +121,7 @@ void pg_server_start(struct pg_server *server) {
   char postgres[128], log[300], port[8];
   snprintf(port, sizeof port, "%u", server->port);
   log_of(server, log, sizeof log);
-  if (!program("postgres", postgres, sizeof postgres)) errx(77, "no postgres");
+  if (!program("postgres", postgres, sizeof postgres)) errx(1, "no postgres");
   const char *const argv[] = {postgres,
                               "-D",
                               server->dir,
