@@ -22,7 +22,11 @@ struct lb_session {
 
 enum { OPT_RATE };
 static const struct lb_option broken_options[] = {
-    [OPT_RATE] = {.name = "rate", .type = LB_OPT_REAL, .def = 0.05, .min = 0, .max = 1,
+    [OPT_RATE] = {.name = "rate",
+                  .type = LB_OPT_REAL,
+                  .def = 0.05,
+                  .min = 0,
+                  .max = 1,
                   .help = "probability that a try is granted although another client holds the lock"},
     {.name = NULL},
 };
@@ -41,7 +45,8 @@ static bool lies(struct lb_session *s) {
   return (double)(word >> 11) * 0x1p-53 < s->rate;
 }
 
-static int broken_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+static int broken_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                              lb_ns deadline) {
   (void)ttl_ms, (void)deadline;
   struct shm_slot *slot = shm_slot_of(s->target, key);
   if (!slot) return lb_fail(s->env, -ENOSPC, "more keys than the shared table has slots");

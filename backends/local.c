@@ -28,7 +28,8 @@ static int local_open(struct lb_session *s, const struct lb_config *config, lb_n
 
 static void local_close(struct lb_session *s) { (void)s; }
 
-static int local_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+static int local_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                             lb_ns deadline) {
   (void)ttl_ms, (void)deadline;
   struct shm_slot *slot = shm_slot_of(s->target, key);
   if (!slot) return lb_fail(s->env, -ENOSPC, "more keys than the shared table has slots");

@@ -20,7 +20,8 @@ static int null_open(struct lb_session *s, const struct lb_config *config, lb_ns
 
 static void null_close(struct lb_session *s) { (void)s; }
 
-static int null_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+static int null_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                            lb_ns deadline) {
   (void)key, (void)ttl_ms, (void)deadline;
   grant->asked_at = lb_now(s->env);
   grant->valid_until = LB_NEVER;

@@ -48,7 +48,8 @@ static const char *complaint(const struct lb_protocol *p) {
   if (!good_name(p->name)) return "no name of a-z, 0-9 and '-'";
   if (!p->summary || !p->promises || !p->breaks || !p->source) return "a missing summary, promises, breaks or source";
   if (!p->topologies || !p->topologies[0]) return "no topology";
-  if (!p->open || !p->close || !p->try_acquire || !p->release) return "a missing hook: open, close, try_acquire and release are mandatory";
+  if (!p->open || !p->close || !p->try_acquire || !p->release)
+    return "a missing hook: open, close, try_acquire and release are mandatory";
   if (p->session_size == 0) return "session_size 0";
   if (!(p->traits & (LB_TRAIT_LEASED | LB_TRAIT_SESSION | LB_TRAIT_NO_EXPIRY)))
     return "no trait that says how a grant ends (leased, session or no-expiry)";
@@ -59,8 +60,8 @@ static const char *complaint(const struct lb_protocol *p) {
 
 int lb_protocol_check(const struct lb_protocol *p, char *err, size_t err_size) {
   if (p->abi != LB_ABI || p->size != sizeof *p) {
-    snprintf(err, err_size, "contract version %u of %u bytes, expected version %u of %zu bytes (backends/backend.h)", p->abi,
-             p->size, LB_ABI, sizeof *p);
+    snprintf(err, err_size, "contract version %u of %u bytes, expected version %u of %zu bytes (backends/backend.h)",
+             p->abi, p->size, LB_ABI, sizeof *p);
     return -EINVAL;
   }
   const char *what = complaint(p);

@@ -34,10 +34,7 @@ void lb_cell_add(struct lb_cell *cell, const struct lb_outcome *x) {
   cell->stuck += x->verdict == LB_STUCK;
   cell->undecided += x->verdict == LB_UNDECIDED;
   assert(cell->trials == cell->safe + cell->violated + cell->stuck + cell->undecided);
-  cell->verdict = cell->violated    ? LB_VIOLATED
-                  : cell->stuck     ? LB_STUCK
-                  : cell->undecided ? LB_UNDECIDED
-                                    : LB_SAFE;
+  cell->verdict = cell->violated ? LB_VIOLATED : cell->stuck ? LB_STUCK : cell->undecided ? LB_UNDECIDED : LB_SAFE;
   if (x->why[0] && !cell->why[0]) memcpy(cell->why, x->why, sizeof cell->why);
 }
 

@@ -23,11 +23,16 @@ static const struct arg {
   unsigned takes;
   bool value;
 } table[] = {
-    {"-b", "--systems", TEXT_SYSTEMS, LB_ARG_RUN, true}, {"-g", "--guard", TEXT_GUARD, LB_ARG_RUN, true},
-    {"-o", "--out", TEXT_OUT, LB_ARG_RUN, true},         {"-s", "--set", SETTING, LB_ARG_RUN, true},
-    {"-n", "--trials", COUNT_TRIALS, LB_ARG_RUN, true},  {"-j", "--jobs", COUNT_JOBS, LB_ARG_RUN, true},
-    {"--seed", NULL, SEED, LB_ARG_RUN, true},            {"--json", NULL, JSON, LB_ARG_JSON, false},
-    {"--plugin", NULL, PLUGIN, LB_ARG_PLUGIN, true},     {"--export", NULL, TEXT_EXPORT, LB_ARG_EXPORT, true},
+    {"-b", "--systems", TEXT_SYSTEMS, LB_ARG_RUN, true},
+    {"-g", "--guard", TEXT_GUARD, LB_ARG_RUN, true},
+    {"-o", "--out", TEXT_OUT, LB_ARG_RUN, true},
+    {"-s", "--set", SETTING, LB_ARG_RUN, true},
+    {"-n", "--trials", COUNT_TRIALS, LB_ARG_RUN, true},
+    {"-j", "--jobs", COUNT_JOBS, LB_ARG_RUN, true},
+    {"--seed", NULL, SEED, LB_ARG_RUN, true},
+    {"--json", NULL, JSON, LB_ARG_JSON, false},
+    {"--plugin", NULL, PLUGIN, LB_ARG_PLUGIN, true},
+    {"--export", NULL, TEXT_EXPORT, LB_ARG_EXPORT, true},
 };
 enum { TABLE_COUNT = sizeof table / sizeof *table };
 
@@ -57,7 +62,8 @@ static bool whole_number(const char *text, uint64_t min, uint64_t max, uint64_t 
 
 static int set_number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *ret) {
   if (whole_number(text, min, max, ret)) return 0;
-  return lb_complain(LB_EXIT_USAGE, "%s %s: expected a whole number from %llu to %llu", name, text, (unsigned long long)min, (unsigned long long)max);
+  return lb_complain(LB_EXIT_USAGE, "%s %s: expected a whole number from %llu to %llu", name, text,
+                     (unsigned long long)min, (unsigned long long)max);
 }
 
 static int set_plugin(const char *path) {
@@ -67,7 +73,9 @@ static int set_plugin(const char *path) {
 
 static int set_guard(const char *text, struct lb_args *args) {
   args->guard = text;
-  return strcmp(text, "none") == 0 ? 0 : lb_complain(LB_EXIT_USAGE, "-g %s: unknown guard, expected none (the only one so far)", text);
+  return strcmp(text, "none") == 0
+             ? 0
+             : lb_complain(LB_EXIT_USAGE, "-g %s: unknown guard, expected none (the only one so far)", text);
 }
 
 static int set(const struct arg *arg, const char *value, struct lb_args *args) {
@@ -88,9 +96,7 @@ static int set(const struct arg *arg, const char *value, struct lb_args *args) {
       r = set_number("-j", value, 1, 64, &number);
       args->jobs = (int)number;
       return r;
-    case SEED:
-      args->has_seed = true;
-      return set_number("--seed", value, 0, INT64_MAX, &args->seed);
+    case SEED: args->has_seed = true; return set_number("--seed", value, 0, INT64_MAX, &args->seed);
     case SETTING:
       if (args->setting_count == LB_ARGS_MAX) return lb_complain(LB_EXIT_USAGE, "-s: at most %d times", LB_ARGS_MAX);
       args->settings[args->setting_count++] = value;
@@ -101,7 +107,8 @@ static int set(const struct arg *arg, const char *value, struct lb_args *args) {
 
 static const struct arg *find(const char *text, unsigned takes) {
   for (size_t i = 0; i < TABLE_COUNT; i++)
-    if ((table[i].takes & takes) && (strcmp(text, table[i].name) == 0 || (table[i].alias && strcmp(text, table[i].alias) == 0)))
+    if ((table[i].takes & takes) &&
+        (strcmp(text, table[i].name) == 0 || (table[i].alias && strcmp(text, table[i].alias) == 0)))
       return &table[i];
   return NULL;
 }
@@ -151,7 +158,8 @@ char *lb_find_scenario(const char *name) {
   const char *near = count ? lb_suggest(name, (const char *const *)names, count) : NULL;
   if (r < 0) lb_complain(0, "cannot read %s: %s", folder, strerror(-r));
   else if (!found && near) lb_complain(0, "unknown scenario '%s', did you mean '%s'?", name, near);
-  else if (!found) lb_complain(0, "unknown scenario '%s', expected one of `lockbench list scenarios` or a path to an .ini file", name);
+  else if (!found)
+    lb_complain(0, "unknown scenario '%s', expected one of `lockbench list scenarios` or a path to an .ini file", name);
   for (size_t i = 0; i < count; i++) free(names[i]), free(paths[i]);
   free(names);
   free(paths);

@@ -56,6 +56,7 @@ int lb_cli_doctor(int argc, char **argv) {
   good &= check_program("nft", "package nftables: cuts links");
   good &= check_program("gnuplot", "package gnuplot-nox: draws the throughput chart");
   good &= check_namespaces();
-  puts(good ? "this machine can run everything" : "some things cannot run here: their cells are skipped, with the reason");
+  puts(good ? "this machine can run everything"
+            : "some things cannot run here: their cells are skipped, with the reason");
   return good ? LB_EXIT_OK : LB_EXIT_MISSING;
 }

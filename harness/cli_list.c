@@ -18,10 +18,17 @@ static const struct {
   unsigned trait;
   const char *name;
 } trait_names[] = {
-    {LB_TRAIT_LEASED, "leased"},         {LB_TRAIT_SESSION, "session"},           {LB_TRAIT_NO_EXPIRY, "no-expiry"},
-    {LB_TRAIT_FENCED, "fenced"},         {LB_TRAIT_FIFO, "fifo"},                 {LB_TRAIT_WAKES, "wakes-waiters"},
-    {LB_TRAIT_QUEUES, "queues"},         {LB_TRAIT_REENTRANT, "reentrant"},       {LB_TRAIT_CLIENT_CLOCK, "uses-client-clock"},
-    {LB_TRAIT_SERVER_CLOCK, "uses-server-clock"}, {LB_TRAIT_UNSAFE, "known-unsafe"},
+    {LB_TRAIT_LEASED, "leased"},
+    {LB_TRAIT_SESSION, "session"},
+    {LB_TRAIT_NO_EXPIRY, "no-expiry"},
+    {LB_TRAIT_FENCED, "fenced"},
+    {LB_TRAIT_FIFO, "fifo"},
+    {LB_TRAIT_WAKES, "wakes-waiters"},
+    {LB_TRAIT_QUEUES, "queues"},
+    {LB_TRAIT_REENTRANT, "reentrant"},
+    {LB_TRAIT_CLIENT_CLOCK, "uses-client-clock"},
+    {LB_TRAIT_SERVER_CLOCK, "uses-server-clock"},
+    {LB_TRAIT_UNSAFE, "known-unsafe"},
 };
 
 static void print_traits(unsigned traits) {
@@ -49,7 +56,8 @@ static int list_protocols(void) {
 static int list_topologies(void) {
   for (size_t i = 0; i < lb_topology_count; i++) {
     const char *missing = lb_topology_missing(lb_topologies[i]);
-    printf("%-14s %s%s%s%s\n", lb_topologies[i]->name, lb_topologies[i]->summary, missing ? " [needs " : "", missing ? missing : "", missing ? "]" : "");
+    printf("%-14s %s%s%s%s\n", lb_topologies[i]->name, lb_topologies[i]->summary, missing ? " [needs " : "",
+           missing ? missing : "", missing ? "]" : "");
   }
   return LB_EXIT_OK;
 }
@@ -88,7 +96,10 @@ int lb_cli_list(int argc, char **argv) {
   static const struct {
     const char *name;
     int (*list)(void);
-  } lists[] = {{"protocols", list_protocols}, {"topologies", list_topologies}, {"scenarios", list_scenarios}, {"points", list_points}};
+  } lists[] = {{"protocols", list_protocols},
+               {"topologies", list_topologies},
+               {"scenarios", list_scenarios},
+               {"points", list_points}};
   enum { LIST_COUNT = sizeof lists / sizeof *lists };
   const char *names[LIST_COUNT];
   struct lb_args args;
@@ -106,14 +117,15 @@ int lb_cli_list(int argc, char **argv) {
     names[i] = lists[i].name;
   }
   const char *near = lb_suggest(args.words[0], names, LIST_COUNT);
-  return lb_complain(LB_EXIT_USAGE, "list %s: expected protocols, topologies, scenarios or points%s%s%s", args.words[0], near ? "; did you mean '" : "",
-                     near ? near : "", near ? "'?" : "");
+  return lb_complain(LB_EXIT_USAGE, "list %s: expected protocols, topologies, scenarios or points%s%s%s", args.words[0],
+                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 /* ---- show ------------------------------------------------------------------------------------------------------------ */
 
 static void show_protocol(const struct lb_protocol *p) {
-  printf("protocol %s: %s\n\npromises: %s\nbreaks:   %s\nsource:   %s\ntraits:   ", p->name, p->summary, p->promises, p->breaks, p->source);
+  printf("protocol %s: %s\n\npromises: %s\nbreaks:   %s\nsource:   %s\ntraits:   ", p->name, p->summary, p->promises,
+         p->breaks, p->source);
   print_traits(p->traits);
   if (p->unsafe_why) printf(" (%s)", p->unsafe_why);
   printf("\nruns on:  ");
@@ -143,10 +155,12 @@ static int show_scenario(const char *path) {
   struct lb_scenario s;
   char err[600];
   if (lb_scenario_load(path, &s, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
-  printf("scenario %s: %s\n\nquestion: %s\nrefuted:  %s\nfile:     %s\n", s.name, s.title, s.question ? s.question : "", s.refuted ? s.refuted : "", s.path);
+  printf("scenario %s: %s\n\nquestion: %s\nrefuted:  %s\nfile:     %s\n", s.name, s.title, s.question ? s.question : "",
+         s.refuted ? s.refuted : "", s.path);
   for (size_t i = 0; i < s.step_count; i++) printf("%s %s\n", i ? "         " : "steps:   ", s.steps[i].text);
   for (size_t i = 0; i < s.expect_count; i++)
-    printf("%s %-24s %-9s %s\n", i ? "         " : "expects: ", s.expect[i].system, lb_verdict_name(s.expect[i].verdict), s.expect[i].reason ? s.expect[i].reason : "");
+    printf("%s %-24s %-9s %s\n", i ? "         " : "expects: ", s.expect[i].system,
+           lb_verdict_name(s.expect[i].verdict), s.expect[i].reason ? s.expect[i].reason : "");
   lb_scenario_clear(&s);
   return LB_EXIT_OK;
 }
@@ -164,7 +178,9 @@ int lb_cli_show(int argc, char **argv) {
   struct lb_args args;
   int r = lb_args_parse(argc, argv, LB_ARG_PLUGIN, &args);
   if (r) return r;
-  if (args.word_count != 1) return lb_complain(LB_EXIT_USAGE, "show: expected one name of a protocol, a topology or a scenario, see `lockbench list`");
+  if (args.word_count != 1)
+    return lb_complain(LB_EXIT_USAGE,
+                       "show: expected one name of a protocol, a topology or a scenario, see `lockbench list`");
   const struct lb_protocol *protocol = lb_protocol_find(args.words[0]);
   const struct lb_topology *topology = lb_topology_find(args.words[0]);
   const char *near = nearest_of_all(args.words[0]);

@@ -34,11 +34,16 @@ int lb_cli_report(int argc, char **argv) {
   if (r) return r;
   if (args.word_count != 1) return lb_complain(LB_EXIT_USAGE, "report: expected one results folder");
   snprintf(path, sizeof path, "%s/run.json", args.words[0]);
-  if (access(path, R_OK) < 0) return lb_complain(LB_EXIT_USAGE, "%s: expected a results folder with run.json: %s", args.words[0], strerror(errno));
+  if (access(path, R_OK) < 0)
+    return lb_complain(LB_EXIT_USAGE, "%s: expected a results folder with run.json: %s", args.words[0],
+                       strerror(errno));
   int drawn = render(args.words[0]);
   if (drawn == 127) lb_complain(0, "cannot start %s/plots/render: the charts are missing", lb_root());
   r = lb_report_write(args.words[0], err, sizeof err);
   if (r < 0) return lb_complain(r == -EINVAL || r == -ENOENT ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", err);
   printf("report: %s/report.html\n", args.words[0]);
-  return drawn == 0 ? LB_EXIT_OK : drawn == LB_EXIT_USAGE ? LB_EXIT_USAGE : drawn == LB_EXIT_MISSING ? LB_EXIT_MISSING : LB_EXIT_FAILURE;
+  return drawn == 0                 ? LB_EXIT_OK
+         : drawn == LB_EXIT_USAGE   ? LB_EXIT_USAGE
+         : drawn == LB_EXIT_MISSING ? LB_EXIT_MISSING
+                                    : LB_EXIT_FAILURE;
 }

@@ -92,7 +92,8 @@ static int execute(struct lb_plan *plan, const struct order *order) {
   struct lb_rundir dir;
   struct lb_run_info info = {.argv = (const char *const *)order->argv, .argc = order->argc};
   char err[600];
-  if (lb_rundir_open(&dir, results_folder(), order->label, order->args->out, err, sizeof err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  if (lb_rundir_open(&dir, results_folder(), order->label, order->args->out, err, sizeof err) < 0)
+    return lb_complain(LB_EXIT_FAILURE, "%s", err);
   lb_plan_set_folder(plan, dir.partial);
   struct tm tm = lb_clock_utc();
   strftime(info.started_utc, sizeof info.started_utc, "%Y-%m-%dT%H:%M:%SZ", &tm);
@@ -113,9 +114,13 @@ static int execute(struct lb_plan *plan, const struct order *order) {
 static int carry_out(struct order *order) {
   char err[600];
   struct lb_plan plan;
-  struct lb_plan_request request = {.scenario_paths = (const char *const *)order->paths, .scenario_count = order->path_count,
-                                    .systems = order->args->systems, .guard = order->args->guard, .trials = order->trials,
-                                    .settings = order->args->settings, .setting_count = order->args->setting_count,
+  struct lb_plan_request request = {.scenario_paths = (const char *const *)order->paths,
+                                    .scenario_count = order->path_count,
+                                    .systems = order->args->systems,
+                                    .guard = order->args->guard,
+                                    .trials = order->trials,
+                                    .settings = order->args->settings,
+                                    .setting_count = order->args->setting_count,
                                     .seed = order->args->has_seed ? order->args->seed : random_seed()};
   int code;
   if (lb_plan_make(&request, &plan, err, sizeof err) < 0) {
@@ -132,7 +137,8 @@ int lb_cli_run(int argc, char **argv) {
   struct lb_args args;
   int r = lb_args_parse(argc, argv, LB_ARG_RUN | LB_ARG_JSON | LB_ARG_PLUGIN, &args);
   if (r) return r;
-  if (args.word_count == 0) return lb_complain(LB_EXIT_USAGE, "run: expected a scenario, see `lockbench list scenarios`");
+  if (args.word_count == 0)
+    return lb_complain(LB_EXIT_USAGE, "run: expected a scenario, see `lockbench list scenarios`");
   struct order order = {.args = &args, .label = args.words[0], .trials = args.trials, .argc = argc, .argv = argv};
   for (int i = 0; i < args.word_count; i++) {
     char *path = lb_find_scenario(args.words[i]);
@@ -160,8 +166,15 @@ int lb_cli_suite(int argc, char **argv) {
   const struct suite *suite = NULL;
   for (size_t i = 0; args.word_count == 1 && i < sizeof suites / sizeof *suites; i++)
     if (strcmp(suites[i].name, args.words[0]) == 0) suite = &suites[i];
-  if (!suite) return lb_complain(LB_EXIT_USAGE, "suite%s%s: expected quick or full", args.word_count ? " " : "", args.word_count ? args.words[0] : "");
-  struct order order = {.args = &args, .label = suite->name, .trials = args.trials ? args.trials : suite->trials, .draw = true, .argc = argc, .argv = argv};
+  if (!suite)
+    return lb_complain(LB_EXIT_USAGE, "suite%s%s: expected quick or full", args.word_count ? " " : "",
+                       args.word_count ? args.words[0] : "");
+  struct order order = {.args = &args,
+                        .label = suite->name,
+                        .trials = args.trials ? args.trials : suite->trials,
+                        .draw = true,
+                        .argc = argc,
+                        .argv = argv};
   for (size_t i = 0; suite->scenarios[i]; i++) {
     char *path = lb_find_scenario(suite->scenarios[i]);
     if (!path) return LB_EXIT_FAILURE;

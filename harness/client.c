@@ -91,8 +91,12 @@ static _Noreturn void client_main(const struct lb_client_plan *plan, size_t inde
   struct process p = {
       .plan = plan,
       .config = {.target = plan->target, .options = plan->options, .ttl_ms = plan->ttl_ms, .client = name},
-      .holder = {.protocol = plan->protocol, .arena = plan->arena, .index = index, .ttl_ms = plan->ttl_ms,
-                 .prefix = plan->key_prefix, .rng = lb_rng_fork(plan->seed, STREAM_BACKOFF, index)},
+      .holder = {.protocol = plan->protocol,
+                 .arena = plan->arena,
+                 .index = index,
+                 .ttl_ms = plan->ttl_ms,
+                 .prefix = plan->key_prefix,
+                 .rng = lb_rng_fork(plan->seed, STREAM_BACKOFF, index)},
       .rng = lb_rng_fork(plan->seed, STREAM_WORK, index),
   };
   lb_env_init(&p.env, lb_rng_fork(plan->seed, STREAM_ENV, index).state);

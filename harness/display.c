@@ -14,20 +14,24 @@ static void finished(void *data, const struct lb_plan *plan, const struct lb_job
   if (d->quiet) return;
   if (d->terminal) fputs("\r\033[K", d->out);
   fprintf(d->out, "[%zu/%zu] %s: %s", done, plan->job_count, job->plan.name, lb_verdict_name(job->outcome.verdict));
-  if (job->plan.scenario->step_count == 0 && job->outcome.grants > 0) fprintf(d->out, ", %.0f grants/s", job->outcome.grants_per_s);
+  if (job->plan.scenario->step_count == 0 && job->outcome.grants > 0)
+    fprintf(d->out, ", %.0f grants/s", job->outcome.grants_per_s);
   if (job->outcome.double_holds > 0)
-    fprintf(d->out, ", %llu double holds, %.1f ms", (unsigned long long)job->outcome.double_holds, (double)job->outcome.double_hold_ns / 1e6);
+    fprintf(d->out, ", %llu double holds, %.1f ms", (unsigned long long)job->outcome.double_holds,
+            (double)job->outcome.double_hold_ns / 1e6);
   if (job->outcome.why[0]) fprintf(d->out, " (%s)", job->outcome.why);
   fprintf(d->out, ", %.1f s\n", (double)job->outcome.trial_ns / 1e9);
   fflush(d->out);
 }
 
-static void tick(void *data, const struct lb_plan *plan, const struct lb_job *const *running, const uint64_t *grants, size_t count, size_t done) {
+static void tick(void *data, const struct lb_plan *plan, const struct lb_job *const *running, const uint64_t *grants,
+                 size_t count, size_t done) {
   const struct lb_display *d = data;
   if (d->quiet || !d->terminal || count == 0) return;
   uint64_t sum = 0;
   for (size_t i = 0; i < count; i++) sum += grants[i];
-  fprintf(d->out, "\r\033[K[%zu/%zu] %zu running: %s%s", done, plan->job_count, count, running[0]->plan.name, count > 1 ? " ..." : "");
+  fprintf(d->out, "\r\033[K[%zu/%zu] %zu running: %s%s", done, plan->job_count, count, running[0]->plan.name,
+          count > 1 ? " ..." : "");
   if (sum) fprintf(d->out, ", %llu grants", (unsigned long long)sum);
   fflush(d->out);
 }
@@ -61,7 +65,8 @@ int lb_summary_line(const struct lb_plan *plan, char *buf, size_t size) {
     const char *what;
   } more[] = {{stuck, "stuck"}, {undecided, "undecided"}, {skipped, "skipped"}, {unexpected, "against expectation"}};
   for (size_t i = 0; i < sizeof more / sizeof *more; i++)
-    if (more[i].count && n > 0 && (size_t)n < size) n += snprintf(buf + n, size - (size_t)n, ", %d %s", more[i].count, more[i].what);
+    if (more[i].count && n > 0 && (size_t)n < size)
+      n += snprintf(buf + n, size - (size_t)n, ", %d %s", more[i].count, more[i].what);
   return code;
 }
 
@@ -74,7 +79,8 @@ static void cell_text(const struct lb_cell *cell, char *buf, size_t size) {
   else snprintf(buf, size, "%s", lb_verdict_name(cell->verdict));
 }
 
-static const struct lb_cell *cell_at(const struct lb_plan *plan, const struct lb_scenario *scenario, const char *system) {
+static const struct lb_cell *cell_at(const struct lb_plan *plan, const struct lb_scenario *scenario,
+                                     const char *system) {
   for (size_t i = 0; i < plan->cell_count; i++)
     if (plan->cells[i].scenario == scenario && strcmp(plan->cells[i].system, system) == 0) return &plan->cells[i];
   return NULL;
@@ -109,11 +115,13 @@ void lb_print_remarks(const struct lb_plan *plan, FILE *out) {
     const struct lb_cell *cell = &plan->cells[i];
     if (lb_cell_as_expected(cell) == 0)
       fprintf(out, "! %s %s: %s, expected %s%s%s\n", cell->scenario->name, cell->system, lb_verdict_name(cell->verdict),
-              cell->expect ? lb_verdict_name(cell->expect->verdict) : "no violation (nothing is stated)", cell->why[0] ? ": " : "", cell->why);
+              cell->expect ? lb_verdict_name(cell->expect->verdict) : "no violation (nothing is stated)",
+              cell->why[0] ? ": " : "", cell->why);
     else if (cell->verdict == LB_SKIPPED)
       fprintf(out, "  %s %s: skipped: %s\n", cell->scenario->name, cell->system, cell->skip);
     else if (cell->undecided)
-      fprintf(out, "  %s %s: %d of %d trials undecided: %s\n", cell->scenario->name, cell->system, cell->undecided, cell->trials, cell->why);
+      fprintf(out, "  %s %s: %d of %d trials undecided: %s\n", cell->scenario->name, cell->system, cell->undecided,
+              cell->trials, cell->why);
   }
 }
 
@@ -147,14 +155,17 @@ static double median_us(const struct line *line, size_t offset) {
 
 static double median_real(const struct line *line, size_t offset) {
   double values[256];
-  for (size_t i = 0; i < line->count; i++) memcpy(&values[i], (const char *)&line->job[i]->outcome + offset, sizeof values[i]);
+  for (size_t i = 0; i < line->count; i++)
+    memcpy(&values[i], (const char *)&line->job[i]->outcome + offset, sizeof values[i]);
   return median(values, line->count);
 }
 
 static void print_line(const struct line *line, FILE *out) {
-  static const size_t column[] = {offsetof(struct lb_outcome, wait_ns), offsetof(struct lb_outcome, hold_ns), offsetof(struct lb_outcome, handoff_ns)};
+  static const size_t column[] = {offsetof(struct lb_outcome, wait_ns), offsetof(struct lb_outcome, hold_ns),
+                                  offsetof(struct lb_outcome, handoff_ns)};
   const struct lb_trial_plan *p = &line->job[0]->plan;
-  fprintf(out, "%-11s %-24s %3d %10.0f %5.3f", p->scenario->name, p->system, p->clients, median_real(line, offsetof(struct lb_outcome, grants_per_s)),
+  fprintf(out, "%-11s %-24s %3d %10.0f %5.3f", p->scenario->name, p->system, p->clients,
+          median_real(line, offsetof(struct lb_outcome, grants_per_s)),
           median_real(line, offsetof(struct lb_outcome, jain)));
   for (size_t c = 0; c < 3; c++) {
     char text[64];
@@ -169,7 +180,9 @@ static void print_line(const struct line *line, FILE *out) {
   putc('\n', out);
 }
 
-static bool same_line(const struct lb_job *a, const struct lb_job *b) { return a->cell == b->cell && a->plan.clients == b->plan.clients; }
+static bool same_line(const struct lb_job *a, const struct lb_job *b) {
+  return a->cell == b->cell && a->plan.clients == b->plan.clients;
+}
 
 void lb_print_figures(const struct lb_plan *plan, FILE *out) {
   bool header = false;
@@ -178,10 +191,12 @@ void lb_print_figures(const struct lb_plan *plan, FILE *out) {
     struct line line = {.count = 0};
     if (job->plan.scenario->step_count > 0 || (i > 0 && same_line(job, &plan->jobs[i - 1]))) continue;
     for (size_t j = i; j < plan->job_count && same_line(job, &plan->jobs[j]); j++)
-      if (plan->jobs[j].done && plan->jobs[j].outcome.grants > 0 && line.count < 256) line.job[line.count++] = &plan->jobs[j];
+      if (plan->jobs[j].done && plan->jobs[j].outcome.grants > 0 && line.count < 256)
+        line.job[line.count++] = &plan->jobs[j];
     if (line.count == 0) continue;
     if (!header)
-      fprintf(out, "%-11s %-24s %3s %10s %5s %20s %20s %20s\n", "", "us: p50/p99/p99.9", "c", "grants/s", "Jain", "wait", "hold", "hand-off");
+      fprintf(out, "%-11s %-24s %3s %10s %5s %20s %20s %20s\n", "", "us: p50/p99/p99.9", "c", "grants/s", "Jain",
+              "wait", "hold", "hand-off");
     header = true;
     print_line(&line, out);
   }

@@ -18,7 +18,7 @@ struct lb_holder {
   struct lb_session *session;
   struct lb_env *env;
   struct lb_arena *arena;
-  size_t index;       /* of this client: its log */
+  size_t index; /* of this client: its log */
   int64_t ttl_ms;
   const char *prefix; /* of the names of this trial's keys at the service */
   struct lb_rng rng;  /* backoff */

@@ -38,7 +38,8 @@ static int collect(struct lb_stage *s) {
   for (size_t i = 0; i < h->count; i++)
     if (h->events[i].key != LB_NO_NAME && h->events[i].key >= keys) keys = h->events[i].key + 1;
   char name[32];
-  for (size_t i = 0; i < s->client_count; i++) snprintf(name, sizeof name, "client-%zu", i + 1), lb_names_add(&h->clients, name);
+  for (size_t i = 0; i < s->client_count; i++)
+    snprintf(name, sizeof name, "client-%zu", i + 1), lb_names_add(&h->clients, name);
   for (size_t i = 0; i < keys; i++) snprintf(name, sizeof name, "lock-%zu", i + 1), lb_names_add(&h->keys, name);
   lb_history_sort(h);
   return 0;
@@ -46,7 +47,8 @@ static int collect(struct lb_stage *s) {
 
 /* ---- the verdict -------------------------------------------------------------------------------------------------- */
 
-static void decide(struct lb_outcome *out, enum lb_verdict verdict, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void decide(struct lb_outcome *out, enum lb_verdict verdict, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 static void decide(struct lb_outcome *out, enum lb_verdict verdict, const char *format, ...) {
   va_list args;
   va_start(args, format);
@@ -59,11 +61,11 @@ static void decide_violation(const struct lb_stage *s, struct lb_outcome *out) {
   const char *proof = s->plan->scenario->proof_violated;
   bool expires = s->plan->protocol->traits & (LB_TRAIT_LEASED | LB_TRAIT_SESSION);
   if (expires && out->stall_ns > (uint64_t)s->plan->scenario->ttl_ms * LB_NS_PER_MS / 2)
-    decide(out, LB_UNDECIDED, "exclusion was lost, but the machine stalled for %.0f ms, more than half the ttl", (double)out->stall_ns / 1e6);
+    decide(out, LB_UNDECIDED, "exclusion was lost, but the machine stalled for %.0f ms, more than half the ttl",
+           (double)out->stall_ns / 1e6);
   else if (proof && !lb_stage_noted(s, proof))
     decide(out, LB_UNDECIDED, "exclusion was lost, but \"%s\" was not observed", proof);
-  else
-    decide(out, LB_VIOLATED, "%s", "");
+  else decide(out, LB_VIOLATED, "%s", "");
 }
 
 static void decide_trial(const struct lb_stage *s, const struct lb_check *check, struct lb_outcome *out) {
@@ -74,7 +76,8 @@ static void decide_trial(const struct lb_stage *s, const struct lb_check *check,
   else if (s->verdict == LB_STUCK) decide(out, LB_STUCK, "%s", s->why);
   else if (out->grants == 0) decide(out, LB_UNDECIDED, "nothing was ever granted, so nothing was tested");
   else if (out->handoffs < needed)
-    decide(out, LB_UNDECIDED, "%llu hand-offs, the scenario asks for %llu", (unsigned long long)out->handoffs, (unsigned long long)needed);
+    decide(out, LB_UNDECIDED, "%llu hand-offs, the scenario asks for %llu", (unsigned long long)out->handoffs,
+           (unsigned long long)needed);
   else decide(out, LB_SAFE, "%s", "");
 }
 
@@ -124,8 +127,8 @@ static void latency_rows(const struct lb_trial_plan *plan, const char *metric, c
   for (unsigned i = 0; i < LB_HIST_BUCKETS; i++)
     if (hist->bucket[i])
       fprintf(out, "%s,%s,%s,%d,%d,%s,%llu,%llu,%u\n", plan->scenario->name, plan->system, plan->guard, plan->clients,
-              plan->trial, metric, (unsigned long long)lb_hist_bucket_low(i), (unsigned long long)lb_hist_bucket_high(i),
-              hist->bucket[i]);
+              plan->trial, metric, (unsigned long long)lb_hist_bucket_low(i),
+              (unsigned long long)lb_hist_bucket_high(i), hist->bucket[i]);
 }
 
 static int write_latency(const struct lb_trial_plan *plan, const struct lb_stats *st) {
@@ -144,7 +147,8 @@ static int write_series(const struct lb_trial_plan *plan, const struct lb_stats 
     const struct lb_second *x = &st->series[i];
     fprintf(out, "%s,%s,%s,%d,%d,%u,%llu,%llu,%llu,%llu,%.3f,%.3f\n", plan->scenario->name, plan->system, plan->guard,
             plan->clients, plan->trial, x->second, (unsigned long long)x->grants, (unsigned long long)x->busy,
-            (unsigned long long)x->timeouts, (unsigned long long)x->unknowns, (double)x->wait_p50_ns / 1e3, (double)x->wait_p99_ns / 1e3);
+            (unsigned long long)x->timeouts, (unsigned long long)x->unknowns, (double)x->wait_p50_ns / 1e3,
+            (double)x->wait_p99_ns / 1e3);
   }
   return lb_close_written(out);
 }
@@ -154,13 +158,18 @@ static int write_series(const struct lb_trial_plan *plan, const struct lb_stats 
 static void shorten(struct lb_stage *s, const struct lb_check *check) {
   struct lb_history *h = &s->history;
   size_t keep = KEPT_EVENTS;
-  if (check->episode_count > 0 && check->episodes[0].end_event + KEPT_AFTER > keep) keep = check->episodes[0].end_event + KEPT_AFTER;
+  if (check->episode_count > 0 && check->episodes[0].end_event + KEPT_AFTER > keep)
+    keep = check->episodes[0].end_event + KEPT_AFTER;
   if (s->plan->scenario->step_count > 0 || h->count <= keep) return;
   char text[100];
   snprintf(text, sizeof text, "the first %zu of %zu events are kept", keep, h->count);
   h->count = keep;
-  struct lb_event note = {.t = h->events[keep - 1].t, .s = h->events[keep - 1].s, .client = LB_NO_NAME, .key = LB_NO_NAME,
-                          .what = lb_names_add(&h->whats, text), .kind = LB_EV_NOTE};
+  struct lb_event note = {.t = h->events[keep - 1].t,
+                          .s = h->events[keep - 1].s,
+                          .client = LB_NO_NAME,
+                          .key = LB_NO_NAME,
+                          .what = lb_names_add(&h->whats, text),
+                          .kind = LB_EV_NOTE};
   lb_history_add(h, &note);
 }
 

@@ -27,8 +27,8 @@ static const char *filesystem_name(const char *path) {
   static const struct {
     unsigned long magic;
     const char *name;
-  } known[] = {{0xEF53, "ext4"}, {0x01021994, "tmpfs"}, {0x58465342, "xfs"}, {0x9123683E, "btrfs"},
-               {0x794c7630, "overlayfs"}, {0x2FC12FC1, "zfs"}, {0x6969, "nfs"}, {0x01021997, "9p"}};
+  } known[] = {{0xEF53, "ext4"},          {0x01021994, "tmpfs"}, {0x58465342, "xfs"}, {0x9123683E, "btrfs"},
+               {0x794c7630, "overlayfs"}, {0x2FC12FC1, "zfs"},   {0x6969, "nfs"},     {0x01021997, "9p"}};
   struct statfs st;
   if (statfs(path, &st) < 0) return "unknown";
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)

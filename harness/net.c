@@ -123,7 +123,8 @@ static char *link_batch(const struct lb_net *net) {
   if (!out) return NULL;
   fputs("link add name lb0 type bridge\nlink set lb0 up\n", out);
   for (size_t i = 0; i < net->count; i++) {
-    fprintf(out, "link add name lbh%zu type veth peer name eth0 netns /proc/%d/fd/%d\n", i, (int)getpid(), net->host[i].netns);
+    fprintf(out, "link add name lbh%zu type veth peer name eth0 netns /proc/%d/fd/%d\n", i, (int)getpid(),
+            net->host[i].netns);
     fprintf(out, "link set lbh%zu master lb0 up\n", i);
   }
   return fclose(out) == 0 ? text : NULL;
@@ -132,7 +133,8 @@ static char *link_batch(const struct lb_net *net) {
 static int build_links(struct lb_net *net, int home, char *err, size_t err_size) {
   for (size_t i = 0; i < net->count; i++) {
     net->host[i].netns = new_namespace(home);
-    if (net->host[i].netns < 0) return fail(err, err_size, net->host[i].netns, "no network namespace: %s", strerror(-net->host[i].netns));
+    if (net->host[i].netns < 0)
+      return fail(err, err_size, net->host[i].netns, "no network namespace: %s", strerror(-net->host[i].netns));
     snprintf(net->host[i].address, sizeof net->host[i].address, "10.77.0.%zu", i + 1);
   }
   char *batch = link_batch(net);
@@ -141,8 +143,10 @@ static int build_links(struct lb_net *net, int home, char *err, size_t err_size)
   int r = run_tool(NULL, "ip", argv, batch, err, err_size);
   free(batch);
   for (size_t i = 0; r == 0 && i < net->count; i++)
-    if ((r = set_host_address(&net->host[i], home)) < 0) fail(err, err_size, r, "no address for a host: %s", strerror(-r));
-  if (r == 0 && (r = set_address("lb0", "10.77.0.254")) < 0) fail(err, err_size, r, "no address for the bridge: %s", strerror(-r));
+    if ((r = set_host_address(&net->host[i], home)) < 0)
+      fail(err, err_size, r, "no address for a host: %s", strerror(-r));
+  if (r == 0 && (r = set_address("lb0", "10.77.0.254")) < 0)
+    fail(err, err_size, r, "no address for the bridge: %s", strerror(-r));
   return r;
 }
 

@@ -26,8 +26,8 @@ struct lb_trial_plan {
   int clients;
   int trial; /* from 1 within (cell, clients) */
   uint64_t seed;
-  char name[160];      /* "failover.redis-token@sentinel.none.c2.t1": names its files */
-  const char *run_dir; /* histories/, logs/, parts/ and scratch/ exist there */
+  char name[160];       /* "failover.redis-token@sentinel.none.c2.t1": names its files */
+  const char *run_dir;  /* histories/, logs/, parts/ and scratch/ exist there */
   struct lb_live *live; /* may be NULL */
 };
 

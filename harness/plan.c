@@ -21,8 +21,8 @@ enum { STREAM_ORDER = 11, STREAM_TRIAL = 12, WORDS_MAX = 128 };
 
 /* ---- systems ------------------------------------------------------------------------------------------------------ */
 
-static int unknown_word(const char *what, const char *word, const char *const *words, size_t count, const char *list, char *err,
-                        size_t err_size) {
+static int unknown_word(const char *what, const char *word, const char *const *words, size_t count, const char *list,
+                        char *err, size_t err_size) {
   const char *near = lb_suggest(word, words, count);
   if (near) return lb_refuse(err, err_size, "unknown %s '%s', did you mean '%s'?", what, word, near);
   return lb_refuse(err, err_size, "unknown %s '%s', expected one of `lockbench list %s`", what, word, list);
@@ -53,7 +53,8 @@ static int parse_system(const char *text, struct lb_cell *cell, char *err, size_
   char protocol[64];
   const char *at = strchr(text, '@');
   size_t length = at ? (size_t)(at - text) : strlen(text);
-  if (length == 0 || length >= sizeof protocol) return lb_refuse(err, err_size, "system '%s': expected PROTOCOL@TOPOLOGY", text);
+  if (length == 0 || length >= sizeof protocol)
+    return lb_refuse(err, err_size, "system '%s': expected PROTOCOL@TOPOLOGY", text);
   memcpy(protocol, text, length);
   protocol[length] = '\0';
   int r = find_protocol(protocol, &cell->protocol, err, err_size);
@@ -61,7 +62,8 @@ static int parse_system(const char *text, struct lb_cell *cell, char *err, size_
   r = find_topology(at ? at + 1 : cell->protocol->topologies[0], &cell->topology, err, err_size);
   if (r < 0) return r;
   if (!runs_on(cell->protocol, cell->topology->name))
-    return lb_refuse(err, err_size, "%s does not run on topology '%s', see `lockbench show %s`", protocol, cell->topology->name, protocol);
+    return lb_refuse(err, err_size, "%s does not run on topology '%s', see `lockbench show %s`", protocol,
+                     cell->topology->name, protocol);
   snprintf(cell->system, sizeof cell->system, "%s@%s", protocol, cell->topology->name);
   return 0;
 }
@@ -78,8 +80,8 @@ static void find_skip(struct lb_cell *cell) {
   if (cell->skip[0]) cell->verdict = LB_SKIPPED;
 }
 
-static int add_cell(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario, const char *system, char *err,
-                    size_t err_size) {
+static int add_cell(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario,
+                    const char *system, char *err, size_t err_size) {
   struct lb_cell cell = {.scenario = scenario, .guard = request->guard, .verdict = LB_VERDICT_NONE};
   int r = parse_system(system, &cell, err, err_size);
   if (r < 0) return r;
@@ -96,8 +98,8 @@ static int add_cell(struct lb_plan *plan, const struct lb_plan_request *request,
 }
 
 /* A protocol alone means every system of it that the scenario speaks of, or its default topology. */
-static int add_named(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario, const char *name, char *err,
-                     size_t err_size) {
+static int add_named(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario,
+                     const char *name, char *err, size_t err_size) {
   size_t length = strlen(name), found = 0;
   for (size_t i = 0; !strchr(name, '@') && i < scenario->expect_count; i++) {
     const char *system = scenario->expect[i].system;
@@ -109,8 +111,8 @@ static int add_named(struct lb_plan *plan, const struct lb_plan_request *request
   return found ? 0 : add_cell(plan, request, scenario, name, err, err_size);
 }
 
-static int add_scenario_cells(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario, char *err,
-                              size_t err_size) {
+static int add_scenario_cells(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario,
+                              char *err, size_t err_size) {
   int r = 0;
   if (!request->systems) {
     for (size_t i = 0; i < scenario->expect_count && r == 0; i++)
@@ -144,11 +146,16 @@ static int add_jobs(struct lb_plan *plan, size_t cell_index, int trials) {
       uint64_t seed = lb_rng_fork(plan->seed, STREAM_TRIAL, plan->job_count).state;
       plan->job_count++;
       *job = (struct lb_job){.cell = cell_index,
-                             .plan = {.scenario = cell->scenario, .protocol = cell->protocol, .topology = cell->topology,
-                                      .options = cell->options, .guard = cell->guard, .trial = t, .seed = seed,
+                             .plan = {.scenario = cell->scenario,
+                                      .protocol = cell->protocol,
+                                      .topology = cell->topology,
+                                      .options = cell->options,
+                                      .guard = cell->guard,
+                                      .trial = t,
+                                      .seed = seed,
                                       .clients = cell->scenario->client_counts[c]}};
-      snprintf(job->plan.name, sizeof job->plan.name, "%s.%s.%s.c%d.t%d", cell->scenario->name, cell->system, cell->guard,
-               job->plan.clients, t);
+      snprintf(job->plan.name, sizeof job->plan.name, "%s.%s.%s.c%d.t%d", cell->scenario->name, cell->system,
+               cell->guard, job->plan.clients, t);
     }
   }
   return 0;
@@ -184,14 +191,16 @@ static int load_scenarios(struct lb_plan *plan, const struct lb_plan_request *re
     if (r < 0) return r;
     plan->scenario_count++;
   }
-  return lb_settings_apply(plan->scenarios, plan->scenario_count, request->settings, request->setting_count, err, err_size);
+  return lb_settings_apply(plan->scenarios, plan->scenario_count, request->settings, request->setting_count, err,
+                           err_size);
 }
 
 int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, char *err, size_t err_size) {
   *ret = (struct lb_plan){.seed = request->seed};
   int r = lb_settings_check(request->settings, request->setting_count, err, err_size);
   if (r == 0) r = load_scenarios(ret, request, err, err_size);
-  for (size_t i = 0; r == 0 && i < ret->scenario_count; i++) r = add_scenario_cells(ret, request, &ret->scenarios[i], err, err_size);
+  for (size_t i = 0; r == 0 && i < ret->scenario_count; i++)
+    r = add_scenario_cells(ret, request, &ret->scenarios[i], err, err_size);
   for (size_t i = 0; r == 0 && i < ret->cell_count; i++) r = add_jobs(ret, i, request->trials);
   if (r == 0) r = set_order(ret);
   if (r == -ENOMEM) snprintf(err, err_size, "out of memory");

@@ -13,9 +13,9 @@ struct lb_cell {
   const struct lb_topology *topology;
   char system[96];
   const char *guard;
-  union lb_value *options; /* of the protocol, owned */
+  union lb_value *options;        /* of the protocol, owned */
   const struct lb_expect *expect; /* NULL = nothing is expected */
-  char skip[300];          /* not empty: why it cannot run here */
+  char skip[300];                 /* not empty: why it cannot run here */
 
   /* the sum of its trials, by lb_cell_add() */
   enum lb_verdict verdict;
@@ -45,9 +45,9 @@ struct lb_plan {
 struct lb_plan_request {
   const char *const *scenario_paths;
   size_t scenario_count;
-  const char *systems;   /* "a@x,b" or NULL = those the scenario names in [expect] */
-  const char *guard;     /* "none" */
-  int trials;            /* 0 = the scenario's */
+  const char *systems;         /* "a@x,b" or NULL = those the scenario names in [expect] */
+  const char *guard;           /* "none" */
+  int trials;                  /* 0 = the scenario's */
   const char *const *settings; /* "key=value", "protocol.option=value" */
   size_t setting_count;
   uint64_t seed;

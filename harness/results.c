@@ -53,9 +53,9 @@ static void trial_figures(const struct lb_job *job, FILE *out) {
   const struct lb_outcome *x = &job->outcome;
   bool measured = job->plan.scenario->step_count == 0 && x->grants > 0;
   if (measured)
-    fprintf(out, ",%.3f,%.3f,%.5f,%llu,%llu", x->measured_s, x->grants_per_s, x->jain, (unsigned long long)x->client_min, (unsigned long long)x->client_max);
-  else
-    fputs(",,,,,", out);
+    fprintf(out, ",%.3f,%.3f,%.5f,%llu,%llu", x->measured_s, x->grants_per_s, x->jain,
+            (unsigned long long)x->client_min, (unsigned long long)x->client_max);
+  else fputs(",,,,,", out);
   csv_quantiles(x->wait_ns, measured, out);
   csv_quantiles(x->hold_ns, measured, out);
   csv_quantiles(x->handoff_ns, measured && x->handoff_ns[2] > 0, out);
@@ -64,13 +64,14 @@ static void trial_figures(const struct lb_job *job, FILE *out) {
 static void trial_row(const struct lb_job *job, FILE *out) {
   const struct lb_trial_plan *p = &job->plan;
   const struct lb_outcome *x = &job->outcome;
-  fprintf(out, "%s,%s,%s,%d,%d,%llu,%s,", p->scenario->name, p->system, p->guard, p->clients, p->trial, (unsigned long long)p->seed,
-          lb_verdict_name(x->verdict));
+  fprintf(out, "%s,%s,%s,%d,%d,%llu,%s,", p->scenario->name, p->system, p->guard, p->clients, p->trial,
+          (unsigned long long)p->seed, lb_verdict_name(x->verdict));
   csv_text(x->why, out);
   fprintf(out, ",%llu,%.3f,%u,%llu,%lld,%llu,%llu,%llu,%llu,%llu,%llu,%llu", (unsigned long long)x->double_holds,
           (double)x->double_hold_ns / 1e6, x->depth, (unsigned long long)x->dirty_accesses, (long long)x->lost_updates,
           (unsigned long long)x->fenced_off, (unsigned long long)x->token_regressions, (unsigned long long)x->grants,
-          (unsigned long long)x->handoffs, (unsigned long long)x->busy, (unsigned long long)x->timeouts, (unsigned long long)x->unknowns);
+          (unsigned long long)x->handoffs, (unsigned long long)x->busy, (unsigned long long)x->timeouts,
+          (unsigned long long)x->unknowns);
   csv_ms(x->unavailable_ns, out);
   csv_ms(x->orphan_ns, out);
   csv_ms(x->blind_ns, out);
@@ -94,7 +95,8 @@ static int write_trials(const struct lb_plan *plan, const char *dir, char *err, 
 }
 
 /* One table out of the rows that each trial wrote for itself. */
-static int join_parts(const struct lb_plan *plan, const char *dir, const char *name, const char *header, char *err, size_t err_size) {
+static int join_parts(const struct lb_plan *plan, const char *dir, const char *name, const char *header, char *err,
+                      size_t err_size) {
   char path[PATH_LENGTH], part[PATH_LENGTH];
   snprintf(path, sizeof path, "%s/%s.csv", dir, name);
   FILE *out = fopen(path, "we");
@@ -118,9 +120,9 @@ static json_t *machine_json(const struct lb_run_info *info) {
   char how[300];
   if (isolation->kind == LB_ISOLATION_NONE) snprintf(how, sizeof how, "none: %s", isolation->why);
   else snprintf(how, sizeof how, "%s", lb_isolation_name(isolation->kind));
-  return json_pack("{s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:s, s:s}", "hostname", m->hostname, "kernel", m->kernel, "cpu", m->cpu, "cores",
-                   (json_int_t)m->cores, "memory_mib", (json_int_t)m->memory_mib, "load_before", m->load, "load_after", info->load_after,
-                   "filesystem", m->filesystem, "namespaces", how);
+  return json_pack("{s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:s, s:s}", "hostname", m->hostname, "kernel", m->kernel, "cpu",
+                   m->cpu, "cores", (json_int_t)m->cores, "memory_mib", (json_int_t)m->memory_mib, "load_before",
+                   m->load, "load_after", info->load_after, "filesystem", m->filesystem, "namespaces", how);
 }
 
 static json_t *servers_json(const struct lb_plan *plan) {
@@ -128,7 +130,8 @@ static json_t *servers_json(const struct lb_plan *plan) {
   for (size_t i = 0; i < plan->cell_count; i++) {
     const struct lb_topology *t = plan->cells[i].topology;
     char version[128];
-    if (!json_object_get(o, t->name) && !plan->cells[i].skip[0] && t->version && t->version(version, sizeof version) == 0 && version[0])
+    if (!json_object_get(o, t->name) && !plan->cells[i].skip[0] && t->version &&
+        t->version(version, sizeof version) == 0 && version[0])
       json_object_set_new(o, t->name, json_string(version));
   }
   return o;
@@ -144,25 +147,30 @@ static json_t *scenario_json(const struct lb_scenario *s) {
   json_t *steps = json_array(), *clients = json_array();
   for (size_t i = 0; i < s->step_count; i++) json_array_append_new(steps, json_string(s->steps[i].text));
   for (size_t i = 0; i < s->client_count_count; i++) json_array_append_new(clients, json_integer(s->client_counts[i]));
-  json_t *workload = json_pack("{s:o, s:i, s:f, s:f, s:I, s:I, s:f, s:f, s:s}", "clients", clients, "keys", s->keys, "hold_ms", s->hold_ms,
-                               "think_ms", s->think_ms, "ttl_ms", (json_int_t)s->ttl_ms, "wait_ms", (json_int_t)s->wait_ms, "duration_s",
-                               s->duration_s, "warmup_s", s->warmup_s, "storage", s->memory_storage ? "memory" : "disk");
-  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "name", s->name, "title", s->title ? s->title : "", "question",
-                   s->question ? s->question : "", "refuted", s->refuted ? s->refuted : "", "file", scenario_file(s->path), "workload", workload, "steps", steps);
+  json_t *workload =
+      json_pack("{s:o, s:i, s:f, s:f, s:I, s:I, s:f, s:f, s:s}", "clients", clients, "keys", s->keys, "hold_ms",
+                s->hold_ms, "think_ms", s->think_ms, "ttl_ms", (json_int_t)s->ttl_ms, "wait_ms", (json_int_t)s->wait_ms,
+                "duration_s", s->duration_s, "warmup_s", s->warmup_s, "storage", s->memory_storage ? "memory" : "disk");
+  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "name", s->name, "title", s->title ? s->title : "",
+                   "question", s->question ? s->question : "", "refuted", s->refuted ? s->refuted : "", "file",
+                   scenario_file(s->path), "workload", workload, "steps", steps);
 }
 
 static json_t *run_json(const struct lb_plan *plan, const struct lb_run_info *info) {
   json_t *argv = json_array(), *scenarios = json_array();
   for (int i = 0; i < info->argc; i++) json_array_append_new(argv, json_string(info->argv[i]));
-  for (size_t i = 0; i < plan->scenario_count; i++) json_array_append_new(scenarios, scenario_json(&plan->scenarios[i]));
-  return json_pack("{s:i, s:s, s:{s:s, s:s}, s:o, s:s, s:f, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:s, s:i}", "schema_version", 1, "id", info->id,
-                   "tool", "version", LB_VERSION, "commit", LB_COMMIT, "argv", argv, "started_utc", info->started_utc, "seconds", info->seconds,
-                   "seed", (json_int_t)plan->seed, "jobs", info->jobs, "trials", (json_int_t)plan->job_count, "machine", machine_json(info),
-                   "servers", servers_json(plan), "scenarios", scenarios, "cells", lb_results_cells(plan), "verdict", info->verdict,
-                   "exit_code", info->exit_code);
+  for (size_t i = 0; i < plan->scenario_count; i++)
+    json_array_append_new(scenarios, scenario_json(&plan->scenarios[i]));
+  return json_pack("{s:i, s:s, s:{s:s, s:s}, s:o, s:s, s:f, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:s, s:i}",
+                   "schema_version", 1, "id", info->id, "tool", "version", LB_VERSION, "commit", LB_COMMIT, "argv",
+                   argv, "started_utc", info->started_utc, "seconds", info->seconds, "seed", (json_int_t)plan->seed,
+                   "jobs", info->jobs, "trials", (json_int_t)plan->job_count, "machine", machine_json(info), "servers",
+                   servers_json(plan), "scenarios", scenarios, "cells", lb_results_cells(plan), "verdict",
+                   info->verdict, "exit_code", info->exit_code);
 }
 
-static int write_run(const struct lb_plan *plan, const struct lb_run_info *info, const char *dir, char *err, size_t err_size) {
+static int write_run(const struct lb_plan *plan, const struct lb_run_info *info, const char *dir, char *err,
+                     size_t err_size) {
   char path[PATH_LENGTH];
   snprintf(path, sizeof path, "%s/run.json", dir);
   json_t *root = run_json(plan, info);
@@ -176,11 +184,15 @@ static int write_run(const struct lb_plan *plan, const struct lb_run_info *info,
   return r < 0 ? fail(r, path, err, err_size) : 0;
 }
 
-int lb_results_write(const struct lb_plan *plan, const struct lb_run_info *info, const char *dir, char *err, size_t err_size) {
+int lb_results_write(const struct lb_plan *plan, const struct lb_run_info *info, const char *dir, char *err,
+                     size_t err_size) {
   int r = write_trials(plan, dir, err, err_size);
   if (r == 0)
-    r = join_parts(plan, dir, "latency", "scenario,system,guard,clients,trial,metric,low_ns,high_ns,count\n", err, err_size);
+    r = join_parts(plan, dir, "latency", "scenario,system,guard,clients,trial,metric,low_ns,high_ns,count\n", err,
+                   err_size);
   if (r == 0)
-    r = join_parts(plan, dir, "series", "scenario,system,guard,clients,trial,second,grants,busy,timeouts,unknowns,wait_p50_us,wait_p99_us\n", err, err_size);
+    r = join_parts(plan, dir, "series",
+                   "scenario,system,guard,clients,trial,second,grants,busy,timeouts,unknowns,wait_p50_us,wait_p99_us\n",
+                   err, err_size);
   return r == 0 ? write_run(plan, info, dir, err, err_size) : r;
 }

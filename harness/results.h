@@ -26,6 +26,7 @@ struct lb_run_info {
 /* The array of cells. A new reference, NULL when out of memory. */
 json_t *lb_results_cells(const struct lb_plan *plan);
 /* Writes run.json, trials.csv, latency.csv and series.csv into `dir` (parts/ there is read). 0 or -errno with one line in err. */
-int lb_results_write(const struct lb_plan *plan, const struct lb_run_info *info, const char *dir, char *err, size_t err_size);
+int lb_results_write(const struct lb_plan *plan, const struct lb_run_info *info, const char *dir, char *err,
+                     size_t err_size);
 
 #endif

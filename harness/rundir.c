@@ -123,7 +123,8 @@ static int choose_exact(struct lb_rundir *dir, const char *exact, char *err, siz
   char *slash = strrchr(copy, '/');
   snprintf(dir->id, sizeof dir->id, "%.100s", slash ? slash + 1 : copy);
   if (slash) slash[slash == copy] = '\0';
-  if (access(exact, F_OK) == 0) return snprintf(err, err_size, "results folder %s exists already, expected a new name", exact), -EEXIST;
+  if (access(exact, F_OK) == 0)
+    return snprintf(err, err_size, "results folder %s exists already, expected a new name", exact), -EEXIST;
   int r = absolute_folder(slash ? copy : ".", parent, err, err_size);
   if (r < 0) return r;
   snprintf(dir->final, sizeof dir->final, "%.*s/%s", 2800, parent, dir->id);
@@ -148,7 +149,8 @@ static int choose_name(struct lb_rundir *dir, const char *results, const char *l
   return r < 0 ? r : fail(-EEXIST, parent, err, err_size);
 }
 
-int lb_rundir_open(struct lb_rundir *dir, const char *results, const char *label, const char *exact, char *err, size_t err_size) {
+int lb_rundir_open(struct lb_rundir *dir, const char *results, const char *label, const char *exact, char *err,
+                   size_t err_size) {
   static const char *const folders[] = {"histories", "logs", "parts", "scratch/cache"};
   *dir = (struct lb_rundir){.guard_pipe = -1, .alive = -1, .trials_pipe = -1, .lock = -1};
   int r = exact ? choose_exact(dir, exact, err, err_size) : choose_name(dir, results, label, err, err_size);

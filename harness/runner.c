@@ -55,7 +55,8 @@ static void on_signal(int sig) {
 static bool measures(const struct lb_job *job) { return job->plan.scenario->step_count == 0; }
 
 static lb_ns patience(const struct lb_trial_plan *plan) {
-  double s = PATIENCE_S + plan->scenario->warmup_s + plan->scenario->duration_s + 2e-3 * (double)plan->scenario->wait_ms;
+  double s =
+      PATIENCE_S + plan->scenario->warmup_s + plan->scenario->duration_s + 2e-3 * (double)plan->scenario->wait_ms;
   for (size_t i = 0; i < plan->scenario->step_count; i++) s += 1e-3 * (double)plan->scenario->steps[i].within_ms + 5;
   return (lb_ns)(s * 1e9);
 }
@@ -93,7 +94,8 @@ static void tick(struct runner *r) {
       grants[count] = atomic_load(&r->live[i].grants);
       running[count++] = r->slot[i].job;
     }
-  if (r->progress && r->progress->tick) r->progress->tick(r->progress->display, r->plan, running, grants, count, r->done);
+  if (r->progress && r->progress->tick)
+    r->progress->tick(r->progress->display, r->plan, running, grants, count, r->done);
 }
 
 static void reap(struct slot *slot) {
@@ -112,8 +114,10 @@ static int finish(struct runner *r, struct slot *slot, bool late) {
   while (!late && got < sizeof message && n > 0)
     if ((n = read(slot->pipe, (char *)&message + got, sizeof message - got)) > 0) got += (size_t)n;
   if (got < sizeof message) {
-    message = (struct message){.outcome = {.verdict = LB_UNDECIDED, .unavailable_ns = -1, .orphan_ns = -1, .blind_ns = -1}};
-    snprintf(message.outcome.why, sizeof message.outcome.why, "the trial's process %s", late ? "took too long and was killed" : "died");
+    message =
+        (struct message){.outcome = {.verdict = LB_UNDECIDED, .unavailable_ns = -1, .orphan_ns = -1, .blind_ns = -1}};
+    snprintf(message.outcome.why, sizeof message.outcome.why, "the trial's process %s",
+             late ? "took too long and was killed" : "died");
   }
   reap(slot);
   job->outcome = message.outcome;
@@ -121,7 +125,9 @@ static int finish(struct runner *r, struct slot *slot, bool late) {
   r->done++;
   lb_cell_add(&r->plan->cells[job->cell], &job->outcome);
   if (r->progress && r->progress->finished) r->progress->finished(r->progress->display, r->plan, job, r->done);
-  if (message.result < 0) snprintf(r->err, r->err_size, "%s: %s", job->plan.name, message.outcome.why[0] ? message.outcome.why : strerror(-message.result));
+  if (message.result < 0)
+    snprintf(r->err, r->err_size, "%s: %s", job->plan.name,
+             message.outcome.why[0] ? message.outcome.why : strerror(-message.result));
   return message.result;
 }
 
@@ -182,7 +188,8 @@ static int run_all(struct runner *r) {
   return interrupted ? -EINTR : result;
 }
 
-int lb_runner_run(struct lb_plan *plan, const struct lb_rundir *dir, int jobs, const struct lb_progress *progress, char *err, size_t err_size) {
+int lb_runner_run(struct lb_plan *plan, const struct lb_rundir *dir, int jobs, const struct lb_progress *progress,
+                  char *err, size_t err_size) {
   struct runner r = {.plan = plan, .dir = dir, .progress = progress, .err = err, .err_size = err_size};
   struct sigaction action = {.sa_handler = on_signal};
   size_t live_size = SLOTS_MAX * sizeof *r.live;

@@ -52,7 +52,9 @@ int lb_sandbox_mount_memory(const char *dir) {
 }
 
 /* fork() with clone flags; the child continues on a copy of this stack. */
-static pid_t fork_into(unsigned long flags) { return (pid_t)syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL); }
+static pid_t fork_into(unsigned long flags) {
+  return (pid_t)syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL);
+}
 
 static bool parent_is_gone(int alive) {
   struct pollfd p = {.fd = alive, .events = POLLIN};

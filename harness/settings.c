@@ -55,22 +55,32 @@ static int check_option(const struct setting *s, char *err, size_t err_size) {
   if (!protocol) {
     for (const struct lb_protocol *p; count < WORDS_MAX && (p = lb_protocol_at(count)); count++) words[count] = p->name;
     const char *near = lb_suggest(s->protocol, words, count);
-    return lb_refuse(err, err_size, "-s %s.%s: unknown protocol '%s'%s%s%s", s->protocol, s->option, s->protocol, near ? ", did you mean '" : "",
-             near ? near : "", near ? "'?" : "");
+    return lb_refuse(err, err_size, "-s %s.%s: unknown protocol '%s'%s%s%s", s->protocol, s->option, s->protocol,
+                     near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
   }
   const struct lb_option *option = find_option(protocol, s->option);
   union lb_value value;
   if (!option) {
-    for (const struct lb_option *o = protocol->options; count < WORDS_MAX && o && o->name; o++) words[count++] = o->name;
+    for (const struct lb_option *o = protocol->options; count < WORDS_MAX && o && o->name; o++)
+      words[count++] = o->name;
     const char *near = lb_suggest(s->option, words, count);
-    return lb_refuse(err, err_size, "-s %s.%s: %s has no option '%s'%s%s%s", s->protocol, s->option, s->protocol, s->option,
-             near ? ", did you mean '" : count ? ", see `lockbench show " : "", near ? near : count ? s->protocol : "",
-             near ? "'?" : count ? "`" : "");
+    return lb_refuse(err, err_size, "-s %s.%s: %s has no option '%s'%s%s%s", s->protocol, s->option, s->protocol,
+                     s->option,
+                     near    ? ", did you mean '"
+                     : count ? ", see `lockbench show "
+                             : "",
+                     near    ? near
+                     : count ? s->protocol
+                             : "",
+                     near    ? "'?"
+                     : count ? "`"
+                             : "");
   }
   if (parse_value(option, s->value, &value)) return 0;
-  if (option->type == LB_OPT_BOOL) return lb_refuse(err, err_size, "-s %s.%s=%s: expected yes or no", s->protocol, s->option, s->value);
+  if (option->type == LB_OPT_BOOL)
+    return lb_refuse(err, err_size, "-s %s.%s=%s: expected yes or no", s->protocol, s->option, s->value);
   return lb_refuse(err, err_size, "-s %s.%s=%s: expected a %snumber from %g to %g", s->protocol, s->option, s->value,
-                option->type == LB_OPT_INT ? "whole " : "", option->min, option->max);
+                   option->type == LB_OPT_INT ? "whole " : "", option->min, option->max);
 }
 
 int lb_settings_check(const char *const *settings, size_t count, char *err, size_t err_size) {
@@ -87,8 +97,8 @@ int lb_settings_check(const char *const *settings, size_t count, char *err, size
   return 0;
 }
 
-int lb_settings_apply(struct lb_scenario *scenarios, size_t scenario_count, const char *const *settings, size_t count, char *err,
-                      size_t err_size) {
+int lb_settings_apply(struct lb_scenario *scenarios, size_t scenario_count, const char *const *settings, size_t count,
+                      char *err, size_t err_size) {
   struct setting s;
   char key[NAME_MAX_LENGTH];
   for (size_t i = 0; i < count; i++) {
@@ -96,7 +106,8 @@ int lb_settings_apply(struct lb_scenario *scenarios, size_t scenario_count, cons
     bool taken = false;
     if (split(settings[i], &s)) continue;
     snprintf(key, sizeof key, "%.*s", (int)(equals - settings[i]), settings[i]);
-    for (size_t j = 0; j < scenario_count; j++) taken |= lb_scenario_set(&scenarios[j], key, equals + 1, err, err_size) == 0;
+    for (size_t j = 0; j < scenario_count; j++)
+      taken |= lb_scenario_set(&scenarios[j], key, equals + 1, err, err_size) == 0;
     if (!taken) return -EINVAL;
   }
   return 0;

@@ -12,8 +12,8 @@
 int lb_settings_check(const char *const *settings, size_t count, char *err, size_t err_size);
 /* Applies those that are keys of a scenario to each scenario that takes them (a timeline has no duration, a workload beside it
  * does). 0, or -EINVAL with one line for a setting that none of them takes. */
-int lb_settings_apply(struct lb_scenario *scenarios, size_t scenario_count, const char *const *settings, size_t count, char *err,
-                      size_t err_size);
+int lb_settings_apply(struct lb_scenario *scenarios, size_t scenario_count, const char *const *settings, size_t count,
+                      char *err, size_t err_size);
 /* The option values of a protocol: defaults, then the (checked) settings. Owned by the caller; NULL when out of memory. */
 union lb_value *lb_settings_options(const struct lb_protocol *protocol, const char *const *settings, size_t count);
 

@@ -11,8 +11,11 @@ static void say(struct lb_stage *s, enum lb_event_kind kind, const char *format,
 static void say(struct lb_stage *s, enum lb_event_kind kind, const char *format, va_list args) {
   char text[500];
   vsnprintf(text, sizeof text, format, args);
-  lb_arena_record(s->arena, s->client_count, (struct lb_event){.kind = (uint16_t)kind, .client = LB_NO_NAME, .key = LB_NO_NAME,
-                                                              .what = lb_names_add(&s->history.whats, text)});
+  lb_arena_record(s->arena, s->client_count,
+                  (struct lb_event){.kind = (uint16_t)kind,
+                                    .client = LB_NO_NAME,
+                                    .key = LB_NO_NAME,
+                                    .what = lb_names_add(&s->history.whats, text)});
 }
 
 void lb_stage_fault(struct lb_stage *s, const char *format, ...) {

@@ -27,7 +27,7 @@ struct lb_stage {
   struct lb_history history; /* texts of faults and notes from the begin; events when all is over (judge.c) */
   int primary;               /* data server that `primary` is bound to, -1 = not named yet */
   pid_t heartbeat;
-  enum lb_verdict verdict;   /* LB_VERDICT_NONE while nothing speaks against a verdict from the history */
+  enum lb_verdict verdict; /* LB_VERDICT_NONE while nothing speaks against a verdict from the history */
   char why[400];
 };
 

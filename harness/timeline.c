@@ -31,7 +31,8 @@ static lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS
 static int ask_primary(struct lb_stage *s) {
   lb_ns deadline = in_ms(ASK_MS);
   int primary = -ENOENT;
-  while (s->plan->topology->primary && (primary = s->plan->topology->primary(&s->cluster, in_ms(QUICK_MS))) < 0 && lb_clock_ns() < deadline)
+  while (s->plan->topology->primary && (primary = s->plan->topology->primary(&s->cluster, in_ms(QUICK_MS))) < 0 &&
+         lb_clock_ns() < deadline)
     lb_clock_sleep_until(in_ms(20));
   return primary;
 }
@@ -85,7 +86,8 @@ static int resolve_role(struct lb_stage *s, const struct lb_role *role, struct c
       return 0;
     case LB_ROLE_NODE:
       if ((size_t)role->number > s->cluster.data_count)
-        return lb_stage_doubt(s, LB_UNDECIDED, "node %d: %s has %zu", role->number, s->plan->topology->name, s->cluster.data_count);
+        return lb_stage_doubt(s, LB_UNDECIDED, "node %d: %s has %zu", role->number, s->plan->topology->name,
+                              s->cluster.data_count);
       add_server(c, &s->cluster.server[role->number - 1]);
       return 0;
     case LB_ROLE_ALL:
@@ -103,7 +105,8 @@ static int resolve_role(struct lb_stage *s, const struct lb_role *role, struct c
 /* ---- faults ----------------------------------------------------------------------------------------------------- */
 
 /* `listener` is a server of one side; the other side must have reached it before, and must not afterwards. */
-static int cut_pair(struct lb_stage *s, struct lb_host *a, struct lb_host *b, const struct lb_host *from, const struct lb_server *listener) {
+static int cut_pair(struct lb_stage *s, struct lb_host *a, struct lb_host *b, const struct lb_host *from,
+                    const struct lb_server *listener) {
   char err[200];
   if (!lb_net_reaches(from, listener->host, listener->port, REACH_MS))
     return lb_stage_doubt(s, LB_UNDECIDED, "%s could not be reached even before the cut", listener->name);
@@ -141,8 +144,9 @@ static int kill_client(struct lb_stage *s, struct lb_client *client) {
   if (client->pid == 0 || kill(client->pid, SIGKILL) < 0 || waitpid(client->pid, &status, 0) < 0)
     return lb_stage_doubt(s, LB_UNDECIDED, "%s was already gone", client->name);
   client->pid = 0;
-  lb_arena_record(s->arena, s->client_count, (struct lb_event){.kind = LB_EV_CRASH, .client = (uint32_t)client->index,
-                                                              .key = LB_NO_NAME, .what = LB_NO_NAME});
+  lb_arena_record(
+      s->arena, s->client_count,
+      (struct lb_event){.kind = LB_EV_CRASH, .client = (uint32_t)client->index, .key = LB_NO_NAME, .what = LB_NO_NAME});
   return 0;
 }
 
@@ -150,7 +154,8 @@ static int kill_all(struct lb_stage *s, const struct lb_step *step, const struct
   int r = 0;
   lb_stage_fault(s, "%s", step->text);
   for (size_t i = 0; i < c->server_count && r == 0; i++)
-    if (lb_proc_kill(&c->server[i]->proc) < 0) r = lb_stage_doubt(s, LB_UNDECIDED, "%s was already dead", c->server[i]->name);
+    if (lb_proc_kill(&c->server[i]->proc) < 0)
+      r = lb_stage_doubt(s, LB_UNDECIDED, "%s was already dead", c->server[i]->name);
   for (size_t i = 0; i < c->client_count && r == 0; i++) r = kill_client(s, c->client[i]);
   if (r == 0) lb_stage_note(s, "proved: %s", step->text);
   return r;
@@ -170,8 +175,7 @@ static char process_state(pid_t pid) {
 }
 
 static int signal_one(struct lb_stage *s, pid_t pid, const char *name, int sig) {
-  if (pid <= 0 || kill(pid, sig) < 0)
-    return lb_stage_doubt(s, LB_UNDECIDED, "%s is gone", name);
+  if (pid <= 0 || kill(pid, sig) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s is gone", name);
   lb_ns deadline = in_ms(QUICK_MS);
   while ((process_state(pid) == 'T') != (sig == SIGSTOP)) {
     if (lb_clock_ns() > deadline) return lb_stage_doubt(s, LB_UNDECIDED, "%s did not change its state", name);
@@ -224,7 +228,8 @@ static int observe_key(struct lb_stage *s, const struct lb_step *step, const str
   char role[32];
   for (size_t i = 0; i < c->server_count; i++) {
     struct lb_reply reply;
-    struct lb_command command = {.verb = LB_DO_INSPECT, .deadline = in_ms(ASK_MS), .argument = (size_t)(c->server[i] - s->cluster.server)};
+    struct lb_command command = {
+        .verb = LB_DO_INSPECT, .deadline = in_ms(ASK_MS), .argument = (size_t)(c->server[i] - s->cluster.server)};
     int r = lb_client_call(&s->observer, command, GRACE_MS, &reply);
     if (r != 0 || reply.result < 0)
       return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, r != 0 ? "the observer did not answer" : reply.err);

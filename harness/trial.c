@@ -65,8 +65,12 @@ static int start_servers(struct lb_stage *s, const char *scratch) {
   int r = lb_net_up(&s->net, separate, servers + s->client_count, err, sizeof err);
   if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "no network for the trial: %s", err);
   snprintf(cache, sizeof cache, "%s/scratch/cache", plan->run_dir);
-  s->cluster = (struct lb_cluster){.topology = plan->topology, .env = &s->env.base, .server_count = servers, .cache_dir = cache,
-                                   .data_count = plan->topology->data_count, .ttl_ms = plan->scenario->ttl_ms,
+  s->cluster = (struct lb_cluster){.topology = plan->topology,
+                                   .env = &s->env.base,
+                                   .server_count = servers,
+                                   .cache_dir = cache,
+                                   .data_count = plan->topology->data_count,
+                                   .ttl_ms = plan->scenario->ttl_ms,
                                    .durable = !plan->scenario->memory_storage};
   for (size_t i = 0; i < servers; i++)
     if ((r = place_server(s, i, scratch)) < 0) return r;
@@ -81,17 +85,22 @@ static int start_servers(struct lb_stage *s, const char *scratch) {
 
 static int call(struct lb_stage *s, struct lb_client *client, enum lb_client_verb verb, const char *what) {
   struct lb_reply reply;
-  int r = lb_client_call(client, (struct lb_command){.verb = verb, .deadline = lb_clock_ns() + OPEN_S * LB_NS_PER_S}, 1000, &reply);
+  int r = lb_client_call(client, (struct lb_command){.verb = verb, .deadline = lb_clock_ns() + OPEN_S * LB_NS_PER_S},
+                         1000, &reply);
   if (r == 0 && reply.result == LB_OK) return 0;
   return lb_stage_doubt(s, LB_UNDECIDED, "%s could not %s: %s", client->name, what,
-                        r == LB_TIMEOUT ? "no answer in time" : r != 0 ? "it died" : reply.err[0] ? reply.err : "unknown outcome");
+                        r == LB_TIMEOUT ? "no answer in time"
+                        : r != 0        ? "it died"
+                        : reply.err[0]  ? reply.err
+                                        : "unknown outcome");
 }
 
 static int start_clients(struct lb_stage *s) {
   static const struct lb_host here = {.name = "controller", .address = "127.0.0.1", .netns = -1};
   int r = lb_client_start(&s->observer, &s->client_plan, s->client_count, "observer", &here);
   if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "no observer process: %s", strerror(-r));
-  if (call(s, &s->observer, LB_DO_OPEN, "open a session") < 0 || call(s, &s->observer, LB_DO_SETUP, "set up") < 0) return -ECANCELED;
+  if (call(s, &s->observer, LB_DO_OPEN, "open a session") < 0 || call(s, &s->observer, LB_DO_SETUP, "set up") < 0)
+    return -ECANCELED;
   for (size_t i = 0; i < s->client_count; i++) {
     char name[32];
     snprintf(name, sizeof name, "client-%zu", i + 1);
@@ -157,9 +166,11 @@ int lb_trial_run(const struct lb_trial_plan *plan, struct lb_outcome *ret) {
   char scratch[4000];
   lb_ns begin = lb_clock_ns();
   *ret = (struct lb_outcome){.unavailable_ns = -1, .orphan_ns = -1, .blind_ns = -1};
-  stage = (struct lb_stage){.plan = plan, .client_count = (size_t)plan->clients, .primary = -1, .verdict = LB_VERDICT_NONE};
+  stage =
+      (struct lb_stage){.plan = plan, .client_count = (size_t)plan->clients, .primary = -1, .verdict = LB_VERDICT_NONE};
   lb_env_init(&stage.env, plan->seed);
-  if (snprintf(scratch, sizeof scratch, "%s/scratch/%s", plan->run_dir, plan->name) >= (int)sizeof scratch) return -ENAMETOOLONG;
+  if (snprintf(scratch, sizeof scratch, "%s/scratch/%s", plan->run_dir, plan->name) >= (int)sizeof scratch)
+    return -ENAMETOOLONG;
   stage.arena = lb_arena_map(stage.client_count);
   if (!stage.arena) return -ENOMEM;
   play(&stage, scratch, ret);

@@ -34,7 +34,8 @@ static int stop_all(struct lb_stage *s) {
   for (size_t i = 0; i < s->client_count; i++) {
     int r = lb_client_await(&s->client[i], deadline, &reply);
     if (r != 0)
-      return lb_stage_doubt(s, LB_UNDECIDED, "%s %s", s->client[i].name, r == LB_TIMEOUT ? "did not stop in time" : "died");
+      return lb_stage_doubt(s, LB_UNDECIDED, "%s %s", s->client[i].name,
+                            r == LB_TIMEOUT ? "did not stop in time" : "died");
   }
   return 0;
 }

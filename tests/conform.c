@@ -66,7 +66,9 @@ static int try_once(int i, const char *key, struct lb_grant *grant) {
   return r;
 }
 
-static int release(int i, const char *key, struct lb_grant *grant) { return protocol->release(session[i], key, grant, in_ms(5000)); }
+static int release(int i, const char *key, struct lb_grant *grant) {
+  return protocol->release(session[i], key, grant, in_ms(5000));
+}
 
 static void leave(int i, const char *key, struct lb_grant *grant) {
   if (has(LB_TRAIT_QUEUES)) release(i, key, grant);
@@ -283,9 +285,14 @@ static int set_up(void **state) {
   char err[200];
   size_t servers = topology->data_count + topology->other_count;
   if (!mkdtemp(folder) || chmod(folder, 0755) < 0 || /* servers may run as another user */
-      lb_net_up(&net, false, servers ? servers : 1, err, sizeof err) < 0) return -1;
-  cluster = (struct lb_cluster){.topology = topology, .env = &env[0].base, .server_count = servers, .data_count = topology->data_count,
-                                .ttl_ms = TTL_MS, .cache_dir = folder};
+      lb_net_up(&net, false, servers ? servers : 1, err, sizeof err) < 0)
+    return -1;
+  cluster = (struct lb_cluster){.topology = topology,
+                                .env = &env[0].base,
+                                .server_count = servers,
+                                .data_count = topology->data_count,
+                                .ttl_ms = TTL_MS,
+                                .cache_dir = folder};
   for (size_t i = 0; i < servers; i++) {
     struct lb_server *s = &cluster.server[i];
     s->data = i < topology->data_count;
@@ -310,7 +317,8 @@ static int set_up(void **state) {
   options = lb_settings_options(protocol, NULL, 0);
   for (int i = 0; i < SESSIONS; i++) {
     static const char *const name[SESSIONS] = {"one", "two", "three"};
-    config[i] = (struct lb_config){.env = &env[i].base, .target = &target, .options = options, .ttl_ms = TTL_MS, .client = name[i]};
+    config[i] = (struct lb_config){
+        .env = &env[i].base, .target = &target, .options = options, .ttl_ms = TTL_MS, .client = name[i]};
     open_session(i);
   }
   return protocol->setup ? protocol->setup(session[0], in_ms(10000)) : 0;

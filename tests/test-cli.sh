@@ -86,13 +86,17 @@ expect 'a malformed history line' 2 'bad.jsonl:2: ' "$bin" check "$dir/bad.jsonl
 expect 'a report of no run' 2 'run.json' "$bin" report "$dir"
 
 # What the machine lacks is said and skipped; the rest runs.
-only() { env PATH="$dir/path" "$@"; }
-mkdir "$dir/path" "$dir/ro" "$dir/full"
+mkdir "$dir/ro" "$dir/full"
 check 'without namespaces the rest still runs' env LOCKBENCH_NO_NAMESPACES=1 "$bin" run control -b local -n 1
 env LOCKBENCH_NO_NAMESPACES=1 "$bin" run failover -b redlock -n 1 >"$dir/out" 2>&1
 check 'without namespaces a cut is skipped with the reason: exit 5' test $? -eq 5
 env LOCKBENCH_NO_NAMESPACES=1 "$bin" run failover -b redlock -n 1 >"$dir/out2" 2>&1
 check 'and the reason is said' grep -q 'skipped: cutting links needs network namespaces' "$dir/out2"
+
+env PATH=/nonexistent "$bin" run control -b redis-token@redis,local -n 1 >"$dir/out3" 2>&1
+check 'a missing server is a skipped cell: exit 5' test $? -eq 5
+check 'its name is said' grep -q 'skipped: redis needs redis-server' "$dir/out3"
+check 'and the rest still runs' grep -q 'local@none  *safe 0/1' "$dir/out3"
 
 # Results that cannot be written.
 touch "$dir/file"

@@ -29,7 +29,8 @@ static void sleep_hook(struct lb_env *env, lb_ns when) {
   if (when > fake_now) fake_now = when;
 }
 
-static int try_acquire_hook(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+static int try_acquire_hook(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                            lb_ns deadline) {
   (void)key, (void)ttl_ms, (void)deadline;
   s->token_len_seen[s->acquire_calls] = grant->token_len;
   int r = s->acquires[s->acquire_calls++];
@@ -65,11 +66,17 @@ struct fixture {
 
 static int set_up(void **state) {
   static struct fixture f;
-  f = (struct fixture){.protocol = {.name = "script", .try_acquire = try_acquire_hook, .release = release_hook, .resolve = resolve_hook},
-                       .env = {.now = now_hook, .sleep_until = sleep_hook}};
+  f = (struct fixture){
+      .protocol = {.name = "script", .try_acquire = try_acquire_hook, .release = release_hook, .resolve = resolve_hook},
+      .env = {.now = now_hook, .sleep_until = sleep_hook}};
   fake_now = 1;
-  f.holder = (struct lb_holder){.protocol = &f.protocol, .session = &f.session, .env = &f.env, .arena = lb_arena_map(1), .ttl_ms = 1000,
-                                .prefix = "test", .rng = {42}};
+  f.holder = (struct lb_holder){.protocol = &f.protocol,
+                                .session = &f.session,
+                                .env = &f.env,
+                                .arena = lb_arena_map(1),
+                                .ttl_ms = 1000,
+                                .prefix = "test",
+                                .rng = {42}};
   *state = &f;
   return f.holder.arena ? 0 : -1;
 }
