@@ -20,13 +20,12 @@ int lb_redis_configure(struct lb_cluster *cluster, const struct lb_server *serve
   return lb_server_write(cluster, server, false, "redis.conf",
                          "bind %s%s\n"
                          "port %u\n"
-                         "dir %s\n"
+                         "dir .\n" /* its working folder: a path with blanks would have to be quoted */
                          "protected-mode no\n"
                          "daemonize no\n"
                          "loglevel notice\n"
                          "%s",
-                         address, strcmp(address, "127.0.0.1") == 0 ? "" : " -127.0.0.1", (unsigned)server->port,
-                         server->dir, more);
+                         address, strcmp(address, "127.0.0.1") == 0 ? "" : " -127.0.0.1", (unsigned)server->port, more);
 }
 
 int lb_redis_launch(struct lb_cluster *cluster, struct lb_server *server, const char *argv0) {

@@ -3,8 +3,10 @@
 # The seed case, once per system: verdicts, and what a violated trial has to show in its history. TAP.
 # Usage: live-failover.sh LOCKBENCH
 bin=$1 n=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
+top=$(mktemp -d) || exit 1
+trap 'rm -rf "$top"' EXIT
+dir="$top/with a blank"
+mkdir "$dir"
 check() {
   n=$((n + 1))
   name=$1
