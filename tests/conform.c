@@ -275,7 +275,7 @@ static void a_try_against_dead_servers_ends_at_its_deadline(void **state) {
   int64_t took_ms = (int64_t)((lb_clock_ns() - begin) / LB_NS_PER_MS);
   assert_int_not_equal(r, LB_OK);
   assert_int_not_equal(r, LB_BUSY);
-  assert_in_range(took_ms, 0, 1500);
+  assert_in_range(took_ms, 0, 5000); /* far from for ever, with room for a busy machine */
 }
 
 /* ---- the stage ----------------------------------------------------------------------------------------------------- */
