@@ -97,18 +97,27 @@ int lb_settings_check(const char *const *settings, size_t count, char *err, size
   return 0;
 }
 
+/* True if one of the scenarios takes it. Those without a timeline are asked last: the last refusal is what the user reads, and a
+ * timeline may only say that it has no such key, whatever the value. */
+static bool apply(struct lb_scenario *scenarios, size_t scenario_count, const char *key, const char *value, char *err,
+                  size_t err_size) {
+  bool taken = false;
+  for (int timeline = 1; timeline >= 0; timeline--)
+    for (size_t i = 0; i < scenario_count; i++)
+      if ((scenarios[i].step_count > 0) == timeline)
+        taken |= lb_scenario_set(&scenarios[i], key, value, err, err_size) == 0;
+  return taken;
+}
+
 int lb_settings_apply(struct lb_scenario *scenarios, size_t scenario_count, const char *const *settings, size_t count,
                       char *err, size_t err_size) {
   struct setting s;
   char key[NAME_MAX_LENGTH];
   for (size_t i = 0; i < count; i++) {
     const char *equals = strchr(settings[i], '=');
-    bool taken = false;
     if (split(settings[i], &s)) continue;
     snprintf(key, sizeof key, "%.*s", (int)(equals - settings[i]), settings[i]);
-    for (size_t j = 0; j < scenario_count; j++)
-      taken |= lb_scenario_set(&scenarios[j], key, equals + 1, err, err_size) == 0;
-    if (!taken) return -EINVAL;
+    if (!apply(scenarios, scenario_count, key, equals + 1, err, err_size)) return -EINVAL;
   }
   return 0;
 }
