@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From events to a verdict and files. Each test plays a trial by hand: clients record into the arena as real ones do, but at
+ * times of our choosing, so that every figure is known beforehand.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "../harness/files.h"
+#include "../harness/judge.h"
+
+enum { TTL_MS = 1000 };
+#define MS UINT64_C(1000000)
+#define FACT "key absent on current primary"
+
+struct world {
+  char dir[64];
+  struct lb_protocol protocol;
+  struct lb_scenario scenario;
+  struct lb_step step;
+  struct lb_trial_plan plan;
+  struct lb_stage stage;
+  struct lb_outcome out;
+};
+
+/* A workload of two clients, whose protocol has leases. */
+static int set_up(void **state) {
+  struct world *w = calloc(1, sizeof *w);
+  char path[128];
+  if (!w) return -1;
+  *state = w;
+  snprintf(w->dir, sizeof w->dir, "/tmp/test-judge-XXXXXX");
+  if (!mkdtemp(w->dir)) return -1;
+  snprintf(path, sizeof path, "%s/histories", w->dir);
+  if (lb_make_dirs(path) < 0) return -1;
+  snprintf(path, sizeof path, "%s/parts", w->dir);
+  if (lb_make_dirs(path) < 0) return -1;
+  w->protocol = (struct lb_protocol){.name = "p", .traits = LB_TRAIT_LEASED};
+  w->scenario =
+      (struct lb_scenario){.name = (char *)"s", .ttl_ms = TTL_MS, .keys = 1, .min_handoffs = 1, .steps = &w->step};
+  w->plan = (struct lb_trial_plan){.scenario = &w->scenario,
+                                   .protocol = &w->protocol,
+                                   .system = "p@none",
+                                   .guard = "none",
+                                   .clients = 2,
+                                   .trial = 3,
+                                   .name = "s.p@none.none.c2.t3",
+                                   .run_dir = w->dir};
+  w->stage =
+      (struct lb_stage){.plan = &w->plan, .client_count = 2, .verdict = LB_VERDICT_NONE, .arena = lb_arena_map(2)};
+  w->out = (struct lb_outcome){.verdict = LB_VERDICT_NONE};
+  return w->stage.arena ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+  struct world *w = *state;
+  lb_history_clear(&w->stage.history);
+  lb_arena_unmap(w->stage.arena);
+  lb_remove_tree(w->dir);
+  free(w);
+  return 0;
+}
+
+/* ---- a trial by hand --------------------------------------------------------------------------------------------- */
+
+static void move_to(struct world *w, size_t log, uint64_t at_ms) {
+  const struct lb_log *l = &w->stage.arena->log[log];
+  w->stage.arena->events[l->first + atomic_load(&l->count) - 1].t = at_ms * MS;
+}
+
+/* Client 0 or 1 of this stage. */
+static void record(struct world *w, uint64_t at_ms, uint32_t client, enum lb_event_kind kind) {
+  lb_arena_record(w->stage.arena, client,
+                  (struct lb_event){.kind = (uint16_t)kind, .client = client, .what = LB_NO_NAME});
+  move_to(w, client, at_ms);
+}
+
+static void note(struct world *w, uint64_t at_ms, const char *fact) {
+  lb_stage_note(&w->stage, "%s", fact);
+  move_to(w, w->stage.client_count, at_ms);
+}
+
+static void hold(struct world *w, uint32_t client, uint64_t asked_ms, uint64_t granted_ms, uint64_t released_ms) {
+  record(w, asked_ms, client, LB_EV_ACQUIRE);
+  record(w, granted_ms, client, LB_EV_GRANTED);
+  record(w, released_ms, client, LB_EV_RELEASE);
+  record(w, released_ms, client, LB_EV_RELEASED);
+}
+
+static void two_holds_apart(struct world *w) {
+  hold(w, 0, 10, 11, 20);
+  hold(w, 1, 12, 25, 30);
+}
+
+static void two_holds_at_once(struct world *w) {
+  hold(w, 0, 10, 11, 20);
+  hold(w, 1, 12, 15, 30);
+}
+
+static void judge(struct world *w) { assert_int_equal(lb_judge(&w->stage, &w->out), 0); }
+
+static void assert_decided(const struct world *w, enum lb_verdict verdict, const char *why) {
+  assert_string_equal(lb_verdict_name(w->out.verdict), lb_verdict_name(verdict));
+  assert_string_equal(w->out.why, why);
+}
+
+/* ---- the verdict ------------------------------------------------------------------------------------------------- */
+
+static void holds_apart_are_safe(void **state) {
+  two_holds_apart(*state);
+  judge(*state);
+  assert_decided(*state, LB_SAFE, "");
+}
+
+static void holds_at_once_are_a_violation(void **state) {
+  two_holds_at_once(*state);
+  judge(*state);
+  assert_decided(*state, LB_VIOLATED, "");
+}
+
+static void a_violation_with_the_proof_that_was_asked_for_counts(void **state) {
+  struct world *w = *state;
+  w->scenario.proof_violated = (char *)FACT;
+  two_holds_at_once(w);
+  note(w, 13, FACT);
+  judge(w);
+  assert_decided(w, LB_VIOLATED, "");
+}
+
+static void a_violation_without_that_proof_is_undecided(void **state) {
+  struct world *w = *state;
+  w->scenario.proof_violated = (char *)FACT;
+  two_holds_at_once(w);
+  note(w, 13, "key present on current primary");
+  judge(w);
+  assert_decided(w, LB_UNDECIDED, "exclusion was lost, but \"" FACT "\" was not observed");
+}
+
+static void a_safe_trial_needs_no_proof(void **state) {
+  struct world *w = *state;
+  w->scenario.proof_violated = (char *)FACT;
+  two_holds_apart(w);
+  judge(w);
+  assert_decided(w, LB_SAFE, "");
+}
+
+static void judge_stalled(struct world *w, unsigned traits, uint64_t stall_ns) {
+  w->protocol.traits = traits;
+  w->out.stall_ns = stall_ns;
+  two_holds_at_once(w);
+  judge(w);
+}
+
+static void a_stall_above_half_the_ttl_makes_a_violation_of_a_lease_undecided(void **state) {
+  judge_stalled(*state, LB_TRAIT_LEASED, TTL_MS * MS / 2 + 1);
+  assert_decided(*state, LB_UNDECIDED,
+                 "exclusion was lost, but the machine stalled for 500 ms, more than half the ttl");
+}
+
+static void a_stall_above_half_the_ttl_makes_a_violation_of_a_session_undecided(void **state) {
+  judge_stalled(*state, LB_TRAIT_SESSION, TTL_MS * MS);
+  assert_decided(*state, LB_UNDECIDED,
+                 "exclusion was lost, but the machine stalled for 1000 ms, more than half the ttl");
+}
+
+static void a_stall_of_just_half_the_ttl_excuses_nothing(void **state) {
+  judge_stalled(*state, LB_TRAIT_LEASED, TTL_MS * MS / 2);
+  assert_decided(*state, LB_VIOLATED, "");
+}
+
+static void a_lock_without_expiry_has_no_excuse_in_a_stall(void **state) {
+  judge_stalled(*state, LB_TRAIT_NO_EXPIRY, 100 * TTL_MS * MS);
+  assert_decided(*state, LB_VIOLATED, "");
+}
+
+static void a_stall_does_not_matter_without_a_violation(void **state) {
+  struct world *w = *state;
+  w->out.stall_ns = 100 * TTL_MS * MS;
+  two_holds_apart(w);
+  judge(w);
+  assert_decided(w, LB_SAFE, "");
+}
+
+static void where_nothing_was_granted_nothing_was_tested(void **state) {
+  struct world *w = *state;
+  w->scenario.min_handoffs = 0;
+  record(w, 10, 0, LB_EV_ACQUIRE);
+  record(w, 20, 0, LB_EV_TIMEOUT);
+  judge(w);
+  assert_decided(w, LB_UNDECIDED, "nothing was ever granted, so nothing was tested");
+}
+
+static void a_trial_without_any_event_is_undecided(void **state) {
+  judge(*state);
+  assert_decided(*state, LB_UNDECIDED, "nothing was ever granted, so nothing was tested");
+}
+
+static void fewer_hand_offs_than_asked_for_are_undecided(void **state) {
+  struct world *w = *state;
+  w->scenario.min_handoffs = 2;
+  two_holds_apart(w);
+  judge(w);
+  assert_decided(w, LB_UNDECIDED, "1 hand-offs, the scenario asks for 2");
+}
+
+static void as_many_hand_offs_as_asked_for_are_enough(void **state) {
+  struct world *w = *state;
+  w->scenario.min_handoffs = 2;
+  two_holds_apart(w);
+  hold(w, 0, 40, 41, 50);
+  judge(w);
+  assert_decided(w, LB_SAFE, "");
+}
+
+static void a_single_client_need_not_hand_off(void **state) {
+  struct world *w = *state;
+  w->scenario.min_handoffs = 2;
+  w->stage.client_count = 1;
+  hold(w, 0, 10, 11, 20);
+  judge(w);
+  assert_decided(w, LB_SAFE, "");
+}
+
+static void what_is_stuck_says_why(void **state) {
+  struct world *w = *state;
+  two_holds_apart(w);
+  lb_stage_doubt(&w->stage, LB_STUCK, "no failover within %d s", 20);
+  judge(w);
+  assert_decided(w, LB_STUCK, "no failover within 20 s");
+}
+
+static void a_stuck_trial_needs_no_grant(void **state) {
+  struct world *w = *state;
+  lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
+  judge(w);
+  assert_decided(w, LB_STUCK, "no failover");
+}
+
+static void a_violation_comes_before_being_stuck(void **state) {
+  struct world *w = *state;
+  two_holds_at_once(w);
+  lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
+  judge(w);
+  assert_decided(w, LB_VIOLATED, "");
+}
+
+static void a_doubt_comes_before_all(void **state) {
+  struct world *w = *state;
+  two_holds_at_once(w);
+  lb_stage_doubt(&w->stage, LB_UNDECIDED, "the server died");
+  lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
+  judge(w);
+  assert_decided(w, LB_UNDECIDED, "the server died");
+}
+
+/* ---- the figures ------------------------------------------------------------------------------------------------- */
+
+static void the_counts_are_the_checkers(void **state) {
+  struct world *w = *state;
+  two_holds_at_once(w);
+  hold(w, 0, 40, 41, 50);
+  judge(w);
+  assert_int_equal(w->out.grants, 3);
+  assert_int_equal(w->out.handoffs, 2);
+  assert_int_equal(w->out.double_holds, 1);
+  assert_int_equal(w->out.double_hold_ns, 5 * MS);
+  assert_int_equal(w->out.depth, 2);
+  assert_int_equal(w->out.unavailable_ns, -1);
+}
+
+/* wait 1, 13; hold 9, 5; hand-off 5 ms */
+static void the_figures_of_a_workload_are_those_on_paper(void **state) {
+  struct world *w = *state;
+  two_holds_apart(w);
+  record(w, 31, 0, LB_EV_ACQUIRE);
+  record(w, 40, 0, LB_EV_TIMEOUT);
+  judge(w);
+  assert_int_equal(w->out.timeouts, 1);
+  assert_int_equal(w->out.unknowns, 0);
+  assert_int_equal(w->out.client_min, 1);
+  assert_int_equal(w->out.client_max, 1);
+  assert_true(w->out.jain == 1);
+  assert_true(w->out.measured_s > 0.0299 && w->out.measured_s < 0.0301);
+  assert_in_range(w->out.wait_ns[2], 13 * MS * 63 / 64, 13 * MS);
+  assert_in_range(w->out.hold_ns[0], 5 * MS, 5 * MS * 65 / 64);
+  assert_int_equal(w->out.handoff_ns[0], 5 * MS);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+static const char *part(const struct world *w, const char *folder, const char *ending) {
+  static char path[300];
+  snprintf(path, sizeof path, "%s/%s/%s.%s", w->dir, folder, w->plan.name, ending);
+  return path;
+}
+
+static bool exists(const char *path) { return access(path, F_OK) == 0; }
+
+static void assert_history(const struct world *w, size_t events) {
+  struct lb_history h;
+  char err[300] = "";
+  assert_true(w->out.history_kept);
+  if (lb_history_load(part(w, "histories", "hist"), &h, err, sizeof err) != 0) fail_msg("%s", err);
+  assert_int_equal(h.count, events);
+  assert_int_equal(h.clients.count, 2);
+  assert_string_equal(h.clients.name[1], "client-2");
+  assert_string_equal(h.keys.name[0], "lock-1");
+  lb_history_clear(&h);
+}
+
+static void the_history_of_a_timeline_is_kept(void **state) {
+  struct world *w = *state;
+  w->scenario.step_count = 1;
+  two_holds_apart(w);
+  note(w, 13, FACT);
+  judge(w);
+  assert_decided(w, LB_SAFE, "");
+  assert_history(w, 9);
+}
+
+static void the_history_of_a_workload_that_was_not_safe_is_kept(void **state) {
+  two_holds_at_once(*state);
+  judge(*state);
+  assert_history(*state, 8);
+}
+
+static void the_history_of_a_safe_workload_is_not_kept(void **state) {
+  struct world *w = *state;
+  two_holds_apart(w);
+  judge(w);
+  assert_false(w->out.history_kept);
+  assert_false(exists(part(w, "histories", "hist")));
+}
+
+static void a_timeline_has_no_figures_of_speed(void **state) {
+  struct world *w = *state;
+  w->scenario.step_count = 1;
+  two_holds_apart(w);
+  judge(w);
+  assert_int_equal(w->out.wait_ns[0], 0);
+  assert_true(w->out.measured_s == 0);
+  assert_false(exists(part(w, "parts", "latency")));
+  assert_false(exists(part(w, "parts", "series")));
+}
+
+/* Sum of the counts of a metric's rows, every one of which must be of this trial and not empty. */
+static unsigned long long latency_count(const struct world *w, const char *metric) {
+  unsigned long long low, high, before = 0, sum = 0;
+  char line[300], name[16];
+  FILE *in = fopen(part(w, "parts", "latency"), "re");
+  assert_non_null(in);
+  while (fgets(line, sizeof line, in)) {
+    unsigned count = 0;
+    int end = 0;
+    assert_int_equal(sscanf(line, "s,p@none,none,2,3,%15[a-z],%llu,%llu,%u%n", name, &low, &high, &count, &end), 4);
+    assert_string_equal(line + end, "\n");
+    assert_true(count > 0);
+    assert_true(low <= high);
+    if (strcmp(name, metric) != 0) continue;
+    assert_true(sum == 0 || low > before);
+    before = high;
+    sum += count;
+  }
+  fclose(in);
+  return sum;
+}
+
+static void latency_rows_are_the_buckets_in_use_and_add_up(void **state) {
+  struct world *w = *state;
+  for (unsigned i = 0; i < 20; i++) hold(w, i % 2, 100 * i + i % 3, 100 * i + 10, 100 * i + 20 + i);
+  judge(w);
+  assert_decided(w, LB_SAFE, "");
+  assert_int_equal(latency_count(w, "wait"), 20);
+  assert_int_equal(latency_count(w, "hold"), 20);
+  assert_int_equal(latency_count(w, "handoff"), 0); /* nobody waits while another holds */
+}
+
+static void hand_offs_are_in_the_latency_rows(void **state) {
+  struct world *w = *state;
+  two_holds_apart(w);
+  judge(w);
+  assert_int_equal(latency_count(w, "handoff"), 1);
+}
+
+static void the_series_has_a_row_a_second_and_adds_up(void **state) {
+  struct world *w = *state;
+  char line[300];
+  static const unsigned expected[] = {2, 0, 1};
+  unsigned rows = 0, second, grants, sum = 0;
+  hold(w, 0, 0, 10, 20);
+  hold(w, 1, 100, 200, 300);
+  hold(w, 0, 2100, 2200, 2500); /* nothing in second 1 */
+  judge(w);
+  FILE *in = fopen(part(w, "parts", "series"), "re");
+  assert_non_null(in);
+  for (; fgets(line, sizeof line, in); rows++) {
+    assert_int_equal(sscanf(line, "s,p@none,none,2,3,%u,%u,0,0,0,", &second, &grants), 2);
+    assert_int_equal(second, rows);
+    assert_int_equal(grants, expected[rows % 3]);
+    sum += grants;
+  }
+  fclose(in);
+  assert_int_equal(rows, 3);
+  assert_int_equal(sum, w->out.grants);
+}
+
+/* ---- files that cannot be written -------------------------------------------------------------------------------- */
+
+static void assert_not_written(struct world *w, int error) {
+  char why[200];
+  assert_int_equal(lb_judge(&w->stage, &w->out), -error);
+  snprintf(why, sizeof why, "the trial's results could not be written: %s", strerror(error));
+  assert_decided(w, LB_UNDECIDED, why);
+  assert_false(w->out.history_kept);
+}
+
+static void remove_folder(const struct world *w, const char *name) {
+  char path[128];
+  snprintf(path, sizeof path, "%s/%s", w->dir, name);
+  lb_remove_tree(path);
+}
+
+static void a_missing_folder_for_figures_is_an_error_with_a_reason(void **state) {
+  remove_folder(*state, "parts");
+  two_holds_apart(*state);
+  assert_not_written(*state, ENOENT);
+}
+
+static void a_missing_folder_for_histories_is_an_error_with_a_reason(void **state) {
+  remove_folder(*state, "histories");
+  two_holds_at_once(*state);
+  assert_not_written(*state, ENOENT);
+}
+
+static void fill_disk(const struct world *w, const char *folder, const char *ending) {
+  assert_int_equal(symlink("/dev/full", part(w, folder, ending)), 0);
+}
+
+static void a_full_disk_is_an_error_with_a_reason(void **state) {
+  struct world *w = *state;
+  static const char *const files[][2] = {{"parts", "latency"}, {"parts", "series"}, {"histories", "hist"}};
+  two_holds_at_once(w);
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    fill_disk(w, files[i][0], files[i][1]);
+    assert_not_written(w, ENOSPC);
+    assert_int_equal(unlink(part(w, files[i][0], files[i][1])), 0);
+    lb_history_clear(&w->stage.history);
+  }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(holds_apart_are_safe),
+      TEST(holds_at_once_are_a_violation),
+      TEST(a_violation_with_the_proof_that_was_asked_for_counts),
+      TEST(a_violation_without_that_proof_is_undecided),
+      TEST(a_safe_trial_needs_no_proof),
+      TEST(a_stall_above_half_the_ttl_makes_a_violation_of_a_lease_undecided),
+      TEST(a_stall_above_half_the_ttl_makes_a_violation_of_a_session_undecided),
+      TEST(a_stall_of_just_half_the_ttl_excuses_nothing),
+      TEST(a_lock_without_expiry_has_no_excuse_in_a_stall),
+      TEST(a_stall_does_not_matter_without_a_violation),
+      TEST(where_nothing_was_granted_nothing_was_tested),
+      TEST(a_trial_without_any_event_is_undecided),
+      TEST(fewer_hand_offs_than_asked_for_are_undecided),
+      TEST(as_many_hand_offs_as_asked_for_are_enough),
+      TEST(a_single_client_need_not_hand_off),
+      TEST(what_is_stuck_says_why),
+      TEST(a_stuck_trial_needs_no_grant),
+      TEST(a_violation_comes_before_being_stuck),
+      TEST(a_doubt_comes_before_all),
+      TEST(the_counts_are_the_checkers),
+      TEST(the_figures_of_a_workload_are_those_on_paper),
+      TEST(the_history_of_a_timeline_is_kept),
+      TEST(the_history_of_a_workload_that_was_not_safe_is_kept),
+      TEST(the_history_of_a_safe_workload_is_not_kept),
+      TEST(a_timeline_has_no_figures_of_speed),
+      TEST(latency_rows_are_the_buckets_in_use_and_add_up),
+      TEST(hand_offs_are_in_the_latency_rows),
+      TEST(the_series_has_a_row_a_second_and_adds_up),
+      TEST(a_missing_folder_for_figures_is_an_error_with_a_reason),
+      TEST(a_missing_folder_for_histories_is_an_error_with_a_reason),
+      TEST(a_full_disk_is_an_error_with_a_reason),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

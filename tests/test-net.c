@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Namespaces as the trials use them: hosts that a cut parts and a heal joins, and a sandbox that takes everything inside with
+ * it. What has to be looked at from inside runs in a child that writes its complaint into a pipe; none is success.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "skip.h"
+
+#include "../harness/clock.h"
+#include "../harness/net.h"
+#include "../harness/proc.h"
+#include "../harness/sandbox.h"
+
+enum { PORT = 7000, HOSTS = 3, REACHED_MS = 5000, SILENT_MS = 300, WAIT_MS = 10000 };
+
+#define NEED_SANDBOX()                                                                                                 \
+  if (lb_isolation_probe()->kind == LB_ISOLATION_NONE) SKIP("no namespaces")
+
+/* ---- inside ------------------------------------------------------------------------------------------------------- */
+
+static const char *complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static const char *complain(const char *format, ...) {
+  static char text[300];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  return text;
+}
+
+/* Runs `body` in a sandbox; it returns NULL or what is wrong. */
+static void inside(const char *(*body)(void)) {
+  int pipe_fd[2], status = 0;
+  char text[400] = "";
+  assert_int_equal(pipe2(pipe_fd, O_CLOEXEC), 0);
+  pid_t pid = lb_sandbox_fork(-1, -1);
+  if (pid == 0) {
+    const char *wrong = body();
+    _exit(wrong && write(pipe_fd[1], wrong, strlen(wrong)) > 0);
+  }
+  close(pipe_fd[1]);
+  ssize_t n = read(pipe_fd[0], text, sizeof text - 1);
+  close(pipe_fd[0]);
+  assert_true(pid > 0);
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  if (n != 0 || status != 0) fail_msg("%s (status %d)", text, status);
+}
+
+/* A listening socket on a host; connections need no accept() to be established. */
+static int listen_on(const struct lb_host *host) {
+  struct sockaddr_in sin = {.sin_family = AF_INET, .sin_port = htons(PORT)};
+  int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), yes = 1;
+  if (home < 0 || (host->netns >= 0 && setns(host->netns, CLONE_NEWNET) < 0)) return -1;
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  inet_pton(AF_INET, host->address, &sin.sin_addr);
+  int r = bind(fd, (struct sockaddr *)&sin, sizeof sin) == 0 ? listen(fd, 64) : -1;
+  if (setns(home, CLONE_NEWNET) < 0) _exit(1);
+  close(home);
+  return r == 0 ? fd : -1;
+}
+
+static struct lb_net net;
+static int listener[HOSTS];
+
+static const char *build(void) {
+  char err[300] = "";
+  if (lb_net_up(&net, true, HOSTS, err, sizeof err) != 0) return complain("%s", err);
+  for (size_t i = 0; i < HOSTS; i++)
+    if ((listener[i] = listen_on(&net.host[i])) < 0) return complain("host %zu cannot listen: %m", i);
+  return NULL;
+}
+
+static const char *cut(size_t a, size_t b) {
+  char err[300] = "";
+  return lb_net_cut(&net, &net.host[a], &net.host[b], err, sizeof err) == 0 ? NULL : complain("%s", err);
+}
+
+static const char *heal(void) {
+  char err[300] = "";
+  return lb_net_heal(&net, err, sizeof err) == 0 ? NULL : complain("%s", err);
+}
+
+/* Every ordered pair of hosts: apart if it is the pair (a, b), together otherwise. a = b: all are together. */
+static const char *only_parted(size_t a, size_t b) {
+  for (size_t i = 0; i < HOSTS; i++)
+    for (size_t j = 0; j < HOSTS; j++) {
+      bool apart = a != b && ((i == a && j == b) || (i == b && j == a));
+      if (lb_net_reaches(&net.host[i], &net.host[j], PORT, apart ? SILENT_MS : REACHED_MS) == apart)
+        return complain("host %zu %s host %zu", i, apart ? "reaches" : "does not reach", j);
+    }
+  return NULL;
+}
+
+/* ---- hosts and cuts ----------------------------------------------------------------------------------------------- */
+
+static const char *look_together(void) {
+  const char *wrong = build();
+  return wrong ? wrong : only_parted(0, 0);
+}
+
+static void hosts_reach_each_other(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_together);
+}
+
+static const char *look_parted(void) {
+  const char *wrong = build();
+  if (!wrong) wrong = cut(0, 1);
+  return wrong ? wrong : only_parted(0, 1);
+}
+
+static void a_cut_parts_two_hosts_both_ways_and_no_third(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_parted);
+}
+
+static const char *look_healed(void) {
+  const char *wrong = build();
+  if (!wrong) wrong = cut(0, 1);
+  if (!wrong) wrong = cut(2, 1);
+  if (!wrong) wrong = cut(0, 1); /* twice: undone at once all the same */
+  if (!wrong) wrong = heal();
+  if (!wrong) wrong = only_parted(0, 0);
+  if (!wrong) wrong = heal(); /* nothing to heal is no error */
+  if (!wrong) wrong = cut(0, 2);
+  return wrong ? wrong : only_parted(0, 2);
+}
+
+static void heal_undoes_all_cuts_and_later_ones_cut_again(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_healed);
+}
+
+static bool readable(int fd, int timeout_ms) {
+  struct pollfd p = {.fd = fd, .events = POLLIN};
+  return poll(&p, 1, timeout_ms) > 0;
+}
+
+/* One connection from host 0 to host 1, both ends in this process. */
+static const char *connect_pair(int *ret_from, int *ret_to) {
+  struct sockaddr_in sin = {.sin_family = AF_INET, .sin_port = htons(PORT)};
+  int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+  inet_pton(AF_INET, net.host[1].address, &sin.sin_addr);
+  if (setns(net.host[0].netns, CLONE_NEWNET) < 0) return complain("setns: %m");
+  *ret_from = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (setns(home, CLONE_NEWNET) < 0) _exit(1);
+  close(home);
+  if (connect(*ret_from, (struct sockaddr *)&sin, sizeof sin) < 0) return complain("connect: %m");
+  *ret_to = accept4(listener[1], NULL, NULL, SOCK_CLOEXEC);
+  return *ret_to < 0 ? complain("accept: %m") : NULL;
+}
+
+static const char *look_at_connection(void) {
+  int from = -1, to = -1;
+  char text[4] = "";
+  const char *wrong = build();
+  if (!wrong) wrong = connect_pair(&from, &to);
+  if (!wrong) wrong = cut(0, 1);
+  if (wrong) return wrong;
+  if (send(from, "a", 1, MSG_NOSIGNAL) != 1) return complain("send into a cut: %m");
+  if (readable(to, SILENT_MS)) return "a byte passed a cut";
+  if (readable(from, 0)) return "the sender was told of the cut";
+  if ((wrong = heal())) return wrong;
+  if (!readable(to, WAIT_MS) || read(to, text, sizeof text) != 1 || text[0] != 'a')
+    return "the byte did not come after the heal";
+  return NULL;
+}
+
+static void a_connection_that_exists_falls_silent_and_goes_on_after_the_heal(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_at_connection);
+}
+
+static void without_separate_hosts_a_cut_is_refused(void **state) {
+  (void)state;
+  char err[200] = "";
+  assert_int_equal(lb_net_up(&net, false, 2, err, sizeof err), 0);
+  assert_string_equal(net.host[0].address, "127.0.0.1");
+  assert_string_equal(net.host[1].address, "127.0.0.1");
+  assert_int_equal(lb_net_cut(&net, &net.host[0], &net.host[1], err, sizeof err), -ENOTSUP);
+  assert_string_equal(err, "hosts share one loopback here: nothing to cut");
+  assert_int_equal(lb_net_heal(&net, err, sizeof err), 0);
+  lb_net_down(&net);
+}
+
+static void more_hosts_than_addresses_are_refused(void **state) {
+  (void)state;
+  char err[200] = "";
+  assert_int_equal(lb_net_up(&net, false, LB_HOSTS_MAX + 1, err, sizeof err), -E2BIG);
+  assert_string_equal(err, "at most 160 hosts");
+}
+
+static const char *look_at_ports(void) {
+  char err[200] = "";
+  if (lb_net_up(&net, false, 1, err, sizeof err) != 0) return complain("%s", err);
+  uint16_t first = lb_net_port(&net);
+  for (uint16_t i = 1; i < 200; i++)
+    if (lb_net_port(&net) != first + i) return "a port was handed out twice or left out";
+  return NULL;
+}
+
+static void in_a_sandbox_every_port_is_handed_out_once(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_at_ports);
+}
+
+static void outside_of_a_sandbox_the_kernel_names_a_port_that_can_be_bound(void **state) {
+  (void)state;
+  char err[200] = "";
+  struct sockaddr_in sin = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  assert_false(lb_proc_sandboxed);
+  assert_int_equal(lb_net_up(&net, false, 1, err, sizeof err), 0);
+  bool bound = false;
+  for (int tries = 0; tries < 5 && !bound; tries++) { /* somebody else may be quicker */
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    uint16_t port = lb_net_port(&net);
+    assert_int_not_equal(port, 0);
+    sin.sin_port = htons(port);
+    bound = bind(fd, (struct sockaddr *)&sin, sizeof sin) == 0;
+    close(fd);
+  }
+  assert_true(bound);
+}
+
+/* ---- the sandbox -------------------------------------------------------------------------------------------------- */
+
+static const char *const kinds[] = {"pid", "mnt", "net", "ipc"};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+static char outside[KINDS][64];
+
+static void read_namespaces(char ret[KINDS][64]) {
+  char path[64];
+  memset(ret, 0, KINDS * sizeof *ret);
+  for (size_t i = 0; i < KINDS; i++) {
+    snprintf(path, sizeof path, "/proc/self/ns/%s", kinds[i]);
+    if (readlink(path, ret[i], sizeof ret[i] - 1) < 0) ret[i][0] = '\0';
+  }
+}
+
+static const char *look_at_namespaces(void) {
+  char here[KINDS][64];
+  char link[32] = "";
+  read_namespaces(here);
+  for (size_t i = 0; i < KINDS; i++)
+    if (!here[i][0] || strcmp(here[i], outside[i]) == 0) return complain("not its own: %s namespace", kinds[i]);
+  if (getpid() != 1) return "it is not process 1";
+  if (readlink("/proc/self", link, sizeof link - 1) < 0 || strcmp(link, "1") != 0)
+    return "/proc is that of the outside";
+  if (geteuid() != 0) return "it is not uid 0";
+  return lb_proc_sandboxed ? NULL : "it does not know that it is a sandbox";
+}
+
+static void a_sandbox_has_namespaces_of_its_own(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  read_namespaces(outside);
+  inside(look_at_namespaces);
+}
+
+static uint16_t outside_port;
+
+static const char *look_at_loopback(void) {
+  struct lb_host here = {.address = "127.0.0.1", .netns = -1};
+  if (listen_on(&here) < 0) return complain("cannot listen: %m");
+  if (!lb_net_reaches(&here, &here, PORT, REACHED_MS)) return "loopback is down";
+  return lb_net_reaches(&here, &here, outside_port, SILENT_MS) ? "the outside is reached" : NULL;
+}
+
+static void a_sandbox_has_a_loopback_that_is_not_the_machines(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  struct lb_host here = {.address = "127.0.0.1", .netns = -1};
+  struct sockaddr_in sin = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  socklen_t size = sizeof sin;
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  assert_int_equal(bind(fd, (struct sockaddr *)&sin, sizeof sin), 0);
+  assert_int_equal(listen(fd, 4), 0);
+  assert_int_equal(getsockname(fd, (struct sockaddr *)&sin, &size), 0);
+  outside_port = ntohs(sin.sin_port);
+  assert_true(lb_net_reaches(&here, &here, outside_port, REACHED_MS));
+  inside(look_at_loopback);
+  close(fd);
+}
+
+/* ---- its end ------------------------------------------------------------------------------------------------------ */
+
+static void wait_long(void) { lb_clock_sleep_until(lb_clock_ns() + UINT64_C(6000000) * WAIT_MS); }
+
+/* The tool: a sandbox, and in it a process that has left its session. Each says that it is there. */
+static _Noreturn void be_tool(int out) {
+  if (lb_sandbox_fork(-1, -1) == 0) {
+    if (fork() == 0) setsid();
+    if (write(out, "x", 1) != 1) _exit(1);
+    wait_long();
+    _exit(1);
+  }
+  close(out);
+  wait_long();
+  _exit(1);
+}
+
+static void everything_in_a_sandbox_dies_when_the_tool_is_killed(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  int pipe_fd[2];
+  char text[4];
+  assert_int_equal(pipe2(pipe_fd, O_CLOEXEC), 0);
+  pid_t tool = fork();
+  if (tool == 0) be_tool(pipe_fd[1]);
+  close(pipe_fd[1]);
+  for (int seen = 0; seen < 2; seen++) {
+    assert_true(readable(pipe_fd[0], WAIT_MS));
+    assert_int_equal(read(pipe_fd[0], text, 1), 1);
+  }
+  assert_false(readable(pipe_fd[0], 0)); /* both hold the other end */
+  assert_int_equal(kill(tool, SIGKILL), 0);
+  assert_int_equal(waitpid(tool, NULL, 0), tool);
+  assert_true(readable(pipe_fd[0], WAIT_MS));
+  assert_int_equal(read(pipe_fd[0], text, 1), 0);
+  close(pipe_fd[0]);
+}
+
+static void what_a_sandbox_leaves_running_dies_with_it(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  int pipe_fd[2];
+  char text[4];
+  assert_int_equal(pipe2(pipe_fd, O_CLOEXEC), 0);
+  pid_t pid = lb_sandbox_fork(-1, -1);
+  if (pid == 0) {
+    if (fork() > 0) _exit(0);
+    wait_long();
+    _exit(1);
+  }
+  close(pipe_fd[1]);
+  assert_int_equal(waitpid(pid, NULL, 0), pid);
+  assert_true(readable(pipe_fd[0], WAIT_MS));
+  assert_int_equal(read(pipe_fd[0], text, 1), 0);
+  close(pipe_fd[0]);
+}
+
+static int status_of_sandbox(int alive, int parents_end) {
+  int status = -1;
+  pid_t pid = lb_sandbox_fork(alive, parents_end);
+  if (pid == 0) _exit(fcntl(parents_end, F_GETFD) < 0 ? 42 : 43);
+  waitpid(pid, &status, 0);
+  return status;
+}
+
+/* Also where there are no namespaces: the pipe is looked at either way. */
+static void a_sandbox_whose_parent_is_gone_does_not_begin(void **state) {
+  (void)state;
+  int pipe_fd[2];
+  assert_int_equal(pipe2(pipe_fd, O_CLOEXEC), 0);
+  int status = status_of_sandbox(pipe_fd[0], pipe_fd[1]);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 42); /* the parent lives, and its end of the pipe was closed in the child */
+  close(pipe_fd[1]);
+  status = status_of_sandbox(pipe_fd[0], -1);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 1);
+  close(pipe_fd[0]);
+}
+
+/* ---- mounts ------------------------------------------------------------------------------------------------------- */
+
+static char folder[] = "/tmp/test-net-XXXXXX", file[sizeof folder + 5];
+static int ask[2], answer[2]; /* the sandbox is asked to end, and tells when the mount is there */
+
+static const char *mount_and_wait(void) {
+  char byte;
+  int r = lb_sandbox_mount_memory(folder);
+  int fd = r < 0 ? -1 : open(file, O_CREAT | O_WRONLY | O_CLOEXEC, 0644);
+  if (r < 0 || fd < 0) return complain("mount: %s", strerror(r < 0 ? -r : errno));
+  if (write(answer[1], "x", 1) != 1 || read(ask[0], &byte, 1) != 1) return "no question";
+  return access(file, F_OK) == 0 ? NULL : "the mount went away";
+}
+
+static void a_mount_inside_is_not_seen_outside(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  char byte = 'x';
+  assert_non_null(mkdtemp(folder));
+  snprintf(file, sizeof file, "%s/file", folder);
+  assert_int_equal(pipe2(ask, O_CLOEXEC), 0);
+  assert_int_equal(pipe2(answer, O_CLOEXEC), 0);
+  pid_t pid = lb_sandbox_fork(-1, -1);
+  if (pid == 0) {
+    const char *wrong = mount_and_wait();
+    if (wrong) fprintf(stderr, "# %s\n", wrong);
+    _exit(wrong != NULL);
+  }
+  close(answer[1]);
+  bool mounted = read(answer[0], &byte, 1) == 1, seen = access(file, F_OK) == 0;
+  int status = -1;
+  assert_int_equal(write(ask[1], &byte, 1), 1);
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  close(answer[0]), close(ask[0]), close(ask[1]);
+  int removed = rmdir(folder); /* fails when something is mounted there or was written into it */
+  assert_true(mounted);
+  assert_false(seen);
+  assert_int_equal(status, 0);
+  assert_int_equal(removed, 0);
+}
+
+/* ---- without ------------------------------------------------------------------------------------------------------ */
+
+static void namespaces_can_be_switched_off(void **state) {
+  (void)state;
+  int status = -1;
+  pid_t pid = fork();
+  if (pid == 0) { /* the probe answers once per process: this program has not asked it yet */
+    setenv("LOCKBENCH_NO_NAMESPACES", "1", 1);
+    const struct lb_isolation *isolation = lb_isolation_probe();
+    pid_t parent = getpid(), child = lb_sandbox_fork(-1, -1);
+    if (child == 0) _exit(getppid() == parent && !lb_proc_sandboxed ? 42 : 43);
+    waitpid(child, &status, 0);
+    bool named =
+        strcmp(lb_isolation_name(isolation->kind), "none") == 0 && strstr(isolation->why, "LOCKBENCH_NO_NAMESPACES");
+    _exit(named && WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+  }
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 42);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(namespaces_can_be_switched_off), /* first: see there */
+      cmocka_unit_test(hosts_reach_each_other),
+      cmocka_unit_test(a_cut_parts_two_hosts_both_ways_and_no_third),
+      cmocka_unit_test(heal_undoes_all_cuts_and_later_ones_cut_again),
+      cmocka_unit_test(a_connection_that_exists_falls_silent_and_goes_on_after_the_heal),
+      cmocka_unit_test(without_separate_hosts_a_cut_is_refused),
+      cmocka_unit_test(more_hosts_than_addresses_are_refused),
+      cmocka_unit_test(in_a_sandbox_every_port_is_handed_out_once),
+      cmocka_unit_test(outside_of_a_sandbox_the_kernel_names_a_port_that_can_be_bound),
+      cmocka_unit_test(a_sandbox_has_namespaces_of_its_own),
+      cmocka_unit_test(a_sandbox_has_a_loopback_that_is_not_the_machines),
+      cmocka_unit_test(everything_in_a_sandbox_dies_when_the_tool_is_killed),
+      cmocka_unit_test(what_a_sandbox_leaves_running_dies_with_it),
+      cmocka_unit_test(a_sandbox_whose_parent_is_gone_does_not_begin),
+      cmocka_unit_test(a_mount_inside_is_not_seen_outside),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From what a user asks for to cells and jobs. No server is needed: jobs are those of protocols without one, and of the others
+ * only what the plan says is looked at. Namespaces are switched off, so that a scenario with a cut cannot run.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "../backends/registry.h"
+#include "../harness/files.h"
+#include "../harness/plan.h"
+#include "../harness/settings.h"
+
+#define HEAD "[scenario]\ntitle = t\nquestion = q\nrefuted = r\ntrials = 2\n"
+#define LOAD HEAD "[workload]\nclients = 1, 2\n[expect]\n"
+#define STEPS HEAD "[workload]\nclients = 2\n[timeline]\nstep = client 1 acquire within 1s\n[expect]\n"
+#define CUTS HEAD "[workload]\nclients = 2\n[timeline]\nstep = cut client 1 from primary\nstep = heal\n[expect]\n"
+#define NO_SERVERS "local@none = safe\nnull@none = safe\nbroken@none = violated\n"
+enum { SCENARIOS_MAX = 4 };
+
+struct world {
+  char dir[64], path[SCENARIOS_MAX][128], err[1000];
+  const char *paths[SCENARIOS_MAX];
+  struct lb_plan_request request;
+  struct lb_plan plan;
+};
+
+static int set_up(void **state) {
+  struct world *w = calloc(1, sizeof *w);
+  if (!w) return -1;
+  *state = w;
+  snprintf(w->dir, sizeof w->dir, "/tmp/test-plan-XXXXXX");
+  w->request = (struct lb_plan_request){.scenario_paths = w->paths, .guard = "none", .seed = 1};
+  return mkdtemp(w->dir) ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+  struct world *w = *state;
+  lb_plan_clear(&w->plan);
+  lb_remove_tree(w->dir);
+  free(w);
+  return 0;
+}
+
+/* ---- asking ------------------------------------------------------------------------------------------------------- */
+
+static void scenario(struct world *w, const char *name, const char *text) {
+  size_t i = w->request.scenario_count++;
+  char path[sizeof *w->path];
+  snprintf(path, sizeof path, "%s/%02zu-%s.ini", w->dir, i + 1, name);
+  w->paths[i] = strcpy(w->path[i], path);
+  FILE *out = fopen(path, "we");
+  assert_non_null(out);
+  fputs(text, out);
+  assert_int_equal(lb_close_written(out), 0);
+}
+
+static void make(struct world *w) {
+  lb_plan_clear(&w->plan);
+  if (lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err) != 0) fail_msg("%s", w->err);
+}
+
+static void assert_refused(struct world *w, const char *message) {
+  static const struct lb_plan empty;
+  assert_int_equal(lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err), -EINVAL);
+  assert_string_equal(w->err, message);
+  assert_memory_equal(&w->plan, &empty, sizeof empty);
+}
+
+/* The systems of all cells, in order, with blanks between. */
+static void assert_systems(const struct world *w, const char *expected) {
+  char list[1000] = "";
+  for (size_t i = 0, at = 0; i < w->plan.cell_count; i++)
+    at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i ? " " : "", w->plan.cells[i].system);
+  assert_string_equal(list, expected);
+}
+
+#define SETTINGS(w, ...)                                                                                               \
+  const char *const settings[] = {__VA_ARGS__};                                                                        \
+  (w)->request.settings = settings, (w)->request.setting_count = sizeof settings / sizeof *settings
+
+/* ---- systems ------------------------------------------------------------------------------------------------------ */
+
+static void the_default_systems_are_those_of_expect(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", LOAD "local@none = safe\n* = safe\nredis-token@sentinel = violated\n");
+  make(w);
+  assert_systems(w, "local@none redis-token@sentinel");
+  assert_int_equal(w->plan.cells[1].expect->verdict, LB_VIOLATED);
+  assert_string_equal(w->plan.cells[1].protocol->name, "redis-token");
+  assert_string_equal(w->plan.cells[1].topology->name, "sentinel");
+  assert_int_equal(w->plan.cells[0].verdict, LB_VERDICT_NONE);
+}
+
+static void a_protocol_alone_is_all_its_systems_in_the_scenario(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", LOAD "pg-row@pg-async = violated\nlocal@none = safe\npg-row@pg-sync = safe\n");
+  w->request.systems = "pg-row";
+  make(w);
+  assert_systems(w, "pg-row@pg-async pg-row@pg-sync");
+}
+
+static void a_protocol_the_scenario_does_not_speak_of_runs_on_its_first_topology(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", LOAD "local@none = safe\n* = stuck\n");
+  w->request.systems = "pg-row,null,zk-sequential@zk";
+  make(w);
+  assert_systems(w, "pg-row@pg null@none zk-sequential@zk");
+  assert_int_equal(w->plan.cells[0].expect->verdict, LB_STUCK);
+}
+
+static void a_system_named_twice_is_one_cell(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", LOAD NO_SERVERS);
+  w->request.systems = "local,local@none,local";
+  make(w);
+  assert_systems(w, "local@none");
+}
+
+static void every_scenario_gets_its_own_cells(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", LOAD "local@none = safe\n");
+  scenario(w, "b", STEPS "local@none = safe\nnull@none = safe\n");
+  make(w);
+  assert_systems(w, "local@none local@none null@none");
+  assert_string_equal(w->plan.cells[0].scenario->name, "a");
+  assert_string_equal(w->plan.cells[1].scenario->name, "b");
+}
+
+static void an_unknown_protocol_is_refused_with_the_nearest(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", LOAD NO_SERVERS);
+  w->request.systems = "null,locla@none";
+  assert_refused(w, "unknown protocol 'locla', did you mean 'local'?");
+  w->request.systems = "qqqqqqqqqq";
+  assert_refused(w, "unknown protocol 'qqqqqqqqqq', expected one of `lockbench list protocols`");
+}
+
+static void an_unknown_topology_is_refused_with_the_nearest(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", LOAD NO_SERVERS);
+  w->request.systems = "redis-token@sentinle";
+  assert_refused(w, "unknown topology 'sentinle', did you mean 'sentinel'?");
+  w->request.systems = "redis-token@qqqqqqqqqq";
+  assert_refused(w, "unknown topology 'qqqqqqqqqq', expected one of `lockbench list topologies`");
+}
+
+static void a_topology_that_does_not_fit_is_refused(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", LOAD NO_SERVERS);
+  w->request.systems = "local@redis";
+  assert_refused(w, "local does not run on topology 'redis', see `lockbench show local`");
+}
+
+static void an_empty_name_is_refused(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", LOAD NO_SERVERS);
+  w->request.systems = "local,";
+  assert_refused(w, "system '': expected PROTOCOL@TOPOLOGY");
+  w->request.systems = "@none";
+  assert_refused(w, "system '@none': expected PROTOCOL@TOPOLOGY");
+}
+
+static void a_wrong_system_in_expect_is_refused_with_its_file(void **state) {
+  struct world *w = *state;
+  char message[300];
+  scenario(w, "a", LOAD "lokal@none = safe\n");
+  snprintf(message, sizeof message, "%s: [expect]: unknown protocol 'lokal', did you mean 'local'?", w->path[0]);
+  assert_refused(w, message);
+}
+
+/* ---- jobs --------------------------------------------------------------------------------------------------------- */
+
+static void jobs_are_client_counts_times_trials(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", LOAD "local@none = safe\nnull@none = safe\n");
+  make(w);
+  static const char *const names[] = {"a.local@none.none.c1.t1", "a.local@none.none.c1.t2", "a.local@none.none.c2.t1",
+                                      "a.local@none.none.c2.t2", "a.null@none.none.c1.t1",  "a.null@none.none.c1.t2",
+                                      "a.null@none.none.c2.t1",  "a.null@none.none.c2.t2"};
+  assert_int_equal(w->plan.job_count, 8);
+  for (size_t i = 0; i < w->plan.job_count; i++) {
+    const struct lb_job *job = &w->plan.jobs[i];
+    assert_string_equal(job->plan.name, names[i]);
+    assert_int_equal(job->cell, i / 4);
+    assert_ptr_equal(job->plan.system, w->plan.cells[i / 4].system);
+    assert_int_equal(job->plan.clients, i / 2 % 2 + 1);
+    assert_int_equal(job->plan.trial, i % 2 + 1);
+    assert_false(job->done);
+  }
+}
+
+static void the_number_of_trials_of_the_request_is_taken(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", LOAD "local@none = safe\n");
+  w->request.trials = 5;
+  make(w);
+  assert_int_equal(w->plan.job_count, 10);
+}
+
+static void every_job_knows_its_folder(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", LOAD NO_SERVERS);
+  make(w);
+  lb_plan_set_folder(&w->plan, w->dir);
+  for (size_t i = 0; i < w->plan.job_count; i++) assert_ptr_equal(w->plan.jobs[i].plan.run_dir, w->dir);
+}
+
+static void every_job_has_a_seed_of_its_own_that_the_plans_seed_decides(void **state) {
+  struct world *w = *state;
+  uint64_t seeds[12];
+  scenario(w, "a", LOAD NO_SERVERS);
+  make(w);
+  assert_int_equal(w->plan.job_count, 12);
+  for (size_t i = 0; i < 12; i++) {
+    seeds[i] = w->plan.jobs[i].plan.seed;
+    for (size_t j = 0; j < i; j++) assert_true(seeds[i] != seeds[j]);
+  }
+  make(w);
+  for (size_t i = 0; i < 12; i++) assert_true(w->plan.jobs[i].plan.seed == seeds[i]);
+  w->request.seed = 2;
+  make(w);
+  for (size_t i = 0; i < 12; i++) assert_true(w->plan.jobs[i].plan.seed != seeds[i]);
+}
+
+/* ---- order -------------------------------------------------------------------------------------------------------- */
+
+enum { JOBS = 18 }; /* of the two scenarios below: 12 measure, 6 do not */
+
+static void make_mixed(struct world *w, uint64_t seed, size_t ret_order[JOBS]) {
+  w->request.seed = seed;
+  make(w);
+  assert_int_equal(w->plan.job_count, JOBS);
+  memcpy(ret_order, w->plan.order, JOBS * sizeof *ret_order);
+}
+
+static void mixed_scenarios(struct world *w) {
+  scenario(w, "b", STEPS NO_SERVERS);
+  scenario(w, "a", LOAD NO_SERVERS);
+}
+
+static void the_order_has_every_job_once_and_those_that_measure_first(void **state) {
+  struct world *w = *state;
+  size_t order[JOBS];
+  mixed_scenarios(w);
+  for (uint64_t seed = 0; seed < 20; seed++) {
+    bool seen[JOBS] = {false};
+    make_mixed(w, seed, order);
+    for (size_t i = 0; i < JOBS; i++) {
+      assert_true(order[i] < JOBS && !seen[order[i]]);
+      seen[order[i]] = true;
+      assert_string_equal(w->plan.jobs[order[i]].plan.scenario->name, i < 12 ? "a" : "b");
+    }
+  }
+}
+
+static void the_same_seed_gives_the_same_order(void **state) {
+  struct world *w = *state;
+  size_t first[JOBS], again[JOBS];
+  mixed_scenarios(w);
+  make_mixed(w, 7, first);
+  make_mixed(w, 7, again);
+  assert_memory_equal(first, again, sizeof first);
+}
+
+static void another_seed_gives_another_order_in_both_groups(void **state) {
+  struct world *w = *state;
+  size_t first[JOBS], other[JOBS];
+  mixed_scenarios(w);
+  make_mixed(w, 7, first);
+  make_mixed(w, 8, other);
+  assert_memory_not_equal(first, other, 12 * sizeof *first);
+  assert_memory_not_equal(first + 12, other + 12, 6 * sizeof *first);
+}
+
+/* Over many seeds each job is first about as often as any other: 12 jobs, 1200 seeds, 100 each (+- 5 sigma = 48). */
+static void any_job_may_come_first(void **state) {
+  struct world *w = *state;
+  unsigned first[JOBS] = {0};
+  size_t order[JOBS];
+  mixed_scenarios(w);
+  for (uint64_t seed = 0; seed < 1200; seed++) {
+    make_mixed(w, seed, order);
+    first[order[0]]++;
+  }
+  for (size_t i = 6; i < JOBS; i++) assert_in_range(first[i], 52, 148);
+}
+
+/* ---- what cannot run here ----------------------------------------------------------------------------------------- */
+
+static void a_scenario_with_cuts_is_skipped_without_namespaces(void **state) {
+  struct world *w = *state;
+  scenario(w, "c", CUTS "local@none = safe\n");
+  scenario(w, "b", STEPS "local@none = safe\n");
+  make(w);
+  assert_int_equal(w->plan.cell_count, 2);
+  assert_string_equal(w->plan.cells[0].skip,
+                      "cutting links needs network namespaces: switched off by LOCKBENCH_NO_NAMESPACES=1");
+  assert_int_equal(w->plan.cells[0].verdict, LB_SKIPPED);
+  assert_int_equal(lb_cell_as_expected(&w->plan.cells[0]), -1);
+  assert_string_equal(w->plan.cells[1].skip, "");
+  assert_int_equal(w->plan.job_count, 2);
+  for (size_t i = 0; i < w->plan.job_count; i++) assert_int_equal(w->plan.jobs[i].cell, 1);
+}
+
+static void a_plan_in_which_all_is_skipped_has_no_jobs(void **state) {
+  struct world *w = *state;
+  scenario(w, "c", CUTS "local@none = safe\n");
+  make(w);
+  assert_int_equal(w->plan.job_count, 0);
+}
+
+/* ---- settings of scenarios ---------------------------------------------------------------------------------------- */
+
+static void a_setting_is_applied_to_the_scenarios_that_take_it(void **state) {
+  struct world *w = *state;
+  SETTINGS(w, "duration_s=7.5", "ttl_ms=2000");
+  scenario(w, "b", STEPS "local@none = safe\n");
+  scenario(w, "a", LOAD "local@none = safe\n");
+  make(w);
+  assert_true(w->plan.scenarios[0].duration_s == 0);
+  assert_true(w->plan.scenarios[1].duration_s == 7.5);
+  assert_int_equal(w->plan.scenarios[0].ttl_ms, 2000);
+  assert_int_equal(w->plan.scenarios[1].ttl_ms, 2000);
+}
+
+static void a_setting_changes_the_jobs(void **state) {
+  struct world *w = *state;
+  SETTINGS(w, "clients=1, 2, 4", "trials=3");
+  scenario(w, "a", LOAD "local@none = safe\n");
+  make(w);
+  assert_int_equal(w->plan.job_count, 9);
+}
+
+static void a_setting_that_no_scenario_takes_is_refused(void **state) {
+  struct world *w = *state;
+  SETTINGS(w, "duration_s=7");
+  scenario(w, "b", STEPS "local@none = safe\n");
+  assert_refused(w, "-s: duration_s = 7: b has a timeline, and a timeline has no duration_s");
+}
+
+static void an_unknown_setting_is_refused_with_the_nearest(void **state) {
+  struct world *w = *state;
+  SETTINGS(w, "duration=7");
+  scenario(w, "a", LOAD "local@none = safe\n");
+  assert_int_equal(lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err), -EINVAL);
+  assert_non_null(strstr(w->err, "'duration', did you mean 'duration_s'?"));
+}
+
+static void a_bad_value_is_what_the_refusal_speaks_of(void **state) {
+  struct world *w = *state;
+  SETTINGS(w, "duration_s=long");
+  scenario(w, "a", LOAD "local@none = safe\n");
+  scenario(w, "b", STEPS "local@none = safe\n");
+  assert_int_equal(lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err), -EINVAL);
+  assert_non_null(strstr(w->err, "long"));
+  assert_null(strstr(w->err, "timeline"));
+}
+
+static void a_setting_without_an_equals_sign_is_refused(void **state) {
+  struct world *w = *state;
+  SETTINGS(w, "duration_s");
+  scenario(w, "a", LOAD "local@none = safe\n");
+  assert_refused(w, "-s duration_s: expected key=value or protocol.option=value");
+}
+
+/* ---- options of protocols ----------------------------------------------------------------------------------------- */
+
+static void options_have_their_defaults(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", LOAD "broken@none = violated\npg-row@pg = safe\nlocal@none = safe\n");
+  make(w);
+  assert_true(w->plan.cells[0].options[0].f == 0.05);
+  assert_int_equal(w->plan.cells[1].options[0].i, 100);
+  assert_non_null(w->plan.cells[2].options);
+}
+
+static void an_option_is_set_for_its_protocol_only_and_the_last_one_counts(void **state) {
+  struct world *w = *state;
+  SETTINGS(w, "broken.rate=0.9", "pg-row.lock_wait_ms=250", "broken.rate=0.5");
+  scenario(w, "a", LOAD "broken@none = violated\npg-row@pg = safe\nredlock@redis-x5 = safe\n");
+  make(w);
+  assert_true(w->plan.cells[0].options[0].f == 0.5);
+  assert_int_equal(w->plan.cells[1].options[0].i, 250);
+  assert_int_equal(w->plan.cells[2].options[0].i, 50);
+  assert_ptr_equal(w->plan.jobs[0].plan.options, w->plan.cells[0].options);
+}
+
+static void yes_and_no_are_the_values_of_a_switch(void **state) {
+  (void)state;
+  static const struct lb_option options[] = {{"a", LB_OPT_BOOL, 1, 0, 1, "a"},
+                                             {"b", LB_OPT_BOOL, 0, 0, 1, "b"},
+                                             {"c", LB_OPT_BOOL, 1, 0, 1, "c"},
+                                             {.name = NULL}};
+  static const char *const settings[] = {"p.a=no", "p.b=yes", "q.c=no"};
+  const struct lb_protocol protocol = {.name = "p", .options = options};
+  union lb_value *values = lb_settings_options(&protocol, settings, 3);
+  assert_non_null(values);
+  assert_false(values[0].b);
+  assert_true(values[1].b);
+  assert_true(values[2].b);
+  free(values);
+}
+
+static void options_that_are_wrong_are_refused(void **state) {
+  struct world *w = *state;
+  static const char *const cases[][2] = {
+      {"brokn.rate=1", "-s brokn.rate: unknown protocol 'brokn', did you mean 'broken'?"},
+      {"qqqqqqqqq.rate=1", "-s qqqqqqqqq.rate: unknown protocol 'qqqqqqqqq'"},
+      {"broken.rat=1", "-s broken.rat: broken has no option 'rat', did you mean 'rate'?"},
+      {"broken.qqqqqqqq=1", "-s broken.qqqqqqqq: broken has no option 'qqqqqqqq', see `lockbench show broken`"},
+      {"local.rate=1", "-s local.rate: local has no option 'rate'"},
+      {"broken.rate=1.5", "-s broken.rate=1.5: expected a number from 0 to 1"},
+      {"broken.rate=", "-s broken.rate=: expected a number from 0 to 1"},
+      {"broken.rate=nan", "-s broken.rate=nan: expected a number from 0 to 1"},
+      {"broken.rate=0.1x", "-s broken.rate=0.1x: expected a number from 0 to 1"},
+      {"pg-row.lock_wait_ms=1.5", "-s pg-row.lock_wait_ms=1.5: expected a whole number from 1 to 60000"},
+      {"pg-row.lock_wait_ms=0", "-s pg-row.lock_wait_ms=0: expected a whole number from 1 to 60000"},
+  };
+  scenario(w, "a", LOAD "local@none = safe\n");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    SETTINGS(w, cases[i][0]);
+    assert_refused(w, cases[i][1]);
+  }
+}
+
+static void the_ends_of_a_range_belong_to_it(void **state) {
+  struct world *w = *state;
+  SETTINGS(w, "broken.rate=1", "pg-row.lock_wait_ms=60000");
+  scenario(w, "a", LOAD "local@none = safe\n");
+  make(w);
+}
+
+/* ---- scenarios ---------------------------------------------------------------------------------------------------- */
+
+static void a_scenario_that_cannot_be_read_is_refused(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", LOAD "local@none = safe\n");
+  scenario(w, "b", "nonsense\n");
+  assert_int_equal(lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err), -EINVAL);
+  assert_non_null(strstr(w->err, w->path[1]));
+  assert_int_equal(unlink(w->path[1]), 0);
+  assert_int_equal(lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err), -ENOENT);
+  assert_non_null(strstr(w->err, w->path[1]));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(the_default_systems_are_those_of_expect),
+      TEST(a_protocol_alone_is_all_its_systems_in_the_scenario),
+      TEST(a_protocol_the_scenario_does_not_speak_of_runs_on_its_first_topology),
+      TEST(a_system_named_twice_is_one_cell),
+      TEST(every_scenario_gets_its_own_cells),
+      TEST(an_unknown_protocol_is_refused_with_the_nearest),
+      TEST(an_unknown_topology_is_refused_with_the_nearest),
+      TEST(a_topology_that_does_not_fit_is_refused),
+      TEST(an_empty_name_is_refused),
+      TEST(a_wrong_system_in_expect_is_refused_with_its_file),
+      TEST(jobs_are_client_counts_times_trials),
+      TEST(the_number_of_trials_of_the_request_is_taken),
+      TEST(every_job_knows_its_folder),
+      TEST(every_job_has_a_seed_of_its_own_that_the_plans_seed_decides),
+      TEST(the_order_has_every_job_once_and_those_that_measure_first),
+      TEST(the_same_seed_gives_the_same_order),
+      TEST(another_seed_gives_another_order_in_both_groups),
+      TEST(any_job_may_come_first),
+      TEST(a_scenario_with_cuts_is_skipped_without_namespaces),
+      TEST(a_plan_in_which_all_is_skipped_has_no_jobs),
+      TEST(a_setting_is_applied_to_the_scenarios_that_take_it),
+      TEST(a_setting_changes_the_jobs),
+      TEST(a_setting_that_no_scenario_takes_is_refused),
+      TEST(an_unknown_setting_is_refused_with_the_nearest),
+      TEST(a_bad_value_is_what_the_refusal_speaks_of),
+      TEST(a_setting_without_an_equals_sign_is_refused),
+      TEST(options_have_their_defaults),
+      TEST(an_option_is_set_for_its_protocol_only_and_the_last_one_counts),
+      TEST(yes_and_no_are_the_values_of_a_switch),
+      TEST(options_that_are_wrong_are_refused),
+      TEST(the_ends_of_a_range_belong_to_it),
+      TEST(a_scenario_that_cannot_be_read_is_refused),
+  };
+  setenv("LOCKBENCH_NO_NAMESPACES", "1", 1); /* before the first question, whose answer is kept */
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The folder of a run: nothing under its final name before it is whole, and nothing left of it otherwise, however the tool
+ * ends. The tool is a child of this program where it has to be killed.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../harness/clock.h"
+#include "../harness/files.h"
+#include "../harness/rundir.h"
+
+#define MS UINT64_C(1000000)
+enum { WAIT_MS = 10000, STAMP = 16 /* "20250101T000000Z" */ };
+
+struct world {
+  char root[PATH_MAX], err[3500];
+  struct lb_rundir dir, second;
+};
+
+static int set_up(void **state) {
+  struct world *w = calloc(1, sizeof *w);
+  char name[] = "/tmp/test-rundir-XXXXXX";
+  if (!w || !mkdtemp(name) || !realpath(name, w->root)) return -1;
+  *state = w;
+  return 0;
+}
+
+static int tear_down(void **state) {
+  struct world *w = *state;
+  lb_remove_tree(w->root);
+  free(w);
+  return 0;
+}
+
+/* ---- looking ----------------------------------------------------------------------------------------------------- */
+
+/* "ROOT/name", printf-made; the last two stay valid. */
+__attribute__((format(printf, 2, 3))) static const char *in_root(const struct world *w, const char *format, ...) {
+  static char paths[2][PATH_MAX + 300];
+  static unsigned turn;
+  char *path = paths[turn++ % 2], name[300];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(name, sizeof name, format, args);
+  va_end(args);
+  snprintf(path, sizeof *paths, "%s/%s", w->root, name);
+  return path;
+}
+
+static bool exists(const char *path) { return access(path, F_OK) == 0; }
+
+static bool in(const char *folder, const char *name) {
+  char path[4000];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  return exists(path);
+}
+
+static int entries(const char *folder) {
+  int count = 0;
+  DIR *dir = opendir(folder);
+  assert_non_null(dir);
+  for (struct dirent *entry; (entry = readdir(dir));)
+    count += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+  closedir(dir);
+  return count;
+}
+
+static bool gone_in_time(const char *path) {
+  uint64_t end = lb_clock_ns() + WAIT_MS * MS;
+  while (exists(path) && lb_clock_ns() < end) lb_clock_sleep_until(lb_clock_ns() + 5 * MS);
+  return !exists(path);
+}
+
+static void open_run(struct world *w, struct lb_rundir *dir) {
+  if (lb_rundir_open(dir, w->root, "label", NULL, w->err, sizeof w->err) != 0) fail_msg("%s", w->err);
+}
+
+static void commit(struct world *w) {
+  if (lb_rundir_commit(&w->dir, w->err, sizeof w->err) != 0) fail_msg("%s", w->err);
+}
+
+static void write_file(const char *folder, const char *name) {
+  char path[4000];
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  FILE *out = fopen(path, "we");
+  assert_non_null(out);
+  fputs("x\n", out);
+  assert_int_equal(lb_close_written(out), 0);
+}
+
+/* ---- the way of a run that ends well ------------------------------------------------------------------------------ */
+
+static void nothing_has_the_final_name_before_the_commit(void **state) {
+  struct world *w = *state;
+  open_run(w, &w->dir);
+  assert_false(exists(w->dir.final));
+  assert_int_equal(entries(w->root), 1);
+  assert_int_equal(strncmp(strrchr(w->dir.partial, '/'), "/.", 2), 0);
+  assert_true(in(w->dir.partial, "histories") && in(w->dir.partial, "logs") && in(w->dir.partial, "parts"));
+  assert_true(in(w->dir.partial, "scratch/cache") && in(w->dir.partial, "lock"));
+  lb_rundir_close(&w->dir);
+}
+
+static void a_commit_renames_and_leaves_no_scratch_parts_or_lock(void **state) {
+  struct world *w = *state;
+  char final[3000];
+  open_run(w, &w->dir);
+  snprintf(final, sizeof final, "%s", w->dir.final);
+  write_file(w->dir.partial, "run.json");
+  write_file(w->dir.partial, "histories/a.hist");
+  write_file(w->dir.partial, "parts/a.latency");
+  write_file(w->dir.partial, "scratch/cache/template");
+  commit(w);
+  assert_true(in(final, "run.json") && in(final, "histories/a.hist"));
+  assert_int_equal(entries(final), 2); /* logs/ was empty */
+  lb_rundir_close(&w->dir);
+  assert_true(in(final, "run.json") && in(final, "histories/a.hist"));
+  assert_int_equal(entries(w->root), 1);
+}
+
+static void logs_are_kept_when_there_are_some(void **state) {
+  struct world *w = *state;
+  char final[3000];
+  open_run(w, &w->dir);
+  snprintf(final, sizeof final, "%s", w->dir.final);
+  write_file(w->dir.partial, "logs/redis-1.log");
+  commit(w);
+  lb_rundir_close(&w->dir);
+  assert_true(in(final, "logs/redis-1.log"));
+  assert_false(in(final, "histories"));
+}
+
+static void a_folder_that_took_the_name_meanwhile_is_not_touched(void **state) {
+  struct world *w = *state;
+  char final[3000];
+  open_run(w, &w->dir);
+  snprintf(final, sizeof final, "%s", w->dir.final);
+  assert_int_equal(mkdir(final, 0755), 0);
+  assert_int_equal(lb_rundir_commit(&w->dir, w->err, sizeof w->err), -EEXIST);
+  assert_non_null(strstr(w->err, final));
+  lb_rundir_close(&w->dir);
+  assert_int_equal(entries(w->root), 1);
+  assert_int_equal(entries(final), 0);
+}
+
+/* ---- of a run that does not --------------------------------------------------------------------------------------- */
+
+static void a_close_without_a_commit_removes_it(void **state) {
+  struct world *w = *state;
+  open_run(w, &w->dir);
+  write_file(w->dir.partial, "histories/a.hist");
+  lb_rundir_close(&w->dir);
+  assert_int_equal(entries(w->root), 0);
+}
+
+struct tool { /* what the child tells of itself */
+  char partial[3000];
+  int guardian;
+};
+
+/* A tool that opened a run and waits to be killed; with_trial: it has a trial that still writes when the tool is dead. */
+static _Noreturn void be_tool(struct world *w, int out, bool with_trial) {
+  struct tool tool = {.guardian = 0};
+  char late[3100];
+  if (lb_rundir_open(&w->dir, w->root, "label", NULL, w->err, sizeof w->err) != 0) _exit(1);
+  snprintf(tool.partial, sizeof tool.partial, "%s", w->dir.partial);
+  tool.guardian = w->dir.guardian;
+  if (with_trial && fork() == 0) {
+    char byte;
+    close(w->dir.guard_pipe);
+    if (read(w->dir.alive, &byte, 1) != 0) _exit(1); /* ends with the tool */
+    lb_clock_sleep_until(lb_clock_ns() + 200 * MS);
+    snprintf(late, sizeof late, "%s/late/deep", w->dir.partial);
+    _exit(lb_make_dirs(late) == 0 ? 0 : 1);
+  }
+  if (write(out, &tool, sizeof tool) != sizeof tool) _exit(1);
+  lb_clock_sleep_until(lb_clock_ns() + 6 * WAIT_MS * MS);
+  _exit(1);
+}
+
+static pid_t start_tool(struct world *w, bool with_trial, struct tool *ret) {
+  int pipe_fd[2];
+  assert_int_equal(pipe2(pipe_fd, O_CLOEXEC), 0);
+  pid_t pid = fork();
+  if (pid == 0) be_tool(w, pipe_fd[1], with_trial);
+  close(pipe_fd[1]);
+  ssize_t n = read(pipe_fd[0], ret, sizeof *ret);
+  close(pipe_fd[0]);
+  assert_int_equal(n, sizeof *ret);
+  assert_true(in(ret->partial, "lock"));
+  return pid;
+}
+
+static void end_tool(pid_t pid) {
+  int status = 0;
+  assert_int_equal(kill(pid, SIGKILL), 0);
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  assert_true(WIFSIGNALED(status));
+}
+
+static void the_guardian_removes_what_a_killed_tool_left(void **state) {
+  struct world *w = *state;
+  struct tool tool;
+  end_tool(start_tool(w, false, &tool));
+  assert_true(gone_in_time(tool.partial));
+  assert_int_equal(entries(w->root), 0);
+}
+
+static void the_guardian_waits_for_the_trials_of_a_killed_tool(void **state) {
+  struct world *w = *state;
+  struct tool tool;
+  end_tool(start_tool(w, true, &tool));
+  assert_true(gone_in_time(tool.partial));
+  assert_int_equal(entries(w->root), 0);
+}
+
+/* The signals it ignores, as a mask; 0 = it is gone. */
+static unsigned long long ignored_by(int pid) {
+  char path[64], line[200];
+  unsigned long long mask = 0;
+  snprintf(path, sizeof path, "/proc/%d/status", pid);
+  FILE *in_file = fopen(path, "re");
+  while (in_file && fgets(line, sizeof line, in_file)) sscanf(line, "SigIgn: %llx", &mask);
+  if (in_file) fclose(in_file);
+  return mask;
+}
+
+static void signals_of_a_terminal_do_not_end_the_guardian(void **state) {
+  struct world *w = *state;
+  struct tool tool;
+  pid_t pid = start_tool(w, false, &tool);
+  uint64_t end = lb_clock_ns() + WAIT_MS * MS; /* it may only just have been forked */
+  while (!(ignored_by(tool.guardian) & 1 << (SIGHUP - 1)) && lb_clock_ns() < end)
+    lb_clock_sleep_until(lb_clock_ns() + MS);
+  static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) assert_int_equal(kill(tool.guardian, signals[i]), 0);
+  end_tool(pid);
+  assert_true(gone_in_time(tool.partial));
+}
+
+/* ---- sweeping ----------------------------------------------------------------------------------------------------- */
+
+static bool lock_is_free(const char *partial) {
+  char path[3100];
+  snprintf(path, sizeof path, "%s/lock", partial);
+  int fd = open(path, O_RDWR | O_CLOEXEC);
+  bool is_free = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+  if (fd >= 0) close(fd);
+  return is_free;
+}
+
+static void the_next_run_removes_what_a_killed_guardian_could_not(void **state) {
+  struct world *w = *state;
+  struct tool tool;
+  pid_t pid = start_tool(w, false, &tool);
+  assert_int_equal(kill(tool.guardian, SIGKILL), 0);
+  end_tool(pid);
+  for (uint64_t end = lb_clock_ns() + WAIT_MS * MS; !lock_is_free(tool.partial) && lb_clock_ns() < end;)
+    lb_clock_sleep_until(lb_clock_ns() + 5 * MS);
+  assert_true(exists(tool.partial));
+  open_run(w, &w->dir);
+  assert_int_equal(entries(w->root), 1);
+  lb_rundir_close(&w->dir);
+}
+
+static void make_partial(const struct world *w, const char *name, bool with_lock) {
+  assert_int_equal(lb_make_dirs(in_root(w, "%s/histories", name)), 0);
+  if (with_lock) write_file(in_root(w, "%s", name), "lock");
+}
+
+static void only_partial_folders_that_nobody_owns_are_swept(void **state) {
+  struct world *w = *state;
+  make_partial(w, ".stale.partial", true);
+  make_partial(w, ".owned.partial", true);
+  make_partial(w, ".fresh.partial", false);
+  make_partial(w, "finished.partial", true); /* a label may end so */
+  make_partial(w, ".other", true);
+  int fd = open(in_root(w, ".owned.partial/lock"), O_RDWR | O_CLOEXEC);
+  assert_true(fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0);
+  open_run(w, &w->dir);
+  assert_false(exists(in_root(w, ".stale.partial")));
+  assert_true(exists(in_root(w, ".owned.partial/histories")));
+  assert_true(exists(in_root(w, ".fresh.partial/histories")));
+  assert_true(exists(in_root(w, "finished.partial/histories")));
+  assert_true(exists(in_root(w, ".other/histories")));
+  lb_rundir_close(&w->dir);
+  close(fd);
+}
+
+static void a_run_does_not_sweep_another_that_is_under_way(void **state) {
+  struct world *w = *state;
+  open_run(w, &w->dir);
+  open_run(w, &w->second);
+  assert_true(exists(w->dir.partial));
+  lb_rundir_close(&w->second); /* the later one first: its guardian has inherited the pipe of the other */
+  lb_rundir_close(&w->dir);
+}
+
+/* ---- names -------------------------------------------------------------------------------------------------------- */
+
+static void two_runs_of_the_same_second_have_different_names(void **state) {
+  struct world *w = *state;
+  bool same_second = false;
+  for (int tries = 0; tries < 20 && !same_second; tries++) {
+    open_run(w, &w->dir);
+    open_run(w, &w->second);
+    assert_string_not_equal(w->dir.id, w->second.id);
+    assert_string_not_equal(w->dir.partial, w->second.partial);
+    assert_string_not_equal(w->dir.final, w->second.final);
+    same_second = strncmp(w->dir.id, w->second.id, STAMP) == 0;
+    if (same_second) assert_string_equal(w->second.id + STAMP, "-label-2");
+    lb_rundir_close(&w->second);
+    lb_rundir_close(&w->dir);
+  }
+  assert_true(same_second);
+}
+
+static void a_run_does_not_take_the_name_of_a_finished_one(void **state) {
+  struct world *w = *state;
+  char id[128];
+  open_run(w, &w->dir);
+  snprintf(id, sizeof id, "%s", w->dir.id);
+  commit(w);
+  lb_rundir_close(&w->dir);
+  open_run(w, &w->dir);
+  assert_string_not_equal(w->dir.id, id);
+  lb_rundir_close(&w->dir);
+  assert_true(exists(in_root(w, "%s", id)));
+}
+
+static void a_label_becomes_a_plain_name(void **state) {
+  struct world *w = *state;
+  assert_int_equal(lb_rundir_open(&w->dir, w->root, "../a b*\nA.9_-\xc3\xbc", NULL, w->err, sizeof w->err), 0);
+  assert_string_equal(w->dir.id + STAMP, "-..-a-b--A.9_---");
+  assert_string_equal(w->dir.final, in_root(w, "%s", w->dir.id));
+  lb_rundir_close(&w->dir);
+}
+
+static void the_folder_of_all_runs_is_made(void **state) {
+  struct world *w = *state;
+  assert_int_equal(lb_rundir_open(&w->dir, in_root(w, "a/b"), "label", NULL, w->err, sizeof w->err), 0);
+  assert_string_equal(w->dir.final, in_root(w, "a/b/%s", w->dir.id));
+  lb_rundir_close(&w->dir);
+}
+
+static void the_path_that_was_asked_for_is_taken_as_it_is(void **state) {
+  struct world *w = *state;
+  assert_int_equal(lb_rundir_open(&w->dir, "unused", "label", in_root(w, "a/mine/"), w->err, sizeof w->err), 0);
+  assert_string_equal(w->dir.id, "mine");
+  assert_string_equal(w->dir.final, in_root(w, "a/mine"));
+  assert_false(exists(w->dir.final));
+  commit(w);
+  assert_true(exists(in_root(w, "a/mine")));
+  lb_rundir_close(&w->dir);
+  assert_true(exists(in_root(w, "a/mine")));
+}
+
+static void a_path_that_exists_is_refused(void **state) {
+  struct world *w = *state;
+  char expected[PATH_MAX + 400];
+  write_file(w->root, "mine");
+  snprintf(expected, sizeof expected, "results folder %s/mine exists already, expected a new name", w->root);
+  assert_int_equal(lb_rundir_open(&w->dir, "unused", "label", in_root(w, "mine"), w->err, sizeof w->err), -EEXIST);
+  assert_string_equal(w->err, expected);
+  assert_int_equal(entries(w->root), 1);
+}
+
+static void a_place_that_cannot_be_written_is_refused_with_a_reason(void **state) {
+  struct world *w = *state;
+  write_file(w->root, "file");
+  assert_int_equal(lb_rundir_open(&w->dir, in_root(w, "file"), "label", NULL, w->err, sizeof w->err), -ENOTDIR);
+  assert_non_null(strstr(w->err, "cannot write results to "));
+  assert_non_null(strstr(w->err, strerror(ENOTDIR)));
+  assert_int_equal(lb_rundir_open(&w->dir, "unused", "label", in_root(w, "file/x"), w->err, sizeof w->err), -ENOTDIR);
+  assert_non_null(strstr(w->err, strerror(ENOTDIR)));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(nothing_has_the_final_name_before_the_commit),
+      TEST(a_commit_renames_and_leaves_no_scratch_parts_or_lock),
+      TEST(logs_are_kept_when_there_are_some),
+      TEST(a_folder_that_took_the_name_meanwhile_is_not_touched),
+      TEST(a_close_without_a_commit_removes_it),
+      TEST(the_guardian_removes_what_a_killed_tool_left),
+      TEST(the_guardian_waits_for_the_trials_of_a_killed_tool),
+      TEST(signals_of_a_terminal_do_not_end_the_guardian),
+      TEST(the_next_run_removes_what_a_killed_guardian_could_not),
+      TEST(only_partial_folders_that_nobody_owns_are_swept),
+      TEST(a_run_does_not_sweep_another_that_is_under_way),
+      TEST(two_runs_of_the_same_second_have_different_names),
+      TEST(a_run_does_not_take_the_name_of_a_finished_one),
+      TEST(a_label_becomes_a_plain_name),
+      TEST(the_folder_of_all_runs_is_made),
+      TEST(the_path_that_was_asked_for_is_taken_as_it_is),
+      TEST(a_path_that_exists_is_refused),
+      TEST(a_place_that_cannot_be_written_is_refused_with_a_reason),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
