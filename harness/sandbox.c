@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -64,7 +65,11 @@ static bool parent_is_gone(int alive) {
 static int move_in(enum lb_isolation_kind kind, uid_t uid, gid_t gid) {
   int r;
   if (kind == LB_ISOLATION_USER && (r = map_self_to_root(uid, gid)) < 0) return r;
-  if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0) return -errno;
+  /* In a chroot "/" is no mount point and cannot be told apart from what is around it; the probe then finds out whether
+   * what is mounted inside would be seen outside. */
+  if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 &&
+      (errno != EINVAL || mount("none", "/proc", NULL, MS_REC | MS_PRIVATE, NULL) < 0))
+    return -errno;
   if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0) return -errno;
   return lb_net_loopback_up();
 }
@@ -91,20 +96,36 @@ static pid_t fork_kind(enum lb_isolation_kind kind, int alive, int parents_end) 
 
 /* ---- probing ------------------------------------------------------------------------------------------------ */
 
-/* In the child: a small network with a cut, as a trial would build it. Says what failed into `out`. */
-static _Noreturn void try_everything(int out) {
+/* In the child: memory on a folder, and a small network with a cut, as a trial would build them. Says what failed into `out`. */
+static _Noreturn void try_everything(int out, const char *folder) {
   static struct lb_net net;
   char err[200] = "";
-  if (lb_net_up(&net, true, 2, err, sizeof err) == 0) lb_net_cut(&net, &net.host[0], &net.host[1], err, sizeof err);
+  int r = lb_sandbox_mount_memory(folder);
+  if (r < 0) snprintf(err, sizeof err, "no memory file system: %s", strerror(-r));
+  else if (lb_net_up(&net, true, 2, err, sizeof err) == 0) lb_net_cut(&net, &net.host[0], &net.host[1], err, sizeof err);
   if (write(out, err, strlen(err)) < 0) _exit(1);
   _exit(err[0] ? 1 : 0);
 }
 
+/* True if something is mounted on `folder` here, where nothing was: it came out of the sandbox. It is taken away again. */
+static bool leaked(const char *folder, dev_t before) {
+  struct stat st;
+  return stat(folder, &st) == 0 && st.st_dev != before && umount2(folder, MNT_DETACH) == 0;
+}
+
 static bool kind_works(enum lb_isolation_kind kind, char *why, size_t why_size) {
   int pipe_fd[2], status = 0;
+  char folder[] = "/tmp/lockbench-probe-XXXXXX";
+  struct stat st = {0};
   if (pipe2(pipe_fd, O_CLOEXEC) < 0) return false;
+  if (!mkdtemp(folder) || stat(folder, &st) < 0) {
+    snprintf(why, why_size, "no temporary folder: %s", strerror(errno));
+    close(pipe_fd[0]);
+    close(pipe_fd[1]);
+    return false;
+  }
   pid_t pid = fork_kind(kind, -1, -1);
-  if (pid == 0) try_everything(pipe_fd[1]);
+  if (pid == 0) try_everything(pipe_fd[1], folder);
   close(pipe_fd[1]);
   if (pid < 0) {
     snprintf(why, why_size, "the kernel refused new namespaces: %s", strerror(-pid));
@@ -117,7 +138,10 @@ static bool kind_works(enum lb_isolation_kind kind, char *why, size_t why_size) 
                WIFEXITED(status) ? strerror(WEXITSTATUS(status)) : "killed");
   }
   close(pipe_fd[0]);
-  return pid > 0 && status == 0;
+  bool leak = leaked(folder, st.st_dev);
+  if (leak) snprintf(why, why_size, "in this chroot, mounts made inside a sandbox are seen outside");
+  rmdir(folder);
+  return pid > 0 && status == 0 && !leak;
 }
 
 const struct lb_isolation *lb_isolation_probe(void) {

@@ -16,6 +16,7 @@
 
 #include <errno.h>
 
+#include "../harness/check.h"
 #include "../harness/files.h"
 #include "../harness/judge.h"
 
@@ -342,6 +343,63 @@ static void the_history_of_a_safe_workload_is_not_kept(void **state) {
   assert_false(exists(part(w, "histories", "hist")));
 }
 
+enum { KEPT = 50000, EVENTS_EACH = 4 }; /* a hold is four events */
+
+/* Reads the file of a long history, whose last event says how much of it was kept, and returns its length without that one. */
+static size_t kept_events(const struct world *w, size_t of) {
+  struct lb_history h;
+  char err[300] = "", expected[100];
+  if (lb_history_load(part(w, "histories", "hist"), &h, err, sizeof err) != 0) fail_msg("%s", err);
+  size_t kept = h.count - 1;
+  snprintf(expected, sizeof expected, "the first %zu of %zu events are kept", kept, of);
+  assert_int_equal(h.events[kept].kind, LB_EV_NOTE);
+  assert_string_equal(h.whats.name[h.events[kept].what], expected);
+  lb_history_clear(&h);
+  return kept;
+}
+
+static void many_holds_apart(struct world *w, unsigned count, uint64_t from_ms) {
+  for (unsigned i = 0; i < count; i++) hold(w, i % 2, from_ms + 10 * i, from_ms + 10 * i + 1, from_ms + 10 * i + 5);
+}
+
+static void of_a_long_workload_the_begin_is_kept(void **state) {
+  struct world *w = *state;
+  two_holds_at_once(w);
+  many_holds_apart(w, 15000, 100);
+  judge(w);
+  assert_decided(w, LB_VIOLATED, "");
+  assert_int_equal(w->out.grants, 15002);
+  assert_int_equal(kept_events(w, 8 + 15000 * EVENTS_EACH), KEPT);
+}
+
+static void the_first_double_hold_is_kept_however_late_it_is(void **state) {
+  struct world *w = *state;
+  struct lb_history h;
+  struct lb_check check;
+  char err[300];
+  many_holds_apart(w, 15000, 0);
+  hold(w, 0, 200000, 200001, 200010);
+  hold(w, 1, 200000, 200005, 200020);
+  many_holds_apart(w, 1000, 300000);
+  judge(w);
+  size_t kept = kept_events(w, 16002 * EVENTS_EACH);
+  assert_in_range(kept, 15000 * EVENTS_EACH + 6, 16001 * EVENTS_EACH);
+  assert_int_equal(lb_history_load(part(w, "histories", "hist"), &h, err, sizeof err), 0);
+  assert_int_equal(lb_check_history(&h, &check), 0);
+  assert_int_equal(check.double_holds, 1);
+  assert_int_equal(check.double_hold_ns, 5 * MS);
+  lb_check_clear(&check);
+  lb_history_clear(&h);
+}
+
+static void a_long_timeline_is_kept_whole(void **state) {
+  struct world *w = *state;
+  w->scenario.step_count = 1;
+  many_holds_apart(w, 15000, 0);
+  judge(w);
+  assert_history(w, 15000 * EVENTS_EACH);
+}
+
 static void a_timeline_has_no_figures_of_speed(void **state) {
   struct world *w = *state;
   w->scenario.step_count = 1;
@@ -486,6 +544,9 @@ int main(void) {
       TEST(the_history_of_a_timeline_is_kept),
       TEST(the_history_of_a_workload_that_was_not_safe_is_kept),
       TEST(the_history_of_a_safe_workload_is_not_kept),
+      TEST(of_a_long_workload_the_begin_is_kept),
+      TEST(the_first_double_hold_is_kept_however_late_it_is),
+      TEST(a_long_timeline_is_kept_whole),
       TEST(a_timeline_has_no_figures_of_speed),
       TEST(latency_rows_are_the_buckets_in_use_and_add_up),
       TEST(hand_offs_are_in_the_latency_rows),
