@@ -139,7 +139,9 @@ static bool nobody_exists(void) {
 static int settle_user(const struct launch *l) {
   if (geteuid() != 0) return 0;
   if (!lb_proc_sandboxed && nobody_exists()) return become_nobody(l);
-  return l->unprivileged ? rename_root() : 0;
+  int r = l->unprivileged ? rename_root() : 0;
+  /* In a chroot no user namespace may be made; root can still become somebody else. */
+  return r == -EPERM && nobody_exists() ? become_nobody(l) : r;
 }
 
 /* A parent outside our PID namespace shows as 0, and can only be a live one. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -500,18 +501,29 @@ static void a_missing_folder_for_histories_is_an_error_with_a_reason(void **stat
   assert_not_written(*state, ENOENT);
 }
 
-static void fill_disk(const struct world *w, const char *folder, const char *ending) {
-  assert_int_equal(symlink("/dev/full", part(w, folder, ending)), 0);
+static const char *const files[][2] = {{"parts", "latency"}, {"parts", "series"}, {"histories", "hist"}};
+enum { FILES = sizeof files / sizeof *files };
+
+static void each_file_that_cannot_be_opened_is_an_error_with_a_reason(void **state) {
+  struct world *w = *state;
+  two_holds_at_once(w);
+  for (size_t i = 0; i < FILES; i++) {
+    const char *path = part(w, files[i][0], files[i][1]);
+    assert_int_equal(mkdir(path, 0755), 0);
+    assert_not_written(w, EISDIR);
+    assert_int_equal(rmdir(path), 0);
+    lb_history_clear(&w->stage.history);
+  }
 }
 
 static void a_full_disk_is_an_error_with_a_reason(void **state) {
   struct world *w = *state;
-  static const char *const files[][2] = {{"parts", "latency"}, {"parts", "series"}, {"histories", "hist"}};
   two_holds_at_once(w);
-  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-    fill_disk(w, files[i][0], files[i][1]);
+  for (size_t i = 0; i < FILES; i++) {
+    const char *path = part(w, files[i][0], files[i][1]);
+    assert_int_equal(symlink("/dev/full", path), 0);
     assert_not_written(w, ENOSPC);
-    assert_int_equal(unlink(part(w, files[i][0], files[i][1])), 0);
+    assert_int_equal(unlink(path), 0);
     lb_history_clear(&w->stage.history);
   }
 }
@@ -553,6 +565,7 @@ int main(void) {
       TEST(the_series_has_a_row_a_second_and_adds_up),
       TEST(a_missing_folder_for_figures_is_an_error_with_a_reason),
       TEST(a_missing_folder_for_histories_is_an_error_with_a_reason),
+      TEST(each_file_that_cannot_be_opened_is_an_error_with_a_reason),
       TEST(a_full_disk_is_an_error_with_a_reason),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

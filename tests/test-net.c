@@ -30,7 +30,7 @@
 #include "../harness/proc.h"
 #include "../harness/sandbox.h"
 
-enum { PORT = 7000, HOSTS = 3, REACHED_MS = 5000, SILENT_MS = 300, WAIT_MS = 10000 };
+enum { PORT = 7000, HOSTS = 3, REACHED_MS = 10000, SILENT_MS = 300, WAIT_MS = 10000 };
 
 #define NEED_SANDBOX()                                                                                                 \
   if (lb_isolation_probe()->kind == LB_ISOLATION_NONE) SKIP("no namespaces")

@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -82,12 +83,6 @@ static int entries(const char *folder) {
     count += strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
   closedir(dir);
   return count;
-}
-
-static bool gone_in_time(const char *path) {
-  uint64_t end = lb_clock_ns() + WAIT_MS * MS;
-  while (exists(path) && lb_clock_ns() < end) lb_clock_sleep_until(lb_clock_ns() + 5 * MS);
-  return !exists(path);
 }
 
 static void open_run(struct world *w, struct lb_rundir *dir) {
@@ -175,6 +170,7 @@ static void a_close_without_a_commit_removes_it(void **state) {
 struct tool { /* what the child tells of itself */
   char partial[3000];
   int guardian;
+  int ended; /* ours: a pipe that ends with the tool, its guardian and its trial */
 };
 
 /* A tool that opened a run and waits to be killed; with_trial: it has a trial that still writes when the tool is dead. */
@@ -203,33 +199,36 @@ static pid_t start_tool(struct world *w, bool with_trial, struct tool *ret) {
   pid_t pid = fork();
   if (pid == 0) be_tool(w, pipe_fd[1], with_trial);
   close(pipe_fd[1]);
-  ssize_t n = read(pipe_fd[0], ret, sizeof *ret);
-  close(pipe_fd[0]);
-  assert_int_equal(n, sizeof *ret);
+  assert_int_equal(read(pipe_fd[0], ret, sizeof *ret), sizeof *ret);
+  ret->ended = pipe_fd[0];
   assert_true(in(ret->partial, "lock"));
   return pid;
 }
 
-static void end_tool(pid_t pid) {
+/* Kills the tool and waits for the end of all that it has started. */
+static void end_tool(pid_t pid, const struct tool *tool) {
+  struct pollfd p = {.fd = tool->ended, .events = POLLIN};
   int status = 0;
   assert_int_equal(kill(pid, SIGKILL), 0);
   assert_int_equal(waitpid(pid, &status, 0), pid);
   assert_true(WIFSIGNALED(status));
+  assert_int_equal(poll(&p, 1, WAIT_MS), 1);
+  close(tool->ended);
 }
 
 static void the_guardian_removes_what_a_killed_tool_left(void **state) {
   struct world *w = *state;
   struct tool tool;
-  end_tool(start_tool(w, false, &tool));
-  assert_true(gone_in_time(tool.partial));
+  pid_t pid = start_tool(w, false, &tool);
+  end_tool(pid, &tool);
   assert_int_equal(entries(w->root), 0);
 }
 
 static void the_guardian_waits_for_the_trials_of_a_killed_tool(void **state) {
   struct world *w = *state;
   struct tool tool;
-  end_tool(start_tool(w, true, &tool));
-  assert_true(gone_in_time(tool.partial));
+  pid_t pid = start_tool(w, true, &tool);
+  end_tool(pid, &tool);
   assert_int_equal(entries(w->root), 0);
 }
 
@@ -253,8 +252,8 @@ static void signals_of_a_terminal_do_not_end_the_guardian(void **state) {
     lb_clock_sleep_until(lb_clock_ns() + MS);
   static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
   for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) assert_int_equal(kill(tool.guardian, signals[i]), 0);
-  end_tool(pid);
-  assert_true(gone_in_time(tool.partial));
+  end_tool(pid, &tool);
+  assert_int_equal(entries(w->root), 0);
 }
 
 /* ---- sweeping ----------------------------------------------------------------------------------------------------- */
@@ -273,7 +272,7 @@ static void the_next_run_removes_what_a_killed_guardian_could_not(void **state) 
   struct tool tool;
   pid_t pid = start_tool(w, false, &tool);
   assert_int_equal(kill(tool.guardian, SIGKILL), 0);
-  end_tool(pid);
+  end_tool(pid, &tool);
   for (uint64_t end = lb_clock_ns() + WAIT_MS * MS; !lock_is_free(tool.partial) && lb_clock_ns() < end;)
     lb_clock_sleep_until(lb_clock_ns() + 5 * MS);
   assert_true(exists(tool.partial));
