@@ -160,6 +160,12 @@ int lb_client_call(struct lb_client *client, struct lb_command command, int64_t 
   return r < 0 ? r : lb_client_await(client, command.deadline + (lb_ns)grace_ms * LB_NS_PER_MS, ret);
 }
 
+bool lb_client_alive(struct lb_client *client) {
+  if (client->pid == 0 || waitpid(client->pid, NULL, WNOHANG) == 0) return true;
+  client->pid = 0;
+  return false;
+}
+
 void lb_client_kill(struct lb_client *client) {
   if (client->pid > 0) {
     kill(client->pid, SIGKILL);

@@ -68,6 +68,8 @@ int lb_client_send(struct lb_client *client, struct lb_command command);
 int lb_client_await(struct lb_client *client, lb_ns deadline, struct lb_reply *ret);
 /* Both: 0 and *ret, or as above. The wait ends `grace_ms` after the command's own deadline. */
 int lb_client_call(struct lb_client *client, struct lb_command command, int64_t grace_ms, struct lb_reply *ret);
+/* False once the process has ended by itself (it is reaped then); true for one that a step has killed and reaped. */
+bool lb_client_alive(struct lb_client *client);
 /* SIGKILL, reaped. Safe on one that never started or has ended. */
 void lb_client_kill(struct lb_client *client);
 

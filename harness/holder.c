@@ -92,6 +92,16 @@ static int granted(struct lb_holder *h) {
   return LB_OK;
 }
 
+/* A reply can come so late that the lease is over when it is read: such a grant is no hold. */
+static bool is_over(struct lb_holder *h) { return lb_now(h->env) >= h->grant.valid_until; }
+
+static int let_go(struct lb_holder *h, const char *name) {
+  int r = h->protocol->release(h->session, name, &h->grant, lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS);
+  if (r != LB_OK && r != LB_LOST) owe(h);
+  h->grant = LB_GRANT_INIT;
+  return LB_BUSY;
+}
+
 int lb_holder_acquire(struct lb_holder *h, uint32_t key, lb_ns deadline) {
   char name[LB_KEY_NAME_MAX];
   if (h->debt_count) settle_debts(h, earlier(deadline, lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS));
@@ -108,7 +118,8 @@ int lb_holder_acquire(struct lb_holder *h, uint32_t key, lb_ns deadline) {
     } else if (r == LB_TIMEOUT || r < 0 || (r == LB_BUSY && !(h->protocol->traits & LB_TRAIT_QUEUES))) {
       h->grant = LB_GRANT_INIT;
     }
-    if (r == LB_OK) return granted(h);
+    if (r == LB_OK && !is_over(h)) return granted(h);
+    if (r == LB_OK) r = let_go(h, name);
     if (r != LB_UNKNOWN && lb_now(h->env) < deadline) pause_before_retry(h, name, tries, deadline);
     if (r == LB_UNKNOWN || lb_now(h->env) >= deadline) return give_up(h, name, r);
   }

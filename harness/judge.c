@@ -2,10 +2,11 @@
  *
  * The verdict of a trial. In this order, the first that applies:
  *  undecided  a step could not be proved, a server or client failed, or a violation is not evidence: the machine stalled for
- *             more than half a lease, or the fact the scenario asks for was not seen
+ *             more than half a lease, the fact the scenario asks for was not seen, or the lease was over anyway
  *  violated   the checker says so
  *  stuck      progress was not restored within the bound
- *  undecided  nothing was put to the test: no grant at all, or fewer hand-offs than the scenario asks for
+ *  undecided  nothing was put to the test: no grant (at all, or while it was measured), fewer hand-offs than the scenario
+ *             asks for, or in a timeline nobody who asked while another one held
  *  safe
  */
 #include "judge.h"
@@ -16,6 +17,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "evidence.h"
 #include "files.h"
 #include "stats.h"
 
@@ -29,7 +31,7 @@ static int collect(struct lb_stage *s) {
   for (size_t i = 0; i <= s->client_count; i++) total += atomic_load(&s->arena->log[i].count);
   h->events = malloc((total ? total : 1) * sizeof *h->events);
   if (!h->events) return -ENOMEM;
-  for (size_t i = 0; i <= s->client_count; i++) {
+  for (size_t i = 0; i <= s->client_count; i++) { /* all writers have ended: the counts stand */
     const struct lb_log *log = &s->arena->log[i];
     size_t n = atomic_load(&log->count);
     memcpy(h->events + h->count, s->arena->events + log->first, n * sizeof *h->events);
@@ -57,7 +59,17 @@ static void decide(struct lb_outcome *out, enum lb_verdict verdict, const char *
   out->verdict = verdict;
 }
 
-static void decide_violation(const struct lb_stage *s, struct lb_outcome *out) {
+/* Where a scenario lets a lease run out on purpose (a paused client, work longer than the ttl), an overlap after its end is the point;
+ * everywhere else it only says that somebody was slow. */
+static bool lets_leases_end(const struct lb_scenario *scenario) {
+  for (size_t i = 0; i < scenario->step_count; i++) {
+    enum lb_role_kind role = scenario->steps[i].a.kind;
+    if (scenario->steps[i].verb == LB_STEP_PAUSE && (role == LB_ROLE_CLIENT || role == LB_ROLE_CLIENTS)) return true;
+  }
+  return scenario->hold_ms >= (double)scenario->ttl_ms;
+}
+
+static void decide_violation(const struct lb_stage *s, const struct lb_check *check, struct lb_outcome *out) {
   const char *proof = s->plan->scenario->proof_violated;
   bool expires = s->plan->protocol->traits & (LB_TRAIT_LEASED | LB_TRAIT_SESSION);
   if (expires && out->stall_ns > (uint64_t)s->plan->scenario->ttl_ms * LB_NS_PER_MS / 2)
@@ -65,6 +77,8 @@ static void decide_violation(const struct lb_stage *s, struct lb_outcome *out) {
            (double)out->stall_ns / 1e6);
   else if (proof && !lb_stage_noted(s, proof))
     decide(out, LB_UNDECIDED, "exclusion was lost, but \"%s\" was not observed", proof);
+  else if (!lets_leases_end(s->plan->scenario) && !lb_evidence_within_lease(&s->history, check))
+    decide(out, LB_UNDECIDED, "exclusion was lost, but only after the earlier holder's lease was over");
   else decide(out, LB_VIOLATED, "%s", "");
 }
 
@@ -72,12 +86,16 @@ static void decide_trial(const struct lb_stage *s, const struct lb_check *check,
   const struct lb_scenario *scenario = s->plan->scenario;
   uint64_t needed = s->client_count > 1 && scenario->min_handoffs > 0 ? (uint64_t)scenario->min_handoffs : 0;
   if (s->verdict == LB_UNDECIDED) decide(out, LB_UNDECIDED, "%s", s->why);
-  else if (lb_check_violated(check)) decide_violation(s, out);
+  else if (lb_check_violated(check)) decide_violation(s, check, out);
   else if (s->verdict == LB_STUCK) decide(out, LB_STUCK, "%s", s->why);
   else if (out->grants == 0) decide(out, LB_UNDECIDED, "nothing was ever granted, so nothing was tested");
   else if (out->handoffs < needed)
     decide(out, LB_UNDECIDED, "%llu hand-offs, the scenario asks for %llu", (unsigned long long)out->handoffs,
            (unsigned long long)needed);
+  else if (scenario->step_count > 0 && !lb_evidence_contested(&s->history))
+    decide(out, LB_UNDECIDED, "no client asked while another one held the lock or might have held it");
+  else if (scenario->step_count == 0 && out->measured_grants == 0)
+    decide(out, LB_UNDECIDED, "nothing was granted while it was measured");
   else decide(out, LB_SAFE, "%s", "");
 }
 
@@ -104,6 +122,7 @@ static void quantiles(const struct lb_hist *hist, uint64_t ret[LB_QUANTILES]) {
 }
 
 static void copy_stats(const struct lb_stats *st, struct lb_outcome *out) {
+  out->measured_grants = st->grants;
   out->busy = st->busy;
   out->timeouts = st->timeouts;
   out->unknowns = st->unknowns;
@@ -191,9 +210,9 @@ int lb_judge(struct lb_stage *s, struct lb_outcome *out) {
   if (r == 0) r = lb_stats_history(&s->history, stats);
   if (r == 0) {
     copy_check(&check, out);
+    if (s->plan->scenario->step_count == 0) copy_stats(stats, out);
     decide_trial(s, &check, out);
     if (s->plan->scenario->step_count == 0) {
-      copy_stats(stats, out);
       r = write_latency(s->plan, stats);
       if (r == 0) r = write_series(s->plan, stats);
     }

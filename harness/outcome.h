@@ -37,7 +37,7 @@ struct lb_outcome { /* plain data: travels through a pipe */
   enum lb_verdict verdict;
   char why[400]; /* of undecided and stuck */
   uint64_t grants, handoffs, double_holds, double_hold_ns, dirty_accesses, fenced_off, token_regressions;
-  uint64_t busy, timeouts, unknowns;
+  uint64_t measured_grants, busy, timeouts, unknowns; /* in the measured window */
   int64_t lost_updates, unavailable_ns, orphan_ns, blind_ns; /* times: -1 = does not apply */
   uint32_t depth;
   double measured_s, grants_per_s, jain;

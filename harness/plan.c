@@ -132,6 +132,13 @@ static int add_scenario_cells(struct lb_plan *plan, const struct lb_plan_request
 
 /* ---- jobs ----------------------------------------------------------------------------------------------------------- */
 
+/* A trial's seed depends on its name only: the same trial alone, or among others, makes the same choices. */
+static uint64_t trial_seed(uint64_t seed, const char *name) {
+  uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+  for (; *name; name++) hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+  return lb_rng_fork(seed, STREAM_TRIAL, hash).state;
+}
+
 static int add_jobs(struct lb_plan *plan, size_t cell_index, int trials) {
   struct lb_cell *cell = &plan->cells[cell_index];
   if (cell->skip[0]) return 0;
@@ -143,7 +150,6 @@ static int add_jobs(struct lb_plan *plan, size_t cell_index, int trials) {
   for (size_t c = 0; c < cell->scenario->client_count_count; c++) {
     for (int t = 1; t <= each; t++) {
       struct lb_job *job = &plan->jobs[plan->job_count];
-      uint64_t seed = lb_rng_fork(plan->seed, STREAM_TRIAL, plan->job_count).state;
       plan->job_count++;
       *job = (struct lb_job){.cell = cell_index,
                              .plan = {.scenario = cell->scenario,
@@ -152,10 +158,10 @@ static int add_jobs(struct lb_plan *plan, size_t cell_index, int trials) {
                                       .options = cell->options,
                                       .guard = cell->guard,
                                       .trial = t,
-                                      .seed = seed,
                                       .clients = cell->scenario->client_counts[c]}};
       snprintf(job->plan.name, sizeof job->plan.name, "%s.%s.%s.c%d.t%d", cell->scenario->name, cell->system,
                cell->guard, job->plan.clients, t);
+      job->plan.seed = trial_seed(plan->seed, job->plan.name);
     }
   }
   return 0;

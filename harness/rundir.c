@@ -24,12 +24,28 @@
 #include "files.h"
 #include "title.h"
 
-enum { TRIALS_GONE_MS = 10000 };
+enum { TRIALS_GONE_MS = 10000, PATH_BYTES_MAX = 140 };
 
 static void wait_for_end(int fd, int timeout_ms) {
   struct pollfd p = {.fd = fd, .events = POLLIN};
   while (poll(&p, 1, timeout_ms) < 0 && errno == EINTR) {
   }
+}
+
+/* Without a PID namespace a stopped server can outlive its parent. Whoever still works below the folder is one of ours. */
+static void kill_inhabitants(const char *partial) {
+  char link[PATH_MAX], path[64];
+  size_t length = strlen(partial);
+  DIR *proc = opendir("/proc");
+  if (!proc) return;
+  for (struct dirent *entry; (entry = readdir(proc));) {
+    pid_t pid = (pid_t)atoi(entry->d_name);
+    if (pid <= 1 || pid == getpid()) continue;
+    snprintf(path, sizeof path, "/proc/%d/cwd", (int)pid);
+    ssize_t n = readlink(path, link, sizeof link - 1);
+    if (n > (ssize_t)length && strncmp(link, partial, length) == 0 && link[length] == '/') kill(pid, SIGKILL);
+  }
+  closedir(proc);
 }
 
 static _Noreturn void guard(const char *partial, int tool_gone, int trials_gone) {
@@ -41,6 +57,7 @@ static _Noreturn void guard(const char *partial, int tool_gone, int trials_gone)
   for (int fd = 0; fd < 3; fd++) close(fd); /* whoever reads the tool's output must not wait for us */
   wait_for_end(tool_gone, -1);
   wait_for_end(trials_gone, TRIALS_GONE_MS);
+  kill_inhabitants(partial);
   lb_remove_tree(partial);
   _exit(0);
 }
@@ -64,14 +81,22 @@ static int start_guardian(struct lb_rundir *dir) {
   return 0;
 }
 
-/* The lock of a partial folder; -1 when somebody else holds it or it cannot be made. */
-static int take_lock(const char *partial, int flags) {
-  char path[PATH_MAX];
-  snprintf(path, sizeof path, "%s/lock", partial);
+/* An open, locked file, or -1. */
+static int open_locked(const char *path, int flags) {
   int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0644);
   if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
   if (fd >= 0) close(fd);
   return -1;
+}
+
+/* The lock of a partial folder. It gets its name when it is held, so that nobody ever finds it free. */
+static int make_lock(const char *partial) {
+  char path[PATH_MAX], unnamed[PATH_MAX];
+  snprintf(path, sizeof path, "%s/lock", partial);
+  snprintf(unnamed, sizeof unnamed, "%s/.lock", partial);
+  int fd = open_locked(unnamed, O_CREAT);
+  if (fd >= 0) rename(unnamed, path);
+  return fd;
 }
 
 /* Removes partial folders whose lock nobody holds. One that has no lock yet is just being made. */
@@ -82,9 +107,10 @@ static void sweep(const char *parent) {
   for (struct dirent *entry; (entry = readdir(dir));) {
     size_t length = strlen(entry->d_name);
     if (entry->d_name[0] != '.' || length < 9 || strcmp(entry->d_name + length - 8, ".partial") != 0) continue;
-    snprintf(path, sizeof path, "%s/%s", parent, entry->d_name);
-    int lock = take_lock(path, 0);
+    snprintf(path, sizeof path, "%s/%s/lock", parent, entry->d_name);
+    int lock = open_locked(path, 0);
     if (lock < 0) continue;
+    *strrchr(path, '/') = '\0';
     lb_remove_tree(path);
     close(lock);
   }
@@ -121,6 +147,8 @@ static int choose_exact(struct lb_rundir *dir, const char *exact, char *err, siz
   size_t length = strlen(copy);
   while (length > 1 && copy[length - 1] == '/') copy[--length] = '\0';
   char *slash = strrchr(copy, '/');
+  if (strlen(slash ? slash + 1 : copy) > 100)
+    return snprintf(err, err_size, "results folder %s: the name has more than 100 bytes", exact), -ENAMETOOLONG;
   snprintf(dir->id, sizeof dir->id, "%.100s", slash ? slash + 1 : copy);
   if (slash) slash[slash == copy] = '\0';
   if (access(exact, F_OK) == 0)
@@ -155,7 +183,13 @@ int lb_rundir_open(struct lb_rundir *dir, const char *results, const char *label
   *dir = (struct lb_rundir){.guard_pipe = -1, .alive = -1, .trials_pipe = -1, .lock = -1};
   int r = exact ? choose_exact(dir, exact, err, err_size) : choose_name(dir, results, label, err, err_size);
   if (r < 0) return r;
-  dir->lock = take_lock(dir->partial, O_CREAT);
+  if (strlen(dir->partial) > PATH_BYTES_MAX) {
+    rmdir(dir->partial);
+    return snprintf(err, err_size, "cannot write results to %s: the path has %zu bytes, the servers' files need one of at most %d",
+                    dir->partial, strlen(dir->partial), PATH_BYTES_MAX),
+           -ENAMETOOLONG;
+  }
+  dir->lock = make_lock(dir->partial);
   if ((r = start_guardian(dir)) < 0) return fail(r, dir->partial, err, err_size);
   for (size_t i = 0; r == 0 && i < sizeof folders / sizeof *folders; i++) {
     char path[3100];

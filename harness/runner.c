@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -188,6 +189,14 @@ static int run_all(struct runner *r) {
   return interrupted ? -EINTR : result;
 }
 
+/* 128 hosts are 128 open namespaces and as many sockets: as many files as we are allowed to. */
+static void raise_file_limit(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int lb_runner_run(struct lb_plan *plan, const struct lb_rundir *dir, int jobs, const struct lb_progress *progress,
                   char *err, size_t err_size) {
   struct runner r = {.plan = plan, .dir = dir, .progress = progress, .err = err, .err_size = err_size};
@@ -198,6 +207,7 @@ int lb_runner_run(struct lb_plan *plan, const struct lb_rundir *dir, int jobs, c
   if (r.live == MAP_FAILED) return snprintf(err, err_size, "out of memory"), -ENOMEM;
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
+  raise_file_limit();
   int result = run_all(&r);
   for (int i = 0; i < r.slots; i++)
     if (r.slot[i].job) reap(&r.slot[i]);

@@ -188,7 +188,9 @@ static int signal_all(struct lb_stage *s, const struct lb_step *step, const stru
   int r = 0;
   lb_stage_fault(s, "%s", step->text);
   for (size_t i = 0; i < c->server_count && r == 0; i++) {
-    lb_proc_signal(&c->server[i]->proc, sig); /* the whole group: a PostgreSQL is many processes */
+    /* The whole tree: a PostgreSQL is many processes. It returns when all of them stand still, or says so. */
+    if (lb_proc_signal(&c->server[i]->proc, sig) < 0)
+      return lb_stage_doubt(s, LB_UNDECIDED, "%s: not all of %s followed", step->text, c->server[i]->name);
     r = signal_one(s, c->server[i]->proc.pid, c->server[i]->name, sig);
   }
   for (size_t i = 0; i < c->client_count && r == 0; i++) r = signal_one(s, c->client[i]->pid, c->client[i]->name, sig);

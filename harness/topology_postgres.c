@@ -75,7 +75,7 @@ static int configure(struct lb_cluster *cluster, size_t index) {
                           "listen_addresses = '%s'\nport = %u\n"
                           "unix_socket_directories = ''\n"
                           "dynamic_shared_memory_type = mmap\n" /* POSIX segments would outlive a killed server */
-                          "shared_buffers = 32MB\nmax_connections = 100\n"
+                          "shared_buffers = 32MB\nmax_connections = 200\n"
                           "fsync = %s\nfull_page_writes = %s\nsynchronous_commit = on\n"
                           "wal_level = replica\nmax_wal_senders = 10\nhot_standby = on\n"
                           "wal_sender_timeout = 5s\nwal_receiver_timeout = 5s\nwal_retrieve_retry_interval = 100ms\n"

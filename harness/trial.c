@@ -131,6 +131,17 @@ static void plan_clients(struct lb_stage *s, char *prefix, size_t prefix_size) {
   };
 }
 
+/* What a step did not end must still be there at the end: a trial whose client or server died by itself shows something else. */
+static void count_heads(struct lb_stage *s) {
+  for (size_t i = 0; i < s->client_count; i++)
+    if (!lb_client_alive(&s->client[i])) lb_stage_doubt(s, LB_UNDECIDED, "%s died by itself", s->client[i].name);
+  for (size_t i = 0; i < s->cluster.server_count; i++) {
+    struct lb_server *server = &s->cluster.server[i];
+    if (server->proc.pid > 0 && !lb_proc_alive(&server->proc))
+      lb_stage_doubt(s, LB_UNDECIDED, "%s died by itself", server->name);
+  }
+}
+
 static void play(struct lb_stage *s, const char *scratch, struct lb_outcome *out) {
   char prefix[32];
   lb_ns begin = lb_clock_ns();
@@ -141,15 +152,20 @@ static void play(struct lb_stage *s, const char *scratch, struct lb_outcome *out
     if (start_clients(s) == 0) {
       if (s->plan->scenario->step_count > 0) lb_timeline_play(s);
       else lb_workload_play(s);
+      count_heads(s);
     }
   }
   atomic_store(&s->arena->phase, LB_PHASE_STOP);
   lb_heartbeat_stop(s->heartbeat);
 }
 
-static void clear(struct lb_stage *s, const char *scratch) {
+/* Before anything is judged: from here on nobody writes into the arena. */
+static void end_clients(struct lb_stage *s) {
   for (size_t i = 0; i < s->client_count; i++) lb_client_kill(&s->client[i]);
   lb_client_kill(&s->observer);
+}
+
+static void clear(struct lb_stage *s, const char *scratch) {
   lb_cluster_stop(&s->cluster);
   lb_net_down(&s->net);
   lb_remove_tree(scratch);
@@ -161,10 +177,24 @@ static bool as_expected(const struct lb_trial_plan *plan, enum lb_verdict verdic
   return verdict == (expect ? expect->verdict : LB_SAFE);
 }
 
+/* Settings of the user's that client libraries and servers would pick up on their own: a PGOPTIONS can change a verdict. */
+static void forget_environment(void) {
+  static const char *const prefixes[] = {"PG", "JAVA_TOOL_OPTIONS=", "_JAVA_OPTIONS=", "JDK_JAVA_OPTIONS=", "CLASSPATH="};
+  for (size_t i = 0; environ[i];) {
+    bool forget = false;
+    for (size_t p = 0; p < sizeof prefixes / sizeof *prefixes; p++)
+      forget |= strncmp(environ[i], prefixes[p], strlen(prefixes[p])) == 0;
+    char name[200];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(environ[i], "="), environ[i]);
+    if (!forget || unsetenv(name) < 0) i++; /* what was removed is followed by the next at the same place */
+  }
+}
+
 int lb_trial_run(const struct lb_trial_plan *plan, struct lb_outcome *ret) {
   static struct lb_stage stage; /* one trial per process */
   char scratch[4000];
   lb_ns begin = lb_clock_ns();
+  forget_environment();
   *ret = (struct lb_outcome){.unavailable_ns = -1, .orphan_ns = -1, .blind_ns = -1};
   stage =
       (struct lb_stage){.plan = plan, .client_count = (size_t)plan->clients, .primary = -1, .verdict = LB_VERDICT_NONE};
@@ -175,6 +205,7 @@ int lb_trial_run(const struct lb_trial_plan *plan, struct lb_outcome *ret) {
   if (!stage.arena) return -ENOMEM;
   play(&stage, scratch, ret);
   ret->stall_ns = atomic_load(&stage.arena->max_stall_ns);
+  end_clients(&stage);
   int r = lb_judge(&stage, ret);
   ret->trial_ns = lb_clock_ns() - begin;
   clear(&stage, scratch);

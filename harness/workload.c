@@ -8,7 +8,7 @@
 #include "clock.h"
 #include "workload.h"
 
-enum { TICK_MS = 5, STOP_GRACE_MS = 3000 };
+enum { TICK_US = 500, STOP_GRACE_MS = 3000 };
 
 static void show_live(struct lb_stage *s, int measuring) {
   if (!s->plan->live) return;
@@ -20,7 +20,7 @@ static void show_live(struct lb_stage *s, int measuring) {
 static void let_work(struct lb_stage *s, double seconds, const _Atomic bool *enough, int measuring) {
   lb_ns end = lb_clock_ns() + (lb_ns)(seconds * 1e9), now;
   while ((now = lb_clock_ns()) < end && !atomic_load(enough)) {
-    lb_ns tick = now + TICK_MS * LB_NS_PER_MS;
+    lb_ns tick = now + TICK_US * (LB_NS_PER_MS / 1000);
     lb_clock_sleep_until(tick < end ? tick : end);
     show_live(s, measuring);
   }

@@ -17,6 +17,7 @@ struct lb_session {
   int acquires[8], releases[8], resolves[8];
   int acquire_calls, release_calls, resolve_calls, wait_calls;
   size_t token_len_seen[8];
+  int late_replies; /* so many grants are over when they are read */
 };
 
 static lb_ns fake_now;
@@ -36,7 +37,7 @@ static int try_acquire_hook(struct lb_session *s, const char *key, int64_t ttl_m
   int r = s->acquires[s->acquire_calls++];
   grant->token_len = 4;
   grant->fence = 7;
-  grant->valid_until = fake_now + 1000;
+  grant->valid_until = fake_now + (s->late_replies-- > 0 ? 1 : LB_NS_PER_S);
   fake_now += LB_NS_PER_MS;
   return r;
 }
@@ -168,6 +169,15 @@ static void a_server_that_is_missing_is_a_timeout_with_its_reason(void **state) 
   assert_string_equal(story(f), "acquire timeout");
 }
 
+static void a_grant_that_is_over_when_it_is_read_is_let_go(void **state) {
+  struct fixture *f = *state;
+  f->session.late_replies = 1;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
+  assert_int_equal(f->session.acquire_calls, 2);
+  assert_int_equal(f->session.release_calls, 1);
+  assert_string_equal(story(f), "acquire granted");
+}
+
 static void release_is_recorded_before_the_request_and_lost_after_it(void **state) {
   struct fixture *f = *state;
   f->session.releases[0] = LB_LOST;
@@ -215,6 +225,7 @@ int main(void) {
       TEST(an_unknown_outcome_that_the_server_denies_is_followed_by_a_new_attempt),
       TEST(what_stays_unknown_is_recorded_as_unknown_and_released_before_the_next_attempt),
       TEST(a_server_that_is_missing_is_a_timeout_with_its_reason),
+      TEST(a_grant_that_is_over_when_it_is_read_is_let_go),
       TEST(release_is_recorded_before_the_request_and_lost_after_it),
       TEST(an_unknown_release_is_repeated),
       TEST(who_holds_nothing_touches_nothing),

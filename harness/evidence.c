@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#include "evidence.h"
+
+/* One within its lease is enough, and it is among the first or nowhere: a bound for histories with thousands of episodes. */
+enum { EPISODES_MAX = 1000 };
+
+/* The latest thing that is known of `client` and `key` before event `end`: the event that says so, or NULL. */
+static const struct lb_event *latest(const struct lb_history *h, size_t end, uint32_t client, uint32_t key) {
+  for (size_t i = end; i-- > 0;) {
+    const struct lb_event *e = &h->events[i];
+    if (e->client != client || (e->key != key && e->kind != LB_EV_CRASH)) continue;
+    switch (e->kind) {
+      case LB_EV_GRANTED:
+      case LB_EV_UNKNOWN:
+      case LB_EV_TIMEOUT:
+      case LB_EV_BUSY:
+      case LB_EV_RELEASE:
+      case LB_EV_LOST:
+      case LB_EV_CRASH: return e;
+      default: break;
+    }
+  }
+  return NULL;
+}
+
+static bool valid_at(const struct lb_event *granted, uint64_t t) {
+  return !(granted->flags & LB_EVF_UNTIL) || granted->until > t;
+}
+
+/* Whether another client's hold, valid at that moment, is overrun by the grant at `index`. */
+static bool overruns(const struct lb_history *h, size_t index) {
+  const struct lb_event *grant = &h->events[index];
+  for (uint32_t c = 0; c < h->clients.count; c++) {
+    const struct lb_event *e = c == grant->client ? NULL : latest(h, index, c, grant->key);
+    if (e && e->kind == LB_EV_GRANTED && valid_at(e, grant->t)) return true;
+  }
+  return false;
+}
+
+bool lb_evidence_within_lease(const struct lb_history *h, const struct lb_check *check) {
+  for (size_t i = 0; i < check->episode_count && i < EPISODES_MAX; i++) {
+    const struct lb_episode *episode = &check->episodes[i];
+    for (size_t e = episode->begin_event; e < episode->end_event && e < h->count; e++)
+      if (h->events[e].kind == LB_EV_GRANTED && h->events[e].key == episode->key && overruns(h, e)) return true;
+  }
+  return check->episode_count == 0;
+}
+
+bool lb_evidence_contested(const struct lb_history *h) {
+  for (size_t i = 0; i < h->count; i++) {
+    const struct lb_event *asks = &h->events[i];
+    if (asks->kind != LB_EV_ACQUIRE) continue;
+    for (uint32_t c = 0; c < h->clients.count; c++) {
+      const struct lb_event *e = c == asks->client ? NULL : latest(h, i, c, asks->key);
+      if (e && (e->kind == LB_EV_GRANTED || e->kind == LB_EV_UNKNOWN)) return true;
+    }
+  }
+  return false;
+}

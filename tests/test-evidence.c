@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a history has to show before its verdict counts, on histories written by hand.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../harness/evidence.h"
+
+static bool within_lease(const char *text) {
+  struct lb_history h;
+  struct lb_check check;
+  char err[300];
+  assert_int_equal(lb_history_parse("test", text, strlen(text), &h, err, sizeof err), 0);
+  assert_int_equal(lb_check_history(&h, &check), 0);
+  bool result = lb_evidence_within_lease(&h, &check);
+  lb_check_clear(&check);
+  lb_history_clear(&h);
+  return result;
+}
+
+static bool contested(const char *text) {
+  struct lb_history h;
+  char err[300];
+  assert_int_equal(lb_history_parse("test", text, strlen(text), &h, err, sizeof err), 0);
+  bool result = lb_evidence_contested(&h);
+  lb_history_clear(&h);
+  return result;
+}
+
+#define EVENT(t, c, e) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"" e "\"}\n"
+#define GRANTED(t, c, until) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"granted\",\"until\":" #until "}\n"
+
+static void an_overlap_inside_the_first_lease_counts(void **state) {
+  (void)state;
+  assert_true(within_lease(GRANTED(10, "a", 100) GRANTED(50, "b", 200) EVENT(60, "a", "release") EVENT(70, "b", "release")));
+}
+
+static void an_overlap_after_the_first_lease_does_not(void **state) {
+  (void)state;
+  assert_false(within_lease(GRANTED(10, "a", 40) GRANTED(50, "b", 200) EVENT(60, "a", "release") EVENT(70, "b", "release")));
+}
+
+static void a_hold_without_an_end_of_its_lease_is_always_inside(void **state) {
+  (void)state;
+  assert_true(within_lease(EVENT(10, "a", "granted") GRANTED(50, "b", 200) EVENT(60, "a", "release")));
+}
+
+static void one_overlap_inside_is_enough(void **state) {
+  (void)state;
+  assert_true(within_lease(GRANTED(10, "a", 40) GRANTED(50, "b", 200) EVENT(60, "a", "release") GRANTED(70, "c", 300)
+                               EVENT(80, "b", "release") EVENT(90, "c", "release")));
+}
+
+static void a_third_holder_is_measured_against_each_earlier_one(void **state) {
+  (void)state;
+  assert_true(within_lease(GRANTED(10, "a", 40) GRANTED(50, "b", 200) GRANTED(70, "c", 300) EVENT(80, "a", "release")));
+}
+
+static void without_an_episode_there_is_nothing_to_excuse(void **state) {
+  (void)state;
+  assert_true(within_lease(GRANTED(10, "a", 40) EVENT(20, "a", "release")));
+}
+
+static void asking_while_another_holds_contests_the_lock(void **state) {
+  (void)state;
+  assert_true(contested(EVENT(5, "a", "acquire") GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "timeout")));
+}
+
+static void asking_while_another_may_hold_does_too(void **state) {
+  (void)state;
+  assert_true(contested(EVENT(5, "a", "acquire") EVENT(10, "a", "unknown") EVENT(20, "b", "acquire") EVENT(30, "b", "timeout")));
+}
+
+static void asking_after_a_release_a_timeout_or_a_crash_does_not(void **state) {
+  (void)state;
+  assert_false(contested(GRANTED(10, "a", 100) EVENT(15, "a", "release") EVENT(20, "b", "acquire") EVENT(30, "b", "granted")));
+  assert_false(contested(EVENT(5, "a", "acquire") EVENT(10, "a", "timeout") EVENT(20, "b", "acquire")));
+  assert_false(contested(GRANTED(10, "a", 100) EVENT(15, "a", "crash") EVENT(20, "b", "acquire")));
+}
+
+static void a_client_does_not_contest_itself(void **state) {
+  (void)state;
+  assert_false(contested(GRANTED(10, "a", 100) EVENT(20, "a", "acquire")));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(an_overlap_inside_the_first_lease_counts),
+      cmocka_unit_test(an_overlap_after_the_first_lease_does_not),
+      cmocka_unit_test(a_hold_without_an_end_of_its_lease_is_always_inside),
+      cmocka_unit_test(one_overlap_inside_is_enough),
+      cmocka_unit_test(a_third_holder_is_measured_against_each_earlier_one),
+      cmocka_unit_test(without_an_episode_there_is_nothing_to_excuse),
+      cmocka_unit_test(asking_while_another_holds_contests_the_lock),
+      cmocka_unit_test(asking_while_another_may_hold_does_too),
+      cmocka_unit_test(asking_after_a_release_a_timeout_or_a_crash_does_not),
+      cmocka_unit_test(a_client_does_not_contest_itself),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
