@@ -145,8 +145,12 @@ int lb_cli_run(int argc, char **argv) {
     if (!path) return LB_EXIT_USAGE;
     order.paths[order.path_count++] = path;
   }
+  char label[100]; /* of a file: its name without folder and ending */
   const char *slash = strrchr(order.label, '/');
-  if (slash) order.label = slash + 1;
+  snprintf(label, sizeof label, "%s", slash ? slash + 1 : order.label);
+  size_t length = strlen(label);
+  if (length > 4 && strcmp(label + length - 4, ".ini") == 0) label[length - 4] = '\0';
+  order.label = label;
   return carry_out(&order);
 }
 
