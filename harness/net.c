@@ -23,9 +23,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "proc.h"
 
-enum { FIRST_PORT = 7001 };
+enum { FIRST_PORT = 7001, LINKS_MS = 10000 };
 static const char *const sbin[] = {"/usr/sbin", "/sbin", NULL};
 
 static int fail(char *err, size_t err_size, int error, const char *format, ...) __attribute__((format(printf, 4, 5)));
@@ -130,6 +131,40 @@ static char *link_batch(const struct lb_net *net) {
   return fclose(out) == 0 ? text : NULL;
 }
 
+static bool carries(const char *interface) {
+  struct ifreq request = {0};
+  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  strncpy(request.ifr_name, interface, IFNAMSIZ - 1);
+  bool running = ioctl(fd, SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_RUNNING);
+  close(fd);
+  return running;
+}
+
+static bool all_carry(const struct lb_net *net, int home) {
+  char name[IFNAMSIZ];
+  bool running = carries("lb0");
+  for (size_t i = 0; running && i < net->count; i++) {
+    snprintf(name, sizeof name, "lbh%zu", i);
+    running = carries(name) && setns(net->host[i].netns, CLONE_NEWNET) == 0;
+    if (!running) break;
+    running = carries("eth0");
+    if (setns(home, CLONE_NEWNET) < 0) abort();
+  }
+  return running;
+}
+
+/* The kernel looks at new links in the background, at times only after a second. Until then they swallow what is sent, and
+ * a connection whose first packet was lost is slow for seconds: nothing that should happen to a trial by chance. */
+static int wait_for_links(const struct lb_net *net, int home) {
+  uint64_t deadline = lb_clock_ns() + LINKS_MS * UINT64_C(1000000);
+  while (!all_carry(net, home)) {
+    if (lb_clock_ns() > deadline) return -ETIMEDOUT;
+    lb_clock_sleep_until(lb_clock_ns() + UINT64_C(2000000));
+  }
+  return 0;
+}
+
 static int build_links(struct lb_net *net, int home, char *err, size_t err_size) {
   for (size_t i = 0; i < net->count; i++) {
     net->host[i].netns = new_namespace(home);
@@ -147,6 +182,7 @@ static int build_links(struct lb_net *net, int home, char *err, size_t err_size)
       fail(err, err_size, r, "no address for a host: %s", strerror(-r));
   if (r == 0 && (r = set_address("lb0", "10.77.0.254")) < 0)
     fail(err, err_size, r, "no address for the bridge: %s", strerror(-r));
+  if (r == 0 && (r = wait_for_links(net, home)) < 0) fail(err, err_size, r, "the links of the hosts do not come up");
   return r;
 }
 
