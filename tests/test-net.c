@@ -268,16 +268,24 @@ static void a_connection_that_exists_falls_silent_and_goes_on_after_the_heal(voi
   inside(look_at_connection);
 }
 
+static const char *look_without_hosts(void) {
+  char err[200] = "";
+  if (lb_net_up(&net, false, 2, err, sizeof err) != 0) return complain("%s", err);
+  for (size_t i = 0; i < 2; i++)
+    if (strcmp(net.host[i].address, "127.0.0.1") != 0) return complain("host %zu has %s", i, net.host[i].address);
+  int r = lb_net_cut(&net, &net.host[0], &net.host[1], err, sizeof err);
+  if (r != -ENOTSUP) return complain("the cut gave %d", r);
+  if (strcmp(err, "hosts share one loopback here: nothing to cut") != 0) return complain("it says: %s", err);
+  r = lb_net_heal(&net, err, sizeof err);
+  lb_net_down(&net);
+  return r == 0 ? NULL : complain("healing nothing gave %d", r);
+}
+
+/* Inside, although it needs no sandbox: a cut that is done instead of refused would part this machine from itself. */
 static void without_separate_hosts_a_cut_is_refused(void **state) {
   (void)state;
-  char err[200] = "";
-  assert_int_equal(lb_net_up(&net, false, 2, err, sizeof err), 0);
-  assert_string_equal(net.host[0].address, "127.0.0.1");
-  assert_string_equal(net.host[1].address, "127.0.0.1");
-  assert_int_equal(lb_net_cut(&net, &net.host[0], &net.host[1], err, sizeof err), -ENOTSUP);
-  assert_string_equal(err, "hosts share one loopback here: nothing to cut");
-  assert_int_equal(lb_net_heal(&net, err, sizeof err), 0);
-  lb_net_down(&net);
+  NEED_SANDBOX();
+  inside(look_without_hosts);
 }
 
 static void more_hosts_than_addresses_are_refused(void **state) {
