@@ -13,9 +13,13 @@ check() { # NAME, then a command that must succeed
   shift
   if "$@" >"$dir/out" 2>&1; then echo "ok $n - $name"; else echo "not ok $n - $name"; sed 's/^/# /' "$dir/out"; fi
 }
-# The tool, its trials, clients and servers all have the run's folder in their arguments. (The guardian goes by another name: it is
-# seen by what it has removed.)
-ours() { pgrep -f -- "$dir/" | grep -vx $$; }
+# Servers work in folders below the run's (some hide their arguments); the tool, its trials and clients name it in theirs. (The
+# guardian goes by another name: it is seen by what it has removed.)
+servers() { ls -ld /proc/[0-9]*/cwd 2>/dev/null | grep -F -- "-> $dir/"; }
+ours() {
+  servers
+  pgrep -f -- "$dir/" | grep -vx $$
+}
 wait_until() { # seconds, command
   i=$(($1 * 20))
   shift
@@ -28,7 +32,7 @@ wait_until() { # seconds, command
 }
 none_left() { [ -z "$(ours)" ]; }
 nothing_written() { [ -z "$(ls -A "$dir/results")" ]; }
-servers_run() { pgrep -f -- "^[^ ]*(redis|postgres|java).*$dir/" >/dev/null; }
+servers_run() { servers >/dev/null; }
 ipc_segments() { ipcs -m 2>/dev/null | grep -c "^0x"; }
 no_mounts() { ! grep -qF "$dir" /proc/mounts; }
 
