@@ -155,6 +155,7 @@ static int choose_exact(struct lb_rundir *dir, const char *exact, char *err, siz
     return snprintf(err, err_size, "results folder %s exists already, expected a new name", exact), -EEXIST;
   int r = absolute_folder(slash ? copy : ".", parent, err, err_size);
   if (r < 0) return r;
+  sweep(parent);
   snprintf(dir->final, sizeof dir->final, "%.*s/%s", 2800, parent, dir->id);
   snprintf(dir->partial, sizeof dir->partial, "%.*s/.%s.%d.partial", 2800, parent, dir->id, (int)getpid());
   r = mkdir(dir->partial, 0755) < 0 ? -errno : 0;
