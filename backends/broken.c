@@ -66,9 +66,7 @@ static int broken_try_acquire(struct lb_session *s, const char *key, int64_t ttl
 
 static int broken_release(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
   (void)deadline;
-  struct shm_slot *slot = shm_slot_of(s->target, key);
-  uint64_t id = shm_attempt_id(s->env, grant);
-  return slot && atomic_compare_exchange_strong(&slot->owner, &id, 0) ? LB_OK : LB_LOST;
+  return shm_release(s->env, s->target, key, grant);
 }
 
 static const char *const broken_topologies[] = {"none", NULL};

@@ -43,9 +43,7 @@ static int local_try_acquire(struct lb_session *s, const char *key, int64_t ttl_
 
 static int local_release(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
   (void)deadline;
-  struct shm_slot *slot = shm_slot_of(s->target, key);
-  uint64_t id = shm_attempt_id(s->env, grant);
-  return slot && atomic_compare_exchange_strong(&slot->owner, &id, 0) ? LB_OK : LB_LOST;
+  return shm_release(s->env, s->target, key, grant);
 }
 
 static int local_holds(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {

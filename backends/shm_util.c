@@ -34,3 +34,9 @@ uint64_t shm_attempt_id(struct lb_env *env, struct lb_grant *grant) {
   grant->token_len = sizeof id;
   return id;
 }
+
+int shm_release(struct lb_env *env, const struct lb_target *target, const char *key, struct lb_grant *grant) {
+  struct shm_slot *slot = shm_slot_of(target, key);
+  uint64_t id = shm_attempt_id(env, grant);
+  return slot && atomic_compare_exchange_strong(&slot->owner, &id, 0) ? LB_OK : LB_LOST;
+}

@@ -20,5 +20,7 @@ struct shm_slot {
 struct shm_slot *shm_slot_of(const struct lb_target *target, const char *key);
 /* A random non-zero id for an attempt, written into the token of a new attempt, read back from a repeated one. */
 uint64_t shm_attempt_id(struct lb_env *env, struct lb_grant *grant);
+/* The release hook of both: frees the key if this attempt holds it. LB_OK, or LB_LOST when somebody else does. */
+int shm_release(struct lb_env *env, const struct lb_target *target, const char *key, struct lb_grant *grant);
 
 #endif
