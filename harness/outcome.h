@@ -13,7 +13,6 @@
 
 struct lb_live { /* shared with the tool, for the live line */
   _Atomic uint64_t grants;
-  _Atomic int measuring;
 };
 
 struct lb_trial_plan {

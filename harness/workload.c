@@ -10,19 +10,18 @@
 
 enum { TICK_US = 500, STOP_GRACE_MS = 3000 };
 
-static void show_live(struct lb_stage *s, int measuring) {
+static void show_live(struct lb_stage *s) {
   if (!s->plan->live) return;
   atomic_store(&s->plan->live->grants, atomic_load(&s->arena->grants));
-  atomic_store(&s->plan->live->measuring, measuring);
 }
 
 /* Lets them work for `seconds`, or until `enough`: a lock in memory is so fast that its log, not the time, is the limit. */
-static void let_work(struct lb_stage *s, double seconds, const _Atomic bool *enough, int measuring) {
+static void let_work(struct lb_stage *s, double seconds, const _Atomic bool *enough) {
   lb_ns end = lb_clock_ns() + (lb_ns)(seconds * 1e9), now;
   while ((now = lb_clock_ns()) < end && !atomic_load(enough)) {
     lb_ns tick = now + TICK_US * (LB_NS_PER_MS / 1000);
     lb_clock_sleep_until(tick < end ? tick : end);
-    show_live(s, measuring);
+    show_live(s);
   }
 }
 
@@ -45,9 +44,9 @@ int lb_workload_play(struct lb_stage *s) {
     int r = lb_client_send(&s->client[i], (struct lb_command){.verb = LB_DO_WORK});
     if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s is gone: %s", s->client[i].name, strerror(-r));
   }
-  let_work(s, s->plan->scenario->warmup_s, &s->arena->log_warm, 0);
+  let_work(s, s->plan->scenario->warmup_s, &s->arena->log_warm);
   lb_stage_note(s, "phase measure");
-  let_work(s, s->plan->scenario->duration_s, &s->arena->log_full, 1);
+  let_work(s, s->plan->scenario->duration_s, &s->arena->log_full);
   lb_stage_note(s, "phase end");
   return stop_all(s);
 }

@@ -233,6 +233,80 @@ static void a_single_client_need_not_hand_off(void **state) {
   assert_decided(w, LB_SAFE, "");
 }
 
+/* Client 0 is granted at 11 ms with a lease until `until_ms` and lets go at 20; client 1 is granted at 15. */
+static void an_overlap_with_a_lease_until(struct world *w, uint64_t until_ms) {
+  record(w, 10, 0, LB_EV_ACQUIRE);
+  lb_arena_record(w->stage.arena, 0,
+                  (struct lb_event){.kind = LB_EV_GRANTED, .flags = LB_EVF_UNTIL, .until = until_ms * MS, .what = LB_NO_NAME});
+  move_to(w, 0, 11);
+  record(w, 20, 0, LB_EV_RELEASE);
+  hold(w, 1, 12, 15, 30);
+}
+
+static void an_overlap_within_the_lease_is_a_violation(void **state) {
+  an_overlap_with_a_lease_until(*state, 16);
+  judge(*state);
+  assert_decided(*state, LB_VIOLATED, "");
+}
+
+static void an_overlap_after_the_lease_is_undecided(void **state) {
+  an_overlap_with_a_lease_until(*state, 14);
+  judge(*state);
+  assert_decided(*state, LB_UNDECIDED, "exclusion was lost, but only after the earlier holder's lease was over");
+}
+
+static void where_a_client_is_paused_an_overlap_after_the_lease_counts(void **state) {
+  struct world *w = *state;
+  w->scenario.step_count = 1;
+  w->step = (struct lb_step){.verb = LB_STEP_PAUSE, .a = {.kind = LB_ROLE_CLIENT, .number = 1}};
+  an_overlap_with_a_lease_until(w, 14);
+  judge(w);
+  assert_decided(w, LB_VIOLATED, "");
+}
+
+static void where_a_server_is_paused_it_does_not(void **state) {
+  struct world *w = *state;
+  w->scenario.step_count = 1;
+  w->step = (struct lb_step){.verb = LB_STEP_PAUSE, .a = {.kind = LB_ROLE_PRIMARY}};
+  an_overlap_with_a_lease_until(w, 14);
+  judge(w);
+  assert_decided(w, LB_UNDECIDED, "exclusion was lost, but only after the earlier holder's lease was over");
+}
+
+static void where_work_takes_longer_than_the_ttl_it_counts(void **state) {
+  struct world *w = *state;
+  w->scenario.hold_ms = TTL_MS;
+  an_overlap_with_a_lease_until(w, 14);
+  judge(w);
+  assert_decided(w, LB_VIOLATED, "");
+}
+
+static void a_timeline_in_which_nobody_met_is_undecided(void **state) {
+  struct world *w = *state;
+  w->scenario.step_count = 1;
+  hold(w, 0, 10, 11, 20);
+  hold(w, 1, 22, 25, 30);
+  judge(w);
+  assert_decided(w, LB_UNDECIDED, "no client asked while another one held the lock or might have held it");
+}
+
+static void a_timeline_in_which_one_waited_for_the_other_is_safe(void **state) {
+  struct world *w = *state;
+  w->scenario.step_count = 1;
+  two_holds_apart(w);
+  judge(w);
+  assert_decided(w, LB_SAFE, "");
+}
+
+static void a_workload_without_a_grant_while_it_was_measured_is_undecided(void **state) {
+  struct world *w = *state;
+  two_holds_apart(w);
+  note(w, 40, "phase measure");
+  note(w, 50, "phase end");
+  judge(w);
+  assert_decided(w, LB_UNDECIDED, "nothing was granted while it was measured");
+}
+
 static void what_is_stuck_says_why(void **state) {
   struct world *w = *state;
   two_holds_apart(w);
@@ -547,6 +621,14 @@ int main(void) {
       TEST(fewer_hand_offs_than_asked_for_are_undecided),
       TEST(as_many_hand_offs_as_asked_for_are_enough),
       TEST(a_single_client_need_not_hand_off),
+      TEST(an_overlap_within_the_lease_is_a_violation),
+      TEST(an_overlap_after_the_lease_is_undecided),
+      TEST(where_a_client_is_paused_an_overlap_after_the_lease_counts),
+      TEST(where_a_server_is_paused_it_does_not),
+      TEST(where_work_takes_longer_than_the_ttl_it_counts),
+      TEST(a_timeline_in_which_nobody_met_is_undecided),
+      TEST(a_timeline_in_which_one_waited_for_the_other_is_safe),
+      TEST(a_workload_without_a_grant_while_it_was_measured_is_undecided),
       TEST(what_is_stuck_says_why),
       TEST(a_stuck_trial_needs_no_grant),
       TEST(a_violation_comes_before_being_stuck),
