@@ -13,6 +13,8 @@ check() {
   shift
   if "$@" >"$dir/out" 2>&1; then echo "ok $n - $name"; else echo "not ok $n - $name"; sed 's/^/# /' "$dir/out"; fi
 }
+# A setting of the user's that would make the synchronous standby asynchronous, if it reached the clients.
+export PGOPTIONS=-csynchronous_commit=local
 "$bin" run failover -n 1 -o "$dir/run" >"$dir/summary" 2>&1
 code=$?
 if [ $code -eq 5 ]; then
