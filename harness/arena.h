@@ -31,6 +31,13 @@ struct lb_resource {
   _Atomic uint64_t fence_seen;
 };
 
+/* What a client is doing, for the conditions of a timeline and for the roles `holder` and `waiters`; evidence is the log alone. */
+struct lb_client_state {
+  _Atomic bool asks;      /* an acquire is under way */
+  _Atomic bool holds;     /* it believes that it holds */
+  _Atomic uint32_t writes; /* accepted writes since it was granted */
+};
+
 struct lb_arena {
   _Atomic uint64_t sequence;
   _Atomic int phase;          /* enum lb_phase: clients of a workload stop at LB_PHASE_STOP */
@@ -39,6 +46,7 @@ struct lb_arena {
   _Atomic uint64_t grants;    /* of all clients so far, for the live line only */
   _Atomic uint64_t max_stall_ns; /* by the heartbeat */
   struct lb_log log[LB_LOGS_MAX];
+  struct lb_client_state state[LB_LOGS_MAX];
   struct lb_resource resource[LB_KEYS_MAX];
   unsigned char shm_table[LB_SHM_TABLE_SIZE];
   struct lb_event events[LB_EVENTS_MAX];

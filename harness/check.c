@@ -347,3 +347,5 @@ bool lb_check_violated(const struct lb_check *check) {
   return check->double_holds > 0 || check->dirty_accesses > 0 || check->lost_updates > 0 ||
          check->token_regressions > 0;
 }
+
+bool lb_check_damaged(const struct lb_check *check) { return check->lost_updates > 0 || check->stale_writes > 0; }

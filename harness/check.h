@@ -38,6 +38,8 @@ struct lb_check {
                                  does not hold the key itself */
   int64_t lost_updates;       /* sum over keys of accepted writes - (last accepted value - first value read); never < 0 per
                                  key, and 0 for a key that was never read or never written */
+  uint64_t stale_writes;      /* accepted writes of an overtaken holder: after its own latest grant of the key (or without one)
+                                 another client was granted it, so the write comes from the past, whoever believes what */
   uint64_t fenced_off;        /* writes whose fence is smaller than one the resource has already seen for the key */
   uint64_t token_regressions; /* grants whose fence is not larger than every earlier grant's of the key */
   uint64_t unknowns;          /* acquires that ended unknown */
@@ -57,6 +59,8 @@ int lb_check_history(const struct lb_history *history, struct lb_check *ret);
 void lb_check_clear(struct lb_check *check);
 /* True when mutual exclusion was lost: double holds, or a dirty access, or a lost update, or a token regression. */
 bool lb_check_violated(const struct lb_check *check);
+/* True when the resource was damaged: a lost update or a stale write. What a guard is judged by. */
+bool lb_check_damaged(const struct lb_check *check);
 /* Text for humans: first a line with the verdict ("violated: ...", "safe: ...", or "undecided: ..." where no hand-off put the
  * lock to the test), then the counts, then each episode (at most max_episodes): clients, interval, the events around it. */
 void lb_check_print(const struct lb_history *history, const struct lb_check *check, size_t max_episodes, FILE *out);

@@ -12,7 +12,9 @@
 
 #include "../backends/backend.h"
 #include "arena.h"
+#include "guard.h"
 #include "host.h"
+#include "skew.h"
 
 enum lb_client_verb {
   LB_DO_OPEN,    /* open a session */
@@ -23,16 +25,20 @@ enum lb_client_verb {
   LB_DO_READ,
   LB_DO_WRITE,
   LB_DO_INSPECT, /* key 0 on endpoint `argument` */
+  LB_DO_ARM,     /* the next time it passes the point `text` it stops itself (argument 0) or kills itself (argument 1) */
+  LB_DO_CLOCK,   /* what time is it? reply.value = its wall clock in ms */
 };
 
 struct lb_command {
   enum lb_client_verb verb;
   lb_ns deadline;
   size_t argument;
+  char text[32];
 };
 
 struct lb_reply {
   int result; /* of the verb: enum lb_result or -errno; inspect: 1 or 0 */
+  int64_t value;
   char err[256];
 };
 
@@ -50,6 +56,9 @@ struct lb_client_plan { /* everything a client process is born with; must outliv
   uint64_t seed;
   const char *key_prefix;
   struct lb_work work;
+  enum lb_guard guard;
+  bool renew;            /* the watchdog: while it holds it renews every third of the ttl, also between two commands */
+  struct lb_skew **skew; /* skew[i] = the clocks of client i, NULL = true ones; NULL = all true */
 };
 
 struct lb_client {

@@ -8,6 +8,7 @@
 
 #include "../backends/backend.h"
 #include "arena.h"
+#include "guard.h"
 #include "rng.h"
 
 #define LB_DEBTS_MAX 16
@@ -22,6 +23,9 @@ struct lb_holder {
   int64_t ttl_ms;
   const char *prefix; /* of the names of this trial's keys at the service */
   struct lb_rng rng;  /* backoff */
+  enum lb_guard guard;
+  bool renew;         /* renews every third of the ttl while it holds, if the protocol can extend */
+  lb_ns renew_at;     /* when the next renewal is due, LB_NEVER = none */
 
   bool holding;
   uint32_t key; /* index of the key held or asked for last */
@@ -42,9 +46,16 @@ int lb_holder_acquire(struct lb_holder *holder, uint32_t key, lb_ns deadline);
 /* Ends the hold. Events: `release` before the request, then `released` or `lost`. LB_OK, LB_LOST, LB_UNKNOWN (kept as a debt);
  * LB_BUSY: it held nothing (but debts are paid where the service answers: who gives up lets go). */
 int lb_holder_release(struct lb_holder *holder, lb_ns deadline);
-/* Reads the resource; writes what was read plus one. LB_OK; LB_BUSY: it held nothing, so it did not touch the resource. */
+/* Reads the resource; writes what was read plus one; both only as far as the guard lets it. Points passed on the way (see
+ * lb_holder_points): "before-check", "after-check" (the guard was content, the access comes next), "after-write".
+ * LB_OK; LB_BUSY: it held nothing, so it did not touch the resource; LB_LOST: the guard or the resource said no: event `lost`
+ * (after a read or write with the refusal, where the resource refused), the hold is over. */
 int lb_holder_read(struct lb_holder *holder);
 int lb_holder_write(struct lb_holder *holder);
+/* Renews if a renewal is due; event `lost` if the lease is gone. LB_OK (also if none was due), LB_LOST, LB_UNKNOWN, -errno. */
+int lb_holder_renew(struct lb_holder *holder);
+/* The points of every client, whatever its protocol (which has its own besides), NULL-terminated. */
+extern const char *const lb_holder_points[];
 /* Name of a key at the service. */
 void lb_holder_key_name(const struct lb_holder *holder, uint32_t key, char name[LB_KEY_NAME_MAX]);
 

@@ -145,7 +145,7 @@ static FILE *open_part(const struct lb_trial_plan *plan, const char *folder, con
 static void latency_rows(const struct lb_trial_plan *plan, const char *metric, const struct lb_hist *hist, FILE *out) {
   for (unsigned i = 0; i < LB_HIST_BUCKETS; i++)
     if (hist->bucket[i])
-      fprintf(out, "%s,%s,%s,%d,%d,%s,%llu,%llu,%u\n", plan->scenario->name, plan->system, plan->guard, plan->clients,
+      fprintf(out, "%s,%s,%s,%d,%d,%s,%llu,%llu,%u\n", plan->scenario->name, plan->system, lb_guard_name(plan->guard), plan->clients,
               plan->trial, metric, (unsigned long long)lb_hist_bucket_low(i),
               (unsigned long long)lb_hist_bucket_high(i), hist->bucket[i]);
 }
@@ -164,7 +164,7 @@ static int write_series(const struct lb_trial_plan *plan, const struct lb_stats 
   if (!out) return -errno;
   for (size_t i = 0; i < st->series_count; i++) {
     const struct lb_second *x = &st->series[i];
-    fprintf(out, "%s,%s,%s,%d,%d,%u,%llu,%llu,%llu,%llu,%.3f,%.3f\n", plan->scenario->name, plan->system, plan->guard,
+    fprintf(out, "%s,%s,%s,%d,%d,%u,%llu,%llu,%llu,%llu,%.3f,%.3f\n", plan->scenario->name, plan->system, lb_guard_name(plan->guard),
             plan->clients, plan->trial, x->second, (unsigned long long)x->grants, (unsigned long long)x->busy,
             (unsigned long long)x->timeouts, (unsigned long long)x->unknowns, (double)x->wait_p50_ns / 1e3,
             (double)x->wait_p99_ns / 1e3);

@@ -82,12 +82,12 @@ static void find_skip(struct lb_cell *cell) {
 
 static int add_cell(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario,
                     const char *system, char *err, size_t err_size) {
-  struct lb_cell cell = {.scenario = scenario, .guard = request->guard, .verdict = LB_VERDICT_NONE};
+  struct lb_cell cell = {.scenario = scenario, .guard = LB_GUARD_NONE, .verdict = LB_VERDICT_NONE};
   int r = parse_system(system, &cell, err, err_size);
   if (r < 0) return r;
   for (size_t i = 0; i < plan->cell_count; i++)
     if (plan->cells[i].scenario == scenario && strcmp(plan->cells[i].system, cell.system) == 0) return 0;
-  cell.expect = lb_scenario_expect(scenario, cell.system);
+  cell.expect = lb_scenario_expect(scenario, cell.system, cell.guard);
   cell.options = lb_settings_options(cell.protocol, request->settings, request->setting_count);
   find_skip(&cell);
   struct lb_cell *grown = realloc(plan->cells, (plan->cell_count + 1) * sizeof *grown);
@@ -160,7 +160,7 @@ static int add_jobs(struct lb_plan *plan, size_t cell_index, int trials) {
                                       .trial = t,
                                       .clients = cell->scenario->client_counts[c]}};
       snprintf(job->plan.name, sizeof job->plan.name, "%s.%s.%s.c%d.t%d", cell->scenario->name, cell->system,
-               cell->guard, job->plan.clients, t);
+               lb_guard_name(cell->guard), job->plan.clients, t);
       job->plan.seed = trial_seed(plan->seed, job->plan.name);
     }
   }

@@ -12,7 +12,7 @@ struct lb_cell {
   const struct lb_protocol *protocol;
   const struct lb_topology *topology;
   char system[96];
-  const char *guard;
+  enum lb_guard guard;
   union lb_value *options;        /* of the protocol, owned */
   const struct lb_expect *expect; /* NULL = nothing is expected */
   char skip[300];                 /* not empty: why it cannot run here */
@@ -46,7 +46,7 @@ struct lb_plan_request {
   const char *const *scenario_paths;
   size_t scenario_count;
   const char *systems;         /* "a@x,b" or NULL = those the scenario names in [expect] */
-  const char *guard;           /* "none" */
+  const char *guard;           /* one name, or NULL = those the scenario states expectations for */
   int trials;                  /* 0 = the scenario's */
   const char *const *settings; /* "key=value", "protocol.option=value" */
   size_t setting_count;

@@ -64,7 +64,7 @@ static void trial_figures(const struct lb_job *job, FILE *out) {
 static void trial_row(const struct lb_job *job, FILE *out) {
   const struct lb_trial_plan *p = &job->plan;
   const struct lb_outcome *x = &job->outcome;
-  fprintf(out, "%s,%s,%s,%d,%d,%llu,%s,", p->scenario->name, p->system, p->guard, p->clients, p->trial,
+  fprintf(out, "%s,%s,%s,%d,%d,%llu,%s,", p->scenario->name, p->system, lb_guard_name(p->guard), p->clients, p->trial,
           (unsigned long long)p->seed, lb_verdict_name(x->verdict));
   csv_text(x->why, out);
   fprintf(out, ",%llu,%.3f,%u,%llu,%lld,%llu,%llu,%llu,%llu,%llu,%llu,%llu", (unsigned long long)x->double_holds,

@@ -25,7 +25,7 @@ static json_t *cell_json(const struct lb_cell *cell, uint64_t seed) {
   json_t *o = json_object();
   json_object_set_new(o, "scenario", json_string(cell->scenario->name));
   json_object_set_new(o, "system", json_string(cell->system));
-  json_object_set_new(o, "guard", json_string(cell->guard));
+  json_object_set_new(o, "guard", json_string(lb_guard_name(cell->guard)));
   json_object_set_new(o, "seed", json_integer((json_int_t)seed));
   json_object_set_new(o, "trials", json_integer(cell->trials));
   json_object_set_new(o, "verdict", json_string(lb_verdict_name(cell->verdict)));

@@ -158,7 +158,8 @@ int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *v
 
 /* ---- questions ---------------------------------------------------------------------------------------- */
 
-const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system) {
+const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard) {
+  (void)guard;
   const struct lb_expect *others = NULL;
   for (size_t i = 0; i < scenario->expect_count; i++) {
     if (strcmp(scenario->expect[i].system, system) == 0) return &scenario->expect[i];

@@ -11,8 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum lb_verdict { LB_SAFE, LB_VIOLATED, LB_STUCK, LB_UNDECIDED, LB_SKIPPED, LB_VERDICT_NONE };
-/* "safe", "violated", "stuck", "undecided", "skipped", "none". */
+#include "guard.h"
+
+enum lb_verdict { LB_SAFE, LB_VIOLATED, LB_STUCK, LB_UNDECIDED, LB_SKIPPED, LB_VERDICT_NONE, LB_ANY };
+/* "safe", "violated", "stuck", "undecided", "skipped", "none", "any" (of an expectation only: whatever is decided fits). */
 const char *lb_verdict_name(enum lb_verdict verdict);
 
 /* How a step names hosts without knowing the topology. */
@@ -27,10 +29,12 @@ enum lb_role_kind {
   LB_ROLE_ALL,             /* all servers */
   LB_ROLE_CLIENT,          /* client N, from 1 */
   LB_ROLE_CLIENTS,         /* all clients */
+  LB_ROLE_HOLDER,          /* the client that holds now */
+  LB_ROLE_WAITERS,         /* the clients that ask now */
 };
 struct lb_role {
   enum lb_role_kind kind;
-  int number; /* node, client: from 1 */
+  int number; /* node, client: from 1; 0 = `any`, drawn from the seed (faults of a [campaign] only) */
 };
 
 enum lb_verb {
@@ -47,17 +51,30 @@ enum lb_verb {
                              where the topology leaves that to an operator); not in time = stuck */
   LB_STEP_WAIT,           /* wait T */
   LB_STEP_OBSERVE_KEY,    /* observe key on A        records the fact "key present on A" / "key absent on A" */
+  LB_STEP_RESTART,        /* restart A               kills it if it runs, starts it on what it left behind, waits until it answers */
+  LB_STEP_CLOCK_JUMP,     /* clock A [wall|monotonic] OFFSET   its clock jumps: +31s, -5s, +250ms; wall if not said */
+  LB_STEP_CLOCK_RATE,     /* clock A rate R          both its clocks run R times as fast from now on: 1.02 */
+  LB_STEP_STOP_AT,        /* stop client N at POINT  the client stops itself (SIGSTOP) when it next passes the point */
+  LB_STEP_CRASH_AT,       /* crash client N at POINT the client kills itself (SIGKILL) when it next passes the point */
+  LB_STEP_BEGIN_ACQUIRE,  /* client N begin acquire within T   asks, and the timeline goes on meanwhile */
+  LB_STEP_AWAIT_HOLDS,    /* await client N holds within T         not in time = stuck */
+  LB_STEP_AWAIT_WRITTEN,  /* await client N has written within T   it wrote since it was granted; not in time = stuck */
 };
 
 struct lb_step {
   enum lb_verb verb;
   struct lb_role a, b;
   int64_t within_ms; /* for acquire, release, await, wait */
+  bool monotonic;    /* clock jump: of the monotonic clock, not the wall clock */
+  int64_t offset_ms; /* clock jump */
+  double rate;       /* clock rate */
+  char point[32];    /* stop, crash */
   char *text;        /* as written */
   int line;
 };
 
 struct lb_expect {
+  enum lb_guard guard; /* [expect] = none; [expect fence] = fence */
   char *system; /* "redis-token@sentinel", or "*" for all others */
   enum lb_verdict verdict;
   char *reason; /* may be empty */
@@ -83,6 +100,13 @@ struct lb_scenario {
   int64_t wait_ms;   /* bound on one blocking acquire of the workload */
   double duration_s; /* measured; 0 with a timeline */
   double warmup_s;
+  bool renew;        /* renew = yes: a client renews its lease every third of the ttl while it holds (the watchdog) */
+
+  /* [campaign] faults drawn at random, one after the other, while the workload runs; none = no campaign */
+  struct lb_step *faults; /* fault = STEP: cut, kill, pause, restart or clock, with `any` allowed; each is undone */
+  size_t fault_count;
+  int64_t every_ms; /* mean pause between the end of one fault and the begin of the next */
+  int64_t lasts_ms; /* mean length of a fault */
 
   /* [timeline] step = ... (several); empty = a pure workload */
   struct lb_step *steps;
@@ -91,6 +115,8 @@ struct lb_scenario {
   /* [proof] violated = FACT: a trial with a violation only counts if this fact was observed; NULL = none asked.
    * Spelled "key absent on ROLE" with ROLE as lb_role_format() writes it. */
   char *proof_violated;
+  bool past_lease;     /* [proof] past_lease = yes: the scenario lets leases run out on purpose, so an overlap that begins after
+                          the earlier holder's lease was over counts */
   bool memory_storage; /* [servers] storage = memory | disk; default: memory with a timeline, disk without */
   int trials;          /* [scenario] trials: default number of trials per cell */
   int min_handoffs;    /* [scenario] min_handoffs: fewer = undecided; default 1; 0 where clients never meet (keys = own) */
@@ -107,10 +133,14 @@ int lb_scenario_parse(const char *path, const char *data, size_t size, struct lb
 /* Sets one key as `-s key=value` does (only [workload] keys and trials); same messages, with "-s" as the place. */
 int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size);
 void lb_scenario_clear(struct lb_scenario *scenario);
-/* The expectation for a system: its own line, else "*", else NULL. */
-const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system);
-/* True if some step needs a network of its own (cut, heal). */
+/* The expectation for a system under a guard: its own line in that guard's section, else "*" there, else NULL. */
+const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard);
+/* True if some step or fault needs a network of its own (cut, heal). */
 bool lb_scenario_needs_network(const struct lb_scenario *scenario);
+/* True if some step or fault sets a clock of servers (then they start under the clock shim), or of clients. */
+bool lb_scenario_needs_clocks(const struct lb_scenario *scenario);
+/* True for a timeline or a campaign: faults are played, and the trial is not a measurement of speed. */
+bool lb_scenario_has_faults(const struct lb_scenario *scenario);
 
 /* Names of all scenarios in a folder, sorted by file name: names[i] of `*ret_count`, paths in ret_paths; free each and the arrays. */
 int lb_scenario_list(const char *folder, char ***ret_names, char ***ret_paths, size_t *ret_count);

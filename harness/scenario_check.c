@@ -68,7 +68,8 @@ static int check_step(struct story *t, const struct lb_step *step) {
     case LB_STEP_PAUSE: t->paused = true; break;
     case LB_STEP_KILL: mark_dead(t, step->a); break;
     case LB_STEP_WAIT:
-    case LB_STEP_OBSERVE_KEY: break;
+    case LB_STEP_OBSERVE_KEY:
+    default: break;
   }
   if (step->verb == LB_STEP_KILL || step->verb == LB_STEP_PAUSE) t->fault |= !is_client(step->a);
   return 0;

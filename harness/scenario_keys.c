@@ -265,7 +265,7 @@ static int append_expect(struct lb_scenario *scenario, const char *system, enum 
   struct lb_expect *expect = realloc(scenario->expect, (scenario->expect_count + 1) * sizeof *expect);
   if (!expect) return -ENOMEM;
   scenario->expect = expect;
-  expect[scenario->expect_count] = (struct lb_expect){strdup(system), verdict, strdup(reason)};
+  expect[scenario->expect_count] = (struct lb_expect){LB_GUARD_NONE, strdup(system), verdict, strdup(reason)};
   if (expect[scenario->expect_count].system && expect[scenario->expect_count].reason) {
     scenario->expect_count++;
     return 0;

@@ -97,6 +97,8 @@ static int resolve_role(struct lb_stage *s, const struct lb_role *role, struct c
     case LB_ROLE_CLIENTS:
       for (size_t i = 0; i < s->client_count; i++) add_client(s, c, i);
       return 0;
+    case LB_ROLE_HOLDER:
+    case LB_ROLE_WAITERS:
     case LB_ROLE_NONE: break;
   }
   return lb_stage_doubt(s, LB_UNDECIDED, "a step names no host");

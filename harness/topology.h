@@ -28,6 +28,7 @@ struct lb_server {
   char dir[256];       /* its own data folder, empty and existing before start */
   char log[256];
   const char *const *env; /* "NAME=value" for its process, NULL-terminated; NULL = nothing extra */
+  struct lb_skew *skew;   /* its clocks (skew.h), owned by the trial; NULL = true ones, it runs without the shim */
   struct lb_proc proc;
 };
 
@@ -70,6 +71,9 @@ struct lb_topology {
   /* The operator's move, where the system does not fail over by itself (PostgreSQL): makes another data server than
    * `old` the primary. 0 or -errno. NULL = it fails over by itself, or there is nothing to promote. */
   int (*promote)(struct lb_cluster *cluster, int old, lb_ns deadline);
+  /* What its wall clock says: asks the server for its time (ms since 1970) into *ret_ms. 0, or -errno with env->err; -EOPNOTSUPP:
+   * this server cannot be asked, or its clock cannot be set, and err says why. NULL = the same, for all of the topology. */
+  int (*wall_ms)(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
   /* After all servers were killed: removes what they left outside their folders. NULL = nothing. */
   void (*clean)(struct lb_cluster *cluster);
   /* One line with the server's version, e.g. "redis 7.0.15", from the binaries, for run.json. 0 or -errno. */

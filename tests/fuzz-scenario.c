@@ -49,7 +49,7 @@ static void check_scenario(const struct lb_scenario *s) {
   promise(s->ttl_ms >= 10 && s->wait_ms >= 1 && s->trials >= 1, "numbers are in range");
   for (size_t i = 0; i < s->step_count; i++) check_step(s, &s->steps[i]);
   for (size_t i = 0; i < s->expect_count; i++)
-    promise(lb_scenario_expect(s, s->expect[i].system) == &s->expect[i], "an expectation is found by its system");
+    promise(lb_scenario_expect(s, s->expect[i].system, s->expect[i].guard) == &s->expect[i], "an expectation is found by its system");
 }
 
 /* The first line as `KEY=VALUE` of the command line. */

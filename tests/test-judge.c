@@ -53,7 +53,7 @@ static int set_up(void **state) {
   w->plan = (struct lb_trial_plan){.scenario = &w->scenario,
                                    .protocol = &w->protocol,
                                    .system = "p@none",
-                                   .guard = "none",
+                                   .guard = LB_GUARD_NONE,
                                    .clients = 2,
                                    .trial = 3,
                                    .name = "s.p@none.none.c2.t3",
