@@ -72,7 +72,8 @@ static inline int lb_wait_fd(struct lb_env *env, int fd, short events, lb_ns dea
   int n = env->wait_fds(env, &p, 1, deadline);
   return n > 0 ? p.revents : n;
 }
-/* Names a place in the protocol where a scenario may stop or kill the client, e.g. "after-set". Free unless armed. */
+/* Names a place in the protocol where a scenario may stop or kill the client, e.g. "after-set". Free unless armed. The table's
+ * `points` lists every such name, and says whether at an "after-" point the reply has been read. */
 static inline void lb_point(struct lb_env *env, const char *name) {
   if (env->point) env->point(env, name);
 }
@@ -99,6 +100,9 @@ struct lb_target {
 
 /* ---- options ------------------------------------------------------------------------------------------ */
 
+/* One name means the same everywhere: a boolean option `fence` gives grants a fencing number, at a price that is not paid without
+ * it. The guard `fence` switches it on. A protocol is fit for that guard if it has LB_TRAIT_FENCED (always numbered) or such an
+ * option: lb_protocol_can_fence() in registry.h. */
 enum lb_option_type { LB_OPT_INT, LB_OPT_REAL, LB_OPT_BOOL };
 struct lb_option { /* a table of these ends with .name = NULL */
   const char *name; /* unit last: "retry_ms" */
@@ -121,7 +125,7 @@ union lb_value {
 struct lb_grant {
   char token[LB_TOKEN_MAX]; /* what proves ownership: random bytes, a znode path, an owner id; empty = a new attempt */
   size_t token_len;
-  uint64_t fence;    /* fencing token, larger for later grants of the same key; 0 = the protocol has none */
+  uint64_t fence;    /* fencing token, larger for later grants of the same key; 0 = the protocol has none, or it is off */
   lb_ns asked_at;    /* lb_now() just before the first request of this attempt left */
   lb_ns valid_until; /* the client may believe it holds until then: counted from asked_at, never from the reply.
                         LB_NEVER for protocols without expiry */
@@ -134,7 +138,7 @@ enum lb_trait {
   LB_TRAIT_LEASED = 1 << 0,       /* a grant ends by itself after ttl */
   LB_TRAIT_SESSION = 1 << 1,      /* a grant lives as long as a session with the service */
   LB_TRAIT_NO_EXPIRY = 1 << 2,    /* a dead holder blocks for ever */
-  LB_TRAIT_FENCED = 1 << 3,       /* grants carry a fencing token */
+  LB_TRAIT_FENCED = 1 << 3,       /* grants carry a fencing token, without any option */
   LB_TRAIT_FIFO = 1 << 4,         /* grants in order of arrival */
   LB_TRAIT_WAKES = 1 << 5,        /* has a wait hook: waiters are told, they do not poll */
   LB_TRAIT_QUEUES = 1 << 6,       /* BUSY leaves a place in a queue: giving up needs release() */
@@ -192,14 +196,15 @@ struct lb_protocol {
 
   /* Once per trial, before any client's first acquire, in one session: create tables, parents, scripts. */
   int (*setup)(struct lb_session *session, lb_ns deadline);
-  /* Renews the lease: LB_OK (grant->valid_until moved), LB_LOST, LB_UNKNOWN (valid_until unchanged), -errno. */
+  /* Renews the lease: LB_OK (grant->valid_until moved), LB_LOST, LB_UNKNOWN (valid_until not moved out), -errno.
+   * Mandatory for LB_TRAIT_LEASED, like holds and inspect. */
   int (*extend)(struct lb_session *session, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline);
   /* After BUSY: sleeps until a new try is worth it. LB_OK: try again. LB_TIMEOUT: the deadline passed. -errno. */
   int (*wait)(struct lb_session *session, const char *key, struct lb_grant *grant, lb_ns deadline);
   /* After UNKNOWN from try_acquire: asks the server. LB_OK: it is held (*grant complete). LB_BUSY: not held, and it
    * never will be. LB_UNKNOWN: still not known. -errno. */
   int (*resolve)(struct lb_session *session, const char *key, struct lb_grant *grant, lb_ns deadline);
-  /* Asks the server: LB_OK: still ours. LB_LOST. LB_UNKNOWN. -errno. */
+  /* Asks the server: LB_OK: it has just confirmed that the lock is ours. LB_LOST. LB_UNKNOWN. -errno. */
   int (*holds)(struct lb_session *session, const char *key, const struct lb_grant *grant, lb_ns deadline);
   /* Asks one server, target->endpoints[endpoint], what it knows by itself, without quorum: 1 = it has a record that
    * somebody holds the key, 0 = it has none, -errno. For proofs, not for clients. */

@@ -32,6 +32,13 @@ const struct lb_protocol *lb_protocol_find(const char *name) {
   return NULL;
 }
 
+bool lb_protocol_can_fence(const struct lb_protocol *protocol) {
+  if (protocol->traits & LB_TRAIT_FENCED) return true;
+  for (const struct lb_option *o = protocol->options; o && o->name; o++)
+    if (o->type == LB_OPT_BOOL && strcmp(o->name, "fence") == 0) return true;
+  return false;
+}
+
 static bool good_name(const char *name) {
   return name && *name && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(name);
 }
@@ -54,6 +61,8 @@ static const char *complaint(const struct lb_protocol *p) {
   if (!(p->traits & (LB_TRAIT_LEASED | LB_TRAIT_SESSION | LB_TRAIT_NO_EXPIRY)))
     return "no trait that says how a grant ends (leased, session or no-expiry)";
   if (!!(p->traits & LB_TRAIT_WAKES) != !!p->wait) return "the trait wakes-waiters and the wait hook only together";
+  if (p->traits & LB_TRAIT_LEASED && (!p->extend || !p->holds || !p->inspect))
+    return "the trait leased, but not all of the hooks extend, holds and inspect";
   if (!!(p->traits & LB_TRAIT_UNSAFE) != !!p->unsafe_why) return "the trait unsafe and its reason only together";
   return options_complaint(p->options);
 }
