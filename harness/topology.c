@@ -13,8 +13,9 @@
 #define FAILOVER_POLL_MS 10
 
 const struct lb_topology *const lb_topologies[] = {
-    &lb_topology_none,  &lb_topology_redis, &lb_topology_redis_x5, &lb_topology_sentinel, &lb_topology_zk,
-    &lb_topology_zk_x3, &lb_topology_pg,    &lb_topology_pg_async, &lb_topology_pg_sync,  NULL,
+    &lb_topology_none, &lb_topology_redis, &lb_topology_redis_x3, &lb_topology_redis_x5, &lb_topology_sentinel,
+    &lb_topology_zk,   &lb_topology_zk_x3, &lb_topology_pg,       &lb_topology_pg_async, &lb_topology_pg_sync,
+    NULL,
 };
 const size_t lb_topology_count = sizeof lb_topologies / sizeof *lb_topologies - 1;
 

@@ -56,8 +56,8 @@ struct lb_topology {
   const char *service;     /* of the data servers */
   const char *other_service;
   const char *sentinel_master; /* lb_target.sentinel_master */
-  bool majority;           /* true: it serves only with a majority of its data servers (redis-x5, zk-x3) */
-  bool independent;        /* true: its data servers do not know each other; no one of them decides (redis-x5) */
+  bool majority;           /* true: it serves only with a majority of its data servers (redis-x3, redis-x5, zk-x3) */
+  bool independent;        /* true: its data servers do not know each other; no one of them decides (redis-x3, -x5) */
   /* Starts all servers and waits until each says it is ready and the cluster can serve (replicas online, leader
    * elected). Hosts, ports, folders and logs are already filled in. 0 or -errno with cluster->err. */
   int (*start)(struct lb_cluster *cluster, lb_ns deadline);

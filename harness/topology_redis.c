@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Redis: a single server, and five that do not know each other.
+ * Redis: a single server, and three or five that do not know each other.
  *
  * Nothing is saved. Persistence is a property of a topology, not of the medium: a Redis without it forgets its locks in
  * a restart whatever disk it stands on.
@@ -108,6 +108,21 @@ const struct lb_topology lb_topology_redis = {
     .needs = (const char *const[]){LB_NEED_REDIS, NULL},
     .data_count = 1,
     .service = "redis",
+    .start = start,
+    .launch = launch,
+    .answers = lb_redis_ping,
+    .primary = primary,
+    .version = lb_redis_version,
+};
+
+const struct lb_topology lb_topology_redis_x3 = {
+    .name = "redis-x3",
+    .summary = "three Redis masters that do not know each other and keep nothing on disk",
+    .needs = (const char *const[]){LB_NEED_REDIS, NULL},
+    .data_count = 3,
+    .service = "redis",
+    .majority = true,
+    .independent = true,
     .start = start,
     .launch = launch,
     .answers = lb_redis_ping,

@@ -9,8 +9,8 @@
 #include "topology.h"
 
 /* The one list of topologies is made of these. */
-extern const struct lb_topology lb_topology_none, lb_topology_redis, lb_topology_redis_x5, lb_topology_sentinel,
-    lb_topology_zk, lb_topology_zk_x3, lb_topology_pg, lb_topology_pg_async, lb_topology_pg_sync;
+extern const struct lb_topology lb_topology_none, lb_topology_redis, lb_topology_redis_x3, lb_topology_redis_x5,
+    lb_topology_sentinel, lb_topology_zk, lb_topology_zk_x3, lb_topology_pg, lb_topology_pg_async, lb_topology_pg_sync;
 
 /* Path of the first alternative of a need (see lb_topology.needs) that exists; malloc'd, NULL = none does. */
 char *lb_need_path(const char *need);
