@@ -224,7 +224,7 @@ const struct lb_protocol lb_redlock = {
               "or keep it away for longer than the longest ttl (delayed restart). A wall clock set forward on a\n"
               "majority. Working on past the lease: there is no fencing token.",
     .source = "redis.io: Distributed Locks with Redis; the Kleppmann and Sanfilippo exchange of 2016",
-    .topologies = (const char *const[]){"redis-x5", NULL},
+    .topologies = (const char *const[]){"redis-x5", "redis-x3", NULL},
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK,
     .options = redlock_options,
     .points = (const char *const[]){"after-send", "after-quorum", "before-release", NULL},
