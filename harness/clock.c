@@ -13,11 +13,13 @@ uint64_t lb_clock_ns(void) {
   return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
 }
 
-int64_t lb_clock_wall_ms(void) {
+uint64_t lb_clock_wall_ns(void) {
   struct timespec ts;
   clock_gettime(CLOCK_REALTIME, &ts);
-  return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+  return (uint64_t)ts.tv_sec * UINT64_C(1000000000) + (uint64_t)ts.tv_nsec;
 }
+
+int64_t lb_clock_wall_ms(void) { return (int64_t)(lb_clock_wall_ns() / UINT64_C(1000000)); }
 
 struct tm lb_clock_utc(void) {
   time_t now = (time_t)(lb_clock_wall_ms() / 1000);

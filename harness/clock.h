@@ -10,7 +10,8 @@
 
 /* CLOCK_MONOTONIC in ns. */
 uint64_t lb_clock_ns(void);
-/* Wall clock in ms since 1970. */
+/* Wall clock since 1970. */
+uint64_t lb_clock_wall_ns(void);
 int64_t lb_clock_wall_ms(void);
 /* The wall clock as struct tm in UTC, for names of runs and dates in results. */
 struct tm lb_clock_utc(void);
