@@ -48,9 +48,14 @@ static int line_of(const char *name, const int *key_lines) {
 
 static bool given(const char *name, const int *key_lines) { return line_of(name, key_lines) != 0; }
 
-/* Values that hang on others: a timeline ends with its last step, and keeps nothing on disk unless it says so. */
+/* Values that hang on others: a timeline ends with its last step, and where faults are played nothing is kept on disk
+ * unless the file says so. */
 static int settle(struct lb_scenario *scenario, const int *key_lines, char *err, size_t err_size) {
   bool timeline = scenario->step_count > 0;
+  if (timeline && scenario->fault_count > 0)
+    return lb_refuse(err, err_size, "%s:%d: a timeline has no campaign: expected one of [timeline] and [campaign]",
+                     scenario->path, line_of("fault", key_lines));
+  if (lb_scenario_has_faults(scenario) && !given("storage", key_lines)) scenario->memory_storage = true;
   if (scenario->keys == 0 && !given("min_handoffs", key_lines)) scenario->min_handoffs = 0;
   if (!timeline) return 0;
   for (size_t i = 0; i < lb_scenario_key_count; i++) {
@@ -59,7 +64,6 @@ static int settle(struct lb_scenario *scenario, const int *key_lines, char *err,
                      key_lines[i], lb_scenario_keys[i].name);
   }
   scenario->duration_s = scenario->warmup_s = 0;
-  if (!given("storage", key_lines)) scenario->memory_storage = true;
   return 0;
 }
 
@@ -124,6 +128,8 @@ void lb_scenario_clear(struct lb_scenario *scenario) {
   free(scenario->proof_violated);
   for (size_t i = 0; i < scenario->step_count; i++) free(scenario->steps[i].text);
   free(scenario->steps);
+  for (size_t i = 0; i < scenario->fault_count; i++) free(scenario->faults[i].text);
+  free(scenario->faults);
   for (size_t i = 0; i < scenario->expect_count; i++) {
     free(scenario->expect[i].system);
     free(scenario->expect[i].reason);
@@ -143,6 +149,8 @@ int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *v
   if ((k->flags & LB_KEY_LOAD) && scenario->step_count > 0)
     return lb_refuse(err, err_size, "-s: %s = %s: %s has a timeline, and a timeline has no %s", key, value,
                      scenario->name, key);
+  if ((k->flags & LB_KEY_CAMPAIGN) && scenario->fault_count == 0)
+    return lb_refuse(err, err_size, "-s: %s = %s: %s has no campaign", key, value, scenario->name);
   int r = lb_scenario_key_set(k, &changed, key, value, 0, why, sizeof why);
   if (r < 0) {
     snprintf(err, err_size, "-s: %s", why);
@@ -159,19 +167,35 @@ int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *v
 /* ---- questions ---------------------------------------------------------------------------------------- */
 
 const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard) {
-  (void)guard;
   const struct lb_expect *others = NULL;
   for (size_t i = 0; i < scenario->expect_count; i++) {
-    if (strcmp(scenario->expect[i].system, system) == 0) return &scenario->expect[i];
-    if (strcmp(scenario->expect[i].system, "*") == 0) others = &scenario->expect[i];
+    const struct lb_expect *expect = &scenario->expect[i];
+    if (expect->guard != guard) continue;
+    if (strcmp(expect->system, system) == 0) return expect;
+    if (strcmp(expect->system, "*") == 0) others = expect;
   }
   return others;
 }
 
-bool lb_scenario_needs_network(const struct lb_scenario *scenario) {
+/* True if a step of the timeline or a fault of the campaign has this verb or that one. */
+static bool plays(const struct lb_scenario *scenario, enum lb_verb verb, enum lb_verb other) {
   for (size_t i = 0; i < scenario->step_count; i++)
-    if (scenario->steps[i].verb == LB_STEP_CUT || scenario->steps[i].verb == LB_STEP_HEAL) return true;
+    if (scenario->steps[i].verb == verb || scenario->steps[i].verb == other) return true;
+  for (size_t i = 0; i < scenario->fault_count; i++)
+    if (scenario->faults[i].verb == verb || scenario->faults[i].verb == other) return true;
   return false;
+}
+
+bool lb_scenario_needs_network(const struct lb_scenario *scenario) {
+  return plays(scenario, LB_STEP_CUT, LB_STEP_HEAL);
+}
+
+bool lb_scenario_needs_clocks(const struct lb_scenario *scenario) {
+  return plays(scenario, LB_STEP_CLOCK_JUMP, LB_STEP_CLOCK_RATE);
+}
+
+bool lb_scenario_has_faults(const struct lb_scenario *scenario) {
+  return scenario->step_count > 0 || scenario->fault_count > 0;
 }
 
 static int is_scenario_file(const struct dirent *entry) {

@@ -103,7 +103,7 @@ struct lb_scenario {
   bool renew;        /* renew = yes: a client renews its lease every third of the ttl while it holds (the watchdog) */
 
   /* [campaign] faults drawn at random, one after the other, while the workload runs; none = no campaign */
-  struct lb_step *faults; /* fault = STEP: cut, kill, pause, restart or clock, with `any` allowed; each is undone */
+  struct lb_step *faults; /* fault = STEP: cut, kill, pause or clock, with `any` allowed; each is undone */
   size_t fault_count;
   int64_t every_ms; /* mean pause between the end of one fault and the begin of the next */
   int64_t lasts_ms; /* mean length of a fault */
@@ -117,7 +117,7 @@ struct lb_scenario {
   char *proof_violated;
   bool past_lease;     /* [proof] past_lease = yes: the scenario lets leases run out on purpose, so an overlap that begins after
                           the earlier holder's lease was over counts */
-  bool memory_storage; /* [servers] storage = memory | disk; default: memory with a timeline, disk without */
+  bool memory_storage; /* [servers] storage = memory | disk; default: memory with a timeline or a campaign, disk without */
   int trials;          /* [scenario] trials: default number of trials per cell */
   int min_handoffs;    /* [scenario] min_handoffs: fewer = undecided; default 1; 0 where clients never meet (keys = own) */
 
@@ -130,7 +130,7 @@ struct lb_scenario {
 int lb_scenario_load(const char *path, struct lb_scenario *ret, char *err, size_t err_size);
 /* The same from memory; `path` stands for the file in messages. For tests and fuzzing. */
 int lb_scenario_parse(const char *path, const char *data, size_t size, struct lb_scenario *ret, char *err, size_t err_size);
-/* Sets one key as `-s key=value` does (only [workload] keys and trials); same messages, with "-s" as the place. */
+/* Sets one key as `-s key=value` does (those with LB_KEY_SET); same messages, with "-s" as the place. */
 int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size);
 void lb_scenario_clear(struct lb_scenario *scenario);
 /* The expectation for a system under a guard: its own line in that guard's section, else "*" there, else NULL. */
@@ -154,8 +154,9 @@ enum lb_scenario_type {
   LB_KEY_WHOLE_OR_OWN,  /* int, 0 = `own` */
   LB_KEY_MS,            /* int64_t, whole */
   LB_KEY_REAL,          /* double */
+  LB_KEY_YES_NO,        /* bool, `yes` or `no` */
   LB_KEY_STORAGE,       /* bool, `memory` or `disk` */
-  LB_KEY_STEP,          /* one more struct lb_step */
+  LB_KEY_STEP,          /* one more struct lb_step of the timeline or the campaign */
   LB_KEY_FACT,          /* char * */
   LB_KEY_VERDICT,       /* one more struct lb_expect; the key's name is the system */
 };
@@ -165,6 +166,7 @@ enum lb_scenario_key_flag {
   LB_KEY_REPEATED = 1 << 2, /* may stand several times */
   LB_KEY_SET = 1 << 3,      /* `-s key=value` may change it */
   LB_KEY_LOAD = 1 << 4,     /* of a pure workload: refused beside a timeline */
+  LB_KEY_CAMPAIGN = 1 << 5, /* read by a campaign only */
 };
 struct lb_scenario_key {
   const char *section, *name;

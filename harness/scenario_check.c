@@ -13,16 +13,22 @@ struct story {
   const struct lb_scenario *scenario;
   bool asked[LB_CLIENTS_MAX + 1]; /* client N has tried to acquire */
   bool dead[LB_CLIENTS_MAX + 1];
-  bool fault; /* some server was killed, paused or cut */
-  bool paused, cut;
+  bool fault; /* something was done to some server */
+  bool paused, cut; /* paused: or told to stop itself */
   char *err;
   size_t err_size;
 };
 
-static bool is_client(struct lb_role role) { return role.kind == LB_ROLE_CLIENT || role.kind == LB_ROLE_CLIENTS; }
+/* Every number of clients has to fit. */
+static int fewest_clients(const struct lb_scenario *scenario) {
+  int fewest = scenario->client_counts[0];
+  for (size_t i = 1; i < scenario->client_count_count; i++)
+    if (scenario->client_counts[i] < fewest) fewest = scenario->client_counts[i];
+  return fewest;
+}
 
 static int check_client(struct story *t, const struct lb_step *step, struct lb_role role) {
-  int clients = t->scenario->client_counts[0];
+  int clients = fewest_clients(t->scenario);
   if (role.kind != LB_ROLE_CLIENT) return 0;
   if (role.number > clients)
     return lb_refuse(t->err, t->err_size, "step = %s: names client %d, but clients = %d", step->text, role.number,
@@ -33,12 +39,12 @@ static int check_client(struct story *t, const struct lb_step *step, struct lb_r
   return 0;
 }
 
-/* release, read and write mean nothing for a client that never asked. */
+/* release, read, write and waiting for them mean nothing for a client that never asked. */
 static int check_asked(struct story *t, const struct lb_step *step) {
   int n = step->a.number;
   if (t->asked[n]) return 0;
   return lb_refuse(t->err, t->err_size,
-                   "step = %s: client %d never asked for the lock: expected client %d acquire within T before it",
+                   "step = %s: client %d never asked for the lock: expected client %d [begin] acquire within T before it",
                    step->text, n, n);
 }
 
@@ -52,27 +58,53 @@ static int check_before(struct story *t, const struct lb_step *step, bool happen
   return lb_refuse(t->err, t->err_size, "step = %s: expected %s before it", step->text, what);
 }
 
+/* `any` is drawn: a story has to say whom it means. */
+static int check_named(struct story *t, const struct lb_step *step) {
+  if (!lb_role_is_any(step->a) && !lb_role_is_any(step->b)) return 0;
+  return lb_refuse(t->err, t->err_size, "step = %s: 'any' is drawn in a campaign only: expected a number", step->text);
+}
+
+/* What a step changes for the ones after it. A client that was told to crash is not dead: it may never pass that point, and
+ * the holder is whoever holds then. */
+static void mark(struct story *t, const struct lb_step *step) {
+  bool of_server = !lb_role_is_client(step->a);
+  switch (step->verb) {
+    case LB_STEP_ACQUIRE:
+    case LB_STEP_BEGIN_ACQUIRE: t->asked[step->a.number] = true; break;
+    case LB_STEP_CUT: t->cut = t->fault = true; break;
+    case LB_STEP_PAUSE:
+      t->paused = true;
+      t->fault |= of_server;
+      break;
+    case LB_STEP_STOP_AT: t->paused = true; break;
+    case LB_STEP_KILL:
+      mark_dead(t, step->a);
+      t->fault |= of_server;
+      break;
+    case LB_STEP_RESTART:
+    case LB_STEP_CLOCK_JUMP:
+    case LB_STEP_CLOCK_RATE: t->fault |= of_server; break;
+    default: break;
+  }
+}
+
 static int check_step(struct story *t, const struct lb_step *step) {
-  int r = check_client(t, step, step->a);
+  int r = check_named(t, step);
+  if (r == 0) r = check_client(t, step, step->a);
   if (r == 0) r = check_client(t, step, step->b);
   if (r < 0) return r;
   switch (step->verb) {
-    case LB_STEP_ACQUIRE: t->asked[step->a.number] = true; break;
     case LB_STEP_RELEASE:
     case LB_STEP_READ:
-    case LB_STEP_WRITE: return check_asked(t, step);
+    case LB_STEP_WRITE:
+    case LB_STEP_AWAIT_HOLDS:
+    case LB_STEP_AWAIT_WRITTEN: return check_asked(t, step);
     case LB_STEP_HEAL: return check_before(t, step, t->cut, "a cut");
-    case LB_STEP_RESUME: return check_before(t, step, t->paused, "a pause");
-    case LB_STEP_AWAIT_FAILOVER: return check_before(t, step, t->fault, "a fault of a server (cut, kill or pause)");
-    case LB_STEP_CUT: t->cut = t->fault = true; break;
-    case LB_STEP_PAUSE: t->paused = true; break;
-    case LB_STEP_KILL: mark_dead(t, step->a); break;
-    case LB_STEP_WAIT:
-    case LB_STEP_OBSERVE_KEY:
-    default: break;
+    case LB_STEP_RESUME: return check_before(t, step, t->paused, "a pause or a stop");
+    case LB_STEP_AWAIT_FAILOVER:
+      return check_before(t, step, t->fault, "a fault of a server (cut, kill, pause, restart or clock)");
+    default: mark(t, step); return 0;
   }
-  if (step->verb == LB_STEP_KILL || step->verb == LB_STEP_PAUSE) t->fault |= !is_client(step->a);
-  return 0;
 }
 
 static int check_steps(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
@@ -86,6 +118,26 @@ static int check_steps(const struct lb_scenario *scenario, int *ret_line, char *
   if (scenario->step_count > 0 && scenario->client_count_count > 1)
     return lb_refuse(err, err_size, "clients: a timeline has one number of clients, not %zu",
                      scenario->client_count_count);
+  return 0;
+}
+
+/* Faults are drawn in any order, so only what each of them says by itself can be checked. */
+static int check_faults(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
+  int clients = fewest_clients(scenario);
+  for (size_t i = 0; i < scenario->fault_count; i++) {
+    const struct lb_step *fault = &scenario->faults[i];
+    const struct lb_role *client = fault->b.kind == LB_ROLE_CLIENT ? &fault->b : &fault->a;
+    bool drawn = fault->verb == LB_STEP_CUT || fault->verb == LB_STEP_KILL || fault->verb == LB_STEP_PAUSE ||
+                 fault->verb == LB_STEP_CLOCK_JUMP || fault->verb == LB_STEP_CLOCK_RATE;
+    *ret_line = fault->line;
+    if (!drawn)
+      return lb_refuse(err, err_size, "fault = %s: not a fault of a campaign: expected cut, kill, pause or clock",
+                       fault->text);
+    if (client->kind == LB_ROLE_CLIENT && client->number > clients)
+      return lb_refuse(err, err_size, "fault = %s: names client %d, but clients = %d", fault->text, client->number,
+                       clients);
+  }
+  *ret_line = 0;
   return 0;
 }
 
@@ -104,6 +156,7 @@ static int check_proof(const struct lb_scenario *scenario, char *err, size_t err
 
 int lb_scenario_check(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
   int r = check_steps(scenario, ret_line, err, err_size);
+  if (r == 0) r = check_faults(scenario, ret_line, err, err_size);
   if (r == 0) r = check_proof(scenario, err, err_size);
   if (r == 0 && scenario->keys == 0 && scenario->min_handoffs > 0)
     r = lb_refuse(err, err_size, "min_handoffs = %d: with keys = own the clients never meet: expected 0",

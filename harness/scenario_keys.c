@@ -14,6 +14,9 @@
 
 #define FIELD(member) offsetof(struct lb_scenario, member)
 #define KEYS_MAX 32
+#define EXPECT_KEY(section)                                                                                            \
+  {section, "SYSTEM", LB_KEY_VERDICT, LB_KEY_MANDATORY | LB_KEY_REPEATED, "", NULL, 0, 0,                              \
+   "what should come out for PROTOCOL@TOPOLOGY, or for `*`: every system without a line of its own", FIELD(expect)}
 
 const struct lb_scenario_key lb_scenario_keys[] = {
     {"scenario", "title", LB_KEY_TEXT, LB_KEY_MANDATORY, "", NULL, 0, 0, "a few words, for lists and charts",
@@ -44,20 +47,33 @@ const struct lb_scenario_key lb_scenario_keys[] = {
      "length of the measured window", FIELD(duration_s)},
     {"workload", "warmup_s", LB_KEY_REAL, LB_KEY_SET | LB_KEY_LOAD, "s", "1", 0, 3600,
      "load before the measured window", FIELD(warmup_s)},
+    {"workload", "renew", LB_KEY_YES_NO, LB_KEY_SET, "", "no", 0, 0,
+     "`yes`: a client renews its lease every third of `ttl_ms` while it holds, as a watchdog does", FIELD(renew)},
     {"servers", "storage", LB_KEY_STORAGE, 0, "", "disk", 0, 0,
-     "`disk` syncs as a careful operator would, `memory` keeps nothing; with a timeline the default is `memory`",
+     "`disk` syncs as a careful operator would, `memory` keeps nothing; with a timeline or a campaign the default is `memory`",
      FIELD(memory_storage)},
     {"timeline", "step", LB_KEY_STEP, LB_KEY_MANDATORY | LB_KEY_REPEATED, "", NULL, 0, 0,
      "one step; they are done one after the other, in file order", FIELD(steps)},
-    {"proof", "violated", LB_KEY_FACT, LB_KEY_MANDATORY, "", NULL, 0, 0,
+    {"campaign", "fault", LB_KEY_STEP, LB_KEY_MANDATORY | LB_KEY_REPEATED, "", NULL, 0, 0,
+     "one fault that may be drawn: a `cut`, `kill`, `pause` or `clock` step; each is undone again", FIELD(faults)},
+    {"campaign", "every_ms", LB_KEY_MS, LB_KEY_SET | LB_KEY_CAMPAIGN, "ms", "1000", 10, 3600000,
+     "mean pause between the end of one fault and the begin of the next", FIELD(every_ms)},
+    {"campaign", "lasts_ms", LB_KEY_MS, LB_KEY_SET | LB_KEY_CAMPAIGN, "ms", "1000", 10, 3600000,
+     "mean length of a fault", FIELD(lasts_ms)},
+    {"proof", "violated", LB_KEY_FACT, 0, "", NULL, 0, 0,
      "a violation only counts in a trial that observed this fact; without it the trial is undecided",
      FIELD(proof_violated)},
-    {"expect", "SYSTEM", LB_KEY_VERDICT, LB_KEY_MANDATORY | LB_KEY_REPEATED, "", NULL, 0, 0,
-     "what should come out for PROTOCOL@TOPOLOGY, or for `*`: every system without a line of its own", FIELD(expect)},
+    {"proof", "past_lease", LB_KEY_YES_NO, 0, "", "no", 0, 0,
+     "`yes`: leases run out on purpose, so an overlap that begins after the earlier holder's lease was over counts",
+     FIELD(past_lease)},
+    EXPECT_KEY("expect"),
+    EXPECT_KEY(LB_EXPECT_GUARD "deadline"),
+    EXPECT_KEY(LB_EXPECT_GUARD "recheck"),
+    EXPECT_KEY(LB_EXPECT_GUARD "fence"),
 };
 const size_t lb_scenario_key_count = sizeof lb_scenario_keys / sizeof *lb_scenario_keys;
 
-static const char *const verdicts[] = {"safe", "violated", "stuck", "undecided", "skipped", "none"};
+static const char *const verdicts[] = {"safe", "violated", "stuck", "undecided", "skipped", "none", "any"};
 
 const char *lb_verdict_name(enum lb_verdict verdict) { return verdicts[verdict]; }
 
@@ -69,6 +85,7 @@ const char *lb_scenario_type_name(enum lb_scenario_type type) {
       [LB_KEY_WHOLE_OR_OWN] = "whole number or `own`",
       [LB_KEY_MS] = "whole number",
       [LB_KEY_REAL] = "number",
+      [LB_KEY_YES_NO] = "`yes` or `no`",
       [LB_KEY_STORAGE] = "`memory` or `disk`",
       [LB_KEY_STEP] = "step",
       [LB_KEY_FACT] = "fact",
@@ -198,20 +215,32 @@ static int set_storage(bool *field, const char *value, char *err, size_t err_siz
   return 0;
 }
 
-static int add_step(struct lb_scenario *scenario, const char *value, int line, char *err, size_t err_size) {
+static int set_yes_no(const struct lb_scenario_key *key, bool *field, const char *value, char *err, size_t err_size) {
+  if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
+    return lb_refuse(err, err_size, "%s = %s: expected yes or no", key->name, value);
+  *field = value[0] == 'y';
+  return 0;
+}
+
+/* A step of the timeline, or a fault of the campaign. */
+static int add_step(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *value, int line,
+                    char *err, size_t err_size) {
   char why[LB_SCENARIO_ERR];
   struct lb_step step = {0};
+  bool fault = key->offset == FIELD(faults);
+  struct lb_step **list = fault ? &scenario->faults : &scenario->steps;
+  size_t *count = fault ? &scenario->fault_count : &scenario->step_count;
   int r = lb_step_parse(value, &step, why, sizeof why);
-  if (r == -EINVAL) return lb_refuse(err, err_size, "step = %s: %s", value, why);
+  if (r == -EINVAL) return lb_refuse(err, err_size, "%s = %s: %s", key->name, value, why);
   if (r < 0) return r;
-  struct lb_step *steps = realloc(scenario->steps, (scenario->step_count + 1) * sizeof *steps);
+  struct lb_step *steps = realloc(*list, (*count + 1) * sizeof *steps);
   if (!steps) {
     free(step.text);
     return -ENOMEM;
   }
   step.line = line;
-  scenario->steps = steps;
-  scenario->steps[scenario->step_count++] = step;
+  *list = steps;
+  steps[(*count)++] = step;
   return 0;
 }
 
@@ -247,25 +276,37 @@ static bool is_system(const char *name) {
 
 /* Only what a trial can be expected to end in: nobody plans for undecided or skipped. */
 static int parse_verdict(const char *system, const char *word, enum lb_verdict *ret, char *err, size_t err_size) {
-  const size_t count = LB_STUCK + 1;
+  static const enum lb_verdict wanted[] = {LB_SAFE, LB_VIOLATED, LB_STUCK, LB_ANY};
+  const char *known[sizeof wanted / sizeof *wanted];
+  const size_t count = sizeof wanted / sizeof *wanted;
   for (size_t i = 0; i < count; i++) {
-    if (strcmp(verdicts[i], word) != 0) continue;
-    *ret = (enum lb_verdict)i;
+    known[i] = lb_verdict_name(wanted[i]);
+    if (strcmp(known[i], word) != 0) continue;
+    *ret = wanted[i];
     return 0;
   }
-  const char *near = lb_suggest(word, verdicts, count);
+  const char *near = lb_suggest(word, known, count);
   if (near)
-    return lb_refuse(err, err_size, "%s = %s: did you mean '%s'? expected safe, violated or stuck", system, word, near);
-  return lb_refuse(err, err_size, "%s = %s: expected safe, violated or stuck, and a reason: %s = safe: REASON", system,
-                   word, system);
+    return lb_refuse(err, err_size, "%s = %s: did you mean '%s'? expected safe, violated, stuck or any", system, word,
+                     near);
+  return lb_refuse(err, err_size, "%s = %s: expected safe, violated, stuck or any, and a reason: %s = safe: REASON",
+                   system, word, system);
 }
 
-static int append_expect(struct lb_scenario *scenario, const char *system, enum lb_verdict verdict,
-                         const char *reason) {
+/* "expect fence" -> fence. */
+static enum lb_guard guard_of(const struct lb_scenario_key *key) {
+  const size_t prefix = strlen(LB_EXPECT_GUARD);
+  bool named = strncmp(key->section, LB_EXPECT_GUARD, prefix) == 0;
+  int guard = named ? lb_guard_find(key->section + prefix) : LB_GUARD_NONE;
+  return guard < 0 ? LB_GUARD_NONE : (enum lb_guard)guard;
+}
+
+static int append_expect(struct lb_scenario *scenario, enum lb_guard guard, const char *system,
+                         enum lb_verdict verdict, const char *reason) {
   struct lb_expect *expect = realloc(scenario->expect, (scenario->expect_count + 1) * sizeof *expect);
   if (!expect) return -ENOMEM;
   scenario->expect = expect;
-  expect[scenario->expect_count] = (struct lb_expect){LB_GUARD_NONE, strdup(system), verdict, strdup(reason)};
+  expect[scenario->expect_count] = (struct lb_expect){guard, strdup(system), verdict, strdup(reason)};
   if (expect[scenario->expect_count].system && expect[scenario->expect_count].reason) {
     scenario->expect_count++;
     return 0;
@@ -275,20 +316,22 @@ static int append_expect(struct lb_scenario *scenario, const char *system, enum 
   return -ENOMEM;
 }
 
-static int add_expect(struct lb_scenario *scenario, const char *system, const char *value, char *err, size_t err_size) {
+static int add_expect(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *system,
+                      const char *value, char *err, size_t err_size) {
   char word[256];
+  enum lb_guard guard = guard_of(key);
   enum lb_verdict verdict = LB_SAFE;
   size_t len = strcspn(value, ":");
   const char *reason = value[len] ? value + len + 1 : value + len;
   if (!is_system(system))
     return lb_refuse(err, err_size, "'%s' is not a system: expected PROTOCOL@TOPOLOGY or *", system);
   for (size_t i = 0; i < scenario->expect_count; i++)
-    if (strcmp(scenario->expect[i].system, system) == 0)
+    if (scenario->expect[i].guard == guard && strcmp(scenario->expect[i].system, system) == 0)
       return lb_refuse(err, err_size, "%s is expected twice", system);
   while (len > 0 && (value[len - 1] == ' ' || value[len - 1] == '\t')) len--;
   snprintf(word, sizeof word, "%.*s", len < sizeof word ? (int)len : (int)sizeof word - 1, value);
   int r = parse_verdict(system, word, &verdict, err, err_size);
-  return r < 0 ? r : append_expect(scenario, system, verdict, reason + strspn(reason, " \t"));
+  return r < 0 ? r : append_expect(scenario, guard, system, verdict, reason + strspn(reason, " \t"));
 }
 
 int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *name,
@@ -304,10 +347,11 @@ int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *s
     case LB_KEY_MS:
     case LB_KEY_REAL: return set_number(key, field, value, err, err_size);
     case LB_KEY_WHOLE_LIST: return set_counts(key, scenario, value, err, err_size);
+    case LB_KEY_YES_NO: return set_yes_no(key, field, value, err, err_size);
     case LB_KEY_STORAGE: return set_storage(field, value, err, err_size);
-    case LB_KEY_STEP: r = add_step(scenario, value, line, err, err_size); break;
+    case LB_KEY_STEP: r = add_step(key, scenario, value, line, err, err_size); break;
     case LB_KEY_FACT: r = set_fact(key, field, value, err, err_size); break;
-    case LB_KEY_VERDICT: r = add_expect(scenario, name, value, err, err_size); break;
+    case LB_KEY_VERDICT: r = add_expect(key, scenario, name, value, err, err_size); break;
   }
   if (r == -ENOMEM) lb_refuse(err, err_size, "out of memory");
   return r;

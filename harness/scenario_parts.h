@@ -12,8 +12,9 @@
 #include "scenario.h"
 
 #define LB_SCENARIO_ERR 512 /* room for one message without its place */
+#define LB_EXPECT_GUARD "expect " /* and a guard: the section of what is expected under it */
 
-/* scenario_keys.c: the key of a section (in [expect] every name is one), or NULL with err saying what was meant. */
+/* scenario_keys.c: the key of a section (in [expect ...] every name is one), or NULL with err saying what was meant. */
 const struct lb_scenario_key *lb_scenario_key_find(const char *section, const char *name, char *err, size_t err_size);
 /* As for `-s`: among the settable keys. */
 const struct lb_scenario_key *lb_scenario_key_find_set(const char *name, char *err, size_t err_size);
@@ -34,7 +35,11 @@ int lb_scenario_check(const struct lb_scenario *scenario, int *ret_line, char *e
 int lb_role_parse(char *const *words, size_t count, struct lb_role *ret, char *err, size_t err_size);
 /* Cuts text into its words, in place; their number, or max + 1 if there are more. */
 size_t lb_split_words(char *text, char **words, size_t max);
-/* True for roles that name exactly one server. */
+/* True for roles that name exactly one server, the same one each time. */
 bool lb_role_is_one_server(struct lb_role role);
+/* True for roles of clients. */
+bool lb_role_is_client(struct lb_role role);
+/* True for `node any` and `client any`. */
+bool lb_role_is_any(struct lb_role role);
 
 #endif

@@ -13,15 +13,25 @@
 #include "scenario_parts.h"
 #include "suggest.h"
 
-#define SECTION_BYTES 16 /* longer than any section of ours */
+#define SECTION_BYTES 32 /* longer than any section of ours */
 #define BLANKS " \t"
 
 /* In the order of a file. */
 static const struct {
   const char *name;
   bool mandatory;
-} sections[] = {{"scenario", true},  {"workload", true}, {"servers", false},
-                {"timeline", false}, {"proof", false},   {"expect", true}};
+} sections[] = {
+    {"scenario", true},
+    {"workload", true},
+    {"servers", false},
+    {"timeline", false},
+    {"campaign", false},
+    {"proof", false},
+    {"expect", false}, /* one of these has to be there */
+    {LB_EXPECT_GUARD "deadline", false},
+    {LB_EXPECT_GUARD "recheck", false},
+    {LB_EXPECT_GUARD "fence", false},
+};
 #define SECTION_COUNT (sizeof sections / sizeof *sections)
 
 struct reading {
@@ -89,9 +99,11 @@ static int refuse_section(struct reading *r, const char *name) {
   char why[LB_SCENARIO_ERR];
   const char *known[SECTION_COUNT];
   for (size_t i = 0; i < SECTION_COUNT; i++) known[i] = sections[i].name;
-  const char *near = lb_suggest(name, known, SECTION_COUNT);
+  bool none = strcmp(name, LB_EXPECT_GUARD "none") == 0; /* of no guard, as lb_guard_name() has it */
+  const char *near = none ? "expect" : lb_suggest(name, known, SECTION_COUNT);
   lb_refuse(why, sizeof why,
-            "unknown section [%s]%s%s%s expected [scenario], [workload], [servers], [timeline], [proof] or [expect]",
+            "unknown section [%s]%s%s%s expected [scenario], [workload], [servers], [timeline], [campaign], [proof], "
+            "[expect] or [expect GUARD]",
             name, near ? ", did you mean [" : "", near ? near : "", near ? "]?" : ":");
   return refuse_at(r, -EINVAL, why);
 }
@@ -241,6 +253,12 @@ static bool has_section(const struct reading *r, const char *name) {
   return false;
 }
 
+static bool expects_something(const struct reading *r) {
+  for (size_t i = 0; i < lb_scenario_key_count; i++)
+    if (lb_scenario_keys[i].type == LB_KEY_VERDICT && has_section(r, lb_scenario_keys[i].section)) return true;
+  return false;
+}
+
 static int check_complete(struct reading *r) {
   char why[LB_SCENARIO_ERR];
   for (size_t i = 0; i < SECTION_COUNT; i++) {
@@ -248,6 +266,7 @@ static int check_complete(struct reading *r) {
     lb_refuse(why, sizeof why, "section [%s] is missing", sections[i].name);
     return refuse_file(r, why);
   }
+  if (!expects_something(r)) return refuse_file(r, "section [expect] is missing");
   for (size_t i = 0; i < lb_scenario_key_count; i++) {
     const struct lb_scenario_key *key = &lb_scenario_keys[i];
     if (!(key->flags & LB_KEY_MANDATORY) || r->key_lines[i] || !has_section(r, key->section)) continue;

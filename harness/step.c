@@ -17,6 +17,10 @@
 #define TEXT_BYTES 256 /* a line of a file is shorter */
 #define NODE_MAX 99    /* whether a topology has that node is known when it runs */
 #define DURATION_MAX_MS INT64_C(3600000)
+#define EXPECTED_MAX (2 * sizeof lb_step_forms / sizeof *lb_step_forms)
+#define RATE_MIN 0.5
+#define RATE_MAX 2.0
+#define ANY "any" /* number 0, drawn from the seed */
 
 const struct lb_step_form lb_step_forms[] = {
     {LB_STEP_CUT, "cut A [from] B", "drops all packets between two roles, both ways"},
@@ -24,13 +28,27 @@ const struct lb_step_form lb_step_forms[] = {
     {LB_STEP_KILL, "kill A", "kills the processes of a role (SIGKILL)"},
     {LB_STEP_PAUSE, "pause A", "stops the processes of a role (SIGSTOP)"},
     {LB_STEP_RESUME, "resume A", "lets paused processes go on (SIGCONT)"},
+    {LB_STEP_RESTART, "restart A",
+     "kills servers that still run, starts them on what they left behind and waits until they answer"},
+    {LB_STEP_CLOCK_JUMP, "clock A [wall|monotonic] OFFSET",
+     "makes one clock of a role jump by OFFSET; the wall clock if none is named"},
+    {LB_STEP_CLOCK_RATE, "clock A rate R", "lets both clocks of a role run R times as fast from now on"},
     {LB_STEP_ACQUIRE, "client N acquire within T",
      "tries until it is granted or T has passed; every outcome is recorded"},
+    {LB_STEP_BEGIN_ACQUIRE, "client N begin acquire within T",
+     "the same, but the next steps are done meanwhile; the next step of this client waits for its outcome"},
     {LB_STEP_RELEASE, "client N release within T", "releases, if it holds"},
     {LB_STEP_READ, "client N read", "reads the resource, if it believes it holds"},
     {LB_STEP_WRITE, "client N write", "writes what it read plus one, if it believes it holds"},
+    {LB_STEP_STOP_AT, "stop client N at POINT",
+     "the client stops itself (SIGSTOP) when it next passes that point of its program"},
+    {LB_STEP_CRASH_AT, "crash client N at POINT",
+     "the client kills itself (SIGKILL) when it next passes that point of its program"},
     {LB_STEP_AWAIT_FAILOVER, "await failover within T",
      "waits until another server decides, promoting one where that is an operator's job; not in time = stuck"},
+    {LB_STEP_AWAIT_HOLDS, "await client N holds within T", "waits until it was granted the lock; not in time = stuck"},
+    {LB_STEP_AWAIT_WRITTEN, "await client N has written within T",
+     "waits until it wrote the resource after its grant; not in time = stuck"},
     {LB_STEP_WAIT, "wait T", "waits"},
     {LB_STEP_OBSERVE_KEY, "observe key on A",
      "records the fact \"key present on A\" or \"key absent on A\"; A is one server"},
@@ -48,18 +66,28 @@ static const struct {
     {"replicas", LB_ROLE_REPLICAS, TAIL_NONE}, {"node", LB_ROLE_NODE, TAIL_NODE},
     {"majority", LB_ROLE_MAJORITY, TAIL_NONE}, {"minority", LB_ROLE_MINORITY, TAIL_NONE},
     {"all", LB_ROLE_ALL, TAIL_NONE},           {"client", LB_ROLE_CLIENT, TAIL_CLIENT},
-    {"clients", LB_ROLE_CLIENTS, TAIL_NONE},
+    {"clients", LB_ROLE_CLIENTS, TAIL_NONE},   {"holder", LB_ROLE_HOLDER, TAIL_NONE},
+    {"waiters", LB_ROLE_WAITERS, TAIL_NONE},
 };
 #define ROLE_COUNT (sizeof roles / sizeof *roles)
-#define ROLES_TEXT "primary, current primary, replicas, node N, majority, minority, all, client N or clients"
+#define ROLES_TEXT "primary, current primary, replicas, node N, majority, minority, all, client N, clients, holder or waiters"
 
-/* The words of a step while it is matched. */
+/* What would have fitted at the furthest word that any form came to. */
+struct miss {
+  size_t at;
+  const char *words[EXPECTED_MAX]; /* parts of forms, each up to a blank, '|' or ']' */
+  size_t word_count;
+  const struct lb_step_form *forms[EXPECTED_MAX]; /* those that came so far */
+  size_t form_count;
+  char why[LB_SCENARIO_ERR]; /* of a value (role, number, duration) that stood there and was wrong; "" = none */
+};
+
+/* The words of a step while it is matched against one form. */
 struct cursor {
   char **words;
   size_t count, at;
-  const char *form;
-  char *err;
-  size_t err_size;
+  const struct lb_step_form *form;
+  struct miss *miss;
 };
 
 void lb_role_format(struct lb_role role, char *buf, size_t size) {
@@ -67,6 +95,7 @@ void lb_role_format(struct lb_role role, char *buf, size_t size) {
     if (roles[i].kind != role.kind) continue;
     if (roles[i].tail == TAIL_PRIMARY) snprintf(buf, size, "current primary");
     else if (roles[i].tail == TAIL_NONE) snprintf(buf, size, "%s", roles[i].word);
+    else if (role.number == 0) snprintf(buf, size, "%s " ANY, roles[i].word);
     else snprintf(buf, size, "%s %d", roles[i].word, role.number);
     return;
   }
@@ -74,7 +103,17 @@ void lb_role_format(struct lb_role role, char *buf, size_t size) {
 }
 
 bool lb_role_is_one_server(struct lb_role role) {
-  return role.kind == LB_ROLE_PRIMARY || role.kind == LB_ROLE_CURRENT_PRIMARY || role.kind == LB_ROLE_NODE;
+  return role.kind == LB_ROLE_PRIMARY || role.kind == LB_ROLE_CURRENT_PRIMARY ||
+         (role.kind == LB_ROLE_NODE && role.number != 0);
+}
+
+bool lb_role_is_client(struct lb_role role) {
+  return role.kind == LB_ROLE_CLIENT || role.kind == LB_ROLE_CLIENTS || role.kind == LB_ROLE_HOLDER ||
+         role.kind == LB_ROLE_WAITERS;
+}
+
+bool lb_role_is_any(struct lb_role role) {
+  return (role.kind == LB_ROLE_NODE || role.kind == LB_ROLE_CLIENT) && role.number == 0;
 }
 
 size_t lb_split_words(char *text, char **words, size_t max) {
@@ -121,40 +160,125 @@ static int64_t duration_ms(const char *word) {
   return -1;
 }
 
-/* ---- the parts of a form ------------------------------------------------------------------------------ */
+/* ---- what did not fit --------------------------------------------------------------------------------- */
 
 static const char *peek(const struct cursor *c) { return c->at < c->count ? c->words[c->at] : NULL; }
 
-static int unexpected(const struct cursor *c, const char *expected) {
-  const char *word = peek(c);
-  const char *near = word ? lb_suggest(word, &expected, 1) : NULL;
-  if (!word) return lb_refuse(c->err, c->err_size, "it ends where '%s' was expected: %s", expected, c->form);
-  if (!near) return lb_refuse(c->err, c->err_size, "found '%s', expected '%s': %s", word, expected, c->form);
-  return lb_refuse(c->err, c->err_size, "found '%s', did you mean '%s'? expected %s", word, near, c->form);
+static size_t part_length(const char *part) { return strcspn(part, " |]"); }
+
+static bool same_part(const char *a, const char *b) {
+  size_t len = part_length(a);
+  return len == part_length(b) && strncmp(a, b, len) == 0;
 }
 
-static int take_word(struct cursor *c, const char *expected) {
-  if (!peek(c) || strcmp(peek(c), expected) != 0) return unexpected(c, expected);
+/* False if another form came further than this one. */
+static bool reach(struct cursor *c) {
+  struct miss *m = c->miss;
+  if (c->at < m->at) return false;
+  if (c->at > m->at) *m = (struct miss){.at = c->at};
+  if (m->form_count == 0 || m->forms[m->form_count - 1] != c->form) m->forms[m->form_count++] = c->form;
+  return true;
+}
+
+/* A word of the form does not stand here. */
+static int miss_word(struct cursor *c, const char *part) {
+  struct miss *m = c->miss;
+  if (!reach(c)) return -EINVAL;
+  for (size_t i = 0; i < m->word_count; i++)
+    if (same_part(m->words[i], part)) return -EINVAL;
+  m->words[m->word_count++] = part;
+  return -EINVAL;
+}
+
+/* A value of the form stands here and is wrong. */
+static int miss_value(struct cursor *c, const char *why) {
+  if (reach(c) && c->miss->why[0] == '\0') snprintf(c->miss->why, sizeof c->miss->why, "%s", why);
+  return -EINVAL;
+}
+
+/* ---- the parts of a form ------------------------------------------------------------------------------ */
+
+static int take_word(struct cursor *c, const char *part) {
+  size_t len = part_length(part);
+  const char *word = peek(c);
+  if (!word || strlen(word) != len || strncmp(word, part, len) != 0) return miss_word(c, part);
   c->at++;
   return 0;
 }
 
-static int take_duration(struct cursor *c, int64_t *ret_ms) {
+/* "[wall|monotonic]": one of them, or none. The number of the one that stood there, from 1; 0 = none. */
+static int take_optional(struct cursor *c, const char *part) {
+  int number = 1;
+  for (part++; take_word(c, part) < 0; number++) {
+    part += part_length(part);
+    if (*part++ == ']') return 0;
+  }
+  return number;
+}
+
+static int take_duration(struct cursor *c, const char *part, int64_t *ret_ms) {
+  char why[LB_SCENARIO_ERR];
   const char *word = peek(c);
   int64_t ms = word ? duration_ms(word) : -1;
-  if (!word) return unexpected(c, "T");
-  if (ms < 1 || ms > DURATION_MAX_MS)
-    return lb_refuse(c->err, c->err_size, "'%s': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m",
-                     word);
+  if (!word) return miss_word(c, part);
+  if (ms < 1 || ms > DURATION_MAX_MS) {
+    lb_refuse(why, sizeof why, "'%s': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m", word);
+    return miss_value(c, why);
+  }
   *ret_ms = ms;
   c->at++;
   return 0;
 }
 
+static int take_offset(struct cursor *c, const char *part, int64_t *ret_ms) {
+  char why[LB_SCENARIO_ERR];
+  const char *word = peek(c);
+  bool sign = word && (*word == '+' || *word == '-');
+  int64_t ms = sign ? duration_ms(word + 1) : -1;
+  if (!word) return miss_word(c, part);
+  if (ms < 1 || ms > DURATION_MAX_MS) {
+    lb_refuse(why, sizeof why, "'%s': expected a sign and a duration from 1ms to 60m, like +31s, -5s or +250ms", word);
+    return miss_value(c, why);
+  }
+  *ret_ms = *word == '-' ? -ms : ms;
+  c->at++;
+  return 0;
+}
+
+/* "1.02": strtod alone would take "0x1", "1e0" and "nan". */
+static int take_rate(struct cursor *c, const char *part, double *ret) {
+  char why[LB_SCENARIO_ERR];
+  const char *word = peek(c);
+  if (!word) return miss_word(c, part);
+  double rate = strspn(word, "0123456789.") == strlen(word) && isdigit((unsigned char)*word) ? strtod(word, NULL) : 0;
+  const char *point = strchr(word, '.');
+  if (rate < RATE_MIN || rate > RATE_MAX || (point && (point[1] == '\0' || strchr(point + 1, '.')))) {
+    lb_refuse(why, sizeof why, "'%s': expected a rate from %g to %g, like 1.02", word, RATE_MIN, RATE_MAX);
+    return miss_value(c, why);
+  }
+  *ret = rate;
+  c->at++;
+  return 0;
+}
+
+static int take_point(struct cursor *c, const char *part, char *ret, size_t size) {
+  char why[LB_SCENARIO_ERR];
+  const char *word = peek(c);
+  if (!word) return miss_word(c, part);
+  if (strlen(word) >= size || word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0') {
+    lb_refuse(why, sizeof why, "'%s': expected the name of a point: at most %zu small letters, digits and '-'", word,
+              size - 1);
+    return miss_value(c, why);
+  }
+  snprintf(ret, size, "%s", word);
+  c->at++;
+  return 0;
+}
+
 static int take_client(struct cursor *c, struct lb_role *ret) {
+  char why[LB_SCENARIO_ERR];
   int number = 0;
-  int r = parse_number("client", peek(c), LB_CLIENTS_MAX, &number, c->err, c->err_size);
-  if (r < 0) return r;
+  if (parse_number("client", peek(c), LB_CLIENTS_MAX, &number, why, sizeof why) < 0) return miss_value(c, why);
   *ret = (struct lb_role){LB_ROLE_CLIENT, number};
   c->at++;
   return 0;
@@ -170,7 +294,7 @@ static int refuse_role(const char *word, char *err, size_t err_size) {
 
 int lb_role_parse(char *const *words, size_t count, struct lb_role *ret, char *err, size_t err_size) {
   size_t i = 0;
-  int r = 0;
+  int r = 0, max = 0;
   if (count == 0) return lb_refuse(err, err_size, "it ends where a role was expected: " ROLES_TEXT);
   while (i < ROLE_COUNT && strcmp(words[0], roles[i].word) != 0) i++;
   if (i == ROLE_COUNT) return refuse_role(words[0], err, err_size);
@@ -182,121 +306,159 @@ int lb_role_parse(char *const *words, size_t count, struct lb_role *ret, char *e
       if (!tail || strcmp(tail, "primary") != 0)
         return lb_refuse(err, err_size, "'current %s': expected 'current primary'", tail ? tail : "");
       return 2;
-    case TAIL_NODE: r = parse_number("node", tail, NODE_MAX, &ret->number, err, err_size); break;
-    case TAIL_CLIENT: r = parse_number("client", tail, LB_CLIENTS_MAX, &ret->number, err, err_size); break;
+    case TAIL_NODE:
+    case TAIL_CLIENT:
+      max = roles[i].tail == TAIL_NODE ? NODE_MAX : LB_CLIENTS_MAX;
+      if (!tail || strcmp(tail, ANY) != 0) r = parse_number(roles[i].word, tail, max, &ret->number, err, err_size);
+      break;
   }
   return r < 0 ? r : 2;
 }
 
 static int take_role(struct cursor *c, struct lb_role *ret) {
-  int taken = lb_role_parse(c->words + c->at, c->count - c->at, ret, c->err, c->err_size);
-  if (taken < 0) return taken;
+  char why[LB_SCENARIO_ERR];
+  int taken = lb_role_parse(c->words + c->at, c->count - c->at, ret, why, sizeof why);
+  if (taken < 0) return miss_value(c, why);
   c->at += (size_t)taken;
   return 0;
 }
 
 /* One word of a form against the step's words. */
-static int take(struct cursor *c, const char *part, size_t len, struct lb_step *step) {
-  char word[16];
-  snprintf(word, sizeof word, "%.*s", (int)len, part);
-  if (strcmp(word, "A") == 0) return take_role(c, &step->a);
-  if (strcmp(word, "B") == 0) return take_role(c, &step->b);
-  if (strcmp(word, "N") == 0) return take_client(c, &step->a);
-  if (strcmp(word, "T") == 0) return take_duration(c, &step->within_ms);
-  if (word[0] != '[') return take_word(c, word);
-  word[strlen(word) - 1] = '\0';
-  if (peek(c) && strcmp(peek(c), word + 1) == 0) c->at++;
+static int take(struct cursor *c, const char *part, struct lb_step *step) {
+  if (same_part(part, "A")) return take_role(c, &step->a);
+  if (same_part(part, "B")) return take_role(c, &step->b);
+  if (same_part(part, "N")) return take_client(c, &step->a);
+  if (same_part(part, "T")) return take_duration(c, part, &step->within_ms);
+  if (same_part(part, "R")) return take_rate(c, part, &step->rate);
+  if (same_part(part, "OFFSET")) return take_offset(c, part, &step->offset_ms);
+  if (same_part(part, "POINT")) return take_point(c, part, step->point, sizeof step->point);
+  if (*part != '[') return take_word(c, part);
+  int number = take_optional(c, part);
+  step->monotonic = step->verb == LB_STEP_CLOCK_JUMP && number == 2;
   return 0;
 }
 
-/* ---- a whole step ------------------------------------------------------------------------------------- */
-
-/* The word that tells forms apart: the third of "client N acquire ...", else the first. */
-static size_t verb_index(const char *first) { return strcmp(first, "client") == 0 ? 2 : 0; }
-
-static bool form_of_client(const struct lb_step_form *form) { return strncmp(form->form, "client ", 7) == 0; }
-
-static void form_verb(const struct lb_step_form *form, char buf[16]) {
-  const char *verb = form->form;
-  if (form_of_client(form)) verb += strlen("client N ");
-  snprintf(buf, 16, "%.*s", (int)strcspn(verb, " "), verb);
-}
-
-static int refuse_verb(const char *word, bool of_client, char *err, size_t err_size) {
-  char verbs[sizeof lb_step_forms / sizeof *lb_step_forms][16];
-  const char *known[sizeof lb_step_forms / sizeof *lb_step_forms];
-  size_t count = 0;
-  for (size_t i = 0; i < lb_step_form_count; i++) {
-    if (of_client && !form_of_client(&lb_step_forms[i])) continue;
-    form_verb(&lb_step_forms[i], verbs[count]);
-    known[count] = verbs[count];
-    count++;
+static int match(struct cursor *c, struct lb_step *step) {
+  char why[LB_SCENARIO_ERR];
+  step->verb = c->form->verb;
+  for (const char *part = c->form->form; *part; part += strcspn(part, " "), part += strspn(part, " ")) {
+    int r = take(c, part, step);
+    if (r < 0) return r;
   }
-  const char *expected = of_client ? "client N and acquire, release, read or write"
-                                   : "cut, heal, kill, pause, resume, client N ..., await, wait or observe";
-  const char *near = lb_suggest(word, known, count);
-  if (near) return lb_refuse(err, err_size, "unknown verb '%s', did you mean '%s'? expected %s", word, near, expected);
-  return lb_refuse(err, err_size, "unknown verb '%s': expected %s", word, expected);
+  if (!peek(c)) return 0;
+  lb_refuse(why, sizeof why, "found '%s' after its end: expected %s", peek(c), c->form->form);
+  return miss_value(c, why);
 }
 
-static int find_form(char *const *words, size_t count, const struct lb_step_form **ret, char *err, size_t err_size) {
-  char verb[16];
-  const char *misspelt =
-      strcmp(words[0], "client") != 0 && count > 1 ? lb_suggest(words[0], &(const char *){"client"}, 1) : NULL;
-  size_t at = verb_index(words[0]);
-  if (at >= count)
-    return lb_refuse(err, err_size, "it ends early: expected client N and acquire, release, read or write");
-  for (size_t i = 0; i < lb_step_form_count; i++) {
-    form_verb(&lb_step_forms[i], verb);
-    if (strcmp(verb, words[at]) != 0 || (at > 0 && !form_of_client(&lb_step_forms[i]))) continue;
-    *ret = &lb_step_forms[i];
-    return 0;
+/* ---- refusing a step ---------------------------------------------------------------------------------- */
+
+/* "'a', 'b' or 'c'" of the expected words; the quote may be "". */
+static void list_words(const struct miss *m, const char *quote, char *buf, size_t size) {
+  buf[0] = '\0';
+  for (size_t i = 0, at = 0; i < m->word_count && at < size; i++)
+    at += (size_t)snprintf(buf + at, size - at, "%s%s%.*s%s", i == 0 ? "" : i + 1 == m->word_count ? " or " : ", ",
+                           quote, (int)part_length(m->words[i]), m->words[i], quote);
+}
+
+static void list_forms(const struct miss *m, char *buf, size_t size) {
+  buf[0] = '\0';
+  for (size_t i = 0, at = 0; i < m->form_count && at < size; i++)
+    at += (size_t)snprintf(buf + at, size - at, "%s%s", i == 0 ? "" : i + 1 == m->form_count ? " or " : ", ",
+                           m->forms[i]->form);
+}
+
+/* The expected word nearest to what stands there, in buf; NULL if none is near. */
+static const char *nearest(const struct miss *m, const char *word, char *buf, size_t size) {
+  char copies[EXPECTED_MAX][16];
+  const char *known[EXPECTED_MAX];
+  for (size_t i = 0; i < m->word_count; i++) {
+    snprintf(copies[i], sizeof copies[i], "%.*s", (int)part_length(m->words[i]), m->words[i]);
+    known[i] = copies[i];
   }
-  if (misspelt) return lb_refuse(err, err_size, "unknown word '%s', did you mean 'client'?", words[0]);
-  return refuse_verb(words[at], at > 0, err, err_size);
+  const char *near = lb_suggest(word, known, m->word_count);
+  if (near) snprintf(buf, size, "%s", near);
+  return near ? buf : NULL;
 }
 
-static bool is_client(struct lb_role role) { return role.kind == LB_ROLE_CLIENT || role.kind == LB_ROLE_CLIENTS; }
+/* The word that says what a step does: the first, or the third of "client N acquire ...". */
+static int refuse_verb(const struct miss *m, const char *word, char *err, size_t err_size) {
+  char list[LB_SCENARIO_ERR / 2], near[16];
+  const char *of = m->at > 0 ? "client N and " : "";
+  list_words(m, "", list, sizeof list);
+  if (!word) return lb_refuse(err, err_size, "it ends early: expected %s%s", of, list);
+  if (nearest(m, word, near, sizeof near))
+    return lb_refuse(err, err_size, "unknown verb '%s', did you mean '%s'? expected %s%s", word, near, of, list);
+  return lb_refuse(err, err_size, "unknown verb '%s': expected %s%s", word, of, list);
+}
+
+/* "acquire within 5s", "begin acquire within 5s": it says what is done, but not who does it. */
+static const struct lb_step_form *form_without_client(const char *word) {
+  static const char client[] = "client N ";
+  for (size_t i = 0; i < lb_step_form_count; i++) {
+    const char *form = lb_step_forms[i].form;
+    if (strncmp(form, client, sizeof client - 1) == 0 && same_part(form + sizeof client - 1, word))
+      return &lb_step_forms[i];
+  }
+  return NULL;
+}
+
+static int refuse_step(const struct miss *m, char *const *words, size_t count, char *err, size_t err_size) {
+  char list[LB_SCENARIO_ERR / 2], forms[LB_SCENARIO_ERR / 2], near[16];
+  const char *word = m->at < count ? words[m->at] : NULL;
+  const struct lb_step_form *whose = m->at == 0 ? form_without_client(word) : NULL;
+  if (whose) return lb_refuse(err, err_size, "found '%s', expected 'client': %s", word, whose->form);
+  if (m->at == 0 || (m->at == 2 && strcmp(words[0], "client") == 0)) return refuse_verb(m, word, err, err_size);
+  list_words(m, "'", list, sizeof list);
+  list_forms(m, forms, sizeof forms);
+  if (word && nearest(m, word, near, sizeof near))
+    return lb_refuse(err, err_size, "found '%s', did you mean '%s'? expected %s", word, near, forms);
+  if (m->why[0] && m->form_count > 1 && m->word_count > 0)
+    return lb_refuse(err, err_size, "%s: %s", m->why, forms);
+  if (m->why[0]) return lb_refuse(err, err_size, "%s", m->why);
+  if (!word) return lb_refuse(err, err_size, "it ends where %s was expected: %s", list, forms);
+  return lb_refuse(err, err_size, "found '%s', expected %s: %s", word, list, forms);
+}
 
 /* What the form allows but nobody can mean. */
 static int check_roles(const struct lb_step *step, char *err, size_t err_size) {
   char name[32];
+  bool same = step->a.kind == step->b.kind && step->a.number == step->b.number;
   lb_role_format(step->a, name, sizeof name);
   if (step->verb == LB_STEP_OBSERVE_KEY && !lb_role_is_one_server(step->a))
     return lb_refuse(err, err_size, "'%s' is not one server: expected primary, current primary or node N", name);
+  if (step->verb == LB_STEP_RESTART && lb_role_is_client(step->a))
+    return lb_refuse(err, err_size, "'%s' cannot be restarted: expected servers", name);
   if (step->verb != LB_STEP_CUT) return 0;
-  if (is_client(step->a) && is_client(step->b))
+  if (lb_role_is_client(step->a) && lb_role_is_client(step->b))
     return lb_refuse(err, err_size, "clients do not talk to each other: expected a server on one side");
-  if (step->a.kind == step->b.kind && step->a.number == step->b.number && lb_role_is_one_server(step->a))
+  if (same && (lb_role_is_one_server(step->a) || lb_role_is_any(step->a)))
     return lb_refuse(err, err_size, "'%s' cannot be cut from itself", name);
   return 0;
 }
 
-static int match(struct cursor *c, const struct lb_step_form *form, struct lb_step *step) {
-  c->form = form->form;
-  step->verb = form->verb;
-  for (const char *part = form->form; *part; part += strspn(part, " ")) {
-    size_t len = strcspn(part, " ");
-    int r = take(c, part, len, step);
-    if (r < 0) return r;
-    part += len;
+/* The first form that fits all words; of those that do not, the refusal speaks of the ones that came furthest. */
+static int match_any(char **words, size_t count, struct lb_step *ret, char *err, size_t err_size) {
+  struct miss miss = {0};
+  for (size_t i = 0; i < lb_step_form_count; i++) {
+    struct cursor c = {.words = words, .count = count, .form = &lb_step_forms[i], .miss = &miss};
+    struct lb_step step = {.line = ret->line};
+    if (match(&c, &step) < 0) continue;
+    *ret = step;
+    return check_roles(ret, err, err_size);
   }
-  if (peek(c)) return lb_refuse(c->err, c->err_size, "found '%s' after its end: expected %s", peek(c), form->form);
-  return check_roles(step, c->err, c->err_size);
+  return refuse_step(&miss, words, count, err, err_size);
 }
 
 int lb_step_parse(const char *text, struct lb_step *ret, char *err, size_t err_size) {
   char copy[TEXT_BYTES];
   char *words[WORDS_MAX];
-  const struct lb_step_form *form = NULL;
   struct lb_step step = {.line = ret->line};
   if (strlen(text) >= sizeof copy) return lb_refuse(err, err_size, "a step of more than %zu bytes", sizeof copy - 1);
   strcpy(copy, text);
-  struct cursor c = {.words = words, .count = lb_split_words(copy, words, WORDS_MAX), .err = err, .err_size = err_size};
-  if (c.count == 0) return lb_refuse(err, err_size, "an empty step: expected for example 'kill primary'");
-  if (c.count > WORDS_MAX) return lb_refuse(err, err_size, "a step of more than %d words", WORDS_MAX);
-  int r = find_form(words, c.count, &form, err, err_size);
-  if (r == 0) r = match(&c, form, &step);
+  size_t count = lb_split_words(copy, words, WORDS_MAX);
+  if (count == 0) return lb_refuse(err, err_size, "an empty step: expected for example 'kill primary'");
+  if (count > WORDS_MAX) return lb_refuse(err, err_size, "a step of more than %d words", WORDS_MAX);
+  int r = match_any(words, count, &step, err, err_size);
   if (r < 0) return r;
   step.text = strdup(text);
   if (!step.text) return -ENOMEM;

@@ -93,7 +93,7 @@ static void the_readme_has_the_row_of_every_key(void **state) {
     char row[512], range[64] = "";
     if (k->max > 0) snprintf(range, sizeof range, "%.15g to %.15g", k->min, k->max);
     snprintf(row, sizeof row, "\n| `%s` | %s | %s | %s | %s | %s |\n", k->name, lb_scenario_type_name(k->type), k->unit,
-             k->def ? k->def : "must be given", range, k->help);
+             k->def ? k->def : k->flags & LB_KEY_MANDATORY ? "must be given" : "", range, k->help);
     if (!strstr(readme, row)) fail_msg("scenarios/README.md lacks %s", row);
   }
   free(readme);
@@ -123,9 +123,9 @@ static void the_failover_scenario_is_the_story_it_tells(void **state) {
   assert_string_equal(s.proof_violated, "key absent on current primary");
   assert_true(s.memory_storage);
   assert_true(lb_scenario_needs_network(&s));
-  assert_int_equal(lb_scenario_expect(&s, "redis-token@sentinel")->verdict, LB_VIOLATED);
-  assert_int_equal(lb_scenario_expect(&s, "zk-sequential@zk-x3")->verdict, LB_SAFE);
-  assert_null(lb_scenario_expect(&s, "local@none"));
+  assert_int_equal(lb_scenario_expect(&s, "redis-token@sentinel", LB_GUARD_NONE)->verdict, LB_VIOLATED);
+  assert_int_equal(lb_scenario_expect(&s, "zk-sequential@zk-x3", LB_GUARD_NONE)->verdict, LB_SAFE);
+  assert_null(lb_scenario_expect(&s, "local@none", LB_GUARD_NONE));
   lb_scenario_clear(&s);
 }
 
@@ -180,9 +180,9 @@ static void every_key_of_a_load_is_read(void **state) {
   assert_int_equal(s.wait_ms, 60);
   assert_true(s.memory_storage);
   assert_string_equal(s.expect[0].reason, "a reason: with a colon");
-  assert_string_equal(lb_scenario_expect(&s, "broken@none")->reason, "");
-  assert_int_equal(lb_scenario_expect(&s, "redlock@redis-x5")->verdict, LB_STUCK);
-  assert_string_equal(lb_scenario_expect(&s, "redlock@redis-x5")->reason, "late");
+  assert_string_equal(lb_scenario_expect(&s, "broken@none", LB_GUARD_NONE)->reason, "");
+  assert_int_equal(lb_scenario_expect(&s, "redlock@redis-x5", LB_GUARD_NONE)->verdict, LB_STUCK);
+  assert_string_equal(lb_scenario_expect(&s, "redlock@redis-x5", LB_GUARD_NONE)->reason, "late");
   lb_scenario_clear(&s);
 }
 
