@@ -26,6 +26,8 @@ struct pair { /* a client and a key: the present hold, or the last one */
   uint32_t next, previous;  /* holders of the same key */
   uint32_t next_of_client;  /* pairs of the same client that a crash has to look at */
   bool holds, listed;       /* listed: is among those pairs */
+  bool granted;             /* ever ... */
+  uint64_t granted_t;       /* ... and last then */
   bool other_granted;       /* to another client, during this hold ... */
   uint64_t other_granted_t; /* ... for the first time then */
   uint64_t begin_t, end_t;  /* of the present hold; of the last one that ended, NEVER = none did */
@@ -37,12 +39,18 @@ struct orphan { /* a holder that died */
   uint64_t t;
 };
 
+struct grant { /* the latest one of a client */
+  uint32_t client; /* NONE = no grant yet */
+  uint64_t t;
+};
+
 struct key {
   uint32_t first, last, holders; /* list of pairs that hold it */
   uint32_t last_granted;         /* pair of the latest grant, NONE = no grant yet */
   bool touched;
   size_t begin_event, end_event; /* of the latest hold that began, of the latest that ended */
   size_t episode;                /* the present one */
+  struct grant latest, before;   /* of earlier instants: the latest grant, and the latest one of any other client */
   struct orphan *orphans;        /* that no other client was granted the key after */
   size_t orphan_count, orphan_capacity;
 };
@@ -150,6 +158,8 @@ static int grant(struct sweep *s, const struct lb_event *e, size_t event) {
   note_other_grant(s, k, e->client, e->t);
   end_waiting(s, k, e->client, e->t);
   if (!p->holds) begin_hold(s, p, event);
+  p->granted = true;
+  p->granted_t = e->t;
   k->last_granted = (uint32_t)(p - s->pairs);
   return 0;
 }
@@ -207,11 +217,26 @@ static bool is_dirty(const struct sweep *s, const struct pair *p, uint64_t t) {
   return !holds_itself || (other != NONE && s->pairs[other].begin_t < t);
 }
 
+/* True if another client was granted the key before this instant and after the latest grant of this one. */
+static bool is_overtaken(const struct sweep *s, const struct pair *p) {
+  const struct key *k = &s->keys[p->key];
+  const struct grant *other = k->latest.client == p->client ? &k->before : &k->latest;
+  return other->client != NONE && (!p->granted || other->t > p->granted_t);
+}
+
+static void remember_grant(struct sweep *s, const struct lb_event *e) {
+  if (e->kind != LB_EV_GRANTED) return;
+  struct key *k = &s->keys[e->key];
+  if (k->latest.client != e->client) k->before = k->latest;
+  k->latest = (struct grant){.client = e->client, .t = e->t};
+}
+
 static int judge_access(struct sweep *s, const struct lb_event *e) {
   if ((e->kind != LB_EV_READ && e->kind != LB_EV_WRITE) || e->flags & LB_EVF_REFUSED) return 0;
   struct pair *p = find_pair(s, e->client, e->key);
   if (!p) return -ENOMEM;
   if (is_dirty(s, p, e->t)) s->check->dirty_accesses++;
+  if (e->kind == LB_EV_WRITE && is_overtaken(s, p)) s->check->stale_writes++;
   return 0;
 }
 
@@ -278,6 +303,7 @@ static int sweep_instant(struct sweep *s, size_t begin, size_t end) {
   int r = 0;
   for (size_t i = begin; i < end && r == 0; i++) r = apply(s, &e[i], i);
   for (size_t i = begin; i < end && r == 0; i++) r = judge_access(s, &e[i]);
+  for (size_t i = begin; i < end; i++) remember_grant(s, &e[i]);
   for (size_t i = 0; i < s->touched_count && r == 0; i++) r = settle(s, &s->keys[s->touched[i]], e[begin].t);
   s->touched_count = 0;
   return r;
@@ -313,7 +339,12 @@ static int prepare(struct sweep *s) {
   s->client_pairs = malloc((clients + 1) * sizeof *s->client_pairs);
   if (!s->keys || !s->touched || !s->client_pairs) return -ENOMEM;
   for (size_t i = 0; i < keys; i++)
-    s->keys[i] = (struct key){.first = NONE, .last = NONE, .last_granted = NONE, .episode = NO_EPISODE};
+    s->keys[i] = (struct key){.first = NONE,
+                              .last = NONE,
+                              .last_granted = NONE,
+                              .episode = NO_EPISODE,
+                              .latest.client = NONE,
+                              .before.client = NONE};
   for (size_t i = 0; i < clients; i++) s->client_pairs[i] = NONE;
   return 0;
 }

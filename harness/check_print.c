@@ -77,6 +77,7 @@ static void put_counts(const struct lb_check *c, FILE *out) {
   putc('\n', out);
   put_row("dirty accesses", c->dirty_accesses, out);
   put_row("lost updates", (uint64_t)c->lost_updates, out);
+  put_row("stale writes", c->stale_writes, out);
   put_row("fenced off", c->fenced_off, out);
   put_row("token regressions", c->token_regressions, out);
   put_row("unknown acquires", c->unknowns, out);

@@ -13,10 +13,10 @@
 enum { EPISODES_SHOWN = 10 };
 
 static int print_json(const struct lb_check *c) {
-  json_t *o = json_pack("{s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "double_holds", (json_int_t)c->double_holds,
+  json_t *o = json_pack("{s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "double_holds", (json_int_t)c->double_holds,
                         "double_hold_ms", (double)c->double_hold_ns / 1e6, "depth", (json_int_t)c->depth,
                         "dirty_accesses", (json_int_t)c->dirty_accesses, "lost_updates", (json_int_t)c->lost_updates,
-                        "fenced_off", (json_int_t)c->fenced_off, "token_regressions", (json_int_t)c->token_regressions,
+                        "stale_writes", (json_int_t)c->stale_writes, "fenced_off", (json_int_t)c->fenced_off, "token_regressions", (json_int_t)c->token_regressions,
                         "grants", (json_int_t)c->grants, "handoffs", (json_int_t)c->handoffs);
   const struct {
     const char *name;

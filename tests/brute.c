@@ -153,11 +153,28 @@ static void judge_values(const struct lb_history *h, uint32_t key, struct lb_che
   c->lost_updates = sum > INT64_MAX ? INT64_MAX : (int64_t)sum;
 }
 
+/* Whether another client was granted the key at a time after the writer's own latest grant up to then, and before the write. */
+static bool is_overtaken(const struct lb_history *h, const struct lb_event *write) {
+  bool overtaken = false;
+  for (size_t i = 0; i < h->count; i++) {
+    const struct lb_event *other = &h->events[i];
+    if (!grants(other, write->key) || other->client == write->client || other->t >= write->t) continue;
+    bool own_later = false;
+    for (size_t j = 0; j < h->count; j++) {
+      const struct lb_event *own = &h->events[j];
+      own_later |= grants(own, write->key) && own->client == write->client && own->t >= other->t && own->t <= write->t;
+    }
+    overtaken |= !own_later;
+  }
+  return overtaken;
+}
+
 static void judge_resource(const struct scene *s, struct lb_check *c) {
   const struct lb_event *e = s->h->events;
   for (size_t i = 0; i < s->h->count; i++) {
     if (!is_access(&e[i])) continue;
     if (!(e[i].flags & LB_EVF_REFUSED)) c->dirty_accesses += is_dirty(s, &e[i]);
+    if (!(e[i].flags & LB_EVF_REFUSED) && e[i].kind == LB_EV_WRITE) c->stale_writes += is_overtaken(s->h, &e[i]);
     bool stale = false;
     for (size_t j = 0; j < i; j++)
       stale |= is_access(&e[j]) && e[j].key == e[i].key && e[j].flags & LB_EVF_FENCE && e[j].fence > e[i].fence;
@@ -265,7 +282,7 @@ bool brute_same(const struct lb_history *history, const struct lb_check *a, cons
 #define FIELD(x) {#x, (int64_t)a->x, (int64_t)b->x}
       FIELD(grants),         FIELD(handoffs),     FIELD(double_holds),   FIELD(double_hold_ns),    FIELD(depth),
       FIELD(dirty_accesses), FIELD(lost_updates), FIELD(fenced_off),     FIELD(token_regressions), FIELD(unknowns),
-      FIELD(orphan_ns),      FIELD(blind_ns),     FIELD(unavailable_ns), FIELD(episode_count),
+      FIELD(stale_writes),   FIELD(orphan_ns),    FIELD(blind_ns),       FIELD(unavailable_ns),    FIELD(episode_count),
 #undef FIELD
   };
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)

@@ -70,7 +70,7 @@ static void random_history(uint64_t seed, struct lb_history *ret) {
 
 static void random_histories_are_judged_as_by_brute_force(void **state) {
   (void)state;
-  uint64_t episodes = 0, dirty = 0, lost = 0, regressions = 0, fenced = 0, orphans = 0, blind = 0;
+  uint64_t episodes = 0, dirty = 0, lost = 0, regressions = 0, fenced = 0, stale = 0, orphans = 0, blind = 0;
   for (uint64_t seed = first_seed; seed <= last_seed; seed++) {
     struct lb_history h;
     struct lb_check check, brute;
@@ -83,7 +83,7 @@ static void random_histories_are_judged_as_by_brute_force(void **state) {
       fail_msg("seed %llu: %s (checker and brute force)", (unsigned long long)seed, text);
     }
     episodes += check.double_holds, dirty += check.dirty_accesses, lost += (uint64_t)check.lost_updates;
-    regressions += check.token_regressions, fenced += check.fenced_off;
+    regressions += check.token_regressions, fenced += check.fenced_off, stale += check.stale_writes;
     orphans += check.orphan_ns > 0, blind += check.blind_ns > 0;
     lb_check_clear(&brute);
     lb_check_clear(&check);
@@ -91,8 +91,8 @@ static void random_histories_are_judged_as_by_brute_force(void **state) {
   }
   /* Agreement would mean little if hardly anything had happened. */
   if (first_seed != last_seed)
-    assert_true(episodes > 5000 && dirty > 5000 && lost > 5000 && regressions > 2000 && fenced > 500 && orphans > 500 &&
-                blind > 100);
+    assert_true(episodes > 5000 && dirty > 5000 && lost > 5000 && regressions > 2000 && fenced > 500 && stale > 2000 &&
+                orphans > 500 && blind > 100);
 }
 
 /* ---- a lock that works, spoilt in one place ---------------------------------------------------------------------- */
@@ -167,6 +167,9 @@ static void swap_fences(struct lb_history *h, size_t i) {
 static void write_with_an_old_fence(struct lb_history *h, size_t i) {
   at(h, i, WRITE)->fence = at(h, i - 1, WRITE)->fence;
 }
+static void write_by_the_one_before(struct lb_history *h, size_t i) {
+  at(h, i, WRITE)->client = at(h, i - 1, WRITE)->client;
+}
 
 static const struct mutation {
   const char *name;
@@ -183,7 +186,8 @@ static const struct mutation {
     MUTATION(access_by_another, dirty_accesses),    MUTATION(swap_the_last_value, lost_updates),
     MUTATION(read_an_old_value, lost_updates),      MUTATION(write_twice, lost_updates),
     MUTATION(duplicate_a_fence, token_regressions), MUTATION(swap_fences, token_regressions),
-    MUTATION(write_with_an_old_fence, fenced_off),
+    MUTATION(write_with_an_old_fence, fenced_off),  MUTATION(write_into_the_next_hold, stale_writes),
+    MUTATION(write_by_the_one_before, stale_writes),
 };
 
 static uint64_t counter_of(const struct lb_check *check, const struct mutation *m) {

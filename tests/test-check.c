@@ -40,6 +40,7 @@ static const struct expectation {
       .double_hold_ns = 99000000,
       .dirty_accesses = 3,
       .lost_updates = 1,
+      .stale_writes = 1,
       .fenced_off = 1,
       .unavailable_ns = 300000000,
       .orphan_ns = -1,
@@ -64,7 +65,17 @@ static const struct expectation {
       .unavailable_ns = -1,
       .orphan_ns = -1,
       .blind_ns = 50}},
-    {"bad/late-write", {.grants = 2, .handoffs = 1, .depth = 1, .dirty_accesses = 1, .lost_updates = 1, NO_TIMES}},
+    {"bad/late-write",
+     {.grants = 2, .handoffs = 1, .depth = 1, .dirty_accesses = 1, .lost_updates = 1, .stale_writes = 1, NO_TIMES}},
+    {"bad/overtaken-writers", /* a at 40, b at 80, and c, who was never granted x, at 90; nobody was ever granted y */
+     {.grants = 3,
+      .handoffs = 2,
+      .depth = 2,
+      .double_holds = 1,
+      .double_hold_ns = 90,
+      .dirty_accesses = 6,
+      .stale_writes = 3,
+      NO_TIMES}},
     {"bad/nobody-holds", {.grants = 1, .depth = 1, .dirty_accesses = 2, NO_TIMES}},
     {"bad/never-released", {.grants = 2, .handoffs = 1, .depth = 2, .double_holds = 1, NO_TIMES}},
     {"bad/token-regression", {.grants = 7, .handoffs = 5, .depth = 1, .token_regressions = 2, NO_TIMES}},
@@ -129,6 +140,16 @@ static void bad_histories_are_violated_and_good_ones_are_not(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
     assert_int_equal(lb_check_violated(&expected[i].counts), strncmp(expected[i].file, "bad/", 4) == 0);
+}
+
+/* A guard is judged by damage: what two holders did while nobody wrote from the past is none. */
+static void damage_is_a_lost_update_or_a_stale_write(void **state) {
+  (void)state;
+  struct lb_check double_hold = {.double_holds = 1, .dirty_accesses = 1, .token_regressions = 1, .fenced_off = 1};
+  struct lb_check lost = {.lost_updates = 1}, stale = {.stale_writes = 1};
+  assert_true(lb_check_violated(&double_hold) && !lb_check_damaged(&double_hold));
+  assert_true(lb_check_violated(&lost) && lb_check_damaged(&lost));
+  assert_true(!lb_check_violated(&stale) && lb_check_damaged(&stale));
 }
 
 static void an_episode_names_its_clients_in_order_and_the_events_at_its_ends(void **state) {
@@ -245,6 +266,7 @@ static void each_episode_is_told_with_the_events_around_it(void **state) {
   assert_printed("bad/paused-holder", 10, "fault: resume client-1\n");
   assert_printed("bad/paused-holder", 10, "client-1 lost\n");
   assert_printed("bad/never-released", 10, "| the history ends\n");
+  assert_printed("bad/overtaken-writers", 10, "  stale writes       3\n");
 }
 
 static void only_as_many_episodes_are_told_as_asked_for(void **state) {
@@ -280,6 +302,7 @@ int main(void) {
       cmocka_unit_test(each_history_has_the_counts_worked_out_on_paper),
       cmocka_unit_test(the_brute_checker_agrees_on_them),
       cmocka_unit_test(bad_histories_are_violated_and_good_ones_are_not),
+      cmocka_unit_test(damage_is_a_lost_update_or_a_stale_write),
       cmocka_unit_test(an_episode_names_its_clients_in_order_and_the_events_at_its_ends),
       cmocka_unit_test(an_episode_that_lasts_to_the_end_ends_behind_the_last_event),
       cmocka_unit_test(wild_values_saturate_the_lost_updates),
