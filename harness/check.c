@@ -39,18 +39,14 @@ struct orphan { /* a holder that died */
   uint64_t t;
 };
 
-struct grant { /* the latest one of a client */
-  uint32_t client; /* NONE = no grant yet */
-  uint64_t t;
-};
-
 struct key {
   uint32_t first, last, holders; /* list of pairs that hold it */
   uint32_t last_granted;         /* pair of the latest grant, NONE = no grant yet */
   bool touched;
   size_t begin_event, end_event; /* of the latest hold that began, of the latest that ended */
   size_t episode;                /* the present one */
-  struct grant latest, before;   /* of earlier instants: the latest grant, and the latest one of any other client */
+  uint32_t granted_client;       /* of the latest grant of an earlier instant, NONE = no such grant */
+  uint64_t granted_t;            /* of the same */
   struct orphan *orphans;        /* that no other client was granted the key after */
   size_t orphan_count, orphan_capacity;
 };
@@ -217,18 +213,18 @@ static bool is_dirty(const struct sweep *s, const struct pair *p, uint64_t t) {
   return !holds_itself || (other != NONE && s->pairs[other].begin_t < t);
 }
 
-/* True if another client was granted the key before this instant and after the latest grant of this one. */
+/* True if another client was granted the key before this instant and after the latest grant of this one. If any was, the
+ * one that was granted last was. */
 static bool is_overtaken(const struct sweep *s, const struct pair *p) {
   const struct key *k = &s->keys[p->key];
-  const struct grant *other = k->latest.client == p->client ? &k->before : &k->latest;
-  return other->client != NONE && (!p->granted || other->t > p->granted_t);
+  if (k->granted_client == NONE || k->granted_client == p->client) return false;
+  return !p->granted || k->granted_t > p->granted_t;
 }
 
 static void remember_grant(struct sweep *s, const struct lb_event *e) {
   if (e->kind != LB_EV_GRANTED) return;
-  struct key *k = &s->keys[e->key];
-  if (k->latest.client != e->client) k->before = k->latest;
-  k->latest = (struct grant){.client = e->client, .t = e->t};
+  s->keys[e->key].granted_client = e->client;
+  s->keys[e->key].granted_t = e->t;
 }
 
 static int judge_access(struct sweep *s, const struct lb_event *e) {
@@ -343,8 +339,7 @@ static int prepare(struct sweep *s) {
                               .last = NONE,
                               .last_granted = NONE,
                               .episode = NO_EPISODE,
-                              .latest.client = NONE,
-                              .before.client = NONE};
+                              .granted_client = NONE};
   for (size_t i = 0; i < clients; i++) s->client_pairs[i] = NONE;
   return 0;
 }
