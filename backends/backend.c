@@ -11,3 +11,8 @@ int lb_fail(struct lb_env *env, int negative_errno, const char *format, ...) {
   va_end(args);
   return negative_errno;
 }
+
+lb_ns lb_lease_end(lb_ns asked_at, int64_t ttl_ms) {
+  lb_ns ttl = (lb_ns)ttl_ms * LB_NS_PER_MS, drift = ttl / 100 + 2 * LB_NS_PER_MS;
+  return asked_at + (ttl > drift ? ttl - drift : 0);
+}

@@ -132,6 +132,10 @@ struct lb_grant {
 };
 #define LB_GRANT_INIT ((struct lb_grant){0})
 
+/* Until when a client may count on a lease of ttl_ms that it asked for at `asked_at`: without the drift, 1 % for clocks that run at
+ * different speeds and 2 ms for a server's rounding. */
+lb_ns lb_lease_end(lb_ns asked_at, int64_t ttl_ms);
+
 /* ---- the table ---------------------------------------------------------------------------------------- */
 
 enum lb_trait {

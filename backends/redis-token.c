@@ -192,8 +192,8 @@ static int read_set(const redisReply *reply, struct lb_grant *grant, bool repeat
   bool earlier = repeated && redis_is_token(reply, grant);
   if (!set && !earlier) return LB_BUSY;
   /* Set by an earlier try: its lease runs since then, or as far as it was extended. */
-  if (set) grant->valid_until = redis_lease_end(asked_at, ttl_ms);
-  else if (!grant->valid_until) grant->valid_until = redis_lease_end(grant->asked_at, ttl_ms);
+  if (set) grant->valid_until = lb_lease_end(asked_at, ttl_ms);
+  else if (!grant->valid_until) grant->valid_until = lb_lease_end(grant->asked_at, ttl_ms);
   return LB_OK;
 }
 
@@ -232,7 +232,7 @@ static int token_extend(struct lb_session *s, const char *key, int64_t ttl_ms, s
   char ttl[24];
   snprintf(ttl, sizeof ttl, "%" PRId64, ttl_ms);
   struct question q = {.script = &redis_expire_if_mine, .key = key, .grant = grant, .extra = ttl};
-  lb_ns end = redis_lease_end(lb_now(s->env), ttl_ms);
+  lb_ns end = lb_lease_end(lb_now(s->env), ttl_ms);
   int rc = ask(s, &q, deadline);
   if (!rc && !answered_one(&q)) rc = LB_LOST;
   /* Without a reply the old end stays, unless this would have brought it forward. */
@@ -245,7 +245,7 @@ static int token_resolve(struct lb_session *s, const char *key, struct lb_grant 
   struct question q = {.key = key, .grant = grant};
   int rc = ask(s, &q, deadline);
   if (!rc && !redis_is_token(q.reply, grant)) rc = not_mine(s, grant, LB_BUSY);
-  if (!rc && !grant->valid_until) grant->valid_until = redis_lease_end(grant->asked_at, s->ttl_ms);
+  if (!rc && !grant->valid_until) grant->valid_until = lb_lease_end(grant->asked_at, s->ttl_ms);
   freeReplyObject(q.reply);
   return rc;
 }

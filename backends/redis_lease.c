@@ -33,11 +33,6 @@ void redis_new_token(struct lb_env *env, struct lb_grant *grant) {
   grant->token_len = REDIS_TOKEN_LEN;
 }
 
-lb_ns redis_lease_end(lb_ns asked_at, int64_t ttl_ms) {
-  lb_ns ttl = (lb_ns)ttl_ms * LB_NS_PER_MS, drift = ttl / 100 + 2 * LB_NS_PER_MS;
-  return asked_at + (ttl > drift ? ttl - drift : 0);
-}
-
 int redis_inspect(struct lb_env *env, const struct lb_target *target, size_t endpoint, const char *key,
                   lb_ns deadline) {
   if (endpoint >= target->count || strcmp(target->endpoints[endpoint].service, "redis"))

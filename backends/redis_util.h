@@ -93,9 +93,6 @@ extern const struct redis_script redis_expire_if_mine; /* KEYS[1], ARGV token, t
 
 /* Puts a fresh token into the grant. */
 void redis_new_token(struct lb_env *env, struct lb_grant *grant);
-/* Until when a client may count on a lease of ttl_ms it asked for at asked_at: without the drift, 1 % for clocks that
- * run at different speeds and 2 ms for Redis's rounding. */
-lb_ns redis_lease_end(lb_ns asked_at, int64_t ttl_ms);
 /* The key's record at one server, over a connection of its own: for inspect(). 1, 0, -errno. */
 int redis_inspect(struct lb_env *env, const struct lb_target *target, size_t endpoint, const char *key, lb_ns deadline);
 /* EVALSHA, or EVAL when the server does not know the script. Results as redis_call; extra may be NULL. */

@@ -135,7 +135,7 @@ static int redlock_try_acquire(struct lb_session *s, const char *key, int64_t tt
   redis_fanout_gather(&s->fanout, &round, true, round_end(s, deadline));
   lb_point(s->env, "after-quorum");
   /* Repeated: some servers may have kept it since the first try, or for as long as it was extended. */
-  if (!grant->valid_until) grant->valid_until = redis_lease_end(grant->asked_at, ttl_ms);
+  if (!grant->valid_until) grant->valid_until = lb_lease_end(grant->asked_at, ttl_ms);
   if (round.yes >= s->fanout.quorum && lb_now(s->env) < grant->valid_until) return LB_OK;
   int rc = explain(s, &round, deadline);
   undo(s, key, grant);
@@ -166,7 +166,7 @@ static int redlock_extend(struct lb_session *s, const char *key, int64_t ttl_ms,
   char ttl[24];
   snprintf(ttl, sizeof ttl, "%" PRId64, ttl_ms);
   struct redis_round round = script_round(&redis_expire_if_mine, key, grant, ttl);
-  lb_ns end = redis_lease_end(lb_now(s->env), ttl_ms);
+  lb_ns end = lb_lease_end(lb_now(s->env), ttl_ms);
   redis_fanout_send(&s->fanout, &round);
   redis_fanout_gather(&s->fanout, &round, false, round_end(s, deadline));
   bool quorum = round.yes >= s->fanout.quorum;

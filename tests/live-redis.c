@@ -277,7 +277,7 @@ static void what_was_unknown_and_took_effect_resolves_to_held(void **state) {
   assert_int_equal(resolve(&a, "k", &mine), LB_UNKNOWN);
   redis_server_signal(&server[0], SIGCONT);
   assert_int_equal(resolve(&a, "k", &mine), LB_OK);
-  assert_int_equal(mine.valid_until, redis_lease_end(mine.asked_at, LONG_MS));
+  assert_int_equal(mine.valid_until, lb_lease_end(mine.asked_at, LONG_MS));
   assert_int_equal(try(&b, "k", &other), LB_BUSY);
 }
 

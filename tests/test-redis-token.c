@@ -96,7 +96,7 @@ static void the_own_token_is_an_answer_on_any_connection(void **state) {
   struct lb_grant grant = abandoned_attempt();
   fake_answer(own(&grant));
   assert_int_equal(resolve(&grant), LB_OK);
-  assert_int_equal(grant.valid_until, redis_lease_end(grant.asked_at, TTL_MS));
+  assert_int_equal(grant.valid_until, lb_lease_end(grant.asked_at, TTL_MS));
 }
 
 static void another_holder_is_no_answer_while_the_request_may_still_arrive(void **state) {
@@ -204,7 +204,7 @@ static void a_master_that_is_none_any_more_is_left_within_the_call(void **state)
     fake_answer(i ? "+OK\r\n" : "-READONLY You can't write against a read only replica.\r\n");
   }
   assert_int_equal(try("k", &grant), LB_OK);
-  assert_int_equal(grant.valid_until, redis_lease_end(grant.asked_at, TTL_MS));
+  assert_int_equal(grant.valid_until, lb_lease_end(grant.asked_at, TTL_MS));
 }
 
 static void the_lease_of_a_repeated_try_counts_from_the_try_that_set_it(void **state) {
@@ -216,12 +216,12 @@ static void the_lease_of_a_repeated_try_counts_from_the_try_that_set_it(void **s
   fake_answer(own(&grant));
   struct lb_grant earlier = grant;
   assert_int_equal(try("k", &earlier), LB_OK);
-  assert_int_equal(earlier.valid_until, redis_lease_end(first, TTL_MS));
+  assert_int_equal(earlier.valid_until, lb_lease_end(first, TTL_MS));
   assert_true(second > first);
   second = fake_now;
   fake_answer("$-1\r\n");
   assert_int_equal(try("k", &grant), LB_OK);
-  assert_int_equal(grant.valid_until, redis_lease_end(second, TTL_MS));
+  assert_int_equal(grant.valid_until, lb_lease_end(second, TTL_MS));
 }
 
 int main(void) {

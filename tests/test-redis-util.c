@@ -204,8 +204,8 @@ static void tokens_are_20_bytes_in_hex_and_differ(void **state) {
 
 static void a_lease_ends_1_percent_and_2_ms_early(void **state) {
   (void)state;
-  assert_int_equal(redis_lease_end(5, 1000), 5 + (1000 - 10 - 2) * LB_NS_PER_MS);
-  assert_int_equal(redis_lease_end(5, 2), 5);
+  assert_int_equal(lb_lease_end(5, 1000), 5 + (1000 - 10 - 2) * LB_NS_PER_MS);
+  assert_int_equal(lb_lease_end(5, 2), 5);
 }
 
 static int refusal(const char *text) {
