@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pg-lease.c - a row with an owner and an expiry is the lock: an UPSERT takes it when the expiry has passed.
+ *
+ * pg-lease          the server's clock decides, in the statement itself.
+ * pg-lease-client   the same table and statements, but "now" is the wall clock of the client that sends them: the
+ *                   default of well-known schedulers.
+ *
+ * Promises: one holder per key as long as the clock that dates the leases does not jump, the row is not forgotten, and
+ * holders stop at valid_until, which is counted from before the request left, minus drift. A dead holder is replaced
+ * when its lease is over. Grants of a key carry growing numbers. Acquire, extension and release are one round trip
+ * and one commit each; a try that finds the lease running is a mere read.
+ *
+ * Assumes: one primary at a time, which keeps what it has committed; its clock (pg-lease-client: the wall clocks of all
+ * clients) runs at nearly the same rate as the clients' monotonic ones, and does not jump. pg-lease-client besides: all
+ * wall clocks agree, within what a lease has left over.
+ *
+ * Breaks: a holder that works on past its lease. A wall clock of the server set forward. For pg-lease-client one client
+ * whose clock is ahead is enough: it finds a lease over that its holder counts on; or a pause between reading the
+ * clock and sending, after which the lease is over when it is written. The losses of an asynchronous standby and
+ * of synchronous_commit=off, as for pg-row.
+ *
+ * Details that matter
+ *  - clock_timestamp(), not now(): that one is the start of the transaction, which may be long before the
+ *    statement's turn comes at a row others have locked. A lease dated so is born short, and an old one looks longer.
+ *  - A conflicting UPSERT waits for the row and then looks at its newest version, with a new clock_timestamp(); so of
+ *    two that find the lease over, one takes it.
+ *  - The number is drawn from a sequence in DO UPDATE SET, under the row's lock and after the expiry has been looked at;
+ *    and kept in the row, so an attempt whose answer was lost finds it again. Only where there is no row
+ *    yet comes the number from the SELECT, before any wait. That is why a release expires the row and never deletes it:
+ *    the first grant of a key is the only one that may have such a number, and no other grant came before it. (What a crash
+ *    or a promotion means for the sequence: pg-row.c. A number that counts in the row instead would be lost with the row.)
+ *  - WHERE NOT EXISTS keeps a busy try from locking the row, drawing a number and writing to the log. It answers from
+ *    the statement's snapshot: the lease ran then, and was held.
+ *  - What an unanswered statement means: pg_lock.h. An extension without an answer changes nothing one relies upon.
+ *
+ * Source: ShedLock's JDBC provider, with usingDbTime() and without (its issues 231 and 263 tell why the former came),
+ * as one statement for PostgreSQL; the lock repository of Spring Integration for the client's clock.
+ */
+#include "pg_lock.h"
+
+enum { OPT_LOCK_WAIT };
+static const struct lb_option options[] = {[OPT_LOCK_WAIT] = PG_LOCK_WAIT_OPTION, {0}};
+
+/* Rows are updated for ever: half of each page stays free, so that the new version finds room beside the old one and no
+ * index has to be changed. Vacuum by count, as in pg-row.c. */
+static const char *const create[] = {
+    "CREATE TABLE IF NOT EXISTS lockbench_lease(name text PRIMARY KEY, owner text NOT NULL, until timestamptz NOT NULL,"
+    " fence bigint NOT NULL) WITH (fillfactor = 50, autovacuum_vacuum_threshold = 1000,"
+    " autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off)",
+    PG_LOCK_CREATE_FENCE, NULL};
+
+#define NOW(param) "coalesce(to_timestamp(" param "::float8 / 1000), clock_timestamp())"
+#define END NOW("$3") " + $4::float8 * interval '1 ms'"
+#define MINE "name = $1 AND owner = $2 AND until > " NOW("$3")
+
+static const struct pg_lock_sql lease_sql = {
+    .take = {0,
+             "INSERT INTO lockbench_lease AS l (name, owner, until, fence)"
+             " SELECT $1::text, $2::text, " END ", nextval('lockbench_fence')"
+             " WHERE NOT EXISTS (SELECT FROM lockbench_lease WHERE name = $1 AND until > " NOW("$3") ")"
+             " ON CONFLICT (name) DO UPDATE SET owner = $2, until = " END ", fence = nextval('lockbench_fence')"
+             " WHERE l.until <= " NOW("$3") " RETURNING fence",
+             4},
+    .again = {1, "SELECT fence FROM lockbench_lease WHERE " MINE, 3},
+    .holds = {1, "SELECT fence FROM lockbench_lease WHERE " MINE, 3},
+    .free = {2, "UPDATE lockbench_lease SET owner = '', until = '-infinity' WHERE " MINE, 3},
+    .extend = {3, "UPDATE lockbench_lease SET until = " END " WHERE " MINE, 4},
+    .held = {.sql = "SELECT FROM lockbench_lease WHERE name = $1 AND until > " NOW("$2"), .params = 2},
+    .create = create,
+    .before_take = "before-upsert",
+    .after_take = "after-upsert",
+    .before_free = "before-release",
+};
+
+static int lease_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
+  return pg_lock_open(s, &lease_sql, config, config->options[OPT_LOCK_WAIT].i, deadline);
+}
+
+static int client_lease_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
+  s->client_clock = true;
+  return lease_open(s, config, deadline);
+}
+
+static const char *const topologies[] = {"pg", "pg-async", "pg-sync", NULL};
+/* before-upsert: pg-lease-client has read its clock. after-upsert: the answer has been read, and the lease is ours. */
+static const char *const points[] = {"before-upsert", "after-upsert", "before-release", NULL};
+
+#define HOOKS                                                                                                          \
+  .close = pg_lock_close, .try_acquire = pg_lock_try, .release = pg_lock_release, .setup = pg_lock_setup,              \
+  .extend = pg_lock_extend, .resolve = pg_lock_resolve, .holds = pg_lock_holds, .inspect = pg_lock_inspect
+
+const struct lb_protocol lb_pg_lease = {
+    .abi = LB_ABI,
+    .size = sizeof(struct lb_protocol),
+    .name = "pg-lease",
+    .summary = "a row with an expiry by the server's clock: an UPSERT takes it when the expiry has passed",
+    .promises = "One holder per key while the server's clock does not jump, the one primary keeps what it has committed\n"
+                "and holders stop at valid_until. A dead holder is replaced after its lease. Nobody releases or\n"
+                "extends somebody else's lease. Grants carry growing numbers, drawn under the row's lock.",
+    .breaks = "Working on past the lease. A wall clock of the server set forward. Losing committed rows (promotion of\n"
+              "an asynchronous standby, synchronous_commit=off and a crash) or a cut-off old primary that still\n"
+              "answers; a number may then repeat an earlier one.",
+    .source = "ShedLock's JDBC provider with usingDbTime(), as one PostgreSQL statement",
+    .topologies = topologies,
+    .traits = LB_TRAIT_LEASED | LB_TRAIT_FENCED | LB_TRAIT_SERVER_CLOCK,
+    .options = options,
+    .points = points,
+    .session_size = sizeof(struct lb_session),
+    .open = lease_open,
+    HOOKS,
+};
+
+const struct lb_protocol lb_pg_lease_client = {
+    .abi = LB_ABI,
+    .size = sizeof(struct lb_protocol),
+    .name = "pg-lease-client",
+    .summary = "pg-lease with expiries by the wall clocks of the clients, as many schedulers do",
+    .promises = "What pg-lease promises, while the wall clocks of all clients agree and do not jump.",
+    .breaks = "What breaks pg-lease, with clients' clocks for the server's: one client whose wall clock is ahead takes\n"
+              "a lease that its holder still counts on. A client paused between reading its clock and sending\n"
+              "writes a lease that others find over.",
+    .source = "ShedLock's JDBC provider in its default form; Spring Integration's DefaultLockRepository",
+    .topologies = topologies,
+    .traits = LB_TRAIT_LEASED | LB_TRAIT_FENCED | LB_TRAIT_CLIENT_CLOCK,
+    .options = options,
+    .points = points,
+    .session_size = sizeof(struct lb_session),
+    .open = client_lease_open,
+    HOOKS,
+};

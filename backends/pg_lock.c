@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+#include "pg_lock.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_CREATE_ID = 8, SETTLE_NAP_MS = 5 };
+
+/* What a grant's token says: "owner", or while a statement of the attempt is unanswered "owner@t PID BORN" (take),
+ * "owner@f PID BORN" (free). */
+struct attempt {
+  char owner[64];
+  char pending; /* 't', 'f', or 0 */
+  struct pg_origin origin;
+};
+
+struct answer {
+  bool yes;
+  uint64_t fence;
+};
+
+/* ---- the attempt in the token ---------------------------------------------------------------------------- */
+
+static void put_attempt(const struct attempt *attempt, struct lb_grant *grant) {
+  int n = attempt->pending ? snprintf(grant->token, sizeof grant->token, "%s@%c %d %s", attempt->owner,
+                                      attempt->pending, attempt->origin.pid, attempt->origin.born)
+                           : snprintf(grant->token, sizeof grant->token, "%s", attempt->owner);
+  grant->token_len = (size_t)n;
+}
+
+static struct attempt get_attempt(const struct lb_grant *grant) {
+  struct attempt attempt = {0};
+  char text[LB_TOKEN_MAX + 1];
+  snprintf(text, sizeof text, "%.*s", (int)grant->token_len, grant->token);
+  int fields =
+      sscanf(text, "%63[^@]@%c %d %31s", attempt.owner, &attempt.pending, &attempt.origin.pid, attempt.origin.born);
+  if (fields != 4) attempt.pending = 0;
+  return attempt;
+}
+
+static struct attempt new_attempt(struct lb_session *s) {
+  struct attempt attempt = {0};
+  uint64_t unique;
+  lb_random(s->primary.env, &unique, sizeof unique);
+  snprintf(attempt.owner, sizeof attempt.owner, "%.40s-%016" PRIx64, s->client, unique);
+  for (char *at = attempt.owner; (at = strchr(at, '@'));) *at = '-';
+  return attempt;
+}
+
+/* ---- statements ------------------------------------------------------------------------------------------ */
+
+static int refused(struct lb_session *s, const PGresult *result) {
+  const char *text = PQresultErrorMessage(result);
+  int code = pg_is(result, "42P01") ? -ENOENT : pg_is(result, "57014") ? -ECANCELED : -EPROTO;
+  return lb_fail(s->primary.env, code, "postgres: %.*s", (int)strcspn(text, "\n"), text);
+}
+
+static bool is_answer(const PGresult *result) {
+  return PQresultStatus(result) == PGRES_COMMAND_OK || PQresultStatus(result) == PGRES_TUPLES_OK;
+}
+
+/* $3: NULL, or the text in buf. */
+static const char *clock_param(struct lb_session *s, char buf[24]) {
+  if (!s->client_clock) return NULL;
+  snprintf(buf, 24, "%" PRId64, lb_wall_ms(s->primary.env));
+  return buf;
+}
+
+struct request { /* what does not matter stays 0 */
+  const struct pg_stmt *stmt;
+  const char *key, *owner;
+  int64_t ttl_ms;
+  const char *point; /* between the reading of the clock and the sending */
+  struct pg_origin *origin;
+};
+
+/* One statement of the protocol. LB_BUSY: it waited too long for another transaction, and changed nothing. */
+static int run(struct lb_session *s, const struct request *request, lb_ns deadline, struct answer *ret) {
+  PGresult *result = NULL;
+  char wall[24], ttl[24];
+  snprintf(ttl, sizeof ttl, "%" PRId64, request->ttl_ms);
+  const char *params[] = {request->key, request->owner, clock_param(s, wall), ttl};
+  *ret = (struct answer){0};
+  if (request->point) lb_point(s->primary.env, request->point);
+  int rc = pg_primary_call(&s->primary, deadline, &result, request->stmt, params, request->origin);
+  if (rc) return rc;
+  if (is_answer(result)) {
+    ret->yes = *PQcmdTuples(result) != '0';
+    if (PQntuples(result) && PQnfields(result)) ret->fence = strtoull(PQgetvalue(result, 0, 0), NULL, 10);
+  } else {
+    rc = pg_is(result, "55P03") ? LB_BUSY : refused(s, result);
+  }
+  PQclear(result);
+  return rc;
+}
+
+/* A question. LB_OK: yes; LB_BUSY: no; LB_UNKNOWN: no answer; -errno. */
+static int ask(struct lb_session *s, const struct pg_stmt *stmt, const char *key, const char *owner, lb_ns deadline,
+               uint64_t *ret_fence) {
+  struct request request = {.stmt = stmt, .key = key, .owner = owner};
+  struct answer answer;
+  int rc = run(s, &request, deadline, &answer);
+  if (rc) return rc < 0 ? rc : LB_UNKNOWN;
+  *ret_fence = answer.fence;
+  return answer.yes ? LB_OK : LB_BUSY;
+}
+
+/* What became of an unanswered take: LB_OK it stands, LB_BUSY it never will, LB_UNKNOWN, -errno. */
+static int settle(struct lb_session *s, const char *key, const struct attempt *attempt, lb_ns deadline,
+                  uint64_t *ret_fence) {
+  struct lb_env *env = s->primary.env;
+  for (;;) {
+    int settled = attempt->pending ? pg_primary_settled(&s->primary, deadline, &attempt->origin) : 1;
+    if (settled < 0) return settled == -ETIMEDOUT ? LB_UNKNOWN : settled;
+    int rc = ask(s, &s->sql->again, key, attempt->owner, deadline, ret_fence);
+    if (rc != LB_BUSY || settled) return rc;
+    lb_ns next = lb_now(env) + SETTLE_NAP_MS * LB_NS_PER_MS;
+    if (next >= deadline) return LB_UNKNOWN;
+    lb_sleep_until(env, next);
+  }
+}
+
+/* ---- the session ----------------------------------------------------------------------------------------- */
+
+int pg_lock_open(struct lb_session *s, const struct pg_lock_sql *sql, const struct lb_config *config, int64_t lock_wait_ms,
+                 lb_ns deadline) {
+  s->sql = sql;
+  s->client = config->client;
+  s->primary =
+      (struct pg_primary){.env = config->env, .target = config->target, .lock_timeout_ms = lock_wait_ms};
+  return pg_primary_get(&s->primary, deadline);
+}
+
+void pg_lock_close(struct lb_session *s) { pg_primary_drop(&s->primary); }
+
+static int create(struct lb_session *s, const struct pg_stmt *stmt, lb_ns deadline) {
+  PGresult *result = NULL;
+  int rc;
+  /* Unanswered is repeated: the statement does nothing when the thing is there. */
+  do rc = pg_primary_call(&s->primary, deadline, &result, stmt, NULL, NULL);
+  while (rc == LB_UNKNOWN && lb_now(s->primary.env) < deadline);
+  if (rc)
+    return rc < 0 ? rc : lb_fail(s->primary.env, -ETIMEDOUT, "postgres: table not created before the deadline");
+  /* Two sessions that create it at once collide in the catalog; either way it exists then. */
+  if (!is_answer(result) && !pg_is(result, "23505")) rc = refused(s, result);
+  PQclear(result);
+  return rc;
+}
+
+int pg_lock_setup(struct lb_session *s, lb_ns deadline) {
+  int rc = 0;
+  for (unsigned i = 0; !rc && s->sql->create[i]; i++) {
+    struct pg_stmt stmt = {FIRST_CREATE_ID + i, s->sql->create[i], 0};
+    rc = create(s, &stmt, deadline);
+  }
+  return rc;
+}
+
+/* ---- acquire --------------------------------------------------------------------------------------------- */
+
+static lb_ns end_of(const struct lb_session *s, lb_ns sent, int64_t ttl_ms) {
+  return s->sql->extend.sql ? lb_lease_end(sent, ttl_ms) : LB_NEVER;
+}
+
+/* `taken_at` 0: an earlier statement of the attempt took it; the lease runs since then, or as far as it was extended. */
+static int granted(struct lb_session *s, const struct attempt *attempt, struct lb_grant *grant, uint64_t fence,
+                   lb_ns taken_at, int64_t ttl_ms) {
+  struct attempt done = *attempt;
+  done.pending = 0;
+  put_attempt(&done, grant);
+  grant->fence = fence;
+  if (taken_at) grant->valid_until = end_of(s, taken_at, ttl_ms);
+  else if (!grant->valid_until) grant->valid_until = end_of(s, grant->asked_at, s->ttl_ms);
+  return LB_OK;
+}
+
+/* The statement that takes, while nothing of the attempt is under way. `maybe`: the attempt may have the lock already,
+ * from an earlier call. *ret_taken_at: when the request left that took it, 0 = it was an earlier one. */
+static int take(struct lb_session *s, const char *key, struct attempt *attempt, int64_t ttl_ms, bool maybe,
+                lb_ns deadline, uint64_t *ret_fence, lb_ns *ret_taken_at) {
+  struct request request = {&s->sql->take, key, attempt->owner, ttl_ms, s->sql->before_take, &attempt->origin};
+  struct answer answer;
+  lb_ns sent = lb_now(s->primary.env);
+  int rc = run(s, &request, deadline, &answer);
+  attempt->pending = rc == LB_UNKNOWN ? 't' : 0;
+  *ret_fence = answer.fence;
+  *ret_taken_at = sent;
+  if (rc == LB_OK && answer.yes) lb_point(s->primary.env, s->sql->after_take);
+  if (rc == LB_OK && !answer.yes) {
+    *ret_taken_at = 0;
+    rc = maybe ? ask(s, &s->sql->again, key, attempt->owner, deadline, ret_fence) : LB_BUSY;
+  }
+  /* Neither "timed out" nor "no server" may be said of an attempt that may have its row. */
+  return maybe && rc != LB_OK && rc != LB_BUSY ? LB_UNKNOWN : rc;
+}
+
+int pg_lock_try(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+  bool repeated = grant->token_len > 0, unsettled;
+  struct attempt attempt = repeated ? get_attempt(grant) : new_attempt(s);
+  uint64_t fence = 0;
+  lb_ns taken_at = 0;
+  int rc = LB_BUSY;
+  if (attempt.pending == 'f') return lb_fail(s->primary.env, -EINVAL, "postgres: this attempt is being released");
+  if (!s->ttl_ms || ttl_ms < s->ttl_ms) s->ttl_ms = ttl_ms;
+  unsettled = attempt.pending;
+  if (!repeated) grant->asked_at = lb_now(s->primary.env);
+  if (unsettled) rc = settle(s, key, &attempt, deadline, &fence);
+  if (rc < 0) rc = LB_UNKNOWN;
+  if (rc == LB_BUSY) rc = take(s, key, &attempt, ttl_ms, repeated && !unsettled, deadline, &fence, &taken_at);
+  if (rc == LB_OK) return granted(s, &attempt, grant, fence, taken_at, ttl_ms);
+  if (rc == LB_UNKNOWN || repeated) put_attempt(&attempt, grant);
+  return rc;
+}
+
+/* ---- a grant we have, or may have -------------------------------------------------------------------------- */
+
+int pg_lock_release(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
+  struct attempt attempt = get_attempt(grant);
+  struct request request = {.stmt = &s->sql->free, .key = key, .owner = attempt.owner, .origin = &attempt.origin};
+  struct answer answer = {0};
+  uint64_t fence;
+  bool sent_before = attempt.pending == 'f';
+  int rc = attempt.pending == 't' ? settle(s, key, &attempt, deadline, &fence) : LB_OK;
+  if (rc) return rc == LB_BUSY ? LB_OK : rc;
+  lb_point(s->primary.env, s->sql->before_free);
+  do rc = run(s, &request, deadline, &answer);
+  while (rc == LB_BUSY && lb_now(s->primary.env) < deadline);
+  attempt.pending = rc == LB_UNKNOWN || (rc && sent_before) ? 'f' : 0;
+  put_attempt(&attempt, grant);
+  if (rc) return rc < 0 ? rc : LB_UNKNOWN;
+  /* Not ours: an unanswered release before this one did it, or it was never granted; or else it is lost. */
+  return answer.yes || sent_before || !grant->valid_until ? LB_OK : LB_LOST;
+}
+
+int pg_lock_extend(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+  struct attempt attempt = get_attempt(grant);
+  struct request request = {.stmt = &s->sql->extend, .key = key, .owner = attempt.owner, .ttl_ms = ttl_ms};
+  struct answer answer;
+  lb_ns end;
+  int rc;
+  do {
+    end = lb_lease_end(lb_now(s->primary.env), ttl_ms);
+    rc = run(s, &request, deadline, &answer);
+  } while (rc == LB_BUSY && lb_now(s->primary.env) < deadline);
+  /* Without an answer the old end stays, unless this would have brought it forward. */
+  if ((rc == LB_OK && answer.yes) || (rc == LB_UNKNOWN && end < grant->valid_until)) grant->valid_until = end;
+  if (rc == LB_OK) return answer.yes ? LB_OK : LB_LOST;
+  return rc < 0 ? rc : LB_UNKNOWN;
+}
+
+int pg_lock_resolve(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
+  struct attempt attempt = get_attempt(grant);
+  uint64_t fence = 0;
+  int rc = settle(s, key, &attempt, deadline, &fence);
+  return rc == LB_OK ? granted(s, &attempt, grant, fence, 0, 0) : rc;
+}
+
+int pg_lock_holds(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
+  struct attempt attempt = get_attempt(grant);
+  uint64_t fence;
+  int rc = ask(s, &s->sql->holds, key, attempt.owner, deadline, &fence);
+  return rc == LB_BUSY ? LB_LOST : rc;
+}
+
+int pg_lock_inspect(struct lb_session *s, size_t endpoint, const char *key, lb_ns deadline) {
+  struct lb_env *env = s->primary.env;
+  const struct lb_endpoint *at = &s->primary.target->endpoints[endpoint];
+  const struct pg_stmt *held = &s->sql->held;
+  struct pg_conn *conn = NULL;
+  PGresult *result = NULL;
+  char wall[24];
+  int rc = pg_open(env, at->host, at->port, deadline, &conn);
+  if (rc) return rc;
+  rc = pg_query(conn, deadline, &result, held->sql, held->params, (const char *[]){key, clock_param(s, wall)});
+  if (rc > 0) rc = lb_fail(env, -ETIMEDOUT, "postgres: no answer from %s", at->host);
+  else if (rc == 0 && PQresultStatus(result) == PGRES_TUPLES_OK) rc = PQntuples(result) > 0;
+  else if (rc == 0 && !pg_is(result, "42P01")) rc = refused(s, result); /* no table: no record */
+  PQclear(result);
+  pg_close(conn);
+  return rc;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pg_lock.h - a lock that is a row of a table: what the PostgreSQL protocols share. A protocol brings the statements;
+ * here are the hooks, and the care about statements whose answer never came.
+ *
+ * What an unanswered statement means: its transaction may not have started, be waiting (for another client's
+ * uncommitted row, or for a standby's copy), or be committed; and closing the connection stops none of this: what
+ * already lies in the server's socket is still read and executed. So a row that is not there proves nothing while the
+ * server process that got the statement lives. The attempt therefore remembers that process. "Not held, and never will
+ * be" is said only after it has ended (or the primary is another server now, which replays nothing of the old one any
+ * more) and the row is still not there, asked in this order. A repeated acquire settles the earlier one first, so at
+ * most one statement that takes the lock for an attempt is under way, and none can come after the one that frees it.
+ * Nothing is cancelled: a cancelled wait for a standby ends in a row that is committed on the primary only.
+ *
+ * A try may wait for a transaction that has changed this row and not committed yet; lock_timeout bounds that. It says
+ * BUSY then, like for a row that is held.
+ */
+#ifndef LB_PG_LOCK_H
+#define LB_PG_LOCK_H
+
+#include "backend.h"
+#include "pg_util.h"
+
+/* The statements of one protocol. All but `held` are given the same parameters, of which each uses the first few: $1 the
+ * key, $2 the owner (unique per attempt), $3 the client's wall clock in ms since 1970, or NULL for the server's own,
+ * $4 the ttl in ms. `held` has $1 and, as $2, that clock. Each yields one row for yes and none for no; the first column
+ * of take and again is the fencing number. */
+struct pg_lock_sql {
+  struct pg_stmt take;   /* yes: it was free and is $2's now */
+  struct pg_stmt again;  /* yes: it is $2's (an earlier take has succeeded) */
+  struct pg_stmt holds;  /* yes: it is $2's */
+  struct pg_stmt free;   /* yes: it was $2's and is free now */
+  struct pg_stmt extend; /* yes: it was $2's and is so for $4 from now on; NULL sql = there is no lease */
+  struct pg_stmt held;   /* yes: it is somebody's */
+  const char *const *create; /* tables and the like, harmless to repeat; NULL at the end */
+  const char *before_take, *after_take, *before_free; /* points; after_take: the answer has been read, and it was yes */
+};
+
+/* The body of struct lb_session for all of these protocols. */
+struct lb_session {
+  struct pg_primary primary;
+  const struct pg_lock_sql *sql;
+  const char *client;
+  bool client_clock; /* $3 is given */
+  int64_t ttl_ms;    /* the shortest asked for so far: resolve() is not told */
+};
+
+/* For the protocol's own open hook. A statement waits lock_wait_ms for another transaction. 0 or -errno. */
+int pg_lock_open(struct lb_session *s, const struct pg_lock_sql *sql, const struct lb_config *config, int64_t lock_wait_ms,
+                 lb_ns deadline);
+/* The other hooks of struct lb_protocol, as they are; extend only with a lease. */
+void pg_lock_close(struct lb_session *s);
+int pg_lock_setup(struct lb_session *s, lb_ns deadline);
+int pg_lock_try(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline);
+int pg_lock_release(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline);
+int pg_lock_extend(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline);
+int pg_lock_resolve(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline);
+int pg_lock_holds(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline);
+int pg_lock_inspect(struct lb_session *s, size_t endpoint, const char *key, lb_ns deadline);
+
+/* Numbers of all grants of all PostgreSQL protocols. One after the other without a cache: sessions with a cache each
+ * would hand them out of order. For pg_lock_sql.create. */
+#define PG_LOCK_CREATE_FENCE "CREATE SEQUENCE IF NOT EXISTS lockbench_fence CACHE 1"
+
+/* The option that every such protocol has. */
+#define PG_LOCK_WAIT_OPTION                                                                                            \
+  {"lock_wait_ms", LB_OPT_INT, 100, 1, 60000, "a try waits this long for another client's uncommitted change of the row"}
+
+#endif
