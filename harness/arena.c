@@ -24,13 +24,14 @@ void lb_arena_unmap(struct lb_arena *arena) {
 }
 
 void lb_arena_record(struct lb_arena *arena, size_t index, struct lb_event event) {
+  /* First of all: what is recorded has just happened, and every step in between makes the stamp a little less true. */
+  event.t = lb_clock_ns();
+  event.s = atomic_fetch_add_explicit(&arena->sequence, 1, memory_order_relaxed) + 1;
   struct lb_log *log = &arena->log[index];
   uint32_t n = atomic_load_explicit(&log->count, memory_order_relaxed);
   if (n == log->capacity / 8) atomic_store_explicit(&arena->log_warm, true, memory_order_relaxed);
   if (n >= log->capacity - log->capacity / 8) atomic_store_explicit(&arena->log_full, true, memory_order_relaxed);
   if (n >= log->capacity) return;
-  event.t = lb_clock_ns();
-  event.s = atomic_fetch_add_explicit(&arena->sequence, 1, memory_order_relaxed) + 1;
   arena->events[log->first + n] = event;
   /* The count moves last: a client killed in between loses the event it had not finished, never a whole one. */
   atomic_store_explicit(&log->count, n + 1, memory_order_release);

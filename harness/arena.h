@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * arena.h - the memory that all processes of one trial share: the global sequence number, the events of each client, the
- * resource, the phase. It is mapped by the controller before it forks, so what a killed client wrote is still there.
+ * resources, the phase. It is mapped by the controller before it forks, so what a killed client wrote is still there.
  */
 #ifndef LB_ARENA_H
 #define LB_ARENA_H
@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 #include "history.h"
+#include "resource.h"
 
 #define LB_LOGS_MAX 129 /* 128 clients and the controller */
 #define LB_KEYS_MAX 1024
@@ -24,18 +25,12 @@ struct lb_log { /* events of one client; written by that client only, read by th
   size_t first; /* index into arena.events */
 };
 
-/* What the lock protects, one per key: a number that every critical section reads, and writes back plus one. Plain memory
- * on purpose: it never serialises, so a lock that does not exclude really loses updates. */
-struct lb_resource {
-  _Atomic uint64_t value;
-  _Atomic uint64_t fence_seen;
-};
-
 /* What a client is doing, for the conditions of a timeline and for the roles `holder` and `waiters`; evidence is the log alone. */
 struct lb_client_state {
-  _Atomic bool asks;      /* an acquire is under way */
-  _Atomic bool holds;     /* it believes that it holds */
+  _Atomic bool asks;       /* an acquire is under way */
+  _Atomic bool holds;      /* it believes that it holds */
   _Atomic uint32_t writes; /* accepted writes since it was granted */
+  _Atomic uint32_t lives;  /* how many processes this client has been: a killed one may be started again */
 };
 
 struct lb_arena {

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 #include "holder.h"
 
 enum { STREAM_ENV = 1, STREAM_WORK = 2, STREAM_BACKOFF = 3 };
+enum { LOOK_MS = 50 };
 
 /* ---- the process ------------------------------------------------------------------------------------------ */
 
@@ -31,7 +33,15 @@ struct process {
   struct lb_config config;
   struct lb_holder holder;
   struct lb_rng rng; /* choice of keys */
+  struct lb_command armed; /* the point where it stops or kills itself */
 };
+
+/* Deadlines arrive in true time and protocols live by their host's clock: this is the only place where the one becomes the other. */
+static lb_ns as_seen(const struct process *p, lb_ns true_deadline) { return lb_env_from_truth(&p->env, true_deadline); }
+
+static lb_ns holder_to_truth(struct lb_env *env, lb_ns ns) {
+  return lb_env_to_truth((struct lb_process_env *)env, ns);
+}
 
 static int process_open(struct process *p, lb_ns deadline) {
   p->holder.session = calloc(1, p->plan->protocol->session_size);
@@ -41,6 +51,23 @@ static int process_open(struct process *p, lb_ns deadline) {
 
 static void sleep_ns(lb_ns duration) {
   if (duration) lb_clock_sleep_until(lb_clock_ns() + duration);
+}
+
+/* When the next renewal is due, on the clock of the env; LB_NEVER = none. */
+static lb_ns renewal_due(const struct process *p) { return p->holder.holding ? p->holder.renew_at : LB_NEVER; }
+
+static lb_ns min_ns(lb_ns a, lb_ns b) { return a < b ? a : b; }
+
+/* Work that takes `duration` of true time, with the watchdog beside it; who learns that it lost the lock stops working. The clock that
+ * says when to renew may be set meanwhile, so it is looked at from time to time. */
+static void work_inside(struct process *p, lb_ns duration) {
+  if (renewal_due(p) == LB_NEVER) return sleep_ns(duration);
+  lb_ns end = lb_clock_ns() + duration, now;
+  while (p->holder.holding && (now = lb_clock_ns()) < end) {
+    lb_ns next = min_ns(end, lb_env_to_truth(&p->env, renewal_due(p)));
+    lb_clock_sleep_until(min_ns(next, now + LOOK_MS * LB_NS_PER_MS));
+    lb_holder_renew(&p->holder);
+  }
 }
 
 /* Closed loop: think, acquire, read, hold, write, release. */
@@ -53,14 +80,30 @@ static int process_work(struct process *p) {
       continue;
     }
     uint32_t key = work->keys ? (uint32_t)lb_rng_below(&p->rng, work->keys) : (uint32_t)p->holder.index;
-    if (lb_holder_acquire(&p->holder, key, lb_clock_ns() + work->wait_ns) == LB_OK) {
-      lb_holder_read(&p->holder);
-      sleep_ns(work->hold_ns);
-      lb_holder_write(&p->holder);
-      lb_holder_release(&p->holder, lb_clock_ns() + work->wait_ns);
+    if (lb_holder_acquire(&p->holder, key, as_seen(p, lb_clock_ns() + work->wait_ns)) == LB_OK) {
+      if (lb_holder_read(&p->holder) == LB_OK) {
+        work_inside(p, work->hold_ns);
+        lb_holder_write(&p->holder);
+      }
+      lb_holder_release(&p->holder, as_seen(p, lb_clock_ns() + work->wait_ns));
     }
     sleep_ns(work->think_ns);
   }
+  return LB_OK;
+}
+
+static void pass_point(struct lb_env *env, const char *name) {
+  struct process *p = (struct process *)((char *)env - offsetof(struct process, env.base));
+  if (strcmp(p->armed.text, name) != 0) return;
+  env->point = NULL; /* once */
+  if (p->armed.argument) kill(getpid(), SIGKILL);
+  else raise(SIGSTOP);
+}
+
+static int process_arm(struct process *p, const struct lb_command *c) {
+  p->armed = *c;
+  p->armed.text[sizeof p->armed.text - 1] = '\0';
+  p->env.base.point = pass_point;
   return LB_OK;
 }
 
@@ -72,7 +115,8 @@ static int process_inspect(struct process *p, const struct lb_command *c) {
   return p->plan->protocol->inspect(p->holder.session, c->argument, name, c->deadline);
 }
 
-static int process_command(struct process *p, const struct lb_command *c) {
+/* `c->deadline` is on the client's clock by now. */
+static int process_command(struct process *p, const struct lb_command *c, int64_t *ret) {
   const struct lb_protocol *protocol = p->plan->protocol;
   switch (c->verb) {
     case LB_DO_OPEN: return process_open(p, c->deadline);
@@ -83,13 +127,29 @@ static int process_command(struct process *p, const struct lb_command *c) {
     case LB_DO_READ: return lb_holder_read(&p->holder);
     case LB_DO_WRITE: return lb_holder_write(&p->holder);
     case LB_DO_INSPECT: return process_inspect(p, c);
-    case LB_DO_ARM:
-    case LB_DO_CLOCK: break;
+    case LB_DO_ARM: return process_arm(p, c);
+    case LB_DO_CLOCK: return *ret = lb_wall_ms(&p->env.base), LB_OK;
   }
   return -EINVAL;
 }
 
+/* The next command; renews while there is none. False: the controller has gone. */
+static bool next_command(struct process *p, int commands, struct lb_command *ret) {
+  for (;;) {
+    int ready = lb_wait_fd(&p->env.base, commands, POLLIN, renewal_due(p));
+    if (ready < 0) return false;
+    if (ready > 0) return recv(commands, ret, sizeof *ret, 0) == (ssize_t)sizeof *ret;
+    lb_holder_renew(&p->holder);
+  }
+}
+
+/* The number of its random streams: the lives of a client must not draw the same tokens. */
+static uint64_t stream_of(struct lb_arena *arena, size_t index) {
+  return index | (uint64_t)(atomic_load(&arena->state[index].lives) - 1) << 32;
+}
+
 static _Noreturn void client_main(const struct lb_client_plan *plan, size_t index, const char *name, int commands) {
+  uint64_t stream = stream_of(plan->arena, index);
   struct process p = {
       .plan = plan,
       .config = {.target = plan->target, .options = plan->options, .ttl_ms = plan->ttl_ms, .client = name},
@@ -98,14 +158,21 @@ static _Noreturn void client_main(const struct lb_client_plan *plan, size_t inde
                  .index = index,
                  .ttl_ms = plan->ttl_ms,
                  .prefix = plan->key_prefix,
-                 .rng = lb_rng_fork(plan->seed, STREAM_BACKOFF, index)},
-      .rng = lb_rng_fork(plan->seed, STREAM_WORK, index),
+                 .guard = plan->guard,
+                 .renew = plan->renew,
+                 .to_truth = holder_to_truth,
+                 .rng = lb_rng_fork(plan->seed, STREAM_BACKOFF, stream)},
+      .rng = lb_rng_fork(plan->seed, STREAM_WORK, stream),
   };
-  lb_env_init(&p.env, lb_rng_fork(plan->seed, STREAM_ENV, index).state);
+  lb_env_init(&p.env, lb_rng_fork(plan->seed, STREAM_ENV, stream).state);
+  p.env.skew = plan->skew ? plan->skew[index] : NULL;
   p.config.env = p.holder.env = &p.env.base;
   struct lb_command command;
-  while (recv(commands, &command, sizeof command, 0) == (ssize_t)sizeof command) {
-    struct lb_reply reply = {.result = process_command(&p, &command)};
+  while (next_command(&p, commands, &command)) {
+    struct lb_reply reply = {0};
+    p.env.base.err[0] = '\0';
+    command.deadline = as_seen(&p, command.deadline);
+    reply.result = process_command(&p, &command, &reply.value);
     memcpy(reply.err, p.env.base.err, sizeof reply.err);
     if (send(commands, &reply, sizeof reply, MSG_NOSIGNAL) < 0) break;
   }
@@ -114,6 +181,14 @@ static _Noreturn void client_main(const struct lb_client_plan *plan, size_t inde
 
 /* ---- the controller's side ---------------------------------------------------------------------------------- */
 
+/* Before the fork: whoever looks at the state after lb_client_start() must not see the former life. */
+static void begin_life(struct lb_client_state *state) {
+  atomic_store(&state->asks, false);
+  atomic_store(&state->holds, false);
+  atomic_store(&state->writes, 0);
+  atomic_fetch_add(&state->lives, 1);
+}
+
 int lb_client_start(struct lb_client *client, const struct lb_client_plan *plan, size_t index, const char *name,
                     const struct lb_host *host) {
   int pair[2];
@@ -121,6 +196,7 @@ int lb_client_start(struct lb_client *client, const struct lb_client_plan *plan,
   *client = (struct lb_client){.index = index, .socket = pair[0]};
   snprintf(client->name, sizeof client->name, "%s", name);
   pid_t parent = getpid();
+  begin_life(&plan->arena->state[index]);
   client->pid = fork();
   if (client->pid < 0) {
     int error = errno;
@@ -155,6 +231,11 @@ int lb_client_await(struct lb_client *client, lb_ns deadline, struct lb_reply *r
     if (n == 0) return LB_TIMEOUT;
     return recv(client->socket, ret, sizeof *ret, 0) == (ssize_t)sizeof *ret ? 0 : -ECONNRESET;
   }
+}
+
+bool lb_client_peek(const struct lb_client *client) {
+  struct pollfd p = {.fd = client->socket, .events = POLLIN};
+  return poll(&p, 1, 0) > 0;
 }
 
 int lb_client_call(struct lb_client *client, struct lb_command command, int64_t grace_ms, struct lb_reply *ret) {

@@ -16,6 +16,7 @@
 #include "host.h"
 #include "skew.h"
 
+/* In order; a client answers each command once, in the order given, so that a slow one may be left unanswered for a while. */
 enum lb_client_verb {
   LB_DO_OPEN,    /* open a session */
   LB_DO_SETUP,   /* the protocol's setup hook */
@@ -31,7 +32,7 @@ enum lb_client_verb {
 
 struct lb_command {
   enum lb_client_verb verb;
-  lb_ns deadline;
+  lb_ns deadline; /* true time, whatever the client's clock says */
   size_t argument;
   char text[32];
 };
@@ -68,13 +69,16 @@ struct lb_client {
   int socket;
 };
 
-/* Forks the client on `host`. 0 or -errno. */
+/* Forks the client on `host`. A client that was killed may be started again: its log goes on, its random numbers are new ones.
+ * 0 or -errno. */
 int lb_client_start(struct lb_client *client, const struct lb_client_plan *plan, size_t index, const char *name,
                     const struct lb_host *host);
 /* Sends a command without waiting. 0 or -errno (-EPIPE: the process has ended). */
 int lb_client_send(struct lb_client *client, struct lb_command command);
 /* Waits for the answer to the oldest command. 0; LB_TIMEOUT; -ECONNRESET: the process has ended. */
 int lb_client_await(struct lb_client *client, lb_ns deadline, struct lb_reply *ret);
+/* True if lb_client_await() would not wait: an answer is there, or the process has ended. */
+bool lb_client_peek(const struct lb_client *client);
 /* Both: 0 and *ret, or as above. The wait ends `grace_ms` after the command's own deadline. */
 int lb_client_call(struct lb_client *client, struct lb_command command, int64_t grace_ms, struct lb_reply *ret);
 /* False once the process has ended by itself (it is reaped then); true for one that a step has killed and reaped. */

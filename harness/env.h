@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * env.h - the world as a client process sees it: real clocks, poll(2), a seeded random stream.
+ * env.h - the world as a client process sees it: the clocks of its host, poll(2), a seeded random stream.
  * One per client (or controller) process; belongs to one thread.
  */
 #ifndef LB_ENV_H
@@ -8,13 +8,19 @@
 
 #include "../backends/backend.h"
 #include "rng.h"
+#include "skew.h"
 
 struct lb_process_env {
   struct lb_env base; /* hand &x.base to a protocol */
   struct lb_rng rng;
+  const struct lb_skew *skew; /* the clocks of its host; NULL = true ones. Set by the owner after lb_env_init(), may change at any time */
 };
 
-/* Real time, real poll; random bytes from `seed`. Needs no release. */
+/* True clocks, real poll; random bytes from `seed`. Needs no release. */
 void lb_env_init(struct lb_process_env *env, uint64_t seed);
+/* What this env's monotonic clock reads when the true one reads `true_ns`, and the other way; LB_NEVER stays LB_NEVER. Deadlines that
+ * come from outside are true time, history is true time, everything a protocol sees is this env's time. */
+lb_ns lb_env_from_truth(const struct lb_process_env *env, lb_ns true_ns);
+lb_ns lb_env_to_truth(const struct lb_process_env *env, lb_ns ns);
 
 #endif

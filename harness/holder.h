@@ -25,13 +25,15 @@ struct lb_holder {
   struct lb_rng rng;  /* backoff */
   enum lb_guard guard;
   bool renew;         /* renews every third of the ttl while it holds, if the protocol can extend */
-  lb_ns renew_at;     /* when the next renewal is due, LB_NEVER = none */
+  lb_ns renew_at;     /* when the next renewal is due, on the clock of env; of use only while `holding`. LB_NEVER = none */
+  /* What the true clock reads when env's clock reads `ns`: the history knows true time only. NULL = env's clock is the true one. */
+  lb_ns (*to_truth)(struct lb_env *env, lb_ns ns);
 
   bool holding;
   uint32_t key; /* index of the key held or asked for last */
   struct lb_grant grant;
   uint64_t value_read;
-  /* Attempts whose outcome stayed unknown: they may hold, so they are released before the next attempt. */
+  /* Attempts whose outcome stayed unknown, and holds given up while the service may still keep them: released before the next attempt. */
   struct lb_debt {
     uint32_t key;
     struct lb_grant grant;
@@ -41,7 +43,7 @@ struct lb_holder {
 
 /* Asks for `key` until granted or the deadline. Events: one `acquire` at the begin, then one of granted, timeout, unknown.
  * LB_OK; LB_TIMEOUT: not held, nothing remains; LB_UNKNOWN: may be held (kept as a debt). The text of the latest refusal or
- * failure stands in env->err. */
+ * failure stands in env->err. -EALREADY, without an event: it holds already, locks are not asked for twice. */
 int lb_holder_acquire(struct lb_holder *holder, uint32_t key, lb_ns deadline);
 /* Ends the hold. Events: `release` before the request, then `released` or `lost`. LB_OK, LB_LOST, LB_UNKNOWN (kept as a debt);
  * LB_BUSY: it held nothing (but debts are paid where the service answers: who gives up lets go). */
@@ -52,7 +54,8 @@ int lb_holder_release(struct lb_holder *holder, lb_ns deadline);
  * (after a read or write with the refusal, where the resource refused), the hold is over. */
 int lb_holder_read(struct lb_holder *holder);
 int lb_holder_write(struct lb_holder *holder);
-/* Renews if a renewal is due; event `lost` if the lease is gone. LB_OK (also if none was due), LB_LOST, LB_UNKNOWN, -errno. */
+/* Renews if a renewal is due; event `lost` if the lease is gone. LB_OK (also if none was due), LB_LOST; LB_UNKNOWN, -errno: it still
+ * believes that it holds, and tries again after a tenth of the ttl. Takes half a second at most. */
 int lb_holder_renew(struct lb_holder *holder);
 /* The points of every client, whatever its protocol (which has its own besides), NULL-terminated. */
 extern const char *const lb_holder_points[];
