@@ -72,10 +72,13 @@ static int set_plugin(const char *path) {
 }
 
 static int set_guard(const char *text, struct lb_args *args) {
+  const char *names[LB_GUARD_COUNT];
   args->guard = text;
-  return strcmp(text, "none") == 0
-             ? 0
-             : lb_complain(LB_EXIT_USAGE, "-g %s: unknown guard, expected none (the only one so far)", text);
+  if (lb_guard_find(text) >= 0) return 0;
+  for (int i = 0; i < LB_GUARD_COUNT; i++) names[i] = lb_guard_name((enum lb_guard)i);
+  const char *near = lb_suggest(text, names, LB_GUARD_COUNT);
+  return lb_complain(LB_EXIT_USAGE, "-g %s: unknown guard%s%s%s, expected none, deadline, recheck or fence", text,
+                     near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 static int set(const struct arg *arg, const char *value, struct lb_args *args) {
@@ -127,7 +130,7 @@ static int unknown_option(const char *text, unsigned takes) {
 }
 
 int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret) {
-  *ret = (struct lb_args){.guard = "none"};
+  *ret = (struct lb_args){0};
   for (int i = 1; i < argc; i++) {
     if (argv[i][0] != '-' || argv[i][1] == '\0') {
       if (ret->word_count == LB_ARGS_MAX) return lb_complain(LB_EXIT_USAGE, "too many arguments");

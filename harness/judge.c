@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The verdict of a trial. In this order, the first that applies:
+ * The verdict of a trial. What counts as a violation depends on the guard: without one, any loss of exclusion; under a guard, which
+ * protects the resource and not the lock, damage at the resource. In this order, the first that applies:
  *  undecided  a step could not be proved, a server or client failed, or a violation is not evidence: the machine stalled for
  *             more than half a lease, the fact the scenario asks for was not seen, or the lease was over anyway
  *  violated   the checker says so
@@ -62,11 +63,12 @@ static void decide(struct lb_outcome *out, enum lb_verdict verdict, const char *
 /* Where a scenario lets a lease run out on purpose (a paused client, work longer than the ttl), an overlap after its end is the point;
  * everywhere else it only says that somebody was slow. */
 static bool lets_leases_end(const struct lb_scenario *scenario) {
-  for (size_t i = 0; i < scenario->step_count; i++) {
-    enum lb_role_kind role = scenario->steps[i].a.kind;
-    if (scenario->steps[i].verb == LB_STEP_PAUSE && (role == LB_ROLE_CLIENT || role == LB_ROLE_CLIENTS)) return true;
-  }
-  return scenario->hold_ms >= (double)scenario->ttl_ms;
+  return scenario->past_lease || scenario->hold_ms >= (double)scenario->ttl_ms;
+}
+
+static bool is_violated(enum lb_guard guard, const struct lb_check *check) {
+  if (guard == LB_GUARD_NONE) return lb_check_violated(check);
+  return lb_check_damaged(check) || (guard == LB_GUARD_FENCE && check->token_regressions > 0);
 }
 
 static void decide_violation(const struct lb_stage *s, const struct lb_check *check, struct lb_outcome *out) {
@@ -86,7 +88,7 @@ static void decide_trial(const struct lb_stage *s, const struct lb_check *check,
   const struct lb_scenario *scenario = s->plan->scenario;
   uint64_t needed = s->client_count > 1 && scenario->min_handoffs > 0 ? (uint64_t)scenario->min_handoffs : 0;
   if (s->verdict == LB_UNDECIDED) decide(out, LB_UNDECIDED, "%s", s->why);
-  else if (lb_check_violated(check)) decide_violation(s, check, out);
+  else if (is_violated(s->plan->guard, check)) decide_violation(s, check, out);
   else if (s->verdict == LB_STUCK) decide(out, LB_STUCK, "%s", s->why);
   else if (out->grants == 0) decide(out, LB_UNDECIDED, "nothing was ever granted, so nothing was tested");
   else if (out->handoffs < needed)
@@ -107,6 +109,7 @@ static void copy_check(const struct lb_check *c, struct lb_outcome *out) {
   out->depth = c->depth;
   out->dirty_accesses = c->dirty_accesses;
   out->lost_updates = c->lost_updates;
+  out->stale_writes = c->stale_writes;
   out->fenced_off = c->fenced_off;
   out->token_regressions = c->token_regressions;
   out->unavailable_ns = c->unavailable_ns;

@@ -6,15 +6,18 @@
 #include "plan.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../backends/registry.h"
+#include "holder.h"
 #include "refuse.h"
 #include "rng.h"
 #include "sandbox.h"
 #include "settings.h"
+#include "skew_shim.h"
 #include "suggest.h"
 
 enum { STREAM_ORDER = 11, STREAM_TRIAL = 12, WORDS_MAX = 128 };
@@ -70,25 +73,78 @@ static int parse_system(const char *text, struct lb_cell *cell, char *err, size_
 
 /* ---- cells ---------------------------------------------------------------------------------------------------------- */
 
+static void skip(struct lb_cell *cell, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void skip(struct lb_cell *cell, const char *format, ...) {
+  va_list args;
+  if (cell->skip[0]) return; /* the first reason is enough */
+  va_start(args, format);
+  vsnprintf(cell->skip, sizeof cell->skip, format, args);
+  va_end(args);
+  cell->verdict = LB_SKIPPED;
+}
+
+static bool has_point(const char *const *points, const char *name) {
+  for (; points && *points; points++)
+    if (strcmp(*points, name) == 0) return true;
+  return false;
+}
+
+/* What a step asks of a system that not every system has. */
+static void check_step(struct lb_cell *cell, const struct lb_step *step) {
+  const struct lb_topology *t = cell->topology;
+  bool of_client = step->a.kind == LB_ROLE_CLIENT || step->a.kind == LB_ROLE_CLIENTS || step->a.kind == LB_ROLE_HOLDER ||
+                   step->a.kind == LB_ROLE_WAITERS;
+  bool clock = step->verb == LB_STEP_CLOCK_JUMP || step->verb == LB_STEP_CLOCK_RATE;
+  bool fault = clock || step->verb == LB_STEP_KILL || step->verb == LB_STEP_PAUSE || step->verb == LB_STEP_RESTART ||
+               step->verb == LB_STEP_CUT;
+  if ((step->verb == LB_STEP_STOP_AT || step->verb == LB_STEP_CRASH_AT) &&
+      !has_point(cell->protocol->points, step->point) && !has_point(lb_holder_points, step->point))
+    skip(cell, "%s has no point '%s', see `lockbench list points`", cell->protocol->name, step->point);
+  if (fault && !of_client && t->data_count == 0) skip(cell, "%s: there are no servers", step->text);
+  if (fault && step->verb == LB_STEP_CUT && t->data_count == 0) skip(cell, "%s: there are no servers", step->text);
+  if (step->verb == LB_STEP_AWAIT_FAILOVER && t->data_count < 2)
+    skip(cell, "%s has one server, so no other can take over", t->name);
+  if (step->a.kind == LB_ROLE_NODE && (size_t)step->a.number > t->data_count)
+    skip(cell, "%s: %s has %zu data servers", step->text, t->name, t->data_count);
+  if (clock && !of_client && !t->wall_ms) skip(cell, "the clock of %s cannot be set", t->service);
+  if (clock && !of_client && !lb_skew_shim_path())
+    skip(cell, "setting clocks needs the clock shim, which was not found beside the program");
+}
+
 static void find_skip(struct lb_cell *cell) {
+  const struct lb_scenario *scenario = cell->scenario;
   const char *missing = lb_topology_missing(cell->topology);
   const struct lb_isolation *isolation = lb_isolation_probe();
-  if (missing)
-    snprintf(cell->skip, sizeof cell->skip, "%s needs %s, which is not installed", cell->topology->name, missing);
-  else if (lb_scenario_needs_network(cell->scenario) && isolation->kind == LB_ISOLATION_NONE)
-    snprintf(cell->skip, sizeof cell->skip, "cutting links needs network namespaces: %s", isolation->why);
-  if (cell->skip[0]) cell->verdict = LB_SKIPPED;
+  if (missing) skip(cell, "%s needs %s, which is not installed", cell->topology->name, missing);
+  if (lb_scenario_needs_network(scenario) && isolation->kind == LB_ISOLATION_NONE)
+    skip(cell, "cutting links needs network namespaces: %s", isolation->why);
+  if (cell->guard == LB_GUARD_FENCE && !lb_protocol_can_fence(cell->protocol))
+    skip(cell, "%s has no fencing token", cell->protocol->name);
+  if (cell->guard == LB_GUARD_RECHECK && !cell->protocol->holds)
+    skip(cell, "%s has no way to ask whether it still holds", cell->protocol->name);
+  for (size_t i = 0; i < scenario->step_count; i++) check_step(cell, &scenario->steps[i]);
+  for (size_t i = 0; i < scenario->fault_count; i++) check_step(cell, &scenario->faults[i]);
+}
+
+/* The guard `fence` switches on the option of that name, where a protocol draws its numbers only on demand. */
+static void choose_fence(struct lb_cell *cell) {
+  for (size_t i = 0; cell->guard == LB_GUARD_FENCE && cell->protocol->options && cell->protocol->options[i].name; i++)
+    if (strcmp(cell->protocol->options[i].name, "fence") == 0) cell->options[i].b = true;
 }
 
 static int add_cell(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario,
-                    const char *system, char *err, size_t err_size) {
-  struct lb_cell cell = {.scenario = scenario, .guard = LB_GUARD_NONE, .verdict = LB_VERDICT_NONE};
+                    const char *system, enum lb_guard guard, char *err, size_t err_size) {
+  struct lb_cell cell = {.scenario = scenario, .guard = guard, .verdict = LB_VERDICT_NONE};
   int r = parse_system(system, &cell, err, err_size);
   if (r < 0) return r;
   for (size_t i = 0; i < plan->cell_count; i++)
-    if (plan->cells[i].scenario == scenario && strcmp(plan->cells[i].system, cell.system) == 0) return 0;
+    if (plan->cells[i].scenario == scenario && plan->cells[i].guard == guard &&
+        strcmp(plan->cells[i].system, cell.system) == 0)
+      return 0;
   cell.expect = lb_scenario_expect(scenario, cell.system, cell.guard);
   cell.options = lb_settings_options(cell.protocol, request->settings, request->setting_count);
+  if (!cell.options) return -ENOMEM;
+  choose_fence(&cell);
   find_skip(&cell);
   struct lb_cell *grown = realloc(plan->cells, (plan->cell_count + 1) * sizeof *grown);
   if (!grown) return -ENOMEM;
@@ -97,36 +153,71 @@ static int add_cell(struct lb_plan *plan, const struct lb_plan_request *request,
   return 0;
 }
 
+static bool states(const struct lb_scenario *scenario, enum lb_guard guard) {
+  for (size_t i = 0; i < scenario->expect_count; i++)
+    if (scenario->expect[i].guard == guard) return true;
+  return false;
+}
+
+/* The systems a scenario names for a guard; `*` there stands for all that it names without one. */
+static int add_stated(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario,
+                      enum lb_guard guard, enum lb_guard section, char *err, size_t err_size) {
+  bool all = false;
+  int r = 0;
+  for (size_t i = 0; i < scenario->expect_count && r == 0; i++) {
+    const struct lb_expect *expect = &scenario->expect[i];
+    char why[300];
+    if (expect->guard != section) continue;
+    if (strcmp(expect->system, "*") == 0) {
+      all = section != LB_GUARD_NONE;
+      continue;
+    }
+    r = add_cell(plan, request, scenario, expect->system, guard, why, sizeof why);
+    if (r < 0) lb_refuse(err, err_size, "%s: [expect]: %s", scenario->path, why);
+  }
+  return r == 0 && all ? add_stated(plan, request, scenario, guard, LB_GUARD_NONE, err, err_size) : r;
+}
+
 /* A protocol alone means every system of it that the scenario speaks of, or its default topology. */
 static int add_named(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario,
-                     const char *name, char *err, size_t err_size) {
+                     const char *name, enum lb_guard guard, char *err, size_t err_size) {
   size_t length = strlen(name), found = 0;
   for (size_t i = 0; !strchr(name, '@') && i < scenario->expect_count; i++) {
     const char *system = scenario->expect[i].system;
     if (strncmp(system, name, length) != 0 || system[length] != '@') continue;
-    int r = add_cell(plan, request, scenario, system, err, err_size);
+    int r = add_cell(plan, request, scenario, system, guard, err, err_size);
     if (r < 0) return r;
     found++;
   }
-  return found ? 0 : add_cell(plan, request, scenario, name, err, err_size);
+  return found ? 0 : add_cell(plan, request, scenario, name, guard, err, err_size);
+}
+
+static int add_list(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario,
+                    enum lb_guard guard, char *err, size_t err_size) {
+  int r = 0;
+  char *list = strdup(request->systems), *rest = list;
+  if (!list) return -ENOMEM;
+  for (char *name; r == 0 && (name = strsep(&rest, ","));)
+    r = add_named(plan, request, scenario, name, guard, err, err_size);
+  free(list);
+  return r;
+}
+
+/* Without -g: the guards the scenario states something for, and in any case none where it states nothing at all. */
+static bool wants_guard(const struct lb_plan_request *request, const struct lb_scenario *scenario, enum lb_guard guard) {
+  if (request->guard) return strcmp(request->guard, lb_guard_name(guard)) == 0;
+  return guard == LB_GUARD_NONE || states(scenario, guard);
 }
 
 static int add_scenario_cells(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario,
                               char *err, size_t err_size) {
   int r = 0;
-  if (!request->systems) {
-    for (size_t i = 0; i < scenario->expect_count && r == 0; i++)
-      if (strcmp(scenario->expect[i].system, "*") != 0) {
-        char why[300];
-        r = add_cell(plan, request, scenario, scenario->expect[i].system, why, sizeof why);
-        if (r < 0) lb_refuse(err, err_size, "%s: [expect]: %s", scenario->path, why);
-      }
-    return r;
+  for (int g = 0; g < LB_GUARD_COUNT && r == 0; g++) {
+    enum lb_guard guard = (enum lb_guard)g;
+    if (!wants_guard(request, scenario, guard)) continue;
+    if (request->systems) r = add_list(plan, request, scenario, guard, err, err_size);
+    else r = add_stated(plan, request, scenario, guard, states(scenario, guard) ? guard : LB_GUARD_NONE, err, err_size);
   }
-  char *list = strdup(request->systems), *rest = list;
-  if (!list) return -ENOMEM;
-  for (char *name; r == 0 && (name = strsep(&rest, ","));) r = add_named(plan, request, scenario, name, err, err_size);
-  free(list);
   return r;
 }
 
@@ -167,7 +258,7 @@ static int add_jobs(struct lb_plan *plan, size_t cell_index, int trials) {
   return 0;
 }
 
-static bool measures(const struct lb_job *job) { return job->plan.scenario->step_count == 0; }
+static bool measures(const struct lb_job *job) { return !lb_scenario_has_faults(job->plan.scenario); }
 
 /* A trial that measures runs alone, so all of them come first; within a group the order is random, so that a slow phase of the
  * machine does not hit one system only. */

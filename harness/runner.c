@@ -21,7 +21,7 @@
 #include "sandbox.h"
 #include "trial.h"
 
-enum { SLOTS_MAX = 64, TICK_MS = 1000, PATIENCE_S = 180 };
+enum { SLOTS_MAX = 64, TICK_MS = 1000, PATIENCE_S = 180, CAMPAIGN_PATIENCE_S = 120 };
 
 struct slot {
   struct lb_job *job; /* NULL = free */
@@ -53,11 +53,12 @@ static void on_signal(int sig) {
   interrupted = 1;
 }
 
-static bool measures(const struct lb_job *job) { return job->plan.scenario->step_count == 0; }
+static bool measures(const struct lb_job *job) { return !lb_scenario_has_faults(job->plan.scenario); }
 
 static lb_ns patience(const struct lb_trial_plan *plan) {
   double s =
       PATIENCE_S + plan->scenario->warmup_s + plan->scenario->duration_s + 2e-3 * (double)plan->scenario->wait_ms;
+  if (plan->scenario->fault_count > 0) s += CAMPAIGN_PATIENCE_S;
   for (size_t i = 0; i < plan->scenario->step_count; i++) s += 1e-3 * (double)plan->scenario->steps[i].within_ms + 5;
   return (lb_ns)(s * 1e9);
 }

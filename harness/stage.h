@@ -22,6 +22,13 @@ struct lb_stage {
   struct lb_client_plan client_plan;
   struct lb_client client[LB_LOGS_MAX];
   size_t client_count;
+  struct lb_skew *client_skew[LB_LOGS_MAX]; /* their clocks, where the scenario sets clocks of clients; else NULL */
+  struct lb_pending { /* a command a client has not answered yet, or a point it has not passed yet */
+    const struct lb_step *step; /* NULL = none */
+    lb_ns until;
+    const struct lb_step *armed; /* its next point: stop or crash; NULL = none */
+  } pending[LB_LOGS_MAX];
+  char key_prefix[32];
   struct lb_client observer; /* sets up, and looks at single servers; takes no lock */
   struct lb_host *client_host[LB_LOGS_MAX];
   struct lb_history history; /* texts of faults and notes from the begin; events when all is over (judge.c) */

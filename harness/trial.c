@@ -13,7 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "campaign.h"
 #include "clock.h"
+#include "crew.h"
 #include "files.h"
 #include "heartbeat.h"
 #include "judge.h"
@@ -22,7 +24,7 @@
 #include "timeline.h"
 #include "workload.h"
 
-enum { START_S = 60, OPEN_S = 10 };
+enum { START_S = 60 };
 
 /* ---- setting the stage ------------------------------------------------------------------------------------------ */
 
@@ -56,6 +58,17 @@ static int place_server(struct lb_stage *s, size_t i, const char *scratch) {
   return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "cannot make %s: %s", server->dir, strerror(-r)) : 0;
 }
 
+/* A page per host whose clock may be set. */
+static int prepare_clocks(struct lb_stage *s) {
+  if (!lb_scenario_needs_clocks(s->plan->scenario)) return 0;
+  for (size_t i = 0; i < s->cluster.server_count; i++)
+    if (lb_cluster_skew(&s->cluster, i) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "no clocks: %s", s->cluster.err);
+  for (size_t i = 0; i < s->client_count; i++)
+    if (!(s->client_skew[i] = lb_skew_create(NULL)))
+      return lb_stage_doubt(s, LB_UNDECIDED, "no clock for client %zu: %s", i + 1, strerror(errno));
+  return 0;
+}
+
 static int start_servers(struct lb_stage *s, const char *scratch) {
   const struct lb_trial_plan *plan = s->plan;
   char err[200];
@@ -74,6 +87,7 @@ static int start_servers(struct lb_stage *s, const char *scratch) {
                                    .durable = !plan->scenario->memory_storage};
   for (size_t i = 0; i < servers; i++)
     if ((r = place_server(s, i, scratch)) < 0) return r;
+  if ((r = prepare_clocks(s)) < 0) return r;
   if (plan->topology->start && (r = plan->topology->start(&s->cluster, lb_clock_ns() + START_S * LB_NS_PER_S)) != 0)
     return lb_stage_doubt(s, LB_UNDECIDED, "%s did not start: %s", plan->topology->name, s->cluster.err);
   lb_cluster_target(&s->cluster, &s->target);
@@ -83,90 +97,30 @@ static int start_servers(struct lb_stage *s, const char *scratch) {
   return 0;
 }
 
-static int call(struct lb_stage *s, struct lb_client *client, enum lb_client_verb verb, const char *what) {
-  struct lb_reply reply;
-  int r = lb_client_call(client, (struct lb_command){.verb = verb, .deadline = lb_clock_ns() + OPEN_S * LB_NS_PER_S},
-                         1000, &reply);
-  if (r == 0 && reply.result == LB_OK) return 0;
-  return lb_stage_doubt(s, LB_UNDECIDED, "%s could not %s: %s", client->name, what,
-                        r == LB_TIMEOUT ? "no answer in time"
-                        : r != 0        ? "it died"
-                        : reply.err[0]  ? reply.err
-                                        : "unknown outcome");
-}
-
-static int start_clients(struct lb_stage *s) {
-  static const struct lb_host here = {.name = "controller", .address = "127.0.0.1", .netns = -1};
-  int r = lb_client_start(&s->observer, &s->client_plan, s->client_count, "observer", &here);
-  if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "no observer process: %s", strerror(-r));
-  if (call(s, &s->observer, LB_DO_OPEN, "open a session") < 0 || call(s, &s->observer, LB_DO_SETUP, "set up") < 0)
-    return -ECANCELED;
-  for (size_t i = 0; i < s->client_count; i++) {
-    char name[32];
-    snprintf(name, sizeof name, "client-%zu", i + 1);
-    snprintf(s->client_host[i]->name, sizeof s->client_host[i]->name, "%s", name);
-    if ((r = lb_client_start(&s->client[i], &s->client_plan, i, name, s->client_host[i])) < 0)
-      return lb_stage_doubt(s, LB_UNDECIDED, "no process for %s: %s", name, strerror(-r));
-  }
-  for (size_t i = 0; i < s->client_count; i++)
-    if (call(s, &s->client[i], LB_DO_OPEN, "open a session") < 0) return -ECANCELED;
-  return 0;
-}
-
-static void plan_clients(struct lb_stage *s, char *prefix, size_t prefix_size) {
-  const struct lb_scenario *scenario = s->plan->scenario;
-  snprintf(prefix, prefix_size, "lockbench:%08llx", (unsigned long long)(s->plan->seed & 0xffffffff));
-  s->client_plan = (struct lb_client_plan){
-      .protocol = s->plan->protocol,
-      .target = &s->target,
-      .options = s->plan->options,
-      .arena = s->arena,
-      .ttl_ms = scenario->ttl_ms,
-      .seed = s->plan->seed,
-      .key_prefix = prefix,
-      .work = {.keys = (uint32_t)scenario->keys,
-               .hold_ns = (lb_ns)(scenario->hold_ms * 1e6),
-               .think_ns = (lb_ns)(scenario->think_ms * 1e6),
-               .wait_ns = (lb_ns)scenario->wait_ms * LB_NS_PER_MS},
-  };
-}
-
-/* What a step did not end must still be there at the end: a trial whose client or server died by itself shows something else. */
-static void count_heads(struct lb_stage *s) {
-  for (size_t i = 0; i < s->client_count; i++)
-    if (!lb_client_alive(&s->client[i])) lb_stage_doubt(s, LB_UNDECIDED, "%s died by itself", s->client[i].name);
-  for (size_t i = 0; i < s->cluster.server_count; i++) {
-    struct lb_server *server = &s->cluster.server[i];
-    if (server->proc.pid > 0 && !lb_proc_alive(&server->proc))
-      lb_stage_doubt(s, LB_UNDECIDED, "%s died by itself", server->name);
-  }
+static void play_scenario(struct lb_stage *s, struct lb_outcome *out) {
+  if (s->plan->scenario->step_count > 0) lb_timeline_play(s);
+  else if (s->plan->scenario->fault_count > 0) lb_campaign_play(s, &out->faults);
+  else lb_workload_play(s);
 }
 
 static void play(struct lb_stage *s, const char *scratch, struct lb_outcome *out) {
-  char prefix[32];
   lb_ns begin = lb_clock_ns();
-  plan_clients(s, prefix, sizeof prefix);
+  lb_crew_plan(s);
   s->heartbeat = lb_heartbeat_start(s->arena);
   if (prepare_folders(s, scratch) == 0 && start_servers(s, scratch) == 0) {
     out->start_ns = lb_clock_ns() - begin;
-    if (start_clients(s) == 0) {
-      if (s->plan->scenario->step_count > 0) lb_timeline_play(s);
-      else lb_workload_play(s);
-      count_heads(s);
+    if (lb_crew_start(s) == 0) {
+      play_scenario(s, out);
+      lb_crew_count_heads(s);
     }
   }
   atomic_store(&s->arena->phase, LB_PHASE_STOP);
   lb_heartbeat_stop(s->heartbeat);
 }
 
-/* Before anything is judged: from here on nobody writes into the arena. */
-static void end_clients(struct lb_stage *s) {
-  for (size_t i = 0; i < s->client_count; i++) lb_client_kill(&s->client[i]);
-  lb_client_kill(&s->observer);
-}
-
 static void clear(struct lb_stage *s, const char *scratch) {
   lb_cluster_stop(&s->cluster);
+  for (size_t i = 0; i < s->client_count; i++) lb_skew_unmap(s->client_skew[i]);
   lb_net_down(&s->net);
   lb_remove_tree(scratch);
 }
@@ -205,7 +159,7 @@ int lb_trial_run(const struct lb_trial_plan *plan, struct lb_outcome *ret) {
   if (!stage.arena) return -ENOMEM;
   play(&stage, scratch, ret);
   ret->stall_ns = atomic_load(&stage.arena->max_stall_ns);
-  end_clients(&stage);
+  lb_crew_end(&stage); /* before anything is judged */
   int r = lb_judge(&stage, ret);
   ret->trial_ns = lb_clock_ns() - begin;
   clear(&stage, scratch);

@@ -15,9 +15,9 @@ static void show_live(struct lb_stage *s) {
   atomic_store(&s->plan->live->grants, atomic_load(&s->arena->grants));
 }
 
-/* Lets them work for `seconds`, or until `enough`: a lock in memory is so fast that its log, not the time, is the limit. */
-static void let_work(struct lb_stage *s, double seconds, const _Atomic bool *enough) {
-  lb_ns end = lb_clock_ns() + (lb_ns)(seconds * 1e9), now;
+/* A lock in memory is so fast that its log, not the time, is the limit. */
+void lb_workload_continue(struct lb_stage *s, lb_ns end, const _Atomic bool *enough) {
+  lb_ns now;
   while ((now = lb_clock_ns()) < end && !atomic_load(enough)) {
     lb_ns tick = now + TICK_US * (LB_NS_PER_MS / 1000);
     lb_clock_sleep_until(tick < end ? tick : end);
@@ -25,7 +25,10 @@ static void let_work(struct lb_stage *s, double seconds, const _Atomic bool *eno
   }
 }
 
-static int stop_all(struct lb_stage *s) {
+static lb_ns in_s(double seconds) { return lb_clock_ns() + (lb_ns)(seconds * 1e9); }
+
+int lb_workload_end(struct lb_stage *s) {
+  lb_stage_note(s, "phase end");
   atomic_store(&s->arena->phase, LB_PHASE_STOP);
   /* A client may be in the middle of an acquire and then of a release, each bounded by wait_ms. */
   lb_ns deadline = lb_clock_ns() + 2 * s->client_plan.work.wait_ns + STOP_GRACE_MS * LB_NS_PER_MS;
@@ -39,14 +42,19 @@ static int stop_all(struct lb_stage *s) {
   return 0;
 }
 
-int lb_workload_play(struct lb_stage *s) {
+int lb_workload_begin(struct lb_stage *s) {
   for (size_t i = 0; i < s->client_count; i++) {
     int r = lb_client_send(&s->client[i], (struct lb_command){.verb = LB_DO_WORK});
     if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s is gone: %s", s->client[i].name, strerror(-r));
   }
-  let_work(s, s->plan->scenario->warmup_s, &s->arena->log_warm);
+  lb_workload_continue(s, in_s(s->plan->scenario->warmup_s), &s->arena->log_warm);
   lb_stage_note(s, "phase measure");
-  let_work(s, s->plan->scenario->duration_s, &s->arena->log_full);
-  lb_stage_note(s, "phase end");
-  return stop_all(s);
+  return 0;
+}
+
+int lb_workload_play(struct lb_stage *s) {
+  int r = lb_workload_begin(s);
+  if (r < 0) return r;
+  lb_workload_continue(s, in_s(s->plan->scenario->duration_s), &s->arena->log_full);
+  return lb_workload_end(s);
 }

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * campaign.h - plays a trial: all clients in a closed loop, and faults drawn at random, one after the other, while they work.
+ *
+ * The schedule (which fault, on which `any`, when, how long) is drawn before the first of them from the trial's seed alone and written to
+ * schedules/NAME.txt: the same seed gives the same schedule, byte by byte, on every system with as many nodes. What a role like `primary`
+ * or `holder` stands for is only known when its fault begins.
+ */
+#ifndef LB_CAMPAIGN_H
+#define LB_CAMPAIGN_H
+
+#include "stage.h"
+
+/* 0, or -ECANCELED after lb_stage_doubt(); *ret_proved = how many faults were proved. Fewer than half of the schedule = undecided. */
+int lb_campaign_play(struct lb_stage *stage, uint64_t *ret_proved);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cast.h - from a role in a step ("primary", "holder", "node 3") to the hosts it stands for now.
+ */
+#ifndef LB_CAST_H
+#define LB_CAST_H
+
+#include "stage.h"
+
+struct lb_cast {
+  struct lb_server *server[LB_SERVERS_MAX];
+  size_t server_count;
+  struct lb_client *client[LB_LOGS_MAX];
+  size_t client_count;
+};
+
+/* Index of the server that decides now, asked from the servers, for up to five seconds; negative = none says so. */
+int lb_cast_primary(struct lb_stage *stage);
+/* Binds `primary` to whoever decides now, unless it is bound already. 0, or -1 with err. */
+int lb_cast_bind_primary(struct lb_stage *stage, char *err, size_t err_size);
+/* Who plays `role`. `holder` waits up to a second for somebody to hold. 0, or -1 with err: nobody plays it. */
+int lb_cast_find(struct lb_stage *stage, const struct lb_role *role, struct lb_cast *ret, char *err, size_t err_size);
+/* The host a client lives on. */
+struct lb_host *lb_cast_host(const struct lb_stage *stage, const struct lb_client *client);
+
+#endif

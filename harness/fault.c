@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+#include "fault.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "clock.h"
+#include "crew.h"
+#include "refuse.h"
+
+enum { REACH_MS = 1000, SILENCE_MS = 60, QUICK_MS = 1000, RESTART_MS = 20000, ASK_MS = 2000, CLOCK_ERROR_MS = 500 };
+enum { RATE_LOOK_MS = 400 };
+
+struct doing { /* one fault while it is done */
+  struct lb_stage *s;
+  const struct lb_step *step;
+  char *err;
+  size_t err_size;
+};
+
+static lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
+
+static int fail(const struct doing *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int fail(const struct doing *d, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(d->err, d->err_size, format, args);
+  va_end(args);
+  return -1;
+}
+
+/* ---- links ------------------------------------------------------------------------------------------------------ */
+
+/* `listener` is a server of one side; the other side must have reached it before, and must not afterwards. A server that is dead or
+ * stopped reaches nobody and is reached by nobody: then the cut stands without this proof. */
+static int cut_pair(const struct doing *d, struct lb_host *a, struct lb_host *b, const struct lb_host *from,
+                    const struct lb_server *listener) {
+  char why[200];
+  if (!lb_net_reaches(from, listener->host, listener->port, REACH_MS))
+    return fail(d, "%s could not be reached even before the cut", listener->name);
+  if (lb_net_cut(&d->s->net, a, b, why, sizeof why) < 0) return fail(d, "no cut: %s", why);
+  if (lb_net_reaches(from, listener->host, listener->port, SILENCE_MS))
+    return fail(d, "%s can still be reached after the cut", listener->name);
+  return 0;
+}
+
+static int cut(const struct doing *d, const struct lb_cast *a, const struct lb_cast *b) {
+  int r = 0;
+  for (size_t i = 0; i < a->server_count && r == 0; i++) {
+    for (size_t j = 0; j < b->server_count && r == 0; j++)
+      if (a->server[i] != b->server[j])
+        r = cut_pair(d, a->server[i]->host, b->server[j]->host, a->server[i]->host, b->server[j]);
+    for (size_t j = 0; j < b->client_count && r == 0; j++) {
+      struct lb_host *host = lb_cast_host(d->s, b->client[j]);
+      r = cut_pair(d, a->server[i]->host, host, host, a->server[i]);
+    }
+  }
+  for (size_t i = 0; i < a->client_count && r == 0; i++)
+    for (size_t j = 0; j < b->server_count && r == 0; j++) {
+      struct lb_host *host = lb_cast_host(d->s, a->client[i]);
+      r = cut_pair(d, host, b->server[j]->host, host, b->server[j]);
+    }
+  return r;
+}
+
+static int heal(const struct doing *d) {
+  char why[200];
+  return lb_net_heal(&d->s->net, why, sizeof why) < 0 ? fail(d, "no heal: %s", why) : 0;
+}
+
+/* ---- processes ---------------------------------------------------------------------------------------------------- */
+
+char lb_fault_process_state(pid_t pid) {
+  char path[64], line[512] = "";
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+  FILE *in = fopen(path, "re");
+  if (!in) return '?';
+  size_t n = fread(line, 1, sizeof line - 1, in);
+  fclose(in);
+  line[n] = '\0';
+  const char *end_of_name = strrchr(line, ')');
+  return end_of_name && end_of_name[1] ? end_of_name[2] : '?';
+}
+
+void lb_fault_bury(struct lb_stage *s, struct lb_client *client) {
+  size_t i = (size_t)(client - s->client);
+  while (waitpid(client->pid, NULL, 0) < 0 && errno == EINTR) {
+  }
+  client->pid = 0;
+  atomic_store(&s->arena->state[i].holds, false);
+  atomic_store(&s->arena->state[i].asks, false);
+  lb_arena_record(
+      s->arena, s->client_count,
+      (struct lb_event){.kind = LB_EV_CRASH, .client = (uint32_t)client->index, .key = LB_NO_NAME, .what = LB_NO_NAME});
+}
+
+static int kill_client(const struct doing *d, struct lb_client *client) {
+  if (client->pid == 0 || kill(client->pid, SIGKILL) < 0) return fail(d, "%s was already gone", client->name);
+  lb_fault_bury(d->s, client);
+  return 0;
+}
+
+static int kill_all(const struct doing *d, const struct lb_cast *c) {
+  int r = 0;
+  for (size_t i = 0; i < c->server_count && r == 0; i++)
+    if (lb_proc_kill(&c->server[i]->proc) < 0) r = fail(d, "%s was already dead", c->server[i]->name);
+  for (size_t i = 0; i < c->client_count && r == 0; i++) r = kill_client(d, c->client[i]);
+  return r;
+}
+
+static int signal_one(const struct doing *d, pid_t pid, const char *name, int sig) {
+  if (pid <= 0 || kill(pid, sig) < 0) return fail(d, "%s is gone", name);
+  lb_ns deadline = in_ms(QUICK_MS);
+  while ((lb_fault_process_state(pid) == 'T') != (sig == SIGSTOP)) {
+    if (lb_clock_ns() > deadline) return fail(d, "%s did not change its state", name);
+    lb_clock_sleep_until(in_ms(1));
+  }
+  return 0;
+}
+
+static int signal_all(const struct doing *d, const struct lb_cast *c, int sig) {
+  int r = 0;
+  for (size_t i = 0; i < c->server_count && r == 0; i++) {
+    /* The whole tree: a PostgreSQL is many processes. It returns when all of them stand still, or says so. */
+    if (lb_proc_signal(&c->server[i]->proc, sig) < 0)
+      return fail(d, "%s: not all of %s followed", d->step->text, c->server[i]->name);
+    r = signal_one(d, c->server[i]->proc.pid, c->server[i]->name, sig);
+  }
+  for (size_t i = 0; i < c->client_count && r == 0; i++) r = signal_one(d, c->client[i]->pid, c->client[i]->name, sig);
+  return r;
+}
+
+static int restart_all(const struct doing *d, const struct lb_cast *c) {
+  size_t index[LB_SERVERS_MAX];
+  for (size_t i = 0; i < c->server_count; i++) index[i] = (size_t)(c->server[i] - d->s->cluster.server);
+  if (c->server_count > 0 && lb_cluster_restart_many(&d->s->cluster, index, c->server_count, in_ms(RESTART_MS)) < 0)
+    return fail(d, "%s: %s", d->step->text, d->s->cluster.err);
+  for (size_t i = 0; i < c->client_count; i++)
+    if (lb_crew_restart(d->s, (size_t)(c->client[i] - d->s->client), d->err, d->err_size) < 0) return -1;
+  return 0;
+}
+
+/* ---- clocks ------------------------------------------------------------------------------------------------------- */
+
+/* Wall clock of a server or a client minus the true one, in ms, by asking it. 0, or -1 with err. */
+static int ask_offset(const struct doing *d, struct lb_server *server, struct lb_client *client, int64_t *ret) {
+  int64_t told = 0, before = lb_clock_wall_ms();
+  if (server) {
+    if (lb_cluster_wall_ms(&d->s->cluster, (size_t)(server - d->s->cluster.server), in_ms(ASK_MS), &told) < 0)
+      return fail(d, "%s does not tell its time: %s", server->name, d->s->env.base.err);
+  } else {
+    struct lb_reply reply;
+    int r = lb_client_call(client, (struct lb_command){.verb = LB_DO_CLOCK, .deadline = in_ms(ASK_MS)}, QUICK_MS, &reply);
+    if (r != 0) return fail(d, "%s does not tell its time", client->name);
+    told = reply.value;
+  }
+  *ret = told - (before + lb_clock_wall_ms()) / 2;
+  return 0;
+}
+
+static int prove_jump(const struct doing *d, struct lb_server *server, struct lb_client *client, int64_t before) {
+  const char *name = server ? server->name : client->name;
+  lb_ns deadline = in_ms(ASK_MS);
+  for (;;) {
+    int64_t now;
+    if (ask_offset(d, server, client, &now) < 0) return -1;
+    if (llabs(now - before - d->step->offset_ms) <= CLOCK_ERROR_MS)
+      return lb_stage_note(d->s, "%s says it is %+.3f s off", name, (double)now / 1e3), 0;
+    if (lb_clock_ns() > deadline)
+      return fail(d, "%s: %s says it is %+lld ms off, expected %+lld", d->step->text, name, (long long)now,
+                  (long long)(before + d->step->offset_ms));
+    lb_clock_sleep_until(in_ms(1));
+  }
+}
+
+/* At the new rate the offset has to move, by at least half of what it should. */
+static int prove_rate(const struct doing *d, struct lb_server *server, struct lb_client *client) {
+  int64_t first, now, look_ms = RATE_LOOK_MS;
+  double gain = fabs(d->step->rate - 1);
+  if (gain > 0 && 20 / gain > (double)look_ms) look_ms = (int64_t)(20 / gain);
+  if (ask_offset(d, server, client, &first) < 0) return -1;
+  lb_clock_sleep_until(in_ms(look_ms));
+  if (ask_offset(d, server, client, &now) < 0) return -1;
+  if ((double)llabs(now - first) < gain * (double)look_ms / 2)
+    return fail(d, "%s: %s gained %lld ms in %lld ms", d->step->text, server ? server->name : client->name,
+                (long long)(now - first), (long long)look_ms);
+  lb_stage_note(d->s, "%s gained %+lld ms in %lld ms", server ? server->name : client->name, (long long)(now - first),
+                (long long)look_ms);
+  return 0;
+}
+
+static int set_clock(const struct doing *d, struct lb_skew *skew, struct lb_server *server, struct lb_client *client) {
+  const struct lb_step *step = d->step;
+  int64_t before = 0;
+  if (!skew) return fail(d, "%s: its clock cannot be set", server ? server->name : client->name);
+  if (step->verb == LB_STEP_CLOCK_RATE) {
+    lb_skew_rate(skew, step->rate);
+    return prove_rate(d, server, client);
+  }
+  /* Nobody can be asked for a monotonic clock: its effect has to show in what the scenario observes. */
+  if (step->monotonic) return lb_skew_jump(skew, true, step->offset_ms), 0;
+  if (ask_offset(d, server, client, &before) < 0) return -1;
+  lb_skew_jump(skew, false, step->offset_ms);
+  return prove_jump(d, server, client, before);
+}
+
+static int set_clocks(const struct doing *d, const struct lb_cast *c) {
+  int r = 0;
+  for (size_t i = 0; i < c->server_count && r == 0; i++) r = set_clock(d, c->server[i]->skew, c->server[i], NULL);
+  for (size_t i = 0; i < c->client_count && r == 0; i++)
+    r = set_clock(d, d->s->client_skew[c->client[i] - d->s->client], NULL, c->client[i]);
+  return r;
+}
+
+static void true_clocks(const struct doing *d, const struct lb_cast *c) {
+  for (size_t i = 0; i < c->server_count; i++)
+    if (c->server[i]->skew) lb_skew_reset(c->server[i]->skew);
+  for (size_t i = 0; i < c->client_count; i++) {
+    struct lb_skew *skew = d->s->client_skew[c->client[i] - d->s->client];
+    if (skew) lb_skew_reset(skew);
+  }
+}
+
+/* ---- one step ------------------------------------------------------------------------------------------------------ */
+
+static int act(const struct doing *d, const struct lb_cast *a, const struct lb_cast *b) {
+  switch (d->step->verb) {
+    case LB_STEP_CUT: return cut(d, a, b);
+    case LB_STEP_HEAL: return heal(d);
+    case LB_STEP_KILL: return kill_all(d, a);
+    case LB_STEP_PAUSE: return signal_all(d, a, SIGSTOP);
+    case LB_STEP_RESUME: return signal_all(d, a, SIGCONT);
+    case LB_STEP_RESTART: return restart_all(d, a);
+    case LB_STEP_CLOCK_JUMP:
+    case LB_STEP_CLOCK_RATE: return set_clocks(d, a);
+    default: return fail(d, "%s: not a fault", d->step->text);
+  }
+}
+
+int lb_fault_do(struct lb_stage *s, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b,
+                char *err, size_t err_size) {
+  struct doing d = {s, step, err, err_size};
+  lb_stage_fault(s, "%s", step->text);
+  int r = act(&d, a, b);
+  if (r == 0 && step->verb != LB_STEP_HEAL) lb_stage_note(s, "proved: %s", step->text);
+  return r;
+}
+
+int lb_fault_undo(struct lb_stage *s, const struct lb_step *step, const struct lb_cast *a, char *err, size_t err_size) {
+  struct doing d = {s, step, err, err_size};
+  lb_stage_note(s, "over: %s", step->text);
+  switch (step->verb) {
+    case LB_STEP_CUT: return heal(&d);
+    case LB_STEP_KILL: return restart_all(&d, a);
+    case LB_STEP_PAUSE: return signal_all(&d, a, SIGCONT);
+    case LB_STEP_CLOCK_JUMP:
+    case LB_STEP_CLOCK_RATE: return true_clocks(&d, a), 0;
+    default: return 0;
+  }
+}

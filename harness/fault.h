@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * fault.h - what a step does to hosts, and the proof that it did: a cut by a connection that worked before and does not any more,
+ * a kill by the exit status, a pause by the state of the process, a clock by asking the server for its time.
+ *
+ * A fault records itself in the history before it acts, and the proof after it.
+ */
+#ifndef LB_FAULT_H
+#define LB_FAULT_H
+
+#include "cast.h"
+
+/* Does the step (cut, heal, kill, pause, resume, restart, clock) to the cast: a = who, b = the other side of a cut.
+ * 0 = done and proved; -1 = not, with err saying why. */
+int lb_fault_do(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b,
+                char *err, size_t err_size);
+/* Takes it back: what was paused goes on, what was killed starts again (clients, too), links are whole, clocks true.
+ * 0, or -1 with err. */
+int lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, char *err,
+                  size_t err_size);
+/* The letter of a process's state: 'T' = stopped, 'Z' = dead; '?' when it cannot be read. */
+char lb_fault_process_state(pid_t pid);
+/* Reaps a client that died and records its crash. */
+void lb_fault_bury(struct lb_stage *stage, struct lb_client *client);
+
+#endif
