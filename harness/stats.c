@@ -264,21 +264,3 @@ void lb_stats_clear(struct lb_stats *stats) {
   free(stats->series);
   memset(stats, 0, sizeof *stats);
 }
-
-/* ---- intervals --------------------------------------------------------------------------------------------------- */
-
-/* E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927). Unlike the normal
- * approximation it keeps its promise for few trials and for rates near 0 and 1. */
-void lb_wilson95(uint64_t k, uint64_t n, double *ret_low, double *ret_high) {
-  const double z = 1.959963984540054;
-  *ret_low = 0;
-  *ret_high = 1;
-  if (n == 0) return;
-  double rate = (double)k / (double)n, zz = z * z / (double)n;
-  double middle = (rate + zz / 2) / (1 + zz);
-  double half = z * sqrt(rate * (1 - rate) / (double)n + zz / (4 * (double)n)) / (1 + zz);
-  if (k > 0) *ret_low = middle - half;
-  if (k < n) *ret_high = middle + half;
-}
-
-double lb_upper95_zero(uint64_t n) { return n ? 1 - pow(0.05, 1 / (double)n) : 1; }

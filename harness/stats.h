@@ -14,6 +14,7 @@
 #define LB_STATS_H
 
 #include "history.h"
+#include "interval.h"
 
 /* Histogram with 64 linear buckets per power of two: error below 1/64 of the value, exact merge by adding, no clamp.
  * Shape as fio's and HdrHistogram's. All zero = empty. */
@@ -57,10 +58,5 @@ struct lb_stats {
 /* 0 or -ENOMEM. Release with lb_stats_clear(). */
 int lb_stats_history(const struct lb_history *history, struct lb_stats *ret);
 void lb_stats_clear(struct lb_stats *stats);
-
-/* Wilson score interval at 95 % for k of n: bounds in [0,1]; n = 0 gives 0 and 1. For k = 0 the one-sided upper bound
- * is 1 - 0.05^(1/n) (the "rule of three"), which is what "safe" quotes. */
-void lb_wilson95(uint64_t k, uint64_t n, double *ret_low, double *ret_high);
-double lb_upper95_zero(uint64_t n);
 
 #endif
