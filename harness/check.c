@@ -335,11 +335,8 @@ static int prepare(struct sweep *s) {
   s->client_pairs = malloc((clients + 1) * sizeof *s->client_pairs);
   if (!s->keys || !s->touched || !s->client_pairs) return -ENOMEM;
   for (size_t i = 0; i < keys; i++)
-    s->keys[i] = (struct key){.first = NONE,
-                              .last = NONE,
-                              .last_granted = NONE,
-                              .episode = NO_EPISODE,
-                              .granted_client = NONE};
+    s->keys[i] =
+        (struct key){.first = NONE, .last = NONE, .last_granted = NONE, .episode = NO_EPISODE, .granted_client = NONE};
   for (size_t i = 0; i < clients; i++) s->client_pairs[i] = NONE;
   return 0;
 }

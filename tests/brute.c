@@ -280,9 +280,9 @@ bool brute_same(const struct lb_history *history, const struct lb_check *a, cons
     int64_t a, b;
   } fields[] = {
 #define FIELD(x) {#x, (int64_t)a->x, (int64_t)b->x}
-      FIELD(grants),         FIELD(handoffs),     FIELD(double_holds),   FIELD(double_hold_ns),    FIELD(depth),
-      FIELD(dirty_accesses), FIELD(lost_updates), FIELD(fenced_off),     FIELD(token_regressions), FIELD(unknowns),
-      FIELD(stale_writes),   FIELD(orphan_ns),    FIELD(blind_ns),       FIELD(unavailable_ns),    FIELD(episode_count),
+      FIELD(grants),         FIELD(handoffs),     FIELD(double_holds), FIELD(double_hold_ns),    FIELD(depth),
+      FIELD(dirty_accesses), FIELD(lost_updates), FIELD(fenced_off),   FIELD(token_regressions), FIELD(unknowns),
+      FIELD(stale_writes),   FIELD(orphan_ns),    FIELD(blind_ns),     FIELD(unavailable_ns),    FIELD(episode_count),
 #undef FIELD
   };
   for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
