@@ -27,14 +27,27 @@ static void check_refusal(const struct lb_scenario *s, const char *err) {
   promise(memcmp(s, &empty, sizeof empty) == 0, "a refused scenario is empty");
 }
 
-static void check_step(const struct lb_scenario *s, const struct lb_step *step) {
+static void check_role(const struct lb_scenario *s, struct lb_role role, int least) {
+  if (role.kind == LB_ROLE_NODE) promise(role.number >= least, "a node has a number, or any may stand there");
+  if (role.kind != LB_ROLE_CLIENT) return;
+  promise(role.number >= least, "a client has a number, or any may stand there");
+  for (size_t i = 0; i < s->client_count_count; i++)
+    promise(role.number <= s->client_counts[i], "the client exists, however many there are");
+}
+
+/* least: the smallest number of a role; 0 where it may be drawn. */
+static void check_step(const struct lb_scenario *s, const struct lb_step *step, int least) {
   struct lb_step again = {.line = step->line};
   char err[512];
   promise(lb_step_parse(step->text, &again, err, sizeof err) == 0, "the text of a step is a step");
   promise(again.verb == step->verb && again.within_ms == step->within_ms, "it is the same step");
   promise(again.a.kind == step->a.kind && again.b.kind == step->b.kind, "it has the same roles");
-  promise(step->a.kind != LB_ROLE_CLIENT || (step->a.number >= 1 && step->a.number <= s->client_counts[0]),
-          "its client exists");
+  promise(again.offset_ms == step->offset_ms && again.monotonic == step->monotonic, "its clock jumps as far");
+  promise(strcmp(again.point, step->point) == 0, "it has the same point");
+  promise(step->verb != LB_STEP_CLOCK_RATE || (step->rate >= 0.5 && step->rate <= 2), "its rate is in range");
+  promise(step->verb != LB_STEP_CLOCK_JUMP || step->offset_ms != 0, "its jump goes somewhere");
+  check_role(s, step->a, least);
+  check_role(s, step->b, least);
   promise(step->line > 0, "it has a line");
   free(again.text);
 }
@@ -46,10 +59,15 @@ static void check_scenario(const struct lb_scenario *s) {
     promise(s->client_counts[i] >= 1 && s->client_counts[i] <= LB_CLIENTS_MAX, "their number is in range");
   promise(s->expect_count >= 1, "something is expected");
   promise((s->step_count > 0) == (s->duration_s == 0), "it is a load or a timeline");
+  promise(s->step_count == 0 || s->fault_count == 0, "it is a timeline or a campaign");
+  promise(lb_scenario_has_faults(s) == (s->step_count + s->fault_count > 0), "it has faults or not");
   promise(s->ttl_ms >= 10 && s->wait_ms >= 1 && s->trials >= 1, "numbers are in range");
-  for (size_t i = 0; i < s->step_count; i++) check_step(s, &s->steps[i]);
+  promise(s->every_ms >= 10 && s->lasts_ms >= 10, "the numbers of a campaign are in range");
+  for (size_t i = 0; i < s->step_count; i++) check_step(s, &s->steps[i], 1);
+  for (size_t i = 0; i < s->fault_count; i++) check_step(s, &s->faults[i], 0);
   for (size_t i = 0; i < s->expect_count; i++)
-    promise(lb_scenario_expect(s, s->expect[i].system, s->expect[i].guard) == &s->expect[i], "an expectation is found by its system");
+    promise(lb_scenario_expect(s, s->expect[i].system, s->expect[i].guard) == &s->expect[i],
+            "an expectation is found by its system and guard");
 }
 
 /* The first line as `KEY=VALUE` of the command line. */
@@ -67,7 +85,8 @@ static void try_set(struct lb_scenario *s, const uint8_t *data, size_t size) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-  static const char load[] = "[scenario]\ntitle=t\nquestion=q\nrefuted=r\n[workload]\nclients=3\n[expect]\n*=safe\n";
+  static const char load[] = "[scenario]\ntitle=t\nquestion=q\nrefuted=r\n[workload]\nclients=3\n"
+                             "[campaign]\nfault=pause client 2\n[expect]\n*=safe\n";
   struct lb_scenario s;
   char err[1024];
   if (lb_scenario_parse("fuzz.ini", (const char *)data, size, &s, err, sizeof err) == 0) check_scenario(&s);

@@ -103,8 +103,26 @@ static void the_readme_has_the_row_of_every_step(void **state) {
   (void)state;
   char *readme = read_source("scenarios/README.md");
   for (size_t i = 0; i < lb_step_form_count; i++) {
+    char row[512], form[128];
+    size_t len = 0;
+    for (const char *at = lb_step_forms[i].form; *at; at++) { /* a '|' would begin a cell */
+      if (*at == '|') form[len++] = '\\';
+      form[len++] = *at;
+    }
+    snprintf(row, sizeof row, "\n| `%.*s` | %s |\n", (int)len, form, lb_step_forms[i].help);
+    if (!strstr(readme, row)) fail_msg("scenarios/README.md lacks %s", row);
+  }
+  free(readme);
+}
+
+static void the_readme_has_the_row_of_every_guard(void **state) {
+  (void)state;
+  char *readme = read_source("scenarios/README.md");
+  for (int i = 0; i < LB_GUARD_COUNT; i++) {
     char row[512];
-    snprintf(row, sizeof row, "\n| `%s` | %s |\n", lb_step_forms[i].form, lb_step_forms[i].help);
+    const char *name = lb_guard_name((enum lb_guard)i);
+    snprintf(row, sizeof row, "\n| `[expect%s%s]` | `%s` | %s |\n", i == LB_GUARD_NONE ? "" : " ",
+             i == LB_GUARD_NONE ? "" : name, name, lb_guard_help((enum lb_guard)i));
     if (!strstr(readme, row)) fail_msg("scenarios/README.md lacks %s", row);
   }
   free(readme);
@@ -156,7 +174,9 @@ static void a_minimal_load_gets_the_documented_defaults(void **state) {
   assert_int_equal(s.wait_ms, 5000);
   assert_false(s.memory_storage);
   assert_null(s.proof_violated);
-  assert_false(lb_scenario_needs_network(&s));
+  assert_false(s.renew || s.past_lease);
+  assert_int_equal(s.fault_count, 0);
+  assert_false(lb_scenario_needs_network(&s) || lb_scenario_needs_clocks(&s) || lb_scenario_has_faults(&s));
   lb_scenario_clear(&s);
 }
 
@@ -165,7 +185,7 @@ static void every_key_of_a_load_is_read(void **state) {
   struct lb_scenario s =
       good("[scenario]\ntitle = a title\nquestion = why?\nrefuted = if so\ntrials = 7\nmin_handoffs = 3\n"
            "[workload]\nclients = 1, 4 ,16\nkeys = 100\nhold_ms = 0.25\nthink_ms = 2\nttl_ms = 500\n"
-           "wait_ms = 60\nduration_s = 1.5\nwarmup_s = 0.5\n[servers]\nstorage = memory\n"
+           "wait_ms = 60\nduration_s = 1.5\nwarmup_s = 0.5\nrenew = yes\n[servers]\nstorage = memory\n"
            "[expect]\nlocal@none = safe: a reason: with a colon\nbroken@none=violated\n* = stuck :late\n");
   assert_string_equal(s.title, "a title");
   assert_string_equal(s.question, "why?");
@@ -178,7 +198,7 @@ static void every_key_of_a_load_is_read(void **state) {
   assert_true(s.hold_ms == 0.25 && s.think_ms == 2 && s.duration_s == 1.5 && s.warmup_s == 0.5);
   assert_int_equal(s.ttl_ms, 500);
   assert_int_equal(s.wait_ms, 60);
-  assert_true(s.memory_storage);
+  assert_true(s.memory_storage && s.renew);
   assert_string_equal(s.expect[0].reason, "a reason: with a colon");
   assert_string_equal(lb_scenario_expect(&s, "broken@none", LB_GUARD_NONE)->reason, "");
   assert_int_equal(lb_scenario_expect(&s, "redlock@redis-x5", LB_GUARD_NONE)->verdict, LB_STUCK);
@@ -206,10 +226,76 @@ static void a_timeline_keeps_its_lines_and_its_memory(void **state) {
   assert_string_equal(s.steps[1].text, "kill primary");
   assert_true(s.memory_storage);
   assert_true(s.duration_s == 0 && s.warmup_s == 0);
-  assert_false(lb_scenario_needs_network(&s));
+  assert_true(lb_scenario_has_faults(&s));
+  assert_false(lb_scenario_needs_network(&s) || lb_scenario_needs_clocks(&s));
   lb_scenario_clear(&s);
   s = good(COMPLETE "[servers]\nstorage = disk\n[timeline]\nstep = wait 1s\n");
   assert_false(s.memory_storage);
+  lb_scenario_clear(&s);
+}
+
+static void a_timeline_may_renew_and_set_clocks(void **state) {
+  (void)state;
+  struct lb_scenario s = good(SCENARIO WORKLOAD "renew = yes\n" EXPECT "[timeline]\nstep = clock client 1 -5s\n");
+  assert_true(s.renew);
+  assert_true(lb_scenario_needs_clocks(&s));
+  assert_false(lb_scenario_needs_network(&s));
+  lb_scenario_clear(&s);
+}
+
+static void a_campaign_is_a_load_with_faults_and_memory(void **state) {
+  (void)state;
+  struct lb_scenario s = good(
+      SCENARIO "[workload]\nclients = 2, 8\nduration_s = 3\n" EXPECT
+               "[campaign]\nfault = pause node any\nfault = kill client any\n# comment\nfault = clock holder rate 1.5\n");
+  assert_int_equal(s.fault_count, 3);
+  assert_int_equal(s.step_count, 0);
+  assert_int_equal(s.faults[0].a.kind, LB_ROLE_NODE);
+  assert_int_equal(s.faults[0].a.number, 0);
+  assert_int_equal(s.faults[2].line, 14);
+  assert_string_equal(s.faults[1].text, "kill client any");
+  assert_int_equal(s.every_ms, 1000);
+  assert_int_equal(s.lasts_ms, 1000);
+  assert_true(s.duration_s == 3 && s.warmup_s == 1 && s.memory_storage);
+  assert_true(lb_scenario_has_faults(&s) && lb_scenario_needs_clocks(&s));
+  assert_false(lb_scenario_needs_network(&s));
+  lb_scenario_clear(&s);
+  s = good(COMPLETE "[servers]\nstorage = disk\n[campaign]\nevery_ms = 50\nlasts_ms = 10\nfault = cut primary replicas\n");
+  assert_int_equal(s.every_ms, 50);
+  assert_int_equal(s.lasts_ms, 10);
+  assert_false(s.memory_storage);
+  assert_true(lb_scenario_needs_network(&s));
+  lb_scenario_clear(&s);
+}
+
+static void each_guard_has_its_own_expectations(void **state) {
+  (void)state;
+  struct lb_scenario s = good(
+      SCENARIO WORKLOAD "[expect fence]\nlocal@none = safe: f\n* = any: others\n[expect]\nlocal@none = violated: n\n"
+                        "[expect deadline]\nlocal@none = stuck: d\n");
+  static const char *const reasons[] = {[LB_GUARD_NONE] = "n", [LB_GUARD_DEADLINE] = "d", [LB_GUARD_FENCE] = "f"};
+  static const enum lb_guard guards[] = {LB_GUARD_NONE, LB_GUARD_DEADLINE, LB_GUARD_FENCE};
+  for (size_t i = 0; i < sizeof guards / sizeof *guards; i++) {
+    const struct lb_expect *expect = lb_scenario_expect(&s, "local@none", guards[i]);
+    assert_non_null(expect);
+    assert_int_equal(expect->guard, guards[i]);
+    assert_string_equal(expect->reason, reasons[guards[i]]);
+  }
+  assert_null(lb_scenario_expect(&s, "local@none", LB_GUARD_RECHECK));
+  assert_null(lb_scenario_expect(&s, "broken@none", LB_GUARD_NONE));
+  assert_int_equal(lb_scenario_expect(&s, "broken@none", LB_GUARD_FENCE)->verdict, LB_ANY);
+  lb_scenario_clear(&s);
+  s = good(SCENARIO WORKLOAD "[expect recheck]\n* = safe: r\n"); /* [expect] itself may be missing */
+  assert_int_equal(lb_scenario_expect(&s, "local@none", LB_GUARD_RECHECK)->guard, LB_GUARD_RECHECK);
+  lb_scenario_clear(&s);
+  refused(SCENARIO WORKLOAD "[expect recheck]\n* = safe\n* = any\n", "f.ini:9: * is expected twice");
+}
+
+static void a_proof_may_only_say_that_leases_run_out(void **state) {
+  (void)state;
+  struct lb_scenario s = good(COMPLETE "[proof]\npast_lease = yes\n");
+  assert_true(s.past_lease);
+  assert_null(s.proof_violated);
   lb_scenario_clear(&s);
 }
 
@@ -294,13 +380,23 @@ static void the_first_refusal_wins(void **state) {
 
 /* ---- what is refused: sections and keys --------------------------------------------------------------- */
 
+#define SECTIONS "[timeline], [campaign], [proof], [expect] or [expect GUARD]"
+
 static void sections_are_known_closed_alone_and_unique(void **state) {
   (void)state;
   refused("[workloda]\n",
-          "f.ini:1: unknown section [workloda], did you mean [workload]? expected [scenario], [workload], [servers], "
-          "[timeline], [proof] or [expect]");
-  refused("[x]\n",
-          "f.ini:1: unknown section [x]: expected [scenario], [workload], [servers], [timeline], [proof] or [expect]");
+          "f.ini:1: unknown section [workloda], did you mean [workload]? expected [scenario], [workload], [servers], " SECTIONS);
+  refused("[x]\n", "f.ini:1: unknown section [x]: expected [scenario], [workload], [servers], " SECTIONS);
+  refused("[campain]\n",
+          "f.ini:1: unknown section [campain], did you mean [campaign]? expected [scenario], [workload], [servers], " SECTIONS);
+  refused("[expect fnece]\n",
+          "f.ini:1: unknown section [expect fnece], did you mean [expect fence]? expected [scenario], [workload], "
+          "[servers], " SECTIONS);
+  refused("[expect none]\n",
+          "f.ini:1: unknown section [expect none], did you mean [expect]? expected [scenario], [workload], [servers], " SECTIONS);
+  refused("[expect deadlines]\n",
+          "f.ini:1: unknown section [expect deadlines], did you mean [expect deadline]? expected [scenario], [workload], "
+          "[servers], " SECTIONS);
   refused("[scenario\n", "f.ini:1: a section without its ']': expected for example [workload]");
   refused("[workload] clients = 2\n", "f.ini:1: text after the ']' of a section: expected it on a line of its own");
   refused(COMPLETE "[workload]\n", "f.ini:9: section [workload] began in line 5 already");
@@ -312,7 +408,11 @@ static void unknown_keys_are_named_with_the_nearest(void **state) {
   refused(
       SCENARIO "[workload]\nclient = 2\n",
       "f.ini:6: [workload] has no key 'client', did you mean 'clients'? expected clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
-      "duration_s or warmup_s");
+      "duration_s, warmup_s or renew");
+  refused("[campaign]\nevery_s = 1\n",
+          "f.ini:2: [campaign] has no key 'every_s', did you mean 'every_ms'? expected fault, every_ms or lasts_ms");
+  refused("[proof]\nviolate = x\n",
+          "f.ini:2: [proof] has no key 'violate', did you mean 'violated'? expected violated or past_lease");
   refused("[servers]\nfsync = 1\n", "f.ini:2: [servers] has no key 'fsync': expected storage");
   refused("[scenario]\n= 5\n",
           "f.ini:2: [scenario] has no key '': expected title, question, refuted, trials or min_handoffs");
@@ -354,7 +454,9 @@ static void missing_keys_are_named(void **state) {
   refused(SCENARIO WORKLOAD "[expect]\n",
           "f.ini: [expect] SYSTEM is missing: expected SYSTEM = verdict, or `verdict: reason`");
   refused(COMPLETE "[timeline]\n", "f.ini: [timeline] step is missing: expected step = step");
-  refused(COMPLETE "[proof]\n", "f.ini: [proof] violated is missing: expected violated = fact");
+  refused(COMPLETE "[campaign]\nevery_ms = 50\n", "f.ini: [campaign] fault is missing: expected fault = step");
+  refused(COMPLETE "[expect fence]\n",
+          "f.ini: [expect fence] SYSTEM is missing: expected SYSTEM = verdict, or `verdict: reason`");
 }
 
 static void an_empty_value_is_refused(void **state) {
@@ -397,17 +499,21 @@ static void lists_of_clients_are_checked_one_by_one(void **state) {
 static void words_are_from_their_list(void **state) {
   (void)state;
   refused("[servers]\nstorage = ssd\n", "f.ini:2: storage = ssd: expected memory or disk");
+  refused("[workload]\nrenew = true\n", "f.ini:2: renew = true: expected yes or no");
+  refused("[proof]\npast_lease = Yes\n", "f.ini:2: past_lease = Yes: expected yes or no");
+  refused("[campaign]\nevery_ms = 9\n", "f.ini:2: every_ms = 9: expected a whole number from 10 to 3600000");
+  refused("[campaign]\nlasts_ms = 3600001\n", "f.ini:2: lasts_ms = 3600001: expected a whole number from 10 to 3600000");
   refused("[workload]\nkeys = owner\n", "f.ini:2: keys = owner: expected a whole number from 1 to 1000000, or own");
 }
 
 static void expectations_name_a_system_and_a_verdict(void **state) {
   (void)state;
   refused("[expect]\nlocal@none = save: x\n",
-          "f.ini:2: local@none = save: did you mean 'safe'? expected safe, violated or stuck");
+          "f.ini:2: local@none = save: did you mean 'safe'? expected safe, violated, stuck or any");
   refused("[expect]\n* = undecided\n",
-          "f.ini:2: * = undecided: expected safe, violated or stuck, and a reason: * = safe: REASON");
+          "f.ini:2: * = undecided: expected safe, violated, stuck or any, and a reason: * = safe: REASON");
   refused("[expect]\n* = maybe safe\n",
-          "f.ini:2: * = maybe safe: expected safe, violated or stuck, and a reason: * = safe: REASON");
+          "f.ini:2: * = maybe safe: expected safe, violated, stuck or any, and a reason: * = safe: REASON");
   static const char *const names[] = {"redis-token", "@none", "local@", "Local@none", "a@b@c", "**", "a b@c"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char text[128], message[128];
@@ -421,7 +527,7 @@ static void a_bad_step_names_its_line(void **state) {
   (void)state;
   refused(
       "[timeline]\nstep = client 1 acquier within 5s\n",
-      "f.ini:2: step = client 1 acquier within 5s: unknown verb 'acquier', did you mean 'acquire'? expected client N and acquire, "
+      "f.ini:2: step = client 1 acquier within 5s: unknown verb 'acquier', did you mean 'acquire'? expected client N and acquire, begin, "
       "release, read or write");
 }
 
@@ -458,12 +564,13 @@ static void a_step_of_a_client_that_is_not_there_is_refused(void **state) {
 
 static void a_step_of_a_client_that_never_asked_is_refused(void **state) {
   (void)state;
-  static const char *const steps[] = {"client 2 read", "client 2 write", "client 2 release within 1s"};
+  static const char *const steps[] = {"client 2 read", "client 2 write", "client 2 release within 1s",
+                                     "await client 2 holds within 1s", "await client 2 has written within 1s"};
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
     char text[256], message[256];
     snprintf(text, sizeof text, TIMELINE "step = client 1 acquire within 1s\nstep = %s\n", steps[i]);
     snprintf(message, sizeof message,
-             "f.ini:11: step = %s: client 2 never asked for the lock: expected client 2 acquire within T before it",
+             "f.ini:11: step = %s: client 2 never asked for the lock: expected client 2 [begin] acquire within T before it",
              steps[i]);
     refused(text, message);
   }
@@ -480,17 +587,110 @@ static void a_step_of_a_dead_client_is_refused(void **state) {
 static void what_undoes_or_awaits_needs_its_fault_before(void **state) {
   (void)state;
   const char *const failover =
-      "f.ini:%d: step = await failover within 5s: expected a fault of a server (cut, kill or pause) before it";
+      "f.ini:%d: step = await failover within 5s: expected a fault of a server (cut, kill, pause, restart or clock) before it";
   char message[256];
   snprintf(message, sizeof message, failover, 10);
   refused(TIMELINE "step = await failover within 5s\n", message);
   snprintf(message, sizeof message, failover, 11);
   refused(TIMELINE "step = kill client 1\nstep = await failover within 5s\n", message);
   refused(TIMELINE "step = heal\n", "f.ini:10: step = heal: expected a cut before it");
-  refused(TIMELINE "step = resume primary\n", "f.ini:10: step = resume primary: expected a pause before it");
+  refused(TIMELINE "step = resume primary\n", "f.ini:10: step = resume primary: expected a pause or a stop before it");
   struct lb_scenario s =
       good(TIMELINE "step = pause primary\nstep = await failover within 5s\nstep = resume primary\n");
   lb_scenario_clear(&s);
+}
+
+static void a_story_may_use_all_of_the_grammar(void **state) {
+  (void)state;
+  struct lb_scenario s =
+      good(TIMELINE "step = client 1 begin acquire within 5s\nstep = await client 1 holds within 5s\n"
+                    "step = stop client 1 at after-check\nstep = client 1 write\nstep = resume client 1\n"
+                    "step = await client 1 has written within 2s\nstep = crash client 1 at before-check\n"
+                    "step = client 1 write\nstep = client 1 read\nstep = kill holder\nstep = client 2 acquire within 2s\n"
+                    "step = restart primary\nstep = await failover within 5s\nstep = pause waiters\nstep = resume waiters\n"
+                    "step = restart minority\nstep = clock holder +5s\n");
+  assert_int_equal(s.step_count, 17);
+  lb_scenario_clear(&s);
+  s = good(TIMELINE "step = clock primary -5s\nstep = await failover within 5s\n");
+  lb_scenario_clear(&s);
+}
+
+static void a_dead_client_is_not_told_to_stop(void **state) {
+  (void)state;
+  refused(TIMELINE "step = kill client 1\nstep = stop client 1 at after-check\n",
+          "f.ini:11: step = stop client 1 at after-check: client 1 was killed by an earlier step");
+  refused(TIMELINE "step = kill client 1\nstep = crash client 1 at after-check\n",
+          "f.ini:11: step = crash client 1 at after-check: client 1 was killed by an earlier step");
+  refused(TIMELINE "step = crash client 3 at after-check\n",
+          "f.ini:10: step = crash client 3 at after-check: names client 3, but clients = 2");
+}
+
+/* The clock of a client, its pause and its crash are no reason for servers to change. */
+static void a_fault_of_a_client_is_none_of_a_server(void **state) {
+  (void)state;
+  static const char *const faults[] = {"clock clients +5s",        "clock holder rate 2", "pause holder",
+                                       "stop client 1 at a-point", "kill waiters",        "crash client 1 at a-point"};
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    char text[256];
+    snprintf(text, sizeof text, TIMELINE "step = %s\nstep = await failover within 5s\n", faults[i]);
+    refused(text, "f.ini:11: step = await failover within 5s: expected a fault of a server (cut, kill, pause, restart or "
+                  "clock) before it");
+  }
+}
+
+static void a_timeline_names_whom_it_means(void **state) {
+  (void)state;
+  refused(TIMELINE "step = kill node any\n",
+          "f.ini:10: step = kill node any: 'any' is drawn in a campaign only: expected a number");
+  refused(TIMELINE "step = cut primary client any\n",
+          "f.ini:10: step = cut primary client any: 'any' is drawn in a campaign only: expected a number");
+}
+
+#define CAMPAIGN COMPLETE "[campaign]\n" /* 9 lines */
+
+static void a_campaign_draws_faults_that_can_be_undone(void **state) {
+  (void)state;
+  static const char *const others[] = {"heal",
+                                       "wait 1s",
+                                       "resume primary",
+                                       "restart primary",
+                                       "client 1 acquire within 1s",
+                                       "client 1 begin acquire within 1s",
+                                       "stop client 1 at after-check",
+                                       "crash client 1 at after-check",
+                                       "await failover within 1s",
+                                       "await client 1 holds within 1s",
+                                       "observe key on primary"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    char text[256], message[256];
+    snprintf(text, sizeof text, CAMPAIGN "fault = kill primary\nfault = %s\n", others[i]);
+    snprintf(message, sizeof message,
+             "f.ini:11: fault = %s: not a fault of a campaign: expected cut, kill, pause or clock", others[i]);
+    refused(text, message);
+  }
+  refused(CAMPAIGN "fault = kil primary\n",
+          "f.ini:10: fault = kil primary: unknown verb 'kil', did you mean 'kill'? expected cut, heal, kill, pause, resume, "
+          "restart, clock, client, stop, crash, await, wait or observe");
+}
+
+static void a_campaign_fits_every_number_of_clients(void **state) {
+  (void)state;
+  refused(SCENARIO "[workload]\nclients = 4, 2, 8\n" EXPECT "[campaign]\nfault = pause client 3\n",
+          "f.ini:10: fault = pause client 3: names client 3, but clients = 2");
+  refused(SCENARIO "[workload]\nclients = 4, 2, 8\n" EXPECT "[campaign]\nfault = cut node 1 from client 3\n",
+          "f.ini:10: fault = cut node 1 from client 3: names client 3, but clients = 2");
+}
+
+static void a_timeline_has_no_campaign(void **state) {
+  (void)state;
+  refused(CAMPAIGN "fault = kill primary\n[timeline]\nstep = wait 1s\n",
+          "f.ini:10: a timeline has no campaign: expected one of [timeline] and [campaign]");
+}
+
+static void a_campaign_observes_nothing_so_it_proves_nothing(void **state) {
+  (void)state;
+  refused(CAMPAIGN "fault = kill primary\n[proof]\nviolated = key absent on primary\n",
+          "f.ini:12: violated = key absent on primary: no step observes it: expected step = observe key on primary");
 }
 
 static void a_proof_is_a_fact_that_a_step_observes(void **state) {
@@ -503,7 +703,7 @@ static void a_proof_is_a_fact_that_a_step_observes(void **state) {
   refused(
       "[proof]\nviolated = key absent on primry\n",
       "f.ini:2: violated = key absent on primry: 'primry' is not a role, did you mean 'primary'? expected primary, current primary, "
-      "replicas, node N, majority, minority, all, client N or clients");
+      "replicas, node N, majority, minority, all, client N, clients, holder or waiters");
   refused(COMPLETE "[proof]\nviolated = key absent on primary\n[timeline]\nstep = observe key on current primary\n",
           "f.ini:10: violated = key absent on primary: no step observes it: expected step = observe key on primary");
 }
@@ -527,6 +727,24 @@ static void set_changes_one_key(void **state) {
   lb_scenario_clear(&s);
 }
 
+static void set_changes_a_campaign_and_the_watchdog(void **state) {
+  (void)state;
+  struct lb_scenario s = good(COMPLETE "[campaign]\nfault = pause client 2\n");
+  assert_int_equal(lb_scenario_set(&s, "every_ms", "50", err, sizeof err), 0);
+  assert_int_equal(lb_scenario_set(&s, "lasts_ms", "70", err, sizeof err), 0);
+  assert_int_equal(lb_scenario_set(&s, "renew", "yes", err, sizeof err), 0);
+  assert_int_equal(s.every_ms, 50);
+  assert_int_equal(s.lasts_ms, 70);
+  assert_true(s.renew);
+  assert_int_equal(lb_scenario_set(&s, "clients", "4, 1", err, sizeof err), -EINVAL);
+  assert_string_equal(err, "-s: clients = 4, 1: fault = pause client 2: names client 2, but clients = 1");
+  lb_scenario_clear(&s);
+  s = good(TIMELINE "step = wait 1s\n");
+  assert_int_equal(lb_scenario_set(&s, "renew", "yes", err, sizeof err), 0);
+  assert_true(s.renew);
+  lb_scenario_clear(&s);
+}
+
 static void set_refused(struct lb_scenario *s, const char *key, const char *value, const char *message) {
   struct lb_scenario before = *s;
   assert_int_equal(lb_scenario_set(s, key, value, err, sizeof err), -EINVAL);
@@ -541,16 +759,22 @@ static void set_refuses_as_the_file_does_and_changes_nothing(void **state) {
   set_refused(&s, "ttl_ms", "", "-s: ttl_ms is empty: expected whole number");
   set_refused(
       &s, "ttl", "5",
-      "-s: cannot set 'ttl': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s or warmup_s");
+      "-s: cannot set 'ttl': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, renew, every_ms or lasts_ms");
   set_refused(
       &s, "trails", "5",
       "-s: cannot set 'trails', did you mean 'trials'? expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
-      "duration_s or warmup_s");
+      "duration_s, warmup_s, renew, every_ms or lasts_ms");
   set_refused(
       &s, "title", "x",
-      "-s: cannot set 'title': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s or warmup_s");
+      "-s: cannot set 'title': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, renew, every_ms or lasts_ms");
   set_refused(&s, "clients", "1",
               "-s: clients = 1: step = client 2 acquire within 1s: names client 2, but clients = 1");
+  set_refused(&s, "renew", "maybe", "-s: renew = maybe: expected yes or no");
+  set_refused(&s, "past_lease", "yes",
+              "-s: cannot set 'past_lease': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, "
+              "warmup_s, renew, every_ms or lasts_ms");
+  set_refused(&s, "every_ms", "50", "-s: every_ms = 50: some-name has no campaign");
+  set_refused(&s, "lasts_ms", "50", "-s: lasts_ms = 50: some-name has no campaign");
   set_refused(&s, "duration_s", "3", "-s: duration_s = 3: some-name has a timeline, and a timeline has no duration_s");
   lb_scenario_clear(&s);
 }
@@ -634,6 +858,7 @@ static void verdicts_have_names(void **state) {
   assert_string_equal(lb_verdict_name(LB_SAFE), "safe");
   assert_string_equal(lb_verdict_name(LB_SKIPPED), "skipped");
   assert_string_equal(lb_verdict_name(LB_VERDICT_NONE), "none");
+  assert_string_equal(lb_verdict_name(LB_ANY), "any");
 }
 
 int main(void) {
@@ -641,12 +866,17 @@ int main(void) {
       cmocka_unit_test(every_shipped_scenario_loads),
       cmocka_unit_test(the_readme_has_the_row_of_every_key),
       cmocka_unit_test(the_readme_has_the_row_of_every_step),
+      cmocka_unit_test(the_readme_has_the_row_of_every_guard),
       cmocka_unit_test(the_failover_scenario_is_the_story_it_tells),
       cmocka_unit_test(the_name_loses_its_number_and_suffix),
       cmocka_unit_test(a_minimal_load_gets_the_documented_defaults),
       cmocka_unit_test(every_key_of_a_load_is_read),
       cmocka_unit_test(keys_of_their_own_ask_for_no_handoffs),
       cmocka_unit_test(a_timeline_keeps_its_lines_and_its_memory),
+      cmocka_unit_test(a_timeline_may_renew_and_set_clocks),
+      cmocka_unit_test(a_campaign_is_a_load_with_faults_and_memory),
+      cmocka_unit_test(each_guard_has_its_own_expectations),
+      cmocka_unit_test(a_proof_may_only_say_that_leases_run_out),
       cmocka_unit_test(texts_go_on_in_indented_lines),
       cmocka_unit_test(comments_and_line_ends_of_other_systems_are_fine),
       cmocka_unit_test(a_proof_is_kept_in_one_spelling),
@@ -672,8 +902,17 @@ int main(void) {
       cmocka_unit_test(a_step_of_a_client_that_never_asked_is_refused),
       cmocka_unit_test(a_step_of_a_dead_client_is_refused),
       cmocka_unit_test(what_undoes_or_awaits_needs_its_fault_before),
+      cmocka_unit_test(a_story_may_use_all_of_the_grammar),
+      cmocka_unit_test(a_dead_client_is_not_told_to_stop),
+      cmocka_unit_test(a_fault_of_a_client_is_none_of_a_server),
+      cmocka_unit_test(a_timeline_names_whom_it_means),
+      cmocka_unit_test(a_campaign_draws_faults_that_can_be_undone),
+      cmocka_unit_test(a_campaign_fits_every_number_of_clients),
+      cmocka_unit_test(a_timeline_has_no_campaign),
+      cmocka_unit_test(a_campaign_observes_nothing_so_it_proves_nothing),
       cmocka_unit_test(a_proof_is_a_fact_that_a_step_observes),
       cmocka_unit_test(set_changes_one_key),
+      cmocka_unit_test(set_changes_a_campaign_and_the_watchdog),
       cmocka_unit_test(set_refuses_as_the_file_does_and_changes_nothing),
       cmocka_unit_test_setup_teardown(a_list_is_sorted_by_file_name_and_holds_only_scenarios, make_folder, drop_folder),
       cmocka_unit_test(a_file_that_cannot_be_read_says_why),

@@ -38,7 +38,12 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
   assert_int_equal(role.number, number);
 }
 
-#define ROLES "primary, current primary, replicas, node N, majority, minority, all, client N or clients"
+#define ROLES "primary, current primary, replicas, node N, majority, minority, all, client N, clients, holder or waiters"
+#define VERBS                                                                                                          \
+  "cut, heal, kill, pause, resume, restart, clock, client, stop, crash, await, wait or observe"
+#define CLIENT_VERBS "client N and acquire, begin, release, read or write"
+#define CLOCKS "clock A [wall|monotonic] OFFSET or clock A rate R"
+#define AWAIT_CLIENT "await client N holds within T or await client N has written within T"
 
 static void every_form_of_the_table_has_an_example_that_parses(void **state) {
   (void)state;
@@ -48,11 +53,19 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "kill node 2",
       "pause client 1",
       "resume client 1",
+      "restart all",
+      "clock node 2 monotonic +31s",
+      "clock clients rate 1.02",
       "client 1 acquire within 2s",
+      "client 1 begin acquire within 2s",
       "client 2 release within 250ms",
       "client 3 read",
       "client 4 write",
+      "stop client 1 at after-check",
+      "crash client 2 at after-setnx",
       "await failover within 20s",
+      "await client 2 holds within 3s",
+      "await client 128 has written within 1m",
       "wait 1s",
       "observe key on primary",
   };
@@ -72,7 +85,7 @@ static void from_may_be_left_out_of_a_cut(void **state) {
 static void every_role_is_known_and_written_as_it_is_read(void **state) {
   (void)state;
   static const char *const names[] = {"primary", "current primary", "replicas", "node 3", "majority", "minority",
-                                      "all",     "client 2",        "clients"};
+                                      "all",     "client 2",        "clients",  "holder", "waiters",  "node any", "client any"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char text[64] = "kill ", name[32];
     lb_role_format(good(strcat(text, names[i])).a, name, sizeof name);
@@ -101,6 +114,83 @@ static void durations_have_units_and_are_exact(void **state) {
     assert_int_equal(good(cases[i].text).within_ms, cases[i].ms);
 }
 
+static void a_clock_jumps_by_a_signed_duration(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    int64_t ms;
+    bool monotonic;
+  } cases[] = {{"clock all +31s", 31000, false},
+               {"clock holder wall -5s", -5000, false},
+               {"clock node any monotonic +250ms", 250, true},
+               {"clock client any -60m", -3600000, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct lb_step step = good(cases[i].text);
+    assert_int_equal(step.verb, LB_STEP_CLOCK_JUMP);
+    assert_int_equal(step.offset_ms, cases[i].ms);
+    assert_int_equal(step.monotonic, cases[i].monotonic);
+    assert_int_equal(step.within_ms, 0);
+  }
+}
+
+static void a_jump_without_sign_or_length_is_refused(void **state) {
+  (void)state;
+  static const char *const offsets[] = {"31s", "+", "-", "+5", "+0s", "-61m", "+-5s", "++5s", "fast", "+1e3s"};
+  for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
+    char text[80], message[256];
+    snprintf(message, sizeof message, "'%s': expected a sign and a duration from 1ms to 60m, like +31s, -5s or +250ms",
+             offsets[i]);
+    snprintf(text, sizeof text, "clock primary monotonic %s", offsets[i]);
+    refused(text, message);
+    strcat(message, ": " CLOCKS);
+    snprintf(text, sizeof text, "clock primary %s", offsets[i]);
+    refused(text, message);
+  }
+}
+
+static void a_clock_runs_at_a_rate_from_one_half_to_two(void **state) {
+  (void)state;
+  assert_true(good("clock primary rate 0.5").rate == 0.5);
+  assert_true(good("clock primary rate 2").rate == 2);
+  assert_true(good("clock clients rate 1.0001").rate == 1.0001);
+  static const char *const rates[] = {"0.49", "2.01", "1.", ".9", "1e0", "0x1", "nan", "-1", "+1", "1.0.1", "1,1"};
+  for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+    char text[80], message[160];
+    snprintf(text, sizeof text, "clock primary rate %s", rates[i]);
+    snprintf(message, sizeof message, "'%s': expected a rate from 0.5 to 2, like 1.02", rates[i]);
+    refused(text, message);
+  }
+}
+
+#define POINT31 "a-point-with-exactly-31-letters"
+
+static void a_point_has_a_name(void **state) {
+  (void)state;
+  struct lb_step step = good("stop client 2 at " POINT31);
+  assert_string_equal(step.point, POINT31);
+  assert_role(step.a, LB_ROLE_CLIENT, 2);
+  static const char *const points[] = {POINT31 "x", "After", "after_check", "a.b"};
+  for (size_t i = 0; i < sizeof points / sizeof *points; i++) {
+    char text[80], message[160];
+    snprintf(text, sizeof text, "crash client 1 at %s", points[i]);
+    snprintf(message, sizeof message,
+             "'%s': expected the name of a point: at most 31 small letters, digits and '-'", points[i]);
+    refused(text, message);
+  }
+  refused("crash client 1 at", "it ends where 'POINT' was expected: crash client N at POINT");
+  refused("crash clients at after-check", "found 'clients', did you mean 'client'? expected crash client N at POINT");
+}
+
+static void any_stands_for_a_number_in_a_role_only(void **state) {
+  (void)state;
+  struct lb_step step = good("cut node any from client any");
+  assert_role(step.a, LB_ROLE_NODE, 0);
+  assert_role(step.b, LB_ROLE_CLIENT, 0);
+  refused("client any read", "'client any': expected client and its number from 1 to 128");
+  refused("stop client any at after-check", "'client any': expected client and its number from 1 to 128");
+  refused("kill any", "'any' is not a role, did you mean 'all'? expected " ROLES);
+}
+
 static void extra_blanks_do_not_matter(void **state) {
   (void)state;
   struct lb_step step = good("  client\t 1  acquire   within 5s  ");
@@ -124,23 +214,25 @@ static void a_bad_duration_is_refused(void **state) {
 static void a_misspelt_verb_gets_the_nearest_one(void **state) {
   (void)state;
   refused("client 1 acquier within 5s",
-          "unknown verb 'acquier', did you mean 'acquire'? expected client N and acquire, release, read or write");
+          "unknown verb 'acquier', did you mean 'acquire'? expected " CLIENT_VERBS);
   refused(
       "kil primary",
-      "unknown verb 'kil', did you mean 'kill'? expected cut, heal, kill, pause, resume, client N ..., await, wait or observe");
-  refused("cleint 1 read", "unknown word 'cleint', did you mean 'client'?");
+      "unknown verb 'kil', did you mean 'kill'? expected " VERBS);
+  refused("cleint 1 read", "unknown verb 'cleint', did you mean 'client'? expected " VERBS);
   refused("explode",
-          "unknown verb 'explode': expected cut, heal, kill, pause, resume, client N ..., await, wait or observe");
+          "unknown verb 'explode': expected " VERBS);
 }
 
 static void a_verb_of_the_other_kind_is_not_suggested(void **state) {
   (void)state;
-  refused("client 1 kill", "unknown verb 'kill': expected client N and acquire, release, read or write");
+  refused("client 1 kill", "unknown verb 'kill': expected " CLIENT_VERBS);
 }
 
 static void a_verb_of_a_client_needs_its_client(void **state) {
   (void)state;
   refused("acquire within 5s", "found 'acquire', expected 'client': client N acquire within T");
+  refused("begin acquire within 5s", "found 'begin', expected 'client': client N begin acquire within T");
+  refused("client holder read", "'client holder': expected client and its number from 1 to 128");
 }
 
 static void a_misspelt_role_gets_the_nearest_one(void **state) {
@@ -169,7 +261,7 @@ static void a_step_that_ends_early_says_what_is_missing(void **state) {
   refused("kill", "it ends where a role was expected: " ROLES);
   refused("cut primary", "it ends where a role was expected: " ROLES);
   refused("cut primary from", "it ends where a role was expected: " ROLES);
-  refused("client 1", "it ends early: expected client N and acquire, release, read or write");
+  refused("client 1", "it ends early: expected " CLIENT_VERBS);
   refused("client 1 acquire", "it ends where 'within' was expected: client N acquire within T");
   refused("client 1 acquire within", "it ends where 'T' was expected: client N acquire within T");
   refused("wait", "it ends where 'T' was expected: wait T");
@@ -178,7 +270,33 @@ static void a_step_that_ends_early_says_what_is_missing(void **state) {
 static void a_wrong_word_is_named(void **state) {
   (void)state;
   refused("client 1 acquire witihn 5s", "found 'witihn', did you mean 'within'? expected client N acquire within T");
-  refused("await restart within 5s", "found 'restart', expected 'failover': await failover within T");
+  refused("cut primary form replicas", "found 'form', did you mean 'from'? expected cut A [from] B");
+  refused("client 1 begin acqire within 5s",
+          "found 'acqire', did you mean 'acquire'? expected client N begin acquire within T");
+  refused("stop client 1 before after-check", "found 'before', expected 'at': stop client N at POINT");
+}
+
+static void forms_that_share_their_begin_are_told_apart_by_the_word_that_differs(void **state) {
+  (void)state;
+  refused("await restart within 5s",
+          "found 'restart', expected 'failover' or 'client': await failover within T, " AWAIT_CLIENT);
+  refused("await failvoer within 5s",
+          "found 'failvoer', did you mean 'failover'? expected await failover within T, " AWAIT_CLIENT);
+  refused("await client 1 hodls within 5s", "found 'hodls', did you mean 'holds'? expected " AWAIT_CLIENT);
+  refused("await client 1 sleeps", "found 'sleeps', expected 'holds' or 'has': " AWAIT_CLIENT);
+  refused("await client 1", "it ends where 'holds' or 'has' was expected: " AWAIT_CLIENT);
+  refused("await client 1 has within 5s", "found 'within', expected 'written': await client N has written within T");
+  refused("await failover within 5", "'5': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m");
+  refused("await client 1 has written within 5",
+          "'5': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m");
+  refused("await client holder holds within 5s", "'client holder': expected client and its number from 1 to 128");
+  refused("clock primary", "it ends where 'wall', 'monotonic', 'OFFSET' or 'rate' was expected: " CLOCKS);
+  refused("clock primary walll +5s", "found 'walll', did you mean 'wall'? expected " CLOCKS);
+  refused("clock primary rat 1.02", "found 'rat', did you mean 'rate'? expected " CLOCKS);
+  refused("clock primary wall", "it ends where 'OFFSET' was expected: clock A [wall|monotonic] OFFSET");
+  refused("clock primary rate", "it ends where 'R' was expected: clock A rate R");
+  refused("clock primry +5s", "'primry' is not a role, did you mean 'primary'? expected " ROLES);
+  refused("clock", "it ends where a role was expected: " ROLES);
 }
 
 static void words_after_the_end_are_refused(void **state) {
@@ -207,6 +325,8 @@ static void cuts_that_nobody_can_mean_are_refused(void **state) {
   refused("cut client 1 from clients", "clients do not talk to each other: expected a server on one side");
   refused("cut primary from primary", "'primary' cannot be cut from itself");
   refused("cut node 2 from node 2", "'node 2' cannot be cut from itself");
+  refused("cut node any from node any", "'node any' cannot be cut from itself");
+  refused("cut holder from waiters", "clients do not talk to each other: expected a server on one side");
   good("cut all from all");
   good("cut client 1 from node 1");
 }
@@ -215,7 +335,21 @@ static void only_one_server_is_observed(void **state) {
   (void)state;
   refused("observe key on replicas", "'replicas' is not one server: expected primary, current primary or node N");
   refused("observe key on client 1", "'client 1' is not one server: expected primary, current primary or node N");
+  refused("observe key on node any", "'node any' is not one server: expected primary, current primary or node N");
+  refused("observe key on holder", "'holder' is not one server: expected primary, current primary or node N");
   good("observe key on current primary");
+}
+
+static void only_servers_are_restarted(void **state) {
+  (void)state;
+  static const char *const clients[] = {"client 1", "clients", "holder", "waiters"};
+  for (size_t i = 0; i < sizeof clients / sizeof *clients; i++) {
+    char text[64], message[128];
+    snprintf(text, sizeof text, "restart %s", clients[i]);
+    snprintf(message, sizeof message, "'%s' cannot be restarted: expected servers", clients[i]);
+    refused(text, message);
+  }
+  good("restart current primary");
 }
 
 int main(void) {
@@ -225,6 +359,11 @@ int main(void) {
       cmocka_unit_test(every_role_is_known_and_written_as_it_is_read),
       cmocka_unit_test(roles_of_two_words_stand_anywhere),
       cmocka_unit_test(durations_have_units_and_are_exact),
+      cmocka_unit_test(a_clock_jumps_by_a_signed_duration),
+      cmocka_unit_test(a_jump_without_sign_or_length_is_refused),
+      cmocka_unit_test(a_clock_runs_at_a_rate_from_one_half_to_two),
+      cmocka_unit_test(a_point_has_a_name),
+      cmocka_unit_test(any_stands_for_a_number_in_a_role_only),
       cmocka_unit_test(extra_blanks_do_not_matter),
       cmocka_unit_test(a_bad_duration_is_refused),
       cmocka_unit_test(a_misspelt_verb_gets_the_nearest_one),
@@ -234,11 +373,13 @@ int main(void) {
       cmocka_unit_test(a_number_is_in_range),
       cmocka_unit_test(a_step_that_ends_early_says_what_is_missing),
       cmocka_unit_test(a_wrong_word_is_named),
+      cmocka_unit_test(forms_that_share_their_begin_are_told_apart_by_the_word_that_differs),
       cmocka_unit_test(words_after_the_end_are_refused),
       cmocka_unit_test(an_endless_step_is_refused),
       cmocka_unit_test(upper_case_is_refused),
       cmocka_unit_test(cuts_that_nobody_can_mean_are_refused),
       cmocka_unit_test(only_one_server_is_observed),
+      cmocka_unit_test(only_servers_are_restarted),
   };
   return cmocka_run_group_tests_name("step", tests, NULL, NULL);
 }
