@@ -15,10 +15,13 @@
 #include "report.h"
 #include "results.h"
 
+enum { SUITE_PARTS = 16 };
+
 struct order { /* what a command wants done */
   const struct lb_args *args;
   const char *label; /* names the run's folder */
   char *paths[LB_ARGS_MAX];
+  const char *own_settings[LB_ARGS_MAX]; /* of each path, NULL = none */
   size_t path_count;
   int trials; /* 0 = the scenarios' own */
   bool draw;
@@ -115,6 +118,7 @@ static int carry_out(struct order *order) {
   char err[600];
   struct lb_plan plan;
   struct lb_plan_request request = {.scenario_paths = (const char *const *)order->paths,
+                                    .own_settings = order->own_settings,
                                     .scenario_count = order->path_count,
                                     .systems = order->args->systems,
                                     .guard = order->args->guard,
@@ -154,13 +158,67 @@ int lb_cli_run(int argc, char **argv) {
   return carry_out(&order);
 }
 
+#define DIRECTED "trials=20"
 static const struct suite {
-  const char *name;
-  int trials; /* of every cell, 0 = the scenario's own number */
-  const char *scenarios[8];
+  const char *name, *help;
+  struct {
+    const char *scenario, *settings; /* what differs from the file: "key=value key=value" */
+  } part[SUITE_PARTS];
 } suites[] = {
-    {"quick", 0, {"control", "contention", "spread", "failover"}},
-    {"full", 20, {"control", "contention", "spread", "failover"}},
+    {"quick",
+     "every scenario as it is in its file",
+     {{"control", ""},
+      {"contention", ""},
+      {"spread", ""},
+      {"failover", ""},
+      {"pause-holder", ""},
+      {"pause-writer", ""},
+      {"crash-holder", ""},
+      {"slow-holder", ""},
+      {"slow-holder-renewed", ""},
+      {"restart-node", ""},
+      {"restart-delayed", ""},
+      {"clock-jump", ""},
+      {"clock-client", ""},
+      {"split-brain", ""},
+      {"partition", ""},
+      {"storm", ""}}},
+    {"full",
+     "20 trials of every directed fault, 5 repeats of every load, storms of a minute",
+     {{"control", DIRECTED},
+      {"contention", "trials=5"},
+      {"spread", "trials=5"},
+      {"failover", DIRECTED},
+      {"pause-holder", DIRECTED},
+      {"pause-writer", DIRECTED},
+      {"crash-holder", DIRECTED},
+      {"slow-holder", DIRECTED},
+      {"slow-holder-renewed", DIRECTED},
+      {"restart-node", DIRECTED},
+      {"restart-delayed", DIRECTED},
+      {"clock-jump", DIRECTED},
+      {"clock-client", DIRECTED},
+      {"split-brain", DIRECTED},
+      {"partition", DIRECTED},
+      {"storm", "duration_s=60"}}},
+    {"paper",
+     "as full, with 1 to 64 clients in the loads: what the paper is made of",
+     {{"control", DIRECTED},
+      {"contention", "trials=5 clients=1,2,4,8,16,32,64 duration_s=2 warmup_s=0.5"},
+      {"spread", "trials=5 duration_s=2 warmup_s=0.5"},
+      {"failover", DIRECTED},
+      {"pause-holder", DIRECTED},
+      {"pause-writer", DIRECTED},
+      {"crash-holder", DIRECTED},
+      {"slow-holder", DIRECTED},
+      {"slow-holder-renewed", DIRECTED},
+      {"restart-node", DIRECTED},
+      {"restart-delayed", DIRECTED},
+      {"clock-jump", DIRECTED},
+      {"clock-client", DIRECTED},
+      {"split-brain", DIRECTED},
+      {"partition", DIRECTED},
+      {"storm", "duration_s=60"}}},
 };
 
 int lb_cli_suite(int argc, char **argv) {
@@ -171,17 +229,14 @@ int lb_cli_suite(int argc, char **argv) {
   for (size_t i = 0; args.word_count == 1 && i < sizeof suites / sizeof *suites; i++)
     if (strcmp(suites[i].name, args.words[0]) == 0) suite = &suites[i];
   if (!suite)
-    return lb_complain(LB_EXIT_USAGE, "suite%s%s: expected quick or full", args.word_count ? " " : "",
+    return lb_complain(LB_EXIT_USAGE, "suite%s%s: expected quick, full or paper", args.word_count ? " " : "",
                        args.word_count ? args.words[0] : "");
-  struct order order = {.args = &args,
-                        .label = suite->name,
-                        .trials = args.trials ? args.trials : suite->trials,
-                        .draw = true,
-                        .argc = argc,
-                        .argv = argv};
-  for (size_t i = 0; suite->scenarios[i]; i++) {
-    char *path = lb_find_scenario(suite->scenarios[i]);
+  struct order order = {
+      .args = &args, .label = suite->name, .trials = args.trials, .draw = true, .argc = argc, .argv = argv};
+  for (size_t i = 0; i < SUITE_PARTS && suite->part[i].scenario; i++) {
+    char *path = lb_find_scenario(suite->part[i].scenario);
     if (!path) return LB_EXIT_FAILURE;
+    order.own_settings[order.path_count] = suite->part[i].settings;
     order.paths[order.path_count++] = path;
   }
   return carry_out(&order);

@@ -280,6 +280,20 @@ static int set_order(struct lb_plan *plan) {
   return 0;
 }
 
+static int set_own(struct lb_scenario *scenario, const char *settings, char *err, size_t err_size) {
+  int r = 0;
+  char *list = strdup(settings), *rest = list;
+  if (!list) return -ENOMEM;
+  for (char *word; r == 0 && (word = strsep(&rest, " "));) {
+    char *value = strchr(word, '=');
+    if (!value) continue;
+    *value++ = '\0';
+    r = lb_scenario_set(scenario, word, value, err, err_size);
+  }
+  free(list);
+  return r;
+}
+
 static int load_scenarios(struct lb_plan *plan, const struct lb_plan_request *request, char *err, size_t err_size) {
   plan->scenarios = calloc(request->scenario_count, sizeof *plan->scenarios);
   if (!plan->scenarios) return -ENOMEM;
@@ -287,6 +301,9 @@ static int load_scenarios(struct lb_plan *plan, const struct lb_plan_request *re
     int r = lb_scenario_load(request->scenario_paths[i], &plan->scenarios[i], err, err_size);
     if (r < 0) return r;
     plan->scenario_count++;
+    if (request->own_settings && request->own_settings[i])
+      r = set_own(&plan->scenarios[i], request->own_settings[i], err, err_size);
+    if (r < 0) return r;
   }
   return lb_settings_apply(plan->scenarios, plan->scenario_count, request->settings, request->setting_count, err,
                            err_size);

@@ -45,6 +45,7 @@ struct lb_plan {
 struct lb_plan_request {
   const char *const *scenario_paths;
   size_t scenario_count;
+  const char *const *own_settings; /* NULL, or of each scenario "key=value key=value" (NULL = none), before `settings` */
   const char *systems;         /* "a@x,b" or NULL = those the scenario names in [expect] */
   const char *guard;           /* one name, or NULL = those the scenario states expectations for */
   int trials;                  /* 0 = the scenario's */
