@@ -18,6 +18,10 @@ struct lb_session {
   int acquire_calls, release_calls, resolve_calls, wait_calls;
   size_t token_len_seen[8];
   int late_replies; /* so many grants are over when they are read */
+  int holds_answer, extend_answer, extend_calls;
+  lb_ns asked_until; /* the deadline of the latest holds or extend, counted from then */
+  bool seen_asking, seen_holding; /* what the arena said of this client during the latest try_acquire */
+  struct lb_client_state *state;
 };
 
 static lb_ns fake_now;
@@ -35,6 +39,8 @@ static int try_acquire_hook(struct lb_session *s, const char *key, int64_t ttl_m
   (void)key, (void)ttl_ms, (void)deadline;
   s->token_len_seen[s->acquire_calls] = grant->token_len;
   int r = s->acquires[s->acquire_calls++];
+  s->seen_asking = atomic_load(&s->state->asks);
+  s->seen_holding = atomic_load(&s->state->holds);
   grant->token_len = 4;
   grant->fence = 7;
   grant->valid_until = fake_now + (s->late_replies-- > 0 ? 1 : LB_NS_PER_S);
@@ -58,6 +64,25 @@ static int wait_hook(struct lb_session *s, const char *key, struct lb_grant *gra
   return LB_OK;
 }
 
+static int holds_hook(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
+  (void)key, (void)grant;
+  s->asked_until = deadline - fake_now;
+  return s->holds_answer;
+}
+static int extend_hook(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+  (void)key;
+  s->extend_calls++;
+  s->asked_until = deadline - fake_now;
+  if (s->extend_answer == LB_OK) grant->valid_until = fake_now + (lb_ns)ttl_ms * LB_NS_PER_MS;
+  return s->extend_answer;
+}
+
+static char points_passed[200];
+static void point_hook(struct lb_env *env, const char *name) {
+  (void)env;
+  strcat(strcat(points_passed, name), " ");
+}
+
 struct fixture {
   struct lb_protocol protocol;
   struct lb_session session;
@@ -69,8 +94,9 @@ static int set_up(void **state) {
   static struct fixture f;
   f = (struct fixture){
       .protocol = {.name = "script", .try_acquire = try_acquire_hook, .release = release_hook, .resolve = resolve_hook},
-      .env = {.now = now_hook, .sleep_until = sleep_hook}};
+      .env = {.now = now_hook, .sleep_until = sleep_hook, .point = point_hook}};
   fake_now = 1;
+  points_passed[0] = '\0';
   f.holder = (struct lb_holder){.protocol = &f.protocol,
                                 .session = &f.session,
                                 .env = &f.env,
@@ -79,7 +105,9 @@ static int set_up(void **state) {
                                 .prefix = "test",
                                 .rng = {42}};
   *state = &f;
-  return f.holder.arena ? 0 : -1;
+  if (!f.holder.arena) return -1;
+  f.session.state = &f.holder.arena->state[0];
+  return 0;
 }
 
 static int tear_down(void **state) {
@@ -215,6 +243,250 @@ static void a_write_is_what_was_read_plus_one(void **state) {
   assert_string_equal(story(f), "acquire granted read write");
 }
 
+/* ---- guards ------------------------------------------------------------------------------------------------------------ */
+
+static struct fixture *granted_under(void **state, enum lb_guard guard) {
+  struct fixture *f = *state;
+  f->protocol.holds = holds_hook;
+  f->protocol.extend = extend_hook;
+  f->holder.guard = guard;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  return f;
+}
+
+/* The hold is over and the resource as it was, but what the service may still keep is not forgotten. */
+static void assert_lost(struct fixture *f, const char *expected_story) {
+  assert_string_equal(story(f), expected_story);
+  assert_false(f->holder.holding);
+  assert_false(atomic_load(&f->session.state->holds));
+  assert_int_equal(f->holder.debt_count, 1);
+  assert_int_equal(lb_holder_write(&f->holder), LB_BUSY);
+  assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_BUSY);
+  assert_int_equal(f->session.release_calls, 1);
+  assert_int_equal(f->holder.debt_count, 0);
+  assert_int_equal(atomic_load(&f->holder.arena->resource[0].value), 0);
+}
+
+static void without_a_guard_a_lease_that_is_over_stops_nobody(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_NONE);
+  f->session.holds_answer = LB_LOST;
+  atomic_store(&f->holder.arena->resource[0].fence_seen, 100);
+  fake_now += 10 * LB_NS_PER_S;
+  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
+  assert_int_equal(lb_holder_write(&f->holder), LB_OK);
+  assert_string_equal(story(f), "acquire granted read write");
+  assert_int_equal(atomic_load(&f->holder.arena->resource[0].value), 1);
+  assert_int_equal(atomic_load(&f->holder.arena->resource[0].fence_seen), 100);
+}
+
+static void a_deadline_lets_pass_until_the_lease_is_over_and_not_then(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_DEADLINE);
+  fake_now = f->holder.grant.valid_until - 1;
+  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
+  fake_now++;
+  assert_int_equal(lb_holder_write(&f->holder), LB_LOST);
+  assert_lost(f, "acquire granted read lost");
+}
+
+static void a_deadline_stands_before_a_read_too(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_DEADLINE);
+  fake_now = f->holder.grant.valid_until;
+  assert_int_equal(lb_holder_read(&f->holder), LB_LOST);
+  assert_lost(f, "acquire granted lost");
+}
+
+static void a_deadline_has_nothing_against_a_lock_without_expiry(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_DEADLINE);
+  f->holder.grant.valid_until = LB_NEVER;
+  fake_now += 1000 * LB_NS_PER_S;
+  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
+}
+
+static void a_recheck_that_the_server_confirms_lets_pass(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_RECHECK);
+  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
+  assert_int_equal(f->session.asked_until, 500 * LB_NS_PER_MS);
+  f->holder.ttl_ms = 300;
+  assert_int_equal(lb_holder_write(&f->holder), LB_OK);
+  assert_int_equal(f->session.asked_until, 150 * LB_NS_PER_MS);
+  assert_string_equal(story(f), "acquire granted read write");
+}
+
+static void a_recheck_without_a_clear_yes_is_a_no(void **state) {
+  const int answers[] = {LB_LOST, LB_UNKNOWN, LB_BUSY, LB_TIMEOUT, -ECONNRESET};
+  for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+    struct fixture *f = granted_under(state, LB_GUARD_RECHECK);
+    f->session.holds_answer = answers[i];
+    assert_int_equal(i % 2 ? lb_holder_read(&f->holder) : lb_holder_write(&f->holder), LB_LOST);
+    assert_lost(f, "acquire granted lost");
+    tear_down(state);
+    set_up(state);
+  }
+}
+
+static void a_recheck_that_cannot_be_asked_is_a_no(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_RECHECK);
+  f->protocol.holds = NULL;
+  assert_int_equal(lb_holder_read(&f->holder), LB_LOST);
+  assert_lost(f, "acquire granted lost");
+}
+
+static void a_fence_that_was_overtaken_is_refused_at_the_read(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_FENCE);
+  atomic_store(&f->holder.arena->resource[0].fence_seen, 8);
+  assert_int_equal(lb_holder_read(&f->holder), LB_LOST);
+  assert_int_equal(f->holder.arena->events[2].flags, LB_EVF_FENCE | LB_EVF_VALUE | LB_EVF_REFUSED);
+  assert_int_equal(f->holder.arena->events[2].fence, 7);
+  assert_lost(f, "acquire granted read lost");
+  assert_int_equal(atomic_load(&f->holder.arena->resource[0].fence_seen), 8);
+}
+
+static void a_fence_that_was_overtaken_after_the_read_is_refused_at_the_write(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_FENCE);
+  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
+  assert_int_equal(atomic_load(&f->holder.arena->resource[0].fence_seen), 7);
+  atomic_store(&f->holder.arena->resource[0].fence_seen, 8);
+  assert_int_equal(lb_holder_write(&f->holder), LB_LOST);
+  assert_int_equal(f->holder.arena->events[2].flags, LB_EVF_FENCE | LB_EVF_VALUE);
+  assert_int_equal(f->holder.arena->events[3].flags, LB_EVF_FENCE | LB_EVF_VALUE | LB_EVF_REFUSED);
+  assert_lost(f, "acquire granted read write lost");
+  assert_int_equal(atomic_load(&f->session.state->writes), 0);
+}
+
+static void a_fence_asks_neither_clock_nor_server(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_FENCE);
+  f->session.holds_answer = LB_LOST;
+  fake_now += 10 * LB_NS_PER_S;
+  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
+  assert_int_equal(lb_holder_write(&f->holder), LB_OK);
+}
+
+static void points_stand_before_and_after_the_check_and_after_a_write(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_DEADLINE);
+  lb_holder_read(&f->holder);
+  assert_string_equal(points_passed, "before-check after-check ");
+  lb_holder_write(&f->holder);
+  assert_string_equal(points_passed, "before-check after-check before-check after-check after-write ");
+  points_passed[0] = '\0';
+  fake_now = f->holder.grant.valid_until;
+  lb_holder_write(&f->holder);
+  assert_string_equal(points_passed, "before-check ");
+}
+
+/* ---- what others can see -------------------------------------------------------------------------------------------- */
+
+static void the_arena_shows_who_asks_who_holds_and_who_has_written(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_NONE);
+  struct lb_client_state *shown = f->session.state;
+  assert_true(f->session.seen_asking);
+  assert_false(f->session.seen_holding);
+  assert_false(atomic_load(&shown->asks));
+  assert_true(atomic_load(&shown->holds));
+  lb_holder_read(&f->holder);
+  lb_holder_write(&f->holder);
+  assert_int_equal(atomic_load(&shown->writes), 1);
+  lb_holder_release(&f->holder, in_ms(100));
+  assert_false(atomic_load(&shown->holds));
+  assert_int_equal(atomic_load(&shown->writes), 1);
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  assert_int_equal(atomic_load(&shown->writes), 0);
+}
+
+static void who_gives_up_asks_no_more(void **state) {
+  struct fixture *f = *state;
+  for (int i = 0; i < 8; i++) f->session.acquires[i] = -ECONNREFUSED;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_TIMEOUT);
+  assert_false(atomic_load(&f->session.state->asks));
+  assert_false(atomic_load(&f->session.state->holds));
+}
+
+static void who_holds_is_not_granted_again(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_NONE);
+  assert_int_equal(lb_holder_acquire(&f->holder, 1, in_ms(100)), -EALREADY);
+  assert_string_equal(story(f), "acquire granted");
+  assert_true(f->holder.holding);
+  assert_int_equal(f->holder.grant.fence, 7);
+}
+
+static lb_ns an_hour_earlier(struct lb_env *env, lb_ns ns) {
+  (void)env;
+  return ns - 3600 * LB_NS_PER_S;
+}
+
+static void the_end_of_a_lease_is_recorded_in_true_time(void **state) {
+  struct fixture *f = *state;
+  fake_now = 7200 * LB_NS_PER_S;
+  f->holder.to_truth = an_hour_earlier;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  assert_int_equal(f->holder.arena->events[1].until, 3601 * LB_NS_PER_S);
+  assert_int_equal(f->holder.grant.valid_until, 7201 * LB_NS_PER_S);
+}
+
+/* ---- renewal ---------------------------------------------------------------------------------------------------------- */
+
+static struct fixture *granted_and_renewed(void **state, int answer) {
+  struct fixture *f = *state;
+  f->holder.renew = true;
+  f->session.extend_answer = answer;
+  return granted_under(state, LB_GUARD_NONE);
+}
+
+static void a_lease_is_renewed_every_third_of_the_ttl_and_not_before(void **state) {
+  struct fixture *f = granted_and_renewed(state, LB_OK);
+  lb_ns third = 1000 * LB_NS_PER_MS / 3;
+  assert_int_equal(f->holder.renew_at, fake_now + third);
+  fake_now += third - 1;
+  assert_int_equal(lb_holder_renew(&f->holder), LB_OK);
+  assert_int_equal(f->session.extend_calls, 0);
+  fake_now++;
+  assert_int_equal(lb_holder_renew(&f->holder), LB_OK);
+  assert_int_equal(f->session.extend_calls, 1);
+  assert_int_equal(f->session.asked_until, third);
+  assert_int_equal(f->holder.renew_at, fake_now + third);
+  assert_int_equal(f->holder.grant.valid_until, fake_now + LB_NS_PER_S);
+}
+
+static void a_renewal_without_an_answer_is_tried_again_soon(void **state) {
+  const int answers[] = {LB_UNKNOWN, -ECONNRESET};
+  for (size_t i = 0; i < 2; i++) {
+    struct fixture *f = granted_and_renewed(state, answers[i]);
+    fake_now = f->holder.renew_at;
+    assert_int_equal(lb_holder_renew(&f->holder), answers[i]);
+    assert_true(f->holder.holding);
+    assert_int_equal(f->holder.renew_at, fake_now + 100 * LB_NS_PER_MS);
+    assert_string_equal(story(f), "acquire granted");
+    tear_down(state);
+    set_up(state);
+  }
+}
+
+static void a_renewal_that_is_denied_ends_the_hold(void **state) {
+  struct fixture *f = granted_and_renewed(state, LB_LOST);
+  fake_now = f->holder.renew_at;
+  assert_int_equal(lb_holder_renew(&f->holder), LB_LOST);
+  assert_lost(f, "acquire granted lost");
+  fake_now += LB_NS_PER_S;
+  assert_int_equal(lb_holder_renew(&f->holder), LB_OK);
+  assert_int_equal(f->session.extend_calls, 1);
+}
+
+static void nothing_is_renewed_unless_asked_for_possible_and_held(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_NONE);
+  assert_int_equal(f->holder.renew_at, LB_NEVER); /* not asked for */
+  lb_holder_release(&f->holder, in_ms(100));
+  f->holder.renew = true;
+  f->protocol.extend = NULL;
+  lb_holder_acquire(&f->holder, 0, in_ms(100));
+  assert_int_equal(f->holder.renew_at, LB_NEVER); /* not possible */
+  lb_holder_release(&f->holder, in_ms(100));
+  f->protocol.extend = extend_hook;
+  lb_holder_acquire(&f->holder, 0, in_ms(100));
+  fake_now = f->holder.renew_at;
+  lb_holder_release(&f->holder, in_ms(100));
+  assert_int_equal(lb_holder_renew(&f->holder), LB_OK); /* not held */
+  assert_int_equal(f->session.extend_calls, 0);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
@@ -230,6 +502,25 @@ int main(void) {
       TEST(an_unknown_release_is_repeated),
       TEST(who_holds_nothing_touches_nothing),
       TEST(a_write_is_what_was_read_plus_one),
+      TEST(without_a_guard_a_lease_that_is_over_stops_nobody),
+      TEST(a_deadline_lets_pass_until_the_lease_is_over_and_not_then),
+      TEST(a_deadline_stands_before_a_read_too),
+      TEST(a_deadline_has_nothing_against_a_lock_without_expiry),
+      TEST(a_recheck_that_the_server_confirms_lets_pass),
+      TEST(a_recheck_without_a_clear_yes_is_a_no),
+      TEST(a_recheck_that_cannot_be_asked_is_a_no),
+      TEST(a_fence_that_was_overtaken_is_refused_at_the_read),
+      TEST(a_fence_that_was_overtaken_after_the_read_is_refused_at_the_write),
+      TEST(a_fence_asks_neither_clock_nor_server),
+      TEST(points_stand_before_and_after_the_check_and_after_a_write),
+      TEST(the_arena_shows_who_asks_who_holds_and_who_has_written),
+      TEST(who_gives_up_asks_no_more),
+      TEST(who_holds_is_not_granted_again),
+      TEST(the_end_of_a_lease_is_recorded_in_true_time),
+      TEST(a_lease_is_renewed_every_third_of_the_ttl_and_not_before),
+      TEST(a_renewal_without_an_answer_is_tried_again_soon),
+      TEST(a_renewal_that_is_denied_ends_the_hold),
+      TEST(nothing_is_renewed_unless_asked_for_possible_and_held),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
