@@ -3,10 +3,12 @@
  * The sum over the trials of a cell. One violation is enough for `violated`: absence is what has to be shown many times.
  * Identity: trials = safe + violated + stuck + undecided.
  */
+#include "cell.h"
+
 #include <assert.h>
 #include <string.h>
 
-#include "plan.h"
+#include "interval.h"
 
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
@@ -17,8 +19,10 @@ static void add_counts(struct lb_outcome *sum, const struct lb_outcome *x) {
   sum->double_hold_ns += x->double_hold_ns;
   sum->dirty_accesses += x->dirty_accesses;
   sum->lost_updates += x->lost_updates;
+  sum->stale_writes += x->stale_writes;
   sum->fenced_off += x->fenced_off;
   sum->token_regressions += x->token_regressions;
+  sum->faults += x->faults;
   sum->unavailable_ns = larger(sum->unavailable_ns, x->unavailable_ns);
   sum->orphan_ns = larger(sum->orphan_ns, x->orphan_ns);
   sum->blind_ns = larger(sum->blind_ns, x->blind_ns);
@@ -40,5 +44,69 @@ void lb_cell_add(struct lb_cell *cell, const struct lb_outcome *x) {
 
 int lb_cell_as_expected(const struct lb_cell *cell) {
   if (cell->verdict == LB_SKIPPED || cell->verdict == LB_UNDECIDED || cell->verdict == LB_VERDICT_NONE) return -1;
+  if (cell->expect && cell->expect->verdict == LB_ANY) return 1;
   return cell->verdict == (cell->expect ? cell->expect->verdict : LB_SAFE);
+}
+
+/* ---- rates ---------------------------------------------------------------------------------------------------------- */
+
+uint64_t lb_outcome_violations(const struct lb_outcome *x, enum lb_guard guard) {
+  uint64_t lost = x->lost_updates > 0 ? (uint64_t)x->lost_updates : 0;
+  uint64_t damage = x->stale_writes > lost ? x->stale_writes : lost;
+  uint64_t n = guard == LB_GUARD_NONE ? x->double_holds : damage;
+  return n == 0 && x->verdict == LB_VIOLATED ? 1 : n;
+}
+
+static bool is_decided(const struct lb_job *job) { return job->done && job->outcome.verdict != LB_UNDECIDED; }
+
+void lb_cell_rate(const struct lb_plan *plan, size_t cell, struct lb_cell_rate *ret) {
+  *ret = (struct lb_cell_rate){0};
+  for (size_t i = 0; i < plan->job_count; i++) {
+    const struct lb_job *job = &plan->jobs[i];
+    if (job->cell != cell || !is_decided(job)) continue;
+    ret->handoffs += job->outcome.handoffs;
+    ret->violations += lb_outcome_violations(&job->outcome, job->plan.guard);
+  }
+  if (ret->handoffs) lb_interval_rate(ret->violations, ret->handoffs, 1000, &ret->per_1000, &ret->low, &ret->high);
+}
+
+/* ---- the control ------------------------------------------------------------------------------------------------------ */
+
+static bool is_fault(enum lb_verb verb) {
+  switch (verb) {
+    case LB_STEP_CUT:
+    case LB_STEP_KILL:
+    case LB_STEP_PAUSE:
+    case LB_STEP_RESTART:
+    case LB_STEP_CLOCK_JUMP:
+    case LB_STEP_CLOCK_RATE:
+    case LB_STEP_STOP_AT:
+    case LB_STEP_CRASH_AT: return true;
+    default: return false;
+  }
+}
+
+bool lb_scenario_is_control(const struct lb_scenario *scenario) {
+  bool leases_end = scenario->past_lease || scenario->hold_ms >= (double)scenario->ttl_ms;
+  for (size_t i = 0; i < scenario->step_count; i++)
+    if (is_fault(scenario->steps[i].verb)) return false;
+  return scenario->fault_count == 0 && !leases_end;
+}
+
+void lb_plan_control(const struct lb_plan *plan, struct lb_control *ret) {
+  *ret = (struct lb_control){0};
+  for (size_t i = 0; i < plan->job_count; i++) {
+    const struct lb_job *job = &plan->jobs[i];
+    const struct lb_outcome *x = &job->outcome;
+    bool honest = !(job->plan.protocol->traits & LB_TRAIT_UNSAFE);
+    if (!job->done || !honest || !lb_scenario_is_control(job->plan.scenario)) continue;
+    ret->trials++;
+    if (x->stall_ns > ret->stall_ns) ret->stall_ns = x->stall_ns;
+    if (!is_decided(job)) {
+      ret->undecided++;
+      continue;
+    }
+    ret->handoffs += x->handoffs;
+    ret->violations += lb_outcome_violations(x, job->plan.guard);
+  }
 }

@@ -44,10 +44,10 @@ static void csv_quantiles(const uint64_t ns[LB_QUANTILES], bool any, FILE *out) 
 }
 
 static const char trials_header[] =
-    "scenario,system,guard,clients,trial,seed,verdict,why,double_holds,double_hold_ms,depth,dirty_accesses,lost_updates,fenced_off,"
-    "token_regressions,grants,handoffs,busy,timeouts,unknowns,unavailable_ms,orphan_ms,blind_ms,measured_s,grants_per_s,jain,client_min,"
+    "scenario,system,guard,clients,trial,seed,verdict,why,double_holds,double_hold_ms,depth,dirty_accesses,lost_updates,"
+    "stale_writes,fenced_off,token_regressions,grants,handoffs,busy,timeouts,unknowns,unavailable_ms,orphan_ms,blind_ms,measured_s,grants_per_s,jain,client_min,"
     "client_max,wait_p50_us,wait_p99_us,wait_p999_us,hold_p50_us,hold_p99_us,hold_p999_us,handoff_p50_us,handoff_p99_us,handoff_p999_us,"
-    "start_ms,trial_ms,stall_ms,storage,history\n";
+    "start_ms,trial_ms,stall_ms,faults,storage,history\n";
 
 static void trial_figures(const struct lb_job *job, FILE *out) {
   const struct lb_outcome *x = &job->outcome;
@@ -67,17 +67,18 @@ static void trial_row(const struct lb_job *job, FILE *out) {
   fprintf(out, "%s,%s,%s,%d,%d,%llu,%s,", p->scenario->name, p->system, lb_guard_name(p->guard), p->clients, p->trial,
           (unsigned long long)p->seed, lb_verdict_name(x->verdict));
   csv_text(x->why, out);
-  fprintf(out, ",%llu,%.3f,%u,%llu,%lld,%llu,%llu,%llu,%llu,%llu,%llu,%llu", (unsigned long long)x->double_holds,
+  fprintf(out, ",%llu,%.3f,%u,%llu,%lld,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu", (unsigned long long)x->double_holds,
           (double)x->double_hold_ns / 1e6, x->depth, (unsigned long long)x->dirty_accesses, (long long)x->lost_updates,
-          (unsigned long long)x->fenced_off, (unsigned long long)x->token_regressions, (unsigned long long)x->grants,
+          (unsigned long long)x->stale_writes, (unsigned long long)x->fenced_off, (unsigned long long)x->token_regressions, (unsigned long long)x->grants,
           (unsigned long long)x->handoffs, (unsigned long long)x->busy, (unsigned long long)x->timeouts,
           (unsigned long long)x->unknowns);
   csv_ms(x->unavailable_ns, out);
   csv_ms(x->orphan_ns, out);
   csv_ms(x->blind_ns, out);
   trial_figures(job, out);
-  fprintf(out, ",%.3f,%.3f,%.3f,%s,", (double)x->start_ns / 1e6, (double)x->trial_ns / 1e6, (double)x->stall_ns / 1e6,
-          p->scenario->memory_storage ? "memory" : "disk");
+  fprintf(out, ",%.3f,%.3f,%.3f,", (double)x->start_ns / 1e6, (double)x->trial_ns / 1e6, (double)x->stall_ns / 1e6);
+  if (p->scenario->fault_count > 0) fprintf(out, "%llu", (unsigned long long)x->faults);
+  fprintf(out, ",%s,", p->scenario->memory_storage ? "memory" : "disk");
   if (x->history_kept) fprintf(out, "histories/%s.hist", p->name);
   putc('\n', out);
 }
