@@ -8,6 +8,7 @@
 
 #include "../backends/registry.h"
 #include "cli.h"
+#include "holder.h"
 #include "scenario.h"
 #include "suggest.h"
 #include "topology.h"
@@ -87,6 +88,7 @@ static int list_scenarios(void) {
 
 static int list_points(void) {
   const struct lb_protocol *p;
+  for (const char *const *point = lb_holder_points; *point; point++) printf("%-14s %s\n", "every client", *point);
   for (size_t i = 0; (p = lb_protocol_at(i)); i++)
     for (const char *const *point = p->points; point && *point; point++) printf("%-14s %s\n", p->name, *point);
   return LB_EXIT_OK;
@@ -151,16 +153,54 @@ static void show_topology(const struct lb_topology *t) {
   if (!missing && t->version && t->version(version, sizeof version) == 0) printf("version:  %s\n", version);
 }
 
+/* "steps:    A" and below it, aligned, the others. */
+static void show_steps(const char *label, const struct lb_step *steps, size_t count) {
+  for (size_t i = 0; i < count; i++) printf("%-9s %s\n", i ? "" : label, steps[i].text);
+}
+
+static void show_workload(const struct lb_scenario *s) {
+  printf("clients:  ");
+  for (size_t i = 0; i < s->client_count_count; i++) printf("%s%d", i ? ", " : "", s->client_counts[i]);
+  printf("; ttl %lld ms%s", (long long)s->ttl_ms, s->renew ? ", renewed while they hold" : "");
+  if (s->step_count == 0) {
+    if (s->keys == 0) printf("; a lock each");
+    else printf("; %d lock%s", s->keys, s->keys == 1 ? "" : "s");
+    printf("; hold %g ms, think %g ms; %g s after %g s", s->hold_ms, s->think_ms, s->duration_s, s->warmup_s);
+  }
+  putchar('\n');
+}
+
+static void show_proof(const struct lb_scenario *s) {
+  if (s->proof_violated) printf("proof:    a violation only counts with \"%s\"\n", s->proof_violated);
+  if (s->past_lease)
+    printf("%-9s overlaps after the end of a lease count: leases run out on purpose\n", s->proof_violated ? "" : "proof:");
+}
+
+static void show_expectations(const struct lb_scenario *s, enum lb_guard guard) {
+  const char *label = "expects:";
+  for (size_t i = 0; i < s->expect_count; i++) {
+    const struct lb_expect *e = &s->expect[i];
+    if (e->guard != guard) continue;
+    if (*label && guard != LB_GUARD_NONE)
+      printf("expects under the guard %s (%s):\n", lb_guard_name(guard), lb_guard_help(guard)), label = "";
+    printf("%-9s %-24s %-9s %s\n", label, e->system, lb_verdict_name(e->verdict), e->reason ? e->reason : "");
+    label = "";
+  }
+}
+
 static int show_scenario(const char *path) {
   struct lb_scenario s;
   char err[600];
   if (lb_scenario_load(path, &s, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
-  printf("scenario %s: %s\n\nquestion: %s\nrefuted:  %s\nfile:     %s\n", s.name, s.title, s.question ? s.question : "",
-         s.refuted ? s.refuted : "", s.path);
-  for (size_t i = 0; i < s.step_count; i++) printf("%s %s\n", i ? "         " : "steps:   ", s.steps[i].text);
-  for (size_t i = 0; i < s.expect_count; i++)
-    printf("%s %-24s %-9s %s\n", i ? "         " : "expects: ", s.expect[i].system,
-           lb_verdict_name(s.expect[i].verdict), s.expect[i].reason ? s.expect[i].reason : "");
+  printf("scenario %s: %s\n\nquestion: %s\nrefuted:  %s\nfile:     %s\n", s.name, s.title,
+         s.question ? s.question : "", s.refuted ? s.refuted : "", s.path);
+  show_workload(&s);
+  show_steps("steps:", s.steps, s.step_count);
+  show_steps("faults:", s.faults, s.fault_count);
+  if (s.fault_count > 0)
+    printf("%-9s one about every %lld ms, for about %lld ms\n", "", (long long)s.every_ms, (long long)s.lasts_ms);
+  show_proof(&s);
+  for (int guard = 0; guard < LB_GUARD_COUNT; guard++) show_expectations(&s, (enum lb_guard)guard);
   lb_scenario_clear(&s);
   return LB_EXIT_OK;
 }

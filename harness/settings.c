@@ -97,15 +97,19 @@ int lb_settings_check(const char *const *settings, size_t count, char *err, size
   return 0;
 }
 
-/* True if one of the scenarios takes it. Those without a timeline are asked last: the last refusal is what the user reads, and a
- * timeline may only say that it has no such key, whatever the value. */
+/* The more keys a scenario takes, the later it is asked: a timeline, a load, a campaign. */
+static int takes(const struct lb_scenario *scenario) {
+  return scenario->step_count > 0 ? 0 : scenario->fault_count == 0 ? 1 : 2;
+}
+
+/* True if one of the scenarios takes it. The last refusal is what the user reads, and one that has no such key can only say that,
+ * whatever the value. */
 static bool apply(struct lb_scenario *scenarios, size_t scenario_count, const char *key, const char *value, char *err,
                   size_t err_size) {
   bool taken = false;
-  for (int timeline = 1; timeline >= 0; timeline--)
+  for (int turn = 0; turn <= 2; turn++)
     for (size_t i = 0; i < scenario_count; i++)
-      if ((scenarios[i].step_count > 0) == timeline)
-        taken |= lb_scenario_set(&scenarios[i], key, value, err, err_size) == 0;
+      if (takes(&scenarios[i]) == turn) taken |= lb_scenario_set(&scenarios[i], key, value, err, err_size) == 0;
   return taken;
 }
 
