@@ -69,6 +69,11 @@ static int broken_release(struct lb_session *s, const char *key, struct lb_grant
   return shm_release(s->env, s->target, key, grant);
 }
 
+static int broken_holds(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
+  (void)deadline;
+  return shm_holds(s->env, s->target, key, grant);
+}
+
 static const char *const broken_topologies[] = {"none", NULL};
 
 const struct lb_protocol lb_broken = {
@@ -88,4 +93,5 @@ const struct lb_protocol lb_broken = {
     .close = broken_close,
     .try_acquire = broken_try_acquire,
     .release = broken_release,
+    .holds = broken_holds,
 };

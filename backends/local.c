@@ -48,9 +48,7 @@ static int local_release(struct lb_session *s, const char *key, struct lb_grant 
 
 static int local_holds(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
   (void)deadline;
-  struct lb_grant copy = *grant;
-  struct shm_slot *slot = shm_slot_of(s->target, key);
-  return slot && atomic_load(&slot->owner) == shm_attempt_id(s->env, &copy) ? LB_OK : LB_LOST;
+  return shm_holds(s->env, s->target, key, grant);
 }
 
 static const char *const local_topologies[] = {"none", NULL};

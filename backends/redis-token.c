@@ -9,6 +9,12 @@
  * Breaks it   A holder that works on past its lease (a pause, with nobody checking); a failover, because replication is
  *             asynchronous and the promoted replica may not know the key; a cut-off old master, which goes on granting;
  *             a restart without persistence; a jump of the server's wall clock, by which Redis counts a TTL; eviction.
+ *
+ * Numbers     With the option `fence` acquiring is a script that sets the key and counts the key's grants in another one,
+ *             without an expiry, in one round trip. So numbers grow from holder to holder as long as the server keeps the
+ *             counter. It is forgotten with everything else: after a failover the promoted replica may lack the latest
+ *             counts, a server restarted without persistence begins at 1 again, and then a later holder gets a number that
+ *             an earlier one had, or a smaller one. A failover is just when a fence would be needed.
  * Source      redis.io, SET and "Distributed Locks with Redis", single-instance form; for Sentinel the clients' guide.
  *
  * Unknown outcomes. A SET without a reply may have been executed, or may still be on its way. Three things keep the
@@ -24,14 +30,22 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "redis_util.h"
 
 #define GRACE_MS 200
 #define IDLE_MS 10 /* after that long it is worth a system call to see whether the server has hung up meanwhile */
 
+enum { OPT_FENCE };
+static const struct lb_option token_options[] = {
+    [OPT_FENCE] = {"fence", LB_OPT_BOOL, 0, 0, 1, "grants carry a number, counted by the same server"},
+    {0},
+};
+
 struct lb_session {
   struct lb_env *env;
+  bool fence;
   struct redis_link link;
   struct redis_conn *conn; /* NULL: the next use connects */
   lb_ns used_at;           /* when conn last answered */
@@ -153,17 +167,23 @@ static bool answered_one(const struct question *q) {
 /* ---- acquire ------------------------------------------------------------------------------------------ */
 
 /* The first try is plain SET NX. A repeated one adds GET (Redis 7), which tells the own token from somebody else's. */
+static int send_plain(struct lb_session *s, const char *key, const char *ttl, const struct lb_grant *grant, bool repeated,
+                      lb_ns deadline, redisReply **ret) {
+  const char *argv[] = {"SET", key, grant->token, "NX", "PX", ttl, "GET"};
+  return redis_call(s->conn, deadline, ret, repeated ? 7 : 6, argv, NULL);
+}
+
 static int send_set(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, bool repeated,
                     lb_ns deadline, redisReply **ret, lb_ns *ret_asked_at) {
   char ttl[24];
   snprintf(ttl, sizeof ttl, "%" PRId64, ttl_ms);
-  const char *argv[] = {"SET", key, grant->token, "NX", "PX", ttl, "GET"};
   int rc = use_conn(s, false, deadline);
   if (rc) return rc;
   lb_point(s->env, "before-set");
   *ret_asked_at = lb_now(s->env);
   if (!repeated) grant->asked_at = *ret_asked_at;
-  rc = redis_call(s->conn, deadline, ret, repeated ? 7 : 6, argv, NULL);
+  rc = s->fence ? redis_eval(s->conn, deadline, ret, &redis_set_numbered, key, grant, ttl)
+                : send_plain(s, key, ttl, grant, repeated, deadline, ret);
   lb_point(s->env, "after-set");
   if (rc == LB_UNKNOWN) note_doubt(s, grant, *ret_asked_at + (lb_ns)ttl_ms * LB_NS_PER_MS);
   note_result(s, rc);
@@ -188,9 +208,11 @@ static int set_somewhere(struct lb_session *s, const char *key, int64_t ttl_ms, 
 }
 
 static int read_set(const redisReply *reply, struct lb_grant *grant, bool repeated, lb_ns asked_at, int64_t ttl_ms) {
-  bool set = reply->type == (repeated ? REDIS_REPLY_NIL : REDIS_REPLY_STATUS);
-  bool earlier = repeated && redis_is_token(reply, grant);
+  bool numbered = reply->type == REDIS_REPLY_INTEGER;
+  bool set = numbered ? reply->integer > 0 : reply->type == (repeated ? REDIS_REPLY_NIL : REDIS_REPLY_STATUS);
+  bool earlier = numbered ? reply->integer < 0 : repeated && redis_is_token(reply, grant);
   if (!set && !earlier) return LB_BUSY;
+  if (numbered) grant->fence = (uint64_t)llabs(reply->integer);
   /* Set by an earlier try: its lease runs since then, or as far as it was extended. */
   if (set) grant->valid_until = lb_lease_end(asked_at, ttl_ms);
   else if (!grant->valid_until) grant->valid_until = lb_lease_end(grant->asked_at, ttl_ms);
@@ -242,9 +264,11 @@ static int token_extend(struct lb_session *s, const char *key, int64_t ttl_ms, s
 }
 
 static int token_resolve(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  struct question q = {.key = key, .grant = grant};
+  struct question q = {.script = s->fence ? &redis_number_if_mine : NULL, .key = key, .grant = grant};
   int rc = ask(s, &q, deadline);
-  if (!rc && !redis_is_token(q.reply, grant)) rc = not_mine(s, grant, LB_BUSY);
+  bool numbered = !rc && q.reply->type == REDIS_REPLY_INTEGER && q.reply->integer > 0;
+  if (!rc && !numbered && !redis_is_token(q.reply, grant)) rc = not_mine(s, grant, LB_BUSY);
+  if (!rc && numbered) grant->fence = (uint64_t)q.reply->integer;
   if (!rc && !grant->valid_until) grant->valid_until = lb_lease_end(grant->asked_at, s->ttl_ms);
   freeReplyObject(q.reply);
   return rc;
@@ -268,6 +292,7 @@ static int token_inspect(struct lb_session *s, size_t endpoint, const char *key,
 static int token_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
   (void)deadline;
   s->env = config->env;
+  s->fence = config->options[OPT_FENCE].b;
   return redis_link_init(&s->link, config->env, config->target);
 }
 
@@ -279,12 +304,16 @@ const struct lb_protocol lb_redis_token = {
     .name = "redis-token",
     .summary = "one Redis server: SET NX PX with a random token, released by compare-and-delete",
     .promises = "One holder per key while one and the same server decides, its clock does not jump, and holders stop\n"
-                "at valid_until. Never releases or extends somebody else's lock. A lost reply is reported as unknown.",
+                "at valid_until. Never releases or extends somebody else's lock. A lost reply is reported as unknown.\n"
+                "With fence=yes grants carry numbers that grow while the server keeps its counter.",
     .breaks = "Working on past the lease; a failover (replication is asynchronous, a cut-off master goes on\n"
-              "granting); a restart without persistence; a jump of the server's wall clock; eviction.",
+              "granting); a restart without persistence; a jump of the server's wall clock; eviction. The fence does not\n"
+              "help after a failover or such a restart: the counter may have gone back, too.",
     .source = "redis.io: SET, and Distributed Locks with Redis (single instance)",
     .topologies = (const char *const[]){"redis", "sentinel", NULL},
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK,
+    .options = token_options,
+    /* after-set: the reply has been read, or given up, and not been looked at. */
     .points = (const char *const[]){"before-set", "after-set", "before-release", NULL},
     .session_size = sizeof(struct lb_session),
     .open = token_open,

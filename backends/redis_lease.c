@@ -3,12 +3,16 @@
  * The commands of a lock that is a key with a random token: the scripts that look at the token before they touch the
  * key, and what the server's errors mean.
  *
- * Both scripts write at most once and last, so an error they raise is definite: nothing was done.
+ * Every script writes the lock's key at most once and last, so an error it raises is definite: nothing was done, but a
+ * number drawn and lost.
  */
 #include "redis_util.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+
+#define COUNTER_NAME_MAX 256
 
 const struct redis_script redis_delete_if_mine = {
     .sha1 = "8f464d4a626461dd45dd7ecb315f41a7354a3819",
@@ -19,6 +23,24 @@ const struct redis_script redis_delete_if_mine = {
 const struct redis_script redis_expire_if_mine = {
     .sha1 = "deab3ff9574c9bf1b1405de9baa0cd3dba67a48a",
     .text = "if redis.call(\"GET\",KEYS[1])==ARGV[1] then return redis.call(\"PEXPIRE\",KEYS[1],ARGV[2]) end return 0",
+};
+
+/* The number is drawn before the key is set: an INCR that fails (a counter that is no number, no memory) then leaves no
+ * lock behind. Scripts run one at a time, so numbers follow the order of grants. An attempt that has the key already,
+ * because its reply was lost, gets another number: it is larger than all earlier holders', and smaller than all later
+ * ones', since nobody can be granted before the key is gone. */
+const struct redis_script redis_set_numbered = {
+    .sha1 = "ac94cf980ad16cac06ce1e20c36e96334f9fc864",
+    .text = "local v=redis.call(\"GET\",KEYS[1]) if v and v~=ARGV[1] then return 0 end local "
+            "n=redis.call(\"INCR\",KEYS[2]) if v then return -n end "
+            "redis.call(\"SET\",KEYS[1],ARGV[1],\"PX\",ARGV[2]) return n",
+    .counts = true,
+};
+
+const struct redis_script redis_number_if_mine = {
+    .sha1 = "8c47ede8f06600cfb82a14c3ed01cf2f4c1cdd22",
+    .text = "if redis.call(\"GET\",KEYS[1])==ARGV[1] then return redis.call(\"INCR\",KEYS[2]) end return 0",
+    .counts = true,
 };
 
 void redis_new_token(struct lb_env *env, struct lb_grant *grant) {
@@ -54,12 +76,24 @@ static bool is_unknown_script(const redisReply *reply) {
   return reply->type == REDIS_REPLY_ERROR && !strncmp(reply->str, "NOSCRIPT", strlen("NOSCRIPT"));
 }
 
+/* '.' is no character of a key, so a counter is never taken for a lock. */
+static int name_counter(struct lb_env *env, const char *key, char ret[COUNTER_NAME_MAX]) {
+  int length = snprintf(ret, COUNTER_NAME_MAX, "%s.fence", key);
+  return length < COUNTER_NAME_MAX ? 0 : lb_fail(env, -ENAMETOOLONG, "a key too long to have a counter");
+}
+
 int redis_eval(struct redis_conn *conn, lb_ns deadline, redisReply **ret, const struct redis_script *script,
                const char *key, const struct lb_grant *grant, const char *extra) {
-  const char *argv[] = {"EVALSHA", script->sha1, "1", key, grant->token, extra};
+  char counter[COUNTER_NAME_MAX];
+  const char *argv[7] = {"EVALSHA", script->sha1, "1", key};
+  int argc = 4, rc = script->counts ? name_counter(redis_env(conn), key, counter) : 0;
+  if (rc) return rc;
+  if (script->counts) argv[2] = "2", argv[argc++] = counter;
+  argv[argc++] = grant->token;
+  if (extra) argv[argc++] = extra;
   /* Behind replies that are late already, ours may come too late to be answered with the text of an unknown script. */
   if (redis_owed(conn)) argv[0] = "EVAL", argv[1] = script->text;
-  int argc = extra ? 6 : 5, rc = redis_call(conn, deadline, ret, argc, argv, NULL);
+  rc = redis_call(conn, deadline, ret, argc, argv, NULL);
   if (rc || !is_unknown_script(*ret)) return rc;
   /* The cache of scripts does not survive a restart or a failover. EVAL fills it again. */
   freeReplyObject(*ret);

@@ -40,6 +40,7 @@ short redis_events(const struct redis_conn *conn) {
   return (short)(POLLIN | (!conn->connected || conn->unwritten ? POLLOUT : 0));
 }
 
+struct lb_env *redis_env(const struct redis_conn *conn) { return conn->env; }
 bool redis_connected(const struct redis_conn *conn) { return conn->connected; }
 
 size_t redis_owed(const struct redis_conn *conn) { return conn->owed; }

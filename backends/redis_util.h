@@ -51,6 +51,8 @@ int redis_next(struct redis_conn *conn, bool read_socket, redisReply **ret);
 /* What to poll for. */
 int redis_fd(const struct redis_conn *conn);
 short redis_events(const struct redis_conn *conn);
+/* The env it was opened with. */
+struct lb_env *redis_env(const struct redis_conn *conn);
 /* True once the handshake has ended well. */
 bool redis_connected(const struct redis_conn *conn);
 /* Replies still to come. */
@@ -87,9 +89,15 @@ int redis_link_open(struct redis_link *link, lb_ns deadline, struct redis_conn *
 
 struct redis_script {
   const char *sha1, *text;
+  bool counts; /* KEYS[2] is the counter of the key's grants, which has no expiry */
 };
 extern const struct redis_script redis_delete_if_mine; /* KEYS[1], ARGV token: 1 deleted, 0 not mine */
 extern const struct redis_script redis_expire_if_mine; /* KEYS[1], ARGV token, ttl in ms: 1 set, 0 not mine */
+
+/* KEYS[1], counter, ARGV token, ttl in ms: the number of the grant; below 0 if the key was ours before; 0 busy. */
+extern const struct redis_script redis_set_numbered;
+/* KEYS[1], counter, ARGV token: a number for the key that is ours, 0 not mine. */
+extern const struct redis_script redis_number_if_mine;
 
 /* Puts a fresh token into the grant. */
 void redis_new_token(struct lb_env *env, struct lb_grant *grant);

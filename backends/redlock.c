@@ -8,7 +8,8 @@
  *             servers that run at nearly the same rate and do not jump, and the delayed restart: a server that crashed
  *             and may have lost keys stays away longer than the longest ttl, or it syncs every change to disk.
  * Breaks it   Restarting a server too early: it votes for a second holder. A wall clock set forward on a majority. A
- *             holder that works on past its lease: there is no fencing token to stop it at the resource.
+ *             holder that works on past its lease: there is no fencing number to stop it at the resource, because every
+ *             majority is another one, and servers that know nothing of each other have no order to count in.
  * Source      redis.io, "Distributed Locks with Redis" (the Redlock algorithm); M. Kleppmann, "How to do distributed
  *             locking" (2016), and S. Sanfilippo's answer, "Is Redlock safe?".
  *
@@ -219,14 +220,16 @@ const struct lb_protocol lb_redlock = {
     .summary = "a majority of N independent Redis servers, asked all at once",
     .promises = "One holder per key while fewer than half of the servers forget or misdate it and holders stop at\n"
                 "valid_until. Works with up to (N-1)/2 servers down, and is not slowed by them. A failed attempt is\n"
-                "never unknown: what it left is deleted down the same connection, or ends with its ttl.",
+                "never unknown: what it left is deleted down the same connection, or ends with its ttl.\n"
+                "No fencing number: independent servers have no common order to count in.",
     .breaks = "A server restarted within one ttl of a crash that made it forget keys: run it with appendfsync always,\n"
               "or keep it away for longer than the longest ttl (delayed restart). A wall clock set forward on a\n"
-              "majority. Working on past the lease: there is no fencing token.",
+              "majority. Working on past the lease: no fencing number can stop such a holder at the resource.",
     .source = "redis.io: Distributed Locks with Redis; the Kleppmann and Sanfilippo exchange of 2016",
     .topologies = (const char *const[]){"redis-x5", "redis-x3", NULL},
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK,
     .options = redlock_options,
+    /* after-send: no reply has been read. after-quorum: the outcome is decided, a quorum or none. */
     .points = (const char *const[]){"after-send", "after-quorum", "before-release", NULL},
     .session_size = sizeof(struct lb_session),
     .open = redlock_open,

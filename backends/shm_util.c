@@ -40,3 +40,9 @@ int shm_release(struct lb_env *env, const struct lb_target *target, const char *
   uint64_t id = shm_attempt_id(env, grant);
   return slot && atomic_compare_exchange_strong(&slot->owner, &id, 0) ? LB_OK : LB_LOST;
 }
+
+int shm_holds(struct lb_env *env, const struct lb_target *target, const char *key, const struct lb_grant *grant) {
+  struct lb_grant copy = *grant;
+  struct shm_slot *slot = shm_slot_of(target, key);
+  return slot && atomic_load(&slot->owner) == shm_attempt_id(env, &copy) ? LB_OK : LB_LOST;
+}

@@ -22,5 +22,7 @@ struct shm_slot *shm_slot_of(const struct lb_target *target, const char *key);
 uint64_t shm_attempt_id(struct lb_env *env, struct lb_grant *grant);
 /* The release hook of both: frees the key if this attempt holds it. LB_OK, or LB_LOST when somebody else does. */
 int shm_release(struct lb_env *env, const struct lb_target *target, const char *key, struct lb_grant *grant);
+/* Their holds hook. LB_OK or LB_LOST. */
+int shm_holds(struct lb_env *env, const struct lb_target *target, const char *key, const struct lb_grant *grant);
 
 #endif

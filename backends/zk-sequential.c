@@ -358,6 +358,7 @@ static int zk_sequential_inspect(struct lb_session *s, size_t endpoint, const ch
 }
 
 static const char *const zk_sequential_topologies[] = {"zk-x3", "zk", NULL};
+/* after-create: the reply has been read, the node stands in the queue, and its place is not known yet. */
 static const char *const zk_sequential_points[] = {"after-create", "before-release", NULL};
 
 const struct lb_protocol lb_zk_sequential = {

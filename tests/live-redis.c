@@ -39,6 +39,7 @@ struct client {
   struct lb_target target;
 };
 static struct client a, b; /* two clients of every test */
+static bool fence;         /* redis-token's option, for those opened from now on */
 
 static lb_ns in_ms(struct client *client, int64_t ms) { return lb_now(&client->env.base) + (lb_ns)ms * LB_NS_PER_MS; }
 static int64_t ms_since(struct client *client, lb_ns start) {
@@ -49,7 +50,9 @@ static int64_t ms_since(struct client *client, lb_ns start) {
 
 static void open_client(struct client *client, const struct lb_protocol *protocol, const struct lb_target *target) {
   static uint64_t seed;
-  *client = (struct client){.protocol = protocol, .target = *target, .options = {{.i = NODE_TIMEOUT_MS}}};
+  *client = (struct client){.protocol = protocol, .target = *target};
+  if (protocol == &lb_redis_token) client->options[0].b = fence;
+  else client->options[0].i = NODE_TIMEOUT_MS;
   lb_env_init(&client->env, ++seed);
   client->session = calloc(1, protocol->session_size);
   assert_non_null(client->session);
@@ -143,6 +146,13 @@ static int open_token(void **state) {
   (void)state;
   open_both(&lb_redis_token, 1);
   return 0;
+}
+
+static int open_fenced(void **state) {
+  fence = true;
+  int rc = open_token(state);
+  fence = false;
+  return rc;
 }
 
 static int open_redlock(void **state) {
@@ -385,6 +395,72 @@ static void a_replica_refuses_and_that_is_definite(void **state) {
   assert_int_equal(try(&a, "k", &mine), LB_OK);
 }
 
+/* ---- redis-token with numbers ---------------------------------------------------------------------------- */
+
+static void every_grant_has_a_larger_number_and_a_refused_try_draws_none(void **state) {
+  (void)state;
+  for (uint64_t i = 1; i <= 3; i++) {
+    struct lb_grant mine = LB_GRANT_INIT, other = LB_GRANT_INIT;
+    struct client *holder = i % 2 ? &a : &b, *loser = i % 2 ? &b : &a;
+    assert_int_equal(try(holder, "k", &mine), LB_OK);
+    assert_int_equal(mine.fence, i);
+    assert_int_equal(try(loser, "k", &other), LB_BUSY);
+    assert_int_equal(release(holder, "k", &mine), LB_OK);
+  }
+}
+
+static void the_counter_outlives_the_lease(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  assert_int_equal(try(&a, "k", &mine), LB_OK);
+  assert_true(operate(0, "PTTL k", NULL) > 0);
+  assert_int_equal(operate(0, "PTTL k.fence", NULL), -1);
+}
+
+static void an_attempt_whose_reply_was_lost_gets_a_number_when_resolved(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT, next = LB_GRANT_INIT;
+  redis_server_signal(&server[0], SIGSTOP);
+  assert_int_equal(try_for(&a, "k", LONG_MS, &mine, 100), LB_UNKNOWN);
+  redis_server_signal(&server[0], SIGCONT);
+  assert_int_equal(resolve(&a, "k", &mine), LB_OK);
+  assert_int_not_equal(mine.fence, 0);
+  assert_int_equal(release(&a, "k", &mine), LB_OK);
+  assert_int_equal(try(&b, "k", &next), LB_OK);
+  assert_true(next.fence > mine.fence);
+}
+
+static void an_attempt_whose_reply_was_lost_gets_a_number_when_repeated(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  redis_server_signal(&server[0], SIGSTOP);
+  assert_int_equal(try_for(&a, "k", LONG_MS, &mine, 100), LB_UNKNOWN);
+  lb_ns asked_at = mine.asked_at;
+  redis_server_signal(&server[0], SIGCONT);
+  assert_int_equal(try_for(&a, "k", LONG_MS, &mine, 1000), LB_OK);
+  assert_int_equal(mine.fence, 2); /* the first is lost with the reply */
+  assert_int_equal(mine.valid_until, lb_lease_end(asked_at, LONG_MS));
+}
+
+static void a_counter_that_cannot_count_leaves_no_lock_behind(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  operate(0, "SET k.fence word", NULL);
+  assert_int_equal(try(&a, "k", &mine), -EPROTO);
+  assert_int_equal(mine.token_len, 0);
+  assert_int_equal(records(&a, "k"), 0);
+}
+
+static void the_numbering_scripts_survive_a_flush(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  operate(0, "SCRIPT FLUSH", NULL);
+  assert_int_equal(try(&a, "k", &mine), LB_OK);
+  assert_int_equal(resolve(&a, "k", &mine), LB_OK);
+  assert_int_equal(operate(0, "SCRIPT EXISTS %s", redis_set_numbered.sha1), 1);
+  assert_int_equal(operate(0, "SCRIPT EXISTS %s", redis_number_if_mine.sha1), 1);
+}
+
 /* ---- redlock ------------------------------------------------------------------------------------------ */
 
 static void two_dead_servers_of_five_do_not_matter(void **state) {
@@ -613,6 +689,8 @@ int main(void) {
   signal(SIGPIPE, SIG_IGN);
 #define TOKEN(f)                                                                                                       \
   { "token: " #f, f, open_token, close_both, NULL }
+#define FENCED(f)                                                                                                      \
+  { "fenced: " #f, f, open_fenced, close_both, NULL }
 #define REDLOCK(f)                                                                                                     \
   { "redlock: " #f, f, open_redlock, close_both, NULL }
 #define SENTINEL(f)                                                                                                    \
@@ -638,6 +716,12 @@ int main(void) {
       TOKEN(a_dead_server_is_an_error_and_a_restarted_one_is_found_again),
       TOKEN(scripts_survive_a_flush_of_the_server_cache),
       TOKEN(a_replica_refuses_and_that_is_definite),
+      FENCED(every_grant_has_a_larger_number_and_a_refused_try_draws_none),
+      FENCED(the_counter_outlives_the_lease),
+      FENCED(an_attempt_whose_reply_was_lost_gets_a_number_when_resolved),
+      FENCED(an_attempt_whose_reply_was_lost_gets_a_number_when_repeated),
+      FENCED(a_counter_that_cannot_count_leaves_no_lock_behind),
+      FENCED(the_numbering_scripts_survive_a_flush),
       REDLOCK(two_dead_servers_of_five_do_not_matter),
       REDLOCK(three_dead_servers_of_five_grant_nothing),
       REDLOCK(restarted_servers_vote_again),

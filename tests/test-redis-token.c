@@ -25,6 +25,7 @@ extern const struct lb_protocol lb_redis_token;
 static struct lb_session *session;
 static struct lb_endpoint endpoint;
 static struct lb_target target;
+static union lb_value options[1]; /* fence=no */
 
 static lb_ns in_ms(int64_t ms) { return fake_now + (lb_ns)ms * LB_NS_PER_MS; }
 
@@ -34,7 +35,7 @@ static int set_up(void **state) {
   endpoint = (struct lb_endpoint){"redis", "127.0.0.1", fake_port};
   target = (struct lb_target){.topology = "fake", .endpoints = &endpoint, .count = 1};
   session = calloc(1, lb_redis_token.session_size);
-  struct lb_config config = {&fake_env, &target, NULL, TTL_MS, "client"};
+  struct lb_config config = {&fake_env, &target, options, TTL_MS, "client"};
   return lb_redis_token.open(session, &config, in_ms(100));
 }
 
@@ -195,7 +196,7 @@ static void a_master_that_is_none_any_more_is_left_within_the_call(void **state)
   memset(session, 0, lb_redis_token.session_size);
   endpoint.service = "sentinel";
   target.sentinel_master = "m";
-  struct lb_config config = {&fake_env, &target, NULL, TTL_MS, "client"};
+  struct lb_config config = {&fake_env, &target, options, TTL_MS, "client"};
   assert_int_equal(lb_redis_token.open(session, &config, in_ms(100)), 0);
   snprintf(address, sizeof address, "*2\r\n$9\r\n127.0.0.1\r\n$5\r\n%05u\r\n", fake_port);
   for (int i = 0; i < 2; i++) {
@@ -224,9 +225,68 @@ static void the_lease_of_a_repeated_try_counts_from_the_try_that_set_it(void **s
   assert_int_equal(grant.valid_until, lb_lease_end(second, TTL_MS));
 }
 
+static int set_up_fenced(void **state) {
+  options[0].b = true;
+  int rc = set_up(state);
+  options[0].b = false;
+  return rc;
+}
+
+static void a_numbered_grant_has_the_number_of_the_reply(void **state) {
+  (void)state;
+  struct lb_grant grant = LB_GRANT_INIT;
+  fake_answer(":7\r\n");
+  assert_int_equal(try("k", &grant), LB_OK);
+  assert_int_equal(grant.fence, 7);
+  assert_int_equal(grant.valid_until, lb_lease_end(grant.asked_at, TTL_MS));
+  assert_int_equal(fake_heard_count(), 1); /* one round trip */
+  assert_non_null(strstr(fake_heard(0), " 2 k k.fence "));
+}
+
+static void a_number_without_a_lock_is_busy(void **state) {
+  (void)state;
+  struct lb_grant grant = LB_GRANT_INIT;
+  fake_answer(":0\r\n");
+  assert_int_equal(try("k", &grant), LB_BUSY);
+  assert_int_equal(grant.fence, 0);
+}
+
+static void a_numbered_lease_counts_from_the_try_that_set_it(void **state) {
+  (void)state;
+  struct lb_grant grant = LB_GRANT_INIT;
+  fake_answer(FAKE_SILENCE);
+  assert_int_equal(try("k", &grant), LB_UNKNOWN);
+  lb_ns first = grant.asked_at, second = fake_now;
+  struct lb_grant earlier = grant;
+  fake_answer(":-8\r\n"); /* the earlier try had set it */
+  assert_int_equal(try("k", &earlier), LB_OK);
+  assert_int_equal(earlier.fence, 8);
+  assert_int_equal(earlier.valid_until, lb_lease_end(first, TTL_MS));
+  second = fake_now;
+  fake_answer(":9\r\n");
+  assert_int_equal(try("k", &grant), LB_OK);
+  assert_int_equal(grant.fence, 9);
+  assert_int_equal(grant.valid_until, lb_lease_end(second, TTL_MS));
+}
+
+static void a_numbered_attempt_is_not_settled_by_not_mine_while_it_may_arrive(void **state) {
+  (void)state;
+  struct lb_grant grant = LB_GRANT_INIT, other = LB_GRANT_INIT;
+  fake_answer(FAKE_SILENCE);
+  assert_int_equal(try("k", &grant), LB_UNKNOWN);
+  fake_answer(":1\r\n");
+  assert_int_equal(try("other", &other), LB_OK); /* on a new connection */
+  fake_answer(":0\r\n");
+  assert_int_equal(resolve(&grant), LB_UNKNOWN);
+  fake_answer(":5\r\n");
+  assert_int_equal(resolve(&grant), LB_OK);
+  assert_int_equal(grant.fence, 5);
+}
+
 int main(void) {
   signal(SIGPIPE, SIG_IGN);
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define FENCED(f) cmocka_unit_test_setup_teardown(f, set_up_fenced, tear_down)
   const struct CMUnitTest tests[] = {
       T(a_new_attempt_does_not_wait_behind_a_silent_connection),
       T(not_found_is_no_answer_while_the_request_may_still_arrive),
@@ -243,6 +303,10 @@ int main(void) {
       T(a_first_refusal_is_definite),
       T(a_master_that_is_none_any_more_is_left_within_the_call),
       T(the_lease_of_a_repeated_try_counts_from_the_try_that_set_it),
+      FENCED(a_numbered_grant_has_the_number_of_the_reply),
+      FENCED(a_number_without_a_lock_is_busy),
+      FENCED(a_numbered_lease_counts_from_the_try_that_set_it),
+      FENCED(a_numbered_attempt_is_not_settled_by_not_mine_while_it_may_arrive),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
