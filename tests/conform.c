@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One suite of statements for every protocol (argv[1]), on a real topology (argv[2], default: the protocol's own). The traits
- * say which statements apply; a missing server program skips all of them.
+ * One suite of statements for every protocol (argv[1]), on a real topology (argv[2], default: the protocol's own), with options
+ * ("redis-token.fence=yes", from argv[3] on). The traits say which statements apply; a missing server program skips all of them.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -34,12 +34,33 @@ static struct lb_target target;
 static struct lb_config config[SESSIONS];
 static struct lb_session *session[SESSIONS];
 static union lb_value *options;
+static const char *passed[64]; /* points that some session came by */
 static char folder[] = "/tmp/lockbench-conform-XXXXXX";
 static char shared[1 << 14];
 static int keys;
 
 static lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
 static bool has(unsigned traits) { return protocol->traits & traits; }
+
+/* By trait, or by an option that is on. */
+static bool fenced(void) {
+  if (has(LB_TRAIT_FENCED)) return true;
+  for (size_t i = 0; protocol->options && protocol->options[i].name; i++)
+    if (strcmp(protocol->options[i].name, "fence") == 0) return options[i].b;
+  return false;
+}
+
+static bool is_in(const char *name, const char *const *list) {
+  while (list && *list && strcmp(*list, name) != 0) list++;
+  return list && *list;
+}
+
+static void note_point(struct lb_env *at, const char *name) {
+  (void)at;
+  size_t count = 0;
+  while (passed[count]) count++;
+  if (!is_in(name, passed) && count + 1 < sizeof passed / sizeof *passed) passed[count] = name;
+}
 
 /* A key of its own for each statement. */
 static const char *fresh_key(void) {
@@ -222,9 +243,57 @@ static void extending_moves_the_end(void **state) {
   assert_int_equal(protocol->try_acquire(session[0], key, 1000, &a, in_ms(2000)), LB_OK);
   lb_ns end = a.valid_until;
   lb_clock_sleep_until(in_ms(5));
+  lb_ns before = lb_clock_ns();
   assert_int_equal(protocol->extend(session[0], key, TTL_MS, &a, in_ms(2000)), LB_OK);
   assert_true(a.valid_until > end);
+  assert_true(a.valid_until <= lb_clock_ns() + TTL_MS * LB_NS_PER_MS);
+  if (has(LB_TRAIT_LEASED)) assert_true(a.valid_until >= lb_lease_end(before, TTL_MS));
   assert_int_equal(release(0, key, &a), LB_OK);
+}
+
+/* Longer than the lease it was granted for: the server has to know of the extension, too. */
+static void an_extended_lease_is_held_past_its_first_end(void **state) {
+  (void)state;
+  const char *key = fresh_key();
+  struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
+  assert_int_equal(protocol->try_acquire(session[0], key, 300, &a, in_ms(2000)), LB_OK);
+  lb_ns first_end = a.asked_at + 300 * LB_NS_PER_MS;
+  assert_int_equal(protocol->extend(session[0], key, TTL_MS, &a, in_ms(2000)), LB_OK);
+  lb_clock_sleep_until(first_end + 20 * LB_NS_PER_MS);
+  assert_int_equal(protocol->holds(session[0], key, &a, in_ms(2000)), LB_OK);
+  assert_int_equal(try_once(1, key, &b), LB_BUSY);
+  leave(1, key, &b);
+  assert_int_equal(release(0, key, &a), LB_OK);
+}
+
+static void the_server_confirms_a_hold_and_nothing_else(void **state) {
+  (void)state;
+  const char *key = fresh_key();
+  struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
+  assert_int_equal(try_once(0, key, &a), LB_OK);
+  assert_int_equal(protocol->holds(session[0], key, &a, in_ms(2000)), LB_OK);
+  struct lb_grant stale = a;
+  assert_int_equal(release(0, key, &a), LB_OK);
+  assert_int_equal(protocol->holds(session[0], key, &stale, in_ms(2000)), LB_LOST);
+  assert_int_equal(acquire(1, key, &b, 2000), LB_OK);
+  assert_int_equal(protocol->holds(session[0], key, &stale, in_ms(2000)), LB_LOST);
+  assert_int_equal(protocol->holds(session[1], key, &b, in_ms(2000)), LB_OK);
+  assert_int_equal(release(1, key, &b), LB_OK);
+}
+
+/* Nobody asks for the key in between: the lease is over all the same. */
+static void an_expired_lease_is_lost_before_anybody_else_comes(void **state) {
+  (void)state;
+  const char *key = fresh_key();
+  struct lb_grant a = LB_GRANT_INIT;
+  assert_int_equal(protocol->try_acquire(session[0], key, 200, &a, in_ms(2000)), LB_OK);
+  lb_ns end = in_ms(5000);
+  while (protocol->inspect(session[1], 0, key, end) == 1 && lb_clock_ns() < end) lb_clock_sleep_until(in_ms(5));
+  assert_true(lb_clock_ns() >= a.valid_until);
+  lb_clock_sleep_until(a.asked_at + 250 * LB_NS_PER_MS); /* every server's copy, not only the first's */
+  assert_int_equal(protocol->holds(session[0], key, &a, in_ms(2000)), LB_LOST);
+  assert_int_equal(protocol->extend(session[0], key, 200, &a, in_ms(2000)), LB_LOST);
+  assert_int_equal(release(0, key, &a), LB_LOST);
 }
 
 static void a_waiter_is_woken_by_the_release(void **state) {
@@ -262,6 +331,15 @@ static void one_server_knows_of_a_held_key(void **state) {
   assert_int_equal(protocol->inspect(session[1], 0, held, in_ms(2000)), 1);
   assert_int_equal(protocol->inspect(session[1], 0, unheld, in_ms(2000)), 0);
   assert_int_equal(release(0, held, &a), LB_OK);
+}
+
+/* After all others: what they came by is in the table, and what is in the table they came by. */
+static void the_table_of_points_is_complete_and_true(void **state) {
+  (void)state;
+  for (const char *const *p = passed; *p; p++)
+    if (!is_in(*p, protocol->points)) fail_msg("point %s is not in the table", *p);
+  for (const char *const *p = protocol->points; p && *p; p++)
+    if (!is_in(*p, passed)) fail_msg("nobody comes by point %s", *p);
 }
 
 /* Last: it kills the servers. */
@@ -306,7 +384,10 @@ static int set_up(void **state) {
     snprintf(s->log, sizeof s->log, "%s/%s.log", folder, s->name);
     lb_make_dirs(s->dir);
   }
-  for (int i = 0; i < SESSIONS; i++) lb_env_init(&env[i], 1000 + (uint64_t)i);
+  for (int i = 0; i < SESSIONS; i++) {
+    lb_env_init(&env[i], 1000 + (uint64_t)i);
+    env[i].base.point = note_point;
+  }
   if (topology->start && topology->start(&cluster, in_ms(60000)) != 0) {
     print_error("%s did not start: %s\n", topology->name, cluster.err);
     return -1;
@@ -314,7 +395,6 @@ static int set_up(void **state) {
   lb_cluster_target(&cluster, &target);
   target.shared = shared;
   target.shared_size = sizeof shared;
-  options = lb_settings_options(protocol, NULL, 0);
   for (int i = 0; i < SESSIONS; i++) {
     static const char *const name[SESSIONS] = {"one", "two", "three"};
     config[i] = (struct lb_config){
@@ -337,9 +417,14 @@ static int tear_down(void **state) {
 int main(int argc, char **argv) {
   signal(SIGPIPE, SIG_IGN);
   protocol = argc > 1 ? lb_protocol_find(argv[1]) : NULL;
-  if (!protocol) return fprintf(stderr, "usage: conform PROTOCOL [TOPOLOGY]\n"), 2;
+  if (!protocol) return fprintf(stderr, "usage: conform PROTOCOL [TOPOLOGY [PROTOCOL.OPTION=VALUE...]]\n"), 2;
   topology = lb_topology_find(argc > 2 ? argv[2] : protocol->topologies[0]);
+  char err[200];
+  size_t setting_count = argc > 3 ? (size_t)argc - 3 : 0;
+  const char *const *settings = (const char *const *)argv + (argc > 3 ? 3 : argc);
   if (!topology) return 2;
+  if (lb_settings_check(settings, setting_count, err, sizeof err) < 0) return fprintf(stderr, "%s\n", err), 2;
+  options = lb_settings_options(protocol, settings, setting_count);
   if (lb_topology_missing(topology)) return skip_all(lb_topology_missing(topology));
   /* A statement and whether it applies. (null remembers nothing, so it cannot know what is lost.) */
   const struct {
@@ -354,14 +439,18 @@ int main(int argc, char **argv) {
       {strcmp(protocol->name, "null") != 0, cmocka_unit_test(releasing_twice_says_lost)},
       {!has(LB_TRAIT_UNSAFE), cmocka_unit_test(a_stale_release_leaves_the_next_holder_alone)},
       {!has(LB_TRAIT_UNSAFE), cmocka_unit_test(asking_again_in_the_same_attempt_is_granted_again)},
-      {has(LB_TRAIT_FENCED), cmocka_unit_test(fences_grow)},
-      {!has(LB_TRAIT_FENCED), cmocka_unit_test(a_grant_without_fence_says_so)},
+      {fenced(), cmocka_unit_test(fences_grow)},
+      {!fenced(), cmocka_unit_test(a_grant_without_fence_says_so)},
       {true, cmocka_unit_test(validity_counts_from_before_the_send)},
       {has(LB_TRAIT_LEASED), cmocka_unit_test(a_lease_ends_by_itself_and_the_old_holder_learns_it)},
       {protocol->extend != NULL, cmocka_unit_test(extending_moves_the_end)},
+      {has(LB_TRAIT_LEASED), cmocka_unit_test(an_extended_lease_is_held_past_its_first_end)},
+      {has(LB_TRAIT_LEASED), cmocka_unit_test(an_expired_lease_is_lost_before_anybody_else_comes)},
+      {protocol->holds != NULL, cmocka_unit_test(the_server_confirms_a_hold_and_nothing_else)},
       {protocol->wait != NULL, cmocka_unit_test(a_waiter_is_woken_by_the_release)},
       {!has(LB_TRAIT_UNSAFE), cmocka_unit_test(giving_up_leaves_nothing_behind)},
       {protocol->inspect != NULL && topology->data_count > 0, cmocka_unit_test(one_server_knows_of_a_held_key)},
+      {true, cmocka_unit_test(the_table_of_points_is_complete_and_true)},
       {topology->data_count > 0, cmocka_unit_test(a_try_against_dead_servers_ends_at_its_deadline)},
   };
   enum { STATEMENT_COUNT = sizeof statements / sizeof *statements };
