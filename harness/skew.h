@@ -3,7 +3,7 @@
  * skew.h - the clocks of one host: how far its wall clock and its monotonic clock are from the truth, in memory that the processes
  * of that host share. Servers see it through a preload library (clock_shim.c), our clients through their env.
  *
- * One writer, the controller; any number of readers, in any process, also in the middle of a change (a sequence lock). What is
+ * One writer, the controller; any number of readers, in any process, also in the middle of a change (a sequence lock, see skew_page.h). What is
  * true is CLOCK_MONOTONIC and CLOCK_REALTIME of this machine; nothing here touches those.
  */
 #ifndef LB_SKEW_H
