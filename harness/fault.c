@@ -204,9 +204,9 @@ static int set_clock(const struct doing *d, struct lb_skew *skew, struct lb_serv
     return prove_rate(d, server, client);
   }
   /* Nobody can be asked for a monotonic clock: its effect has to show in what the scenario observes. */
-  if (step->monotonic) return lb_skew_jump(skew, true, step->offset_ms), 0;
+  if (step->monotonic) return lb_skew_jump(skew, true, step->offset_ms * (int64_t)LB_NS_PER_MS), 0;
   if (ask_offset(d, server, client, &before) < 0) return -1;
-  lb_skew_jump(skew, false, step->offset_ms);
+  lb_skew_jump(skew, false, step->offset_ms * (int64_t)LB_NS_PER_MS);
   return prove_jump(d, server, client, before);
 }
 
