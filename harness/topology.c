@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "skew.h"
 #include "topology_util.h"
 
 #define FAILOVER_POLL_MS 10
@@ -49,18 +50,41 @@ void lb_cluster_target(struct lb_cluster *cluster, struct lb_target *ret) {
 }
 
 void lb_cluster_stop(struct lb_cluster *cluster) {
-  for (size_t i = 0; i < cluster->server_count; i++) lb_proc_kill(&cluster->server[i].proc);
+  for (size_t i = 0; i < cluster->server_count; i++) {
+    lb_proc_kill(&cluster->server[i].proc);
+    lb_skew_unmap(cluster->server[i].skew);
+    cluster->server[i].skew = NULL;
+  }
   if (cluster->topology && cluster->topology->clean) cluster->topology->clean(cluster);
   free(cluster->state);
   cluster->state = NULL;
 }
 
-int lb_cluster_restart(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+/* ---- clocks --------------------------------------------------------------------------------------------------- */
+
+int lb_cluster_skew(struct lb_cluster *cluster, size_t index) {
+  struct lb_server *server = &cluster->server[index];
+  char path[300];
+  int r = lb_server_bring_shim(cluster, server);
+  if (r < 0) return r;
+  lb_server_page_path(server, path, sizeof path);
+  lb_skew_unmap(server->skew);
+  server->skew = lb_skew_create(path);
+  return server->skew ? 0 : lb_cluster_fail(cluster, -errno, "%s: cannot make its clocks in %s: %m", server->name, path);
+}
+
+int lb_cluster_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
+  const struct lb_topology *topology = cluster->topology;
+  if (!topology->wall_ms)
+    return lb_fail(cluster->env, -EOPNOTSUPP, "topology %s has no servers that could be asked for their time", topology->name);
+  return topology->wall_ms(cluster, index, deadline, ret_ms);
+}
+
+/* ---- restart -------------------------------------------------------------------------------------------------- */
+
+static int await_answer(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   struct lb_server *server = &cluster->server[index];
   struct lb_env *env = cluster->env;
-  lb_proc_kill(&server->proc);
-  int r = cluster->topology->launch(cluster, index);
-  if (r < 0) return r;
   while (cluster->topology->answers(cluster, index, lb_ask_until(env, deadline)) != 0) {
     if (!lb_proc_alive(&server->proc))
       return lb_cluster_fail(cluster, -EIO, "%s ended after its restart", server->name);
@@ -69,6 +93,18 @@ int lb_cluster_restart(struct lb_cluster *cluster, size_t index, lb_ns deadline)
     lb_sleep_until(env, lb_now(env) + FAILOVER_POLL_MS * LB_NS_PER_MS);
   }
   return 0;
+}
+
+int lb_cluster_restart_many(struct lb_cluster *cluster, const size_t index[], size_t count, lb_ns deadline) {
+  int r = 0;
+  for (size_t i = 0; i < count; i++) lb_proc_kill(&cluster->server[index[i]].proc);
+  for (size_t i = 0; i < count && r == 0; i++) r = cluster->topology->launch(cluster, index[i]);
+  for (size_t i = 0; i < count && r == 0; i++) r = await_answer(cluster, index[i], deadline);
+  return r;
+}
+
+int lb_cluster_restart(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  return lb_cluster_restart_many(cluster, &index, 1, deadline);
 }
 
 /* ---- failover ------------------------------------------------------------------------------------------------- */

@@ -28,7 +28,7 @@ struct lb_server {
   char dir[256];       /* its own data folder, empty and existing before start */
   char log[256];
   const char *const *env; /* "NAME=value" for its process, NULL-terminated; NULL = nothing extra */
-  struct lb_skew *skew;   /* its clocks (skew.h), owned by the trial; NULL = true ones, it runs without the shim */
+  struct lb_skew *skew;   /* its clocks, see lb_cluster_skew; NULL = true ones, it runs without the preload library */
   struct lb_proc proc;
 };
 
@@ -71,8 +71,7 @@ struct lb_topology {
   /* The operator's move, where the system does not fail over by itself (PostgreSQL): makes another data server than
    * `old` the primary. 0 or -errno. NULL = it fails over by itself, or there is nothing to promote. */
   int (*promote)(struct lb_cluster *cluster, int old, lb_ns deadline);
-  /* What its wall clock says: asks the server for its time (ms since 1970) into *ret_ms. 0, or -errno with env->err; -EOPNOTSUPP:
-   * this server cannot be asked, or its clock cannot be set, and err says why. NULL = the same, for all of the topology. */
+  /* What its wall clock says, by asking this very server: ms since 1970. 0, or -errno with env->err. NULL = nobody can be asked. */
   int (*wall_ms)(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
   /* After all servers were killed: removes what they left outside their folders. NULL = nothing. */
   void (*clean)(struct lb_cluster *cluster);
@@ -89,11 +88,19 @@ const struct lb_topology *lb_topology_find(const char *name);
 const char *lb_topology_missing(const struct lb_topology *topology);
 /* Fills `ret` for clients; points into cluster. */
 void lb_cluster_target(struct lb_cluster *cluster, struct lb_target *ret);
-/* Kills all servers (SIGKILL) and frees state. */
+/* Kills all servers (SIGKILL) and frees state and clocks. */
 void lb_cluster_stop(struct lb_cluster *cluster);
-/* Starts one server again on what it left behind (killing it first if it runs) and waits until it answers. 0 or -errno
- * with err. */
+/* Gives one server clocks that can be set, true ones for now: server->skew. They start with the server and outlive its restarts, so
+ * call it when its folder exists and before start(). 0 or -errno with err (-ENOENT: there is no preload library). */
+int lb_cluster_skew(struct lb_cluster *cluster, size_t index);
+/* Asks one server for its wall clock in ms since 1970. 0, or -errno with the reason in env->err; -EOPNOTSUPP: it cannot be asked. */
+int lb_cluster_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
+/* Starts one server again on what it left behind and waits until it answers. It is killed first if it runs or is stopped. Its clocks
+ * stay as they are. 0 or -errno with err. */
 int lb_cluster_restart(struct lb_cluster *cluster, size_t index, lb_ns deadline);
+/* The same for several at once, as when the power comes back: where they answer only with a majority (ZooKeeper), one after the other
+ * would wait in vain. */
+int lb_cluster_restart_many(struct lb_cluster *cluster, const size_t index[], size_t count, lb_ns deadline);
 /* `await failover`: promotes where needed, then waits until primary() names a server other than `old` (for a majority
  * topology of independent masters: until a majority answers without `old`). 0, LB_TIMEOUT, or -errno. */
 int lb_cluster_failover(struct lb_cluster *cluster, int old, lb_ns deadline);

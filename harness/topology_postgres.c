@@ -54,6 +54,13 @@ static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   return ask(cluster, index, deadline, "SELECT 1", NULL, one, 1);
 }
 
+static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
+  char said[1][64];
+  int r = ask(cluster, index, deadline, "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint", NULL, said, 1);
+  if (r == 0) *ret_ms = atoll(said[0]);
+  return r;
+}
+
 /* 1 = a primary, with its timeline, which each promotion raises; 0 = a standby; -errno. */
 static int ask_role(struct lb_cluster *cluster, size_t index, lb_ns deadline, unsigned long *ret_timeline) {
   char said[2][64];
@@ -201,6 +208,7 @@ const struct lb_topology lb_topology_pg = {
     .launch = launch,
     .answers = answers,
     .primary = primary,
+    .wall_ms = wall_ms,
     .clean = clean,
     .version = version,
 };
@@ -215,6 +223,7 @@ const struct lb_topology lb_topology_pg_async = {
     .launch = launch,
     .answers = answers,
     .primary = primary,
+    .wall_ms = wall_ms,
     .promote = promote,
     .clean = clean,
     .version = version,
@@ -230,6 +239,7 @@ const struct lb_topology lb_topology_pg_sync = {
     .launch = launch,
     .answers = answers,
     .primary = primary,
+    .wall_ms = wall_ms,
     .promote = promote,
     .clean = clean,
     .version = version,

@@ -65,6 +65,16 @@ int lb_redis_ping(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   return 0;
 }
 
+/* Seconds and microseconds. */
+int lb_redis_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
+  redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "TIME");
+  if (!reply) return -EIO;
+  bool good = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 && reply->element[0]->str && reply->element[1]->str;
+  if (good) *ret_ms = atoll(reply->element[0]->str) * 1000 + atoll(reply->element[1]->str) / 1000;
+  freeReplyObject(reply);
+  return good ? 0 : lb_fail(cluster->env, -EPROTO, "%s: unexpected answer to TIME", cluster->server[index].name);
+}
+
 int lb_redis_version(char *buf, size_t size) {
   char *program = lb_need_path(LB_NEED_REDIS), said[300];
   if (!program) return -ENOENT;
@@ -112,6 +122,7 @@ const struct lb_topology lb_topology_redis = {
     .launch = launch,
     .answers = lb_redis_ping,
     .primary = primary,
+    .wall_ms = lb_redis_wall_ms,
     .version = lb_redis_version,
 };
 
@@ -127,6 +138,7 @@ const struct lb_topology lb_topology_redis_x3 = {
     .launch = launch,
     .answers = lb_redis_ping,
     .primary = primary,
+    .wall_ms = lb_redis_wall_ms,
     .version = lb_redis_version,
 };
 
@@ -142,5 +154,6 @@ const struct lb_topology lb_topology_redis_x5 = {
     .launch = launch,
     .answers = lb_redis_ping,
     .primary = primary,
+    .wall_ms = lb_redis_wall_ms,
     .version = lb_redis_version,
 };

@@ -25,6 +25,8 @@ redisReply *lb_redis_ask(struct lb_cluster *cluster, size_t index, lb_ns deadlin
   lb_redis_ask(cluster, index, deadline, (const char *const[]){__VA_ARGS__, NULL})
 /* PING: 0 = answered. */
 int lb_redis_ping(struct lb_cluster *cluster, size_t index, lb_ns deadline);
+/* lb_topology.wall_ms: TIME. */
+int lb_redis_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
 int lb_redis_version(char *buf, size_t size);
 
 #endif

@@ -281,5 +281,6 @@ const struct lb_topology lb_topology_sentinel = {
     .launch = launch,
     .answers = answers,
     .primary = primary,
+    .wall_ms = lb_redis_wall_ms,
     .version = lb_redis_version,
 };

@@ -10,9 +10,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "files.h"
+#include "skew_shim.h"
+
 #define ASK_MS 200
 #define POLL_MS 10
 #define OUTPUT_MS 10000
+#define ENV_MAX 16 /* of one server, beside its clocks */
 
 /* ---- programs and files --------------------------------------------------------------------------------------- */
 
@@ -88,11 +92,60 @@ int lb_server_write(struct lb_cluster *cluster, const struct lb_server *server, 
   return 0;
 }
 
+/* ---- clocks --------------------------------------------------------------------------------------------------- */
+
+void lb_server_page_path(const struct lb_server *server, char *buf, size_t size) {
+  snprintf(buf, size, "%s/clock.page", server->dir);
+}
+
+static int copy_file(const char *from, const char *to) {
+  FILE *out = fopen(to, "we");
+  if (!out) return -errno;
+  int r = lb_append_file(out, from), closed = lb_close_written(out);
+  return r < 0 ? r : closed;
+}
+
+/* The dynamic linker takes blanks and colons in LD_PRELOAD for separators, so the path is short and relative to the folder the
+ * process starts in. A link is enough, and works where nothing in that folder may be executed; but who drops to nobody may not be
+ * able to follow it (a build below /root), and gets a copy. */
+int lb_server_bring_shim(struct lb_cluster *cluster, const struct lb_server *server) {
+  const char *shim = lb_skew_shim_path();
+  char path[300];
+  if (!shim)
+    return lb_cluster_fail(cluster, -ENOENT, "no clock can be set: " LB_SKEW_SHIM " is neither beside the program nor named by "
+                           LB_SKEW_SHIM_VARIABLE);
+  snprintf(path, sizeof path, "%s/" LB_SKEW_SHIM, server->dir);
+  if (unlink(path) < 0 && errno != ENOENT) return lb_cluster_fail(cluster, -errno, "%s: %s: %m", server->name, path);
+  bool drops = geteuid() == 0 && !lb_proc_sandboxed;
+  int r = drops ? copy_file(shim, path) : symlink(shim, path) < 0 ? -errno : 0;
+  return r < 0 ? lb_cluster_fail(cluster, r, "%s: cannot make %s: %s", server->name, path, strerror(-r)) : 0;
+}
+
+/* What is preloaded anyway stays behind our library. */
+static const char *preload(char *buf, size_t size) {
+  const char *others = getenv("LD_PRELOAD");
+  snprintf(buf, size, "LD_PRELOAD=./" LB_SKEW_SHIM "%s%s", others && others[0] ? ":" : "", others ? others : "");
+  return buf;
+}
+
 int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const char *const argv[], const char *argv0,
                     bool unprivileged) {
-  char err[300];
-  int r = lb_proc_start(&server->proc, server->host, argv, argv0, server->dir, server->log, unprivileged, server->env,
-                        err, sizeof err);
+  char err[300], library[4096], path[300], page[350];
+  const char *env[ENV_MAX + 3];
+  size_t count = 0;
+  for (; server->env && server->env[count]; count++) {
+    if (count == ENV_MAX) return lb_cluster_fail(cluster, -E2BIG, "%s: too many variables", server->name);
+    env[count] = server->env[count];
+  }
+  if (server->skew) {
+    lb_server_page_path(server, path, sizeof path);
+    snprintf(page, sizeof page, "LOCKBENCH_SKEW=%s", path);
+    env[count++] = preload(library, sizeof library);
+    env[count++] = page;
+  }
+  env[count] = NULL;
+  int r = lb_proc_start(&server->proc, server->host, argv, argv0, server->dir, server->log, unprivileged, env, err,
+                        sizeof err);
   return r < 0 ? lb_cluster_fail(cluster, r, "%s: %s", server->name, err) : 0;
 }
 

@@ -23,7 +23,11 @@ int lb_cluster_fail(struct lb_cluster *cluster, int negative_errno, const char *
 /* Writes a file below the server's folder; append = after what is there. 0 or -errno with cluster->err. */
 int lb_server_write(struct lb_cluster *cluster, const struct lb_server *server, bool append, const char *name,
                     const char *format, ...) __attribute__((format(printf, 5, 6)));
-/* Starts the server's process in its folder. 0 or -errno with cluster->err. */
+/* Where the page with its clocks lies: in its folder, which is there for whoever it runs as. */
+void lb_server_page_path(const struct lb_server *server, char *buf, size_t size);
+/* Puts the preload library within reach of its process. 0 or -errno with cluster->err. */
+int lb_server_bring_shim(struct lb_cluster *cluster, const struct lb_server *server);
+/* Starts the server's process in its folder, with its clocks if it has any. 0 or -errno with cluster->err. */
 int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const char *const argv[], const char *argv0,
                     bool unprivileged);
 /* Starts all servers of the cluster. */

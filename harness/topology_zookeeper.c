@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "topology_util.h"
@@ -23,6 +24,7 @@
 #define TICK_MS 200
 #define INIT_TICKS 50
 #define SYNC_TICKS 8
+#define LOG_TAIL 32768
 #define JARS "/usr/share/java/"
 #define NEED_JAVA "java or $JAVA_HOME/bin/java or /usr/lib/jvm/*/bin/java"
 
@@ -74,12 +76,20 @@ static int read_all(struct lb_env *env, int fd, char *buf, size_t size, lb_ns de
   return 0;
 }
 
+static uint16_t local_port(int fd) {
+  struct sockaddr_in at = {0};
+  socklen_t size = sizeof at;
+  return getsockname(fd, (struct sockaddr *)&at, &size) == 0 ? ntohs(at.sin_port) : 0;
+}
+
+/* The answer to a word; ret_port (may be NULL) = where it was asked from. */
 static int four_letters(struct lb_cluster *cluster, size_t index, const char *word, char *buf, size_t size,
-                        lb_ns deadline) {
+                        lb_ns deadline, uint16_t *ret_port) {
   const struct lb_server *server = &cluster->server[index];
   deadline = lb_ask_until(cluster->env, deadline);
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   int r = fd < 0 ? -errno : connect_to(cluster->env, server, fd, deadline);
+  if (r == 0 && ret_port) *ret_port = local_port(fd);
   if (r == 0 && send(fd, word, strlen(word), MSG_NOSIGNAL) < 0) r = -errno;
   if (r == 0) r = read_all(cluster->env, fd, buf, size, deadline);
   if (fd >= 0) close(fd);
@@ -90,7 +100,7 @@ static int four_letters(struct lb_cluster *cluster, size_t index, const char *wo
  * zxid. */
 static int ask_mode(struct lb_cluster *cluster, size_t index, lb_ns deadline, char mode[16], unsigned *ret_epoch) {
   char said[1024];
-  int r = four_letters(cluster, index, "srvr", said, sizeof said, deadline);
+  int r = four_letters(cluster, index, "srvr", said, sizeof said, deadline, NULL);
   if (r < 0) return r;
   const char *m = strstr(said, "Mode: "), *z = strstr(said, "Zxid: 0x");
   if (!m || !z || sscanf(m, "Mode: %15s", mode) != 1)
@@ -103,6 +113,45 @@ static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   char mode[16];
   unsigned epoch;
   return ask_mode(cluster, index, deadline, mode, &epoch);
+}
+
+/* ---- its time --------------------------------------------------------------------------------------------------- */
+
+/* "2024-05-01 12:34:56.789+0200 ..." as ms since 1970; -1 = it does not begin so. */
+static int64_t read_stamp(const char *line) {
+  struct tm tm = {0};
+  int ms, zone;
+  char sign;
+  const char *rest = strptime(line, "%Y-%m-%d %H:%M:%S", &tm);
+  if (!rest || sscanf(rest, ".%3d%c%4d", &ms, &sign, &zone) != 3) return -1;
+  int64_t east_s = (zone / 100 * 60 + zone % 100) * 60 * (sign == '-' ? -1 : 1);
+  return ((int64_t)timegm(&tm) - east_s) * 1000 + ms;
+}
+
+/* The time on the last line of the log with this text and this end; -1 = there is none near the end of the log. */
+static int64_t logged_at(const struct lb_server *server, const char *text, const char *end) {
+  char line[400];
+  int64_t when = -1;
+  FILE *in = fopen(server->log, "re");
+  if (!in) return -1;
+  if (fseek(in, -LOG_TAIL, SEEK_END) < 0) rewind(in);
+  while (fgets(line, sizeof line, in))
+    if (strstr(line, text) && strstr(line, end)) when = read_stamp(line);
+  fclose(in);
+  return when;
+}
+
+/* No command tells a server's time: a node's times are the leader's. But the server logs every word it is asked, with its own time and
+ * the port of who asks, before it answers; and it answers this word also when it has lost its quorum. */
+static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
+  const struct lb_server *server = &cluster->server[index];
+  char said[100], asked[16];
+  uint16_t port = 0;
+  int r = four_letters(cluster, index, "ruok", said, sizeof said, deadline, &port);
+  if (r < 0) return r;
+  snprintf(asked, sizeof asked, ":%u\n", (unsigned)port);
+  *ret_ms = logged_at(server, "ruok command from", asked);
+  return *ret_ms < 0 ? lb_fail(cluster->env, -EPROTO, "%s: its log does not say when it was asked", server->name) : 0;
 }
 
 /* ---- starting ------------------------------------------------------------------------------------------------- */
@@ -154,7 +203,7 @@ static int launch(struct lb_cluster *cluster, size_t index) {
       "-Dzookeeper.cnxTimeout=1000",
       "-Dzookeeper.fastleader.maxNotificationInterval=1000",
       "-Dorg.slf4j.simpleLogger.showDateTime=true",
-      "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
+      "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd HH:mm:ss.SSSZ",
       "-cp",
       path,
       "org.apache.zookeeper.server.quorum.QuorumPeerMain",
@@ -232,6 +281,7 @@ const struct lb_topology lb_topology_zk = {
     .launch = launch,
     .answers = answers,
     .primary = primary,
+    .wall_ms = wall_ms,
     .version = version,
 };
 
@@ -246,5 +296,6 @@ const struct lb_topology lb_topology_zk_x3 = {
     .launch = launch,
     .answers = answers,
     .primary = primary,
+    .wall_ms = wall_ms,
     .version = version,
 };
