@@ -128,6 +128,23 @@ static void the_readme_has_the_row_of_every_guard(void **state) {
   free(readme);
 }
 
+static void the_readme_has_the_row_of_every_file(void **state) {
+  (void)state;
+  char *readme = read_source("scenarios/README.md"), **names, **paths;
+  size_t count;
+  assert_int_equal(lb_scenario_list(source_path("scenarios"), &names, &paths, &count), 0);
+  for (size_t i = 0; i < count; i++) {
+    char row[512];
+    snprintf(row, sizeof row, "\n| `%s` | ", strrchr(paths[i], '/') + 1);
+    if (!strstr(readme, row)) fail_msg("scenarios/README.md lacks %s", row);
+    free(names[i]);
+    free(paths[i]);
+  }
+  free(names);
+  free(paths);
+  free(readme);
+}
+
 static void the_failover_scenario_is_the_story_it_tells(void **state) {
   (void)state;
   struct lb_scenario s;
@@ -867,6 +884,7 @@ int main(void) {
       cmocka_unit_test(the_readme_has_the_row_of_every_key),
       cmocka_unit_test(the_readme_has_the_row_of_every_step),
       cmocka_unit_test(the_readme_has_the_row_of_every_guard),
+      cmocka_unit_test(the_readme_has_the_row_of_every_file),
       cmocka_unit_test(the_failover_scenario_is_the_story_it_tells),
       cmocka_unit_test(the_name_loses_its_number_and_suffix),
       cmocka_unit_test(a_minimal_load_gets_the_documented_defaults),
