@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sum over the trials of a cell. One violation is enough for `violated`: absence is what has to be shown many times.
- * Identity: trials = safe + violated + stuck + undecided.
+ * The sum over the trials of a cell. One violation is enough for `violated`: absence is what has to be shown many
+ * times. Identity: trials = safe + violated + stuck + undecided.
  */
 #include "cell.h"
 
@@ -48,7 +48,8 @@ int lb_cell_as_expected(const struct lb_cell *cell) {
   return cell->verdict == (cell->expect ? cell->expect->verdict : LB_SAFE);
 }
 
-/* ---- rates ---------------------------------------------------------------------------------------------------------- */
+/* ---- rates ----------------------------------------------------------------------------------------------------------
+ */
 
 uint64_t lb_outcome_violations(const struct lb_outcome *x, enum lb_guard guard) {
   uint64_t lost = x->lost_updates > 0 ? (uint64_t)x->lost_updates : 0;
@@ -70,7 +71,8 @@ void lb_cell_rate(const struct lb_plan *plan, size_t cell, struct lb_cell_rate *
   if (ret->handoffs) lb_interval_rate(ret->violations, ret->handoffs, 1000, &ret->per_1000, &ret->low, &ret->high);
 }
 
-/* ---- the control ------------------------------------------------------------------------------------------------------ */
+/* ---- the control
+ * ------------------------------------------------------------------------------------------------------ */
 
 static bool is_fault(enum lb_verb verb) {
   switch (verb) {

@@ -11,7 +11,7 @@
 
 struct lb_cell_rate {
   uint64_t handoffs, violations;
-  double per_1000, low, high; /* violations per 1000 hand-offs with their exact 95 % Poisson interval; of no use if handoffs == 0 */
+  double per_1000, low, high; /* violations per 1000 hand-offs, exact 95 % Poisson interval; not set if handoffs == 0 */
 };
 
 /* Without faults: what every system is compared with. */
@@ -21,12 +21,14 @@ struct lb_control {
   uint64_t stall_ns; /* the longest stall of the harness, undecided trials included */
 };
 
-/* How often a trial lost what its guard is there to keep. Without a guard: episodes of two holders; under any other: writes of an
- * overtaken holder, or lost updates if those are more. A trial that was judged violated counts as one at least. */
+/* How often a trial lost what its guard is there to keep. Without a guard: episodes of two holders; under any other:
+ * writes of an overtaken holder, or lost updates if those are more. A trial that was judged violated counts as one at
+ * least. */
 uint64_t lb_outcome_violations(const struct lb_outcome *outcome, enum lb_guard guard);
 /* Sums over the trials of cell number `cell`. */
 void lb_cell_rate(const struct lb_plan *plan, size_t cell, struct lb_cell_rate *ret);
-/* True if nothing in the scenario can cost a correct lock its exclusion: no fault is played and no lease is let run out. */
+/* True if nothing in the scenario can cost a correct lock its exclusion: no fault is played and no lease is let run
+ * out. */
 bool lb_scenario_is_control(const struct lb_scenario *scenario);
 /* Sums over the trials of such scenarios with protocols that are meant to exclude. */
 void lb_plan_control(const struct lb_plan *plan, struct lb_control *ret);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The figures of a run: rates of violation with their intervals, what a lock costs, how long a dead holder's lock stays taken.
+ * The figures of a run: rates of violation with their intervals, what a lock costs, how long a dead holder's lock stays
+ * taken.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -8,16 +9,17 @@
 #include "cell.h"
 #include "display.h"
 
-/* ---- rates of violation ---------------------------------------------------------------------------------------------- */
+/* ---- rates of violation
+ * ---------------------------------------------------------------------------------------------- */
 
 static void print_campaign(const struct lb_plan *plan, size_t index, FILE *out) {
   const struct lb_cell *cell = &plan->cells[index];
   struct lb_cell_rate rate;
   lb_cell_rate(plan, index, &rate);
-  fprintf(out, "%-14s %-24s %-8s %10llu hand-offs, %4llu faults proved", cell->scenario->name, cell->system,
-          lb_guard_name(cell->guard), (unsigned long long)rate.handoffs, (unsigned long long)cell->sum.faults);
-  if (rate.handoffs) fprintf(out, ", violations per 1000: %.3g [%.3g, %.3g]\n", rate.per_1000, rate.low, rate.high);
-  else fputs(", nothing decided\n", out);
+  fprintf(out, "%-14s %-24s %-8s %10llu %6llu", cell->scenario->name, cell->system, lb_guard_name(cell->guard),
+          (unsigned long long)rate.handoffs, (unsigned long long)cell->sum.faults);
+  if (rate.handoffs) fprintf(out, "   %.3g [%.3g, %.3g]\n", rate.per_1000, rate.low, rate.high);
+  else fputs("   nothing was decided\n", out);
 }
 
 static void print_control(const struct lb_plan *plan, FILE *out) {
@@ -34,14 +36,17 @@ void lb_print_rates(const struct lb_plan *plan, FILE *out) {
   bool any = false;
   for (size_t i = 0; i < plan->cell_count; i++) {
     if (plan->cells[i].scenario->fault_count == 0 || plan->cells[i].trials == 0) continue;
-    if (!any) fputs("\ncampaigns: faults drawn at random (rate of decided trials [95 % interval])\n", out);
+    if (!any)
+      fprintf(out, "\n%-48s %10s %6s   %s\n", "campaigns: faults drawn at random", "hand-offs", "faults",
+              "violations per 1000 hand-offs [95 % interval]");
     any = true;
     print_campaign(plan, i, out);
   }
   print_control(plan, out);
 }
 
-/* ---- speed ------------------------------------------------------------------------------------------------------------ */
+/* ---- speed
+ * ------------------------------------------------------------------------------------------------------------ */
 
 static int compare_double(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
@@ -118,10 +123,11 @@ static void print_speed(const struct lb_plan *plan, FILE *out) {
   }
 }
 
-/* ---- a dead holder -------------------------------------------------------------------------------------------------------- */
+/* ---- a dead holder
+ * -------------------------------------------------------------------------------------------------------- */
 
-/* Times of the cell's trials in which a holder died and its lock was had again, in ms; their number. In a stuck trial it never was,
- * and the time only says how long somebody waited. */
+/* Times of the cell's trials in which a holder died and its lock was had again, in ms; their number. In a stuck trial
+ * it never was, and the time only says how long somebody waited. */
 static size_t orphan_times(const struct lb_plan *plan, size_t cell, double *ret, size_t max, int *ret_never) {
   size_t count = 0;
   *ret_never = 0;
@@ -138,7 +144,8 @@ static void print_orphan(const struct lb_cell *cell, double *ms, size_t count, i
   fprintf(out, "%-14s %-24s %-8s", cell->scenario->name, cell->system, lb_guard_name(cell->guard));
   double middle = median(ms, count); /* sorts */
   if (count) fprintf(out, " %10.0f %10.0f   of %zu", middle, ms[count - 1], count);
-  if (never) fprintf(out, "%s in %d of %zu", count ? ", never" : "      never           ", never, count + (size_t)never);
+  if (never)
+    fprintf(out, "%s in %d of %zu", count ? ", never" : "      never           ", never, count + (size_t)never);
   fprintf(out, " trials, ttl %lld ms\n", (long long)cell->scenario->ttl_ms);
 }
 

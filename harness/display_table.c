@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tables of verdicts in the width of a terminal. Scenarios are rows, because they are the longer list and have the longer names;
- * systems are columns under a wrapped heading. The widest way to write a cell that fits is taken; if none does, the columns go
- * on in a second block. Colour only repeats what the words say.
+ * The tables of verdicts in the width of a terminal. Scenarios are rows, because they are the longer list and have the
+ * longer names; systems are columns under a wrapped heading. The widest way to write a cell that fits is taken; if none
+ * does, the columns go on in a second block. Colour only repeats what the words say.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +14,14 @@ enum { WIDTH = 120, HEAD_LINES = 4, HEAD_WRAP = 8 };
 
 enum style { WORDS, SHORT }; /* "VIOLATED 2/3", "VIOL 2/3" */
 
-/* ---- a cell ----------------------------------------------------------------------------------------------------------- */
+/* ---- a cell
+ * ----------------------------------------------------------------------------------------------------------- */
 
 static const char *word(enum lb_verdict verdict, enum style style) {
   static const char *const words[][2] = {
-      [LB_SAFE] = {"safe", "safe"},        [LB_VIOLATED] = {"VIOLATED", "VIOL"}, [LB_STUCK] = {"stuck", "stuck"},
-      [LB_UNDECIDED] = {"undecided", "??"}, [LB_SKIPPED] = {"skipped", "skip"},   [LB_VERDICT_NONE] = {"not run", "none"},
+      [LB_SAFE] = {"safe", "safe"},       [LB_VIOLATED] = {"VIOLATED", "VIOL"},
+      [LB_STUCK] = {"stuck", "stuck"},    [LB_UNDECIDED] = {"undecided", "??"},
+      [LB_SKIPPED] = {"skipped", "skip"}, [LB_VERDICT_NONE] = {"not run", "none"},
   };
   return words[verdict][style];
 }
@@ -65,7 +67,8 @@ static void line_field(struct line *line, const char *text, size_t width, const 
   line->pending += length < width ? width - length : 0;
 }
 
-/* ---- rows and columns --------------------------------------------------------------------------------------------------- */
+/* ---- rows and columns
+ * --------------------------------------------------------------------------------------------------- */
 
 struct column {
   const char *system;
@@ -146,7 +149,8 @@ static size_t lay_out(struct table *t, enum style style, size_t gap) {
   return width;
 }
 
-/* ---- the truth table ------------------------------------------------------------------------------------------------------ */
+/* ---- the truth table
+ * ------------------------------------------------------------------------------------------------------ */
 
 static void print_head(const struct table *t, size_t from, size_t end, FILE *out) {
   size_t lines = 0;
@@ -157,13 +161,15 @@ static void print_head(const struct table *t, size_t from, size_t end, FILE *out
     for (size_t c = from; c < end; c++) { /* the topologies on one line */
       const struct column *column = &t->columns[c];
       line.pending += t->gap;
-      line_field(&line, i + column->lines >= lines ? column->head[i + column->lines - lines] : "", column->width, NULL, out);
+      line_field(&line, i + column->lines >= lines ? column->head[i + column->lines - lines] : "", column->width, NULL,
+                 out);
     }
     putc('\n', out);
   }
 }
 
-static void print_row(const struct table *t, const struct lb_scenario *scenario, size_t from, size_t end, bool colour, FILE *out) {
+static void print_row(const struct table *t, const struct lb_scenario *scenario, size_t from, size_t end, bool colour,
+                      FILE *out) {
   char text[64];
   struct line line = {0};
   bool any = false;
@@ -210,7 +216,8 @@ static void print_truth(const struct lb_plan *plan, FILE *out) {
   find_columns(&t);
   for (size_t s = 0; s < plan->scenario_count; s++)
     if (strlen(plan->scenarios[s].name) > t.label) t.label = strlen(plan->scenarios[s].name);
-  if (lay_out(&t, WORDS, 2) > WIDTH && lay_out(&t, SHORT, 2) > WIDTH && lay_out(&t, SHORT, 1) > WIDTH) lay_out(&t, WORDS, 2);
+  if (lay_out(&t, WORDS, 2) > WIDTH && lay_out(&t, SHORT, 2) > WIDTH && lay_out(&t, SHORT, 1) > WIDTH)
+    lay_out(&t, WORDS, 2);
   print_blocks(&t, out);
   if (t.count)
     fprintf(out, "n: all of n trials; k/n: k of n decided ones%s; !: not as expected; -: not asked\n",
@@ -218,7 +225,8 @@ static void print_truth(const struct lb_plan *plan, FILE *out) {
   free(t.columns);
 }
 
-/* ---- what each guard changes ---------------------------------------------------------------------------------------------- */
+/* ---- what each guard changes
+ * ---------------------------------------------------------------------------------------------- */
 
 static bool has_guards(const struct lb_plan *plan, const struct lb_scenario *scenario) {
   for (size_t i = 0; i < plan->cell_count; i++)
@@ -270,8 +278,8 @@ static void measure_guards(const struct lb_plan *plan, struct guards *g) {
   }
 }
 
-static void print_guard_row(const struct lb_plan *plan, const struct guards *g, const struct lb_cell *first, bool colour,
-                            FILE *out) {
+static void print_guard_row(const struct lb_plan *plan, const struct guards *g, const struct lb_cell *first,
+                            bool colour, FILE *out) {
   char text[120];
   struct line line = {.pending = 2};
   line_field(&line, first->system, g->label - 2, NULL, out);
@@ -306,7 +314,8 @@ static void print_guards(const struct lb_plan *plan, FILE *out) {
       if (plan->cells[i].scenario == &plan->scenarios[s] && first_of_row(plan, i))
         print_guard_row(plan, &g, &plan->cells[i], colour, out);
   }
-  fputs("without a guard: judged by who held the lock; with one: by lost updates and stale writes at the resource\n", out);
+  fputs("without a guard: judged by who held the lock; with one: by lost updates and stale writes at the resource\n",
+        out);
 }
 
 void lb_print_truth_table(const struct lb_plan *plan, FILE *out) {

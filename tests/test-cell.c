@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "../harness/plan.h"
+#include "../harness/cell.h"
 
 enum { VERDICTS = 4 }; /* those a trial can end with: safe, violated, stuck, undecided */
 
@@ -80,6 +80,7 @@ static struct lb_outcome figures(int64_t n) {
   uint64_t u = (uint64_t)n;
   x.grants = u, x.handoffs = 2 * u, x.double_holds = 3 * u, x.double_hold_ns = 4 * u, x.dirty_accesses = 5 * u;
   x.lost_updates = 6 * n, x.fenced_off = 7 * u, x.token_regressions = 8 * u, x.stall_ns = 9 * u;
+  x.stale_writes = 10 * u, x.faults = 11 * u;
   return x;
 }
 
@@ -96,6 +97,8 @@ static void counts_are_added_up(void **state) {
   assert_int_equal(cell.sum.lost_updates, 6 * 17);
   assert_int_equal(cell.sum.fenced_off, 7 * 17);
   assert_int_equal(cell.sum.token_regressions, 8 * 17);
+  assert_int_equal(cell.sum.stale_writes, 10 * 17);
+  assert_int_equal(cell.sum.faults, 11 * 17);
 }
 
 static void of_times_and_depth_the_largest_stays(void **state) {
@@ -145,6 +148,107 @@ static void where_nothing_is_expected_only_safe_is_as_expected(void **state) {
   }
 }
 
+static void of_any_every_decided_verdict_is_as_expected(void **state) {
+  (void)state;
+  struct lb_expect expect = {.verdict = LB_ANY};
+  for (int got = LB_SAFE; got <= LB_VERDICT_NONE; got++) {
+    struct lb_cell cell = {.verdict = (enum lb_verdict)got, .expect = &expect};
+    bool decided = got == LB_SAFE || got == LB_VIOLATED || got == LB_STUCK;
+    assert_int_equal(lb_cell_as_expected(&cell), decided ? 1 : -1);
+  }
+}
+
+/* ---- rates ------------------------------------------------------------------------------------------------------- */
+
+static void a_guard_is_judged_by_what_it_is_there_to_keep(void **state) {
+  (void)state;
+  struct lb_outcome x = {.verdict = LB_VIOLATED, .double_holds = 9, .stale_writes = 5, .lost_updates = 3};
+  assert_int_equal(lb_outcome_violations(&x, LB_GUARD_NONE), 9);
+  for (int g = LB_GUARD_DEADLINE; g < LB_GUARD_COUNT; g++)
+    assert_int_equal(lb_outcome_violations(&x, (enum lb_guard)g), 5);
+  x.lost_updates = 7;
+  assert_int_equal(lb_outcome_violations(&x, LB_GUARD_FENCE), 7);
+  x.lost_updates = -7;
+  assert_int_equal(lb_outcome_violations(&x, LB_GUARD_FENCE), 5);
+}
+
+static void a_violated_trial_is_one_violation_at_least(void **state) {
+  (void)state;
+  struct lb_outcome x = {.verdict = LB_VIOLATED, .dirty_accesses = 1};
+  assert_int_equal(lb_outcome_violations(&x, LB_GUARD_NONE), 1);
+  x.verdict = LB_SAFE;
+  assert_int_equal(lb_outcome_violations(&x, LB_GUARD_NONE), 0);
+}
+
+static void undecided_and_unfinished_trials_and_other_cells_are_in_no_rate(void **state) {
+  (void)state;
+  struct lb_job jobs[] = {
+      {.cell = 1, .done = true, .outcome = {.verdict = LB_VIOLATED, .handoffs = 1500, .double_holds = 3}},
+      {.cell = 1, .done = true, .outcome = {.verdict = LB_SAFE, .handoffs = 500}},
+      {.cell = 1, .done = true, .outcome = {.verdict = LB_UNDECIDED, .handoffs = 7000, .double_holds = 70}},
+      {.cell = 1, .outcome = {.verdict = LB_VIOLATED, .handoffs = 7000, .double_holds = 70}},
+      {.cell = 0, .done = true, .outcome = {.verdict = LB_VIOLATED, .handoffs = 7000, .double_holds = 70}},
+  };
+  struct lb_plan plan = {.jobs = jobs, .job_count = sizeof jobs / sizeof *jobs};
+  struct lb_cell_rate rate;
+  lb_cell_rate(&plan, 1, &rate);
+  assert_int_equal(rate.handoffs, 2000);
+  assert_int_equal(rate.violations, 3);
+  assert_true(rate.per_1000 > 1.4999 && rate.per_1000 < 1.5001);
+  assert_true(rate.low > 0.3 && rate.low < rate.per_1000 && rate.high > rate.per_1000 && rate.high < 4.5);
+  lb_cell_rate(&plan, 2, &rate);
+  assert_int_equal(rate.handoffs, 0);
+}
+
+/* ---- the control ------------------------------------------------------------------------------------------------- */
+
+static void a_scenario_with_any_fault_or_a_lease_that_ends_is_no_control(void **state) {
+  (void)state;
+  struct lb_step step = {.verb = LB_STEP_ACQUIRE};
+  struct lb_scenario scenario = {.ttl_ms = 100, .hold_ms = 99, .steps = &step, .step_count = 1};
+  static const enum lb_verb faults[] = {LB_STEP_CUT,     LB_STEP_KILL,       LB_STEP_PAUSE,      LB_STEP_RESTART,
+                                        LB_STEP_STOP_AT, LB_STEP_CLOCK_JUMP, LB_STEP_CLOCK_RATE, LB_STEP_CRASH_AT};
+  assert_true(lb_scenario_is_control(&scenario));
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    step.verb = faults[i];
+    assert_false(lb_scenario_is_control(&scenario));
+  }
+  step.verb = LB_STEP_WAIT;
+  assert_true(lb_scenario_is_control(&scenario));
+  scenario.hold_ms = 100;
+  assert_false(lb_scenario_is_control(&scenario));
+  scenario.hold_ms = 0, scenario.past_lease = true;
+  assert_false(lb_scenario_is_control(&scenario));
+  scenario.past_lease = false, scenario.fault_count = 1;
+  assert_false(lb_scenario_is_control(&scenario));
+}
+
+static void the_control_is_of_honest_protocols_and_knows_the_longest_stall(void **state) {
+  (void)state;
+  struct lb_protocol honest = {.name = "honest"}, liar = {.name = "liar", .traits = LB_TRAIT_UNSAFE};
+  struct lb_scenario calm = {.ttl_ms = 100}, rough = {.ttl_ms = 100, .fault_count = 1};
+  struct lb_job jobs[] = {
+      {.plan = {.scenario = &calm, .protocol = &honest}, .done = true, .outcome = {.handoffs = 10, .stall_ns = 2}},
+      {.plan = {.scenario = &calm, .protocol = &honest},
+       .done = true,
+       .outcome = {.verdict = LB_UNDECIDED, .handoffs = 10, .double_holds = 1, .stall_ns = 5}},
+      {.plan = {.scenario = &calm, .protocol = &honest},
+       .done = true,
+       .outcome = {.verdict = LB_VIOLATED, .handoffs = 10, .double_holds = 4}},
+      {.plan = {.scenario = &calm, .protocol = &liar}, .done = true, .outcome = {.handoffs = 100, .stall_ns = 50}},
+      {.plan = {.scenario = &rough, .protocol = &honest}, .done = true, .outcome = {.handoffs = 100, .stall_ns = 50}},
+      {.plan = {.scenario = &calm, .protocol = &honest}, .outcome = {.handoffs = 100, .stall_ns = 50}},
+  };
+  struct lb_plan plan = {.jobs = jobs, .job_count = sizeof jobs / sizeof *jobs};
+  struct lb_control control;
+  lb_plan_control(&plan, &control);
+  assert_int_equal(control.trials, 3);
+  assert_int_equal(control.undecided, 1);
+  assert_int_equal(control.handoffs, 20);
+  assert_int_equal(control.violations, 4);
+  assert_int_equal(control.stall_ns, 5);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(trials_are_counted_by_verdict_and_the_gravest_is_the_cells),
@@ -154,6 +258,12 @@ int main(void) {
       cmocka_unit_test(a_time_that_applies_to_no_trial_stays_minus_one_and_zero_is_a_time),
       cmocka_unit_test(as_expected_compares_what_was_decided_with_what_was_expected),
       cmocka_unit_test(where_nothing_is_expected_only_safe_is_as_expected),
+      cmocka_unit_test(of_any_every_decided_verdict_is_as_expected),
+      cmocka_unit_test(a_guard_is_judged_by_what_it_is_there_to_keep),
+      cmocka_unit_test(a_violated_trial_is_one_violation_at_least),
+      cmocka_unit_test(undecided_and_unfinished_trials_and_other_cells_are_in_no_rate),
+      cmocka_unit_test(a_scenario_with_any_fault_or_a_lease_that_ends_is_no_control),
+      cmocka_unit_test(the_control_is_of_honest_protocols_and_knows_the_longest_stall),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

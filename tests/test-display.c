@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a person sees of a run: every line fits the terminal, nothing that ran is missing, and what is not as expected is
+ * marked and explained.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../harness/display.h"
+
+enum { CELLS = 400, SCENARIOS = 20, WIDTH = 120 };
+
+static struct lb_scenario scenarios[SCENARIOS];
+static struct lb_cell cells[CELLS];
+static char names[SCENARIOS][40];
+static struct lb_plan plan;
+
+static int clear(void **state) {
+  (void)state;
+  memset(scenarios, 0, sizeof scenarios);
+  memset(cells, 0, sizeof cells);
+  plan = (struct lb_plan){.scenarios = scenarios, .cells = cells};
+  return 0;
+}
+
+static struct lb_scenario *scenario(const char *name) {
+  struct lb_scenario *s = &scenarios[plan.scenario_count];
+  snprintf(names[plan.scenario_count++], sizeof names[0], "%s", name);
+  s->name = names[plan.scenario_count - 1];
+  s->ttl_ms = 1000;
+  return s;
+}
+
+/* A cell in which k of n trials ended like this and the rest was safe. */
+static struct lb_cell *cell(struct lb_scenario *s, const char *system, enum lb_guard guard, enum lb_verdict verdict,
+                            int k, int n) {
+  struct lb_cell *c = &cells[plan.cell_count++];
+  assert_true(plan.cell_count <= CELLS);
+  *c = (struct lb_cell){.scenario = s, .guard = guard, .verdict = verdict, .trials = n};
+  snprintf(c->system, sizeof c->system, "%s", system);
+  if (verdict == LB_VIOLATED) c->violated = k;
+  else if (verdict == LB_STUCK) c->stuck = k;
+  else if (verdict == LB_UNDECIDED) c->undecided = k;
+  c->safe = n - c->violated - c->stuck - c->undecided;
+  return c;
+}
+
+static const char *printed(void (*print)(const struct lb_plan *, FILE *)) {
+  static char text[60000];
+  memset(text, 0, sizeof text);
+  FILE *out = fmemopen(text, sizeof text - 1, "w");
+  assert_non_null(out);
+  print(&plan, out);
+  fclose(out);
+  return text;
+}
+
+static void assert_has(const char *text, const char *part) {
+  if (!strstr(text, part)) fail_msg("missing: %s\nin:\n%s", part, text);
+}
+
+static void assert_has_not(const char *text, const char *part) {
+  if (strstr(text, part)) fail_msg("unwanted: %s\nin:\n%s", part, text);
+}
+
+static void assert_fits(const char *text) {
+  for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
+    if (end - text > WIDTH) fail_msg("%d columns: %.*s", (int)(end - text), (int)(end - text), text);
+    if (end > text && end[-1] == ' ') fail_msg("ends with a blank: %.*s", (int)(end - text), text);
+  }
+  assert_string_equal(text, ""); /* the last line is a whole one */
+}
+
+static size_t count(const char *text, const char *part) {
+  size_t n = 0;
+  for (; (text = strstr(text, part)); text += strlen(part)) n++;
+  return n;
+}
+
+/* ---- the truth table --------------------------------------------------------------------------------------------- */
+
+static void rows_are_scenarios_and_columns_are_systems_under_two_lines(void **state) {
+  (void)state;
+  struct lb_scenario *a = scenario("first"), *b = scenario("second");
+  cell(a, "redis-token@redis", LB_GUARD_NONE, LB_SAFE, 0, 3);
+  cell(a, "pg-row@pg", LB_GUARD_NONE, LB_VIOLATED, 2, 3)->expect = &(struct lb_expect){.verdict = LB_VIOLATED};
+  cell(b, "pg-row@pg", LB_GUARD_NONE, LB_STUCK, 3, 3)->expect = &(struct lb_expect){.verdict = LB_STUCK};
+  const char *text = printed(lb_print_truth_table);
+  assert_has(text, "        redis-token  pg-row\n"
+                   "        redis        pg\n"
+                   "first   safe 3       VIOLATED 2/3\n"
+                   "second  -            stuck 3/3\n");
+  assert_fits(text);
+}
+
+static void undecided_trials_do_not_count_as_trials_of_a_verdict(void **state) {
+  (void)state;
+  struct lb_cell *c = cell(scenario("s"), "a@t", LB_GUARD_NONE, LB_VIOLATED, 2, 5);
+  c->safe = 0, c->undecided = 3;
+  cell(scenario("u"), "a@t", LB_GUARD_NONE, LB_UNDECIDED, 2, 5);
+  cell(scenario("n"), "a@t", LB_GUARD_NONE, LB_SKIPPED, 0, 0);
+  const char *text = printed(lb_print_truth_table);
+  assert_has(text, "\ns  VIOLATED 2/2!\n");
+  assert_has(text, "\nu  undecided 2/5\n");
+  assert_has(text, "\nn  skipped\n");
+}
+
+static void what_is_not_as_expected_is_marked_and_repeated_with_its_reason(void **state) {
+  (void)state;
+  struct lb_expect safe = {.verdict = LB_SAFE, .reason = (char *)"a majority is left"};
+  struct lb_cell *c = cell(scenario("s"), "a@t", LB_GUARD_FENCE, LB_STUCK, 1, 3);
+  c->expect = &safe;
+  snprintf(c->why, sizeof c->why, "await failover within 3s: it did not");
+  cell(&scenarios[0], "b@t", LB_GUARD_NONE, LB_SAFE, 0, 3)->expect = &safe;
+  assert_has(printed(lb_print_truth_table), "stuck 1/3!");
+  const char *text = printed(lb_print_remarks);
+  assert_has(
+      text,
+      "! s a@t (guard fence): stuck, expected safe: a majority is left; seen: await failover within 3s: it did not\n");
+  assert_int_equal(count(text, "\n"), 1);
+}
+
+static void of_any_no_decided_verdict_is_marked(void **state) {
+  (void)state;
+  struct lb_expect any = {.verdict = LB_ANY};
+  cell(scenario("s"), "a@t", LB_GUARD_NONE, LB_VIOLATED, 1, 3)->expect = &any;
+  assert_has_not(printed(lb_print_truth_table), "!\n");
+  assert_string_equal(printed(lb_print_remarks), "");
+}
+
+static const char *const systems[] = {"local@none",         "broken@none",
+                                      "redis-token@redis",  "redis-token@sentinel",
+                                      "redlock@redis-x3",   "redlock@redis-x5",
+                                      "zk-sequential@zk",   "zk-sequential@zk-x3",
+                                      "pg-row@pg",          "pg-row@pg-async",
+                                      "pg-row@pg-sync",     "pg-lease@pg",
+                                      "pg-lease-client@pg", "a-very-long-name-of-a-lock@a-long-topology"};
+
+/* `count` systems in 16 scenarios, k of n violated in every second cell. */
+static void fill(size_t count, int k, int n) {
+  for (size_t s = 0; s < 16; s++) {
+    char name[32];
+    snprintf(name, sizeof name, "some-scenario-%zu", s + 1);
+    struct lb_scenario *x = scenario(name);
+    for (size_t i = 0; i < count; i++) cell(x, systems[i], LB_GUARD_NONE, (i + s) % 2 ? LB_VIOLATED : LB_SAFE, k, n);
+  }
+}
+
+static void twelve_systems_in_sixteen_scenarios_fit_the_width(void **state) {
+  for (size_t n = 1; n <= sizeof systems / sizeof *systems; n++) {
+    clear(state);
+    fill(n, 17, 20);
+    const char *text = printed(lb_print_truth_table);
+    assert_fits(text);
+    assert_int_equal(count(text, "VIO"), 16 * n / 2 + (strstr(text, "VIOL:") ? 1 : 0));
+    assert_int_equal(count(text, "safe 20"), 16 * n / 2);
+  }
+}
+
+static void a_table_that_fits_is_not_shortened(void **state) {
+  (void)state;
+  fill(5, 3, 3);
+  const char *text = printed(lb_print_truth_table);
+  assert_has(text, "VIOLATED 3/3");
+  assert_has(text, "redis-token  ");
+}
+
+static void no_colour_where_there_is_no_terminal(void **state) {
+  (void)state;
+  fill(3, 1, 3);
+  assert_null(strchr(printed(lb_print_truth_table), '\033'));
+}
+
+/* ---- guards ------------------------------------------------------------------------------------------------------ */
+
+static void a_guard_is_shown_beside_none_with_what_happened_to_the_resource(void **state) {
+  (void)state;
+  struct lb_scenario *a = scenario("plain"), *b = scenario("guarded");
+  struct lb_expect violated = {.verdict = LB_VIOLATED};
+  cell(a, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 3);
+  struct lb_cell *c = cell(b, "a@t", LB_GUARD_NONE, LB_VIOLATED, 3, 3);
+  c->sum.lost_updates = 3, c->sum.stale_writes = 3, c->expect = &violated;
+  c = cell(b, "a@t", LB_GUARD_FENCE, LB_SAFE, 0, 3);
+  c->sum.fenced_off = 4;
+  c = cell(b, "a@t", LB_GUARD_RECHECK, LB_VIOLATED, 1, 3);
+  c->sum.stale_writes = 1, c->expect = &violated;
+  cell(b, "b@t", LB_GUARD_FENCE, LB_SKIPPED, 0, 0);
+  const char *text = printed(lb_print_truth_table);
+  assert_has(text, "what each guard changes\n"
+                   "       none                  recheck                fence\n"
+                   "guarded\n"
+                   "  a@t  VIOLATED 3/3, 3 lost  VIOLATED 1/3, 1 stale  safe 3, 4 fenced off\n"
+                   "  b@t  -                     -                      skipped\n");
+  assert_has_not(strstr(text, "what each"), "plain");
+  assert_fits(text);
+}
+
+static void without_guards_there_is_no_such_table(void **state) {
+  (void)state;
+  cell(scenario("s"), "a@t", LB_GUARD_NONE, LB_SAFE, 0, 3);
+  assert_has_not(printed(lb_print_truth_table), "guard");
+}
+
+/* ---- rates ------------------------------------------------------------------------------------------------------- */
+
+static struct lb_protocol honest = {.name = "a"};
+
+static void jobs_are(struct lb_job *jobs, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    jobs[i].plan.scenario = cells[jobs[i].cell].scenario;
+    jobs[i].plan.protocol = &honest;
+    jobs[i].plan.system = cells[jobs[i].cell].system;
+    jobs[i].done = true;
+  }
+  plan.jobs = jobs, plan.job_count = count;
+}
+
+static void a_campaign_is_a_rate_with_its_interval(void **state) {
+  (void)state;
+  struct lb_scenario *s = scenario("storm");
+  s->fault_count = 1;
+  cell(s, "a@t", LB_GUARD_NONE, LB_VIOLATED, 1, 1)->sum.faults = 17;
+  struct lb_job jobs[] = {{.outcome = {.verdict = LB_VIOLATED, .handoffs = 2000, .double_holds = 3}}};
+  jobs_are(jobs, 1);
+  const char *text = printed(lb_print_rates);
+  assert_has(text, "a@t                      none           2000     17   1.5 [0.309, 4.38]\n");
+  assert_has_not(text, "no-fault control");
+  assert_fits(text);
+}
+
+static void the_control_is_one_line(void **state) {
+  (void)state;
+  cell(scenario("s"), "a@t", LB_GUARD_NONE, LB_SAFE, 0, 2);
+  struct lb_job jobs[] = {{.outcome = {.handoffs = 123000, .stall_ns = 12300000}}, {.outcome = {.handoffs = 456}}};
+  jobs_are(jobs, 2);
+  assert_string_equal(printed(lb_print_rates),
+                      "\nno-fault control: 123456 hand-offs, 0 violations; longest stall of the harness 12.3 ms\n");
+}
+
+static void a_dead_holders_lock_has_a_time_unless_nobody_ever_gets_it(void **state) {
+  (void)state;
+  struct lb_scenario *s = scenario("crash");
+  s->step_count = 1;
+  cell(s, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 3);
+  cell(s, "b@t", LB_GUARD_NONE, LB_STUCK, 1, 1);
+  struct lb_job jobs[] = {{.outcome = {.orphan_ns = 900000000}},
+                          {.outcome = {.orphan_ns = 1000000000}},
+                          {.outcome = {.orphan_ns = 500000000}},
+                          {.cell = 1, .outcome = {.verdict = LB_STUCK, .orphan_ns = 3}}};
+  jobs_are(jobs, 4);
+  const char *text = printed(lb_print_figures);
+  assert_has(text, "900       1000   of 3 trials, ttl 1000 ms\n");
+  assert_has(text, "never            in 1 of 1 trials");
+  assert_fits(text);
+}
+
+#define EACH(test) cmocka_unit_test_setup(test, clear)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      EACH(rows_are_scenarios_and_columns_are_systems_under_two_lines),
+      EACH(undecided_trials_do_not_count_as_trials_of_a_verdict),
+      EACH(what_is_not_as_expected_is_marked_and_repeated_with_its_reason),
+      EACH(of_any_no_decided_verdict_is_marked),
+      EACH(twelve_systems_in_sixteen_scenarios_fit_the_width),
+      EACH(a_table_that_fits_is_not_shortened),
+      EACH(no_colour_where_there_is_no_terminal),
+      EACH(a_guard_is_shown_beside_none_with_what_happened_to_the_resource),
+      EACH(without_guards_there_is_no_such_table),
+      EACH(a_campaign_is_a_rate_with_its_interval),
+      EACH(the_control_is_one_line),
+      EACH(a_dead_holders_lock_has_a_time_unless_nobody_ever_gets_it),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
