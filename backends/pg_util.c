@@ -16,7 +16,9 @@
 #include <sys/socket.h>
 
 #define CONNECT_MS 400 /* per server, so that one whose packets are dropped does not eat the caller's deadline */
-#define NAP_MS 20      /* between two rounds over servers of which none was a primary */
+#define SILENCE_MS                                                                                                     \
+  1500 /* a primary that does not answer for so long is looked for elsewhere: it may be stopped, and another one promoted */
+#define NAP_MS 20 /* between two rounds over servers of which none was a primary */
 
 struct pg_conn {
   struct lb_env *env;
@@ -289,7 +291,7 @@ int pg_primary_call(struct pg_primary *primary, lb_ns deadline, PGresult **ret, 
       origin->pid = PQbackendPID(primary->conn->pg);
       memcpy(origin->born, primary->born, sizeof origin->born);
     }
-    rc = pg_call(primary->conn, deadline, ret, stmt, params);
+    rc = pg_call(primary->conn, sooner(deadline, lb_now(primary->env) + SILENCE_MS * LB_NS_PER_MS), ret, stmt, params);
     bool standby = !rc && pg_is(*ret, "25006"), again = !rc && (pg_is(*ret, "40001") || pg_is(*ret, "40P01"));
     if (rc || standby) pg_primary_drop(primary);
     if (rc > 0 || (!rc && !standby && !again)) return rc;

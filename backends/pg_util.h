@@ -59,9 +59,9 @@ struct pg_origin {
 /* Makes sure of a usable connection: keeps a working one, else tries all PostgreSQL endpoints round and round, starting
  * with the last that worked, until one is not in recovery or the deadline passes. 0, or -errno: the latest reason. */
 int pg_primary_get(struct pg_primary *primary, lb_ns deadline);
-/* One statement on the primary. Repeated until the deadline while it provably had no effect: nothing was sent, the
+/* One statement on the primary, which has 1.5 s to answer. Repeated until the deadline while it provably had no effect: nothing was sent, the
  * server turned out to be a standby, or the transaction was rolled back to be tried again. 0: *ret as in pg_query.
- * LB_TIMEOUT: the deadline passed, no effect. LB_UNKNOWN. -errno: no primary. `origin` (may be NULL) is where it was
+ * LB_TIMEOUT: the deadline passed, no effect. LB_UNKNOWN: sent, and no answer in time. -errno: no primary. `origin` (may be NULL) is where it was
  * sent, valid with 0 and LB_UNKNOWN. */
 int pg_primary_call(struct pg_primary *primary, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt,
                     const char *const params[], struct pg_origin *origin);
