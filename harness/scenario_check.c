@@ -44,7 +44,8 @@ static int check_asked(struct story *t, const struct lb_step *step) {
   int n = step->a.number;
   if (t->asked[n]) return 0;
   return lb_refuse(t->err, t->err_size,
-                   "step = %s: client %d never asked for the lock: expected client %d [begin] acquire within T before it",
+                   "step = %s: client %d never asked for the lock: expected client %d [begin] acquire within T before "
+                   "it",
                    step->text, n, n);
 }
 
@@ -64,8 +65,8 @@ static int check_named(struct story *t, const struct lb_step *step) {
   return lb_refuse(t->err, t->err_size, "step = %s: 'any' is drawn in a campaign only: expected a number", step->text);
 }
 
-/* What a step changes for the ones after it. A client that was told to crash is not dead: it may never pass that point, and
- * the holder is whoever holds then. */
+/* What a step changes for the ones after it. A client that was told to crash is not dead: it may never pass that point;
+ * and the holder is whoever holds then. */
 static void mark(struct story *t, const struct lb_step *step) {
   bool of_server = !lb_role_is_client(step->a);
   switch (step->verb) {

@@ -102,8 +102,8 @@ static int takes(const struct lb_scenario *scenario) {
   return scenario->step_count > 0 ? 0 : scenario->fault_count == 0 ? 1 : 2;
 }
 
-/* True if one of the scenarios takes it. The last refusal is what the user reads, and one that has no such key can only say that,
- * whatever the value. */
+/* True if one of the scenarios takes it. The last refusal is what the user reads, and a scenario that has no such key can
+ * only say that, whatever the value. */
 static bool apply(struct lb_scenario *scenarios, size_t scenario_count, const char *key, const char *value, char *err,
                   size_t err_size) {
   bool taken = false;

@@ -70,7 +70,8 @@ static const struct {
     {"waiters", LB_ROLE_WAITERS, TAIL_NONE},
 };
 #define ROLE_COUNT (sizeof roles / sizeof *roles)
-#define ROLES_TEXT "primary, current primary, replicas, node N, majority, minority, all, client N, clients, holder or waiters"
+#define ROLES_TEXT                                                                                                     \
+  "primary, current primary, replicas, node N, majority, minority, all, client N, clients, holder or waiters"
 
 /* What would have fitted at the furthest word that any form came to. */
 struct miss {
