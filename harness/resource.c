@@ -10,10 +10,10 @@
 /* The sanitizer's own 128-bit operation may be a mutex of one process, and these words are shared by many. */
 #if defined(__clang__) && defined(__has_attribute)
 #if __has_attribute(disable_sanitizer_instrumentation)
-#define UNCHANGED_BY_SANITIZERS __attribute__((disable_sanitizer_instrumentation))
+#define UNCHANGED_BY_SANITIZERS __attribute__((noinline, disable_sanitizer_instrumentation))
 #endif
 #elif defined(__GNUC__)
-#define UNCHANGED_BY_SANITIZERS __attribute__((no_sanitize("thread")))
+#define UNCHANGED_BY_SANITIZERS __attribute__((noinline, no_sanitize("thread")))
 #endif
 #ifndef UNCHANGED_BY_SANITIZERS
 #define UNCHANGED_BY_SANITIZERS
@@ -39,13 +39,14 @@ static union words look(struct lb_resource *r) {
 /* `write` NULL = a read. */
 static bool checked_access(struct lb_resource *r, uint64_t fence, const uint64_t *write, uint64_t *ret) {
   union words old, new;
+  bool refused;
   do {
     old = look(r);
-    bool refused = fence < old.fence_seen;
+    refused = fence < old.fence_seen;
     new = refused ? old : (union words){{.value = write ? *write : old.value, .fence_seen = fence}};
     *ret = refused ? 0 : old.value;
   } while (!swap(r, old, new));
-  return fence >= old.fence_seen;
+  return !refused;
 }
 
 static void remember(struct lb_resource *r, uint64_t fence) {

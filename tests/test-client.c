@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A client process: its watchdog, its points, its clocks, its lives. The protocol is one that grants what this test allows, in
+ * memory the processes share.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../harness/client.h"
+#include "../harness/clock.h"
+
+enum { TTL_MS = 60, PATIENCE_MS = 20000 };
+
+/* ---- a protocol in shared memory ------------------------------------------------------------------------------------ */
+
+static struct script {
+  _Atomic bool refuse;            /* try_acquire says BUSY */
+  _Atomic int extend_answer, extends;
+  _Atomic uint64_t tokens[16];    /* what the first random bytes of each grant were */
+  _Atomic uint32_t grants;
+  _Atomic int64_t time_left_ns;   /* of the latest try_acquire, on the client's own clock */
+} *script;
+
+struct lb_session {
+  struct lb_env *env;
+};
+
+static int open_hook(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
+  (void)deadline;
+  s->env = config->env;
+  return 0;
+}
+static void close_hook(struct lb_session *s) { (void)s; }
+static int try_acquire_hook(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                            lb_ns deadline) {
+  (void)key;
+  uint64_t token;
+  lb_random(s->env, &token, sizeof token);
+  lb_point(s->env, "inside");
+  atomic_store(&script->time_left_ns, (int64_t)(deadline - lb_now(s->env)));
+  if (atomic_load(&script->refuse)) return LB_BUSY;
+  uint32_t n = atomic_fetch_add(&script->grants, 1);
+  atomic_store(&script->tokens[n % 16], token);
+  grant->token_len = 8;
+  grant->valid_until = lb_now(s->env) + (lb_ns)ttl_ms * LB_NS_PER_MS;
+  return LB_OK;
+}
+static int release_hook(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
+  (void)s, (void)key, (void)grant, (void)deadline;
+  return LB_OK;
+}
+static int extend_hook(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+  (void)s, (void)key, (void)ttl_ms, (void)grant, (void)deadline;
+  atomic_fetch_add(&script->extends, 1);
+  return atomic_load(&script->extend_answer);
+}
+
+static const struct lb_protocol protocol = {.name = "script",
+                                            .session_size = sizeof(struct lb_session),
+                                            .open = open_hook,
+                                            .close = close_hook,
+                                            .try_acquire = try_acquire_hook,
+                                            .release = release_hook,
+                                            .extend = extend_hook};
+
+/* ---- one client ----------------------------------------------------------------------------------------------------- */
+
+struct fixture {
+  struct lb_arena *arena;
+  struct lb_skew *skew;
+  struct lb_client_plan plan;
+  struct lb_client client;
+};
+
+static lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
+
+static void start(struct fixture *f) {
+  static const struct lb_host here = {.name = "here", .netns = -1};
+  assert_int_equal(lb_client_start(&f->client, &f->plan, 0, "client-1", &here), 0);
+}
+
+static int set_up(void **state) {
+  static struct fixture f;
+  memset(script, 0, sizeof *script);
+  f = (struct fixture){.arena = lb_arena_map(1), .skew = lb_skew_create(NULL)};
+  f.plan = (struct lb_client_plan){.protocol = &protocol,
+                                   .arena = f.arena,
+                                   .ttl_ms = TTL_MS,
+                                   .seed = 42,
+                                   .key_prefix = "test",
+                                   .renew = true,
+                                   .work = {.keys = 1, .wait_ns = LB_NS_PER_S}};
+  *state = &f;
+  return f.arena && f.skew ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+  struct fixture *f = *state;
+  lb_client_kill(&f->client);
+  lb_arena_unmap(f->arena);
+  lb_skew_unmap(f->skew);
+  return 0;
+}
+
+static void give(struct fixture *f, enum lb_client_verb verb) {
+  struct lb_command command = {.verb = verb, .deadline = in_ms(PATIENCE_MS)};
+  assert_int_equal(lb_client_send(&f->client, command), 0);
+}
+
+static struct lb_reply answer(struct fixture *f) {
+  struct lb_reply reply;
+  assert_int_equal(lb_client_await(&f->client, in_ms(PATIENCE_MS), &reply), 0);
+  return reply;
+}
+
+static int call(struct fixture *f, enum lb_client_verb verb) {
+  give(f, verb);
+  return answer(f).result;
+}
+
+static void arm(struct fixture *f, const char *point, bool crash) {
+  struct lb_command command = {.verb = LB_DO_ARM, .deadline = in_ms(PATIENCE_MS), .argument = crash};
+  strcpy(command.text, point);
+  assert_int_equal(lb_client_send(&f->client, command), 0);
+  assert_int_equal(answer(f).result, LB_OK);
+}
+
+static void wait_for(const _Atomic int *counter, int n) {
+  lb_ns deadline = in_ms(PATIENCE_MS);
+  while (atomic_load(counter) < n && lb_clock_ns() < deadline) lb_clock_sleep_until(in_ms(1));
+  assert_true(atomic_load(counter) >= n);
+}
+
+static uint32_t log_count(const struct fixture *f) { return atomic_load(&f->arena->log[0].count); }
+
+static bool is_logged(const struct fixture *f, enum lb_event_kind kind) {
+  for (uint32_t i = 0; i < log_count(f); i++)
+    if (f->arena->events[i].kind == kind) return true;
+  return false;
+}
+
+/* ---- points --------------------------------------------------------------------------------------------------------- */
+
+/* It stands still: nothing but a wake-up makes it answer. */
+static void assert_stops(struct fixture *f, enum lb_client_verb verb, int expected) {
+  int status;
+  give(f, verb);
+  assert_int_equal(waitpid(f->client.pid, &status, WUNTRACED), f->client.pid);
+  assert_true(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP);
+  assert_false(lb_client_peek(&f->client));
+  assert_int_equal(kill(f->client.pid, SIGCONT), 0);
+  assert_int_equal(answer(f).result, expected);
+}
+
+static void a_client_stops_itself_at_a_point_once(void **state) {
+  struct fixture *f = *state;
+  start(f);
+  assert_int_equal(call(f, LB_DO_OPEN), 0);
+  arm(f, "inside", false);
+  assert_stops(f, LB_DO_ACQUIRE, LB_OK);
+  arm(f, "after-check", false);
+  assert_stops(f, LB_DO_READ, LB_OK);
+  assert_int_equal(call(f, LB_DO_READ), LB_OK);
+  arm(f, "after-write", false);
+  assert_int_equal(call(f, LB_DO_READ), LB_OK); /* passes other points only */
+  assert_stops(f, LB_DO_WRITE, LB_OK);
+}
+
+static void a_client_dies_at_a_point(void **state) {
+  struct fixture *f = *state;
+  int status;
+  start(f);
+  assert_int_equal(call(f, LB_DO_OPEN), 0);
+  arm(f, "inside", true);
+  give(f, LB_DO_ACQUIRE);
+  assert_int_equal(waitpid(f->client.pid, &status, 0), f->client.pid);
+  f->client.pid = 0;
+  assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  assert_true(lb_client_peek(&f->client));
+  assert_true(is_logged(f, LB_EV_ACQUIRE));
+  assert_false(is_logged(f, LB_EV_GRANTED));
+}
+
+/* ---- the watchdog --------------------------------------------------------------------------------------------------- */
+
+static void a_hold_is_renewed_between_two_commands(void **state) {
+  struct fixture *f = *state;
+  start(f);
+  assert_int_equal(call(f, LB_DO_OPEN), 0);
+  assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
+  wait_for(&script->extends, 3);
+  assert_int_equal(call(f, LB_DO_READ), LB_OK);
+  assert_int_equal(call(f, LB_DO_RELEASE), LB_OK);
+}
+
+static void a_loss_is_learned_between_two_commands(void **state) {
+  struct fixture *f = *state;
+  start(f);
+  assert_int_equal(call(f, LB_DO_OPEN), 0);
+  atomic_store(&script->extend_answer, LB_LOST);
+  assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
+  wait_for(&script->extends, 1);
+  assert_int_equal(call(f, LB_DO_WRITE), LB_BUSY);
+  assert_true(is_logged(f, LB_EV_LOST));
+}
+
+static void work_longer_than_the_lease_is_renewed(void **state) {
+  struct fixture *f = *state;
+  f->plan.work.hold_ns = 3600 * LB_NS_PER_S;
+  start(f);
+  assert_int_equal(call(f, LB_DO_OPEN), 0);
+  give(f, LB_DO_WORK);
+  wait_for(&script->extends, 3);
+  assert_int_equal(atomic_load(&script->grants), 1); /* all within one hold */
+  assert_true(is_logged(f, LB_EV_READ));
+  assert_false(is_logged(f, LB_EV_LOST));
+}
+
+static void who_loses_the_lock_stops_working(void **state) {
+  struct fixture *f = *state;
+  f->plan.work.hold_ns = 3600 * LB_NS_PER_S;
+  atomic_store(&script->extend_answer, LB_LOST);
+  start(f);
+  assert_int_equal(call(f, LB_DO_OPEN), 0);
+  give(f, LB_DO_WORK);
+  wait_for(&script->extends, 1);
+  atomic_store(&f->arena->phase, LB_PHASE_STOP);
+  atomic_store(&script->refuse, true);
+  assert_int_equal(answer(f).result, LB_OK);
+  assert_true(is_logged(f, LB_EV_LOST));
+  assert_false(is_logged(f, LB_EV_WRITE));
+}
+
+/* ---- answers -------------------------------------------------------------------------------------------------------- */
+
+static void a_request_may_be_left_waiting_and_answers_keep_their_order(void **state) {
+  struct fixture *f = *state;
+  start(f);
+  assert_int_equal(call(f, LB_DO_OPEN), 0);
+  atomic_store(&script->refuse, true);
+  give(f, LB_DO_ACQUIRE);
+  give(f, LB_DO_READ);
+  give(f, LB_DO_CLOCK);
+  lb_ns deadline = in_ms(PATIENCE_MS);
+  while (!atomic_load(&f->arena->state[0].asks) && lb_clock_ns() < deadline) lb_clock_sleep_until(in_ms(1));
+  assert_true(atomic_load(&f->arena->state[0].asks));
+  assert_false(lb_client_peek(&f->client));
+  atomic_store(&script->refuse, false);
+  struct lb_reply first = answer(f), second = answer(f), third = answer(f);
+  assert_int_equal(first.result, LB_OK);
+  assert_int_equal(second.result, LB_OK);
+  assert_int_equal(first.value, 0);
+  assert_true(llabs(third.value - lb_clock_wall_ms()) < PATIENCE_MS);
+  assert_false(lb_client_peek(&f->client));
+}
+
+/* ---- clocks --------------------------------------------------------------------------------------------------------- */
+
+static void a_client_lives_by_its_hosts_clocks_and_history_by_the_truth(void **state) {
+  struct fixture *f = *state;
+  struct lb_skew *skew = f->skew;
+  f->plan.skew = &skew;
+  f->plan.renew = false;
+  start(f);
+  assert_int_equal(call(f, LB_DO_OPEN), 0);
+  lb_skew_jump(f->skew, false, -3600 * (int64_t)LB_NS_PER_S);
+  lb_skew_jump(f->skew, true, 7200 * (int64_t)LB_NS_PER_S);
+
+  give(f, LB_DO_CLOCK);
+  assert_true(llabs(answer(f).value - lb_clock_wall_ms() + 3600 * 1000) < PATIENCE_MS);
+
+  lb_ns before = lb_clock_ns();
+  assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
+  assert_true(atomic_load(&script->time_left_ns) > 0);
+  assert_true(atomic_load(&script->time_left_ns) <= PATIENCE_MS * (int64_t)LB_NS_PER_MS);
+  const struct lb_event *granted = &f->arena->events[1];
+  assert_int_equal(granted->kind, LB_EV_GRANTED);
+  assert_true(granted->t >= before && granted->t <= lb_clock_ns());
+  assert_true(granted->until >= before + TTL_MS * LB_NS_PER_MS);
+  assert_true(granted->until <= granted->t + TTL_MS * LB_NS_PER_MS);
+}
+
+static void a_slow_clock_believes_in_its_lease_for_too_long(void **state) {
+  struct fixture *f = *state;
+  struct lb_skew *skew = f->skew;
+  f->plan.skew = &skew;
+  f->plan.guard = LB_GUARD_DEADLINE;
+  f->plan.renew = false;
+  lb_skew_rate(f->skew, 0.001);
+  start(f);
+  assert_int_equal(call(f, LB_DO_OPEN), 0);
+  assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
+  lb_clock_sleep_until(in_ms(TTL_MS + 1)); /* the lease is over, for everybody else */
+  assert_int_equal(call(f, LB_DO_READ), LB_OK);
+  lb_skew_jump(f->skew, true, TTL_MS * (int64_t)LB_NS_PER_MS);
+  assert_int_equal(call(f, LB_DO_READ), LB_LOST);
+}
+
+/* ---- lives ---------------------------------------------------------------------------------------------------------- */
+
+static void a_client_that_is_started_again_goes_on_with_its_log_and_new_tokens(void **state) {
+  struct fixture *f = *state;
+  start(f);
+  assert_int_equal(call(f, LB_DO_OPEN), 0);
+  assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
+  assert_true(atomic_load(&f->arena->state[0].holds));
+  lb_client_kill(&f->client);
+  uint32_t count = log_count(f);
+  struct lb_event first = f->arena->events[0];
+
+  start(f);
+  assert_false(atomic_load(&f->arena->state[0].holds)); /* at once, whatever the process does */
+  assert_int_equal(call(f, LB_DO_OPEN), 0);
+  assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
+  assert_int_equal(log_count(f), count + 2);
+  assert_memory_equal(&f->arena->events[0], &first, sizeof first);
+  assert_int_equal(f->arena->events[count].kind, LB_EV_ACQUIRE);
+  assert_int_not_equal(atomic_load(&script->tokens[0]), atomic_load(&script->tokens[1]));
+}
+
+static void a_first_life_can_be_replayed(void **state) {
+  struct fixture *f = *state;
+  for (int i = 0; i < 2; i++) {
+    start(f);
+    assert_int_equal(call(f, LB_DO_OPEN), 0);
+    assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
+    lb_client_kill(&f->client);
+    atomic_store(&f->arena->state[0].lives, 0); /* as in another trial */
+  }
+  assert_int_equal(atomic_load(&script->tokens[0]), atomic_load(&script->tokens[1]));
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+  const struct CMUnitTest tests[] = {
+      TEST(a_client_stops_itself_at_a_point_once),
+      TEST(a_client_dies_at_a_point),
+      TEST(a_hold_is_renewed_between_two_commands),
+      TEST(a_loss_is_learned_between_two_commands),
+      TEST(work_longer_than_the_lease_is_renewed),
+      TEST(who_loses_the_lock_stops_working),
+      TEST(a_request_may_be_left_waiting_and_answers_keep_their_order),
+      TEST(a_client_lives_by_its_hosts_clocks_and_history_by_the_truth),
+      TEST(a_slow_clock_believes_in_its_lease_for_too_long),
+      TEST(a_client_that_is_started_again_goes_on_with_its_log_and_new_tokens),
+      TEST(a_first_life_can_be_replayed),
+  };
+  script = mmap(NULL, sizeof *script, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  return script == MAP_FAILED ? 1 : cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The env on a host whose clocks are wrong, and are set while somebody sleeps by them.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../harness/clock.h"
+#include "../harness/env.h"
+
+struct fixture {
+  struct lb_process_env env;
+  struct lb_skew *skew;
+};
+
+static int set_up(void **state) {
+  static struct fixture f;
+  lb_env_init(&f.env, 42);
+  f.env.skew = f.skew = lb_skew_create(NULL);
+  *state = &f;
+  return f.skew ? 0 : -1;
+}
+static int tear_down(void **state) {
+  lb_skew_unmap(((struct fixture *)*state)->skew);
+  return 0;
+}
+
+static lb_ns ms(int64_t n) { return (lb_ns)n * LB_NS_PER_MS; }
+
+/* ---- somebody sets the clock meanwhile ------------------------------------------------------------------------------ */
+
+struct setter {
+  struct lb_skew *skew;
+  int64_t offset_ns;
+  pthread_t thread;
+};
+
+static void *set_soon(void *arg) {
+  struct setter *s = arg;
+  lb_clock_sleep_until(lb_clock_ns() + ms(15));
+  lb_skew_jump(s->skew, true, s->offset_ns);
+  return NULL;
+}
+
+static void jump_soon(struct setter *s, struct lb_skew *skew, int64_t offset_ms) {
+  *s = (struct setter){.skew = skew, .offset_ns = offset_ms * (int64_t)LB_NS_PER_MS};
+  assert_int_equal(pthread_create(&s->thread, NULL, set_soon, s), 0);
+}
+
+/* Nothing ever arrives at this end. */
+static int silent_fd(int pair[2]) {
+  assert_int_equal(pipe(pair), 0);
+  return pair[0];
+}
+
+/* ---- statements ----------------------------------------------------------------------------------------------------- */
+
+static void both_clocks_are_those_of_the_host(void **state) {
+  struct fixture *f = *state;
+  lb_skew_jump(f->skew, false, -5 * (int64_t)LB_NS_PER_S);
+  lb_skew_jump(f->skew, true, 7 * (int64_t)LB_NS_PER_S);
+  int64_t wall_off = lb_wall_ms(&f->env.base) - lb_clock_wall_ms();
+  int64_t mono_off = (int64_t)(lb_now(&f->env.base) - lb_clock_ns()) / (int64_t)LB_NS_PER_MS;
+  assert_true(llabs(wall_off + 5000) < 2000);
+  assert_true(llabs(mono_off - 7000) < 2000);
+}
+
+static void times_go_to_the_truth_and_back(void **state) {
+  struct fixture *f = *state;
+  lb_ns now = lb_clock_ns();
+  lb_skew_jump(f->skew, true, 7 * (int64_t)LB_NS_PER_S);
+  assert_int_equal(lb_env_from_truth(&f->env, now), now + 7 * LB_NS_PER_S);
+  assert_int_equal(lb_env_to_truth(&f->env, now + 7 * LB_NS_PER_S), now);
+  assert_true(lb_env_from_truth(&f->env, LB_NEVER) == LB_NEVER);
+  assert_true(lb_env_to_truth(&f->env, LB_NEVER) == LB_NEVER);
+  f->env.skew = NULL;
+  assert_int_equal(lb_env_from_truth(&f->env, now), now);
+  assert_int_equal(lb_env_to_truth(&f->env, now), now);
+}
+
+static void a_slow_clock_makes_sleeps_longer(void **state) {
+  struct fixture *f = *state;
+  lb_skew_rate(f->skew, 0.5);
+  lb_ns begin = lb_clock_ns(), when = lb_now(&f->env.base) + ms(40);
+  lb_sleep_until(&f->env.base, when);
+  assert_true(lb_now(&f->env.base) >= when);
+  assert_true(lb_clock_ns() - begin >= ms(79));
+}
+
+static void a_sleep_ends_early_when_the_clock_jumps_ahead(void **state) {
+  struct fixture *f = *state;
+  struct setter setter;
+  lb_ns begin = lb_clock_ns(), when = lb_now(&f->env.base) + 60 * LB_NS_PER_S;
+  jump_soon(&setter, f->skew, 61000);
+  lb_sleep_until(&f->env.base, when);
+  assert_true(lb_now(&f->env.base) >= when);
+  assert_true(lb_clock_ns() - begin < 30 * LB_NS_PER_S);
+  pthread_join(setter.thread, NULL);
+}
+
+static void a_sleep_goes_on_when_the_clock_jumps_back(void **state) {
+  struct fixture *f = *state;
+  struct setter setter;
+  lb_ns when = lb_now(&f->env.base) + ms(60);
+  jump_soon(&setter, f->skew, -100);
+  lb_sleep_until(&f->env.base, when);
+  pthread_join(setter.thread, NULL);
+  assert_true(lb_now(&f->env.base) >= when);
+}
+
+static void a_wait_ends_early_when_the_clock_jumps_ahead(void **state) {
+  struct fixture *f = *state;
+  struct setter setter;
+  int pair[2], fd = silent_fd(pair);
+  lb_ns begin = lb_clock_ns();
+  jump_soon(&setter, f->skew, 61000);
+  assert_int_equal(lb_wait_fd(&f->env.base, fd, POLLIN, lb_now(&f->env.base) + 60 * LB_NS_PER_S), 0);
+  assert_true(lb_clock_ns() - begin < 30 * LB_NS_PER_S);
+  pthread_join(setter.thread, NULL);
+  close(pair[0]), close(pair[1]);
+}
+
+static void a_wait_goes_on_when_the_clock_jumps_back(void **state) {
+  struct fixture *f = *state;
+  struct setter setter;
+  int pair[2], fd = silent_fd(pair);
+  lb_ns when = lb_now(&f->env.base) + ms(60);
+  jump_soon(&setter, f->skew, -100);
+  assert_int_equal(lb_wait_fd(&f->env.base, fd, POLLIN, when), 0);
+  pthread_join(setter.thread, NULL);
+  assert_true(lb_now(&f->env.base) >= when);
+  close(pair[0]), close(pair[1]);
+}
+
+static void a_wait_sees_what_arrives_with_or_without_skewed_clocks(void **state) {
+  struct fixture *f = *state;
+  int pair[2], fd = silent_fd(pair);
+  assert_int_equal(write(pair[1], "x", 1), 1);
+  for (int skewed = 1; skewed >= 0; skewed--) {
+    f->env.skew = skewed ? f->skew : NULL;
+    assert_int_equal(lb_wait_fd(&f->env.base, fd, POLLIN, LB_NEVER), POLLIN);
+    assert_int_equal(lb_wait_fd(&f->env.base, fd, POLLIN, lb_now(&f->env.base) + ms(5000)), POLLIN);
+    assert_int_equal(lb_wait_fd(&f->env.base, fd, POLLIN, 0), POLLIN); /* too late to wait, not to look */
+  }
+  close(pair[0]), close(pair[1]);
+}
+
+static void a_wait_on_true_clocks_is_not_over_before_its_deadline(void **state) {
+  struct fixture *f = *state;
+  int pair[2], fd = silent_fd(pair);
+  f->env.skew = NULL;
+  lb_ns when = lb_clock_ns() + ms(3);
+  assert_int_equal(lb_wait_fd(&f->env.base, fd, POLLIN, when), 0);
+  assert_true(lb_clock_ns() >= when);
+  lb_sleep_until(&f->env.base, when = lb_clock_ns() + ms(3));
+  assert_true(lb_clock_ns() >= when);
+  close(pair[0]), close(pair[1]);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+  const struct CMUnitTest tests[] = {
+      TEST(both_clocks_are_those_of_the_host),
+      TEST(times_go_to_the_truth_and_back),
+      TEST(a_slow_clock_makes_sleeps_longer),
+      TEST(a_sleep_ends_early_when_the_clock_jumps_ahead),
+      TEST(a_sleep_goes_on_when_the_clock_jumps_back),
+      TEST(a_wait_ends_early_when_the_clock_jumps_ahead),
+      TEST(a_wait_goes_on_when_the_clock_jumps_back),
+      TEST(a_wait_sees_what_arrives_with_or_without_skewed_clocks),
+      TEST(a_wait_on_true_clocks_is_not_over_before_its_deadline),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

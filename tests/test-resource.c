@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The resource: it never helps unless it checks fences, and then one access is one step, among threads and among processes.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../harness/resource.h"
+
+enum { WORKERS = 2, ROUNDS = 300000 };
+
+struct shared {
+  struct lb_resource resource;
+  _Atomic uint64_t fence, accepted, refused;
+  _Atomic unsigned ready;
+};
+
+static struct shared *map_shared(void) {
+  struct shared *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  assert_ptr_not_equal(s, MAP_FAILED);
+  return s;
+}
+
+/* ---- statements about one access ------------------------------------------------------------------------------------ */
+
+static void without_checks_the_later_write_wins_whatever_it_shows(void **state) {
+  (void)state;
+  struct lb_resource r = {0};
+  uint64_t a, b;
+  assert_true(lb_resource_read(&r, false, 1, &a));
+  assert_true(lb_resource_read(&r, false, 2, &b));
+  assert_int_equal(atomic_load(&r.fence_seen), 2);
+  assert_true(lb_resource_write(&r, false, 2, b + 1));
+  assert_true(lb_resource_write(&r, false, 1, a + 1));
+  assert_int_equal(atomic_load(&r.value), 1); /* one update is lost */
+  assert_int_equal(atomic_load(&r.fence_seen), 2);
+}
+
+static void a_checked_access_accepts_an_equal_or_larger_fence(void **state) {
+  (void)state;
+  struct lb_resource r = {0};
+  uint64_t value = 99;
+  assert_true(lb_resource_read(&r, true, 5, &value));
+  assert_int_equal(value, 0);
+  assert_true(lb_resource_write(&r, true, 5, 1));
+  assert_true(lb_resource_write(&r, true, 9, 2));
+  assert_int_equal(atomic_load(&r.value), 2);
+  assert_int_equal(atomic_load(&r.fence_seen), 9);
+}
+
+static void a_refused_access_changes_nothing_and_tells_nothing(void **state) {
+  (void)state;
+  struct lb_resource r = {0};
+  uint64_t value = 99;
+  assert_true(lb_resource_write(&r, true, 9, 42));
+  assert_false(lb_resource_read(&r, true, 8, &value));
+  assert_int_equal(value, 0);
+  assert_false(lb_resource_write(&r, true, 8, 43));
+  assert_false(lb_resource_write(&r, true, 0, 43)); /* none at all is the smallest */
+  assert_int_equal(atomic_load(&r.value), 42);
+  assert_int_equal(atomic_load(&r.fence_seen), 9);
+}
+
+/* ---- all at once ---------------------------------------------------------------------------------------------------- */
+
+/* Everybody writes what it read plus one, with a fence nobody else has. So each accepted write must show in the value. */
+static void *hammer(void *arg) {
+  struct shared *s = arg;
+  atomic_fetch_add(&s->ready, 1);
+  while (atomic_load(&s->ready) < WORKERS) {
+  }
+  for (int i = 0; i < ROUNDS; i++) {
+    uint64_t fence = atomic_fetch_add(&s->fence, 1) + 1, value;
+    bool accepted = lb_resource_read(&s->resource, true, fence, &value) &&
+                    lb_resource_write(&s->resource, true, fence, value + 1);
+    atomic_fetch_add(accepted ? &s->accepted : &s->refused, 1);
+  }
+  return NULL;
+}
+
+static void assert_none_lost(struct shared *s) {
+  assert_int_equal(atomic_load(&s->accepted) + atomic_load(&s->refused), WORKERS * ROUNDS);
+  assert_true(atomic_load(&s->accepted) > 0);
+  assert_int_equal(atomic_load(&s->resource.value), atomic_load(&s->accepted));
+  munmap(s, sizeof *s);
+}
+
+static void fenced_threads_lose_no_update(void **state) {
+  (void)state;
+  struct shared *s = map_shared();
+  pthread_t thread[WORKERS];
+  for (int i = 0; i < WORKERS; i++) assert_int_equal(pthread_create(&thread[i], NULL, hammer, s), 0);
+  for (int i = 0; i < WORKERS; i++) pthread_join(thread[i], NULL);
+  assert_none_lost(s);
+}
+
+static void fenced_processes_lose_no_update(void **state) {
+  (void)state;
+  struct shared *s = map_shared();
+  for (int i = 0; i < WORKERS; i++) {
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+      hammer(s);
+      _exit(0);
+    }
+  }
+  for (int i = 0, status; i < WORKERS; i++) assert_true(wait(&status) > 0 && WIFEXITED(status));
+  assert_none_lost(s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(without_checks_the_later_write_wins_whatever_it_shows),
+      cmocka_unit_test(a_checked_access_accepts_an_equal_or_larger_fence),
+      cmocka_unit_test(a_refused_access_changes_nothing_and_tells_nothing),
+      cmocka_unit_test(fenced_threads_lose_no_update),
+      cmocka_unit_test(fenced_processes_lose_no_update),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
