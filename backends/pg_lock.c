@@ -210,6 +210,7 @@ int pg_lock_try(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb
   if (unsettled) rc = settle(s, key, &attempt, deadline, &fence);
   if (rc < 0) rc = LB_UNKNOWN;
   if (rc == LB_BUSY) rc = take(s, key, &attempt, ttl_ms, repeated && !unsettled, deadline, &fence, &taken_at);
+  if (!repeated && taken_at) taken_at = grant->asked_at;
   if (rc == LB_OK) return granted(s, &attempt, grant, fence, taken_at, ttl_ms);
   if (rc == LB_UNKNOWN || repeated) put_attempt(&attempt, grant);
   return rc;

@@ -130,7 +130,7 @@ static void a_server_process_that_waits_for_a_lost_insert_is_ended(void **state)
   char sql[120];
   snprintf(sql, sizeof sql, "SELECT extract(epoch FROM backend_start) FROM pg_stat_get_activity(%d)", pid);
   assert_int_equal(pg_query(operator, in_ms(&a, 2000), &result, sql, 0, NULL), 0);
-  grant.token_len = (size_t)snprintf(grant.token, sizeof grant.token, "a-1@i %d %s", pid, PQgetvalue(result, 0, 0));
+  grant.token_len = (size_t)snprintf(grant.token, sizeof grant.token, "a-1@t %d %s", pid, PQgetvalue(result, 0, 0));
   PQclear(result);
   pg_close(operator);
   assert_int_equal(resolve(&a, "k13", &grant, 3000), LB_BUSY);

@@ -3,6 +3,7 @@
  * pg-row against a real PostgreSQL server: healthy, gone, back, and with a standby beside it. Skipped without one.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +15,6 @@
 
 #include "pg_client.h"
 #include "skip.h"
-
-extern const struct lb_protocol lb_pg_row;
 
 static void before_setup_no_server_knows_of_any_holder(void **state) {
   (void)state;
@@ -80,6 +79,87 @@ static void a_try_waits_for_an_uncommitted_row_no_longer_than_lock_wait(void **s
   pg_close(operator);
   assert_int_equal(try(&a, "k4", &grant, 1000), LB_OK);
   assert_int_equal(release(&a, "k4", &grant, 1000), LB_OK);
+}
+
+/* ---- numbers --------------------------------------------------------------------------------------------- */
+
+struct late_try { /* a try in a thread of its own */
+  const char *key;
+  struct lb_grant grant;
+  int rc;
+};
+
+static void *try_of_a(void *arg) {
+  struct late_try *late = arg;
+  late->rc = try(&a, late->key, &late->grant, 10000);
+  return NULL;
+}
+
+static void wait_until_somebody_waits(struct pg_conn *operator) {
+  lb_ns end = in_ms(&b, 5000);
+  while (operator_says(operator, "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") != 1) {
+    assert_true(lb_now(&b.env.base) < end);
+    lb_sleep_until(&b.env.base, in_ms(&b, 2));
+  }
+}
+
+/* a wins `key` only after it has waited for a transaction that had changed the row; meanwhile others get numbers. */
+static void waits_and_wins(const char *key, const char *change_sql) {
+  struct late_try late = {.key = key};
+  struct lb_grant other = LB_GRANT_INIT;
+  pthread_t thread;
+  close_client(&a);
+  assert_int_equal(open_client(&a, "a", &target, 60000, 2000), 0);
+  struct pg_conn *operator= operator_open(), *witness = operator_open();
+  operator_says(operator, "BEGIN");
+  operator_says(operator, change_sql);
+  assert_int_equal(pthread_create(&thread, NULL, try_of_a, &late), 0);
+  wait_until_somebody_waits(witness);
+  for (int i = 0; i < 3; i++) {
+    other = LB_GRANT_INIT;
+    assert_int_equal(try(&b, "elsewhere", &other, 1000), LB_OK);
+    assert_int_equal(release(&b, "elsewhere", &other, 1000), LB_OK);
+  }
+  operator_says(operator, "COMMIT");
+  pthread_join(thread, NULL);
+  assert_int_equal(late.rc, LB_OK);
+  assert_true(late.grant.fence > other.fence);
+  assert_int_equal(release(&a, key, &late.grant, 1000), LB_OK);
+  pg_close(operator);
+  pg_close(witness);
+}
+
+static void a_number_is_drawn_after_the_wait_for_the_row(void **state) {
+  (void)state;
+  struct pg_conn *operator= operator_open();
+  operator_says(operator, "INSERT INTO lockbench_row VALUES ('k14', 'operator')");
+  pg_close(operator);
+  waits_and_wins("k14", "DELETE FROM lockbench_row WHERE name = 'k14'");
+}
+
+static void a_number_of_a_lease_is_drawn_after_the_wait_for_the_row(void **state) {
+  struct lb_grant grant = LB_GRANT_INIT;
+  close_clients(state);
+  tested = &lb_pg_lease;
+  open_clients(state);
+  assert_int_equal(try(&b, "k15", &grant, 1000), LB_OK);
+  assert_int_equal(release(&b, "k15", &grant, 1000), LB_OK);
+  waits_and_wins("k15", "UPDATE lockbench_lease SET owner = '' WHERE name = 'k15'");
+  tested = &lb_pg_row;
+}
+
+static void a_repeated_attempt_has_a_number_below_the_next_holders(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT, next = LB_GRANT_INIT;
+  assert_int_equal(try(&a, "k16", &mine, 1000), LB_OK);
+  uint64_t first = mine.fence;
+  assert_true(first > 0);
+  assert_int_equal(try(&a, "k16", &mine, 1000), LB_OK);
+  assert_true(mine.fence >= first);
+  assert_int_equal(release(&a, "k16", &mine, 1000), LB_OK);
+  assert_int_equal(try(&b, "k16", &next, 1000), LB_OK);
+  assert_true(next.fence > mine.fence);
+  assert_int_equal(release(&b, "k16", &next, 1000), LB_OK);
 }
 
 static void a_session_survives_a_killed_and_restarted_server(void **state) {
@@ -147,6 +227,9 @@ int main(void) {
       WITH_CLIENTS(a_release_by_another_owner_says_lost_and_leaves_the_row),
       WITH_CLIENTS(the_same_attempt_is_granted_once_more_and_released_once),
       WITH_CLIENTS(a_try_waits_for_an_uncommitted_row_no_longer_than_lock_wait),
+      WITH_CLIENTS(a_number_is_drawn_after_the_wait_for_the_row),
+      WITH_CLIENTS(a_number_of_a_lease_is_drawn_after_the_wait_for_the_row),
+      WITH_CLIENTS(a_repeated_attempt_has_a_number_below_the_next_holders),
       WITH_CLIENTS(a_session_survives_a_killed_and_restarted_server),
       cmocka_unit_test(opening_without_a_server_fails_in_time),
       WITH_CLIENTS(a_primary_is_found_behind_a_dead_server_and_a_standby),

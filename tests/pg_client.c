@@ -10,7 +10,8 @@
 
 #include "pg_client.h"
 
-extern const struct lb_protocol lb_pg_row;
+const struct lb_protocol *tested = &lb_pg_row;
+int64_t ttl_ms = 1000;
 
 struct pg_server server;
 struct client a, b;
@@ -24,34 +25,38 @@ lb_ns in_ms(struct client *client, int64_t ms) { return lb_now(&client->env.base
 int open_client(struct client *client, const char *name, const struct lb_target *at, int64_t lock_wait_ms,
                 int64_t deadline_ms) {
   static uint64_t seed;
+  client->protocol = tested;
   lb_env_init(&client->env, ++seed);
   client->options[0].i = lock_wait_ms;
-  client->session = calloc(1, lb_pg_row.session_size);
+  client->session = calloc(1, client->protocol->session_size);
   assert_non_null(client->session);
   struct lb_config config = {&client->env.base, at, client->options, 1000, name};
-  return lb_pg_row.open(client->session, &config, in_ms(client, deadline_ms));
+  return client->protocol->open(client->session, &config, in_ms(client, deadline_ms));
 }
 
 void close_client(struct client *client) {
-  lb_pg_row.close(client->session);
+  client->protocol->close(client->session);
   free(client->session);
   client->session = NULL;
 }
 
 int try(struct client *client, const char *key, struct lb_grant *grant, int64_t ms) {
-  return lb_pg_row.try_acquire(client->session, key, 1000, grant, in_ms(client, ms));
+  return client->protocol->try_acquire(client->session, key, ttl_ms, grant, in_ms(client, ms));
+}
+int extend(struct client *client, const char *key, int64_t new_ttl_ms, struct lb_grant *grant, int64_t ms) {
+  return client->protocol->extend(client->session, key, new_ttl_ms, grant, in_ms(client, ms));
 }
 int release(struct client *client, const char *key, struct lb_grant *grant, int64_t ms) {
-  return lb_pg_row.release(client->session, key, grant, in_ms(client, ms));
+  return client->protocol->release(client->session, key, grant, in_ms(client, ms));
 }
 int resolve(struct client *client, const char *key, struct lb_grant *grant, int64_t ms) {
-  return lb_pg_row.resolve(client->session, key, grant, in_ms(client, ms));
+  return client->protocol->resolve(client->session, key, grant, in_ms(client, ms));
 }
 int holds(struct client *client, const char *key, const struct lb_grant *grant) {
-  return lb_pg_row.holds(client->session, key, grant, in_ms(client, 2000));
+  return client->protocol->holds(client->session, key, grant, in_ms(client, 2000));
 }
 int row(struct client *client, const char *key) {
-  return lb_pg_row.inspect(client->session, 0, key, in_ms(client, 2000));
+  return client->protocol->inspect(client->session, 0, key, in_ms(client, 2000));
 }
 
 struct pg_conn *operator_open(void) {
@@ -88,7 +93,7 @@ int open_clients(void **state) {
   (void)state;
   assert_int_equal(open_client(&a, "a", &target, 100, 10000), 0);
   assert_int_equal(open_client(&b, "b", &target, 100, 10000), 0);
-  assert_int_equal(lb_pg_row.setup(a.session, in_ms(&a, 5000)), 0);
+  assert_int_equal(tested->setup(a.session, in_ms(&a, 5000)), 0);
   return 0;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * pg_client.h - clients of pg-row on one test server, with short names for the hooks and relative deadlines.
+ * pg_client.h - clients of one PostgreSQL protocol on one test server, with short names for the hooks and relative deadlines.
  */
 #ifndef LB_TEST_PG_CLIENT_H
 #define LB_TEST_PG_CLIENT_H
@@ -11,10 +11,15 @@
 #include "pg_server.h"
 
 struct client {
+  const struct lb_protocol *protocol;
   struct lb_process_env env;
   struct lb_session *session;
   union lb_value options[1];
 };
+
+extern const struct lb_protocol lb_pg_row, lb_pg_lease, lb_pg_lease_client;
+extern const struct lb_protocol *tested; /* what clients opened from now on speak; pg-row unless the test says otherwise */
+extern int64_t ttl_ms;                   /* of every try; 1000 unless ... */
 
 extern struct pg_server server;       /* the one that start_server() starts ... */
 extern const struct lb_target target; /* ... as clients see it */
@@ -33,6 +38,7 @@ int open_client(struct client *client, const char *name, const struct lb_target 
                 int64_t deadline_ms);
 void close_client(struct client *client);
 int try(struct client *client, const char *key, struct lb_grant *grant, int64_t ms);
+int extend(struct client *client, const char *key, int64_t new_ttl_ms, struct lb_grant *grant, int64_t ms);
 int release(struct client *client, const char *key, struct lb_grant *grant, int64_t ms);
 int resolve(struct client *client, const char *key, struct lb_grant *grant, int64_t ms);
 int holds(struct client *client, const char *key, const struct lb_grant *grant);
