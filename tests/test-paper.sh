@@ -1,0 +1,180 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The paper: no number in it is typed by hand, every number asked for is in the run, what is written is what the run says; and, where
+# LaTeX is installed, it sets without a complaint. Works on copies and on a run folder that paper-run.py invents.
+# One line per statement. Exit 0, 1 (a statement does not hold), 77 (python3 is missing).
+# Usage: test-paper.sh; $LB_SOURCE_DIR is the root of the sources (default: the folder above this one).
+root=${LB_SOURCE_DIR:-$(cd "$(dirname "$0")/.." && pwd)}
+python=${LOCKBENCH_PYTHON:-/usr/bin/python3}
+command -v "$python" >/dev/null 2>&1 || python=python3
+command -v "$python" >/dev/null 2>&1 || { echo "skipped: python3 is missing"; exit 77; }
+export PYTHONDONTWRITEBYTECODE=1 LOCKBENCH_PYTHON="$python"
+
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+bad=0
+
+holds() { # holds STATEMENT COMMAND...
+  statement=$1
+  shift
+  if "$@" >"$work/said" 2>&1; then
+    printf 'ok: %s\n' "$statement"
+  else
+    printf 'NOT: %s\n' "$statement"
+    sed 's/^/  /' "$work/said"
+    bad=1
+  fi
+}
+
+call() { # call COMMAND...: its exit status in $code, both its streams in the file out
+  "$@" >"$work/out" 2>&1
+  code=$?
+}
+
+ended() { # ended CODE [TEXT]: the latest call, and a text it has to say
+  cat "$work/out"
+  echo "exit $code, expected $1 ${2:+and: $2}"
+  [ "$code" -eq "$1" ] && { [ -z "${2-}" ] || grep -qF -- "$2" "$work/out"; }
+}
+
+text() { # text: a fresh copy of the paper's sources
+  rm -rf "$work/paper"
+  cp -R "$root/paper" "$work/paper"
+}
+
+plant() { # plant TEXT: as a line before the conclusion of a fresh copy; its number in $line
+  text
+  line=$(grep -nF '\section{Conclusion}' "$work/paper/lockbench.tex" | cut -d: -f1)
+  printf '%s\n' "$1" >"$work/planted"
+  sed -i "$((line - 1))r $work/planted" "$work/paper/lockbench.tex"
+}
+
+# ---- no number typed by hand
+
+call "$python" "$root/paper/check-numbers"
+holds 'the sources have no number typed by hand' ended 0
+while IFS= read -r planted; do
+  plant "$planted"
+  call "$python" "$work/paper/check-numbers"
+  holds "a planted number is found: $planted" ended 1 "lockbench.tex:$line:"
+done <<'END_OF_PLANTS'
+In all of 20 trials the lock was lost.
+The rate was $p=.5$ at most.
+\newcommand{\myrate}{5889}
+\section{More than 3 faults}
+It took \LB{run.seconds} 12\,ms.
+It failed 5 in each row, \hspace{2pt} though.
+\caption{With 16 clients}
+Of eighty-nine trials, one was lost.
+A third (⅓) of all.
+Under \sys{7} it failed.
+\Outcome{contention}{broken@none} and 7.
+END_OF_PLANTS
+plant '% In 20 trials'
+call "$python" "$work/paper/check-numbers"
+holds 'a comment may say what it likes' ended 0
+plant 'See \cite{gray2} and \scen{storm}; \hspace{2.5mm}\sys{redlock@redis-x5}.'
+call "$python" "$work/paper/check-numbers"
+holds 'names and lengths have digits' ended 0
+
+# ---- the numbers
+
+"$python" "$root/tests/paper-run.py" "$root/scenarios" "$work/run" || exit 1
+call "$python" "$root/paper/numbers" "$work/run" "$work/first"
+holds 'every number that the text asks for is in a run of all scenarios' ended 0
+(cd / && LC_ALL=C TZ=Asia/Tokyo PYTHONHASHSEED=5 "$python" "$root/paper/numbers" "$work/run" "$work/second" >/dev/null)
+holds 'the same run gives the same bytes' diff -r "$work/first" "$work/second"
+committed=$root/$(cat "$root/paper/RUN")
+call "$python" "$root/paper/numbers" "$committed" "$work/committed"
+holds 'every number that the text asks for is in the run that paper/RUN names' ended 0
+
+says() { # says KEY TEXT
+  grep -F "\\LBset{$1}{" "$work/first/numbers.tex"
+  echo "expected: $2"
+  grep -qxF "\\LBset{$1}{$2}" "$work/first/numbers.tex"
+}
+holds 'text from the machine is LaTeX afterwards' says machine.cpu 'Imaginary\textsuperscript{\textregistered} 100\% CPU\_1 @ 3 GHz'
+holds 'a date' says run.date 2000-01-02
+holds 'a duration' says run.minutes 73
+cat >"$work/compare.py" <<'END_OF_PYTHON'
+# The tables and keys, held against run.json and the CSV files by other means than those that made them.
+import csv, importlib.machinery, importlib.util, json, re, sys
+run, out, script = sys.argv[1:]
+loader = importlib.machinery.SourceFileLoader("paper_numbers", script)
+paper = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+loader.exec_module(paper)
+keys = dict(re.match(r"\\LBset\{([^}]*)\}\{(.*)\}$", line).groups() for line in open(f"{out}/numbers.tex") if line.startswith("\\LBset"))
+cells = json.load(open(f"{run}/run.json"))["cells"]
+for c in cells:
+    key = f"{c['scenario']}.{c['system']}.{c['guard']}.kn"
+    assert keys[key] == f"{c['violated']}/{c['trials'] - c['undecided']}", (key, keys[key])
+assert keys["count.violated"] == str(sum(c["verdict"] == "violated" for c in cells))
+assert keys["count.undecided_trials"] == "0"
+table = open(f"{out}/table-violated.tex").read()
+violated = [c for c in cells if c["verdict"] == "violated" and c["guard"] == "none"]
+assert len(re.findall(r"&\d+/\d+&", table)) == len(violated) > 20
+truth = open(f"{out}/table-truth.tex").read()
+assert truth.count(r"\cellcolor") == len(violated)
+guarded = [c for c in cells if c["guard"] != "none" and c["verdict"] == "violated"]
+assert guarded and open(f"{out}/table-guard.tex").read().count(r"\cellcolor") >= len(guarded)
+rates = sorted(float(t["grants_per_s"]) for t in csv.DictReader(open(f"{run}/trials.csv"))
+               if (t["scenario"], t["system"], t["clients"]) == ("contention", "redlock@redis-x5", "16"))
+assert len(rates) == 5 and keys["contention.redlock@redis-x5.cmax.rate"] == paper.number(rates[2]), rates
+
+near = lambda a, b: all(abs(x - y) < 1e-4 for x, y in zip(a, b))
+assert near(paper.wilson(10, 20), (0.2993, 0.7007)) and near(paper.wilson(20, 20), (0.8389, 1)), "Wilson"
+assert near(paper.wilson(0, 0), (0, 1)) and near([paper.upper_of_none(20)], [0.1391]), "none seen"
+assert paper.quantile({(1, 1): 50, (5, 7): 49, (100, 100): 1}, 0.5) == 1 and paper.quantile({(1, 1): 50, (5, 7): 49, (100, 100): 1}, 0.99) == 6
+for x, text in ((0.0012345, "0.00123"), (12345, r"12\,300"), (999.9, r"1\,000"), (0, "0"), (2.0, "2.00")):
+    assert paper.number(x) == text, (x, paper.number(x))
+assert paper.tex("a_b & 5% <x>") == r"a\_b \& 5\% \textless{}x\textgreater{}"
+cell = {"verdict": "violated", "violated": 3, "trials": 5, "undecided": 1, "stuck": 0}
+assert paper.outcome(cell) == "violated in 3 of 4 trials", paper.outcome(cell)
+END_OF_PYTHON
+holds 'keys and tables say what the run says' "$python" "$work/compare.py" "$work/run" "$work/first" "$root/paper/numbers"
+
+plant 'It was \LB{failover.redis-token@sentinell.violated}.'
+call "$python" "$work/paper/numbers" "$work/run" "$work/none"
+holds 'a key that the run does not have is named, with its place' ended 1 "lockbench.tex:$line: the run invented has no value 'failover.redis-token@sentinell.violated'"
+holds 'and with the nearest that it has' ended 1 'did you mean failover.redis-token@sentinel.violated'
+holds 'nothing is written then' test ! -e "$work/none"
+plant '\claim{Some \emph{statement}}{failover}{redis-token@nowhere}{none}'
+call "$python" "$work/paper/numbers" "$work/run" "$work/none"
+holds 'a claim on a cell that the run does not have is named' ended 1 "'failover.redis-token@nowhere.none.range'"
+plant '\WhenRun{no-such-scenario}{It \emph{was} \Violated{no-such-scenario}.} And \LB{no.such}.'
+call "$python" "$work/paper/numbers" "$work/run" "$work/none"
+holds 'what is said of a scenario that was not run asks for nothing, what stands after it does' \
+  sh -c 'test "$1" -eq 1 && test "$(grep -c "has no value" "$2")" -eq 1 && grep -q "no\.such" "$2"' sh "$code" "$work/out"
+call "$python" "$root/paper/numbers" "$work/no-run" "$work/none"
+holds 'a folder that is no run is refused' ended 2 'is not a run folder'
+
+call bash "$root/bench" paper "$work/no-run"
+holds 'by ./bench paper, too, before it installs or builds anything' ended 2 'is no run folder'
+
+# ---- the PDF
+
+if command -v pdflatex >/dev/null 2>&1 && command -v bibtex >/dev/null 2>&1 && kpsewhich lmodern.sty booktabs.sty >/dev/null 2>&1; then
+  call "$root/paper/build" "$work/run" "$work/pdf" false
+  holds 'the paper sets: no undefined reference, nothing sticks out by more than ten points' ended 0
+  pages=$(sed -n 's/.*: \([0-9]*\) pages from.*/\1/p' "$work/out")
+  holds "it has six to ten pages (${pages:-none})" test "${pages:-0}" -ge 6 -a "${pages:-0}" -le 10
+  cp "$work/pdf/lockbench.pdf" "$work/first.pdf"
+  "$root/paper/build" "$work/run" "$work/pdf" false >/dev/null 2>&1
+  holds 'set again, it is the same PDF' cmp "$work/first.pdf" "$work/pdf/lockbench.pdf"
+  plant 'See Section~\ref{sec:nowhere}.'
+  call "$work/paper/build" "$work/run" "$work/pdf" false
+  holds 'an undefined reference stops the build' ended 1 'undefined: sec:nowhere'
+  plant 'See~\cite{nobody}.'
+  call "$work/paper/build" "$work/run" "$work/pdf" false
+  holds 'so does an undefined citation' ended 1 'undefined: nobody'
+  plant '\noindent\mbox{This is a line that sticks out of its column for it may not be broken at all, wherever that is.}'
+  call "$work/paper/build" "$work/run" "$work/pdf" false
+  holds 'so does a line that sticks out' ended 1 'Overfull'
+  rm "$work/run/figures/scaling.pdf"
+  call "$root/paper/build" "$work/run" "$work/pdf" false
+  holds 'a figure that nobody draws is an error' ended 1 'lockbench report failed'
+else
+  echo "skipped: the PDF (LaTeX is not installed)"
+fi
+exit "$bad"
