@@ -113,6 +113,7 @@ static void the_table_is_well_formed(void **state) {
   (void)state;
   assert_int_equal(lb_protocol_check(protocol, err, sizeof err), 0);
   assert_ptr_equal(lb_protocol_find(protocol->name), protocol);
+  if (fenced()) assert_true(lb_protocol_can_fence(protocol)); /* or the guard would be refused to it */
 }
 
 static void a_free_lock_is_granted_and_released(void **state) {
