@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "fault.h"
 #include "files.h"
+#include "refuse.h"
 #include "workload.h"
 
 enum { STREAM_CAMPAIGN = 4 };
@@ -103,18 +104,23 @@ static void work_until(struct campaign *c, lb_ns when) {
   lb_workload_continue(c->s, c->origin + when, &c->s->arena->log_full);
 }
 
+static bool is_empty(const struct lb_cast *cast) { return cast->server_count + cast->client_count == 0; }
+
 /* True if it was proved. What does not fire (nobody held, the server was not yet back) is noted and left out: no fault, no claim. */
-static bool play_fault(struct campaign *c, const struct planned *f) {
+static bool play_fault(struct campaign *c, const struct planned *f, size_t *tried) {
   struct lb_cast a = {0}, b = {0};
   char err[400];
   c->s->primary = -1; /* whoever decides now */
   int r = lb_cast_find(c->s, &f->step.a, &a, err, sizeof err);
   if (r == 0 && f->step.verb == LB_STEP_CUT) r = lb_cast_find(c->s, &f->step.b, &b, err, sizeof err);
+  if (r == 0 && (is_empty(&a) || (f->step.verb == LB_STEP_CUT && is_empty(&b))))
+    r = lb_refuse(err, sizeof err, "this system has no such host");
   if (r < 0) {
     lb_stage_note(c->s, "not done: %s: %s", f->step.text, err);
     work_until(c, f->end);
     return false;
   }
+  ++*tried;
   bool proved = lb_fault_do(c->s, &f->step, &a, &b, err, sizeof err) == 0;
   if (!proved) lb_stage_note(c->s, "not proved: %s: %s", f->step.text, err);
   work_until(c, f->end);
@@ -124,18 +130,18 @@ static bool play_fault(struct campaign *c, const struct planned *f) {
 }
 
 static int play(struct campaign *c, uint64_t *ret_proved) {
-  size_t played = 0;
+  size_t tried = 0;
   int r = lb_workload_begin(c->s);
   if (r < 0) return r;
   c->origin = lb_clock_ns();
-  for (; played < c->count && !over(c) && c->s->verdict == LB_VERDICT_NONE; played++) {
-    work_until(c, c->fault[played].begin);
-    *ret_proved += play_fault(c, &c->fault[played]);
+  for (size_t i = 0; i < c->count && !over(c) && c->s->verdict == LB_VERDICT_NONE; i++) {
+    work_until(c, c->fault[i].begin);
+    *ret_proved += play_fault(c, &c->fault[i], &tried);
   }
   work_until(c, (lb_ns)(c->s->plan->scenario->duration_s * 1e9));
   r = lb_workload_end(c->s);
-  if (r == 0 && (played == 0 || *ret_proved < (played + 1) / 2))
-    r = lb_stage_doubt(c->s, LB_UNDECIDED, "%llu of %zu faults were proved", (unsigned long long)*ret_proved, played);
+  if (r == 0 && (tried == 0 || *ret_proved < (tried + 1) / 2))
+    r = lb_stage_doubt(c->s, LB_UNDECIDED, "%llu of %zu faults were proved", (unsigned long long)*ret_proved, tried);
   return r;
 }
 

@@ -43,13 +43,13 @@ void lb_cell_add(struct lb_cell *cell, const struct lb_outcome *x) {
 }
 
 int lb_cell_as_expected(const struct lb_cell *cell) {
-  if (cell->verdict == LB_SKIPPED || cell->verdict == LB_UNDECIDED || cell->verdict == LB_VERDICT_NONE) return -1;
+  if (cell->verdict == LB_SKIPPED) return cell->expect && cell->expect->verdict == LB_SKIPPED ? 1 : -1;
+  if (cell->verdict == LB_UNDECIDED || cell->verdict == LB_VERDICT_NONE) return -1;
   if (cell->expect && cell->expect->verdict == LB_ANY) return 1;
   return cell->verdict == (cell->expect ? cell->expect->verdict : LB_SAFE);
 }
 
-/* ---- rates ----------------------------------------------------------------------------------------------------------
- */
+/* ---- rates ------------------------------------------------------------------------------------------ */
 
 uint64_t lb_outcome_violations(const struct lb_outcome *x, enum lb_guard guard) {
   uint64_t lost = x->lost_updates > 0 ? (uint64_t)x->lost_updates : 0;
@@ -89,7 +89,7 @@ static bool is_fault(enum lb_verb verb) {
 }
 
 bool lb_scenario_is_control(const struct lb_scenario *scenario) {
-  bool leases_end = scenario->past_lease || scenario->hold_ms >= (double)scenario->ttl_ms;
+  bool leases_end = scenario->past_lease;
   for (size_t i = 0; i < scenario->step_count; i++)
     if (is_fault(scenario->steps[i].verb)) return false;
   return scenario->fault_count == 0 && !leases_end;

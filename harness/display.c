@@ -44,7 +44,7 @@ void lb_display_end(struct lb_display *d) {
 /* ---- afterwards --------------------------------------------------------------------------------------------------- */
 
 int lb_summary_line(const struct lb_plan *plan, char *buf, size_t size) {
-  int unexpected = 0, violated = 0, safe = 0, stuck = 0, undecided = 0, skipped = 0;
+  int unexpected = 0, violated = 0, safe = 0, stuck = 0, undecided = 0, skipped = 0, missing = 0;
   for (size_t i = 0; i < plan->cell_count; i++) {
     const struct lb_cell *cell = &plan->cells[i];
     violated += cell->verdict == LB_VIOLATED;
@@ -52,9 +52,10 @@ int lb_summary_line(const struct lb_plan *plan, char *buf, size_t size) {
     stuck += cell->verdict == LB_STUCK;
     undecided += cell->verdict == LB_UNDECIDED;
     skipped += cell->verdict == LB_SKIPPED;
+    missing += cell->verdict == LB_SKIPPED && lb_cell_as_expected(cell) < 0;
     unexpected += lb_cell_as_expected(cell) == 0;
   }
-  int code = unexpected ? LB_EXIT_UNEXPECTED : undecided ? LB_EXIT_UNDECIDED : skipped ? LB_EXIT_MISSING : LB_EXIT_OK;
+  int code = unexpected ? LB_EXIT_UNEXPECTED : undecided ? LB_EXIT_UNDECIDED : missing ? LB_EXIT_MISSING : LB_EXIT_OK;
   static const char *const word[] = {"as expected", "", "", "NOT as expected", "undecided", "incomplete"};
   int n = snprintf(buf, size, "%s: %zu cells: %d safe, %d violated", word[code], plan->cell_count, safe, violated);
   const struct {
@@ -89,7 +90,7 @@ void lb_print_remarks(const struct lb_plan *plan, FILE *out) {
     if (lb_cell_as_expected(&plan->cells[i]) == 0) print_unexpected(&plan->cells[i], out);
   for (size_t i = 0; i < plan->cell_count; i++) {
     const struct lb_cell *cell = &plan->cells[i];
-    if (cell->verdict == LB_SKIPPED) {
+    if (cell->verdict == LB_SKIPPED && lb_cell_as_expected(cell) < 0) {
       print_name(" ", cell, out);
       fprintf(out, "skipped: %s\n", cell->skip);
     } else if (cell->undecided) {

@@ -60,12 +60,6 @@ static void decide(struct lb_outcome *out, enum lb_verdict verdict, const char *
   out->verdict = verdict;
 }
 
-/* Where a scenario lets a lease run out on purpose (a paused client, work longer than the ttl), an overlap after its end is the point;
- * everywhere else it only says that somebody was slow. */
-static bool lets_leases_end(const struct lb_scenario *scenario) {
-  return scenario->past_lease || scenario->hold_ms >= (double)scenario->ttl_ms;
-}
-
 static bool is_violated(enum lb_guard guard, const struct lb_check *check) {
   if (guard == LB_GUARD_NONE) return lb_check_violated(check);
   return lb_check_damaged(check) || (guard == LB_GUARD_FENCE && check->token_regressions > 0);
@@ -79,7 +73,7 @@ static void decide_violation(const struct lb_stage *s, const struct lb_check *ch
            (double)out->stall_ns / 1e6);
   else if (proof && !lb_stage_noted(s, proof))
     decide(out, LB_UNDECIDED, "exclusion was lost, but \"%s\" was not observed", proof);
-  else if (!lets_leases_end(s->plan->scenario) && !lb_evidence_within_lease(&s->history, check))
+  else if (!s->plan->scenario->past_lease && !lb_evidence_within_lease(&s->history, check))
     decide(out, LB_UNDECIDED, "exclusion was lost, but only after the earlier holder's lease was over");
   else decide(out, LB_VIOLATED, "%s", "");
 }

@@ -276,7 +276,7 @@ static bool is_system(const char *name) {
 
 /* Only what a trial can be expected to end in: nobody plans for undecided or skipped. */
 static int parse_verdict(const char *system, const char *word, enum lb_verdict *ret, char *err, size_t err_size) {
-  static const enum lb_verdict wanted[] = {LB_SAFE, LB_VIOLATED, LB_STUCK, LB_ANY};
+  static const enum lb_verdict wanted[] = {LB_SAFE, LB_VIOLATED, LB_STUCK, LB_SKIPPED, LB_ANY};
   const char *known[sizeof wanted / sizeof *wanted];
   const size_t count = sizeof wanted / sizeof *wanted;
   for (size_t i = 0; i < count; i++) {
@@ -287,9 +287,9 @@ static int parse_verdict(const char *system, const char *word, enum lb_verdict *
   }
   const char *near = lb_suggest(word, known, count);
   if (near)
-    return lb_refuse(err, err_size, "%s = %s: did you mean '%s'? expected safe, violated, stuck or any", system, word,
+    return lb_refuse(err, err_size, "%s = %s: did you mean '%s'? expected safe, violated, stuck, skipped or any", system, word,
                      near);
-  return lb_refuse(err, err_size, "%s = %s: expected safe, violated, stuck or any, and a reason: %s = safe: REASON",
+  return lb_refuse(err, err_size, "%s = %s: expected safe, violated, stuck, skipped or any, and a reason: %s = safe: REASON",
                    system, word, system);
 }
 

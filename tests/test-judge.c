@@ -255,30 +255,85 @@ static void an_overlap_after_the_lease_is_undecided(void **state) {
   assert_decided(*state, LB_UNDECIDED, "exclusion was lost, but only after the earlier holder's lease was over");
 }
 
-static void where_a_client_is_paused_an_overlap_after_the_lease_counts(void **state) {
+static void where_leases_run_out_on_purpose_it_counts(void **state) {
+  struct world *w = *state;
+  w->scenario.past_lease = true;
+  an_overlap_with_a_lease_until(w, 14);
+  judge(w);
+  assert_decided(w, LB_VIOLATED, "");
+}
+
+static void a_pause_alone_does_not_make_it_count(void **state) {
   struct world *w = *state;
   w->scenario.step_count = 1;
   w->step = (struct lb_step){.verb = LB_STEP_PAUSE, .a = {.kind = LB_ROLE_CLIENT, .number = 1}};
   an_overlap_with_a_lease_until(w, 14);
   judge(w);
-  assert_decided(w, LB_VIOLATED, "");
-}
-
-static void where_a_server_is_paused_it_does_not(void **state) {
-  struct world *w = *state;
-  w->scenario.step_count = 1;
-  w->step = (struct lb_step){.verb = LB_STEP_PAUSE, .a = {.kind = LB_ROLE_PRIMARY}};
-  an_overlap_with_a_lease_until(w, 14);
-  judge(w);
   assert_decided(w, LB_UNDECIDED, "exclusion was lost, but only after the earlier holder's lease was over");
 }
 
-static void where_work_takes_longer_than_the_ttl_it_counts(void **state) {
+/* Client 0 is overtaken by client 1; with or without a write of its own after that. */
+static void an_overtaken_client(struct world *w, bool writes) {
+  record(w, 10, 0, LB_EV_ACQUIRE);
+  record(w, 11, 0, LB_EV_GRANTED);
+  record(w, 12, 1, LB_EV_ACQUIRE);
+  record(w, 15, 1, LB_EV_GRANTED);
+  if (writes) {
+    lb_arena_record(w->stage.arena, 0,
+                    (struct lb_event){.kind = LB_EV_WRITE, .flags = LB_EVF_VALUE, .value = 1, .what = LB_NO_NAME});
+    move_to(w, 0, 16);
+  }
+  record(w, 20, 0, LB_EV_RELEASE);
+  record(w, 30, 1, LB_EV_RELEASE);
+}
+
+static void under_a_guard_an_overlap_without_damage_is_safe(void **state) {
   struct world *w = *state;
-  w->scenario.hold_ms = TTL_MS;
-  an_overlap_with_a_lease_until(w, 14);
+  w->plan.guard = LB_GUARD_DEADLINE;
+  an_overtaken_client(w, false);
+  judge(w);
+  assert_decided(w, LB_SAFE, "");
+  assert_int_equal(w->out.double_holds, 1);
+}
+
+static void under_a_guard_a_stale_write_is_a_violation(void **state) {
+  struct world *w = *state;
+  w->plan.guard = LB_GUARD_DEADLINE;
+  an_overtaken_client(w, true);
   judge(w);
   assert_decided(w, LB_VIOLATED, "");
+  assert_int_equal(w->out.stale_writes, 1);
+}
+
+/* Both are granted the same number, one after the other. */
+static void the_same_number_twice(struct world *w) {
+  for (int c = 0; c < 2; c++) {
+    record(w, 10 + 20 * (uint64_t)c, (size_t)c, LB_EV_ACQUIRE);
+    lb_arena_record(w->stage.arena, (size_t)c,
+                    (struct lb_event){.kind = LB_EV_GRANTED,
+                                      .client = (uint32_t)c,
+                                      .flags = LB_EVF_FENCE,
+                                      .fence = 7,
+                                      .what = LB_NO_NAME});
+    move_to(w, (size_t)c, 12 + 20 * (uint64_t)c);
+    record(w, 20 + 20 * (uint64_t)c, (size_t)c, LB_EV_RELEASE);
+  }
+}
+
+static void a_number_that_does_not_grow_counts_under_the_fence(void **state) {
+  struct world *w = *state;
+  w->plan.guard = LB_GUARD_FENCE;
+  the_same_number_twice(w);
+  judge(w);
+  assert_decided(w, LB_VIOLATED, "");
+}
+
+static void a_number_that_does_not_grow_means_nothing_to_a_deadline(void **state) {
+  struct world *w = *state;
+  w->plan.guard = LB_GUARD_DEADLINE;
+  the_same_number_twice(w);
+  judge(w);
+  assert_decided(w, LB_SAFE, "");
 }
 
 static void a_timeline_in_which_nobody_met_is_undecided(void **state) {
@@ -623,9 +678,12 @@ int main(void) {
       TEST(a_single_client_need_not_hand_off),
       TEST(an_overlap_within_the_lease_is_a_violation),
       TEST(an_overlap_after_the_lease_is_undecided),
-      TEST(where_a_client_is_paused_an_overlap_after_the_lease_counts),
-      TEST(where_a_server_is_paused_it_does_not),
-      TEST(where_work_takes_longer_than_the_ttl_it_counts),
+      TEST(where_leases_run_out_on_purpose_it_counts),
+      TEST(a_pause_alone_does_not_make_it_count),
+      TEST(under_a_guard_an_overlap_without_damage_is_safe),
+      TEST(under_a_guard_a_stale_write_is_a_violation),
+      TEST(a_number_that_does_not_grow_counts_under_the_fence),
+      TEST(a_number_that_does_not_grow_means_nothing_to_a_deadline),
       TEST(a_timeline_in_which_nobody_met_is_undecided),
       TEST(a_timeline_in_which_one_waited_for_the_other_is_safe),
       TEST(a_workload_without_a_grant_while_it_was_measured_is_undecided),
