@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * arena.h - the memory that all processes of one trial share: the global sequence number, the events of each client, the
- * resources, the phase. It is mapped by the controller before it forks, so what a killed client wrote is still there.
+ * arena.h - the memory that all processes of one trial share: the global sequence number, the events of each client,
+ * the resources, the phase. It is mapped by the controller before it forks, so what a killed client wrote is still
+ * there.
  */
 #ifndef LB_ARENA_H
 #define LB_ARENA_H
@@ -25,7 +26,8 @@ struct lb_log { /* events of one client; written by that client only, read by th
   size_t first; /* index into arena.events */
 };
 
-/* What a client is doing, for the conditions of a timeline and for the roles `holder` and `waiters`; evidence is the log alone. */
+/* What a client is doing, for the conditions of a timeline and for the roles `holder` and `waiters`; evidence is the
+ * log alone. */
 struct lb_client_state {
   _Atomic bool asks;       /* an acquire is under way */
   _Atomic bool holds;      /* it believes that it holds */
@@ -35,10 +37,10 @@ struct lb_client_state {
 
 struct lb_arena {
   _Atomic uint64_t sequence;
-  _Atomic int phase;          /* enum lb_phase: clients of a workload stop at LB_PHASE_STOP */
-  _Atomic bool log_warm;      /* some client's log is an eighth full: it has worked enough to be warm */
-  _Atomic bool log_full;      /* some client's log is nearly full: the measurement has to end */
-  _Atomic uint64_t grants;    /* of all clients so far, for the live line only */
+  _Atomic int phase;             /* enum lb_phase: clients of a workload stop at LB_PHASE_STOP */
+  _Atomic bool log_warm;         /* some client's log is an eighth full: it has worked enough to be warm */
+  _Atomic bool log_full;         /* some client's log is nearly full: the measurement has to end */
+  _Atomic uint64_t grants;       /* of all clients so far, for the live line only */
   _Atomic uint64_t max_stall_ns; /* by the heartbeat */
   struct lb_log log[LB_LOGS_MAX];
   struct lb_client_state state[LB_LOGS_MAX];

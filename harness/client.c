@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Both ends of the command socket: the controller's calls below, and the process itself (client_main), which executes one
- * command after the other and knows nothing of scenarios.
+ * Both ends of the command socket: the controller's calls below, and the process itself (client_main), which executes
+ * one command after the other and knows nothing of scenarios.
  */
 #include "client.h"
 
@@ -32,16 +32,15 @@ struct process {
   struct lb_process_env env;
   struct lb_config config;
   struct lb_holder holder;
-  struct lb_rng rng; /* choice of keys */
+  struct lb_rng rng;       /* choice of keys */
   struct lb_command armed; /* the point where it stops or kills itself */
 };
 
-/* Deadlines arrive in true time and protocols live by their host's clock: this is the only place where the one becomes the other. */
+/* Deadlines arrive in true time and protocols live by their host's clock: this is the only place where the one becomes
+ * the other. */
 static lb_ns as_seen(const struct process *p, lb_ns true_deadline) { return lb_env_from_truth(&p->env, true_deadline); }
 
-static lb_ns holder_to_truth(struct lb_env *env, lb_ns ns) {
-  return lb_env_to_truth((struct lb_process_env *)env, ns);
-}
+static lb_ns holder_to_truth(struct lb_env *env, lb_ns ns) { return lb_env_to_truth((struct lb_process_env *)env, ns); }
 
 static int process_open(struct process *p, lb_ns deadline) {
   p->holder.session = calloc(1, p->plan->protocol->session_size);
@@ -58,8 +57,8 @@ static lb_ns renewal_due(const struct process *p) { return p->holder.holding ? p
 
 static lb_ns min_ns(lb_ns a, lb_ns b) { return a < b ? a : b; }
 
-/* Work that takes `duration` of true time, with the watchdog beside it; who learns that it lost the lock stops working. The clock that
- * says when to renew may be set meanwhile, so it is looked at from time to time. */
+/* Work that takes `duration` of true time, with the watchdog beside it; who learns that it lost the lock stops working.
+ * The clock that says when to renew may be set meanwhile, so it is looked at from time to time. */
 static void work_inside(struct process *p, lb_ns duration) {
   if (renewal_due(p) == LB_NEVER) return sleep_ns(duration);
   lb_ns end = lb_clock_ns() + duration, now;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * client.h - one client, one process, on its own host: it takes commands from the controller over a socket, one at a time, and
- * answers each. A stopped or killed client is an honest one: all of it stops, library threads included.
+ * client.h - one client, one process, on its own host: it takes commands from the controller over a socket, one at a
+ * time, and answers each. A stopped or killed client is an honest one: all of it stops, library threads included.
  *
  * All calls belong to the controller's thread.
  */
@@ -16,7 +16,8 @@
 #include "host.h"
 #include "skew.h"
 
-/* In order; a client answers each command once, in the order given, so that a slow one may be left unanswered for a while. */
+/* In order; a client answers each command once, in the order given, so that a slow one may be left unanswered for a
+ * while. */
 enum lb_client_verb {
   LB_DO_OPEN,    /* open a session */
   LB_DO_SETUP,   /* the protocol's setup hook */
@@ -26,8 +27,8 @@ enum lb_client_verb {
   LB_DO_READ,
   LB_DO_WRITE,
   LB_DO_INSPECT, /* key 0 on endpoint `argument` */
-  LB_DO_ARM,     /* the next time it passes the point `text` it stops itself (argument 0) or kills itself (argument 1) */
-  LB_DO_CLOCK,   /* what time is it? reply.value = its wall clock in ms */
+  LB_DO_ARM,   /* the next time it passes the point `text` it stops itself (argument 0) or kills itself (argument 1) */
+  LB_DO_CLOCK, /* what time is it? reply.value = its wall clock in ms */
 };
 
 struct lb_command {
@@ -69,8 +70,8 @@ struct lb_client {
   int socket;
 };
 
-/* Forks the client on `host`. A client that was killed may be started again: its log goes on, its random numbers are new ones.
- * 0 or -errno. */
+/* Forks the client on `host`. A client that was killed may be started again: its log goes on, its random numbers are
+ * new ones. 0 or -errno. */
 int lb_client_start(struct lb_client *client, const struct lb_client_plan *plan, size_t index, const char *name,
                     const struct lb_host *host);
 /* Sends a command without waiting. 0 or -errno (-EPIPE: the process has ended). */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The checked access is one 128-bit compare-and-swap over {value, fence seen}. Two steps (compare the fence, then store) would leave a
- * hole in which a newer holder reads and the older one still writes: the very thing a fence is to prevent.
+ * The checked access is one 128-bit compare-and-swap over {value, fence seen}. Two steps (compare the fence, then
+ * store) would leave a hole in which a newer holder reads and the older one still writes: the very thing a fence is to
+ * prevent.
  */
 #include "resource.h"
 
@@ -31,7 +32,7 @@ static bool swap(struct lb_resource *r, union words old, union words new) {
   return __sync_bool_compare_and_swap(&r->both, old.both, new.both);
 }
 
-/* Two loads may see halves of two states; the swap that follows then fails, so nothing is ever decided on such a pair. */
+/* Two loads may see halves of two states; the swap that follows then fails, so nothing is decided on such a pair. */
 static union words look(struct lb_resource *r) {
   return (union words){{.value = atomic_load(&r->value), .fence_seen = atomic_load(&r->fence_seen)}};
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A client process: its watchdog, its points, its clocks, its lives. The protocol is one that grants what this test allows, in
- * memory the processes share.
+ * A client process: its watchdog, its points, its clocks, its lives. The protocol is one that grants what this test
+ * allows, in memory the processes share.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -20,14 +20,14 @@
 
 enum { TTL_MS = 60, PATIENCE_MS = 20000 };
 
-/* ---- a protocol in shared memory ------------------------------------------------------------------------------------ */
+/* ---- a protocol in shared memory --------------------------------------------------------------------------------- */
 
 static struct script {
-  _Atomic bool refuse;            /* try_acquire says BUSY */
+  _Atomic bool refuse; /* try_acquire says BUSY */
   _Atomic int extend_answer, extends;
-  _Atomic uint64_t tokens[16];    /* what the first random bytes of each grant were */
+  _Atomic uint64_t tokens[16]; /* what the first random bytes of each grant were */
   _Atomic uint32_t grants;
-  _Atomic int64_t time_left_ns;   /* of the latest try_acquire, on the client's own clock */
+  _Atomic int64_t time_left_ns; /* of the latest try_acquire, on the client's own clock */
 } *script;
 
 struct lb_session {
@@ -72,7 +72,7 @@ static const struct lb_protocol protocol = {.name = "script",
                                             .release = release_hook,
                                             .extend = extend_hook};
 
-/* ---- one client ----------------------------------------------------------------------------------------------------- */
+/* ---- one client -------------------------------------------------------------------------------------------------- */
 
 struct fixture {
   struct lb_arena *arena;
@@ -148,7 +148,7 @@ static bool is_logged(const struct fixture *f, enum lb_event_kind kind) {
   return false;
 }
 
-/* ---- points --------------------------------------------------------------------------------------------------------- */
+/* ---- points ------------------------------------------------------------------------------------------------------ */
 
 /* It stands still: nothing but a wake-up makes it answer. */
 static void assert_stops(struct fixture *f, enum lb_client_verb verb, int expected) {
@@ -190,7 +190,7 @@ static void a_client_dies_at_a_point(void **state) {
   assert_false(is_logged(f, LB_EV_GRANTED));
 }
 
-/* ---- the watchdog --------------------------------------------------------------------------------------------------- */
+/* ---- the watchdog ------------------------------------------------------------------------------------------------ */
 
 static void a_hold_is_renewed_between_two_commands(void **state) {
   struct fixture *f = *state;
@@ -240,7 +240,7 @@ static void who_loses_the_lock_stops_working(void **state) {
   assert_false(is_logged(f, LB_EV_WRITE));
 }
 
-/* ---- answers -------------------------------------------------------------------------------------------------------- */
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 static void a_request_may_be_left_waiting_and_answers_keep_their_order(void **state) {
   struct fixture *f = *state;
@@ -263,7 +263,7 @@ static void a_request_may_be_left_waiting_and_answers_keep_their_order(void **st
   assert_false(lb_client_peek(&f->client));
 }
 
-/* ---- clocks --------------------------------------------------------------------------------------------------------- */
+/* ---- clocks ------------------------------------------------------------------------------------------------------ */
 
 static void a_client_lives_by_its_hosts_clocks_and_history_by_the_truth(void **state) {
   struct fixture *f = *state;
@@ -305,7 +305,7 @@ static void a_slow_clock_believes_in_its_lease_for_too_long(void **state) {
   assert_int_equal(call(f, LB_DO_READ), LB_LOST);
 }
 
-/* ---- lives ---------------------------------------------------------------------------------------------------------- */
+/* ---- lives ------------------------------------------------------------------------------------------------------- */
 
 static void a_client_that_is_started_again_goes_on_with_its_log_and_new_tokens(void **state) {
   struct fixture *f = *state;

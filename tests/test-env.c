@@ -32,7 +32,7 @@ static int tear_down(void **state) {
 
 static lb_ns ms(int64_t n) { return (lb_ns)n * LB_NS_PER_MS; }
 
-/* ---- somebody sets the clock meanwhile ------------------------------------------------------------------------------ */
+/* ---- somebody sets the clock meanwhile --------------------------------------------------------------------------- */
 
 struct setter {
   struct lb_skew *skew;
@@ -58,7 +58,7 @@ static int silent_fd(int pair[2]) {
   return pair[0];
 }
 
-/* ---- statements ----------------------------------------------------------------------------------------------------- */
+/* ---- statements -------------------------------------------------------------------------------------------------- */
 
 static void both_clocks_are_those_of_the_host(void **state) {
   struct fixture *f = *state;

@@ -19,7 +19,7 @@ struct lb_session {
   size_t token_len_seen[8];
   int late_replies; /* so many grants are over when they are read */
   int holds_answer, extend_answer, extend_calls;
-  lb_ns asked_until; /* the deadline of the latest holds or extend, counted from then */
+  lb_ns asked_until;              /* the deadline of the latest holds or extend, counted from then */
   bool seen_asking, seen_holding; /* what the arena said of this client during the latest try_acquire */
   struct lb_client_state *state;
 };
@@ -129,7 +129,7 @@ static const char *story(const struct fixture *f) {
 
 static lb_ns in_ms(int ms) { return fake_now + (lb_ns)ms * LB_NS_PER_MS; }
 
-/* ---- statements ------------------------------------------------------------------------------------------------------ */
+/* ---- statements -------------------------------------------------------------------------------------------------- */
 
 static void a_grant_is_recorded_with_its_fence_and_its_end(void **state) {
   struct fixture *f = *state;
@@ -243,7 +243,7 @@ static void a_write_is_what_was_read_plus_one(void **state) {
   assert_string_equal(story(f), "acquire granted read write");
 }
 
-/* ---- guards ------------------------------------------------------------------------------------------------------------ */
+/* ---- guards ------------------------------------------------------------------------------------------------------ */
 
 static struct fixture *granted_under(void **state, enum lb_guard guard) {
   struct fixture *f = *state;
@@ -373,7 +373,7 @@ static void points_stand_before_and_after_the_check_and_after_a_write(void **sta
   assert_string_equal(points_passed, "before-check ");
 }
 
-/* ---- what others can see -------------------------------------------------------------------------------------------- */
+/* ---- what others can see ----------------------------------------------------------------------------------------- */
 
 static void the_arena_shows_who_asks_who_holds_and_who_has_written(void **state) {
   struct fixture *f = granted_under(state, LB_GUARD_NONE);
@@ -422,7 +422,7 @@ static void the_end_of_a_lease_is_recorded_in_true_time(void **state) {
   assert_int_equal(f->holder.grant.valid_until, 7201 * LB_NS_PER_S);
 }
 
-/* ---- renewal ---------------------------------------------------------------------------------------------------------- */
+/* ---- renewal ----------------------------------------------------------------------------------------------------- */
 
 static struct fixture *granted_and_renewed(void **state, int answer) {
   struct fixture *f = *state;

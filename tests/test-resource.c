@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The resource: it never helps unless it checks fences, and then one access is one step, among threads and among processes.
+ * The resource: it never helps unless it checks fences, and then one access is one step, among threads and among
+ * processes.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -28,7 +29,7 @@ static struct shared *map_shared(void) {
   return s;
 }
 
-/* ---- statements about one access ------------------------------------------------------------------------------------ */
+/* ---- statements about one access --------------------------------------------------------------------------------- */
 
 static void without_checks_the_later_write_wins_whatever_it_shows(void **state) {
   (void)state;
@@ -68,9 +69,9 @@ static void a_refused_access_changes_nothing_and_tells_nothing(void **state) {
   assert_int_equal(atomic_load(&r.fence_seen), 9);
 }
 
-/* ---- all at once ---------------------------------------------------------------------------------------------------- */
+/* ---- all at once ------------------------------------------------------------------------------------------------- */
 
-/* Everybody writes what it read plus one, with a fence nobody else has. So each accepted write must show in the value. */
+/* Everybody writes what it read plus one, with a fence nobody else has. So each accepted write shows in the value. */
 static void *hammer(void *arg) {
   struct shared *s = arg;
   atomic_fetch_add(&s->ready, 1);
@@ -78,8 +79,8 @@ static void *hammer(void *arg) {
   }
   for (int i = 0; i < ROUNDS; i++) {
     uint64_t fence = atomic_fetch_add(&s->fence, 1) + 1, value;
-    bool accepted = lb_resource_read(&s->resource, true, fence, &value) &&
-                    lb_resource_write(&s->resource, true, fence, value + 1);
+    bool accepted =
+        lb_resource_read(&s->resource, true, fence, &value) && lb_resource_write(&s->resource, true, fence, value + 1);
     atomic_fetch_add(accepted ? &s->accepted : &s->refused, 1);
   }
   return NULL;
