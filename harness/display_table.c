@@ -244,6 +244,7 @@ static void guard_text(const struct lb_cell *cell, char *buf, size_t size) {
       {cell->sum.lost_updates, "lost"},
       {(long long)cell->sum.stale_writes > cell->sum.lost_updates ? (long long)cell->sum.stale_writes : 0, "stale"},
       {cell->guard == LB_GUARD_FENCE ? (long long)cell->sum.fenced_off : 0, "fenced off"},
+      {cell->guard == LB_GUARD_FENCE ? (long long)cell->sum.token_regressions : 0, "regressions"},
   };
   for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
     size_t n = strlen(buf);
@@ -314,7 +315,7 @@ static void print_guards(const struct lb_plan *plan, FILE *out) {
       if (plan->cells[i].scenario == &plan->scenarios[s] && first_of_row(plan, i))
         print_guard_row(plan, &g, &plan->cells[i], colour, out);
   }
-  fputs("without a guard: judged by who held the lock; with one: by lost updates and stale writes at the resource\n",
+  fputs("without a guard: judged by who held the lock; with one: by lost updates, stale writes and (fence) token regressions\n",
         out);
 }
 

@@ -34,7 +34,8 @@ static const char style[] =
     "th,td{padding:.25rem .6rem;text-align:left;vertical-align:top}thead th{font-weight:600}\n"
     "thead th small{display:block;font-weight:400;color:var(--soft);max-width:12rem}\n"
     ".truth td{text-align:center;color:var(--cell);min-width:7rem;vertical-align:middle}\n"
-    ".truth tbody th{font-weight:400;text-align:right;vertical-align:middle;white-space:nowrap}\n"
+    ".truth tbody th{font-weight:400;vertical-align:middle;white-space:nowrap}\n"
+    ".truth tbody th small{display:block;color:var(--soft);white-space:normal;max-width:14rem}\n"
     ".truth span{white-space:nowrap;display:inline-block}.truth td small{display:block;font-weight:400}\n"
     ".truth td.safe{background:var(--safe)}.truth td.stuck{background:var(--stuck)}\n"
     ".truth td.violated{background:var(--violated);color:#000;font-weight:600}\n"
@@ -126,11 +127,11 @@ static void write_workload(FILE *out, json_t *workload) {
   fputs("</dd>\n", out);
 }
 
-static void write_steps(FILE *out, const json_t *steps) {
+static void write_steps(FILE *out, const char *term, const json_t *steps) {
   size_t i;
   const json_t *step;
   if (json_array_size(steps) == 0) return;
-  fputs("<dt>Steps</dt><dd><ol>\n", out);
+  fprintf(out, "<dt>%s</dt><dd><ol>\n", term);
   json_array_foreach(steps, i, step) {
     fputs("<li><code>", out);
     lb_html_text(out, json_string_value(step));
@@ -152,7 +153,8 @@ static void write_scenarios(FILE *out, const json_t *run) {
     write_term(out, "Question", scenario, "question");
     write_term(out, "Refuted if", scenario, "refuted");
     write_workload(out, json_object_get(scenario, "workload"));
-    write_steps(out, json_object_get(scenario, "steps"));
+    write_steps(out, "Steps", json_object_get(scenario, "steps"));
+    write_steps(out, "Faults, drawn at random", json_object_get(json_object_get(scenario, "campaign"), "faults"));
     write_term(out, "File", scenario, "file");
     fputs("</dl>\n", out);
   }
@@ -229,6 +231,7 @@ static void write_files(FILE *out, const char *run_dir) {
       {"latency.csv", "latency histograms, a line per bucket"},
       {"series.csv", "a line per measured second"},
       {"histories", "events of single trials, for lockbench check"},
+      {"schedules", "the faults of single campaigns, as drawn from their seed"},
       {"logs", "server logs of trials that failed or were undecided"},
       {TRUTH_TABLE, "the truth table as a picture"},
       {"truth-table.png", "the same, in pixels"},

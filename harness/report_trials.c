@@ -213,11 +213,12 @@ static void write_violated_group(FILE *out, const struct lb_report_trials *trial
   fputs("<details><summary>", out);
   lb_html_textf(out, "%s, %s, guard %s: %zu of %zu trials", first->text[SCENARIO], first->text[SYSTEM],
                 first->text[GUARD], count, end - from);
-  fputs(
-      "</summary>\n<div class=\"scroll\"><table class=\"plain\">\n<thead><tr><th>clients</th><th>trial</th>"
-        "<th>seed</th>"
-      "<th>double holds</th><th>double hold, ms</th><th>history</th></tr></thead>\n<tbody>\n",
-      out);
+  fputs("</summary>\n<p><code>lockbench explain . ", out);
+  lb_html_textf(out, "%s.%s.%s", first->text[SCENARIO], first->text[SYSTEM], first->text[GUARD]);
+  fputs("</code> tells what happened.</p>\n", out);
+  fputs("<div class=\"scroll\"><table class=\"plain\">\n<thead><tr><th>clients</th><th>trial</th><th>seed</th>"
+        "<th>double holds</th><th>double hold, ms</th><th>history</th></tr></thead>\n<tbody>\n",
+        out);
   for (size_t i = from; i < end; i++) {
     if (!is_violated(&trials->row[i])) continue;
     fputs("<tr>", out);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cell.h"
 #include "files.h"
 #include "sandbox.h"
 #include "version.h"
@@ -44,10 +45,11 @@ static void csv_quantiles(const uint64_t ns[LB_QUANTILES], bool any, FILE *out) 
 }
 
 static const char trials_header[] =
-    "scenario,system,guard,clients,trial,seed,verdict,why,double_holds,double_hold_ms,depth,dirty_accesses,lost_updates,"
-    "stale_writes,fenced_off,token_regressions,grants,handoffs,busy,timeouts,unknowns,unavailable_ms,orphan_ms,blind_ms,measured_s,grants_per_s,jain,client_min,"
-    "client_max,wait_p50_us,wait_p99_us,wait_p999_us,hold_p50_us,hold_p99_us,hold_p999_us,handoff_p50_us,handoff_p99_us,handoff_p999_us,"
-    "start_ms,trial_ms,stall_ms,faults,storage,history\n";
+    "scenario,system,guard,clients,trial,seed,verdict,why,double_holds,double_hold_ms,depth,dirty_accesses,"
+    "lost_updates,stale_writes,fenced_off,token_regressions,grants,handoffs,busy,timeouts,unknowns,unavailable_ms,"
+    "orphan_ms,blind_ms,measured_s,grants_per_s,jain,client_min,client_max,wait_p50_us,wait_p99_us,wait_p999_us,"
+    "hold_p50_us,hold_p99_us,hold_p999_us,handoff_p50_us,handoff_p99_us,handoff_p999_us,start_ms,trial_ms,stall_ms,"
+    "faults,storage,history\n";
 
 static void trial_figures(const struct lb_job *job, FILE *out) {
   const struct lb_outcome *x = &job->outcome;
@@ -69,9 +71,9 @@ static void trial_row(const struct lb_job *job, FILE *out) {
   csv_text(x->why, out);
   fprintf(out, ",%llu,%.3f,%u,%llu,%lld,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu", (unsigned long long)x->double_holds,
           (double)x->double_hold_ns / 1e6, x->depth, (unsigned long long)x->dirty_accesses, (long long)x->lost_updates,
-          (unsigned long long)x->stale_writes, (unsigned long long)x->fenced_off, (unsigned long long)x->token_regressions, (unsigned long long)x->grants,
-          (unsigned long long)x->handoffs, (unsigned long long)x->busy, (unsigned long long)x->timeouts,
-          (unsigned long long)x->unknowns);
+          (unsigned long long)x->stale_writes, (unsigned long long)x->fenced_off,
+          (unsigned long long)x->token_regressions, (unsigned long long)x->grants, (unsigned long long)x->handoffs,
+          (unsigned long long)x->busy, (unsigned long long)x->timeouts, (unsigned long long)x->unknowns);
   csv_ms(x->unavailable_ns, out);
   csv_ms(x->orphan_ns, out);
   csv_ms(x->blind_ns, out);
@@ -144,17 +146,34 @@ static const char *scenario_file(const char *path) {
   return place ? place + 1 : path;
 }
 
+static json_t *campaign_json(const struct lb_scenario *s) {
+  if (s->fault_count == 0) return json_null();
+  json_t *faults = json_array();
+  for (size_t i = 0; i < s->fault_count; i++) json_array_append_new(faults, json_string(s->faults[i].text));
+  return json_pack("{s:I, s:I, s:o}", "every_ms", (json_int_t)s->every_ms, "lasts_ms", (json_int_t)s->lasts_ms,
+                   "faults", faults);
+}
+
 static json_t *scenario_json(const struct lb_scenario *s) {
   json_t *steps = json_array(), *clients = json_array();
   for (size_t i = 0; i < s->step_count; i++) json_array_append_new(steps, json_string(s->steps[i].text));
   for (size_t i = 0; i < s->client_count_count; i++) json_array_append_new(clients, json_integer(s->client_counts[i]));
-  json_t *workload =
-      json_pack("{s:o, s:i, s:f, s:f, s:I, s:I, s:f, s:f, s:s}", "clients", clients, "keys", s->keys, "hold_ms",
-                s->hold_ms, "think_ms", s->think_ms, "ttl_ms", (json_int_t)s->ttl_ms, "wait_ms", (json_int_t)s->wait_ms,
-                "duration_s", s->duration_s, "warmup_s", s->warmup_s, "storage", s->memory_storage ? "memory" : "disk");
-  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "name", s->name, "title", s->title ? s->title : "",
+  json_t *workload = json_pack("{s:o, s:i, s:f, s:f, s:I, s:I, s:f, s:f, s:b, s:s}", "clients", clients, "keys",
+                               s->keys, "hold_ms", s->hold_ms, "think_ms", s->think_ms, "ttl_ms", (json_int_t)s->ttl_ms,
+                               "wait_ms", (json_int_t)s->wait_ms, "duration_s", s->duration_s, "warmup_s", s->warmup_s,
+                               "renew", s->renew, "storage", s->memory_storage ? "memory" : "disk");
+  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "name", s->name, "title", s->title ? s->title : "",
                    "question", s->question ? s->question : "", "refuted", s->refuted ? s->refuted : "", "file",
-                   scenario_file(s->path), "workload", workload, "steps", steps);
+                   scenario_file(s->path), "workload", workload, "steps", steps, "campaign", campaign_json(s));
+}
+
+static json_t *control_json(const struct lb_plan *plan) {
+  struct lb_control control;
+  lb_plan_control(plan, &control);
+  if (control.trials == 0) return json_null();
+  return json_pack("{s:i, s:i, s:I, s:I, s:f}", "trials", control.trials, "undecided", control.undecided, "handoffs",
+                   (json_int_t)control.handoffs, "violations", (json_int_t)control.violations, "max_stall_ms",
+                   (double)control.stall_ns / 1e6);
 }
 
 static json_t *run_json(const struct lb_plan *plan, const struct lb_run_info *info) {
@@ -162,12 +181,12 @@ static json_t *run_json(const struct lb_plan *plan, const struct lb_run_info *in
   for (int i = 0; i < info->argc; i++) json_array_append_new(argv, json_string(info->argv[i]));
   for (size_t i = 0; i < plan->scenario_count; i++)
     json_array_append_new(scenarios, scenario_json(&plan->scenarios[i]));
-  return json_pack("{s:i, s:s, s:{s:s, s:s}, s:o, s:s, s:f, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:s, s:i}",
+  return json_pack("{s:i, s:s, s:{s:s, s:s}, s:o, s:s, s:f, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:i}",
                    "schema_version", 1, "id", info->id, "tool", "version", LB_VERSION, "commit", LB_COMMIT, "argv",
                    argv, "started_utc", info->started_utc, "seconds", info->seconds, "seed", (json_int_t)plan->seed,
                    "jobs", info->jobs, "trials", (json_int_t)plan->job_count, "machine", machine_json(info), "servers",
-                   servers_json(plan), "scenarios", scenarios, "cells", lb_results_cells(plan), "verdict",
-                   info->verdict, "exit_code", info->exit_code);
+                   servers_json(plan), "scenarios", scenarios, "cells", lb_results_cells(plan), "control",
+                   control_json(plan), "verdict", info->verdict, "exit_code", info->exit_code);
 }
 
 static int write_run(const struct lb_plan *plan, const struct lb_run_info *info, const char *dir, char *err,

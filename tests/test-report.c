@@ -206,26 +206,87 @@ static void a_difference_is_marked_in_its_cell_and_listed_with_the_reason(void *
   assert_has_not(page, "Undecided or skipped");
 }
 
-static void columns_are_scenarios_in_order_then_guards_and_what_was_not_run_is_empty(void **state) {
+static void rows_are_scenarios_in_order_and_what_was_not_run_is_empty(void **state) {
   (void)state;
-  const char *page = page_of(RUN("{\"name\":\"first\"},{\"name\":\"unused\"},{\"name\":\"second\"}",
+  const char *page = page_of(RUN("{\"name\":\"first\",\"title\":\"T1\"},{\"name\":\"unused\"},{\"name\":\"second\"}",
                                  CELL("second", "a@t", "fence", "safe", "") "," CELL(
                                      "second", "a@t", "none", "safe", "") "," CELL("first", "b@t", "none", "safe", ""),
                                  ""),
                              TRIALS_HEADER);
-  assert_order(page,
-               (const char *const[]){"<thead>", "<th>first", "<th>second", "guard: none", "<th>second", "guard: fence",
-                                     "</thead>", "<th>a@t</th><td class=\"none\"", "<th>b@t</th><td class=\"safe\"",
-                                     "<td class=\"none\" title=\"not run\"></td><td class=\"none\"", "</table>", NULL});
-  char *end = strstr(page, "</thead>");
-  *end = '\0';
+  assert_order(page, (const char *const[]){
+                         "Which lock can be trusted", "<th>a<small>@t</small></th><th>b<small>@t", "<tbody>",
+                         "<th>first<small>T1</small></th><td class=\"none\" title=\"not run\"></td>"
+                                           "<td class=\"safe\"",
+                         "<th>second</th><td class=\"safe\"", "<td class=\"none\"", "</table>", NULL});
+  *strstr(page, "</table>") = '\0';
   assert_has_not(page, "<th>unused");
+  assert_has_not(page, "fence");
+}
+
+static void guards_stand_beside_none_for_the_scenarios_that_ran_with_one(void **state) {
+  (void)state;
+  const char *page = page_of(
+      RUN("{\"name\":\"plain\"},{\"name\":\"guarded\"}",
+          CELL("plain", "a@t", "none", "safe", "") "," CELL(
+              "guarded", "a@t", "fence", "safe",
+              ",\"fenced_off\":3") "," CELL("guarded", "a@t", "none", "violated",
+                                            ",\"lost_updates\":2,\"stale_writes\":4") "," CELL("guarded", "b@t",
+                                                                                               "recheck", "safe",
+                                                                                               ",\"lost_updates\":0"),
+          ""),
+      TRIALS_HEADER);
+  const char *table = strstr(page, "What each guard changes");
+  assert_non_null(table);
+  *strstr(table, "</table>") = '\0';
+  assert_order(table, (const char *const[]){
+                          "guard: none", "guard: recheck", "guard: fence", "<th>guarded<small>a@t</small></th>",
+                          "<small>2 lost updates, 4 stale writes</small></td>", "<td class=\"none\"",
+                          "<small>3 fenced off</small></td>", "<th>guarded<small>b@t</small></th>", "<td class=\"none\"",
+                          "<td class=\"safe\"", NULL});
+  assert_has_not(table, "plain");
+  assert_has_not(table, "0 lost");
+  page = page_of(RUN("", CELL("s", "a@t", "none", "safe", ""), ""), TRIALS_HEADER);
+  assert_has_not(page, "What each guard changes");
+}
+
+static void a_run_with_a_guard_only_has_no_truth_table_without_one(void **state) {
+  (void)state;
+  const char *page = page_of(RUN("", CELL("s", "a@t", "fence", "safe", ""), ""), TRIALS_HEADER);
+  assert_has_not(page, "Which lock can be trusted");
+  assert_has(page, "guard: fence");
+}
+
+static void a_campaign_is_a_rate_and_the_control_one_line(void **state) {
+  (void)state;
+  const char *page = page_of(
+      RUN("",
+          CELL(
+              "storm", "a@t", "none", "safe",
+              ",\"faults\":17,\"decided_handoffs\":2000,\"violations\":3,\"violations_per_1000\":1.5,"
+              "\"violations_per_1000_low\":0.309,\"violations_per_1000_high\":4.38") "," CELL("storm", "b@t", "none",
+                                                                                              "safe",
+                                                                                              ",\"faults\":0,\"violations_per_1000\":null") "," CELL("calm",
+                                                                                                                                                     "c@t",
+                                                                                                                                                     "none",
+                                                                                                                                                     "safe",
+                                                                                                                                                     ",\"faults\":null"),
+          ",\"control\":{\"trials\":3,\"undecided\":1,\"handoffs\":99,\"violations\":0,\"max_stall_ms\":12.34}"),
+      TRIALS_HEADER);
+  assert_has(
+      page,
+      "No-fault control: 99 hand-offs, 0 violations, in 3 trials (1 undecided); longest stall of the harness 12.3 ms.");
+  const char *table = strstr(page, "Random faults under load");
+  assert_non_null(table);
+  *strstr(table, "</table>") = '\0';
+  assert_order(table,
+               (const char *const[]){"<td>storm</td><td>a@t</td>", "<td class=\"number\">2000</td>", "17", "3",
+                                     "1.5 [0.309, 4.38]", "<td>b@t</td>", "<td class=\"number\"></td></tr>", NULL});
+  assert_has_not(table, "c@t");
 }
 
 static void the_command_line_is_quoted_for_a_shell_and_carries_the_seed(void **state) {
   (void)state;
-  const char *page =
-      page_of(RUN("", "", ",\"seed\":42,\"argv\":[\"run\",\"a b\",\"it's\",\"\"]"), TRIALS_HEADER);
+  const char *page = page_of(RUN("", "", ",\"seed\":42,\"argv\":[\"run\",\"a b\",\"it's\",\"\"]"), TRIALS_HEADER);
   assert_has(page, "<pre>lockbench run &#39;a b&#39; &#39;it&#39;\\&#39;&#39;s&#39; &#39;&#39; --seed 42</pre>");
   page = page_of(RUN("", "", ",\"seed\":42,\"argv\":[\"--seed\",\"42\"]"), TRIALS_HEADER);
   assert_has(page, "<pre>lockbench --seed 42</pre>");
@@ -241,6 +302,7 @@ static void a_violated_trial_links_its_history_and_the_command_to_judge_it(void 
                                              "s,a@t,none,2,3,79,violated,1,2.5,,\n"
                                              "s,a@t,none,2,4,80,safe,0,0,,\n");
   assert_has(page, "s, a@t, guard none: 3 of 4 trials");
+  assert_has(page, "<code>lockbench explain . s.a@t.none</code>");
   assert_has(
       page,
       "<a href=\"./histories/s.a@t.none.c2.t1.hist\">history</a> <code>lockbench check histories/s.a@t.none.c2.t1.hist</code>");
@@ -399,7 +461,10 @@ int main(void) {
       EACH(the_verdict_comes_first_and_the_sections_follow_in_order),
       EACH(a_cell_says_verdict_count_and_bound),
       EACH(a_difference_is_marked_in_its_cell_and_listed_with_the_reason),
-      EACH(columns_are_scenarios_in_order_then_guards_and_what_was_not_run_is_empty),
+      EACH(rows_are_scenarios_in_order_and_what_was_not_run_is_empty),
+      EACH(guards_stand_beside_none_for_the_scenarios_that_ran_with_one),
+      EACH(a_run_with_a_guard_only_has_no_truth_table_without_one),
+      EACH(a_campaign_is_a_rate_and_the_control_one_line),
       EACH(the_command_line_is_quoted_for_a_shell_and_carries_the_seed),
       EACH(a_violated_trial_links_its_history_and_the_command_to_judge_it),
       EACH(rates_are_the_median_of_the_repeats_with_least_and_most),
