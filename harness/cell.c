@@ -89,10 +89,9 @@ static bool is_fault(enum lb_verb verb) {
 }
 
 bool lb_scenario_is_control(const struct lb_scenario *scenario) {
-  bool leases_end = scenario->past_lease;
   for (size_t i = 0; i < scenario->step_count; i++)
     if (is_fault(scenario->steps[i].verb)) return false;
-  return scenario->fault_count == 0 && !leases_end;
+  return scenario->fault_count == 0 && !scenario->past_lease;
 }
 
 void lb_plan_control(const struct lb_plan *plan, struct lb_control *ret) {

@@ -205,7 +205,7 @@ static void undecided_and_unfinished_trials_and_other_cells_are_in_no_rate(void 
 static void a_scenario_with_any_fault_or_a_lease_that_ends_is_no_control(void **state) {
   (void)state;
   struct lb_step step = {.verb = LB_STEP_ACQUIRE};
-  struct lb_scenario scenario = {.ttl_ms = 100, .hold_ms = 99, .steps = &step, .step_count = 1};
+  struct lb_scenario scenario = {.ttl_ms = 100, .steps = &step, .step_count = 1};
   static const enum lb_verb faults[] = {LB_STEP_CUT,     LB_STEP_KILL,       LB_STEP_PAUSE,      LB_STEP_RESTART,
                                         LB_STEP_STOP_AT, LB_STEP_CLOCK_JUMP, LB_STEP_CLOCK_RATE, LB_STEP_CRASH_AT};
   assert_true(lb_scenario_is_control(&scenario));
@@ -215,9 +215,7 @@ static void a_scenario_with_any_fault_or_a_lease_that_ends_is_no_control(void **
   }
   step.verb = LB_STEP_WAIT;
   assert_true(lb_scenario_is_control(&scenario));
-  scenario.hold_ms = 100;
-  assert_false(lb_scenario_is_control(&scenario));
-  scenario.hold_ms = 0, scenario.past_lease = true;
+  scenario.past_lease = true;
   assert_false(lb_scenario_is_control(&scenario));
   scenario.past_lease = false, scenario.fault_count = 1;
   assert_false(lb_scenario_is_control(&scenario));
