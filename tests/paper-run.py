@@ -129,7 +129,8 @@ def main(folder, out):
            "machine": {"hostname": "host", "kernel": "Linux 6.1.0 x86_64", "cpu": "Imaginary(R) 100% CPU_1 @ 3 GHz", "cores": 2, "memory_mib": 8192,
                        "load_before": 0.5, "load_after": 2.5, "filesystem": "ext4", "namespaces": "root"},
            "servers": {"redis": "redis 7.0.15", "zk-x3": "zookeeper 3.8.0, java 17.0.15", "pg": "postgresql 15.20"},
-           "scenarios": scenarios, "cells": cells, "verdict": "as expected", "exit_code": 0}
+           "scenarios": scenarios, "cells": cells,
+           "control": {"trials": 240, "undecided": 0, "handoffs": 123456, "violations": 0, "max_stall_ms": 9.5}, "verdict": "as expected", "exit_code": 0}
     with open(os.path.join(out, "run.json"), "w", encoding="utf-8") as file:
         json.dump(run, file, indent=1)
     for name, columns, rows in (("trials", TRIAL_COLUMNS, trials), ("latency", LATENCY_COLUMNS, latency)):
