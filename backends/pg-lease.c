@@ -25,11 +25,11 @@
  *    statement's turn comes at a row others have locked. A lease dated so is born short, and an old one looks longer.
  *  - A conflicting UPSERT waits for the row and then looks at its newest version, with a new clock_timestamp(); so of
  *    two that find the lease over, one takes it.
- *  - The number is drawn from a sequence in DO UPDATE SET, under the row's lock and after the expiry has been looked at;
- *    and kept in the row, so an attempt whose answer was lost finds it again. Only where there is no row
- *    yet comes the number from the SELECT, before any wait. That is why a release expires the row and never deletes it:
- *    the first grant of a key is the only one that may have such a number, and no other grant came before it. (What a crash
- *    or a promotion means for the sequence: pg-row.c. A number that counts in the row instead would be lost with the row.)
+ *  - The number is drawn from a sequence in DO UPDATE SET, under the row's lock and after the expiry has been looked
+ *    at; and kept in the row, so an attempt whose answer was lost finds it again. Only where there is no row yet does
+ *    the number come from the SELECT, before any wait. That is why a release expires the row and never deletes it: the
+ *    first grant of a key is the only one that may have such a number, and no other grant came before it. (What a
+ *    crash or a promotion means for the sequence: pg-row.c. A number counted in the row would be lost with the row.)
  *  - WHERE NOT EXISTS keeps a busy try from locking the row, drawing a number and writing to the log. It answers from
  *    the statement's snapshot: the lease ran then, and was held.
  *  - What an unanswered statement means: pg_lock.h. An extension without an answer changes nothing one relies upon.
@@ -50,23 +50,24 @@ static const char *const create[] = {
     " autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off)",
     PG_LOCK_CREATE_FENCE, NULL};
 
-#define NOW(param) "coalesce(to_timestamp(" param "::float8 / 1000), clock_timestamp())"
-#define END NOW("$3") " + $4::float8 * interval '1 ms'"
-#define MINE "name = $1 AND owner = $2 AND until > " NOW("$3")
+#define CLOCK(param) "coalesce(to_timestamp(" param "::float8 / 1000), clock_timestamp())"
+#define NOW CLOCK("$3")
+#define THEN NOW " + $4::float8 * interval '1 ms'"
+#define MINE "name = $1 AND owner = $2 AND until > " NOW
 
 static const struct pg_lock_sql lease_sql = {
     .take = {0,
              "INSERT INTO lockbench_lease AS l (name, owner, until, fence)"
-             " SELECT $1::text, $2::text, " END ", nextval('lockbench_fence')"
-             " WHERE NOT EXISTS (SELECT FROM lockbench_lease WHERE name = $1 AND until > " NOW("$3") ")"
-             " ON CONFLICT (name) DO UPDATE SET owner = $2, until = " END ", fence = nextval('lockbench_fence')"
-             " WHERE l.until <= " NOW("$3") " RETURNING fence",
+             " SELECT $1::text, $2::text, " THEN ", nextval('lockbench_fence')"
+             " WHERE NOT EXISTS (SELECT FROM lockbench_lease WHERE name = $1 AND until > " NOW ")"
+             " ON CONFLICT (name) DO UPDATE SET owner = $2, until = " THEN ", fence = nextval('lockbench_fence')"
+             " WHERE l.until <= " NOW " RETURNING fence",
              4},
     .again = {1, "SELECT fence FROM lockbench_lease WHERE " MINE, 3},
     .holds = {1, "SELECT fence FROM lockbench_lease WHERE " MINE, 3},
     .free = {2, "UPDATE lockbench_lease SET owner = '', until = '-infinity' WHERE " MINE, 3},
-    .extend = {3, "UPDATE lockbench_lease SET until = " END " WHERE " MINE, 4},
-    .held = {.sql = "SELECT FROM lockbench_lease WHERE name = $1 AND until > " NOW("$2"), .params = 2},
+    .extend = {3, "UPDATE lockbench_lease SET until = " THEN " WHERE " MINE, 4},
+    .held = {.sql = "SELECT FROM lockbench_lease WHERE name = $1 AND until > " CLOCK("$2"), .params = 2},
     .create = create,
     .before_take = "before-upsert",
     .after_take = "after-upsert",
@@ -95,9 +96,10 @@ const struct lb_protocol lb_pg_lease = {
     .size = sizeof(struct lb_protocol),
     .name = "pg-lease",
     .summary = "a row with an expiry by the server's clock: an UPSERT takes it when the expiry has passed",
-    .promises = "One holder per key while the server's clock does not jump, the one primary keeps what it has committed\n"
-                "and holders stop at valid_until. A dead holder is replaced after its lease. Nobody releases or\n"
-                "extends somebody else's lease. Grants carry growing numbers, drawn under the row's lock.",
+    .promises =
+        "One holder per key while the server's clock does not jump, the one primary keeps what it has committed\n"
+        "and holders stop at valid_until. A dead holder is replaced after its lease. Nobody releases or\n"
+        "extends somebody else's lease. Grants carry growing numbers, drawn under the row's lock.",
     .breaks = "Working on past the lease. A wall clock of the server set forward. Losing committed rows (promotion of\n"
               "an asynchronous standby, synchronous_commit=off and a crash) or a cut-off old primary that still\n"
               "answers; a number may then repeat an earlier one.",
@@ -117,9 +119,10 @@ const struct lb_protocol lb_pg_lease_client = {
     .name = "pg-lease-client",
     .summary = "pg-lease with expiries by the wall clocks of the clients, as many schedulers do",
     .promises = "What pg-lease promises, while the wall clocks of all clients agree and do not jump.",
-    .breaks = "What breaks pg-lease, with clients' clocks for the server's: one client whose wall clock is ahead takes\n"
-              "a lease that its holder still counts on. A client paused between reading its clock and sending\n"
-              "writes a lease that others find over.",
+    .breaks =
+        "What breaks pg-lease, with clients' clocks for the server's: one client whose wall clock is ahead takes\n"
+        "a lease that its holder still counts on. A client paused between reading its clock and sending\n"
+        "writes a lease that others find over.",
     .source = "ShedLock's JDBC provider in its default form; Spring Integration's DefaultLockRepository",
     .topologies = topologies,
     .traits = LB_TRAIT_LEASED | LB_TRAIT_FENCED | LB_TRAIT_CLIENT_CLOCK,

@@ -14,13 +14,13 @@
  *
  * The number: a sequence gives them out in order to all sessions and takes none back, so what matters is when one is
  * drawn. In VALUES it would be drawn before the INSERT waits for a transaction that is deleting the row, and others
- * could be granted with larger ones, and be done, before it wins. RETURNING is evaluated when the row stands in
- * the unique index, where it keeps everybody else out until we delete it; the rows of all earlier winners had been there, and
- * their numbers drawn, before. The number is not kept in the row. An attempt whose answer was lost draws another one
- * when it finds its row: as good as the first, for the same reason. What is promised ends with what the sequence
- * keeps: it is ahead of itself in the log by 32 numbers, so after a crash, or a promotion that lost a few commits, it goes
- * on with larger ones as a rule, but where a standby was promoted that had missed the log record, or the old primary
- * goes on beside the new one, numbers repeat.
+ * could be granted with larger ones, and be done, before it wins. RETURNING is evaluated when the row stands in the
+ * unique index, where it keeps everybody else out until we delete it; the rows of all earlier winners had been there,
+ * and their numbers drawn, before. The number is not kept in the row. An attempt whose answer was lost draws another
+ * one when it finds its row: as good as the first, for the same reason. The promise ends with what the sequence keeps.
+ * In the log it is up to 32 numbers ahead, so after a crash, or a promotion that lost a few commits, it goes on with
+ * larger ones as a rule; but where the standby had missed that log record, or the old primary goes on beside the new
+ * one, numbers repeat.
  *
  * What an unanswered statement means: pg_lock.h.
  *

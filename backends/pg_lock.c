@@ -125,12 +125,11 @@ static int settle(struct lb_session *s, const char *key, const struct attempt *a
 
 /* ---- the session ----------------------------------------------------------------------------------------- */
 
-int pg_lock_open(struct lb_session *s, const struct pg_lock_sql *sql, const struct lb_config *config, int64_t lock_wait_ms,
-                 lb_ns deadline) {
+int pg_lock_open(struct lb_session *s, const struct pg_lock_sql *sql, const struct lb_config *config,
+                 int64_t lock_wait_ms, lb_ns deadline) {
   s->sql = sql;
   s->client = config->client;
-  s->primary =
-      (struct pg_primary){.env = config->env, .target = config->target, .lock_timeout_ms = lock_wait_ms};
+  s->primary = (struct pg_primary){.env = config->env, .target = config->target, .lock_timeout_ms = lock_wait_ms};
   return pg_primary_get(&s->primary, deadline);
 }
 
@@ -142,8 +141,7 @@ static int create(struct lb_session *s, const struct pg_stmt *stmt, lb_ns deadli
   /* Unanswered is repeated: the statement does nothing when the thing is there. */
   do rc = pg_primary_call(&s->primary, deadline, &result, stmt, NULL, NULL);
   while (rc == LB_UNKNOWN && lb_now(s->primary.env) < deadline);
-  if (rc)
-    return rc < 0 ? rc : lb_fail(s->primary.env, -ETIMEDOUT, "postgres: table not created before the deadline");
+  if (rc) return rc < 0 ? rc : lb_fail(s->primary.env, -ETIMEDOUT, "postgres: table not created before the deadline");
   /* Two sessions that create it at once collide in the catalog; either way it exists then. */
   if (!is_answer(result) && !pg_is(result, "23505")) rc = refused(s, result);
   PQclear(result);
@@ -165,7 +163,7 @@ static lb_ns end_of(const struct lb_session *s, lb_ns sent, int64_t ttl_ms) {
   return s->sql->extend.sql ? lb_lease_end(sent, ttl_ms) : LB_NEVER;
 }
 
-/* `taken_at` 0: an earlier statement of the attempt took it; the lease runs since then, or as far as it was extended. */
+/* `taken_at` 0: an earlier statement of the attempt did. The lease runs since then, or as far as it was extended. */
 static int granted(struct lb_session *s, const struct attempt *attempt, struct lb_grant *grant, uint64_t fence,
                    lb_ns taken_at, int64_t ttl_ms) {
   struct attempt done = *attempt;

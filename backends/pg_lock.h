@@ -21,17 +21,17 @@
 #include "backend.h"
 #include "pg_util.h"
 
-/* The statements of one protocol. All but `held` are given the same parameters, of which each uses the first few: $1 the
- * key, $2 the owner (unique per attempt), $3 the client's wall clock in ms since 1970, or NULL for the server's own,
- * $4 the ttl in ms. `held` has $1 and, as $2, that clock. Each yields one row for yes and none for no; the first column
- * of take and again is the fencing number. */
+/* The statements of one protocol. All but `held` are given the same parameters, of which each uses the first few: $1
+ * the key, $2 the owner (unique per attempt), $3 the client's wall clock in ms since 1970, or NULL for the server's
+ * own, $4 the ttl in ms. `held` has $1 and, as $2, that clock. Each yields one row for yes and none for no; the first
+ * column of take and again is the fencing number. */
 struct pg_lock_sql {
-  struct pg_stmt take;   /* yes: it was free and is $2's now */
-  struct pg_stmt again;  /* yes: it is $2's (an earlier take has succeeded) */
-  struct pg_stmt holds;  /* yes: it is $2's */
-  struct pg_stmt free;   /* yes: it was $2's and is free now */
-  struct pg_stmt extend; /* yes: it was $2's and is so for $4 from now on; NULL sql = there is no lease */
-  struct pg_stmt held;   /* yes: it is somebody's */
+  struct pg_stmt take;       /* yes: it was free and is $2's now */
+  struct pg_stmt again;      /* yes: it is $2's (an earlier take has succeeded) */
+  struct pg_stmt holds;      /* yes: it is $2's */
+  struct pg_stmt free;       /* yes: it was $2's and is free now */
+  struct pg_stmt extend;     /* yes: it was $2's and is so for $4 from now on; NULL sql = there is no lease */
+  struct pg_stmt held;       /* yes: it is somebody's */
   const char *const *create; /* tables and the like, harmless to repeat; NULL at the end */
   const char *before_take, *after_take, *before_free; /* points; after_take: the answer has been read, and it was yes */
 };
@@ -46,8 +46,8 @@ struct lb_session {
 };
 
 /* For the protocol's own open hook. A statement waits lock_wait_ms for another transaction. 0 or -errno. */
-int pg_lock_open(struct lb_session *s, const struct pg_lock_sql *sql, const struct lb_config *config, int64_t lock_wait_ms,
-                 lb_ns deadline);
+int pg_lock_open(struct lb_session *s, const struct pg_lock_sql *sql, const struct lb_config *config,
+                 int64_t lock_wait_ms, lb_ns deadline);
 /* The other hooks of struct lb_protocol, as they are; extend only with a lease. */
 void pg_lock_close(struct lb_session *s);
 int pg_lock_setup(struct lb_session *s, lb_ns deadline);
@@ -64,6 +64,9 @@ int pg_lock_inspect(struct lb_session *s, size_t endpoint, const char *key, lb_n
 
 /* The option that every such protocol has. */
 #define PG_LOCK_WAIT_OPTION                                                                                            \
-  {"lock_wait_ms", LB_OPT_INT, 100, 1, 60000, "a try waits this long for another client's uncommitted change of the row"}
+  {                                                                                                                    \
+    "lock_wait_ms", LB_OPT_INT, 100, 1, 60000,                                                                         \
+        "a try waits this long for another client's uncommitted change of the row"                                     \
+  }
 
 #endif

@@ -10,11 +10,11 @@
  *             asynchronous and the promoted replica may not know the key; a cut-off old master, which goes on granting;
  *             a restart without persistence; a jump of the server's wall clock, by which Redis counts a TTL; eviction.
  *
- * Numbers     With the option `fence` acquiring is a script that sets the key and counts the key's grants in another one,
- *             without an expiry, in one round trip. So numbers grow from holder to holder as long as the server keeps the
- *             counter. It is forgotten with everything else: after a failover the promoted replica may lack the latest
- *             counts, a server restarted without persistence begins at 1 again, and then a later holder gets a number that
- *             an earlier one had, or a smaller one. A failover is just when a fence would be needed.
+ * Numbers     With the option `fence` acquiring is a script that sets the key and counts the key's grants in another
+ *             one, without an expiry, in one round trip. So numbers grow from holder to holder as long as the server
+ *             keeps the counter. It is forgotten with everything else: after a failover the promoted replica may lack
+ *             the latest counts, a server restarted without persistence begins at 1 again, and then a later holder gets
+ *             a number that an earlier one had, or a smaller one. A failover is just when a fence would be needed.
  * Source      redis.io, SET and "Distributed Locks with Redis", single-instance form; for Sentinel the clients' guide.
  *
  * Unknown outcomes. A SET without a reply may have been executed, or may still be on its way. Three things keep the
@@ -167,8 +167,8 @@ static bool answered_one(const struct question *q) {
 /* ---- acquire ------------------------------------------------------------------------------------------ */
 
 /* The first try is plain SET NX. A repeated one adds GET (Redis 7), which tells the own token from somebody else's. */
-static int send_plain(struct lb_session *s, const char *key, const char *ttl, const struct lb_grant *grant, bool repeated,
-                      lb_ns deadline, redisReply **ret) {
+static int send_plain(struct lb_session *s, const char *key, const char *ttl, const struct lb_grant *grant,
+                      bool repeated, lb_ns deadline, redisReply **ret) {
   const char *argv[] = {"SET", key, grant->token, "NX", "PX", ttl, "GET"};
   return redis_call(s->conn, deadline, ret, repeated ? 7 : 6, argv, NULL);
 }
@@ -306,9 +306,10 @@ const struct lb_protocol lb_redis_token = {
     .promises = "One holder per key while one and the same server decides, its clock does not jump, and holders stop\n"
                 "at valid_until. Never releases or extends somebody else's lock. A lost reply is reported as unknown.\n"
                 "With fence=yes grants carry numbers that grow while the server keeps its counter.",
-    .breaks = "Working on past the lease; a failover (replication is asynchronous, a cut-off master goes on\n"
-              "granting); a restart without persistence; a jump of the server's wall clock; eviction. The fence does not\n"
-              "help after a failover or such a restart: the counter may have gone back, too.",
+    .breaks =
+        "Working on past the lease; a failover (replication is asynchronous, a cut-off master goes on\n"
+        "granting); a restart without persistence; a jump of the server's wall clock; eviction. The fence does not\n"
+        "help after a failover or such a restart: the counter may have gone back, too.",
     .source = "redis.io: SET, and Distributed Locks with Redis (single instance)",
     .topologies = (const char *const[]){"redis", "sentinel", NULL},
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK,

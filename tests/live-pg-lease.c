@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * pg-lease and pg-lease-client on a real PostgreSQL server: expiry, whose clock decides, and statements whose answer did
- * not come. Skipped without one.
+ * pg-lease and pg-lease-client on a real PostgreSQL server: expiry, whose clock decides, and statements whose answer
+ * did not come. Skipped without one.
  */
 #include <pthread.h>
 #include <setjmp.h>
