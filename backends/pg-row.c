@@ -18,9 +18,9 @@
  * unique index, where it keeps everybody else out until we delete it; the rows of all earlier winners had been there,
  * and their numbers drawn, before. The number is not kept in the row. An attempt whose answer was lost draws another
  * one when it finds its row: as good as the first, for the same reason. The promise ends with what the sequence keeps.
- * In the log it is up to 32 numbers ahead, so after a crash, or a promotion that lost a few commits, it goes on with
- * larger ones as a rule; but where the standby had missed that log record, or the old primary goes on beside the new
- * one, numbers repeat.
+ * It writes to the log at the first draw and about every 32nd after it, each time as if the next 32 had been drawn.
+ * A promotion that lost a few commits goes on with larger numbers if none of those records was among what it lost; if
+ * one was, as for the very first grant, or if the old primary goes on beside the new one, numbers repeat.
  *
  * What an unanswered statement means: pg_lock.h.
  *
