@@ -26,6 +26,7 @@ int lb_cli_show(int argc, char **argv);
 int lb_cli_doctor(int argc, char **argv);
 int lb_cli_check(int argc, char **argv);
 int lb_cli_report(int argc, char **argv);
+int lb_cli_explain(int argc, char **argv);
 
 /* ---- shared by the commands (cli_args.c) --------------------------------------------------------------------- */
 
@@ -37,7 +38,7 @@ struct lb_args {
   const char *systems, *guard, *out, *export;
   const char *settings[LB_ARGS_MAX];
   size_t setting_count;
-  int trials, jobs;
+  int trials, jobs, trial;
   uint64_t seed;
   bool has_seed, json;
 };
@@ -48,6 +49,7 @@ enum {
   LB_ARG_JSON = 1 << 1,
   LB_ARG_PLUGIN = 1 << 2, /* loaded at once */
   LB_ARG_EXPORT = 1 << 3,
+  LB_ARG_TRIAL = 1 << 4,
 };
 
 /* argv[0] is skipped. 0, or LB_EXIT_USAGE after one line on stderr. */

@@ -15,7 +15,7 @@
 #include "suggest.h"
 #include "version.h"
 
-enum kind { TEXT_SYSTEMS, TEXT_GUARD, TEXT_OUT, TEXT_EXPORT, SETTING, COUNT_TRIALS, COUNT_JOBS, SEED, JSON, PLUGIN };
+enum kind { TEXT_SYSTEMS, TEXT_GUARD, TEXT_OUT, TEXT_EXPORT, SETTING, COUNT_TRIALS, COUNT_JOBS, COUNT_TRIAL, SEED, JSON, PLUGIN };
 
 static const struct arg {
   const char *name, *alias;
@@ -32,6 +32,7 @@ static const struct arg {
     {"--seed", NULL, SEED, LB_ARG_RUN, true},
     {"--json", NULL, JSON, LB_ARG_JSON, false},
     {"--plugin", NULL, PLUGIN, LB_ARG_PLUGIN, true},
+    {"--trial", NULL, COUNT_TRIAL, LB_ARG_TRIAL, true},
     {"--export", NULL, TEXT_EXPORT, LB_ARG_EXPORT, true},
 };
 enum { TABLE_COUNT = sizeof table / sizeof *table };
@@ -94,6 +95,10 @@ static int set(const struct arg *arg, const char *value, struct lb_args *args) {
     case COUNT_TRIALS:
       r = set_number("-n", value, 1, 100000, &number);
       args->trials = (int)number;
+      return r;
+    case COUNT_TRIAL:
+      r = set_number("--trial", value, 1, 100000, &number);
+      args->trial = (int)number;
       return r;
     case COUNT_JOBS:
       r = set_number("-j", value, 1, 64, &number);

@@ -13,7 +13,7 @@ static const struct {
   int (*run)(int argc, char **argv);
 } commands[] = {
     {"run", lb_cli_run},       {"suite", lb_cli_suite}, {"list", lb_cli_list},     {"show", lb_cli_show},
-    {"doctor", lb_cli_doctor}, {"check", lb_cli_check}, {"report", lb_cli_report},
+    {"doctor", lb_cli_doctor}, {"check", lb_cli_check}, {"report", lb_cli_report}, {"explain", lb_cli_explain},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
@@ -31,6 +31,8 @@ static const char help[] =
     "  lockbench show NAME            what a protocol promises and what breaks it; a topology; a scenario\n"
     "  lockbench check FILE           judges a history (binary or JSON lines); --json; --export json\n"
     "  lockbench report DIR           draws the charts and the page of a results folder\n"
+    "  lockbench explain DIR CELL     the events that made a violation, as a story; CELL: SCENARIO.SYSTEM[.GUARD]\n"
+    "      --trial N       this one instead of the first violated                      --json     all of its events\n"
     "  lockbench doctor               what this machine can and cannot run\n"
     "\n"
     "exit: 0 as expected, 1 failure of the harness, 2 usage or bad input, 3 verdict differs from the expectation,\n"

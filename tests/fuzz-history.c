@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../harness/check.h"
+#include "../harness/explain.h"
 #include "../harness/stats.h"
 #include "brute.h"
 
@@ -64,6 +65,8 @@ static void judge(const struct lb_history *h) {
   FILE *out = open_memstream(&printed, &size);
   if (out) {
     lb_check_print(h, &check, 3, out);
+    if (h->count <= 2000)
+      demand(lb_explain(h, &check, out) == 0, "out of memory"); /* clients times keys times events */
     fclose(out);
   }
   free(printed);

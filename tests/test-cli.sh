@@ -85,6 +85,38 @@ printf '{"t":1,"c":"a","k":"x","e":"acquire"}\n{"t":2,"c":"a","k":"x","e":"grant
 expect 'a malformed history line' 2 'bad.jsonl:2: ' "$bin" check "$dir/bad.jsonl"
 expect 'a report of no run' 2 'run.json' "$bin" report "$dir"
 
+# The story of a trial, from a run folder.
+run="$dir/told"
+"$bin" run contention -b broken,local -n 2 -s duration_s=0.1 -s clients=4 -o "$run" >"$dir/out" 2>&1
+expect 'explain without a cell' 2 'expected a results folder and a cell' "$bin" explain "$run"
+expect 'explain of no run' 2 'run.json' "$bin" explain "$dir" contention.broken@none
+expect 'explain of an unknown cell' 2 "did you mean 'contention.broken@none'" "$bin" explain "$run" contention.brokn@none
+expect 'explain of a cell like no other' 2 'unknown cell .x., this run has contention' "$bin" explain "$run" x
+expect 'explain of a guard that was not run' 2 'unknown cell' "$bin" explain "$run" contention.broken@none.fence
+expect 'explain of a trial that is not there' 2 'this cell has 2 trials' "$bin" explain "$run" contention.broken@none --trial 3
+expect 'explain of trial 0' 2 '--trial 0: expected a whole number from 1' "$bin" explain "$run" contention.broken@none --trial 0
+expect 'the events of a history that was not kept' 2 'no history was kept' "$bin" explain "$run" contention.local@none --json
+for cell in contention.broken@none contention.broken@none.none 'contention broken@none'; do
+  "$bin" explain "$run" $cell >"$dir/story" 2>"$dir/err"
+  check "explain $cell: exit 0" test $? -eq 0
+  check 'its first line is the verdict' sh -c 'head -1 "$1" | grep -q "^violated: 2 of 2 trials"' - "$dir/story"
+  check 'it marks what is wrong' grep -q -- '<-- granted while client-. holds' "$dir/story"
+  check 'it says it in a sentence' grep -qE '^client-.* held lock-1 at the same time for ' "$dir/story"
+  check 'it is short' test "$(wc -l <"$dir/story")" -lt 50
+done
+check 'a trial can be named' sh -c '"$1" explain "$2" contention.broken@none --trial 2 | grep -q "trial 2 of 2"' - "$bin" "$run"
+check 'a safe cell says so, in the first line' \
+  sh -c '"$1" explain "$2" contention local@none | head -1 | grep -q "^safe: no trial of this cell was violated, of 2"' - "$bin" "$run"
+"$bin" explain "$run" contention.broken@none --json >"$dir/events.jsonl" 2>&1
+"$bin" check --json "$dir/events.jsonl" >"$dir/again" 2>&1
+check 'its events as JSON lines are judged again' test $? -eq 3
+check 'and alike' sh -c '"$1" check --json "$2"/histories/contention.broken@none.none.c4.t1.hist | cmp - "$3"' - "$bin" "$run" "$dir/again"
+check 'stale writes are in the JSON of check' grep -q '"stale_writes"' "$dir/again"
+"$bin" check "$dir/events.jsonl" >"$dir/out3" 2>&1
+check 'and in its text' grep -q '^  stale writes ' "$dir/out3"
+rm "$run"/histories/*
+expect 'a history that is gone' 2 'histories/contention.broken@none.none.c4.t1.hist: ' "$bin" explain "$run" contention.broken@none
+
 # What the machine lacks is said and skipped; the rest runs.
 mkdir "$dir/ro" "$dir/full"
 check 'without namespaces the rest still runs' env LOCKBENCH_NO_NAMESPACES=1 "$bin" run control -b local -n 1

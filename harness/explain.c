@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The lines and the last sentence. A column per client shows who believes that it holds the lock: two bars side by side are
+ * what must not be.
+ */
+#include "explain.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explain_parts.h"
+
+#define MS 1e6
+
+struct teller {
+  const struct lb_history *h;
+  const struct lb_check *c;
+  const struct lb_wrong_event *wrong;
+  struct lb_cut cut;
+  bool holds[sizeof((struct lb_cut *)0)->lane / sizeof(uint32_t)]; /* by lane */
+  int decimals, name_width;
+  FILE *out;
+};
+
+/* Names and texts come out of files: nothing in them may move a terminal's cursor. */
+static void put_text(const char *text, FILE *out) {
+  for (; *text; text++) putc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, out);
+}
+
+static void put_padded(const char *text, int width, FILE *out) {
+  put_text(text, out);
+  for (int i = (int)strlen(text); i < width; i++) putc(' ', out);
+}
+
+static const char *client_name(const struct teller *t, size_t event) {
+  uint32_t client = t->h->events[event].client;
+  return client == LB_NO_NAME ? "-" : t->h->clients.name[client];
+}
+
+static double since_start(const struct teller *t, uint64_t ns) { return ((double)ns - (double)t->h->events[0].t) / MS; }
+
+static void put_time(const struct teller *t, uint64_t ns) {
+  fprintf(t->out, "%+.*f ms", t->decimals, since_start(t, ns));
+}
+
+/* A length of time: with as many digits as it needs to be told from 0. */
+static void put_length(uint64_t ns, FILE *out) {
+  fprintf(out, "%.*f ms", ns >= 10000000 ? 1 : ns >= 10000 ? 3 : 6, (double)ns / MS);
+}
+
+/* As fine as the story needs: a double hold of microseconds between times of a tenth of a millisecond would have no length. */
+static int decimals_for(const struct teller *t) {
+  uint64_t length = t->h->events[t->h->count - 1].t - t->h->events[0].t;
+  if (t->cut.episode) length = t->cut.episode->end_t - t->cut.episode->begin_t;
+  return length >= 5000000 ? 1 : length >= 5000 ? 3 : 6;
+}
+
+/* ---- lanes -------------------------------------------------------------------------------------------------------- */
+
+/* The number at the end of the client's name, or its first letter. */
+static void put_lane_name(const char *name, FILE *out) {
+  size_t length = strlen(name), digits = length;
+  while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') digits--;
+  if (length - digits == 1 || length - digits == 2) fprintf(out, "%2s", name + digits);
+  else putc(' ', out), put_text((char[]){*name, '\0'}, out);
+}
+
+static void put_lane_names(const struct teller *t) {
+  if (t->cut.lanes == 0) return;
+  fprintf(t->out, "  %14s ", "");
+  for (size_t i = 0; i < t->cut.lanes; i++) put_lane_name(t->h->clients.name[t->cut.lane[i]], t->out);
+  fputs("   a bar: this client believes that it holds ", t->out);
+  put_text(t->h->keys.name[t->cut.key], t->out);
+  putc('\n', t->out);
+}
+
+static void put_lanes(const struct teller *t) {
+  for (size_t i = 0; i < t->cut.lanes; i++) fputs(t->holds[i] ? " |" : "  ", t->out);
+}
+
+static void move_lanes(struct teller *t, const struct lb_event *e) {
+  if (e->key != t->cut.key && e->kind != LB_EV_CRASH) return;
+  for (size_t i = 0; i < t->cut.lanes; i++) {
+    if (t->cut.lane[i] != e->client) continue;
+    if (e->kind == LB_EV_GRANTED) t->holds[i] = true;
+    if (e->kind == LB_EV_RELEASE || e->kind == LB_EV_LOST || e->kind == LB_EV_CRASH) t->holds[i] = false;
+  }
+}
+
+/* ---- what is wrong about a line ----------------------------------------------------------------------------------- */
+
+static void put_lease(const struct teller *t, size_t grant, uint64_t now) {
+  const struct lb_event *e = &t->h->events[grant];
+  if (!(e->flags & LB_EVF_UNTIL)) return;
+  fputs(e->until > now ? ", lease not over for " : ", lease over since ", t->out);
+  put_length(e->until > now ? e->until - now : now - e->until, t->out);
+}
+
+static void put_wrong_grant(const struct teller *t, size_t i) {
+  const struct lb_wrong_event *w = &t->wrong[i];
+  const struct lb_event *e = &t->h->events[i];
+  if (w->flags & LB_WRONG_DOUBLE) {
+    fputs("  <-- granted while ", t->out);
+    put_text(client_name(t, w->other), t->out);
+    fputs(" holds", t->out);
+    put_lease(t, w->other, e->t);
+  }
+  if (w->flags & LB_WRONG_FENCE)
+    fprintf(t->out, "%s the fence does not grow: %llu came before", w->flags & LB_WRONG_DOUBLE ? ";" : "  <--",
+            (unsigned long long)t->h->events[w->second].fence);
+}
+
+static void put_fenced_off(const struct teller *t, size_t i) {
+  bool refused = t->h->events[i].flags & LB_EVF_REFUSED;
+  if (refused)
+    fprintf(t->out, "  <-- fenced off: the resource has seen %llu",
+            (unsigned long long)t->h->events[t->wrong[i].fence_seen].fence);
+  else fputs(" (the guard fence would refuse it)", t->out);
+}
+
+static void put_wrong_access(const struct teller *t, size_t i) {
+  const struct lb_wrong_event *w = &t->wrong[i];
+  const struct lb_event *e = &t->h->events[i];
+  bool told = true;
+  if (w->flags & LB_WRONG_STALE) {
+    fputs("  <-- accepted although ", t->out);
+    put_text(client_name(t, w->other), t->out);
+    fputs(" was granted it since", t->out);
+  } else if (w->flags & LB_WRONG_DIRTY && w->other != LB_NO_EVENT) {
+    fprintf(t->out, "  <-- %s while ", e->kind == LB_EV_READ ? "reads" : "writes");
+    put_text(client_name(t, w->other), t->out);
+    fputs(" holds, too", t->out);
+  } else if (w->flags & LB_WRONG_DIRTY) {
+    fprintf(t->out, "  <-- %s without holding it", e->kind == LB_EV_READ ? "reads" : "writes");
+  } else {
+    told = false;
+  }
+  if (w->flags & LB_WRONG_LOST) {
+    bool own = t->h->events[w->second].client == e->client;
+    fprintf(t->out, "%s value %llu %s: ", told ? ";" : "  <--", (unsigned long long)e->value,
+            t->h->events[w->second].value == e->value ? "again" : "after a larger one");
+    put_text(own ? "its own" : client_name(t, w->second), t->out);
+    fputs(own ? " update is lost" : "'s update is lost", t->out);
+  }
+  if (w->flags & LB_WRONG_FENCED_OFF && (told || e->flags & LB_EVF_REFUSED)) put_fenced_off(t, i);
+}
+
+/* Not wrong, but what a reader wants to know about the end of a hold: since when the client was mistaken. */
+static void put_blindness(const struct teller *t, size_t i) {
+  const struct lb_event *e = &t->h->events[i];
+  for (size_t j = i; j-- > 0;) {
+    const struct lb_event *own = &t->h->events[j];
+    if (own->client != e->client || own->key != e->key || own->kind != LB_EV_GRANTED) continue;
+    for (size_t k = j + 1; k < i; k++) {
+      const struct lb_event *other = &t->h->events[k];
+      if (other->kind != LB_EV_GRANTED || other->key != e->key || other->client == e->client) continue;
+      fputs("      it knows ", t->out); /* in the column of what others carry */
+      put_length(e->t - other->t, t->out);
+      fputs(" after ", t->out);
+      put_text(client_name(t, k), t->out);
+      fputs(" was granted", t->out);
+      return;
+    }
+    return;
+  }
+}
+
+/* ---- lines -------------------------------------------------------------------------------------------------------- */
+
+static void put_facts(const struct teller *t, size_t i) {
+  const struct lb_event *e = &t->h->events[i];
+  const char *separator = "  ";
+  if (e->flags & LB_EVF_VALUE)
+    fprintf(t->out, "%svalue %llu", separator, (unsigned long long)e->value), separator = ", ";
+  if (e->flags & LB_EVF_FENCE)
+    fprintf(t->out, "%sfence %llu", separator, (unsigned long long)e->fence), separator = ", ";
+  if (e->flags & LB_EVF_UNTIL) {
+    fprintf(t->out, "%slease until ", separator);
+    put_time(t, e->until);
+  }
+  if (e->flags & LB_EVF_REFUSED) fprintf(t->out, "%srefused", separator);
+}
+
+static void put_proof(const struct teller *t, size_t fault) {
+  size_t proof = lb_explain_proof(t->h, fault);
+  if (proof == LB_NO_EVENT) return;
+  fputs("  (proved, ", t->out);
+  put_length(t->h->events[proof].t - t->h->events[fault].t, t->out);
+  fputs(" later)", t->out);
+}
+
+static void put_line(const struct teller *t, size_t i) {
+  const struct lb_event *e = &t->h->events[i];
+  bool of_client = e->client != LB_NO_NAME;
+  fprintf(t->out, "  +%10.*f ms ", t->decimals, since_start(t, e->t));
+  put_lanes(t);
+  fputs("  ", t->out);
+  put_padded(of_client ? client_name(t, i) : e->kind == LB_EV_FAULT ? "FAULT" : "seen", t->name_width, t->out);
+  fputs("  ", t->out);
+  bool alone = !e->flags && !t->wrong[i].flags;
+  if (of_client) put_padded(lb_event_kind_name(e->kind), alone ? 0 : 8, t->out);
+  else put_text(e->what == LB_NO_NAME ? "" : t->h->whats.name[e->what], t->out);
+  put_facts(t, i);
+  if (e->kind == LB_EV_FAULT) put_proof(t, i);
+  if (e->kind == LB_EV_GRANTED) put_wrong_grant(t, i);
+  if (e->kind == LB_EV_READ || e->kind == LB_EV_WRITE) put_wrong_access(t, i);
+  if (e->kind == LB_EV_LOST) put_blindness(t, i);
+  putc('\n', t->out);
+}
+
+static void put_left_out(const struct teller *t, size_t count) {
+  if (count) fprintf(t->out, "  %14s ... %zu event%s ...\n", "", count, count == 1 ? "" : "s");
+}
+
+static void put_story(struct teller *t) {
+  size_t left_out = 0;
+  put_lane_names(t);
+  for (size_t i = 0; i < t->h->count; i++) {
+    move_lanes(t, &t->h->events[i]);
+    if (t->cut.shown[i]) {
+      put_left_out(t, left_out);
+      left_out = 0;
+      put_line(t, i);
+    } else if (!lb_explain_repeats(t->h, &t->h->events[i])) {
+      left_out++;
+    }
+  }
+  put_left_out(t, left_out);
+}
+
+/* ---- the sentence ------------------------------------------------------------------------------------------------- */
+
+static void put_count(const struct teller *t, const char **separator, uint64_t count, const char *one,
+                      const char *many) {
+  if (count == 0) return;
+  fprintf(t->out, "%s%llu %s", *separator, (unsigned long long)count, count == 1 ? one : many);
+  *separator = ", ";
+}
+
+static void put_episode(const struct teller *t, const struct lb_episode *e) {
+  for (size_t i = 0; i < e->client_count; i++) {
+    fputs(i == 0 ? "" : i + 1 < e->client_count ? ", " : " and ", t->out);
+    put_text(t->h->clients.name[e->clients[i]], t->out);
+  }
+  fputs(" held ", t->out);
+  put_text(t->h->keys.name[e->key], t->out);
+  fputs(" at the same time for ", t->out);
+  put_length(e->end_t - e->begin_t, t->out);
+  fputs(", from ", t->out);
+  put_time(t, e->begin_t);
+  fputs(" to ", t->out);
+  put_time(t, e->end_t);
+  fputs(e->end_event == t->h->count ? ", when the history ends.\n" : ".\n", t->out);
+}
+
+static void put_safe(const struct teller *t) {
+  const char *separator = "";
+  fputs("At no time did two clients hold the same lock, and no update was lost: ", t->out);
+  put_count(t, &separator, t->c->grants, "grant", "grants");
+  put_count(t, &separator, t->c->handoffs, "hand-off", "hand-offs");
+  put_count(t, &separator, t->c->unknowns, "unknown outcome", "unknown outcomes");
+  fputs(*separator ? ".\n" : "nothing was granted.\n", t->out);
+}
+
+/* What the resource took, and what it refused. */
+static void put_damage(const struct teller *t) {
+  const struct lb_check *c = t->c;
+  const char *separator = "At the resource: ";
+  bool refused = false;
+  for (size_t i = 0; i < t->h->count; i++)
+    refused |= (t->wrong[i].flags & LB_WRONG_FENCED_OFF) && (t->h->events[i].flags & LB_EVF_REFUSED);
+  put_count(t, &separator, (uint64_t)c->lost_updates, "update was lost", "updates were lost");
+  put_count(t, &separator, c->stale_writes, "write of an overtaken holder was accepted",
+            "writes of overtaken holders were accepted");
+  if (refused) put_count(t, &separator, c->fenced_off, "write was fenced off", "writes were fenced off");
+  if (*separator != 'A') fputs(".\n", t->out);
+  else if (c->double_holds && !lb_explain_is_shortened(t->h)) fputs("The resource was not damaged.\n", t->out);
+}
+
+static void put_sentence(const struct teller *t) {
+  const struct lb_check *c = t->c;
+  const char *separator = "In this history: ";
+  if (t->cut.episode) put_episode(t, t->cut.episode);
+  else if (!lb_check_violated(c) && !lb_check_damaged(c)) put_safe(t);
+  put_damage(t);
+  if (c->double_holds > 1 || !t->cut.episode) put_count(t, &separator, c->double_holds, "double hold", "double holds");
+  if (!t->cut.episode || c->double_holds > 1)
+    put_count(t, &separator, c->dirty_accesses, "dirty access", "dirty accesses");
+  put_count(t, &separator, c->token_regressions, "fence that did not grow", "fences that did not grow");
+  if (*separator == ',') fputs(".\n", t->out);
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------------------------- */
+
+static void tell(struct teller *t) {
+  if (t->h->count == 0) {
+    fputs("  nothing happened\n", t->out);
+    return;
+  }
+  t->decimals = decimals_for(t);
+  t->name_width = (int)strlen("FAULT");
+  for (size_t i = 0; i < t->cut.lanes; i++) {
+    int width = (int)strlen(t->h->clients.name[t->cut.lane[i]]);
+    if (width > t->name_width) t->name_width = width;
+  }
+  put_story(t);
+  putc('\n', t->out);
+  put_sentence(t);
+}
+
+int lb_explain(const struct lb_history *history, const struct lb_check *check, FILE *out) {
+  struct lb_wrong_event *wrong = malloc((history->count + 1) * sizeof *wrong);
+  struct teller t = {.h = history, .c = check, .wrong = wrong, .out = out};
+  int r = wrong ? lb_explain_marks(history, wrong) : -ENOMEM;
+  if (r == 0) r = lb_explain_cut(history, check, wrong, &t.cut);
+  if (r == 0) {
+    tell(&t);
+    free(t.cut.shown);
+  }
+  free(wrong);
+  return r;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is wrong about which event. The rules are the checker's (check.h); here they are asked event by event and with the
+ * one it collides with, so a walk over one key at a time, with a look at every client, is fast enough: what is explained is a
+ * kept history, and those are short.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "explain_parts.h"
+
+struct holder {        /* a client, with the key that is looked at */
+  size_t hold;         /* event: begin of the present hold, LB_NO_EVENT = none */
+  size_t granted;      /* event: latest grant ever */
+  size_t overtaken_by; /* event: the first grant of another since then */
+  bool ended;
+  uint64_t end_t; /* of its last hold */
+};
+
+struct walk {
+  const struct lb_history *h;
+  struct lb_wrong_event *wrong;
+  const size_t *end; /* by event that is a grant: what ends that hold, LB_NO_EVENT = the end of the file */
+  uint32_t key;
+  struct holder *holder;
+  size_t largest_granted, largest_seen, written; /* events: largest fences, latest accepted write */
+};
+
+static bool belongs(const struct walk *w, const struct lb_event *e) {
+  return e->key == w->key || (e->kind == LB_EV_CRASH && e->key == LB_NO_NAME);
+}
+
+static uint64_t end_t(const struct walk *w, size_t grant) {
+  return w->end[grant] == LB_NO_EVENT ? UINT64_MAX : w->h->events[w->end[grant]].t;
+}
+
+/* Another client that holds for a time before and for a time after `t`, or after an instant that both holds begin with. */
+static size_t other_hold(const struct walk *w, uint32_t client, uint64_t t, bool begun_earlier) {
+  for (uint32_t c = 0; c < w->h->clients.count; c++) {
+    size_t hold = w->holder[c].hold;
+    if (c == client || hold == LB_NO_EVENT || end_t(w, hold) <= t) continue;
+    if (!begun_earlier || w->h->events[hold].t < t) return hold;
+  }
+  return LB_NO_EVENT;
+}
+
+static void look_at_grant(struct walk *w, size_t i) {
+  const struct lb_event *e = &w->h->events[i];
+  struct holder *p = &w->holder[e->client];
+  struct lb_wrong_event *wrong = &w->wrong[i];
+  if (p->hold == LB_NO_EVENT) {
+    p->hold = i;
+    if (end_t(w, i) > e->t) wrong->other = other_hold(w, e->client, e->t, false);
+    if (wrong->other != LB_NO_EVENT) wrong->flags |= LB_WRONG_DOUBLE;
+  }
+  p->granted = i;
+  p->overtaken_by = LB_NO_EVENT;
+  for (uint32_t c = 0; c < w->h->clients.count; c++) {
+    struct holder *q = &w->holder[c];
+    bool later = q->granted == LB_NO_EVENT || e->t > w->h->events[q->granted].t;
+    if (q != p && q->overtaken_by == LB_NO_EVENT && later) q->overtaken_by = i;
+  }
+  if (!(e->flags & LB_EVF_FENCE)) return;
+  if (w->largest_granted != LB_NO_EVENT && e->fence <= w->h->events[w->largest_granted].fence) {
+    wrong->flags |= LB_WRONG_FENCE;
+    wrong->second = w->largest_granted;
+  } else {
+    w->largest_granted = i;
+  }
+}
+
+static void look_at_fence(struct walk *w, size_t i) {
+  const struct lb_event *e = &w->h->events[i];
+  if (!(e->flags & LB_EVF_FENCE)) return;
+  if (w->largest_seen == LB_NO_EVENT || e->fence >= w->h->events[w->largest_seen].fence) {
+    w->largest_seen = i;
+  } else if (e->kind == LB_EV_WRITE) {
+    w->wrong[i].flags |= LB_WRONG_FENCED_OFF;
+    w->wrong[i].fence_seen = w->largest_seen;
+  }
+}
+
+static void look_at_write(struct walk *w, size_t i) {
+  const struct lb_event *e = &w->h->events[i];
+  struct lb_wrong_event *wrong = &w->wrong[i];
+  size_t by = w->holder[e->client].overtaken_by;
+  if (by != LB_NO_EVENT && w->h->events[by].t < e->t) {
+    wrong->flags |= LB_WRONG_STALE;
+    wrong->other = by;
+  }
+  if (w->written != LB_NO_EVENT && e->value <= w->h->events[w->written].value) {
+    wrong->flags |= LB_WRONG_LOST;
+    wrong->second = w->written;
+  }
+  w->written = i;
+}
+
+static void look_at_access(struct walk *w, size_t i) {
+  const struct lb_event *e = &w->h->events[i];
+  const struct holder *p = &w->holder[e->client];
+  look_at_fence(w, i);
+  if (e->flags & LB_EVF_REFUSED) return;
+  size_t other = other_hold(w, e->client, e->t, true);
+  if (other != LB_NO_EVENT || (p->hold == LB_NO_EVENT && !(p->ended && p->end_t == e->t))) {
+    w->wrong[i].flags |= LB_WRONG_DIRTY;
+    w->wrong[i].other = other;
+  }
+  if (e->kind == LB_EV_WRITE) look_at_write(w, i);
+}
+
+static void look_at_end(struct walk *w, const struct lb_event *e) {
+  struct holder *p = &w->holder[e->client];
+  if (p->hold == LB_NO_EVENT) return;
+  p->hold = LB_NO_EVENT;
+  p->ended = true;
+  p->end_t = e->t;
+}
+
+static void look_at(struct walk *w, size_t i) {
+  switch (w->h->events[i].kind) {
+    case LB_EV_GRANTED: look_at_grant(w, i); break;
+    case LB_EV_READ:
+    case LB_EV_WRITE: look_at_access(w, i); break;
+    case LB_EV_RELEASE:
+    case LB_EV_LOST:
+    case LB_EV_CRASH: look_at_end(w, &w->h->events[i]); break;
+    default: break;
+  }
+}
+
+/* Backwards, so that every grant knows how its hold ends. */
+static void find_ends(const struct walk *w, size_t *end, size_t *next) {
+  for (uint32_t c = 0; c < w->h->clients.count; c++) next[c] = LB_NO_EVENT;
+  for (size_t i = w->h->count; i-- > 0;) {
+    const struct lb_event *e = &w->h->events[i];
+    if (!belongs(w, e)) continue;
+    if (e->kind == LB_EV_GRANTED) end[i] = next[e->client];
+    if (e->kind == LB_EV_RELEASE || e->kind == LB_EV_LOST || e->kind == LB_EV_CRASH) next[e->client] = i;
+  }
+}
+
+static void walk_key(struct walk *w) {
+  for (uint32_t c = 0; c < w->h->clients.count; c++)
+    w->holder[c] = (struct holder){.hold = LB_NO_EVENT, .granted = LB_NO_EVENT, .overtaken_by = LB_NO_EVENT};
+  w->largest_granted = w->largest_seen = w->written = LB_NO_EVENT;
+  for (size_t i = 0; i < w->h->count; i++)
+    if (belongs(w, &w->h->events[i])) look_at(w, i);
+}
+
+int lb_explain_marks(const struct lb_history *h, struct lb_wrong_event *ret) {
+  size_t *end = malloc((h->count + 1) * sizeof *end), *next = malloc((h->clients.count + 1) * sizeof *next);
+  struct walk w = {.h = h, .wrong = ret, .end = end, .holder = malloc((h->clients.count + 1) * sizeof *w.holder)};
+  int r = end && next && w.holder ? 0 : -ENOMEM;
+  for (size_t i = 0; i < h->count && r == 0; i++)
+    ret[i] = (struct lb_wrong_event){.other = LB_NO_EVENT, .second = LB_NO_EVENT, .fence_seen = LB_NO_EVENT};
+  for (w.key = 0; w.key < h->keys.count && r == 0; w.key++) {
+    find_ends(&w, end, next);
+    walk_key(&w);
+  }
+  free(end);
+  free(next);
+  free(w.holder);
+  return r;
+}

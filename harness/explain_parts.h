@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * explain_parts.h - what the parts of the story share. Private to explain*.c.
+ */
+#ifndef LB_EXPLAIN_PARTS_H
+#define LB_EXPLAIN_PARTS_H
+
+#include "explain.h"
+
+#define LB_NO_EVENT SIZE_MAX
+
+enum lb_wrong {                           /* flags: what is wrong about an event, or was about to be */
+                LB_WRONG_DOUBLE = 1 << 0, /* granted while another client holds: `other` is that client's grant */
+                LB_WRONG_FENCE =
+                    1 << 1, /* granted with a fence that is not larger than one before: `second` is that grant */
+                LB_WRONG_DIRTY =
+                    1 << 2, /* an access while another client holds (`other` is its grant), or without a hold */
+                LB_WRONG_STALE =
+                    1 << 3, /* an accepted write of an overtaken holder: `other` is the grant that overtook it */
+                LB_WRONG_LOST =
+                    1 << 4, /* an accepted write whose value does not grow: `second` is the write that is lost by it */
+                LB_WRONG_FENCED_OFF =
+                    1 << 5, /* a write with a fence smaller than one seen: `fence_seen`; may have been refused */
+};
+#define LB_WRONG_DAMAGE (LB_WRONG_STALE | LB_WRONG_LOST)
+
+struct lb_wrong_event {
+  unsigned flags;
+  size_t other, second, fence_seen; /* events, LB_NO_EVENT = none */
+};
+
+/* Looks at every event: ret[0..count) with count = history->count. 0 or -ENOMEM. */
+int lb_explain_marks(const struct lb_history *history, struct lb_wrong_event *ret);
+
+struct lb_cut {                     /* what is told of a history */
+  uint32_t key;                     /* LB_NO_NAME = nothing was ever asked for */
+  size_t focus;                     /* the event that shows best what went wrong; LB_NO_EVENT = nothing did */
+  const struct lb_episode *episode; /* the double hold it belongs to; NULL = none */
+  bool *shown;                      /* by event; from calloc */
+  uint32_t lane[8];                 /* clients in order of appearance */
+  size_t lanes;
+};
+
+/* Chooses. Release ret->shown with free(). 0 or -ENOMEM. */
+int lb_explain_cut(const struct lb_history *history, const struct lb_check *check, const struct lb_wrong_event *wrong,
+                   struct lb_cut *ret);
+/* True for a note that only repeats what an event of a client says, and for the proof of a fault, which is told with it. */
+bool lb_explain_repeats(const struct lb_history *history, const struct lb_event *event);
+/* True if the file says that only the begin of the history was kept. */
+bool lb_explain_is_shortened(const struct lb_history *history);
+/* The note that proves the fault at event `fault`, LB_NO_EVENT = none. */
+size_t lb_explain_proof(const struct lb_history *history, size_t fault);
+
+#endif

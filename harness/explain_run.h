@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * explain_run.h - the trial of a results folder that is worth telling.
+ */
+#ifndef LB_EXPLAIN_RUN_H
+#define LB_EXPLAIN_RUN_H
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdbool.h>
+
+struct lb_told_trial { /* a line of trials.csv */
+  char clients[24], trial[24], seed[32], verdict[16], why[500];
+  char history[PATH_MAX]; /* path; empty = none was kept */
+  bool readable;          /* the history is there */
+};
+
+struct lb_told {
+  json_t *run;
+  const json_t *cell, *scenario; /* of the run; the latter NULL = the run does not describe it */
+  size_t trials;                 /* with as many clients as the chosen one */
+  bool found;                    /* whether the cell has any trial */
+  struct lb_told_trial trial;
+};
+
+/* Reads `dir`/run.json and trials.csv, finds the cell named by `words` ("scenario.system", "scenario.system.guard", or the same
+ * as several words), and chooses: its first violated trial with a history, or the first one with a history if none was
+ * violated; `number` > 0: among those with that number. 0 (release with lb_told_clear()), or -errno with one line in err:
+ * -EINVAL or -ENOENT when it is the input's fault. */
+int lb_told_find(const char *dir, const char *const *words, int count, int number, struct lb_told *ret, char *err,
+                 size_t err_size);
+void lb_told_clear(struct lb_told *told);
+
+/* What stands above the story: the verdict in the first line, the scenario, the trial, and what was expected and why. */
+void lb_told_print(const struct lb_told *told, FILE *out);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The story of a history: that the lines that made a violation are there and marked, and that a long history stays short.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../harness/explain.h"
+
+static char *told;
+
+static void tell(const struct lb_history *h) {
+  struct lb_check c;
+  size_t size = 0;
+  free(told);
+  FILE *out = open_memstream(&told, &size);
+  assert_non_null(out);
+  assert_int_equal(lb_check_history(h, &c), 0);
+  assert_int_equal(lb_explain(h, &c, out), 0);
+  fclose(out);
+  lb_check_clear(&c);
+}
+
+static void tell_text(const char *text) {
+  struct lb_history h;
+  char err[300];
+  if (lb_history_parse("text", text, strlen(text), &h, err, sizeof err) < 0) fail_msg("%s", err);
+  tell(&h);
+  lb_history_clear(&h);
+}
+
+static void tell_file(const char *file) {
+  struct lb_history h;
+  const char *root = getenv("LB_SOURCE_DIR");
+  char path[1000], err[300];
+  snprintf(path, sizeof path, "%s/tests/histories/%s.jsonl", root ? root : ".", file);
+  if (lb_history_load(path, &h, err, sizeof err) < 0) fail_msg("%s", err);
+  tell(&h);
+  lb_history_clear(&h);
+}
+
+static void says(const char *part) {
+  if (!strstr(told, part)) fail_msg("expected \"%s\" in:\n%s", part, told);
+}
+
+static void says_not(const char *part) {
+  if (strstr(told, part)) fail_msg("did not expect \"%s\" in:\n%s", part, told);
+}
+
+static size_t lines_with(const char *part) {
+  size_t count = 0;
+  for (const char *at = told; (at = strstr(at, part)); at++) count++;
+  return count;
+}
+
+static int forget(void **state) {
+  (void)state;
+  free(told);
+  told = NULL;
+  return 0;
+}
+
+static void a_paused_holder_is_told_line_by_line(void **state) {
+  (void)state;
+  tell_file("bad/paused-holder");
+  says("                  1 2   a bar: this client believes that it holds lock-1\n");
+  says("  +       1.0 ms  |    client-1  granted   fence 1, lease until +300.0 ms\n");
+  says("  +     303.0 ms  | |  client-2  granted   fence 2, lease until +602.0 ms"
+       "  <-- granted while client-1 holds, lease over since 3.000 ms\n");
+  says("  +     305.0 ms  | |  client-2  write     value 1, fence 2  <-- writes while client-1 holds, too\n");
+  says("  +     400.0 ms  | |  FAULT     resume client-1\n");
+  says(
+      "  +     401.0 ms  | |  client-1  write     value 1, fence 1  <-- accepted although client-2 was granted it since; "
+      "value 1 again: client-2's update is lost (the guard fence would refuse it)\n");
+  says("  +     402.0 ms    |  client-1  release\n");
+  says("client-1  lost      it knows 100.0 ms after client-2 was granted\n");
+  says("\nclient-1 and client-2 held lock-1 at the same time for 99.0 ms, from +303.0 ms to +402.0 ms.\n"
+       "At the resource: 1 update was lost, 1 write of an overtaken holder was accepted.\n");
+  says_not("...");
+}
+
+static void a_refused_write_is_said_to_be_fenced_off(void **state) {
+  (void)state;
+  tell_file("bad/paused-holder-fenced");
+  says("write     value 6, fence 1, refused  <-- fenced off: the resource has seen 2\n");
+  says("At the resource: 1 write was fenced off.\n");
+}
+
+static void a_write_without_an_overlap_is_wrong_all_the_same(void **state) {
+  (void)state;
+  tell_file("bad/late-write");
+  says("a      write     value 1  <-- accepted although b was granted it since; value 1 again: b's update is lost\n");
+  says("At the resource: 1 update was lost, 1 write of an overtaken holder was accepted.\n");
+  says_not("at the same time for");
+}
+
+static void nobody_holds_and_someone_writes(void **state) {
+  (void)state;
+  tell_file("bad/nobody-holds");
+  says("<-- writes without holding it\n");
+  says("In this history: 2 dirty accesses.\n");
+}
+
+static void a_fence_that_does_not_grow_is_marked(void **state) {
+  (void)state;
+  tell_file("bad/token-regression");
+  says("a      granted   fence 11  <-- the fence does not grow: 12 came before\n");
+  says("In this history: 2 fences that did not grow.\n");
+}
+
+static void a_safe_history_says_so(void **state) {
+  (void)state;
+  tell_file("good/two-clients");
+  says("At no time did two clients hold the same lock, and no update was lost: 2 grants, 1 hand-off.\n");
+  says_not("<--");
+}
+
+/* Ties are no violation for the checker; so they are none for a reader. */
+static void good_histories_have_nothing_marked(void **state) {
+  (void)state;
+  static const char *const good[] = {"ties",     "lost-in-time",  "crash",           "crash-nobody-after",
+                                     "two-keys", "granted-again", "unknown-outcome", "any-order"};
+  for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+    char file[64];
+    snprintf(file, sizeof file, "good/%s", good[i]);
+    tell_file(file);
+    says_not("<--");
+  }
+}
+
+static void a_fault_is_told_with_its_proof_and_answers_are_not_repeated(void **state) {
+  (void)state;
+  tell_text("{\"t\":0,\"e\":\"fault\",\"what\":\"kill primary\"}\n"
+            "{\"t\":3000000,\"e\":\"note\",\"what\":\"proved: kill primary\"}\n"
+            "{\"t\":4000000,\"e\":\"note\",\"what\":\"key absent on current primary\"}\n"
+            "{\"t\":5000000,\"c\":\"client-1\",\"k\":\"lock-1\",\"e\":\"granted\"}\n"
+            "{\"t\":6000000,\"e\":\"note\",\"what\":\"client 1 acquire within 3s: granted\"}\n"
+            "{\"t\":7000000,\"e\":\"note\",\"what\":\"client 2 read: not holding\"}\n");
+  says("FAULT     kill primary  (proved, 3.000 ms later)\n");
+  says("seen      key absent on current primary\n");
+  says("seen      client 2 read: not holding\n");
+  says_not("proved: ");
+  says_not("acquire within");
+  says_not("...");
+}
+
+/* A lock that works for thousands of events, and once does not. */
+static void a_long_history_is_cut_to_what_matters(void **state) {
+  (void)state;
+  static const uint16_t kinds[] = {LB_EV_ACQUIRE, LB_EV_GRANTED, LB_EV_READ,
+                                   LB_EV_WRITE,   LB_EV_RELEASE, LB_EV_RELEASED};
+  struct lb_history h = {0};
+  const char *names[] = {"client-1", "client-2", "client-3"};
+  for (int i = 0; i < 3; i++) lb_names_add(&h.clients, names[i]);
+  lb_names_add(&h.keys, "lock-1");
+  for (uint64_t round = 0; round < 1000; round++)
+    for (uint64_t step = 0; step < 6; step++) {
+      struct lb_event e = {.t = (round * 6 + step) * 1000000, .client = (uint32_t)(round % 3), .what = LB_NO_NAME};
+      e.kind = kinds[step];
+      if (step == 2 || step == 3) e.flags = LB_EVF_VALUE, e.value = round + (step == 3);
+      if (round == 500 && step == 4)
+        e.t += 6 * 1000000 - 500000; /* client-3 lets go after client-1's grant and write */
+      lb_history_add(&h, &e);
+    }
+  lb_history_sort(&h);
+  tell(&h);
+  lb_history_clear(&h);
+  says("client-1  granted   <-- granted while client-3 holds\n");
+  says("client-3 and client-1 held lock-1 at the same time for 2.500 ms");
+  says(" events ...\n");
+  says_not("client-2");
+  assert_in_range(lines_with("\n"), 10, 30);
+}
+
+static void only_the_latest_faults_before_it_are_told(void **state) {
+  (void)state;
+  struct lb_history h = {0};
+  lb_names_add(&h.clients, "a");
+  lb_names_add(&h.clients, "b");
+  lb_names_add(&h.keys, "x");
+  char text[32];
+  for (uint64_t i = 0; i < 50; i++) {
+    snprintf(text, sizeof text, "fault number %d", (int)i);
+    struct lb_event e = {.t = i, .client = LB_NO_NAME, .key = LB_NO_NAME, .what = lb_names_add(&h.whats, text)};
+    e.kind = LB_EV_FAULT;
+    lb_history_add(&h, &e);
+  }
+  for (uint32_t i = 0; i < 2; i++)
+    lb_history_add(&h, &(struct lb_event){.t = 100 + i, .client = i, .kind = LB_EV_GRANTED, .what = LB_NO_NAME});
+  tell(&h);
+  lb_history_clear(&h);
+  says("fault number 49");
+  says("fault number 48");
+  says_not("fault number 47");
+  says("... 48 events ...");
+  says("when the history ends.\n");
+}
+
+static void what_was_kept_of_a_history_is_said(void **state) {
+  (void)state;
+  tell_text("{\"t\":0,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n{\"t\":1,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\"}\n"
+            "{\"t\":9,\"e\":\"note\",\"what\":\"the first 2 of 70000 events are kept\"}\n");
+  says("seen   the first 2 of 70000 events are kept\n");
+  says_not("not damaged");
+}
+
+static void nothing_in_a_name_reaches_the_terminal_as_a_command(void **state) {
+  (void)state;
+  tell_text(
+      "{\"t\":1,\"c\":\"a\\u001b[2J\",\"k\":\"x\\n\",\"e\":\"granted\"}\n"
+      "{\"t\":2,\"c\":\"b\",\"k\":\"x\\n\",\"e\":\"granted\"}\n{\"t\":3,\"e\":\"fault\",\"what\":\"\\u001b[1m\"}\n");
+  assert_null(strchr(told, '\033'));
+  says("granted while a?[2J holds");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_paused_holder_is_told_line_by_line),
+      cmocka_unit_test(a_refused_write_is_said_to_be_fenced_off),
+      cmocka_unit_test(a_write_without_an_overlap_is_wrong_all_the_same),
+      cmocka_unit_test(nobody_holds_and_someone_writes),
+      cmocka_unit_test(a_fence_that_does_not_grow_is_marked),
+      cmocka_unit_test(a_safe_history_says_so),
+      cmocka_unit_test(good_histories_have_nothing_marked),
+      cmocka_unit_test(a_fault_is_told_with_its_proof_and_answers_are_not_repeated),
+      cmocka_unit_test(a_long_history_is_cut_to_what_matters),
+      cmocka_unit_test(only_the_latest_faults_before_it_are_told),
+      cmocka_unit_test(what_was_kept_of_a_history_is_said),
+      cmocka_unit_test(nothing_in_a_name_reaches_the_terminal_as_a_command),
+  };
+  return cmocka_run_group_tests_name("explain", tests, NULL, forget);
+}
