@@ -57,7 +57,7 @@ expect 'a workload value out of range' 2 'ttl_ms.*-5' "$bin" run control -s ttl_
 expect 'an unknown protocol option' 2 "broken has no option 'rat', did you mean 'rate'" "$bin" run contention -s broken.rat=1
 expect 'a protocol option out of range' 2 'broken.rate=7: expected a number from 0 to 1' "$bin" run contention -s broken.rate=7
 expect 'an unknown guard' 2 "unknown guard" "$bin" run control -g fense
-expect 'an unknown suite' 2 'expected quick or full' "$bin" suite quik
+expect 'an unknown suite' 2 'expected quick, full or paper' "$bin" suite quik
 expect 'an unknown name to show' 2 "did you mean 'redlock'" "$bin" show redlok
 expect 'run without a scenario' 2 'expected a scenario' "$bin" run
 expect 'a scenario file that is not there' 2 'nowhere.ini' "$bin" run "$dir/nowhere.ini"
