@@ -209,7 +209,7 @@ static void a_difference_is_marked_in_its_cell_and_listed_with_the_reason(void *
 static void rows_are_scenarios_in_order_and_what_was_not_run_is_empty(void **state) {
   (void)state;
   const char *page = page_of(RUN("{\"name\":\"first\",\"title\":\"T1\"},{\"name\":\"unused\"},{\"name\":\"second\"}",
-                                 CELL("second", "a@t", "fence", "safe", "") "," CELL(
+                                 CELL("second", "a@t", "fence", "violated", "") "," CELL(
                                      "second", "a@t", "none", "safe", "") "," CELL("first", "b@t", "none", "safe", ""),
                                  ""),
                              TRIALS_HEADER);
@@ -325,10 +325,11 @@ static void rates_are_the_median_of_the_repeats_with_least_and_most(void **state
 static void only_figures_that_are_there_are_shown(void **state) {
   (void)state;
   assert_has_not(page_of(RUN("", "", ""), TRIALS_HEADER), "<img");
-  put("throughput.svg", "<svg/>");
+  assert_int_equal(mkdir(path_of("figures"), 0755), 0);
+  put("figures/scaling.svg", "<svg/>");
   const char *page = page_of(RUN("", "", ""), TRIALS_HEADER);
-  assert_has(page, "<img src=\"./throughput.svg\"");
-  assert_has_not(page, "<img src=\"./truth-table.svg\"");
+  assert_has(page, "<img src=\"./figures/scaling.svg\"");
+  assert_has_not(page, "<img src=\"./figures/truth-table.svg\"");
 }
 
 static void the_same_folder_gives_the_same_page_and_nothing_else_is_left(void **state) {
