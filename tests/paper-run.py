@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""An invented run folder, for the tests of paper/: every scenario of scenarios/, each cell as it is expected, and figures of
-speed drawn from a seed. Nothing in it was measured.
+"""An invented run folder, for the tests of paper/: every scenario of scenarios/, each cell as it is expected, and
+figures of speed drawn from a seed. Nothing in it was measured.
 
 Usage: paper-run.py SCENARIOS OUT
 """
@@ -13,14 +13,16 @@ import re
 import sys
 
 TRIALS = 20
-SPEED = {"local": 1e6, "redis-token": 6e3, "redlock": 3e3, "pg-row": 2e3, "pg-lease": 1.9e3, "pg-lease-client": 1.8e3, "zk-sequential": 300}
+SPEED = {"local": 1e6, "redis-token": 6e3, "redlock": 3e3, "pg-row": 2e3, "pg-lease": 1.9e3, "zk-sequential": 300}
 FIGURES = ["truth-table", "guard-table", "violation", "scaling", "latency", "safety-speed"]
-RATE = ["faults", "decided_handoffs", "violations", "violations_per_1000", "violations_per_1000_low", "violations_per_1000_high"]
-COUNTS = ["double_holds", "double_hold_ms", "depth", "dirty_accesses", "lost_updates", "stale_writes", "fenced_off", "token_regressions"]
-TRIAL_COLUMNS = ("scenario,system,guard,clients,trial,seed,verdict,why,double_holds,double_hold_ms,depth,dirty_accesses,lost_updates,"
-                 "fenced_off,token_regressions,grants,handoffs,busy,timeouts,unknowns,unavailable_ms,orphan_ms,blind_ms,measured_s,"
-                 "grants_per_s,jain,client_min,client_max,wait_p50_us,wait_p99_us,wait_p999_us,hold_p50_us,hold_p99_us,hold_p999_us,"
-                 "handoff_p50_us,handoff_p99_us,handoff_p999_us,start_ms,trial_ms,stall_ms,storage,history").split(",")
+RATE = """faults decided_handoffs violations violations_per_1000 violations_per_1000_low
+  violations_per_1000_high""".split()
+COUNTS = """double_holds double_hold_ms depth dirty_accesses lost_updates stale_writes fenced_off
+  token_regressions""".split()
+TRIAL_COLUMNS = """scenario system guard clients trial seed verdict why double_holds double_hold_ms depth dirty_accesses
+  lost_updates stale_writes fenced_off token_regressions grants handoffs busy timeouts unknowns unavailable_ms orphan_ms
+  blind_ms measured_s grants_per_s jain client_min client_max wait_p50_us wait_p99_us wait_p999_us hold_p50_us hold_p99_us
+  hold_p999_us handoff_p50_us handoff_p99_us handoff_p999_us start_ms trial_ms stall_ms faults storage history""".split()
 LATENCY_COLUMNS = "scenario,system,guard,clients,trial,metric,low_ns,high_ns,count".split(",")
 
 
@@ -53,27 +55,36 @@ def cell(rng, scenario, system, guard, expected, reason, campaign, load):
     k = {"violated": n - rng.choice([0, 0, 0, 1]), "safe": 0}.get(verdict, 0)
     if load and hit:
         k = TRIALS * 2
-    counts = [k * rng.randint(1, 40 if campaign else 1), k * rng.uniform(0.2, 900), 2 if hit else 1, 2 * k, k, k, n if guard == "fence" else 0, 0]
+    if verdict == "skipped":
+        counts = dict.fromkeys(COUNTS + RATE)
+    else:
+        held = k * rng.randint(1, 40 if campaign else 1)
+        refused = n if guard == "fence" else 0
+        counts = dict(zip(COUNTS, [held, k * rng.uniform(0.2, 900), 2 if hit else 1, 2 * k, k, k, refused, 0]))
+        counts |= rate_of(n, held) if campaign else dict.fromkeys(RATE)
+    busy = campaign or load
     return {"scenario": scenario, "system": system, "guard": guard, "seed": 7, "trials": n if verdict != "skipped" else 0,
-            "verdict": verdict, "expected": expected, "as_expected": None if verdict == "skipped" else True, "reason": reason,
-            "why": "it has no fencing number" if verdict == "skipped" else None, "violated": k, "undecided": 0,
-            "stuck": n if verdict == "stuck" else 0, "upper95": 1 - 0.05 ** (1 / n) if verdict == "safe" else None,
-            **(dict.fromkeys(COUNTS) if verdict == "skipped" else dict(zip(COUNTS, counts))),
-            **dict.fromkeys(RATE), **(rate_of(n, counts[0]) if campaign and verdict != "skipped" else {}),
-            "unavailable_ms": None, "orphan_ms": None, "blind_ms": None,
-            "grants": n * (3000 if campaign or load else 3), "handoffs": n * (2500 if campaign or load else 1), "max_stall_ms": rng.uniform(1, 30)}
+            "verdict": verdict, "expected": expected, "as_expected": None if verdict == "skipped" else True,
+            "reason": reason, "why": "it has no fencing number" if verdict == "skipped" else None, "violated": k,
+            "undecided": 0, "stuck": n if verdict == "stuck" else 0,
+            "upper95": 1 - 0.05 ** (1 / n) if verdict == "safe" else None, **counts,
+            "unavailable_ms": None, "orphan_ms": None, "blind_ms": None, "grants": n * (3000 if busy else 3),
+            "handoffs": n * (2500 if busy else 1), "max_stall_ms": rng.uniform(1, 30)}
 
 
 def speed_rows(rng, scenario, system, clients):
     base = SPEED.get(system.split("@")[0], 1000) * (0.8 if clients > 1 else 1) * (0.5 if system.endswith("x5") else 1)
     for trial in range(1, 6):
         rate = base * rng.uniform(0.85, 1.15)
-        row = {"scenario": scenario, "system": system, "guard": "none", "clients": clients, "trial": trial, "seed": rng.getrandbits(60), "verdict": "safe",
-               "grants": int(rate * 3), "handoffs": int(rate * 2), "measured_s": 3, "grants_per_s": f"{rate:.3f}", "jain": f"{rng.uniform(0.8, 1):.5f}",
-               "stall_ms": 3, "storage": "disk"}
+        row = {"scenario": scenario, "system": system, "guard": "none", "clients": clients, "trial": trial,
+               "seed": rng.getrandbits(60), "verdict": "safe", "grants": int(rate * 3), "handoffs": int(rate * 2),
+               "measured_s": 3, "grants_per_s": f"{rate:.3f}", "jain": f"{rng.uniform(0.8, 1):.5f}", "stall_ms": 3,
+               "storage": "disk"}
         middle = 1e9 / rate
-        buckets = [dict(zip(LATENCY_COLUMNS, [scenario, system, "none", clients, trial, metric, int(middle * f), int(middle * f * 1.01), count]))
-                   for metric in ("wait", "hold", "handoff") for f, count in ((0.7, 300), (1.0, 500), (2.0, 190), (6.0, 10))]
+        place = [scenario, system, "none", clients, trial]
+        buckets = [dict(zip(LATENCY_COLUMNS, place + [metric, int(middle * f), int(middle * f * 1.01), count]))
+                   for metric in ("wait", "hold", "handoff")
+                   for f, count in ((0.7, 300), (1.0, 500), (2.0, 190), (6.0, 10))]
         yield row, buckets
 
 
@@ -81,8 +92,10 @@ def figure(path, name):
     """A small PDF of one frame with the name in it."""
     stream = f"0 0 360 210 re S BT /F1 24 Tf 40 100 Td ({name}: invented) Tj ET".encode()
     objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-               b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 360 210] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
-               b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream), b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
+               b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 360 210] /Contents 4 0 R"
+               b" /Resources << /Font << /F1 5 0 R >> >> >>",
+               b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
+               b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
     out, places = b"%PDF-1.4\n", []
     for i, body in enumerate(objects, 1):
         places.append(len(out))
@@ -106,11 +119,12 @@ def main(folder, out):
         short = re.sub(r"^\d+-|\.ini$", "", name)
         counts = [int(c) for c in work["clients"].split(",")]
         load = not steps and not faults
-        scenarios.append({"name": short, "title": head["title"], "question": head["question"], "refuted": head["refuted"], "file": "scenarios/" + name,
-                          "workload": {"clients": counts, "keys": 1, "hold_ms": float(work.get("hold_ms", 0)), "think_ms": float(work.get("think_ms", 0)),
-                                       "ttl_ms": int(work.get("ttl_ms", 10000)), "wait_ms": int(work.get("wait_ms", 5000)),
-                                       "duration_s": float(work.get("duration_s", 0)), "warmup_s": float(work.get("warmup_s", 0)), "storage": "memory"},
-                          "steps": steps, **({"campaign": {"faults": faults}} if faults else {})})
+        figures = {k: float(work.get(k, 0)) for k in ("hold_ms", "think_ms", "duration_s", "warmup_s")}
+        scenarios.append({
+            "name": short, **{k: head[k] for k in ("title", "question", "refuted")}, "file": "scenarios/" + name,
+            "workload": {"clients": counts, "keys": 1, "ttl_ms": int(work.get("ttl_ms", 10000)),
+                         "wait_ms": int(work.get("wait_ms", 5000)), "storage": "memory", **figures},
+            "steps": steps, "campaign": {"faults": faults} if faults else None})
         for section, lines in sections.items():
             if not section.startswith("expect"):
                 continue
@@ -124,13 +138,15 @@ def main(folder, out):
                             trials.append(row)
                             latency += buckets
     run = {"schema_version": 1, "id": "invented", "tool": {"version": "0.0.0", "commit": "0123456789ab"},
-           "argv": ["suite", "full", "-o", "results/invented"], "started_utc": "2000-01-02T03:04:05Z", "seconds": 4321.5, "seed": 7, "jobs": 4,
-           "trials": sum(c["trials"] for c in cells),
-           "machine": {"hostname": "host", "kernel": "Linux 6.1.0 x86_64", "cpu": "Imaginary(R) 100% CPU_1 @ 3 GHz", "cores": 2, "memory_mib": 8192,
-                       "load_before": 0.5, "load_after": 2.5, "filesystem": "ext4", "namespaces": "root"},
+           "argv": ["suite", "full", "-o", "results/invented"], "started_utc": "2000-01-02T03:04:05Z",
+           "seconds": 4321.5, "seed": 7, "jobs": 4, "trials": sum(c["trials"] for c in cells),
+           "machine": {"hostname": "host", "kernel": "Linux 6.1.0 x86_64", "cpu": "Imaginary(R) 100% CPU_1 @ 3 GHz",
+                       "cores": 2, "memory_mib": 8192, "load_before": 0.5, "load_after": 2.5, "filesystem": "ext4",
+                       "namespaces": "root"},
            "servers": {"redis": "redis 7.0.15", "zk-x3": "zookeeper 3.8.0, java 17.0.15", "pg": "postgresql 15.20"},
            "scenarios": scenarios, "cells": cells,
-           "control": {"trials": 240, "undecided": 0, "handoffs": 123456, "violations": 0, "max_stall_ms": 9.5}, "verdict": "as expected", "exit_code": 0}
+           "control": {"trials": 240, "undecided": 0, "handoffs": 123456, "violations": 0, "max_stall_ms": 9.5},
+           "verdict": "as expected", "exit_code": 0}
     with open(os.path.join(out, "run.json"), "w", encoding="utf-8") as file:
         json.dump(run, file, indent=1)
     for name, columns, rows in (("trials", TRIAL_COLUMNS, trials), ("latency", LATENCY_COLUMNS, latency)):
