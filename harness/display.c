@@ -68,7 +68,7 @@ int lb_summary_line(const struct lb_plan *plan, char *buf, size_t size) {
   return code;
 }
 
-/* "failover redis-token@sentinel", and the guard where there is one. */
+/* "SCENARIO SYSTEM", and the guard where there is one. */
 static void print_name(const char *mark, const struct lb_cell *cell, FILE *out) {
   fprintf(out, "%s %s %s", mark, cell->scenario->name, cell->system);
   if (cell->guard != LB_GUARD_NONE) fprintf(out, " (guard %s)", lb_guard_name(cell->guard));
