@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Every topology on real servers on loopback: it is ready when it says so, its primary can be killed and is replaced, a
- * killed server comes back, and nothing is left. What is claimed is checked through connections of the test's own.
+ * server that runs, is stopped or was killed comes back with what it keeps on disk, and nothing is left. What is claimed is checked through connections of the test's own.
  *
  * Usage: live-topology [--sandboxed] [TOPOLOGY...]    (TAP; --sandboxed: already inside namespaces of its own, see
  * proc.h)
@@ -20,6 +20,9 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
+
+#define THREADED
+#include <zookeeper/zookeeper.h>
 
 #include "../harness/clock.h"
 #include "../harness/env.h"
@@ -146,7 +149,7 @@ static const char *postgres_says(const struct lb_server *s, const char *sql) {
   static char said[400], conninfo[200];
   snprintf(conninfo, sizeof conninfo,
            "host=" LOOPBACK
-           " port=%u user=lockbench dbname=postgres connect_timeout=2 options='-c statement_timeout=3000'",
+           " port=%u user=lockbench dbname=postgres connect_timeout=2 options='-c statement_timeout=3000 -c client_min_messages=warning'",
            (unsigned)s->port);
   PGconn *c = PQconnectdb(conninfo);
   PGresult *r = PQexec(c, sql);
@@ -264,6 +267,98 @@ static void can_be_paused(struct trial *t) {
     lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
   check(t, c->topology->primary(c, in_s(1)) == 0, "continued, it is the primary again");
   PQfinish(session);
+}
+
+static bool claims_to_lead(const struct lb_server *s);
+
+/* Until the Sentinels would promote a replica again. */
+static void await_replicas(struct trial *t) {
+  struct lb_cluster *c = &t->cluster;
+  lb_ns deadline = in_s(FAILOVER_S);
+  while (!has(redis_says(&c->server[0], "INFO replication"), "connected_slaves:2") && lb_clock_ns() < deadline)
+    lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
+  for (size_t i = 1; i < c->data_count; i++)
+    while (!has(redis_says(&c->server[i], "INFO replication"), "master_link_status:up") && lb_clock_ns() < deadline)
+      lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
+}
+
+/* ---- restarts ----------------------------------------------------------------------------------------------- */
+
+/* A session on one ZooKeeper, connected within five seconds; NULL. */
+static zhandle_t *zookeeper_session(const struct lb_server *s) {
+  char address[40];
+  lb_ns deadline = in_s(5);
+  zoo_set_debug_level((ZooLogLevel)0);
+  snprintf(address, sizeof address, LOOPBACK ":%u", (unsigned)s->port);
+  zhandle_t *z = zookeeper_init(address, NULL, 5000, NULL, NULL, 0);
+  while (z && zoo_state(z) != ZOO_CONNECTED_STATE && lb_clock_ns() < deadline)
+    lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
+  if (z && zoo_state(z) == ZOO_CONNECTED_STATE) return z;
+  if (z) zookeeper_close(z);
+  return NULL;
+}
+
+/* Something to remember: written, or asked for. */
+static bool remember(const struct lb_server *s, bool write) {
+  if (is(s->service, "redis")) return is(redis_says(s, write ? "SET kept 1" : "GET kept"), write ? "OK" : "1");
+  if (is(s->service, "postgres"))
+    return is(postgres_says(s, write ? "CREATE TABLE IF NOT EXISTS kept (x int)" : "SELECT count(*) FROM kept"), write ? "done" : "0");
+  zhandle_t *z = zookeeper_session(s);
+  int r = !z ? ZCONNECTIONLOSS : write ? zoo_create(z, "/kept", "", 0, &ZOO_OPEN_ACL_UNSAFE, 0, NULL, 0) : zoo_exists(z, "/kept", 0, NULL);
+  if (z) zookeeper_close(z);
+  return r == ZOK || (write && r == ZNODEEXISTS);
+}
+
+enum state { RUNNING, PAUSED, KILLED };
+static const char *const state_name[] = {"running", "paused", "killed"};
+
+/* The same server, whatever state it was in, answers as another process, and knows what was to be kept. */
+static void restarts_from(struct trial *t, size_t index, enum state state) {
+  struct lb_cluster *c = &t->cluster;
+  struct lb_server *s = &c->server[index];
+  lb_ns deadline = in_s(5);
+  while (!remember(index > 0 && c->topology->promote ? &c->server[0] : s, true) && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
+  pid_t before = s->proc.pid;
+  if (state != RUNNING) lb_proc_signal(&s->proc, state == PAUSED ? SIGSTOP : SIGKILL);
+  lb_ns begin = lb_clock_ns();
+  int r = lb_cluster_restart(c, index, in_s(START_S));
+  check(t, r == 0 && s->proc.pid != before, "%s, %s, comes back: restart_ms=%.0f%s", s->name, state_name[state],
+        ms_since(begin), r ? c->err : "");
+  bool keeps = !is(s->service, "redis"), has_it = remember(s, false);
+  check(t, has_it == keeps, "%s %s", s->name, keeps ? "has kept what it was told" : "has forgotten everything");
+}
+
+static void single_restarts(struct trial *t) {
+  for (enum state state = RUNNING; state <= KILLED; state++) restarts_from(t, 0, state);
+}
+
+/* Sooner than the Sentinels notice: it is the primary still, empty, and its replicas throw away what they had. */
+static void empty_primary_takes_its_replicas_along(struct trial *t) {
+  struct lb_cluster *c = &t->cluster;
+  bool had = remember(&c->server[0], true) && is(redis_says(&c->server[0], "WAIT 2 1000"), "2");
+  lb_proc_kill(&c->server[0].proc);
+  int r = lb_cluster_restart(c, 0, in_s(START_S));
+  check(t, had && r == 0 && claims_to_lead(&c->server[0]), "a killed primary is back before it is replaced %s", r ? c->err : "");
+  check(t, is(redis_says(&c->server[0], "DBSIZE"), "0"), "and empty");
+  lb_ns deadline = in_s(10);
+  while ((remember(&c->server[1], false) || remember(&c->server[2], false)) && lb_clock_ns() < deadline)
+    lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
+  check(t, !remember(&c->server[1], false) && !remember(&c->server[2], false), "soon the replicas are empty, too");
+  await_replicas(t);
+}
+
+/* The power fails and comes back: all at once, for none may answer before enough of the others do. */
+static void all_restart(struct trial *t) {
+  struct lb_cluster *c = &t->cluster;
+  size_t all[LB_SERVERS_MAX];
+  for (size_t i = 0; i < c->server_count; i++) all[i] = i;
+  lb_ns begin = lb_clock_ns(), deadline = in_s(FAILOVER_S);
+  int r = lb_cluster_restart_many(c, all, c->server_count, in_s(START_S));
+  check(t, r == 0, "all servers come back at once: restart_all_ms=%.0f%s", ms_since(begin), r ? c->err : "");
+  int p;
+  while ((p = c->topology->primary(c, in_s(1))) < 0 && lb_clock_ns() < deadline)
+    lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
+  check(t, p >= 0 && remember(&c->server[p], true), "and serve again");
 }
 
 static void single_comes_back(struct trial *t) {
@@ -395,10 +490,15 @@ static void run(const struct lb_topology *topology, const char *cache) {
     int r = topology->start(&t.cluster, in_s(START_S));
     if (check(&t, r == 0, "it starts: start_ms=%.0f%s%s", ms_since(begin), r ? " " : "", r ? t.cluster.err : "")) {
       is_ready(&t);
-      if (t.cluster.data_count == 1) can_be_paused(&t), single_comes_back(&t);
+      if (topology->promote) restarts_from(&t, 0, RUNNING), restarts_from(&t, 1, PAUSED);
+      if (topology->other_count > 0) empty_primary_takes_its_replicas_along(&t);
+      if (t.cluster.data_count == 1) can_be_paused(&t), single_comes_back(&t), single_restarts(&t);
       else primary_is_replaced(&t);
       if (t.cluster.data_count > 1 && !topology->independent && !topology->promote) paused_primary_is_replaced(&t);
       if (topology->majority) majority_is_needed(&t);
+      if (t.cluster.data_count > 1 && topology->other_count == 0 && !topology->promote) all_restart(&t);
+      if (topology->majority && !topology->independent)
+        for (enum state state = RUNNING; state <= KILLED; state++) restarts_from(&t, state, state);
     }
   }
   nothing_is_left(&t);
