@@ -181,6 +181,18 @@ static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   return lb_redis_ping(cluster, index, deadline);
 }
 
+/* A Sentinel has no TIME; its INFO tells the time of its latest turn, at most a tenth of a second ago. */
+static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
+  if (cluster->server[index].data) return lb_redis_wall_ms(cluster, index, deadline, ret_ms);
+  redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "INFO", "server");
+  if (!reply) return -EIO;
+  const char *at = reply->str ? strstr(reply->str, "\nserver_time_usec:") : NULL;
+  if (at) *ret_ms = atoll(strchr(at, ':') + 1) / 1000;
+  freeReplyObject(reply);
+  if (at) return 0;
+  return lb_fail(cluster->env, -EOPNOTSUPP, "%s: this version of Sentinel does not tell its time", cluster->server[index].name);
+}
+
 /* ---- hooks ---------------------------------------------------------------------------------------------------- */
 
 static int launch(struct lb_cluster *cluster, size_t index) {
@@ -281,6 +293,6 @@ const struct lb_topology lb_topology_sentinel = {
     .launch = launch,
     .answers = answers,
     .primary = primary,
-    .wall_ms = lb_redis_wall_ms,
+    .wall_ms = wall_ms,
     .version = lb_redis_version,
 };
