@@ -140,7 +140,8 @@ static int play(struct campaign *c, uint64_t *ret_proved) {
   }
   work_until(c, (lb_ns)(c->s->plan->scenario->duration_s * 1e9));
   r = lb_workload_end(c->s);
-  if (r == 0 && (tried == 0 || *ret_proved < (tried + 1) / 2))
+  bool any = c->s->cluster.data_count > 0 || tried > 0; /* a lock in memory has few hosts that a fault could hit */
+  if (r == 0 && any && (tried == 0 || *ret_proved < (tried + 1) / 2))
     r = lb_stage_doubt(c->s, LB_UNDECIDED, "%llu of %zu faults were proved", (unsigned long long)*ret_proved, tried);
   return r;
 }
