@@ -14,7 +14,7 @@
 #include "crew.h"
 #include "refuse.h"
 
-enum { REACH_MS = 1000, SILENCE_MS = 60, QUICK_MS = 1000, RESTART_MS = 20000, ASK_MS = 2000, CLOCK_ERROR_MS = 500 };
+enum { REACH_MS = 1000, SILENCE_MS = 60, QUICK_MS = 1000, RESTART_MS = 20000, ASK_MS = 4000, CLOCK_ERROR_MS = 500 };
 enum { RATE_LOOK_MS = 400 };
 
 struct doing { /* one fault while it is done */
@@ -148,18 +148,27 @@ static int restart_all(const struct doing *d, const struct lb_cast *c) {
 
 /* ---- clocks ------------------------------------------------------------------------------------------------------- */
 
+static int ask_client(struct lb_client *client, int64_t *ret_ms) {
+  struct lb_reply reply;
+  int r = lb_client_call(client, (struct lb_command){.verb = LB_DO_CLOCK, .deadline = in_ms(QUICK_MS)}, ASK_MS, &reply);
+  *ret_ms = reply.value;
+  return r == 0 ? 0 : -ETIMEDOUT;
+}
+
 /* Wall clock of a server or a client minus the true one, in ms, by asking it. 0, or -1 with err. */
 static int ask_offset(const struct doing *d, struct lb_server *server, struct lb_client *client, int64_t *ret) {
-  int64_t told = 0, before = lb_clock_wall_ms();
-  if (server) {
-    if (lb_cluster_wall_ms(&d->s->cluster, (size_t)(server - d->s->cluster.server), in_ms(ASK_MS), &told) < 0)
-      return fail(d, "%s does not tell its time: %s", server->name, d->s->env.base.err);
-  } else {
-    struct lb_reply reply;
-    int r = lb_client_call(client, (struct lb_command){.verb = LB_DO_CLOCK, .deadline = in_ms(ASK_MS)}, QUICK_MS, &reply);
-    if (r != 0) return fail(d, "%s does not tell its time", client->name);
-    told = reply.value;
-  }
+  struct lb_cluster *cluster = &d->s->cluster;
+  lb_ns deadline = in_ms(ASK_MS);
+  int64_t told = 0, before;
+  int r;
+  do { /* a server may be busy with other things when it is asked first */
+    before = lb_clock_wall_ms();
+    if (server) r = lb_cluster_wall_ms(cluster, (size_t)(server - cluster->server), in_ms(QUICK_MS), &told);
+    else r = ask_client(client, &told);
+  } while (r < 0 && r != -EOPNOTSUPP && lb_clock_ns() < deadline);
+  if (r < 0)
+    return fail(d, "%s does not tell its time: %s", server ? server->name : client->name,
+                server ? d->s->env.base.err : "no answer");
   *ret = told - (before + lb_clock_wall_ms()) / 2;
   return 0;
 }
