@@ -193,6 +193,7 @@ static int by_number(const void *a, const void *b) {
 /* In a short history everyone; in a long one those whom it is about. */
 static void find_lanes(struct cutter *x) {
   struct lb_cut *cut = x->cut;
+  if (cut->key == LB_NO_NAME) return; /* a file of crashes and faults alone: nothing that could be held */
   if (cut->focus != LB_NO_EVENT) {
     const struct lb_wrong_event *wrong = &x->wrong[cut->focus];
     add_lane(cut, x->h->events[cut->focus].client);
