@@ -15,7 +15,19 @@
 #include "suggest.h"
 #include "version.h"
 
-enum kind { TEXT_SYSTEMS, TEXT_GUARD, TEXT_OUT, TEXT_EXPORT, SETTING, COUNT_TRIALS, COUNT_JOBS, COUNT_TRIAL, SEED, JSON, PLUGIN };
+enum kind {
+  TEXT_SYSTEMS,
+  TEXT_GUARD,
+  TEXT_OUT,
+  TEXT_EXPORT,
+  SETTING,
+  COUNT_TRIALS,
+  COUNT_JOBS,
+  COUNT_TRIAL,
+  SEED,
+  JSON,
+  PLUGIN
+};
 
 static const struct arg {
   const char *name, *alias;
