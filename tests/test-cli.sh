@@ -114,6 +114,9 @@ check 'and alike' sh -c '"$1" check --json "$2"/histories/contention.broken@none
 check 'stale writes are in the JSON of check' grep -q '"stale_writes"' "$dir/again"
 "$bin" check "$dir/events.jsonl" >"$dir/out3" 2>&1
 check 'and in its text' grep -q '^  stale writes ' "$dir/out3"
+rm "$run"/histories/*c4.t1.hist
+check 'of the violated trials, the first with a history' \
+  sh -c '"$1" explain "$2" contention.broken@none | grep -q "trial 2 of 2"' - "$bin" "$run"
 rm "$run"/histories/*
 expect 'a history that is gone' 2 'histories/contention.broken@none.none.c4.t1.hist: ' "$bin" explain "$run" contention.broken@none
 

@@ -178,6 +178,32 @@ static void a_long_history_is_cut_to_what_matters(void **state) {
   assert_in_range(lines_with(" events ...\n"), 2, 3); /* neighbours, no lines picked here and there */
 }
 
+/* The successors of a stale holder: of hundreds of rounds only the neighbours of what went wrong. */
+static void a_long_double_hold_is_told_in_stretches(void **state) {
+  (void)state;
+  static const uint16_t kinds[] = {LB_EV_ACQUIRE, LB_EV_GRANTED, LB_EV_READ,
+                                   LB_EV_WRITE,   LB_EV_RELEASE, LB_EV_RELEASED};
+  struct lb_history h = {0};
+  lb_names_add(&h.clients, "stale");
+  lb_names_add(&h.clients, "other");
+  lb_names_add(&h.keys, "x");
+  lb_history_add(&h, &(struct lb_event){.t = 0, .kind = LB_EV_ACQUIRE, .what = LB_NO_NAME});
+  lb_history_add(&h, &(struct lb_event){.t = 1, .kind = LB_EV_GRANTED, .what = LB_NO_NAME});
+  for (uint64_t i = 0; i < 600; i++) {
+    struct lb_event e = {.t = 2 + i, .client = 1, .what = LB_NO_NAME, .kind = kinds[i % 6]};
+    if (i % 6 == 2 || i % 6 == 3) e.flags = LB_EVF_VALUE, e.value = i / 6 + (i % 6 == 3);
+    lb_history_add(&h, &e);
+  }
+  lb_history_add(
+      &h, &(struct lb_event){.t = 602, .kind = LB_EV_WRITE, .what = LB_NO_NAME, .flags = LB_EVF_VALUE, .value = 1});
+  tell(&h);
+  lb_history_clear(&h);
+  says("stale  granted\n");
+  says("<-- accepted although other was granted it since; value 1 after a larger one: other's update is lost\n");
+  assert_in_range(lines_with(" events ...\n"), 1, 2);
+  assert_in_range(lines_with("\n"), 10, 30);
+}
+
 static void only_the_latest_faults_before_it_are_told(void **state) {
   (void)state;
   struct lb_history h = {0};
@@ -230,6 +256,7 @@ int main(void) {
       cmocka_unit_test(good_histories_have_nothing_marked),
       cmocka_unit_test(a_fault_is_told_with_its_proof_and_answers_are_not_repeated),
       cmocka_unit_test(a_long_history_is_cut_to_what_matters),
+      cmocka_unit_test(a_long_double_hold_is_told_in_stretches),
       cmocka_unit_test(only_the_latest_faults_before_it_are_told),
       cmocka_unit_test(what_was_kept_of_a_history_is_said),
       cmocka_unit_test(nothing_in_a_name_reaches_the_terminal_as_a_command),
