@@ -150,9 +150,11 @@ static void latency_rows(const struct lb_trial_plan *plan, const char *metric, c
 static int write_latency(const struct lb_trial_plan *plan, const struct lb_stats *st) {
   FILE *out = open_part(plan, "parts", "latency");
   if (!out) return -errno;
-  latency_rows(plan, "wait", &st->wait, out);
-  latency_rows(plan, "hold", &st->hold, out);
-  latency_rows(plan, "handoff", &st->handoff, out);
+  if (plan->scenario->fault_count == 0) { /* under faults nobody measures speed */
+    latency_rows(plan, "wait", &st->wait, out);
+    if (plan->scenario->hold_ms > 0) latency_rows(plan, "hold", &st->hold, out);
+    latency_rows(plan, "handoff", &st->handoff, out);
+  }
   return lb_close_written(out);
 }
 

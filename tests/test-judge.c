@@ -566,11 +566,28 @@ static unsigned long long latency_count(const struct world *w, const char *metri
 static void latency_rows_are_the_buckets_in_use_and_add_up(void **state) {
   struct world *w = *state;
   for (unsigned i = 0; i < 20; i++) hold(w, i % 2, 100 * i + i % 3, 100 * i + 10, 100 * i + 20 + i);
+  w->scenario.hold_ms = 5;
   judge(w);
   assert_decided(w, LB_SAFE, "");
   assert_int_equal(latency_count(w, "wait"), 20);
   assert_int_equal(latency_count(w, "hold"), 20);
   assert_int_equal(latency_count(w, "handoff"), 0); /* nobody waits while another holds */
+}
+
+static void holds_of_no_length_have_no_rows(void **state) {
+  struct world *w = *state;
+  two_holds_apart(w);
+  judge(w);
+  assert_int_equal(latency_count(w, "wait"), 2);
+  assert_int_equal(latency_count(w, "hold"), 0);
+}
+
+static void a_campaign_measures_no_speed(void **state) {
+  struct world *w = *state;
+  w->scenario.fault_count = 1;
+  two_holds_apart(w);
+  judge(w);
+  assert_int_equal(latency_count(w, "wait"), 0);
 }
 
 static void hand_offs_are_in_the_latency_rows(void **state) {
@@ -701,6 +718,8 @@ int main(void) {
       TEST(a_long_timeline_is_kept_whole),
       TEST(a_timeline_has_no_figures_of_speed),
       TEST(latency_rows_are_the_buckets_in_use_and_add_up),
+      TEST(holds_of_no_length_have_no_rows),
+      TEST(a_campaign_measures_no_speed),
       TEST(hand_offs_are_in_the_latency_rows),
       TEST(the_series_has_a_row_a_second_and_adds_up),
       TEST(a_missing_folder_for_figures_is_an_error_with_a_reason),
