@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """run_folder.py - reads what a figure needs from a run folder (results/SCHEMA.md); one line says what does not fit."""
 
+import calendar
 import csv
 import io
 import json
+import operator
 import os
-import sys
+import time
 
 VERDICTS = ("safe", "violated", "stuck", "undecided", "skipped")
 GUARDS = ("none", "deadline", "recheck", "fence")
@@ -77,8 +79,9 @@ def load_run(run_dir):
     return run
 
 
-def load_csv(run_dir, name, texts, numbers):
-    """Rows as dicts: `texts` columns as they are, `numbers` as float, or None where empty."""
+def load_csv(run_dir, name, texts, numbers, newer=()):
+    """Rows as dicts: `texts` columns as they are, `numbers` as float, or None where empty. Columns in `newer` are texts
+    that runs of before do not have: empty there."""
     path = os.path.join(run_dir, name)
     reader = csv.DictReader(io.StringIO(_read(path), newline=""), restkey="", strict=True)
     rows = []
@@ -90,7 +93,8 @@ def load_csv(run_dir, name, texts, numbers):
             where = f"{path}:{reader.line_num}"
             if "" in row or None in row.values():
                 raise BadInput(f"{where}: expected {len(reader.fieldnames)} fields, as in the header line")
-            rows.append({c: row[c] for c in texts} | {c: _number(where, c, row[c]) for c in numbers})
+            rows.append({c: row[c] for c in texts} | {c: _number(where, c, row[c]) for c in numbers}
+                        | {c: row.get(c, "") for c in newer})
     except csv.Error as error:
         raise BadInput(f"{path}:{reader.line_num}: {error}") from error
     return rows
@@ -104,6 +108,43 @@ def _number(where, column, text):
     if value is not None and not 0 <= value < float("inf"):
         raise BadInput(f"{where}: {column} is '{text}', expected a number of at least 0, or nothing")
     return value
+
+
+def load_histograms(run_dir, wanted):
+    """{key: {(low_ns, high_ns): count}}, the buckets of all trials added up; wanted(row) is the key a row of
+    latency.csv counts for, or None. A row is a dict of texts, made anew only where the file begins a new histogram: it
+    is a long file."""
+    path, merged, texts, buckets = os.path.join(run_dir, "latency.csv"), {}, None, None
+    reader = csv.reader(io.StringIO(_read(path), newline=""), strict=True)
+    try:
+        header = next(reader, [])
+        missing = [c for c in ("clients", "metric", "low_ns", "high_ns", "count") if c not in header]
+        if missing:
+            raise BadInput(f"{path}:1: no column '{missing[0]}'")
+        low, high, count = (header.index(c) for c in ("low_ns", "high_ns", "count"))
+        words = operator.itemgetter(*(i for i in range(len(header)) if i not in (low, high, count)))
+        for row in reader:
+            if len(row) != len(header):
+                raise BadInput(f"{path}:{reader.line_num}: expected {len(header)} fields, as in the header line")
+            if words(row) != texts:
+                texts = words(row)
+                key = wanted(dict(zip(header, row)))
+                buckets = None if key is None else merged.setdefault(key, {})
+            if buckets is not None:
+                where = f"{path}:{reader.line_num}"
+                bounds = _number(where, "low_ns", row[low]), _number(where, "high_ns", row[high])
+                buckets[bounds] = buckets.get(bounds, 0) + int(_number(where, "count", row[count]) or 0)
+    except csv.Error as error:
+        raise BadInput(f"{path}:{reader.line_num}: {error}") from error
+    return merged
+
+
+def epoch(run):
+    """Begin of the run in seconds since 1970; 0 if it does not say."""
+    try:
+        return calendar.timegm(time.strptime(str(run.get("started_utc", ""))[:19], "%Y-%m-%dT%H:%M:%S"))
+    except ValueError:
+        return 0
 
 
 def footer(run):
@@ -121,16 +162,3 @@ def footer(run):
 def guards_in_order(names):
     """The usual guards in their usual order, then any others by name."""
     return sorted(set(names), key=lambda g: (GUARDS.index(g) if g in GUARDS else len(GUARDS), g))
-
-
-def main(draw):
-    """Runs draw(argv) and turns the ways it can end into the exit codes of `render`."""
-    try:
-        print(draw(sys.argv[1:]))
-        return 0
-    except BadInput as error:
-        print(error, file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"{error.filename}: {error.strerror}", file=sys.stderr)
-        return 1

@@ -2,15 +2,17 @@
 """style.py - one look for all figures: a colour, marker and dash per system, a colour and glyph per verdict.
 
 The hue belongs to the protocol, marker and dash to the topology it runs on, so that a system is recognised without
-colour. Hues are those of Okabe and Ito, which people with colour-blindness tell apart; vermilion is for violations.
-`python3 plots/style.py` prints the same table for gnuplot; plots/style.gp is that output, and a test compares the two.
+colour. Hues are those of Okabe and Ito, which people with colour-blindness tell apart, and two dark ones that differ
+from them by lightness, too; vermilion is for violations. `python3 plots/style.py` prints the same table for gnuplot;
+plots/style.gp is that output, and a test compares the two.
 """
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
-GREY, DARK_GREY, LIGHT_GREY = "#8C8C8C", "#595959", "#D9D9D9"
+WINE, INDIGO = "#882255", "#332288"  # where those eight run out
+GREY, DARK_GREY, LIGHT_GREY, GRID = "#8C8C8C", "#595959", "#D9D9D9", "#E5E5E5"
 
-# name in matplotlib, number in gnuplot
+# name in matplotlib, filled, number in gnuplot
 CIRCLE, CIRCLE_OPEN, PENTAGON = ("o", True, 7), ("o", False, 6), ("p", True, 15)
 SQUARE, SQUARE_OPEN = ("s", True, 5), ("s", False, 4)
 DIAMOND, DIAMOND_OPEN = ("D", True, 13), ("D", False, 12)
@@ -18,23 +20,25 @@ UP, UP_OPEN, DOWN, DOWN_OPEN = ("^", True, 9), ("^", False, 8), ("v", True, 11),
 PLUS, CROSS, STAR = ("+", True, 1), ("x", True, 2), ("*", True, 3)
 
 SOLID, DASHED, DOTTED, DASH_DOT = 1, 2, 3, 4  # gnuplot's dashtypes
+DASHES = {SOLID: (0, ()), DASHED: (0, (5, 2)), DOTTED: (0, (1.2, 1.6)), DASH_DOT: (0, (6, 2, 1.2, 2))}  # matplotlib's
 
-SYSTEMS = {  # grey: not locks one would deploy, but the harness's own cost and the floor
-    "null@none": (GREY, CROSS, DOTTED),
-    "local@none": (DARK_GREY, PLUS, DASHED),
-    "broken@none": (BLACK, STAR, DASH_DOT),
-    "redis-token@redis": (ORANGE, CIRCLE, SOLID),
-    "redis-token@redis-aof": (ORANGE, CIRCLE_OPEN, DASHED),
-    "redis-token@sentinel": (ORANGE, PENTAGON, DOTTED),
-    "redlock@redis-x5": (PURPLE, UP, SOLID),
-    "zk-sequential@zk": (GREEN, SQUARE, SOLID),
-    "zk-sequential@zk-x3": (GREEN, SQUARE_OPEN, DASHED),
-    "pg-row@pg": (BLUE, DIAMOND, SOLID),
-    "pg-row@pg-async": (BLUE, DIAMOND_OPEN, DASHED),
-    "pg-row@pg-sync": (BLUE, DOWN, DOTTED),
+_POSTGRES = {"pg": (DIAMOND, SOLID), "pg-async": (DIAMOND_OPEN, DASHED), "pg-sync": (DOWN, DOTTED)}
+_PROTOCOLS = {  # colour, topologies; grey: not locks one would deploy, but the harness's own cost and the floor
+    "null": (GREY, {"none": (CROSS, DOTTED)}),
+    "local": (DARK_GREY, {"none": (PLUS, DASHED)}),
+    "broken": (BLACK, {"none": (STAR, DASH_DOT)}),
+    "redis-token": (ORANGE, {"redis": (CIRCLE, SOLID), "redis-aof": (CIRCLE_OPEN, DASHED),
+                             "sentinel": (PENTAGON, DOTTED)}),
+    "redlock": (PURPLE, {"redis-x5": (UP, SOLID), "redis-x3": (UP_OPEN, DASHED)}),
+    "zk-sequential": (GREEN, {"zk": (SQUARE, SOLID), "zk-x3": (SQUARE_OPEN, DASHED)}),
+    "pg-row": (BLUE, _POSTGRES),
+    "pg-lease": (SKY, _POSTGRES),
+    "pg-lease-client": (WINE, _POSTGRES),
 }
+SYSTEMS = {f"{protocol}@{topology}": (colour, marker, dash) for protocol, (colour, topologies) in _PROTOCOLS.items()
+           for topology, (marker, dash) in topologies.items()}
 # For systems this table does not know (plugins): by their rank by name among the unknown ones of a run.
-OTHERS = [(SKY, DOWN, SOLID), (SKY, DOWN_OPEN, DASHED), (SKY, UP_OPEN, DOTTED), (SKY, PENTAGON, DASH_DOT)]
+OTHERS = [(INDIGO, DOWN, SOLID), (INDIGO, DOWN_OPEN, DASHED), (INDIGO, UP_OPEN, DOTTED), (INDIGO, PENTAGON, DASH_DOT)]
 
 # verdict: (fill, hatch, glyph, colour of text). Fills are light tints, except for the one thing nobody may overlook.
 VERDICTS = {
@@ -46,46 +50,67 @@ VERDICTS = {
 }
 
 
-def unknown_ranks(systems):
-    """{system: rank by name among those the table does not know, else 0}; the same in all figures of a run."""
-    unknown = sorted(set(systems) - set(SYSTEMS))
-    return {s: unknown.index(s) if s in unknown else 0 for s in systems}
+class Styles:
+    """The styles of the systems of a run; the same in all its figures."""
+
+    def __init__(self, run):
+        self.unknown = sorted({cell["system"] for cell in run["cells"]} - set(SYSTEMS))
+
+    def number(self, system):
+        """Of the line style in style.gp."""
+        if system in SYSTEMS:
+            return 1 + list(SYSTEMS).index(system)
+        return 1 + len(SYSTEMS) + (self.unknown.index(system) if system in self.unknown else 0) % len(OTHERS)
+
+    def of(self, system):
+        """(colour, (matplotlib marker, filled, gnuplot pointtype), dashtype)."""
+        return [*SYSTEMS.values(), *OTHERS][self.number(system) - 1]
+
+    def marker(self, system, size=5.5):
+        """For matplotlib's plot()."""
+        colour, (marker, filled, _), _ = self.of(system)
+        scale = {"D": 0.87, "*": 1.2, "x": 1.05, "+": 1.2}.get(marker, 1)
+        return {"marker": marker, "markersize": size * scale, "color": colour, "markeredgecolor": colour,
+                "markerfacecolor": colour if filled else "white", "markeredgewidth": 1.2}
+
+    def line(self, system):
+        colour, _, dash = self.of(system)
+        return {"color": colour, "linestyle": DASHES[dash], "linewidth": 1.4}
 
 
-def of_system(system, unknown_rank=0):
-    """(colour, (matplotlib marker, filled, gnuplot pointtype), dashtype) of a system."""
-    return SYSTEMS.get(system) or OTHERS[unknown_rank % len(OTHERS)]
+def rows_in_order(systems):
+    """Systems as in the table above, the references and the negative control first; unknown ones last, as they
+    appear."""
+    known = list(SYSTEMS)
+    return sorted(dict.fromkeys(systems), key=lambda s: known.index(s) if s in known else len(known))
 
 
 def matplotlib_deterministic():
     """A matplotlib that gives the same bytes for the same input: no user settings, no random ids (the date in a file is
-    left out where it is saved)."""
+    left out where it is saved). Fonts in a PDF are embedded as TrueType."""
     import matplotlib
 
     matplotlib.use("Agg")
     matplotlib.rcdefaults()
     matplotlib.rcParams.update({
-        "svg.hashsalt": "lockbench", "font.family": "DejaVu Sans", "font.size": 9, "hatch.linewidth": 0.5,
-        "hatch.color": "#BDBDBD", "figure.facecolor": "white", "text.parse_math": False,
+        "svg.hashsalt": "lockbench", "pdf.fonttype": 42, "font.family": "DejaVu Sans", "font.size": 9,
+        "hatch.linewidth": 0.5, "hatch.color": "#BDBDBD", "figure.facecolor": "white", "text.parse_math": False,
+        "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": DARK_GREY, "axes.axisbelow": True,
+        "axes.titlesize": 9, "axes.titlepad": 8, "axes.grid": True, "grid.color": GRID, "grid.linewidth": 0.8,
+        "xtick.color": DARK_GREY, "ytick.color": DARK_GREY, "xtick.labelcolor": BLACK, "ytick.labelcolor": BLACK,
+        "xtick.labelsize": 8, "ytick.labelsize": 8, "legend.frameon": False, "legend.fontsize": 8,
     })
     return matplotlib
 
 
 def as_gnuplot():
     """The text of style.gp."""
-    names = list(SYSTEMS)
     lines = [
         "# SPDX-License-Identifier: MIT",
         "# style.gp - the look of plots/style.py for gnuplot. Made by: python3 plots/style.py > plots/style.gp",
-        "# lb_style(SYSTEM, I) is the line style of a system; I, a rank from 0, picks one where it is not known.",
-        'LB_SYSTEMS = "' + " ".join(names[:7]) + '"',
-        'LB_SYSTEMS = LB_SYSTEMS." ' + " ".join(names[7:]) + '"',
-        f"LB_OTHERS = {len(OTHERS)}",
-        "lb_known(system) = sum [k=1:words(LB_SYSTEMS)] (word(LB_SYSTEMS, k) eq system ? k : 0)",
-        "lb_style(system, i) = lb_known(system) ? lb_known(system) : 1 + words(LB_SYSTEMS) + i % LB_OTHERS",
     ]
-    names += [f"other {i + 1}" for i in range(len(OTHERS))]
-    for number, (name, style) in enumerate(zip(names, list(SYSTEMS.values()) + OTHERS), start=1):
+    names = [*SYSTEMS, *(f"other {i + 1}" for i in range(len(OTHERS)))]
+    for number, (name, style) in enumerate(zip(names, [*SYSTEMS.values(), *OTHERS]), start=1):
         colour, (_, _, pointtype), dash = style
         lines.append(f'set style line {number} lc rgb "{colour}" pt {pointtype} dt {dash} lw 1.6 ps 0.8 # {name}')
     return "\n".join(lines) + "\n"

@@ -6,7 +6,7 @@
 root=${LB_SOURCE_DIR:-$(cd "$(dirname "$0")/.." && pwd)}
 python=${LOCKBENCH_PYTHON:-/usr/bin/python3}
 command -v "$python" >/dev/null 2>&1 || python=python3
-export PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE=1 LOCKBENCH_BIN=$root/tests/plots/lockbench
 for need in gnuplot "$python"; do
   command -v "$need" >/dev/null 2>&1 || { echo "skipped: $need is missing"; exit 77; }
 done
@@ -50,10 +50,17 @@ one_line() { # one_line FILE TEXT: the file is one line that holds the text
   [ "$(wc -l <"$1")" -eq 1 ] && grep -qF -- "$2" "$1"
 }
 
-same() { cmp "$work/$1/$3" "$work/$2/$3"; }
+same() { cmp "$work/$1/figures/$3" "$work/$2/figures/$3"; }
+
+all_figures() { # every file that the sample has to give
+  for name in truth-table guard-table violation scaling latency safety-speed; do
+    printf '%s\n' "$name.csv" "$name.pdf" "$name.png" "$name.svg"
+  done
+  echo scaling-gnuplot.svg
+}
 
 fills() { # fills COLOUR COUNT: so many cells and legend boxes of a colour
-  found=$(grep -c "style=\"fill: $1\"" "$work/first/truth-table.svg")
+  found=$(grep -c "style=\"fill: $1\"" "$work/first/figures/truth-table.svg")
   echo "$found of $1, expected $2"
   [ "$found" -eq "$2" ]
 }
@@ -61,31 +68,47 @@ fills() { # fills COLOUR COUNT: so many cells and legend boxes of a colour
 # Drawing.
 sample first
 ls -A "$work/first" >"$work/before"
-render first
+ASKED=$work/asked render first
 holds 'the sample is drawn' ends_with 0
-holds 'one line per figure' test "$(wc -l <"$work/out")" -eq 2
-for figure in truth-table.svg truth-table.png throughput.svg; do
-  holds "$figure is there" test -s "$work/first/$figure"
+holds 'one line per figure' test "$(wc -l <"$work/out")" -eq 7
+all_figures | LC_ALL=C sort >"$work/wanted"
+(cd "$work/first/figures" && find . -type f -size +0c | sed 's|^./||' | LC_ALL=C sort) >"$work/files"
+holds 'each figure has its csv, svg, png and pdf, and nothing else is left' diff "$work/wanted" "$work/files"
+ls -A "$work/first" | grep -vx figures >"$work/after"
+holds 'nothing else is written to the folder' cmp "$work/before" "$work/after"
+for figure in truth-table guard-table violation scaling latency safety-speed scaling-gnuplot; do
+  holds "$figure.svg is well-formed" "$python" -c 'import sys, xml.dom.minidom as x; x.parse(sys.argv[1])' \
+    "$work/first/figures/$figure.svg"
 done
-ls -A "$work/first" | grep -vxE 'truth-table\.(svg|png)|throughput\.svg' >"$work/after"
-holds 'nothing else is left in the folder' cmp "$work/before" "$work/after"
-for figure in truth-table.svg throughput.svg; do
-  holds "$figure is well-formed" "$python" -c 'import sys, xml.dom.minidom as x; x.parse(sys.argv[1])' "$work/first/$figure"
-done
+holds 'no PDF says when it was made, and all bring their fonts along' sh -c \
+  'cd "$1" && ! grep -l CreationDate *.pdf && test "$(grep -l FontFile2 *.pdf | wc -l)" -eq 6' - "$work/first/figures"
 
 # Elsewhere, in another folder, language, time zone and second: the same bytes.
 sample 'second run'
 sleep 1
-(cd / && TZ=Asia/Tokyo LC_ALL=C HOME=/nonexistent SOURCE_DATE_EPOCH=5 "$root/plots/render" "$work/second run" >/dev/null 2>&1)
-for figure in truth-table.svg truth-table.png throughput.svg; do
-  holds "$figure is byte-identical when drawn again" same first 'second run' "$figure"
-done
+(cd / && TZ=Asia/Tokyo LC_ALL=C HOME=/nonexistent SOURCE_DATE_EPOCH=5 "$root/plots/render" "$work/second run" \
+  >/dev/null 2>&1)
+holds 'every figure is byte-identical when drawn again' diff -r "$work/first/figures" "$work/second run/figures"
 
 # What is shown.
-holds 'every number in throughput.svg is one of the CSV files, and none is missing' \
-  "$python" "$root/tests/drawn-points.py" "$work/first"
-count() { "$python" -c "import json, sys; print(sum(c['verdict'] == '$1' for c in json.load(open(sys.argv[1]))['cells']) + 1)" \
-  "$work/first/run.json"; }
+holds 'every number in the figures of speed is one of the CSV files, and none is missing' \
+  "$python" "$root/tests/plots/drawn_points.py" "$work/first"
+holds 'the violation is the history, in ms' diff "$root/tests/plots/violation.csv" "$work/first/figures/violation.csv"
+holds 'the history asked for is of a violated cell without a guard, and not of the liar' \
+  grep -qx 'failover\.redis-token@sentinel\.none' "$work/asked"
+holds 'a guard that makes a violated lock safe is marked as a change' \
+  grep -q '^zk-sequential@zk,pause,fence,safe,.*,true,' "$work/first/figures/guard-table.csv"
+holds 'a guard that a lock cannot have is no change, and says why' \
+  grep -q '^redis-token@redis,pause,fence,skipped,.*,false,redis-token grants no fence' "$work/first/figures/guard-table.csv"
+holds 'intervals are those that are known' "$python" "$root/tests/plots/bootstrap_values.py"
+holds 'no label covers another one' "$python" "$root/tests/plots/label_places.py"
+count() { # count VERDICT: cells without a guard that have it, and the box in the legend
+  "$python" - "$1" "$work/first/run.json" <<'END'
+import json, sys
+cells = json.load(open(sys.argv[2]))["cells"]
+print(sum(c["verdict"] == sys.argv[1] and c["guard"] == "none" for c in cells) + 1)
+END
+}
 holds 'every safe cell is drawn safe' fills '#b8e2d5' "$(count safe)"
 holds 'every violated cell is drawn violated' fills '#d55e00' "$(count violated)"
 holds 'every stuck cell is drawn stuck' fills '#bfe0f5' "$(count stuck)"
@@ -95,11 +118,12 @@ holds 'both programs draw in one style' sh -c '"$1" "$2/plots/style.py" | diff -
 # Bad input: one line, exit 2, and the figures of before stay.
 sample bad
 printf '{"schema_version": 1,\n "id": }\n' >"$work/bad/run.json"
-echo old >"$work/bad/throughput.svg"
+mkdir "$work/bad/figures"
+echo old >"$work/bad/figures/scaling.svg"
 render bad
 holds 'malformed run.json ends with 2' ends_with 2
 holds 'malformed run.json is one line with file and line' one_line "$work/err" 'run.json:2:'
-holds 'a figure that cannot be drawn again stays' grep -qx old "$work/bad/throughput.svg"
+holds 'a figure that cannot be drawn again stays' grep -qx old "$work/bad/figures/scaling.svg"
 sample bad
 sed 's/"verdict": "stuck"/"verdict": "sutck"/' "$root/tests/data/run-sample/run.json" >"$work/bad/run.json"
 render bad
@@ -117,18 +141,37 @@ render 'not there'
 holds 'a missing folder ends with 2' ends_with 2
 holds 'a missing folder is one line' one_line "$work/err" 'no such folder'
 
-# A run without speed: nothing to draw is no error, and an old figure does not stay for a new run.
+# What a run does not have is left out with a line, and an old figure does not stay for a new run.
 sample slow
 sed -n '1p; /^failover/p' "$root/tests/data/run-sample/trials.csv" >"$work/slow/trials.csv"
-echo old >"$work/slow/throughput.svg"
+mkdir "$work/slow/figures"
+for figure in scaling.svg scaling.csv scaling-gnuplot.svg latency.pdf; do echo old >"$work/slow/figures/$figure"; done
 render slow
 holds 'a run without speed ends with 0' ends_with 0
-holds 'a run without speed says so' grep -q 'throughput.svg: not drawn' "$work/out"
-holds 'no throughput figure of another run stays' test ! -e "$work/slow/throughput.svg"
+for figure in scaling latency safety-speed; do
+  holds "a run without speed says so of $figure" grep -q "^$figure: not drawn: no measured trial" "$work/out"
+done
+holds 'no figure of speed of another run stays' sh -c '! ls "$1"/figures | grep -E "scaling|latency"' - "$work/slow"
+cp "$root/results/reference-quick/run.json" "$root/results/reference-quick/trials.csv" "$work/slow"
+"$python" "$root/plots/guard_table.py" "$work/slow" >"$work/out" 2>"$work/err"
+holds 'a run without guards has no table of them' one_line "$work/out" 'not drawn: no scenario ran under more than one guard'
+(unset LOCKBENCH_BIN && "$python" "$root/plots/violation.py" "$work/slow" >"$work/out" 2>"$work/err")
+holds 'without lockbench there is no timeline, and a line says so' one_line "$work/out" 'not drawn: LOCKBENCH_BIN'
+LOCKBENCH_BIN=false "$python" "$root/plots/violation.py" "$work/slow" no.such.cell >"$work/out" 2>"$work/err"
+holds 'a cell that is not there is no error' one_line "$work/out" 'not drawn: lockbench explain'
 
-# A missing program: said, and the other figure is drawn.
+# Columns are found by name: newer ones, in between and at the end, change nothing.
+sample newer
+"$python" "$root/tests/plots/newer_columns.py" "$work/newer"
+for script in scaling latency safety_speed; do
+  figure=$(echo $script | tr _ -)
+  holds "newer columns do not disturb $figure" "$python" "$root/plots/$script.py" "$work/newer"
+  holds "newer columns do not change $figure" same first newer "$figure.svg"
+done
+
+# A missing program: said, and what can be drawn without it is drawn.
 mkdir "$work/bin"
-for program in sh sed mktemp rm mv dirname "$(command -v "$python")"; do
+for program in sh sed grep cat mktemp rm mv dirname "$(command -v "$python")"; do
   ln -s "$(command -v "$program")" "$work/bin/$(basename "$program")"
 done
 sample less
@@ -136,13 +179,14 @@ sample less
 code=$?
 holds 'without gnuplot it ends with 5' ends_with 5
 holds 'without gnuplot it says so' one_line "$work/err" 'gnuplot is missing'
-holds 'without gnuplot the truth table is drawn' same first less truth-table.svg
-printf '#!/bin/sh\ncase $* in *matplotlib*) exit 1 ;; esac\nexec "%s" "$@"\n' "$(command -v "$python")" >"$work/bin/no-matplotlib"
-chmod +x "$work/bin/no-matplotlib"
+holds 'without gnuplot the others are drawn' same first less safety-speed.svg
+mkdir "$work/no-matplotlib"
+echo 'raise ModuleNotFoundError("No module named matplotlib", name="matplotlib")' >"$work/no-matplotlib/matplotlib.py"
 sample less
-(LOCKBENCH_PYTHON=$work/bin/no-matplotlib && export LOCKBENCH_PYTHON && "$root/plots/render" "$work/less" >"$work/out" 2>"$work/err")
+(PYTHONPATH=$work/no-matplotlib && export PYTHONPATH && "$root/plots/render" "$work/less" >"$work/out" 2>"$work/err")
 code=$?
 holds 'without matplotlib it ends with 5' ends_with 5
-holds 'without matplotlib it says so' one_line "$work/err" 'matplotlib is missing'
-holds 'without matplotlib the throughput is drawn' same first less throughput.svg
+holds 'without matplotlib it says so of each figure' test "$(grep -c 'matplotlib is missing' "$work/err")" -eq 6
+holds 'without matplotlib the numbers are written' same first less scaling.csv
+holds 'without matplotlib gnuplot draws the same picture' same first less scaling-gnuplot.svg
 exit $bad

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""latency.py RUN_DIR - how long an acquire takes, over percentiles: one client alone, and the most clients of the
+run.
+
+The histograms of all repeats in latency.csv are added up; percentiles are never averaged. The horizontal axis is
+1/(1-p) on a logarithmic scale, so that each nine gets as much room. A curve stops where fewer than 10 samples remain.
+figures/latency.csv has a row per point: 20 for each nine, each the middle of the bucket that holds the percentile.
+"""
+
+import itertools
+import math
+import sys
+
+import figure
+import run_folder
+import scaling
+import style
+from speed import SCENARIO, TAIL_SAMPLES, Speed
+
+COLUMNS = ("system", "style", "clients", "samples", "percentile", "beyond", "wait_us")
+STEPS = 20  # points for each nine
+NINES = ((1, "0 %"), (2, "50 %"), (10, "90 %"), (100, "99 %"), (1e3, "99.9 %"), (1e4, "99.99 %"), (1e5, "99.999 %"),
+         (1e6, "99.9999 %"), (1e7, "99.99999 %"))
+
+
+def curve(buckets):
+    """[(p from 0 to 1, samples beyond, us)] of a histogram."""
+    total, points = sum(buckets.values()), []
+    ordered, seen = iter(sorted(buckets.items())), 0
+    (low, high), seen = next(ordered)
+    for step in itertools.count():
+        p = 1 - 10 ** (-step / STEPS)
+        if total * (1 - p) < TAIL_SAMPLES:
+            return points
+        while seen < max(1, math.ceil(p * total - 1e-9)):
+            (low, high), count = next(ordered)
+            seen += count
+        points.append((p, total * (1 - p), (low + high) / 2000))
+
+
+def histograms(run_dir, speed, clients):
+    """{(system, clients): buckets} of the waits."""
+    def wanted(row):
+        if row["scenario"] != SCENARIO or row["guard"] != speed.guard or row["metric"] != "wait":
+            return None
+        at = (row["system"], int(row["clients"]))
+        return at if at[1] in clients and at in speed.repeats else None
+
+    return run_folder.load_histograms(run_dir, wanted)
+
+
+def rows_of(run, speed, merged, clients):
+    styles, rows = style.Styles(run), []
+    for system in speed.systems:
+        for count in clients:
+            buckets = merged.get((system, count), {})
+            for p, beyond, wait_us in curve(buckets) if buckets else ():
+                rows.append({"system": system, "style": styles.number(system), "clients": count, "wait_us": wait_us,
+                             "samples": sum(buckets.values()), "percentile": 100 * p, "beyond": beyond})
+    return rows
+
+
+def draw_panel(ax, rows, styles, clients):
+    for system in dict.fromkeys(r["system"] for r in rows):
+        mine = [r for r in rows if r["system"] == system and r["clients"] == clients]
+        if not mine:
+            continue
+        x, y = [r["samples"] / r["beyond"] for r in mine], [r["wait_us"] for r in mine]
+        marked = range(0, len(mine), STEPS)
+        ax.plot(x, y, **styles.line(system), gid=f"curve {clients} {system}")
+        ax.plot([x[i] for i in marked], [y[i] for i in marked], linestyle="none", **styles.marker(system, 4.5))
+    ax.set_title("1 client, alone" if clients == 1 else f"{clients} clients, one lock")
+    ax.set_xlabel("percentile of acquires (sent → granted)")
+
+
+def paint(run, speed, rows, clients):
+    from matplotlib.figure import Figure
+
+    styles, columns = style.Styles(run), 4
+    systems = [s for s in speed.systems if any(r["system"] == s for r in rows)]
+    legend_height = 0.2 * -(-len(systems) // columns) + 0.15
+    height = 0.55 + 3.6 + 0.5 + legend_height + 0.5
+    fig = Figure(figsize=(10.2 if len(clients) > 1 else 7.4, height))
+    foot = figure.title_and_foot(fig, "How long does an acquire take?", [
+        f"{speed.note()} · repeats added up · curves stop where fewer than {TAIL_SAMPLES} samples remain"
+        " · closed loop: a client asks again when it has released"], run)[1]
+    axes = fig.subplots(1, len(clients), squeeze=False, sharey=True, gridspec_kw={
+        "left": 0.075 if len(clients) > 1 else 0.1, "right": 0.97, "wspace": 0.1,
+        "bottom": (foot + legend_height + 0.45) / height, "top": 1 - 0.75 / height})[0]
+    most = max(r["samples"] / r["beyond"] for r in rows)
+    for ax, count in zip(axes, clients):
+        draw_panel(ax, rows, styles, count)
+        ax.set_xscale("log")
+        shown = [nine for nine in NINES if nine[0] != 2 or most < 2e4]  # 50 % would not have room beside 0 %
+        ax.set_xticks([at for at, _ in shown], [label for _, label in shown])
+        ax.set_xticks([], minor=True)
+        ax.set_xlim(0.9, most * 1.2)
+    axes[0].set_yscale("log")
+    axes[0].set_ylabel("time")
+    scaling.label_axis(axes[0].yaxis, scaling.TIMES, [r["wait_us"] for r in rows])
+    for ax in axes[1:]:
+        ax.tick_params(axis="y", which="both", length=0, labelleft=False)
+    scaling.legend(fig, systems, styles, (foot + 0.02) / height, columns)
+    return fig
+
+
+def make(run_dir, run, _):
+    speed = Speed(run_dir)
+    clients = sorted({1, speed.clients[-1]} & set(speed.clients))
+    merged = histograms(run_dir, speed, clients)
+    rows = rows_of(run, speed, merged, clients)
+    if not rows:
+        raise figure.NotDrawn(f"no wait of '{SCENARIO}' in latency.csv")
+    clients = [c for c in clients if any(r["clients"] == c for r in rows)]
+    said = f"{len({r['system'] for r in rows})} systems, {' and '.join(map(str, clients))} clients, {len(rows)} points"
+    return figure.Picture(COLUMNS, rows, lambda _: paint(run, speed, rows, clients), said)
+
+
+if __name__ == "__main__":
+    sys.exit(figure.main("latency", make))

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+# scaling.gp - the figure of scaling.py once more, with gnuplot alone and from the same file:
+#   gnuplot -c scaling.gp RUN/figures/scaling.csv OUT.svg
+# Everything is in that file, and found by the names of its columns: the systems in the order of the legend, their line
+# styles (column `style`, numbers in style.gp), the repeats (dots, a little to the right) and the rows `median` with
+# their intervals.
+csv = ARG1
+load ARG0[1:strstrt(ARG0, "scaling.gp") - 1]."style.gp"
+set encoding utf8
+set datafile separator ","
+set datafile columnheaders
+set datafile missing NaN # a row of another system breaks no line
+
+# What there is to draw: one pass that collects words.
+systems = ""
+styles = ""
+clients = ""
+has_p50 = 0
+has_p99 = 0
+new(list, w) = strstrt(" ".list." ", " ".w." ") == 0
+set xrange [-1:1] # of no meaning, but asked for
+set yrange [-1:1]
+set table $Seen
+plot csv using (new(systems, strcol("system")) ? (systems = systems." ".strcol("system"), \
+                                                  styles = styles." ".strcol("style"), 0) : 0): \
+               (new(clients, strcol("clients")) ? (clients = clients." ".strcol("clients"), 0) : 0): \
+               (has_p50 = has_p50 || strlen(strcol("handoff_p50_us")) > 0, 0): \
+               (has_p99 = has_p99 || strlen(strcol("handoff_p99_us")) > 0, 0) with points
+unset table
+set autoscale
+n = words(systems)
+groups = words(clients)
+least = 1e9
+most = 1
+do for [c=1:groups] {
+  count = word(clients, c) + 0
+  least = count < least ? count : least
+  most = count > most ? count : most
+}
+
+# In pixels from the bottom: legend, panels; the picture grows with the legend.
+legend_columns = 4
+legend_top = 12 + 21 * ((n + legend_columns - 1) / legend_columns)
+panel_bottom = legend_top + 62
+height = panel_bottom + 340 + 44
+at(pixels) = 1.0 * pixels / height
+
+set terminal svg size 1160,height fixed noenhanced font "DejaVu Sans,12" background "#ffffff" dashlength 0.6
+set output ARG2
+set multiplot
+unset key
+set border 3 lc rgb "#595959"
+set tics nomirror out scale 0.6 textcolor rgb "#000000"
+set grid ytics lc rgb "#E5E5E5" dt 1 lw 1
+set tmargin at screen at(panel_bottom + 340)
+set bmargin at screen at(panel_bottom)
+set logscale x 2
+set logscale y 10
+set xrange [least / 1.3 : most * 1.3]
+set xtics ()
+do for [c=1:groups] { set xtics add (word(clients, c) word(clients, c) + 0) }
+set xlabel "clients"
+set ylabel "" offset 1
+
+style_of(i) = int(word(styles, i))
+mine(i) = strcol("system") eq word(systems, i)
+median(i, value) = mine(i) && strcol("repeat") eq "median" ? value : NaN
+repeat(i, value) = mine(i) && strcol("repeat") ne "median" ? value : NaN
+
+from_decade(x) = 10.0 ** floor(log10(x)) * 0.95 # a hair of room: a tick exactly on the edge may be lost to rounding
+to_decade(x) = 10.0 ** ceil(log10(x)) * 1.05
+
+panels = has_p99 ? 3 : has_p50 ? 2 : 1
+array metric[3] = ["grants_per_s", "handoff_p50_us", "handoff_p99_us"]
+array titles[3] = ["Grants per second", "Hand-off, median", "Hand-off, 99th percentile"]
+do for [p=1:panels] {
+  set lmargin at screen 0.065 + (p - 1) * 0.95 / panels
+  set rmargin at screen 0.005 + p * 0.95 / panels
+  set title titles[p] font ",12"
+  m = metric[p]
+  if (p == 1) {
+    stats csv using (column("grants_per_s")) name "RATE" nooutput
+    set yrange [from_decade(RATE_min) : to_decade(RATE_max)]
+    set ylabel "grants/s"
+    set ytics ("0.1" 0.1, "1" 1, "10" 10, "100" 100, "1 k" 1e3, "10 k" 1e4, "100 k" 1e5, "1 M" 1e6, "10 M" 1e7)
+  } else {
+    if (p == 2) { # one axis for both
+      set autoscale y # stats would leave out what the axis of the rates does not show
+      stats csv using (column("handoff_p50_us")) name "P50" nooutput
+      high = P50_max
+      if (has_p99) { stats csv using (column("handoff_p99_us")) name "P99" nooutput; high = P99_max }
+      set yrange [from_decade(P50_min) : to_decade(high)]
+    }
+    set ylabel "time"
+    set ytics ("1 ns" 1e-3, "10 ns" 0.01, "100 ns" 0.1, "1 µs" 1, "10 µs" 10, "100 µs" 100, \
+      "1 ms" 1e3, "10 ms" 1e4, "100 ms" 1e5, "1 s" 1e6, "10 s" 1e7, "100 s" 1e8)
+  }
+  plot for [i=1:n] csv using (column("clients") * 1.07):(repeat(i, column(m))) \
+         with points ls style_of(i) pt 7 ps 0.25, \
+       for [i=1:n] csv using (column("clients")):(median(i, column(m))):(column(m."_low")):(column(m."_high")) \
+         with yerrorbars ls style_of(i) pt -1 dt 1 lw 1.2, \
+       for [i=1:n] csv using (column("clients")):(median(i, column(m))) \
+         with linespoints ls style_of(i) ps 0.7
+}
+
+# Legend: a panel of its own below the others.
+set tmargin at screen at(legend_top)
+set bmargin at screen at(8)
+set lmargin at screen 0.02
+set rmargin at screen 0.98
+unset title
+unset tics
+unset grid
+unset border
+unset xlabel
+unset ylabel
+unset logscale
+set xrange [0:1]
+set yrange [0:1]
+set key at graph 0.5, graph 0.5 center center horizontal Left reverse samplen 3.5 width 2 spacing 1.1 \
+  maxcols legend_columns
+plot NaN notitle, for [i=1:n] keyentry with linespoints ls style_of(i) ps 0.7 title word(systems, i)
+unset multiplot

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""scaling.py RUN_DIR - throughput and hand-off time against the number of clients that want the same lock.
+
+figures/scaling.csv has a row per repeat (`repeat` is its trial) and a row per system and number of clients (`repeat`
+is `median`): the median over `repeats` repeats, with the ends of its 95 % bootstrap interval (bootstrap.py). `style`
+is the number of the system's line style in style.gp; scaling.gp draws the same file with gnuplot. Columns without a
+unit in their name: grants_per_s in 1/s.
+"""
+
+import sys
+
+import figure
+import style
+from bootstrap import LEAST_REPEATS, median_interval
+from speed import METRICS, TAIL_SAMPLES, Speed
+
+COLUMNS = ("system", "style", "clients", "repeat", "repeats",
+           *(f"{metric}{end}" for metric in METRICS for end in ("", "_low", "_high")))
+TITLES = {"grants_per_s": ("Grants per second", "grants/s"), "handoff_p50_us": ("Hand-off, median", "time"),
+          "handoff_p99_us": ("Hand-off, 99th percentile", "time")}
+TIMES = ((1e-3, "1 ns"), (0.01, "10 ns"), (0.1, "100 ns"), (1, "1 µs"), (10, "10 µs"), (100, "100 µs"), (1e3, "1 ms"),
+         (1e4, "10 ms"), (1e5, "100 ms"), (1e6, "1 s"), (1e7, "10 s"), (1e8, "100 s"))
+COUNTS = ((0.01, "0.01"), (0.1, "0.1"), (1, "1"), (10, "10"), (100, "100"), (1e3, "1 k"), (1e4, "10 k"), (1e5, "100 k"),
+          (1e6, "1 M"), (1e7, "10 M"), (1e8, "100 M"))
+
+
+def rows_of(run, speed):
+    styles, rows = style.Styles(run), []
+    for system in speed.systems:
+        for clients in speed.clients:
+            repeats = speed.repeats.get((system, clients), ())
+            named = {"system": system, "style": styles.number(system), "clients": clients, "repeats": len(repeats)}
+            for repeat in repeats:
+                rows.append(named | {"repeat": int(repeat["trial"] or 0)} | {m: repeat[m] or None for m in METRICS})
+            median = named | {"repeat": "median"}
+            for metric in METRICS:
+                values = speed.values(system, clients, metric)
+                if values:
+                    median |= dict(zip((metric, f"{metric}_low", f"{metric}_high"), median_interval(values)))
+            if repeats:
+                rows.append(median)
+    return rows
+
+
+def label_axis(axis, ticks, values):
+    """A logarithmic axis with units that are read, not counted, over whole decades."""
+    axis.set_ticks([at for at, _ in ticks], [label for _, label in ticks])
+    axis.set_ticks([], minor=True)
+    low = max((at for at, _ in ticks if at <= min(values)), default=min(values))
+    high = min((at for at, _ in ticks if at >= max(values)), default=max(values))
+    axis.axes.set(**{f"{axis.axis_name}lim": (low * 0.95, (high if high > low else low * 10) * 1.05)})
+
+
+def draw_panel(ax, rows, systems, styles, metric):
+    """Large markers and lines: medians, with their intervals; small dots, a little to the right: repeats."""
+    for system in systems:
+        mine = [r for r in rows if r["system"] == system and r.get(metric)]
+        medians = [r for r in mine if r["repeat"] == "median"]
+        repeats = [r for r in mine if r["repeat"] != "median"]
+        colour = styles.of(system)[0]
+        ax.plot([r["clients"] * 1.07 for r in repeats], [r[metric] for r in repeats], linestyle="none", marker="o",
+                markersize=1.7, color=colour, markeredgewidth=0, gid=f"repeats {metric} {system}")
+        sure = [r for r in medians if r[f"{metric}_low"] is not None]
+        ax.vlines([r["clients"] for r in sure], [r[f"{metric}_low"] for r in sure], [r[f"{metric}_high"] for r in sure],
+                  color=colour, linewidth=1.2, gid=f"intervals {metric} {system}")
+        ax.plot([r["clients"] for r in medians], [r[metric] for r in medians], **styles.line(system))
+        ax.plot([r["clients"] for r in medians], [r[metric] for r in medians], linestyle="none",
+                **styles.marker(system), gid=f"medians {metric} {system}")
+
+
+def legend(fig, systems, styles, bottom, columns):
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], label=s, **(styles.marker(s) | styles.line(s))) for s in systems]
+    fig.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, bottom), ncol=columns, handlelength=3.2)
+
+
+def paint(run, speed, rows):
+    from matplotlib.figure import Figure
+
+    styles, columns = style.Styles(run), 4
+    metrics = [m for m in METRICS if any(r.get(m) for r in rows)]
+    legend_height = 0.2 * -(-len(speed.systems) // columns) + 0.15
+    height = 0.55 + 3.4 + 0.5 + legend_height + 0.5
+    fig = Figure(figsize=(10.2, height))
+    foot = figure.title_and_foot(fig, "What does a lock cost?  All clients want the same lock", [
+        f"{speed.note()} · repeats as dots, medians over repeats with 95 % bootstrap interval"
+        f"{'' if any(r.get('grants_per_s_low') for r in rows) else f' (none: fewer than {LEAST_REPEATS} repeats)'}"
+        f" · hand-off: released → next granted · a p99 has at least {TAIL_SAMPLES} samples beyond it"], run)[1]
+    bottom = foot + legend_height + 0.45
+    axes = fig.subplots(1, len(metrics), squeeze=False, gridspec_kw={
+        "left": 0.065, "right": 0.99, "wspace": 0.27, "bottom": bottom / height, "top": 1 - 0.75 / height})[0]
+    times = [r[m] for m in METRICS[1:] for r in rows if r.get(m)]
+    for ax, metric in zip(axes, metrics):
+        draw_panel(ax, rows, speed.systems, styles, metric)
+        ax.set_title(TITLES[metric][0])
+        ax.set_xscale("log", base=2)
+        ax.set_yscale("log")
+        ax.set_xlabel("clients")
+        ax.set_ylabel(TITLES[metric][1])
+        ax.set_xticks(speed.clients, [str(c) for c in speed.clients])
+        ax.set_xticks([], minor=True)
+        ax.set_xlim(speed.clients[0] / 1.3, speed.clients[-1] * 1.3)
+        if metric == "grants_per_s":
+            label_axis(ax.yaxis, COUNTS, [r[metric] for r in rows if r.get(metric)])
+        else:
+            label_axis(ax.yaxis, TIMES, times)
+    legend(fig, speed.systems, styles, (foot + 0.02) / height, columns)
+    return fig
+
+
+def make(run_dir, run, _):
+    speed = Speed(run_dir)
+    rows = rows_of(run, speed)
+    said = (f"{len(speed.systems)} systems, {', '.join(map(str, speed.clients))} clients, "
+            f"{sum(map(len, speed.repeats.values()))} repeats")
+    return figure.Picture(COLUMNS, rows, lambda _: paint(run, speed, rows), said)
+
+
+if __name__ == "__main__":
+    sys.exit(figure.main("scaling", make))

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""speed.py - what the figures of speed share: the repeats of the scenario `contention`, by system and number of
+clients.
+
+A repeat is a trial; its numbers are those of trials.csv. A system with a violated trial did not exclude: it has no
+speed, is left out and named. Times of hand-offs need other clients; a p99 needs at least 10 samples beyond it.
+"""
+
+import figure
+import run_folder
+from bootstrap import median_interval
+
+SCENARIO, TAIL_SAMPLES = "contention", 10
+METRICS = ("grants_per_s", "handoff_p50_us", "handoff_p99_us")
+_NUMBERS = ("clients", "trial", "grants", "handoffs", "measured_s", *METRICS)
+
+
+def _handoffs_measured(row):
+    """About how many hand-offs the measured window saw: the trial's, by the window's share of its grants."""
+    if not row["grants"] or not row["handoffs"]:
+        return 0
+    return row["handoffs"] * min(1, row["grants_per_s"] * row["measured_s"] / row["grants"])
+
+
+class Speed:
+    def __init__(self, run_dir):
+        rows = run_folder.load_csv(run_dir, "trials.csv", ("scenario", "system", "guard", "verdict"), _NUMBERS)
+        rows = [r for r in rows if r["scenario"] == SCENARIO and r["measured_s"] and r["grants_per_s"] and r["clients"]]
+        if not rows:
+            raise figure.NotDrawn(f"no measured trial of '{SCENARIO}' in this run")
+        self.guard = run_folder.guards_in_order(r["guard"] for r in rows)[0]
+        rows = [r for r in rows if r["guard"] == self.guard]
+        self.left_out = sorted({r["system"] for r in rows if r["verdict"] == "violated"})
+        self.repeats = {}
+        for row in rows:
+            if row["system"] not in self.left_out:
+                if 0.01 * _handoffs_measured(row) < TAIL_SAMPLES:
+                    row["handoff_p99_us"] = None
+                self.repeats.setdefault((row["system"], int(row["clients"])), []).append(row)
+        if not self.repeats:
+            raise figure.NotDrawn(f"no system excluded in every trial of '{SCENARIO}'")
+        self.clients = sorted({clients for _, clients in self.repeats})
+        self.systems = sorted({system for system, _ in self.repeats}, key=self._place)
+
+    def _place(self, system):
+        """Fastest first at the most clients; those that did not run there last."""
+        values = self.values(system, self.clients[-1], "grants_per_s")
+        return (0, -median_interval(values)[0], system) if values else (1, 0, system)
+
+    def values(self, system, clients, metric):
+        return [r[metric] for r in self.repeats.get((system, clients), ()) if r[metric]]
+
+    def note(self):
+        counts = sorted({len(repeats) for repeats in self.repeats.values()})
+        count = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        text = f"{count} {'repeat' if count == '1' else 'repeats'} each · guard {self.guard}"
+        if self.left_out:
+            text += f" · not drawn, for it did not exclude: {', '.join(self.left_out)}"
+        return text

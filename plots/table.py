@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: MIT
+"""table.py - verdicts as a table: a row per system, a column per scenario or guard.
+
+A cell says its verdict three times, by fill, by glyph and by word, so that it reads in grey and in print. A black
+corner marks a verdict that differs from the expectation the scenario states, and the expected one is written below
+it; a small ring marks a cell nothing is expected of. With many columns the cells get narrow and the heads lean.
+"""
+
+import textwrap
+
+import figure
+import run_folder
+import style
+
+# Inches. The axes cover the whole figure and count from its top left corner.
+MARGIN, LABEL_CHAR, HEAD_LINE, LEGEND, TITLE = 0.2, 0.082, 0.145, 0.42, 0.5
+ROOMY, NARROW = 8, 16  # up to so many columns the cells have room for words; so many fit side by side
+
+
+class Sizes:
+    def __init__(self, columns):
+        self.roomy = columns <= ROOMY
+        self.column, self.row = (1.3, 0.5) if self.roomy else (0.72, 0.5)
+        self.word, self.count, self.corner = (9, 7, 0.15) if self.roomy else (7, 6.2, 0.1)
+
+
+def counts_of(cell, roomy):
+    """Lines: k/n of decided trials, and how far a 0 reaches."""
+    verdict, trials, undecided = cell["verdict"], cell["trials"], cell["undecided"]
+    if verdict == "skipped":
+        return []
+    if verdict == "undecided":
+        return [f"{undecided}/{trials}"]
+    count = f"{0 if verdict == 'safe' else cell.get(verdict, 0)}/{trials - undecided}"
+    more = f" (+{undecided} ?)" if undecided else ""
+    if verdict != "safe":
+        return [count + more]
+    bound = f"≤ {100 * cell['upper95']:.1f} %"
+    return [f"{count} ({bound}){more}"] if roomy else [count + more, bound]
+
+
+def row_of(cell):
+    """A cell as a row of the CSV."""
+    return {key: cell.get(key) for key in COLUMNS} | {"decided": cell["trials"] - cell["undecided"]}
+
+
+COLUMNS = ("system", "scenario", "guard", "verdict", "expected", "as_expected", "trials", "decided", "violated",
+           "stuck", "undecided", "upper95")
+
+
+class Table:
+    """Draws on one axes; x and y are inches from the top left corner of the figure."""
+
+    def __init__(self, run, width, height, sizes):
+        from matplotlib.figure import Figure
+
+        self.figure = Figure(figsize=(width, height))
+        self.width, self.height, self.sizes, self.styles = width, height, sizes, style.Styles(run)
+        self.ax = self.figure.add_axes((0, 0, 1, 1))
+        self.ax.set_axis_off()
+        self.ax.set_xlim(0, width)
+        self.ax.set_ylim(height, 0)
+
+    def box(self, x, y, w, h, **more):
+        from matplotlib.patches import Rectangle
+
+        self.ax.add_patch(Rectangle((x, y), w, h, **more))
+
+    def corner(self, right, top, size):
+        from matplotlib.patches import Polygon
+
+        points = [(right - size, top), (right, top), (right, top + size)]
+        self.ax.add_patch(Polygon(points, closed=True, facecolor="black", linewidth=0))
+
+    def ring(self, x, y):
+        self.ax.plot([x], [y], marker="o", markersize=3.6, markerfacecolor="none", markeredgecolor="black",
+                     markeredgewidth=0.8)
+
+    def cell(self, x, y, cell, changed=False):
+        w, h = self.sizes.column, self.sizes.row
+        if cell is None:
+            self.box(x + 0.02, y + 0.02, w - 0.04, h - 0.04, facecolor="white", edgecolor=style.LIGHT_GREY,
+                     linewidth=0.6)
+            return
+        fill, hatch, glyph, ink = style.VERDICTS[cell["verdict"]]
+        self.box(x, y, w, h, facecolor=fill, linewidth=0, hatch=hatch)
+        self.box(x, y, w, h, facecolor="none", edgecolor="white", linewidth=2)
+        if changed:
+            self.box(x + 0.03, y + 0.03, w - 0.06, h - 0.06, facecolor="none", edgecolor="black", linewidth=1.4)
+        lines = self._lines(cell)
+        word = f"{glyph} {cell['verdict']}" if self.sizes.roomy or len(cell["verdict"]) < 9 else cell["verdict"]
+        tops = {1: (0.5,), 2: (0.33, 0.7), 3: (0.24, 0.55, 0.82)}[1 + len(lines)]
+        self.ax.text(x + w / 2, y + h * tops[0], word, ha="center", va="center", color=ink, size=self.sizes.word,
+                     weight="bold" if cell["verdict"] == "violated" else "normal")
+        for line, top in zip(lines, tops[1:]):
+            self.ax.text(x + w / 2, y + h * top, line, ha="center", va="center", color=ink, size=self.sizes.count)
+        if cell.get("as_expected") is False:
+            self.corner(x + w - 0.02, y + 0.02, self.sizes.corner)
+        elif cell.get("expected") is None and cell["verdict"] != "skipped":
+            self.ring(x + w - 0.08, y + h - 0.08)
+
+    def _lines(self, cell):
+        """At most two: what is counted, and what is most worth a word beside it."""
+        lines = counts_of(cell, self.sizes.roomy)
+        if cell.get("as_expected") is False and cell.get("expected"):
+            return lines[:1] + [("expected " if self.sizes.roomy else "exp. ") + cell["expected"]]
+        if cell.get("fenced_off") and cell["guard"] == "fence":
+            return lines[:1] + [f"{cell['fenced_off']} refused"]
+        return lines
+
+    def row_label(self, right, y, system):
+        self.ax.plot([right - 0.1], [y], **self.styles.marker(system))
+        self.ax.text(right - 0.24, y, system, ha="right", va="center")
+
+    def head(self, x, bottom, name, title):
+        """Above a column whose left edge is x."""
+        if not self.sizes.roomy:
+            self.ax.text(x + self.sizes.column / 2 - 0.05, bottom - 0.05, name, ha="left", va="bottom", rotation=38,
+                         rotation_mode="anchor", weight="bold", size=8.5)
+            return
+        middle = x + self.sizes.column / 2
+        for i, line in enumerate(reversed(title)):
+            self.ax.text(middle, bottom - 0.11 - HEAD_LINE * i, line, ha="center", va="center", size=7,
+                         color=style.DARK_GREY)
+        size = min(9, 9 * 15 / len(name or "-"))  # a long name shrinks to its column
+        self.ax.text(middle, bottom - 0.13 - HEAD_LINE * len(title), name, ha="center", va="center", weight="bold",
+                     size=size)
+
+    def legend(self, x, y, verdicts, changed=False):
+        """What the marks mean; verdicts: those to explain. Returns y below it."""
+        left = x
+        for verdict in verdicts:
+            fill, hatch, glyph, ink = style.VERDICTS[verdict]
+            self.box(x, y - 0.08, 0.22, 0.16, facecolor=fill, linewidth=0, hatch=hatch)
+            self.ax.text(x + 0.11, y, glyph, ha="center", va="center", color=ink, size=8)
+            self.ax.text(x + 0.27, y, verdict, ha="left", va="center", size=8)
+            x += 0.42 + 0.068 * len(verdict)
+        self.box(x, y - 0.08, 0.22, 0.16, facecolor="white", edgecolor=style.LIGHT_GREY, linewidth=0.6)
+        self.ax.text(x + 0.27, y, "not run", ha="left", va="center", size=8)
+        x += 0.9
+        if x + 2.5 > self.width:
+            x, y = left, y + 0.23
+        self.corner(x + 0.15, y - 0.08, 0.15)
+        self.ax.text(x + 0.21, y, "not as expected", ha="left", va="center", size=8)
+        x += 1.35
+        self.ring(x + 0.05, y)
+        self.ax.text(x + 0.16, y, "nothing expected", ha="left", va="center", size=8)
+        x += 1.35
+        if changed:
+            if x + 2.2 > self.width:
+                x, y = left, y + 0.23
+            self.box(x, y - 0.08, 0.22, 0.16, facecolor="none", edgecolor="black", linewidth=1.4)
+            self.ax.text(x + 0.28, y, "another verdict than with guard none", ha="left", va="center", size=8)
+        return y + 0.2
+
+    def notes(self, y, notes, run):
+        """Small print to the foot, the origin last; for the screen."""
+        for line in notes_lines(notes, run, self.width):
+            self.ax.text(MARGIN, y, line, va="center", size=7, color=style.DARK_GREY, gid=figure.SCREEN_ONLY)
+            y += HEAD_LINE
+
+    def title(self, text):
+        self.ax.text(MARGIN, 0.16, text, size=12.5, weight="bold", va="top", gid=figure.SCREEN_ONLY)
+
+    def paper(self, top, bottom):
+        """Crops the PDF to what lies between top and bottom."""
+        self.figure.paper_box = (0.05, self.height - bottom, self.width - 0.05, self.height - top)
+        return self.figure
+
+
+def notes_lines(notes, run, width):
+    texts = (*notes, run_folder.footer(run))
+    return [line for text in texts for line in textwrap.wrap(text, int((width - 2 * MARGIN) / 0.056))]
+
+
+def left_of(systems):
+    return MARGIN + 0.3 + LABEL_CHAR * max(len(s) for s in systems)
+
+
+def titles_of(run):
+    """{scenario: its title in short lines}"""
+    return {s["name"]: textwrap.wrap(s.get("title") or "", 20, max_lines=3, placeholder=" …") for s in run["scenarios"]}
+
+
+def scenarios_of(run):
+    """In the order of the run; only those that have a cell."""
+    ran = {c["scenario"] for c in run["cells"]}
+    names = [s["name"] for s in run["scenarios"]] + [c["scenario"] for c in run["cells"]]
+    return [name for name in dict.fromkeys(names) if name in ran]
