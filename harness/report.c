@@ -15,7 +15,7 @@
 #include "html.h"
 #include "report_parts.h"
 
-#define TRUTH_TABLE "truth-table.svg"
+#define TRUTH_TABLE "figures/truth-table.svg"
 
 static const char style[] =
     ":root{color-scheme:light dark;--ink:#1a1a1a;--soft:#595959;--line:#d9d9d9;--page:#fff;--cell:#000;\n"
@@ -233,9 +233,7 @@ static void write_files(FILE *out, const char *run_dir) {
       {"histories", "events of single trials, for lockbench check"},
       {"schedules", "the faults of single campaigns, as drawn from their seed"},
       {"logs", "server logs of trials that failed or were undecided"},
-      {TRUTH_TABLE, "the truth table as a picture"},
-      {"truth-table.png", "the same, in pixels"},
-      {"throughput.svg", "rates and latencies as a picture"},
+      {"figures", "every figure as svg, png and pdf, with the drawn numbers as csv"},
   };
   fputs("<h2>Files</h2>\n<ul>\n", out);
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -262,10 +260,14 @@ static void write_page(FILE *out, const char *run_dir, const json_t *run, const 
     write_figure(out, run_dir, TRUTH_TABLE, "The truth table: which lock can be trusted, under which fault.");
     fputs("</details>\n", out);
   }
+  write_figure(out, run_dir, "figures/guard-table.svg", "What each guard changes.");
   fputs("<h2>What it costs</h2>\n", out);
-  write_figure(out, run_dir, "throughput.svg", "Grants per second, time to get the lock, spread of the repeats.");
+  write_figure(out, run_dir, "figures/scaling.svg", "Grants per second and hand-off time, over the number of clients.");
+  write_figure(out, run_dir, "figures/latency.svg", "How long an acquire takes, over percentiles.");
+  write_figure(out, run_dir, "figures/safety-speed.svg", "Safety under faults against speed.");
   lb_report_speed(out, trials);
   write_scenarios(out, run);
+  write_figure(out, run_dir, "figures/violation.svg", "One violation: who held the lock, and when.");
   lb_report_violations(out, trials, run_dir);
   write_machine(out, run);
   write_repeat(out, run);
