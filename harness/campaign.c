@@ -58,7 +58,7 @@ static char *drawn_text(const struct lb_step *step) {
 
 static int draw(struct campaign *c) {
   const struct lb_scenario *scenario = c->s->plan->scenario;
-  struct lb_rng rng = lb_rng_fork(c->s->plan->seed, STREAM_CAMPAIGN, 0);
+  struct lb_rng rng = lb_rng_fork(c->s->plan->fault_seed, STREAM_CAMPAIGN, 0);
   lb_ns t = around(&rng, scenario->every_ms), end = (lb_ns)(scenario->duration_s * 1e9);
   while (t < end) {
     struct planned *grown = realloc(c->fault, (c->count + 1) * sizeof *grown);

@@ -25,6 +25,7 @@ struct lb_trial_plan {
   int clients;
   int trial; /* from 1 within (cell, clients) */
   uint64_t seed;
+  uint64_t fault_seed; /* of a campaign's schedule: that of the same trial of every other system and guard */
   char name[160];       /* "failover.redis-token@sentinel.none.c2.t1": names its files */
   const char *run_dir;  /* histories/, logs/, parts/ and scratch/ exist there */
   struct lb_live *live; /* may be NULL */

@@ -255,6 +255,10 @@ static int add_jobs(struct lb_plan *plan, size_t cell_index, int trials) {
       snprintf(job->plan.name, sizeof job->plan.name, "%s.%s.%s.c%d.t%d", cell->scenario->name, cell->system,
                lb_guard_name(cell->guard), job->plan.clients, t);
       job->plan.seed = trial_seed(plan->seed, job->plan.name);
+      /* Systems and guards are compared under the same faults, so these know nothing of either. */
+      char faults[120];
+      snprintf(faults, sizeof faults, "%s.c%d.t%d", cell->scenario->name, job->plan.clients, t);
+      job->plan.fault_seed = trial_seed(plan->seed, faults);
     }
   }
   return 0;
