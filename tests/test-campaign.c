@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The schedule of a campaign, hours long in no time: its clients are gone before the first fault, so it is drawn, written and
+ * not played. What faults do is for live-campaign.sh.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+
+#include "../harness/campaign.h"
+#include "../harness/files.h"
+
+#define HEAD "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n[workload]\nclients = 3\nwarmup_s = 0\n"
+#define EXPECT "[expect]\nlocal@none = any: it is a test\n"
+#define PAUSES "fault = pause holder\nfault = kill primary\nfault = pause client any\nfault = clock node any -5s\n"
+#define HOURS HEAD "duration_s = 7200\n[campaign]\nevery_ms = 400\nlasts_ms = 1000\n" PAUSES EXPECT
+enum { FAULTS_MAX = 10000 };
+
+struct fault { /* a line of the schedule */
+  double begin, end;
+  char text[100];
+};
+
+struct world {
+  char dir[64];
+  struct lb_scenario scenario;
+  struct lb_trial_plan plan;
+  struct lb_stage stage;
+  char *text; /* of the schedule */
+  struct fault fault[FAULTS_MAX];
+  size_t count;
+};
+
+static int set_up(void **state) {
+  struct world *w = calloc(1, sizeof *w);
+  if (!w) return -1;
+  *state = w;
+  snprintf(w->dir, sizeof w->dir, "/tmp/test-campaign-XXXXXX");
+  w->plan = (struct lb_trial_plan){
+      .scenario = &w->scenario, .clients = 3, .seed = 1, .fault_seed = 1, .name = "s.p@none.none.c3.t1", .run_dir = w->dir};
+  return mkdtemp(w->dir) ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+  struct world *w = *state;
+  lb_scenario_clear(&w->scenario);
+  lb_remove_tree(w->dir);
+  free(w->text);
+  free(w);
+  return 0;
+}
+
+static void scenario(struct world *w, const char *text) {
+  char path[100], err[300];
+  snprintf(path, sizeof path, "%s/01-s.ini", w->dir);
+  FILE *out = fopen(path, "we");
+  assert_non_null(out);
+  fputs(text, out);
+  assert_int_equal(lb_close_written(out), 0);
+  lb_scenario_clear(&w->scenario);
+  if (lb_scenario_load(path, &w->scenario, err, sizeof err) != 0) fail_msg("%s", err);
+}
+
+/* Plays to the point where the clients turn out to be gone. */
+static void play(struct world *w, size_t nodes) {
+  uint64_t proved = 0;
+  w->stage = (struct lb_stage){
+      .plan = &w->plan, .client_count = 3, .primary = -1, .verdict = LB_VERDICT_NONE, .arena = lb_arena_map(3)};
+  w->stage.cluster.data_count = nodes;
+  for (size_t i = 0; i < 3; i++) w->stage.client[i].socket = -1;
+  assert_non_null(w->stage.arena);
+  assert_int_equal(lb_campaign_play(&w->stage, &proved), -ECANCELED);
+  assert_int_equal(w->stage.verdict, LB_UNDECIDED);
+  assert_int_equal(proved, 0);
+  lb_history_clear(&w->stage.history);
+  lb_arena_unmap(w->stage.arena);
+}
+
+static void draw(struct world *w, size_t nodes) {
+  char path[300];
+  size_t size = FAULTS_MAX * sizeof(struct fault);
+  snprintf(path, sizeof path, "%s/schedules/%s.txt", w->dir, w->plan.name);
+  play(w, nodes);
+  free(w->text);
+  w->text = calloc(1, size);
+  assert_non_null(w->text);
+  FILE *in = fopen(path, "re");
+  assert_non_null(in);
+  assert_true(fread(w->text, 1, size - 1, in) < size - 1);
+  fclose(in);
+  w->count = 0;
+  for (const char *line = w->text; *line; line = strchr(line, '\n') + 1) {
+    struct fault *f = &w->fault[w->count++];
+    assert_true(w->count < FAULTS_MAX);
+    assert_int_equal(sscanf(line, "%lf s to %lf s: %99[^\n]", &f->begin, &f->end, f->text), 3);
+  }
+}
+
+static size_t count(const struct world *w, const char *text) {
+  size_t n = 0;
+  for (size_t i = 0; i < w->count; i++) n += strcmp(w->fault[i].text, text) == 0;
+  return n;
+}
+
+/* The text of the schedule as it is with another seed, name or number of nodes; the caller frees it. */
+static char *keep(struct world *w) {
+  char *text = w->text;
+  w->text = NULL;
+  return text;
+}
+
+/* ---- when --------------------------------------------------------------------------------------------------------- */
+
+static void pauses_and_lengths_lie_around_their_means(void **state) {
+  struct world *w = *state;
+  double free_until = 0, pauses = 0, lengths = 0;
+  scenario(w, HOURS);
+  draw(w, 1);
+  assert_in_range(w->count, 4900, 5400); /* 7200 s of 1.4 s each */
+  for (size_t i = 0; i < w->count; i++) {
+    const struct fault *f = &w->fault[i];
+    double pause = f->begin - free_until, length = f->end - f->begin;
+    assert_true(pause > 0.199999 && pause < 0.600001);
+    assert_true(length > 0.499999 && length < 1.500001);
+    pauses += pause, lengths += length;
+    free_until = f->end;
+  }
+  assert_true(pauses / (double)w->count > 0.39 && pauses / (double)w->count < 0.41);
+  assert_true(lengths / (double)w->count > 0.975 && lengths / (double)w->count < 1.025);
+}
+
+static void all_faults_begin_before_the_end(void **state) {
+  struct world *w = *state;
+  scenario(w, HOURS);
+  for (w->plan.fault_seed = 0; w->plan.fault_seed < 5; w->plan.fault_seed++) {
+    draw(w, 1);
+    assert_true(w->fault[w->count - 1].begin < 7200);
+    assert_true(w->fault[w->count - 1].end > 7200 - 0.6);
+  }
+}
+
+static void a_campaign_too_short_for_a_fault_has_none(void **state) {
+  struct world *w = *state;
+  scenario(w, HEAD "duration_s = 0.4\n[campaign]\nevery_ms = 1000\n" PAUSES EXPECT);
+  draw(w, 1);
+  assert_int_equal(w->count, 0);
+}
+
+/* ---- what --------------------------------------------------------------------------------------------------------- */
+
+static void every_fault_is_drawn_as_often_as_the_others(void **state) {
+  struct world *w = *state;
+  scenario(w, HOURS);
+  draw(w, 1);
+  size_t quarter = w->count / 4, holders = count(w, "pause holder"), primaries = count(w, "kill primary");
+  assert_in_range(holders, quarter * 9 / 10, quarter * 11 / 10);
+  assert_in_range(primaries, quarter * 9 / 10, quarter * 11 / 10);
+}
+
+static void any_is_each_of_them_and_nobody_else(void **state) {
+  struct world *w = *state;
+  char text[100];
+  scenario(w, HOURS);
+  draw(w, 5);
+  size_t named = count(w, "pause holder") + count(w, "kill primary");
+  for (int i = 1; i <= 3; i++) {
+    snprintf(text, sizeof text, "pause client %d", i);
+    assert_in_range(count(w, text), w->count / 12 * 8 / 10, w->count / 12 * 12 / 10);
+    named += count(w, text);
+  }
+  for (int i = 1; i <= 5; i++) {
+    snprintf(text, sizeof text, "clock node %d -5s", i);
+    assert_in_range(count(w, text), w->count / 20 * 7 / 10, w->count / 20 * 13 / 10);
+    named += count(w, text);
+  }
+  assert_int_equal(named, w->count);
+}
+
+static void both_sides_of_a_cut_are_drawn(void **state) {
+  struct world *w = *state;
+  bool seen[4][4] = {{false}};
+  scenario(w, HEAD "duration_s = 200\n[campaign]\nfault = cut client any from node any\n" EXPECT);
+  draw(w, 3);
+  for (size_t i = 0; i < w->count; i++) {
+    int client, node, length = 0;
+    assert_int_equal(sscanf(w->fault[i].text, "cut client %d from node %d%n", &client, &node, &length), 2);
+    assert_int_equal(length, strlen(w->fault[i].text));
+    assert_true(client >= 1 && client <= 3 && node >= 1 && node <= 3);
+    seen[client][node] = true;
+  }
+  for (int c = 1; c <= 3; c++)
+    for (int n = 1; n <= 3; n++) assert_true(seen[c][n]);
+}
+
+static void a_cut_with_one_side_drawn_keeps_the_other(void **state) {
+  struct world *w = *state;
+  scenario(w, HEAD "duration_s = 20\n[campaign]\nfault = cut holder from node any\n" EXPECT);
+  draw(w, 1);
+  assert_true(w->count > 5);
+  assert_int_equal(count(w, "cut holder from node 1"), w->count);
+}
+
+/* ---- seeds -------------------------------------------------------------------------------------------------------- */
+
+static void the_same_seed_gives_the_same_bytes(void **state) {
+  struct world *w = *state;
+  scenario(w, HOURS);
+  draw(w, 3);
+  char *first = keep(w);
+  w->plan.seed = 2; /* of clients and backoff: it differs between systems */
+  snprintf(w->plan.name, sizeof w->plan.name, "s.q@none.fence.c3.t1");
+  draw(w, 3);
+  assert_string_equal(w->text, first);
+  free(first);
+}
+
+static void another_seed_gives_another_schedule(void **state) {
+  struct world *w = *state;
+  scenario(w, HOURS);
+  draw(w, 3);
+  char *first = keep(w);
+  w->plan.fault_seed = 2;
+  draw(w, 3);
+  assert_string_not_equal(w->text, first);
+  free(first);
+}
+
+/* A system with more nodes has the same faults at the same times; only their numbers differ. */
+static void the_number_of_nodes_changes_their_numbers_only(void **state) {
+  struct world *w = *state;
+  static struct fault one[FAULTS_MAX];
+  scenario(w, HOURS);
+  draw(w, 1);
+  size_t n = w->count;
+  memcpy(one, w->fault, sizeof one);
+  draw(w, 5);
+  assert_int_equal(w->count, n);
+  for (size_t i = 0; i < n; i++) {
+    assert_true(w->fault[i].begin == one[i].begin && w->fault[i].end == one[i].end);
+    if (strncmp(one[i].text, "clock", 5) != 0) assert_string_equal(w->fault[i].text, one[i].text);
+  }
+}
+
+/* ---- what cannot be ----------------------------------------------------------------------------------------------- */
+
+static void a_schedule_that_cannot_be_written_is_said(void **state) {
+  struct world *w = *state;
+  char file[100];
+  scenario(w, HOURS);
+  snprintf(file, sizeof file, "%s/01-s.ini/run", w->dir); /* below a file */
+  w->plan.run_dir = file;
+  play(w, 1);
+  assert_string_equal(w->stage.why, "no schedule: Not a directory");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(pauses_and_lengths_lie_around_their_means),
+      TEST(all_faults_begin_before_the_end),
+      TEST(a_campaign_too_short_for_a_fault_has_none),
+      TEST(every_fault_is_drawn_as_often_as_the_others),
+      TEST(any_is_each_of_them_and_nobody_else),
+      TEST(both_sides_of_a_cut_are_drawn),
+      TEST(a_cut_with_one_side_drawn_keeps_the_other),
+      TEST(the_same_seed_gives_the_same_bytes),
+      TEST(another_seed_gives_another_schedule),
+      TEST(the_number_of_nodes_changes_their_numbers_only),
+      TEST(a_schedule_that_cannot_be_written_is_said),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
