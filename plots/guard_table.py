@@ -17,6 +17,7 @@ COLUMNS = (*table.COLUMNS, "fenced_off", "changed", "why")
 GUARD_HEAD, SCENARIO_HEAD, GAP, BLOCK_GAP = 0.2, 0.24, 0.14, 0.3
 NOTE = ("guards, by what a client does before it touches the resource: none; deadline: it looks at its own clock; "
         "recheck: it asks the server; fence: the resource compares fencing numbers (refused: accesses it turned away)")
+JUDGED = "a verdict is about who held the lock without a guard, and about lost updates and stale writes with one"
 
 
 class Guards:
@@ -86,7 +87,7 @@ def paint(run, guards):
     wide = max(sum(sizes.column * len(guards.columns[n]) + GAP for n in block) for block in blocks)
     width = max(left + wide + MARGIN, 7.4)
     whys = sorted({c["why"] for c in guards.cells if c["verdict"] == "skipped" and c.get("why")})
-    notes = [NOTE] + ([f"skipped: {'; '.join(whys[:3])}{' …' if len(whys) > 3 else ''}"] if whys else [])
+    notes = [NOTE, JUDGED] + ([f"skipped: {'; '.join(whys[:3])}{' …' if len(whys) > 3 else ''}"] if whys else [])
     legend = LEGEND + (0.23 if width < 9.5 else 0)
     rows = sum(len(guards.systems(block)) for block in blocks)
     below = TITLE + sizes.row * rows + (SCENARIO_HEAD + GUARD_HEAD) * len(blocks) + BLOCK_GAP * (len(blocks) - 1)
