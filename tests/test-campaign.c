@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The schedule of a campaign, hours long in no time: its clients are gone before the first fault, so it is drawn, written and
- * not played. What faults do is for live-campaign.sh.
+ * The schedule of a campaign, hours long in no time: its clients are gone before the first fault, so it is drawn, written
+ * and not played. What faults do is for live-campaign.sh.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,8 +45,12 @@ static int set_up(void **state) {
   if (!w) return -1;
   *state = w;
   snprintf(w->dir, sizeof w->dir, "/tmp/test-campaign-XXXXXX");
-  w->plan = (struct lb_trial_plan){
-      .scenario = &w->scenario, .clients = 3, .seed = 1, .fault_seed = 1, .name = "s.p@none.none.c3.t1", .run_dir = w->dir};
+  w->plan = (struct lb_trial_plan){.scenario = &w->scenario,
+                                   .clients = 3,
+                                   .seed = 1,
+                                   .fault_seed = 1,
+                                   .name = "s.p@none.none.c3.t1",
+                                   .run_dir = w->dir};
   return mkdtemp(w->dir) ? 0 : -1;
 }
 
@@ -254,28 +258,28 @@ static void the_number_of_nodes_changes_their_numbers_only(void **state) {
 
 static void a_schedule_that_cannot_be_written_is_said(void **state) {
   struct world *w = *state;
-  char file[100];
+  char file[300];
   scenario(w, HOURS);
   snprintf(file, sizeof file, "%s/01-s.ini/run", w->dir); /* below a file */
   w->plan.run_dir = file;
   play(w, 1);
   assert_string_equal(w->stage.why, "no schedule: Not a directory");
+  snprintf(file, sizeof file, "%s/schedules/%s.txt", w->dir, w->plan.name); /* the file's name is taken */
+  assert_int_equal(lb_make_dirs(file), 0);
+  w->plan.run_dir = w->dir;
+  play(w, 1);
+  assert_string_equal(w->stage.why, "no schedule: Is a directory");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      TEST(pauses_and_lengths_lie_around_their_means),
-      TEST(all_faults_begin_before_the_end),
-      TEST(a_campaign_too_short_for_a_fault_has_none),
-      TEST(every_fault_is_drawn_as_often_as_the_others),
-      TEST(any_is_each_of_them_and_nobody_else),
-      TEST(both_sides_of_a_cut_are_drawn),
-      TEST(a_cut_with_one_side_drawn_keeps_the_other),
-      TEST(the_same_seed_gives_the_same_bytes),
-      TEST(another_seed_gives_another_schedule),
-      TEST(the_number_of_nodes_changes_their_numbers_only),
+      TEST(pauses_and_lengths_lie_around_their_means), TEST(all_faults_begin_before_the_end),
+      TEST(a_campaign_too_short_for_a_fault_has_none), TEST(every_fault_is_drawn_as_often_as_the_others),
+      TEST(any_is_each_of_them_and_nobody_else),       TEST(both_sides_of_a_cut_are_drawn),
+      TEST(a_cut_with_one_side_drawn_keeps_the_other), TEST(the_same_seed_gives_the_same_bytes),
+      TEST(another_seed_gives_another_schedule),       TEST(the_number_of_nodes_changes_their_numbers_only),
       TEST(a_schedule_that_cannot_be_written_is_said),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

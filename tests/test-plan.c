@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * From what a user asks for to cells and jobs. No server is needed: jobs are those of protocols without one, and of the others
- * only what the plan says is looked at. Namespaces are switched off, so that a scenario with a cut cannot run.
+ * From what a user asks for to cells and jobs. No server is needed: jobs are those of protocols without one, and of the
+ * others only what the plan says is looked at (a file by the name of redis-server is enough for that). Namespaces are
+ * switched off, so that a scenario with a cut cannot run.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -50,6 +52,26 @@ static int tear_down(void **state) {
   lb_remove_tree(w->dir);
   free(w);
   return 0;
+}
+
+/* ---- servers, to be looked for only ------------------------------------------------------------------------------- */
+
+static char servers[] = "/tmp/test-plan-servers-XXXXXX";
+
+static int install_servers(void **state) {
+  char path[128], search[4096];
+  (void)state;
+  if (!mkdtemp(servers)) return -1;
+  snprintf(path, sizeof path, "%s/redis-server", servers);
+  snprintf(search, sizeof search, "%s:%s", servers, getenv("PATH"));
+  FILE *out = fopen(path, "we");
+  if (!out || fputs("#!/bin/false\n", out) < 0 || lb_close_written(out) < 0 || chmod(path, 0755) < 0) return -1;
+  return setenv("PATH", search, 1);
+}
+
+static int remove_servers(void **state) {
+  (void)state;
+  return lb_remove_tree(servers), 0;
 }
 
 /* ---- asking ------------------------------------------------------------------------------------------------------- */
@@ -177,6 +199,134 @@ static void a_wrong_system_in_expect_is_refused_with_its_file(void **state) {
   scenario(w, "a", LOAD "lokal@none = safe\n");
   snprintf(message, sizeof message, "%s: [expect]: unknown protocol 'lokal', did you mean 'local'?", w->path[0]);
   assert_refused(w, message);
+}
+
+/* ---- guards ------------------------------------------------------------------------------------------------------- */
+
+#define GUARDS                                                                                                         \
+  "local@none = safe\nbroken@none = violated\n[expect deadline]\n* = any: it is\n[expect fence]\n"                     \
+  "broken@none = violated\n"
+
+/* As assert_systems(), each with its guard. */
+static void assert_cells(const struct world *w, const char *expected) {
+  char list[1000] = "";
+  for (size_t i = 0, at = 0; i < w->plan.cell_count; i++)
+    at += (size_t)snprintf(list + at, sizeof list - at, "%s%s/%s", i ? " " : "", w->plan.cells[i].system,
+                           lb_guard_name(w->plan.cells[i].guard));
+  assert_string_equal(list, expected);
+}
+
+static void without_a_guard_those_the_scenario_states_something_for_are_run(void **state) {
+  struct world *w = *state;
+  w->request.guard = NULL;
+  scenario(w, "a", STEPS GUARDS);
+  make(w);
+  assert_cells(w, "local@none/none broken@none/none local@none/deadline broken@none/deadline broken@none/fence");
+  assert_int_equal(w->plan.cells[0].expect->verdict, LB_SAFE);
+  assert_int_equal(w->plan.cells[1].expect->verdict, LB_VIOLATED);
+  assert_int_equal(w->plan.cells[2].expect->verdict, LB_ANY);
+  assert_int_equal(w->plan.cells[3].expect->verdict, LB_ANY);
+  assert_int_equal(w->plan.cells[4].expect->verdict, LB_VIOLATED);
+}
+
+static void a_guard_of_the_request_is_the_only_one(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", STEPS GUARDS);
+  w->request.guard = "fence";
+  make(w);
+  assert_cells(w, "broken@none/fence");
+  w->request.guard = "none";
+  make(w);
+  assert_cells(w, "local@none/none broken@none/none");
+}
+
+static void a_guard_the_scenario_does_not_speak_of_has_the_systems_of_none_and_no_expectation(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", STEPS GUARDS);
+  w->request.guard = "recheck";
+  make(w);
+  assert_cells(w, "local@none/recheck broken@none/recheck");
+  assert_null(w->plan.cells[0].expect);
+  assert_null(w->plan.cells[1].expect);
+}
+
+static void a_scenario_that_speaks_of_one_guard_only_still_runs_without(void **state) {
+  struct world *w = *state;
+  w->request.guard = NULL;
+  scenario(w, "a", HEAD "[workload]\nclients = 2\n[expect fence]\nlocal@none = safe\n");
+  make(w);
+  assert_cells(w, "local@none/fence"); /* no system is named without a guard */
+  w->request.systems = "local";
+  make(w);
+  assert_cells(w, "local@none/none local@none/fence");
+  assert_null(w->plan.cells[0].expect);
+}
+
+static void a_star_beside_systems_adds_those_that_are_missing(void **state) {
+  struct world *w = *state;
+  scenario(w, "a",
+           STEPS "local@none = safe\nbroken@none = violated\n[expect fence]\nbroken@none = violated\n* = safe\n");
+  w->request.guard = "fence";
+  make(w);
+  assert_cells(w, "broken@none/fence local@none/fence");
+  assert_int_equal(w->plan.cells[0].expect->verdict, LB_VIOLATED);
+  assert_int_equal(w->plan.cells[1].expect->verdict, LB_SAFE);
+}
+
+static void systems_of_the_request_are_run_under_every_guard(void **state) {
+  struct world *w = *state;
+  w->request.guard = NULL;
+  scenario(w, "a", STEPS GUARDS);
+  w->request.systems = "local,broken";
+  make(w);
+  assert_cells(w, "local@none/none broken@none/none local@none/deadline broken@none/deadline local@none/fence "
+                  "broken@none/fence");
+  assert_null(w->plan.cells[4].expect); /* that section speaks of another system */
+  w->request.guard = "recheck";
+  make(w);
+  assert_cells(w, "local@none/recheck broken@none/recheck");
+}
+
+static void a_wrong_system_in_a_section_of_a_guard_is_refused_with_its_file(void **state) {
+  struct world *w = *state;
+  char message[300];
+  w->request.guard = NULL;
+  scenario(w, "a", STEPS "local@none = safe\n[expect fence]\nlokal@none = safe\n");
+  snprintf(message, sizeof message, "%s: [expect]: unknown protocol 'lokal', did you mean 'local'?", w->path[0]);
+  assert_refused(w, message);
+}
+
+static void a_job_has_the_guard_of_its_cell(void **state) {
+  struct world *w = *state;
+  w->request.guard = NULL, w->request.trials = 1;
+  scenario(w, "a", STEPS "local@none = safe\n[expect deadline]\n* = safe\n");
+  make(w);
+  assert_int_equal(w->plan.job_count, 2);
+  assert_string_equal(w->plan.jobs[0].plan.name, "a.local@none.none.c2.t1");
+  assert_int_equal(w->plan.jobs[0].plan.guard, LB_GUARD_NONE);
+  assert_string_equal(w->plan.jobs[1].plan.name, "a.local@none.deadline.c2.t1");
+  assert_int_equal(w->plan.jobs[1].plan.guard, LB_GUARD_DEADLINE);
+}
+
+/* ---- faults of a campaign ----------------------------------------------------------------------------------------- */
+
+static void systems_and_guards_are_compared_under_the_same_faults(void **state) {
+  struct world *w = *state;
+  w->request.guard = NULL;
+  scenario(w, "a", LOAD "local@none = safe\nbroken@none = violated\n[expect fence]\n* = any: it is\n");
+  make(w);
+  assert_int_equal(w->plan.job_count, 16);
+  for (size_t i = 0; i < 16; i++)
+    for (size_t j = 0; j < 16; j++) {
+      const struct lb_trial_plan *a = &w->plan.jobs[i].plan, *b = &w->plan.jobs[j].plan;
+      bool alike = a->clients == b->clients && a->trial == b->trial;
+      assert_int_equal(a->fault_seed == b->fault_seed, alike);
+      assert_int_equal(a->seed == b->seed, i == j);
+    }
+  uint64_t before = w->plan.jobs[0].plan.fault_seed;
+  w->request.seed = 2;
+  make(w);
+  assert_true(w->plan.jobs[0].plan.fault_seed != before);
 }
 
 /* ---- jobs --------------------------------------------------------------------------------------------------------- */
@@ -320,6 +470,120 @@ static void a_plan_in_which_all_is_skipped_has_no_jobs(void **state) {
   assert_int_equal(w->plan.job_count, 0);
 }
 
+/* One cell, skipped for that reason; "" = not skipped. */
+static void assert_skip(struct world *w, const char *system, const char *guard, const char *reason) {
+  w->request.systems = system, w->request.guard = guard;
+  make(w);
+  assert_int_equal(w->plan.cell_count, 1);
+  assert_string_equal(w->plan.cells[0].skip, reason);
+  assert_int_equal(w->plan.cells[0].verdict, reason[0] ? LB_SKIPPED : LB_VERDICT_NONE);
+  assert_int_equal(w->plan.job_count == 0, reason[0] != '\0');
+}
+
+static void with_steps(struct world *w, const char *steps) {
+  char text[1000];
+  snprintf(text, sizeof text, HEAD "[workload]\nclients = 2\n[timeline]\n%s[expect]\n* = safe\n", steps);
+  w->request.scenario_count = 0;
+  scenario(w, "a", text);
+}
+
+static void a_guard_needs_what_it_looks_at(void **state) {
+  struct world *w = *state;
+  with_steps(w, "step = client 1 acquire within 1s\n");
+  assert_skip(w, "null", "fence", "null has no fencing token");
+  assert_skip(w, "null", "recheck", "null has no way to ask whether it still holds");
+  assert_skip(w, "null", "deadline", "");
+  assert_skip(w, "null", "none", "");
+  assert_skip(w, "local", "fence", "");
+  assert_skip(w, "local", "recheck", "");
+  assert_skip(w, "redlock@redis-x3", "fence", "redlock has no fencing token");
+  assert_skip(w, "redlock@redis-x3", "recheck", "");
+  assert_skip(w, "redis-token@redis", "fence", ""); /* by an option */
+}
+
+static void a_skip_that_was_stated_is_as_expected(void **state) {
+  struct world *w = *state;
+  scenario(w, "a",
+           STEPS "local@none = safe\n[expect fence]\nnull@none = skipped: it has none\nredlock@redis-x3 = safe\n");
+  w->request.guard = "fence";
+  make(w);
+  assert_int_equal(lb_cell_as_expected(&w->plan.cells[0]), 1);
+  assert_int_equal(lb_cell_as_expected(&w->plan.cells[1]), -1);
+}
+
+static void a_point_has_to_be_one_of_the_system(void **state) {
+  struct world *w = *state;
+  with_steps(w, "step = stop client 1 at after-set\nstep = client 1 acquire within 1s\n");
+  assert_skip(w, "redis-token@redis", "none", "");
+  assert_skip(w, "redlock@redis-x3", "none", "redlock has no point 'after-set', see `lockbench list points`");
+  assert_skip(w, "local", "none", "local has no point 'after-set', see `lockbench list points`");
+  with_steps(w, "step = crash client 1 at after-quorum\nstep = client 1 acquire within 1s\n");
+  assert_skip(w, "redlock@redis-x3", "none", "");
+  assert_skip(w, "redis-token@redis", "none", "redis-token has no point 'after-quorum', see `lockbench list points`");
+  with_steps(w, "step = stop client 1 at after-check\nstep = client 1 acquire within 1s\n");
+  assert_skip(w, "local", "none", ""); /* every client has it */
+}
+
+static void a_fault_of_a_server_needs_one(void **state) {
+  struct world *w = *state;
+  setenv("LOCKBENCH_CLOCK_SHIM", "/proc/self/exe", 1);
+  static const char *const faults[] = {"kill primary", "pause primary", "restart node 1", "clock node 1 +5s",
+                                       "clock all rate 2"};
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    char step[100], reason[100];
+    snprintf(step, sizeof step, "step = %s\n", faults[i]);
+    snprintf(reason, sizeof reason, "%s: there are no servers", faults[i]);
+    with_steps(w, step);
+    assert_skip(w, "local", "none", reason);
+    assert_skip(w, "redis-token@redis", "none", "");
+  }
+  static const char *const of_clients[] = {"kill holder", "pause client 1", "pause waiters", "clock clients +5s"};
+  for (size_t i = 0; i < sizeof of_clients / sizeof *of_clients; i++) {
+    char step[100];
+    snprintf(step, sizeof step, "step = client 2 acquire within 1s\nstep = %s\n", of_clients[i]);
+    with_steps(w, step);
+    assert_skip(w, "local", "none", "");
+  }
+}
+
+static void a_failover_and_a_node_need_servers_enough(void **state) {
+  struct world *w = *state;
+  with_steps(w, "step = kill primary\nstep = await failover within 5s\n");
+  assert_skip(w, "redis-token@redis", "none", "redis has one server, so no other can take over");
+  assert_skip(w, "redis-token@sentinel", "none", "");
+  with_steps(w, "step = kill node 4\n");
+  assert_skip(w, "redlock@redis-x3", "none", "kill node 4: redis-x3 has 3 data servers");
+  assert_skip(w, "redlock@redis-x5", "none", "");
+}
+
+/* A server's clock is set from inside the server; a client's needs no library. */
+static void clocks_of_servers_need_the_clock_shim(void **state) {
+  struct world *w = *state;
+  static const char why[] = "setting clocks needs the clock shim, which was not found beside the program";
+  setenv("LOCKBENCH_CLOCK_SHIM", "/nowhere/shim.so", 1);
+  with_steps(w, "step = clock primary +5s\n");
+  assert_skip(w, "redis-token@redis", "none", why);
+  with_steps(w, "step = clock node 1 rate 1.5\n");
+  assert_skip(w, "redis-token@redis", "none", why);
+  with_steps(w, "step = clock client 1 +5s\n");
+  assert_skip(w, "redis-token@redis", "none", "");
+  with_steps(w, "step = clock primary +5s\n");
+  setenv("LOCKBENCH_CLOCK_SHIM", "/proc/self/exe", 1);
+  assert_skip(w, "redis-token@redis", "none", "");
+}
+
+/* Of a campaign, a system without servers has only the faults of clients. */
+static void a_campaign_asks_of_a_system_with_servers_only(void **state) {
+  struct world *w = *state;
+  setenv("LOCKBENCH_CLOCK_SHIM", "/nowhere/shim.so", 1);
+  scenario(w, "a",
+           HEAD "[workload]\nclients = 2\n[campaign]\nfault = clock node any +5s\nfault = kill holder\n[expect]\n"
+                "* = safe\n");
+  assert_skip(w, "local", "none", "");
+  assert_skip(w, "redis-token@redis", "none",
+              "setting clocks needs the clock shim, which was not found beside the program");
+}
+
 /* ---- settings of scenarios ---------------------------------------------------------------------------------------- */
 
 static void a_setting_is_applied_to_the_scenarios_that_take_it(void **state) {
@@ -374,6 +638,50 @@ static void a_setting_without_an_equals_sign_is_refused(void **state) {
   assert_refused(w, "-s duration_s: expected key=value or protocol.option=value");
 }
 
+static void a_suite_changes_single_scenarios(void **state) {
+  struct world *w = *state;
+  static const char *const own[] = {"trials=3 clients=1,2,4 duration_s=2", NULL, ""};
+  scenario(w, "a", LOAD "local@none = safe\n");
+  scenario(w, "b", LOAD "local@none = safe\n");
+  scenario(w, "c", LOAD "local@none = safe\n");
+  w->request.own_settings = own;
+  make(w);
+  assert_true(w->plan.scenarios[0].duration_s == 2);
+  assert_true(w->plan.scenarios[1].duration_s == 5);
+  assert_int_equal(w->plan.job_count, 9 + 4 + 4);
+}
+
+static void settings_of_the_user_come_after_those_of_the_suite(void **state) {
+  struct world *w = *state;
+  static const char *const own[] = {"trials=3 ttl_ms=700", NULL};
+  SETTINGS(w, "ttl_ms=900");
+  scenario(w, "a", STEPS "local@none = safe\n");
+  scenario(w, "b", STEPS "local@none = safe\n");
+  w->request.own_settings = own;
+  make(w);
+  assert_int_equal(w->plan.scenarios[0].trials, 3);
+  assert_int_equal(w->plan.scenarios[1].trials, 2);
+  assert_int_equal(w->plan.scenarios[0].ttl_ms, 900);
+  w->request.trials = 1;
+  make(w);
+  assert_int_equal(w->plan.job_count, 2);
+}
+
+static void settings_of_a_suite_that_do_not_fit_are_refused(void **state) {
+  struct world *w = *state;
+  const char *own[] = {NULL, "trials=3 duration_s=2"};
+  scenario(w, "a", LOAD "local@none = safe\n");
+  scenario(w, "b", STEPS "local@none = safe\n");
+  w->request.own_settings = own;
+  assert_refused(w, "-s: duration_s = 2: b has a timeline, and a timeline has no duration_s");
+  own[1] = "trials=none";
+  assert_int_equal(lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err), -EINVAL);
+  assert_non_null(strstr(w->err, "trials = none"));
+  own[1] = "trils=3";
+  assert_int_equal(lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err), -EINVAL);
+  assert_non_null(strstr(w->err, "'trils', did you mean 'trials'?"));
+}
+
 /* ---- options of protocols ----------------------------------------------------------------------------------------- */
 
 static void options_have_their_defaults(void **state) {
@@ -410,6 +718,37 @@ static void yes_and_no_are_the_values_of_a_switch(void **state) {
   assert_true(values[1].b);
   assert_true(values[2].b);
   free(values);
+}
+
+static bool fence_option(const struct lb_cell *cell) {
+  size_t i = 0;
+  while (strcmp(cell->protocol->options[i].name, "fence") != 0) i++;
+  return cell->options[i].b;
+}
+
+static void the_guard_fence_switches_on_the_option_of_that_name(void **state) {
+  struct world *w = *state;
+  SETTINGS(w, "redis-token.fence=no");
+  w->request.guard = NULL, w->request.systems = "redis-token@redis,broken";
+  scenario(w, "a",
+           STEPS
+           "local@none = safe\n[expect deadline]\n* = safe\n[expect recheck]\n* = safe\n[expect fence]\n* = safe\n");
+  for (w->request.setting_count = 0; w->request.setting_count <= 1; w->request.setting_count++) {
+    make(w);
+    assert_int_equal(w->plan.cell_count, 8);
+    for (size_t i = 0; i < 8; i += 2)
+      assert_int_equal(fence_option(&w->plan.cells[i]), w->plan.cells[i].guard == LB_GUARD_FENCE);
+    assert_true(w->plan.cells[7].options[0].f == 0.05); /* of another protocol, whatever it is called */
+  }
+}
+
+static void the_option_fence_can_be_had_without_the_guard(void **state) {
+  struct world *w = *state;
+  SETTINGS(w, "redis-token.fence=yes");
+  w->request.systems = "redis-token@redis";
+  scenario(w, "a", STEPS "local@none = safe\n");
+  make(w);
+  assert_true(fence_option(&w->plan.cells[0]));
 }
 
 static void options_that_are_wrong_are_refused(void **state) {
@@ -468,6 +807,15 @@ int main(void) {
       TEST(a_topology_that_does_not_fit_is_refused),
       TEST(an_empty_name_is_refused),
       TEST(a_wrong_system_in_expect_is_refused_with_its_file),
+      TEST(without_a_guard_those_the_scenario_states_something_for_are_run),
+      TEST(a_guard_of_the_request_is_the_only_one),
+      TEST(a_guard_the_scenario_does_not_speak_of_has_the_systems_of_none_and_no_expectation),
+      TEST(a_scenario_that_speaks_of_one_guard_only_still_runs_without),
+      TEST(a_star_beside_systems_adds_those_that_are_missing),
+      TEST(systems_of_the_request_are_run_under_every_guard),
+      TEST(a_wrong_system_in_a_section_of_a_guard_is_refused_with_its_file),
+      TEST(a_job_has_the_guard_of_its_cell),
+      TEST(systems_and_guards_are_compared_under_the_same_faults),
       TEST(jobs_are_client_counts_times_trials),
       TEST(the_number_of_trials_of_the_request_is_taken),
       TEST(every_job_knows_its_folder),
@@ -478,19 +826,31 @@ int main(void) {
       TEST(any_job_may_come_first),
       TEST(a_scenario_with_cuts_is_skipped_without_namespaces),
       TEST(a_plan_in_which_all_is_skipped_has_no_jobs),
+      TEST(a_guard_needs_what_it_looks_at),
+      TEST(a_skip_that_was_stated_is_as_expected),
+      TEST(a_point_has_to_be_one_of_the_system),
+      TEST(a_fault_of_a_server_needs_one),
+      TEST(a_failover_and_a_node_need_servers_enough),
+      TEST(clocks_of_servers_need_the_clock_shim),
+      TEST(a_campaign_asks_of_a_system_with_servers_only),
       TEST(a_setting_is_applied_to_the_scenarios_that_take_it),
       TEST(a_setting_changes_the_jobs),
       TEST(a_setting_that_no_scenario_takes_is_refused),
       TEST(an_unknown_setting_is_refused_with_the_nearest),
       TEST(a_bad_value_is_what_the_refusal_speaks_of),
       TEST(a_setting_without_an_equals_sign_is_refused),
+      TEST(a_suite_changes_single_scenarios),
+      TEST(settings_of_the_user_come_after_those_of_the_suite),
+      TEST(settings_of_a_suite_that_do_not_fit_are_refused),
       TEST(options_have_their_defaults),
       TEST(an_option_is_set_for_its_protocol_only_and_the_last_one_counts),
       TEST(yes_and_no_are_the_values_of_a_switch),
+      TEST(the_guard_fence_switches_on_the_option_of_that_name),
+      TEST(the_option_fence_can_be_had_without_the_guard),
       TEST(options_that_are_wrong_are_refused),
       TEST(the_ends_of_a_range_belong_to_it),
       TEST(a_scenario_that_cannot_be_read_is_refused),
   };
   setenv("LOCKBENCH_NO_NAMESPACES", "1", 1); /* before the first question, whose answer is kept */
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return cmocka_run_group_tests(tests, install_servers, remove_servers);
 }
