@@ -10,10 +10,10 @@
  * created the node) that grows over the whole ensemble and survives fail-over.
  * Assumes: a client stops by itself before its session can have ended. The session is kept alive by the library's own
  * thread, which says nothing of it, so `valid_until` counts 2/3 of the session timeout from the sending of the last
- * own request that was answered. The missing third is what the servers may have heard late: the leader learns of a
- * heartbeat from the server that received it, up to half a tick later, and a heartbeat is due every third of the
- * timeout. extend() moves the point by a write to the own node, which only a leader with a quorum and a living
- * session can commit. A session may outlive `valid_until` by far.
+ * own write that was answered: only a leader with a quorum and a living session can commit one. The missing third is
+ * what the servers may have heard late: the leader learns of a heartbeat from the server that received it, up to half
+ * a tick later, and a heartbeat is due every third of the timeout. extend() moves the point by a write to the own
+ * node. A session may outlive `valid_until` by far.
  * Breaks: a holder that is paused or cut off for longer than the session timeout and goes on working, like every
  * lease; only the fencing number helps. A suspended client cannot learn of its expiry: the servers say it at the next
  * contact.
@@ -24,6 +24,14 @@
  *    the session to another may not write for it any more.
  *  - The guid begins with the session's id. So a node of an earlier session that the servers have not removed yet is
  *    never taken for one's own (CURATOR-604 is that mistake).
+ *  - A place in the queue is never believed from a read alone. Reads are answered by the server at hand, which may be
+ *    behind: after a cut between leader and followers the leader ends the sessions it did not hear of, and until a
+ *    follower has caught up it still shows the nodes of those sessions, to clients that do not know it either. Such a
+ *    client would be granted a lock that others have had since, under a smaller number than theirs. So a waiter that
+ *    looks again writes to the key's folder in the same breath: the answer to the list is then no older than a moment
+ *    at which the session lived. To the folder, because a write to the own node would wake the next in the queue. The
+ *    recipe has no such write; it costs one commit per hand-off, and nothing where nobody waits.
+ *  - An answer that comes when the time it could be good for is over, grants nothing: the place is asked for again.
  *  - The predecessor is watched by a read, not by exists(): a watch on a node that has just gone would stay behind.
  *  - A node whose deletion was not answered is remembered and deleted at the next contact: left in the queue it would
  *    block it.
@@ -124,7 +132,8 @@ static int judge(struct lb_session *s, const char *dir, struct lb_grant *grant, 
 
 static lb_ns validity(struct lb_session *s) { return zk_timeout_ns(s->zk) / 3 * 2; }
 
-/* Completes the grant. `sent`: when the request left whose answer said that the own node is first. */
+/* Completes the grant. `sent`: when the write left after which the own node was seen to be first. AGAIN: that was too
+ * long ago. */
 static int granted(struct lb_session *s, struct lb_grant *grant, lb_ns sent, lb_ns deadline) {
   if (!s->place.czxid) {
     struct zk_call *exists = zk_exists(s->zk, grant->token);
@@ -134,6 +143,7 @@ static int granted(struct lb_session *s, struct lb_grant *grant, lb_ns sent, lb_
     if (rc == ZNONODE) return AGAIN;
     if (rc != ZOK) return after(s, grant, "read the lock's node", rc);
   }
+  if (lb_now(s->env) >= sent + validity(s)) return AGAIN;
   grant->fence = s->place.czxid;
   grant->valid_until = sent + validity(s);
   return LB_OK;
@@ -165,15 +175,18 @@ static int join(struct lb_session *s, const char *dir, struct lb_grant *grant, l
   return result == LB_OK ? granted(s, grant, sent, deadline) : result;
 }
 
-/* The place of a node that exists. */
+/* The place of a node that exists, as it is after a write of this session. */
 static int look(struct lb_session *s, const char *dir, struct lb_grant *grant, lb_ns deadline) {
   lb_ns sent = lb_now(s->env);
+  struct zk_call *write = zk_set(s->zk, dir, "");
   struct zk_call *children = zk_children(s->zk, dir);
-  int rc = zk_wait(s->zk, children, deadline);
+  int rc = zk_wait(s->zk, write, deadline);
+  if (rc == ZOK) rc = zk_wait(s->zk, children, deadline);
   if (rc == ZNONODE) forget(grant);
   int result = rc == ZOK       ? judge(s, dir, grant, children)
                : rc == ZNONODE ? AGAIN
                                : after(s, grant, "list the lock's nodes", rc);
+  zk_drop(write);
   zk_drop(children);
   return result == LB_OK ? granted(s, grant, sent, deadline) : result;
 }
@@ -366,9 +379,9 @@ const struct lb_protocol lb_zk_sequential = {
     .size = sizeof(struct lb_protocol),
     .name = "zk-sequential",
     .summary = "ZooKeeper's queue of ephemeral sequential nodes, each watching the one before",
-    .promises = "Mutual exclusion in order of arrival while the holder's session lives, and a fencing number that grows\n"
-                "over the whole ensemble. A dead holder is replaced after the session timeout. One client is woken per\n"
-                "release.",
+    .promises = "Mutual exclusion in order of arrival while the holder's session lives, and a fencing number that\n"
+                "grows over the whole ensemble. A dead holder is replaced after the session timeout. One client is\n"
+                "woken per release; before it holds it writes once, because a read may show ended sessions.",
     .breaks = "A holder that is paused or cut off for longer than its session timeout and goes on working; fencing\n"
               "catches it. No progress without a majority of the servers.",
     .source = "ZooKeeper Recipes and Solutions, \"Locks\" (zookeeper.apache.org/doc/r3.8.0/recipes.html)",

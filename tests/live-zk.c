@@ -336,14 +336,34 @@ static void a_key_too_long_for_a_node_is_refused(void **state) {
   close_client(&a);
 }
 
+/* Of two waiters the second watches the first, whose second look must not touch what is watched. */
+static void looking_again_wakes_nobody(void **state) {
+  (void)state;
+  struct client a, b, c;
+  pthread_t thread;
+  void *c_result;
+  open_client(&a, 4000), open_client(&b, 4000), open_client(&c, 4000);
+  assert_int_equal(try(&a, "wakes", 3000), LB_OK);
+  assert_int_equal(try(&b, "wakes", 3000), LB_BUSY);
+  assert_int_equal(try(&c, "wakes", 3000), LB_BUSY);
+  pthread_create(&thread, NULL, wait_and_return, &c);
+  lb_ns end = in_ms(500);
+  while (lb_clock_ns() < end) assert_int_equal(try(&b, "wakes", 3000), LB_BUSY);
+  pthread_join(thread, &c_result);
+  assert_int_equal((intptr_t)c_result, LB_TIMEOUT);
+  close_client(&a), close_client(&b), close_client(&c);
+}
+
 /* ---- a silent server ----------------------------------------------------------------------------------- */
 
-static void pause_server(void) {
+static void pause_one(const struct server *server) {
   int status;
-  kill(alone.pid, SIGSTOP);
-  assert_int_equal(waitpid(alone.pid, &status, WUNTRACED), alone.pid); /* a process stops some time after the signal */
+  kill(server->pid, SIGSTOP);
+  assert_int_equal(waitpid(server->pid, &status, WUNTRACED), server->pid); /* it stops some time after the signal */
   assert_true(WIFSTOPPED(status));
 }
+
+static void pause_server(void) { pause_one(&alone); }
 
 static void resume_server(void) { kill(alone.pid, SIGCONT); }
 
@@ -529,6 +549,32 @@ static void a_holder_paused_past_its_session_has_lost_and_can_return(void **stat
   close_client(&b);
 }
 
+static int ask_again(struct client *client) {
+  if (write(report, "x", 1) != 1) return 1;
+  if (try(client, "too-late", 3000) != LB_OK) return 2;
+  return client->grant.valid_until > lb_clock_ns() ? 0 : 3;
+}
+
+/* The answer reaches a client that is paused for longer than 2/3 of its session, and for less than a session. Should
+ * the pause come before the question, nothing is tested, and nothing fails. */
+static void an_answer_read_too_late_grants_nothing(void **state) {
+  (void)state;
+  struct holder holder;
+  int status;
+  char byte;
+  start_holder(&holder, "too-late", 1500, ask_again);
+  pause_server();
+  assert_int_equal(write(holder.go[1], "x", 1), 1);
+  assert_int_equal(read(holder.granted[0], &byte, 1), 1);
+  lb_clock_sleep_until(in_ms(50));
+  kill(holder.pid, SIGSTOP);
+  assert_int_equal(waitpid(holder.pid, &status, WUNTRACED), holder.pid);
+  resume_server();
+  lb_clock_sleep_until(in_ms(1100));
+  kill(holder.pid, SIGCONT);
+  assert_int_equal(end_holder(&holder), 0);
+}
+
 /* ---- three servers ------------------------------------------------------------------------------------- */
 
 static int start_trio(void **state) {
@@ -550,11 +596,40 @@ static int stop_trio(void **state) {
   return 0;
 }
 
+static int find_leader(void) {
+  int leader = 0;
+  while (leader < 2 && !serves(&trio[leader], "Mode: leader")) leader++;
+  return leader;
+}
+
+/* b waits behind a at one follower, and learns that a has gone; it has only to look once more. */
+static void make_first(struct client *a, struct client *b, const struct server *follower, const char *key) {
+  open_at(a, follower, 1, 1500), open_at(b, follower, 1, 1500);
+  assert_int_equal(try(a, key, 3000), LB_OK);
+  assert_int_equal(try(b, key, 3000), LB_BUSY);
+  assert_int_equal(release(a, key), LB_OK);
+  assert_int_equal(wait_turn(b, key, 3000), LB_OK);
+}
+
+/* A follower answers reads by itself, while the leader may be about to end the session of who asks. */
+static void no_follower_grants_by_itself(void **state) {
+  (void)state;
+  struct client a, b;
+  int leader = find_leader();
+  make_first(&a, &b, &trio[(leader + 1) % 3], "by-itself");
+  pause_one(&trio[leader]);
+  int result = try(&b, "by-itself", 200);
+  kill(trio[leader].pid, SIGCONT);
+  assert_int_equal(result, LB_UNKNOWN);
+  assert_int_equal(try(&b, "by-itself", 3000), LB_OK);
+  assert_int_equal(release(&b, "by-itself"), LB_OK);
+  close_client(&a), close_client(&b);
+}
+
 static void a_killed_leader_costs_neither_the_lock_nor_more_than_ten_seconds(void **state) {
   (void)state;
   struct client c[4];
-  int leader = 0;
-  while (leader < 2 && !serves(&trio[leader], "Mode: leader")) leader++;
+  int leader = find_leader();
   for (int i = 0; i < 4; i++) open_at(&c[i], trio, 3, 4000);
   assert_int_equal(try(&c[0], "leader", 3000), LB_OK);
   assert_int_equal(try(&c[1], "leader", 3000), LB_BUSY);
@@ -621,6 +696,7 @@ int main(void) {
       cmocka_unit_test(a_node_of_another_session_is_not_taken_for_the_own),
       cmocka_unit_test(a_negative_number_comes_before_a_small_one),
       cmocka_unit_test(a_key_too_long_for_a_node_is_refused),
+      cmocka_unit_test(looking_again_wakes_nobody),
       cmocka_unit_test_teardown(a_silent_server_does_not_stretch_a_deadline, resume_after),
       cmocka_unit_test_teardown(resolving_tells_held_from_not_held, resume_after),
       cmocka_unit_test_teardown(an_unanswered_attempt_goes_on_with_its_own_node, resume_after),
@@ -628,6 +704,8 @@ int main(void) {
       cmocka_unit_test(a_session_survives_a_restart_of_its_server),
       cmocka_unit_test(a_dead_holder_is_replaced_after_its_session_timeout),
       cmocka_unit_test(a_holder_paused_past_its_session_has_lost_and_can_return),
+      cmocka_unit_test_teardown(an_answer_read_too_late_grants_nothing, resume_after),
+      cmocka_unit_test_setup_teardown(no_follower_grants_by_itself, start_trio, stop_trio),
       cmocka_unit_test_setup_teardown(a_killed_leader_costs_neither_the_lock_nor_more_than_ten_seconds, start_trio,
                                       stop_trio),
   };
