@@ -7,6 +7,7 @@
  * - The end of the file comes after every event: who was granted a key that another client still holds when the history
  *   ends, be it by the very last event, held it twice. Lengths are counted to the time of the last event.
  * - A client that is granted again what it still holds goes on with the same hold.
+ * - `renewed` neither begins nor ends a hold, whoever it is of: a lease is what the service promised, a hold what a client does.
  * - For overlaps, dirty accesses and stale writes only times count, so events of equal time never make a violation, whatever their order.
  *   Values, fences, hand-offs and the times of liveness follow the sorted order: the resource served them one by one.
  * - A refused access did no damage: it is neither dirty nor an accepted write, and its value is not one that was read. Its

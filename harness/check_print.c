@@ -101,6 +101,8 @@ static void put_event(const struct lb_history *h, const struct lb_event *e, bool
   fputs(lb_event_kind_name(e->kind), out);
   if (e->flags & LB_EVF_VALUE) fprintf(out, " value %llu", (unsigned long long)e->value);
   if (e->flags & LB_EVF_FENCE) fprintf(out, " fence %llu", (unsigned long long)e->fence);
+  if (e->kind == LB_EV_RENEWED && e->flags & LB_EVF_UNTIL)
+    fprintf(out, " until %.6f ms", ((double)e->until - (double)h->events[0].t) / 1e6);
   if (e->flags & LB_EVF_REFUSED) fputs(" (refused)", out);
   if (e->what != LB_NO_NAME) {
     fputs(": ", out);

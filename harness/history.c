@@ -32,6 +32,7 @@ static const struct {
     [LB_EV_CRASH] = {"crash", LB_M_C, LB_M_K},
     [LB_EV_FAULT] = {"fault", LB_M_WHAT, 0},
     [LB_EV_NOTE] = {"note", LB_M_WHAT, 0},
+    [LB_EV_RENEWED] = {"renewed", LB_M_C | LB_M_K, LB_M_UNTIL},
 };
 
 static void *must(void *memory) {

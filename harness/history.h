@@ -28,6 +28,8 @@ enum lb_event_kind {
   LB_EV_CRASH, /* the client died: a hold ends */
   LB_EV_FAULT, /* not of a client: a fault was done */
   LB_EV_NOTE,  /* not of a client: a fact was observed, a phase began ("phase measure", "phase end") */
+  /* The numbers stand in binary files: new kinds come at the end. */
+  LB_EV_RENEWED, /* the lease of a hold was made longer: it neither begins nor ends one */
 };
 
 enum {
@@ -46,7 +48,7 @@ struct lb_event {
   uint64_t s;      /* global sequence number, 0 = none */
   uint64_t value;  /* read, write */
   uint64_t fence;  /* granted, read, write */
-  uint64_t until;  /* granted: the client may believe it holds until then */
+  uint64_t until;  /* granted, renewed: the client may believe it holds until then */
   uint32_t client; /* index into history.clients; LB_NO_NAME for fault and note */
   uint32_t key;    /* index into history.keys; LB_NO_NAME for fault and note, and where a crash names none */
   uint32_t what;   /* fault, note: index into history.whats; else LB_NO_NAME */

@@ -22,7 +22,7 @@ enum {
 };
 #define LB_MEMBER_COUNT 10
 extern const char *const lb_member_names[LB_MEMBER_COUNT];
-#define LB_KIND_COUNT (LB_EV_NOTE + 1)
+#define LB_KIND_COUNT (LB_EV_RENEWED + 1)
 
 /* 0, or -EINVAL with "found ..., expected ..." in text if an event of this kind cannot have exactly these members. */
 int lb_event_check_members(unsigned kind, unsigned members, char *text, size_t size);

@@ -33,10 +33,10 @@ static void print_history(const struct lb_history *h) {
 static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h) {
   static const char *const clients[] = {"a", "b", "c"}, *const keys[] = {"x", "y"};
   /* Grants and releases often, so that holds meet. */
-  static const uint16_t kinds[] = {LB_EV_GRANTED, LB_EV_GRANTED, LB_EV_GRANTED, LB_EV_GRANTED, LB_EV_RELEASE,
-                                   LB_EV_RELEASE, LB_EV_RELEASE, LB_EV_LOST,    LB_EV_CRASH,   LB_EV_READ,
-                                   LB_EV_READ,    LB_EV_WRITE,   LB_EV_WRITE,   LB_EV_UNKNOWN, LB_EV_FAULT,
-                                   LB_EV_NOTE,    LB_EV_ACQUIRE, LB_EV_RELEASED};
+  static const uint16_t kinds[] = {LB_EV_GRANTED, LB_EV_GRANTED, LB_EV_GRANTED,  LB_EV_GRANTED, LB_EV_RELEASE,
+                                   LB_EV_RELEASE, LB_EV_RELEASE, LB_EV_LOST,     LB_EV_CRASH,   LB_EV_READ,
+                                   LB_EV_READ,    LB_EV_WRITE,   LB_EV_WRITE,    LB_EV_UNKNOWN, LB_EV_FAULT,
+                                   LB_EV_NOTE,    LB_EV_ACQUIRE, LB_EV_RELEASED, LB_EV_RENEWED};
   struct lb_event e = {.t = lb_rng_below(rng, 12),
                        .s = lb_rng_below(rng, 4),
                        .client = LB_NO_NAME,
@@ -55,6 +55,7 @@ static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h) {
   if (access && lb_rng_below(rng, 5) == 0) e.flags |= LB_EVF_REFUSED;
   if ((access || e.kind == LB_EV_GRANTED) && lb_rng_below(rng, 2))
     e.flags |= LB_EVF_FENCE, e.fence = lb_rng_below(rng, 6);
+  if (e.kind == LB_EV_RENEWED && lb_rng_below(rng, 2)) e.flags |= LB_EVF_UNTIL, e.until = lb_rng_below(rng, 12);
   return e;
 }
 

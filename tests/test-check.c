@@ -28,6 +28,7 @@ static const struct expectation {
      {.grants = 2, .handoffs = 1, .depth = 1, .unavailable_ns = 469, .orphan_ns = 470, .blind_ns = -1}},
     {"good/two-keys", {.grants = 3, .handoffs = 1, .depth = 1, NO_TIMES}},
     {"good/granted-again", {.grants = 3, .handoffs = 1, .depth = 1, NO_TIMES}},
+    {"good/renewed", {.grants = 2, .handoffs = 1, .depth = 1, NO_TIMES}},
     {"good/unknown-outcome", {.grants = 2, .handoffs = 1, .depth = 1, .unknowns = 1, NO_TIMES}},
     {"good/any-order", {.grants = 2, .handoffs = 1, .depth = 1, NO_TIMES}},
     {"good/refused-write",
@@ -55,6 +56,15 @@ static const struct expectation {
       .unavailable_ns = -1,
       .orphan_ns = -1,
       .blind_ns = 300}},
+    {"bad/renewed",
+     {.grants = 2,
+      .handoffs = 1,
+      .depth = 2,
+      .double_holds = 1,
+      .double_hold_ns = 1000000,
+      .unavailable_ns = 98000000,
+      .orphan_ns = -1,
+      .blind_ns = 1000000}},
     {"bad/three-at-once", {.grants = 3, .handoffs = 2, .depth = 3, .double_holds = 1, .double_hold_ns = 30, NO_TIMES}},
     {"bad/one-stale-many-successors",
      {.grants = 4,
@@ -262,6 +272,7 @@ static void each_episode_is_told_with_the_events_around_it(void **state) {
   assert_printed("bad/paused-holder", 10, "from 303.000000 to 402.000000 ms (99.0 ms), at most 2 at once");
   assert_printed("bad/paused-holder", 10, "  |     303.000000 ms  client-2 granted fence 2\n");
   assert_printed("bad/paused-holder", 10, "         10.000000 ms  client-2 acquire\n");
+  assert_printed("bad/renewed", 10, "        401.000000 ms  client-1 renewed until 700.000000 ms\n");
   assert_printed("bad/paused-holder", 10, "          1.000000 ms  client-1 granted fence 1\n");
   assert_printed("bad/paused-holder", 10, "fault: resume client-1\n");
   assert_printed("bad/paused-holder", 10, "client-1 lost\n");

@@ -304,10 +304,45 @@ static void a_hold_for_ever_has_no_until_in_json(void **state) {
   lb_history_clear(&h);
 }
 
+static void a_renewal_goes_through_both_forms(void **state) {
+  (void)state;
+  struct lb_history h, again;
+  size_t size;
+  static const char text[] = "{\"t\":5,\"s\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"renewed\",\"until\":90}\n"
+                             "{\"t\":6,\"c\":\"a\",\"k\":\"x\",\"e\":\"renewed\"}\n"; /* for ever */
+  parse(text, &h);
+  assert_int_equal(h.events[0].kind, LB_EV_RENEWED);
+  assert_int_equal(h.events[0].flags, LB_EVF_UNTIL);
+  assert_int_equal(h.events[0].until, 90);
+  assert_int_equal(h.events[1].flags, 0);
+  char *binary = written(&h, lb_history_write, &size);
+  assert_int_equal(lb_history_parse("FILE", binary, size, &again, err, sizeof err), 0);
+  assert_same_histories(&h, &again);
+  char *json = written(&again, lb_history_write_json, &size);
+  assert_string_equal(json, text);
+  free(json);
+  free(binary);
+  lb_history_clear(&h);
+  lb_history_clear(&again);
+}
+
+/* Binary files of earlier releases have these numbers in them. */
+static void kinds_keep_their_numbers(void **state) {
+  (void)state;
+  static const char *const words[] = {"acquire", "granted", "busy",  "timeout", "unknown", "release", "released",
+                                      "lost",    "read",    "write", "crash",   "fault",   "note",    "renewed"};
+  enum { COUNT = sizeof words / sizeof *words };
+  for (unsigned i = 0; i < COUNT; i++) assert_string_equal(lb_event_kind_name(i + 1), words[i]);
+  assert_null(lb_event_kind_name(COUNT + 1));
+}
+
 static void an_event_that_could_not_be_read_back_is_not_written(void **state) {
   (void)state;
   static const struct lb_event wrong[] = {
       {.t = 1, .kind = 99, .client = 0, .key = 0, .what = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_RENEWED + 1, .client = 0, .key = 0, .what = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_RENEWED, .client = 0, .key = LB_NO_NAME, .what = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_RENEWED, .client = 0, .key = 0, .what = LB_NO_NAME, .flags = LB_EVF_FENCE},
       {.t = 1, .kind = LB_EV_GRANTED, .client = 1, .key = 0, .what = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_GRANTED, .client = LB_NO_NAME, .key = 0, .what = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_READ, .client = 0, .key = 0, .what = LB_NO_NAME},
@@ -371,6 +406,7 @@ static void damaged_binary_files_are_refused_with_the_place(void **state) {
   DAMAGED("FILE: byte 48: found an empty name", copy[48] = 0);
   DAMAGED("FILE: byte 48: found a name that is not UTF-8", copy[48] = '\xff');
   DAMAGED("FILE: byte 54: event 1: found kind 99", copy[54 + 52] = 99);
+  DAMAGED("FILE: byte 54: event 1: found kind 15 with flags 0, expected a kind from 1 to 14", copy[54 + 52] = 15);
   DAMAGED("FILE: byte 110: event 2: found name 77 in \"c\", expected one of 2", copy[110 + 40] = 77);
   DAMAGED("FILE: byte 110: event 2: found no \"c\", expected one on a \"granted\" event",
           memset(copy + 110 + 40, 0xff, 4));
@@ -453,6 +489,8 @@ int main(void) {
       cmocka_unit_test(json_lines_come_back_as_they_were),
       cmocka_unit_test(the_binary_form_comes_back_as_it_was),
       cmocka_unit_test(a_hold_for_ever_has_no_until_in_json),
+      cmocka_unit_test(a_renewal_goes_through_both_forms),
+      cmocka_unit_test(kinds_keep_their_numbers),
       cmocka_unit_test(an_event_that_could_not_be_read_back_is_not_written),
       cmocka_unit_test(a_full_disk_is_reported),
       cmocka_unit_test(damaged_binary_files_are_refused_with_the_place),
