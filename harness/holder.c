@@ -98,14 +98,19 @@ static lb_ns when_to_renew(struct lb_holder *h) {
   return h->renew && h->protocol->extend ? lb_now(h->env) + ttl_over(h, 3) : LB_NEVER;
 }
 
-static int granted(struct lb_holder *h) {
-  struct lb_event event = {.fence = h->grant.fence};
-  if (h->grant.fence) event.flags |= LB_EVF_FENCE;
+/* Records what gives a lease, with its end as the client now knows it. */
+static void record_lease(struct lb_holder *h, enum lb_event_kind kind, struct lb_event event) {
   if (h->grant.valid_until != LB_NEVER) {
     event.flags |= LB_EVF_UNTIL;
     event.until = h->to_truth ? h->to_truth(h->env, h->grant.valid_until) : h->grant.valid_until;
   }
-  record(h, LB_EV_GRANTED, event);
+  record(h, kind, event);
+}
+
+static int granted(struct lb_holder *h) {
+  struct lb_event event = {.fence = h->grant.fence};
+  if (h->grant.fence) event.flags |= LB_EVF_FENCE;
+  record_lease(h, LB_EV_GRANTED, event);
   h->holding = true;
   h->renew_at = when_to_renew(h);
   atomic_store(&state_of(h)->writes, 0);
@@ -261,6 +266,7 @@ int lb_holder_renew(struct lb_holder *h) {
   lb_ns bound = earlier(ttl_over(h, 3), ASK_MS * LB_NS_PER_MS);
   int r = h->protocol->extend(h->session, name, h->ttl_ms, &h->grant, lb_now(h->env) + bound);
   if (r == LB_LOST) return give_up_hold(h);
+  if (r == LB_OK) record_lease(h, LB_EV_RENEWED, (struct lb_event){0});
   h->renew_at = r == LB_OK ? when_to_renew(h) : lb_now(h->env) + ttl_over(h, 10);
   return r;
 }

@@ -57,7 +57,7 @@ int lb_holder_release(struct lb_holder *holder, lb_ns deadline);
  * `lost` (after a read or write with the refusal, where the resource refused), the hold is over. */
 int lb_holder_read(struct lb_holder *holder);
 int lb_holder_write(struct lb_holder *holder);
-/* Renews if a renewal is due; event `lost` if the lease is gone. LB_OK (also if none was due), LB_LOST; LB_UNKNOWN,
+/* Renews if a renewal is due; event `renewed` with the new end of the lease, `lost` if it is gone, none without an answer. LB_OK (also if none was due), LB_LOST; LB_UNKNOWN,
  * -errno: it still believes that it holds, and tries again after a tenth of the ttl. Takes half a second at most. */
 int lb_holder_renew(struct lb_holder *holder);
 /* The points of every client, whatever its protocol (which has its own besides), NULL-terminated. */

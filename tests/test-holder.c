@@ -19,6 +19,7 @@ struct lb_session {
   size_t token_len_seen[8];
   int late_replies; /* so many grants are over when they are read */
   int holds_answer, extend_answer, extend_calls;
+  bool renews_for_ever;
   lb_ns asked_until;              /* the deadline of the latest holds or extend, counted from then */
   bool seen_asking, seen_holding; /* what the arena said of this client during the latest try_acquire */
   struct lb_client_state *state;
@@ -73,7 +74,8 @@ static int extend_hook(struct lb_session *s, const char *key, int64_t ttl_ms, st
   (void)key;
   s->extend_calls++;
   s->asked_until = deadline - fake_now;
-  if (s->extend_answer == LB_OK) grant->valid_until = fake_now + (lb_ns)ttl_ms * LB_NS_PER_MS;
+  if (s->extend_answer == LB_OK)
+    grant->valid_until = s->renews_for_ever ? LB_NEVER : fake_now + (lb_ns)ttl_ms * LB_NS_PER_MS;
   return s->extend_answer;
 }
 
@@ -446,6 +448,30 @@ static void a_lease_is_renewed_every_third_of_the_ttl_and_not_before(void **stat
   assert_int_equal(f->holder.grant.valid_until, fake_now + LB_NS_PER_S);
 }
 
+static void a_renewal_is_recorded_with_its_end_in_true_time(void **state) {
+  struct fixture *f = *state;
+  fake_now = 7200 * LB_NS_PER_S;
+  f->holder.to_truth = an_hour_earlier;
+  granted_and_renewed(state, LB_OK);
+  fake_now = f->holder.renew_at;
+  assert_int_equal(lb_holder_renew(&f->holder), LB_OK);
+  assert_string_equal(story(f), "acquire granted renewed");
+  const struct lb_event *renewed = &f->holder.arena->events[2];
+  assert_int_equal(renewed->flags, LB_EVF_UNTIL);
+  assert_int_equal(renewed->until, f->holder.renew_at - 3600 * LB_NS_PER_S - 1000 * LB_NS_PER_MS / 3 + LB_NS_PER_S);
+  assert_int_equal(renewed->key, f->holder.key);
+  assert_int_equal(renewed->what, LB_NO_NAME);
+}
+
+static void a_renewal_for_ever_has_no_end(void **state) {
+  struct fixture *f = granted_and_renewed(state, LB_OK);
+  f->session.renews_for_ever = true;
+  fake_now = f->holder.renew_at;
+  assert_int_equal(lb_holder_renew(&f->holder), LB_OK);
+  assert_string_equal(story(f), "acquire granted renewed");
+  assert_int_equal(f->holder.arena->events[2].flags, 0);
+}
+
 static void a_renewal_without_an_answer_is_tried_again_soon(void **state) {
   const int answers[] = {LB_UNKNOWN, -ECONNRESET};
   for (size_t i = 0; i < 2; i++) {
@@ -518,6 +544,8 @@ int main(void) {
       TEST(who_holds_is_not_granted_again),
       TEST(the_end_of_a_lease_is_recorded_in_true_time),
       TEST(a_lease_is_renewed_every_third_of_the_ttl_and_not_before),
+      TEST(a_renewal_is_recorded_with_its_end_in_true_time),
+      TEST(a_renewal_for_ever_has_no_end),
       TEST(a_renewal_without_an_answer_is_tried_again_soon),
       TEST(a_renewal_that_is_denied_ends_the_hold),
       TEST(nothing_is_renewed_unless_asked_for_possible_and_held),
