@@ -4,11 +4,15 @@
 /* One within its lease is enough, and it is among the first or nowhere: a bound for histories with thousands of episodes. */
 enum { EPISODES_MAX = 1000 };
 
-/* The latest thing that is known of `client` and `key` before event `end`: the event that says so, or NULL. */
-static const struct lb_event *latest(const struct lb_history *h, size_t end, uint32_t client, uint32_t key) {
+/* The latest thing that is known of `client` and `key` before event `end`: the event that says so, or NULL. *ret_lease is the one
+ * that says how long that lasts: the same, or the latest renewal since. */
+static const struct lb_event *latest(const struct lb_history *h, size_t end, uint32_t client, uint32_t key,
+                                     const struct lb_event **ret_lease) {
+  *ret_lease = NULL;
   for (size_t i = end; i-- > 0;) {
     const struct lb_event *e = &h->events[i];
     if (e->client != client || (e->key != key && e->kind != LB_EV_CRASH)) continue;
+    if (e->kind == LB_EV_RENEWED && !*ret_lease) *ret_lease = e;
     switch (e->kind) {
       case LB_EV_GRANTED:
       case LB_EV_UNKNOWN:
@@ -16,23 +20,25 @@ static const struct lb_event *latest(const struct lb_history *h, size_t end, uin
       case LB_EV_BUSY:
       case LB_EV_RELEASE:
       case LB_EV_LOST:
-      case LB_EV_CRASH: return e;
+      case LB_EV_CRASH:
+        if (!*ret_lease) *ret_lease = e;
+        return e;
       default: break;
     }
   }
   return NULL;
 }
 
-static bool valid_at(const struct lb_event *granted, uint64_t t) {
-  return !(granted->flags & LB_EVF_UNTIL) || granted->until > t;
+static bool valid_at(const struct lb_event *lease, uint64_t t) {
+  return !(lease->flags & LB_EVF_UNTIL) || lease->until > t;
 }
 
 /* Whether another client's hold, valid at that moment, is overrun by the grant at `index`. */
 static bool overruns(const struct lb_history *h, size_t index) {
-  const struct lb_event *grant = &h->events[index];
+  const struct lb_event *grant = &h->events[index], *lease;
   for (uint32_t c = 0; c < h->clients.count; c++) {
-    const struct lb_event *e = c == grant->client ? NULL : latest(h, index, c, grant->key);
-    if (e && e->kind == LB_EV_GRANTED && valid_at(e, grant->t)) return true;
+    const struct lb_event *e = c == grant->client ? NULL : latest(h, index, c, grant->key, &lease);
+    if (e && e->kind == LB_EV_GRANTED && valid_at(lease, grant->t)) return true;
   }
   return false;
 }
@@ -48,10 +54,10 @@ bool lb_evidence_within_lease(const struct lb_history *h, const struct lb_check 
 
 bool lb_evidence_contested(const struct lb_history *h) {
   for (size_t i = 0; i < h->count; i++) {
-    const struct lb_event *asks = &h->events[i];
+    const struct lb_event *asks = &h->events[i], *lease;
     if (asks->kind != LB_EV_ACQUIRE) continue;
     for (uint32_t c = 0; c < h->clients.count; c++) {
-      const struct lb_event *e = c == asks->client ? NULL : latest(h, i, c, asks->key);
+      const struct lb_event *e = c == asks->client ? NULL : latest(h, i, c, asks->key, &lease);
       if (e && (e->kind == LB_EV_GRANTED || e->kind == LB_EV_UNKNOWN)) return true;
     }
   }

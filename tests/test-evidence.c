@@ -34,6 +34,8 @@ static bool contested(const char *text) {
 #define EVENT(t, c, e) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"" e "\"}\n"
 #define GRANTED(t, c, until) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"granted\",\"until\":" #until "}\n"
 
+#define RENEWED(t, c, until) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"renewed\",\"until\":" #until "}\n"
+
 static void an_overlap_inside_the_first_lease_counts(void **state) {
   (void)state;
   assert_true(within_lease(GRANTED(10, "a", 100) GRANTED(50, "b", 200) EVENT(60, "a", "release") EVENT(70, "b", "release")));
@@ -42,6 +44,39 @@ static void an_overlap_inside_the_first_lease_counts(void **state) {
 static void an_overlap_after_the_first_lease_does_not(void **state) {
   (void)state;
   assert_false(within_lease(GRANTED(10, "a", 40) GRANTED(50, "b", 200) EVENT(60, "a", "release") EVENT(70, "b", "release")));
+}
+
+static void an_overlap_inside_a_renewed_lease_counts(void **state) {
+  (void)state;
+  assert_true(within_lease(GRANTED(10, "a", 40) RENEWED(20, "a", 50) RENEWED(30, "a", 60) GRANTED(55, "b", 200)
+                               EVENT(70, "a", "release")));
+  assert_true(within_lease(GRANTED(10, "a", 40) EVENT(20, "a", "renewed") GRANTED(55, "b", 200))); /* for ever */
+}
+
+static void an_overlap_after_the_last_renewal_ran_out_does_not(void **state) {
+  (void)state;
+  assert_false(within_lease(GRANTED(10, "a", 40) RENEWED(20, "a", 50) GRANTED(55, "b", 200) EVENT(70, "a", "release")));
+  assert_false(
+      within_lease(EVENT(10, "a", "granted") RENEWED(20, "a", 50) GRANTED(55, "b", 200))); /* it was for ever */
+}
+
+static void only_the_renewals_of_the_same_hold_before_the_overlap_count(void **state) {
+  (void)state;
+  const char *release = EVENT(60, "a", "release") EVENT(70, "b", "release");
+  char text[1000];
+  const char *const holds[] = {
+      GRANTED(10, "a", 40) GRANTED(55, "b", 200) RENEWED(56, "a", 90), /* too late */
+      GRANTED(10, "a", 40) RENEWED(20, "c", 90) GRANTED(55, "b", 200), /* another client's */
+      RENEWED(5, "a", 90) GRANTED(10, "a", 40) GRANTED(55, "b", 200),  /* of an earlier hold */
+      GRANTED(10, "a", 40) EVENT(15, "a", "release") RENEWED(20, "a", 90) GRANTED(25, "a", 40) GRANTED(55, "b", 200),
+      GRANTED(10, "a", 40) "{\"t\":20,\"c\":\"a\",\"k\":\"other\",\"e\":\"renewed\"}\n" GRANTED(55, "b", 200),
+  };
+  for (size_t i = 0; i < sizeof holds / sizeof *holds; i++) {
+    snprintf(text, sizeof text, "%s%s", holds[i], release);
+    assert_false(within_lease(text));
+  }
+  assert_true(
+      within_lease(GRANTED(10, "a", 100) EVENT(20, "a", "release") RENEWED(25, "a", 900) GRANTED(30, "b", 200)));
 }
 
 static void a_hold_without_an_end_of_its_lease_is_always_inside(void **state) {
@@ -82,6 +117,14 @@ static void asking_after_a_release_a_timeout_or_a_crash_does_not(void **state) {
   assert_false(contested(GRANTED(10, "a", 100) EVENT(15, "a", "crash") EVENT(20, "b", "acquire")));
 }
 
+static void a_renewal_is_no_hold_to_contest(void **state) {
+  (void)state;
+  assert_false(contested(RENEWED(10, "a", 100) EVENT(20, "b", "acquire")));
+  assert_false(
+      contested(GRANTED(10, "a", 100) EVENT(15, "a", "release") RENEWED(17, "a", 90) EVENT(20, "b", "acquire")));
+  assert_true(contested(GRANTED(10, "a", 100) RENEWED(17, "a", 190) EVENT(20, "b", "acquire")));
+}
+
 static void a_client_does_not_contest_itself(void **state) {
   (void)state;
   assert_false(contested(GRANTED(10, "a", 100) EVENT(20, "a", "acquire")));
@@ -91,6 +134,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_overlap_inside_the_first_lease_counts),
       cmocka_unit_test(an_overlap_after_the_first_lease_does_not),
+      cmocka_unit_test(an_overlap_inside_a_renewed_lease_counts),
+      cmocka_unit_test(an_overlap_after_the_last_renewal_ran_out_does_not),
+      cmocka_unit_test(only_the_renewals_of_the_same_hold_before_the_overlap_count),
       cmocka_unit_test(a_hold_without_an_end_of_its_lease_is_always_inside),
       cmocka_unit_test(one_overlap_inside_is_enough),
       cmocka_unit_test(a_third_holder_is_measured_against_each_earlier_one),
@@ -98,6 +144,7 @@ int main(void) {
       cmocka_unit_test(asking_while_another_holds_contests_the_lock),
       cmocka_unit_test(asking_while_another_may_hold_does_too),
       cmocka_unit_test(asking_after_a_release_a_timeout_or_a_crash_does_not),
+      cmocka_unit_test(a_renewal_is_no_hold_to_contest),
       cmocka_unit_test(a_client_does_not_contest_itself),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
