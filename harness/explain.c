@@ -91,8 +91,15 @@ static void move_lanes(struct teller *t, const struct lb_event *e) {
 
 /* ---- what is wrong about a line ----------------------------------------------------------------------------------- */
 
-static void put_lease(const struct teller *t, size_t grant, uint64_t now) {
+/* The lease of the hold that began with event `grant`, as it stood at event `at`: from its latest grant or renewal. */
+static void put_lease(const struct teller *t, size_t grant, size_t at) {
   const struct lb_event *e = &t->h->events[grant];
+  uint64_t now = t->h->events[at].t;
+  for (size_t i = grant + 1; i < at; i++) {
+    const struct lb_event *later = &t->h->events[i];
+    bool leases = later->kind == LB_EV_GRANTED || later->kind == LB_EV_RENEWED;
+    if (leases && later->client == e->client && later->key == e->key) e = later;
+  }
   if (!(e->flags & LB_EVF_UNTIL)) return;
   fputs(e->until > now ? ", lease not over for " : ", lease over since ", t->out);
   put_length(e->until > now ? e->until - now : now - e->until, t->out);
@@ -100,12 +107,11 @@ static void put_lease(const struct teller *t, size_t grant, uint64_t now) {
 
 static void put_wrong_grant(const struct teller *t, size_t i) {
   const struct lb_wrong_event *w = &t->wrong[i];
-  const struct lb_event *e = &t->h->events[i];
   if (w->flags & LB_WRONG_DOUBLE) {
     fputs("  <-- granted while ", t->out);
     put_text(client_name(t, w->other), t->out);
     fputs(" holds", t->out);
-    put_lease(t, w->other, e->t);
+    put_lease(t, w->other, i);
   }
   if (w->flags & LB_WRONG_FENCE)
     fprintf(t->out, "%s the fence does not grow: %llu came before", w->flags & LB_WRONG_DOUBLE ? ";" : "  <--",
@@ -210,24 +216,26 @@ static void put_line(const struct teller *t, size_t i) {
   putc('\n', t->out);
 }
 
-static void put_left_out(const struct teller *t, size_t count) {
-  if (count) fprintf(t->out, "  %14s ... %zu event%s ...\n", "", count, count == 1 ? "" : "s");
+static void put_left_out(const struct teller *t, size_t count, size_t renewals) {
+  const char *what = renewals == count ? "renewal" : "event";
+  if (count) fprintf(t->out, "  %14s ... %zu %s%s ...\n", "", count, what, count == 1 ? "" : "s");
 }
 
 static void put_story(struct teller *t) {
-  size_t left_out = 0;
+  size_t left_out = 0, renewals = 0;
   put_lane_names(t);
   for (size_t i = 0; i < t->h->count; i++) {
     move_lanes(t, &t->h->events[i]);
     if (t->cut.shown[i]) {
-      put_left_out(t, left_out);
-      left_out = 0;
+      put_left_out(t, left_out, renewals);
+      left_out = renewals = 0;
       put_line(t, i);
     } else if (!lb_explain_repeats(t->h, &t->h->events[i])) {
       left_out++;
+      renewals += t->h->events[i].kind == LB_EV_RENEWED;
     }
   }
-  put_left_out(t, left_out);
+  put_left_out(t, left_out, renewals);
 }
 
 /* ---- the sentence ------------------------------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@ enum {
   SHORT = 40,
   NEAR = 8,
   EARLIER_FAULTS = 2,
+  RENEWED_AGAIN = 4, /* a rank */
   LANES = sizeof((struct lb_cut *)0)->lane / sizeof(uint32_t)
 };
 
@@ -29,7 +30,7 @@ struct cutter {
   const struct lb_wrong_event *wrong;
   struct lb_cut *cut;
   size_t from, to;  /* the stretch, both inclusive */
-  size_t needed[8]; /* events without which nothing can be understood: the grants involved, and what asked for them */
+  size_t needed[24]; /* events without which nothing can be understood: grants, what asked for them, renewals */
   size_t needed_count;
   struct line *line;
   size_t lines;
@@ -135,6 +136,18 @@ static void reach_back(struct cutter *x, size_t grant) {
   if (asked < x->from) x->from = asked;
 }
 
+/* The latest renewal of the hold that `client` has before event `before`: the lease that was overrun. */
+static void reach_renewal(struct cutter *x, uint32_t client, size_t before) {
+  static const enum lb_event_kind others[] = {LB_EV_GRANTED, LB_EV_RELEASE, LB_EV_LOST, LB_EV_CRASH};
+  size_t renewal = back_to(x, before, client, LB_EV_RENEWED);
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    size_t other = back_to(x, before, client, others[i]);
+    if (other < before && other > renewal) return; /* it was another hold's */
+  }
+  if (renewal < before && x->needed_count < sizeof x->needed / sizeof *x->needed)
+    x->needed[x->needed_count++] = renewal;
+}
+
 static size_t own_grant(const struct cutter *x, uint32_t client, size_t before) {
   size_t grant = back_to(x, before, client, LB_EV_GRANTED);
   return grant < before ? grant : LB_NO_EVENT;
@@ -167,6 +180,8 @@ static void find_stretch(struct cutter *x) {
     if (end > x->to) x->to = end;
     reach_back(x, own_grant(x, episode->clients[0], episode->begin_event + 1));
     for (size_t i = 0; i < episode->client_count; i++) reach_ahead(x, episode->clients[i], end);
+    for (size_t i = 0; i < episode->client_count && i < LANES; i++)
+      reach_renewal(x, episode->clients[i], episode->begin_event);
   } else {
     reach_ahead(x, x->h->events[x->cut->focus].client, x->cut->focus);
   }
@@ -216,7 +231,19 @@ static bool is_needed(const struct cutter *x, size_t i) {
   return i == x->cut->focus;
 }
 
-/* 0 has to be told ... 3 if there is room; -1 never. */
+/* A lease that was made longer is news only once it no longer is: before the client loses the lock. RENEWED_AGAIN for the others of
+ * a run. */
+static int rank_of_renewal(const struct cutter *x, size_t i) {
+  const struct lb_event *renewal = &x->h->events[i];
+  for (size_t j = i + 1; j < x->h->count; j++) {
+    if (is_of(x, j, renewal->client, LB_EV_RENEWED)) return RENEWED_AGAIN;
+    if (is_of(x, j, renewal->client, LB_EV_LOST) || is_of(x, j, renewal->client, LB_EV_CRASH)) return 0;
+    if (is_of(x, j, renewal->client, LB_EV_RELEASE) || is_of(x, j, renewal->client, LB_EV_GRANTED)) break;
+  }
+  return 3;
+}
+
+/* 0 has to be told ... 3 if there is room; RENEWED_AGAIN only in a gap of one; -1 never. */
 static int rank_of(const struct cutter *x, size_t i) {
   const struct lb_event *e = &x->h->events[i];
   if (lb_explain_repeats(x->h, e)) return -1;
@@ -234,6 +261,7 @@ static int rank_of(const struct cutter *x, size_t i) {
     case LB_EV_READ:
     case LB_EV_RELEASE: return 1;
     case LB_EV_ACQUIRE: return 2;
+    case LB_EV_RENEWED: return rank_of_renewal(x, i);
     default: return 3;
   }
 }
@@ -260,6 +288,7 @@ static void choose(struct cutter *x) {
   for (size_t i = x->from; i <= x->to; i++) {
     int rank = rank_of(x, i);
     struct line line = {.event = i, .distance = distance(x, i), .rank = rank};
+    if (rank == RENEWED_AGAIN) continue;
     if (rank == 0 || (rank > 0 && (x->h->count <= SHORT || line.distance <= NEAR))) x->line[x->lines++] = line;
   }
   size_t needed = 0;

@@ -84,6 +84,84 @@ static void a_paused_holder_is_told_line_by_line(void **state) {
   says_not("...");
 }
 
+static void the_last_renewal_before_an_overlap_is_told_and_runs_of_them_are_not(void **state) {
+  (void)state;
+  tell_file("bad/renewed");
+  says("client-1  granted   lease until +300.000 ms\n                 ... 2 renewals ...\n");
+  says("client-1  renewed   lease until +700.000 ms\n");
+  says("client-2  granted   lease until +800.000 ms  <-- granted while client-1 holds, lease not over for 200.0 ms\n");
+  says("client-1  lost      it knows 1.000 ms after client-2 was granted\n                 ... 2 renewals ...\n");
+  says_not("lease until +400.000 ms");
+  says_not("lease until +900.000 ms");
+}
+
+/* A watchdog with a thousand renewals, which then fail: the last one lies far from what went wrong. */
+static void write_renewals(struct lb_history *h, bool overrun) {
+  uint64_t t = 2;
+  lb_names_add(&h->clients, "a");
+  lb_names_add(&h->clients, "b");
+  lb_names_add(&h->keys, "x");
+  lb_history_add(h, &(struct lb_event){.t = 0, .kind = LB_EV_ACQUIRE, .what = LB_NO_NAME});
+  lb_history_add(h, &(struct lb_event){.t = 1, .kind = LB_EV_GRANTED, .what = LB_NO_NAME});
+  for (uint32_t i = 0; i < 1000; i++, t++)
+    lb_history_add(h, &(struct lb_event){
+                          .t = t, .until = t + 30, .flags = LB_EVF_UNTIL, .kind = LB_EV_RENEWED, .what = LB_NO_NAME});
+  for (uint32_t i = 0; i < 50; i++, t++)
+    lb_history_add(h, &(struct lb_event){.t = t, .flags = LB_EVF_VALUE, .kind = LB_EV_READ, .what = LB_NO_NAME});
+  if (overrun) lb_history_add(h, &(struct lb_event){.t = t, .client = 1, .kind = LB_EV_GRANTED, .what = LB_NO_NAME});
+  lb_history_add(h, &(struct lb_event){.t = t + 2, .kind = overrun ? LB_EV_RELEASE : LB_EV_LOST, .what = LB_NO_NAME});
+}
+
+static void a_renewal_far_before_an_overlap_or_a_loss_is_told(void **state) {
+  (void)state;
+  for (int overrun = 0; overrun <= 1; overrun++) {
+    struct lb_history h = {0};
+    write_renewals(&h, overrun);
+    tell(&h);
+    lb_history_clear(&h);
+    says("a      renewed   lease until +0.001031 ms\n");
+    assert_int_equal(lines_with("renewed "), 1);
+    says("... 999 renewals ...");
+    if (overrun) says("<-- granted while a holds, lease over since 0.000021 ms\n");
+  }
+}
+
+static void a_lease_is_that_of_the_present_hold(void **state) {
+  (void)state;
+  tell_text("{\"t\":1,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\",\"until\":9}\n"
+            "{\"t\":2,\"c\":\"b\",\"k\":\"x\",\"e\":\"renewed\",\"until\":99}\n"
+            "{\"t\":3,\"c\":\"b\",\"k\":\"x\",\"e\":\"release\"}\n"
+            "{\"t\":4,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\",\"until\":8}\n"
+            "{\"t\":20,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n");
+  says("<-- granted while b holds, lease over since 0.000012 ms\n");
+}
+
+static void renewals_of_a_hold_that_is_over_are_not_told(void **state) {
+  (void)state;
+  struct lb_history h = {0};
+  uint64_t t = 0;
+  lb_names_add(&h.clients, "a");
+  lb_names_add(&h.clients, "b");
+  lb_names_add(&h.keys, "x");
+  static const struct lb_event over[] = {{.client = 1, .kind = LB_EV_ACQUIRE},
+                                         {.kind = LB_EV_ACQUIRE},
+                                         {.kind = LB_EV_GRANTED},
+                                         {.kind = LB_EV_RENEWED},
+                                         {.kind = LB_EV_RELEASE},
+                                         {.kind = LB_EV_RELEASED}};
+  for (size_t i = 0; i < 65; i++) {
+    struct lb_event e = i < 6 ? over[i] : (struct lb_event){.client = 1, .kind = LB_EV_BUSY};
+    e.t = t++, e.what = LB_NO_NAME;
+    lb_history_add(&h, &e);
+  }
+  for (uint32_t i = 0; i < 2; i++)
+    lb_history_add(&h, &(struct lb_event){.t = t++, .client = !i, .kind = LB_EV_GRANTED, .what = LB_NO_NAME});
+  tell(&h);
+  lb_history_clear(&h);
+  says("granted while b holds");
+  says_not("renewed");
+}
+
 static void a_refused_write_is_said_to_be_fenced_off(void **state) {
   (void)state;
   tell_file("bad/paused-holder-fenced");
@@ -123,7 +201,7 @@ static void a_safe_history_says_so(void **state) {
 /* Ties are no violation for the checker; so they are none for a reader. */
 static void good_histories_have_nothing_marked(void **state) {
   (void)state;
-  static const char *const good[] = {"ties",     "lost-in-time",  "crash",           "crash-nobody-after",
+  static const char *const good[] = {"ties",     "lost-in-time",  "crash",           "renewed",  "crash-nobody-after",
                                      "two-keys", "granted-again", "unknown-outcome", "any-order"};
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     char file[64];
@@ -248,6 +326,10 @@ static void nothing_in_a_name_reaches_the_terminal_as_a_command(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_paused_holder_is_told_line_by_line),
+      cmocka_unit_test(the_last_renewal_before_an_overlap_is_told_and_runs_of_them_are_not),
+      cmocka_unit_test(a_renewal_far_before_an_overlap_or_a_loss_is_told),
+      cmocka_unit_test(a_lease_is_that_of_the_present_hold),
+      cmocka_unit_test(renewals_of_a_hold_that_is_over_are_not_told),
       cmocka_unit_test(a_refused_write_is_said_to_be_fenced_off),
       cmocka_unit_test(a_write_without_an_overlap_is_wrong_all_the_same),
       cmocka_unit_test(nobody_holds_and_someone_writes),
