@@ -24,7 +24,7 @@ static const char help[] =
     "      -b SYSTEM,...   only these: PROTOCOL@TOPOLOGY or PROTOCOL     -n TRIALS  trials per cell\n"
     "      -s KEY=VALUE    a workload key, or PROTOCOL.OPTION=VALUE      -j JOBS    trials side by side\n"
     "      -o DIR          results folder (must be new)                  --seed N   replays order and choices\n"
-    "      -g GUARD        none                                          --json     cells as JSON on stdout\n"
+    "      -g GUARD        none, deadline, recheck or fence              --json     cells as JSON on stdout\n"
     "      --plugin FILE   adds a protocol from a shared library\n"
     "  lockbench suite quick|full     the shipped scenarios, with charts and a report\n"
     "  lockbench list protocols|topologies|scenarios|points\n"
