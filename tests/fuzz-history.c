@@ -3,7 +3,7 @@
  * Fuzz target: any bytes as a history file. What is accepted must be written in both forms and read back the same, and must
  * be judged, measured and printed without harm; a small history must be judged as by the brute-force checker.
  *
- * With -DLB_LIBFUZZER and clang -fsanitize=fuzzer it is searched; otherwise main() runs the files (and the files of the
+ * With -DLB_FUZZER and clang -fsanitize=fuzzer it is searched; otherwise main() runs the files (and the files of the
  * folders) that are given as arguments, so that the corpus is a test.
  */
 #include <dirent.h>
@@ -95,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   return 0;
 }
 
-#ifndef LB_LIBFUZZER
+#ifndef LB_FUZZER
 
 static unsigned files_run;
 
