@@ -54,7 +54,7 @@ int lb_cli_doctor(int argc, char **argv) {
   for (size_t i = 0; i < lb_topology_count; i++) good &= check_topology(lb_topologies[i]);
   good &= check_program("ip", "package iproute2: builds the network of a trial");
   good &= check_program("nft", "package nftables: cuts links");
-  good &= check_program("gnuplot", "package gnuplot-nox: draws the throughput chart");
+  good &= check_program("gnuplot", "package gnuplot-nox: draws the scaling once more");
   good &= check_namespaces();
   puts(good ? "this machine can run everything"
             : "some things cannot run here: their cells are skipped, with the reason");

@@ -36,8 +36,8 @@ static uint64_t random_seed(void) {
 }
 
 static int default_jobs(void) {
-  long cores = sysconf(_SC_NPROCESSORS_ONLN); /* a directed trial mostly waits: two a core */
-  return cores < 1 ? 2 : cores > 8 ? 16 : (int)(2 * cores);
+  long cores = sysconf(_SC_NPROCESSORS_ONLN); /* a directed trial mostly waits: four a core */
+  return cores < 1 ? 4 : cores > 4 ? 16 : (int)(4 * cores);
 }
 
 static const char *results_folder(void) {

@@ -56,6 +56,8 @@ class Story:
                 open_holds[at] = {"who": at[0], "key": at[1], "from": self._ms(e["t"]), "to": None, "ended": "end",
                                   "until": None if until is None else self._ms(until)}
                 holds.append(open_holds[at])
+            elif e["e"] == "renewed" and at in open_holds:
+                open_holds[at]["until"] = None if e.get("until") is None else self._ms(e["until"])
             elif e["e"] in ENDS_HOLD:
                 for key in [k for k in open_holds if k == at or (e["e"] == "crash" and k[0] == at[0])]:
                     open_holds.pop(key).update(to=self._ms(e["t"]), ended=e["e"])
