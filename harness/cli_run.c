@@ -204,8 +204,8 @@ static const struct suite {
     {"paper",
      "as full, with 1 to 64 clients in the loads: what the paper is made of",
      {{"control", DIRECTED},
-      {"contention", "trials=5 clients=1,2,4,8,16,32,64 duration_s=2 warmup_s=0.5"},
-      {"spread", "trials=5 duration_s=2 warmup_s=0.5"},
+      {"contention", "trials=5 clients=1,2,4,8,16,32,64 duration_s=1.5 warmup_s=0.4"},
+      {"spread", "trials=5 duration_s=1.5 warmup_s=0.4"},
       {"failover", DIRECTED},
       {"pause-holder", DIRECTED},
       {"pause-writer", DIRECTED},
@@ -218,7 +218,7 @@ static const struct suite {
       {"clock-client", DIRECTED},
       {"split-brain", DIRECTED},
       {"partition", DIRECTED},
-      {"storm", "duration_s=60"}}},
+      {"storm", "trials=1 duration_s=300"}}},
 };
 
 int lb_cli_suite(int argc, char **argv) {
