@@ -4,7 +4,7 @@
 #include "clock.h"
 #include "refuse.h"
 
-enum { ASK_MS = 5000, QUICK_MS = 1000, POLL_MS = 20, HOLDER_MS = 1000 };
+enum { ASK_MS = 5000, QUICK_MS = 1000, POLL_MS = 20, FIND_MS = 1000 };
 
 static lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
 
@@ -53,7 +53,7 @@ static int add_relatives(struct lb_stage *s, const struct lb_role *role, struct 
 }
 
 static int add_holder(struct lb_stage *s, struct lb_cast *c, char *err, size_t err_size) {
-  lb_ns deadline = in_ms(HOLDER_MS);
+  lb_ns deadline = in_ms(FIND_MS);
   do {
     for (size_t i = 0; i < s->client_count; i++)
       if (s->client[i].pid > 0 && atomic_load(&s->arena->state[i].holds)) return add_client(c, &s->client[i]), 0;
@@ -62,10 +62,16 @@ static int add_holder(struct lb_stage *s, struct lb_cast *c, char *err, size_t e
   return nobody(err, err_size, "nobody held the lock within a second");
 }
 
+/* Who was told to ask a moment ago may not have begun. */
 static int add_waiters(struct lb_stage *s, struct lb_cast *c, char *err, size_t err_size) {
-  for (size_t i = 0; i < s->client_count; i++)
-    if (s->client[i].pid > 0 && atomic_load(&s->arena->state[i].asks)) add_client(c, &s->client[i]);
-  return c->client_count > 0 ? 0 : nobody(err, err_size, "nobody is waiting for the lock");
+  lb_ns deadline = in_ms(FIND_MS);
+  do {
+    for (size_t i = 0; i < s->client_count; i++)
+      if (s->client[i].pid > 0 && atomic_load(&s->arena->state[i].asks)) add_client(c, &s->client[i]);
+    if (c->client_count > 0) return 0;
+    lb_clock_sleep_until(lb_clock_ns() + LB_NS_PER_MS / 5);
+  } while (lb_clock_ns() < deadline);
+  return nobody(err, err_size, "nobody asked for the lock within a second");
 }
 
 static int add_node(struct lb_stage *s, int number, struct lb_cast *c, char *err, size_t err_size) {

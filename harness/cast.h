@@ -18,7 +18,8 @@ struct lb_cast {
 int lb_cast_primary(struct lb_stage *stage);
 /* Binds `primary` to whoever decides now, unless it is bound already. 0, or -1 with err. */
 int lb_cast_bind_primary(struct lb_stage *stage, char *err, size_t err_size);
-/* Who plays `role`. `holder` waits up to a second for somebody to hold. 0, or -1 with err: nobody plays it. */
+/* Who plays `role`. `holder` and `waiters` wait up to a second for somebody to hold or to ask. 0, or -1 with err: nobody
+ * plays it. */
 int lb_cast_find(struct lb_stage *stage, const struct lb_role *role, struct lb_cast *ret, char *err, size_t err_size);
 /* The host a client lives on. */
 struct lb_host *lb_cast_host(const struct lb_stage *stage, const struct lb_client *client);
