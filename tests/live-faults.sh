@@ -1,0 +1,317 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# Faults on real servers: what each directed scenario comes to, and that a fault which did not fire, a point nobody passed or a
+# death that nobody ordered never makes a trial safe. TAP. Usage: live-faults.sh LOCKBENCH
+bin=$1 n=0
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+
+# ---- asking ---------------------------------------------------------------------------------------------------------
+check() { # NAME, then a command that must succeed
+  n=$((n + 1))
+  name=$1
+  shift
+  if "$@" >"$dir/out" 2>&1; then echo "ok $n - $name"; else echo "not ok $n - $name"; sed 's/^/# /' "$dir/out"; fi
+}
+run() { # RUN, then what to run: its cells in RUN.json
+  run=$1
+  shift
+  "$bin" run "$@" -n 1 -j 3 --seed 1 --json -o "$dir/$run" >"$dir/$run.json" 2>"$dir/$run.err"
+}
+value() { # KEY SCENARIO SYSTEM GUARD [RUN]: of that cell, in whatever run it was
+  cat "$dir"/${5:-*}.json | awk -v key="$1" -v cell="\"$2\" \"$3\" \"$4\"" '
+    { name = $1; sub(/^ *"[a-z0-9_]*": /, ""); sub(/,$/, "") }
+    name == "\"scenario\":" { at = $0 }
+    name == "\"system\":" || name == "\"guard\":" { at = at " " $0 }
+    at == cell && name == "\"" key "\":" { gsub(/^"|"$/, ""); print }'
+}
+comes_to() { # VERDICT SCENARIO SYSTEM [GUARD [RUN]]
+  guard=${4:-none}
+  verdict=$(value verdict "$2" "$3" "$guard" "$5")
+  n=$((n + 1))
+  if [ "$verdict" = "$1" ]; then
+    echo "ok $n - $2 $3 $guard: $1"
+  else
+    echo "not ok $n - $2 $3 $guard: $1"
+    echo "# it is '$verdict': $(value why "$2" "$3" "$guard" "$5")"
+  fi
+}
+because() { # SCENARIO PATTERN [RUN]: why it is undecided
+  comes_to undecided "$1" redis-token@redis none "$3"
+  why=$(value why "$1" redis-token@redis none "$3")
+  check "  because: $2" expr "$why" : ".*$2"
+}
+says() { # SCENARIO WORDS [GUARD]: the history of its trial has exactly this fact
+  "$bin" check --export json "$dir"/*/histories/"$1.redis-token@redis.${3:-none}".* >"$dir/events"
+  check "  $2" grep -qF "\"what\":\"$2\"" "$dir/events"
+}
+own() { # NAME, with steps (and sections) on standard input: a scenario of this test
+  printf '[scenario]\ntitle = t\nquestion = q\nrefuted = r\nmin_handoffs = 0\n[workload]\nclients = 2\nttl_ms = 2000\n' >"$dir/$1.ini"
+  cat >>"$dir/$1.ini"
+  grep -q '^\[expect' "$dir/$1.ini" || printf '[expect]\nredis-token@redis = any: it is a test\n' >>"$dir/$1.ini"
+}
+
+# ---- scenarios of this test -----------------------------------------------------------------------------------------
+# Stopped before the look at the clock, the guard `deadline` notices; without a guard nobody looks.
+own before-check <<'E'
+[timeline]
+step = client 1 acquire within 3s
+step = client 1 read
+step = stop client 1 at before-check
+step = client 1 write
+step = client 2 begin acquire within 8s
+step = await client 2 holds within 5s
+step = client 2 read
+step = client 2 write
+step = resume client 1
+step = client 2 release within 1s
+[proof]
+past_lease = yes
+[expect]
+redis-token@redis = violated: the lease is over when it goes on
+[expect deadline]
+redis-token@redis = safe: it looks after it was stopped
+E
+own crash <<'E'
+[timeline]
+step = crash client 1 at after-check
+step = client 1 acquire within 3s
+step = client 2 acquire within 200ms
+step = client 1 read
+step = client 2 acquire within 6s
+step = client 2 read
+step = client 2 write
+step = client 2 release within 1s
+E
+own never-passed <<'E'
+[timeline]
+step = stop client 1 at before-release
+step = client 1 acquire within 3s
+step = client 2 acquire within 200ms
+step = client 1 read
+E
+# The key expires after one second of this server's two.
+own fast-server <<'E'
+[timeline]
+step = clock node 1 rate 2
+step = client 1 acquire within 3s
+step = client 1 read
+step = client 2 acquire within 1500ms
+step = client 2 read
+step = client 1 write
+step = client 2 write
+step = client 1 release within 1s
+step = client 2 release within 1s
+E
+# By its own clock the lease lasts four seconds, so the guard that looks there is content for too long.
+own slow-client <<'E'
+[timeline]
+step = clock client 1 rate 0.5
+step = client 1 acquire within 3s
+step = client 1 read
+step = client 2 acquire within 4s
+step = client 2 read
+step = client 2 write
+step = client 1 write
+step = client 2 release within 1s
+[proof]
+past_lease = yes
+[expect deadline]
+redis-token@redis = violated: it trusts a clock that is slow
+E
+# The key of two seconds lives for seven.
+own clock-back <<'E'
+[timeline]
+step = client 1 acquire within 3s
+step = clock node 1 -5s
+step = client 2 acquire within 3500ms
+step = client 1 release within 1s
+step = client 2 acquire within 3s
+step = client 2 release within 1s
+E
+# A holder that renews keeps its lock; paused it does not.
+own pause-renewed <<'E'
+renew = yes
+[timeline]
+step = client 2 acquire within 3s
+step = client 2 read
+step = client 1 acquire within 2500ms
+step = pause holder
+step = client 1 acquire within 5s
+step = client 1 read
+step = client 1 write
+step = resume client 2
+step = client 2 write
+step = client 1 release within 1s
+[proof]
+past_lease = yes
+E
+own pause-resume <<'E'
+[timeline]
+step = client 2 acquire within 3s
+step = pause holder
+step = client 1 acquire within 100ms
+step = resume holder
+step = client 2 read
+step = client 2 write
+step = client 2 release within 1s
+step = client 1 acquire within 3s
+step = client 1 release within 1s
+E
+own cut-waiters <<'E'
+[timeline]
+step = client 1 acquire within 3s
+step = client 2 begin acquire within 4s
+step = cut waiters from all
+step = client 1 release within 1s
+step = wait 300ms
+step = client 1 acquire within 1s
+step = client 1 read
+step = heal
+step = client 1 release within 1s
+step = await client 2 holds within 3s
+step = client 2 release within 1s
+E
+# Faults that cannot be proved. What comes before them would be enough to be safe.
+unprovable() { # NAME, then steps
+  name=$1
+  shift
+  {
+    echo '[timeline]'
+    printf 'step = %s\n' 'client 1 acquire within 3s' 'client 2 acquire within 200ms' 'client 1 release within 1s' "$@"
+  } | own "$name"
+}
+unprovable cut-dead 'kill primary' 'cut client 1 from primary'
+unprovable kill-twice 'kill primary' 'kill node 1'
+unprovable clock-paused 'pause primary' 'clock primary +5s'
+unprovable no-holder 'pause holder'
+unprovable no-waiter 'cut waiters from all'
+# Safe if nobody dies.
+own dies <<'E'
+[timeline]
+step = client 1 acquire within 3s
+step = client 1 release within 1s
+step = stop client 2 at after-check
+step = client 2 acquire within 1s
+step = client 2 read
+step = client 1 acquire within 100ms
+step = wait 2s
+E
+
+# ---- somebody dies --------------------------------------------------------------------------------------------------
+# The client that stands still at its point shows that the trial is where it should be.
+stopped() { # RUN
+  for pid in $(pgrep -f -- "$dir/$1"); do
+    grep -q '^State:.T' "/proc/$pid/status" 2>/dev/null && echo "$pid"
+  done
+}
+server() { # RUN: the Redis that works in its scratch folder
+  for process in /proc/[0-9]*; do
+    case $(readlink "$process/cwd") in
+      "$dir"/*"$1"*/scratch/*/redis-*) echo "${process#/proc/}" ;;
+    esac
+  done
+}
+kill_in() { # RUN, what finds the victim
+  run "$1" "$dir/dies.ini" -b redis-token@redis &
+  tries=400
+  while [ -z "$(stopped "$1")" ] && [ $tries -gt 0 ]; do
+    sleep 0.02
+    tries=$((tries - 1))
+  done
+  victim=$($2 "$1")
+  [ -n "$victim" ] && kill -9 $victim
+  wait $!
+}
+
+# ---- runs -----------------------------------------------------------------------------------------------------------
+redis() {
+  run redis pause-holder slow-holder slow-holder-renewed crash-holder restart-node restart-delayed clock-jump clock-client \
+    partition -b redis-token@redis -g none
+  run guarded partition -b redis-token@redis -g deadline
+}
+others() {
+  run writer pause-writer -b redis-token@redis
+  run local pause-holder slow-holder crash-holder -b local@none -g none
+  run row pause-writer crash-holder clock-jump partition -b pg-row@pg -g none
+  run lease clock-client -b pg-lease-client@pg -g none
+  run node restart-node -b pg-lease@pg -g none
+  run split split-brain -b redis-token@sentinel,redlock@redis-x3 -g none
+}
+mine() { run own "$dir"/*.ini -b redis-token@redis; }
+redis &
+others &
+mine &
+wait
+reason=$(cat "$dir"/*.json | grep -m1 -E '"why": ".*(, which is not installed|needs network namespaces|needs the clock shim)')
+if [ -n "$reason" ]; then
+  echo "1..0 # SKIP $reason"
+  exit 0
+fi
+kill_in client-dies stopped
+kill_in server-dies server
+
+# ---- what came of them ----------------------------------------------------------------------------------------------
+comes_to violated pause-holder redis-token@redis
+comes_to stuck pause-holder local@none
+for guard in none deadline recheck; do
+  comes_to violated pause-writer redis-token@redis $guard
+  check '  an update was lost' test "$(value lost_updates pause-writer redis-token@redis $guard)" -ge 1
+done
+comes_to safe pause-writer redis-token@redis fence
+check '  because the resource refused' test "$(value fenced_off pause-writer redis-token@redis fence)" -ge 1
+check '  and no update was lost' test "$(value lost_updates pause-writer redis-token@redis fence)" -eq 0
+comes_to stuck pause-writer pg-row@pg
+comes_to safe crash-holder redis-token@redis
+orphan=$(value orphan_ms crash-holder redis-token@redis none)
+check "  free after ${orphan%.*} ms: not long before the lease is over, nor a second after it" \
+  test "${orphan%.*}" -ge 1000 -a "${orphan%.*}" -le 3000
+comes_to stuck crash-holder pg-row@pg
+comes_to stuck crash-holder local@none
+comes_to violated slow-holder redis-token@redis
+comes_to safe slow-holder local@none
+comes_to safe slow-holder-renewed redis-token@redis
+comes_to violated restart-node redis-token@redis
+comes_to safe restart-node pg-lease@pg
+comes_to safe restart-delayed redis-token@redis
+comes_to violated clock-jump redis-token@redis
+comes_to safe clock-jump pg-row@pg
+comes_to violated clock-client pg-lease-client@pg
+comes_to safe clock-client redis-token@redis
+comes_to violated split-brain redis-token@sentinel
+comes_to safe split-brain redlock@redis-x3
+comes_to violated partition redis-token@redis
+comes_to safe partition redis-token@redis deadline
+comes_to stuck partition pg-row@pg
+
+comes_to violated before-check redis-token@redis
+comes_to safe before-check redis-token@redis deadline
+says before-check 'client 1 write: lost' deadline
+comes_to safe crash redis-token@redis
+says crash 'proved: crash client 1 at after-check'
+says crash 'client 2 acquire within 200ms: refused in time'
+check '  the client died' grep -q '"c":"client-1".*"e":"crash"' "$dir/events"
+check '  and did not read' sh -c '! grep -q "\"c\":\"client-1\".*\"e\":\"read\"" "$1"' - "$dir/events"
+because never-passed 'stop client 1 at before-release: it never passed that point'
+comes_to violated fast-server redis-token@redis
+comes_to violated slow-client redis-token@redis deadline
+comes_to safe clock-back redis-token@redis
+says clock-back 'client 2 acquire within 3500ms: refused in time'
+says clock-back 'client 2 acquire within 3s: granted'
+comes_to violated pause-renewed redis-token@redis
+says pause-renewed 'client 1 acquire within 2500ms: refused in time'
+comes_to safe pause-resume redis-token@redis
+says pause-resume 'client 1 acquire within 100ms: refused in time'
+says pause-resume 'client 2 write: done'
+comes_to safe cut-waiters redis-token@redis
+says cut-waiters 'client 1 acquire within 1s: granted'
+
+because cut-dead 'could not be reached even before the cut'
+because kill-twice 'was already dead'
+because clock-paused 'does not tell its time'
+because no-holder 'nobody held the lock within a second'
+because no-waiter 'nobody asked for the lock within a second'
+comes_to safe dies redis-token@redis none own
+because dies 'client-2 died by itself' client-dies
+because dies 'redis.* died by itself' server-dies
+echo "1..$n"
