@@ -52,7 +52,7 @@ own() { # NAME, with steps (and sections) on standard input: a scenario of this 
 }
 
 # ---- scenarios of this test -----------------------------------------------------------------------------------------
-# Stopped before the look at the clock, the guard `deadline` notices; without a guard nobody looks.
+# Stopped before it looks at its clock, or asks, a client notices that it was away; without a guard it does not look.
 own before-check <<'E'
 [timeline]
 step = client 1 acquire within 3s
@@ -71,6 +71,8 @@ past_lease = yes
 redis-token@redis = violated: the lease is over when it goes on
 [expect deadline]
 redis-token@redis = safe: it looks after it was stopped
+[expect recheck]
+redis-token@redis = safe: it asks after it was stopped
 E
 own crash <<'E'
 [timeline]
@@ -285,8 +287,10 @@ comes_to safe partition redis-token@redis deadline
 comes_to stuck partition pg-row@pg
 
 comes_to violated before-check redis-token@redis
-comes_to safe before-check redis-token@redis deadline
-says before-check 'client 1 write: lost' deadline
+for guard in deadline recheck; do
+  comes_to safe before-check redis-token@redis $guard
+  says before-check 'client 1 write: lost' $guard
+done
 comes_to safe crash redis-token@redis
 says crash 'proved: crash client 1 at after-check'
 says crash 'client 2 acquire within 200ms: refused in time'
