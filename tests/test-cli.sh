@@ -56,8 +56,13 @@ expect 'an unknown workload key' 2 "did you mean 'ttl_ms'" "$bin" run control -s
 expect 'a workload value out of range' 2 'ttl_ms.*-5' "$bin" run control -s ttl_ms=-5
 expect 'an unknown protocol option' 2 "broken has no option 'rat', did you mean 'rate'" "$bin" run contention -s broken.rat=1
 expect 'a protocol option out of range' 2 'broken.rate=7: expected a number from 0 to 1' "$bin" run contention -s broken.rate=7
-expect 'an unknown guard' 2 "unknown guard" "$bin" run control -g fense
-expect 'an unknown suite' 2 'expected quick, full or paper' "$bin" suite quik
+expect 'an unknown guard' 2 "-g fense: unknown guard, did you mean 'fence'\\?, expected none, deadline, recheck or fence" \
+  "$bin" run control -g fense
+expect 'a guard like no other' 2 '-g x: unknown guard, expected none, deadline, recheck or fence' "$bin" run control -g x
+expect 'a guard without its name' 2 '-g: expected a value' "$bin" run control -g
+expect 'an unknown suite' 2 'suite quik: expected quick, full or paper' "$bin" suite quik
+expect 'a suite without its name' 2 'suite: expected quick, full or paper' "$bin" suite
+expect 'an unknown list' 2 "list pionts: expected protocols, .* or points; did you mean 'points'" "$bin" list pionts
 expect 'an unknown name to show' 2 "did you mean 'redlock'" "$bin" show redlok
 expect 'run without a scenario' 2 'expected a scenario' "$bin" run
 expect 'a scenario file that is not there' 2 'nowhere.ini' "$bin" run "$dir/nowhere.ini"
@@ -84,6 +89,46 @@ expect 'a history that is not there' 2 'none.jsonl' "$bin" check "$dir/none.json
 printf '{"t":1,"c":"a","k":"x","e":"acquire"}\n{"t":2,"c":"a","k":"x","e":"grantd"}\n' >"$dir/bad.jsonl"
 expect 'a malformed history line' 2 'bad.jsonl:2: ' "$bin" check "$dir/bad.jsonl"
 expect 'a report of no run' 2 'run.json' "$bin" report "$dir"
+
+# Points, and guards that a system lacks.
+check 'the help names the guards' sh -c '"$1" help | grep -q -- "-g GUARD  *none, deadline, recheck or fence"' - "$bin"
+"$bin" list points >"$dir/points"
+for point in 'every client  *before-check' 'every client  *after-check' 'every client  *after-write' 'redis-token  *after-set' \
+  'redlock  *after-quorum' 'zk-sequential  *after-create' 'pg-row  *after-insert' 'pg-lease  *before-release'; do
+  check "a point: $point" grep -qx "$point" "$dir/points"
+done
+check 'no point twice' test "$(sort "$dir/points" | uniq -d | wc -l)" -eq 0
+check 'all lists have it, too' sh -c '"$1" list | grep -qx "redlock  *after-quorum"' - "$bin"
+check 'and the protocol itself' sh -c '"$1" show redlock | grep -q "^points: .*after-quorum"' - "$bin"
+
+scenario guards.ini '[scenario]
+title = t
+question = q
+refuted = r
+min_handoffs = 0
+[workload]
+clients = 2
+[timeline]
+step = client 1 acquire within 1s
+step = client 2 acquire within 100ms
+step = client 1 release within 1s
+[expect]
+local@none = safe: it is
+[expect fence]
+local@none = safe: it is
+null@none = skipped: it has no token'
+"$bin" run "$dir/guards.ini" >"$dir/out4" 2>&1
+check 'a guard that is expected to be missing: exit 0' test $? -eq 0
+check 'and it is as expected' grep -qx 'as expected: 3 cells: 2 safe, 0 violated, 1 skipped' "$dir/out4"
+"$bin" run "$dir/guards.ini" -g recheck -b local,null >"$dir/out4" 2>&1
+check 'one that is missing without being expected: exit 5' test $? -eq 5
+check 'and why is said' grep -q 'null has no way to ask whether it still holds' "$dir/out4"
+"$bin" run "$dir/guards.ini" -g none --json >"$dir/out4" 2>&1
+check 'a guard of the command is the only one' test "$(grep -o '"guard": .*' "$dir/out4")" = '"guard": "none",'
+sed -i 's/^step = client 1 acquire/step = stop client 1 at after-quorum\n&/' "$dir/guards.ini"
+"$bin" run "$dir/guards.ini" -g none >"$dir/out4" 2>&1
+check 'a point the system does not have: exit 5' test $? -eq 5
+check 'and where to look is said' grep -q "local has no point 'after-quorum', see .lockbench list points" "$dir/out4"
 
 # The story of a trial, from a run folder.
 run="$dir/told"
