@@ -24,7 +24,7 @@ fi
 check 'every verdict is as expected: exit 0' test $code -eq 0
 sed 's/^/# /' "$dir/summary"
 for system in redis-token@sentinel pg-row@pg-async; do
-  history=$(ls "$dir/run/histories/failover.$system".*)
+  history=$(ls "$dir/run/histories/failover.$system.none".*)
   "$bin" check --export json "$history" >"$dir/history.jsonl"
   check "$system: the key was absent on the promoted server" grep -q '"what":"key absent on current primary"' "$dir/history.jsonl"
   check "$system: both clients were granted" test "$(grep '"e":"granted"' "$dir/history.jsonl" | grep -o '"c":"[^"]*"' | sort -u | wc -l)" -eq 2
