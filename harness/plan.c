@@ -6,18 +6,15 @@
 #include "plan.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../backends/registry.h"
-#include "holder.h"
+#include "fit.h"
 #include "refuse.h"
 #include "rng.h"
-#include "sandbox.h"
 #include "settings.h"
-#include "skew_shim.h"
 #include "suggest.h"
 
 enum { STREAM_ORDER = 11, STREAM_TRIAL = 12, WORDS_MAX = 128 };
@@ -73,61 +70,6 @@ static int parse_system(const char *text, struct lb_cell *cell, char *err, size_
 
 /* ---- cells ---------------------------------------------------------------------------------------------------------- */
 
-static void skip(struct lb_cell *cell, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void skip(struct lb_cell *cell, const char *format, ...) {
-  va_list args;
-  if (cell->skip[0]) return; /* the first reason is enough */
-  va_start(args, format);
-  vsnprintf(cell->skip, sizeof cell->skip, format, args);
-  va_end(args);
-  cell->verdict = LB_SKIPPED;
-}
-
-static bool has_point(const char *const *points, const char *name) {
-  for (; points && *points; points++)
-    if (strcmp(*points, name) == 0) return true;
-  return false;
-}
-
-/* What a step asks of a system that not every system has. */
-static void check_step(struct lb_cell *cell, const struct lb_step *step) {
-  const struct lb_topology *t = cell->topology;
-  bool of_client = step->a.kind == LB_ROLE_CLIENT || step->a.kind == LB_ROLE_CLIENTS || step->a.kind == LB_ROLE_HOLDER ||
-                   step->a.kind == LB_ROLE_WAITERS;
-  bool clock = step->verb == LB_STEP_CLOCK_JUMP || step->verb == LB_STEP_CLOCK_RATE;
-  bool fault = clock || step->verb == LB_STEP_KILL || step->verb == LB_STEP_PAUSE || step->verb == LB_STEP_RESTART ||
-               step->verb == LB_STEP_CUT;
-  if ((step->verb == LB_STEP_STOP_AT || step->verb == LB_STEP_CRASH_AT) &&
-      !has_point(cell->protocol->points, step->point) && !has_point(lb_holder_points, step->point))
-    skip(cell, "%s has no point '%s', see `lockbench list points`", cell->protocol->name, step->point);
-  if (fault && t->data_count == 0 && (!of_client || step->verb == LB_STEP_CUT))
-    skip(cell, "%s: there are no servers", step->text);
-  if (step->verb == LB_STEP_AWAIT_FAILOVER && t->data_count < 2)
-    skip(cell, "%s has one server, so no other can take over", t->name);
-  if (step->a.kind == LB_ROLE_NODE && (size_t)step->a.number > t->data_count)
-    skip(cell, "%s: %s has %zu data servers", step->text, t->name, t->data_count);
-  if (clock && !of_client && !t->wall_ms) skip(cell, "the clock of %s cannot be set", t->service);
-  if (clock && !of_client && !lb_skew_shim_path())
-    skip(cell, "setting clocks needs the clock shim, which was not found beside the program");
-}
-
-static void find_skip(struct lb_cell *cell) {
-  const struct lb_scenario *scenario = cell->scenario;
-  const char *missing = lb_topology_missing(cell->topology);
-  const struct lb_isolation *isolation = lb_isolation_probe();
-  if (missing) skip(cell, "%s needs %s, which is not installed", cell->topology->name, missing);
-  if (lb_scenario_needs_network(scenario) && isolation->kind == LB_ISOLATION_NONE)
-    skip(cell, "cutting links needs network namespaces: %s", isolation->why);
-  if (cell->guard == LB_GUARD_FENCE && !lb_protocol_can_fence(cell->protocol))
-    skip(cell, "%s has no fencing token", cell->protocol->name);
-  if (cell->guard == LB_GUARD_RECHECK && !cell->protocol->holds)
-    skip(cell, "%s has no way to ask whether it still holds", cell->protocol->name);
-  for (size_t i = 0; i < scenario->step_count; i++) check_step(cell, &scenario->steps[i]);
-  /* A campaign leaves out the faults that a system has no host for. */
-  for (size_t i = 0; i < scenario->fault_count && cell->topology->data_count > 0; i++)
-    check_step(cell, &scenario->faults[i]);
-}
-
 /* The guard `fence` switches on the option of that name, where a protocol draws its numbers only on demand. */
 static void choose_fence(struct lb_cell *cell) {
   for (size_t i = 0; cell->guard == LB_GUARD_FENCE && cell->protocol->options && cell->protocol->options[i].name; i++)
@@ -147,7 +89,7 @@ static int add_cell(struct lb_plan *plan, const struct lb_plan_request *request,
   cell.options = lb_settings_options(cell.protocol, request->settings, request->setting_count);
   if (!cell.options) return -ENOMEM;
   choose_fence(&cell);
-  find_skip(&cell);
+  lb_cell_fit(&cell);
   struct lb_cell *grown = realloc(plan->cells, (plan->cell_count + 1) * sizeof *grown);
   if (!grown) return -ENOMEM;
   plan->cells = grown;
