@@ -132,6 +132,13 @@ for x, text in ((0.0012345, "0.00123"), (12345, r"12\,300"), (999.9, r"1\,000"),
 assert paper.tex("a_b & 5% <x>") == r"a\_b \& 5\% \textless{}x\textgreater{}"
 cell = {"verdict": "violated", "violated": 3, "trials": 5, "undecided": 1, "stuck": 0}
 assert paper.outcome(cell) == "violated in 3 of 4 trials", paper.outcome(cell)
+cell["alone"] = 1  # a single client cannot lose exclusion: no trial that a rate or a bound could refer to
+assert paper.outcome(cell) == "violated in 3 of 3 trials", paper.outcome(cell)
+alone = sum((t["scenario"], t["system"], t["clients"]) == ("contention", "local@none", "1") for t in csv.DictReader(open(f"{run}/trials.csv")))
+bound = 1 - 0.05 ** (1 / (next(c["trials"] for c in cells if (c["scenario"], c["system"]) == ("contention", "local@none")) - alone))
+assert alone == 5 and keys["contention.local@none.none.range"] == "safe, below " + paper.percent(bound), alone
+assert keys["figure.violation"].startswith(r"\scen{pause-holder} on \command{"), keys["figure.violation"]
+assert paper.shown_counts([1, 2, 4, 8, 16, 32, 64]) == [1, 16, 64] and paper.shown_counts([1, 2, 4, 8]) == [1, 4, 8] and paper.shown_counts([1, 16]) == [1, 16]
 END_OF_PYTHON
 holds 'keys and tables say what the run says' "$python" "$work/compare.py" "$work/run" "$work/first" "$root/paper/numbers"
 
