@@ -26,7 +26,7 @@ static const char help[] =
     "      -o DIR          results folder (must be new)                  --seed N   replays order and choices\n"
     "      -g GUARD        none, deadline, recheck or fence              --json     cells as JSON on stdout\n"
     "      --plugin FILE   adds a protocol from a shared library\n"
-    "  lockbench suite quick|full     the shipped scenarios, with charts and a report\n"
+    "  lockbench suite quick|full|paper    the shipped scenarios, with charts and a report\n"
     "  lockbench list protocols|topologies|scenarios|points\n"
     "  lockbench show NAME            what a protocol promises and what breaks it; a topology; a scenario\n"
     "  lockbench check FILE           judges a history (binary or JSON lines); --json; --export json\n"
