@@ -38,8 +38,10 @@ bool lb_stage_noted(const struct lb_stage *s, const char *fact) {
   return false;
 }
 
+/* Who waited in vain for somebody that has died is not stuck. */
 int lb_stage_doubt(struct lb_stage *s, enum lb_verdict verdict, const char *format, ...) {
-  if (s->verdict != LB_VERDICT_NONE) return -ECANCELED;
+  bool graver = s->verdict == LB_STUCK && verdict == LB_UNDECIDED;
+  if (s->verdict != LB_VERDICT_NONE && !graver) return -ECANCELED;
   va_list args;
   va_start(args, format);
   vsnprintf(s->why, sizeof s->why, format, args);

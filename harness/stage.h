@@ -43,7 +43,8 @@ void lb_stage_fault(struct lb_stage *stage, const char *format, ...) __attribute
 void lb_stage_note(struct lb_stage *stage, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* True if exactly this fact was noted. */
 bool lb_stage_noted(const struct lb_stage *stage, const char *fact);
-/* Ends the trial's chance of a verdict from its history: keeps the first reason, returns -ECANCELED. */
+/* Ends the trial's chance of a verdict from its history: keeps the first reason, but undecided comes before stuck. Returns
+ * -ECANCELED. */
 int lb_stage_doubt(struct lb_stage *stage, enum lb_verdict verdict, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -394,6 +394,16 @@ static void a_doubt_comes_before_all(void **state) {
   assert_decided(w, LB_UNDECIDED, "the server died");
 }
 
+static void a_doubt_comes_before_being_stuck_also_when_it_is_found_later(void **state) {
+  struct world *w = *state;
+  two_holds_apart(w);
+  lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
+  lb_stage_doubt(&w->stage, LB_UNDECIDED, "the server died");
+  lb_stage_doubt(&w->stage, LB_UNDECIDED, "another one died, too");
+  judge(w);
+  assert_decided(w, LB_UNDECIDED, "the server died");
+}
+
 /* ---- the figures ------------------------------------------------------------------------------------------------- */
 
 static void the_counts_are_the_checkers(void **state) {
@@ -708,6 +718,7 @@ int main(void) {
       TEST(a_stuck_trial_needs_no_grant),
       TEST(a_violation_comes_before_being_stuck),
       TEST(a_doubt_comes_before_all),
+      TEST(a_doubt_comes_before_being_stuck_also_when_it_is_found_later),
       TEST(the_counts_are_the_checkers),
       TEST(the_figures_of_a_workload_are_those_on_paper),
       TEST(the_history_of_a_timeline_is_kept),
