@@ -31,6 +31,7 @@ struct lb_log { /* events of one client; written by that client only, read by th
 struct lb_client_state {
   _Atomic bool asks;       /* an acquire is under way */
   _Atomic bool holds;      /* it believes that it holds */
+  _Atomic bool at_point;   /* it stops or kills itself now, because it was told to at this point */
   _Atomic uint32_t writes; /* accepted writes since it was granted */
   _Atomic uint32_t lives;  /* how many processes this client has been: a killed one may be started again */
 };

@@ -94,9 +94,12 @@ static int process_work(struct process *p) {
 static void pass_point(struct lb_env *env, const char *name) {
   struct process *p = (struct process *)((char *)env - offsetof(struct process, env.base));
   if (strcmp(p->armed.text, name) != 0) return;
+  _Atomic bool *at_point = &p->plan->arena->state[p->holder.index].at_point;
   env->point = NULL; /* once */
+  atomic_store(at_point, true);
   if (p->armed.argument) kill(getpid(), SIGKILL);
   else raise(SIGSTOP);
+  atomic_store(at_point, false);
 }
 
 static int process_arm(struct process *p, const struct lb_command *c) {
@@ -184,6 +187,7 @@ static _Noreturn void client_main(const struct lb_client_plan *plan, size_t inde
 static void begin_life(struct lb_client_state *state) {
   atomic_store(&state->asks, false);
   atomic_store(&state->holds, false);
+  atomic_store(&state->at_point, false);
   atomic_store(&state->writes, 0);
   atomic_fetch_add(&state->lives, 1);
 }

@@ -37,8 +37,8 @@ static int fail(const struct doing *d, const char *format, ...) {
 
 /* ---- links ------------------------------------------------------------------------------------------------------ */
 
-/* `listener` is a server of one side; the other side must have reached it before, and must not afterwards. A server that is dead or
- * stopped reaches nobody and is reached by nobody: then the cut stands without this proof. */
+/* `listener` is a server of one side; the other side must have reached it before, and must not afterwards. So a dead server cannot be
+ * cut off; one that is paused can, because its kernel answers for it. */
 static int cut_pair(const struct doing *d, struct lb_host *a, struct lb_host *b, const struct lb_host *from,
                     const struct lb_server *listener) {
   char why[200];
@@ -88,9 +88,10 @@ char lb_fault_process_state(pid_t pid) {
   return end_of_name && end_of_name[1] ? end_of_name[2] : '?';
 }
 
-void lb_fault_bury(struct lb_stage *s, struct lb_client *client) {
+bool lb_fault_bury(struct lb_stage *s, struct lb_client *client) {
   size_t i = (size_t)(client - s->client);
-  while (waitpid(client->pid, NULL, 0) < 0 && errno == EINTR) {
+  int status = 0;
+  while (waitpid(client->pid, &status, 0) < 0 && errno == EINTR) {
   }
   client->pid = 0;
   atomic_store(&s->arena->state[i].holds, false);
@@ -98,18 +99,29 @@ void lb_fault_bury(struct lb_stage *s, struct lb_client *client) {
   lb_arena_record(
       s->arena, s->client_count,
       (struct lb_event){.kind = LB_EV_CRASH, .client = (uint32_t)client->index, .key = LB_NO_NAME, .what = LB_NO_NAME});
+  return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
+/* Who died without us makes the trial undecided, also where a fault that could not be proved is only left out. */
+static int died_by_itself(const struct doing *d, const char *name) {
+  lb_stage_doubt(d->s, LB_UNDECIDED, "%s died by itself", name);
+  return fail(d, "%s died by itself", name);
 }
 
 static int kill_client(const struct doing *d, struct lb_client *client) {
-  if (client->pid == 0 || kill(client->pid, SIGKILL) < 0) return fail(d, "%s was already gone", client->name);
-  lb_fault_bury(d->s, client);
-  return 0;
+  if (client->pid == 0) return fail(d, "%s was already gone", client->name);
+  if (!lb_client_alive(client) || kill(client->pid, SIGKILL) < 0) return died_by_itself(d, client->name);
+  return lb_fault_bury(d->s, client) ? 0 : died_by_itself(d, client->name);
+}
+
+static int kill_server(const struct doing *d, struct lb_server *server) {
+  if (server->proc.pid <= 0) return fail(d, "%s was already dead", server->name);
+  return lb_proc_kill(&server->proc) < 0 ? died_by_itself(d, server->name) : 0;
 }
 
 static int kill_all(const struct doing *d, const struct lb_cast *c) {
   int r = 0;
-  for (size_t i = 0; i < c->server_count && r == 0; i++)
-    if (lb_proc_kill(&c->server[i]->proc) < 0) r = fail(d, "%s was already dead", c->server[i]->name);
+  for (size_t i = 0; i < c->server_count && r == 0; i++) r = kill_server(d, c->server[i]);
   for (size_t i = 0; i < c->client_count && r == 0; i++) r = kill_client(d, c->client[i]);
   return r;
 }
@@ -136,9 +148,14 @@ static int signal_all(const struct doing *d, const struct lb_cast *c, int sig) {
   return r;
 }
 
+/* A restart must not hide that a server had died before. */
 static int restart_all(const struct doing *d, const struct lb_cast *c) {
   size_t index[LB_SERVERS_MAX];
-  for (size_t i = 0; i < c->server_count; i++) index[i] = (size_t)(c->server[i] - d->s->cluster.server);
+  for (size_t i = 0; i < c->server_count; i++) {
+    index[i] = (size_t)(c->server[i] - d->s->cluster.server);
+    if (c->server[i]->proc.pid > 0 && !lb_proc_alive(&c->server[i]->proc))
+      return died_by_itself(d, c->server[i]->name);
+  }
   if (c->server_count > 0 && lb_cluster_restart_many(&d->s->cluster, index, c->server_count, in_ms(RESTART_MS)) < 0)
     return fail(d, "%s: %s", d->step->text, d->s->cluster.err);
   for (size_t i = 0; i < c->client_count; i++)
@@ -238,7 +255,13 @@ static void true_clocks(const struct doing *d, const struct lb_cast *c) {
 
 /* ---- one step ------------------------------------------------------------------------------------------------------ */
 
+/* One server has no replicas and no minority. To cut those off is nothing to do; any other fault of nobody is none. */
+static bool hits_nobody(const struct lb_step *step, const struct lb_cast *a) {
+  return step->verb != LB_STEP_CUT && step->verb != LB_STEP_HEAL && a->server_count + a->client_count == 0;
+}
+
 static int act(const struct doing *d, const struct lb_cast *a, const struct lb_cast *b) {
+  if (hits_nobody(d->step, a)) return fail(d, "%s: this system has no such host", d->step->text);
   switch (d->step->verb) {
     case LB_STEP_CUT: return cut(d, a, b);
     case LB_STEP_HEAL: return heal(d);

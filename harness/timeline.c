@@ -58,11 +58,16 @@ static bool has_answered(const struct lb_client *client) {
   return recv(client->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
 }
 
-/* A client with an armed point: true once it stands there (or died there), false once it has answered or the time is over. */
-static bool reaches_point(const struct lb_client *client, const struct lb_pending *p) {
+/* Stands at its armed point, or died there; and not because somebody else stopped or killed it. */
+static bool is_at_point(const struct lb_stage *s, const struct lb_client *client, const struct lb_pending *p) {
   char wanted = p->armed->verb == LB_STEP_STOP_AT ? 'T' : 'Z';
+  return atomic_load(&s->arena->state[client->index].at_point) && lb_fault_process_state(client->pid) == wanted;
+}
+
+/* A client with an armed point: true once it is there, false once it has answered or the time is over. */
+static bool reaches_point(const struct lb_stage *s, const struct lb_client *client, const struct lb_pending *p) {
   while (lb_clock_ns() < p->until) {
-    if (lb_fault_process_state(client->pid) == wanted) return true;
+    if (is_at_point(s, client, p)) return true;
     if (has_answered(client)) return false;
     doze();
   }
@@ -71,15 +76,15 @@ static bool reaches_point(const struct lb_client *client, const struct lb_pendin
 
 static int stand_at_point(struct lb_stage *s, struct lb_client *client) {
   struct lb_pending *p = pending_of(s, client);
-  if (!reaches_point(client, p)) return 0; /* it may pass the point in a later command */
+  if (!reaches_point(s, client, p)) return 0; /* it may pass the point in a later command */
   const struct lb_step *armed = p->armed;
   p->armed = NULL;
   lb_stage_fault(s, "%s", armed->text);
-  lb_stage_note(s, "proved: %s", armed->text);
   if (armed->verb == LB_STEP_CRASH_AT) {
     p->step = NULL;
-    lb_fault_bury(s, client);
+    if (!lb_fault_bury(s, client)) return lb_stage_doubt(s, LB_UNDECIDED, "%s died by itself", client->name);
   }
+  lb_stage_note(s, "proved: %s", armed->text);
   return 1;
 }
 
@@ -93,7 +98,8 @@ static int do_client(struct lb_stage *s, const struct lb_step *step, enum lb_cli
   if (lb_client_send(client, command) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: the client is gone", step->text);
   *p = (struct lb_pending){.step = step, .until = command.deadline + GRACE_MS * LB_NS_PER_MS, .armed = p->armed};
   if (step->verb == LB_STEP_BEGIN_ACQUIRE) return 0;
-  if (p->armed && stand_at_point(s, client) > 0) return 0;
+  int r = p->armed ? stand_at_point(s, client) : 0;
+  if (r != 0) return r < 0 ? r : 0;
   return collect(s, client);
 }
 
@@ -171,12 +177,21 @@ static int collect_resumed(struct lb_stage *s, const struct lb_cast *c) {
   return 0;
 }
 
+/* A clock is proved by asking, and who owes an answer would give that one instead. */
+static int collect_asked(struct lb_stage *s, const struct lb_step *step, const struct lb_cast *c) {
+  int r = 0;
+  if (step->verb != LB_STEP_CLOCK_JUMP && step->verb != LB_STEP_CLOCK_RATE) return 0;
+  for (size_t i = 0; i < c->client_count && r == 0; i++) r = collect(s, c->client[i]);
+  return r;
+}
+
 static int play_fault(struct lb_stage *s, const struct lb_step *step) {
   struct lb_cast a = {0}, b = {0};
   char err[400];
   int r = step->verb == LB_STEP_HEAL ? 0 : lb_cast_find(s, &step->a, &a, err, sizeof err);
   if (r == 0 && step->verb == LB_STEP_CUT) r = lb_cast_find(s, &step->b, &b, err, sizeof err);
   if (r == 0 && step->verb == LB_STEP_OBSERVE_KEY) return observe_key(s, step, &a);
+  if (r == 0 && collect_asked(s, step, &a) < 0) return -ECANCELED;
   if (r == 0) r = lb_fault_do(s, step, &a, &b, err, sizeof err);
   if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
   return step->verb == LB_STEP_RESUME ? collect_resumed(s, &a) : 0;
@@ -208,8 +223,19 @@ static int play_step(struct lb_stage *s, const struct lb_step *step) {
   return lb_stage_doubt(s, LB_UNDECIDED, "%s: not a step", step->text);
 }
 
+/* Points that were passed in a command that had only begun. */
+static int look_at_points(struct lb_stage *s) {
+  for (size_t i = 0; i < s->client_count; i++) {
+    const struct lb_pending *p = &s->pending[i];
+    if (p->step && p->armed && is_at_point(s, &s->client[i], p) && stand_at_point(s, &s->client[i]) < 0)
+      return -ECANCELED;
+  }
+  return 0;
+}
+
 /* A point nobody passed is a fault that did not fire. */
 static int all_fired(struct lb_stage *s) {
+  if (look_at_points(s) < 0) return -ECANCELED;
   for (size_t i = 0; i < s->client_count; i++)
     if (s->pending[i].armed)
       return lb_stage_doubt(s, LB_UNDECIDED, "%s: it never passed that point", s->pending[i].armed->text);
@@ -218,6 +244,7 @@ static int all_fired(struct lb_stage *s) {
 
 int lb_timeline_play(struct lb_stage *s) {
   for (size_t i = 0; i < s->plan->scenario->step_count; i++) {
+    if (look_at_points(s) < 0) return -ECANCELED;
     int r = play_step(s, &s->plan->scenario->steps[i]);
     if (r < 0) return r;
   }

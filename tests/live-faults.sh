@@ -185,20 +185,53 @@ unprovable() { # NAME, then steps
 }
 unprovable cut-dead 'kill primary' 'cut client 1 from primary'
 unprovable kill-twice 'kill primary' 'kill node 1'
+unprovable kill-nobody 'kill replicas'
 unprovable clock-paused 'pause primary' 'clock primary +5s'
 unprovable no-holder 'pause holder'
 unprovable no-waiter 'cut waiters from all'
-# Safe if nobody dies.
-own dies <<'E'
+unprovable paused-before-point 'client 1 acquire within 1s' 'stop client 1 at before-check' 'pause client 1' 'client 1 read'
+# Who owes an answer is not asked for its time before it has given that.
+own clock-asks <<'E'
 [timeline]
 step = client 1 acquire within 3s
+step = client 2 begin acquire within 300ms
+step = clock client 2 +60m
 step = client 1 release within 1s
-step = stop client 2 at after-check
 step = client 2 acquire within 1s
-step = client 2 read
-step = client 1 acquire within 100ms
-step = wait 2s
+step = client 2 release within 1s
 E
+# Points that are passed in a command which had begun before.
+own begun-stop <<'E'
+[timeline]
+step = client 1 acquire within 3s
+step = stop client 2 at before-set
+step = client 2 begin acquire within 3s
+step = wait 300ms
+step = client 1 release within 1s
+step = resume client 2
+step = await client 2 holds within 2s
+step = client 2 release within 1s
+E
+own begun-crash <<'E'
+[timeline]
+step = client 1 acquire within 3s
+step = crash client 2 at before-set
+step = client 2 begin acquire within 3s
+step = wait 300ms
+E
+# Safe if nobody dies; the later ones have a fault that could hide who did.
+dying() { # NAME, then more steps
+  name=$1
+  shift
+  {
+    echo '[timeline]'
+    printf 'step = %s\n' 'client 1 acquire within 3s' 'client 1 release within 1s' 'stop client 2 at after-check' \
+      'client 2 acquire within 1s' 'client 2 read' 'client 1 acquire within 100ms' 'wait 2s' "$@"
+  } | own "$name"
+}
+dying dies
+dying dies-kill 'kill client 2'
+dying dies-restart 'restart node 1'
 
 # ---- somebody dies --------------------------------------------------------------------------------------------------
 # The client that stands still at its point shows that the trial is where it should be.
@@ -214,8 +247,8 @@ server() { # RUN: the Redis that works in its scratch folder
     esac
   done
 }
-kill_in() { # RUN, what finds the victim
-  run "$1" "$dir/dies.ini" -b redis-token@redis &
+kill_in() { # RUN, what finds the victim, scenario
+  run "$1" "$dir/$3.ini" -b redis-token@redis &
   tries=400
   while [ -z "$(stopped "$1")" ] && [ $tries -gt 0 ]; do
     sleep 0.02
@@ -250,8 +283,10 @@ if [ -n "$reason" ]; then
   echo "1..0 # SKIP $reason"
   exit 0
 fi
-kill_in client-dies stopped
-kill_in server-dies server
+kill_in client-dies stopped dies
+kill_in server-dies server dies
+kill_in client-hidden stopped dies-kill
+kill_in server-hidden server dies-restart
 
 # ---- what came of them ----------------------------------------------------------------------------------------------
 comes_to violated pause-holder redis-token@redis
@@ -312,10 +347,23 @@ says cut-waiters 'client 1 acquire within 1s: granted'
 
 because cut-dead 'could not be reached even before the cut'
 because kill-twice 'was already dead'
+because kill-nobody 'this system has no such host'
+because paused-before-point 'client 1 read: no answer in time'
 because clock-paused 'does not tell its time'
 because no-holder 'nobody held the lock within a second'
 because no-waiter 'nobody asked for the lock within a second'
 comes_to safe dies redis-token@redis none own
 because dies 'client-2 died by itself' client-dies
 because dies 'redis.* died by itself' server-dies
+comes_to safe dies-kill redis-token@redis none own
+because dies-kill 'client-2 died by itself' client-hidden
+comes_to safe dies-restart redis-token@redis none own
+because dies-restart 'redis.* died by itself' server-hidden
+comes_to safe clock-asks redis-token@redis
+says clock-asks 'client 2 begin acquire within 300ms: refused in time'
+comes_to safe begun-stop redis-token@redis
+says begun-stop 'proved: stop client 2 at before-set'
+says begun-stop 'client 2 begin acquire within 3s: granted'
+comes_to safe begun-crash redis-token@redis
+says begun-crash 'proved: crash client 2 at before-set'
 echo "1..$n"
