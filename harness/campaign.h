@@ -11,7 +11,7 @@
 
 #include "stage.h"
 
-/* 0, or -ECANCELED after lb_stage_doubt(); *ret_proved = how many faults were proved. Fewer than half of the schedule = undecided. */
+/* 0, or -ECANCELED after lb_stage_doubt(); *ret_proved = how many faults were proved. Fewer than half of those tried = undecided. */
 int lb_campaign_play(struct lb_stage *stage, uint64_t *ret_proved);
 
 #endif

@@ -51,11 +51,8 @@ int lb_cell_as_expected(const struct lb_cell *cell) {
 
 /* ---- rates ------------------------------------------------------------------------------------------ */
 
-uint64_t lb_outcome_violations(const struct lb_outcome *x, enum lb_guard guard) {
-  uint64_t lost = x->lost_updates > 0 ? (uint64_t)x->lost_updates : 0;
-  uint64_t damage = x->stale_writes > lost ? x->stale_writes : lost;
-  uint64_t n = guard == LB_GUARD_NONE ? x->double_holds : damage;
-  return n == 0 && x->verdict == LB_VIOLATED ? 1 : n;
+uint64_t lb_outcome_violations(const struct lb_outcome *x) {
+  return x->stale_writes == 0 && x->verdict == LB_VIOLATED ? 1 : x->stale_writes;
 }
 
 static bool is_decided(const struct lb_job *job) { return job->done && job->outcome.verdict != LB_UNDECIDED; }
@@ -66,7 +63,7 @@ void lb_cell_rate(const struct lb_plan *plan, size_t cell, struct lb_cell_rate *
     const struct lb_job *job = &plan->jobs[i];
     if (job->cell != cell || !is_decided(job)) continue;
     ret->handoffs += job->outcome.handoffs;
-    ret->violations += lb_outcome_violations(&job->outcome, job->plan.guard);
+    ret->violations += lb_outcome_violations(&job->outcome);
   }
   if (ret->handoffs) lb_interval_rate(ret->violations, ret->handoffs, 1000, &ret->per_1000, &ret->low, &ret->high);
 }
@@ -108,6 +105,6 @@ void lb_plan_control(const struct lb_plan *plan, struct lb_control *ret) {
       continue;
     }
     ret->handoffs += x->handoffs;
-    ret->violations += lb_outcome_violations(x, job->plan.guard);
+    ret->violations += lb_outcome_violations(x);
   }
 }

@@ -21,10 +21,10 @@ struct lb_control {
   uint64_t stall_ns; /* the longest stall of the harness, undecided trials included */
 };
 
-/* How often a trial lost what its guard is there to keep. Without a guard: episodes of two holders; under any other:
- * writes of an overtaken holder, or lost updates if those are more. A trial that was judged violated counts as one at
- * least. */
-uint64_t lb_outcome_violations(const struct lb_outcome *outcome, enum lb_guard guard);
+/* How often the lock failed those who relied on it: accepted writes of an overtaken holder, one for each critical section that was
+ * overrun. (Episodes would count one stale holder once for each successor, lost updates once for each of their writes.) A trial that
+ * was judged violated counts as one at least. */
+uint64_t lb_outcome_violations(const struct lb_outcome *outcome);
 /* Sums over the trials of cell number `cell`. */
 void lb_cell_rate(const struct lb_plan *plan, size_t cell, struct lb_cell_rate *ret);
 /* True if nothing in the scenario can cost a correct lock its exclusion: no fault is played and no lease is let run

@@ -29,8 +29,7 @@ static bool has_point(const char *const *points, const char *name) {
 /* What a step asks of a system that not every system has. */
 static void check_step(struct lb_cell *cell, const struct lb_step *step) {
   const struct lb_topology *t = cell->topology;
-  bool of_client = step->a.kind == LB_ROLE_CLIENT || step->a.kind == LB_ROLE_CLIENTS ||
-                   step->a.kind == LB_ROLE_HOLDER || step->a.kind == LB_ROLE_WAITERS;
+  bool of_client = lb_role_is_client(step->a);
   bool clock = step->verb == LB_STEP_CLOCK_JUMP || step->verb == LB_STEP_CLOCK_RATE;
   bool fault = clock || step->verb == LB_STEP_KILL || step->verb == LB_STEP_PAUSE || step->verb == LB_STEP_RESTART ||
                step->verb == LB_STEP_CUT;

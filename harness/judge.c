@@ -83,6 +83,9 @@ static void decide_trial(const struct lb_stage *s, const struct lb_check *check,
   uint64_t needed = s->client_count > 1 && scenario->min_handoffs > 0 ? (uint64_t)scenario->min_handoffs : 0;
   if (s->verdict == LB_UNDECIDED) decide(out, LB_UNDECIDED, "%s", s->why);
   else if (is_violated(s->plan->guard, check)) decide_violation(s, check, out);
+  else if (s->verdict == LB_STUCK && out->stall_ns > (uint64_t)scenario->ttl_ms * LB_NS_PER_MS / 2)
+    decide(out, LB_UNDECIDED, "%s, but the machine stalled for %.0f ms, more than half the ttl", s->why,
+           (double)out->stall_ns / 1e6);
   else if (s->verdict == LB_STUCK) decide(out, LB_STUCK, "%s", s->why);
   else if (out->grants == 0) decide(out, LB_UNDECIDED, "nothing was ever granted, so nothing was tested");
   else if (out->handoffs < needed)

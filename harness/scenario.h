@@ -194,6 +194,9 @@ extern const size_t lb_step_form_count;
 /* A role as a step would write it: "current primary", "node 2". 32 bytes are enough. */
 void lb_role_format(struct lb_role role, char *buf, size_t size);
 
+/* True for roles of clients. */
+bool lb_role_is_client(struct lb_role role);
+
 /* One step from its text. 0, or -EINVAL with err = what was found and expected (no place). step->line is left alone. */
 int lb_step_parse(const char *text, struct lb_step *ret, char *err, size_t err_size);
 

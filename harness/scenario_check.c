@@ -134,6 +134,10 @@ static int check_faults(const struct lb_scenario *scenario, int *ret_line, char 
     if (!drawn)
       return lb_refuse(err, err_size, "fault = %s: not a fault of a campaign: expected cut, kill, pause or clock",
                        fault->text);
+    bool clock = fault->verb == LB_STEP_CLOCK_JUMP || fault->verb == LB_STEP_CLOCK_RATE;
+    if (clock && lb_role_is_client(fault->a))
+      return lb_refuse(err, err_size, "fault = %s: a client at work tells nobody its time: expected a server",
+                       fault->text);
     if (client->kind == LB_ROLE_CLIENT && client->number > clients)
       return lb_refuse(err, err_size, "fault = %s: names client %d, but clients = %d", fault->text, client->number,
                        clients);

@@ -37,8 +37,6 @@ int lb_role_parse(char *const *words, size_t count, struct lb_role *ret, char *e
 size_t lb_split_words(char *text, char **words, size_t max);
 /* True for roles that name exactly one server, the same one each time. */
 bool lb_role_is_one_server(struct lb_role role);
-/* True for roles of clients. */
-bool lb_role_is_client(struct lb_role role);
 /* True for `node any` and `client any`. */
 bool lb_role_is_any(struct lb_role role);
 

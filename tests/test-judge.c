@@ -370,6 +370,15 @@ static void what_is_stuck_says_why(void **state) {
   assert_decided(w, LB_STUCK, "no failover within 20 s");
 }
 
+static void a_stall_may_be_why_it_is_stuck(void **state) {
+  struct world *w = *state;
+  w->out.stall_ns = TTL_MS * MS / 2 + 1;
+  lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
+  judge(w);
+  assert_int_equal(w->out.verdict, LB_UNDECIDED);
+  assert_non_null(strstr(w->out.why, "no failover, but the machine stalled for "));
+}
+
 static void a_stuck_trial_needs_no_grant(void **state) {
   struct world *w = *state;
   lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
@@ -715,6 +724,7 @@ int main(void) {
       TEST(a_timeline_in_which_one_waited_for_the_other_is_safe),
       TEST(a_workload_without_a_grant_while_it_was_measured_is_undecided),
       TEST(what_is_stuck_says_why),
+      TEST(a_stall_may_be_why_it_is_stuck),
       TEST(a_stuck_trial_needs_no_grant),
       TEST(a_violation_comes_before_being_stuck),
       TEST(a_doubt_comes_before_all),

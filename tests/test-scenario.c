@@ -264,7 +264,7 @@ static void a_campaign_is_a_load_with_faults_and_memory(void **state) {
   (void)state;
   struct lb_scenario s = good(
       SCENARIO "[workload]\nclients = 2, 8\nduration_s = 3\n" EXPECT
-               "[campaign]\nfault = pause node any\nfault = kill client any\n# comment\nfault = clock holder rate 1.5\n");
+               "[campaign]\nfault = pause node any\nfault = kill client any\n# comment\nfault = clock primary rate 1.5\n");
   assert_int_equal(s.fault_count, 3);
   assert_int_equal(s.step_count, 0);
   assert_int_equal(s.faults[0].a.kind, LB_ROLE_NODE);
@@ -685,6 +685,8 @@ static void a_campaign_draws_faults_that_can_be_undone(void **state) {
              "f.ini:11: fault = %s: not a fault of a campaign: expected cut, kill, pause or clock", others[i]);
     refused(text, message);
   }
+  refused(CAMPAIGN "fault = clock holder +5s\n",
+          "f.ini:10: fault = clock holder +5s: a client at work tells nobody its time: expected a server");
   refused(CAMPAIGN "fault = kil primary\n",
           "f.ini:10: fault = kil primary: unknown verb 'kil', did you mean 'kill'? expected cut, heal, kill, pause, resume, "
           "restart, clock, client, stop, crash, await, wait or observe");
