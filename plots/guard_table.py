@@ -16,8 +16,9 @@ from table import HEAD_LINE, LEGEND, MARGIN, TITLE
 COLUMNS = (*table.COLUMNS, "fenced_off", "changed", "why")
 GUARD_HEAD, SCENARIO_HEAD, GAP, BLOCK_GAP = 0.2, 0.24, 0.14, 0.3
 NOTE = ("guards, by what a client does before it touches the resource: none; deadline: it looks at its own clock; "
-        "recheck: it asks the server; fence: the resource compares fencing numbers (refused: accesses it turned away)")
-JUDGED = "a verdict is about who held the lock without a guard, and about lost updates and stale writes with one"
+        "recheck: it asks the server; fence: the resource compares fencing numbers (refused: writes it turned away)")
+JUDGED = ("a verdict is about who held the lock without a guard, and about lost updates and stale writes with one; with fence also about "
+          "numbers that went backwards")
 
 
 class Guards:
