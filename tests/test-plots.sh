@@ -152,7 +152,7 @@ for figure in scaling latency safety-speed; do
   holds "a run without speed says so of $figure" grep -q "^$figure: not drawn: no measured trial" "$work/out"
 done
 holds 'no figure of speed of another run stays' sh -c '! ls "$1"/figures | grep -E "scaling|latency"' - "$work/slow"
-"$python" - "$root/results/reference" "$work/slow" <<'END'
+"$python" - "$(ls -d "$root"/results/reference* | head -n 1)" "$work/slow" <<'END'
 import csv, json, sys
 with open(sys.argv[1] + "/run.json") as f:
     run = json.load(f)
