@@ -227,7 +227,7 @@ static void a_campaign_is_a_rate_with_its_interval(void **state) {
   struct lb_scenario *s = scenario("storm");
   s->fault_count = 1;
   cell(s, "a@t", LB_GUARD_NONE, LB_VIOLATED, 1, 1)->sum.faults = 17;
-  struct lb_job jobs[] = {{.outcome = {.verdict = LB_VIOLATED, .handoffs = 2000, .double_holds = 3}}};
+  struct lb_job jobs[] = {{.outcome = {.verdict = LB_VIOLATED, .handoffs = 2000, .stale_writes = 3}}};
   jobs_are(jobs, 1);
   const char *text = printed(lb_print_rates);
   assert_has(text, "a@t                      none           2000     17   1.5 [0.309, 4.38]\n");
