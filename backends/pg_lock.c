@@ -148,13 +148,41 @@ static int create(struct lb_session *s, const struct pg_stmt *stmt, lb_ns deadli
   return rc;
 }
 
+/* One value as text. */
+static int ask_text(struct lb_session *s, const struct pg_stmt *stmt, const char *const params[], char *ret,
+                    size_t size, lb_ns deadline) {
+  PGresult *result = NULL;
+  int rc = pg_primary_call(&s->primary, deadline, &result, stmt, params, NULL);
+  if (rc) return rc < 0 ? rc : lb_fail(s->primary.env, -ETIMEDOUT, "postgres: no answer before the deadline");
+  if (!is_answer(result) || PQntuples(result) != 1) rc = refused(s, result);
+  else snprintf(ret, size, "%s", PQgetvalue(result, 0, 0));
+  PQclear(result);
+  return rc;
+}
+
+/* Until every connected standby has the tables, too: one that is promoted without them would refuse everybody, and nothing about locks
+ * would be learnt from it. */
+static int await_standbys(struct lb_session *s, lb_ns deadline) {
+  static const struct pg_stmt here = {30, "SELECT pg_current_wal_lsn()", 0};
+  static const struct pg_stmt there = {
+      29, "SELECT coalesce(bool_and(replay_lsn >= $1::pg_lsn), true) FROM pg_stat_replication", 1};
+  struct lb_env *env = s->primary.env;
+  char lsn[32], all[8];
+  int rc = ask_text(s, &here, NULL, lsn, sizeof lsn, deadline);
+  while (!rc && !(rc = ask_text(s, &there, (const char *[]){lsn}, all, sizeof all, deadline)) && all[0] != 't') {
+    if (lb_now(env) >= deadline) return lb_fail(env, -ETIMEDOUT, "postgres: a standby does not follow");
+    lb_sleep_until(env, lb_now(env) + SETTLE_NAP_MS * LB_NS_PER_MS);
+  }
+  return rc;
+}
+
 int pg_lock_setup(struct lb_session *s, lb_ns deadline) {
   int rc = 0;
   for (unsigned i = 0; !rc && s->sql->create[i]; i++) {
     struct pg_stmt stmt = {FIRST_CREATE_ID + i, s->sql->create[i], 0};
     rc = create(s, &stmt, deadline);
   }
-  return rc;
+  return rc ? rc : await_standbys(s, deadline);
 }
 
 /* ---- acquire --------------------------------------------------------------------------------------------- */
