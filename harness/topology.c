@@ -130,7 +130,10 @@ int lb_cluster_failover(struct lb_cluster *cluster, int old, lb_ns deadline) {
                            cluster->topology->name);
   if (taken_over(cluster, old, deadline)) return 0;
   if (cluster->topology->promote) {
-    int r = cluster->topology->promote(cluster, old, deadline);
+    int r;
+    /* On a busy machine a standby may be slow to answer its first question. */
+    while ((r = cluster->topology->promote(cluster, old, deadline)) == -ENOENT && lb_now(env) < deadline)
+      lb_sleep_until(env, lb_now(env) + FAILOVER_POLL_MS * LB_NS_PER_MS);
     if (r < 0) return r;
   }
   while (!taken_over(cluster, old, deadline)) {

@@ -69,7 +69,7 @@ struct lb_topology {
    * Quick: a server that does not answer within about 200 ms counts as silent. */
   int (*primary)(struct lb_cluster *cluster, lb_ns deadline);
   /* The operator's move, where the system does not fail over by itself (PostgreSQL): makes another data server than
-   * `old` the primary. 0 or -errno. NULL = it fails over by itself, or there is nothing to promote. */
+   * `old` the primary. 0 or -errno (-ENOENT: nobody answers that could be promoted, so far). NULL = it fails over by itself, or there is nothing to promote. */
   int (*promote)(struct lb_cluster *cluster, int old, lb_ns deadline);
   /* What its wall clock says, by asking this very server: ms since 1970. 0, or -errno with env->err. NULL = nobody can be asked. */
   int (*wall_ms)(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
