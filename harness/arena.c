@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The arena is one mapping: the fixed part with the events, then the resources, then what protocols without a server
+ * share. Its size depends on what the trial asks for, so nothing in it has a bound of its own.
+ */
 #include "arena.h"
 
 #include <sys/mman.h>
@@ -7,10 +11,20 @@
 
 enum { CONTROLLER_EVENTS = 4096 };
 
-struct lb_arena *lb_arena_map(size_t clients) {
-  struct lb_arena *arena =
-      mmap(NULL, sizeof *arena, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+/* Rounded up to what any of the parts may want: resources are words of 16 bytes. */
+static size_t aligned(size_t size) { return (size + 63) / 64 * 64; }
+
+struct lb_arena *lb_arena_map(size_t clients, size_t keys) {
+  if (keys == 0) keys = 1;
+  size_t resources = aligned(sizeof(struct lb_arena)), shared = resources + aligned(keys * sizeof(struct lb_resource));
+  size_t shared_size = aligned(LB_SHARED_BASE + keys * LB_SHARED_PER_KEY), size = shared + shared_size;
+  struct lb_arena *arena = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (arena == MAP_FAILED) return NULL;
+  arena->mapped_size = size;
+  arena->key_count = keys;
+  arena->resource = (struct lb_resource *)((unsigned char *)arena + resources);
+  arena->shared = (unsigned char *)arena + shared;
+  arena->shared_size = shared_size;
   uint32_t each = (LB_EVENTS_MAX - CONTROLLER_EVENTS) / (uint32_t)(clients ? clients : 1);
   for (size_t i = 0; i <= clients; i++) {
     arena->log[i].first = i * each;
@@ -20,7 +34,7 @@ struct lb_arena *lb_arena_map(size_t clients) {
 }
 
 void lb_arena_unmap(struct lb_arena *arena) {
-  if (arena) munmap(arena, sizeof *arena);
+  if (arena) munmap(arena, arena->mapped_size);
 }
 
 void lb_arena_record(struct lb_arena *arena, size_t index, struct lb_event event) {

@@ -13,10 +13,12 @@
 #include "resource.h"
 
 #define LB_LOGS_MAX 129 /* 128 clients and the controller */
-#define LB_KEYS_MAX 1024
 /* Events of all clients of a trial together: the oldest are never overwritten; a full log ends the measurement. */
 #define LB_EVENTS_MAX (UINT32_C(1) << 22)
-#define LB_SHM_TABLE_SIZE (64 * 1024) /* lb_target.shared, for protocols without a server */
+/* lb_target.shared, for protocols without a server: so much, and so much more for each key. A table of 24 bytes a key
+ * stays half empty then. */
+#define LB_SHARED_BASE (16 * 1024)
+#define LB_SHARED_PER_KEY 48
 
 enum lb_phase { LB_PHASE_RUN, LB_PHASE_STOP };
 
@@ -45,14 +47,17 @@ struct lb_arena {
   _Atomic uint64_t max_stall_ns; /* by the heartbeat */
   struct lb_log log[LB_LOGS_MAX];
   struct lb_client_state state[LB_LOGS_MAX];
-  struct lb_resource resource[LB_KEYS_MAX];
-  unsigned char shm_table[LB_SHM_TABLE_SIZE];
+  size_t mapped_size;
+  size_t key_count;
+  struct lb_resource *resource; /* [key_count]; this and `shared` are behind the events, at the same address in all processes */
+  unsigned char *shared;        /* for lb_target.shared */
+  size_t shared_size;
   struct lb_event events[LB_EVENTS_MAX];
 };
 
-/* Maps a zeroed arena and shares the event space out among `clients` logs (and one for the controller: the last one,
- * index `clients`). NULL with errno. Untouched pages cost nothing. */
-struct lb_arena *lb_arena_map(size_t clients);
+/* Maps a zeroed arena with `keys` resources (at least 1) and shares the event space out among `clients` logs (and one for
+ * the controller: the last one, index `clients`). NULL with errno. Untouched pages cost nothing. */
+struct lb_arena *lb_arena_map(size_t clients, size_t keys);
 void lb_arena_unmap(struct lb_arena *arena);
 
 /* Appends to log `index`, stamping t (now) and s. log_full is set while an eighth of the log is still free, so that the

@@ -91,8 +91,8 @@ static int start_servers(struct lb_stage *s, const char *scratch) {
   if (plan->topology->start && (r = plan->topology->start(&s->cluster, lb_clock_ns() + START_S * LB_NS_PER_S)) != 0)
     return lb_stage_doubt(s, LB_UNDECIDED, "%s did not start: %s", plan->topology->name, s->cluster.err);
   lb_cluster_target(&s->cluster, &s->target);
-  s->target.shared = s->arena->shm_table;
-  s->target.shared_size = sizeof s->arena->shm_table;
+  s->target.shared = s->arena->shared;
+  s->target.shared_size = s->arena->shared_size;
   for (size_t i = 0; i < s->client_count; i++) s->client_host[i] = &s->net.host[servers + i];
   return 0;
 }
@@ -145,6 +145,11 @@ static void forget_environment(void) {
   }
 }
 
+/* `keys = own` (0) is a key for each client. */
+static size_t key_count(const struct lb_trial_plan *plan) {
+  return plan->scenario->keys > 0 ? (size_t)plan->scenario->keys : (size_t)plan->clients;
+}
+
 int lb_trial_run(const struct lb_trial_plan *plan, struct lb_outcome *ret) {
   static struct lb_stage stage; /* one trial per process */
   char scratch[4000];
@@ -156,7 +161,7 @@ int lb_trial_run(const struct lb_trial_plan *plan, struct lb_outcome *ret) {
   lb_env_init(&stage.env, plan->seed);
   if (snprintf(scratch, sizeof scratch, "%s/scratch/%s", plan->run_dir, plan->name) >= (int)sizeof scratch)
     return -ENAMETOOLONG;
-  stage.arena = lb_arena_map(stage.client_count);
+  stage.arena = lb_arena_map(stage.client_count, key_count(plan));
   if (!stage.arena) return -ENOMEM;
   play(&stage, scratch, ret);
   ret->stall_ns = atomic_load(&stage.arena->max_stall_ns);

@@ -78,7 +78,7 @@ static void scenario(struct world *w, const char *text) {
 static void play(struct world *w, size_t nodes) {
   uint64_t proved = 0;
   w->stage = (struct lb_stage){
-      .plan = &w->plan, .client_count = 3, .primary = -1, .verdict = LB_VERDICT_NONE, .arena = lb_arena_map(3)};
+      .plan = &w->plan, .client_count = 3, .primary = -1, .verdict = LB_VERDICT_NONE, .arena = lb_arena_map(3, 1)};
   w->stage.cluster.data_count = nodes;
   for (size_t i = 0; i < 3; i++) w->stage.client[i].socket = -1;
   assert_non_null(w->stage.arena);

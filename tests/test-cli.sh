@@ -55,6 +55,9 @@ expect 'a number that is none' 2 '-n x: expected a whole number from 1' "$bin" r
 expect 'an unknown workload key' 2 "did you mean 'ttl_ms'" "$bin" run control -s ttl_m=5
 expect 'a workload value out of range' 2 'ttl_ms.*-5' "$bin" run control -s ttl_ms=-5
 expect 'an unknown protocol option' 2 "broken has no option 'rat', did you mean 'rate'" "$bin" run contention -s broken.rat=1
+expect 'more keys than there can be' 2 'keys = 2000000: expected a whole number from 1 to 1000000, or own' \
+  "$bin" run contention -b local -s keys=2000000
+check 'as many keys as are asked for' "$bin" run contention -b local -n 1 -s keys=5000 -s clients=4 -s duration_s=0.2 -s warmup_s=0.1
 expect 'a protocol option out of range' 2 'broken.rate=7: expected a number from 0 to 1' "$bin" run contention -s broken.rate=7
 expect 'an unknown guard' 2 "-g fense: unknown guard, did you mean 'fence'\\?, expected none, deadline, recheck or fence" \
   "$bin" run control -g fense

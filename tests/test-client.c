@@ -91,7 +91,7 @@ static void start(struct fixture *f) {
 static int set_up(void **state) {
   static struct fixture f;
   memset(script, 0, sizeof *script);
-  f = (struct fixture){.arena = lb_arena_map(1), .skew = lb_skew_create(NULL)};
+  f = (struct fixture){.arena = lb_arena_map(1, 1), .skew = lb_skew_create(NULL)};
   f.plan = (struct lb_client_plan){.protocol = &protocol,
                                    .arena = f.arena,
                                    .ttl_ms = TTL_MS,

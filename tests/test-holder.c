@@ -102,7 +102,7 @@ static int set_up(void **state) {
   f.holder = (struct lb_holder){.protocol = &f.protocol,
                                 .session = &f.session,
                                 .env = &f.env,
-                                .arena = lb_arena_map(1),
+                                .arena = lb_arena_map(1, 1),
                                 .ttl_ms = 1000,
                                 .prefix = "test",
                                 .rng = {42}};

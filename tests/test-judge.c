@@ -59,7 +59,7 @@ static int set_up(void **state) {
                                    .name = "s.p@none.none.c2.t3",
                                    .run_dir = w->dir};
   w->stage =
-      (struct lb_stage){.plan = &w->plan, .client_count = 2, .verdict = LB_VERDICT_NONE, .arena = lb_arena_map(2)};
+      (struct lb_stage){.plan = &w->plan, .client_count = 2, .verdict = LB_VERDICT_NONE, .arena = lb_arena_map(2, 1)};
   w->out = (struct lb_outcome){.verdict = LB_VERDICT_NONE};
   return w->stage.arena ? 0 : -1;
 }
