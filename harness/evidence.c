@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * What a history shows of who might have held a key at a moment: backwards from that moment to the latest word of each client.
+ */
 #include "evidence.h"
 
 /* One within its lease is enough, and it is among the first or nowhere: a bound for histories with thousands of episodes. */
@@ -52,14 +55,45 @@ bool lb_evidence_within_lease(const struct lb_history *h, const struct lb_check 
   return check->episode_count == 0;
 }
 
+static size_t index_of(const struct lb_history *h, const struct lb_event *e) { return (size_t)(e - h->events); }
+
+/* Whether anybody was granted the key between two events: then the service had let go of what came before. */
+static bool granted_between(const struct lb_history *h, uint32_t key, size_t begin, size_t end) {
+  for (size_t i = begin; i < end; i++)
+    if (h->events[i].kind == LB_EV_GRANTED && h->events[i].key == key) return true;
+  return false;
+}
+
+/* Whether `client` was still asking for `key` at event `end`: then nobody knows what became of it. */
+static bool was_asking(const struct lb_history *h, size_t end, uint32_t client, uint32_t key) {
+  const struct lb_event *lease, *e = latest(h, end, client, key, &lease);
+  for (size_t i = e ? index_of(h, e) + 1 : 0; i < end; i++)
+    if (h->events[i].client == client && h->events[i].key == key && h->events[i].kind == LB_EV_ACQUIRE) return true;
+  return false;
+}
+
+/* Whether the service still keeps `key` at event `at` for a client that died at event `crash` while it held the lock or might have: a
+ * dead client releases nothing, so only the end of its lease or another grant shows that it does not. */
+static bool is_kept_for_the_dead(const struct lb_history *h, size_t crash, uint32_t client, uint32_t key, size_t at) {
+  const struct lb_event *lease, *e = latest(h, crash, client, key, &lease);
+  if (granted_between(h, key, crash, at)) return false;
+  if (was_asking(h, crash, client, key)) return true;
+  return e && (e->kind == LB_EV_GRANTED || e->kind == LB_EV_UNKNOWN) && valid_at(lease, h->events[at].t);
+}
+
+static bool is_taken(const struct lb_history *h, size_t at, uint32_t client, uint32_t key) {
+  const struct lb_event *lease, *e = latest(h, at, client, key, &lease);
+  if (!e) return false;
+  if (e->kind == LB_EV_CRASH) return is_kept_for_the_dead(h, index_of(h, e), client, key, at);
+  return e->kind == LB_EV_GRANTED || e->kind == LB_EV_UNKNOWN;
+}
+
 bool lb_evidence_contested(const struct lb_history *h) {
   for (size_t i = 0; i < h->count; i++) {
-    const struct lb_event *asks = &h->events[i], *lease;
+    const struct lb_event *asks = &h->events[i];
     if (asks->kind != LB_EV_ACQUIRE) continue;
-    for (uint32_t c = 0; c < h->clients.count; c++) {
-      const struct lb_event *e = c == asks->client ? NULL : latest(h, i, c, asks->key, &lease);
-      if (e && (e->kind == LB_EV_GRANTED || e->kind == LB_EV_UNKNOWN)) return true;
-    }
+    for (uint32_t c = 0; c < h->clients.count; c++)
+      if (c != asks->client && is_taken(h, i, c, asks->key)) return true;
   }
   return false;
 }

@@ -11,8 +11,9 @@
  * its `granted` and `renewed` not passed, or none given there). If all overlaps begin later, the leases had simply run out: somebody was slow, which proves nothing against a
  * lock. True without any episode. */
 bool lb_evidence_within_lease(const struct lb_history *history, const struct lb_check *check);
-/* True if some client asked for a key while another one held it, or might have (its own acquire had ended unknown). If nobody did, a
- * clean history says nothing of exclusion. */
+/* True if some client asked for a key while another one held it, or might have (its own acquire had ended unknown). A client that died
+ * so, or while it was asking, still counts until its lease ends or another one is granted the key, for the service keeps its lock. If nobody asked, a clean
+ * history says nothing of exclusion. */
 bool lb_evidence_contested(const struct lb_history *history);
 
 #endif

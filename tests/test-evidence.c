@@ -110,11 +110,37 @@ static void asking_while_another_may_hold_does_too(void **state) {
   assert_true(contested(EVENT(5, "a", "acquire") EVENT(10, "a", "unknown") EVENT(20, "b", "acquire") EVENT(30, "b", "timeout")));
 }
 
-static void asking_after_a_release_a_timeout_or_a_crash_does_not(void **state) {
+static void asking_after_a_release_or_a_timeout_does_not(void **state) {
   (void)state;
   assert_false(contested(GRANTED(10, "a", 100) EVENT(15, "a", "release") EVENT(20, "b", "acquire") EVENT(30, "b", "granted")));
   assert_false(contested(EVENT(5, "a", "acquire") EVENT(10, "a", "timeout") EVENT(20, "b", "acquire")));
-  assert_false(contested(GRANTED(10, "a", 100) EVENT(15, "a", "crash") EVENT(20, "b", "acquire")));
+}
+
+/* The service does not know that its client is dead. */
+static void the_lock_of_a_dead_holder_is_contested_until_its_lease_ends(void **state) {
+  (void)state;
+  assert_true(contested(GRANTED(10, "a", 100) EVENT(15, "a", "crash") EVENT(20, "b", "acquire")));
+  assert_true(contested(EVENT(10, "a", "granted") EVENT(15, "a", "crash") EVENT(9000, "b", "acquire")));
+  assert_true(contested(GRANTED(10, "a", 40) RENEWED(20, "a", 100) EVENT(30, "a", "crash") EVENT(50, "b", "acquire")));
+  assert_true(contested(EVENT(10, "a", "unknown") EVENT(15, "a", "crash") EVENT(20, "b", "acquire")));
+  assert_false(contested(GRANTED(10, "a", 100) EVENT(15, "a", "crash") EVENT(100, "b", "acquire")));
+  assert_false(contested(GRANTED(10, "a", 100) EVENT(12, "a", "release") EVENT(15, "a", "crash") EVENT(20, "b", "acquire")));
+  assert_false(contested(EVENT(15, "a", "crash") EVENT(20, "b", "acquire")));
+}
+
+static void what_a_client_died_asking_for_may_be_held(void **state) {
+  (void)state;
+  assert_true(contested(EVENT(10, "a", "acquire") EVENT(15, "a", "crash") EVENT(20, "b", "acquire")));
+  assert_true(contested(GRANTED(2, "a", 9) EVENT(5, "a", "release") EVENT(10, "a", "acquire") EVENT(15, "a", "crash")
+                            EVENT(20, "b", "acquire")));
+  assert_false(contested(EVENT(10, "a", "acquire") EVENT(12, "a", "timeout") EVENT(15, "a", "crash")
+                             EVENT(20, "b", "acquire")));
+}
+
+static void a_later_grant_shows_that_the_dead_holder_is_forgotten(void **state) {
+  (void)state;
+  assert_false(contested(EVENT(10, "a", "granted") EVENT(15, "a", "crash") EVENT(20, "b", "granted")
+                             EVENT(30, "b", "release") EVENT(40, "b", "acquire")));
 }
 
 static void a_renewal_is_no_hold_to_contest(void **state) {
@@ -143,7 +169,10 @@ int main(void) {
       cmocka_unit_test(without_an_episode_there_is_nothing_to_excuse),
       cmocka_unit_test(asking_while_another_holds_contests_the_lock),
       cmocka_unit_test(asking_while_another_may_hold_does_too),
-      cmocka_unit_test(asking_after_a_release_a_timeout_or_a_crash_does_not),
+      cmocka_unit_test(asking_after_a_release_or_a_timeout_does_not),
+      cmocka_unit_test(the_lock_of_a_dead_holder_is_contested_until_its_lease_ends),
+      cmocka_unit_test(what_a_client_died_asking_for_may_be_held),
+      cmocka_unit_test(a_later_grant_shows_that_the_dead_holder_is_forgotten),
       cmocka_unit_test(a_renewal_is_no_hold_to_contest),
       cmocka_unit_test(a_client_does_not_contest_itself),
   };
