@@ -68,28 +68,7 @@ void lb_cell_rate(const struct lb_plan *plan, size_t cell, struct lb_cell_rate *
   if (ret->handoffs) lb_interval_rate(ret->violations, ret->handoffs, 1000, &ret->per_1000, &ret->low, &ret->high);
 }
 
-/* ---- the control
- * ------------------------------------------------------------------------------------------------------ */
-
-static bool is_fault(enum lb_verb verb) {
-  switch (verb) {
-    case LB_STEP_CUT:
-    case LB_STEP_KILL:
-    case LB_STEP_PAUSE:
-    case LB_STEP_RESTART:
-    case LB_STEP_CLOCK_JUMP:
-    case LB_STEP_CLOCK_RATE:
-    case LB_STEP_STOP_AT:
-    case LB_STEP_CRASH_AT: return true;
-    default: return false;
-  }
-}
-
-bool lb_scenario_is_control(const struct lb_scenario *scenario) {
-  for (size_t i = 0; i < scenario->step_count; i++)
-    if (is_fault(scenario->steps[i].verb)) return false;
-  return scenario->fault_count == 0 && !scenario->past_lease;
-}
+/* ---- the control ---------------------------------------------------------------------------------------- */
 
 void lb_plan_control(const struct lb_plan *plan, struct lb_control *ret) {
   *ret = (struct lb_control){0};
@@ -97,7 +76,7 @@ void lb_plan_control(const struct lb_plan *plan, struct lb_control *ret) {
     const struct lb_job *job = &plan->jobs[i];
     const struct lb_outcome *x = &job->outcome;
     bool honest = !(job->plan.protocol->traits & LB_TRAIT_UNSAFE);
-    if (!job->done || !honest || !lb_scenario_is_control(job->plan.scenario)) continue;
+    if (!job->done || !honest || !job->plan.scenario->control) continue;
     ret->trials++;
     if (x->stall_ns > ret->stall_ns) ret->stall_ns = x->stall_ns;
     if (!is_decided(job)) {

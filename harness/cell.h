@@ -15,7 +15,7 @@ struct lb_cell_rate {
 };
 
 /* Without faults: what every system is compared with. */
-struct lb_control {
+struct lb_control { /* [scenario] control = yes */
   int trials, undecided; /* undecided: of these */
   uint64_t handoffs, violations;
   uint64_t stall_ns; /* the longest stall of the harness, undecided trials included */
@@ -27,10 +27,7 @@ struct lb_control {
 uint64_t lb_outcome_violations(const struct lb_outcome *outcome);
 /* Sums over the trials of cell number `cell`. */
 void lb_cell_rate(const struct lb_plan *plan, size_t cell, struct lb_cell_rate *ret);
-/* True if nothing in the scenario can cost a correct lock its exclusion: no fault is played and no lease is let run
- * out. */
-bool lb_scenario_is_control(const struct lb_scenario *scenario);
-/* Sums over the trials of such scenarios with protocols that are meant to exclude. */
+/* Sums over the trials of scenarios that declare themselves a control, with protocols that are meant to exclude. */
 void lb_plan_control(const struct lb_plan *plan, struct lb_control *ret);
 
 #endif

@@ -171,6 +171,7 @@ static void show_workload(const struct lb_scenario *s) {
 }
 
 static void show_proof(const struct lb_scenario *s) {
+  if (s->control) puts("control:  nothing in it can cost a correct lock its exclusion; the others are compared with it");
   if (s->proof_violated) printf("proof:    a violation only counts with \"%s\"\n", s->proof_violated);
   if (s->past_lease)
     printf("%-9s overlaps after the end of a lease count: leases run out on purpose\n", s->proof_violated ? "" : "proof:");

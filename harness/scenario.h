@@ -119,6 +119,8 @@ struct lb_scenario {
                           the earlier holder's lease was over counts */
   bool memory_storage; /* [servers] storage = memory | disk; default: memory with a timeline or a campaign, disk without */
   int trials;          /* [scenario] trials: default number of trials per cell */
+  bool control;        /* [scenario] control = yes: nothing in it can cost a correct lock its exclusion, so other scenarios are
+                          compared with it; refused beside a fault and beside past_lease */
   int min_handoffs;    /* [scenario] min_handoffs: fewer = undecided; default 1; 0 where clients never meet (keys = own) */
 
   /* [expect] system = verdict: reason (several, in file order); the systems it names are those it runs on by default */

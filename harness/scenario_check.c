@@ -159,9 +159,39 @@ static int check_proof(const struct lb_scenario *scenario, char *err, size_t err
                    scenario->proof_violated, role);
 }
 
+static bool is_fault(enum lb_verb verb) {
+  switch (verb) {
+    case LB_STEP_CUT:
+    case LB_STEP_KILL:
+    case LB_STEP_PAUSE:
+    case LB_STEP_RESTART:
+    case LB_STEP_CLOCK_JUMP:
+    case LB_STEP_CLOCK_RATE:
+    case LB_STEP_STOP_AT:
+    case LB_STEP_CRASH_AT: return true;
+    default: return false;
+  }
+}
+
+/* Who says that a correct lock cannot be hurt here must not hurt it. */
+static int check_control(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
+  if (!scenario->control) return 0;
+  for (size_t i = 0; i < scenario->step_count; i++) {
+    if (!is_fault(scenario->steps[i].verb)) continue;
+    *ret_line = scenario->steps[i].line;
+    return lb_refuse(err, err_size, "step = %s: a fault, but control = yes: expected no fault in a control",
+                     scenario->steps[i].text);
+  }
+  if (scenario->fault_count > 0) return lb_refuse(err, err_size, "control = yes: expected no [campaign] in a control");
+  if (scenario->past_lease)
+    return lb_refuse(err, err_size, "past_lease = yes: leases run out, but control = yes: expected one of them only");
+  return 0;
+}
+
 int lb_scenario_check(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
   int r = check_steps(scenario, ret_line, err, err_size);
   if (r == 0) r = check_faults(scenario, ret_line, err, err_size);
+  if (r == 0) r = check_control(scenario, ret_line, err, err_size);
   if (r == 0) r = check_proof(scenario, err, err_size);
   if (r == 0 && scenario->keys == 0 && scenario->min_handoffs > 0)
     r = lb_refuse(err, err_size, "min_handoffs = %d: with keys = own the clients never meet: expected 0",

@@ -196,29 +196,10 @@ static void undecided_and_unfinished_trials_and_other_cells_are_in_no_rate(void 
 
 /* ---- the control ------------------------------------------------------------------------------------------------- */
 
-static void a_scenario_with_any_fault_or_a_lease_that_ends_is_no_control(void **state) {
-  (void)state;
-  struct lb_step step = {.verb = LB_STEP_ACQUIRE};
-  struct lb_scenario scenario = {.ttl_ms = 100, .steps = &step, .step_count = 1};
-  static const enum lb_verb faults[] = {LB_STEP_CUT,     LB_STEP_KILL,       LB_STEP_PAUSE,      LB_STEP_RESTART,
-                                        LB_STEP_STOP_AT, LB_STEP_CLOCK_JUMP, LB_STEP_CLOCK_RATE, LB_STEP_CRASH_AT};
-  assert_true(lb_scenario_is_control(&scenario));
-  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-    step.verb = faults[i];
-    assert_false(lb_scenario_is_control(&scenario));
-  }
-  step.verb = LB_STEP_WAIT;
-  assert_true(lb_scenario_is_control(&scenario));
-  scenario.past_lease = true;
-  assert_false(lb_scenario_is_control(&scenario));
-  scenario.past_lease = false, scenario.fault_count = 1;
-  assert_false(lb_scenario_is_control(&scenario));
-}
-
 static void the_control_is_of_honest_protocols_and_knows_the_longest_stall(void **state) {
   (void)state;
   struct lb_protocol honest = {.name = "honest"}, liar = {.name = "liar", .traits = LB_TRAIT_UNSAFE};
-  struct lb_scenario calm = {.ttl_ms = 100}, rough = {.ttl_ms = 100, .fault_count = 1};
+  struct lb_scenario calm = {.ttl_ms = 100, .control = true}, rough = {.ttl_ms = 100};
   struct lb_job jobs[] = {
       {.plan = {.scenario = &calm, .protocol = &honest}, .done = true, .outcome = {.handoffs = 10, .stall_ns = 2}},
       {.plan = {.scenario = &calm, .protocol = &honest},
@@ -254,7 +235,6 @@ int main(void) {
       cmocka_unit_test(one_overrun_critical_section_is_one_violation),
       cmocka_unit_test(a_violated_trial_is_one_violation_at_least),
       cmocka_unit_test(undecided_and_unfinished_trials_and_other_cells_are_in_no_rate),
-      cmocka_unit_test(a_scenario_with_any_fault_or_a_lease_that_ends_is_no_control),
       cmocka_unit_test(the_control_is_of_honest_protocols_and_knows_the_longest_stall),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

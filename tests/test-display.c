@@ -237,7 +237,9 @@ static void a_campaign_is_a_rate_with_its_interval(void **state) {
 
 static void the_control_is_one_line(void **state) {
   (void)state;
-  cell(scenario("s"), "a@t", LB_GUARD_NONE, LB_SAFE, 0, 2);
+  struct lb_scenario *calm = scenario("s");
+  calm->control = true;
+  cell(calm, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 2);
   struct lb_job jobs[] = {{.outcome = {.handoffs = 123000, .stall_ns = 12300000}}, {.outcome = {.handoffs = 456}}};
   jobs_are(jobs, 2);
   assert_string_equal(printed(lb_print_rates),

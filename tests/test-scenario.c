@@ -233,6 +233,34 @@ static void keys_of_their_own_ask_for_no_handoffs(void **state) {
           "f.ini:5: min_handoffs = 2: with keys = own the clients never meet: expected 0");
 }
 
+/* A scenario without a fault is no control because of that: its lease may end under its holder. */
+static void a_control_is_what_declares_itself_one(void **state) {
+  (void)state;
+  struct lb_scenario s = good(SCENARIO "control = yes\n" WORKLOAD EXPECT);
+  assert_true(s.control);
+  lb_scenario_clear(&s);
+  s = good(COMPLETE "[timeline]\nstep = client 1 acquire within 1s\nstep = wait 1s\n");
+  assert_false(s.control);
+  lb_scenario_clear(&s);
+}
+
+static void a_control_has_no_fault_and_no_lease_that_ends(void **state) {
+  (void)state;
+  static const char *const faults[] = {"cut primary from replicas", "kill primary", "pause client 1", "restart primary",
+                                       "stop client 1 at after-check", "crash client 1 at after-check",
+                                       "clock primary +5s", "clock primary rate 1.5"};
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    char text[300], message[200];
+    snprintf(text, sizeof text, SCENARIO "control = yes\n" WORKLOAD EXPECT "[timeline]\nstep = wait 1s\nstep = %s\n", faults[i]);
+    snprintf(message, sizeof message, "f.ini:12: step = %s: a fault, but control = yes: expected no fault in a control", faults[i]);
+    refused(text, message);
+  }
+  refused(SCENARIO "control = yes\n" WORKLOAD EXPECT "[campaign]\nfault = kill primary\n",
+          "f.ini: control = yes: expected no [campaign] in a control");
+  refused(SCENARIO "control = yes\n" WORKLOAD EXPECT "[proof]\npast_lease = yes\n",
+          "f.ini: past_lease = yes: leases run out, but control = yes: expected one of them only");
+}
+
 static void a_timeline_keeps_its_lines_and_its_memory(void **state) {
   (void)state;
   struct lb_scenario s =
@@ -892,6 +920,8 @@ int main(void) {
       cmocka_unit_test(a_minimal_load_gets_the_documented_defaults),
       cmocka_unit_test(every_key_of_a_load_is_read),
       cmocka_unit_test(keys_of_their_own_ask_for_no_handoffs),
+      cmocka_unit_test(a_control_is_what_declares_itself_one),
+      cmocka_unit_test(a_control_has_no_fault_and_no_lease_that_ends),
       cmocka_unit_test(a_timeline_keeps_its_lines_and_its_memory),
       cmocka_unit_test(a_timeline_may_renew_and_set_clocks),
       cmocka_unit_test(a_campaign_is_a_load_with_faults_and_memory),
