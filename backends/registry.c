@@ -81,11 +81,11 @@ int lb_protocol_check(const struct lb_protocol *p, char *err, size_t err_size) {
   return -EINVAL;
 }
 
-int lb_protocol_load(const char *path, char *err, size_t err_size) {
+const struct lb_protocol *lb_protocol_load(const char *path, char *err, size_t err_size) {
   char why[400];
   if (plugin_count == PLUGINS_MAX) {
     snprintf(err, err_size, "%s: at most %d plugins", path, PLUGINS_MAX);
-    return -EINVAL;
+    return NULL;
   }
   char with_slash[4096]; /* dlopen searches the library path for names without a slash; a user means a file */
   snprintf(with_slash, sizeof with_slash, "%s%s", strchr(path, '/') ? "" : "./", path);
@@ -93,7 +93,7 @@ int lb_protocol_load(const char *path, char *err, size_t err_size) {
   if (!library) {
     const char *text = dlerror();
     snprintf(err, err_size, "%s: not a loadable library: %s", path, text ? text : "unknown error");
-    return -EINVAL;
+    return NULL;
   }
   const struct lb_protocol *const *symbol = dlsym(library, "lockbench_plugin");
   if (!symbol || !*symbol) {
@@ -103,9 +103,8 @@ int lb_protocol_load(const char *path, char *err, size_t err_size) {
   } else if (lb_protocol_find((*symbol)->name)) {
     snprintf(err, err_size, "%s: protocol name '%s' is taken", path, (*symbol)->name);
   } else {
-    plugin[plugin_count++] = *symbol;
-    return 0;
+    return plugin[plugin_count++] = *symbol;
   }
   dlclose(library);
-  return -EINVAL;
+  return NULL;
 }

@@ -16,7 +16,7 @@ bool lb_protocol_can_fence(const struct lb_protocol *protocol);
 /* Checks one table: version, size, names, mandatory hooks, traits that agree with the hooks. 0, or -EINVAL with one line in err. */
 int lb_protocol_check(const struct lb_protocol *protocol, char *err, size_t err_size);
 /* Loads `path` (a shared library that exports lockbench_plugin) and adds its protocol; it stays loaded until the process ends.
- * 0; -EINVAL with one line in err: not a library, no such symbol, another version, a name that is taken, a broken table. */
-int lb_protocol_load(const char *path, char *err, size_t err_size);
+ * NULL with one line in err: not a library, no such symbol, another version, a name that is taken, a broken table. */
+const struct lb_protocol *lb_protocol_load(const char *path, char *err, size_t err_size);
 
 #endif

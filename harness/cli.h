@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "scenario.h"
+
 enum lb_exit {
   LB_EXIT_OK = 0,         /* as expected */
   LB_EXIT_FAILURE = 1,    /* the harness failed */
@@ -36,6 +38,8 @@ struct lb_args {
   const char *words[LB_ARGS_MAX]; /* what is no option */
   int word_count;
   const char *systems, *guard, *out, *export;
+  char plugins[400]; /* names of the protocols that --plugin loaded, "a,b" */
+  enum lb_verdict expect; /* LB_VERDICT_NONE = not said */
   const char *settings[LB_ARGS_MAX];
   size_t setting_count;
   int trials, jobs, trial;

@@ -26,7 +26,8 @@ enum kind {
   COUNT_TRIAL,
   SEED,
   JSON,
-  PLUGIN
+  PLUGIN,
+  EXPECT
 };
 
 static const struct arg {
@@ -41,6 +42,7 @@ static const struct arg {
     {"-s", "--set", SETTING, LB_ARG_RUN, true},
     {"-n", "--trials", COUNT_TRIALS, LB_ARG_RUN, true},
     {"-j", "--jobs", COUNT_JOBS, LB_ARG_RUN, true},
+    {"--expect", NULL, EXPECT, LB_ARG_RUN, true},
     {"--seed", NULL, SEED, LB_ARG_RUN, true},
     {"--json", NULL, JSON, LB_ARG_JSON, false},
     {"--plugin", NULL, PLUGIN, LB_ARG_PLUGIN, true},
@@ -79,9 +81,26 @@ static int set_number(const char *name, const char *text, uint64_t min, uint64_t
                      (unsigned long long)min, (unsigned long long)max);
 }
 
-static int set_plugin(const char *path) {
+static int set_plugin(const char *path, struct lb_args *args) {
   char err[600];
-  return lb_protocol_load(path, err, sizeof err) == 0 ? 0 : lb_complain(LB_EXIT_USAGE, "--plugin %s", err);
+  const struct lb_protocol *protocol = lb_protocol_load(path, err, sizeof err);
+  if (!protocol) return lb_complain(LB_EXIT_USAGE, "--plugin %s", err);
+  size_t length = strlen(args->plugins);
+  snprintf(args->plugins + length, sizeof args->plugins - length, "%s%s", length ? "," : "", protocol->name);
+  return 0;
+}
+
+static int set_expect(const char *text, struct lb_args *args) {
+  static const enum lb_verdict verdicts[] = {LB_SAFE, LB_VIOLATED, LB_STUCK};
+  enum { COUNT = sizeof verdicts / sizeof *verdicts };
+  const char *names[COUNT];
+  for (int i = 0; i < COUNT; i++) {
+    names[i] = lb_verdict_name(verdicts[i]);
+    if (strcmp(names[i], text) == 0) return args->expect = verdicts[i], 0;
+  }
+  const char *near = lb_suggest(text, names, COUNT);
+  return lb_complain(LB_EXIT_USAGE, "--expect %s: expected safe, violated or stuck%s%s%s", text, near ? "; did you mean '" : "",
+                     near ? near : "", near ? "'?" : "");
 }
 
 static int set_guard(const char *text, struct lb_args *args) {
@@ -103,7 +122,8 @@ static int set(const struct arg *arg, const char *value, struct lb_args *args) {
     case TEXT_OUT: args->out = value; return 0;
     case TEXT_EXPORT: args->export = value; return 0;
     case JSON: args->json = true; return 0;
-    case PLUGIN: return set_plugin(value);
+    case PLUGIN: return set_plugin(value, args);
+    case EXPECT: return set_expect(value, args);
     case COUNT_TRIALS:
       r = set_number("-n", value, 1, 100000, &number);
       args->trials = (int)number;
@@ -147,7 +167,7 @@ static int unknown_option(const char *text, unsigned takes) {
 }
 
 int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret) {
-  *ret = (struct lb_args){0};
+  *ret = (struct lb_args){.expect = LB_VERDICT_NONE};
   for (int i = 1; i < argc; i++) {
     if (argv[i][0] != '-' || argv[i][1] == '\0') {
       if (ret->word_count == LB_ARGS_MAX) return lb_complain(LB_EXIT_USAGE, "too many arguments");

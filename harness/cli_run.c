@@ -114,13 +114,22 @@ static int execute(struct lb_plan *plan, const struct order *order) {
   return code;
 }
 
+/* Who brings a lock wants to see that one. NULL = those that the scenarios name. */
+static const char *systems_of(const struct lb_args *args) {
+  return args->systems || !args->plugins[0] ? args->systems : args->plugins;
+}
+
 static int carry_out(struct order *order) {
   char err[600];
   struct lb_plan plan;
+  const struct lb_expect expect = {.system = (char *)"*",
+                                   .verdict = order->args->expect,
+                                   .reason = (char *)"said with --expect"};
   struct lb_plan_request request = {.scenario_paths = (const char *const *)order->paths,
                                     .own_settings = order->own_settings,
                                     .scenario_count = order->path_count,
-                                    .systems = order->args->systems,
+                                    .systems = systems_of(order->args),
+                                    .expect = expect.verdict == LB_VERDICT_NONE ? NULL : &expect,
                                     .guard = order->args->guard,
                                     .trials = order->trials,
                                     .settings = order->args->settings,

@@ -26,24 +26,44 @@ static bool has_point(const char *const *points, const char *name) {
   return false;
 }
 
+static bool sets_clock(const struct lb_step *step) {
+  return step->verb == LB_STEP_CLOCK_JUMP || step->verb == LB_STEP_CLOCK_RATE;
+}
+
+static bool is_fault(const struct lb_step *step) {
+  return sets_clock(step) || step->verb == LB_STEP_KILL || step->verb == LB_STEP_PAUSE ||
+         step->verb == LB_STEP_RESTART || step->verb == LB_STEP_CUT;
+}
+
+/* A step that these servers give no meaning to, whatever the lock: true with the reason in `why`. */
+static bool means_nothing(const struct lb_step *step, const struct lb_topology *t, char *why, size_t size) {
+  bool of_client = lb_role_is_client(step->a);
+  if (is_fault(step) && t->data_count == 0 && (!of_client || step->verb == LB_STEP_CUT))
+    return snprintf(why, size, "%s: there are no servers", step->text);
+  if (step->verb == LB_STEP_AWAIT_FAILOVER && t->data_count < 2)
+    return snprintf(why, size, "%s has one server, so no other can take over", t->name);
+  if (step->a.kind == LB_ROLE_NODE && (size_t)step->a.number > t->data_count)
+    return snprintf(why, size, "%s: %s has %zu data servers", step->text, t->name, t->data_count);
+  if (sets_clock(step) && !of_client && !t->wall_ms)
+    return snprintf(why, size, "the clock of %s cannot be set", t->service);
+  return false;
+}
+
+bool lb_scenario_means_something(const struct lb_scenario *scenario, const struct lb_topology *topology) {
+  char why[300];
+  for (size_t i = 0; i < scenario->step_count; i++)
+    if (means_nothing(&scenario->steps[i], topology, why, sizeof why)) return false;
+  return true;
+}
+
 /* What a step asks of a system that not every system has. */
 static void check_step(struct lb_cell *cell, const struct lb_step *step) {
-  const struct lb_topology *t = cell->topology;
-  bool of_client = lb_role_is_client(step->a);
-  bool clock = step->verb == LB_STEP_CLOCK_JUMP || step->verb == LB_STEP_CLOCK_RATE;
-  bool fault = clock || step->verb == LB_STEP_KILL || step->verb == LB_STEP_PAUSE || step->verb == LB_STEP_RESTART ||
-               step->verb == LB_STEP_CUT;
+  char why[300];
   if ((step->verb == LB_STEP_STOP_AT || step->verb == LB_STEP_CRASH_AT) &&
       !has_point(cell->protocol->points, step->point) && !has_point(lb_holder_points, step->point))
     skip(cell, "%s has no point '%s', see `lockbench list points`", cell->protocol->name, step->point);
-  if (fault && t->data_count == 0 && (!of_client || step->verb == LB_STEP_CUT))
-    skip(cell, "%s: there are no servers", step->text);
-  if (step->verb == LB_STEP_AWAIT_FAILOVER && t->data_count < 2)
-    skip(cell, "%s has one server, so no other can take over", t->name);
-  if (step->a.kind == LB_ROLE_NODE && (size_t)step->a.number > t->data_count)
-    skip(cell, "%s: %s has %zu data servers", step->text, t->name, t->data_count);
-  if (clock && !of_client && !t->wall_ms) skip(cell, "the clock of %s cannot be set", t->service);
-  if (clock && !of_client && !lb_skew_shim_path())
+  if (means_nothing(step, cell->topology, why, sizeof why)) skip(cell, "%s", why);
+  if (sets_clock(step) && !lb_role_is_client(step->a) && !lb_skew_shim_path())
     skip(cell, "setting clocks needs the clock shim, which was not found beside the program");
 }
 

@@ -12,4 +12,8 @@
  * LB_SKIPPED. Controller's thread. */
 void lb_cell_fit(struct lb_cell *cell);
 
+/* Whether every step of a timeline can be played on these servers: a failover means nothing where there is one server. (A campaign
+ * leaves out what it cannot play.) What the machine lacks does not count. */
+bool lb_scenario_means_something(const struct lb_scenario *scenario, const struct lb_topology *topology);
+
 #endif

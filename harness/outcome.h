@@ -17,6 +17,7 @@ struct lb_live { /* shared with the tool, for the live line */
 
 struct lb_trial_plan {
   const struct lb_scenario *scenario;
+  const struct lb_expect *expect; /* NULL = nothing is stated */
   const struct lb_protocol *protocol;
   const struct lb_topology *topology;
   const union lb_value *options;

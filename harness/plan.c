@@ -86,6 +86,7 @@ static int add_cell(struct lb_plan *plan, const struct lb_plan_request *request,
         strcmp(plan->cells[i].system, cell.system) == 0)
       return 0;
   cell.expect = lb_scenario_expect(scenario, cell.system, cell.guard);
+  if (!cell.expect) cell.expect = plan->own_expect;
   cell.options = lb_settings_options(cell.protocol, request->settings, request->setting_count);
   if (!cell.options) return -ENOMEM;
   choose_fence(&cell);
@@ -122,7 +123,24 @@ static int add_stated(struct lb_plan *plan, const struct lb_plan_request *reques
   return r == 0 && all ? add_stated(plan, request, scenario, guard, LB_GUARD_NONE, err, err_size) : r;
 }
 
-/* A protocol alone means every system of it that the scenario speaks of, or its default topology. */
+/* Every topology of the protocol on which the scenario means something. */
+static int add_meaningful(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario,
+                          const struct lb_protocol *protocol, enum lb_guard guard, size_t *found, char *err,
+                          size_t err_size) {
+  for (const char *const *name = protocol->topologies; *name; name++) {
+    const struct lb_topology *topology = lb_topology_find(*name);
+    char system[96];
+    if (topology && !lb_scenario_means_something(scenario, topology)) continue;
+    snprintf(system, sizeof system, "%s@%s", protocol->name, *name);
+    int r = add_cell(plan, request, scenario, system, guard, err, err_size);
+    if (r < 0) return r;
+    ++*found;
+  }
+  return 0;
+}
+
+/* A protocol alone means every system of it that the scenario speaks of. If it speaks of none (a plugin): those on which it means
+ * something, or else the default topology, whose cell then says why it cannot. */
 static int add_named(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario,
                      const char *name, enum lb_guard guard, char *err, size_t err_size) {
   size_t length = strlen(name), found = 0;
@@ -133,7 +151,9 @@ static int add_named(struct lb_plan *plan, const struct lb_plan_request *request
     if (r < 0) return r;
     found++;
   }
-  return found ? 0 : add_cell(plan, request, scenario, name, guard, err, err_size);
+  const struct lb_protocol *protocol = found ? NULL : lb_protocol_find(name);
+  int r = protocol ? add_meaningful(plan, request, scenario, protocol, guard, &found, err, err_size) : 0;
+  return found || r < 0 ? r : add_cell(plan, request, scenario, name, guard, err, err_size);
 }
 
 static int add_list(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario,
@@ -188,6 +208,7 @@ static int add_jobs(struct lb_plan *plan, size_t cell_index, int trials) {
       plan->job_count++;
       *job = (struct lb_job){.cell = cell_index,
                              .plan = {.scenario = cell->scenario,
+                                      .expect = cell->expect,
                                       .protocol = cell->protocol,
                                       .topology = cell->topology,
                                       .options = cell->options,
@@ -242,6 +263,17 @@ static int set_own(struct lb_scenario *scenario, const char *settings, char *err
   return r;
 }
 
+/* Cells, and the files of their trials, are named after their scenario. */
+static int check_names(const struct lb_plan *plan, char *err, size_t err_size) {
+  const struct lb_scenario *s = plan->scenarios;
+  for (size_t i = 0; i < plan->scenario_count; i++)
+    for (size_t k = 0; k < i; k++)
+      if (strcmp(s[i].name, s[k].name) == 0)
+        return lb_refuse(err, err_size, "scenario '%s' is named twice (%s and %s): expected each once", s[i].name, s[k].path,
+                         s[i].path);
+  return 0;
+}
+
 static int load_scenarios(struct lb_plan *plan, const struct lb_plan_request *request, char *err, size_t err_size) {
   plan->scenarios = calloc(request->scenario_count, sizeof *plan->scenarios);
   if (!plan->scenarios) return -ENOMEM;
@@ -253,16 +285,47 @@ static int load_scenarios(struct lb_plan *plan, const struct lb_plan_request *re
       r = set_own(&plan->scenarios[i], request->own_settings[i], err, err_size);
     if (r < 0) return r;
   }
-  return lb_settings_apply(plan->scenarios, plan->scenario_count, request->settings, request->setting_count, err,
-                           err_size);
+  int r = check_names(plan, err, err_size);
+  return r < 0 ? r
+               : lb_settings_apply(plan->scenarios, plan->scenario_count, request->settings, request->setting_count, err,
+                                   err_size);
+}
+
+static int take_expect(struct lb_plan *plan, const struct lb_plan_request *request) {
+  if (!request->expect) return 0;
+  plan->own_expect = malloc(sizeof *plan->own_expect);
+  if (!plan->own_expect) return -ENOMEM;
+  *plan->own_expect = *request->expect;
+  return 0;
+}
+
+/* What was asked for and would change nothing is a mistake of the user's: he would believe that it did. */
+static int check_use(const struct lb_plan *plan, const struct lb_plan_request *request, char *err, size_t err_size) {
+  size_t i = 0;
+  for (size_t s = 0; s < request->setting_count; s++) {
+    char protocol[64];
+    if (!lb_settings_protocol(request->settings[s], protocol, sizeof protocol)) continue;
+    for (i = 0; i < plan->cell_count && strcmp(plan->cells[i].protocol->name, protocol) != 0; i++) {
+    }
+    if (i == plan->cell_count)
+      return lb_refuse(err, err_size, "-s %s: no system of this run is of protocol %s", request->settings[s], protocol);
+  }
+  for (i = 0; i < plan->cell_count && plan->cells[i].expect != plan->own_expect; i++) {
+  }
+  if (plan->own_expect && i == plan->cell_count)
+    return lb_refuse(err, err_size, "--expect %s: the scenario states what it expects of every system of this run",
+                     lb_verdict_name(plan->own_expect->verdict));
+  return 0;
 }
 
 int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, char *err, size_t err_size) {
   *ret = (struct lb_plan){.seed = request->seed};
   int r = lb_settings_check(request->settings, request->setting_count, err, err_size);
+  if (r == 0) r = take_expect(ret, request);
   if (r == 0) r = load_scenarios(ret, request, err, err_size);
   for (size_t i = 0; r == 0 && i < ret->scenario_count; i++)
     r = add_scenario_cells(ret, request, &ret->scenarios[i], err, err_size);
+  if (r == 0) r = check_use(ret, request, err, err_size);
   for (size_t i = 0; r == 0 && i < ret->cell_count; i++) r = add_jobs(ret, i, request->trials);
   if (r == 0) r = set_order(ret);
   if (r == -ENOMEM) snprintf(err, err_size, "out of memory");
@@ -282,5 +345,6 @@ void lb_plan_clear(struct lb_plan *plan) {
   free(plan->cells);
   free(plan->jobs);
   free(plan->order);
+  free(plan->own_expect);
   *plan = (struct lb_plan){0};
 }

@@ -39,6 +39,7 @@ struct lb_plan {
   struct lb_job *jobs; /* in the order of cells, clients, trials */
   size_t job_count;
   size_t *order; /* job indexes in the order they are run: measuring ones first, each group shuffled */
+  struct lb_expect *own_expect; /* of the cells for which their scenario states nothing; NULL = nothing. Owned */
   uint64_t seed;
 };
 
@@ -46,15 +47,19 @@ struct lb_plan_request {
   const char *const *scenario_paths;
   size_t scenario_count;
   const char *const *own_settings; /* NULL, or of each scenario "key=value key=value" (NULL = none), before `settings` */
-  const char *systems;         /* "a@x,b" or NULL = those the scenario names in [expect] */
+  const char *systems;         /* "a@x,b" or NULL = those the scenario names in [expect]. A protocol alone: all that the scenario names, or if it
+                                  names none, each of its topologies on which the scenario means something */
   const char *guard;           /* one name, or NULL = those the scenario states expectations for */
+  const struct lb_expect *expect; /* of systems that a scenario states nothing for (copied; its texts must outlive the plan);
+                                     NULL = nothing. Refused if no cell is without a statement */
   int trials;                  /* 0 = the scenario's */
   const char *const *settings; /* "key=value", "protocol.option=value" */
   size_t setting_count;
   uint64_t seed;
 };
 
-/* 0; -EINVAL with one line in err (unknown system, topology, option ... with the nearest known word). */
+/* 0; -EINVAL with one line in err (unknown system, topology, option ... with the nearest known word; a scenario that is named twice; a
+ * setting that no system of the run has). */
 int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, char *err, size_t err_size);
 void lb_plan_clear(struct lb_plan *plan);
 /* Tells every job where its files go. */

@@ -28,6 +28,13 @@ static bool split(const char *text, struct setting *ret) {
   return true;
 }
 
+bool lb_settings_protocol(const char *setting, char *ret, size_t size) {
+  struct setting s;
+  if (!split(setting, &s)) return false;
+  snprintf(ret, size, "%s", s.protocol);
+  return true;
+}
+
 static const struct lb_option *find_option(const struct lb_protocol *protocol, const char *name) {
   for (const struct lb_option *o = protocol->options; o && o->name; o++)
     if (strcmp(o->name, name) == 0) return o;

@@ -127,9 +127,8 @@ static void clear(struct lb_stage *s, const char *scratch) {
 
 /* Server logs are kept of every trial that somebody will want to understand. */
 static bool as_expected(const struct lb_trial_plan *plan, enum lb_verdict verdict) {
-  const struct lb_expect *expect = lb_scenario_expect(plan->scenario, plan->system, plan->guard);
-  if (expect && expect->verdict == LB_ANY) return verdict != LB_UNDECIDED;
-  return verdict == (expect ? expect->verdict : LB_SAFE);
+  if (plan->expect && plan->expect->verdict == LB_ANY) return verdict != LB_UNDECIDED;
+  return verdict == (plan->expect ? plan->expect->verdict : LB_SAFE);
 }
 
 /* Settings of the user's that client libraries and servers would pick up on their own: a PGOPTIONS can change a verdict. */

@@ -86,6 +86,17 @@ expect 'a plugin without the symbol' 2 'no symbol lockbench_plugin' "$bin" list 
 expect 'a plugin that lacks a hook' 2 'release are mandatory' "$bin" list --plugin "$plugins/plugin-hook.so"
 expect 'a plugin that is not a library' 2 'not a loadable library' "$bin" list --plugin "$dir/step.ini"
 expect 'a plugin that is not there' 2 'not a loadable library' "$bin" list --plugin "$dir/none.so"
+expect 'a scenario named twice' 2 "scenario 'contention' is named twice" "$bin" run contention contention -b local
+expect 'an option of a lock that is not run' 2 'redlock.node_timeout_ms=5: no system of this run is of protocol redlock' \
+  "$bin" run contention -b local -s redlock.node_timeout_ms=5
+expect 'an expectation that is no verdict' 2 "--expect saef: expected safe, violated or stuck; did you mean 'safe'" \
+  "$bin" run control --expect saef
+expect 'an expectation that nothing needs' 2 'states what it expects of every system' "$bin" run control -b local --expect safe
+"$bin" run control --plugin "$plugins/plugin-example.so" -n 1 --expect violated >"$dir/out4" 2>&1
+check 'a plugin alone is what is run, and held against what its author expects: exit 3' test $? -eq 3
+check 'it, and nothing else' grep -qx 'NOT as expected: 1 cells: 1 safe, 0 violated, 1 against expectation' "$dir/out4"
+check 'with the reason' grep -q 'lock-file@none: safe, expected violated: said with --expect' "$dir/out4"
+check 'a plugin that is as its author expects' "$bin" run control --plugin "$plugins/plugin-example.so" -n 1 --expect safe
 check 'a good plugin runs' "$bin" run control -b lock-file --plugin "$plugins/plugin-example.so" -n 1
 
 expect 'a history that is not there' 2 'none.jsonl' "$bin" check "$dir/none.jsonl"

@@ -132,13 +132,41 @@ static void a_protocol_alone_is_all_its_systems_in_the_scenario(void **state) {
   assert_systems(w, "pg-row@pg-async pg-row@pg-sync");
 }
 
-static void a_protocol_the_scenario_does_not_speak_of_runs_on_its_first_topology(void **state) {
+static void a_protocol_the_scenario_does_not_speak_of_runs_on_each_of_its_topologies(void **state) {
   struct world *w = *state;
   scenario(w, "a", LOAD "local@none = safe\n* = stuck\n");
   w->request.systems = "pg-row,null,zk-sequential@zk";
   make(w);
-  assert_systems(w, "pg-row@pg null@none zk-sequential@zk");
+  assert_systems(w, "pg-row@pg pg-row@pg-async pg-row@pg-sync null@none zk-sequential@zk");
   assert_int_equal(w->plan.cells[0].expect->verdict, LB_STUCK);
+}
+
+static void a_topology_on_which_the_steps_mean_nothing_is_left_out(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", HEAD "[workload]\nclients = 2\n[timeline]\nstep = kill primary\nstep = await failover within 5s\n"
+                        "[expect]\nredis-token@sentinel = violated\n");
+  w->request.systems = "pg-row,redlock,redis-token";
+  make(w);
+  assert_systems(w, "pg-row@pg-async pg-row@pg-sync redlock@redis-x5 redlock@redis-x3 redis-token@sentinel");
+  w->request.systems = "local";
+  make(w);
+  assert_systems(w, "local@none"); /* and says why it cannot */
+  assert_string_equal(w->plan.cells[0].skip, "kill primary: there are no servers");
+}
+
+static void an_expectation_of_ones_own_is_for_what_the_scenario_says_nothing_of(void **state) {
+  struct world *w = *state;
+  const struct lb_expect stuck = {.system = (char *)"*", .verdict = LB_STUCK, .reason = (char *)"so"};
+  scenario(w, "a", LOAD NO_SERVERS);
+  w->request.expect = &stuck;
+  w->request.systems = "local,pg-row@pg";
+  make(w);
+  assert_int_equal(w->plan.cells[0].expect->verdict, LB_SAFE);
+  assert_int_equal(w->plan.cells[1].expect->verdict, LB_STUCK);
+  assert_string_equal(w->plan.cells[1].expect->reason, "so");
+  assert_ptr_equal(w->plan.jobs[0].plan.expect, w->plan.cells[0].expect);
+  w->request.systems = "local";
+  assert_refused(w, "--expect stuck: the scenario states what it expects of every system of this run");
 }
 
 static void a_system_named_twice_is_one_cell(void **state) {
@@ -776,11 +804,31 @@ static void options_that_are_wrong_are_refused(void **state) {
 static void the_ends_of_a_range_belong_to_it(void **state) {
   struct world *w = *state;
   SETTINGS(w, "broken.rate=1", "pg-row.lock_wait_ms=60000");
+  scenario(w, "a", LOAD "local@none = safe\nbroken@none = violated\npg-row@pg = safe\n");
+  make(w);
+}
+
+static void a_setting_that_nobody_reads_is_refused(void **state) {
+  struct world *w = *state;
+  SETTINGS(w, "broken.rate=1");
   scenario(w, "a", LOAD "local@none = safe\n");
+  assert_refused(w, "-s broken.rate=1: no system of this run is of protocol broken");
+  w->request.systems = "local,broken";
   make(w);
 }
 
 /* ---- scenarios ---------------------------------------------------------------------------------------------------- */
+
+/* Their cells and files would have the same names. */
+static void a_scenario_that_is_named_twice_is_refused(void **state) {
+  struct world *w = *state;
+  char message[400];
+  scenario(w, "a", LOAD "local@none = safe\n");
+  scenario(w, "b", LOAD "local@none = safe\n");
+  scenario(w, "a", LOAD "null@none = safe\n");
+  snprintf(message, sizeof message, "scenario 'a' is named twice (%s and %s): expected each once", w->path[0], w->path[2]);
+  assert_refused(w, message);
+}
 
 static void a_scenario_that_cannot_be_read_is_refused(void **state) {
   struct world *w = *state;
@@ -799,7 +847,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(the_default_systems_are_those_of_expect),
       TEST(a_protocol_alone_is_all_its_systems_in_the_scenario),
-      TEST(a_protocol_the_scenario_does_not_speak_of_runs_on_its_first_topology),
+      TEST(a_protocol_the_scenario_does_not_speak_of_runs_on_each_of_its_topologies),
+      TEST(a_topology_on_which_the_steps_mean_nothing_is_left_out),
+      TEST(an_expectation_of_ones_own_is_for_what_the_scenario_says_nothing_of),
       TEST(a_system_named_twice_is_one_cell),
       TEST(every_scenario_gets_its_own_cells),
       TEST(an_unknown_protocol_is_refused_with_the_nearest),
@@ -849,6 +899,8 @@ int main(void) {
       TEST(the_option_fence_can_be_had_without_the_guard),
       TEST(options_that_are_wrong_are_refused),
       TEST(the_ends_of_a_range_belong_to_it),
+      TEST(a_setting_that_nobody_reads_is_refused),
+      TEST(a_scenario_that_is_named_twice_is_refused),
       TEST(a_scenario_that_cannot_be_read_is_refused),
   };
   setenv("LOCKBENCH_NO_NAMESPACES", "1", 1); /* before the first question, whose answer is kept */
