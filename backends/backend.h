@@ -198,7 +198,8 @@ struct lb_protocol {
 
   /* Optional: NULL where a protocol has no such thing. ----------------------------------------------------- */
 
-  /* Once per trial, before any client's first acquire, in one session: create tables, parents, scripts. */
+  /* Once per trial, before any client's first acquire, in one session: create tables, parents, scripts. LB_OK, LB_TIMEOUT, LB_UNKNOWN,
+   * -errno; everything but LB_OK ends the trial. */
   int (*setup)(struct lb_session *session, lb_ns deadline);
   /* Renews the lease: LB_OK (grant->valid_until moved), LB_LOST, LB_UNKNOWN (valid_until not moved out), -errno.
    * Mandatory for LB_TRAIT_LEASED, like holds and inspect. */

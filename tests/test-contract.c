@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a single call of a hook may answer: every result of every hook, and grants with one thing wrong at a time.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../harness/contract.h"
+
+#define MS(n) ((lb_ns)(n)*LB_NS_PER_MS)
+
+static char complaint[200];
+
+static const char *result_of(enum lb_hook hook, int result) {
+  complaint[0] = '\0';
+  int r = lb_contract_result(hook, result, complaint, sizeof complaint);
+  assert_int_equal(r, complaint[0] ? -1 : 0);
+  return complaint;
+}
+
+/* As the comments in backend.h have it; one letter per result. */
+static void every_hook_has_its_results_and_no_others(void **state) {
+  (void)state;
+  static const char letters[] = "OBTLU";
+  static const struct {
+    enum lb_hook hook;
+    const char *allowed;
+  } table[] = {{LB_HOOK_OPEN, "O"},      {LB_HOOK_SETUP, "OTU"},  {LB_HOOK_TRY_ACQUIRE, "OBTU"},
+               {LB_HOOK_RELEASE, "OLU"}, {LB_HOOK_EXTEND, "OLU"}, {LB_HOOK_WAIT, "OT"},
+               {LB_HOOK_RESOLVE, "OBU"}, {LB_HOOK_HOLDS, "OLU"},  {LB_HOOK_INSPECT, "OB"}};
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+    for (int r = 0; r <= LB_UNKNOWN; r++)
+      assert_int_equal(result_of(table[i].hook, r)[0] == '\0', strchr(table[i].allowed, letters[r]) != NULL);
+    assert_string_equal(result_of(table[i].hook, -EIO), "");
+    assert_string_not_equal(result_of(table[i].hook, 5), "");
+    assert_string_not_equal(result_of(table[i].hook, INT_MAX), "");
+    assert_string_not_equal(result_of(table[i].hook, INT_MIN), "");
+  }
+  assert_string_not_equal(result_of(LB_HOOK_CLOSE, -EIO), "");
+  assert_string_not_equal(result_of(LB_HOOK_COUNT, 0), "");
+}
+
+static void a_complaint_says_what_was_answered(void **state) {
+  (void)state;
+  assert_string_equal(result_of(LB_HOOK_TRY_ACQUIRE, 42), "try_acquire answered 42, which is no result of it");
+  assert_string_equal(result_of(LB_HOOK_TRY_ACQUIRE, LB_LOST),
+                      "try_acquire answered 3 (LOST), which is no result of it");
+  assert_string_equal(result_of(LB_HOOK_INSPECT, 2), "inspect answered 2, which is no result of it");
+  assert_string_equal(result_of(LB_HOOK_HOLDS, -100000), "holds answered -100000, which is no -errno");
+  assert_string_equal(lb_hook_name(LB_HOOK_EXTEND), "extend");
+  assert_string_equal(lb_hook_name(LB_HOOK_NONE), "no hook");
+  assert_string_equal(lb_hook_name(LB_HOOK_COUNT), "no hook");
+}
+
+/* Asked at 1000 ms, looked at until 1010 ms, for 500 ms. */
+static const char *grant_of(unsigned traits, struct lb_grant grant) {
+  struct lb_protocol protocol = {.traits = traits};
+  complaint[0] = '\0';
+  int r = lb_contract_grant(&protocol, &grant, MS(1000), MS(1010), 500, complaint, sizeof complaint);
+  assert_int_equal(r, complaint[0] ? -1 : 0);
+  return complaint;
+}
+
+static void a_good_grant_is_left_alone(void **state) {
+  (void)state;
+  const lb_ns ends[] = {MS(1001), lb_lease_end(MS(1000), 500), MS(1500)};
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    assert_string_equal(grant_of(LB_TRAIT_LEASED, (struct lb_grant){.asked_at = MS(1000), .valid_until = ends[i]}), "");
+  struct lb_grant earlier = {.asked_at = MS(300), .valid_until = MS(1510), .token_len = LB_TOKEN_MAX};
+  assert_string_equal(grant_of(LB_TRAIT_LEASED, earlier), ""); /* repeated, and granted by the last try */
+  struct lb_grant endless = {.asked_at = MS(1010), .valid_until = LB_NEVER};
+  assert_string_equal(grant_of(LB_TRAIT_NO_EXPIRY, endless), "");
+}
+
+static void a_lease_that_the_drift_eats_up_is_no_breach(void **state) {
+  (void)state;
+  struct lb_protocol protocol = {.traits = LB_TRAIT_LEASED};
+  struct lb_grant g = {.asked_at = MS(1000), .valid_until = lb_lease_end(MS(1000), 2)};
+  assert_int_equal(lb_contract_grant(&protocol, &g, MS(1000), MS(1010), 2, complaint, sizeof complaint), 0);
+  g.valid_until--;
+  assert_int_equal(lb_contract_grant(&protocol, &g, MS(1000), MS(1010), 2, complaint, sizeof complaint), -1);
+}
+
+static void a_broken_grant_is_named(void **state) {
+  (void)state;
+  assert_string_equal(grant_of(0, (struct lb_grant){.valid_until = LB_NEVER}), "granted with asked_at = 0");
+  assert_string_equal(grant_of(0, (struct lb_grant){.asked_at = MS(1000)}), "granted with valid_until = 0");
+  assert_string_equal(grant_of(0, (struct lb_grant){.asked_at = MS(1012), .valid_until = LB_NEVER}),
+                      "granted with an asked_at 2 ms in the future");
+  assert_string_equal(grant_of(0, (struct lb_grant){.asked_at = MS(1000), .valid_until = MS(960)}),
+                      "granted what was over before it began (valid_until is 40 ms before asked_at)");
+  assert_string_equal(grant_of(0, (struct lb_grant){.asked_at = MS(1000), .valid_until = LB_NEVER, .token_len = 5000}),
+                      "granted with token_len = 5000, at most 160");
+  assert_string_equal(grant_of(LB_TRAIT_LEASED, (struct lb_grant){.asked_at = MS(1000), .valid_until = MS(1507)}),
+                      "claims the lock for 7 ms longer than the lease");
+  assert_string_equal(grant_of(LB_TRAIT_LEASED, (struct lb_grant){.asked_at = MS(300), .valid_until = MS(1511)}),
+                      "claims the lock for 1 ms longer than the lease");
+  assert_string_equal(grant_of(LB_TRAIT_LEASED, (struct lb_grant){.asked_at = MS(1000), .valid_until = LB_NEVER}),
+                      "claims the lock for ever, though its grants end with the lease");
+}
+
+static const char *text_of(const char *err, size_t size) {
+  complaint[0] = '\0';
+  int r = lb_contract_text(err, size, complaint, sizeof complaint);
+  assert_int_equal(r, complaint[0] ? -1 : 0);
+  return complaint;
+}
+
+static void a_negative_result_needs_one_printable_line(void **state) {
+  (void)state;
+  assert_string_equal(text_of("no route to caf\xc3\xa9", 18), "");
+  assert_string_equal(text_of("", 1), "left no text in env->err");
+  assert_string_equal(text_of("abc", 3), "left a text in env->err that does not end");
+  assert_string_equal(text_of("a\nb", 4), "left a text in env->err whose byte 2 (0x0a) cannot be printed");
+  assert_string_equal(text_of("a\xff", 3), "left a text in env->err whose byte 2 (0xff) cannot be printed");
+}
+
+static const char *cleaned(const char *bytes, size_t size) {
+  static char text[16];
+  memcpy(text, bytes, size);
+  lb_contract_clean_text(text, size);
+  return text;
+}
+
+static void a_text_is_made_printable(void **state) {
+  (void)state;
+  assert_string_equal(cleaned("abc", 4), "abc");
+  assert_string_equal(cleaned("abcd", 4), "abc");                /* it did not end */
+  assert_string_equal(cleaned("\x1b[2J\r\n\x7f", 8), "?[2J???"); /* nothing reaches a terminal */
+  assert_string_equal(cleaned("\xc3\xa4\xc2\x9b", 5), "\xc3\xa4??");
+  assert_string_equal(cleaned("a\xff\xe2\x82", 5), "a???"); /* cut off within a character */
+  assert_string_equal(cleaned("\xe2\x82\xac", 4), "\xe2\x82\xac");
+  assert_string_equal(cleaned("x", 1), "");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_hook_has_its_results_and_no_others),
+      cmocka_unit_test(a_complaint_says_what_was_answered),
+      cmocka_unit_test(a_good_grant_is_left_alone),
+      cmocka_unit_test(a_lease_that_the_drift_eats_up_is_no_breach),
+      cmocka_unit_test(a_broken_grant_is_named),
+      cmocka_unit_test(a_negative_result_needs_one_printable_line),
+      cmocka_unit_test(a_text_is_made_printable),
+  };
+  return cmocka_run_group_tests_name("contract", tests, NULL, NULL);
+}
