@@ -9,6 +9,7 @@
 
 #include <stdatomic.h>
 
+#include "../backends/backend.h"
 #include "history.h"
 #include "resource.h"
 
@@ -36,6 +37,10 @@ struct lb_client_state {
   _Atomic bool at_point;   /* it stops or kills itself now, because it was told to at this point */
   _Atomic uint32_t writes; /* accepted writes since it was granted */
   _Atomic uint32_t lives;  /* how many processes this client has been: a killed one may be started again */
+  _Atomic int hook;        /* enum lb_hook: the one of its protocol that it is in; LB_HOOK_NONE = none */
+  _Atomic lb_ns hook_deadline; /* the one that this hook was given, on the true clock */
+  char error[256];  /* "try_acquire: cannot connect ...": its latest failure; empty = none. Written by the client, always ends */
+  char breach[256]; /* the first breach of the contract by its protocol; empty = none */
 };
 
 struct lb_arena {

@@ -6,6 +6,7 @@
 #include "client.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,7 +21,7 @@
 
 #include "clock.h"
 #include "env.h"
-#include "holder.h"
+#include "hooks.h"
 
 enum { STREAM_ENV = 1, STREAM_WORK = 2, STREAM_BACKOFF = 3 };
 enum { LOOK_MS = 50 };
@@ -44,8 +45,9 @@ static lb_ns holder_to_truth(struct lb_env *env, lb_ns ns) { return lb_env_to_tr
 
 static int process_open(struct process *p, lb_ns deadline) {
   p->holder.session = calloc(1, p->plan->protocol->session_size);
-  if (!p->holder.session) return -ENOMEM;
-  return p->plan->protocol->open(p->holder.session, &p->config, deadline);
+  if (!p->holder.session)
+    return lb_fail(&p->env.base, -ENOMEM, "no memory for a session of %zu bytes", p->plan->protocol->session_size);
+  return lb_hook_open(&p->holder, &p->config, deadline);
 }
 
 static void sleep_ns(lb_ns duration) {
@@ -74,7 +76,7 @@ static int process_work(struct process *p) {
   const struct lb_work *work = &p->plan->work;
   struct lb_arena *arena = p->plan->arena;
   while (atomic_load_explicit(&arena->phase, memory_order_relaxed) != LB_PHASE_STOP) {
-    if (atomic_load_explicit(&arena->log_full, memory_order_relaxed)) {
+    if (p->holder.breached || atomic_load_explicit(&arena->log_full, memory_order_relaxed)) {
       sleep_ns(LB_NS_PER_MS);
       continue;
     }
@@ -114,15 +116,14 @@ static int process_inspect(struct process *p, const struct lb_command *c) {
   lb_holder_key_name(&p->holder, 0, name);
   if (!p->plan->protocol->inspect)
     return lb_fail(&p->env.base, -EOPNOTSUPP, "%s has no way to look at one server", p->plan->protocol->name);
-  return p->plan->protocol->inspect(p->holder.session, c->argument, name, c->deadline);
+  return lb_hook_inspect(&p->holder, c->argument, name, c->deadline);
 }
 
 /* `c->deadline` is on the client's clock by now. */
 static int process_command(struct process *p, const struct lb_command *c, int64_t *ret) {
-  const struct lb_protocol *protocol = p->plan->protocol;
   switch (c->verb) {
     case LB_DO_OPEN: return process_open(p, c->deadline);
-    case LB_DO_SETUP: return protocol->setup ? protocol->setup(p->holder.session, c->deadline) : LB_OK;
+    case LB_DO_SETUP: return lb_hook_setup(&p->holder, c->deadline);
     case LB_DO_WORK: return process_work(p);
     case LB_DO_ACQUIRE: return lb_holder_acquire(&p->holder, 0, c->deadline);
     case LB_DO_RELEASE: return lb_holder_release(&p->holder, c->deadline);
@@ -148,6 +149,13 @@ static bool next_command(struct process *p, int commands, struct lb_command *ret
 /* The number of its random streams: the lives of a client must not draw the same tokens. */
 static uint64_t stream_of(struct lb_arena *arena, size_t index) {
   return index | (uint64_t)(atomic_load(&arena->state[index].lives) - 1) << 32;
+}
+
+/* The controller closes its end when all is over; this end only closes if somebody in this process has closed it. */
+static void note_lost_socket(struct process *p, int commands) {
+  struct lb_client_state *state = &p->plan->arena->state[p->holder.index];
+  if (fcntl(commands, F_GETFD) < 0 && !state->breach[0])
+    snprintf(state->breach, sizeof state->breach, "a file descriptor that it did not open was closed");
 }
 
 static _Noreturn void client_main(const struct lb_client_plan *plan, size_t index, const char *name, int commands) {
@@ -178,6 +186,7 @@ static _Noreturn void client_main(const struct lb_client_plan *plan, size_t inde
     memcpy(reply.err, p.env.base.err, sizeof reply.err);
     if (send(commands, &reply, sizeof reply, MSG_NOSIGNAL) < 0) break;
   }
+  note_lost_socket(&p, commands);
   _exit(0);
 }
 
@@ -189,7 +198,16 @@ static void begin_life(struct lb_client_state *state) {
   atomic_store(&state->holds, false);
   atomic_store(&state->at_point, false);
   atomic_store(&state->writes, 0);
+  atomic_store(&state->hook, 0);
   atomic_fetch_add(&state->lives, 1);
+}
+
+/* What a client library or a plugin prints is not for our own output, and nobody types anything to it. */
+static void speak_into(int output) {
+  int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (nothing >= 0) dup2(nothing, STDIN_FILENO);
+  dup2(output, STDOUT_FILENO);
+  dup2(output, STDERR_FILENO);
 }
 
 int lb_client_start(struct lb_client *client, const struct lb_client_plan *plan, size_t index, const char *name,
@@ -212,6 +230,7 @@ int lb_client_start(struct lb_client *client, const struct lb_client_plan *plan,
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(1);
     signal(SIGPIPE, SIG_IGN);
+    if (plan->output > 0) speak_into(plan->output);
     close(pair[0]);
     if (host->netns >= 0 && setns(host->netns, CLONE_NEWNET) < 0) _exit(1);
     client_main(plan, index, client->name, pair[1]);
@@ -247,7 +266,9 @@ int lb_client_call(struct lb_client *client, struct lb_command command, int64_t 
 }
 
 bool lb_client_alive(struct lb_client *client) {
-  if (client->pid == 0 || waitpid(client->pid, NULL, WNOHANG) == 0) return true;
+  if (client->ended) return false;
+  if (client->pid == 0 || waitpid(client->pid, &client->status, WNOHANG) == 0) return true;
+  client->ended = true;
   client->pid = 0;
   return false;
 }

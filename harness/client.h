@@ -60,6 +60,7 @@ struct lb_client_plan { /* everything a client process is born with; must outliv
   struct lb_work work;
   enum lb_guard guard;
   bool renew;            /* the watchdog: while it holds it renews every third of the ttl, also between two commands */
+  int output;            /* file that its standard output and error go to; 0 = they stay as they are */
   struct lb_skew **skew; /* skew[i] = the clocks of client i, NULL = true ones; NULL = all true */
 };
 
@@ -67,6 +68,8 @@ struct lb_client {
   char name[32];
   size_t index; /* its log in the arena */
   pid_t pid;    /* 0 = ended */
+  bool ended;   /* by itself: `status` says how, as of waitpid(2) */
+  int status;
   int socket;
 };
 
@@ -82,7 +85,7 @@ int lb_client_await(struct lb_client *client, lb_ns deadline, struct lb_reply *r
 bool lb_client_peek(const struct lb_client *client);
 /* Both: 0 and *ret, or as above. The wait ends `grace_ms` after the command's own deadline. */
 int lb_client_call(struct lb_client *client, struct lb_command command, int64_t grace_ms, struct lb_reply *ret);
-/* False once the process has ended by itself (it is reaped then); true for one that a step has killed and reaped. */
+/* False once the process has ended by itself (it is reaped then, see `ended`); true for one that a step has killed and reaped. */
 bool lb_client_alive(struct lb_client *client);
 /* SIGKILL, reaped. Safe on one that never started or has ended. */
 void lb_client_kill(struct lb_client *client);

@@ -93,13 +93,16 @@ bool lb_fault_bury(struct lb_stage *s, struct lb_client *client) {
   int status = 0;
   while (waitpid(client->pid, &status, 0) < 0 && errno == EINTR) {
   }
+  bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
   client->pid = 0;
+  client->status = status;
+  client->ended = !killed;
   atomic_store(&s->arena->state[i].holds, false);
   atomic_store(&s->arena->state[i].asks, false);
   lb_arena_record(
       s->arena, s->client_count,
       (struct lb_event){.kind = LB_EV_CRASH, .client = (uint32_t)client->index, .key = LB_NO_NAME, .what = LB_NO_NAME});
-  return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  return killed;
 }
 
 /* Who died without us makes the trial undecided, also where a fault that could not be proved is only left out. */
@@ -109,9 +112,11 @@ static int died_by_itself(const struct doing *d, const char *name) {
 }
 
 static int kill_client(const struct doing *d, struct lb_client *client) {
-  if (client->pid == 0) return fail(d, "%s was already gone", client->name);
-  if (!lb_client_alive(client) || kill(client->pid, SIGKILL) < 0) return died_by_itself(d, client->name);
-  return lb_fault_bury(d->s, client) ? 0 : died_by_itself(d, client->name);
+  bool alive = lb_client_alive(client);
+  if (alive && client->pid == 0) return fail(d, "%s was already gone", client->name);
+  if (alive && kill(client->pid, SIGKILL) == 0 && lb_fault_bury(d->s, client)) return 0;
+  lb_stage_died(d->s, client);
+  return fail(d, "%s died by itself", client->name);
 }
 
 static int kill_server(const struct doing *d, struct lb_server *server) {

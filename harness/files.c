@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Folders made and removed whole, files closed with every error noticed.
+ */
 #include "files.h"
 
 #include <errno.h>
@@ -29,6 +32,15 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 }
 
 void lb_remove_tree(const char *path) { nftw(path, remove_one, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
+
+static int remove_one_empty(const char *path, const struct stat *st, int type, struct FTW *walk) {
+  (void)walk;
+  if (type == FTW_F && st->st_size == 0) unlink(path);
+  if (type == FTW_DP) rmdir(path); /* refused while anything is in it */
+  return 0;
+}
+
+void lb_remove_empty(const char *path) { nftw(path, remove_one_empty, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }
 
 int lb_close_written(FILE *out) {
   int r = 0;

@@ -12,6 +12,8 @@
 int lb_make_dirs(const char *path);
 /* rm -rf of what can be removed; never follows links, never leaves `path`'s file system. */
 void lb_remove_tree(const char *path);
+/* Removes the empty files in a folder, and the folder if nothing is left. */
+void lb_remove_empty(const char *path);
 /* Closes a stream that was written to; 0, or -errno of anything that went wrong on it since it was opened (a full disk
  * may only show here). */
 int lb_close_written(FILE *out);

@@ -18,6 +18,9 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "hooks.h"
 
 enum { BACKOFF_FIRST_MS = 1, BACKOFF_LAST_MS = 16, CLEAN_UP_MS = 500, ASK_MS = 500 };
 
@@ -55,7 +58,7 @@ static void settle_debts(struct lb_holder *h, lb_ns deadline) {
   size_t kept = 0;
   for (size_t i = 0; i < h->debt_count; i++) {
     lb_holder_key_name(h, h->debt[i].key, name);
-    int r = h->protocol->release(h->session, name, &h->debt[i].grant, deadline);
+    int r = lb_hook_release(h, name, &h->debt[i].grant, deadline);
     if (r != LB_OK && r != LB_LOST) h->debt[kept++] = h->debt[i];
   }
   h->debt_count = kept;
@@ -63,7 +66,7 @@ static void settle_debts(struct lb_holder *h, lb_ns deadline) {
 
 static void pause_before_retry(struct lb_holder *h, const char *name, unsigned tries, lb_ns deadline) {
   if (h->protocol->wait) {
-    int r = h->protocol->wait(h->session, name, &h->grant, deadline);
+    int r = lb_hook_wait(h, name, &h->grant, deadline);
     if (r == LB_OK || r == LB_TIMEOUT) return;
   }
   lb_ns cap = (lb_ns)BACKOFF_FIRST_MS << (tries < 4 ? tries : 4);
@@ -74,8 +77,8 @@ static void pause_before_retry(struct lb_holder *h, const char *name, unsigned t
 /* Asks the server about an unknown attempt until it knows or the time is over. */
 static int resolve(struct lb_holder *h, const char *name, lb_ns deadline) {
   for (unsigned tries = 0; h->protocol->resolve; tries++) {
-    int r = h->protocol->resolve(h->session, name, &h->grant, deadline);
-    if (r == LB_OK || r == LB_BUSY) return r;
+    int r = lb_hook_resolve(h, name, &h->grant, deadline);
+    if (r == LB_OK || r == LB_BUSY || h->breached) return r;
     if (lb_now(h->env) >= deadline) break;
     lb_sleep_until(h->env, earlier(deadline, lb_now(h->env) + (1 + lb_rng_below(&h->rng, 10)) * LB_NS_PER_MS));
   }
@@ -86,12 +89,13 @@ static int resolve(struct lb_holder *h, const char *name, lb_ns deadline) {
 static int give_up(struct lb_holder *h, const char *name, int latest) {
   bool remains = latest == LB_UNKNOWN;
   if (latest == LB_BUSY && (h->protocol->traits & LB_TRAIT_QUEUES)) {
-    int r = h->protocol->release(h->session, name, &h->grant, lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS);
+    int r = lb_hook_release(h, name, &h->grant, lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS);
     remains = r != LB_OK && r != LB_LOST;
   }
   if (remains) owe(h);
-  record(h, remains ? LB_EV_UNKNOWN : LB_EV_TIMEOUT, (struct lb_event){0});
-  return remains ? LB_UNKNOWN : LB_TIMEOUT;
+  memcpy(h->env->err, h->error, sizeof h->error);
+  record(h, remains ? LB_EV_UNKNOWN : h->refused ? LB_EV_BUSY : LB_EV_TIMEOUT, (struct lb_event){0});
+  return remains ? LB_UNKNOWN : h->refused ? LB_BUSY : LB_TIMEOUT;
 }
 
 static lb_ns when_to_renew(struct lb_holder *h) {
@@ -137,15 +141,16 @@ static int give_up_hold(struct lb_holder *h) {
 static bool is_over(struct lb_holder *h) { return lb_now(h->env) >= h->grant.valid_until; }
 
 static int let_go(struct lb_holder *h, const char *name) {
-  int r = h->protocol->release(h->session, name, &h->grant, lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS);
+  int r = lb_hook_release(h, name, &h->grant, lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS);
   if (r != LB_OK && r != LB_LOST) owe(h);
   h->grant = LB_GRANT_INIT;
-  return LB_BUSY;
+  return LB_TIMEOUT;
 }
 
 static int ask_until_granted(struct lb_holder *h, const char *name, lb_ns deadline) {
   for (unsigned tries = 0;; tries++) {
-    int r = h->protocol->try_acquire(h->session, name, h->ttl_ms, &h->grant, deadline);
+    int r = lb_hook_try_acquire(h, name, &h->grant, deadline);
+    h->refused |= r == LB_BUSY;
     if (r == LB_UNKNOWN) {
       r = resolve(h, name, deadline);
       if (r == LB_BUSY) h->grant = LB_GRANT_INIT; /* that attempt is over; the next one is new */
@@ -154,6 +159,7 @@ static int ask_until_granted(struct lb_holder *h, const char *name, lb_ns deadli
     }
     if (r == LB_OK && !is_over(h)) return granted(h);
     if (r == LB_OK) r = let_go(h, name);
+    if (h->breached) return give_up(h, name, LB_TIMEOUT);
     if (r != LB_UNKNOWN && lb_now(h->env) < deadline) pause_before_retry(h, name, tries, deadline);
     if (r == LB_UNKNOWN || lb_now(h->env) >= deadline) return give_up(h, name, r);
   }
@@ -165,7 +171,8 @@ int lb_holder_acquire(struct lb_holder *h, uint32_t key, lb_ns deadline) {
   if (h->debt_count) settle_debts(h, earlier(deadline, lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS));
   h->key = key;
   h->grant = LB_GRANT_INIT;
-  h->env->err[0] = '\0';
+  h->refused = false;
+  h->error[0] = h->env->err[0] = '\0';
   lb_holder_key_name(h, key, name);
   record(h, LB_EV_ACQUIRE, (struct lb_event){0});
   atomic_store(&state_of(h)->asks, true);
@@ -180,12 +187,12 @@ int lb_holder_release(struct lb_holder *h, lb_ns deadline) {
   lb_holder_key_name(h, h->key, name);
   end_hold(h, LB_EV_RELEASE);
   for (;;) {
-    int r = h->protocol->release(h->session, name, &h->grant, deadline);
+    int r = lb_hook_release(h, name, &h->grant, deadline);
     if (r == LB_OK || r == LB_LOST) {
       record(h, r == LB_OK ? LB_EV_RELEASED : LB_EV_LOST, (struct lb_event){0});
       return r;
     }
-    if (lb_now(h->env) >= deadline) break;
+    if (h->breached || lb_now(h->env) >= deadline) break;
     lb_sleep_until(h->env, earlier(deadline, lb_now(h->env) + lb_rng_below(&h->rng, 10 * LB_NS_PER_MS)));
   }
   owe(h);
@@ -198,7 +205,7 @@ static bool is_confirmed(struct lb_holder *h) {
   if (!h->protocol->holds) return false;
   lb_holder_key_name(h, h->key, name);
   lb_ns bound = earlier(ttl_over(h, 2), ASK_MS * LB_NS_PER_MS);
-  return h->protocol->holds(h->session, name, &h->grant, lb_now(h->env) + bound) == LB_OK;
+  return lb_hook_holds(h, name, &h->grant, lb_now(h->env) + bound) == LB_OK;
 }
 
 static bool guard_is_content(struct lb_holder *h) {
@@ -264,7 +271,7 @@ int lb_holder_renew(struct lb_holder *h) {
   if (!h->holding || lb_now(h->env) < h->renew_at) return LB_OK;
   lb_holder_key_name(h, h->key, name);
   lb_ns bound = earlier(ttl_over(h, 3), ASK_MS * LB_NS_PER_MS);
-  int r = h->protocol->extend(h->session, name, h->ttl_ms, &h->grant, lb_now(h->env) + bound);
+  int r = lb_hook_extend(h, name, &h->grant, lb_now(h->env) + bound);
   if (r == LB_LOST) return give_up_hold(h);
   if (r == LB_OK) record_lease(h, LB_EV_RENEWED, (struct lb_event){0});
   h->renew_at = r == LB_OK ? when_to_renew(h) : lb_now(h->env) + ttl_over(h, 10);

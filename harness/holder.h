@@ -30,7 +30,12 @@ struct lb_holder {
    * true one. */
   lb_ns (*to_truth)(struct lb_env *env, lb_ns ns);
 
+  bool breached;   /* a hook broke the contract: nothing of this client counts any more */
+  lb_ns latest_now; /* of hooks.c */
+  char error[256]; /* text of the latest failure of a hook in this acquire, or since; empty = none */
+
   bool holding;
+  bool refused; /* in the acquire under way the service has said that somebody else holds it */
   uint32_t key; /* index of the key held or asked for last */
   struct lb_grant grant;
   uint64_t value_read;
@@ -43,10 +48,11 @@ struct lb_holder {
   size_t debt_count;
 };
 
-/* Asks for `key` until granted or the deadline. Events: one `acquire` at the begin, then one of granted, timeout,
- * unknown. LB_OK; LB_TIMEOUT: not held, nothing remains; LB_UNKNOWN: may be held (kept as a debt). The text of the
- * latest refusal or failure stands in env->err. -EALREADY, without an event: it holds already, locks are not asked for
- * twice. */
+/* Asks for `key` until granted or the deadline. Events: one `acquire` at the begin, then one of granted, busy, timeout,
+ * unknown. LB_OK. Not held, and nothing remains: LB_BUSY: the service said at least once that somebody else holds it;
+ * LB_TIMEOUT: it never said so, nobody answered or all failed. LB_UNKNOWN: may be held (kept as a debt). Unless it is
+ * LB_OK the text of the latest failure in it, if there was any, stands in env->err. -EALREADY, without an event: it holds
+ * already, locks are not asked for twice. After a breach of the contract (hooks.h) it gives up at once. */
 int lb_holder_acquire(struct lb_holder *holder, uint32_t key, lb_ns deadline);
 /* Ends the hold. Events: `release` before the request, then `released` or `lost`. LB_OK, LB_LOST, LB_UNKNOWN (kept as a
  * debt); LB_BUSY: it held nothing (but debts are paid where the service answers: who gives up lets go). */

@@ -2,13 +2,14 @@
  *
  * The verdict of a trial. What counts as a violation depends on the guard: without one, any loss of exclusion; under a guard, which
  * protects the resource and not the lock, damage at the resource. In this order, the first that applies:
- *  undecided  a step could not be proved, a server or client failed, or a violation is not evidence: the machine stalled for
+ *  undecided  the protocol broke its contract, a step could not be proved, a server or client failed, or a violation is not evidence: the machine stalled for
  *             more than half a lease, the fact the scenario asks for was not seen, or the lease was over anyway
  *  violated   the checker says so
  *  stuck      progress was not restored within the bound
  *  undecided  nothing was put to the test: no grant (at all, or while it was measured), fewer hand-offs than the scenario
  *             asks for, or in a timeline nobody who asked while another one held
  *  safe
+ * Who was told why something failed says it: the reason of what is undecided or stuck ends with a client's latest error.
  */
 #include "judge.h"
 
@@ -18,6 +19,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "contract.h"
 #include "evidence.h"
 #include "files.h"
 #include "stats.h"
@@ -78,9 +80,40 @@ static void decide_violation(const struct lb_stage *s, const struct lb_check *ch
   else decide(out, LB_VIOLATED, "%s", "");
 }
 
+/* "client-2", or "the observer", whose state is behind those of the clients. */
+static const char *speaker(const struct lb_stage *s, size_t index, char name[32]) {
+  if (index == s->client_count) return "the observer";
+  snprintf(name, 32, "client-%zu", index + 1);
+  return name;
+}
+
+/* True if some client's protocol broke its contract: nothing that it did afterwards says anything. */
+static bool decide_breach(const struct lb_stage *s, struct lb_outcome *out) {
+  char name[32];
+  for (size_t i = 0; i <= s->client_count; i++) {
+    const char *breach = s->arena->state[i].breach;
+    if (!breach[0]) continue;
+    decide(out, LB_UNDECIDED, "%s: breach of the contract (backends/backend.h): %s", speaker(s, i, name), breach);
+    return true;
+  }
+  return false;
+}
+
+static void add_errors(const struct lb_stage *s, struct lb_outcome *out) {
+  size_t first = 0, others = 0, length = strlen(out->why);
+  char name[32], more[40] = "";
+  while (first <= s->client_count && !s->arena->state[first].error[0]) first++;
+  if (first > s->client_count || strstr(out->why, s->arena->state[first].error)) return;
+  for (size_t i = first + 1; i <= s->client_count; i++) others += s->arena->state[i].error[0] != '\0';
+  if (others) snprintf(more, sizeof more, " (and of %zu other%s)", others, others == 1 ? "" : "s");
+  snprintf(out->why + length, sizeof out->why - length, "; last error of %s%s: %s", speaker(s, first, name), more,
+           s->arena->state[first].error);
+}
+
 static void decide_trial(const struct lb_stage *s, const struct lb_check *check, struct lb_outcome *out) {
   const struct lb_scenario *scenario = s->plan->scenario;
   uint64_t needed = s->client_count > 1 && scenario->min_handoffs > 0 ? (uint64_t)scenario->min_handoffs : 0;
+  if (decide_breach(s, out)) return;
   if (s->verdict == LB_UNDECIDED) decide(out, LB_UNDECIDED, "%s", s->why);
   else if (is_violated(s->plan->guard, check)) decide_violation(s, check, out);
   else if (s->verdict == LB_STUCK && out->stall_ns > (uint64_t)scenario->ttl_ms * LB_NS_PER_MS / 2)
@@ -96,6 +129,8 @@ static void decide_trial(const struct lb_stage *s, const struct lb_check *check,
   else if (scenario->step_count == 0 && out->measured_grants == 0)
     decide(out, LB_UNDECIDED, "nothing was granted while it was measured");
   else decide(out, LB_SAFE, "%s", "");
+  if (out->verdict == LB_UNDECIDED || out->verdict == LB_STUCK) add_errors(s, out);
+  lb_contract_clean_text(out->why, sizeof out->why); /* it may have been cut off inside a character */
 }
 
 static void copy_check(const struct lb_check *c, struct lb_outcome *out) {
@@ -174,6 +209,17 @@ static int write_series(const struct lb_trial_plan *plan, const struct lb_stats 
   return lb_close_written(out);
 }
 
+static void note_at_end(struct lb_history *h, const char *text) {
+  const struct lb_event *last = h->count ? &h->events[h->count - 1] : NULL;
+  struct lb_event note = {.t = last ? last->t : 0,
+                          .s = last ? last->s : 0,
+                          .client = LB_NO_NAME,
+                          .key = LB_NO_NAME,
+                          .what = lb_names_add(&h->whats, text),
+                          .kind = LB_EV_NOTE};
+  lb_history_add(h, &note);
+}
+
 /* A workload can have millions of events, and one episode is enough to look at: the file then keeps the begin of the history, up to
  * the end of the first episode and a little further, and says so. (The begin of a history is a history.) */
 static void shorten(struct lb_stage *s, const struct lb_check *check) {
@@ -185,18 +231,24 @@ static void shorten(struct lb_stage *s, const struct lb_check *check) {
   char text[100];
   snprintf(text, sizeof text, "the first %zu of %zu events are kept", keep, h->count);
   h->count = keep;
-  struct lb_event note = {.t = h->events[keep - 1].t,
-                          .s = h->events[keep - 1].s,
-                          .client = LB_NO_NAME,
-                          .key = LB_NO_NAME,
-                          .what = lb_names_add(&h->whats, text),
-                          .kind = LB_EV_NOTE};
-  lb_history_add(h, &note);
+  note_at_end(h, text);
+}
+
+/* What each client was told last, for whoever reads the story of a trial that did not end well. */
+static void note_errors(struct lb_stage *s, const struct lb_outcome *out) {
+  char text[350], name[32];
+  for (size_t i = 0; i <= s->client_count && out->verdict != LB_SAFE; i++) {
+    const struct lb_client_state *state = &s->arena->state[i];
+    if (!state->error[0]) continue;
+    snprintf(text, sizeof text, "last error of %s: %s", speaker(s, i, name), state->error);
+    note_at_end(&s->history, text);
+  }
 }
 
 static int write_history(struct lb_stage *s, const struct lb_check *check, struct lb_outcome *out) {
   if (s->plan->scenario->step_count == 0 && out->verdict == LB_SAFE) return 0;
   shorten(s, check);
+  note_errors(s, out);
   FILE *file = open_part(s->plan, "histories", "hist");
   if (!file) return -errno;
   int r = lb_history_write(&s->history, file), closed = lb_close_written(file);

@@ -1,10 +1,15 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * What a controller says of its trial: faults and facts for the history, and the first reason why it cannot be decided.
+ */
 #include "stage.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "fate.h"
 
 static void say(struct lb_stage *s, enum lb_event_kind kind, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
@@ -48,4 +53,21 @@ int lb_stage_doubt(struct lb_stage *s, enum lb_verdict verdict, const char *form
   va_end(args);
   s->verdict = verdict;
   return -ECANCELED;
+}
+
+struct lb_client_state *lb_stage_state(const struct lb_stage *s, const struct lb_client *client) {
+  return &s->arena->state[client->index];
+}
+
+int lb_stage_died(struct lb_stage *s, struct lb_client *client) {
+  char fate[200];
+  lb_client_fate(client, lb_stage_state(s, client), -ECONNRESET, fate, sizeof fate);
+  return lb_stage_doubt(s, LB_UNDECIDED, "%s died by itself: %s", client->name, fate);
+}
+
+int lb_stage_silent(struct lb_stage *s, struct lb_client *client, const char *what, int result) {
+  char fate[200];
+  lb_client_fate(client, lb_stage_state(s, client), result, fate, sizeof fate);
+  return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s%s%s", what, result == LB_TIMEOUT ? "" : client->name,
+                        result == LB_TIMEOUT ? "" : " ", fate);
 }

@@ -48,4 +48,11 @@ bool lb_stage_noted(const struct lb_stage *stage, const char *fact);
 int lb_stage_doubt(struct lb_stage *stage, enum lb_verdict verdict, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* What the arena says of a client of this stage, or of the observer. */
+struct lb_client_state *lb_stage_state(const struct lb_stage *stage, const struct lb_client *client);
+/* A client ended although no step killed it: undecided, "client-2 died by itself: died of SIGSEGV inside release". */
+int lb_stage_died(struct lb_stage *stage, struct lb_client *client);
+/* A client was awaited for `what` and did not answer, with this result of lb_client_await(): undecided, "WHAT: no answer in time". */
+int lb_stage_silent(struct lb_stage *stage, struct lb_client *client, const char *what, int result);
+
 #endif

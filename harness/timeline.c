@@ -35,9 +35,10 @@ static bool asks(const struct lb_step *step) {
 }
 
 static void note_reply(struct lb_stage *s, const struct lb_step *step, const struct lb_reply *reply) {
-  static const char *const outcome[] = {"done", "not holding", "refused in time", "lost", "unknown"};
-  const char *said = reply->result < 0 ? reply->err : outcome[reply->result];
-  lb_stage_note(s, "%s: %s", step->text, asks(step) && reply->result == LB_OK ? "granted" : said);
+  static const char *const asked[] = {"granted", "refused in time", "no answer from the service in time", "lost", "unknown"};
+  static const char *const outcome[] = {"done", "not holding", "not in time", "lost", "unknown"};
+  const char *said = reply->result < 0 ? reply->err : (asks(step) ? asked : outcome)[reply->result];
+  lb_stage_note(s, "%s: %s", step->text, said);
 }
 
 /* The answer the client owes, until its deadline. */
@@ -46,8 +47,7 @@ static int collect(struct lb_stage *s, struct lb_client *client) {
   struct lb_reply reply;
   if (!p->step) return 0;
   int r = lb_client_await(client, p->until, &reply);
-  if (r == LB_TIMEOUT) return lb_stage_doubt(s, LB_UNDECIDED, "%s: no answer in time", p->step->text);
-  if (r != 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: the client is gone", p->step->text);
+  if (r != 0) return lb_stage_silent(s, client, p->step->text, r);
   note_reply(s, p->step, &reply);
   p->step = NULL;
   return 0;
@@ -82,7 +82,7 @@ static int stand_at_point(struct lb_stage *s, struct lb_client *client) {
   lb_stage_fault(s, "%s", armed->text);
   if (armed->verb == LB_STEP_CRASH_AT) {
     p->step = NULL;
-    if (!lb_fault_bury(s, client)) return lb_stage_doubt(s, LB_UNDECIDED, "%s died by itself", client->name);
+    if (!lb_fault_bury(s, client)) return lb_stage_died(s, client);
   }
   lb_stage_note(s, "proved: %s", armed->text);
   return 1;
@@ -95,10 +95,11 @@ static int do_client(struct lb_stage *s, const struct lb_step *step, enum lb_cli
   if (client->pid == 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: the client is dead", step->text);
   if (collect(s, client) < 0) return -ECANCELED;
   struct lb_command command = {.verb = verb, .deadline = in_ms(step->within_ms > 0 ? step->within_ms : QUICK_MS)};
-  if (lb_client_send(client, command) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: the client is gone", step->text);
+  int r = lb_client_send(client, command);
+  if (r < 0) return lb_stage_silent(s, client, step->text, r);
   *p = (struct lb_pending){.step = step, .until = command.deadline + GRACE_MS * LB_NS_PER_MS, .armed = p->armed};
   if (step->verb == LB_STEP_BEGIN_ACQUIRE) return 0;
-  int r = p->armed ? stand_at_point(s, client) : 0;
+  r = p->armed ? stand_at_point(s, client) : 0;
   if (r != 0) return r < 0 ? r : 0;
   return collect(s, client);
 }
@@ -154,8 +155,8 @@ static int observe_key(struct lb_stage *s, const struct lb_step *step, const str
     struct lb_command command = {
         .verb = LB_DO_INSPECT, .deadline = in_ms(ASK_MS), .argument = (size_t)(c->server[i] - s->cluster.server)};
     int r = lb_client_call(&s->observer, command, GRACE_MS, &reply);
-    if (r != 0 || reply.result < 0)
-      return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, r != 0 ? "the observer did not answer" : reply.err);
+    if (r != 0) return lb_stage_silent(s, &s->observer, step->text, r);
+    if (reply.result < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, reply.err);
     lb_stage_note(s, "key %s at %s", reply.result ? "present" : "absent", c->server[i]->name);
     present |= reply.result > 0;
   }

@@ -27,6 +27,12 @@ void lb_workload_continue(struct lb_stage *s, lb_ns end, const _Atomic bool *eno
 
 static lb_ns in_s(double seconds) { return lb_clock_ns() + (lb_ns)(seconds * 1e9); }
 
+static int silent(struct lb_stage *s, struct lb_client *client, int result) {
+  char what[80];
+  snprintf(what, sizeof what, "%s was told to stop", client->name);
+  return result == LB_TIMEOUT ? lb_stage_silent(s, client, what, result) : lb_stage_died(s, client);
+}
+
 int lb_workload_end(struct lb_stage *s) {
   lb_stage_note(s, "phase end");
   atomic_store(&s->arena->phase, LB_PHASE_STOP);
@@ -35,9 +41,7 @@ int lb_workload_end(struct lb_stage *s) {
   struct lb_reply reply;
   for (size_t i = 0; i < s->client_count; i++) {
     int r = lb_client_await(&s->client[i], deadline, &reply);
-    if (r != 0)
-      return lb_stage_doubt(s, LB_UNDECIDED, "%s %s", s->client[i].name,
-                            r == LB_TIMEOUT ? "did not stop in time" : "died");
+    if (r != 0) return silent(s, &s->client[i], r);
   }
   return 0;
 }
@@ -45,7 +49,7 @@ int lb_workload_end(struct lb_stage *s) {
 int lb_workload_begin(struct lb_stage *s) {
   for (size_t i = 0; i < s->client_count; i++) {
     int r = lb_client_send(&s->client[i], (struct lb_command){.verb = LB_DO_WORK});
-    if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s is gone: %s", s->client[i].name, strerror(-r));
+    if (r < 0) return lb_stage_died(s, &s->client[i]);
   }
   lb_workload_continue(s, in_s(s->plan->scenario->warmup_s), &s->arena->log_warm);
   lb_stage_note(s, "phase measure");

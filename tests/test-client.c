@@ -51,6 +51,7 @@ static int try_acquire_hook(struct lb_session *s, const char *key, int64_t ttl_m
   uint32_t n = atomic_fetch_add(&script->grants, 1);
   atomic_store(&script->tokens[n % 16], token);
   grant->token_len = 8;
+  grant->asked_at = lb_now(s->env);
   grant->valid_until = lb_now(s->env) + (lb_ns)ttl_ms * LB_NS_PER_MS;
   return LB_OK;
 }

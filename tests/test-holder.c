@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "../harness/contract.h"
 #include "../harness/holder.h"
 
 /* ---- a protocol by script, a clock by hand ----------------------------------------------------------------------- */
@@ -23,6 +25,12 @@ struct lb_session {
   lb_ns asked_until;              /* the deadline of the latest holds or extend, counted from then */
   bool seen_asking, seen_holding; /* what the arena said of this client during the latest try_acquire */
   struct lb_client_state *state;
+  const char *says; /* what a failed try_acquire leaves in env->err; NULL = nothing */
+  bool overruns;    /* it fills env->err without an end */
+  const struct lb_grant *gives; /* NULL = a good grant */
+  int hook_seen;
+  lb_ns deadline_seen;
+  struct lb_env *env;
 };
 
 static lb_ns fake_now;
@@ -42,9 +50,15 @@ static int try_acquire_hook(struct lb_session *s, const char *key, int64_t ttl_m
   int r = s->acquires[s->acquire_calls++];
   s->seen_asking = atomic_load(&s->state->asks);
   s->seen_holding = atomic_load(&s->state->holds);
+  s->hook_seen = atomic_load(&s->state->hook);
+  s->deadline_seen = atomic_load(&s->state->hook_deadline);
+  if (s->says) snprintf(s->env->err, sizeof s->env->err, "%s", s->says);
+  if (s->overruns) memset(s->env->err, 'x', sizeof s->env->err);
   grant->token_len = 4;
   grant->fence = 7;
+  grant->asked_at = fake_now;
   grant->valid_until = fake_now + (s->late_replies-- > 0 ? 1 : LB_NS_PER_S);
+  if (s->gives) *grant = *s->gives;
   fake_now += LB_NS_PER_MS;
   return r;
 }
@@ -109,6 +123,7 @@ static int set_up(void **state) {
   *state = &f;
   if (!f.holder.arena) return -1;
   f.session.state = &f.holder.arena->state[0];
+  f.session.env = &f.env;
   return 0;
 }
 
@@ -157,11 +172,11 @@ static void a_place_in_a_queue_is_kept_between_tries_and_left_at_the_deadline(vo
   f->protocol.traits = LB_TRAIT_QUEUES | LB_TRAIT_WAKES;
   f->protocol.wait = wait_hook;
   for (int i = 0; i < 8; i++) f->session.acquires[i] = LB_BUSY;
-  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(7)), LB_TIMEOUT);
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(7)), LB_BUSY);
   assert_int_equal(f->session.token_len_seen[1], 4);
   assert_true(f->session.wait_calls > 0);
   assert_int_equal(f->session.release_calls, 1);
-  assert_string_equal(story(f), "acquire timeout");
+  assert_string_equal(story(f), "acquire busy");
 }
 
 static void an_unknown_outcome_that_the_server_confirms_is_a_grant(void **state) {
@@ -195,8 +210,140 @@ static void what_stays_unknown_is_recorded_as_unknown_and_released_before_the_ne
 static void a_server_that_is_missing_is_a_timeout_with_its_reason(void **state) {
   struct fixture *f = *state;
   for (int i = 0; i < 8; i++) f->session.acquires[i] = -ECONNREFUSED;
+  f->session.says = "cannot connect to 127.0.0.1:1";
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_TIMEOUT);
   assert_string_equal(story(f), "acquire timeout");
+  assert_string_equal(f->env.err, "try_acquire: cannot connect to 127.0.0.1:1");
+  assert_string_equal(f->session.state->error, "try_acquire: cannot connect to 127.0.0.1:1");
+}
+
+static void a_failure_without_a_text_is_told_by_its_number(void **state) {
+  struct fixture *f = *state;
+  for (int i = 0; i < 8; i++) f->session.acquires[i] = -ECONNREFUSED;
+  lb_holder_acquire(&f->holder, 0, in_ms(3));
+  assert_string_equal(f->session.state->error, "try_acquire: Connection refused (it left no text)");
+}
+
+/* A text is whatever the plugin left there. */
+static void a_broken_text_is_made_printable(void **state) {
+  struct fixture *f = *state;
+  for (int i = 0; i < 8; i++) f->session.acquires[i] = -EIO;
+  f->session.says = "a\nb\x80" "c\033[2J";
+  lb_holder_acquire(&f->holder, 0, in_ms(3));
+  assert_string_equal(f->session.state->error, "try_acquire: a?b?c?[2J");
+  f->session.overruns = true;
+  lb_holder_acquire(&f->holder, 0, in_ms(3));
+  assert_int_equal(strlen(f->session.state->error), strlen("try_acquire: ") + 200);
+}
+
+static void who_is_refused_is_told_apart_from_whom_nobody_answers(void **state) {
+  struct fixture *f = *state;
+  for (int i = 0; i < 8; i++) f->session.acquires[i] = LB_BUSY;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_BUSY);
+  assert_string_equal(story(f), "acquire busy");
+  f->session.acquire_calls = 0;
+  for (int i = 0; i < 8; i++) f->session.acquires[i] = LB_TIMEOUT;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_TIMEOUT);
+  assert_string_equal(story(f), "acquire busy acquire timeout");
+}
+
+static void one_refusal_in_an_acquire_is_enough(void **state) {
+  struct fixture *f = *state;
+  for (int i = 0; i < 8; i++) f->session.acquires[i] = -EIO;
+  f->session.acquires[0] = LB_BUSY;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_BUSY);
+  assert_string_equal(story(f), "acquire busy");
+}
+
+/* ---- breaches of the contract ---------------------------------------------------------------------------------------- */
+
+static void assert_breach(struct fixture *f, const char *text) {
+  assert_true(f->holder.breached);
+  assert_string_equal(f->session.state->breach, text);
+  assert_false(f->holder.holding);
+}
+
+static void a_grant_that_breaks_the_contract_is_no_hold(void **state) {
+  static const struct {
+    struct lb_grant grant;
+    const char *complaint;
+  } cases[] = {
+      {{.token_len = 4, .valid_until = LB_NS_PER_S}, "try_acquire granted with asked_at = 0"},
+      {{.token_len = 4, .asked_at = 1}, "try_acquire granted with valid_until = 0"},
+      {{.token_len = 5000, .asked_at = 1, .valid_until = LB_NS_PER_S}, "try_acquire left token_len = 5000, at most 160"},
+      {{.token_len = 4, .asked_at = 90 * LB_NS_PER_S, .valid_until = LB_NEVER},
+       "try_acquire granted with an asked_at 89999 ms in the future"},
+  };
+  struct fixture *f = *state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    fake_now = 1;
+    f->session.state->breach[0] = '\0';
+    f->session.acquire_calls = 0;
+    f->session.gives = &cases[i].grant;
+    assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_TIMEOUT);
+    assert_int_equal(f->session.acquire_calls, 1); /* at once */
+    assert_breach(f, cases[i].complaint);
+    assert_string_equal(f->holder.error + strlen("breach of the contract: "), cases[i].complaint);
+  }
+}
+
+static void a_lease_is_not_longer_than_was_asked_for(void **state) {
+  struct fixture *f = *state;
+  f->protocol.traits = LB_TRAIT_LEASED;
+  f->session.gives = &(struct lb_grant){.token_len = 4, .asked_at = 1, .valid_until = 2 * LB_NS_PER_S};
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_TIMEOUT);
+  assert_breach(f, "try_acquire claims the lock for 1000 ms longer than the lease");
+}
+
+/* What was asked before lies in the future then, and nobody is to blame. */
+static void a_clock_that_was_set_back_is_no_breach(void **state) {
+  struct fixture *f = *state;
+  fake_now = 50 * LB_NS_PER_S;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
+  f->session.gives = &(struct lb_grant){.token_len = 4, .asked_at = fake_now, .valid_until = LB_NEVER};
+  fake_now = 1;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  assert_false(f->holder.breached);
+}
+
+static void an_answer_that_is_none_is_a_breach_of_every_hook(void **state) {
+  struct fixture *f = *state;
+  f->protocol.extend = extend_hook, f->protocol.holds = holds_hook;
+  f->holder.guard = LB_GUARD_RECHECK;
+  f->holder.renew = true;
+  f->session.extend_answer = LB_BUSY;
+  lb_holder_acquire(&f->holder, 0, in_ms(100));
+  f->holder.renew_at = fake_now;
+  assert_int_equal(lb_holder_renew(&f->holder), -EPROTO);
+  assert_string_equal(f->session.state->breach, "extend answered 1 (BUSY), which is no result of it");
+  f->session.state->breach[0] = '\0';
+  f->session.holds_answer = 42;
+  assert_int_equal(lb_holder_read(&f->holder), LB_LOST);
+  assert_breach(f, "holds answered 42, which is no result of it");
+
+  f->session.state->breach[0] = '\0';
+  f->session.releases[f->session.release_calls] = LB_TIMEOUT; /* of the hold that it gave up */
+  f->session.acquires[f->session.acquire_calls] = -70000;
+  lb_holder_acquire(&f->holder, 0, in_ms(100));
+  assert_breach(f, "release answered 2 (TIMEOUT), which is no result of it"); /* the first one is kept */
+}
+
+static void an_unknown_attempt_is_not_resolved_by_nonsense(void **state) {
+  struct fixture *f = *state;
+  f->session.acquires[0] = LB_UNKNOWN;
+  f->session.resolves[0] = LB_LOST;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_TIMEOUT);
+  assert_int_equal(f->session.resolve_calls, 1);
+  assert_breach(f, "resolve answered 3 (LOST), which is no result of it");
+}
+
+static void the_hook_a_client_is_in_can_be_seen_from_outside(void **state) {
+  struct fixture *f = *state;
+  lb_holder_acquire(&f->holder, 0, in_ms(100));
+  assert_int_equal(f->session.hook_seen, LB_HOOK_TRY_ACQUIRE);
+  assert_int_equal(f->session.deadline_seen, 1 + 100 * LB_NS_PER_MS);
+  assert_int_equal(atomic_load(&f->session.state->hook), LB_HOOK_NONE);
 }
 
 static void a_grant_that_is_over_when_it_is_read_is_let_go(void **state) {
@@ -523,6 +670,16 @@ int main(void) {
       TEST(an_unknown_outcome_that_the_server_denies_is_followed_by_a_new_attempt),
       TEST(what_stays_unknown_is_recorded_as_unknown_and_released_before_the_next_attempt),
       TEST(a_server_that_is_missing_is_a_timeout_with_its_reason),
+      TEST(a_failure_without_a_text_is_told_by_its_number),
+      TEST(a_broken_text_is_made_printable),
+      TEST(who_is_refused_is_told_apart_from_whom_nobody_answers),
+      TEST(one_refusal_in_an_acquire_is_enough),
+      TEST(a_grant_that_breaks_the_contract_is_no_hold),
+      TEST(a_lease_is_not_longer_than_was_asked_for),
+      TEST(a_clock_that_was_set_back_is_no_breach),
+      TEST(an_answer_that_is_none_is_a_breach_of_every_hook),
+      TEST(an_unknown_attempt_is_not_resolved_by_nonsense),
+      TEST(the_hook_a_client_is_in_can_be_seen_from_outside),
       TEST(a_grant_that_is_over_when_it_is_read_is_let_go),
       TEST(release_is_recorded_before_the_request_and_lost_after_it),
       TEST(an_unknown_release_is_repeated),
