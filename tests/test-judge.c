@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <cmocka.h>
+#include <jansson.h>
 
 #include <errno.h>
 
@@ -109,7 +110,12 @@ static void two_holds_at_once(struct world *w) {
   hold(w, 1, 12, 15, 30);
 }
 
-static void judge(struct world *w) { assert_int_equal(lb_judge(&w->stage, &w->out), 0); }
+static void judge(struct world *w) {
+  struct lb_history *h = &w->stage.history; /* of an earlier judgement, perhaps; its texts stay */
+  free(h->events);
+  h->events = NULL, h->count = h->capacity = 0;
+  assert_int_equal(lb_judge(&w->stage, &w->out), 0);
+}
 
 static void assert_decided(const struct world *w, enum lb_verdict verdict, const char *why) {
   assert_string_equal(lb_verdict_name(w->out.verdict), lb_verdict_name(verdict));
@@ -200,6 +206,96 @@ static void where_nothing_was_granted_nothing_was_tested(void **state) {
   record(w, 20, 0, LB_EV_TIMEOUT);
   judge(w);
   assert_decided(w, LB_UNDECIDED, "nothing was ever granted, so nothing was tested");
+}
+
+static void fails(struct world *w, size_t client, const char *error) {
+  struct lb_client_state *state = &w->stage.arena->state[client];
+  snprintf(state->error, sizeof state->error, "%s", error);
+}
+
+static void breaks(struct world *w, size_t client, const char *breach) {
+  struct lb_client_state *state = &w->stage.arena->state[client];
+  snprintf(state->breach, sizeof state->breach, "%s", breach);
+}
+
+static void what_is_undecided_or_stuck_says_what_clients_were_told(void **state) {
+  struct world *w = *state;
+  record(w, 10, 0, LB_EV_ACQUIRE);
+  record(w, 20, 0, LB_EV_TIMEOUT);
+  fails(w, 1, "try_acquire: cannot connect");
+  judge(w);
+  assert_decided(w, LB_UNDECIDED,
+                 "nothing was ever granted, so nothing was tested; last error of client-2: try_acquire: cannot connect");
+  fails(w, 0, "release: refused");
+  fails(w, 2, "inspect: no");
+  lb_stage_doubt(&w->stage, LB_STUCK, "client 2 acquire within 1s: it did not");
+  judge(w);
+  assert_decided(w, LB_STUCK,
+                 "client 2 acquire within 1s: it did not; last error of client-1 (and of 2 others): release: refused");
+}
+
+static void what_the_reason_says_already_is_not_said_twice(void **state) {
+  struct world *w = *state;
+  fails(w, 2, "setup: no such table");
+  lb_stage_doubt(&w->stage, LB_UNDECIDED, "observer could not set up: setup: no such table");
+  judge(w);
+  assert_decided(w, LB_UNDECIDED, "observer could not set up: setup: no such table");
+}
+
+static void who_is_decided_needs_no_error(void **state) {
+  struct world *w = *state;
+  fails(w, 0, "release: refused");
+  two_holds_at_once(w);
+  judge(w);
+  assert_decided(w, LB_VIOLATED, "");
+}
+
+static void a_breach_of_the_contract_comes_before_everything_else(void **state) {
+  struct world *w = *state;
+  fails(w, 0, "release: refused");
+  breaks(w, 2, "inspect answered 42, which is no result of it");
+  two_holds_at_once(w);
+  lb_stage_doubt(&w->stage, LB_STUCK, "so");
+  judge(w);
+  assert_decided(w, LB_UNDECIDED, "the observer: breach of the contract (backends/backend.h): "
+                                  "inspect answered 42, which is no result of it");
+  breaks(w, 1, "try_acquire granted with asked_at = 0");
+  judge(w);
+  assert_decided(w, LB_UNDECIDED,
+                 "client-2: breach of the contract (backends/backend.h): try_acquire granted with asked_at = 0");
+}
+
+/* Or the reason could not be written into run.json. */
+static void a_reason_that_was_cut_off_is_still_utf8(void **state) {
+  struct world *w = *state;
+  char text[400] = "";
+  memset(text, 'x', 200);
+  for (int i = 200; i + 2 < 350; i += 2) memcpy(text + i, "\u00e9", 2);
+  for (int i = 0; i < 2; i++) {
+    w->stage.verdict = LB_VERDICT_NONE;
+    lb_stage_doubt(&w->stage, LB_UNDECIDED, "%s%s", i ? "y" : "", text);
+    fails(w, 0, "release: caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9 caf\u00e9");
+    judge(w);
+    json_t *json = json_string(w->out.why);
+    assert_non_null(json);
+    json_decref(json);
+  }
+}
+
+static void a_history_ends_with_what_clients_were_told(void **state) {
+  struct world *w = *state;
+  struct lb_history h;
+  char path[200], err[200];
+  w->scenario.step_count = 1;
+  record(w, 10, 0, LB_EV_ACQUIRE);
+  fails(w, 0, "try_acquire: cannot connect");
+  judge(w);
+  snprintf(path, sizeof path, "%s/histories/%s.hist", w->dir, w->plan.name);
+  assert_int_equal(lb_history_load(path, &h, err, sizeof err), 0);
+  const struct lb_event *last = &h.events[h.count - 1];
+  assert_int_equal(last->kind, LB_EV_NOTE);
+  assert_string_equal(h.whats.name[last->what], "last error of client-1: try_acquire: cannot connect");
+  lb_history_clear(&h);
 }
 
 static void a_trial_without_any_event_is_undecided(void **state) {
@@ -709,6 +805,12 @@ int main(void) {
       TEST(a_stall_does_not_matter_without_a_violation),
       TEST(where_nothing_was_granted_nothing_was_tested),
       TEST(a_trial_without_any_event_is_undecided),
+      TEST(what_is_undecided_or_stuck_says_what_clients_were_told),
+      TEST(what_the_reason_says_already_is_not_said_twice),
+      TEST(who_is_decided_needs_no_error),
+      TEST(a_breach_of_the_contract_comes_before_everything_else),
+      TEST(a_reason_that_was_cut_off_is_still_utf8),
+      TEST(a_history_ends_with_what_clients_were_told),
       TEST(fewer_hand_offs_than_asked_for_are_undecided),
       TEST(as_many_hand_offs_as_asked_for_are_enough),
       TEST(a_single_client_need_not_hand_off),

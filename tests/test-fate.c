@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What became of a client that does not answer: real processes with a protocol that dies, exits, hangs or closes what is not its own.
+ */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../harness/clock.h"
+#include "../harness/fate.h"
+
+enum { SOON_MS = 50, PATIENCE_MS = 20000 };
+
+/* ---- a protocol that misbehaves in try_acquire ------------------------------------------------------------------------ */
+
+static enum { DIE, EXIT, HANG, CLOSE, PRINT } misdeed;
+
+struct lb_session {
+  struct lb_env *env;
+};
+
+static int open_hook(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
+  (void)deadline;
+  s->env = config->env;
+  return 0;
+}
+
+static void close_everything(void) {
+  for (int fd = 3; fd < 64; fd++) close(fd);
+}
+
+static int try_acquire_hook(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+  (void)s, (void)key, (void)ttl_ms, (void)grant, (void)deadline;
+  if (misdeed == DIE) raise(SIGTERM);
+  if (misdeed == EXIT) _exit(3);
+  if (misdeed == CLOSE) close_everything();
+  if (misdeed == PRINT) dprintf(1, "out "), dprintf(2, "err");
+  while (misdeed == HANG) pause();
+  return LB_BUSY;
+}
+
+static int release_hook(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
+  (void)s, (void)key, (void)grant, (void)deadline;
+  return LB_OK;
+}
+
+static const struct lb_protocol protocol = {.name = "misdeed",
+                                            .session_size = sizeof(struct lb_session),
+                                            .open = open_hook,
+                                            .try_acquire = try_acquire_hook,
+                                            .release = release_hook};
+
+/* ---- one client ------------------------------------------------------------------------------------------------------ */
+
+struct fixture {
+  struct lb_arena *arena;
+  struct lb_client_plan plan;
+  struct lb_client client;
+  char fate[200];
+};
+
+static int set_up(void **state) {
+  static struct fixture f;
+  f = (struct fixture){.arena = lb_arena_map(1, 1)};
+  f.plan = (struct lb_client_plan){.protocol = &protocol, .arena = f.arena, .ttl_ms = 1000, .seed = 1, .key_prefix = "test"};
+  *state = &f;
+  return f.arena ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+  struct fixture *f = *state;
+  lb_client_kill(&f->client);
+  lb_arena_unmap(f->arena);
+  return 0;
+}
+
+static lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
+
+/* What the controller reads after it has told the client to acquire. */
+static const char *fate_of(struct fixture *f, int deed, int64_t patience_ms) {
+  static const struct lb_host here = {.name = "here", .netns = -1};
+  struct lb_reply reply;
+  misdeed = deed;
+  assert_int_equal(lb_client_start(&f->client, &f->plan, 0, "client-1", &here), 0);
+  struct lb_command command = {.verb = LB_DO_OPEN, .deadline = in_ms(PATIENCE_MS)};
+  assert_int_equal(lb_client_call(&f->client, command, PATIENCE_MS, &reply), 0);
+  command = (struct lb_command){.verb = LB_DO_ACQUIRE, .deadline = in_ms(SOON_MS)};
+  int r = lb_client_call(&f->client, command, patience_ms, &reply);
+  assert_int_not_equal(r, 0);
+  lb_client_fate(&f->client, &f->arena->state[0], r, f->fate, sizeof f->fate);
+  return f->fate;
+}
+
+/* ---- statements -------------------------------------------------------------------------------------------------------- */
+
+static void a_signal_is_named_with_the_hook_it_came_in(void **state) {
+  struct fixture *f = *state;
+  assert_string_equal(fate_of(f, DIE, PATIENCE_MS), "died of SIGTERM inside try_acquire");
+  assert_false(lb_client_alive(&f->client));
+  assert_false(lb_client_alive(&f->client)); /* and stays so */
+}
+
+static void an_exit_is_told_with_its_status(void **state) {
+  assert_string_equal(fate_of(*state, EXIT, PATIENCE_MS), "exited with status 3 inside try_acquire");
+}
+
+static void who_hangs_is_told_with_the_hook_and_how_late_it_is(void **state) {
+  struct fixture *f = *state;
+  const char *fate = fate_of(f, HANG, SOON_MS);
+  unsigned late_ms = 0;
+  assert_int_equal(sscanf(fate, "no answer in time, inside try_acquire, %u ms past its deadline", &late_ms), 1);
+  assert_true(late_ms >= SOON_MS / 2);
+  assert_true(lb_client_alive(&f->client));
+}
+
+static void who_closes_what_is_not_its_own_is_found_out(void **state) {
+  struct fixture *f = *state;
+  assert_string_equal(fate_of(f, CLOSE, PATIENCE_MS), "exited with status 0");
+  assert_string_equal(f->arena->state[0].breach, "a file descriptor that it did not open was closed");
+}
+
+static void what_a_client_prints_goes_where_it_was_told(void **state) {
+  struct fixture *f = *state;
+  char path[] = "/tmp/test-fate-XXXXXX", text[100] = "";
+  f->plan.output = mkstemp(path);
+  assert_true(f->plan.output > 0);
+  static const struct lb_host here = {.name = "here", .netns = -1};
+  struct lb_reply reply;
+  misdeed = PRINT;
+  assert_int_equal(lb_client_start(&f->client, &f->plan, 0, "client-1", &here), 0);
+  struct lb_command command = {.verb = LB_DO_OPEN, .deadline = in_ms(PATIENCE_MS)};
+  assert_int_equal(lb_client_call(&f->client, command, PATIENCE_MS, &reply), 0);
+  command = (struct lb_command){.verb = LB_DO_ACQUIRE, .deadline = in_ms(1)};
+  assert_int_equal(lb_client_call(&f->client, command, PATIENCE_MS, &reply), 0);
+  assert_int_equal(reply.result, LB_BUSY);
+  assert_true(pread(f->plan.output, text, sizeof text - 1, 0) > 0);
+  assert_int_equal(strncmp(text, "out err", 7), 0);
+  close(f->plan.output);
+  unlink(path);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+  const struct CMUnitTest tests[] = {
+      TEST(a_signal_is_named_with_the_hook_it_came_in), TEST(an_exit_is_told_with_its_status),
+      TEST(who_hangs_is_told_with_the_hook_and_how_late_it_is), TEST(who_closes_what_is_not_its_own_is_found_out),
+      TEST(what_a_client_prints_goes_where_it_was_told),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
