@@ -113,8 +113,17 @@ int lb_contract_text(const char *err, size_t err_size, char *complaint, size_t s
   return 0;
 }
 
+/* Texts of client libraries often end with a newline. */
+static void fold_lines(char *text) {
+  size_t length = strlen(text);
+  for (size_t i = 0; i < length; i++)
+    if (strchr("\n\r\t", text[i])) text[i] = ' ';
+  while (length > 0 && text[length - 1] == ' ') text[--length] = '\0';
+}
+
 void lb_contract_clean_text(char *text, size_t size) {
   text[size - 1] = '\0';
+  fold_lines(text);
   for (size_t i = 0, left = strlen(text), n; left > 0; i += n, left -= n) {
     n = lb_utf8_length(text + i, left);
     bool fine = n > 0 && printable_length(text + i, left) > 0;

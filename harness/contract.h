@@ -38,8 +38,8 @@ int lb_contract_grant(const struct lb_protocol *protocol, const struct lb_grant 
 /* env->err after a negative result: it ends within err_size bytes, is not empty, and is one line of printable UTF-8. 0 = fine; -1:
  * "left no text in env->err". */
 int lb_contract_text(const char *err, size_t err_size, char *complaint, size_t size);
-/* Makes `text` (size > 0) printable, whatever a plugin left there: ends it within size, and puts a '?' for every byte of a control
- * character and every byte that is no UTF-8. */
+/* Makes `text` (size > 0) printable, whatever a plugin left there: ends it within size, makes one line of it, and puts a '?' for every
+ * byte of another control character and every byte that is no UTF-8. */
 void lb_contract_clean_text(char *text, size_t size);
 
 #endif

@@ -23,11 +23,12 @@ static void enter(struct lb_holder *h, enum lb_hook hook, lb_ns deadline) {
 /* A result that says nothing of the lock (a failure, no time, not known) usually has a text; one that does has none. */
 static void keep_error(struct lb_holder *h, enum lb_hook hook, int result) {
   char *err = h->env->err;
+  bool ends = strnlen(err, sizeof h->env->err) < sizeof h->env->err;
   if (result >= 0 && result != LB_TIMEOUT && result != LB_UNKNOWN) return;
   lb_contract_clean_text(err, sizeof h->env->err);
   if (!err[0] && result >= 0) return;
   if (!err[0]) snprintf(err, sizeof h->env->err, "%s (it left no text)", strerror(-result));
-  snprintf(h->error, sizeof h->error, "%s: %.200s", lb_hook_name(hook), err);
+  snprintf(h->error, sizeof h->error, "%s: %s%.180s", lb_hook_name(hook), ends ? "" : "(a text that does not end) ", err);
   memcpy(state_of(h)->error, h->error, sizeof h->error);
 }
 

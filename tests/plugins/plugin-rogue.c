@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A lock that breaks the contract in one way at a time, chosen with -s rogue.fault=N: what a plugin's author gets wrong, and what a
+ * careless or hostile one might do. Without a fault it is a correct lock on one machine, a word in shared memory for each key.
+ * tests/live-rogue.sh says what has to come of each.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../../backends/backend.h"
+
+enum fault {
+  NO_FAULT,
+  HANGS,             /* never comes back from try_acquire */
+  HANGS_IN_RELEASE,
+  DIES,              /* of a signal, in the third try_acquire */
+  DIES_IN_OPEN,
+  EXITS,             /* ends the process as if all were well */
+  LIES,              /* grants what others hold */
+  ANSWERS_NONSENSE,  /* a result that does not exist */
+  ASKS_AT_ZERO,      /* asked_at = 0 */
+  OVER_ALREADY,      /* a grant that ends before it begins */
+  TOKEN_TOO_LONG,    /* token_len beyond the token */
+  BROKEN_TEXT,       /* env->err without an end, not printable, not UTF-8 */
+  CLOSES_ALL,        /* every file descriptor of its process */
+  PRINTS,            /* on standard output, where results belong */
+  CANNOT_CONNECT,    /* what lb_fail() is for */
+  DIES_IN_SETUP,     /* where only the observer goes */
+  FAULTS,
+};
+
+struct slot {
+  _Atomic uint64_t owner, fence;
+};
+
+struct lb_session {
+  struct lb_env *env;
+  struct slot *slot;
+  enum fault fault;
+  int tries;
+};
+
+static const struct lb_option options[] = {
+    {.name = "fault", .type = LB_OPT_INT, .def = 0, .min = 0, .max = FAULTS - 1, .help = "which line of the contract it breaks"},
+    {.name = NULL},
+};
+
+/* All keys share one word: less parallel than it could be, and just as correct. */
+static int rogue_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
+  (void)deadline;
+  *s = (struct lb_session){.env = config->env, .slot = config->target->shared, .fault = (enum fault)config->options[0].i};
+  if (s->fault == DIES_IN_OPEN && strcmp(config->client, "observer") != 0) raise(SIGABRT);
+  return 0;
+}
+
+static int rogue_setup(struct lb_session *s, lb_ns deadline) {
+  (void)deadline;
+  if (s->fault == DIES_IN_SETUP) raise(SIGFPE);
+  return LB_OK;
+}
+
+static void rogue_close(struct lb_session *s) { (void)s; }
+
+static void hang(void) {
+  for (;;) pause();
+}
+
+static void close_all(void) {
+  for (int fd = 0; fd < 256; fd++) close(fd);
+}
+
+/* What goes wrong before the lock is looked at; LB_OK = nothing. */
+static int misbehave(struct lb_session *s) {
+  s->tries++;
+  switch (s->fault) {
+    case HANGS: hang(); break;
+    case DIES:
+      if (s->tries == 3) raise(SIGSEGV);
+      break;
+    case EXITS: _exit(0);
+    case ANSWERS_NONSENSE: return 42;
+    case CLOSES_ALL: close_all(); break;
+    case PRINTS: printf("{\"verdict\": \"safe\"}\n"), fflush(stdout); break;
+    case CANNOT_CONNECT: return lb_fail(s->env, -ECONNREFUSED, "cannot connect to 192.0.2.7:6379");
+    case BROKEN_TEXT: memset(s->env->err, 0xfe, sizeof s->env->err); return -EIO;
+    default: break;
+  }
+  return LB_OK;
+}
+
+static int rogue_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+  (void)key, (void)ttl_ms, (void)deadline;
+  int r = misbehave(s);
+  uint64_t id = 0, found = 0;
+  if (r != LB_OK) return r;
+  grant->asked_at = lb_now(s->env);
+  while (id == 0) lb_random(s->env, &id, sizeof id);
+  if (s->fault == LIES) atomic_store(&s->slot->owner, id);
+  else if (!atomic_compare_exchange_strong(&s->slot->owner, &found, id)) return LB_BUSY;
+  memcpy(grant->token, &id, sizeof id);
+  grant->token_len = s->fault == TOKEN_TOO_LONG ? 5000 : sizeof id;
+  grant->fence = atomic_fetch_add(&s->slot->fence, 1) + 1;
+  grant->valid_until = s->fault == OVER_ALREADY ? grant->asked_at - LB_NS_PER_MS : LB_NEVER;
+  if (s->fault == ASKS_AT_ZERO) grant->asked_at = 0;
+  return LB_OK;
+}
+
+static int rogue_release(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
+  (void)key, (void)deadline;
+  uint64_t id = 0;
+  if (s->fault == HANGS_IN_RELEASE) hang();
+  if (grant->token_len == sizeof id) memcpy(&id, grant->token, sizeof id);
+  return id && atomic_compare_exchange_strong(&s->slot->owner, &id, 0) ? LB_OK : LB_LOST;
+}
+
+static const char *const topologies[] = {"none", NULL};
+
+static const struct lb_protocol rogue = {
+    .abi = LB_ABI,
+    .size = sizeof(struct lb_protocol),
+    .name = "rogue",
+    .summary = "breaks the contract in one way at a time",
+    .promises = "Mutual exclusion without a fault, else nothing.",
+    .breaks = "By design.",
+    .source = "lockbench",
+    .topologies = topologies,
+    .traits = LB_TRAIT_NO_EXPIRY | LB_TRAIT_FENCED,
+    .options = options,
+    .session_size = sizeof(struct lb_session),
+    .open = rogue_open,
+    .close = rogue_close,
+    .setup = rogue_setup,
+    .try_acquire = rogue_try_acquire,
+    .release = rogue_release,
+};
+
+extern const struct lb_protocol *const lockbench_plugin;
+const struct lb_protocol *const lockbench_plugin = &rogue;
