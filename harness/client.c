@@ -119,6 +119,10 @@ static int process_inspect(struct process *p, const struct lb_command *c) {
   return lb_hook_inspect(&p->holder, c->argument, name, c->deadline);
 }
 
+static int64_t clock_ms(struct process *p, bool monotonic) {
+  return monotonic ? (int64_t)(lb_now(&p->env.base) / LB_NS_PER_MS) : lb_wall_ms(&p->env.base);
+}
+
 /* `c->deadline` is on the client's clock by now. */
 static int process_command(struct process *p, const struct lb_command *c, int64_t *ret) {
   switch (c->verb) {
@@ -131,7 +135,7 @@ static int process_command(struct process *p, const struct lb_command *c, int64_
     case LB_DO_WRITE: return lb_holder_write(&p->holder);
     case LB_DO_INSPECT: return process_inspect(p, c);
     case LB_DO_ARM: return process_arm(p, c);
-    case LB_DO_CLOCK: return *ret = lb_wall_ms(&p->env.base), LB_OK;
+    case LB_DO_CLOCK: return *ret = clock_ms(p, c->argument != 0), LB_OK;
   }
   return -EINVAL;
 }

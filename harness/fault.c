@@ -170,28 +170,40 @@ static int restart_all(const struct doing *d, const struct lb_cast *c) {
 
 /* ---- clocks ------------------------------------------------------------------------------------------------------- */
 
-static int ask_client(struct lb_client *client, int64_t *ret_ms) {
+static int ask_client(struct lb_client *client, bool monotonic, int64_t *ret_ms) {
   struct lb_reply reply;
-  int r = lb_client_call(client, (struct lb_command){.verb = LB_DO_CLOCK, .deadline = in_ms(QUICK_MS)}, ASK_MS, &reply);
+  struct lb_command command = {.verb = LB_DO_CLOCK, .deadline = in_ms(QUICK_MS), .argument = monotonic};
+  int r = lb_client_call(client, command, ASK_MS, &reply);
   *ret_ms = reply.value;
   return r == 0 ? 0 : -ETIMEDOUT;
 }
 
-/* Wall clock of a server or a client minus the true one, in ms, by asking it. 0, or -1 with err. */
-static int ask_offset(const struct doing *d, struct lb_server *server, struct lb_client *client, int64_t *ret) {
+static int ask_server(const struct doing *d, const struct lb_server *server, bool monotonic, int64_t *ret_ms) {
   struct lb_cluster *cluster = &d->s->cluster;
+  size_t index = (size_t)(server - cluster->server);
+  return (monotonic ? lb_cluster_mono_ms : lb_cluster_wall_ms)(cluster, index, in_ms(QUICK_MS), ret_ms);
+}
+
+static int64_t true_ms(bool monotonic) {
+  return monotonic ? (int64_t)(lb_clock_ns() / LB_NS_PER_MS) : lb_clock_wall_ms();
+}
+
+/* The step's clock of a server or a client minus the true one, in ms, by asking it; of a monotonic clock only differences of this mean
+ * something. 0, or -1 with err. */
+static int ask_offset(const struct doing *d, struct lb_server *server, struct lb_client *client, int64_t *ret) {
+  bool monotonic = d->step->monotonic;
   lb_ns deadline = in_ms(ASK_MS);
   int64_t told = 0, before;
   int r;
   do { /* a server may be busy with other things when it is asked first */
-    before = lb_clock_wall_ms();
-    if (server) r = lb_cluster_wall_ms(cluster, (size_t)(server - cluster->server), in_ms(QUICK_MS), &told);
-    else r = ask_client(client, &told);
+    before = true_ms(monotonic);
+    if (server) r = ask_server(d, server, monotonic, &told);
+    else r = ask_client(client, monotonic, &told);
   } while (r < 0 && r != -EOPNOTSUPP && lb_clock_ns() < deadline);
   if (r < 0)
-    return fail(d, "%s does not tell its time: %s", server ? server->name : client->name,
+    return fail(d, "%s: %s does not tell its time: %s", d->step->text, server ? server->name : client->name,
                 server ? d->s->env.base.err : "no answer");
-  *ret = told - (before + lb_clock_wall_ms()) / 2;
+  *ret = told - (before + true_ms(monotonic)) / 2;
   return 0;
 }
 
@@ -201,11 +213,15 @@ static int prove_jump(const struct doing *d, struct lb_server *server, struct lb
   for (;;) {
     int64_t now;
     if (ask_offset(d, server, client, &now) < 0) return -1;
-    if (llabs(now - before - d->step->offset_ms) <= CLOCK_ERROR_MS)
-      return lb_stage_note(d->s, "%s says it is %+.3f s off", name, (double)now / 1e3), 0;
+    int64_t jumped = now - before;
+    if (llabs(jumped - d->step->offset_ms) <= CLOCK_ERROR_MS) {
+      if (d->step->monotonic) lb_stage_note(d->s, "%s says its monotonic clock jumped by %+.3f s", name, (double)jumped / 1e3);
+      else lb_stage_note(d->s, "%s says it is %+.3f s off", name, (double)now / 1e3);
+      return 0;
+    }
     if (lb_clock_ns() > deadline)
-      return fail(d, "%s: %s says it is %+lld ms off, expected %+lld", d->step->text, name, (long long)now,
-                  (long long)(before + d->step->offset_ms));
+      return fail(d, "%s: %s says it jumped by %+lld ms, expected %+lld", d->step->text, name, (long long)jumped,
+                  (long long)d->step->offset_ms);
     lb_clock_sleep_until(in_ms(1));
   }
 }
@@ -234,10 +250,8 @@ static int set_clock(const struct doing *d, struct lb_skew *skew, struct lb_serv
     lb_skew_rate(skew, step->rate);
     return prove_rate(d, server, client);
   }
-  /* Nobody can be asked for a monotonic clock: its effect has to show in what the scenario observes. */
-  if (step->monotonic) return lb_skew_jump(skew, true, step->offset_ms * (int64_t)LB_NS_PER_MS), 0;
   if (ask_offset(d, server, client, &before) < 0) return -1;
-  lb_skew_jump(skew, false, step->offset_ms * (int64_t)LB_NS_PER_MS);
+  lb_skew_jump(skew, step->monotonic, step->offset_ms * (int64_t)LB_NS_PER_MS);
   return prove_jump(d, server, client, before);
 }
 

@@ -31,7 +31,8 @@ const struct lb_step_form lb_step_forms[] = {
     {LB_STEP_RESTART, "restart A",
      "kills servers that still run, starts them on what they left behind and waits until they answer"},
     {LB_STEP_CLOCK_JUMP, "clock A [wall|monotonic] OFFSET",
-     "makes one clock of a role jump by OFFSET; the wall clock if none is named"},
+     "makes one clock of a role jump by OFFSET; the wall clock if none is named. A jump of the monotonic clock is proved by asking "
+     "ZooKeeper and clients; Redis and PostgreSQL cannot be asked, so there the step is undecided"},
     {LB_STEP_CLOCK_RATE, "clock A rate R", "lets both clocks of a role run R times as fast from now on"},
     {LB_STEP_ACQUIRE, "client N acquire within T",
      "tries until it is granted or T has passed; every outcome is recorded"},

@@ -80,6 +80,13 @@ int lb_cluster_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline,
   return topology->wall_ms(cluster, index, deadline, ret_ms);
 }
 
+int lb_cluster_mono_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
+  const struct lb_topology *topology = cluster->topology;
+  if (!topology->mono_ms)
+    return lb_fail(cluster->env, -EOPNOTSUPP, "%s has no command that tells its monotonic clock", cluster->server[index].service);
+  return topology->mono_ms(cluster, index, deadline, ret_ms);
+}
+
 /* ---- restart -------------------------------------------------------------------------------------------------- */
 
 static int await_answer(struct lb_cluster *cluster, size_t index, lb_ns deadline) {

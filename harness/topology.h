@@ -73,6 +73,9 @@ struct lb_topology {
   int (*promote)(struct lb_cluster *cluster, int old, lb_ns deadline);
   /* What its wall clock says, by asking this very server: ms since 1970. 0, or -errno with env->err. NULL = nobody can be asked. */
   int (*wall_ms)(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
+  /* What its monotonic clock says, in ms from a moment of its own choice, by asking this very server: only differences mean
+   * something. 0, or -errno with env->err. NULL = it tells nobody (Redis, PostgreSQL). */
+  int (*mono_ms)(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
   /* After all servers were killed: removes what they left outside their folders. NULL = nothing. */
   void (*clean)(struct lb_cluster *cluster);
   /* One line with the server's version, e.g. "redis 7.0.15", from the binaries, for run.json. 0 or -errno. */
@@ -95,6 +98,8 @@ void lb_cluster_stop(struct lb_cluster *cluster);
 int lb_cluster_skew(struct lb_cluster *cluster, size_t index);
 /* Asks one server for its wall clock in ms since 1970. 0, or -errno with the reason in env->err; -EOPNOTSUPP: it cannot be asked. */
 int lb_cluster_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
+/* The same for its monotonic clock, from a moment of its own choice. */
+int lb_cluster_mono_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
 /* Starts one server again on what it left behind and waits until it answers. It is killed first if it runs or is stopped. Its clocks
  * stay as they are. 0 or -errno with err. */
 int lb_cluster_restart(struct lb_cluster *cluster, size_t index, lb_ns deadline);

@@ -154,6 +154,19 @@ static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int
   return *ret_ms < 0 ? lb_fail(cluster->env, -EPROTO, "%s: its log does not say when it was asked", server->name) : 0;
 }
 
+/* It counts its uptime on its monotonic clock (ServerStats.getUptime), from when it last began to serve. */
+static int mono_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
+  char said[32768];
+  long long uptime_ms;
+  int r = four_letters(cluster, index, "mntr", said, sizeof said, deadline, NULL);
+  if (r < 0) return r;
+  const char *line = strstr(said, "zk_uptime");
+  if (!line || sscanf(line, "zk_uptime %lld", &uptime_ms) != 1)
+    return lb_fail(cluster->env, -EAGAIN, "%s: %.*s", cluster->server[index].name, (int)strcspn(said, "\n"), said);
+  *ret_ms = uptime_ms;
+  return 0;
+}
+
 /* ---- starting ------------------------------------------------------------------------------------------------- */
 
 static int configure(struct lb_cluster *cluster, size_t index) {
@@ -282,6 +295,7 @@ const struct lb_topology lb_topology_zk = {
     .answers = answers,
     .primary = primary,
     .wall_ms = wall_ms,
+    .mono_ms = mono_ms,
     .version = version,
 };
 
@@ -297,5 +311,6 @@ const struct lb_topology lb_topology_zk_x3 = {
     .answers = answers,
     .primary = primary,
     .wall_ms = wall_ms,
+    .mono_ms = mono_ms,
     .version = version,
 };

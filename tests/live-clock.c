@@ -123,6 +123,25 @@ static void a_key_ends_with_the_wall_clock(size_t server) {
   lb_skew_reset(s->skew);
 }
 
+/* Who can be asked for its monotonic clock shows a jump of it, and no jump where there was none; the others say that they cannot. */
+static void a_monotonic_jump_shows(size_t server) {
+  const struct lb_server *s = &cluster.server[server];
+  int64_t first = 0, before = 0, after = 0;
+  if (!cluster.topology->mono_ms) {
+    int r = lb_cluster_mono_ms(&cluster, server, in_ms(2000), &first);
+    check(r == -EOPNOTSUPP && strstr(env.base.err, "tells its monotonic clock"), "%s: %s", s->name, env.base.err);
+    return;
+  }
+  int r = lb_cluster_mono_ms(&cluster, server, in_ms(2000), &first);
+  if (r == 0) r = lb_cluster_mono_ms(&cluster, server, in_ms(2000), &before);
+  lb_skew_jump(s->skew, true, JUMP_MS * (int64_t)LB_NS_PER_MS);
+  if (r == 0) r = lb_cluster_mono_ms(&cluster, server, in_ms(2000), &after);
+  lb_skew_reset(s->skew);
+  check(r == 0 && llabs(before - first) <= TOLERANCE_MS && llabs(after - before - JUMP_MS) <= TOLERANCE_MS,
+        "%s shows a jump of its monotonic clock: %+lld ms without, %+lld ms with it %s", s->name, (long long)(before - first),
+        (long long)(after - before), r ? env.base.err : "");
+}
+
 /* A JVM computes the end of each wait from its monotonic clock. If that deadline went to the kernel as it is, a leader that was set
  * forward would not ping its followers for as long, and they would leave it. */
 static void a_leader_goes_on(size_t server) {
@@ -175,6 +194,7 @@ static void run(const struct lb_topology *topology, const char *cache) {
       lb_skew_reset(cluster.server[p].skew);
       says(server, 0, "after a reset");
       if (strcmp(topology->service, "redis") == 0) a_key_ends_with_the_wall_clock(server);
+      if (!topology->majority) a_monotonic_jump_shows(server);
       if (strcmp(topology->service, "zookeeper") == 0 && topology->majority) a_leader_goes_on(server);
       a_restart_keeps_the_clock(server);
       says(server, 0, "in the end");

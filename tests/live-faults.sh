@@ -187,9 +187,17 @@ unprovable cut-dead 'kill primary' 'cut client 1 from primary'
 unprovable kill-twice 'kill primary' 'kill node 1'
 unprovable kill-nobody 'kill replicas'
 unprovable clock-paused 'pause primary' 'clock primary +5s'
+unprovable clock-untold 'clock primary monotonic +5s'
 unprovable no-holder 'pause holder'
 unprovable no-waiter 'cut waiters from all'
 unprovable paused-before-point 'client 1 acquire within 1s' 'stop client 1 at before-check' 'pause client 1' 'client 1 read'
+own clock-mono <<'E'
+[timeline]
+step = client 1 acquire within 3s
+step = clock client 1 monotonic +5s
+step = client 2 acquire within 300ms
+step = client 1 release within 1s
+E
 # Who owes an answer is not asked for its time before it has given that.
 own clock-asks <<'E'
 [timeline]
@@ -350,10 +358,14 @@ because kill-twice 'was already dead'
 because kill-nobody 'this system has no such host'
 because paused-before-point 'client 1 read: no answer in time'
 because clock-paused 'does not tell its time'
+because clock-untold 'redis-1 does not tell its time: redis has no command that tells its monotonic clock'
+comes_to safe clock-mono redis-token@redis
+says clock-mono 'client-1 says its monotonic clock jumped by +5.000 s'
+says clock-mono 'proved: clock client 1 monotonic +5s'
 because no-holder 'nobody held the lock within a second'
 because no-waiter 'nobody asked for the lock within a second'
 comes_to safe dies redis-token@redis none own
-because dies 'client-2 died by itself' client-dies
+because dies 'client-2 died by itself: died of SIGKILL' client-dies
 because dies 'redis.* died by itself' server-dies
 comes_to safe dies-kill redis-token@redis none own
 because dies-kill 'client-2 died by itself' client-hidden

@@ -256,9 +256,9 @@ static void a_control_has_no_fault_and_no_lease_that_ends(void **state) {
     refused(text, message);
   }
   refused(SCENARIO "control = yes\n" WORKLOAD EXPECT "[campaign]\nfault = kill primary\n",
-          "f.ini: control = yes: expected no [campaign] in a control");
+          "f.ini:5: control = yes: expected no [campaign] in a control");
   refused(SCENARIO "control = yes\n" WORKLOAD EXPECT "[proof]\npast_lease = yes\n",
-          "f.ini: past_lease = yes: leases run out, but control = yes: expected one of them only");
+          "f.ini:11: past_lease = yes: leases run out, but control = yes: expected one of them only");
 }
 
 static void a_timeline_keeps_its_lines_and_its_memory(void **state) {
@@ -460,7 +460,7 @@ static void unknown_keys_are_named_with_the_nearest(void **state) {
           "f.ini:2: [proof] has no key 'violate', did you mean 'violated'? expected violated or past_lease");
   refused("[servers]\nfsync = 1\n", "f.ini:2: [servers] has no key 'fsync': expected storage");
   refused("[scenario]\n= 5\n",
-          "f.ini:2: [scenario] has no key '': expected title, question, refuted, trials or min_handoffs");
+          "f.ini:2: [scenario] has no key '': expected title, question, refuted, trials, min_handoffs or control");
 }
 
 static void a_key_stands_once(void **state) {
