@@ -48,7 +48,7 @@ static bool ends(const char *text, const char *with) {
 }
 
 bool lb_explain_repeats(const struct lb_history *h, const struct lb_event *e) {
-  static const char *const answers[] = {": done", ": granted", ": refused in time", ": lost", ": unknown", ": it does"};
+  static const char *const answers[] = {": done", ": granted", ": refused in time", ": no answer from the service in time", ": lost", ": unknown", ": it does"};
   const char *text = what(h, e);
   if (e->kind != LB_EV_NOTE) return false;
   if (starts(text, "proved: ") || starts(text, "phase ")) return true;
@@ -258,6 +258,7 @@ static int rank_of(const struct cutter *x, size_t i) {
     case LB_EV_WRITE: return x->wrong[i].flags && x->h->count <= SHORT ? 0 : 1;
     case LB_EV_UNKNOWN:
     case LB_EV_TIMEOUT:
+    case LB_EV_BUSY:
     case LB_EV_READ:
     case LB_EV_RELEASE: return 1;
     case LB_EV_ACQUIRE: return 2;

@@ -17,8 +17,8 @@
 enum lb_event_kind {
   LB_EV_ACQUIRE = 1, /* a request for the lock is about to be sent */
   LB_EV_GRANTED,     /* the grant was read: a hold begins */
-  LB_EV_BUSY,        /* refused: someone else holds it */
-  LB_EV_TIMEOUT,     /* given up, definitely not held */
+  LB_EV_BUSY,        /* given up, definitely not held: the service said that someone else holds it */
+  LB_EV_TIMEOUT,     /* given up, definitely not held: nobody said so, whoever answered or not */
   LB_EV_UNKNOWN,     /* given up, may be held: neither a failure nor a success */
   LB_EV_RELEASE,     /* the release is about to be sent: a hold ends */
   LB_EV_RELEASED,    /* the release was confirmed */

@@ -187,7 +187,7 @@ static int step(struct pass *p, const struct lb_event *e, size_t event) {
     case LB_EV_GRANTED: grant(p, pair, e, event); break;
     case LB_EV_RELEASE: release(p, pair, e, event); break;
     case LB_EV_LOST: pair->granted = NO_EVENT; break;
-    case LB_EV_BUSY: count_outcome(p, e, event); break;
+    case LB_EV_BUSY:
     case LB_EV_TIMEOUT:
     case LB_EV_UNKNOWN:
       count_outcome(p, e, event);

@@ -2,8 +2,8 @@
  *
  * stats.h - figures of speed out of a history: histograms of wait, hold and hand-off, throughput per second, fairness.
  *
- * wait    = granted - the first `acquire` of the attempt (a blocking acquire writes one acquire event, at its start). `busy`
- *           does not end an attempt, `timeout` and `unknown` do; a grant that still comes after these belongs to the attempt.
+ * wait    = granted - the first `acquire` of the attempt (a blocking acquire writes one acquire event, at its start).
+ *           `busy`, `timeout` and `unknown` end an attempt (a refused try inside an acquire is no event); a grant that still comes after these belongs to the attempt.
  * hold    = release - granted; not counted where `lost` or `crash` ended it
  * handoff = granted - the latest earlier `release` of the same key by another client: what a waiter waits for when the
  *           holder has let go. Only counted when that release lies after the new holder's `acquire` (it was waiting).

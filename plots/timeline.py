@@ -86,7 +86,7 @@ class Story:
             at = (e.get("c"), e.get("k"))
             if e["e"] == "acquire":
                 began.setdefault(at, self._ms(e["t"]))
-            elif e["e"] in ("granted", "timeout", "unknown") and at in began:
+            elif e["e"] in ("granted", "busy", "timeout", "unknown") and at in began:
                 asks.append({"who": at[0], "from": began.pop(at), "to": self._ms(e["t"]), "outcome": e["e"]})
         return asks
 
