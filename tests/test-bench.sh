@@ -30,6 +30,7 @@ make_checkout() { # folder
 int main(int argc, char **argv) {
   for (int i = 1; i < argc; i++) printf("[%s]", argv[i]);
   printf("\nversion=%s\nroot=%s\nresults=%s\n", version, getenv("LOCKBENCH_ROOT"), getenv("LOCKBENCH_RESULTS"));
+  printf("python=%s\n.\n", getenv("LOCKBENCH_PYTHON"));
   return argc > 1 && strcmp(argv[1], "exit") == 0 ? atoi(argv[2]) : 0;
 }
 END
@@ -66,6 +67,27 @@ without_hiredis() {
   # shellcheck disable=SC2016
   unshare --user --map-root-user --mount \
     sh -c 'mount -t tmpfs tmpfs /usr/include/hiredis && exec unshare --user -- "$@"' sh "$@"
+}
+
+# Runs a command where matplotlib is not installed, but a sudo that says yes installs it, and the python3 in PATH is
+# somebody's broken one.
+without_matplotlib() {
+  mkdir -p -- "$work/provider"
+  broken_python "$work/provider"
+  cat >"$work/provider/sudo" <<'END'
+#!/bin/sh
+case "$*" in *install_as_root*) : >/usr/lib/python3/dist-packages/matplotlib/__init__.py ;; esac
+END
+  chmod 755 -- "$work/provider/sudo"
+  # shellcheck disable=SC2016
+  unshare --user --map-root-user --mount sh -c '
+    mount -t tmpfs -o mode=1777 tmpfs /usr/lib/python3/dist-packages/matplotlib && exec unshare --user -- "$@"' \
+    sh env "PATH=$work/provider:$PATH" "$@"
+}
+
+# A python3 that cannot do anything, for the front of PATH.
+broken_python() { # folder
+  mkdir -p -- "$1" && printf '#!/bin/sh\nexit 1\n' >"$1/python3" && chmod 755 -- "$1/python3"
 }
 
 # ---- statements: each succeeds or prints why not ----------------------------------------------------------------
@@ -200,9 +222,37 @@ refusal_of_sudo_is_told_with_5() {
   expect_code 5 && expect 'sudo refused' && expect 'libhiredis-dev' && [[ $out != *RAN* ]]
 }
 
+python_is_chosen_when_the_packages_are_there() {
+  make_checkout "$work/python"
+  call without_matplotlib "$work/python/bench" list
+  expect_code 0 && expect 'python3-matplotlib' && expect 'installed in' && expect $'\npython=/usr/bin/python3\n'
+}
+
+python_of_ones_own_is_kept() {
+  call env LOCKBENCH_PYTHON=/opt/python "$work/python/bench" list
+  expect_code 0 && expect $'\npython=/opt/python\n'
+}
+
+a_meson_and_a_ninja_that_do_not_run_are_passed_over() {
+  mkdir -p -- "$work/leftovers"
+  printf '#!/bin/sh\necho "no such command in this Python" >&2\nexit 127\n' | tee "$work/leftovers/"{meson,ninja} >/dev/null
+  chmod 755 -- "$work/leftovers/"{meson,ninja}
+  make_checkout "$work/passed over"
+  call env "PATH=$work/leftovers:$PATH" "$work/passed over/bench" list
+  expect_code 0 && expect '[list]' || return
+  call env "PATH=$work/leftovers:$PATH" "$work/passed over/bench" test one
+  expect_code 0 && expect '1 passed, 0 failed'
+}
+
 test_counts_statements_and_ends_with_the_sum() {
   make_checkout "$work/count"
   call "$work/count/bench" test one statements cmocka
+  expect_code 0 && [[ $out == *$'\n4 passed, 0 failed, 2 skipped' ]] || { echo "$out" && return 1; }
+}
+
+test_counts_with_a_broken_python_in_front() {
+  broken_python "$work/stub"
+  call env "PATH=$work/stub:$PATH" "$work/count/bench" test one statements cmocka
   expect_code 0 && [[ $out == *$'\n4 passed, 0 failed, 2 skipped' ]] || { echo "$out" && return 1; }
 }
 
@@ -243,12 +293,13 @@ check() { # function [reason to skip]
   fi
 }
 
-no_namespaces='' no_sanitizers=''
+no_namespaces='' no_sanitizers='' no_matplotlib=''
 without_hiredis true 2>/dev/null || no_namespaces='no user namespaces here'
+without_matplotlib true 2>/dev/null || no_matplotlib='no user namespaces here, or no matplotlib to hide'
 type -P sudo >/dev/null && no_sudo_check='sudo is installed here' || no_sudo_check=$no_namespaces
 type -P clang valgrind >/dev/null || no_sanitizers='no clang or valgrind'
 
-echo 1..20
+echo 1..24
 check help_names_both_commands_and_builds_nothing
 check help_goes_on_to_the_program_once_it_is_built
 check arguments_and_exit_code_pass_unchanged
@@ -265,7 +316,11 @@ check two_calls_at_once_both_succeed
 check read_only_checkout_builds_in_the_cache
 check missing_package_without_sudo_is_refused_with_5 "$no_sudo_check"
 check refusal_of_sudo_is_told_with_5 "$no_namespaces"
+check python_is_chosen_when_the_packages_are_there "$no_matplotlib"
+check python_of_ones_own_is_kept
+check a_meson_and_a_ninja_that_do_not_run_are_passed_over
 check test_counts_statements_and_ends_with_the_sum
+check test_counts_with_a_broken_python_in_front
 check test_names_failures_and_exits_with_1
 check test_of_a_broken_build_is_a_failure
 check full_test_sums_all_builds "$no_sanitizers"

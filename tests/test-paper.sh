@@ -157,6 +157,12 @@ holds 'what is said of a scenario that was not run asks for nothing, what stands
 call "$python" "$root/paper/numbers" "$work/no-run" "$work/none"
 holds 'a folder that is no run is refused' ended 2 'is not a run folder'
 
+# Whatever the python3 in PATH is: Debian's is taken. (A number in the text stops the build before LaTeX is needed.)
+mkdir "$work/stub" && printf '#!/bin/sh\nexit 1\n' >"$work/stub/python3" && chmod +x "$work/stub/python3"
+plant 'In 17 trials nothing was lost.'
+call env -u LOCKBENCH_PYTHON "PATH=$work/stub:$PATH" "$work/paper/build" "$work/run" "$work/none" false
+holds 'a broken python3 in PATH is passed over' ended 1 "lockbench.tex:$line:"
+
 call bash "$root/bench" paper "$work/no-run"
 holds 'by ./bench paper, too, before it installs or builds anything' ended 2 'is no run folder'
 
