@@ -13,7 +13,7 @@ here=$(cd -P -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/.." && pw
 work=$(mktemp -d "${TMPDIR:-/tmp}/bench test.XXXXXX") || exit 1
 trap 'chmod -R u+w -- "$work"; rm -rf -- "$work"' EXIT
 chmod 755 -- "$work"
-unset LOCKBENCH_ROOT LOCKBENCH_RESULTS LOCKBENCH_PYTHON MAKEFLAGS CC
+unset LOCKBENCH_ROOT LOCKBENCH_RESULTS LOCKBENCH_PYTHON LOCKBENCH_CALLED_AS MAKEFLAGS CC
 export XDG_CACHE_HOME=$work/cache
 
 # ---- a stand-in for lockbench -----------------------------------------------------------------------------------
@@ -30,7 +30,7 @@ make_checkout() { # folder
 int main(int argc, char **argv) {
   for (int i = 1; i < argc; i++) printf("[%s]", argv[i]);
   printf("\nversion=%s\nroot=%s\nresults=%s\n", version, getenv("LOCKBENCH_ROOT"), getenv("LOCKBENCH_RESULTS"));
-  printf("python=%s\n.\n", getenv("LOCKBENCH_PYTHON"));
+  printf("python=%s\ncalled_as=%s\n.\n", getenv("LOCKBENCH_PYTHON"), getenv("LOCKBENCH_CALLED_AS"));
   return argc > 1 && strcmp(argv[1], "exit") == 0 ? atoi(argv[2]) : 0;
 }
 END
@@ -244,6 +244,28 @@ a_meson_and_a_ninja_that_do_not_run_are_passed_over() {
   expect_code 0 && expect '1 passed, 0 failed'
 }
 
+tells_the_program_how_it_was_called() {
+  make_checkout "$work/called"
+  call env -C "$work/called" ./bench list
+  expect $'\ncalled_as=./bench\n' || return
+  call env -C "$work/called/results" ../bench list
+  expect $'\ncalled_as=../bench\n' || return
+  call env -C "$work/called" bash bench list
+  expect $'\ncalled_as=./bench\n' || return
+  ln -s -- called/bench "$work/link to bench"
+  call env -C "$work" './link to bench' list
+  expect $'\ncalled_as=./link\\ to\\ bench\n' || return
+  call env "PATH=$work/called:$PATH" bench list
+  expect $'\ncalled_as=bench\n' || return
+  call env "PATH=$work/called:$PATH" LOCKBENCH_CALLED_AS=wrong "$work/python/bench" list
+  expect $'\ncalled_as='"$(printf %q "$work/python/bench")"$'\n'
+}
+
+refusal_names_the_command_as_it_was_called() {
+  call without_hiredis env -C "$work" "PATH=$work/bin:$PATH" refuse/bench list
+  expect_code 5 && expect 'or run refuse/bench once as root'
+}
+
 test_counts_statements_and_ends_with_the_sum() {
   make_checkout "$work/count"
   call "$work/count/bench" test one statements cmocka
@@ -299,7 +321,7 @@ without_matplotlib true 2>/dev/null || no_matplotlib='no user namespaces here, o
 type -P sudo >/dev/null && no_sudo_check='sudo is installed here' || no_sudo_check=$no_namespaces
 type -P clang valgrind >/dev/null || no_sanitizers='no clang or valgrind'
 
-echo 1..24
+echo 1..26
 check help_names_both_commands_and_builds_nothing
 check help_goes_on_to_the_program_once_it_is_built
 check arguments_and_exit_code_pass_unchanged
@@ -319,6 +341,8 @@ check refusal_of_sudo_is_told_with_5 "$no_namespaces"
 check python_is_chosen_when_the_packages_are_there "$no_matplotlib"
 check python_of_ones_own_is_kept
 check a_meson_and_a_ninja_that_do_not_run_are_passed_over
+check tells_the_program_how_it_was_called
+check refusal_names_the_command_as_it_was_called "$no_sudo_check"
 check test_counts_statements_and_ends_with_the_sum
 check test_counts_with_a_broken_python_in_front
 check test_names_failures_and_exits_with_1
