@@ -278,6 +278,29 @@ test_counts_with_a_broken_python_in_front() {
   expect_code 0 && [[ $out == *$'\n4 passed, 0 failed, 2 skipped' ]] || { echo "$out" && return 1; }
 }
 
+test_refuses_what_matches_no_test() {
+  local bench=$work/count/bench
+  call "$bench" test --suite nope
+  expect_code 2 && expect "bench: no test matches '--suite nope'; the suites are: live unit" || return
+  call "$bench" test nosuchname
+  expect_code 2 && expect "bench: no test matches 'nosuchname'; the suites are: live unit" || return
+  call "$bench" test one nosuchname
+  expect_code 2 && expect "bench: no test matches 'nosuchname'; the suites are: live unit" || return
+  call "$bench" test --suite unit nosuchname
+  expect_code 2 && expect "bench: no test matches 'nosuchname'; the suites are: live unit" || return
+  call "$bench" test --suite=unit --suite=nope
+  expect_code 2 && expect "bench: no test matches '--suite nope'; the suites are: live unit" || return
+  call "$bench" test --suite live one
+  expect_code 2 && expect "bench: no test matches '--suite live one'; the suites are: live unit"
+}
+
+test_takes_the_options_of_meson() {
+  call "$work/count/bench" test --repeat 2 -v --suite unit --no-suite live one
+  expect_code 0 && [[ $out == *$'\n2 passed, 0 failed' ]] || { echo "$out" && return 1; }
+  call "$work/count/bench" test --list
+  expect_code 0 && expect 'unit / one'
+}
+
 test_names_failures_and_exits_with_1() {
   fails_too "$work/count"
   call "$work/count/bench" test --suite unit --suite live
@@ -321,7 +344,7 @@ without_matplotlib true 2>/dev/null || no_matplotlib='no user namespaces here, o
 type -P sudo >/dev/null && no_sudo_check='sudo is installed here' || no_sudo_check=$no_namespaces
 type -P clang valgrind >/dev/null || no_sanitizers='no clang or valgrind'
 
-echo 1..26
+echo 1..28
 check help_names_both_commands_and_builds_nothing
 check help_goes_on_to_the_program_once_it_is_built
 check arguments_and_exit_code_pass_unchanged
@@ -345,6 +368,8 @@ check tells_the_program_how_it_was_called
 check refusal_names_the_command_as_it_was_called "$no_sudo_check"
 check test_counts_statements_and_ends_with_the_sum
 check test_counts_with_a_broken_python_in_front
+check test_refuses_what_matches_no_test
+check test_takes_the_options_of_meson
 check test_names_failures_and_exits_with_1
 check test_of_a_broken_build_is_a_failure
 check full_test_sums_all_builds "$no_sanitizers"
