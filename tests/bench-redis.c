@@ -2,7 +2,7 @@
  *
  * What the Redis protocols cost above the wire: pairs of acquire and release per second on keys of their own, by 1
  * and by 16 processes, beside what redis-benchmark reaches with as many connections for the same two commands. Not a
- * test.
+ * test. The work is done by a child; its parent removes the folder of the servers, however the child ends.
  *   bench-redis [SECONDS]
  */
 #include <err.h>
@@ -11,11 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../backends/redis_util.h"
 #include "../harness/env.h"
+#include "../harness/files.h"
 #include "redis_server.h"
 
 #define NODES 5
@@ -53,6 +55,17 @@ static uint64_t count_pairs(const struct lb_protocol *protocol, size_t nodes, un
   return pairs;
 }
 
+/* fork(); the child dies with its parent. */
+static pid_t fork_mortal(void) {
+  pid_t parent = getpid(), pid = fork();
+  if (pid < 0) err(1, "fork");
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
+  }
+  return pid;
+}
+
 typedef uint64_t (*count_fn)(const struct lb_protocol *protocol, size_t nodes, unsigned client);
 
 static double per_second(count_fn count, const struct lb_protocol *protocol, size_t nodes, unsigned clients) {
@@ -61,7 +74,7 @@ static double per_second(count_fn count, const struct lb_protocol *protocol, siz
   uint64_t sum = 0;
   if (pairs == MAP_FAILED) err(1, "mmap");
   for (unsigned i = 0; i < clients; i++)
-    if ((pid[i] = fork()) == 0) {
+    if ((pid[i] = fork_mortal()) == 0) {
       pairs[i] = count(protocol, nodes, i);
       _exit(0);
     }
@@ -129,13 +142,7 @@ static void compare(unsigned clients) {
          clients, ours, ours / wire, wire, ours / plain, plain, quorum);
 }
 
-int main(int argc, char **argv) {
-  char dir[] = "/tmp/lockbench-bench-redis-XXXXXX";
-  if (!redis_server_installed()) return 77;
-  signal(SIGPIPE, SIG_IGN);
-  setvbuf(stdout, NULL, _IOLBF, 0);
-  if (argc > 1) seconds = strtod(argv[1], NULL);
-  if (seconds <= 0 || !mkdtemp(dir)) return 2;
+static void compare_all(const char *dir) {
   for (size_t i = 0; i < NODES; i++) {
     redis_server_start(&server[i], dir, NULL);
     endpoint[i] = (struct lb_endpoint){"redis", "127.0.0.1", server[i].port};
@@ -146,5 +153,43 @@ int main(int argc, char **argv) {
     compare(16);
   }
   for (size_t i = 0; i < NODES; i++) redis_server_kill(&server[i]);
-  return rmdir(dir) != 0;
+}
+
+/* Waits for the end of the worker, which a signal brings about at once; the exit status to end with. */
+static int await_end(pid_t worker, const sigset_t *signals) {
+  int status = 0, by = 0;
+  while (waitpid(worker, &status, WNOHANG) == 0) {
+    int sig = sigwaitinfo(signals, NULL);
+    if (sig < 0 || sig == SIGCHLD) continue;
+    by = sig;
+    kill(worker, SIGKILL);
+  }
+  if (by) return 128 + by;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+int main(int argc, char **argv) {
+  static const int ends[] = {SIGHUP, SIGINT, SIGTERM, SIGCHLD};
+  char dir[4096];
+  const char *tmp = getenv("TMPDIR");
+  sigset_t signals, before;
+  if (!redis_server_installed()) return 77;
+  signal(SIGPIPE, SIG_IGN);
+  setvbuf(stdout, NULL, _IOLBF, 0);
+  if (argc > 1) seconds = strtod(argv[1], NULL);
+  if (!(seconds > 0)) errx(2, "usage: bench-redis [SECONDS]");
+  sigemptyset(&signals);
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) sigaddset(&signals, ends[i]);
+  sigprocmask(SIG_BLOCK, &signals, &before);
+  snprintf(dir, sizeof dir, "%s/lockbench-bench-redis-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+  if (!mkdtemp(dir)) err(1, "%s", dir);
+  pid_t worker = fork_mortal();
+  if (worker == 0) {
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    compare_all(dir);
+    exit(0);
+  }
+  int code = await_end(worker, &signals);
+  lb_remove_tree(dir);
+  return code;
 }
