@@ -5,6 +5,7 @@
 bin=$1 n=0
 top=$(mktemp -d) || exit 1
 trap 'rm -rf "$top"' EXIT
+trap 'exit 1' HUP INT TERM
 dir="$top/with a blank"
 mkdir "$dir"
 check() {

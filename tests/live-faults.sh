@@ -5,6 +5,7 @@
 bin=$1 n=0
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
 
 # ---- asking ---------------------------------------------------------------------------------------------------------
 check() { # NAME, then a command that must succeed

@@ -6,6 +6,7 @@ bin=$1 judge=$2 root=$3 n=0
 page=$root/results/SCHEMA.md
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
 
 check() { # NAME, then a command that must succeed
   n=$((n + 1))
