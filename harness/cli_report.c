@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "not_drawn.h"
 #include "report.h"
 
 /* Exit status of plots/render DIR; 127 when it could not be started. */
@@ -33,6 +34,18 @@ static int render(const char *dir) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
+/* What is missing comes last, so that nobody has to scroll for it. */
+static void print_not_drawn(const char *dir, int drawn) {
+  struct lb_not_drawn list;
+  char line[1000];
+  if (drawn == 127) {
+    printf("not drawn: all figures (cannot start %s/plots/render)\n", lb_root());
+    return;
+  }
+  lb_not_drawn_read(dir, &list);
+  for (size_t i = 0; lb_not_drawn_line(&list, i, line, sizeof line); i++) printf("not drawn: %s\n", line);
+}
+
 int lb_cli_report(int argc, char **argv) {
   struct lb_args args;
   char err[600], path[4096];
@@ -44,10 +57,10 @@ int lb_cli_report(int argc, char **argv) {
     return lb_complain(LB_EXIT_USAGE, "%s: expected a results folder with run.json: %s", args.words[0],
                        strerror(errno));
   int drawn = render(args.words[0]);
-  if (drawn == 127) lb_complain(0, "cannot start %s/plots/render: the charts are missing", lb_root());
   r = lb_report_write(args.words[0], err, sizeof err);
   if (r < 0) return lb_complain(r == -EINVAL || r == -ENOENT ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", err);
   printf("report: %s/report.html\n", args.words[0]);
+  print_not_drawn(args.words[0], drawn);
   return drawn == 0                 ? LB_EXIT_OK
          : drawn == LB_EXIT_USAGE   ? LB_EXIT_USAGE
          : drawn == LB_EXIT_MISSING ? LB_EXIT_MISSING

@@ -13,9 +13,8 @@
 
 #include "files.h"
 #include "html.h"
+#include "not_drawn.h"
 #include "report_parts.h"
-
-#define TRUTH_TABLE "figures/truth-table.svg"
 
 static const char style[] =
     ":root{color-scheme:light dark;--ink:#1a1a1a;--soft:#595959;--line:#d9d9d9;--page:#fff;--cell:#000;\n"
@@ -89,8 +88,29 @@ static void write_verdict(FILE *out, const json_t *run) {
 
 /* ---- figures ------------------------------------------------------------------------------------------- */
 
-static void write_figure(FILE *out, const char *run_dir, const char *file, const char *caption) {
-  if (!in_folder(run_dir, file)) return;
+struct figures { /* of a run, as they are when the page is written */
+  const char *run_dir;
+  struct lb_not_drawn missing;
+};
+
+/* What should be on the page and is not, where it cannot be overlooked. */
+static void write_not_drawn(FILE *out, const struct lb_not_drawn *missing) {
+  char line[1000];
+  for (size_t i = 0; lb_not_drawn_line(missing, i, line, sizeof line); i++) {
+    fputs("<p class=\"banner bad\">", out);
+    lb_html_textf(out, "Not drawn: %s.", line);
+    fputs("</p>\n", out);
+  }
+}
+
+static void write_figure(FILE *out, const struct figures *figures, const char *name, const char *caption) {
+  char file[100];
+  snprintf(file, sizeof file, "figures/%s.svg", name);
+  bool is_there = in_folder(figures->run_dir, file);
+  if (lb_not_drawn_has(&figures->missing, name))
+    fprintf(out, "<p class=\"banner bad\">%s: not drawn%s.</p>\n", name,
+            is_there ? " again, this is an older picture" : "");
+  if (!is_there) return;
   fputs("<figure><a href=\"", out);
   lb_html_path(out, file);
   fputs("\"><img src=\"", out);
@@ -248,26 +268,29 @@ static void write_files(FILE *out, const char *run_dir) {
 /* ---- the page ------------------------------------------------------------------------------------------ */
 
 static void write_page(FILE *out, const char *run_dir, const json_t *run, const struct lb_report_trials *trials) {
+  struct figures figures = {.run_dir = run_dir};
+  lb_not_drawn_read(run_dir, &figures.missing);
   fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>lockbench: ",
         out);
   lb_report_value(out, run, "id", "");
   fprintf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n", style);
   write_verdict(out, run);
+  write_not_drawn(out, &figures.missing);
   lb_report_cells(out, run);
-  if (in_folder(run_dir, TRUTH_TABLE)) {
+  if (in_folder(run_dir, "figures/truth-table.svg")) {
     fputs("<details><summary>The truth table as a picture</summary>\n", out);
-    write_figure(out, run_dir, TRUTH_TABLE, "The truth table: which lock can be trusted, under which fault.");
+    write_figure(out, &figures, "truth-table", "The truth table: which lock can be trusted, under which fault.");
     fputs("</details>\n", out);
   }
-  write_figure(out, run_dir, "figures/guard-table.svg", "What each guard changes.");
+  write_figure(out, &figures, "guard-table", "What each guard changes.");
   fputs("<h2>What it costs</h2>\n", out);
-  write_figure(out, run_dir, "figures/scaling.svg", "Grants per second and hand-off time, over the number of clients.");
-  write_figure(out, run_dir, "figures/latency.svg", "How long an acquire takes, over percentiles.");
-  write_figure(out, run_dir, "figures/safety-speed.svg", "Safety under faults against speed.");
+  write_figure(out, &figures, "scaling", "Grants per second and hand-off time, over the number of clients.");
+  write_figure(out, &figures, "latency", "How long an acquire takes, over percentiles.");
+  write_figure(out, &figures, "safety-speed", "Safety under faults against speed.");
   lb_report_speed(out, trials);
   write_scenarios(out, run);
-  write_figure(out, run_dir, "figures/violation.svg", "One violation: who held the lock, and when.");
+  write_figure(out, &figures, "violation", "One violation: who held the lock, and when.");
   lb_report_violations(out, trials, run_dir);
   write_machine(out, run);
   write_repeat(out, run);

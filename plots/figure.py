@@ -89,6 +89,11 @@ def _forget(folder, name):
             os.remove(f"{folder}/{name}.{ending}")
 
 
+def _remedy():
+    """What the package would change: only something for Debian's own Python."""
+    return ": install python3-matplotlib" if sys.executable.startswith("/usr/bin/") else f", for {sys.executable}"
+
+
 def _draw(run_dir, name, make, words):
     folder = os.path.join(run_dir, "figures")
     run = run_folder.load_run(run_dir)
@@ -111,8 +116,7 @@ def _draw(run_dir, name, make, words):
             if error.name != "matplotlib":
                 raise
             endings = ENDINGS[:1]
-            print(f"{name}.csv is written, the figure is not drawn: matplotlib is missing (of {sys.executable})",
-                  file=sys.stderr)
+            print(f"{name}.csv is written, the figure is not drawn: matplotlib is missing{_remedy()}", file=sys.stderr)
         for ending in endings:
             os.replace(f"{work}/{name}.{ending}", f"{folder}/{name}.{ending}")
     finally:

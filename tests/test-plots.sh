@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # The figures of a run: drawn from the sample run folder, held against its CSV files, and the ways plots/render can end.
 # One line per statement. Exit 0, 1 (a statement does not hold), 77 (gnuplot, python3 or matplotlib is missing).
-# Usage: test-plots.sh; $LB_SOURCE_DIR is the root of the sources (default: the folder above this one).
+# Usage: test-plots.sh [LOCKBENCH]; $LB_SOURCE_DIR is the root of the sources (default: the folder above this one).
+bin=${1:-}
 root=${LB_SOURCE_DIR:-$(cd "$(dirname "$0")/.." && pwd)}
 python=${LOCKBENCH_PYTHON:-/usr/bin/python3}
 command -v "$python" >/dev/null 2>&1 || python=python3
@@ -129,6 +130,7 @@ sed 's/"verdict": "stuck"/"verdict": "sutck"/' "$root/tests/data/run-sample/run.
 render bad
 holds 'an unknown verdict ends with 2' ends_with 2
 holds 'an unknown verdict is named' one_line "$work/err" "verdict 'sutck', expected one of safe"
+cp -R "$work/bad" "$work/sutck"
 sample bad
 sed '3s/,none,/,none,many/' "$root/tests/data/run-sample/trials.csv" >"$work/bad/trials.csv"
 render bad
@@ -148,6 +150,7 @@ mkdir "$work/slow/figures"
 for figure in scaling.svg scaling.csv scaling-gnuplot.svg latency.pdf; do echo old >"$work/slow/figures/$figure"; done
 render slow
 holds 'a run without speed ends with 0' ends_with 0
+holds 'what a run has nothing for is not called undrawn' test ! -e "$work/slow/figures/not-drawn.txt"
 for figure in scaling latency safety-speed; do
   holds "a run without speed says so of $figure" grep -q "^$figure: not drawn: no measured trial" "$work/out"
 done
@@ -192,6 +195,13 @@ code=$?
 holds 'without gnuplot it ends with 5' ends_with 5
 holds 'without gnuplot it says so' one_line "$work/err" 'gnuplot is missing'
 holds 'without gnuplot the others are drawn' same first less safety-speed.svg
+not_drawn() { # not_drawn NAME LINE...: what the latest render of this run left undrawn
+  list=$work/$1/figures/not-drawn.txt
+  shift
+  printf '%s\n' "$@" | diff - "$list"
+}
+holds 'without gnuplot the list has that figure only' \
+  not_drawn less 'scaling-gnuplot: gnuplot is missing: install gnuplot-nox'
 mkdir "$work/no-matplotlib"
 echo 'raise ModuleNotFoundError("No module named matplotlib", name="matplotlib")' >"$work/no-matplotlib/matplotlib.py"
 sample less
@@ -199,6 +209,37 @@ sample less
 code=$?
 holds 'without matplotlib it ends with 5' ends_with 5
 holds 'without matplotlib it says so of each figure' test "$(grep -c 'matplotlib is missing' "$work/err")" -eq 6
+why='matplotlib is missing: install python3-matplotlib'
+case $python in /usr/bin/*) ;; *) why="matplotlib is missing, for $python" ;; esac
+holds 'without matplotlib the list has six figures' not_drawn less "truth-table: $why" "guard-table: $why" \
+  "violation: $why" "scaling: $why" "latency: $why" "safety-speed: $why"
 holds 'without matplotlib the numbers are written' same first less scaling.csv
 holds 'without matplotlib gnuplot draws the same picture' same first less scaling-gnuplot.svg
+sample none
+LOCKBENCH_PYTHON=$work/nowhere render none
+holds 'without a Python it ends with 5' ends_with 5
+holds 'without a Python the list has every figure' test "$(grep -c ': .*/nowhere is missing' "$work/none/figures/not-drawn.txt")" -eq 7
+holds 'after bad input the list has every figure, and why' \
+  sh -c 'test "$(grep -c "run.json.*verdict" "$1")" -eq 7' - "$work/sutck/figures/not-drawn.txt"
+
+# What the command says last, and the page.
+if [ -n "$bin" ]; then
+  sample cli
+  mkdir "$work/cli/figures" && echo '<svg/>' >"$work/cli/figures/scaling.svg"
+  (PYTHONPATH=$work/no-matplotlib && export PYTHONPATH && "$bin" report "$work/cli" >"$work/out" 2>"$work/err")
+  code=$?
+  holds 'report without matplotlib ends with 5' ends_with 5
+  every='truth-table, guard-table, violation, scaling, latency, safety-speed'
+  holds 'its last line names the figures and the reason once' \
+    sh -c 'test "$(tail -n 1 "$1")" = "$2"' - "$work/out" "not drawn: $every ($why)"
+  holds 'so does the page' grep -qF "Not drawn: $every ($why)." "$work/cli/report.html"
+  holds 'in the place of a figure it says so' grep -qF '>latency: not drawn.<' "$work/cli/report.html"
+  holds 'beside an older picture, too' grep -qF '>scaling: not drawn again, this is an older picture.<' "$work/cli/report.html"
+  "$bin" report "$work/cli" >"$work/out" 2>"$work/err"
+  code=$?
+  holds 'report draws the sample' ends_with 0
+  holds 'its last line is the page' sh -c 'tail -n 1 "$1" | grep -q "^report: .*/report.html$"' - "$work/out"
+  holds 'when all is drawn nobody speaks of figures that are not' \
+    sh -c '! grep -i "not drawn" "$@"' - "$work/out" "$work/err" "$work/cli/report.html"
+fi
 exit $bad

@@ -332,6 +332,22 @@ static void only_figures_that_are_there_are_shown(void **state) {
   assert_has_not(page, "<img src=\"./figures/truth-table.svg\"");
 }
 
+static void a_figure_that_was_not_drawn_is_named_with_the_reason(void **state) {
+  (void)state;
+  assert_has_not(page_of(RUN("", "", ""), TRIALS_HEADER), "ot drawn");
+  assert_int_equal(mkdir(path_of("figures"), 0755), 0);
+  put("figures/scaling.svg", "<svg/>");
+  put("figures/not-drawn.txt", "scaling: no <b>: python\nviolation: it failed\nno colon here\nlatency: no <b>: python");
+  const char *page = page_of(RUN("", "", ""), TRIALS_HEADER);
+  assert_order(page, (const char *const[]){
+                         "</header>", "<p class=\"banner bad\">Not drawn: scaling, latency (no &lt;b&gt;: python).</p>",
+                         "<p class=\"banner bad\">Not drawn: violation (it failed).</p>", "What it costs",
+                         ">scaling: not drawn again, this is an older picture.<", "figures/scaling.svg",
+                         ">latency: not drawn.<", "What was asked", ">violation: not drawn.<", NULL});
+  assert_has_not(page, "no colon");
+  assert_has_not(page, "safety-speed");
+}
+
 static void the_same_folder_gives_the_same_page_and_nothing_else_is_left(void **state) {
   (void)state;
   char first[20000];
@@ -470,6 +486,7 @@ int main(void) {
       EACH(a_violated_trial_links_its_history_and_the_command_to_judge_it),
       EACH(rates_are_the_median_of_the_repeats_with_least_and_most),
       EACH(only_figures_that_are_there_are_shown),
+      EACH(a_figure_that_was_not_drawn_is_named_with_the_reason),
       EACH(the_same_folder_gives_the_same_page_and_nothing_else_is_left),
       EACH(the_sample_run_is_reported_whole),
       EACH(a_missing_file_is_named),
