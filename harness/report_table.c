@@ -313,8 +313,9 @@ static void write_control(FILE *out, const json_t *run) {
   lb_report_value(out, control, "trials", "?");
   fputs(" trials (", out);
   lb_report_value(out, control, "undecided", "?");
-  lb_html_textf(out, " undecided); longest stall of the harness %.1f ms.</p>\n",
+  lb_html_textf(out, " undecided); longest stall of the harness %.1f ms.",
                 json_number_value(json_object_get(control, "max_stall_ms")));
+  fputs("</p>\n", out);
 }
 
 /* ---- lists of what needs a look ------------------------------------------------------------------------ */
