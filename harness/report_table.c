@@ -10,6 +10,9 @@
 #include "html.h"
 #include "report_parts.h"
 
+#define NBSP "\xC2\xA0" /* cells are narrow: a line ends elsewhere */
+enum { FIT_IN_A_WINDOW = 8 };
+
 struct names { /* texts of the run, each once, in the order they come */
   const char **name;
   size_t count;
@@ -71,10 +74,10 @@ static const json_t *find_cell(const struct table *table, const char *scenario, 
   return NULL;
 }
 
-/* True if the scenario was also run with a guard. */
-static bool is_guarded(const struct table *table, const char *scenario) {
+/* True if the scenario was also run with a guard, by this system (NULL: by any). */
+static bool is_guarded(const struct table *table, const char *scenario, const char *system) {
   for (size_t g = 0; g < table->guard.count; g++)
-    if (strcmp(table->guard.name[g], "none") != 0 && find_cell(table, scenario, NULL, table->guard.name[g]))
+    if (strcmp(table->guard.name[g], "none") != 0 && find_cell(table, scenario, system, table->guard.name[g]))
       return true;
   return false;
 }
@@ -98,7 +101,7 @@ static const char *glyph(const char *verdict) {
 static void write_count(FILE *out, const json_t *cell) {
   json_int_t trials = count_of(cell, "trials"), undecided = count_of(cell, "undecided"), decided = trials - undecided;
   if (is(cell, "verdict", "safe"))
-    lb_html_textf(out, "0/%lld (≤ %.1f %%)", (long long)decided,
+    lb_html_textf(out, "0/%lld (≤" NBSP "%.1f" NBSP "%%)", (long long)decided,
                   100 * json_number_value(json_object_get(cell, "upper95")));
   else if (is(cell, "verdict", "violated"))
     lb_html_textf(out, "%lld/%lld", (long long)count_of(cell, "violated"), (long long)decided);
@@ -122,14 +125,16 @@ static void write_reasons(FILE *out, const json_t *cell) {
 
 /* What happened at the resource, as far as something did: what a guard is there for. */
 static void write_damage(FILE *out, const json_t *cell) {
-  static const char *const counts[][2] = {
-      {"lost_updates", "lost updates"}, {"stale_writes", "stale writes"}, {"fenced_off", "fenced off"},
-      {"token_regressions", "token regressions"}};
+  static const char *const counts[][2] = {{"lost_updates", "lost update"},
+                                          {"stale_writes", "stale write"},
+                                          {"fenced_off", "fenced off"},
+                                          {"token_regressions", "token regression"}};
   const char *between = "<small>";
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
     json_int_t count = count_of(cell, counts[i][0]);
     if (count <= 0) continue;
-    fprintf(out, "%s%lld %s", between, (long long)count, counts[i][1]);
+    fprintf(out, "%s%lld %s%s", between, (long long)count, counts[i][1],
+            count == 1 || strcmp(counts[i][1], "fenced off") == 0 ? "" : "s");
     between = ", ";
   }
   if (*between == ',') fputs("</small>", out);
@@ -143,7 +148,7 @@ static void write_cell(FILE *out, const json_t *cell, bool with_damage) {
   const char *verdict = lb_report_string(cell, "verdict");
   fprintf(out, "<td class=\"%s%s\" title=\"", verdict, differs(cell) ? " differs" : "");
   write_reasons(out, cell);
-  fprintf(out, "\"><span>%s %s</span> <span>", glyph(verdict), verdict);
+  fprintf(out, "\"><span>%s" NBSP "%s</span> <span>", glyph(verdict), verdict);
   write_count(out, cell);
   fputs("</span>", out);
   if (with_damage) write_damage(out, cell);
@@ -188,9 +193,11 @@ static void write_scenario_head(FILE *out, const struct table *table, const char
 static void write_truth_table(FILE *out, const struct table *table) {
   const struct names *systems = &table->system, *scenarios = &table->scenario;
   if (!find_cell(table, NULL, NULL, "none") && table->guard.count) return;
-  fputs("<h2>Which lock can be trusted, under which fault</h2>\n<div class=\"scroll\"><table class=\"truth\">\n"
-        "<thead><tr><th>Scenario</th>",
-        out);
+  fputs("<h2>Which lock can be trusted, under which fault</h2>\n", out);
+  if (systems->count > FIT_IN_A_WINDOW)
+    fputs("<p class=\"soft hint\">The table is wider than this window: it goes on to the right, and scrolls.</p>\n",
+          out);
+  fputs("<div class=\"scroll\" tabindex=\"0\"><table class=\"truth\">\n<thead><tr><th>Scenario</th>", out);
   for (size_t i = 0; i < systems->count; i++)
     if (find_cell(table, NULL, systems->name[i], "none")) write_system_head(out, systems->name[i]);
   fputs("</tr></thead>\n<tbody>\n", out);
@@ -212,7 +219,7 @@ static void write_truth_table(FILE *out, const struct table *table) {
 /* ---- what each guard changes ------------------------------------------------------------------------------ */
 
 static void write_guard_row(FILE *out, const struct table *table, const char *scenario, const char *system) {
-  if (!find_cell(table, scenario, system, NULL)) return;
+  if (!is_guarded(table, scenario, system)) return; /* nothing to compare */
   fputs("<tr><th>", out);
   lb_html_text(out, scenario);
   fputs("<small>", out);
@@ -226,7 +233,7 @@ static void write_guard_row(FILE *out, const struct table *table, const char *sc
 static void write_guard_table(FILE *out, const struct table *table) {
   bool any = false;
   for (size_t s = 0; s < table->scenario.count; s++) {
-    if (!is_guarded(table, table->scenario.name[s])) continue;
+    if (!is_guarded(table, table->scenario.name[s], NULL)) continue;
     if (!any) {
       fputs("<h2>What each guard changes</h2>\n<div class=\"scroll\"><table class=\"truth\">\n<thead><tr>"
             "<th>Scenario, system</th>",
@@ -243,11 +250,10 @@ static void write_guard_table(FILE *out, const struct table *table) {
       write_guard_row(out, table, table->scenario.name[s], table->system.name[i]);
   }
   if (any)
-    fputs(
-        "</tbody></table></div>\n<p class=\"soft\">A guard is what a client does before it touches the resource. It "
-        "protects the resource, not the lock: without one the verdict says who held the lock, under a guard it says "
-        "whether the resource was damaged (lost updates, writes of an overtaken holder).</p>\n",
-        out);
+    fputs("</tbody></table></div>\n<p class=\"soft\">A guard is what a client does before it touches the resource. It "
+          "protects the resource, not the lock: without one the verdict says who held the lock, under a guard it says "
+          "whether the resource was damaged (lost updates, writes of an overtaken holder).</p>\n",
+          out);
 }
 
 /* ---- campaigns and the control ----------------------------------------------------------------------------- */

@@ -29,6 +29,8 @@
   "{\"scenario\":\"" scenario "\",\"system\":\"" system "\",\"guard\":\"" guard "\",\"verdict\":\"" verdict "\","      \
   "\"trials\":20,\"violated\":0,\"undecided\":0,\"upper95\":0.1391" rest "}"
 
+#define NBSP "\xC2\xA0"
+
 static char dir[64], err[400];
 
 /* ---- a folder per test --------------------------------------------------------------------------------------------
@@ -179,11 +181,11 @@ static void a_cell_says_verdict_count_and_bound(void **state) {
                   "\"e@t\",\"guard\":\"none\",\"verdict\":\"skipped\",\"trials\":0,\"violated\":0,\"undecided\":0,\"why\":\"no server\"}",
           ""),
       TRIALS_HEADER);
-  assert_has(page, "✓ safe</span> <span>0/20 (≤ 13.9 %)</span>");
-  assert_has(page, "✗ violated</span> <span>17/17 +3 undecided</span>");
-  assert_has(page, "■ stuck</span> <span>4/5</span>");
-  assert_has(page, "title=\"no fault\"><span>? undecided</span> <span>2/5</span>");
-  assert_has(page, "title=\"no server\"><span>– skipped</span>");
+  assert_has(page, "✓" NBSP "safe</span> <span>0/20 (≤" NBSP "13.9" NBSP "%)</span>");
+  assert_has(page, "✗" NBSP "violated</span> <span>17/17 +3 undecided</span>");
+  assert_has(page, "■" NBSP "stuck</span> <span>4/5</span>");
+  assert_has(page, "title=\"no fault\"><span>?" NBSP "undecided</span> <span>2/5</span>");
+  assert_has(page, "title=\"no server\"><span>–" NBSP "skipped</span>");
 }
 
 static void a_difference_is_marked_in_its_cell_and_listed_with_the_reason(void **state) {
@@ -200,7 +202,7 @@ static void a_difference_is_marked_in_its_cell_and_listed_with_the_reason(void *
   assert_has(page, "≠ expected violated");
   assert_order(page, (const char *const[]){
                          "Not as expected",
-                         "s, a@t: <strong>safe 0/20 (≤ 13.9 %)</strong> (expected violated: loses it)", "</ul>", NULL});
+                         "s, a@t: <strong>safe 0/20 (≤" NBSP "13.9" NBSP "%)</strong> (expected violated: loses it)", "</ul>", NULL});
   assert_has(page, "<td class=\"safe\" title=\"expected safe\">");
   assert_has(page, "<td class=\"safe\" title=\"nothing expected\">");
   assert_has_not(page, "Undecided or skipped");
@@ -223,6 +225,21 @@ static void rows_are_scenarios_in_order_and_what_was_not_run_is_empty(void **sta
   assert_has_not(page, "fence");
 }
 
+static void a_table_of_many_systems_says_that_it_scrolls(void **state) {
+  (void)state;
+  char cells[2000] = "", run[3000];
+  for (int i = 0; i < 14; i++)
+    snprintf(cells + strlen(cells), sizeof cells - strlen(cells),
+             "%s{\"scenario\":\"s\",\"system\":\"p%d@t\",\"guard\":\"none\",\"verdict\":\"stuck\",\"trials\":5,"
+             "\"violated\":0,\"undecided\":0}",
+             i ? "," : "", i);
+  snprintf(run, sizeof run, "{\"schema_version\":1,\"id\":\"r1\",\"scenarios\":[],\"cells\":[%s]}", cells);
+  assert_order(page_of(run, TRIALS_HEADER),
+               (const char *const[]){".truth th:first-child{position:sticky", "scrolls.</p>",
+                                     "<div class=\"scroll\" tabindex=\"0\"><table class=\"truth\">", NULL});
+  assert_has_not(page_of(RUN("", CELL("s", "a@t", "none", "safe", ""), ""), TRIALS_HEADER), "scrolls.</p>");
+}
+
 static void guards_stand_beside_none_for_the_scenarios_that_ran_with_one(void **state) {
   (void)state;
   const char *page = page_of(
@@ -230,7 +247,7 @@ static void guards_stand_beside_none_for_the_scenarios_that_ran_with_one(void **
           CELL("plain", "a@t", "none", "safe", "") "," CELL(
               "guarded", "a@t", "fence", "safe",
               ",\"fenced_off\":3") "," CELL("guarded", "a@t", "none", "violated",
-                                            ",\"lost_updates\":2,\"stale_writes\":4") "," CELL("guarded", "b@t",
+                                            ",\"lost_updates\":1,\"stale_writes\":4") "," CELL("guarded", "unguarded@t", "none", "safe", "") "," CELL("guarded", "b@t",
                                                                                                "recheck", "safe",
                                                                                                ",\"lost_updates\":0"),
           ""),
@@ -240,11 +257,12 @@ static void guards_stand_beside_none_for_the_scenarios_that_ran_with_one(void **
   *strstr(table, "</table>") = '\0';
   assert_order(table, (const char *const[]){
                           "guard: none", "guard: recheck", "guard: fence", "<th>guarded<small>a@t</small></th>",
-                          "<small>2 lost updates, 4 stale writes</small></td>", "<td class=\"none\"",
+                          "<small>1 lost update, 4 stale writes</small></td>", "<td class=\"none\"",
                           "<small>3 fenced off</small></td>", "<th>guarded<small>b@t</small></th>", "<td class=\"none\"",
                           "<td class=\"safe\"", NULL});
   assert_has_not(table, "plain");
   assert_has_not(table, "0 lost");
+  assert_has_not(table, "unguarded"); /* nothing to compare */
   page = page_of(RUN("", CELL("s", "a@t", "none", "safe", ""), ""), TRIALS_HEADER);
   assert_has_not(page, "What each guard changes");
 }
@@ -366,7 +384,7 @@ static void the_sample_run_is_reported_whole(void **state) {
   assert_int_equal(lb_report_write(dir, err, sizeof err), 0);
   const char *page = slurp(path_of("report.html"));
   assert_has(page, "<h1>invented numbers: 2 cells differ from the expectation, 1 is undecided</h1>");
-  assert_has(page, "<span>✗ violated</span> <span>3/20</span><small>≠ expected safe</small>");
+  assert_has(page, "<span>✗" NBSP "violated</span> <span>3/20</span><small>≠ expected safe</small>");
   assert_has(page, "lockbench check histories/failover.redis-token@sentinel.none.c2.t1.hist");
   assert_has(page, "<li><code>await failover within 30s</code></li>");
   assert_has(page, "Refuted if</dt><dd>no dirty write without a guard &amp; one with fencing");
@@ -479,6 +497,7 @@ int main(void) {
       EACH(a_cell_says_verdict_count_and_bound),
       EACH(a_difference_is_marked_in_its_cell_and_listed_with_the_reason),
       EACH(rows_are_scenarios_in_order_and_what_was_not_run_is_empty),
+      EACH(a_table_of_many_systems_says_that_it_scrolls),
       EACH(guards_stand_beside_none_for_the_scenarios_that_ran_with_one),
       EACH(a_run_with_a_guard_only_has_no_truth_table_without_one),
       EACH(a_campaign_is_a_rate_and_the_control_one_line),
