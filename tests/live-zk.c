@@ -86,8 +86,8 @@ static void start(struct server *server) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (!freopen("/dev/null", "r", stdin) || !freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
     _exit(126);
-  execlp("java", "java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Dzookeeper.forceSync=no", "-cp",
-         classes, "org.apache.zookeeper.server.quorum.QuorumPeerMain", config, NULL);
+  execlp("java", "java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
+         "-Dzookeeper.forceSync=no", "-cp", classes, "org.apache.zookeeper.server.quorum.QuorumPeerMain", config, NULL);
   _exit(127);
 }
 
