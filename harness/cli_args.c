@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../backends/registry.h"
+#include "called.h"
 #include "cli.h"
 #include "scenario.h"
 #include "suggest.h"
@@ -163,7 +164,7 @@ static int unknown_option(const char *text, unsigned takes) {
   }
   const char *near = lb_suggest(text, words, count);
   if (near) return lb_complain(LB_EXIT_USAGE, "unknown option '%s', did you mean '%s'?", text, near);
-  return lb_complain(LB_EXIT_USAGE, "unknown option '%s', see `lockbench help`", text);
+  return lb_complain(LB_EXIT_USAGE, "unknown option '%s', see `%s help`", text, lb_called());
 }
 
 int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret) {
@@ -199,7 +200,8 @@ char *lb_find_scenario(const char *name) {
   if (r < 0) lb_complain(0, "cannot read %s: %s", folder, strerror(-r));
   else if (!found && near) lb_complain(0, "unknown scenario '%s', did you mean '%s'?", name, near);
   else if (!found)
-    lb_complain(0, "unknown scenario '%s', expected one of `lockbench list scenarios` or a path to an .ini file", name);
+    lb_complain(0, "unknown scenario '%s', expected one of `%s list scenarios` or a path to an .ini file", name,
+                lb_called());
   for (size_t i = 0; i < count; i++) free(names[i]), free(paths[i]);
   free(names);
   free(paths);

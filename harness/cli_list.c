@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../backends/registry.h"
+#include "called.h"
 #include "cli.h"
 #include "holder.h"
 #include "scenario.h"
@@ -221,7 +222,8 @@ int lb_cli_show(int argc, char **argv) {
   if (r) return r;
   if (args.word_count != 1)
     return lb_complain(LB_EXIT_USAGE,
-                       "show: expected one name of a protocol, a topology or a scenario, see `lockbench list`");
+                       "show: expected one name of a protocol, a topology or a scenario, see `%s list`",
+                       lb_called());
   const struct lb_protocol *protocol = lb_protocol_find(args.words[0]);
   const struct lb_topology *topology = lb_topology_find(args.words[0]);
   const char *near = nearest_of_all(args.words[0]);

@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "called.h"
 #include "cli.h"
 #include "clock.h"
 #include "display.h"
@@ -87,7 +88,7 @@ static int finish(struct lb_plan *plan, struct lb_run_info *info, struct lb_rund
   print_summary(plan, verdict, dir->final);
   fflush(stdout);
   if (order->draw) draw(dir->final);
-  else printf("draw it: lockbench report %s\n", dir->final);
+  else printf("draw it: %s report %s\n", lb_called(), dir->final);
   return info->exit_code;
 }
 
@@ -151,7 +152,7 @@ int lb_cli_run(int argc, char **argv) {
   int r = lb_args_parse(argc, argv, LB_ARG_RUN | LB_ARG_JSON | LB_ARG_PLUGIN, &args);
   if (r) return r;
   if (args.word_count == 0)
-    return lb_complain(LB_EXIT_USAGE, "run: expected a scenario, see `lockbench list scenarios`");
+    return lb_complain(LB_EXIT_USAGE, "run: expected a scenario, see `%s list scenarios`", lb_called());
   struct order order = {.args = &args, .label = args.words[0], .trials = args.trials, .argc = argc, .argv = argv};
   for (int i = 0; i < args.word_count; i++) {
     char *path = lb_find_scenario(args.words[i]);

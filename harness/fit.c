@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../backends/registry.h"
+#include "called.h"
 #include "holder.h"
 #include "sandbox.h"
 #include "skew_shim.h"
@@ -61,7 +62,7 @@ static void check_step(struct lb_cell *cell, const struct lb_step *step) {
   char why[300];
   if ((step->verb == LB_STEP_STOP_AT || step->verb == LB_STEP_CRASH_AT) &&
       !has_point(cell->protocol->points, step->point) && !has_point(lb_holder_points, step->point))
-    skip(cell, "%s has no point '%s', see `lockbench list points`", cell->protocol->name, step->point);
+    skip(cell, "%s has no point '%s', see `%s list points`", cell->protocol->name, step->point, lb_called());
   if (means_nothing(step, cell->topology, why, sizeof why)) skip(cell, "%s", why);
   if (sets_clock(step) && !lb_role_is_client(step->a) && !lb_skew_shim_path())
     skip(cell, "setting clocks needs the clock shim, which was not found beside the program");

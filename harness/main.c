@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "called.h"
 #include "cli.h"
 #include "suggest.h"
 #include "title.h"
@@ -57,5 +58,5 @@ int main(int argc, char **argv) {
   }
   const char *near = lb_suggest(argv[1], names, COMMAND_COUNT);
   if (near) return lb_complain(LB_EXIT_USAGE, "unknown command '%s', did you mean '%s'?", argv[1], near);
-  return lb_complain(LB_EXIT_USAGE, "unknown command '%s', see `lockbench help`", argv[1]);
+  return lb_complain(LB_EXIT_USAGE, "unknown command '%s', see `%s help`", argv[1], lb_called());
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "../backends/registry.h"
+#include "called.h"
 #include "fit.h"
 #include "refuse.h"
 #include "rng.h"
@@ -25,7 +26,7 @@ static int unknown_word(const char *what, const char *word, const char *const *w
                         char *err, size_t err_size) {
   const char *near = lb_suggest(word, words, count);
   if (near) return lb_refuse(err, err_size, "unknown %s '%s', did you mean '%s'?", what, word, near);
-  return lb_refuse(err, err_size, "unknown %s '%s', expected one of `lockbench list %s`", what, word, list);
+  return lb_refuse(err, err_size, "unknown %s '%s', expected one of `%s list %s`", what, word, lb_called(), list);
 }
 
 static int find_protocol(const char *name, const struct lb_protocol **ret, char *err, size_t err_size) {
@@ -62,8 +63,8 @@ static int parse_system(const char *text, struct lb_cell *cell, char *err, size_
   r = find_topology(at ? at + 1 : cell->protocol->topologies[0], &cell->topology, err, err_size);
   if (r < 0) return r;
   if (!runs_on(cell->protocol, cell->topology->name))
-    return lb_refuse(err, err_size, "%s does not run on topology '%s', see `lockbench show %s`", protocol,
-                     cell->topology->name, protocol);
+    return lb_refuse(err, err_size, "%s does not run on topology '%s', see `%s show %s`", protocol,
+                     cell->topology->name, lb_called(), protocol);
   snprintf(cell->system, sizeof cell->system, "%s@%s", protocol, cell->topology->name);
   return 0;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "called.h"
 #include "files.h"
 #include "html.h"
 #include "not_drawn.h"
@@ -232,13 +233,15 @@ static void write_shell_word(FILE *out, const char *word) {
 
 static bool names_seed(const char *word) { return strcmp(word, "--seed") == 0 || strncmp(word, "--seed=", 7) == 0; }
 
-static void write_repeat(FILE *out, const json_t *run) {
+static void write_repeat(FILE *out, const char *run_dir, const json_t *run) {
   size_t i;
+  char place[PATH_MAX];
   const json_t *word;
   bool has_seed = false;
   fputs("<h2>Run it again</h2>\n<p>The same command with the same seed gives the same plan, order and random "
-        "streams; what the machine and its scheduler do is not repeated.</p>\n<pre>lockbench",
+        "streams; what the machine and its scheduler do is not repeated.</p>\n<pre>",
         out);
+  lb_html_text(out, lb_called());
   json_array_foreach(json_object_get(run, "argv"), i, word) {
     const char *text = json_string_value(word) ? json_string_value(word) : "";
     has_seed = has_seed || names_seed(text);
@@ -249,7 +252,10 @@ static void write_repeat(FILE *out, const json_t *run) {
     fputs(" --seed ", out);
     lb_report_value(out, run, "seed", "");
   }
-  fputs("</pre>\n<p>Draw this page again, in this folder: <code>lockbench report .</code></p>\n", out);
+  lb_report_place(run_dir, "", place, sizeof place);
+  fprintf(out, "</pre>\n<p>Draw this page again%s: <code>", strcmp(place, ".") == 0 ? ", in this folder" : "");
+  lb_html_textf(out, "%s report %s", lb_called(), place);
+  fputs("</code></p>\n", out);
 }
 
 static void write_files(FILE *out, const char *run_dir) {
@@ -258,7 +264,7 @@ static void write_files(FILE *out, const char *run_dir) {
       {"trials.csv", "a line per trial"},
       {"latency.csv", "latency histograms, a line per bucket"},
       {"series.csv", "a line per measured second"},
-      {"histories", "events of single trials, for lockbench check"},
+      {"histories", "events of single trials, for the command check"},
       {"schedules", "the faults of single campaigns, as drawn from their seed"},
       {"logs", "server logs of trials that failed or were undecided"},
       {"figures", "every figure as svg, png and pdf, with the drawn numbers as csv"},
@@ -301,7 +307,7 @@ static void write_page(FILE *out, const char *run_dir, const json_t *run, const 
   write_figure(out, &figures, "violation", "One violation: who held the lock, and when.");
   lb_report_violations(out, trials, run_dir);
   write_machine(out, run);
-  write_repeat(out, run);
+  write_repeat(out, run_dir, run);
   write_files(out, run_dir);
   fputs("</body>\n</html>\n", out);
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "called.h"
 #include "html.h"
 #include "report_parts.h"
 #include "scenario.h"
@@ -143,4 +144,17 @@ void lb_report_value(FILE *out, const json_t *object, const char *key, const cha
     lb_html_text(out, text);
     free(text);
   }
+}
+
+void lb_report_place(const char *run_dir, const char *file, char *ret, size_t size) {
+  char real[PATH_MAX];
+  const char *called = lb_called(), *slash = strrchr(called, '/'), *name;
+  if (!slash || !realpath(run_dir, real)) {
+    snprintf(ret, size, "%s", *file ? file : ".");
+    return;
+  }
+  int checkout = strncmp(called, "./", 2) == 0 && slash == called + 1 ? 0 : (int)(slash + 1 - called);
+  if ((name = strrchr(real, '/')) && name - real >= 8 && strncmp(name - 8, "/results", 8) == 0)
+    snprintf(ret, size, "%.*s%s%s%s", checkout, called, name - 7, *file ? "/" : "", file);
+  else snprintf(ret, size, "%s%s%s", real, *file ? "/" : "", file);
 }

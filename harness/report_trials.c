@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "called.h"
 #include "csv.h"
 #include "html.h"
 #include "report_parts.h"
@@ -197,7 +198,8 @@ static void write_history(FILE *out, const char *run_dir, const char *name) {
     fputs("<a href=\"", out);
     lb_html_path(out, name);
     fputs("\">history</a> <code>", out);
-    lb_html_textf(out, "lockbench check %s", name);
+    lb_report_place(run_dir, name, path, sizeof path);
+    lb_html_textf(out, "%s check %s", lb_called(), path);
     fputs("</code>", out);
   } else {
     lb_html_textf(out, "%s is not in this folder", name);
@@ -207,14 +209,16 @@ static void write_history(FILE *out, const char *run_dir, const char *name) {
 
 static void write_violated_group(FILE *out, const struct lb_report_trials *trials, size_t from, size_t end,
                                  const char *run_dir) {
+  char place[PATH_MAX];
   size_t count = count_violated(trials, from, end);
   if (count == 0) return;
   const struct row *first = &trials->row[from];
   fputs("<details><summary>", out);
   lb_html_textf(out, "%s, %s, guard %s: %zu of %zu trials", first->text[SCENARIO], first->text[SYSTEM],
                 first->text[GUARD], count, end - from);
-  fputs("</summary>\n<p><code>lockbench explain . ", out);
-  lb_html_textf(out, "%s.%s.%s", first->text[SCENARIO], first->text[SYSTEM], first->text[GUARD]);
+  lb_report_place(run_dir, "", place, sizeof place);
+  fputs("</summary>\n<p><code>", out);
+  lb_html_textf(out, "%s explain %s %s.%s.%s", lb_called(), place, first->text[SCENARIO], first->text[SYSTEM], first->text[GUARD]);
   fputs("</code> tells what happened.</p>\n", out);
   fputs("<div class=\"scroll\"><table class=\"plain\">\n<thead><tr><th>clients</th><th>trial</th><th>seed</th>"
         "<th>double holds</th><th>double hold, ms</th><th>history</th></tr></thead>\n<tbody>\n",

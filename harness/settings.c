@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "../backends/registry.h"
+#include "called.h"
 #include "refuse.h"
 #include "suggest.h"
 
@@ -71,17 +72,11 @@ static int check_option(const struct setting *s, char *err, size_t err_size) {
     for (const struct lb_option *o = protocol->options; count < WORDS_MAX && o && o->name; o++)
       words[count++] = o->name;
     const char *near = lb_suggest(s->option, words, count);
-    return lb_refuse(err, err_size, "-s %s.%s: %s has no option '%s'%s%s%s", s->protocol, s->option, s->protocol,
-                     s->option,
-                     near    ? ", did you mean '"
-                     : count ? ", see `lockbench show "
-                             : "",
-                     near    ? near
-                     : count ? s->protocol
-                             : "",
-                     near    ? "'?"
-                     : count ? "`"
-                             : "");
+    char advice[300] = "";
+    if (near) snprintf(advice, sizeof advice, ", did you mean '%s'?", near);
+    else if (count) snprintf(advice, sizeof advice, ", see `%s show %s`", lb_called(), s->protocol);
+    return lb_refuse(err, err_size, "-s %s.%s: %s has no option '%s'%s", s->protocol, s->option, s->protocol, s->option,
+                     advice);
   }
   if (parse_value(option, s->value, &value)) return 0;
   if (option->type == LB_OPT_BOOL)

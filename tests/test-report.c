@@ -4,6 +4,7 @@
  * line. Every run folder here is written by the test itself, except the sample in tests/data.
  */
 #include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -328,6 +329,33 @@ static void a_violated_trial_links_its_history_and_the_command_to_judge_it(void 
   assert_has_not(page, ">80<");
 }
 
+/* Who has only ./bench can type neither `lockbench` nor a path that counts from the run folder. */
+static void commands_are_as_the_user_called_the_tool(void **state) {
+  (void)state;
+  char checkout[64], wanted[200], real[PATH_MAX];
+  const char *const trials = TRIALS_HEADER "s,a@t,none,2,1,77,violated,1,2.5,,histories/x.hist\n";
+  snprintf(checkout, sizeof checkout, "%s", dir);
+  assert_int_equal(mkdir(path_of("results"), 0700), 0);
+  assert_int_equal(mkdir(path_of("results/r1"), 0700), 0);
+  snprintf(dir, sizeof dir, "%s/results/r1", checkout);
+  assert_int_equal(mkdir(path_of("histories"), 0700), 0);
+  put("histories/x.hist", "");
+  setenv("LOCKBENCH_CALLED_AS", "./bench", 1);
+  const char *page = page_of(RUN("", "", ",\"argv\":[\"run\"]"), trials);
+  assert_has(page, "<pre>./bench run</pre>");
+  assert_has(page, "<code>./bench report results/r1</code>");
+  assert_has(page, "<code>./bench explain results/r1 s.a@t.none</code>");
+  assert_has(page, "<code>./bench check results/r1/histories/x.hist</code>");
+  setenv("LOCKBENCH_CALLED_AS", "../lb/bench", 1);
+  assert_has(page_of(RUN("", "", ""), trials), "<code>../lb/bench report ../lb/results/r1</code>");
+  snprintf(dir, sizeof dir, "%s", checkout); /* in no folder of results: whole */
+  setenv("LOCKBENCH_CALLED_AS", "./bench", 1);
+  assert_non_null(realpath(dir, real));
+  snprintf(wanted, sizeof wanted, "<code>./bench report %s</code>", real);
+  assert_has(page_of(RUN("", "", ""), TRIALS_HEADER), wanted);
+  unsetenv("LOCKBENCH_CALLED_AS");
+}
+
 static void rates_are_the_median_of_the_repeats_with_least_and_most(void **state) {
   (void)state;
   const char *page =
@@ -503,6 +531,7 @@ int main(void) {
       EACH(a_campaign_is_a_rate_and_the_control_one_line),
       EACH(the_command_line_is_quoted_for_a_shell_and_carries_the_seed),
       EACH(a_violated_trial_links_its_history_and_the_command_to_judge_it),
+      EACH(commands_are_as_the_user_called_the_tool),
       EACH(rates_are_the_median_of_the_repeats_with_least_and_most),
       EACH(only_figures_that_are_there_are_shown),
       EACH(a_figure_that_was_not_drawn_is_named_with_the_reason),
