@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "scenario.h"
 
@@ -21,6 +22,9 @@ enum lb_exit {
   LB_EXIT_MISSING = 5,    /* a needed server or permission is missing */
 };
 
+/* Of lb_args_parse(): help was asked for and has been printed. A command returns it as it is; main() ends with 0. */
+enum { LB_HELPED = -1 };
+
 int lb_cli_run(int argc, char **argv);
 int lb_cli_suite(int argc, char **argv);
 int lb_cli_list(int argc, char **argv);
@@ -29,6 +33,26 @@ int lb_cli_doctor(int argc, char **argv);
 int lb_cli_check(int argc, char **argv);
 int lb_cli_report(int argc, char **argv);
 int lb_cli_explain(int argc, char **argv);
+
+/* ---- the table of commands (cli_help.c) ------------------------------------------------------------------------- */
+
+struct lb_cli_command {
+  const char *name;
+  int (*run)(int argc, char **argv);
+  unsigned takes;    /* LB_ARG_...: which options */
+  const char *words; /* what else it takes, as in "SCENARIO..."; "" = nothing */
+  const char *what;  /* one line */
+  const char *more;  /* further lines of its own help, each with its end; NULL = none */
+};
+
+/* The commands in the order of the help; NULL behind the last. */
+const struct lb_cli_command *lb_cli_command_at(size_t index);
+/* NULL if there is none of that name. */
+const struct lb_cli_command *lb_cli_command_find(const char *name);
+/* The help of a command, on stdout. */
+void lb_cli_help_command(const struct lb_cli_command *command);
+/* The help of all. Errors of the stream are not looked for. */
+void lb_cli_help(FILE *out);
 
 /* ---- shared by the commands (cli_args.c) --------------------------------------------------------------------- */
 
@@ -47,17 +71,19 @@ struct lb_args {
   bool has_seed, json;
 };
 
-/* Which options a command takes. */
+/* Which options a command takes, beside --help. */
 enum {
-  LB_ARG_RUN = 1 << 0,   /* -b -n -g -s -j -o --seed */
+  LB_ARG_RUN = 1 << 0, /* -b -n -g -s -j -o --seed */
   LB_ARG_JSON = 1 << 1,
   LB_ARG_PLUGIN = 1 << 2, /* loaded at once */
   LB_ARG_EXPORT = 1 << 3,
   LB_ARG_TRIAL = 1 << 4,
 };
 
-/* argv[0] is skipped. 0, or LB_EXIT_USAGE after one line on stderr. */
-int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret);
+/* argv[0] names a command, whose row in the table says which options it takes. 0; LB_EXIT_USAGE after one line on stderr; LB_HELPED. */
+int lb_args_parse(int argc, char **argv, struct lb_args *ret);
+/* A line for each of these options, and for --help. */
+void lb_args_help(unsigned takes, FILE *out);
 /* One line on stderr, "lockbench: ..."; returns `code`. */
 int lb_complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Folder of scenarios/ and plots/: LOCKBENCH_ROOT, else where the sources were when this was built. */

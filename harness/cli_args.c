@@ -28,27 +28,32 @@ enum kind {
   SEED,
   JSON,
   PLUGIN,
-  EXPECT
+  EXPECT,
+  HELP
 };
+
+#define EVERY_COMMAND (1u << 31)
 
 static const struct arg {
   const char *name, *alias;
   enum kind kind;
   unsigned takes;
-  bool value;
+  const char *value; /* what stands for it in the help; NULL = it takes none */
+  const char *help;
 } table[] = {
-    {"-b", "--systems", TEXT_SYSTEMS, LB_ARG_RUN, true},
-    {"-g", "--guard", TEXT_GUARD, LB_ARG_RUN, true},
-    {"-o", "--out", TEXT_OUT, LB_ARG_RUN, true},
-    {"-s", "--set", SETTING, LB_ARG_RUN, true},
-    {"-n", "--trials", COUNT_TRIALS, LB_ARG_RUN, true},
-    {"-j", "--jobs", COUNT_JOBS, LB_ARG_RUN, true},
-    {"--expect", NULL, EXPECT, LB_ARG_RUN, true},
-    {"--seed", NULL, SEED, LB_ARG_RUN, true},
-    {"--json", NULL, JSON, LB_ARG_JSON, false},
-    {"--plugin", NULL, PLUGIN, LB_ARG_PLUGIN, true},
-    {"--trial", NULL, COUNT_TRIAL, LB_ARG_TRIAL, true},
-    {"--export", NULL, TEXT_EXPORT, LB_ARG_EXPORT, true},
+    {"-b", "--systems", TEXT_SYSTEMS, LB_ARG_RUN, "SYSTEM,...", "only these: PROTOCOL@TOPOLOGY or PROTOCOL"},
+    {"-n", "--trials", COUNT_TRIALS, LB_ARG_RUN, "TRIALS", "trials per cell"},
+    {"-g", "--guard", TEXT_GUARD, LB_ARG_RUN, "GUARD", "none, deadline, recheck or fence"},
+    {"-s", "--set", SETTING, LB_ARG_RUN, "KEY=VALUE", "a workload key, or PROTOCOL.OPTION=VALUE"},
+    {"-j", "--jobs", COUNT_JOBS, LB_ARG_RUN, "JOBS", "trials side by side"},
+    {"-o", "--out", TEXT_OUT, LB_ARG_RUN, "DIR", "results folder (must be new)"},
+    {"--expect", NULL, EXPECT, LB_ARG_RUN, "VERDICT", "safe, violated or stuck: of systems that a scenario states nothing for"},
+    {"--seed", NULL, SEED, LB_ARG_RUN, "N", "replays order and choices"},
+    {"--json", NULL, JSON, LB_ARG_JSON, NULL, "JSON on stdout instead of text (results/SCHEMA.md)"},
+    {"--trial", NULL, COUNT_TRIAL, LB_ARG_TRIAL, "N", "this one instead of the first violated"},
+    {"--export", NULL, TEXT_EXPORT, LB_ARG_EXPORT, "json", "its events as JSON lines, without a judgement"},
+    {"--plugin", NULL, PLUGIN, LB_ARG_PLUGIN, "FILE", "adds a protocol from a shared library; without -b it is what is run"},
+    {"-h", "--help", HELP, EVERY_COMMAND, NULL, "this help"},
 };
 enum { TABLE_COUNT = sizeof table / sizeof *table };
 
@@ -125,6 +130,7 @@ static int set(const struct arg *arg, const char *value, struct lb_args *args) {
     case JSON: args->json = true; return 0;
     case PLUGIN: return set_plugin(value, args);
     case EXPECT: return set_expect(value, args);
+    case HELP: return LB_HELPED;
     case COUNT_TRIALS:
       r = set_number("-n", value, 1, 100000, &number);
       args->trials = (int)number;
@@ -154,7 +160,7 @@ static const struct arg *find(const char *text, unsigned takes) {
   return NULL;
 }
 
-static int unknown_option(const char *text, unsigned takes) {
+static int unknown_option(const char *command, const char *text, unsigned takes) {
   const char *words[2 * TABLE_COUNT];
   size_t count = 0;
   for (size_t i = 0; i < TABLE_COUNT; i++) {
@@ -164,28 +170,59 @@ static int unknown_option(const char *text, unsigned takes) {
   }
   const char *near = lb_suggest(text, words, count);
   if (near) return lb_complain(LB_EXIT_USAGE, "unknown option '%s', did you mean '%s'?", text, near);
-  return lb_complain(LB_EXIT_USAGE, "unknown option '%s', see `%s help`", text, lb_called());
+  return lb_complain(LB_EXIT_USAGE, "unknown option '%s', see `%s %s --help`", text, lb_called(), command);
 }
 
-int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret) {
-  *ret = (struct lb_args){.expect = LB_VERDICT_NONE};
-  for (int i = 1; i < argc; i++) {
-    if (argv[i][0] != '-' || argv[i][1] == '\0') {
-      if (ret->word_count == LB_ARGS_MAX) return lb_complain(LB_EXIT_USAGE, "too many arguments");
-      ret->words[ret->word_count++] = argv[i];
-      continue;
-    }
-    char name[64];
-    const char *equals = strncmp(argv[i], "--", 2) == 0 ? strchr(argv[i], '=') : NULL;
-    snprintf(name, sizeof name, "%.*s", (int)(equals ? equals - argv[i] : (long)strlen(argv[i])), argv[i]);
-    const struct arg *arg = find(name, takes);
-    if (!arg) return unknown_option(name, takes);
-    if (!arg->value && equals) return lb_complain(LB_EXIT_USAGE, "%s takes no value", name);
-    if (arg->value && !equals && i + 1 == argc) return lb_complain(LB_EXIT_USAGE, "%s: expected a value", name);
-    int r = set(arg, equals ? equals + 1 : arg->value ? argv[++i] : NULL, ret);
-    if (r) return r;
+/* The word as "--name=value", "-nvalue" or a name alone; *ret_value NULL = its value is not in this word. */
+static void split(const char *word, unsigned takes, char *name, size_t size, const char **ret_value) {
+  char longer[64];
+  bool is_long = strncmp(word, "--", 2) == 0;
+  const char *equals = strchr(word, '=');
+  size_t length = equals ? (size_t)(equals - word) : strlen(word);
+  snprintf(longer, sizeof longer, "-%.*s", (int)length, word);
+  if (!is_long && !find(longer, takes) && word[2]) { /* "-seed 7" is a misspelt --seed, not the setting "eed" */
+    const struct arg *arg = (snprintf(name, size, "%.2s", word), find(name, takes));
+    *ret_value = word + 2 + (word[2] == '=');
+    if (arg && arg->value) return;
   }
-  return 0;
+  snprintf(name, size, "%.*s", (int)length, word);
+  *ret_value = equals ? equals + 1 : NULL;
+}
+
+static int parse_option(int argc, char **argv, int *at, unsigned takes, struct lb_args *ret) {
+  char name[64];
+  const char *value;
+  split(argv[*at], takes, name, sizeof name, &value);
+  const struct arg *arg = find(name, takes);
+  if (!arg) return unknown_option(argv[0], name, takes);
+  if (!arg->value && value) return lb_complain(LB_EXIT_USAGE, "%s takes no value", name);
+  if (arg->value && !value && *at + 1 == argc) return lb_complain(LB_EXIT_USAGE, "%s: expected a value", name);
+  return set(arg, value ? value : arg->value ? argv[++*at] : NULL, ret);
+}
+
+int lb_args_parse(int argc, char **argv, struct lb_args *ret) {
+  const struct lb_cli_command *command = lb_cli_command_find(argv[0]);
+  unsigned takes = EVERY_COMMAND | (command ? command->takes : 0);
+  int r = 0;
+  *ret = (struct lb_args){.expect = LB_VERDICT_NONE};
+  for (int i = 1; i < argc && r == 0; i++) {
+    if (argv[i][0] == '-' && argv[i][1]) r = parse_option(argc, argv, &i, takes, ret);
+    else if (ret->word_count < LB_ARGS_MAX) ret->words[ret->word_count++] = argv[i];
+    else r = lb_complain(LB_EXIT_USAGE, "too many arguments");
+  }
+  if (r == LB_HELPED && command) lb_cli_help_command(command);
+  return r;
+}
+
+void lb_args_help(unsigned takes, FILE *out) {
+  for (size_t i = 0; i < TABLE_COUNT; i++) {
+    const struct arg *arg = &table[i];
+    char names[80];
+    if (!(arg->takes & (takes | EVERY_COMMAND))) continue;
+    snprintf(names, sizeof names, "%s%s%s%s%s", arg->name, arg->alias ? ", " : "", arg->alias ? arg->alias : "",
+             arg->value ? " " : "", arg->value ? arg->value : "");
+    fprintf(out, "  %-26s  %s\n", names, arg->help);
+  }
 }
 
 char *lb_find_scenario(const char *name) {

@@ -47,7 +47,7 @@ int lb_cli_check(int argc, char **argv) {
   struct lb_history history;
   struct lb_check check;
   char err[600];
-  int r = lb_args_parse(argc, argv, LB_ARG_JSON | LB_ARG_EXPORT, &args);
+  int r = lb_args_parse(argc, argv, &args);
   if (r) return r;
   if (args.word_count != 1) return lb_complain(LB_EXIT_USAGE, "check: expected one history file");
   if (args.export && strcmp(args.export, "json") != 0)

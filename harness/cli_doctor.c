@@ -47,7 +47,7 @@ static bool check_program(const char *name, const char *why) {
 
 int lb_cli_doctor(int argc, char **argv) {
   struct lb_args args;
-  int r = lb_args_parse(argc, argv, 0, &args);
+  int r = lb_args_parse(argc, argv, &args);
   if (r) return r;
   if (args.word_count) return lb_complain(LB_EXIT_USAGE, "doctor: takes no argument, found '%s'", args.words[0]);
   bool good = true;

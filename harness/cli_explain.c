@@ -54,7 +54,7 @@ int lb_cli_explain(int argc, char **argv) {
   struct lb_args args;
   struct lb_told told;
   char err[1000];
-  int r = lb_args_parse(argc, argv, LB_ARG_JSON | LB_ARG_TRIAL, &args);
+  int r = lb_args_parse(argc, argv, &args);
   if (r) return r;
   if (args.word_count < 2)
     return lb_complain(LB_EXIT_USAGE, "explain: expected a results folder and a cell, as in failover.SYSTEM");

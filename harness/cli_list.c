@@ -106,7 +106,7 @@ int lb_cli_list(int argc, char **argv) {
   enum { LIST_COUNT = sizeof lists / sizeof *lists };
   const char *names[LIST_COUNT];
   struct lb_args args;
-  int r = lb_args_parse(argc, argv, LB_ARG_PLUGIN, &args);
+  int r = lb_args_parse(argc, argv, &args);
   if (r) return r;
   if (args.word_count == 0) { /* all of it */
     for (size_t i = 0; i < LIST_COUNT && r == 0; i++) {
@@ -218,7 +218,7 @@ static const char *nearest_of_all(const char *name) {
 
 int lb_cli_show(int argc, char **argv) {
   struct lb_args args;
-  int r = lb_args_parse(argc, argv, LB_ARG_PLUGIN, &args);
+  int r = lb_args_parse(argc, argv, &args);
   if (r) return r;
   if (args.word_count != 1)
     return lb_complain(LB_EXIT_USAGE,

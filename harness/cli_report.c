@@ -49,7 +49,7 @@ static void print_not_drawn(const char *dir, int drawn) {
 int lb_cli_report(int argc, char **argv) {
   struct lb_args args;
   char err[600], path[4096];
-  int r = lb_args_parse(argc, argv, 0, &args);
+  int r = lb_args_parse(argc, argv, &args);
   if (r) return r;
   if (args.word_count != 1) return lb_complain(LB_EXIT_USAGE, "report: expected one results folder");
   snprintf(path, sizeof path, "%s/run.json", args.words[0]);

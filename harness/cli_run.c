@@ -149,7 +149,7 @@ static int carry_out(struct order *order) {
 
 int lb_cli_run(int argc, char **argv) {
   struct lb_args args;
-  int r = lb_args_parse(argc, argv, LB_ARG_RUN | LB_ARG_JSON | LB_ARG_PLUGIN, &args);
+  int r = lb_args_parse(argc, argv, &args);
   if (r) return r;
   if (args.word_count == 0)
     return lb_complain(LB_EXIT_USAGE, "run: expected a scenario, see `%s list scenarios`", lb_called());
@@ -198,7 +198,7 @@ static const struct {
 
 int lb_cli_suite(int argc, char **argv) {
   struct lb_args args;
-  int r = lb_args_parse(argc, argv, LB_ARG_RUN | LB_ARG_JSON | LB_ARG_PLUGIN, &args);
+  int r = lb_args_parse(argc, argv, &args);
   if (r) return r;
   size_t suite = 0;
   while (suite < SUITES && (args.word_count != 1 || strcmp(suites[suite], args.words[0]) != 0)) suite++;

@@ -23,6 +23,21 @@ expect() {
     sed 's/^/# /' "$dir/err"
   fi
 }
+# says NAME CODE PATTERN COMMAND...: stderr is empty, a line of stdout matches.
+says() {
+  name=$1 code=$2 pattern=$3
+  shift 3
+  "$@" >"$dir/out" 2>"$dir/err" </dev/null
+  got=$?
+  n=$((n + 1))
+  if [ $got -eq "$code" ] && [ ! -s "$dir/err" ] && grep -qE -- "$pattern" "$dir/out"; then
+    echo "ok $n - $name"
+  else
+    echo "not ok $n - $name"
+    echo "# exit $got (expected $code), expected: $pattern"
+    head -n 20 "$dir/out" | cat "$dir/err" - | sed 's/^/# /'
+  fi
+}
 check() { # NAME, then a command that must succeed
   n=$((n + 1))
   name=$1
@@ -70,6 +85,47 @@ expect 'an unknown name to show' 2 "did you mean 'redlock'" "$bin" show redlok
 expect 'run without a scenario' 2 'expected a scenario' "$bin" run
 expect 'a scenario file that is not there' 2 'nowhere.ini' "$bin" run "$dir/nowhere.ini"
 
+# Every command says what it takes, and that is what it takes.
+for command in run suite list show check explain report doctor; do
+  says "$command --help" 0 "^lockbench $command \\[OPTION\\]" "$bin" "$command" --help
+  says "$command -h" 0 '^  -h, --help  *this help$' "$bin" "$command" -h
+  says "help $command" 0 "^lockbench $command " "$bin" help "$command"
+  says "the help names $command" 0 "^  lockbench $command " "$bin" help
+done
+says 'help behind other words' 0 '^lockbench run ' "$bin" run control -n 2 --help
+says 'options of run' 0 '^  -s, --set KEY=VALUE  ' "$bin" run --help
+says 'options of suite' 0 '^  --seed N  ' "$bin" suite --help
+says 'options of explain' 0 '^  --trial N  ' "$bin" explain --help
+says 'options of check' 0 '^  --export json  ' "$bin" check --help
+check 'no option that it does not take' sh -c '! "$1" doctor --help | grep -q seed' - "$bin"
+expect 'a misspelt --help' 2 "unknown option '--hlep', did you mean '--help'" "$bin" report --hlep
+expect 'an option of another command' 2 "unknown option '--seed', see .lockbench doctor --help" "$bin" doctor --seed 3
+expect 'help of an unknown command' 2 "did you mean 'check'" "$bin" help chek
+
+# A value may be glued to a short option.
+says 'values glued to short options' 0 '^  "trials": 1,' "$bin" run control -blocal -n1 -j4 -gnone -sttl_ms=5000 --json
+says 'or with an equals sign' 0 '^  "trials": 2,' "$bin" run control -b=local -n=2 -gnone -s=ttl_ms=5000 --json
+expect 'a glued number that is none' 2 '-n 1x: expected a whole number from 1' "$bin" run control -n1x
+expect 'a glued workload key that is unknown' 2 "did you mean 'ttl_ms'" "$bin" run control -sttl_m=5
+expect 'a long option with one dash' 2 "unknown option '-seed', did you mean '--seed'" "$bin" run control -seed 7
+expect 'an option that takes no value, with one' 2 "unknown option '-h5'" "$bin" run -h5
+
+# Hints are what the user can type.
+called() { env LOCKBENCH_CALLED_AS=./bench "$@"; }
+expect 'called as ./bench: an unknown command' 2 'see `./bench help`' called "$bin" qqqqqqqq
+expect 'called as ./bench: an unknown option' 2 'see `./bench run --help`' called "$bin" run --qqqqqqqqqqqq
+expect 'called as ./bench: an unknown scenario' 2 'one of `./bench list scenarios`' called "$bin" run qqqqqqqqqq
+expect 'called as ./bench: no scenario' 2 'see `./bench list scenarios`' called "$bin" run
+expect 'called as ./bench: an unknown protocol' 2 'one of `./bench list protocols`' called "$bin" run control -b qqqqqqqqqq
+expect 'called as ./bench: a topology that does not fit' 2 'see `./bench show pg-row`' called "$bin" run control -b pg-row@zk
+expect 'called as ./bench: an unknown protocol option' 2 'see `./bench show broken`' called "$bin" run contention -s broken.qqqqqq=1
+expect 'called as ./bench: nothing to show' 2 'see `./bench list`' called "$bin" show
+says 'called as ./bench: help' 0 '^  ./bench explain ' called "$bin" help
+says 'called as ./bench: help of a command' 0 '^./bench run \[OPTION\]... SCENARIO...$' called "$bin" run --help
+called "$bin" run control -b local -n 1 -g none -o "$dir/called" >"$dir/out4" 2>&1
+check 'called as ./bench: how to draw it' grep -q '^draw it: ./bench report /' "$dir/out4"
+expect 'called by an empty name' 2 'see `lockbench help`' env LOCKBENCH_CALLED_AS= "$bin" qqqqqqqq
+
 scenario step.ini "$(echo "$good" | sed 's/client 1 acquire/client 1 acquier/')"
 expect 'a misspelt step' 2 "step.ini:9: .*acquier.*acquire" "$bin" run "$dir/step.ini"
 scenario ttl.ini "$(echo "$good" | sed 's/ttl_ms = 1000/ttl_ms = -5/')"
@@ -105,7 +161,7 @@ expect 'a malformed history line' 2 'bad.jsonl:2: ' "$bin" check "$dir/bad.jsonl
 expect 'a report of no run' 2 'run.json' "$bin" report "$dir"
 
 # Points, and guards that a system lacks.
-check 'the help names the guards' sh -c '"$1" help | grep -q -- "-g GUARD  *none, deadline, recheck or fence"' - "$bin"
+says 'the help names the guards' 0 '-g, --guard GUARD  *none, deadline, recheck or fence' "$bin" help
 "$bin" list points >"$dir/points"
 for point in 'every client  *before-check' 'every client  *after-check' 'every client  *after-write' 'redis-token  *after-set' \
   'redlock  *after-quorum' 'zk-sequential  *after-create' 'pg-row  *after-insert' 'pg-lease  *before-release'; do
