@@ -4,9 +4,6 @@
  */
 #include "evidence.h"
 
-/* One within its lease is enough, and it is among the first or nowhere: a bound for histories with thousands of episodes. */
-enum { EPISODES_MAX = 1000 };
-
 /* The latest thing that is known of `client` and `key` before event `end`: the event that says so, or NULL. *ret_lease is the one
  * that says how long that lasts: the same, or the latest renewal since. */
 static const struct lb_event *latest(const struct lb_history *h, size_t end, uint32_t client, uint32_t key,
@@ -32,27 +29,9 @@ static const struct lb_event *latest(const struct lb_history *h, size_t end, uin
   return NULL;
 }
 
-static bool valid_at(const struct lb_event *lease, uint64_t t) {
-  return !(lease->flags & LB_EVF_UNTIL) || lease->until > t;
-}
-
-/* Whether another client's hold, valid at that moment, is overrun by the grant at `index`. */
-static bool overruns(const struct lb_history *h, size_t index) {
-  const struct lb_event *grant = &h->events[index], *lease;
-  for (uint32_t c = 0; c < h->clients.count; c++) {
-    const struct lb_event *e = c == grant->client ? NULL : latest(h, index, c, grant->key, &lease);
-    if (e && e->kind == LB_EV_GRANTED && valid_at(lease, grant->t)) return true;
-  }
-  return false;
-}
-
-bool lb_evidence_within_lease(const struct lb_history *h, const struct lb_check *check) {
-  for (size_t i = 0; i < check->episode_count && i < EPISODES_MAX; i++) {
-    const struct lb_episode *episode = &check->episodes[i];
-    for (size_t e = episode->begin_event; e < episode->end_event && e < h->count; e++)
-      if (h->events[e].kind == LB_EV_GRANTED && h->events[e].key == episode->key && overruns(h, e)) return true;
-  }
-  return check->episode_count == 0;
+const char *lb_evidence_excuse(const struct lb_history *h, const struct lb_check *check, bool past_lease) {
+  if (past_lease || !lb_check_violated(check) || lb_evidence_within_lease(h, check)) return NULL;
+  return "exclusion was lost, but only after the earlier holder's lease was over";
 }
 
 static size_t index_of(const struct lb_history *h, const struct lb_event *e) { return (size_t)(e - h->events); }

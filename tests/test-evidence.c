@@ -100,6 +100,46 @@ static void without_an_episode_there_is_nothing_to_excuse(void **state) {
   assert_true(within_lease(GRANTED(10, "a", 40) EVENT(20, "a", "release")));
 }
 
+static const char *excuse(const char *text, bool past_lease) {
+  struct lb_history h;
+  struct lb_check check;
+  char err[300];
+  assert_int_equal(lb_history_parse("test", text, strlen(text), &h, err, sizeof err), 0);
+  assert_int_equal(lb_check_history(&h, &check), 0);
+  const char *why = lb_evidence_excuse(&h, &check, past_lease);
+  lb_check_clear(&check);
+  lb_history_clear(&h);
+  return why;
+}
+
+static void an_overlap_after_the_lease_is_excused_unless_it_is_to_count(void **state) {
+  (void)state;
+  const char *late = GRANTED(10, "a", 40) GRANTED(50, "b", 200) EVENT(60, "a", "release");
+  assert_string_equal(excuse(late, false), "exclusion was lost, but only after the earlier holder's lease was over");
+  assert_null(excuse(late, true));
+  assert_null(excuse(GRANTED(10, "a", 55) GRANTED(50, "b", 200) EVENT(60, "a", "release"), false));
+  assert_null(excuse(GRANTED(10, "a", 40) EVENT(45, "a", "release") GRANTED(50, "b", 200), false));
+}
+
+static void each_key_has_its_own_episodes_and_leases(void **state) {
+  (void)state;
+#define OTHER(t, c, until) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"other\",\"e\":\"granted\",\"until\":" #until "}\n"
+  assert_false(within_lease(GRANTED(10, "a", 40) OTHER(20, "a", 900) GRANTED(50, "b", 200) EVENT(60, "a", "release")));
+  assert_true(within_lease(GRANTED(10, "a", 40) OTHER(20, "a", 900) GRANTED(50, "b", 200) OTHER(55, "b", 900)));
+}
+
+static void a_crash_ends_what_a_client_believed_of_every_key(void **state) {
+  (void)state;
+  assert_false(within_lease(GRANTED(10, "c", 900) "{\"t\":15,\"c\":\"c\",\"e\":\"crash\"}\n" GRANTED(20, "a", 40)
+                                GRANTED(50, "b", 200) EVENT(60, "a", "release")));
+}
+
+static void a_grant_in_the_instant_of_a_release_overruns_nothing(void **state) {
+  (void)state;
+  assert_false(within_lease(GRANTED(10, "a", 900) GRANTED(50, "b", 60) EVENT(50, "a", "release") GRANTED(70, "c", 200)
+                                EVENT(80, "b", "release")));
+}
+
 static void asking_while_another_holds_contests_the_lock(void **state) {
   (void)state;
   assert_true(contested(EVENT(5, "a", "acquire") GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "timeout")));
@@ -167,6 +207,10 @@ int main(void) {
       cmocka_unit_test(one_overlap_inside_is_enough),
       cmocka_unit_test(a_third_holder_is_measured_against_each_earlier_one),
       cmocka_unit_test(without_an_episode_there_is_nothing_to_excuse),
+      cmocka_unit_test(an_overlap_after_the_lease_is_excused_unless_it_is_to_count),
+      cmocka_unit_test(each_key_has_its_own_episodes_and_leases),
+      cmocka_unit_test(a_crash_ends_what_a_client_believed_of_every_key),
+      cmocka_unit_test(a_grant_in_the_instant_of_a_release_overruns_nothing),
       cmocka_unit_test(asking_while_another_holds_contests_the_lock),
       cmocka_unit_test(asking_while_another_may_hold_does_too),
       cmocka_unit_test(asking_after_a_release_or_a_timeout_does_not),
