@@ -372,3 +372,16 @@ bool lb_check_violated(const struct lb_check *check) {
 }
 
 bool lb_check_damaged(const struct lb_check *check) { return check->lost_updates > 0 || check->stale_writes > 0; }
+
+const char *lb_ruled_name(enum lb_ruled verdict) {
+  return verdict == LB_RULED_SAFE ? "safe" : verdict == LB_RULED_VIOLATED ? "violated" : "undecided";
+}
+
+struct lb_ruling lb_check_rule(const struct lb_check *check, const char *excuse) {
+  if (lb_check_violated(check)) {
+    if (excuse) return (struct lb_ruling){LB_RULED_UNDECIDED, excuse};
+    return (struct lb_ruling){LB_RULED_VIOLATED, NULL};
+  }
+  if (check->handoffs == 0) return (struct lb_ruling){LB_RULED_UNDECIDED, "no hand-off put the lock to the test"};
+  return (struct lb_ruling){LB_RULED_SAFE, NULL};
+}

@@ -62,8 +62,25 @@ void lb_check_clear(struct lb_check *check);
 bool lb_check_violated(const struct lb_check *check);
 /* True when the resource was damaged: a lost update or a stale write. What a guard is judged by. */
 bool lb_check_damaged(const struct lb_check *check);
-/* Text for humans: first a line with the verdict ("violated: ...", "safe: ...", or "undecided: ..." where no hand-off put the
- * lock to the test), then the counts, then each episode (at most max_episodes): clients, interval, the events around it. */
-void lb_check_print(const struct lb_history *history, const struct lb_check *check, size_t max_episodes, FILE *out);
+
+enum lb_ruled { LB_RULED_SAFE, LB_RULED_VIOLATED, LB_RULED_UNDECIDED };
+
+struct lb_ruling {
+  enum lb_ruled verdict;
+  const char *why; /* of undecided; else NULL */
+};
+
+/* The verdict on a history of which nothing else is known. `excuse` is why a loss of exclusion does not count (`why` is that
+ * pointer then), NULL = it does: it comes from what reads more than counts (evidence.h). Undecided, too, if no hand-off put the lock to the test. */
+struct lb_ruling lb_check_rule(const struct lb_check *check, const char *excuse);
+/* "safe", "violated", "undecided". */
+const char *lb_ruled_name(enum lb_ruled verdict);
+
+/* One line: the verdict, why, and what was found: "violated: ...", "undecided: ...", "safe: ...". `excuse` as above. */
+void lb_check_print_verdict(const struct lb_check *check, const char *excuse, FILE *out);
+/* Text for humans: first that line, then the counts, then each episode (at most max_episodes): clients, interval, the
+ * events around it. */
+void lb_check_print(const struct lb_history *history, const struct lb_check *check, const char *excuse,
+                    size_t max_episodes, FILE *out);
 
 #endif

@@ -31,17 +31,15 @@ static void put_count(const char **separator, uint64_t count, const char *one, c
   *separator = ", ";
 }
 
-static void put_verdict(const struct lb_check *c, FILE *out) {
-  const char *separator = "violated: ";
-  if (!lb_check_violated(c)) {
-    fprintf(out, c->handoffs ? "safe: 0 violations in "
-                             : "undecided: no hand-off put the lock to the test, 0 violations in ");
-    separator = "";
-    put_count(&separator, c->grants, "grant", "grants", out);
-    put_count(&separator, c->handoffs, "hand-off", "hand-offs", out);
-    fputs(c->grants ? "\n" : "0 grants\n", out);
-    return;
-  }
+static void put_clean(const struct lb_check *c, FILE *out) {
+  const char *separator = "0 violations in ";
+  put_count(&separator, c->grants, "grant", "grants", out);
+  put_count(&separator, c->handoffs, "hand-off", "hand-offs", out);
+  fputs(c->grants ? "\n" : "0 violations in 0 grants\n", out);
+}
+
+static void put_violations(const struct lb_check *c, FILE *out) {
+  const char *separator = "";
   put_count(&separator, c->double_holds, "double hold", "double holds", out);
   if (c->double_holds) {
     fputs(" of ", out);
@@ -52,6 +50,14 @@ static void put_verdict(const struct lb_check *c, FILE *out) {
   put_count(&separator, (uint64_t)c->lost_updates, "lost update", "lost updates", out);
   put_count(&separator, c->token_regressions, "token regression", "token regressions", out);
   putc('\n', out);
+}
+
+void lb_check_print_verdict(const struct lb_check *check, const char *excuse, FILE *out) {
+  struct lb_ruling ruling = lb_check_rule(check, excuse);
+  fprintf(out, "%s: ", lb_ruled_name(ruling.verdict));
+  if (ruling.why) fprintf(out, "%s: ", ruling.why);
+  if (lb_check_violated(check)) put_violations(check, out);
+  else put_clean(check, out);
 }
 
 static void put_row(const char *name, uint64_t count, FILE *out) {
@@ -183,8 +189,9 @@ static void put_episode(const struct lb_history *h, const struct lb_check *c, si
   put_story(h, e, out);
 }
 
-void lb_check_print(const struct lb_history *history, const struct lb_check *check, size_t max_episodes, FILE *out) {
-  put_verdict(check, out);
+void lb_check_print(const struct lb_history *history, const struct lb_check *check, const char *excuse,
+                    size_t max_episodes, FILE *out) {
+  lb_check_print_verdict(check, excuse, out);
   put_counts(check, out);
   for (size_t i = 0; i < check->episode_count && i < max_episodes; i++) put_episode(history, check, i, out);
   if (check->episode_count > max_episodes)

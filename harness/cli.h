@@ -56,6 +56,8 @@ void lb_cli_help(FILE *out);
 
 /* ---- shared by the commands (cli_args.c) --------------------------------------------------------------------- */
 
+struct lb_history;
+
 enum { LB_ARGS_MAX = 64 };
 
 struct lb_args {
@@ -68,7 +70,7 @@ struct lb_args {
   size_t setting_count;
   int trials, jobs, trial;
   uint64_t seed;
-  bool has_seed, json;
+  bool has_seed, json, past_lease;
 };
 
 /* Which options a command takes, beside --help. */
@@ -78,6 +80,7 @@ enum {
   LB_ARG_PLUGIN = 1 << 2, /* loaded at once */
   LB_ARG_EXPORT = 1 << 3,
   LB_ARG_TRIAL = 1 << 4,
+  LB_ARG_PAST_LEASE = 1 << 5,
 };
 
 /* argv[0] names a command, whose row in the table says which options it takes. 0; LB_EXIT_USAGE after one line on stderr; LB_HELPED. */
@@ -88,6 +91,11 @@ void lb_args_help(unsigned takes, FILE *out);
 int lb_complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Folder of scenarios/ and plots/: LOCKBENCH_ROOT, else where the sources were when this was built. */
 const char *lb_root(void);
+/* The history of a file, or of standard input for "-" (cli_history.c). 0 (release with lb_history_clear()), or LB_EXIT_USAGE after
+ * one line on stderr, with *ret empty. */
+int lb_load_history(const char *word, struct lb_history *ret);
+/* Whether it is a folder with a run.json. */
+bool lb_is_run_folder(const char *path);
 /* Path of a scenario by name or path, malloc'd; NULL after one line on stderr. */
 char *lb_find_scenario(const char *name);
 

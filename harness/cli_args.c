@@ -27,6 +27,7 @@ enum kind {
   COUNT_TRIAL,
   SEED,
   JSON,
+  PAST_LEASE,
   PLUGIN,
   EXPECT,
   HELP
@@ -51,6 +52,7 @@ static const struct arg {
     {"--seed", NULL, SEED, LB_ARG_RUN, "N", "replays order and choices"},
     {"--json", NULL, JSON, LB_ARG_JSON, NULL, "JSON on stdout instead of text (results/SCHEMA.md)"},
     {"--trial", NULL, COUNT_TRIAL, LB_ARG_TRIAL, "N", "this one instead of the first violated"},
+    {"--past-lease", NULL, PAST_LEASE, LB_ARG_PAST_LEASE, NULL, "overlaps after the end of a lease count, too"},
     {"--export", NULL, TEXT_EXPORT, LB_ARG_EXPORT, "json", "its events as JSON lines, without a judgement"},
     {"--plugin", NULL, PLUGIN, LB_ARG_PLUGIN, "FILE", "adds a protocol from a shared library; without -b it is what is run"},
     {"-h", "--help", HELP, EVERY_COMMAND, NULL, "this help"},
@@ -130,6 +132,7 @@ static int set(const struct arg *arg, const char *value, struct lb_args *args) {
     case JSON: args->json = true; return 0;
     case PLUGIN: return set_plugin(value, args);
     case EXPECT: return set_expect(value, args);
+    case PAST_LEASE: args->past_lease = true; return 0;
     case HELP: return LB_HELPED;
     case COUNT_TRIALS:
       r = set_number("-n", value, 1, 100000, &number);

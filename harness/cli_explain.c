@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench explain RUN CELL`: the story of a trial, from the files of a run alone.
+ * `lockbench explain RUN CELL`: the story of a trial, from the files of a run alone. `lockbench explain FILE`: that of a
+ * history.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -8,6 +9,7 @@
 
 #include "check.h"
 #include "cli.h"
+#include "evidence.h"
 #include "explain.h"
 #include "explain_run.h"
 
@@ -16,16 +18,32 @@ static int written(void) {
                              : lb_complain(LB_EXIT_FAILURE, "cannot write to standard output: %s", strerror(errno));
 }
 
-static int print_story(const struct lb_told *told, const struct lb_history *history) {
+/* What stands above the story of a file. */
+static void print_file(const char *name, const struct lb_history *history, const struct lb_check *check,
+                       bool past_lease) {
+  lb_check_print_verdict(check, lb_evidence_excuse(history, check, past_lease), stdout);
+  printf("  %s: %zu event%s\n", strcmp(name, "-") == 0 ? "standard input" : name, history->count,
+         history->count == 1 ? "" : "s");
+}
+
+/* `told` NULL = a file. */
+static int print_story(const struct lb_told *told, const struct lb_args *args, const struct lb_history *history) {
   struct lb_check check;
   int r = lb_check_history(history, &check);
   if (r == 0) {
-    lb_told_print(told, stdout);
+    if (told) lb_told_print(told, stdout);
+    else print_file(args->words[0], history, &check, args->past_lease);
     putchar('\n');
     r = lb_explain(history, &check, stdout);
     lb_check_clear(&check);
   }
   return r < 0 ? lb_complain(LB_EXIT_FAILURE, "%s", strerror(-r)) : written();
+}
+
+static int print_history(const struct lb_told *told, const struct lb_args *args, const struct lb_history *history) {
+  if (!args->json) return print_story(told, args, history);
+  if (lb_history_write_json(history, stdout) == 0) return LB_EXIT_OK;
+  return lb_complain(LB_EXIT_FAILURE, "cannot write to standard output: %s", strerror(errno));
 }
 
 static int without_history(const struct lb_told *told, bool json) {
@@ -36,31 +54,42 @@ static int without_history(const struct lb_told *told, bool json) {
   return written();
 }
 
-static int explain(const struct lb_told *told, bool json) {
+static int explain_trial(const struct lb_told *told, const struct lb_args *args) {
   struct lb_history history;
-  char err[600];
-  if (!told->found || !*told->trial.history) return without_history(told, json);
-  int r = lb_history_load(told->trial.history, &history, err, sizeof err);
-  if (r < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
-  int code;
-  if (!json) code = print_story(told, &history);
-  else if (lb_history_write_json(&history, stdout) == 0) code = LB_EXIT_OK;
-  else code = lb_complain(LB_EXIT_FAILURE, "cannot write to standard output: %s", strerror(errno));
+  if (!told->found || !*told->trial.history) return without_history(told, args->json);
+  int r = lb_load_history(told->trial.history, &history);
+  if (r) return r;
+  r = print_history(told, args, &history);
   lb_history_clear(&history);
-  return code;
+  return r;
+}
+
+static int explain_cell(const struct lb_args *args) {
+  struct lb_told told;
+  char err[1000];
+  if (args->past_lease) return lb_complain(LB_EXIT_USAGE, "--past-lease: only with a history file, a cell has its verdict");
+  int r = lb_told_find(args->words[0], args->words + 1, args->word_count - 1, args->trial, &told, err, sizeof err);
+  if (r < 0) return lb_complain(r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE, "%s", err);
+  r = explain_trial(&told, args);
+  lb_told_clear(&told);
+  return r;
+}
+
+static int explain_file(const struct lb_args *args) {
+  struct lb_history history;
+  if (args->trial) return lb_complain(LB_EXIT_USAGE, "--trial %d: only with a results folder and a cell", args->trial);
+  int r = lb_load_history(args->words[0], &history);
+  if (r) return r;
+  r = print_history(NULL, args, &history);
+  lb_history_clear(&history);
+  return r;
 }
 
 int lb_cli_explain(int argc, char **argv) {
   struct lb_args args;
-  struct lb_told told;
-  char err[1000];
   int r = lb_args_parse(argc, argv, &args);
   if (r) return r;
-  if (args.word_count < 2)
-    return lb_complain(LB_EXIT_USAGE, "explain: expected a results folder and a cell, as in failover.SYSTEM");
-  r = lb_told_find(args.words[0], args.words + 1, args.word_count - 1, args.trial, &told, err, sizeof err);
-  if (r < 0) return lb_complain(r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE, "%s", err);
-  int code = explain(&told, args.json);
-  lb_told_clear(&told);
-  return code;
+  if (args.word_count == 0 || (args.word_count == 1 && lb_is_run_folder(args.words[0])))
+    return lb_complain(LB_EXIT_USAGE, "explain: expected a results folder and a cell, as in failover.SYSTEM, or a history file");
+  return args.word_count == 1 ? explain_file(&args) : explain_cell(&args);
 }

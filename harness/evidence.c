@@ -34,6 +34,10 @@ const char *lb_evidence_excuse(const struct lb_history *h, const struct lb_check
   return "exclusion was lost, but only after the earlier holder's lease was over";
 }
 
+static bool valid_at(const struct lb_event *lease, uint64_t t) {
+  return !(lease->flags & LB_EVF_UNTIL) || lease->until > t;
+}
+
 static size_t index_of(const struct lb_history *h, const struct lb_event *e) { return (size_t)(e - h->events); }
 
 /* Whether anybody was granted the key between two events: then the service had let go of what came before. */

@@ -276,15 +276,27 @@ static int read_all(int fd, char **ret_data, size_t *ret_size) {
   return r;
 }
 
-int lb_history_load(const char *path, struct lb_history *ret, char *err, size_t err_size) {
+static int cannot_be_read(const char *name, int r, char *err, size_t err_size) {
+  snprintf(err, err_size, "%s: cannot be read: %s", name, strerror(-r));
+  return r;
+}
+
+int lb_history_read(int fd, const char *name, struct lb_history *ret, char *err, size_t err_size) {
   *ret = (struct lb_history){0};
   char *data = NULL;
   size_t size = 0;
-  int fd = open(path, O_RDONLY | O_CLOEXEC);
-  int r = fd < 0 ? -errno : read_all(fd, &data, &size);
-  if (fd >= 0) close(fd);
-  if (r < 0) snprintf(err, err_size, "%s: cannot be read: %s", path, strerror(-r));
-  else r = lb_history_parse(path, data, size, ret, err, err_size);
+  int r = read_all(fd, &data, &size);
+  if (r < 0) return cannot_be_read(name, r, err, err_size);
+  r = lb_history_parse(name, data, size, ret, err, err_size);
   free(data);
+  return r;
+}
+
+int lb_history_load(const char *path, struct lb_history *ret, char *err, size_t err_size) {
+  *ret = (struct lb_history){0};
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return cannot_be_read(path, -errno, err, err_size);
+  int r = lb_history_read(fd, path, ret, err, err_size);
+  close(fd);
   return r;
 }

@@ -86,6 +86,8 @@ const char *lb_event_kind_name(unsigned kind);
  * "FILE: byte OFFSET: ...") for malformed content, an empty file included; other -errno. On error *ret is left empty.
  * The result is sorted. What a lb_event must and may carry is the same in both forms (see the table in history.c). */
 int lb_history_load(const char *path, struct lb_history *ret, char *err, size_t err_size);
+/* The same from an open file, to its end; it stays open. `name` stands for it in messages. */
+int lb_history_read(int fd, const char *name, struct lb_history *ret, char *err, size_t err_size);
 /* The same from memory; `name` stands for the file in messages. For tests and fuzzing. */
 int lb_history_parse(const char *name, const void *data, size_t size, struct lb_history *ret, char *err, size_t err_size);
 /* Writes the binary form / JSON lines to an open stream and flushes it. 0 or -errno; -EINVAL, before anything is written,

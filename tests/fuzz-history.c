@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "../harness/check.h"
+#include "../harness/check_json.h"
+#include "../harness/evidence.h"
 #include "../harness/explain.h"
 #include "../harness/stats.h"
 #include "brute.h"
@@ -50,7 +52,7 @@ static void write_and_read(const struct lb_history *h) {
   free(through_binary);
 }
 
-static void judge(const struct lb_history *h) {
+static void judge(const struct lb_history *h, bool past_lease) {
   struct lb_check check, brute;
   char text[200];
   demand(lb_check_history(h, &check) == 0, "out of memory");
@@ -60,11 +62,15 @@ static void judge(const struct lb_history *h) {
     demand(brute_same(h, &check, &brute, text, sizeof text), text);
     lb_check_clear(&brute);
   }
+  const char *excuse = lb_evidence_excuse(h, &check, past_lease);
+  json_t *json = lb_check_json(h, &check, excuse);
+  demand(json && json_array_size(json_object_get(json, "episodes")) == check.episode_count, "an episode has no JSON");
+  json_decref(json);
   char *printed = NULL;
   size_t size = 0;
   FILE *out = open_memstream(&printed, &size);
   if (out) {
-    lb_check_print(h, &check, 3, out);
+    lb_check_print(h, &check, excuse, 3, out);
     if (h->count <= 2000)
       demand(lb_explain(h, &check, out) == 0, "out of memory"); /* clients times keys times events */
     fclose(out);
@@ -89,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   }
   write_and_read(&h);
-  judge(&h);
+  judge(&h, size % 2);
   measure(&h);
   lb_history_clear(&h);
   return 0;

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "../harness/check.h"
+#include "../harness/check_json.h"
 #include "brute.h"
 
 static const struct expectation {
@@ -224,7 +225,7 @@ static char *printed(const char *file, size_t episodes) {
   assert_non_null(out);
   load(file, &h);
   assert_int_equal(lb_check_history(&h, &c), 0);
-  lb_check_print(&h, &c, episodes, out);
+  lb_check_print(&h, &c, NULL, episodes, out);
   fclose(out);
   lb_check_clear(&c);
   lb_history_clear(&h);
@@ -249,6 +250,68 @@ static void the_first_line_is_the_verdict(void **state) {
   free(text);
 }
 
+static void what_is_excused_is_undecided_and_says_why(void **state) {
+  (void)state;
+  struct lb_history h;
+  struct lb_check c;
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  load("bad/paused-holder", &h);
+  assert_int_equal(lb_check_history(&h, &c), 0);
+  lb_check_print_verdict(&c, "it was late", out);
+  fclose(out);
+  assert_string_equal(text, "undecided: it was late: 1 double hold of 99.0 ms, 3 dirty accesses, 1 lost update\n");
+  free(text);
+  lb_check_clear(&c);
+  lb_history_clear(&h);
+}
+
+static void the_ruling_is_violated_undecided_or_safe(void **state) {
+  (void)state;
+  struct lb_check c = {.grants = 2, .handoffs = 1};
+  struct lb_ruling ruling = lb_check_rule(&c, NULL);
+  assert_string_equal(lb_ruled_name(ruling.verdict), "safe");
+  assert_null(ruling.why);
+  c.handoffs = 0;
+  ruling = lb_check_rule(&c, NULL);
+  assert_string_equal(lb_ruled_name(ruling.verdict), "undecided");
+  assert_string_equal(ruling.why, "no hand-off put the lock to the test");
+  c.lost_updates = 1;
+  ruling = lb_check_rule(&c, NULL);
+  assert_string_equal(lb_ruled_name(ruling.verdict), "violated");
+  assert_null(ruling.why);
+  ruling = lb_check_rule(&c, "it was late");
+  assert_string_equal(lb_ruled_name(ruling.verdict), "undecided");
+  assert_string_equal(ruling.why, "it was late");
+}
+
+static void json_has_every_episode_with_who_when_and_where(void **state) {
+  (void)state;
+  struct lb_history h;
+  struct lb_check c;
+  parse("{\"t\":1000,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n{\"t\":3000,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\"}\n"
+        "{\"t\":5000,\"c\":\"a\",\"k\":\"x\",\"e\":\"release\"}\n{\"t\":6000,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n",
+        &h);
+  assert_int_equal(lb_check_history(&h, &c), 0);
+  json_t *o = lb_check_json(&h, &c, NULL);
+  char *text = json_dumps(json_object_get(o, "episodes"), JSON_COMPACT);
+  assert_string_equal(text, "[{\"clients\":[\"a\",\"b\"],\"key\":\"x\",\"depth\":2,\"begin_ns\":3000,\"end_ns\":5000,"
+                            "\"begin_ms\":0.002,\"end_ms\":0.0040000000000000001},"
+                            "{\"clients\":[\"b\",\"a\"],\"key\":\"x\",\"depth\":2,\"begin_ns\":6000,\"end_ns\":6000,"
+                            "\"begin_ms\":0.0050000000000000001,\"end_ms\":0.0050000000000000001}]");
+  assert_string_equal(json_string_value(json_object_get(o, "verdict")), "violated");
+  assert_true(json_is_null(json_object_get(o, "why")));
+  free(text);
+  json_decref(o);
+  o = lb_check_json(&h, &c, "it was late");
+  assert_string_equal(json_string_value(json_object_get(o, "verdict")), "undecided");
+  assert_string_equal(json_string_value(json_object_get(o, "why")), "it was late");
+  json_decref(o);
+  lb_check_clear(&c);
+  lb_history_clear(&h);
+}
+
 static void a_history_without_hand_off_is_not_called_safe(void **state) {
   (void)state;
   struct lb_history h;
@@ -258,7 +321,7 @@ static void a_history_without_hand_off_is_not_called_safe(void **state) {
   FILE *out = open_memstream(&text, &size);
   parse("{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n", &h);
   assert_int_equal(lb_check_history(&h, &c), 0);
-  lb_check_print(&h, &c, 1, out);
+  lb_check_print(&h, &c, NULL, 1, out);
   fclose(out);
   assert_memory_equal(text, "undecided: ", 11);
   free(text);
@@ -299,7 +362,7 @@ static void nothing_in_a_name_reaches_the_terminal_as_a_command(void **state) {
       "{\"t\":1,\"c\":\"a\\u001b[2J\",\"k\":\"x\\n\",\"e\":\"granted\"}\n{\"t\":2,\"c\":\"b\",\"k\":\"x\\n\",\"e\":\"granted\"}\n",
       &h);
   assert_int_equal(lb_check_history(&h, &c), 0);
-  lb_check_print(&h, &c, 1, out);
+  lb_check_print(&h, &c, NULL, 1, out);
   fclose(out);
   assert_null(strchr(text, '\033'));
   assert_non_null(strstr(text, "key x?, held by a?[2J and b"));
@@ -318,6 +381,9 @@ int main(void) {
       cmocka_unit_test(an_episode_that_lasts_to_the_end_ends_behind_the_last_event),
       cmocka_unit_test(wild_values_saturate_the_lost_updates),
       cmocka_unit_test(the_first_line_is_the_verdict),
+      cmocka_unit_test(what_is_excused_is_undecided_and_says_why),
+      cmocka_unit_test(the_ruling_is_violated_undecided_or_safe),
+      cmocka_unit_test(json_has_every_episode_with_who_when_and_where),
       cmocka_unit_test(a_history_without_hand_off_is_not_called_safe),
       cmocka_unit_test(each_episode_is_told_with_the_events_around_it),
       cmocka_unit_test(only_as_many_episodes_are_told_as_asked_for),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Mistakes a new user makes: each gets one clear line and the documented exit code, and leaves nothing behind. TAP.
 # Usage: test-cli.sh LOCKBENCH PLUGIN_FOLDER
-bin=$1 plugins=$2 n=0
+bin=$1 plugins=$2 root=$(cd "$(dirname "$0")/.." && pwd) n=0
 dir=$(mktemp -d) || exit 1
 trap 'chmod -R u+w "$dir"; umount "$dir/full" 2>/dev/null; rm -rf "$dir"' EXIT
 export LOCKBENCH_RESULTS="$dir/results"
@@ -158,6 +158,55 @@ check 'a good plugin runs' "$bin" run control -b lock-file --plugin "$plugins/pl
 expect 'a history that is not there' 2 'none.jsonl' "$bin" check "$dir/none.jsonl"
 printf '{"t":1,"c":"a","k":"x","e":"acquire"}\n{"t":2,"c":"a","k":"x","e":"grantd"}\n' >"$dir/bad.jsonl"
 expect 'a malformed history line' 2 'bad.jsonl:2: ' "$bin" check "$dir/bad.jsonl"
+
+# A history of any tool: judged and told, from a file or standard input.
+cat >"$dir/late.jsonl" <<'END' # the second holder came when the lease of the first was over
+{"t":1000000,"c":"a","k":"x","e":"granted","until":4000000}
+{"t":5000000,"c":"b","k":"x","e":"granted","until":9000000}
+{"t":6000000,"c":"a","k":"x","e":"release"}
+{"t":7000000,"c":"b","k":"x","e":"release"}
+END
+sed 's/4000000/5500000/' "$dir/late.jsonl" >"$dir/early.jsonl"
+sed '/"a"/d' "$dir/late.jsonl" >"$dir/alone.jsonl"
+stdin() { cat "$1" | (shift && "$@"); }
+late='exclusion was lost, but only after the earlier holder.s lease was over'
+says 'check: an overlap inside the lease' 3 '^violated: 1 double hold of 1.0 ms$' "$bin" check "$dir/early.jsonl"
+says 'check: one after it' 4 "^undecided: $late: 1 double hold of 1.0 ms\$" "$bin" check "$dir/late.jsonl"
+says 'and how to count it' 4 ' --past-lease counts ' "$bin" check "$dir/late.jsonl"
+says 'check --past-lease' 3 '^violated: 1 double hold of 1.0 ms$' "$bin" check --past-lease "$dir/late.jsonl"
+says 'check: nothing was put to the test' 4 '^undecided: no hand-off put the lock to the test: ' "$bin" check "$dir/alone.jsonl"
+says 'check --json: the verdict' 3 '^ "verdict": "violated",$' "$bin" check --json "$dir/early.jsonl"
+says 'check --json: without a reason' 3 '^ "why": null,$' "$bin" check --json "$dir/early.jsonl"
+says 'check --json: undecided' 4 '^ "verdict": "undecided",$' "$bin" check --json "$dir/late.jsonl"
+says 'check --json: why' 4 "^ \"why\": \"$late\",\$" "$bin" check --json "$dir/late.jsonl"
+says 'check --json --past-lease' 3 '^ "verdict": "violated",$' "$bin" check --json --past-lease "$dir/late.jsonl"
+says 'check --json: safe' 0 '^ "verdict": "safe",$' "$bin" check --json "$root/tests/histories/good/two-clients.jsonl"
+check 'check --json: no episode' sh -c '"$1" check --json "$2" | tr -d " \n" | grep -q "\"episodes\":\[\]"' - "$bin" "$dir/alone.jsonl"
+"$bin" check --json "$dir/early.jsonl" | tr -d ' \n' >"$dir/out4"
+check 'check --json: who, when, which key' grep -qF \
+  '"episodes":[{"clients":["a","b"],"key":"x","depth":2,"begin_ns":5000000,"end_ns":6000000,"begin_ms":4.0,"end_ms":5.0}]' "$dir/out4"
+says 'check -' 3 '^violated: ' stdin "$dir/early.jsonl" "$bin" check -
+says 'check - --past-lease' 3 '^violated: ' stdin "$dir/late.jsonl" "$bin" check - --past-lease
+says 'check --export json -' 0 '^{"t":5000000,.*"e":"granted"' stdin "$dir/late.jsonl" "$bin" check --export json -
+expect 'check - of nothing' 2 '^lockbench: standard input:1: found no events' "$bin" check -
+expect 'check - of a malformed line' 2 '^lockbench: standard input:2: ' stdin "$dir/bad.jsonl" "$bin" check -
+expect 'check of two files' 2 'check: expected one history file, or - for standard input' "$bin" check "$dir/late.jsonl" "$dir/early.jsonl"
+for history in early late alone; do
+  "$bin" check "$dir/$history.jsonl" 2>/dev/null | head -1 >"$dir/first"
+  check "explain FILE: the first line is the verdict of check ($history)" \
+    sh -c '"$1" explain "$2" | head -1 | cmp - "$3"' - "$bin" "$dir/$history.jsonl" "$dir/first"
+done
+says 'explain FILE: which file' 0 "late.jsonl: 4 events\$" "$bin" explain "$dir/late.jsonl"
+says 'explain FILE: what is wrong' 0 'b  *granted .*<-- granted while a holds, lease over since 1.000 ms' "$bin" explain "$dir/late.jsonl"
+says 'explain FILE: in a sentence' 0 '^a and b held x at the same time for 1.000 ms' "$bin" explain "$dir/late.jsonl"
+says 'explain FILE --past-lease' 0 '^violated: ' "$bin" explain --past-lease "$dir/late.jsonl"
+says 'explain FILE --json' 0 '^{"t":5000000,.*"e":"granted"' "$bin" explain --json "$dir/late.jsonl"
+says 'explain -' 0 '^a and b held x at the same time' stdin "$dir/late.jsonl" "$bin" explain -
+says 'explain -: where it is from' 0 '^  standard input: 4 events$' stdin "$dir/late.jsonl" "$bin" explain -
+expect 'explain of a malformed file' 2 'bad.jsonl:2: ' "$bin" explain "$dir/bad.jsonl"
+expect 'explain of a file that is not there' 2 'none.jsonl: cannot be read' "$bin" explain "$dir/none.jsonl"
+expect 'explain FILE --trial' 2 '--trial 2: only with a results folder and a cell' "$bin" explain "$dir/late.jsonl" --trial 2
+expect 'explain of nothing' 2 'expected a results folder and a cell, .* or a history file' "$bin" explain
 expect 'a report of no run' 2 'run.json' "$bin" report "$dir"
 
 # Points, and guards that a system lacks.
@@ -204,6 +253,12 @@ check 'and where to look is said' grep -q "local has no point 'after-quorum', se
 run="$dir/told"
 "$bin" run contention -b broken,local -n 2 -s duration_s=0.1 -s clients=4 -o "$run" >"$dir/out" 2>&1
 expect 'explain without a cell' 2 'expected a results folder and a cell' "$bin" explain "$run"
+expect 'check of a results folder' 2 'told: expected a history, found a results folder' "$bin" check "$run"
+for file in "$run"/histories/contention.broken@none.none.c4.t1.hist; do
+  says 'explain of a history of a run' 0 '^client-.* held lock-1 at the same time for ' "$bin" explain "$file"
+  says 'the same from standard input' 0 '^violated: ' stdin "$file" "$bin" explain -
+done
+expect '--past-lease of a cell' 2 '--past-lease: only with a history file' "$bin" explain --past-lease "$run" contention.broken@none
 expect 'explain of no run' 2 'run.json' "$bin" explain "$dir" contention.broken@none
 expect 'explain of an unknown cell' 2 "did you mean 'contention.broken@none'" "$bin" explain "$run" contention.brokn@none
 expect 'explain of a cell like no other' 2 'unknown cell .x., this run has contention' "$bin" explain "$run" x

@@ -2,7 +2,7 @@
  *
  * Holds run folders against results/SCHEMA.md: its tables say which columns and keys there are, in which order, of which
  * type. Beyond the form: cells are the sums of their trials, and every file that a row names is there.
- * Usage: test-schema [--fresh] SCHEMA.md RUN... A fresh run has all that the page names; an older one may lack what is
+ * Usage: test-schema [--fresh] SCHEMA.md RUN..., or test-schema --check SCHEMA.md FILE... (what `check --json` printed). A fresh run has all that the page names; an older one may lack what is
  * marked †, and a committed one the histories of the liar. One line per breach on stdout; exit 0, 1 (a breach), 2 (usage,
  * or no such file).
  */
@@ -18,7 +18,7 @@
 
 #include "../harness/csv.h"
 
-enum { KEYS_MAX = 64, SECTIONS_MAX = 16, BREACHES_SHOWN = 20 };
+enum { KEYS_MAX = 64, SECTIONS_MAX = 32, BREACHES_SHOWN = 20 };
 
 struct key {
   char name[40], type[16];
@@ -124,6 +124,7 @@ static bool fits_field(const struct key *key, const char *text) {
 
 struct run {
   const char *dir;
+  char file[PATH_MAX]; /* of the JSON */
   json_t *json;
   bool fresh, newer; /* newer: it has what is marked † */
 };
@@ -137,18 +138,18 @@ static void check_object(const struct run *run, const char *title, const char *p
     const char *found = at ? json_object_iter_key(at) : "nothing";
     if (key->newer && !run->newer) continue;
     if (strcmp(found, key->name) != 0) {
-      breach("%s/run.json: %s: '%s', expected '%s'", run->dir, place, found, key->name);
+      breach("%s: %s: '%s', expected '%s'", run->file, place, found, key->name);
       return;
     }
     if (!fits_json(key, json_object_iter_value(at))) {
       char *text = json_dumps(json_object_iter_value(at), JSON_ENCODE_ANY | JSON_COMPACT);
-      breach("%s/run.json: %s: %s is %.60s, expected %s%s", run->dir, place, key->name, text, key->type,
+      breach("%s: %s: %s is %.60s, expected %s%s", run->file, place, key->name, text, key->type,
              key->optional ? " or null" : "");
       free(text);
     }
     at = json_object_iter_next((json_t *)object, at);
   }
-  if (at) breach("%s/run.json: %s: '%s' is not on the page", run->dir, place, json_object_iter_key(at));
+  if (at) breach("%s: %s: '%s' is not on the page", run->file, place, json_object_iter_key(at));
 }
 
 static void check_list(const struct run *run, const char *key, const char *title) {
@@ -331,16 +332,28 @@ static void check_table(const struct run *run, const char *name) {
 
 /* ---- a folder ----------------------------------------------------------------------------------------------------------- */
 
-static bool check_folder(const char *dir, bool fresh) {
-  char path[PATH_MAX];
+static bool load(struct run *run) {
   json_error_t why;
+  run->json = json_load_file(run->file, JSON_REJECT_DUPLICATES, &why);
+  if (!run->json) fprintf(stderr, "%s:%d: %s\n", run->file, why.line, why.text);
+  return run->json;
+}
+
+/* What `check --json` printed. */
+static bool check_judgement(const char *file) {
+  struct run run = {.fresh = true, .newer = true};
+  snprintf(run.file, sizeof run.file, "%s", file);
+  if (!load(&run)) return false;
+  check_object(&run, "check --json", "the judgement", run.json);
+  check_list(&run, "episodes", "check --json: episodes");
+  json_decref(run.json);
+  return true;
+}
+
+static bool check_folder(const char *dir, bool fresh) {
   struct run run = {.dir = dir, .fresh = fresh};
-  snprintf(path, sizeof path, "%s/run.json", dir);
-  run.json = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
-  if (!run.json) {
-    fprintf(stderr, "%s:%d: %s\n", path, why.line, why.text);
-    return false;
-  }
+  snprintf(run.file, sizeof run.file, "%s/run.json", dir);
+  if (!load(&run)) return false;
   run.newer = fresh || json_object_get(run.json, "control");
   check_run(&run);
   check_trials(&run);
@@ -351,14 +364,14 @@ static bool check_folder(const char *dir, bool fresh) {
 }
 
 int main(int argc, char **argv) {
-  bool fresh = argc > 1 && strcmp(argv[1], "--fresh") == 0;
-  int first = fresh ? 2 : 1;
+  bool fresh = argc > 1 && strcmp(argv[1], "--fresh") == 0, judgement = argc > 1 && strcmp(argv[1], "--check") == 0;
+  int first = fresh || judgement ? 2 : 1;
   if (argc < first + 2 || !read_page(argv[first])) {
-    fprintf(stderr, "usage: test-schema [--fresh] SCHEMA.md RUN...\n");
+    fprintf(stderr, "usage: test-schema [--fresh] SCHEMA.md RUN..., or test-schema --check SCHEMA.md FILE...\n");
     return 2;
   }
   for (int i = first + 1; i < argc; i++)
-    if (!check_folder(argv[i], fresh)) return 2;
+    if (!(judgement ? check_judgement(argv[i]) : check_folder(argv[i], fresh))) return 2;
   if (breaches > BREACHES_SHOWN) printf("and %d more\n", breaches - BREACHES_SHOWN);
   return breaches ? 1 : 0;
 }

@@ -57,6 +57,13 @@ found 'an unknown guard' 'guard is "fense", expected guard' run.json 's/"guard":
 found 'a cell that is not the sum of its trials' 'grants is [0-9]*, its trials say' run.json 's/"grants": /"grants": 1/'
 found 'a history that is not there' 'histories/x.* is not in the folder' trials.csv 's|,histories/|,histories/x|'
 found 'another header' 'latency.csv:1: .* expected scenario,system' latency.csv '1s/low_ns/low/'
+for history in paused-holder three-at-once never-released; do # what `check --json` prints, against its tables
+  "$bin" check --json "$root/tests/histories/bad/$history.jsonl" >"$dir/$history.json" 2>&1
+  check "check --json: $history" "$judge" --check "$page" "$dir/$history.json"
+done
+sed 's/"depth": 2,$/"more": 1,/' "$dir/paused-holder.json" >"$dir/more.json"
+check 'a member of an episode that is not on the page' \
+  sh -c '! "$1" --check "$2" "$3" && "$1" --check "$2" "$3" | grep -q "episodes 1: .more., expected .depth."' - "$judge" "$page" "$dir/more.json"
 if [ -e "$dir/storm/schedules" ]; then # no namespaces: no cuts, no campaign
   rm -r "$dir/storm/schedules"
   check 'a schedule that is not there' sh -c '! "$1" --fresh "$2" "$3" && "$1" --fresh "$2" "$3" | grep -q "schedules/storm.* is not in"' \
