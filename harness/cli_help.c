@@ -16,14 +16,15 @@ static const struct lb_cli_command commands[] = {
      "the shipped scenarios, with charts and a report",
      "quick runs every scenario as it is, full makes 20 trials of each fault, paper is what the article is made of.\n"},
     {"list", lb_cli_list, LB_ARG_PLUGIN, "[protocols|topologies|scenarios|points]", "what there is to run", NULL},
-    {"show", lb_cli_show, LB_ARG_PLUGIN, "NAME",
-     "what a protocol promises and what breaks it; a topology; a scenario", NULL},
+    {"show", lb_cli_show, LB_ARG_PLUGIN, "NAME", "what a protocol promises and what breaks it; a topology; a scenario",
+     NULL},
     {"check", lb_cli_check, LB_ARG_JSON | LB_ARG_EXPORT | LB_ARG_PAST_LEASE, "FILE|-",
      "judges a history (binary or JSON lines), - is standard input",
      "exit: 0 safe, 3 violated, 4 undecided, 2 no history\n"},
     {"explain", lb_cli_explain, LB_ARG_JSON | LB_ARG_TRIAL | LB_ARG_PAST_LEASE, "DIR CELL|FILE|-",
      "the events that made a violation, as a story",
-     "CELL is SCENARIO.SYSTEM or SCENARIO.SYSTEM.GUARD, of a results folder. FILE is any history.\n"},
+     "CELL is SCENARIO.SYSTEM or SCENARIO.SYSTEM.GUARD, or as much of it as only one cell of the results folder has.\n"
+     "FILE is any history (binary or JSON lines), - is standard input.\n"},
     {"report", lb_cli_report, 0, "DIR", "draws the charts and the page of a results folder", NULL},
     {"doctor", lb_cli_doctor, 0, "", "what this machine can and cannot run", NULL},
 };
@@ -33,9 +34,7 @@ static const char exit_codes[] =
     "exit: 0 as expected, 1 failure of the harness, 2 usage or bad input, 3 verdict differs from the expectation,\n"
     "      4 undecided, 5 a needed server or permission is missing\n";
 
-const struct lb_cli_command *lb_cli_command_at(size_t index) {
-  return index < COMMAND_COUNT ? &commands[index] : NULL;
-}
+const struct lb_cli_command *lb_cli_command_at(size_t index) { return index < COMMAND_COUNT ? &commands[index] : NULL; }
 
 const struct lb_cli_command *lb_cli_command_find(const char *name) {
   for (size_t i = 0; i < COMMAND_COUNT; i++)

@@ -25,7 +25,7 @@ struct sweep {
   struct belief *belief; /* by number of the pair */
   size_t capacity;
   uint32_t *of_key, *of_client; /* heads of the lists */
-  size_t *episode, *next;       /* of a key the present or next one; of an episode the next one of its key; count = none */
+  size_t *episode, *next; /* of a key the present or next one; of an episode the next one of its key; count = none */
 };
 
 static void *must(void *memory) {

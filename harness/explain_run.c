@@ -7,10 +7,9 @@
 #include <unistd.h>
 
 #include "csv.h"
-#include "suggest.h"
+#include "explain_cell.h"
 
 #define HISTORIES "histories/"
-enum { CELL_NAME_MAX = 200, NAMED = 4 };
 
 struct finder {
   const char *dir;
@@ -42,61 +41,11 @@ static int load_run(const struct finder *f) {
   return -EINVAL;
 }
 
-static void long_name(const json_t *cell, char name[CELL_NAME_MAX]) {
-  snprintf(name, CELL_NAME_MAX, "%s.%s.%s", text(cell, "scenario"), text(cell, "system"), text(cell, "guard"));
-}
-
-/* Without its guard, if it has none. */
-static void short_name(const json_t *cell, char name[CELL_NAME_MAX]) {
-  long_name(cell, name);
-  char *guard = strrchr(name, '.');
-  if (guard && strcmp(guard, ".none") == 0) *guard = '\0';
-}
-
-static const json_t *find_cell(const json_t *cells, const char *wanted) {
-  const json_t *cell;
-  size_t i;
-  char name[CELL_NAME_MAX];
-  json_array_foreach(cells, i, cell) {
-    long_name(cell, name);
-    if (strcmp(name, wanted) == 0) return cell;
-    short_name(cell, name);
-    if (strcmp(name, wanted) == 0) return cell;
-  }
-  return NULL;
-}
-
-static int unknown_cell(const struct finder *f, const json_t *cells, const char *wanted) {
-  size_t count = json_array_size(cells), length;
-  char(*names)[CELL_NAME_MAX] = malloc((count + 1) * sizeof *names);
-  const char **words = malloc((2 * count + 1) * sizeof *words), *near = NULL;
-  for (size_t i = 0; names && words && i < count; i++) {
-    short_name(json_array_get(cells, i), names[i]);
-    words[i] = names[i];
-  }
-  if (names && words) near = lb_suggest(wanted, words, count);
-  snprintf(f->err, f->err_size, near ? "unknown cell '%s', did you mean '%s'?" : "unknown cell '%s'", wanted, near);
-  for (size_t i = 0; names && words && !near && i < count && i < NAMED; i++) {
-    length = strlen(f->err);
-    snprintf(f->err + length, f->err_size - length, "%s%s", i ? ", " : ", this run has ", names[i]);
-  }
-  length = strlen(f->err);
-  if (!near && count > NAMED) snprintf(f->err + length, f->err_size - length, " and %zu more", count - NAMED);
-  free(names);
-  free(words);
-  return -EINVAL;
-}
-
 static int choose_cell(const struct finder *f, const char *const *words, int count) {
   const json_t *cells = json_object_get(f->told->run, "cells"), *scenario;
-  char wanted[CELL_NAME_MAX] = "";
   size_t i;
-  for (int w = 0; w < count; w++) {
-    size_t length = strlen(wanted);
-    snprintf(wanted + length, sizeof wanted - length, "%s%s", w ? "." : "", words[w]);
-  }
-  f->told->cell = find_cell(cells, wanted);
-  if (!f->told->cell) return unknown_cell(f, cells, wanted);
+  f->told->cell = lb_cell_named(cells, words, count, f->err, f->err_size);
+  if (!f->told->cell) return -EINVAL;
   json_array_foreach(json_object_get(f->told->run, "scenarios"), i, scenario) {
     if (strcmp(text(scenario, "name"), text(f->told->cell, "scenario")) == 0) f->told->scenario = scenario;
   }

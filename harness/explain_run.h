@@ -23,8 +23,7 @@ struct lb_told {
   struct lb_told_trial trial;
 };
 
-/* Reads `dir`/run.json and trials.csv, finds the cell named by `words` ("scenario.system", "scenario.system.guard", or the same
- * as several words), and chooses: its first violated trial with a history, or the first one with a history if none was
+/* Reads `dir`/run.json and trials.csv, finds the cell that `words` name (as lb_cell_named() says), and chooses: its first violated trial with a history, or the first one with a history if none was
  * violated; `number` > 0: among those with that number. 0 (release with lb_told_clear()), or -errno with one line in err:
  * -EINVAL or -ENOENT when it is the input's fault. */
 int lb_told_find(const char *dir, const char *const *words, int count, int number, struct lb_told *ret, char *err,

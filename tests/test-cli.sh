@@ -252,7 +252,7 @@ check 'and where to look is said' grep -q "local has no point 'after-quorum', se
 # The story of a trial, from a run folder.
 run="$dir/told"
 "$bin" run contention -b broken,local -n 2 -s duration_s=0.1 -s clients=4 -o "$run" >"$dir/out" 2>&1
-expect 'explain without a cell' 2 'expected a results folder and a cell' "$bin" explain "$run"
+expect 'explain without a cell' 2 'expected a cell, this run has contention.broken@none, contention.local@none$' "$bin" explain "$run"
 expect 'check of a results folder' 2 'told: expected a history, found a results folder' "$bin" check "$run"
 for file in "$run"/histories/contention.broken@none.none.c4.t1.hist; do
   says 'explain of a history of a run' 0 '^client-.* held lock-1 at the same time for ' "$bin" explain "$file"
@@ -263,6 +263,15 @@ expect 'explain of no run' 2 'run.json' "$bin" explain "$dir" contention.broken@
 expect 'explain of an unknown cell' 2 "did you mean 'contention.broken@none'" "$bin" explain "$run" contention.brokn@none
 expect 'explain of a cell like no other' 2 'unknown cell .x., this run has contention' "$bin" explain "$run" x
 expect 'explain of a guard that was not run' 2 'unknown cell' "$bin" explain "$run" contention.broken@none.fence
+both='contention.broken@none, contention.local@none$'
+expect 'explain of a scenario with several cells' 2 "'contention' could be any of 2 cells: $both" "$bin" explain "$run" contention
+expect 'explain of a guard with several cells' 2 "'contention.none' could be any of 2 cells: $both" "$bin" explain "$run" contention none
+expect 'explain of a scenario and an unknown system' 2 "unknown cell 'contention.x', this run has $both" "$bin" explain "$run" contention x
+expect 'explain of a misspelt scenario' 2 "unknown cell 'contentoin', did you mean 'contention'" "$bin" explain "$run" contentoin
+expect 'explain of a misspelt system' 2 "there is no 'brokn', did you mean 'broken'" "$bin" explain "$run" contention brokn
+for cell in broken broken@none 'contention broken' contention.broken 'broken contention none'; do
+  says "explain of what only one cell has: $cell" 0 '^  broken@none, guard none, 4 clients, trial 1 of 2' "$bin" explain "$run" $cell
+done
 expect 'explain of a trial that is not there' 2 'this cell has 2 trials' "$bin" explain "$run" contention.broken@none --trial 3
 expect 'explain of trial 0' 2 '--trial 0: expected a whole number from 1' "$bin" explain "$run" contention.broken@none --trial 0
 expect 'the events of a history that was not kept' 2 'no history was kept' "$bin" explain "$run" contention.local@none --json

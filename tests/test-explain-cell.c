@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which cell is meant by a few words, and what is said when it is none or more than one.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../harness/explain_cell.h"
+
+static char err[1000];
+
+static json_t *cells_of(const char *const *names) { /* "scenario system guard" */
+  json_t *cells = json_array();
+  for (; *names; names++) {
+    char scenario[60], system[60], guard[20];
+    assert_int_equal(sscanf(*names, "%59s %59s %19s", scenario, system, guard), 3);
+    json_array_append_new(cells, json_pack("{s:s, s:s, s:s}", "scenario", scenario, "system", system, "guard", guard));
+  }
+  return cells;
+}
+
+static const char *const run[] = {"failover token@sentinel none", "failover token@sentinel fence",
+                                  "failover row@pg none",         "failover row@pg-sync none",
+                                  "control token@redis none",     "control row@pg none",
+                                  "storm.v2 token@redis none",    NULL};
+
+/* The name of the cell, or what is said; `words` are taken apart at spaces. */
+static const char *named_in(const char *const *names, const char *words, size_t err_size) {
+  static char ret[LB_CELL_NAME_MAX];
+  char text[600];
+  const char *word[20];
+  int count = 0;
+  snprintf(text, sizeof text, "%s", words);
+  for (char *at = strtok(text, " "); at; at = strtok(NULL, " ")) word[count++] = at;
+  json_t *cells = cells_of(names);
+  const json_t *cell = lb_cell_named(cells, word, count, err, err_size);
+  if (cell) lb_cell_name(cell, ret);
+  json_decref(cells);
+  return cell ? ret : err;
+}
+
+static const char *named(const char *words) { return named_in(run, words, sizeof err); }
+
+static void a_whole_name_is_that_cell(void **state) {
+  (void)state;
+  assert_string_equal(named("failover.token@sentinel"), "failover.token@sentinel");
+  assert_string_equal(named("failover.token@sentinel.none"), "failover.token@sentinel");
+  assert_string_equal(named("failover token@sentinel fence"), "failover.token@sentinel.fence");
+  assert_string_equal(named("storm.v2 token@redis"), "storm.v2.token@redis");
+}
+
+static void what_only_one_cell_has_is_that_cell(void **state) {
+  (void)state;
+  assert_string_equal(named("fence"), "failover.token@sentinel.fence");
+  assert_string_equal(named("pg-sync"), "failover.row@pg-sync");
+  assert_string_equal(named("control token"), "control.token@redis");
+  assert_string_equal(named("control.row"), "control.row@pg");
+  assert_string_equal(named("token.control"), "control.token@redis");
+  assert_string_equal(named("storm.v2"), "storm.v2.token@redis");
+}
+
+static void what_several_have_is_answered_with_these(void **state) {
+  (void)state;
+  assert_string_equal(named("failover"), "'failover' could be any of 4 cells: failover.token@sentinel, "
+                                         "failover.token@sentinel.fence, failover.row@pg, failover.row@pg-sync");
+  assert_string_equal(named("failover row"),
+                      "'failover.row' could be any of 2 cells: failover.row@pg, failover.row@pg-sync");
+  assert_string_equal(named("row@pg"), "'row@pg' could be any of 2 cells: failover.row@pg, control.row@pg");
+  assert_string_equal(named_in(run, "failover", 90),
+                      "'failover' could be any of 4 cells: failover.token@sentinel and 3 more");
+  assert_string_equal(named_in(run, "failover", 60), "'failover' could be any of 4 cells: 4 more");
+}
+
+static void a_misspelt_word_is_answered_with_the_nearest(void **state) {
+  (void)state;
+  assert_string_equal(named("failover.tokn@sentinel"),
+                      "unknown cell 'failover.tokn@sentinel', did you mean 'failover.token@sentinel'?");
+  assert_string_equal(named("failovr"), "unknown cell 'failovr', did you mean 'failover'?");
+  assert_string_equal(named("token@sentinel failovr"),
+                      "unknown cell 'token@sentinel.failovr': there is no 'failovr', did you mean 'failover'?");
+}
+
+static void what_no_cell_has_is_answered_with_what_there_is(void **state) {
+  (void)state;
+  assert_string_equal(named("control pg-sync"),
+                      "unknown cell 'control.pg-sync', this run has control.token@redis, control.row@pg");
+  assert_string_equal(named("control qqqqqqqqqq"),
+                      "unknown cell 'control.qqqqqqqqqq', this run has control.token@redis, control.row@pg");
+  assert_string_equal(named_in((const char *const[]){"a b@c none", NULL}, "qqqqqq", sizeof err),
+                      "unknown cell 'qqqqqq', this run has a.b@c");
+  assert_string_equal(named_in((const char *const[]){NULL}, "x", sizeof err),
+                      "unknown cell 'x', this run has no cells");
+}
+
+static void without_a_word_there_is_everything(void **state) {
+  (void)state;
+  const char *const many[] = {"a x@t none", "a y@t none", "a z@t none", "b x@t none", "b y@t none",
+                              "b z@t none", "c x@t none", "c y@t none", "c z@t none", "a x@u none",
+                              "b x@u none", "c x@u none", "d x@u none", NULL};
+  assert_string_equal(named_in(run + 4, "", sizeof err),
+                      "expected a cell, this run has control.token@redis, control.row@pg, storm.v2.token@redis");
+  assert_string_equal(named_in(many, "", sizeof err), "expected a cell, this run has cells of a, b, c, d");
+  assert_string_equal(named_in(many, "qqqq", sizeof err), "unknown cell 'qqqq', this run has cells of a, b, c, d");
+  assert_string_equal(named_in((const char *const[]){"a b@c none", NULL}, "", sizeof err), "a.b@c");
+}
+
+static void words_without_end_are_of_no_cell(void **state) {
+  (void)state;
+  char words[500] = "fence ";
+  memset(words + 6, 'x', 300);
+  named(words);
+  assert_non_null(strstr(err, "unknown cell 'fence.xxx"));
+  assert_non_null(strstr(
+      named("fence.fence.fence.fence.fence.fence.fence.fence.fence.fence.fence.fence.fence.fence.fence.fence.fence"),
+      "unknown cell"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_whole_name_is_that_cell),
+      cmocka_unit_test(what_only_one_cell_has_is_that_cell),
+      cmocka_unit_test(what_several_have_is_answered_with_these),
+      cmocka_unit_test(a_misspelt_word_is_answered_with_the_nearest),
+      cmocka_unit_test(what_no_cell_has_is_answered_with_what_there_is),
+      cmocka_unit_test(without_a_word_there_is_everything),
+      cmocka_unit_test(words_without_end_are_of_no_cell),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
