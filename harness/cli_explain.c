@@ -12,6 +12,7 @@
 #include "evidence.h"
 #include "explain.h"
 #include "explain_run.h"
+#include "left_out.h"
 
 static int written(void) {
   return fflush(stdout) == 0 ? LB_EXIT_OK
@@ -54,9 +55,23 @@ static int without_history(const struct lb_told *told, bool json) {
   return written();
 }
 
+/* True if it is missing on purpose, which has been said; *ret is the exit code. */
+static bool is_left_out(const struct lb_told *told, int *ret) {
+  char why[600], again[600];
+  int r = told->trial.readable ? 0 : lb_left_out(told->trial.history, why, sizeof why);
+  if (r == 0) return false;
+  lb_told_again(told, again, sizeof again);
+  *ret = r < 0 ? lb_complain(LB_EXIT_USAGE, "%s", why)
+               : lb_complain(LB_EXIT_USAGE, "%s was left out on purpose: %s; to make one like it: %s", told->trial.history,
+                             why, again);
+  return true;
+}
+
 static int explain_trial(const struct lb_told *told, const struct lb_args *args) {
   struct lb_history history;
+  int code;
   if (!told->found || !*told->trial.history) return without_history(told, args->json);
+  if (is_left_out(told, &code)) return code;
   int r = lb_load_history(told->trial.history, &history);
   if (r) return r;
   r = print_history(told, args, &history);

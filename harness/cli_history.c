@@ -2,12 +2,14 @@
  *
  * The history that a command names: a file of either form, or `-` for standard input.
  */
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "called.h"
 #include "cli.h"
 #include "history.h"
+#include "left_out.h"
 
 bool lb_is_run_folder(const char *path) {
   char file[4096];
@@ -15,11 +17,14 @@ bool lb_is_run_folder(const char *path) {
 }
 
 int lb_load_history(const char *word, struct lb_history *ret) {
-  char err[600];
+  char err[600], why[600];
   if (lb_is_run_folder(word))
     return lb_complain(LB_EXIT_USAGE, "%s: expected a history, found a results folder, see `%s explain --help`", word,
                        lb_called());
-  int r = strcmp(word, "-") == 0 ? lb_history_read(STDIN_FILENO, "standard input", ret, err, sizeof err)
-                                 : lb_history_load(word, ret, err, sizeof err);
+  bool is_file = strcmp(word, "-") != 0;
+  int r = is_file ? lb_history_load(word, ret, err, sizeof err)
+                  : lb_history_read(STDIN_FILENO, "standard input", ret, err, sizeof err);
+  if (r == -ENOENT && is_file && lb_left_out(word, why, sizeof why) > 0)
+    return lb_complain(LB_EXIT_USAGE, "%s was left out on purpose: %s", word, why);
   return r < 0 ? lb_complain(LB_EXIT_USAGE, "%s", err) : 0;
 }
