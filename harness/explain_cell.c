@@ -12,7 +12,7 @@
 
 #include "suggest.h"
 
-enum { PARTS_MAX = 16, FIELDS = 5, ROOM_FOR_MORE = 30, FEW_CELLS = 12 };
+enum { PARTS_MAX = 16, FIELDS = 4, ROOM_FOR_MORE = 30, FEW_CELLS = 12 };
 
 struct parts {                 /* what the words are made of */
   char text[LB_CELL_NAME_MAX]; /* each with its end */
@@ -37,15 +37,14 @@ void lb_cell_name(const json_t *cell, char ret[LB_CELL_NAME_MAX]) {
 
 /* ---- parts of a name ---------------------------------------------------------------------------------------------- */
 
-/* Scenario, system, protocol, topology, guard; `buffer` is for the protocol. */
+/* Scenario, system, protocol, guard; `buffer` is for the protocol. Not the topology: "none" is a guard. */
 static void fields_of(const json_t *cell, char buffer[LB_CELL_NAME_MAX], const char *ret[FIELDS]) {
   const char *system = text(cell, "system"), *at = strchr(system, '@');
   snprintf(buffer, LB_CELL_NAME_MAX, "%.*s", (int)(at ? at - system : (long)strlen(system)), system);
   ret[0] = text(cell, "scenario");
   ret[1] = system;
   ret[2] = buffer;
-  ret[3] = at ? at + 1 : system;
-  ret[4] = text(cell, "guard");
+  ret[3] = text(cell, "guard");
 }
 
 static bool has_part(const json_t *cell, const char *part) {

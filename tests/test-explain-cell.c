@@ -57,11 +57,20 @@ static void a_whole_name_is_that_cell(void **state) {
 static void what_only_one_cell_has_is_that_cell(void **state) {
   (void)state;
   assert_string_equal(named("fence"), "failover.token@sentinel.fence");
-  assert_string_equal(named("pg-sync"), "failover.row@pg-sync");
+  assert_string_equal(named("row@pg-sync"), "failover.row@pg-sync");
   assert_string_equal(named("control token"), "control.token@redis");
   assert_string_equal(named("control.row"), "control.row@pg");
   assert_string_equal(named("token.control"), "control.token@redis");
   assert_string_equal(named("storm.v2"), "storm.v2.token@redis");
+}
+
+static void none_is_a_guard_and_no_topology(void **state) {
+  (void)state;
+  static const char *const fenced[] = {"a local@none fence", "a row@pg none", NULL};
+  assert_string_equal(named_in(fenced, "a local@none", sizeof err), "a.local@none.fence");
+  assert_string_equal(named_in(fenced, "none", sizeof err), "a.row@pg");
+  named_in(fenced, "a.local@none.none", sizeof err);
+  assert_non_null(strstr(err, "unknown cell 'a.local@none.none'"));
 }
 
 static void what_several_have_is_answered_with_these(void **state) {
@@ -87,8 +96,8 @@ static void a_misspelt_word_is_answered_with_the_nearest(void **state) {
 
 static void what_no_cell_has_is_answered_with_what_there_is(void **state) {
   (void)state;
-  assert_string_equal(named("control pg-sync"),
-                      "unknown cell 'control.pg-sync', this run has control.token@redis, control.row@pg");
+  assert_string_equal(named("control fence"),
+                      "unknown cell 'control.fence', this run has control.token@redis, control.row@pg");
   assert_string_equal(named("control qqqqqqqqqq"),
                       "unknown cell 'control.qqqqqqqqqq', this run has control.token@redis, control.row@pg");
   assert_string_equal(named_in((const char *const[]){"a b@c none", NULL}, "qqqqqq", sizeof err),
@@ -124,6 +133,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_whole_name_is_that_cell),
       cmocka_unit_test(what_only_one_cell_has_is_that_cell),
+      cmocka_unit_test(none_is_a_guard_and_no_topology),
       cmocka_unit_test(what_several_have_is_answered_with_these),
       cmocka_unit_test(a_misspelt_word_is_answered_with_the_nearest),
       cmocka_unit_test(what_no_cell_has_is_answered_with_what_there_is),
