@@ -1,0 +1,536 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tests the tests of the witness: changes one thing in a source that judges, and sees whether a test notices.
+
+Usage: mutate.py [--seed S] [--count N | --all] [--file NAME]... [--jobs J] [--least PERCENT] [--list | --check | --only ID]
+
+  --seed S     which mutants are drawn (default 1)
+  --count N    how many, shared out evenly among the files (default 20 for each file); --all: every one there is
+  --file NAME  only this source, e.g. `judge` or harness/judge.c; may be given again
+  --jobs J     so many at the same time, each in a copy of the tree of its own (default 2)
+  --least P    the share that has to be killed, in per cent (default 92)
+  --list       names what would be drawn and does nothing
+  --only ID    this mutant: its difference, and the test that kills it
+  --check      only whether every entry of tests/mutants-equivalent.txt still names a mutant
+
+A mutant is killed by the first test that fails, crashes, or takes much longer than it does on the true source. One that
+the compiler refuses (warnings are errors) does not count and the next one is drawn in its place. A mutant's ID depends
+on its line and its change alone. Last line: `killed 131 of 140 (94 %)`.
+Exit: 0, 1 (the tests fail on the true source, or --check found something), 2 (usage), 3 (fewer were killed than asked).
+"""
+import argparse
+import difflib
+import hashlib
+import os
+import random
+import re
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import time
+from collections import namedtuple
+
+# The tests of each source, the one that kills most first: unit tests, for the conformance suite links none of these.
+TESTS = {
+    "harness/check.c": ["check", "check-random"],
+    "harness/check_order.c": ["check", "check-random"],
+    "harness/evidence.c": ["evidence", "judge"],
+    "harness/judge.c": ["judge"],
+    "harness/resource.c": ["resource", "holder"],
+    "harness/holder.c": ["holder", "client"],
+    "harness/campaign.c": ["campaign"],
+}
+EQUIVALENT = "tests/mutants-equivalent.txt"
+PER_FILE = 20
+SETUP = ["-Db_sanitize=address,undefined", "-Db_lundef=false", "-Doptimization=1", "-Ddebug=false"]
+ENVIRONMENT = {
+    "CMOCKA_MESSAGE_OUTPUT": "TAP",
+    "ASAN_OPTIONS": "halt_on_error=1:detect_leaks=1:hard_rss_limit_mb=4000",
+    "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+}
+SLOWER, PATIENCE_S = 10, 10  # a test may take ten times as long as it should, and at least so many seconds
+
+# ---- where something can be changed ---------------------------------------------------------------------------------
+
+# begin and end are offsets into the text; what stands there becomes `new`. change: "== to !=", in words for the reader.
+Mutant = namedtuple("Mutant", "id file line text change begin end new")
+
+SWAPS = {
+    "==": ["!="], "!=": ["=="], "<": ["<=", ">="], "<=": ["<", ">"], ">": [">=", "<="], ">=": [">", "<"],
+    "&&": ["||"], "||": ["&&"], "++": ["--"], "--": ["++"], "+=": ["-="], "-=": ["+="], "|=": ["&="], "!": [""],
+    "true": ["false"], "false": ["true"], "0": ["1"], "1": ["0"],
+}  # fmt: skip
+BINARY = {"+": ["-"], "-": ["+"], "*": ["+"], "/": ["*"], "&": ["|"], "|": ["&"], "<<": [">>"], ">>": ["<<"]}
+TOKEN = re.compile(r"[A-Za-z_]\w*|\d[\w.]*|->|\+\+|--|<<=|>>=|<<|>>|[<>=!]=|&&|\|\||[-+*/%&|^]=|[^\s\w]")
+TYPES = "struct enum union static extern const unsigned signed char int long short float double void bool typedef".split()
+NO_STATEMENT = {"if", "for", "while", "do", "switch", "case", "default", "else", "goto", "sizeof", *TYPES}
+
+
+def blank(match):
+    return re.sub(r"[^\n]", " ", match.group())
+
+
+def code_of(text):
+    """The text with spaces in place of comments, strings, characters and the preprocessor; of the same length."""
+    text = re.sub(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', blank, text, flags=re.S)
+    return re.sub(r"^[ \t]*#(?:\\\n|[^\n])*", blank, text, flags=re.M)
+
+
+def swaps(code):
+    """(begin, end, new) of each operator and constant that can be another one."""
+    for token in TOKEN.finditer(code):
+        begin, end = token.span()
+        table = dict(SWAPS)
+        if code[begin - 1 : begin].isspace() and code[end : end + 1].isspace():  # as clang-format writes a binary one
+            table.update(BINARY)
+        for new in table.get(token.group(), []):
+            yield begin, end, new
+
+
+def is_declaration(words):
+    """Of the first tokens of a statement: `lb_ns x`, `FILE *out`."""
+    if words[0] in TYPES or not re.match(r"\w", words[0]):
+        return words[0] in TYPES
+    after = next((w for w in words[1:] if w != "*"), "")
+    return len(words) > 1 and (words[1] == "*" or words[1][0].isalpha()) and bool(re.match(r"\w", after))
+
+
+def removals(code):
+    """(begin, end, "{}") of each statement that is not a declaration."""
+    depth, start = 0, None
+    braces = []  # what each open brace is: of a body, or of a value or a struct
+    tokens = list(TOKEN.finditer(code))
+    for i, token in enumerate(tokens):
+        t = token.group()
+        if start is not None and depth == 0 and t == ";":
+            words = [w.group() for w in tokens[start:i]]
+            if words and words[0] not in NO_STATEMENT and re.match(r"[A-Za-z_(*+-]", words[0]):
+                if words[0] in ("return", "break", "continue") or not is_declaration(words):
+                    yield tokens[start].start(), token.end(), "{}"
+            start = None
+        if t in "([":
+            depth += 1
+        elif t in ")]":
+            depth -= 1
+        elif t == "{":
+            before = tokens[i - 1].group() if i else ""
+            body = before in (")", "else", "do", "{", "}", ";", ":") and depth == 0 and (start is None or start == i)
+            braces.append(body)
+            depth += 0 if body else 1
+        elif t == "}" and braces:
+            depth -= 0 if braces.pop() else 1
+        # What begins after this token? Inside the bodies of functions only.
+        if any(braces) and depth == 0:
+            if t in ("{", "}", ";", "else", "do"):
+                start = i + 1 if t != "}" or braces else None
+            elif t == ":" and is_label(tokens, i):
+                start = i + 1
+            elif t == ")" and is_condition(tokens, i):
+                start = i + 1
+        else:
+            start = None if depth == 0 else start
+
+
+def is_label(tokens, i):
+    while i > 0 and tokens[i].group() not in (";", "{", "}"):
+        if tokens[i].group() in ("case", "default"):
+            return True
+        if tokens[i].group() == "?":
+            return False
+        i -= 1
+    return False
+
+
+def is_condition(tokens, i):
+    """Whether the parenthesis that closes at i is that of an if, for, while or switch."""
+    depth = 0
+    while i >= 0:
+        t = tokens[i].group()
+        depth += (t == ")") - (t == "(")
+        if depth == 0:
+            return i > 0 and tokens[i - 1].group() in ("if", "for", "while", "switch")
+        i -= 1
+    return False
+
+
+def mutants_of(file, text):
+    """Every mutant, in the order of the text. Equal lines are told apart by their number among their equals."""
+    code, result, equals = code_of(text), [], {}
+    swapped = list(swaps(code))
+    for begin, end, new in sorted([*swapped, *removals(code)]):
+        start = text.rfind("\n", 0, begin) + 1
+        whole = text[start : text.find("\n", begin)]
+        old = text[begin:end]
+        if new == "{}":
+            change = textwrap.shorten("without " + " ".join(old.split()), 70, placeholder=" ...")
+        else:
+            nth = [b for b, e, n in swapped if start <= b <= begin and text[b:e] == old and n == new]
+            change = f"{old} to {new or 'nothing'}" + (f" (number {len(nth)})" if len(nth) > 1 else "")
+        equal = equals.setdefault((whole, change), [])
+        equal.append(begin)
+        key = hashlib.sha1(f"{whole.strip()}|{change}|{len(equal)}".encode()).hexdigest()[:6]
+        line = text.count("\n", 0, begin) + 1
+        name = os.path.basename(file).removesuffix(".c")
+        result.append(Mutant(f"{name}-{key}", file, line, whole.strip(), change, begin, end, new))
+    return result
+
+
+def difference(mutant, text):
+    changed = text[: mutant.begin] + mutant.new + text[mutant.end :]
+    lines = difflib.unified_diff(text.splitlines(), changed.splitlines(), mutant.file, mutant.file, "", "", 1, "")
+    return "\n".join(lines)
+
+
+# ---- those that change nothing --------------------------------------------------------------------------------------
+
+
+def read_equivalent(path):
+    """{(file, line's text, change): argument}; three lines and the argument, which may go on over several lines."""
+    entries, key, file = {}, None, ""
+    for number, line in enumerate(open(path, encoding="utf-8") if os.path.exists(path) else [], 1):
+        line = line.rstrip("\n")
+        if not line.strip() or line.startswith("#"):
+            key = None
+        elif not line.startswith(" "):
+            file = line
+        elif match := re.match(r"  line    (.*)$", line):
+            key = (file, match.group(1), None)
+        elif (match := re.match(r"  change  (.*)$", line)) and key:
+            key = (key[0], key[1], match.group(1))
+        elif (match := re.match(r"  why     (.*)$", line)) and key and key[2]:
+            entries[key] = match.group(1)
+        elif key in entries:
+            entries[key] += " " + line.strip()
+        else:
+            sys.exit(f"{path}:{number}: found {line.strip()!r}, expected `line`, `change` and `why`")
+    return entries
+
+
+def key_of(mutant):
+    return mutant.file, mutant.text, mutant.change
+
+
+# ---- a copy of the tree ---------------------------------------------------------------------------------------------
+
+
+class TrueSourceFails(Exception):
+    pass
+
+
+def copy_tree(root, to):
+    """What git knows or would add, but for results and the paper."""
+    git = subprocess.run(["git", "-C", root, "ls-files", "-zco", "--exclude-standard"], capture_output=True, check=False)
+    if git.returncode == 0 and git.stdout:
+        names = [n for n in git.stdout.decode().split("\0") if n and os.path.isfile(os.path.join(root, n))]
+    else:
+        names = [os.path.relpath(os.path.join(f, n), root) for f, _, files in os.walk(root) for n in files]
+    for name in names:
+        if name.startswith(("results/", "paper/", "build")):
+            continue
+        os.makedirs(os.path.dirname(os.path.join(to, name)), exist_ok=True)
+        shutil.copy2(os.path.join(root, name), os.path.join(to, name))
+
+
+def no_randomisation():
+    """The sanitizers' memory can collide with addresses of a kernel that randomises many bits."""
+    command = ["setarch", "-R"]
+    try:
+        return command if subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0 else []
+    except FileNotFoundError:
+        return []
+
+
+class Copy:
+    """A tree with a build of its own, in which one source at a time is another."""
+
+    def __init__(self, root, folder):
+        self.tree, self.build, self.scratch = (os.path.join(folder, n) for n in ("src", "build", "tmp"))
+        os.makedirs(self.scratch)
+        copy_tree(root, self.tree)
+        self.texts, self.takes, self.changed = {}, {}, None
+        self.prefix = no_randomisation()
+        self.run_tool(["meson", "setup", *SETUP, self.build, self.tree])
+
+    def run_tool(self, command):
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        if done.returncode != 0:
+            raise TrueSourceFails(f"{' '.join(command)}:\n{done.stdout.decode(errors='replace')[-3000:]}")
+
+    def read(self, file):
+        if file not in self.texts:
+            with open(os.path.join(self.tree, file), encoding="utf-8") as source:
+                self.texts[file] = source.read()
+        return self.texts[file]
+
+    def write(self, file, text):
+        with open(os.path.join(self.tree, file), "w", encoding="utf-8") as source:
+            source.write(text)
+
+    def compiles(self, test):
+        command = ["ninja", "-C", self.build, "-j1", f"tests/test-{test}"]
+        return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0
+
+    def prepare(self, file, tests):
+        """Builds the true source and measures its tests."""
+        self.restore()
+        for test in tests:
+            if test in self.takes and self.takes[test][1] == file:
+                continue
+            self.run_tool(["ninja", "-C", self.build, "-j1", f"tests/test-{test}"])
+            begin = time.monotonic()
+            if failed := self.first_failure(test, 300):
+                raise TrueSourceFails(f"test-{test} fails on the true source: {failed}")
+            self.takes[test] = time.monotonic() - begin, file
+
+    def restore(self):
+        if self.changed:
+            self.write(self.changed, self.read(self.changed))
+        self.changed = None
+
+    def first_failure(self, test, limit_s):
+        """None, or what failed first; the test is ended then."""
+        environment = {**os.environ, **ENVIRONMENT, "LB_SOURCE_DIR": self.tree, "LOCKBENCH_ROOT": self.tree, "TMPDIR": self.scratch}
+        process = subprocess.Popen([*self.prefix, os.path.join(self.build, f"tests/test-{test}")], cwd=self.scratch, env=environment,
+                                   stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
+        try:
+            return first_failure_in(process, time.monotonic() + limit_s)
+        finally:
+            try:
+                os.killpg(process.pid, signal.SIGKILL)  # and all that it started
+            except ProcessLookupError:
+                pass
+            process.wait()
+            process.stdout.close()
+            shutil.rmtree(self.scratch, ignore_errors=True)
+            os.makedirs(self.scratch, exist_ok=True)
+
+    def judge(self, mutant, tests):
+        """None: it does not compile. Else (killed, by what)."""
+        text = self.read(mutant.file)
+        if self.changed not in (None, mutant.file):
+            self.restore()
+        self.changed = mutant.file
+        self.write(mutant.file, text[: mutant.begin] + mutant.new + text[mutant.end :])
+        for test in tests:
+            if not self.compiles(test):
+                return None
+            if failed := self.first_failure(test, max(PATIENCE_S, SLOWER * self.takes[test][0])):
+                return True, f"{test}: {failed}"
+        return False, ""
+
+
+def first_failure_in(process, deadline):
+    """Reads TAP until the first `not ok`, the end or the deadline."""
+    text, fd = b"", process.stdout.fileno()
+    while True:
+        left = deadline - time.monotonic()
+        if left <= 0 or not select.select([fd], [], [], left)[0]:
+            return "takes too long"
+        more = os.read(fd, 65536)
+        text += more
+        for line in re.findall(rb"^not ok \d+ - ([^\n]*)\n", text, re.M):
+            if b"# SKIP" not in line:
+                return line.decode(errors="replace")
+        if not more:
+            break
+        text = text[text.rfind(b"\n") + 1 :]
+    try:
+        code = process.wait(max(0.1, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return "takes too long"
+    return None if code == 0 else f"ends with {code}"
+
+
+# ---- a run ----------------------------------------------------------------------------------------------------------
+
+
+class Run:
+    """The mutants that are still to be tried, and what became of the others."""
+
+    def __init__(self, drawn, wanted, tests):
+        self.left = {file: list(mutants) for file, mutants in drawn.items()}
+        self.wanted, self.tests = dict(wanted), tests
+        self.killed, self.survived = {f: [] for f in drawn}, {f: [] for f in drawn}
+        self.refused = dict.fromkeys(drawn, 0)
+        self.under_way = dict.fromkeys(drawn, 0)
+        self.lock, self.error = threading.Lock(), None
+        self.sum = sum(min(wanted[f], len(drawn[f])) for f in drawn)
+
+    def next(self, latest):
+        """A mutant, if possible of the same file as the latest one, so that little has to be built."""
+        with self.lock:
+            for file in sorted(self.left, key=lambda f: (f != latest, self.under_way[f])):
+                counted = len(self.killed[file]) + len(self.survived[file]) + self.under_way[file]
+                if self.left[file] and counted < self.wanted[file] and not self.error:
+                    self.under_way[file] += 1
+                    return self.left[file].pop(0)
+        return None
+
+    def note(self, mutant, verdict, seconds):
+        with self.lock:
+            self.under_way[mutant.file] -= 1
+            if verdict is None:
+                self.refused[mutant.file] += 1
+                return
+            (self.killed if verdict[0] else self.survived)[mutant.file].append(mutant)
+            done = sum(map(len, self.killed.values())) + sum(map(len, self.survived.values()))
+            how = f"killed by {verdict[1]}" if verdict[0] else "SURVIVED"
+            print(f"{done}/{self.sum} {mutant.id} {how} ({seconds:.1f} s)", file=sys.stderr, flush=True)
+
+    def work(self, root, folder):
+        try:
+            copy, latest = Copy(root, folder), None
+            while mutant := self.next(latest):
+                tests = self.tests[mutant.file]
+                if mutant.file != latest:
+                    copy.prepare(mutant.file, tests)
+                latest, begin = mutant.file, time.monotonic()
+                self.note(mutant, copy.judge(mutant, tests), time.monotonic() - begin)
+        except Exception as error:  # of whatever kind: the others must not wait for this one
+            self.error = self.error or error
+
+
+def per_cent(part, whole):
+    return int(100 * part / whole) if whole else 100
+
+
+def report(run, texts, equivalent, least):
+    killed = counted = argued = 0
+    for file, survivors in run.survived.items():
+        survivors.sort(key=lambda m: m.begin)
+        known = [m for m in survivors if key_of(m) in equivalent]
+        k, n = len(run.killed[file]), len(run.killed[file]) + len(survivors)
+        killed, counted, argued = killed + k, counted + n, argued + len(known)
+        without = f", {k} of {n - len(known)} without the equivalent ones" if known else ""
+        print(f"{file}: killed {k} of {n}{without} ({run.refused[file]} did not compile)")
+        for m in survivors:
+            if m not in known:
+                print(f"  survived: {m.id}, line {m.line}: {m.change}")
+                print("    " + difference(m, texts[file]).replace("\n", "\n    "))
+        for m in known:
+            print(f"  survived, argued to be equivalent: {m.id}, line {m.line}: {m.change}")
+            print(f"    {m.text}\n    why: {equivalent[key_of(m)]}")
+        for m in run.killed[file]:
+            if key_of(m) in equivalent:
+                print(f"  NOT equivalent: {m.id} was killed and stands in {EQUIVALENT}: {m.text}: {m.change}")
+    share = per_cent(killed, counted)
+    if argued:
+        print(f"without the equivalent ones: killed {killed} of {counted - argued} ({per_cent(killed, counted - argued)} %)")
+    print(f"killed {killed} of {counted} ({share} %)")
+    return 0 if share >= least else 3
+
+
+def stale(equivalent, mutants):
+    known = {key_of(m) for m in mutants}
+    return [key for key in equivalent if key not in known]
+
+
+def draw(mutants, seed):
+    """The same order for the same mutants and seed, whatever the other files are."""
+    drawn = sorted(mutants, key=lambda m: m.id)
+    random.Random(f"{seed} {drawn[0].file}" if drawn else seed).shuffle(drawn)
+    return drawn
+
+
+def share_out(count, drawn):
+    """How many of each file: evenly, and what a short file cannot give the others do."""
+    wanted, left = {}, count
+    for i, file in enumerate(sorted(drawn, key=lambda f: len(drawn[f]))):
+        wanted[file] = min(len(drawn[file]), -(-left // (len(drawn) - i)))
+        left -= wanted[file]
+    return wanted
+
+
+def arguments(argv):
+    parser = argparse.ArgumentParser(usage=__doc__.split("Usage: ")[1].replace("%", "%%"))
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--count", type=int)
+    parser.add_argument("--all", action="store_true")
+    parser.add_argument("--file", action="append", default=[])
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--least", type=float, default=92)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--only")
+    options = parser.parse_args(argv)
+    if options.jobs < 1 or (options.count is not None and options.count < 1):
+        parser.error("--count and --jobs are at least 1")
+    return parser, options
+
+
+def choose_files(parser, options, tests):
+    files = []
+    for name in options.file or tests:
+        match = [f for f in tests if name in (f, os.path.basename(f), os.path.basename(f).removesuffix(".c"))]
+        if not match:
+            parser.error(f"--file {name}: it has no tests here; there are {', '.join(tests)}")
+        files += match
+    return files
+
+
+def play(root, run, jobs):
+    folder = tempfile.mkdtemp(prefix="lb-mutate-")
+    try:
+        workers = []
+        for i in range(jobs):
+            workers.append(threading.Thread(target=run.work, args=(root, os.path.join(folder, str(i))), daemon=True))
+            workers[-1].start()
+        for worker in workers:
+            while worker.is_alive():
+                worker.join(1)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    if run.error:
+        raise run.error
+
+
+def main(argv, root=None, tests=None):
+    root = root or os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    tests = tests or TESTS
+    parser, options = arguments(argv)
+    equivalent = read_equivalent(os.path.join(root, EQUIVALENT))
+    texts = {}
+    for file in tests:
+        with open(os.path.join(root, file), encoding="utf-8") as source:
+            texts[file] = source.read()
+    mutants = {file: mutants_of(file, texts[file]) for file in tests}
+    everything = [m for of_file in mutants.values() for m in of_file]
+    if options.check:
+        for file, line, change in (lost := stale(equivalent, everything)):
+            print(f"{EQUIVALENT}: {file} has no such mutant any more: {line}: {change}")
+        return 1 if lost else 0
+    if options.only:
+        chosen = [m for m in everything if m.id == options.only]
+        if not chosen:
+            parser.error(f"--only {options.only}: there is no such mutant")
+        print(difference(chosen[0], texts[chosen[0].file]))
+        drawn, wanted = {chosen[0].file: chosen}, {chosen[0].file: 1}
+    else:
+        drawn = {file: draw(mutants[file], options.seed) for file in choose_files(parser, options, tests)}
+        wanted = share_out(options.count or PER_FILE * len(drawn), drawn)
+        if options.all:
+            wanted = {file: len(of_file) for file, of_file in drawn.items()}
+    if options.list:
+        for file, of_file in drawn.items():
+            for m in of_file[: wanted[file]]:
+                print(f"{m.id}  {file}:{m.line}: {m.change}")
+        return 0
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    run = Run(drawn, wanted, tests)
+    try:
+        play(root, run, min(options.jobs, sum(wanted.values())))
+    except TrueSourceFails as error:
+        print(f"mutate.py: {error}", file=sys.stderr)
+        return 1
+    return report(run, texts, equivalent, options.least)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    sys.exit(main(sys.argv[1:]))
