@@ -41,7 +41,7 @@ TESTS = {
     "harness/check.c": ["check", "check-random"],
     "harness/check_order.c": ["check", "check-random"],
     "harness/evidence.c": ["evidence", "judge"],
-    "harness/judge.c": ["judge"],
+    "harness/judge.c": ["judge-counts", "judge"],
     "harness/resource.c": ["resource", "holder"],
     "harness/holder.c": ["holder", "client"],
     "harness/campaign.c": ["campaign"],
@@ -172,7 +172,7 @@ def mutants_of(file, text):
         else:
             nth = [b for b, e, n in swapped if start <= b <= begin and text[b:e] == old and n == new]
             change = f"{old} to {new or 'nothing'}" + (f" (number {len(nth)})" if len(nth) > 1 else "")
-        equal = equals.setdefault((whole, change), [])
+        equal = equals.setdefault((whole.strip(), change), [])
         equal.append(begin)
         key = hashlib.sha1(f"{whole.strip()}|{change}|{len(equal)}".encode()).hexdigest()[:6]
         line = text.count("\n", 0, begin) + 1

@@ -18,6 +18,7 @@
 
 #include "../harness/campaign.h"
 #include "../harness/files.h"
+#include "scratch.h"
 
 #define HEAD "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n[workload]\nclients = 3\nwarmup_s = 0\n"
 #define EXPECT "[expect]\nlocal@none = any: it is a test\n"
@@ -31,7 +32,7 @@ struct fault { /* a line of the schedule */
 };
 
 struct world {
-  char dir[64];
+  char dir[100];
   struct lb_scenario scenario;
   struct lb_trial_plan plan;
   struct lb_stage stage;
@@ -44,14 +45,13 @@ static int set_up(void **state) {
   struct world *w = calloc(1, sizeof *w);
   if (!w) return -1;
   *state = w;
-  snprintf(w->dir, sizeof w->dir, "/tmp/test-campaign-XXXXXX");
   w->plan = (struct lb_trial_plan){.scenario = &w->scenario,
                                    .clients = 3,
                                    .seed = 1,
                                    .fault_seed = 1,
                                    .name = "s.p@none.none.c3.t1",
                                    .run_dir = w->dir};
-  return mkdtemp(w->dir) ? 0 : -1;
+  return scratch_folder(w->dir, sizeof w->dir, "campaign") ? 0 : -1;
 }
 
 static int tear_down(void **state) {
@@ -64,7 +64,7 @@ static int tear_down(void **state) {
 }
 
 static void scenario(struct world *w, const char *text) {
-  char path[100], err[300];
+  char path[200], err[300];
   snprintf(path, sizeof path, "%s/01-s.ini", w->dir);
   FILE *out = fopen(path, "we");
   assert_non_null(out);

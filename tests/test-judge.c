@@ -21,13 +21,14 @@
 #include "../harness/check.h"
 #include "../harness/files.h"
 #include "../harness/judge.h"
+#include "scratch.h"
 
 enum { TTL_MS = 1000 };
 #define MS UINT64_C(1000000)
 #define FACT "key absent on current primary"
 
 struct world {
-  char dir[64];
+  char dir[100];
   struct lb_protocol protocol;
   struct lb_scenario scenario;
   struct lb_step step;
@@ -39,11 +40,10 @@ struct world {
 /* A workload of two clients, whose protocol has leases. */
 static int set_up(void **state) {
   struct world *w = calloc(1, sizeof *w);
-  char path[128];
+  char path[200];
   if (!w) return -1;
   *state = w;
-  snprintf(w->dir, sizeof w->dir, "/tmp/test-judge-XXXXXX");
-  if (!mkdtemp(w->dir)) return -1;
+  if (!scratch_folder(w->dir, sizeof w->dir, "judge")) return -1;
   snprintf(path, sizeof path, "%s/histories", w->dir);
   if (lb_make_dirs(path) < 0) return -1;
   snprintf(path, sizeof path, "%s/parts", w->dir);
@@ -745,7 +745,7 @@ static void assert_not_written(struct world *w, int error) {
 }
 
 static void remove_folder(const struct world *w, const char *name) {
-  char path[128];
+  char path[200];
   snprintf(path, sizeof path, "%s/%s", w->dir, name);
   lb_remove_tree(path);
 }

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Every number of an outcome, each with a value of its own, so that none can stand in another's place. The trial is played
+ * by hand in one arena: a scene per number, each on a key of its own, at times of our choosing.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../harness/check.h"
+#include "../harness/files.h"
+#include "../harness/judge.h"
+#include "scratch.h"
+
+enum { CLIENTS = 3, CONTROLLER = CLIENTS, TTL_MS = 1000, KEPT = 50000 };
+#define MS UINT64_C(1000000)
+#define US UINT64_C(1000)
+
+struct world {
+  char dir[100];
+  struct lb_protocol protocol;
+  struct lb_scenario scenario;
+  struct lb_step step;
+  struct lb_trial_plan plan;
+  struct lb_stage stage;
+  struct lb_outcome out;
+};
+
+static int set_up(void **state) {
+  struct world *w = calloc(1, sizeof *w);
+  char path[200];
+  if (!w) return -1;
+  *state = w;
+  if (!scratch_folder(w->dir, sizeof w->dir, "judge")) return -1;
+  snprintf(path, sizeof path, "%s/histories", w->dir);
+  if (lb_make_dirs(path) < 0) return -1;
+  snprintf(path, sizeof path, "%s/parts", w->dir);
+  if (lb_make_dirs(path) < 0) return -1;
+  w->protocol = (struct lb_protocol){.name = "p", .traits = LB_TRAIT_LEASED};
+  w->scenario =
+      (struct lb_scenario){.name = (char *)"s", .ttl_ms = TTL_MS, .keys = 1, .min_handoffs = 1, .steps = &w->step};
+  w->plan = (struct lb_trial_plan){.scenario = &w->scenario,
+                                   .protocol = &w->protocol,
+                                   .system = "p@none",
+                                   .clients = CLIENTS,
+                                   .trial = 4,
+                                   .name = "s.p@none.none.c3.t4",
+                                   .run_dir = w->dir};
+  w->stage = (struct lb_stage){.plan = &w->plan, .client_count = CLIENTS, .verdict = LB_VERDICT_NONE, .arena = lb_arena_map(CLIENTS)};
+  return w->stage.arena ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+  struct world *w = *state;
+  lb_history_clear(&w->stage.history);
+  lb_arena_unmap(w->stage.arena);
+  lb_remove_tree(w->dir);
+  free(w);
+  return 0;
+}
+
+/* ---- a trial by hand --------------------------------------------------------------------------------------------- */
+
+static void put(struct world *w, size_t log, uint64_t t, struct lb_event event) {
+  const struct lb_log *l = &w->stage.arena->log[log];
+  event.what = LB_NO_NAME;
+  lb_arena_record(w->stage.arena, log, event);
+  w->stage.arena->events[l->first + atomic_load(&l->count) - 1].t = t;
+}
+
+static void did(struct world *w, uint64_t t, uint32_t client, uint32_t key, enum lb_event_kind kind) {
+  put(w, client, t, (struct lb_event){.kind = (uint16_t)kind, .client = client, .key = key});
+}
+
+static void accessed(struct world *w, uint64_t t, uint32_t client, uint32_t key, enum lb_event_kind kind, uint64_t value) {
+  put(w, client, t,
+      (struct lb_event){.kind = (uint16_t)kind, .client = client, .key = key, .flags = LB_EVF_VALUE, .value = value});
+}
+
+static void held(struct world *w, uint32_t client, uint32_t key, uint64_t from, uint64_t to) {
+  did(w, from, client, key, LB_EV_GRANTED);
+  did(w, to, client, key, LB_EV_RELEASE);
+}
+
+static void said(struct world *w, uint64_t t, enum lb_event_kind kind, const char *text) {
+  if (kind == LB_EV_FAULT) lb_stage_fault(&w->stage, "%s", text);
+  else lb_stage_note(&w->stage, "%s", text);
+  const struct lb_log *l = &w->stage.arena->log[CONTROLLER];
+  w->stage.arena->events[l->first + atomic_load(&l->count) - 1].t = t;
+}
+
+static void judge(struct world *w) {
+  if (lb_judge(&w->stage, &w->out) != 0) fail_msg("%s", w->out.why);
+}
+
+static const char *part(const struct world *w, const char *folder, const char *ending) {
+  static char path[300];
+  snprintf(path, sizeof path, "%s/%s/%s.%s", w->dir, folder, w->plan.name, ending);
+  return path;
+}
+
+static struct lb_history written(const struct world *w) {
+  struct lb_history h;
+  char err[300];
+  assert_true(w->out.history_kept);
+  if (lb_history_load(part(w, "histories", "hist"), &h, err, sizeof err) != 0) fail_msg("%s", err);
+  return h;
+}
+
+/* ---- the scenes; times in ms ------------------------------------------------------------------------------------- */
+
+enum { REGRESSES, OVERLAPS, DIRTY, STALE, FENCED, LOST, ORPHAN, BLIND, ASKED_ONCE, KEYS };
+
+/* 14 grants to one client before anything is measured: 13 of them with a number that has not grown. */
+static void scene_of_regressions(struct world *w) {
+  for (uint64_t i = 0; i < 14; i++) {
+    put(w, 0, (10 + 2 * i) * MS,
+        (struct lb_event){.kind = LB_EV_GRANTED, .key = REGRESSES, .flags = LB_EVF_FENCE, .fence = 5});
+    did(w, (11 + 2 * i) * MS, 0, REGRESSES, LB_EV_RELEASE);
+  }
+}
+
+/* Three double holds of 3 ms each, in the first of them three clients at once: 7 grants, 5 of them hand-offs. */
+static void scene_of_overlaps(struct world *w) {
+  held(w, 0, OVERLAPS, 110 * MS, 115 * MS);
+  held(w, 1, OVERLAPS, 112 * MS, 116 * MS);
+  held(w, 2, OVERLAPS, 113 * MS, 114 * MS);
+  held(w, 0, OVERLAPS, 120 * MS, 125 * MS);
+  held(w, 1, OVERLAPS, 122 * MS, 126 * MS);
+  held(w, 1, OVERLAPS, 127 * MS, 132 * MS);
+  held(w, 0, OVERLAPS, 129 * MS, 133 * MS);
+}
+
+/* 7 reads by a client that does not hold. */
+static void scene_of_dirty_reads(struct world *w) {
+  for (uint64_t i = 0; i < 7; i++) accessed(w, (134 + i) * MS, 1, DIRTY, LB_EV_READ, 3);
+}
+
+/* 2 grants, 1 hand-off; then 5 writes of the former holder, dirty ones. */
+static void scene_of_stale_writes(struct world *w) {
+  held(w, 0, STALE, 142 * MS, 143 * MS);
+  held(w, 1, STALE, 144 * MS, 145 * MS);
+  for (uint64_t i = 0; i < 5; i++) accessed(w, (146 + i) * MS, 0, STALE, LB_EV_WRITE, 1);
+}
+
+/* 1 grant; 11 writes that the resource refused, for it had seen a larger number. */
+static void scene_of_fenced_writes(struct world *w) {
+  held(w, 0, FENCED, 152 * MS, 166 * MS);
+  put(w, 0, 153 * MS,
+      (struct lb_event){.kind = LB_EV_READ, .key = FENCED, .flags = LB_EVF_VALUE | LB_EVF_FENCE, .fence = 9});
+  for (uint64_t i = 0; i < 11; i++)
+    put(w, 0, (154 + i) * MS,
+        (struct lb_event){.kind = LB_EV_WRITE,
+                          .key = FENCED,
+                          .flags = LB_EVF_VALUE | LB_EVF_FENCE | LB_EVF_REFUSED,
+                          .fence = 3,
+                          .value = 1});
+}
+
+/* 1 grant; of 18 writes one shows in the value. */
+static void scene_of_lost_updates(struct world *w) {
+  held(w, 0, LOST, 170 * MS, 190 * MS);
+  accessed(w, 171 * MS, 0, LOST, LB_EV_READ, 0);
+  for (uint64_t i = 0; i < 18; i++) accessed(w, (172 + i) * MS - MS / 2, 0, LOST, LB_EV_WRITE, 1);
+}
+
+/* 2 grants, 1 hand-off; a holder dies and 19 ms later another one is granted the key. */
+static void scene_of_an_orphan(struct world *w) {
+  did(w, 200 * MS, 2, ORPHAN, LB_EV_GRANTED);
+  put(w, CONTROLLER, 205 * MS, (struct lb_event){.kind = LB_EV_CRASH, .client = 2, .key = LB_NO_NAME});
+  held(w, 1, ORPHAN, 224 * MS, 225 * MS);
+}
+
+/* 2 grants, 1 hand-off; a double hold of 29 ms, at the end of which the first one learns of it. */
+static void scene_of_a_blind_client(struct world *w) {
+  did(w, 230 * MS, 0, BLIND, LB_EV_GRANTED);
+  held(w, 1, BLIND, 240 * MS, 270 * MS);
+  did(w, 269 * MS, 0, BLIND, LB_EV_LOST);
+}
+
+/* 1 grant, no hand-off, 23 ms after a fault. */
+static void scene_of_a_fault(struct world *w) {
+  said(w, 280 * MS, LB_EV_FAULT, "pause client 1");
+  held(w, 0, OVERLAPS, 303 * MS, 304 * MS);
+}
+
+static void scene_of_attempts_in_vain(struct world *w) {
+  for (uint64_t i = 0; i < 10; i++) did(w, (310 + i) * MS, 0, REGRESSES, LB_EV_BUSY);
+  for (uint64_t i = 0; i < 21; i++) did(w, (330 + i) * MS, 0, REGRESSES, LB_EV_TIMEOUT);
+  for (uint64_t i = 0; i < 15; i++) did(w, (360 + i) * MS, 0, REGRESSES, LB_EV_UNKNOWN);
+}
+
+/* Measured is one second, from 100 ms on. The key that comes first in the logs is the last one and never comes again. */
+static void play(struct world *w) {
+  did(w, 1 * MS, 0, ASKED_ONCE, LB_EV_ACQUIRE);
+  said(w, 100 * MS, LB_EV_NOTE, "phase measure");
+  for (uint32_t c = 0; c < CLIENTS; c++) did(w, 101 * MS, c, REGRESSES, LB_EV_ACQUIRE);
+  scene_of_regressions(w);
+  scene_of_overlaps(w);
+  scene_of_dirty_reads(w);
+  scene_of_stale_writes(w);
+  scene_of_fenced_writes(w);
+  scene_of_lost_updates(w);
+  scene_of_an_orphan(w);
+  scene_of_a_blind_client(w);
+  scene_of_a_fault(w);
+  scene_of_attempts_in_vain(w);
+  said(w, 1100 * MS, LB_EV_NOTE, "phase end");
+}
+
+/* ---- statements: counts ------------------------------------------------------------------------------------------ */
+
+static void each_count_of_the_checker_reaches_the_outcome(void **state) {
+  struct world *w = *state;
+  play(w);
+  judge(w);
+  assert_int_equal(w->out.verdict, LB_VIOLATED);
+  assert_int_equal(w->out.grants, 30);
+  assert_int_equal(w->out.handoffs, 8);
+  assert_int_equal(w->out.double_holds, 4);
+  assert_int_equal(w->out.double_hold_ns, (3 * 3 + 29) * MS);
+  assert_int_equal(w->out.depth, 3);
+  assert_int_equal(w->out.dirty_accesses, 7 + 5);
+  assert_int_equal(w->out.lost_updates, 17);
+  assert_int_equal(w->out.stale_writes, 5);
+  assert_int_equal(w->out.fenced_off, 11);
+  assert_int_equal(w->out.token_regressions, 13);
+  assert_int_equal(w->out.unavailable_ns, 23 * MS);
+  assert_int_equal(w->out.orphan_ns, 19 * MS);
+  assert_int_equal(w->out.blind_ns, 29 * MS);
+}
+
+static void each_count_of_the_measured_window_reaches_the_outcome(void **state) {
+  struct world *w = *state;
+  play(w);
+  judge(w);
+  assert_int_equal(w->out.measured_grants, 16); /* client 1: 8, 2: 6, 3: 2 */
+  assert_int_equal(w->out.busy, 10);
+  assert_int_equal(w->out.timeouts, 21);
+  assert_int_equal(w->out.unknowns, 15);
+  assert_true(w->out.measured_s == 1);
+  assert_true(w->out.grants_per_s == 16);
+  assert_int_equal(w->out.client_min, 2);
+  assert_int_equal(w->out.client_max, 8);
+  assert_true(w->out.jain > 256. / 312 - 1e-9 && w->out.jain < 256. / 312 + 1e-9);
+}
+
+/* Of a timeline the times are the scenario's, not the lock's. */
+static void a_timeline_has_the_checkers_counts_and_no_others(void **state) {
+  struct world *w = *state;
+  w->scenario.step_count = 1;
+  play(w);
+  judge(w);
+  assert_int_equal(w->out.grants, 30);
+  assert_int_equal(w->out.dirty_accesses, 12);
+  assert_int_equal(w->out.measured_grants, 0);
+  assert_int_equal(w->out.busy + w->out.timeouts + w->out.unknowns, 0);
+  assert_true(w->out.grants_per_s == 0);
+}
+
+/* Attempt i (from 1) waits twice, holds four times and is handed the lock over in length(i); few are long, very few very. */
+enum { ATTEMPTS = 1000 };
+static uint64_t length(uint64_t i) { return i * US * (i <= 900 ? 1 : i <= 995 ? 3 : 9); }
+
+static void assert_near(uint64_t value, uint64_t expected) {
+  assert_in_range(value, expected - expected / 64, expected + expected / 64);
+}
+
+static void each_quantile_stands_in_its_place(void **state) {
+  struct world *w = *state;
+  uint64_t released = 1000 * MS;
+  for (uint64_t i = 1; i <= ATTEMPTS; i++) {
+    uint32_t client = i % 2;
+    did(w, released - length(i), client, 0, LB_EV_ACQUIRE);
+    did(w, released + length(i), client, 0, LB_EV_GRANTED);
+    released += 5 * length(i);
+    did(w, released, client, 0, LB_EV_RELEASE);
+  }
+  judge(w);
+  assert_int_equal(w->out.verdict, LB_SAFE);
+  static const uint64_t rank[LB_QUANTILES] = {500, 990, 999};
+  for (int q = 0; q < LB_QUANTILES; q++) {
+    assert_near(w->out.wait_ns[q], 2 * length(rank[q]));
+    assert_near(w->out.hold_ns[q], 4 * length(rank[q]));
+    assert_near(w->out.handoff_ns[q], length(rank[q] + 1)); /* the first of all was handed over by nobody */
+  }
+}
+
+/* ---- statements: files ------------------------------------------------------------------------------------------- */
+
+static void the_written_history_is_judged_like_the_trial(void **state) {
+  struct world *w = *state;
+  struct lb_check check;
+  play(w);
+  judge(w);
+  struct lb_history h = written(w);
+  assert_int_equal(h.clients.count, CLIENTS);
+  assert_string_equal(h.clients.name[2], "client-3");
+  assert_int_equal(h.keys.count, KEYS);
+  assert_string_equal(h.keys.name[KEYS - 1], "lock-9");
+  assert_int_equal(h.events[0].key, ASKED_ONCE);
+  assert_int_equal(h.count, w->stage.history.count);
+  assert_int_equal(lb_check_history(&h, &check), 0);
+  assert_int_equal(check.double_hold_ns, w->out.double_hold_ns);
+  assert_int_equal(check.dirty_accesses, w->out.dirty_accesses);
+  assert_int_equal(check.lost_updates, w->out.lost_updates);
+  assert_int_equal(check.orphan_ns, w->out.orphan_ns);
+  lb_check_clear(&check);
+  lb_history_clear(&h);
+}
+
+static void a_key_that_comes_late_has_its_name(void **state) {
+  struct world *w = *state;
+  w->scenario.step_count = 1;
+  held(w, 0, 0, 1 * MS, 2 * MS);
+  held(w, 1, 2, 3 * MS, 4 * MS);
+  judge(w);
+  struct lb_history h = written(w);
+  assert_int_equal(h.keys.count, 3);
+  assert_string_equal(h.keys.name[2], "lock-3");
+  lb_history_clear(&h);
+}
+
+static void a_history_in_which_nobody_asked_names_no_key(void **state) {
+  struct world *w = *state;
+  w->scenario.step_count = 1;
+  said(w, 1 * MS, LB_EV_NOTE, "nobody came");
+  judge(w);
+  struct lb_history h = written(w);
+  assert_int_equal(h.count, 1);
+  assert_int_equal(h.keys.count, 0);
+  lb_history_clear(&h);
+}
+
+static void the_series_has_each_count_and_the_waits_in_microseconds(void **state) {
+  struct world *w = *state;
+  char line[300] = "", rest[300];
+  play(w);
+  did(w, 400 * MS, 2, LOST, LB_EV_ACQUIRE);
+  held(w, 2, LOST, 402 * MS, 403 * MS);
+  judge(w);
+  FILE *in = fopen(part(w, "parts", "series"), "re");
+  assert_non_null(in);
+  assert_non_null(fgets(line, sizeof line, in));
+  assert_null(fgets(rest, sizeof rest, in)); /* one second */
+  fclose(in);
+  double p50 = 0, p99 = 0;
+  assert_int_equal(sscanf(line, "s,p@none,none,3,4,0,17,10,21,15,%lf,%lf", &p50, &p99), 2);
+  assert_true(p50 > 1960 && p50 < 2040);
+  assert_true(p99 > 1960 && p99 < 2040);
+}
+
+static void lengths_of_nothing_and_of_less_than_a_ms_have_rows(void **state) {
+  struct world *w = *state;
+  char line[300];
+  int waits_of_nothing = 0, holds = 0;
+  w->scenario.hold_ms = 0.5;
+  w->scenario.min_handoffs = 0;
+  did(w, 10 * MS, 0, 0, LB_EV_ACQUIRE);
+  held(w, 0, 0, 10 * MS, 10 * MS + 500 * US);
+  judge(w);
+  FILE *in = fopen(part(w, "parts", "latency"), "re");
+  assert_non_null(in);
+  while (fgets(line, sizeof line, in)) {
+    waits_of_nothing += strcmp(line, "s,p@none,none,3,4,wait,0,0,1\n") == 0;
+    holds += strstr(line, ",hold,") != NULL;
+  }
+  fclose(in);
+  assert_int_equal(waits_of_nothing, 1);
+  assert_int_equal(holds, 1);
+}
+
+/* ---- statements: what is kept of a long history ------------------------------------------------------------------- */
+
+/* An overlap, then holds apart, until there are so many events. */
+static void long_violated_trial(struct world *w, size_t events) {
+  held(w, 0, 0, 1 * MS, 3 * MS);
+  held(w, 1, 0, 2 * MS, 4 * MS);
+  for (size_t i = 4; i < events; i++) did(w, (i + 10) * MS, 2, 0, i % 2 ? LB_EV_RELEASE : LB_EV_GRANTED);
+}
+
+static void a_history_of_just_the_length_that_is_kept_stays_whole(void **state) {
+  struct world *w = *state;
+  long_violated_trial(w, KEPT);
+  judge(w);
+  struct lb_history h = written(w);
+  assert_int_equal(h.count, KEPT);
+  assert_int_equal(h.whats.count, 0);
+  lb_history_clear(&h);
+}
+
+static void the_note_that_a_history_was_cut_stands_at_the_cut(void **state) {
+  struct world *w = *state;
+  long_violated_trial(w, KEPT + 3);
+  judge(w);
+  struct lb_history h = written(w);
+  assert_int_equal(h.count, KEPT + 1);
+  assert_int_equal(h.events[KEPT].kind, LB_EV_NOTE);
+  assert_int_equal(h.events[KEPT].t, h.events[KEPT - 1].t);
+  assert_int_equal(h.events[KEPT].s, h.events[KEPT - 1].s);
+  lb_history_clear(&h);
+}
+
+/* ---- statements: verdicts at their edges -------------------------------------------------------------------------- */
+
+static void two_held_apart(struct world *w) {
+  held(w, 0, 0, 10 * MS, 20 * MS);
+  held(w, 1, 0, 30 * MS, 40 * MS);
+}
+
+static void a_scenario_that_asks_for_one_hand_off_gets_none_from_a_lonely_client(void **state) {
+  struct world *w = *state;
+  held(w, 0, 0, 10 * MS, 20 * MS);
+  judge(w);
+  assert_int_equal(w->out.verdict, LB_UNDECIDED);
+  assert_string_equal(w->out.why, "0 hand-offs, the scenario asks for 1");
+}
+
+static void a_stall_of_up_to_half_the_ttl_does_not_excuse_being_stuck(void **state) {
+  struct world *w = *state;
+  lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
+  two_held_apart(w);
+  for (uint64_t stall_ms = 2; stall_ms <= TTL_MS / 2; stall_ms += 498) {
+    lb_history_clear(&w->stage.history);
+    w->out.stall_ns = stall_ms * MS;
+    judge(w);
+    assert_int_equal(w->out.verdict, LB_STUCK);
+    assert_string_equal(w->out.why, "no failover");
+  }
+}
+
+static void a_stall_that_may_be_why_it_is_stuck_is_told_in_ms(void **state) {
+  struct world *w = *state;
+  lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
+  two_held_apart(w);
+  w->out.stall_ns = 777 * MS;
+  judge(w);
+  assert_int_equal(w->out.verdict, LB_UNDECIDED);
+  assert_string_equal(w->out.why, "no failover, but the machine stalled for 777 ms, more than half the ttl");
+}
+
+/* ---- statements: what cannot be written --------------------------------------------------------------------------- */
+
+static void a_history_that_no_reader_would_accept_is_an_error_with_a_reason(void **state) {
+  struct world *w = *state;
+  w->scenario.step_count = 1;
+  two_held_apart(w);
+  accessed(w, 35 * MS, 1, 0, LB_EV_READ, UINT64_MAX);
+  assert_int_equal(lb_judge(&w->stage, &w->out), -EINVAL);
+  assert_int_equal(w->out.verdict, LB_UNDECIDED);
+  assert_string_equal(w->out.why, "the trial's results could not be written: Invalid argument");
+  assert_false(w->out.history_kept);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(each_count_of_the_checker_reaches_the_outcome),
+      TEST(each_count_of_the_measured_window_reaches_the_outcome),
+      TEST(a_timeline_has_the_checkers_counts_and_no_others),
+      TEST(each_quantile_stands_in_its_place),
+      TEST(the_written_history_is_judged_like_the_trial),
+      TEST(a_key_that_comes_late_has_its_name),
+      TEST(a_history_in_which_nobody_asked_names_no_key),
+      TEST(the_series_has_each_count_and_the_waits_in_microseconds),
+      TEST(lengths_of_nothing_and_of_less_than_a_ms_have_rows),
+      TEST(a_history_of_just_the_length_that_is_kept_stays_whole),
+      TEST(the_note_that_a_history_was_cut_stands_at_the_cut),
+      TEST(a_scenario_that_asks_for_one_hand_off_gets_none_from_a_lonely_client),
+      TEST(a_stall_of_up_to_half_the_ttl_does_not_excuse_being_stuck),
+      TEST(a_stall_that_may_be_why_it_is_stuck_is_told_in_ms),
+      TEST(a_history_that_no_reader_would_accept_is_an_error_with_a_reason),
+  };
+  return cmocka_run_group_tests_name("judge-counts", tests, NULL, NULL);
+}
