@@ -43,7 +43,7 @@ TESTS = {
     "harness/evidence.c": ["evidence", "judge"],
     "harness/judge.c": ["judge-counts", "judge"],
     "harness/resource.c": ["resource", "holder"],
-    "harness/holder.c": ["holder", "client"],
+    "harness/holder.c": ["holder-debts", "holder", "client"],
     "harness/campaign.c": ["campaign"],
 }
 EQUIVALENT = "tests/mutants-equivalent.txt"
