@@ -40,7 +40,7 @@ from collections import namedtuple
 TESTS = {
     "harness/check.c": ["check", "check-random"],
     "harness/check_order.c": ["check", "check-random"],
-    "harness/evidence.c": ["evidence", "judge"],
+    "harness/evidence.c": ["evidence", "evidence-edges"],
     "harness/judge.c": ["judge-counts", "judge"],
     "harness/resource.c": ["resource", "holder"],
     "harness/holder.c": ["holder-debts", "holder", "client"],
