@@ -44,7 +44,7 @@ TESTS = {
     "harness/judge.c": ["judge-counts", "judge"],
     "harness/resource.c": ["resource", "holder"],
     "harness/holder.c": ["holder-debts", "holder", "client"],
-    "harness/campaign.c": ["campaign"],
+    "harness/campaign.c": ["campaign-play", "campaign"],
 }
 EQUIVALENT = "tests/mutants-equivalent.txt"
 PER_FILE = 20

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The play of a campaign with faults that do what the test says, on a clock that only work and faults move: when each begins and ends, which of
+ * them count, and when the trial is doubted. The linker puts the functions below in the place of those that act on real
+ * hosts (tests/meson.build); what they really do is for live-campaign.sh.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../harness/campaign.h"
+#include "../harness/clock.h"
+#include "../harness/fault.h"
+#include "../harness/files.h"
+#include "../harness/refuse.h"
+#include "../harness/workload.h"
+#include "scratch.h"
+
+enum { FAULTS_MAX = 100, CLIENTS = 3, DURATION_S = 63 };
+
+static struct world {
+  char dir[100];
+  struct lb_scenario scenario;
+  struct lb_topology topology;
+  struct lb_trial_plan plan;
+  struct lb_stage stage;
+  lb_ns now;
+  uint64_t proved;
+
+  int begin_answer, end_answer;
+  bool nobody, empty[2];       /* the cast: cannot be found; a, b have no members */
+  bool no_other_side;          /* the other side of a cut cannot be found */
+  const char *proofs, *undone; /* what becomes of each fault in turn: '+' or '-'; '+' when they are used up */
+  lb_ns takes;                 /* a fault, to be done */
+  lb_ns full_at;               /* then the log is full; 0 = never */
+
+  size_t casts, faults, undos, ends;
+  bool primary_was_bound; /* when some cast was looked for */
+  struct played {
+    char text[100];
+    lb_ns begin, end;
+    size_t a, b; /* how many clients on each side */
+  } played[FAULTS_MAX];
+} world;
+
+/* ---- what stands in for hosts and time ---------------------------------------------------------------------------- */
+
+lb_ns __wrap_lb_clock_ns(void);
+int __wrap_lb_workload_begin(struct lb_stage *stage);
+void __wrap_lb_workload_continue(struct lb_stage *stage, lb_ns when, const _Atomic bool *enough);
+int __wrap_lb_workload_end(struct lb_stage *stage);
+int __wrap_lb_cast_find(struct lb_stage *stage, const struct lb_role *role, struct lb_cast *ret, char *err, size_t err_size);
+int __wrap_lb_fault_do(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b,
+                       char *err, size_t err_size);
+int __wrap_lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, char *err,
+                         size_t err_size);
+
+lb_ns __wrap_lb_clock_ns(void) { return world.now; }
+
+int __wrap_lb_workload_begin(struct lb_stage *stage) {
+  world.now += 5 * LB_NS_PER_S; /* to warm up: the campaign begins after it */
+  if (world.begin_answer < 0) return lb_stage_doubt(stage, LB_UNDECIDED, "client-1 is gone");
+  return 0;
+}
+
+void __wrap_lb_workload_continue(struct lb_stage *stage, lb_ns when, const _Atomic bool *enough) {
+  assert_ptr_equal(enough, &stage->arena->log_full);
+  if (atomic_load(enough)) return;
+  if (world.full_at && when >= world.full_at) {
+    atomic_store(&stage->arena->log_full, true);
+    when = world.full_at;
+  }
+  if (when > world.now) world.now = when;
+}
+
+int __wrap_lb_workload_end(struct lb_stage *stage) {
+  world.ends++;
+  if (world.end_answer < 0) return lb_stage_doubt(stage, LB_UNDECIDED, "client-1 died");
+  return 0;
+}
+
+int __wrap_lb_cast_find(struct lb_stage *stage, const struct lb_role *role, struct lb_cast *ret, char *err, size_t err_size) {
+  bool b = role->kind == LB_ROLE_NODE;
+  world.casts++;
+  *ret = (struct lb_cast){0};
+  if (stage->primary >= 0) world.primary_was_bound = true;
+  if (b ? world.no_other_side : world.nobody) return lb_refuse(err, err_size, "nobody held the lock"), -1;
+  if (!world.empty[b]) ret->client_count = b ? 2 : 1;
+  return 0;
+}
+
+static bool next_is_good(const char **script) { return **script == '\0' || *(*script)++ == '+'; }
+
+int __wrap_lb_fault_do(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b,
+                       char *err, size_t err_size) {
+  assert_true(world.faults < FAULTS_MAX);
+  struct played *p = &world.played[world.faults++];
+  *p = (struct played){.begin = world.now, .a = a->client_count, .b = b->client_count};
+  snprintf(p->text, sizeof p->text, "%s", step->text);
+  stage->primary = 1;
+  world.now += world.takes;
+  if (next_is_good(&world.proofs)) return 0;
+  return lb_refuse(err, err_size, "it goes on"), -1;
+}
+
+int __wrap_lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, char *err,
+                         size_t err_size) {
+  (void)stage;
+  assert_int_equal(++world.undos, world.faults);
+  struct played *p = &world.played[world.faults - 1];
+  assert_string_equal(p->text, step->text);
+  assert_int_equal(p->a, a->client_count);
+  p->end = world.now;
+  if (next_is_good(&world.undone)) return 0;
+  return lb_refuse(err, err_size, "client-1 did not come back"), -1;
+}
+
+/* ---- a campaign --------------------------------------------------------------------------------------------------- */
+
+static int set_up(void **state) {
+  world = (struct world){.now = 1000 * LB_NS_PER_S, .proofs = "", .undone = "", .topology = {.name = "none"}};
+  *state = &world;
+  if (!scratch_folder(world.dir, sizeof world.dir, "campaign")) return -1;
+  world.plan = (struct lb_trial_plan){.scenario = &world.scenario,
+                                      .topology = &world.topology,
+                                      .clients = CLIENTS,
+                                      .fault_seed = 1,
+                                      .name = "s.p@none.none.c3.t1",
+                                      .run_dir = world.dir};
+  world.stage = (struct lb_stage){.plan = &world.plan,
+                                  .client_count = CLIENTS,
+                                  .primary = -1,
+                                  .verdict = LB_VERDICT_NONE,
+                                  .arena = lb_arena_map(CLIENTS)};
+  return world.stage.arena ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  lb_scenario_clear(&world.scenario);
+  lb_history_clear(&world.stage.history);
+  lb_arena_unmap(world.stage.arena);
+  lb_remove_tree(world.dir);
+  return 0;
+}
+
+/* Somewhat more than a minute, with faults of about two seconds every four. */
+static void scenario(const char *fault) {
+  char text[1000], err[300];
+  snprintf(text, sizeof text,
+           "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n[workload]\nclients = 3\nduration_s = %d\n[campaign]\n"
+           "every_ms = 4000\nlasts_ms = 2000\nfault = %s\n[expect]\nlocal@none = any: it is a test\n",
+           DURATION_S, fault);
+  if (lb_scenario_parse("01-s.ini", text, strlen(text), &world.scenario, err, sizeof err) != 0) fail_msg("%s", err);
+}
+
+static int play(void) { return lb_campaign_play(&world.stage, &world.proved); }
+
+static void start_again(void **state) {
+  tear_down(state);
+  assert_int_equal(set_up(state), 0);
+}
+
+enum { PLANNED = 10 };
+
+/* The faults of the written schedule, in ns from the begin of the campaign; there are as many as this test was made for. */
+static void schedule(struct played ret[PLANNED + 1]) {
+  char path[300];
+  double begin, end;
+  size_t count = 0;
+  snprintf(path, sizeof path, "%s/schedules/%s.txt", world.dir, world.plan.name);
+  FILE *in = fopen(path, "re");
+  assert_non_null(in);
+  for (; fscanf(in, "%lf s to %lf s: %99[^\n]\n", &begin, &end, ret[count].text) == 3; count++) {
+    ret[count].begin = (lb_ns)(begin * 1e9), ret[count].end = (lb_ns)(end * 1e9);
+    assert_true(count < PLANNED);
+  }
+  fclose(in);
+  assert_int_equal(count, PLANNED);
+}
+
+/* Whether it was noted of fault i: "not done: pause client 1: nobody held the lock". */
+static bool noted(const char *what, size_t i, const char *why) {
+  char text[300];
+  struct played planned[PLANNED + 1];
+  schedule(planned);
+  snprintf(text, sizeof text, "%s: %s: %s", what, planned[i].text, why);
+  return lb_stage_noted(&world.stage, text);
+}
+
+static const lb_ns origin = 1005 * LB_NS_PER_S;
+
+/* Schedules are written to the microsecond. */
+static void assert_time(lb_ns t, lb_ns since_origin) {
+  assert_in_range(t, origin + since_origin - 2000, origin + since_origin + 2000);
+}
+
+/* ---- statements: when --------------------------------------------------------------------------------------------- */
+
+static void each_fault_begins_and_ends_when_the_schedule_says(void **state) {
+  (void)state;
+  struct played planned[PLANNED + 1];
+  scenario("pause client any");
+  assert_int_equal(play(), 0);
+  schedule(planned);
+  assert_int_equal(world.faults, PLANNED);
+  assert_int_equal(world.undos, PLANNED);
+  for (size_t i = 0; i < PLANNED; i++) {
+    assert_string_equal(world.played[i].text, planned[i].text);
+    assert_time(world.played[i].begin, planned[i].begin);
+    assert_time(world.played[i].end, planned[i].end);
+  }
+  assert_true(world.now >= origin + DURATION_S * LB_NS_PER_S); /* the clients work to the end */
+  assert_int_equal(world.ends, 1);
+  assert_int_equal(world.stage.verdict, LB_VERDICT_NONE);
+}
+
+static void the_work_goes_on_to_the_end_behind_the_last_fault(void **state) {
+  (void)state;
+  struct played planned[PLANNED + 1];
+  scenario("pause client any");
+  world.nobody = true;
+  play();
+  schedule(planned);
+  lb_ns last = planned[PLANNED - 1].end, end = DURATION_S * LB_NS_PER_S;
+  assert_time(world.now, last > end ? last : end);
+}
+
+static void a_fault_that_is_slow_to_begin_lasts_for_half_of_its_length(void **state) {
+  (void)state;
+  struct played planned[PLANNED + 1];
+  scenario("pause client any");
+  world.takes = 3 * LB_NS_PER_S; /* as long as the longest one should last */
+  play();
+  schedule(planned);
+  lb_ns begun = world.played[0].begin + world.takes - origin;
+  assert_time(world.played[0].end, begun + (planned[0].end - planned[0].begin) / 2);
+}
+
+static void a_fault_that_is_quick_to_begin_is_not_made_longer(void **state) {
+  (void)state;
+  struct played planned[PLANNED + 1];
+  scenario("pause client any");
+  world.takes = 100 * LB_NS_PER_MS;
+  play();
+  schedule(planned);
+  for (size_t i = 0; i < PLANNED; i++) assert_time(world.played[i].end, planned[i].end);
+}
+
+static void when_the_log_is_full_no_further_fault_begins(void **state) {
+  (void)state;
+  scenario("pause client any");
+  world.full_at = origin + 15 * LB_NS_PER_S;
+  assert_int_equal(play(), 0);
+  assert_in_range(world.faults, 1, 4);
+  assert_int_equal(world.undos, world.faults); /* what had begun is taken back */
+  assert_int_equal(world.ends, 1);
+}
+
+/* ---- statements: which faults count ------------------------------------------------------------------------------- */
+
+static void assert_counted(void **state, const char *proofs, uint64_t proved, const char *doubt) {
+  scenario("pause client any");
+  world.proofs = proofs;
+  assert_int_equal(play(), doubt ? -ECANCELED : 0);
+  assert_int_equal(world.faults, PLANNED);
+  assert_int_equal(world.proved, proved);
+  assert_int_equal(world.stage.verdict, doubt ? LB_UNDECIDED : LB_VERDICT_NONE);
+  assert_string_equal(world.stage.why, doubt ? doubt : "");
+  start_again(state);
+}
+
+static void half_of_the_faults_have_to_be_proved(void **state) {
+  assert_counted(state, "++++++++++", 10, NULL);
+  assert_counted(state, "-+-+-+-+-+", 5, NULL);
+  assert_counted(state, "-+-+-+-+--", 4, "4 of 10 faults were proved");
+  assert_counted(state, "----------", 0, "0 of 10 faults were proved");
+}
+
+/* When the log is full no fault begins: here that is after the third. */
+static void of_an_odd_number_more_than_half_have_to_be_proved(void **state) {
+  struct played planned[PLANNED + 1];
+  scenario("pause client any");
+  play();
+  schedule(planned);
+  for (uint64_t proved = 0; proved <= 3; proved++) {
+    start_again(state);
+    scenario("pause client any");
+    world.proofs = "+++---" + 3 - proved;
+    world.full_at = origin + planned[2].end - LB_NS_PER_MS;
+    assert_int_equal(play(), proved >= 2 ? 0 : -ECANCELED);
+    assert_int_equal(world.faults, 3);
+    assert_int_equal(world.proved, proved);
+    assert_int_equal(world.stage.verdict, proved >= 2 ? LB_VERDICT_NONE : LB_UNDECIDED);
+  }
+}
+
+static void a_fault_that_is_not_proved_is_noted_and_taken_back(void **state) {
+  (void)state;
+  scenario("pause client any");
+  world.proofs = "+-";
+  assert_int_equal(play(), 0);
+  assert_true(noted("not proved", 1, "it goes on"));
+  assert_int_equal(world.undos, PLANNED);
+  assert_int_equal(world.proved, PLANNED - 1);
+}
+
+static void a_fault_that_hits_nobody_is_noted_waited_for_and_not_counted(void **state) {
+  for (int empty = 0; empty < 2; empty++) {
+    scenario("pause client any");
+    world.nobody = !empty;
+    world.empty[0] = empty;
+    assert_int_equal(play(), 0); /* there are no servers, and few hosts that could be hit */
+    assert_int_equal(world.casts, PLANNED);
+    assert_int_equal(world.faults + world.undos, 0);
+    assert_int_equal(world.proved, 0);
+    const char *why = empty ? "this system has no such host" : "nobody held the lock";
+    assert_true(noted("not done", 0, why) && noted("not done", PLANNED - 1, why));
+    assert_int_equal(world.stage.verdict, LB_VERDICT_NONE);
+    start_again(state);
+  }
+}
+
+static void a_system_of_servers_that_no_fault_hit_is_undecided(void **state) {
+  (void)state;
+  scenario("pause client any");
+  world.stage.cluster.data_count = 1;
+  world.nobody = true;
+  assert_int_equal(play(), -ECANCELED);
+  assert_int_equal(world.stage.verdict, LB_UNDECIDED);
+  assert_string_equal(world.stage.why, "0 of 0 faults were proved");
+}
+
+static void a_system_of_servers_whose_faults_are_proved_is_not_doubted(void **state) {
+  (void)state;
+  scenario("pause client any");
+  world.stage.cluster.data_count = 1;
+  assert_int_equal(play(), 0);
+  assert_int_equal(world.stage.verdict, LB_VERDICT_NONE);
+}
+
+/* ---- statements: casts -------------------------------------------------------------------------------------------- */
+
+static void a_cut_has_two_sides(void **state) {
+  (void)state;
+  scenario("cut client 1 from node any");
+  assert_int_equal(play(), 0);
+  assert_int_equal(world.casts, 2 * PLANNED);
+  assert_int_equal(world.played[0].a, 1);
+  assert_int_equal(world.played[0].b, 2);
+}
+
+static void a_cut_without_its_other_side_is_none(void **state) {
+  for (int empty = 0; empty < 2; empty++) {
+    scenario("cut client 1 from node any");
+    world.no_other_side = !empty;
+    world.empty[1] = empty;
+    assert_int_equal(play(), 0);
+    assert_int_equal(world.faults, 0);
+    assert_true(noted("not done", 0, empty ? "this system has no such host" : "nobody held the lock"));
+    start_again(state);
+  }
+}
+
+static void a_cut_of_nobody_does_not_ask_for_the_other_side(void **state) {
+  (void)state;
+  scenario("cut client 1 from node any");
+  world.nobody = true;
+  assert_int_equal(play(), 0);
+  assert_int_equal(world.casts, PLANNED);
+}
+
+static void only_a_cut_needs_another_side(void **state) {
+  (void)state;
+  scenario("pause client any");
+  world.empty[1] = world.no_other_side = true;
+  assert_int_equal(play(), 0);
+  assert_int_equal(world.faults, PLANNED);
+  assert_int_equal(world.played[0].b, 0);
+}
+
+static void who_is_the_primary_is_asked_anew_for_each_fault(void **state) {
+  (void)state;
+  scenario("pause client any");
+  assert_int_equal(play(), 0);
+  assert_int_equal(world.stage.primary, 1); /* bound while the last fault was done */
+  assert_false(world.primary_was_bound);
+}
+
+/* ---- statements: what ends a campaign ----------------------------------------------------------------------------- */
+
+static void a_fault_that_cannot_be_taken_back_ends_the_campaign(void **state) {
+  (void)state;
+  char why[300];
+  scenario("pause client any");
+  world.undone = "++-";
+  play();
+  snprintf(why, sizeof why, "after %s: client-1 did not come back", world.played[2].text);
+  assert_int_equal(world.stage.verdict, LB_UNDECIDED);
+  assert_string_equal(world.stage.why, why);
+  assert_int_equal(world.faults, 3);
+  assert_int_equal(world.proved, 3);
+  assert_int_equal(world.ends, 1);
+}
+
+static void a_doubt_from_elsewhere_ends_the_campaign_too(void **state) {
+  (void)state;
+  scenario("pause client any");
+  lb_stage_doubt(&world.stage, LB_UNDECIDED, "redis-1 died by itself");
+  play();
+  assert_int_equal(world.faults, 0);
+  assert_int_equal(world.ends, 1);
+  assert_string_equal(world.stage.why, "redis-1 died by itself");
+}
+
+static void clients_that_do_not_begin_to_work_are_not_played_with(void **state) {
+  (void)state;
+  scenario("pause client any");
+  world.begin_answer = -1;
+  assert_int_equal(play(), -ECANCELED);
+  assert_int_equal(world.casts + world.ends, 0);
+  assert_string_equal(world.stage.why, "client-1 is gone");
+}
+
+static void clients_that_do_not_stop_are_the_reason_that_is_told(void **state) {
+  (void)state;
+  scenario("pause client any");
+  world.end_answer = -1;
+  world.proofs = "----------";
+  assert_int_equal(play(), -ECANCELED);
+  assert_string_equal(world.stage.why, "client-1 died");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(each_fault_begins_and_ends_when_the_schedule_says),
+      TEST(the_work_goes_on_to_the_end_behind_the_last_fault),
+      TEST(a_fault_that_is_slow_to_begin_lasts_for_half_of_its_length),
+      TEST(a_fault_that_is_quick_to_begin_is_not_made_longer),
+      TEST(when_the_log_is_full_no_further_fault_begins),
+      TEST(half_of_the_faults_have_to_be_proved),
+      TEST(of_an_odd_number_more_than_half_have_to_be_proved),
+      TEST(a_fault_that_is_not_proved_is_noted_and_taken_back),
+      TEST(a_fault_that_hits_nobody_is_noted_waited_for_and_not_counted),
+      TEST(a_system_of_servers_that_no_fault_hit_is_undecided),
+      TEST(a_system_of_servers_whose_faults_are_proved_is_not_doubted),
+      TEST(a_cut_has_two_sides),
+      TEST(a_cut_without_its_other_side_is_none),
+      TEST(a_cut_of_nobody_does_not_ask_for_the_other_side),
+      TEST(only_a_cut_needs_another_side),
+      TEST(who_is_the_primary_is_asked_anew_for_each_fault),
+      TEST(a_fault_that_cannot_be_taken_back_ends_the_campaign),
+      TEST(a_doubt_from_elsewhere_ends_the_campaign_too),
+      TEST(clients_that_do_not_begin_to_work_are_not_played_with),
+      TEST(clients_that_do_not_stop_are_the_reason_that_is_told),
+  };
+  return cmocka_run_group_tests_name("campaign-play", tests, NULL, NULL);
+}
