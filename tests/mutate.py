@@ -237,13 +237,17 @@ def copy_tree(root, to):
         shutil.copy2(os.path.join(root, name), os.path.join(to, name))
 
 
-def no_randomisation():
-    """The sanitizers' memory can collide with addresses of a kernel that randomises many bits."""
-    command = ["setarch", "-R"]
-    try:
-        return command if subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0 else []
-    except FileNotFoundError:
-        return []
+def prefix():
+    """Commands that run a test, as far as this machine can: it ends with us however we end; and without randomised
+    addresses, for on a kernel that randomises many bits they can collide with the sanitizers' memory."""
+    found = []
+    for command in (["setpriv", "--pdeathsig", "KILL"], ["setarch", "-R"]):
+        try:
+            if subprocess.run([*command, "true"], capture_output=True, check=False).returncode == 0:
+                found += command
+        except FileNotFoundError:
+            pass
+    return found
 
 
 class Copy:
@@ -253,8 +257,8 @@ class Copy:
         self.tree, self.build, self.scratch = (os.path.join(folder, n) for n in ("src", "build", "tmp"))
         os.makedirs(self.scratch)
         copy_tree(root, self.tree)
-        self.texts, self.takes, self.changed = {}, {}, None
-        self.prefix = no_randomisation()
+        self.texts, self.takes, self.changed, self.test = {}, {}, None, None
+        self.prefix = prefix()
         self.run_tool(["meson", "setup", *SETUP, self.build, self.tree])
 
     def run_tool(self, command):
@@ -298,17 +302,24 @@ class Copy:
         environment = {**os.environ, **ENVIRONMENT, "LB_SOURCE_DIR": self.tree, "LOCKBENCH_ROOT": self.tree, "TMPDIR": self.scratch}
         process = subprocess.Popen([*self.prefix, os.path.join(self.build, f"tests/test-{test}")], cwd=self.scratch, env=environment,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
+        self.test = process.pid
         try:
             return first_failure_in(process, time.monotonic() + limit_s)
         finally:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)  # and all that it started
-            except ProcessLookupError:
-                pass
+            self.end_test()
             process.wait()
             process.stdout.close()
             shutil.rmtree(self.scratch, ignore_errors=True)
             os.makedirs(self.scratch, exist_ok=True)
+
+    def end_test(self):
+        """With all that it started."""
+        pid, self.test = self.test, None
+        try:
+            if pid:
+                os.killpg(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
 
     def judge(self, mutant, tests):
         """None: it does not compile. Else (killed, by what)."""
@@ -360,6 +371,7 @@ class Run:
         self.refused = dict.fromkeys(drawn, 0)
         self.under_way = dict.fromkeys(drawn, 0)
         self.lock, self.error = threading.Lock(), None
+        self.copies = []
         self.sum = sum(min(wanted[f], len(drawn[f])) for f in drawn)
 
     def next(self, latest):
@@ -383,9 +395,17 @@ class Run:
             how = f"killed by {verdict[1]}" if verdict[0] else "SURVIVED"
             print(f"{done}/{self.sum} {mutant.id} {how} ({seconds:.1f} s)", file=sys.stderr, flush=True)
 
+    def stop(self):
+        """The workers have nothing more to do, and what they are at ends."""
+        with self.lock:
+            self.left = dict.fromkeys(self.left, ())
+        for copy in self.copies:
+            copy.end_test()
+
     def work(self, root, folder):
         try:
             copy, latest = Copy(root, folder), None
+            self.copies.append(copy)
             while mutant := self.next(latest):
                 tests = self.tests[mutant.file]
                 if mutant.file != latest:
@@ -475,9 +495,8 @@ def choose_files(parser, options, tests):
 
 
 def play(root, run, jobs):
-    folder = tempfile.mkdtemp(prefix="lb-mutate-")
+    folder, workers = tempfile.mkdtemp(prefix="lb-mutate-"), []
     try:
-        workers = []
         for i in range(jobs):
             workers.append(threading.Thread(target=run.work, args=(root, os.path.join(folder, str(i))), daemon=True))
             workers[-1].start()
@@ -485,6 +504,9 @@ def play(root, run, jobs):
             while worker.is_alive():
                 worker.join(1)
     finally:
+        run.stop()
+        for worker in workers:
+            worker.join(60)
         shutil.rmtree(folder, ignore_errors=True)
     if run.error:
         raise run.error
