@@ -38,13 +38,13 @@ from collections import namedtuple
 
 # The tests of each source, the one that kills most first: unit tests, for the conformance suite links none of these.
 TESTS = {
-    "harness/check.c": ["check", "check-random"],
-    "harness/check_order.c": ["check", "check-random"],
+    "harness/check.c": ["check", "check-random", "exhausted"],
+    "harness/check_order.c": ["check", "check-random", "exhausted"],
     "harness/evidence.c": ["evidence", "evidence-edges"],
-    "harness/judge.c": ["judge-counts", "judge"],
+    "harness/judge.c": ["judge-counts", "judge", "exhausted"],
     "harness/resource.c": ["resource", "holder"],
     "harness/holder.c": ["holder-debts", "holder", "client"],
-    "harness/campaign.c": ["campaign-play", "campaign"],
+    "harness/campaign.c": ["campaign-play", "campaign", "exhausted"],
 }
 EQUIVALENT = "tests/mutants-equivalent.txt"
 PER_FILE = 20

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * When memory or the disk is exhausted, what judges says so: no half judgement, no crash, no leak (the sanitizers look). The
+ * linker puts the functions below in the place of the C library's (tests/meson.build), for our own code only.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../harness/campaign.h"
+#include "../harness/check.h"
+#include "../harness/files.h"
+#include "../harness/judge.h"
+#include "scratch.h"
+
+/* ---- a library that runs out -------------------------------------------------------------------------------------- */
+
+static long allocations_left = -1, closes_left = -1; /* -1 = no end of them */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+char *__real_strdup(const char *text);
+int __real_fclose(FILE *file);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+char *__wrap_strdup(const char *text);
+int __wrap_fclose(FILE *file);
+
+static bool used_up(long *left) {
+  if (*left < 0) return false;
+  if (*left > 0) return (*left)--, false;
+  errno = ENOMEM;
+  return true;
+}
+
+void *__wrap_malloc(size_t size) { return used_up(&allocations_left) ? NULL : __real_malloc(size); }
+void *__wrap_calloc(size_t count, size_t size) {
+  return used_up(&allocations_left) ? NULL : __real_calloc(count, size);
+}
+void *__wrap_realloc(void *old, size_t size) { return used_up(&allocations_left) ? NULL : __real_realloc(old, size); }
+char *__wrap_strdup(const char *text) { return used_up(&allocations_left) ? NULL : __real_strdup(text); }
+int __wrap_fclose(FILE *file) {
+  int r = __real_fclose(file);
+  if (!used_up(&closes_left)) return r;
+  errno = EDQUOT; /* some file systems say so only now */
+  return EOF;
+}
+
+/* ---- the checker -------------------------------------------------------------------------------------------------- */
+
+static struct lb_event happened(uint64_t t, uint32_t client, uint32_t key, enum lb_event_kind kind) {
+  return (struct lb_event){.t = t, .client = client, .key = key, .what = LB_NO_NAME, .kind = (uint16_t)kind};
+}
+
+static void add(struct lb_history *h, struct lb_event event) { lb_history_add(h, &event); }
+
+enum { CLIENTS = 20, KEYS = 20 };
+
+/* On each key all clients at once, then all of them die, then there are accesses by those who never held: every array of the
+ * checker grows more than once. */
+static struct lb_history crowded(void) {
+  struct lb_history h = {0};
+  char name[20];
+  for (uint32_t i = 0; i < CLIENTS; i++) snprintf(name, sizeof name, "c%u", i), lb_names_add(&h.clients, name);
+  for (uint32_t i = 0; i < KEYS; i++) snprintf(name, sizeof name, "k%u", i), lb_names_add(&h.keys, name);
+  uint64_t t = 0;
+  for (uint32_t k = 0; k < KEYS; k++)
+    for (uint32_t c = 0; c < CLIENTS / 2; c++) add(&h, happened(++t, c, k, LB_EV_GRANTED));
+  for (uint32_t c = 0; c < CLIENTS / 2; c++) add(&h, happened(++t, c, LB_NO_NAME, LB_EV_CRASH));
+  for (uint32_t k = 0; k < KEYS; k++) {
+    add(&h, happened(++t, 10, k, LB_EV_LOST));
+    add(&h, happened(++t, 11, k, LB_EV_RELEASE));
+    add(&h, happened(++t, 12, k, LB_EV_READ));
+  }
+  return h;
+}
+
+static void a_history_is_judged_wholly_or_not_at_all(void **state) {
+  (void)state;
+  struct lb_history h = crowded();
+  struct lb_check check;
+  long tries = 0;
+  for (;; tries++) {
+    memset(&check, 0x5a, sizeof check);
+    allocations_left = tries;
+    int r = lb_check_history(&h, &check);
+    allocations_left = -1;
+    if (r == 0) break;
+    assert_int_equal(r, -ENOMEM);
+    assert_null(check.episodes);
+    assert_int_equal(check.grants + check.double_holds + check.episode_count + check.dirty_accesses + check.depth, 0);
+  }
+  assert_true(tries > 100); /* as often it was short of memory at another place */
+  assert_int_equal(check.double_holds, KEYS);
+  assert_int_equal(check.episodes[0].client_count, CLIENTS / 2);
+  assert_int_equal(check.dirty_accesses, KEYS);
+  lb_check_clear(&check);
+  lb_history_clear(&h);
+}
+
+/* ---- a trial ------------------------------------------------------------------------------------------------------ */
+
+struct world {
+  char dir[100];
+  struct lb_protocol protocol;
+  struct lb_scenario scenario;
+  struct lb_step step;
+  struct lb_trial_plan plan;
+  struct lb_stage stage;
+  struct lb_outcome out;
+};
+
+static int set_up(void **state) {
+  struct world *w = calloc(1, sizeof *w);
+  char path[200];
+  if (!w) return -1;
+  *state = w;
+  if (!scratch_folder(w->dir, sizeof w->dir, "exhausted")) return -1;
+  snprintf(path, sizeof path, "%s/histories", w->dir);
+  if (lb_make_dirs(path) < 0) return -1;
+  w->step = (struct lb_step){.verb = LB_STEP_PAUSE, .a = {.kind = LB_ROLE_CLIENT, .number = 1}, .text = (char *)"pause"};
+  w->protocol = (struct lb_protocol){.name = "p"};
+  w->scenario = (struct lb_scenario){.name = (char *)"s",
+                                     .ttl_ms = 1000,
+                                     .steps = &w->step,
+                                     .step_count = 1,
+                                     .faults = &w->step,
+                                     .fault_count = 1,
+                                     .duration_s = 60,
+                                     .every_ms = 1000,
+                                     .lasts_ms = 1000};
+  w->plan = (struct lb_trial_plan){
+      .scenario = &w->scenario, .protocol = &w->protocol, .system = "p@none", .name = "t1", .run_dir = w->dir};
+  w->stage =
+      (struct lb_stage){.plan = &w->plan, .client_count = 1, .verdict = LB_VERDICT_NONE, .arena = lb_arena_map(1)};
+  w->stage.client[0].socket = -1;
+  return w->stage.arena ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+  struct world *w = *state;
+  lb_history_clear(&w->stage.history);
+  lb_arena_unmap(w->stage.arena);
+  lb_remove_tree(w->dir);
+  free(w);
+  return 0;
+}
+
+/* The statistics, then the events. Where names are kept, the process ends instead (history.h). */
+static void a_trial_that_cannot_be_kept_in_memory_is_undecided(void **state) {
+  struct world *w = *state;
+  lb_arena_record(w->stage.arena, 0, happened(0, 0, 0, LB_EV_GRANTED));
+  for (long n = 0; n < 2; n++) {
+    w->out = (struct lb_outcome){0};
+    allocations_left = n;
+    int r = lb_judge(&w->stage, &w->out);
+    allocations_left = -1;
+    assert_int_equal(r, -ENOMEM);
+    assert_int_equal(w->out.verdict, LB_UNDECIDED);
+    assert_string_equal(w->out.why, "the trial's results could not be written: Cannot allocate memory");
+  }
+}
+
+static void a_history_that_fails_when_its_file_is_closed_was_not_kept(void **state) {
+  struct world *w = *state;
+  lb_arena_record(w->stage.arena, 0, happened(0, 0, 0, LB_EV_GRANTED));
+  closes_left = 0;
+  int r = lb_judge(&w->stage, &w->out);
+  closes_left = -1;
+  assert_int_equal(r, -EDQUOT);
+  assert_int_equal(w->out.verdict, LB_UNDECIDED);
+  assert_false(w->out.history_kept);
+}
+
+static void a_schedule_that_cannot_be_kept_in_memory_is_said(void **state) {
+  struct world *w = *state;
+  uint64_t proved = 0;
+  for (long n = 0; n < 10; n++) {
+    w->stage.verdict = LB_VERDICT_NONE;
+    allocations_left = n;
+    int r = lb_campaign_play(&w->stage, &proved);
+    allocations_left = -1;
+    assert_int_equal(r, -ECANCELED);
+    assert_int_equal(w->stage.verdict, LB_UNDECIDED);
+    assert_string_equal(w->stage.why, "no schedule: Cannot allocate memory");
+  }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_history_is_judged_wholly_or_not_at_all),
+      TEST(a_trial_that_cannot_be_kept_in_memory_is_undecided),
+      TEST(a_history_that_fails_when_its_file_is_closed_was_not_kept),
+      TEST(a_schedule_that_cannot_be_kept_in_memory_is_said),
+  };
+  return cmocka_run_group_tests_name("exhausted", tests, NULL, NULL);
+}
