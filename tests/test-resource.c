@@ -44,6 +44,18 @@ static void without_checks_the_later_write_wins_whatever_it_shows(void **state) 
   assert_int_equal(atomic_load(&r.fence_seen), 2);
 }
 
+static void the_largest_fence_is_remembered_from_reads_and_writes(void **state) {
+  (void)state;
+  struct lb_resource r = {0};
+  uint64_t value;
+  assert_true(lb_resource_write(&r, false, 3, 1));
+  assert_int_equal(atomic_load(&r.fence_seen), 3);
+  assert_true(lb_resource_read(&r, false, 5, &value));
+  assert_int_equal(atomic_load(&r.fence_seen), 5);
+  assert_true(lb_resource_write(&r, false, 4, 2));
+  assert_int_equal(atomic_load(&r.fence_seen), 5);
+}
+
 static void a_checked_access_accepts_an_equal_or_larger_fence(void **state) {
   (void)state;
   struct lb_resource r = {0};
@@ -117,13 +129,40 @@ static void fenced_processes_lose_no_update(void **state) {
   assert_none_lost(s);
 }
 
+/* Without checks nobody waits for anybody; still no fence that was shown is forgotten. */
+static void *show_fences(void *arg) {
+  struct shared *s = arg;
+  atomic_fetch_add(&s->ready, 1);
+  while (atomic_load(&s->ready) < WORKERS) {
+  }
+  for (int i = 0; i < ROUNDS; i++) {
+    uint64_t fence = atomic_fetch_add(&s->fence, 1) + 1, value;
+    lb_resource_read(&s->resource, false, fence, &value);
+    if (atomic_load(&s->resource.fence_seen) < fence) atomic_fetch_add(&s->refused, 1);
+  }
+  return NULL;
+}
+
+static void no_fence_that_was_shown_is_forgotten(void **state) {
+  (void)state;
+  struct shared *s = map_shared();
+  pthread_t thread[WORKERS];
+  for (int i = 0; i < WORKERS; i++) assert_int_equal(pthread_create(&thread[i], NULL, show_fences, s), 0);
+  for (int i = 0; i < WORKERS; i++) pthread_join(thread[i], NULL);
+  assert_int_equal(atomic_load(&s->refused), 0);
+  assert_int_equal(atomic_load(&s->resource.fence_seen), WORKERS * ROUNDS);
+  munmap(s, sizeof *s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(without_checks_the_later_write_wins_whatever_it_shows),
+      cmocka_unit_test(the_largest_fence_is_remembered_from_reads_and_writes),
       cmocka_unit_test(a_checked_access_accepts_an_equal_or_larger_fence),
       cmocka_unit_test(a_refused_access_changes_nothing_and_tells_nothing),
       cmocka_unit_test(fenced_threads_lose_no_update),
       cmocka_unit_test(fenced_processes_lose_no_update),
+      cmocka_unit_test(no_fence_that_was_shown_is_forgotten),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
