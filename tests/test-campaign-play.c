@@ -5,6 +5,7 @@
  * hosts (tests/meson.build); what they really do is for live-campaign.sh.
  */
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,7 +35,7 @@ static struct world {
   lb_ns now;
   uint64_t proved;
 
-  int begin_answer, end_answer;
+  int begin_answer, end_answer, folder_answer;
   bool nobody, empty[2];       /* the cast: cannot be found; a, b have no members */
   bool no_other_side;          /* the other side of a cut cannot be found */
   const char *proofs, *undone; /* what becomes of each fault in turn: '+' or '-'; '+' when they are used up */
@@ -53,6 +54,8 @@ static struct world {
 /* ---- what stands in for hosts and time ---------------------------------------------------------------------------- */
 
 lb_ns __wrap_lb_clock_ns(void);
+int __real_lb_make_dirs(const char *path);
+int __wrap_lb_make_dirs(const char *path);
 int __wrap_lb_workload_begin(struct lb_stage *stage);
 void __wrap_lb_workload_continue(struct lb_stage *stage, lb_ns when, const _Atomic bool *enough);
 int __wrap_lb_workload_end(struct lb_stage *stage);
@@ -63,6 +66,8 @@ int __wrap_lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, con
                          size_t err_size);
 
 lb_ns __wrap_lb_clock_ns(void) { return world.now; }
+
+int __wrap_lb_make_dirs(const char *path) { return world.folder_answer < 0 ? world.folder_answer : __real_lb_make_dirs(path); }
 
 int __wrap_lb_workload_begin(struct lb_stage *stage) {
   world.now += 5 * LB_NS_PER_S; /* to warm up: the campaign begins after it */
@@ -222,15 +227,39 @@ static void each_fault_begins_and_ends_when_the_schedule_says(void **state) {
   assert_int_equal(world.stage.verdict, LB_VERDICT_NONE);
 }
 
-static void the_work_goes_on_to_the_end_behind_the_last_fault(void **state) {
-  (void)state;
-  struct played planned[PLANNED + 1];
+/* Seconds that come out as just so many ns. */
+static double seconds(lb_ns ns) {
+  double s = (double)ns / 1e9;
+  while ((lb_ns)(s * 1e9) < ns) s = nextafter(s, INFINITY);
+  assert_int_equal((lb_ns)(s * 1e9), ns);
+  return s;
+}
+
+static void a_fault_that_begins_before_the_end_has_its_time_behind_it(void **state) {
+  for (int nobody = 0; nobody < 2; nobody++) {
+    scenario("pause client any");
+    play();
+    struct played last = world.played[PLANNED - 1];
+    start_again(state);
+    scenario("pause client any");
+    world.nobody = nobody; /* nobody to do it to: it is waited for all the same */
+    world.scenario.duration_s = seconds(last.begin - origin + 1);
+    assert_int_equal(play(), 0);
+    assert_int_equal(world.casts, PLANNED);
+    assert_int_equal(world.now, last.end);
+    start_again(state);
+  }
+}
+
+static void no_fault_begins_at_the_very_end(void **state) {
   scenario("pause client any");
-  world.nobody = true;
   play();
-  schedule(planned);
-  lb_ns last = planned[PLANNED - 1].end, end = DURATION_S * LB_NS_PER_S;
-  assert_time(world.now, last > end ? last : end);
+  lb_ns begin = world.played[PLANNED - 1].begin - origin;
+  start_again(state);
+  scenario("pause client any");
+  world.scenario.duration_s = seconds(begin);
+  assert_int_equal(play(), 0);
+  assert_int_equal(world.casts, PLANNED - 1);
 }
 
 static void a_fault_that_is_slow_to_begin_lasts_for_half_of_its_length(void **state) {
@@ -302,12 +331,23 @@ static void of_an_odd_number_more_than_half_have_to_be_proved(void **state) {
   }
 }
 
+static void the_only_fault_that_was_tried_has_to_be_proved(void **state) {
+  (void)state;
+  scenario("pause client any");
+  world.proofs = "-";
+  world.full_at = origin + LB_NS_PER_S; /* before the first one ends */
+  assert_int_equal(play(), -ECANCELED);
+  assert_string_equal(world.stage.why, "0 of 1 faults were proved");
+}
+
 static void a_fault_that_is_not_proved_is_noted_and_taken_back(void **state) {
   (void)state;
+  const struct lb_log *log = &world.stage.arena->log[CLIENTS];
   scenario("pause client any");
   world.proofs = "+-";
   assert_int_equal(play(), 0);
   assert_true(noted("not proved", 1, "it goes on"));
+  assert_int_equal(atomic_load(&log->count), 1); /* no other fault is */
   assert_int_equal(world.undos, PLANNED);
   assert_int_equal(world.proved, PLANNED - 1);
 }
@@ -429,6 +469,15 @@ static void clients_that_do_not_begin_to_work_are_not_played_with(void **state) 
   assert_string_equal(world.stage.why, "client-1 is gone");
 }
 
+static void where_there_is_no_folder_for_schedules_the_reason_is_told(void **state) {
+  (void)state;
+  scenario("pause client any");
+  world.folder_answer = -EROFS;
+  assert_int_equal(play(), -ECANCELED);
+  assert_string_equal(world.stage.why, "no schedule: Read-only file system");
+  assert_int_equal(world.casts + world.ends, 0);
+}
+
 static void clients_that_do_not_stop_are_the_reason_that_is_told(void **state) {
   (void)state;
   scenario("pause client any");
@@ -443,12 +492,14 @@ static void clients_that_do_not_stop_are_the_reason_that_is_told(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(each_fault_begins_and_ends_when_the_schedule_says),
-      TEST(the_work_goes_on_to_the_end_behind_the_last_fault),
+      TEST(a_fault_that_begins_before_the_end_has_its_time_behind_it),
+      TEST(no_fault_begins_at_the_very_end),
       TEST(a_fault_that_is_slow_to_begin_lasts_for_half_of_its_length),
       TEST(a_fault_that_is_quick_to_begin_is_not_made_longer),
       TEST(when_the_log_is_full_no_further_fault_begins),
       TEST(half_of_the_faults_have_to_be_proved),
       TEST(of_an_odd_number_more_than_half_have_to_be_proved),
+      TEST(the_only_fault_that_was_tried_has_to_be_proved),
       TEST(a_fault_that_is_not_proved_is_noted_and_taken_back),
       TEST(a_fault_that_hits_nobody_is_noted_waited_for_and_not_counted),
       TEST(a_system_of_servers_that_no_fault_hit_is_undecided),
@@ -461,6 +512,7 @@ int main(void) {
       TEST(a_fault_that_cannot_be_taken_back_ends_the_campaign),
       TEST(a_doubt_from_elsewhere_ends_the_campaign_too),
       TEST(clients_that_do_not_begin_to_work_are_not_played_with),
+      TEST(where_there_is_no_folder_for_schedules_the_reason_is_told),
       TEST(clients_that_do_not_stop_are_the_reason_that_is_told),
   };
   return cmocka_run_group_tests_name("campaign-play", tests, NULL, NULL);
