@@ -39,8 +39,8 @@ from collections import namedtuple
 
 # The tests of each source, the one that kills most first: unit tests, for the conformance suite links none of these.
 TESTS = {
-    "harness/check.c": ["check", "check-random", "exhausted"],
-    "harness/check_order.c": ["check", "check-random", "exhausted"],
+    "harness/check.c": ["check", "exhausted", "check-random"],
+    "harness/check_order.c": ["check", "exhausted", "check-random"],
     "harness/evidence.c": ["evidence", "evidence-edges"],
     "harness/judge.c": ["judge-counts", "judge", "exhausted"],
     "harness/resource.c": ["resource", "holder"],
@@ -55,7 +55,7 @@ ENVIRONMENT = {
     "ASAN_OPTIONS": "halt_on_error=1:detect_leaks=1:hard_rss_limit_mb=4000",
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
 }
-SLOWER, PATIENCE_S = 10, 10  # a test may take ten times as long as it should, and at least so many seconds
+SLOWER, PATIENCE_S = 5, 10  # a test may take five times as long as it should, and at least so many seconds
 
 # ---- where something can be changed ---------------------------------------------------------------------------------
 
