@@ -254,13 +254,21 @@ def prefix():
 class Copy:
     """A tree with a build of its own, in which one source at a time is another."""
 
-    def __init__(self, root, folder):
+    def __init__(self, folder, prefix):
         self.tree, self.build, self.scratch = (os.path.join(folder, n) for n in ("src", "build", "tmp"))
         os.makedirs(self.scratch)
-        copy_tree(root, self.tree)
+        self.prefix = prefix
         self.texts, self.takes, self.known, self.changed, self.test = {}, {}, {}, None, None
-        self.prefix = prefix()
+
+    def make(self, root, tests, jobs):
+        copy_tree(root, self.tree)
         self.run_tool(["meson", "setup", *SETUP, self.build, self.tree])
+        self.run_tool(["ninja", "-C", self.build, f"-j{jobs}", *(f"tests/test-{test}" for test in sorted(tests))])
+
+    def make_like(self, other):
+        """Without building: what is in a build tree names its sources relative to it."""
+        shutil.copytree(other.tree, self.tree, symlinks=True)
+        shutil.copytree(other.build, self.build, symlinks=True)
 
     def run_tool(self, command):
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
@@ -427,10 +435,9 @@ class Run:
         for copy in self.copies:
             copy.end_test()
 
-    def work(self, root, folder):
+    def work(self, copy):
         try:
-            copy, latest = Copy(root, folder), None
-            self.copies.append(copy)
+            latest = None
             while mutant := self.next(latest):
                 tests = self.tests[mutant.file]
                 if mutant.file != latest:
@@ -522,8 +529,13 @@ def choose_files(parser, options, tests):
 def play(root, run, jobs):
     folder, workers = tempfile.mkdtemp(prefix="lb-mutate-"), []
     try:
-        for i in range(jobs):
-            workers.append(threading.Thread(target=run.work, args=(root, os.path.join(folder, str(i))), daemon=True))
+        how = prefix()
+        run.copies = [Copy(os.path.join(folder, str(i)), how) for i in range(jobs)]
+        run.copies[0].make(root, {test for file in run.left for test in run.tests[file]}, jobs)
+        for copy in run.copies[1:]:
+            copy.make_like(run.copies[0])
+        for copy in run.copies:
+            workers.append(threading.Thread(target=run.work, args=(copy,), daemon=True))
             workers[-1].start()
         for worker in workers:
             while worker.is_alive():
