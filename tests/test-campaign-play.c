@@ -143,7 +143,7 @@ static int set_up(void **state) {
                                   .client_count = CLIENTS,
                                   .primary = -1,
                                   .verdict = LB_VERDICT_NONE,
-                                  .arena = lb_arena_map(CLIENTS)};
+                                  .arena = lb_arena_map(CLIENTS, 1)};
   return world.stage.arena ? 0 : -1;
 }
 

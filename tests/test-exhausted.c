@@ -141,7 +141,7 @@ static int set_up(void **state) {
   w->plan = (struct lb_trial_plan){
       .scenario = &w->scenario, .protocol = &w->protocol, .system = "p@none", .name = "t1", .run_dir = w->dir};
   w->stage =
-      (struct lb_stage){.plan = &w->plan, .client_count = 1, .verdict = LB_VERDICT_NONE, .arena = lb_arena_map(1)};
+      (struct lb_stage){.plan = &w->plan, .client_count = 1, .verdict = LB_VERDICT_NONE, .arena = lb_arena_map(1, 1)};
   w->stage.client[0].socket = -1;
   return w->stage.arena ? 0 : -1;
 }

@@ -121,7 +121,7 @@ static int set_up(void **state) {
   world.holder = (struct lb_holder){.protocol = &world.protocol,
                                     .session = &world.session,
                                     .env = &world.env,
-                                    .arena = lb_arena_map(INDEX + 1),
+                                    .arena = lb_arena_map(INDEX + 1, 16),
                                     .index = INDEX,
                                     .ttl_ms = TTL_MS,
                                     .prefix = "test",

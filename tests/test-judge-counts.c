@@ -54,7 +54,7 @@ static int set_up(void **state) {
                                    .trial = 4,
                                    .name = "s.p@none.none.c3.t4",
                                    .run_dir = w->dir};
-  w->stage = (struct lb_stage){.plan = &w->plan, .client_count = CLIENTS, .verdict = LB_VERDICT_NONE, .arena = lb_arena_map(CLIENTS)};
+  w->stage = (struct lb_stage){.plan = &w->plan, .client_count = CLIENTS, .verdict = LB_VERDICT_NONE, .arena = lb_arena_map(CLIENTS, 1)};
   return w->stage.arena ? 0 : -1;
 }
 
