@@ -150,6 +150,10 @@ enum lb_trait {
   LB_TRAIT_CLIENT_CLOCK = 1 << 8, /* correctness depends on the client's wall clock */
   LB_TRAIT_SERVER_CLOCK = 1 << 9, /* correctness depends on a server's clock */
   LB_TRAIT_UNSAFE = 1 << 10,      /* known not to exclude even without a fault; unsafe_why says why */
+  /* The service knows that a lock is held, not by whom (a SETNX without a token). release removes whatever record is there: LB_OK, a
+   * record was removed, perhaps somebody else's; LB_LOST, there was none. holds: LB_OK, somebody holds it; LB_LOST, nobody does. extend
+   * likewise. A repeated try of an attempt that was granted may say LB_BUSY. */
+  LB_TRAIT_NO_OWNER = 1 << 11,
 };
 
 struct lb_session; /* private: every protocol file defines its own body */

@@ -34,6 +34,12 @@ const struct lb_protocol *lb_protocol_find(const char *name) {
   return NULL;
 }
 
+bool lb_protocol_is_plugin(const struct lb_protocol *protocol) {
+  for (size_t i = 0; i < plugin_count; i++)
+    if (plugin[i] == protocol) return true;
+  return false;
+}
+
 bool lb_protocol_can_fence(const struct lb_protocol *protocol) {
   if (protocol->traits & LB_TRAIT_FENCED) return true;
   for (const struct lb_option *o = protocol->options; o && o->name; o++)

@@ -13,6 +13,8 @@ const struct lb_protocol *lb_protocol_at(size_t i);
 const struct lb_protocol *lb_protocol_find(const char *name);
 /* Whether its grants can carry a fencing number: always (LB_TRAIT_FENCED), or with its boolean option `fence` on. */
 bool lb_protocol_can_fence(const struct lb_protocol *protocol);
+/* Whether it came by lb_protocol_load(). */
+bool lb_protocol_is_plugin(const struct lb_protocol *protocol);
 /* Checks one table: version, size, names, mandatory hooks, traits that agree with the hooks. 0, or -EINVAL with one line in err. */
 int lb_protocol_check(const struct lb_protocol *protocol, char *err, size_t err_size);
 /* Loads `path` (a shared library that exports lockbench_plugin) and adds its protocol; it stays loaded until the process ends.

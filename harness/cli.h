@@ -33,6 +33,7 @@ int lb_cli_doctor(int argc, char **argv);
 int lb_cli_check(int argc, char **argv);
 int lb_cli_report(int argc, char **argv);
 int lb_cli_explain(int argc, char **argv);
+int lb_cli_conform(int argc, char **argv);
 
 /* ---- the table of commands (cli_help.c) ------------------------------------------------------------------------- */
 
@@ -70,7 +71,7 @@ struct lb_args {
   size_t setting_count;
   int trials, jobs, trial;
   uint64_t seed;
-  bool has_seed, json, past_lease;
+  bool has_seed, json, past_lease, tap;
 };
 
 /* Which options a command takes, beside --help. */
@@ -81,6 +82,7 @@ enum {
   LB_ARG_EXPORT = 1 << 3,
   LB_ARG_TRIAL = 1 << 4,
   LB_ARG_PAST_LEASE = 1 << 5,
+  LB_ARG_TAP = 1 << 6, /* --tap -s */
 };
 
 /* argv[0] names a command, whose row in the table says which options it takes. 0; LB_EXIT_USAGE after one line on stderr; LB_HELPED. */

@@ -30,6 +30,7 @@ enum kind {
   PAST_LEASE,
   PLUGIN,
   EXPECT,
+  TAP,
   HELP
 };
 
@@ -45,7 +46,7 @@ static const struct arg {
     {"-b", "--systems", TEXT_SYSTEMS, LB_ARG_RUN, "SYSTEM,...", "only these: PROTOCOL@TOPOLOGY or PROTOCOL"},
     {"-n", "--trials", COUNT_TRIALS, LB_ARG_RUN, "TRIALS", "trials per cell"},
     {"-g", "--guard", TEXT_GUARD, LB_ARG_RUN, "GUARD", "none, deadline, recheck or fence"},
-    {"-s", "--set", SETTING, LB_ARG_RUN, "KEY=VALUE", "a workload key, or PROTOCOL.OPTION=VALUE"},
+    {"-s", "--set", SETTING, LB_ARG_RUN | LB_ARG_TAP, "KEY=VALUE", "a workload key, or PROTOCOL.OPTION=VALUE"},
     {"-j", "--jobs", COUNT_JOBS, LB_ARG_RUN, "JOBS", "trials side by side"},
     {"-o", "--out", TEXT_OUT, LB_ARG_RUN, "DIR", "results folder (must be new)"},
     {"--expect", NULL, EXPECT, LB_ARG_RUN, "VERDICT", "safe, violated or stuck: of systems that a scenario states nothing for"},
@@ -55,6 +56,7 @@ static const struct arg {
     {"--past-lease", NULL, PAST_LEASE, LB_ARG_PAST_LEASE, NULL, "overlaps after the end of a lease count, too"},
     {"--export", NULL, TEXT_EXPORT, LB_ARG_EXPORT, "json", "its events as JSON lines, without a judgement"},
     {"--plugin", NULL, PLUGIN, LB_ARG_PLUGIN, "FILE", "adds a protocol from a shared library; without -b it is what is run"},
+    {"--tap", NULL, TAP, LB_ARG_TAP, NULL, "as TAP, for a test suite"},
     {"-h", "--help", HELP, EVERY_COMMAND, NULL, "this help"},
 };
 enum { TABLE_COUNT = sizeof table / sizeof *table };
@@ -133,6 +135,7 @@ static int set(const struct arg *arg, const char *value, struct lb_args *args) {
     case PLUGIN: return set_plugin(value, args);
     case EXPECT: return set_expect(value, args);
     case PAST_LEASE: args->past_lease = true; return 0;
+    case TAP: args->tap = true; return 0;
     case HELP: return LB_HELPED;
     case COUNT_TRIALS:
       r = set_number("-n", value, 1, 100000, &number);

@@ -26,6 +26,10 @@ static const struct lb_cli_command commands[] = {
      "CELL is SCENARIO.SYSTEM or SCENARIO.SYSTEM.GUARD, or as much of it as only one cell of the results folder has.\n"
      "FILE is any history (binary or JSON lines), - is standard input.\n"},
     {"report", lb_cli_report, 0, "DIR", "draws the charts and the page of a results folder", NULL},
+    {"conform", lb_cli_conform, LB_ARG_PLUGIN | LB_ARG_TAP, "[SYSTEM...]",
+     "runs the statements of the contract (backends/backend.h) against protocols",
+     "SYSTEM is PROTOCOL or PROTOCOL@TOPOLOGY; without one it is the plugin, on each of its topologies.\n"
+     "exit: 0 all hold, 3 some do not, 5 servers are missing, 2 usage\n"},
     {"doctor", lb_cli_doctor, 0, "", "what this machine can and cannot run", NULL},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };

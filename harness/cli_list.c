@@ -31,6 +31,7 @@ static const struct {
     {LB_TRAIT_CLIENT_CLOCK, "uses-client-clock"},
     {LB_TRAIT_SERVER_CLOCK, "uses-server-clock"},
     {LB_TRAIT_UNSAFE, "known-unsafe"},
+    {LB_TRAIT_NO_OWNER, "no-owner"},
 };
 
 static void print_traits(unsigned traits) {

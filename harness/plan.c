@@ -50,7 +50,7 @@ static bool runs_on(const struct lb_protocol *protocol, const char *topology) {
   return false;
 }
 
-static int parse_system(const char *text, struct lb_cell *cell, char *err, size_t err_size) {
+int lb_plan_parse_system(const char *text, struct lb_cell *cell, char *err, size_t err_size) {
   char protocol[64];
   const char *at = strchr(text, '@');
   size_t length = at ? (size_t)(at - text) : strlen(text);
@@ -80,7 +80,7 @@ static void choose_fence(struct lb_cell *cell) {
 static int add_cell(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario,
                     const char *system, enum lb_guard guard, char *err, size_t err_size) {
   struct lb_cell cell = {.scenario = scenario, .guard = guard, .verdict = LB_VERDICT_NONE};
-  int r = parse_system(system, &cell, err, err_size);
+  int r = lb_plan_parse_system(system, &cell, err, err_size);
   if (r < 0) return r;
   for (size_t i = 0; i < plan->cell_count; i++)
     if (plan->cells[i].scenario == scenario && plan->cells[i].guard == guard &&

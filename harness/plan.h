@@ -61,6 +61,9 @@ struct lb_plan_request {
 /* 0; -EINVAL with one line in err (unknown system, topology, option ... with the nearest known word; a scenario that is named twice; a
  * setting that no system of the run has). */
 int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, char *err, size_t err_size);
+/* "PROTOCOL@TOPOLOGY", or "PROTOCOL" for the first of its topologies: sets protocol, topology and system of the cell. 0, or -EINVAL with
+ * one line and the nearest known word. */
+int lb_plan_parse_system(const char *text, struct lb_cell *ret, char *err, size_t err_size);
 void lb_plan_clear(struct lb_plan *plan);
 /* Tells every job where its files go. */
 void lb_plan_set_folder(struct lb_plan *plan, const char *run_dir);

@@ -16,6 +16,7 @@
 #include "campaign.h"
 #include "clock.h"
 #include "crew.h"
+#include "environ.h"
 #include "files.h"
 #include "heartbeat.h"
 #include "judge.h"
@@ -131,19 +132,6 @@ static bool as_expected(const struct lb_trial_plan *plan, enum lb_verdict verdic
   return verdict == (plan->expect ? plan->expect->verdict : LB_SAFE);
 }
 
-/* Settings of the user's that client libraries and servers would pick up on their own: a PGOPTIONS can change a verdict. */
-static void forget_environment(void) {
-  static const char *const prefixes[] = {"PG", "JAVA_TOOL_OPTIONS=", "_JAVA_OPTIONS=", "JDK_JAVA_OPTIONS=", "CLASSPATH="};
-  for (size_t i = 0; environ[i];) {
-    bool forget = false;
-    for (size_t p = 0; p < sizeof prefixes / sizeof *prefixes; p++)
-      forget |= strncmp(environ[i], prefixes[p], strlen(prefixes[p])) == 0;
-    char name[200];
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(environ[i], "="), environ[i]);
-    if (!forget || unsetenv(name) < 0) i++; /* what was removed is followed by the next at the same place */
-  }
-}
-
 /* `keys = own` (0) is a key for each client. */
 static size_t key_count(const struct lb_trial_plan *plan) {
   return plan->scenario->keys > 0 ? (size_t)plan->scenario->keys : (size_t)plan->clients;
@@ -153,7 +141,7 @@ int lb_trial_run(const struct lb_trial_plan *plan, struct lb_outcome *ret) {
   static struct lb_stage stage; /* one trial per process */
   char scratch[4000];
   lb_ns begin = lb_clock_ns();
-  forget_environment();
+  lb_environ_forget();
   *ret = (struct lb_outcome){.unavailable_ns = -1, .orphan_ns = -1, .blind_ns = -1};
   stage =
       (struct lb_stage){.plan = plan, .client_count = (size_t)plan->clients, .primary = -1, .verdict = LB_VERDICT_NONE};

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The connections of this process to the servers, whoever opened them: found among its open files by the address of their peer.
+ */
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "conform_parts.h"
+
+/* The numeric address and the port of the peer. False: not a connected IP socket. */
+static bool peer_of(int fd, char host[INET6_ADDRSTRLEN], uint16_t *ret_port) {
+  struct sockaddr_storage any;
+  socklen_t size = sizeof any;
+  if (getpeername(fd, (struct sockaddr *)&any, &size) < 0) return false;
+  const struct sockaddr_in *four = (const struct sockaddr_in *)&any;
+  const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)&any;
+  const void *address = any.ss_family == AF_INET    ? (const void *)&four->sin_addr
+                        : any.ss_family == AF_INET6 ? (const void *)&six->sin6_addr
+                                                    : NULL;
+  if (!address || !inet_ntop(any.ss_family, address, host, INET6_ADDRSTRLEN)) return false;
+  *ret_port = ntohs(any.ss_family == AF_INET ? four->sin_port : six->sin6_port);
+  return true;
+}
+
+static bool leads_to(int fd, const struct lb_target *target) {
+  char host[INET6_ADDRSTRLEN];
+  uint16_t port;
+  if (!peer_of(fd, host, &port)) return false;
+  for (size_t i = 0; i < target->count; i++)
+    if (target->endpoints[i].port == port && strcmp(target->endpoints[i].host, host) == 0) return true;
+  return false;
+}
+
+int lb_conform_shutdown_sockets(const struct lb_target *target) {
+  int count = 0;
+  DIR *files = opendir("/proc/self/fd");
+  if (!files) return 0;
+  for (struct dirent *entry; (entry = readdir(files));) {
+    int fd = atoi(entry->d_name);
+    if (entry->d_name[0] != '.' && leads_to(fd, target) && shutdown(fd, SHUT_RDWR) == 0) count++;
+  }
+  closedir(files);
+  return count;
+}
