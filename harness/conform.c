@@ -110,6 +110,7 @@ static void redirect(const char *output) {
   int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
   int out = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
   if (in < 0 || out < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0) _exit(1);
+  setvbuf(stdout, NULL, _IOLBF, 0); /* what it printed before it hung or died is there */
 }
 
 /* Ends by exit(), so that a sanitizer that looks for leaks at the end gets to look. */

@@ -10,7 +10,7 @@
 #include "clock.h"
 #include "conform_parts.h"
 
-enum { TTL_MS = LB_CONFORM_TTL_MS, SHORT_TTL_MS = 300, CUT_TTL_MS = 8000, SLACK_MS = 5000 };
+enum { TTL_MS = LB_CONFORM_TTL_MS, SHORT_TTL_MS = 300, CUT_TTL_MS = 8000, SLACK_MS = 3000 };
 
 #define KEY const char *key = lb_conform_key(c)
 #define WANT(result, call) lb_conform_want(c, result, call)
@@ -330,7 +330,8 @@ static int ask_until_definite(struct lb_conform *c, const char *key, const struc
   return r;
 }
 
-/* Either answer may be true; it has to be the one that the next client gets to see. */
+/* Either answer may be true; it has to be the one that the next client gets to see: at once, but for a service that has to find out
+ * first that the session is gone. */
 static void asked_after_a_reconnect(struct lb_conform *c) {
   KEY;
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
@@ -341,7 +342,7 @@ static void asked_after_a_reconnect(struct lb_conform *c) {
     lb_conform_leave(c, 1, key, &b);
     WANT(LB_OK, lb_conform_release(c, 0, key, &a));
   } else {
-    WANT(LB_OK, lb_conform_acquire(c, 1, key, &b, CUT_TTL_MS + SLACK_MS));
+    WANT(LB_OK, lb_conform_acquire(c, 1, key, &b, SLACK_MS + (has(c, LB_TRAIT_SESSION) ? CUT_TTL_MS : 0)));
     WANT(LB_OK, lb_conform_release(c, 1, key, &b));
   }
 }

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What conform says of a protocol that misbehaves: the lock in shared memory with one hook replaced by a bad one at a time.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../backends/registry.h"
+#include "../harness/conform.h"
+#include "skip.h"
+
+enum { LIMIT_MS = UNDER_TSAN ? 5000 : 1000, RESULTS_MAX = 40 };
+
+/* The first lines of every session's body in local.c: what a bad hook needs. */
+struct lb_session {
+  struct lb_env *env;
+};
+
+static struct lb_protocol bad;
+static const struct lb_protocol *good;
+static struct lb_conform_result results[RESULTS_MAX];
+static size_t result_count;
+static int alive = -1; /* held open by every process of the run */
+
+static void note(void *data, const struct lb_conform_result *result) {
+  (void)data;
+  assert_true(result_count < RESULTS_MAX);
+  results[result_count++] = *result;
+}
+
+static void run(void) {
+  struct lb_rundir dir;
+  char err[600];
+  result_count = 0;
+  assert_int_equal(lb_rundir_open(&dir, "/tmp", "test-conform", NULL, err, sizeof err), 0);
+  struct lb_conform_plan plan = {
+      .protocol = &bad, .topology = lb_topology_find("none"), .dir = &dir, .limit_ms = LIMIT_MS};
+  assert_int_equal(lb_conform_run(&plan, note, NULL, err, sizeof err), 0);
+  lb_rundir_close(&dir);
+}
+
+static const struct lb_conform_result *said(const char *statement) {
+  for (size_t i = 0; i < result_count; i++)
+    if (strcmp(results[i].statement, statement) == 0) return &results[i];
+  fail_msg("nothing was said of '%s'", statement);
+  return NULL;
+}
+
+#define SAYS(statement, text) assert_string_equal(said(statement)->why, text)
+#define FREE_LOCK "a free lock is granted and released"
+#define HELD_LOCK "a held lock is refused to another session"
+#define CONFIRMS "the server confirms a hold and nothing else"
+
+static int set_up(void **state) {
+  (void)state;
+  good = lb_protocol_find("local");
+  bad = *good;
+  return 0;
+}
+
+/* ---- bad hooks ------------------------------------------------------------------------------------------------------------ */
+
+static int try_good(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+  return good->try_acquire(s, key, ttl_ms, grant, deadline);
+}
+
+static int try_always(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+  int r = try_good(s, key, ttl_ms, grant, deadline);
+  grant->valid_until = LB_NEVER;
+  return r == LB_BUSY ? LB_OK : r;
+}
+
+static int try_42(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+  try_good(s, key, ttl_ms, grant, deadline);
+  return 42;
+}
+
+static int try_without_time(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                            lb_ns deadline) {
+  int r = try_good(s, key, ttl_ms, grant, deadline);
+  grant->asked_at = 0;
+  return r;
+}
+
+static int try_in_silence(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                          lb_ns deadline) {
+  (void)s, (void)key, (void)ttl_ms, (void)grant, (void)deadline;
+  return -EIO;
+}
+
+static int try_with_noise(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                          lb_ns deadline) {
+  (void)key, (void)ttl_ms, (void)grant, (void)deadline;
+  for (int i = 1; i <= 20; i++) printf("line %d\n", i);
+  fprintf(stderr, "\033[2Jok 1 - everything\n");
+  return lb_fail(s->env, -EIO, "no \001 service");
+}
+
+static int try_politely(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+  (void)key, (void)ttl_ms, (void)grant, (void)deadline;
+  return lb_fail(s->env, -ECONNREFUSED, "no service");
+}
+
+static int release_late(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
+  (void)s, (void)key, (void)grant, (void)deadline;
+  while (pause() < 0) {
+  }
+  return LB_OK;
+}
+
+static int holds_and_dies(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
+  (void)s, (void)key, (void)grant, (void)deadline;
+  return raise(SIGTERM);
+}
+
+static int holds_and_exits(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
+  (void)s, (void)key, (void)grant, (void)deadline;
+  exit(7);
+}
+
+static void close_with_a_child(struct lb_session *s) {
+  good->close(s);
+  if (fork() == 0)
+    for (;;) pause();
+}
+
+/* As a sanitizer that has found a leak. */
+static void end_badly(void) {
+  static const char text[] = "bad at its end\n";
+  _exit(write(2, text, sizeof text - 1) < 0 ? 1 : 23);
+}
+
+static void close_badly(struct lb_session *s) {
+  good->close(s);
+  atexit(end_badly);
+}
+
+/* ---- what is said of them --------------------------------------------------------------------------------------------------- */
+
+static void a_good_protocol_holds(void **state) {
+  (void)state;
+  run();
+  for (size_t i = 1; i < result_count; i++) { /* but for the first: the copy is not the one that has the name */
+    assert_string_equal(results[i].why, "");
+    assert_true(results[i].holds);
+  }
+  assert_true(result_count > 10);
+  SAYS("the table is well formed", "expected to find local by its name, found another protocol");
+}
+
+static void what_was_expected_and_what_came(void **state) {
+  (void)state;
+  bad.try_acquire = try_always;
+  run();
+  SAYS(HELD_LOCK, "expected BUSY from try_acquire, got OK (second session)");
+  SAYS(FREE_LOCK, "");
+  bad.try_acquire = try_politely;
+  run();
+  SAYS(FREE_LOCK, "expected OK from try_acquire, got -ECONNREFUSED (first session): no service");
+}
+
+static void a_breach_of_the_contract_in_any_call(void **state) {
+  (void)state;
+  bad.try_acquire = try_42;
+  run();
+  SAYS(FREE_LOCK, "try_acquire answered 42, which is no result of it (first session)");
+  bad.try_acquire = try_without_time;
+  run();
+  SAYS(FREE_LOCK, "granted with asked_at = 0 (try_acquire, first session)");
+  bad.try_acquire = try_in_silence;
+  run();
+  SAYS(FREE_LOCK, "try_acquire answered -EIO and left no text in env->err (first session)");
+}
+
+static void its_output_is_shown_but_not_obeyed(void **state) {
+  (void)state;
+  bad.try_acquire = try_with_noise;
+  run();
+  SAYS(FREE_LOCK,
+       "try_acquire answered -EIO and left a text in env->err whose byte 4 (0x01) cannot be printed (first session)");
+  assert_string_equal(said(FREE_LOCK)->output, "line 16\nline 17\nline 18\nline 19\nline 20\n?[2Jok 1 - everything\n");
+}
+
+static void who_hangs_is_stopped_and_the_rest_not_tried(void **state) {
+  char expected[100];
+  (void)state;
+  bad.release = release_late;
+  run();
+  snprintf(expected, sizeof expected, "it did not end within %d s, inside release (first session)", LIMIT_MS / 1000);
+  SAYS("a session opens, sets up and works", expected);
+  SAYS(FREE_LOCK, expected);
+  SAYS(HELD_LOCK, expected);
+  SAYS("two keys do not exclude each other", "not tried, because 3 statements before it did not end");
+  assert_false(said("two keys do not exclude each other")->holds);
+}
+
+static void who_dies_takes_one_statement_along(void **state) {
+  (void)state;
+  bad.holds = holds_and_dies;
+  run();
+  SAYS(CONFIRMS, "it died of SIGTERM inside holds (first session)");
+  SAYS("giving up leaves nothing behind", "");
+  bad.holds = holds_and_exits;
+  run();
+  SAYS(CONFIRMS, "it ended with exit status 7 inside holds (first session)");
+}
+
+static void a_process_that_ends_badly_does_not_hold(void **state) {
+  (void)state;
+  bad.close = close_badly;
+  run();
+  SAYS(FREE_LOCK, "it held, but its process then ended with exit status 23");
+  assert_string_equal(said(FREE_LOCK)->output, "bad at its end\n");
+  assert_false(said(FREE_LOCK)->holds);
+}
+
+static void nothing_outlives_its_statement(void **state) {
+  int pipe_fd[2];
+  (void)state;
+  assert_int_equal(pipe2(pipe_fd, 0), 0);
+  alive = pipe_fd[1];
+  bad.close = close_with_a_child;
+  run();
+  SAYS(FREE_LOCK, "");
+  close(alive);
+  struct pollfd p = {.fd = pipe_fd[0], .events = POLLIN};
+  assert_int_equal(poll(&p, 1, 5000), 1);
+  assert_true(p.revents & POLLHUP);
+  close(pipe_fd[0]);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup(a_good_protocol_holds, set_up),
+      cmocka_unit_test_setup(what_was_expected_and_what_came, set_up),
+      cmocka_unit_test_setup(a_breach_of_the_contract_in_any_call, set_up),
+      cmocka_unit_test_setup(its_output_is_shown_but_not_obeyed, set_up),
+      cmocka_unit_test_setup(who_hangs_is_stopped_and_the_rest_not_tried, set_up),
+      cmocka_unit_test_setup(who_dies_takes_one_statement_along, set_up),
+      cmocka_unit_test_setup(a_process_that_ends_badly_does_not_hold, set_up),
+      cmocka_unit_test_setup(nothing_outlives_its_statement, set_up),
+  };
+  return cmocka_run_group_tests_name("conform", tests, NULL, NULL);
+}
