@@ -47,22 +47,57 @@ bool lb_protocol_can_fence(const struct lb_protocol *protocol) {
   return false;
 }
 
-static bool good_name(const char *name) {
-  return name && *name && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(name);
+/* ---- one table -------------------------------------------------------------------------------------------------------- */
+
+/* Where a scenario, a setting or a file name has room for so much. */
+enum { NAME_MAX_BYTES = 63, POINT_MAX_BYTES = 31 };
+
+static bool consists_of(const char *text, const char *letters) { return text && *text && strspn(text, letters) == strlen(text); }
+
+static bool good_name(const char *name) { return consists_of(name, "abcdefghijklmnopqrstuvwxyz0123456789-"); }
+static bool good_option(const char *name) { return consists_of(name, "abcdefghijklmnopqrstuvwxyz0123456789_"); }
+
+/* There, and nothing in it that a terminal would obey. */
+static bool good_text(const char *text, bool lines) {
+  for (const char *c = text; c && *c; c++)
+    if (((unsigned char)*c < 0x20 && !(lines && *c == '\n')) || *c == 0x7f) return false;
+  return text && *text;
 }
 
-static const char *options_complaint(const struct lb_option *option) {
-  for (; option && option->name; option++) {
-    if (!option->help || option->min > option->max) return "an option without help or with an empty range";
-    if (option->def < option->min || option->def > option->max) return "an option whose default is outside its range";
+static const char *texts_complaint(const struct lb_protocol *p) {
+  if (!p->summary || !p->promises || !p->breaks || !p->source) return "a missing summary, promises, breaks or source";
+  if (!good_text(p->summary, false)) return "a summary that is not one line of text";
+  if (!good_text(p->promises, true) || !good_text(p->breaks, true) || !good_text(p->source, true))
+    return "an empty text, or a control character, in promises, breaks or source";
+  if (p->unsafe_why && !good_text(p->unsafe_why, false)) return "an unsafe_why that is not one line of text";
+  return NULL;
+}
+
+static const char *names_complaint(const struct lb_protocol *p) {
+  if (!good_name(p->name)) return "no name of a-z, 0-9 and '-'";
+  if (strlen(p->name) > NAME_MAX_BYTES) return "a name of more than 63 bytes";
+  if (!p->topologies || !p->topologies[0]) return "no topology";
+  for (const char *const *t = p->topologies; *t; t++)
+    if (!good_name(*t)) return "a topology whose name has more than a-z, 0-9 and '-'";
+  for (const char *const *point = p->points; point && *point; point++) {
+    if (!good_name(*point)) return "a point whose name has more than a-z, 0-9 and '-'";
+    if (strlen(*point) > POINT_MAX_BYTES) return "a point whose name has more than 31 bytes";
   }
   return NULL;
 }
 
-static const char *complaint(const struct lb_protocol *p) {
-  if (!good_name(p->name)) return "no name of a-z, 0-9 and '-'";
-  if (!p->summary || !p->promises || !p->breaks || !p->source) return "a missing summary, promises, breaks or source";
-  if (!p->topologies || !p->topologies[0]) return "no topology";
+static const char *options_complaint(const struct lb_option *option) {
+  for (; option && option->name; option++) {
+    if (!good_option(option->name)) return "an option whose name has more than a-z, 0-9 and '_'";
+    if (strlen(option->name) > NAME_MAX_BYTES) return "an option whose name has more than 63 bytes";
+    if (!option->help || !(option->min <= option->max)) return "an option without help or with an empty range";
+    if (!good_text(option->help, false)) return "an option whose help is not one line of text";
+    if (!(option->def >= option->min && option->def <= option->max)) return "an option whose default is outside its range";
+  }
+  return NULL;
+}
+
+static const char *hooks_complaint(const struct lb_protocol *p) {
   if (!p->open || !p->close || !p->try_acquire || !p->release)
     return "a missing hook: open, close, try_acquire and release are mandatory";
   if (p->session_size == 0) return "session_size 0";
@@ -72,7 +107,14 @@ static const char *complaint(const struct lb_protocol *p) {
   if (p->traits & LB_TRAIT_LEASED && (!p->extend || !p->holds || !p->inspect))
     return "the trait leased, but not all of the hooks extend, holds and inspect";
   if (!!(p->traits & LB_TRAIT_UNSAFE) != !!p->unsafe_why) return "the trait unsafe and its reason only together";
-  return options_complaint(p->options);
+  return NULL;
+}
+
+static const char *complaint(const struct lb_protocol *p) {
+  const char *what = names_complaint(p);
+  if (!what) what = texts_complaint(p);
+  if (!what) what = hooks_complaint(p);
+  return what ? what : options_complaint(p->options);
 }
 
 int lb_protocol_check(const struct lb_protocol *p, char *err, size_t err_size) {
@@ -86,6 +128,8 @@ int lb_protocol_check(const struct lb_protocol *p, char *err, size_t err_size) {
   snprintf(err, err_size, "protocol table has %s", what);
   return -EINVAL;
 }
+
+/* ---- plugins ----------------------------------------------------------------------------------------------------------- */
 
 const struct lb_protocol *lb_protocol_load(const char *path, char *err, size_t err_size) {
   char why[400];

@@ -15,7 +15,8 @@ const struct lb_protocol *lb_protocol_find(const char *name);
 bool lb_protocol_can_fence(const struct lb_protocol *protocol);
 /* Whether it came by lb_protocol_load(). */
 bool lb_protocol_is_plugin(const struct lb_protocol *protocol);
-/* Checks one table: version, size, names, mandatory hooks, traits that agree with the hooks. 0, or -EINVAL with one line in err. */
+/* Checks one table: version, size, names, texts, mandatory hooks, traits that agree with the hooks. 0, or -EINVAL with one line in err,
+ * which repeats nothing of the table: what is in there may not be printable. */
 int lb_protocol_check(const struct lb_protocol *protocol, char *err, size_t err_size);
 /* Loads `path` (a shared library that exports lockbench_plugin) and adds its protocol; it stays loaded until the process ends.
  * NULL with one line in err: not a library, no such symbol, another version, a name that is taken, a broken table. */
