@@ -84,7 +84,8 @@ static int run_all(const struct lb_cell *cells, int count, bool named, const str
   struct lb_rundir dir;
   char err[600];
   int code = LB_EXIT_OK, tried = 0;
-  if (lb_rundir_open(&dir, "/tmp", "conform", NULL, err, sizeof err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  const char *tmp = getenv("TMPDIR");
+  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "conform", NULL, err, sizeof err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
   for (int i = 0; i < count; i++) {
     const char *missing = lb_topology_missing(cells[i].topology);
     if (i > 0 && !args->tap) putchar('\n');

@@ -48,6 +48,14 @@ for system in redis-token@sentinel zk-sequential@zk-x3 pg-row@pg-async; do
   check "$system: nor a file" wait_until 5 nothing_written
   check "$system: nor a mount" no_mounts
 done
+TMPDIR="$dir/results" "$bin" conform redis-token@sentinel zk-sequential@zk-x3 >/dev/null 2>&1 &
+tool=$!
+check 'conform: servers come up' wait_until 30 servers_run
+kill -9 $tool
+wait $tool 2>/dev/null
+check 'conform: after SIGKILL no process is left' wait_until 5 none_left
+check 'conform: nor a file' wait_until 5 nothing_written
+check 'conform: nor a mount' no_mounts
 check 'nor a System V memory segment' test "$(ipc_segments)" -le "$segments"
 
 "$bin" run control contention -b redis-token@redis,local -n 2 -s duration_s=0.3 -s warmup_s=0.1 -o "$dir/a" >"$dir/a.out" 2>&1 &

@@ -153,7 +153,57 @@ check 'a plugin alone is what is run, and held against what its author expects: 
 check 'it, and nothing else' grep -qx 'NOT as expected: 1 cells: 1 safe, 0 violated, 1 against expectation' "$dir/out4"
 check 'with the reason' grep -q 'lock-file@none: safe, expected violated: said with --expect' "$dir/out4"
 check 'a plugin that is as its author expects' "$bin" run control --plugin "$plugins/plugin-example.so" -n 1 --expect safe
+expect 'a plugin with a point that fits into no scenario' 2 'plugin-point.so: protocol table has a point whose name has more than 31 bytes' \
+  "$bin" list --plugin "$plugins/plugin-point.so"
+expect 'a plugin with an option that nobody can set' 2 "plugin-option.so: protocol table has an option whose name has more than a-z, 0-9 and '_'" \
+  "$bin" list --plugin "$plugins/plugin-option.so"
+expect 'a plugin whose summary would clear the screen' 2 'plugin-text.so: protocol table has a summary that is not one line' \
+  "$bin" list --plugin "$plugins/plugin-text.so"
 check 'a good plugin runs' "$bin" run control -b lock-file --plugin "$plugins/plugin-example.so" -n 1
+
+# code NAME CODE PATTERN COMMAND...: what conform says on stdout.
+code() {
+  name=$1 code=$2 pattern=$3
+  shift 3
+  n=$((n + 1))
+  "$@" >"$dir/out" 2>"$dir/err" </dev/null
+  got=$?
+  if [ $got -eq "$code" ] && grep -qE -- "$pattern" "$dir/out"; then echo "ok $n - $name"; else
+    echo "not ok $n - $name"
+    echo "# exit $got (expected $code), expected: $pattern"
+    sed 's/^/# /' "$dir/out" "$dir/err"
+  fi
+}
+code 'a good plugin conforms' 0 '^lock-file@none: 15 of 15 statements hold$' "$bin" conform --plugin "$plugins/plugin-example.so"
+code 'so does one that finds its master behind Sentinel' 0 '^sentinel-lock@sentinel: 22 of 22 statements hold$' \
+  "$bin" conform --plugin "$plugins/plugin-sentinel.so" sentinel-lock@redis sentinel-lock@sentinel
+code 'and one without an owner that says so' 0 '^ownerless@none: 12 of 12 statements hold$' \
+  "$bin" conform --plugin "$plugins/plugin-ownerless.so"
+code 'but not one that does not' 3 '^FAIL a stale release leaves the next holder alone: expected LOST from release, got OK \(first session\)$' \
+  "$bin" conform --plugin "$plugins/plugin-ownerless-untold.so"
+code 'as TAP' 3 '^not ok [0-9]+ - a stale release leaves the next holder alone$' \
+  "$bin" conform --tap --plugin "$plugins/plugin-ownerless-untold.so"
+code 'with an option on' 0 '^ok   fences grow$' "$bin" conform redis-token -s redis-token.fence=yes
+expect 'conform without a name' 2 'conform: expected a PROTOCOL, PROTOCOL@TOPOLOGY or --plugin FILE' "$bin" conform
+expect 'conform of an unknown protocol' 2 "unknown protocol 'locl', did you mean 'local'" "$bin" conform locl
+expect 'conform on a topology that does not fit' 2 "local does not run on topology 'pg'" "$bin" conform local@pg
+expect 'conform with a key of a scenario' 2 '-s ttl_ms=5: expected PROTOCOL.OPTION=VALUE' "$bin" conform local -s ttl_ms=5
+expect 'conform where a program is missing' 5 'conform redis-token@redis: needs redis-server' env PATH=/nonexistent "$bin" conform redis-token
+code 'which is a skip for TAP' 0 '^ok 1 - redis-token@redis # SKIP needs redis-server' env PATH=/nonexistent "$bin" conform --tap redis-token
+mkdir "$dir/tmp"
+check 'conform keeps its files in TMPDIR' env TMPDIR="$dir/tmp" "$bin" conform local
+check 'and leaves nothing there' rmdir "$dir/tmp"
+helpers() {
+  sed -nE 's/^[a-z][a-z_ 0-9]*[ *]+((redis|pg|zk|shm|lb)_[a-z0-9_]+)\(.*/\1/p' "$LB_SOURCE_DIR"/backends/*_util.h \
+    "$LB_SOURCE_DIR"/backends/*_link.h
+  echo lb_lease_end
+  echo lb_fail
+}
+nm -D --defined-only "$bin" >"$dir/exported"
+check 'every helper of backends/ can be called by a plugin' \
+  sh -c 'while read -r name; do grep -q " $name\$" "$0" || { echo "$name"; missing=1; }; done; [ -z "$missing" ]' "$dir/exported" <<END
+$(helpers)
+END
 
 expect 'a history that is not there' 2 'none.jsonl' "$bin" check "$dir/none.jsonl"
 printf '{"t":1,"c":"a","k":"x","e":"acquire"}\n{"t":2,"c":"a","k":"x","e":"grantd"}\n' >"$dir/bad.jsonl"
