@@ -23,11 +23,13 @@ struct suite {
 /* ---- words ------------------------------------------------------------------------------------------------------------------ */
 
 static void print_indented(const char *before, const char *lines) {
-  for (const char *end; *lines && (end = strchr(lines, '\n')); lines = end + 1) printf("%s%.*s\n", before, (int)(end - lines), lines);
+  for (const char *end; *lines && (end = strchr(lines, '\n')); lines = end + 1)
+    printf("%s%.*s\n", before, (int)(end - lines), lines);
 }
 
 static void print_tap(const struct suite *s, const struct lb_conform_result *r) {
-  printf("%s %d - %s%s%s\n", r->holds ? "ok" : "not ok", s->points, s->many ? s->system : "", s->many ? ": " : "", r->statement);
+  printf("%s %d - %s%s%s\n", r->holds ? "ok" : "not ok", s->points, s->many ? s->system : "", s->many ? ": " : "",
+         r->statement);
   if (r->why[0]) printf("# %s\n", r->why);
   print_indented("# | ", r->output);
 }
@@ -49,7 +51,8 @@ static void print_result(void *data, const struct lb_conform_result *r) {
 
 /* ---- one system ------------------------------------------------------------------------------------------------------------- */
 
-static int run_system(struct suite *s, const struct lb_cell *cell, const struct lb_args *args, const struct lb_rundir *dir) {
+static int run_system(struct suite *s, const struct lb_cell *cell, const struct lb_args *args,
+                      const struct lb_rundir *dir) {
   char err[600];
   struct lb_conform_plan plan = {.protocol = cell->protocol, .topology = cell->topology, .dir = dir};
   union lb_value *options = lb_settings_options(cell->protocol, args->settings, args->setting_count);
@@ -66,7 +69,8 @@ static int run_system(struct suite *s, const struct lb_cell *cell, const struct 
 
 /* A system whose servers are not there: a skip for TAP, a line for people. */
 static int miss(struct suite *s, const struct lb_cell *cell, const char *missing) {
-  if (!s->tap) return lb_complain(LB_EXIT_MISSING, "conform %s: needs %s, which is not on this machine", cell->system, missing);
+  if (!s->tap)
+    return lb_complain(LB_EXIT_MISSING, "conform %s: needs %s, which is not on this machine", cell->system, missing);
   printf("ok %d - %s # SKIP needs %s\n", ++s->points, cell->system, missing);
   return LB_EXIT_OK;
 }
@@ -85,7 +89,8 @@ static int run_all(const struct lb_cell *cells, int count, bool named, const str
   char err[600];
   int code = LB_EXIT_OK, tried = 0;
   const char *tmp = getenv("TMPDIR");
-  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "conform", NULL, err, sizeof err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "conform", NULL, err, sizeof err) < 0)
+    return lb_complain(LB_EXIT_FAILURE, "%s", err);
   for (int i = 0; i < count; i++) {
     const char *missing = lb_topology_missing(cells[i].topology);
     if (i > 0 && !args->tap) putchar('\n');
@@ -128,9 +133,12 @@ static int check_settings(const struct lb_args *args) {
   for (size_t i = 0; i < args->setting_count; i++) {
     const char *equals = strchr(args->settings[i], '='), *dot = strchr(args->settings[i], '.');
     if (!equals || !dot || dot > equals)
-      return lb_complain(LB_EXIT_USAGE, "-s %s: expected PROTOCOL.OPTION=VALUE, as `%s show PROTOCOL` lists them", args->settings[i], lb_called());
+      return lb_complain(LB_EXIT_USAGE, "-s %s: expected PROTOCOL.OPTION=VALUE, as `%s show PROTOCOL` lists them",
+                         args->settings[i], lb_called());
   }
-  return lb_settings_check(args->settings, args->setting_count, err, sizeof err) < 0 ? lb_complain(LB_EXIT_USAGE, "%s", err) : 0;
+  return lb_settings_check(args->settings, args->setting_count, err, sizeof err) < 0
+             ? lb_complain(LB_EXIT_USAGE, "%s", err)
+             : 0;
 }
 
 int lb_cli_conform(int argc, char **argv) {

@@ -159,7 +159,8 @@ static void last_lines(const char *path, char *buf, size_t size) {
   buf[0] = '\0';
   FILE *in = fopen(path, "re");
   if (!in) return;
-  long length = fseek(in, 0, SEEK_END) == 0 ? ftell(in) : 0, from = length > (long)size / 2 ? length - (long)size / 2 : 0;
+  long length = fseek(in, 0, SEEK_END) == 0 ? ftell(in) : 0,
+       from = length > (long)size / 2 ? length - (long)size / 2 : 0;
   size_t n = fseek(in, from, SEEK_SET) == 0 ? fread(text, 1, sizeof text - 1, in) : 0;
   fclose(in);
   while (n > 0 && text[n - 1] == '\n') n--;
@@ -197,7 +198,8 @@ static void judge(struct controller *k, bool in_time, int status, struct lb_conf
   else if (state == LB_CONFORM_RUNS)
     snprintf(result->why, sizeof result->why, "it ended with exit status %d %s", WEXITSTATUS(status), where);
   else if (WEXITSTATUS(status) != 0)
-    snprintf(result->why, sizeof result->why, "it held, but its process then ended with exit status %d", WEXITSTATUS(status));
+    snprintf(result->why, sizeof result->why, "it held, but its process then ended with exit status %d",
+             WEXITSTATUS(status));
   result->holds = result->why[0] == '\0';
   k->late += !in_time;
   if (result->holds) return;
@@ -205,7 +207,8 @@ static void judge(struct controller *k, bool in_time, int status, struct lb_conf
   last_lines(k->output, result->output, sizeof result->output);
 }
 
-static void run_statement(struct controller *k, const struct lb_conform_statement *statement, struct lb_conform_result *result) {
+static void run_statement(struct controller *k, const struct lb_conform_statement *statement,
+                          struct lb_conform_result *result) {
   struct lb_conform_shared *shared = k->conform.shared;
   int status = 0;
   snprintf(result->statement, sizeof result->statement, "%s", statement->text);
@@ -252,7 +255,8 @@ static int control(struct controller *k, char *err, size_t err_size) {
   const struct lb_conform_plan *plan = k->plan;
   struct lb_conform *c = &k->conform;
   *c = (struct lb_conform){.protocol = plan->protocol, .topology = plan->topology, .options = plan->options};
-  snprintf(c->key_prefix, sizeof c->key_prefix, "conform-%08llx", (unsigned long long)(lb_clock_wall_ns() >> 10 & 0xffffffff));
+  snprintf(c->key_prefix, sizeof c->key_prefix, "conform-%08llx",
+           (unsigned long long)(lb_clock_wall_ns() >> 10 & 0xffffffff));
   lb_environ_forget();
   lb_env_init(&k->env, 1);
   int r = prepare_folder(k, err, err_size);
@@ -283,8 +287,8 @@ static _Noreturn void controller_main(const struct lb_conform_plan *plan, int ou
   _exit(0);
 }
 
-int lb_conform_run(const struct lb_conform_plan *plan, void (*said)(void *data, const struct lb_conform_result *result), void *data,
-                   char *err, size_t err_size) {
+int lb_conform_run(const struct lb_conform_plan *plan, void (*said)(void *data, const struct lb_conform_result *result),
+                   void *data, char *err, size_t err_size) {
   struct message message = {0};
   int pipe_fd[2];
   if (pipe2(pipe_fd, O_CLOEXEC) < 0) return snprintf(err, err_size, "no pipe: %s", strerror(errno)), -EMFILE;

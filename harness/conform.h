@@ -14,7 +14,8 @@
 struct lb_conform_result { /* of one statement; plain data, printable: it travels through a pipe */
   char statement[100];     /* "a held lock is refused to another session" */
   bool holds;
-  char why[700];     /* one line where it does not hold: "expected BUSY from try_acquire, got OK (second session)"; else "" */
+  char why
+      [700]; /* one line where it does not hold: "expected BUSY from try_acquire, got OK (second session)"; else "" */
   char output[1000]; /* then also: the last lines of what the protocol wrote to stdout and stderr, each ended by '\n' */
 };
 
@@ -28,7 +29,7 @@ struct lb_conform_plan {
 
 /* Runs all statements that apply, in order, and tells each result to `said`, in the caller's process. After three that did not end in
  * time the rest is not tried, and does not hold. 0; -errno with one line in err: no process, no network, or the servers did not start. */
-int lb_conform_run(const struct lb_conform_plan *plan, void (*said)(void *data, const struct lb_conform_result *result), void *data,
-                   char *err, size_t err_size);
+int lb_conform_run(const struct lb_conform_plan *plan, void (*said)(void *data, const struct lb_conform_result *result),
+                   void *data, char *err, size_t err_size);
 
 #endif

@@ -63,9 +63,9 @@ void lb_conform_want(struct lb_conform *c, int wanted, int got) {
   if (got == wanted) return;
   const char *text = c->env[c->caller].base.err;
   if (c->within_ms) snprintf(within, sizeof within, " within %lld ms", (long long)c->within_ms);
-  lb_conform_fail(c, "expected %s from %s%s, got %s (%s session)%s%s", describe(c->hook, wanted, expected, sizeof expected),
-                  lb_hook_name(c->hook), within, describe(c->hook, got, came, sizeof came), ordinal[c->caller],
-                  text[0] ? ": " : "", text);
+  lb_conform_fail(c, "expected %s from %s%s, got %s (%s session)%s%s",
+                  describe(c->hook, wanted, expected, sizeof expected), lb_hook_name(c->hook), within,
+                  describe(c->hook, got, came, sizeof came), ordinal[c->caller], text[0] ? ": " : "", text);
 }
 
 /* ---- sessions --------------------------------------------------------------------------------------------------------- */
@@ -86,7 +86,8 @@ static void note_point(struct lb_env *env, const char *name) {
 void lb_conform_prepare(struct lb_conform *c) {
   current = c;
   for (int i = 0; i < LB_CONFORM_SESSIONS; i++) {
-    lb_env_init(&c->env[i], lb_clock_ns() ^ (uint64_t)i << 56); /* a statement must not draw the tokens of the one before it */
+    lb_env_init(&c->env[i],
+                lb_clock_ns() ^ (uint64_t)i << 56); /* a statement must not draw the tokens of the one before it */
     c->env[i].base.point = note_point;
     c->config[i] = (struct lb_config){.env = &c->env[i].base,
                                       .target = &c->target,
@@ -143,7 +144,8 @@ void lb_conform_close(struct lb_conform *c) {
   enter(c, hook_id, i);                                                                                                \
   return leave(c, c->protocol->hook(c->session[i], __VA_ARGS__))
 
-int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                       lb_ns deadline) {
   char complaint[200];
   struct lb_env *env = &c->env[i].base;
   open_session(c, i);

@@ -90,8 +90,10 @@ bool lb_conform_trait(const struct lb_conform *c, unsigned traits);
 
 /* Calls of the hooks on session i. The statement fails at once if the call broke the contract (contract.h); else its result. */
 int lb_conform_setup(struct lb_conform *c, int i);
-int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline);
-int lb_conform_try(struct lb_conform *c, int i, const char *key, struct lb_grant *grant); /* the usual ttl and deadline */
+int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                       lb_ns deadline);
+int lb_conform_try(struct lb_conform *c, int i, const char *key,
+                   struct lb_grant *grant); /* the usual ttl and deadline */
 int lb_conform_release(struct lb_conform *c, int i, const char *key, struct lb_grant *grant);
 int lb_conform_extend(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant);
 int lb_conform_wait(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms);

@@ -29,10 +29,11 @@ static void well_formed(struct lb_conform *c) {
   char err[200];
   int r = lb_protocol_check(c->protocol, err, sizeof err);
   lb_conform_check(c, r == 0, "%s", r == 0 ? "" : err);
-  lb_conform_check(c, lb_protocol_find(c->protocol->name) == c->protocol, "expected to find %s by its name, found another protocol",
-                   c->protocol->name);
-  lb_conform_check(c, !(lb_conform_has(c) & LB_NEEDS_FENCE) || lb_protocol_can_fence(c->protocol),
-                   "expected an option or a trait that says that grants are numbered, or the guard would be refused to it");
+  lb_conform_check(c, lb_protocol_find(c->protocol->name) == c->protocol,
+                   "expected to find %s by its name, found another protocol", c->protocol->name);
+  lb_conform_check(
+      c, !(lb_conform_has(c) & LB_NEEDS_FENCE) || lb_protocol_can_fence(c->protocol),
+      "expected an option or a trait that says that grants are numbered, or the guard would be refused to it");
 }
 
 static void opens_and_sets_up(struct lb_conform *c) {
@@ -50,7 +51,8 @@ static void granted_and_released(struct lb_conform *c) {
   for (int round = 0; round < 3; round++) {
     struct lb_grant g = LB_GRANT_INIT;
     WANT(LB_OK, lb_conform_try(c, 0, key, &g));
-    lb_conform_check(c, g.token_len != 0, "expected a token in the grant, got token_len = 0: it cannot be told from a new attempt");
+    lb_conform_check(c, g.token_len != 0,
+                     "expected a token in the grant, got token_len = 0: it cannot be told from a new attempt");
     WANT(LB_OK, lb_conform_release(c, 0, key, &g));
   }
 }
@@ -204,7 +206,8 @@ static void fences_grow(struct lb_conform *c) {
     struct lb_grant g = LB_GRANT_INIT;
     int who = i % LB_CONFORM_SESSIONS;
     WANT(LB_OK, lb_conform_acquire(c, who, key, &g, 2000));
-    lb_conform_check(c, g.fence > latest, "expected a fence above %" PRIu64 " in grant %d, got %" PRIu64, latest, i + 1, g.fence);
+    lb_conform_check(c, g.fence > latest, "expected a fence above %" PRIu64 " in grant %d, got %" PRIu64, latest, i + 1,
+                     g.fence);
     latest = g.fence;
     WANT(LB_OK, lb_conform_release(c, who, key, &g));
   }
@@ -226,14 +229,17 @@ static double ms_after(lb_ns a, lb_ns b) { return ((double)a - (double)b) / 1e6;
 static void check_validity(struct lb_conform *c, const struct lb_grant *g, int64_t ttl_ms) {
   lb_ns now = lb_clock_ns();
   if (has(c, LB_TRAIT_NO_EXPIRY)) {
-    lb_conform_check(c, g->valid_until == LB_NEVER, "expected valid_until = LB_NEVER from a lock without expiry, got %.3f ms after asked_at",
+    lb_conform_check(c, g->valid_until == LB_NEVER,
+                     "expected valid_until = LB_NEVER from a lock without expiry, got %.3f ms after asked_at",
                      ms_after(g->valid_until, g->asked_at));
     return;
   }
-  lb_conform_check(c, g->valid_until > now, "expected a grant that is still valid, got one that ended %.3f ms ago", ms_after(now, g->valid_until));
-  lb_conform_check(c, g->valid_until <= g->asked_at + (lb_ns)ttl_ms * LB_NS_PER_MS,
-                   "expected valid_until at most %lld ms after asked_at, got %.3f ms: it counts from asked_at, never from the reply",
-                   (long long)ttl_ms, ms_after(g->valid_until, g->asked_at));
+  lb_conform_check(c, g->valid_until > now, "expected a grant that is still valid, got one that ended %.3f ms ago",
+                   ms_after(now, g->valid_until));
+  lb_conform_check(
+      c, g->valid_until <= g->asked_at + (lb_ns)ttl_ms * LB_NS_PER_MS,
+      "expected valid_until at most %lld ms after asked_at, got %.3f ms: it counts from asked_at, never from the reply",
+      (long long)ttl_ms, ms_after(g->valid_until, g->asked_at));
 }
 
 static void validity_counts_from_the_send(struct lb_conform *c) {
@@ -243,7 +249,8 @@ static void validity_counts_from_the_send(struct lb_conform *c) {
   WANT(LB_OK, lb_conform_release(c, 0, key, &first));
   lb_ns before = lb_clock_ns();
   WANT(LB_OK, lb_conform_acquire(c, 0, key, &g, 2000));
-  lb_conform_check(c, g.asked_at >= before, "expected an asked_at of this call, got one %.3f ms before it", ms_after(before, g.asked_at));
+  lb_conform_check(c, g.asked_at >= before, "expected an asked_at of this call, got one %.3f ms before it",
+                   ms_after(before, g.asked_at));
   check_validity(c, &g, TTL_MS);
   WANT(LB_OK, lb_conform_release(c, 0, key, &g));
 }
@@ -253,7 +260,8 @@ static void lease_ends(struct lb_conform *c) {
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
   WANT(LB_OK, try_for(c, 0, key, SHORT_TTL_MS, &a));
   WANT(LB_OK, lb_conform_acquire(c, 1, key, &b, 5000));
-  lb_conform_check(c, lb_clock_ns() >= a.valid_until, "expected nobody else before valid_until, got another holder %.3f ms before it",
+  lb_conform_check(c, lb_clock_ns() >= a.valid_until,
+                   "expected nobody else before valid_until, got another holder %.3f ms before it",
                    ms_after(a.valid_until, lb_clock_ns()));
   if (has_owner(c)) { /* else these would speak of the new holder */
     if (c->protocol->holds) WANT(LB_LOST, lb_conform_holds(c, 0, key, &a));
@@ -269,9 +277,11 @@ static void lease_ends_unasked(struct lb_conform *c) {
   struct lb_grant a = LB_GRANT_INIT;
   WANT(LB_OK, try_for(c, 0, key, 200, &a));
   lb_ns end = in_ms(5000);
-  while (c->topology->data_count > 0 && lb_conform_inspect(c, 1, key) == 1 && lb_clock_ns() < end) lb_clock_sleep_until(in_ms(5));
+  while (c->topology->data_count > 0 && lb_conform_inspect(c, 1, key) == 1 && lb_clock_ns() < end)
+    lb_clock_sleep_until(in_ms(5));
   lb_conform_check(c, c->topology->data_count == 0 || lb_clock_ns() >= a.valid_until,
-                   "expected a record at the server until valid_until, got none %.3f ms before it", ms_after(a.valid_until, lb_clock_ns()));
+                   "expected a record at the server until valid_until, got none %.3f ms before it",
+                   ms_after(a.valid_until, lb_clock_ns()));
   lb_clock_sleep_until(a.asked_at + 250 * LB_NS_PER_MS); /* every server's copy, not only the first's */
   WANT(LB_LOST, lb_conform_holds(c, 0, key, &a));
   WANT(LB_LOST, lb_conform_extend(c, 0, key, 200, &a));
@@ -287,10 +297,13 @@ static void extending_moves_the_end(struct lb_conform *c) {
   lb_ns before = lb_clock_ns();
   WANT(LB_OK, lb_conform_extend(c, 0, key, TTL_MS, &a));
   lb_ns latest = lb_clock_ns() + TTL_MS * LB_NS_PER_MS;
-  lb_conform_check(c, a.valid_until > end, "expected a later valid_until, got one %.3f ms before the old one", ms_after(end, a.valid_until));
-  lb_conform_check(c, a.valid_until <= latest, "expected valid_until within the new lease, got %.3f ms more", ms_after(a.valid_until, latest));
+  lb_conform_check(c, a.valid_until > end, "expected a later valid_until, got one %.3f ms before the old one",
+                   ms_after(end, a.valid_until));
+  lb_conform_check(c, a.valid_until <= latest, "expected valid_until within the new lease, got %.3f ms more",
+                   ms_after(a.valid_until, latest));
   if (has(c, LB_TRAIT_LEASED))
-    lb_conform_check(c, a.valid_until >= lb_lease_end(before, TTL_MS), "expected valid_until at the end of the new lease, got %.3f ms before it",
+    lb_conform_check(c, a.valid_until >= lb_lease_end(before, TTL_MS),
+                     "expected valid_until at the end of the new lease, got %.3f ms before it",
                      ms_after(lb_lease_end(before, TTL_MS), a.valid_until));
   WANT(LB_OK, lb_conform_release(c, 0, key, &a));
 }
@@ -324,7 +337,8 @@ static void one_server_knows(struct lb_conform *c) {
 static int ask_until_definite(struct lb_conform *c, const char *key, const struct lb_grant *grant) {
   lb_ns end = in_ms(10000);
   int r;
-  while ((r = lb_conform_holds(c, 0, key, grant)) != LB_OK && r != LB_LOST && lb_clock_ns() < end) lb_clock_sleep_until(in_ms(20));
+  while ((r = lb_conform_holds(c, 0, key, grant)) != LB_OK && r != LB_LOST && lb_clock_ns() < end)
+    lb_clock_sleep_until(in_ms(20));
   c->within_ms = 10000;
   if (r != LB_OK && r != LB_LOST) WANT(LB_OK, r);
   return r;
@@ -375,10 +389,12 @@ static void ends_without_servers(struct lb_conform *c) {
   lb_ns begin = lb_clock_ns();
   int r = lb_conform_try_for(c, 0, key, TTL_MS, &b, in_ms(700));
   double took_ms = ms_after(lb_clock_ns(), begin);
-  lb_conform_check(c, r != LB_OK && r != LB_BUSY, "expected TIMEOUT, UNKNOWN or an error from try_acquire, got %s (first session)",
+  lb_conform_check(c, r != LB_OK && r != LB_BUSY,
+                   "expected TIMEOUT, UNKNOWN or an error from try_acquire, got %s (first session)",
                    r == LB_OK ? "OK" : "BUSY");
   /* far from for ever, with room for a busy machine */
-  lb_conform_check(c, took_ms <= 5000, "expected try_acquire to end about at its deadline of 700 ms, took %.0f ms", took_ms);
+  lb_conform_check(c, took_ms <= 5000, "expected try_acquire to end about at its deadline of 700 ms, took %.0f ms",
+                   took_ms);
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------------------ */
@@ -393,7 +409,8 @@ const struct lb_conform_statement lb_conform_statements[] = {
     {"releasing twice says lost", LB_NEEDS_MEMORY | LB_NEEDS_OWNER, released_twice},
     {"a stale release leaves the next holder alone", LB_NEEDS_SAFE | LB_NEEDS_OWNER, stale_release},
     {"asking again in the same attempt is granted again", LB_NEEDS_SAFE | LB_NEEDS_OWNER, asked_again},
-    {"an old grant is lost although its session holds again", LB_NEEDS_SAFE | LB_NEEDS_OWNER, old_grant_after_another_holder},
+    {"an old grant is lost although its session holds again", LB_NEEDS_SAFE | LB_NEEDS_OWNER,
+     old_grant_after_another_holder},
     {"a release removes whatever record is there", LB_NEEDS_SAFE | LB_NEEDS_ANYBODY, anybody_releases},
     {"holds says whether anybody holds", LB_NEEDS_SAFE | LB_NEEDS_ANYBODY | LB_NEEDS_HOLDS, somebody_holds},
     {"fences grow", LB_NEEDS_FENCE, fences_grow},

@@ -11,7 +11,8 @@
 #include <unistd.h>
 
 void lb_environ_forget(void) {
-  static const char *const prefixes[] = {"PG", "JAVA_TOOL_OPTIONS=", "_JAVA_OPTIONS=", "JDK_JAVA_OPTIONS=", "CLASSPATH="};
+  static const char *const prefixes[] = {"PG",
+                                         "JAVA_TOOL_OPTIONS=", "_JAVA_OPTIONS=", "JDK_JAVA_OPTIONS=", "CLASSPATH="};
   for (size_t i = 0; environ[i];) {
     bool forget = false;
     for (size_t p = 0; p < sizeof prefixes / sizeof *prefixes; p++)

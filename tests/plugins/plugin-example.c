@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../backends/backend.h"
+#include "backends/backend.h"
 
 #ifndef LB_TEST_ABI
 #define LB_TEST_ABI LB_ABI
@@ -51,7 +51,8 @@ static int is_mine(struct lb_session *s, const char *path, const struct lb_grant
   return grant->token_len > 0 && (size_t)n == grant->token_len && memcmp(found, grant->token, grant->token_len) == 0;
 }
 
-static int file_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+static int file_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                            lb_ns deadline) {
   (void)ttl_ms, (void)deadline;
   char path[200];
   path_of(key, path, sizeof path);

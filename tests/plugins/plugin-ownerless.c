@@ -5,8 +5,8 @@
  */
 #include <errno.h>
 
-#include "../../backends/backend.h"
-#include "../../backends/shm_util.h"
+#include "backends/backend.h"
+#include "backends/shm_util.h"
 
 #ifdef LB_TEST_NO_TRAIT
 #define NAME "ownerless-untold"
@@ -29,7 +29,8 @@ static int word_open(struct lb_session *s, const struct lb_config *config, lb_ns
 
 static void word_close(struct lb_session *s) { (void)s; }
 
-static int word_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+static int word_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                            lb_ns deadline) {
   (void)ttl_ms, (void)deadline;
   struct shm_slot *slot = shm_slot_of(s->target, key);
   uint64_t nobody = 0;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../backends/backend.h"
+#include "backends/backend.h"
 
 enum fault {
   NO_FAULT,

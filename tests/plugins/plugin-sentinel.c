@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "../../backends/redis_util.h"
+#include "backends/redis_util.h"
 
 struct lb_session {
   struct lb_env *env;
@@ -42,7 +42,8 @@ static int ask(struct lb_session *s, const struct redis_script *script, const ch
   redisReply *reply = NULL;
   int rc = connect_if_needed(s, deadline);
   if (rc) return rc;
-  rc = script ? redis_eval(s->conn, deadline, &reply, script, key, grant, extra) : redis_callf(s->conn, deadline, &reply, "GET %s", key);
+  rc = script ? redis_eval(s->conn, deadline, &reply, script, key, grant, extra)
+              : redis_callf(s->conn, deadline, &reply, "GET %s", key);
   rc = settle(s, rc, &reply);
   if (!rc) rc = script ? reply->type == REDIS_REPLY_INTEGER && reply->integer == 1 : redis_is_token(reply, grant);
   freeReplyObject(reply);
@@ -89,7 +90,8 @@ static int sentinel_release(struct lb_session *s, const char *key, struct lb_gra
   return as_result(ask(s, &redis_delete_if_mine, key, grant, NULL, deadline));
 }
 
-static int sentinel_extend(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+static int sentinel_extend(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                           lb_ns deadline) {
   char ttl[24];
   snprintf(ttl, sizeof ttl, "%" PRId64, ttl_ms);
   lb_ns end = lb_lease_end(lb_now(s->env), ttl_ms);
