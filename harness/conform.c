@@ -25,7 +25,7 @@
 #include "net.h"
 #include "sandbox.h"
 
-enum { START_S = 60, LIMIT_MS = 30000, LATE_MAX = 3, NAP_MS = 2, OUTPUT_LINES = 6 };
+enum { START_S = 60, LIMIT_MS = 30000, LATE_MAX = 3, NAP_MS = 2, OUTPUT_LINES = 8 };
 
 struct message { /* through the pipe */
   bool last;     /* what follows is how it ended, not a result */
@@ -153,25 +153,43 @@ static bool await_end(struct controller *k, pid_t pid, int *ret_status) {
 
 /* ---- what came of it ------------------------------------------------------------------------------------------------------ */
 
-/* The last lines of the file, without what a terminal would obey. */
-static void last_lines(const char *path, char *buf, size_t size) {
-  char text[4096];
-  buf[0] = '\0';
+/* The end of the file, as far as there is room; how much of it. */
+static size_t read_end(const char *path, char *text, size_t size) {
   FILE *in = fopen(path, "re");
-  if (!in) return;
-  long length = fseek(in, 0, SEEK_END) == 0 ? ftell(in) : 0,
-       from = length > (long)size / 2 ? length - (long)size / 2 : 0;
-  size_t n = fseek(in, from, SEEK_SET) == 0 ? fread(text, 1, sizeof text - 1, in) : 0;
+  if (!in) return 0;
+  long length = fseek(in, 0, SEEK_END) == 0 ? ftell(in) : 0, from = length > (long)size ? length - (long)size : 0;
+  size_t n = fseek(in, from, SEEK_SET) == 0 ? fread(text, 1, size, in) : 0;
   fclose(in);
+  return n;
+}
+
+/* A sanitizer's report says first what it is about; of anything else the last lines say what came last. */
+static char *first_line(char *text, size_t n) {
+  const char *error = strstr(text, "Sanitizer: "), *undefined = strstr(text, "runtime error: ");
+  const char *report = undefined && (!error || undefined < error) ? undefined : error;
+  char *begin = report ? text + (report - text) : text + n;
+  for (int lines = report ? OUTPUT_LINES - 1 : 0; begin > text && (begin[-1] != '\n' || ++lines < OUTPUT_LINES);)
+    begin--;
+  return begin;
+}
+
+/* Without what a terminal would obey. */
+static void show_output(const char *path, char *buf, size_t size) {
+  static char text[1 << 16];
+  size_t n = read_end(path, text, sizeof text - 1);
   while (n > 0 && text[n - 1] == '\n') n--;
   text[n] = '\0';
   for (size_t i = 0; i < n; i++)
     if (text[i] == '\0') text[i] = '?';
-  char *begin = text + n;
-  for (int lines = 0; begin > text && (begin[-1] != '\n' || ++lines < OUTPUT_LINES);) begin--;
-  for (char *line = begin, *rest = begin; (line = strsep(&rest, "\n")) && n > 0;) {
-    lb_contract_clean_text(line, strlen(line) + 1);
-    snprintf(buf + strlen(buf), size - strlen(buf), "%s\n", line);
+  buf[0] = '\0';
+  char *rest = first_line(text, n);
+  for (int lines = 0; n > 0 && rest && lines < OUTPUT_LINES; lines++) {
+    char *line = strsep(&rest, "\n");
+    size_t used = strlen(buf);
+    if (used + 2 >= size) break;
+    snprintf(buf + used, size - used - 1, "%s", line);
+    lb_contract_clean_text(buf + used, size - used - 1);
+    strcat(buf, "\n");
   }
 }
 
@@ -204,7 +222,7 @@ static void judge(struct controller *k, bool in_time, int status, struct lb_conf
   k->late += !in_time;
   if (result->holds) return;
   lb_contract_clean_text(result->why, sizeof result->why);
-  last_lines(k->output, result->output, sizeof result->output);
+  show_output(k->output, result->output, sizeof result->output);
 }
 
 static void run_statement(struct controller *k, const struct lb_conform_statement *statement,

@@ -14,9 +14,10 @@
 struct lb_conform_result { /* of one statement; plain data, printable: it travels through a pipe */
   char statement[100];     /* "a held lock is refused to another session" */
   bool holds;
-  char why
-      [700]; /* one line where it does not hold: "expected BUSY from try_acquire, got OK (second session)"; else "" */
-  char output[1000]; /* then also: the last lines of what the protocol wrote to stdout and stderr, each ended by '\n' */
+  /* One line where it does not hold: "expected BUSY from try_acquire, got OK (second session)"; else "". */
+  char why[700];
+  /* Then also: the last lines of what the protocol wrote to stdout and stderr, or the first of a sanitizer's report; each ends with '\n'. */
+  char output[1400];
 };
 
 struct lb_conform_plan {
