@@ -59,15 +59,18 @@ int __wrap_lb_make_dirs(const char *path);
 int __wrap_lb_workload_begin(struct lb_stage *stage);
 void __wrap_lb_workload_continue(struct lb_stage *stage, lb_ns when, const _Atomic bool *enough);
 int __wrap_lb_workload_end(struct lb_stage *stage);
-int __wrap_lb_cast_find(struct lb_stage *stage, const struct lb_role *role, struct lb_cast *ret, char *err, size_t err_size);
-int __wrap_lb_fault_do(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b,
-                       char *err, size_t err_size);
+int __wrap_lb_cast_find(struct lb_stage *stage, const struct lb_role *role, struct lb_cast *ret, char *err,
+                        size_t err_size);
+int __wrap_lb_fault_do(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a,
+                       const struct lb_cast *b, char *err, size_t err_size);
 int __wrap_lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, char *err,
                          size_t err_size);
 
 lb_ns __wrap_lb_clock_ns(void) { return world.now; }
 
-int __wrap_lb_make_dirs(const char *path) { return world.folder_answer < 0 ? world.folder_answer : __real_lb_make_dirs(path); }
+int __wrap_lb_make_dirs(const char *path) {
+  return world.folder_answer < 0 ? world.folder_answer : __real_lb_make_dirs(path);
+}
 
 int __wrap_lb_workload_begin(struct lb_stage *stage) {
   world.now += 5 * LB_NS_PER_S; /* to warm up: the campaign begins after it */
@@ -91,7 +94,8 @@ int __wrap_lb_workload_end(struct lb_stage *stage) {
   return 0;
 }
 
-int __wrap_lb_cast_find(struct lb_stage *stage, const struct lb_role *role, struct lb_cast *ret, char *err, size_t err_size) {
+int __wrap_lb_cast_find(struct lb_stage *stage, const struct lb_role *role, struct lb_cast *ret, char *err,
+                        size_t err_size) {
   bool b = role->kind == LB_ROLE_NODE;
   world.casts++;
   *ret = (struct lb_cast){0};
@@ -103,8 +107,8 @@ int __wrap_lb_cast_find(struct lb_stage *stage, const struct lb_role *role, stru
 
 static bool next_is_good(const char **script) { return **script == '\0' || *(*script)++ == '+'; }
 
-int __wrap_lb_fault_do(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b,
-                       char *err, size_t err_size) {
+int __wrap_lb_fault_do(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a,
+                       const struct lb_cast *b, char *err, size_t err_size) {
   assert_true(world.faults < FAULTS_MAX);
   struct played *p = &world.played[world.faults++];
   *p = (struct played){.begin = world.now, .a = a->client_count, .b = b->client_count};

@@ -84,13 +84,16 @@ static void of_very_many_overlaps_every_one_is_looked_at(void **state) {
 
 static void who_came_first_may_be_the_one_that_asks(void **state) {
   (void)state;
-  assert_true(contested(EVENT(1, "a", "acquire") EVENT(2, "a", "timeout") GRANTED(10, "b", 100) EVENT(20, "a", "acquire")));
-  assert_true(contested(EVENT(1, "a", "acquire") EVENT(2, "b", "acquire") GRANTED(10, "c", 100) EVENT(20, "a", "acquire")));
+  assert_true(
+      contested(EVENT(1, "a", "acquire") EVENT(2, "a", "timeout") GRANTED(10, "b", 100) EVENT(20, "a", "acquire")));
+  assert_true(
+      contested(EVENT(1, "a", "acquire") EVENT(2, "b", "acquire") GRANTED(10, "c", 100) EVENT(20, "a", "acquire")));
 }
 
 static void only_asking_contests_a_lock(void **state) {
   (void)state;
-  assert_false(contested(GRANTED(10, "a", 100) EVENT(20, "b", "timeout") EVENT(30, "b", "release") EVENT(40, "a", "release")));
+  assert_false(
+      contested(GRANTED(10, "a", 100) EVENT(20, "b", "timeout") EVENT(30, "b", "release") EVENT(40, "a", "release")));
   assert_false(contested(GRANTED(10, "a", 100) GRANTED(20, "b", 100)));
 }
 

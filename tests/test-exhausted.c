@@ -127,7 +127,8 @@ static int set_up(void **state) {
   if (!scratch_folder(w->dir, sizeof w->dir, "exhausted")) return -1;
   snprintf(path, sizeof path, "%s/histories", w->dir);
   if (lb_make_dirs(path) < 0) return -1;
-  w->step = (struct lb_step){.verb = LB_STEP_PAUSE, .a = {.kind = LB_ROLE_CLIENT, .number = 1}, .text = (char *)"pause"};
+  w->step =
+      (struct lb_step){.verb = LB_STEP_PAUSE, .a = {.kind = LB_ROLE_CLIENT, .number = 1}, .text = (char *)"pause"};
   w->protocol = (struct lb_protocol){.name = "p"};
   w->scenario = (struct lb_scenario){.name = (char *)"s",
                                      .ttl_ms = 1000,

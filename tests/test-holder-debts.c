@@ -61,7 +61,8 @@ static void sleep_hook(struct lb_env *env, lb_ns when) {
   if (when > world.now) world.now = when;
 }
 
-static int answered(struct lb_session *s, enum hook hook, const char *key, const struct lb_grant *grant, lb_ns deadline) {
+static int answered(struct lb_session *s, enum hook hook, const char *key, const struct lb_grant *grant,
+                    lb_ns deadline) {
   assert_true(s->calls < CALLS_MAX);
   struct call *c = &s->call[s->calls++];
   struct script *script = &s->script[hook];

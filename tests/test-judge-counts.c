@@ -54,7 +54,8 @@ static int set_up(void **state) {
                                    .trial = 4,
                                    .name = "s.p@none.none.c3.t4",
                                    .run_dir = w->dir};
-  w->stage = (struct lb_stage){.plan = &w->plan, .client_count = CLIENTS, .verdict = LB_VERDICT_NONE, .arena = lb_arena_map(CLIENTS, 1)};
+  w->stage = (struct lb_stage){
+      .plan = &w->plan, .client_count = CLIENTS, .verdict = LB_VERDICT_NONE, .arena = lb_arena_map(CLIENTS, 1)};
   return w->stage.arena ? 0 : -1;
 }
 
@@ -80,7 +81,8 @@ static void did(struct world *w, uint64_t t, uint32_t client, uint32_t key, enum
   put(w, client, t, (struct lb_event){.kind = (uint16_t)kind, .client = client, .key = key});
 }
 
-static void accessed(struct world *w, uint64_t t, uint32_t client, uint32_t key, enum lb_event_kind kind, uint64_t value) {
+static void accessed(struct world *w, uint64_t t, uint32_t client, uint32_t key, enum lb_event_kind kind,
+                     uint64_t value) {
   put(w, client, t,
       (struct lb_event){.kind = (uint16_t)kind, .client = client, .key = key, .flags = LB_EVF_VALUE, .value = value});
 }
