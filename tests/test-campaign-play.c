@@ -326,7 +326,7 @@ static void of_an_odd_number_more_than_half_have_to_be_proved(void **state) {
   for (uint64_t proved = 0; proved <= 3; proved++) {
     start_again(state);
     scenario("pause client any");
-    world.proofs = "+++---" + 3 - proved;
+    world.proofs = &"+++---"[3 - proved];
     world.full_at = origin + planned[2].end - LB_NS_PER_MS;
     assert_int_equal(play(), proved >= 2 ? 0 : -ECANCELED);
     assert_int_equal(world.faults, 3);
