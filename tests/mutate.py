@@ -41,9 +41,11 @@ TESTS = {
     "harness/check.c": ["check", "exhausted", "check-random"],
     "harness/check_order.c": ["check", "exhausted", "check-random"],
     "harness/evidence.c": ["evidence", "evidence-edges"],
+    "harness/evidence_lease.c": ["evidence", "evidence-edges"],
     "harness/judge.c": ["judge-counts", "judge", "exhausted"],
     "harness/resource.c": ["resource", "holder"],
     "harness/holder.c": ["holder-debts", "holder", "client"],
+    "harness/hooks.c": ["holder", "holder-debts", "client"],
     "harness/campaign.c": ["campaign-play", "campaign", "exhausted"],
 }
 EQUIVALENT = "tests/mutants-equivalent.txt"
