@@ -66,7 +66,8 @@ struct lb_args {
   int word_count;
   const char *systems, *guard, *out, *export;
   char plugins[400]; /* names of the protocols that --plugin loaded, "a,b" */
-  enum lb_verdict expect; /* LB_VERDICT_NONE = not said */
+  const char *expects[LB_ARGS_MAX]; /* of --expect, checked: "VERDICT" or "GUARD=VERDICT" */
+  size_t expect_count;
   const char *settings[LB_ARGS_MAX];
   size_t setting_count;
   int trials, jobs, trial;
@@ -91,6 +92,8 @@ int lb_args_parse(int argc, char **argv, struct lb_args *ret);
 void lb_args_help(unsigned takes, FILE *out);
 /* One line on stderr, "lockbench: ..."; returns `code`. */
 int lb_complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* An --expect, taken apart: 0 and *ret, or -1 after one line on stderr. Without a guard of its own it is of `guard`. */
+int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret);
 /* Folder of scenarios/ and plots/: LOCKBENCH_ROOT, else where the sources were when this was built. */
 const char *lb_root(void);
 /* The history of a file, or of standard input for "-" (cli_history.c). 0 (release with lb_history_clear()), or LB_EXIT_USAGE after

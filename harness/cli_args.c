@@ -49,7 +49,7 @@ static const struct arg {
     {"-s", "--set", SETTING, LB_ARG_RUN | LB_ARG_TAP, "KEY=VALUE", "a workload key, or PROTOCOL.OPTION=VALUE"},
     {"-j", "--jobs", COUNT_JOBS, LB_ARG_RUN, "JOBS", "trials side by side"},
     {"-o", "--out", TEXT_OUT, LB_ARG_RUN, "DIR", "results folder (must be new)"},
-    {"--expect", NULL, EXPECT, LB_ARG_RUN, "VERDICT", "safe, violated or stuck: of systems that a scenario states nothing for"},
+    {"--expect", NULL, EXPECT, LB_ARG_RUN, "VERDICT", "safe, violated or stuck: of what a scenario states nothing for; GUARD=VERDICT"},
     {"--seed", NULL, SEED, LB_ARG_RUN, "N", "replays order and choices"},
     {"--json", NULL, JSON, LB_ARG_JSON, NULL, "JSON on stdout instead of text (results/SCHEMA.md)"},
     {"--trial", NULL, COUNT_TRIAL, LB_ARG_TRIAL, "N", "this one instead of the first violated"},
@@ -100,17 +100,29 @@ static int set_plugin(const char *path, struct lb_args *args) {
   return 0;
 }
 
-static int set_expect(const char *text, struct lb_args *args) {
+int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret) {
   static const enum lb_verdict verdicts[] = {LB_SAFE, LB_VIOLATED, LB_STUCK};
   enum { COUNT = sizeof verdicts / sizeof *verdicts };
-  const char *names[COUNT];
+  const char *equals = strchr(text, '='), *verdict = equals ? equals + 1 : text, *names[COUNT];
+  char word[32];
+  snprintf(word, sizeof word, "%.*s", equals ? (int)(equals - text) : 0, text);
+  int named = equals ? lb_guard_find(word) : (int)guard;
+  if (named < 0) return lb_complain(-1, "--expect %s: expected VERDICT, or GUARD=VERDICT with none, deadline, recheck or fence", text);
+  *ret = (struct lb_expect){.guard = (enum lb_guard)named, .system = (char *)"*", .reason = (char *)"said with --expect"};
   for (int i = 0; i < COUNT; i++) {
     names[i] = lb_verdict_name(verdicts[i]);
-    if (strcmp(names[i], text) == 0) return args->expect = verdicts[i], 0;
+    if (strcmp(names[i], verdict) == 0) return ret->verdict = verdicts[i], 0;
   }
-  const char *near = lb_suggest(text, names, COUNT);
-  return lb_complain(LB_EXIT_USAGE, "--expect %s: expected safe, violated or stuck%s%s%s", text, near ? "; did you mean '" : "",
+  const char *near = lb_suggest(verdict, names, COUNT);
+  return lb_complain(-1, "--expect %s: expected safe, violated or stuck%s%s%s", text, near ? "; did you mean '" : "",
                      near ? near : "", near ? "'?" : "");
+}
+
+static int add_expect(const char *text, struct lb_args *args) {
+  struct lb_expect expect;
+  if (args->expect_count == LB_GUARD_COUNT) return lb_complain(LB_EXIT_USAGE, "--expect: at most %d times", LB_GUARD_COUNT);
+  args->expects[args->expect_count++] = text;
+  return lb_args_expect(text, LB_GUARD_NONE, &expect) < 0 ? LB_EXIT_USAGE : 0;
 }
 
 static int set_guard(const char *text, struct lb_args *args) {
@@ -133,7 +145,7 @@ static int set(const struct arg *arg, const char *value, struct lb_args *args) {
     case TEXT_EXPORT: args->export = value; return 0;
     case JSON: args->json = true; return 0;
     case PLUGIN: return set_plugin(value, args);
-    case EXPECT: return set_expect(value, args);
+    case EXPECT: return add_expect(value, args);
     case PAST_LEASE: args->past_lease = true; return 0;
     case TAP: args->tap = true; return 0;
     case HELP: return LB_HELPED;
@@ -210,7 +222,7 @@ int lb_args_parse(int argc, char **argv, struct lb_args *ret) {
   const struct lb_cli_command *command = lb_cli_command_find(argv[0]);
   unsigned takes = EVERY_COMMAND | (command ? command->takes : 0);
   int r = 0;
-  *ret = (struct lb_args){.expect = LB_VERDICT_NONE};
+  *ret = (struct lb_args){0};
   for (int i = 1; i < argc && r == 0; i++) {
     if (argv[i][0] == '-' && argv[i][1]) r = parse_option(argc, argv, &i, takes, ret);
     else if (ret->word_count < LB_ARGS_MAX) ret->words[ret->word_count++] = argv[i];

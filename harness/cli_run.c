@@ -123,14 +123,15 @@ static const char *systems_of(const struct lb_args *args) {
 static int carry_out(struct order *order) {
   char err[600];
   struct lb_plan plan;
-  const struct lb_expect expect = {.system = (char *)"*",
-                                   .verdict = order->args->expect,
-                                   .reason = (char *)"said with --expect"};
+  struct lb_expect expects[LB_GUARD_COUNT];
+  enum lb_guard guard = order->args->guard ? (enum lb_guard)lb_guard_find(order->args->guard) : LB_GUARD_NONE;
+  for (size_t i = 0; i < order->args->expect_count; i++) lb_args_expect(order->args->expects[i], guard, &expects[i]);
   struct lb_plan_request request = {.scenario_paths = (const char *const *)order->paths,
                                     .own_settings = order->own_settings,
                                     .scenario_count = order->path_count,
                                     .systems = systems_of(order->args),
-                                    .expect = expect.verdict == LB_VERDICT_NONE ? NULL : &expect,
+                                    .expect = expects,
+                                    .expect_count = order->args->expect_count,
                                     .guard = order->args->guard,
                                     .trials = order->trials,
                                     .settings = order->args->settings,

@@ -57,7 +57,8 @@ int lb_summary_line(const struct lb_plan *plan, char *buf, size_t size) {
   }
   int code = unexpected ? LB_EXIT_UNEXPECTED : undecided ? LB_EXIT_UNDECIDED : missing ? LB_EXIT_MISSING : LB_EXIT_OK;
   static const char *const word[] = {"as expected", "", "", "NOT as expected", "undecided", "incomplete"};
-  int n = snprintf(buf, size, "%s: %zu cells: %d safe, %d violated", word[code], plan->cell_count, safe, violated);
+  int n = snprintf(buf, size, "%s: %zu cell%s: %d safe, %d violated", word[code], plan->cell_count,
+                   plan->cell_count == 1 ? "" : "s", safe, violated);
   const struct {
     int count;
     const char *what;

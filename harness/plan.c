@@ -77,6 +77,13 @@ static void choose_fence(struct lb_cell *cell) {
     if (strcmp(cell->protocol->options[i].name, "fence") == 0) cell->options[i].b = true;
 }
 
+/* What the user expects where the scenario states nothing, NULL = nothing. */
+static const struct lb_expect *own_expect(const struct lb_plan *plan, enum lb_guard guard) {
+  for (size_t i = 0; i < plan->own_expect_count; i++)
+    if (plan->own_expect[i].guard == guard) return &plan->own_expect[i];
+  return NULL;
+}
+
 static int add_cell(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario,
                     const char *system, enum lb_guard guard, char *err, size_t err_size) {
   struct lb_cell cell = {.scenario = scenario, .guard = guard, .verdict = LB_VERDICT_NONE};
@@ -87,7 +94,7 @@ static int add_cell(struct lb_plan *plan, const struct lb_plan_request *request,
         strcmp(plan->cells[i].system, cell.system) == 0)
       return 0;
   cell.expect = lb_scenario_expect(scenario, cell.system, cell.guard);
-  if (!cell.expect) cell.expect = plan->own_expect;
+  if (!cell.expect) cell.expect = own_expect(plan, guard);
   cell.options = lb_settings_options(cell.protocol, request->settings, request->setting_count);
   if (!cell.options) return -ENOMEM;
   choose_fence(&cell);
@@ -293,29 +300,39 @@ static int load_scenarios(struct lb_plan *plan, const struct lb_plan_request *re
 }
 
 static int take_expect(struct lb_plan *plan, const struct lb_plan_request *request) {
-  if (!request->expect) return 0;
-  plan->own_expect = malloc(sizeof *plan->own_expect);
+  if (request->expect_count == 0) return 0;
+  plan->own_expect = calloc(request->expect_count, sizeof *plan->own_expect);
   if (!plan->own_expect) return -ENOMEM;
-  *plan->own_expect = *request->expect;
+  memcpy(plan->own_expect, request->expect, request->expect_count * sizeof *plan->own_expect);
+  plan->own_expect_count = request->expect_count;
   return 0;
+}
+
+static bool has_protocol(const struct lb_plan *plan, const char *name) {
+  for (size_t i = 0; i < plan->cell_count; i++)
+    if (strcmp(plan->cells[i].protocol->name, name) == 0) return true;
+  return false;
+}
+
+static bool is_expected(const struct lb_plan *plan, const struct lb_expect *expect) {
+  for (size_t i = 0; i < plan->cell_count; i++)
+    if (plan->cells[i].expect == expect) return true;
+  return false;
 }
 
 /* What was asked for and would change nothing is a mistake of the user's: he would believe that it did. */
 static int check_use(const struct lb_plan *plan, const struct lb_plan_request *request, char *err, size_t err_size) {
-  size_t i = 0;
-  for (size_t s = 0; s < request->setting_count; s++) {
-    char protocol[64];
-    if (!lb_settings_protocol(request->settings[s], protocol, sizeof protocol)) continue;
-    for (i = 0; i < plan->cell_count && strcmp(plan->cells[i].protocol->name, protocol) != 0; i++) {
-    }
-    if (i == plan->cell_count)
-      return lb_refuse(err, err_size, "-s %s: no system of this run is of protocol %s", request->settings[s], protocol);
+  char protocol[64];
+  for (size_t i = 0; i < request->setting_count; i++)
+    if (lb_settings_protocol(request->settings[i], protocol, sizeof protocol) && !has_protocol(plan, protocol))
+      return lb_refuse(err, err_size, "-s %s: no system of this run is of protocol %s", request->settings[i], protocol);
+  for (size_t i = 0; i < plan->own_expect_count; i++) {
+    const struct lb_expect *expect = &plan->own_expect[i];
+    if (!is_expected(plan, expect))
+      return lb_refuse(err, err_size,
+                       "--expect %s=%s: no system of this run is under that guard without an expectation of the scenario",
+                       lb_guard_name(expect->guard), lb_verdict_name(expect->verdict));
   }
-  for (i = 0; i < plan->cell_count && plan->cells[i].expect != plan->own_expect; i++) {
-  }
-  if (plan->own_expect && i == plan->cell_count)
-    return lb_refuse(err, err_size, "--expect %s: the scenario states what it expects of every system of this run",
-                     lb_verdict_name(plan->own_expect->verdict));
   return 0;
 }
 

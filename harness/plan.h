@@ -39,7 +39,8 @@ struct lb_plan {
   struct lb_job *jobs; /* in the order of cells, clients, trials */
   size_t job_count;
   size_t *order; /* job indexes in the order they are run: measuring ones first, each group shuffled */
-  struct lb_expect *own_expect; /* of the cells for which their scenario states nothing; NULL = nothing. Owned */
+  struct lb_expect *own_expect; /* of the cells for which their scenario states nothing, one for each guard at most. Owned */
+  size_t own_expect_count;
   uint64_t seed;
 };
 
@@ -50,8 +51,9 @@ struct lb_plan_request {
   const char *systems;         /* "a@x,b" or NULL = those the scenario names in [expect]. A protocol alone: all that the scenario names, or if it
                                   names none, each of its topologies on which the scenario means something */
   const char *guard;           /* one name, or NULL = those the scenario states expectations for */
-  const struct lb_expect *expect; /* of systems that a scenario states nothing for (copied; its texts must outlive the plan);
-                                     NULL = nothing. Refused if no cell is without a statement */
+  const struct lb_expect *expect; /* of systems that a scenario states nothing for, one for each guard at most (copied; their
+                                     texts must outlive the plan). One that fits no cell is refused */
+  size_t expect_count;
   int trials;                  /* 0 = the scenario's */
   const char *const *settings; /* "key=value", "protocol.option=value" */
   size_t setting_count;

@@ -147,10 +147,12 @@ expect 'an option of a lock that is not run' 2 'redlock.node_timeout_ms=5: no sy
   "$bin" run contention -b local -s redlock.node_timeout_ms=5
 expect 'an expectation that is no verdict' 2 "--expect saef: expected safe, violated or stuck; did you mean 'safe'" \
   "$bin" run control --expect saef
-expect 'an expectation that nothing needs' 2 'states what it expects of every system' "$bin" run control -b local --expect safe
+expect 'an expectation under a guard that is none' 2 '--expect fense=safe: expected VERDICT, or GUARD=VERDICT with none, ' \
+  "$bin" run control --expect fense=safe
+expect 'an expectation that nothing needs' 2 '--expect none=safe: no system of this run is under that guard without an expectation' "$bin" run control -b local --expect safe
 "$bin" run control --plugin "$plugins/plugin-example.so" -n 1 --expect violated >"$dir/out4" 2>&1
 check 'a plugin alone is what is run, and held against what its author expects: exit 3' test $? -eq 3
-check 'it, and nothing else' grep -qx 'NOT as expected: 1 cells: 1 safe, 0 violated, 1 against expectation' "$dir/out4"
+check 'it, and nothing else' grep -qx 'NOT as expected: 1 cell: 1 safe, 0 violated, 1 against expectation' "$dir/out4"
 check 'with the reason' grep -q 'lock-file@none: safe, expected violated: said with --expect' "$dir/out4"
 check 'a plugin that is as its author expects' "$bin" run control --plugin "$plugins/plugin-example.so" -n 1 --expect safe
 expect 'a plugin with a point that fits into no scenario' 2 'plugin-point.so: protocol table has a point whose name has more than 31 bytes' \
@@ -294,6 +296,10 @@ check 'one that is missing without being expected: exit 5' test $? -eq 5
 check 'and why is said' grep -q 'null has no way to ask whether it still holds' "$dir/out4"
 "$bin" run "$dir/guards.ini" -g none --json >"$dir/out4" 2>&1
 check 'a guard of the command is the only one' test "$(grep -o '"guard": .*' "$dir/out4")" = '"guard": "none",'
+check 'an expectation is of the guard that is asked for' \
+  "$bin" run "$dir/guards.ini" --plugin "$plugins/plugin-example.so" -n 1 -g deadline --expect safe
+"$bin" run "$dir/guards.ini" --plugin "$plugins/plugin-example.so" -n 1 -g deadline --expect deadline=violated >"$dir/out4" 2>&1
+check 'or of the one it names: exit 3' test $? -eq 3
 sed -i 's/^step = client 1 acquire/step = stop client 1 at after-quorum\n&/' "$dir/guards.ini"
 "$bin" run "$dir/guards.ini" -g none >"$dir/out4" 2>&1
 check 'a point the system does not have: exit 5' test $? -eq 5

@@ -156,17 +156,29 @@ static void a_topology_on_which_the_steps_mean_nothing_is_left_out(void **state)
 
 static void an_expectation_of_ones_own_is_for_what_the_scenario_says_nothing_of(void **state) {
   struct world *w = *state;
-  const struct lb_expect stuck = {.system = (char *)"*", .verdict = LB_STUCK, .reason = (char *)"so"};
-  scenario(w, "a", LOAD NO_SERVERS);
-  w->request.expect = &stuck;
+  const struct lb_expect own[] = {
+      {.guard = LB_GUARD_NONE, .system = (char *)"*", .verdict = LB_STUCK, .reason = (char *)"so"},
+      {.guard = LB_GUARD_FENCE, .system = (char *)"*", .verdict = LB_SAFE, .reason = (char *)"so, too"},
+  };
+  scenario(w, "a", LOAD NO_SERVERS "[expect fence]\nlocal@none = safe\n");
+  w->request.expect = own;
+  w->request.expect_count = 1;
   w->request.systems = "local,pg-row@pg";
   make(w);
   assert_int_equal(w->plan.cells[0].expect->verdict, LB_SAFE);
   assert_int_equal(w->plan.cells[1].expect->verdict, LB_STUCK);
   assert_string_equal(w->plan.cells[1].expect->reason, "so");
   assert_ptr_equal(w->plan.jobs[0].plan.expect, w->plan.cells[0].expect);
+  w->request.guard = NULL;
+  w->request.expect_count = 2;
+  make(w);
+  assert_int_equal(w->plan.cell_count, 4);
+  assert_int_equal(w->plan.cells[3].guard, LB_GUARD_FENCE);
+  assert_string_equal(w->plan.cells[3].expect->reason, "so, too");
+  w->request.guard = "none";
+  assert_refused(w, "--expect fence=safe: no system of this run is under that guard without an expectation of the scenario");
   w->request.systems = "local";
-  assert_refused(w, "--expect stuck: the scenario states what it expects of every system of this run");
+  assert_refused(w, "--expect none=stuck: no system of this run is under that guard without an expectation of the scenario");
 }
 
 static void a_system_named_twice_is_one_cell(void **state) {
