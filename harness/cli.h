@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli.h - the commands. Only cli*.c and display.c print. A command's argv[0] is its own name; it returns the exit code
- * of the process.
+ * cli.h - the commands. Only cli*.c and display.c print. main() takes a command's arguments apart (cli_args.c) by its row in the table
+ * of commands (cli_help.c); it returns the exit code of the process.
  */
 #ifndef LB_CLI_H
 #define LB_CLI_H
@@ -22,24 +22,25 @@ enum lb_exit {
   LB_EXIT_MISSING = 5,    /* a needed server or permission is missing */
 };
 
-/* Of lb_args_parse(): help was asked for and has been printed. A command returns it as it is; main() ends with 0. */
-enum { LB_HELPED = -1 };
+struct lb_args;
 
-int lb_cli_run(int argc, char **argv);
-int lb_cli_suite(int argc, char **argv);
-int lb_cli_list(int argc, char **argv);
-int lb_cli_show(int argc, char **argv);
-int lb_cli_doctor(int argc, char **argv);
-int lb_cli_check(int argc, char **argv);
-int lb_cli_report(int argc, char **argv);
-int lb_cli_explain(int argc, char **argv);
-int lb_cli_conform(int argc, char **argv);
+int lb_cli_run(const struct lb_args *args);
+int lb_cli_suite(const struct lb_args *args);
+int lb_cli_list(const struct lb_args *args);
+int lb_cli_show(const struct lb_args *args);
+int lb_cli_doctor(const struct lb_args *args);
+int lb_cli_check(const struct lb_args *args);
+int lb_cli_report(const struct lb_args *args);
+int lb_cli_explain(const struct lb_args *args);
+int lb_cli_conform(const struct lb_args *args);
+/* What `report` does with a results folder: also the end of a suite. An exit code. */
+int lb_draw_report(const char *dir);
 
 /* ---- the table of commands (cli_help.c) ------------------------------------------------------------------------- */
 
 struct lb_cli_command {
   const char *name;
-  int (*run)(int argc, char **argv);
+  int (*run)(const struct lb_args *args);
   unsigned takes;    /* LB_ARG_...: which options */
   const char *words; /* what else it takes, as in "SCENARIO..."; "" = nothing */
   const char *what;  /* one line */
@@ -62,6 +63,8 @@ struct lb_history;
 enum { LB_ARGS_MAX = 64 };
 
 struct lb_args {
+  int argc; /* as they were given: argv[0] names the command */
+  const char *const *argv;
   const char *words[LB_ARGS_MAX]; /* what is no option */
   int word_count;
   const char *systems, *guard, *out, *export;
@@ -86,8 +89,10 @@ enum {
   LB_ARG_TAP = 1 << 6, /* --tap -s */
 };
 
-/* argv[0] names a command, whose row in the table says which options it takes. 0; LB_EXIT_USAGE after one line on stderr; LB_HELPED. */
-int lb_args_parse(int argc, char **argv, struct lb_args *ret);
+/* Of lb_args_parse(): --help is among them. */
+enum { LB_WANTS_HELP = -1 };
+/* argv[0] names the command, `takes` says which options it has. 0; LB_EXIT_USAGE after one line on stderr; LB_WANTS_HELP. */
+int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret);
 /* A line for each of these options, and for --help. */
 void lb_args_help(unsigned takes, FILE *out);
 /* One line on stderr, "lockbench: ..."; returns `code`. */

@@ -148,7 +148,7 @@ static int set(const struct arg *arg, const char *value, struct lb_args *args) {
     case EXPECT: return add_expect(value, args);
     case PAST_LEASE: args->past_lease = true; return 0;
     case TAP: args->tap = true; return 0;
-    case HELP: return LB_HELPED;
+    case HELP: return LB_WANTS_HELP;
     case COUNT_TRIALS:
       r = set_number("-n", value, 1, 100000, &number);
       args->trials = (int)number;
@@ -218,17 +218,14 @@ static int parse_option(int argc, char **argv, int *at, unsigned takes, struct l
   return set(arg, value ? value : arg->value ? argv[++*at] : NULL, ret);
 }
 
-int lb_args_parse(int argc, char **argv, struct lb_args *ret) {
-  const struct lb_cli_command *command = lb_cli_command_find(argv[0]);
-  unsigned takes = EVERY_COMMAND | (command ? command->takes : 0);
+int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret) {
   int r = 0;
-  *ret = (struct lb_args){0};
+  *ret = (struct lb_args){.argc = argc, .argv = (const char *const *)argv};
   for (int i = 1; i < argc && r == 0; i++) {
-    if (argv[i][0] == '-' && argv[i][1]) r = parse_option(argc, argv, &i, takes, ret);
+    if (argv[i][0] == '-' && argv[i][1]) r = parse_option(argc, argv, &i, takes | EVERY_COMMAND, ret);
     else if (ret->word_count < LB_ARGS_MAX) ret->words[ret->word_count++] = argv[i];
     else r = lb_complain(LB_EXIT_USAGE, "too many arguments");
   }
-  if (r == LB_HELPED && command) lb_cli_help_command(command);
   return r;
 }
 

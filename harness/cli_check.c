@@ -44,24 +44,21 @@ static int output(const struct lb_history *history, const struct lb_check *check
   return args->export ? LB_EXIT_OK : exit_code(lb_check_rule(check, excuse).verdict);
 }
 
-int lb_cli_check(int argc, char **argv) {
-  struct lb_args args;
+int lb_cli_check(const struct lb_args *args) {
   struct lb_history history;
   struct lb_check check;
-  int r = lb_args_parse(argc, argv, &args);
-  if (r) return r;
-  if (args.word_count != 1)
+  if (args->word_count != 1)
     return lb_complain(LB_EXIT_USAGE, "check: expected one history file, or - for standard input");
-  if (args.export && strcmp(args.export, "json") != 0)
-    return lb_complain(LB_EXIT_USAGE, "--export %s: expected json", args.export);
-  r = lb_load_history(args.words[0], &history);
+  if (args->export && strcmp(args->export, "json") != 0)
+    return lb_complain(LB_EXIT_USAGE, "--export %s: expected json", args->export);
+  int r = lb_load_history(args->words[0], &history);
   if (r) return r;
   r = lb_check_history(&history, &check);
   if (r < 0) {
     lb_history_clear(&history);
     return lb_complain(LB_EXIT_FAILURE, "%s", strerror(-r));
   }
-  int code = output(&history, &check, &args);
+  int code = output(&history, &check, args);
   lb_check_clear(&check);
   lb_history_clear(&history);
   return code;

@@ -141,12 +141,10 @@ static int check_settings(const struct lb_args *args) {
              : 0;
 }
 
-int lb_cli_conform(int argc, char **argv) {
+int lb_cli_conform(const struct lb_args *args) {
   static struct lb_cell cells[LB_ARGS_MAX];
-  struct lb_args args;
-  int r = lb_args_parse(argc, argv, &args);
-  if (r == 0) r = check_settings(&args);
+  int r = check_settings(args);
   if (r) return r;
-  int count = args.word_count ? named_systems(&args, cells) : plugin_systems(cells, LB_ARGS_MAX);
-  return count < 0 ? LB_EXIT_USAGE : run_all(cells, count, args.word_count > 0, &args);
+  int count = args->word_count ? named_systems(args, cells) : plugin_systems(cells, LB_ARGS_MAX);
+  return count < 0 ? LB_EXIT_USAGE : run_all(cells, count, args->word_count > 0, args);
 }

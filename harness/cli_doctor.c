@@ -45,11 +45,8 @@ static bool check_program(const char *name, const char *why) {
   return found;
 }
 
-int lb_cli_doctor(int argc, char **argv) {
-  struct lb_args args;
-  int r = lb_args_parse(argc, argv, &args);
-  if (r) return r;
-  if (args.word_count) return lb_complain(LB_EXIT_USAGE, "doctor: takes no argument, found '%s'", args.words[0]);
+int lb_cli_doctor(const struct lb_args *args) {
+  if (args->word_count) return lb_complain(LB_EXIT_USAGE, "doctor: takes no argument, found '%s'", args->words[0]);
   bool good = true;
   for (size_t i = 0; i < lb_topology_count; i++) good &= check_topology(lb_topologies[i]);
   good &= check_program("ip", "package iproute2: builds the network of a trial");

@@ -100,11 +100,8 @@ static int explain_file(const struct lb_args *args) {
   return r;
 }
 
-int lb_cli_explain(int argc, char **argv) {
-  struct lb_args args;
-  int r = lb_args_parse(argc, argv, &args);
-  if (r) return r;
-  if (args.word_count == 0)
+int lb_cli_explain(const struct lb_args *args) {
+  if (args->word_count == 0)
     return lb_complain(LB_EXIT_USAGE, "explain: expected a results folder and a cell, as in failover.SYSTEM, or a history file");
-  return args.word_count == 1 && !lb_is_run_folder(args.words[0]) ? explain_file(&args) : explain_cell(&args);
+  return args->word_count == 1 && !lb_is_run_folder(args->words[0]) ? explain_file(args) : explain_cell(args);
 }

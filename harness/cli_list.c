@@ -96,7 +96,7 @@ static int list_points(void) {
   return LB_EXIT_OK;
 }
 
-int lb_cli_list(int argc, char **argv) {
+int lb_cli_list(const struct lb_args *args) {
   static const struct {
     const char *name;
     int (*list)(void);
@@ -106,10 +106,8 @@ int lb_cli_list(int argc, char **argv) {
                {"points", list_points}};
   enum { LIST_COUNT = sizeof lists / sizeof *lists };
   const char *names[LIST_COUNT];
-  struct lb_args args;
-  int r = lb_args_parse(argc, argv, &args);
-  if (r) return r;
-  if (args.word_count == 0) { /* all of it */
+  int r = LB_EXIT_OK;
+  if (args->word_count == 0) { /* all of it */
     for (size_t i = 0; i < LIST_COUNT && r == 0; i++) {
       printf("%s%s:\n", i ? "\n" : "", lists[i].name);
       r = lists[i].list();
@@ -117,11 +115,11 @@ int lb_cli_list(int argc, char **argv) {
     return r;
   }
   for (size_t i = 0; i < LIST_COUNT; i++) {
-    if (strcmp(args.words[0], lists[i].name) == 0) return lists[i].list();
+    if (strcmp(args->words[0], lists[i].name) == 0) return lists[i].list();
     names[i] = lists[i].name;
   }
-  const char *near = lb_suggest(args.words[0], names, LIST_COUNT);
-  return lb_complain(LB_EXIT_USAGE, "list %s: expected protocols, topologies, scenarios or points%s%s%s", args.words[0],
+  const char *near = lb_suggest(args->words[0], names, LIST_COUNT);
+  return lb_complain(LB_EXIT_USAGE, "list %s: expected protocols, topologies, scenarios or points%s%s%s", args->words[0],
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
@@ -217,22 +215,19 @@ static const char *nearest_of_all(const char *name) {
   return lb_suggest(name, words, count);
 }
 
-int lb_cli_show(int argc, char **argv) {
-  struct lb_args args;
-  int r = lb_args_parse(argc, argv, &args);
-  if (r) return r;
-  if (args.word_count != 1)
+int lb_cli_show(const struct lb_args *args) {
+  if (args->word_count != 1)
     return lb_complain(LB_EXIT_USAGE,
                        "show: expected one name of a protocol, a topology or a scenario, see `%s list`",
                        lb_called());
-  const struct lb_protocol *protocol = lb_protocol_find(args.words[0]);
-  const struct lb_topology *topology = lb_topology_find(args.words[0]);
-  const char *near = nearest_of_all(args.words[0]);
+  const struct lb_protocol *protocol = lb_protocol_find(args->words[0]);
+  const struct lb_topology *topology = lb_topology_find(args->words[0]);
+  const char *near = nearest_of_all(args->words[0]);
   if (protocol) return show_protocol(protocol), LB_EXIT_OK;
   if (topology) return show_topology(topology), LB_EXIT_OK;
-  if (near) return lb_complain(LB_EXIT_USAGE, "show: unknown name '%s', did you mean '%s'?", args.words[0], near);
-  char *path = lb_find_scenario(args.words[0]);
-  r = path ? show_scenario(path) : LB_EXIT_USAGE;
+  if (near) return lb_complain(LB_EXIT_USAGE, "show: unknown name '%s', did you mean '%s'?", args->words[0], near);
+  char *path = lb_find_scenario(args->words[0]);
+  int r = path ? show_scenario(path) : LB_EXIT_USAGE;
   free(path);
   return r;
 }

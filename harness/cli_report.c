@@ -46,23 +46,22 @@ static void print_not_drawn(const char *dir, int drawn) {
   for (size_t i = 0; lb_not_drawn_line(&list, i, line, sizeof line); i++) printf("not drawn: %s\n", line);
 }
 
-int lb_cli_report(int argc, char **argv) {
-  struct lb_args args;
+int lb_draw_report(const char *dir) {
   char err[600], path[4096];
-  int r = lb_args_parse(argc, argv, &args);
-  if (r) return r;
-  if (args.word_count != 1) return lb_complain(LB_EXIT_USAGE, "report: expected one results folder");
-  snprintf(path, sizeof path, "%s/run.json", args.words[0]);
+  snprintf(path, sizeof path, "%s/run.json", dir);
   if (access(path, R_OK) < 0)
-    return lb_complain(LB_EXIT_USAGE, "%s: expected a results folder with run.json: %s", args.words[0],
-                       strerror(errno));
-  int drawn = render(args.words[0]);
-  r = lb_report_write(args.words[0], err, sizeof err);
+    return lb_complain(LB_EXIT_USAGE, "%s: expected a results folder with run.json: %s", dir, strerror(errno));
+  int drawn = render(dir), r = lb_report_write(dir, err, sizeof err);
   if (r < 0) return lb_complain(r == -EINVAL || r == -ENOENT ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", err);
-  printf("report: %s/report.html\n", args.words[0]);
-  print_not_drawn(args.words[0], drawn);
+  printf("report: %s/report.html\n", dir);
+  print_not_drawn(dir, drawn);
   return drawn == 0                 ? LB_EXIT_OK
          : drawn == LB_EXIT_USAGE   ? LB_EXIT_USAGE
          : drawn == LB_EXIT_MISSING ? LB_EXIT_MISSING
                                     : LB_EXIT_FAILURE;
+}
+
+int lb_cli_report(const struct lb_args *args) {
+  if (args->word_count != 1) return lb_complain(LB_EXIT_USAGE, "report: expected one results folder");
+  return lb_draw_report(args->words[0]);
 }

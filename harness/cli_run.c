@@ -26,8 +26,6 @@ struct order { /* what a command wants done */
   size_t path_count;
   int trials; /* 0 = the scenarios' own */
   bool draw;
-  int argc;
-  char **argv;
 };
 
 static uint64_t random_seed(void) {
@@ -58,11 +56,6 @@ static void print_summary(const struct lb_plan *plan, const char *verdict, const
   printf("\nseed %llu, results in %s\n", (unsigned long long)plan->seed, dir);
 }
 
-static int draw(const char *dir) {
-  char *words[] = {(char *)"report", (char *)dir, NULL};
-  return lb_cli_report(2, words);
-}
-
 static int print_json(const struct lb_plan *plan) {
   json_t *cells = lb_results_cells(plan);
   int r = cells ? json_dumpf(cells, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : -1;
@@ -87,14 +80,14 @@ static int finish(struct lb_plan *plan, struct lb_run_info *info, struct lb_rund
   }
   print_summary(plan, verdict, dir->final);
   fflush(stdout);
-  if (order->draw) draw(dir->final);
+  if (order->draw) lb_draw_report(dir->final);
   else printf("draw it: %s report %s\n", lb_called(), dir->final);
   return info->exit_code;
 }
 
 static int execute(struct lb_plan *plan, const struct order *order) {
   struct lb_rundir dir;
-  struct lb_run_info info = {.argv = (const char *const *)order->argv, .argc = order->argc};
+  struct lb_run_info info = {.argv = order->args->argv, .argc = order->args->argc};
   char err[600];
   if (lb_rundir_open(&dir, results_folder(), order->label, order->args->out, err, sizeof err) < 0)
     return lb_complain(LB_EXIT_FAILURE, "%s", err);
@@ -148,15 +141,12 @@ static int carry_out(struct order *order) {
   return code;
 }
 
-int lb_cli_run(int argc, char **argv) {
-  struct lb_args args;
-  int r = lb_args_parse(argc, argv, &args);
-  if (r) return r;
-  if (args.word_count == 0)
+int lb_cli_run(const struct lb_args *args) {
+  if (args->word_count == 0)
     return lb_complain(LB_EXIT_USAGE, "run: expected a scenario, see `%s list scenarios`", lb_called());
-  struct order order = {.args = &args, .label = args.words[0], .trials = args.trials, .argc = argc, .argv = argv};
-  for (int i = 0; i < args.word_count; i++) {
-    char *path = lb_find_scenario(args.words[i]);
+  struct order order = {.args = args, .label = args->words[0], .trials = args->trials};
+  for (int i = 0; i < args->word_count; i++) {
+    char *path = lb_find_scenario(args->words[i]);
     if (!path) return LB_EXIT_USAGE;
     order.paths[order.path_count++] = path;
   }
@@ -197,17 +187,13 @@ static const struct {
     {"storm", {"", "duration_s=60", "trials=1 duration_s=300"}},
 };
 
-int lb_cli_suite(int argc, char **argv) {
-  struct lb_args args;
-  int r = lb_args_parse(argc, argv, &args);
-  if (r) return r;
+int lb_cli_suite(const struct lb_args *args) {
   size_t suite = 0;
-  while (suite < SUITES && (args.word_count != 1 || strcmp(suites[suite], args.words[0]) != 0)) suite++;
+  while (suite < SUITES && (args->word_count != 1 || strcmp(suites[suite], args->words[0]) != 0)) suite++;
   if (suite == SUITES)
-    return lb_complain(LB_EXIT_USAGE, "suite%s%s: expected quick, full or paper", args.word_count ? " " : "",
-                       args.word_count ? args.words[0] : "");
-  struct order order = {
-      .args = &args, .label = suites[suite], .trials = args.trials, .draw = true, .argc = argc, .argv = argv};
+    return lb_complain(LB_EXIT_USAGE, "suite%s%s: expected quick, full or paper", args->word_count ? " " : "",
+                       args->word_count ? args->words[0] : "");
+  struct order order = {.args = args, .label = suites[suite], .trials = args->trials, .draw = true};
   for (size_t i = 0; i < SUITE_PARTS; i++) {
     char *path = lb_find_scenario(suite_parts[i].scenario);
     if (!path) return LB_EXIT_FAILURE;

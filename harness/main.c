@@ -43,6 +43,8 @@ int main(int argc, char **argv) {
   }
   const struct lb_cli_command *command = lb_cli_command_find(argv[1]);
   if (!command) return unknown_command(argv[1]);
-  int code = command->run(argc - 1, argv + 1);
-  return code == LB_HELPED ? LB_EXIT_OK : code;
+  struct lb_args args;
+  int r = lb_args_parse(argc - 1, argv + 1, command->takes, &args);
+  if (r == LB_WANTS_HELP) return lb_cli_help_command(command), LB_EXIT_OK;
+  return r ? r : command->run(&args);
 }
