@@ -28,9 +28,7 @@ static int print_text(const struct lb_history *history, const struct lb_check *c
 }
 
 static int exit_code(enum lb_ruled verdict) {
-  return verdict == LB_RULED_SAFE       ? LB_EXIT_OK
-         : verdict == LB_RULED_VIOLATED ? LB_EXIT_UNEXPECTED
-                                        : LB_EXIT_UNDECIDED;
+  return verdict == LB_RULED_SAFE ? LB_EXIT_OK : verdict == LB_RULED_VIOLATED ? LB_EXIT_UNEXPECTED : LB_EXIT_UNDECIDED;
 }
 
 static int output(const struct lb_history *history, const struct lb_check *check, const struct lb_args *args) {

@@ -116,7 +116,8 @@ static int plugin_systems(struct lb_cell *cells, int max) {
       if (lb_plan_parse_system(name, &cells[count++], err, sizeof err) < 0) return lb_complain(-1, "%s", err);
     }
   if (count == 0)
-    lb_complain(0, "conform: expected a PROTOCOL, PROTOCOL@TOPOLOGY or --plugin FILE, see `%s list protocols`", lb_called());
+    lb_complain(0, "conform: expected a PROTOCOL, PROTOCOL@TOPOLOGY or --plugin FILE, see `%s list protocols`",
+                lb_called());
   return count ? count : -1;
 }
 

@@ -28,7 +28,8 @@ static void keep_error(struct lb_holder *h, enum lb_hook hook, int result) {
   lb_contract_clean_text(err, sizeof h->env->err);
   if (!err[0] && result >= 0) return;
   if (!err[0]) snprintf(err, sizeof h->env->err, "%s (it left no text)", strerror(-result));
-  snprintf(h->error, sizeof h->error, "%s: %s%.180s", lb_hook_name(hook), ends ? "" : "(a text that does not end) ", err);
+  snprintf(h->error, sizeof h->error, "%s: %s%.180s", lb_hook_name(hook), ends ? "" : "(a text that does not end) ",
+           err);
   memcpy(state_of(h)->error, h->error, sizeof h->error);
 }
 
@@ -68,7 +69,8 @@ static int check_grant(struct lb_holder *h, enum lb_hook hook, struct lb_grant *
 static int check_token(struct lb_holder *h, enum lb_hook hook, struct lb_grant *grant, int result) {
   char complaint[200];
   if (grant->token_len <= LB_TOKEN_MAX) return result;
-  snprintf(complaint, sizeof complaint, "%s left token_len = %zu, at most %d", lb_hook_name(hook), grant->token_len, LB_TOKEN_MAX);
+  snprintf(complaint, sizeof complaint, "%s left token_len = %zu, at most %d", lb_hook_name(hook), grant->token_len,
+           LB_TOKEN_MAX);
   *grant = LB_GRANT_INIT;
   return breach(h, complaint);
 }

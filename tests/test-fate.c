@@ -34,7 +34,8 @@ static void close_everything(void) {
   for (int fd = 3; fd < 64; fd++) close(fd);
 }
 
-static int try_acquire_hook(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+static int try_acquire_hook(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                            lb_ns deadline) {
   (void)s, (void)key, (void)ttl_ms, (void)grant, (void)deadline;
   if (misdeed == DIE) raise(SIGTERM);
   if (misdeed == EXIT) _exit(3);
@@ -67,7 +68,8 @@ struct fixture {
 static int set_up(void **state) {
   static struct fixture f;
   f = (struct fixture){.arena = lb_arena_map(1, 1)};
-  f.plan = (struct lb_client_plan){.protocol = &protocol, .arena = f.arena, .ttl_ms = 1000, .seed = 1, .key_prefix = "test"};
+  f.plan =
+      (struct lb_client_plan){.protocol = &protocol, .arena = f.arena, .ttl_ms = 1000, .seed = 1, .key_prefix = "test"};
   *state = &f;
   return f.arena ? 0 : -1;
 }
@@ -147,7 +149,7 @@ static void what_a_client_prints_goes_where_it_was_told(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
-      TEST(a_signal_is_named_with_the_hook_it_came_in), TEST(an_exit_is_told_with_its_status),
+      TEST(a_signal_is_named_with_the_hook_it_came_in),         TEST(an_exit_is_told_with_its_status),
       TEST(who_hangs_is_told_with_the_hook_and_how_late_it_is), TEST(who_closes_what_is_not_its_own_is_found_out),
       TEST(what_a_client_prints_goes_where_it_was_told),
   };

@@ -15,21 +15,21 @@
 
 enum fault {
   NO_FAULT,
-  HANGS,             /* never comes back from try_acquire */
+  HANGS, /* never comes back from try_acquire */
   HANGS_IN_RELEASE,
-  DIES,              /* of a signal, in the third try_acquire */
+  DIES, /* of a signal, in the third try_acquire */
   DIES_IN_OPEN,
-  EXITS,             /* ends the process as if all were well */
-  LIES,              /* grants what others hold */
-  ANSWERS_NONSENSE,  /* a result that does not exist */
-  ASKS_AT_ZERO,      /* asked_at = 0 */
-  OVER_ALREADY,      /* a grant that ends before it begins */
-  TOKEN_TOO_LONG,    /* token_len beyond the token */
-  BROKEN_TEXT,       /* env->err without an end, not printable, not UTF-8 */
-  CLOSES_ALL,        /* every file descriptor of its process */
-  PRINTS,            /* on standard output, where results belong */
-  CANNOT_CONNECT,    /* what lb_fail() is for */
-  DIES_IN_SETUP,     /* where only the observer goes */
+  EXITS,            /* ends the process as if all were well */
+  LIES,             /* grants what others hold */
+  ANSWERS_NONSENSE, /* a result that does not exist */
+  ASKS_AT_ZERO,     /* asked_at = 0 */
+  OVER_ALREADY,     /* a grant that ends before it begins */
+  TOKEN_TOO_LONG,   /* token_len beyond the token */
+  BROKEN_TEXT,      /* env->err without an end, not printable, not UTF-8 */
+  CLOSES_ALL,       /* every file descriptor of its process */
+  PRINTS,           /* on standard output, where results belong */
+  CANNOT_CONNECT,   /* what lb_fail() is for */
+  DIES_IN_SETUP,    /* where only the observer goes */
   FAULTS,
 };
 
@@ -45,14 +45,20 @@ struct lb_session {
 };
 
 static const struct lb_option options[] = {
-    {.name = "fault", .type = LB_OPT_INT, .def = 0, .min = 0, .max = FAULTS - 1, .help = "which line of the contract it breaks"},
+    {.name = "fault",
+     .type = LB_OPT_INT,
+     .def = 0,
+     .min = 0,
+     .max = FAULTS - 1,
+     .help = "which line of the contract it breaks"},
     {.name = NULL},
 };
 
 /* All keys share one word: less parallel than it could be, and just as correct. */
 static int rogue_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
   (void)deadline;
-  *s = (struct lb_session){.env = config->env, .slot = config->target->shared, .fault = (enum fault)config->options[0].i};
+  *s = (struct lb_session){
+      .env = config->env, .slot = config->target->shared, .fault = (enum fault)config->options[0].i};
   if (s->fault == DIES_IN_OPEN && strcmp(config->client, "observer") != 0) raise(SIGABRT);
   return 0;
 }
@@ -92,7 +98,8 @@ static int misbehave(struct lb_session *s) {
   return LB_OK;
 }
 
-static int rogue_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+static int rogue_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                             lb_ns deadline) {
   (void)key, (void)ttl_ms, (void)deadline;
   int r = misbehave(s);
   uint64_t id = 0, found = 0;
