@@ -59,7 +59,8 @@ static bool clock_is_sound(struct lb_holder *h, lb_ns now) {
 static int check_grant(struct lb_holder *h, enum lb_hook hook, struct lb_grant *grant, lb_ns before) {
   char what[160], complaint[200];
   lb_ns now = lb_now(h->env);
-  if (!clock_is_sound(h, now) || lb_contract_grant(h->protocol, grant, before, now, h->ttl_ms, what, sizeof what) == 0)
+  bool sound = clock_is_sound(h, before);
+  if (!clock_is_sound(h, now) || !sound || lb_contract_grant(h->protocol, grant, before, now, h->ttl_ms, what, sizeof what) == 0)
     return LB_OK;
   *grant = LB_GRANT_INIT;
   snprintf(complaint, sizeof complaint, "%s %s", lb_hook_name(hook), what);
@@ -87,7 +88,7 @@ int lb_hook_setup(struct lb_holder *h, lb_ns deadline) {
 }
 
 int lb_hook_try_acquire(struct lb_holder *h, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  lb_ns before = h->protocol->traits & LB_TRAIT_LEASED ? lb_now(h->env) : 0;
+  lb_ns before = lb_now(h->env);
   enter(h, LB_HOOK_TRY_ACQUIRE, deadline);
   int r = leave(h, LB_HOOK_TRY_ACQUIRE, h->protocol->try_acquire(h->session, key, h->ttl_ms, grant, deadline));
   r = check_token(h, LB_HOOK_TRY_ACQUIRE, grant, r);
@@ -95,7 +96,7 @@ int lb_hook_try_acquire(struct lb_holder *h, const char *key, struct lb_grant *g
 }
 
 int lb_hook_resolve(struct lb_holder *h, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  lb_ns before = h->protocol->traits & LB_TRAIT_LEASED ? lb_now(h->env) : 0;
+  lb_ns before = lb_now(h->env);
   enter(h, LB_HOOK_RESOLVE, deadline);
   int r = leave(h, LB_HOOK_RESOLVE, h->protocol->resolve(h->session, key, grant, deadline));
   r = check_token(h, LB_HOOK_RESOLVE, grant, r);

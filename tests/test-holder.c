@@ -28,6 +28,7 @@ struct lb_session {
   const char *says; /* what a failed try_acquire leaves in env->err; NULL = nothing */
   bool overruns;    /* it fills env->err without an end */
   const struct lb_grant *gives; /* NULL = a good grant */
+  bool sets_back; /* the clock, while it answers */
   int hook_seen;
   lb_ns deadline_seen;
   struct lb_env *env;
@@ -59,7 +60,7 @@ static int try_acquire_hook(struct lb_session *s, const char *key, int64_t ttl_m
   grant->asked_at = fake_now;
   grant->valid_until = fake_now + (s->late_replies-- > 0 ? 1 : LB_NS_PER_S);
   if (s->gives) *grant = *s->gives;
-  fake_now += LB_NS_PER_MS;
+  fake_now = s->sets_back ? 1 : fake_now + LB_NS_PER_MS;
   return r;
 }
 static int release_hook(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
@@ -276,7 +277,7 @@ static void a_grant_that_breaks_the_contract_is_no_hold(void **state) {
   };
   struct fixture *f = *state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    fake_now = 1;
+    fake_now = 1, f->holder.latest_now = 0;
     f->session.state->breach[0] = '\0';
     f->session.acquire_calls = 0;
     f->session.gives = &cases[i].grant;
@@ -303,6 +304,15 @@ static void a_clock_that_was_set_back_is_no_breach(void **state) {
   assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
   f->session.gives = &(struct lb_grant){.token_len = 4, .asked_at = fake_now, .valid_until = LB_NEVER};
   fake_now = 1;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  assert_false(f->holder.breached);
+}
+
+static void nor_is_one_that_was_set_back_while_the_answer_was_on_its_way(void **state) {
+  struct fixture *f = *state;
+  fake_now = 50 * LB_NS_PER_S;
+  f->session.gives = &(struct lb_grant){.token_len = 4, .asked_at = 50 * LB_NS_PER_S, .valid_until = LB_NEVER};
+  f->session.sets_back = true;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
   assert_false(f->holder.breached);
 }
@@ -677,6 +687,7 @@ int main(void) {
       TEST(a_grant_that_breaks_the_contract_is_no_hold),
       TEST(a_lease_is_not_longer_than_was_asked_for),
       TEST(a_clock_that_was_set_back_is_no_breach),
+      TEST(nor_is_one_that_was_set_back_while_the_answer_was_on_its_way),
       TEST(an_answer_that_is_none_is_a_breach_of_every_hook),
       TEST(an_unknown_attempt_is_not_resolved_by_nonsense),
       TEST(the_hook_a_client_is_in_can_be_seen_from_outside),
