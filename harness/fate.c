@@ -13,7 +13,7 @@
 #include "clock.h"
 #include "contract.h"
 
-enum { REAP_MS = 500 };
+enum { REAP_MS = 2000 };
 
 /* Its socket closes a moment before it can be reaped. */
 static bool has_ended(struct lb_client *client) {
