@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The few functions of the contract that are not inline.
+ */
 #include "backend.h"
 
 #include <stdarg.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * A lock as a row of a table: the life of an attempt, for all protocols on PostgreSQL. They differ in their statements only.
+ */
 #include "pg_lock.h"
 
 #include <errno.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Open addressing over hashes of keys, claimed by compare-and-swap: no lock is needed to find a lock.
+ */
 #include "shm_util.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * A campaign: its schedule is drawn first, from the seed alone, and then played on clients at work. A fault that cannot be proved is
+ * noted and left out; each one that was done is undone.
+ */
 #include "campaign.h"
 
 #include <errno.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * From a role to hosts: who is primary now, who holds, who asks. Servers are asked; what a client does stands in the arena.
+ */
 #include "cast.h"
 
 #include "clock.h"

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The client processes of a trial and its observer, from the first fork to the last kill.
+ */
 #include "crew.h"
 
 #include <errno.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * From a results folder and a few words to one trial: run.json names the cells, trials.csv the trials and their histories.
+ */
 #include "explain_run.h"
 
 #include <errno.h>

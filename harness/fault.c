@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Each fault of a step: done, proved by its effect before anything goes on, and undone.
+ */
 #include "fault.h"
 
 #include <errno.h>

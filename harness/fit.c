@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * What a cell asks for, held against what its system and this machine have.
+ */
 #include "fit.h"
 
 #include <stdarg.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The guards by name, with a line of help each.
+ */
 #include "guard.h"
 
 #include <string.h>

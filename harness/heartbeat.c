@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * A process that only sleeps and looks at the clock: what it misses is a stall of this machine.
+ */
 #include "heartbeat.h"
 
 #include <errno.h>

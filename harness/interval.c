@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Confidence intervals of shares (Wilson) and of rates (Poisson, exact while the counts are small).
+ */
 #include "interval.h"
 
 #include <float.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * What machine this is: read from /proc and the file system, for run.json.
+ */
 #include "machine.h"
 
 #include <stdio.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Reads what plots/render wrote of the figures that it could not draw.
+ */
 #include "not_drawn.h"
 
 #include <limits.h>

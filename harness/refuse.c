@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * One line of why, and -EINVAL.
+ */
 #include "refuse.h"
 
 #include <errno.h>

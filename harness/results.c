@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * A finished run as files: trials.csv, the tables that each trial wrote a part of, run.json.
+ */
 #include "results.h"
 
 #include <errno.h>

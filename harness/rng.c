@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Seeded random numbers in independent streams: splitmix64.
+ */
 #include "rng.h"
 
 #include <string.h>

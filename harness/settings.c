@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * `-s`: options of protocols are checked against their tables, workload keys against the scenarios.
+ */
 #include "settings.h"
 
 #include <errno.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Where the preload library is, and the environment that makes a server load it.
+ */
 #include "skew_shim.h"
 
 #include <limits.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * What all topologies do alike: start a server's process, write its files, wait until it answers.
+ */
 #include "topology_util.h"
 
 #include <errno.h>

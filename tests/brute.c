@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * The independent judge: definitions of check.h, written down without any thought of speed.
+ */
 #include "brute.h"
 
 #include <assert.h>

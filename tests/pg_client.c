@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * A plain connection to a test's PostgreSQL.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

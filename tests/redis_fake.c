@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * A server that answers what the test says, for the Redis protocols.
+ */
 #include "redis_fake.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * A redis-server for a test, in a folder of its own.
+ */
 #include "redis_server.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * One step from its text: every form, every role, and what is refused with which words.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

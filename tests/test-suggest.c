@@ -1,4 +1,7 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Which known word is near enough to a mistyped one.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
