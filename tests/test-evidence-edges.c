@@ -12,9 +12,16 @@
 
 #include "../harness/evidence.h"
 
+/* With no room behind the last event: the sanitizers then see who looks there. */
 static void parse(const char *text, struct lb_history *ret) {
   char err[300];
   if (lb_history_parse("test", text, strlen(text), ret, err, sizeof err) != 0) fail_msg("%s", err);
+  struct lb_event *events = malloc(ret->count * sizeof *events);
+  assert_non_null(events);
+  memcpy(events, ret->events, ret->count * sizeof *events);
+  free(ret->events);
+  ret->events = events;
+  ret->capacity = ret->count;
 }
 
 static bool within_lease(const char *text, uint64_t episodes) {
