@@ -22,7 +22,7 @@
 
 /* ---- a library that runs out -------------------------------------------------------------------------------------- */
 
-static long allocations_left = -1, closes_left = -1; /* -1 = no end of them */
+static long allocations_left = -1, closes_left = -1; /* before one fails; -1 = none does */
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -35,11 +35,11 @@ void *__wrap_realloc(void *old, size_t size);
 char *__wrap_strdup(const char *text);
 int __wrap_fclose(FILE *file);
 
+/* Only one fails: who does not notice goes on with what comes after it. */
 static bool used_up(long *left) {
   if (*left < 0) return false;
-  if (*left > 0) return (*left)--, false;
   errno = ENOMEM;
-  return true;
+  return (*left)-- == 0;
 }
 
 void *__wrap_malloc(size_t size) { return used_up(&allocations_left) ? NULL : __real_malloc(size); }

@@ -209,31 +209,41 @@ static void every_event_names_its_client_and_its_key(void **state) {
   }
 }
 
-/* What a function forgets to fill in must not happen to be right because an earlier one left it there. */
-static __attribute__((noinline)) void scribble(void) {
-  volatile char rest[4096];
-  for (size_t i = 0; i < sizeof rest; i++) rest[i] = 'x';
-  rest[sizeof rest - 1] = '\0';
-}
-
 static void every_request_names_the_key(void **state) {
   (void)state;
   struct lb_holder *h = &world.holder;
-  scribble();
   h->renew = true;
   h->guard = LB_GUARD_RECHECK;
   world.protocol.wait = wait_hook;
   ANSWERS(TRY, LB_BUSY, LB_UNKNOWN);
   assert_int_equal(lb_holder_acquire(h, 5, in_ms(100)), LB_OK);
-  scribble();
   lb_holder_read(h);
   world.now = h->renew_at;
-  scribble();
   lb_holder_renew(h);
-  scribble();
   lb_holder_release(h, in_ms(100));
   assert_string_equal(requests(), "try test-5, wait test-5, try test-5, resolve test-5, holds test-5, extend test-5, "
                                   "release test-5");
+}
+
+/* In turns, so that what one forgets to say is not right because the other has just said it. */
+static void two_holders_do_not_mix_up_their_keys(void **state) {
+  (void)state;
+  struct lb_holder *h = &world.holder;
+  h->renew = true;
+  h->guard = LB_GUARD_RECHECK;
+  struct lb_holder other = *h;
+  other.prefix = "other";
+  assert_int_equal(lb_holder_acquire(&other, 7, in_ms(100)), LB_OK);
+  assert_int_equal(lb_holder_acquire(h, 5, in_ms(100)), LB_OK);
+  lb_holder_read(&other);
+  lb_holder_read(h);
+  world.now = h->renew_at;
+  lb_holder_renew(&other);
+  lb_holder_renew(h);
+  lb_holder_release(&other, in_ms(100));
+  lb_holder_release(h, in_ms(100));
+  assert_string_equal(requests(), "try other-7, try test-5, holds other-7, holds test-5, extend other-7, extend test-5, "
+                                  "release other-7, release test-5");
 }
 
 static void the_resource_of_the_key_is_read_and_written_and_both_values_recorded(void **state) {
@@ -576,6 +586,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(every_event_names_its_client_and_its_key),
       TEST(every_request_names_the_key),
+      TEST(two_holders_do_not_mix_up_their_keys),
       TEST(the_resource_of_the_key_is_read_and_written_and_both_values_recorded),
       TEST(each_attempt_begins_with_an_empty_grant),
       TEST(every_grant_is_counted_for_the_live_line),
