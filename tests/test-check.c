@@ -163,6 +163,15 @@ static void damage_is_a_lost_update_or_a_stale_write(void **state) {
   assert_true(!lb_check_violated(&stale) && lb_check_damaged(&stale));
 }
 
+static void each_kind_of_violation_is_one_by_itself_and_once(void **state) {
+  (void)state;
+  assert_true(lb_check_violated(&(struct lb_check){.double_holds = 1}));
+  assert_true(lb_check_violated(&(struct lb_check){.dirty_accesses = 1}));
+  assert_true(lb_check_violated(&(struct lb_check){.lost_updates = 1}));
+  assert_true(lb_check_violated(&(struct lb_check){.token_regressions = 1}));
+  assert_false(lb_check_violated(&(struct lb_check){.grants = 1, .handoffs = 1, .fenced_off = 1, .unknowns = 1}));
+}
+
 static void an_episode_names_its_clients_in_order_and_the_events_at_its_ends(void **state) {
   (void)state;
   struct lb_history h;
@@ -377,6 +386,7 @@ int main(void) {
       cmocka_unit_test(the_brute_checker_agrees_on_them),
       cmocka_unit_test(bad_histories_are_violated_and_good_ones_are_not),
       cmocka_unit_test(damage_is_a_lost_update_or_a_stale_write),
+      cmocka_unit_test(each_kind_of_violation_is_one_by_itself_and_once),
       cmocka_unit_test(an_episode_names_its_clients_in_order_and_the_events_at_its_ends),
       cmocka_unit_test(an_episode_that_lasts_to_the_end_ends_behind_the_last_event),
       cmocka_unit_test(wild_values_saturate_the_lost_updates),

@@ -242,8 +242,9 @@ static void two_holders_do_not_mix_up_their_keys(void **state) {
   lb_holder_renew(h);
   lb_holder_release(&other, in_ms(100));
   lb_holder_release(h, in_ms(100));
-  assert_string_equal(requests(), "try other-7, try test-5, holds other-7, holds test-5, extend other-7, extend test-5, "
-                                  "release other-7, release test-5");
+  assert_string_equal(requests(),
+                      "try other-7, try test-5, holds other-7, holds test-5, extend other-7, extend test-5, "
+                      "release other-7, release test-5");
 }
 
 static void the_resource_of_the_key_is_read_and_written_and_both_values_recorded(void **state) {
