@@ -94,6 +94,7 @@ static void make(struct world *w) {
 
 static void assert_refused(struct world *w, const char *message) {
   static const struct lb_plan empty;
+  lb_plan_clear(&w->plan);
   assert_int_equal(lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err), -EINVAL);
   assert_string_equal(w->err, message);
   assert_memory_equal(&w->plan, &empty, sizeof empty);
