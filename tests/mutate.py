@@ -45,7 +45,7 @@ TESTS = {
     "harness/judge.c": ["judge-counts", "judge", "exhausted"],
     "harness/resource.c": ["resource", "holder"],
     "harness/holder.c": ["holder-debts", "holder", "client"],
-    "harness/hooks.c": ["holder", "holder-debts", "client"],
+    "harness/hooks.c": ["hooks", "holder", "holder-debts", "client"],
     "harness/campaign.c": ["campaign-play", "campaign", "exhausted"],
 }
 EQUIVALENT = "tests/mutants-equivalent.txt"

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The door to a protocol, hook by hook: what can be seen from outside during a call, what is kept of its failure, and which answers
+ * are breaches of the contract.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../harness/contract.h"
+#include "../harness/hooks.h"
+
+enum { INDEX = 1, TTL_MS = 1000 };
+
+/* ---- a protocol that answers what it is told to -------------------------------------------------------------------- */
+
+struct lb_session {
+  int answer;
+  const char *says; /* what it leaves in env->err */
+  struct lb_grant gives;
+  bool gives_any;
+  enum lb_hook called;
+  enum lb_hook hook_seen;
+  lb_ns deadline_seen, deadline_given;
+  char err_seen[256]; /* env->err as it came in */
+  const char *key;
+  int64_t ttl_ms;
+  size_t endpoint;
+};
+
+static struct world {
+  struct lb_protocol protocol;
+  struct lb_session session;
+  struct lb_env env;
+  struct lb_holder holder;
+  struct lb_grant grant;
+  lb_ns now;
+} w;
+
+static lb_ns now_hook(struct lb_env *env) {
+  (void)env;
+  return w.now;
+}
+
+static struct lb_client_state *state_of(void) { return &w.holder.arena->state[INDEX]; }
+
+static int called(enum lb_hook hook, const char *key, struct lb_grant *grant, lb_ns deadline) {
+  struct lb_session *s = &w.session;
+  s->called = hook;
+  s->key = key;
+  s->hook_seen = (enum lb_hook)atomic_load(&state_of()->hook);
+  s->deadline_seen = atomic_load(&state_of()->hook_deadline);
+  s->deadline_given = deadline;
+  memcpy(s->err_seen, w.env.err, sizeof s->err_seen);
+  if (s->says) snprintf(w.env.err, sizeof w.env.err, "%s", s->says);
+  if (s->gives_any) *grant = s->gives;
+  w.now += LB_NS_PER_MS;
+  return s->answer;
+}
+
+static int open_hook(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
+  (void)s, (void)config;
+  return called(LB_HOOK_OPEN, NULL, NULL, deadline);
+}
+static int setup_hook(struct lb_session *s, lb_ns deadline) {
+  (void)s;
+  return called(LB_HOOK_SETUP, NULL, NULL, deadline);
+}
+static int try_hook(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+  s->ttl_ms = ttl_ms;
+  return called(LB_HOOK_TRY_ACQUIRE, key, grant, deadline);
+}
+static int release_hook(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
+  (void)s;
+  return called(LB_HOOK_RELEASE, key, grant, deadline);
+}
+static int extend_hook(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+  s->ttl_ms = ttl_ms;
+  return called(LB_HOOK_EXTEND, key, grant, deadline);
+}
+static int wait_hook(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
+  (void)s;
+  return called(LB_HOOK_WAIT, key, grant, deadline);
+}
+static int resolve_hook(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
+  (void)s;
+  return called(LB_HOOK_RESOLVE, key, grant, deadline);
+}
+static int holds_hook(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
+  (void)s, (void)grant;
+  return called(LB_HOOK_HOLDS, key, NULL, deadline);
+}
+static int inspect_hook(struct lb_session *s, size_t endpoint, const char *key, lb_ns deadline) {
+  s->endpoint = endpoint;
+  return called(LB_HOOK_INSPECT, key, NULL, deadline);
+}
+
+static int set_up(void **state) {
+  (void)state;
+  w = (struct world){.protocol = {.name = "script",
+                                  .traits = LB_TRAIT_LEASED,
+                                  .open = open_hook,
+                                  .setup = setup_hook,
+                                  .try_acquire = try_hook,
+                                  .release = release_hook,
+                                  .extend = extend_hook,
+                                  .wait = wait_hook,
+                                  .resolve = resolve_hook,
+                                  .holds = holds_hook,
+                                  .inspect = inspect_hook},
+                     .env = {.now = now_hook},
+                     .now = 5 * LB_NS_PER_S};
+  w.session.gives = (struct lb_grant){.token_len = 4, .asked_at = w.now, .valid_until = w.now + LB_NS_PER_S};
+  w.holder = (struct lb_holder){.protocol = &w.protocol,
+                                .session = &w.session,
+                                .env = &w.env,
+                                .arena = lb_arena_map(INDEX + 1, 1),
+                                .index = INDEX,
+                                .ttl_ms = TTL_MS};
+  return w.holder.arena ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  lb_arena_unmap(w.holder.arena);
+  return 0;
+}
+
+/* ---- every hook, one after the other --------------------------------------------------------------------------------- */
+
+static int call(enum lb_hook hook, lb_ns deadline) {
+  static const struct lb_config config;
+  switch (hook) {
+    case LB_HOOK_OPEN: return lb_hook_open(&w.holder, &config, deadline);
+    case LB_HOOK_SETUP: return lb_hook_setup(&w.holder, deadline);
+    case LB_HOOK_TRY_ACQUIRE: return lb_hook_try_acquire(&w.holder, "k", &w.grant, deadline);
+    case LB_HOOK_RELEASE: return lb_hook_release(&w.holder, "k", &w.grant, deadline);
+    case LB_HOOK_EXTEND: return lb_hook_extend(&w.holder, "k", &w.grant, deadline);
+    case LB_HOOK_WAIT: return lb_hook_wait(&w.holder, "k", &w.grant, deadline);
+    case LB_HOOK_RESOLVE: return lb_hook_resolve(&w.holder, "k", &w.grant, deadline);
+    case LB_HOOK_HOLDS: return lb_hook_holds(&w.holder, "k", &w.grant, deadline);
+    case LB_HOOK_INSPECT: return lb_hook_inspect(&w.holder, 3, "k", deadline);
+    default: fail_msg("no such hook here");
+  }
+  return 0;
+}
+
+static const enum lb_hook all[] = {LB_HOOK_OPEN, LB_HOOK_SETUP,   LB_HOOK_TRY_ACQUIRE, LB_HOOK_RELEASE, LB_HOOK_EXTEND,
+                                   LB_HOOK_WAIT, LB_HOOK_RESOLVE, LB_HOOK_HOLDS,       LB_HOOK_INSPECT};
+enum { ALL = sizeof all / sizeof *all };
+
+static bool grants(enum lb_hook hook) { return hook == LB_HOOK_TRY_ACQUIRE || hook == LB_HOOK_RESOLVE; }
+
+static void each_call_can_be_seen_from_outside_while_it_lasts(void **state) {
+  (void)state;
+  for (size_t i = 0; i < ALL; i++) {
+    w.session.gives_any = grants(all[i]);
+    w.session.gives.asked_at = w.now;
+    strcpy(w.env.err, "an old one");
+    assert_int_equal(call(all[i], 7 * LB_NS_PER_S + i), LB_OK);
+    assert_int_equal(w.session.called, all[i]);
+    assert_int_equal(w.session.hook_seen, all[i]);
+    assert_int_equal(w.session.deadline_seen, 7 * LB_NS_PER_S + i);
+    assert_int_equal(w.session.deadline_given, 7 * LB_NS_PER_S + i);
+    assert_string_equal(w.session.err_seen, "");
+    assert_int_equal(atomic_load(&state_of()->hook), LB_HOOK_NONE);
+    if (all[i] > LB_HOOK_SETUP) assert_string_equal(w.session.key, "k");
+  }
+  assert_int_equal(w.session.ttl_ms, TTL_MS);
+  assert_int_equal(w.session.endpoint, 3);
+  assert_false(w.holder.breached);
+  assert_string_equal(state_of()->error, "");
+}
+
+static lb_ns doubled(struct lb_env *env, lb_ns ns) {
+  (void)env;
+  return 2 * ns;
+}
+
+static void a_deadline_is_seen_in_true_time_and_none_stays_none(void **state) {
+  (void)state;
+  w.holder.to_truth = doubled;
+  call(LB_HOOK_RELEASE, 100);
+  assert_int_equal(w.session.deadline_given, 100);
+  assert_int_equal(w.session.deadline_seen, 200);
+  call(LB_HOOK_RELEASE, LB_NEVER);
+  assert_int_equal(w.session.deadline_seen, LB_NEVER);
+}
+
+static void a_hook_that_is_not_there_does_nothing(void **state) {
+  (void)state;
+  w.protocol.setup = NULL;
+  assert_int_equal(call(LB_HOOK_SETUP, 1), LB_OK);
+  assert_int_equal(w.session.called, LB_HOOK_NONE);
+  assert_int_equal(atomic_load(&state_of()->hook_deadline), 0);
+}
+
+static void every_failure_is_kept_with_the_name_of_its_hook(void **state) {
+  (void)state;
+  char expected[100];
+  w.session.answer = -ECONNREFUSED;
+  for (size_t i = 0; i < ALL; i++) {
+    w.session.says = "no server";
+    assert_int_equal(call(all[i], 1), -ECONNREFUSED);
+    snprintf(expected, sizeof expected, "%s: no server", lb_hook_name(all[i]));
+    assert_string_equal(state_of()->error, expected);
+    assert_string_equal(w.holder.error, expected);
+    assert_string_equal(w.env.err, "no server");
+    w.session.says = NULL;
+    assert_int_equal(call(all[i], 1), -ECONNREFUSED);
+    snprintf(expected, sizeof expected, "%s: Connection refused (it left no text)", lb_hook_name(all[i]));
+    assert_string_equal(state_of()->error, expected);
+  }
+  assert_false(w.holder.breached);
+}
+
+/* They say nothing of the lock, and a protocol may have a reason to give. */
+static void no_time_and_not_known_are_kept_if_they_have_a_text(void **state) {
+  (void)state;
+  static const int answers[] = {LB_TIMEOUT, LB_UNKNOWN};
+  for (size_t i = 0; i < 2; i++) {
+    state_of()->error[0] = '\0';
+    w.session.answer = answers[i];
+    w.session.says = NULL;
+    assert_int_equal(call(LB_HOOK_TRY_ACQUIRE, 1), answers[i]);
+    assert_string_equal(state_of()->error, "");
+    w.session.says = "not in time";
+    assert_int_equal(call(LB_HOOK_TRY_ACQUIRE, 1), answers[i]);
+    assert_string_equal(state_of()->error, "try_acquire: not in time");
+  }
+}
+
+static void what_is_no_failure_leaves_the_last_one_where_it_is(void **state) {
+  (void)state;
+  w.session.answer = -EIO;
+  w.session.says = "broken pipe";
+  call(LB_HOOK_HOLDS, 1);
+  w.session.says = "chatter";
+  w.session.answer = LB_BUSY;
+  assert_int_equal(call(LB_HOOK_TRY_ACQUIRE, 1), LB_BUSY);
+  w.session.answer = LB_LOST;
+  assert_int_equal(call(LB_HOOK_RELEASE, 1), LB_LOST);
+  w.session.answer = LB_OK;
+  assert_int_equal(call(LB_HOOK_WAIT, 1), LB_OK);
+  assert_string_equal(state_of()->error, "holds: broken pipe");
+}
+
+static void an_answer_that_does_not_exist_is_a_breach_of_each_hook(void **state) {
+  (void)state;
+  char expected[200];
+  w.session.answer = 42;
+  for (size_t i = 0; i < ALL; i++) {
+    w.holder.breached = false;
+    state_of()->breach[0] = '\0';
+    assert_int_equal(call(all[i], 1), -EPROTO);
+    assert_true(w.holder.breached);
+    snprintf(expected, sizeof expected, "%s answered 42, which is no result of it", lb_hook_name(all[i]));
+    assert_string_equal(state_of()->breach, expected);
+    snprintf(expected, sizeof expected, "breach of the contract: %s answered 42, which is no result of it",
+             lb_hook_name(all[i]));
+    assert_string_equal(w.env.err, expected);
+    assert_string_equal(w.holder.error, expected);
+    assert_string_equal(state_of()->error, ""); /* that is for what a protocol says itself */
+  }
+}
+
+static void the_first_breach_is_the_one_that_is_kept(void **state) {
+  (void)state;
+  w.session.answer = 42;
+  call(LB_HOOK_RELEASE, 1);
+  call(LB_HOOK_HOLDS, 1);
+  assert_string_equal(state_of()->breach, "release answered 42, which is no result of it");
+}
+
+static void a_grant_is_looked_at_whichever_hook_brings_it(void **state) {
+  (void)state;
+  static const enum lb_hook bring[] = {LB_HOOK_TRY_ACQUIRE, LB_HOOK_RESOLVE};
+  char expected[200];
+  w.session.gives_any = true;
+  for (size_t i = 0; i < 2; i++) {
+    state_of()->breach[0] = '\0';
+    w.session.gives = (struct lb_grant){.token_len = 4, .asked_at = w.now, .valid_until = w.now + LB_NS_PER_S};
+    assert_int_equal(call(bring[i], 1), LB_OK);
+    assert_int_equal(w.grant.token_len, 4);
+    /* Asked for earlier, so the lease may have begun in this call and not later. */
+    w.session.gives.asked_at = 1, w.session.gives.valid_until = w.now + LB_NS_PER_MS + LB_NS_PER_S;
+    assert_int_equal(call(bring[i], 1), LB_OK);
+    w.session.gives.valid_until = w.now + 3 * LB_NS_PER_MS + LB_NS_PER_S;
+    assert_int_equal(call(bring[i], 1), -EPROTO);
+    snprintf(expected, sizeof expected, "%s claims the lock for 2 ms longer than the lease", lb_hook_name(bring[i]));
+    assert_string_equal(state_of()->breach, expected);
+    assert_int_equal(w.grant.token_len, 0); /* nothing of it is left */
+    assert_int_equal(w.grant.valid_until, 0);
+  }
+}
+
+/* Also where nothing was granted: the token is handed back with the next request. */
+static void a_length_beyond_the_token_is_a_breach_whatever_was_answered(void **state) {
+  (void)state;
+  static const enum lb_hook bring[] = {LB_HOOK_TRY_ACQUIRE, LB_HOOK_RESOLVE};
+  static const int answers[] = {LB_OK, LB_BUSY, LB_UNKNOWN};
+  char expected[200];
+  w.session.gives_any = true;
+  for (size_t i = 0; i < 2; i++)
+    for (size_t a = 0; a < 3; a++) {
+      state_of()->breach[0] = '\0';
+      w.session.answer = answers[a];
+      w.session.gives.token_len = LB_TOKEN_MAX + 1;
+      assert_int_equal(call(bring[i], 1), -EPROTO);
+      snprintf(expected, sizeof expected, "%s left token_len = 161, at most 160", lb_hook_name(bring[i]));
+      assert_string_equal(state_of()->breach, expected);
+      assert_int_equal(w.grant.token_len, 0);
+      w.session.answer = LB_BUSY;
+      w.session.gives.token_len = LB_TOKEN_MAX;
+      assert_int_equal(call(bring[i], 1), LB_BUSY);
+    }
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+  const struct CMUnitTest tests[] = {
+      TEST(each_call_can_be_seen_from_outside_while_it_lasts),
+      TEST(a_deadline_is_seen_in_true_time_and_none_stays_none),
+      TEST(a_hook_that_is_not_there_does_nothing),
+      TEST(every_failure_is_kept_with_the_name_of_its_hook),
+      TEST(no_time_and_not_known_are_kept_if_they_have_a_text),
+      TEST(what_is_no_failure_leaves_the_last_one_where_it_is),
+      TEST(an_answer_that_does_not_exist_is_a_breach_of_each_hook),
+      TEST(the_first_breach_is_the_one_that_is_kept),
+      TEST(a_grant_is_looked_at_whichever_hook_brings_it),
+      TEST(a_length_beyond_the_token_is_a_breach_whatever_was_answered),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
