@@ -7,8 +7,8 @@
 
 #include "check.h"
 
-/* True if in some episode a client was granted the key while another one held it within its own validity (`until` of the latest of
- * its `granted` and `renewed` not passed, or none given there). If all overlaps begin later, the leases had simply run out: somebody was slow, which proves nothing against a
+/* True if in some episode a client was granted the key, or had its own hold of it renewed, while another one held it within its own
+ * validity (`until` of the latest of its `granted` and `renewed` not passed, or none given there). If all overlaps begin later, the leases had simply run out: somebody was slow, which proves nothing against a
  * lock. True without any episode. Ends the process when memory is exhausted. */
 bool lb_evidence_within_lease(const struct lb_history *history, const struct lb_check *check);
 /* Why the loss of exclusion that `check` found is no evidence against the lock, as a sentence (a literal); NULL = it is, or none was

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Whether an overlap began within the earlier holder's lease: one sweep over the sorted events, which keeps for each client
- * and key what the client may believe. A grant inside an episode is then held against the beliefs of the others.
+ * and key what the client may believe. A grant inside an episode is then held against the beliefs of the others, and so is
+ * a renewal by which a holder whose lease was over has one again: the service has just confirmed two holders.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -75,13 +76,20 @@ static bool in_episode(struct sweep *s, size_t index) {
   return *at < s->check->episode_count && s->check->episodes[*at].begin_event <= index;
 }
 
-/* Whether another client's hold, valid at that moment, is overrun by this grant. */
+/* Whether another client's hold, valid at that moment, is overrun by this grant or renewal. */
 static bool overruns(const struct sweep *s, const struct lb_event *grant) {
   for (uint32_t i = s->of_key[grant->key]; i != NONE; i = s->belief[i].next_of_key) {
     const struct belief *b = &s->belief[i];
     if (b->client != grant->client && b->holds && (b->endless || b->until > grant->t)) return true;
   }
   return false;
+}
+
+/* Whether the event gives its client a lease: a grant, or a renewal of what it holds whose answer was not read too late. */
+static bool gives_lease(struct sweep *s, const struct lb_event *e) {
+  if (e->kind == LB_EV_GRANTED) return true;
+  if (e->kind != LB_EV_RENEWED || !find(s, e->client, e->key)->holds) return false;
+  return !(e->flags & LB_EVF_UNTIL) || e->until > e->t;
 }
 
 static void prepare(struct sweep *s) {
@@ -106,7 +114,7 @@ bool lb_evidence_within_lease(const struct lb_history *history, const struct lb_
   prepare(&s);
   for (size_t i = 0; i < history->count && !found; i++) {
     const struct lb_event *e = &history->events[i];
-    found = e->kind == LB_EV_GRANTED && in_episode(&s, i) && overruns(&s, e);
+    found = gives_lease(&s, e) && in_episode(&s, i) && overruns(&s, e);
     believe(&s, e);
   }
   free(s.belief);

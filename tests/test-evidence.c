@@ -53,6 +53,21 @@ static void an_overlap_inside_a_renewed_lease_counts(void **state) {
   assert_true(within_lease(GRANTED(10, "a", 40) EVENT(20, "a", "renewed") GRANTED(55, "b", 200))); /* for ever */
 }
 
+/* The first overlap is only a slow holder, but then the service confirms it beside the next one. */
+static void a_renewal_beside_the_next_holder_counts(void **state) {
+  (void)state;
+  assert_true(within_lease(GRANTED(10, "a", 40) GRANTED(50, "b", 200) RENEWED(60, "a", 300) EVENT(70, "a", "release")));
+  assert_true(within_lease(GRANTED(10, "a", 40) GRANTED(50, "b", 200) EVENT(60, "a", "renewed"))); /* for ever */
+}
+
+static void a_renewal_read_too_late_or_after_the_hold_does_not(void **state) {
+  (void)state;
+  assert_false(within_lease(GRANTED(10, "a", 40) GRANTED(50, "b", 200) RENEWED(60, "a", 60) EVENT(70, "a", "release")));
+  assert_false(within_lease(GRANTED(10, "a", 40) GRANTED(50, "b", 55) RENEWED(60, "a", 300) EVENT(70, "a", "release")));
+  assert_false(within_lease(GRANTED(10, "c", 20) GRANTED(30, "a", 40) EVENT(45, "a", "lost") GRANTED(50, "b", 200)
+                                RENEWED(60, "a", 300) EVENT(70, "c", "release")));
+}
+
 static void an_overlap_after_the_last_renewal_ran_out_does_not(void **state) {
   (void)state;
   assert_false(within_lease(GRANTED(10, "a", 40) RENEWED(20, "a", 50) GRANTED(55, "b", 200) EVENT(70, "a", "release")));
@@ -65,7 +80,7 @@ static void only_the_renewals_of_the_same_hold_before_the_overlap_count(void **s
   const char *release = EVENT(60, "a", "release") EVENT(70, "b", "release");
   char text[1000];
   const char *const holds[] = {
-      GRANTED(10, "a", 40) GRANTED(55, "b", 200) RENEWED(56, "a", 90), /* too late */
+      GRANTED(10, "a", 40) GRANTED(55, "b", 200) RENEWED(56, "a", 56), /* over already */
       GRANTED(10, "a", 40) RENEWED(20, "c", 90) GRANTED(55, "b", 200), /* another client's */
       RENEWED(5, "a", 90) GRANTED(10, "a", 40) GRANTED(55, "b", 200),  /* of an earlier hold */
       GRANTED(10, "a", 40) EVENT(15, "a", "release") RENEWED(20, "a", 90) GRANTED(25, "a", 40) GRANTED(55, "b", 200),
@@ -202,6 +217,8 @@ int main(void) {
       cmocka_unit_test(an_overlap_after_the_first_lease_does_not),
       cmocka_unit_test(an_overlap_inside_a_renewed_lease_counts),
       cmocka_unit_test(an_overlap_after_the_last_renewal_ran_out_does_not),
+      cmocka_unit_test(a_renewal_beside_the_next_holder_counts),
+      cmocka_unit_test(a_renewal_read_too_late_or_after_the_hold_does_not),
       cmocka_unit_test(only_the_renewals_of_the_same_hold_before_the_overlap_count),
       cmocka_unit_test(a_hold_without_an_end_of_its_lease_is_always_inside),
       cmocka_unit_test(one_overlap_inside_is_enough),
