@@ -30,7 +30,8 @@ static const struct lb_event *latest(const struct lb_history *h, size_t end, uin
 }
 
 const char *lb_evidence_excuse(const struct lb_history *h, const struct lb_check *check, bool past_lease) {
-  if (past_lease || !lb_check_violated(check) || lb_evidence_within_lease(h, check)) return NULL;
+  bool fence_broke = check->token_regressions > 0; /* whatever the leases were */
+  if (past_lease || !lb_check_violated(check) || fence_broke || lb_evidence_within_lease(h, check)) return NULL;
   return "exclusion was lost, but only after the earlier holder's lease was over";
 }
 

@@ -136,6 +136,18 @@ static void an_overlap_after_the_lease_is_excused_unless_it_is_to_count(void **s
   assert_null(excuse(GRANTED(10, "a", 40) EVENT(45, "a", "release") GRANTED(50, "b", 200), false));
 }
 
+static void a_fence_that_went_backwards_is_never_excused(void **state) {
+  (void)state;
+#define NUMBERED(t, c, until, fence) \
+  "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"granted\",\"until\":" #until ",\"fence\":" #fence "}\n"
+  const char *grown = NUMBERED(10, "a", 40, 5) NUMBERED(50, "b", 200, 6) EVENT(60, "a", "lost") EVENT(70, "b", "release")
+      NUMBERED(80, "a", 300, 7);
+  const char *shrunk = NUMBERED(10, "a", 40, 5) NUMBERED(50, "b", 200, 6) EVENT(60, "a", "lost") EVENT(70, "b", "release")
+      NUMBERED(80, "a", 300, 2);
+  assert_non_null(excuse(grown, false));
+  assert_null(excuse(shrunk, false));
+}
+
 static void each_key_has_its_own_episodes_and_leases(void **state) {
   (void)state;
 #define OTHER(t, c, until) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"other\",\"e\":\"granted\",\"until\":" #until "}\n"
@@ -225,6 +237,7 @@ int main(void) {
       cmocka_unit_test(a_third_holder_is_measured_against_each_earlier_one),
       cmocka_unit_test(without_an_episode_there_is_nothing_to_excuse),
       cmocka_unit_test(an_overlap_after_the_lease_is_excused_unless_it_is_to_count),
+      cmocka_unit_test(a_fence_that_went_backwards_is_never_excused),
       cmocka_unit_test(each_key_has_its_own_episodes_and_leases),
       cmocka_unit_test(a_crash_ends_what_a_client_believed_of_every_key),
       cmocka_unit_test(a_grant_in_the_instant_of_a_release_overruns_nothing),
