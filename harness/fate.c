@@ -55,7 +55,8 @@ static void tell_silence(const struct lb_client_state *state, char *buf, size_t 
 }
 
 void lb_client_fate(struct lb_client *client, const struct lb_client_state *state, int result, char *buf, size_t size) {
-  if (result == LB_TIMEOUT) {
+  /* Its socket is still open where a child of it lives on. */
+  if (result == LB_TIMEOUT && lb_client_alive(client)) {
     tell_silence(state, buf, size);
     return;
   }

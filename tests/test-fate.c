@@ -18,7 +18,7 @@ enum { SOON_MS = 50, PATIENCE_MS = 20000 };
 
 /* ---- a protocol that misbehaves in try_acquire ------------------------------------------------------------------------ */
 
-static enum { DIE, EXIT, HANG, CLOSE, PRINT } misdeed;
+static enum { DIE, EXIT, HANG, CLOSE, PRINT, LEAVE_CHILD } misdeed;
 
 struct lb_session {
   struct lb_env *env;
@@ -34,6 +34,15 @@ static void close_everything(void) {
   for (int fd = 3; fd < 64; fd++) close(fd);
 }
 
+/* The child keeps all that is open, for ten seconds at most. */
+static void leave_child(void) {
+  if (fork() == 0) {
+    alarm(10);
+    for (;;) pause();
+  }
+  _exit(0);
+}
+
 static int try_acquire_hook(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
                             lb_ns deadline) {
   (void)s, (void)key, (void)ttl_ms, (void)grant, (void)deadline;
@@ -41,6 +50,7 @@ static int try_acquire_hook(struct lb_session *s, const char *key, int64_t ttl_m
   if (misdeed == EXIT) _exit(3);
   if (misdeed == CLOSE) close_everything();
   if (misdeed == PRINT) dprintf(1, "out "), dprintf(2, "err");
+  if (misdeed == LEAVE_CHILD) leave_child();
   while (misdeed == HANG) pause();
   return LB_BUSY;
 }
@@ -111,6 +121,11 @@ static void an_exit_is_told_with_its_status(void **state) {
   assert_string_equal(fate_of(*state, EXIT, PATIENCE_MS), "exited with status 3 inside try_acquire");
 }
 
+/* No end of its socket says so: the child has it, too. */
+static void an_exit_is_told_although_a_child_lives_on(void **state) {
+  assert_string_equal(fate_of(*state, LEAVE_CHILD, 1500), "exited with status 0 inside try_acquire");
+}
+
 static void who_hangs_is_told_with_the_hook_and_how_late_it_is(void **state) {
   struct fixture *f = *state;
   const char *fate = fate_of(f, HANG, SOON_MS);
@@ -154,7 +169,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(a_signal_is_named_with_the_hook_it_came_in),         TEST(an_exit_is_told_with_its_status),
       TEST(who_hangs_is_told_with_the_hook_and_how_late_it_is), TEST(who_closes_what_is_not_its_own_is_found_out),
-      TEST(what_a_client_prints_goes_where_it_was_told),
+      TEST(what_a_client_prints_goes_where_it_was_told),        TEST(an_exit_is_told_although_a_child_lives_on),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
