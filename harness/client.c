@@ -164,6 +164,7 @@ static void note_lost_socket(struct process *p, int commands) {
 
 static _Noreturn void client_main(const struct lb_client_plan *plan, size_t index, const char *name, int commands) {
   uint64_t stream = stream_of(plan->arena, index);
+  lb_hooks_own_process();
   struct process p = {
       .plan = plan,
       .config = {.target = plan->target, .options = plan->options, .ttl_ms = plan->ttl_ms, .client = name},

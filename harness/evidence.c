@@ -19,6 +19,7 @@ static const struct lb_event *latest(const struct lb_history *h, size_t end, uin
       case LB_EV_TIMEOUT:
       case LB_EV_BUSY:
       case LB_EV_RELEASE:
+      case LB_EV_RELEASED: /* also of what had stayed unknown */
       case LB_EV_LOST:
       case LB_EV_CRASH:
         if (!*ret_lease) *ret_lease = e;

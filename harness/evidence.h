@@ -15,7 +15,8 @@ bool lb_evidence_within_lease(const struct lb_history *history, const struct lb_
  * lost. `past_lease`: overlaps that begin after the earlier holder's lease was over count like any other. A fence that went backwards is never
  * excused: no lease allows that. */
 const char *lb_evidence_excuse(const struct lb_history *history, const struct lb_check *check, bool past_lease);
-/* True if some client asked for a key while another one held it, or might have (its own acquire had ended unknown). A client that died
+/* True if some client asked for a key while another one held it, or might have (its own acquire had ended unknown, and it was not
+ * `released` since). A client that died
  * so, or while it was asking, still counts until its lease ends or another one is granted the key, for the service keeps its lock. If nobody asked, a clean
  * history says nothing of exclusion. */
 bool lb_evidence_contested(const struct lb_history *history);

@@ -26,12 +26,16 @@ enum { BACKOFF_FIRST_MS = 1, BACKOFF_LAST_MS = 16, CLEAN_UP_MS = 500, ASK_MS = 5
 
 const char *const lb_holder_points[] = {"before-check", "after-check", "after-write", NULL};
 
-static void record(struct lb_holder *h, enum lb_event_kind kind, struct lb_event event) {
+static void record_of(struct lb_holder *h, uint32_t key, enum lb_event_kind kind, struct lb_event event) {
   event.kind = (uint16_t)kind;
   event.client = (uint32_t)h->index;
-  event.key = h->key;
+  event.key = key;
   event.what = LB_NO_NAME;
   lb_arena_record(h->arena, h->index, event);
+}
+
+static void record(struct lb_holder *h, enum lb_event_kind kind, struct lb_event event) {
+  record_of(h, h->key, kind, event);
 }
 
 void lb_holder_key_name(const struct lb_holder *h, uint32_t key, char name[LB_KEY_NAME_MAX]) {
@@ -53,13 +57,15 @@ static void owe(struct lb_holder *h) {
   h->debt[h->debt_count++] = (struct lb_debt){.key = h->key, .grant = h->grant};
 }
 
+/* What is paid is recorded: from then on nobody has to think that this client might hold the key. */
 static void settle_debts(struct lb_holder *h, lb_ns deadline) {
   char name[LB_KEY_NAME_MAX];
   size_t kept = 0;
   for (size_t i = 0; i < h->debt_count; i++) {
     lb_holder_key_name(h, h->debt[i].key, name);
     int r = lb_hook_release(h, name, &h->debt[i].grant, deadline);
-    if (r != LB_OK && r != LB_LOST) h->debt[kept++] = h->debt[i];
+    if (r == LB_OK || r == LB_LOST) record_of(h, h->debt[i].key, LB_EV_RELEASED, (struct lb_event){0});
+    else h->debt[kept++] = h->debt[i];
   }
   h->debt_count = kept;
 }
@@ -161,6 +167,7 @@ static int ask_until_granted(struct lb_holder *h, const char *name, lb_ns deadli
     if (r == LB_OK) r = let_go(h, name);
     if (h->breached) return give_up(h, name, LB_TIMEOUT);
     if (r != LB_UNKNOWN && lb_now(h->env) < deadline) pause_before_retry(h, name, tries, deadline);
+    if (h->breached) return give_up(h, name, LB_TIMEOUT);
     if (r == LB_UNKNOWN || lb_now(h->env) >= deadline) return give_up(h, name, r);
   }
 }

@@ -31,7 +31,7 @@ struct lb_holder {
   lb_ns (*to_truth)(struct lb_env *env, lb_ns ns);
 
   bool breached;   /* a hook broke the contract: nothing of this client counts any more */
-  lb_ns latest_now; /* of hooks.c */
+  lb_ns latest_now, hook_deadline; /* of hooks.c */
   char error[256]; /* text of the latest failure of a hook in this acquire, or since; empty = none */
 
   bool holding;
@@ -50,7 +50,8 @@ struct lb_holder {
 
 /* Asks for `key` until granted or the deadline. Events: one `acquire` at the begin, then one of granted, busy, timeout,
  * unknown. LB_OK. Not held, and nothing remains: LB_BUSY: the service said at least once that somebody else holds it;
- * LB_TIMEOUT: it never said so, nobody answered or all failed. LB_UNKNOWN: may be held (kept as a debt). Unless it is
+ * LB_TIMEOUT: it never said so, nobody answered or all failed. LB_UNKNOWN: may be held (kept as a debt; event `released`
+ * when it is paid). Unless it is
  * LB_OK the text of the latest failure in it, if there was any, stands in env->err. -EALREADY, without an event: it holds
  * already, locks are not asked for twice. After a breach of the contract (hooks.h) it gives up at once. */
 int lb_holder_acquire(struct lb_holder *holder, uint32_t key, lb_ns deadline);

@@ -6,14 +6,33 @@
 #include "hooks.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "contract.h"
 
 static struct lb_client_state *state_of(const struct lb_holder *h) { return &h->arena->state[h->index]; }
 
+enum { LATE_MS = 500 }; /* a busy machine is a little late, too */
+
+/* ---- who calls ------------------------------------------------------------------------------------------------------ */
+
+static bool is_child; /* this process was forked by a hook of the client's */
+
+static void on_fork(void) { is_child = true; }
+
+void lb_hooks_own_process(void) {
+  static bool registered;
+  if (!registered) registered = pthread_atfork(NULL, NULL, on_fork) == 0;
+  is_child = false;
+}
+
+/* ---- one call ------------------------------------------------------------------------------------------------------- */
+
 static void enter(struct lb_holder *h, enum lb_hook hook, lb_ns deadline) {
+  h->hook_deadline = deadline;
   lb_ns bound = h->to_truth && deadline != LB_NEVER ? h->to_truth(h->env, deadline) : deadline;
   atomic_store_explicit(&state_of(h)->hook_deadline, bound, memory_order_relaxed);
   atomic_store_explicit(&state_of(h)->hook, hook, memory_order_relaxed);
@@ -33,6 +52,14 @@ static void keep_error(struct lb_holder *h, enum lb_hook hook, int result) {
   memcpy(state_of(h)->error, h->error, sizeof h->error);
 }
 
+/* A deadline that was not kept explains much, and a protocol that does not keep it has no text for that. */
+static void keep_lateness(struct lb_holder *h, enum lb_hook hook, lb_ns now) {
+  if (h->env->err[0] || h->hook_deadline == LB_NEVER || now < h->hook_deadline + LATE_MS * LB_NS_PER_MS) return;
+  snprintf(h->error, sizeof h->error, "%s: came back %llu ms past its deadline", lb_hook_name(hook),
+           (unsigned long long)((now - h->hook_deadline) / LB_NS_PER_MS));
+  memcpy(state_of(h)->error, h->error, sizeof h->error);
+}
+
 static int breach(struct lb_holder *h, const char *complaint) {
   struct lb_client_state *state = state_of(h);
   h->breached = true;
@@ -41,11 +68,21 @@ static int breach(struct lb_holder *h, const char *complaint) {
   return lb_fail(h->env, -EPROTO, "%s", h->error);
 }
 
+/* A child that comes back would write into the client's log and answer in its place. */
+static _Noreturn void come_back_twice(struct lb_holder *h, enum lb_hook hook) {
+  char complaint[200];
+  snprintf(complaint, sizeof complaint, "%s came back twice: from a child that it forked, too", lb_hook_name(hook));
+  breach(h, complaint);
+  _exit(0);
+}
+
 static int leave(struct lb_holder *h, enum lb_hook hook, int result) {
   char complaint[200];
+  if (is_child) come_back_twice(h, hook);
   atomic_store_explicit(&state_of(h)->hook, LB_HOOK_NONE, memory_order_relaxed);
   if (lb_contract_result(hook, result, complaint, sizeof complaint) < 0) return breach(h, complaint);
   keep_error(h, hook, result);
+  if (result != LB_OK) keep_lateness(h, hook, lb_now(h->env));
   return result;
 }
 
@@ -60,6 +97,7 @@ static int check_grant(struct lb_holder *h, enum lb_hook hook, struct lb_grant *
   char what[160], complaint[200];
   lb_ns now = lb_now(h->env);
   bool sound = clock_is_sound(h, before);
+  keep_lateness(h, hook, now);
   if (!clock_is_sound(h, now) || !sound || lb_contract_grant(h->protocol, grant, before, now, h->ttl_ms, what, sizeof what) == 0)
     return LB_OK;
   *grant = LB_GRANT_INIT;

@@ -12,6 +12,10 @@
 
 #include "holder.h"
 
+/* The process that calls from now on is this one; a child that a hook forks, and that returns from the hook, is told from it, named
+ * and ended. Once at the begin of a client's process. */
+void lb_hooks_own_process(void);
+
 int lb_hook_open(struct lb_holder *holder, const struct lb_config *config, lb_ns deadline);
 /* LB_OK where the protocol has no such hook. */
 int lb_hook_setup(struct lb_holder *holder, lb_ns deadline);

@@ -69,6 +69,8 @@ breaks 12 'it closes what is not its own' undecided "client-1: ${told}a file des
 breaks 13 'it prints where results belong' safe ''
 breaks 14 'it cannot connect' undecided 'nothing was ever granted, so nothing was tested; last error of client-1 .*cannot connect to 192.0.2.7:6379'
 breaks 15 'it dies where only the observer goes' undecided 'observer could not set up: died of SIGFPE inside setup'
+breaks 16 'it forks and both come back' undecided "client-1: ${told}try_acquire came back twice: from a child that it forked, too"
+breaks 17 'it is late' undecided 'nothing was ever granted, so nothing was tested; last error of client-1 .*try_acquire: came back 2[0-9]+ ms past its deadline'
 
 # The same under a load, where clients work by themselves.
 load='-s clients=2 -s duration_s=0.2 -s warmup_s=0.1 -s wait_ms=300'

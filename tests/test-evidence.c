@@ -179,6 +179,8 @@ static void asking_while_another_may_hold_does_too(void **state) {
 
 static void asking_after_a_release_or_a_timeout_does_not(void **state) {
   (void)state;
+  assert_false(contested(EVENT(5, "a", "acquire") EVENT(10, "a", "unknown") EVENT(15, "a", "released")
+                             EVENT(20, "b", "acquire")));
   assert_false(contested(GRANTED(10, "a", 100) EVENT(15, "a", "release") EVENT(20, "b", "acquire") EVENT(30, "b", "granted")));
   assert_false(contested(EVENT(5, "a", "acquire") EVENT(10, "a", "timeout") EVENT(20, "b", "acquire")));
 }

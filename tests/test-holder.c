@@ -21,6 +21,7 @@ struct lb_session {
   size_t token_len_seen[8];
   int late_replies; /* so many grants are over when they are read */
   int holds_answer, extend_answer, extend_calls;
+  int wait_answer;
   bool renews_for_ever;
   lb_ns asked_until;              /* the deadline of the latest holds or extend, counted from then */
   bool seen_asking, seen_holding; /* what the arena said of this client during the latest try_acquire */
@@ -77,7 +78,7 @@ static int wait_hook(struct lb_session *s, const char *key, struct lb_grant *gra
   (void)key, (void)grant, (void)deadline;
   s->wait_calls++;
   fake_now += LB_NS_PER_MS;
-  return LB_OK;
+  return s->wait_answer;
 }
 
 static int holds_hook(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
@@ -205,6 +206,7 @@ static void what_stays_unknown_is_recorded_as_unknown_and_released_before_the_ne
   assert_int_equal(f->session.release_calls, 0);
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
   assert_int_equal(f->session.release_calls, 1);
+  assert_string_equal(story(f), "acquire unknown released acquire granted");
   assert_int_equal(f->holder.debt_count, 0);
 }
 
@@ -337,6 +339,16 @@ static void an_answer_that_is_none_is_a_breach_of_every_hook(void **state) {
   f->session.acquires[f->session.acquire_calls] = -70000;
   lb_holder_acquire(&f->holder, 0, in_ms(100));
   assert_breach(f, "release answered 2 (TIMEOUT), which is no result of it"); /* the first one is kept */
+}
+
+static void a_breach_while_waiting_ends_the_acquire_too(void **state) {
+  struct fixture *f = *state;
+  f->protocol.wait = wait_hook;
+  f->session.wait_answer = LB_LOST;
+  f->session.acquires[0] = LB_BUSY;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_BUSY);
+  assert_int_equal(f->session.acquire_calls, 1);
+  assert_breach(f, "wait answered 3 (LOST), which is no result of it");
 }
 
 static void an_unknown_attempt_is_not_resolved_by_nonsense(void **state) {
@@ -689,6 +701,7 @@ int main(void) {
       TEST(a_clock_that_was_set_back_is_no_breach),
       TEST(nor_is_one_that_was_set_back_while_the_answer_was_on_its_way),
       TEST(an_answer_that_is_none_is_a_breach_of_every_hook),
+      TEST(a_breach_while_waiting_ends_the_acquire_too),
       TEST(an_unknown_attempt_is_not_resolved_by_nonsense),
       TEST(the_hook_a_client_is_in_can_be_seen_from_outside),
       TEST(a_grant_that_is_over_when_it_is_read_is_let_go),

@@ -203,6 +203,7 @@ static void every_failure_is_kept_with_the_name_of_its_hook(void **state) {
   (void)state;
   char expected[100];
   w.session.answer = -ECONNREFUSED;
+  w.now = 0;
   for (size_t i = 0; i < ALL; i++) {
     w.session.says = "no server";
     assert_int_equal(call(all[i], 1), -ECONNREFUSED);
@@ -222,6 +223,7 @@ static void every_failure_is_kept_with_the_name_of_its_hook(void **state) {
 static void no_time_and_not_known_are_kept_if_they_have_a_text(void **state) {
   (void)state;
   static const int answers[] = {LB_TIMEOUT, LB_UNKNOWN};
+  w.now = 0;
   for (size_t i = 0; i < 2; i++) {
     state_of()->error[0] = '\0';
     w.session.answer = answers[i];
@@ -320,6 +322,28 @@ static void a_length_beyond_the_token_is_a_breach_whatever_was_answered(void **s
     }
 }
 
+/* A machine that is a little late is no reason. */
+static void a_deadline_that_was_not_kept_is_kept_as_an_error(void **state) {
+  (void)state;
+  w.session.answer = LB_TIMEOUT;
+  call(LB_HOOK_TRY_ACQUIRE, w.now - 498 * LB_NS_PER_MS);
+  assert_string_equal(state_of()->error, "");
+  call(LB_HOOK_TRY_ACQUIRE, w.now - 499 * LB_NS_PER_MS);
+  assert_string_equal(state_of()->error, "try_acquire: came back 500 ms past its deadline");
+  w.session.answer = LB_BUSY;
+  call(LB_HOOK_TRY_ACQUIRE, w.now - 700 * LB_NS_PER_MS);
+  assert_string_equal(state_of()->error, "try_acquire: came back 701 ms past its deadline");
+  w.session.answer = LB_OK;
+  w.session.gives_any = true;
+  w.session.gives.asked_at = w.now, w.session.gives.valid_until = w.now + LB_NS_PER_MS;
+  call(LB_HOOK_TRY_ACQUIRE, w.now - 800 * LB_NS_PER_MS);
+  assert_string_equal(state_of()->error, "try_acquire: came back 801 ms past its deadline");
+  w.session.answer = -EIO;
+  w.session.says = "broken pipe"; /* its own word is better */
+  call(LB_HOOK_TRY_ACQUIRE, w.now - 900 * LB_NS_PER_MS);
+  assert_string_equal(state_of()->error, "try_acquire: broken pipe");
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
@@ -332,6 +356,7 @@ int main(void) {
       TEST(an_answer_that_does_not_exist_is_a_breach_of_each_hook),
       TEST(the_first_breach_is_the_one_that_is_kept),
       TEST(a_grant_is_looked_at_whichever_hook_brings_it),
+      TEST(a_deadline_that_was_not_kept_is_kept_as_an_error),
       TEST(a_length_beyond_the_token_is_a_breach_whatever_was_answered),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

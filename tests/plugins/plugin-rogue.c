@@ -30,6 +30,8 @@ enum fault {
   PRINTS,           /* on standard output, where results belong */
   CANNOT_CONNECT,   /* what lb_fail() is for */
   DIES_IN_SETUP,    /* where only the observer goes */
+  FORKS,            /* and both come back from try_acquire */
+  SLOW,             /* comes back two seconds after its deadline */
   FAULTS,
 };
 
@@ -80,7 +82,7 @@ static void close_all(void) {
 }
 
 /* What goes wrong before the lock is looked at; LB_OK = nothing. */
-static int misbehave(struct lb_session *s) {
+static int misbehave(struct lb_session *s, lb_ns deadline) {
   s->tries++;
   switch (s->fault) {
     case HANGS: hang(); break;
@@ -93,6 +95,8 @@ static int misbehave(struct lb_session *s) {
     case PRINTS: printf("{\"verdict\": \"safe\"}\n"), fflush(stdout); break;
     case CANNOT_CONNECT: return lb_fail(s->env, -ECONNREFUSED, "cannot connect to 192.0.2.7:6379");
     case BROKEN_TEXT: memset(s->env->err, 0xfe, sizeof s->env->err); return -EIO;
+    case FORKS: (void)!fork(); break;
+    case SLOW: lb_sleep_until(s->env, deadline + 2 * LB_NS_PER_S); return LB_TIMEOUT;
     default: break;
   }
   return LB_OK;
@@ -100,8 +104,8 @@ static int misbehave(struct lb_session *s) {
 
 static int rogue_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
                              lb_ns deadline) {
-  (void)key, (void)ttl_ms, (void)deadline;
-  int r = misbehave(s);
+  (void)key, (void)ttl_ms;
+  int r = misbehave(s, deadline);
   uint64_t id = 0, found = 0;
   if (r != LB_OK) return r;
   grant->asked_at = lb_now(s->env);
