@@ -41,7 +41,7 @@ TESTS = {
     "harness/check.c": ["check", "exhausted", "check-random"],
     "harness/check_order.c": ["check", "exhausted", "check-random"],
     "harness/evidence.c": ["evidence", "evidence-edges"],
-    "harness/evidence_lease.c": ["evidence", "evidence-edges"],
+    "harness/evidence_lease.c": ["evidence", "evidence-edges", "exhausted"],
     "harness/judge.c": ["judge-counts", "judge", "exhausted"],
     "harness/resource.c": ["resource", "holder"],
     "harness/holder.c": ["holder-debts", "holder", "client"],

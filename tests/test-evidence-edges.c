@@ -12,15 +12,19 @@
 
 #include "../harness/evidence.h"
 
-/* With no room behind the last event: the sanitizers then see who looks there. */
+/* These many elements without room behind the last one: the sanitizers then see who looks there. */
+static void *just(void *array, size_t count, size_t size) {
+  void *exact = malloc(count * size);
+  assert_non_null(exact);
+  if (count) memcpy(exact, array, count * size);
+  free(array);
+  return exact;
+}
+
 static void parse(const char *text, struct lb_history *ret) {
   char err[300];
   if (lb_history_parse("test", text, strlen(text), ret, err, sizeof err) != 0) fail_msg("%s", err);
-  struct lb_event *events = malloc(ret->count * sizeof *events);
-  assert_non_null(events);
-  memcpy(events, ret->events, ret->count * sizeof *events);
-  free(ret->events);
-  ret->events = events;
+  ret->events = just(ret->events, ret->count, sizeof *ret->events);
   ret->capacity = ret->count;
 }
 
@@ -30,6 +34,7 @@ static bool within_lease(const char *text, uint64_t episodes) {
   parse(text, &h);
   assert_int_equal(lb_check_history(&h, &check), 0);
   assert_int_equal(check.double_holds, episodes);
+  check.episodes = just(check.episodes, check.episode_count, sizeof *check.episodes);
   bool result = lb_evidence_within_lease(&h, &check);
   lb_check_clear(&check);
   lb_history_clear(&h);
@@ -46,6 +51,9 @@ static bool contested(const char *text) {
 
 #define EVENT(t, c, e) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"" e "\"}\n"
 #define GRANTED(t, c, until) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"granted\",\"until\":" #until "}\n"
+#define RENEWED(t, c, until) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"renewed\",\"until\":" #until "}\n"
+#define ON(t, c, key, e) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"" key "\",\"e\":\"" e "\"}\n"
+#define CRASH(t, c) "{\"t\":" #t ",\"c\":\"" c "\",\"e\":\"crash\"}\n"
 
 static void a_lease_is_over_in_the_moment_it_ends(void **state) {
   (void)state;
@@ -104,6 +112,115 @@ static void only_asking_contests_a_lock(void **state) {
   assert_false(contested(GRANTED(10, "a", 100) GRANTED(20, "b", 100)));
 }
 
+/* ---- several keys, several clients -------------------------------------------------------------------------------- */
+
+static void of_several_keys_the_last_one_has_beliefs_of_its_own(void **state) {
+  (void)state;
+  assert_false(within_lease(ON(1, "a", "x", "granted") ON(2, "a", "x", "release") ON(3, "b", "y", "granted")
+                                ON(4, "b", "y", "release") GRANTED(10, "a", 40) GRANTED(50, "b", 200)
+                                    EVENT(60, "a", "release"),
+                            1));
+  assert_true(within_lease(ON(1, "a", "x", "granted") ON(2, "a", "x", "release") ON(3, "b", "y", "granted")
+                               ON(4, "b", "y", "release") GRANTED(10, "a", 51) GRANTED(50, "b", 200)
+                                   EVENT(60, "a", "release"),
+                           1));
+}
+
+static void of_several_clients_the_last_one_dies_like_the_first(void **state) {
+  (void)state;
+  assert_false(within_lease(EVENT(1, "a", "granted") EVENT(2, "a", "release") EVENT(3, "b", "granted")
+                                EVENT(4, "b", "release") GRANTED(10, "c", 900) CRASH(15, "c") GRANTED(20, "a", 40)
+                                    GRANTED(50, "b", 200) EVENT(60, "a", "release"),
+                            1));
+}
+
+static void after_the_last_overlap_of_a_key_nothing_is_held_against_anybody(void **state) {
+  (void)state;
+  assert_false(within_lease(GRANTED(10, "a", 40) GRANTED(50, "b", 200) EVENT(60, "a", "release")
+                                EVENT(70, "b", "release") EVENT(80, "c", "granted") GRANTED(90, "a", 300)
+                                    EVENT(90, "c", "release"),
+                            1));
+}
+
+static void an_overlap_that_lasts_to_the_end_counts_to_its_last_grant(void **state) {
+  (void)state;
+  assert_true(within_lease(GRANTED(10, "a", 40) GRANTED(50, "b", 200) GRANTED(60, "c", 300), 1));
+  assert_false(within_lease(GRANTED(10, "a", 40) GRANTED(50, "b", 60) GRANTED(60, "c", 300), 1));
+}
+
+/* ---- who contests what --------------------------------------------------------------------------------------------- */
+
+static void what_others_did_or_did_with_other_keys_says_nothing_of_a_hold(void **state) {
+  (void)state;
+  assert_true(contested(GRANTED(10, "a", 100) EVENT(15, "c", "timeout") EVENT(20, "b", "acquire")));
+  assert_true(contested(GRANTED(10, "a", 100) EVENT(15, "c", "released") EVENT(20, "b", "acquire")));
+  assert_true(contested(GRANTED(10, "a", 100) ON(15, "a", "other", "timeout") EVENT(20, "b", "acquire")));
+  assert_true(contested(GRANTED(10, "a", 100) ON(15, "a", "other", "released") EVENT(20, "b", "acquire")));
+  assert_true(contested(GRANTED(10, "a", 100) CRASH(15, "c") EVENT(20, "b", "acquire")));
+  assert_false(contested(ON(10, "a", "other", "granted") EVENT(20, "b", "acquire")));
+}
+
+static void a_crash_that_names_no_key_is_one_on_every_key(void **state) {
+  (void)state;
+  assert_true(contested(GRANTED(10, "a", 100) CRASH(15, "a") EVENT(99, "b", "acquire")));
+  assert_false(contested(GRANTED(10, "a", 100) CRASH(15, "a") EVENT(100, "b", "acquire")));
+}
+
+static void the_lease_of_the_dead_is_that_of_the_latest_renewal_of_the_hold(void **state) {
+  (void)state;
+  assert_true(contested(GRANTED(10, "a", 40) RENEWED(15, "a", 45) RENEWED(20, "a", 100) CRASH(30, "a")
+                            EVENT(50, "b", "acquire")));
+  assert_false(contested(GRANTED(10, "a", 100) RENEWED(15, "a", 100) RENEWED(20, "a", 40) CRASH(30, "a")
+                             EVENT(50, "b", "acquire")));
+  const char *const holds[] = {
+      RENEWED(5, "a", 900) GRANTED(10, "a", 40),                                              /* before the grant */
+      GRANTED(10, "a", 40) RENEWED(20, "c", 900),                                             /* another client's */
+      GRANTED(10, "a", 40) ON(20, "a", "other", "renewed"),                                   /* of another key */
+      GRANTED(10, "a", 40) EVENT(20, "a", "acquire") EVENT(21, "a", "busy"),                  /* no longer a hold */
+      GRANTED(10, "a", 40) "{\"t\":20,\"c\":\"a\",\"k\":\"k\",\"e\":\"read\",\"value\":1}\n", /* no lease at all */
+  };
+  char text[1000];
+  for (size_t i = 0; i < sizeof holds / sizeof *holds; i++) {
+    snprintf(text, sizeof text, "%s%s", holds[i], CRASH(30, "a") EVENT(50, "b", "acquire"));
+    assert_false(contested(text));
+  }
+}
+
+static void only_a_grant_of_the_same_key_shows_that_the_dead_is_forgotten(void **state) {
+  (void)state;
+  assert_true(
+      contested(EVENT(10, "a", "granted") CRASH(15, "a") ON(20, "c", "other", "granted") EVENT(30, "b", "acquire")));
+  assert_false(contested(EVENT(10, "a", "granted") CRASH(15, "a") EVENT(20, "c", "granted") EVENT(25, "c", "release")
+                             EVENT(30, "b", "acquire")));
+}
+
+/* Two have died, the first with a lease for ever: the service had let go of that when it granted the key to the second. */
+static void the_lease_of_one_dead_client_is_not_that_of_the_next(void **state) {
+  (void)state;
+  assert_false(contested(EVENT(10, "a", "granted") CRASH(15, "a") GRANTED(20, "c", 40) CRASH(30, "c")
+                             EVENT(50, "b", "acquire")));
+  assert_true(contested(EVENT(10, "a", "granted") CRASH(15, "a") GRANTED(20, "c", 51) CRASH(30, "c")
+                            EVENT(50, "b", "acquire")));
+}
+
+static void what_was_answered_before_the_crash_was_not_asked_in_it(void **state) {
+  (void)state;
+  assert_false(contested(EVENT(1, "a", "acquire") GRANTED(2, "a", 9) CRASH(15, "a") EVENT(20, "b", "acquire")));
+  assert_false(contested(ON(10, "a", "other", "acquire") CRASH(15, "a") EVENT(20, "b", "acquire")));
+  assert_false(contested(EVENT(10, "c", "acquire") CRASH(15, "a") EVENT(20, "b", "acquire")));
+  assert_false(contested(CRASH(5, "a") EVENT(10, "a", "acquire") EVENT(12, "a", "busy") CRASH(15, "a")
+                             EVENT(20, "b", "acquire")));
+}
+
+static void what_was_asked_in_the_crash_counts_whatever_came_first(void **state) {
+  (void)state;
+  assert_true(contested(EVENT(1, "c", "timeout") EVENT(2, "c", "timeout") EVENT(10, "a", "acquire") CRASH(15, "a")
+                            EVENT(20, "b", "acquire")));
+  assert_true(contested(EVENT(1, "a", "timeout") EVENT(2, "c", "timeout") EVENT(10, "a", "acquire") CRASH(15, "a")
+                            EVENT(20, "b", "acquire")));
+  assert_true(contested(EVENT(15, "a", "acquire") CRASH(15, "a") EVENT(15, "b", "acquire")));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_lease_is_over_in_the_moment_it_ends),
@@ -111,6 +228,17 @@ int main(void) {
       cmocka_unit_test(of_very_many_overlaps_every_one_is_looked_at),
       cmocka_unit_test(who_came_first_may_be_the_one_that_asks),
       cmocka_unit_test(only_asking_contests_a_lock),
+      cmocka_unit_test(of_several_keys_the_last_one_has_beliefs_of_its_own),
+      cmocka_unit_test(of_several_clients_the_last_one_dies_like_the_first),
+      cmocka_unit_test(after_the_last_overlap_of_a_key_nothing_is_held_against_anybody),
+      cmocka_unit_test(an_overlap_that_lasts_to_the_end_counts_to_its_last_grant),
+      cmocka_unit_test(what_others_did_or_did_with_other_keys_says_nothing_of_a_hold),
+      cmocka_unit_test(a_crash_that_names_no_key_is_one_on_every_key),
+      cmocka_unit_test(the_lease_of_the_dead_is_that_of_the_latest_renewal_of_the_hold),
+      cmocka_unit_test(only_a_grant_of_the_same_key_shows_that_the_dead_is_forgotten),
+      cmocka_unit_test(the_lease_of_one_dead_client_is_not_that_of_the_next),
+      cmocka_unit_test(what_was_answered_before_the_crash_was_not_asked_in_it),
+      cmocka_unit_test(what_was_asked_in_the_crash_counts_whatever_came_first),
   };
   return cmocka_run_group_tests_name("evidence-edges", tests, NULL, NULL);
 }

@@ -265,6 +265,48 @@ static void a_breach_of_the_contract_comes_before_everything_else(void **state) 
                  "client-2: breach of the contract (backends/backend.h): try_acquire granted with asked_at = 0");
 }
 
+static void a_breach_of_the_first_client_has_its_name_however_short_it_is(void **state) {
+  struct world *w = *state;
+  breaks(w, 0, "x");
+  two_holds_apart(w);
+  judge(w);
+  assert_decided(w, LB_UNDECIDED, "client-1: breach of the contract (backends/backend.h): x");
+}
+
+static void an_error_is_told_however_short_it_is_and_of_one_other(void **state) {
+  struct world *w = *state;
+  fails(w, 0, "x");
+  judge(w);
+  assert_decided(w, LB_UNDECIDED, "nothing was ever granted, so nothing was tested; last error of client-1: x");
+  fails(w, 1, "y");
+  judge(w);
+  assert_decided(w, LB_UNDECIDED,
+                 "nothing was ever granted, so nothing was tested; last error of client-1 (and of 1 other): x");
+}
+
+static void what_only_the_observer_was_told_is_told(void **state) {
+  struct world *w = *state;
+  fails(w, 2, "inspect: no");
+  judge(w);
+  assert_decided(w, LB_UNDECIDED,
+                 "nothing was ever granted, so nothing was tested; last error of the observer: inspect: no");
+}
+
+static void a_long_reason_with_a_long_error_ends_where_its_room_does(void **state) {
+  struct world *w = *state;
+  char reason[396], error[250];
+  memset(reason, 'r', sizeof reason - 1);
+  memset(error, 'e', sizeof error - 1);
+  reason[sizeof reason - 1] = error[sizeof error - 1] = '\0';
+  fails(w, 0, error);
+  lb_stage_doubt(&w->stage, LB_UNDECIDED, "%s", reason);
+  judge(w);
+  assert_int_equal(strlen(w->out.why), sizeof w->out.why - 1);
+  assert_memory_equal(w->out.why, reason, sizeof reason - 1);
+  assert_string_equal(w->out.why + sizeof reason - 1, "; la");
+  assert_int_equal(w->out.grants + w->out.handoffs + w->out.double_holds + w->out.dirty_accesses, 0);
+}
+
 /* Or the reason could not be written into run.json. */
 static void a_reason_that_was_cut_off_is_still_utf8(void **state) {
   struct world *w = *state;
@@ -296,6 +338,36 @@ static void a_history_ends_with_what_clients_were_told(void **state) {
   assert_int_equal(last->kind, LB_EV_NOTE);
   assert_string_equal(h.whats.name[last->what], "last error of client-1: try_acquire: cannot connect");
   lb_history_clear(&h);
+}
+
+static void each_client_and_the_observer_have_a_note_of_their_error(void **state) {
+  struct world *w = *state;
+  w->scenario.step_count = 1;
+  record(w, 10, 0, LB_EV_ACQUIRE);
+  fails(w, 0, "x");
+  fails(w, 1, "release: refused");
+  fails(w, 2, "inspect: no");
+  judge(w);
+  const struct lb_history *h = &w->stage.history;
+  static const char *const notes[] = {"last error of client-1: x", "last error of client-2: release: refused",
+                                      "last error of the observer: inspect: no"};
+  assert_int_equal(h->count, 1 + 3);
+  for (size_t i = 0; i < 3; i++) {
+    assert_int_equal(h->events[1 + i].kind, LB_EV_NOTE);
+    assert_int_equal(h->events[1 + i].t, 10 * MS);
+    assert_string_equal(h->whats.name[h->events[1 + i].what], notes[i]);
+  }
+}
+
+static void the_note_of_a_history_without_any_event_stands_at_its_begin(void **state) {
+  struct world *w = *state;
+  w->scenario.step_count = 1;
+  fails(w, 0, "open: refused");
+  judge(w);
+  assert_int_equal(w->stage.history.count, 1);
+  assert_int_equal(w->stage.history.events[0].kind, LB_EV_NOTE);
+  assert_int_equal(w->stage.history.events[0].t, 0);
+  assert_int_equal(w->stage.history.events[0].s, 0);
 }
 
 static void a_trial_without_any_event_is_undecided(void **state) {
@@ -809,8 +881,14 @@ int main(void) {
       TEST(what_the_reason_says_already_is_not_said_twice),
       TEST(who_is_decided_needs_no_error),
       TEST(a_breach_of_the_contract_comes_before_everything_else),
+      TEST(a_breach_of_the_first_client_has_its_name_however_short_it_is),
+      TEST(an_error_is_told_however_short_it_is_and_of_one_other),
+      TEST(what_only_the_observer_was_told_is_told),
+      TEST(a_long_reason_with_a_long_error_ends_where_its_room_does),
       TEST(a_reason_that_was_cut_off_is_still_utf8),
       TEST(a_history_ends_with_what_clients_were_told),
+      TEST(each_client_and_the_observer_have_a_note_of_their_error),
+      TEST(the_note_of_a_history_without_any_event_stands_at_its_begin),
       TEST(fewer_hand_offs_than_asked_for_are_undecided),
       TEST(as_many_hand_offs_as_asked_for_are_enough),
       TEST(a_single_client_need_not_hand_off),
