@@ -18,6 +18,7 @@ enum {
   LB_CONFORM_POINTS = 64,
   LB_CONFORM_POINT_BYTES = 32, /* with the NUL, as in a step of a scenario */
   LB_CONFORM_CALL_MS = 5000,   /* the deadline of a call that is not about deadlines */
+  LB_CONFORM_HOLD_MS = 200,
 };
 
 enum lb_conform_state { LB_CONFORM_RUNS, LB_CONFORM_HOLDS, LB_CONFORM_FAILS };
@@ -47,6 +48,8 @@ struct lb_conform {
   enum lb_hook hook; /* of the latest call, and its session: what lb_conform_want() speaks of */
   int caller;
   int64_t within_ms; /* the latest call was repeated for so long; 0 = it was one */
+  int (*wait_fds)(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline); /* of an env that holds nothing back */
+  lb_ns hold_left, ready_at; /* for so long readiness may still be held back; when there last was one */
 };
 
 /* ---- what a statement needs of a system --------------------------------------------------------------------------- */
@@ -103,6 +106,12 @@ int lb_conform_inspect(struct lb_conform *c, int i, const char *key); /* the fir
 int lb_conform_acquire(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms);
 /* Gives up what was refused: a place in a queue has to be given back. */
 void lb_conform_leave(struct lb_conform *c, int i, const char *key, struct lb_grant *grant);
+
+/* From now on session i is told late that a server has answered, each time by LB_CONFORM_HOLD_MS, in all by most_ms: what a protocol counts
+ * from a reply then ends later than what it counts from its request. Of no effect without servers. */
+void lb_conform_hold_back(struct lb_conform *c, int i, int64_t most_ms);
+/* Ends that. When the latest answer was there; now, if there was none to hold back. */
+lb_ns lb_conform_answered_at(struct lb_conform *c, int i);
 
 /* Fails unless the latest call answered `wanted`: "expected BUSY from try_acquire, got OK (second session)". */
 void lb_conform_want(struct lb_conform *c, int wanted, int got);

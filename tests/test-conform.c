@@ -16,7 +16,9 @@
 #include <cmocka.h>
 
 #include "../backends/registry.h"
+#include "../harness/clock.h"
 #include "../harness/conform.h"
+#include "../harness/settings.h"
 #include "skip.h"
 
 enum { LIMIT_MS = UNDER_TSAN ? 5000 : 1000, RESULTS_MAX = 40 };
@@ -38,16 +40,23 @@ static void note(void *data, const struct lb_conform_result *result) {
   results[result_count++] = *result;
 }
 
-static void run(void) {
+static void run_on(const char *topology, int64_t limit_ms) {
   struct lb_rundir dir;
   char err[600];
+  union lb_value *options = lb_settings_options(&bad, NULL, 0);
   result_count = 0;
   assert_int_equal(lb_rundir_open(&dir, "/tmp", "test-conform", NULL, err, sizeof err), 0);
-  struct lb_conform_plan plan = {
-      .protocol = &bad, .topology = lb_topology_find("none"), .dir = &dir, .limit_ms = LIMIT_MS};
+  struct lb_conform_plan plan = {.protocol = &bad,
+                                 .topology = lb_topology_find(topology),
+                                 .options = options,
+                                 .dir = &dir,
+                                 .limit_ms = limit_ms};
   assert_int_equal(lb_conform_run(&plan, note, NULL, err, sizeof err), 0);
   lb_rundir_close(&dir);
+  free(options);
 }
+
+static void run(void) { run_on("none", LIMIT_MS); }
 
 static const struct lb_conform_result *said(const char *statement) {
   for (size_t i = 0; i < result_count; i++)
@@ -60,10 +69,28 @@ static const struct lb_conform_result *said(const char *statement) {
 #define FREE_LOCK "a free lock is granted and released"
 #define HELD_LOCK "a held lock is refused to another session"
 #define CONFIRMS "the server confirms a hold and nothing else"
+#define VALIDITY "validity counts from before the send"
+#define EXTENDS "extending moves the end"
+
+/* What it says begins with one text and ends with the other; between them is a time. */
+static void says_with_a_time(const char *statement, const char *begin, const char *end) {
+  const char *why = said(statement)->why;
+  size_t length = strlen(why);
+  if (length < strlen(begin) + strlen(end) || strncmp(why, begin, strlen(begin)) != 0 ||
+      strcmp(why + length - strlen(end), end) != 0)
+    fail_msg("%s: %s", statement, why);
+}
 
 static int set_up(void **state) {
   (void)state;
   good = lb_protocol_find("local");
+  bad = *good;
+  return 0;
+}
+
+static int set_up_lease(void **state) {
+  (void)state;
+  good = lb_protocol_find("redis-token");
   bad = *good;
   return 0;
 }
@@ -116,6 +143,28 @@ static int release_late(struct lb_session *s, const char *key, struct lb_grant *
   while (pause() < 0) {
   }
   return LB_OK;
+}
+
+/* The three below are of a lease in Redis: what is wrong with them shows only where a reply takes its time. */
+static int try_valid_from_the_reply(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                                    lb_ns deadline) {
+  int r = try_good(s, key, ttl_ms, grant, deadline);
+  if (r == LB_OK) grant->valid_until = lb_lease_end(lb_clock_ns(), ttl_ms);
+  return r;
+}
+
+static int try_asked_at_the_reply(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                                  lb_ns deadline) {
+  int r = try_good(s, key, ttl_ms, grant, deadline);
+  if (r == LB_OK) grant->asked_at = lb_clock_ns(), grant->valid_until = lb_lease_end(grant->asked_at, ttl_ms);
+  return r;
+}
+
+static int extend_from_the_reply(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                                 lb_ns deadline) {
+  int r = good->extend(s, key, ttl_ms, grant, deadline);
+  if (r == LB_OK) grant->valid_until = lb_lease_end(lb_clock_ns(), ttl_ms);
+  return r;
 }
 
 static int holds_and_dies(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
@@ -205,6 +254,22 @@ static void who_hangs_is_stopped_and_the_rest_not_tried(void **state) {
   assert_false(said("two keys do not exclude each other")->holds);
 }
 
+/* Seen only if the reply takes longer than the drift that a lease is shortened by. */
+static void what_counts_from_the_reply_is_seen(void **state) {
+  (void)state;
+  if (lb_topology_missing(lb_topology_find("redis"))) skip();
+  bad.try_acquire = try_valid_from_the_reply;
+  bad.extend = extend_from_the_reply;
+  run_on("redis", 5 * LIMIT_MS);
+  says_with_a_time(VALIDITY, "claims the lock for ", " ms longer than the lease (try_acquire, first session)");
+  says_with_a_time(EXTENDS, "expected valid_until at most 3000 ms after the extension was asked for, got ", " ms");
+  bad.try_acquire = try_asked_at_the_reply;
+  bad.extend = good->extend;
+  run_on("redis", 5 * LIMIT_MS);
+  says_with_a_time(VALIDITY, "expected asked_at before the reply, got one ", " ms after it");
+  SAYS(EXTENDS, "");
+}
+
 static void who_dies_takes_one_statement_along(void **state) {
   (void)state;
   bad.holds = holds_and_dies;
@@ -247,6 +312,7 @@ int main(void) {
       cmocka_unit_test_setup(a_breach_of_the_contract_in_any_call, set_up),
       cmocka_unit_test_setup(its_output_is_shown_but_not_obeyed, set_up),
       cmocka_unit_test_setup(who_hangs_is_stopped_and_the_rest_not_tried, set_up),
+      cmocka_unit_test_setup(what_counts_from_the_reply_is_seen, set_up_lease),
       cmocka_unit_test_setup(who_dies_takes_one_statement_along, set_up),
       cmocka_unit_test_setup(a_process_that_ends_badly_does_not_hold, set_up),
       cmocka_unit_test_setup(nothing_outlives_its_statement, set_up),
