@@ -14,7 +14,8 @@
  *  - Results: 0 is success; a positive value is a named outcome the caller has to handle
  *    (enum lb_result); a negative value is -errno, infrastructure that failed, passed up untouched.
  *    For every negative return the text for humans stands in env->err (lb_fail() puts it there).
- *  - Every deadline is absolute, on the clock of lb_now(). A hook returns at the latest about then.
+ *  - Every deadline is absolute, on the clock of lb_now(). A hook returns at the latest about then: conform has
+ *    half a second of patience.
  *  - A session belongs to one thread. Threads of a client library may signal it (an eventfd), never enter it.
  *  - What cannot be known is LB_UNKNOWN, never "failed": a request that may have reached the server may hold.
  */

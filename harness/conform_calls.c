@@ -3,6 +3,7 @@
  * What a statement is written with. Every call of a hook goes through here: before it, shared memory learns where the process is
  * going to be; after it, the answer is held against the contract, so a breach shows up in whatever statement meets it first.
  */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,7 +126,10 @@ void lb_conform_prepare(struct lb_conform *c) {
   }
 }
 
-static void enter(struct lb_conform *c, enum lb_hook hook, int i) {
+/* A hook that is called when its deadline has passed has to come back at once. */
+static void enter(struct lb_conform *c, enum lb_hook hook, int i, lb_ns deadline) {
+  lb_ns now = lb_now(&c->env[i].base);
+  c->due = deadline > now ? deadline : now;
   c->hook = hook;
   c->caller = i;
   c->within_ms = 0;
@@ -137,12 +141,16 @@ static void enter(struct lb_conform *c, enum lb_hook hook, int i) {
 static int leave(struct lb_conform *c, int result) {
   char complaint[200], came[32];
   struct lb_env *env = &c->env[c->caller].base;
+  lb_ns now = lb_now(env), late_ms = now > c->due ? (now - c->due) / LB_NS_PER_MS : 0;
   atomic_store(&c->shared->hook, LB_HOOK_NONE);
   if (lb_contract_result(c->hook, result, complaint, sizeof complaint) < 0)
     lb_conform_fail(c, "%s (%s session)", complaint, ordinal[c->caller]);
   if (result < 0 && lb_contract_text(env->err, sizeof env->err, complaint, sizeof complaint) < 0)
     lb_conform_fail(c, "%s answered %s and %s (%s session)", lb_hook_name(c->hook),
                     describe(c->hook, result, came, sizeof came), complaint, ordinal[c->caller]);
+  if (late_ms > LB_CONFORM_LATE_MS)
+    lb_conform_fail(c, "%s came back %" PRIu64 " ms past its deadline (%s session)", lb_hook_name(c->hook), late_ms,
+                    ordinal[c->caller]);
   return result;
 }
 
@@ -150,14 +158,15 @@ static void open_session(struct lb_conform *c, int i) {
   if (c->session[i]) return;
   c->session[i] = calloc(1, c->protocol->session_size);
   if (!c->session[i]) lb_conform_fail(c, "no memory for a session of %zu bytes", c->protocol->session_size);
-  enter(c, LB_HOOK_OPEN, i);
-  lb_conform_want(c, LB_OK, leave(c, c->protocol->open(c->session[i], &c->config[i], lb_conform_in_ms(10000))));
+  lb_ns deadline = lb_conform_in_ms(10000);
+  enter(c, LB_HOOK_OPEN, i, deadline);
+  lb_conform_want(c, LB_OK, leave(c, c->protocol->open(c->session[i], &c->config[i], deadline)));
 }
 
 void lb_conform_close(struct lb_conform *c) {
   for (int i = 0; i < LB_CONFORM_SESSIONS; i++) {
     if (!c->session[i]) continue;
-    enter(c, LB_HOOK_CLOSE, i);
+    enter(c, LB_HOOK_CLOSE, i, LB_NEVER);
     c->protocol->close(c->session[i]);
     leave(c, 0);
     free(c->session[i]);
@@ -167,9 +176,11 @@ void lb_conform_close(struct lb_conform *c) {
 
 /* ---- hooks ------------------------------------------------------------------------------------------------------------ */
 
-#define CALL(hook_id, hook, ...)                                                                                       \
+/* `deadline` in the arguments is that of the call: ms from now, when the session is open. */
+#define CALL(ms, hook_id, hook, ...)                                                                                   \
   open_session(c, i);                                                                                                  \
-  enter(c, hook_id, i);                                                                                                \
+  lb_ns deadline = lb_conform_in_ms(ms);                                                                               \
+  enter(c, hook_id, i, deadline);                                                                                      \
   return leave(c, c->protocol->hook(c->session[i], __VA_ARGS__))
 
 int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant,
@@ -177,7 +188,7 @@ int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl
   char complaint[200];
   struct lb_env *env = &c->env[i].base;
   open_session(c, i);
-  enter(c, LB_HOOK_TRY_ACQUIRE, i);
+  enter(c, LB_HOOK_TRY_ACQUIRE, i, deadline);
   lb_ns before = lb_now(env);
   int r = leave(c, c->protocol->try_acquire(c->session[i], key, ttl_ms, grant, deadline));
   if (r == LB_OK && lb_contract_grant(c->protocol, grant, before, lb_now(env), ttl_ms, complaint, sizeof complaint) < 0)
@@ -189,26 +200,26 @@ int lb_conform_try(struct lb_conform *c, int i, const char *key, struct lb_grant
   return lb_conform_try_for(c, i, key, LB_CONFORM_TTL_MS, grant, lb_conform_in_ms(LB_CONFORM_CALL_MS));
 }
 
-int lb_conform_setup(struct lb_conform *c, int i) { CALL(LB_HOOK_SETUP, setup, lb_conform_in_ms(10000)); }
+int lb_conform_setup(struct lb_conform *c, int i) { CALL(10000, LB_HOOK_SETUP, setup, deadline); }
 
 int lb_conform_release(struct lb_conform *c, int i, const char *key, struct lb_grant *grant) {
-  CALL(LB_HOOK_RELEASE, release, key, grant, lb_conform_in_ms(LB_CONFORM_CALL_MS));
+  CALL(LB_CONFORM_CALL_MS, LB_HOOK_RELEASE, release, key, grant, deadline);
 }
 
 int lb_conform_extend(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant) {
-  CALL(LB_HOOK_EXTEND, extend, key, ttl_ms, grant, lb_conform_in_ms(LB_CONFORM_CALL_MS));
+  CALL(LB_CONFORM_CALL_MS, LB_HOOK_EXTEND, extend, key, ttl_ms, grant, deadline);
 }
 
 int lb_conform_wait(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms) {
-  CALL(LB_HOOK_WAIT, wait, key, grant, lb_conform_in_ms(ms));
+  CALL(ms, LB_HOOK_WAIT, wait, key, grant, deadline);
 }
 
 int lb_conform_holds(struct lb_conform *c, int i, const char *key, const struct lb_grant *grant) {
-  CALL(LB_HOOK_HOLDS, holds, key, grant, lb_conform_in_ms(LB_CONFORM_CALL_MS));
+  CALL(LB_CONFORM_CALL_MS, LB_HOOK_HOLDS, holds, key, grant, deadline);
 }
 
 int lb_conform_inspect(struct lb_conform *c, int i, const char *key) {
-  CALL(LB_HOOK_INSPECT, inspect, 0, key, lb_conform_in_ms(LB_CONFORM_CALL_MS));
+  CALL(LB_CONFORM_CALL_MS, LB_HOOK_INSPECT, inspect, 0, key, deadline);
 }
 
 int lb_conform_acquire(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms) {

@@ -18,6 +18,7 @@ enum {
   LB_CONFORM_POINTS = 64,
   LB_CONFORM_POINT_BYTES = 32, /* with the NUL, as in a step of a scenario */
   LB_CONFORM_CALL_MS = 5000,   /* the deadline of a call that is not about deadlines */
+  LB_CONFORM_LATE_MS = 500,    /* how far past its deadline a hook may come back: a machine is busy at times */
   LB_CONFORM_HOLD_MS = 200,
 };
 
@@ -47,6 +48,7 @@ struct lb_conform {
   struct lb_session *session[LB_CONFORM_SESSIONS]; /* NULL until the first call */
   enum lb_hook hook; /* of the latest call, and its session: what lb_conform_want() speaks of */
   int caller;
+  lb_ns due;         /* when it had to be back, LB_NEVER = it got no deadline */
   int64_t within_ms; /* the latest call was repeated for so long; 0 = it was one */
   int (*wait_fds)(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline); /* of an env that holds nothing back */
   lb_ns hold_left, ready_at; /* for so long readiness may still be held back; when there last was one */
@@ -91,7 +93,8 @@ const char *lb_conform_key(struct lb_conform *c);
 lb_ns lb_conform_in_ms(int64_t ms);
 bool lb_conform_trait(const struct lb_conform *c, unsigned traits);
 
-/* Calls of the hooks on session i. The statement fails at once if the call broke the contract (contract.h); else its result. */
+/* Calls of the hooks on session i. The statement fails at once if the call broke the contract (contract.h) or came back long after its
+ * deadline; else its result. */
 int lb_conform_setup(struct lb_conform *c, int i);
 int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant,
                        lb_ns deadline);

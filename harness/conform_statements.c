@@ -392,15 +392,10 @@ static void ends_without_servers(struct lb_conform *c) {
   atomic_store(&c->shared->servers, LB_CONFORM_SHALL_DIE);
   for (lb_ns end = in_ms(20000); atomic_load(&c->shared->servers) != LB_CONFORM_DEAD && lb_clock_ns() < end;)
     lb_clock_sleep_until(in_ms(2));
-  lb_ns begin = lb_clock_ns();
   int r = lb_conform_try_for(c, 0, key, TTL_MS, &b, in_ms(700));
-  double took_ms = ms_after(lb_clock_ns(), begin);
   lb_conform_check(c, r != LB_OK && r != LB_BUSY,
                    "expected TIMEOUT, UNKNOWN or an error from try_acquire, got %s (first session)",
                    r == LB_OK ? "OK" : "BUSY");
-  /* far from for ever, with room for a busy machine */
-  lb_conform_check(c, took_ms <= 5000, "expected try_acquire to end about at its deadline of 700 ms, took %.0f ms",
-                   took_ms);
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------------------ */

@@ -71,6 +71,7 @@ static const struct lb_conform_result *said(const char *statement) {
 #define CONFIRMS "the server confirms a hold and nothing else"
 #define VALIDITY "validity counts from before the send"
 #define EXTENDS "extending moves the end"
+#define WOKEN "a waiter is woken by the release"
 
 /* What it says begins with one text and ends with the other; between them is a time. */
 static void says_with_a_time(const char *statement, const char *begin, const char *end) {
@@ -143,6 +144,19 @@ static int release_late(struct lb_session *s, const char *key, struct lb_grant *
   while (pause() < 0) {
   }
   return LB_OK;
+}
+
+static int wait_late(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
+  (void)key, (void)grant;
+  lb_sleep_until(s->env, deadline + 700 * LB_NS_PER_MS);
+  return LB_TIMEOUT;
+}
+
+/* A hook that may be a little late, as on a busy machine. */
+static int wait_a_little_late(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
+  (void)key, (void)grant;
+  lb_sleep_until(s->env, deadline + 50 * LB_NS_PER_MS);
+  return LB_TIMEOUT;
 }
 
 /* The three below are of a lease in Redis: what is wrong with them shows only where a reply takes its time. */
@@ -254,6 +268,17 @@ static void who_hangs_is_stopped_and_the_rest_not_tried(void **state) {
   assert_false(said("two keys do not exclude each other")->holds);
 }
 
+static void who_comes_back_late_is_named(void **state) {
+  (void)state;
+  bad.wait = wait_late;
+  run_on("none", 10 * LIMIT_MS);
+  says_with_a_time(WOKEN, "wait came back ", " ms past its deadline (second session)");
+  SAYS(FREE_LOCK, "");
+  bad.wait = wait_a_little_late;
+  run_on("none", 10 * LIMIT_MS);
+  SAYS(WOKEN, "expected OK from wait, got TIMEOUT (second session)");
+}
+
 /* Seen only if the reply takes longer than the drift that a lease is shortened by. */
 static void what_counts_from_the_reply_is_seen(void **state) {
   (void)state;
@@ -312,6 +337,7 @@ int main(void) {
       cmocka_unit_test_setup(a_breach_of_the_contract_in_any_call, set_up),
       cmocka_unit_test_setup(its_output_is_shown_but_not_obeyed, set_up),
       cmocka_unit_test_setup(who_hangs_is_stopped_and_the_rest_not_tried, set_up),
+      cmocka_unit_test_setup(who_comes_back_late_is_named, set_up),
       cmocka_unit_test_setup(what_counts_from_the_reply_is_seen, set_up_lease),
       cmocka_unit_test_setup(who_dies_takes_one_statement_along, set_up),
       cmocka_unit_test_setup(a_process_that_ends_badly_does_not_hold, set_up),
