@@ -128,8 +128,10 @@ struct lb_grant {
   size_t token_len;
   uint64_t fence;    /* fencing token, larger for later grants of the same key; 0 = the protocol has none, or it is off */
   lb_ns asked_at;    /* lb_now() just before the first request of this attempt left */
-  lb_ns valid_until; /* the client may believe it holds until then: counted from asked_at, never from the reply.
-                        LB_NEVER for protocols without expiry */
+  /* The client may believe it holds until then. LB_TRAIT_LEASED: at most asked_at + ttl, so it counts from before the request, never
+   * from the reply. LB_TRAIT_SESSION: when the session would end without further contact, counted from before the latest request; or
+   * LB_NEVER where the client cannot know, as the lock ends with its process or its connection. LB_TRAIT_NO_EXPIRY: LB_NEVER. */
+  lb_ns valid_until;
 };
 #define LB_GRANT_INIT ((struct lb_grant){0})
 
@@ -206,7 +208,7 @@ struct lb_protocol {
   /* Once per trial, before any client's first acquire, in one session: create tables, parents, scripts. LB_OK, LB_TIMEOUT, LB_UNKNOWN,
    * -errno; everything but LB_OK ends the trial. */
   int (*setup)(struct lb_session *session, lb_ns deadline);
-  /* Renews the lease: LB_OK (grant->valid_until moved), LB_LOST, LB_UNKNOWN (valid_until not moved out), -errno.
+  /* Renews the lease: LB_OK (grant->valid_until moved, unless it is LB_NEVER), LB_LOST, LB_UNKNOWN (valid_until not moved out), -errno.
    * Mandatory for LB_TRAIT_LEASED, like holds and inspect. */
   int (*extend)(struct lb_session *session, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline);
   /* After BUSY: sleeps until a new try is worth it. LB_OK: try again. LB_TIMEOUT: the deadline passed. -errno. */

@@ -85,6 +85,7 @@ int lb_contract_grant(const struct lb_protocol *protocol, const struct lb_grant 
   if (grant->token_len > LB_TOKEN_MAX)
     return complain(complaint, size, "granted with token_len = %zu, at most %d", grant->token_len, LB_TOKEN_MAX);
   if (grant->asked_at == 0) return complain(complaint, size, "granted with asked_at = 0");
+  if (grant->asked_at == LB_NEVER) return complain(complaint, size, "granted with asked_at = LB_NEVER");
   if (grant->asked_at > now)
     return complain(complaint, size, "granted with an asked_at %" PRIu64 " ms in the future",
                     whole_ms(grant->asked_at - now));

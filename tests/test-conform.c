@@ -159,6 +159,33 @@ static int wait_a_little_late(struct lb_session *s, const char *key, struct lb_g
   return LB_TIMEOUT;
 }
 
+static int extend_nothing(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                          lb_ns deadline) {
+  (void)s, (void)key, (void)ttl_ms, (void)grant, (void)deadline;
+  return LB_OK;
+}
+
+static int extend_for_ever(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                           lb_ns deadline) {
+  (void)s, (void)key, (void)ttl_ms, (void)deadline;
+  grant->valid_until = LB_NEVER;
+  return LB_OK;
+}
+
+static int try_until_a_time(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                            lb_ns deadline) {
+  int r = try_good(s, key, ttl_ms, grant, deadline);
+  if (r == LB_OK) grant->valid_until = lb_lease_end(grant->asked_at, ttl_ms);
+  return r;
+}
+
+static int try_far_too_long(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                            lb_ns deadline) {
+  int r = try_good(s, key, ttl_ms, grant, deadline);
+  if (r == LB_OK) grant->valid_until = grant->asked_at + 1000 * LB_NS_PER_S;
+  return r;
+}
+
 /* The three below are of a lease in Redis: what is wrong with them shows only where a reply takes its time. */
 static int try_valid_from_the_reply(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
                                     lb_ns deadline) {
@@ -279,6 +306,30 @@ static void who_comes_back_late_is_named(void **state) {
   SAYS(WOKEN, "expected OK from wait, got TIMEOUT (second session)");
 }
 
+static void a_session_may_hold_for_ever(void **state) {
+  (void)state;
+  bad.traits = LB_TRAIT_SESSION | LB_TRAIT_FENCED; /* as flock(2) does, which ends with its process */
+  bad.extend = extend_nothing;
+  run();
+  SAYS(VALIDITY, "");
+  SAYS(EXTENDS, "");
+  bad.try_acquire = try_until_a_time;
+  bad.extend = extend_for_ever;
+  run();
+  SAYS(VALIDITY, "");
+  SAYS(EXTENDS, "expected valid_until at most 3000 ms after the extension was asked for, got for ever");
+  bad.try_acquire = try_far_too_long;
+  run();
+  says_with_a_time(VALIDITY, "expected valid_until at most 3000 ms after the latest contact, or LB_NEVER, got ", " ms");
+}
+
+static void a_lock_without_expiry_holds_for_ever(void **state) {
+  (void)state;
+  bad.try_acquire = try_until_a_time;
+  run();
+  says_with_a_time(VALIDITY, "expected valid_until = LB_NEVER from a lock without expiry, got ", " ms after asked_at");
+}
+
 /* Seen only if the reply takes longer than the drift that a lease is shortened by. */
 static void what_counts_from_the_reply_is_seen(void **state) {
   (void)state;
@@ -338,6 +389,8 @@ int main(void) {
       cmocka_unit_test_setup(its_output_is_shown_but_not_obeyed, set_up),
       cmocka_unit_test_setup(who_hangs_is_stopped_and_the_rest_not_tried, set_up),
       cmocka_unit_test_setup(who_comes_back_late_is_named, set_up),
+      cmocka_unit_test_setup(a_session_may_hold_for_ever, set_up),
+      cmocka_unit_test_setup(a_lock_without_expiry_holds_for_ever, set_up),
       cmocka_unit_test_setup(what_counts_from_the_reply_is_seen, set_up_lease),
       cmocka_unit_test_setup(who_dies_takes_one_statement_along, set_up),
       cmocka_unit_test_setup(a_process_that_ends_badly_does_not_hold, set_up),

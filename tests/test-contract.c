@@ -94,6 +94,8 @@ static void a_broken_grant_is_named(void **state) {
   assert_string_equal(grant_of(0, (struct lb_grant){.asked_at = MS(1000)}), "granted with valid_until = 0");
   assert_string_equal(grant_of(0, (struct lb_grant){.asked_at = MS(1012), .valid_until = LB_NEVER}),
                       "granted with an asked_at 2 ms in the future");
+  assert_string_equal(grant_of(0, (struct lb_grant){.asked_at = LB_NEVER, .valid_until = LB_NEVER}),
+                      "granted with asked_at = LB_NEVER");
   assert_string_equal(grant_of(0, (struct lb_grant){.asked_at = MS(1000), .valid_until = MS(960)}),
                       "granted what was over before it began (valid_until is 40 ms before asked_at)");
   assert_string_equal(grant_of(0, (struct lb_grant){.asked_at = MS(1000), .valid_until = LB_NEVER, .token_len = 5000}),
