@@ -80,9 +80,9 @@ struct lb_args {
 
 /* Which options a command takes, beside --help. */
 enum {
-  LB_ARG_RUN = 1 << 0, /* -b -n -g -s -j -o --seed */
+  LB_ARG_RUN = 1 << 0, /* -b -n -g -s -j -o --expect --seed --plugin */
   LB_ARG_JSON = 1 << 1,
-  LB_ARG_PLUGIN = 1 << 2, /* loaded at once */
+  LB_ARG_PLUGIN = 1 << 2, /* --plugin alone; loaded at once */
   LB_ARG_EXPORT = 1 << 3,
   LB_ARG_TRIAL = 1 << 4,
   LB_ARG_PAST_LEASE = 1 << 5,

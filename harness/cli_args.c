@@ -42,11 +42,12 @@ static const struct arg {
   unsigned takes;
   const char *value; /* what stands for it in the help; NULL = it takes none */
   const char *help;
-} table[] = {
+} table[] = { /* an option twice: what it means depends on the command */
     {"-b", "--systems", TEXT_SYSTEMS, LB_ARG_RUN, "SYSTEM,...", "only these: PROTOCOL@TOPOLOGY or PROTOCOL"},
     {"-n", "--trials", COUNT_TRIALS, LB_ARG_RUN, "TRIALS", "trials per cell"},
     {"-g", "--guard", TEXT_GUARD, LB_ARG_RUN, "GUARD", "none, deadline, recheck or fence"},
-    {"-s", "--set", SETTING, LB_ARG_RUN | LB_ARG_TAP, "KEY=VALUE", "a workload key, or PROTOCOL.OPTION=VALUE"},
+    {"-s", "--set", SETTING, LB_ARG_RUN, "KEY=VALUE", "a workload key, or PROTOCOL.OPTION=VALUE"},
+    {"-s", "--set", SETTING, LB_ARG_TAP, "OPTION=VALUE", "PROTOCOL.OPTION=VALUE, as `show PROTOCOL` lists them"},
     {"-j", "--jobs", COUNT_JOBS, LB_ARG_RUN, "JOBS", "trials side by side"},
     {"-o", "--out", TEXT_OUT, LB_ARG_RUN, "DIR", "results folder (must be new)"},
     {"--expect", NULL, EXPECT, LB_ARG_RUN, "VERDICT", "safe, violated or stuck: of what a scenario states nothing for; GUARD=VERDICT"},
@@ -55,7 +56,8 @@ static const struct arg {
     {"--trial", NULL, COUNT_TRIAL, LB_ARG_TRIAL, "N", "this one instead of the first violated"},
     {"--past-lease", NULL, PAST_LEASE, LB_ARG_PAST_LEASE, NULL, "overlaps after the end of a lease count, too"},
     {"--export", NULL, TEXT_EXPORT, LB_ARG_EXPORT, "json", "its events as JSON lines, without a judgement"},
-    {"--plugin", NULL, PLUGIN, LB_ARG_PLUGIN, "FILE", "adds a protocol from a shared library; without -b it is what is run"},
+    {"--plugin", NULL, PLUGIN, LB_ARG_RUN, "FILE", "adds a protocol from a shared library; without -b it is what is run"},
+    {"--plugin", NULL, PLUGIN, LB_ARG_PLUGIN, "FILE", "adds a protocol from a shared library"},
     {"--tap", NULL, TAP, LB_ARG_TAP, NULL, "as TAP, for a test suite"},
     {"-h", "--help", HELP, EVERY_COMMAND, NULL, "this help"},
 };

@@ -10,9 +10,9 @@
 #include "cli.h"
 
 static const struct lb_cli_command commands[] = {
-    {"run", lb_cli_run, LB_ARG_RUN | LB_ARG_JSON | LB_ARG_PLUGIN, "SCENARIO...",
+    {"run", lb_cli_run, LB_ARG_RUN | LB_ARG_JSON, "SCENARIO...",
      "runs scenarios (names or .ini files) and prints verdicts", NULL},
-    {"suite", lb_cli_suite, LB_ARG_RUN | LB_ARG_JSON | LB_ARG_PLUGIN, "quick|full|paper",
+    {"suite", lb_cli_suite, LB_ARG_RUN | LB_ARG_JSON, "quick|full|paper",
      "the shipped scenarios, with charts and a report",
      "quick runs every scenario as it is, full makes 20 trials of each fault, paper is what the article is made of.\n"},
     {"list", lb_cli_list, LB_ARG_PLUGIN, "[protocols|topologies|scenarios|points]", "what there is to run", NULL},
@@ -29,7 +29,7 @@ static const struct lb_cli_command commands[] = {
     {"conform", lb_cli_conform, LB_ARG_PLUGIN | LB_ARG_TAP, "[SYSTEM...]",
      "runs the statements of the contract (backends/backend.h) against protocols",
      "SYSTEM is PROTOCOL or PROTOCOL@TOPOLOGY; without one it is the plugin, on each of its topologies.\n"
-     "exit: 0 all hold, 3 some do not, 5 servers are missing, 2 usage\n"},
+     "exit: 0 all hold, 1 failure of the harness, 2 usage, 3 some do not, 5 servers are missing\n"},
     {"doctor", lb_cli_doctor, 0, "", "what this machine can and cannot run", NULL},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
@@ -60,7 +60,7 @@ static void put_run_options(FILE *out) {
   for (size_t i = 0; i < COMMAND_COUNT; i++)
     if (commands[i].takes & LB_ARG_RUN) fprintf(out, "%s%s", between, commands[i].name), between = " and ";
   fputs(":\n", out);
-  lb_args_help(LB_ARG_RUN | LB_ARG_JSON | LB_ARG_PLUGIN, out);
+  lb_args_help(LB_ARG_RUN | LB_ARG_JSON, out);
 }
 
 void lb_cli_help(FILE *out) {

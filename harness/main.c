@@ -25,7 +25,7 @@ static int unknown_command(const char *word) {
 
 /* `help`, `help COMMAND` */
 static int help(int argc, char **argv) {
-  if (argc < 2) return lb_cli_help(stdout), LB_EXIT_OK;
+  if (argc < 2 || strcmp(argv[1], "help") == 0) return lb_cli_help(stdout), LB_EXIT_OK;
   const struct lb_cli_command *command = lb_cli_command_find(argv[1]);
   if (!command) return unknown_command(argv[1]);
   return lb_cli_help_command(command), LB_EXIT_OK;

@@ -86,7 +86,7 @@ expect 'run without a scenario' 2 'expected a scenario' "$bin" run
 expect 'a scenario file that is not there' 2 'nowhere.ini' "$bin" run "$dir/nowhere.ini"
 
 # Every command says what it takes, and that is what it takes.
-for command in run suite list show check explain report doctor; do
+for command in run suite list show check explain report conform doctor; do
   says "$command --help" 0 "^lockbench $command \\[OPTION\\]" "$bin" "$command" --help
   says "$command -h" 0 '^  -h, --help  *this help$' "$bin" "$command" -h
   says "help $command" 0 "^lockbench $command " "$bin" help "$command"
@@ -97,6 +97,14 @@ says 'options of run' 0 '^  -s, --set KEY=VALUE  ' "$bin" run --help
 says 'options of suite' 0 '^  --seed N  ' "$bin" suite --help
 says 'options of explain' 0 '^  --trial N  ' "$bin" explain --help
 says 'options of check' 0 '^  --export json  ' "$bin" check --help
+says 'help help is the help of all' 0 '^lockbench: which distributed lock' "$bin" help help
+says 'options of list: a plugin' 0 '^  --plugin FILE  *adds a protocol from a shared library$' "$bin" list --help
+says 'options of show: a plugin' 0 '^  --plugin FILE  *adds a protocol from a shared library$' "$bin" show --help
+says 'options of conform: a plugin' 0 '^  --plugin FILE  *adds a protocol from a shared library$' "$bin" conform --help
+says 'options of run: a plugin, and what comes of it' 0 'adds a protocol from a shared library; without -b it is what is run$' "$bin" run --help
+check 'each option once' sh -c '"$1" run --help >"$2" && [ "$(grep -c -e "^  --plugin " -e "^  -s, " "$2")" -eq 2 ]' - "$bin" "$dir/help"
+says 'options of conform: no workload key' 0 '^  -s, --set OPTION=VALUE  *PROTOCOL.OPTION=VALUE, as ' "$bin" conform --help
+says 'options of conform: how it ends' 0 '^exit: 0 all hold, 1 failure of the harness, 2 usage, 3 some do not, 5 servers are missing$' "$bin" conform --help
 check 'no option that it does not take' sh -c '! "$1" doctor --help | grep -q seed' - "$bin"
 expect 'a misspelt --help' 2 "unknown option '--hlep', did you mean '--help'" "$bin" report --hlep
 expect 'an option of another command' 2 "unknown option '--seed', see .lockbench doctor --help" "$bin" doctor --seed 3
