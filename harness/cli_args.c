@@ -95,6 +95,7 @@ static int set_number(const char *name, const char *text, uint64_t min, uint64_t
 
 static int set_plugin(const char *path, struct lb_args *args) {
   char err[600];
+  if (!*path) return lb_complain(LB_EXIT_USAGE, "--plugin: expected a file");
   const struct lb_protocol *protocol = lb_protocol_load(path, err, sizeof err);
   if (!protocol) return lb_complain(LB_EXIT_USAGE, "--plugin %s", err);
   size_t length = strlen(args->plugins);
@@ -133,8 +134,8 @@ static int set_guard(const char *text, struct lb_args *args) {
   if (lb_guard_find(text) >= 0) return 0;
   for (int i = 0; i < LB_GUARD_COUNT; i++) names[i] = lb_guard_name((enum lb_guard)i);
   const char *near = lb_suggest(text, names, LB_GUARD_COUNT);
-  return lb_complain(LB_EXIT_USAGE, "-g %s: unknown guard%s%s%s, expected none, deadline, recheck or fence", text,
-                     near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+  return lb_complain(LB_EXIT_USAGE, "-g %s: unknown guard, expected none, deadline, recheck or fence%s%s%s", text,
+                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 static int set(const struct arg *arg, const char *value, struct lb_args *args) {

@@ -49,6 +49,8 @@ int lb_cli_check(const struct lb_args *args) {
     return lb_complain(LB_EXIT_USAGE, "check: expected one history file, or - for standard input");
   if (args->export && strcmp(args->export, "json") != 0)
     return lb_complain(LB_EXIT_USAGE, "--export %s: expected json", args->export);
+  if (args->export && (args->json || args->past_lease))
+    return lb_complain(LB_EXIT_USAGE, "check: expected --export or %s, got both", args->json ? "--json" : "--past-lease");
   int r = lb_load_history(args->words[0], &history);
   if (r) return r;
   r = lb_check_history(&history, &check);

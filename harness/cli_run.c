@@ -89,8 +89,8 @@ static int execute(struct lb_plan *plan, const struct order *order) {
   struct lb_rundir dir;
   struct lb_run_info info = {.argv = order->args->argv, .argc = order->args->argc};
   char err[600];
-  if (lb_rundir_open(&dir, results_folder(), order->label, order->args->out, err, sizeof err) < 0)
-    return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  int r = lb_rundir_open(&dir, results_folder(), order->label, order->args->out, err, sizeof err);
+  if (r < 0) return lb_complain(r == -EEXIST && order->args->out ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", err);
   lb_plan_set_folder(plan, dir.partial);
   struct tm tm = lb_clock_utc();
   strftime(info.started_utc, sizeof info.started_utc, "%Y-%m-%dT%H:%M:%SZ", &tm);
@@ -100,7 +100,7 @@ static int execute(struct lb_plan *plan, const struct order *order) {
   uint64_t begin = lb_clock_ns();
   struct lb_display display = {.out = stderr, .terminal = isatty(2), .quiet = order->args->json && !isatty(2)};
   struct lb_progress progress = lb_display_progress(&display);
-  int r = lb_runner_run(plan, &dir, info.jobs, &progress, err, sizeof err);
+  r = lb_runner_run(plan, &dir, info.jobs, &progress, err, sizeof err);
   lb_display_end(&display);
   info.seconds = (double)(lb_clock_ns() - begin) / 1e9;
   int code = r == 0 ? finish(plan, &info, &dir, order) : lb_complain(r == -EINTR ? 130 : LB_EXIT_FAILURE, "%s", err);
@@ -113,12 +113,23 @@ static const char *systems_of(const struct lb_args *args) {
   return args->systems || !args->plugins[0] ? args->systems : args->plugins;
 }
 
-static int carry_out(struct order *order) {
+/* What --expect says, one for a guard. 0, or -1 after a complaint. */
+static int read_expects(const struct lb_args *args, struct lb_expect ret[LB_GUARD_COUNT]) {
+  enum lb_guard guard = args->guard ? (enum lb_guard)lb_guard_find(args->guard) : LB_GUARD_NONE;
+  for (size_t i = 0; i < args->expect_count; i++) {
+    if (lb_args_expect(args->expects[i], guard, &ret[i]) < 0) return -1;
+    for (size_t j = 0; j < i; j++)
+      if (ret[j].guard == ret[i].guard)
+        return lb_complain(-1, "--expect %s: given twice for guard %s", args->expects[i], lb_guard_name(ret[i].guard));
+  }
+  return 0;
+}
+
+static int plan_and_execute(struct order *order) {
   char err[600];
   struct lb_plan plan;
   struct lb_expect expects[LB_GUARD_COUNT];
-  enum lb_guard guard = order->args->guard ? (enum lb_guard)lb_guard_find(order->args->guard) : LB_GUARD_NONE;
-  for (size_t i = 0; i < order->args->expect_count; i++) lb_args_expect(order->args->expects[i], guard, &expects[i]);
+  if (read_expects(order->args, expects) < 0) return LB_EXIT_USAGE;
   struct lb_plan_request request = {.scenario_paths = (const char *const *)order->paths,
                                     .own_settings = order->own_settings,
                                     .scenario_count = order->path_count,
@@ -130,13 +141,14 @@ static int carry_out(struct order *order) {
                                     .settings = order->args->settings,
                                     .setting_count = order->args->setting_count,
                                     .seed = order->args->has_seed ? order->args->seed : random_seed()};
-  int code;
-  if (lb_plan_make(&request, &plan, err, sizeof err) < 0) {
-    code = lb_complain(LB_EXIT_USAGE, "%s", err);
-  } else {
-    code = execute(&plan, order);
-    lb_plan_clear(&plan);
-  }
+  if (lb_plan_make(&request, &plan, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
+  int code = execute(&plan, order);
+  lb_plan_clear(&plan);
+  return code;
+}
+
+static int carry_out(struct order *order) {
+  int code = plan_and_execute(order);
   for (size_t i = 0; i < order->path_count; i++) free(order->paths[i]);
   return code;
 }

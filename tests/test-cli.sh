@@ -74,7 +74,7 @@ expect 'more keys than there can be' 2 'keys = 2000000: expected a whole number 
   "$bin" run contention -b local -s keys=2000000
 check 'as many keys as are asked for' "$bin" run contention -b local -n 1 -s keys=5000 -s clients=4 -s duration_s=0.2 -s warmup_s=0.1
 expect 'a protocol option out of range' 2 'broken.rate=7: expected a number from 0 to 1' "$bin" run contention -s broken.rate=7
-expect 'an unknown guard' 2 "-g fense: unknown guard, did you mean 'fence'\\?, expected none, deadline, recheck or fence" \
+expect 'an unknown guard' 2 "-g fense: unknown guard, expected none, deadline, recheck or fence; did you mean 'fence'\\?\$" \
   "$bin" run control -g fense
 expect 'a guard like no other' 2 '-g x: unknown guard, expected none, deadline, recheck or fence' "$bin" run control -g x
 expect 'a guard without its name' 2 '-g: expected a value' "$bin" run control -g
@@ -150,6 +150,7 @@ expect 'a plugin without the symbol' 2 'no symbol lockbench_plugin' "$bin" list 
 expect 'a plugin that lacks a hook' 2 'release are mandatory' "$bin" list --plugin "$plugins/plugin-hook.so"
 expect 'a plugin that is not a library' 2 'not a loadable library' "$bin" list --plugin "$dir/step.ini"
 expect 'a plugin that is not there' 2 'not a loadable library' "$bin" list --plugin "$dir/none.so"
+expect 'a plugin without its name' 2 '^lockbench: --plugin: expected a file$' "$bin" list --plugin ''
 expect 'a scenario named twice' 2 "scenario 'contention' is named twice" "$bin" run contention contention -b local
 expect 'an option of a lock that is not run' 2 'redlock.node_timeout_ms=5: no system of this run is of protocol redlock' \
   "$bin" run contention -b local -s redlock.node_timeout_ms=5
@@ -157,6 +158,10 @@ expect 'an expectation that is no verdict' 2 "--expect saef: expected safe, viol
   "$bin" run control --expect saef
 expect 'an expectation under a guard that is none' 2 '--expect fense=safe: expected VERDICT, or GUARD=VERDICT with none, ' \
   "$bin" run control --expect fense=safe
+expect 'two expectations under one guard' 2 '^lockbench: --expect violated: given twice for guard none$' \
+  "$bin" run control -b local --expect safe --expect violated
+expect 'the second time by its name' 2 '^lockbench: --expect fence=safe: given twice for guard fence$' \
+  "$bin" run control -b local -g fence --expect violated --expect fence=safe
 expect 'an expectation that nothing needs' 2 '--expect none=safe: no system of this run is under that guard without an expectation' "$bin" run control -b local --expect safe
 "$bin" run control --plugin "$plugins/plugin-example.so" -n 1 --expect violated >"$dir/out4" 2>&1
 check 'a plugin alone is what is run, and held against what its author expects: exit 3' test $? -eq 3
@@ -247,6 +252,10 @@ check 'check --json: who, when, which key' grep -qF \
   '"episodes":[{"clients":["a","b"],"key":"x","depth":2,"begin_ns":5000000,"end_ns":6000000,"begin_ms":4.0,"end_ms":5.0}]' "$dir/out4"
 says 'check -' 3 '^violated: ' stdin "$dir/early.jsonl" "$bin" check -
 says 'check - --past-lease' 3 '^violated: ' stdin "$dir/late.jsonl" "$bin" check - --past-lease
+expect 'check: as events or judged' 2 '^lockbench: check: expected --export or --json, got both$' \
+  "$bin" check --export json --json "$dir/late.jsonl"
+expect 'check: events have no judgement to change' 2 '^lockbench: check: expected --export or --past-lease, got both$' \
+  "$bin" check --export json --past-lease "$dir/late.jsonl"
 says 'check --export json -' 0 '^{"t":5000000,.*"e":"granted"' stdin "$dir/late.jsonl" "$bin" check --export json -
 expect 'check - of nothing' 2 '^lockbench: standard input:1: found no events' "$bin" check -
 expect 'check - of a malformed line' 2 '^lockbench: standard input:2: ' stdin "$dir/bad.jsonl" "$bin" check -
@@ -396,7 +405,7 @@ check 'and the rest still runs' grep -q 'control  *skipped  *safe 1' "$dir/out3"
 # Results that cannot be written.
 touch "$dir/file"
 expect 'a results folder below a file' 1 'cannot write results' "$bin" run control -b local -n 1 -o "$dir/file/x"
-expect 'a results folder that exists' 1 'exists already' "$bin" run control -b local -n 1 -o "$dir/ro"
+expect 'a results folder that exists' 2 'exists already' "$bin" run control -b local -n 1 -o "$dir/ro"
 if [ "$(id -u)" -ne 0 ]; then
   chmod a-w "$dir/ro"
   expect 'a results folder that is read-only' 1 'cannot write results' "$bin" run control -b local -n 1 -o "$dir/ro/x"
