@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -30,6 +32,8 @@ struct lb_session {
   const char *key;
   int64_t ttl_ms;
   size_t endpoint;
+  bool forks;       /* and comes back in both processes, in the child first */
+  int child_status; /* as wait() says it */
 };
 
 static struct world {
@@ -59,6 +63,8 @@ static int called(enum lb_hook hook, const char *key, struct lb_grant *grant, lb
   if (s->says) snprintf(w.env.err, sizeof w.env.err, "%s", s->says);
   if (s->gives_any) *grant = s->gives;
   w.now += LB_NS_PER_MS;
+  pid_t child = s->forks ? fork() : -1;
+  if (child > 0) waitpid(child, &s->child_status, 0);
   return s->answer;
 }
 
@@ -344,6 +350,49 @@ static void a_deadline_that_was_not_kept_is_kept_as_an_error(void **state) {
   assert_string_equal(state_of()->error, "try_acquire: broken pipe");
 }
 
+static void one_character_of_its_own_is_better_than_how_late_it_was(void **state) {
+  (void)state;
+  w.session.answer = -EIO;
+  w.session.says = "x";
+  call(LB_HOOK_TRY_ACQUIRE, w.now - 900 * LB_NS_PER_MS);
+  assert_string_equal(state_of()->error, "try_acquire: x");
+}
+
+/* ---- a hook that forks --------------------------------------------------------------------------------------------- */
+
+enum { CAME_BACK = 7 };
+
+static void a_child_that_comes_back_is_a_breach_and_ends_quietly(void **state) {
+  (void)state;
+  pid_t self = getpid();
+  lb_hooks_own_process();
+  w.session.answer = LB_BUSY;
+  w.session.forks = true;
+  int r = call(LB_HOOK_TRY_ACQUIRE, 1);
+  if (getpid() != self) _exit(CAME_BACK);
+  assert_int_equal(r, LB_BUSY); /* the client itself was answered */
+  assert_true(WIFEXITED(w.session.child_status));
+  assert_int_equal(WEXITSTATUS(w.session.child_status), 0);
+  assert_string_equal(state_of()->breach, "try_acquire came back twice: from a child that it forked, too");
+}
+
+static void a_client_that_was_forked_itself_may_come_back(void **state) {
+  (void)state;
+  int status = 0;
+  lb_hooks_own_process();
+  w.session.answer = LB_BUSY;
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    lb_hooks_own_process();
+    _exit(call(LB_HOOK_TRY_ACQUIRE, 1) == LB_BUSY ? CAME_BACK : 1);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), CAME_BACK);
+  assert_string_equal(state_of()->breach, "");
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
@@ -358,6 +407,9 @@ int main(void) {
       TEST(a_grant_is_looked_at_whichever_hook_brings_it),
       TEST(a_deadline_that_was_not_kept_is_kept_as_an_error),
       TEST(a_length_beyond_the_token_is_a_breach_whatever_was_answered),
+      TEST(one_character_of_its_own_is_better_than_how_late_it_was),
+      TEST(a_child_that_comes_back_is_a_breach_and_ends_quietly),
+      TEST(a_client_that_was_forked_itself_may_come_back),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
