@@ -38,12 +38,13 @@ copy_network() {
   cp -L /etc/resolv.conf /etc/hosts "$machine/etc/"
 }
 
-# Runs a command in the new system as its only processes; what is left of them dies with the command.
+# Runs a command in the new system as its only processes; what is left of them dies with the command. The new system becomes the
+# root of its mount namespace: in a mere chroot the kernel lets nobody make a user namespace, as on no real machine.
 inside() {
   # shellcheck disable=SC2016 # for the inner shell
   unshare --mount --pid --fork --kill-child env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 sh -c '
-    mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mount --rbind /sys "$0/sys" &&
-    exec chroot "$0" "$@"' "$machine" "$@"
+    mount --bind "$0" "$0" && mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && mount --rbind /sys "$0/sys" &&
+    mkdir -p "$0/old" && cd "$0" && pivot_root . old && umount -l /old && rmdir /old && exec "$@"' "$machine" "$@"
 }
 
 # What starts with the system: units wanted by a target, init scripts with a start link.

@@ -245,8 +245,9 @@ dying dies-restart 'restart node 1'
 # ---- somebody dies --------------------------------------------------------------------------------------------------
 # The client that stands still at its point shows that the trial is where it should be.
 stopped() { # RUN
-  for pid in $(pgrep -f -- "$dir/$1"); do
-    grep -q '^State:.T' "/proc/$pid/status" 2>/dev/null && echo "$pid"
+  for process in /proc/[0-9]*; do
+    tr '\0' ' ' <"$process/cmdline" 2>/dev/null | grep -qF -- "$dir/$1" || continue
+    grep -q '^State:.T' "$process/status" 2>/dev/null && echo "${process#/proc/}"
   done
 }
 server() { # RUN: the Redis that works in its scratch folder

@@ -19,7 +19,9 @@ check() { # NAME, then a command that must succeed
 servers() { ls -ld /proc/[0-9]*/cwd 2>/dev/null | grep -F -- "-> $dir/"; }
 ours() {
   servers
-  pgrep -f -- "$dir/" | grep -vx $$
+  for process in /proc/[0-9]*; do
+    [ "$process" != /proc/$$ ] && tr '\0' ' ' <"$process/cmdline" 2>/dev/null | grep -qF -- "$dir/" && echo "$process"
+  done
 }
 wait_until() { # seconds, command
   i=$(($1 * 20))

@@ -67,13 +67,14 @@ class TrueSourceFails(Exception):
 
 def copy_tree(root, to):
     """What git knows or would add, but for results and the paper."""
-    git = subprocess.run(["git", "-C", root, "ls-files", "-zco", "--exclude-standard"], capture_output=True, check=False)
-    if git.returncode == 0 and git.stdout:
-        names = [n for n in git.stdout.decode().split("\0") if n and os.path.isfile(os.path.join(root, n))]
+    known = shutil.which("git") and subprocess.run(["git", "-C", root, "ls-files", "-zco", "--exclude-standard"],
+                                                   capture_output=True, check=False).stdout
+    if known:
+        names = [n for n in known.decode().split("\0") if n and os.path.isfile(os.path.join(root, n))]
     else:
         names = [os.path.relpath(os.path.join(f, n), root) for f, _, files in os.walk(root) for n in files]
     for name in names:
-        if name.startswith(("results/", "paper/", "build")):
+        if name.startswith(("results/", "paper/", "build", ".git/")):
             continue
         os.makedirs(os.path.dirname(os.path.join(to, name)), exist_ok=True)
         shutil.copy2(os.path.join(root, name), os.path.join(to, name))
