@@ -318,6 +318,8 @@ static void restarts_from(struct trial *t, size_t index, enum state state) {
   struct lb_server *s = &c->server[index];
   lb_ns deadline = in_s(5);
   while (!remember(index > 0 && c->topology->promote ? &c->server[0] : s, true) && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
+  /* An asynchronous standby hears of it a little later. */
+  while (!remember(s, false) && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
   pid_t before = s->proc.pid;
   if (state != RUNNING) lb_proc_signal(&s->proc, state == PAUSED ? SIGSTOP : SIGKILL);
   lb_ns begin = lb_clock_ns();
