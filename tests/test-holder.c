@@ -220,6 +220,19 @@ static void a_server_that_is_missing_is_a_timeout_with_its_reason(void **state) 
   assert_string_equal(f->session.state->error, "try_acquire: cannot connect to 127.0.0.1:1");
 }
 
+static void an_error_is_of_the_acquire_it_came_in(void **state) {
+  struct fixture *f = *state;
+  for (int i = 0; i < 8; i++) f->session.acquires[i] = -ECONNREFUSED;
+  f->session.says = "no server";
+  lb_holder_acquire(&f->holder, 0, in_ms(3));
+  for (int i = 0; i < 8; i++) f->session.acquires[i] = LB_BUSY;
+  f->session.acquire_calls = 0;
+  f->session.says = NULL;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_BUSY);
+  assert_string_equal(f->env.err, "");
+  assert_string_equal(f->session.state->error, "try_acquire: no server"); /* the latest there was */
+}
+
 static void a_failure_without_a_text_is_told_by_its_number(void **state) {
   struct fixture *f = *state;
   for (int i = 0; i < 8; i++) f->session.acquires[i] = -ECONNREFUSED;
@@ -692,6 +705,7 @@ int main(void) {
       TEST(an_unknown_outcome_that_the_server_denies_is_followed_by_a_new_attempt),
       TEST(what_stays_unknown_is_recorded_as_unknown_and_released_before_the_next_attempt),
       TEST(a_server_that_is_missing_is_a_timeout_with_its_reason),
+      TEST(an_error_is_of_the_acquire_it_came_in),
       TEST(a_failure_without_a_text_is_told_by_its_number),
       TEST(a_broken_text_is_made_printable),
       TEST(who_is_refused_is_told_apart_from_whom_nobody_answers),
