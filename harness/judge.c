@@ -222,16 +222,15 @@ static void note_at_end(struct lb_history *h, const char *text) {
 
 /* A workload can have millions of events, and one episode is enough to look at: the file then keeps the begin of the history, up to
  * the end of the first episode and a little further, and says so. (The begin of a history is a history.) */
-static void shorten(struct lb_stage *s, const struct lb_check *check) {
+static bool shorten(struct lb_stage *s, const struct lb_check *check, char *text, size_t size) {
   struct lb_history *h = &s->history;
   size_t keep = KEPT_EVENTS;
   if (check->episode_count > 0 && check->episodes[0].end_event + KEPT_AFTER > keep)
     keep = check->episodes[0].end_event + KEPT_AFTER;
-  if (s->plan->scenario->step_count > 0 || h->count <= keep) return;
-  char text[100];
-  snprintf(text, sizeof text, "the first %zu of %zu events are kept", keep, h->count);
+  if (s->plan->scenario->step_count > 0 || h->count <= keep) return false;
+  snprintf(text, size, "the first %zu of %zu events are kept", keep, h->count);
   h->count = keep;
-  note_at_end(h, text);
+  return true;
 }
 
 /* What each client was told last, for whoever reads the story of a trial that did not end well. */
@@ -247,8 +246,10 @@ static void note_errors(struct lb_stage *s, const struct lb_outcome *out) {
 
 static int write_history(struct lb_stage *s, const struct lb_check *check, struct lb_outcome *out) {
   if (s->plan->scenario->step_count == 0 && out->verdict == LB_SAFE) return 0;
-  shorten(s, check);
+  char kept[100];
+  bool shortened = shorten(s, check, kept, sizeof kept);
   note_errors(s, out);
+  if (shortened) note_at_end(&s->history, kept); /* the last word: there explain.h looks for it */
   FILE *file = open_part(s->plan, "histories", "hist");
   if (!file) return -errno;
   int r = lb_history_write(&s->history, file), closed = lb_close_written(file);

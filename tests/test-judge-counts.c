@@ -411,6 +411,19 @@ static void the_note_that_a_history_was_cut_stands_at_the_cut(void **state) {
   lb_history_clear(&h);
 }
 
+/* That is where its readers look for it, whatever clients were told. */
+static void that_a_history_was_cut_is_its_last_word(void **state) {
+  struct world *w = *state;
+  long_violated_trial(w, KEPT + 3);
+  strcpy(w->stage.arena->state[0].error, "release: refused");
+  judge(w);
+  struct lb_history h = written(w);
+  assert_int_equal(h.count, KEPT + 2);
+  assert_string_equal(h.whats.name[h.events[KEPT].what], "last error of client-1: release: refused");
+  assert_non_null(strstr(h.whats.name[h.events[KEPT + 1].what], " events are kept"));
+  lb_history_clear(&h);
+}
+
 /* ---- statements: verdicts at their edges -------------------------------------------------------------------------- */
 
 static void two_held_apart(struct world *w) {
@@ -477,6 +490,7 @@ int main(void) {
       TEST(lengths_of_nothing_and_of_less_than_a_ms_have_rows),
       TEST(a_history_of_just_the_length_that_is_kept_stays_whole),
       TEST(the_note_that_a_history_was_cut_stands_at_the_cut),
+      TEST(that_a_history_was_cut_is_its_last_word),
       TEST(a_scenario_that_asks_for_one_hand_off_gets_none_from_a_lonely_client),
       TEST(a_stall_of_up_to_half_the_ttl_does_not_excuse_being_stuck),
       TEST(a_stall_that_may_be_why_it_is_stuck_is_told_in_ms),
