@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "../harness/check.h"
-#include "../harness/rng.h"
-#include "../harness/stats.h"
+#include "history/check.h"
+#include "base/rng.h"
+#include "history/stats.h"
 
 enum { CLIENTS = 16, KEYS = 64 };
 

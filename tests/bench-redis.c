@@ -15,9 +15,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../backends/redis_util.h"
-#include "../harness/env.h"
-#include "../harness/files.h"
+#include "backends/redis_util.h"
+#include "client/env.h"
+#include "base/files.h"
 #include "redis_server.h"
 
 #define NODES 5

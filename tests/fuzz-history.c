@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../harness/check.h"
-#include "../harness/check_json.h"
-#include "../harness/evidence.h"
-#include "../harness/explain.h"
-#include "../harness/stats.h"
+#include "history/check.h"
+#include "history/check_json.h"
+#include "history/evidence.h"
+#include "history/explain.h"
+#include "history/stats.h"
 #include "brute.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

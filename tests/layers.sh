@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# The rules of ARCHITECTURE.md that can be grepped: who may know whom, who reads clocks, who prints.
-# Usage: layers.sh SOURCE_ROOT. One line per breach, exit 1 if any.
+# The rules of ARCHITECTURE.md that can be read off the sources: which room may include which, who may name a protocol, who reads
+# clocks, who prints. tests/test-layers.sh plants a breach of each of them.
+# Usage: layers.sh SOURCE_ROOT. One line per breach and where it is, exit 1 if any.
 cd "$1" || exit 2
 bad=0
 breach() {
@@ -12,32 +13,73 @@ breach() {
   fi
 }
 
+# The rooms of harness/, from the ground up, and what each may include. A room sees only rooms that stand above it here, so there
+# is no cycle. `backends:a,b` = only these headers of backends/.
+rooms='
+base      :
+history   : base
+scenario  : base
+servers   : base backends:backend,redis_util,pg_util
+client    : base history scenario servers backends:backend
+trial     : base history scenario servers client backends:backend
+run       : base history scenario servers client trial backends:backend,registry
+conform   : base servers client run backends:backend,registry
+show      : base history scenario run
+cli       : base history scenario servers client trial run conform show backends:registry
+'
+room_names=$(echo "$rooms" | sed -n 's/ *:.*//p')
+
+# ROOM -> a pattern of what may stand between the quotes of its #include: files of its own, or room/file of its table.
+allowed() {
+  echo "$rooms" | sed -n "s/^$1 *: *//p" | tr ' ' '\n' | while IFS= read -r word; do
+    case $word in
+      backends:*) echo "|backends/($(echo "${word#backends:}" | tr ',' '|'))\\.h" ;;
+      ?*) echo "|$word/[a-z_]+\\.h" ;;
+    esac
+  done | tr -d '\n'
+}
+
+above=' '
+for room in $room_names; do
+  breach "harness/$room may include only what its row in tests/layers.sh says" \
+    "$(grep -nE '^ *# *include "' "harness/$room"/*.[ch] | grep -vE "# *include \"([a-z_]+\.h$(allowed "$room"))\"")"
+  for word in $(echo "$rooms" | sed -n "s/^$room *: *//p"); do
+    case $word in backends:*) continue ;; esac
+    case $above in *" $word "*) ;; *) breach 'a room may include only rooms above it in the table' "$room: $word" ;; esac
+  done
+  above="$above$room "
+done
+breach 'every file of harness/ stands in a room of the table' \
+  "$(find harness -name '*.[ch]' | while read -r file; do
+       room=${file#harness/}
+       case $above in *" ${room%%/*} "*) ;; *) echo "$file" ;; esac
+     done)"
+# Within a room, too, nothing includes itself by a way round (tsort names the loop on stderr).
+breach 'headers include each other in a circle' \
+  "$(grep -HE '^ *# *include "' harness/*/*.h backends/*.h | sed -E 's,^([^:]*/)([^/:]+): *# *include "([^/"]+)".*,\1\2 \1\3,; s,^([^:]*): *# *include "backends/([^"]+)".*,\1 backends/\2,; s,^([^:]*): *# *include "([^"]+)".*,\1 harness/\2,' |
+     tsort 2>&1 >/dev/null)"
+
 # A protocol sees backend.h, its own helpers in this folder and its client library; nothing of the harness.
-breach 'backends/ includes nothing of harness/' "$(grep -nE '#include "(\.\./)?harness/' backends/*.[ch])"
-breach 'only the registry is included from outside, besides backend.h and the connection helpers' \
-  "$(grep -nE '#include "\.\./backends/' harness/*.[ch] | grep -vE 'backends/(backend|registry|redis_util|pg_util)\.h')"
+breach 'backends/ includes nothing of harness/' "$(grep -nE "#include \"(\.\./)?(harness|$(echo "$room_names" | tr '\n' '|' | sed 's/^|*//; s/|*$//'))/" backends/*.[ch])"
 breach 'connection helpers are for the topologies only' \
-  "$(grep -nE '#include "\.\./backends/(redis|pg)_util\.h"' harness/*.[ch] | grep -v '^harness/topology_')"
+  "$(grep -nE '#include "backends/(redis|pg)_util\.h"' harness/*/*.[ch] | grep -v '^harness/servers/topology_')"
 
-# The harness never names a protocol. (null and local are English words, too: they are left to the eye.)
-names=$(sed -nE 's/^ *\.name = "([a-z]+-[a-z-]+)",$/\1/p' backends/*.c | sort -u | tr '\n' '|' | sed 's/|$//')
-breach 'the harness never names a protocol' \
-  "$(grep -nE "\"[^\"]*($names)" harness/*.c | grep -vE '^harness/topology_|"(redis|sentinel|zookeeper|postgres)"')"
-
-# The checker sees histories only.
-breach 'the checker includes only histories' \
-  "$(grep -nE '#include "' harness/check*.[ch] harness/history*.[ch] harness/pairs.[ch] 2>/dev/null |
-     grep -vE '"(check[a-z_]*|history[a-z_]*|pairs|suggest)\.h"')"
+# Nobody but backends/ names a protocol: names of several words in no string, those of one word (null, local ...) not as a string, as
+# a system or as the begin of an option.
+names() { sed -nE "s/^ *\\.name = \"($1)\",\$/\\1/p" backends/*.c | sort -u | paste -sd '|'; }
+long=$(names '[a-z]+-[a-z-]+') short=$(names '[a-z]+')
+breach 'nobody but backends/ names a protocol' \
+  "$(grep -nE "\"[^\"]*\b($long)\b|\"($short)(\"|[@.][^\"]*\")" harness/*/*.[ch] | grep -vE "#include|\\[JSON_NULL\\] = ")"
 
 # Only clock.c reads clocks.
 breach 'only clock.c reads clocks' \
-  "$(grep -nE '\b(clock_gettime|gettimeofday|time\(NULL\)|time\(0\)|clock_nanosleep|usleep|nanosleep)\b' backends/*.c harness/*.c |
-     grep -vE '^harness/clock(_shim)?\.c')"
+  "$(grep -nE '\b((clock_gettime|gettimeofday|clock_nanosleep|usleep|nanosleep)\b|time\((NULL|0)\))' backends/*.c harness/*/*.c |
+     grep -vE '^harness/(base/clock|servers/clock_shim)\.c')"
 breach 'protocols draw no random numbers of their own' "$(grep -nE '\b(rand|random|getrandom|arc4random)\(' backends/*.c)"
 
 # Only the command line prints.
 breach 'only cli*.c, display.c and main.c print' \
-  "$(grep -nE '\b(printf|puts|putchar|perror)\(|fprintf\((stdout|stderr)' backends/*.c harness/*.c | grep -vE '^harness/(cli[a-z_]*|display|main)\.c')"
+  "$(grep -nE '\b(printf|puts|putchar|perror)\(|fprintf\((stdout|stderr)' backends/*.c harness/*/*.c | grep -vE '^harness/(cli/[a-z_]*|show/display)\.c')"
 
 # One list: every protocol file is in the registry.
 for file in backends/*.c; do
@@ -46,6 +88,6 @@ for file in backends/*.c; do
 done
 
 # Every source says under which licence it stands, and nothing is left for later without a reason.
-breach 'SPDX line first' "$(for f in backends/*.[ch] harness/*.[ch] tests/*.[ch]; do head -1 "$f" | grep -q 'SPDX-License-Identifier: MIT' || echo "$f"; done)"
-breach 'no TODO' "$(grep -nE '\b(TODO|FIXME|XXX)\b' backends/*.[ch] harness/*.[ch] tests/*.c)"
+breach 'SPDX line first' "$(for f in backends/*.[ch] harness/*/*.[ch] tests/*.[ch]; do head -1 "$f" | grep -q 'SPDX-License-Identifier: MIT' || echo "$f"; done)"
+breach 'no TODO' "$(grep -nE '\b(TODO|FIXME|XXX)\b' backends/*.[ch] harness/*/*.[ch] tests/*.c)"
 exit $bad

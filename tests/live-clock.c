@@ -17,12 +17,12 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "../harness/clock.h"
-#include "../harness/env.h"
-#include "../harness/files.h"
-#include "../harness/skew.h"
-#include "../harness/skew_shim.h"
-#include "../harness/topology.h"
+#include "base/clock.h"
+#include "client/env.h"
+#include "base/files.h"
+#include "servers/skew.h"
+#include "servers/skew_shim.h"
+#include "servers/topology.h"
 
 #define LOOPBACK "127.0.0.1"
 #define START_S 30

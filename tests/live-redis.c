@@ -15,8 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../backends/redis_util.h"
-#include "../harness/env.h"
+#include "backends/redis_util.h"
+#include "client/env.h"
 #include "redis_server.h"
 #include "skip.h"
 

@@ -24,10 +24,10 @@
 #define THREADED
 #include <zookeeper/zookeeper.h>
 
-#include "../harness/clock.h"
-#include "../harness/env.h"
-#include "../harness/files.h"
-#include "../harness/topology.h"
+#include "base/clock.h"
+#include "client/env.h"
+#include "base/files.h"
+#include "servers/topology.h"
 
 #define LOOPBACK "127.0.0.1"
 #define START_S 30

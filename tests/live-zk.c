@@ -21,9 +21,9 @@
 
 #include <cmocka.h>
 
-#include "../backends/zk_util.h"
-#include "../harness/clock.h"
-#include "../harness/env.h"
+#include "backends/zk_util.h"
+#include "base/clock.h"
+#include "client/env.h"
 #include "skip.h"
 
 #define MS LB_NS_PER_MS

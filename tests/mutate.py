@@ -6,7 +6,7 @@ Usage: mutate.py [--seed S] [--count N | --all] [--file NAME]... [--jobs J] [--l
 
   --seed S     which mutants are drawn (default 1)
   --count N    how many, shared out evenly among the files (default 20 for each file); --all: every one there is
-  --file NAME  only this source, e.g. `judge` or harness/judge.c; may be given again
+  --file NAME  only this source, e.g. `judge` or harness/trial/judge.c; may be given again
   --jobs J     so many at the same time, each in a copy of the tree of its own (default 2)
   --least P    the share that has to be killed, in per cent (default 92)
   --list       names what would be drawn and does nothing
@@ -38,15 +38,15 @@ from mutants import difference, key_of, mutants_of, read_equivalent  # noqa: E40
 
 # The tests of each source, the one that kills most first: unit tests, for the conformance suite links none of these.
 TESTS = {
-    "harness/check.c": ["check", "exhausted", "check-random"],
-    "harness/check_order.c": ["check", "exhausted", "check-random"],
-    "harness/evidence.c": ["evidence", "evidence-edges"],
-    "harness/evidence_lease.c": ["evidence", "evidence-edges", "exhausted"],
-    "harness/judge.c": ["judge-counts", "judge", "exhausted"],
-    "harness/resource.c": ["resource", "holder"],
-    "harness/holder.c": ["holder-debts", "holder", "client"],
-    "harness/hooks.c": ["hooks", "holder", "holder-debts", "client"],
-    "harness/campaign.c": ["campaign-play", "campaign", "exhausted"],
+    "harness/history/check.c": ["check", "exhausted", "check-random"],
+    "harness/history/check_order.c": ["check", "exhausted", "check-random"],
+    "harness/history/evidence.c": ["evidence", "evidence-edges"],
+    "harness/history/evidence_lease.c": ["evidence", "evidence-edges", "exhausted"],
+    "harness/trial/judge.c": ["judge-counts", "judge", "exhausted"],
+    "harness/client/resource.c": ["resource", "holder"],
+    "harness/client/holder.c": ["holder-debts", "holder", "client"],
+    "harness/client/hooks.c": ["hooks", "holder", "holder-debts", "client"],
+    "harness/trial/campaign.c": ["campaign-play", "campaign", "exhausted"],
 }
 EQUIVALENT = "tests/mutants-equivalent.txt"
 PER_FILE = 20

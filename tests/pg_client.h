@@ -5,9 +5,9 @@
 #ifndef LB_TEST_PG_CLIENT_H
 #define LB_TEST_PG_CLIENT_H
 
-#include "../backends/backend.h"
-#include "../backends/pg_util.h"
-#include "../harness/env.h"
+#include "backends/backend.h"
+#include "backends/pg_util.h"
+#include "client/env.h"
 #include "pg_server.h"
 
 struct client {

@@ -7,7 +7,7 @@
 #ifndef LB_TEST_REDIS_FAKE_H
 #define LB_TEST_REDIS_FAKE_H
 
-#include "../backends/backend.h"
+#include "backends/backend.h"
 
 extern struct lb_env fake_env;
 extern lb_ns fake_now;

@@ -16,12 +16,12 @@
 
 #include <cmocka.h>
 
-#include "../harness/campaign.h"
-#include "../harness/clock.h"
-#include "../harness/fault.h"
-#include "../harness/files.h"
-#include "../harness/refuse.h"
-#include "../harness/workload.h"
+#include "trial/campaign.h"
+#include "base/clock.h"
+#include "trial/fault.h"
+#include "base/files.h"
+#include "base/refuse.h"
+#include "trial/workload.h"
 #include "scratch.h"
 
 enum { FAULTS_MAX = 100, CLIENTS = 3, DURATION_S = 63 };
@@ -79,10 +79,10 @@ int __wrap_lb_workload_begin(struct lb_stage *stage) {
 }
 
 void __wrap_lb_workload_continue(struct lb_stage *stage, lb_ns when, const _Atomic bool *enough) {
-  assert_ptr_equal(enough, &stage->arena->log_full);
+  assert_ptr_equal(enough, &stage->memory->log_full);
   if (atomic_load(enough)) return;
   if (world.full_at && when >= world.full_at) {
-    atomic_store(&stage->arena->log_full, true);
+    atomic_store(&stage->memory->log_full, true);
     when = world.full_at;
   }
   if (when > world.now) world.now = when;
@@ -147,15 +147,15 @@ static int set_up(void **state) {
                                   .client_count = CLIENTS,
                                   .primary = -1,
                                   .verdict = LB_VERDICT_NONE,
-                                  .arena = lb_arena_map(CLIENTS, 1)};
-  return world.stage.arena ? 0 : -1;
+                                  .memory = lb_memory_map(CLIENTS, 1)};
+  return world.stage.memory ? 0 : -1;
 }
 
 static int tear_down(void **state) {
   (void)state;
   lb_scenario_clear(&world.scenario);
   lb_history_clear(&world.stage.history);
-  lb_arena_unmap(world.stage.arena);
+  lb_memory_unmap(world.stage.memory);
   lb_remove_tree(world.dir);
   return 0;
 }
@@ -346,7 +346,7 @@ static void the_only_fault_that_was_tried_has_to_be_proved(void **state) {
 
 static void a_fault_that_is_not_proved_is_noted_and_taken_back(void **state) {
   (void)state;
-  const struct lb_log *log = &world.stage.arena->log[CLIENTS];
+  const struct lb_log *log = &world.stage.memory->log[CLIENTS];
   scenario("pause client any");
   world.proofs = "+-";
   assert_int_equal(play(), 0);

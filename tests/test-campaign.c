@@ -16,8 +16,8 @@
 
 #include <errno.h>
 
-#include "../harness/campaign.h"
-#include "../harness/files.h"
+#include "trial/campaign.h"
+#include "base/files.h"
 #include "scratch.h"
 
 #define HEAD "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n[workload]\nclients = 3\nwarmup_s = 0\n"
@@ -78,15 +78,15 @@ static void scenario(struct world *w, const char *text) {
 static void play(struct world *w, size_t nodes) {
   uint64_t proved = 0;
   w->stage = (struct lb_stage){
-      .plan = &w->plan, .client_count = 3, .primary = -1, .verdict = LB_VERDICT_NONE, .arena = lb_arena_map(3, 1)};
+      .plan = &w->plan, .client_count = 3, .primary = -1, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(3, 1)};
   w->stage.cluster.data_count = nodes;
   for (size_t i = 0; i < 3; i++) w->stage.client[i].socket = -1;
-  assert_non_null(w->stage.arena);
+  assert_non_null(w->stage.memory);
   assert_int_equal(lb_campaign_play(&w->stage, &proved), -ECANCELED);
   assert_int_equal(w->stage.verdict, LB_UNDECIDED);
   assert_int_equal(proved, 0);
   lb_history_clear(&w->stage.history);
-  lb_arena_unmap(w->stage.arena);
+  lb_memory_unmap(w->stage.memory);
 }
 
 static void draw(struct world *w, size_t nodes) {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "../harness/cell.h"
+#include "run/cell.h"
 
 enum { VERDICTS = 4 }; /* those a trial can end with: safe, violated, stuck, undecided */
 

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "../harness/check.h"
-#include "../harness/rng.h"
+#include "history/check.h"
+#include "base/rng.h"
 #include "brute.h"
 
 enum { RANDOM_HISTORIES = 30000, CLEAN_HISTORIES = 400 };

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "../harness/check.h"
-#include "../harness/check_json.h"
+#include "history/check.h"
+#include "history/check_json.h"
 #include "brute.h"
 
 static const struct expectation {

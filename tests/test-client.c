@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "../harness/client.h"
-#include "../harness/clock.h"
+#include "client/client.h"
+#include "base/clock.h"
 
 enum { TTL_MS = 60, PATIENCE_MS = 20000 };
 
@@ -76,7 +76,7 @@ static const struct lb_protocol protocol = {.name = "script",
 /* ---- one client -------------------------------------------------------------------------------------------------- */
 
 struct fixture {
-  struct lb_arena *arena;
+  struct lb_memory *memory;
   struct lb_skew *skew;
   struct lb_client_plan plan;
   struct lb_client client;
@@ -92,22 +92,22 @@ static void start(struct fixture *f) {
 static int set_up(void **state) {
   static struct fixture f;
   memset(script, 0, sizeof *script);
-  f = (struct fixture){.arena = lb_arena_map(1, 1), .skew = lb_skew_create(NULL)};
+  f = (struct fixture){.memory = lb_memory_map(1, 1), .skew = lb_skew_create(NULL)};
   f.plan = (struct lb_client_plan){.protocol = &protocol,
-                                   .arena = f.arena,
+                                   .memory = f.memory,
                                    .ttl_ms = TTL_MS,
                                    .seed = 42,
                                    .key_prefix = "test",
                                    .renew = true,
                                    .work = {.keys = 1, .wait_ns = LB_NS_PER_S}};
   *state = &f;
-  return f.arena && f.skew ? 0 : -1;
+  return f.memory && f.skew ? 0 : -1;
 }
 
 static int tear_down(void **state) {
   struct fixture *f = *state;
   lb_client_kill(&f->client);
-  lb_arena_unmap(f->arena);
+  lb_memory_unmap(f->memory);
   lb_skew_unmap(f->skew);
   return 0;
 }
@@ -141,11 +141,11 @@ static void wait_for(const _Atomic int *counter, int n) {
   assert_true(atomic_load(counter) >= n);
 }
 
-static uint32_t log_count(const struct fixture *f) { return atomic_load(&f->arena->log[0].count); }
+static uint32_t log_count(const struct fixture *f) { return atomic_load(&f->memory->log[0].count); }
 
 static bool is_logged(const struct fixture *f, enum lb_event_kind kind) {
   for (uint32_t i = 0; i < log_count(f); i++)
-    if (f->arena->events[i].kind == kind) return true;
+    if (f->memory->events[i].kind == kind) return true;
   return false;
 }
 
@@ -234,7 +234,7 @@ static void who_loses_the_lock_stops_working(void **state) {
   assert_int_equal(call(f, LB_DO_OPEN), 0);
   give(f, LB_DO_WORK);
   wait_for(&script->extends, 1);
-  atomic_store(&f->arena->phase, LB_PHASE_STOP);
+  atomic_store(&f->memory->phase, LB_PHASE_STOP);
   atomic_store(&script->refuse, true);
   assert_int_equal(answer(f).result, LB_OK);
   assert_true(is_logged(f, LB_EV_LOST));
@@ -252,8 +252,8 @@ static void a_request_may_be_left_waiting_and_answers_keep_their_order(void **st
   give(f, LB_DO_READ);
   give(f, LB_DO_CLOCK);
   lb_ns deadline = in_ms(PATIENCE_MS);
-  while (!atomic_load(&f->arena->state[0].asks) && lb_clock_ns() < deadline) lb_clock_sleep_until(in_ms(1));
-  assert_true(atomic_load(&f->arena->state[0].asks));
+  while (!atomic_load(&f->memory->state[0].asks) && lb_clock_ns() < deadline) lb_clock_sleep_until(in_ms(1));
+  assert_true(atomic_load(&f->memory->state[0].asks));
   assert_false(lb_client_peek(&f->client));
   atomic_store(&script->refuse, false);
   struct lb_reply first = answer(f), second = answer(f), third = answer(f);
@@ -283,7 +283,7 @@ static void a_client_lives_by_its_hosts_clocks_and_history_by_the_truth(void **s
   assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
   assert_true(atomic_load(&script->time_left_ns) > 0);
   assert_true(atomic_load(&script->time_left_ns) <= PATIENCE_MS * (int64_t)LB_NS_PER_MS);
-  const struct lb_event *granted = &f->arena->events[1];
+  const struct lb_event *granted = &f->memory->events[1];
   assert_int_equal(granted->kind, LB_EV_GRANTED);
   assert_true(granted->t >= before && granted->t <= lb_clock_ns());
   assert_true(granted->until >= before + TTL_MS * LB_NS_PER_MS);
@@ -313,18 +313,18 @@ static void a_client_that_is_started_again_goes_on_with_its_log_and_new_tokens(v
   start(f);
   assert_int_equal(call(f, LB_DO_OPEN), 0);
   assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
-  assert_true(atomic_load(&f->arena->state[0].holds));
+  assert_true(atomic_load(&f->memory->state[0].holds));
   lb_client_kill(&f->client);
   uint32_t count = log_count(f);
-  struct lb_event first = f->arena->events[0];
+  struct lb_event first = f->memory->events[0];
 
   start(f);
-  assert_false(atomic_load(&f->arena->state[0].holds)); /* at once, whatever the process does */
+  assert_false(atomic_load(&f->memory->state[0].holds)); /* at once, whatever the process does */
   assert_int_equal(call(f, LB_DO_OPEN), 0);
   assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
   assert_int_equal(log_count(f), count + 2);
-  assert_memory_equal(&f->arena->events[0], &first, sizeof first);
-  assert_int_equal(f->arena->events[count].kind, LB_EV_ACQUIRE);
+  assert_memory_equal(&f->memory->events[0], &first, sizeof first);
+  assert_int_equal(f->memory->events[count].kind, LB_EV_ACQUIRE);
   assert_int_not_equal(atomic_load(&script->tokens[0]), atomic_load(&script->tokens[1]));
 }
 
@@ -335,7 +335,7 @@ static void a_first_life_can_be_replayed(void **state) {
     assert_int_equal(call(f, LB_DO_OPEN), 0);
     assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
     lb_client_kill(&f->client);
-    atomic_store(&f->arena->state[0].lives, 0); /* as in another trial */
+    atomic_store(&f->memory->state[0].lives, 0); /* as in another trial */
   }
   assert_int_equal(atomic_load(&script->tokens[0]), atomic_load(&script->tokens[1]));
 }

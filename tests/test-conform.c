@@ -15,10 +15,10 @@
 
 #include <cmocka.h>
 
-#include "../backends/registry.h"
-#include "../harness/clock.h"
-#include "../harness/conform.h"
-#include "../harness/settings.h"
+#include "backends/registry.h"
+#include "base/clock.h"
+#include "conform/conform.h"
+#include "run/settings.h"
 #include "skip.h"
 
 enum { LIMIT_MS = UNDER_TSAN ? 5000 : 1000, RESULTS_MAX = 40 };

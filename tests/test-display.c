@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "../harness/display.h"
+#include "show/display.h"
 
 enum { CELLS = 400, SCENARIOS = 20, WIDTH = 120 };
 

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "../harness/clock.h"
-#include "../harness/env.h"
+#include "base/clock.h"
+#include "client/env.h"
 
 struct fixture {
   struct lb_process_env env;

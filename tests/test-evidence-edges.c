@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../harness/evidence.h"
+#include "history/evidence.h"
 
 /* These many elements without room behind the last one: the sanitizers then see who looks there. */
 static void *just(void *array, size_t count, size_t size) {

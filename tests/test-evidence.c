@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../harness/evidence.h"
+#include "history/evidence.h"
 
 static bool within_lease(const char *text) {
   struct lb_history h;

@@ -18,11 +18,11 @@
 
 #include <cmocka.h>
 
-#include "../harness/campaign.h"
-#include "../harness/check.h"
-#include "../harness/evidence.h"
-#include "../harness/files.h"
-#include "../harness/judge.h"
+#include "trial/campaign.h"
+#include "history/check.h"
+#include "history/evidence.h"
+#include "base/files.h"
+#include "trial/judge.h"
 #include "scratch.h"
 
 /* ---- a library that runs out -------------------------------------------------------------------------------------- */
@@ -238,15 +238,15 @@ static int set_up(void **state) {
   w->plan = (struct lb_trial_plan){
       .scenario = &w->scenario, .protocol = &w->protocol, .system = "p@none", .name = "t1", .run_dir = w->dir};
   w->stage =
-      (struct lb_stage){.plan = &w->plan, .client_count = 1, .verdict = LB_VERDICT_NONE, .arena = lb_arena_map(1, 1)};
+      (struct lb_stage){.plan = &w->plan, .client_count = 1, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(1, 1)};
   w->stage.client[0].socket = -1;
-  return w->stage.arena ? 0 : -1;
+  return w->stage.memory ? 0 : -1;
 }
 
 static int tear_down(void **state) {
   struct world *w = *state;
   lb_history_clear(&w->stage.history);
-  lb_arena_unmap(w->stage.arena);
+  lb_memory_unmap(w->stage.memory);
   lb_remove_tree(w->dir);
   free(w);
   return 0;
@@ -255,7 +255,7 @@ static int tear_down(void **state) {
 /* The statistics, then the events. Where names are kept, the process ends instead (history.h). */
 static void a_trial_that_cannot_be_kept_in_memory_is_undecided(void **state) {
   struct world *w = *state;
-  lb_arena_record(w->stage.arena, 0, happened(0, 0, 0, LB_EV_GRANTED));
+  lb_memory_record(w->stage.memory, 0, happened(0, 0, 0, LB_EV_GRANTED));
   for (long n = 0; n < 2; n++) {
     w->out = (struct lb_outcome){0};
     allocations_left = n;
@@ -269,7 +269,7 @@ static void a_trial_that_cannot_be_kept_in_memory_is_undecided(void **state) {
 
 static void a_history_that_fails_when_its_file_is_closed_was_not_kept(void **state) {
   struct world *w = *state;
-  lb_arena_record(w->stage.arena, 0, happened(0, 0, 0, LB_EV_GRANTED));
+  lb_memory_record(w->stage.memory, 0, happened(0, 0, 0, LB_EV_GRANTED));
   closes_left = 0;
   int r = lb_judge(&w->stage, &w->out);
   closes_left = -1;

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../harness/explain.h"
+#include "history/explain.h"
 
 static char *told;
 

@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
-#include "../harness/clock.h"
-#include "../harness/fate.h"
+#include "base/clock.h"
+#include "client/fate.h"
 
 enum { SOON_MS = 50, PATIENCE_MS = 20000 };
 
@@ -69,7 +69,7 @@ static const struct lb_protocol protocol = {.name = "misdeed",
 /* ---- one client ------------------------------------------------------------------------------------------------------ */
 
 struct fixture {
-  struct lb_arena *arena;
+  struct lb_memory *memory;
   struct lb_client_plan plan;
   struct lb_client client;
   char fate[200];
@@ -77,17 +77,17 @@ struct fixture {
 
 static int set_up(void **state) {
   static struct fixture f;
-  f = (struct fixture){.arena = lb_arena_map(1, 1)};
+  f = (struct fixture){.memory = lb_memory_map(1, 1)};
   f.plan =
-      (struct lb_client_plan){.protocol = &protocol, .arena = f.arena, .ttl_ms = 1000, .seed = 1, .key_prefix = "test"};
+      (struct lb_client_plan){.protocol = &protocol, .memory = f.memory, .ttl_ms = 1000, .seed = 1, .key_prefix = "test"};
   *state = &f;
-  return f.arena ? 0 : -1;
+  return f.memory ? 0 : -1;
 }
 
 static int tear_down(void **state) {
   struct fixture *f = *state;
   lb_client_kill(&f->client);
-  lb_arena_unmap(f->arena);
+  lb_memory_unmap(f->memory);
   return 0;
 }
 
@@ -104,7 +104,7 @@ static const char *fate_of(struct fixture *f, int deed, int64_t patience_ms) {
   command = (struct lb_command){.verb = LB_DO_ACQUIRE, .deadline = in_ms(SOON_MS)};
   int r = lb_client_call(&f->client, command, patience_ms, &reply);
   assert_int_not_equal(r, 0);
-  lb_client_fate(&f->client, &f->arena->state[0], r, f->fate, sizeof f->fate);
+  lb_client_fate(&f->client, &f->memory->state[0], r, f->fate, sizeof f->fate);
   return f->fate;
 }
 
@@ -141,7 +141,7 @@ static void who_closes_what_is_not_its_own_is_found_out(void **state) {
   if (strcmp(fate, "closed its socket to the harness") != 0) assert_string_equal(fate, "exited with status 0");
   lb_ns deadline = in_ms(PATIENCE_MS);
   while (lb_client_alive(&f->client) && lb_clock_ns() < deadline) lb_clock_sleep_until(in_ms(1));
-  assert_string_equal(f->arena->state[0].breach, "a file descriptor that it did not open was closed");
+  assert_string_equal(f->memory->state[0].breach, "a file descriptor that it did not open was closed");
 }
 
 static void what_a_client_prints_goes_where_it_was_told(void **state) {

@@ -14,8 +14,8 @@
 #include <cmocka.h>
 
 #include "skip.h"
-#include "../harness/history.h"
-#include "../harness/rng.h"
+#include "history/history.h"
+#include "base/rng.h"
 
 static char err[700];
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "../harness/holder.h"
+#include "client/holder.h"
 
 enum { INDEX = 2, TTL_MS = 1000, CALLS_MAX = 400, ANSWERS_MAX = 40 };
 
@@ -122,17 +122,17 @@ static int set_up(void **state) {
   world.holder = (struct lb_holder){.protocol = &world.protocol,
                                     .session = &world.session,
                                     .env = &world.env,
-                                    .arena = lb_arena_map(INDEX + 1, 16),
+                                    .memory = lb_memory_map(INDEX + 1, 16),
                                     .index = INDEX,
                                     .ttl_ms = TTL_MS,
                                     .prefix = "test",
                                     .rng = {42}};
   *state = &world;
-  return world.holder.arena ? 0 : -1;
+  return world.holder.memory ? 0 : -1;
 }
 
 static int tear_down(void **state) {
-  lb_arena_unmap(((struct world *)*state)->holder.arena);
+  lb_memory_unmap(((struct world *)*state)->holder.memory);
   return 0;
 }
 
@@ -165,15 +165,15 @@ static const char *requests(void) {
 static void forget(void) { world.session.calls = world.pauses = 0; }
 
 static const struct lb_event *event(uint32_t i) {
-  const struct lb_log *log = &world.holder.arena->log[INDEX];
+  const struct lb_log *log = &world.holder.memory->log[INDEX];
   assert_true(i < atomic_load(&log->count));
-  return &world.holder.arena->events[log->first + i];
+  return &world.holder.memory->events[log->first + i];
 }
 
 static const char *story(void) {
   static char text[1000];
   text[0] = '\0';
-  for (uint32_t i = 0; i < atomic_load(&world.holder.arena->log[INDEX].count); i++)
+  for (uint32_t i = 0; i < atomic_load(&world.holder.memory->log[INDEX].count); i++)
     strcat(strcat(text, i ? " " : ""), lb_event_kind_name(event(i)->kind));
   return text;
 }
@@ -250,11 +250,11 @@ static void two_holders_do_not_mix_up_their_keys(void **state) {
 static void the_resource_of_the_key_is_read_and_written_and_both_values_recorded(void **state) {
   (void)state;
   struct lb_holder *h = &world.holder;
-  atomic_store(&h->arena->resource[5].value, 41);
+  atomic_store(&h->memory->resource[5].value, 41);
   assert_int_equal(lb_holder_acquire(h, 5, in_ms(100)), LB_OK);
   assert_int_equal(lb_holder_read(h), LB_OK);
   assert_int_equal(lb_holder_write(h), LB_OK);
-  assert_int_equal(atomic_load(&h->arena->resource[5].value), 42);
+  assert_int_equal(atomic_load(&h->memory->resource[5].value), 42);
   assert_int_equal(event(2)->value, 41);
   assert_int_equal(event(3)->value, 42);
   assert_int_equal(event(3)->fence, 1);
@@ -277,12 +277,12 @@ static void every_grant_is_counted_for_the_live_line(void **state) {
   (void)state;
   for (uint64_t i = 1; i <= 3; i++) {
     assert_int_equal(lb_holder_acquire(&world.holder, 0, in_ms(100)), LB_OK);
-    assert_int_equal(atomic_load(&world.holder.arena->grants), i);
+    assert_int_equal(atomic_load(&world.holder.memory->grants), i);
     lb_holder_release(&world.holder, in_ms(100));
   }
   ANSWERS(TRY, -ECONNREFUSED);
   lb_holder_acquire(&world.holder, 0, in_ms(5));
-  assert_int_equal(atomic_load(&world.holder.arena->grants), 3);
+  assert_int_equal(atomic_load(&world.holder.memory->grants), 3);
 }
 
 static void the_reason_of_an_earlier_failure_does_not_outlive_it(void **state) {
@@ -495,7 +495,7 @@ enum { ROUNDS = 300, PAUSES = 8 };
 static void longest_pauses(int64_t wait_ms, bool release, uint64_t longest_us[PAUSES], uint64_t shortest_us[PAUSES]) {
   for (int i = 0; i < PAUSES; i++) longest_us[i] = 0, shortest_us[i] = UINT64_MAX;
   for (int round = 0; round < ROUNDS; round++) {
-    atomic_store(&world.holder.arena->log[INDEX].count, 0);
+    atomic_store(&world.holder.memory->log[INDEX].count, 0);
     forget();
     if (release) {
       lb_holder_acquire(&world.holder, 0, in_ms(100));

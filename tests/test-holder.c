@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "../harness/contract.h"
-#include "../harness/holder.h"
+#include "client/contract.h"
+#include "client/holder.h"
 
 /* ---- a protocol by script, a clock by hand ----------------------------------------------------------------------- */
 
@@ -24,7 +24,7 @@ struct lb_session {
   int wait_answer;
   bool renews_for_ever;
   lb_ns asked_until;              /* the deadline of the latest holds or extend, counted from then */
-  bool seen_asking, seen_holding; /* what the arena said of this client during the latest try_acquire */
+  bool seen_asking, seen_holding; /* what the memory said of this client during the latest try_acquire */
   struct lb_client_state *state;
   const char *says; /* what a failed try_acquire leaves in env->err; NULL = nothing */
   bool overruns;    /* it fills env->err without an end */
@@ -118,19 +118,19 @@ static int set_up(void **state) {
   f.holder = (struct lb_holder){.protocol = &f.protocol,
                                 .session = &f.session,
                                 .env = &f.env,
-                                .arena = lb_arena_map(1, 1),
+                                .memory = lb_memory_map(1, 1),
                                 .ttl_ms = 1000,
                                 .prefix = "test",
                                 .rng = {42}};
   *state = &f;
-  if (!f.holder.arena) return -1;
-  f.session.state = &f.holder.arena->state[0];
+  if (!f.holder.memory) return -1;
+  f.session.state = &f.holder.memory->state[0];
   f.session.env = &f.env;
   return 0;
 }
 
 static int tear_down(void **state) {
-  lb_arena_unmap(((struct fixture *)*state)->holder.arena);
+  lb_memory_unmap(((struct fixture *)*state)->holder.memory);
   return 0;
 }
 
@@ -138,10 +138,10 @@ static int tear_down(void **state) {
 static const char *story(const struct fixture *f) {
   static char text[400];
   text[0] = '\0';
-  const struct lb_arena *arena = f->holder.arena;
-  for (uint32_t i = 0; i < atomic_load(&arena->log[0].count); i++) {
+  const struct lb_memory *memory = f->holder.memory;
+  for (uint32_t i = 0; i < atomic_load(&memory->log[0].count); i++) {
     if (i) strcat(text, " ");
-    strcat(text, lb_event_kind_name(arena->events[arena->log[0].first + i].kind));
+    strcat(text, lb_event_kind_name(memory->events[memory->log[0].first + i].kind));
   }
   return text;
 }
@@ -154,7 +154,7 @@ static void a_grant_is_recorded_with_its_fence_and_its_end(void **state) {
   struct fixture *f = *state;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
   assert_string_equal(story(f), "acquire granted");
-  const struct lb_event *granted = &f->holder.arena->events[1];
+  const struct lb_event *granted = &f->holder.memory->events[1];
   assert_int_equal(granted->fence, 7);
   assert_int_equal(granted->flags, LB_EVF_FENCE | LB_EVF_UNTIL);
   assert_true(f->holder.holding);
@@ -418,12 +418,12 @@ static void who_holds_nothing_touches_nothing(void **state) {
 
 static void a_write_is_what_was_read_plus_one(void **state) {
   struct fixture *f = *state;
-  atomic_store(&f->holder.arena->resource[0].value, 41);
+  atomic_store(&f->holder.memory->resource[0].value, 41);
   lb_holder_acquire(&f->holder, 0, in_ms(100));
   assert_int_equal(lb_holder_read(&f->holder), LB_OK);
   assert_int_equal(lb_holder_write(&f->holder), LB_OK);
-  assert_int_equal(atomic_load(&f->holder.arena->resource[0].value), 42);
-  assert_int_equal(atomic_load(&f->holder.arena->resource[0].fence_seen), 7);
+  assert_int_equal(atomic_load(&f->holder.memory->resource[0].value), 42);
+  assert_int_equal(atomic_load(&f->holder.memory->resource[0].fence_seen), 7);
   assert_string_equal(story(f), "acquire granted read write");
 }
 
@@ -448,19 +448,19 @@ static void assert_lost(struct fixture *f, const char *expected_story) {
   assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_BUSY);
   assert_int_equal(f->session.release_calls, 1);
   assert_int_equal(f->holder.debt_count, 0);
-  assert_int_equal(atomic_load(&f->holder.arena->resource[0].value), 0);
+  assert_int_equal(atomic_load(&f->holder.memory->resource[0].value), 0);
 }
 
 static void without_a_guard_a_lease_that_is_over_stops_nobody(void **state) {
   struct fixture *f = granted_under(state, LB_GUARD_NONE);
   f->session.holds_answer = LB_LOST;
-  atomic_store(&f->holder.arena->resource[0].fence_seen, 100);
+  atomic_store(&f->holder.memory->resource[0].fence_seen, 100);
   fake_now += 10 * LB_NS_PER_S;
   assert_int_equal(lb_holder_read(&f->holder), LB_OK);
   assert_int_equal(lb_holder_write(&f->holder), LB_OK);
   assert_string_equal(story(f), "acquire granted read write");
-  assert_int_equal(atomic_load(&f->holder.arena->resource[0].value), 1);
-  assert_int_equal(atomic_load(&f->holder.arena->resource[0].fence_seen), 100);
+  assert_int_equal(atomic_load(&f->holder.memory->resource[0].value), 1);
+  assert_int_equal(atomic_load(&f->holder.memory->resource[0].fence_seen), 100);
 }
 
 static void a_deadline_lets_pass_until_the_lease_is_over_and_not_then(void **state) {
@@ -517,22 +517,22 @@ static void a_recheck_that_cannot_be_asked_is_a_no(void **state) {
 
 static void a_fence_that_was_overtaken_is_refused_at_the_read(void **state) {
   struct fixture *f = granted_under(state, LB_GUARD_FENCE);
-  atomic_store(&f->holder.arena->resource[0].fence_seen, 8);
+  atomic_store(&f->holder.memory->resource[0].fence_seen, 8);
   assert_int_equal(lb_holder_read(&f->holder), LB_LOST);
-  assert_int_equal(f->holder.arena->events[2].flags, LB_EVF_FENCE | LB_EVF_VALUE | LB_EVF_REFUSED);
-  assert_int_equal(f->holder.arena->events[2].fence, 7);
+  assert_int_equal(f->holder.memory->events[2].flags, LB_EVF_FENCE | LB_EVF_VALUE | LB_EVF_REFUSED);
+  assert_int_equal(f->holder.memory->events[2].fence, 7);
   assert_lost(f, "acquire granted read lost");
-  assert_int_equal(atomic_load(&f->holder.arena->resource[0].fence_seen), 8);
+  assert_int_equal(atomic_load(&f->holder.memory->resource[0].fence_seen), 8);
 }
 
 static void a_fence_that_was_overtaken_after_the_read_is_refused_at_the_write(void **state) {
   struct fixture *f = granted_under(state, LB_GUARD_FENCE);
   assert_int_equal(lb_holder_read(&f->holder), LB_OK);
-  assert_int_equal(atomic_load(&f->holder.arena->resource[0].fence_seen), 7);
-  atomic_store(&f->holder.arena->resource[0].fence_seen, 8);
+  assert_int_equal(atomic_load(&f->holder.memory->resource[0].fence_seen), 7);
+  atomic_store(&f->holder.memory->resource[0].fence_seen, 8);
   assert_int_equal(lb_holder_write(&f->holder), LB_LOST);
-  assert_int_equal(f->holder.arena->events[2].flags, LB_EVF_FENCE | LB_EVF_VALUE);
-  assert_int_equal(f->holder.arena->events[3].flags, LB_EVF_FENCE | LB_EVF_VALUE | LB_EVF_REFUSED);
+  assert_int_equal(f->holder.memory->events[2].flags, LB_EVF_FENCE | LB_EVF_VALUE);
+  assert_int_equal(f->holder.memory->events[3].flags, LB_EVF_FENCE | LB_EVF_VALUE | LB_EVF_REFUSED);
   assert_lost(f, "acquire granted read write lost");
   assert_int_equal(atomic_load(&f->session.state->writes), 0);
 }
@@ -559,7 +559,7 @@ static void points_stand_before_and_after_the_check_and_after_a_write(void **sta
 
 /* ---- what others can see ----------------------------------------------------------------------------------------- */
 
-static void the_arena_shows_who_asks_who_holds_and_who_has_written(void **state) {
+static void the_memory_shows_who_asks_who_holds_and_who_has_written(void **state) {
   struct fixture *f = granted_under(state, LB_GUARD_NONE);
   struct lb_client_state *shown = f->session.state;
   assert_true(f->session.seen_asking);
@@ -602,7 +602,7 @@ static void the_end_of_a_lease_is_recorded_in_true_time(void **state) {
   fake_now = 7200 * LB_NS_PER_S;
   f->holder.to_truth = an_hour_earlier;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
-  assert_int_equal(f->holder.arena->events[1].until, 3601 * LB_NS_PER_S);
+  assert_int_equal(f->holder.memory->events[1].until, 3601 * LB_NS_PER_S);
   assert_int_equal(f->holder.grant.valid_until, 7201 * LB_NS_PER_S);
 }
 
@@ -638,7 +638,7 @@ static void a_renewal_is_recorded_with_its_end_in_true_time(void **state) {
   fake_now = f->holder.renew_at;
   assert_int_equal(lb_holder_renew(&f->holder), LB_OK);
   assert_string_equal(story(f), "acquire granted renewed");
-  const struct lb_event *renewed = &f->holder.arena->events[2];
+  const struct lb_event *renewed = &f->holder.memory->events[2];
   assert_int_equal(renewed->flags, LB_EVF_UNTIL);
   assert_int_equal(renewed->until, f->holder.renew_at - 3600 * LB_NS_PER_S - 1000 * LB_NS_PER_MS / 3 + LB_NS_PER_S);
   assert_int_equal(renewed->key, f->holder.key);
@@ -651,7 +651,7 @@ static void a_renewal_for_ever_has_no_end(void **state) {
   fake_now = f->holder.renew_at;
   assert_int_equal(lb_holder_renew(&f->holder), LB_OK);
   assert_string_equal(story(f), "acquire granted renewed");
-  assert_int_equal(f->holder.arena->events[2].flags, 0);
+  assert_int_equal(f->holder.memory->events[2].flags, 0);
 }
 
 static void a_renewal_without_an_answer_is_tried_again_soon(void **state) {
@@ -734,7 +734,7 @@ int main(void) {
       TEST(a_fence_that_was_overtaken_after_the_read_is_refused_at_the_write),
       TEST(a_fence_asks_neither_clock_nor_server),
       TEST(points_stand_before_and_after_the_check_and_after_a_write),
-      TEST(the_arena_shows_who_asks_who_holds_and_who_has_written),
+      TEST(the_memory_shows_who_asks_who_holds_and_who_has_written),
       TEST(who_gives_up_asks_no_more),
       TEST(who_holds_is_not_granted_again),
       TEST(the_end_of_a_lease_is_recorded_in_true_time),

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "../harness/contract.h"
-#include "../harness/hooks.h"
+#include "client/contract.h"
+#include "client/hooks.h"
 
 enum { INDEX = 1, TTL_MS = 1000 };
 
@@ -50,7 +50,7 @@ static lb_ns now_hook(struct lb_env *env) {
   return w.now;
 }
 
-static struct lb_client_state *state_of(void) { return &w.holder.arena->state[INDEX]; }
+static struct lb_client_state *state_of(void) { return &w.holder.memory->state[INDEX]; }
 
 static int called(enum lb_hook hook, const char *key, struct lb_grant *grant, lb_ns deadline) {
   struct lb_session *s = &w.session;
@@ -124,15 +124,15 @@ static int set_up(void **state) {
   w.holder = (struct lb_holder){.protocol = &w.protocol,
                                 .session = &w.session,
                                 .env = &w.env,
-                                .arena = lb_arena_map(INDEX + 1, 1),
+                                .memory = lb_memory_map(INDEX + 1, 1),
                                 .index = INDEX,
                                 .ttl_ms = TTL_MS};
-  return w.holder.arena ? 0 : -1;
+  return w.holder.memory ? 0 : -1;
 }
 
 static int tear_down(void **state) {
   (void)state;
-  lb_arena_unmap(w.holder.arena);
+  lb_memory_unmap(w.holder.memory);
   return 0;
 }
 

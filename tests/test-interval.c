@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../harness/interval.h"
+#include "base/interval.h"
 
 static void near(double found, double expected, double error) {
   if (!(fabs(found - expected) <= error)) fail_msg("%.9g, expected %.9g", found, expected);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Every number of an outcome, each with a value of its own, so that none can stand in another's place. The trial is played
- * by hand in one arena: a scene per number, each on a key of its own, at times of our choosing.
+ * by hand in one memory: a scene per number, each on a key of its own, at times of our choosing.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
-#include "../harness/check.h"
-#include "../harness/files.h"
-#include "../harness/judge.h"
+#include "history/check.h"
+#include "base/files.h"
+#include "trial/judge.h"
 #include "scratch.h"
 
 enum { CLIENTS = 3, CONTROLLER = CLIENTS, TTL_MS = 1000, KEPT = 50000 };
@@ -55,14 +55,14 @@ static int set_up(void **state) {
                                    .name = "s.p@none.none.c3.t4",
                                    .run_dir = w->dir};
   w->stage = (struct lb_stage){
-      .plan = &w->plan, .client_count = CLIENTS, .verdict = LB_VERDICT_NONE, .arena = lb_arena_map(CLIENTS, 1)};
-  return w->stage.arena ? 0 : -1;
+      .plan = &w->plan, .client_count = CLIENTS, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(CLIENTS, 1)};
+  return w->stage.memory ? 0 : -1;
 }
 
 static int tear_down(void **state) {
   struct world *w = *state;
   lb_history_clear(&w->stage.history);
-  lb_arena_unmap(w->stage.arena);
+  lb_memory_unmap(w->stage.memory);
   lb_remove_tree(w->dir);
   free(w);
   return 0;
@@ -71,10 +71,10 @@ static int tear_down(void **state) {
 /* ---- a trial by hand --------------------------------------------------------------------------------------------- */
 
 static void put(struct world *w, size_t log, uint64_t t, struct lb_event event) {
-  const struct lb_log *l = &w->stage.arena->log[log];
+  const struct lb_log *l = &w->stage.memory->log[log];
   event.what = LB_NO_NAME;
-  lb_arena_record(w->stage.arena, log, event);
-  w->stage.arena->events[l->first + atomic_load(&l->count) - 1].t = t;
+  lb_memory_record(w->stage.memory, log, event);
+  w->stage.memory->events[l->first + atomic_load(&l->count) - 1].t = t;
 }
 
 static void did(struct world *w, uint64_t t, uint32_t client, uint32_t key, enum lb_event_kind kind) {
@@ -95,8 +95,8 @@ static void held(struct world *w, uint32_t client, uint32_t key, uint64_t from, 
 static void said(struct world *w, uint64_t t, enum lb_event_kind kind, const char *text) {
   if (kind == LB_EV_FAULT) lb_stage_fault(&w->stage, "%s", text);
   else lb_stage_note(&w->stage, "%s", text);
-  const struct lb_log *l = &w->stage.arena->log[CONTROLLER];
-  w->stage.arena->events[l->first + atomic_load(&l->count) - 1].t = t;
+  const struct lb_log *l = &w->stage.memory->log[CONTROLLER];
+  w->stage.memory->events[l->first + atomic_load(&l->count) - 1].t = t;
 }
 
 static void judge(struct world *w) {
@@ -415,7 +415,7 @@ static void the_note_that_a_history_was_cut_stands_at_the_cut(void **state) {
 static void that_a_history_was_cut_is_its_last_word(void **state) {
   struct world *w = *state;
   long_violated_trial(w, KEPT + 3);
-  strcpy(w->stage.arena->state[0].error, "release: refused");
+  strcpy(w->stage.memory->state[0].error, "release: refused");
   judge(w);
   struct lb_history h = written(w);
   assert_int_equal(h.count, KEPT + 2);

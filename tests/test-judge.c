@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * From events to a verdict and files. Each test plays a trial by hand: clients record into the arena as real ones do, but at
+ * From events to a verdict and files. Each test plays a trial by hand: clients record into the memory as real ones do, but at
  * times of our choosing, so that every figure is known beforehand.
  */
 #include <setjmp.h>
@@ -18,9 +18,9 @@
 
 #include <errno.h>
 
-#include "../harness/check.h"
-#include "../harness/files.h"
-#include "../harness/judge.h"
+#include "history/check.h"
+#include "base/files.h"
+#include "trial/judge.h"
 #include "scratch.h"
 
 enum { TTL_MS = 1000 };
@@ -60,15 +60,15 @@ static int set_up(void **state) {
                                    .name = "s.p@none.none.c2.t3",
                                    .run_dir = w->dir};
   w->stage =
-      (struct lb_stage){.plan = &w->plan, .client_count = 2, .verdict = LB_VERDICT_NONE, .arena = lb_arena_map(2, 1)};
+      (struct lb_stage){.plan = &w->plan, .client_count = 2, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(2, 1)};
   w->out = (struct lb_outcome){.verdict = LB_VERDICT_NONE};
-  return w->stage.arena ? 0 : -1;
+  return w->stage.memory ? 0 : -1;
 }
 
 static int tear_down(void **state) {
   struct world *w = *state;
   lb_history_clear(&w->stage.history);
-  lb_arena_unmap(w->stage.arena);
+  lb_memory_unmap(w->stage.memory);
   lb_remove_tree(w->dir);
   free(w);
   return 0;
@@ -77,13 +77,13 @@ static int tear_down(void **state) {
 /* ---- a trial by hand --------------------------------------------------------------------------------------------- */
 
 static void move_to(struct world *w, size_t log, uint64_t at_ms) {
-  const struct lb_log *l = &w->stage.arena->log[log];
-  w->stage.arena->events[l->first + atomic_load(&l->count) - 1].t = at_ms * MS;
+  const struct lb_log *l = &w->stage.memory->log[log];
+  w->stage.memory->events[l->first + atomic_load(&l->count) - 1].t = at_ms * MS;
 }
 
 /* Client 0 or 1 of this stage. */
 static void record(struct world *w, uint64_t at_ms, uint32_t client, enum lb_event_kind kind) {
-  lb_arena_record(w->stage.arena, client,
+  lb_memory_record(w->stage.memory, client,
                   (struct lb_event){.kind = (uint16_t)kind, .client = client, .what = LB_NO_NAME});
   move_to(w, client, at_ms);
 }
@@ -209,12 +209,12 @@ static void where_nothing_was_granted_nothing_was_tested(void **state) {
 }
 
 static void fails(struct world *w, size_t client, const char *error) {
-  struct lb_client_state *state = &w->stage.arena->state[client];
+  struct lb_client_state *state = &w->stage.memory->state[client];
   snprintf(state->error, sizeof state->error, "%s", error);
 }
 
 static void breaks(struct world *w, size_t client, const char *breach) {
-  struct lb_client_state *state = &w->stage.arena->state[client];
+  struct lb_client_state *state = &w->stage.memory->state[client];
   snprintf(state->breach, sizeof state->breach, "%s", breach);
 }
 
@@ -404,7 +404,7 @@ static void a_single_client_need_not_hand_off(void **state) {
 /* Client 0 is granted at 11 ms with a lease until `until_ms` and lets go at 20; client 1 is granted at 15. */
 static void an_overlap_with_a_lease_until(struct world *w, uint64_t until_ms) {
   record(w, 10, 0, LB_EV_ACQUIRE);
-  lb_arena_record(w->stage.arena, 0,
+  lb_memory_record(w->stage.memory, 0,
                   (struct lb_event){.kind = LB_EV_GRANTED, .flags = LB_EVF_UNTIL, .until = until_ms * MS, .what = LB_NO_NAME});
   move_to(w, 0, 11);
   record(w, 20, 0, LB_EV_RELEASE);
@@ -447,7 +447,7 @@ static void an_overtaken_client(struct world *w, bool writes) {
   record(w, 12, 1, LB_EV_ACQUIRE);
   record(w, 15, 1, LB_EV_GRANTED);
   if (writes) {
-    lb_arena_record(w->stage.arena, 0,
+    lb_memory_record(w->stage.memory, 0,
                     (struct lb_event){.kind = LB_EV_WRITE, .flags = LB_EVF_VALUE, .value = 1, .what = LB_NO_NAME});
     move_to(w, 0, 16);
   }
@@ -477,7 +477,7 @@ static void under_a_guard_a_stale_write_is_a_violation(void **state) {
 static void the_same_number_twice(struct world *w) {
   for (int c = 0; c < 2; c++) {
     record(w, 10 + 20 * (uint64_t)c, (size_t)c, LB_EV_ACQUIRE);
-    lb_arena_record(w->stage.arena, (size_t)c,
+    lb_memory_record(w->stage.memory, (size_t)c,
                     (struct lb_event){.kind = LB_EV_GRANTED,
                                       .client = (uint32_t)c,
                                       .flags = LB_EVF_FENCE,

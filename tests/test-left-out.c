@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "../harness/files.h"
-#include "../harness/left_out.h"
+#include "base/files.h"
+#include "show/left_out.h"
 
 static char dir[64], why[300];
 

@@ -26,10 +26,10 @@
 
 #include "skip.h"
 
-#include "../harness/clock.h"
-#include "../harness/net.h"
-#include "../harness/proc.h"
-#include "../harness/sandbox.h"
+#include "base/clock.h"
+#include "servers/net.h"
+#include "servers/proc.h"
+#include "servers/sandbox.h"
 
 enum {
   PORT = 7000,

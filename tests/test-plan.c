@@ -18,10 +18,10 @@
 
 #include <errno.h>
 
-#include "../backends/registry.h"
-#include "../harness/files.h"
-#include "../harness/plan.h"
-#include "../harness/settings.h"
+#include "backends/registry.h"
+#include "base/files.h"
+#include "run/plan.h"
+#include "run/settings.h"
 
 #define HEAD "[scenario]\ntitle = t\nquestion = q\nrefuted = r\ntrials = 2\n"
 #define LOAD HEAD "[workload]\nclients = 1, 2\n[expect]\n"

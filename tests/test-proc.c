@@ -21,8 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../harness/clock.h"
-#include "../harness/proc.h"
+#include "base/clock.h"
+#include "servers/proc.h"
 
 #define WAIT_NS (UINT64_C(5) * 1000000000)
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../backends/redis_util.h"
+#include "backends/redis_util.h"
 #include "redis_fake.h"
 
 #define TTL_MS 1000

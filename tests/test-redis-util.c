@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../backends/redis_util.h"
+#include "backends/redis_util.h"
 #include "redis_fake.h"
 
 static struct redis_conn *conn;

@@ -17,10 +17,10 @@
 #include <cmocka.h>
 
 #include "skip.h"
-#include "../harness/csv.h"
-#include "../harness/files.h"
-#include "../harness/html.h"
-#include "../harness/report.h"
+#include "base/csv.h"
+#include "base/files.h"
+#include "show/html.h"
+#include "show/report.h"
 
 #define TRIALS_HEADER                                                                                                  \
   "scenario,system,guard,clients,trial,seed,verdict,double_holds,double_hold_ms,grants_per_s,history\n"

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "../harness/resource.h"
+#include "client/resource.h"
 
 enum { WORKERS = 2, ROUNDS = 300000 };
 

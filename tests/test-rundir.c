@@ -25,9 +25,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../harness/clock.h"
-#include "../harness/files.h"
-#include "../harness/rundir.h"
+#include "base/clock.h"
+#include "base/files.h"
+#include "run/rundir.h"
 
 #define MS UINT64_C(1000000)
 enum { WAIT_MS = 10000, STAMP = 16 /* "20250101T000000Z" */ };

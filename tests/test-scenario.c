@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "../harness/scenario.h"
+#include "scenario/scenario.h"
 
 #define SCENARIO "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n" /* 4 lines */
 #define WORKLOAD "[workload]\nclients = 2\n"                          /* 2 lines */

@@ -16,8 +16,8 @@
 
 #include <jansson.h>
 
-#include "../harness/csv.h"
-#include "../harness/left_out.h"
+#include "base/csv.h"
+#include "show/left_out.h"
 
 enum { KEYS_MAX = 64, SECTIONS_MAX = 32, BREACHES_SHOWN = 20 };
 

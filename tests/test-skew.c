@@ -19,10 +19,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../harness/clock.h"
-#include "../harness/skew.h"
-#include "../harness/skew_page.h"
-#include "../harness/skew_shim.h"
+#include "base/clock.h"
+#include "servers/skew.h"
+#include "servers/skew_page.h"
+#include "servers/skew_shim.h"
 #include "skip.h"
 
 #define S UINT64_C(1000000000)

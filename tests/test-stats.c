@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "../harness/rng.h"
-#include "../harness/stats.h"
+#include "base/rng.h"
+#include "history/stats.h"
 
 static struct lb_hist hist, other; /* 15 kB each */
 

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "../harness/scenario.h"
+#include "scenario/scenario.h"
 
 static char err[512];
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "../harness/suggest.h"
+#include "base/suggest.h"
 
 static const char *const words[] = {"acquire", "release", "read", "write", "redis-token@sentinel", "pg"};
 

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cli.h - the commands. Only cli*.c and display.c print. main() takes a command's arguments apart (cli_args.c) by its row in the table
+ * of commands (cli_help.c); it returns the exit code of the process.
+ */
+#ifndef LB_CLI_H
+#define LB_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "run/exit.h"
+#include "scenario/scenario.h"
+
+struct lb_args;
+
+int lb_cli_run(const struct lb_args *args);
+int lb_cli_suite(const struct lb_args *args);
+int lb_cli_list(const struct lb_args *args);
+int lb_cli_show(const struct lb_args *args);
+int lb_cli_doctor(const struct lb_args *args);
+int lb_cli_check(const struct lb_args *args);
+int lb_cli_report(const struct lb_args *args);
+int lb_cli_explain(const struct lb_args *args);
+int lb_cli_conform(const struct lb_args *args);
+/* What `report` does with a results folder: also the end of a suite. An exit code. */
+int lb_draw_report(const char *dir);
+
+/* ---- the table of commands (cli_help.c) ------------------------------------------------------------------------- */
+
+struct lb_cli_command {
+  const char *name;
+  int (*run)(const struct lb_args *args);
+  unsigned takes;    /* LB_ARG_...: which options */
+  const char *words; /* what else it takes, as in "SCENARIO..."; "" = nothing */
+  const char *what;  /* one line */
+  const char *more;  /* further lines of its own help, each with its end; NULL = none */
+};
+
+/* The commands in the order of the help; NULL behind the last. */
+const struct lb_cli_command *lb_cli_command_at(size_t index);
+/* NULL if there is none of that name. */
+const struct lb_cli_command *lb_cli_command_find(const char *name);
+/* The help of a command, on stdout. */
+void lb_cli_help_command(const struct lb_cli_command *command);
+/* The help of all. Errors of the stream are not looked for. */
+void lb_cli_help(FILE *out);
+
+/* ---- shared by the commands (cli_args.c) --------------------------------------------------------------------- */
+
+struct lb_history;
+
+enum { LB_ARGS_MAX = 64 };
+
+struct lb_args {
+  int argc; /* as they were given: argv[0] names the command */
+  const char *const *argv;
+  const char *words[LB_ARGS_MAX]; /* what is no option */
+  int word_count;
+  const char *systems, *guard, *out, *export;
+  char plugins[400]; /* names of the protocols that --plugin loaded, "a,b" */
+  const char *expects[LB_ARGS_MAX]; /* of --expect, checked: "VERDICT" or "GUARD=VERDICT" */
+  size_t expect_count;
+  const char *settings[LB_ARGS_MAX];
+  size_t setting_count;
+  int trials, jobs, trial;
+  uint64_t seed;
+  bool has_seed, json, past_lease, tap;
+};
+
+/* Which options a command takes, beside --help. */
+enum {
+  LB_ARG_RUN = 1 << 0, /* -b -n -g -s -j -o --expect --seed --plugin */
+  LB_ARG_JSON = 1 << 1,
+  LB_ARG_PLUGIN = 1 << 2, /* --plugin alone; loaded at once */
+  LB_ARG_EXPORT = 1 << 3,
+  LB_ARG_TRIAL = 1 << 4,
+  LB_ARG_PAST_LEASE = 1 << 5,
+  LB_ARG_TAP = 1 << 6, /* --tap -s */
+};
+
+/* Of lb_args_parse(): --help is among them. */
+enum { LB_WANTS_HELP = -1 };
+/* argv[0] names the command, `takes` says which options it has. 0; LB_EXIT_USAGE after one line on stderr; LB_WANTS_HELP. */
+int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret);
+/* A line for each of these options, and for --help. */
+void lb_args_help(unsigned takes, FILE *out);
+/* One line on stderr, "lockbench: ..."; returns `code`. */
+int lb_complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* An --expect, taken apart: 0 and *ret, or -1 after one line on stderr. Without a guard of its own it is of `guard`. */
+int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret);
+/* Folder of scenarios/ and plots/: LOCKBENCH_ROOT, else where the sources were when this was built. */
+const char *lb_root(void);
+/* The history of a file, or of standard input for "-" (cli_history.c). 0 (release with lb_history_clear()), or LB_EXIT_USAGE after
+ * one line on stderr, with *ret empty. */
+int lb_load_history(const char *word, struct lb_history *ret);
+/* Whether it is a folder with a run.json. */
+bool lb_is_run_folder(const char *path);
+/* Path of a scenario by name or path, malloc'd; NULL after one line on stderr. */
+char *lb_find_scenario(const char *name);
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Options from one table. No abbreviations: "--see" is a mistake with a suggestion, not another way to write --seed.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backends/registry.h"
+#include "base/called.h"
+#include "cli.h"
+#include "scenario/scenario.h"
+#include "base/suggest.h"
+#include "version.h"
+
+enum kind {
+  TEXT_SYSTEMS,
+  TEXT_GUARD,
+  TEXT_OUT,
+  TEXT_EXPORT,
+  SETTING,
+  COUNT_TRIALS,
+  COUNT_JOBS,
+  COUNT_TRIAL,
+  SEED,
+  JSON,
+  PAST_LEASE,
+  PLUGIN,
+  EXPECT,
+  TAP,
+  HELP
+};
+
+#define EVERY_COMMAND (1u << 31)
+
+static const struct arg {
+  const char *name, *alias;
+  enum kind kind;
+  unsigned takes;
+  const char *value; /* what stands for it in the help; NULL = it takes none */
+  const char *help;
+} table[] = { /* an option twice: what it means depends on the command */
+    {"-b", "--systems", TEXT_SYSTEMS, LB_ARG_RUN, "SYSTEM,...", "only these: PROTOCOL@TOPOLOGY or PROTOCOL"},
+    {"-n", "--trials", COUNT_TRIALS, LB_ARG_RUN, "TRIALS", "trials per cell"},
+    {"-g", "--guard", TEXT_GUARD, LB_ARG_RUN, "GUARD", "none, deadline, recheck or fence"},
+    {"-s", "--set", SETTING, LB_ARG_RUN, "KEY=VALUE", "a workload key, or PROTOCOL.OPTION=VALUE"},
+    {"-s", "--set", SETTING, LB_ARG_TAP, "OPTION=VALUE", "PROTOCOL.OPTION=VALUE, as `show PROTOCOL` lists them"},
+    {"-j", "--jobs", COUNT_JOBS, LB_ARG_RUN, "JOBS", "trials side by side"},
+    {"-o", "--out", TEXT_OUT, LB_ARG_RUN, "DIR", "results folder (must be new)"},
+    {"--expect", NULL, EXPECT, LB_ARG_RUN, "VERDICT", "safe, violated or stuck: of what a scenario states nothing for; GUARD=VERDICT"},
+    {"--seed", NULL, SEED, LB_ARG_RUN, "N", "replays order and choices"},
+    {"--json", NULL, JSON, LB_ARG_JSON, NULL, "JSON on stdout instead of text (results/SCHEMA.md)"},
+    {"--trial", NULL, COUNT_TRIAL, LB_ARG_TRIAL, "N", "this one instead of the first violated"},
+    {"--past-lease", NULL, PAST_LEASE, LB_ARG_PAST_LEASE, NULL, "overlaps after the end of a lease count, too"},
+    {"--export", NULL, TEXT_EXPORT, LB_ARG_EXPORT, "json", "its events as JSON lines, without a judgement"},
+    {"--plugin", NULL, PLUGIN, LB_ARG_RUN, "FILE", "adds a protocol from a shared library; without -b it is what is run"},
+    {"--plugin", NULL, PLUGIN, LB_ARG_PLUGIN, "FILE", "adds a protocol from a shared library"},
+    {"--tap", NULL, TAP, LB_ARG_TAP, NULL, "as TAP, for a test suite"},
+    {"-h", "--help", HELP, EVERY_COMMAND, NULL, "this help"},
+};
+enum { TABLE_COUNT = sizeof table / sizeof *table };
+
+int lb_complain(int code, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  fputs("lockbench: ", stderr);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  va_end(args);
+  return code;
+}
+
+const char *lb_root(void) {
+  const char *root = getenv("LOCKBENCH_ROOT");
+  return root && *root ? root : LB_SOURCE_ROOT;
+}
+
+static bool whole_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret) {
+  char *end;
+  errno = 0;
+  if (*text < '0' || *text > '9') return false;
+  unsigned long long value = strtoull(text, &end, 10);
+  *ret = value;
+  return errno == 0 && *end == '\0' && value >= min && value <= max;
+}
+
+static int set_number(const char *name, const char *text, uint64_t min, uint64_t max, uint64_t *ret) {
+  if (whole_number(text, min, max, ret)) return 0;
+  return lb_complain(LB_EXIT_USAGE, "%s %s: expected a whole number from %llu to %llu", name, text,
+                     (unsigned long long)min, (unsigned long long)max);
+}
+
+static int set_plugin(const char *path, struct lb_args *args) {
+  char err[600];
+  if (!*path) return lb_complain(LB_EXIT_USAGE, "--plugin: expected a file");
+  const struct lb_protocol *protocol = lb_protocol_load(path, err, sizeof err);
+  if (!protocol) return lb_complain(LB_EXIT_USAGE, "--plugin %s", err);
+  size_t length = strlen(args->plugins);
+  snprintf(args->plugins + length, sizeof args->plugins - length, "%s%s", length ? "," : "", protocol->name);
+  return 0;
+}
+
+int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret) {
+  static const enum lb_verdict verdicts[] = {LB_SAFE, LB_VIOLATED, LB_STUCK};
+  enum { COUNT = sizeof verdicts / sizeof *verdicts };
+  const char *equals = strchr(text, '='), *verdict = equals ? equals + 1 : text, *names[COUNT];
+  char word[32];
+  snprintf(word, sizeof word, "%.*s", equals ? (int)(equals - text) : 0, text);
+  int named = equals ? lb_guard_find(word) : (int)guard;
+  if (named < 0) return lb_complain(-1, "--expect %s: expected VERDICT, or GUARD=VERDICT with none, deadline, recheck or fence", text);
+  *ret = (struct lb_expect){.guard = (enum lb_guard)named, .system = (char *)"*", .reason = (char *)"said with --expect"};
+  for (int i = 0; i < COUNT; i++) {
+    names[i] = lb_verdict_name(verdicts[i]);
+    if (strcmp(names[i], verdict) == 0) return ret->verdict = verdicts[i], 0;
+  }
+  const char *near = lb_suggest(verdict, names, COUNT);
+  return lb_complain(-1, "--expect %s: expected safe, violated or stuck%s%s%s", text, near ? "; did you mean '" : "",
+                     near ? near : "", near ? "'?" : "");
+}
+
+static int add_expect(const char *text, struct lb_args *args) {
+  struct lb_expect expect;
+  if (args->expect_count == LB_GUARD_COUNT) return lb_complain(LB_EXIT_USAGE, "--expect: at most %d times", LB_GUARD_COUNT);
+  args->expects[args->expect_count++] = text;
+  return lb_args_expect(text, LB_GUARD_NONE, &expect) < 0 ? LB_EXIT_USAGE : 0;
+}
+
+static int set_guard(const char *text, struct lb_args *args) {
+  const char *names[LB_GUARD_COUNT];
+  args->guard = text;
+  if (lb_guard_find(text) >= 0) return 0;
+  for (int i = 0; i < LB_GUARD_COUNT; i++) names[i] = lb_guard_name((enum lb_guard)i);
+  const char *near = lb_suggest(text, names, LB_GUARD_COUNT);
+  return lb_complain(LB_EXIT_USAGE, "-g %s: unknown guard, expected none, deadline, recheck or fence%s%s%s", text,
+                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+static int set(const struct arg *arg, const char *value, struct lb_args *args) {
+  uint64_t number = 0;
+  int r = 0;
+  switch (arg->kind) {
+    case TEXT_SYSTEMS: args->systems = value; return 0;
+    case TEXT_GUARD: return set_guard(value, args);
+    case TEXT_OUT: args->out = value; return 0;
+    case TEXT_EXPORT: args->export = value; return 0;
+    case JSON: args->json = true; return 0;
+    case PLUGIN: return set_plugin(value, args);
+    case EXPECT: return add_expect(value, args);
+    case PAST_LEASE: args->past_lease = true; return 0;
+    case TAP: args->tap = true; return 0;
+    case HELP: return LB_WANTS_HELP;
+    case COUNT_TRIALS:
+      r = set_number("-n", value, 1, 100000, &number);
+      args->trials = (int)number;
+      return r;
+    case COUNT_TRIAL:
+      r = set_number("--trial", value, 1, 100000, &number);
+      args->trial = (int)number;
+      return r;
+    case COUNT_JOBS:
+      r = set_number("-j", value, 1, 64, &number);
+      args->jobs = (int)number;
+      return r;
+    case SEED: args->has_seed = true; return set_number("--seed", value, 0, INT64_MAX, &args->seed);
+    case SETTING:
+      if (args->setting_count == LB_ARGS_MAX) return lb_complain(LB_EXIT_USAGE, "-s: at most %d times", LB_ARGS_MAX);
+      args->settings[args->setting_count++] = value;
+      return 0;
+  }
+  return LB_EXIT_USAGE;
+}
+
+static const struct arg *find(const char *text, unsigned takes) {
+  for (size_t i = 0; i < TABLE_COUNT; i++)
+    if ((table[i].takes & takes) &&
+        (strcmp(text, table[i].name) == 0 || (table[i].alias && strcmp(text, table[i].alias) == 0)))
+      return &table[i];
+  return NULL;
+}
+
+static int unknown_option(const char *command, const char *text, unsigned takes) {
+  const char *words[2 * TABLE_COUNT];
+  size_t count = 0;
+  for (size_t i = 0; i < TABLE_COUNT; i++) {
+    if (!(table[i].takes & takes)) continue;
+    words[count++] = table[i].name;
+    if (table[i].alias) words[count++] = table[i].alias;
+  }
+  const char *near = lb_suggest(text, words, count);
+  if (near) return lb_complain(LB_EXIT_USAGE, "unknown option '%s', did you mean '%s'?", text, near);
+  return lb_complain(LB_EXIT_USAGE, "unknown option '%s', see `%s %s --help`", text, lb_called(), command);
+}
+
+/* The word as "--name=value", "-nvalue" or a name alone; *ret_value NULL = its value is not in this word. */
+static void split(const char *word, unsigned takes, char *name, size_t size, const char **ret_value) {
+  char longer[64];
+  bool is_long = strncmp(word, "--", 2) == 0;
+  const char *equals = strchr(word, '=');
+  size_t length = equals ? (size_t)(equals - word) : strlen(word);
+  snprintf(longer, sizeof longer, "-%.*s", (int)length, word);
+  if (!is_long && !find(longer, takes) && word[2]) { /* "-seed 7" is a misspelt --seed, not the setting "eed" */
+    const struct arg *arg = (snprintf(name, size, "%.2s", word), find(name, takes));
+    *ret_value = word + 2 + (word[2] == '=');
+    if (arg && arg->value) return;
+  }
+  snprintf(name, size, "%.*s", (int)length, word);
+  *ret_value = equals ? equals + 1 : NULL;
+}
+
+static int parse_option(int argc, char **argv, int *at, unsigned takes, struct lb_args *ret) {
+  char name[64];
+  const char *value;
+  split(argv[*at], takes, name, sizeof name, &value);
+  const struct arg *arg = find(name, takes);
+  if (!arg) return unknown_option(argv[0], name, takes);
+  if (!arg->value && value) return lb_complain(LB_EXIT_USAGE, "%s takes no value", name);
+  if (arg->value && !value && *at + 1 == argc) return lb_complain(LB_EXIT_USAGE, "%s: expected a value", name);
+  return set(arg, value ? value : arg->value ? argv[++*at] : NULL, ret);
+}
+
+int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret) {
+  int r = 0;
+  *ret = (struct lb_args){.argc = argc, .argv = (const char *const *)argv};
+  for (int i = 1; i < argc && r == 0; i++) {
+    if (argv[i][0] == '-' && argv[i][1]) r = parse_option(argc, argv, &i, takes | EVERY_COMMAND, ret);
+    else if (ret->word_count < LB_ARGS_MAX) ret->words[ret->word_count++] = argv[i];
+    else r = lb_complain(LB_EXIT_USAGE, "too many arguments");
+  }
+  return r;
+}
+
+void lb_args_help(unsigned takes, FILE *out) {
+  for (size_t i = 0; i < TABLE_COUNT; i++) {
+    const struct arg *arg = &table[i];
+    char names[80];
+    if (!(arg->takes & (takes | EVERY_COMMAND))) continue;
+    snprintf(names, sizeof names, "%s%s%s%s%s", arg->name, arg->alias ? ", " : "", arg->alias ? arg->alias : "",
+             arg->value ? " " : "", arg->value ? arg->value : "");
+    fprintf(out, "  %-26s  %s\n", names, arg->help);
+  }
+}
+
+char *lb_find_scenario(const char *name) {
+  char folder[4096], **names = NULL, **paths = NULL, *found = NULL;
+  size_t count = 0, length = strlen(name);
+  if (strchr(name, '/') || (length > 4 && strcmp(name + length - 4, ".ini") == 0)) return strdup(name);
+  snprintf(folder, sizeof folder, "%s/scenarios", lb_root());
+  int r = lb_scenario_list(folder, &names, &paths, &count);
+  for (size_t i = 0; i < count; i++)
+    if (strcmp(names[i], name) == 0) found = strdup(paths[i]);
+  const char *near = count ? lb_suggest(name, (const char *const *)names, count) : NULL;
+  if (r < 0) lb_complain(0, "cannot read %s: %s", folder, strerror(-r));
+  else if (!found && near) lb_complain(0, "unknown scenario '%s', did you mean '%s'?", name, near);
+  else if (!found)
+    lb_complain(0, "unknown scenario '%s', expected one of `%s list scenarios` or a path to an .ini file", name,
+                lb_called());
+  for (size_t i = 0; i < count; i++) free(names[i]), free(paths[i]);
+  free(names);
+  free(paths);
+  return found;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `lockbench check FILE`: judges a history again, ours or another tool's, without servers.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "history/check.h"
+#include "history/check_json.h"
+#include "cli.h"
+#include "history/evidence.h"
+
+enum { EPISODES_SHOWN = 10 };
+
+static int print_json(const struct lb_history *history, const struct lb_check *check, const char *excuse) {
+  json_t *o = lb_check_json(history, check, excuse);
+  int r = o ? json_dumpf(o, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) : -1;
+  json_decref(o);
+  putchar('\n');
+  return r;
+}
+
+static int print_text(const struct lb_history *history, const struct lb_check *check, const char *excuse) {
+  lb_check_print(history, check, excuse, EPISODES_SHOWN, stdout);
+  if (excuse) puts("\nWhere leases run out on purpose, --past-lease counts what begins after their end.");
+  return 0;
+}
+
+static int exit_code(enum lb_ruled verdict) {
+  return verdict == LB_RULED_SAFE ? LB_EXIT_OK : verdict == LB_RULED_VIOLATED ? LB_EXIT_UNEXPECTED : LB_EXIT_UNDECIDED;
+}
+
+static int output(const struct lb_history *history, const struct lb_check *check, const struct lb_args *args) {
+  const char *excuse = lb_evidence_excuse(history, check, args->past_lease);
+  int r;
+  if (args->export) r = lb_history_write_json(history, stdout);
+  else if (args->json) r = print_json(history, check, excuse);
+  else r = print_text(history, check, excuse);
+  if (r < 0 || fflush(stdout) != 0)
+    return lb_complain(LB_EXIT_FAILURE, "cannot write to standard output: %s", strerror(errno));
+  return args->export ? LB_EXIT_OK : exit_code(lb_check_rule(check, excuse).verdict);
+}
+
+int lb_cli_check(const struct lb_args *args) {
+  struct lb_history history;
+  struct lb_check check;
+  if (args->word_count != 1)
+    return lb_complain(LB_EXIT_USAGE, "check: expected one history file, or - for standard input");
+  if (args->export && strcmp(args->export, "json") != 0)
+    return lb_complain(LB_EXIT_USAGE, "--export %s: expected json", args->export);
+  if (args->export && (args->json || args->past_lease))
+    return lb_complain(LB_EXIT_USAGE, "check: expected --export or %s, got both", args->json ? "--json" : "--past-lease");
+  int r = lb_load_history(args->words[0], &history);
+  if (r) return r;
+  r = lb_check_history(&history, &check);
+  if (r < 0) {
+    lb_history_clear(&history);
+    return lb_complain(LB_EXIT_FAILURE, "%s", strerror(-r));
+  }
+  int code = output(&history, &check, args);
+  lb_check_clear(&check);
+  lb_history_clear(&history);
+  return code;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `lockbench conform`: one line per statement of the contract, for people or as TAP.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/registry.h"
+#include "base/called.h"
+#include "cli.h"
+#include "conform/conform.h"
+#include "run/plan.h"
+#include "run/settings.h"
+
+struct suite {
+  bool tap, many; /* many: more than one system, so each line of TAP has to name its own */
+  const char *system;
+  int statements, held; /* of this system */
+  int points, failed;   /* of all of them */
+};
+
+/* ---- words ------------------------------------------------------------------------------------------------------------------ */
+
+static void print_indented(const char *before, const char *lines) {
+  for (const char *end; *lines && (end = strchr(lines, '\n')); lines = end + 1)
+    printf("%s%.*s\n", before, (int)(end - lines), lines);
+}
+
+static void print_tap(const struct suite *s, const struct lb_conform_result *r) {
+  printf("%s %d - %s%s%s\n", r->holds ? "ok" : "not ok", s->points, s->many ? s->system : "", s->many ? ": " : "",
+         r->statement);
+  if (r->why[0]) printf("# %s\n", r->why);
+  print_indented("# | ", r->output);
+}
+
+static void print_result(void *data, const struct lb_conform_result *r) {
+  struct suite *s = data;
+  s->statements++;
+  s->points++;
+  s->held += r->holds;
+  s->failed += !r->holds;
+  if (s->tap) {
+    print_tap(s, r);
+  } else {
+    printf("%s %s%s%s\n", r->holds ? "ok  " : "FAIL", r->statement, r->why[0] ? ": " : "", r->why);
+    print_indented("     | ", r->output);
+  }
+  fflush(stdout); /* the next one may take its time */
+}
+
+/* ---- one system ------------------------------------------------------------------------------------------------------------- */
+
+static int run_system(struct suite *s, const struct lb_cell *cell, const struct lb_args *args,
+                      const struct lb_rundir *dir) {
+  char err[600];
+  struct lb_conform_plan plan = {.protocol = cell->protocol, .topology = cell->topology, .dir = dir};
+  union lb_value *options = lb_settings_options(cell->protocol, args->settings, args->setting_count);
+  if (!options) return lb_complain(LB_EXIT_FAILURE, "conform %s: no memory", cell->system);
+  plan.options = options;
+  s->system = cell->system;
+  s->statements = s->held = 0;
+  int r = lb_conform_run(&plan, print_result, s, err, sizeof err);
+  free(options);
+  if (r < 0) return lb_complain(LB_EXIT_FAILURE, "conform %s: %s", cell->system, err);
+  if (!s->tap) printf("%s: %d of %d statements hold\n", cell->system, s->held, s->statements);
+  return s->held == s->statements ? LB_EXIT_OK : LB_EXIT_UNEXPECTED;
+}
+
+/* A system whose servers are not there: a skip for TAP, a line for people. */
+static int miss(struct suite *s, const struct lb_cell *cell, const char *missing) {
+  if (!s->tap)
+    return lb_complain(LB_EXIT_MISSING, "conform %s: needs %s, which is not on this machine", cell->system, missing);
+  printf("ok %d - %s # SKIP needs %s\n", ++s->points, cell->system, missing);
+  return LB_EXIT_OK;
+}
+
+/* The worst that came: something that does not hold, then a failure of ours, then something missing. */
+static int worse(int a, int b) {
+  static const int order[] = {LB_EXIT_UNEXPECTED, LB_EXIT_FAILURE, LB_EXIT_MISSING};
+  for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+    if (a == order[i] || b == order[i]) return order[i];
+  return LB_EXIT_OK;
+}
+
+static int run_all(const struct lb_cell *cells, int count, bool named, const struct lb_args *args) {
+  struct suite suite = {.tap = args->tap, .many = count > 1};
+  struct lb_rundir dir;
+  char err[600];
+  int code = LB_EXIT_OK, tried = 0;
+  const char *tmp = getenv("TMPDIR");
+  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "conform", NULL, err, sizeof err) < 0)
+    return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  for (int i = 0; i < count; i++) {
+    const char *missing = lb_topology_missing(cells[i].topology);
+    if (i > 0 && !args->tap) putchar('\n');
+    int r = missing ? miss(&suite, &cells[i], missing) : run_system(&suite, &cells[i], args, &dir);
+    tried += !missing;
+    if (!missing || named) code = worse(code, r); /* of a plugin's topologies those count that are here */
+  }
+  lb_rundir_close(&dir);
+  if (args->tap) printf("1..%d\n", suite.points);
+  return tried == 0 && !args->tap ? LB_EXIT_MISSING : code;
+}
+
+/* ---- which systems ----------------------------------------------------------------------------------------------------------- */
+
+/* What was loaded with --plugin, on everything it can run on. How many, or -1 after a complaint. */
+static int plugin_systems(struct lb_cell *cells, int max) {
+  char name[160], err[300];
+  int count = 0;
+  const struct lb_protocol *p;
+  for (size_t i = 0; (p = lb_protocol_at(i)); i++)
+    for (const char *const *t = p->topologies; lb_protocol_is_plugin(p) && *t && count < max; t++) {
+      snprintf(name, sizeof name, "%s@%s", p->name, *t);
+      if (lb_plan_parse_system(name, &cells[count++], err, sizeof err) < 0) return lb_complain(-1, "%s", err);
+    }
+  if (count == 0)
+    lb_complain(0, "conform: expected a PROTOCOL, PROTOCOL@TOPOLOGY or --plugin FILE, see `%s list protocols`",
+                lb_called());
+  return count ? count : -1;
+}
+
+static int named_systems(const struct lb_args *args, struct lb_cell *cells) {
+  char err[300];
+  for (int i = 0; i < args->word_count; i++)
+    if (lb_plan_parse_system(args->words[i], &cells[i], err, sizeof err) < 0) return lb_complain(-1, "%s", err);
+  return args->word_count;
+}
+
+/* Options of protocols only: no scenario is here to have other keys. */
+static int check_settings(const struct lb_args *args) {
+  char err[300];
+  for (size_t i = 0; i < args->setting_count; i++) {
+    const char *equals = strchr(args->settings[i], '='), *dot = strchr(args->settings[i], '.');
+    if (!equals || !dot || dot > equals)
+      return lb_complain(LB_EXIT_USAGE, "-s %s: expected PROTOCOL.OPTION=VALUE, as `%s show PROTOCOL` lists them",
+                         args->settings[i], lb_called());
+  }
+  return lb_settings_check(args->settings, args->setting_count, err, sizeof err) < 0
+             ? lb_complain(LB_EXIT_USAGE, "%s", err)
+             : 0;
+}
+
+int lb_cli_conform(const struct lb_args *args) {
+  static struct lb_cell cells[LB_ARGS_MAX];
+  int r = check_settings(args);
+  if (r) return r;
+  int count = args->word_count ? named_systems(args, cells) : plugin_systems(cells, LB_ARGS_MAX);
+  return count < 0 ? LB_EXIT_USAGE : run_all(cells, count, args->word_count > 0, args);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `lockbench explain RUN CELL`: the story of a trial, from the files of a run alone. `lockbench explain FILE`: that of a
+ * history.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "history/check.h"
+#include "cli.h"
+#include "history/evidence.h"
+#include "history/explain.h"
+#include "show/explain_run.h"
+#include "show/left_out.h"
+
+static int written(void) {
+  return fflush(stdout) == 0 ? LB_EXIT_OK
+                             : lb_complain(LB_EXIT_FAILURE, "cannot write to standard output: %s", strerror(errno));
+}
+
+/* What stands above the story of a file. */
+static void print_file(const char *name, const struct lb_history *history, const struct lb_check *check,
+                       bool past_lease) {
+  lb_check_print_verdict(check, lb_evidence_excuse(history, check, past_lease), stdout);
+  printf("  %s: %zu event%s\n", strcmp(name, "-") == 0 ? "standard input" : name, history->count,
+         history->count == 1 ? "" : "s");
+}
+
+/* `told` NULL = a file. */
+static int print_story(const struct lb_told *told, const struct lb_args *args, const struct lb_history *history) {
+  struct lb_check check;
+  int r = lb_check_history(history, &check);
+  if (r == 0) {
+    if (told) lb_told_print(told, stdout);
+    else print_file(args->words[0], history, &check, args->past_lease);
+    putchar('\n');
+    r = lb_explain(history, &check, stdout);
+    lb_check_clear(&check);
+  }
+  return r < 0 ? lb_complain(LB_EXIT_FAILURE, "%s", strerror(-r)) : written();
+}
+
+static int print_history(const struct lb_told *told, const struct lb_args *args, const struct lb_history *history) {
+  if (!args->json) return print_story(told, args, history);
+  if (lb_history_write_json(history, stdout) == 0) return LB_EXIT_OK;
+  return lb_complain(LB_EXIT_FAILURE, "cannot write to standard output: %s", strerror(errno));
+}
+
+static int without_history(const struct lb_told *told, bool json) {
+  static const char why[] = "no history was kept: of a workload, only those of trials that were not safe are";
+  if (json) return lb_complain(LB_EXIT_USAGE, "%s", told->found ? why : "this cell was skipped, so it has no history");
+  lb_told_print(told, stdout);
+  if (told->found) printf("\n%s\n", why);
+  return written();
+}
+
+/* True if it is missing on purpose, which has been said; *ret is the exit code. */
+static bool is_left_out(const struct lb_told *told, int *ret) {
+  char why[600], again[600];
+  int r = told->trial.readable ? 0 : lb_left_out(told->trial.history, why, sizeof why);
+  if (r == 0) return false;
+  lb_told_again(told, again, sizeof again);
+  *ret = r < 0 ? lb_complain(LB_EXIT_USAGE, "%s", why)
+               : lb_complain(LB_EXIT_USAGE, "%s was left out on purpose: %s; to make one like it: %s", told->trial.history,
+                             why, again);
+  return true;
+}
+
+static int explain_trial(const struct lb_told *told, const struct lb_args *args) {
+  struct lb_history history;
+  int code;
+  if (!told->found || !*told->trial.history) return without_history(told, args->json);
+  if (is_left_out(told, &code)) return code;
+  int r = lb_load_history(told->trial.history, &history);
+  if (r) return r;
+  r = print_history(told, args, &history);
+  lb_history_clear(&history);
+  return r;
+}
+
+static int explain_cell(const struct lb_args *args) {
+  struct lb_told told;
+  char err[1000];
+  if (args->past_lease) return lb_complain(LB_EXIT_USAGE, "--past-lease: only with a history file, a cell has its verdict");
+  int r = lb_told_find(args->words[0], args->words + 1, args->word_count - 1, args->trial, &told, err, sizeof err);
+  if (r < 0) return lb_complain(r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE, "%s", err);
+  r = explain_trial(&told, args);
+  lb_told_clear(&told);
+  return r;
+}
+
+static int explain_file(const struct lb_args *args) {
+  struct lb_history history;
+  if (args->trial) return lb_complain(LB_EXIT_USAGE, "--trial %d: only with a results folder and a cell", args->trial);
+  int r = lb_load_history(args->words[0], &history);
+  if (r) return r;
+  r = print_history(NULL, args, &history);
+  lb_history_clear(&history);
+  return r;
+}
+
+int lb_cli_explain(const struct lb_args *args) {
+  if (args->word_count == 0)
+    return lb_complain(LB_EXIT_USAGE, "explain: expected a results folder and a cell, as in failover.SYSTEM, or a history file");
+  return args->word_count == 1 && !lb_is_run_folder(args->words[0]) ? explain_file(args) : explain_cell(args);
+}

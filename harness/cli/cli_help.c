@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The commands: one row each, out of which come what main() runs, which options a command takes, its help and the help of
+ * all. The options themselves, with their help, stand in the table of cli_args.c.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/called.h"
+#include "cli.h"
+
+static const struct lb_cli_command commands[] = {
+    {"run", lb_cli_run, LB_ARG_RUN | LB_ARG_JSON, "SCENARIO...",
+     "runs scenarios (names or .ini files) and prints verdicts", NULL},
+    {"suite", lb_cli_suite, LB_ARG_RUN | LB_ARG_JSON, "quick|full|paper",
+     "the shipped scenarios, with charts and a report",
+     "quick runs every scenario as it is, full makes 20 trials of each fault, paper is what the article is made of.\n"},
+    {"list", lb_cli_list, LB_ARG_PLUGIN, "[protocols|topologies|scenarios|points]", "what there is to run", NULL},
+    {"show", lb_cli_show, LB_ARG_PLUGIN, "NAME", "what a protocol promises and what breaks it; a topology; a scenario",
+     NULL},
+    {"check", lb_cli_check, LB_ARG_JSON | LB_ARG_EXPORT | LB_ARG_PAST_LEASE, "FILE|-",
+     "judges a history (binary or JSON lines), - is standard input",
+     "exit: 0 safe, 3 violated, 4 undecided, 2 no history\n"},
+    {"explain", lb_cli_explain, LB_ARG_JSON | LB_ARG_TRIAL | LB_ARG_PAST_LEASE, "DIR CELL|FILE|-",
+     "the events that made a violation, as a story",
+     "CELL is SCENARIO.SYSTEM or SCENARIO.SYSTEM.GUARD, or as much of it as only one cell of the results folder has.\n"
+     "FILE is any history (binary or JSON lines), - is standard input.\n"},
+    {"report", lb_cli_report, 0, "DIR", "draws the charts and the page of a results folder", NULL},
+    {"conform", lb_cli_conform, LB_ARG_PLUGIN | LB_ARG_TAP, "[SYSTEM...]",
+     "runs the statements of the contract (backends/backend.h) against protocols",
+     "SYSTEM is PROTOCOL or PROTOCOL@TOPOLOGY; without one it is the plugin, on each of its topologies.\n"
+     "exit: 0 all hold, 1 failure of the harness, 2 usage, 3 some do not, 5 servers are missing\n"},
+    {"doctor", lb_cli_doctor, 0, "", "what this machine can and cannot run", NULL},
+};
+enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
+
+static const char exit_codes[] =
+    "exit: 0 as expected, 1 failure of the harness, 2 usage or bad input, 3 verdict differs from the expectation,\n"
+    "      4 undecided, 5 a needed server or permission is missing\n";
+
+const struct lb_cli_command *lb_cli_command_at(size_t index) { return index < COMMAND_COUNT ? &commands[index] : NULL; }
+
+const struct lb_cli_command *lb_cli_command_find(const char *name) {
+  for (size_t i = 0; i < COMMAND_COUNT; i++)
+    if (strcmp(commands[i].name, name) == 0) return &commands[i];
+  return NULL;
+}
+
+void lb_cli_help_command(const struct lb_cli_command *command) {
+  const char *between = *command->words ? " " : "";
+  printf("%s %s [OPTION]...%s%s\n%s\n\noptions:\n", lb_called(), command->name, between, command->words, command->what);
+  lb_args_help(command->takes, stdout);
+  if (command->more) printf("\n%s", command->more);
+  if (command->takes & LB_ARG_RUN) printf("\n%s", exit_codes);
+}
+
+/* "options of run and suite:", and these. */
+static void put_run_options(FILE *out) {
+  const char *between = "\noptions of ";
+  for (size_t i = 0; i < COMMAND_COUNT; i++)
+    if (commands[i].takes & LB_ARG_RUN) fprintf(out, "%s%s", between, commands[i].name), between = " and ";
+  fputs(":\n", out);
+  lb_args_help(LB_ARG_RUN | LB_ARG_JSON, out);
+}
+
+void lb_cli_help(FILE *out) {
+  int width = 0;
+  for (size_t i = 0; i < COMMAND_COUNT; i++) {
+    int length = (int)(strlen(commands[i].name) + 1 + strlen(commands[i].words));
+    if (length > width) width = length;
+  }
+  fputs("lockbench: which distributed lock can I trust, under which fault, at what cost?\n\n", out);
+  for (size_t i = 0; i < COMMAND_COUNT; i++)
+    fprintf(out, "  %s %s %-*s  %s\n", lb_called(), commands[i].name, width - (int)strlen(commands[i].name) - 1,
+            commands[i].words, commands[i].what);
+  fprintf(out, "  %s %-*s  its options\n", lb_called(), width, "COMMAND --help");
+  fprintf(out, "  %s %-*s  version and commit\n", lb_called(), width, "--version");
+  put_run_options(out);
+  fprintf(out, "\n%s", exit_codes);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `lockbench report DIR`: charts by plots/render (a process of its own: it is a script), then the page.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli.h"
+#include "show/not_drawn.h"
+#include "show/report.h"
+
+/* Exit status of plots/render DIR; 127 when it could not be started. */
+static int render(const char *dir) {
+  char script[4096], self[4096];
+  snprintf(script, sizeof script, "%s/plots/render", lb_root());
+  fflush(stdout);
+  pid_t pid = fork();
+  if (pid == 0) {
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self); /* for the figure that needs a history */
+    if (length > 0 && length < (ssize_t)sizeof self) {
+      self[length] = '\0';
+      setenv("LOCKBENCH_BIN", self, 1);
+    }
+    execl(script, script, dir, (char *)NULL);
+    _exit(127);
+  }
+  int status = 127 << 8;
+  while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+/* What is missing comes last, so that nobody has to scroll for it. */
+static void print_not_drawn(const char *dir, int drawn) {
+  struct lb_not_drawn list;
+  char line[1000];
+  if (drawn == 127) {
+    printf("not drawn: all figures (cannot start %s/plots/render)\n", lb_root());
+    return;
+  }
+  lb_not_drawn_read(dir, &list);
+  for (size_t i = 0; lb_not_drawn_line(&list, i, line, sizeof line); i++) printf("not drawn: %s\n", line);
+}
+
+int lb_draw_report(const char *dir) {
+  char err[600], path[4096];
+  snprintf(path, sizeof path, "%s/run.json", dir);
+  if (access(path, R_OK) < 0)
+    return lb_complain(LB_EXIT_USAGE, "%s: expected a results folder with run.json: %s", dir, strerror(errno));
+  int drawn = render(dir), r = lb_report_write(dir, err, sizeof err);
+  if (r < 0) return lb_complain(r == -EINVAL || r == -ENOENT ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", err);
+  printf("report: %s/report.html\n", dir);
+  print_not_drawn(dir, drawn);
+  return drawn == 0                 ? LB_EXIT_OK
+         : drawn == LB_EXIT_USAGE   ? LB_EXIT_USAGE
+         : drawn == LB_EXIT_MISSING ? LB_EXIT_MISSING
+                                    : LB_EXIT_FAILURE;
+}
+
+int lb_cli_report(const struct lb_args *args) {
+  if (args->word_count != 1) return lb_complain(LB_EXIT_USAGE, "report: expected one results folder");
+  return lb_draw_report(args->words[0]);
+}

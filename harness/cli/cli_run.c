@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `lockbench run` and `lockbench suite`: plan, run, write, say what came of it. The first line of the summary is the verdict.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/called.h"
+#include "cli.h"
+#include "base/clock.h"
+#include "show/display.h"
+#include "show/report.h"
+#include "run/results.h"
+
+enum { SUITE_PARTS = 16 };
+
+struct order { /* what a command wants done */
+  const struct lb_args *args;
+  const char *label; /* names the run's folder */
+  char *paths[LB_ARGS_MAX];
+  const char *own_settings[LB_ARGS_MAX]; /* of each path, NULL = none */
+  size_t path_count;
+  int trials; /* 0 = the scenarios' own */
+  bool draw;
+};
+
+static uint64_t random_seed(void) {
+  uint32_t word = 1;
+  if (getrandom(&word, sizeof word, 0) != sizeof word) word = (uint32_t)lb_clock_ns();
+  return word;
+}
+
+static int default_jobs(void) {
+  long cores = sysconf(_SC_NPROCESSORS_ONLN); /* a directed trial mostly waits: four a core */
+  return cores < 1 ? 4 : cores > 4 ? 16 : (int)(4 * cores);
+}
+
+static const char *results_folder(void) {
+  static char path[4096];
+  const char *folder = getenv("LOCKBENCH_RESULTS");
+  if (folder && *folder) return folder;
+  snprintf(path, sizeof path, "%s/results", lb_root());
+  return access(path, W_OK) == 0 ? path : "lockbench-results";
+}
+
+static void print_summary(const struct lb_plan *plan, const char *verdict, const char *dir) {
+  printf("%s\n\n", verdict);
+  lb_print_truth_table(plan, stdout);
+  putchar('\n');
+  lb_print_figures(plan, stdout);
+  lb_print_remarks(plan, stdout);
+  printf("\nseed %llu, results in %s\n", (unsigned long long)plan->seed, dir);
+}
+
+static int print_json(const struct lb_plan *plan) {
+  json_t *cells = lb_results_cells(plan);
+  int r = cells ? json_dumpf(cells, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : -1;
+  putchar('\n');
+  json_decref(cells);
+  return r < 0 || fflush(stdout) != 0 ? lb_complain(LB_EXIT_FAILURE, "cannot write the JSON: %s", strerror(errno)) : 0;
+}
+
+static int finish(struct lb_plan *plan, struct lb_run_info *info, struct lb_rundir *dir, const struct order *order) {
+  char err[600], verdict[300];
+  struct lb_machine after;
+  info->exit_code = lb_summary_line(plan, verdict, sizeof verdict);
+  info->verdict = verdict;
+  lb_machine_read(&after, dir->partial);
+  info->load_after = after.load;
+  int r = lb_results_write(plan, info, dir->partial, err, sizeof err);
+  if (r == 0) r = lb_rundir_commit(dir, err, sizeof err);
+  if (r < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  if (order->args->json) {
+    int code = print_json(plan);
+    return code ? code : info->exit_code;
+  }
+  print_summary(plan, verdict, dir->final);
+  fflush(stdout);
+  if (order->draw) lb_draw_report(dir->final);
+  else printf("draw it: %s report %s\n", lb_called(), dir->final);
+  return info->exit_code;
+}
+
+static int execute(struct lb_plan *plan, const struct order *order) {
+  struct lb_rundir dir;
+  struct lb_run_info info = {.argv = order->args->argv, .argc = order->args->argc};
+  char err[600];
+  int r = lb_rundir_open(&dir, results_folder(), order->label, order->args->out, err, sizeof err);
+  if (r < 0) return lb_complain(r == -EEXIST && order->args->out ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", err);
+  lb_plan_set_folder(plan, dir.partial);
+  struct tm tm = lb_clock_utc();
+  strftime(info.started_utc, sizeof info.started_utc, "%Y-%m-%dT%H:%M:%SZ", &tm);
+  lb_machine_read(&info.before, dir.partial);
+  info.id = dir.id;
+  info.jobs = order->args->jobs ? order->args->jobs : default_jobs();
+  uint64_t begin = lb_clock_ns();
+  struct lb_display display = {.out = stderr, .terminal = isatty(2), .quiet = order->args->json && !isatty(2)};
+  struct lb_progress progress = lb_display_progress(&display);
+  r = lb_runner_run(plan, &dir, info.jobs, &progress, err, sizeof err);
+  lb_display_end(&display);
+  info.seconds = (double)(lb_clock_ns() - begin) / 1e9;
+  int code = r == 0 ? finish(plan, &info, &dir, order) : lb_complain(r == -EINTR ? 130 : LB_EXIT_FAILURE, "%s", err);
+  lb_rundir_close(&dir);
+  return code;
+}
+
+/* Who brings a lock wants to see that one. NULL = those that the scenarios name. */
+static const char *systems_of(const struct lb_args *args) {
+  return args->systems || !args->plugins[0] ? args->systems : args->plugins;
+}
+
+/* What --expect says, one for a guard. 0, or -1 after a complaint. */
+static int read_expects(const struct lb_args *args, struct lb_expect ret[LB_GUARD_COUNT]) {
+  enum lb_guard guard = args->guard ? (enum lb_guard)lb_guard_find(args->guard) : LB_GUARD_NONE;
+  for (size_t i = 0; i < args->expect_count; i++) {
+    if (lb_args_expect(args->expects[i], guard, &ret[i]) < 0) return -1;
+    for (size_t j = 0; j < i; j++)
+      if (ret[j].guard == ret[i].guard)
+        return lb_complain(-1, "--expect %s: given twice for guard %s", args->expects[i], lb_guard_name(ret[i].guard));
+  }
+  return 0;
+}
+
+static int plan_and_execute(struct order *order) {
+  char err[600];
+  struct lb_plan plan;
+  struct lb_expect expects[LB_GUARD_COUNT];
+  if (read_expects(order->args, expects) < 0) return LB_EXIT_USAGE;
+  struct lb_plan_request request = {.scenario_paths = (const char *const *)order->paths,
+                                    .own_settings = order->own_settings,
+                                    .scenario_count = order->path_count,
+                                    .systems = systems_of(order->args),
+                                    .expect = expects,
+                                    .expect_count = order->args->expect_count,
+                                    .guard = order->args->guard,
+                                    .trials = order->trials,
+                                    .settings = order->args->settings,
+                                    .setting_count = order->args->setting_count,
+                                    .seed = order->args->has_seed ? order->args->seed : random_seed()};
+  if (lb_plan_make(&request, &plan, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
+  int code = execute(&plan, order);
+  lb_plan_clear(&plan);
+  return code;
+}
+
+static int carry_out(struct order *order) {
+  int code = plan_and_execute(order);
+  for (size_t i = 0; i < order->path_count; i++) free(order->paths[i]);
+  return code;
+}
+
+int lb_cli_run(const struct lb_args *args) {
+  if (args->word_count == 0)
+    return lb_complain(LB_EXIT_USAGE, "run: expected a scenario, see `%s list scenarios`", lb_called());
+  struct order order = {.args = args, .label = args->words[0], .trials = args->trials};
+  for (int i = 0; i < args->word_count; i++) {
+    char *path = lb_find_scenario(args->words[i]);
+    if (!path) return LB_EXIT_USAGE;
+    order.paths[order.path_count++] = path;
+  }
+  char label[100]; /* of a file: its name without folder and ending */
+  const char *slash = strrchr(order.label, '/');
+  snprintf(label, sizeof label, "%s", slash ? slash + 1 : order.label);
+  size_t length = strlen(label);
+  if (length > 4 && strcmp(label + length - 4, ".ini") == 0) label[length - 4] = '\0';
+  order.label = label;
+  return carry_out(&order);
+}
+
+static const char *const suites[] = {"quick", "full", "paper"};
+enum { SUITES = sizeof suites / sizeof *suites };
+
+/* What a suite changes in each scenario's file: "key=value key=value". quick runs them as they are; full makes 20 trials of every
+ * directed fault and 5 of every load; paper 10, loads with 1 to 64 clients and storms of five minutes: half an hour on two cores. */
+#define DIRECTED                                                                                                       \
+  { "", "trials=20", "trials=10" }
+static const struct {
+  const char *scenario, *settings[SUITES];
+} suite_parts[SUITE_PARTS] = {
+    {"control", DIRECTED},
+    {"contention", {"", "trials=5", "trials=5 clients=1,4,16,64 duration_s=1.5 warmup_s=0.4"}},
+    {"spread", {"", "trials=5", "trials=5 duration_s=1.5 warmup_s=0.4"}},
+    {"failover", DIRECTED},
+    {"pause-holder", DIRECTED},
+    {"pause-writer", DIRECTED},
+    {"crash-holder", DIRECTED},
+    {"slow-holder", DIRECTED},
+    {"slow-holder-renewed", DIRECTED},
+    {"restart-node", DIRECTED},
+    {"restart-delayed", DIRECTED},
+    {"clock-jump", DIRECTED},
+    {"clock-client", DIRECTED},
+    {"split-brain", DIRECTED},
+    {"partition", DIRECTED},
+    {"storm", {"", "duration_s=60", "trials=1 duration_s=300"}},
+};
+
+int lb_cli_suite(const struct lb_args *args) {
+  size_t suite = 0;
+  while (suite < SUITES && (args->word_count != 1 || strcmp(suites[suite], args->words[0]) != 0)) suite++;
+  if (suite == SUITES)
+    return lb_complain(LB_EXIT_USAGE, "suite%s%s: expected quick, full or paper", args->word_count ? " " : "",
+                       args->word_count ? args->words[0] : "");
+  struct order order = {.args = args, .label = suites[suite], .trials = args->trials, .draw = true};
+  for (size_t i = 0; i < SUITE_PARTS; i++) {
+    char *path = lb_find_scenario(suite_parts[i].scenario);
+    if (!path) return LB_EXIT_FAILURE;
+    order.own_settings[order.path_count] = suite_parts[i].settings[suite];
+    order.paths[order.path_count++] = path;
+  }
+  return carry_out(&order);
+}

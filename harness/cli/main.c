@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The first word is the command; the commands are in cli_help.c.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/called.h"
+#include "cli.h"
+#include "base/suggest.h"
+#include "base/title.h"
+#include "version.h"
+
+enum { WORDS_MAX = 64 };
+
+static int unknown_command(const char *word) {
+  const char *names[WORDS_MAX], *near;
+  size_t count = 0;
+  for (const struct lb_cli_command *c; count < WORDS_MAX && (c = lb_cli_command_at(count)); count++) names[count] = c->name;
+  near = lb_suggest(word, names, count);
+  if (near) return lb_complain(LB_EXIT_USAGE, "unknown command '%s', did you mean '%s'?", word, near);
+  return lb_complain(LB_EXIT_USAGE, "unknown command '%s', see `%s help`", word, lb_called());
+}
+
+/* `help`, `help COMMAND` */
+static int help(int argc, char **argv) {
+  if (argc < 2 || strcmp(argv[1], "help") == 0) return lb_cli_help(stdout), LB_EXIT_OK;
+  const struct lb_cli_command *command = lb_cli_command_find(argv[1]);
+  if (!command) return unknown_command(argv[1]);
+  return lb_cli_help_command(command), LB_EXIT_OK;
+}
+
+int main(int argc, char **argv) {
+  if (argc > 0) lb_title_init(argc, argv);
+  signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of the write that met it */
+  if (argc < 2) return lb_cli_help(stderr), LB_EXIT_USAGE;
+  if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+    return help(argc - 1, argv + 1);
+  if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+    printf("lockbench %s (%s)\n", LB_VERSION, LB_COMMIT);
+    return LB_EXIT_OK;
+  }
+  const struct lb_cli_command *command = lb_cli_command_find(argv[1]);
+  if (!command) return unknown_command(argv[1]);
+  struct lb_args args;
+  int r = lb_args_parse(argc - 1, argv + 1, command->takes, &args);
+  if (r == LB_WANTS_HELP) return lb_cli_help_command(command), LB_EXIT_OK;
+  return r ? r : command->run(&args);
+}

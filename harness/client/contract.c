@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The rules of backend.h for one call of a hook, as a table of results and a few comparisons.
+ */
+#include "contract.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "history/history_form.h" /* lb_utf8_length */
+
+enum { ERRNO_MAX = 4095 }; /* as the kernel has it */
+
+#define R(result) (1u << (result))
+static const struct {
+  const char *name;
+  unsigned results; /* not negative: what the comment of the hook in backend.h allows */
+} hooks[LB_HOOK_COUNT] = {
+    [LB_HOOK_NONE] = {"no hook", R(LB_OK)},
+    [LB_HOOK_OPEN] = {"open", R(LB_OK)},
+    [LB_HOOK_SETUP] = {"setup", R(LB_OK) | R(LB_TIMEOUT) | R(LB_UNKNOWN)},
+    [LB_HOOK_TRY_ACQUIRE] = {"try_acquire", R(LB_OK) | R(LB_BUSY) | R(LB_TIMEOUT) | R(LB_UNKNOWN)},
+    [LB_HOOK_RELEASE] = {"release", R(LB_OK) | R(LB_LOST) | R(LB_UNKNOWN)},
+    [LB_HOOK_EXTEND] = {"extend", R(LB_OK) | R(LB_LOST) | R(LB_UNKNOWN)},
+    [LB_HOOK_WAIT] = {"wait", R(LB_OK) | R(LB_TIMEOUT)},
+    [LB_HOOK_RESOLVE] = {"resolve", R(LB_OK) | R(LB_BUSY) | R(LB_UNKNOWN)},
+    [LB_HOOK_HOLDS] = {"holds", R(LB_OK) | R(LB_LOST) | R(LB_UNKNOWN)},
+    [LB_HOOK_INSPECT] = {"inspect", R(0) | R(1)},
+    [LB_HOOK_CLOSE] = {"close", R(LB_OK)},
+};
+
+static bool is_hook(enum lb_hook hook) { return (int)hook >= 0 && hook < LB_HOOK_COUNT; }
+
+const char *lb_hook_name(enum lb_hook hook) { return hooks[is_hook(hook) ? hook : LB_HOOK_NONE].name; }
+
+static int complain(char *complaint, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static int complain(char *complaint, size_t size, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(complaint, size, format, args);
+  va_end(args);
+  return -1;
+}
+
+int lb_contract_result(enum lb_hook hook, int result, char *complaint, size_t size) {
+  static const char *const words[] = {"OK", "BUSY", "TIMEOUT", "LOST", "UNKNOWN"};
+  enum { WORD_COUNT = sizeof words / sizeof *words };
+  bool negative_fits = hook != LB_HOOK_NONE && hook != LB_HOOK_CLOSE && result >= -ERRNO_MAX;
+  if (!is_hook(hook)) return complain(complaint, size, "%d is no hook", (int)hook);
+  if (result < 0 ? negative_fits : result < WORD_COUNT && hooks[hook].results & R(result)) return 0;
+  if (result < 0) return complain(complaint, size, "%s answered %d, which is no -errno", lb_hook_name(hook), result);
+  bool named = result < WORD_COUNT && hook != LB_HOOK_INSPECT;
+  return complain(complaint, size, "%s answered %d%s%s%s, which is no result of it", lb_hook_name(hook), result,
+                  named ? " (" : "", named ? words[result] : "", named ? ")" : "");
+}
+
+/* ---- a grant ---------------------------------------------------------------------------------------------------- */
+
+static uint64_t whole_ms(lb_ns ns) { return (ns + LB_NS_PER_MS - 1) / LB_NS_PER_MS; }
+
+/* A lease so short that the drift eats it up leaves nothing, and a grant that ends as it begins. */
+static int check_begin(const struct lb_grant *grant, int64_t ttl_ms, char *complaint, size_t size) {
+  bool nothing_left = lb_lease_end(grant->asked_at, ttl_ms) == grant->asked_at;
+  if (grant->valid_until > grant->asked_at || (nothing_left && grant->valid_until == grant->asked_at)) return 0;
+  if (grant->valid_until == 0) return complain(complaint, size, "granted with valid_until = 0");
+  return complain(complaint, size,
+                  "granted what was over before it began (valid_until is %" PRIu64 " ms before asked_at)",
+                  whole_ms(grant->asked_at - grant->valid_until));
+}
+
+static int check_lease(const struct lb_grant *grant, lb_ns before, lb_ns now, int64_t ttl_ms, char *complaint,
+                       size_t size) {
+  lb_ns begin = grant->asked_at < before ? now : grant->asked_at, end = begin + (lb_ns)ttl_ms * LB_NS_PER_MS;
+  if (grant->valid_until <= end) return 0;
+  if (grant->valid_until == LB_NEVER)
+    return complain(complaint, size, "claims the lock for ever, though its grants end with the lease");
+  return complain(complaint, size, "claims the lock for %" PRIu64 " ms longer than the lease",
+                  whole_ms(grant->valid_until - end));
+}
+
+int lb_contract_grant(const struct lb_protocol *protocol, const struct lb_grant *grant, lb_ns before, lb_ns now,
+                      int64_t ttl_ms, char *complaint, size_t size) {
+  if (grant->token_len > LB_TOKEN_MAX)
+    return complain(complaint, size, "granted with token_len = %zu, at most %d", grant->token_len, LB_TOKEN_MAX);
+  if (grant->asked_at == 0) return complain(complaint, size, "granted with asked_at = 0");
+  if (grant->asked_at == LB_NEVER) return complain(complaint, size, "granted with asked_at = LB_NEVER");
+  if (grant->asked_at > now)
+    return complain(complaint, size, "granted with an asked_at %" PRIu64 " ms in the future",
+                    whole_ms(grant->asked_at - now));
+  if (check_begin(grant, ttl_ms, complaint, size) < 0) return -1;
+  return protocol->traits & LB_TRAIT_LEASED ? check_lease(grant, before, now, ttl_ms, complaint, size) : 0;
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
+
+/* Bytes of the printable character at text, 0 = it is none: a control character (C0, DEL, C1) or no UTF-8. */
+static size_t printable_length(const char *text, size_t left) {
+  const unsigned char *b = (const unsigned char *)text;
+  size_t n = lb_utf8_length(text, left);
+  bool control = n == 1 ? b[0] < 0x20 || b[0] == 0x7f : n == 2 && b[0] == 0xc2 && b[1] < 0xa0;
+  return control ? 0 : n;
+}
+
+int lb_contract_text(const char *err, size_t err_size, char *complaint, size_t size) {
+  size_t length = strnlen(err, err_size);
+  if (length == 0) return complain(complaint, size, "left no text in env->err");
+  if (length == err_size) return complain(complaint, size, "left a text in env->err that does not end");
+  for (size_t i = 0, n; i < length; i += n)
+    if ((n = printable_length(err + i, length - i)) == 0)
+      return complain(complaint, size, "left a text in env->err whose byte %zu (0x%02x) cannot be printed", i + 1,
+                      (unsigned char)err[i]);
+  return 0;
+}
+
+/* Texts of client libraries often end with a newline. */
+static void fold_lines(char *text) {
+  size_t length = strlen(text);
+  for (size_t i = 0; i < length; i++)
+    if (strchr("\n\r\t", text[i])) text[i] = ' ';
+  while (length > 0 && text[length - 1] == ' ') text[--length] = '\0';
+}
+
+void lb_contract_clean_text(char *text, size_t size) {
+  text[size - 1] = '\0';
+  fold_lines(text);
+  for (size_t i = 0, left = strlen(text), n; left > 0; i += n, left -= n) {
+    n = lb_utf8_length(text + i, left);
+    bool fine = n > 0 && printable_length(text + i, left) > 0;
+    if (n == 0) n = 1;
+    if (!fine) memset(text + i, '?', n);
+  }
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The real env: time from clock.c as the host's clocks show it, waiting in ppoll(2) against an absolute deadline, so
+ * that neither an interrupted call nor a slow reply in many small pieces can stretch it.
+ *
+ * A host's clock may jump or change its speed while somebody sleeps until it shows a certain time. The kernel sleeps by
+ * the true clock, so with such a clock every sleep is cut into slices, and after each the clock is looked at again.
+ */
+#include "env.h"
+
+#include <errno.h>
+#include <poll.h>
+
+#include "base/clock.h"
+
+enum { SLICE_MS = 50 };
+
+static struct lb_process_env *process_env(struct lb_env *env) { return (struct lb_process_env *)env; }
+
+lb_ns lb_env_from_truth(const struct lb_process_env *env, lb_ns true_ns) {
+  return true_ns == LB_NEVER || !env->skew ? true_ns : lb_skew_mono_ns(env->skew, true_ns);
+}
+
+lb_ns lb_env_to_truth(const struct lb_process_env *env, lb_ns ns) {
+  return ns == LB_NEVER || !env->skew ? ns : lb_skew_mono_true_ns(env->skew, ns);
+}
+
+static lb_ns env_now(struct lb_env *env) { return lb_env_from_truth(process_env(env), lb_clock_ns()); }
+
+static int64_t env_wall_ms(struct lb_env *env) {
+  const struct lb_skew *skew = process_env(env)->skew;
+  int64_t wall_ms = lb_clock_wall_ms();
+  return skew ? (int64_t)(lb_skew_wall_ns(skew, (uint64_t)wall_ms * LB_NS_PER_MS) / LB_NS_PER_MS) : wall_ms;
+}
+
+/* How long to wait, in true time, before the clock has to be looked at again; 0 = it shows `deadline` or later. */
+static lb_ns patience(struct lb_env *env, lb_ns deadline) {
+  lb_ns true_now = lb_clock_ns(), slice = SLICE_MS * LB_NS_PER_MS;
+  if (env->now(env) >= deadline) return 0;
+  lb_ns end = lb_env_to_truth(process_env(env), deadline);
+  lb_ns left = end > true_now ? end - true_now : 1; /* rounded, or the clock has just been set */
+  return process_env(env)->skew && left > slice ? slice : left;
+}
+
+static int env_wait_fds(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline) {
+  for (;;) {
+    lb_ns left = deadline == LB_NEVER ? 0 : patience(env, deadline);
+    struct timespec ts = {.tv_sec = (time_t)(left / LB_NS_PER_S), .tv_nsec = (long)(left % LB_NS_PER_S)};
+    int n = ppoll(fds, count, deadline == LB_NEVER ? NULL : &ts, NULL);
+    if (n > 0 || (n == 0 && left == 0)) return n;
+    if (n < 0 && errno != EINTR) return lb_fail(env, -errno, "poll failed: %m");
+  }
+}
+
+static void env_sleep_until(struct lb_env *env, lb_ns when) {
+  lb_ns left;
+  if (!process_env(env)->skew) return lb_clock_sleep_until(when);
+  while ((left = patience(env, when)) > 0) lb_clock_sleep_until(lb_clock_ns() + left);
+}
+
+static void env_random(struct lb_env *env, void *buf, size_t size) { lb_rng_bytes(&process_env(env)->rng, buf, size); }
+
+void lb_env_init(struct lb_process_env *env, uint64_t seed) {
+  *env = (struct lb_process_env){
+      .base = {.now = env_now,
+               .wall_ms = env_wall_ms,
+               .wait_fds = env_wait_fds,
+               .sleep_until = env_sleep_until,
+               .random = env_random},
+      .rng = {seed},
+  };
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * heartbeat.h - how long the machine made us wait: a process that wants to run every 10 ms and records by how much it was
+ * late. A violation that such a stall could explain is not evidence.
+ */
+#ifndef LB_HEARTBEAT_H
+#define LB_HEARTBEAT_H
+
+#include <sys/types.h>
+
+#include "memory.h"
+
+/* Forks it; it writes memory->max_stall_ns until stopped. -1 when it could not start. */
+pid_t lb_heartbeat_start(struct lb_memory *memory);
+void lb_heartbeat_stop(pid_t pid);
+
+#endif

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Every call is: say which hook, call it, take its text, check what it answered. The calls of a client are its whole dealings with
+ * a protocol, so a plugin that hangs, dies, lies or answers nonsense is caught here or named from here.
+ */
+#include "hooks.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "contract.h"
+
+static struct lb_client_state *state_of(const struct lb_holder *h) { return &h->memory->state[h->index]; }
+
+enum { LATE_MS = 500 }; /* a busy machine is a little late, too */
+
+/* ---- who calls ------------------------------------------------------------------------------------------------------ */
+
+static bool is_child; /* this process was forked by a hook of the client's */
+
+static void on_fork(void) { is_child = true; }
+
+void lb_hooks_own_process(void) {
+  static bool registered;
+  if (!registered) registered = pthread_atfork(NULL, NULL, on_fork) == 0;
+  is_child = false;
+}
+
+/* ---- one call ------------------------------------------------------------------------------------------------------- */
+
+static void enter(struct lb_holder *h, enum lb_hook hook, lb_ns deadline) {
+  h->hook_deadline = deadline;
+  lb_ns bound = h->to_truth && deadline != LB_NEVER ? h->to_truth(h->env, deadline) : deadline;
+  atomic_store_explicit(&state_of(h)->hook_deadline, bound, memory_order_relaxed);
+  atomic_store_explicit(&state_of(h)->hook, hook, memory_order_relaxed);
+  h->env->err[0] = '\0';
+}
+
+/* A result that says nothing of the lock (a failure, no time, not known) usually has a text; one that does has none. */
+static void keep_error(struct lb_holder *h, enum lb_hook hook, int result) {
+  char *err = h->env->err;
+  bool ends = strnlen(err, sizeof h->env->err) < sizeof h->env->err;
+  if (result >= 0 && result != LB_TIMEOUT && result != LB_UNKNOWN) return;
+  lb_contract_clean_text(err, sizeof h->env->err);
+  if (!err[0] && result >= 0) return;
+  if (!err[0]) snprintf(err, sizeof h->env->err, "%s (it left no text)", strerror(-result));
+  snprintf(h->error, sizeof h->error, "%s: %s%.180s", lb_hook_name(hook), ends ? "" : "(a text that does not end) ",
+           err);
+  memcpy(state_of(h)->error, h->error, sizeof h->error);
+}
+
+/* A deadline that was not kept explains much, and a protocol that does not keep it has no text for that. */
+static void keep_lateness(struct lb_holder *h, enum lb_hook hook, lb_ns now) {
+  if (h->env->err[0] || h->hook_deadline == LB_NEVER || now < h->hook_deadline + LATE_MS * LB_NS_PER_MS) return;
+  snprintf(h->error, sizeof h->error, "%s: came back %llu ms past its deadline", lb_hook_name(hook),
+           (unsigned long long)((now - h->hook_deadline) / LB_NS_PER_MS));
+  memcpy(state_of(h)->error, h->error, sizeof h->error);
+}
+
+static int breach(struct lb_holder *h, const char *complaint) {
+  struct lb_client_state *state = state_of(h);
+  h->breached = true;
+  if (!state->breach[0]) snprintf(state->breach, sizeof state->breach, "%s", complaint);
+  snprintf(h->error, sizeof h->error, "breach of the contract: %s", complaint);
+  return lb_fail(h->env, -EPROTO, "%s", h->error);
+}
+
+/* A child that comes back would write into the client's log and answer in its place. */
+static _Noreturn void come_back_twice(struct lb_holder *h, enum lb_hook hook) {
+  char complaint[200];
+  snprintf(complaint, sizeof complaint, "%s came back twice: from a child that it forked, too", lb_hook_name(hook));
+  breach(h, complaint);
+  _exit(0);
+}
+
+static int leave(struct lb_holder *h, enum lb_hook hook, int result) {
+  char complaint[200];
+  if (is_child) come_back_twice(h, hook);
+  atomic_store_explicit(&state_of(h)->hook, LB_HOOK_NONE, memory_order_relaxed);
+  if (lb_contract_result(hook, result, complaint, sizeof complaint) < 0) return breach(h, complaint);
+  keep_error(h, hook, result);
+  if (result != LB_OK) keep_lateness(h, hook, lb_now(h->env));
+  return result;
+}
+
+/* On a clock that has been set back, what was asked lies in the future, and the protocol cannot know. */
+static bool clock_is_sound(struct lb_holder *h, lb_ns now) {
+  bool sound = now >= h->latest_now;
+  h->latest_now = now;
+  return sound;
+}
+
+static int check_grant(struct lb_holder *h, enum lb_hook hook, struct lb_grant *grant, lb_ns before) {
+  char what[160], complaint[200];
+  lb_ns now = lb_now(h->env);
+  bool sound = clock_is_sound(h, before);
+  keep_lateness(h, hook, now);
+  if (!clock_is_sound(h, now) || !sound || lb_contract_grant(h->protocol, grant, before, now, h->ttl_ms, what, sizeof what) == 0)
+    return LB_OK;
+  *grant = LB_GRANT_INIT;
+  snprintf(complaint, sizeof complaint, "%s %s", lb_hook_name(hook), what);
+  return breach(h, complaint);
+}
+
+static int check_token(struct lb_holder *h, enum lb_hook hook, struct lb_grant *grant, int result) {
+  char complaint[200];
+  if (grant->token_len <= LB_TOKEN_MAX) return result;
+  snprintf(complaint, sizeof complaint, "%s left token_len = %zu, at most %d", lb_hook_name(hook), grant->token_len,
+           LB_TOKEN_MAX);
+  *grant = LB_GRANT_INIT;
+  return breach(h, complaint);
+}
+
+int lb_hook_open(struct lb_holder *h, const struct lb_config *config, lb_ns deadline) {
+  enter(h, LB_HOOK_OPEN, deadline);
+  return leave(h, LB_HOOK_OPEN, h->protocol->open(h->session, config, deadline));
+}
+
+int lb_hook_setup(struct lb_holder *h, lb_ns deadline) {
+  if (!h->protocol->setup) return LB_OK;
+  enter(h, LB_HOOK_SETUP, deadline);
+  return leave(h, LB_HOOK_SETUP, h->protocol->setup(h->session, deadline));
+}
+
+int lb_hook_try_acquire(struct lb_holder *h, const char *key, struct lb_grant *grant, lb_ns deadline) {
+  lb_ns before = lb_now(h->env);
+  enter(h, LB_HOOK_TRY_ACQUIRE, deadline);
+  int r = leave(h, LB_HOOK_TRY_ACQUIRE, h->protocol->try_acquire(h->session, key, h->ttl_ms, grant, deadline));
+  r = check_token(h, LB_HOOK_TRY_ACQUIRE, grant, r);
+  return r == LB_OK ? check_grant(h, LB_HOOK_TRY_ACQUIRE, grant, before) : r;
+}
+
+int lb_hook_resolve(struct lb_holder *h, const char *key, struct lb_grant *grant, lb_ns deadline) {
+  lb_ns before = lb_now(h->env);
+  enter(h, LB_HOOK_RESOLVE, deadline);
+  int r = leave(h, LB_HOOK_RESOLVE, h->protocol->resolve(h->session, key, grant, deadline));
+  r = check_token(h, LB_HOOK_RESOLVE, grant, r);
+  return r == LB_OK ? check_grant(h, LB_HOOK_RESOLVE, grant, before) : r;
+}
+
+int lb_hook_release(struct lb_holder *h, const char *key, struct lb_grant *grant, lb_ns deadline) {
+  enter(h, LB_HOOK_RELEASE, deadline);
+  return leave(h, LB_HOOK_RELEASE, h->protocol->release(h->session, key, grant, deadline));
+}
+
+int lb_hook_wait(struct lb_holder *h, const char *key, struct lb_grant *grant, lb_ns deadline) {
+  enter(h, LB_HOOK_WAIT, deadline);
+  return leave(h, LB_HOOK_WAIT, h->protocol->wait(h->session, key, grant, deadline));
+}
+
+int lb_hook_extend(struct lb_holder *h, const char *key, struct lb_grant *grant, lb_ns deadline) {
+  enter(h, LB_HOOK_EXTEND, deadline);
+  return leave(h, LB_HOOK_EXTEND, h->protocol->extend(h->session, key, h->ttl_ms, grant, deadline));
+}
+
+int lb_hook_holds(struct lb_holder *h, const char *key, const struct lb_grant *grant, lb_ns deadline) {
+  enter(h, LB_HOOK_HOLDS, deadline);
+  return leave(h, LB_HOOK_HOLDS, h->protocol->holds(h->session, key, grant, deadline));
+}
+
+int lb_hook_inspect(struct lb_holder *h, size_t endpoint, const char *key, lb_ns deadline) {
+  enter(h, LB_HOOK_INSPECT, deadline);
+  return leave(h, LB_HOOK_INSPECT, h->protocol->inspect(h->session, endpoint, key, deadline));
+}

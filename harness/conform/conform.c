@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How the statements are run. The tool reads results from a pipe; at its other end is the controller of one system, in a sandbox: it
+ * starts the servers, then one process after the other, one per statement, and judges how that process ended. What a protocol does to
+ * its process cannot reach further: results come from the controller, and its own process is killed with everything it started.
+ */
+#include "conform.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "conform_parts.h"
+#include "base/environ.h"
+#include "base/files.h"
+#include "servers/net.h"
+#include "servers/sandbox.h"
+
+enum { START_S = 60, LIMIT_MS = 30000, LATE_MAX = 3, NAP_MS = 2, OUTPUT_LINES = 8 };
+
+struct message { /* through the pipe */
+  bool last;     /* what follows is how it ended, not a result */
+  int result;
+  char err[600];
+  struct lb_conform_result statement;
+};
+
+struct controller {
+  const struct lb_conform_plan *plan;
+  struct lb_conform conform; /* every statement gets a copy of it, by fork */
+  struct lb_process_env env;
+  struct lb_net net;
+  struct lb_cluster cluster;
+  char scratch[200], output[240];
+  int64_t limit_ms;
+  int late; /* statements that did not end in time */
+  int out;  /* of the pipe */
+};
+
+/* ---- the set-up ------------------------------------------------------------------------------------------------------------ */
+
+static void place_server(struct controller *k, size_t i) {
+  const struct lb_topology *t = k->plan->topology;
+  struct lb_server *s = &k->cluster.server[i];
+  s->data = i < t->data_count;
+  s->service = s->data ? t->service : t->other_service;
+  s->host = &k->net.host[i];
+  s->port = lb_net_port(&k->net);
+  s->extra_port[0] = lb_net_port(&k->net);
+  s->extra_port[1] = lb_net_port(&k->net);
+  snprintf(s->name, sizeof s->name, "%s-%zu", s->service, s->data ? i + 1 : i + 1 - t->data_count);
+  snprintf(s->dir, sizeof s->dir, "%s/%s", k->scratch, s->name);
+  snprintf(s->log, sizeof s->log, "%s/%s.log", k->scratch, s->name);
+  lb_make_dirs(s->dir);
+}
+
+static int prepare_folder(struct controller *k, char *err, size_t err_size) {
+  snprintf(k->scratch, sizeof k->scratch, "%s/scratch/servers", k->plan->dir->partial);
+  snprintf(k->output, sizeof k->output, "%s/output", k->scratch);
+  int r = lb_make_dirs(k->scratch);
+  if (r == 0 && lb_proc_sandboxed) r = lb_sandbox_mount_memory(k->scratch);
+  if (r < 0) snprintf(err, err_size, "cannot prepare %s: %s", k->scratch, strerror(-r));
+  return r;
+}
+
+static int start_servers(struct controller *k, char *err, size_t err_size) {
+  const struct lb_topology *t = k->plan->topology;
+  static char cache[4000];
+  size_t servers = t->data_count + t->other_count;
+  int r = lb_net_up(&k->net, false, servers ? servers : 1, err, err_size);
+  if (r < 0) return r;
+  snprintf(cache, sizeof cache, "%s/scratch/cache", k->plan->dir->partial);
+  k->cluster = (struct lb_cluster){.topology = t,
+                                   .env = &k->env.base,
+                                   .server_count = servers,
+                                   .data_count = t->data_count,
+                                   .ttl_ms = LB_CONFORM_TTL_MS,
+                                   .cache_dir = cache};
+  for (size_t i = 0; i < servers; i++) place_server(k, i);
+  if (t->start && (r = t->start(&k->cluster, lb_clock_ns() + START_S * LB_NS_PER_S)) != 0) {
+    snprintf(err, err_size, "%s did not start: %s", t->name, k->cluster.err);
+    return r < 0 ? r : -ETIMEDOUT;
+  }
+  lb_cluster_target(&k->cluster, &k->conform.target);
+  return 0;
+}
+
+/* The table that protocols without servers share, and all that a statement leaves behind. */
+static int share_memory(struct controller *k) {
+  struct lb_conform *c = &k->conform;
+  c->shared = mmap(NULL, sizeof *c->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (c->shared == MAP_FAILED) return -ENOMEM;
+  c->target.shared = c->shared->table;
+  c->target.shared_size = sizeof c->shared->table;
+  return 0;
+}
+
+/* ---- the process of a statement ------------------------------------------------------------------------------------------- */
+
+static void redirect(const char *output) {
+  int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  int out = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+  if (in < 0 || out < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0) _exit(1);
+  setvbuf(stdout, NULL, _IOLBF, 0); /* what it printed before it hung or died is there */
+}
+
+/* Ends by exit(), so that a sanitizer that looks for leaks at the end gets to look. */
+static _Noreturn void statement_main(struct controller *k, const struct lb_conform_statement *statement, pid_t parent) {
+  struct rlimit no_core = {0, 0};
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  setrlimit(RLIMIT_CORE, &no_core);
+  close(k->out);
+  redirect(k->output);
+  lb_conform_prepare(&k->conform);
+  statement->run(&k->conform);
+  lb_conform_close(&k->conform);
+  atomic_store(&k->conform.shared->state, LB_CONFORM_HOLDS);
+  exit(0);
+}
+
+static void kill_servers(struct controller *k) {
+  for (size_t i = 0; i < k->cluster.server_count; i++) lb_proc_kill(&k->cluster.server[i].proc);
+  atomic_store(&k->conform.shared->servers, LB_CONFORM_DEAD);
+}
+
+/* Waits for the end of the process, and kills what it leaves. False: it took too long and was killed. */
+static bool await_end(struct controller *k, pid_t pid, int *ret_status) {
+  lb_ns end = lb_clock_ns() + (lb_ns)k->limit_ms * LB_NS_PER_MS;
+  pid_t got;
+  while ((got = waitpid(pid, ret_status, WNOHANG)) == 0 && lb_clock_ns() < end) {
+    if (atomic_load(&k->conform.shared->servers) == LB_CONFORM_SHALL_DIE) kill_servers(k);
+    lb_clock_sleep_until(lb_clock_ns() + NAP_MS * LB_NS_PER_MS);
+  }
+  if (got != 0) {
+    kill(-pid, SIGKILL);
+    return true;
+  }
+  struct lb_proc late = {.pid = pid};
+  lb_proc_kill(&late);
+  return false;
+}
+
+/* ---- what came of it ------------------------------------------------------------------------------------------------------ */
+
+/* The end of the file, as far as there is room; how much of it. */
+static size_t read_end(const char *path, char *text, size_t size) {
+  FILE *in = fopen(path, "re");
+  if (!in) return 0;
+  long length = fseek(in, 0, SEEK_END) == 0 ? ftell(in) : 0, from = length > (long)size ? length - (long)size : 0;
+  size_t n = fseek(in, from, SEEK_SET) == 0 ? fread(text, 1, size, in) : 0;
+  fclose(in);
+  return n;
+}
+
+/* A sanitizer's report says first what it is about; of anything else the last lines say what came last. */
+static char *first_line(char *text, size_t n) {
+  const char *error = strstr(text, "Sanitizer: "), *undefined = strstr(text, "runtime error: ");
+  const char *report = undefined && (!error || undefined < error) ? undefined : error;
+  char *begin = report ? text + (report - text) : text + n;
+  for (int lines = report ? OUTPUT_LINES - 1 : 0; begin > text && (begin[-1] != '\n' || ++lines < OUTPUT_LINES);)
+    begin--;
+  return begin;
+}
+
+/* Without what a terminal would obey. */
+static void show_output(const char *path, char *buf, size_t size) {
+  static char text[1 << 16];
+  size_t n = read_end(path, text, sizeof text - 1);
+  while (n > 0 && text[n - 1] == '\n') n--;
+  text[n] = '\0';
+  for (size_t i = 0; i < n; i++)
+    if (text[i] == '\0') text[i] = '?';
+  buf[0] = '\0';
+  char *rest = first_line(text, n);
+  for (int lines = 0; n > 0 && rest && lines < OUTPUT_LINES; lines++) {
+    char *line = strsep(&rest, "\n");
+    size_t used = strlen(buf);
+    if (used + 2 >= size) break;
+    snprintf(buf + used, size - used - 1, "%s", line);
+    lb_contract_clean_text(buf + used, size - used - 1);
+    strcat(buf, "\n");
+  }
+}
+
+static void say_where(const struct lb_conform_shared *shared, char *buf, size_t size) {
+  static const char *const ordinal[LB_CONFORM_SESSIONS] = {"first", "second", "third"};
+  int hook = atomic_load(&shared->hook);
+  if (hook == LB_HOOK_NONE) snprintf(buf, size, "outside of its hooks");
+  else
+    snprintf(buf, size, "inside %s (%s session)", lb_hook_name((enum lb_hook)hook),
+             ordinal[(unsigned)atomic_load(&shared->session) % LB_CONFORM_SESSIONS]);
+}
+
+static void judge(struct controller *k, bool in_time, int status, struct lb_conform_result *result) {
+  const struct lb_conform_shared *shared = k->conform.shared;
+  int state = atomic_load(&shared->state);
+  char where[80];
+  say_where(shared, where, sizeof where);
+  if (state == LB_CONFORM_FAILS)
+    snprintf(result->why, sizeof result->why, "%.*s", (int)sizeof shared->why - 1, shared->why);
+  else if (!in_time)
+    snprintf(result->why, sizeof result->why, "it did not end within %g s, %s", (double)k->limit_ms / 1000, where);
+  else if (WIFSIGNALED(status))
+    snprintf(result->why, sizeof result->why, "it died of SIG%s %s", sigabbrev_np(WTERMSIG(status)), where);
+  else if (state == LB_CONFORM_RUNS)
+    snprintf(result->why, sizeof result->why, "it ended with exit status %d %s", WEXITSTATUS(status), where);
+  else if (WEXITSTATUS(status) != 0)
+    snprintf(result->why, sizeof result->why, "it held, but its process then ended with exit status %d",
+             WEXITSTATUS(status));
+  result->holds = result->why[0] == '\0';
+  k->late += !in_time;
+  if (result->holds) return;
+  lb_contract_clean_text(result->why, sizeof result->why);
+  show_output(k->output, result->output, sizeof result->output);
+}
+
+static void run_statement(struct controller *k, const struct lb_conform_statement *statement,
+                          struct lb_conform_result *result) {
+  struct lb_conform_shared *shared = k->conform.shared;
+  int status = 0;
+  snprintf(result->statement, sizeof result->statement, "%s", statement->text);
+  if (k->late >= LATE_MAX) {
+    snprintf(result->why, sizeof result->why, "not tried, because %d statements before it did not end", k->late);
+    return;
+  }
+  atomic_store(&shared->state, LB_CONFORM_RUNS);
+  atomic_store(&shared->hook, LB_HOOK_NONE);
+  atomic_store(&shared->servers, LB_CONFORM_SERVE);
+  pid_t parent = getpid(), pid = fork();
+  if (pid == 0) statement_main(k, statement, parent);
+  if (pid < 0) {
+    snprintf(result->why, sizeof result->why, "no process for it: %s", strerror(errno));
+    return;
+  }
+  setpgid(pid, pid); /* whoever of us comes first */
+  bool in_time = await_end(k, pid, &status);
+  judge(k, in_time, status, result);
+}
+
+/* ---- controller and tool ------------------------------------------------------------------------------------------------ */
+
+static bool write_all(int fd, const void *data, size_t size) {
+  for (size_t sent = 0; sent < size;) {
+    ssize_t n = write(fd, (const char *)data + sent, size - sent);
+    if (n <= 0) return false;
+    sent += (size_t)n;
+  }
+  return true;
+}
+
+static bool read_all(int fd, void *data, size_t size) {
+  for (size_t got = 0; got < size;) {
+    ssize_t n = read(fd, (char *)data + got, size - got);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    got += (size_t)n;
+  }
+  return true;
+}
+
+static int control(struct controller *k, char *err, size_t err_size) {
+  const struct lb_conform_plan *plan = k->plan;
+  struct lb_conform *c = &k->conform;
+  *c = (struct lb_conform){.protocol = plan->protocol, .topology = plan->topology, .options = plan->options};
+  snprintf(c->key_prefix, sizeof c->key_prefix, "conform-%08llx",
+           (unsigned long long)(lb_clock_wall_ns() >> 10 & 0xffffffff));
+  lb_environ_forget();
+  lb_env_init(&k->env, 1);
+  int r = prepare_folder(k, err, err_size);
+  if (r == 0) r = start_servers(k, err, err_size);
+  if (r == 0 && (r = share_memory(k)) < 0) snprintf(err, err_size, "no shared memory");
+  if (r < 0) return r;
+  unsigned has = lb_conform_has(c);
+  for (const struct lb_conform_statement *s = lb_conform_statements; s->text; s++) {
+    struct message message = {0};
+    if ((s->needs & ~has) != 0) continue;
+    run_statement(k, s, &message.statement);
+    if (!write_all(k->out, &message, sizeof message)) return -EPIPE;
+  }
+  return 0;
+}
+
+static _Noreturn void controller_main(const struct lb_conform_plan *plan, int out) {
+  static struct controller k; /* too large for a stack */
+  struct message end = {.last = true};
+  k.plan = plan;
+  k.limit_ms = plan->limit_ms ? plan->limit_ms : LIMIT_MS;
+  k.out = out;
+  end.result = control(&k, end.err, sizeof end.err);
+  lb_cluster_stop(&k.cluster);
+  lb_net_down(&k.net);
+  lb_remove_tree(k.scratch);
+  write_all(out, &end, sizeof end);
+  _exit(0);
+}
+
+int lb_conform_run(const struct lb_conform_plan *plan, void (*said)(void *data, const struct lb_conform_result *result),
+                   void *data, char *err, size_t err_size) {
+  struct message message = {0};
+  int pipe_fd[2];
+  if (pipe2(pipe_fd, O_CLOEXEC) < 0) return snprintf(err, err_size, "no pipe: %s", strerror(errno)), -EMFILE;
+  fflush(NULL); /* or several processes would write it */
+  pid_t pid = lb_sandbox_fork(plan->dir->alive, plan->dir->guard_pipe);
+  if (pid == 0) controller_main(plan, pipe_fd[1]);
+  close(pipe_fd[1]);
+  while (pid > 0 && read_all(pipe_fd[0], &message, sizeof message) && !message.last) said(data, &message.statement);
+  close(pipe_fd[0]);
+  if (pid < 0) return snprintf(err, err_size, "no process: %s", strerror(-pid)), pid;
+  kill(pid, SIGKILL);
+  while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+  }
+  if (!message.last) return snprintf(err, err_size, "the process of the servers died"), -ECHILD;
+  snprintf(err, err_size, "%s", message.err);
+  return message.result;
+}

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a statement is written with. Every call of a hook goes through here: before it, shared memory learns where the process is
+ * going to be; after it, the answer is held against the contract, so a breach shows up in whatever statement meets it first.
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "conform_parts.h"
+
+static const char *const ordinal[LB_CONFORM_SESSIONS] = {"first", "second", "third"};
+
+lb_ns lb_conform_in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
+bool lb_conform_trait(const struct lb_conform *c, unsigned traits) { return c->protocol->traits & traits; }
+
+const char *lb_conform_key(struct lb_conform *c) {
+  static char names[4][48];
+  unsigned number = atomic_fetch_add(&c->shared->keys, 1);
+  char *name = names[number % 4];
+  snprintf(name, sizeof *names, "%s-%u", c->key_prefix, number);
+  return name;
+}
+
+/* ---- verdicts --------------------------------------------------------------------------------------------------------- */
+
+void lb_conform_fail(struct lb_conform *c, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(c->shared->why, sizeof c->shared->why, format, args);
+  va_end(args);
+  lb_contract_clean_text(c->shared->why, sizeof c->shared->why);
+  atomic_store(&c->shared->hook, LB_HOOK_NONE);
+  atomic_store(&c->shared->state, LB_CONFORM_FAILS);
+  _exit(0); /* what the protocol has registered for its end is not asked any more */
+}
+
+void lb_conform_check(struct lb_conform *c, bool good, const char *format, ...) {
+  char text[500];
+  if (good) return;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  lb_conform_fail(c, "%s", text);
+}
+
+/* "OK", "1" from inspect, "-ECONNREFUSED". */
+static const char *describe(enum lb_hook hook, int result, char *buf, size_t size) {
+  static const char *const words[] = {"OK", "BUSY", "TIMEOUT", "LOST", "UNKNOWN"};
+  const char *name = result < 0 ? strerrorname_np(-result) : NULL;
+  if (name) snprintf(buf, size, "-%s", name);
+  else if (result < 0 || hook == LB_HOOK_INSPECT) snprintf(buf, size, "%d", result);
+  else snprintf(buf, size, "%s", words[result]); /* the contract has been checked: it is one of them */
+  return buf;
+}
+
+void lb_conform_want(struct lb_conform *c, int wanted, int got) {
+  char expected[32], came[32], within[32] = "";
+  if (got == wanted) return;
+  const char *text = c->env[c->caller].base.err;
+  if (c->within_ms) snprintf(within, sizeof within, " within %lld ms", (long long)c->within_ms);
+  lb_conform_fail(c, "expected %s from %s%s, got %s (%s session)%s%s",
+                  describe(c->hook, wanted, expected, sizeof expected), lb_hook_name(c->hook), within,
+                  describe(c->hook, got, came, sizeof came), ordinal[c->caller], text[0] ? ": " : "", text);
+}
+
+/* ---- sessions --------------------------------------------------------------------------------------------------------- */
+
+static struct lb_conform *current; /* one statement per process: lb_point() does not say whose it is */
+
+static void note_point(struct lb_env *env, const char *name) {
+  struct lb_conform_shared *shared = current->shared;
+  unsigned count = atomic_load(&shared->point_count);
+  (void)env;
+  for (unsigned i = 0; i < count; i++)
+    if (strncmp(shared->point[i], name, LB_CONFORM_POINT_BYTES - 1) == 0) return;
+  if (count == LB_CONFORM_POINTS) return;
+  snprintf(shared->point[count], LB_CONFORM_POINT_BYTES, "%s", name);
+  atomic_store(&shared->point_count, count + 1);
+}
+
+/* As what it stands for, but readiness comes late: never later than three quarters of the way to the deadline, so that who waits for
+ * a server for 50 ms gets to see its answer. */
+static int wait_and_hold_back(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline) {
+  struct lb_conform *c = current;
+  int n = c->wait_fds(env, fds, count, deadline);
+  lb_ns now = lb_now(env), hold = deadline > now ? (deadline - now) / 4 * 3 : 0;
+  if (n <= 0) return n;
+  if (hold > LB_CONFORM_HOLD_MS * LB_NS_PER_MS) hold = LB_CONFORM_HOLD_MS * LB_NS_PER_MS;
+  if (hold > c->hold_left) hold = c->hold_left;
+  c->ready_at = now;
+  c->hold_left -= hold;
+  if (hold == 0) return n;
+  lb_sleep_until(env, now + hold);
+  return c->wait_fds(env, fds, count, deadline); /* others may have become ready meanwhile */
+}
+
+void lb_conform_hold_back(struct lb_conform *c, int i, int64_t most_ms) {
+  c->hold_left = (lb_ns)most_ms * LB_NS_PER_MS;
+  c->ready_at = 0;
+  if (c->topology->data_count > 0) c->env[i].base.wait_fds = wait_and_hold_back;
+}
+
+lb_ns lb_conform_answered_at(struct lb_conform *c, int i) {
+  c->env[i].base.wait_fds = c->wait_fds;
+  return c->ready_at ? c->ready_at : lb_clock_ns();
+}
+
+void lb_conform_prepare(struct lb_conform *c) {
+  current = c;
+  for (int i = 0; i < LB_CONFORM_SESSIONS; i++) {
+    lb_env_init(&c->env[i],
+                lb_clock_ns() ^ (uint64_t)i << 56); /* a statement must not draw the tokens of the one before it */
+    c->env[i].base.point = note_point;
+    c->wait_fds = c->env[i].base.wait_fds;
+    c->config[i] = (struct lb_config){.env = &c->env[i].base,
+                                      .target = &c->target,
+                                      .options = c->options,
+                                      .ttl_ms = LB_CONFORM_TTL_MS,
+                                      .client = ordinal[i]};
+  }
+}
+
+/* A hook that is called when its deadline has passed has to come back at once. */
+static void enter(struct lb_conform *c, enum lb_hook hook, int i, lb_ns deadline) {
+  lb_ns now = lb_now(&c->env[i].base);
+  c->due = deadline > now ? deadline : now;
+  c->hook = hook;
+  c->caller = i;
+  c->within_ms = 0;
+  c->env[i].base.err[0] = '\0';
+  atomic_store(&c->shared->session, i);
+  atomic_store(&c->shared->hook, hook);
+}
+
+static int leave(struct lb_conform *c, int result) {
+  char complaint[200], came[32];
+  struct lb_env *env = &c->env[c->caller].base;
+  lb_ns now = lb_now(env), late_ms = now > c->due ? (now - c->due) / LB_NS_PER_MS : 0;
+  atomic_store(&c->shared->hook, LB_HOOK_NONE);
+  if (lb_contract_result(c->hook, result, complaint, sizeof complaint) < 0)
+    lb_conform_fail(c, "%s (%s session)", complaint, ordinal[c->caller]);
+  if (result < 0 && lb_contract_text(env->err, sizeof env->err, complaint, sizeof complaint) < 0)
+    lb_conform_fail(c, "%s answered %s and %s (%s session)", lb_hook_name(c->hook),
+                    describe(c->hook, result, came, sizeof came), complaint, ordinal[c->caller]);
+  if (late_ms > LB_CONFORM_LATE_MS)
+    lb_conform_fail(c, "%s came back %" PRIu64 " ms past its deadline (%s session)", lb_hook_name(c->hook), late_ms,
+                    ordinal[c->caller]);
+  return result;
+}
+
+static void open_session(struct lb_conform *c, int i) {
+  if (c->session[i]) return;
+  c->session[i] = calloc(1, c->protocol->session_size);
+  if (!c->session[i]) lb_conform_fail(c, "no memory for a session of %zu bytes", c->protocol->session_size);
+  lb_ns deadline = lb_conform_in_ms(10000);
+  enter(c, LB_HOOK_OPEN, i, deadline);
+  lb_conform_want(c, LB_OK, leave(c, c->protocol->open(c->session[i], &c->config[i], deadline)));
+}
+
+void lb_conform_close(struct lb_conform *c) {
+  for (int i = 0; i < LB_CONFORM_SESSIONS; i++) {
+    if (!c->session[i]) continue;
+    enter(c, LB_HOOK_CLOSE, i, LB_NEVER);
+    c->protocol->close(c->session[i]);
+    leave(c, 0);
+    free(c->session[i]);
+    c->session[i] = NULL;
+  }
+}
+
+/* ---- hooks ------------------------------------------------------------------------------------------------------------ */
+
+/* `deadline` in the arguments is that of the call: ms from now, when the session is open. */
+#define CALL(ms, hook_id, hook, ...)                                                                                   \
+  open_session(c, i);                                                                                                  \
+  lb_ns deadline = lb_conform_in_ms(ms);                                                                               \
+  enter(c, hook_id, i, deadline);                                                                                      \
+  return leave(c, c->protocol->hook(c->session[i], __VA_ARGS__))
+
+int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                       lb_ns deadline) {
+  char complaint[200];
+  struct lb_env *env = &c->env[i].base;
+  open_session(c, i);
+  enter(c, LB_HOOK_TRY_ACQUIRE, i, deadline);
+  lb_ns before = lb_now(env);
+  int r = leave(c, c->protocol->try_acquire(c->session[i], key, ttl_ms, grant, deadline));
+  if (r == LB_OK && lb_contract_grant(c->protocol, grant, before, lb_now(env), ttl_ms, complaint, sizeof complaint) < 0)
+    lb_conform_fail(c, "%s (try_acquire, %s session)", complaint, ordinal[i]);
+  return r;
+}
+
+int lb_conform_try(struct lb_conform *c, int i, const char *key, struct lb_grant *grant) {
+  return lb_conform_try_for(c, i, key, LB_CONFORM_TTL_MS, grant, lb_conform_in_ms(LB_CONFORM_CALL_MS));
+}
+
+int lb_conform_setup(struct lb_conform *c, int i) { CALL(10000, LB_HOOK_SETUP, setup, deadline); }
+
+int lb_conform_release(struct lb_conform *c, int i, const char *key, struct lb_grant *grant) {
+  CALL(LB_CONFORM_CALL_MS, LB_HOOK_RELEASE, release, key, grant, deadline);
+}
+
+int lb_conform_extend(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant) {
+  CALL(LB_CONFORM_CALL_MS, LB_HOOK_EXTEND, extend, key, ttl_ms, grant, deadline);
+}
+
+int lb_conform_wait(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms) {
+  CALL(ms, LB_HOOK_WAIT, wait, key, grant, deadline);
+}
+
+int lb_conform_holds(struct lb_conform *c, int i, const char *key, const struct lb_grant *grant) {
+  CALL(LB_CONFORM_CALL_MS, LB_HOOK_HOLDS, holds, key, grant, deadline);
+}
+
+int lb_conform_inspect(struct lb_conform *c, int i, const char *key) {
+  CALL(LB_CONFORM_CALL_MS, LB_HOOK_INSPECT, inspect, 0, key, deadline);
+}
+
+int lb_conform_acquire(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms) {
+  lb_ns deadline = lb_conform_in_ms(ms);
+  int r;
+  while ((r = lb_conform_try(c, i, key, grant)) == LB_BUSY && lb_clock_ns() < deadline) {
+    if (!lb_conform_trait(c, LB_TRAIT_QUEUES)) *grant = LB_GRANT_INIT;
+    lb_clock_sleep_until(lb_conform_in_ms(5));
+  }
+  c->within_ms = ms;
+  return r;
+}
+
+void lb_conform_leave(struct lb_conform *c, int i, const char *key, struct lb_grant *grant) {
+  if (lb_conform_trait(c, LB_TRAIT_QUEUES)) lb_conform_release(c, i, key, grant);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * conform_parts.h - what the process of one statement works with: its sessions, calls of hooks that are held against contract.h, and
+ * words for what was expected. Private to conform*.c.
+ */
+#ifndef LB_CONFORM_PARTS_H
+#define LB_CONFORM_PARTS_H
+
+#include <stdatomic.h>
+
+#include "conform.h"
+#include "client/contract.h"
+#include "client/env.h"
+
+enum {
+  LB_CONFORM_TTL_MS = 3000,
+  LB_CONFORM_SESSIONS = 3,
+  LB_CONFORM_POINTS = 64,
+  LB_CONFORM_POINT_BYTES = 32, /* with the NUL, as in a step of a scenario */
+  LB_CONFORM_CALL_MS = 5000,   /* the deadline of a call that is not about deadlines */
+  LB_CONFORM_LATE_MS = 500,    /* how far past its deadline a hook may come back: a machine is busy at times */
+  LB_CONFORM_HOLD_MS = 200,
+};
+
+enum lb_conform_state { LB_CONFORM_RUNS, LB_CONFORM_HOLDS, LB_CONFORM_FAILS };
+enum lb_conform_servers { LB_CONFORM_SERVE, LB_CONFORM_SHALL_DIE, LB_CONFORM_DEAD };
+
+/* In memory that all processes of a system share: what a statement leaves behind, however it ends. */
+struct lb_conform_shared {
+  _Atomic int hook, session; /* where it is: enum lb_hook, and whose */
+  _Atomic int state;         /* enum lb_conform_state */
+  _Atomic int servers;       /* enum lb_conform_servers: the statement asks, the controller kills */
+  _Atomic unsigned keys, point_count;
+  char point[LB_CONFORM_POINTS][LB_CONFORM_POINT_BYTES]; /* that some session came by */
+  char why[700];
+  _Alignas(64) char table[1 << 14]; /* lb_target.shared */
+};
+
+struct lb_conform {
+  const struct lb_protocol *protocol;
+  const struct lb_topology *topology;
+  const union lb_value *options;
+  struct lb_target target;
+  struct lb_conform_shared *shared;
+  char key_prefix[24]; /* of this system in this run: nothing of an earlier run is in the way */
+  struct lb_process_env env[LB_CONFORM_SESSIONS];
+  struct lb_config config[LB_CONFORM_SESSIONS];
+  struct lb_session *session[LB_CONFORM_SESSIONS]; /* NULL until the first call */
+  enum lb_hook hook; /* of the latest call, and its session: what lb_conform_want() speaks of */
+  int caller;
+  lb_ns due;         /* when it had to be back, LB_NEVER = it got no deadline */
+  int64_t within_ms; /* the latest call was repeated for so long; 0 = it was one */
+  int (*wait_fds)(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline); /* of an env that holds nothing back */
+  lb_ns hold_left, ready_at; /* for so long readiness may still be held back; when there last was one */
+};
+
+/* ---- what a statement needs of a system --------------------------------------------------------------------------- */
+
+enum {
+  LB_NEEDS_SAFE = 1 << 0,    /* not LB_TRAIT_UNSAFE */
+  LB_NEEDS_MEMORY = 1 << 1,  /* safe, or at least able to say who holds */
+  LB_NEEDS_OWNER = 1 << 2,   /* not LB_TRAIT_NO_OWNER */
+  LB_NEEDS_ANYBODY = 1 << 3, /* LB_TRAIT_NO_OWNER */
+  LB_NEEDS_LEASE = 1 << 4,
+  LB_NEEDS_FENCE = 1 << 5, /* by trait, or by an option that is on */
+  LB_NEEDS_NO_FENCE = 1 << 6,
+  LB_NEEDS_EXTEND = 1 << 7, /* these hooks */
+  LB_NEEDS_HOLDS = 1 << 8,
+  LB_NEEDS_WAIT = 1 << 9,
+  LB_NEEDS_INSPECT = 1 << 10,
+  LB_NEEDS_SERVERS = 1 << 11, /* that hold locks */
+};
+
+struct lb_conform_statement {
+  const char *text;
+  unsigned needs;
+  void (*run)(struct lb_conform *c); /* returns if it holds, else ends in lb_conform_fail() */
+};
+
+/* conform_statements.c: all of them, in the order they run; text = NULL at the end. */
+extern const struct lb_conform_statement lb_conform_statements[];
+/* What a system has of the above. */
+unsigned lb_conform_has(const struct lb_conform *c);
+
+/* ---- calls (conform_calls.c) ---------------------------------------------------------------------------------------- */
+
+/* Fills in env and config. Sessions open with their first call. */
+void lb_conform_prepare(struct lb_conform *c);
+/* Closes all sessions. */
+void lb_conform_close(struct lb_conform *c);
+/* A key of its own, [a-z0-9-]; valid until four more were asked for. */
+const char *lb_conform_key(struct lb_conform *c);
+lb_ns lb_conform_in_ms(int64_t ms);
+bool lb_conform_trait(const struct lb_conform *c, unsigned traits);
+
+/* Calls of the hooks on session i. The statement fails at once if the call broke the contract (contract.h) or came back long after its
+ * deadline; else its result. */
+int lb_conform_setup(struct lb_conform *c, int i);
+int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant,
+                       lb_ns deadline);
+int lb_conform_try(struct lb_conform *c, int i, const char *key,
+                   struct lb_grant *grant); /* the usual ttl and deadline */
+int lb_conform_release(struct lb_conform *c, int i, const char *key, struct lb_grant *grant);
+int lb_conform_extend(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant);
+int lb_conform_wait(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms);
+int lb_conform_holds(struct lb_conform *c, int i, const char *key, const struct lb_grant *grant);
+int lb_conform_inspect(struct lb_conform *c, int i, const char *key); /* the first server */
+/* Tries until it is not LB_BUSY, or for ms. */
+int lb_conform_acquire(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms);
+/* Gives up what was refused: a place in a queue has to be given back. */
+void lb_conform_leave(struct lb_conform *c, int i, const char *key, struct lb_grant *grant);
+
+/* From now on session i is told late that a server has answered, each time by LB_CONFORM_HOLD_MS, in all by most_ms: what a protocol counts
+ * from a reply then ends later than what it counts from its request. Of no effect without servers. */
+void lb_conform_hold_back(struct lb_conform *c, int i, int64_t most_ms);
+/* Ends that. When the latest answer was there; now, if there was none to hold back. */
+lb_ns lb_conform_answered_at(struct lb_conform *c, int i);
+
+/* Fails unless the latest call answered `wanted`: "expected BUSY from try_acquire, got OK (second session)". */
+void lb_conform_want(struct lb_conform *c, int wanted, int got);
+/* Fails with a printf text unless `good`. */
+void lb_conform_check(struct lb_conform *c, bool good, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Ends the process of the statement. */
+_Noreturn void lb_conform_fail(struct lb_conform *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* ---- connections (conform_sockets.c) ---------------------------------------------------------------------------------- */
+
+/* Shuts down every socket of this process that is connected to one of the target's endpoints, as a cut would. How many. */
+int lb_conform_shutdown_sockets(const struct lb_target *target);
+
+#endif

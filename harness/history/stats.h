@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * stats.h - figures of speed out of a history: histograms of wait, hold and hand-off, throughput per second, fairness.
+ *
+ * wait    = granted - the first `acquire` of the attempt (a blocking acquire writes one acquire event, at its start).
+ *           `busy`, `timeout` and `unknown` end an attempt (a refused try inside an acquire is no event); a grant that still comes after these belongs to the attempt.
+ * hold    = release - granted; not counted where `lost` or `crash` ended it
+ * handoff = granted - the latest earlier `release` of the same key by another client: what a waiter waits for when the
+ *           holder has let go. Only counted when that release lies after the new holder's `acquire` (it was waiting).
+ * Only what is granted between the notes "phase measure" and "phase end" counts; without such notes, everything. A missing
+ * "phase measure" stands for the first event, a missing "phase end" for the last.
+ */
+#ifndef LB_STATS_H
+#define LB_STATS_H
+
+#include "base/hist.h"
+#include "history.h"
+
+struct lb_second { /* one second of the measured window */
+  uint32_t second;  /* from its begin */
+  uint64_t grants, busy, timeouts, unknowns;
+  uint64_t wait_p50_ns, wait_p99_ns;
+};
+
+struct lb_stats {
+  double seconds; /* length of the measured window (phase measure .. phase end, or first to last event) */
+  uint64_t grants, busy, timeouts, unknowns;
+  double grants_per_s;
+  double jain;    /* Jain's index over grants per client that asked in the window, or was waiting when it began: 1 fair,
+                     1/n one got all; 0 = no grants */
+  uint64_t client_min, client_max; /* grants of the least and most lucky client */
+  struct lb_hist wait, hold, handoff;
+  struct lb_second *series; /* every second of the window, the last one perhaps cut short */
+  size_t series_count;      /* 0 if the window is longer than LB_STATS_SECONDS_MAX */
+};
+#define LB_STATS_SECONDS_MAX 604800 /* a week; bounds the memory that a file with wild times can ask for */
+
+/* 0 or -ENOMEM. Release with lb_stats_clear(). */
+int lb_stats_history(const struct lb_history *history, struct lb_stats *ret);
+void lb_stats_clear(struct lb_stats *stats);
+
+#endif

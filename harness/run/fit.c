@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a cell asks for, held against what its system and this machine have.
+ */
+#include "fit.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/registry.h"
+#include "base/called.h"
+#include "client/holder.h"
+#include "servers/sandbox.h"
+#include "servers/skew_shim.h"
+
+static void skip(struct lb_cell *cell, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void skip(struct lb_cell *cell, const char *format, ...) {
+  va_list args;
+  if (cell->skip[0]) return; /* the first reason is enough */
+  va_start(args, format);
+  vsnprintf(cell->skip, sizeof cell->skip, format, args);
+  va_end(args);
+  cell->verdict = LB_SKIPPED;
+}
+
+static bool has_point(const char *const *points, const char *name) {
+  for (; points && *points; points++)
+    if (strcmp(*points, name) == 0) return true;
+  return false;
+}
+
+static bool sets_clock(const struct lb_step *step) {
+  return step->verb == LB_STEP_CLOCK_JUMP || step->verb == LB_STEP_CLOCK_RATE;
+}
+
+static bool is_fault(const struct lb_step *step) {
+  return sets_clock(step) || step->verb == LB_STEP_KILL || step->verb == LB_STEP_PAUSE ||
+         step->verb == LB_STEP_RESTART || step->verb == LB_STEP_CUT;
+}
+
+/* A step that these servers give no meaning to, whatever the lock: true with the reason in `why`. */
+static bool means_nothing(const struct lb_step *step, const struct lb_topology *t, char *why, size_t size) {
+  bool of_client = lb_role_is_client(step->a);
+  if (is_fault(step) && t->data_count == 0 && (!of_client || step->verb == LB_STEP_CUT))
+    return snprintf(why, size, "%s: there are no servers", step->text);
+  if (step->verb == LB_STEP_AWAIT_FAILOVER && t->data_count < 2)
+    return snprintf(why, size, "%s has one server, so no other can take over", t->name);
+  if (step->a.kind == LB_ROLE_NODE && (size_t)step->a.number > t->data_count)
+    return snprintf(why, size, "%s: %s has %zu data servers", step->text, t->name, t->data_count);
+  if (sets_clock(step) && !of_client && !t->wall_ms)
+    return snprintf(why, size, "the clock of %s cannot be set", t->service);
+  return false;
+}
+
+bool lb_scenario_means_something(const struct lb_scenario *scenario, const struct lb_topology *topology) {
+  char why[300];
+  for (size_t i = 0; i < scenario->step_count; i++)
+    if (means_nothing(&scenario->steps[i], topology, why, sizeof why)) return false;
+  return true;
+}
+
+/* What a step asks of a system that not every system has. */
+static void check_step(struct lb_cell *cell, const struct lb_step *step) {
+  char why[300];
+  if ((step->verb == LB_STEP_STOP_AT || step->verb == LB_STEP_CRASH_AT) &&
+      !has_point(cell->protocol->points, step->point) && !has_point(lb_holder_points, step->point))
+    skip(cell, "%s has no point '%s', see `%s list points`", cell->protocol->name, step->point, lb_called());
+  if (means_nothing(step, cell->topology, why, sizeof why)) skip(cell, "%s", why);
+  if (sets_clock(step) && !lb_role_is_client(step->a) && !lb_skew_shim_path())
+    skip(cell, "setting clocks needs the clock shim, which was not found beside the program");
+}
+
+void lb_cell_fit(struct lb_cell *cell) {
+  const struct lb_scenario *scenario = cell->scenario;
+  const char *missing = lb_topology_missing(cell->topology);
+  const struct lb_isolation *isolation = lb_isolation_probe();
+  if (missing) skip(cell, "%s needs %s, which is not installed", cell->topology->name, missing);
+  if (lb_scenario_needs_network(scenario) && isolation->kind == LB_ISOLATION_NONE)
+    skip(cell, "cutting links needs network namespaces: %s", isolation->why);
+  if (cell->guard == LB_GUARD_FENCE && !lb_protocol_can_fence(cell->protocol))
+    skip(cell, "%s has no fencing token", cell->protocol->name);
+  if (cell->guard == LB_GUARD_RECHECK && !cell->protocol->holds)
+    skip(cell, "%s has no way to ask whether it still holds", cell->protocol->name);
+  for (size_t i = 0; i < scenario->step_count; i++) check_step(cell, &scenario->steps[i]);
+  /* A campaign leaves out the faults that a system has no host for. */
+  for (size_t i = 0; i < scenario->fault_count && cell->topology->data_count > 0; i++)
+    check_step(cell, &scenario->faults[i]);
+}

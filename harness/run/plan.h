@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * plan.h - what a run will do: cells (scenario x system x guard) and their trials, in a seeded random order.
+ */
+#ifndef LB_PLAN_H
+#define LB_PLAN_H
+
+#include "trial/outcome.h"
+
+struct lb_cell {
+  struct lb_scenario *scenario;
+  const struct lb_protocol *protocol;
+  const struct lb_topology *topology;
+  char system[96];
+  enum lb_guard guard;
+  union lb_value *options;        /* of the protocol, owned */
+  const struct lb_expect *expect; /* NULL = nothing is expected */
+  char skip[300];                 /* not empty: why it cannot run here */
+
+  /* the sum of its trials, by lb_cell_add() */
+  enum lb_verdict verdict;
+  char why[400]; /* of undecided, stuck and skipped: the first reason */
+  int trials, safe, violated, stuck, undecided;
+  struct lb_outcome sum; /* counts added up; times: the largest */
+};
+
+struct lb_job {
+  size_t cell;
+  struct lb_trial_plan plan;
+  struct lb_outcome outcome;
+  bool done;
+};
+
+struct lb_plan {
+  struct lb_scenario *scenarios; /* owned */
+  size_t scenario_count;
+  struct lb_cell *cells;
+  size_t cell_count;
+  struct lb_job *jobs; /* in the order of cells, clients, trials */
+  size_t job_count;
+  size_t *order; /* job indexes in the order they are run: measuring ones first, each group shuffled */
+  struct lb_expect *own_expect; /* of the cells for which their scenario states nothing, one for each guard at most. Owned */
+  size_t own_expect_count;
+  uint64_t seed;
+};
+
+struct lb_plan_request {
+  const char *const *scenario_paths;
+  size_t scenario_count;
+  const char *const *own_settings; /* NULL, or of each scenario "key=value key=value" (NULL = none), before `settings` */
+  const char *systems;         /* "a@x,b" or NULL = those the scenario names in [expect]. A protocol alone: all that the scenario names, or if it
+                                  names none, each of its topologies on which the scenario means something */
+  const char *guard;           /* one name, or NULL = those the scenario states expectations for */
+  const struct lb_expect *expect; /* of systems that a scenario states nothing for, one for each guard at most (copied; their
+                                     texts must outlive the plan). One that fits no cell is refused */
+  size_t expect_count;
+  int trials;                  /* 0 = the scenario's */
+  const char *const *settings; /* "key=value", "protocol.option=value" */
+  size_t setting_count;
+  uint64_t seed;
+};
+
+/* 0; -EINVAL with one line in err (unknown system, topology, option ... with the nearest known word; a scenario that is named twice; a
+ * setting that no system of the run has). */
+int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, char *err, size_t err_size);
+/* "PROTOCOL@TOPOLOGY", or "PROTOCOL" for the first of its topologies: sets protocol, topology and system of the cell. 0, or -EINVAL with
+ * one line and the nearest known word. */
+int lb_plan_parse_system(const char *text, struct lb_cell *ret, char *err, size_t err_size);
+void lb_plan_clear(struct lb_plan *plan);
+/* Tells every job where its files go. */
+void lb_plan_set_folder(struct lb_plan *plan, const char *run_dir);
+/* Adds a trial's outcome to its cell. */
+void lb_cell_add(struct lb_cell *cell, const struct lb_outcome *outcome);
+/* 1 = as expected (or safe where nothing is expected), 0 = not, -1 = cannot be said (undecided, skipped). */
+int lb_cell_as_expected(const struct lb_cell *cell);
+
+#endif

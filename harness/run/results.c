@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A finished run as files: trials.csv, the tables that each trial wrote a part of, run.json.
+ */
+#include "results.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "cell.h"
+#include "base/files.h"
+#include "servers/sandbox.h"
+#include "version.h"
+
+enum { PATH_LENGTH = 4000 };
+
+static int fail(int error, const char *path, char *err, size_t err_size) {
+  snprintf(err, err_size, "cannot write %s: %s", path, strerror(-error));
+  return error;
+}
+
+/* ---- csv ------------------------------------------------------------------------------------------------------------ */
+
+/* A text field of RFC 4180; only `why` can need the quotes. */
+static void csv_text(const char *text, FILE *out) {
+  if (!strpbrk(text, ",\"\n\r")) {
+    fputs(text, out);
+    return;
+  }
+  putc('"', out);
+  for (; *text; text++) {
+    if (*text == '"') putc('"', out);
+    putc(*text, out);
+  }
+  putc('"', out);
+}
+
+static void csv_ms(int64_t ns, FILE *out) {
+  if (ns >= 0) fprintf(out, ",%.3f", (double)ns / 1e6);
+  else putc(',', out);
+}
+
+static void csv_quantiles(const uint64_t ns[LB_QUANTILES], bool any, FILE *out) {
+  for (int i = 0; i < LB_QUANTILES; i++) {
+    if (any) fprintf(out, ",%.3f", (double)ns[i] / 1e3);
+    else putc(',', out);
+  }
+}
+
+static const char trials_header[] =
+    "scenario,system,guard,clients,trial,seed,verdict,why,double_holds,double_hold_ms,depth,dirty_accesses,"
+    "lost_updates,stale_writes,fenced_off,token_regressions,grants,handoffs,busy,timeouts,unknowns,unavailable_ms,"
+    "orphan_ms,blind_ms,measured_s,grants_per_s,jain,client_min,client_max,wait_p50_us,wait_p99_us,wait_p999_us,"
+    "hold_p50_us,hold_p99_us,hold_p999_us,handoff_p50_us,handoff_p99_us,handoff_p999_us,start_ms,trial_ms,stall_ms,"
+    "faults,storage,history\n";
+
+static void trial_figures(const struct lb_job *job, FILE *out) {
+  const struct lb_outcome *x = &job->outcome;
+  bool measured = job->plan.scenario->step_count == 0 && x->grants > 0;
+  if (measured)
+    fprintf(out, ",%.3f,%.3f,%.5f,%llu,%llu", x->measured_s, x->grants_per_s, x->jain,
+            (unsigned long long)x->client_min, (unsigned long long)x->client_max);
+  else fputs(",,,,,", out);
+  csv_quantiles(x->wait_ns, measured, out);
+  csv_quantiles(x->hold_ns, measured, out);
+  csv_quantiles(x->handoff_ns, measured && x->handoff_ns[2] > 0, out);
+}
+
+static void trial_row(const struct lb_job *job, FILE *out) {
+  const struct lb_trial_plan *p = &job->plan;
+  const struct lb_outcome *x = &job->outcome;
+  fprintf(out, "%s,%s,%s,%d,%d,%llu,%s,", p->scenario->name, p->system, lb_guard_name(p->guard), p->clients, p->trial,
+          (unsigned long long)p->seed, lb_verdict_name(x->verdict));
+  csv_text(x->why, out);
+  fprintf(out, ",%llu,%.3f,%u,%llu,%lld,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu", (unsigned long long)x->double_holds,
+          (double)x->double_hold_ns / 1e6, x->depth, (unsigned long long)x->dirty_accesses, (long long)x->lost_updates,
+          (unsigned long long)x->stale_writes, (unsigned long long)x->fenced_off,
+          (unsigned long long)x->token_regressions, (unsigned long long)x->grants, (unsigned long long)x->handoffs,
+          (unsigned long long)x->busy, (unsigned long long)x->timeouts, (unsigned long long)x->unknowns);
+  csv_ms(x->unavailable_ns, out);
+  csv_ms(x->orphan_ns, out);
+  csv_ms(x->blind_ns, out);
+  trial_figures(job, out);
+  fprintf(out, ",%.3f,%.3f,%.3f,", (double)x->start_ns / 1e6, (double)x->trial_ns / 1e6, (double)x->stall_ns / 1e6);
+  if (p->scenario->fault_count > 0) fprintf(out, "%llu", (unsigned long long)x->faults);
+  fprintf(out, ",%s,", p->scenario->memory_storage ? "memory" : "disk");
+  if (x->history_kept) fprintf(out, "histories/%s.hist", p->name);
+  putc('\n', out);
+}
+
+static int write_trials(const struct lb_plan *plan, const char *dir, char *err, size_t err_size) {
+  char path[PATH_LENGTH];
+  snprintf(path, sizeof path, "%s/trials.csv", dir);
+  FILE *out = fopen(path, "we");
+  if (!out) return fail(-errno, path, err, err_size);
+  fputs(trials_header, out);
+  for (size_t i = 0; i < plan->job_count; i++)
+    if (plan->jobs[i].done) trial_row(&plan->jobs[i], out);
+  int r = lb_close_written(out);
+  return r < 0 ? fail(r, path, err, err_size) : 0;
+}
+
+/* One table out of the rows that each trial wrote for itself. */
+static int join_parts(const struct lb_plan *plan, const char *dir, const char *name, const char *header, char *err,
+                      size_t err_size) {
+  char path[PATH_LENGTH], part[PATH_LENGTH];
+  snprintf(path, sizeof path, "%s/%s.csv", dir, name);
+  FILE *out = fopen(path, "we");
+  if (!out) return fail(-errno, path, err, err_size);
+  fputs(header, out);
+  int r = 0;
+  for (size_t i = 0; i < plan->job_count && r == 0; i++) {
+    snprintf(part, sizeof part, "%s/parts/%s.%s", dir, plan->jobs[i].plan.name, name);
+    r = lb_append_file(out, part);
+  }
+  int closed = lb_close_written(out);
+  if (r == 0) r = closed;
+  return r < 0 ? fail(r, path, err, err_size) : 0;
+}
+
+/* ---- run.json --------------------------------------------------------------------------------------------------------- */
+
+static json_t *machine_json(const struct lb_run_info *info) {
+  const struct lb_machine *m = &info->before;
+  const struct lb_isolation *isolation = lb_isolation_probe();
+  char how[300];
+  if (isolation->kind == LB_ISOLATION_NONE) snprintf(how, sizeof how, "none: %s", isolation->why);
+  else snprintf(how, sizeof how, "%s", lb_isolation_name(isolation->kind));
+  return json_pack("{s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:s, s:s}", "hostname", m->hostname, "kernel", m->kernel, "cpu",
+                   m->cpu, "cores", (json_int_t)m->cores, "memory_mib", (json_int_t)m->memory_mib, "load_before",
+                   m->load, "load_after", info->load_after, "filesystem", m->filesystem, "namespaces", how);
+}
+
+static json_t *servers_json(const struct lb_plan *plan) {
+  json_t *o = json_object();
+  for (size_t i = 0; i < plan->cell_count; i++) {
+    const struct lb_topology *t = plan->cells[i].topology;
+    char version[128];
+    if (!json_object_get(o, t->name) && !plan->cells[i].skip[0] && t->version &&
+        t->version(version, sizeof version) == 0 && version[0])
+      json_object_set_new(o, t->name, json_string(version));
+  }
+  return o;
+}
+
+/* A shipped scenario by its place in the project: a results folder says nothing of where somebody keeps it. */
+static const char *scenario_file(const char *path) {
+  const char *place = strstr(path, "/scenarios/");
+  return place ? place + 1 : path;
+}
+
+static json_t *campaign_json(const struct lb_scenario *s) {
+  if (s->fault_count == 0) return json_null();
+  json_t *faults = json_array();
+  for (size_t i = 0; i < s->fault_count; i++) json_array_append_new(faults, json_string(s->faults[i].text));
+  return json_pack("{s:I, s:I, s:o}", "every_ms", (json_int_t)s->every_ms, "lasts_ms", (json_int_t)s->lasts_ms,
+                   "faults", faults);
+}
+
+static json_t *scenario_json(const struct lb_scenario *s) {
+  json_t *steps = json_array(), *clients = json_array();
+  for (size_t i = 0; i < s->step_count; i++) json_array_append_new(steps, json_string(s->steps[i].text));
+  for (size_t i = 0; i < s->client_count_count; i++) json_array_append_new(clients, json_integer(s->client_counts[i]));
+  json_t *workload = json_pack("{s:o, s:i, s:f, s:f, s:I, s:I, s:f, s:f, s:b, s:s}", "clients", clients, "keys",
+                               s->keys, "hold_ms", s->hold_ms, "think_ms", s->think_ms, "ttl_ms", (json_int_t)s->ttl_ms,
+                               "wait_ms", (json_int_t)s->wait_ms, "duration_s", s->duration_s, "warmup_s", s->warmup_s,
+                               "renew", s->renew, "storage", s->memory_storage ? "memory" : "disk");
+  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "name", s->name, "title", s->title ? s->title : "",
+                   "question", s->question ? s->question : "", "refuted", s->refuted ? s->refuted : "", "file",
+                   scenario_file(s->path), "workload", workload, "steps", steps, "campaign", campaign_json(s));
+}
+
+static json_t *control_json(const struct lb_plan *plan) {
+  struct lb_control control;
+  lb_plan_control(plan, &control);
+  if (control.trials == 0) return json_null();
+  return json_pack("{s:i, s:i, s:I, s:I, s:f}", "trials", control.trials, "undecided", control.undecided, "handoffs",
+                   (json_int_t)control.handoffs, "violations", (json_int_t)control.violations, "max_stall_ms",
+                   (double)control.stall_ns / 1e6);
+}
+
+static json_t *run_json(const struct lb_plan *plan, const struct lb_run_info *info) {
+  json_t *argv = json_array(), *scenarios = json_array();
+  for (int i = 0; i < info->argc; i++) json_array_append_new(argv, json_string(info->argv[i]));
+  for (size_t i = 0; i < plan->scenario_count; i++)
+    json_array_append_new(scenarios, scenario_json(&plan->scenarios[i]));
+  return json_pack("{s:i, s:s, s:{s:s, s:s}, s:o, s:s, s:f, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:i}",
+                   "schema_version", 1, "id", info->id, "tool", "version", LB_VERSION, "commit", LB_COMMIT, "argv",
+                   argv, "started_utc", info->started_utc, "seconds", info->seconds, "seed", (json_int_t)plan->seed,
+                   "jobs", info->jobs, "trials", (json_int_t)plan->job_count, "machine", machine_json(info), "servers",
+                   servers_json(plan), "scenarios", scenarios, "cells", lb_results_cells(plan), "control",
+                   control_json(plan), "verdict", info->verdict, "exit_code", info->exit_code);
+}
+
+static int write_run(const struct lb_plan *plan, const struct lb_run_info *info, const char *dir, char *err,
+                     size_t err_size) {
+  char path[PATH_LENGTH];
+  snprintf(path, sizeof path, "%s/run.json", dir);
+  json_t *root = run_json(plan, info);
+  FILE *out = root ? fopen(path, "we") : NULL;
+  int r = root ? (out ? 0 : -errno) : -EILSEQ; /* the only way json_pack fails here: a text that is not UTF-8 */
+  if (out && json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) < 0) r = errno ? -errno : -EIO;
+  if (out) fputc('\n', out);
+  int closed = out ? lb_close_written(out) : 0;
+  if (r == 0) r = closed;
+  json_decref(root);
+  return r < 0 ? fail(r, path, err, err_size) : 0;
+}
+
+int lb_results_write(const struct lb_plan *plan, const struct lb_run_info *info, const char *dir, char *err,
+                     size_t err_size) {
+  int r = write_trials(plan, dir, err, err_size);
+  if (r == 0)
+    r = join_parts(plan, dir, "latency", "scenario,system,guard,clients,trial,metric,low_ns,high_ns,count\n", err,
+                   err_size);
+  if (r == 0)
+    r = join_parts(plan, dir, "series",
+                   "scenario,system,guard,clients,trial,second,grants,busy,timeouts,unknowns,wait_p50_us,wait_p99_us\n",
+                   err, err_size);
+  return r == 0 ? write_run(plan, info, dir, err, err_size) : r;
+}

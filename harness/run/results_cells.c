@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A cell as JSON: the same object in run.json and in `--json`. What does not apply is null, never 0.
+ */
+#include "results.h"
+
+#include "cell.h"
+#include "base/interval.h"
+
+static json_t *ms_or_null(int64_t ns) { return ns < 0 ? json_null() : json_real((double)ns / 1e6); }
+static json_t *text_or_null(const char *text) { return text && *text ? json_string(text) : json_null(); }
+
+/* For a safe cell: with no violation in n trials the rate is below this, at 95 % confidence. */
+static json_t *upper95(const struct lb_cell *cell) {
+  return cell->verdict == LB_SAFE ? json_real(lb_upper95_zero((uint64_t)cell->safe)) : json_null();
+}
+
+static json_t *as_expected(const struct lb_cell *cell) {
+  int x = cell->expect ? lb_cell_as_expected(cell) : -1;
+  return x < 0 ? json_null() : json_boolean(x);
+}
+
+/* Null unless it was a campaign that decided something. */
+static void set_rate(json_t *o, const struct lb_plan *plan, size_t index) {
+  const struct lb_cell *cell = &plan->cells[index];
+  struct lb_cell_rate rate = {0};
+  bool campaign = cell->scenario->fault_count > 0 && cell->trials > 0;
+  if (campaign) lb_cell_rate(plan, index, &rate);
+  bool any = rate.handoffs > 0;
+  json_object_set_new(o, "faults", campaign ? json_integer((json_int_t)cell->sum.faults) : json_null());
+  json_object_set_new(o, "decided_handoffs", campaign ? json_integer((json_int_t)rate.handoffs) : json_null());
+  json_object_set_new(o, "violations", campaign ? json_integer((json_int_t)rate.violations) : json_null());
+  json_object_set_new(o, "violations_per_1000", any ? json_real(rate.per_1000) : json_null());
+  json_object_set_new(o, "violations_per_1000_low", any ? json_real(rate.low) : json_null());
+  json_object_set_new(o, "violations_per_1000_high", any ? json_real(rate.high) : json_null());
+}
+
+static json_t *cell_json(const struct lb_plan *plan, size_t index) {
+  const struct lb_cell *cell = &plan->cells[index];
+  const struct lb_outcome *sum = &cell->sum;
+  bool ran = cell->trials > 0;
+  json_t *o = json_object();
+  json_object_set_new(o, "scenario", json_string(cell->scenario->name));
+  json_object_set_new(o, "system", json_string(cell->system));
+  json_object_set_new(o, "guard", json_string(lb_guard_name(cell->guard)));
+  json_object_set_new(o, "seed", json_integer((json_int_t)plan->seed));
+  json_object_set_new(o, "trials", json_integer(cell->trials));
+  json_object_set_new(o, "verdict", json_string(lb_verdict_name(cell->verdict)));
+  json_object_set_new(o, "expected", cell->expect ? json_string(lb_verdict_name(cell->expect->verdict)) : json_null());
+  json_object_set_new(o, "as_expected", as_expected(cell));
+  json_object_set_new(o, "reason", text_or_null(cell->expect ? cell->expect->reason : NULL));
+  json_object_set_new(o, "why", text_or_null(cell->skip[0] ? cell->skip : cell->why));
+  json_object_set_new(o, "violated", json_integer(cell->violated));
+  json_object_set_new(o, "undecided", json_integer(cell->undecided));
+  json_object_set_new(o, "stuck", json_integer(cell->stuck));
+  json_object_set_new(o, "upper95", upper95(cell));
+  const struct {
+    const char *name;
+    json_t *value;
+  } counts[] = {
+      {"double_holds", json_integer((json_int_t)sum->double_holds)},
+      {"double_hold_ms", json_real((double)sum->double_hold_ns / 1e6)},
+      {"depth", json_integer(sum->depth)},
+      {"dirty_accesses", json_integer((json_int_t)sum->dirty_accesses)},
+      {"lost_updates", json_integer(sum->lost_updates)},
+      {"stale_writes", json_integer((json_int_t)sum->stale_writes)},
+      {"fenced_off", json_integer((json_int_t)sum->fenced_off)},
+      {"token_regressions", json_integer((json_int_t)sum->token_regressions)},
+      {"unavailable_ms", ms_or_null(sum->unavailable_ns)},
+      {"orphan_ms", ms_or_null(sum->orphan_ns)},
+      {"blind_ms", ms_or_null(sum->blind_ns)},
+      {"grants", json_integer((json_int_t)sum->grants)},
+      {"handoffs", json_integer((json_int_t)sum->handoffs)},
+      {"max_stall_ms", json_real((double)sum->stall_ns / 1e6)},
+  };
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    json_object_set(o, counts[i].name, ran ? counts[i].value : json_null());
+    json_decref(counts[i].value);
+  }
+  set_rate(o, plan, index);
+  return o;
+}
+
+json_t *lb_results_cells(const struct lb_plan *plan) {
+  json_t *array = json_array();
+  for (size_t i = 0; i < plan->cell_count; i++) json_array_append_new(array, cell_json(plan, i));
+  return array;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The guardian is a child in a session of its own that only waits: first for the tool to end (a pipe whose write end the tool
+ * alone holds), then for all trials to be gone (another pipe that trials inherit; the kernel ends them with the tool), then it
+ * removes the partial folder. After a commit there is nothing left to remove. So nobody has to catch SIGKILL.
+ */
+#include "rundir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "base/title.h"
+
+enum { TRIALS_GONE_MS = 10000, PATH_BYTES_MAX = 140 };
+
+static void wait_for_end(int fd, int timeout_ms) {
+  struct pollfd p = {.fd = fd, .events = POLLIN};
+  while (poll(&p, 1, timeout_ms) < 0 && errno == EINTR) {
+  }
+}
+
+/* Without a PID namespace a stopped server can outlive its parent. Whoever still works below the folder is one of ours. */
+static void kill_inhabitants(const char *partial) {
+  char link[PATH_MAX], path[64];
+  size_t length = strlen(partial);
+  DIR *proc = opendir("/proc");
+  if (!proc) return;
+  for (struct dirent *entry; (entry = readdir(proc));) {
+    pid_t pid = (pid_t)atoi(entry->d_name);
+    if (pid <= 1 || pid == getpid()) continue;
+    snprintf(path, sizeof path, "/proc/%d/cwd", (int)pid);
+    ssize_t n = readlink(path, link, sizeof link - 1);
+    if (n > (ssize_t)length && strncmp(link, partial, length) == 0 && link[length] == '/') kill(pid, SIGKILL);
+  }
+  closedir(proc);
+}
+
+static _Noreturn void watch_over(const char *partial, int tool_gone, int trials_gone) {
+  setsid();
+  lb_title_set("lb-guardian"); /* who kills the tool by name means the tool */
+  signal(SIGINT, SIG_IGN);
+  signal(SIGTERM, SIG_IGN);
+  signal(SIGHUP, SIG_IGN);
+  for (int fd = 0; fd < 3; fd++) close(fd); /* whoever reads the tool's output must not wait for us */
+  wait_for_end(tool_gone, -1);
+  wait_for_end(trials_gone, TRIALS_GONE_MS);
+  kill_inhabitants(partial);
+  lb_remove_tree(partial);
+  _exit(0);
+}
+
+static int start_guardian(struct lb_rundir *dir) {
+  int tool[2], trials[2];
+  if (pipe2(tool, O_CLOEXEC) < 0) return -errno;
+  if (pipe2(trials, O_CLOEXEC) < 0) return -errno;
+  pid_t pid = fork();
+  if (pid < 0) return -errno;
+  if (pid == 0) {
+    close(tool[1]);
+    close(trials[1]);
+    watch_over(dir->partial, tool[0], trials[0]);
+  }
+  close(trials[0]);
+  dir->alive = tool[0];
+  dir->guard_pipe = tool[1];
+  dir->trials_pipe = trials[1];
+  dir->guardian = pid;
+  return 0;
+}
+
+/* An open, locked file, or -1. */
+static int open_locked(const char *path, int flags) {
+  int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0644);
+  if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
+  if (fd >= 0) close(fd);
+  return -1;
+}
+
+/* The lock of a partial folder. It gets its name when it is held, so that nobody ever finds it free. */
+static int make_lock(const char *partial) {
+  char path[PATH_MAX], unnamed[PATH_MAX];
+  snprintf(path, sizeof path, "%s/lock", partial);
+  snprintf(unnamed, sizeof unnamed, "%s/.lock", partial);
+  int fd = open_locked(unnamed, O_CREAT);
+  if (fd >= 0) rename(unnamed, path);
+  return fd;
+}
+
+/* Removes partial folders whose lock nobody holds. One that has no lock yet is just being made. */
+static void sweep(const char *parent) {
+  char path[PATH_MAX];
+  DIR *dir = opendir(parent);
+  if (!dir) return;
+  for (struct dirent *entry; (entry = readdir(dir));) {
+    size_t length = strlen(entry->d_name);
+    if (entry->d_name[0] != '.' || length < 9 || strcmp(entry->d_name + length - 8, ".partial") != 0) continue;
+    snprintf(path, sizeof path, "%s/%s/lock", parent, entry->d_name);
+    int lock = open_locked(path, 0);
+    if (lock < 0) continue;
+    *strrchr(path, '/') = '\0';
+    lb_remove_tree(path);
+    close(lock);
+  }
+  closedir(dir);
+}
+
+/* The label with everything but letters, digits, '.', '-' and '_' turned into '-'. */
+static void name_run(char *id, size_t size, const char *label, unsigned attempt) {
+  struct tm tm = lb_clock_utc();
+  char stamp[32];
+  strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &tm);
+  if (attempt == 0) snprintf(id, size, "%s-%s", stamp, label);
+  else snprintf(id, size, "%s-%s-%u", stamp, label, attempt + 1);
+  for (char *c = id; *c; c++)
+    if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_", *c)) *c = '-';
+}
+
+static int fail(int error, const char *path, char *err, size_t err_size) {
+  snprintf(err, err_size, "cannot write results to %s: %s", path, strerror(-error));
+  return error;
+}
+
+/* Absolute path of a folder that is made if missing. */
+static int absolute_folder(const char *path, char ret[PATH_MAX], char *err, size_t err_size) {
+  int r = lb_make_dirs(path);
+  if (r == 0 && !realpath(path, ret)) r = -errno;
+  if (r == 0 && access(ret, W_OK) < 0) r = -errno;
+  return r < 0 ? fail(r, path, err, err_size) : 0;
+}
+
+static int choose_exact(struct lb_rundir *dir, const char *exact, char *err, size_t err_size) {
+  char copy[PATH_MAX], parent[PATH_MAX];
+  snprintf(copy, sizeof copy, "%s", exact);
+  size_t length = strlen(copy);
+  while (length > 1 && copy[length - 1] == '/') copy[--length] = '\0';
+  char *slash = strrchr(copy, '/');
+  if (strlen(slash ? slash + 1 : copy) > 100)
+    return snprintf(err, err_size, "results folder %s: the name has more than 100 bytes", exact), -ENAMETOOLONG;
+  snprintf(dir->id, sizeof dir->id, "%.100s", slash ? slash + 1 : copy);
+  if (slash) slash[slash == copy] = '\0';
+  if (access(exact, F_OK) == 0)
+    return snprintf(err, err_size, "results folder %s exists already, expected a new name", exact), -EEXIST;
+  int r = absolute_folder(slash ? copy : ".", parent, err, err_size);
+  if (r < 0) return r;
+  sweep(parent);
+  snprintf(dir->final, sizeof dir->final, "%.*s/%s", 2800, parent, dir->id);
+  snprintf(dir->partial, sizeof dir->partial, "%.*s/.%s.%d.partial", 2800, parent, dir->id, (int)getpid());
+  r = mkdir(dir->partial, 0755) < 0 ? -errno : 0;
+  return r < 0 ? fail(r, dir->partial, err, err_size) : 0;
+}
+
+static int choose_name(struct lb_rundir *dir, const char *results, const char *label, char *err, size_t err_size) {
+  char parent[PATH_MAX];
+  int r = absolute_folder(results, parent, err, err_size);
+  if (r == 0) sweep(parent);
+  for (unsigned attempt = 0; r == 0 && attempt < 100; attempt++) {
+    name_run(dir->id, sizeof dir->id, label, attempt);
+    snprintf(dir->final, sizeof dir->final, "%.*s/%s", 2800, parent, dir->id);
+    snprintf(dir->partial, sizeof dir->partial, "%.*s/.%s.partial", 2800, parent, dir->id);
+    /* mkdir is the reservation: of two runs that begin in the same second one takes the next name. */
+    if (access(dir->final, F_OK) == 0) continue;
+    if (mkdir(dir->partial, 0755) == 0) return 0;
+    if (errno != EEXIST) return fail(-errno, dir->partial, err, err_size);
+  }
+  return r < 0 ? r : fail(-EEXIST, parent, err, err_size);
+}
+
+int lb_rundir_open(struct lb_rundir *dir, const char *results, const char *label, const char *exact, char *err,
+                   size_t err_size) {
+  static const char *const folders[] = {"histories", "logs", "parts", "scratch/cache"};
+  *dir = (struct lb_rundir){.guard_pipe = -1, .alive = -1, .trials_pipe = -1, .lock = -1};
+  int r = exact ? choose_exact(dir, exact, err, err_size) : choose_name(dir, results, label, err, err_size);
+  if (r < 0) return r;
+  if (strlen(dir->partial) > PATH_BYTES_MAX) {
+    rmdir(dir->partial);
+    return snprintf(err, err_size, "cannot write results to %s: the path has %zu bytes, the servers' files need one of at most %d",
+                    dir->partial, strlen(dir->partial), PATH_BYTES_MAX),
+           -ENAMETOOLONG;
+  }
+  dir->lock = make_lock(dir->partial);
+  if ((r = start_guardian(dir)) < 0) return fail(r, dir->partial, err, err_size);
+  for (size_t i = 0; r == 0 && i < sizeof folders / sizeof *folders; i++) {
+    char path[3100];
+    snprintf(path, sizeof path, "%s/%s", dir->partial, folders[i]);
+    r = lb_make_dirs(path);
+  }
+  if (r < 0) {
+    fail(r, dir->partial, err, err_size);
+    lb_rundir_close(dir);
+  }
+  return r;
+}
+
+int lb_rundir_commit(struct lb_rundir *dir, char *err, size_t err_size) {
+  char path[3100];
+  snprintf(path, sizeof path, "%s/scratch", dir->partial);
+  lb_remove_tree(path);
+  snprintf(path, sizeof path, "%s/parts", dir->partial);
+  lb_remove_tree(path);
+  snprintf(path, sizeof path, "%s/lock", dir->partial);
+  unlink(path);
+  snprintf(path, sizeof path, "%s/logs", dir->partial);
+  rmdir(path); /* stays if it holds anything */
+  snprintf(path, sizeof path, "%s/histories", dir->partial);
+  rmdir(path);
+  if (renameat2(AT_FDCWD, dir->partial, AT_FDCWD, dir->final, RENAME_NOREPLACE) == 0) return 0;
+  return fail(-errno, dir->final, err, err_size);
+}
+
+void lb_rundir_close(struct lb_rundir *dir) {
+  if (dir->guard_pipe >= 0) close(dir->guard_pipe);
+  if (dir->trials_pipe >= 0) close(dir->trials_pipe);
+  if (dir->alive >= 0) close(dir->alive);
+  if (dir->lock >= 0) close(dir->lock);
+  while (dir->guardian > 0 && waitpid(dir->guardian, NULL, 0) < 0 && errno == EINTR) {
+  }
+  *dir = (struct lb_rundir){.guard_pipe = -1, .alive = -1, .trials_pipe = -1, .lock = -1};
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One pipe per running trial brings its outcome; its end without an outcome is a trial that died. A trial that takes longer
+ * than any bound of its scenario is killed and undecided.
+ */
+#include "runner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "servers/sandbox.h"
+#include "trial/trial.h"
+
+enum { SLOTS_MAX = 64, TICK_MS = 1000, PATIENCE_S = 180, CAMPAIGN_PATIENCE_S = 120 };
+
+struct slot {
+  struct lb_job *job; /* NULL = free */
+  pid_t pid;
+  int pipe;
+  lb_ns deadline;
+};
+
+struct message { /* through the pipe */
+  int result;
+  struct lb_outcome outcome;
+};
+
+struct runner {
+  struct lb_plan *plan;
+  const struct lb_rundir *dir;
+  const struct lb_progress *progress;
+  struct slot slot[SLOTS_MAX];
+  struct lb_live *live; /* one per slot, shared with the trials */
+  int slots;
+  size_t next, done;
+  char *err;
+  size_t err_size;
+};
+
+static volatile sig_atomic_t interrupted;
+static void on_signal(int sig) {
+  (void)sig;
+  interrupted = 1;
+}
+
+static bool measures(const struct lb_job *job) { return !lb_scenario_has_faults(job->plan.scenario); }
+
+static lb_ns patience(const struct lb_trial_plan *plan) {
+  double s =
+      PATIENCE_S + plan->scenario->warmup_s + plan->scenario->duration_s + 2e-3 * (double)plan->scenario->wait_ms;
+  if (plan->scenario->fault_count > 0) s += CAMPAIGN_PATIENCE_S;
+  for (size_t i = 0; i < plan->scenario->step_count; i++) s += 1e-3 * (double)plan->scenario->steps[i].within_ms + 5;
+  return (lb_ns)(s * 1e9);
+}
+
+static _Noreturn void trial_main(const struct lb_job *job, int out) {
+  struct message message = {0};
+  message.result = lb_trial_run(&job->plan, &message.outcome);
+  ssize_t n = write(out, &message, sizeof message);
+  _exit(n == (ssize_t)sizeof message ? 0 : 1);
+}
+
+static int start(struct runner *r, int index, struct lb_job *job) {
+  int pipe_fd[2];
+  struct slot *slot = &r->slot[index];
+  if (pipe2(pipe_fd, O_CLOEXEC) < 0) return -errno;
+  r->live[index] = (struct lb_live){0};
+  job->plan.live = &r->live[index];
+  pid_t pid = lb_sandbox_fork(r->dir->alive, r->dir->guard_pipe);
+  if (pid == 0) trial_main(job, pipe_fd[1]);
+  close(pipe_fd[1]);
+  if (pid < 0) {
+    close(pipe_fd[0]);
+    return pid;
+  }
+  *slot = (struct slot){.job = job, .pid = pid, .pipe = pipe_fd[0], .deadline = lb_clock_ns() + patience(&job->plan)};
+  return 0;
+}
+
+static void tick(struct runner *r) {
+  const struct lb_job *running[SLOTS_MAX];
+  uint64_t grants[SLOTS_MAX];
+  size_t count = 0;
+  for (int i = 0; i < r->slots; i++)
+    if (r->slot[i].job) {
+      grants[count] = atomic_load(&r->live[i].grants);
+      running[count++] = r->slot[i].job;
+    }
+  if (r->progress && r->progress->tick)
+    r->progress->tick(r->progress->display, r->plan, running, grants, count, r->done);
+}
+
+static void reap(struct slot *slot) {
+  kill(slot->pid, SIGKILL);
+  while (waitpid(slot->pid, NULL, 0) < 0 && errno == EINTR) {
+  }
+  close(slot->pipe);
+  slot->job = NULL;
+}
+
+static int finish(struct runner *r, struct slot *slot, bool late) {
+  struct message message;
+  struct lb_job *job = slot->job;
+  size_t got = 0;
+  ssize_t n = 1;
+  while (!late && got < sizeof message && n > 0)
+    if ((n = read(slot->pipe, (char *)&message + got, sizeof message - got)) > 0) got += (size_t)n;
+  if (got < sizeof message) {
+    message =
+        (struct message){.outcome = {.verdict = LB_UNDECIDED, .unavailable_ns = -1, .orphan_ns = -1, .blind_ns = -1}};
+    snprintf(message.outcome.why, sizeof message.outcome.why, "the trial's process %s",
+             late ? "took too long and was killed" : "died");
+  }
+  reap(slot);
+  job->outcome = message.outcome;
+  job->done = true;
+  r->done++;
+  lb_cell_add(&r->plan->cells[job->cell], &job->outcome);
+  if (r->progress && r->progress->finished) r->progress->finished(r->progress->display, r->plan, job, r->done);
+  if (message.result < 0)
+    snprintf(r->err, r->err_size, "%s: %s", job->plan.name,
+             message.outcome.why[0] ? message.outcome.why : strerror(-message.result));
+  return message.result;
+}
+
+static int busy_slots(const struct runner *r) {
+  int n = 0;
+  for (int i = 0; i < r->slots; i++) n += r->slot[i].job != NULL;
+  return n;
+}
+
+/* A trial that measures waits until it is alone, and nothing starts beside it. The order puts those first. */
+static int fill(struct runner *r) {
+  while (r->next < r->plan->job_count && busy_slots(r) < r->slots) {
+    struct lb_job *job = &r->plan->jobs[r->plan->order[r->next]];
+    bool measuring = measures(job);
+    for (int i = 0; i < r->slots; i++)
+      if (r->slot[i].job) measuring |= measures(r->slot[i].job);
+    if (measuring && busy_slots(r) > 0) return 0;
+    int free_slot = 0;
+    while (r->slot[free_slot].job) free_slot++;
+    int result = start(r, free_slot, job);
+    if (result < 0) return snprintf(r->err, r->err_size, "cannot start a trial: %s", strerror(-result)), result;
+    r->next++;
+    tick(r);
+  }
+  return 0;
+}
+
+static int wait_for_some(struct runner *r, lb_ns next_tick) {
+  struct pollfd p[SLOTS_MAX];
+  int which[SLOTS_MAX], count = 0, result = 0;
+  for (int i = 0; i < r->slots; i++)
+    if (r->slot[i].job) {
+      which[count] = i;
+      p[count++] = (struct pollfd){.fd = r->slot[i].pipe, .events = POLLIN};
+    }
+  lb_ns now = lb_clock_ns();
+  int left_ms = next_tick > now ? (int)((next_tick - now) / LB_NS_PER_MS) + 1 : 0;
+  if (poll(p, (nfds_t)count, left_ms) < 0) return errno == EINTR ? 0 : -errno;
+  for (int i = 0; i < count && result == 0; i++) {
+    struct slot *slot = &r->slot[which[i]];
+    if (p[i].revents) result = finish(r, slot, false);
+    else if (lb_clock_ns() > slot->deadline) result = finish(r, slot, true);
+  }
+  return result;
+}
+
+static int run_all(struct runner *r) {
+  lb_ns next_tick = lb_clock_ns() + TICK_MS * LB_NS_PER_MS;
+  int result = 0;
+  while (result == 0 && !interrupted && r->done < r->plan->job_count) {
+    result = fill(r);
+    if (result == 0) result = wait_for_some(r, next_tick);
+    if (lb_clock_ns() >= next_tick) {
+      tick(r);
+      next_tick += TICK_MS * LB_NS_PER_MS;
+    }
+  }
+  return interrupted ? -EINTR : result;
+}
+
+/* 128 hosts are 128 open namespaces and as many sockets: as many files as we are allowed to. */
+static void raise_file_limit(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int lb_runner_run(struct lb_plan *plan, const struct lb_rundir *dir, int jobs, const struct lb_progress *progress,
+                  char *err, size_t err_size) {
+  struct runner r = {.plan = plan, .dir = dir, .progress = progress, .err = err, .err_size = err_size};
+  struct sigaction action = {.sa_handler = on_signal};
+  size_t live_size = SLOTS_MAX * sizeof *r.live;
+  r.slots = jobs < 1 ? 1 : jobs > SLOTS_MAX ? SLOTS_MAX : jobs;
+  r.live = mmap(NULL, live_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (r.live == MAP_FAILED) return snprintf(err, err_size, "out of memory"), -ENOMEM;
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  raise_file_limit();
+  int result = run_all(&r);
+  for (int i = 0; i < r.slots; i++)
+    if (r.slot[i].job) reap(&r.slot[i]);
+  munmap(r.live, live_size);
+  if (result == -EINTR) snprintf(err, err_size, "interrupted: nothing was kept");
+  return result;
+}

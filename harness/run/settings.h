@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * settings.h - `-s key=value`: a key of a scenario's workload, or `PROTOCOL.OPTION`.
+ */
+#ifndef LB_SETTINGS_H
+#define LB_SETTINGS_H
+
+#include "backends/backend.h"
+#include "scenario/scenario.h"
+
+/* Checks all protocol options among the settings. 0, or -EINVAL with one line. */
+int lb_settings_check(const char *const *settings, size_t count, char *err, size_t err_size);
+/* True if a setting is of a protocol's option: its name is copied to `ret`. */
+bool lb_settings_protocol(const char *setting, char *ret, size_t size);
+/* Applies those that are keys of a scenario to each scenario that takes them (a timeline has no duration, a workload beside it
+ * does). 0, or -EINVAL with one line for a setting that none of them takes. */
+int lb_settings_apply(struct lb_scenario *scenarios, size_t scenario_count, const char *const *settings, size_t count,
+                      char *err, size_t err_size);
+/* The option values of a protocol: defaults, then the (checked) settings. Owned by the caller; NULL when out of memory. */
+union lb_value *lb_settings_options(const struct lb_protocol *protocol, const char *const *settings, size_t count);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A scenario from its file to its end: load, settings of the command line, questions others ask it.
+ */
+#include "scenario.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scenario_parts.h"
+
+#define FILE_BYTES_MAX (64 * 1024) /* a hundred times what a scenario needs */
+#define SUFFIX ".ini"
+
+/* ---- text to scenario --------------------------------------------------------------------------------- */
+
+/* "scenarios/04-failover.ini" -> "failover". */
+static char *name_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  const char *base = slash ? slash + 1 : path;
+  size_t digits = strspn(base, "0123456789");
+  if (digits > 0 && base[digits] == '-') base += digits + 1;
+  size_t len = strlen(base);
+  if (len > strlen(SUFFIX) && strcmp(base + len - strlen(SUFFIX), SUFFIX) == 0) len -= strlen(SUFFIX);
+  return strndup(base, len);
+}
+
+/* The name becomes a part of file names that are taken apart at their dots again. */
+static int set_name(const char *path, struct lb_scenario *scenario, char *err, size_t err_size) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
+  scenario->name = name_of(path);
+  scenario->path = strdup(path);
+  if (!scenario->name || !scenario->path) return -ENOMEM;
+  if (scenario->name[0] != '\0' && scenario->name[strspn(scenario->name, letters)] == '\0') return 0;
+  return lb_refuse(err, err_size,
+                   "%s: the name '%s' cannot name results: expected letters, digits, '-' and '_' before " SUFFIX, path,
+                   scenario->name);
+}
+
+static int line_of(const char *name, const int *key_lines) {
+  for (size_t i = 0; i < lb_scenario_key_count; i++)
+    if (strcmp(lb_scenario_keys[i].name, name) == 0) return key_lines[i];
+  return 0;
+}
+
+static bool given(const char *name, const int *key_lines) { return line_of(name, key_lines) != 0; }
+
+/* Values that hang on others: a timeline ends with its last step, and where faults are played nothing is kept on disk
+ * unless the file says so. */
+static int complete(struct lb_scenario *scenario, const int *key_lines, char *err, size_t err_size) {
+  bool timeline = scenario->step_count > 0;
+  if (timeline && scenario->fault_count > 0)
+    return lb_refuse(err, err_size, "%s:%d: a timeline has no campaign: expected one of [timeline] and [campaign]",
+                     scenario->path, line_of("fault", key_lines));
+  if (lb_scenario_has_faults(scenario) && !given("storage", key_lines)) scenario->memory_storage = true;
+  if (scenario->keys == 0 && !given("min_handoffs", key_lines)) scenario->min_handoffs = 0;
+  if (!timeline) return 0;
+  for (size_t i = 0; i < lb_scenario_key_count; i++) {
+    if (!(lb_scenario_keys[i].flags & LB_KEY_LOAD) || !key_lines[i]) continue;
+    return lb_refuse(err, err_size, "%s:%d: a timeline has no %s: expected it only without [timeline]", scenario->path,
+                     key_lines[i], lb_scenario_keys[i].name);
+  }
+  scenario->duration_s = scenario->warmup_s = 0;
+  return 0;
+}
+
+/* A refusal that concerns no step is about the key it begins with: "violated = ...". */
+static int check_file(const struct lb_scenario *scenario, const int *key_lines, char *err, size_t err_size) {
+  char why[LB_SCENARIO_ERR], key[32];
+  int line = 0;
+  int r = lb_scenario_check(scenario, &line, why, sizeof why);
+  if (r == 0) return 0;
+  snprintf(key, sizeof key, "%.*s", (int)strcspn(why, " :"), why);
+  if (line == 0) line = line_of(key, key_lines);
+  return lb_refuse(err, err_size, "%s:%d: %s", scenario->path, line, why);
+}
+
+int lb_scenario_parse(const char *path, const char *data, size_t size, struct lb_scenario *ret, char *err,
+                      size_t err_size) {
+  int *key_lines = calloc(lb_scenario_key_count, sizeof *key_lines);
+  char *text = malloc(size + 1);
+  int r = key_lines && text ? 0 : -ENOMEM;
+  *ret = (struct lb_scenario){0};
+  if (err_size > 0) err[0] = '\0';
+  if (r == 0) {
+    if (size > 0) memcpy(text, data, size);
+    text[size] = '\0';
+    r = set_name(path, ret, err, err_size);
+  }
+  if (r == 0) r = lb_scenario_read(path, text, size, ret, key_lines, err, err_size);
+  if (r == 0) r = complete(ret, key_lines, err, err_size);
+  if (r == 0) r = check_file(ret, key_lines, err, err_size);
+  if (r == -ENOMEM) snprintf(err, err_size, "%s: out of memory", path);
+  if (r < 0) lb_scenario_clear(ret);
+  free(text);
+  free(key_lines);
+  return r;
+}
+
+int lb_scenario_load(const char *path, struct lb_scenario *ret, char *err, size_t err_size) {
+  int r = 0;
+  *ret = (struct lb_scenario){0};
+  char *data = malloc(FILE_BYTES_MAX + 1);
+  FILE *in = fopen(path, "re");
+  size_t size = in && data ? fread(data, 1, FILE_BYTES_MAX + 1, in) : 0;
+  if (!in || !data || ferror(in)) {
+    r = -errno;
+    snprintf(err, err_size, "%s: %s", path, strerror(-r));
+  } else if (size > FILE_BYTES_MAX) {
+    r = lb_refuse(err, err_size, "%s: more than %d kB: not a scenario file", path, FILE_BYTES_MAX / 1024);
+  } else {
+    r = lb_scenario_parse(path, data, size, ret, err, err_size);
+  }
+  if (in) fclose(in);
+  free(data);
+  return r;
+}
+
+void lb_scenario_clear(struct lb_scenario *scenario) {
+  free(scenario->name);
+  free(scenario->path);
+  free(scenario->title);
+  free(scenario->question);
+  free(scenario->refuted);
+  free(scenario->proof_violated);
+  for (size_t i = 0; i < scenario->step_count; i++) free(scenario->steps[i].text);
+  free(scenario->steps);
+  for (size_t i = 0; i < scenario->fault_count; i++) free(scenario->faults[i].text);
+  free(scenario->faults);
+  for (size_t i = 0; i < scenario->expect_count; i++) {
+    free(scenario->expect[i].system);
+    free(scenario->expect[i].reason);
+  }
+  free(scenario->expect);
+  *scenario = (struct lb_scenario){0};
+}
+
+/* ---- settings of the command line --------------------------------------------------------------------- */
+
+int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size) {
+  char why[LB_SCENARIO_ERR];
+  struct lb_scenario changed = *scenario; /* settable keys own no memory */
+  int line = 0;
+  const struct lb_scenario_key *k = lb_scenario_key_find_set(key, why, sizeof why);
+  if (!k) return lb_refuse(err, err_size, "-s: %s", why);
+  if ((k->flags & LB_KEY_LOAD) && scenario->step_count > 0)
+    return lb_refuse(err, err_size, "-s: %s = %s: %s has a timeline, and a timeline has no %s", key, value,
+                     scenario->name, key);
+  if ((k->flags & LB_KEY_CAMPAIGN) && scenario->fault_count == 0)
+    return lb_refuse(err, err_size, "-s: %s = %s: %s has no campaign", key, value, scenario->name);
+  int r = lb_scenario_key_set(k, &changed, key, value, 0, why, sizeof why);
+  if (r < 0) {
+    snprintf(err, err_size, "-s: %s", why);
+    return r;
+  }
+  if ((changed.keys == 0) != (scenario->keys == 0))
+    changed.min_handoffs = changed.keys != 0; /* clients meet, or they do not */
+  if (lb_scenario_check(&changed, &line, why, sizeof why) < 0)
+    return lb_refuse(err, err_size, "-s: %s = %s: %s", key, value, why);
+  *scenario = changed;
+  return 0;
+}
+
+/* ---- questions ---------------------------------------------------------------------------------------- */
+
+const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard) {
+  const struct lb_expect *others = NULL;
+  for (size_t i = 0; i < scenario->expect_count; i++) {
+    const struct lb_expect *expect = &scenario->expect[i];
+    if (expect->guard != guard) continue;
+    if (strcmp(expect->system, system) == 0) return expect;
+    if (strcmp(expect->system, "*") == 0) others = expect;
+  }
+  return others;
+}
+
+/* True if a step of the timeline or a fault of the campaign has this verb or that one. */
+static bool plays(const struct lb_scenario *scenario, enum lb_verb verb, enum lb_verb other) {
+  for (size_t i = 0; i < scenario->step_count; i++)
+    if (scenario->steps[i].verb == verb || scenario->steps[i].verb == other) return true;
+  for (size_t i = 0; i < scenario->fault_count; i++)
+    if (scenario->faults[i].verb == verb || scenario->faults[i].verb == other) return true;
+  return false;
+}
+
+bool lb_scenario_needs_network(const struct lb_scenario *scenario) {
+  return plays(scenario, LB_STEP_CUT, LB_STEP_HEAL);
+}
+
+bool lb_scenario_needs_clocks(const struct lb_scenario *scenario) {
+  return plays(scenario, LB_STEP_CLOCK_JUMP, LB_STEP_CLOCK_RATE);
+}
+
+bool lb_scenario_has_faults(const struct lb_scenario *scenario) {
+  return scenario->step_count > 0 || scenario->fault_count > 0;
+}
+
+static int is_scenario_file(const struct dirent *entry) {
+  size_t len = strlen(entry->d_name);
+  return entry->d_name[0] != '.' && len > strlen(SUFFIX) && strcmp(entry->d_name + len - strlen(SUFFIX), SUFFIX) == 0;
+}
+
+/* By bytes: alphasort would follow the user's locale. */
+static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
+
+int lb_scenario_list(const char *folder, char ***ret_names, char ***ret_paths, size_t *ret_count) {
+  struct dirent **entries = NULL;
+  int count = scandir(folder, &entries, is_scenario_file, by_name);
+  if (count < 0) return -errno;
+  char **names = calloc((size_t)count + 1, sizeof *names), **paths = calloc((size_t)count + 1, sizeof *paths);
+  int r = names && paths ? 0 : -ENOMEM;
+  for (int i = 0; i < count; i++) {
+    if (r == 0 && asprintf(&paths[i], "%s/%s", folder, entries[i]->d_name) < 0) {
+      paths[i] = NULL;
+      r = -ENOMEM;
+    }
+    if (r == 0 && !(names[i] = name_of(paths[i]))) r = -ENOMEM;
+    free(entries[i]);
+  }
+  free(entries);
+  if (r == 0) {
+    *ret_names = names;
+    *ret_paths = paths;
+    *ret_count = (size_t)count;
+    return 0;
+  }
+  for (int i = 0; names && paths && i < count; i++) {
+    free(names[i]);
+    free(paths[i]);
+  }
+  free(names);
+  free(paths);
+  return r;
+}

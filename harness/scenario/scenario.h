@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * scenario.h - a scenario file as a struct: the question, a workload or a timeline of steps, the expected verdicts.
+ * The form is documented in scenarios/README.md. Reading never guesses: the first thing that does not fit is one
+ * line "FILE:LINE: what was found, what was expected", with the nearest known word where there is one.
+ */
+#ifndef LB_SCENARIO_H
+#define LB_SCENARIO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "guard.h"
+
+enum lb_verdict { LB_SAFE, LB_VIOLATED, LB_STUCK, LB_UNDECIDED, LB_SKIPPED, LB_VERDICT_NONE, LB_ANY };
+/* "safe", "violated", "stuck", "undecided", "skipped", "none", "any" (of an expectation only: whatever is decided fits). */
+const char *lb_verdict_name(enum lb_verdict verdict);
+
+/* How a step names hosts without knowing the topology. */
+enum lb_role_kind {
+  LB_ROLE_NONE,
+  LB_ROLE_PRIMARY,         /* the server that decides; bound when a timeline first names it */
+  LB_ROLE_CURRENT_PRIMARY, /* asked again each time */
+  LB_ROLE_REPLICAS,        /* the other data servers, as seen when `primary` was bound */
+  LB_ROLE_NODE,            /* node N, from 1 */
+  LB_ROLE_MAJORITY,        /* the smallest majority of the data servers that contains the primary */
+  LB_ROLE_MINORITY,        /* the rest */
+  LB_ROLE_ALL,             /* all servers */
+  LB_ROLE_CLIENT,          /* client N, from 1 */
+  LB_ROLE_CLIENTS,         /* all clients */
+  LB_ROLE_HOLDER,          /* the client that holds now */
+  LB_ROLE_WAITERS,         /* the clients that ask now */
+};
+struct lb_role {
+  enum lb_role_kind kind;
+  int number; /* node, client: from 1; 0 = `any`, drawn from the seed (faults of a [campaign] only) */
+};
+
+enum lb_verb {
+  LB_STEP_CUT,            /* cut A [from] B          drop all packets between two roles, both ways */
+  LB_STEP_HEAL,           /* heal                    undo all cuts */
+  LB_STEP_KILL,           /* kill A                  SIGKILL */
+  LB_STEP_PAUSE,          /* pause A                 SIGSTOP */
+  LB_STEP_RESUME,         /* resume A                SIGCONT */
+  LB_STEP_ACQUIRE,        /* client N acquire within T   blocking acquire; its outcome is recorded, none is an error */
+  LB_STEP_RELEASE,        /* client N release within T   releases if it holds */
+  LB_STEP_READ,           /* client N read           of the resource, if it believes it holds */
+  LB_STEP_WRITE,          /* client N write          what it read plus one, if it believes it holds */
+  LB_STEP_AWAIT_FAILOVER, /* await failover within T another server than the bound primary decides (the harness promotes
+                             where the topology leaves that to an operator); not in time = stuck */
+  LB_STEP_WAIT,           /* wait T */
+  LB_STEP_OBSERVE_KEY,    /* observe key on A        records the fact "key present on A" / "key absent on A" */
+  LB_STEP_RESTART,        /* restart A               kills it if it runs, starts it on what it left behind, waits until it answers */
+  LB_STEP_CLOCK_JUMP,     /* clock A [wall|monotonic] OFFSET   its clock jumps: +31s, -5s, +250ms; wall if not said */
+  LB_STEP_CLOCK_RATE,     /* clock A rate R          both its clocks run R times as fast from now on: 1.02 */
+  LB_STEP_STOP_AT,        /* stop client N at POINT  the client stops itself (SIGSTOP) when it next passes the point */
+  LB_STEP_CRASH_AT,       /* crash client N at POINT the client kills itself (SIGKILL) when it next passes the point */
+  LB_STEP_BEGIN_ACQUIRE,  /* client N begin acquire within T   asks, and the timeline goes on meanwhile */
+  LB_STEP_AWAIT_HOLDS,    /* await client N holds within T         not in time = stuck */
+  LB_STEP_AWAIT_WRITTEN,  /* await client N has written within T   it wrote since it was granted; not in time = stuck */
+};
+
+struct lb_step {
+  enum lb_verb verb;
+  struct lb_role a, b;
+  int64_t within_ms; /* for acquire, release, await, wait */
+  bool monotonic;    /* clock jump: of the monotonic clock, not the wall clock */
+  int64_t offset_ms; /* clock jump */
+  double rate;       /* clock rate */
+  char point[32];    /* stop, crash */
+  char *text;        /* as written */
+  int line;
+};
+
+struct lb_expect {
+  enum lb_guard guard; /* [expect] = none; [expect fence] = fence */
+  char *system; /* "PROTOCOL@TOPOLOGY", or "*" for all others */
+  enum lb_verdict verdict;
+  char *reason; /* may be empty */
+};
+
+#define LB_CLIENT_COUNTS_MAX 16
+#define LB_CLIENTS_MAX 128 /* largest `clients`, and N of `client N`: a process each */
+
+struct lb_scenario {
+  char *name;     /* file name without "NN-" and ".ini": "failover" */
+  char *path;
+  char *title;    /* [scenario] title */
+  char *question; /* [scenario] question: what it settles */
+  char *refuted;  /* [scenario] refuted: what outcome would refute the expectation */
+
+  /* [workload] */
+  int client_counts[LB_CLIENT_COUNTS_MAX]; /* clients = 16, or 1, 4, 16: one trial each; a timeline has one entry */
+  size_t client_count_count;
+  int keys;          /* keys = 1 (one hot key) or N (chosen at random); 0 = `own`: client i uses key i */
+  double hold_ms;    /* time between the read and the write of the resource */
+  double think_ms;   /* time between two critical sections */
+  int64_t ttl_ms;    /* lease; session timeout for session protocols */
+  int64_t wait_ms;   /* bound on one blocking acquire of the workload */
+  double duration_s; /* measured; 0 with a timeline */
+  double warmup_s;
+  bool renew;        /* renew = yes: a client renews its lease every third of the ttl while it holds (the watchdog) */
+
+  /* [campaign] faults drawn at random, one after the other, while the workload runs; none = no campaign */
+  struct lb_step *faults; /* fault = STEP: cut, kill, pause or clock, with `any` allowed; each is undone */
+  size_t fault_count;
+  int64_t every_ms; /* mean pause between the end of one fault and the begin of the next */
+  int64_t lasts_ms; /* mean length of a fault */
+
+  /* [timeline] step = ... (several); empty = a pure workload */
+  struct lb_step *steps;
+  size_t step_count;
+
+  /* [proof] violated = FACT: a trial with a violation only counts if this fact was observed; NULL = none asked.
+   * Spelled "key absent on ROLE" with ROLE as lb_role_format() writes it. */
+  char *proof_violated;
+  bool past_lease;     /* [proof] past_lease = yes: the scenario lets leases run out on purpose, so an overlap that begins after
+                          the earlier holder's lease was over counts */
+  bool memory_storage; /* [servers] storage = memory | disk; default: memory with a timeline or a campaign, disk without */
+  int trials;          /* [scenario] trials: default number of trials per cell */
+  bool control;        /* [scenario] control = yes: nothing in it can cost a correct lock its exclusion, so other scenarios are
+                          compared with it; refused beside a fault and beside past_lease */
+  int min_handoffs;    /* [scenario] min_handoffs: fewer = undecided; default 1; 0 where clients never meet (keys = own) */
+
+  /* [expect] system = verdict: reason (several, in file order); the systems it names are those it runs on by default */
+  struct lb_expect *expect;
+  size_t expect_count;
+};
+
+/* Reads a file. 0; -EINVAL with one line in err for bad content; other -errno with err. On error *ret is empty. */
+int lb_scenario_load(const char *path, struct lb_scenario *ret, char *err, size_t err_size);
+/* The same from memory; `path` stands for the file in messages. For tests and fuzzing. */
+int lb_scenario_parse(const char *path, const char *data, size_t size, struct lb_scenario *ret, char *err, size_t err_size);
+/* Sets one key as `-s key=value` does (those with LB_KEY_SET); same messages, with "-s" as the place. */
+int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size);
+void lb_scenario_clear(struct lb_scenario *scenario);
+/* The expectation for a system under a guard: its own line in that guard's section, else "*" there, else NULL. */
+const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard);
+/* True if some step or fault needs a network of its own (cut, heal). */
+bool lb_scenario_needs_network(const struct lb_scenario *scenario);
+/* True if some step or fault sets a clock of servers (then they start under the clock shim), or of clients. */
+bool lb_scenario_needs_clocks(const struct lb_scenario *scenario);
+/* True for a timeline or a campaign: faults are played, and the trial is not a measurement of speed. */
+bool lb_scenario_has_faults(const struct lb_scenario *scenario);
+
+/* Names of all scenarios in a folder, sorted by file name: names[i] of `*ret_count`, paths in ret_paths; free each and the arrays. */
+int lb_scenario_list(const char *folder, char ***ret_names, char ***ret_paths, size_t *ret_count);
+
+/* ---- the form as data: parser, help and scenarios/README.md share these tables -------------------------- */
+
+enum lb_scenario_type {
+  LB_KEY_TEXT,          /* char * */
+  LB_KEY_WHOLE,         /* int */
+  LB_KEY_WHOLE_LIST,    /* client_counts */
+  LB_KEY_WHOLE_OR_OWN,  /* int, 0 = `own` */
+  LB_KEY_MS,            /* int64_t, whole */
+  LB_KEY_REAL,          /* double */
+  LB_KEY_YES_NO,        /* bool, `yes` or `no` */
+  LB_KEY_STORAGE,       /* bool, `memory` or `disk` */
+  LB_KEY_STEP,          /* one more struct lb_step of the timeline or the campaign */
+  LB_KEY_FACT,          /* char * */
+  LB_KEY_VERDICT,       /* one more struct lb_expect; the key's name is the system */
+};
+enum lb_scenario_key_flag {
+  LB_KEY_MANDATORY = 1 << 0,
+  LB_KEY_LINES = 1 << 1,    /* indented lines go on with the value */
+  LB_KEY_REPEATED = 1 << 2, /* may stand several times */
+  LB_KEY_SET = 1 << 3,      /* `-s key=value` may change it */
+  LB_KEY_LOAD = 1 << 4,     /* of a pure workload: refused beside a timeline */
+  LB_KEY_CAMPAIGN = 1 << 5, /* read by a campaign only */
+};
+struct lb_scenario_key {
+  const char *section, *name;
+  enum lb_scenario_type type;
+  unsigned flags;   /* enum lb_scenario_key_flag */
+  const char *unit; /* "ms", "s", or "" */
+  const char *def;  /* the default as one would write it; NULL = none */
+  double min, max;  /* of numbers */
+  const char *help; /* one line */
+  size_t offset;    /* of the field in struct lb_scenario */
+};
+extern const struct lb_scenario_key lb_scenario_keys[]; /* in the order of the sections of a file */
+extern const size_t lb_scenario_key_count;
+/* "whole number", "text", ... */
+const char *lb_scenario_type_name(enum lb_scenario_type type);
+
+struct lb_step_form {
+  enum lb_verb verb;
+  const char *form; /* "client N acquire within T": A, B are roles, N a number, T a duration, [word] may be left out */
+  const char *help; /* one line */
+};
+extern const struct lb_step_form lb_step_forms[];
+extern const size_t lb_step_form_count;
+
+/* A role as a step would write it: "current primary", "node 2". 32 bytes are enough. */
+void lb_role_format(struct lb_role role, char *buf, size_t size);
+
+/* True for roles of clients. */
+bool lb_role_is_client(struct lb_role role);
+
+/* One step from its text. 0, or -EINVAL with err = what was found and expected (no place). step->line is left alone. */
+int lb_step_parse(const char *text, struct lb_step *ret, char *err, size_t err_size);
+
+#endif

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Links are made by ip(8) in one batch, cuts by nft(8); addresses are three ioctls a host, which is not worth a process each.
+ *
+ * A cut is a pair of drop rules in the network namespace of its first host, one for each direction. Rules, not a link that is
+ * taken down: the other links of the host stay, and existing connections see silence, as in a real partition, not an error.
+ */
+#include "net.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "proc.h"
+
+enum { FIRST_PORT = 7001, LINKS_MS = 10000 };
+static const char *const sbin[] = {"/usr/sbin", "/sbin", NULL};
+
+static int fail(char *err, size_t err_size, int error, const char *format, ...) __attribute__((format(printf, 4, 5)));
+static int fail(char *err, size_t err_size, int error, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(err, err_size, format, args);
+  va_end(args);
+  return error;
+}
+
+/* Runs a program on a host with `input` as its standard input; what it complains of goes to err. */
+static int run_tool(const struct lb_host *host, const char *name, char *const argv[], const char *input, char *err,
+                    size_t err_size) {
+  char *path = lb_proc_find(name, sbin);
+  int in[2], out[2], status = 0;
+  if (!path) return fail(err, err_size, -ENOENT, "%s is not installed", name);
+  if (pipe2(in, O_CLOEXEC) < 0) return free(path), -errno;
+  if (pipe2(out, O_CLOEXEC) < 0) return free(path), close(in[0]), close(in[1]), -errno;
+  pid_t pid = fork();
+  if (pid == 0) {
+    signal(SIGPIPE, SIG_DFL);
+    if (host && host->netns >= 0 && setns(host->netns, CLONE_NEWNET) < 0) _exit(126);
+    if (dup2(in[0], 0) < 0 || dup2(out[1], 1) < 0 || dup2(out[1], 2) < 0) _exit(126);
+    execv(path, argv);
+    _exit(127);
+  }
+  free(path);
+  close(in[0]);
+  close(out[1]);
+  char text[160] = "";
+  size_t length = strlen(input);
+  bool sent = pid > 0 && write(in[1], input, length) == (ssize_t)length; /* a few KiB: fits the pipe */
+  close(in[1]);
+  ssize_t n = read(out[0], text, sizeof text - 1);
+  text[n > 0 ? n : 0] = '\0';
+  text[strcspn(text, "\n")] = '\0';
+  close(out[0]);
+  while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (pid > 0 && sent && status == 0) return 0;
+  return fail(err, err_size, -EPERM, "%s failed: %s", name, text[0] ? text : "no message");
+}
+
+/* ---- hosts -------------------------------------------------------------------------------------------------- */
+
+int lb_net_loopback_up(void) {
+  struct ifreq request = {.ifr_flags = IFF_UP | IFF_RUNNING};
+  strcpy(request.ifr_name, "lo");
+  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  int r = ioctl(fd, SIOCSIFFLAGS, &request) < 0 ? -errno : 0;
+  close(fd);
+  return r;
+}
+
+static int new_namespace(int home) {
+  if (unshare(CLONE_NEWNET) < 0) return -errno;
+  int r = lb_net_loopback_up();
+  int fd = r < 0 ? r : open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+  if (fd == -1) fd = -errno;
+  if (setns(home, CLONE_NEWNET) < 0) return -errno;
+  return fd;
+}
+
+static int set_address(const char *interface, const char *address) {
+  struct ifreq request = {0};
+  struct sockaddr_in sin = {.sin_family = AF_INET};
+  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), r = 0;
+  if (fd < 0) return -errno;
+  strncpy(request.ifr_name, interface, IFNAMSIZ - 1);
+  inet_pton(AF_INET, address, &sin.sin_addr);
+  memcpy(&request.ifr_addr, &sin, sizeof sin);
+  if (ioctl(fd, SIOCSIFADDR, &request) < 0) r = -errno;
+  inet_pton(AF_INET, "255.255.255.0", &sin.sin_addr);
+  memcpy(&request.ifr_netmask, &sin, sizeof sin);
+  if (r == 0 && ioctl(fd, SIOCSIFNETMASK, &request) < 0) r = -errno;
+  request.ifr_flags = IFF_UP | IFF_RUNNING;
+  if (r == 0 && ioctl(fd, SIOCSIFFLAGS, &request) < 0) r = -errno;
+  close(fd);
+  return r;
+}
+
+static int set_host_address(const struct lb_host *host, int home) {
+  if (setns(host->netns, CLONE_NEWNET) < 0) return -errno;
+  int r = set_address("eth0", host->address);
+  return setns(home, CLONE_NEWNET) < 0 ? -errno : r;
+}
+
+/* The batch for ip(8): a bridge, and for each host a pair of interfaces, one on the bridge, one in the host. */
+static char *link_batch(const struct lb_net *net) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  if (!out) return NULL;
+  fputs("link add name lb0 type bridge\nlink set lb0 up\n", out);
+  for (size_t i = 0; i < net->count; i++) {
+    fprintf(out, "link add name lbh%zu type veth peer name eth0 netns /proc/%d/fd/%d\n", i, (int)getpid(),
+            net->host[i].netns);
+    fprintf(out, "link set lbh%zu master lb0 up\n", i);
+  }
+  return fclose(out) == 0 ? text : NULL;
+}
+
+static bool carries(const char *interface) {
+  struct ifreq request = {0};
+  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  strncpy(request.ifr_name, interface, IFNAMSIZ - 1);
+  bool running = ioctl(fd, SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_RUNNING);
+  close(fd);
+  return running;
+}
+
+static bool all_carry(const struct lb_net *net, int home) {
+  char name[IFNAMSIZ];
+  bool running = carries("lb0");
+  for (size_t i = 0; running && i < net->count; i++) {
+    snprintf(name, sizeof name, "lbh%zu", i);
+    running = carries(name) && setns(net->host[i].netns, CLONE_NEWNET) == 0;
+    if (!running) break;
+    running = carries("eth0");
+    if (setns(home, CLONE_NEWNET) < 0) abort();
+  }
+  return running;
+}
+
+/* The kernel looks at new links in the background, at times only after a second. Until then they swallow what is sent, and
+ * a connection whose first packet was lost is slow for seconds: nothing that should happen to a trial by chance. */
+static int wait_for_links(const struct lb_net *net, int home) {
+  uint64_t deadline = lb_clock_ns() + LINKS_MS * UINT64_C(1000000);
+  while (!all_carry(net, home)) {
+    if (lb_clock_ns() > deadline) return -ETIMEDOUT;
+    lb_clock_sleep_until(lb_clock_ns() + UINT64_C(2000000));
+  }
+  return 0;
+}
+
+static int build_links(struct lb_net *net, int home, char *err, size_t err_size) {
+  for (size_t i = 0; i < net->count; i++) {
+    net->host[i].netns = new_namespace(home);
+    if (net->host[i].netns < 0)
+      return fail(err, err_size, net->host[i].netns, "no network namespace: %s", strerror(-net->host[i].netns));
+    snprintf(net->host[i].address, sizeof net->host[i].address, "10.77.0.%zu", i + 1);
+  }
+  char *batch = link_batch(net);
+  if (!batch) return fail(err, err_size, -ENOMEM, "out of memory");
+  char *argv[] = {(char *)"ip", (char *)"-batch", (char *)"-", NULL};
+  int r = run_tool(NULL, "ip", argv, batch, err, err_size);
+  free(batch);
+  for (size_t i = 0; r == 0 && i < net->count; i++)
+    if ((r = set_host_address(&net->host[i], home)) < 0)
+      fail(err, err_size, r, "no address for a host: %s", strerror(-r));
+  if (r == 0 && (r = set_address("lb0", "10.77.0.254")) < 0)
+    fail(err, err_size, r, "no address for the bridge: %s", strerror(-r));
+  if (r == 0 && (r = wait_for_links(net, home)) < 0) fail(err, err_size, r, "the links of the hosts do not come up");
+  return r;
+}
+
+int lb_net_up(struct lb_net *net, bool separate, size_t count, char *err, size_t err_size) {
+  if (count > LB_HOSTS_MAX) return fail(err, err_size, -E2BIG, "at most %d hosts", LB_HOSTS_MAX);
+  *net = (struct lb_net){.count = count, .separate = separate, .next_port = FIRST_PORT};
+  for (size_t i = 0; i < count; i++) {
+    net->host[i].netns = -1;
+    strcpy(net->host[i].address, "127.0.0.1");
+  }
+  if (!separate) return 0;
+  int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+  if (home < 0) return fail(err, err_size, -errno, "cannot open the own network namespace: %m");
+  int r = build_links(net, home, err, err_size);
+  close(home);
+  return r;
+}
+
+void lb_net_down(struct lb_net *net) {
+  for (size_t i = 0; i < net->count; i++)
+    if (net->host[i].netns >= 0) close(net->host[i].netns);
+  net->count = 0;
+}
+
+uint16_t lb_net_port(struct lb_net *net) {
+  if (lb_proc_sandboxed) return net->next_port++;
+  struct sockaddr_in sin = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  socklen_t size = sizeof sin;
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  bool named = fd >= 0 && bind(fd, (struct sockaddr *)&sin, sizeof sin) == 0 &&
+               getsockname(fd, (struct sockaddr *)&sin, &size) == 0;
+  if (fd >= 0) close(fd);
+  return named ? ntohs(sin.sin_port) : 0;
+}
+
+/* ---- cuts --------------------------------------------------------------------------------------------------- */
+
+int lb_net_cut(struct lb_net *net, const struct lb_host *a, const struct lb_host *b, char *err, size_t err_size) {
+  char rules[600], *argv[] = {(char *)"nft", (char *)"-f", (char *)"-", NULL};
+  if (!net->separate) return fail(err, err_size, -ENOTSUP, "hosts share one loopback here: nothing to cut");
+  snprintf(rules, sizeof rules,
+           "add table ip lockbench\n"
+           "add chain ip lockbench in { type filter hook input priority 0; }\n"
+           "add chain ip lockbench out { type filter hook output priority 0; }\n"
+           "add rule ip lockbench in ip saddr %s counter drop\n"
+           "add rule ip lockbench out ip daddr %s counter drop\n",
+           b->address, b->address);
+  return run_tool(a, "nft", argv, rules, err, err_size);
+}
+
+int lb_net_heal(struct lb_net *net, char *err, size_t err_size) {
+  char *argv[] = {(char *)"nft", (char *)"-f", (char *)"-", NULL};
+  int r = 0;
+  for (size_t i = 0; net->separate && i < net->count && r == 0; i++)
+    r = run_tool(&net->host[i], "nft", argv, "add table ip lockbench\ndelete table ip lockbench\n", err, err_size);
+  return r;
+}
+
+static bool connects(const struct lb_host *to, uint16_t port, int timeout_ms) {
+  struct sockaddr_in sin = {.sin_family = AF_INET, .sin_port = htons(port)};
+  inet_pton(AF_INET, to->address, &sin.sin_addr);
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), error = -1;
+  socklen_t size = sizeof error;
+  if (fd < 0) return false;
+  struct pollfd p = {.fd = fd, .events = POLLOUT};
+  if (connect(fd, (struct sockaddr *)&sin, sizeof sin) == 0) error = 0;
+  else if (errno == EINPROGRESS && poll(&p, 1, timeout_ms) > 0) getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+  close(fd);
+  return error == 0;
+}
+
+bool lb_net_reaches(const struct lb_host *from, const struct lb_host *to, uint16_t port, int timeout_ms) {
+  if (from->netns < 0) return connects(to, port, timeout_ms);
+  int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+  bool reached = home >= 0 && setns(from->netns, CLONE_NEWNET) == 0 && connects(to, port, timeout_ms);
+  if (home >= 0) {
+    if (setns(home, CLONE_NEWNET) < 0) abort(); /* the controller must never go on in a wrong namespace */
+    close(home);
+  }
+  return reached;
+}

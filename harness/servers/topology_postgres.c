@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * PostgreSQL: one server, and a primary with a standby that follows it asynchronously or synchronously.
+ *
+ * A standby is not made by a base backup but by copying the same freshly initialised folder twice: both have the same
+ * system identifier and the same history, so the second simply streams what the first has written since. The folder
+ * itself is initialised once per run (pg_template.c).
+ *
+ * The primary alone is configured to wait for a standby: after a promotion nobody is left to wait for, and the operator
+ * who promotes is taken to know that.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/shm.h>
+
+#include "backends/pg_util.h"
+#include "pg_template.h"
+#include "topology_util.h"
+
+#define MS_OF(deadline, env) ((deadline) > lb_now(env) ? (long long)(((deadline)-lb_now(env)) / LB_NS_PER_MS) : 0)
+
+static bool waits_for_standby(const struct lb_cluster *cluster) { return cluster->topology == &lb_topology_pg_sync; }
+
+/* ---- asking --------------------------------------------------------------------------------------------------- */
+
+/* The first row's columns of a query to one server over a connection of its own; `columns` texts of 64 bytes, "" =
+ * NULL. */
+static int ask_until(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *sql, const char *param,
+                     char (*ret)[64], int columns) {
+  const struct lb_server *server = &cluster->server[index];
+  struct pg_conn *conn = NULL;
+  PGresult *result = NULL;
+  int r = pg_open(cluster->env, server->host->address, server->port, deadline, &conn);
+  if (r == 0) r = pg_query(conn, deadline, &result, sql, param ? 1 : 0, param ? (const char *const[]){param} : NULL);
+  pg_close(conn);
+  if (r != 0) return r < 0 ? r : -EIO;
+  if (PQresultStatus(result) != PGRES_TUPLES_OK || PQntuples(result) < 1 || PQnfields(result) < columns)
+    r = lb_fail(cluster->env, -EPROTO, "%s: %.*s", server->name, (int)strcspn(PQresultErrorMessage(result), "\n"),
+                PQresultErrorMessage(result));
+  for (int i = 0; i < columns && r == 0; i++) snprintf(ret[i], sizeof ret[i], "%s", PQgetvalue(result, 0, i));
+  PQclear(result);
+  return r;
+}
+
+static int ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *sql, const char *param,
+               char (*ret)[64], int columns) {
+  return ask_until(cluster, index, lb_ask_until(cluster->env, deadline), sql, param, ret, columns);
+}
+
+static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  char one[1][64];
+  return ask(cluster, index, deadline, "SELECT 1", NULL, one, 1);
+}
+
+static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
+  char said[1][64];
+  int r = ask(cluster, index, deadline, "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint", NULL, said, 1);
+  if (r == 0) *ret_ms = atoll(said[0]);
+  return r;
+}
+
+/* 1 = a primary, with its timeline, which each promotion raises; 0 = a standby; -errno. */
+static int ask_role(struct lb_cluster *cluster, size_t index, lb_ns deadline, unsigned long *ret_timeline) {
+  char said[2][64];
+  int r = ask(cluster, index, deadline,
+              "SELECT pg_is_in_recovery(),"
+              " CASE WHEN NOT pg_is_in_recovery() THEN substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) END",
+              NULL, said, 2);
+  if (r < 0) return r;
+  *ret_timeline = strtoul(said[1], NULL, 16);
+  return said[0][0] == 'f';
+}
+
+/* ---- starting ------------------------------------------------------------------------------------------------- */
+
+static int configure(struct lb_cluster *cluster, size_t index) {
+  const struct lb_server *server = &cluster->server[index], *first = &cluster->server[0];
+  const char *sync = cluster->durable ? "on" : "off";
+  int r = lb_server_write(cluster, server, true, "data/postgresql.conf",
+                          "listen_addresses = '%s'\nport = %u\n"
+                          "unix_socket_directories = ''\n"
+                          "dynamic_shared_memory_type = mmap\n" /* POSIX segments would outlive a killed server */
+                          "shared_buffers = 32MB\nmax_connections = 200\n"
+                          "fsync = %s\nfull_page_writes = %s\nsynchronous_commit = on\n"
+                          "wal_level = replica\nmax_wal_senders = 10\nhot_standby = on\n"
+                          "wal_sender_timeout = 5s\nwal_receiver_timeout = 5s\nwal_retrieve_retry_interval = 100ms\n"
+                          "wal_receiver_status_interval = 1s\n"
+                          "log_line_prefix = '%%m [%%p] '\n",
+                          server->host->address, (unsigned)server->port, sync, sync);
+  if (r == 0)
+    r = lb_server_write(cluster, server, false, "data/pg_hba.conf",
+                        "host all all all trust\nhost replication all all trust\n");
+  if (r == 0 && index == 0 && waits_for_standby(cluster))
+    r = lb_server_write(cluster, server, true, "data/postgresql.conf", "synchronous_standby_names = '*'\n");
+  if (r < 0 || index == 0) return r;
+  r = lb_server_write(cluster, server, true, "data/postgresql.conf",
+                      "primary_conninfo = 'host=%s port=%u user=lockbench application_name=standby%zu'\n",
+                      first->host->address, (unsigned)first->port, index);
+  return r < 0 ? r : lb_server_write(cluster, server, false, "data/standby.signal", "%s", "");
+}
+
+static int launch(struct lb_cluster *cluster, size_t index) {
+  struct lb_server *server = &cluster->server[index];
+  char *postgres = lb_need_path(LB_NEED_POSTGRES), data[300];
+  if (!postgres) return lb_cluster_fail(cluster, -ENOENT, "%s: postgres is not installed", server->name);
+  snprintf(data, sizeof data, "%s/data", server->dir);
+  int r = lb_server_start(cluster, server, (const char *const[]){postgres, "-D", data, NULL}, NULL, true);
+  free(postgres);
+  return r;
+}
+
+static int not_yet(struct lb_cluster *cluster, size_t index, const char *what) {
+  return lb_fail(cluster->env, -EAGAIN, "%s %s", cluster->server[index].name, what);
+}
+
+/* The primary streams to each standby (and counts on it, where it waits for one), and each standby has replayed all of
+ * it. */
+static int serving(struct lb_cluster *cluster, lb_ns deadline) {
+  char said[2][64], caught_up[1][64];
+  const char *state = waits_for_standby(cluster) ? "sync" : "async";
+  int r = ask(cluster, 0, deadline,
+              "SELECT pg_current_wal_lsn(),"
+              " (SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming' AND sync_state = $1)",
+              state, said, 2);
+  if (r < 0) return r;
+  if ((size_t)atoi(said[1]) != cluster->data_count - 1)
+    return not_yet(cluster, 0, "does not stream to its standby yet");
+  for (size_t i = 1; i < cluster->data_count; i++) {
+    r = ask(cluster, i, deadline, "SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn", said[0], caught_up, 1);
+    if (r < 0) return r;
+    if (caught_up[0][0] != 't') return not_yet(cluster, i, "has not replayed everything yet");
+  }
+  return 0;
+}
+
+static int start(struct lb_cluster *cluster, lb_ns deadline) {
+  char template[512];
+  int r = lb_pg_template(cluster, deadline, template, sizeof template);
+  for (size_t i = 0; i < cluster->server_count && r == 0; i++) {
+    r = lb_pg_copy(cluster, &cluster->server[i], template, MS_OF(deadline, cluster->env));
+    if (r == 0) r = configure(cluster, i);
+  }
+  if (r == 0) r = lb_cluster_launch_all(cluster);
+  return r < 0 ? r : lb_cluster_await(cluster, deadline, serving, "the primary serves and its standby has caught up");
+}
+
+/* ---- roles ---------------------------------------------------------------------------------------------------- */
+
+static int primary(struct lb_cluster *cluster, lb_ns deadline) {
+  unsigned long timeline = 0, best_timeline = 0;
+  int best = -ENOENT;
+  for (size_t i = 0; i < cluster->data_count; i++) {
+    if (ask_role(cluster, i, deadline, &timeline) != 1 || (best >= 0 && timeline <= best_timeline)) continue;
+    best = (int)i;
+    best_timeline = timeline;
+  }
+  return best;
+}
+
+static int promote(struct lb_cluster *cluster, int old, lb_ns deadline) {
+  char done[1][64], wait_s[24];
+  unsigned long timeline;
+  for (size_t i = 0; i < cluster->data_count; i++) {
+    if ((int)i == old || ask_role(cluster, i, deadline, &timeline) != 0) continue;
+    snprintf(wait_s, sizeof wait_s, "%lld", MS_OF(deadline, cluster->env) / 1000 + 1);
+    int r = ask_until(cluster, i, deadline, "SELECT pg_promote(true, $1::int)", wait_s, done, 1);
+    if (r < 0) return lb_cluster_fail(cluster, r, "%s: promotion: %s", cluster->server[i].name, cluster->env->err);
+    if (done[0][0] != 't') return lb_cluster_fail(cluster, -EIO, "%s refused to be promoted", cluster->server[i].name);
+    return 0;
+  }
+  return lb_cluster_fail(cluster, -ENOENT, "no standby answers that could be promoted");
+}
+
+/* The postmaster marks its data folder as used with a System V segment, named in its pid file; killed, it leaves the
+ * segment. */
+static void clean(struct lb_cluster *cluster) {
+  for (size_t i = 0; i < cluster->server_count; i++) {
+    char path[300], line[300];
+    int key, id = -1;
+    snprintf(path, sizeof path, "%s/data/postmaster.pid", cluster->server[i].dir);
+    FILE *in = fopen(path, "re");
+    for (int n = 1; in && fgets(line, sizeof line, in); n++)
+      if (n == 7 && sscanf(line, "%d %d", &key, &id) == 2 && id >= 0) shmctl(id, IPC_RMID, NULL);
+    if (in) fclose(in);
+  }
+}
+
+static int version(char *buf, size_t size) {
+  char *postgres = lb_need_path(LB_NEED_POSTGRES), number[32];
+  if (!postgres) return -ENOENT;
+  int r = lb_pg_version(postgres, number, sizeof number);
+  free(postgres);
+  if (r == 0) snprintf(buf, size, "postgresql %s", number);
+  return r;
+}
+
+static const char *const needs[] = {LB_NEED_POSTGRES, LB_NEED_INITDB, NULL};
+
+const struct lb_topology lb_topology_pg = {
+    .name = "pg",
+    .summary = "one PostgreSQL",
+    .needs = needs,
+    .data_count = 1,
+    .service = "postgres",
+    .start = start,
+    .launch = launch,
+    .answers = answers,
+    .primary = primary,
+    .wall_ms = wall_ms,
+    .clean = clean,
+    .version = version,
+};
+
+const struct lb_topology lb_topology_pg_async = {
+    .name = "pg-async",
+    .summary = "a PostgreSQL primary and a standby that it does not wait for",
+    .needs = needs,
+    .data_count = 2,
+    .service = "postgres",
+    .start = start,
+    .launch = launch,
+    .answers = answers,
+    .primary = primary,
+    .wall_ms = wall_ms,
+    .promote = promote,
+    .clean = clean,
+    .version = version,
+};
+
+const struct lb_topology lb_topology_pg_sync = {
+    .name = "pg-sync",
+    .summary = "a PostgreSQL primary that waits for its standby before it acknowledges a commit",
+    .needs = needs,
+    .data_count = 2,
+    .service = "postgres",
+    .start = start,
+    .launch = launch,
+    .answers = answers,
+    .primary = primary,
+    .wall_ms = wall_ms,
+    .promote = promote,
+    .clean = clean,
+    .version = version,
+};

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Redis: a single server, and three or five that do not know each other.
+ *
+ * Nothing is saved. Persistence is a property of a topology, not of the medium: a Redis without it forgets its locks in
+ * a restart whatever disk it stands on.
+ */
+#include "topology_redis.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/redis_util.h"
+
+int lb_redis_configure(struct lb_cluster *cluster, const struct lb_server *server, const char *more) {
+  const char *address = server->host->address;
+  /* 127.0.0.1 is for a person who enters the namespace; the '-' lets the server start where it does not exist. */
+  return lb_server_write(cluster, server, false, "redis.conf",
+                         "bind %s%s\n"
+                         "port %u\n"
+                         "dir .\n" /* its working folder: a path with blanks would have to be quoted */
+                         "protected-mode no\n"
+                         "daemonize no\n"
+                         "loglevel notice\n"
+                         "%s",
+                         address, strcmp(address, "127.0.0.1") == 0 ? "" : " -127.0.0.1", (unsigned)server->port, more);
+}
+
+int lb_redis_launch(struct lb_cluster *cluster, struct lb_server *server, const char *argv0) {
+  char *program = lb_need_path(LB_NEED_REDIS), config[300];
+  if (!program)
+    return lb_cluster_fail(cluster, -ENOENT, "%s: neither redis-server nor redis-check-rdb is installed", server->name);
+  snprintf(config, sizeof config, "%s/redis.conf", server->dir);
+  int r = lb_server_start(cluster, server, (const char *const[]){program, config, NULL}, argv0, false);
+  free(program);
+  return r;
+}
+
+/* ---- asking --------------------------------------------------------------------------------------------------- */
+
+redisReply *lb_redis_ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *const argv[]) {
+  const struct lb_server *server = &cluster->server[index];
+  struct redis_conn *conn = NULL;
+  redisReply *reply = NULL;
+  int argc = 0;
+  while (argv[argc]) argc++;
+  deadline = lb_ask_until(cluster->env, deadline);
+  if (redis_open(cluster->env, server->host->address, server->port, deadline, &conn) != 0) return NULL;
+  if (redis_call(conn, deadline, &reply, argc, argv, NULL) != 0) reply = NULL;
+  redis_close(conn);
+  if (reply && reply->type == REDIS_REPLY_ERROR) {
+    lb_fail(cluster->env, -EPROTO, "%s: %s: %s", server->name, argv[0], reply->str);
+    freeReplyObject(reply);
+    return NULL;
+  }
+  return reply;
+}
+
+int lb_redis_ping(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "PING");
+  if (!reply) return -EIO;
+  freeReplyObject(reply);
+  return 0;
+}
+
+/* Seconds and microseconds. */
+int lb_redis_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
+  redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "TIME");
+  if (!reply) return -EIO;
+  bool good = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 && reply->element[0]->str && reply->element[1]->str;
+  if (good) *ret_ms = atoll(reply->element[0]->str) * 1000 + atoll(reply->element[1]->str) / 1000;
+  freeReplyObject(reply);
+  return good ? 0 : lb_fail(cluster->env, -EPROTO, "%s: unexpected answer to TIME", cluster->server[index].name);
+}
+
+int lb_redis_version(char *buf, size_t size) {
+  char *program = lb_need_path(LB_NEED_REDIS), said[300];
+  if (!program) return -ENOENT;
+  int r = lb_program_output((const char *const[]){program, "--version", NULL}, "redis-server", said, sizeof said);
+  free(program);
+  if (r < 0) return r;
+  const char *v = strstr(said, "v=");
+  if (!v) return -EPROTO;
+  snprintf(buf, size, "redis %.*s", (int)strcspn(v + 2, " \n"), v + 2);
+  return 0;
+}
+
+/* ---- hooks ---------------------------------------------------------------------------------------------------- */
+
+static int launch(struct lb_cluster *cluster, size_t index) {
+  return lb_redis_launch(cluster, &cluster->server[index], "redis-server");
+}
+
+static int start(struct lb_cluster *cluster, lb_ns deadline) {
+  int r = 0;
+  for (size_t i = 0; i < cluster->server_count && r == 0; i++)
+    r = lb_redis_configure(cluster, &cluster->server[i], "save \"\"\nappendonly no\n");
+  if (r == 0) r = lb_cluster_launch_all(cluster);
+  return r < 0 ? r : lb_cluster_await(cluster, deadline, lb_cluster_all_answer, "every server answers");
+}
+
+/* The first that answers, provided that enough do. */
+static int primary(struct lb_cluster *cluster, lb_ns deadline) {
+  int first = -ENOENT;
+  size_t answering = 0, enough = cluster->topology->majority ? cluster->data_count / 2 + 1 : 1;
+  for (size_t i = 0; i < cluster->data_count && answering < enough; i++) {
+    if (lb_redis_ping(cluster, i, deadline) != 0) continue;
+    if (answering++ == 0) first = (int)i;
+  }
+  return answering >= enough ? first : -ENOENT;
+}
+
+const struct lb_topology lb_topology_redis = {
+    .name = "redis",
+    .summary = "one Redis that keeps nothing on disk",
+    .needs = (const char *const[]){LB_NEED_REDIS, NULL},
+    .data_count = 1,
+    .service = "redis",
+    .start = start,
+    .launch = launch,
+    .answers = lb_redis_ping,
+    .primary = primary,
+    .wall_ms = lb_redis_wall_ms,
+    .version = lb_redis_version,
+};
+
+const struct lb_topology lb_topology_redis_x3 = {
+    .name = "redis-x3",
+    .summary = "three Redis masters that do not know each other and keep nothing on disk",
+    .needs = (const char *const[]){LB_NEED_REDIS, NULL},
+    .data_count = 3,
+    .service = "redis",
+    .majority = true,
+    .independent = true,
+    .start = start,
+    .launch = launch,
+    .answers = lb_redis_ping,
+    .primary = primary,
+    .wall_ms = lb_redis_wall_ms,
+    .version = lb_redis_version,
+};
+
+const struct lb_topology lb_topology_redis_x5 = {
+    .name = "redis-x5",
+    .summary = "five Redis masters that do not know each other and keep nothing on disk",
+    .needs = (const char *const[]){LB_NEED_REDIS, NULL},
+    .data_count = 5,
+    .service = "redis",
+    .majority = true,
+    .independent = true,
+    .start = start,
+    .launch = launch,
+    .answers = lb_redis_ping,
+    .primary = primary,
+    .wall_ms = lb_redis_wall_ms,
+    .version = lb_redis_version,
+};

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Redis with Sentinel: a primary, two replicas, three Sentinels with a quorum of two.
+ *
+ * The Sentinels are born knowing each other and the replicas (known-sentinel and known-replica lines, ids of their
+ * own): left to themselves they announce each other every two seconds and the start would be spent waiting for that.
+ * The periods are shortened for the same reason; what a failover does is unchanged, it only starts sooner. Not too
+ * short, though: once the primary is down a Sentinel asks the replicas for INFO once a second, whatever info-period
+ * says, and promotes only one whose INFO is younger than five ping-periods. With ping-period 100 that is a toss of a
+ * coin ("failover-abort-no-good-slave"), and the next try comes after twice the failover-timeout.
+ *
+ * Ready means that a failover started now would succeed and lose nothing that was acknowledged earlier. A replica that
+ * reports master_link_status:up is not there yet: the primary starts its command stream only after the replica's first
+ * ACK. So the primary has to list both as online, and a marker written to it has to appear in both and to vanish again.
+ * Without a file that ACK, when it comes before the primary has looked after its child process, is overlooked and the
+ * next one comes a second later: hence repl-diskless-sync no.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "topology_redis.h"
+
+#define MASTER "lockbench"
+#define MARKER "lockbench:ready"
+#define QUORUM 2
+
+/* ---- configuration -------------------------------------------------------------------------------------------- */
+
+static int configure_data(struct lb_cluster *cluster, size_t index) {
+  const struct lb_server *first = &cluster->server[0];
+  char role[128] = "", more[600];
+  if (index > 0) snprintf(role, sizeof role, "replicaof %s %u\n", first->host->address, (unsigned)first->port);
+  snprintf(more, sizeof more,
+           "save \"\"\nappendonly no\n"
+           "repl-diskless-sync no\nrepl-ping-replica-period 1\n%s",
+           role);
+  return lb_redis_configure(cluster, &cluster->server[index], more);
+}
+
+/* 40 digits as Redis wants them; they only have to differ within the cluster. */
+static void sentinel_id(size_t index, char *buf, size_t size) { snprintf(buf, size, "5e%038zx", index); }
+
+static int configure_sentinel(struct lb_cluster *cluster, size_t index) {
+  const struct lb_server *first = &cluster->server[0];
+  char id[41], more[2000];
+  sentinel_id(index, id, sizeof id);
+  size_t n = (size_t)snprintf(more, sizeof more,
+                              "sentinel myid %s\n"
+                              "sentinel monitor " MASTER " %s %u %d\n"
+                              "sentinel down-after-milliseconds " MASTER " 300\n"
+                              "sentinel failover-timeout " MASTER " 3000\n"
+                              "sentinel parallel-syncs " MASTER " 2\n",
+                              id, first->host->address, (unsigned)first->port, QUORUM);
+  for (size_t i = 1; i < cluster->server_count && n < sizeof more; i++) {
+    const struct lb_server *other = &cluster->server[i];
+    sentinel_id(i, id, sizeof id);
+    if (i == index) continue;
+    n += (size_t)snprintf(more + n, sizeof more - n, "sentinel known-%s " MASTER " %s %u %s\n",
+                          other->data ? "replica" : "sentinel", other->host->address, (unsigned)other->port,
+                          other->data ? "" : id);
+  }
+  return lb_redis_configure(cluster, &cluster->server[index], more);
+}
+
+/* ---- replies -------------------------------------------------------------------------------------------------- */
+
+/* Value of a field in a flat list of names and values; "" = no such field. */
+static const char *field(const redisReply *list, const char *name) {
+  for (size_t i = 0; list && list->type == REDIS_REPLY_ARRAY && i + 1 < list->elements; i += 2)
+    if (list->element[i]->str && strcmp(list->element[i]->str, name) == 0)
+      return list->element[i + 1]->str ? list->element[i + 1]->str : "";
+  return "";
+}
+
+static int doubt(struct lb_cluster *cluster, size_t index, const char *what) {
+  return lb_fail(cluster->env, -EAGAIN, "%s: %s", cluster->server[index].name, what);
+}
+
+/* 0 when `index` answers the command with a reply for which `good` holds. */
+static int expect(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *const argv[],
+                  bool (*good)(const struct lb_cluster *cluster, const redisReply *reply), const char *what) {
+  redisReply *reply = lb_redis_ask(cluster, index, deadline, argv);
+  if (!reply) return -EIO;
+  int r = good(cluster, reply) ? 0 : doubt(cluster, index, what);
+  freeReplyObject(reply);
+  return r;
+}
+#define EXPECT(cluster, index, deadline, good, what, ...)                                                              \
+  expect(cluster, index, deadline, (const char *const[]){__VA_ARGS__, NULL}, good, what)
+
+static bool is_anything(const struct lb_cluster *cluster, const redisReply *reply) {
+  (void)cluster;
+  return reply->type != REDIS_REPLY_ERROR;
+}
+
+static bool is_marker(const struct lb_cluster *cluster, const redisReply *reply) {
+  (void)cluster;
+  return reply->type == REDIS_REPLY_STRING && strcmp(reply->str, "1") == 0;
+}
+
+static bool is_nil(const struct lb_cluster *cluster, const redisReply *reply) {
+  (void)cluster;
+  return reply->type == REDIS_REPLY_NIL;
+}
+
+/* "slave0:ip=127.0.0.1,port=7002,state=online,offset=42,lag=0". */
+static bool lists_replicas_online(const struct lb_cluster *cluster, const redisReply *reply) {
+  size_t online = 0;
+  for (const char *at = reply->str; at && (at = strstr(at, "state=online")); at++) {
+    const char *lag = strstr(at, "lag=");
+    if (lag && strcspn(at, "\n") > (size_t)(lag - at) && atoi(lag + 4) <= 1) online++;
+  }
+  return online == cluster->data_count - 1;
+}
+
+static bool knows_all(const struct lb_cluster *cluster, const redisReply *reply) {
+  return strcmp(field(reply, "flags"), "master") == 0 &&
+         (size_t)atoi(field(reply, "num-slaves")) == cluster->data_count - 1 &&
+         (size_t)atoi(field(reply, "num-other-sentinels")) == cluster->server_count - cluster->data_count - 1;
+}
+
+/* A Sentinel promotes only replicas whose INFO it has seen. */
+static bool replicas_usable(const struct lb_cluster *cluster, const redisReply *reply) {
+  size_t usable = 0;
+  for (size_t i = 0; reply->type == REDIS_REPLY_ARRAY && i < reply->elements; i++)
+    usable += strcmp(field(reply->element[i], "flags"), "slave") == 0 &&
+              strcmp(field(reply->element[i], "master-link-status"), "ok") == 0;
+  return usable == cluster->data_count - 1;
+}
+
+/* ---- ready ---------------------------------------------------------------------------------------------------- */
+
+static int replicas_online(struct lb_cluster *cluster, lb_ns deadline) {
+  return EXPECT(cluster, 0, deadline, lists_replicas_online, "does not list both replicas as online", "INFO",
+                "replication");
+}
+
+static int marker_written(struct lb_cluster *cluster, lb_ns deadline) {
+  return EXPECT(cluster, 0, deadline, is_anything, "no marker", "SET", MARKER, "1");
+}
+
+static int marker_arrived(struct lb_cluster *cluster, lb_ns deadline) {
+  int r = 0;
+  for (size_t i = 1; i < cluster->data_count && r == 0; i++)
+    r = EXPECT(cluster, i, deadline, is_marker, "the marker has not arrived", "GET", MARKER);
+  return r;
+}
+
+static int marker_deleted(struct lb_cluster *cluster, lb_ns deadline) {
+  return EXPECT(cluster, 0, deadline, is_anything, "marker not deleted", "DEL", MARKER);
+}
+
+static int marker_gone(struct lb_cluster *cluster, lb_ns deadline) {
+  int r = 0;
+  for (size_t i = 0; i < cluster->data_count && r == 0; i++)
+    r = EXPECT(cluster, i, deadline, is_nil, "the marker is still there", "GET", MARKER);
+  return r;
+}
+
+static int sentinels_agree(struct lb_cluster *cluster, lb_ns deadline) {
+  int r = 0;
+  for (size_t i = cluster->data_count; i < cluster->server_count && r == 0; i++) {
+    r = EXPECT(cluster, i, deadline, knows_all, "does not know all others yet", "SENTINEL", "MASTER", MASTER);
+    if (r == 0)
+      r = EXPECT(cluster, i, deadline, replicas_usable, "has not seen both replicas yet", "SENTINEL", "REPLICAS",
+                 MASTER);
+    if (r == 0) r = EXPECT(cluster, i, deadline, is_anything, "no quorum", "SENTINEL", "CKQUORUM", MASTER);
+  }
+  return r;
+}
+
+static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  if (cluster->server[index].data) return lb_redis_ping(cluster, index, deadline);
+  /* Its periods are not part of the configuration file, so a Sentinel has to be told after each start. Redis before 7.0
+   * refuses: it then works with its usual periods. */
+  redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "SENTINEL", "DEBUG", "ping-period", "300", "info-period",
+                                   "100", "ask-period", "100", "publish-period", "100");
+  if (reply) freeReplyObject(reply);
+  return lb_redis_ping(cluster, index, deadline);
+}
+
+/* A Sentinel has no TIME; its INFO tells the time of its latest turn, at most a tenth of a second ago. */
+static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
+  if (cluster->server[index].data) return lb_redis_wall_ms(cluster, index, deadline, ret_ms);
+  redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "INFO", "server");
+  if (!reply) return -EIO;
+  const char *at = reply->str ? strstr(reply->str, "\nserver_time_usec:") : NULL;
+  if (at) *ret_ms = atoll(strchr(at, ':') + 1) / 1000;
+  freeReplyObject(reply);
+  if (at) return 0;
+  return lb_fail(cluster->env, -EOPNOTSUPP, "%s: this version of Sentinel does not tell its time", cluster->server[index].name);
+}
+
+/* ---- hooks ---------------------------------------------------------------------------------------------------- */
+
+static int launch(struct lb_cluster *cluster, size_t index) {
+  struct lb_server *server = &cluster->server[index];
+  return lb_redis_launch(cluster, server, server->data ? "redis-server" : "redis-sentinel");
+}
+
+static int primary_answers(struct lb_cluster *cluster, lb_ns deadline) { return lb_redis_ping(cluster, 0, deadline); }
+
+static int data_answers(struct lb_cluster *cluster, lb_ns deadline) {
+  int r = 0;
+  for (size_t i = 0; i < cluster->data_count && r == 0; i++) r = lb_redis_ping(cluster, i, deadline);
+  return r;
+}
+
+struct wave {
+  size_t first, end; /* servers that start before it is awaited */
+  int (*ready)(struct lb_cluster *cluster, lb_ns deadline);
+  const char *what;
+};
+
+/* The order saves time. A replica that finds no primary tries again a second later; a Sentinel that sees a replica
+ * without its primary asks it again a second later. */
+static int start(struct lb_cluster *cluster, lb_ns deadline) {
+  const size_t data = cluster->data_count, all = cluster->server_count;
+  const struct wave wave[] = {
+      {0, 1, primary_answers, "the primary answers"},
+      {1, data, data_answers, "the replicas answer"},
+      {0, 0, replicas_online, "both replicas are online"},
+      {0, 0, marker_written, "a marker can be written"},
+      {0, 0, marker_arrived, "the marker is on both replicas"},
+      {0, 0, marker_deleted, "the marker can be deleted"},
+      {0, 0, marker_gone, "the marker is gone everywhere"},
+      {data, all, lb_cluster_all_answer, "the Sentinels answer"},
+      {0, 0, sentinels_agree, "the Sentinels know everyone"},
+  };
+  int r = 0;
+  for (size_t i = 0; i < all && r == 0; i++)
+    r = cluster->server[i].data ? configure_data(cluster, i) : configure_sentinel(cluster, i);
+  for (size_t i = 0; i < sizeof wave / sizeof *wave && r == 0; i++) {
+    for (size_t k = wave[i].first; k < wave[i].end && r == 0; k++) r = launch(cluster, k);
+    if (r == 0) r = lb_cluster_await(cluster, deadline, wave[i].ready, wave[i].what);
+  }
+  return r;
+}
+
+/* Data server at an address that a Sentinel named; -ENOENT. */
+static int server_at(const struct lb_cluster *cluster, const redisReply *address) {
+  if (address->type != REDIS_REPLY_ARRAY || address->elements != 2) return -ENOENT;
+  for (size_t i = 0; i < cluster->data_count; i++)
+    if (strcmp(cluster->server[i].host->address, address->element[0]->str) == 0 &&
+        cluster->server[i].port == atoi(address->element[1]->str))
+      return (int)i;
+  return -ENOENT;
+}
+
+/* Whom this Sentinel takes for the primary, and in which configuration epoch. */
+static int named_by(struct lb_cluster *cluster, size_t sentinel, lb_ns deadline, long long *ret_epoch) {
+  redisReply *address = LB_REDIS_ASK(cluster, sentinel, deadline, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", MASTER);
+  redisReply *master = address ? LB_REDIS_ASK(cluster, sentinel, deadline, "SENTINEL", "MASTER", MASTER) : NULL;
+  int named = master ? server_at(cluster, address) : -ENOENT;
+  *ret_epoch = atoll(field(master, "config-epoch"));
+  if (address) freeReplyObject(address);
+  if (master) freeReplyObject(master);
+  return named;
+}
+
+static bool is_master(const struct lb_cluster *cluster, const redisReply *reply) {
+  (void)cluster;
+  return reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 && strcmp(reply->element[0]->str, "master") == 0;
+}
+
+/* A Sentinel on the smaller side of a partition still names the old primary: the highest epoch is the truth. The server
+ * itself has to agree, because it is named before it has been promoted, and named on when it is dead. */
+static int primary(struct lb_cluster *cluster, lb_ns deadline) {
+  long long best = -1, epoch;
+  int named = -ENOENT;
+  for (size_t i = cluster->data_count; i < cluster->server_count; i++) {
+    int candidate = named_by(cluster, i, deadline, &epoch);
+    if (candidate < 0 || epoch <= best) continue;
+    best = epoch;
+    named = candidate;
+  }
+  if (named < 0) return -ENOENT;
+  return EXPECT(cluster, (size_t)named, deadline, is_master, "is not a master", "ROLE") == 0 ? named : -ENOENT;
+}
+
+const struct lb_topology lb_topology_sentinel = {
+    .name = "sentinel",
+    .summary = "a Redis primary, two replicas and three Sentinels; nothing on disk",
+    .needs = (const char *const[]){LB_NEED_REDIS, NULL},
+    .data_count = 3,
+    .other_count = 3,
+    .service = "redis",
+    .other_service = "sentinel",
+    .sentinel_master = MASTER,
+    .start = start,
+    .launch = launch,
+    .answers = answers,
+    .primary = primary,
+    .wall_ms = wall_ms,
+    .version = lb_redis_version,
+};

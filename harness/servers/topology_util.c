@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What all topologies do alike: start a server's process, write its files, wait until it answers.
+ */
+#include "topology_util.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/files.h"
+#include "skew_shim.h"
+
+#define ASK_MS 200
+#define POLL_MS 10
+#define OUTPUT_MS 10000
+#define ENV_MAX 16 /* of one server, beside its clocks */
+
+/* ---- programs and files --------------------------------------------------------------------------------------- */
+
+/* The last match: of several versions the newest, as long as their numbers have as many digits. */
+static char *glob_last(const char *pattern) {
+  glob_t found = {0};
+  char *path = glob(pattern, 0, NULL, &found) == 0 ? strdup(found.gl_pathv[found.gl_pathc - 1]) : NULL;
+  globfree(&found);
+  return path;
+}
+
+/* "name", "/a/path*" or "$VARIABLE/a/path". */
+static char *find_one(const char *text) {
+  if (!strchr(text, '/')) return lb_proc_find(text, NULL);
+  if (text[0] != '$') return glob_last(text);
+  const char *rest = strchr(text, '/');
+  char name[64], *joined = NULL;
+  snprintf(name, sizeof name, "%.*s", (int)(rest - text) - 1, text + 1);
+  const char *value = getenv(name);
+  if (!value || !value[0] || asprintf(&joined, "%s%s", value, rest) < 0) return NULL;
+  char *path = glob_last(joined);
+  free(joined);
+  return path;
+}
+
+char *lb_need_path(const char *need) {
+  char *path = NULL;
+  while (need && !path) {
+    const char *next = strstr(need, " or ");
+    char one[256];
+    snprintf(one, sizeof one, "%.*s", next ? (int)(next - need) : (int)strlen(need), need);
+    path = find_one(one);
+    need = next ? next + 4 : NULL;
+  }
+  return path;
+}
+
+int lb_program_output(const char *const argv[], const char *argv0, char *buf, size_t size) {
+  char path[64], err[256];
+  int fd = memfd_create("output", MFD_CLOEXEC);
+  if (fd < 0) return -errno;
+  snprintf(path, sizeof path, "/proc/self/fd/%d", fd); /* the child has it too until it becomes the program */
+  int r = lb_proc_run(NULL, argv, argv0, NULL, path, false, NULL, OUTPUT_MS, err, sizeof err);
+  ssize_t n = r < 0 ? 0 : pread(fd, buf, size - 1, 0);
+  if (n < 0) r = -errno;
+  buf[n > 0 ? n : 0] = '\0';
+  close(fd);
+  return r < 0 ? r : 0;
+}
+
+/* ---- configuration and start ---------------------------------------------------------------------------------- */
+
+int lb_cluster_fail(struct lb_cluster *cluster, int negative_errno, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(cluster->err, sizeof cluster->err, format, args);
+  va_end(args);
+  return negative_errno;
+}
+
+int lb_server_write(struct lb_cluster *cluster, const struct lb_server *server, bool append, const char *name,
+                    const char *format, ...) {
+  char path[512];
+  snprintf(path, sizeof path, "%s/%s", server->dir, name);
+  FILE *out = fopen(path, append ? "ae" : "we");
+  if (!out) return lb_cluster_fail(cluster, -errno, "%s: cannot write %s: %m", server->name, path);
+  va_list args;
+  va_start(args, format);
+  int written = vfprintf(out, format, args);
+  va_end(args);
+  if (fclose(out) != 0 || written < 0)
+    return lb_cluster_fail(cluster, -EIO, "%s: cannot write %s: %m", server->name, path);
+  return 0;
+}
+
+/* ---- clocks --------------------------------------------------------------------------------------------------- */
+
+void lb_server_page_path(const struct lb_server *server, char *buf, size_t size) {
+  snprintf(buf, size, "%s/clock.page", server->dir);
+}
+
+static int copy_file(const char *from, const char *to) {
+  FILE *out = fopen(to, "we");
+  if (!out) return -errno;
+  int r = lb_append_file(out, from), closed = lb_close_written(out);
+  return r < 0 ? r : closed;
+}
+
+/* The dynamic linker takes blanks and colons in LD_PRELOAD for separators, so the path is short and relative to the folder the
+ * process starts in. A link is enough, and works where nothing in that folder may be executed; but who drops to nobody may not be
+ * able to follow it (a build below /root), and gets a copy. */
+int lb_server_bring_shim(struct lb_cluster *cluster, const struct lb_server *server) {
+  const char *shim = lb_skew_shim_path();
+  char path[300];
+  if (!shim)
+    return lb_cluster_fail(cluster, -ENOENT, "no clock can be set: " LB_SKEW_SHIM " is neither beside the program nor named by "
+                           LB_SKEW_SHIM_VARIABLE);
+  snprintf(path, sizeof path, "%s/" LB_SKEW_SHIM, server->dir);
+  if (unlink(path) < 0 && errno != ENOENT) return lb_cluster_fail(cluster, -errno, "%s: %s: %m", server->name, path);
+  bool drops = geteuid() == 0 && !lb_proc_sandboxed;
+  int r = drops ? copy_file(shim, path) : symlink(shim, path) < 0 ? -errno : 0;
+  return r < 0 ? lb_cluster_fail(cluster, r, "%s: cannot make %s: %s", server->name, path, strerror(-r)) : 0;
+}
+
+/* What is preloaded anyway stays behind our library. */
+static const char *preload(char *buf, size_t size) {
+  const char *others = getenv("LD_PRELOAD");
+  snprintf(buf, size, "LD_PRELOAD=./" LB_SKEW_SHIM "%s%s", others && others[0] ? ":" : "", others ? others : "");
+  return buf;
+}
+
+int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const char *const argv[], const char *argv0,
+                    bool unprivileged) {
+  char err[300], library[4096], path[300], page[350];
+  const char *env[ENV_MAX + 3];
+  size_t count = 0;
+  for (; server->env && server->env[count]; count++) {
+    if (count == ENV_MAX) return lb_cluster_fail(cluster, -E2BIG, "%s: too many variables", server->name);
+    env[count] = server->env[count];
+  }
+  if (server->skew) {
+    lb_server_page_path(server, path, sizeof path);
+    snprintf(page, sizeof page, "LOCKBENCH_SKEW=%s", path);
+    env[count++] = preload(library, sizeof library);
+    env[count++] = page;
+  }
+  env[count] = NULL;
+  int r = lb_proc_start(&server->proc, server->host, argv, argv0, server->dir, server->log, unprivileged, env, err,
+                        sizeof err);
+  return r < 0 ? lb_cluster_fail(cluster, r, "%s: %s", server->name, err) : 0;
+}
+
+int lb_cluster_launch_all(struct lb_cluster *cluster) {
+  int r = 0;
+  for (size_t i = 0; i < cluster->server_count && r == 0; i++) r = cluster->topology->launch(cluster, i);
+  return r;
+}
+
+/* ---- waiting -------------------------------------------------------------------------------------------------- */
+
+lb_ns lb_ask_until(struct lb_env *env, lb_ns deadline) {
+  lb_ns soon = lb_now(env) + ASK_MS * LB_NS_PER_MS;
+  return soon < deadline ? soon : deadline;
+}
+
+/* The last line that says something, or "". */
+static void last_line(const char *path, char *buf, size_t size) {
+  char line[300];
+  buf[0] = '\0';
+  FILE *in = fopen(path, "re");
+  while (in && fgets(line, sizeof line, in)) {
+    line[strcspn(line, "\r\n")] = '\0';
+    if (line[0]) snprintf(buf, size, "%s", line);
+  }
+  if (in) fclose(in);
+}
+
+static int check_alive(struct lb_cluster *cluster) {
+  char line[300];
+  for (size_t i = 0; i < cluster->server_count; i++) {
+    struct lb_server *server = &cluster->server[i];
+    if (server->proc.pid == 0 || lb_proc_alive(&server->proc)) continue; /* 0 = its turn to start has not come */
+    last_line(server->log, line, sizeof line);
+    return lb_cluster_fail(cluster, -EIO, "%s ended while it was starting: %s", server->name,
+                           line[0] ? line : "it said nothing");
+  }
+  return 0;
+}
+
+int lb_cluster_await(struct lb_cluster *cluster, lb_ns deadline,
+                     int (*ready)(struct lb_cluster *cluster, lb_ns deadline), const char *what) {
+  struct lb_env *env = cluster->env;
+  for (;;) {
+    int r = check_alive(cluster);
+    if (r < 0) return r;
+    env->err[0] = '\0';
+    if (ready(cluster, deadline) == 0) return 0;
+    if (lb_now(env) >= deadline)
+      return lb_cluster_fail(cluster, -ETIMEDOUT, "%s: not in time: %s; last seen: %s", cluster->topology->name, what,
+                             env->err);
+    lb_sleep_until(env, lb_now(env) + POLL_MS * LB_NS_PER_MS);
+  }
+}
+
+int lb_cluster_all_answer(struct lb_cluster *cluster, lb_ns deadline) {
+  int r = 0;
+  for (size_t i = 0; i < cluster->server_count && r == 0; i++) r = cluster->topology->answers(cluster, i, deadline);
+  return r;
+}

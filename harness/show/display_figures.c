@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The figures of a run: rates of violation with their intervals, what a lock costs, how long a dead holder's lock stays
+ * taken.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/cell.h"
+#include "display.h"
+
+/* ---- rates of violation
+ * ---------------------------------------------------------------------------------------------- */
+
+static void print_campaign(const struct lb_plan *plan, size_t index, FILE *out) {
+  const struct lb_cell *cell = &plan->cells[index];
+  struct lb_cell_rate rate;
+  lb_cell_rate(plan, index, &rate);
+  fprintf(out, "%-14s %-24s %-8s %10llu %6llu", cell->scenario->name, cell->system, lb_guard_name(cell->guard),
+          (unsigned long long)rate.handoffs, (unsigned long long)cell->sum.faults);
+  if (rate.handoffs) fprintf(out, "   %.3g [%.3g, %.3g]\n", rate.per_1000, rate.low, rate.high);
+  else fputs("   nothing was decided\n", out);
+}
+
+static void print_control(const struct lb_plan *plan, FILE *out) {
+  struct lb_control control;
+  lb_plan_control(plan, &control);
+  if (control.trials == 0) return;
+  fprintf(out, "\nno-fault control: %llu hand-offs, %llu violations", (unsigned long long)control.handoffs,
+          (unsigned long long)control.violations);
+  if (control.undecided) fprintf(out, ", %d of %d trials undecided", control.undecided, control.trials);
+  fprintf(out, "; longest stall of the harness %.1f ms\n", (double)control.stall_ns / 1e6);
+}
+
+void lb_print_rates(const struct lb_plan *plan, FILE *out) {
+  bool any = false;
+  for (size_t i = 0; i < plan->cell_count; i++) {
+    if (plan->cells[i].scenario->fault_count == 0 || plan->cells[i].trials == 0) continue;
+    if (!any)
+      fprintf(out, "\n%-48s %10s %6s   %s\n", "campaigns: faults drawn at random", "hand-offs", "faults",
+              "violations per 1000 hand-offs [95 % interval]");
+    any = true;
+    print_campaign(plan, i, out);
+  }
+  print_control(plan, out);
+}
+
+/* ---- speed
+ * ------------------------------------------------------------------------------------------------------------ */
+
+static int compare_double(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t count) {
+  qsort(values, count, sizeof *values, compare_double);
+  return count == 0 ? 0 : count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+/* The same figure of all trials of a line: offset of a uint64_t (ns) or a double in struct lb_outcome. */
+struct line {
+  const struct lb_job *job[256];
+  size_t count;
+};
+
+static double median_us(const struct line *line, size_t offset) {
+  double values[256];
+  for (size_t i = 0; i < line->count; i++) {
+    uint64_t ns;
+    memcpy(&ns, (const char *)&line->job[i]->outcome + offset, sizeof ns);
+    values[i] = (double)ns / 1e3;
+  }
+  return median(values, line->count);
+}
+
+static double median_real(const struct line *line, size_t offset) {
+  double values[256];
+  for (size_t i = 0; i < line->count; i++)
+    memcpy(&values[i], (const char *)&line->job[i]->outcome + offset, sizeof values[i]);
+  return median(values, line->count);
+}
+
+static void print_line(const struct line *line, FILE *out) {
+  static const size_t column[] = {offsetof(struct lb_outcome, wait_ns), offsetof(struct lb_outcome, hold_ns),
+                                  offsetof(struct lb_outcome, handoff_ns)};
+  const struct lb_trial_plan *p = &line->job[0]->plan;
+  fprintf(out, "%-14s %-24s %3d %10.0f %5.3f", p->scenario->name, p->system, p->clients,
+          median_real(line, offsetof(struct lb_outcome, grants_per_s)),
+          median_real(line, offsetof(struct lb_outcome, jain)));
+  for (size_t c = 0; c < 3; c++) {
+    char text[64];
+    bool any = median_us(line, column[c] + 2 * sizeof(uint64_t)) > 0;
+    int n = 0;
+    for (size_t q = 0; q < LB_QUANTILES; q++) {
+      double us = median_us(line, column[c] + q * sizeof(uint64_t));
+      n += snprintf(text + n, sizeof text - (size_t)n, us < 10 ? "%s%.1f" : "%s%.0f", q ? "/" : "", us);
+    }
+    fprintf(out, " %18s", any ? text : "-");
+  }
+  putc('\n', out);
+}
+
+static bool same_line(const struct lb_job *a, const struct lb_job *b) {
+  return a->cell == b->cell && a->plan.clients == b->plan.clients;
+}
+
+static void print_speed(const struct lb_plan *plan, FILE *out) {
+  bool header = false;
+  for (size_t i = 0; i < plan->job_count; i++) {
+    const struct lb_job *job = &plan->jobs[i];
+    struct line line = {.count = 0};
+    if (lb_scenario_has_faults(job->plan.scenario) || (i > 0 && same_line(job, &plan->jobs[i - 1]))) continue;
+    for (size_t j = i; j < plan->job_count && same_line(job, &plan->jobs[j]); j++)
+      if (plan->jobs[j].done && plan->jobs[j].outcome.grants > 0 && line.count < 256)
+        line.job[line.count++] = &plan->jobs[j];
+    if (line.count == 0) continue;
+    if (!header)
+      fprintf(out, "%-14s %-24s %3s %10s %5s %18s %18s %18s\n", "", "us: p50/p99/p99.9", "c", "grants/s", "Jain",
+              "wait", "hold", "hand-off");
+    header = true;
+    print_line(&line, out);
+  }
+}
+
+/* ---- a dead holder
+ * -------------------------------------------------------------------------------------------------------- */
+
+/* Times of the cell's trials in which a holder died and its lock was had again, in ms; their number. In a stuck trial
+ * it never was, and the time only says how long somebody waited. */
+static size_t orphan_times(const struct lb_plan *plan, size_t cell, double *ret, size_t max, int *ret_never) {
+  size_t count = 0;
+  *ret_never = 0;
+  for (size_t i = 0; i < plan->job_count && count < max; i++) {
+    const struct lb_job *job = &plan->jobs[i];
+    if (job->cell != cell || !job->done || job->outcome.orphan_ns < 0) continue;
+    if (job->outcome.verdict == LB_STUCK) ++*ret_never;
+    else ret[count++] = (double)job->outcome.orphan_ns / 1e6;
+  }
+  return count;
+}
+
+static void print_orphan(const struct lb_cell *cell, double *ms, size_t count, int never, FILE *out) {
+  fprintf(out, "%-14s %-24s %-8s", cell->scenario->name, cell->system, lb_guard_name(cell->guard));
+  double middle = median(ms, count); /* sorts */
+  if (count) fprintf(out, " %10.0f %10.0f   of %zu", middle, ms[count - 1], count);
+  if (never)
+    fprintf(out, "%s in %d of %zu", count ? ", never" : "      never           ", never, count + (size_t)never);
+  fprintf(out, " trials, ttl %lld ms\n", (long long)cell->scenario->ttl_ms);
+}
+
+static void print_orphans(const struct lb_plan *plan, FILE *out) {
+  bool any = false;
+  double ms[256];
+  for (size_t i = 0; i < plan->cell_count; i++) {
+    int never;
+    size_t count = orphan_times(plan, i, ms, sizeof ms / sizeof *ms, &never);
+    if (count == 0 && never == 0) continue;
+    if (!any) fprintf(out, "%-48s %10s %10s\n", "a holder died: ms until the next grant", "median", "longest");
+    any = true;
+    print_orphan(&plan->cells[i], ms, count, never, out);
+  }
+}
+
+void lb_print_figures(const struct lb_plan *plan, FILE *out) {
+  print_speed(plan, out);
+  print_orphans(plan, out);
+}

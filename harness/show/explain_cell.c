@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Cells by their names, or by as much of them as only one has. What is ambiguous is answered with the cells that it could
+ * be.
+ */
+#include "explain_cell.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/suggest.h"
+
+enum { PARTS_MAX = 16, FIELDS = 4, ROOM_FOR_MORE = 30, FEW_CELLS = 12 };
+
+struct parts {                 /* what the words are made of */
+  char text[LB_CELL_NAME_MAX]; /* each with its end */
+  const char *part[PARTS_MAX];
+  size_t count;
+};
+
+static const char *text(const json_t *object, const char *key) {
+  const char *value = json_string_value(json_object_get(object, key));
+  return value ? value : "";
+}
+
+static void long_name(const json_t *cell, char name[LB_CELL_NAME_MAX]) {
+  snprintf(name, LB_CELL_NAME_MAX, "%s.%s.%s", text(cell, "scenario"), text(cell, "system"), text(cell, "guard"));
+}
+
+void lb_cell_name(const json_t *cell, char ret[LB_CELL_NAME_MAX]) {
+  long_name(cell, ret);
+  char *guard = strrchr(ret, '.');
+  if (guard && strcmp(guard, ".none") == 0) *guard = '\0';
+}
+
+/* ---- parts of a name ---------------------------------------------------------------------------------------------- */
+
+/* Scenario, system, protocol, guard; `buffer` is for the protocol. Not the topology: "none" is a guard. */
+static void fields_of(const json_t *cell, char buffer[LB_CELL_NAME_MAX], const char *ret[FIELDS]) {
+  const char *system = text(cell, "system"), *at = strchr(system, '@');
+  snprintf(buffer, LB_CELL_NAME_MAX, "%.*s", (int)(at ? at - system : (long)strlen(system)), system);
+  ret[0] = text(cell, "scenario");
+  ret[1] = system;
+  ret[2] = buffer;
+  ret[3] = text(cell, "guard");
+}
+
+static bool has_part(const json_t *cell, const char *part) {
+  char buffer[LB_CELL_NAME_MAX];
+  const char *field[FIELDS];
+  fields_of(cell, buffer, field);
+  for (int i = 0; i < FIELDS; i++)
+    if (strcmp(field[i], part) == 0) return true;
+  return false;
+}
+
+static bool has_all(const json_t *cell, const struct parts *parts) {
+  for (size_t i = 0; i < parts->count; i++)
+    if (!has_part(cell, parts->part[i])) return false;
+  return true;
+}
+
+static size_t count_with(const json_t *cells, const struct parts *parts, const json_t **ret_last) {
+  size_t i, count = 0;
+  const json_t *cell;
+  json_array_foreach(cells, i, cell) {
+    if (!has_all(cell, parts)) continue;
+    *ret_last = cell;
+    count++;
+  }
+  return count;
+}
+
+static bool is_part_of_any(const json_t *cells, const char *part) {
+  const json_t *last;
+  return count_with(cells, &(struct parts){.part = {part}, .count = 1}, &last) > 0;
+}
+
+/* Words as they are, or, if no cell has such a part, at their dots. False: they are too long to be of any cell. */
+static bool take_apart(const json_t *cells, const char *const *words, int count, struct parts *ret) {
+  size_t used = 0;
+  for (int w = 0; w < count; w++) {
+    bool whole = is_part_of_any(cells, words[w]);
+    for (const char *at = words[w]; *at;) {
+      size_t length = whole ? strlen(at) : strcspn(at, ".");
+      if (used + length + 1 > sizeof ret->text || ret->count == PARTS_MAX) return false;
+      char *part = memcpy(ret->text + used, at, length);
+      part[length] = '\0';
+      used += length + 1;
+      if (length) ret->part[ret->count++] = part;
+      at += length + (at[length] == '.');
+    }
+  }
+  return true;
+}
+
+/* ---- what cannot be answered with one cell -------------------------------------------------------------------------- */
+
+/* Adds a name to a list behind what is in err; false = no room is left. */
+static bool add(char *err, size_t err_size, bool first, const char *name) {
+  size_t used = strlen(err);
+  if (used + strlen(name) + ROOM_FOR_MORE > err_size) return false;
+  snprintf(err + used, err_size - used, "%s%s", first ? "" : ", ", name);
+  return true;
+}
+
+/* "a, b and 7 more": the names of cells with these parts, as many as fit. */
+static void list_cells(const json_t *cells, const struct parts *parts, char *err, size_t err_size) {
+  size_t i, shown = 0;
+  const json_t *cell, *last;
+  char name[LB_CELL_NAME_MAX];
+  size_t count = count_with(cells, parts, &last);
+  json_array_foreach(cells, i, cell) {
+    if (!has_all(cell, parts)) continue;
+    lb_cell_name(cell, name);
+    if (!add(err, err_size, shown == 0, name)) break;
+    shown++;
+  }
+  size_t used = strlen(err);
+  if (count == 0) snprintf(err + used, err_size - used, "no cells");
+  else if (shown < count) snprintf(err + used, err_size - used, "%s%zu more", shown ? " and " : "", count - shown);
+}
+
+static bool is_first_of_scenario(const json_t *cells, size_t index) {
+  const char *scenario = text(json_array_get(cells, index), "scenario");
+  for (size_t i = 0; i < index; i++)
+    if (strcmp(text(json_array_get(cells, i), "scenario"), scenario) == 0) return false;
+  return true;
+}
+
+/* What there is, for whoever has named nothing of it: all cells if they are few, else the scenarios. */
+static void list_all(const json_t *cells, char *err, size_t err_size) {
+  const json_t *cell;
+  size_t i;
+  if (json_array_size(cells) <= FEW_CELLS) {
+    list_cells(cells, &(struct parts){.count = 0}, err, err_size);
+    return;
+  }
+  snprintf(err + strlen(err), err_size - strlen(err), "cells of ");
+  json_array_foreach(cells, i, cell) {
+    if (is_first_of_scenario(cells, i) && !add(err, err_size, i == 0, text(cell, "scenario"))) {
+      snprintf(err + strlen(err), err_size - strlen(err), " and more");
+      return;
+    }
+  }
+}
+
+/* The name nearest to `wanted`, in `ret`; false = none is near. */
+static bool nearest_name(const json_t *cells, const char *wanted, char ret[LB_CELL_NAME_MAX]) {
+  const json_t *cell;
+  size_t i;
+  *ret = '\0';
+  json_array_foreach(cells, i, cell) { /* one beside the best so far: lb_suggest() prefers the first of equals */
+    char name[LB_CELL_NAME_MAX], best[LB_CELL_NAME_MAX];
+    snprintf(best, sizeof best, "%s", ret);
+    lb_cell_name(cell, name);
+    const char *near = lb_suggest(wanted, (const char *const[]){*best ? best : name, name}, 2);
+    if (near) snprintf(ret, LB_CELL_NAME_MAX, "%s", near);
+  }
+  return *ret;
+}
+
+/* The same of the parts that cells have. */
+static bool nearest_part(const json_t *cells, const char *part, char ret[LB_CELL_NAME_MAX]) {
+  const json_t *cell;
+  size_t i;
+  *ret = '\0';
+  json_array_foreach(cells, i, cell) {
+    char buffer[LB_CELL_NAME_MAX], best[LB_CELL_NAME_MAX];
+    const char *word[FIELDS + 1];
+    snprintf(best, sizeof best, "%s", ret);
+    fields_of(cell, buffer, word + 1);
+    word[0] = *best ? best : word[1];
+    const char *near = lb_suggest(part, word, FIELDS + 1);
+    if (near) snprintf(ret, LB_CELL_NAME_MAX, "%s", near);
+  }
+  return *ret;
+}
+
+static void unknown_cell(const json_t *cells, const char *wanted, const struct parts *parts, char *err,
+                         size_t err_size) {
+  struct parts known = {.count = 0};
+  char near[LB_CELL_NAME_MAX];
+  const json_t *last;
+  if (nearest_name(cells, wanted, near) || (parts->count == 1 && nearest_part(cells, wanted, near))) {
+    snprintf(err, err_size, "unknown cell '%s', did you mean '%s'?", wanted, near);
+    return;
+  }
+  for (size_t i = 0; i < parts->count; i++) {
+    if (!is_part_of_any(cells, parts->part[i]) && nearest_part(cells, parts->part[i], near)) {
+      snprintf(err, err_size, "unknown cell '%s': there is no '%s', did you mean '%s'?", wanted, parts->part[i], near);
+      return;
+    }
+    known.part[known.count++] = parts->part[i];
+    if (count_with(cells, &known, &last) == 0) known.count--;
+  }
+  snprintf(err, err_size, "unknown cell '%s', this run has ", wanted);
+  if (known.count) list_cells(cells, &known, err, err_size);
+  else list_all(cells, err, err_size);
+}
+
+const json_t *lb_cell_named(const json_t *cells, const char *const *words, int count, char *err, size_t err_size) {
+  const json_t *cell, *last = NULL;
+  char wanted[LB_CELL_NAME_MAX] = "", name[LB_CELL_NAME_MAX];
+  struct parts parts = {.count = 0};
+  size_t i, used = 0;
+  for (int w = 0; w < count && used < sizeof wanted; w++)
+    used += (size_t)snprintf(wanted + used, sizeof wanted - used, "%s%s", w ? "." : "", words[w]);
+  json_array_foreach(cells, i, cell) {
+    long_name(cell, name);
+    if (strcmp(name, wanted) == 0) return cell;
+    lb_cell_name(cell, name);
+    if (strcmp(name, wanted) == 0) return cell;
+  }
+  size_t matches = take_apart(cells, words, count, &parts) ? count_with(cells, &parts, &last) : 0;
+  if (matches == 1) return last;
+  if (matches == 0) return unknown_cell(cells, wanted, &parts, err, err_size), NULL;
+  if (count == 0) snprintf(err, err_size, "expected a cell, this run has ");
+  else snprintf(err, err_size, "'%s' could be any of %zu cells: ", wanted, matches);
+  if (parts.count) list_cells(cells, &parts, err, err_size);
+  else list_all(cells, err, err_size);
+  return NULL;
+}

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From a results folder and a few words to one trial: run.json names the cells, trials.csv the trials and their histories.
+ */
+#include "explain_run.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/called.h"
+#include "base/csv.h"
+#include "explain_cell.h"
+
+#define HISTORIES "histories/"
+
+struct finder {
+  const char *dir;
+  struct lb_told *told;
+  char *err;
+  size_t err_size;
+};
+
+static const char *text(const json_t *object, const char *key) {
+  const char *value = json_string_value(json_object_get(object, key));
+  return value ? value : "";
+}
+
+/* ---- the cell ----------------------------------------------------------------------------------------------------- */
+
+static int load_run(const struct finder *f) {
+  char path[PATH_MAX];
+  json_error_t why;
+  snprintf(path, sizeof path, "%s/run.json", f->dir);
+  if (access(path, R_OK) < 0) {
+    int r = -errno;
+    snprintf(f->err, f->err_size, "%s: expected a results folder with run.json: %s", f->dir, strerror(-r));
+    return r;
+  }
+  f->told->run = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
+  if (f->told->run && json_is_array(json_object_get(f->told->run, "cells"))) return 0;
+  if (f->told->run) snprintf(f->err, f->err_size, "%s: expected an object with a list 'cells'", path);
+  else snprintf(f->err, f->err_size, "%s:%d: %s", path, why.line, why.text);
+  return -EINVAL;
+}
+
+static int choose_cell(const struct finder *f, const char *const *words, int count) {
+  const json_t *cells = json_object_get(f->told->run, "cells"), *scenario;
+  size_t i;
+  f->told->cell = lb_cell_named(cells, words, count, f->err, f->err_size);
+  if (!f->told->cell) return -EINVAL;
+  json_array_foreach(json_object_get(f->told->run, "scenarios"), i, scenario) {
+    if (strcmp(text(scenario, "name"), text(f->told->cell, "scenario")) == 0) f->told->scenario = scenario;
+  }
+  return 0;
+}
+
+/* ---- the trial ---------------------------------------------------------------------------------------------------- */
+
+/* clang-format off */
+enum { SCENARIO, SYSTEM, GUARD, CLIENTS, TRIAL, SEED, VERDICT, WHY, HISTORY, COLUMNS };
+static const char *const column_name[COLUMNS] = {
+  "scenario", "system", "guard", "clients", "trial", "seed", "verdict", "why", "history",
+};
+/* clang-format on */
+
+static int take(const struct finder *f, const struct lb_csv *csv, const int column[COLUMNS],
+                struct lb_told_trial *ret) {
+  const char *history = csv->field[column[HISTORY]];
+  *ret = (struct lb_told_trial){0};
+  snprintf(ret->clients, sizeof ret->clients, "%s", csv->field[column[CLIENTS]]);
+  snprintf(ret->trial, sizeof ret->trial, "%s", csv->field[column[TRIAL]]);
+  snprintf(ret->seed, sizeof ret->seed, "%s", csv->field[column[SEED]]);
+  snprintf(ret->verdict, sizeof ret->verdict, "%s", csv->field[column[VERDICT]]);
+  snprintf(ret->why, sizeof ret->why, "%s", csv->field[column[WHY]]);
+  if (!*history) return 0;
+  if (strncmp(history, HISTORIES, strlen(HISTORIES)) != 0 || strchr(history + strlen(HISTORIES), '/')) {
+    snprintf(f->err, f->err_size, "%s:%d: history is '%.60s', expected histories/NAME, or nothing", csv->path,
+             csv->line, history);
+    return -EINVAL;
+  }
+  snprintf(ret->history, sizeof ret->history, "%s/%s", f->dir, history);
+  ret->readable = access(ret->history, R_OK) == 0;
+  return 0;
+}
+
+static bool is_of_cell(const json_t *cell, const struct lb_csv *csv, const int column[COLUMNS]) {
+  return strcmp(csv->field[column[SCENARIO]], text(cell, "scenario")) == 0 &&
+         strcmp(csv->field[column[SYSTEM]], text(cell, "system")) == 0 &&
+         strcmp(csv->field[column[GUARD]], text(cell, "guard")) == 0;
+}
+
+/* The smaller, the more there is to tell. A violated trial without its history still goes before a safe one with it: to show
+ * that one instead would be misleading. */
+static int rank_of(const struct lb_told_trial *trial) {
+  return (strcmp(trial->verdict, "violated") == 0 ? 0 : 2) + (trial->readable ? 0 : 1);
+}
+
+/* One pass: the better one of the chosen and each line; `trials` counts the lines with the chosen number of clients (they are
+ * neighbours, in order). */
+static int choose_from(const struct finder *f, struct lb_csv *csv, const int column[COLUMNS], int number) {
+  struct lb_told *told = f->told;
+  struct lb_told_trial x;
+  int r;
+  while ((r = lb_csv_next(csv, f->err, f->err_size)) > 0) {
+    if (!is_of_cell(told->cell, csv, column)) continue;
+    r = take(f, csv, column, &x);
+    if (r < 0) return r;
+    if (number > 0 && atoi(x.trial) != number) continue;
+    if (told->found && rank_of(&x) >= rank_of(&told->trial)) continue;
+    told->found = true;
+    told->trial = x;
+  }
+  return r;
+}
+
+static int count_from(const struct finder *f, struct lb_csv *csv, const int column[COLUMNS]) {
+  int r;
+  while ((r = lb_csv_next(csv, f->err, f->err_size)) > 0)
+    f->told->trials += is_of_cell(f->told->cell, csv, column) &&
+                       (!f->told->found || strcmp(csv->field[column[CLIENTS]], f->told->trial.clients) == 0);
+  return r;
+}
+
+static int open_trials(const struct finder *f, const char *path, struct lb_csv *csv, int column[COLUMNS]) {
+  int r = lb_csv_open(path, csv, f->err, f->err_size);
+  for (int c = 0; c < COLUMNS && r >= 0; c++) {
+    column[c] = r = lb_csv_column(csv, column_name[c], f->err, f->err_size);
+    if (r < 0) lb_csv_close(csv);
+  }
+  return r < 0 ? r : 0;
+}
+
+static int choose_trial(const struct finder *f, int number) {
+  char path[PATH_MAX];
+  struct lb_csv csv;
+  int column[COLUMNS];
+  snprintf(path, sizeof path, "%s/trials.csv", f->dir);
+  for (int pass = 0; pass < 2; pass++) {
+    int r = open_trials(f, path, &csv, column);
+    if (r < 0) return r;
+    r = pass == 0 ? choose_from(f, &csv, column, number) : count_from(f, &csv, column);
+    lb_csv_close(&csv);
+    if (r < 0) return r;
+  }
+  if (f->told->found || number == 0) return 0;
+  snprintf(f->err, f->err_size, "--trial %d: this cell has %zu trials%s", number, f->told->trials,
+           f->told->trials ? "" : ", it was skipped");
+  return -EINVAL;
+}
+
+int lb_told_find(const char *dir, const char *const *words, int count, int number, struct lb_told *ret, char *err,
+                 size_t err_size) {
+  struct finder f = {.dir = dir, .told = ret, .err = err, .err_size = err_size};
+  *ret = (struct lb_told){0};
+  int r = load_run(&f);
+  if (r == 0) r = choose_cell(&f, words, count);
+  if (r == 0) r = choose_trial(&f, number);
+  if (r < 0) lb_told_clear(ret);
+  return r;
+}
+
+void lb_told_clear(struct lb_told *told) {
+  json_decref(told->run);
+  *told = (struct lb_told){0};
+}
+
+/* ---- the trial once more ------------------------------------------------------------------------------------------ */
+
+static void append(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void append(char *text, size_t size, const char *format, ...) {
+  size_t used = strlen(text);
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text + used, size - used, format, args);
+  va_end(args);
+}
+
+void lb_told_again(const struct lb_told *told, char *ret, size_t size) {
+  const json_t *cell = told->cell, *workload = json_object_get(told->scenario, "workload"), *value;
+  static const char *const keys[] = {"duration_s", "warmup_s"};
+  *ret = '\0';
+  append(ret, size, "%s run %s -b %s -g %s -n %s", lb_called(), text(cell, "scenario"), text(cell, "system"),
+         text(cell, "guard"), told->trial.trial);
+  if (json_array_size(json_object_get(told->scenario, "steps")) == 0)
+    append(ret, size, " -s clients=%s", told->trial.clients);
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    if ((value = json_object_get(workload, keys[i])) && json_number_value(value) > 0)
+      append(ret, size, " -s %s=%g", keys[i], json_number_value(value));
+  if ((value = json_object_get(told->run, "seed")) && json_is_integer(value))
+    append(ret, size, " --seed %lld", (long long)json_integer_value(value));
+}
+
+/* ---- the headline ------------------------------------------------------------------------------------------------- */
+
+/* As everywhere: nothing in a file may move a terminal's cursor. */
+static void put(const char *string, FILE *out) {
+  for (; *string; string++) fputc((unsigned char)*string < ' ' || *string == 127 ? '?' : *string, out);
+}
+
+static void print_verdict(const struct lb_told *told, FILE *out) {
+  const json_t *cell = told->cell;
+  const char *verdict = told->found ? told->trial.verdict : text(cell, "verdict");
+  const char *why = told->found ? told->trial.why : text(cell, "why");
+  long long violated = json_integer_value(json_object_get(cell, "violated")),
+            trials = json_integer_value(json_object_get(cell, "trials"));
+  put(verdict, out);
+  fputs(": ", out);
+  if (*why) put(why, out);
+  else if (violated == 0) fprintf(out, "no trial of this cell was violated, of %lld", trials);
+  else fprintf(out, "%lld of %lld trials of this cell were violated", violated, trials);
+  fputc('\n', out);
+}
+
+static void print_expectation(const json_t *cell, FILE *out) {
+  const json_t *as_expected = json_object_get(cell, "as_expected");
+  const char *expected = text(cell, "expected");
+  if (!*expected) {
+    fputs("  expected: nothing is stated for this cell\n", out);
+    return;
+  }
+  fputs(json_is_false(as_expected) ? "  NOT AS EXPECTED, which was " : "  expected ", out);
+  put(expected, out);
+  fputs(": ", out);
+  put(text(cell, "reason"), out);
+  fputc('\n', out);
+}
+
+/* "2 clients, trial 1 of 3, seed 77" */
+static void print_trial(const struct lb_told *told, FILE *out) {
+  const struct lb_told_trial *x = &told->trial;
+  if (!told->found) return;
+  fputs(", ", out);
+  put(x->clients, out);
+  fputs(strcmp(x->clients, "1") == 0 ? " client, trial " : " clients, trial ", out);
+  put(x->trial, out);
+  fprintf(out, " of %zu, seed ", told->trials);
+  put(x->seed, out);
+}
+
+void lb_told_print(const struct lb_told *told, FILE *out) {
+  const char *title = text(told->scenario, "title");
+  print_verdict(told, out);
+  fputs("  ", out);
+  put(text(told->cell, "scenario"), out);
+  fputs(*title ? ": " : "", out);
+  put(title, out);
+  fputs("\n  ", out);
+  put(text(told->cell, "system"), out);
+  fputs(", guard ", out);
+  put(text(told->cell, "guard"), out);
+  print_trial(told, out);
+  fputc('\n', out);
+  print_expectation(told->cell, out);
+}

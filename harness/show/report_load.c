@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reads run.json and checks, before a word is written, everything the report later relies on: a page made of half a run
+ * would look like a result.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/called.h"
+#include "html.h"
+#include "report_parts.h"
+#include "scenario/scenario.h"
+
+struct place { /* where in the file, for messages */
+  const char *path;
+  const char *list; /* "cell", "scenario", NULL = the run itself */
+  size_t index;     /* from 0 */
+  char *err;
+  size_t err_size;
+};
+
+static int __attribute__((format(printf, 2, 3))) refuse(const struct place *at, const char *format, ...) {
+  char what[300], where[64] = "";
+  va_list args;
+  va_start(args, format);
+  vsnprintf(what, sizeof what, format, args);
+  va_end(args);
+  if (at->list) snprintf(where, sizeof where, " %s %zu:", at->list, at->index + 1);
+  snprintf(at->err, at->err_size, "%s:%s %s", at->path, where, what);
+  return -EINVAL;
+}
+
+static int refuse_member(const struct place *at, const json_t *object, const char *key, const char *expected) {
+  json_t *value = json_object_get(object, key);
+  char *found = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+  int r = refuse(at, "'%s' is %.60s, expected %s", key, found ? found : "missing", expected);
+  free(found);
+  return r;
+}
+
+static int want_string(const struct place *at, const json_t *object, const char *key) {
+  return lb_report_string(object, key) ? 0 : refuse_member(at, object, key, "a text");
+}
+
+static int want_count(const struct place *at, const json_t *object, const char *key) {
+  const json_t *value = json_object_get(object, key);
+  return json_is_integer(value) && json_integer_value(value) >= 0
+             ? 0
+             : refuse_member(at, object, key, "a number of trials");
+}
+
+static bool known_verdict(const char *name) {
+  for (int v = 0; v < LB_VERDICT_NONE; v++)
+    if (strcmp(name, lb_verdict_name((enum lb_verdict)v)) == 0) return true;
+  return false;
+}
+
+static int check_cell(const struct place *at, const json_t *cell) {
+  static const char *const strings[] = {"scenario", "system", "guard", "verdict"};
+  static const char *const counts[] = {"trials", "violated", "undecided"};
+  int r = json_is_object(cell) ? 0 : refuse(at, "expected an object");
+  for (size_t i = 0; r == 0 && i < sizeof strings / sizeof *strings; i++) r = want_string(at, cell, strings[i]);
+  for (size_t i = 0; r == 0 && i < sizeof counts / sizeof *counts; i++) r = want_count(at, cell, counts[i]);
+  if (r < 0) return r;
+  const char *verdict = lb_report_string(cell, "verdict");
+  if (!known_verdict(verdict)) return refuse_member(at, cell, "verdict", "safe, violated, stuck, undecided or skipped");
+  if (strcmp(verdict, "safe") == 0 && !json_is_number(json_object_get(cell, "upper95")))
+    return refuse_member(at, cell, "upper95", "a number from 0 to 1");
+  return 0;
+}
+
+static int check_scenario(const struct place *at, const json_t *scenario) {
+  return json_is_object(scenario) ? want_string(at, scenario, "name") : refuse(at, "expected an object");
+}
+
+static int check_list(struct place at, const json_t *run, const char *key,
+                      int (*check)(const struct place *, const json_t *)) {
+  const json_t *list = json_object_get(run, key), *item;
+  if (!json_is_array(list)) {
+    at.list = NULL;
+    return refuse_member(&at, run, key, "a list");
+  }
+  json_array_foreach(list, at.index, item) {
+    int r = check(&at, item);
+    if (r < 0) return r;
+  }
+  return 0;
+}
+
+static int check_run(struct place at, const json_t *run) {
+  if (!json_is_object(run)) return refuse(&at, "expected an object");
+  if (json_integer_value(json_object_get(run, "schema_version")) != 1)
+    return refuse_member(&at, run, "schema_version", "1");
+  int r = want_string(&at, run, "id");
+  at.list = "scenario";
+  if (r == 0) r = check_list(at, run, "scenarios", check_scenario);
+  at.list = "cell";
+  if (r == 0) r = check_list(at, run, "cells", check_cell);
+  return r;
+}
+
+int lb_report_load(const char *run_dir, json_t **ret_run, char *err, size_t err_size) {
+  char path[PATH_MAX];
+  if (snprintf(path, sizeof path, "%s/run.json", run_dir) >= (int)sizeof path) {
+    snprintf(err, err_size, "%.100s...: %s", run_dir, strerror(ENAMETOOLONG));
+    return -ENAMETOOLONG;
+  }
+  FILE *file = fopen(path, "re");
+  if (!file) {
+    int r = -errno;
+    snprintf(err, err_size, "%s: %s", path, strerror(-r));
+    return r;
+  }
+  json_error_t why;
+  json_t *run = json_loadf(file, JSON_REJECT_DUPLICATES, &why);
+  fclose(file);
+  if (!run) {
+    snprintf(err, err_size, "%s:%d: %s", path, why.line, why.text);
+    return -EINVAL;
+  }
+  int r = check_run((struct place){.path = path, .err = err, .err_size = err_size}, run);
+  if (r == 0) *ret_run = run;
+  else json_decref(run);
+  return r;
+}
+
+const char *lb_report_string(const json_t *object, const char *key) {
+  return json_string_value(json_object_get(object, key));
+}
+
+void lb_report_value(FILE *out, const json_t *object, const char *key, const char *absent) {
+  const json_t *value = json_object_get(object, key);
+  if (!value || json_is_null(value)) {
+    lb_html_text(out, absent);
+  } else if (json_is_string(value)) {
+    lb_html_text(out, json_string_value(value));
+  } else if (json_is_real(value)) {
+    lb_html_textf(out, "%.10g", json_real_value(value)); /* JSON's 17 digits would show 3.5 as 3.5000000000000001 */
+  } else {
+    char *text = json_dumps(value, JSON_ENCODE_ANY);
+    lb_html_text(out, text);
+    free(text);
+  }
+}
+
+void lb_report_place(const char *run_dir, const char *file, char *ret, size_t size) {
+  char real[PATH_MAX];
+  const char *called = lb_called(), *slash = strrchr(called, '/'), *name;
+  if (!slash || !realpath(run_dir, real)) {
+    snprintf(ret, size, "%s", *file ? file : ".");
+    return;
+  }
+  int checkout = strncmp(called, "./", 2) == 0 && slash == called + 1 ? 0 : (int)(slash + 1 - called);
+  if ((name = strrchr(real, '/')) && name - real >= 8 && strncmp(name - 8, "/results", 8) == 0)
+    snprintf(ret, size, "%.*s%s%s%s", checkout, called, name - 7, *file ? "/" : "", file);
+  else snprintf(ret, size, "%s%s%s", real, *file ? "/" : "", file);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From a role to hosts: who is primary now, who holds, who asks. Servers are asked; what a client does stands in the memory.
+ */
+#include "cast.h"
+
+#include "base/clock.h"
+#include "base/refuse.h"
+
+enum { ASK_MS = 5000, QUICK_MS = 1000, POLL_MS = 20, FIND_MS = 1000 };
+
+static lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
+
+static int nobody(char *err, size_t err_size, const char *why) {
+  lb_refuse(err, err_size, "%s", why);
+  return -1;
+}
+
+/* A server that is slow to answer counts as silent, so on a busy machine the first answer may be "none". */
+int lb_cast_primary(struct lb_stage *s) {
+  lb_ns deadline = in_ms(ASK_MS);
+  int primary = -1;
+  while (s->plan->topology->primary && (primary = s->plan->topology->primary(&s->cluster, in_ms(QUICK_MS))) < 0 &&
+         lb_clock_ns() < deadline)
+    lb_clock_sleep_until(in_ms(POLL_MS));
+  return primary;
+}
+
+int lb_cast_bind_primary(struct lb_stage *s, char *err, size_t err_size) {
+  if (s->primary >= 0) return 0;
+  int primary = lb_cast_primary(s);
+  if (primary < 0) return lb_refuse(err, err_size, "no server says it is the primary: %s", s->cluster.err), -1;
+  s->primary = primary;
+  lb_stage_note(s, "primary is %s", s->cluster.server[primary].name);
+  return 0;
+}
+
+static void add_server(struct lb_cast *c, struct lb_server *server) { c->server[c->server_count++] = server; }
+static void add_client(struct lb_cast *c, struct lb_client *client) { c->client[c->client_count++] = client; }
+
+/* The smallest majority that contains the primary: the primary and its next neighbours in node order. */
+static bool in_majority(const struct lb_stage *s, size_t i) {
+  size_t n = s->cluster.data_count, distance = (i + n - (size_t)s->primary) % n;
+  return distance < n / 2 + 1;
+}
+
+static int add_relatives(struct lb_stage *s, const struct lb_role *role, struct lb_cast *c, char *err, size_t err_size) {
+  if (lb_cast_bind_primary(s, err, err_size) < 0) return -1;
+  for (size_t i = 0; i < s->cluster.data_count; i++) {
+    bool wanted = role->kind == LB_ROLE_PRIMARY    ? (int)i == s->primary
+                  : role->kind == LB_ROLE_REPLICAS ? (int)i != s->primary
+                                                   : in_majority(s, i) == (role->kind == LB_ROLE_MAJORITY);
+    if (wanted) add_server(c, &s->cluster.server[i]);
+  }
+  return 0;
+}
+
+static int add_holder(struct lb_stage *s, struct lb_cast *c, char *err, size_t err_size) {
+  lb_ns deadline = in_ms(FIND_MS);
+  do {
+    for (size_t i = 0; i < s->client_count; i++)
+      if (s->client[i].pid > 0 && atomic_load(&s->memory->state[i].holds)) return add_client(c, &s->client[i]), 0;
+    lb_clock_sleep_until(lb_clock_ns() + LB_NS_PER_MS / 5);
+  } while (lb_clock_ns() < deadline);
+  return nobody(err, err_size, "nobody held the lock within a second");
+}
+
+/* Who was told to ask a moment ago may not have begun. */
+static int add_waiters(struct lb_stage *s, struct lb_cast *c, char *err, size_t err_size) {
+  lb_ns deadline = in_ms(FIND_MS);
+  do {
+    for (size_t i = 0; i < s->client_count; i++)
+      if (s->client[i].pid > 0 && atomic_load(&s->memory->state[i].asks)) add_client(c, &s->client[i]);
+    if (c->client_count > 0) return 0;
+    lb_clock_sleep_until(lb_clock_ns() + LB_NS_PER_MS / 5);
+  } while (lb_clock_ns() < deadline);
+  return nobody(err, err_size, "nobody asked for the lock within a second");
+}
+
+static int add_node(struct lb_stage *s, int number, struct lb_cast *c, char *err, size_t err_size) {
+  if (number < 1 || (size_t)number > s->cluster.data_count)
+    return lb_refuse(err, err_size, "node %d: %s has %zu", number, s->plan->topology->name, s->cluster.data_count), -1;
+  add_server(c, &s->cluster.server[number - 1]);
+  return 0;
+}
+
+static int add_current_primary(struct lb_stage *s, struct lb_cast *c, char *err, size_t err_size) {
+  int primary = lb_cast_primary(s);
+  if (primary < 0) return nobody(err, err_size, "no server says it is the primary now");
+  add_server(c, &s->cluster.server[primary]);
+  return 0;
+}
+
+int lb_cast_find(struct lb_stage *s, const struct lb_role *role, struct lb_cast *c, char *err, size_t err_size) {
+  *c = (struct lb_cast){0};
+  switch (role->kind) {
+    case LB_ROLE_PRIMARY:
+    case LB_ROLE_REPLICAS:
+    case LB_ROLE_MAJORITY:
+    case LB_ROLE_MINORITY: return add_relatives(s, role, c, err, err_size);
+    case LB_ROLE_CURRENT_PRIMARY: return add_current_primary(s, c, err, err_size);
+    case LB_ROLE_NODE: return add_node(s, role->number, c, err, err_size);
+    case LB_ROLE_ALL:
+      for (size_t i = 0; i < s->cluster.server_count; i++) add_server(c, &s->cluster.server[i]);
+      return 0;
+    case LB_ROLE_CLIENT: add_client(c, &s->client[role->number - 1]); return 0;
+    case LB_ROLE_CLIENTS:
+      for (size_t i = 0; i < s->client_count; i++) add_client(c, &s->client[i]);
+      return 0;
+    case LB_ROLE_HOLDER: return add_holder(s, c, err, err_size);
+    case LB_ROLE_WAITERS: return add_waiters(s, c, err, err_size);
+    case LB_ROLE_NONE: break;
+  }
+  return nobody(err, err_size, "a step names no host");
+}
+
+struct lb_host *lb_cast_host(const struct lb_stage *s, const struct lb_client *client) {
+  return s->client_host[client - s->client];
+}

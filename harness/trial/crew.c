@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The client processes of a trial and its observer, from the first fork to the last kill.
+ */
+#include "crew.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "client/fate.h"
+#include "base/files.h"
+#include "base/refuse.h"
+
+enum { OPEN_S = 10 };
+
+void lb_crew_plan(struct lb_stage *s) {
+  const struct lb_scenario *scenario = s->plan->scenario;
+  snprintf(s->key_prefix, sizeof s->key_prefix, "lockbench:%08llx", (unsigned long long)(s->plan->seed & 0xffffffff));
+  s->client_plan = (struct lb_client_plan){
+      .protocol = s->plan->protocol,
+      .target = &s->target,
+      .options = s->plan->options,
+      .memory = s->memory,
+      .ttl_ms = scenario->ttl_ms,
+      .seed = s->plan->seed,
+      .key_prefix = s->key_prefix,
+      .guard = s->plan->guard,
+      .renew = scenario->renew,
+      .skew = s->client_skew,
+      .work = {.keys = (uint32_t)scenario->keys,
+               .hold_ns = (lb_ns)(scenario->hold_ms * 1e6),
+               .think_ns = (lb_ns)(scenario->think_ms * 1e6),
+               .wait_ns = (lb_ns)scenario->wait_ms * LB_NS_PER_MS},
+  };
+}
+
+/* Gives a command that has to succeed. 0, or -1 with err. */
+static int call(struct lb_stage *s, struct lb_client *client, enum lb_client_verb verb, const char *what, char *err, size_t err_size) {
+  struct lb_reply reply;
+  int r = lb_client_call(client, (struct lb_command){.verb = verb, .deadline = lb_clock_ns() + OPEN_S * LB_NS_PER_S},
+                         1000, &reply);
+  if (r == 0 && reply.result == LB_OK) return 0;
+  const struct lb_client_state *state = lb_stage_state(s, client);
+  char fate[200];
+  if (r != 0) lb_client_fate(client, state, r, fate, sizeof fate);
+  const char *why = r != 0 ? fate : state->breach[0] ? state->breach : reply.err[0] ? reply.err : "unknown outcome";
+  lb_refuse(err, err_size, "%s could not %s: %s%s", client->name, what, r == 0 && state->breach[0] ? "breach of the contract: " : "",
+            why);
+  return -1;
+}
+
+static int start_observer(struct lb_stage *s, char *err, size_t err_size) {
+  static const struct lb_host here = {.name = "controller", .address = "127.0.0.1", .netns = -1};
+  int r = lb_client_start(&s->observer, &s->client_plan, s->client_count, "observer", &here);
+  if (r < 0) return lb_refuse(err, err_size, "no observer process: %s", strerror(-r)), -1;
+  r = call(s, &s->observer, LB_DO_OPEN, "open a session", err, err_size);
+  return r < 0 ? r : call(s, &s->observer, LB_DO_SETUP, "set up", err, err_size);
+}
+
+static int start_client(struct lb_stage *s, size_t i, char *err, size_t err_size) {
+  char name[32];
+  snprintf(name, sizeof name, "client-%zu", i + 1);
+  snprintf(s->client_host[i]->name, sizeof s->client_host[i]->name, "%s", name);
+  int r = lb_client_start(&s->client[i], &s->client_plan, i, name, s->client_host[i]);
+  return r < 0 ? lb_refuse(err, err_size, "no process for %s: %s", name, strerror(-r)), -1 : 0;
+}
+
+/* What clients print goes to a file beside the logs of the servers, and is kept like those. */
+static int open_output(struct lb_stage *s, char *err, size_t err_size) {
+  char path[4200];
+  snprintf(path, sizeof path, "%s/logs/%s/clients.log", s->plan->run_dir, s->plan->name);
+  s->client_plan.output = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (s->client_plan.output > 0) return 0;
+  s->client_plan.output = 0;
+  return lb_refuse(err, err_size, "cannot write %s: %s", path, strerror(errno)), -1;
+}
+
+int lb_crew_start(struct lb_stage *s) {
+  char err[500];
+  int r = open_output(s, err, sizeof err);
+  if (r == 0) r = start_observer(s, err, sizeof err);
+  for (size_t i = 0; i < s->client_count && r == 0; i++) r = start_client(s, i, err, sizeof err);
+  for (size_t i = 0; i < s->client_count && r == 0; i++)
+    r = call(s, &s->client[i], LB_DO_OPEN, "open a session", err, sizeof err);
+  return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err) : 0;
+}
+
+int lb_crew_restart(struct lb_stage *s, size_t i, char *err, size_t err_size) {
+  lb_client_kill(&s->client[i]); /* closes the socket of the dead one */
+  if (start_client(s, i, err, err_size) < 0 || call(s, &s->client[i], LB_DO_OPEN, "open a session", err, err_size) < 0)
+    return -1;
+  int r = lb_client_send(&s->client[i], (struct lb_command){.verb = LB_DO_WORK});
+  return r < 0 ? lb_refuse(err, err_size, "%s is gone: %s", s->client[i].name, strerror(-r)), -1 : 0;
+}
+
+void lb_crew_end(struct lb_stage *s) {
+  for (size_t i = 0; i < s->client_count; i++) lb_client_kill(&s->client[i]);
+  lb_client_kill(&s->observer);
+  if (s->client_plan.output > 0) close(s->client_plan.output);
+  s->client_plan.output = 0;
+}
+
+void lb_crew_count_heads(struct lb_stage *s) {
+  for (size_t i = 0; i < s->client_count; i++)
+    if (!lb_client_alive(&s->client[i])) lb_stage_died(s, &s->client[i]);
+  if (!lb_client_alive(&s->observer)) lb_stage_died(s, &s->observer);
+  for (size_t i = 0; i < s->cluster.server_count; i++) {
+    struct lb_server *server = &s->cluster.server[i];
+    if (server->proc.pid > 0 && !lb_proc_alive(&server->proc))
+      lb_stage_doubt(s, LB_UNDECIDED, "%s died by itself", server->name);
+  }
+}

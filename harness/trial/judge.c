@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The verdict of a trial. What counts as a violation depends on the guard: without one, any loss of exclusion; under a guard, which
+ * protects the resource and not the lock, damage at the resource. In this order, the first that applies:
+ *  undecided  the protocol broke its contract, a step could not be proved, a server or client failed, or a violation is not evidence: the machine stalled for
+ *             more than half a lease, the fact the scenario asks for was not seen, or the lease was over anyway
+ *  violated   the checker says so
+ *  stuck      progress was not restored within the bound
+ *  undecided  nothing was put to the test: no grant (at all, or while it was measured), fewer hand-offs than the scenario
+ *             asks for, or in a timeline nobody who asked while another one held
+ *  safe
+ * Who was told why something failed says it: the reason of what is undecided or stuck ends with a client's latest error.
+ */
+#include "judge.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "history/check.h"
+#include "client/contract.h"
+#include "history/evidence.h"
+#include "base/files.h"
+#include "history/stats.h"
+
+enum { KEPT_EVENTS = 50000, KEPT_AFTER = 1000 };
+
+/* ---- the history out of shared memory ---------------------------------------------------------------------------- */
+
+static int collect(struct lb_stage *s) {
+  struct lb_history *h = &s->history;
+  size_t total = 0, keys = 0;
+  for (size_t i = 0; i <= s->client_count; i++) total += atomic_load(&s->memory->log[i].count);
+  h->events = malloc((total ? total : 1) * sizeof *h->events);
+  if (!h->events) return -ENOMEM;
+  for (size_t i = 0; i <= s->client_count; i++) { /* all writers have ended: the counts stand */
+    const struct lb_log *log = &s->memory->log[i];
+    size_t n = atomic_load(&log->count);
+    memcpy(h->events + h->count, s->memory->events + log->first, n * sizeof *h->events);
+    h->count += n;
+  }
+  for (size_t i = 0; i < h->count; i++)
+    if (h->events[i].key != LB_NO_NAME && h->events[i].key >= keys) keys = h->events[i].key + 1;
+  char name[32];
+  for (size_t i = 0; i < s->client_count; i++)
+    snprintf(name, sizeof name, "client-%zu", i + 1), lb_names_add(&h->clients, name);
+  for (size_t i = 0; i < keys; i++) snprintf(name, sizeof name, "lock-%zu", i + 1), lb_names_add(&h->keys, name);
+  lb_history_sort(h);
+  return 0;
+}
+
+/* ---- the verdict -------------------------------------------------------------------------------------------------- */
+
+static void decide(struct lb_outcome *out, enum lb_verdict verdict, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void decide(struct lb_outcome *out, enum lb_verdict verdict, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(out->why, sizeof out->why, format, args);
+  va_end(args);
+  out->verdict = verdict;
+}
+
+static bool is_violated(enum lb_guard guard, const struct lb_check *check) {
+  if (guard == LB_GUARD_NONE) return lb_check_violated(check);
+  return lb_check_damaged(check) || (guard == LB_GUARD_FENCE && check->token_regressions > 0);
+}
+
+static void decide_violation(const struct lb_stage *s, const struct lb_check *check, struct lb_outcome *out) {
+  const char *proof = s->plan->scenario->proof_violated;
+  const char *excuse = lb_evidence_excuse(&s->history, check, s->plan->scenario->past_lease);
+  bool expires = s->plan->protocol->traits & (LB_TRAIT_LEASED | LB_TRAIT_SESSION);
+  if (expires && out->stall_ns > (uint64_t)s->plan->scenario->ttl_ms * LB_NS_PER_MS / 2)
+    decide(out, LB_UNDECIDED, "exclusion was lost, but the machine stalled for %.0f ms, more than half the ttl",
+           (double)out->stall_ns / 1e6);
+  else if (proof && !lb_stage_noted(s, proof))
+    decide(out, LB_UNDECIDED, "exclusion was lost, but \"%s\" was not observed", proof);
+  else if (excuse) decide(out, LB_UNDECIDED, "%s", excuse);
+  else decide(out, LB_VIOLATED, "%s", "");
+}
+
+/* "client-2", or "the observer", whose state is behind those of the clients. */
+static const char *speaker(const struct lb_stage *s, size_t index, char name[32]) {
+  if (index == s->client_count) return "the observer";
+  snprintf(name, 32, "client-%zu", index + 1);
+  return name;
+}
+
+/* True if some client's protocol broke its contract: nothing that it did afterwards says anything. */
+static bool decide_breach(const struct lb_stage *s, struct lb_outcome *out) {
+  char name[32];
+  for (size_t i = 0; i <= s->client_count; i++) {
+    const char *breach = s->memory->state[i].breach;
+    if (!breach[0]) continue;
+    decide(out, LB_UNDECIDED, "%s: breach of the contract (backends/backend.h): %s", speaker(s, i, name), breach);
+    return true;
+  }
+  return false;
+}
+
+static void add_errors(const struct lb_stage *s, struct lb_outcome *out) {
+  size_t first = 0, others = 0, length = strlen(out->why);
+  char name[32], more[40] = "";
+  while (first <= s->client_count && !s->memory->state[first].error[0]) first++;
+  if (first > s->client_count || strstr(out->why, s->memory->state[first].error)) return;
+  for (size_t i = first + 1; i <= s->client_count; i++) others += s->memory->state[i].error[0] != '\0';
+  if (others) snprintf(more, sizeof more, " (and of %zu other%s)", others, others == 1 ? "" : "s");
+  snprintf(out->why + length, sizeof out->why - length, "; last error of %s%s: %s", speaker(s, first, name), more,
+           s->memory->state[first].error);
+}
+
+static void decide_trial(const struct lb_stage *s, const struct lb_check *check, struct lb_outcome *out) {
+  const struct lb_scenario *scenario = s->plan->scenario;
+  uint64_t needed = s->client_count > 1 && scenario->min_handoffs > 0 ? (uint64_t)scenario->min_handoffs : 0;
+  if (decide_breach(s, out)) return;
+  if (s->verdict == LB_UNDECIDED) decide(out, LB_UNDECIDED, "%s", s->why);
+  else if (is_violated(s->plan->guard, check)) decide_violation(s, check, out);
+  else if (s->verdict == LB_STUCK && out->stall_ns > (uint64_t)scenario->ttl_ms * LB_NS_PER_MS / 2)
+    decide(out, LB_UNDECIDED, "%s, but the machine stalled for %.0f ms, more than half the ttl", s->why,
+           (double)out->stall_ns / 1e6);
+  else if (s->verdict == LB_STUCK) decide(out, LB_STUCK, "%s", s->why);
+  else if (out->grants == 0) decide(out, LB_UNDECIDED, "nothing was ever granted, so nothing was tested");
+  else if (out->handoffs < needed)
+    decide(out, LB_UNDECIDED, "%llu hand-offs, the scenario asks for %llu", (unsigned long long)out->handoffs,
+           (unsigned long long)needed);
+  else if (scenario->step_count > 0 && !lb_evidence_contested(&s->history))
+    decide(out, LB_UNDECIDED, "no client asked while another one held the lock or might have held it");
+  else if (scenario->step_count == 0 && out->measured_grants == 0)
+    decide(out, LB_UNDECIDED, "nothing was granted while it was measured");
+  else decide(out, LB_SAFE, "%s", "");
+  if (out->verdict == LB_UNDECIDED || out->verdict == LB_STUCK) add_errors(s, out);
+  lb_contract_clean_text(out->why, sizeof out->why); /* it may have been cut off inside a character */
+}
+
+static void copy_check(const struct lb_check *c, struct lb_outcome *out) {
+  out->grants = c->grants;
+  out->handoffs = c->handoffs;
+  out->double_holds = c->double_holds;
+  out->double_hold_ns = c->double_hold_ns;
+  out->depth = c->depth;
+  out->dirty_accesses = c->dirty_accesses;
+  out->lost_updates = c->lost_updates;
+  out->stale_writes = c->stale_writes;
+  out->fenced_off = c->fenced_off;
+  out->token_regressions = c->token_regressions;
+  out->unavailable_ns = c->unavailable_ns;
+  out->orphan_ns = c->orphan_ns;
+  out->blind_ns = c->blind_ns;
+}
+
+/* ---- figures and files ------------------------------------------------------------------------------------------ */
+
+static void quantiles(const struct lb_hist *hist, uint64_t ret[LB_QUANTILES]) {
+  static const double q[LB_QUANTILES] = {0.5, 0.99, 0.999};
+  for (int i = 0; i < LB_QUANTILES; i++) ret[i] = lb_hist_quantile(hist, q[i]);
+}
+
+static void copy_stats(const struct lb_stats *st, struct lb_outcome *out) {
+  out->measured_grants = st->grants;
+  out->busy = st->busy;
+  out->timeouts = st->timeouts;
+  out->unknowns = st->unknowns;
+  out->measured_s = st->seconds;
+  out->grants_per_s = st->grants_per_s;
+  out->jain = st->jain;
+  out->client_min = st->client_min;
+  out->client_max = st->client_max;
+  quantiles(&st->wait, out->wait_ns);
+  quantiles(&st->hold, out->hold_ns);
+  quantiles(&st->handoff, out->handoff_ns);
+}
+
+static FILE *open_part(const struct lb_trial_plan *plan, const char *folder, const char *ending) {
+  char path[4000];
+  snprintf(path, sizeof path, "%s/%s/%s.%s", plan->run_dir, folder, plan->name, ending);
+  return fopen(path, "we");
+}
+
+static void latency_rows(const struct lb_trial_plan *plan, const char *metric, const struct lb_hist *hist, FILE *out) {
+  for (unsigned i = 0; i < LB_HIST_BUCKETS; i++)
+    if (hist->bucket[i])
+      fprintf(out, "%s,%s,%s,%d,%d,%s,%llu,%llu,%u\n", plan->scenario->name, plan->system, lb_guard_name(plan->guard), plan->clients,
+              plan->trial, metric, (unsigned long long)lb_hist_bucket_low(i),
+              (unsigned long long)lb_hist_bucket_high(i), hist->bucket[i]);
+}
+
+static int write_latency(const struct lb_trial_plan *plan, const struct lb_stats *st) {
+  FILE *out = open_part(plan, "parts", "latency");
+  if (!out) return -errno;
+  if (plan->scenario->fault_count == 0) { /* under faults nobody measures speed */
+    latency_rows(plan, "wait", &st->wait, out);
+    if (plan->scenario->hold_ms > 0) latency_rows(plan, "hold", &st->hold, out);
+    latency_rows(plan, "handoff", &st->handoff, out);
+  }
+  return lb_close_written(out);
+}
+
+static int write_series(const struct lb_trial_plan *plan, const struct lb_stats *st) {
+  FILE *out = open_part(plan, "parts", "series");
+  if (!out) return -errno;
+  for (size_t i = 0; i < st->series_count; i++) {
+    const struct lb_second *x = &st->series[i];
+    fprintf(out, "%s,%s,%s,%d,%d,%u,%llu,%llu,%llu,%llu,%.3f,%.3f\n", plan->scenario->name, plan->system, lb_guard_name(plan->guard),
+            plan->clients, plan->trial, x->second, (unsigned long long)x->grants, (unsigned long long)x->busy,
+            (unsigned long long)x->timeouts, (unsigned long long)x->unknowns, (double)x->wait_p50_ns / 1e3,
+            (double)x->wait_p99_ns / 1e3);
+  }
+  return lb_close_written(out);
+}
+
+static void note_at_end(struct lb_history *h, const char *text) {
+  const struct lb_event *last = h->count ? &h->events[h->count - 1] : NULL;
+  struct lb_event note = {.t = last ? last->t : 0,
+                          .s = last ? last->s : 0,
+                          .client = LB_NO_NAME,
+                          .key = LB_NO_NAME,
+                          .what = lb_names_add(&h->whats, text),
+                          .kind = LB_EV_NOTE};
+  lb_history_add(h, &note);
+}
+
+/* A workload can have millions of events, and one episode is enough to look at: the file then keeps the begin of the history, up to
+ * the end of the first episode and a little further, and says so. (The begin of a history is a history.) */
+static bool shorten(struct lb_stage *s, const struct lb_check *check, char *text, size_t size) {
+  struct lb_history *h = &s->history;
+  size_t keep = KEPT_EVENTS;
+  if (check->episode_count > 0 && check->episodes[0].end_event + KEPT_AFTER > keep)
+    keep = check->episodes[0].end_event + KEPT_AFTER;
+  if (s->plan->scenario->step_count > 0 || h->count <= keep) return false;
+  snprintf(text, size, "the first %zu of %zu events are kept", keep, h->count);
+  h->count = keep;
+  return true;
+}
+
+/* What each client was told last, for whoever reads the story of a trial that did not end well. */
+static void note_errors(struct lb_stage *s, const struct lb_outcome *out) {
+  char text[350], name[32];
+  for (size_t i = 0; i <= s->client_count && out->verdict != LB_SAFE; i++) {
+    const struct lb_client_state *state = &s->memory->state[i];
+    if (!state->error[0]) continue;
+    snprintf(text, sizeof text, "last error of %s: %s", speaker(s, i, name), state->error);
+    note_at_end(&s->history, text);
+  }
+}
+
+static int write_history(struct lb_stage *s, const struct lb_check *check, struct lb_outcome *out) {
+  if (s->plan->scenario->step_count == 0 && out->verdict == LB_SAFE) return 0;
+  char kept[100];
+  bool shortened = shorten(s, check, kept, sizeof kept);
+  note_errors(s, out);
+  if (shortened) note_at_end(&s->history, kept); /* the last word: there explain.h looks for it */
+  FILE *file = open_part(s->plan, "histories", "hist");
+  if (!file) return -errno;
+  int r = lb_history_write(&s->history, file), closed = lb_close_written(file);
+  out->history_kept = r == 0 && closed == 0;
+  return r < 0 ? r : closed;
+}
+
+int lb_judge(struct lb_stage *s, struct lb_outcome *out) {
+  struct lb_check check = {0};
+  struct lb_stats *stats = calloc(1, sizeof *stats);
+  int r = stats ? collect(s) : -ENOMEM;
+  if (r == 0) r = lb_check_history(&s->history, &check);
+  if (r == 0) r = lb_stats_history(&s->history, stats);
+  if (r == 0) {
+    copy_check(&check, out);
+    if (s->plan->scenario->step_count == 0) copy_stats(stats, out);
+    decide_trial(s, &check, out);
+    if (s->plan->scenario->step_count == 0) {
+      r = write_latency(s->plan, stats);
+      if (r == 0) r = write_series(s->plan, stats);
+    }
+  }
+  if (r == 0) r = write_history(s, &check, out);
+  if (r < 0) decide(out, LB_UNDECIDED, "the trial's results could not be written: %s", strerror(-r));
+  lb_check_clear(&check);
+  if (stats) lb_stats_clear(stats);
+  free(stats);
+  return r;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * stage.h - a running trial as its controller sees it: hosts, servers, clients, shared memory, and the facts seen so far.
+ * trial.c sets it up and clears it away, timeline.c and workload.c play on it, judge.c reads what is left.
+ */
+#ifndef LB_STAGE_H
+#define LB_STAGE_H
+
+#include "client/client.h"
+#include "client/env.h"
+#include "history/history.h"
+#include "servers/net.h"
+#include "outcome.h"
+
+struct lb_stage {
+  const struct lb_trial_plan *plan;
+  struct lb_process_env env;
+  struct lb_net net;
+  struct lb_cluster cluster;
+  struct lb_target target;
+  struct lb_memory *memory;
+  struct lb_client_plan client_plan;
+  struct lb_client client[LB_LOGS_MAX];
+  size_t client_count;
+  struct lb_skew *client_skew[LB_LOGS_MAX]; /* their clocks, where the scenario sets clocks of clients; else NULL */
+  struct lb_pending { /* a command a client has not answered yet, or a point it has not passed yet */
+    const struct lb_step *step; /* NULL = none */
+    lb_ns until;
+    const struct lb_step *armed; /* its next point: stop or crash; NULL = none */
+  } pending[LB_LOGS_MAX];
+  char key_prefix[32];
+  struct lb_client observer; /* sets up, and looks at single servers; takes no lock */
+  struct lb_host *client_host[LB_LOGS_MAX];
+  struct lb_history history; /* texts of faults and notes from the begin; events when all is over (judge.c) */
+  int primary;               /* data server that `primary` is bound to, -1 = not named yet */
+  pid_t heartbeat;
+  enum lb_verdict verdict; /* LB_VERDICT_NONE while nothing speaks against a verdict from the history */
+  char why[400];
+};
+
+/* Records a fault or a fact in the history. */
+void lb_stage_fault(struct lb_stage *stage, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void lb_stage_note(struct lb_stage *stage, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* True if exactly this fact was noted. */
+bool lb_stage_noted(const struct lb_stage *stage, const char *fact);
+/* Ends the trial's chance of a verdict from its history: keeps the first reason, but undecided comes before stuck. Returns
+ * -ECANCELED. */
+int lb_stage_doubt(struct lb_stage *stage, enum lb_verdict verdict, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* What the memory says of a client of this stage, or of the observer. */
+struct lb_client_state *lb_stage_state(const struct lb_stage *stage, const struct lb_client *client);
+/* A client ended although no step killed it: undecided, "client-2 died by itself: died of SIGSEGV inside release". */
+int lb_stage_died(struct lb_stage *stage, struct lb_client *client);
+/* A client was awaited for `what` and did not answer, with this result of lb_client_await(): undecided, "WHAT: no answer in time". */
+int lb_stage_silent(struct lb_stage *stage, struct lb_client *client, const char *what, int result);
+
+#endif

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A timeline: the steps of a scenario, one after the other. Every fault proves that it fired before the next step begins
+ * (fault.c); what cannot be proved makes the trial undecided, never safe.
+ *
+ * A client has at most one command at a time. One that began to ask, or stands still at a point, owes its answer: it is
+ * collected when the client goes on, or before it is told anything else.
+ */
+#include "timeline.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "fault.h"
+
+enum { ASK_MS = 5000, QUICK_MS = 1000, GRACE_MS = 3000, POLL_US = 500 };
+
+static lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
+static void doze(void) { lb_clock_sleep_until(lb_clock_ns() + POLL_US * (LB_NS_PER_MS / 1000)); }
+
+/* ---- what clients answer ------------------------------------------------------------------------------------------ */
+
+static struct lb_client *client_of(struct lb_stage *s, const struct lb_step *step) {
+  return &s->client[step->a.number - 1];
+}
+static struct lb_pending *pending_of(struct lb_stage *s, const struct lb_client *client) {
+  return &s->pending[client - s->client];
+}
+
+static bool asks(const struct lb_step *step) {
+  return step->verb == LB_STEP_ACQUIRE || step->verb == LB_STEP_BEGIN_ACQUIRE;
+}
+
+static void note_reply(struct lb_stage *s, const struct lb_step *step, const struct lb_reply *reply) {
+  static const char *const asked[] = {"granted", "refused in time", "no answer from the service in time", "lost", "unknown"};
+  static const char *const outcome[] = {"done", "not holding", "not in time", "lost", "unknown"};
+  const char *said = reply->result < 0 ? reply->err : (asks(step) ? asked : outcome)[reply->result];
+  lb_stage_note(s, "%s: %s", step->text, said);
+}
+
+/* The answer the client owes, until its deadline. */
+static int collect(struct lb_stage *s, struct lb_client *client) {
+  struct lb_pending *p = pending_of(s, client);
+  struct lb_reply reply;
+  if (!p->step) return 0;
+  int r = lb_client_await(client, p->until, &reply);
+  if (r != 0) return lb_stage_silent(s, client, p->step->text, r);
+  note_reply(s, p->step, &reply);
+  p->step = NULL;
+  return 0;
+}
+
+static bool has_answered(const struct lb_client *client) {
+  char byte;
+  return recv(client->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+/* Stands at its armed point, or died there; and not because somebody else stopped or killed it. */
+static bool is_at_point(const struct lb_stage *s, const struct lb_client *client, const struct lb_pending *p) {
+  char wanted = p->armed->verb == LB_STEP_STOP_AT ? 'T' : 'Z';
+  return atomic_load(&s->memory->state[client->index].at_point) && lb_fault_process_state(client->pid) == wanted;
+}
+
+/* A client with an armed point: true once it is there, false once it has answered or the time is over. */
+static bool reaches_point(const struct lb_stage *s, const struct lb_client *client, const struct lb_pending *p) {
+  while (lb_clock_ns() < p->until) {
+    if (is_at_point(s, client, p)) return true;
+    if (has_answered(client)) return false;
+    doze();
+  }
+  return false;
+}
+
+static int stand_at_point(struct lb_stage *s, struct lb_client *client) {
+  struct lb_pending *p = pending_of(s, client);
+  if (!reaches_point(s, client, p)) return 0; /* it may pass the point in a later command */
+  const struct lb_step *armed = p->armed;
+  p->armed = NULL;
+  lb_stage_fault(s, "%s", armed->text);
+  if (armed->verb == LB_STEP_CRASH_AT) {
+    p->step = NULL;
+    if (!lb_fault_bury(s, client)) return lb_stage_died(s, client);
+  }
+  lb_stage_note(s, "proved: %s", armed->text);
+  return 1;
+}
+
+/* Gives a command and, unless it runs in the background or stops at a point, awaits its answer. */
+static int do_client(struct lb_stage *s, const struct lb_step *step, enum lb_client_verb verb) {
+  struct lb_client *client = client_of(s, step);
+  struct lb_pending *p = pending_of(s, client);
+  if (client->pid == 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: the client is dead", step->text);
+  if (collect(s, client) < 0) return -ECANCELED;
+  struct lb_command command = {.verb = verb, .deadline = in_ms(step->within_ms > 0 ? step->within_ms : QUICK_MS)};
+  int r = lb_client_send(client, command);
+  if (r < 0) return lb_stage_silent(s, client, step->text, r);
+  *p = (struct lb_pending){.step = step, .until = command.deadline + GRACE_MS * LB_NS_PER_MS, .armed = p->armed};
+  if (step->verb == LB_STEP_BEGIN_ACQUIRE) return 0;
+  r = p->armed ? stand_at_point(s, client) : 0;
+  if (r != 0) return r < 0 ? r : 0;
+  return collect(s, client);
+}
+
+static int arm(struct lb_stage *s, const struct lb_step *step) {
+  struct lb_client *client = client_of(s, step);
+  struct lb_command command = {
+      .verb = LB_DO_ARM, .deadline = in_ms(QUICK_MS), .argument = step->verb == LB_STEP_CRASH_AT};
+  struct lb_reply reply;
+  memcpy(command.text, step->point, sizeof command.text);
+  if (collect(s, client) < 0) return -ECANCELED;
+  int r = lb_client_call(client, command, GRACE_MS, &reply);
+  if (r != 0 || reply.result != LB_OK) return lb_stage_doubt(s, LB_UNDECIDED, "%s: the client did not take it", step->text);
+  pending_of(s, client)->armed = step;
+  return 0;
+}
+
+/* ---- conditions and facts ----------------------------------------------------------------------------------------- */
+
+static bool is_met(struct lb_stage *s, const struct lb_step *step) {
+  const struct lb_client_state *state = &s->memory->state[step->a.number - 1];
+  if (step->verb == LB_STEP_AWAIT_HOLDS) return atomic_load(&state->holds);
+  return atomic_load(&state->writes) > 0;
+}
+
+static int await_client(struct lb_stage *s, const struct lb_step *step) {
+  lb_ns deadline = in_ms(step->within_ms);
+  while (!is_met(s, step)) {
+    if (lb_clock_ns() > deadline) return lb_stage_doubt(s, LB_STUCK, "%s: it did not", step->text);
+    doze();
+  }
+  lb_stage_note(s, "%s: it does", step->text);
+  return 0;
+}
+
+static int await_failover(struct lb_stage *s, const struct lb_step *step) {
+  char err[300];
+  if (lb_cast_bind_primary(s, err, sizeof err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
+  int r = lb_cluster_failover(&s->cluster, s->primary, in_ms(step->within_ms));
+  if (r == LB_TIMEOUT) return lb_stage_doubt(s, LB_STUCK, "%s: no other server took over", step->text);
+  if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, s->cluster.err);
+  int now = lb_cast_primary(s);
+  if (now >= 0) lb_stage_note(s, "failover: %s decides", s->cluster.server[now].name);
+  return 0;
+}
+
+/* The fact is "present" when any of the servers has a record of the key. */
+static int observe_key(struct lb_stage *s, const struct lb_step *step, const struct lb_cast *c) {
+  bool present = false;
+  char role[32];
+  for (size_t i = 0; i < c->server_count; i++) {
+    struct lb_reply reply;
+    struct lb_command command = {
+        .verb = LB_DO_INSPECT, .deadline = in_ms(ASK_MS), .argument = (size_t)(c->server[i] - s->cluster.server)};
+    int r = lb_client_call(&s->observer, command, GRACE_MS, &reply);
+    if (r != 0) return lb_stage_silent(s, &s->observer, step->text, r);
+    if (reply.result < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, reply.err);
+    lb_stage_note(s, "key %s at %s", reply.result ? "present" : "absent", c->server[i]->name);
+    present |= reply.result > 0;
+  }
+  lb_role_format(step->a, role, sizeof role);
+  lb_stage_note(s, "key %s on %s", present ? "present" : "absent", role);
+  return 0;
+}
+
+/* ---- the play ------------------------------------------------------------------------------------------------------ */
+
+/* Who was stopped in the middle of a command finishes it now. */
+static int collect_resumed(struct lb_stage *s, const struct lb_cast *c) {
+  for (size_t i = 0; i < c->client_count; i++) {
+    struct lb_pending *p = pending_of(s, c->client[i]);
+    if (!p->step || p->step->verb == LB_STEP_BEGIN_ACQUIRE) continue;
+    p->until = in_ms(QUICK_MS + GRACE_MS);
+    if (collect(s, c->client[i]) < 0) return -ECANCELED;
+  }
+  return 0;
+}
+
+/* A clock is proved by asking, and who owes an answer would give that one instead. */
+static int collect_asked(struct lb_stage *s, const struct lb_step *step, const struct lb_cast *c) {
+  int r = 0;
+  if (step->verb != LB_STEP_CLOCK_JUMP && step->verb != LB_STEP_CLOCK_RATE) return 0;
+  for (size_t i = 0; i < c->client_count && r == 0; i++) r = collect(s, c->client[i]);
+  return r;
+}
+
+static int play_fault(struct lb_stage *s, const struct lb_step *step) {
+  struct lb_cast a = {0}, b = {0};
+  char err[400];
+  int r = step->verb == LB_STEP_HEAL ? 0 : lb_cast_find(s, &step->a, &a, err, sizeof err);
+  if (r == 0 && step->verb == LB_STEP_CUT) r = lb_cast_find(s, &step->b, &b, err, sizeof err);
+  if (r == 0 && step->verb == LB_STEP_OBSERVE_KEY) return observe_key(s, step, &a);
+  if (r == 0 && collect_asked(s, step, &a) < 0) return -ECANCELED;
+  if (r == 0) r = lb_fault_do(s, step, &a, &b, err, sizeof err);
+  if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
+  return step->verb == LB_STEP_RESUME ? collect_resumed(s, &a) : 0;
+}
+
+static int play_step(struct lb_stage *s, const struct lb_step *step) {
+  switch (step->verb) {
+    case LB_STEP_ACQUIRE:
+    case LB_STEP_BEGIN_ACQUIRE: return do_client(s, step, LB_DO_ACQUIRE);
+    case LB_STEP_RELEASE: return do_client(s, step, LB_DO_RELEASE);
+    case LB_STEP_READ: return do_client(s, step, LB_DO_READ);
+    case LB_STEP_WRITE: return do_client(s, step, LB_DO_WRITE);
+    case LB_STEP_STOP_AT:
+    case LB_STEP_CRASH_AT: return arm(s, step);
+    case LB_STEP_AWAIT_HOLDS:
+    case LB_STEP_AWAIT_WRITTEN: return await_client(s, step);
+    case LB_STEP_AWAIT_FAILOVER: return await_failover(s, step);
+    case LB_STEP_WAIT: lb_clock_sleep_until(in_ms(step->within_ms)); return 0;
+    case LB_STEP_CUT:
+    case LB_STEP_HEAL:
+    case LB_STEP_KILL:
+    case LB_STEP_PAUSE:
+    case LB_STEP_RESUME:
+    case LB_STEP_RESTART:
+    case LB_STEP_CLOCK_JUMP:
+    case LB_STEP_CLOCK_RATE:
+    case LB_STEP_OBSERVE_KEY: return play_fault(s, step);
+  }
+  return lb_stage_doubt(s, LB_UNDECIDED, "%s: not a step", step->text);
+}
+
+/* Points that were passed in a command that had only begun. */
+static int look_at_points(struct lb_stage *s) {
+  for (size_t i = 0; i < s->client_count; i++) {
+    const struct lb_pending *p = &s->pending[i];
+    if (p->step && p->armed && is_at_point(s, &s->client[i], p) && stand_at_point(s, &s->client[i]) < 0)
+      return -ECANCELED;
+  }
+  return 0;
+}
+
+/* A point nobody passed is a fault that did not fire. */
+static int all_fired(struct lb_stage *s) {
+  if (look_at_points(s) < 0) return -ECANCELED;
+  for (size_t i = 0; i < s->client_count; i++)
+    if (s->pending[i].armed)
+      return lb_stage_doubt(s, LB_UNDECIDED, "%s: it never passed that point", s->pending[i].armed->text);
+  return 0;
+}
+
+int lb_timeline_play(struct lb_stage *s) {
+  for (size_t i = 0; i < s->plan->scenario->step_count; i++) {
+    if (look_at_points(s) < 0) return -ECANCELED;
+    int r = play_step(s, &s->plan->scenario->steps[i]);
+    if (r < 0) return r;
+  }
+  return all_fired(s);
+}

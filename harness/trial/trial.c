@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The controller of one trial: sets the stage, lets workload.c or timeline.c play on it, clears it away, and only then judges
+ * what the history says. Whatever happens on the way, the servers are stopped and the outcome is filled in.
+ */
+#include "trial.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "campaign.h"
+#include "base/clock.h"
+#include "crew.h"
+#include "base/environ.h"
+#include "base/files.h"
+#include "client/heartbeat.h"
+#include "judge.h"
+#include "servers/sandbox.h"
+#include "stage.h"
+#include "timeline.h"
+#include "workload.h"
+
+enum { START_S = 60 };
+
+/* ---- setting the stage ------------------------------------------------------------------------------------------ */
+
+static int prepare_folders(struct lb_stage *s, const char *scratch) {
+  const struct lb_trial_plan *plan = s->plan;
+  char logs[4000];
+  int r = lb_make_dirs(scratch);
+  if (r == 0 && plan->scenario->memory_storage && lb_proc_sandboxed) r = lb_sandbox_mount_memory(scratch);
+  if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "cannot prepare %s: %s", scratch, strerror(-r));
+  snprintf(logs, sizeof logs, "%s/logs/%s", plan->run_dir, plan->name);
+  if ((r = lb_make_dirs(logs)) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "cannot make %s: %s", logs, strerror(-r));
+  return 0;
+}
+
+static int place_server(struct lb_stage *s, size_t i, const char *scratch) {
+  const struct lb_topology *t = s->plan->topology;
+  struct lb_server *server = &s->cluster.server[i];
+  server->data = i < t->data_count;
+  server->service = server->data ? t->service : t->other_service;
+  server->host = &s->net.host[i];
+  server->port = lb_net_port(&s->net);
+  server->extra_port[0] = lb_net_port(&s->net);
+  server->extra_port[1] = lb_net_port(&s->net);
+  snprintf(server->name, sizeof server->name, "%s-%zu", server->service, server->data ? i + 1 : i + 1 - t->data_count);
+  snprintf(server->host->name, sizeof server->host->name, "%s", server->name);
+  int n = snprintf(server->dir, sizeof server->dir, "%s/%s", scratch, server->name);
+  int m = snprintf(server->log, sizeof server->log, "%s/logs/%s/%s.log", s->plan->run_dir, s->plan->name, server->name);
+  if (n >= (int)sizeof server->dir || m >= (int)sizeof server->log)
+    return lb_stage_doubt(s, LB_UNDECIDED, "the path of the results folder is too long for the servers' files");
+  int r = lb_make_dirs(server->dir);
+  return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "cannot make %s: %s", server->dir, strerror(-r)) : 0;
+}
+
+/* A page per host whose clock may be set. */
+static int prepare_clocks(struct lb_stage *s) {
+  if (!lb_scenario_needs_clocks(s->plan->scenario)) return 0;
+  for (size_t i = 0; i < s->cluster.server_count; i++)
+    if (lb_cluster_skew(&s->cluster, i) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "no clocks: %s", s->cluster.err);
+  for (size_t i = 0; i < s->client_count; i++)
+    if (!(s->client_skew[i] = lb_skew_create(NULL)))
+      return lb_stage_doubt(s, LB_UNDECIDED, "no clock for client %zu: %s", i + 1, strerror(errno));
+  return 0;
+}
+
+static int start_servers(struct lb_stage *s, const char *scratch) {
+  const struct lb_trial_plan *plan = s->plan;
+  char err[200];
+  static char cache[4000];
+  size_t servers = plan->topology->data_count + plan->topology->other_count;
+  bool separate = lb_scenario_needs_network(plan->scenario);
+  int r = lb_net_up(&s->net, separate, servers + s->client_count, err, sizeof err);
+  if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "no network for the trial: %s", err);
+  snprintf(cache, sizeof cache, "%s/scratch/cache", plan->run_dir);
+  s->cluster = (struct lb_cluster){.topology = plan->topology,
+                                   .env = &s->env.base,
+                                   .server_count = servers,
+                                   .cache_dir = cache,
+                                   .data_count = plan->topology->data_count,
+                                   .ttl_ms = plan->scenario->ttl_ms,
+                                   .durable = !plan->scenario->memory_storage};
+  for (size_t i = 0; i < servers; i++)
+    if ((r = place_server(s, i, scratch)) < 0) return r;
+  if ((r = prepare_clocks(s)) < 0) return r;
+  if (plan->topology->start && (r = plan->topology->start(&s->cluster, lb_clock_ns() + START_S * LB_NS_PER_S)) != 0)
+    return lb_stage_doubt(s, LB_UNDECIDED, "%s did not start: %s", plan->topology->name, s->cluster.err);
+  lb_cluster_target(&s->cluster, &s->target);
+  s->target.shared = s->memory->shared;
+  s->target.shared_size = s->memory->shared_size;
+  for (size_t i = 0; i < s->client_count; i++) s->client_host[i] = &s->net.host[servers + i];
+  return 0;
+}
+
+static void play_scenario(struct lb_stage *s, struct lb_outcome *out) {
+  if (s->plan->scenario->step_count > 0) lb_timeline_play(s);
+  else if (s->plan->scenario->fault_count > 0) lb_campaign_play(s, &out->faults);
+  else lb_workload_play(s);
+}
+
+static void play(struct lb_stage *s, const char *scratch, struct lb_outcome *out) {
+  lb_ns begin = lb_clock_ns();
+  lb_crew_plan(s);
+  s->heartbeat = lb_heartbeat_start(s->memory);
+  if (prepare_folders(s, scratch) == 0 && start_servers(s, scratch) == 0) {
+    out->start_ns = lb_clock_ns() - begin;
+    if (lb_crew_start(s) == 0) {
+      play_scenario(s, out);
+      lb_crew_count_heads(s);
+    }
+  }
+  atomic_store(&s->memory->phase, LB_PHASE_STOP);
+  lb_heartbeat_stop(s->heartbeat);
+}
+
+static void clear(struct lb_stage *s, const char *scratch) {
+  lb_cluster_stop(&s->cluster);
+  for (size_t i = 0; i < s->client_count; i++) lb_skew_unmap(s->client_skew[i]);
+  lb_net_down(&s->net);
+  lb_remove_tree(scratch);
+}
+
+/* Server logs are kept of every trial that somebody will want to understand. */
+static bool as_expected(const struct lb_trial_plan *plan, enum lb_verdict verdict) {
+  if (plan->expect && plan->expect->verdict == LB_ANY) return verdict != LB_UNDECIDED;
+  return verdict == (plan->expect ? plan->expect->verdict : LB_SAFE);
+}
+
+/* `keys = own` (0) is a key for each client. */
+static size_t key_count(const struct lb_trial_plan *plan) {
+  return plan->scenario->keys > 0 ? (size_t)plan->scenario->keys : (size_t)plan->clients;
+}
+
+int lb_trial_run(const struct lb_trial_plan *plan, struct lb_outcome *ret) {
+  static struct lb_stage stage; /* one trial per process */
+  char scratch[4000];
+  lb_ns begin = lb_clock_ns();
+  lb_environ_forget();
+  *ret = (struct lb_outcome){.unavailable_ns = -1, .orphan_ns = -1, .blind_ns = -1};
+  stage =
+      (struct lb_stage){.plan = plan, .client_count = (size_t)plan->clients, .primary = -1, .verdict = LB_VERDICT_NONE};
+  lb_env_init(&stage.env, plan->seed);
+  if (snprintf(scratch, sizeof scratch, "%s/scratch/%s", plan->run_dir, plan->name) >= (int)sizeof scratch)
+    return -ENAMETOOLONG;
+  stage.memory = lb_memory_map(stage.client_count, key_count(plan));
+  if (!stage.memory) return -ENOMEM;
+  play(&stage, scratch, ret);
+  ret->stall_ns = atomic_load(&stage.memory->max_stall_ns);
+  lb_crew_end(&stage); /* before anything is judged */
+  int r = lb_judge(&stage, ret);
+  ret->trial_ns = lb_clock_ns() - begin;
+  clear(&stage, scratch);
+  snprintf(scratch, sizeof scratch, "%s/logs/%s", plan->run_dir, plan->name);
+  if (r == 0 && as_expected(plan, ret->verdict)) lb_remove_tree(scratch);
+  else lb_remove_empty(scratch); /* without servers, and if clients print nothing, there is nothing to keep */
+  lb_history_clear(&stage.history);
+  lb_memory_unmap(stage.memory);
+  return r;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The memory is as large as a trial asks for: no resource lies on another one, on an event, or on what protocols share.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "backends/registry.h"
+#include "client/memory.h"
+#include "client/env.h"
+
+enum { KEYS = 5000 };
+
+static void every_key_has_a_resource_of_its_own(void **state) {
+  (void)state;
+  struct lb_memory *memory = lb_memory_map(2, KEYS);
+  assert_non_null(memory);
+  lb_memory_record(memory, 1, (struct lb_event){.kind = LB_EV_ACQUIRE, .client = 1, .key = 7});
+  struct lb_event before = memory->events[memory->log[1].first];
+  memset(memory->shared, 0xff, memory->shared_size);
+  for (uint64_t i = 0; i < KEYS; i++) {
+    assert_int_equal(atomic_load(&memory->resource[i].value), 0);
+    lb_resource_write(&memory->resource[i], false, 0, i + 1);
+  }
+  for (uint64_t i = 0; i < KEYS; i++) assert_int_equal(atomic_load(&memory->resource[i].value), i + 1);
+  assert_memory_equal(&before, &memory->events[memory->log[1].first], sizeof before);
+  for (size_t i = 0; i < memory->shared_size; i++) assert_int_equal(memory->shared[i], 0xff);
+  assert_int_equal(memory->log[1].count, 1);
+  lb_memory_unmap(memory);
+}
+
+static void resources_can_be_swapped_as_one_word(void **state) {
+  (void)state;
+  for (size_t keys = 0; keys < 4; keys++) {
+    struct lb_memory *memory = lb_memory_map(1, keys);
+    assert_int_equal((uintptr_t)memory->resource % 16, 0);
+    assert_true(memory->key_count >= 1);
+    uint64_t value;
+    assert_true(lb_resource_read(&memory->resource[memory->key_count - 1], true, 3, &value));
+    lb_memory_unmap(memory);
+  }
+}
+
+/* A lock in shared memory has room for each of them. */
+static void a_lock_without_a_server_has_room_for_every_key(void **state) {
+  (void)state;
+  const struct lb_protocol *local = lb_protocol_find("local");
+  struct lb_memory *memory = lb_memory_map(1, KEYS);
+  struct lb_process_env env;
+  lb_env_init(&env, 1);
+  struct lb_target target = {.topology = "none", .shared = memory->shared, .shared_size = memory->shared_size};
+  struct lb_config config = {.env = &env.base, .target = &target, .ttl_ms = 1000, .client = "one"};
+  max_align_t session[16];
+  assert_true(local->session_size <= sizeof session);
+  assert_int_equal(local->open((struct lb_session *)session, &config, LB_NEVER), 0);
+  for (int i = 0; i < KEYS; i++) {
+    struct lb_grant grant = LB_GRANT_INIT;
+    char key[32];
+    snprintf(key, sizeof key, "key-%d", i);
+    assert_int_equal(local->try_acquire((struct lb_session *)session, key, 1000, &grant, LB_NEVER), LB_OK);
+    assert_int_equal(grant.fence, 1); /* nobody else's */
+  }
+  local->close((struct lb_session *)session);
+  lb_memory_unmap(memory);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_key_has_a_resource_of_its_own),
+      cmocka_unit_test(resources_can_be_swapped_as_one_word),
+      cmocka_unit_test(a_lock_without_a_server_has_room_for_every_key),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
