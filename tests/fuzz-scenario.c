@@ -59,8 +59,8 @@ static void check_scenario(const struct lb_scenario *s) {
     promise(s->client_counts[i] >= 1 && s->client_counts[i] <= LB_CLIENTS_MAX, "their number is in range");
   promise(s->expect_count >= 1, "something is expected");
   promise((s->step_count > 0) == (s->duration_s == 0), "it is a load or a timeline");
-  promise(s->step_count == 0 || s->fault_count == 0, "it is a timeline or a campaign");
-  promise(lb_scenario_has_faults(s) == (s->step_count + s->fault_count > 0), "it has faults or not");
+  promise((s->kind == LB_KIND_TIMELINE) == (s->step_count > 0), "a timeline has steps, nothing else has");
+  promise((s->kind == LB_KIND_CAMPAIGN) == (s->fault_count > 0), "a campaign has faults, nothing else has");
   promise(s->ttl_ms >= 10 && s->wait_ms >= 1 && s->trials >= 1, "numbers are in range");
   promise(s->every_ms >= 10 && s->lasts_ms >= 10, "the numbers of a campaign are in range");
   for (size_t i = 0; i < s->step_count; i++) check_step(s, &s->steps[i], 1);

@@ -225,7 +225,7 @@ static void jobs_are(struct lb_job *jobs, size_t count) {
 static void a_campaign_is_a_rate_with_its_interval(void **state) {
   (void)state;
   struct lb_scenario *s = scenario("storm");
-  s->fault_count = 1;
+  s->kind = LB_KIND_CAMPAIGN;
   cell(s, "a@t", LB_GUARD_NONE, LB_VIOLATED, 1, 1)->sum.faults = 17;
   struct lb_job jobs[] = {{.outcome = {.verdict = LB_VIOLATED, .handoffs = 2000, .stale_writes = 3}}};
   jobs_are(jobs, 1);
@@ -249,7 +249,7 @@ static void the_control_is_one_line(void **state) {
 static void a_dead_holders_lock_has_a_time_unless_nobody_ever_gets_it(void **state) {
   (void)state;
   struct lb_scenario *s = scenario("crash");
-  s->step_count = 1;
+  s->kind = LB_KIND_TIMELINE;
   cell(s, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 3);
   cell(s, "b@t", LB_GUARD_NONE, LB_STUCK, 1, 1);
   struct lb_job jobs[] = {{.outcome = {.orphan_ns = 900000000}},

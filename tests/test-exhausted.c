@@ -227,6 +227,7 @@ static int set_up(void **state) {
       (struct lb_step){.verb = LB_STEP_PAUSE, .a = {.kind = LB_ROLE_CLIENT, .number = 1}, .text = (char *)"pause"};
   w->protocol = (struct lb_protocol){.name = "p"};
   w->scenario = (struct lb_scenario){.name = (char *)"s",
+                                     .kind = LB_KIND_TIMELINE,
                                      .ttl_ms = 1000,
                                      .steps = &w->step,
                                      .step_count = 1,

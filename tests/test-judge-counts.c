@@ -258,7 +258,7 @@ static void each_count_of_the_measured_window_reaches_the_outcome(void **state) 
 /* Of a timeline the times are the scenario's, not the lock's. */
 static void a_timeline_has_the_checkers_counts_and_no_others(void **state) {
   struct world *w = *state;
-  w->scenario.step_count = 1;
+  w->scenario.kind = LB_KIND_TIMELINE;
   play(w);
   judge(w);
   assert_int_equal(w->out.grants, 30);
@@ -321,7 +321,7 @@ static void the_written_history_is_judged_like_the_trial(void **state) {
 
 static void a_key_that_comes_late_has_its_name(void **state) {
   struct world *w = *state;
-  w->scenario.step_count = 1;
+  w->scenario.kind = LB_KIND_TIMELINE;
   held(w, 0, 0, 1 * MS, 2 * MS);
   held(w, 1, 2, 3 * MS, 4 * MS);
   judge(w);
@@ -333,7 +333,7 @@ static void a_key_that_comes_late_has_its_name(void **state) {
 
 static void a_history_in_which_nobody_asked_names_no_key(void **state) {
   struct world *w = *state;
-  w->scenario.step_count = 1;
+  w->scenario.kind = LB_KIND_TIMELINE;
   said(w, 1 * MS, LB_EV_NOTE, "nobody came");
   judge(w);
   struct lb_history h = written(w);
@@ -466,7 +466,7 @@ static void a_stall_that_may_be_why_it_is_stuck_is_told_in_ms(void **state) {
 
 static void a_history_that_no_reader_would_accept_is_an_error_with_a_reason(void **state) {
   struct world *w = *state;
-  w->scenario.step_count = 1;
+  w->scenario.kind = LB_KIND_TIMELINE;
   two_held_apart(w);
   accessed(w, 35 * MS, 1, 0, LB_EV_READ, UINT64_MAX);
   assert_int_equal(lb_judge(&w->stage, &w->out), -EINVAL);

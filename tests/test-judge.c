@@ -328,7 +328,7 @@ static void a_history_ends_with_what_clients_were_told(void **state) {
   struct world *w = *state;
   struct lb_history h;
   char path[200], err[200];
-  w->scenario.step_count = 1;
+  w->scenario.kind = LB_KIND_TIMELINE;
   record(w, 10, 0, LB_EV_ACQUIRE);
   fails(w, 0, "try_acquire: cannot connect");
   judge(w);
@@ -342,7 +342,7 @@ static void a_history_ends_with_what_clients_were_told(void **state) {
 
 static void each_client_and_the_observer_have_a_note_of_their_error(void **state) {
   struct world *w = *state;
-  w->scenario.step_count = 1;
+  w->scenario.kind = LB_KIND_TIMELINE;
   record(w, 10, 0, LB_EV_ACQUIRE);
   fails(w, 0, "x");
   fails(w, 1, "release: refused");
@@ -361,7 +361,7 @@ static void each_client_and_the_observer_have_a_note_of_their_error(void **state
 
 static void the_note_of_a_history_without_any_event_stands_at_its_begin(void **state) {
   struct world *w = *state;
-  w->scenario.step_count = 1;
+  w->scenario.kind = LB_KIND_TIMELINE;
   fails(w, 0, "open: refused");
   judge(w);
   assert_int_equal(w->stage.history.count, 1);
@@ -433,7 +433,7 @@ static void where_leases_run_out_on_purpose_it_counts(void **state) {
 
 static void a_pause_alone_does_not_make_it_count(void **state) {
   struct world *w = *state;
-  w->scenario.step_count = 1;
+  w->scenario.kind = LB_KIND_TIMELINE;
   w->step = (struct lb_step){.verb = LB_STEP_PAUSE, .a = {.kind = LB_ROLE_CLIENT, .number = 1}};
   an_overlap_with_a_lease_until(w, 14);
   judge(w);
@@ -506,7 +506,7 @@ static void a_number_that_does_not_grow_means_nothing_to_a_deadline(void **state
 
 static void a_timeline_in_which_nobody_met_is_undecided(void **state) {
   struct world *w = *state;
-  w->scenario.step_count = 1;
+  w->scenario.kind = LB_KIND_TIMELINE;
   hold(w, 0, 10, 11, 20);
   hold(w, 1, 22, 25, 30);
   judge(w);
@@ -515,7 +515,7 @@ static void a_timeline_in_which_nobody_met_is_undecided(void **state) {
 
 static void a_timeline_in_which_one_waited_for_the_other_is_safe(void **state) {
   struct world *w = *state;
-  w->scenario.step_count = 1;
+  w->scenario.kind = LB_KIND_TIMELINE;
   two_holds_apart(w);
   judge(w);
   assert_decided(w, LB_SAFE, "");
@@ -638,7 +638,7 @@ static void assert_history(const struct world *w, size_t events) {
 
 static void the_history_of_a_timeline_is_kept(void **state) {
   struct world *w = *state;
-  w->scenario.step_count = 1;
+  w->scenario.kind = LB_KIND_TIMELINE;
   two_holds_apart(w);
   note(w, 13, FACT);
   judge(w);
@@ -711,7 +711,7 @@ static void the_first_double_hold_is_kept_however_late_it_is(void **state) {
 
 static void a_long_timeline_is_kept_whole(void **state) {
   struct world *w = *state;
-  w->scenario.step_count = 1;
+  w->scenario.kind = LB_KIND_TIMELINE;
   many_holds_apart(w, 15000, 0);
   judge(w);
   assert_history(w, 15000 * EVENTS_EACH);
@@ -719,7 +719,7 @@ static void a_long_timeline_is_kept_whole(void **state) {
 
 static void a_timeline_has_no_figures_of_speed(void **state) {
   struct world *w = *state;
-  w->scenario.step_count = 1;
+  w->scenario.kind = LB_KIND_TIMELINE;
   two_holds_apart(w);
   judge(w);
   assert_int_equal(w->out.wait_ns[0], 0);
@@ -771,7 +771,7 @@ static void holds_of_no_length_have_no_rows(void **state) {
 
 static void a_campaign_measures_no_speed(void **state) {
   struct world *w = *state;
-  w->scenario.fault_count = 1;
+  w->scenario.kind = LB_KIND_CAMPAIGN;
   two_holds_apart(w);
   judge(w);
   assert_int_equal(latency_count(w, "wait"), 0);

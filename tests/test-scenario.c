@@ -193,7 +193,8 @@ static void a_minimal_load_gets_the_documented_defaults(void **state) {
   assert_null(s.proof_violated);
   assert_false(s.renew || s.past_lease);
   assert_int_equal(s.fault_count, 0);
-  assert_false(lb_scenario_needs_network(&s) || lb_scenario_needs_clocks(&s) || lb_scenario_has_faults(&s));
+  assert_false(lb_scenario_needs_network(&s) || lb_scenario_needs_clocks(&s));
+  assert_int_equal(s.kind, LB_KIND_LOAD);
   lb_scenario_clear(&s);
 }
 
@@ -271,7 +272,7 @@ static void a_timeline_keeps_its_lines_and_its_memory(void **state) {
   assert_string_equal(s.steps[1].text, "kill primary");
   assert_true(s.memory_storage);
   assert_true(s.duration_s == 0 && s.warmup_s == 0);
-  assert_true(lb_scenario_has_faults(&s));
+  assert_int_equal(s.kind, LB_KIND_TIMELINE);
   assert_false(lb_scenario_needs_network(&s) || lb_scenario_needs_clocks(&s));
   lb_scenario_clear(&s);
   s = good(COMPLETE "[servers]\nstorage = disk\n[timeline]\nstep = wait 1s\n");
@@ -302,7 +303,8 @@ static void a_campaign_is_a_load_with_faults_and_memory(void **state) {
   assert_int_equal(s.every_ms, 1000);
   assert_int_equal(s.lasts_ms, 1000);
   assert_true(s.duration_s == 3 && s.warmup_s == 1 && s.memory_storage);
-  assert_true(lb_scenario_has_faults(&s) && lb_scenario_needs_clocks(&s));
+  assert_int_equal(s.kind, LB_KIND_CAMPAIGN);
+  assert_true(lb_scenario_needs_clocks(&s));
   assert_false(lb_scenario_needs_network(&s));
   lb_scenario_clear(&s);
   s = good(COMPLETE "[servers]\nstorage = disk\n[campaign]\nevery_ms = 50\nlasts_ms = 10\nfault = cut primary replicas\n");

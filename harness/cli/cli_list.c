@@ -162,7 +162,7 @@ static void show_workload(const struct lb_scenario *s) {
   printf("clients:  ");
   for (size_t i = 0; i < s->client_count_count; i++) printf("%s%d", i ? ", " : "", s->client_counts[i]);
   printf("; ttl %lld ms%s", (long long)s->ttl_ms, s->renew ? ", renewed while they hold" : "");
-  if (s->step_count == 0) {
+  if (s->kind != LB_KIND_TIMELINE) {
     if (s->keys == 0) printf("; a lock each");
     else printf("; %d lock%s", s->keys, s->keys == 1 ? "" : "s");
     printf("; hold %g ms, think %g ms; %g s after %g s", s->hold_ms, s->think_ms, s->duration_s, s->warmup_s);
@@ -198,7 +198,7 @@ static int show_scenario(const char *path) {
   show_workload(&s);
   show_steps("steps:", s.steps, s.step_count);
   show_steps("faults:", s.faults, s.fault_count);
-  if (s.fault_count > 0)
+  if (s.kind == LB_KIND_CAMPAIGN)
     printf("%-9s one about every %lld ms, for about %lld ms\n", "", (long long)s.every_ms, (long long)s.lasts_ms);
   show_proof(&s);
   for (int guard = 0; guard < LB_GUARD_COUNT; guard++) show_expectations(&s, (enum lb_guard)guard);

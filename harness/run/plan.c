@@ -235,7 +235,7 @@ static int add_jobs(struct lb_plan *plan, size_t cell_index, int trials) {
   return 0;
 }
 
-static bool measures(const struct lb_job *job) { return !lb_scenario_has_faults(job->plan.scenario); }
+static bool measures(const struct lb_job *job) { return job->plan.scenario->kind == LB_KIND_LOAD; }
 
 /* A trial that measures runs alone, so all of them come first; within a group the order is random, so that a slow phase of the
  * machine does not hit one system only. */

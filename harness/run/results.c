@@ -56,7 +56,7 @@ static const char trials_header[] =
 
 static void trial_figures(const struct lb_job *job, FILE *out) {
   const struct lb_outcome *x = &job->outcome;
-  bool measured = job->plan.scenario->step_count == 0 && x->grants > 0;
+  bool measured = job->plan.scenario->kind != LB_KIND_TIMELINE && x->grants > 0;
   if (measured)
     fprintf(out, ",%.3f,%.3f,%.5f,%llu,%llu", x->measured_s, x->grants_per_s, x->jain,
             (unsigned long long)x->client_min, (unsigned long long)x->client_max);
@@ -82,7 +82,7 @@ static void trial_row(const struct lb_job *job, FILE *out) {
   csv_ms(x->blind_ns, out);
   trial_figures(job, out);
   fprintf(out, ",%.3f,%.3f,%.3f,", (double)x->start_ns / 1e6, (double)x->trial_ns / 1e6, (double)x->stall_ns / 1e6);
-  if (p->scenario->fault_count > 0) fprintf(out, "%llu", (unsigned long long)x->faults);
+  if (p->scenario->kind == LB_KIND_CAMPAIGN) fprintf(out, "%llu", (unsigned long long)x->faults);
   fprintf(out, ",%s,", p->scenario->memory_storage ? "memory" : "disk");
   if (x->history_kept) fprintf(out, "histories/%s.hist", p->name);
   putc('\n', out);
@@ -150,7 +150,7 @@ static const char *scenario_file(const char *path) {
 }
 
 static json_t *campaign_json(const struct lb_scenario *s) {
-  if (s->fault_count == 0) return json_null();
+  if (s->kind != LB_KIND_CAMPAIGN) return json_null();
   json_t *faults = json_array();
   for (size_t i = 0; i < s->fault_count; i++) json_array_append_new(faults, json_string(s->faults[i].text));
   return json_pack("{s:I, s:I, s:o}", "every_ms", (json_int_t)s->every_ms, "lasts_ms", (json_int_t)s->lasts_ms,

@@ -24,7 +24,7 @@ static json_t *as_expected(const struct lb_cell *cell) {
 static void set_rate(json_t *o, const struct lb_plan *plan, size_t index) {
   const struct lb_cell *cell = &plan->cells[index];
   struct lb_cell_rate rate = {0};
-  bool campaign = cell->scenario->fault_count > 0 && cell->trials > 0;
+  bool campaign = cell->scenario->kind == LB_KIND_CAMPAIGN && cell->trials > 0;
   if (campaign) lb_cell_rate(plan, index, &rate);
   bool any = rate.handoffs > 0;
   json_object_set_new(o, "faults", campaign ? json_integer((json_int_t)cell->sum.faults) : json_null());

@@ -53,12 +53,12 @@ static void on_signal(int sig) {
   interrupted = 1;
 }
 
-static bool measures(const struct lb_job *job) { return !lb_scenario_has_faults(job->plan.scenario); }
+static bool measures(const struct lb_job *job) { return job->plan.scenario->kind == LB_KIND_LOAD; }
 
 static lb_ns patience(const struct lb_trial_plan *plan) {
   double s =
       PATIENCE_S + plan->scenario->warmup_s + plan->scenario->duration_s + 2e-3 * (double)plan->scenario->wait_ms;
-  if (plan->scenario->fault_count > 0) s += CAMPAIGN_PATIENCE_S;
+  if (plan->scenario->kind == LB_KIND_CAMPAIGN) s += CAMPAIGN_PATIENCE_S;
   for (size_t i = 0; i < plan->scenario->step_count; i++) s += 1e-3 * (double)plan->scenario->steps[i].within_ms + 5;
   return (lb_ns)(s * 1e9);
 }

@@ -102,19 +102,15 @@ int lb_settings_check(const char *const *settings, size_t count, char *err, size
   return 0;
 }
 
-/* The more keys a scenario takes, the later it is asked: a timeline, a load, a campaign. */
-static int takes(const struct lb_scenario *scenario) {
-  return scenario->step_count > 0 ? 0 : scenario->fault_count == 0 ? 1 : 2;
-}
-
 /* True if one of the scenarios takes it. The last refusal is what the user reads, and a scenario that has no such key can
  * only say that, whatever the value. */
 static bool apply(struct lb_scenario *scenarios, size_t scenario_count, const char *key, const char *value, char *err,
                   size_t err_size) {
+  static const enum lb_scenario_kind turns[] = {LB_KIND_TIMELINE, LB_KIND_LOAD, LB_KIND_CAMPAIGN}; /* who takes more keys is asked later */
   bool taken = false;
-  for (int turn = 0; turn <= 2; turn++)
+  for (size_t turn = 0; turn < sizeof turns / sizeof *turns; turn++)
     for (size_t i = 0; i < scenario_count; i++)
-      if (takes(&scenarios[i]) == turn) taken |= lb_scenario_set(&scenarios[i], key, value, err, err_size) == 0;
+      if (scenarios[i].kind == turns[turn]) taken |= lb_scenario_set(&scenarios[i], key, value, err, err_size) == 0;
   return taken;
 }
 

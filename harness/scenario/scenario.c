@@ -48,16 +48,16 @@ static int line_of(const char *name, const int *key_lines) {
 
 static bool given(const char *name, const int *key_lines) { return line_of(name, key_lines) != 0; }
 
-/* Values that hang on others: a timeline ends with its last step, and where faults are played nothing is kept on disk
+/* Its kind, and values that hang on it: a timeline ends with its last step, and where faults are played nothing is kept on disk
  * unless the file says so. */
 static int complete(struct lb_scenario *scenario, const int *key_lines, char *err, size_t err_size) {
-  bool timeline = scenario->step_count > 0;
-  if (timeline && scenario->fault_count > 0)
+  if (scenario->step_count > 0 && scenario->fault_count > 0)
     return lb_refuse(err, err_size, "%s:%d: a timeline has no campaign: expected one of [timeline] and [campaign]",
                      scenario->path, line_of("fault", key_lines));
-  if (lb_scenario_has_faults(scenario) && !given("storage", key_lines)) scenario->memory_storage = true;
+  scenario->kind = scenario->step_count > 0 ? LB_KIND_TIMELINE : scenario->fault_count > 0 ? LB_KIND_CAMPAIGN : LB_KIND_LOAD;
+  if (scenario->kind != LB_KIND_LOAD && !given("storage", key_lines)) scenario->memory_storage = true;
   if (scenario->keys == 0 && !given("min_handoffs", key_lines)) scenario->min_handoffs = 0;
-  if (!timeline) return 0;
+  if (scenario->kind != LB_KIND_TIMELINE) return 0;
   for (size_t i = 0; i < lb_scenario_key_count; i++) {
     if (!(lb_scenario_keys[i].flags & LB_KEY_LOAD) || !key_lines[i]) continue;
     return lb_refuse(err, err_size, "%s:%d: a timeline has no %s: expected it only without [timeline]", scenario->path,
@@ -146,10 +146,10 @@ int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *v
   int line = 0;
   const struct lb_scenario_key *k = lb_scenario_key_find_set(key, why, sizeof why);
   if (!k) return lb_refuse(err, err_size, "-s: %s", why);
-  if ((k->flags & LB_KEY_LOAD) && scenario->step_count > 0)
+  if ((k->flags & LB_KEY_LOAD) && scenario->kind == LB_KIND_TIMELINE)
     return lb_refuse(err, err_size, "-s: %s = %s: %s has a timeline, and a timeline has no %s", key, value,
                      scenario->name, key);
-  if ((k->flags & LB_KEY_CAMPAIGN) && scenario->fault_count == 0)
+  if ((k->flags & LB_KEY_CAMPAIGN) && scenario->kind != LB_KIND_CAMPAIGN)
     return lb_refuse(err, err_size, "-s: %s = %s: %s has no campaign", key, value, scenario->name);
   int r = lb_scenario_key_set(k, &changed, key, value, 0, why, sizeof why);
   if (r < 0) {
@@ -192,10 +192,6 @@ bool lb_scenario_needs_network(const struct lb_scenario *scenario) {
 
 bool lb_scenario_needs_clocks(const struct lb_scenario *scenario) {
   return plays(scenario, LB_STEP_CLOCK_JUMP, LB_STEP_CLOCK_RATE);
-}
-
-bool lb_scenario_has_faults(const struct lb_scenario *scenario) {
-  return scenario->step_count > 0 || scenario->fault_count > 0;
 }
 
 static int is_scenario_file(const struct dirent *entry) {

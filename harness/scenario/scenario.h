@@ -17,6 +17,13 @@ enum lb_verdict { LB_SAFE, LB_VIOLATED, LB_STUCK, LB_UNDECIDED, LB_SKIPPED, LB_V
 /* "safe", "violated", "stuck", "undecided", "skipped", "none", "any" (of an expectation only: whatever is decided fits). */
 const char *lb_verdict_name(enum lb_verdict verdict);
 
+/* What a scenario plays. Only a load measures speed: it has no fault in it, and its trials run alone. */
+enum lb_scenario_kind {
+  LB_KIND_LOAD,     /* a closed loop for a while */
+  LB_KIND_TIMELINE, /* steps, one after the other */
+  LB_KIND_CAMPAIGN, /* faults drawn at random, under load */
+};
+
 /* How a step names hosts without knowing the topology. */
 enum lb_role_kind {
   LB_ROLE_NONE,
@@ -89,6 +96,7 @@ struct lb_scenario {
   char *title;    /* [scenario] title */
   char *question; /* [scenario] question: what it settles */
   char *refuted;  /* [scenario] refuted: what outcome would refute the expectation */
+  enum lb_scenario_kind kind; /* by its sections: [timeline], [campaign], or neither. Set when the file has been read */
 
   /* [workload] */
   int client_counts[LB_CLIENT_COUNTS_MAX]; /* clients = 16, or 1, 4, 16: one trial each; a timeline has one entry */
@@ -141,8 +149,6 @@ const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, c
 bool lb_scenario_needs_network(const struct lb_scenario *scenario);
 /* True if some step or fault sets a clock of servers (then they start under the clock shim), or of clients. */
 bool lb_scenario_needs_clocks(const struct lb_scenario *scenario);
-/* True for a timeline or a campaign: faults are played, and the trial is not a measurement of speed. */
-bool lb_scenario_has_faults(const struct lb_scenario *scenario);
 
 /* Names of all scenarios in a folder, sorted by file name: names[i] of `*ret_count`, paths in ret_paths; free each and the arrays. */
 int lb_scenario_list(const char *folder, char ***ret_names, char ***ret_paths, size_t *ret_count);

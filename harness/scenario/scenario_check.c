@@ -116,7 +116,7 @@ static int check_steps(const struct lb_scenario *scenario, int *ret_line, char *
     if (r < 0) return r;
   }
   *ret_line = 0;
-  if (scenario->step_count > 0 && scenario->client_count_count > 1)
+  if (scenario->kind == LB_KIND_TIMELINE && scenario->client_count_count > 1)
     return lb_refuse(err, err_size, "clients: a timeline has one number of clients, not %zu",
                      scenario->client_count_count);
   return 0;
@@ -182,7 +182,7 @@ static int check_control(const struct lb_scenario *scenario, int *ret_line, char
     return lb_refuse(err, err_size, "step = %s: a fault, but control = yes: expected no fault in a control",
                      scenario->steps[i].text);
   }
-  if (scenario->fault_count > 0) return lb_refuse(err, err_size, "control = yes: expected no [campaign] in a control");
+  if (scenario->kind == LB_KIND_CAMPAIGN) return lb_refuse(err, err_size, "control = yes: expected no [campaign] in a control");
   if (scenario->past_lease)
     return lb_refuse(err, err_size, "past_lease = yes: leases run out, but control = yes: expected one of them only");
   return 0;

@@ -14,7 +14,7 @@ static void finished(void *data, const struct lb_plan *plan, const struct lb_job
   if (d->quiet) return;
   if (d->terminal) fputs("\r\033[K", d->out);
   fprintf(d->out, "[%zu/%zu] %s: %s", done, plan->job_count, job->plan.name, lb_verdict_name(job->outcome.verdict));
-  if (!lb_scenario_has_faults(job->plan.scenario) && job->outcome.grants > 0)
+  if (job->plan.scenario->kind == LB_KIND_LOAD && job->outcome.grants > 0)
     fprintf(d->out, ", %.0f grants/s", job->outcome.grants_per_s);
   if (job->outcome.double_holds > 0)
     fprintf(d->out, ", %llu double holds, %.1f ms", (unsigned long long)job->outcome.double_holds,

@@ -35,7 +35,7 @@ static void print_control(const struct lb_plan *plan, FILE *out) {
 void lb_print_rates(const struct lb_plan *plan, FILE *out) {
   bool any = false;
   for (size_t i = 0; i < plan->cell_count; i++) {
-    if (plan->cells[i].scenario->fault_count == 0 || plan->cells[i].trials == 0) continue;
+    if (plan->cells[i].scenario->kind != LB_KIND_CAMPAIGN || plan->cells[i].trials == 0) continue;
     if (!any)
       fprintf(out, "\n%-48s %10s %6s   %s\n", "campaigns: faults drawn at random", "hand-offs", "faults",
               "violations per 1000 hand-offs [95 % interval]");
@@ -110,7 +110,7 @@ static void print_speed(const struct lb_plan *plan, FILE *out) {
   for (size_t i = 0; i < plan->job_count; i++) {
     const struct lb_job *job = &plan->jobs[i];
     struct line line = {.count = 0};
-    if (lb_scenario_has_faults(job->plan.scenario) || (i > 0 && same_line(job, &plan->jobs[i - 1]))) continue;
+    if (job->plan.scenario->kind != LB_KIND_LOAD || (i > 0 && same_line(job, &plan->jobs[i - 1]))) continue;
     for (size_t j = i; j < plan->job_count && same_line(job, &plan->jobs[j]); j++)
       if (plan->jobs[j].done && plan->jobs[j].outcome.grants > 0 && line.count < 256)
         line.job[line.count++] = &plan->jobs[j];

@@ -124,9 +124,9 @@ static void decide_trial(const struct lb_stage *s, const struct lb_check *check,
   else if (out->handoffs < needed)
     decide(out, LB_UNDECIDED, "%llu hand-offs, the scenario asks for %llu", (unsigned long long)out->handoffs,
            (unsigned long long)needed);
-  else if (scenario->step_count > 0 && !lb_evidence_contested(&s->history))
+  else if (scenario->kind == LB_KIND_TIMELINE && !lb_evidence_contested(&s->history))
     decide(out, LB_UNDECIDED, "no client asked while another one held the lock or might have held it");
-  else if (scenario->step_count == 0 && out->measured_grants == 0)
+  else if (scenario->kind != LB_KIND_TIMELINE && out->measured_grants == 0)
     decide(out, LB_UNDECIDED, "nothing was granted while it was measured");
   else decide(out, LB_SAFE, "%s", "");
   if (out->verdict == LB_UNDECIDED || out->verdict == LB_STUCK) add_errors(s, out);
@@ -188,7 +188,7 @@ static void latency_rows(const struct lb_trial_plan *plan, const char *metric, c
 static int write_latency(const struct lb_trial_plan *plan, const struct lb_stats *st) {
   FILE *out = open_part(plan, "parts", "latency");
   if (!out) return -errno;
-  if (plan->scenario->fault_count == 0) { /* under faults nobody measures speed */
+  if (plan->scenario->kind == LB_KIND_LOAD) { /* under faults nobody measures speed */
     latency_rows(plan, "wait", &st->wait, out);
     if (plan->scenario->hold_ms > 0) latency_rows(plan, "hold", &st->hold, out);
     latency_rows(plan, "handoff", &st->handoff, out);
@@ -227,7 +227,7 @@ static bool shorten(struct lb_stage *s, const struct lb_check *check, char *text
   size_t keep = KEPT_EVENTS;
   if (check->episode_count > 0 && check->episodes[0].end_event + KEPT_AFTER > keep)
     keep = check->episodes[0].end_event + KEPT_AFTER;
-  if (s->plan->scenario->step_count > 0 || h->count <= keep) return false;
+  if (s->plan->scenario->kind == LB_KIND_TIMELINE || h->count <= keep) return false;
   snprintf(text, size, "the first %zu of %zu events are kept", keep, h->count);
   h->count = keep;
   return true;
@@ -245,7 +245,7 @@ static void note_errors(struct lb_stage *s, const struct lb_outcome *out) {
 }
 
 static int write_history(struct lb_stage *s, const struct lb_check *check, struct lb_outcome *out) {
-  if (s->plan->scenario->step_count == 0 && out->verdict == LB_SAFE) return 0;
+  if (s->plan->scenario->kind != LB_KIND_TIMELINE && out->verdict == LB_SAFE) return 0;
   char kept[100];
   bool shortened = shorten(s, check, kept, sizeof kept);
   note_errors(s, out);
@@ -265,9 +265,9 @@ int lb_judge(struct lb_stage *s, struct lb_outcome *out) {
   if (r == 0) r = lb_stats_history(&s->history, stats);
   if (r == 0) {
     copy_check(&check, out);
-    if (s->plan->scenario->step_count == 0) copy_stats(stats, out);
+    if (s->plan->scenario->kind != LB_KIND_TIMELINE) copy_stats(stats, out);
     decide_trial(s, &check, out);
-    if (s->plan->scenario->step_count == 0) {
+    if (s->plan->scenario->kind != LB_KIND_TIMELINE) {
       r = write_latency(s->plan, stats);
       if (r == 0) r = write_series(s->plan, stats);
     }

@@ -99,9 +99,11 @@ static int start_servers(struct lb_stage *s, const char *scratch) {
 }
 
 static void play_scenario(struct lb_stage *s, struct lb_outcome *out) {
-  if (s->plan->scenario->step_count > 0) lb_timeline_play(s);
-  else if (s->plan->scenario->fault_count > 0) lb_campaign_play(s, &out->faults);
-  else lb_workload_play(s);
+  switch (s->plan->scenario->kind) {
+    case LB_KIND_TIMELINE: lb_timeline_play(s); break;
+    case LB_KIND_CAMPAIGN: lb_campaign_play(s, &out->faults); break;
+    case LB_KIND_LOAD: lb_workload_play(s); break;
+  }
 }
 
 static void play(struct lb_stage *s, const char *scratch, struct lb_outcome *out) {
