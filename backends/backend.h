@@ -117,6 +117,16 @@ union lb_value {
   bool b;
 };
 
+/* ---- a lock ------------------------------------------------------------------------------------------- */
+
+/* What is asked for. The caller's; it is valid for the call. All calls about one attempt name the same key and ttl, but for extend, whose
+ * ttl is the new one. It grows at its end, by what a request can know besides (how many may share the lock, who asks): 0 there always
+ * means what a protocol did that knew nothing of it. So it is written with the names of its fields, and never copied into an array. */
+struct lb_lock {
+  const char *key; /* the whole name, [a-z0-9:-]; it begins with the prefix of the run (struct lb_config) */
+  int64_t ttl_ms;  /* length of the lease */
+};
+
 /* ---- a grant ------------------------------------------------------------------------------------------ */
 
 #define LB_TOKEN_MAX 160
@@ -168,10 +178,14 @@ struct lb_config {
   const union lb_value *options; /* in the order of the protocol's option table */
   int64_t ttl_ms;                /* of the trial; session protocols use it as their session timeout */
   const char *client;            /* name of this client, for owner tags and logs */
+  const struct lb_protocol *protocol; /* the table it is opened as: its `data` tells the members of a family apart */
+  const char *prefix; /* [a-z0-9:-]; every key of the run begins with it, and everything a protocol makes on a server carries it */
 };
 
-#define LB_ABI 1
+/* Grows by one when a plugin that was built before could not work any more. */
+#define LB_ABI 2
 
+/* New fields and hooks come at the end, where 0 means "as before". */
 struct lb_protocol {
   uint32_t abi;         /* LB_ABI */
   uint32_t size;        /* sizeof(struct lb_protocol) */
@@ -194,14 +208,14 @@ struct lb_protocol {
   int (*open)(struct lb_session *session, const struct lb_config *config, lb_ns deadline);
   /* Gives up all resources without waiting for the network for long. Accepts a half-opened session. */
   void (*close)(struct lb_session *session);
-  /* One attempt, no waiting for other holders. `key` is the whole name, [a-z0-9:-]. The lease is ttl_ms long.
+  /* One attempt, no waiting for other holders.
    * LB_OK: granted, *grant complete. LB_BUSY: see enum (with LB_TRAIT_QUEUES the place in the queue is kept in *grant).
    * LB_TIMEOUT: the deadline passed before anything was sent or could take effect. LB_UNKNOWN: *grant names the
    * attempt, to be given to resolve() or release(). -errno: a definite refusal or no server; nothing remains. */
-  int (*try_acquire)(struct lb_session *session, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline);
+  int (*try_acquire)(struct lb_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
   /* Ends an attempt, granted, queued or unknown. LB_OK: nothing of it remains at the service. LB_LOST: it was not
    * held any more (somebody else's lock was left alone). LB_UNKNOWN: may still be there; call again. -errno. */
-  int (*release)(struct lb_session *session, const char *key, struct lb_grant *grant, lb_ns deadline);
+  int (*release)(struct lb_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 
   /* Optional: NULL where a protocol has no such thing. ----------------------------------------------------- */
 
@@ -210,17 +224,20 @@ struct lb_protocol {
   int (*setup)(struct lb_session *session, lb_ns deadline);
   /* Renews the lease: LB_OK (grant->valid_until moved, unless it is LB_NEVER), LB_LOST, LB_UNKNOWN (valid_until not moved out), -errno.
    * Mandatory for LB_TRAIT_LEASED, like holds and inspect. */
-  int (*extend)(struct lb_session *session, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline);
+  int (*extend)(struct lb_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
   /* After BUSY: sleeps until a new try is worth it. LB_OK: try again. LB_TIMEOUT: the deadline passed. -errno. */
-  int (*wait)(struct lb_session *session, const char *key, struct lb_grant *grant, lb_ns deadline);
+  int (*wait)(struct lb_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
   /* After UNKNOWN from try_acquire: asks the server. LB_OK: it is held (*grant complete). LB_BUSY: not held, and it
    * never will be. LB_UNKNOWN: still not known. -errno. */
-  int (*resolve)(struct lb_session *session, const char *key, struct lb_grant *grant, lb_ns deadline);
+  int (*resolve)(struct lb_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
   /* Asks the server: LB_OK: it has just confirmed that the lock is ours. LB_LOST. LB_UNKNOWN. -errno. */
-  int (*holds)(struct lb_session *session, const char *key, const struct lb_grant *grant, lb_ns deadline);
+  int (*holds)(struct lb_session *session, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
   /* Asks one server, target->endpoints[endpoint], what it knows by itself, without quorum: 1 = it has a record that
    * somebody holds the key, 0 = it has none, -errno. For proofs, not for clients. */
-  int (*inspect)(struct lb_session *session, size_t endpoint, const char *key, lb_ns deadline);
+  int (*inspect)(struct lb_session *session, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
+
+  /* For protocols that share hooks: what makes this one of them, given to open() as config->protocol->data. NULL = nothing. */
+  const void *data;
 };
 
 /* The one symbol a plugin exports: `const struct lb_protocol *const LB_PLUGIN_SYMBOL = &protocol;` */

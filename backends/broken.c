@@ -45,10 +45,9 @@ static bool lies(struct lb_session *s) {
   return (double)(word >> 11) * 0x1p-53 < s->rate;
 }
 
-static int broken_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                              lb_ns deadline) {
-  (void)ttl_ms, (void)deadline;
-  struct shm_slot *slot = shm_slot_of(s->target, key);
+static int broken_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)deadline;
+  struct shm_slot *slot = shm_slot_of(s->target, lock->key);
   if (!slot) return lb_fail(s->env, -ENOSPC, "more keys than the shared table has slots");
   if (grant->token_len == 0) grant->asked_at = lb_now(s->env);
   uint64_t id = shm_attempt_id(s->env, grant), free_word = 0;
@@ -64,14 +63,14 @@ static int broken_try_acquire(struct lb_session *s, const char *key, int64_t ttl
   return LB_OK;
 }
 
-static int broken_release(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
+static int broken_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)deadline;
-  return shm_release(s->env, s->target, key, grant);
+  return shm_release(s->env, s->target, lock->key, grant);
 }
 
-static int broken_holds(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
+static int broken_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
   (void)deadline;
-  return shm_holds(s->env, s->target, key, grant);
+  return shm_holds(s->env, s->target, lock->key, grant);
 }
 
 static const char *const broken_topologies[] = {"none", NULL};

@@ -28,10 +28,9 @@ static int local_open(struct lb_session *s, const struct lb_config *config, lb_n
 
 static void local_close(struct lb_session *s) { (void)s; }
 
-static int local_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                             lb_ns deadline) {
-  (void)ttl_ms, (void)deadline;
-  struct shm_slot *slot = shm_slot_of(s->target, key);
+static int local_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)deadline;
+  struct shm_slot *slot = shm_slot_of(s->target, lock->key);
   if (!slot) return lb_fail(s->env, -ENOSPC, "more keys than the shared table has slots");
   if (grant->token_len == 0) grant->asked_at = lb_now(s->env);
   uint64_t id = shm_attempt_id(s->env, grant), free_word = 0;
@@ -41,14 +40,14 @@ static int local_try_acquire(struct lb_session *s, const char *key, int64_t ttl_
   return LB_OK;
 }
 
-static int local_release(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
+static int local_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)deadline;
-  return shm_release(s->env, s->target, key, grant);
+  return shm_release(s->env, s->target, lock->key, grant);
 }
 
-static int local_holds(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
+static int local_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
   (void)deadline;
-  return shm_holds(s->env, s->target, key, grant);
+  return shm_holds(s->env, s->target, lock->key, grant);
 }
 
 static const char *const local_topologies[] = {"none", NULL};

@@ -20,17 +20,16 @@ static int null_open(struct lb_session *s, const struct lb_config *config, lb_ns
 
 static void null_close(struct lb_session *s) { (void)s; }
 
-static int null_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                            lb_ns deadline) {
-  (void)key, (void)ttl_ms, (void)deadline;
+static int null_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)lock, (void)deadline;
   grant->asked_at = lb_now(s->env);
   grant->valid_until = LB_NEVER;
   grant->token_len = 1;
   return LB_OK;
 }
 
-static int null_release(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  (void)s, (void)key, (void)grant, (void)deadline;
+static int null_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)s, (void)lock, (void)grant, (void)deadline;
   return LB_OK;
 }
 

@@ -226,34 +226,34 @@ static int take(struct lb_session *s, const char *key, struct attempt *attempt, 
   return maybe && rc != LB_OK && rc != LB_BUSY ? LB_UNKNOWN : rc;
 }
 
-int pg_lock_try(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+int pg_lock_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   bool repeated = grant->token_len > 0, unsettled;
   struct attempt attempt = repeated ? get_attempt(grant) : new_attempt(s);
   uint64_t fence = 0;
   lb_ns taken_at = 0;
   int rc = LB_BUSY;
   if (attempt.pending == 'f') return lb_fail(s->primary.env, -EINVAL, "postgres: this attempt is being released");
-  if (!s->ttl_ms || ttl_ms < s->ttl_ms) s->ttl_ms = ttl_ms;
+  if (!s->ttl_ms || lock->ttl_ms < s->ttl_ms) s->ttl_ms = lock->ttl_ms;
   unsettled = attempt.pending;
   if (!repeated) grant->asked_at = lb_now(s->primary.env);
-  if (unsettled) rc = settle(s, key, &attempt, deadline, &fence);
+  if (unsettled) rc = settle(s, lock->key, &attempt, deadline, &fence);
   if (rc < 0) rc = LB_UNKNOWN;
-  if (rc == LB_BUSY) rc = take(s, key, &attempt, ttl_ms, repeated && !unsettled, deadline, &fence, &taken_at);
+  if (rc == LB_BUSY) rc = take(s, lock->key, &attempt, lock->ttl_ms, repeated && !unsettled, deadline, &fence, &taken_at);
   if (!repeated && taken_at) taken_at = grant->asked_at;
-  if (rc == LB_OK) return granted(s, &attempt, grant, fence, taken_at, ttl_ms);
+  if (rc == LB_OK) return granted(s, &attempt, grant, fence, taken_at, lock->ttl_ms);
   if (rc == LB_UNKNOWN || repeated) put_attempt(&attempt, grant);
   return rc;
 }
 
 /* ---- a grant we have, or may have -------------------------------------------------------------------------- */
 
-int pg_lock_release(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
+int pg_lock_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   struct attempt attempt = get_attempt(grant);
-  struct request request = {.stmt = &s->sql->free, .key = key, .owner = attempt.owner, .origin = &attempt.origin};
+  struct request request = {.stmt = &s->sql->free, .key = lock->key, .owner = attempt.owner, .origin = &attempt.origin};
   struct answer answer = {0};
   uint64_t fence;
   bool sent_before = attempt.pending == 'f';
-  int rc = attempt.pending == 't' ? settle(s, key, &attempt, deadline, &fence) : LB_OK;
+  int rc = attempt.pending == 't' ? settle(s, lock->key, &attempt, deadline, &fence) : LB_OK;
   if (rc) return rc == LB_BUSY ? LB_OK : rc;
   lb_point(s->primary.env, s->sql->before_free);
   do rc = run(s, &request, deadline, &answer);
@@ -265,14 +265,14 @@ int pg_lock_release(struct lb_session *s, const char *key, struct lb_grant *gran
   return answer.yes || sent_before || !grant->valid_until ? LB_OK : LB_LOST;
 }
 
-int pg_lock_extend(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+int pg_lock_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   struct attempt attempt = get_attempt(grant);
-  struct request request = {.stmt = &s->sql->extend, .key = key, .owner = attempt.owner, .ttl_ms = ttl_ms};
+  struct request request = {.stmt = &s->sql->extend, .key = lock->key, .owner = attempt.owner, .ttl_ms = lock->ttl_ms};
   struct answer answer;
   lb_ns end;
   int rc;
   do {
-    end = lb_lease_end(lb_now(s->primary.env), ttl_ms);
+    end = lb_lease_end(lb_now(s->primary.env), lock->ttl_ms);
     rc = run(s, &request, deadline, &answer);
   } while (rc == LB_BUSY && lb_now(s->primary.env) < deadline);
   /* Without an answer the old end stays, unless this would have brought it forward. */
@@ -281,21 +281,21 @@ int pg_lock_extend(struct lb_session *s, const char *key, int64_t ttl_ms, struct
   return rc < 0 ? rc : LB_UNKNOWN;
 }
 
-int pg_lock_resolve(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
+int pg_lock_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   struct attempt attempt = get_attempt(grant);
   uint64_t fence = 0;
-  int rc = settle(s, key, &attempt, deadline, &fence);
+  int rc = settle(s, lock->key, &attempt, deadline, &fence);
   return rc == LB_OK ? granted(s, &attempt, grant, fence, 0, 0) : rc;
 }
 
-int pg_lock_holds(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
+int pg_lock_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
   struct attempt attempt = get_attempt(grant);
   uint64_t fence;
-  int rc = ask(s, &s->sql->holds, key, attempt.owner, deadline, &fence);
+  int rc = ask(s, &s->sql->holds, lock->key, attempt.owner, deadline, &fence);
   return rc == LB_BUSY ? LB_LOST : rc;
 }
 
-int pg_lock_inspect(struct lb_session *s, size_t endpoint, const char *key, lb_ns deadline) {
+int pg_lock_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   struct lb_env *env = s->primary.env;
   const struct lb_endpoint *at = &s->primary.target->endpoints[endpoint];
   const struct pg_stmt *held = &s->sql->held;
@@ -304,7 +304,7 @@ int pg_lock_inspect(struct lb_session *s, size_t endpoint, const char *key, lb_n
   char wall[24];
   int rc = pg_open(env, at->host, at->port, deadline, &conn);
   if (rc) return rc;
-  rc = pg_query(conn, deadline, &result, held->sql, held->params, (const char *[]){key, clock_param(s, wall)});
+  rc = pg_query(conn, deadline, &result, held->sql, held->params, (const char *[]){lock->key, clock_param(s, wall)});
   if (rc > 0) rc = lb_fail(env, -ETIMEDOUT, "postgres: no answer from %s", at->host);
   else if (rc == 0 && PQresultStatus(result) == PGRES_TUPLES_OK) rc = PQntuples(result) > 0;
   else if (rc == 0 && !pg_is(result, "42P01")) rc = refused(s, result); /* no table: no record */

@@ -51,12 +51,12 @@ int pg_lock_open(struct lb_session *s, const struct pg_lock_sql *sql, const stru
 /* The other hooks of struct lb_protocol, as they are; extend only with a lease. */
 void pg_lock_close(struct lb_session *s);
 int pg_lock_setup(struct lb_session *s, lb_ns deadline);
-int pg_lock_try(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline);
-int pg_lock_release(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline);
-int pg_lock_extend(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline);
-int pg_lock_resolve(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline);
-int pg_lock_holds(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline);
-int pg_lock_inspect(struct lb_session *s, size_t endpoint, const char *key, lb_ns deadline);
+int pg_lock_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int pg_lock_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int pg_lock_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int pg_lock_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int pg_lock_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
+int pg_lock_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
 
 /* Numbers of all grants of all PostgreSQL protocols. One after the other without a cache: sessions with a cache each
  * would hand them out of order. For pg_lock_sql.create. */

@@ -219,15 +219,14 @@ static int read_set(const redisReply *reply, struct lb_grant *grant, bool repeat
   return LB_OK;
 }
 
-static int token_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                             lb_ns deadline) {
+static int token_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   bool repeated = grant->token_len != 0;
   redisReply *reply = NULL;
   lb_ns asked_at = 0;
   if (!repeated) redis_new_token(s->env, grant);
-  if (!s->ttl_ms || ttl_ms < s->ttl_ms) s->ttl_ms = ttl_ms;
-  int rc = set_somewhere(s, key, ttl_ms, grant, repeated, deadline, &reply, &asked_at);
-  if (!rc) rc = read_set(reply, grant, repeated, asked_at, ttl_ms);
+  if (!s->ttl_ms || lock->ttl_ms < s->ttl_ms) s->ttl_ms = lock->ttl_ms;
+  int rc = set_somewhere(s, lock->key, lock->ttl_ms, grant, repeated, deadline, &reply, &asked_at);
+  if (!rc) rc = read_set(reply, grant, repeated, asked_at, lock->ttl_ms);
   freeReplyObject(reply);
   if (rc == -ETIMEDOUT) rc = LB_TIMEOUT;
   /* What this try was refused says nothing about the earlier one. */
@@ -239,8 +238,8 @@ static int token_try_acquire(struct lb_session *s, const char *key, int64_t ttl_
 
 /* ---- a grant we have, or may have ----------------------------------------------------------------------- */
 
-static int token_release(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  struct question q = {.script = &redis_delete_if_mine, .key = key, .grant = grant};
+static int token_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  struct question q = {.script = &redis_delete_if_mine, .key = lock->key, .grant = grant};
   lb_point(s->env, "before-release");
   int rc = ask(s, &q, deadline);
   /* valid_until == 0 says: never known as held, or an earlier release may have done it. "Not mine" is then no loss. */
@@ -250,11 +249,11 @@ static int token_release(struct lb_session *s, const char *key, struct lb_grant 
   return rc;
 }
 
-static int token_extend(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+static int token_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   char ttl[24];
-  snprintf(ttl, sizeof ttl, "%" PRId64, ttl_ms);
-  struct question q = {.script = &redis_expire_if_mine, .key = key, .grant = grant, .extra = ttl};
-  lb_ns end = lb_lease_end(lb_now(s->env), ttl_ms);
+  snprintf(ttl, sizeof ttl, "%" PRId64, lock->ttl_ms);
+  struct question q = {.script = &redis_expire_if_mine, .key = lock->key, .grant = grant, .extra = ttl};
+  lb_ns end = lb_lease_end(lb_now(s->env), lock->ttl_ms);
   int rc = ask(s, &q, deadline);
   if (!rc && !answered_one(&q)) rc = LB_LOST;
   /* Without a reply the old end stays, unless this would have brought it forward. */
@@ -263,8 +262,8 @@ static int token_extend(struct lb_session *s, const char *key, int64_t ttl_ms, s
   return rc;
 }
 
-static int token_resolve(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  struct question q = {.script = s->fence ? &redis_number_if_mine : NULL, .key = key, .grant = grant};
+static int token_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  struct question q = {.script = s->fence ? &redis_number_if_mine : NULL, .key = lock->key, .grant = grant};
   int rc = ask(s, &q, deadline);
   bool numbered = !rc && q.reply->type == REDIS_REPLY_INTEGER && q.reply->integer > 0;
   if (!rc && !numbered && !redis_is_token(q.reply, grant)) rc = not_mine(s, grant, LB_BUSY);
@@ -274,16 +273,16 @@ static int token_resolve(struct lb_session *s, const char *key, struct lb_grant 
   return rc;
 }
 
-static int token_holds(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
-  struct question q = {.key = key, .grant = grant};
+static int token_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+  struct question q = {.key = lock->key, .grant = grant};
   int rc = ask(s, &q, deadline);
   if (!rc && !redis_is_token(q.reply, grant)) rc = LB_LOST;
   freeReplyObject(q.reply);
   return rc;
 }
 
-static int token_inspect(struct lb_session *s, size_t endpoint, const char *key, lb_ns deadline) {
-  return redis_inspect(s->env, s->link.target, endpoint, key, deadline);
+static int token_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
+  return redis_inspect(s->env, s->link.target, endpoint, lock->key, deadline);
 }
 
 /* ---- session ------------------------------------------------------------------------------------------ */

@@ -120,34 +120,33 @@ static int explain(struct lb_session *s, const struct redis_round *round, lb_ns 
                  s->fanout.count, s->fanout.quorum);
 }
 
-static int redlock_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                               lb_ns deadline) {
+static int redlock_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   char ttl[24];
   bool repeated = grant->token_len != 0;
   if (lb_now(s->env) >= deadline) return repeated ? LB_UNKNOWN : LB_TIMEOUT;
-  snprintf(ttl, sizeof ttl, "%" PRId64, ttl_ms);
+  snprintf(ttl, sizeof ttl, "%" PRId64, lock->ttl_ms);
   if (!repeated) {
     redis_new_token(s->env, grant);
     grant->asked_at = lb_now(s->env);
   }
-  struct redis_round round = set_round(key, ttl, grant, repeated);
+  struct redis_round round = set_round(lock->key, ttl, grant, repeated);
   redis_fanout_send(&s->fanout, &round);
   lb_point(s->env, "after-send");
   redis_fanout_gather(&s->fanout, &round, true, round_end(s, deadline));
   lb_point(s->env, "after-quorum");
   /* Repeated: some servers may have kept it since the first try, or for as long as it was extended. */
-  if (!grant->valid_until) grant->valid_until = lb_lease_end(grant->asked_at, ttl_ms);
+  if (!grant->valid_until) grant->valid_until = lb_lease_end(grant->asked_at, lock->ttl_ms);
   if (round.yes >= s->fanout.quorum && lb_now(s->env) < grant->valid_until) return LB_OK;
   int rc = explain(s, &round, deadline);
-  undo(s, key, grant);
+  undo(s, lock->key, grant);
   *grant = LB_GRANT_INIT;
   return rc;
 }
 
 /* ---- a grant we have ---------------------------------------------------------------------------------- */
 
-static int redlock_release(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  struct redis_round round = script_round(&redis_delete_if_mine, key, grant, NULL);
+static int redlock_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  struct redis_round round = script_round(&redis_delete_if_mine, lock->key, grant, NULL);
   lb_point(s->env, "before-release");
   redis_fanout_send(&s->fanout, &round);
   redis_fanout_gather(&s->fanout, &round, false, round_end(s, deadline));
@@ -162,12 +161,11 @@ static int redlock_release(struct lb_session *s, const char *key, struct lb_gran
 
 /* A majority has to have the token still, and the new lease counts from before the request. When too few can have it,
  * the lock is lost and the rest is cleaned up; when too few are heard, the old end stays. */
-static int redlock_extend(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                          lb_ns deadline) {
+static int redlock_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   char ttl[24];
-  snprintf(ttl, sizeof ttl, "%" PRId64, ttl_ms);
-  struct redis_round round = script_round(&redis_expire_if_mine, key, grant, ttl);
-  lb_ns end = lb_lease_end(lb_now(s->env), ttl_ms);
+  snprintf(ttl, sizeof ttl, "%" PRId64, lock->ttl_ms);
+  struct redis_round round = script_round(&redis_expire_if_mine, lock->key, grant, ttl);
+  lb_ns end = lb_lease_end(lb_now(s->env), lock->ttl_ms);
   redis_fanout_send(&s->fanout, &round);
   redis_fanout_gather(&s->fanout, &round, false, round_end(s, deadline));
   bool quorum = round.yes >= s->fanout.quorum;
@@ -177,13 +175,13 @@ static int redlock_extend(struct lb_session *s, const char *key, int64_t ttl_ms,
     lb_fail(s->env, -EHOSTUNREACH, "only %zu of %zu servers extended the lease", round.yes, s->fanout.count);
     return LB_UNKNOWN;
   }
-  undo(s, key, grant);
+  undo(s, lock->key, grant);
   return LB_LOST;
 }
 
-static int redlock_holds(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
+static int redlock_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
   struct redis_round round = {
-      .argc = 2, .argv = {"GET", key}, .owed_max = OWED_SET_MAX, .read = read_get, .context = grant};
+      .argc = 2, .argv = {"GET", lock->key}, .owed_max = OWED_SET_MAX, .read = read_get, .context = grant};
   redis_fanout_send(&s->fanout, &round);
   redis_fanout_gather(&s->fanout, &round, false, round_end(s, deadline));
   if (round.yes >= s->fanout.quorum) return LB_OK;
@@ -192,8 +190,8 @@ static int redlock_holds(struct lb_session *s, const char *key, const struct lb_
   return LB_UNKNOWN;
 }
 
-static int redlock_inspect(struct lb_session *s, size_t endpoint, const char *key, lb_ns deadline) {
-  return redis_inspect(s->env, s->target, endpoint, key, deadline);
+static int redlock_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
+  return redis_inspect(s->env, s->target, endpoint, lock->key, deadline);
 }
 
 /* ---- session ------------------------------------------------------------------------------------------ */

@@ -224,11 +224,9 @@ static int zk_sequential_setup(struct lb_session *s, lb_ns deadline) {
                            : zk_fail(s->zk, "create " ROOT, rc);
 }
 
-static int zk_sequential_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                                     lb_ns deadline) {
-  (void)ttl_ms; /* the lease is the session, agreed upon when it was opened */
+static int zk_sequential_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   char dir[ZK_PATH_MAX];
-  int result = dir_of(s, key, dir);
+  int result = dir_of(s, lock->key, dir);
   if (result) return result;
   do {
     result = zk_connect(s->zk, deadline);
@@ -251,8 +249,8 @@ static int delete_own(struct lb_session *s, struct lb_grant *grant, lb_ns deadli
 
 /* `valid_until` tells a hold from a place in the queue. It is cleared when a deletion stays unanswered: the node's
  * absence is then our own work and no loss. */
-static int zk_sequential_release(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  (void)key;
+static int zk_sequential_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)lock;
   bool must_exist = grant->valid_until != 0;
   lb_point(s->env, "before-release");
   if (!grant->token_len) return LB_OK;
@@ -299,9 +297,8 @@ static int confirm(struct lb_session *s, const struct lb_grant *grant, bool by_w
   return result == AGAIN ? LB_LOST : result;
 }
 
-static int zk_sequential_extend(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                                lb_ns deadline) {
-  (void)key, (void)ttl_ms;
+static int zk_sequential_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)lock;
   if (!has_node(grant) || !grant->valid_until) return LB_LOST;
   lb_ns sent;
   int result = confirm(s, grant, true, deadline, &sent);
@@ -309,16 +306,16 @@ static int zk_sequential_extend(struct lb_session *s, const char *key, int64_t t
   return result;
 }
 
-static int zk_sequential_holds(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
-  (void)key;
+static int zk_sequential_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+  (void)lock;
   if (!has_node(grant)) return grant->token_len ? LB_UNKNOWN : LB_LOST;
   lb_ns sent;
   return grant->valid_until ? confirm(s, grant, false, deadline, &sent) : LB_LOST;
 }
 
 /* A lost event must not cost more than a session timeout, hence the bound. */
-static int zk_sequential_wait(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  (void)key;
+static int zk_sequential_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)lock;
   int result = zk_connect(s->zk, deadline);
   if (result) return result;
   bool known = grant->token_len && strcmp(grant->token, s->place.own) == 0 && s->place.ahead[0];
@@ -332,9 +329,9 @@ static int zk_sequential_wait(struct lb_session *s, const char *key, struct lb_g
 }
 
 /* A node that turns out to stand in the queue but not first is taken out: the answer must be final. */
-static int zk_sequential_resolve(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
+static int zk_sequential_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   char dir[ZK_PATH_MAX];
-  int result = dir_of(s, key, dir);
+  int result = dir_of(s, lock->key, dir);
   if (result) return result;
   do {
     if (!grant->token_len) return LB_BUSY;
@@ -344,7 +341,7 @@ static int zk_sequential_resolve(struct lb_session *s, const char *key, struct l
     else result = has_node(grant) ? look(s, dir, grant, deadline) : find(s, grant, deadline);
   } while (result == AGAIN);
   if (result != LB_BUSY) return result;
-  result = zk_sequential_release(s, key, grant, deadline);
+  result = zk_sequential_release(s, lock, grant, deadline);
   if (result != LB_OK) return result;
   forget(grant);
   return LB_BUSY;
@@ -352,11 +349,11 @@ static int zk_sequential_resolve(struct lb_session *s, const char *key, struct l
 
 /* A session of its own, because only a server that takes one shows its tree. Without a quorum it takes none, unless
  * it runs with readonlymode.enabled. */
-static int zk_sequential_inspect(struct lb_session *s, size_t endpoint, const char *key, lb_ns deadline) {
+static int zk_sequential_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   char dir[ZK_PATH_MAX];
   struct zk_session *zk = NULL;
   if (endpoint >= s->target->count) return lb_fail(s->env, -EINVAL, "there is no server %zu", endpoint + 1);
-  int result = dir_of(s, key, dir);
+  int result = dir_of(s, lock->key, dir);
   if (!result) result = zk_open(s->env, &s->target->endpoints[endpoint], 1, s->ttl_ms, true, &zk);
   if (!result) result = zk_connect(zk, deadline);
   if (!result) {

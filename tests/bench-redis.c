@@ -38,7 +38,13 @@ static uint64_t count_pairs(const struct lb_protocol *protocol, size_t nodes, un
   char key[32];
   uint64_t pairs = 0;
   lb_env_init(&env, client + 1);
-  struct lb_config config = {&env.base, &target, options, 10000, "bench"};
+  struct lb_config config = {.env = &env.base,
+                             .target = &target,
+                             .options = options,
+                             .ttl_ms = 10000,
+                             .client = "bench",
+                             .protocol = protocol,
+                             .prefix = "bench"};
   lb_ns end = lb_now(&env.base) + (lb_ns)(seconds * 1e9);
   snprintf(key, sizeof key, "bench-%u", client);
   if (!session || protocol->open(session, &config, end)) errx(1, "open: %s", env.base.err);
@@ -46,8 +52,8 @@ static uint64_t count_pairs(const struct lb_protocol *protocol, size_t nodes, un
     struct lb_grant grant = LB_GRANT_INIT;
     lb_ns deadline = lb_now(&env.base) + LB_NS_PER_S;
     if (deadline >= end + LB_NS_PER_S) break;
-    int rc = protocol->try_acquire(session, key, 10000, &grant, deadline);
-    if (!rc) rc = protocol->release(session, key, &grant, deadline);
+    int rc = protocol->try_acquire(session, &(struct lb_lock){key, 10000}, &grant, deadline);
+    if (!rc) rc = protocol->release(session, &(struct lb_lock){key, 10000}, &grant, deadline);
     if (rc) errx(1, "%s: result %d, %s", protocol->name, rc, env.base.err);
   }
   protocol->close(session);

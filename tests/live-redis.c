@@ -56,7 +56,13 @@ static void open_client(struct client *client, const struct lb_protocol *protoco
   lb_env_init(&client->env, ++seed);
   client->session = calloc(1, protocol->session_size);
   assert_non_null(client->session);
-  struct lb_config config = {&client->env.base, &client->target, client->options, TTL_MS, "client"};
+  struct lb_config config = {.env = &client->env.base,
+                             .target = &client->target,
+                             .options = client->options,
+                             .ttl_ms = TTL_MS,
+                             .client = "client",
+                             .protocol = protocol,
+                             .prefix = "k"};
   assert_int_equal(protocol->open(client->session, &config, in_ms(client, 2000)), 0);
 }
 
@@ -66,28 +72,28 @@ static void close_client(struct client *client) {
 }
 
 static int try_for(struct client *client, const char *key, int64_t ttl_ms, struct lb_grant *grant, int64_t ms) {
-  return client->protocol->try_acquire(client->session, key, ttl_ms, grant, in_ms(client, ms));
+  return client->protocol->try_acquire(client->session, &(struct lb_lock){key, ttl_ms}, grant, in_ms(client, ms));
 }
 static int try(struct client *client, const char *key, struct lb_grant *grant) {
   return try_for(client, key, TTL_MS, grant, 1000);
 }
 static int release_within(struct client *client, const char *key, struct lb_grant *grant, int64_t ms) {
-  return client->protocol->release(client->session, key, grant, in_ms(client, ms));
+  return client->protocol->release(client->session, &(struct lb_lock){key, LONG_MS}, grant, in_ms(client, ms));
 }
 static int release(struct client *client, const char *key, struct lb_grant *grant) {
   return release_within(client, key, grant, 1000);
 }
 static int extend(struct client *client, const char *key, int64_t ttl_ms, struct lb_grant *grant) {
-  return client->protocol->extend(client->session, key, ttl_ms, grant, in_ms(client, 1000));
+  return client->protocol->extend(client->session, &(struct lb_lock){key, ttl_ms}, grant, in_ms(client, 1000));
 }
 static int resolve(struct client *client, const char *key, struct lb_grant *grant) {
-  return client->protocol->resolve(client->session, key, grant, in_ms(client, 1000));
+  return client->protocol->resolve(client->session, &(struct lb_lock){key, LONG_MS}, grant, in_ms(client, 1000));
 }
 static int holds(struct client *client, const char *key, const struct lb_grant *grant) {
-  return client->protocol->holds(client->session, key, grant, in_ms(client, 1000));
+  return client->protocol->holds(client->session, &(struct lb_lock){key, LONG_MS}, grant, in_ms(client, 1000));
 }
 static int record(struct client *client, size_t node, const char *key) {
-  return client->protocol->inspect(client->session, node, key, in_ms(client, 1000));
+  return client->protocol->inspect(client->session, &(struct lb_lock){.key = key}, node, in_ms(client, 1000));
 }
 
 static size_t records(struct client *client, const char *key) {
@@ -341,7 +347,7 @@ static void an_extension_without_an_answer_leaves_the_end(void **state) {
   assert_int_equal(try(&a, "k", &mine), LB_OK);
   lb_ns before = mine.valid_until;
   redis_server_signal(&server[0], SIGSTOP);
-  assert_int_equal(lb_redis_token.extend(a.session, "k", LONG_MS, &mine, in_ms(&a, 100)), LB_UNKNOWN);
+  assert_int_equal(lb_redis_token.extend(a.session, &(struct lb_lock){"k", LONG_MS}, &mine, in_ms(&a, 100)), LB_UNKNOWN);
   assert_int_equal(mine.valid_until, before);
   redis_server_signal(&server[0], SIGCONT);
   assert_int_equal(extend(&a, "k", LONG_MS, &mine), LB_OK);

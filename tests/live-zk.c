@@ -161,29 +161,29 @@ static void close_client(struct client *client) {
 }
 
 static int try(struct client *client, const char *key, uint64_t patience_ms) {
-  return zk->try_acquire(client->session, key, client->config.ttl_ms, &client->grant, in_ms(patience_ms));
+  return zk->try_acquire(client->session, &(struct lb_lock){key, client->config.ttl_ms}, &client->grant, in_ms(patience_ms));
 }
 
 static int wait_turn(struct client *client, const char *key, uint64_t patience_ms) {
-  return zk->wait(client->session, key, &client->grant, in_ms(patience_ms));
+  return zk->wait(client->session, &(struct lb_lock){.key = key}, &client->grant, in_ms(patience_ms));
 }
 
 static int release(struct client *client, const char *key) {
-  return zk->release(client->session, key, &client->grant, in_ms(3000));
+  return zk->release(client->session, &(struct lb_lock){.key = key}, &client->grant, in_ms(3000));
 }
 
 static int holds(struct client *client, const char *key) {
-  return zk->holds(client->session, key, &client->grant, in_ms(3000));
+  return zk->holds(client->session, &(struct lb_lock){.key = key}, &client->grant, in_ms(3000));
 }
 
-static int inspect(struct client *client, const char *key) { return zk->inspect(client->session, 0, key, in_ms(3000)); }
+static int inspect(struct client *client, const char *key) { return zk->inspect(client->session, &(struct lb_lock){.key = key}, 0, in_ms(3000)); }
 
 /* As a caller would: until it is granted, or `patience_ms` have passed. */
 static int acquire(struct client *client, const char *key, uint64_t patience_ms) {
   lb_ns deadline = in_ms(patience_ms);
   for (;;) {
-    int result = zk->try_acquire(client->session, key, client->config.ttl_ms, &client->grant, deadline);
-    if (result == LB_BUSY) result = zk->wait(client->session, key, &client->grant, deadline);
+    int result = zk->try_acquire(client->session, &(struct lb_lock){key, client->config.ttl_ms}, &client->grant, deadline);
+    if (result == LB_BUSY) result = zk->wait(client->session, &(struct lb_lock){.key = key}, &client->grant, deadline);
     else return result;
     if (result != LB_OK) return result;
   }
@@ -285,11 +285,11 @@ static void extending_moves_the_validity_until_it_is_lost(void **state) {
   open_client(&a, 4000);
   assert_int_equal(try(&a, "extends", 3000), LB_OK);
   lb_ns first = a.grant.valid_until;
-  assert_int_equal(zk->extend(a.session, "extends", 4000, &a.grant, in_ms(3000)), LB_OK);
+  assert_int_equal(zk->extend(a.session, &(struct lb_lock){"extends", 4000}, &a.grant, in_ms(3000)), LB_OK);
   assert_true(a.grant.valid_until > first);
   struct lb_grant kept = a.grant;
   assert_int_equal(release(&a, "extends"), LB_OK);
-  assert_int_equal(zk->extend(a.session, "extends", 4000, &kept, in_ms(3000)), LB_LOST);
+  assert_int_equal(zk->extend(a.session, &(struct lb_lock){"extends", 4000}, &kept, in_ms(3000)), LB_LOST);
   close_client(&a);
 }
 
@@ -301,7 +301,7 @@ static void a_node_of_another_session_is_not_taken_for_the_own(void **state) {
   b.grant = a.grant;
   assert_int_equal(holds(&b, "foreign"), LB_LOST);
   assert_int_equal(release(&b, "foreign"), LB_LOST);
-  assert_int_equal(zk->resolve(b.session, "foreign", &b.grant, in_ms(3000)), LB_BUSY);
+  assert_int_equal(zk->resolve(b.session, &(struct lb_lock){.key = "foreign"}, &b.grant, in_ms(3000)), LB_BUSY);
   b.grant = a.grant;
   assert_int_equal(try(&b, "foreign", 3000), LB_BUSY);
   assert_int_equal(holds(&a, "foreign"), LB_OK);
@@ -389,10 +389,10 @@ static void a_silent_server_does_not_stretch_a_deadline(void **state) {
   assert_int_equal(try(&b, "silent", 200), LB_UNKNOWN);
   assert_took(since, 200, 700);
   since = lb_clock_ns();
-  assert_int_equal(zk->release(a.session, "silent", &a.grant, in_ms(200)), LB_UNKNOWN);
+  assert_int_equal(zk->release(a.session, &(struct lb_lock){.key = "silent"}, &a.grant, in_ms(200)), LB_UNKNOWN);
   assert_took(since, 200, 700);
   since = lb_clock_ns();
-  assert_int_equal(zk->resolve(b.session, "silent", &b.grant, in_ms(200)), LB_UNKNOWN);
+  assert_int_equal(zk->resolve(b.session, &(struct lb_lock){.key = "silent"}, &b.grant, in_ms(200)), LB_UNKNOWN);
   assert_took(since, 200, 700);
   since = lb_clock_ns();
   close_client(&b);
@@ -410,13 +410,13 @@ static void resolving_tells_held_from_not_held(void **state) {
   pause_server();
   assert_int_equal(try(&a, "resolves", 100), LB_UNKNOWN);
   resume_server();
-  assert_int_equal(zk->resolve(a.session, "resolves", &a.grant, in_ms(3000)), LB_OK);
+  assert_int_equal(zk->resolve(a.session, &(struct lb_lock){.key = "resolves"}, &a.grant, in_ms(3000)), LB_OK);
   assert_true(a.grant.fence > 0 && a.grant.valid_until > lb_clock_ns());
   assert_int_equal(holds(&a, "resolves"), LB_OK);
   pause_server();
   assert_int_equal(try(&b, "resolves", 100), LB_UNKNOWN);
   resume_server();
-  assert_int_equal(zk->resolve(b.session, "resolves", &b.grant, in_ms(3000)), LB_BUSY);
+  assert_int_equal(zk->resolve(b.session, &(struct lb_lock){.key = "resolves"}, &b.grant, in_ms(3000)), LB_BUSY);
   assert_int_equal(release(&a, "resolves"), LB_OK);
   assert_int_equal(inspect(&c, "resolves"), 0);
   close_client(&a), close_client(&b), close_client(&c);
@@ -443,7 +443,7 @@ static void an_unanswered_release_is_made_good_at_the_next_contact(void **state)
   use_once(&a, "made-good");
   pause_server();
   assert_int_equal(try(&a, "made-good", 100), LB_UNKNOWN);
-  assert_int_equal(zk->release(a.session, "made-good", &a.grant, in_ms(100)), LB_UNKNOWN);
+  assert_int_equal(zk->release(a.session, &(struct lb_lock){.key = "made-good"}, &a.grant, in_ms(100)), LB_UNKNOWN);
   resume_server();
   a.grant = LB_GRANT_INIT;
   assert_int_equal(try(&a, "another-key", 3000), LB_OK);
@@ -458,7 +458,7 @@ static void a_session_survives_a_restart_of_its_server(void **state) {
   assert_int_equal(try(&a, "restart", 3000), LB_OK);
   stop(&alone);
   start(&alone);
-  assert_int_equal(zk->holds(a.session, "restart", &a.grant, in_ms(10000)), LB_OK);
+  assert_int_equal(zk->holds(a.session, &(struct lb_lock){.key = "restart"}, &a.grant, in_ms(10000)), LB_OK);
   assert_int_equal(try(&b, "restart", 10000), LB_BUSY);
   assert_int_equal(release(&a, "restart"), LB_OK);
   assert_int_equal(acquire(&b, "restart", 3000), LB_OK);
@@ -642,7 +642,7 @@ static void a_killed_leader_costs_neither_the_lock_nor_more_than_ten_seconds(voi
     if (i >= 2) assert_int_equal(try(&c[i], key, 10000), LB_OK);
   }
   assert_took(since, 0, 10000);
-  assert_int_equal(zk->holds(c[0].session, "leader", &c[0].grant, in_ms(5000)), LB_OK);
+  assert_int_equal(zk->holds(c[0].session, &(struct lb_lock){.key = "leader"}, &c[0].grant, in_ms(5000)), LB_OK);
   assert_int_equal(try(&c[1], "leader", 5000), LB_BUSY);
   assert_int_equal(release(&c[0], "leader"), LB_OK);
   assert_int_equal(acquire(&c[1], "leader", 5000), LB_OK);

@@ -33,7 +33,13 @@ int open_client(struct client *client, const char *name, const struct lb_target 
   client->options[0].i = lock_wait_ms;
   client->session = calloc(1, client->protocol->session_size);
   assert_non_null(client->session);
-  struct lb_config config = {&client->env.base, at, client->options, 1000, name};
+  struct lb_config config = {.env = &client->env.base,
+                             .target = at,
+                             .options = client->options,
+                             .ttl_ms = 1000,
+                             .client = name,
+                             .protocol = tested,
+                             .prefix = "k"};
   return client->protocol->open(client->session, &config, in_ms(client, deadline_ms));
 }
 
@@ -44,22 +50,22 @@ void close_client(struct client *client) {
 }
 
 int try(struct client *client, const char *key, struct lb_grant *grant, int64_t ms) {
-  return client->protocol->try_acquire(client->session, key, ttl_ms, grant, in_ms(client, ms));
+  return client->protocol->try_acquire(client->session, &(struct lb_lock){key, ttl_ms}, grant, in_ms(client, ms));
 }
 int extend(struct client *client, const char *key, int64_t new_ttl_ms, struct lb_grant *grant, int64_t ms) {
-  return client->protocol->extend(client->session, key, new_ttl_ms, grant, in_ms(client, ms));
+  return client->protocol->extend(client->session, &(struct lb_lock){key, new_ttl_ms}, grant, in_ms(client, ms));
 }
 int release(struct client *client, const char *key, struct lb_grant *grant, int64_t ms) {
-  return client->protocol->release(client->session, key, grant, in_ms(client, ms));
+  return client->protocol->release(client->session, &(struct lb_lock){key, ttl_ms}, grant, in_ms(client, ms));
 }
 int resolve(struct client *client, const char *key, struct lb_grant *grant, int64_t ms) {
-  return client->protocol->resolve(client->session, key, grant, in_ms(client, ms));
+  return client->protocol->resolve(client->session, &(struct lb_lock){key, ttl_ms}, grant, in_ms(client, ms));
 }
 int holds(struct client *client, const char *key, const struct lb_grant *grant) {
-  return client->protocol->holds(client->session, key, grant, in_ms(client, 2000));
+  return client->protocol->holds(client->session, &(struct lb_lock){key, ttl_ms}, grant, in_ms(client, 2000));
 }
 int row(struct client *client, const char *key) {
-  return client->protocol->inspect(client->session, 0, key, in_ms(client, 2000));
+  return client->protocol->inspect(client->session, &(struct lb_lock){.key = key}, 0, in_ms(client, 2000));
 }
 
 struct pg_conn *operator_open(void) {

@@ -40,9 +40,8 @@ static int open_hook(struct lb_session *s, const struct lb_config *config, lb_ns
   return 0;
 }
 static void close_hook(struct lb_session *s) { (void)s; }
-static int try_acquire_hook(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                            lb_ns deadline) {
-  (void)key;
+static int try_acquire_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)lock;
   uint64_t token;
   lb_random(s->env, &token, sizeof token);
   lb_point(s->env, "inside");
@@ -52,15 +51,15 @@ static int try_acquire_hook(struct lb_session *s, const char *key, int64_t ttl_m
   atomic_store(&script->tokens[n % 16], token);
   grant->token_len = 8;
   grant->asked_at = lb_now(s->env);
-  grant->valid_until = lb_now(s->env) + (lb_ns)ttl_ms * LB_NS_PER_MS;
+  grant->valid_until = lb_now(s->env) + (lb_ns)lock->ttl_ms * LB_NS_PER_MS;
   return LB_OK;
 }
-static int release_hook(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  (void)s, (void)key, (void)grant, (void)deadline;
+static int release_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)s, (void)lock, (void)grant, (void)deadline;
   return LB_OK;
 }
-static int extend_hook(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
-  (void)s, (void)key, (void)ttl_ms, (void)grant, (void)deadline;
+static int extend_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)s, (void)lock, (void)grant, (void)deadline;
   atomic_fetch_add(&script->extends, 1);
   return atomic_load(&script->extend_answer);
 }

@@ -98,123 +98,113 @@ static int set_up_lease(void **state) {
 
 /* ---- bad hooks ------------------------------------------------------------------------------------------------------------ */
 
-static int try_good(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
-  return good->try_acquire(s, key, ttl_ms, grant, deadline);
+static int try_good(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  return good->try_acquire(s, lock, grant, deadline);
 }
 
-static int try_always(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
-  int r = try_good(s, key, ttl_ms, grant, deadline);
+static int try_always(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  int r = try_good(s, lock, grant, deadline);
   grant->valid_until = LB_NEVER;
   return r == LB_BUSY ? LB_OK : r;
 }
 
-static int try_42(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
-  try_good(s, key, ttl_ms, grant, deadline);
+static int try_42(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  try_good(s, lock, grant, deadline);
   return 42;
 }
 
-static int try_without_time(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                            lb_ns deadline) {
-  int r = try_good(s, key, ttl_ms, grant, deadline);
+static int try_without_time(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  int r = try_good(s, lock, grant, deadline);
   grant->asked_at = 0;
   return r;
 }
 
-static int try_in_silence(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                          lb_ns deadline) {
-  (void)s, (void)key, (void)ttl_ms, (void)grant, (void)deadline;
+static int try_in_silence(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)s, (void)lock, (void)grant, (void)deadline;
   return -EIO;
 }
 
-static int try_with_noise(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                          lb_ns deadline) {
-  (void)key, (void)ttl_ms, (void)grant, (void)deadline;
+static int try_with_noise(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)lock, (void)grant, (void)deadline;
   for (int i = 1; i <= 20; i++) printf("line %d\n", i);
   fprintf(stderr, "\033[2Jok 1 - everything\n");
   return lb_fail(s->env, -EIO, "no \001 service");
 }
 
-static int try_politely(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
-  (void)key, (void)ttl_ms, (void)grant, (void)deadline;
+static int try_politely(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)lock, (void)grant, (void)deadline;
   return lb_fail(s->env, -ECONNREFUSED, "no service");
 }
 
-static int release_late(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  (void)s, (void)key, (void)grant, (void)deadline;
+static int release_late(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)s, (void)lock, (void)grant, (void)deadline;
   while (pause() < 0) {
   }
   return LB_OK;
 }
 
-static int wait_late(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  (void)key, (void)grant;
+static int wait_late(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)lock, (void)grant;
   lb_sleep_until(s->env, deadline + 700 * LB_NS_PER_MS);
   return LB_TIMEOUT;
 }
 
 /* A hook that may be a little late, as on a busy machine. */
-static int wait_a_little_late(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  (void)key, (void)grant;
+static int wait_a_little_late(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)lock, (void)grant;
   lb_sleep_until(s->env, deadline + 50 * LB_NS_PER_MS);
   return LB_TIMEOUT;
 }
 
-static int extend_nothing(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                          lb_ns deadline) {
-  (void)s, (void)key, (void)ttl_ms, (void)grant, (void)deadline;
+static int extend_nothing(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)s, (void)lock, (void)grant, (void)deadline;
   return LB_OK;
 }
 
-static int extend_for_ever(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                           lb_ns deadline) {
-  (void)s, (void)key, (void)ttl_ms, (void)deadline;
+static int extend_for_ever(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)s, (void)lock, (void)deadline;
   grant->valid_until = LB_NEVER;
   return LB_OK;
 }
 
-static int try_until_a_time(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                            lb_ns deadline) {
-  int r = try_good(s, key, ttl_ms, grant, deadline);
-  if (r == LB_OK) grant->valid_until = lb_lease_end(grant->asked_at, ttl_ms);
+static int try_until_a_time(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  int r = try_good(s, lock, grant, deadline);
+  if (r == LB_OK) grant->valid_until = lb_lease_end(grant->asked_at, lock->ttl_ms);
   return r;
 }
 
-static int try_far_too_long(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                            lb_ns deadline) {
-  int r = try_good(s, key, ttl_ms, grant, deadline);
+static int try_far_too_long(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  int r = try_good(s, lock, grant, deadline);
   if (r == LB_OK) grant->valid_until = grant->asked_at + 1000 * LB_NS_PER_S;
   return r;
 }
 
 /* The three below are of a lease in Redis: what is wrong with them shows only where a reply takes its time. */
-static int try_valid_from_the_reply(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                                    lb_ns deadline) {
-  int r = try_good(s, key, ttl_ms, grant, deadline);
-  if (r == LB_OK) grant->valid_until = lb_lease_end(lb_clock_ns(), ttl_ms);
+static int try_valid_from_the_reply(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  int r = try_good(s, lock, grant, deadline);
+  if (r == LB_OK) grant->valid_until = lb_lease_end(lb_clock_ns(), lock->ttl_ms);
   return r;
 }
 
-static int try_asked_at_the_reply(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                                  lb_ns deadline) {
-  int r = try_good(s, key, ttl_ms, grant, deadline);
-  if (r == LB_OK) grant->asked_at = lb_clock_ns(), grant->valid_until = lb_lease_end(grant->asked_at, ttl_ms);
+static int try_asked_at_the_reply(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  int r = try_good(s, lock, grant, deadline);
+  if (r == LB_OK) grant->asked_at = lb_clock_ns(), grant->valid_until = lb_lease_end(grant->asked_at, lock->ttl_ms);
   return r;
 }
 
-static int extend_from_the_reply(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                                 lb_ns deadline) {
-  int r = good->extend(s, key, ttl_ms, grant, deadline);
-  if (r == LB_OK) grant->valid_until = lb_lease_end(lb_clock_ns(), ttl_ms);
+static int extend_from_the_reply(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  int r = good->extend(s, lock, grant, deadline);
+  if (r == LB_OK) grant->valid_until = lb_lease_end(lb_clock_ns(), lock->ttl_ms);
   return r;
 }
 
-static int holds_and_dies(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
-  (void)s, (void)key, (void)grant, (void)deadline;
+static int holds_and_dies(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+  (void)s, (void)lock, (void)grant, (void)deadline;
   return raise(SIGTERM);
 }
 
-static int holds_and_exits(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
-  (void)s, (void)key, (void)grant, (void)deadline;
+static int holds_and_exits(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+  (void)s, (void)lock, (void)grant, (void)deadline;
   exit(7);
 }
 

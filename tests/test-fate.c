@@ -43,9 +43,8 @@ static void leave_child(void) {
   _exit(0);
 }
 
-static int try_acquire_hook(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                            lb_ns deadline) {
-  (void)s, (void)key, (void)ttl_ms, (void)grant, (void)deadline;
+static int try_acquire_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)s, (void)lock, (void)grant, (void)deadline;
   if (misdeed == DIE) raise(SIGTERM);
   if (misdeed == EXIT) _exit(3);
   if (misdeed == CLOSE) close_everything();
@@ -55,8 +54,8 @@ static int try_acquire_hook(struct lb_session *s, const char *key, int64_t ttl_m
   return LB_BUSY;
 }
 
-static int release_hook(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  (void)s, (void)key, (void)grant, (void)deadline;
+static int release_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)s, (void)lock, (void)grant, (void)deadline;
   return LB_OK;
 }
 

@@ -77,36 +77,36 @@ static int answered(struct lb_session *s, enum hook hook, const char *key, const
   return r < 0 ? lb_fail(&world.env, r, "no server") : r;
 }
 
-static int try_hook(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
-  assert_int_equal(ttl_ms, TTL_MS);
+static int try_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  assert_int_equal(lock->ttl_ms, TTL_MS);
   lb_ns asked_at = world.now;
-  int r = answered(s, TRY, key, grant, deadline);
+  int r = answered(s, TRY, lock->key, grant, deadline);
   if (grant->token_len == 0) *grant = (struct lb_grant){.token = "t", .token_len = 1, .fence = ++s->tries};
   grant->asked_at = asked_at;
   grant->valid_until = asked_at + s->lease;
   return r;
 }
 
-static int release_hook(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  return answered(s, RELEASE, key, grant, deadline);
+static int release_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  return answered(s, RELEASE, lock->key, grant, deadline);
 }
 
-static int resolve_hook(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  return answered(s, RESOLVE, key, grant, deadline);
+static int resolve_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  return answered(s, RESOLVE, lock->key, grant, deadline);
 }
 
-static int wait_hook(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  return answered(s, WAIT, key, grant, deadline);
+static int wait_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  return answered(s, WAIT, lock->key, grant, deadline);
 }
 
-static int holds_hook(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
-  return answered(s, HOLDS, key, grant, deadline);
+static int holds_hook(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+  return answered(s, HOLDS, lock->key, grant, deadline);
 }
 
-static int extend_hook(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
-  assert_int_equal(ttl_ms, TTL_MS);
+static int extend_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  assert_int_equal(lock->ttl_ms, TTL_MS);
   grant->valid_until = world.now + s->lease;
-  return answered(s, EXTEND, key, grant, deadline);
+  return answered(s, EXTEND, lock->key, grant, deadline);
 }
 
 static int set_up(void **state) {

@@ -45,9 +45,8 @@ static void sleep_hook(struct lb_env *env, lb_ns when) {
   if (when > fake_now) fake_now = when;
 }
 
-static int try_acquire_hook(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                            lb_ns deadline) {
-  (void)key, (void)ttl_ms, (void)deadline;
+static int try_acquire_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)lock, (void)deadline;
   s->token_len_seen[s->acquire_calls] = grant->token_len;
   int r = s->acquires[s->acquire_calls++];
   s->seen_asking = atomic_load(&s->state->asks);
@@ -64,34 +63,34 @@ static int try_acquire_hook(struct lb_session *s, const char *key, int64_t ttl_m
   fake_now = s->sets_back ? 1 : fake_now + LB_NS_PER_MS;
   return r;
 }
-static int release_hook(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  (void)key, (void)grant, (void)deadline;
+static int release_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)lock, (void)grant, (void)deadline;
   fake_now += LB_NS_PER_MS;
   return s->releases[s->release_calls++];
 }
-static int resolve_hook(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  (void)key, (void)grant, (void)deadline;
+static int resolve_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)lock, (void)grant, (void)deadline;
   fake_now += LB_NS_PER_MS;
   return s->resolves[s->resolve_calls++];
 }
-static int wait_hook(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  (void)key, (void)grant, (void)deadline;
+static int wait_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)lock, (void)grant, (void)deadline;
   s->wait_calls++;
   fake_now += LB_NS_PER_MS;
   return s->wait_answer;
 }
 
-static int holds_hook(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
-  (void)key, (void)grant;
+static int holds_hook(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+  (void)lock, (void)grant;
   s->asked_until = deadline - fake_now;
   return s->holds_answer;
 }
-static int extend_hook(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
-  (void)key;
+static int extend_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)lock;
   s->extend_calls++;
   s->asked_until = deadline - fake_now;
   if (s->extend_answer == LB_OK)
-    grant->valid_until = s->renews_for_ever ? LB_NEVER : fake_now + (lb_ns)ttl_ms * LB_NS_PER_MS;
+    grant->valid_until = s->renews_for_ever ? LB_NEVER : fake_now + (lb_ns)lock->ttl_ms * LB_NS_PER_MS;
   return s->extend_answer;
 }
 

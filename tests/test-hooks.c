@@ -41,6 +41,7 @@ static struct world {
   struct lb_session session;
   struct lb_env env;
   struct lb_holder holder;
+  struct lb_lock lock;
   struct lb_grant grant;
   lb_ns now;
 } w;
@@ -76,33 +77,33 @@ static int setup_hook(struct lb_session *s, lb_ns deadline) {
   (void)s;
   return called(LB_HOOK_SETUP, NULL, NULL, deadline);
 }
-static int try_hook(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
-  s->ttl_ms = ttl_ms;
-  return called(LB_HOOK_TRY_ACQUIRE, key, grant, deadline);
+static int try_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  s->ttl_ms = lock->ttl_ms;
+  return called(LB_HOOK_TRY_ACQUIRE, lock->key, grant, deadline);
 }
-static int release_hook(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
+static int release_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)s;
-  return called(LB_HOOK_RELEASE, key, grant, deadline);
+  return called(LB_HOOK_RELEASE, lock->key, grant, deadline);
 }
-static int extend_hook(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
-  s->ttl_ms = ttl_ms;
-  return called(LB_HOOK_EXTEND, key, grant, deadline);
+static int extend_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  s->ttl_ms = lock->ttl_ms;
+  return called(LB_HOOK_EXTEND, lock->key, grant, deadline);
 }
-static int wait_hook(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
+static int wait_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)s;
-  return called(LB_HOOK_WAIT, key, grant, deadline);
+  return called(LB_HOOK_WAIT, lock->key, grant, deadline);
 }
-static int resolve_hook(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
+static int resolve_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)s;
-  return called(LB_HOOK_RESOLVE, key, grant, deadline);
+  return called(LB_HOOK_RESOLVE, lock->key, grant, deadline);
 }
-static int holds_hook(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
+static int holds_hook(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
   (void)s, (void)grant;
-  return called(LB_HOOK_HOLDS, key, NULL, deadline);
+  return called(LB_HOOK_HOLDS, lock->key, NULL, deadline);
 }
-static int inspect_hook(struct lb_session *s, size_t endpoint, const char *key, lb_ns deadline) {
+static int inspect_hook(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   s->endpoint = endpoint;
-  return called(LB_HOOK_INSPECT, key, NULL, deadline);
+  return called(LB_HOOK_INSPECT, lock->key, NULL, deadline);
 }
 
 static int set_up(void **state) {
@@ -119,6 +120,7 @@ static int set_up(void **state) {
                                   .holds = holds_hook,
                                   .inspect = inspect_hook},
                      .env = {.now = now_hook},
+                     .lock = {"k", TTL_MS},
                      .now = 5 * LB_NS_PER_S};
   w.session.gives = (struct lb_grant){.token_len = 4, .asked_at = w.now, .valid_until = w.now + LB_NS_PER_S};
   w.holder = (struct lb_holder){.protocol = &w.protocol,
@@ -143,13 +145,13 @@ static int call(enum lb_hook hook, lb_ns deadline) {
   switch (hook) {
     case LB_HOOK_OPEN: return lb_hook_open(&w.holder, &config, deadline);
     case LB_HOOK_SETUP: return lb_hook_setup(&w.holder, deadline);
-    case LB_HOOK_TRY_ACQUIRE: return lb_hook_try_acquire(&w.holder, "k", &w.grant, deadline);
-    case LB_HOOK_RELEASE: return lb_hook_release(&w.holder, "k", &w.grant, deadline);
-    case LB_HOOK_EXTEND: return lb_hook_extend(&w.holder, "k", &w.grant, deadline);
-    case LB_HOOK_WAIT: return lb_hook_wait(&w.holder, "k", &w.grant, deadline);
-    case LB_HOOK_RESOLVE: return lb_hook_resolve(&w.holder, "k", &w.grant, deadline);
-    case LB_HOOK_HOLDS: return lb_hook_holds(&w.holder, "k", &w.grant, deadline);
-    case LB_HOOK_INSPECT: return lb_hook_inspect(&w.holder, 3, "k", deadline);
+    case LB_HOOK_TRY_ACQUIRE: return lb_hook_try_acquire(&w.holder, &w.lock, &w.grant, deadline);
+    case LB_HOOK_RELEASE: return lb_hook_release(&w.holder, &w.lock, &w.grant, deadline);
+    case LB_HOOK_EXTEND: return lb_hook_extend(&w.holder, &w.lock, &w.grant, deadline);
+    case LB_HOOK_WAIT: return lb_hook_wait(&w.holder, &w.lock, &w.grant, deadline);
+    case LB_HOOK_RESOLVE: return lb_hook_resolve(&w.holder, &w.lock, &w.grant, deadline);
+    case LB_HOOK_HOLDS: return lb_hook_holds(&w.holder, &w.lock, &w.grant, deadline);
+    case LB_HOOK_INSPECT: return lb_hook_inspect(&w.holder, &w.lock, 3, deadline);
     default: fail_msg("no such hook here");
   }
   return 0;

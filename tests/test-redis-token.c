@@ -35,7 +35,13 @@ static int set_up(void **state) {
   endpoint = (struct lb_endpoint){"redis", "127.0.0.1", fake_port};
   target = (struct lb_target){.topology = "fake", .endpoints = &endpoint, .count = 1};
   session = calloc(1, lb_redis_token.session_size);
-  struct lb_config config = {&fake_env, &target, options, TTL_MS, "client"};
+  struct lb_config config = {.env = &fake_env,
+                             .target = &target,
+                             .options = options,
+                             .ttl_ms = TTL_MS,
+                             .client = "client",
+                             .protocol = &lb_redis_token,
+                             .prefix = "k"};
   return lb_redis_token.open(session, &config, in_ms(100));
 }
 
@@ -48,10 +54,10 @@ static int tear_down(void **state) {
 }
 
 static int try(const char *key, struct lb_grant *grant) {
-  return lb_redis_token.try_acquire(session, key, TTL_MS, grant, in_ms(100));
+  return lb_redis_token.try_acquire(session, &(struct lb_lock){key, TTL_MS}, grant, in_ms(100));
 }
-static int resolve(struct lb_grant *grant) { return lb_redis_token.resolve(session, "k", grant, in_ms(100)); }
-static int release(struct lb_grant *grant) { return lb_redis_token.release(session, "k", grant, in_ms(100)); }
+static int resolve(struct lb_grant *grant) { return lb_redis_token.resolve(session, &(struct lb_lock){"k", TTL_MS}, grant, in_ms(100)); }
+static int release(struct lb_grant *grant) { return lb_redis_token.release(session, &(struct lb_lock){"k", TTL_MS}, grant, in_ms(100)); }
 
 /* The grant's token as a reply. */
 static const char *own(const struct lb_grant *grant) {
@@ -196,7 +202,13 @@ static void a_master_that_is_none_any_more_is_left_within_the_call(void **state)
   memset(session, 0, lb_redis_token.session_size);
   endpoint.service = "sentinel";
   target.sentinel_master = "m";
-  struct lb_config config = {&fake_env, &target, options, TTL_MS, "client"};
+  struct lb_config config = {.env = &fake_env,
+                             .target = &target,
+                             .options = options,
+                             .ttl_ms = TTL_MS,
+                             .client = "client",
+                             .protocol = &lb_redis_token,
+                             .prefix = "k"};
   assert_int_equal(lb_redis_token.open(session, &config, in_ms(100)), 0);
   snprintf(address, sizeof address, "*2\r\n$9\r\n127.0.0.1\r\n$5\r\n%05u\r\n", fake_port);
   for (int i = 0; i < 2; i++) {

@@ -113,10 +113,10 @@ static int process_arm(struct process *p, const struct lb_command *c) {
 
 static int process_inspect(struct process *p, const struct lb_command *c) {
   char name[LB_KEY_NAME_MAX];
-  lb_holder_key_name(&p->holder, 0, name);
+  struct lb_lock lock = lb_holder_lock(&p->holder, 0, name);
   if (!p->plan->protocol->inspect)
     return lb_fail(&p->env.base, -EOPNOTSUPP, "%s has no way to look at one server", p->plan->protocol->name);
-  return lb_hook_inspect(&p->holder, c->argument, name, c->deadline);
+  return lb_hook_inspect(&p->holder, &lock, c->argument, c->deadline);
 }
 
 static int64_t clock_ms(struct process *p, bool monotonic) {
@@ -167,7 +167,12 @@ static _Noreturn void client_main(const struct lb_client_plan *plan, size_t inde
   lb_hooks_own_process();
   struct process p = {
       .plan = plan,
-      .config = {.target = plan->target, .options = plan->options, .ttl_ms = plan->ttl_ms, .client = name},
+      .config = {.target = plan->target,
+                 .options = plan->options,
+                 .ttl_ms = plan->ttl_ms,
+                 .client = name,
+                 .protocol = plan->protocol,
+                 .prefix = plan->key_prefix},
       .holder = {.protocol = plan->protocol,
                  .memory = plan->memory,
                  .index = index,

@@ -38,8 +38,9 @@ static void record(struct lb_holder *h, enum lb_event_kind kind, struct lb_event
   record_of(h, h->key, kind, event);
 }
 
-void lb_holder_key_name(const struct lb_holder *h, uint32_t key, char name[LB_KEY_NAME_MAX]) {
+struct lb_lock lb_holder_lock(const struct lb_holder *h, uint32_t key, char name[LB_KEY_NAME_MAX]) {
   snprintf(name, LB_KEY_NAME_MAX, "%s-%u", h->prefix, key);
+  return (struct lb_lock){.key = name, .ttl_ms = h->ttl_ms};
 }
 
 static lb_ns earlier(lb_ns a, lb_ns b) { return a < b ? a : b; }
@@ -62,17 +63,17 @@ static void pay_debts(struct lb_holder *h, lb_ns deadline) {
   char name[LB_KEY_NAME_MAX];
   size_t kept = 0;
   for (size_t i = 0; i < h->debt_count; i++) {
-    lb_holder_key_name(h, h->debt[i].key, name);
-    int r = lb_hook_release(h, name, &h->debt[i].grant, deadline);
+    struct lb_lock lock = lb_holder_lock(h, h->debt[i].key, name);
+    int r = lb_hook_release(h, &lock, &h->debt[i].grant, deadline);
     if (r == LB_OK || r == LB_LOST) record_of(h, h->debt[i].key, LB_EV_RELEASED, (struct lb_event){0});
     else h->debt[kept++] = h->debt[i];
   }
   h->debt_count = kept;
 }
 
-static void pause_before_retry(struct lb_holder *h, const char *name, unsigned tries, lb_ns deadline) {
+static void pause_before_retry(struct lb_holder *h, const struct lb_lock *lock, unsigned tries, lb_ns deadline) {
   if (h->protocol->wait) {
-    int r = lb_hook_wait(h, name, &h->grant, deadline);
+    int r = lb_hook_wait(h, lock, &h->grant, deadline);
     if (r == LB_OK || r == LB_TIMEOUT) return;
   }
   lb_ns cap = (lb_ns)BACKOFF_FIRST_MS << (tries < 4 ? tries : 4);
@@ -81,9 +82,9 @@ static void pause_before_retry(struct lb_holder *h, const char *name, unsigned t
 }
 
 /* Asks the server about an unknown attempt until it knows or the time is over. */
-static int resolve(struct lb_holder *h, const char *name, lb_ns deadline) {
+static int resolve(struct lb_holder *h, const struct lb_lock *lock, lb_ns deadline) {
   for (unsigned tries = 0; h->protocol->resolve; tries++) {
-    int r = lb_hook_resolve(h, name, &h->grant, deadline);
+    int r = lb_hook_resolve(h, lock, &h->grant, deadline);
     if (r == LB_OK || r == LB_BUSY || h->breached) return r;
     if (lb_now(h->env) >= deadline) break;
     lb_sleep_until(h->env, earlier(deadline, lb_now(h->env) + (1 + lb_rng_below(&h->rng, 10)) * LB_NS_PER_MS));
@@ -92,10 +93,10 @@ static int resolve(struct lb_holder *h, const char *name, lb_ns deadline) {
 }
 
 /* Leaves a queue, or makes sure that nothing of a refused attempt remains. */
-static int give_up(struct lb_holder *h, const char *name, int latest) {
+static int give_up(struct lb_holder *h, const struct lb_lock *lock, int latest) {
   bool remains = latest == LB_UNKNOWN;
   if (latest == LB_BUSY && (h->protocol->traits & LB_TRAIT_QUEUES)) {
-    int r = lb_hook_release(h, name, &h->grant, lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS);
+    int r = lb_hook_release(h, lock, &h->grant, lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS);
     remains = r != LB_OK && r != LB_LOST;
   }
   if (remains) owe(h);
@@ -146,29 +147,29 @@ static int give_up_hold(struct lb_holder *h) {
 /* A reply can come so late that the lease is over when it is read: such a grant is no hold. */
 static bool is_over(struct lb_holder *h) { return lb_now(h->env) >= h->grant.valid_until; }
 
-static int let_go(struct lb_holder *h, const char *name) {
-  int r = lb_hook_release(h, name, &h->grant, lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS);
+static int let_go(struct lb_holder *h, const struct lb_lock *lock) {
+  int r = lb_hook_release(h, lock, &h->grant, lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS);
   if (r != LB_OK && r != LB_LOST) owe(h);
   h->grant = LB_GRANT_INIT;
   return LB_TIMEOUT;
 }
 
-static int ask_until_granted(struct lb_holder *h, const char *name, lb_ns deadline) {
+static int ask_until_granted(struct lb_holder *h, const struct lb_lock *lock, lb_ns deadline) {
   for (unsigned tries = 0;; tries++) {
-    int r = lb_hook_try_acquire(h, name, &h->grant, deadline);
+    int r = lb_hook_try_acquire(h, lock, &h->grant, deadline);
     h->refused |= r == LB_BUSY;
     if (r == LB_UNKNOWN) {
-      r = resolve(h, name, deadline);
+      r = resolve(h, lock, deadline);
       if (r == LB_BUSY) h->grant = LB_GRANT_INIT; /* that attempt is over; the next one is new */
     } else if (r == LB_TIMEOUT || r < 0 || (r == LB_BUSY && !(h->protocol->traits & LB_TRAIT_QUEUES))) {
       h->grant = LB_GRANT_INIT;
     }
     if (r == LB_OK && !is_over(h)) return granted(h);
-    if (r == LB_OK) r = let_go(h, name);
-    if (h->breached) return give_up(h, name, LB_TIMEOUT);
-    if (r != LB_UNKNOWN && lb_now(h->env) < deadline) pause_before_retry(h, name, tries, deadline);
-    if (h->breached) return give_up(h, name, LB_TIMEOUT);
-    if (r == LB_UNKNOWN || lb_now(h->env) >= deadline) return give_up(h, name, r);
+    if (r == LB_OK) r = let_go(h, lock);
+    if (h->breached) return give_up(h, lock, LB_TIMEOUT);
+    if (r != LB_UNKNOWN && lb_now(h->env) < deadline) pause_before_retry(h, lock, tries, deadline);
+    if (h->breached) return give_up(h, lock, LB_TIMEOUT);
+    if (r == LB_UNKNOWN || lb_now(h->env) >= deadline) return give_up(h, lock, r);
   }
 }
 
@@ -180,10 +181,10 @@ int lb_holder_acquire(struct lb_holder *h, uint32_t key, lb_ns deadline) {
   h->grant = LB_GRANT_INIT;
   h->refused = false;
   h->error[0] = h->env->err[0] = '\0';
-  lb_holder_key_name(h, key, name);
+  struct lb_lock lock = lb_holder_lock(h, key, name);
   record(h, LB_EV_ACQUIRE, (struct lb_event){0});
   atomic_store(&state_of(h)->asks, true);
-  int r = ask_until_granted(h, name, deadline);
+  int r = ask_until_granted(h, &lock, deadline);
   atomic_store(&state_of(h)->asks, false);
   return r;
 }
@@ -191,10 +192,10 @@ int lb_holder_acquire(struct lb_holder *h, uint32_t key, lb_ns deadline) {
 int lb_holder_release(struct lb_holder *h, lb_ns deadline) {
   char name[LB_KEY_NAME_MAX];
   if (!h->holding) return pay_debts(h, deadline), LB_BUSY;
-  lb_holder_key_name(h, h->key, name);
+  struct lb_lock lock = lb_holder_lock(h, h->key, name);
   end_hold(h, LB_EV_RELEASE);
   for (;;) {
-    int r = lb_hook_release(h, name, &h->grant, deadline);
+    int r = lb_hook_release(h, &lock, &h->grant, deadline);
     if (r == LB_OK || r == LB_LOST) {
       record(h, r == LB_OK ? LB_EV_RELEASED : LB_EV_LOST, (struct lb_event){0});
       return r;
@@ -210,9 +211,9 @@ int lb_holder_release(struct lb_holder *h, lb_ns deadline) {
 static bool is_confirmed(struct lb_holder *h) {
   char name[LB_KEY_NAME_MAX];
   if (!h->protocol->holds) return false;
-  lb_holder_key_name(h, h->key, name);
+  struct lb_lock lock = lb_holder_lock(h, h->key, name);
   lb_ns bound = earlier(ttl_over(h, 2), ASK_MS * LB_NS_PER_MS);
-  return lb_hook_holds(h, name, &h->grant, lb_now(h->env) + bound) == LB_OK;
+  return lb_hook_holds(h, &lock, &h->grant, lb_now(h->env) + bound) == LB_OK;
 }
 
 static bool guard_is_content(struct lb_holder *h) {
@@ -276,9 +277,9 @@ int lb_holder_write(struct lb_holder *h) {
 int lb_holder_renew(struct lb_holder *h) {
   char name[LB_KEY_NAME_MAX];
   if (!h->holding || lb_now(h->env) < h->renew_at) return LB_OK;
-  lb_holder_key_name(h, h->key, name);
+  struct lb_lock lock = lb_holder_lock(h, h->key, name);
   lb_ns bound = earlier(ttl_over(h, 3), ASK_MS * LB_NS_PER_MS);
-  int r = lb_hook_extend(h, name, &h->grant, lb_now(h->env) + bound);
+  int r = lb_hook_extend(h, &lock, &h->grant, lb_now(h->env) + bound);
   if (r == LB_LOST) return give_up_hold(h);
   if (r == LB_OK) record_lease(h, LB_EV_RENEWED, (struct lb_event){0});
   h->renew_at = r == LB_OK ? when_to_renew(h) : lb_now(h->env) + ttl_over(h, 10);

@@ -69,7 +69,7 @@ int lb_holder_write(struct lb_holder *holder);
 int lb_holder_renew(struct lb_holder *holder);
 /* The points of every client, whatever its protocol (which has its own besides), NULL-terminated. */
 extern const char *const lb_holder_points[];
-/* Name of a key at the service. */
-void lb_holder_key_name(const struct lb_holder *holder, uint32_t key, char name[LB_KEY_NAME_MAX]);
+/* A key as the service knows it; its name is written to `name`, which has to live as long. */
+struct lb_lock lb_holder_lock(const struct lb_holder *holder, uint32_t key, char name[LB_KEY_NAME_MAX]);
 
 #endif

@@ -93,12 +93,12 @@ static bool clock_is_sound(struct lb_holder *h, lb_ns now) {
   return sound;
 }
 
-static int check_grant(struct lb_holder *h, enum lb_hook hook, struct lb_grant *grant, lb_ns before) {
+static int check_grant(struct lb_holder *h, enum lb_hook hook, struct lb_grant *grant, lb_ns before, int64_t ttl_ms) {
   char what[160], complaint[200];
   lb_ns now = lb_now(h->env);
   bool sound = clock_is_sound(h, before);
   keep_lateness(h, hook, now);
-  if (!clock_is_sound(h, now) || !sound || lb_contract_grant(h->protocol, grant, before, now, h->ttl_ms, what, sizeof what) == 0)
+  if (!clock_is_sound(h, now) || !sound || lb_contract_grant(h->protocol, grant, before, now, ttl_ms, what, sizeof what) == 0)
     return LB_OK;
   *grant = LB_GRANT_INIT;
   snprintf(complaint, sizeof complaint, "%s %s", lb_hook_name(hook), what);
@@ -125,43 +125,43 @@ int lb_hook_setup(struct lb_holder *h, lb_ns deadline) {
   return leave(h, LB_HOOK_SETUP, h->protocol->setup(h->session, deadline));
 }
 
-int lb_hook_try_acquire(struct lb_holder *h, const char *key, struct lb_grant *grant, lb_ns deadline) {
+int lb_hook_try_acquire(struct lb_holder *h, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   lb_ns before = lb_now(h->env);
   enter(h, LB_HOOK_TRY_ACQUIRE, deadline);
-  int r = leave(h, LB_HOOK_TRY_ACQUIRE, h->protocol->try_acquire(h->session, key, h->ttl_ms, grant, deadline));
+  int r = leave(h, LB_HOOK_TRY_ACQUIRE, h->protocol->try_acquire(h->session, lock, grant, deadline));
   r = check_token(h, LB_HOOK_TRY_ACQUIRE, grant, r);
-  return r == LB_OK ? check_grant(h, LB_HOOK_TRY_ACQUIRE, grant, before) : r;
+  return r == LB_OK ? check_grant(h, LB_HOOK_TRY_ACQUIRE, grant, before, lock->ttl_ms) : r;
 }
 
-int lb_hook_resolve(struct lb_holder *h, const char *key, struct lb_grant *grant, lb_ns deadline) {
+int lb_hook_resolve(struct lb_holder *h, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   lb_ns before = lb_now(h->env);
   enter(h, LB_HOOK_RESOLVE, deadline);
-  int r = leave(h, LB_HOOK_RESOLVE, h->protocol->resolve(h->session, key, grant, deadline));
+  int r = leave(h, LB_HOOK_RESOLVE, h->protocol->resolve(h->session, lock, grant, deadline));
   r = check_token(h, LB_HOOK_RESOLVE, grant, r);
-  return r == LB_OK ? check_grant(h, LB_HOOK_RESOLVE, grant, before) : r;
+  return r == LB_OK ? check_grant(h, LB_HOOK_RESOLVE, grant, before, lock->ttl_ms) : r;
 }
 
-int lb_hook_release(struct lb_holder *h, const char *key, struct lb_grant *grant, lb_ns deadline) {
+int lb_hook_release(struct lb_holder *h, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   enter(h, LB_HOOK_RELEASE, deadline);
-  return leave(h, LB_HOOK_RELEASE, h->protocol->release(h->session, key, grant, deadline));
+  return leave(h, LB_HOOK_RELEASE, h->protocol->release(h->session, lock, grant, deadline));
 }
 
-int lb_hook_wait(struct lb_holder *h, const char *key, struct lb_grant *grant, lb_ns deadline) {
+int lb_hook_wait(struct lb_holder *h, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   enter(h, LB_HOOK_WAIT, deadline);
-  return leave(h, LB_HOOK_WAIT, h->protocol->wait(h->session, key, grant, deadline));
+  return leave(h, LB_HOOK_WAIT, h->protocol->wait(h->session, lock, grant, deadline));
 }
 
-int lb_hook_extend(struct lb_holder *h, const char *key, struct lb_grant *grant, lb_ns deadline) {
+int lb_hook_extend(struct lb_holder *h, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   enter(h, LB_HOOK_EXTEND, deadline);
-  return leave(h, LB_HOOK_EXTEND, h->protocol->extend(h->session, key, h->ttl_ms, grant, deadline));
+  return leave(h, LB_HOOK_EXTEND, h->protocol->extend(h->session, lock, grant, deadline));
 }
 
-int lb_hook_holds(struct lb_holder *h, const char *key, const struct lb_grant *grant, lb_ns deadline) {
+int lb_hook_holds(struct lb_holder *h, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
   enter(h, LB_HOOK_HOLDS, deadline);
-  return leave(h, LB_HOOK_HOLDS, h->protocol->holds(h->session, key, grant, deadline));
+  return leave(h, LB_HOOK_HOLDS, h->protocol->holds(h->session, lock, grant, deadline));
 }
 
-int lb_hook_inspect(struct lb_holder *h, size_t endpoint, const char *key, lb_ns deadline) {
+int lb_hook_inspect(struct lb_holder *h, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   enter(h, LB_HOOK_INSPECT, deadline);
-  return leave(h, LB_HOOK_INSPECT, h->protocol->inspect(h->session, endpoint, key, deadline));
+  return leave(h, LB_HOOK_INSPECT, h->protocol->inspect(h->session, lock, endpoint, deadline));
 }

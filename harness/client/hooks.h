@@ -20,13 +20,13 @@ int lb_hook_open(struct lb_holder *holder, const struct lb_config *config, lb_ns
 /* LB_OK where the protocol has no such hook. */
 int lb_hook_setup(struct lb_holder *holder, lb_ns deadline);
 /* With LB_OK the grant is complete and can be lived with; after a breach it is LB_GRANT_INIT. */
-int lb_hook_try_acquire(struct lb_holder *holder, const char *key, struct lb_grant *grant, lb_ns deadline);
-int lb_hook_release(struct lb_holder *holder, const char *key, struct lb_grant *grant, lb_ns deadline);
+int lb_hook_try_acquire(struct lb_holder *holder, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int lb_hook_release(struct lb_holder *holder, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 /* The protocol has to have the following ones. */
-int lb_hook_resolve(struct lb_holder *holder, const char *key, struct lb_grant *grant, lb_ns deadline);
-int lb_hook_wait(struct lb_holder *holder, const char *key, struct lb_grant *grant, lb_ns deadline);
-int lb_hook_extend(struct lb_holder *holder, const char *key, struct lb_grant *grant, lb_ns deadline);
-int lb_hook_holds(struct lb_holder *holder, const char *key, const struct lb_grant *grant, lb_ns deadline);
-int lb_hook_inspect(struct lb_holder *holder, size_t endpoint, const char *key, lb_ns deadline);
+int lb_hook_resolve(struct lb_holder *holder, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int lb_hook_wait(struct lb_holder *holder, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int lb_hook_extend(struct lb_holder *holder, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int lb_hook_holds(struct lb_holder *holder, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
+int lb_hook_inspect(struct lb_holder *holder, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
 
 #endif

@@ -122,7 +122,9 @@ void lb_conform_prepare(struct lb_conform *c) {
                                       .target = &c->target,
                                       .options = c->options,
                                       .ttl_ms = LB_CONFORM_TTL_MS,
-                                      .client = ordinal[i]};
+                                      .client = ordinal[i],
+                                      .protocol = c->protocol,
+                                      .prefix = c->key_prefix};
   }
 }
 
@@ -190,7 +192,7 @@ int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl
   open_session(c, i);
   enter(c, LB_HOOK_TRY_ACQUIRE, i, deadline);
   lb_ns before = lb_now(env);
-  int r = leave(c, c->protocol->try_acquire(c->session[i], key, ttl_ms, grant, deadline));
+  int r = leave(c, c->protocol->try_acquire(c->session[i], &(struct lb_lock){key, ttl_ms}, grant, deadline));
   if (r == LB_OK && lb_contract_grant(c->protocol, grant, before, lb_now(env), ttl_ms, complaint, sizeof complaint) < 0)
     lb_conform_fail(c, "%s (try_acquire, %s session)", complaint, ordinal[i]);
   return r;
@@ -203,23 +205,23 @@ int lb_conform_try(struct lb_conform *c, int i, const char *key, struct lb_grant
 int lb_conform_setup(struct lb_conform *c, int i) { CALL(10000, LB_HOOK_SETUP, setup, deadline); }
 
 int lb_conform_release(struct lb_conform *c, int i, const char *key, struct lb_grant *grant) {
-  CALL(LB_CONFORM_CALL_MS, LB_HOOK_RELEASE, release, key, grant, deadline);
+  CALL(LB_CONFORM_CALL_MS, LB_HOOK_RELEASE, release, &(struct lb_lock){key, LB_CONFORM_TTL_MS}, grant, deadline);
 }
 
 int lb_conform_extend(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant) {
-  CALL(LB_CONFORM_CALL_MS, LB_HOOK_EXTEND, extend, key, ttl_ms, grant, deadline);
+  CALL(LB_CONFORM_CALL_MS, LB_HOOK_EXTEND, extend, &(struct lb_lock){key, ttl_ms}, grant, deadline);
 }
 
 int lb_conform_wait(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms) {
-  CALL(ms, LB_HOOK_WAIT, wait, key, grant, deadline);
+  CALL(ms, LB_HOOK_WAIT, wait, &(struct lb_lock){key, LB_CONFORM_TTL_MS}, grant, deadline);
 }
 
 int lb_conform_holds(struct lb_conform *c, int i, const char *key, const struct lb_grant *grant) {
-  CALL(LB_CONFORM_CALL_MS, LB_HOOK_HOLDS, holds, key, grant, deadline);
+  CALL(LB_CONFORM_CALL_MS, LB_HOOK_HOLDS, holds, &(struct lb_lock){key, LB_CONFORM_TTL_MS}, grant, deadline);
 }
 
 int lb_conform_inspect(struct lb_conform *c, int i, const char *key) {
-  CALL(LB_CONFORM_CALL_MS, LB_HOOK_INSPECT, inspect, 0, key, deadline);
+  CALL(LB_CONFORM_CALL_MS, LB_HOOK_INSPECT, inspect, &(struct lb_lock){key, LB_CONFORM_TTL_MS}, 0, deadline);
 }
 
 int lb_conform_acquire(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms) {

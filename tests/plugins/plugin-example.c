@@ -51,11 +51,10 @@ static int is_mine(struct lb_session *s, const char *path, const struct lb_grant
   return grant->token_len > 0 && (size_t)n == grant->token_len && memcmp(found, grant->token, grant->token_len) == 0;
 }
 
-static int file_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                            lb_ns deadline) {
-  (void)ttl_ms, (void)deadline;
+static int file_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)deadline;
   char path[200];
-  path_of(key, path, sizeof path);
+  path_of(lock->key, path, sizeof path);
   int mine = grant->token_len > 0 ? is_mine(s, path, grant) : 0; /* a repeated try is granted what it has */
   if (mine != 0) return mine > 0 ? LB_OK : LB_UNKNOWN;
   new_token(s, grant);
@@ -76,19 +75,19 @@ static int file_try_acquire(struct lb_session *s, const char *key, int64_t ttl_m
   return LB_OK;
 }
 
-static int file_holds(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
+static int file_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
   (void)deadline;
   char path[200];
-  path_of(key, path, sizeof path);
+  path_of(lock->key, path, sizeof path);
   int mine = is_mine(s, path, grant);
   return mine < 0 ? mine : mine ? LB_OK : LB_LOST;
 }
 
 #ifndef LB_TEST_HOOK
-static int file_release(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
+static int file_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)deadline;
   char path[200];
-  path_of(key, path, sizeof path);
+  path_of(lock->key, path, sizeof path);
   int mine = is_mine(s, path, grant);
   if (mine <= 0) return mine < 0 ? mine : LB_LOST;
   return unlink(path) == 0 ? LB_OK : lb_fail(s->env, -errno, "cannot remove %s: %m", path);

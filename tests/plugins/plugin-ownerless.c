@@ -29,10 +29,9 @@ static int word_open(struct lb_session *s, const struct lb_config *config, lb_ns
 
 static void word_close(struct lb_session *s) { (void)s; }
 
-static int word_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                            lb_ns deadline) {
-  (void)ttl_ms, (void)deadline;
-  struct shm_slot *slot = shm_slot_of(s->target, key);
+static int word_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)deadline;
+  struct shm_slot *slot = shm_slot_of(s->target, lock->key);
   uint64_t nobody = 0;
   if (!slot) return lb_fail(s->env, -ENOSPC, "more keys than the shared table has slots");
   lb_ns asked_at = lb_now(s->env);
@@ -41,15 +40,15 @@ static int word_try_acquire(struct lb_session *s, const char *key, int64_t ttl_m
   return LB_OK;
 }
 
-static int word_release(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
+static int word_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)grant, (void)deadline;
-  struct shm_slot *slot = shm_slot_of(s->target, key);
+  struct shm_slot *slot = shm_slot_of(s->target, lock->key);
   return slot && atomic_exchange(&slot->owner, 0) ? LB_OK : LB_LOST;
 }
 
-static int word_holds(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
+static int word_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
   (void)grant, (void)deadline;
-  struct shm_slot *slot = shm_slot_of(s->target, key);
+  struct shm_slot *slot = shm_slot_of(s->target, lock->key);
   return slot && atomic_load(&slot->owner) ? LB_OK : LB_LOST;
 }
 

@@ -102,9 +102,8 @@ static int misbehave(struct lb_session *s, lb_ns deadline) {
   return LB_OK;
 }
 
-static int rogue_try_acquire(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                             lb_ns deadline) {
-  (void)key, (void)ttl_ms;
+static int rogue_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)lock;
   int r = misbehave(s, deadline);
   uint64_t id = 0, found = 0;
   if (r != LB_OK) return r;
@@ -120,8 +119,8 @@ static int rogue_try_acquire(struct lb_session *s, const char *key, int64_t ttl_
   return LB_OK;
 }
 
-static int rogue_release(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  (void)key, (void)deadline;
+static int rogue_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)lock, (void)deadline;
   uint64_t id = 0;
   if (s->fault == HANGS_IN_RELEASE) hang();
   if (grant->token_len == sizeof id) memcpy(&id, grant->token, sizeof id);

@@ -60,25 +60,25 @@ static int sentinel_open(struct lb_session *s, const struct lb_config *config, l
 
 static void sentinel_close(struct lb_session *s) { redis_close(s->conn); }
 
-static int sentinel_try(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+static int sentinel_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   bool repeated = grant->token_len != 0, set = false;
   redisReply *reply = NULL;
   char ttl[24];
-  snprintf(ttl, sizeof ttl, "%" PRId64, ttl_ms);
+  snprintf(ttl, sizeof ttl, "%" PRId64, lock->ttl_ms);
   int rc = connect_if_needed(s, deadline);
   if (!repeated) redis_new_token(s->env, grant);
   lb_ns sent = lb_now(s->env);
   if (!repeated) grant->asked_at = sent;
   if (!rc) {
-    const char *argv[] = {"SET", key, grant->token, "NX", "PX", ttl};
+    const char *argv[] = {"SET", lock->key, grant->token, "NX", "PX", ttl};
     rc = settle(s, redis_call(s->conn, deadline, &reply, 6, argv, NULL), &reply);
   }
-  if (!rc && (set = reply->type == REDIS_REPLY_STATUS)) grant->valid_until = lb_lease_end(sent, ttl_ms);
+  if (!rc && (set = reply->type == REDIS_REPLY_STATUS)) grant->valid_until = lb_lease_end(sent, lock->ttl_ms);
   freeReplyObject(reply);
   if (!rc && !set) { /* somebody has it: perhaps an earlier try of this attempt */
-    int mine = repeated ? ask(s, NULL, key, grant, NULL, deadline) : 0;
+    int mine = repeated ? ask(s, NULL, lock->key, grant, NULL, deadline) : 0;
     rc = mine == 1 ? LB_OK : mine == 0 ? LB_BUSY : LB_UNKNOWN;
-    if (mine == 1 && !grant->valid_until) grant->valid_until = lb_lease_end(grant->asked_at, ttl_ms);
+    if (mine == 1 && !grant->valid_until) grant->valid_until = lb_lease_end(grant->asked_at, lock->ttl_ms);
   }
   if (rc == -ETIMEDOUT) rc = LB_TIMEOUT;
   if (repeated && (rc < 0 || rc == LB_TIMEOUT)) rc = LB_UNKNOWN; /* says nothing about the earlier try */
@@ -86,26 +86,25 @@ static int sentinel_try(struct lb_session *s, const char *key, int64_t ttl_ms, s
   return rc;
 }
 
-static int sentinel_release(struct lb_session *s, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  return as_result(ask(s, &redis_delete_if_mine, key, grant, NULL, deadline));
+static int sentinel_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  return as_result(ask(s, &redis_delete_if_mine, lock->key, grant, NULL, deadline));
 }
 
-static int sentinel_extend(struct lb_session *s, const char *key, int64_t ttl_ms, struct lb_grant *grant,
-                           lb_ns deadline) {
+static int sentinel_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   char ttl[24];
-  snprintf(ttl, sizeof ttl, "%" PRId64, ttl_ms);
-  lb_ns end = lb_lease_end(lb_now(s->env), ttl_ms);
-  int rc = as_result(ask(s, &redis_expire_if_mine, key, grant, ttl, deadline));
+  snprintf(ttl, sizeof ttl, "%" PRId64, lock->ttl_ms);
+  lb_ns end = lb_lease_end(lb_now(s->env), lock->ttl_ms);
+  int rc = as_result(ask(s, &redis_expire_if_mine, lock->key, grant, ttl, deadline));
   if (rc == LB_OK || (rc == LB_UNKNOWN && end < grant->valid_until)) grant->valid_until = end;
   return rc;
 }
 
-static int sentinel_holds(struct lb_session *s, const char *key, const struct lb_grant *grant, lb_ns deadline) {
-  return as_result(ask(s, NULL, key, grant, NULL, deadline));
+static int sentinel_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+  return as_result(ask(s, NULL, lock->key, grant, NULL, deadline));
 }
 
-static int sentinel_inspect(struct lb_session *s, size_t endpoint, const char *key, lb_ns deadline) {
-  return redis_inspect(s->env, s->link.target, endpoint, key, deadline);
+static int sentinel_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
+  return redis_inspect(s->env, s->link.target, endpoint, lock->key, deadline);
 }
 
 static const char *const topologies[] = {"redis", "sentinel", NULL};
