@@ -93,7 +93,7 @@ static void held(struct world *w, uint32_t client, uint32_t key, uint64_t from, 
 }
 
 static void said(struct world *w, uint64_t t, enum lb_event_kind kind, const char *text) {
-  if (kind == LB_EV_FAULT) lb_stage_fault(&w->stage, "%s", text);
+  if (kind == LB_EV_FAULT) lb_stage_fault(&w->stage, &(struct lb_step){.text = (char *)text, .number = 1});
   else lb_stage_note(&w->stage, "%s", text);
   const struct lb_log *l = &w->stage.memory->log[CONTROLLER];
   w->stage.memory->events[l->first + atomic_load(&l->count) - 1].t = t;

@@ -39,6 +39,10 @@ enum {
   LB_EVF_REFUSED = 1 << 3, /* the resource refused this access ("ok":false) */
 };
 
+/* What the words of facts may be. The numbers stand in binary files: new ones come at the end. */
+enum lb_fact_phase { LB_PHASE_MEASURE = 1, LB_PHASE_END };                     /* the measured window begins, ends */
+enum lb_clock_reading { LB_CLOCK_WALL = 1, LB_CLOCK_MONOTONIC, LB_CLOCK_RATE }; /* which clock was asked for what */
+
 #define LB_NO_NAME UINT32_MAX
 
 /* 56 bytes, the same in memory and in a binary file (little-endian). t, s, value and fence are at most 2^63 - 1, which is

@@ -78,6 +78,7 @@ struct lb_step {
   char point[32];    /* stop, crash */
   char *text;        /* as written */
   int line;
+  uint32_t number; /* its place among the steps, from 1; of a drawn fault: in the schedule */
 };
 
 struct lb_expect {

@@ -242,6 +242,7 @@ static int add_step(const struct lb_scenario_key *key, struct lb_scenario *scena
     return -ENOMEM;
   }
   step.line = line;
+  step.number = (uint32_t)*count + 1;
   *list = steps;
   steps[(*count)++] = step;
   return 0;

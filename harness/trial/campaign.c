@@ -70,6 +70,7 @@ static int draw(struct campaign *c) {
     c->fault = grown;
     struct planned *f = &c->fault[c->count];
     *f = (struct planned){.step = scenario->faults[lb_rng_below(&rng, scenario->fault_count)], .begin = t};
+    f->step.number = (uint32_t)c->count + 1;
     draw_role(&rng, &f->step.a, c->s->cluster.data_count, c->s->client_count);
     draw_role(&rng, &f->step.b, c->s->cluster.data_count, c->s->client_count);
     f->end = t + around(&rng, scenario->lasts_ms);
@@ -120,13 +121,13 @@ static bool play_fault(struct campaign *c, const struct planned *f, size_t *trie
   if (r == 0 && (is_empty(&a) || (f->step.verb == LB_STEP_CUT && is_empty(&b))))
     r = lb_refuse(err, sizeof err, "this system has no such host");
   if (r < 0) {
-    lb_stage_note(c->s, "not done: %s: %s", f->step.text, err);
+    lb_stage_not_done(c->s, &f->step, err);
     work_until(c, f->end);
     return false;
   }
   ++*tried;
   bool proved = lb_fault_do(c->s, &f->step, &a, &b, err, sizeof err) == 0;
-  if (!proved) lb_stage_note(c->s, "not proved: %s: %s", f->step.text, err);
+  if (!proved) lb_stage_not_proved(c->s, &f->step, err);
   /* What took long to begin (a cut of many links) still lasts for half of its length. */
   lb_ns now = lb_clock_ns() - c->origin, least = now + (f->end - f->begin) / 2;
   work_until(c, f->end > least ? f->end : least);

@@ -31,7 +31,7 @@ int lb_cast_bind_primary(struct lb_stage *s, char *err, size_t err_size) {
   int primary = lb_cast_primary(s);
   if (primary < 0) return lb_refuse(err, err_size, "no server says it is the primary: %s", s->cluster.err), -1;
   s->primary = primary;
-  lb_stage_note(s, "primary is %s", s->cluster.server[primary].name);
+  lb_stage_primary(s, &s->cluster.server[primary]);
   return 0;
 }
 

@@ -218,8 +218,8 @@ static int prove_jump(const struct doing *d, struct lb_server *server, struct lb
     if (ask_offset(d, server, client, &now) < 0) return -1;
     int64_t jumped = now - before;
     if (llabs(jumped - d->step->offset_ms) <= CLOCK_ERROR_MS) {
-      if (d->step->monotonic) lb_stage_note(d->s, "%s says its monotonic clock jumped by %+.3f s", name, (double)jumped / 1e3);
-      else lb_stage_note(d->s, "%s says it is %+.3f s off", name, (double)now / 1e3);
+      if (d->step->monotonic) lb_stage_clock(d->s, d->step, name, LB_CLOCK_MONOTONIC, jumped, 0);
+      else lb_stage_clock(d->s, d->step, name, LB_CLOCK_WALL, now, 0);
       return 0;
     }
     if (lb_clock_ns() > deadline)
@@ -240,8 +240,7 @@ static int prove_rate(const struct doing *d, struct lb_server *server, struct lb
   if ((double)llabs(now - first) < gain * (double)look_ms / 2)
     return fail(d, "%s: %s gained %lld ms in %lld ms", d->step->text, server ? server->name : client->name,
                 (long long)(now - first), (long long)look_ms);
-  lb_stage_note(d->s, "%s gained %+lld ms in %lld ms", server ? server->name : client->name, (long long)(now - first),
-                (long long)look_ms);
+  lb_stage_clock(d->s, d->step, server ? server->name : client->name, LB_CLOCK_RATE, now - first, look_ms);
   return 0;
 }
 
@@ -300,15 +299,15 @@ static int act(const struct doing *d, const struct lb_cast *a, const struct lb_c
 int lb_fault_do(struct lb_stage *s, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b,
                 char *err, size_t err_size) {
   struct doing d = {s, step, err, err_size};
-  lb_stage_fault(s, "%s", step->text);
+  lb_stage_fault(s, step);
   int r = act(&d, a, b);
-  if (r == 0 && step->verb != LB_STEP_HEAL) lb_stage_note(s, "proved: %s", step->text);
+  if (r == 0 && step->verb != LB_STEP_HEAL) lb_stage_proved(s, step);
   return r;
 }
 
 int lb_fault_undo(struct lb_stage *s, const struct lb_step *step, const struct lb_cast *a, char *err, size_t err_size) {
   struct doing d = {s, step, err, err_size};
-  lb_stage_note(s, "over: %s", step->text);
+  lb_stage_over(s, step);
   switch (step->verb) {
     case LB_STEP_CUT: return heal(&d);
     case LB_STEP_KILL: return restart_all(&d, a);

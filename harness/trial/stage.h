@@ -38,8 +38,34 @@ struct lb_stage {
   char why[400];
 };
 
-/* Records a fault or a fact in the history. */
-void lb_stage_fault(struct lb_stage *stage, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* ---- facts for the history, each stamped with the time of the call (stage_facts.c) ---- */
+
+/* A step that is a fault begins. What belongs to the same step (its proof, its end) is tied to it by step->number. */
+void lb_stage_fault(struct lb_stage *stage, const struct lb_step *step);
+/* The effect of the fault was seen. */
+void lb_stage_proved(struct lb_stage *stage, const struct lb_step *step);
+/* A campaign takes the fault back now. */
+void lb_stage_over(struct lb_stage *stage, const struct lb_step *step);
+/* A fault of a campaign was left out, or was done and its effect was not seen; `why` is text for people. */
+void lb_stage_not_done(struct lb_stage *stage, const struct lb_step *step, const char *why);
+void lb_stage_not_proved(struct lb_stage *stage, const struct lb_step *step, const char *why);
+/* What a client answered to a step (acquire, release, read, write). */
+void lb_stage_reply(struct lb_stage *stage, const struct lb_step *step, const struct lb_client *client, const struct lb_reply *reply);
+/* The condition that a step awaited is true. */
+void lb_stage_met(struct lb_stage *stage, const struct lb_step *step);
+/* A step looked for the record of the key: at one server, and all in all on the servers of the step's role. */
+void lb_stage_observed_at(struct lb_stage *stage, const struct lb_step *step, const struct lb_server *server, bool present);
+void lb_stage_observed(struct lb_stage *stage, const struct lb_step *step, bool present);
+/* `primary` is bound to this server; after a failover this one decides. */
+void lb_stage_primary(struct lb_stage *stage, const struct lb_server *server);
+void lb_stage_failover(struct lb_stage *stage, const struct lb_server *server);
+/* The clock that a step has set was asked. `name`: of the server or client. ms: wall = how far it is off, monotonic = how far it has
+ * jumped, rate = what it has gained in in_ms (else 0). */
+void lb_stage_clock(struct lb_stage *stage, const struct lb_step *step, const char *name, enum lb_clock_reading reading, int64_t ms,
+                    int64_t in_ms);
+/* The measured window begins or ends. */
+void lb_stage_phase(struct lb_stage *stage, enum lb_fact_phase phase);
+/* Free text, which decides nothing. */
 void lb_stage_note(struct lb_stage *stage, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* True if exactly this fact was noted. */
 bool lb_stage_noted(const struct lb_stage *stage, const char *fact);

@@ -30,17 +30,6 @@ static struct lb_pending *pending_of(struct lb_stage *s, const struct lb_client 
   return &s->pending[client - s->client];
 }
 
-static bool asks(const struct lb_step *step) {
-  return step->verb == LB_STEP_ACQUIRE || step->verb == LB_STEP_BEGIN_ACQUIRE;
-}
-
-static void note_reply(struct lb_stage *s, const struct lb_step *step, const struct lb_reply *reply) {
-  static const char *const asked[] = {"granted", "refused in time", "no answer from the service in time", "lost", "unknown"};
-  static const char *const outcome[] = {"done", "not holding", "not in time", "lost", "unknown"};
-  const char *said = reply->result < 0 ? reply->err : (asks(step) ? asked : outcome)[reply->result];
-  lb_stage_note(s, "%s: %s", step->text, said);
-}
-
 /* The answer the client owes, until its deadline. */
 static int collect(struct lb_stage *s, struct lb_client *client) {
   struct lb_pending *p = pending_of(s, client);
@@ -48,7 +37,7 @@ static int collect(struct lb_stage *s, struct lb_client *client) {
   if (!p->step) return 0;
   int r = lb_client_await(client, p->until, &reply);
   if (r != 0) return lb_stage_silent(s, client, p->step->text, r);
-  note_reply(s, p->step, &reply);
+  lb_stage_reply(s, p->step, client, &reply);
   p->step = NULL;
   return 0;
 }
@@ -79,12 +68,12 @@ static int stand_at_point(struct lb_stage *s, struct lb_client *client) {
   if (!reaches_point(s, client, p)) return 0; /* it may pass the point in a later command */
   const struct lb_step *armed = p->armed;
   p->armed = NULL;
-  lb_stage_fault(s, "%s", armed->text);
+  lb_stage_fault(s, armed);
   if (armed->verb == LB_STEP_CRASH_AT) {
     p->step = NULL;
     if (!lb_fault_bury(s, client)) return lb_stage_died(s, client);
   }
-  lb_stage_note(s, "proved: %s", armed->text);
+  lb_stage_proved(s, armed);
   return 1;
 }
 
@@ -131,7 +120,7 @@ static int await_client(struct lb_stage *s, const struct lb_step *step) {
     if (lb_clock_ns() > deadline) return lb_stage_doubt(s, LB_STUCK, "%s: it did not", step->text);
     doze();
   }
-  lb_stage_note(s, "%s: it does", step->text);
+  lb_stage_met(s, step);
   return 0;
 }
 
@@ -142,14 +131,13 @@ static int await_failover(struct lb_stage *s, const struct lb_step *step) {
   if (r == LB_TIMEOUT) return lb_stage_doubt(s, LB_STUCK, "%s: no other server took over", step->text);
   if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, s->cluster.err);
   int now = lb_cast_primary(s);
-  if (now >= 0) lb_stage_note(s, "failover: %s decides", s->cluster.server[now].name);
+  if (now >= 0) lb_stage_failover(s, &s->cluster.server[now]);
   return 0;
 }
 
 /* The fact is "present" when any of the servers has a record of the key. */
 static int observe_key(struct lb_stage *s, const struct lb_step *step, const struct lb_cast *c) {
   bool present = false;
-  char role[32];
   for (size_t i = 0; i < c->server_count; i++) {
     struct lb_reply reply;
     struct lb_command command = {
@@ -157,11 +145,10 @@ static int observe_key(struct lb_stage *s, const struct lb_step *step, const str
     int r = lb_client_call(&s->observer, command, GRACE_MS, &reply);
     if (r != 0) return lb_stage_silent(s, &s->observer, step->text, r);
     if (reply.result < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, reply.err);
-    lb_stage_note(s, "key %s at %s", reply.result ? "present" : "absent", c->server[i]->name);
+    lb_stage_observed_at(s, step, c->server[i], reply.result > 0);
     present |= reply.result > 0;
   }
-  lb_role_format(step->a, role, sizeof role);
-  lb_stage_note(s, "key %s on %s", present ? "present" : "absent", role);
+  lb_stage_observed(s, step, present);
   return 0;
 }
 

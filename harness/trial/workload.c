@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A workload: all clients work in a closed loop; what is granted between the notes "phase measure" and "phase end" is measured.
+ * A workload: all clients work in a closed loop; what is granted between the two marks of its window is measured.
  */
 #include <errno.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static int silent(struct lb_stage *s, struct lb_client *client, int result) {
 }
 
 int lb_workload_end(struct lb_stage *s) {
-  lb_stage_note(s, "phase end");
+  lb_stage_phase(s, LB_PHASE_END);
   atomic_store(&s->memory->phase, LB_PHASE_STOP);
   /* A client may be in the middle of an acquire and then of a release, each bounded by wait_ms. */
   lb_ns deadline = lb_clock_ns() + 2 * s->client_plan.work.wait_ns + STOP_GRACE_MS * LB_NS_PER_MS;
@@ -52,7 +52,7 @@ int lb_workload_begin(struct lb_stage *s) {
     if (r < 0) return lb_stage_died(s, &s->client[i]);
   }
   lb_workload_continue(s, in_s(s->plan->scenario->warmup_s), &s->memory->log_warm);
-  lb_stage_note(s, "phase measure");
+  lb_stage_phase(s, LB_PHASE_MEASURE);
   return 0;
 }
 
