@@ -43,6 +43,7 @@ TESTS = {
     "harness/history/evidence.c": ["evidence", "evidence-edges"],
     "harness/history/evidence_lease.c": ["evidence", "evidence-edges", "exhausted"],
     "harness/trial/judge.c": ["judge-counts", "judge", "exhausted"],
+    "harness/trial/keep.c": ["judge-counts", "judge", "exhausted"],
     "harness/client/resource.c": ["resource", "holder"],
     "harness/client/holder.c": ["holder-debts", "holder", "client"],
     "harness/client/hooks.c": ["hooks", "holder", "holder-debts", "client"],

@@ -141,9 +141,9 @@ static int set_up(void **state) {
                                       .topology = &world.topology,
                                       .clients = CLIENTS,
                                       .fault_seed = 1,
-                                      .name = "s.p@none.none.c3.t1",
-                                      .run_dir = world.dir};
+                                      .name = "s.p@none.none.c3.t1"};
   world.stage = (struct lb_stage){.plan = &world.plan,
+                                  .run_dir = world.dir,
                                   .client_count = CLIENTS,
                                   .primary = -1,
                                   .verdict = LB_VERDICT_NONE,

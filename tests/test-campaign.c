@@ -36,6 +36,7 @@ struct world {
   struct lb_scenario scenario;
   struct lb_trial_plan plan;
   struct lb_stage stage;
+  const char *run_dir;
   char *text; /* of the schedule */
   struct fault fault[FAULTS_MAX];
   size_t count;
@@ -49,8 +50,8 @@ static int set_up(void **state) {
                                    .clients = 3,
                                    .seed = 1,
                                    .fault_seed = 1,
-                                   .name = "s.p@none.none.c3.t1",
-                                   .run_dir = w->dir};
+                                   .name = "s.p@none.none.c3.t1"};
+  w->run_dir = w->dir;
   return scratch_folder(w->dir, sizeof w->dir, "campaign") ? 0 : -1;
 }
 
@@ -78,7 +79,7 @@ static void scenario(struct world *w, const char *text) {
 static void play(struct world *w, size_t nodes) {
   uint64_t proved = 0;
   w->stage = (struct lb_stage){
-      .plan = &w->plan, .client_count = 3, .primary = -1, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(3, 1)};
+      .plan = &w->plan, .run_dir = w->run_dir, .client_count = 3, .primary = -1, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(3, 1)};
   w->stage.cluster.data_count = nodes;
   for (size_t i = 0; i < 3; i++) w->stage.client[i].socket = -1;
   assert_non_null(w->stage.memory);
@@ -261,12 +262,12 @@ static void a_schedule_that_cannot_be_written_is_said(void **state) {
   char file[300];
   scenario(w, HALF_HOUR);
   snprintf(file, sizeof file, "%s/01-s.ini/run", w->dir); /* below a file */
-  w->plan.run_dir = file;
+  w->run_dir = file;
   play(w, 1);
   assert_string_equal(w->stage.why, "no schedule: Not a directory");
   snprintf(file, sizeof file, "%s/schedules/%s.txt", w->dir, w->plan.name); /* the file's name is taken */
   assert_int_equal(lb_make_dirs(file), 0);
-  w->plan.run_dir = w->dir;
+  w->run_dir = w->dir;
   play(w, 1);
   assert_string_equal(w->stage.why, "no schedule: Is a directory");
 }

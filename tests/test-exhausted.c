@@ -22,7 +22,7 @@
 #include "history/check.h"
 #include "history/evidence.h"
 #include "base/files.h"
-#include "trial/judge.h"
+#include "judged.h"
 #include "scratch.h"
 
 /* ---- a library that runs out -------------------------------------------------------------------------------------- */
@@ -237,9 +237,9 @@ static int set_up(void **state) {
                                      .every_ms = 1000,
                                      .lasts_ms = 1000};
   w->plan = (struct lb_trial_plan){
-      .scenario = &w->scenario, .protocol = &w->protocol, .system = "p@none", .name = "t1", .run_dir = w->dir};
-  w->stage =
-      (struct lb_stage){.plan = &w->plan, .client_count = 1, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(1, 1)};
+      .scenario = &w->scenario, .protocol = &w->protocol, .system = "p@none", .name = "t1"};
+  w->stage = (struct lb_stage){
+      .plan = &w->plan, .run_dir = w->dir, .client_count = 1, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(1, 1)};
   w->stage.client[0].socket = -1;
   return w->stage.memory ? 0 : -1;
 }
@@ -253,26 +253,23 @@ static int tear_down(void **state) {
   return 0;
 }
 
-/* The statistics, then the events. Where names are kept, the process ends instead (history.h). */
+/* Where names are kept, the process ends instead (history.h). */
 static void a_trial_that_cannot_be_kept_in_memory_is_undecided(void **state) {
   struct world *w = *state;
   lb_memory_record(w->stage.memory, 0, happened(0, 0, 0, LB_EV_GRANTED));
-  for (long n = 0; n < 2; n++) {
-    w->out = (struct lb_outcome){0};
-    allocations_left = n;
-    int r = lb_judge(&w->stage, &w->out);
-    allocations_left = -1;
-    assert_int_equal(r, -ENOMEM);
-    assert_int_equal(w->out.verdict, LB_UNDECIDED);
-    assert_string_equal(w->out.why, "the trial's results could not be written: Cannot allocate memory");
-  }
+  allocations_left = 0;
+  int r = judge_and_keep(&w->stage, &w->out);
+  allocations_left = -1;
+  assert_int_equal(r, -ENOMEM);
+  assert_int_equal(w->out.verdict, LB_UNDECIDED);
+  assert_string_equal(w->out.why, "the trial's results could not be written: Cannot allocate memory");
 }
 
 static void a_history_that_fails_when_its_file_is_closed_was_not_kept(void **state) {
   struct world *w = *state;
   lb_memory_record(w->stage.memory, 0, happened(0, 0, 0, LB_EV_GRANTED));
   closes_left = 0;
-  int r = lb_judge(&w->stage, &w->out);
+  int r = judge_and_keep(&w->stage, &w->out);
   closes_left = -1;
   assert_int_equal(r, -EDQUOT);
   assert_int_equal(w->out.verdict, LB_UNDECIDED);

@@ -17,7 +17,7 @@
 
 #include "history/check.h"
 #include "base/files.h"
-#include "trial/judge.h"
+#include "judged.h"
 #include "scratch.h"
 
 enum { CLIENTS = 3, CONTROLLER = CLIENTS, TTL_MS = 1000, KEPT = 50000 };
@@ -52,10 +52,12 @@ static int set_up(void **state) {
                                    .system = "p@none",
                                    .clients = CLIENTS,
                                    .trial = 4,
-                                   .name = "s.p@none.none.c3.t4",
-                                   .run_dir = w->dir};
-  w->stage = (struct lb_stage){
-      .plan = &w->plan, .client_count = CLIENTS, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(CLIENTS, 1)};
+                                   .name = "s.p@none.none.c3.t4"};
+  w->stage = (struct lb_stage){.plan = &w->plan,
+                               .run_dir = w->dir,
+                               .client_count = CLIENTS,
+                               .verdict = LB_VERDICT_NONE,
+                               .memory = lb_memory_map(CLIENTS, 1)};
   return w->stage.memory ? 0 : -1;
 }
 
@@ -100,7 +102,7 @@ static void said(struct world *w, uint64_t t, enum lb_event_kind kind, const cha
 }
 
 static void judge(struct world *w) {
-  if (lb_judge(&w->stage, &w->out) != 0) fail_msg("%s", w->out.why);
+  if (judge_and_keep(&w->stage, &w->out) != 0) fail_msg("%s", w->out.why);
 }
 
 static const char *part(const struct world *w, const char *folder, const char *ending) {
@@ -469,7 +471,7 @@ static void a_history_that_no_reader_would_accept_is_an_error_with_a_reason(void
   w->scenario.kind = LB_KIND_TIMELINE;
   two_held_apart(w);
   accessed(w, 35 * MS, 1, 0, LB_EV_READ, UINT64_MAX);
-  assert_int_equal(lb_judge(&w->stage, &w->out), -EINVAL);
+  assert_int_equal(judge_and_keep(&w->stage, &w->out), -EINVAL);
   assert_int_equal(w->out.verdict, LB_UNDECIDED);
   assert_string_equal(w->out.why, "the trial's results could not be written: Invalid argument");
   assert_false(w->out.history_kept);

@@ -20,7 +20,7 @@
 
 #include "history/check.h"
 #include "base/files.h"
-#include "trial/judge.h"
+#include "judged.h"
 #include "scratch.h"
 
 enum { TTL_MS = 1000 };
@@ -57,10 +57,9 @@ static int set_up(void **state) {
                                    .guard = LB_GUARD_NONE,
                                    .clients = 2,
                                    .trial = 3,
-                                   .name = "s.p@none.none.c2.t3",
-                                   .run_dir = w->dir};
-  w->stage =
-      (struct lb_stage){.plan = &w->plan, .client_count = 2, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(2, 1)};
+                                   .name = "s.p@none.none.c2.t3"};
+  w->stage = (struct lb_stage){
+      .plan = &w->plan, .run_dir = w->dir, .client_count = 2, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(2, 1)};
   w->out = (struct lb_outcome){.verdict = LB_VERDICT_NONE};
   return w->stage.memory ? 0 : -1;
 }
@@ -114,7 +113,7 @@ static void judge(struct world *w) {
   struct lb_history *h = &w->stage.history; /* of an earlier judgement, perhaps; its texts stay */
   free(h->events);
   h->events = NULL, h->count = h->capacity = 0;
-  assert_int_equal(lb_judge(&w->stage, &w->out), 0);
+  assert_int_equal(judge_and_keep(&w->stage, &w->out), 0);
 }
 
 static void assert_decided(const struct world *w, enum lb_verdict verdict, const char *why) {
@@ -810,7 +809,7 @@ static void the_series_has_a_row_a_second_and_adds_up(void **state) {
 
 static void assert_not_written(struct world *w, int error) {
   char why[200];
-  assert_int_equal(lb_judge(&w->stage, &w->out), -error);
+  assert_int_equal(judge_and_keep(&w->stage, &w->out), -error);
   snprintf(why, sizeof why, "the trial's results could not be written: %s", strerror(error));
   assert_decided(w, LB_UNDECIDED, why);
   assert_false(w->out.history_kept);

@@ -399,14 +399,6 @@ static void the_number_of_trials_of_the_request_is_taken(void **state) {
   assert_int_equal(w->plan.job_count, 10);
 }
 
-static void every_job_knows_its_folder(void **state) {
-  struct world *w = *state;
-  scenario(w, "a", LOAD NO_SERVERS);
-  make(w);
-  lb_plan_set_folder(&w->plan, w->dir);
-  for (size_t i = 0; i < w->plan.job_count; i++) assert_ptr_equal(w->plan.jobs[i].plan.run_dir, w->dir);
-}
-
 static void every_job_has_a_seed_of_its_own_that_the_plans_seed_decides(void **state) {
   struct world *w = *state;
   uint64_t seeds[12];
@@ -881,7 +873,6 @@ int main(void) {
       TEST(systems_and_guards_are_compared_under_the_same_faults),
       TEST(jobs_are_client_counts_times_trials),
       TEST(the_number_of_trials_of_the_request_is_taken),
-      TEST(every_job_knows_its_folder),
       TEST(every_job_has_a_seed_of_its_own_that_the_plans_seed_decides),
       TEST(the_order_has_every_job_once_and_those_that_measure_first),
       TEST(the_same_seed_gives_the_same_order),

@@ -91,7 +91,6 @@ static int execute(struct lb_plan *plan, const struct order *order) {
   char err[600];
   int r = lb_rundir_open(&dir, results_folder(), order->label, order->args->out, err, sizeof err);
   if (r < 0) return lb_complain(r == -EEXIST && order->args->out ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", err);
-  lb_plan_set_folder(plan, dir.partial);
   struct tm tm = lb_clock_utc();
   strftime(info.started_utc, sizeof info.started_utc, "%Y-%m-%dT%H:%M:%SZ", &tm);
   lb_machine_read(&info.before, dir.partial);

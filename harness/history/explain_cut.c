@@ -58,7 +58,7 @@ bool lb_explain_repeats(const struct lb_history *h, const struct lb_event *e) {
 }
 
 bool lb_explain_is_shortened(const struct lb_history *h) {
-  return h->count > 0 && ends(what(h, &h->events[h->count - 1]), " events are kept"); /* as judge.c writes it */
+  return h->count > 0 && ends(what(h, &h->events[h->count - 1]), " events are kept"); /* as trial/keep.c writes it */
 }
 
 size_t lb_explain_proof(const struct lb_history *h, size_t fault) {

@@ -352,10 +352,6 @@ int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, cha
   return r;
 }
 
-void lb_plan_set_folder(struct lb_plan *plan, const char *run_dir) {
-  for (size_t i = 0; i < plan->job_count; i++) plan->jobs[i].plan.run_dir = run_dir;
-}
-
 void lb_plan_clear(struct lb_plan *plan) {
   for (size_t i = 0; i < plan->scenario_count; i++) lb_scenario_clear(&plan->scenarios[i]);
   for (size_t i = 0; i < plan->cell_count; i++) free(plan->cells[i].options);

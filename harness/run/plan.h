@@ -6,6 +6,7 @@
 #define LB_PLAN_H
 
 #include "trial/outcome.h"
+#include "trial/trial_plan.h"
 
 struct lb_cell {
   struct lb_scenario *scenario;
@@ -67,8 +68,6 @@ int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, cha
  * one line and the nearest known word. */
 int lb_plan_parse_system(const char *text, struct lb_cell *ret, char *err, size_t err_size);
 void lb_plan_clear(struct lb_plan *plan);
-/* Tells every job where its files go. */
-void lb_plan_set_folder(struct lb_plan *plan, const char *run_dir);
 /* Adds a trial's outcome to its cell. */
 void lb_cell_add(struct lb_cell *cell, const struct lb_outcome *outcome);
 /* 1 = as expected (or safe where nothing is expected), 0 = not, -1 = cannot be said (undecided, skipped). */

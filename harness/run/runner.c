@@ -63,9 +63,9 @@ static lb_ns patience(const struct lb_trial_plan *plan) {
   return (lb_ns)(s * 1e9);
 }
 
-static _Noreturn void trial_main(const struct lb_job *job, int out) {
+static _Noreturn void trial_main(const struct runner *r, const struct slot *slot, const struct lb_job *job, int out) {
   struct message message = {0};
-  message.result = lb_trial_run(&job->plan, &message.outcome);
+  message.result = lb_trial_run(&job->plan, r->dir->partial, &r->live[slot - r->slot], &message.outcome);
   ssize_t n = write(out, &message, sizeof message);
   _exit(n == (ssize_t)sizeof message ? 0 : 1);
 }
@@ -75,9 +75,8 @@ static int start(struct runner *r, int index, struct lb_job *job) {
   struct slot *slot = &r->slot[index];
   if (pipe2(pipe_fd, O_CLOEXEC) < 0) return -errno;
   r->live[index] = (struct lb_live){0};
-  job->plan.live = &r->live[index];
   pid_t pid = lb_sandbox_fork(r->dir->alive, r->dir->guard_pipe);
-  if (pid == 0) trial_main(job, pipe_fd[1]);
+  if (pid == 0) trial_main(r, slot, job, pipe_fd[1]);
   close(pipe_fd[1]);
   if (pid < 0) {
     close(pipe_fd[0]);

@@ -83,11 +83,10 @@ static int draw(struct campaign *c) {
 
 static int write_schedule(const struct campaign *c) {
   char path[4200];
-  const struct lb_trial_plan *plan = c->s->plan;
-  snprintf(path, sizeof path, "%s/schedules", plan->run_dir);
+  snprintf(path, sizeof path, "%s/schedules", c->s->run_dir);
   int r = lb_make_dirs(path);
   if (r < 0) return r;
-  snprintf(path, sizeof path, "%s/schedules/%s.txt", plan->run_dir, plan->name);
+  snprintf(path, sizeof path, "%s/schedules/%s.txt", c->s->run_dir, c->s->plan->name);
   FILE *out = fopen(path, "we");
   if (!out) return -errno;
   for (size_t i = 0; i < c->count; i++)

@@ -72,7 +72,7 @@ static int start_client(struct lb_stage *s, size_t i, char *err, size_t err_size
 /* What clients print goes to a file beside the logs of the servers, and is kept like those. */
 static int open_output(struct lb_stage *s, char *err, size_t err_size) {
   char path[4200];
-  snprintf(path, sizeof path, "%s/logs/%s/clients.log", s->plan->run_dir, s->plan->name);
+  snprintf(path, sizeof path, "%s/logs/%s/clients.log", s->run_dir, s->plan->name);
   s->client_plan.output = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (s->client_plan.output > 0) return 0;
   s->client_plan.output = 0;

@@ -18,13 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "history/check.h"
 #include "client/contract.h"
 #include "history/evidence.h"
-#include "base/files.h"
-#include "history/stats.h"
-
-enum { KEPT_EVENTS = 50000, KEPT_AFTER = 1000 };
 
 /* ---- the history out of shared memory ---------------------------------------------------------------------------- */
 
@@ -80,20 +75,13 @@ static void decide_violation(const struct lb_stage *s, const struct lb_check *ch
   else decide(out, LB_VIOLATED, "%s", "");
 }
 
-/* "client-2", or "the observer", whose state is behind those of the clients. */
-static const char *speaker(const struct lb_stage *s, size_t index, char name[32]) {
-  if (index == s->client_count) return "the observer";
-  snprintf(name, 32, "client-%zu", index + 1);
-  return name;
-}
-
 /* True if some client's protocol broke its contract: nothing that it did afterwards says anything. */
 static bool decide_breach(const struct lb_stage *s, struct lb_outcome *out) {
   char name[32];
   for (size_t i = 0; i <= s->client_count; i++) {
     const char *breach = s->memory->state[i].breach;
     if (!breach[0]) continue;
-    decide(out, LB_UNDECIDED, "%s: breach of the contract (backends/backend.h): %s", speaker(s, i, name), breach);
+    decide(out, LB_UNDECIDED, "%s: breach of the contract (backends/backend.h): %s", lb_stage_speaker(s, i, name), breach);
     return true;
   }
   return false;
@@ -106,7 +94,7 @@ static void add_errors(const struct lb_stage *s, struct lb_outcome *out) {
   if (first > s->client_count || strstr(out->why, s->memory->state[first].error)) return;
   for (size_t i = first + 1; i <= s->client_count; i++) others += s->memory->state[i].error[0] != '\0';
   if (others) snprintf(more, sizeof more, " (and of %zu other%s)", others, others == 1 ? "" : "s");
-  snprintf(out->why + length, sizeof out->why - length, "; last error of %s%s: %s", speaker(s, first, name), more,
+  snprintf(out->why + length, sizeof out->why - length, "; last error of %s%s: %s", lb_stage_speaker(s, first, name), more,
            s->memory->state[first].error);
 }
 
@@ -149,7 +137,7 @@ static void copy_check(const struct lb_check *c, struct lb_outcome *out) {
   out->blind_ns = c->blind_ns;
 }
 
-/* ---- figures and files ------------------------------------------------------------------------------------------ */
+/* ---- figures ------------------------------------------------------------------------------------------ */
 
 static void quantiles(const struct lb_hist *hist, uint64_t ret[LB_QUANTILES]) {
   static const double q[LB_QUANTILES] = {0.5, 0.99, 0.999};
@@ -171,111 +159,23 @@ static void copy_stats(const struct lb_stats *st, struct lb_outcome *out) {
   quantiles(&st->handoff, out->handoff_ns);
 }
 
-static FILE *open_part(const struct lb_trial_plan *plan, const char *folder, const char *ending) {
-  char path[4000];
-  snprintf(path, sizeof path, "%s/%s/%s.%s", plan->run_dir, folder, plan->name, ending);
-  return fopen(path, "we");
+void lb_judge_unwritten(struct lb_outcome *out, int error) {
+  decide(out, LB_UNDECIDED, "the trial's results could not be written: %s", strerror(-error));
 }
 
-static void latency_rows(const struct lb_trial_plan *plan, const char *metric, const struct lb_hist *hist, FILE *out) {
-  for (unsigned i = 0; i < LB_HIST_BUCKETS; i++)
-    if (hist->bucket[i])
-      fprintf(out, "%s,%s,%s,%d,%d,%s,%llu,%llu,%u\n", plan->scenario->name, plan->system, lb_guard_name(plan->guard), plan->clients,
-              plan->trial, metric, (unsigned long long)lb_hist_bucket_low(i),
-              (unsigned long long)lb_hist_bucket_high(i), hist->bucket[i]);
+int lb_judge(struct lb_stage *s, struct lb_judgement *ret, struct lb_outcome *out) {
+  *ret = (struct lb_judgement){0};
+  int r = collect(s);
+  if (r == 0) r = lb_check_history(&s->history, &ret->check);
+  if (r == 0) r = lb_stats_history(&s->history, &ret->stats);
+  if (r < 0) return r;
+  copy_check(&ret->check, out);
+  if (s->plan->scenario->kind != LB_KIND_TIMELINE) copy_stats(&ret->stats, out);
+  decide_trial(s, &ret->check, out);
+  return 0;
 }
 
-static int write_latency(const struct lb_trial_plan *plan, const struct lb_stats *st) {
-  FILE *out = open_part(plan, "parts", "latency");
-  if (!out) return -errno;
-  if (plan->scenario->kind == LB_KIND_LOAD) { /* under faults nobody measures speed */
-    latency_rows(plan, "wait", &st->wait, out);
-    if (plan->scenario->hold_ms > 0) latency_rows(plan, "hold", &st->hold, out);
-    latency_rows(plan, "handoff", &st->handoff, out);
-  }
-  return lb_close_written(out);
-}
-
-static int write_series(const struct lb_trial_plan *plan, const struct lb_stats *st) {
-  FILE *out = open_part(plan, "parts", "series");
-  if (!out) return -errno;
-  for (size_t i = 0; i < st->series_count; i++) {
-    const struct lb_second *x = &st->series[i];
-    fprintf(out, "%s,%s,%s,%d,%d,%u,%llu,%llu,%llu,%llu,%.3f,%.3f\n", plan->scenario->name, plan->system, lb_guard_name(plan->guard),
-            plan->clients, plan->trial, x->second, (unsigned long long)x->grants, (unsigned long long)x->busy,
-            (unsigned long long)x->timeouts, (unsigned long long)x->unknowns, (double)x->wait_p50_ns / 1e3,
-            (double)x->wait_p99_ns / 1e3);
-  }
-  return lb_close_written(out);
-}
-
-static void note_at_end(struct lb_history *h, const char *text) {
-  const struct lb_event *last = h->count ? &h->events[h->count - 1] : NULL;
-  struct lb_event note = {.t = last ? last->t : 0,
-                          .s = last ? last->s : 0,
-                          .client = LB_NO_NAME,
-                          .key = LB_NO_NAME,
-                          .what = lb_names_add(&h->whats, text),
-                          .kind = LB_EV_NOTE};
-  lb_history_add(h, &note);
-}
-
-/* A workload can have millions of events, and one episode is enough to look at: the file then keeps the begin of the history, up to
- * the end of the first episode and a little further, and says so. (The begin of a history is a history.) */
-static bool shorten(struct lb_stage *s, const struct lb_check *check, char *text, size_t size) {
-  struct lb_history *h = &s->history;
-  size_t keep = KEPT_EVENTS;
-  if (check->episode_count > 0 && check->episodes[0].end_event + KEPT_AFTER > keep)
-    keep = check->episodes[0].end_event + KEPT_AFTER;
-  if (s->plan->scenario->kind == LB_KIND_TIMELINE || h->count <= keep) return false;
-  snprintf(text, size, "the first %zu of %zu events are kept", keep, h->count);
-  h->count = keep;
-  return true;
-}
-
-/* What each client was told last, for whoever reads the story of a trial that did not end well. */
-static void note_errors(struct lb_stage *s, const struct lb_outcome *out) {
-  char text[350], name[32];
-  for (size_t i = 0; i <= s->client_count && out->verdict != LB_SAFE; i++) {
-    const struct lb_client_state *state = &s->memory->state[i];
-    if (!state->error[0]) continue;
-    snprintf(text, sizeof text, "last error of %s: %s", speaker(s, i, name), state->error);
-    note_at_end(&s->history, text);
-  }
-}
-
-static int write_history(struct lb_stage *s, const struct lb_check *check, struct lb_outcome *out) {
-  if (s->plan->scenario->kind != LB_KIND_TIMELINE && out->verdict == LB_SAFE) return 0;
-  char kept[100];
-  bool shortened = shorten(s, check, kept, sizeof kept);
-  note_errors(s, out);
-  if (shortened) note_at_end(&s->history, kept); /* the last word: there explain.h looks for it */
-  FILE *file = open_part(s->plan, "histories", "hist");
-  if (!file) return -errno;
-  int r = lb_history_write(&s->history, file), closed = lb_close_written(file);
-  out->history_kept = r == 0 && closed == 0;
-  return r < 0 ? r : closed;
-}
-
-int lb_judge(struct lb_stage *s, struct lb_outcome *out) {
-  struct lb_check check = {0};
-  struct lb_stats *stats = calloc(1, sizeof *stats);
-  int r = stats ? collect(s) : -ENOMEM;
-  if (r == 0) r = lb_check_history(&s->history, &check);
-  if (r == 0) r = lb_stats_history(&s->history, stats);
-  if (r == 0) {
-    copy_check(&check, out);
-    if (s->plan->scenario->kind != LB_KIND_TIMELINE) copy_stats(stats, out);
-    decide_trial(s, &check, out);
-    if (s->plan->scenario->kind != LB_KIND_TIMELINE) {
-      r = write_latency(s->plan, stats);
-      if (r == 0) r = write_series(s->plan, stats);
-    }
-  }
-  if (r == 0) r = write_history(s, &check, out);
-  if (r < 0) decide(out, LB_UNDECIDED, "the trial's results could not be written: %s", strerror(-r));
-  lb_check_clear(&check);
-  if (stats) lb_stats_clear(stats);
-  free(stats);
-  return r;
+void lb_judgement_clear(struct lb_judgement *judgement) {
+  lb_check_clear(&judgement->check);
+  lb_stats_clear(&judgement->stats);
 }

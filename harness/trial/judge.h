@@ -1,14 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * judge.h - from the events of a finished trial to its outcome: history, checker, statistics, verdict, files.
+ * judge.h - from the events of a finished trial to its verdict. It only decides, and hands out what it judged by; keep.h writes.
  */
 #ifndef LB_JUDGE_H
 #define LB_JUDGE_H
 
+#include "history/check.h"
+#include "history/stats.h"
+#include "outcome.h"
 #include "stage.h"
 
-/* Fills the counts, figures and verdict of *out from the stage's memory and writes the trial's files (see lb_trial_run).
- * 0, or -errno with out->why when a file could not be written. */
-int lb_judge(struct lb_stage *stage, struct lb_outcome *out);
+struct lb_judgement { /* what the verdict was found by, beside stage->history */
+  struct lb_check check;
+  struct lb_stats stats;
+};
+
+/* Makes the history out of the stage's memory, and fills the counts, the figures and the verdict of *out. 0 or -ENOMEM. Release *ret in any
+ * case with lb_judgement_clear(). */
+int lb_judge(struct lb_stage *stage, struct lb_judgement *ret, struct lb_outcome *out);
+void lb_judgement_clear(struct lb_judgement *judgement);
+/* The verdict on a trial whose results could not be had or kept, with this -errno: undecided. */
+void lb_judge_unwritten(struct lb_outcome *out, int error);
 
 #endif

@@ -1,36 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * outcome.h - one run of a scenario on a system: what it is asked to do (plan), and what came of it (outcome).
+ * outcome.h - what came of one trial: its verdict and its figures.
  */
 #ifndef LB_OUTCOME_H
 #define LB_OUTCOME_H
 
-#include <stdatomic.h>
-
-#include "backends/backend.h"
 #include "scenario/scenario.h"
-#include "servers/topology.h"
-
-struct lb_live { /* shared with the tool, for the live line */
-  _Atomic uint64_t grants;
-};
-
-struct lb_trial_plan {
-  const struct lb_scenario *scenario;
-  const struct lb_expect *expect; /* NULL = nothing is stated */
-  const struct lb_protocol *protocol;
-  const struct lb_topology *topology;
-  const union lb_value *options;
-  const char *system; /* "PROTOCOL@TOPOLOGY" */
-  enum lb_guard guard;
-  int clients;
-  int trial; /* from 1 within (cell, clients) */
-  uint64_t seed;
-  uint64_t fault_seed; /* of a campaign's schedule: that of the same trial of every other system and guard */
-  char name[160];       /* "failover.PROTOCOL@TOPOLOGY.none.c2.t1": names its files */
-  const char *run_dir;  /* histories/, logs/, parts/ and scratch/ exist there */
-  struct lb_live *live; /* may be NULL */
-};
 
 #define LB_QUANTILES 3 /* 50 %, 99 %, 99.9 % */
 

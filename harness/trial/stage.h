@@ -10,10 +10,14 @@
 #include "client/env.h"
 #include "history/history.h"
 #include "servers/net.h"
-#include "outcome.h"
+#include "trial_plan.h"
+
+struct lb_live;
 
 struct lb_stage {
   const struct lb_trial_plan *plan;
+  const char *run_dir;  /* where its files go */
+  struct lb_live *live; /* NULL = nobody looks */
   struct lb_process_env env;
   struct lb_net net;
   struct lb_cluster cluster;
@@ -76,6 +80,8 @@ int lb_stage_doubt(struct lb_stage *stage, enum lb_verdict verdict, const char *
 
 /* What the memory says of a client of this stage, or of the observer. */
 struct lb_client_state *lb_stage_state(const struct lb_stage *stage, const struct lb_client *client);
+/* "client-2" from its index, or "the observer", whose state stands behind those of the clients. */
+const char *lb_stage_speaker(const struct lb_stage *stage, size_t index, char name[32]);
 /* A client ended although no step killed it: undecided, "client-2 died by itself: died of SIGSEGV inside release". */
 int lb_stage_died(struct lb_stage *stage, struct lb_client *client);
 /* A client was awaited for `what` and did not answer, with this result of lb_client_await(): undecided, "WHAT: no answer in time". */

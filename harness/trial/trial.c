@@ -20,6 +20,7 @@
 #include "base/files.h"
 #include "client/heartbeat.h"
 #include "judge.h"
+#include "keep.h"
 #include "servers/sandbox.h"
 #include "stage.h"
 #include "timeline.h"
@@ -35,7 +36,7 @@ static int prepare_folders(struct lb_stage *s, const char *scratch) {
   int r = lb_make_dirs(scratch);
   if (r == 0 && plan->scenario->memory_storage && lb_proc_sandboxed) r = lb_sandbox_mount_memory(scratch);
   if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "cannot prepare %s: %s", scratch, strerror(-r));
-  snprintf(logs, sizeof logs, "%s/logs/%s", plan->run_dir, plan->name);
+  snprintf(logs, sizeof logs, "%s/logs/%s", s->run_dir, plan->name);
   if ((r = lb_make_dirs(logs)) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "cannot make %s: %s", logs, strerror(-r));
   return 0;
 }
@@ -52,7 +53,7 @@ static int place_server(struct lb_stage *s, size_t i, const char *scratch) {
   snprintf(server->name, sizeof server->name, "%s-%zu", server->service, server->data ? i + 1 : i + 1 - t->data_count);
   snprintf(server->host->name, sizeof server->host->name, "%s", server->name);
   int n = snprintf(server->dir, sizeof server->dir, "%s/%s", scratch, server->name);
-  int m = snprintf(server->log, sizeof server->log, "%s/logs/%s/%s.log", s->plan->run_dir, s->plan->name, server->name);
+  int m = snprintf(server->log, sizeof server->log, "%s/logs/%s/%s.log", s->run_dir, s->plan->name, server->name);
   if (n >= (int)sizeof server->dir || m >= (int)sizeof server->log)
     return lb_stage_doubt(s, LB_UNDECIDED, "the path of the results folder is too long for the servers' files");
   int r = lb_make_dirs(server->dir);
@@ -78,7 +79,7 @@ static int start_servers(struct lb_stage *s, const char *scratch) {
   bool separate = lb_scenario_needs_network(plan->scenario);
   int r = lb_net_up(&s->net, separate, servers + s->client_count, err, sizeof err);
   if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "no network for the trial: %s", err);
-  snprintf(cache, sizeof cache, "%s/scratch/cache", plan->run_dir);
+  snprintf(cache, sizeof cache, "%s/scratch/cache", s->run_dir);
   s->cluster = (struct lb_cluster){.topology = plan->topology,
                                    .env = &s->env.base,
                                    .server_count = servers,
@@ -139,28 +140,36 @@ static size_t key_count(const struct lb_trial_plan *plan) {
   return plan->scenario->keys > 0 ? (size_t)plan->scenario->keys : (size_t)plan->clients;
 }
 
-int lb_trial_run(const struct lb_trial_plan *plan, struct lb_outcome *ret) {
+int lb_trial_run(const struct lb_trial_plan *plan, const char *run_dir, struct lb_live *live, struct lb_outcome *ret) {
   static struct lb_stage stage; /* one trial per process */
+  static struct lb_judgement judgement;
   char scratch[4000];
   lb_ns begin = lb_clock_ns();
   lb_environ_forget();
   *ret = (struct lb_outcome){.unavailable_ns = -1, .orphan_ns = -1, .blind_ns = -1};
-  stage =
-      (struct lb_stage){.plan = plan, .client_count = (size_t)plan->clients, .primary = -1, .verdict = LB_VERDICT_NONE};
+  stage = (struct lb_stage){.plan = plan,
+                            .run_dir = run_dir,
+                            .live = live,
+                            .client_count = (size_t)plan->clients,
+                            .primary = -1,
+                            .verdict = LB_VERDICT_NONE};
   lb_env_init(&stage.env, plan->seed);
-  if (snprintf(scratch, sizeof scratch, "%s/scratch/%s", plan->run_dir, plan->name) >= (int)sizeof scratch)
+  if (snprintf(scratch, sizeof scratch, "%s/scratch/%s", run_dir, plan->name) >= (int)sizeof scratch)
     return -ENAMETOOLONG;
   stage.memory = lb_memory_map(stage.client_count, key_count(plan));
   if (!stage.memory) return -ENOMEM;
   play(&stage, scratch, ret);
   ret->stall_ns = atomic_load(&stage.memory->max_stall_ns);
   lb_crew_end(&stage); /* before anything is judged */
-  int r = lb_judge(&stage, ret);
+  int r = lb_judge(&stage, &judgement, ret);
+  if (r == 0) r = lb_keep(&stage, &judgement, ret);
+  if (r < 0) lb_judge_unwritten(ret, r);
   ret->trial_ns = lb_clock_ns() - begin;
   clear(&stage, scratch);
-  snprintf(scratch, sizeof scratch, "%s/logs/%s", plan->run_dir, plan->name);
+  snprintf(scratch, sizeof scratch, "%s/logs/%s", run_dir, plan->name);
   if (r == 0 && as_expected(plan, ret->verdict)) lb_remove_tree(scratch);
   else lb_remove_empty(scratch); /* without servers, and if clients print nothing, there is nothing to keep */
+  lb_judgement_clear(&judgement);
   lb_history_clear(&stage.history);
   lb_memory_unmap(stage.memory);
   return r;

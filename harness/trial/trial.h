@@ -6,11 +6,18 @@
 #ifndef LB_TRIAL_H
 #define LB_TRIAL_H
 
-#include "outcome.h"
+#include <stdatomic.h>
 
-/* Runs it and fills *ret; writes the history (a timeline's always, a workload's when it is not safe), the rows of latency.csv
- * and series.csv (parts/NAME.latency, parts/NAME.series) and, unless all went well, keeps the server logs. 0, also for an
- * undecided trial; -errno with ret->why when the results could not be written. */
-int lb_trial_run(const struct lb_trial_plan *plan, struct lb_outcome *ret);
+#include "outcome.h"
+#include "trial_plan.h"
+
+struct lb_live { /* shared with the tool, for the live line */
+  _Atomic uint64_t grants;
+};
+
+/* Runs it and fills *ret. Its files go to the folder `run_dir`, in which histories/, logs/, parts/ and scratch/ are (see keep.h; unless
+ * all went well the server logs stay, too). `live` (NULL = nobody looks) is kept up to date. 0, also for an undecided trial; -errno
+ * with ret->why when the results could not be written. */
+int lb_trial_run(const struct lb_trial_plan *plan, const char *run_dir, struct lb_live *live, struct lb_outcome *ret);
 
 #endif

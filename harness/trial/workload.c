@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "trial.h"
 #include "workload.h"
 
 enum { TICK_US = 500, STOP_GRACE_MS = 3000 };
 
 static void show_live(struct lb_stage *s) {
-  if (!s->plan->live) return;
-  atomic_store(&s->plan->live->grants, atomic_load(&s->memory->grants));
+  if (!s->live) return;
+  atomic_store(&s->live->grants, atomic_load(&s->memory->grants));
 }
 
 /* A lock in memory is so fast that its log, not the time, is the limit. */

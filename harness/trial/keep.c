@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The files of one trial. A table of the run is made of the rows that each trial wrote for itself (run/results.c).
+ */
+#include "keep.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/files.h"
+
+enum { KEPT_EVENTS = 50000, KEPT_AFTER = 1000 };
+
+static FILE *open_part(const struct lb_stage *s, const char *folder, const char *ending) {
+  char path[4000];
+  snprintf(path, sizeof path, "%s/%s/%s.%s", s->run_dir, folder, s->plan->name, ending);
+  return fopen(path, "we");
+}
+
+/* ---- rows of tables ---------------------------------------------------------------------------------------------- */
+
+static void latency_rows(const struct lb_trial_plan *plan, const char *metric, const struct lb_hist *hist, FILE *out) {
+  for (unsigned i = 0; i < LB_HIST_BUCKETS; i++)
+    if (hist->bucket[i])
+      fprintf(out, "%s,%s,%s,%d,%d,%s,%llu,%llu,%u\n", plan->scenario->name, plan->system, lb_guard_name(plan->guard), plan->clients,
+              plan->trial, metric, (unsigned long long)lb_hist_bucket_low(i),
+              (unsigned long long)lb_hist_bucket_high(i), hist->bucket[i]);
+}
+
+static int write_latency(const struct lb_stage *s, const struct lb_stats *st) {
+  const struct lb_trial_plan *plan = s->plan;
+  FILE *out = open_part(s, "parts", "latency");
+  if (!out) return -errno;
+  if (plan->scenario->kind == LB_KIND_LOAD) { /* under faults nobody measures speed */
+    latency_rows(plan, "wait", &st->wait, out);
+    if (plan->scenario->hold_ms > 0) latency_rows(plan, "hold", &st->hold, out);
+    latency_rows(plan, "handoff", &st->handoff, out);
+  }
+  return lb_close_written(out);
+}
+
+static int write_series(const struct lb_stage *s, const struct lb_stats *st) {
+  const struct lb_trial_plan *plan = s->plan;
+  FILE *out = open_part(s, "parts", "series");
+  if (!out) return -errno;
+  for (size_t i = 0; i < st->series_count; i++) {
+    const struct lb_second *x = &st->series[i];
+    fprintf(out, "%s,%s,%s,%d,%d,%u,%llu,%llu,%llu,%llu,%.3f,%.3f\n", plan->scenario->name, plan->system, lb_guard_name(plan->guard),
+            plan->clients, plan->trial, x->second, (unsigned long long)x->grants, (unsigned long long)x->busy,
+            (unsigned long long)x->timeouts, (unsigned long long)x->unknowns, (double)x->wait_p50_ns / 1e3,
+            (double)x->wait_p99_ns / 1e3);
+  }
+  return lb_close_written(out);
+}
+
+/* ---- the history ------------------------------------------------------------------------------------------------- */
+
+static void note_at_end(struct lb_history *h, const char *text) {
+  const struct lb_event *last = h->count ? &h->events[h->count - 1] : NULL;
+  struct lb_event note = {.t = last ? last->t : 0,
+                          .s = last ? last->s : 0,
+                          .client = LB_NO_NAME,
+                          .key = LB_NO_NAME,
+                          .what = lb_names_add(&h->whats, text),
+                          .kind = LB_EV_NOTE};
+  lb_history_add(h, &note);
+}
+
+/* A workload can have millions of events, and one episode is enough to look at: the file then keeps the begin of the history, up to
+ * the end of the first episode and a little further, and says so. (The begin of a history is a history.) */
+static bool shorten(struct lb_stage *s, const struct lb_check *check, char *text, size_t size) {
+  struct lb_history *h = &s->history;
+  size_t keep = KEPT_EVENTS;
+  if (check->episode_count > 0 && check->episodes[0].end_event + KEPT_AFTER > keep)
+    keep = check->episodes[0].end_event + KEPT_AFTER;
+  if (s->plan->scenario->kind == LB_KIND_TIMELINE || h->count <= keep) return false;
+  snprintf(text, size, "the first %zu of %zu events are kept", keep, h->count);
+  h->count = keep;
+  return true;
+}
+
+/* What each client was told last, for whoever reads the story of a trial that did not end well. */
+static void note_errors(struct lb_stage *s, const struct lb_outcome *out) {
+  char text[350], name[32];
+  for (size_t i = 0; i <= s->client_count && out->verdict != LB_SAFE; i++) {
+    const struct lb_client_state *state = &s->memory->state[i];
+    if (!state->error[0]) continue;
+    snprintf(text, sizeof text, "last error of %s: %s", lb_stage_speaker(s, i, name), state->error);
+    note_at_end(&s->history, text);
+  }
+}
+
+static int write_history(struct lb_stage *s, const struct lb_check *check, struct lb_outcome *out) {
+  if (s->plan->scenario->kind != LB_KIND_TIMELINE && out->verdict == LB_SAFE) return 0;
+  char kept[100];
+  bool shortened = shorten(s, check, kept, sizeof kept);
+  note_errors(s, out);
+  if (shortened) note_at_end(&s->history, kept); /* the last word: there explain.h looks for it */
+  FILE *file = open_part(s, "histories", "hist");
+  if (!file) return -errno;
+  int r = lb_history_write(&s->history, file), closed = lb_close_written(file);
+  out->history_kept = r == 0 && closed == 0;
+  return r < 0 ? r : closed;
+}
+
+int lb_keep(struct lb_stage *s, const struct lb_judgement *judgement, struct lb_outcome *out) {
+  int r = 0;
+  if (s->plan->scenario->kind != LB_KIND_TIMELINE) r = write_latency(s, &judgement->stats);
+  if (r == 0 && s->plan->scenario->kind != LB_KIND_TIMELINE) r = write_series(s, &judgement->stats);
+  return r == 0 ? write_history(s, &judgement->check, out) : r;
+}

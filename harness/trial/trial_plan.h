@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * trial_plan.h - what one trial is asked to do. Made before the run (run/plan.c), and never written again.
+ */
+#ifndef LB_TRIAL_PLAN_H
+#define LB_TRIAL_PLAN_H
+
+#include "backends/backend.h"
+#include "scenario/scenario.h"
+#include "servers/topology.h"
+
+struct lb_trial_plan {
+  const struct lb_scenario *scenario;
+  const struct lb_expect *expect; /* NULL = nothing is stated */
+  const struct lb_protocol *protocol;
+  const struct lb_topology *topology;
+  const union lb_value *options;
+  const char *system; /* "PROTOCOL@TOPOLOGY" */
+  enum lb_guard guard;
+  int clients;
+  int trial; /* from 1 within (cell, clients) */
+  uint64_t seed;
+  uint64_t fault_seed; /* of a campaign's schedule: that of the same trial of every other system and guard */
+  char name[160]; /* "failover.PROTOCOL@TOPOLOGY.none.c2.t1": names its files */
+};
+
+#endif
