@@ -22,7 +22,7 @@
 #include "base/files.h"
 #include "servers/skew.h"
 #include "servers/skew_shim.h"
-#include "servers/topology.h"
+#include "servers/cluster.h"
 
 #define LOOPBACK "127.0.0.1"
 #define START_S 30
@@ -65,24 +65,19 @@ static int take_port(uint16_t *ret) {
 /* The folder's name has a blank and a colon in it, which would end a name in LD_PRELOAD. */
 static bool place(const struct lb_topology *topology, const char *cache) {
   int port[LB_SERVERS_MAX * 3], ports = 0;
-  const char *blank = strcmp(topology->service, "redis") == 0 ? "with a: blank" : "plain";
+  const char *blank = strcmp(topology->family->service, "redis") == 0 ? "with a: blank" : "plain";
   snprintf(folder, sizeof folder, "/tmp/live-clock-XXXXXX");
-  cluster = (struct lb_cluster){.topology = topology,
-                                .env = &env.base,
-                                .cache_dir = cache,
-                                .ttl_ms = 2000,
-                                .data_count = topology->data_count,
-                                .server_count = topology->data_count + topology->other_count};
+  lb_cluster_init(&cluster, topology, &env.base);
+  cluster.cache_dir = cache;
+  cluster.ttl_ms = 2000;
+  cluster.durable = lb_topology_on_disk(topology, true);
   if (!mkdtemp(folder) || chmod(folder, 0755) < 0) return false;
   for (size_t i = 0; i < cluster.server_count; i++) {
     struct lb_server *s = &cluster.server[i];
-    s->data = i < topology->data_count;
-    s->service = s->data ? topology->service : topology->other_service;
     s->host = &here;
     port[ports++] = take_port(&s->port);
     port[ports++] = take_port(&s->extra_port[0]);
     port[ports++] = take_port(&s->extra_port[1]);
-    snprintf(s->name, sizeof s->name, "%s-%zu", s->service, i + 1);
     snprintf(s->dir, sizeof s->dir, "%s/%s %s", folder, s->name, blank);
     snprintf(s->log, sizeof s->log, "%s/%s.log", folder, s->name);
     if (mkdir(s->dir, 0755) < 0) return false;
@@ -127,7 +122,7 @@ static void a_key_ends_with_the_wall_clock(size_t server) {
 static void a_monotonic_jump_shows(size_t server) {
   const struct lb_server *s = &cluster.server[server];
   int64_t first = 0, before = 0, after = 0;
-  if (!cluster.topology->mono_ms) {
+  if (!cluster.topology->family->mono_ms) {
     int r = lb_cluster_mono_ms(&cluster, server, in_ms(2000), &first);
     check(r == -EOPNOTSUPP && strstr(env.base.err, "tells its monotonic clock"), "%s: %s", s->name, env.base.err);
     return;
@@ -149,7 +144,7 @@ static void a_leader_goes_on(size_t server) {
   bool leads = true;
   lb_skew_jump(cluster.server[server].skew, true, JUMP_MS * (int64_t)LB_NS_PER_MS);
   while (leads && lb_clock_ns() < deadline) {
-    leads = cluster.topology->primary(&cluster, in_ms(1000)) == (int)server;
+    leads = lb_cluster_primary(&cluster, in_ms(1000)) == (int)server;
     lb_clock_sleep_until(in_ms(20));
   }
   check(leads, "its monotonic clock set forward, %s leads on for 4 s", cluster.server[server].name);
@@ -182,9 +177,9 @@ static void run(const struct lb_topology *topology, const char *cache) {
     return;
   }
   for (size_t i = 0; i < cluster.server_count && r == 0; i++) r = lb_cluster_skew(&cluster, i);
-  if (r == 0) r = topology->start(&cluster, in_ms(START_S * 1000));
+  if (r == 0) r = lb_cluster_start(&cluster, in_ms(START_S * 1000));
   if (check(r == 0, "it starts with clocks of its own %s", r ? cluster.err : "")) {
-    int p = topology->primary(&cluster, in_ms(2000));
+    int p = lb_cluster_primary(&cluster, in_ms(2000));
     if (check(p >= 0, "there is a primary")) {
       size_t server = (size_t)p;
       for (size_t i = 0; i < cluster.server_count; i++) says(i, 0, "at first");
@@ -193,9 +188,9 @@ static void run(const struct lb_topology *topology, const char *cache) {
       others_stay(server);
       lb_skew_reset(cluster.server[p].skew);
       says(server, 0, "after a reset");
-      if (strcmp(topology->service, "redis") == 0) a_key_ends_with_the_wall_clock(server);
-      if (!topology->majority) a_monotonic_jump_shows(server);
-      if (strcmp(topology->service, "zookeeper") == 0 && topology->majority) a_leader_goes_on(server);
+      if (strcmp(topology->family->service, "redis") == 0) a_key_ends_with_the_wall_clock(server);
+      if (!lb_topology_majority(topology)) a_monotonic_jump_shows(server);
+      if (strcmp(topology->family->service, "zookeeper") == 0 && lb_topology_majority(topology)) a_leader_goes_on(server);
       a_restart_keeps_the_clock(server);
       says(server, 0, "in the end");
     }
@@ -234,11 +229,12 @@ int main(int argc, char **argv) {
   if (!lb_skew_shim_path()) return puts("1..0 # SKIP no " LB_SKEW_SHIM), 0;
   if (!mkdtemp(cache) || chmod(cache, 0755) < 0) return perror(cache), 1;
   lb_env_init(&env, lb_clock_ns() ^ (uint64_t)getpid() << 32);
-  for (size_t i = 0; i < lb_topology_count; i++) {
-    const char *name = lb_topologies[i]->name, *missing = lb_topology_missing(lb_topologies[i]);
+  const struct lb_topology *topology;
+  for (size_t i = 0; (topology = lb_topology_at(i)); i++) {
+    const char *name = topology->name, *missing = lb_topology_missing(topology);
     if (!chosen(name, argc, argv, first)) continue;
     if (missing) printf("ok %d - %s # SKIP %s is not installed\n", ++points, name, missing);
-    else run(lb_topologies[i], cache);
+    else run(topology, cache);
   }
   without_the_library();
   lb_remove_tree(cache);

@@ -27,7 +27,7 @@
 #include "base/clock.h"
 #include "client/env.h"
 #include "base/files.h"
-#include "servers/topology.h"
+#include "servers/cluster.h"
 
 #define LOOPBACK "127.0.0.1"
 #define START_S 30
@@ -86,22 +86,17 @@ static uint16_t free_port(struct trial *t) {
 static bool place(struct trial *t, const struct lb_topology *topology, const char *cache) {
   *t = (struct trial){.host = {.name = "here", .address = LOOPBACK, .netns = -1}, .dir = "/tmp/live-topology-XXXXXX"};
   lb_env_init(&t->env, lb_clock_ns() ^ (uint64_t)getpid() << 32);
-  t->cluster = (struct lb_cluster){.topology = topology,
-                                   .env = &t->env.base,
-                                   .cache_dir = cache,
-                                   .ttl_ms = 2000,
-                                   .data_count = topology->data_count,
-                                   .server_count = topology->data_count + topology->other_count};
+  lb_cluster_init(&t->cluster, topology, &t->env.base);
+  t->cluster.cache_dir = cache;
+  t->cluster.ttl_ms = 2000;
+  t->cluster.durable = lb_topology_on_disk(topology, true);
   if (!mkdtemp(t->dir) || chmod(t->dir, 0755) < 0) return false;
   for (size_t i = 0; i < t->cluster.server_count; i++) {
     struct lb_server *s = &t->cluster.server[i];
-    s->data = i < topology->data_count;
-    s->service = s->data ? topology->service : topology->other_service;
     s->host = &t->host;
     s->port = free_port(t);
     s->extra_port[0] = free_port(t);
     s->extra_port[1] = free_port(t);
-    snprintf(s->name, sizeof s->name, "%s-%zu", s->service, i + 1);
     snprintf(s->dir, sizeof s->dir, "%s/%s", t->dir, s->name);
     snprintf(s->log, sizeof s->log, "%s/%s.log", t->dir, s->name);
     if (mkdir(s->dir, 0755) < 0) return false;
@@ -167,6 +162,20 @@ static bool has(const char *said, const char *expected) { return strstr(said, ex
 
 /* ---- what "ready" has to mean ------------------------------------------------------------------------------- */
 
+/* What the row of the topology says is what the server says. A setting is "NAME VALUE", in PostgreSQL "NAME = VALUE". */
+static void settings_are_in_force(struct trial *t, const struct lb_server *s) {
+  char name[64], value[64], asked[120], expected[140];
+  bool redis = is(s->service, "redis");
+  const char *line = s->data ? t->cluster.topology->settings : NULL;
+  for (const char *end; line && (end = strchr(line, '\n')); line = end + 1) {
+    bool read = sscanf(line, redis ? "%63s %63[^\n]" : "%63s = %63[^\n]", name, value) == 2;
+    snprintf(asked, sizeof asked, "%s %s", redis ? "CONFIG GET" : "SHOW", name);
+    snprintf(expected, sizeof expected, "%s%s%s", redis ? name : "", redis ? " " : "", value);
+    const char *said = redis ? redis_says(s, asked) : postgres_says(s, asked);
+    check(t, read && is(said, expected), "%s: %s is %s", s->name, name, said);
+  }
+}
+
 static void redis_is_ready(struct trial *t) {
   bool all = true, empty = true;
   for (size_t i = 0; i < t->cluster.data_count; i++) {
@@ -176,6 +185,9 @@ static void redis_is_ready(struct trial *t) {
   check(t, all, "all servers answer PING");
   check(t, empty, "no key is left of the start");
   check(t, is(redis_says(&t->cluster.server[0], "CONFIG GET save"), "save "), "nothing is saved");
+  bool keeps = t->cluster.topology->keeps != LB_KEEPS_NOTHING;
+  check(t, is(redis_says(&t->cluster.server[0], "CONFIG GET appendonly"), keeps ? "appendonly yes" : "appendonly no"),
+        "%s is written to the append-only file", keeps ? "every change" : "nothing");
 }
 
 static void sentinel_is_ready(struct trial *t) {
@@ -203,7 +215,7 @@ static void sentinel_is_ready(struct trial *t) {
 
 static void zookeeper_is_ready(struct trial *t) {
   struct lb_cluster *c = &t->cluster;
-  int p = c->topology->primary(c, in_s(1));
+  int p = lb_cluster_primary(c, in_s(1));
   if (!check(t, p >= 0, "there is a primary")) return;
   const char *state = zookeeper_says(&c->server[p], "mntr");
   if (c->data_count == 1) check(t, has(state, "zk_server_state\tstandalone"), "it stands alone");
@@ -221,7 +233,7 @@ static void postgres_is_ready(struct trial *t) {
   check(t, is(postgres_says(&c->server[0], "SHOW fsync"), "off"), "fsync is off when memory is asked for");
   check(t, is(postgres_says(&c->server[0], "CREATE TABLE probe (x int)"), "done"), "the primary commits");
   if (c->data_count == 1) return;
-  bool sync = is(c->topology->name, "pg-sync");
+  bool sync = c->topology->synchronous;
   check(t, is(postgres_says(&c->server[1], "SELECT pg_is_in_recovery()"), "t"), "the second server is a standby");
   check(t, is(postgres_says(&c->server[0], "SELECT sync_state FROM pg_stat_replication"), sync ? "sync" : "async"),
         "replication is %s", sync ? "synchronous" : "asynchronous");
@@ -229,9 +241,11 @@ static void postgres_is_ready(struct trial *t) {
 
 static void is_ready(struct trial *t) {
   const struct lb_topology *topology = t->cluster.topology;
+  bool asks = !is(topology->family->service, "zookeeper"); /* ZooKeeper tells only some of its settings */
+  for (size_t i = 0; asks && i < t->cluster.data_count; i++) settings_are_in_force(t, &t->cluster.server[i]);
   if (topology->other_count > 0) sentinel_is_ready(t);
-  else if (is(topology->service, "redis")) redis_is_ready(t);
-  else if (is(topology->service, "zookeeper")) zookeeper_is_ready(t);
+  else if (is(topology->family->service, "redis")) redis_is_ready(t);
+  else if (is(topology->family->service, "zookeeper")) zookeeper_is_ready(t);
   else postgres_is_ready(t);
 }
 
@@ -250,9 +264,9 @@ static void can_be_paused(struct trial *t) {
   struct timeval tv = {0, 300000};
   snprintf(conninfo, sizeof conninfo, "host=" LOOPBACK " port=%u user=lockbench dbname=postgres",
            (unsigned)c->server[0].port);
-  PGconn *session = is(c->topology->service, "postgres") ? PQconnectdb(conninfo) : NULL;
+  PGconn *session = is(c->topology->family->service, "postgres") ? PQconnectdb(conninfo) : NULL;
   check(t, lb_proc_signal(&c->server[0].proc, SIGSTOP) == 0, "the server can be paused");
-  check(t, c->topology->primary(c, in_s(1)) == -ENOENT, "paused, it is no primary");
+  check(t, lb_cluster_primary(c, in_s(1)) == -ENOENT, "paused, it is no primary");
   if (session) {
     fd_set set;
     FD_ZERO(&set);
@@ -263,9 +277,9 @@ static void can_be_paused(struct trial *t) {
   }
   lb_proc_signal(&c->server[0].proc, SIGCONT);
   lb_ns deadline = in_s(5);
-  while (c->topology->primary(c, in_s(1)) != 0 && lb_clock_ns() < deadline)
+  while (lb_cluster_primary(c, in_s(1)) != 0 && lb_clock_ns() < deadline)
     lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
-  check(t, c->topology->primary(c, in_s(1)) == 0, "continued, it is the primary again");
+  check(t, lb_cluster_primary(c, in_s(1)) == 0, "continued, it is the primary again");
   PQfinish(session);
 }
 
@@ -317,7 +331,7 @@ static void restarts_from(struct trial *t, size_t index, enum state state) {
   struct lb_cluster *c = &t->cluster;
   struct lb_server *s = &c->server[index];
   lb_ns deadline = in_s(5);
-  while (!remember(index > 0 && c->topology->promote ? &c->server[0] : s, true) && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
+  while (!remember(index > 0 && c->topology->family->promote ? &c->server[0] : s, true) && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
   /* An asynchronous standby hears of it a little later. */
   while (!remember(s, false) && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
   pid_t before = s->proc.pid;
@@ -326,7 +340,7 @@ static void restarts_from(struct trial *t, size_t index, enum state state) {
   int r = lb_cluster_restart(c, index, in_s(START_S));
   check(t, r == 0 && s->proc.pid != before, "%s, %s, comes back: restart_ms=%.0f%s", s->name, state_name[state],
         ms_since(begin), r ? c->err : "");
-  bool keeps = !is(s->service, "redis"), has_it = remember(s, false);
+  bool keeps = c->topology->keeps != LB_KEEPS_NOTHING, has_it = remember(s, false);
   check(t, has_it == keeps, "%s %s", s->name, keeps ? "has kept what it was told" : "has forgotten everything");
 }
 
@@ -358,7 +372,7 @@ static void all_restart(struct trial *t) {
   int r = lb_cluster_restart_many(c, all, c->server_count, in_s(START_S));
   check(t, r == 0, "all servers come back at once: restart_all_ms=%.0f%s", ms_since(begin), r ? c->err : "");
   int p;
-  while ((p = c->topology->primary(c, in_s(1))) < 0 && lb_clock_ns() < deadline)
+  while ((p = lb_cluster_primary(c, in_s(1))) < 0 && lb_clock_ns() < deadline)
     lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
   check(t, p >= 0 && remember(&c->server[p], true), "and serve again");
 }
@@ -366,18 +380,18 @@ static void all_restart(struct trial *t) {
 static void single_comes_back(struct trial *t) {
   struct lb_cluster *c = &t->cluster;
   check(t, lb_proc_kill(&c->server[0].proc) == 0, "the only server can be killed");
-  check(t, c->topology->primary(c, in_s(1)) == -ENOENT, "then there is no primary");
+  check(t, lb_cluster_primary(c, in_s(1)) == -ENOENT, "then there is no primary");
   check(t, lb_cluster_failover(c, 0, lb_clock_ns() + 300 * LB_NS_PER_MS) == LB_TIMEOUT,
         "and waiting for another ends in time");
   lb_ns begin = lb_clock_ns();
   int r = lb_cluster_restart(c, 0, in_s(START_S));
   check(t, r == 0, "it comes back: restart_ms=%.0f%s", ms_since(begin), r ? c->err : "");
-  check(t, c->topology->primary(c, in_s(1)) == 0, "then it is the primary");
+  check(t, lb_cluster_primary(c, in_s(1)) == 0, "then it is the primary");
 }
 
 static void primary_is_replaced(struct trial *t) {
   struct lb_cluster *c = &t->cluster;
-  int old = c->topology->primary(c, in_s(1));
+  int old = lb_cluster_primary(c, in_s(1));
   if (!check(t, old >= 0, "there is a primary")) return;
   check(t, lb_proc_kill(&c->server[old].proc) == 0, "the primary %s can be killed", c->server[old].name);
   lb_ns begin = lb_clock_ns();
@@ -385,13 +399,13 @@ static void primary_is_replaced(struct trial *t) {
   if (!check(t, r == 0, "another server takes over: failover_ms=%.0f%s%s", ms_since(begin), r < 0 ? " " : "",
              r < 0 ? c->err : ""))
     return;
-  int now = c->topology->primary(c, in_s(1));
+  int now = lb_cluster_primary(c, in_s(1));
   if (!check(t, now >= 0 && now != old, "the primary is another one now")) return;
   check(t, accepts_writes(t, &c->server[now]), "%s accepts writes", c->server[now].name);
   r = lb_cluster_restart(c, (size_t)old, in_s(START_S));
   check(t, r == 0, "the old primary comes back %s", r ? c->err : "");
-  if (!c->topology->independent)
-    check(t, c->topology->primary(c, in_s(1)) == now, "the new primary is still the one that counts");
+  if (!c->topology->family->independent)
+    check(t, lb_cluster_primary(c, in_s(1)) == now, "the new primary is still the one that counts");
 }
 
 static bool claims_to_lead(const struct lb_server *s) {
@@ -417,7 +431,7 @@ static void await_settled(struct trial *t) {
 /* A primary that wakes up after it was replaced: the topology must not fall for it, and it must give up by itself. */
 static void paused_primary_is_replaced(struct trial *t) {
   struct lb_cluster *c = &t->cluster;
-  int old = c->topology->primary(c, in_s(1));
+  int old = lb_cluster_primary(c, in_s(1));
   if (!check(t, old >= 0, "there is a primary")) return;
   await_settled(t);
   check(t, lb_proc_signal(&c->server[old].proc, SIGSTOP) == 0, "the primary %s can be paused", c->server[old].name);
@@ -425,10 +439,10 @@ static void paused_primary_is_replaced(struct trial *t) {
   int r = lb_cluster_failover(c, old, in_s(FAILOVER_S));
   check(t, r == 0, "another server takes over: paused_failover_ms=%.0f%s%s", ms_since(begin), r < 0 ? " " : "",
         r < 0 ? c->err : "");
-  int now = c->topology->primary(c, in_s(1)), other = 0;
+  int now = lb_cluster_primary(c, in_s(1)), other = 0;
   check(t, lb_proc_signal(&c->server[old].proc, SIGCONT) == 0, "the old primary can be continued");
   begin = lb_clock_ns();
-  do other += c->topology->primary(c, in_s(1)) == old;
+  do other += lb_cluster_primary(c, in_s(1)) == old;
   while (claims_to_lead(&c->server[old]) && lb_clock_ns() < begin + 15 * LB_NS_PER_S);
   check(t, !claims_to_lead(&c->server[old]), "the old primary gives up: step_down_ms=%.0f", ms_since(begin));
   check(t, now >= 0 && other == 0, "it was not taken for the primary meanwhile");
@@ -438,9 +452,9 @@ static void majority_is_needed(struct trial *t) {
   struct lb_cluster *c = &t->cluster;
   for (size_t i = 0; i <= c->data_count / 2; i++) lb_proc_kill(&c->server[i].proc);
   lb_ns deadline = in_s(5); /* a leader notices within its sync limit */
-  while (c->topology->primary(c, in_s(1)) != -ENOENT && lb_clock_ns() < deadline)
+  while (lb_cluster_primary(c, in_s(1)) != -ENOENT && lb_clock_ns() < deadline)
     lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
-  check(t, c->topology->primary(c, in_s(1)) == -ENOENT, "without a majority nobody decides");
+  check(t, lb_cluster_primary(c, in_s(1)) == -ENOENT, "without a majority nobody decides");
 }
 
 /* ---- the end ------------------------------------------------------------------------------------------------ */
@@ -486,20 +500,22 @@ static void run(const struct lb_topology *topology, const char *cache) {
     check(&t, false, "a folder can be made: %s", strerror(errno));
     return;
   }
-  check(&t, topology->version(version, sizeof version) == 0, "its version is known: %s", version);
-  if (topology->start) {
+  check(&t, lb_topology_version(topology, version, sizeof version) == 0, "its version is known: %s", version);
+  if (topology->data_count > 0) {
     lb_ns begin = lb_clock_ns();
-    int r = topology->start(&t.cluster, in_s(START_S));
+    int r = lb_cluster_start(&t.cluster, in_s(START_S));
     if (check(&t, r == 0, "it starts: start_ms=%.0f%s%s", ms_since(begin), r ? " " : "", r ? t.cluster.err : "")) {
       is_ready(&t);
-      if (topology->promote) restarts_from(&t, 0, RUNNING), restarts_from(&t, 1, PAUSED);
+      const struct lb_family *family = topology->family;
+      bool many = topology->data_count > 1, majority = lb_topology_majority(topology);
+      if (many && family->promote) restarts_from(&t, 0, RUNNING), restarts_from(&t, 1, PAUSED);
       if (topology->other_count > 0) empty_primary_takes_its_replicas_along(&t);
-      if (t.cluster.data_count == 1) can_be_paused(&t), single_comes_back(&t), single_restarts(&t);
+      if (!many) can_be_paused(&t), single_comes_back(&t), single_restarts(&t);
       else primary_is_replaced(&t);
-      if (t.cluster.data_count > 1 && !topology->independent && !topology->promote) paused_primary_is_replaced(&t);
-      if (topology->majority) majority_is_needed(&t);
-      if (t.cluster.data_count > 1 && topology->other_count == 0 && !topology->promote) all_restart(&t);
-      if (topology->majority && !topology->independent)
+      if (many && !family->independent && !family->promote) paused_primary_is_replaced(&t);
+      if (majority) majority_is_needed(&t);
+      if (many && topology->other_count == 0 && !family->promote) all_restart(&t);
+      if (majority && !family->independent)
         for (enum state state = RUNNING; state <= KILLED; state++) restarts_from(&t, state, state);
     }
   }
@@ -525,11 +541,12 @@ int main(int argc, char **argv) {
   for (int i = first; i < argc; i++)
     if (!lb_topology_find(argv[i])) return fprintf(stderr, "no such topology: %s\n", argv[i]), 2;
   if (!mkdtemp(cache) || chmod(cache, 0755) < 0) return perror(cache), 1;
-  for (size_t i = 0; i < lb_topology_count; i++) {
-    const char *name = lb_topologies[i]->name, *missing = lb_topology_missing(lb_topologies[i]);
+  const struct lb_topology *topology;
+  for (size_t i = 0; (topology = lb_topology_at(i)); i++) {
+    const char *name = topology->name, *missing = lb_topology_missing(topology);
     if (!chosen(name, argc, argv, first)) continue;
     if (missing) printf("ok %d - %s # SKIP %s is not installed\n", ++points, name, missing);
-    else run(lb_topologies[i], cache);
+    else run(topology, cache);
   }
   lb_remove_tree(cache);
   printf("1..%d\n", points);

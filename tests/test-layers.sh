@@ -47,7 +47,7 @@ planted 'headers include each other in a circle' harness/history/history.h '#inc
 retabled 'a room may include only rooms above it' 's/^base      :$/base      : cli/'
 planted 'backends/ includes nothing of harness/' backends/null.c '#include "base/clock.h"'
 planted 'backends/ includes nothing of harness/' backends/null.c '#include "harness/base/clock.h"'
-planted 'connection helpers are for the topologies' harness/servers/net.c '#include "backends/pg_util.h"'
+planted 'connection helpers are for the families' harness/servers/net.c '#include "backends/pg_util.h"'
 planted 'nobody but backends/ names a protocol' harness/run/plan.c 'static const char *x = "redis-token needs";'
 planted 'nobody but backends/ names a protocol' harness/run/plan.c 'static const char *x = "local";'
 planted 'nobody but backends/ names a protocol' harness/show/display.c 'static const char *x = "null@none";'

@@ -19,7 +19,7 @@ static bool check_topology(const struct lb_topology *t) {
   char text[300], version[128] = "";
   const char *missing = lb_topology_missing(t);
   if (missing) snprintf(text, sizeof text, "needs %s; ./bench installs what is missing", missing);
-  else if (t->version && t->version(version, sizeof version) == 0) snprintf(text, sizeof text, "%s", version);
+  else if (lb_topology_version(t, version, sizeof version) == 0) snprintf(text, sizeof text, "%s", version);
   else snprintf(text, sizeof text, "%s", t->summary);
   char name[100];
   snprintf(name, sizeof name, "topology %s", t->name);
@@ -48,7 +48,8 @@ static bool check_program(const char *name, const char *why) {
 int lb_cli_doctor(const struct lb_args *args) {
   if (args->word_count) return lb_complain(LB_EXIT_USAGE, "doctor: takes no argument, found '%s'", args->words[0]);
   bool good = true;
-  for (size_t i = 0; i < lb_topology_count; i++) good &= check_topology(lb_topologies[i]);
+  const struct lb_topology *t;
+  for (size_t i = 0; (t = lb_topology_at(i)); i++) good &= check_topology(t);
   good &= check_program("ip", "package iproute2: builds the network of a trial");
   good &= check_program("nft", "package nftables: cuts links");
   good &= check_program("gnuplot", "package gnuplot-nox: draws the scaling once more");

@@ -57,9 +57,10 @@ static int list_protocols(void) {
 }
 
 static int list_topologies(void) {
-  for (size_t i = 0; i < lb_topology_count; i++) {
-    const char *missing = lb_topology_missing(lb_topologies[i]);
-    printf("%-14s %s%s%s%s\n", lb_topologies[i]->name, lb_topologies[i]->summary, missing ? " [needs " : "",
+  const struct lb_topology *t;
+  for (size_t i = 0; (t = lb_topology_at(i)); i++) {
+    const char *missing = lb_topology_missing(t);
+    printf("%-14s %s%s%s%s\n", t->name, t->summary, missing ? " [needs " : "",
            missing ? missing : "", missing ? "]" : "");
   }
   return LB_EXIT_OK;
@@ -125,6 +126,16 @@ int lb_cli_list(const struct lb_args *args) {
 
 /* ---- show ------------------------------------------------------------------------------------------------------------ */
 
+/* Topologies that a protocol runs on without naming them. */
+static void print_stand_ins(const char *const *named) {
+  const struct lb_topology *t;
+  for (size_t i = 0; (t = lb_topology_at(i)); i++) {
+    bool own = false;
+    for (const char *const *name = named; *name; name++) own |= strcmp(*name, t->name) == 0;
+    if (!own && lb_topology_serves(t, named)) printf(", %s (like %s)", t->name, t->stands_for);
+  }
+}
+
 static void show_protocol(const struct lb_protocol *p) {
   printf("protocol %s: %s\n\npromises: %s\nbreaks:   %s\nsource:   %s\ntraits:   ", p->name, p->summary, p->promises,
          p->breaks, p->source);
@@ -132,6 +143,7 @@ static void show_protocol(const struct lb_protocol *p) {
   if (p->unsafe_why) printf(" (%s)", p->unsafe_why);
   printf("\nruns on:  ");
   print_words(p->topologies);
+  print_stand_ins(p->topologies);
   putchar('\n');
   if (p->points) {
     printf("points:   ");
@@ -142,15 +154,25 @@ static void show_protocol(const struct lb_protocol *p) {
     printf("option:   -s %s.%s=%g  %s (%g to %g)\n", p->name, o->name, o->def, o->help, o->min, o->max);
 }
 
+/* One below the other. */
+static void print_settings(const char *settings) {
+  const char *label = "settings:";
+  for (const char *end; settings && (end = strchr(settings, '\n')); settings = end + 1, label = "")
+    printf("\n%-9s %.*s", label, (int)(end - settings), settings);
+}
+
 static void show_topology(const struct lb_topology *t) {
   char version[128];
   const char *missing = lb_topology_missing(t);
   printf("topology %s: %s\n\nservers:  %zu that hold locks", t->name, t->summary, t->data_count);
-  if (t->other_count) printf(", %zu others (%s)", t->other_count, t->other_service);
+  if (t->other_count) printf(", %zu others (%s)", t->other_count, t->family->other_service);
+  if (t->data_count) printf("\nkeeps:    %s", lb_keeps_text(t->keeps));
+  print_settings(t->settings);
+  if (t->stands_for) printf("\nlike:     %s: protocols that run there run here", t->stands_for);
   printf("\nneeds:    ");
-  print_words(t->needs);
+  print_words(t->family->needs);
   printf("%s%s\n", missing ? "  MISSING: " : "", missing ? missing : "");
-  if (!missing && t->version && t->version(version, sizeof version) == 0) printf("version:  %s\n", version);
+  if (!missing && lb_topology_version(t, version, sizeof version) == 0 && version[0]) printf("version:  %s\n", version);
 }
 
 /* "steps:    A" and below it, aligned, the others. */
@@ -211,7 +233,7 @@ static const char *nearest_of_all(const char *name) {
   size_t count = 0;
   const struct lb_protocol *p;
   for (size_t i = 0; (p = lb_protocol_at(i)); i++) words[count++] = p->name;
-  for (size_t i = 0; i < lb_topology_count; i++) words[count++] = lb_topologies[i]->name;
+  count += lb_topology_names(words + count, 256 - count);
   return lb_suggest(name, words, count);
 }
 

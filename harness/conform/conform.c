@@ -22,6 +22,7 @@
 #include "conform_parts.h"
 #include "base/environ.h"
 #include "base/files.h"
+#include "servers/cluster.h"
 #include "servers/net.h"
 #include "servers/sandbox.h"
 
@@ -49,15 +50,11 @@ struct controller {
 /* ---- the set-up ------------------------------------------------------------------------------------------------------------ */
 
 static void place_server(struct controller *k, size_t i) {
-  const struct lb_topology *t = k->plan->topology;
   struct lb_server *s = &k->cluster.server[i];
-  s->data = i < t->data_count;
-  s->service = s->data ? t->service : t->other_service;
   s->host = &k->net.host[i];
   s->port = lb_net_port(&k->net);
   s->extra_port[0] = lb_net_port(&k->net);
   s->extra_port[1] = lb_net_port(&k->net);
-  snprintf(s->name, sizeof s->name, "%s-%zu", s->service, s->data ? i + 1 : i + 1 - t->data_count);
   snprintf(s->dir, sizeof s->dir, "%s/%s", k->scratch, s->name);
   snprintf(s->log, sizeof s->log, "%s/%s.log", k->scratch, s->name);
   lb_make_dirs(s->dir);
@@ -67,7 +64,7 @@ static int prepare_folder(struct controller *k, char *err, size_t err_size) {
   snprintf(k->scratch, sizeof k->scratch, "%s/scratch/servers", k->plan->dir->partial);
   snprintf(k->output, sizeof k->output, "%s/output", k->scratch);
   int r = lb_make_dirs(k->scratch);
-  if (r == 0 && lb_proc_sandboxed) r = lb_sandbox_mount_memory(k->scratch);
+  if (r == 0 && !lb_topology_on_disk(k->plan->topology, true) && lb_proc_sandboxed) r = lb_sandbox_mount_memory(k->scratch);
   if (r < 0) snprintf(err, err_size, "cannot prepare %s: %s", k->scratch, strerror(-r));
   return r;
 }
@@ -79,14 +76,12 @@ static int start_servers(struct controller *k, char *err, size_t err_size) {
   int r = lb_net_up(&k->net, false, servers ? servers : 1, err, err_size);
   if (r < 0) return r;
   snprintf(cache, sizeof cache, "%s/scratch/cache", k->plan->dir->partial);
-  k->cluster = (struct lb_cluster){.topology = t,
-                                   .env = &k->env.base,
-                                   .server_count = servers,
-                                   .data_count = t->data_count,
-                                   .ttl_ms = LB_CONFORM_TTL_MS,
-                                   .cache_dir = cache};
+  lb_cluster_init(&k->cluster, t, &k->env.base);
+  k->cluster.durable = lb_topology_on_disk(t, true);
+  k->cluster.ttl_ms = LB_CONFORM_TTL_MS;
+  k->cluster.cache_dir = cache;
   for (size_t i = 0; i < servers; i++) place_server(k, i);
-  if (t->start && (r = t->start(&k->cluster, lb_clock_ns() + START_S * LB_NS_PER_S)) != 0) {
+  if ((r = lb_cluster_start(&k->cluster, lb_clock_ns() + START_S * LB_NS_PER_S)) != 0) {
     snprintf(err, err_size, "%s did not start: %s", t->name, k->cluster.err);
     return r < 0 ? r : -ETIMEDOUT;
   }

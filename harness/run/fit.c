@@ -48,8 +48,8 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
     return snprintf(why, size, "%s has one server, so no other can take over", t->name);
   if (step->a.kind == LB_ROLE_NODE && (size_t)step->a.number > t->data_count)
     return snprintf(why, size, "%s: %s has %zu data servers", step->text, t->name, t->data_count);
-  if (sets_clock(step) && !of_client && !t->wall_ms)
-    return snprintf(why, size, "the clock of %s cannot be set", t->service);
+  if (sets_clock(step) && !of_client && !t->family->wall_ms)
+    return snprintf(why, size, "the clock of %s cannot be set", t->family->service);
   return false;
 }
 

@@ -39,15 +39,9 @@ static int find_protocol(const char *name, const struct lb_protocol **ret, char 
 
 static int find_topology(const char *name, const struct lb_topology **ret, char *err, size_t err_size) {
   const char *words[WORDS_MAX];
-  for (size_t i = 0; i < lb_topology_count; i++) words[i] = lb_topologies[i]->name;
+  size_t count = lb_topology_names(words, WORDS_MAX);
   *ret = lb_topology_find(name);
-  return *ret ? 0 : unknown_word("topology", name, words, lb_topology_count, "topologies", err, err_size);
-}
-
-static bool runs_on(const struct lb_protocol *protocol, const char *topology) {
-  for (const char *const *t = protocol->topologies; *t; t++)
-    if (strcmp(*t, topology) == 0) return true;
-  return false;
+  return *ret ? 0 : unknown_word("topology", name, words, count, "topologies", err, err_size);
 }
 
 int lb_plan_parse_system(const char *text, struct lb_cell *cell, char *err, size_t err_size) {
@@ -62,7 +56,7 @@ int lb_plan_parse_system(const char *text, struct lb_cell *cell, char *err, size
   if (r < 0) return r;
   r = find_topology(at ? at + 1 : cell->protocol->topologies[0], &cell->topology, err, err_size);
   if (r < 0) return r;
-  if (!runs_on(cell->protocol, cell->topology->name))
+  if (!lb_topology_serves(cell->topology, cell->protocol->topologies))
     return lb_refuse(err, err_size, "%s does not run on topology '%s', see `%s show %s`", protocol,
                      cell->topology->name, lb_called(), protocol);
   snprintf(cell->system, sizeof cell->system, "%s@%s", protocol, cell->topology->name);

@@ -83,7 +83,7 @@ static void trial_row(const struct lb_job *job, FILE *out) {
   trial_figures(job, out);
   fprintf(out, ",%.3f,%.3f,%.3f,", (double)x->start_ns / 1e6, (double)x->trial_ns / 1e6, (double)x->stall_ns / 1e6);
   if (p->scenario->kind == LB_KIND_CAMPAIGN) fprintf(out, "%llu", (unsigned long long)x->faults);
-  fprintf(out, ",%s,", p->scenario->memory_storage ? "memory" : "disk");
+  fprintf(out, ",%s,", lb_topology_on_disk(p->topology, p->scenario->memory_storage) ? "disk" : "memory");
   if (x->history_kept) fprintf(out, "histories/%s.hist", p->name);
   putc('\n', out);
 }
@@ -136,8 +136,7 @@ static json_t *servers_json(const struct lb_plan *plan) {
   for (size_t i = 0; i < plan->cell_count; i++) {
     const struct lb_topology *t = plan->cells[i].topology;
     char version[128];
-    if (!json_object_get(o, t->name) && !plan->cells[i].skip[0] && t->version &&
-        t->version(version, sizeof version) == 0 && version[0])
+    if (!json_object_get(o, t->name) && !plan->cells[i].skip[0] && lb_topology_version(t, version, sizeof version) == 0 && version[0])
       json_object_set_new(o, t->name, json_string(version));
   }
   return o;

@@ -53,7 +53,7 @@ const struct lb_scenario_key lb_scenario_keys[] = {
     {"workload", "renew", LB_KEY_YES_NO, LB_KEY_SET, "", "no", 0, 0,
      "`yes`: a client renews its lease every third of `ttl_ms` while it holds, as a watchdog does", FIELD(renew)},
     {"servers", "storage", LB_KEY_STORAGE, 0, "", "disk", 0, 0,
-     "`disk` syncs as a careful operator would, `memory` keeps nothing; with a timeline or a campaign the default is `memory`",
+     "`disk` syncs as a careful operator would, `memory` does not; with a timeline or a campaign the default is `memory`. A topology may insist on `disk`, or write nothing at all",
      FIELD(memory_storage)},
     {"timeline", "step", LB_KEY_STEP, LB_KEY_MANDATORY | LB_KEY_REPEATED, "", NULL, 0, 0,
      "one step; they are done one after the other, in file order", FIELD(steps)},

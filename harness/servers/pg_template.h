@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * pg_template.h - a freshly initialised PostgreSQL data folder, made once per run and copied for every server.
- * Private to topology_postgres.c.
+ * Private to family_postgres.c.
  */
 #ifndef LB_PG_TEMPLATE_H
 #define LB_PG_TEMPLATE_H
 
-#include "topology_util.h"
+#include "family_util.h"
 
 #define LB_NEED_POSTGRES "postgres or /usr/lib/postgresql/*/bin/postgres"
 #define LB_NEED_INITDB "initdb or /usr/lib/postgresql/*/bin/initdb"

@@ -20,7 +20,7 @@ static int nobody(char *err, size_t err_size, const char *why) {
 int lb_cast_primary(struct lb_stage *s) {
   lb_ns deadline = in_ms(ASK_MS);
   int primary = -1;
-  while (s->plan->topology->primary && (primary = s->plan->topology->primary(&s->cluster, in_ms(QUICK_MS))) < 0 &&
+  while (s->cluster.data_count > 0 && (primary = lb_cluster_primary(&s->cluster, in_ms(QUICK_MS))) < 0 &&
          lb_clock_ns() < deadline)
     lb_clock_sleep_until(in_ms(POLL_MS));
   return primary;

@@ -9,6 +9,7 @@
 #include "client/client.h"
 #include "client/env.h"
 #include "history/history.h"
+#include "servers/cluster.h"
 #include "servers/net.h"
 #include "trial_plan.h"
 

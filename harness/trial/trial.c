@@ -34,7 +34,7 @@ static int prepare_folders(struct lb_stage *s, const char *scratch) {
   const struct lb_trial_plan *plan = s->plan;
   char logs[4000];
   int r = lb_make_dirs(scratch);
-  if (r == 0 && plan->scenario->memory_storage && lb_proc_sandboxed) r = lb_sandbox_mount_memory(scratch);
+  if (r == 0 && !lb_topology_on_disk(plan->topology, plan->scenario->memory_storage) && lb_proc_sandboxed) r = lb_sandbox_mount_memory(scratch);
   if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "cannot prepare %s: %s", scratch, strerror(-r));
   snprintf(logs, sizeof logs, "%s/logs/%s", s->run_dir, plan->name);
   if ((r = lb_make_dirs(logs)) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "cannot make %s: %s", logs, strerror(-r));
@@ -42,15 +42,11 @@ static int prepare_folders(struct lb_stage *s, const char *scratch) {
 }
 
 static int place_server(struct lb_stage *s, size_t i, const char *scratch) {
-  const struct lb_topology *t = s->plan->topology;
   struct lb_server *server = &s->cluster.server[i];
-  server->data = i < t->data_count;
-  server->service = server->data ? t->service : t->other_service;
   server->host = &s->net.host[i];
   server->port = lb_net_port(&s->net);
   server->extra_port[0] = lb_net_port(&s->net);
   server->extra_port[1] = lb_net_port(&s->net);
-  snprintf(server->name, sizeof server->name, "%s-%zu", server->service, server->data ? i + 1 : i + 1 - t->data_count);
   snprintf(server->host->name, sizeof server->host->name, "%s", server->name);
   int n = snprintf(server->dir, sizeof server->dir, "%s/%s", scratch, server->name);
   int m = snprintf(server->log, sizeof server->log, "%s/logs/%s/%s.log", s->run_dir, s->plan->name, server->name);
@@ -80,17 +76,14 @@ static int start_servers(struct lb_stage *s, const char *scratch) {
   int r = lb_net_up(&s->net, separate, servers + s->client_count, err, sizeof err);
   if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "no network for the trial: %s", err);
   snprintf(cache, sizeof cache, "%s/scratch/cache", s->run_dir);
-  s->cluster = (struct lb_cluster){.topology = plan->topology,
-                                   .env = &s->env.base,
-                                   .server_count = servers,
-                                   .cache_dir = cache,
-                                   .data_count = plan->topology->data_count,
-                                   .ttl_ms = plan->scenario->ttl_ms,
-                                   .durable = !plan->scenario->memory_storage};
+  lb_cluster_init(&s->cluster, plan->topology, &s->env.base);
+  s->cluster.cache_dir = cache;
+  s->cluster.ttl_ms = plan->scenario->ttl_ms;
+  s->cluster.durable = lb_topology_on_disk(plan->topology, plan->scenario->memory_storage);
   for (size_t i = 0; i < servers; i++)
     if ((r = place_server(s, i, scratch)) < 0) return r;
   if ((r = prepare_clocks(s)) < 0) return r;
-  if (plan->topology->start && (r = plan->topology->start(&s->cluster, lb_clock_ns() + START_S * LB_NS_PER_S)) != 0)
+  if ((r = lb_cluster_start(&s->cluster, lb_clock_ns() + START_S * LB_NS_PER_S)) != 0)
     return lb_stage_doubt(s, LB_UNDECIDED, "%s did not start: %s", plan->topology->name, s->cluster.err);
   lb_cluster_target(&s->cluster, &s->target);
   s->target.shared = s->memory->shared;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What all topologies do alike: start a server's process, write its files, wait until it answers.
+ * What all families do alike: start a server's process, write its files, wait until it answers.
  */
-#include "topology_util.h"
+#include "family_util.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -154,7 +154,7 @@ int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const 
 
 int lb_cluster_launch_all(struct lb_cluster *cluster) {
   int r = 0;
-  for (size_t i = 0; i < cluster->server_count && r == 0; i++) r = cluster->topology->launch(cluster, i);
+  for (size_t i = 0; i < cluster->server_count && r == 0; i++) r = cluster->topology->family->launch(cluster, i);
   return r;
 }
 
@@ -206,6 +206,6 @@ int lb_cluster_await(struct lb_cluster *cluster, lb_ns deadline,
 
 int lb_cluster_all_answer(struct lb_cluster *cluster, lb_ns deadline) {
   int r = 0;
-  for (size_t i = 0; i < cluster->server_count && r == 0; i++) r = cluster->topology->answers(cluster, i, deadline);
+  for (size_t i = 0; i < cluster->server_count && r == 0; i++) r = cluster->topology->family->answers(cluster, i, deadline);
   return r;
 }

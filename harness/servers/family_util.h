@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * topology_util.h - what the topologies share: finding programs, writing configuration, starting, waiting by asking.
- * Private to topology*.c.
+ * family_util.h - what the families share: finding programs, writing configuration, starting, waiting by asking.
+ * Private to family_*.c, topology.c and cluster.c.
  */
-#ifndef LB_TOPOLOGY_UTIL_H
-#define LB_TOPOLOGY_UTIL_H
+#ifndef LB_FAMILY_UTIL_H
+#define LB_FAMILY_UTIL_H
 
-#include "topology.h"
+#include "cluster.h"
 
-/* The one list of topologies is made of these. */
-extern const struct lb_topology lb_topology_none, lb_topology_redis, lb_topology_redis_x3, lb_topology_redis_x5,
-    lb_topology_sentinel, lb_topology_zk, lb_topology_zk_x3, lb_topology_pg, lb_topology_pg_async, lb_topology_pg_sync;
-
-/* Path of the first alternative of a need (see lb_topology.needs) that exists; malloc'd, NULL = none does. */
+/* Path of the first alternative of a need (see lb_family.needs) that exists; malloc'd, NULL = none does. */
 char *lb_need_path(const char *need);
 /* Output of a command, stdout and stderr, cut to `size`. 0 or -errno; its exit status does not matter. */
 int lb_program_output(const char *const argv[], const char *argv0, char *buf, size_t size);

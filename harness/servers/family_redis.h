@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * topology_redis.h - one Redis server and how it is asked; shared by topology_redis.c and topology_sentinel.c, private
+ * family_redis.h - one Redis server and how it is asked; shared by family_redis.c and family_sentinel.c, private
  * to them.
  */
-#ifndef LB_TOPOLOGY_REDIS_H
-#define LB_TOPOLOGY_REDIS_H
+#ifndef LB_FAMILY_REDIS_H
+#define LB_FAMILY_REDIS_H
 
 #include <hiredis/hiredis.h>
 
-#include "topology_util.h"
+#include "family_util.h"
 
-/* What a Redis needs, as an entry of lb_topology.needs. The server and its dump checker are one program that looks at
+/* What a Redis needs, as an entry of lb_family.needs. The server and its dump checker are one program that looks at
  * its own name; some distributions install the checker alone. */
 #define LB_NEED_REDIS "redis-server or redis-check-rdb"
 
-/* Writes redis.conf; `more` is added at its end. 0 or -errno. */
+/* Writes redis.conf; `more` is added at its end. 0 or -errno with cluster->err. */
 int lb_redis_configure(struct lb_cluster *cluster, const struct lb_server *server, const char *more);
+/* The same for a data server: what it keeps, `more`, and last the settings of its topology. */
+int lb_redis_configure_data(struct lb_cluster *cluster, const struct lb_server *server, const char *more);
 /* Starts the server as `argv0` ("redis-server" or "redis-sentinel") with its redis.conf. */
 int lb_redis_launch(struct lb_cluster *cluster, struct lb_server *server, const char *argv0);
 /* Asks one server one command (NULL-terminated) over a connection of its own. The reply, freed by the caller; NULL when
@@ -25,7 +27,7 @@ redisReply *lb_redis_ask(struct lb_cluster *cluster, size_t index, lb_ns deadlin
   lb_redis_ask(cluster, index, deadline, (const char *const[]){__VA_ARGS__, NULL})
 /* PING: 0 = answered. */
 int lb_redis_ping(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-/* lb_topology.wall_ms: TIME. */
+/* lb_family.wall_ms: TIME. */
 int lb_redis_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
 int lb_redis_version(char *buf, size_t size);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * PostgreSQL: one server, and a primary with a standby that follows it asynchronously or synchronously.
+ * PostgreSQL: one server, or a primary with standbys that follow it asynchronously or synchronously.
  *
- * A standby is not made by a base backup but by copying the same freshly initialised folder twice: both have the same
- * system identifier and the same history, so the second simply streams what the first has written since. The folder
+ * A standby is not made by a base backup but by copying the same freshly initialised folder again: all have the same
+ * system identifier and the same history, so a standby simply streams what the primary has written since. The folder
  * itself is initialised once per run (pg_template.c).
  *
- * The primary alone is configured to wait for a standby: after a promotion nobody is left to wait for, and the operator
+ * The primary alone is configured to wait for its standbys: after a promotion nobody is left to wait for, and the operator
  * who promotes is taken to know that.
  */
 #include <errno.h>
@@ -17,11 +17,9 @@
 
 #include "backends/pg_util.h"
 #include "pg_template.h"
-#include "topology_util.h"
+#include "family_util.h"
 
 #define MS_OF(deadline, env) ((deadline) > lb_now(env) ? (long long)(((deadline)-lb_now(env)) / LB_NS_PER_MS) : 0)
-
-static bool waits_for_standby(const struct lb_cluster *cluster) { return cluster->topology == &lb_topology_pg_sync; }
 
 /* ---- asking --------------------------------------------------------------------------------------------------- */
 
@@ -92,8 +90,11 @@ static int configure(struct lb_cluster *cluster, size_t index) {
   if (r == 0)
     r = lb_server_write(cluster, server, false, "data/pg_hba.conf",
                         "host all all all trust\nhost replication all all trust\n");
-  if (r == 0 && index == 0 && waits_for_standby(cluster))
-    r = lb_server_write(cluster, server, true, "data/postgresql.conf", "synchronous_standby_names = '*'\n");
+  if (r == 0 && index == 0 && cluster->topology->synchronous)
+    r = lb_server_write(cluster, server, true, "data/postgresql.conf", "synchronous_standby_names = 'FIRST %zu (*)'\n",
+                        cluster->data_count - 1);
+  if (r == 0)
+    r = lb_server_write(cluster, server, true, "data/postgresql.conf", "%s", cluster->topology->settings ? cluster->topology->settings : "");
   if (r < 0 || index == 0) return r;
   r = lb_server_write(cluster, server, true, "data/postgresql.conf",
                       "primary_conninfo = 'host=%s port=%u user=lockbench application_name=standby%zu'\n",
@@ -115,18 +116,18 @@ static int not_yet(struct lb_cluster *cluster, size_t index, const char *what) {
   return lb_fail(cluster->env, -EAGAIN, "%s %s", cluster->server[index].name, what);
 }
 
-/* The primary streams to each standby (and counts on it, where it waits for one), and each standby has replayed all of
+/* The primary streams to each standby (and counts on it, where it waits for them), and each standby has replayed all of
  * it. */
 static int serving(struct lb_cluster *cluster, lb_ns deadline) {
   char said[2][64], caught_up[1][64];
-  const char *state = waits_for_standby(cluster) ? "sync" : "async";
+  const char *state = cluster->topology->synchronous ? "sync" : "async";
   int r = ask(cluster, 0, deadline,
               "SELECT pg_current_wal_lsn(),"
               " (SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming' AND sync_state = $1)",
               state, said, 2);
   if (r < 0) return r;
   if ((size_t)atoi(said[1]) != cluster->data_count - 1)
-    return not_yet(cluster, 0, "does not stream to its standby yet");
+    return not_yet(cluster, 0, "does not stream to all its standbys yet");
   for (size_t i = 1; i < cluster->data_count; i++) {
     r = ask(cluster, i, deadline, "SELECT pg_last_wal_replay_lsn() >= $1::pg_lsn", said[0], caught_up, 1);
     if (r < 0) return r;
@@ -143,7 +144,7 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
     if (r == 0) r = configure(cluster, i);
   }
   if (r == 0) r = lb_cluster_launch_all(cluster);
-  return r < 0 ? r : lb_cluster_await(cluster, deadline, serving, "the primary serves and its standby has caught up");
+  return r < 0 ? r : lb_cluster_await(cluster, deadline, serving, "the primary serves and its standbys have caught up");
 }
 
 /* ---- roles ---------------------------------------------------------------------------------------------------- */
@@ -198,42 +199,9 @@ static int version(char *buf, size_t size) {
 
 static const char *const needs[] = {LB_NEED_POSTGRES, LB_NEED_INITDB, NULL};
 
-const struct lb_topology lb_topology_pg = {
-    .name = "pg",
-    .summary = "one PostgreSQL",
+const struct lb_family lb_family_postgres = {
+    .name = "postgres",
     .needs = needs,
-    .data_count = 1,
-    .service = "postgres",
-    .start = start,
-    .launch = launch,
-    .answers = answers,
-    .primary = primary,
-    .wall_ms = wall_ms,
-    .clean = clean,
-    .version = version,
-};
-
-const struct lb_topology lb_topology_pg_async = {
-    .name = "pg-async",
-    .summary = "a PostgreSQL primary and a standby that it does not wait for",
-    .needs = needs,
-    .data_count = 2,
-    .service = "postgres",
-    .start = start,
-    .launch = launch,
-    .answers = answers,
-    .primary = primary,
-    .wall_ms = wall_ms,
-    .promote = promote,
-    .clean = clean,
-    .version = version,
-};
-
-const struct lb_topology lb_topology_pg_sync = {
-    .name = "pg-sync",
-    .summary = "a PostgreSQL primary that waits for its standby before it acknowledges a commit",
-    .needs = needs,
-    .data_count = 2,
     .service = "postgres",
     .start = start,
     .launch = launch,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Redis: a single server, and three or five that do not know each other.
+ * Redis: one server, or several that do not know each other.
  *
- * Nothing is saved. Persistence is a property of a topology, not of the medium: a Redis without it forgets its locks in
- * a restart whatever disk it stands on.
+ * What a server keeps is a property of the topology, not of the medium: a Redis that writes nothing forgets its locks in a restart,
+ * whatever disk it stands on. One that keeps something keeps it in its append-only file, and syncs that every second unless the
+ * topology's settings say otherwise.
  */
-#include "topology_redis.h"
+#include "family_redis.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,6 +27,15 @@ int lb_redis_configure(struct lb_cluster *cluster, const struct lb_server *serve
                          "loglevel notice\n"
                          "%s",
                          address, strcmp(address, "127.0.0.1") == 0 ? "" : " -127.0.0.1", (unsigned)server->port, more);
+}
+
+int lb_redis_configure_data(struct lb_cluster *cluster, const struct lb_server *server, const char *more) {
+  const struct lb_topology *topology = cluster->topology;
+  int r = lb_redis_configure(cluster, server, "save \"\"\n");
+  return r < 0 ? r
+               : lb_server_write(cluster, server, true, "redis.conf", "appendonly %s\n%s%s",
+                                 topology->keeps == LB_KEEPS_NOTHING ? "no" : "yes", more,
+                                 topology->settings ? topology->settings : "");
 }
 
 int lb_redis_launch(struct lb_cluster *cluster, struct lb_server *server, const char *argv0) {
@@ -95,8 +105,7 @@ static int launch(struct lb_cluster *cluster, size_t index) {
 
 static int start(struct lb_cluster *cluster, lb_ns deadline) {
   int r = 0;
-  for (size_t i = 0; i < cluster->server_count && r == 0; i++)
-    r = lb_redis_configure(cluster, &cluster->server[i], "save \"\"\nappendonly no\n");
+  for (size_t i = 0; i < cluster->server_count && r == 0; i++) r = lb_redis_configure_data(cluster, &cluster->server[i], "");
   if (r == 0) r = lb_cluster_launch_all(cluster);
   return r < 0 ? r : lb_cluster_await(cluster, deadline, lb_cluster_all_answer, "every server answers");
 }
@@ -104,7 +113,7 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
 /* The first that answers, provided that enough do. */
 static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   int first = -ENOENT;
-  size_t answering = 0, enough = cluster->topology->majority ? cluster->data_count / 2 + 1 : 1;
+  size_t answering = 0, enough = cluster->data_count / 2 + 1;
   for (size_t i = 0; i < cluster->data_count && answering < enough; i++) {
     if (lb_redis_ping(cluster, i, deadline) != 0) continue;
     if (answering++ == 0) first = (int)i;
@@ -112,41 +121,9 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   return answering >= enough ? first : -ENOENT;
 }
 
-const struct lb_topology lb_topology_redis = {
+const struct lb_family lb_family_redis = {
     .name = "redis",
-    .summary = "one Redis that keeps nothing on disk",
     .needs = (const char *const[]){LB_NEED_REDIS, NULL},
-    .data_count = 1,
-    .service = "redis",
-    .start = start,
-    .launch = launch,
-    .answers = lb_redis_ping,
-    .primary = primary,
-    .wall_ms = lb_redis_wall_ms,
-    .version = lb_redis_version,
-};
-
-const struct lb_topology lb_topology_redis_x3 = {
-    .name = "redis-x3",
-    .summary = "three Redis masters that do not know each other and keep nothing on disk",
-    .needs = (const char *const[]){LB_NEED_REDIS, NULL},
-    .data_count = 3,
-    .service = "redis",
-    .majority = true,
-    .independent = true,
-    .start = start,
-    .launch = launch,
-    .answers = lb_redis_ping,
-    .primary = primary,
-    .wall_ms = lb_redis_wall_ms,
-    .version = lb_redis_version,
-};
-
-const struct lb_topology lb_topology_redis_x5 = {
-    .name = "redis-x5",
-    .summary = "five Redis masters that do not know each other and keep nothing on disk",
-    .needs = (const char *const[]){LB_NEED_REDIS, NULL},
-    .data_count = 5,
     .service = "redis",
     .majority = true,
     .independent = true,

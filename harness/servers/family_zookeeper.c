@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * ZooKeeper: one server, and an ensemble of three.
+ * ZooKeeper: one server, or an ensemble.
  *
  * Servers are asked with the four-letter word `srvr` on a plain connection: it needs no session, so asking changes
  * nothing, and a server that has lost its quorum says so instead of answering.
@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "topology_util.h"
+#include "family_util.h"
 
 #define TICK_MS 200
 #define INIT_TICKS 50
@@ -184,6 +184,7 @@ static int configure(struct lb_cluster *cluster, size_t index) {
     r = lb_server_write(cluster, server, true, "zoo.cfg", "server.%zu=%s:%u:%u\n", i + 1, s->host->address,
                         (unsigned)s->extra_port[0], (unsigned)s->extra_port[1]);
   }
+  if (r == 0) r = lb_server_write(cluster, server, true, "zoo.cfg", "%s", cluster->topology->settings ? cluster->topology->settings : "");
   return r < 0 ? r : lb_server_write(cluster, server, false, "myid", "%zu\n", index + 1);
 }
 
@@ -284,26 +285,9 @@ static int version(char *buf, size_t size) {
   return 0;
 }
 
-const struct lb_topology lb_topology_zk = {
-    .name = "zk",
-    .summary = "one ZooKeeper",
+const struct lb_family lb_family_zookeeper = {
+    .name = "zookeeper",
     .needs = needs,
-    .data_count = 1,
-    .service = "zookeeper",
-    .start = start,
-    .launch = launch,
-    .answers = answers,
-    .primary = primary,
-    .wall_ms = wall_ms,
-    .mono_ms = mono_ms,
-    .version = version,
-};
-
-const struct lb_topology lb_topology_zk_x3 = {
-    .name = "zk-x3",
-    .summary = "an ensemble of three ZooKeepers",
-    .needs = needs,
-    .data_count = 3,
     .service = "zookeeper",
     .majority = true,
     .start = start,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Redis with Sentinel: a primary, two replicas, three Sentinels with a quorum of two.
+ * Redis with Sentinel: a primary, its replicas, and Sentinels of which a majority is the quorum.
  *
  * The Sentinels are born knowing each other and the replicas (known-sentinel and known-replica lines, ids of their
  * own): left to themselves they announce each other every two seconds and the start would be spent waiting for that.
@@ -11,7 +11,7 @@
  *
  * Ready means that a failover started now would succeed and lose nothing that was acknowledged earlier. A replica that
  * reports master_link_status:up is not there yet: the primary starts its command stream only after the replica's first
- * ACK. So the primary has to list both as online, and a marker written to it has to appear in both and to vanish again.
+ * ACK. So the primary has to list all as online, and a marker written to it has to appear in all and to vanish again.
  * Without a file that ACK, when it comes before the primary has looked after its child process, is overlooked and the
  * next one comes a second later: hence repl-diskless-sync no.
  */
@@ -20,11 +20,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "topology_redis.h"
+#include "family_redis.h"
 
 #define MASTER "lockbench"
 #define MARKER "lockbench:ready"
-#define QUORUM 2
 
 /* ---- configuration -------------------------------------------------------------------------------------------- */
 
@@ -33,10 +32,9 @@ static int configure_data(struct lb_cluster *cluster, size_t index) {
   char role[128] = "", more[600];
   if (index > 0) snprintf(role, sizeof role, "replicaof %s %u\n", first->host->address, (unsigned)first->port);
   snprintf(more, sizeof more,
-           "save \"\"\nappendonly no\n"
            "repl-diskless-sync no\nrepl-ping-replica-period 1\n%s",
            role);
-  return lb_redis_configure(cluster, &cluster->server[index], more);
+  return lb_redis_configure_data(cluster, &cluster->server[index], more);
 }
 
 /* 40 digits as Redis wants them; they only have to differ within the cluster. */
@@ -48,11 +46,11 @@ static int configure_sentinel(struct lb_cluster *cluster, size_t index) {
   sentinel_id(index, id, sizeof id);
   size_t n = (size_t)snprintf(more, sizeof more,
                               "sentinel myid %s\n"
-                              "sentinel monitor " MASTER " %s %u %d\n"
+                              "sentinel monitor " MASTER " %s %u %zu\n"
                               "sentinel down-after-milliseconds " MASTER " 300\n"
                               "sentinel failover-timeout " MASTER " 3000\n"
-                              "sentinel parallel-syncs " MASTER " 2\n",
-                              id, first->host->address, (unsigned)first->port, QUORUM);
+                              "sentinel parallel-syncs " MASTER " %zu\n",
+                              id, first->host->address, (unsigned)first->port, (cluster->server_count - cluster->data_count) / 2 + 1, cluster->data_count - 1);
   for (size_t i = 1; i < cluster->server_count && n < sizeof more; i++) {
     const struct lb_server *other = &cluster->server[i];
     sentinel_id(i, id, sizeof id);
@@ -133,7 +131,7 @@ static bool replicas_usable(const struct lb_cluster *cluster, const redisReply *
 /* ---- ready ---------------------------------------------------------------------------------------------------- */
 
 static int replicas_online(struct lb_cluster *cluster, lb_ns deadline) {
-  return EXPECT(cluster, 0, deadline, lists_replicas_online, "does not list both replicas as online", "INFO",
+  return EXPECT(cluster, 0, deadline, lists_replicas_online, "does not list all replicas as online", "INFO",
                 "replication");
 }
 
@@ -164,7 +162,7 @@ static int sentinels_agree(struct lb_cluster *cluster, lb_ns deadline) {
   for (size_t i = cluster->data_count; i < cluster->server_count && r == 0; i++) {
     r = EXPECT(cluster, i, deadline, knows_all, "does not know all others yet", "SENTINEL", "MASTER", MASTER);
     if (r == 0)
-      r = EXPECT(cluster, i, deadline, replicas_usable, "has not seen both replicas yet", "SENTINEL", "REPLICAS",
+      r = EXPECT(cluster, i, deadline, replicas_usable, "has not seen all replicas yet", "SENTINEL", "REPLICAS",
                  MASTER);
     if (r == 0) r = EXPECT(cluster, i, deadline, is_anything, "no quorum", "SENTINEL", "CKQUORUM", MASTER);
   }
@@ -221,9 +219,9 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
   const struct wave wave[] = {
       {0, 1, primary_answers, "the primary answers"},
       {1, data, data_answers, "the replicas answer"},
-      {0, 0, replicas_online, "both replicas are online"},
+      {0, 0, replicas_online, "all replicas are online"},
       {0, 0, marker_written, "a marker can be written"},
-      {0, 0, marker_arrived, "the marker is on both replicas"},
+      {0, 0, marker_arrived, "the marker is on all replicas"},
       {0, 0, marker_deleted, "the marker can be deleted"},
       {0, 0, marker_gone, "the marker is gone everywhere"},
       {data, all, lb_cluster_all_answer, "the Sentinels answer"},
@@ -280,12 +278,9 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   return EXPECT(cluster, (size_t)named, deadline, is_master, "is not a master", "ROLE") == 0 ? named : -ENOENT;
 }
 
-const struct lb_topology lb_topology_sentinel = {
+const struct lb_family lb_family_sentinel = {
     .name = "sentinel",
-    .summary = "a Redis primary, two replicas and three Sentinels; nothing on disk",
     .needs = (const char *const[]){LB_NEED_REDIS, NULL},
-    .data_count = 3,
-    .other_count = 3,
     .service = "redis",
     .other_service = "sentinel",
     .sentinel_master = MASTER,

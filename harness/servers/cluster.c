@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is the same for all running topologies: laying one out, restarting servers, waiting for a failover.
+ */
+#include "cluster.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "family_util.h"
+#include "skew.h"
+
+#define FAILOVER_POLL_MS 10
+
+static const struct lb_family *family_of(const struct lb_cluster *cluster) { return cluster->topology->family; }
+
+void lb_cluster_init(struct lb_cluster *ret, const struct lb_topology *topology, struct lb_env *env) {
+  *ret = (struct lb_cluster){.topology = topology,
+                             .env = env,
+                             .server_count = topology->data_count + topology->other_count,
+                             .data_count = topology->data_count};
+  for (size_t i = 0; i < ret->server_count; i++) {
+    struct lb_server *server = &ret->server[i];
+    server->data = i < ret->data_count;
+    server->service = server->data ? topology->family->service : topology->family->other_service;
+    snprintf(server->name, sizeof server->name, "%s-%zu", server->service, server->data ? i + 1 : i + 1 - ret->data_count);
+  }
+}
+
+int lb_cluster_start(struct lb_cluster *cluster, lb_ns deadline) {
+  return family_of(cluster)->start ? family_of(cluster)->start(cluster, deadline) : 0;
+}
+
+int lb_cluster_primary(struct lb_cluster *cluster, lb_ns deadline) {
+  return family_of(cluster)->primary ? family_of(cluster)->primary(cluster, deadline) : -ENOENT;
+}
+
+void lb_cluster_target(struct lb_cluster *cluster, struct lb_target *ret) {
+  for (size_t i = 0; i < cluster->server_count; i++) {
+    const struct lb_server *server = &cluster->server[i];
+    cluster->endpoint[i] =
+        (struct lb_endpoint){.service = server->service, .host = server->host->address, .port = server->port};
+  }
+  *ret = (struct lb_target){
+      .topology = cluster->topology->name,
+      .endpoints = cluster->endpoint,
+      .count = cluster->server_count,
+      .sentinel_master = family_of(cluster)->sentinel_master,
+  };
+}
+
+void lb_cluster_stop(struct lb_cluster *cluster) {
+  for (size_t i = 0; i < cluster->server_count; i++) {
+    lb_proc_kill(&cluster->server[i].proc);
+    lb_skew_unmap(cluster->server[i].skew);
+    cluster->server[i].skew = NULL;
+  }
+  if (cluster->topology && family_of(cluster)->clean) family_of(cluster)->clean(cluster);
+}
+
+/* ---- clocks --------------------------------------------------------------------------------------------------- */
+
+int lb_cluster_skew(struct lb_cluster *cluster, size_t index) {
+  struct lb_server *server = &cluster->server[index];
+  char path[300];
+  int r = lb_server_bring_shim(cluster, server);
+  if (r < 0) return r;
+  lb_server_page_path(server, path, sizeof path);
+  lb_skew_unmap(server->skew);
+  server->skew = lb_skew_create(path);
+  return server->skew ? 0 : lb_cluster_fail(cluster, -errno, "%s: cannot make its clocks in %s: %m", server->name, path);
+}
+
+int lb_cluster_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
+  if (!family_of(cluster)->wall_ms)
+    return lb_fail(cluster->env, -EOPNOTSUPP, "topology %s has no servers that could be asked for their time", cluster->topology->name);
+  return family_of(cluster)->wall_ms(cluster, index, deadline, ret_ms);
+}
+
+int lb_cluster_mono_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
+  if (!family_of(cluster)->mono_ms)
+    return lb_fail(cluster->env, -EOPNOTSUPP, "%s has no command that tells its monotonic clock", cluster->server[index].service);
+  return family_of(cluster)->mono_ms(cluster, index, deadline, ret_ms);
+}
+
+/* ---- restart -------------------------------------------------------------------------------------------------- */
+
+static int await_answer(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  struct lb_server *server = &cluster->server[index];
+  struct lb_env *env = cluster->env;
+  while (family_of(cluster)->answers(cluster, index, lb_ask_until(env, deadline)) != 0) {
+    if (!lb_proc_alive(&server->proc))
+      return lb_cluster_fail(cluster, -EIO, "%s ended after its restart", server->name);
+    if (lb_now(env) >= deadline)
+      return lb_cluster_fail(cluster, -ETIMEDOUT, "%s does not answer after its restart: %s", server->name, env->err);
+    lb_sleep_until(env, lb_now(env) + FAILOVER_POLL_MS * LB_NS_PER_MS);
+  }
+  return 0;
+}
+
+int lb_cluster_restart_many(struct lb_cluster *cluster, const size_t index[], size_t count, lb_ns deadline) {
+  int r = 0;
+  for (size_t i = 0; i < count; i++) lb_proc_kill(&cluster->server[index[i]].proc);
+  for (size_t i = 0; i < count && r == 0; i++) r = family_of(cluster)->launch(cluster, index[i]);
+  for (size_t i = 0; i < count && r == 0; i++) r = await_answer(cluster, index[i], deadline);
+  return r;
+}
+
+int lb_cluster_restart(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  return lb_cluster_restart_many(cluster, &index, 1, deadline);
+}
+
+/* ---- failover ------------------------------------------------------------------------------------------------- */
+
+/* Independent servers fail over by being many: it is done when a majority of all serves without the old one. */
+static bool majority_without(struct lb_cluster *cluster, int old, lb_ns deadline) {
+  size_t answering = 0;
+  for (size_t i = 0; i < cluster->data_count; i++)
+    if ((int)i != old && family_of(cluster)->answers(cluster, i, lb_ask_until(cluster->env, deadline)) == 0) answering++;
+  return answering > cluster->data_count / 2;
+}
+
+static bool taken_over(struct lb_cluster *cluster, int old, lb_ns deadline) {
+  if (family_of(cluster)->independent) return majority_without(cluster, old, deadline);
+  int now = family_of(cluster)->primary(cluster, deadline);
+  return now >= 0 && now != old;
+}
+
+int lb_cluster_failover(struct lb_cluster *cluster, int old, lb_ns deadline) {
+  struct lb_env *env = cluster->env;
+  if (!family_of(cluster)->primary)
+    return lb_cluster_fail(cluster, -ENOTSUP, "topology %s has no server that could take over",
+                           cluster->topology->name);
+  if (taken_over(cluster, old, deadline)) return 0;
+  if (family_of(cluster)->promote && cluster->data_count > 1) {
+    int r;
+    /* On a busy machine a standby may be slow to answer its first question. */
+    while ((r = family_of(cluster)->promote(cluster, old, deadline)) == -ENOENT && lb_now(env) < deadline)
+      lb_sleep_until(env, lb_now(env) + FAILOVER_POLL_MS * LB_NS_PER_MS);
+    if (r < 0) return r;
+  }
+  while (!taken_over(cluster, old, deadline)) {
+    if (lb_now(env) >= deadline) return LB_TIMEOUT;
+    lb_sleep_until(env, lb_now(env) + FAILOVER_POLL_MS * LB_NS_PER_MS);
+  }
+  return 0;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cluster.h - a running topology: real servers, started fresh, proven ready by asking them, roles found by asking them.
+ *
+ * All of it runs in the trial's controller process, on one thread.
+ */
+#ifndef LB_CLUSTER_H
+#define LB_CLUSTER_H
+
+#include "host.h"
+#include "proc.h"
+#include "topology.h"
+
+struct lb_server {
+  char name[32];       /* "redis-1", "sentinel-2", "zookeeper-1": also its log file (NAME.log) and data folder */
+  const char *service; /* endpoint.service */
+  struct lb_host *host;
+  uint16_t port;       /* where clients reach it */
+  uint16_t extra_port[2]; /* further free ports on its host (ZooKeeper quorum and election) */
+  bool data;           /* holds lock state: counts for node N, replicas, majority (a Sentinel does not) */
+  char dir[256];       /* its own data folder, empty and existing before start */
+  char log[256];
+  const char *const *env; /* "NAME=value" for its process, NULL-terminated; NULL = nothing extra */
+  struct lb_skew *skew;   /* its clocks, see lb_cluster_skew; NULL = true ones, it runs without the preload library */
+  struct lb_proc proc;
+};
+
+struct lb_cluster {
+  const struct lb_topology *topology;
+  struct lb_env *env; /* of the controller */
+  struct lb_server server[LB_SERVERS_MAX]; /* data servers first, in node order */
+  size_t server_count, data_count;
+  int64_t ttl_ms;     /* of the trial: session timeouts must be within the servers' bounds */
+  bool durable;       /* true: on disk, fsync as a careful operator would; false: memory, for directed faults */
+  const char *cache_dir; /* a folder that outlives the trial within one run, for templates (initdb once); may be NULL */
+  char err[512];      /* one line after a negative return */
+  struct lb_endpoint endpoint[LB_SERVERS_MAX]; /* filled by lb_cluster_target */
+};
+
+/* An empty cluster with its servers' names, services and whether they hold locks. The caller fills in ttl_ms, durable and cache_dir, and
+ * for each server host, ports, folder and log; then it starts. */
+void lb_cluster_init(struct lb_cluster *ret, const struct lb_topology *topology, struct lb_env *env);
+/* Starts all servers and waits until the cluster serves. 0 or -errno with err. Where there are no servers: 0. */
+int lb_cluster_start(struct lb_cluster *cluster, lb_ns deadline);
+/* Index of the data server that decides now; -ENOENT = none right now, or there are no servers; -errno. */
+int lb_cluster_primary(struct lb_cluster *cluster, lb_ns deadline);
+/* Fills `ret` for clients; points into cluster. */
+void lb_cluster_target(struct lb_cluster *cluster, struct lb_target *ret);
+/* Kills all servers (SIGKILL), removes what they left outside their folders, and frees their clocks. */
+void lb_cluster_stop(struct lb_cluster *cluster);
+/* Gives one server clocks that can be set, true ones for now: server->skew. They start with the server and outlive its restarts, so
+ * call it when its folder exists and before start(). 0 or -errno with err (-ENOENT: there is no preload library). */
+int lb_cluster_skew(struct lb_cluster *cluster, size_t index);
+/* Asks one server for its wall clock in ms since 1970. 0, or -errno with the reason in env->err; -EOPNOTSUPP: it cannot be asked. */
+int lb_cluster_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
+/* The same for its monotonic clock, from a moment of its own choice. */
+int lb_cluster_mono_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
+/* Starts one server again on what it left behind and waits until it answers. It is killed first if it runs or is stopped. Its clocks
+ * stay as they are. 0 or -errno with err. */
+int lb_cluster_restart(struct lb_cluster *cluster, size_t index, lb_ns deadline);
+/* The same for several at once, as when the power comes back: where they answer only with a majority (ZooKeeper), one after the other
+ * would wait in vain. */
+int lb_cluster_restart_many(struct lb_cluster *cluster, const size_t index[], size_t count, lb_ns deadline);
+/* `await failover`: promotes where needed, then waits until another server than `old` decides (with independent masters: until a
+ * majority answers without `old`). 0, LB_TIMEOUT, or -errno. */
+int lb_cluster_failover(struct lb_cluster *cluster, int old, lb_ns deadline);
+
+#endif

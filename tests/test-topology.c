@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The table of topologies, row by row: what every row has to say, and what can be asked of one without starting it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "servers/cluster.h"
+
+static const char *const redis_only[] = {"redis", NULL}, *const both[] = {"zk", "redis", NULL};
+
+static void every_row_has_a_name_of_its_own(void **state) {
+  const struct lb_topology *t;
+  (void)state;
+  for (size_t i = 0; (t = lb_topology_at(i)); i++) {
+    assert_true(t->name && t->name[0]);
+    assert_int_equal(t->name[strspn(t->name, "abcdefghijklmnopqrstuvwxyz0123456789-")], '\0');
+    assert_ptr_equal(lb_topology_find(t->name), t); /* the first of that name */
+  }
+  assert_null(lb_topology_find("redis-x"));
+}
+
+static void every_row_is_complete(void **state) {
+  const struct lb_topology *t;
+  (void)state;
+  for (size_t i = 0; (t = lb_topology_at(i)); i++) {
+    assert_non_null(t->family);
+    assert_true(t->summary && t->summary[0] && !strchr(t->summary, '\n'));
+    assert_true(t->data_count + t->other_count <= LB_SERVERS_MAX);
+    assert_true((t->data_count > 0) == (strcmp(t->name, "none") != 0));
+    assert_true((t->other_count > 0) == (t->family->other_service != NULL));
+    assert_string_not_equal(lb_keeps_text(t->keeps), "?");
+    assert_true(!t->settings || t->settings[strlen(t->settings) - 1] == '\n');
+    assert_true(!t->synchronous || t->data_count > 1);
+  }
+}
+
+static void a_family_with_servers_has_its_hooks(void **state) {
+  const struct lb_topology *t;
+  (void)state;
+  for (size_t i = 0; (t = lb_topology_at(i)); i++) {
+    const struct lb_family *f = t->family;
+    assert_true(f->name && f->version);
+    if (t->data_count == 0) continue;
+    assert_true(f->service && f->needs && f->needs[0]);
+    assert_true(f->start && f->launch && f->answers && f->primary);
+  }
+}
+
+/* Else nobody runs on it, or it is asked of it what it is not. */
+static void a_stand_in_is_of_the_same_family(void **state) {
+  const struct lb_topology *t;
+  (void)state;
+  for (size_t i = 0; (t = lb_topology_at(i)); i++) {
+    if (!t->stands_for) continue;
+    const struct lb_topology *other = lb_topology_find(t->stands_for);
+    assert_non_null(other);
+    assert_ptr_equal(other->family, t->family);
+    assert_null(other->stands_for);
+  }
+}
+
+static void a_protocol_runs_where_it_says_and_where_another_stands_for_that(void **state) {
+  const struct lb_topology like = {.name = "redis-y", .stands_for = "redis"}, lone = {.name = "redis-y"};
+  (void)state;
+  assert_true(lb_topology_serves(lb_topology_find("redis"), redis_only));
+  assert_true(lb_topology_serves(&like, both));
+  assert_false(lb_topology_serves(&lone, both));
+  assert_false(lb_topology_serves(lb_topology_find("zk"), redis_only));
+}
+
+static void what_a_row_keeps_decides_where_it_lies(void **state) {
+  const struct lb_topology nothing = {.keeps = LB_KEEPS_NOTHING}, asked = {.keeps = LB_KEEPS_AS_ASKED}, disk = {.keeps = LB_KEEPS_ON_DISK};
+  (void)state;
+  assert_false(lb_topology_on_disk(&nothing, true));
+  assert_true(lb_topology_on_disk(&nothing, false));
+  assert_false(lb_topology_on_disk(&asked, true));
+  assert_true(lb_topology_on_disk(&asked, false));
+  assert_true(lb_topology_on_disk(&disk, true));
+  assert_true(lb_topology_on_disk(&disk, false));
+}
+
+static void one_server_is_no_majority(void **state) {
+  (void)state;
+  assert_false(lb_topology_majority(lb_topology_find("redis")));
+  assert_true(lb_topology_majority(lb_topology_find("redis-x3")));
+  assert_false(lb_topology_majority(lb_topology_find("zk")));
+  assert_true(lb_topology_majority(lb_topology_find("zk-x3")));
+  assert_false(lb_topology_majority(lb_topology_find("sentinel")));
+  assert_false(lb_topology_majority(lb_topology_find("pg-sync")));
+}
+
+static void a_cluster_is_laid_out_by_its_row(void **state) {
+  struct lb_cluster c;
+  (void)state;
+  lb_cluster_init(&c, lb_topology_find("sentinel"), NULL);
+  assert_int_equal(c.data_count, 3);
+  assert_int_equal(c.server_count, 6);
+  assert_string_equal(c.server[2].name, "redis-3");
+  assert_true(c.server[2].data);
+  assert_string_equal(c.server[3].name, "sentinel-1");
+  assert_false(c.server[3].data);
+  lb_cluster_init(&c, lb_topology_find("none"), NULL);
+  assert_int_equal(c.server_count, 0);
+}
+
+static void the_names_are_those_of_the_rows(void **state) {
+  const char *words[100];
+  size_t count = lb_topology_names(words, 100);
+  (void)state;
+  assert_null(lb_topology_at(count));
+  assert_string_equal(words[0], "none");
+  assert_string_equal(words[count - 1], lb_topology_at(count - 1)->name);
+  assert_int_equal(lb_topology_names(words, 2), 2);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_row_has_a_name_of_its_own),
+      cmocka_unit_test(every_row_is_complete),
+      cmocka_unit_test(a_family_with_servers_has_its_hooks),
+      cmocka_unit_test(a_stand_in_is_of_the_same_family),
+      cmocka_unit_test(a_protocol_runs_where_it_says_and_where_another_stands_for_that),
+      cmocka_unit_test(what_a_row_keeps_decides_where_it_lies),
+      cmocka_unit_test(one_server_is_no_majority),
+      cmocka_unit_test(a_cluster_is_laid_out_by_its_row),
+      cmocka_unit_test(the_names_are_those_of_the_rows),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
