@@ -56,15 +56,17 @@ void redis_fanout_deinit(struct redis_fanout *fanout) {
 
 /* ---- sending ------------------------------------------------------------------------------------------ */
 
+/* Scripts with their whole text: a reply may be read much later, too late to answer "unknown script" with it. */
 static void queue_command(struct redis_fanout *fanout, struct redis_node *node, const struct redis_round *round) {
+  struct redis_words words;
   if (node->conn && redis_owed(node->conn) >= round->owed_max) redis_drain(node->conn);
   node->late = node->conn ? redis_owed(node->conn) : 0;
-  if (!node->conn || node->late >= round->owed_max) {
+  if (!node->conn || node->late >= round->owed_max || redis_spell(fanout->env, &round->command, true, &words)) {
     node->vote = REDIS_SILENT;
     return;
   }
   if (!node->late) node->heard_at = lb_now(fanout->env);
-  redis_queue(node->conn, round->argc, round->argv, NULL);
+  redis_queue(node->conn, words.count, words.word, NULL);
   redis_push(node->conn); /* a failure is seen as redis_lost */
 }
 

@@ -9,10 +9,9 @@
 #include "redis_util.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-#define COUNTER_NAME_MAX 256
 
 const struct redis_script redis_delete_if_mine = {
     .sha1 = "8f464d4a626461dd45dd7ecb315f41a7354a3819",
@@ -77,29 +76,50 @@ static bool is_unknown_script(const redisReply *reply) {
 }
 
 /* '.' is no character of a key, so a counter is never taken for a lock. */
-static int name_counter(struct lb_env *env, const char *key, char ret[COUNTER_NAME_MAX]) {
-  int length = snprintf(ret, COUNTER_NAME_MAX, "%s.fence", key);
-  return length < COUNTER_NAME_MAX ? 0 : lb_fail(env, -ENAMETOOLONG, "a key too long to have a counter");
+static int name_counter(struct lb_env *env, const char *key, char ret[REDIS_COUNTER_MAX]) {
+  int length = snprintf(ret, REDIS_COUNTER_MAX, "%s.fence", key);
+  return length < REDIS_COUNTER_MAX ? 0 : lb_fail(env, -ENAMETOOLONG, "a key too long to have a counter");
 }
 
-int redis_eval(struct redis_conn *conn, lb_ns deadline, redisReply **ret, const struct redis_script *script,
-               const char *key, const struct lb_grant *grant, const char *extra) {
-  char counter[COUNTER_NAME_MAX];
-  const char *argv[7] = {"EVALSHA", script->sha1, "1", key};
-  int argc = 4, rc = script->counts ? name_counter(redis_env(conn), key, counter) : 0;
-  if (rc) return rc;
-  if (script->counts) argv[2] = "2", argv[argc++] = counter;
-  argv[argc++] = grant->token;
-  if (extra) argv[argc++] = extra;
+int redis_spell(struct lb_env *env, const struct redis_command *command, bool whole, struct redis_words *ret) {
+  const struct redis_script *script = command->script;
+  const char *const *next = command->argv;
+  ret->count = 0;
+  if (script) {
+    if (script->counts && name_counter(env, *next, ret->counter)) return -ENAMETOOLONG;
+    ret->word[ret->count++] = whole ? "EVAL" : "EVALSHA";
+    ret->word[ret->count++] = whole ? script->text : script->sha1;
+    ret->word[ret->count++] = script->counts ? "2" : "1";
+    ret->word[ret->count++] = *next++;
+    if (script->counts) ret->word[ret->count++] = ret->counter;
+  }
+  while (*next) ret->word[ret->count++] = *next++;
+  return 0;
+}
+
+static int run_spelt(struct redis_conn *conn, lb_ns deadline, redisReply **ret, const struct redis_command *command,
+                     bool whole) {
+  struct redis_words words;
+  *ret = NULL;
+  int rc = redis_spell(redis_env(conn), command, whole, &words);
+  return rc ? rc : redis_call(conn, deadline, ret, words.count, words.word, NULL);
+}
+
+int redis_run(struct redis_conn *conn, lb_ns deadline, redisReply **ret, const struct redis_command *command) {
   /* Behind replies that are late already, ours may come too late to be answered with the text of an unknown script. */
-  if (redis_owed(conn)) argv[0] = "EVAL", argv[1] = script->text;
-  rc = redis_call(conn, deadline, ret, argc, argv, NULL);
-  if (rc || !is_unknown_script(*ret)) return rc;
+  int rc = run_spelt(conn, deadline, ret, command, redis_owed(conn) > 0);
+  if (rc || !command->script || !is_unknown_script(*ret)) return rc;
   /* The cache of scripts does not survive a restart or a failover. EVAL fills it again. */
   freeReplyObject(*ret);
-  argv[0] = "EVAL", argv[1] = script->text;
-  return redis_call(conn, deadline, ret, argc, argv, NULL);
+  return run_spelt(conn, deadline, ret, command, true);
 }
+
+const char *redis_decimal(int64_t number, char buf[REDIS_DECIMAL_MAX]) {
+  snprintf(buf, REDIS_DECIMAL_MAX, "%" PRId64, number);
+  return buf;
+}
+
+bool redis_is_one(const redisReply *reply) { return reply->type == REDIS_REPLY_INTEGER && reply->integer == 1; }
 
 bool redis_is_token(const redisReply *reply, const struct lb_grant *grant) {
   return reply->type == REDIS_REPLY_STRING && reply->len == grant->token_len &&

@@ -5,6 +5,7 @@
  *   redis_link.c    which server to connect to: the only one, or the master the Sentinels name
  *   redis_lease.c   the commands of a lock that is a key with a random token, and what their errors mean
  *   redis_fanout.c  one command to several servers at once, and their votes
+ * redis_session.h   one server at a time, and what is known of a request whose reply did not come
  *
  * hiredis writes with write(2), so the process that uses this ignores SIGPIPE.
  *
@@ -86,6 +87,8 @@ int redis_link_open(struct redis_link *link, lb_ns deadline, struct redis_conn *
 /* ---- a key with a random token -------------------------------------------------------------------------- */
 
 #define REDIS_TOKEN_LEN 40 /* 20 random bytes in hex */
+#define REDIS_DECIMAL_MAX 24
+#define REDIS_COUNTER_MAX 256
 
 struct redis_script {
   const char *sha1, *text;
@@ -99,13 +102,33 @@ extern const struct redis_script redis_set_numbered;
 /* KEYS[1], counter, ARGV token: a number for the key that is ours, 0 not mine. */
 extern const struct redis_script redis_number_if_mine;
 
+#define REDIS_ARGV_MAX 8
+
+/* What a protocol asks for: a command, or a script with what it is given. The strings are the caller's. */
+struct redis_command {
+  const struct redis_script *script; /* NULL: argv is the command */
+  const char *argv[REDIS_ARGV_MAX];  /* NULL at the end; for a script KEYS[1], then its ARGV */
+};
+
+/* The command as Redis gets it. */
+struct redis_words {
+  int count;
+  const char *word[REDIS_ARGV_MAX + 4];
+  char counter[REDIS_COUNTER_MAX];
+};
+
+/* A script goes as EVALSHA, or with its whole text as EVAL. 0, or -ENAMETOOLONG: a key too long to have a counter. */
+int redis_spell(struct lb_env *env, const struct redis_command *command, bool whole, struct redis_words *ret);
+/* Runs it: a script as EVALSHA, or as EVAL when the server does not know it. Results as redis_call. */
+int redis_run(struct redis_conn *conn, lb_ns deadline, redisReply **ret, const struct redis_command *command);
 /* Puts a fresh token into the grant. */
 void redis_new_token(struct lb_env *env, struct lb_grant *grant);
 /* The key's record at one server, over a connection of its own: for inspect(). 1, 0, -errno. */
 int redis_inspect(struct lb_env *env, const struct lb_target *target, size_t endpoint, const char *key, lb_ns deadline);
-/* EVALSHA, or EVAL when the server does not know the script. Results as redis_call; extra may be NULL. */
-int redis_eval(struct redis_conn *conn, lb_ns deadline, redisReply **ret, const struct redis_script *script,
-               const char *key, const struct lb_grant *grant, const char *extra);
+/* The number as text, in buf, which is returned. For a ttl. */
+const char *redis_decimal(int64_t number, char buf[REDIS_DECIMAL_MAX]);
+/* True when a script said 1. */
+bool redis_is_one(const redisReply *reply);
 /* True when a string reply is the grant's token. */
 bool redis_is_token(const redisReply *reply, const struct lb_grant *grant);
 /* The -errno of an error reply, with its text in env->err (-EROFS: ask another server); 0 for every other reply. All
@@ -134,8 +157,7 @@ struct redis_node {
 };
 
 struct redis_round {
-  int argc;
-  const char *argv[8];
+  struct redis_command command; /* a script is sent with its whole text */
   size_t owed_max; /* a server that owes this many replies is left out */
   enum redis_vote (*read)(const redisReply *reply, const void *context);
   const void *context;

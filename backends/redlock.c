@@ -30,8 +30,6 @@
  * again.
  */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 
 #include "redis_util.h"
 
@@ -69,7 +67,7 @@ static enum redis_vote read_get(const redisReply *reply, const void *context) {
 static enum redis_vote read_script(const redisReply *reply, const void *context) {
   (void)context;
   if (reply->type != REDIS_REPLY_INTEGER) return REDIS_SILENT;
-  return reply->integer == 1 ? REDIS_YES : REDIS_NO;
+  return redis_is_one(reply) ? REDIS_YES : REDIS_NO;
 }
 
 /* Until when this round's answers are waited for. */
@@ -82,12 +80,11 @@ static bool cannot_be_majority(struct lb_session *s, const struct redis_round *r
   return round->no > s->fanout.count - s->fanout.quorum;
 }
 
-/* EVAL with the whole text: a reply may be read much later, too late to answer "unknown script" with it. */
+/* `extra` may be NULL. */
 static struct redis_round script_round(const struct redis_script *script, const char *key, const struct lb_grant *grant,
                                        const char *extra) {
   return (struct redis_round){
-      .argc = extra ? 6 : 5,
-      .argv = {"EVAL", script->text, "1", key, grant->token, extra},
+      .command = {script, {key, grant->token, extra}},
       .owed_max = script == &redis_delete_if_mine ? OWED_DELETE_MAX : OWED_SET_MAX,
       .read = read_script,
   };
@@ -103,8 +100,7 @@ static void undo(struct lb_session *s, const char *key, const struct lb_grant *g
 
 static struct redis_round set_round(const char *key, const char *ttl, const struct lb_grant *grant, bool repeated) {
   return (struct redis_round){
-      .argc = repeated ? 7 : 6,
-      .argv = {"SET", key, grant->token, "NX", "PX", ttl, "GET"},
+      .command = {.argv = {"SET", key, grant->token, "NX", "PX", ttl, repeated ? "GET" : NULL}},
       .owed_max = OWED_SET_MAX,
       .read = repeated ? read_set_again : read_set,
       .context = grant,
@@ -121,10 +117,10 @@ static int explain(struct lb_session *s, const struct redis_round *round, lb_ns 
 }
 
 static int redlock_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  char ttl[24];
+  char ttl[REDIS_DECIMAL_MAX];
   bool repeated = grant->token_len != 0;
   if (lb_now(s->env) >= deadline) return repeated ? LB_UNKNOWN : LB_TIMEOUT;
-  snprintf(ttl, sizeof ttl, "%" PRId64, lock->ttl_ms);
+  redis_decimal(lock->ttl_ms, ttl);
   if (!repeated) {
     redis_new_token(s->env, grant);
     grant->asked_at = lb_now(s->env);
@@ -162,8 +158,8 @@ static int redlock_release(struct lb_session *s, const struct lb_lock *lock, str
 /* A majority has to have the token still, and the new lease counts from before the request. When too few can have it,
  * the lock is lost and the rest is cleaned up; when too few are heard, the old end stays. */
 static int redlock_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  char ttl[24];
-  snprintf(ttl, sizeof ttl, "%" PRId64, lock->ttl_ms);
+  char ttl[REDIS_DECIMAL_MAX];
+  redis_decimal(lock->ttl_ms, ttl);
   struct redis_round round = script_round(&redis_expire_if_mine, lock->key, grant, ttl);
   lb_ns end = lb_lease_end(lb_now(s->env), lock->ttl_ms);
   redis_fanout_send(&s->fanout, &round);
@@ -181,7 +177,7 @@ static int redlock_extend(struct lb_session *s, const struct lb_lock *lock, stru
 
 static int redlock_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
   struct redis_round round = {
-      .argc = 2, .argv = {"GET", lock->key}, .owed_max = OWED_SET_MAX, .read = read_get, .context = grant};
+      .command = {.argv = {"GET", lock->key}}, .owed_max = OWED_SET_MAX, .read = read_get, .context = grant};
   redis_fanout_send(&s->fanout, &round);
   redis_fanout_gather(&s->fanout, &round, false, round_end(s, deadline));
   if (round.yes >= s->fanout.quorum) return LB_OK;

@@ -170,13 +170,13 @@ static void a_name_instead_of_an_address_is_refused(void **state) {
 
 /* ---- commands ----------------------------------------------------------------------------------------- */
 
+static const struct redis_command delete_k = {&redis_delete_if_mine, {"k", "token"}};
+
 static void a_script_the_server_does_not_know_is_sent_whole(void **state) {
   (void)state;
-  struct lb_grant grant = LB_GRANT_INIT;
-  redis_new_token(&fake_env, &grant);
   fake_answer("-NOSCRIPT No matching script. Please use EVAL.\r\n");
   fake_answer(":1\r\n");
-  assert_int_equal(redis_eval(conn, in_ms(50), &reply, &redis_delete_if_mine, "k", &grant, NULL), 0);
+  assert_int_equal(redis_run(conn, in_ms(50), &reply, &delete_k), 0);
   assert_int_equal(reply->integer, 1);
   freeReplyObject(reply);
   assert_ptr_equal(strstr(fake_heard(0), "EVALSHA "), fake_heard(0));
@@ -185,10 +185,8 @@ static void a_script_the_server_does_not_know_is_sent_whole(void **state) {
 
 static void a_script_behind_a_late_reply_is_sent_whole_at_once(void **state) {
   (void)state;
-  struct lb_grant grant = LB_GRANT_INIT;
-  redis_new_token(&fake_env, &grant);
   assert_int_equal(call("SET", 50), LB_UNKNOWN);
-  assert_int_equal(redis_eval(conn, in_ms(50), &reply, &redis_delete_if_mine, "k", &grant, NULL), LB_UNKNOWN);
+  assert_int_equal(redis_run(conn, in_ms(50), &reply, &delete_k), LB_UNKNOWN);
   assert_ptr_equal(strstr(fake_heard(1), "EVAL if"), fake_heard(1));
 }
 
@@ -309,7 +307,7 @@ static enum redis_vote read_vote(const redisReply *vote, const void *context) {
 }
 
 static struct redis_round vote_round(void) {
-  return (struct redis_round){.argc = 1, .argv = {"VOTE"}, .owed_max = 3, .read = read_vote};
+  return (struct redis_round){.command = {.argv = {"VOTE"}}, .owed_max = 3, .read = read_vote};
 }
 
 static struct redis_round hold_round(struct redis_fanout *fanout, bool silent_is_no) {
