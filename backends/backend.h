@@ -83,10 +83,13 @@ int lb_fail(struct lb_env *env, int negative_errno, const char *format, ...) __a
 
 /* ---- where the servers are ---------------------------------------------------------------------------- */
 
+/* What a protocol cannot give a server (a password, TLS) it refuses with one clear error, it never goes on without. */
 struct lb_endpoint {
   const char *service; /* "redis", "sentinel", "zookeeper", "postgres" */
-  const char *host;    /* numeric address */
+  const char *host;    /* a name, or a numeric address, of IPv6 without brackets */
   uint16_t port;
+  bool tls;                    /* encrypted, or not at all */
+  const char *user, *password; /* NULL = none is asked for; a password without a user belongs to the server's default user */
 };
 
 /* What a session may talk to. Endpoints stand in node order ("node 1" first); all of it outlives the session. */
@@ -95,6 +98,7 @@ struct lb_target {
   const struct lb_endpoint *endpoints;
   size_t count;
   const char *sentinel_master; /* name of the monitored master, NULL without Sentinel */
+  size_t replicas;             /* servers that follow the one that decides; 0 = none, or each decides for itself */
   void *shared;                /* memory shared by all clients of the trial, zeroed; for local and broken */
   size_t shared_size;
 };
@@ -104,17 +108,26 @@ struct lb_target {
 /* One name means the same everywhere: a boolean option `fence` gives grants a fencing number, at a price that is not paid without
  * it. The guard `fence` switches it on. A protocol is fit for that guard if it has LB_TRAIT_FENCED (always numbered) or such an
  * option: lb_protocol_can_fence() in registry.h. */
-enum lb_option_type { LB_OPT_INT, LB_OPT_REAL, LB_OPT_BOOL };
+enum lb_option_type {
+  LB_OPT_INT,
+  LB_OPT_REAL,
+  LB_OPT_BOOL,
+  LB_OPT_TEXT,   /* printable, min to max bytes long */
+  LB_OPT_CHOICE, /* one of the words */
+};
 struct lb_option { /* a table of these ends with .name = NULL */
   const char *name; /* unit last: "retry_ms" */
   enum lb_option_type type;
-  double def, min, max; /* bool: 0 or 1 */
+  double def, min, max; /* bool: 0 or 1. text: def 0. choice: def is the index of a word, min and max are 0 */
   const char *help;
+  const char *text;         /* the default of a text */
+  const char *const *words; /* of a choice: [a-z0-9_-], NULL at the end */
 };
 union lb_value {
-  int64_t i;
+  int64_t i; /* of a choice: the index of the word */
   double f;
   bool b;
+  const char *text; /* ends with NUL, outlives the session */
 };
 
 /* ---- a lock ------------------------------------------------------------------------------------------- */
@@ -159,7 +172,6 @@ enum lb_trait {
   LB_TRAIT_FIFO = 1 << 4,         /* grants in order of arrival */
   LB_TRAIT_WAKES = 1 << 5,        /* has a wait hook: waiters are told, they do not poll */
   LB_TRAIT_QUEUES = 1 << 6,       /* BUSY leaves a place in a queue: giving up needs release() */
-  LB_TRAIT_REENTRANT = 1 << 7,    /* the same attempt may be granted again */
   LB_TRAIT_CLIENT_CLOCK = 1 << 8, /* correctness depends on the client's wall clock */
   LB_TRAIT_SERVER_CLOCK = 1 << 9, /* correctness depends on a server's clock */
   LB_TRAIT_UNSAFE = 1 << 10,      /* known not to exclude even without a fault; unsafe_why says why */
@@ -182,10 +194,12 @@ struct lb_config {
   const char *prefix; /* [a-z0-9:-]; every key of the run begins with it, and everything a protocol makes on a server carries it */
 };
 
-/* Grows by one when a plugin that was built before could not work any more. */
+/* Grows by one when a plugin that was built before could not work any more. What is handed over by pointer, one at a time (lock, config,
+ * target, env, this table), may grow at its end without that. What stands in arrays (endpoints, options, values) and a grant may not. */
 #define LB_ABI 2
 
-/* New fields and hooks come at the end, where 0 means "as before". */
+/* New hooks and fields come at the end, where 0 means "as before": a plugin whose table is smaller than today's is taken as it is, from
+ * LB_PROTOCOL_SIZE_MIN bytes on. */
 struct lb_protocol {
   uint32_t abi;         /* LB_ABI */
   uint32_t size;        /* sizeof(struct lb_protocol) */
@@ -238,7 +252,15 @@ struct lb_protocol {
 
   /* For protocols that share hooks: what makes this one of them, given to open() as config->protocol->data. NULL = nothing. */
   const void *data;
+  /* Once per trial, when nobody else uses the servers any more, in the session of setup or in a new one: removes what setup made and what
+   * all clients left, which is everything that carries the prefix of the run. Harmless to repeat, and without a setup before it. LB_OK:
+   * nothing of it remains. LB_TIMEOUT, LB_UNKNOWN: some of it may. -errno. NULL = a run leaves nothing on any server. What teardown never
+   * got to remove has an end by itself where the server knows such a thing (a lease, a session, an expiry). */
+  int (*teardown)(struct lb_session *session, lb_ns deadline);
 };
+
+/* Up to and with the mandatory hooks: no table is smaller. */
+#define LB_PROTOCOL_SIZE_MIN offsetof(struct lb_protocol, setup)
 
 /* The one symbol a plugin exports: `const struct lb_protocol *const LB_PLUGIN_SYMBOL = &protocol;` */
 #define LB_PLUGIN_SYMBOL lockbench_plugin

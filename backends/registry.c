@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 extern const struct lb_protocol lb_null, lb_local, lb_broken, lb_redis_token, lb_redlock, lb_zk_sequential, lb_pg_row,
@@ -86,13 +87,38 @@ static const char *names_complaint(const struct lb_protocol *p) {
   return NULL;
 }
 
+static bool good_word(const char *word) { return consists_of(word, "abcdefghijklmnopqrstuvwxyz0123456789_-"); }
+
+static const char *choice_complaint(const struct lb_option *o) {
+  size_t count = 0;
+  for (; o->words && o->words[count]; count++)
+    if (!good_word(o->words[count])) return "an option with a word that has more than a-z, 0-9, '_' and '-'";
+  if (count == 0) return "an option of type choice without words";
+  if (!(o->def >= 0 && o->def < (double)count) || o->def != (double)(size_t)o->def)
+    return "an option whose default is none of its words";
+  return NULL;
+}
+
+static const char *value_complaint(const struct lb_option *o) {
+  if (o->type == LB_OPT_CHOICE) return choice_complaint(o);
+  if (!(o->min <= o->max)) return "an option with an empty range";
+  if (o->type == LB_OPT_TEXT) {
+    if (!o->text || (*o->text && !good_text(o->text, false))) return "an option of type text whose default is not one line of text";
+    double length = (double)strlen(o->text);
+    return length >= o->min && length <= o->max ? NULL : "an option whose default is shorter or longer than it may be";
+  }
+  if (!(o->def >= o->min && o->def <= o->max)) return "an option whose default is outside its range";
+  return NULL;
+}
+
 static const char *options_complaint(const struct lb_option *option) {
   for (; option && option->name; option++) {
     if (!good_option(option->name)) return "an option whose name has more than a-z, 0-9 and '_'";
     if (strlen(option->name) > NAME_MAX_BYTES) return "an option whose name has more than 63 bytes";
-    if (!option->help || !(option->min <= option->max)) return "an option without help or with an empty range";
+    if ((int)option->type < LB_OPT_INT || option->type > LB_OPT_CHOICE) return "an option of a type that does not exist";
     if (!good_text(option->help, false)) return "an option whose help is not one line of text";
-    if (!(option->def >= option->min && option->def <= option->max)) return "an option whose default is outside its range";
+    const char *what = value_complaint(option);
+    if (what) return what;
   }
   return NULL;
 }
@@ -117,13 +143,32 @@ static const char *complaint(const struct lb_protocol *p) {
   return what ? what : options_complaint(p->options);
 }
 
+/* Looks at the first two fields only, which every table of every version has. */
+static int check_version(const struct lb_protocol *p, char *err, size_t err_size) {
+  if (p->abi != LB_ABI)
+    snprintf(err, err_size, "built for contract %u, this tool has contract %u: compile it again against backends/backend.h", p->abi, LB_ABI);
+  else if (p->size > sizeof *p)
+    snprintf(err, err_size, "its table has %u bytes, of which this tool knows %zu: compile it again against this tool's backends/backend.h",
+             p->size, sizeof *p);
+  else if (p->size < LB_PROTOCOL_SIZE_MIN)
+    snprintf(err, err_size, "its table has %u bytes, at least %zu are mandatory: `.size` has to be sizeof(struct lb_protocol)", p->size,
+             LB_PROTOCOL_SIZE_MIN);
+  else return 0;
+  return -EINVAL;
+}
+
+/* What a smaller table lacks is 0. */
+static struct lb_protocol whole_table(const struct lb_protocol *p) {
+  struct lb_protocol whole = {0};
+  memcpy(&whole, p, p->size);
+  whole.size = sizeof whole;
+  return whole;
+}
+
 int lb_protocol_check(const struct lb_protocol *p, char *err, size_t err_size) {
-  if (p->abi != LB_ABI || p->size != sizeof *p) {
-    snprintf(err, err_size, "contract version %u of %u bytes, expected version %u of %zu bytes (backends/backend.h)",
-             p->abi, p->size, LB_ABI, sizeof *p);
-    return -EINVAL;
-  }
-  const char *what = complaint(p);
+  if (check_version(p, err, err_size) < 0) return -EINVAL;
+  struct lb_protocol whole = whole_table(p);
+  const char *what = complaint(&whole);
   if (!what) return 0;
   snprintf(err, err_size, "protocol table has %s", what);
   return -EINVAL;
@@ -131,8 +176,31 @@ int lb_protocol_check(const struct lb_protocol *p, char *err, size_t err_size) {
 
 /* ---- plugins ----------------------------------------------------------------------------------------------------------- */
 
-const struct lb_protocol *lb_protocol_load(const char *path, char *err, size_t err_size) {
+/* The table in full length. A smaller one is copied; the copy lives as long as the library, to the end of the process. */
+static const struct lb_protocol *full_length(const struct lb_protocol *p) {
+  if (p->size == sizeof *p) return p;
+  struct lb_protocol *copy = malloc(sizeof *copy);
+  if (copy) *copy = whole_table(p);
+  return copy;
+}
+
+/* The table of an open library, or NULL with a line. */
+static const struct lb_protocol *take_table(const char *path, void *library, char *err, size_t err_size) {
   char why[400];
+  const struct lb_protocol *const *symbol = dlsym(library, "lockbench_plugin"), *full = NULL;
+  if (!symbol || !*symbol) {
+    snprintf(err, err_size, "%s: exports no symbol lockbench_plugin (see CONTRIBUTING.md, \"A plugin\")", path);
+  } else if (lb_protocol_check(*symbol, why, sizeof why) < 0) {
+    snprintf(err, err_size, "%s: %s", path, why);
+  } else if (lb_protocol_find((*symbol)->name)) {
+    snprintf(err, err_size, "%s: protocol name '%s' is taken", path, (*symbol)->name);
+  } else if (!(full = full_length(*symbol))) {
+    snprintf(err, err_size, "%s: out of memory", path);
+  }
+  return full;
+}
+
+const struct lb_protocol *lb_protocol_load(const char *path, char *err, size_t err_size) {
   if (plugin_count == PLUGINS_MAX) {
     snprintf(err, err_size, "%s: at most %d plugins", path, PLUGINS_MAX);
     return NULL;
@@ -145,16 +213,7 @@ const struct lb_protocol *lb_protocol_load(const char *path, char *err, size_t e
     snprintf(err, err_size, "%s: not a loadable library: %s", path, text ? text : "unknown error");
     return NULL;
   }
-  const struct lb_protocol *const *symbol = dlsym(library, "lockbench_plugin");
-  if (!symbol || !*symbol) {
-    snprintf(err, err_size, "%s: exports no symbol lockbench_plugin (see CONTRIBUTING.md, \"A plugin\")", path);
-  } else if (lb_protocol_check(*symbol, why, sizeof why) < 0) {
-    snprintf(err, err_size, "%s: %s", path, why);
-  } else if (lb_protocol_find((*symbol)->name)) {
-    snprintf(err, err_size, "%s: protocol name '%s' is taken", path, (*symbol)->name);
-  } else {
-    return plugin[plugin_count++] = *symbol;
-  }
-  dlclose(library);
-  return NULL;
+  const struct lb_protocol *table = take_table(path, library, err, err_size);
+  if (!table) return dlclose(library), NULL;
+  return plugin[plugin_count++] = table;
 }

@@ -34,7 +34,8 @@ static void every_hook_has_its_results_and_no_others(void **state) {
     const char *allowed;
   } table[] = {{LB_HOOK_OPEN, "O"},      {LB_HOOK_SETUP, "OTU"},  {LB_HOOK_TRY_ACQUIRE, "OBTU"},
                {LB_HOOK_RELEASE, "OLU"}, {LB_HOOK_EXTEND, "OLU"}, {LB_HOOK_WAIT, "OT"},
-               {LB_HOOK_RESOLVE, "OBU"}, {LB_HOOK_HOLDS, "OLU"},  {LB_HOOK_INSPECT, "OB"}};
+               {LB_HOOK_RESOLVE, "OBU"}, {LB_HOOK_HOLDS, "OLU"},  {LB_HOOK_INSPECT, "OB"},
+               {LB_HOOK_TEARDOWN, "OTU"}};
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
     for (int r = 0; r <= LB_UNKNOWN; r++)
       assert_int_equal(result_of(table[i].hook, r)[0] == '\0', strchr(table[i].allowed, letters[r]) != NULL);

@@ -23,6 +23,7 @@ enum { INDEX = 1, TTL_MS = 1000 };
 struct lb_session {
   int answer;
   const char *says; /* what it leaves in env->err */
+  bool says_no_end; /* fills it to the last byte, without a NUL */
   struct lb_grant gives;
   bool gives_any;
   enum lb_hook called;
@@ -61,6 +62,7 @@ static int called(enum lb_hook hook, const char *key, struct lb_grant *grant, lb
   s->deadline_seen = atomic_load(&state_of()->hook_deadline);
   s->deadline_given = deadline;
   memcpy(s->err_seen, w.env.err, sizeof s->err_seen);
+  if (s->says_no_end) memset(w.env.err, 'x', sizeof w.env.err);
   if (s->says) snprintf(w.env.err, sizeof w.env.err, "%s", s->says);
   if (s->gives_any) *grant = s->gives;
   w.now += LB_NS_PER_MS;
@@ -76,6 +78,10 @@ static int open_hook(struct lb_session *s, const struct lb_config *config, lb_ns
 static int setup_hook(struct lb_session *s, lb_ns deadline) {
   (void)s;
   return called(LB_HOOK_SETUP, NULL, NULL, deadline);
+}
+static int teardown_hook(struct lb_session *s, lb_ns deadline) {
+  (void)s;
+  return called(LB_HOOK_TEARDOWN, NULL, NULL, deadline);
 }
 static int try_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   s->ttl_ms = lock->ttl_ms;
@@ -118,7 +124,8 @@ static int set_up(void **state) {
                                   .wait = wait_hook,
                                   .resolve = resolve_hook,
                                   .holds = holds_hook,
-                                  .inspect = inspect_hook},
+                                  .inspect = inspect_hook,
+                                  .teardown = teardown_hook},
                      .env = {.now = now_hook},
                      .lock = {"k", TTL_MS},
                      .now = 5 * LB_NS_PER_S};
@@ -151,6 +158,7 @@ static int call(enum lb_hook hook, lb_ns deadline) {
     case LB_HOOK_WAIT: return lb_hook_wait(&w.holder, &w.lock, &w.grant, deadline);
     case LB_HOOK_RESOLVE: return lb_hook_resolve(&w.holder, &w.lock, &w.grant, deadline);
     case LB_HOOK_HOLDS: return lb_hook_holds(&w.holder, &w.lock, &w.grant, deadline);
+    case LB_HOOK_TEARDOWN: return lb_hook_teardown(&w.holder, deadline);
     case LB_HOOK_INSPECT: return lb_hook_inspect(&w.holder, &w.lock, 3, deadline);
     default: fail_msg("no such hook here");
   }
@@ -158,7 +166,7 @@ static int call(enum lb_hook hook, lb_ns deadline) {
 }
 
 static const enum lb_hook all[] = {LB_HOOK_OPEN, LB_HOOK_SETUP,   LB_HOOK_TRY_ACQUIRE, LB_HOOK_RELEASE, LB_HOOK_EXTEND,
-                                   LB_HOOK_WAIT, LB_HOOK_RESOLVE, LB_HOOK_HOLDS,       LB_HOOK_INSPECT};
+                                   LB_HOOK_WAIT, LB_HOOK_RESOLVE, LB_HOOK_HOLDS,       LB_HOOK_INSPECT, LB_HOOK_TEARDOWN};
 enum { ALL = sizeof all / sizeof *all };
 
 static bool grants(enum lb_hook hook) { return hook == LB_HOOK_TRY_ACQUIRE || hook == LB_HOOK_RESOLVE; }
@@ -176,7 +184,7 @@ static void each_call_can_be_seen_from_outside_while_it_lasts(void **state) {
     assert_int_equal(w.session.deadline_given, 7 * LB_NS_PER_S + i);
     assert_string_equal(w.session.err_seen, "");
     assert_int_equal(atomic_load(&state_of()->hook), LB_HOOK_NONE);
-    if (all[i] > LB_HOOK_SETUP) assert_string_equal(w.session.key, "k");
+    if (all[i] > LB_HOOK_SETUP && all[i] != LB_HOOK_TEARDOWN) assert_string_equal(w.session.key, "k");
   }
   assert_int_equal(w.session.ttl_ms, TTL_MS);
   assert_int_equal(w.session.endpoint, 3);
@@ -201,8 +209,9 @@ static void a_deadline_is_seen_in_true_time_and_none_stays_none(void **state) {
 
 static void a_hook_that_is_not_there_does_nothing(void **state) {
   (void)state;
-  w.protocol.setup = NULL;
+  w.protocol.setup = w.protocol.teardown = NULL;
   assert_int_equal(call(LB_HOOK_SETUP, 1), LB_OK);
+  assert_int_equal(call(LB_HOOK_TEARDOWN, 1), LB_OK);
   assert_int_equal(w.session.called, LB_HOOK_NONE);
   assert_int_equal(atomic_load(&state_of()->hook_deadline), 0);
 }
@@ -275,6 +284,22 @@ static void an_answer_that_does_not_exist_is_a_breach_of_each_hook(void **state)
     assert_string_equal(w.env.err, expected);
     assert_string_equal(w.holder.error, expected);
     assert_string_equal(state_of()->error, ""); /* that is for what a protocol says itself */
+  }
+}
+
+/* Whatever was answered: the next one who reads it would read on. */
+static void a_text_without_an_end_is_a_breach_of_each_hook(void **state) {
+  (void)state;
+  static const int answers[] = {-EIO, LB_OK};
+  char expected[200];
+  w.session.says_no_end = true;
+  for (size_t i = 0; i < 2 * ALL; i++) {
+    state_of()->breach[0] = '\0';
+    w.session.answer = answers[i % 2];
+    w.session.gives_any = grants(all[i / 2]);
+    assert_int_equal(call(all[i / 2], 1), -EPROTO);
+    snprintf(expected, sizeof expected, "%s left a text in env->err that does not end", lb_hook_name(all[i / 2]));
+    assert_string_equal(state_of()->breach, expected);
   }
 }
 
@@ -405,6 +430,7 @@ int main(void) {
       TEST(no_time_and_not_known_are_kept_if_they_have_a_text),
       TEST(what_is_no_failure_leaves_the_last_one_where_it_is),
       TEST(an_answer_that_does_not_exist_is_a_breach_of_each_hook),
+      TEST(a_text_without_an_end_is_a_breach_of_each_hook),
       TEST(the_first_breach_is_the_one_that_is_kept),
       TEST(a_grant_is_looked_at_whichever_hook_brings_it),
       TEST(a_deadline_that_was_not_kept_is_kept_as_an_error),

@@ -753,6 +753,25 @@ static void yes_and_no_are_the_values_of_a_switch(void **state) {
   free(values);
 }
 
+static void a_choice_is_the_index_of_its_word_and_a_text_is_as_it_stands(void **state) {
+  (void)state;
+  static const char *const words[] = {"one", "two", "three", NULL};
+  static const struct lb_option options[] = {{.name = "a", .type = LB_OPT_CHOICE, .def = 1, .words = words, .help = "a"},
+                                             {.name = "b", .type = LB_OPT_CHOICE, .def = 1, .words = words, .help = "b"},
+                                             {.name = "c", .type = LB_OPT_TEXT, .max = 9, .text = "", .help = "c"},
+                                             {.name = "d", .type = LB_OPT_TEXT, .max = 9, .text = "rest", .help = "d"},
+                                             {.name = NULL}};
+  static const char *const settings[] = {"p.b=three", "p.c=x=y.z", "q.d=no"};
+  const struct lb_protocol protocol = {.name = "p", .options = options};
+  union lb_value *values = lb_settings_options(&protocol, settings, 3);
+  assert_non_null(values);
+  assert_int_equal(values[0].i, 1);
+  assert_int_equal(values[1].i, 2);
+  assert_string_equal(values[2].text, "x=y.z");
+  assert_string_equal(values[3].text, "rest");
+  free(values);
+}
+
 static bool fence_option(const struct lb_cell *cell) {
   size_t i = 0;
   while (strcmp(cell->protocol->options[i].name, "fence") != 0) i++;
@@ -899,6 +918,7 @@ int main(void) {
       TEST(options_have_their_defaults),
       TEST(an_option_is_set_for_its_protocol_only_and_the_last_one_counts),
       TEST(yes_and_no_are_the_values_of_a_switch),
+      TEST(a_choice_is_the_index_of_its_word_and_a_text_is_as_it_stands),
       TEST(the_guard_fence_switches_on_the_option_of_that_name),
       TEST(the_option_fence_can_be_had_without_the_guard),
       TEST(options_that_are_wrong_are_refused),

@@ -27,7 +27,6 @@ static const struct {
     {LB_TRAIT_FIFO, "fifo"},
     {LB_TRAIT_WAKES, "wakes-waiters"},
     {LB_TRAIT_QUEUES, "queues"},
-    {LB_TRAIT_REENTRANT, "reentrant"},
     {LB_TRAIT_CLIENT_CLOCK, "uses-client-clock"},
     {LB_TRAIT_SERVER_CLOCK, "uses-server-clock"},
     {LB_TRAIT_UNSAFE, "known-unsafe"},
@@ -136,6 +135,22 @@ static void print_stand_ins(const char *const *named) {
   }
 }
 
+/* With its default, and what else it takes. */
+static void show_option(const struct lb_protocol *p, const struct lb_option *o) {
+  printf("option:   -s %s.%s=", p->name, o->name);
+  switch (o->type) {
+    case LB_OPT_INT:
+    case LB_OPT_REAL: printf("%g  %s (%g to %g)\n", o->def, o->help, o->min, o->max); break;
+    case LB_OPT_BOOL: printf("%s  %s (yes or no)\n", o->def != 0 ? "yes" : "no", o->help); break;
+    case LB_OPT_TEXT: printf("%s  %s (text, %g to %g bytes)\n", o->text, o->help, o->min, o->max); break;
+    case LB_OPT_CHOICE:
+      printf("%s  %s (", o->words[(size_t)o->def], o->help);
+      print_words(o->words);
+      puts(")");
+      break;
+  }
+}
+
 static void show_protocol(const struct lb_protocol *p) {
   printf("protocol %s: %s\n\npromises: %s\nbreaks:   %s\nsource:   %s\ntraits:   ", p->name, p->summary, p->promises,
          p->breaks, p->source);
@@ -150,8 +165,7 @@ static void show_protocol(const struct lb_protocol *p) {
     print_words(p->points);
     putchar('\n');
   }
-  for (const struct lb_option *o = p->options; o && o->name; o++)
-    printf("option:   -s %s.%s=%g  %s (%g to %g)\n", p->name, o->name, o->def, o->help, o->min, o->max);
+  for (const struct lb_option *o = p->options; o && o->name; o++) show_option(p, o);
 }
 
 /* One below the other. */

@@ -42,13 +42,11 @@ static void enter(struct lb_holder *h, enum lb_hook hook, lb_ns deadline) {
 /* A result that says nothing of the lock (a failure, no time, not known) usually has a text; one that does has none. */
 static void keep_error(struct lb_holder *h, enum lb_hook hook, int result) {
   char *err = h->env->err;
-  bool ends = strnlen(err, sizeof h->env->err) < sizeof h->env->err;
   if (result >= 0 && result != LB_TIMEOUT && result != LB_UNKNOWN) return;
   lb_contract_clean_text(err, sizeof h->env->err);
   if (!err[0] && result >= 0) return;
   if (!err[0]) snprintf(err, sizeof h->env->err, "%s (it left no text)", strerror(-result));
-  snprintf(h->error, sizeof h->error, "%s: %s%.180s", lb_hook_name(hook), ends ? "" : "(a text that does not end) ",
-           err);
+  snprintf(h->error, sizeof h->error, "%s: %.180s", lb_hook_name(hook), err);
   memcpy(state_of(h)->error, h->error, sizeof h->error);
 }
 
@@ -68,6 +66,8 @@ static int breach(struct lb_holder *h, const char *complaint) {
   return lb_fail(h->env, -EPROTO, "%s", h->error);
 }
 
+static bool text_ends(const struct lb_env *env) { return strnlen(env->err, sizeof env->err) < sizeof env->err; }
+
 /* A child that comes back would write into the client's log and answer in its place. */
 static _Noreturn void come_back_twice(struct lb_holder *h, enum lb_hook hook) {
   char complaint[200];
@@ -81,6 +81,10 @@ static int leave(struct lb_holder *h, enum lb_hook hook, int result) {
   if (is_child) come_back_twice(h, hook);
   atomic_store_explicit(&state_of(h)->hook, LB_HOOK_NONE, memory_order_relaxed);
   if (lb_contract_result(hook, result, complaint, sizeof complaint) < 0) return breach(h, complaint);
+  if (!text_ends(h->env)) {
+    snprintf(complaint, sizeof complaint, "%s left a text in env->err that does not end", lb_hook_name(hook));
+    return breach(h, complaint);
+  }
   keep_error(h, hook, result);
   if (result != LB_OK) keep_lateness(h, hook, lb_now(h->env));
   return result;
@@ -123,6 +127,12 @@ int lb_hook_setup(struct lb_holder *h, lb_ns deadline) {
   if (!h->protocol->setup) return LB_OK;
   enter(h, LB_HOOK_SETUP, deadline);
   return leave(h, LB_HOOK_SETUP, h->protocol->setup(h->session, deadline));
+}
+
+int lb_hook_teardown(struct lb_holder *h, lb_ns deadline) {
+  if (!h->protocol->teardown) return LB_OK;
+  enter(h, LB_HOOK_TEARDOWN, deadline);
+  return leave(h, LB_HOOK_TEARDOWN, h->protocol->teardown(h->session, deadline));
 }
 
 int lb_hook_try_acquire(struct lb_holder *h, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {

@@ -17,8 +17,9 @@
 void lb_hooks_own_process(void);
 
 int lb_hook_open(struct lb_holder *holder, const struct lb_config *config, lb_ns deadline);
-/* LB_OK where the protocol has no such hook. */
+/* These two: LB_OK where the protocol has no such hook. */
 int lb_hook_setup(struct lb_holder *holder, lb_ns deadline);
+int lb_hook_teardown(struct lb_holder *holder, lb_ns deadline);
 /* With LB_OK the grant is complete and can be lived with; after a breach it is LB_GRANT_INIT. */
 int lb_hook_try_acquire(struct lb_holder *holder, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int lb_hook_release(struct lb_holder *holder, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);

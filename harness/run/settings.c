@@ -45,11 +45,7 @@ static const struct lb_option *find_option(const struct lb_protocol *protocol, c
   return NULL;
 }
 
-static bool parse_value(const struct lb_option *option, const char *text, union lb_value *ret) {
-  if (option->type == LB_OPT_BOOL) {
-    ret->b = strcmp(text, "yes") == 0;
-    return ret->b || strcmp(text, "no") == 0;
-  }
+static bool parse_number(const struct lb_option *option, const char *text, union lb_value *ret) {
   char *end;
   double value = strtod(text, &end);
   if (end == text || *end || !isfinite(value) || value < option->min || value > option->max) return false;
@@ -57,6 +53,75 @@ static bool parse_value(const struct lb_option *option, const char *text, union 
   if (option->type == LB_OPT_INT) ret->i = (int64_t)value;
   else ret->f = value;
   return true;
+}
+
+/* One line without control characters. */
+static bool parse_text(const struct lb_option *option, const char *text, union lb_value *ret) {
+  double length = (double)strlen(text);
+  for (const char *c = text; *c; c++)
+    if ((unsigned char)*c < 0x20 || *c == 0x7f) return false;
+  ret->text = text;
+  return length >= option->min && length <= option->max;
+}
+
+static bool parse_choice(const struct lb_option *option, const char *text, union lb_value *ret) {
+  for (ret->i = 0; option->words[ret->i]; ret->i++)
+    if (strcmp(option->words[ret->i], text) == 0) return true;
+  return false;
+}
+
+/* A text is not copied: settings live as long as the run. */
+static bool parse_value(const struct lb_option *option, const char *text, union lb_value *ret) {
+  switch (option->type) {
+    case LB_OPT_BOOL: ret->b = strcmp(text, "yes") == 0; return ret->b || strcmp(text, "no") == 0;
+    case LB_OPT_TEXT: return parse_text(option, text, ret);
+    case LB_OPT_CHOICE: return parse_choice(option, text, ret);
+    case LB_OPT_INT:
+    case LB_OPT_REAL: return parse_number(option, text, ret);
+  }
+  return false;
+}
+
+static union lb_value default_value(const struct lb_option *option) {
+  switch (option->type) {
+    case LB_OPT_BOOL: return (union lb_value){.b = option->def != 0};
+    case LB_OPT_TEXT: return (union lb_value){.text = option->text};
+    case LB_OPT_REAL: return (union lb_value){.f = option->def};
+    case LB_OPT_INT:
+    case LB_OPT_CHOICE: break;
+  }
+  return (union lb_value){.i = (int64_t)option->def};
+}
+
+/* "one, two, three", as far as there is room. */
+static void list_words(const char *const *words, char *buf, size_t size) {
+  size_t used = 0;
+  for (buf[0] = '\0'; *words && used < size; words++)
+    used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? ", " : "", *words);
+}
+
+static int refuse_choice(const struct setting *s, const struct lb_option *option, char *err, size_t err_size) {
+  char words[300];
+  size_t count = 0;
+  while (option->words[count]) count++;
+  const char *near = lb_suggest(s->value, option->words, count);
+  list_words(option->words, words, sizeof words);
+  return lb_refuse(err, err_size, "-s %s.%s=%s: expected one of %s%s%s%s", s->protocol, s->option, s->value, words,
+                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+static int refuse_value(const struct setting *s, const struct lb_option *option, char *err, size_t err_size) {
+  switch (option->type) {
+    case LB_OPT_BOOL: return lb_refuse(err, err_size, "-s %s.%s=%s: expected yes or no", s->protocol, s->option, s->value);
+    case LB_OPT_CHOICE: return refuse_choice(s, option, err, err_size);
+    case LB_OPT_TEXT:
+      return lb_refuse(err, err_size, "-s %s.%s=%s: expected one line of %g to %g bytes", s->protocol, s->option, s->value, option->min,
+                       option->max);
+    case LB_OPT_INT:
+    case LB_OPT_REAL: break;
+  }
+  return lb_refuse(err, err_size, "-s %s.%s=%s: expected a %snumber from %g to %g", s->protocol, s->option, s->value,
+                   option->type == LB_OPT_INT ? "whole " : "", option->min, option->max);
 }
 
 static int check_option(const struct setting *s, char *err, size_t err_size) {
@@ -81,11 +146,7 @@ static int check_option(const struct setting *s, char *err, size_t err_size) {
     return lb_refuse(err, err_size, "-s %s.%s: %s has no option '%s'%s", s->protocol, s->option, s->protocol, s->option,
                      advice);
   }
-  if (parse_value(option, s->value, &value)) return 0;
-  if (option->type == LB_OPT_BOOL)
-    return lb_refuse(err, err_size, "-s %s.%s=%s: expected yes or no", s->protocol, s->option, s->value);
-  return lb_refuse(err, err_size, "-s %s.%s=%s: expected a %snumber from %g to %g", s->protocol, s->option, s->value,
-                   option->type == LB_OPT_INT ? "whole " : "", option->min, option->max);
+  return parse_value(option, s->value, &value) ? 0 : refuse_value(s, option, err, err_size);
 }
 
 int lb_settings_check(const char *const *settings, size_t count, char *err, size_t err_size) {
@@ -131,12 +192,7 @@ union lb_value *lb_settings_options(const struct lb_protocol *protocol, const ch
   size_t n = 0;
   while (protocol->options && protocol->options[n].name) n++;
   union lb_value *values = calloc(n + 1, sizeof *values);
-  for (size_t i = 0; values && i < n; i++) {
-    const struct lb_option *o = &protocol->options[i];
-    if (o->type == LB_OPT_BOOL) values[i].b = o->def != 0;
-    else if (o->type == LB_OPT_INT) values[i].i = (int64_t)o->def;
-    else values[i].f = o->def;
-  }
+  for (size_t i = 0; values && i < n; i++) values[i] = default_value(&protocol->options[i]);
   struct setting s;
   for (size_t i = 0; values && i < count; i++) {
     const struct lb_option *o;

@@ -46,6 +46,7 @@ void lb_cluster_target(struct lb_cluster *cluster, struct lb_target *ret) {
       .endpoints = cluster->endpoint,
       .count = cluster->server_count,
       .sentinel_master = family_of(cluster)->sentinel_master,
+      .replicas = family_of(cluster)->independent || cluster->data_count == 0 ? 0 : cluster->data_count - 1,
   };
 }
 

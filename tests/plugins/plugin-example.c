@@ -4,9 +4,13 @@
  * the file says whose it is: the token of the attempt that made it. Only who finds his own token there removes the file, so nobody can
  * put another one between his look and his unlink.
  *
- * LB_TEST_ABI builds the same thing for a contract of another version, LB_TEST_HOOK one that lacks a hook; LB_TEST_POINT, LB_TEST_OPTION
- * and LB_TEST_TEXT put strings into the table that do not belong there.
+ * The folder of the files is an option of type text: -s lock-file.folder=/dev/shm. Every file's name begins with the prefix of the run,
+ * so that teardown finds all of them.
+ *
+ * LB_TEST_ABI and LB_TEST_SIZE build the same thing for a contract of another version, LB_TEST_HOOK one that lacks a hook;
+ * LB_TEST_POINT, LB_TEST_OPTION and LB_TEST_TEXT put strings into the table that do not belong there.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -19,15 +23,26 @@
 #define LB_TEST_ABI LB_ABI
 #endif
 
+#ifndef LB_TEST_SIZE
+#define LB_TEST_SIZE sizeof(struct lb_protocol)
+#endif
+
+#define FILE_PREFIX "lockbench-plugin-"
+
+enum { OPT_FOLDER, FOLDER_MAX = 200, PATH_ROOM = 512 };
+
 struct lb_session {
   struct lb_env *env;
+  const char *folder, *prefix;
 };
 
-static void path_of(const char *key, char *path, size_t size) { snprintf(path, size, "/tmp/lockbench-plugin-%s", key); }
+static void path_of(const struct lb_session *s, const struct lb_lock *lock, char path[PATH_ROOM]) {
+  snprintf(path, PATH_ROOM, "%s/" FILE_PREFIX "%s", s->folder, lock->key);
+}
 
 static int file_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
   (void)deadline;
-  s->env = config->env;
+  *s = (struct lb_session){config->env, config->options[OPT_FOLDER].text, config->prefix};
   return 0;
 }
 
@@ -53,8 +68,8 @@ static int is_mine(struct lb_session *s, const char *path, const struct lb_grant
 
 static int file_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)deadline;
-  char path[200];
-  path_of(lock->key, path, sizeof path);
+  char path[PATH_ROOM];
+  path_of(s, lock, path);
   int mine = grant->token_len > 0 ? is_mine(s, path, grant) : 0; /* a repeated try is granted what it has */
   if (mine != 0) return mine > 0 ? LB_OK : LB_UNKNOWN;
   new_token(s, grant);
@@ -77,8 +92,8 @@ static int file_try_acquire(struct lb_session *s, const struct lb_lock *lock, st
 
 static int file_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
   (void)deadline;
-  char path[200];
-  path_of(lock->key, path, sizeof path);
+  char path[PATH_ROOM];
+  path_of(s, lock, path);
   int mine = is_mine(s, path, grant);
   return mine < 0 ? mine : mine ? LB_OK : LB_LOST;
 }
@@ -86,13 +101,30 @@ static int file_holds(struct lb_session *s, const struct lb_lock *lock, const st
 #ifndef LB_TEST_HOOK
 static int file_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)deadline;
-  char path[200];
-  path_of(lock->key, path, sizeof path);
+  char path[PATH_ROOM];
+  path_of(s, lock, path);
   int mine = is_mine(s, path, grant);
   if (mine <= 0) return mine < 0 ? mine : LB_LOST;
   return unlink(path) == 0 ? LB_OK : lb_fail(s->env, -errno, "cannot remove %s: %m", path);
 }
 #endif
+
+/* LB_OK: no file of this run is left. */
+static int file_teardown(struct lb_session *s, lb_ns deadline) {
+  (void)deadline;
+  char path[PATH_ROOM], begin[100];
+  int rc = LB_OK;
+  DIR *folder = opendir(s->folder);
+  if (!folder) return lb_fail(s->env, -errno, "cannot read %s: %m", s->folder);
+  snprintf(begin, sizeof begin, FILE_PREFIX "%s", s->prefix);
+  for (struct dirent *file; (file = readdir(folder));) {
+    if (strncmp(file->d_name, begin, strlen(begin)) != 0) continue;
+    snprintf(path, sizeof path, "%s/%s", s->folder, file->d_name);
+    if (unlink(path) < 0) rc = lb_fail(s->env, -errno, "cannot remove %s: %m", path);
+  }
+  closedir(folder);
+  return rc;
+}
 
 #ifdef LB_TEST_POINT
 static const char *const points[] = {"before-the-file-is-made-by-whoever", NULL};
@@ -103,7 +135,13 @@ static const char *const points[] = {NULL};
 #ifdef LB_TEST_OPTION
 static const struct lb_option options[] = {{"retry ms", LB_OPT_INT, 0, 0, 1, "not a name"}, {0}};
 #else
-static const struct lb_option options[] = {{0}};
+static const struct lb_option options[] = {[OPT_FOLDER] = {.name = "folder",
+                                                           .type = LB_OPT_TEXT,
+                                                           .text = "/tmp",
+                                                           .min = 1,
+                                                           .max = FOLDER_MAX,
+                                                           .help = "where the lock files are"},
+                                           {.name = NULL}};
 #endif
 
 #ifdef LB_TEST_TEXT
@@ -116,7 +154,7 @@ static const char *const topologies[] = {"none", NULL};
 
 static const struct lb_protocol lock_file = {
     .abi = LB_TEST_ABI,
-    .size = sizeof(struct lb_protocol),
+    .size = LB_TEST_SIZE,
     .name = "lock-file",
     .summary = SUMMARY,
     .promises = "Mutual exclusion among the processes of one machine.",
@@ -131,6 +169,7 @@ static const struct lb_protocol lock_file = {
     .close = file_close,
     .try_acquire = file_try_acquire,
     .holds = file_holds,
+    .teardown = file_teardown,
 #ifndef LB_TEST_HOOK
     .release = file_release,
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A lock that breaks the contract in one way at a time, chosen with -s rogue.fault=N: what a plugin's author gets wrong, and what a
+ * A lock that breaks the contract in one way at a time, chosen with -s rogue.fault=WORD: what a plugin's author gets wrong, and what a
  * careless or hostile one might do. Without a fault it is a correct lock on one machine, a word in shared memory for each key.
  * tests/live-rogue.sh says what has to come of each.
  */
@@ -32,7 +32,33 @@ enum fault {
   DIES_IN_SETUP,    /* where only the observer goes */
   FORKS,            /* and both come back from try_acquire */
   SLOW,             /* comes back two seconds after its deadline */
+  NONSENSE_IN_TEARDOWN,
+  HANGS_IN_TEARDOWN,
+  FAILS_IN_TEARDOWN, /* as a server that is down does: no fault of the lock */
   FAULTS,
+};
+static const char *const faults[FAULTS + 1] = {
+    [NO_FAULT] = "none",
+    [HANGS] = "hangs",
+    [HANGS_IN_RELEASE] = "hangs-in-release",
+    [DIES] = "dies",
+    [DIES_IN_OPEN] = "dies-in-open",
+    [EXITS] = "exits",
+    [LIES] = "lies",
+    [ANSWERS_NONSENSE] = "answers-nonsense",
+    [ASKS_AT_ZERO] = "asks-at-zero",
+    [OVER_ALREADY] = "over-already",
+    [TOKEN_TOO_LONG] = "token-too-long",
+    [BROKEN_TEXT] = "broken-text",
+    [CLOSES_ALL] = "closes-all",
+    [PRINTS] = "prints",
+    [CANNOT_CONNECT] = "cannot-connect",
+    [DIES_IN_SETUP] = "dies-in-setup",
+    [FORKS] = "forks",
+    [SLOW] = "slow",
+    [NONSENSE_IN_TEARDOWN] = "nonsense-in-teardown",
+    [HANGS_IN_TEARDOWN] = "hangs-in-teardown",
+    [FAILS_IN_TEARDOWN] = "fails-in-teardown",
 };
 
 struct slot {
@@ -47,12 +73,7 @@ struct lb_session {
 };
 
 static const struct lb_option options[] = {
-    {.name = "fault",
-     .type = LB_OPT_INT,
-     .def = 0,
-     .min = 0,
-     .max = FAULTS - 1,
-     .help = "which line of the contract it breaks"},
+    {.name = "fault", .type = LB_OPT_CHOICE, .words = faults, .help = "which line of the contract it breaks"},
     {.name = NULL},
 };
 
@@ -71,11 +92,18 @@ static int rogue_setup(struct lb_session *s, lb_ns deadline) {
   return LB_OK;
 }
 
-static void rogue_close(struct lb_session *s) { (void)s; }
-
 static void hang(void) {
   for (;;) pause();
 }
+
+static int rogue_teardown(struct lb_session *s, lb_ns deadline) {
+  (void)deadline;
+  if (s->fault == NONSENSE_IN_TEARDOWN) return 17;
+  if (s->fault == HANGS_IN_TEARDOWN) hang();
+  return s->fault == FAILS_IN_TEARDOWN ? lb_fail(s->env, -ECONNREFUSED, "cannot connect to 192.0.2.7:6379") : LB_OK;
+}
+
+static void rogue_close(struct lb_session *s) { (void)s; }
 
 static void close_all(void) {
   for (int fd = 0; fd < 256; fd++) close(fd);
@@ -146,6 +174,7 @@ static const struct lb_protocol rogue = {
     .setup = rogue_setup,
     .try_acquire = rogue_try_acquire,
     .release = rogue_release,
+    .teardown = rogue_teardown,
 };
 
 extern const struct lb_protocol *const lockbench_plugin;
