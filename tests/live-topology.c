@@ -172,7 +172,7 @@ static void settings_are_in_force(struct trial *t, const struct lb_server *s) {
     snprintf(asked, sizeof asked, "%s %s", redis ? "CONFIG GET" : "SHOW", name);
     snprintf(expected, sizeof expected, "%s%s%s", redis ? name : "", redis ? " " : "", value);
     const char *said = redis ? redis_says(s, asked) : postgres_says(s, asked);
-    check(t, read && is(said, expected), "%s: %s is %s", s->name, name, said);
+    check(t, read && is(said, expected), "%s says %s", s->name, said);
   }
 }
 
