@@ -13,6 +13,13 @@
 static const struct lb_topology topologies[] = {
     {.name = "none", .summary = "no servers, only the memory all clients share", .family = &lb_family_none},
     {.name = "redis", .summary = "one Redis that keeps nothing on disk", .family = &lb_family_redis, .data_count = 1},
+    {.name = "redis-aof",
+     .summary = "one Redis that syncs every change to disk before it acknowledges it",
+     .family = &lb_family_redis,
+     .data_count = 1,
+     .keeps = LB_KEEPS_ON_DISK,
+     .settings = "appendfsync always\n",
+     .stands_for = "redis"},
     {.name = "redis-x3",
      .summary = "three Redis masters that do not know each other and keep nothing on disk",
      .family = &lb_family_redis,
