@@ -81,7 +81,8 @@ static void play(struct world *w, size_t nodes) {
   w->stage = (struct lb_stage){
       .plan = &w->plan, .run_dir = w->run_dir, .client_count = 3, .primary = -1, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(3, 1)};
   w->stage.cluster.data_count = nodes;
-  for (size_t i = 0; i < 3; i++) w->stage.client[i].socket = -1;
+  static struct lb_client gone[3];
+  w->stage.client = gone;
   assert_non_null(w->stage.memory);
   assert_int_equal(lb_campaign_play(&w->stage, &proved), -ECANCELED);
   assert_int_equal(w->stage.verdict, LB_UNDECIDED);

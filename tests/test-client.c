@@ -5,17 +5,14 @@
  */
 #include <errno.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
-#include "client/client.h"
+#include "client/driver.h"
 #include "base/clock.h"
 
 enum { TTL_MS = 60, PATIENCE_MS = 20000 };
@@ -81,11 +78,12 @@ struct fixture {
   struct lb_client client;
 };
 
+static struct lb_host here = {.name = "here", .netns = -1};
+
 static lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
 
 static void start(struct fixture *f) {
-  static const struct lb_host here = {.name = "here", .netns = -1};
-  assert_int_equal(lb_client_start(&f->client, &f->plan, 0, "client-1", &here), 0);
+  assert_int_equal(lb_client_start(&f->client, &f->plan), 0);
 }
 
 static int set_up(void **state) {
@@ -99,13 +97,14 @@ static int set_up(void **state) {
                                    .key_prefix = "test",
                                    .renew = true,
                                    .work = {.keys = 1, .wait_ns = LB_NS_PER_S}};
+  f.client = (struct lb_client){.driver = &lb_driver_process, .name = "client-1", .host = &here};
   *state = &f;
   return f.memory && f.skew ? 0 : -1;
 }
 
 static int tear_down(void **state) {
   struct fixture *f = *state;
-  lb_client_kill(&f->client);
+  lb_client_end(&f->client);
   lb_memory_unmap(f->memory);
   lb_skew_unmap(f->skew);
   return 0;
@@ -150,14 +149,18 @@ static bool is_logged(const struct fixture *f, enum lb_event_kind kind) {
 
 /* ---- points ------------------------------------------------------------------------------------------------------ */
 
+static void wait_for_life(struct fixture *f, enum lb_life life) {
+  lb_ns deadline = in_ms(PATIENCE_MS);
+  while (lb_client_look(&f->client) != life && lb_clock_ns() < deadline) lb_clock_sleep_until(in_ms(1));
+  assert_int_equal(lb_client_look(&f->client), life);
+}
+
 /* It stands still: nothing but a wake-up makes it answer. */
 static void assert_stops(struct fixture *f, enum lb_client_verb verb, int expected) {
-  int status;
   give(f, verb);
-  assert_int_equal(waitpid(f->client.pid, &status, WUNTRACED), f->client.pid);
-  assert_true(WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP);
-  assert_false(lb_client_peek(&f->client));
-  assert_int_equal(kill(f->client.pid, SIGCONT), 0);
+  wait_for_life(f, LB_LIFE_STOPPED);
+  assert_int_equal(lb_client_peek(&f->client), 0);
+  assert_int_equal(lb_client_signal(&f->client, LB_CLIENT_CONTINUE), 0);
   assert_int_equal(answer(f).result, expected);
 }
 
@@ -177,15 +180,14 @@ static void a_client_stops_itself_at_a_point_once(void **state) {
 
 static void a_client_dies_at_a_point(void **state) {
   struct fixture *f = *state;
-  int status;
   start(f);
   assert_int_equal(call(f, LB_DO_OPEN), 0);
   arm(f, "inside", true);
   give(f, LB_DO_ACQUIRE);
-  assert_int_equal(waitpid(f->client.pid, &status, 0), f->client.pid);
-  f->client.pid = 0;
-  assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-  assert_true(lb_client_peek(&f->client));
+  wait_for_life(f, LB_LIFE_DIED);
+  assert_int_equal(lb_client_peek(&f->client), -ECONNRESET);
+  assert_int_equal(lb_client_signal(&f->client, LB_CLIENT_KILL), 0); /* that is what it died of */
+  assert_int_equal(lb_client_look(&f->client), LB_LIFE_KILLED);
   assert_true(is_logged(f, LB_EV_ACQUIRE));
   assert_false(is_logged(f, LB_EV_GRANTED));
 }
@@ -253,22 +255,21 @@ static void a_request_may_be_left_waiting_and_answers_keep_their_order(void **st
   lb_ns deadline = in_ms(PATIENCE_MS);
   while (!atomic_load(&f->memory->state[0].asks) && lb_clock_ns() < deadline) lb_clock_sleep_until(in_ms(1));
   assert_true(atomic_load(&f->memory->state[0].asks));
-  assert_false(lb_client_peek(&f->client));
+  assert_int_equal(lb_client_peek(&f->client), 0);
   atomic_store(&script->refuse, false);
   struct lb_reply first = answer(f), second = answer(f), third = answer(f);
   assert_int_equal(first.result, LB_OK);
   assert_int_equal(second.result, LB_OK);
   assert_int_equal(first.value, 0);
   assert_true(llabs(third.value - lb_clock_wall_ms()) < PATIENCE_MS);
-  assert_false(lb_client_peek(&f->client));
+  assert_int_equal(lb_client_peek(&f->client), 0);
 }
 
 /* ---- clocks ------------------------------------------------------------------------------------------------------ */
 
 static void a_client_lives_by_its_hosts_clocks_and_history_by_the_truth(void **state) {
   struct fixture *f = *state;
-  struct lb_skew *skew = f->skew;
-  f->plan.skew = &skew;
+  f->client.skew = f->skew;
   f->plan.renew = false;
   start(f);
   assert_int_equal(call(f, LB_DO_OPEN), 0);
@@ -291,8 +292,7 @@ static void a_client_lives_by_its_hosts_clocks_and_history_by_the_truth(void **s
 
 static void a_slow_clock_believes_in_its_lease_for_too_long(void **state) {
   struct fixture *f = *state;
-  struct lb_skew *skew = f->skew;
-  f->plan.skew = &skew;
+  f->client.skew = f->skew;
   f->plan.guard = LB_GUARD_DEADLINE;
   f->plan.renew = false;
   lb_skew_rate(f->skew, 0.001);
@@ -313,7 +313,7 @@ static void a_client_that_is_started_again_goes_on_with_its_log_and_new_tokens(v
   assert_int_equal(call(f, LB_DO_OPEN), 0);
   assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
   assert_true(atomic_load(&f->memory->state[0].holds));
-  lb_client_kill(&f->client);
+  lb_client_end(&f->client);
   uint32_t count = log_count(f);
   struct lb_event first = f->memory->events[0];
 
@@ -327,13 +327,36 @@ static void a_client_that_is_started_again_goes_on_with_its_log_and_new_tokens(v
   assert_int_not_equal(atomic_load(&script->tokens[0]), atomic_load(&script->tokens[1]));
 }
 
+static void signals_are_proved_and_say_what_they_cannot_do(void **state) {
+  struct fixture *f = *state;
+  assert_int_equal(lb_client_look(&f->client), LB_LIFE_NONE);
+  assert_int_equal(lb_client_signal(&f->client, LB_CLIENT_KILL), -ESRCH);
+  start(f);
+  assert_int_equal(lb_client_look(&f->client), LB_LIFE_RUNS);
+  assert_int_equal(lb_client_signal(&f->client, LB_CLIENT_STOP), 0);
+  assert_int_equal(lb_client_look(&f->client), LB_LIFE_STOPPED);
+  give(f, LB_DO_CLOCK);
+  struct lb_reply reply;
+  assert_int_equal(lb_client_await(&f->client, in_ms(50), &reply), LB_TIMEOUT);
+  assert_int_equal(lb_client_signal(&f->client, LB_CLIENT_CONTINUE), 0);
+  assert_int_equal(answer(f).result, LB_OK);
+  assert_int_equal(lb_client_signal(&f->client, LB_CLIENT_KILL), 0);
+  assert_int_equal(lb_client_look(&f->client), LB_LIFE_KILLED);
+  assert_false(lb_client_lives(&f->client));
+  assert_int_equal(lb_client_send(&f->client, (struct lb_command){.verb = LB_DO_CLOCK}), -EPIPE);
+  assert_int_equal(lb_client_signal(&f->client, LB_CLIENT_KILL), -ESRCH);
+  assert_int_equal(lb_client_signal(&f->client, LB_CLIENT_CONTINUE), -ESRCH);
+  lb_client_end(&f->client);
+  assert_int_equal(lb_client_look(&f->client), LB_LIFE_NONE);
+}
+
 static void a_first_life_can_be_replayed(void **state) {
   struct fixture *f = *state;
   for (int i = 0; i < 2; i++) {
     start(f);
     assert_int_equal(call(f, LB_DO_OPEN), 0);
     assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
-    lb_client_kill(&f->client);
+    lb_client_end(&f->client);
     atomic_store(&f->memory->state[0].lives, 0); /* as in another trial */
   }
   assert_int_equal(atomic_load(&script->tokens[0]), atomic_load(&script->tokens[1]));
@@ -353,6 +376,7 @@ int main(void) {
       TEST(a_slow_clock_believes_in_its_lease_for_too_long),
       TEST(a_client_that_is_started_again_goes_on_with_its_log_and_new_tokens),
       TEST(a_first_life_can_be_replayed),
+      TEST(signals_are_proved_and_say_what_they_cannot_do),
   };
   script = mmap(NULL, sizeof *script, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   return script == MAP_FAILED ? 1 : cmocka_run_group_tests(tests, NULL, NULL);

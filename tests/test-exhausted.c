@@ -240,7 +240,6 @@ static int set_up(void **state) {
       .scenario = &w->scenario, .protocol = &w->protocol, .system = "p@none", .name = "t1"};
   w->stage = (struct lb_stage){
       .plan = &w->plan, .run_dir = w->dir, .client_count = 1, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(1, 1)};
-  w->stage.client[0].socket = -1;
   return w->stage.memory ? 0 : -1;
 }
 

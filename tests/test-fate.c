@@ -2,6 +2,7 @@
  *
  * What became of a client that does not answer: real processes with a protocol that dies, exits, hangs or closes what is not its own.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
+#include "client/driver.h"
 #include "client/fate.h"
 
 enum { SOON_MS = 50, PATIENCE_MS = 20000 };
@@ -74,18 +76,21 @@ struct fixture {
   char fate[200];
 };
 
+static struct lb_host here = {.name = "here", .netns = -1};
+
 static int set_up(void **state) {
   static struct fixture f;
   f = (struct fixture){.memory = lb_memory_map(1, 1)};
   f.plan =
       (struct lb_client_plan){.protocol = &protocol, .memory = f.memory, .ttl_ms = 1000, .seed = 1, .key_prefix = "test"};
+  f.client = (struct lb_client){.driver = &lb_driver_process, .name = "client-1", .host = &here};
   *state = &f;
   return f.memory ? 0 : -1;
 }
 
 static int tear_down(void **state) {
   struct fixture *f = *state;
-  lb_client_kill(&f->client);
+  lb_client_end(&f->client);
   lb_memory_unmap(f->memory);
   return 0;
 }
@@ -94,10 +99,9 @@ static lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS
 
 /* What the controller reads after it has told the client to acquire. */
 static const char *fate_of(struct fixture *f, int deed, int64_t patience_ms) {
-  static const struct lb_host here = {.name = "here", .netns = -1};
   struct lb_reply reply;
   misdeed = deed;
-  assert_int_equal(lb_client_start(&f->client, &f->plan, 0, "client-1", &here), 0);
+  assert_int_equal(lb_client_start(&f->client, &f->plan), 0);
   struct lb_command command = {.verb = LB_DO_OPEN, .deadline = in_ms(PATIENCE_MS)};
   assert_int_equal(lb_client_call(&f->client, command, PATIENCE_MS, &reply), 0);
   command = (struct lb_command){.verb = LB_DO_ACQUIRE, .deadline = in_ms(SOON_MS)};
@@ -112,8 +116,10 @@ static const char *fate_of(struct fixture *f, int deed, int64_t patience_ms) {
 static void a_signal_is_named_with_the_hook_it_came_in(void **state) {
   struct fixture *f = *state;
   assert_string_equal(fate_of(f, DIE, PATIENCE_MS), "died of SIGTERM inside try_acquire");
-  assert_false(lb_client_alive(&f->client));
-  assert_false(lb_client_alive(&f->client)); /* and stays so */
+  assert_int_equal(lb_client_look(&f->client), LB_LIFE_DIED);
+  assert_int_equal(lb_client_look(&f->client), LB_LIFE_DIED); /* and stays so */
+  assert_int_equal(lb_client_signal(&f->client, LB_CLIENT_KILL), -ECHILD);
+  assert_int_equal(lb_client_signal(&f->client, LB_CLIENT_STOP), -ESRCH);
 }
 
 static void an_exit_is_told_with_its_status(void **state) {
@@ -131,7 +137,7 @@ static void who_hangs_is_told_with_the_hook_and_how_late_it_is(void **state) {
   unsigned late_ms = 0;
   assert_int_equal(sscanf(fate, "no answer in time, inside try_acquire, %u ms past its deadline", &late_ms), 1);
   assert_true(late_ms >= SOON_MS / 2);
-  assert_true(lb_client_alive(&f->client));
+  assert_true(lb_client_lives(&f->client));
 }
 
 static void who_closes_what_is_not_its_own_is_found_out(void **state) {
@@ -139,7 +145,7 @@ static void who_closes_what_is_not_its_own_is_found_out(void **state) {
   const char *fate = fate_of(f, CLOSE, PATIENCE_MS); /* it ends, sooner or later */
   if (strcmp(fate, "closed its socket to the harness") != 0) assert_string_equal(fate, "exited with status 0");
   lb_ns deadline = in_ms(PATIENCE_MS);
-  while (lb_client_alive(&f->client) && lb_clock_ns() < deadline) lb_clock_sleep_until(in_ms(1));
+  while (lb_client_lives(&f->client) && lb_clock_ns() < deadline) lb_clock_sleep_until(in_ms(1));
   assert_string_equal(f->memory->state[0].breach, "a file descriptor that it did not open was closed");
 }
 
@@ -148,10 +154,9 @@ static void what_a_client_prints_goes_where_it_was_told(void **state) {
   char path[] = "/tmp/test-fate-XXXXXX", text[100] = "";
   f->plan.output = mkstemp(path);
   assert_true(f->plan.output > 0);
-  static const struct lb_host here = {.name = "here", .netns = -1};
   struct lb_reply reply;
   misdeed = PRINT;
-  assert_int_equal(lb_client_start(&f->client, &f->plan, 0, "client-1", &here), 0);
+  assert_int_equal(lb_client_start(&f->client, &f->plan), 0);
   struct lb_command command = {.verb = LB_DO_OPEN, .deadline = in_ms(PATIENCE_MS)};
   assert_int_equal(lb_client_call(&f->client, command, PATIENCE_MS, &reply), 0);
   command = (struct lb_command){.verb = LB_DO_ACQUIRE, .deadline = in_ms(1)};

@@ -1,55 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * client.h - one client, one process, on its own host: it takes commands from the controller over a socket, one at a
- * time, and answers each. A stopped or killed client is an honest one: all of it stops, library threads included.
+ * client.h - one client as the controller sees it: who it is, and what it can be told. What runs its program is its driver
+ * (driver.h): a process of its own, for instance. The program is the same under every driver (program.h).
  *
  * All calls belong to the controller's thread.
  */
 #ifndef LB_CLIENT_H
 #define LB_CLIENT_H
 
-#include <sys/types.h>
-
-#include "backends/backend.h"
+#include "command.h"
 #include "memory.h"
 #include "scenario/guard.h"
 #include "servers/host.h"
 #include "servers/skew.h"
 
-/* In order; a client answers each command once, in the order given, so that a slow one may be left unanswered for a
- * while. */
-enum lb_client_verb {
-  LB_DO_OPEN,    /* open a session */
-  LB_DO_SETUP,   /* the protocol's setup hook */
-  LB_DO_WORK,    /* critical sections, one after the other, until memory.phase is LB_PHASE_STOP */
-  LB_DO_ACQUIRE, /* key 0 */
-  LB_DO_RELEASE,
-  LB_DO_READ,
-  LB_DO_WRITE,
-  LB_DO_INSPECT, /* key 0 on endpoint `argument` */
-  LB_DO_ARM,   /* the next time it passes the point `text` it stops itself (argument 0) or kills itself (argument 1) */
-  LB_DO_CLOCK, /* what time is it? reply.value = its wall clock (argument 0) or its monotonic clock (1), in ms */
-};
-
-struct lb_command {
-  enum lb_client_verb verb;
-  lb_ns deadline; /* true time, whatever the client's clock says */
-  size_t argument;
-  char text[32];
-};
-
-struct lb_reply {
-  int result; /* of the verb: enum lb_result or -errno; inspect: 1 or 0 */
-  int64_t value;
-  char err[256];
-};
-
 struct lb_work { /* what a workload does; fixed at start */
-  uint32_t keys; /* 0 = client i uses key i */
+  uint32_t keys; /* 0 = each client uses its own_key */
   lb_ns hold_ns, think_ns, wait_ns;
 };
 
-struct lb_client_plan { /* everything a client process is born with; must outlive it */
+struct lb_client_plan { /* what all clients of a trial have in common; must outlive them */
   const struct lb_protocol *protocol;
   const struct lb_target *target;
   const union lb_value *options;
@@ -59,35 +29,51 @@ struct lb_client_plan { /* everything a client process is born with; must outliv
   const char *key_prefix;
   struct lb_work work;
   enum lb_guard guard;
-  bool renew;            /* the watchdog: while it holds it renews every third of the ttl, also between two commands */
-  int output;            /* file that its standard output and error go to; 0 = they stay as they are */
-  struct lb_skew **skew; /* skew[i] = the clocks of client i, NULL = true ones; NULL = all true */
+  bool renew; /* the watchdog: while it holds it renews every third of the ttl, also between two commands */
+  int output; /* file that its standard output and error go to; 0 = they stay as they are */
 };
 
-struct lb_client {
+struct lb_client { /* who it is, set before its first life; and its body, which is its driver's */
+  const struct lb_driver *driver;
   char name[32];
-  size_t index; /* its log in the memory */
-  pid_t pid;    /* 0 = ended */
-  bool ended;   /* by itself: `status` says how, as of waitpid(2) */
-  int status;
-  int socket;
+  uint32_t number;  /* from 0: what its events and its state in the memory are found by */
+  size_t log;       /* of the memory, written by whoever runs it; clients that one thread runs may share it */
+  uint32_t own_key; /* the key it uses where each client has its own */
+  struct lb_host *host;
+  struct lb_skew *skew; /* the clocks of its host; NULL = true ones */
+  struct lb_body *body; /* NULL = no life yet, or lb_client_end() */
 };
 
-/* Forks the client on `host`. A client that was killed may be started again: its log goes on, its random numbers are
- * new ones. 0 or -errno. */
-int lb_client_start(struct lb_client *client, const struct lb_client_plan *plan, size_t index, const char *name,
-                    const struct lb_host *host);
-/* Sends a command without waiting. 0 or -errno (-EPIPE: the process has ended). */
+enum lb_life {
+  LB_LIFE_NONE,    /* never started, or lb_client_end() */
+  LB_LIFE_RUNS,    /* or is about to */
+  LB_LIFE_STOPPED, /* all of it stands still */
+  LB_LIFE_KILLED,  /* by lb_client_signal() */
+  LB_LIFE_DIED,    /* otherwise: driver->tell_end() says how */
+};
+
+enum lb_client_signal { LB_CLIENT_STOP, LB_CLIENT_CONTINUE, LB_CLIENT_KILL };
+
+/* Begins a life: its log goes on, its random numbers are new ones, what its state said of an earlier life is gone. The client must not
+ * have a life: lb_client_end() ends it. 0 or -errno. */
+int lb_client_start(struct lb_client *client, const struct lb_client_plan *plan);
+/* Sends a command without waiting. 0 or -errno (-EPIPE: it has died). */
 int lb_client_send(struct lb_client *client, struct lb_command command);
-/* Waits for the answer to the oldest command. 0; LB_TIMEOUT; -ECONNRESET: the process has ended. */
+/* Waits for the answer to the oldest command. 0; LB_TIMEOUT; -ECONNRESET: it has died. */
 int lb_client_await(struct lb_client *client, lb_ns deadline, struct lb_reply *ret);
-/* True if lb_client_await() would not wait: an answer is there, or the process has ended. */
-bool lb_client_peek(const struct lb_client *client);
+/* 1: an answer is there; 0: none yet; -ECONNRESET: none will come. */
+int lb_client_peek(const struct lb_client *client);
 /* Both: 0 and *ret, or as above. The wait ends `grace_ms` after the command's own deadline. */
 int lb_client_call(struct lb_client *client, struct lb_command command, int64_t grace_ms, struct lb_reply *ret);
-/* False once the process has ended by itself (it is reaped then, see `ended`); true for one that a step has killed and reaped. */
-bool lb_client_alive(struct lb_client *client);
-/* SIGKILL, reaped. Safe on one that never started or has ended. */
-void lb_client_kill(struct lb_client *client);
+/* What it is now, without waiting. */
+enum lb_life lb_client_look(struct lb_client *client);
+/* It runs or stands still. */
+bool lb_client_lives(struct lb_client *client);
+/* Done to all of it, library threads included, and proved. 0; -ESRCH: it does not live; -ETIMEDOUT: it did not follow within a
+ * second. LB_CLIENT_KILL also buries one that was killed by this signal already, by itself at a point, for instance: 0; -ECHILD: it
+ * had died otherwise. Its unread answers remain. */
+int lb_client_signal(struct lb_client *client, enum lb_client_signal signal);
+/* SIGKILL to what lives; nothing remains of it, and nobody writes in its name any more. Safe on one that never started. */
+void lb_client_end(struct lb_client *client);
 
 #endif

@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * The story of a client that does not answer, from what is left of it: its exit status, and the hook that its state in shared memory
- * still names.
+ * The story of a client that does not answer, from what is left of it: what its driver knows of its end, and the hook that its state in
+ * shared memory still names.
  */
 #include "fate.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "contract.h"
+#include "driver.h"
 
 enum { REAP_MS = 2000 };
 
-/* Its socket closes a moment before it can be reaped. */
-static bool has_ended(struct lb_client *client) {
+/* Its socket closes a moment before its end can be seen. */
+static bool has_died(struct lb_client *client) {
   lb_ns deadline = lb_clock_ns() + REAP_MS * LB_NS_PER_MS;
-  while (lb_client_alive(client) && client->pid > 0 && lb_clock_ns() < deadline)
-    lb_clock_sleep_until(lb_clock_ns() + LB_NS_PER_MS);
-  return client->ended;
+  while (lb_client_lives(client) && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + LB_NS_PER_MS);
+  return lb_client_look(client) == LB_LIFE_DIED;
 }
 
 static void append(char *buf, size_t size, const char *text) {
@@ -33,13 +31,6 @@ static void append_hook(const struct lb_client_state *state, char *buf, size_t s
   if (hook == LB_HOOK_NONE) return;
   append(buf, size, " inside ");
   append(buf, size, lb_hook_name((enum lb_hook)hook));
-}
-
-static void tell_end(const struct lb_client *client, char *buf, size_t size) {
-  const char *name = WIFSIGNALED(client->status) ? sigabbrev_np(WTERMSIG(client->status)) : NULL;
-  if (name) snprintf(buf, size, "died of SIG%s", name);
-  else if (WIFSIGNALED(client->status)) snprintf(buf, size, "died of signal %d", WTERMSIG(client->status));
-  else snprintf(buf, size, "exited with status %d", WEXITSTATUS(client->status));
 }
 
 static void tell_silence(const struct lb_client_state *state, char *buf, size_t size) {
@@ -56,11 +47,11 @@ static void tell_silence(const struct lb_client_state *state, char *buf, size_t 
 
 void lb_client_fate(struct lb_client *client, const struct lb_client_state *state, int result, char *buf, size_t size) {
   /* Its socket is still open where a child of it lives on. */
-  if (result == LB_TIMEOUT && lb_client_alive(client)) {
+  if (result == LB_TIMEOUT && lb_client_look(client) != LB_LIFE_DIED) {
     tell_silence(state, buf, size);
     return;
   }
-  if (has_ended(client)) tell_end(client, buf, size);
+  if (has_died(client)) client->driver->tell_end(client, buf, size);
   else snprintf(buf, size, "closed its socket to the harness");
   append_hook(state, buf, size);
 }

@@ -59,7 +59,7 @@ static int add_holder(struct lb_stage *s, struct lb_cast *c, char *err, size_t e
   lb_ns deadline = in_ms(FIND_MS);
   do {
     for (size_t i = 0; i < s->client_count; i++)
-      if (s->client[i].pid > 0 && atomic_load(&s->memory->state[i].holds)) return add_client(c, &s->client[i]), 0;
+      if (atomic_load(&s->memory->state[i].holds) && lb_client_lives(&s->client[i])) return add_client(c, &s->client[i]), 0;
     lb_clock_sleep_until(lb_clock_ns() + LB_NS_PER_MS / 5);
   } while (lb_clock_ns() < deadline);
   return nobody(err, err_size, "nobody held the lock within a second");
@@ -70,7 +70,7 @@ static int add_waiters(struct lb_stage *s, struct lb_cast *c, char *err, size_t 
   lb_ns deadline = in_ms(FIND_MS);
   do {
     for (size_t i = 0; i < s->client_count; i++)
-      if (s->client[i].pid > 0 && atomic_load(&s->memory->state[i].asks)) add_client(c, &s->client[i]);
+      if (atomic_load(&s->memory->state[i].asks) && lb_client_lives(&s->client[i])) add_client(c, &s->client[i]);
     if (c->client_count > 0) return 0;
     lb_clock_sleep_until(lb_clock_ns() + LB_NS_PER_MS / 5);
   } while (lb_clock_ns() < deadline);
@@ -112,8 +112,4 @@ int lb_cast_find(struct lb_stage *s, const struct lb_role *role, struct lb_cast 
     case LB_ROLE_NONE: break;
   }
   return nobody(err, err_size, "a step names no host");
-}
-
-struct lb_host *lb_cast_host(const struct lb_stage *s, const struct lb_client *client) {
-  return s->client_host[client - s->client];
 }

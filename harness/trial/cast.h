@@ -10,7 +10,7 @@
 struct lb_cast {
   struct lb_server *server[LB_SERVERS_MAX];
   size_t server_count;
-  struct lb_client *client[LB_LOGS_MAX];
+  struct lb_client *client[LB_CLIENTS_MAX];
   size_t client_count;
 };
 
@@ -21,7 +21,5 @@ int lb_cast_bind_primary(struct lb_stage *stage, char *err, size_t err_size);
 /* Who plays `role`. `holder` and `waiters` wait up to a second for somebody to hold or to ask. 0, or -1 with err: nobody
  * plays it. */
 int lb_cast_find(struct lb_stage *stage, const struct lb_role *role, struct lb_cast *ret, char *err, size_t err_size);
-/* The host a client lives on. */
-struct lb_host *lb_cast_host(const struct lb_stage *stage, const struct lb_client *client);
 
 #endif

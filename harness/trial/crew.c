@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * The client processes of a trial and its observer, from the first fork to the last kill.
+ * The clients of a trial and its observer, from their first life to their last end.
  */
 #include "crew.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "client/driver.h"
 #include "client/fate.h"
 #include "base/files.h"
 #include "base/refuse.h"
 
 enum { OPEN_S = 10 };
 
-void lb_crew_plan(struct lb_stage *s) {
+static void plan_clients(struct lb_stage *s) {
   const struct lb_scenario *scenario = s->plan->scenario;
   snprintf(s->key_prefix, sizeof s->key_prefix, "lockbench:%08llx", (unsigned long long)(s->plan->seed & 0xffffffff));
   s->client_plan = (struct lb_client_plan){
@@ -30,12 +32,27 @@ void lb_crew_plan(struct lb_stage *s) {
       .key_prefix = s->key_prefix,
       .guard = s->plan->guard,
       .renew = scenario->renew,
-      .skew = s->client_skew,
       .work = {.keys = (uint32_t)scenario->keys,
                .hold_ns = (lb_ns)(scenario->hold_ms * 1e6),
                .think_ns = (lb_ns)(scenario->think_ms * 1e6),
                .wait_ns = (lb_ns)scenario->wait_ms * LB_NS_PER_MS},
   };
+}
+
+int lb_crew_gather(struct lb_stage *s) {
+  static struct lb_host here = {.name = "controller", .address = "127.0.0.1", .netns = -1};
+  const struct lb_driver *driver = &lb_driver_process;
+  plan_clients(s);
+  s->client = calloc(s->client_count, sizeof *s->client);
+  s->pending = calloc(s->client_count, sizeof *s->pending);
+  if (!s->client || !s->pending) return -ENOMEM;
+  for (size_t i = 0; i < s->client_count; i++) {
+    s->client[i] = (struct lb_client){.driver = driver, .number = (uint32_t)i, .log = i, .own_key = (uint32_t)i};
+    snprintf(s->client[i].name, sizeof s->client[i].name, "client-%zu", i + 1);
+  }
+  s->observer = (struct lb_client){
+      .driver = driver, .name = "observer", .number = (uint32_t)s->client_count, .log = s->client_count, .host = &here};
+  return 0;
 }
 
 /* Gives a command that has to succeed. 0, or -1 with err. */
@@ -54,19 +71,15 @@ static int call(struct lb_stage *s, struct lb_client *client, enum lb_client_ver
 }
 
 static int start_observer(struct lb_stage *s, char *err, size_t err_size) {
-  static const struct lb_host here = {.name = "controller", .address = "127.0.0.1", .netns = -1};
-  int r = lb_client_start(&s->observer, &s->client_plan, s->client_count, "observer", &here);
+  int r = lb_client_start(&s->observer, &s->client_plan);
   if (r < 0) return lb_refuse(err, err_size, "no observer process: %s", strerror(-r)), -1;
   r = call(s, &s->observer, LB_DO_OPEN, "open a session", err, err_size);
   return r < 0 ? r : call(s, &s->observer, LB_DO_SETUP, "set up", err, err_size);
 }
 
-static int start_client(struct lb_stage *s, size_t i, char *err, size_t err_size) {
-  char name[32];
-  snprintf(name, sizeof name, "client-%zu", i + 1);
-  snprintf(s->client_host[i]->name, sizeof s->client_host[i]->name, "%s", name);
-  int r = lb_client_start(&s->client[i], &s->client_plan, i, name, s->client_host[i]);
-  return r < 0 ? lb_refuse(err, err_size, "no process for %s: %s", name, strerror(-r)), -1 : 0;
+static int start_client(struct lb_stage *s, struct lb_client *client, char *err, size_t err_size) {
+  int r = lb_client_start(client, &s->client_plan);
+  return r < 0 ? lb_refuse(err, err_size, "no process for %s: %s", client->name, strerror(-r)), -1 : 0;
 }
 
 /* What clients print goes to a file beside the logs of the servers, and is kept like those. */
@@ -83,31 +96,39 @@ int lb_crew_start(struct lb_stage *s) {
   char err[500];
   int r = open_output(s, err, sizeof err);
   if (r == 0) r = start_observer(s, err, sizeof err);
-  for (size_t i = 0; i < s->client_count && r == 0; i++) r = start_client(s, i, err, sizeof err);
+  for (size_t i = 0; i < s->client_count && r == 0; i++) r = start_client(s, &s->client[i], err, sizeof err);
   for (size_t i = 0; i < s->client_count && r == 0; i++)
     r = call(s, &s->client[i], LB_DO_OPEN, "open a session", err, sizeof err);
   return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err) : 0;
 }
 
-int lb_crew_restart(struct lb_stage *s, size_t i, char *err, size_t err_size) {
-  lb_client_kill(&s->client[i]); /* closes the socket of the dead one */
-  if (start_client(s, i, err, err_size) < 0 || call(s, &s->client[i], LB_DO_OPEN, "open a session", err, err_size) < 0)
-    return -1;
-  int r = lb_client_send(&s->client[i], (struct lb_command){.verb = LB_DO_WORK});
-  return r < 0 ? lb_refuse(err, err_size, "%s is gone: %s", s->client[i].name, strerror(-r)), -1 : 0;
+int lb_crew_restart(struct lb_stage *s, struct lb_client *client, char *err, size_t err_size) {
+  lb_client_end(client);
+  if (start_client(s, client, err, err_size) < 0 || call(s, client, LB_DO_OPEN, "open a session", err, err_size) < 0) return -1;
+  int r = lb_client_send(client, (struct lb_command){.verb = LB_DO_WORK});
+  return r < 0 ? lb_refuse(err, err_size, "%s is gone: %s", client->name, strerror(-r)), -1 : 0;
 }
 
 void lb_crew_end(struct lb_stage *s) {
-  for (size_t i = 0; i < s->client_count; i++) lb_client_kill(&s->client[i]);
-  lb_client_kill(&s->observer);
+  for (size_t i = 0; i < s->client_count; i++) lb_client_end(&s->client[i]);
+  lb_client_end(&s->observer);
   if (s->client_plan.output > 0) close(s->client_plan.output);
   s->client_plan.output = 0;
 }
 
+void lb_crew_dismiss(struct lb_stage *s) {
+  free(s->client);
+  free(s->pending);
+  s->client = NULL;
+  s->pending = NULL;
+}
+
+static bool has_died(struct lb_client *client) { return lb_client_look(client) == LB_LIFE_DIED; }
+
 void lb_crew_count_heads(struct lb_stage *s) {
   for (size_t i = 0; i < s->client_count; i++)
-    if (!lb_client_alive(&s->client[i])) lb_stage_died(s, &s->client[i]);
-  if (!lb_client_alive(&s->observer)) lb_stage_died(s, &s->observer);
+    if (has_died(&s->client[i])) lb_stage_died(s, &s->client[i]);
+  if (has_died(&s->observer)) lb_stage_died(s, &s->observer);
   for (size_t i = 0; i < s->cluster.server_count; i++) {
     struct lb_server *server = &s->cluster.server[i];
     if (server->proc.pid > 0 && !lb_proc_alive(&server->proc))

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "base/clock.h"
 #include "crew.h"
@@ -60,13 +59,13 @@ static int cut(const struct doing *d, const struct lb_cast *a, const struct lb_c
       if (a->server[i] != b->server[j])
         r = cut_pair(d, a->server[i]->host, b->server[j]->host, a->server[i]->host, b->server[j]);
     for (size_t j = 0; j < b->client_count && r == 0; j++) {
-      struct lb_host *host = lb_cast_host(d->s, b->client[j]);
+      struct lb_host *host = b->client[j]->host;
       r = cut_pair(d, a->server[i]->host, host, host, a->server[i]);
     }
   }
   for (size_t i = 0; i < a->client_count && r == 0; i++)
     for (size_t j = 0; j < b->server_count && r == 0; j++) {
-      struct lb_host *host = lb_cast_host(d->s, a->client[i]);
+      struct lb_host *host = a->client[i]->host;
       r = cut_pair(d, host, b->server[j]->host, host, b->server[j]);
     }
   return r;
@@ -79,7 +78,8 @@ static int heal(const struct doing *d) {
 
 /* ---- processes ---------------------------------------------------------------------------------------------------- */
 
-char lb_fault_process_state(pid_t pid) {
+/* The letter of a process's state: 'T' = stopped; '?' when it cannot be read. */
+static char process_state(pid_t pid) {
   char path[64], line[512] = "";
   snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
   FILE *in = fopen(path, "re");
@@ -92,19 +92,11 @@ char lb_fault_process_state(pid_t pid) {
 }
 
 bool lb_fault_bury(struct lb_stage *s, struct lb_client *client) {
-  size_t i = (size_t)(client - s->client);
-  int status = 0;
-  while (waitpid(client->pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-  client->pid = 0;
-  client->status = status;
-  client->ended = !killed;
-  atomic_store(&s->memory->state[i].holds, false);
-  atomic_store(&s->memory->state[i].asks, false);
-  lb_memory_record(
-      s->memory, s->client_count,
-      (struct lb_event){.kind = LB_EV_CRASH, .client = (uint32_t)client->index, .key = LB_NO_NAME, .what = LB_NO_NAME});
+  bool killed = lb_client_signal(client, LB_CLIENT_KILL) == 0;
+  atomic_store(&lb_stage_state(s, client)->holds, false);
+  atomic_store(&lb_stage_state(s, client)->asks, false);
+  lb_memory_record(s->memory, s->client_count,
+                   (struct lb_event){.kind = LB_EV_CRASH, .client = client->number, .key = LB_NO_NAME, .what = LB_NO_NAME});
   return killed;
 }
 
@@ -115,9 +107,9 @@ static int died_by_itself(const struct doing *d, const char *name) {
 }
 
 static int kill_client(const struct doing *d, struct lb_client *client) {
-  bool alive = lb_client_alive(client);
-  if (alive && client->pid == 0) return fail(d, "%s was already gone", client->name);
-  if (alive && kill(client->pid, SIGKILL) == 0 && lb_fault_bury(d->s, client)) return 0;
+  enum lb_life life = lb_client_look(client);
+  if (life == LB_LIFE_NONE || life == LB_LIFE_KILLED) return fail(d, "%s was already gone", client->name);
+  if (life != LB_LIFE_DIED && lb_fault_bury(d->s, client)) return 0;
   lb_stage_died(d->s, client);
   return fail(d, "%s died by itself", client->name);
 }
@@ -137,11 +129,17 @@ static int kill_all(const struct doing *d, const struct lb_cast *c) {
 static int signal_one(const struct doing *d, pid_t pid, const char *name, int sig) {
   if (pid <= 0 || kill(pid, sig) < 0) return fail(d, "%s is gone", name);
   lb_ns deadline = in_ms(QUICK_MS);
-  while ((lb_fault_process_state(pid) == 'T') != (sig == SIGSTOP)) {
+  while ((process_state(pid) == 'T') != (sig == SIGSTOP)) {
     if (lb_clock_ns() > deadline) return fail(d, "%s did not change its state", name);
     lb_clock_sleep_until(in_ms(1));
   }
   return 0;
+}
+
+static int signal_client(const struct doing *d, struct lb_client *client, int sig) {
+  int r = lb_client_signal(client, sig == SIGSTOP ? LB_CLIENT_STOP : LB_CLIENT_CONTINUE);
+  if (r == -ETIMEDOUT) return fail(d, "%s did not change its state", client->name);
+  return r < 0 ? fail(d, "%s is gone", client->name) : 0;
 }
 
 static int signal_all(const struct doing *d, const struct lb_cast *c, int sig) {
@@ -152,7 +150,7 @@ static int signal_all(const struct doing *d, const struct lb_cast *c, int sig) {
       return fail(d, "%s: not all of %s followed", d->step->text, c->server[i]->name);
     r = signal_one(d, c->server[i]->proc.pid, c->server[i]->name, sig);
   }
-  for (size_t i = 0; i < c->client_count && r == 0; i++) r = signal_one(d, c->client[i]->pid, c->client[i]->name, sig);
+  for (size_t i = 0; i < c->client_count && r == 0; i++) r = signal_client(d, c->client[i], sig);
   return r;
 }
 
@@ -167,7 +165,7 @@ static int restart_all(const struct doing *d, const struct lb_cast *c) {
   if (c->server_count > 0 && lb_cluster_restart_many(&d->s->cluster, index, c->server_count, in_ms(RESTART_MS)) < 0)
     return fail(d, "%s: %s", d->step->text, d->s->cluster.err);
   for (size_t i = 0; i < c->client_count; i++)
-    if (lb_crew_restart(d->s, (size_t)(c->client[i] - d->s->client), d->err, d->err_size) < 0) return -1;
+    if (lb_crew_restart(d->s, c->client[i], d->err, d->err_size) < 0) return -1;
   return 0;
 }
 
@@ -261,17 +259,15 @@ static int set_clocks(const struct doing *d, const struct lb_cast *c) {
   int r = 0;
   for (size_t i = 0; i < c->server_count && r == 0; i++) r = set_clock(d, c->server[i]->skew, c->server[i], NULL);
   for (size_t i = 0; i < c->client_count && r == 0; i++)
-    r = set_clock(d, d->s->client_skew[c->client[i] - d->s->client], NULL, c->client[i]);
+    r = set_clock(d, c->client[i]->skew, NULL, c->client[i]);
   return r;
 }
 
-static void true_clocks(const struct doing *d, const struct lb_cast *c) {
+static void true_clocks(const struct lb_cast *c) {
   for (size_t i = 0; i < c->server_count; i++)
     if (c->server[i]->skew) lb_skew_reset(c->server[i]->skew);
-  for (size_t i = 0; i < c->client_count; i++) {
-    struct lb_skew *skew = d->s->client_skew[c->client[i] - d->s->client];
-    if (skew) lb_skew_reset(skew);
-  }
+  for (size_t i = 0; i < c->client_count; i++)
+    if (c->client[i]->skew) lb_skew_reset(c->client[i]->skew);
 }
 
 /* ---- one step ------------------------------------------------------------------------------------------------------ */
@@ -313,7 +309,7 @@ int lb_fault_undo(struct lb_stage *s, const struct lb_step *step, const struct l
     case LB_STEP_KILL: return restart_all(&d, a);
     case LB_STEP_PAUSE: return signal_all(&d, a, SIGCONT);
     case LB_STEP_CLOCK_JUMP:
-    case LB_STEP_CLOCK_RATE: return true_clocks(&d, a), 0;
+    case LB_STEP_CLOCK_RATE: return true_clocks(a), 0;
     default: return 0;
   }
 }

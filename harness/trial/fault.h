@@ -18,9 +18,7 @@ int lb_fault_do(struct lb_stage *stage, const struct lb_step *step, const struct
  * 0, or -1 with err. */
 int lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, char *err,
                   size_t err_size);
-/* The letter of a process's state: 'T' = stopped, 'Z' = dead; '?' when it cannot be read. */
-char lb_fault_process_state(pid_t pid);
-/* Reaps a client that was killed, or killed itself, and records its crash. False: it died of something else. */
+/* Kills a client, or finds that it has killed itself, and records its crash. False: it died of something else. */
 bool lb_fault_bury(struct lb_stage *stage, struct lb_client *client);
 
 #endif

@@ -23,7 +23,7 @@ int lb_stage_doubt(struct lb_stage *s, enum lb_verdict verdict, const char *form
 }
 
 struct lb_client_state *lb_stage_state(const struct lb_stage *s, const struct lb_client *client) {
-  return &s->memory->state[client->index];
+  return &s->memory->state[client->number];
 }
 
 const char *lb_stage_speaker(const struct lb_stage *s, size_t index, char name[32]) {

@@ -15,6 +15,12 @@
 
 struct lb_live;
 
+struct lb_pending { /* a command a client has not answered yet, or a point it has not passed yet */
+  const struct lb_step *step; /* NULL = none */
+  lb_ns until;
+  const struct lb_step *armed; /* its next point: stop or crash; NULL = none */
+};
+
 struct lb_stage {
   const struct lb_trial_plan *plan;
   const char *run_dir;  /* where its files go */
@@ -25,17 +31,11 @@ struct lb_stage {
   struct lb_target target;
   struct lb_memory *memory;
   struct lb_client_plan client_plan;
-  struct lb_client client[LB_LOGS_MAX];
   size_t client_count;
-  struct lb_skew *client_skew[LB_LOGS_MAX]; /* their clocks, where the scenario sets clocks of clients; else NULL */
-  struct lb_pending { /* a command a client has not answered yet, or a point it has not passed yet */
-    const struct lb_step *step; /* NULL = none */
-    lb_ns until;
-    const struct lb_step *armed; /* its next point: stop or crash; NULL = none */
-  } pending[LB_LOGS_MAX];
+  struct lb_client *client;    /* [client_count], by number; this and `pending` from lb_crew_gather() to lb_crew_dismiss() */
+  struct lb_pending *pending;  /* [client_count], by number */
   char key_prefix[32];
   struct lb_client observer; /* sets up, and looks at single servers; takes no lock */
-  struct lb_host *client_host[LB_LOGS_MAX];
   struct lb_history history; /* texts of faults and notes from the begin; events when all is over (judge.c) */
   int primary;               /* data server that `primary` is bound to, -1 = not named yet */
   pid_t heartbeat;

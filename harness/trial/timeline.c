@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/clock.h"
 #include "fault.h"
@@ -27,7 +26,7 @@ static struct lb_client *client_of(struct lb_stage *s, const struct lb_step *ste
   return &s->client[step->a.number - 1];
 }
 static struct lb_pending *pending_of(struct lb_stage *s, const struct lb_client *client) {
-  return &s->pending[client - s->client];
+  return &s->pending[client->number];
 }
 
 /* The answer the client owes, until its deadline. */
@@ -42,22 +41,17 @@ static int collect(struct lb_stage *s, struct lb_client *client) {
   return 0;
 }
 
-static bool has_answered(const struct lb_client *client) {
-  char byte;
-  return recv(client->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
-}
-
 /* Stands at its armed point, or died there; and not because somebody else stopped or killed it. */
-static bool is_at_point(const struct lb_stage *s, const struct lb_client *client, const struct lb_pending *p) {
-  char wanted = p->armed->verb == LB_STEP_STOP_AT ? 'T' : 'Z';
-  return atomic_load(&s->memory->state[client->index].at_point) && lb_fault_process_state(client->pid) == wanted;
+static bool is_at_point(const struct lb_stage *s, struct lb_client *client, const struct lb_pending *p) {
+  enum lb_life wanted = p->armed->verb == LB_STEP_STOP_AT ? LB_LIFE_STOPPED : LB_LIFE_DIED;
+  return atomic_load(&lb_stage_state(s, client)->at_point) && lb_client_look(client) == wanted;
 }
 
 /* A client with an armed point: true once it is there, false once it has answered or the time is over. */
-static bool reaches_point(const struct lb_stage *s, const struct lb_client *client, const struct lb_pending *p) {
+static bool reaches_point(const struct lb_stage *s, struct lb_client *client, const struct lb_pending *p) {
   while (lb_clock_ns() < p->until) {
     if (is_at_point(s, client, p)) return true;
-    if (has_answered(client)) return false;
+    if (lb_client_peek(client) > 0) return false;
     doze();
   }
   return false;
@@ -81,7 +75,7 @@ static int stand_at_point(struct lb_stage *s, struct lb_client *client) {
 static int do_client(struct lb_stage *s, const struct lb_step *step, enum lb_client_verb verb) {
   struct lb_client *client = client_of(s, step);
   struct lb_pending *p = pending_of(s, client);
-  if (client->pid == 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: the client is dead", step->text);
+  if (lb_client_look(client) == LB_LIFE_KILLED) return lb_stage_doubt(s, LB_UNDECIDED, "%s: the client is dead", step->text);
   if (collect(s, client) < 0) return -ECANCELED;
   struct lb_command command = {.verb = verb, .deadline = in_ms(step->within_ms > 0 ? step->within_ms : QUICK_MS)};
   int r = lb_client_send(client, command);

@@ -56,13 +56,18 @@ static int place_server(struct lb_stage *s, size_t i, const char *scratch) {
   return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "cannot make %s: %s", server->dir, strerror(-r)) : 0;
 }
 
+static void place_client(struct lb_client *client, struct lb_host *host) {
+  client->host = host;
+  snprintf(host->name, sizeof host->name, "%s", client->name);
+}
+
 /* A page per host whose clock may be set. */
 static int prepare_clocks(struct lb_stage *s) {
   if (!lb_scenario_needs_clocks(s->plan->scenario)) return 0;
   for (size_t i = 0; i < s->cluster.server_count; i++)
     if (lb_cluster_skew(&s->cluster, i) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "no clocks: %s", s->cluster.err);
   for (size_t i = 0; i < s->client_count; i++)
-    if (!(s->client_skew[i] = lb_skew_create(NULL)))
+    if (!(s->client[i].skew = lb_skew_create(NULL)))
       return lb_stage_doubt(s, LB_UNDECIDED, "no clock for client %zu: %s", i + 1, strerror(errno));
   return 0;
 }
@@ -88,7 +93,7 @@ static int start_servers(struct lb_stage *s, const char *scratch) {
   lb_cluster_target(&s->cluster, &s->target);
   s->target.shared = s->memory->shared;
   s->target.shared_size = s->memory->shared_size;
-  for (size_t i = 0; i < s->client_count; i++) s->client_host[i] = &s->net.host[servers + i];
+  for (size_t i = 0; i < s->client_count; i++) place_client(&s->client[i], &s->net.host[servers + i]);
   return 0;
 }
 
@@ -102,7 +107,6 @@ static void play_scenario(struct lb_stage *s, struct lb_outcome *out) {
 
 static void play(struct lb_stage *s, const char *scratch, struct lb_outcome *out) {
   lb_ns begin = lb_clock_ns();
-  lb_crew_plan(s);
   s->heartbeat = lb_heartbeat_start(s->memory);
   if (prepare_folders(s, scratch) == 0 && start_servers(s, scratch) == 0) {
     out->start_ns = lb_clock_ns() - begin;
@@ -117,7 +121,7 @@ static void play(struct lb_stage *s, const char *scratch, struct lb_outcome *out
 
 static void clear(struct lb_stage *s, const char *scratch) {
   lb_cluster_stop(&s->cluster);
-  for (size_t i = 0; i < s->client_count; i++) lb_skew_unmap(s->client_skew[i]);
+  for (size_t i = 0; i < s->client_count; i++) lb_skew_unmap(s->client[i].skew);
   lb_net_down(&s->net);
   lb_remove_tree(scratch);
 }
@@ -151,10 +155,12 @@ int lb_trial_run(const struct lb_trial_plan *plan, const char *run_dir, struct l
     return -ENAMETOOLONG;
   stage.memory = lb_memory_map(stage.client_count, key_count(plan));
   if (!stage.memory) return -ENOMEM;
+  int r = lb_crew_gather(&stage);
+  if (r < 0) return r;
   play(&stage, scratch, ret);
   ret->stall_ns = atomic_load(&stage.memory->max_stall_ns);
   lb_crew_end(&stage); /* before anything is judged */
-  int r = lb_judge(&stage, &judgement, ret);
+  r = lb_judge(&stage, &judgement, ret);
   if (r == 0) r = lb_keep(&stage, &judgement, ret);
   if (r < 0) lb_judge_unwritten(ret, r);
   ret->trial_ns = lb_clock_ns() - begin;
@@ -164,6 +170,7 @@ int lb_trial_run(const struct lb_trial_plan *plan, const char *run_dir, struct l
   else lb_remove_empty(scratch); /* without servers, and if clients print nothing, there is nothing to keep */
   lb_judgement_clear(&judgement);
   lb_history_clear(&stage.history);
+  lb_crew_dismiss(&stage);
   lb_memory_unmap(stage.memory);
   return r;
 }

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * command.h - what a controller tells a client, one thing at a time, and what the client answers. Plain data: a driver may send
+ * it through a socket or write it down as a line.
+ */
+#ifndef LB_COMMAND_H
+#define LB_COMMAND_H
+
+#include "backends/backend.h"
+
+/* In order; a client answers each command once, in the order given, so that a slow one may be left unanswered for a
+ * while. */
+enum lb_client_verb {
+  LB_DO_OPEN,    /* open a session */
+  LB_DO_SETUP,   /* the protocol's setup hook */
+  LB_DO_WORK,    /* critical sections, one after the other, until memory.phase is LB_PHASE_STOP */
+  LB_DO_ACQUIRE, /* key 0 */
+  LB_DO_RELEASE,
+  LB_DO_READ,
+  LB_DO_WRITE,
+  LB_DO_INSPECT, /* key 0 on endpoint `argument` */
+  LB_DO_ARM,   /* the next time it passes the point `text` it stops itself (argument 0) or kills itself (argument 1) */
+  LB_DO_CLOCK, /* what time is it? reply.value = its wall clock (argument 0) or its monotonic clock (1), in ms */
+};
+
+struct lb_command {
+  enum lb_client_verb verb;
+  lb_ns deadline; /* true time, whatever the client's clock says */
+  size_t argument;
+  char text[32];
+};
+
+struct lb_reply {
+  int result; /* of the verb: enum lb_result or -errno; inspect: 1 or 0 */
+  int64_t value;
+  char err[256];
+};
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From a command to the holder and the hooks of the protocol. What waits here waits in true time on the ground of the driver; what
+ * the protocol waits for, it waits for by its host's clock.
+ */
+#include "program.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "hooks.h"
+
+enum { STREAM_ENV = 1, STREAM_WORK = 2, STREAM_BACKOFF = 3 };
+enum { LOOK_MS = 50 };
+
+/* Deadlines arrive in true time and protocols live by their host's clock: this is the only place where the one becomes
+ * the other. */
+static lb_ns as_seen(const struct lb_program *p, lb_ns true_deadline) {
+  return lb_env_from_truth(&p->env, true_deadline);
+}
+
+static lb_ns holder_to_truth(struct lb_env *env, lb_ns ns) { return lb_env_to_truth((struct lb_process_env *)env, ns); }
+
+static int do_open(struct lb_program *p, lb_ns deadline) {
+  p->holder.session = calloc(1, p->plan->protocol->session_size);
+  if (!p->holder.session)
+    return lb_fail(&p->env.base, -ENOMEM, "no memory for a session of %zu bytes", p->plan->protocol->session_size);
+  return lb_hook_open(&p->holder, &p->config, deadline);
+}
+
+static void rest(struct lb_program *p, lb_ns duration) {
+  p->ground->sleep_until(p, duration ? lb_clock_ns() + duration : 0);
+}
+
+lb_ns lb_program_due(const struct lb_program *p) { return p->holder.holding ? p->holder.renew_at : LB_NEVER; }
+
+void lb_program_renew(struct lb_program *p) { lb_holder_renew(&p->holder); }
+
+static lb_ns min_ns(lb_ns a, lb_ns b) { return a < b ? a : b; }
+
+/* Work that takes `duration` of true time, with the watchdog beside it; who learns that it lost the lock stops working.
+ * The clock that says when to renew may be set meanwhile, so it is looked at from time to time. */
+static void work_inside(struct lb_program *p, lb_ns duration) {
+  if (lb_program_due(p) == LB_NEVER) return rest(p, duration);
+  lb_ns end = lb_clock_ns() + duration, now;
+  while (p->holder.holding && (now = lb_clock_ns()) < end) {
+    lb_ns next = min_ns(end, lb_env_to_truth(&p->env, lb_program_due(p)));
+    p->ground->sleep_until(p, min_ns(next, now + LOOK_MS * LB_NS_PER_MS));
+    lb_program_renew(p);
+  }
+}
+
+static uint32_t next_key(struct lb_program *p) {
+  uint32_t keys = p->plan->work.keys;
+  return keys ? (uint32_t)lb_rng_below(&p->rng, keys) : p->client->own_key;
+}
+
+/* Closed loop: think, acquire, read, hold, write, release. */
+static int do_work(struct lb_program *p) {
+  const struct lb_work *work = &p->plan->work;
+  struct lb_memory *memory = p->plan->memory;
+  while (atomic_load_explicit(&memory->phase, memory_order_relaxed) != LB_PHASE_STOP) {
+    if (p->holder.breached || atomic_load_explicit(&memory->log_full, memory_order_relaxed)) {
+      rest(p, LB_NS_PER_MS);
+      continue;
+    }
+    if (lb_holder_acquire(&p->holder, next_key(p), as_seen(p, lb_clock_ns() + work->wait_ns)) == LB_OK) {
+      if (lb_holder_read(&p->holder) == LB_OK) {
+        work_inside(p, work->hold_ns);
+        lb_holder_write(&p->holder);
+      }
+      lb_holder_release(&p->holder, as_seen(p, lb_clock_ns() + work->wait_ns));
+    }
+    rest(p, work->think_ns);
+  }
+  return LB_OK;
+}
+
+static void pass_point(struct lb_env *env, const char *name) {
+  struct lb_program *p = (struct lb_program *)((char *)env - offsetof(struct lb_program, env.base));
+  if (strcmp(p->armed.text, name) != 0) return;
+  _Atomic bool *at_point = &p->plan->memory->state[p->client->number].at_point;
+  env->point = NULL; /* once */
+  atomic_store(at_point, true);
+  p->ground->halt(p, p->armed.argument != 0);
+  atomic_store(at_point, false);
+}
+
+static int do_arm(struct lb_program *p, const struct lb_command *c) {
+  p->armed = *c;
+  p->armed.text[sizeof p->armed.text - 1] = '\0';
+  p->env.base.point = pass_point;
+  return LB_OK;
+}
+
+static int do_inspect(struct lb_program *p, const struct lb_command *c) {
+  char name[LB_KEY_NAME_MAX];
+  struct lb_lock lock = lb_holder_lock(&p->holder, 0, name);
+  if (!p->plan->protocol->inspect)
+    return lb_fail(&p->env.base, -EOPNOTSUPP, "%s has no way to look at one server", p->plan->protocol->name);
+  return lb_hook_inspect(&p->holder, &lock, c->argument, c->deadline);
+}
+
+static int64_t clock_ms(struct lb_program *p, bool monotonic) {
+  return monotonic ? (int64_t)(lb_now(&p->env.base) / LB_NS_PER_MS) : lb_wall_ms(&p->env.base);
+}
+
+/* `c->deadline` is on the client's clock by now. */
+static int execute(struct lb_program *p, const struct lb_command *c, int64_t *ret) {
+  switch (c->verb) {
+    case LB_DO_OPEN: return do_open(p, c->deadline);
+    case LB_DO_SETUP: return lb_hook_setup(&p->holder, c->deadline);
+    case LB_DO_WORK: return do_work(p);
+    case LB_DO_ACQUIRE: return lb_holder_acquire(&p->holder, 0, c->deadline);
+    case LB_DO_RELEASE: return lb_holder_release(&p->holder, c->deadline);
+    case LB_DO_READ: return lb_holder_read(&p->holder);
+    case LB_DO_WRITE: return lb_holder_write(&p->holder);
+    case LB_DO_INSPECT: return do_inspect(p, c);
+    case LB_DO_ARM: return do_arm(p, c);
+    case LB_DO_CLOCK: return *ret = clock_ms(p, c->argument != 0), LB_OK;
+  }
+  return -EINVAL;
+}
+
+void lb_program_do(struct lb_program *p, struct lb_command command, struct lb_reply *ret) {
+  *ret = (struct lb_reply){0};
+  p->env.base.err[0] = '\0';
+  command.deadline = as_seen(p, command.deadline);
+  ret->result = execute(p, &command, &ret->value);
+  memcpy(ret->err, p->env.base.err, sizeof ret->err);
+}
+
+/* The number of its random streams: the lives of a client must not draw the same tokens. */
+static uint64_t stream_of(struct lb_memory *memory, uint32_t number) {
+  return number | (uint64_t)(atomic_load(&memory->state[number].lives) - 1) << 32;
+}
+
+void lb_program_begin(struct lb_program *p, const struct lb_client_plan *plan, const struct lb_client *client,
+                      const struct lb_ground *ground) {
+  uint64_t stream = stream_of(plan->memory, client->number);
+  *p = (struct lb_program){
+      .plan = plan,
+      .client = client,
+      .ground = ground,
+      .config = {.target = plan->target,
+                 .options = plan->options,
+                 .ttl_ms = plan->ttl_ms,
+                 .client = client->name,
+                 .protocol = plan->protocol,
+                 .prefix = plan->key_prefix},
+      .holder = {.protocol = plan->protocol,
+                 .memory = plan->memory,
+                 .index = client->number,
+                 .ttl_ms = plan->ttl_ms,
+                 .prefix = plan->key_prefix,
+                 .guard = plan->guard,
+                 .renew = plan->renew,
+                 .to_truth = holder_to_truth,
+                 .rng = lb_rng_fork(plan->seed, STREAM_BACKOFF, stream)},
+      .rng = lb_rng_fork(plan->seed, STREAM_WORK, stream),
+  };
+  lb_env_init(&p->env, lb_rng_fork(plan->seed, STREAM_ENV, stream).state);
+  p->env.skew = client->skew;
+  p->config.env = p->holder.env = &p->env.base;
+}
+
+void lb_program_end(struct lb_program *p) {
+  free(p->holder.session);
+  p->holder.session = NULL;
+}
