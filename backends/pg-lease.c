@@ -39,8 +39,7 @@
  */
 #include "pg_lock.h"
 
-enum { OPT_LOCK_WAIT };
-static const struct lb_option options[] = {[OPT_LOCK_WAIT] = PG_LOCK_WAIT_OPTION, {0}};
+static const struct lb_option options[] = {[PG_LOCK_OPT_WAIT] = PG_LOCK_WAIT_OPTION, {0}};
 
 /* Rows are updated for ever: half of each page stays free, so that the new version finds room beside the old one and no
  * index has to be changed. Vacuum by count, as in pg-row.c. */
@@ -74,22 +73,11 @@ static const struct pg_lock_sql lease_sql = {
     .before_free = "before-release",
 };
 
-static int lease_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
-  return pg_lock_open(s, &lease_sql, config, config->options[OPT_LOCK_WAIT].i, deadline);
-}
-
-static int client_lease_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
-  s->client_clock = true;
-  return lease_open(s, config, deadline);
-}
+static const struct pg_lock_kind lease = {.sql = &lease_sql}, client_lease = {.sql = &lease_sql, .client_clock = true};
 
 static const char *const topologies[] = {"pg", "pg-async", "pg-sync", NULL};
 /* before-upsert: pg-lease-client has read its clock. after-upsert: the answer has been read, and the lease is ours. */
 static const char *const points[] = {"before-upsert", "after-upsert", "before-release", NULL};
-
-#define HOOKS                                                                                                          \
-  .close = pg_lock_close, .try_acquire = pg_lock_try, .release = pg_lock_release, .setup = pg_lock_setup,              \
-  .extend = pg_lock_extend, .resolve = pg_lock_resolve, .holds = pg_lock_holds, .inspect = pg_lock_inspect
 
 const struct lb_protocol lb_pg_lease = {
     .abi = LB_ABI,
@@ -108,9 +96,9 @@ const struct lb_protocol lb_pg_lease = {
     .traits = LB_TRAIT_LEASED | LB_TRAIT_FENCED | LB_TRAIT_SERVER_CLOCK,
     .options = options,
     .points = points,
-    .session_size = sizeof(struct lb_session),
-    .open = lease_open,
-    HOOKS,
+    PG_LOCK_HOOKS,
+    .extend = pg_lock_extend,
+    .data = &lease,
 };
 
 const struct lb_protocol lb_pg_lease_client = {
@@ -128,7 +116,7 @@ const struct lb_protocol lb_pg_lease_client = {
     .traits = LB_TRAIT_LEASED | LB_TRAIT_FENCED | LB_TRAIT_CLIENT_CLOCK,
     .options = options,
     .points = points,
-    .session_size = sizeof(struct lb_session),
-    .open = client_lease_open,
-    HOOKS,
+    PG_LOCK_HOOKS,
+    .extend = pg_lock_extend,
+    .data = &client_lease,
 };

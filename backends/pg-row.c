@@ -29,8 +29,7 @@
  */
 #include "pg_lock.h"
 
-enum { OPT_LOCK_WAIT };
-static const struct lb_option options[] = {[OPT_LOCK_WAIT] = PG_LOCK_WAIT_OPTION, {0}};
+static const struct lb_option options[] = {[PG_LOCK_OPT_WAIT] = PG_LOCK_WAIT_OPTION, {0}};
 
 /* Rows are inserted and deleted, never updated, so pages need no free space left for updates: fillfactor 100. Each
  * pair leaves a dead row behind. Vacuum has to come by count, since a share of a table of a few live rows means
@@ -56,9 +55,7 @@ static const struct pg_lock_sql row_sql = {
     .before_free = "before-delete",
 };
 
-static int row_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
-  return pg_lock_open(s, &row_sql, config, config->options[OPT_LOCK_WAIT].i, deadline);
-}
+static const struct pg_lock_kind row = {.sql = &row_sql};
 
 static const char *const topologies[] = {"pg", "pg-async", "pg-sync", NULL};
 /* after-insert: the answer has been read, and the row is ours. */
@@ -80,13 +77,6 @@ const struct lb_protocol lb_pg_row = {
     .traits = LB_TRAIT_NO_EXPIRY | LB_TRAIT_FENCED,
     .options = options,
     .points = points,
-    .session_size = sizeof(struct lb_session),
-    .open = row_open,
-    .close = pg_lock_close,
-    .try_acquire = pg_lock_try,
-    .release = pg_lock_release,
-    .setup = pg_lock_setup,
-    .resolve = pg_lock_resolve,
-    .holds = pg_lock_holds,
-    .inspect = pg_lock_inspect,
+    PG_LOCK_HOOKS,
+    .data = &row,
 };

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CREATE_ID = 8, SETTLE_NAP_MS = 5 };
+enum { FIRST_CREATE_ID = 8, SETTLE_NAP_MS = 5, SCHEMA_ID = 28, DROP_ID = 27 };
 
 /* What a grant's token says: "owner", or while a statement of the attempt is unanswered "owner@t PID BORN" (take),
  * "owner@f PID BORN" (free). */
@@ -128,23 +128,33 @@ static int settle(struct lb_session *s, const char *key, const struct attempt *a
 
 /* ---- the session ----------------------------------------------------------------------------------------- */
 
-int pg_lock_open(struct lb_session *s, const struct pg_lock_sql *sql, const struct lb_config *config,
-                 int64_t lock_wait_ms, lb_ns deadline) {
-  s->sql = sql;
+int pg_lock_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
+  const struct pg_lock_kind *kind = config->protocol->data;
+  s->sql = kind->sql;
+  s->client_clock = kind->client_clock;
   s->client = config->client;
-  s->primary = (struct pg_primary){.env = config->env, .target = config->target, .lock_timeout_ms = lock_wait_ms};
+  s->primary = (struct pg_primary){.env = config->env,
+                                   .target = config->target,
+                                   .schema = config->prefix,
+                                   .lock_timeout_ms = config->options[PG_LOCK_OPT_WAIT].i};
   return pg_primary_get(&s->primary, deadline);
 }
 
 void pg_lock_close(struct lb_session *s) { pg_primary_drop(&s->primary); }
 
-static int create(struct lb_session *s, const struct pg_stmt *stmt, lb_ns deadline) {
+/* A statement that makes or removes something, and does nothing where that is done already: so what was not answered, or waited too
+ * long for another transaction, is repeated. LB_OK, LB_UNKNOWN, LB_TIMEOUT (not done), -errno. */
+static int define(struct lb_session *s, unsigned id, const char *sql, lb_ns deadline) {
+  struct pg_stmt stmt = {id, sql, 0};
   PGresult *result = NULL;
+  bool again;
   int rc;
-  /* Unanswered is repeated: the statement does nothing when the thing is there. */
-  do rc = pg_primary_call(&s->primary, deadline, &result, stmt, NULL, NULL);
-  while (rc == LB_UNKNOWN && lb_now(s->primary.env) < deadline);
-  if (rc) return rc < 0 ? rc : lb_fail(s->primary.env, -ETIMEDOUT, "postgres: table not created before the deadline");
+  do {
+    rc = pg_primary_call(&s->primary, deadline, &result, &stmt, NULL, NULL);
+    again = rc == LB_UNKNOWN || (!rc && pg_is(result, "55P03"));
+    if (!rc && again) PQclear(result), rc = LB_TIMEOUT;
+  } while (again && lb_now(s->primary.env) < deadline);
+  if (rc) return rc;
   /* Two sessions that create it at once collide in the catalog; either way it exists then. */
   if (!is_answer(result) && !pg_is(result, "23505")) rc = refused(s, result);
   PQclear(result);
@@ -179,13 +189,20 @@ static int await_standbys(struct lb_session *s, lb_ns deadline) {
   return rc;
 }
 
+/* The schema of the run: with it goes all that is in it. */
 int pg_lock_setup(struct lb_session *s, lb_ns deadline) {
-  int rc = 0;
-  for (unsigned i = 0; !rc && s->sql->create[i]; i++) {
-    struct pg_stmt stmt = {FIRST_CREATE_ID + i, s->sql->create[i], 0};
-    rc = create(s, &stmt, deadline);
-  }
+  char sql[128];
+  snprintf(sql, sizeof sql, "CREATE SCHEMA IF NOT EXISTS \"%s\"", s->primary.schema);
+  int rc = define(s, SCHEMA_ID, sql, deadline);
+  for (unsigned i = 0; !rc && s->sql->create[i]; i++) rc = define(s, FIRST_CREATE_ID + i, s->sql->create[i], deadline);
+  if (rc > 0) rc = lb_fail(s->primary.env, -ETIMEDOUT, "postgres: table not created before the deadline");
   return rc ? rc : await_standbys(s, deadline);
+}
+
+int pg_lock_teardown(struct lb_session *s, lb_ns deadline) {
+  char sql[128];
+  snprintf(sql, sizeof sql, "DROP SCHEMA IF EXISTS \"%s\" CASCADE", s->primary.schema);
+  return define(s, DROP_ID, sql, deadline);
 }
 
 /* ---- acquire --------------------------------------------------------------------------------------------- */
@@ -302,7 +319,7 @@ int pg_lock_inspect(struct lb_session *s, const struct lb_lock *lock, size_t end
   struct pg_conn *conn = NULL;
   PGresult *result = NULL;
   char wall[24];
-  int rc = pg_open(env, at->host, at->port, deadline, &conn);
+  int rc = pg_open(env, at, s->primary.schema, deadline, &conn);
   if (rc) return rc;
   rc = pg_query(conn, deadline, &result, held->sql, held->params, (const char *[]){lock->key, clock_param(s, wall)});
   if (rc > 0) rc = lb_fail(env, -ETIMEDOUT, "postgres: no answer from %s", at->host);

@@ -12,6 +12,9 @@
  * most one statement that takes the lock for an attempt is under way, and none can come after the one that frees it.
  * Nothing is cancelled: a cancelled wait for a standby ends in a row that is committed on the primary only.
  *
+ * The tables and the sequence are in a schema that is called like the prefix of the run, and every connection looks nowhere else. So no
+ * two runs meet, and teardown drops the schema. PostgreSQL has no expiry for what a run that was killed leaves there.
+ *
  * A try may wait for a transaction that has changed this row and not committed yet; lock_timeout bounds that. It says
  * BUSY then, like for a row that is held.
  */
@@ -45,10 +48,20 @@ struct lb_session {
   int64_t ttl_ms;    /* the shortest asked for so far: resolve() is not told */
 };
 
-/* For the protocol's own open hook. A statement waits lock_wait_ms for another transaction. 0 or -errno. */
-int pg_lock_open(struct lb_session *s, const struct pg_lock_sql *sql, const struct lb_config *config,
-                 int64_t lock_wait_ms, lb_ns deadline);
-/* The other hooks of struct lb_protocol, as they are; extend only with a lease. */
+/* What `data` in the table of such a protocol points to. */
+struct pg_lock_kind {
+  const struct pg_lock_sql *sql;
+  bool client_clock; /* leases are dated by the clock of the client that asks */
+};
+
+/* The hooks of struct lb_protocol, as they are; extend only with a lease. */
+#define PG_LOCK_HOOKS                                                                                                  \
+  .session_size = sizeof(struct lb_session), .open = pg_lock_open, .close = pg_lock_close, .try_acquire = pg_lock_try, \
+  .release = pg_lock_release, .setup = pg_lock_setup, .resolve = pg_lock_resolve, .holds = pg_lock_holds,              \
+  .inspect = pg_lock_inspect, .teardown = pg_lock_teardown
+
+int pg_lock_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline);
+int pg_lock_teardown(struct lb_session *s, lb_ns deadline);
 void pg_lock_close(struct lb_session *s);
 int pg_lock_setup(struct lb_session *s, lb_ns deadline);
 int pg_lock_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
@@ -62,7 +75,8 @@ int pg_lock_inspect(struct lb_session *s, const struct lb_lock *lock, size_t end
  * would hand them out of order. For pg_lock_sql.create. */
 #define PG_LOCK_CREATE_FENCE "CREATE SEQUENCE IF NOT EXISTS lockbench_fence CACHE 1"
 
-/* The option that every such protocol has. */
+/* The option that every such protocol has, as its first. */
+enum { PG_LOCK_OPT_WAIT };
 #define PG_LOCK_WAIT_OPTION                                                                                            \
   {                                                                                                                    \
     "lock_wait_ms", LB_OPT_INT, 100, 1, 60000,                                                                         \

@@ -9,6 +9,8 @@
  */
 #include "pg_util.h"
 
+#include "address.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +34,7 @@ static int errno_of(const char *text) {
   static const int known[] = {ECONNREFUSED, ETIMEDOUT, EHOSTUNREACH, ENETUNREACH, ECONNRESET, EPIPE, EADDRNOTAVAIL};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strstr(text, strerror(known[i]))) return -known[i];
-  return -EIO;
+  return strstr(text, "authentication failed") || strstr(text, "no password supplied") ? -EACCES : -EIO;
 }
 
 /* The connection's own error, its line breaks removed. */
@@ -62,20 +64,40 @@ static int finish_connecting(struct pg_conn *conn, lb_ns deadline) {
   return PQsetnonblocking(conn->pg, 1) ? connection_error(conn) : 0;
 }
 
-int pg_open(struct lb_env *env, const char *host, uint16_t port, lb_ns deadline, struct pg_conn **ret) {
-  char service[8];
-  snprintf(service, sizeof service, "%u", (unsigned)port);
+/* What libpq is told. `host` only names the server in messages: the address has been looked up, because libpq would block for that. */
+static PGconn *start_connecting(const struct lb_endpoint *at, const char *address, const char *schema) {
+  char service[8], options[128] = "";
+  snprintf(service, sizeof service, "%u", (unsigned)at->port);
+  if (schema) snprintf(options, sizeof options, "-csearch_path=\"%s\"", schema);
   /* tcp_user_timeout only tidies up behind us: our own deadlines give up earlier. */
-  const char *const keys[] = {"hostaddr",         "port", "user", "dbname", "application_name", "sslmode", "gssencmode",
-                              "tcp_user_timeout", NULL};
-  const char *const values[] = {host,      service,   "lockbench", "postgres", "lockbench",
-                                "disable", "disable", "10000",     NULL};
+  const char *const table[][2] = {{"hostaddr", address},
+                                  {"host", strcmp(at->host, address) ? at->host : NULL},
+                                  {"port", service},
+                                  {"user", at->user ? at->user : "lockbench"},
+                                  {"password", at->password},
+                                  {"dbname", "postgres"},
+                                  {"application_name", "lockbench"},
+                                  {"options", options},
+                                  {"sslmode", at->tls ? "require" : "disable"},
+                                  {"gssencmode", "disable"},
+                                  {"tcp_user_timeout", "10000"},
+                                  {NULL, NULL}};
+  enum { COUNT = sizeof table / sizeof *table };
+  const char *keys[COUNT], *values[COUNT];
+  for (size_t i = 0; i < COUNT; i++) keys[i] = table[i][0], values[i] = table[i][1];
+  return PQconnectStartParams(keys, values, 0);
+}
+
+int pg_open(struct lb_env *env, const struct lb_endpoint *at, const char *schema, lb_ns deadline, struct pg_conn **ret) {
+  char address[LB_ADDRESS_MAX];
+  int rc = lb_address(env, at->host, deadline, address);
+  if (rc) return rc;
   struct pg_conn *conn = calloc(1, sizeof *conn);
   if (!conn) return lb_fail(env, -ENOMEM, "postgres: out of memory");
   conn->env = env;
-  conn->pg = PQconnectStartParams(keys, values, 0);
+  conn->pg = start_connecting(at, address, schema);
   if (conn->pg) PQsetNoticeReceiver(conn->pg, on_notice, conn);
-  int rc = conn->pg ? finish_connecting(conn, deadline) : connection_error(conn);
+  rc = conn->pg ? finish_connecting(conn, deadline) : connection_error(conn);
   if (rc) {
     pg_close(conn);
     return rc;
@@ -241,7 +263,7 @@ static int greet(struct pg_primary *primary, lb_ns deadline) {
 
 static int try_endpoint(struct pg_primary *primary, size_t endpoint, lb_ns deadline) {
   const struct lb_endpoint *at = &primary->target->endpoints[endpoint];
-  int rc = pg_open(primary->env, at->host, at->port, deadline, &primary->conn);
+  int rc = pg_open(primary->env, at, primary->schema, deadline, &primary->conn);
   if (!rc) rc = greet(primary, deadline);
   if (rc) pg_primary_drop(primary);
   else primary->endpoint = endpoint;

@@ -19,9 +19,10 @@ struct pg_stmt {
   int params;
 };
 
-/* Connects to user `lockbench`, database `postgres` (trust). 0, or -errno with env->err (-ETIMEDOUT, -ECONNREFUSED ...;
- * -EIO: a server answered, and refused, e.g. because it is starting up). */
-int pg_open(struct lb_env *env, const char *host, uint16_t port, lb_ns deadline, struct pg_conn **ret);
+/* Connects to database `postgres`, as the endpoint's user or as `lockbench`. Names without a schema are looked for in `schema` (letters,
+ * digits, ':', '-') and nowhere else; NULL = as the server has it. 0, or -errno with env->err (-ETIMEDOUT, -ECONNREFUSED ...; -EACCES:
+ * the server does not take the user or the password; -EIO: it answered, and refused, e.g. because it is starting up). */
+int pg_open(struct lb_env *env, const struct lb_endpoint *at, const char *schema, lb_ns deadline, struct pg_conn **ret);
 /* NULL is fine. */
 void pg_close(struct pg_conn *conn);
 /* One statement in autocommit with text parameters. 0: *ret holds the result, also an error result (PQresultStatus
@@ -40,10 +41,11 @@ bool pg_is(const PGresult *result, const char *sqlstate);
 
 /* ---- the primary, wherever it is ---------------------------------------------------------------------- */
 
-/* One session's connection to the server that is the primary now. Zeroed, then the first three fields set. */
+/* One session's connection to the server that is the primary now. Zeroed, then the first four fields set. */
 struct pg_primary {
   struct lb_env *env;
   const struct lb_target *target;
+  const char *schema;      /* of pg_open() */
   int64_t lock_timeout_ms; /* how long a statement may wait for another transaction: then SQLSTATE 55P03 */
   struct pg_conn *conn;    /* NULL = none now */
   size_t endpoint;         /* that conn leads to, or the first one to try */
