@@ -178,6 +178,15 @@ int zk_wait_event(struct zk_session *s, lb_ns deadline) {
   }
 }
 
+int zk_await_change(struct zk_session *s, const char *path, lb_ns deadline) {
+  int rc = zk_run(s, zk_watch(s, path), deadline);
+  if (rc == ZK_NO_REPLY) return LB_TIMEOUT;
+  if (rc != ZOK) return rc == ZNONODE || zk_is_unknown(rc) || zk_is_expiry(rc) ? LB_OK : zk_fail(s, "watch", rc);
+  lb_ns bound = lb_now(s->env) + zk_timeout_ns(s);
+  int result = zk_wait_event(s, bound < deadline ? bound : deadline);
+  return result == LB_TIMEOUT && bound < deadline ? LB_OK : result;
+}
+
 /* Deletes what zk_doom() has asked for. Stops at the first result that is not definite. */
 static void delete_doomed(struct zk_session *s, lb_ns deadline) {
   while (s->doomed_count) {
@@ -254,33 +263,6 @@ int zk_find(struct zk_session *s, const char *prefix, lb_ns deadline, char ret_p
   zk_drop(sync);
   zk_drop(children);
   return rc;
-}
-
-static bool number_of(const char *name, int32_t *ret_number) {
-  const char *mark = NULL;
-  for (const char *at = name; (at = strstr(at, ZK_LOCK_MARK)); at++) mark = at;
-  if (mark) *ret_number = (int32_t)strtol(mark + strlen(ZK_LOCK_MARK), NULL, 10);
-  return mark;
-}
-
-/* By their distance, because numbers turn negative after 2147483647. Right as long as fewer than 2^31 nodes lie
- * between two that exist at the same time. */
-static bool is_before(int32_t a, int32_t b) { return (int32_t)((uint32_t)a - (uint32_t)b) < 0; }
-
-bool zk_place(const struct zk_call *children, const char *own, const char **ret_ahead) {
-  const char *child = children->names;
-  int32_t own_number = 0, ahead_number = 0, number;
-  bool found = false;
-  number_of(own, &own_number);
-  *ret_ahead = NULL;
-  for (size_t i = 0; i < children->count; i++, child += strlen(child) + 1) {
-    if (strcmp(child, own) == 0) found = true;
-    if (!number_of(child, &number) || !is_before(number, own_number)) continue;
-    if (*ret_ahead && !is_before(ahead_number, number)) continue;
-    *ret_ahead = child;
-    ahead_number = number;
-  }
-  return found;
 }
 
 void zk_doom(struct zk_session *s, const char *prefix) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * zk_util.h - ZooKeeper sessions with our own deadlines, on libzookeeper_mt's asynchronous calls.
- * Private to the ZooKeeper protocols.
+ * Private to the ZooKeeper protocols. What recipes with a queue share stands in zk_queue.h.
  *
  * The library runs two threads per handle. They never enter the caller: a completion copies its answer into a zk_call
  * and writes to an eventfd, and the caller waits on that eventfd only, with its own deadline. Open a session in the
@@ -19,7 +19,6 @@
 #include "backend.h"
 
 #define ZK_PATH_MAX LB_TOKEN_MAX
-#define ZK_LOCK_MARK "-lock-" /* stands between the guid and the number in the name of a lock's node */
 
 struct zk_session; /* one thread; owns its calls */
 
@@ -77,6 +76,10 @@ int zk_run(struct zk_session *session, struct zk_call *call, lb_ns deadline);
 /* Sleeps until the watched node changes or is deleted, or the session expires. LB_OK, LB_TIMEOUT, -errno. */
 int zk_wait_event(struct zk_session *session, lb_ns deadline);
 
+/* Watches the node and sleeps until it is worth to look again: it changed or has gone, the connection did not last, or a session
+ * timeout went by, because a lost event must not cost more. LB_OK, LB_TIMEOUT: the deadline passed; -errno. */
+int zk_await_change(struct zk_session *session, const char *path, lb_ns deadline);
+
 /* Whether a result leaves open if the request took effect (connection lost, no reply, handle closed). */
 bool zk_is_unknown(int rc);
 /* Whether a result says that the session, and with it every ephemeral node, is gone. */
@@ -89,9 +92,6 @@ int zk_make_path(struct zk_session *session, const char *path, lb_ns deadline);
 /* Looks, after a sync, for a child whose full path starts with `prefix`. ZOK: ret_path holds it. ZNONODE: it is not
  * there and, if its create was sent by this session before, never will be. Or any other result. */
 int zk_find(struct zk_session *session, const char *prefix, lb_ns deadline, char ret_path[ZK_PATH_MAX]);
-/* Where the sequential node `own` (its last part) stands among the children of a lock's folder, all of whose nodes are
- * called <guid>-lock-<number>. False: it is not there. *ret_ahead: the one just before it, NULL = it is the first. */
-bool zk_place(const struct zk_call *children, const char *own, const char **ret_ahead);
 /* Remembers to delete the node whose path is, or starts with, `prefix`, as soon as the session is connected again.
  * Forgotten when the session ends, because the node ends with it. */
 void zk_doom(struct zk_session *session, const char *prefix);

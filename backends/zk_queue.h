@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * zk_queue.h - ZooKeeper's queue of ephemeral sequential nodes: what every recipe that stands in one needs. A recipe says what
+ * it does in which order; here is how an attempt keeps its node through lost answers, reconnects and ended sessions.
+ *
+ * An attempt is one node, <dir>/<guid>-lock-<number>; the servers number the nodes of a folder in one order for everybody.
+ * The attempt is kept in grant->token:
+ *   ""                   there is none
+ *   <dir>/<guid>-lock-   the create was sent; whether the node was made, is not known
+ *   the whole path       the node was made, and stands in the queue while its session lives
+ *
+ * Details that matter
+ *  - An answer may get lost after the node was made. The guid finds it again, after a sync and in the same session: then
+ *    "not there" means it never will be, because a session's requests keep their order and a server that lost the
+ *    session to another may not write for it any more.
+ *  - The guid begins with the session's id. So a node of an earlier session that the servers have not removed yet is
+ *    never taken for one's own (CURATOR-604 is that mistake). An attempt of an earlier session is dead: its node goes
+ *    with the session, and nobody has to delete it.
+ *  - A node whose deletion was not answered is remembered and deleted at the next contact: left in the queue it would
+ *    block it.
+ *  - The node ahead is watched by a read, not by exists(): a watch on a node that has just gone would stay behind.
+ *
+ * Source: "Locks" in ZooKeeper Recipes and Solutions, with its note on recoverable errors and the GUID
+ * (zookeeper.apache.org/doc/r3.8.0/recipes.html).
+ */
+#ifndef LB_ZK_QUEUE_H
+#define LB_ZK_QUEUE_H
+
+#include "zk_util.h"
+
+/* Beside enum lb_result: the session, the connection or the node changed under a request. Look at the situation anew, beginning
+ * with zk_queue_connect(). */
+#define ZK_AGAIN 100
+
+struct zk_queue { /* one client's side; one thread */
+  struct lb_env *env;
+  struct zk_session *zk;
+  const struct lb_target *target;
+  const char *root, *client;
+  int64_t ttl_ms; /* asked for as the session's timeout */
+  struct {        /* what is known about the latest attempt, to spare round trips; private */
+    char own[ZK_PATH_MAX], ahead[ZK_PATH_MAX];
+    uint64_t czxid;
+  } place;
+};
+
+/* ---- the session --------------------------------------------------------------------------------------- */
+
+/* Opens a session of the config's ttl and waits until it is usable. Folders of locks stand below `root`, which outlives the
+ * queue. 0 or -errno (-ETIMEDOUT: no session by the deadline). */
+int zk_queue_open(struct zk_queue *queue, const struct lb_config *config, const char *root, lb_ns deadline);
+/* Ends the session, and with it every node of this client. Half-opened is fine. */
+void zk_queue_close(struct zk_queue *queue);
+/* Creates the root. LB_OK, LB_TIMEOUT: no session; -errno. */
+int zk_queue_setup(struct zk_queue *queue, lb_ns deadline);
+/* The folder of the key's queue. 0, or -ENAMETOOLONG: no node's name would fit. */
+int zk_queue_dir(struct zk_queue *queue, const char *key, char ret_dir[ZK_PATH_MAX]);
+/* Waits until the session is usable; an attempt of an earlier session is forgotten. 0, LB_TIMEOUT, -errno. */
+int zk_queue_connect(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadline);
+
+/* ---- an attempt ---------------------------------------------------------------------------------------- */
+
+/* False: there is none, or whether there is one is not known. */
+bool zk_queue_has_node(const struct lb_grant *grant);
+/* There is no attempt any more; only asked_at is kept. */
+void zk_queue_forget(struct lb_grant *grant);
+
+/* The following three take a step with a session that zk_queue_connect() found usable. They answer:
+ *   LB_OK       first in the queue (never from zk_queue_find)
+ *   LB_BUSY     another node is ahead: zk_queue_ahead() (never from zk_queue_find)
+ *   ZK_AGAIN    the situation has changed; the attempt may be forgotten by then
+ *   LB_TIMEOUT  join only: no answer by the deadline, and nothing was made in the queue
+ *   LB_UNKNOWN  no answer by the deadline; the attempt is kept
+ *   -errno      refused; the attempt is forgotten, its node, if there is one, will be deleted at the next contact */
+
+/* Puts a new node at the end of the queue, with the client's name as its data, and asks for the list in the same breath: it
+ * will contain the node. The folder is made if it is missing. `made`: a point for when the node is known and its place is
+ * not. */
+int zk_queue_join(struct zk_queue *queue, const char *dir, struct lb_grant *grant, const char *made, lb_ns deadline);
+/* Looks for the node of an attempt whose create was not answered. ZK_AGAIN: its name is known now, or it is not there and
+ * never will be, and is forgotten. */
+int zk_queue_find(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadline);
+/* The place of a node that exists. by_write: as it is after a write to the folder, sent in the same breath. Without, the server
+ * at hand may be behind, and show nodes of sessions that the leader has ended already. To the folder, because a write to the own
+ * node would wake the next in the queue. */
+int zk_queue_look(struct zk_queue *queue, const char *dir, struct lb_grant *grant, bool by_write, lb_ns deadline);
+
+/* The node just before that of the grant, as far as the latest step of this attempt knows it in the session there is; else
+ * NULL. Valid until the next step. For zk_await_change(). */
+const char *zk_queue_ahead(const struct zk_queue *queue, const struct lb_grant *grant);
+/* The transaction that created the grant's node, a number that grows over the whole ensemble. LB_OK; ZK_AGAIN: the node
+ * has gone; LB_UNKNOWN, -errno as above. */
+int zk_queue_number(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadline, uint64_t *ret_czxid);
+/* Asks until there is an answer whether the grant's node is there and belongs to this session: by a write to it, or by a read
+ * that is as fresh as one. *ret_sent: when the answered question left; untouched if none did. LB_OK, LB_LOST (also: the
+ * session is over), LB_UNKNOWN: no answer by the deadline; -errno. */
+int zk_queue_confirm(struct zk_queue *queue, const struct lb_grant *grant, bool by_write, lb_ns deadline, lb_ns *ret_sent);
+/* Takes the attempt out of the queue, node known or not. LB_OK: nothing of it remains. LB_LOST: it was a hold (it has a
+ * valid_until), and it had gone. LB_UNKNOWN, or -errno where the session failed: the node is deleted at the next contact, valid_until
+ * is cleared, because its absence will be our own work and no loss. Other -errno: refused, it is still there. */
+int zk_queue_leave(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadline);
+/* For inspect(): whether one server shows nodes in the key's queue, over a session of its own, because only a server that takes
+ * one shows its tree. Without a quorum it takes none, unless it runs with readonlymode.enabled. 1, 0, -errno. */
+int zk_queue_inspect(struct zk_queue *queue, const char *key, size_t endpoint, lb_ns deadline);
+
+#endif
