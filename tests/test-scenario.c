@@ -102,14 +102,14 @@ static void the_readme_has_the_row_of_every_key(void **state) {
 static void the_readme_has_the_row_of_every_step(void **state) {
   (void)state;
   char *readme = read_source("scenarios/README.md");
-  for (size_t i = 0; i < lb_step_form_count; i++) {
+  for (enum lb_verb verb = LB_STEP_NONE + 1; verb < LB_VERB_COUNT; verb++) {
     char row[512], form[128];
     size_t len = 0;
-    for (const char *at = lb_step_forms[i].form; *at; at++) { /* a '|' would begin a cell */
+    for (const char *at = lb_step_rows[verb].form; *at; at++) { /* a '|' would begin a cell */
       if (*at == '|') form[len++] = '\\';
       form[len++] = *at;
     }
-    snprintf(row, sizeof row, "\n| `%.*s` | %s |\n", (int)len, form, lb_step_forms[i].help);
+    snprintf(row, sizeof row, "\n| `%.*s` | %s |\n", (int)len, form, lb_step_rows[verb].help);
     if (!strstr(readme, row)) fail_msg("scenarios/README.md lacks %s", row);
   }
   free(readme);
@@ -157,7 +157,7 @@ static void the_failover_scenario_is_the_story_it_tells(void **state) {
   assert_int_equal(s.steps[3].verb, LB_STEP_KILL);
   assert_string_equal(s.proof_violated, "key absent on current primary");
   assert_true(s.memory_storage);
-  assert_true(lb_scenario_needs_network(&s));
+  assert_true(lb_scenario_needs(&s, LB_NEED_NETWORK));
   assert_int_equal(lb_scenario_expect(&s, "redis-token@sentinel", LB_GUARD_NONE)->verdict, LB_VIOLATED);
   assert_int_equal(lb_scenario_expect(&s, "zk-sequential@zk-x3", LB_GUARD_NONE)->verdict, LB_SAFE);
   assert_null(lb_scenario_expect(&s, "local@none", LB_GUARD_NONE));
@@ -193,7 +193,7 @@ static void a_minimal_load_gets_the_documented_defaults(void **state) {
   assert_null(s.proof_violated);
   assert_false(s.renew || s.past_lease);
   assert_int_equal(s.fault_count, 0);
-  assert_false(lb_scenario_needs_network(&s) || lb_scenario_needs_clocks(&s));
+  assert_false(lb_scenario_needs(&s, LB_NEED_NETWORK) || lb_scenario_needs(&s, LB_NEED_CLOCKS));
   assert_int_equal(s.kind, LB_KIND_LOAD);
   lb_scenario_clear(&s);
 }
@@ -273,7 +273,7 @@ static void a_timeline_keeps_its_lines_and_its_memory(void **state) {
   assert_true(s.memory_storage);
   assert_true(s.duration_s == 0 && s.warmup_s == 0);
   assert_int_equal(s.kind, LB_KIND_TIMELINE);
-  assert_false(lb_scenario_needs_network(&s) || lb_scenario_needs_clocks(&s));
+  assert_false(lb_scenario_needs(&s, LB_NEED_NETWORK) || lb_scenario_needs(&s, LB_NEED_CLOCKS));
   lb_scenario_clear(&s);
   s = good(COMPLETE "[servers]\nstorage = disk\n[timeline]\nstep = wait 1s\n");
   assert_false(s.memory_storage);
@@ -284,8 +284,8 @@ static void a_timeline_may_renew_and_set_clocks(void **state) {
   (void)state;
   struct lb_scenario s = good(SCENARIO WORKLOAD "renew = yes\n" EXPECT "[timeline]\nstep = clock client 1 -5s\n");
   assert_true(s.renew);
-  assert_true(lb_scenario_needs_clocks(&s));
-  assert_false(lb_scenario_needs_network(&s));
+  assert_true(lb_scenario_needs(&s, LB_NEED_CLOCKS));
+  assert_false(lb_scenario_needs(&s, LB_NEED_NETWORK));
   lb_scenario_clear(&s);
 }
 
@@ -304,14 +304,14 @@ static void a_campaign_is_a_load_with_faults_and_memory(void **state) {
   assert_int_equal(s.lasts_ms, 1000);
   assert_true(s.duration_s == 3 && s.warmup_s == 1 && s.memory_storage);
   assert_int_equal(s.kind, LB_KIND_CAMPAIGN);
-  assert_true(lb_scenario_needs_clocks(&s));
-  assert_false(lb_scenario_needs_network(&s));
+  assert_true(lb_scenario_needs(&s, LB_NEED_CLOCKS));
+  assert_false(lb_scenario_needs(&s, LB_NEED_NETWORK));
   lb_scenario_clear(&s);
   s = good(COMPLETE "[servers]\nstorage = disk\n[campaign]\nevery_ms = 50\nlasts_ms = 10\nfault = cut primary replicas\n");
   assert_int_equal(s.every_ms, 50);
   assert_int_equal(s.lasts_ms, 10);
   assert_false(s.memory_storage);
-  assert_true(lb_scenario_needs_network(&s));
+  assert_true(lb_scenario_needs(&s, LB_NEED_NETWORK));
   lb_scenario_clear(&s);
 }
 
@@ -640,8 +640,8 @@ static void what_undoes_or_awaits_needs_its_fault_before(void **state) {
   refused(TIMELINE "step = await failover within 5s\n", message);
   snprintf(message, sizeof message, failover, 11);
   refused(TIMELINE "step = kill client 1\nstep = await failover within 5s\n", message);
-  refused(TIMELINE "step = heal\n", "f.ini:10: step = heal: expected a cut before it");
-  refused(TIMELINE "step = resume primary\n", "f.ini:10: step = resume primary: expected a pause or a stop before it");
+  refused(TIMELINE "step = heal\n", "f.ini:10: step = heal: expected an earlier cut");
+  refused(TIMELINE "step = resume primary\n", "f.ini:10: step = resume primary: expected an earlier pause or stop");
   struct lb_scenario s =
       good(TIMELINE "step = pause primary\nstep = await failover within 5s\nstep = resume primary\n");
   lb_scenario_clear(&s);

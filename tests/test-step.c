@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One step from its text: every form, every role, and what is refused with which words.
+ * One step from its text: every form, every role, and what is refused with which words. And the tables of verbs: no verb is missing in
+ * one of them, and no row contradicts itself.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -14,6 +15,8 @@
 #include <cmocka.h>
 
 #include "scenario/scenario.h"
+#include "trial/fault.h"
+#include "trial/timeline.h"
 
 static char err[512];
 
@@ -72,8 +75,49 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "wait 1s",
       "observe key on primary",
   };
-  assert_int_equal(sizeof examples / sizeof *examples, lb_step_form_count);
-  for (size_t i = 0; i < lb_step_form_count; i++) assert_int_equal(good(examples[i]).verb, lb_step_forms[i].verb);
+  assert_int_equal(sizeof examples / sizeof *examples, LB_VERB_COUNT - 1);
+  for (enum lb_verb verb = LB_STEP_NONE + 1; verb < LB_VERB_COUNT; verb++) assert_int_equal(good(examples[verb - 1]).verb, verb);
+}
+
+static void every_verb_has_a_row_and_somebody_who_plays_it(void **state) {
+  (void)state;
+  assert_null(lb_step_rows[LB_STEP_NONE].form);
+  assert_false(lb_timeline_knows(LB_STEP_NONE));
+  for (enum lb_verb verb = LB_STEP_NONE + 1; verb < LB_VERB_COUNT; verb++) {
+    const struct lb_step_row *row = &lb_step_rows[verb];
+    if (!row->form || !row->help) fail_msg("verb %d has no row", verb);
+    if (!lb_timeline_knows(verb)) fail_msg("nobody plays: %s", row->form);
+  }
+}
+
+/* What is done to hosts is done by a fault, and a campaign can only draw what it can do and undo. */
+static void a_row_does_not_contradict_itself(void **state) {
+  (void)state;
+  for (enum lb_verb verb = LB_STEP_NONE + 1; verb < LB_VERB_COUNT; verb++) {
+    const struct lb_step_row *row = &lb_step_rows[verb];
+    bool of_hosts = (row->class == LB_STEP_FAULT && lb_step_form_has(row, "A")) || row->class == LB_STEP_CURE;
+    if (lb_fault_knows(verb) != of_hosts) fail_msg("%s: is it a fault of hosts?", row->form);
+    if (row->drawn && row->class != LB_STEP_FAULT) fail_msg("%s: a campaign draws faults", row->form);
+    if (row->drawn && !lb_fault_has_undo(verb)) fail_msg("%s: a campaign cannot undo it", row->form);
+    if (row->class == LB_STEP_COMMAND && !lb_step_form_has(row, "N")) fail_msg("%s: which client?", row->form);
+    if ((row->needs & LB_NEED_POINT) && !lb_step_form_has(row, "POINT")) fail_msg("%s: which point?", row->form);
+    for (int i = 0; i < 2 && row->undone_by[i]; i++)
+      if (!lb_fault_knows(row->undone_by[i])) fail_msg("%s: nobody undoes it", row->form);
+  }
+}
+
+static void verbs_are_listed_by_their_first_words(void **state) {
+  (void)state;
+  char list[200];
+  bool chosen[LB_VERB_COUNT] = {false};
+  lb_step_list(chosen, list, sizeof list);
+  assert_string_equal(list, "");
+  chosen[LB_STEP_CLOCK_RATE] = true;
+  lb_step_list(chosen, list, sizeof list);
+  assert_string_equal(list, "clock");
+  chosen[LB_STEP_CLOCK_JUMP] = chosen[LB_STEP_CUT] = chosen[LB_STEP_AWAIT_HOLDS] = true;
+  lb_step_list(chosen, list, sizeof list);
+  assert_string_equal(list, "cut, clock or await");
 }
 
 static void from_may_be_left_out_of_a_cut(void **state) {
@@ -349,7 +393,7 @@ static void only_servers_are_restarted(void **state) {
   for (size_t i = 0; i < sizeof clients / sizeof *clients; i++) {
     char text[64], message[128];
     snprintf(text, sizeof text, "restart %s", clients[i]);
-    snprintf(message, sizeof message, "'%s' cannot be restarted: expected servers", clients[i]);
+    snprintf(message, sizeof message, "'%s' is no server: expected servers", clients[i]);
     refused(text, message);
   }
   good("restart current primary");
@@ -358,6 +402,9 @@ static void only_servers_are_restarted(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_form_of_the_table_has_an_example_that_parses),
+      cmocka_unit_test(every_verb_has_a_row_and_somebody_who_plays_it),
+      cmocka_unit_test(a_row_does_not_contradict_itself),
+      cmocka_unit_test(verbs_are_listed_by_their_first_words),
       cmocka_unit_test(from_may_be_left_out_of_a_cut),
       cmocka_unit_test(every_role_is_known_and_written_as_it_is_read),
       cmocka_unit_test(roles_of_two_words_stand_anywhere),

@@ -96,6 +96,11 @@ static int list_points(void) {
   return LB_EXIT_OK;
 }
 
+static int list_steps(void) {
+  for (enum lb_verb v = LB_STEP_NONE + 1; v < LB_VERB_COUNT; v++) printf("%-35s %s\n", lb_step_rows[v].form, lb_step_rows[v].help);
+  return LB_EXIT_OK;
+}
+
 int lb_cli_list(const struct lb_args *args) {
   static const struct {
     const char *name;
@@ -103,6 +108,7 @@ int lb_cli_list(const struct lb_args *args) {
   } lists[] = {{"protocols", list_protocols},
                {"topologies", list_topologies},
                {"scenarios", list_scenarios},
+               {"steps", list_steps},
                {"points", list_points}};
   enum { LIST_COUNT = sizeof lists / sizeof *lists };
   const char *names[LIST_COUNT];

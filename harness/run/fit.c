@@ -30,25 +30,16 @@ static bool has_point(const char *const *points, const char *name) {
   return false;
 }
 
-static bool sets_clock(const struct lb_step *step) {
-  return step->verb == LB_STEP_CLOCK_JUMP || step->verb == LB_STEP_CLOCK_RATE;
-}
-
-static bool is_fault(const struct lb_step *step) {
-  return sets_clock(step) || step->verb == LB_STEP_KILL || step->verb == LB_STEP_PAUSE ||
-         step->verb == LB_STEP_RESTART || step->verb == LB_STEP_CUT;
-}
-
 /* A step that these servers give no meaning to, whatever the lock: true with the reason in `why`. */
 static bool means_nothing(const struct lb_step *step, const struct lb_topology *t, char *why, size_t size) {
   bool of_client = lb_role_is_client(step->a);
-  if (is_fault(step) && t->data_count == 0 && (!of_client || step->verb == LB_STEP_CUT))
+  if (t->data_count == 0 && lb_step_row(step)->class == LB_STEP_FAULT && (!of_client || lb_step_needs(step, LB_NEED_NETWORK)))
     return snprintf(why, size, "%s: there are no servers", step->text);
-  if (step->verb == LB_STEP_AWAIT_FAILOVER && t->data_count < 2)
+  if (lb_step_needs(step, LB_NEED_FAILOVER) && t->data_count < 2)
     return snprintf(why, size, "%s has one server, so no other can take over", t->name);
   if (step->a.kind == LB_ROLE_NODE && (size_t)step->a.number > t->data_count)
     return snprintf(why, size, "%s: %s has %zu data servers", step->text, t->name, t->data_count);
-  if (sets_clock(step) && !of_client && !t->family->wall_ms)
+  if (lb_step_needs(step, LB_NEED_CLOCKS) && !of_client && !t->family->wall_ms)
     return snprintf(why, size, "the clock of %s cannot be set", t->family->service);
   return false;
 }
@@ -63,11 +54,10 @@ bool lb_scenario_means_something(const struct lb_scenario *scenario, const struc
 /* What a step asks of a system that not every system has. */
 static void check_step(struct lb_cell *cell, const struct lb_step *step) {
   char why[300];
-  if ((step->verb == LB_STEP_STOP_AT || step->verb == LB_STEP_CRASH_AT) &&
-      !has_point(cell->protocol->points, step->point) && !has_point(lb_holder_points, step->point))
+  if (lb_step_needs(step, LB_NEED_POINT) && !has_point(cell->protocol->points, step->point) && !has_point(lb_holder_points, step->point))
     skip(cell, "%s has no point '%s', see `%s list points`", cell->protocol->name, step->point, lb_called());
   if (means_nothing(step, cell->topology, why, sizeof why)) skip(cell, "%s", why);
-  if (sets_clock(step) && !lb_role_is_client(step->a) && !lb_skew_shim_path())
+  if (lb_step_needs(step, LB_NEED_CLOCKS) && !lb_role_is_client(step->a) && !lb_skew_shim_path())
     skip(cell, "setting clocks needs the clock shim, which was not found beside the program");
 }
 
@@ -76,7 +66,7 @@ void lb_cell_fit(struct lb_cell *cell) {
   const char *missing = lb_topology_missing(cell->topology);
   const struct lb_isolation *isolation = lb_isolation_probe();
   if (missing) skip(cell, "%s needs %s, which is not installed", cell->topology->name, missing);
-  if (lb_scenario_needs_network(scenario) && isolation->kind == LB_ISOLATION_NONE)
+  if (lb_scenario_needs(scenario, LB_NEED_NETWORK) && isolation->kind == LB_ISOLATION_NONE)
     skip(cell, "cutting links needs network namespaces: %s", isolation->why);
   if (cell->guard == LB_GUARD_FENCE && !lb_protocol_can_fence(cell->protocol))
     skip(cell, "%s has no fencing token", cell->protocol->name);

@@ -177,21 +177,12 @@ const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, c
   return others;
 }
 
-/* True if a step of the timeline or a fault of the campaign has this verb or that one. */
-static bool plays(const struct lb_scenario *scenario, enum lb_verb verb, enum lb_verb other) {
+bool lb_scenario_needs(const struct lb_scenario *scenario, enum lb_step_need need) {
   for (size_t i = 0; i < scenario->step_count; i++)
-    if (scenario->steps[i].verb == verb || scenario->steps[i].verb == other) return true;
+    if (lb_step_needs(&scenario->steps[i], need)) return true;
   for (size_t i = 0; i < scenario->fault_count; i++)
-    if (scenario->faults[i].verb == verb || scenario->faults[i].verb == other) return true;
+    if (lb_step_needs(&scenario->faults[i], need)) return true;
   return false;
-}
-
-bool lb_scenario_needs_network(const struct lb_scenario *scenario) {
-  return plays(scenario, LB_STEP_CUT, LB_STEP_HEAL);
-}
-
-bool lb_scenario_needs_clocks(const struct lb_scenario *scenario) {
-  return plays(scenario, LB_STEP_CLOCK_JUMP, LB_STEP_CLOCK_RATE);
 }
 
 static int is_scenario_file(const struct dirent *entry) {

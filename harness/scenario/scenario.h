@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "guard.h"
+#include "step.h"
 
 enum lb_verdict { LB_SAFE, LB_VIOLATED, LB_STUCK, LB_UNDECIDED, LB_SKIPPED, LB_VERDICT_NONE, LB_ANY };
 /* "safe", "violated", "stuck", "undecided", "skipped", "none", "any" (of an expectation only: whatever is decided fits). */
@@ -22,63 +23,6 @@ enum lb_scenario_kind {
   LB_KIND_LOAD,     /* a closed loop for a while */
   LB_KIND_TIMELINE, /* steps, one after the other */
   LB_KIND_CAMPAIGN, /* faults drawn at random, under load */
-};
-
-/* How a step names hosts without knowing the topology. */
-enum lb_role_kind {
-  LB_ROLE_NONE,
-  LB_ROLE_PRIMARY,         /* the server that decides; bound when a timeline first names it */
-  LB_ROLE_CURRENT_PRIMARY, /* asked again each time */
-  LB_ROLE_REPLICAS,        /* the other data servers, as seen when `primary` was bound */
-  LB_ROLE_NODE,            /* node N, from 1 */
-  LB_ROLE_MAJORITY,        /* the smallest majority of the data servers that contains the primary */
-  LB_ROLE_MINORITY,        /* the rest */
-  LB_ROLE_ALL,             /* all servers */
-  LB_ROLE_CLIENT,          /* client N, from 1 */
-  LB_ROLE_CLIENTS,         /* all clients */
-  LB_ROLE_HOLDER,          /* the client that holds now */
-  LB_ROLE_WAITERS,         /* the clients that ask now */
-};
-struct lb_role {
-  enum lb_role_kind kind;
-  int number; /* node, client: from 1; 0 = `any`, drawn from the seed (faults of a [campaign] only) */
-};
-
-enum lb_verb {
-  LB_STEP_CUT,            /* cut A [from] B          drop all packets between two roles, both ways */
-  LB_STEP_HEAL,           /* heal                    undo all cuts */
-  LB_STEP_KILL,           /* kill A                  SIGKILL */
-  LB_STEP_PAUSE,          /* pause A                 SIGSTOP */
-  LB_STEP_RESUME,         /* resume A                SIGCONT */
-  LB_STEP_ACQUIRE,        /* client N acquire within T   blocking acquire; its outcome is recorded, none is an error */
-  LB_STEP_RELEASE,        /* client N release within T   releases if it holds */
-  LB_STEP_READ,           /* client N read           of the resource, if it believes it holds */
-  LB_STEP_WRITE,          /* client N write          what it read plus one, if it believes it holds */
-  LB_STEP_AWAIT_FAILOVER, /* await failover within T another server than the bound primary decides (the harness promotes
-                             where the topology leaves that to an operator); not in time = stuck */
-  LB_STEP_WAIT,           /* wait T */
-  LB_STEP_OBSERVE_KEY,    /* observe key on A        records the fact "key present on A" / "key absent on A" */
-  LB_STEP_RESTART,        /* restart A               kills it if it runs, starts it on what it left behind, waits until it answers */
-  LB_STEP_CLOCK_JUMP,     /* clock A [wall|monotonic] OFFSET   its clock jumps: +31s, -5s, +250ms; wall if not said */
-  LB_STEP_CLOCK_RATE,     /* clock A rate R          both its clocks run R times as fast from now on: 1.02 */
-  LB_STEP_STOP_AT,        /* stop client N at POINT  the client stops itself (SIGSTOP) when it next passes the point */
-  LB_STEP_CRASH_AT,       /* crash client N at POINT the client kills itself (SIGKILL) when it next passes the point */
-  LB_STEP_BEGIN_ACQUIRE,  /* client N begin acquire within T   asks, and the timeline goes on meanwhile */
-  LB_STEP_AWAIT_HOLDS,    /* await client N holds within T         not in time = stuck */
-  LB_STEP_AWAIT_WRITTEN,  /* await client N has written within T   it wrote since it was granted; not in time = stuck */
-};
-
-struct lb_step {
-  enum lb_verb verb;
-  struct lb_role a, b;
-  int64_t within_ms; /* for acquire, release, await, wait */
-  bool monotonic;    /* clock jump: of the monotonic clock, not the wall clock */
-  int64_t offset_ms; /* clock jump */
-  double rate;       /* clock rate */
-  char point[32];    /* stop, crash */
-  char *text;        /* as written */
-  int line;
-  uint32_t number; /* its place among the steps, from 1; of a drawn fault: in the schedule */
 };
 
 struct lb_expect {
@@ -146,10 +90,8 @@ int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *v
 void lb_scenario_clear(struct lb_scenario *scenario);
 /* The expectation for a system under a guard: its own line in that guard's section, else "*" there, else NULL. */
 const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard);
-/* True if some step or fault needs a network of its own (cut, heal). */
-bool lb_scenario_needs_network(const struct lb_scenario *scenario);
-/* True if some step or fault sets a clock of servers (then they start under the clock shim), or of clients. */
-bool lb_scenario_needs_clocks(const struct lb_scenario *scenario);
+/* True if some step or fault needs it: hosts with links of their own (LB_NEED_NETWORK), clocks that can be set (LB_NEED_CLOCKS) ... */
+bool lb_scenario_needs(const struct lb_scenario *scenario, enum lb_step_need need);
 
 /* Names of all scenarios in a folder, sorted by file name: names[i] of `*ret_count`, paths in ret_paths; free each and the arrays. */
 int lb_scenario_list(const char *folder, char ***ret_names, char ***ret_paths, size_t *ret_count);
@@ -191,22 +133,5 @@ extern const struct lb_scenario_key lb_scenario_keys[]; /* in the order of the s
 extern const size_t lb_scenario_key_count;
 /* "whole number", "text", ... */
 const char *lb_scenario_type_name(enum lb_scenario_type type);
-
-struct lb_step_form {
-  enum lb_verb verb;
-  const char *form; /* "client N acquire within T": A, B are roles, N a number, T a duration, [word] may be left out */
-  const char *help; /* one line */
-};
-extern const struct lb_step_form lb_step_forms[];
-extern const size_t lb_step_form_count;
-
-/* A role as a step would write it: "current primary", "node 2". 32 bytes are enough. */
-void lb_role_format(struct lb_role role, char *buf, size_t size);
-
-/* True for roles of clients. */
-bool lb_role_is_client(struct lb_role role);
-
-/* One step from its text. 0, or -EINVAL with err = what was found and expected (no place). step->line is left alone. */
-int lb_step_parse(const char *text, struct lb_step *ret, char *err, size_t err_size);
 
 #endif

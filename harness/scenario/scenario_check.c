@@ -11,10 +11,10 @@
 /* What the steps before this one have done. */
 struct story {
   const struct lb_scenario *scenario;
+  size_t at;                      /* number of this step */
   bool asked[LB_CLIENTS_MAX + 1]; /* client N has tried to acquire */
   bool dead[LB_CLIENTS_MAX + 1];
   bool fault; /* something was done to some server */
-  bool paused, cut; /* paused: or told to stop itself */
   char *err;
   size_t err_size;
 };
@@ -54,64 +54,58 @@ static void mark_dead(struct story *t, struct lb_role role) {
   if (role.kind == LB_ROLE_CLIENTS) memset(t->dead, true, sizeof t->dead);
 }
 
-static int check_before(struct story *t, const struct lb_step *step, bool happened, const char *what) {
-  if (happened) return 0;
-  return lb_refuse(t->err, t->err_size, "step = %s: expected %s before it", step->text, what);
-}
-
 /* `any` is drawn: a story has to say whom it means. */
 static int check_named(struct story *t, const struct lb_step *step) {
   if (!lb_role_is_any(step->a) && !lb_role_is_any(step->b)) return 0;
   return lb_refuse(t->err, t->err_size, "step = %s: 'any' is drawn in a campaign only: expected a number", step->text);
 }
 
-/* What a step changes for the ones after it. A client that was told to crash is not dead: it may never pass that point;
- * and the holder is whoever holds then. */
+static int check_failover(struct story *t, const struct lb_step *step) {
+  bool of_hosts[LB_VERB_COUNT] = {false};
+  char faults[LB_SCENARIO_ERR / 2];
+  if (t->fault) return 0;
+  for (enum lb_verb v = LB_STEP_NONE + 1; v < LB_VERB_COUNT; v++)
+    of_hosts[v] = lb_step_rows[v].class == LB_STEP_FAULT && lb_step_form_has(&lb_step_rows[v], "A");
+  lb_step_list(of_hosts, faults, sizeof faults);
+  return lb_refuse(t->err, t->err_size, "step = %s: expected a fault of a server (%s) before it", step->text, faults);
+}
+
+/* A cure needs something to take back. */
+static int check_cure(struct story *t, const struct lb_step *step) {
+  bool undone[LB_VERB_COUNT] = {false};
+  char faults[LB_SCENARIO_ERR / 2];
+  for (size_t i = 0; i < t->at; i++)
+    if (lb_step_undoes(step, &t->scenario->steps[i])) return 0;
+  for (enum lb_verb v = LB_STEP_NONE + 1; v < LB_VERB_COUNT; v++) undone[v] = lb_step_undoes(step, &(struct lb_step){.verb = v});
+  lb_step_list(undone, faults, sizeof faults);
+  return lb_refuse(t->err, t->err_size, "step = %s: expected an earlier %s", step->text, faults);
+}
+
+/* What a step changes for the ones after it. Who was told to crash is not dead: it may never pass that point; and the holder is whoever
+ * holds then. */
 static void mark(struct story *t, const struct lb_step *step) {
-  bool of_server = !lb_role_is_client(step->a);
-  switch (step->verb) {
-    case LB_STEP_ACQUIRE:
-    case LB_STEP_BEGIN_ACQUIRE: t->asked[step->a.number] = true; break;
-    case LB_STEP_CUT: t->cut = t->fault = true; break;
-    case LB_STEP_PAUSE:
-      t->paused = true;
-      t->fault |= of_server;
-      break;
-    case LB_STEP_STOP_AT: t->paused = true; break;
-    case LB_STEP_KILL:
-      mark_dead(t, step->a);
-      t->fault |= of_server;
-      break;
-    case LB_STEP_RESTART:
-    case LB_STEP_CLOCK_JUMP:
-    case LB_STEP_CLOCK_RATE: t->fault |= of_server; break;
-    default: break;
-  }
+  const struct lb_step_row *row = lb_step_row(step);
+  if (row->asks) t->asked[step->a.number] = true;
+  if (row->kills) mark_dead(t, step->a);
+  t->fault |= lb_step_hits_server(step);
 }
 
 static int check_step(struct story *t, const struct lb_step *step) {
   int r = check_named(t, step);
   if (r == 0) r = check_client(t, step, step->a);
   if (r == 0) r = check_client(t, step, step->b);
-  if (r < 0) return r;
-  switch (step->verb) {
-    case LB_STEP_RELEASE:
-    case LB_STEP_READ:
-    case LB_STEP_WRITE:
-    case LB_STEP_AWAIT_HOLDS:
-    case LB_STEP_AWAIT_WRITTEN: return check_asked(t, step);
-    case LB_STEP_HEAL: return check_before(t, step, t->cut, "a cut");
-    case LB_STEP_RESUME: return check_before(t, step, t->paused, "a pause or a stop");
-    case LB_STEP_AWAIT_FAILOVER:
-      return check_before(t, step, t->fault, "a fault of a server (cut, kill, pause, restart or clock)");
-    default: mark(t, step); return 0;
-  }
+  if (r == 0 && lb_step_needs(step, LB_NEED_ASKED)) r = check_asked(t, step);
+  if (r == 0 && lb_step_needs(step, LB_NEED_FAILOVER)) r = check_failover(t, step);
+  if (r == 0 && lb_step_row(step)->class == LB_STEP_CURE) r = check_cure(t, step);
+  if (r == 0) mark(t, step);
+  return r;
 }
 
 static int check_steps(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
   struct story story = {.scenario = scenario, .err = err, .err_size = err_size};
   for (size_t i = 0; i < scenario->step_count; i++) {
     *ret_line = scenario->steps[i].line;
+    story.at = i;
     int r = check_step(&story, &scenario->steps[i]);
     if (r < 0) return r;
   }
@@ -122,20 +116,23 @@ static int check_steps(const struct lb_scenario *scenario, int *ret_line, char *
   return 0;
 }
 
+static int refuse_fault(const struct lb_step *fault, char *err, size_t err_size) {
+  bool drawn[LB_VERB_COUNT];
+  char faults[LB_SCENARIO_ERR / 2];
+  for (enum lb_verb v = LB_STEP_NONE; v < LB_VERB_COUNT; v++) drawn[v] = lb_step_rows[v].drawn;
+  lb_step_list(drawn, faults, sizeof faults);
+  return lb_refuse(err, err_size, "fault = %s: not a fault of a campaign: expected %s", fault->text, faults);
+}
+
 /* Faults are drawn in any order, so only what each of them says by itself can be checked. */
 static int check_faults(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
   int clients = fewest_clients(scenario);
   for (size_t i = 0; i < scenario->fault_count; i++) {
     const struct lb_step *fault = &scenario->faults[i];
     const struct lb_role *client = fault->b.kind == LB_ROLE_CLIENT ? &fault->b : &fault->a;
-    bool drawn = fault->verb == LB_STEP_CUT || fault->verb == LB_STEP_KILL || fault->verb == LB_STEP_PAUSE ||
-                 fault->verb == LB_STEP_CLOCK_JUMP || fault->verb == LB_STEP_CLOCK_RATE;
     *ret_line = fault->line;
-    if (!drawn)
-      return lb_refuse(err, err_size, "fault = %s: not a fault of a campaign: expected cut, kill, pause or clock",
-                       fault->text);
-    bool clock = fault->verb == LB_STEP_CLOCK_JUMP || fault->verb == LB_STEP_CLOCK_RATE;
-    if (clock && lb_role_is_client(fault->a))
+    if (!lb_step_row(fault)->drawn) return refuse_fault(fault, err, err_size);
+    if (lb_step_needs(fault, LB_NEED_CLOCKS) && lb_role_is_client(fault->a))
       return lb_refuse(err, err_size, "fault = %s: a client at work tells nobody its time: expected a server",
                        fault->text);
     if (client->kind == LB_ROLE_CLIENT && client->number > clients)
@@ -159,25 +156,11 @@ static int check_proof(const struct lb_scenario *scenario, char *err, size_t err
                    scenario->proof_violated, role);
 }
 
-static bool is_fault(enum lb_verb verb) {
-  switch (verb) {
-    case LB_STEP_CUT:
-    case LB_STEP_KILL:
-    case LB_STEP_PAUSE:
-    case LB_STEP_RESTART:
-    case LB_STEP_CLOCK_JUMP:
-    case LB_STEP_CLOCK_RATE:
-    case LB_STEP_STOP_AT:
-    case LB_STEP_CRASH_AT: return true;
-    default: return false;
-  }
-}
-
 /* Who says that a correct lock cannot be hurt here must not hurt it. */
 static int check_control(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
   if (!scenario->control) return 0;
   for (size_t i = 0; i < scenario->step_count; i++) {
-    if (!is_fault(scenario->steps[i].verb)) continue;
+    if (lb_step_row(&scenario->steps[i])->class != LB_STEP_FAULT) continue;
     *ret_line = scenario->steps[i].line;
     return lb_refuse(err, err_size, "step = %s: a fault, but control = yes: expected no fault in a control",
                      scenario->steps[i].text);

@@ -31,13 +31,20 @@ int lb_scenario_read(const char *path, const char *data, size_t size, struct lb_
 /* scenario_check.c: what single keys cannot know. 0, or -EINVAL with err and the line it is about (0 = the whole file). */
 int lb_scenario_check(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size);
 
-/* step.c: a role from words[0..count): number of words taken, or -EINVAL with err. */
+/* role.c: a role from words[0..count): number of words taken, or -EINVAL with err. */
 int lb_role_parse(char *const *words, size_t count, struct lb_role *ret, char *err, size_t err_size);
-/* Cuts text into its words, in place; their number, or max + 1 if there are more. */
-size_t lb_split_words(char *text, char **words, size_t max);
+/* The number of a node or client, from 1 to max; `kind` is the word before it, `word` may be NULL. 0, or -EINVAL with err. */
+int lb_number_parse(const char *kind, const char *word, int max, int *ret, char *err, size_t err_size);
 /* True for roles that name exactly one server, the same one each time. */
 bool lb_role_is_one_server(struct lb_role role);
 /* True for `node any` and `client any`. */
 bool lb_role_is_any(struct lb_role role);
+
+/* step_values.c: a value from its word, into the field of the step that it is for. 0, or -EINVAL with why. */
+typedef int lb_value_parser(const char *word, struct lb_step *ret, char *why, size_t why_size);
+lb_value_parser lb_duration_parse, lb_offset_parse, lb_rate_parse, lb_point_parse;
+
+/* step_parse.c: cuts text into its words, in place; their number, or max + 1 if there are more. */
+size_t lb_split_words(char *text, char **words, size_t max);
 
 #endif

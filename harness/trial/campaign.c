@@ -116,8 +116,8 @@ static bool play_fault(struct campaign *c, const struct planned *f, size_t *trie
   char err[400];
   c->s->primary = -1; /* whoever decides now */
   int r = lb_cast_find(c->s, &f->step.a, &a, err, sizeof err);
-  if (r == 0 && f->step.verb == LB_STEP_CUT) r = lb_cast_find(c->s, &f->step.b, &b, err, sizeof err);
-  if (r == 0 && (is_empty(&a) || (f->step.verb == LB_STEP_CUT && is_empty(&b))))
+  if (r == 0 && f->step.b.kind != LB_ROLE_NONE) r = lb_cast_find(c->s, &f->step.b, &b, err, sizeof err);
+  if (r == 0 && (is_empty(&a) || (f->step.b.kind != LB_ROLE_NONE && is_empty(&b))))
     r = lb_refuse(err, sizeof err, "this system has no such host");
   if (r < 0) {
     lb_stage_not_done(c->s, &f->step, err);

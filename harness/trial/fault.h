@@ -10,6 +10,10 @@
 
 #include "cast.h"
 
+/* True for a verb that this does: a fault of hosts, or its cure. */
+bool lb_fault_knows(enum lb_verb verb);
+/* True if lb_fault_undo() has something to do for it. */
+bool lb_fault_has_undo(enum lb_verb verb);
 /* Does the step (cut, heal, kill, pause, resume, restart, clock) to the cast: a = who, b = the other side of a cut.
  * 0 = done and proved; -1 = not, with err saying why. */
 int lb_fault_do(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b,

@@ -49,7 +49,7 @@ void lb_stage_not_proved(struct lb_stage *s, const struct lb_step *step, const c
 void lb_stage_reply(struct lb_stage *s, const struct lb_step *step, const struct lb_client *client, const struct lb_reply *reply) {
   static const char *const asked[] = {"granted", "refused in time", "no answer from the service in time", "lost", "unknown"};
   static const char *const outcome[] = {"done", "not holding", "not in time", "lost", "unknown"};
-  bool asks = step->verb == LB_STEP_ACQUIRE || step->verb == LB_STEP_BEGIN_ACQUIRE;
+  bool asks = lb_step_row(step)->asks;
   (void)client;
   say(s, LB_EV_NOTE, "%s: %s", step->text, reply->result < 0 ? reply->err : (asks ? asked : outcome)[reply->result]);
 }

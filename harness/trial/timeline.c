@@ -17,6 +17,14 @@
 
 enum { ASK_MS = 5000, QUICK_MS = 1000, GRACE_MS = 3000, POLL_US = 500 };
 
+/* What plays a verb: its row in the table below. */
+struct part {
+  int (*play)(struct lb_stage *s, const struct lb_step *step); /* 0, or -ECANCELED after lb_stage_doubt(); NULL = a fault, done as it is */
+  enum lb_client_verb command;                                 /* what the client is told */
+  bool (*met)(const struct lb_client_state *state);            /* the condition that is awaited */
+};
+static const struct part parts[LB_VERB_COUNT];
+
 static lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
 static void doze(void) { lb_clock_sleep_until(lb_clock_ns() + POLL_US * (LB_NS_PER_MS / 1000)); }
 
@@ -72,12 +80,12 @@ static int stand_at_point(struct lb_stage *s, struct lb_client *client) {
 }
 
 /* Gives a command and, unless it runs in the background or stops at a point, awaits its answer. */
-static int do_client(struct lb_stage *s, const struct lb_step *step, enum lb_client_verb verb) {
+static int do_client(struct lb_stage *s, const struct lb_step *step) {
   struct lb_client *client = client_of(s, step);
   struct lb_pending *p = pending_of(s, client);
   if (lb_client_look(client) == LB_LIFE_KILLED) return lb_stage_doubt(s, LB_UNDECIDED, "%s: the client is dead", step->text);
   if (collect(s, client) < 0) return -ECANCELED;
-  struct lb_command command = {.verb = verb, .deadline = in_ms(step->within_ms > 0 ? step->within_ms : QUICK_MS)};
+  struct lb_command command = {.verb = parts[step->verb].command, .deadline = in_ms(step->within_ms > 0 ? step->within_ms : QUICK_MS)};
   int r = lb_client_send(client, command);
   if (r < 0) return lb_stage_silent(s, client, step->text, r);
   *p = (struct lb_pending){.step = step, .until = command.deadline + GRACE_MS * LB_NS_PER_MS, .armed = p->armed};
@@ -102,19 +110,23 @@ static int arm(struct lb_stage *s, const struct lb_step *step) {
 
 /* ---- conditions and facts ----------------------------------------------------------------------------------------- */
 
-static bool is_met(struct lb_stage *s, const struct lb_step *step) {
-  const struct lb_client_state *state = &s->memory->state[step->a.number - 1];
-  if (step->verb == LB_STEP_AWAIT_HOLDS) return atomic_load(&state->holds);
-  return atomic_load(&state->writes) > 0;
-}
+static bool holds(const struct lb_client_state *state) { return atomic_load(&state->holds); }
+static bool has_written(const struct lb_client_state *state) { return atomic_load(&state->writes) > 0; }
 
 static int await_client(struct lb_stage *s, const struct lb_step *step) {
+  const struct lb_client_state *state = &s->memory->state[step->a.number - 1];
   lb_ns deadline = in_ms(step->within_ms);
-  while (!is_met(s, step)) {
+  while (!parts[step->verb].met(state)) {
     if (lb_clock_ns() > deadline) return lb_stage_doubt(s, LB_STUCK, "%s: it did not", step->text);
     doze();
   }
   lb_stage_met(s, step);
+  return 0;
+}
+
+static int pass_time(struct lb_stage *s, const struct lb_step *step) {
+  (void)s;
+  lb_clock_sleep_until(in_ms(step->within_ms));
   return 0;
 }
 
@@ -129,80 +141,93 @@ static int await_failover(struct lb_stage *s, const struct lb_step *step) {
   return 0;
 }
 
+/* Both sides of the step; nobody where it names none. 0, or -ECANCELED after lb_stage_doubt(). */
+static int find_casts(struct lb_stage *s, const struct lb_step *step, struct lb_cast *ret_a, struct lb_cast *ret_b) {
+  char err[400];
+  *ret_a = *ret_b = (struct lb_cast){0};
+  int r = step->a.kind == LB_ROLE_NONE ? 0 : lb_cast_find(s, &step->a, ret_a, err, sizeof err);
+  if (r == 0 && step->b.kind != LB_ROLE_NONE) r = lb_cast_find(s, &step->b, ret_b, err, sizeof err);
+  return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err) : 0;
+}
+
 /* The fact is "present" when any of the servers has a record of the key. */
-static int observe_key(struct lb_stage *s, const struct lb_step *step, const struct lb_cast *c) {
+static int observe_key(struct lb_stage *s, const struct lb_step *step) {
   bool present = false;
-  for (size_t i = 0; i < c->server_count; i++) {
+  struct lb_cast a, b;
+  int r = find_casts(s, step, &a, &b);
+  for (size_t i = 0; r == 0 && i < a.server_count; i++) {
     struct lb_reply reply;
     struct lb_command command = {
-        .verb = LB_DO_INSPECT, .deadline = in_ms(ASK_MS), .argument = (size_t)(c->server[i] - s->cluster.server)};
-    int r = lb_client_call(&s->observer, command, GRACE_MS, &reply);
+        .verb = LB_DO_INSPECT, .deadline = in_ms(ASK_MS), .argument = (size_t)(a.server[i] - s->cluster.server)};
+    r = lb_client_call(&s->observer, command, GRACE_MS, &reply);
     if (r != 0) return lb_stage_silent(s, &s->observer, step->text, r);
     if (reply.result < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, reply.err);
-    lb_stage_observed_at(s, step, c->server[i], reply.result > 0);
+    lb_stage_observed_at(s, step, a.server[i], reply.result > 0);
     present |= reply.result > 0;
   }
-  lb_stage_observed(s, step, present);
-  return 0;
+  if (r == 0) lb_stage_observed(s, step, present);
+  return r;
+}
+
+/* ---- faults ---------------------------------------------------------------------------------------------------------- */
+
+static int do_fault(struct lb_stage *s, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b) {
+  char err[400];
+  return lb_fault_do(s, step, a, b, err, sizeof err) < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err) : 0;
+}
+
+static int play_fault(struct lb_stage *s, const struct lb_step *step) {
+  struct lb_cast a, b;
+  int r = find_casts(s, step, &a, &b);
+  return r < 0 ? r : do_fault(s, step, &a, &b);
+}
+
+/* Who was stopped in the middle of a command finishes it now. */
+static int resume(struct lb_stage *s, const struct lb_step *step) {
+  struct lb_cast a, b;
+  int r = find_casts(s, step, &a, &b);
+  if (r == 0) r = do_fault(s, step, &a, &b);
+  for (size_t i = 0; r == 0 && i < a.client_count; i++) {
+    struct lb_pending *p = pending_of(s, a.client[i]);
+    if (!p->step || p->step->verb == LB_STEP_BEGIN_ACQUIRE) continue;
+    p->until = in_ms(QUICK_MS + GRACE_MS);
+    r = collect(s, a.client[i]);
+  }
+  return r;
+}
+
+/* A clock is proved by asking, and who owes an answer would give that one instead. */
+static int set_clock(struct lb_stage *s, const struct lb_step *step) {
+  struct lb_cast a, b;
+  int r = find_casts(s, step, &a, &b);
+  for (size_t i = 0; r == 0 && i < a.client_count; i++) r = collect(s, a.client[i]);
+  return r < 0 ? r : do_fault(s, step, &a, &b);
 }
 
 /* ---- the play ------------------------------------------------------------------------------------------------------ */
 
-/* Who was stopped in the middle of a command finishes it now. */
-static int collect_resumed(struct lb_stage *s, const struct lb_cast *c) {
-  for (size_t i = 0; i < c->client_count; i++) {
-    struct lb_pending *p = pending_of(s, c->client[i]);
-    if (!p->step || p->step->verb == LB_STEP_BEGIN_ACQUIRE) continue;
-    p->until = in_ms(QUICK_MS + GRACE_MS);
-    if (collect(s, c->client[i]) < 0) return -ECANCELED;
-  }
-  return 0;
-}
+static const struct part parts[LB_VERB_COUNT] = {
+    [LB_STEP_RESUME] = {resume},
+    [LB_STEP_CLOCK_JUMP] = {set_clock},
+    [LB_STEP_CLOCK_RATE] = {set_clock},
+    [LB_STEP_ACQUIRE] = {do_client, LB_DO_ACQUIRE},
+    [LB_STEP_BEGIN_ACQUIRE] = {do_client, LB_DO_ACQUIRE},
+    [LB_STEP_RELEASE] = {do_client, LB_DO_RELEASE},
+    [LB_STEP_READ] = {do_client, LB_DO_READ},
+    [LB_STEP_WRITE] = {do_client, LB_DO_WRITE},
+    [LB_STEP_STOP_AT] = {arm},
+    [LB_STEP_CRASH_AT] = {arm},
+    [LB_STEP_AWAIT_FAILOVER] = {await_failover},
+    [LB_STEP_AWAIT_HOLDS] = {await_client, .met = holds},
+    [LB_STEP_AWAIT_WRITTEN] = {await_client, .met = has_written},
+    [LB_STEP_WAIT] = {pass_time},
+    [LB_STEP_OBSERVE_KEY] = {observe_key},
+};
 
-/* A clock is proved by asking, and who owes an answer would give that one instead. */
-static int collect_asked(struct lb_stage *s, const struct lb_step *step, const struct lb_cast *c) {
-  int r = 0;
-  if (step->verb != LB_STEP_CLOCK_JUMP && step->verb != LB_STEP_CLOCK_RATE) return 0;
-  for (size_t i = 0; i < c->client_count && r == 0; i++) r = collect(s, c->client[i]);
-  return r;
-}
-
-static int play_fault(struct lb_stage *s, const struct lb_step *step) {
-  struct lb_cast a = {0}, b = {0};
-  char err[400];
-  int r = step->verb == LB_STEP_HEAL ? 0 : lb_cast_find(s, &step->a, &a, err, sizeof err);
-  if (r == 0 && step->verb == LB_STEP_CUT) r = lb_cast_find(s, &step->b, &b, err, sizeof err);
-  if (r == 0 && step->verb == LB_STEP_OBSERVE_KEY) return observe_key(s, step, &a);
-  if (r == 0 && collect_asked(s, step, &a) < 0) return -ECANCELED;
-  if (r == 0) r = lb_fault_do(s, step, &a, &b, err, sizeof err);
-  if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
-  return step->verb == LB_STEP_RESUME ? collect_resumed(s, &a) : 0;
-}
+bool lb_timeline_knows(enum lb_verb verb) { return parts[verb].play || lb_fault_knows(verb); }
 
 static int play_step(struct lb_stage *s, const struct lb_step *step) {
-  switch (step->verb) {
-    case LB_STEP_ACQUIRE:
-    case LB_STEP_BEGIN_ACQUIRE: return do_client(s, step, LB_DO_ACQUIRE);
-    case LB_STEP_RELEASE: return do_client(s, step, LB_DO_RELEASE);
-    case LB_STEP_READ: return do_client(s, step, LB_DO_READ);
-    case LB_STEP_WRITE: return do_client(s, step, LB_DO_WRITE);
-    case LB_STEP_STOP_AT:
-    case LB_STEP_CRASH_AT: return arm(s, step);
-    case LB_STEP_AWAIT_HOLDS:
-    case LB_STEP_AWAIT_WRITTEN: return await_client(s, step);
-    case LB_STEP_AWAIT_FAILOVER: return await_failover(s, step);
-    case LB_STEP_WAIT: lb_clock_sleep_until(in_ms(step->within_ms)); return 0;
-    case LB_STEP_CUT:
-    case LB_STEP_HEAL:
-    case LB_STEP_KILL:
-    case LB_STEP_PAUSE:
-    case LB_STEP_RESUME:
-    case LB_STEP_RESTART:
-    case LB_STEP_CLOCK_JUMP:
-    case LB_STEP_CLOCK_RATE:
-    case LB_STEP_OBSERVE_KEY: return play_fault(s, step);
-  }
-  return lb_stage_doubt(s, LB_UNDECIDED, "%s: not a step", step->text);
+  return parts[step->verb].play ? parts[step->verb].play(s, step) : play_fault(s, step);
 }
 
 /* Points that were passed in a command that had only begun. */

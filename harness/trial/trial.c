@@ -63,7 +63,7 @@ static void place_client(struct lb_client *client, struct lb_host *host) {
 
 /* A page per host whose clock may be set. */
 static int prepare_clocks(struct lb_stage *s) {
-  if (!lb_scenario_needs_clocks(s->plan->scenario)) return 0;
+  if (!lb_scenario_needs(s->plan->scenario, LB_NEED_CLOCKS)) return 0;
   for (size_t i = 0; i < s->cluster.server_count; i++)
     if (lb_cluster_skew(&s->cluster, i) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "no clocks: %s", s->cluster.err);
   for (size_t i = 0; i < s->client_count; i++)
@@ -77,7 +77,7 @@ static int start_servers(struct lb_stage *s, const char *scratch) {
   char err[200];
   static char cache[4000];
   size_t servers = plan->topology->data_count + plan->topology->other_count;
-  bool separate = lb_scenario_needs_network(plan->scenario);
+  bool separate = lb_scenario_needs(plan->scenario, LB_NEED_NETWORK);
   int r = lb_net_up(&s->net, separate, servers + s->client_count, err, sizeof err);
   if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "no network for the trial: %s", err);
   snprintf(cache, sizeof cache, "%s/scratch/cache", s->run_dir);

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Roles: how a step names hosts ("current primary", "node 2", "holder"), and their words as text.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scenario_parts.h"
+#include "base/suggest.h"
+
+#define NODE_MAX 99 /* whether a topology has that node is known when it runs */
+#define ANY "any"   /* number 0, drawn from the seed */
+
+/* What follows the first word of a role. */
+enum tail { TAIL_NONE, TAIL_NODE, TAIL_CLIENT, TAIL_PRIMARY };
+static const struct {
+  const char *word;
+  enum lb_role_kind kind;
+  enum tail tail;
+} roles[] = {
+    {"primary", LB_ROLE_PRIMARY, TAIL_NONE},   {"current", LB_ROLE_CURRENT_PRIMARY, TAIL_PRIMARY},
+    {"replicas", LB_ROLE_REPLICAS, TAIL_NONE}, {"node", LB_ROLE_NODE, TAIL_NODE},
+    {"majority", LB_ROLE_MAJORITY, TAIL_NONE}, {"minority", LB_ROLE_MINORITY, TAIL_NONE},
+    {"all", LB_ROLE_ALL, TAIL_NONE},           {"client", LB_ROLE_CLIENT, TAIL_CLIENT},
+    {"clients", LB_ROLE_CLIENTS, TAIL_NONE},   {"holder", LB_ROLE_HOLDER, TAIL_NONE},
+    {"waiters", LB_ROLE_WAITERS, TAIL_NONE},
+};
+#define ROLE_COUNT (sizeof roles / sizeof *roles)
+#define ROLES_TEXT                                                                                                     \
+  "primary, current primary, replicas, node N, majority, minority, all, client N, clients, holder or waiters"
+
+void lb_role_format(struct lb_role role, char *buf, size_t size) {
+  for (size_t i = 0; i < ROLE_COUNT; i++) {
+    if (roles[i].kind != role.kind) continue;
+    if (roles[i].tail == TAIL_PRIMARY) snprintf(buf, size, "current primary");
+    else if (roles[i].tail == TAIL_NONE) snprintf(buf, size, "%s", roles[i].word);
+    else if (role.number == 0) snprintf(buf, size, "%s " ANY, roles[i].word);
+    else snprintf(buf, size, "%s %d", roles[i].word, role.number);
+    return;
+  }
+  snprintf(buf, size, "nothing");
+}
+
+bool lb_role_is_one_server(struct lb_role role) {
+  return role.kind == LB_ROLE_PRIMARY || role.kind == LB_ROLE_CURRENT_PRIMARY ||
+         (role.kind == LB_ROLE_NODE && role.number != 0);
+}
+
+bool lb_role_is_client(struct lb_role role) {
+  return role.kind == LB_ROLE_CLIENT || role.kind == LB_ROLE_CLIENTS || role.kind == LB_ROLE_HOLDER ||
+         role.kind == LB_ROLE_WAITERS;
+}
+
+bool lb_role_is_any(struct lb_role role) {
+  return (role.kind == LB_ROLE_NODE || role.kind == LB_ROLE_CLIENT) && role.number == 0;
+}
+
+bool lb_role_equal(struct lb_role a, struct lb_role b) { return a.kind == b.kind && a.number == b.number; }
+
+int lb_number_parse(const char *kind, const char *word, int max, int *ret, char *err, size_t err_size) {
+  size_t digits = strspn(word ? word : "", "0123456789");
+  long value = word && digits > 0 && digits < 6 && word[digits] == '\0' ? strtol(word, NULL, 10) : 0;
+  if (value < 1 || value > max)
+    return lb_refuse(err, err_size, "'%s %s': expected %s and its number from 1 to %d", kind, word ? word : "", kind,
+                     max);
+  *ret = (int)value;
+  return 0;
+}
+
+static int refuse_role(const char *word, char *err, size_t err_size) {
+  const char *known[ROLE_COUNT];
+  for (size_t i = 0; i < ROLE_COUNT; i++) known[i] = roles[i].word;
+  const char *near = lb_suggest(word, known, ROLE_COUNT);
+  if (near) return lb_refuse(err, err_size, "'%s' is not a role, did you mean '%s'? expected " ROLES_TEXT, word, near);
+  return lb_refuse(err, err_size, "'%s' is not a role: expected " ROLES_TEXT, word);
+}
+
+int lb_role_parse(char *const *words, size_t count, struct lb_role *ret, char *err, size_t err_size) {
+  size_t i = 0;
+  int r = 0, max = 0;
+  if (count == 0) return lb_refuse(err, err_size, "it ends where a role was expected: " ROLES_TEXT);
+  while (i < ROLE_COUNT && strcmp(words[0], roles[i].word) != 0) i++;
+  if (i == ROLE_COUNT) return refuse_role(words[0], err, err_size);
+  const char *tail = count > 1 ? words[1] : NULL;
+  *ret = (struct lb_role){.kind = roles[i].kind};
+  switch (roles[i].tail) {
+    case TAIL_NONE: return 1;
+    case TAIL_PRIMARY:
+      if (!tail || strcmp(tail, "primary") != 0)
+        return lb_refuse(err, err_size, "'current %s': expected 'current primary'", tail ? tail : "");
+      return 2;
+    case TAIL_NODE:
+    case TAIL_CLIENT:
+      max = roles[i].tail == TAIL_NODE ? NODE_MAX : LB_CLIENTS_MAX;
+      if (!tail || strcmp(tail, ANY) != 0) r = lb_number_parse(roles[i].word, tail, max, &ret->number, err, err_size);
+      break;
+  }
+  return r < 0 ? r : 2;
+}

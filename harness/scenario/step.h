@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * step.h - one step of a timeline, or one fault of a campaign: who (roles), what (a verb), and the table with one row per verb. The parser,
+ * the checks before a run, help, scenarios/README.md, the timeline and the campaign ask the row of a verb, not its name.
+ *
+ * A new verb is an enumerator here, its row in step.c, and what it does in trial/ (fault_*.c, or timeline.c).
+ */
+#ifndef LB_STEP_H
+#define LB_STEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* How a step names hosts without knowing the topology. */
+enum lb_role_kind {
+  LB_ROLE_NONE,
+  LB_ROLE_PRIMARY,         /* the server that decides; bound when a timeline first names it */
+  LB_ROLE_CURRENT_PRIMARY, /* asked again each time */
+  LB_ROLE_REPLICAS,        /* the other data servers, as seen when `primary` was bound */
+  LB_ROLE_NODE,            /* node N, from 1 */
+  LB_ROLE_MAJORITY,        /* the smallest majority of the data servers that contains the primary */
+  LB_ROLE_MINORITY,        /* the rest */
+  LB_ROLE_ALL,             /* all servers */
+  LB_ROLE_CLIENT,          /* client N, from 1 */
+  LB_ROLE_CLIENTS,         /* all clients */
+  LB_ROLE_HOLDER,          /* the client that holds now */
+  LB_ROLE_WAITERS,         /* the clients that ask now */
+};
+struct lb_role {
+  enum lb_role_kind kind;
+  int number; /* node, client: from 1; 0 = `any`, drawn from the seed (faults of a [campaign] only) */
+};
+
+/* In the order of help. What each of them says and means stands in its row (step.c). */
+enum lb_verb {
+  LB_STEP_NONE, /* no step has it */
+  LB_STEP_CUT,
+  LB_STEP_HEAL,
+  LB_STEP_KILL,
+  LB_STEP_PAUSE,
+  LB_STEP_RESUME,
+  LB_STEP_RESTART,
+  LB_STEP_CLOCK_JUMP,
+  LB_STEP_CLOCK_RATE,
+  LB_STEP_ACQUIRE,
+  LB_STEP_BEGIN_ACQUIRE,
+  LB_STEP_RELEASE,
+  LB_STEP_READ,
+  LB_STEP_WRITE,
+  LB_STEP_STOP_AT,
+  LB_STEP_CRASH_AT,
+  LB_STEP_AWAIT_FAILOVER,
+  LB_STEP_AWAIT_HOLDS,
+  LB_STEP_AWAIT_WRITTEN,
+  LB_STEP_WAIT,
+  LB_STEP_OBSERVE_KEY,
+  LB_VERB_COUNT
+};
+
+struct lb_step {
+  enum lb_verb verb;
+  struct lb_role a, b; /* b: the other side of a link; LB_ROLE_NONE where a step speaks of none */
+  int64_t within_ms; /* for acquire, release, await, wait */
+  bool monotonic;    /* clock jump: of the monotonic clock, not the wall clock */
+  int64_t offset_ms; /* clock jump */
+  double rate;       /* clock rate */
+  char point[32];    /* stop, crash */
+  char *text;        /* as written */
+  int line;
+  uint32_t number;   /* its place among the steps, from 1; of a drawn fault: in the schedule */
+};
+
+/* ---- the table ------------------------------------------------------------------------------------------ */
+
+enum lb_step_class {
+  LB_STEP_COMMAND,     /* a client does it */
+  LB_STEP_FAULT,       /* done to hosts or to a client, and proved */
+  LB_STEP_CURE,        /* takes back what earlier faults did */
+  LB_STEP_CONDITION,   /* waits until something is so; not in time = stuck */
+  LB_STEP_PAUSES,      /* the timeline does nothing for a while */
+  LB_STEP_OBSERVATION, /* records a fact */
+};
+enum lb_step_need {
+  LB_NEED_NETWORK = 1 << 0,    /* hosts with links of their own, so the right to make network namespaces */
+  LB_NEED_CLOCKS = 1 << 1,     /* clocks that can be set: servers under the clock shim, clients that read theirs from a page */
+  LB_NEED_POINT = 1 << 2,      /* the point it names, in the program of a client */
+  LB_NEED_SERVERS = 1 << 3,    /* A stands for servers */
+  LB_NEED_ONE_SERVER = 1 << 4, /* A is one server, the same one each time */
+  LB_NEED_ASKED = 1 << 5,      /* an earlier step with which this client asked for the lock */
+  LB_NEED_FAILOVER = 1 << 6,   /* an earlier fault of a server, and another server that can take over */
+};
+struct lb_step_row {
+  const char *form; /* "client N acquire within T": A, B are roles, N a number, T a duration, [word] may be left out */
+  const char *help; /* one line */
+  enum lb_step_class class;
+  unsigned needs;               /* enum lb_step_need */
+  bool drawn;                   /* a campaign may draw it */
+  bool asks;                    /* the client asks for the lock */
+  bool kills;                   /* who it hits has no further steps */
+  enum lb_verb undone_by[2];    /* cures that take it back, the one for nothing else first; LB_STEP_NONE = none */
+};
+extern const struct lb_step_row lb_step_rows[LB_VERB_COUNT]; /* by verb; that of LB_STEP_NONE is empty */
+
+const struct lb_step_row *lb_step_row(const struct lb_step *step);
+/* True if the step needs it: one of enum lb_step_need. */
+bool lb_step_needs(const struct lb_step *step, enum lb_step_need need);
+/* True if `cure` takes back what the earlier step did, or a part of it. */
+bool lb_step_undoes(const struct lb_step *cure, const struct lb_step *earlier);
+/* True for a fault of a server, or of a link of one. */
+bool lb_step_hits_server(const struct lb_step *step);
+/* True for a form with this part: "A", "B", "N", ... */
+bool lb_step_form_has(const struct lb_step_row *row, const char *part);
+/* "cut, kill, pause or clock": the first words of the verbs that are chosen, each once, in the order of the table. */
+void lb_step_list(const bool chosen[LB_VERB_COUNT], char *buf, size_t size);
+
+/* ---- text ----------------------------------------------------------------------------------------------- */
+
+/* A role as a step would write it: "current primary", "node 2". 32 bytes are enough. */
+void lb_role_format(struct lb_role role, char *buf, size_t size);
+/* True for roles of clients. */
+bool lb_role_is_client(struct lb_role role);
+/* True for the same words. */
+bool lb_role_equal(struct lb_role a, struct lb_role b);
+
+/* One step from its text. 0, or -EINVAL with err = what was found and expected (no place). step->line is left alone. */
+int lb_step_parse(const char *text, struct lb_step *ret, char *err, size_t err_size);
+
+#endif

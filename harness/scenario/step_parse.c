@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A step from its text. It is matched word by word against the forms of the table (step.c), and what does not fit is refused in the words of
+ * the forms that came furthest.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "scenario_parts.h"
+#include "base/suggest.h"
+
+#define WORDS_MAX 12   /* the longest form has 7, with roles of two words */
+#define TEXT_BYTES 256 /* a line of a file is shorter */
+#define EXPECTED_MAX (2 * LB_VERB_COUNT)
+
+/* What would have fitted at the furthest word that any form came to. */
+struct miss {
+  size_t at;
+  const char *words[EXPECTED_MAX]; /* parts of forms, each up to a blank, '|' or ']' */
+  size_t word_count;
+  const struct lb_step_row *forms[EXPECTED_MAX]; /* those that came so far */
+  size_t form_count;
+  char why[LB_SCENARIO_ERR]; /* of a value (role, number, duration) that stood there and was wrong; "" = none */
+};
+
+/* The words of a step while it is matched against one form. */
+struct cursor {
+  char **words;
+  size_t count, at;
+  const struct lb_step_row *form;
+  struct miss *miss;
+};
+
+size_t lb_split_words(char *text, char **words, size_t max) {
+  size_t count = 0;
+  char *rest = NULL;
+  for (char *word = strtok_r(text, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest)) {
+    if (count == max) return max + 1;
+    words[count++] = word;
+  }
+  return count;
+}
+
+/* ---- what did not fit --------------------------------------------------------------------------------- */
+
+static const char *peek(const struct cursor *c) { return c->at < c->count ? c->words[c->at] : NULL; }
+
+static size_t part_length(const char *part) { return strcspn(part, " |]"); }
+
+static bool same_part(const char *a, const char *b) {
+  size_t len = part_length(a);
+  return len == part_length(b) && strncmp(a, b, len) == 0;
+}
+
+/* False if another form came further than this one. */
+static bool reach(struct cursor *c) {
+  struct miss *m = c->miss;
+  if (c->at < m->at) return false;
+  if (c->at > m->at) *m = (struct miss){.at = c->at};
+  if (m->form_count == 0 || m->forms[m->form_count - 1] != c->form) m->forms[m->form_count++] = c->form;
+  return true;
+}
+
+/* A word of the form does not stand here. */
+static int miss_word(struct cursor *c, const char *part) {
+  struct miss *m = c->miss;
+  if (!reach(c)) return -EINVAL;
+  for (size_t i = 0; i < m->word_count; i++)
+    if (same_part(m->words[i], part)) return -EINVAL;
+  m->words[m->word_count++] = part;
+  return -EINVAL;
+}
+
+/* A value of the form stands here and is wrong. */
+static int miss_value(struct cursor *c, const char *why) {
+  if (reach(c) && c->miss->why[0] == '\0') snprintf(c->miss->why, sizeof c->miss->why, "%s", why);
+  return -EINVAL;
+}
+
+/* ---- the parts of a form ------------------------------------------------------------------------------ */
+
+static int take_word(struct cursor *c, const char *part) {
+  size_t len = part_length(part);
+  const char *word = peek(c);
+  if (!word || strlen(word) != len || strncmp(word, part, len) != 0) return miss_word(c, part);
+  c->at++;
+  return 0;
+}
+
+/* "[wall|monotonic]": one of them, or none. The number of the one that stood there, from 1; 0 = none. */
+static int take_optional(struct cursor *c, const char *part) {
+  int number = 1;
+  for (part++; take_word(c, part) < 0; number++) {
+    part += part_length(part);
+    if (*part++ == ']') return 0;
+  }
+  return number;
+}
+
+static int take_value(struct cursor *c, const char *part, lb_value_parser *parse, struct lb_step *step) {
+  char why[LB_SCENARIO_ERR];
+  const char *word = peek(c);
+  if (!word) return miss_word(c, part);
+  if (parse(word, step, why, sizeof why) < 0) return miss_value(c, why);
+  c->at++;
+  return 0;
+}
+
+static int take_client(struct cursor *c, struct lb_role *ret) {
+  char why[LB_SCENARIO_ERR];
+  int number = 0;
+  if (lb_number_parse("client", peek(c), LB_CLIENTS_MAX, &number, why, sizeof why) < 0) return miss_value(c, why);
+  *ret = (struct lb_role){LB_ROLE_CLIENT, number};
+  c->at++;
+  return 0;
+}
+
+static int take_role(struct cursor *c, struct lb_role *ret) {
+  char why[LB_SCENARIO_ERR];
+  int taken = lb_role_parse(c->words + c->at, c->count - c->at, ret, why, sizeof why);
+  if (taken < 0) return miss_value(c, why);
+  c->at += (size_t)taken;
+  return 0;
+}
+
+/* One word of a form against the step's words. */
+static int take(struct cursor *c, const char *part, struct lb_step *step) {
+  if (same_part(part, "A")) return take_role(c, &step->a);
+  if (same_part(part, "B")) return take_role(c, &step->b);
+  if (same_part(part, "N")) return take_client(c, &step->a);
+  if (same_part(part, "T")) return take_value(c, part, lb_duration_parse, step);
+  if (same_part(part, "R")) return take_value(c, part, lb_rate_parse, step);
+  if (same_part(part, "OFFSET")) return take_value(c, part, lb_offset_parse, step);
+  if (same_part(part, "POINT")) return take_value(c, part, lb_point_parse, step);
+  if (*part != '[') return take_word(c, part);
+  int number = take_optional(c, part);
+  step->monotonic = step->verb == LB_STEP_CLOCK_JUMP && number == 2;
+  return 0;
+}
+
+static int match(struct cursor *c, struct lb_step *step) {
+  char why[LB_SCENARIO_ERR];
+  step->verb = (enum lb_verb)(c->form - lb_step_rows);
+  for (const char *part = c->form->form; *part; part += strcspn(part, " "), part += strspn(part, " ")) {
+    int r = take(c, part, step);
+    if (r < 0) return r;
+  }
+  if (!peek(c)) return 0;
+  lb_refuse(why, sizeof why, "found '%s' after its end: expected %s", peek(c), c->form->form);
+  return miss_value(c, why);
+}
+
+/* ---- refusing a step ---------------------------------------------------------------------------------- */
+
+/* "'a', 'b' or 'c'" of the expected words; the quote may be "". */
+static void list_words(const struct miss *m, const char *quote, char *buf, size_t size) {
+  buf[0] = '\0';
+  for (size_t i = 0, at = 0; i < m->word_count && at < size; i++)
+    at += (size_t)snprintf(buf + at, size - at, "%s%s%.*s%s", i == 0 ? "" : i + 1 == m->word_count ? " or " : ", ",
+                           quote, (int)part_length(m->words[i]), m->words[i], quote);
+}
+
+static void list_forms(const struct miss *m, char *buf, size_t size) {
+  buf[0] = '\0';
+  for (size_t i = 0, at = 0; i < m->form_count && at < size; i++)
+    at += (size_t)snprintf(buf + at, size - at, "%s%s", i == 0 ? "" : i + 1 == m->form_count ? " or " : ", ",
+                           m->forms[i]->form);
+}
+
+/* The expected word nearest to what stands there, in buf; NULL if none is near. */
+static const char *nearest(const struct miss *m, const char *word, char *buf, size_t size) {
+  char copies[EXPECTED_MAX][16];
+  const char *known[EXPECTED_MAX];
+  for (size_t i = 0; i < m->word_count; i++) {
+    snprintf(copies[i], sizeof copies[i], "%.*s", (int)part_length(m->words[i]), m->words[i]);
+    known[i] = copies[i];
+  }
+  const char *near = lb_suggest(word, known, m->word_count);
+  if (near) snprintf(buf, size, "%s", near);
+  return near ? buf : NULL;
+}
+
+/* The word that says what a step does: the first, or the third of "client N acquire ...". */
+static int refuse_verb(const struct miss *m, const char *word, char *err, size_t err_size) {
+  char list[LB_SCENARIO_ERR / 2], near[16];
+  const char *of = m->at > 0 ? "client N and " : "";
+  list_words(m, "", list, sizeof list);
+  if (!word) return lb_refuse(err, err_size, "it ends early: expected %s%s", of, list);
+  if (nearest(m, word, near, sizeof near))
+    return lb_refuse(err, err_size, "unknown verb '%s', did you mean '%s'? expected %s%s", word, near, of, list);
+  return lb_refuse(err, err_size, "unknown verb '%s': expected %s%s", word, of, list);
+}
+
+/* "acquire within 5s", "begin acquire within 5s": it says what is done, but not who does it. */
+static const struct lb_step_row *form_without_client(const char *word) {
+  static const char client[] = "client N ";
+  for (enum lb_verb verb = LB_STEP_NONE + 1; verb < LB_VERB_COUNT; verb++) {
+    const char *form = lb_step_rows[verb].form;
+    if (strncmp(form, client, sizeof client - 1) == 0 && same_part(form + sizeof client - 1, word)) return &lb_step_rows[verb];
+  }
+  return NULL;
+}
+
+static int refuse_step(const struct miss *m, char *const *words, size_t count, char *err, size_t err_size) {
+  char list[LB_SCENARIO_ERR / 2], forms[LB_SCENARIO_ERR / 2], near[16];
+  const char *word = m->at < count ? words[m->at] : NULL;
+  const struct lb_step_row *whose = m->at == 0 ? form_without_client(word) : NULL;
+  if (whose) return lb_refuse(err, err_size, "found '%s', expected 'client': %s", word, whose->form);
+  if (m->at == 0 || (m->at == 2 && strcmp(words[0], "client") == 0)) return refuse_verb(m, word, err, err_size);
+  list_words(m, "'", list, sizeof list);
+  list_forms(m, forms, sizeof forms);
+  if (word && nearest(m, word, near, sizeof near))
+    return lb_refuse(err, err_size, "found '%s', did you mean '%s'? expected %s", word, near, forms);
+  if (m->why[0] && m->form_count > 1 && m->word_count > 0)
+    return lb_refuse(err, err_size, "%s: %s", m->why, forms);
+  if (m->why[0]) return lb_refuse(err, err_size, "%s", m->why);
+  if (!word) return lb_refuse(err, err_size, "it ends where %s was expected: %s", list, forms);
+  return lb_refuse(err, err_size, "found '%s', expected %s: %s", word, list, forms);
+}
+
+/* What the form allows but nobody can mean. */
+static int check_roles(const struct lb_step *step, char *err, size_t err_size) {
+  char name[32];
+  lb_role_format(step->a, name, sizeof name);
+  if (lb_step_needs(step, LB_NEED_ONE_SERVER) && !lb_role_is_one_server(step->a))
+    return lb_refuse(err, err_size, "'%s' is not one server: expected primary, current primary or node N", name);
+  if (lb_step_needs(step, LB_NEED_SERVERS) && lb_role_is_client(step->a))
+    return lb_refuse(err, err_size, "'%s' is no server: expected servers", name);
+  if (step->b.kind == LB_ROLE_NONE) return 0;
+  if (lb_role_is_client(step->a) && lb_role_is_client(step->b))
+    return lb_refuse(err, err_size, "clients do not talk to each other: expected a server on one side");
+  if (lb_role_equal(step->a, step->b) && (lb_role_is_one_server(step->a) || lb_role_is_any(step->a)))
+    return lb_refuse(err, err_size, "'%s' cannot be cut from itself", name);
+  return 0;
+}
+
+/* The first form that fits all words; of those that do not, the refusal speaks of the ones that came furthest. */
+static int match_any(char **words, size_t count, struct lb_step *ret, char *err, size_t err_size) {
+  struct miss miss = {0};
+  for (enum lb_verb verb = LB_STEP_NONE + 1; verb < LB_VERB_COUNT; verb++) {
+    struct cursor c = {.words = words, .count = count, .form = &lb_step_rows[verb], .miss = &miss};
+    struct lb_step step = {.line = ret->line};
+    if (match(&c, &step) < 0) continue;
+    *ret = step;
+    return check_roles(ret, err, err_size);
+  }
+  return refuse_step(&miss, words, count, err, err_size);
+}
+
+int lb_step_parse(const char *text, struct lb_step *ret, char *err, size_t err_size) {
+  char copy[TEXT_BYTES];
+  char *words[WORDS_MAX];
+  struct lb_step step = {.line = ret->line};
+  if (strlen(text) >= sizeof copy) return lb_refuse(err, err_size, "a step of more than %zu bytes", sizeof copy - 1);
+  strcpy(copy, text);
+  size_t count = lb_split_words(copy, words, WORDS_MAX);
+  if (count == 0) return lb_refuse(err, err_size, "an empty step: expected for example 'kill primary'");
+  if (count > WORDS_MAX) return lb_refuse(err, err_size, "a step of more than %d words", WORDS_MAX);
+  int r = match_any(words, count, &step, err, err_size);
+  if (r < 0) return r;
+  step.text = strdup(text);
+  if (!step.text) return -ENOMEM;
+  *ret = step;
+  return 0;
+}

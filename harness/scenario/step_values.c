@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The values in a step: durations, offsets, rates and the names of points, from one word each.
+ */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scenario_parts.h"
+
+#define DURATION_MAX_MS INT64_C(3600000)
+#define RATE_MIN 0.5
+#define RATE_MAX 2.0
+
+/* Milliseconds of "250ms", "1.5s", "1m", exactly; -1 if it is none. */
+static int64_t duration_ms(const char *word) {
+  static const struct {
+    const char *unit;
+    int64_t ms;
+  } units[] = {{"ms", 1}, {"s", 1000}, {"m", 60000}};
+  size_t whole = strspn(word, "0123456789");
+  const char *unit = word + whole;
+  size_t fraction = *unit == '.' ? strspn(unit + 1, "0123456789") : 0;
+  if (*unit == '.') unit += fraction + 1;
+  if (whole < 1 || whole > 7 || fraction > 3 || (unit > word + whole && fraction == 0)) return -1;
+  int64_t thousandths = strtoll(word, NULL, 10) * 1000;
+  for (size_t i = 0, weight = 100; i < fraction; i++, weight /= 10)
+    thousandths += (int64_t)weight * (word[whole + 1 + i] - '0');
+  for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+    if (strcmp(unit, units[i].unit) != 0) continue;
+    int64_t product = thousandths * units[i].ms;
+    return product % 1000 == 0 ? product / 1000 : -1;
+  }
+  return -1;
+}
+
+int lb_duration_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
+  int64_t ms = duration_ms(word);
+  if (ms < 1 || ms > DURATION_MAX_MS)
+    return lb_refuse(why, why_size, "'%s': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m", word);
+  ret->within_ms = ms;
+  return 0;
+}
+
+int lb_offset_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
+  bool sign = *word == '+' || *word == '-';
+  int64_t ms = sign ? duration_ms(word + 1) : -1;
+  if (ms < 1 || ms > DURATION_MAX_MS)
+    return lb_refuse(why, why_size, "'%s': expected a sign and a duration from 1ms to 60m, like +31s, -5s or +250ms", word);
+  ret->offset_ms = *word == '-' ? -ms : ms;
+  return 0;
+}
+
+/* "1.02": strtod alone would take "0x1", "1e0" and "nan". */
+int lb_rate_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
+  double rate = strspn(word, "0123456789.") == strlen(word) && isdigit((unsigned char)*word) ? strtod(word, NULL) : 0;
+  const char *point = strchr(word, '.');
+  if (rate < RATE_MIN || rate > RATE_MAX || (point && (point[1] == '\0' || strchr(point + 1, '.'))))
+    return lb_refuse(why, why_size, "'%s': expected a rate from %g to %g, like 1.02", word, RATE_MIN, RATE_MAX);
+  ret->rate = rate;
+  return 0;
+}
+
+int lb_point_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
+  size_t size = sizeof ret->point;
+  if (strlen(word) >= size || word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0')
+    return lb_refuse(why, why_size, "'%s': expected the name of a point: at most %zu small letters, digits and '-'", word, size - 1);
+  snprintf(ret->point, size, "%s", word);
+  return 0;
+}

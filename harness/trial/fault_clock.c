@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Faults of clocks. That a clock has moved is asked of the server or client whose clock it is; what was set is never taken for it.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "fault_parts.h"
+
+enum { QUICK_MS = 1000, ASK_MS = 4000, CLOCK_ERROR_MS = 500, RATE_LOOK_MS = 400 };
+
+struct dial { /* a clock, and whom to ask for its time */
+  const char *name;
+  struct lb_skew *skew;     /* NULL: it cannot be set */
+  struct lb_server *server; /* or */
+  struct lb_client *client;
+};
+
+static lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
+
+static size_t dial_count(const struct lb_doing *d) { return d->a->server_count + d->a->client_count; }
+
+/* Dial i of those that are hit: servers first, then clients. */
+static struct dial dial_at(const struct lb_doing *d, size_t i) {
+  if (i < d->a->server_count) {
+    struct lb_server *server = d->a->server[i];
+    return (struct dial){.name = server->name, .skew = server->skew, .server = server};
+  }
+  struct lb_client *client = d->a->client[i - d->a->server_count];
+  return (struct dial){.name = client->name, .skew = client->skew, .client = client};
+}
+
+/* ---- asking --------------------------------------------------------------------------------------------------------- */
+
+static int ask_client(struct lb_client *client, bool monotonic, int64_t *ret_ms) {
+  struct lb_reply reply;
+  struct lb_command command = {.verb = LB_DO_CLOCK, .deadline = in_ms(QUICK_MS), .argument = monotonic};
+  int r = lb_client_call(client, command, ASK_MS, &reply);
+  *ret_ms = reply.value;
+  return r == 0 ? 0 : -ETIMEDOUT;
+}
+
+static int ask_server(struct lb_doing *d, const struct lb_server *server, bool monotonic, int64_t *ret_ms) {
+  struct lb_cluster *cluster = &d->s->cluster;
+  size_t index = (size_t)(server - cluster->server);
+  return (monotonic ? lb_cluster_mono_ms : lb_cluster_wall_ms)(cluster, index, in_ms(QUICK_MS), ret_ms);
+}
+
+static int64_t true_ms(bool monotonic) {
+  return monotonic ? (int64_t)(lb_clock_ns() / LB_NS_PER_MS) : lb_clock_wall_ms();
+}
+
+/* What the clock says minus the true time, in ms; of a monotonic clock only differences of this mean something. 0, or -1 with err. */
+static int ask_offset(struct lb_doing *d, const struct dial *dial, int64_t *ret) {
+  bool monotonic = d->step->monotonic;
+  lb_ns deadline = in_ms(ASK_MS);
+  int64_t told = 0, before;
+  int r;
+  do { /* a server may be busy with other things when it is asked first */
+    before = true_ms(monotonic);
+    if (dial->server) r = ask_server(d, dial->server, monotonic, &told);
+    else r = ask_client(dial->client, monotonic, &told);
+  } while (r < 0 && r != -EOPNOTSUPP && lb_clock_ns() < deadline);
+  if (r < 0)
+    return lb_doing_fail(d, "%s: %s does not tell its time: %s", d->step->text, dial->name,
+                         dial->server ? d->s->env.base.err : "no answer");
+  *ret = told - (before + true_ms(monotonic)) / 2;
+  return 0;
+}
+
+static int ask_all_before(struct lb_doing *d) {
+  int r = 0;
+  for (size_t i = 0; r == 0 && i < dial_count(d); i++) {
+    struct dial dial = dial_at(d, i);
+    r = dial.skew ? ask_offset(d, &dial, &d->before_ms[i]) : lb_doing_fail(d, "%s: its clock cannot be set", dial.name);
+  }
+  return r;
+}
+
+/* ---- a jump --------------------------------------------------------------------------------------------------------- */
+
+static int jump(struct lb_doing *d) {
+  if (ask_all_before(d) < 0) return -1;
+  for (size_t i = 0; i < dial_count(d); i++)
+    lb_skew_jump(dial_at(d, i).skew, d->step->monotonic, d->step->offset_ms * (int64_t)LB_NS_PER_MS);
+  return 0;
+}
+
+static int prove_one_jump(struct lb_doing *d, const struct dial *dial, int64_t before) {
+  lb_ns deadline = in_ms(ASK_MS);
+  int64_t now, jumped;
+  for (;;) {
+    if (ask_offset(d, dial, &now) < 0) return -1;
+    jumped = now - before;
+    if (llabs(jumped - d->step->offset_ms) <= CLOCK_ERROR_MS) break;
+    if (lb_clock_ns() > deadline)
+      return lb_doing_fail(d, "%s: %s says it jumped by %+lld ms, expected %+lld", d->step->text, dial->name, (long long)jumped,
+                           (long long)d->step->offset_ms);
+    lb_clock_sleep_until(in_ms(1));
+  }
+  if (d->step->monotonic) lb_stage_clock(d->s, d->step, dial->name, LB_CLOCK_MONOTONIC, jumped, 0);
+  else lb_stage_clock(d->s, d->step, dial->name, LB_CLOCK_WALL, now, 0);
+  return 0;
+}
+
+static int prove_jumps(struct lb_doing *d) {
+  int r = 0;
+  for (size_t i = 0; r == 0 && i < dial_count(d); i++) {
+    struct dial dial = dial_at(d, i);
+    r = prove_one_jump(d, &dial, d->before_ms[i]);
+  }
+  return r;
+}
+
+/* ---- another rate --------------------------------------------------------------------------------------------------- */
+
+static int change_rate(struct lb_doing *d) {
+  for (size_t i = 0; i < dial_count(d); i++) {
+    struct dial dial = dial_at(d, i);
+    if (!dial.skew) return lb_doing_fail(d, "%s: its clock cannot be set", dial.name);
+    lb_skew_rate(dial.skew, d->step->rate);
+  }
+  return 0;
+}
+
+/* At the new rate the offset has to move, by at least half of what it should. */
+static int prove_one_rate(struct lb_doing *d, const struct dial *dial) {
+  int64_t first, now, look_ms = RATE_LOOK_MS;
+  double gain = fabs(d->step->rate - 1);
+  if (gain > 0 && 20 / gain > (double)look_ms) look_ms = (int64_t)(20 / gain);
+  if (ask_offset(d, dial, &first) < 0) return -1;
+  lb_clock_sleep_until(in_ms(look_ms));
+  if (ask_offset(d, dial, &now) < 0) return -1;
+  if ((double)llabs(now - first) < gain * (double)look_ms / 2)
+    return lb_doing_fail(d, "%s: %s gained %lld ms in %lld ms", d->step->text, dial->name, (long long)(now - first), (long long)look_ms);
+  lb_stage_clock(d->s, d->step, dial->name, LB_CLOCK_RATE, now - first, look_ms);
+  return 0;
+}
+
+static int prove_rates(struct lb_doing *d) {
+  int r = 0;
+  for (size_t i = 0; r == 0 && i < dial_count(d); i++) {
+    struct dial dial = dial_at(d, i);
+    r = prove_one_rate(d, &dial);
+  }
+  return r;
+}
+
+/* ---- and back ------------------------------------------------------------------------------------------------------- */
+
+static int true_clocks(struct lb_doing *d) {
+  for (size_t i = 0; i < dial_count(d); i++)
+    if (dial_at(d, i).skew) lb_skew_reset(dial_at(d, i).skew);
+  return 0;
+}
+
+const struct lb_fault lb_faults_of_clocks[LB_VERB_COUNT] = {
+    [LB_STEP_CLOCK_JUMP] = {jump, prove_jumps, true_clocks},
+    [LB_STEP_CLOCK_RATE] = {change_rate, prove_rates, true_clocks},
+};

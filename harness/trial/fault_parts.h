@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * fault_parts.h - what the files of the faults share; nobody else includes it. A fault is a row {act, prove, undo} in the table of its file,
+ * found by its verb.
+ */
+#ifndef LB_FAULT_PARTS_H
+#define LB_FAULT_PARTS_H
+
+#include "cast.h"
+
+struct lb_doing { /* one fault while it is done or undone */
+  struct lb_stage *s;
+  const struct lb_step *step;
+  const struct lb_cast *a, *b; /* who, and the other side of a link */
+  char *err;
+  size_t err_size;
+  int64_t before_ms[LB_SERVERS_MAX + LB_LOGS_MAX]; /* what the clocks of `a` said before they were set: servers, then clients */
+};
+
+/* Each returns 0, or -1 with err. */
+struct lb_fault {
+  int (*act)(struct lb_doing *d);
+  int (*prove)(struct lb_doing *d); /* sees the effect; NULL: act() returns 0 only when it has seen it, or there is none to see */
+  int (*undo)(struct lb_doing *d);  /* for a campaign; NULL: nothing to take back */
+};
+
+/* One table for each kind of fault, by verb. A verb without `act` stands in another one, or is no fault. */
+extern const struct lb_fault lb_faults_of_links[LB_VERB_COUNT];     /* fault_cut.c */
+extern const struct lb_fault lb_faults_of_processes[LB_VERB_COUNT]; /* fault_process.c */
+extern const struct lb_fault lb_faults_of_clocks[LB_VERB_COUNT];    /* fault_clock.c */
+
+/* Puts a printf text into err and returns -1. */
+int lb_doing_fail(const struct lb_doing *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

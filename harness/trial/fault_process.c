@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Faults of processes: kill, pause, restart, and the resume of what was paused.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "crew.h"
+#include "fault.h"
+#include "fault_parts.h"
+
+enum { QUICK_MS = 1000, RESTART_MS = 20000 };
+
+bool lb_fault_bury(struct lb_stage *s, struct lb_client *client) {
+  bool killed = lb_client_signal(client, LB_CLIENT_KILL) == 0;
+  atomic_store(&lb_stage_state(s, client)->holds, false);
+  atomic_store(&lb_stage_state(s, client)->asks, false);
+  lb_memory_record(s->memory, s->client_count,
+                   (struct lb_event){.kind = LB_EV_CRASH, .client = client->number, .key = LB_NO_NAME, .what = LB_NO_NAME});
+  return killed;
+}
+
+/* ---- kill ------------------------------------------------------------------------------------------------------------ */
+
+/* Who died without us makes the trial undecided, also where a fault that could not be proved is only left out. */
+static int died_by_itself(struct lb_doing *d, const char *name) {
+  lb_stage_doubt(d->s, LB_UNDECIDED, "%s died by itself", name);
+  return lb_doing_fail(d, "%s died by itself", name);
+}
+
+static int kill_client(struct lb_doing *d, struct lb_client *client) {
+  enum lb_life life = lb_client_look(client);
+  if (life == LB_LIFE_NONE || life == LB_LIFE_KILLED) return lb_doing_fail(d, "%s was already gone", client->name);
+  if (life != LB_LIFE_DIED && lb_fault_bury(d->s, client)) return 0;
+  lb_stage_died(d->s, client);
+  return lb_doing_fail(d, "%s died by itself", client->name);
+}
+
+static int kill_server(struct lb_doing *d, struct lb_server *server) {
+  if (server->proc.pid <= 0) return lb_doing_fail(d, "%s was already dead", server->name);
+  return lb_proc_kill(&server->proc) < 0 ? died_by_itself(d, server->name) : 0;
+}
+
+/* The proof is the exit status, which is there when it has been reaped. */
+static int kill_all(struct lb_doing *d) {
+  const struct lb_cast *c = d->a;
+  int r = 0;
+  for (size_t i = 0; i < c->server_count && r == 0; i++) r = kill_server(d, c->server[i]);
+  for (size_t i = 0; i < c->client_count && r == 0; i++) r = kill_client(d, c->client[i]);
+  return r;
+}
+
+/* ---- pause ----------------------------------------------------------------------------------------------------------- */
+
+static int signal_client(struct lb_doing *d, struct lb_client *client, enum lb_client_signal signal) {
+  int r = lb_client_signal(client, signal);
+  if (r == -ETIMEDOUT) return lb_doing_fail(d, "%s did not change its state", client->name);
+  return r < 0 ? lb_doing_fail(d, "%s is gone", client->name) : 0;
+}
+
+static int signal_all(struct lb_doing *d, int sig) {
+  int r = 0;
+  for (size_t i = 0; i < d->a->server_count; i++) /* its whole tree: a PostgreSQL is many processes */
+    if (lb_proc_signal(&d->a->server[i]->proc, sig) < 0)
+      return lb_doing_fail(d, "%s: not all of %s followed", d->step->text, d->a->server[i]->name);
+  for (size_t i = 0; i < d->a->client_count && r == 0; i++)
+    r = signal_client(d, d->a->client[i], sig == SIGSTOP ? LB_CLIENT_STOP : LB_CLIENT_CONTINUE);
+  return r;
+}
+
+/* Stopped by its state in /proc, as the kernel sees it. */
+static bool server_stands(const struct lb_server *server) {
+  char path[64], line[512] = "";
+  snprintf(path, sizeof path, "/proc/%d/stat", (int)server->proc.pid);
+  FILE *in = fopen(path, "re");
+  if (!in) return false;
+  size_t n = fread(line, 1, sizeof line - 1, in);
+  fclose(in);
+  line[n] = '\0';
+  const char *end_of_name = strrchr(line, ')');
+  return end_of_name && end_of_name[1] && end_of_name[2] == 'T';
+}
+
+/* Of clients lb_client_signal() has seen it. */
+static int await_servers(struct lb_doing *d, bool stopped) {
+  lb_ns deadline = lb_clock_ns() + QUICK_MS * LB_NS_PER_MS;
+  for (size_t i = 0; i < d->a->server_count; i++)
+    while (server_stands(d->a->server[i]) != stopped) {
+      if (lb_clock_ns() > deadline) return lb_doing_fail(d, "%s did not change its state", d->a->server[i]->name);
+      lb_clock_sleep_until(lb_clock_ns() + LB_NS_PER_MS);
+    }
+  return 0;
+}
+
+static int stop(struct lb_doing *d) { return signal_all(d, SIGSTOP); }
+static int prove_stopped(struct lb_doing *d) { return await_servers(d, true); }
+static int go_on(struct lb_doing *d) { return signal_all(d, SIGCONT); }
+static int prove_going_on(struct lb_doing *d) { return await_servers(d, false); }
+static int go_on_again(struct lb_doing *d) { return go_on(d) < 0 ? -1 : prove_going_on(d); }
+
+/* ---- restart --------------------------------------------------------------------------------------------------------- */
+
+/* A restart must not hide that a server had died before. */
+static int restart_all(struct lb_doing *d) {
+  const struct lb_cast *c = d->a;
+  size_t index[LB_SERVERS_MAX];
+  for (size_t i = 0; i < c->server_count; i++) {
+    index[i] = (size_t)(c->server[i] - d->s->cluster.server);
+    if (c->server[i]->proc.pid > 0 && !lb_proc_alive(&c->server[i]->proc))
+      return died_by_itself(d, c->server[i]->name);
+  }
+  if (c->server_count > 0 && lb_cluster_restart_many(&d->s->cluster, index, c->server_count, lb_clock_ns() + RESTART_MS * LB_NS_PER_MS) < 0)
+    return lb_doing_fail(d, "%s: %s", d->step->text, d->s->cluster.err);
+  for (size_t i = 0; i < c->client_count; i++)
+    if (lb_crew_restart(d->s, c->client[i], d->err, d->err_size) < 0) return -1;
+  return 0;
+}
+
+const struct lb_fault lb_faults_of_processes[LB_VERB_COUNT] = {
+    [LB_STEP_KILL] = {kill_all, .undo = restart_all},
+    [LB_STEP_PAUSE] = {stop, prove_stopped, go_on_again},
+    [LB_STEP_RESUME] = {go_on, prove_going_on},
+    [LB_STEP_RESTART] = {restart_all},
+};
