@@ -147,7 +147,7 @@ static int set_up(void **state) {
                                   .client_count = CLIENTS,
                                   .primary = -1,
                                   .verdict = LB_VERDICT_NONE,
-                                  .memory = lb_memory_map(CLIENTS, 1)};
+                                  .memory = lb_memory_map(CLIENTS, CLIENTS, 1)};
   return world.stage.memory ? 0 : -1;
 }
 

@@ -79,7 +79,7 @@ static void scenario(struct world *w, const char *text) {
 static void play(struct world *w, size_t nodes) {
   uint64_t proved = 0;
   w->stage = (struct lb_stage){
-      .plan = &w->plan, .run_dir = w->run_dir, .client_count = 3, .primary = -1, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(3, 1)};
+      .plan = &w->plan, .run_dir = w->run_dir, .client_count = 3, .primary = -1, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(3, 3, 1)};
   w->stage.cluster.data_count = nodes;
   static struct lb_client gone[3];
   w->stage.client = gone;

@@ -89,7 +89,7 @@ static void start(struct fixture *f) {
 static int set_up(void **state) {
   static struct fixture f;
   memset(script, 0, sizeof *script);
-  f = (struct fixture){.memory = lb_memory_map(1, 1), .skew = lb_skew_create(NULL)};
+  f = (struct fixture){.memory = lb_memory_map(1, 1, 1), .skew = lb_skew_create(NULL)};
   f.plan = (struct lb_client_plan){.protocol = &protocol,
                                    .memory = f.memory,
                                    .ttl_ms = TTL_MS,

@@ -239,7 +239,7 @@ static int set_up(void **state) {
   w->plan = (struct lb_trial_plan){
       .scenario = &w->scenario, .protocol = &w->protocol, .system = "p@none", .name = "t1"};
   w->stage = (struct lb_stage){
-      .plan = &w->plan, .run_dir = w->dir, .client_count = 1, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(1, 1)};
+      .plan = &w->plan, .run_dir = w->dir, .client_count = 1, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(1, 1, 1)};
   return w->stage.memory ? 0 : -1;
 }
 

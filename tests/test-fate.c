@@ -80,7 +80,7 @@ static struct lb_host here = {.name = "here", .netns = -1};
 
 static int set_up(void **state) {
   static struct fixture f;
-  f = (struct fixture){.memory = lb_memory_map(1, 1)};
+  f = (struct fixture){.memory = lb_memory_map(1, 1, 1)};
   f.plan =
       (struct lb_client_plan){.protocol = &protocol, .memory = f.memory, .ttl_ms = 1000, .seed = 1, .key_prefix = "test"};
   f.client = (struct lb_client){.driver = &lb_driver_process, .name = "client-1", .host = &here};

@@ -16,7 +16,7 @@
 
 #include "client/holder.h"
 
-enum { INDEX = 2, TTL_MS = 1000, CALLS_MAX = 400, ANSWERS_MAX = 40 };
+enum { INDEX = 2, LOG = 1, TTL_MS = 1000, CALLS_MAX = 400, ANSWERS_MAX = 40 };
 
 enum hook { TRY, RELEASE, RESOLVE, WAIT, HOLDS, EXTEND, HOOKS };
 static const char *const hook_names[HOOKS] = {"try", "release", "resolve", "wait", "holds", "extend"};
@@ -122,8 +122,9 @@ static int set_up(void **state) {
   world.holder = (struct lb_holder){.protocol = &world.protocol,
                                     .session = &world.session,
                                     .env = &world.env,
-                                    .memory = lb_memory_map(INDEX + 1, 16),
-                                    .index = INDEX,
+                                    .memory = lb_memory_map(INDEX + 1, LOG + 1, 16),
+                                    .client = INDEX,
+                                    .log = LOG,
                                     .ttl_ms = TTL_MS,
                                     .prefix = "test",
                                     .rng = {42}};
@@ -165,7 +166,7 @@ static const char *requests(void) {
 static void forget(void) { world.session.calls = world.pauses = 0; }
 
 static const struct lb_event *event(uint32_t i) {
-  const struct lb_log *log = &world.holder.memory->log[INDEX];
+  const struct lb_log *log = &world.holder.memory->log[LOG];
   assert_true(i < atomic_load(&log->count));
   return &world.holder.memory->events[log->first + i];
 }
@@ -173,7 +174,7 @@ static const struct lb_event *event(uint32_t i) {
 static const char *story(void) {
   static char text[1000];
   text[0] = '\0';
-  for (uint32_t i = 0; i < atomic_load(&world.holder.memory->log[INDEX].count); i++)
+  for (uint32_t i = 0; i < atomic_load(&world.holder.memory->log[LOG].count); i++)
     strcat(strcat(text, i ? " " : ""), lb_event_kind_name(event(i)->kind));
   return text;
 }
@@ -495,7 +496,7 @@ enum { ROUNDS = 300, PAUSES = 8 };
 static void longest_pauses(int64_t wait_ms, bool release, uint64_t longest_us[PAUSES], uint64_t shortest_us[PAUSES]) {
   for (int i = 0; i < PAUSES; i++) longest_us[i] = 0, shortest_us[i] = UINT64_MAX;
   for (int round = 0; round < ROUNDS; round++) {
-    atomic_store(&world.holder.memory->log[INDEX].count, 0);
+    atomic_store(&world.holder.memory->log[LOG].count, 0);
     forget();
     if (release) {
       lb_holder_acquire(&world.holder, 0, in_ms(100));

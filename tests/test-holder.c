@@ -117,7 +117,7 @@ static int set_up(void **state) {
   f.holder = (struct lb_holder){.protocol = &f.protocol,
                                 .session = &f.session,
                                 .env = &f.env,
-                                .memory = lb_memory_map(1, 1),
+                                .memory = lb_memory_map(1, 1, 1),
                                 .ttl_ms = 1000,
                                 .prefix = "test",
                                 .rng = {42}};

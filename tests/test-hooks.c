@@ -133,8 +133,9 @@ static int set_up(void **state) {
   w.holder = (struct lb_holder){.protocol = &w.protocol,
                                 .session = &w.session,
                                 .env = &w.env,
-                                .memory = lb_memory_map(INDEX + 1, 1),
-                                .index = INDEX,
+                                .memory = lb_memory_map(INDEX + 1, INDEX + 1, 1),
+                                .client = INDEX,
+                                .log = INDEX,
                                 .ttl_ms = TTL_MS};
   return w.holder.memory ? 0 : -1;
 }

@@ -57,7 +57,7 @@ static int set_up(void **state) {
                                .run_dir = w->dir,
                                .client_count = CLIENTS,
                                .verdict = LB_VERDICT_NONE,
-                               .memory = lb_memory_map(CLIENTS, 1)};
+                               .memory = lb_memory_map(CLIENTS, CLIENTS, 1)};
   return w->stage.memory ? 0 : -1;
 }
 

@@ -59,7 +59,7 @@ static int set_up(void **state) {
                                    .trial = 3,
                                    .name = "s.p@none.none.c2.t3"};
   w->stage = (struct lb_stage){
-      .plan = &w->plan, .run_dir = w->dir, .client_count = 2, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(2, 1)};
+      .plan = &w->plan, .run_dir = w->dir, .client_count = 2, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(2, 2, 1)};
   w->out = (struct lb_outcome){.verdict = LB_VERDICT_NONE};
   return w->stage.memory ? 0 : -1;
 }

@@ -17,7 +17,7 @@ enum { KEYS = 5000 };
 
 static void every_key_has_a_resource_of_its_own(void **state) {
   (void)state;
-  struct lb_memory *memory = lb_memory_map(2, KEYS);
+  struct lb_memory *memory = lb_memory_map(2, 2, KEYS);
   assert_non_null(memory);
   lb_memory_record(memory, 1, (struct lb_event){.kind = LB_EV_ACQUIRE, .client = 1, .key = 7});
   struct lb_event before = memory->events[memory->log[1].first];
@@ -36,7 +36,7 @@ static void every_key_has_a_resource_of_its_own(void **state) {
 static void resources_can_be_swapped_as_one_word(void **state) {
   (void)state;
   for (size_t keys = 0; keys < 4; keys++) {
-    struct lb_memory *memory = lb_memory_map(1, keys);
+    struct lb_memory *memory = lb_memory_map(1, 1, keys);
     assert_int_equal((uintptr_t)memory->resource % 16, 0);
     assert_true(memory->key_count >= 1);
     uint64_t value;
@@ -45,11 +45,37 @@ static void resources_can_be_swapped_as_one_word(void **state) {
   }
 }
 
+/* A worker writes for many clients; each event says whose it is, and each client has a state of its own. */
+static void logs_belong_to_writers_and_states_to_clients(void **state) {
+  (void)state;
+  enum { CLIENTS = 3000, WRITERS = 2 };
+  struct lb_memory *memory = lb_memory_map(CLIENTS, WRITERS, 1);
+  assert_non_null(memory);
+  assert_int_equal(memory->log_count, WRITERS + 1);
+  assert_int_equal(memory->controller, WRITERS);
+  for (uint32_t i = 0; i < CLIENTS; i++) {
+    lb_memory_record(memory, i % WRITERS, (struct lb_event){.kind = LB_EV_ACQUIRE, .client = i});
+    assert_int_equal(atomic_fetch_add(&memory->state[i].writes, i + 1), 0);
+  }
+  lb_memory_record(memory, memory->controller, (struct lb_event){.kind = LB_EV_NOTE, .client = LB_NO_NAME});
+  assert_int_equal(atomic_load(&memory->state[CLIENTS].writes), 0);
+  for (size_t w = 0; w < WRITERS; w++) {
+    assert_int_equal(atomic_load(&memory->log[w].count), CLIENTS / WRITERS);
+    for (uint32_t i = 0; i < CLIENTS / WRITERS; i++)
+      assert_int_equal(memory->events[memory->log[w].first + i].client, i * WRITERS + w);
+  }
+  for (uint32_t i = 0; i < CLIENTS; i++) assert_int_equal(atomic_load(&memory->state[i].writes), i + 1);
+  assert_int_equal(memory->events[memory->log[WRITERS].first].kind, LB_EV_NOTE);
+  const struct lb_log *last = &memory->log[memory->controller];
+  assert_true(last->first + last->capacity <= LB_EVENTS_MAX);
+  lb_memory_unmap(memory);
+}
+
 /* A lock in shared memory has room for each of them. */
 static void a_lock_without_a_server_has_room_for_every_key(void **state) {
   (void)state;
   const struct lb_protocol *local = lb_protocol_find("local");
-  struct lb_memory *memory = lb_memory_map(1, KEYS);
+  struct lb_memory *memory = lb_memory_map(1, 1, KEYS);
   struct lb_process_env env;
   lb_env_init(&env, 1);
   struct lb_target target = {.topology = "none", .shared = memory->shared, .shared_size = memory->shared_size};
@@ -72,6 +98,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_key_has_a_resource_of_its_own),
       cmocka_unit_test(resources_can_be_swapped_as_one_word),
+      cmocka_unit_test(logs_belong_to_writers_and_states_to_clients),
       cmocka_unit_test(a_lock_without_a_server_has_room_for_every_key),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,10 +28,10 @@ const char *const lb_holder_points[] = {"before-check", "after-check", "after-wr
 
 static void record_of(struct lb_holder *h, uint32_t key, enum lb_event_kind kind, struct lb_event event) {
   event.kind = (uint16_t)kind;
-  event.client = (uint32_t)h->index;
+  event.client = h->client;
   event.key = key;
   event.what = LB_NO_NAME;
-  lb_memory_record(h->memory, h->index, event);
+  lb_memory_record(h->memory, h->log, event);
 }
 
 static void record(struct lb_holder *h, enum lb_event_kind kind, struct lb_event event) {
@@ -45,7 +45,7 @@ struct lb_lock lb_holder_lock(const struct lb_holder *h, uint32_t key, char name
 
 static lb_ns earlier(lb_ns a, lb_ns b) { return a < b ? a : b; }
 
-static struct lb_client_state *state_of(struct lb_holder *h) { return &h->memory->state[h->index]; }
+static struct lb_client_state *state_of(struct lb_holder *h) { return &h->memory->state[h->client]; }
 
 /* A part of the ttl. */
 static lb_ns ttl_over(const struct lb_holder *h, lb_ns parts) { return (lb_ns)h->ttl_ms * LB_NS_PER_MS / parts; }

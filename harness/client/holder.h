@@ -19,7 +19,8 @@ struct lb_holder {
   struct lb_session *session;
   struct lb_env *env;
   struct lb_memory *memory;
-  size_t index; /* of this client: its log */
+  uint32_t client; /* its number */
+  size_t log;      /* of the memory, which this thread writes */
   int64_t ttl_ms;
   const char *prefix; /* of the names of this trial's keys at the service */
   struct lb_rng rng;  /* backoff */

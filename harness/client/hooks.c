@@ -13,7 +13,7 @@
 
 #include "contract.h"
 
-static struct lb_client_state *state_of(const struct lb_holder *h) { return &h->memory->state[h->index]; }
+static struct lb_client_state *state_of(const struct lb_holder *h) { return &h->memory->state[h->client]; }
 
 enum { LATE_MS = 500 }; /* a busy machine is a little late, too */
 

@@ -39,24 +39,37 @@ static void plan_clients(struct lb_stage *s) {
   };
 }
 
+/* `keys = own` (0) is a key for each client. */
+static size_t key_count(const struct lb_trial_plan *plan) {
+  return plan->scenario->keys > 0 ? (size_t)plan->scenario->keys : (size_t)plan->clients;
+}
+
 int lb_crew_gather(struct lb_stage *s) {
   static struct lb_host here = {.name = "controller", .address = "127.0.0.1", .netns = -1};
   const struct lb_driver *driver = &lb_driver_process;
+  size_t writers = driver->writers(s->client_count);
+  s->memory = lb_memory_map(s->client_count, writers, key_count(s->plan));
+  if (!s->memory) return -ENOMEM;
   plan_clients(s);
   s->client = calloc(s->client_count, sizeof *s->client);
   s->pending = calloc(s->client_count, sizeof *s->pending);
   if (!s->client || !s->pending) return -ENOMEM;
   for (size_t i = 0; i < s->client_count; i++) {
-    s->client[i] = (struct lb_client){.driver = driver, .number = (uint32_t)i, .log = i, .own_key = (uint32_t)i};
+    s->client[i] =
+        (struct lb_client){.driver = driver, .number = (uint32_t)i, .log = i % writers, .own_key = (uint32_t)i};
     snprintf(s->client[i].name, sizeof s->client[i].name, "client-%zu", i + 1);
   }
-  s->observer = (struct lb_client){
-      .driver = driver, .name = "observer", .number = (uint32_t)s->client_count, .log = s->client_count, .host = &here};
+  s->observer = (struct lb_client){.driver = driver,
+                                   .name = "observer",
+                                   .number = (uint32_t)s->client_count,
+                                   .log = s->memory->controller,
+                                   .host = &here};
   return 0;
 }
 
 /* Gives a command that has to succeed. 0, or -1 with err. */
-static int call(struct lb_stage *s, struct lb_client *client, enum lb_client_verb verb, const char *what, char *err, size_t err_size) {
+static int call(struct lb_stage *s, struct lb_client *client, enum lb_client_verb verb, const char *what, char *err,
+                size_t err_size) {
   struct lb_reply reply;
   int r = lb_client_call(client, (struct lb_command){.verb = verb, .deadline = lb_clock_ns() + OPEN_S * LB_NS_PER_S},
                          1000, &reply);
@@ -65,8 +78,8 @@ static int call(struct lb_stage *s, struct lb_client *client, enum lb_client_ver
   char fate[200];
   if (r != 0) lb_client_fate(client, state, r, fate, sizeof fate);
   const char *why = r != 0 ? fate : state->breach[0] ? state->breach : reply.err[0] ? reply.err : "unknown outcome";
-  lb_refuse(err, err_size, "%s could not %s: %s%s", client->name, what, r == 0 && state->breach[0] ? "breach of the contract: " : "",
-            why);
+  lb_refuse(err, err_size, "%s could not %s: %s%s", client->name, what,
+            r == 0 && state->breach[0] ? "breach of the contract: " : "", why);
   return -1;
 }
 
@@ -104,7 +117,8 @@ int lb_crew_start(struct lb_stage *s) {
 
 int lb_crew_restart(struct lb_stage *s, struct lb_client *client, char *err, size_t err_size) {
   lb_client_end(client);
-  if (start_client(s, client, err, err_size) < 0 || call(s, client, LB_DO_OPEN, "open a session", err, err_size) < 0) return -1;
+  if (start_client(s, client, err, err_size) < 0 || call(s, client, LB_DO_OPEN, "open a session", err, err_size) < 0)
+    return -1;
   int r = lb_client_send(client, (struct lb_command){.verb = LB_DO_WORK});
   return r < 0 ? lb_refuse(err, err_size, "%s is gone: %s", client->name, strerror(-r)), -1 : 0;
 }
@@ -117,6 +131,8 @@ void lb_crew_end(struct lb_stage *s) {
 }
 
 void lb_crew_dismiss(struct lb_stage *s) {
+  lb_memory_unmap(s->memory);
+  s->memory = NULL;
   free(s->client);
   free(s->pending);
   s->client = NULL;

@@ -7,8 +7,7 @@
 
 #include "stage.h"
 
-/* Makes the clients of the trial, who have no life yet, and stage->client_plan, from the plan; stage->memory is mapped already.
- * 0 or -ENOMEM. */
+/* Makes the clients of the trial, who have no life yet, stage->client_plan, and the memory that they share. 0 or -ENOMEM. */
 int lb_crew_gather(struct lb_stage *stage);
 /* Starts the observer (which runs the protocol's setup) and all clients, and opens their sessions. 0, or -ECANCELED after
  * lb_stage_doubt(). */
@@ -17,7 +16,7 @@ int lb_crew_start(struct lb_stage *stage);
 int lb_crew_restart(struct lb_stage *stage, struct lb_client *client, char *err, size_t err_size);
 /* SIGKILL to all; from then on nobody writes into the memory. */
 void lb_crew_end(struct lb_stage *stage);
-/* Forgets the clients, after lb_crew_end(). */
+/* Forgets the clients and unmaps the memory, after lb_crew_end(). */
 void lb_crew_dismiss(struct lb_stage *stage);
 /* What no step ended must still be there at the end: a trial whose client or server died by itself shows something else. */
 void lb_crew_count_heads(struct lb_stage *stage);

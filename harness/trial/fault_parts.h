@@ -14,7 +14,7 @@ struct lb_doing { /* one fault while it is done or undone */
   const struct lb_cast *a, *b; /* who, and the other side of a link */
   char *err;
   size_t err_size;
-  int64_t before_ms[LB_SERVERS_MAX + LB_LOGS_MAX]; /* what the clocks of `a` said before they were set: servers, then clients */
+  int64_t before_ms[LB_SERVERS_MAX + LB_CLIENTS_MAX]; /* what the clocks of `a` said before they were set: servers, then clients */
 };
 
 /* Each returns 0, or -1 with err. */

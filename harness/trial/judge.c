@@ -26,10 +26,10 @@
 static int collect(struct lb_stage *s) {
   struct lb_history *h = &s->history;
   size_t total = 0, keys = 0;
-  for (size_t i = 0; i <= s->client_count; i++) total += atomic_load(&s->memory->log[i].count);
+  for (size_t i = 0; i < s->memory->log_count; i++) total += atomic_load(&s->memory->log[i].count);
   h->events = malloc((total ? total : 1) * sizeof *h->events);
   if (!h->events) return -ENOMEM;
-  for (size_t i = 0; i <= s->client_count; i++) { /* all writers have ended: the counts stand */
+  for (size_t i = 0; i < s->memory->log_count; i++) { /* all writers have ended: the counts stand */
     const struct lb_log *log = &s->memory->log[i];
     size_t n = atomic_load(&log->count);
     memcpy(h->events + h->count, s->memory->events + log->first, n * sizeof *h->events);

@@ -12,7 +12,7 @@ static void record(struct lb_stage *s, enum lb_event_kind kind, const char *form
 static void record(struct lb_stage *s, enum lb_event_kind kind, const char *format, va_list args) {
   char text[500];
   vsnprintf(text, sizeof text, format, args);
-  lb_memory_record(s->memory, s->client_count,
+  lb_memory_record(s->memory, s->memory->controller,
                   (struct lb_event){.kind = (uint16_t)kind,
                                     .client = LB_NO_NAME,
                                     .key = LB_NO_NAME,

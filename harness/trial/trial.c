@@ -132,11 +132,6 @@ static bool as_expected(const struct lb_trial_plan *plan, enum lb_verdict verdic
   return verdict == (plan->expect ? plan->expect->verdict : LB_SAFE);
 }
 
-/* `keys = own` (0) is a key for each client. */
-static size_t key_count(const struct lb_trial_plan *plan) {
-  return plan->scenario->keys > 0 ? (size_t)plan->scenario->keys : (size_t)plan->clients;
-}
-
 int lb_trial_run(const struct lb_trial_plan *plan, const char *run_dir, struct lb_live *live, struct lb_outcome *ret) {
   static struct lb_stage stage; /* one trial per process */
   static struct lb_judgement judgement;
@@ -153,8 +148,6 @@ int lb_trial_run(const struct lb_trial_plan *plan, const char *run_dir, struct l
   lb_env_init(&stage.env, plan->seed);
   if (snprintf(scratch, sizeof scratch, "%s/scratch/%s", run_dir, plan->name) >= (int)sizeof scratch)
     return -ENAMETOOLONG;
-  stage.memory = lb_memory_map(stage.client_count, key_count(plan));
-  if (!stage.memory) return -ENOMEM;
   int r = lb_crew_gather(&stage);
   if (r < 0) return r;
   play(&stage, scratch, ret);
@@ -171,6 +164,5 @@ int lb_trial_run(const struct lb_trial_plan *plan, const char *run_dir, struct l
   lb_judgement_clear(&judgement);
   lb_history_clear(&stage.history);
   lb_crew_dismiss(&stage);
-  lb_memory_unmap(stage.memory);
   return r;
 }
