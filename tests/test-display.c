@@ -20,13 +20,17 @@ enum { CELLS = 400, SCENARIOS = 20, WIDTH = 120 };
 static struct lb_scenario scenarios[SCENARIOS];
 static struct lb_cell cells[CELLS];
 static char names[SCENARIOS][40];
+static struct lb_cell_sum sums[CELLS];
 static struct lb_plan plan;
+static struct lb_tally tally;
 
 static int clear(void **state) {
   (void)state;
   memset(scenarios, 0, sizeof scenarios);
   memset(cells, 0, sizeof cells);
+  memset(sums, 0, sizeof sums);
   plan = (struct lb_plan){.scenarios = scenarios, .cells = cells};
+  tally = (struct lb_tally){.plan = &plan, .cells = sums};
   return 0;
 }
 
@@ -39,12 +43,14 @@ static struct lb_scenario *scenario(const char *name) {
 }
 
 /* A cell in which k of n trials ended like this and the rest was safe. */
-static struct lb_cell *cell(struct lb_scenario *s, const char *system, enum lb_guard guard, enum lb_verdict verdict,
-                            int k, int n) {
-  struct lb_cell *c = &cells[plan.cell_count++];
+static struct lb_cell_sum *cell(struct lb_scenario *s, const char *system, enum lb_guard guard, enum lb_verdict verdict,
+                                int k, int n) {
+  struct lb_cell *planned = &cells[plan.cell_count];
+  struct lb_cell_sum *c = &sums[plan.cell_count++];
   assert_true(plan.cell_count <= CELLS);
-  *c = (struct lb_cell){.scenario = s, .guard = guard, .verdict = verdict, .trials = n};
-  snprintf(c->system, sizeof c->system, "%s", system);
+  *planned = (struct lb_cell){.scenario = s, .guard = guard};
+  snprintf(planned->system, sizeof planned->system, "%s", system);
+  *c = (struct lb_cell_sum){.cell = planned, .verdict = verdict, .trials = n};
   if (verdict == LB_VIOLATED) c->violated = k;
   else if (verdict == LB_STUCK) c->stuck = k;
   else if (verdict == LB_UNDECIDED) c->undecided = k;
@@ -52,12 +58,14 @@ static struct lb_cell *cell(struct lb_scenario *s, const char *system, enum lb_g
   return c;
 }
 
-static const char *printed(void (*print)(const struct lb_plan *, FILE *)) {
+static void expect(const struct lb_cell_sum *sum, const struct lb_expect *expected) { cells[sum - sums].expect = expected; }
+
+static const char *printed(void (*print)(const struct lb_tally *, FILE *)) {
   static char text[60000];
   memset(text, 0, sizeof text);
   FILE *out = fmemopen(text, sizeof text - 1, "w");
   assert_non_null(out);
-  print(&plan, out);
+  print(&tally, out);
   fclose(out);
   return text;
 }
@@ -90,8 +98,8 @@ static void rows_are_scenarios_and_columns_are_systems_under_two_lines(void **st
   (void)state;
   struct lb_scenario *a = scenario("first"), *b = scenario("second");
   cell(a, "redis-token@redis", LB_GUARD_NONE, LB_SAFE, 0, 3);
-  cell(a, "pg-row@pg", LB_GUARD_NONE, LB_VIOLATED, 2, 3)->expect = &(struct lb_expect){.verdict = LB_VIOLATED};
-  cell(b, "pg-row@pg", LB_GUARD_NONE, LB_STUCK, 3, 3)->expect = &(struct lb_expect){.verdict = LB_STUCK};
+  expect(cell(a, "pg-row@pg", LB_GUARD_NONE, LB_VIOLATED, 2, 3), &(struct lb_expect){.verdict = LB_VIOLATED});
+  expect(cell(b, "pg-row@pg", LB_GUARD_NONE, LB_STUCK, 3, 3), &(struct lb_expect){.verdict = LB_STUCK});
   const char *text = printed(lb_print_truth_table);
   assert_has(text, "        redis-token  pg-row\n"
                    "        redis        pg\n"
@@ -102,7 +110,7 @@ static void rows_are_scenarios_and_columns_are_systems_under_two_lines(void **st
 
 static void undecided_trials_do_not_count_as_trials_of_a_verdict(void **state) {
   (void)state;
-  struct lb_cell *c = cell(scenario("s"), "a@t", LB_GUARD_NONE, LB_VIOLATED, 2, 5);
+  struct lb_cell_sum *c = cell(scenario("s"), "a@t", LB_GUARD_NONE, LB_VIOLATED, 2, 5);
   c->safe = 0, c->undecided = 3;
   cell(scenario("u"), "a@t", LB_GUARD_NONE, LB_UNDECIDED, 2, 5);
   cell(scenario("n"), "a@t", LB_GUARD_NONE, LB_SKIPPED, 0, 0);
@@ -115,10 +123,10 @@ static void undecided_trials_do_not_count_as_trials_of_a_verdict(void **state) {
 static void what_is_not_as_expected_is_marked_and_repeated_with_its_reason(void **state) {
   (void)state;
   struct lb_expect safe = {.verdict = LB_SAFE, .reason = (char *)"a majority is left"};
-  struct lb_cell *c = cell(scenario("s"), "a@t", LB_GUARD_FENCE, LB_STUCK, 1, 3);
-  c->expect = &safe;
+  struct lb_cell_sum *c = cell(scenario("s"), "a@t", LB_GUARD_FENCE, LB_STUCK, 1, 3);
+  expect(c, &safe);
   snprintf(c->why, sizeof c->why, "await failover within 3s: it did not");
-  cell(&scenarios[0], "b@t", LB_GUARD_NONE, LB_SAFE, 0, 3)->expect = &safe;
+  expect(cell(&scenarios[0], "b@t", LB_GUARD_NONE, LB_SAFE, 0, 3), &safe);
   assert_has(printed(lb_print_truth_table), "stuck 1/3!");
   const char *text = printed(lb_print_remarks);
   assert_has(
@@ -130,7 +138,7 @@ static void what_is_not_as_expected_is_marked_and_repeated_with_its_reason(void 
 static void of_any_no_decided_verdict_is_marked(void **state) {
   (void)state;
   struct lb_expect any = {.verdict = LB_ANY};
-  cell(scenario("s"), "a@t", LB_GUARD_NONE, LB_VIOLATED, 1, 3)->expect = &any;
+  expect(cell(scenario("s"), "a@t", LB_GUARD_NONE, LB_VIOLATED, 1, 3), &any);
   assert_has_not(printed(lb_print_truth_table), "!\n");
   assert_string_equal(printed(lb_print_remarks), "");
 }
@@ -185,12 +193,12 @@ static void a_guard_is_shown_beside_none_with_what_happened_to_the_resource(void
   struct lb_scenario *a = scenario("plain"), *b = scenario("guarded");
   struct lb_expect violated = {.verdict = LB_VIOLATED};
   cell(a, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 3);
-  struct lb_cell *c = cell(b, "a@t", LB_GUARD_NONE, LB_VIOLATED, 3, 3);
-  c->sum.lost_updates = 3, c->sum.stale_writes = 3, c->expect = &violated;
+  struct lb_cell_sum *c = cell(b, "a@t", LB_GUARD_NONE, LB_VIOLATED, 3, 3);
+  c->sum.lost_updates = 3, c->sum.stale_writes = 3, expect(c, &violated);
   c = cell(b, "a@t", LB_GUARD_FENCE, LB_SAFE, 0, 3);
   c->sum.fenced_off = 4;
   c = cell(b, "a@t", LB_GUARD_RECHECK, LB_VIOLATED, 1, 3);
-  c->sum.stale_writes = 1, c->expect = &violated;
+  c->sum.stale_writes = 1, expect(c, &violated);
   cell(b, "b@t", LB_GUARD_FENCE, LB_SKIPPED, 0, 0);
   const char *text = printed(lb_print_truth_table);
   assert_has(text, "what each guard changes\n"
@@ -212,14 +220,22 @@ static void without_guards_there_is_no_such_table(void **state) {
 
 static struct lb_protocol honest = {.name = "a"};
 
-static void jobs_are(struct lb_job *jobs, size_t count) {
+struct played { /* a job and its outcome */
+  size_t cell;
+  struct lb_outcome outcome;
+};
+
+static void jobs_are(const struct played *played, size_t count) {
+  static struct lb_job jobs[8];
+  static struct lb_job_result results[8];
+  assert_true(count <= 8);
   for (size_t i = 0; i < count; i++) {
-    jobs[i].plan.scenario = cells[jobs[i].cell].scenario;
-    jobs[i].plan.protocol = &honest;
-    jobs[i].plan.system = cells[jobs[i].cell].system;
-    jobs[i].done = true;
+    const struct lb_cell *c = &cells[played[i].cell];
+    jobs[i] = (struct lb_job){.cell = played[i].cell, .plan = {.scenario = c->scenario, .protocol = &honest, .system = c->system}};
+    results[i] = (struct lb_job_result){.job = &jobs[i], .done = true, .outcome = played[i].outcome};
   }
   plan.jobs = jobs, plan.job_count = count;
+  tally.jobs = results, tally.done = count;
 }
 
 static void a_campaign_is_a_rate_with_its_interval(void **state) {
@@ -227,7 +243,7 @@ static void a_campaign_is_a_rate_with_its_interval(void **state) {
   struct lb_scenario *s = scenario("storm");
   s->kind = LB_KIND_CAMPAIGN;
   cell(s, "a@t", LB_GUARD_NONE, LB_VIOLATED, 1, 1)->sum.faults = 17;
-  struct lb_job jobs[] = {{.outcome = {.verdict = LB_VIOLATED, .handoffs = 2000, .stale_writes = 3}}};
+  struct played jobs[] = {{.outcome = {.verdict = LB_VIOLATED, .handoffs = 2000, .stale_writes = 3}}};
   jobs_are(jobs, 1);
   const char *text = printed(lb_print_rates);
   assert_has(text, "a@t                      none           2000     17   1.5 [0.309, 4.38]\n");
@@ -240,7 +256,7 @@ static void the_control_is_one_line(void **state) {
   struct lb_scenario *calm = scenario("s");
   calm->control = true;
   cell(calm, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 2);
-  struct lb_job jobs[] = {{.outcome = {.handoffs = 123000, .stall_ns = 12300000}}, {.outcome = {.handoffs = 456}}};
+  struct played jobs[] = {{.outcome = {.handoffs = 123000, .stall_ns = 12300000}}, {.outcome = {.handoffs = 456}}};
   jobs_are(jobs, 2);
   assert_string_equal(printed(lb_print_rates),
                       "\nno-fault control: 123456 hand-offs, 0 violations; longest stall of the harness 12.3 ms\n");
@@ -252,7 +268,7 @@ static void a_dead_holders_lock_has_a_time_unless_nobody_ever_gets_it(void **sta
   s->kind = LB_KIND_TIMELINE;
   cell(s, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 3);
   cell(s, "b@t", LB_GUARD_NONE, LB_STUCK, 1, 1);
-  struct lb_job jobs[] = {{.outcome = {.orphan_ns = 900000000}},
+  struct played jobs[] = {{.outcome = {.orphan_ns = 900000000}},
                           {.outcome = {.orphan_ns = 1000000000}},
                           {.outcome = {.orphan_ns = 500000000}},
                           {.cell = 1, .outcome = {.verdict = LB_STUCK, .orphan_ns = 3}}};

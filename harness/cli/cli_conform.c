@@ -10,8 +10,10 @@
 #include "base/called.h"
 #include "cli.h"
 #include "conform/conform.h"
-#include "run/plan.h"
+#include "run/exit.h"
+#include "run/rundir.h"
 #include "run/settings.h"
+#include "run/system.h"
 
 struct suite {
   bool tap, many; /* many: more than one system, so each line of TAP has to name its own */
@@ -51,27 +53,27 @@ static void print_result(void *data, const struct lb_conform_result *r) {
 
 /* ---- one system ------------------------------------------------------------------------------------------------------------- */
 
-static int run_system(struct suite *s, const struct lb_cell *cell, const struct lb_args *args,
+static int run_system(struct suite *s, const struct lb_system *system, const struct lb_args *args,
                       const struct lb_rundir *dir) {
   char err[600];
-  struct lb_conform_plan plan = {.protocol = cell->protocol, .topology = cell->topology, .dir = dir};
-  union lb_value *options = lb_settings_options(cell->protocol, args->settings, args->setting_count);
-  if (!options) return lb_complain(LB_EXIT_FAILURE, "conform %s: no memory", cell->system);
+  struct lb_conform_plan plan = {.protocol = system->protocol, .topology = system->topology, .dir = dir};
+  union lb_value *options = lb_settings_options(system->protocol, args->settings, args->setting_count);
+  if (!options) return lb_complain(LB_EXIT_FAILURE, "conform %s: no memory", system->name);
   plan.options = options;
-  s->system = cell->system;
+  s->system = system->name;
   s->statements = s->held = 0;
   int r = lb_conform_run(&plan, print_result, s, err, sizeof err);
   free(options);
-  if (r < 0) return lb_complain(LB_EXIT_FAILURE, "conform %s: %s", cell->system, err);
-  if (!s->tap) printf("%s: %d of %d statements hold\n", cell->system, s->held, s->statements);
+  if (r < 0) return lb_complain(LB_EXIT_FAILURE, "conform %s: %s", system->name, err);
+  if (!s->tap) printf("%s: %d of %d statements hold\n", system->name, s->held, s->statements);
   return s->held == s->statements ? LB_EXIT_OK : LB_EXIT_UNEXPECTED;
 }
 
 /* A system whose servers are not there: a skip for TAP, a line for people. */
-static int miss(struct suite *s, const struct lb_cell *cell, const char *missing) {
+static int miss(struct suite *s, const struct lb_system *system, const char *missing) {
   if (!s->tap)
-    return lb_complain(LB_EXIT_MISSING, "conform %s: needs %s, which is not on this machine", cell->system, missing);
-  printf("ok %d - %s # SKIP needs %s\n", ++s->points, cell->system, missing);
+    return lb_complain(LB_EXIT_MISSING, "conform %s: needs %s, which is not on this machine", system->name, missing);
+  printf("ok %d - %s # SKIP needs %s\n", ++s->points, system->name, missing);
   return LB_EXIT_OK;
 }
 
@@ -83,7 +85,7 @@ static int worse(int a, int b) {
   return LB_EXIT_OK;
 }
 
-static int run_all(const struct lb_cell *cells, int count, bool named, const struct lb_args *args) {
+static int run_all(const struct lb_system *systems, int count, bool named, const struct lb_args *args) {
   struct suite suite = {.tap = args->tap, .many = count > 1};
   struct lb_rundir dir;
   char err[600];
@@ -92,9 +94,9 @@ static int run_all(const struct lb_cell *cells, int count, bool named, const str
   if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "conform", NULL, err, sizeof err) < 0)
     return lb_complain(LB_EXIT_FAILURE, "%s", err);
   for (int i = 0; i < count; i++) {
-    const char *missing = lb_topology_missing(cells[i].topology);
+    const char *missing = lb_topology_missing(systems[i].topology);
     if (i > 0 && !args->tap) putchar('\n');
-    int r = missing ? miss(&suite, &cells[i], missing) : run_system(&suite, &cells[i], args, &dir);
+    int r = missing ? miss(&suite, &systems[i], missing) : run_system(&suite, &systems[i], args, &dir);
     tried += !missing;
     if (!missing || named) code = worse(code, r); /* of a plugin's topologies those count that are here */
   }
@@ -106,14 +108,14 @@ static int run_all(const struct lb_cell *cells, int count, bool named, const str
 /* ---- which systems ----------------------------------------------------------------------------------------------------------- */
 
 /* What was loaded with --plugin, on everything it can run on. How many, or -1 after a complaint. */
-static int plugin_systems(struct lb_cell *cells, int max) {
+static int plugin_systems(struct lb_system *systems, int max) {
   char name[160], err[300];
   int count = 0;
   const struct lb_protocol *p;
   for (size_t i = 0; (p = lb_protocol_at(i)); i++)
     for (const char *const *t = p->topologies; lb_protocol_is_plugin(p) && *t && count < max; t++) {
       snprintf(name, sizeof name, "%s@%s", p->name, *t);
-      if (lb_plan_parse_system(name, &cells[count++], err, sizeof err) < 0) return lb_complain(-1, "%s", err);
+      if (lb_system_parse(name, &systems[count++], err, sizeof err) < 0) return lb_complain(-1, "%s", err);
     }
   if (count == 0)
     lb_complain(0, "conform: expected a PROTOCOL, PROTOCOL@TOPOLOGY or --plugin FILE, see `%s list protocols`",
@@ -121,10 +123,10 @@ static int plugin_systems(struct lb_cell *cells, int max) {
   return count ? count : -1;
 }
 
-static int named_systems(const struct lb_args *args, struct lb_cell *cells) {
+static int named_systems(const struct lb_args *args, struct lb_system *systems) {
   char err[300];
   for (int i = 0; i < args->word_count; i++)
-    if (lb_plan_parse_system(args->words[i], &cells[i], err, sizeof err) < 0) return lb_complain(-1, "%s", err);
+    if (lb_system_parse(args->words[i], &systems[i], err, sizeof err) < 0) return lb_complain(-1, "%s", err);
   return args->word_count;
 }
 
@@ -143,9 +145,9 @@ static int check_settings(const struct lb_args *args) {
 }
 
 int lb_cli_conform(const struct lb_args *args) {
-  static struct lb_cell cells[LB_ARGS_MAX];
+  static struct lb_system systems[LB_ARGS_MAX];
   int r = check_settings(args);
   if (r) return r;
-  int count = args->word_count ? named_systems(args, cells) : plugin_systems(cells, LB_ARGS_MAX);
-  return count < 0 ? LB_EXIT_USAGE : run_all(cells, count, args->word_count > 0, args);
+  int count = args->word_count ? named_systems(args, systems) : plugin_systems(systems, LB_ARGS_MAX);
+  return count < 0 ? LB_EXIT_USAGE : run_all(systems, count, args->word_count > 0, args);
 }

@@ -47,62 +47,69 @@ static const char *results_folder(void) {
   return access(path, W_OK) == 0 ? path : "lockbench-results";
 }
 
-static void print_summary(const struct lb_plan *plan, const char *verdict, const char *dir) {
+static void print_summary(const struct lb_tally *tally, const char *verdict, const char *dir) {
   printf("%s\n\n", verdict);
-  lb_print_truth_table(plan, stdout);
+  lb_print_truth_table(tally, stdout);
   putchar('\n');
-  lb_print_figures(plan, stdout);
-  lb_print_remarks(plan, stdout);
-  printf("\nseed %llu, results in %s\n", (unsigned long long)plan->seed, dir);
+  lb_print_figures(tally, stdout);
+  lb_print_remarks(tally, stdout);
+  printf("\nseed %llu, results in %s\n", (unsigned long long)tally->plan->seed, dir);
+  fflush(stdout);
 }
 
-static int print_json(const struct lb_plan *plan) {
-  json_t *cells = lb_results_cells(plan);
+static int print_json(const struct lb_tally *tally) {
+  json_t *cells = lb_results_cells(tally);
   int r = cells ? json_dumpf(cells, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : -1;
   putchar('\n');
   json_decref(cells);
   return r < 0 || fflush(stdout) != 0 ? lb_complain(LB_EXIT_FAILURE, "cannot write the JSON: %s", strerror(errno)) : 0;
 }
 
-static int finish(struct lb_plan *plan, struct lb_run_info *info, struct lb_rundir *dir, const struct order *order) {
-  char err[600], verdict[300];
-  struct lb_machine after;
-  info->exit_code = lb_summary_line(plan, verdict, sizeof verdict);
-  info->verdict = verdict;
-  lb_machine_read(&after, dir->partial);
-  info->load_after = after.load;
-  int r = lb_results_write(plan, info, dir->partial, err, sizeof err);
-  if (r == 0) r = lb_rundir_commit(dir, err, sizeof err);
-  if (r < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
+/* What the user asked to see of a run whose folder is whole. */
+static int show(const struct lb_tally *tally, const struct lb_run_info *info, const struct lb_rundir *dir, const struct order *order) {
   if (order->args->json) {
-    int code = print_json(plan);
+    int code = print_json(tally);
     return code ? code : info->exit_code;
   }
-  print_summary(plan, verdict, dir->final);
-  fflush(stdout);
+  print_summary(tally, info->verdict, dir->final);
   if (order->draw) lb_draw_report(dir->final);
   else printf("draw it: %s report %s\n", lb_called(), dir->final);
   return info->exit_code;
 }
 
-static int execute(struct lb_plan *plan, const struct order *order) {
-  struct lb_rundir dir;
-  struct lb_run_info info = {.argv = order->args->argv, .argc = order->args->argc};
-  char err[600];
-  int r = lb_rundir_open(&dir, results_folder(), order->label, order->args->out, err, sizeof err);
-  if (r < 0) return lb_complain(r == -EEXIST && order->args->out ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", err);
-  struct tm tm = lb_clock_utc();
-  strftime(info.started_utc, sizeof info.started_utc, "%Y-%m-%dT%H:%M:%SZ", &tm);
-  lb_machine_read(&info.before, dir.partial);
-  info.id = dir.id;
-  info.jobs = order->args->jobs ? order->args->jobs : default_jobs();
-  uint64_t begin = lb_clock_ns();
+/* Runs the trials, decides, writes. 0, or -errno with err. */
+static int run_and_write(struct lb_tally *tally, struct lb_run_info *info, struct lb_rundir *dir, const struct order *order,
+                         char *err, size_t err_size) {
+  struct lb_machine after;
   struct lb_display display = {.out = stderr, .terminal = isatty(2), .quiet = order->args->json && !isatty(2)};
   struct lb_progress progress = lb_display_progress(&display);
-  r = lb_runner_run(plan, &dir, info.jobs, &progress, err, sizeof err);
+  uint64_t begin = lb_clock_ns();
+  int r = lb_runner_run(tally, dir, info->jobs, &progress, err, err_size);
   lb_display_end(&display);
-  info.seconds = (double)(lb_clock_ns() - begin) / 1e9;
-  int code = r == 0 ? finish(plan, &info, &dir, order) : lb_complain(r == -EINTR ? 130 : LB_EXIT_FAILURE, "%s", err);
+  if (r < 0) return r;
+  info->seconds = (double)(lb_clock_ns() - begin) / 1e9;
+  lb_machine_read(&after, dir->partial);
+  info->load_after = after.load;
+  info->exit_code = lb_exit_of_run(tally, info->verdict, sizeof info->verdict);
+  r = lb_results_write(tally, info, dir->partial, err, err_size);
+  return r < 0 ? r : lb_rundir_commit(dir, err, err_size);
+}
+
+static int execute(const struct lb_plan *plan, const struct order *order) {
+  struct lb_rundir dir;
+  struct lb_tally tally = {0};
+  struct lb_run_info info = {.argv = order->args->argv, .argc = order->args->argc};
+  char err[600] = "out of memory";
+  int r = lb_rundir_open(&dir, results_folder(), order->label, order->args->out, err, sizeof err);
+  if (r < 0) return lb_complain(r == -EEXIST && order->args->out ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", err);
+  info.id = dir.id;
+  info.jobs = order->args->jobs ? order->args->jobs : default_jobs();
+  r = lb_run_info_ask(&info, plan, dir.partial);
+  if (r == 0) r = lb_tally_begin(plan, &tally);
+  if (r == 0) r = run_and_write(&tally, &info, &dir, order, err, sizeof err);
+  int code = r == 0 ? show(&tally, &info, &dir, order) : lb_complain(r == -EINTR ? 130 : LB_EXIT_FAILURE, "%s", err);
+  lb_tally_clear(&tally);
+  lb_run_info_clear(&info);
   lb_rundir_close(&dir);
   return code;
 }

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * exit.h - what the exit code of a command says.
+ * exit.h - what the exit code of a command says, and which one a run ends with.
  */
 #ifndef LB_EXIT_H
 #define LB_EXIT_H
+
+#include <stddef.h>
+
+struct lb_tally;
 
 enum lb_exit {
   LB_EXIT_OK = 0,         /* as expected */
@@ -13,5 +17,8 @@ enum lb_exit {
   LB_EXIT_UNDECIDED = 4,
   LB_EXIT_MISSING = 5,    /* a needed server or permission is missing */
 };
+
+/* The exit code of a finished run, and into `line` the first line of its summary. */
+enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t size);
 
 #endif

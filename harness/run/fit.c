@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a cell asks for, held against what its system and this machine have.
+ * What a scenario asks for, held against what a system and this machine have.
  */
 #include "fit.h"
 
@@ -14,14 +14,20 @@
 #include "servers/sandbox.h"
 #include "servers/skew_shim.h"
 
-static void skip(struct lb_cell *cell, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void skip(struct lb_cell *cell, const char *format, ...) {
+struct fitting { /* of a system to a scenario */
+  const struct lb_protocol *protocol;
+  const struct lb_topology *topology;
+  char *why; /* what is missing; empty = nothing yet */
+  size_t size;
+};
+
+static void miss(struct fitting *f, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void miss(struct fitting *f, const char *format, ...) {
   va_list args;
-  if (cell->skip[0]) return; /* the first reason is enough */
+  if (f->why[0]) return; /* the first reason is enough */
   va_start(args, format);
-  vsnprintf(cell->skip, sizeof cell->skip, format, args);
+  vsnprintf(f->why, f->size, format, args);
   va_end(args);
-  cell->verdict = LB_SKIPPED;
 }
 
 static bool has_point(const char *const *points, const char *name) {
@@ -52,28 +58,31 @@ bool lb_scenario_means_something(const struct lb_scenario *scenario, const struc
 }
 
 /* What a step asks of a system that not every system has. */
-static void check_step(struct lb_cell *cell, const struct lb_step *step) {
+static void check_step(struct fitting *f, const struct lb_step *step) {
   char why[300];
-  if (lb_step_needs(step, LB_NEED_POINT) && !has_point(cell->protocol->points, step->point) && !has_point(lb_holder_points, step->point))
-    skip(cell, "%s has no point '%s', see `%s list points`", cell->protocol->name, step->point, lb_called());
-  if (means_nothing(step, cell->topology, why, sizeof why)) skip(cell, "%s", why);
+  if (lb_step_needs(step, LB_NEED_POINT) && !has_point(f->protocol->points, step->point) && !has_point(lb_holder_points, step->point))
+    miss(f, "%s has no point '%s', see `%s list points`", f->protocol->name, step->point, lb_called());
+  if (means_nothing(step, f->topology, why, sizeof why)) miss(f, "%s", why);
   if (lb_step_needs(step, LB_NEED_CLOCKS) && !lb_role_is_client(step->a) && !lb_skew_shim_path())
-    skip(cell, "setting clocks needs the clock shim, which was not found beside the program");
+    miss(f, "setting clocks needs the clock shim, which was not found beside the program");
 }
 
-void lb_cell_fit(struct lb_cell *cell) {
-  const struct lb_scenario *scenario = cell->scenario;
-  const char *missing = lb_topology_missing(cell->topology);
+bool lb_fit(const struct lb_scenario *scenario, const struct lb_protocol *protocol, const struct lb_topology *topology,
+            enum lb_guard guard, char *why, size_t size) {
+  struct fitting fitting = {.protocol = protocol, .topology = topology, .why = why, .size = size}, *f = &fitting;
+  why[0] = '\0';
+  const char *missing = lb_topology_missing(topology);
   const struct lb_isolation *isolation = lb_isolation_probe();
-  if (missing) skip(cell, "%s needs %s, which is not installed", cell->topology->name, missing);
+  if (missing) miss(f, "%s needs %s, which is not installed", topology->name, missing);
   if (lb_scenario_needs(scenario, LB_NEED_NETWORK) && isolation->kind == LB_ISOLATION_NONE)
-    skip(cell, "cutting links needs network namespaces: %s", isolation->why);
-  if (cell->guard == LB_GUARD_FENCE && !lb_protocol_can_fence(cell->protocol))
-    skip(cell, "%s has no fencing token", cell->protocol->name);
-  if (cell->guard == LB_GUARD_RECHECK && !cell->protocol->holds)
-    skip(cell, "%s has no way to ask whether it still holds", cell->protocol->name);
-  for (size_t i = 0; i < scenario->step_count; i++) check_step(cell, &scenario->steps[i]);
+    miss(f, "cutting links needs network namespaces: %s", isolation->why);
+  if (guard == LB_GUARD_FENCE && !lb_protocol_can_fence(protocol))
+    miss(f, "%s has no fencing token", protocol->name);
+  if (guard == LB_GUARD_RECHECK && !protocol->holds)
+    miss(f, "%s has no way to ask whether it still holds", protocol->name);
+  for (size_t i = 0; i < scenario->step_count; i++) check_step(f, &scenario->steps[i]);
   /* A campaign leaves out the faults that a system has no host for. */
-  for (size_t i = 0; i < scenario->fault_count && cell->topology->data_count > 0; i++)
-    check_step(cell, &scenario->faults[i]);
+  for (size_t i = 0; i < scenario->fault_count && topology->data_count > 0; i++)
+    check_step(f, &scenario->faults[i]);
+  return why[0] == '\0';
 }

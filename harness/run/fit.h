@@ -6,11 +6,13 @@
 #ifndef LB_FIT_H
 #define LB_FIT_H
 
-#include "plan.h"
+#include "backends/backend.h"
+#include "scenario/scenario.h"
+#include "servers/topology.h"
 
-/* Looks at a cell whose scenario, protocol, topology and guard are set. If something is missing: cell->skip says what, and the verdict is
- * LB_SKIPPED. Controller's thread. */
-void lb_cell_fit(struct lb_cell *cell);
+/* True if nothing is missing, with an empty `why`; else `why` says the first thing that is. Controller's thread. */
+bool lb_fit(const struct lb_scenario *scenario, const struct lb_protocol *protocol, const struct lb_topology *topology,
+            enum lb_guard guard, char *why, size_t size);
 
 /* Whether every step of a timeline can be played on these servers: a failover means nothing where there is one server. (A campaign
  * leaves out what it cannot play.) What the machine lacks does not count. */

@@ -11,57 +11,13 @@
 #include <string.h>
 
 #include "backends/registry.h"
-#include "base/called.h"
 #include "fit.h"
 #include "base/refuse.h"
 #include "base/rng.h"
 #include "settings.h"
-#include "base/suggest.h"
+#include "system.h"
 
-enum { STREAM_ORDER = 11, STREAM_TRIAL = 12, WORDS_MAX = 128 };
-
-/* ---- systems ------------------------------------------------------------------------------------------------------ */
-
-static int unknown_word(const char *what, const char *word, const char *const *words, size_t count, const char *list,
-                        char *err, size_t err_size) {
-  const char *near = lb_suggest(word, words, count);
-  if (near) return lb_refuse(err, err_size, "unknown %s '%s', did you mean '%s'?", what, word, near);
-  return lb_refuse(err, err_size, "unknown %s '%s', expected one of `%s list %s`", what, word, lb_called(), list);
-}
-
-static int find_protocol(const char *name, const struct lb_protocol **ret, char *err, size_t err_size) {
-  const char *words[WORDS_MAX];
-  size_t count = 0;
-  for (const struct lb_protocol *p; count < WORDS_MAX && (p = lb_protocol_at(count)); count++) words[count] = p->name;
-  *ret = lb_protocol_find(name);
-  return *ret ? 0 : unknown_word("protocol", name, words, count, "protocols", err, err_size);
-}
-
-static int find_topology(const char *name, const struct lb_topology **ret, char *err, size_t err_size) {
-  const char *words[WORDS_MAX];
-  size_t count = lb_topology_names(words, WORDS_MAX);
-  *ret = lb_topology_find(name);
-  return *ret ? 0 : unknown_word("topology", name, words, count, "topologies", err, err_size);
-}
-
-int lb_plan_parse_system(const char *text, struct lb_cell *cell, char *err, size_t err_size) {
-  char protocol[64];
-  const char *at = strchr(text, '@');
-  size_t length = at ? (size_t)(at - text) : strlen(text);
-  if (length == 0 || length >= sizeof protocol)
-    return lb_refuse(err, err_size, "system '%s': expected PROTOCOL@TOPOLOGY", text);
-  memcpy(protocol, text, length);
-  protocol[length] = '\0';
-  int r = find_protocol(protocol, &cell->protocol, err, err_size);
-  if (r < 0) return r;
-  r = find_topology(at ? at + 1 : cell->protocol->topologies[0], &cell->topology, err, err_size);
-  if (r < 0) return r;
-  if (!lb_topology_serves(cell->topology, cell->protocol->topologies))
-    return lb_refuse(err, err_size, "%s does not run on topology '%s', see `%s show %s`", protocol,
-                     cell->topology->name, lb_called(), protocol);
-  snprintf(cell->system, sizeof cell->system, "%s@%s", protocol, cell->topology->name);
-  return 0;
-}
+enum { STREAM_ORDER = 11, STREAM_TRIAL = 12 };
 
 /* ---- cells ---------------------------------------------------------------------------------------------------------- */
 
@@ -78,11 +34,13 @@ static const struct lb_expect *own_expect(const struct lb_plan *plan, enum lb_gu
   return NULL;
 }
 
-static int add_cell(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario,
+static int add_cell(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
                     const char *system, enum lb_guard guard, char *err, size_t err_size) {
-  struct lb_cell cell = {.scenario = scenario, .guard = guard, .verdict = LB_VERDICT_NONE};
-  int r = lb_plan_parse_system(system, &cell, err, err_size);
+  struct lb_system named;
+  int r = lb_system_parse(system, &named, err, err_size);
   if (r < 0) return r;
+  struct lb_cell cell = {.scenario = scenario, .protocol = named.protocol, .topology = named.topology, .guard = guard};
+  snprintf(cell.system, sizeof cell.system, "%s", named.name);
   for (size_t i = 0; i < plan->cell_count; i++)
     if (plan->cells[i].scenario == scenario && plan->cells[i].guard == guard &&
         strcmp(plan->cells[i].system, cell.system) == 0)
@@ -92,7 +50,7 @@ static int add_cell(struct lb_plan *plan, const struct lb_plan_request *request,
   cell.options = lb_settings_options(cell.protocol, request->settings, request->setting_count);
   if (!cell.options) return -ENOMEM;
   choose_fence(&cell);
-  lb_cell_fit(&cell);
+  lb_fit(scenario, cell.protocol, cell.topology, guard, cell.skip, sizeof cell.skip);
   struct lb_cell *grown = realloc(plan->cells, (plan->cell_count + 1) * sizeof *grown);
   if (!grown) return -ENOMEM;
   plan->cells = grown;
@@ -107,7 +65,7 @@ static bool states(const struct lb_scenario *scenario, enum lb_guard guard) {
 }
 
 /* The systems a scenario names for a guard; `*` there stands for all that it names without one. */
-static int add_stated(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario,
+static int add_stated(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
                       enum lb_guard guard, enum lb_guard section, char *err, size_t err_size) {
   bool all = false;
   int r = 0;
@@ -126,7 +84,7 @@ static int add_stated(struct lb_plan *plan, const struct lb_plan_request *reques
 }
 
 /* Every topology of the protocol on which the scenario means something. */
-static int add_meaningful(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario,
+static int add_meaningful(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
                           const struct lb_protocol *protocol, enum lb_guard guard, size_t *found, char *err,
                           size_t err_size) {
   for (const char *const *name = protocol->topologies; *name; name++) {
@@ -143,7 +101,7 @@ static int add_meaningful(struct lb_plan *plan, const struct lb_plan_request *re
 
 /* A protocol alone means every system of it that the scenario speaks of. If it speaks of none (a plugin): those on which it means
  * something, or else the default topology, whose cell then says why it cannot. */
-static int add_named(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario,
+static int add_named(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
                      const char *name, enum lb_guard guard, char *err, size_t err_size) {
   size_t length = strlen(name), found = 0;
   for (size_t i = 0; !strchr(name, '@') && i < scenario->expect_count; i++) {
@@ -158,7 +116,7 @@ static int add_named(struct lb_plan *plan, const struct lb_plan_request *request
   return found || r < 0 ? r : add_cell(plan, request, scenario, name, guard, err, err_size);
 }
 
-static int add_list(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario,
+static int add_list(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
                     enum lb_guard guard, char *err, size_t err_size) {
   int r = 0;
   char *list = strdup(request->systems), *rest = list;
@@ -175,7 +133,7 @@ static bool wants_guard(const struct lb_plan_request *request, const struct lb_s
   return guard == LB_GUARD_NONE || states(scenario, guard);
 }
 
-static int add_scenario_cells(struct lb_plan *plan, const struct lb_plan_request *request, struct lb_scenario *scenario,
+static int add_scenario_cells(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
                               char *err, size_t err_size) {
   int r = 0;
   for (int g = 0; g < LB_GUARD_COUNT && r == 0; g++) {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * plan.h - what a run will do: cells (scenario x system x guard) and their trials, in a seeded random order.
+ * plan.h - what a run will do: cells (scenario x system x guard) and their trials, in a seeded random order. Once made, nobody changes
+ * it; what comes of it is in tally.h.
  */
 #ifndef LB_PLAN_H
 #define LB_PLAN_H
 
-#include "trial/outcome.h"
 #include "trial/trial_plan.h"
 
 struct lb_cell {
-  struct lb_scenario *scenario;
+  const struct lb_scenario *scenario;
   const struct lb_protocol *protocol;
   const struct lb_topology *topology;
   char system[96];
@@ -17,19 +17,11 @@ struct lb_cell {
   union lb_value *options;        /* of the protocol, owned */
   const struct lb_expect *expect; /* NULL = nothing is expected */
   char skip[300];                 /* not empty: why it cannot run here */
-
-  /* the sum of its trials, by lb_cell_add() */
-  enum lb_verdict verdict;
-  char why[400]; /* of undecided, stuck and skipped: the first reason */
-  int trials, safe, violated, stuck, undecided;
-  struct lb_outcome sum; /* counts added up; times: the largest */
 };
 
 struct lb_job {
   size_t cell;
   struct lb_trial_plan plan;
-  struct lb_outcome outcome;
-  bool done;
 };
 
 struct lb_plan {
@@ -61,16 +53,9 @@ struct lb_plan_request {
   uint64_t seed;
 };
 
-/* 0; -EINVAL with one line in err (unknown system, topology, option ... with the nearest known word; a scenario that is named twice; a
+/* 0 (release with lb_plan_clear()); -EINVAL with one line in err (unknown system, topology, option ... with the nearest known word; a scenario that is named twice; a
  * setting that no system of the run has). */
 int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, char *err, size_t err_size);
-/* "PROTOCOL@TOPOLOGY", or "PROTOCOL" for the first of its topologies: sets protocol, topology and system of the cell. 0, or -EINVAL with
- * one line and the nearest known word. */
-int lb_plan_parse_system(const char *text, struct lb_cell *ret, char *err, size_t err_size);
 void lb_plan_clear(struct lb_plan *plan);
-/* Adds a trial's outcome to its cell. */
-void lb_cell_add(struct lb_cell *cell, const struct lb_outcome *outcome);
-/* 1 = as expected (or safe where nothing is expected), 0 = not, -1 = cannot be said (undecided, skipped). */
-int lb_cell_as_expected(const struct lb_cell *cell);
 
 #endif

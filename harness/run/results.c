@@ -7,9 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cell.h"
+#include "rate.h"
 #include "base/files.h"
-#include "servers/sandbox.h"
 #include "version.h"
 
 enum { PATH_LENGTH = 4000 };
@@ -54,9 +53,9 @@ static const char trials_header[] =
     "hold_p50_us,hold_p99_us,hold_p999_us,handoff_p50_us,handoff_p99_us,handoff_p999_us,start_ms,trial_ms,stall_ms,"
     "faults,storage,history\n";
 
-static void trial_figures(const struct lb_job *job, FILE *out) {
-  const struct lb_outcome *x = &job->outcome;
-  bool measured = job->plan.scenario->kind != LB_KIND_TIMELINE && x->grants > 0;
+static void trial_figures(const struct lb_job_result *trial, FILE *out) {
+  const struct lb_outcome *x = &trial->outcome;
+  bool measured = trial->job->plan.scenario->kind != LB_KIND_TIMELINE && x->grants > 0;
   if (measured)
     fprintf(out, ",%.3f,%.3f,%.5f,%llu,%llu", x->measured_s, x->grants_per_s, x->jain,
             (unsigned long long)x->client_min, (unsigned long long)x->client_max);
@@ -66,9 +65,9 @@ static void trial_figures(const struct lb_job *job, FILE *out) {
   csv_quantiles(x->handoff_ns, measured && x->handoff_ns[2] > 0, out);
 }
 
-static void trial_row(const struct lb_job *job, FILE *out) {
-  const struct lb_trial_plan *p = &job->plan;
-  const struct lb_outcome *x = &job->outcome;
+static void trial_row(const struct lb_job_result *trial, FILE *out) {
+  const struct lb_trial_plan *p = &trial->job->plan;
+  const struct lb_outcome *x = &trial->outcome;
   fprintf(out, "%s,%s,%s,%d,%d,%llu,%s,", p->scenario->name, p->system, lb_guard_name(p->guard), p->clients, p->trial,
           (unsigned long long)p->seed, lb_verdict_name(x->verdict));
   csv_text(x->why, out);
@@ -80,7 +79,7 @@ static void trial_row(const struct lb_job *job, FILE *out) {
   csv_ms(x->unavailable_ns, out);
   csv_ms(x->orphan_ns, out);
   csv_ms(x->blind_ns, out);
-  trial_figures(job, out);
+  trial_figures(trial, out);
   fprintf(out, ",%.3f,%.3f,%.3f,", (double)x->start_ns / 1e6, (double)x->trial_ns / 1e6, (double)x->stall_ns / 1e6);
   if (p->scenario->kind == LB_KIND_CAMPAIGN) fprintf(out, "%llu", (unsigned long long)x->faults);
   fprintf(out, ",%s,", lb_topology_on_disk(p->topology, p->scenario->memory_storage) ? "disk" : "memory");
@@ -88,14 +87,14 @@ static void trial_row(const struct lb_job *job, FILE *out) {
   putc('\n', out);
 }
 
-static int write_trials(const struct lb_plan *plan, const char *dir, char *err, size_t err_size) {
+static int write_trials(const struct lb_tally *tally, const char *dir, char *err, size_t err_size) {
   char path[PATH_LENGTH];
   snprintf(path, sizeof path, "%s/trials.csv", dir);
   FILE *out = fopen(path, "we");
   if (!out) return fail(-errno, path, err, err_size);
   fputs(trials_header, out);
-  for (size_t i = 0; i < plan->job_count; i++)
-    if (plan->jobs[i].done) trial_row(&plan->jobs[i], out);
+  for (size_t i = 0; i < tally->plan->job_count; i++)
+    if (tally->jobs[i].done) trial_row(&tally->jobs[i], out);
   int r = lb_close_written(out);
   return r < 0 ? fail(r, path, err, err_size) : 0;
 }
@@ -122,23 +121,15 @@ static int join_parts(const struct lb_plan *plan, const char *dir, const char *n
 
 static json_t *machine_json(const struct lb_run_info *info) {
   const struct lb_machine *m = &info->before;
-  const struct lb_isolation *isolation = lb_isolation_probe();
-  char how[300];
-  if (isolation->kind == LB_ISOLATION_NONE) snprintf(how, sizeof how, "none: %s", isolation->why);
-  else snprintf(how, sizeof how, "%s", lb_isolation_name(isolation->kind));
   return json_pack("{s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:s, s:s}", "hostname", m->hostname, "kernel", m->kernel, "cpu",
                    m->cpu, "cores", (json_int_t)m->cores, "memory_mib", (json_int_t)m->memory_mib, "load_before",
-                   m->load, "load_after", info->load_after, "filesystem", m->filesystem, "namespaces", how);
+                   m->load, "load_after", info->load_after, "filesystem", m->filesystem, "namespaces", info->namespaces);
 }
 
-static json_t *servers_json(const struct lb_plan *plan) {
+static json_t *servers_json(const struct lb_run_info *info) {
   json_t *o = json_object();
-  for (size_t i = 0; i < plan->cell_count; i++) {
-    const struct lb_topology *t = plan->cells[i].topology;
-    char version[128];
-    if (!json_object_get(o, t->name) && !plan->cells[i].skip[0] && lb_topology_version(t, version, sizeof version) == 0 && version[0])
-      json_object_set_new(o, t->name, json_string(version));
-  }
+  for (size_t i = 0; i < info->version_count; i++)
+    json_object_set_new(o, info->versions[i].topology, json_string(info->versions[i].text));
   return o;
 }
 
@@ -169,16 +160,17 @@ static json_t *scenario_json(const struct lb_scenario *s) {
                    scenario_file(s->path), "workload", workload, "steps", steps, "campaign", campaign_json(s));
 }
 
-static json_t *control_json(const struct lb_plan *plan) {
+static json_t *control_json(const struct lb_tally *tally) {
   struct lb_control control;
-  lb_plan_control(plan, &control);
+  lb_tally_control(tally, &control);
   if (control.trials == 0) return json_null();
   return json_pack("{s:i, s:i, s:I, s:I, s:f}", "trials", control.trials, "undecided", control.undecided, "handoffs",
                    (json_int_t)control.handoffs, "violations", (json_int_t)control.violations, "max_stall_ms",
                    (double)control.stall_ns / 1e6);
 }
 
-static json_t *run_json(const struct lb_plan *plan, const struct lb_run_info *info) {
+static json_t *run_json(const struct lb_tally *tally, const struct lb_run_info *info) {
+  const struct lb_plan *plan = tally->plan;
   json_t *argv = json_array(), *scenarios = json_array();
   for (int i = 0; i < info->argc; i++) json_array_append_new(argv, json_string(info->argv[i]));
   for (size_t i = 0; i < plan->scenario_count; i++)
@@ -187,15 +179,15 @@ static json_t *run_json(const struct lb_plan *plan, const struct lb_run_info *in
                    "schema_version", 1, "id", info->id, "tool", "version", LB_VERSION, "commit", LB_COMMIT, "argv",
                    argv, "started_utc", info->started_utc, "seconds", info->seconds, "seed", (json_int_t)plan->seed,
                    "jobs", info->jobs, "trials", (json_int_t)plan->job_count, "machine", machine_json(info), "servers",
-                   servers_json(plan), "scenarios", scenarios, "cells", lb_results_cells(plan), "control",
-                   control_json(plan), "verdict", info->verdict, "exit_code", info->exit_code);
+                   servers_json(info), "scenarios", scenarios, "cells", lb_results_cells(tally), "control",
+                   control_json(tally), "verdict", info->verdict, "exit_code", info->exit_code);
 }
 
-static int write_run(const struct lb_plan *plan, const struct lb_run_info *info, const char *dir, char *err,
+static int write_run(const struct lb_tally *tally, const struct lb_run_info *info, const char *dir, char *err,
                      size_t err_size) {
   char path[PATH_LENGTH];
   snprintf(path, sizeof path, "%s/run.json", dir);
-  json_t *root = run_json(plan, info);
+  json_t *root = run_json(tally, info);
   FILE *out = root ? fopen(path, "we") : NULL;
   int r = root ? (out ? 0 : -errno) : -EILSEQ; /* the only way json_pack fails here: a text that is not UTF-8 */
   if (out && json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) < 0) r = errno ? -errno : -EIO;
@@ -206,15 +198,15 @@ static int write_run(const struct lb_plan *plan, const struct lb_run_info *info,
   return r < 0 ? fail(r, path, err, err_size) : 0;
 }
 
-int lb_results_write(const struct lb_plan *plan, const struct lb_run_info *info, const char *dir, char *err,
+int lb_results_write(const struct lb_tally *tally, const struct lb_run_info *info, const char *dir, char *err,
                      size_t err_size) {
-  int r = write_trials(plan, dir, err, err_size);
+  int r = write_trials(tally, dir, err, err_size);
   if (r == 0)
-    r = join_parts(plan, dir, "latency", "scenario,system,guard,clients,trial,metric,low_ns,high_ns,count\n", err,
+    r = join_parts(tally->plan, dir, "latency", "scenario,system,guard,clients,trial,metric,low_ns,high_ns,count\n", err,
                    err_size);
   if (r == 0)
-    r = join_parts(plan, dir, "series",
+    r = join_parts(tally->plan, dir, "series",
                    "scenario,system,guard,clients,trial,second,grants,busy,timeouts,unknowns,wait_p50_us,wait_p99_us\n",
                    err, err_size);
-  return r == 0 ? write_run(plan, info, dir, err, err_size) : r;
+  return r == 0 ? write_run(tally, info, dir, err, err_size) : r;
 }

@@ -4,30 +4,30 @@
  */
 #include "results.h"
 
-#include "cell.h"
+#include "rate.h"
 #include "base/interval.h"
 
 static json_t *ms_or_null(int64_t ns) { return ns < 0 ? json_null() : json_real((double)ns / 1e6); }
 static json_t *text_or_null(const char *text) { return text && *text ? json_string(text) : json_null(); }
 
 /* For a safe cell: with no violation in n trials the rate is below this, at 95 % confidence. */
-static json_t *upper95(const struct lb_cell *cell) {
-  return cell->verdict == LB_SAFE ? json_real(lb_upper95_zero((uint64_t)cell->safe)) : json_null();
+static json_t *upper95(const struct lb_cell_sum *sum) {
+  return sum->verdict == LB_SAFE ? json_real(lb_upper95_zero((uint64_t)sum->safe)) : json_null();
 }
 
-static json_t *as_expected(const struct lb_cell *cell) {
-  int x = cell->expect ? lb_cell_as_expected(cell) : -1;
+static json_t *as_expected(const struct lb_cell_sum *sum) {
+  int x = sum->cell->expect ? lb_cell_as_expected(sum) : -1;
   return x < 0 ? json_null() : json_boolean(x);
 }
 
 /* Null unless it was a campaign that decided something. */
-static void set_rate(json_t *o, const struct lb_plan *plan, size_t index) {
-  const struct lb_cell *cell = &plan->cells[index];
+static void set_rate(json_t *o, const struct lb_tally *tally, size_t index) {
+  const struct lb_cell_sum *sum = &tally->cells[index];
   struct lb_cell_rate rate = {0};
-  bool campaign = cell->scenario->kind == LB_KIND_CAMPAIGN && cell->trials > 0;
-  if (campaign) lb_cell_rate(plan, index, &rate);
+  bool campaign = sum->cell->scenario->kind == LB_KIND_CAMPAIGN && sum->trials > 0;
+  if (campaign) lb_cell_rate(tally, index, &rate);
   bool any = rate.handoffs > 0;
-  json_object_set_new(o, "faults", campaign ? json_integer((json_int_t)cell->sum.faults) : json_null());
+  json_object_set_new(o, "faults", campaign ? json_integer((json_int_t)sum->sum.faults) : json_null());
   json_object_set_new(o, "decided_handoffs", campaign ? json_integer((json_int_t)rate.handoffs) : json_null());
   json_object_set_new(o, "violations", campaign ? json_integer((json_int_t)rate.violations) : json_null());
   json_object_set_new(o, "violations_per_1000", any ? json_real(rate.per_1000) : json_null());
@@ -35,25 +35,26 @@ static void set_rate(json_t *o, const struct lb_plan *plan, size_t index) {
   json_object_set_new(o, "violations_per_1000_high", any ? json_real(rate.high) : json_null());
 }
 
-static json_t *cell_json(const struct lb_plan *plan, size_t index) {
-  const struct lb_cell *cell = &plan->cells[index];
-  const struct lb_outcome *sum = &cell->sum;
-  bool ran = cell->trials > 0;
+static json_t *cell_json(const struct lb_tally *tally, size_t index) {
+  const struct lb_cell *cell = &tally->plan->cells[index];
+  const struct lb_cell_sum *all = &tally->cells[index];
+  const struct lb_outcome *sum = &all->sum;
+  bool ran = all->trials > 0;
   json_t *o = json_object();
   json_object_set_new(o, "scenario", json_string(cell->scenario->name));
   json_object_set_new(o, "system", json_string(cell->system));
   json_object_set_new(o, "guard", json_string(lb_guard_name(cell->guard)));
-  json_object_set_new(o, "seed", json_integer((json_int_t)plan->seed));
-  json_object_set_new(o, "trials", json_integer(cell->trials));
-  json_object_set_new(o, "verdict", json_string(lb_verdict_name(cell->verdict)));
+  json_object_set_new(o, "seed", json_integer((json_int_t)tally->plan->seed));
+  json_object_set_new(o, "trials", json_integer(all->trials));
+  json_object_set_new(o, "verdict", json_string(lb_verdict_name(all->verdict)));
   json_object_set_new(o, "expected", cell->expect ? json_string(lb_verdict_name(cell->expect->verdict)) : json_null());
-  json_object_set_new(o, "as_expected", as_expected(cell));
+  json_object_set_new(o, "as_expected", as_expected(all));
   json_object_set_new(o, "reason", text_or_null(cell->expect ? cell->expect->reason : NULL));
-  json_object_set_new(o, "why", text_or_null(cell->skip[0] ? cell->skip : cell->why));
-  json_object_set_new(o, "violated", json_integer(cell->violated));
-  json_object_set_new(o, "undecided", json_integer(cell->undecided));
-  json_object_set_new(o, "stuck", json_integer(cell->stuck));
-  json_object_set_new(o, "upper95", upper95(cell));
+  json_object_set_new(o, "why", text_or_null(cell->skip[0] ? cell->skip : all->why));
+  json_object_set_new(o, "violated", json_integer(all->violated));
+  json_object_set_new(o, "undecided", json_integer(all->undecided));
+  json_object_set_new(o, "stuck", json_integer(all->stuck));
+  json_object_set_new(o, "upper95", upper95(all));
   const struct {
     const char *name;
     json_t *value;
@@ -77,12 +78,12 @@ static json_t *cell_json(const struct lb_plan *plan, size_t index) {
     json_object_set(o, counts[i].name, ran ? counts[i].value : json_null());
     json_decref(counts[i].value);
   }
-  set_rate(o, plan, index);
+  set_rate(o, tally, index);
   return o;
 }
 
-json_t *lb_results_cells(const struct lb_plan *plan) {
+json_t *lb_results_cells(const struct lb_tally *tally) {
   json_t *array = json_array();
-  for (size_t i = 0; i < plan->cell_count; i++) json_array_append_new(array, cell_json(plan, i));
+  for (size_t i = 0; i < tally->plan->cell_count; i++) json_array_append_new(array, cell_json(tally, i));
   return array;
 }

@@ -24,7 +24,7 @@
 enum { SLOTS_MAX = 64, TICK_MS = 1000, PATIENCE_S = 180, CAMPAIGN_PATIENCE_S = 120 };
 
 struct slot {
-  struct lb_job *job; /* NULL = free */
+  struct lb_job_result *result; /* NULL = free */
   pid_t pid;
   int pipe;
   lb_ns deadline;
@@ -36,13 +36,13 @@ struct message { /* through the pipe */
 };
 
 struct runner {
-  struct lb_plan *plan;
+  struct lb_tally *tally;
   const struct lb_rundir *dir;
   const struct lb_progress *progress;
   struct slot slot[SLOTS_MAX];
   struct lb_live *live; /* one per slot, shared with the trials */
   int slots;
-  size_t next, done;
+  size_t next;
   char *err;
   size_t err_size;
 };
@@ -70,19 +70,19 @@ static _Noreturn void trial_main(const struct runner *r, const struct slot *slot
   _exit(n == (ssize_t)sizeof message ? 0 : 1);
 }
 
-static int start(struct runner *r, int index, struct lb_job *job) {
+static int start(struct runner *r, int index, struct lb_job_result *result) {
   int pipe_fd[2];
   struct slot *slot = &r->slot[index];
   if (pipe2(pipe_fd, O_CLOEXEC) < 0) return -errno;
   r->live[index] = (struct lb_live){0};
   pid_t pid = lb_sandbox_fork(r->dir->alive, r->dir->guard_pipe);
-  if (pid == 0) trial_main(r, slot, job, pipe_fd[1]);
+  if (pid == 0) trial_main(r, slot, result->job, pipe_fd[1]);
   close(pipe_fd[1]);
   if (pid < 0) {
     close(pipe_fd[0]);
     return pid;
   }
-  *slot = (struct slot){.job = job, .pid = pid, .pipe = pipe_fd[0], .deadline = lb_clock_ns() + patience(&job->plan)};
+  *slot = (struct slot){.result = result, .pid = pid, .pipe = pipe_fd[0], .deadline = lb_clock_ns() + patience(&result->job->plan)};
   return 0;
 }
 
@@ -91,12 +91,12 @@ static void tick(struct runner *r) {
   uint64_t grants[SLOTS_MAX];
   size_t count = 0;
   for (int i = 0; i < r->slots; i++)
-    if (r->slot[i].job) {
+    if (r->slot[i].result) {
       grants[count] = atomic_load(&r->live[i].grants);
-      running[count++] = r->slot[i].job;
+      running[count++] = r->slot[i].result->job;
     }
   if (r->progress && r->progress->tick)
-    r->progress->tick(r->progress->display, r->plan, running, grants, count, r->done);
+    r->progress->tick(r->progress->display, r->tally, running, grants, count);
 }
 
 static void reap(struct slot *slot) {
@@ -104,12 +104,12 @@ static void reap(struct slot *slot) {
   while (waitpid(slot->pid, NULL, 0) < 0 && errno == EINTR) {
   }
   close(slot->pipe);
-  slot->job = NULL;
+  slot->result = NULL;
 }
 
 static int finish(struct runner *r, struct slot *slot, bool late) {
   struct message message;
-  struct lb_job *job = slot->job;
+  struct lb_job_result *result = slot->result;
   size_t got = 0;
   ssize_t n = 1;
   while (!late && got < sizeof message && n > 0)
@@ -121,33 +121,31 @@ static int finish(struct runner *r, struct slot *slot, bool late) {
              late ? "took too long and was killed" : "died");
   }
   reap(slot);
-  job->outcome = message.outcome;
-  job->done = true;
-  r->done++;
-  lb_cell_add(&r->plan->cells[job->cell], &job->outcome);
-  if (r->progress && r->progress->finished) r->progress->finished(r->progress->display, r->plan, job, r->done);
+  lb_tally_add(r->tally, result, &message.outcome);
+  if (r->progress && r->progress->finished) r->progress->finished(r->progress->display, r->tally, result);
   if (message.result < 0)
-    snprintf(r->err, r->err_size, "%s: %s", job->plan.name,
+    snprintf(r->err, r->err_size, "%s: %s", result->job->plan.name,
              message.outcome.why[0] ? message.outcome.why : strerror(-message.result));
   return message.result;
 }
 
 static int busy_slots(const struct runner *r) {
   int n = 0;
-  for (int i = 0; i < r->slots; i++) n += r->slot[i].job != NULL;
+  for (int i = 0; i < r->slots; i++) n += r->slot[i].result != NULL;
   return n;
 }
 
 /* A trial that measures waits until it is alone, and nothing starts beside it. The order puts those first. */
 static int fill(struct runner *r) {
-  while (r->next < r->plan->job_count && busy_slots(r) < r->slots) {
-    struct lb_job *job = &r->plan->jobs[r->plan->order[r->next]];
-    bool measuring = measures(job);
+  const struct lb_plan *plan = r->tally->plan;
+  while (r->next < plan->job_count && busy_slots(r) < r->slots) {
+    struct lb_job_result *job = &r->tally->jobs[plan->order[r->next]];
+    bool measuring = measures(job->job);
     for (int i = 0; i < r->slots; i++)
-      if (r->slot[i].job) measuring |= measures(r->slot[i].job);
+      if (r->slot[i].result) measuring |= measures(r->slot[i].result->job);
     if (measuring && busy_slots(r) > 0) return 0;
     int free_slot = 0;
-    while (r->slot[free_slot].job) free_slot++;
+    while (r->slot[free_slot].result) free_slot++;
     int result = start(r, free_slot, job);
     if (result < 0) return snprintf(r->err, r->err_size, "cannot start a trial: %s", strerror(-result)), result;
     r->next++;
@@ -160,7 +158,7 @@ static int wait_for_some(struct runner *r, lb_ns next_tick) {
   struct pollfd p[SLOTS_MAX];
   int which[SLOTS_MAX], count = 0, result = 0;
   for (int i = 0; i < r->slots; i++)
-    if (r->slot[i].job) {
+    if (r->slot[i].result) {
       which[count] = i;
       p[count++] = (struct pollfd){.fd = r->slot[i].pipe, .events = POLLIN};
     }
@@ -178,7 +176,7 @@ static int wait_for_some(struct runner *r, lb_ns next_tick) {
 static int run_all(struct runner *r) {
   lb_ns next_tick = lb_clock_ns() + TICK_MS * LB_NS_PER_MS;
   int result = 0;
-  while (result == 0 && !interrupted && r->done < r->plan->job_count) {
+  while (result == 0 && !interrupted && r->tally->done < r->tally->plan->job_count) {
     result = fill(r);
     if (result == 0) result = wait_for_some(r, next_tick);
     if (lb_clock_ns() >= next_tick) {
@@ -197,9 +195,9 @@ static void raise_file_limit(void) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-int lb_runner_run(struct lb_plan *plan, const struct lb_rundir *dir, int jobs, const struct lb_progress *progress,
+int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, int jobs, const struct lb_progress *progress,
                   char *err, size_t err_size) {
-  struct runner r = {.plan = plan, .dir = dir, .progress = progress, .err = err, .err_size = err_size};
+  struct runner r = {.tally = tally, .dir = dir, .progress = progress, .err = err, .err_size = err_size};
   struct sigaction action = {.sa_handler = on_signal};
   size_t live_size = SLOTS_MAX * sizeof *r.live;
   r.slots = jobs < 1 ? 1 : jobs > SLOTS_MAX ? SLOTS_MAX : jobs;
@@ -210,7 +208,7 @@ int lb_runner_run(struct lb_plan *plan, const struct lb_rundir *dir, int jobs, c
   raise_file_limit();
   int result = run_all(&r);
   for (int i = 0; i < r.slots; i++)
-    if (r.slot[i].job) reap(&r.slot[i]);
+    if (r.slot[i].result) reap(&r.slot[i]);
   munmap(r.live, live_size);
   if (result == -EINTR) snprintf(err, err_size, "interrupted: nothing was kept");
   return result;

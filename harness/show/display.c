@@ -5,33 +5,32 @@
  */
 #include "display.h"
 
-#include "run/exit.h"
-
 /* ---- while it runs ---------------------------------------------------------------------------------------------- */
 
-static void finished(void *data, const struct lb_plan *plan, const struct lb_job *job, size_t done) {
+static void finished(void *data, const struct lb_tally *tally, const struct lb_job_result *result) {
   const struct lb_display *d = data;
+  const struct lb_trial_plan *plan = &result->job->plan;
+  const struct lb_outcome *x = &result->outcome;
   if (d->quiet) return;
   if (d->terminal) fputs("\r\033[K", d->out);
-  fprintf(d->out, "[%zu/%zu] %s: %s", done, plan->job_count, job->plan.name, lb_verdict_name(job->outcome.verdict));
-  if (job->plan.scenario->kind == LB_KIND_LOAD && job->outcome.grants > 0)
-    fprintf(d->out, ", %.0f grants/s", job->outcome.grants_per_s);
-  if (job->outcome.double_holds > 0)
-    fprintf(d->out, ", %llu double holds, %.1f ms", (unsigned long long)job->outcome.double_holds,
-            (double)job->outcome.double_hold_ns / 1e6);
-  if (job->outcome.lost_updates > 0) fprintf(d->out, ", %lld lost updates", (long long)job->outcome.lost_updates);
-  if (job->outcome.why[0]) fprintf(d->out, " (%s)", job->outcome.why);
-  fprintf(d->out, ", %.1f s\n", (double)job->outcome.trial_ns / 1e9);
+  fprintf(d->out, "[%zu/%zu] %s: %s", tally->done, tally->plan->job_count, plan->name, lb_verdict_name(x->verdict));
+  if (plan->scenario->kind == LB_KIND_LOAD && x->grants > 0)
+    fprintf(d->out, ", %.0f grants/s", x->grants_per_s);
+  if (x->double_holds > 0)
+    fprintf(d->out, ", %llu double holds, %.1f ms", (unsigned long long)x->double_holds,
+            (double)x->double_hold_ns / 1e6);
+  if (x->lost_updates > 0) fprintf(d->out, ", %lld lost updates", (long long)x->lost_updates);
+  if (x->why[0]) fprintf(d->out, " (%s)", x->why);
+  fprintf(d->out, ", %.1f s\n", (double)x->trial_ns / 1e9);
   fflush(d->out);
 }
 
-static void tick(void *data, const struct lb_plan *plan, const struct lb_job *const *running, const uint64_t *grants,
-                 size_t count, size_t done) {
+static void tick(void *data, const struct lb_tally *tally, const struct lb_job *const *running, const uint64_t *grants, size_t count) {
   const struct lb_display *d = data;
   if (d->quiet || !d->terminal || count == 0) return;
   uint64_t sum = 0;
   for (size_t i = 0; i < count; i++) sum += grants[i];
-  fprintf(d->out, "\r\033[K[%zu/%zu] %zu running: %s%s", done, plan->job_count, count, running[0]->plan.name,
+  fprintf(d->out, "\r\033[K[%zu/%zu] %zu running: %s%s", tally->done, tally->plan->job_count, count, running[0]->plan.name,
           count > 1 ? " ..." : "");
   if (sum) fprintf(d->out, ", %llu grants", (unsigned long long)sum);
   fflush(d->out);
@@ -47,32 +46,6 @@ void lb_display_end(struct lb_display *d) {
 
 /* ---- afterwards --------------------------------------------------------------------------------------------------- */
 
-int lb_summary_line(const struct lb_plan *plan, char *buf, size_t size) {
-  int unexpected = 0, violated = 0, safe = 0, stuck = 0, undecided = 0, skipped = 0, missing = 0;
-  for (size_t i = 0; i < plan->cell_count; i++) {
-    const struct lb_cell *cell = &plan->cells[i];
-    violated += cell->verdict == LB_VIOLATED;
-    safe += cell->verdict == LB_SAFE;
-    stuck += cell->verdict == LB_STUCK;
-    undecided += cell->verdict == LB_UNDECIDED;
-    skipped += cell->verdict == LB_SKIPPED;
-    missing += cell->verdict == LB_SKIPPED && lb_cell_as_expected(cell) < 0;
-    unexpected += lb_cell_as_expected(cell) == 0;
-  }
-  int code = unexpected ? LB_EXIT_UNEXPECTED : undecided ? LB_EXIT_UNDECIDED : missing ? LB_EXIT_MISSING : LB_EXIT_OK;
-  static const char *const word[] = {"as expected", "", "", "NOT as expected", "undecided", "incomplete"};
-  int n = snprintf(buf, size, "%s: %zu cell%s: %d safe, %d violated", word[code], plan->cell_count,
-                   plan->cell_count == 1 ? "" : "s", safe, violated);
-  const struct {
-    int count;
-    const char *what;
-  } more[] = {{stuck, "stuck"}, {undecided, "undecided"}, {skipped, "skipped"}, {unexpected, "against expectation"}};
-  for (size_t i = 0; i < sizeof more / sizeof *more; i++)
-    if (more[i].count && n > 0 && (size_t)n < size)
-      n += snprintf(buf + n, size - (size_t)n, ", %d %s", more[i].count, more[i].what);
-  return code;
-}
-
 /* "SCENARIO SYSTEM", and the guard where there is one. */
 static void print_name(const char *mark, const struct lb_cell *cell, FILE *out) {
   fprintf(out, "%s %s %s", mark, cell->scenario->name, cell->system);
@@ -80,27 +53,28 @@ static void print_name(const char *mark, const struct lb_cell *cell, FILE *out) 
   fputs(": ", out);
 }
 
-static void print_unexpected(const struct lb_cell *cell, FILE *out) {
-  const struct lb_expect *expect = cell->expect;
-  print_name("!", cell, out);
-  fprintf(out, "%s, expected %s", lb_verdict_name(cell->verdict),
+static void print_unexpected(const struct lb_cell_sum *sum, FILE *out) {
+  const struct lb_expect *expect = sum->cell->expect;
+  print_name("!", sum->cell, out);
+  fprintf(out, "%s, expected %s", lb_verdict_name(sum->verdict),
           expect ? lb_verdict_name(expect->verdict) : "no violation (nothing is stated)");
   if (expect && expect->reason && *expect->reason) fprintf(out, ": %s", expect->reason);
-  if (cell->why[0]) fprintf(out, "; seen: %s", cell->why);
+  if (sum->why[0]) fprintf(out, "; seen: %s", sum->why);
   putc('\n', out);
 }
 
-void lb_print_remarks(const struct lb_plan *plan, FILE *out) {
-  for (size_t i = 0; i < plan->cell_count; i++) /* what matters first */
-    if (lb_cell_as_expected(&plan->cells[i]) == 0) print_unexpected(&plan->cells[i], out);
-  for (size_t i = 0; i < plan->cell_count; i++) {
-    const struct lb_cell *cell = &plan->cells[i];
-    if (cell->verdict == LB_SKIPPED && lb_cell_as_expected(cell) < 0) {
-      print_name(" ", cell, out);
-      fprintf(out, "skipped: %s\n", cell->skip);
-    } else if (cell->undecided) {
-      print_name(" ", cell, out);
-      fprintf(out, "%d of %d trials undecided: %s\n", cell->undecided, cell->trials, cell->why);
+void lb_print_remarks(const struct lb_tally *tally, FILE *out) {
+  size_t count = tally->plan->cell_count;
+  for (size_t i = 0; i < count; i++) /* what matters first */
+    if (lb_cell_as_expected(&tally->cells[i]) == 0) print_unexpected(&tally->cells[i], out);
+  for (size_t i = 0; i < count; i++) {
+    const struct lb_cell_sum *sum = &tally->cells[i];
+    if (sum->verdict == LB_SKIPPED && lb_cell_as_expected(sum) < 0) {
+      print_name(" ", sum->cell, out);
+      fprintf(out, "skipped: %s\n", sum->cell->skip);
+    } else if (sum->undecided) {
+      print_name(" ", sum->cell, out);
+      fprintf(out, "%d of %d trials undecided: %s\n", sum->undecided, sum->trials, sum->why);
     }
   }
 }

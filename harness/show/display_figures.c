@@ -6,25 +6,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/cell.h"
+#include "run/rate.h"
 #include "display.h"
 
 /* ---- rates of violation
  * ---------------------------------------------------------------------------------------------- */
 
-static void print_campaign(const struct lb_plan *plan, size_t index, FILE *out) {
-  const struct lb_cell *cell = &plan->cells[index];
+static void print_campaign(const struct lb_tally *tally, size_t index, FILE *out) {
+  const struct lb_cell *cell = &tally->plan->cells[index];
   struct lb_cell_rate rate;
-  lb_cell_rate(plan, index, &rate);
+  lb_cell_rate(tally, index, &rate);
   fprintf(out, "%-14s %-24s %-8s %10llu %6llu", cell->scenario->name, cell->system, lb_guard_name(cell->guard),
-          (unsigned long long)rate.handoffs, (unsigned long long)cell->sum.faults);
+          (unsigned long long)rate.handoffs, (unsigned long long)tally->cells[index].sum.faults);
   if (rate.handoffs) fprintf(out, "   %.3g [%.3g, %.3g]\n", rate.per_1000, rate.low, rate.high);
   else fputs("   nothing was decided\n", out);
 }
 
-static void print_control(const struct lb_plan *plan, FILE *out) {
+static void print_control(const struct lb_tally *tally, FILE *out) {
   struct lb_control control;
-  lb_plan_control(plan, &control);
+  lb_tally_control(tally, &control);
   if (control.trials == 0) return;
   fprintf(out, "\nno-fault control: %llu hand-offs, %llu violations", (unsigned long long)control.handoffs,
           (unsigned long long)control.violations);
@@ -32,17 +32,17 @@ static void print_control(const struct lb_plan *plan, FILE *out) {
   fprintf(out, "; longest stall of the harness %.1f ms\n", (double)control.stall_ns / 1e6);
 }
 
-void lb_print_rates(const struct lb_plan *plan, FILE *out) {
+void lb_print_rates(const struct lb_tally *tally, FILE *out) {
   bool any = false;
-  for (size_t i = 0; i < plan->cell_count; i++) {
-    if (plan->cells[i].scenario->kind != LB_KIND_CAMPAIGN || plan->cells[i].trials == 0) continue;
+  for (size_t i = 0; i < tally->plan->cell_count; i++) {
+    if (tally->plan->cells[i].scenario->kind != LB_KIND_CAMPAIGN || tally->cells[i].trials == 0) continue;
     if (!any)
       fprintf(out, "\n%-48s %10s %6s   %s\n", "campaigns: faults drawn at random", "hand-offs", "faults",
               "violations per 1000 hand-offs [95 % interval]");
     any = true;
-    print_campaign(plan, i, out);
+    print_campaign(tally, i, out);
   }
-  print_control(plan, out);
+  print_control(tally, out);
 }
 
 /* ---- speed
@@ -60,7 +60,7 @@ static double median(double *values, size_t count) {
 
 /* The same figure of all trials of a line: offset of a uint64_t (ns) or a double in struct lb_outcome. */
 struct line {
-  const struct lb_job *job[256];
+  const struct lb_job_result *trial[256];
   size_t count;
 };
 
@@ -68,7 +68,7 @@ static double median_us(const struct line *line, size_t offset) {
   double values[256];
   for (size_t i = 0; i < line->count; i++) {
     uint64_t ns;
-    memcpy(&ns, (const char *)&line->job[i]->outcome + offset, sizeof ns);
+    memcpy(&ns, (const char *)&line->trial[i]->outcome + offset, sizeof ns);
     values[i] = (double)ns / 1e3;
   }
   return median(values, line->count);
@@ -77,14 +77,14 @@ static double median_us(const struct line *line, size_t offset) {
 static double median_real(const struct line *line, size_t offset) {
   double values[256];
   for (size_t i = 0; i < line->count; i++)
-    memcpy(&values[i], (const char *)&line->job[i]->outcome + offset, sizeof values[i]);
+    memcpy(&values[i], (const char *)&line->trial[i]->outcome + offset, sizeof values[i]);
   return median(values, line->count);
 }
 
 static void print_line(const struct line *line, FILE *out) {
   static const size_t column[] = {offsetof(struct lb_outcome, wait_ns), offsetof(struct lb_outcome, hold_ns),
                                   offsetof(struct lb_outcome, handoff_ns)};
-  const struct lb_trial_plan *p = &line->job[0]->plan;
+  const struct lb_trial_plan *p = &line->trial[0]->job->plan;
   fprintf(out, "%-14s %-24s %3d %10.0f %5.3f", p->scenario->name, p->system, p->clients,
           median_real(line, offsetof(struct lb_outcome, grants_per_s)),
           median_real(line, offsetof(struct lb_outcome, jain)));
@@ -105,15 +105,15 @@ static bool same_line(const struct lb_job *a, const struct lb_job *b) {
   return a->cell == b->cell && a->plan.clients == b->plan.clients;
 }
 
-static void print_speed(const struct lb_plan *plan, FILE *out) {
+static void print_speed(const struct lb_tally *tally, FILE *out) {
   bool header = false;
-  for (size_t i = 0; i < plan->job_count; i++) {
-    const struct lb_job *job = &plan->jobs[i];
+  for (size_t i = 0; i < tally->plan->job_count; i++) {
+    const struct lb_job *jobs = tally->plan->jobs, *job = &jobs[i];
     struct line line = {.count = 0};
-    if (job->plan.scenario->kind != LB_KIND_LOAD || (i > 0 && same_line(job, &plan->jobs[i - 1]))) continue;
-    for (size_t j = i; j < plan->job_count && same_line(job, &plan->jobs[j]); j++)
-      if (plan->jobs[j].done && plan->jobs[j].outcome.grants > 0 && line.count < 256)
-        line.job[line.count++] = &plan->jobs[j];
+    if (job->plan.scenario->kind != LB_KIND_LOAD || (i > 0 && same_line(job, &jobs[i - 1]))) continue;
+    for (size_t j = i; j < tally->plan->job_count && same_line(job, &jobs[j]); j++)
+      if (tally->jobs[j].done && tally->jobs[j].outcome.grants > 0 && line.count < 256)
+        line.trial[line.count++] = &tally->jobs[j];
     if (line.count == 0) continue;
     if (!header)
       fprintf(out, "%-14s %-24s %3s %10s %5s %18s %18s %18s\n", "", "us: p50/p99/p99.9", "c", "grants/s", "Jain",
@@ -128,14 +128,14 @@ static void print_speed(const struct lb_plan *plan, FILE *out) {
 
 /* Times of the cell's trials in which a holder died and its lock was had again, in ms; their number. In a stuck trial
  * it never was, and the time only says how long somebody waited. */
-static size_t orphan_times(const struct lb_plan *plan, size_t cell, double *ret, size_t max, int *ret_never) {
+static size_t orphan_times(const struct lb_tally *tally, size_t cell, double *ret, size_t max, int *ret_never) {
   size_t count = 0;
   *ret_never = 0;
-  for (size_t i = 0; i < plan->job_count && count < max; i++) {
-    const struct lb_job *job = &plan->jobs[i];
-    if (job->cell != cell || !job->done || job->outcome.orphan_ns < 0) continue;
-    if (job->outcome.verdict == LB_STUCK) ++*ret_never;
-    else ret[count++] = (double)job->outcome.orphan_ns / 1e6;
+  for (size_t i = 0; i < tally->plan->job_count && count < max; i++) {
+    const struct lb_job_result *trial = &tally->jobs[i];
+    if (trial->job->cell != cell || !trial->done || trial->outcome.orphan_ns < 0) continue;
+    if (trial->outcome.verdict == LB_STUCK) ++*ret_never;
+    else ret[count++] = (double)trial->outcome.orphan_ns / 1e6;
   }
   return count;
 }
@@ -149,20 +149,20 @@ static void print_orphan(const struct lb_cell *cell, double *ms, size_t count, i
   fprintf(out, " trials, ttl %lld ms\n", (long long)cell->scenario->ttl_ms);
 }
 
-static void print_orphans(const struct lb_plan *plan, FILE *out) {
+static void print_orphans(const struct lb_tally *tally, FILE *out) {
   bool any = false;
   double ms[256];
-  for (size_t i = 0; i < plan->cell_count; i++) {
+  for (size_t i = 0; i < tally->plan->cell_count; i++) {
     int never;
-    size_t count = orphan_times(plan, i, ms, sizeof ms / sizeof *ms, &never);
+    size_t count = orphan_times(tally, i, ms, sizeof ms / sizeof *ms, &never);
     if (count == 0 && never == 0) continue;
     if (!any) fprintf(out, "%-48s %10s %10s\n", "a holder died: ms until the next grant", "median", "longest");
     any = true;
-    print_orphan(&plan->cells[i], ms, count, never, out);
+    print_orphan(&tally->plan->cells[i], ms, count, never, out);
   }
 }
 
-void lb_print_figures(const struct lb_plan *plan, FILE *out) {
-  print_speed(plan, out);
-  print_orphans(plan, out);
+void lb_print_figures(const struct lb_tally *tally, FILE *out) {
+  print_speed(tally, out);
+  print_orphans(tally, out);
 }

@@ -27,7 +27,7 @@ static const char *word(enum lb_verdict verdict, enum style style) {
 }
 
 /* "safe 3" = all of 3; "VIOLATED 2/3" = 2 of 3 decided trials; of undecided: of all trials. */
-static void cell_text(const struct lb_cell *cell, enum style style, char *buf, size_t size) {
+static void cell_text(const struct lb_cell_sum *cell, enum style style, char *buf, size_t size) {
   int decided = cell->trials - cell->undecided, k = cell->safe, of = decided;
   const char *mark = lb_cell_as_expected(cell) == 0 ? "!" : "", *name = word(cell->verdict, style);
   if (cell->verdict == LB_VIOLATED) k = cell->violated;
@@ -77,26 +77,27 @@ struct column {
 };
 
 struct table {
-  const struct lb_plan *plan;
+  const struct lb_tally *tally;
   struct column *columns;
   size_t count, label; /* label: width of the first column */
   size_t gap;          /* blanks between columns */
   enum style style;
 };
 
-static const struct lb_cell *cell_at(const struct lb_plan *plan, const struct lb_scenario *scenario, const char *system,
+static const struct lb_cell_sum *cell_at(const struct lb_tally *tally, const struct lb_scenario *scenario, const char *system,
                                      enum lb_guard guard) {
+  const struct lb_plan *plan = tally->plan;
   for (size_t i = 0; i < plan->cell_count; i++)
     if (plan->cells[i].scenario == scenario && plan->cells[i].guard == guard &&
         strcmp(plan->cells[i].system, system) == 0)
-      return &plan->cells[i];
+      return &tally->cells[i];
   return NULL;
 }
 
 static void find_columns(struct table *t) {
-  for (size_t i = 0; i < t->plan->cell_count; i++) {
-    const char *system = t->plan->cells[i].system;
-    bool known = t->plan->cells[i].guard != LB_GUARD_NONE;
+  for (size_t i = 0; i < t->tally->plan->cell_count; i++) {
+    const char *system = t->tally->plan->cells[i].system;
+    bool known = t->tally->plan->cells[i].guard != LB_GUARD_NONE;
     for (size_t c = 0; c < t->count && !known; c++) known = strcmp(t->columns[c].system, system) == 0;
     if (!known) t->columns[t->count++].system = system;
   }
@@ -138,8 +139,8 @@ static size_t lay_out(struct table *t, enum style style, size_t gap) {
     struct column *column = &t->columns[c];
     column->width = 0;
     set_heading(column, style);
-    for (size_t s = 0; s < t->plan->scenario_count; s++) {
-      const struct lb_cell *cell = cell_at(t->plan, &t->plan->scenarios[s], column->system, LB_GUARD_NONE);
+    for (size_t s = 0; s < t->tally->plan->scenario_count; s++) {
+      const struct lb_cell_sum *cell = cell_at(t->tally, &t->tally->plan->scenarios[s], column->system, LB_GUARD_NONE);
       if (!cell) continue;
       cell_text(cell, style, text, sizeof text);
       if (strlen(text) > column->width) column->width = strlen(text);
@@ -173,11 +174,11 @@ static void print_row(const struct table *t, const struct lb_scenario *scenario,
   char text[64];
   struct line line = {0};
   bool any = false;
-  for (size_t c = from; c < end; c++) any = any || cell_at(t->plan, scenario, t->columns[c].system, LB_GUARD_NONE);
+  for (size_t c = from; c < end; c++) any = any || cell_at(t->tally, scenario, t->columns[c].system, LB_GUARD_NONE);
   if (!any) return;
   line_field(&line, scenario->name, t->label, NULL, out);
   for (size_t c = from; c < end; c++) {
-    const struct lb_cell *cell = cell_at(t->plan, scenario, t->columns[c].system, LB_GUARD_NONE);
+    const struct lb_cell_sum *cell = cell_at(t->tally, scenario, t->columns[c].system, LB_GUARD_NONE);
     line.pending += t->gap;
     if (cell) cell_text(cell, t->style, text, sizeof text);
     line_field(&line, cell ? text : "-", t->columns[c].width, cell && colour ? colour_of(cell->verdict) : NULL, out);
@@ -206,12 +207,13 @@ static void print_blocks(const struct table *t, FILE *out) {
     size_t end = from + size < t->count ? from + size : t->count;
     if (from) putc('\n', out);
     print_head(t, from, end, out);
-    for (size_t s = 0; s < t->plan->scenario_count; s++) print_row(t, &t->plan->scenarios[s], from, end, colour, out);
+    for (size_t s = 0; s < t->tally->plan->scenario_count; s++) print_row(t, &t->tally->plan->scenarios[s], from, end, colour, out);
   }
 }
 
-static void print_truth(const struct lb_plan *plan, FILE *out) {
-  struct table t = {.plan = plan, .columns = calloc(plan->cell_count + 1, sizeof *t.columns)};
+static void print_truth(const struct lb_tally *tally, FILE *out) {
+  const struct lb_plan *plan = tally->plan;
+  struct table t = {.tally = tally, .columns = calloc(plan->cell_count + 1, sizeof *t.columns)};
   if (!t.columns) return;
   find_columns(&t);
   for (size_t s = 0; s < plan->scenario_count; s++)
@@ -235,7 +237,7 @@ static bool has_guards(const struct lb_plan *plan, const struct lb_scenario *sce
 }
 
 /* The verdict and what happened at the resource, which is what a guard is for. */
-static void guard_text(const struct lb_cell *cell, char *buf, size_t size) {
+static void guard_text(const struct lb_cell_sum *cell, char *buf, size_t size) {
   cell_text(cell, WORDS, buf, size);
   const struct {
     long long count;
@@ -243,8 +245,8 @@ static void guard_text(const struct lb_cell *cell, char *buf, size_t size) {
   } more[] = {
       {cell->sum.lost_updates, "lost"},
       {(long long)cell->sum.stale_writes > cell->sum.lost_updates ? (long long)cell->sum.stale_writes : 0, "stale"},
-      {cell->guard == LB_GUARD_FENCE ? (long long)cell->sum.fenced_off : 0, "fenced off"},
-      {cell->guard == LB_GUARD_FENCE ? (long long)cell->sum.token_regressions : 0, "regressions"},
+      {cell->cell->guard == LB_GUARD_FENCE ? (long long)cell->sum.fenced_off : 0, "fenced off"},
+      {cell->cell->guard == LB_GUARD_FENCE ? (long long)cell->sum.token_regressions : 0, "regressions"},
   };
   for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
     size_t n = strlen(buf);
@@ -265,13 +267,13 @@ static bool first_of_row(const struct lb_plan *plan, size_t index) {
   return true;
 }
 
-static void measure_guards(const struct lb_plan *plan, struct guards *g) {
+static void measure_guards(const struct lb_tally *tally, struct guards *g) {
   char text[120];
   *g = (struct guards){0};
-  for (size_t i = 0; i < plan->cell_count; i++) {
-    const struct lb_cell *cell = &plan->cells[i];
-    if (!has_guards(plan, cell->scenario)) continue;
-    guard_text(cell, text, sizeof text);
+  for (size_t i = 0; i < tally->plan->cell_count; i++) {
+    const struct lb_cell *cell = &tally->plan->cells[i];
+    if (!has_guards(tally->plan, cell->scenario)) continue;
+    guard_text(&tally->cells[i], text, sizeof text);
     size_t *width = &g->width[cell->guard];
     if (*width == 0) *width = strlen(lb_guard_name(cell->guard));
     if (strlen(text) > *width) *width = strlen(text);
@@ -279,14 +281,14 @@ static void measure_guards(const struct lb_plan *plan, struct guards *g) {
   }
 }
 
-static void print_guard_row(const struct lb_plan *plan, const struct guards *g, const struct lb_cell *first,
+static void print_guard_row(const struct lb_tally *tally, const struct guards *g, const struct lb_cell *first,
                             bool colour, FILE *out) {
   char text[120];
   struct line line = {.pending = 2};
   line_field(&line, first->system, g->label - 2, NULL, out);
   for (int k = 0; k < LB_GUARD_COUNT; k++) {
     if (!g->width[k]) continue;
-    const struct lb_cell *cell = cell_at(plan, first->scenario, first->system, (enum lb_guard)k);
+    const struct lb_cell_sum *cell = cell_at(tally, first->scenario, first->system, (enum lb_guard)k);
     if (cell) guard_text(cell, text, sizeof text);
     line.pending += 2;
     line_field(&line, cell ? text : "-", g->width[k], cell && colour ? colour_of(cell->verdict) : NULL, out);
@@ -294,9 +296,10 @@ static void print_guard_row(const struct lb_plan *plan, const struct guards *g, 
   putc('\n', out);
 }
 
-static void print_guards(const struct lb_plan *plan, FILE *out) {
+static void print_guards(const struct lb_tally *tally, FILE *out) {
+  const struct lb_plan *plan = tally->plan;
   struct guards g;
-  measure_guards(plan, &g);
+  measure_guards(tally, &g);
   if (g.label == 0) return;
   bool colour = lb_display_has_colour(out);
   struct line head = {0};
@@ -313,14 +316,14 @@ static void print_guards(const struct lb_plan *plan, FILE *out) {
     fprintf(out, "%s\n", plan->scenarios[s].name);
     for (size_t i = 0; i < plan->cell_count; i++)
       if (plan->cells[i].scenario == &plan->scenarios[s] && first_of_row(plan, i))
-        print_guard_row(plan, &g, &plan->cells[i], colour, out);
+        print_guard_row(tally, &g, &plan->cells[i], colour, out);
   }
   fputs("without a guard: judged by who held the lock; with one: by lost updates, stale writes and (fence) token regressions\n",
         out);
 }
 
-void lb_print_truth_table(const struct lb_plan *plan, FILE *out) {
-  print_truth(plan, out);
-  print_guards(plan, out);
-  lb_print_rates(plan, out);
+void lb_print_truth_table(const struct lb_tally *tally, FILE *out) {
+  print_truth(tally, out);
+  print_guards(tally, out);
+  lb_print_rates(tally, out);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * cell.h - what trials say together, beyond the sums that plan.h keeps in each cell: rates and the control.
+ * rate.h - what trials say together, beyond the sums of tally.h: rates of violation, and the control they are compared with.
  *
  * Only decided trials (safe, violated, stuck) count here: what an undecided one saw is no evidence.
  */
-#ifndef LB_CELL_H
-#define LB_CELL_H
+#ifndef LB_RATE_H
+#define LB_RATE_H
 
-#include "plan.h"
+#include "tally.h"
 
 struct lb_cell_rate {
   uint64_t handoffs, violations;
@@ -26,8 +26,8 @@ struct lb_control { /* [scenario] control = yes */
  * was judged violated counts as one at least. */
 uint64_t lb_outcome_violations(const struct lb_outcome *outcome);
 /* Sums over the trials of cell number `cell`. */
-void lb_cell_rate(const struct lb_plan *plan, size_t cell, struct lb_cell_rate *ret);
+void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate *ret);
 /* Sums over the trials of scenarios that declare themselves a control, with protocols that are meant to exclude. */
-void lb_plan_control(const struct lb_plan *plan, struct lb_control *ret);
+void lb_tally_control(const struct lb_tally *tally, struct lb_control *ret);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "run/cell.h"
+#include "run/rate.h"
 
 enum { VERDICTS = 4 }; /* those a trial can end with: safe, violated, stuck, undecided */
 
@@ -22,7 +22,7 @@ static struct lb_outcome ended(enum lb_verdict verdict, const char *why) {
   return x;
 }
 
-static void add(struct lb_cell *cell, enum lb_verdict verdict, const char *why) {
+static void add(struct lb_cell_sum *cell, enum lb_verdict verdict, const char *why) {
   struct lb_outcome x = ended(verdict, why);
   lb_cell_add(cell, &x);
 }
@@ -38,7 +38,7 @@ static enum lb_verdict gravest(const int count[VERDICTS]) {
 
 /* All sequences of one to four verdicts: the digits of `code` in base 4. */
 static void judge_sequence(unsigned code, int length) {
-  struct lb_cell cell = {.verdict = LB_VERDICT_NONE};
+  struct lb_cell_sum cell = {.verdict = LB_VERDICT_NONE};
   int count[VERDICTS] = {0};
   for (int i = 0; i < length; i++, code /= VERDICTS) {
     count[code % VERDICTS]++;
@@ -64,7 +64,7 @@ static void trials_are_counted_by_verdict_and_the_gravest_is_the_cells(void **st
 
 static void the_first_reason_is_kept(void **state) {
   (void)state;
-  struct lb_cell cell = {.verdict = LB_VERDICT_NONE};
+  struct lb_cell_sum cell = {.verdict = LB_VERDICT_NONE};
   add(&cell, LB_SAFE, "");
   assert_string_equal(cell.why, "");
   add(&cell, LB_UNDECIDED, "a server died");
@@ -86,7 +86,7 @@ static struct lb_outcome figures(int64_t n) {
 
 static void counts_are_added_up(void **state) {
   (void)state;
-  struct lb_cell cell = {.verdict = LB_VERDICT_NONE};
+  struct lb_cell_sum cell = {.verdict = LB_VERDICT_NONE};
   struct lb_outcome a = figures(3), b = figures(10), c = figures(4);
   lb_cell_add(&cell, &a), lb_cell_add(&cell, &b), lb_cell_add(&cell, &c);
   assert_int_equal(cell.sum.grants, 17);
@@ -103,7 +103,7 @@ static void counts_are_added_up(void **state) {
 
 static void of_times_and_depth_the_largest_stays(void **state) {
   (void)state;
-  struct lb_cell cell = {.verdict = LB_VERDICT_NONE};
+  struct lb_cell_sum cell = {.verdict = LB_VERDICT_NONE};
   struct lb_outcome a = figures(3), b = figures(10), c = figures(4);
   lb_cell_add(&cell, &a), lb_cell_add(&cell, &b), lb_cell_add(&cell, &c);
   assert_int_equal(cell.sum.depth, 10);
@@ -115,13 +115,36 @@ static void of_times_and_depth_the_largest_stays(void **state) {
 
 static void a_time_that_applies_to_no_trial_stays_minus_one_and_zero_is_a_time(void **state) {
   (void)state;
-  struct lb_cell cell = {.verdict = LB_VERDICT_NONE};
+  struct lb_cell_sum cell = {.verdict = LB_VERDICT_NONE};
   struct lb_outcome none = ended(LB_SAFE, ""), zero = ended(LB_SAFE, "");
   zero.orphan_ns = 0;
   lb_cell_add(&cell, &none), lb_cell_add(&cell, &zero), lb_cell_add(&cell, &none);
   assert_int_equal(cell.sum.unavailable_ns, -1);
   assert_int_equal(cell.sum.orphan_ns, 0);
   assert_int_equal(cell.sum.blind_ns, -1);
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------------------------- */
+
+static void an_outcome_stands_with_its_job_and_in_the_sum_of_its_cell(void **state) {
+  (void)state;
+  struct lb_cell cells[] = {{.skip = "no server"}, {.skip = ""}};
+  struct lb_job jobs[] = {{.cell = 1}, {.cell = 1}};
+  struct lb_plan plan = {.cells = cells, .cell_count = 2, .jobs = jobs, .job_count = 2};
+  struct lb_tally tally;
+  struct lb_outcome x = ended(LB_VIOLATED, "");
+  assert_int_equal(lb_tally_begin(&plan, &tally), 0);
+  assert_int_equal(tally.cells[0].verdict, LB_SKIPPED);
+  assert_int_equal(tally.cells[1].verdict, LB_VERDICT_NONE);
+  lb_tally_add(&tally, &tally.jobs[1], &x);
+  assert_int_equal(tally.done, 1);
+  assert_false(tally.jobs[0].done);
+  assert_true(tally.jobs[1].done && tally.jobs[1].job == &jobs[1]);
+  assert_int_equal(tally.jobs[1].outcome.verdict, LB_VIOLATED);
+  assert_int_equal(tally.cells[1].verdict, LB_VIOLATED);
+  assert_int_equal(tally.cells[1].trials, 1);
+  assert_int_equal(tally.cells[0].trials, 0);
+  lb_tally_clear(&tally);
 }
 
 /* ---- the expectation --------------------------------------------------------------------------------------------- */
@@ -132,8 +155,9 @@ static void as_expected_compares_what_was_decided_with_what_was_expected(void **
     bool decided = got == LB_SAFE || got == LB_VIOLATED || got == LB_STUCK;
     for (int expected = LB_SAFE; expected <= LB_UNDECIDED; expected++) {
       struct lb_expect expect = {.verdict = (enum lb_verdict)expected};
-      struct lb_cell cell = {.verdict = (enum lb_verdict)got, .expect = &expect};
-      assert_int_equal(lb_cell_as_expected(&cell), decided ? got == expected : -1);
+      struct lb_cell cell = {.expect = &expect};
+      struct lb_cell_sum sum = {.cell = &cell, .verdict = (enum lb_verdict)got};
+      assert_int_equal(lb_cell_as_expected(&sum), decided ? got == expected : -1);
     }
   }
 }
@@ -143,8 +167,9 @@ static void where_nothing_is_expected_only_safe_is_as_expected(void **state) {
   static const int answer[] = {
       [LB_SAFE] = 1, [LB_VIOLATED] = 0, [LB_STUCK] = 0, [LB_UNDECIDED] = -1, [LB_SKIPPED] = -1, [LB_VERDICT_NONE] = -1};
   for (int got = LB_SAFE; got <= LB_VERDICT_NONE; got++) {
-    struct lb_cell cell = {.verdict = (enum lb_verdict)got};
-    assert_int_equal(lb_cell_as_expected(&cell), answer[got]);
+    struct lb_cell cell = {0};
+    struct lb_cell_sum sum = {.cell = &cell, .verdict = (enum lb_verdict)got};
+    assert_int_equal(lb_cell_as_expected(&sum), answer[got]);
   }
 }
 
@@ -152,9 +177,10 @@ static void of_any_every_decided_verdict_is_as_expected(void **state) {
   (void)state;
   struct lb_expect expect = {.verdict = LB_ANY};
   for (int got = LB_SAFE; got <= LB_VERDICT_NONE; got++) {
-    struct lb_cell cell = {.verdict = (enum lb_verdict)got, .expect = &expect};
+    struct lb_cell cell = {.expect = &expect};
+    struct lb_cell_sum sum = {.cell = &cell, .verdict = (enum lb_verdict)got};
     bool decided = got == LB_SAFE || got == LB_VIOLATED || got == LB_STUCK;
-    assert_int_equal(lb_cell_as_expected(&cell), decided ? 1 : -1);
+    assert_int_equal(lb_cell_as_expected(&sum), decided ? 1 : -1);
   }
 }
 
@@ -174,23 +200,40 @@ static void a_violated_trial_is_one_violation_at_least(void **state) {
   assert_int_equal(lb_outcome_violations(&x), 0);
 }
 
+/* A job, whether it is done, and its outcome, as a tally has them. */
+enum { JOBS = 6 };
+struct played {
+  struct lb_job job;
+  bool done;
+  struct lb_outcome outcome;
+};
+
+static struct lb_tally tally_of(const struct played *played, size_t count) {
+  static struct lb_job_result results[JOBS];
+  static struct lb_plan plan;
+  plan = (struct lb_plan){.job_count = count};
+  for (size_t i = 0; i < count; i++)
+    results[i] = (struct lb_job_result){.job = &played[i].job, .done = played[i].done, .outcome = played[i].outcome};
+  return (struct lb_tally){.plan = &plan, .jobs = results};
+}
+
 static void undecided_and_unfinished_trials_and_other_cells_are_in_no_rate(void **state) {
   (void)state;
-  struct lb_job jobs[] = {
-      {.cell = 1, .done = true, .outcome = {.verdict = LB_VIOLATED, .handoffs = 1500, .stale_writes = 3}},
-      {.cell = 1, .done = true, .outcome = {.verdict = LB_SAFE, .handoffs = 500}},
-      {.cell = 1, .done = true, .outcome = {.verdict = LB_UNDECIDED, .handoffs = 7000, .stale_writes = 70}},
-      {.cell = 1, .outcome = {.verdict = LB_VIOLATED, .handoffs = 7000, .stale_writes = 70}},
-      {.cell = 0, .done = true, .outcome = {.verdict = LB_VIOLATED, .handoffs = 7000, .stale_writes = 70}},
+  struct played jobs[] = {
+      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_VIOLATED, .handoffs = 1500, .stale_writes = 3}},
+      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_SAFE, .handoffs = 500}},
+      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_UNDECIDED, .handoffs = 7000, .stale_writes = 70}},
+      {.job = {.cell = 1}, .outcome = {.verdict = LB_VIOLATED, .handoffs = 7000, .stale_writes = 70}},
+      {.job = {.cell = 0}, .done = true, .outcome = {.verdict = LB_VIOLATED, .handoffs = 7000, .stale_writes = 70}},
   };
-  struct lb_plan plan = {.jobs = jobs, .job_count = sizeof jobs / sizeof *jobs};
+  struct lb_tally tally = tally_of(jobs, sizeof jobs / sizeof *jobs);
   struct lb_cell_rate rate;
-  lb_cell_rate(&plan, 1, &rate);
+  lb_cell_rate(&tally, 1, &rate);
   assert_int_equal(rate.handoffs, 2000);
   assert_int_equal(rate.violations, 3);
   assert_true(rate.per_1000 > 1.4999 && rate.per_1000 < 1.5001);
   assert_true(rate.low > 0.3 && rate.low < rate.per_1000 && rate.high > rate.per_1000 && rate.high < 4.5);
-  lb_cell_rate(&plan, 2, &rate);
+  lb_cell_rate(&tally, 2, &rate);
   assert_int_equal(rate.handoffs, 0);
 }
 
@@ -200,21 +243,21 @@ static void the_control_is_of_honest_protocols_and_knows_the_longest_stall(void 
   (void)state;
   struct lb_protocol honest = {.name = "honest"}, liar = {.name = "liar", .traits = LB_TRAIT_UNSAFE};
   struct lb_scenario calm = {.ttl_ms = 100, .control = true}, rough = {.ttl_ms = 100};
-  struct lb_job jobs[] = {
-      {.plan = {.scenario = &calm, .protocol = &honest}, .done = true, .outcome = {.handoffs = 10, .stall_ns = 2}},
-      {.plan = {.scenario = &calm, .protocol = &honest},
+  struct played jobs[] = {
+      {.job.plan = {.scenario = &calm, .protocol = &honest}, .done = true, .outcome = {.handoffs = 10, .stall_ns = 2}},
+      {.job.plan = {.scenario = &calm, .protocol = &honest},
        .done = true,
        .outcome = {.verdict = LB_UNDECIDED, .handoffs = 10, .stale_writes = 1, .stall_ns = 5}},
-      {.plan = {.scenario = &calm, .protocol = &honest},
+      {.job.plan = {.scenario = &calm, .protocol = &honest},
        .done = true,
        .outcome = {.verdict = LB_VIOLATED, .handoffs = 10, .stale_writes = 4}},
-      {.plan = {.scenario = &calm, .protocol = &liar}, .done = true, .outcome = {.handoffs = 100, .stall_ns = 50}},
-      {.plan = {.scenario = &rough, .protocol = &honest}, .done = true, .outcome = {.handoffs = 100, .stall_ns = 50}},
-      {.plan = {.scenario = &calm, .protocol = &honest}, .outcome = {.handoffs = 100, .stall_ns = 50}},
+      {.job.plan = {.scenario = &calm, .protocol = &liar}, .done = true, .outcome = {.handoffs = 100, .stall_ns = 50}},
+      {.job.plan = {.scenario = &rough, .protocol = &honest}, .done = true, .outcome = {.handoffs = 100, .stall_ns = 50}},
+      {.job.plan = {.scenario = &calm, .protocol = &honest}, .outcome = {.handoffs = 100, .stall_ns = 50}},
   };
-  struct lb_plan plan = {.jobs = jobs, .job_count = sizeof jobs / sizeof *jobs};
+  struct lb_tally tally = tally_of(jobs, sizeof jobs / sizeof *jobs);
   struct lb_control control;
-  lb_plan_control(&plan, &control);
+  lb_tally_control(&tally, &control);
   assert_int_equal(control.trials, 3);
   assert_int_equal(control.undecided, 1);
   assert_int_equal(control.handoffs, 20);
@@ -229,6 +272,7 @@ int main(void) {
       cmocka_unit_test(counts_are_added_up),
       cmocka_unit_test(of_times_and_depth_the_largest_stays),
       cmocka_unit_test(a_time_that_applies_to_no_trial_stays_minus_one_and_zero_is_a_time),
+      cmocka_unit_test(an_outcome_stands_with_its_job_and_in_the_sum_of_its_cell),
       cmocka_unit_test(as_expected_compares_what_was_decided_with_what_was_expected),
       cmocka_unit_test(where_nothing_is_expected_only_safe_is_as_expected),
       cmocka_unit_test(of_any_every_decided_verdict_is_as_expected),

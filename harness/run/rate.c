@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How often a lock failed those who relied on it, over decided trials.
+ */
+#include "rate.h"
+
+#include "base/interval.h"
+
+uint64_t lb_outcome_violations(const struct lb_outcome *x) {
+  return x->stale_writes == 0 && x->verdict == LB_VIOLATED ? 1 : x->stale_writes;
+}
+
+static bool is_decided(const struct lb_job_result *result) { return result->done && result->outcome.verdict != LB_UNDECIDED; }
+
+void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate *ret) {
+  *ret = (struct lb_cell_rate){0};
+  for (size_t i = 0; i < tally->plan->job_count; i++) {
+    const struct lb_job_result *result = &tally->jobs[i];
+    if (result->job->cell != cell || !is_decided(result)) continue;
+    ret->handoffs += result->outcome.handoffs;
+    ret->violations += lb_outcome_violations(&result->outcome);
+  }
+  if (ret->handoffs) lb_interval_rate(ret->violations, ret->handoffs, 1000, &ret->per_1000, &ret->low, &ret->high);
+}
+
+/* ---- the control ---------------------------------------------------------------------------------------- */
+
+void lb_tally_control(const struct lb_tally *tally, struct lb_control *ret) {
+  *ret = (struct lb_control){0};
+  for (size_t i = 0; i < tally->plan->job_count; i++) {
+    const struct lb_job_result *result = &tally->jobs[i];
+    const struct lb_outcome *x = &result->outcome;
+    bool honest = !(result->job->plan.protocol->traits & LB_TRAIT_UNSAFE);
+    if (!result->done || !honest || !result->job->plan.scenario->control) continue;
+    ret->trials++;
+    if (x->stall_ns > ret->stall_ns) ret->stall_ns = x->stall_ns;
+    if (!is_decided(result)) {
+      ret->undecided++;
+      continue;
+    }
+    ret->handoffs += x->handoffs;
+    ret->violations += lb_outcome_violations(x);
+  }
+}

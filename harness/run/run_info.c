@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where a run takes place, and on what.
+ */
+#include "run_info.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "servers/sandbox.h"
+
+static bool is_asked(const struct lb_run_info *info, const char *topology) {
+  for (size_t i = 0; i < info->version_count; i++)
+    if (strcmp(info->versions[i].topology, topology) == 0) return true;
+  return false;
+}
+
+/* One that says nothing is asked again for the next cell: there may be few of those. */
+static int ask_versions(struct lb_run_info *info, const struct lb_plan *plan) {
+  info->versions = calloc(plan->cell_count + 1, sizeof *info->versions);
+  if (!info->versions) return -ENOMEM;
+  for (size_t i = 0; i < plan->cell_count; i++) {
+    const struct lb_topology *t = plan->cells[i].topology;
+    struct lb_version *next = &info->versions[info->version_count];
+    if (plan->cells[i].skip[0] || is_asked(info, t->name)) continue;
+    next->topology = t->name;
+    if (lb_topology_version(t, next->text, sizeof next->text) == 0 && next->text[0]) info->version_count++;
+  }
+  return 0;
+}
+
+int lb_run_info_ask(struct lb_run_info *info, const struct lb_plan *plan, const char *run_dir) {
+  const struct lb_isolation *isolation = lb_isolation_probe();
+  struct tm tm = lb_clock_utc();
+  strftime(info->started_utc, sizeof info->started_utc, "%Y-%m-%dT%H:%M:%SZ", &tm);
+  lb_machine_read(&info->before, run_dir);
+  if (isolation->kind == LB_ISOLATION_NONE) snprintf(info->namespaces, sizeof info->namespaces, "none: %s", isolation->why);
+  else snprintf(info->namespaces, sizeof info->namespaces, "%s", lb_isolation_name(isolation->kind));
+  return ask_versions(info, plan);
+}
+
+void lb_run_info_clear(struct lb_run_info *info) {
+  free(info->versions);
+  info->versions = NULL;
+  info->version_count = 0;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * run_info.h - what a reader has to know of a run beside its plan and what came of it: where, when, on which versions. What has to be
+ * asked is asked before the run.
+ */
+#ifndef LB_RUN_INFO_H
+#define LB_RUN_INFO_H
+
+#include "base/machine.h"
+#include "plan.h"
+
+struct lb_version { /* of the servers of a topology */
+  const char *topology;
+  char text[128];
+};
+
+struct lb_run_info {
+  const char *id;
+  const char *const *argv;
+  int argc;
+  char started_utc[32];
+  double seconds;
+  int jobs;
+  struct lb_machine before;
+  double load_after;
+  char namespaces[300];        /* "root", "user", or "none: why" */
+  struct lb_version *versions; /* of topologies that say theirs, in the order of the plan. Owned */
+  size_t version_count;
+  char verdict[300]; /* first line of the summary */
+  int exit_code;
+};
+
+/* Asks the machine, the servers' programs and the clock; the run's files go to `run_dir`. Sets started_utc, before, namespaces and
+ * versions. 0 (release with lb_run_info_clear()) or -ENOMEM. */
+int lb_run_info_ask(struct lb_run_info *info, const struct lb_plan *plan, const char *run_dir);
+void lb_run_info_clear(struct lb_run_info *info);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The sum over the trials of a cell. One violation is enough for `violated`: absence is what has to be shown many
+ * times. Identity: trials = safe + violated + stuck + undecided.
+ */
+#include "tally.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+static void add_counts(struct lb_outcome *sum, const struct lb_outcome *x) {
+  sum->grants += x->grants;
+  sum->handoffs += x->handoffs;
+  sum->double_holds += x->double_holds;
+  sum->double_hold_ns += x->double_hold_ns;
+  sum->dirty_accesses += x->dirty_accesses;
+  sum->lost_updates += x->lost_updates;
+  sum->stale_writes += x->stale_writes;
+  sum->fenced_off += x->fenced_off;
+  sum->token_regressions += x->token_regressions;
+  sum->faults += x->faults;
+  sum->unavailable_ns = larger(sum->unavailable_ns, x->unavailable_ns);
+  sum->orphan_ns = larger(sum->orphan_ns, x->orphan_ns);
+  sum->blind_ns = larger(sum->blind_ns, x->blind_ns);
+  if (x->depth > sum->depth) sum->depth = x->depth;
+  if (x->stall_ns > sum->stall_ns) sum->stall_ns = x->stall_ns;
+}
+
+void lb_cell_add(struct lb_cell_sum *cell, const struct lb_outcome *x) {
+  if (cell->trials++ == 0) cell->sum = (struct lb_outcome){.unavailable_ns = -1, .orphan_ns = -1, .blind_ns = -1};
+  add_counts(&cell->sum, x);
+  cell->safe += x->verdict == LB_SAFE;
+  cell->violated += x->verdict == LB_VIOLATED;
+  cell->stuck += x->verdict == LB_STUCK;
+  cell->undecided += x->verdict == LB_UNDECIDED;
+  assert(cell->trials == cell->safe + cell->violated + cell->stuck + cell->undecided);
+  cell->verdict = cell->violated ? LB_VIOLATED : cell->stuck ? LB_STUCK : cell->undecided ? LB_UNDECIDED : LB_SAFE;
+  if (x->why[0] && !cell->why[0]) memcpy(cell->why, x->why, sizeof cell->why);
+}
+
+int lb_cell_as_expected(const struct lb_cell_sum *sum) {
+  const struct lb_expect *expect = sum->cell->expect;
+  if (sum->verdict == LB_SKIPPED) return expect && expect->verdict == LB_SKIPPED ? 1 : -1;
+  if (sum->verdict == LB_UNDECIDED || sum->verdict == LB_VERDICT_NONE) return -1;
+  if (expect && expect->verdict == LB_ANY) return 1;
+  return sum->verdict == (expect ? expect->verdict : LB_SAFE);
+}
+
+int lb_tally_begin(const struct lb_plan *plan, struct lb_tally *ret) {
+  *ret = (struct lb_tally){.plan = plan,
+                           .cells = calloc(plan->cell_count + 1, sizeof *ret->cells),
+                           .jobs = calloc(plan->job_count + 1, sizeof *ret->jobs)};
+  if (!ret->cells || !ret->jobs) {
+    lb_tally_clear(ret);
+    return -ENOMEM;
+  }
+  for (size_t i = 0; i < plan->cell_count; i++) {
+    const struct lb_cell *cell = &plan->cells[i];
+    ret->cells[i] = (struct lb_cell_sum){.cell = cell, .verdict = cell->skip[0] ? LB_SKIPPED : LB_VERDICT_NONE};
+  }
+  for (size_t i = 0; i < plan->job_count; i++) ret->jobs[i].job = &plan->jobs[i];
+  return 0;
+}
+
+void lb_tally_add(struct lb_tally *tally, struct lb_job_result *result, const struct lb_outcome *outcome) {
+  result->outcome = *outcome;
+  result->done = true;
+  tally->done++;
+  lb_cell_add(&tally->cells[result->job->cell], outcome);
+}
+
+void lb_tally_clear(struct lb_tally *tally) {
+  free(tally->cells);
+  free(tally->jobs);
+  *tally = (struct lb_tally){0};
+}

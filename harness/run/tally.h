@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tally.h - what came of a plan: the outcome of every job, and their sum over every cell. The runner fills it; results, display and
+ * the exit code read it.
+ */
+#ifndef LB_TALLY_H
+#define LB_TALLY_H
+
+#include "plan.h"
+#include "trial/outcome.h"
+
+struct lb_job_result {
+  const struct lb_job *job;
+  bool done; /* the outcome is there */
+  struct lb_outcome outcome;
+};
+
+struct lb_cell_sum {
+  const struct lb_cell *cell;
+  enum lb_verdict verdict; /* the worst of its trials; LB_SKIPPED, or LB_VERDICT_NONE before the first */
+  char why[400];           /* of undecided and stuck: the first reason */
+  int trials, safe, violated, stuck, undecided;
+  struct lb_outcome sum; /* counts added up; times: the largest */
+};
+
+struct lb_tally {
+  const struct lb_plan *plan;
+  struct lb_cell_sum *cells; /* as many as the plan has, in its order */
+  struct lb_job_result *jobs;    /* the same */
+  size_t done;               /* jobs */
+};
+
+/* Nothing is done yet. 0 (release with lb_tally_clear(); the plan must live longer) or -ENOMEM. */
+int lb_tally_begin(const struct lb_plan *plan, struct lb_tally *ret);
+/* `result` (one of tally->jobs) has this outcome, which is added to its cell. */
+void lb_tally_add(struct lb_tally *tally, struct lb_job_result *result, const struct lb_outcome *outcome);
+void lb_tally_clear(struct lb_tally *tally);
+
+/* Adds one trial. */
+void lb_cell_add(struct lb_cell_sum *sum, const struct lb_outcome *outcome);
+/* 1 = as expected (or safe where nothing is expected), 0 = not, -1 = cannot be said (undecided, skipped). */
+int lb_cell_as_expected(const struct lb_cell_sum *sum);
+
+#endif
