@@ -136,6 +136,7 @@ static int judge(struct zk_queue *q, const char *dir, struct lb_grant *grant, co
     return ZK_AGAIN;
   }
   if (strcmp(q->place.own, grant->token) != 0) note_place(q, grant, 0);
+  q->place.ahead[0] = '\0';
   if (ahead) snprintf(q->place.ahead, sizeof q->place.ahead, "%s/%s", dir, ahead);
   return ahead ? LB_BUSY : LB_OK;
 }

@@ -86,7 +86,7 @@ int zk_queue_find(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadline
 int zk_queue_look(struct zk_queue *queue, const char *dir, struct lb_grant *grant, bool by_write, lb_ns deadline);
 
 /* The node just before that of the grant, as far as the latest step of this attempt knows it in the session there is; else
- * NULL. Valid until the next step. For zk_await_change(). */
+ * NULL, also for the first. Valid until the next step. For zk_await_change(). */
 const char *zk_queue_ahead(const struct zk_queue *queue, const struct lb_grant *grant);
 /* The transaction that created the grant's node, a number that grows over the whole ensemble. LB_OK; ZK_AGAIN: the node
  * has gone; LB_UNKNOWN, -errno as above. */

@@ -21,7 +21,7 @@
 
 #include <cmocka.h>
 
-#include "backends/zk_util.h"
+#include "backends/zk_queue.h"
 #include "base/clock.h"
 #include "client/env.h"
 #include "skip.h"
@@ -334,6 +334,43 @@ static void a_key_too_long_for_a_node_is_refused(void **state) {
   assert_int_equal(try(&a, key, 3000), -ENAMETOOLONG);
   assert_non_null(strstr(a.env.base.err, "does not fit"));
   close_client(&a);
+}
+
+static void open_queue(struct client *client, struct zk_queue *queue) {
+  open_client(client, 4000);
+  assert_int_equal(zk_queue_open(queue, &client->config, "/lockbench", in_ms(3000)), 0);
+}
+
+/* How often it has been written. */
+static int version_of(struct zk_session *session, const char *path) {
+  struct zk_call *node = zk_exists(session, path);
+  assert_int_equal(zk_wait(session, node, in_ms(3000)), ZOK);
+  int version = node->stat.version;
+  zk_drop(node);
+  return version;
+}
+
+/* What a recipe may do that is not zk-sequential: look without a write, in a queue of its own. */
+static void a_place_is_seen_without_a_write_too(void **state) {
+  (void)state;
+  struct client a, b;
+  struct zk_queue first, second;
+  const char *dir = "/lockbench/looks";
+  open_queue(&a, &first), open_queue(&b, &second);
+  use_once(&a, "looks");
+  assert_int_equal(zk_queue_join(&first, dir, &a.grant, NULL, in_ms(3000)), LB_OK);
+  assert_int_equal(zk_queue_join(&second, dir, &b.grant, NULL, in_ms(3000)), LB_BUSY);
+  assert_string_equal(zk_queue_ahead(&second, &b.grant), a.grant.token);
+  assert_int_equal(version_of(first.zk, dir), 0);
+  assert_int_equal(zk_queue_look(&second, dir, &b.grant, false, in_ms(3000)), LB_BUSY);
+  assert_int_equal(version_of(first.zk, dir), 0);
+  assert_int_equal(zk_queue_look(&second, dir, &b.grant, true, in_ms(3000)), LB_BUSY);
+  assert_int_equal(version_of(first.zk, dir), 1);
+  assert_int_equal(zk_queue_leave(&first, &a.grant, in_ms(3000)), LB_OK);
+  assert_int_equal(zk_queue_look(&second, dir, &b.grant, false, in_ms(3000)), LB_OK);
+  assert_null(zk_queue_ahead(&second, &b.grant));
+  zk_queue_close(&first), zk_queue_close(&second);
+  close_client(&a), close_client(&b);
 }
 
 /* Of two waiters the second watches the first, whose second look must not touch what is watched. */
@@ -696,6 +733,7 @@ int main(void) {
       cmocka_unit_test(a_node_of_another_session_is_not_taken_for_the_own),
       cmocka_unit_test(a_negative_number_comes_before_a_small_one),
       cmocka_unit_test(a_key_too_long_for_a_node_is_refused),
+      cmocka_unit_test(a_place_is_seen_without_a_write_too),
       cmocka_unit_test(looking_again_wakes_nobody),
       cmocka_unit_test_teardown(a_silent_server_does_not_stretch_a_deadline, resume_after),
       cmocka_unit_test_teardown(resolving_tells_held_from_not_held, resume_after),

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * redis_session by itself: what a protocol may ask for that redis-token does not. What redis-token relies upon is in its own test.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/redis_session.h"
+#include "redis_fake.h"
+
+static struct redis_session session;
+static struct lb_endpoint endpoint;
+static struct lb_target target;
+
+static lb_ns in_ms(int64_t ms) { return fake_now + (lb_ns)ms * LB_NS_PER_MS; }
+
+static int set_up(void **state) {
+  (void)state;
+  fake_start();
+  endpoint = (struct lb_endpoint){.service = "redis", .host = "127.0.0.1", .port = fake_port};
+  target = (struct lb_target){.topology = "fake", .endpoints = &endpoint, .count = 1};
+  return redis_session_open(&session, &(struct lb_config){.env = &fake_env, .target = &target});
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  redis_session_close(&session);
+  fake_stop();
+  return 0;
+}
+
+/* SETNX of `key`, for the grant or for nobody. */
+static int setnx(const char *key, struct lb_grant *grant, int64_t ttl_ms) {
+  struct redis_request request = {.command = {.argv = {"SETNX", key, "1"}}, .grant = grant, .ttl_ms = ttl_ms};
+  int rc = redis_session_once(&session, &request, in_ms(100));
+  freeReplyObject(request.reply);
+  return rc;
+}
+
+static int get(const char *key) {
+  struct redis_request request = {.command = {.argv = {"GET", key}}};
+  int rc = redis_session_ask(&session, &request, in_ms(100));
+  freeReplyObject(request.reply);
+  return rc;
+}
+
+/* The request got no reply, and its connection was given up for another one. */
+static void abandon(struct lb_grant *grant, int64_t ttl_ms) {
+  fake_answer(FAKE_SILENCE);
+  assert_int_equal(setnx("k", grant, ttl_ms), LB_UNKNOWN);
+  fake_answer(":1\r\n");
+  assert_int_equal(setnx("other", NULL, 0), 0);
+  assert_int_equal(fake_accepted(), 2);
+}
+
+static void what_would_last_for_ever_stays_in_doubt(void **state) {
+  (void)state;
+  struct lb_grant grant = LB_GRANT_INIT;
+  abandon(&grant, 0);
+  fake_now += 3600 * LB_NS_PER_S;
+  assert_int_equal(redis_session_absent(&session, &grant, LB_BUSY), LB_UNKNOWN);
+}
+
+static void a_lease_ends_the_doubt(void **state) {
+  (void)state;
+  struct lb_grant grant = LB_GRANT_INIT;
+  abandon(&grant, 1000);
+  assert_int_equal(redis_session_absent(&session, &grant, LB_BUSY), LB_UNKNOWN);
+  fake_now = grant.asked_at + 1000 * LB_NS_PER_MS;
+  assert_int_equal(redis_session_absent(&session, &grant, LB_BUSY), LB_BUSY);
+}
+
+static void a_request_for_no_attempt_leaves_no_doubt(void **state) {
+  (void)state;
+  struct lb_grant other = {.asked_at = fake_now};
+  abandon(NULL, 0);
+  assert_int_equal(redis_session_absent(&session, &other, LB_LOST), LB_LOST);
+}
+
+static void once_is_not_sent_again_after_it_may_have_been_executed(void **state) {
+  (void)state;
+  fake_answer(":1\r\n");
+  assert_int_equal(setnx("first", NULL, 0), 0);
+  fake_answer(FAKE_CLOSE);
+  assert_int_equal(setnx("k", NULL, 0), LB_UNKNOWN);
+  assert_int_equal(fake_heard_count(), 2);
+}
+
+static void a_question_is_asked_again_on_a_new_connection(void **state) {
+  (void)state;
+  fake_answer(":1\r\n");
+  assert_int_equal(setnx("first", NULL, 0), 0);
+  fake_answer(FAKE_CLOSE);
+  fake_answer("$1\r\n1\r\n");
+  assert_int_equal(get("k"), 0);
+  assert_string_equal(fake_heard(2), "GET k");
+  assert_int_equal(fake_accepted(), 2);
+}
+
+static void a_refusal_is_no_answer(void **state) {
+  (void)state;
+  fake_answer("-OOM command not allowed\r\n");
+  assert_int_equal(get("k"), -ENOMEM);
+}
+
+/* ---- commands ------------------------------------------------------------------------------------------ */
+
+/* The words joined by blanks. */
+static const char *spelled(const struct redis_command *command, bool whole) {
+  static char text[512];
+  struct redis_words words;
+  assert_int_equal(redis_spell(&fake_env, command, whole, &words), 0);
+  *text = '\0';
+  for (int i = 0; i < words.count; i++) strcat(strcat(text, i ? " " : ""), words.word[i]);
+  return text;
+}
+
+static void a_command_is_spelled_as_redis_gets_it(void **state) {
+  (void)state;
+  static const struct redis_script plain = {"sha", "text", false}, counting = {"sha", "text", true};
+  assert_string_equal(spelled(&(struct redis_command){.argv = {"SET", "k", "v"}}, false), "SET k v");
+  assert_string_equal(spelled(&(struct redis_command){&plain, {"k", "v", "5"}}, false), "EVALSHA sha 1 k v 5");
+  assert_string_equal(spelled(&(struct redis_command){&plain, {"k"}}, true), "EVAL text 1 k");
+  assert_string_equal(spelled(&(struct redis_command){&counting, {"k", "v"}}, false), "EVALSHA sha 2 k k.fence v");
+}
+
+static void a_key_too_long_for_a_counter_is_refused(void **state) {
+  (void)state;
+  static const struct redis_script counting = {"sha", "text", true};
+  char key[REDIS_COUNTER_MAX] = "";
+  struct redis_words words;
+  memset(key, 'k', sizeof key - 1);
+  assert_int_equal(redis_spell(&fake_env, &(struct redis_command){&counting, {key}}, false, &words), -ENAMETOOLONG);
+  struct redis_request request = {.command = {&counting, {key}}};
+  assert_int_equal(redis_session_ask(&session, &request, in_ms(100)), -ENAMETOOLONG);
+  assert_null(request.reply);
+}
+
+int main(void) {
+#define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+  const struct CMUnitTest tests[] = {
+      T(what_would_last_for_ever_stays_in_doubt),
+      T(a_lease_ends_the_doubt),
+      T(a_request_for_no_attempt_leaves_no_doubt),
+      T(once_is_not_sent_again_after_it_may_have_been_executed),
+      T(a_question_is_asked_again_on_a_new_connection),
+      T(a_refusal_is_no_answer),
+      T(a_command_is_spelled_as_redis_gets_it),
+      T(a_key_too_long_for_a_counter_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
