@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CREATE_ID = 8, SETTLE_NAP_MS = 5, SCHEMA_ID = 28, DROP_ID = 27 };
+#define SETTLE_NAP_MS 5
 
 /* What a grant's token says: "owner", or while a statement of the attempt is unanswered "owner@t PID BORN" (take),
  * "owner@f PID BORN" (free). */
@@ -55,16 +55,6 @@ static struct attempt new_attempt(struct lb_session *s) {
 
 /* ---- statements ------------------------------------------------------------------------------------------ */
 
-static int refused(struct lb_session *s, const PGresult *result) {
-  const char *text = PQresultErrorMessage(result);
-  int code = pg_is(result, "42P01") ? -ENOENT : pg_is(result, "57014") ? -ECANCELED : -EPROTO;
-  return lb_fail(s->primary.env, code, "postgres: %.*s", (int)strcspn(text, "\n"), text);
-}
-
-static bool is_answer(const PGresult *result) {
-  return PQresultStatus(result) == PGRES_COMMAND_OK || PQresultStatus(result) == PGRES_TUPLES_OK;
-}
-
 /* $3: NULL, or the text in buf. */
 static const char *clock_param(struct lb_session *s, char buf[24]) {
   if (!s->client_clock) return NULL;
@@ -90,11 +80,10 @@ static int run(struct lb_session *s, const struct request *request, lb_ns deadli
   if (request->point) lb_point(s->primary.env, request->point);
   int rc = pg_primary_call(&s->primary, deadline, &result, request->stmt, params, request->origin);
   if (rc) return rc;
-  if (is_answer(result)) {
+  rc = pg_is(result, "55P03") ? LB_BUSY : pg_refusal(s->primary.env, result);
+  if (!rc) {
     ret->yes = *PQcmdTuples(result) != '0';
     if (PQntuples(result) && PQnfields(result)) ret->fence = strtoull(PQgetvalue(result, 0, 0), NULL, 10);
-  } else {
-    rc = pg_is(result, "55P03") ? LB_BUSY : refused(s, result);
   }
   PQclear(result);
   return rc;
@@ -142,69 +131,6 @@ int pg_lock_open(struct lb_session *s, const struct lb_config *config, lb_ns dea
 
 void pg_lock_close(struct lb_session *s) { pg_primary_drop(&s->primary); }
 
-/* A statement that makes or removes something, and does nothing where that is done already: so what was not answered, or waited too
- * long for another transaction, is repeated. LB_OK, LB_UNKNOWN, LB_TIMEOUT (not done), -errno. */
-static int define(struct lb_session *s, unsigned id, const char *sql, lb_ns deadline) {
-  struct pg_stmt stmt = {id, sql, 0};
-  PGresult *result = NULL;
-  bool again;
-  int rc;
-  do {
-    rc = pg_primary_call(&s->primary, deadline, &result, &stmt, NULL, NULL);
-    again = rc == LB_UNKNOWN || (!rc && pg_is(result, "55P03"));
-    if (!rc && again) PQclear(result), rc = LB_TIMEOUT;
-  } while (again && lb_now(s->primary.env) < deadline);
-  if (rc) return rc;
-  /* Two sessions that create it at once collide in the catalog; either way it exists then. */
-  if (!is_answer(result) && !pg_is(result, "23505")) rc = refused(s, result);
-  PQclear(result);
-  return rc;
-}
-
-/* One value as text. */
-static int ask_text(struct lb_session *s, const struct pg_stmt *stmt, const char *const params[], char *ret,
-                    size_t size, lb_ns deadline) {
-  PGresult *result = NULL;
-  int rc = pg_primary_call(&s->primary, deadline, &result, stmt, params, NULL);
-  if (rc) return rc < 0 ? rc : lb_fail(s->primary.env, -ETIMEDOUT, "postgres: no answer before the deadline");
-  if (!is_answer(result) || PQntuples(result) != 1) rc = refused(s, result);
-  else snprintf(ret, size, "%s", PQgetvalue(result, 0, 0));
-  PQclear(result);
-  return rc;
-}
-
-/* Until every connected standby has the tables, too: one that is promoted without them would refuse everybody, and nothing about locks
- * would be learnt from it. */
-static int await_standbys(struct lb_session *s, lb_ns deadline) {
-  static const struct pg_stmt here = {30, "SELECT pg_current_wal_lsn()", 0};
-  static const struct pg_stmt there = {
-      29, "SELECT coalesce(bool_and(replay_lsn >= $1::pg_lsn), true) FROM pg_stat_replication", 1};
-  struct lb_env *env = s->primary.env;
-  char lsn[32], all[8];
-  int rc = ask_text(s, &here, NULL, lsn, sizeof lsn, deadline);
-  while (!rc && !(rc = ask_text(s, &there, (const char *[]){lsn}, all, sizeof all, deadline)) && all[0] != 't') {
-    if (lb_now(env) >= deadline) return lb_fail(env, -ETIMEDOUT, "postgres: a standby does not follow");
-    lb_sleep_until(env, lb_now(env) + SETTLE_NAP_MS * LB_NS_PER_MS);
-  }
-  return rc;
-}
-
-/* The schema of the run: with it goes all that is in it. */
-int pg_lock_setup(struct lb_session *s, lb_ns deadline) {
-  char sql[128];
-  snprintf(sql, sizeof sql, "CREATE SCHEMA IF NOT EXISTS \"%s\"", s->primary.schema);
-  int rc = define(s, SCHEMA_ID, sql, deadline);
-  for (unsigned i = 0; !rc && s->sql->create[i]; i++) rc = define(s, FIRST_CREATE_ID + i, s->sql->create[i], deadline);
-  if (rc > 0) rc = lb_fail(s->primary.env, -ETIMEDOUT, "postgres: table not created before the deadline");
-  return rc ? rc : await_standbys(s, deadline);
-}
-
-int pg_lock_teardown(struct lb_session *s, lb_ns deadline) {
-  char sql[128];
-  snprintf(sql, sizeof sql, "DROP SCHEMA IF EXISTS \"%s\" CASCADE", s->primary.schema);
-  return define(s, DROP_ID, sql, deadline);
-}
-
 /* ---- acquire --------------------------------------------------------------------------------------------- */
 
 static lb_ns end_of(const struct lb_session *s, lb_ns sent, int64_t ttl_ms) {
@@ -219,7 +145,7 @@ static int granted(struct lb_session *s, const struct attempt *attempt, struct l
   put_attempt(&done, grant);
   grant->fence = fence;
   if (taken_at) grant->valid_until = end_of(s, taken_at, ttl_ms);
-  else if (!grant->valid_until) grant->valid_until = end_of(s, grant->asked_at, s->ttl_ms);
+  else if (!grant->valid_until) grant->valid_until = end_of(s, grant->asked_at, ttl_ms);
   return LB_OK;
 }
 
@@ -250,7 +176,6 @@ int pg_lock_try(struct lb_session *s, const struct lb_lock *lock, struct lb_gran
   lb_ns taken_at = 0;
   int rc = LB_BUSY;
   if (attempt.pending == 'f') return lb_fail(s->primary.env, -EINVAL, "postgres: this attempt is being released");
-  if (!s->ttl_ms || lock->ttl_ms < s->ttl_ms) s->ttl_ms = lock->ttl_ms;
   unsettled = attempt.pending;
   if (!repeated) grant->asked_at = lb_now(s->primary.env);
   if (unsettled) rc = settle(s, lock->key, &attempt, deadline, &fence);
@@ -302,7 +227,7 @@ int pg_lock_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_
   struct attempt attempt = get_attempt(grant);
   uint64_t fence = 0;
   int rc = settle(s, lock->key, &attempt, deadline, &fence);
-  return rc == LB_OK ? granted(s, &attempt, grant, fence, 0, 0) : rc;
+  return rc == LB_OK ? granted(s, &attempt, grant, fence, 0, lock->ttl_ms) : rc;
 }
 
 int pg_lock_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
@@ -324,7 +249,7 @@ int pg_lock_inspect(struct lb_session *s, const struct lb_lock *lock, size_t end
   rc = pg_query(conn, deadline, &result, held->sql, held->params, (const char *[]){lock->key, clock_param(s, wall)});
   if (rc > 0) rc = lb_fail(env, -ETIMEDOUT, "postgres: no answer from %s", at->host);
   else if (rc == 0 && PQresultStatus(result) == PGRES_TUPLES_OK) rc = PQntuples(result) > 0;
-  else if (rc == 0 && !pg_is(result, "42P01")) rc = refused(s, result); /* no table: no record */
+  else if (rc == 0 && !pg_is(result, "42P01")) rc = pg_refusal(env, result); /* no table: no record */
   PQclear(result);
   pg_close(conn);
   return rc;

@@ -45,7 +45,6 @@ struct lb_session {
   const struct pg_lock_sql *sql;
   const char *client;
   bool client_clock; /* $3 is given */
-  int64_t ttl_ms;    /* the shortest asked for so far: resolve() is not told */
 };
 
 /* What `data` in the table of such a protocol points to. */
@@ -61,15 +60,16 @@ struct pg_lock_kind {
   .inspect = pg_lock_inspect, .teardown = pg_lock_teardown
 
 int pg_lock_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline);
-int pg_lock_teardown(struct lb_session *s, lb_ns deadline);
 void pg_lock_close(struct lb_session *s);
-int pg_lock_setup(struct lb_session *s, lb_ns deadline);
 int pg_lock_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int pg_lock_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int pg_lock_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int pg_lock_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int pg_lock_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
 int pg_lock_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
+/* in pg_schema.c */
+int pg_lock_setup(struct lb_session *s, lb_ns deadline);
+int pg_lock_teardown(struct lb_session *s, lb_ns deadline);
 
 /* Numbers of all grants of all PostgreSQL protocols. One after the other without a cache: sessions with a cache each
  * would hand them out of order. For pg_lock_sql.create. */

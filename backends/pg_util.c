@@ -17,11 +17,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define CONNECT_MS 400 /* per server, so that one whose packets are dropped does not eat the caller's deadline */
-#define SILENCE_MS                                                                                                     \
-  1500 /* a primary that does not answer for so long is looked for elsewhere: it may be stopped, and another one promoted */
-#define NAP_MS 20 /* between two rounds over servers of which none was a primary */
-
 struct pg_conn {
   struct lb_env *env;
   PGconn *pg;
@@ -217,120 +212,16 @@ int pg_call(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct p
 
 bool pg_usable(const struct pg_conn *conn) { return !conn->dead; }
 
+int pg_pid(const struct pg_conn *conn) { return PQbackendPID(conn->pg); }
+
 bool pg_is(const PGresult *result, const char *sqlstate) {
   const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   return state && strncmp(state, sqlstate, strlen(sqlstate)) == 0;
 }
 
-/* ---- the primary, wherever it is ---------------------------------------------------------------------- */
-
-/* Sequential scans are off for a reason: a lock table is planned for when it has one page, and read when it has
- * thousands of pages of dead rows. The plan is kept in between. */
-static const char hello_sql[] =
-    "SELECT pg_is_in_recovery(), extract(epoch FROM backend_start), set_config('lock_timeout', $1, false),"
-    " set_config('enable_seqscan', 'off', false) FROM pg_stat_get_activity(pg_backend_pid())";
-
-/* Asking only an idle process to end is what makes it harmless. One that works on the statement may be waiting for a
- * standby; ending it there would let the commit stand without the standby's copy. An idle one has either finished, or
- * never got the statement, because the network lost it; it would then sit there for hours. */
-static const struct pg_stmt settled_sql = {
-    31,
-    "SELECT CASE WHEN state = 'idle' THEN pg_terminate_backend(pid) END FROM pg_stat_activity"
-    " WHERE pid = $1::int AND extract(epoch FROM backend_start) = $2::numeric",
-    2};
-
-static lb_ns sooner(lb_ns a, lb_ns b) { return a < b ? a : b; }
-
-void pg_primary_drop(struct pg_primary *primary) {
-  pg_close(primary->conn);
-  primary->conn = NULL;
-}
-
-static int greet(struct pg_primary *primary, lb_ns deadline) {
-  PGresult *result = NULL;
-  char timeout[24];
-  snprintf(timeout, sizeof timeout, "%lld", (long long)primary->lock_timeout_ms);
-  int rc = pg_query(primary->conn, deadline, &result, hello_sql, 1, (const char *[]){timeout});
-  if (rc) return rc < 0 ? rc : -ETIMEDOUT;
-  if (PQresultStatus(result) != PGRES_TUPLES_OK || PQntuples(result) != 1)
-    rc = lb_fail(primary->env, -EPROTO, "postgres: greeting: %.200s", PQresultErrorMessage(result));
-  else if (*PQgetvalue(result, 0, 0) != 'f')
-    rc = lb_fail(primary->env, -EROFS, "postgres: the server that answers is a standby");
-  else snprintf(primary->born, sizeof primary->born, "%s", PQgetvalue(result, 0, 1));
-  PQclear(result);
-  return rc;
-}
-
-static int try_endpoint(struct pg_primary *primary, size_t endpoint, lb_ns deadline) {
-  const struct lb_endpoint *at = &primary->target->endpoints[endpoint];
-  int rc = pg_open(primary->env, at, primary->schema, deadline, &primary->conn);
-  if (!rc) rc = greet(primary, deadline);
-  if (rc) pg_primary_drop(primary);
-  else primary->endpoint = endpoint;
-  return rc;
-}
-
-static int try_round(struct pg_primary *primary, lb_ns deadline) {
-  size_t count = primary->target->count, first = primary->endpoint;
-  int rc = lb_fail(primary->env, -EDESTADDRREQ, "postgres: no such server in this topology");
-  for (size_t i = 0; i < count; i++) {
-    size_t endpoint = (first + i) % count;
-    if (strcmp(primary->target->endpoints[endpoint].service, "postgres") != 0) continue;
-    rc = try_endpoint(primary, endpoint, sooner(deadline, lb_now(primary->env) + CONNECT_MS * LB_NS_PER_MS));
-    if (!rc) break;
-  }
-  return rc;
-}
-
-static void nap(struct pg_primary *primary, lb_ns deadline) {
-  lb_sleep_until(primary->env, sooner(deadline, lb_now(primary->env) + NAP_MS * LB_NS_PER_MS));
-}
-
-/* The last round is cut short by the deadline; the reason worth telling is that of the one before. */
-static int next_round(struct pg_primary *primary, lb_ns deadline, int earlier) {
-  char text[sizeof primary->env->err];
-  memcpy(text, primary->env->err, sizeof text);
-  nap(primary, deadline);
-  int rc = lb_now(primary->env) < deadline ? try_round(primary, deadline) : -ETIMEDOUT;
-  if (rc == -ETIMEDOUT && lb_now(primary->env) >= deadline) return lb_fail(primary->env, earlier, "%s", text);
-  return rc;
-}
-
-int pg_primary_get(struct pg_primary *primary, lb_ns deadline) {
-  if (primary->conn && pg_usable(primary->conn)) return 0;
-  pg_primary_drop(primary);
-  int rc = try_round(primary, deadline);
-  while (rc && rc != -EDESTADDRREQ && lb_now(primary->env) < deadline) rc = next_round(primary, deadline, rc);
-  return rc;
-}
-
-int pg_primary_call(struct pg_primary *primary, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt,
-                    const char *const params[], struct pg_origin *origin) {
-  for (;;) {
-    int rc = pg_primary_get(primary, deadline);
-    if (rc) return rc;
-    if (origin) {
-      origin->pid = PQbackendPID(primary->conn->pg);
-      memcpy(origin->born, primary->born, sizeof origin->born);
-    }
-    rc = pg_call(primary->conn, sooner(deadline, lb_now(primary->env) + SILENCE_MS * LB_NS_PER_MS), ret, stmt, params);
-    bool standby = !rc && pg_is(*ret, "25006"), again = !rc && (pg_is(*ret, "40001") || pg_is(*ret, "40P01"));
-    if (rc || standby) pg_primary_drop(primary);
-    if (rc > 0 || (!rc && !standby && !again)) return rc;
-    if (!rc) PQclear(*ret);
-    if (standby) nap(primary, deadline);
-    if (lb_now(primary->env) >= deadline) return LB_TIMEOUT;
-  }
-}
-
-int pg_primary_settled(struct pg_primary *primary, lb_ns deadline, const struct pg_origin *origin) {
-  PGresult *result = NULL;
-  char pid[16];
-  snprintf(pid, sizeof pid, "%d", origin->pid);
-  int rc = pg_primary_call(primary, deadline, &result, &settled_sql, (const char *[]){pid, origin->born}, NULL);
-  if (rc) return rc < 0 ? rc : lb_fail(primary->env, -ETIMEDOUT, "postgres: no answer about the earlier statement");
-  bool told = PQresultStatus(result) == PGRES_TUPLES_OK;
-  rc = told ? PQntuples(result) == 0 : lb_fail(primary->env, -EPROTO, "postgres: %.200s", PQresultErrorMessage(result));
-  PQclear(result);
-  return rc;
+int pg_refusal(struct lb_env *env, const PGresult *result) {
+  if (PQresultStatus(result) == PGRES_COMMAND_OK || PQresultStatus(result) == PGRES_TUPLES_OK) return 0;
+  const char *text = PQresultErrorMessage(result);
+  int code = pg_is(result, "42P01") ? -ENOENT : pg_is(result, "57014") ? -ECANCELED : -EPROTO;
+  return lb_fail(env, code, "postgres: %.*s", (int)strcspn(text, "\n"), text);
 }

@@ -2,6 +2,8 @@
  *
  * pg_util.h - PostgreSQL connections with our own deadlines, on libpq's asynchronous calls.
  * Private to the PostgreSQL protocols and the harness's PostgreSQL topologies.
+ *   pg_util.c     connections
+ *   pg_primary.c  which server to talk to, wherever the primary is now
  */
 #ifndef LB_PG_UTIL_H
 #define LB_PG_UTIL_H
@@ -38,6 +40,12 @@ int pg_call(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct p
 bool pg_usable(const struct pg_conn *conn);
 /* True if the result is an error with this SQLSTATE, or one that begins like it ("08" is a class). */
 bool pg_is(const PGresult *result, const char *sqlstate);
+
+/* 0 when the result is an answer, else the refusal as -errno with the server's words in env->err: -ENOENT there is no such table,
+ * -ECANCELED, -EPROTO all others. */
+int pg_refusal(struct lb_env *env, const PGresult *result);
+/* The server process behind the connection. */
+int pg_pid(const struct pg_conn *conn);
 
 /* ---- the primary, wherever it is ---------------------------------------------------------------------- */
 
