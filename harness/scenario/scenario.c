@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lines.h"
 #include "scenario_parts.h"
 
-#define FILE_BYTES_MAX (64 * 1024) /* a hundred times what a scenario needs */
 #define SUFFIX ".ini"
 
 /* ---- text to scenario --------------------------------------------------------------------------------- */
@@ -101,20 +101,12 @@ int lb_scenario_parse(const char *path, const char *data, size_t size, struct lb
 }
 
 int lb_scenario_load(const char *path, struct lb_scenario *ret, char *err, size_t err_size) {
-  int r = 0;
+  char *data;
+  size_t size;
   *ret = (struct lb_scenario){0};
-  char *data = malloc(FILE_BYTES_MAX + 1);
-  FILE *in = fopen(path, "re");
-  size_t size = in && data ? fread(data, 1, FILE_BYTES_MAX + 1, in) : 0;
-  if (!in || !data || ferror(in)) {
-    r = -errno;
-    snprintf(err, err_size, "%s: %s", path, strerror(-r));
-  } else if (size > FILE_BYTES_MAX) {
-    r = lb_refuse(err, err_size, "%s: more than %d kB: not a scenario file", path, FILE_BYTES_MAX / 1024);
-  } else {
-    r = lb_scenario_parse(path, data, size, ret, err, err_size);
-  }
-  if (in) fclose(in);
+  int r = lb_lines_load(path, &data, &size, err, err_size);
+  if (r < 0) return r;
+  r = lb_scenario_parse(path, data, size, ret, err, err_size);
   free(data);
   return r;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From the text of a scenario file to its keys. libinih splits lines; what it would swallow is refused before it sees it:
- * it cuts long lines in two, takes any byte, merges repeated sections, ignores what follows a ']', and takes an indented
- * key for more text of the key above. So every line passes through next_line(), which also knows the line's number.
+ * From the text of a scenario file to its keys. Lines come through lines.h, which refuses what is no text; here stands which sections and
+ * keys there are, and which of them have to be there.
  */
 #include <errno.h>
 #include <ini.h>
@@ -10,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scenario_parts.h"
 #include "base/suggest.h"
+#include "lines.h"
+#include "scenario_parts.h"
 
 #define SECTION_BYTES 32 /* longer than any section of ours */
-#define BLANKS " \t"
 
 /* In the order of a file. */
 static const struct {
@@ -35,63 +34,14 @@ static const struct {
 #define SECTION_COUNT (sizeof sections / sizeof *sections)
 
 struct reading {
-  const char *path;
-  const char *data; /* what is left; a NUL stands after it */
-  size_t size;
+  struct lb_lines lines;
   struct lb_scenario *scenario;
   int *key_lines;
   int section_lines[SECTION_COUNT];    /* 0 = not seen */
-  int line;                            /* the one the library works on */
-  bool indented;                       /* that line begins with a blank */
   const struct lb_scenario_key *above; /* the key an indented line goes on with; NULL right after a section */
-  int result;                          /* the first refusal; nothing is read after it */
-  char *err;
-  size_t err_size;
 };
 
-static int refuse_at(struct reading *r, int result, const char *why) {
-  if (r->result == 0) {
-    r->result = result;
-    snprintf(r->err, r->err_size, "%s:%d: %s", r->path, r->line, why);
-  }
-  return result;
-}
-
-/* ---- text --------------------------------------------------------------------------------------------- */
-
-/* Bytes of the UTF-8 character at text, 0 if it is none that a text file holds. */
-static size_t character_bytes(const unsigned char *text, size_t size) {
-  static const struct {
-    unsigned char first, mask;
-    unsigned least; /* a smaller one was written too long */
-  } forms[] = {{0x00, 0x80, 0}, {0xc0, 0xe0, 0x80}, {0xe0, 0xf0, 0x800}, {0xf0, 0xf8, 0x10000}};
-  for (size_t more = 0; more < 4 && more < size; more++) {
-    if ((text[0] & forms[more].mask) != forms[more].first) continue;
-    unsigned code = text[0] & (unsigned char)~forms[more].mask;
-    for (size_t i = 1; i <= more; i++) {
-      if ((text[i] & 0xc0) != 0x80) return 0;
-      code = code << 6 | (text[i] & 0x3f);
-    }
-    bool control = (code < 0x20 && code != '\t') || (code >= 0x7f && code < 0xa0);
-    bool surrogate = code >= 0xd800 && code < 0xe000;
-    return control || surrogate || code < forms[more].least || code > 0x10ffff ? 0 : more + 1;
-  }
-  return 0;
-}
-
-static int check_text(struct reading *r, const char *line, size_t len) {
-  char why[LB_SCENARIO_ERR];
-  for (size_t at = 0; at < len;) {
-    size_t bytes = character_bytes((const unsigned char *)line + at, len - at);
-    if (bytes == 0) {
-      lb_refuse(why, sizeof why, "byte %zu is 0x%02x: not a text file; expected UTF-8 without control characters",
-                at + 1, (unsigned)(unsigned char)line[at]);
-      return refuse_at(r, -EINVAL, why);
-    }
-    at += bytes;
-  }
-  return 0;
-}
+static int refuse_at(struct reading *r, int result, const char *why) { return lb_lines_refuse(&r->lines, result, why); }
 
 /* ---- sections ----------------------------------------------------------------------------------------- */
 
@@ -111,56 +61,27 @@ static int refuse_section(struct reading *r, const char *name) {
 /* `text` begins with '['. */
 static int begin_section(struct reading *r, const char *text) {
   char name[SECTION_BYTES], why[LB_SCENARIO_ERR];
-  const char *end = strchr(text, ']');
-  const char *after = end ? end + 1 + strspn(end + 1, BLANKS) : NULL;
-  if (!end) return refuse_at(r, -EINVAL, "a section without its ']': expected for example [workload]");
-  if (*after != '\0' && *after != ';' && *after != '#')
-    return refuse_at(r, -EINVAL, "text after the ']' of a section: expected it on a line of its own");
-  snprintf(name, sizeof name, "%.*s", (int)(end - text - 1), text + 1);
+  if (lb_lines_section(&r->lines, text, name, sizeof name) < 0) return -EINVAL;
   for (size_t i = 0; i < SECTION_COUNT; i++) {
     if (strcmp(name, sections[i].name) != 0) continue;
     if (r->section_lines[i]) {
       lb_refuse(why, sizeof why, "section [%s] began in line %d already", name, r->section_lines[i]);
       return refuse_at(r, -EINVAL, why);
     }
-    r->section_lines[i] = r->line;
+    r->section_lines[i] = r->lines.line;
     r->above = NULL;
     return 0;
   }
   return refuse_section(r, name);
 }
 
-/* ---- lines -------------------------------------------------------------------------------------------- */
-
-static int check_line(struct reading *r, const char *line, size_t len, size_t room) {
-  char why[LB_SCENARIO_ERR];
-  if (len > room) {
-    lb_refuse(why, sizeof why,
-              "a line of %zu bytes: expected at most %zu; a longer text goes on in the next line, indented", len, room);
-    return refuse_at(r, -EINVAL, why);
-  }
-  return check_text(r, line, len);
-}
-
-/* The library's fgets: one line into buf, or NULL at the end and after the first refusal. */
+/* The library's fgets. It tells nobody of a section, so sections are seen here. */
 static char *next_line(char *buf, int size, void *reading) {
   struct reading *r = reading;
-  if (r->size == 0 || r->result < 0) return NULL;
-  const char *newline = memchr(r->data, '\n', r->size);
-  size_t len = newline ? (size_t)(newline - r->data) : r->size;
-  const char *line = r->data;
-  r->data += len + (newline != NULL);
-  r->size -= len + (newline != NULL);
-  r->line++;
-  if (len > 0 && line[len - 1] == '\r') len--;
-  if (check_line(r, line, len, (size_t)size - 2) < 0) return NULL;
-  snprintf(buf, (size_t)size, "%.*s\n", (int)len, line);
-  r->indented = len > 0 && strchr(BLANKS, buf[0]) != NULL;
-  buf[len] = '\0'; /* no newline for begin_section */
-  const char *text = buf + strspn(buf, BLANKS);
-  if (*text == '[' && !(r->indented && r->above) && begin_section(r, text) < 0) return NULL;
-  buf[len] = '\n';
-  return buf;
+  if (!lb_lines_next(&r->lines, buf, size)) return NULL;
+  const char *text = buf + strspn(buf, LB_BLANKS);
+  bool goes_on = r->lines.indented && r->above;
+  return *text == '[' && !goes_on && begin_section(r, text) < 0 ? NULL : buf;
 }
 
 /* ---- keys --------------------------------------------------------------------------------------------- */
@@ -169,18 +90,18 @@ static char *next_line(char *buf, int size, void *reading) {
 static size_t without_comment(const char *text) {
   size_t len = strlen(text);
   for (const char *at = strchr(text, ';'); at; at = strchr(at + 1, ';')) {
-    if (at != text && !strchr(BLANKS, at[-1])) continue;
+    if (at != text && !strchr(LB_BLANKS, at[-1])) continue;
     len = (size_t)(at - text);
     break;
   }
-  while (len > 0 && strchr(BLANKS, text[len - 1])) len--;
+  while (len > 0 && strchr(LB_BLANKS, text[len - 1])) len--;
   return len;
 }
 
 /* "title = ..." indented by mistake would otherwise vanish in the text above it. */
 static bool looks_like_key(const char *text) {
   size_t len = strcspn(text, "=: \t");
-  size_t next = len + strspn(text + len, BLANKS);
+  size_t next = len + strspn(text + len, LB_BLANKS);
   if (*text == '[') return true;
   if (text[next] != '=' && text[next] != ':') return false;
   for (size_t i = 0; i < lb_scenario_key_count; i++)
@@ -214,36 +135,25 @@ static int take_key(struct reading *r, const char *section, const char *name, co
     lb_refuse(why, sizeof why, "%s stands in line %d already", name, *line);
     return refuse_at(r, -EINVAL, why);
   }
-  *line = r->line;
+  *line = r->lines.line;
   r->above = key;
-  int result = lb_scenario_key_set(key, r->scenario, name, value, r->line, why, sizeof why);
+  int result = lb_scenario_key_set(key, r->scenario, name, value, r->lines.line, why, sizeof why);
   return result < 0 ? refuse_at(r, result, why) : 0;
 }
 
 /* The library's handler: nonzero = go on. */
 static int take_entry(void *reading, const char *section, const char *name, const char *value) {
   struct reading *r = reading;
-  if (r->result < 0) return 0;
-  if (r->indented && r->above) return go_on(r, value) == 0;
+  if (r->lines.result < 0) return 0;
+  if (r->lines.indented && r->above) return go_on(r, value) == 0;
   if (*section == '\0') return refuse_at(r, -EINVAL, "a key before any section: expected [scenario] first") == 0;
   return take_key(r, section, name, value) == 0;
 }
 
 /* ---- the whole file ----------------------------------------------------------------------------------- */
 
-/* The library says which line it could not read, and reads on: a later refusal gives way to it. */
-static int refuse_syntax(struct reading *r, const char *data, int line) {
-  char why[LB_SCENARIO_ERR];
-  for (int i = 1; i < line; i++) data = strchr(data, '\n') + 1;
-  r->line = line;
-  r->result = 0;
-  lb_refuse(why, sizeof why, "'%.*s': expected KEY = VALUE, a [section] or a comment (# ...)",
-            (int)strcspn(data, "\r\n"), data);
-  return refuse_at(r, -EINVAL, why);
-}
-
 static int refuse_file(struct reading *r, const char *why) {
-  snprintf(r->err, r->err_size, "%s: %s", r->path, why);
+  snprintf(r->lines.err, r->lines.err_size, "%s: %s", r->lines.path, why);
   return -EINVAL;
 }
 
@@ -290,22 +200,10 @@ static int set_defaults(struct reading *r) {
 
 int lb_scenario_read(const char *path, const char *data, size_t size, struct lb_scenario *scenario, int *key_lines,
                      char *err, size_t err_size) {
-  struct reading r = {.path = path,
-                      .data = data,
-                      .size = size,
-                      .scenario = scenario,
-                      .key_lines = key_lines,
-                      .err = err,
-                      .err_size = err_size};
-  static const char mark[] = "\xef\xbb\xbf"; /* some editors begin a file with it */
-  if (size >= 3 && memcmp(data, mark, 3) == 0) {
-    r.data += 3;
-    r.size -= 3;
-  }
+  struct reading r = {.scenario = scenario, .key_lines = key_lines};
+  lb_lines_begin(&r.lines, path, data, size, err, err_size);
   int line = ini_parse_stream(next_line, &r, take_entry, &r);
-  if (line < 0) return refuse_at(&r, -ENOMEM, "out of memory");
-  if (line > 0 && (r.result == 0 || line < r.line)) return refuse_syntax(&r, data, line);
-  if (r.result < 0) return r.result;
-  int result = check_complete(&r);
+  int result = lb_lines_end(&r.lines, data, line);
+  if (result == 0) result = check_complete(&r);
   return result < 0 ? result : set_defaults(&r);
 }

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A text file, line by line, with the number of each line.
+ */
+#include "lines.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/refuse.h"
+
+#define WHY_BYTES 512
+
+int lb_lines_load(const char *path, char **ret_data, size_t *ret_size, char *err, size_t err_size) {
+  int r = 0;
+  char *data = malloc(LB_LINES_BYTES_MAX + 1);
+  FILE *in = fopen(path, "re");
+  size_t size = in && data ? fread(data, 1, LB_LINES_BYTES_MAX + 1, in) : 0;
+  if (!in || !data || ferror(in)) {
+    r = -errno;
+    snprintf(err, err_size, "%s: %s", path, strerror(-r));
+  } else if (size > LB_LINES_BYTES_MAX) {
+    r = lb_refuse(err, err_size, "%s: more than %d kB: not a scenario file", path, LB_LINES_BYTES_MAX / 1024);
+  } else {
+    data[size] = '\0';
+    *ret_data = data;
+    *ret_size = size;
+  }
+  if (in) fclose(in);
+  if (r < 0) free(data);
+  return r;
+}
+
+void lb_lines_begin(struct lb_lines *ret, const char *path, const char *data, size_t size, char *err, size_t err_size) {
+  static const char mark[] = "\xef\xbb\xbf"; /* some editors begin a file with it */
+  size_t skip = size >= 3 && memcmp(data, mark, 3) == 0 ? 3 : 0;
+  *ret = (struct lb_lines){.path = path, .data = data + skip, .size = size - skip, .err = err, .err_size = err_size};
+}
+
+int lb_lines_refuse(struct lb_lines *lines, int result, const char *why) {
+  if (lines->result == 0) {
+    lines->result = result;
+    snprintf(lines->err, lines->err_size, "%s:%d: %s", lines->path, lines->line, why);
+  }
+  return result;
+}
+
+/* ---- text --------------------------------------------------------------------------------------------- */
+
+/* Bytes of the UTF-8 character at text, 0 if it is none that a text file holds. */
+static size_t character_bytes(const unsigned char *text, size_t size) {
+  static const struct {
+    unsigned char first, mask;
+    unsigned least; /* a smaller one was written too long */
+  } forms[] = {{0x00, 0x80, 0}, {0xc0, 0xe0, 0x80}, {0xe0, 0xf0, 0x800}, {0xf0, 0xf8, 0x10000}};
+  for (size_t more = 0; more < 4 && more < size; more++) {
+    if ((text[0] & forms[more].mask) != forms[more].first) continue;
+    unsigned code = text[0] & (unsigned char)~forms[more].mask;
+    for (size_t i = 1; i <= more; i++) {
+      if ((text[i] & 0xc0) != 0x80) return 0;
+      code = code << 6 | (text[i] & 0x3f);
+    }
+    bool control = (code < 0x20 && code != '\t') || (code >= 0x7f && code < 0xa0);
+    bool surrogate = code >= 0xd800 && code < 0xe000;
+    return control || surrogate || code < forms[more].least || code > 0x10ffff ? 0 : more + 1;
+  }
+  return 0;
+}
+
+static int check_text(struct lb_lines *lines, const char *line, size_t len) {
+  char why[WHY_BYTES];
+  for (size_t at = 0; at < len;) {
+    size_t bytes = character_bytes((const unsigned char *)line + at, len - at);
+    if (bytes == 0) {
+      lb_refuse(why, sizeof why, "byte %zu is 0x%02x: not a text file; expected UTF-8 without control characters",
+                at + 1, (unsigned)(unsigned char)line[at]);
+      return lb_lines_refuse(lines, -EINVAL, why);
+    }
+    at += bytes;
+  }
+  return 0;
+}
+
+static int check_line(struct lb_lines *lines, const char *line, size_t len, size_t room) {
+  char why[WHY_BYTES];
+  if (len <= room) return check_text(lines, line, len);
+  lb_refuse(why, sizeof why,
+            "a line of %zu bytes: expected at most %zu; a longer text goes on in the next line, indented", len, room);
+  return lb_lines_refuse(lines, -EINVAL, why);
+}
+
+/* ---- lines -------------------------------------------------------------------------------------------- */
+
+char *lb_lines_next(struct lb_lines *lines, char *buf, int size) {
+  if (lines->size == 0 || lines->result < 0) return NULL;
+  const char *newline = memchr(lines->data, '\n', lines->size);
+  size_t len = newline ? (size_t)(newline - lines->data) : lines->size;
+  const char *line = lines->data;
+  lines->data += len + (newline != NULL);
+  lines->size -= len + (newline != NULL);
+  lines->line++;
+  if (len > 0 && line[len - 1] == '\r') len--;
+  if (check_line(lines, line, len, (size_t)size - 2) < 0) return NULL;
+  snprintf(buf, (size_t)size, "%.*s", (int)len, line);
+  lines->indented = len > 0 && strchr(LB_BLANKS, buf[0]) != NULL;
+  return buf;
+}
+
+int lb_lines_section(struct lb_lines *lines, const char *text, char *name, size_t size) {
+  const char *end = strchr(text, ']');
+  const char *after = end ? end + 1 + strspn(end + 1, LB_BLANKS) : NULL;
+  if (!end) return lb_lines_refuse(lines, -EINVAL, "a section without its ']': expected for example [workload]");
+  if (*after != '\0' && *after != ';' && *after != '#')
+    return lb_lines_refuse(lines, -EINVAL, "text after the ']' of a section: expected it on a line of its own");
+  snprintf(name, size, "%.*s", (int)(end - text - 1), text + 1);
+  return 0;
+}
+
+/* The library says which line it could not read, and reads on: a later refusal gives way to it. */
+static int refuse_syntax(struct lb_lines *lines, const char *data, int line) {
+  char why[WHY_BYTES];
+  for (int i = 1; i < line; i++) data = strchr(data, '\n') + 1;
+  lines->line = line;
+  lines->result = 0;
+  lb_refuse(why, sizeof why, "'%.*s': expected KEY = VALUE, a [section] or a comment (# ...)",
+            (int)strcspn(data, "\r\n"), data);
+  return lb_lines_refuse(lines, -EINVAL, why);
+}
+
+int lb_lines_end(struct lb_lines *lines, const char *data, int parsed) {
+  if (parsed < 0) return lb_lines_refuse(lines, -ENOMEM, "out of memory");
+  if (parsed > 0 && (lines->result == 0 || parsed < lines->line)) return refuse_syntax(lines, data, parsed);
+  return lines->result;
+}
