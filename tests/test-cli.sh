@@ -78,8 +78,8 @@ expect 'an unknown guard' 2 "-g fense: unknown guard, expected none, deadline, r
   "$bin" run control -g fense
 expect 'a guard like no other' 2 '-g x: unknown guard, expected none, deadline, recheck or fence' "$bin" run control -g x
 expect 'a guard without its name' 2 '-g: expected a value' "$bin" run control -g
-expect 'an unknown suite' 2 'suite quik: expected quick, full or paper' "$bin" suite quik
-expect 'a suite without its name' 2 'suite: expected quick, full or paper' "$bin" suite
+expect 'an unknown suite' 2 "unknown suite 'quik', did you mean 'quick'" "$bin" suite quik
+expect 'a suite without its name' 2 'suite: expected one suite, see .*list suites' "$bin" suite
 expect 'an unknown list' 2 "list pionts: expected protocols, .* or points; did you mean 'points'" "$bin" list pionts
 expect 'an unknown name to show' 2 "did you mean 'redlock'" "$bin" show redlok
 expect 'run without a scenario' 2 'expected a scenario' "$bin" run

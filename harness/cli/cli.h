@@ -98,7 +98,24 @@ const char *lb_root(void);
 int lb_load_history(const char *word, struct lb_history *ret);
 /* Whether it is a folder with a run.json. */
 bool lb_is_run_folder(const char *path);
+#define LB_SCENARIOS "scenarios" /* below lb_root() */
+#define LB_SUITES LB_SCENARIOS "/suites"
 /* Path of a scenario by name or path, malloc'd; NULL after one line on stderr. */
 char *lb_find_scenario(const char *name);
+/* The same of a suite. */
+char *lb_find_suite(const char *name);
+
+/* ---- a run (cli_run.c) ----------------------------------------------------------------------------------------- */
+
+struct lb_order { /* what a command wants done */
+  const struct lb_args *args;
+  const char *label;               /* names the run's folder */
+  const char *const *paths;        /* of the scenarios */
+  const char *const *own_settings; /* of each, "key=value key=value" (NULL = none); or NULL */
+  size_t path_count;
+  bool draw;                       /* the charts and the page, too */
+};
+/* Plans it, runs it, writes its results and says what came of it. An exit code. */
+int lb_carry_out(const struct lb_order *order);
 
 #endif

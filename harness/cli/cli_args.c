@@ -243,22 +243,26 @@ void lb_args_help(unsigned takes, FILE *out) {
   }
 }
 
-char *lb_find_scenario(const char *name) {
+/* An .ini file below the root by its name, or as a path; malloc'd, NULL after one line on stderr. */
+static char *find_file(const char *what, const char *place, const char *name) {
   char folder[4096], **names = NULL, **paths = NULL, *found = NULL;
   size_t count = 0, length = strlen(name);
   if (strchr(name, '/') || (length > 4 && strcmp(name + length - 4, ".ini") == 0)) return strdup(name);
-  snprintf(folder, sizeof folder, "%s/scenarios", lb_root());
+  snprintf(folder, sizeof folder, "%s/%s", lb_root(), place);
   int r = lb_scenario_list(folder, &names, &paths, &count);
   for (size_t i = 0; i < count; i++)
     if (strcmp(names[i], name) == 0) found = strdup(paths[i]);
   const char *near = count ? lb_suggest(name, (const char *const *)names, count) : NULL;
   if (r < 0) lb_complain(0, "cannot read %s: %s", folder, strerror(-r));
-  else if (!found && near) lb_complain(0, "unknown scenario '%s', did you mean '%s'?", name, near);
+  else if (!found && near) lb_complain(0, "unknown %s '%s', did you mean '%s'?", what, name, near);
   else if (!found)
-    lb_complain(0, "unknown scenario '%s', expected one of `%s list scenarios` or a path to an .ini file", name,
-                lb_called());
+    lb_complain(0, "unknown %s '%s', expected one of `%s list %ss` or a path to an .ini file", what, name, lb_called(), what);
   for (size_t i = 0; i < count; i++) free(names[i]), free(paths[i]);
   free(names);
   free(paths);
   return found;
 }
+
+char *lb_find_scenario(const char *name) { return find_file("scenario", LB_SCENARIOS, name); }
+
+char *lb_find_suite(const char *name) { return find_file("suite", LB_SUITES, name); }

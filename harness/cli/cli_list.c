@@ -11,6 +11,7 @@
 #include "cli.h"
 #include "client/holder.h"
 #include "scenario/scenario.h"
+#include "scenario/suite.h"
 #include "base/suggest.h"
 #include "servers/topology.h"
 
@@ -65,21 +66,17 @@ static int list_topologies(void) {
   return LB_EXIT_OK;
 }
 
-static int list_scenarios(void) {
-  char folder[4096], **names, **paths, err[600];
+/* A line of each file of a folder: 0, or an exit code after a complaint. */
+static int list_files(const char *place, int (*list_file)(const char *name, const char *path)) {
+  char folder[4096], **names, **paths;
   size_t count;
   int code = LB_EXIT_OK;
-  snprintf(folder, sizeof folder, "%s/scenarios", lb_root());
+  snprintf(folder, sizeof folder, "%s/%s", lb_root(), place);
   int r = lb_scenario_list(folder, &names, &paths, &count);
   if (r < 0) return lb_complain(LB_EXIT_FAILURE, "cannot read %s: %s", folder, strerror(-r));
   for (size_t i = 0; i < count; i++) {
-    struct lb_scenario s;
-    if (lb_scenario_load(paths[i], &s, err, sizeof err) == 0) {
-      printf("%-14s %s\n", names[i], s.title);
-      lb_scenario_clear(&s);
-    } else {
-      code = lb_complain(LB_EXIT_USAGE, "%s", err);
-    }
+    int listed = list_file(names[i], paths[i]);
+    if (listed) code = listed;
     free(names[i]);
     free(paths[i]);
   }
@@ -87,6 +84,28 @@ static int list_scenarios(void) {
   free(paths);
   return code;
 }
+
+static int list_scenario(const char *name, const char *path) {
+  struct lb_scenario s;
+  char err[600];
+  if (lb_scenario_load(path, &s, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
+  printf("%-14s %s\n", name, s.title);
+  lb_scenario_clear(&s);
+  return LB_EXIT_OK;
+}
+
+static int list_suite(const char *name, const char *path) {
+  struct lb_suite s;
+  char folder[4096], err[1200];
+  snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
+  if (lb_suite_load(path, folder, &s, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
+  printf("%-14s %s\n", name, s.title);
+  lb_suite_clear(&s);
+  return LB_EXIT_OK;
+}
+
+static int list_scenarios(void) { return list_files(LB_SCENARIOS, list_scenario); }
+static int list_suites(void) { return list_files(LB_SUITES, list_suite); }
 
 static int list_points(void) {
   const struct lb_protocol *p;
@@ -108,6 +127,7 @@ int lb_cli_list(const struct lb_args *args) {
   } lists[] = {{"protocols", list_protocols},
                {"topologies", list_topologies},
                {"scenarios", list_scenarios},
+               {"suites", list_suites},
                {"steps", list_steps},
                {"points", list_points}};
   enum { LIST_COUNT = sizeof lists / sizeof *lists };
@@ -125,7 +145,7 @@ int lb_cli_list(const struct lb_args *args) {
     names[i] = lists[i].name;
   }
   const char *near = lb_suggest(args->words[0], names, LIST_COUNT);
-  return lb_complain(LB_EXIT_USAGE, "list %s: expected protocols, topologies, scenarios or points%s%s%s", args->words[0],
+  return lb_complain(LB_EXIT_USAGE, "list %s: expected protocols, topologies, scenarios, suites or points%s%s%s", args->words[0],
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 

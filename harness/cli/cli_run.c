@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench run` and `lockbench suite`: plan, run, write, say what came of it. The first line of the summary is the verdict.
+ * `lockbench run`, and what it has in common with `lockbench suite`: plan, run, write, say what came of it. The first line of the summary is the verdict.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,18 +15,6 @@
 #include "show/display.h"
 #include "show/report.h"
 #include "run/results.h"
-
-enum { SUITE_PARTS = 16 };
-
-struct order { /* what a command wants done */
-  const struct lb_args *args;
-  const char *label; /* names the run's folder */
-  char *paths[LB_ARGS_MAX];
-  const char *own_settings[LB_ARGS_MAX]; /* of each path, NULL = none */
-  size_t path_count;
-  int trials; /* 0 = the scenarios' own */
-  bool draw;
-};
 
 static uint64_t random_seed(void) {
   uint32_t word = 1;
@@ -66,7 +54,7 @@ static int print_json(const struct lb_tally *tally) {
 }
 
 /* What the user asked to see of a run whose folder is whole. */
-static int show(const struct lb_tally *tally, const struct lb_run_info *info, const struct lb_rundir *dir, const struct order *order) {
+static int show(const struct lb_tally *tally, const struct lb_run_info *info, const struct lb_rundir *dir, const struct lb_order *order) {
   if (order->args->json) {
     int code = print_json(tally);
     return code ? code : info->exit_code;
@@ -78,7 +66,7 @@ static int show(const struct lb_tally *tally, const struct lb_run_info *info, co
 }
 
 /* Runs the trials, decides, writes. 0, or -errno with err. */
-static int run_and_write(struct lb_tally *tally, struct lb_run_info *info, struct lb_rundir *dir, const struct order *order,
+static int run_and_write(struct lb_tally *tally, struct lb_run_info *info, struct lb_rundir *dir, const struct lb_order *order,
                          char *err, size_t err_size) {
   struct lb_machine after;
   struct lb_display display = {.out = stderr, .terminal = isatty(2), .quiet = order->args->json && !isatty(2)};
@@ -95,7 +83,7 @@ static int run_and_write(struct lb_tally *tally, struct lb_run_info *info, struc
   return r < 0 ? r : lb_rundir_commit(dir, err, err_size);
 }
 
-static int execute(const struct lb_plan *plan, const struct order *order) {
+static int execute(const struct lb_plan *plan, const struct lb_order *order) {
   struct lb_rundir dir;
   struct lb_tally tally = {0};
   struct lb_run_info info = {.argv = order->args->argv, .argc = order->args->argc};
@@ -131,19 +119,19 @@ static int read_expects(const struct lb_args *args, struct lb_expect ret[LB_GUAR
   return 0;
 }
 
-static int plan_and_execute(struct order *order) {
+int lb_carry_out(const struct lb_order *order) {
   char err[600];
   struct lb_plan plan;
   struct lb_expect expects[LB_GUARD_COUNT];
   if (read_expects(order->args, expects) < 0) return LB_EXIT_USAGE;
-  struct lb_plan_request request = {.scenario_paths = (const char *const *)order->paths,
+  struct lb_plan_request request = {.scenario_paths = order->paths,
                                     .own_settings = order->own_settings,
                                     .scenario_count = order->path_count,
                                     .systems = systems_of(order->args),
                                     .expect = expects,
                                     .expect_count = order->args->expect_count,
                                     .guard = order->args->guard,
-                                    .trials = order->trials,
+                                    .trials = order->args->trials,
                                     .settings = order->args->settings,
                                     .setting_count = order->args->setting_count,
                                     .seed = order->args->has_seed ? order->args->seed : random_seed()};
@@ -153,70 +141,22 @@ static int plan_and_execute(struct order *order) {
   return code;
 }
 
-static int carry_out(struct order *order) {
-  int code = plan_and_execute(order);
-  for (size_t i = 0; i < order->path_count; i++) free(order->paths[i]);
-  return code;
+/* Of a file: its name without folder and ending. */
+static void label_of(const char *word, char *buf, size_t size) {
+  const char *slash = strrchr(word, '/');
+  snprintf(buf, size, "%s", slash ? slash + 1 : word);
+  size_t length = strlen(buf);
+  if (length > 4 && strcmp(buf + length - 4, ".ini") == 0) buf[length - 4] = '\0';
 }
 
 int lb_cli_run(const struct lb_args *args) {
-  if (args->word_count == 0)
-    return lb_complain(LB_EXIT_USAGE, "run: expected a scenario, see `%s list scenarios`", lb_called());
-  struct order order = {.args = args, .label = args->words[0], .trials = args->trials};
-  for (int i = 0; i < args->word_count; i++) {
-    char *path = lb_find_scenario(args->words[i]);
-    if (!path) return LB_EXIT_USAGE;
-    order.paths[order.path_count++] = path;
-  }
-  char label[100]; /* of a file: its name without folder and ending */
-  const char *slash = strrchr(order.label, '/');
-  snprintf(label, sizeof label, "%s", slash ? slash + 1 : order.label);
-  size_t length = strlen(label);
-  if (length > 4 && strcmp(label + length - 4, ".ini") == 0) label[length - 4] = '\0';
-  order.label = label;
-  return carry_out(&order);
-}
-
-static const char *const suites[] = {"quick", "full", "paper"};
-enum { SUITES = sizeof suites / sizeof *suites };
-
-/* What a suite changes in each scenario's file: "key=value key=value". quick runs them as they are; full makes 20 trials of every
- * directed fault and 5 of every load; paper 10, loads with 1 to 64 clients and storms of five minutes: half an hour on two cores. */
-#define DIRECTED                                                                                                       \
-  { "", "trials=20", "trials=10" }
-static const struct {
-  const char *scenario, *settings[SUITES];
-} suite_parts[SUITE_PARTS] = {
-    {"control", DIRECTED},
-    {"contention", {"", "trials=5", "trials=5 clients=1,4,16,64 duration_s=1.5 warmup_s=0.4"}},
-    {"spread", {"", "trials=5", "trials=5 duration_s=1.5 warmup_s=0.4"}},
-    {"failover", DIRECTED},
-    {"pause-holder", DIRECTED},
-    {"pause-writer", DIRECTED},
-    {"crash-holder", DIRECTED},
-    {"slow-holder", DIRECTED},
-    {"slow-holder-renewed", DIRECTED},
-    {"restart-node", DIRECTED},
-    {"restart-delayed", DIRECTED},
-    {"clock-jump", DIRECTED},
-    {"clock-client", DIRECTED},
-    {"split-brain", DIRECTED},
-    {"partition", DIRECTED},
-    {"storm", {"", "duration_s=60", "trials=1 duration_s=300"}},
-};
-
-int lb_cli_suite(const struct lb_args *args) {
-  size_t suite = 0;
-  while (suite < SUITES && (args->word_count != 1 || strcmp(suites[suite], args->words[0]) != 0)) suite++;
-  if (suite == SUITES)
-    return lb_complain(LB_EXIT_USAGE, "suite%s%s: expected quick, full or paper", args->word_count ? " " : "",
-                       args->word_count ? args->words[0] : "");
-  struct order order = {.args = args, .label = suites[suite], .trials = args->trials, .draw = true};
-  for (size_t i = 0; i < SUITE_PARTS; i++) {
-    char *path = lb_find_scenario(suite_parts[i].scenario);
-    if (!path) return LB_EXIT_FAILURE;
-    order.own_settings[order.path_count] = suite_parts[i].settings[suite];
-    order.paths[order.path_count++] = path;
-  }
-  return carry_out(&order);
+  char *paths[LB_ARGS_MAX], label[100];
+  size_t count = 0, wanted = (size_t)args->word_count;
+  if (wanted == 0) return lb_complain(LB_EXIT_USAGE, "run: expected a scenario, see `%s list scenarios`", lb_called());
+  while (count < wanted && (paths[count] = lb_find_scenario(args->words[count]))) count++;
+  label_of(args->words[0], label, sizeof label);
+  struct lb_order order = {.args = args, .label = label, .paths = (const char *const *)paths, .path_count = count};
+  int code = count == wanted ? lb_carry_out(&order) : LB_EXIT_USAGE;
+  for (size_t i = 0; i < count; i++) free(paths[i]);
+  return code;
 }

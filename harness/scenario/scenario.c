@@ -18,7 +18,7 @@
 /* ---- text to scenario --------------------------------------------------------------------------------- */
 
 /* "scenarios/04-failover.ini" -> "failover". */
-static char *name_of(const char *path) {
+char *lb_scenario_name_of(const char *path) {
   const char *slash = strrchr(path, '/');
   const char *base = slash ? slash + 1 : path;
   size_t digits = strspn(base, "0123456789");
@@ -31,7 +31,7 @@ static char *name_of(const char *path) {
 /* The name becomes a part of file names that are taken apart at their dots again. */
 static int set_name(const char *path, struct lb_scenario *scenario, char *err, size_t err_size) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
-  scenario->name = name_of(path);
+  scenario->name = lb_scenario_name_of(path);
   scenario->path = strdup(path);
   if (!scenario->name || !scenario->path) return -ENOMEM;
   if (scenario->name[0] != '\0' && scenario->name[strspn(scenario->name, letters)] == '\0') return 0;
@@ -132,28 +132,31 @@ void lb_scenario_clear(struct lb_scenario *scenario) {
 
 /* ---- settings of the command line --------------------------------------------------------------------- */
 
-int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size) {
+int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size) {
   char why[LB_SCENARIO_ERR];
   struct lb_scenario changed = *scenario; /* settable keys own no memory */
   int line = 0;
-  const struct lb_scenario_key *k = lb_scenario_key_find_set(key, why, sizeof why);
-  if (!k) return lb_refuse(err, err_size, "-s: %s", why);
+  const struct lb_scenario_key *k = lb_scenario_key_find_set(key, err, err_size);
+  if (!k) return -EINVAL;
   if ((k->flags & LB_KEY_LOAD) && scenario->kind == LB_KIND_TIMELINE)
-    return lb_refuse(err, err_size, "-s: %s = %s: %s has a timeline, and a timeline has no %s", key, value,
-                     scenario->name, key);
+    return lb_refuse(err, err_size, "%s = %s: %s has a timeline, and a timeline has no %s", key, value, scenario->name, key);
   if ((k->flags & LB_KEY_CAMPAIGN) && scenario->kind != LB_KIND_CAMPAIGN)
-    return lb_refuse(err, err_size, "-s: %s = %s: %s has no campaign", key, value, scenario->name);
-  int r = lb_scenario_key_set(k, &changed, key, value, 0, why, sizeof why);
-  if (r < 0) {
-    snprintf(err, err_size, "-s: %s", why);
-    return r;
-  }
+    return lb_refuse(err, err_size, "%s = %s: %s has no campaign", key, value, scenario->name);
+  int r = lb_scenario_key_set(k, &changed, key, value, 0, err, err_size);
+  if (r < 0) return r;
   if ((changed.keys == 0) != (scenario->keys == 0))
     changed.min_handoffs = changed.keys != 0; /* clients meet, or they do not */
   if (lb_scenario_check(&changed, &line, why, sizeof why) < 0)
-    return lb_refuse(err, err_size, "-s: %s = %s: %s", key, value, why);
+    return lb_refuse(err, err_size, "%s = %s: %s", key, value, why);
   *scenario = changed;
   return 0;
+}
+
+int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size) {
+  char why[LB_SCENARIO_ERR];
+  int r = lb_scenario_change(scenario, key, value, why, sizeof why);
+  if (r < 0) snprintf(err, err_size, "-s: %s", why);
+  return r;
 }
 
 /* ---- questions ---------------------------------------------------------------------------------------- */
@@ -196,7 +199,7 @@ int lb_scenario_list(const char *folder, char ***ret_names, char ***ret_paths, s
       paths[i] = NULL;
       r = -ENOMEM;
     }
-    if (r == 0 && !(names[i] = name_of(paths[i]))) r = -ENOMEM;
+    if (r == 0 && !(names[i] = lb_scenario_name_of(paths[i]))) r = -ENOMEM;
     free(entries[i]);
   }
   free(entries);

@@ -28,6 +28,11 @@ int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *s
 int lb_scenario_read(const char *path, const char *data, size_t size, struct lb_scenario *scenario, int *key_lines,
                      char *err, size_t err_size);
 
+/* scenario.c: "scenarios/04-failover.ini" -> "failover", malloc'd; NULL = no memory. */
+char *lb_scenario_name_of(const char *path);
+/* Sets one of the settable keys. */
+int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size);
+
 /* scenario_check.c: what single keys cannot know. 0, or -EINVAL with err and the line it is about (0 = the whole file). */
 int lb_scenario_check(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size);
 

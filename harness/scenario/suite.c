@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From the text of a suite file to scenarios and their settings. Each section but [suite] names a scenario; its keys are those that -s
+ * sets. A setting is tried at once on the scenario as it was loaded, so that a refusal names the line of the suite.
+ */
+#include "suite.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/suggest.h"
+#include "lines.h"
+#include "scenario_parts.h"
+
+#define SECTION_BYTES 200 /* a name or a path: a line has no room for more */
+#define ABOUT "suite"     /* the section of the suite itself */
+
+struct reading {
+  struct lb_lines lines;
+  char **known, **known_paths; /* the scenarios in the folder */
+  size_t known_count;
+  struct lb_suite *suite;
+  bool about;                  /* now in [suite] */
+  int about_line;              /* where it began; 0 = not yet */
+  struct lb_scenario scenario; /* of the section now; empty in [suite] */
+  int *section_lines;          /* of each scenario of the suite */
+  int *key_lines;              /* of lb_scenario_keys in this section, 0 = not seen */
+};
+
+static int refuse_at(struct reading *r, int result, const char *why) { return lb_lines_refuse(&r->lines, result, why); }
+
+/* ---- scenarios ---------------------------------------------------------------------------------------- */
+
+static bool is_path(const char *name) {
+  size_t len = strlen(name);
+  return strchr(name, '/') || (len > 4 && strcmp(name + len - 4, ".ini") == 0);
+}
+
+/* A path is relative to the folder of the suite. malloc'd; NULL = no memory. */
+static char *beside(const char *suite, const char *name) {
+  const char *slash = strrchr(suite, '/');
+  char *path = NULL;
+  if (name[0] == '/' || !slash) return strdup(name);
+  return asprintf(&path, "%.*s%s", (int)(slash - suite) + 1, suite, name) < 0 ? NULL : path;
+}
+
+static int find_scenario(struct reading *r, const char *name, char **ret) {
+  char why[LB_SCENARIO_ERR];
+  const char *known = NULL;
+  for (size_t i = 0; i < r->known_count && !known; i++)
+    if (strcmp(r->known[i], name) == 0) known = r->known_paths[i];
+  if (known || is_path(name)) {
+    *ret = known ? strdup(known) : beside(r->lines.path, name);
+    return *ret ? 0 : refuse_at(r, -ENOMEM, "out of memory");
+  }
+  const char *near = lb_suggest(name, (const char *const *)r->known, r->known_count);
+  lb_refuse(why, sizeof why, "[%s]: there is no such scenario%s%s%s", name, near ? ", did you mean [" : "", near ? near : "",
+            near ? "]?" : ": expected [suite], the name of one of `list scenarios`, or a path to an .ini file");
+  return refuse_at(r, -EINVAL, why);
+}
+
+static int check_twice(struct reading *r) {
+  char why[LB_SCENARIO_ERR];
+  for (size_t i = 0; i < r->suite->count; i++) {
+    char *name = lb_scenario_name_of(r->suite->scenarios[i]);
+    bool twice = name && strcmp(name, r->scenario.name) == 0;
+    free(name);
+    if (!twice) continue;
+    lb_refuse(why, sizeof why, "scenario '%s' stands in line %d already", r->scenario.name, r->section_lines[i]);
+    return refuse_at(r, -EINVAL, why);
+  }
+  return 0;
+}
+
+/* Room for one more. */
+static int grow(struct reading *r) {
+  struct lb_suite *s = r->suite;
+  char **scenarios = realloc(s->scenarios, (s->count + 1) * sizeof *scenarios);
+  if (scenarios) s->scenarios = scenarios;
+  char **settings = realloc(s->settings, (s->count + 1) * sizeof *settings);
+  if (settings) s->settings = settings;
+  int *lines = realloc(r->section_lines, (s->count + 1) * sizeof *lines);
+  if (lines) r->section_lines = lines;
+  return scenarios && settings && lines ? 0 : refuse_at(r, -ENOMEM, "out of memory");
+}
+
+static int add_scenario(struct reading *r, char *path) {
+  char why[LB_SCENARIO_ERR * 2];
+  struct lb_suite *s = r->suite;
+  if (lb_scenario_load(path, &r->scenario, why, sizeof why) < 0) return refuse_at(r, -EINVAL, why);
+  if (check_twice(r) < 0 || grow(r) < 0) return -EINVAL;
+  char *kept = strdup(path), *none = strdup("");
+  if (!kept || !none) {
+    free(kept);
+    free(none);
+    return refuse_at(r, -ENOMEM, "out of memory");
+  }
+  s->scenarios[s->count] = kept;
+  s->settings[s->count] = none;
+  r->section_lines[s->count++] = r->lines.line;
+  return 0;
+}
+
+/* `text` begins with '['. */
+static int begin_section(struct reading *r, const char *text) {
+  char name[SECTION_BYTES], why[LB_SCENARIO_ERR], *path = NULL;
+  if (lb_lines_section(&r->lines, text, name, sizeof name) < 0) return -EINVAL;
+  memset(r->key_lines, 0, lb_scenario_key_count * sizeof *r->key_lines);
+  lb_scenario_clear(&r->scenario);
+  r->about = strcmp(name, ABOUT) == 0;
+  if (r->about && r->about_line) {
+    lb_refuse(why, sizeof why, "section [" ABOUT "] began in line %d already", r->about_line);
+    return refuse_at(r, -EINVAL, why);
+  }
+  if (r->about) return r->about_line = r->lines.line, 0;
+  int result = find_scenario(r, name, &path);
+  if (result == 0) result = add_scenario(r, path);
+  free(path);
+  return result;
+}
+
+/* ---- lines and keys ----------------------------------------------------------------------------------- */
+
+/* The library's fgets. It tells nobody of a section, so sections are seen here. */
+static char *next_line(char *buf, int size, void *reading) {
+  struct reading *r = reading;
+  if (!lb_lines_next(&r->lines, buf, size)) return NULL;
+  const char *text = buf + strspn(buf, LB_BLANKS);
+  if (r->lines.indented && *text && *text != '#' && *text != ';') {
+    refuse_at(r, -EINVAL, "an indented line: expected keys and sections at the begin of a line");
+    return NULL;
+  }
+  return *text == '[' && begin_section(r, text) < 0 ? NULL : buf;
+}
+
+/* A key of [suite]. */
+static int take_about(struct reading *r, const char *name, const char *value) {
+  static const char *const known[] = {"title", "question"};
+  char why[LB_SCENARIO_ERR];
+  char **field = strcmp(name, known[0]) == 0 ? &r->suite->title : strcmp(name, known[1]) == 0 ? &r->suite->question : NULL;
+  const char *near = field ? NULL : lb_suggest(name, known, 2);
+  if (!field)
+    lb_refuse(why, sizeof why, "[" ABOUT "] has no key '%s'%s%s%s", name, near ? ", did you mean '" : "", near ? near : "",
+              near ? "'?" : ": expected title or question");
+  else if (*field) lb_refuse(why, sizeof why, "%s stands twice in [" ABOUT "]", name);
+  else if (!*value) lb_refuse(why, sizeof why, "%s = : expected text", name);
+  else return (*field = strdup(value)) ? 0 : refuse_at(r, -ENOMEM, "out of memory");
+  return refuse_at(r, -EINVAL, why);
+}
+
+/* Without the blanks of a list, "1, 4": what is set is one word. */
+static int keep_setting(struct reading *r, const char *name, const char *value) {
+  char **settings = &r->suite->settings[r->suite->count - 1], *word = strdup(value), *more = NULL;
+  size_t len = 0;
+  for (const char *at = value; word && *at; at++)
+    if (!strchr(LB_BLANKS, *at)) word[len++] = *at;
+  if (word) word[len] = '\0';
+  int written = word ? asprintf(&more, "%s%s%s=%s", *settings, **settings ? " " : "", name, word) : -1;
+  free(word);
+  if (written < 0) return refuse_at(r, -ENOMEM, "out of memory");
+  free(*settings);
+  *settings = more;
+  return 0;
+}
+
+/* A key of a scenario's section. */
+static int take_setting(struct reading *r, const char *name, const char *value) {
+  char why[LB_SCENARIO_ERR];
+  const struct lb_scenario_key *key = lb_scenario_key_find_set(name, why, sizeof why);
+  if (!key) return refuse_at(r, -EINVAL, why);
+  int *line = &r->key_lines[key - lb_scenario_keys];
+  if (*line) {
+    lb_refuse(why, sizeof why, "%s stands in line %d already", name, *line);
+    return refuse_at(r, -EINVAL, why);
+  }
+  *line = r->lines.line;
+  int result = lb_scenario_change(&r->scenario, name, value, why, sizeof why);
+  return result < 0 ? refuse_at(r, result, why) : keep_setting(r, name, value);
+}
+
+/* The library's handler: nonzero = go on. What it says of the section may be cut, so it is not asked. */
+static int take_entry(void *reading, const char *section, const char *name, const char *value) {
+  struct reading *r = reading;
+  (void)section;
+  if (r->lines.result < 0) return 0;
+  if (r->about) return take_about(r, name, value) == 0;
+  if (r->suite->count == 0) return refuse_at(r, -EINVAL, "a key before any section: expected [" ABOUT "] first") == 0;
+  return take_setting(r, name, value) == 0;
+}
+
+/* ---- the whole file ----------------------------------------------------------------------------------- */
+
+static int check_complete(struct reading *r) {
+  const char *missing = !r->about_line          ? "section [" ABOUT "] is missing"
+                        : !r->suite->title      ? "[" ABOUT "] title is missing: expected title = text"
+                        : !r->suite->question   ? "[" ABOUT "] question is missing: expected question = text"
+                        : r->suite->count == 0 ? "no scenario: expected for example [control]"
+                                                : NULL;
+  if (!missing) return 0;
+  return lb_refuse(r->lines.err, r->lines.err_size, "%s: %s", r->lines.path, missing);
+}
+
+static void forget(struct reading *r) {
+  lb_scenario_clear(&r->scenario);
+  for (size_t i = 0; i < r->known_count; i++) free(r->known[i]), free(r->known_paths[i]);
+  free(r->known);
+  free(r->known_paths);
+  free(r->section_lines);
+  free(r->key_lines);
+}
+
+int lb_suite_parse(const char *path, const char *data, size_t size, const char *folder, struct lb_suite *ret, char *err,
+                   size_t err_size) {
+  struct reading r = {.suite = ret};
+  *ret = (struct lb_suite){.name = lb_scenario_name_of(path), .path = strdup(path)};
+  r.key_lines = calloc(lb_scenario_key_count, sizeof *r.key_lines);
+  lb_lines_begin(&r.lines, path, data, size, err, err_size);
+  int result = ret->name && ret->path && r.key_lines ? 0 : refuse_at(&r, -ENOMEM, "out of memory");
+  if (result == 0 && (result = lb_scenario_list(folder, &r.known, &r.known_paths, &r.known_count)) < 0)
+    snprintf(err, err_size, "%s: cannot read its scenarios in %s: %s", path, folder, strerror(-result));
+  if (result == 0) result = lb_lines_end(&r.lines, data, ini_parse_stream(next_line, &r, take_entry, &r));
+  if (result == 0) result = check_complete(&r);
+  if (result == -ENOMEM) snprintf(err, err_size, "%s: out of memory", path);
+  forget(&r);
+  if (result < 0) lb_suite_clear(ret);
+  return result;
+}
+
+int lb_suite_load(const char *path, const char *folder, struct lb_suite *ret, char *err, size_t err_size) {
+  char *data;
+  size_t size;
+  *ret = (struct lb_suite){0};
+  int r = lb_lines_load(path, &data, &size, err, err_size);
+  if (r < 0) return r;
+  r = lb_suite_parse(path, data, size, folder, ret, err, err_size);
+  free(data);
+  return r;
+}
+
+void lb_suite_clear(struct lb_suite *suite) {
+  for (size_t i = 0; i < suite->count; i++) free(suite->scenarios[i]), free(suite->settings[i]);
+  free(suite->scenarios);
+  free(suite->settings);
+  free(suite->name);
+  free(suite->path);
+  free(suite->title);
+  free(suite->question);
+  *suite = (struct lb_suite){0};
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Suite files: what they make of a run, and how bad ones are refused.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "scenario/scenario.h"
+#include "scenario/suite.h"
+
+#define ABOUT "[suite]\ntitle = t\nquestion = q\n"
+
+static char folder[1000];
+static char err[1200];
+
+static int read_suite(const char *text, struct lb_suite *ret) {
+  return lb_suite_parse("dir/mine.ini", text, strlen(text), folder, ret, err, sizeof err);
+}
+
+static void assert_refused(const char *text, const char *expected) {
+  static const struct lb_suite empty;
+  struct lb_suite suite;
+  err[0] = '\0';
+  assert_int_equal(read_suite(text, &suite), -EINVAL);
+  assert_string_equal(err, expected);
+  assert_memory_equal(&suite, &empty, sizeof empty);
+}
+
+static void a_suite_says_which_scenarios_and_what_is_changed(void **state) {
+  struct lb_suite s;
+  (void)state;
+  assert_int_equal(read_suite("# about\n" ABOUT "[storm]\nduration_s = 60 ; long\n[control] ; as it is\n"
+                              "[contention]\ntrials = 5\nclients = 1, 4,16\n", &s), 0);
+  assert_string_equal(s.name, "mine");
+  assert_string_equal(s.path, "dir/mine.ini");
+  assert_string_equal(s.title, "t");
+  assert_string_equal(s.question, "q");
+  assert_int_equal(s.count, 3);
+  assert_non_null(strstr(s.scenarios[0], "/16-storm.ini"));
+  assert_string_equal(s.settings[0], "duration_s=60");
+  assert_non_null(strstr(s.scenarios[1], "/01-control.ini"));
+  assert_string_equal(s.settings[1], "");
+  assert_string_equal(s.settings[2], "trials=5 clients=1,4,16");
+  lb_suite_clear(&s);
+}
+
+static void a_path_is_looked_for_beside_the_suite(void **state) {
+  struct lb_suite s;
+  char path[1100], text[1300];
+  (void)state;
+  snprintf(path, sizeof path, "%s/suites/mine.ini", folder);
+  snprintf(text, sizeof text, ABOUT "[../07-crash-holder.ini]\ntrials = 2\n");
+  assert_int_equal(lb_suite_parse(path, text, strlen(text), folder, &s, err, sizeof err), 0);
+  snprintf(path, sizeof path, "%s/suites/../07-crash-holder.ini", folder);
+  assert_string_equal(s.scenarios[0], path);
+  lb_suite_clear(&s);
+}
+
+static void a_scenario_that_is_not_there_is_refused_with_the_nearest(void **state) {
+  (void)state;
+  assert_refused(ABOUT "[contol]\n", "dir/mine.ini:4: [contol]: there is no such scenario, did you mean [control]?");
+  assert_refused(ABOUT "[qqqqqqqqqqqq]\n", "dir/mine.ini:4: [qqqqqqqqqqqq]: there is no such scenario: expected [suite], the name of one "
+                                           "of `list scenarios`, or a path to an .ini file");
+  assert_refused(ABOUT "[no.ini]\n", "dir/mine.ini:4: dir/no.ini: No such file or directory");
+}
+
+static void nothing_stands_twice(void **state) {
+  char text[1300], expected[300];
+  (void)state;
+  assert_refused(ABOUT "[control]\n[storm]\n[control]\n", "dir/mine.ini:6: scenario 'control' stands in line 4 already");
+  snprintf(text, sizeof text, ABOUT "[control]\n\n[%s/01-control.ini]\n", folder);
+  if (strlen(folder) < 150) assert_refused(text, "dir/mine.ini:6: scenario 'control' stands in line 4 already");
+  assert_refused(ABOUT "[suite]\n", "dir/mine.ini:4: section [suite] began in line 1 already");
+  assert_refused(ABOUT "title = again\n", "dir/mine.ini:4: title stands twice in [suite]");
+  snprintf(expected, sizeof expected, "dir/mine.ini:6: trials stands in line 5 already");
+  assert_refused(ABOUT "[control]\ntrials = 1\ntrials = 2\n", expected);
+}
+
+static void a_setting_is_tried_on_its_scenario(void **state) {
+  (void)state;
+  assert_refused(ABOUT "[control]\ntrils = 1\n", "dir/mine.ini:5: cannot set 'trils', did you mean 'trials'? expected trials, clients, keys, hold_ms, "
+                                                "think_ms, ttl_ms, wait_ms, duration_s, warmup_s, renew, every_ms or lasts_ms");
+  assert_refused(ABOUT "[control]\ntrials = none\n", "dir/mine.ini:5: trials = none: expected a whole number from 1 to 10000");
+  assert_refused(ABOUT "[failover]\nduration_s = 2\n",
+                 "dir/mine.ini:5: duration_s = 2: failover has a timeline, and a timeline has no duration_s");
+  assert_refused(ABOUT "[spread]\nlasts_ms = 20\n", "dir/mine.ini:5: lasts_ms = 20: spread has no campaign");
+}
+
+static void a_key_of_the_suite_that_is_none_is_refused(void **state) {
+  (void)state;
+  assert_refused("[suite]\ntitel = t\n", "dir/mine.ini:2: [suite] has no key 'titel', did you mean 'title'?");
+  assert_refused("[suite]\nx = t\n", "dir/mine.ini:2: [suite] has no key 'x': expected title or question");
+  assert_refused("[suite]\ntitle =\n", "dir/mine.ini:2: title = : expected text");
+}
+
+static void what_is_missing_is_named(void **state) {
+  (void)state;
+  assert_refused("", "dir/mine.ini: section [suite] is missing");
+  assert_refused("[suite]\nquestion = q\n[control]\n", "dir/mine.ini: [suite] title is missing: expected title = text");
+  assert_refused("[suite]\ntitle = t\n[control]\n", "dir/mine.ini: [suite] question is missing: expected question = text");
+  assert_refused(ABOUT, "dir/mine.ini: no scenario: expected for example [control]");
+}
+
+static void what_is_no_suite_file_is_refused_where_it_goes_wrong(void **state) {
+  (void)state;
+  assert_refused("trials = 1\n" ABOUT, "dir/mine.ini:1: a key before any section: expected [suite] first");
+  assert_refused(ABOUT " question = more\n", "dir/mine.ini:4: an indented line: expected keys and sections at the begin of a line");
+  assert_refused(ABOUT "[control\n", "dir/mine.ini:4: a section without its ']': expected for example [workload]");
+  assert_refused(ABOUT "[control]\ntrials\n", "dir/mine.ini:5: 'trials': expected KEY = VALUE, a [section] or a comment (# ...)");
+  assert_refused("[suite]\ntitle = \x01\n", "dir/mine.ini:2: byte 9 is 0x01: not a text file; expected UTF-8 without control characters");
+}
+
+static void a_folder_without_scenarios_is_named(void **state) {
+  struct lb_suite s;
+  (void)state;
+  assert_int_equal(lb_suite_parse("a.ini", ABOUT, strlen(ABOUT), "/nowhere", &s, err, sizeof err), -ENOENT);
+  assert_string_equal(err, "a.ini: cannot read its scenarios in /nowhere: No such file or directory");
+  assert_int_equal(lb_suite_load("/nowhere.ini", folder, &s, err, sizeof err), -ENOENT);
+  assert_string_equal(err, "/nowhere.ini: No such file or directory");
+}
+
+/* A scenario that somebody added, and that no suite runs, would be seen by nobody. */
+static void the_shipped_suites_run_every_shipped_scenario(void **state) {
+  char suites[1100], **names, **paths, **all_names, **all_paths;
+  size_t count, all;
+  struct lb_suite s;
+  (void)state;
+  snprintf(suites, sizeof suites, "%s/suites", folder);
+  assert_int_equal(lb_scenario_list(suites, &names, &paths, &count), 0);
+  assert_int_equal(lb_scenario_list(folder, &all_names, &all_paths, &all), 0);
+  assert_true(count >= 3);
+  for (size_t i = 0; i < count; i++) {
+    if (lb_suite_load(paths[i], folder, &s, err, sizeof err) < 0) fail_msg("%s", err);
+    assert_string_equal(s.name, names[i]);
+    assert_int_equal(s.count, all);
+    for (size_t k = 0; k < all; k++) assert_string_equal(s.scenarios[k], all_paths[k]);
+    lb_suite_clear(&s);
+    free(names[i]);
+    free(paths[i]);
+  }
+  for (size_t k = 0; k < all; k++) free(all_names[k]), free(all_paths[k]);
+  free(names), free(paths), free(all_names), free(all_paths);
+}
+
+int main(void) {
+  const char *source = getenv("LB_SOURCE_DIR");
+  snprintf(folder, sizeof folder, "%s/scenarios", source ? source : ".");
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_suite_says_which_scenarios_and_what_is_changed),
+      cmocka_unit_test(a_path_is_looked_for_beside_the_suite),
+      cmocka_unit_test(a_scenario_that_is_not_there_is_refused_with_the_nearest),
+      cmocka_unit_test(nothing_stands_twice),
+      cmocka_unit_test(a_setting_is_tried_on_its_scenario),
+      cmocka_unit_test(a_key_of_the_suite_that_is_none_is_refused),
+      cmocka_unit_test(what_is_missing_is_named),
+      cmocka_unit_test(what_is_no_suite_file_is_refused_where_it_goes_wrong),
+      cmocka_unit_test(a_folder_without_scenarios_is_named),
+      cmocka_unit_test(the_shipped_suites_run_every_shipped_scenario),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
