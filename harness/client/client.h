@@ -30,6 +30,7 @@ struct lb_client_plan { /* what all clients of a trial have in common; must outl
   struct lb_work work;
   enum lb_guard guard;
   bool renew; /* the watchdog: while it holds it renews every third of the ttl, also between two commands */
+  struct lb_workers *workers; /* what the driver runs several clients in, if it does (driver->gather) */
   int output; /* file that its standard output and error go to; 0 = they stay as they are */
 };
 

@@ -26,6 +26,9 @@ struct lb_driver {
   const char *name;
   /* How many logs `clients` clients write to: client i writes to log i modulo this. */
   size_t (*writers)(size_t clients);
+  /* Optional: starts what several clients share, plan->workers, and ends it after the last client's end. 0 or -errno. */
+  int (*gather)(struct lb_client_plan *plan, size_t writers);
+  void (*dismiss)(struct lb_client_plan *plan);
   /* The calls of client.h, which says what they return. A hook but `start` and `end` is called with a body only. `start` leaves no
    * body if it fails. */
   int (*start)(struct lb_client *client, const struct lb_client_plan *plan);

@@ -5,6 +5,9 @@
  */
 #include "memory.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "base/clock.h"
@@ -56,6 +59,20 @@ struct lb_memory *lb_memory_map(size_t clients, size_t writers, size_t keys) {
 
 void lb_memory_unmap(struct lb_memory *memory) {
   if (memory) munmap(memory, memory->mapped_size);
+}
+
+int lb_memory_collect(const struct lb_memory *memory, struct lb_history *ret) {
+  size_t total = 0;
+  for (size_t i = 0; i < memory->log_count; i++) total += atomic_load(&memory->log[i].count);
+  ret->events = malloc((total ? total : 1) * sizeof *ret->events);
+  if (!ret->events) return -ENOMEM;
+  for (size_t i = 0; i < memory->log_count; i++) {
+    const struct lb_log *log = &memory->log[i];
+    size_t n = atomic_load(&log->count);
+    memcpy(ret->events + ret->count, memory->events + log->first, n * sizeof *ret->events);
+    ret->count += n;
+  }
+  return 0;
 }
 
 void lb_memory_record(struct lb_memory *memory, size_t number, struct lb_event event) {

@@ -72,6 +72,8 @@ struct lb_memory {
  * and one for the controller. NULL with errno. Untouched pages cost nothing. */
 struct lb_memory *lb_memory_map(size_t clients, size_t writers, size_t keys);
 void lb_memory_unmap(struct lb_memory *memory);
+/* Copies the events of all logs into an empty history, one log after the other. All writers have ended. 0 or -ENOMEM. */
+int lb_memory_collect(const struct lb_memory *memory, struct lb_history *ret);
 
 /* Appends to log `number`, stamping t (now) and s; the event names its client. Only the writer of the log may call this, one call at a time.
  * log_full is set while an eighth of the log is still free, so that the measurement ends and all holds are closed in the log; a log

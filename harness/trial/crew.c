@@ -59,7 +59,7 @@ int lb_crew_gather(struct lb_stage *s) {
         (struct lb_client){.driver = driver, .number = (uint32_t)i, .log = i % writers, .own_key = (uint32_t)i};
     snprintf(s->client[i].name, sizeof s->client[i].name, "client-%zu", i + 1);
   }
-  s->observer = (struct lb_client){.driver = driver,
+  s->observer = (struct lb_client){.driver = &lb_driver_process, /* whatever runs the clients */
                                    .name = "observer",
                                    .number = (uint32_t)s->client_count,
                                    .log = s->memory->controller,
@@ -81,6 +81,12 @@ static int call(struct lb_stage *s, struct lb_client *client, enum lb_client_ver
   lb_refuse(err, err_size, "%s could not %s: %s%s", client->name, what,
             r == 0 && state->breach[0] ? "breach of the contract: " : "", why);
   return -1;
+}
+
+static int start_workers(struct lb_stage *s, char *err, size_t err_size) {
+  const struct lb_driver *driver = s->client[0].driver;
+  int r = driver->gather ? driver->gather(&s->client_plan, s->memory->controller) : 0;
+  return r < 0 ? lb_refuse(err, err_size, "no workers for clients: %s", strerror(-r)), -1 : 0;
 }
 
 static int start_observer(struct lb_stage *s, char *err, size_t err_size) {
@@ -108,6 +114,7 @@ static int open_output(struct lb_stage *s, char *err, size_t err_size) {
 int lb_crew_start(struct lb_stage *s) {
   char err[500];
   int r = open_output(s, err, sizeof err);
+  if (r == 0) r = start_workers(s, err, sizeof err);
   if (r == 0) r = start_observer(s, err, sizeof err);
   for (size_t i = 0; i < s->client_count && r == 0; i++) r = start_client(s, &s->client[i], err, sizeof err);
   for (size_t i = 0; i < s->client_count && r == 0; i++)
@@ -126,6 +133,7 @@ int lb_crew_restart(struct lb_stage *s, struct lb_client *client, char *err, siz
 void lb_crew_end(struct lb_stage *s) {
   for (size_t i = 0; i < s->client_count; i++) lb_client_end(&s->client[i]);
   lb_client_end(&s->observer);
+  if (s->client_plan.workers) s->client[0].driver->dismiss(&s->client_plan);
   if (s->client_plan.output > 0) close(s->client_plan.output);
   s->client_plan.output = 0;
 }

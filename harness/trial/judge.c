@@ -25,16 +25,8 @@
 
 static int collect(struct lb_stage *s) {
   struct lb_history *h = &s->history;
-  size_t total = 0, keys = 0;
-  for (size_t i = 0; i < s->memory->log_count; i++) total += atomic_load(&s->memory->log[i].count);
-  h->events = malloc((total ? total : 1) * sizeof *h->events);
-  if (!h->events) return -ENOMEM;
-  for (size_t i = 0; i < s->memory->log_count; i++) { /* all writers have ended: the counts stand */
-    const struct lb_log *log = &s->memory->log[i];
-    size_t n = atomic_load(&log->count);
-    memcpy(h->events + h->count, s->memory->events + log->first, n * sizeof *h->events);
-    h->count += n;
-  }
+  size_t keys = 0;
+  if (lb_memory_collect(s->memory, h) < 0) return -ENOMEM;
   for (size_t i = 0; i < h->count; i++)
     if (h->events[i].key != LB_NO_NAME && h->events[i].key >= keys) keys = h->events[i].key + 1;
   char name[32];
