@@ -155,6 +155,20 @@ static void a_topology_on_which_the_steps_mean_nothing_is_left_out(void **state)
   assert_string_equal(w->plan.cells[0].skip, "kill primary: there are no servers");
 }
 
+/* It is one that the protocol does not name: nobody gets cells that he did not ask for. */
+static void a_topology_that_stands_for_another_is_taken_where_it_is_named(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", LOAD "local@none = safe\n");
+  w->request.systems = "redis-token@redis-aof";
+  make(w);
+  assert_systems(w, "redis-token@redis-aof");
+  w->request.systems = "redis-token";
+  make(w);
+  assert_systems(w, "redis-token@redis redis-token@sentinel");
+  w->request.systems = "redlock@redis-aof";
+  assert_refused(w, "redlock does not run on topology 'redis-aof', see `lockbench show redlock`");
+}
+
 static void an_expectation_of_ones_own_is_for_what_the_scenario_says_nothing_of(void **state) {
   struct world *w = *state;
   const struct lb_expect own[] = {
@@ -879,6 +893,7 @@ int main(void) {
       TEST(a_protocol_alone_is_all_its_systems_in_the_scenario),
       TEST(a_protocol_the_scenario_does_not_speak_of_runs_on_each_of_its_topologies),
       TEST(a_topology_on_which_the_steps_mean_nothing_is_left_out),
+      TEST(a_topology_that_stands_for_another_is_taken_where_it_is_named),
       TEST(an_expectation_of_ones_own_is_for_what_the_scenario_says_nothing_of),
       TEST(a_system_named_twice_is_one_cell),
       TEST(every_scenario_gets_its_own_cells),

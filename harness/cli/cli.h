@@ -91,6 +91,8 @@ void lb_args_help(unsigned takes, FILE *out);
 int lb_complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* An --expect, taken apart: 0 and *ret, or -1 after one line on stderr. Without a guard of its own it is of `guard`. */
 int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret);
+/* "one, two, three" on stdout; NULL = none. */
+void lb_print_words(const char *const *words);
 /* Folder of scenarios/ and plots/: LOCKBENCH_ROOT, else where the sources were when this was built. */
 const char *lb_root(void);
 /* The history of a file, or of standard input for "-" (cli_history.c). 0 (release with lb_history_clear()), or LB_EXIT_USAGE after

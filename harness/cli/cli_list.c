@@ -1,56 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench list` and `lockbench show`: everything there is, from the same tables that run it.
+ * `lockbench list`: the names of everything there is, from the same tables and files that run it.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backends/registry.h"
-#include "base/called.h"
+#include "base/suggest.h"
 #include "cli.h"
 #include "client/holder.h"
 #include "scenario/scenario.h"
 #include "scenario/suite.h"
-#include "base/suggest.h"
 #include "servers/topology.h"
 
-/* ---- words -------------------------------------------------------------------------------------------------------- */
-
-static const struct {
-  unsigned trait;
-  const char *name;
-} trait_names[] = {
-    {LB_TRAIT_LEASED, "leased"},
-    {LB_TRAIT_SESSION, "session"},
-    {LB_TRAIT_NO_EXPIRY, "no-expiry"},
-    {LB_TRAIT_FENCED, "fenced"},
-    {LB_TRAIT_FIFO, "fifo"},
-    {LB_TRAIT_WAKES, "wakes-waiters"},
-    {LB_TRAIT_QUEUES, "queues"},
-    {LB_TRAIT_CLIENT_CLOCK, "uses-client-clock"},
-    {LB_TRAIT_SERVER_CLOCK, "uses-server-clock"},
-    {LB_TRAIT_UNSAFE, "known-unsafe"},
-    {LB_TRAIT_NO_OWNER, "no-owner"},
-};
-
-static void print_traits(unsigned traits) {
-  const char *between = "";
-  for (size_t i = 0; i < sizeof trait_names / sizeof *trait_names; i++)
-    if (traits & trait_names[i].trait) printf("%s%s", between, trait_names[i].name), between = ", ";
-}
-
-static void print_words(const char *const *words) {
+void lb_print_words(const char *const *words) {
   for (; words && *words; words++) printf("%s%s", *words, words[1] ? ", " : "");
 }
-
-/* ---- list ------------------------------------------------------------------------------------------------------------ */
 
 static int list_protocols(void) {
   const struct lb_protocol *p;
   for (size_t i = 0; (p = lb_protocol_at(i)); i++) {
     printf("%-14s %s (", p->name, p->summary);
-    print_words(p->topologies);
+    lb_print_words(p->topologies);
     puts(")");
   }
   return LB_EXIT_OK;
@@ -147,149 +119,4 @@ int lb_cli_list(const struct lb_args *args) {
   const char *near = lb_suggest(args->words[0], names, LIST_COUNT);
   return lb_complain(LB_EXIT_USAGE, "list %s: expected protocols, topologies, scenarios, suites or points%s%s%s", args->words[0],
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-}
-
-/* ---- show ------------------------------------------------------------------------------------------------------------ */
-
-/* Topologies that a protocol runs on without naming them. */
-static void print_stand_ins(const char *const *named) {
-  const struct lb_topology *t;
-  for (size_t i = 0; (t = lb_topology_at(i)); i++) {
-    bool own = false;
-    for (const char *const *name = named; *name; name++) own |= strcmp(*name, t->name) == 0;
-    if (!own && lb_topology_serves(t, named)) printf(", %s (like %s)", t->name, t->stands_for);
-  }
-}
-
-/* With its default, and what else it takes. */
-static void show_option(const struct lb_protocol *p, const struct lb_option *o) {
-  printf("option:   -s %s.%s=", p->name, o->name);
-  switch (o->type) {
-    case LB_OPT_INT:
-    case LB_OPT_REAL: printf("%g  %s (%g to %g)\n", o->def, o->help, o->min, o->max); break;
-    case LB_OPT_BOOL: printf("%s  %s (yes or no)\n", o->def != 0 ? "yes" : "no", o->help); break;
-    case LB_OPT_TEXT: printf("%s  %s (text, %g to %g bytes)\n", o->text, o->help, o->min, o->max); break;
-    case LB_OPT_CHOICE:
-      printf("%s  %s (", o->words[(size_t)o->def], o->help);
-      print_words(o->words);
-      puts(")");
-      break;
-  }
-}
-
-static void show_protocol(const struct lb_protocol *p) {
-  printf("protocol %s: %s\n\npromises: %s\nbreaks:   %s\nsource:   %s\ntraits:   ", p->name, p->summary, p->promises,
-         p->breaks, p->source);
-  print_traits(p->traits);
-  if (p->unsafe_why) printf(" (%s)", p->unsafe_why);
-  printf("\nruns on:  ");
-  print_words(p->topologies);
-  print_stand_ins(p->topologies);
-  putchar('\n');
-  if (p->points) {
-    printf("points:   ");
-    print_words(p->points);
-    putchar('\n');
-  }
-  for (const struct lb_option *o = p->options; o && o->name; o++) show_option(p, o);
-}
-
-/* One below the other. */
-static void print_settings(const char *settings) {
-  const char *label = "settings:";
-  for (const char *end; settings && (end = strchr(settings, '\n')); settings = end + 1, label = "")
-    printf("\n%-9s %.*s", label, (int)(end - settings), settings);
-}
-
-static void show_topology(const struct lb_topology *t) {
-  char version[128];
-  const char *missing = lb_topology_missing(t);
-  printf("topology %s: %s\n\nservers:  %zu that hold locks", t->name, t->summary, t->data_count);
-  if (t->other_count) printf(", %zu others (%s)", t->other_count, t->family->other_service);
-  if (t->data_count) printf("\nkeeps:    %s", lb_keeps_text(t->keeps));
-  print_settings(t->settings);
-  if (t->stands_for) printf("\nlike:     %s: protocols that run there run here", t->stands_for);
-  printf("\nneeds:    ");
-  print_words(t->family->needs);
-  printf("%s%s\n", missing ? "  MISSING: " : "", missing ? missing : "");
-  if (!missing && lb_topology_version(t, version, sizeof version) == 0 && version[0]) printf("version:  %s\n", version);
-}
-
-/* "steps:    A" and below it, aligned, the others. */
-static void show_steps(const char *label, const struct lb_step *steps, size_t count) {
-  for (size_t i = 0; i < count; i++) printf("%-9s %s\n", i ? "" : label, steps[i].text);
-}
-
-static void show_workload(const struct lb_scenario *s) {
-  printf("clients:  ");
-  for (size_t i = 0; i < s->client_count_count; i++) printf("%s%d", i ? ", " : "", s->client_counts[i]);
-  printf("; ttl %lld ms%s", (long long)s->ttl_ms, s->renew ? ", renewed while they hold" : "");
-  if (s->kind != LB_KIND_TIMELINE) {
-    if (s->keys == 0) printf("; a lock each");
-    else printf("; %d lock%s", s->keys, s->keys == 1 ? "" : "s");
-    printf("; hold %g ms, think %g ms; %g s after %g s", s->hold_ms, s->think_ms, s->duration_s, s->warmup_s);
-  }
-  putchar('\n');
-}
-
-static void show_proof(const struct lb_scenario *s) {
-  if (s->control) puts("control:  nothing in it can cost a correct lock its exclusion; the others are compared with it");
-  if (s->proof_violated) printf("proof:    a violation only counts with \"%s\"\n", s->proof_violated);
-  if (s->past_lease)
-    printf("%-9s overlaps after the end of a lease count: leases run out on purpose\n", s->proof_violated ? "" : "proof:");
-}
-
-static void show_expectations(const struct lb_scenario *s, enum lb_guard guard) {
-  const char *label = "expects:";
-  for (size_t i = 0; i < s->expect_count; i++) {
-    const struct lb_expect *e = &s->expect[i];
-    if (e->guard != guard) continue;
-    if (*label && guard != LB_GUARD_NONE)
-      printf("expects under the guard %s (%s):\n", lb_guard_name(guard), lb_guard_help(guard)), label = "";
-    printf("%-9s %-24s %-9s %s\n", label, e->system, lb_verdict_name(e->verdict), e->reason ? e->reason : "");
-    label = "";
-  }
-}
-
-static int show_scenario(const char *path) {
-  struct lb_scenario s;
-  char err[600];
-  if (lb_scenario_load(path, &s, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
-  printf("scenario %s: %s\n\nquestion: %s\nrefuted:  %s\nfile:     %s\n", s.name, s.title,
-         s.question ? s.question : "", s.refuted ? s.refuted : "", s.path);
-  show_workload(&s);
-  show_steps("steps:", s.steps, s.step_count);
-  show_steps("faults:", s.faults, s.fault_count);
-  if (s.kind == LB_KIND_CAMPAIGN)
-    printf("%-9s one about every %lld ms, for about %lld ms\n", "", (long long)s.every_ms, (long long)s.lasts_ms);
-  show_proof(&s);
-  for (int guard = 0; guard < LB_GUARD_COUNT; guard++) show_expectations(&s, (enum lb_guard)guard);
-  lb_scenario_clear(&s);
-  return LB_EXIT_OK;
-}
-
-static const char *nearest_of_all(const char *name) {
-  const char *words[256];
-  size_t count = 0;
-  const struct lb_protocol *p;
-  for (size_t i = 0; (p = lb_protocol_at(i)); i++) words[count++] = p->name;
-  count += lb_topology_names(words + count, 256 - count);
-  return lb_suggest(name, words, count);
-}
-
-int lb_cli_show(const struct lb_args *args) {
-  if (args->word_count != 1)
-    return lb_complain(LB_EXIT_USAGE,
-                       "show: expected one name of a protocol, a topology or a scenario, see `%s list`",
-                       lb_called());
-  const struct lb_protocol *protocol = lb_protocol_find(args->words[0]);
-  const struct lb_topology *topology = lb_topology_find(args->words[0]);
-  const char *near = nearest_of_all(args->words[0]);
-  if (protocol) return show_protocol(protocol), LB_EXIT_OK;
-  if (topology) return show_topology(topology), LB_EXIT_OK;
-  if (near) return lb_complain(LB_EXIT_USAGE, "show: unknown name '%s', did you mean '%s'?", args->words[0], near);
-  char *path = lb_find_scenario(args->words[0]);
-  int r = path ? show_scenario(path) : LB_EXIT_USAGE;
-  free(path);
-  return r;
 }
