@@ -19,3 +19,8 @@ lb_ns lb_lease_end(lb_ns asked_at, int64_t ttl_ms) {
   lb_ns ttl = (lb_ns)ttl_ms * LB_NS_PER_MS, drift = ttl / 100 + 2 * LB_NS_PER_MS;
   return asked_at + (ttl > drift ? ttl - drift : 0);
 }
+
+int lb_lease_extended(struct lb_grant *grant, int result, lb_ns end) {
+  if (result == LB_OK || (result == LB_UNKNOWN && end < grant->valid_until)) grant->valid_until = end;
+  return result;
+}

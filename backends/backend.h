@@ -161,6 +161,9 @@ struct lb_grant {
 /* Until when a client may count on a lease of ttl_ms that it asked for at `asked_at`: without the drift, 1 % for clocks that run at
  * different speeds and 2 ms for a server's rounding. */
 lb_ns lb_lease_end(lb_ns asked_at, int64_t ttl_ms);
+/* After an extension that came to `result`; `end` is lb_lease_end() of the time before its request left. Moves valid_until there for LB_OK,
+ * and for LB_UNKNOWN only if that is earlier than the old end, because both may be the truth. Returns `result`. */
+int lb_lease_extended(struct lb_grant *grant, int result, lb_ns end);
 
 /* ---- the table ---------------------------------------------------------------------------------------- */
 

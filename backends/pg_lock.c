@@ -217,10 +217,9 @@ int pg_lock_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_g
     end = lb_lease_end(lb_now(s->primary.env), lock->ttl_ms);
     rc = run(s, &request, deadline, &answer);
   } while (rc == LB_BUSY && lb_now(s->primary.env) < deadline);
-  /* Without an answer the old end stays, unless this would have brought it forward. */
-  if ((rc == LB_OK && answer.yes) || (rc == LB_UNKNOWN && end < grant->valid_until)) grant->valid_until = end;
-  if (rc == LB_OK) return answer.yes ? LB_OK : LB_LOST;
-  return rc < 0 ? rc : LB_UNKNOWN;
+  if (rc == LB_OK && !answer.yes) rc = LB_LOST;
+  lb_lease_extended(grant, rc, end);
+  return rc == LB_BUSY || rc == LB_TIMEOUT ? LB_UNKNOWN : rc;
 }
 
 int pg_lock_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {

@@ -105,10 +105,8 @@ static int token_extend(struct lb_session *s, const struct lb_lock *lock, struct
   lb_ns end = lb_lease_end(lb_now(s->redis.env), lock->ttl_ms);
   int rc = redis_session_ask(&s->redis, &expire, deadline);
   if (!rc && !redis_is_one(expire.reply)) rc = LB_LOST;
-  /* Without a reply the old end stays, unless this would have brought it forward. */
-  if (rc == LB_OK || (rc == LB_UNKNOWN && end < grant->valid_until)) grant->valid_until = end;
   freeReplyObject(expire.reply);
-  return rc;
+  return lb_lease_extended(grant, rc, end);
 }
 
 static int token_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {

@@ -206,6 +206,20 @@ static void a_lease_ends_1_percent_and_2_ms_early(void **state) {
   assert_int_equal(lb_lease_end(5, 2), 5);
 }
 
+static void an_extension_without_an_answer_never_moves_the_end_out(void **state) {
+  (void)state;
+  struct lb_grant grant = {.valid_until = 100};
+  assert_int_equal(lb_lease_extended(&grant, LB_UNKNOWN, 200), LB_UNKNOWN);
+  assert_int_equal(grant.valid_until, 100);
+  assert_int_equal(lb_lease_extended(&grant, LB_UNKNOWN, 90), LB_UNKNOWN);
+  assert_int_equal(grant.valid_until, 90);
+  assert_int_equal(lb_lease_extended(&grant, LB_LOST, 80), LB_LOST);
+  assert_int_equal(lb_lease_extended(&grant, -ENOENT, 80), -ENOENT);
+  assert_int_equal(grant.valid_until, 90);
+  assert_int_equal(lb_lease_extended(&grant, LB_OK, 300), LB_OK);
+  assert_int_equal(grant.valid_until, 300);
+}
+
 static int refusal(const char *text) {
   redisReply error = {.type = REDIS_REPLY_ERROR, .str = (char *)(uintptr_t)text, .len = strlen(text)};
   return redis_refusal(&fake_env, &error);
@@ -406,6 +420,7 @@ int main(void) {
       T(a_script_behind_a_late_reply_is_sent_whole_at_once),
       T(tokens_are_20_bytes_in_hex_and_differ),
       T(a_lease_ends_1_percent_and_2_ms_early),
+      T(an_extension_without_an_answer_never_moves_the_end_out),
       T(refusals_are_told_apart_by_their_whole_code),
       T(a_target_without_the_needed_server_is_refused),
       T(a_server_that_does_not_call_itself_master_is_not_taken),

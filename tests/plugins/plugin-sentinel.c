@@ -65,9 +65,7 @@ static int sentinel_extend(struct lb_session *s, const struct lb_lock *lock, str
   char ttl[REDIS_DECIMAL_MAX];
   struct redis_request expire = {.command = {&redis_expire_if_mine, {lock->key, grant->token, redis_decimal(lock->ttl_ms, ttl)}}};
   lb_ns end = lb_lease_end(lb_now(s->redis.env), lock->ttl_ms);
-  int rc = ask(s, &expire, grant, LB_LOST, deadline);
-  if (rc == LB_OK || (rc == LB_UNKNOWN && end < grant->valid_until)) grant->valid_until = end;
-  return rc;
+  return lb_lease_extended(grant, ask(s, &expire, grant, LB_LOST, deadline), end);
 }
 
 static int sentinel_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
