@@ -191,7 +191,7 @@ static void judge_resource(const struct scene *s, struct lb_check *c) {
 static void judge_grants(const struct lb_history *h, struct lb_check *c) {
   const struct lb_event *e = h->events;
   for (size_t i = 0; i < h->count; i++) {
-    c->unknowns += e[i].kind == LB_EV_UNKNOWN;
+    c->unknown_acquires += e[i].kind == LB_EV_UNKNOWN;
     if (e[i].kind != LB_EV_GRANTED) continue;
     c->grants++;
     bool regressed = false;
@@ -250,7 +250,7 @@ void brute_check(const struct lb_history *history, struct lb_check *ret) {
   assert(history->count > 0 && history->count <= BRUTE_EVENTS_MAX);
   memset(&s, 0, sizeof s);
   s.h = history;
-  *ret = (struct lb_check){.unavailable_ns = -1, .orphan_ns = -1, .blind_ns = -1};
+  *ret = (struct lb_check){.counters = lb_counters_none()};
   find_holds(&s);
   find_times(&s);
   judge_grants(history, ret);
@@ -278,21 +278,17 @@ static bool same_episode(const struct lb_episode *a, const struct lb_episode *b)
 
 bool brute_same(const struct lb_history *history, const struct lb_check *a, const struct lb_check *b, char *text,
                 size_t size) {
-  const struct {
-    const char *name;
-    int64_t a, b;
-  } fields[] = {
-#define FIELD(x) {#x, (int64_t)a->x, (int64_t)b->x}
-      FIELD(grants),         FIELD(handoffs),     FIELD(double_holds), FIELD(double_hold_ns),    FIELD(depth),
-      FIELD(dirty_accesses), FIELD(lost_updates), FIELD(fenced_off),   FIELD(token_regressions), FIELD(unknowns),
-      FIELD(stale_writes),   FIELD(orphan_ns),    FIELD(blind_ns),     FIELD(unavailable_ns),    FIELD(episode_count),
-#undef FIELD
-  };
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-    if (fields[i].a != fields[i].b) {
-      snprintf(text, size, "%s: %lld and %lld", fields[i].name, (long long)fields[i].a, (long long)fields[i].b);
-      return false;
-    }
+  for (size_t i = 0; i < lb_counter_row_count; i++) {
+    const struct lb_counter *row = &lb_counter_rows[i];
+    long long x = lb_counter_whole(row, &a->counters), y = lb_counter_whole(row, &b->counters);
+    if (row->source != LB_FROM_CHECK || x == y) continue;
+    snprintf(text, size, "%s: %lld and %lld", row->name, x, y);
+    return false;
+  }
+  if (a->episode_count != b->episode_count) {
+    snprintf(text, size, "episode_count: %zu and %zu", a->episode_count, b->episode_count);
+    return false;
+  }
   for (size_t i = 0; i < a->episode_count; i++)
     if (!same_episode(&a->episodes[i], find_episode(b, &a->episodes[i]))) {
       snprintf(text, size, "the episode of key %s from %llu", history->keys.name[a->episodes[i].key],

@@ -30,7 +30,7 @@ static const struct expectation {
     {"good/two-keys", {.grants = 3, .handoffs = 1, .depth = 1, NO_TIMES}},
     {"good/granted-again", {.grants = 3, .handoffs = 1, .depth = 1, NO_TIMES}},
     {"good/renewed", {.grants = 2, .handoffs = 1, .depth = 1, NO_TIMES}},
-    {"good/unknown-outcome", {.grants = 2, .handoffs = 1, .depth = 1, .unknowns = 1, NO_TIMES}},
+    {"good/unknown-outcome", {.grants = 2, .handoffs = 1, .depth = 1, .unknown_acquires = 1, NO_TIMES}},
     {"good/any-order", {.grants = 2, .handoffs = 1, .depth = 1, NO_TIMES}},
     {"good/refused-write",
      {.grants = 2, .handoffs = 1, .depth = 1, .fenced_off = 1, .unavailable_ns = -1, .orphan_ns = -1, .blind_ns = 0}},
@@ -169,7 +169,7 @@ static void each_kind_of_violation_is_one_by_itself_and_once(void **state) {
   assert_true(lb_check_violated(&(struct lb_check){.dirty_accesses = 1}));
   assert_true(lb_check_violated(&(struct lb_check){.lost_updates = 1}));
   assert_true(lb_check_violated(&(struct lb_check){.token_regressions = 1}));
-  assert_false(lb_check_violated(&(struct lb_check){.grants = 1, .handoffs = 1, .fenced_off = 1, .unknowns = 1}));
+  assert_false(lb_check_violated(&(struct lb_check){.grants = 1, .handoffs = 1, .fenced_off = 1, .unknown_acquires = 1}));
 }
 
 static void an_episode_names_its_clients_in_order_and_the_events_at_its_ends(void **state) {

@@ -608,9 +608,9 @@ static void the_figures_of_a_workload_are_those_on_paper(void **state) {
   assert_int_equal(w->out.client_max, 1);
   assert_true(w->out.jain == 1);
   assert_true(w->out.measured_s > 0.0299 && w->out.measured_s < 0.0301);
-  assert_in_range(w->out.wait_ns[2], 13 * MS * 63 / 64, 13 * MS);
-  assert_in_range(w->out.hold_ns[0], 5 * MS, 5 * MS * 65 / 64);
-  assert_int_equal(w->out.handoff_ns[0], 5 * MS);
+  assert_in_range(w->out.wait_p999_ns, 13 * MS * 63 / 64, 13 * MS);
+  assert_in_range(w->out.hold_p50_ns, 5 * MS, 5 * MS * 65 / 64);
+  assert_int_equal(w->out.handoff_p50_ns, 5 * MS);
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
@@ -721,7 +721,7 @@ static void a_timeline_has_no_figures_of_speed(void **state) {
   w->scenario.kind = LB_KIND_TIMELINE;
   two_holds_apart(w);
   judge(w);
-  assert_int_equal(w->out.wait_ns[0], 0);
+  assert_int_equal(w->out.wait_p50_ns, 0);
   assert_true(w->out.measured_s == 0);
   assert_false(exists(part(w, "parts", "latency")));
   assert_false(exists(part(w, "parts", "series")));

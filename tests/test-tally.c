@@ -76,7 +76,7 @@ static void the_first_reason_is_kept(void **state) {
 /* ---- the figures ------------------------------------------------------------------------------------------------- */
 
 static struct lb_outcome figures(int64_t n) {
-  struct lb_outcome x = {.verdict = LB_SAFE, .depth = (uint32_t)n, .unavailable_ns = n, .orphan_ns = n, .blind_ns = n};
+  struct lb_outcome x = {.verdict = LB_SAFE, .depth = (uint64_t)n, .unavailable_ns = n, .orphan_ns = n, .blind_ns = n};
   uint64_t u = (uint64_t)n;
   x.grants = u, x.handoffs = 2 * u, x.double_holds = 3 * u, x.double_hold_ns = 4 * u, x.dirty_accesses = 5 * u;
   x.lost_updates = 6 * n, x.fenced_off = 7 * u, x.token_regressions = 8 * u, x.stall_ns = 9 * u;

@@ -343,7 +343,7 @@ static int prepare(struct sweep *s) {
 
 int lb_check_history(const struct lb_history *history, struct lb_check *ret) {
   struct sweep s = {.history = history, .check = ret};
-  *ret = (struct lb_check){.unavailable_ns = -1, .orphan_ns = -1, .blind_ns = -1};
+  *ret = (struct lb_check){.counters = lb_counters_none()};
   int r = prepare(&s);
   if (r == 0) {
     r = sweep_all(&s);

@@ -17,6 +17,7 @@
 #ifndef LB_CHECK_H
 #define LB_CHECK_H
 
+#include "counter.h"
 #include "history.h"
 
 /* A maximal span in which two or more clients hold the same key. */
@@ -29,28 +30,19 @@ struct lb_episode {
   size_t client_count;
 };
 
+/* Of the counters those with LB_FROM_CHECK are filled in. In detail:
+ * depth             0 no grant, 1 clean
+ * dirty_accesses    while another client's hold has begun before and ends later, or while this client does not hold the key itself
+ * lost_updates      sum over keys of accepted writes - (last accepted value - first value read); never < 0 per key, and 0 for a key that was
+ *                   never read or never written
+ * stale_writes      after its own latest grant of the key (or without one) another client was granted it, so the write comes from the
+ *                   past, whoever believes what
+ * unavailable_ns    to the next grant of anything; -1 = no fault; a fault without a later grant counts to the end of the history
+ * orphan_ns         to the next grant of that key by another; -1 = none; to the end of the history if never granted again
+ * blind_ns          from the other's grant until it learned that it had lost the lock (`lost`, also as the answer to its release); -1 = no
+ *                   client ever learned of a loss */
 struct lb_check {
-  uint64_t grants;            /* all grants */
-  uint64_t handoffs;          /* grants of a key whose previous grant was another client's */
-  uint64_t double_holds;      /* episodes */
-  uint64_t double_hold_ns;    /* their total length */
-  uint32_t depth;             /* most holders of one key at once: 0 no grant, 1 clean */
-  uint64_t dirty_accesses;    /* accesses while another client's hold has begun before and ends later, or while this client
-                                 does not hold the key itself */
-  int64_t lost_updates;       /* sum over keys of accepted writes - (last accepted value - first value read); never < 0 per
-                                 key, and 0 for a key that was never read or never written */
-  uint64_t stale_writes;      /* accepted writes of an overtaken holder: after its own latest grant of the key (or without one)
-                                 another client was granted it, so the write comes from the past, whoever believes what */
-  uint64_t fenced_off;        /* writes whose fence is smaller than one the resource has already seen for the key */
-  uint64_t token_regressions; /* grants whose fence is not larger than every earlier grant's of the key */
-  uint64_t unknowns;          /* acquires that ended unknown */
-  int64_t unavailable_ns;     /* longest time from a fault to the next grant of anything; -1 = no fault; a fault without
-                                 a later grant counts to the end of the history */
-  int64_t orphan_ns;          /* longest time from the crash of a holder to the next grant of that key by another; -1 = none;
-                                 to the end of the history if never granted again */
-  int64_t blind_ns;           /* longest time a client still believed in a hold after another was granted the same key and
-                                 until it learned that it had lost it (`lost`, also as the answer to its release);
-                                 -1 = no client ever learned of a loss */
+  LB_COUNTERS_MEMBER;
   struct lb_episode *episodes;
   size_t episode_count;       /* == double_holds */
 };

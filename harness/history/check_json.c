@@ -4,9 +4,9 @@
  */
 #include "check_json.h"
 
-static double to_ms(uint64_t ns) { return (double)ns / 1e6; }
+#include "counter_json.h"
 
-static json_t *ms_or_null(int64_t ns) { return ns < 0 ? json_null() : json_real(to_ms((uint64_t)ns)); }
+static double to_ms(uint64_t ns) { return (double)ns / 1e6; }
 
 static json_t *clients_of(const struct lb_history *h, const struct lb_episode *e) {
   json_t *clients = json_array();
@@ -23,16 +23,11 @@ static json_t *episode(const struct lb_history *h, const struct lb_episode *e) {
 }
 
 json_t *lb_check_json(const struct lb_history *history, const struct lb_check *check, const char *excuse) {
-  const struct lb_check *c = check;
+  static const enum lb_counter_group groups[] = {LB_COUNT_EXCLUSION, LB_COUNT_PROGRESS, LB_COUNT_GIVEN_UP, LB_COUNT_LIVENESS};
   struct lb_ruling ruling = lb_check_rule(check, excuse);
-  json_t *episodes = json_array();
-  for (size_t i = 0; i < c->episode_count; i++) json_array_append_new(episodes, episode(history, &c->episodes[i]));
-  return json_pack("{s:s, s:s?, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o}", "verdict",
-                   lb_ruled_name(ruling.verdict), "why", ruling.why, "double_holds", (json_int_t)c->double_holds,
-                   "double_hold_ms", to_ms(c->double_hold_ns), "depth", (json_int_t)c->depth, "dirty_accesses",
-                   (json_int_t)c->dirty_accesses, "lost_updates", (json_int_t)c->lost_updates, "stale_writes",
-                   (json_int_t)c->stale_writes, "fenced_off", (json_int_t)c->fenced_off, "token_regressions",
-                   (json_int_t)c->token_regressions, "grants", (json_int_t)c->grants, "handoffs",
-                   (json_int_t)c->handoffs, "unavailable_ms", ms_or_null(c->unavailable_ns), "orphan_ms",
-                   ms_or_null(c->orphan_ns), "blind_ms", ms_or_null(c->blind_ns), "episodes", episodes);
+  json_t *episodes = json_array(), *o = json_pack("{s:s, s:s?}", "verdict", lb_ruled_name(ruling.verdict), "why", ruling.why);
+  for (size_t i = 0; i < check->episode_count; i++) json_array_append_new(episodes, episode(history, &check->episodes[i]));
+  lb_counters_json(o, &check->counters, groups, sizeof groups / sizeof *groups, LB_IN_CHECK, 0);
+  json_object_set_new(o, "episodes", episodes);
+  return o;
 }

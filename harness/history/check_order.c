@@ -71,7 +71,7 @@ int lb_check_order(const struct lb_history *history, struct lb_check *c) {
       count_fence(c, &keys[e->key], e);
       count_value(&keys[e->key], e);
     } else if (e->kind == LB_EV_UNKNOWN) {
-      c->unknowns++;
+      c->unknown_acquires++;
     } else if (e->kind == LB_EV_FAULT && !fault) {
       fault = e;
     }

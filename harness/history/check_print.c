@@ -60,36 +60,25 @@ void lb_check_print_verdict(const struct lb_check *check, const char *excuse, FI
   else put_clean(check, out);
 }
 
-static void put_row(const char *name, uint64_t count, FILE *out) {
-  fprintf(out, "  %-18s %llu\n", name, (unsigned long long)count);
-}
-
-static void put_time(const char *name, int64_t ns, const char *none, FILE *out) {
-  fprintf(out, "  %-18s ", name);
-  if (ns < 0) fputs(none, out);
-  else put_ms((uint64_t)ns, out);
-  putc('\n', out);
+static void put_value(const struct lb_counter *row, const struct lb_check *c, FILE *out) {
+  if (!lb_counter_applies(row, &c->counters, 0)) fprintf(out, "- (%s)", row->none);
+  else if (row->unit) put_ms((uint64_t)lb_counter_whole(row, &c->counters), out); /* times are in ns until they are shown */
+  else lb_counter_print(row, &c->counters, out);
 }
 
 static void put_counts(const struct lb_check *c, FILE *out) {
-  put_row("grants", c->grants, out);
-  put_row("hand-offs", c->handoffs, out);
-  fprintf(out, "  %-18s %llu", "double holds", (unsigned long long)c->double_holds);
-  if (c->double_holds) {
-    fputs(" (", out);
-    put_ms(c->double_hold_ns, out);
-    fprintf(out, ", at most %u holders at once)", c->depth);
-  }
-  putc('\n', out);
-  put_row("dirty accesses", c->dirty_accesses, out);
-  put_row("lost updates", (uint64_t)c->lost_updates, out);
-  put_row("stale writes", c->stale_writes, out);
-  put_row("fenced off", c->fenced_off, out);
-  put_row("token regressions", c->token_regressions, out);
-  put_row("unknown acquires", c->unknowns, out);
-  put_time("unavailable", c->unavailable_ns, "- (no fault)", out);
-  put_time("orphan time", c->orphan_ns, "- (no holder crashed)", out);
-  put_time("blind window", c->blind_ns, "- (no client learned of a loss)", out);
+  static const enum lb_counter_group groups[] = {LB_COUNT_PROGRESS, LB_COUNT_EXCLUSION, LB_COUNT_GIVEN_UP, LB_COUNT_LIVENESS};
+  for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
+    for (const struct lb_counter *row = NULL; (row = lb_counter_next(row, groups[i], LB_IN_TEXT));) {
+      fprintf(out, "  %-18s ", row->label);
+      put_value(row, c, out);
+      if (row->offset == offsetof(struct lb_counters, double_holds) && c->double_holds) {
+        fputs(" (", out);
+        put_ms(c->double_hold_ns, out);
+        fprintf(out, ", at most %llu holders at once)", (unsigned long long)c->depth);
+      }
+      putc('\n', out);
+    }
 }
 
 /* ---- the story of an episode ------------------------------------------------------------------------------------- */

@@ -268,7 +268,7 @@ static void put_safe(const struct teller *t) {
   fputs("At no time did two clients hold the same lock, and no update was lost: ", t->out);
   put_count(t, &separator, t->c->grants, "grant", "grants");
   put_count(t, &separator, t->c->handoffs, "hand-off", "hand-offs");
-  put_count(t, &separator, t->c->unknowns, "unknown outcome", "unknown outcomes");
+  put_count(t, &separator, t->c->unknown_acquires, "unknown outcome", "unknown outcomes");
   fputs(*separator ? ".\n" : "nothing was granted.\n", t->out);
 }
 

@@ -264,3 +264,23 @@ void lb_stats_clear(struct lb_stats *stats) {
   free(stats->series);
   memset(stats, 0, sizeof *stats);
 }
+
+static void quantiles(const struct lb_hist *hist, int64_t *p50, int64_t *p99, int64_t *p999) {
+  *p50 = (int64_t)lb_hist_quantile(hist, 0.5);
+  *p99 = (int64_t)lb_hist_quantile(hist, 0.99);
+  *p999 = (int64_t)lb_hist_quantile(hist, 0.999);
+}
+
+void lb_stats_counters(const struct lb_stats *st, struct lb_counters *ret) {
+  ret->busy = st->busy;
+  ret->timeouts = st->timeouts;
+  ret->unknowns = st->unknowns;
+  ret->measured_s = st->seconds;
+  ret->grants_per_s = st->grants_per_s;
+  ret->jain = st->jain;
+  ret->client_min = st->client_min;
+  ret->client_max = st->client_max;
+  quantiles(&st->wait, &ret->wait_p50_ns, &ret->wait_p99_ns, &ret->wait_p999_ns);
+  quantiles(&st->hold, &ret->hold_p50_ns, &ret->hold_p99_ns, &ret->hold_p999_ns);
+  if (st->handoff.count > 0) quantiles(&st->handoff, &ret->handoff_p50_ns, &ret->handoff_p99_ns, &ret->handoff_p999_ns);
+}

@@ -14,6 +14,7 @@
 #define LB_STATS_H
 
 #include "base/hist.h"
+#include "counter.h"
 #include "history.h"
 
 struct lb_second { /* one second of the measured window */
@@ -38,5 +39,7 @@ struct lb_stats {
 /* 0 or -ENOMEM. Release with lb_stats_clear(). */
 int lb_stats_history(const struct lb_history *history, struct lb_stats *ret);
 void lb_stats_clear(struct lb_stats *stats);
+/* Fills in the counters with LB_FROM_STATS. */
+void lb_stats_counters(const struct lb_stats *stats, struct lb_counters *ret);
 
 #endif

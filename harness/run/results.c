@@ -34,55 +34,34 @@ static void csv_text(const char *text, FILE *out) {
   putc('"', out);
 }
 
-static void csv_ms(int64_t ns, FILE *out) {
-  if (ns >= 0) fprintf(out, ",%.3f", (double)ns / 1e6);
-  else putc(',', out);
-}
+static const char columns_before[] = "scenario,system,guard,clients,trial,seed,verdict,why", columns_after[] = ",storage,history";
 
-static void csv_quantiles(const uint64_t ns[LB_QUANTILES], bool any, FILE *out) {
-  for (int i = 0; i < LB_QUANTILES; i++) {
-    if (any) fprintf(out, ",%.3f", (double)ns[i] / 1e3);
-    else putc(',', out);
+/* The counters between these columns; trial NULL = their names. */
+static void csv_counters(const struct lb_job_result *trial, unsigned met, FILE *out) {
+  for (size_t i = 0; i < lb_counter_row_count; i++) {
+    const struct lb_counter *row = &lb_counter_rows[i];
+    if (!(row->places & LB_IN_TRIALS)) continue;
+    putc(',', out);
+    if (!trial) fputs(row->name, out);
+    else if (lb_counter_applies(row, &trial->outcome.counters, met)) lb_counter_print(row, &trial->outcome.counters, out);
   }
 }
 
-static const char trials_header[] =
-    "scenario,system,guard,clients,trial,seed,verdict,why,double_holds,double_hold_ms,depth,dirty_accesses,"
-    "lost_updates,stale_writes,fenced_off,token_regressions,grants,handoffs,busy,timeouts,unknowns,unavailable_ms,"
-    "orphan_ms,blind_ms,measured_s,grants_per_s,jain,client_min,client_max,wait_p50_us,wait_p99_us,wait_p999_us,"
-    "hold_p50_us,hold_p99_us,hold_p999_us,handoff_p50_us,handoff_p99_us,handoff_p999_us,start_ms,trial_ms,stall_ms,"
-    "faults,storage,history\n";
-
-static void trial_figures(const struct lb_job_result *trial, FILE *out) {
-  const struct lb_outcome *x = &trial->outcome;
-  bool measured = trial->job->plan.scenario->kind != LB_KIND_TIMELINE && x->grants > 0;
-  if (measured)
-    fprintf(out, ",%.3f,%.3f,%.5f,%llu,%llu", x->measured_s, x->grants_per_s, x->jain,
-            (unsigned long long)x->client_min, (unsigned long long)x->client_max);
-  else fputs(",,,,,", out);
-  csv_quantiles(x->wait_ns, measured, out);
-  csv_quantiles(x->hold_ns, measured, out);
-  csv_quantiles(x->handoff_ns, measured && x->handoff_ns[2] > 0, out);
+static void trials_header(FILE *out) {
+  fputs(columns_before, out);
+  csv_counters(NULL, 0, out);
+  fprintf(out, "%s\n", columns_after);
 }
 
 static void trial_row(const struct lb_job_result *trial, FILE *out) {
   const struct lb_trial_plan *p = &trial->job->plan;
   const struct lb_outcome *x = &trial->outcome;
+  bool measured = p->scenario->kind != LB_KIND_TIMELINE && x->grants > 0;
   fprintf(out, "%s,%s,%s,%d,%d,%llu,%s,", p->scenario->name, p->system, lb_guard_name(p->guard), p->clients, p->trial,
           (unsigned long long)p->seed, lb_verdict_name(x->verdict));
   csv_text(x->why, out);
-  fprintf(out, ",%llu,%.3f,%u,%llu,%lld,%llu,%llu,%llu,%llu,%llu,%llu,%llu,%llu", (unsigned long long)x->double_holds,
-          (double)x->double_hold_ns / 1e6, x->depth, (unsigned long long)x->dirty_accesses, (long long)x->lost_updates,
-          (unsigned long long)x->stale_writes, (unsigned long long)x->fenced_off,
-          (unsigned long long)x->token_regressions, (unsigned long long)x->grants, (unsigned long long)x->handoffs,
-          (unsigned long long)x->busy, (unsigned long long)x->timeouts, (unsigned long long)x->unknowns);
-  csv_ms(x->unavailable_ns, out);
-  csv_ms(x->orphan_ns, out);
-  csv_ms(x->blind_ns, out);
-  trial_figures(trial, out);
-  fprintf(out, ",%.3f,%.3f,%.3f,", (double)x->start_ns / 1e6, (double)x->trial_ns / 1e6, (double)x->stall_ns / 1e6);
-  if (p->scenario->kind == LB_KIND_CAMPAIGN) fprintf(out, "%llu", (unsigned long long)x->faults);
-  fprintf(out, ",%s,", lb_topology_on_disk(p->topology, p->scenario->memory_storage) ? "disk" : "memory");
+  csv_counters(trial, (measured ? LB_IF_MEASURED : 0) | (p->scenario->kind == LB_KIND_CAMPAIGN ? LB_IF_CAMPAIGN : 0), out);
+  fprintf(out, ",%s,", p->scenario->memory_storage ? "memory" : "disk");
   if (x->history_kept) fprintf(out, "histories/%s.hist", p->name);
   putc('\n', out);
 }
@@ -92,7 +71,7 @@ static int write_trials(const struct lb_tally *tally, const char *dir, char *err
   snprintf(path, sizeof path, "%s/trials.csv", dir);
   FILE *out = fopen(path, "we");
   if (!out) return fail(-errno, path, err, err_size);
-  fputs(trials_header, out);
+  trials_header(out);
   for (size_t i = 0; i < tally->plan->job_count; i++)
     if (tally->jobs[i].done) trial_row(&tally->jobs[i], out);
   int r = lb_close_written(out);

@@ -6,8 +6,8 @@
 
 #include "rate.h"
 #include "base/interval.h"
+#include "history/counter_json.h"
 
-static json_t *ms_or_null(int64_t ns) { return ns < 0 ? json_null() : json_real((double)ns / 1e6); }
 static json_t *text_or_null(const char *text) { return text && *text ? json_string(text) : json_null(); }
 
 /* For a safe cell: with no violation in n trials the rate is below this, at 95 % confidence. */
@@ -21,13 +21,10 @@ static json_t *as_expected(const struct lb_cell_sum *sum) {
 }
 
 /* Null unless it was a campaign that decided something. */
-static void set_rate(json_t *o, const struct lb_tally *tally, size_t index) {
-  const struct lb_cell_sum *sum = &tally->cells[index];
+static void set_rate(json_t *o, const struct lb_tally *tally, size_t index, bool campaign) {
   struct lb_cell_rate rate = {0};
-  bool campaign = sum->cell->scenario->kind == LB_KIND_CAMPAIGN && sum->trials > 0;
   if (campaign) lb_cell_rate(tally, index, &rate);
   bool any = rate.handoffs > 0;
-  json_object_set_new(o, "faults", campaign ? json_integer((json_int_t)sum->sum.faults) : json_null());
   json_object_set_new(o, "decided_handoffs", campaign ? json_integer((json_int_t)rate.handoffs) : json_null());
   json_object_set_new(o, "violations", campaign ? json_integer((json_int_t)rate.violations) : json_null());
   json_object_set_new(o, "violations_per_1000", any ? json_real(rate.per_1000) : json_null());
@@ -36,10 +33,11 @@ static void set_rate(json_t *o, const struct lb_tally *tally, size_t index) {
 }
 
 static json_t *cell_json(const struct lb_tally *tally, size_t index) {
+  static const enum lb_counter_group groups[] = {LB_COUNT_EXCLUSION, LB_COUNT_LIVENESS, LB_COUNT_PROGRESS, LB_COUNT_GIVEN_UP,
+                                                 LB_COUNT_SPEED,     LB_COUNT_TRIAL,    LB_COUNT_FAULTS};
   const struct lb_cell *cell = &tally->plan->cells[index];
   const struct lb_cell_sum *all = &tally->cells[index];
-  const struct lb_outcome *sum = &all->sum;
-  bool ran = all->trials > 0;
+  bool ran = all->trials > 0, campaign = ran && cell->scenario->kind == LB_KIND_CAMPAIGN;
   json_t *o = json_object();
   json_object_set_new(o, "scenario", json_string(cell->scenario->name));
   json_object_set_new(o, "system", json_string(cell->system));
@@ -55,30 +53,8 @@ static json_t *cell_json(const struct lb_tally *tally, size_t index) {
   json_object_set_new(o, "undecided", json_integer(all->undecided));
   json_object_set_new(o, "stuck", json_integer(all->stuck));
   json_object_set_new(o, "upper95", upper95(all));
-  const struct {
-    const char *name;
-    json_t *value;
-  } counts[] = {
-      {"double_holds", json_integer((json_int_t)sum->double_holds)},
-      {"double_hold_ms", json_real((double)sum->double_hold_ns / 1e6)},
-      {"depth", json_integer(sum->depth)},
-      {"dirty_accesses", json_integer((json_int_t)sum->dirty_accesses)},
-      {"lost_updates", json_integer(sum->lost_updates)},
-      {"stale_writes", json_integer((json_int_t)sum->stale_writes)},
-      {"fenced_off", json_integer((json_int_t)sum->fenced_off)},
-      {"token_regressions", json_integer((json_int_t)sum->token_regressions)},
-      {"unavailable_ms", ms_or_null(sum->unavailable_ns)},
-      {"orphan_ms", ms_or_null(sum->orphan_ns)},
-      {"blind_ms", ms_or_null(sum->blind_ns)},
-      {"grants", json_integer((json_int_t)sum->grants)},
-      {"handoffs", json_integer((json_int_t)sum->handoffs)},
-      {"max_stall_ms", json_real((double)sum->stall_ns / 1e6)},
-  };
-  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-    json_object_set(o, counts[i].name, ran ? counts[i].value : json_null());
-    json_decref(counts[i].value);
-  }
-  set_rate(o, tally, index);
+  lb_counters_json(o, ran ? &all->sum : NULL, groups, sizeof groups / sizeof *groups, LB_IN_CELLS, campaign ? LB_IF_CAMPAIGN : 0);
+  set_rate(o, tally, index, campaign);
   return o;
 }
 

@@ -115,8 +115,7 @@ static int finish(struct runner *r, struct slot *slot, bool late) {
   while (!late && got < sizeof message && n > 0)
     if ((n = read(slot->pipe, (char *)&message + got, sizeof message - got)) > 0) got += (size_t)n;
   if (got < sizeof message) {
-    message =
-        (struct message){.outcome = {.verdict = LB_UNDECIDED, .unavailable_ns = -1, .orphan_ns = -1, .blind_ns = -1}};
+    message = (struct message){.outcome = {.verdict = LB_UNDECIDED, .counters = lb_counters_none()}};
     snprintf(message.outcome.why, sizeof message.outcome.why, "the trial's process %s",
              late ? "took too long and was killed" : "died");
   }

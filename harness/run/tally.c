@@ -10,29 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
-
-static void add_counts(struct lb_outcome *sum, const struct lb_outcome *x) {
-  sum->grants += x->grants;
-  sum->handoffs += x->handoffs;
-  sum->double_holds += x->double_holds;
-  sum->double_hold_ns += x->double_hold_ns;
-  sum->dirty_accesses += x->dirty_accesses;
-  sum->lost_updates += x->lost_updates;
-  sum->stale_writes += x->stale_writes;
-  sum->fenced_off += x->fenced_off;
-  sum->token_regressions += x->token_regressions;
-  sum->faults += x->faults;
-  sum->unavailable_ns = larger(sum->unavailable_ns, x->unavailable_ns);
-  sum->orphan_ns = larger(sum->orphan_ns, x->orphan_ns);
-  sum->blind_ns = larger(sum->blind_ns, x->blind_ns);
-  if (x->depth > sum->depth) sum->depth = x->depth;
-  if (x->stall_ns > sum->stall_ns) sum->stall_ns = x->stall_ns;
-}
-
 void lb_cell_add(struct lb_cell_sum *cell, const struct lb_outcome *x) {
-  if (cell->trials++ == 0) cell->sum = (struct lb_outcome){.unavailable_ns = -1, .orphan_ns = -1, .blind_ns = -1};
-  add_counts(&cell->sum, x);
+  if (cell->trials++ == 0) cell->sum = lb_counters_none();
+  lb_counters_add(&cell->sum, &x->counters);
   cell->safe += x->verdict == LB_SAFE;
   cell->violated += x->verdict == LB_VIOLATED;
   cell->stuck += x->verdict == LB_STUCK;

@@ -20,7 +20,7 @@ struct lb_cell_sum {
   enum lb_verdict verdict; /* the worst of its trials; LB_SKIPPED, or LB_VERDICT_NONE before the first */
   char why[400];           /* of undecided and stuck: the first reason */
   int trials, safe, violated, stuck, undecided;
-  struct lb_outcome sum; /* counts added up; times: the largest */
+  struct lb_counters sum; /* of all its trials, undecided ones included */
 };
 
 struct lb_tally {

@@ -58,42 +58,34 @@ static double median(double *values, size_t count) {
   return count == 0 ? 0 : count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* The same figure of all trials of a line: offset of a uint64_t (ns) or a double in struct lb_outcome. */
-struct line {
+struct line { /* its trials */
   const struct lb_job_result *trial[256];
   size_t count;
 };
 
-static double median_us(const struct line *line, size_t offset) {
+static double median_of(const struct line *line, const char *name) {
+  const struct lb_counter *row = lb_counter_named(name);
   double values[256];
   for (size_t i = 0; i < line->count; i++) {
-    uint64_t ns;
-    memcpy(&ns, (const char *)&line->trial[i]->outcome + offset, sizeof ns);
-    values[i] = (double)ns / 1e3;
+    const struct lb_counters *counters = &line->trial[i]->outcome.counters;
+    values[i] = lb_counter_applies(row, counters, LB_IF_MEASURED) ? lb_counter_value(row, counters) : 0;
   }
   return median(values, line->count);
 }
 
-static double median_real(const struct line *line, size_t offset) {
-  double values[256];
-  for (size_t i = 0; i < line->count; i++)
-    memcpy(&values[i], (const char *)&line->trial[i]->outcome + offset, sizeof values[i]);
-  return median(values, line->count);
-}
-
 static void print_line(const struct line *line, FILE *out) {
-  static const size_t column[] = {offsetof(struct lb_outcome, wait_ns), offsetof(struct lb_outcome, hold_ns),
-                                  offsetof(struct lb_outcome, handoff_ns)};
+  static const char *const column[][3] = {{"wait_p50_us", "wait_p99_us", "wait_p999_us"},
+                                          {"hold_p50_us", "hold_p99_us", "hold_p999_us"},
+                                          {"handoff_p50_us", "handoff_p99_us", "handoff_p999_us"}};
   const struct lb_trial_plan *p = &line->trial[0]->job->plan;
-  fprintf(out, "%-14s %-24s %3d %10.0f %5.3f", p->scenario->name, p->system, p->clients,
-          median_real(line, offsetof(struct lb_outcome, grants_per_s)),
-          median_real(line, offsetof(struct lb_outcome, jain)));
+  fprintf(out, "%-14s %-24s %3d %10.0f %5.3f", p->scenario->name, p->system, p->clients, median_of(line, "grants_per_s"),
+          median_of(line, "jain"));
   for (size_t c = 0; c < 3; c++) {
     char text[64];
-    bool any = median_us(line, column[c] + 2 * sizeof(uint64_t)) > 0;
+    bool any = median_of(line, column[c][2]) > 0;
     int n = 0;
-    for (size_t q = 0; q < LB_QUANTILES; q++) {
-      double us = median_us(line, column[c] + q * sizeof(uint64_t));
+    for (size_t q = 0; q < 3; q++) {
+      double us = median_of(line, column[c][q]);
       n += snprintf(text + n, sizeof text - (size_t)n, us < 10 ? "%s%.1f" : "%s%.0f", q ? "/" : "", us);
     }
     fprintf(out, " %18s", any ? text : "-");

@@ -29,6 +29,9 @@ void lb_report_place(const char *run_dir, const char *file, char *ret, size_t si
 /* The truth table, the lists of what to look at, and all cells in numbers (report_table.c). */
 void lb_report_cells(FILE *out, const json_t *run);
 
+/* All cells in numbers (report_numbers.c); `cells` is the list of run.json. */
+void lb_report_numbers(FILE *out, const json_t *cells);
+
 /* Rates and violated trials out of trials.csv (report_trials.c). */
 struct lb_report_trials;
 int lb_report_trials_load(const char *run_dir, struct lb_report_trials **ret, char *err, size_t err_size);

@@ -353,43 +353,7 @@ static void write_list(FILE *out, const json_t *cells, bool (*chosen)(const json
   if (any) fputs("</ul>\n", out);
 }
 
-/* ---- all cells in numbers ------------------------------------------------------------------------------ */
-
-static void write_numbers(FILE *out, const json_t *cells) {
-  static const char *const texts[] = {"scenario", "system", "guard", "verdict", "expected"};
-  /* clang-format off */
-  static const char *const numbers[][2] = {
-      {"trials", "trials"}, {"violated", "violated"}, {"undecided", "undecided"}, {"double_holds", "double holds"},
-      {"double_hold_ms", "double hold, ms"}, {"depth", "depth"}, {"dirty_accesses", "dirty accesses"},
-      {"lost_updates", "lost updates"}, {"stale_writes", "stale writes"}, {"fenced_off", "fenced off"},
-      {"token_regressions", "token regressions"}, {"unavailable_ms", "unavailable, ms"},
-      {"orphan_ms", "orphan time, ms"}, {"blind_ms", "blind window, ms"},
-      {"grants", "grants"}, {"handoffs", "hand-offs"}, {"max_stall_ms", "longest stall, ms"}, {"seed", "seed"},
-  };
-  /* clang-format on */
-  size_t i;
-  const json_t *cell;
-  fputs("<details><summary>All cells in numbers</summary>\n<div class=\"scroll\"><table class=\"plain\">\n<thead><tr>",
-        out);
-  for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) fprintf(out, "<th>%s</th>", texts[k]);
-  for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) fprintf(out, "<th>%s</th>", numbers[k][1]);
-  fputs("</tr></thead>\n<tbody>\n", out);
-  json_array_foreach(cells, i, cell) {
-    fputs("<tr>", out);
-    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
-      fputs("<td>", out);
-      lb_report_value(out, cell, texts[k], "-");
-      fputs("</td>", out);
-    }
-    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
-      fputs("<td class=\"number\">", out);
-      lb_report_value(out, cell, numbers[k][0], "");
-      fputs("</td>", out);
-    }
-    fputs("</tr>\n", out);
-  }
-  fputs("</tbody></table></div></details>\n", out);
-}
+/* ---- the whole ------------------------------------------------------------------------------------------- */
 
 void lb_report_cells(FILE *out, const json_t *run) {
   struct table table;
@@ -400,7 +364,7 @@ void lb_report_cells(FILE *out, const json_t *run) {
     write_list(out, table.cells, is_open, "Undecided or skipped");
     write_guard_table(out, &table);
     write_campaigns(out, table.cells);
-    write_numbers(out, table.cells);
+    lb_report_numbers(out, table.cells);
   } else {
     fputs("<p>Out of memory: no truth table.</p>\n", out);
   }

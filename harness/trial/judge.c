@@ -90,7 +90,8 @@ static void add_errors(const struct lb_stage *s, struct lb_outcome *out) {
            s->memory->state[first].error);
 }
 
-static void decide_trial(const struct lb_stage *s, const struct lb_check *check, struct lb_outcome *out) {
+static void decide_trial(const struct lb_stage *s, const struct lb_judgement *found, struct lb_outcome *out) {
+  const struct lb_check *check = &found->check;
   const struct lb_scenario *scenario = s->plan->scenario;
   uint64_t needed = s->client_count > 1 && scenario->min_handoffs > 0 ? (uint64_t)scenario->min_handoffs : 0;
   if (decide_breach(s, out)) return;
@@ -106,49 +107,11 @@ static void decide_trial(const struct lb_stage *s, const struct lb_check *check,
            (unsigned long long)needed);
   else if (scenario->kind == LB_KIND_TIMELINE && !lb_evidence_contested(&s->history))
     decide(out, LB_UNDECIDED, "no client asked while another one held the lock or might have held it");
-  else if (scenario->kind != LB_KIND_TIMELINE && out->measured_grants == 0)
+  else if (scenario->kind != LB_KIND_TIMELINE && found->stats.grants == 0)
     decide(out, LB_UNDECIDED, "nothing was granted while it was measured");
   else decide(out, LB_SAFE, "%s", "");
   if (out->verdict == LB_UNDECIDED || out->verdict == LB_STUCK) add_errors(s, out);
   lb_contract_clean_text(out->why, sizeof out->why); /* it may have been cut off inside a character */
-}
-
-static void copy_check(const struct lb_check *c, struct lb_outcome *out) {
-  out->grants = c->grants;
-  out->handoffs = c->handoffs;
-  out->double_holds = c->double_holds;
-  out->double_hold_ns = c->double_hold_ns;
-  out->depth = c->depth;
-  out->dirty_accesses = c->dirty_accesses;
-  out->lost_updates = c->lost_updates;
-  out->stale_writes = c->stale_writes;
-  out->fenced_off = c->fenced_off;
-  out->token_regressions = c->token_regressions;
-  out->unavailable_ns = c->unavailable_ns;
-  out->orphan_ns = c->orphan_ns;
-  out->blind_ns = c->blind_ns;
-}
-
-/* ---- figures ------------------------------------------------------------------------------------------ */
-
-static void quantiles(const struct lb_hist *hist, uint64_t ret[LB_QUANTILES]) {
-  static const double q[LB_QUANTILES] = {0.5, 0.99, 0.999};
-  for (int i = 0; i < LB_QUANTILES; i++) ret[i] = lb_hist_quantile(hist, q[i]);
-}
-
-static void copy_stats(const struct lb_stats *st, struct lb_outcome *out) {
-  out->measured_grants = st->grants;
-  out->busy = st->busy;
-  out->timeouts = st->timeouts;
-  out->unknowns = st->unknowns;
-  out->measured_s = st->seconds;
-  out->grants_per_s = st->grants_per_s;
-  out->jain = st->jain;
-  out->client_min = st->client_min;
-  out->client_max = st->client_max;
-  quantiles(&st->wait, out->wait_ns);
-  quantiles(&st->hold, out->hold_ns);
-  quantiles(&st->handoff, out->handoff_ns);
 }
 
 void lb_judge_unwritten(struct lb_outcome *out, int error) {
@@ -161,9 +124,9 @@ int lb_judge(struct lb_stage *s, struct lb_judgement *ret, struct lb_outcome *ou
   if (r == 0) r = lb_check_history(&s->history, &ret->check);
   if (r == 0) r = lb_stats_history(&s->history, &ret->stats);
   if (r < 0) return r;
-  copy_check(&ret->check, out);
-  if (s->plan->scenario->kind != LB_KIND_TIMELINE) copy_stats(&ret->stats, out);
-  decide_trial(s, &ret->check, out);
+  lb_counters_take(&out->counters, &ret->check.counters, LB_FROM_CHECK);
+  if (s->plan->scenario->kind != LB_KIND_TIMELINE) lb_stats_counters(&ret->stats, &out->counters);
+  decide_trial(s, ret, out);
   return 0;
 }
 

@@ -138,7 +138,7 @@ int lb_trial_run(const struct lb_trial_plan *plan, const char *run_dir, struct l
   char scratch[4000];
   lb_ns begin = lb_clock_ns();
   lb_environ_forget();
-  *ret = (struct lb_outcome){.unavailable_ns = -1, .orphan_ns = -1, .blind_ns = -1};
+  *ret = (struct lb_outcome){.counters = lb_counters_none()};
   stage = (struct lb_stage){.plan = plan,
                             .run_dir = run_dir,
                             .live = live,

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * counter.h - the numbers that describe one trial. A row of LB_COUNTERS is all there is to say of one: the field, what it is called, its
+ * unit, how trials add up, where it applies and where it is shown. trials.csv, the cells' JSON, `check`, the terminal, the report and
+ * the test of results/SCHEMA.md go by these rows. A new counter is a row here, and the place that counts it.
+ */
+#ifndef LB_COUNTER_H
+#define LB_COUNTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum lb_counter_group { /* neighbours in every table; which group comes first is the table's affair */
+  LB_COUNT_EXCLUSION,   /* what the lock let happen */
+  LB_COUNT_PROGRESS,    /* who got the lock */
+  LB_COUNT_GIVEN_UP,    /* how acquires ended without it */
+  LB_COUNT_LIVENESS,    /* for how long nobody could, or somebody believed wrongly */
+  LB_COUNT_SPEED,       /* of the measured window */
+  LB_COUNT_TRIAL,       /* of the harness itself */
+  LB_COUNT_FAULTS,      /* of a campaign */
+};
+enum lb_counter_source {
+  LB_FROM_CHECK, /* lb_check_history(): any history has it */
+  LB_FROM_STATS, /* lb_stats_counters(): of a measured window; none in a timeline */
+  LB_FROM_TRIAL, /* the controller */
+};
+enum lb_counter_add { /* over the trials of a cell, or of a line of figures */
+  LB_ADD_NONE,
+  LB_ADD_SUM,
+  LB_ADD_MAX,
+  LB_ADD_MEDIAN, /* of the trials that have it */
+};
+enum lb_counter_condition { /* what it takes for a counter to mean something; else it is shown as nothing */
+  LB_IF_SEEN = 1 << 0,     /* of this trial: the field is not -1 */
+  LB_IF_MEASURED = 1 << 1, /* a load or a campaign in which something was granted */
+  LB_IF_CAMPAIGN = 1 << 2,
+};
+enum lb_counter_place {
+  LB_IN_TRIALS = 1 << 0, /* a column of trials.csv */
+  LB_IN_CELLS = 1 << 1,  /* a member of a cell (run.json, --json), and a column of the report */
+  LB_IN_CHECK = 1 << 2,  /* a member of `check --json` */
+  LB_IN_TEXT = 1 << 3,   /* a line of `check` */
+};
+enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
+
+/* X(type, field, rest of struct lb_counter). Times are kept in ns and shown in `unit`. Order: that of trials.csv; a group stands
+ * together. */
+#define LB_COUNTERS(X)                                                                                                                             \
+  X(uint64_t, double_holds, .name = "double_holds", .group = LB_COUNT_EXCLUSION, .add = LB_ADD_SUM, .places = LB_IN_ALL,                           \
+    .label = "double holds", .help = "episodes in which two or more clients held the lock")                                                        \
+  X(uint64_t, double_hold_ns, .name = "double_hold_ms", .group = LB_COUNT_EXCLUSION, .add = LB_ADD_SUM, .unit = "ms", .decimals = 3,               \
+    .places = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK, .label = "double hold", .help = "their total length")                                      \
+  X(uint64_t, depth, .name = "depth", .group = LB_COUNT_EXCLUSION, .add = LB_ADD_MAX,                                                              \
+    .places = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK, .label = "depth", .help = "most holders of one key at once: 0 no grant, 1 clean")          \
+  X(uint64_t, dirty_accesses, .name = "dirty_accesses", .group = LB_COUNT_EXCLUSION, .add = LB_ADD_SUM, .places = LB_IN_ALL,                       \
+    .label = "dirty accesses", .help = "accesses while another client held the lock, or without holding it")                                       \
+  X(int64_t, lost_updates, .name = "lost_updates", .group = LB_COUNT_EXCLUSION, .add = LB_ADD_SUM, .places = LB_IN_ALL,                            \
+    .label = "lost updates", .help = "accepted writes that are not in the resource")                                                               \
+  X(uint64_t, stale_writes, .name = "stale_writes", .group = LB_COUNT_EXCLUSION, .add = LB_ADD_SUM, .places = LB_IN_ALL,                           \
+    .label = "stale writes", .help = "accepted writes of an overtaken holder: another client was granted the lock since")                          \
+  X(uint64_t, fenced_off, .name = "fenced_off", .group = LB_COUNT_EXCLUSION, .add = LB_ADD_SUM, .places = LB_IN_ALL,                               \
+    .label = "fenced off", .help = "writes with a smaller fence than the resource had seen: refused under `fence`, otherwise only counted")        \
+  X(uint64_t, token_regressions, .name = "token_regressions", .group = LB_COUNT_EXCLUSION, .add = LB_ADD_SUM, .places = LB_IN_ALL,                 \
+    .label = "token regressions", .help = "grants whose fence is not larger than every earlier one of the key")                                    \
+  X(uint64_t, grants, .name = "grants", .group = LB_COUNT_PROGRESS, .add = LB_ADD_SUM, .places = LB_IN_ALL, .label = "grants",                     \
+    .help = "of the whole trial")                                                                                                                  \
+  X(uint64_t, handoffs, .name = "handoffs", .group = LB_COUNT_PROGRESS, .add = LB_ADD_SUM, .places = LB_IN_ALL, .label = "hand-offs",              \
+    .help = "grants of a key whose previous grant was another client's")                                                                           \
+  X(uint64_t, busy, .name = "busy", .group = LB_COUNT_GIVEN_UP, .source = LB_FROM_STATS, .add = LB_ADD_SUM, .places = LB_IN_TRIALS,                \
+    .help = "acquires in the measured window that were given up because somebody else held the lock")                                              \
+  X(uint64_t, timeouts, .name = "timeouts", .group = LB_COUNT_GIVEN_UP, .source = LB_FROM_STATS, .add = LB_ADD_SUM,                                \
+    .places = LB_IN_TRIALS, .help = "those that were given up because nobody answered, or every try failed")                                       \
+  X(uint64_t, unknowns, .name = "unknowns", .group = LB_COUNT_GIVEN_UP, .source = LB_FROM_STATS, .add = LB_ADD_SUM,                                \
+    .places = LB_IN_TRIALS, .help = "those of which nobody knows whether they hold")                                                               \
+  X(uint64_t, unknown_acquires, .name = "unknown_acquires", .group = LB_COUNT_GIVEN_UP, .add = LB_ADD_SUM, .places = LB_IN_TEXT,                   \
+    .label = "unknown acquires", .help = "acquires of the whole history of which nobody knows whether they hold")                                  \
+  X(int64_t, unavailable_ns, .name = "unavailable_ms", .group = LB_COUNT_LIVENESS, .add = LB_ADD_MAX, .unit = "ms", .decimals = 3,                 \
+    .only = LB_IF_SEEN, .places = LB_IN_ALL, .label = "unavailable", .none = "no fault",                                                           \
+    .help = "longest time from a fault to the next grant")                                                                                         \
+  X(int64_t, orphan_ns, .name = "orphan_ms", .group = LB_COUNT_LIVENESS, .add = LB_ADD_MAX, .unit = "ms", .decimals = 3,                           \
+    .only = LB_IF_SEEN, .places = LB_IN_ALL, .label = "orphan time", .none = "no holder crashed",                                                  \
+    .help = "longest time from the death of a holder to the next grant")                                                                           \
+  X(int64_t, blind_ns, .name = "blind_ms", .group = LB_COUNT_LIVENESS, .add = LB_ADD_MAX, .unit = "ms", .decimals = 3,                             \
+    .only = LB_IF_SEEN, .places = LB_IN_ALL, .label = "blind window", .none = "no client learned of a loss",                                       \
+    .help = "longest time a client believed in a lock that another one had been granted")                                                          \
+  X(double, measured_s, .name = "measured_s", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .unit = "s", .decimals = 3,                        \
+    .only = LB_IF_MEASURED, .places = LB_IN_TRIALS, .help = "length of the measured window")                                                       \
+  X(double, grants_per_s, .name = "grants_per_s", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .add = LB_ADD_MEDIAN,                          \
+    .unit = "1/s", .decimals = 3, .only = LB_IF_MEASURED, .places = LB_IN_TRIALS, .help = "in the measured window")                                \
+  X(double, jain, .name = "jain", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .add = LB_ADD_MEDIAN, .decimals = 5,                           \
+    .only = LB_IF_MEASURED, .places = LB_IN_TRIALS, .help = "fairness of grants over clients, 1 = all alike")                                      \
+  X(uint64_t, client_min, .name = "client_min", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .only = LB_IF_MEASURED,                          \
+    .places = LB_IN_TRIALS, .help = "grants of the client with the fewest")                                                                        \
+  X(uint64_t, client_max, .name = "client_max", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .only = LB_IF_MEASURED,                          \
+    .places = LB_IN_TRIALS, .help = "and with the most")                                                                                           \
+  LB_COUNTER_QUANTILES(X, wait, 0, "acquire sent to grant read")                                                                                   \
+  LB_COUNTER_QUANTILES(X, hold, 0, "grant read to release sent")                                                                                   \
+  LB_COUNTER_QUANTILES(X, handoff, LB_IF_SEEN, "release sent to grant read by a client that was waiting")                                          \
+  X(uint64_t, start_ns, .name = "start_ms", .group = LB_COUNT_TRIAL, .source = LB_FROM_TRIAL, .unit = "ms", .decimals = 3,                         \
+    .places = LB_IN_TRIALS, .help = "until the servers were up and ready")                                                                         \
+  X(uint64_t, trial_ns, .name = "trial_ms", .group = LB_COUNT_TRIAL, .source = LB_FROM_TRIAL, .unit = "ms", .decimals = 3,                         \
+    .places = LB_IN_TRIALS, .help = "start of the trial to its verdict")                                                                           \
+  X(uint64_t, stall_ns, .name = "stall_ms", .cell = "max_stall_ms", .group = LB_COUNT_TRIAL, .source = LB_FROM_TRIAL,                              \
+    .add = LB_ADD_MAX, .unit = "ms", .decimals = 3, .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "longest stall",                                \
+    .help = "longest stall of the harness's own heartbeat")                                                                                        \
+  X(uint64_t, faults, .name = "faults", .group = LB_COUNT_FAULTS, .source = LB_FROM_TRIAL, .add = LB_ADD_SUM,                                      \
+    .only = LB_IF_CAMPAIGN, .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults", .help = "faults of a campaign that were proved")
+
+#define LB_COUNTER_QUANTILES(X, what, more, text)                                                                                                  \
+  LB_COUNTER_QUANTILE(X, what, p50, more, text)                                                                                                    \
+  LB_COUNTER_QUANTILE(X, what, p99, more, text)                                                                                                    \
+  LB_COUNTER_QUANTILE(X, what, p999, more, text)
+#define LB_COUNTER_QUANTILE(X, what, q, more, text)                                                                                                \
+  X(int64_t, what##_##q##_ns, .name = #what "_" #q "_us", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .add = LB_ADD_MEDIAN,                  \
+    .unit = "us", .decimals = 3, .only = LB_IF_MEASURED | more, .places = LB_IN_TRIALS, .help = text)
+
+#define LB_COUNTER_FIELD(type, field, ...) type field;
+struct lb_counters {
+  LB_COUNTERS(LB_COUNTER_FIELD)
+};
+/* As a member of a struct: x.counters is all of them, x.grants one. */
+#define LB_COUNTERS_MEMBER                                                                                                                         \
+  union {                                                                                                                                          \
+    struct lb_counters counters;                                                                                                                   \
+    struct {                                                                                                                                       \
+      LB_COUNTERS(LB_COUNTER_FIELD)                                                                                                                \
+    };                                                                                                                                             \
+  }
+
+enum lb_counter_type { LB_COUNTER_WHOLE, LB_COUNTER_SIGNED, LB_COUNTER_REAL }; /* uint64_t, int64_t, double */
+
+struct lb_counter {
+  const char *name; /* of its column and members */
+  const char *cell; /* in a cell, if it has another name there */
+  enum lb_counter_group group;
+  enum lb_counter_source source;
+  enum lb_counter_add add;
+  unsigned only;      /* enum lb_counter_condition */
+  unsigned places;   /* enum lb_counter_place */
+  const char *unit;  /* "ms", "us", "s", "1/s"; NULL = it is a number of things */
+  int decimals;      /* 0 = whole */
+  const char *label; /* for people; NULL where it has no line of its own */
+  const char *none;  /* for people: why it does not apply */
+  const char *help;  /* one sentence, as in results/SCHEMA.md */
+  enum lb_counter_type type;
+  size_t offset; /* in struct lb_counters */
+};
+extern const struct lb_counter lb_counter_rows[];
+extern const size_t lb_counter_row_count;
+
+/* The row of this name; a name that is none ends the program. */
+const struct lb_counter *lb_counter_named(const char *name);
+/* The next row of a group that is shown in this place, after `row` (NULL = the first); NULL = no more. */
+const struct lb_counter *lb_counter_next(const struct lb_counter *row, enum lb_counter_group group, enum lb_counter_place place);
+/* Its name in this place. */
+const char *lb_counter_name_in(const struct lb_counter *row, enum lb_counter_place place);
+/* Whether it means something, where the conditions in `met` hold (LB_IF_SEEN is looked up). */
+bool lb_counter_applies(const struct lb_counter *row, const struct lb_counters *counters, unsigned met);
+/* In its unit. */
+double lb_counter_value(const struct lb_counter *row, const struct lb_counters *counters);
+/* The same of a row without decimals. */
+int64_t lb_counter_whole(const struct lb_counter *row, const struct lb_counters *counters);
+/* As trials.csv has it. */
+void lb_counter_print(const struct lb_counter *row, const struct lb_counters *counters, FILE *out);
+
+/* Nothing counted yet, nothing seen. */
+struct lb_counters lb_counters_none(void);
+/* Takes over the counters of one source. */
+void lb_counters_take(struct lb_counters *counters, const struct lb_counters *from, enum lb_counter_source source);
+/* Adds a trial to a sum of trials that began with lb_counters_none(): LB_ADD_SUM and LB_ADD_MAX, nothing else. */
+void lb_counters_add(struct lb_counters *sum, const struct lb_counters *trial);
+
+#endif
