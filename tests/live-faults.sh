@@ -175,6 +175,26 @@ step = client 1 release within 1s
 step = await client 2 holds within 3s
 step = client 2 release within 1s
 E
+# Two cuts hold at once, the younger over a link that the older holds already. Each is proved by its own rules and healed by itself.
+own cuts-overlap <<'E'
+[timeline]
+step = client 1 acquire within 3s
+step = client 2 acquire within 200ms
+step = cut client 1 from all
+step = cut primary from clients
+step = heal client 1 from all
+step = client 1 release within 300ms
+step = client 2 acquire within 300ms
+step = heal primary from clients
+step = client 2 acquire within 4s
+step = client 2 release within 1s
+step = cut client 1 from all
+step = client 2 acquire within 1s
+step = client 2 release within 1s
+step = heal
+step = client 1 acquire within 3s
+step = client 1 release within 1s
+E
 # Faults that cannot be proved. What comes before them would be enough to be safe.
 unprovable() { # NAME, then steps
   name=$1
@@ -354,6 +374,12 @@ says pause-resume 'client 1 acquire within 100ms: refused in time'
 says pause-resume 'client 2 write: done'
 comes_to safe cut-waiters redis-token@redis
 says cut-waiters 'client 1 acquire within 1s: granted'
+
+comes_to safe cuts-overlap redis-token@redis
+for fact in 'proved: cut client 1 from all' 'proved: cut primary from clients' 'client 2 acquire within 300ms: unknown' \
+  'client 2 acquire within 4s: granted' 'client 2 acquire within 1s: granted' 'client 1 acquire within 3s: granted'; do
+  says cuts-overlap "$fact"
+done
 
 because cut-dead 'could not be reached even before the cut'
 because kill-twice 'was already dead'

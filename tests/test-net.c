@@ -27,6 +27,7 @@
 #include "skip.h"
 
 #include "base/clock.h"
+#include "servers/cut.h"
 #include "servers/net.h"
 #include "servers/proc.h"
 #include "servers/sandbox.h"
@@ -99,14 +100,28 @@ static const char *build(void) {
   return NULL;
 }
 
-static const char *cut(size_t a, size_t b) {
+static struct lb_cut *latest;
+
+static const char *cut_ways(const struct lb_way *ways, size_t count) {
   char err[300] = "";
-  return lb_net_cut(&net, &net.host[a], &net.host[b], err, sizeof err) == 0 ? NULL : complain("%s", err);
+  return lb_cut_make(&net, NULL, ways, count, &latest, err, sizeof err) == 0 ? NULL : complain("%s", err);
+}
+
+static const char *cut(size_t a, size_t b) {
+  const struct lb_way ways[] = {{&net.host[a], &net.host[b]}, {&net.host[b], &net.host[a]}};
+  return cut_ways(ways, 2);
+}
+
+static const char *cut_to(size_t a, size_t b) { return cut_ways(&(struct lb_way){&net.host[a], &net.host[b]}, 1); }
+
+static const char *heal_one(struct lb_cut *which) {
+  char err[300] = "";
+  return lb_cut_heal(&net, which, err, sizeof err) == 0 ? NULL : complain("%s", err);
 }
 
 static const char *heal(void) {
   char err[300] = "";
-  return lb_net_heal(&net, err, sizeof err) == 0 ? NULL : complain("%s", err);
+  return lb_cut_heal_all(&net, err, sizeof err) == 0 ? NULL : complain("%s", err);
 }
 
 /* Every ordered pair of hosts: apart if it is the pair (a, b), together otherwise. a = b: all are together. */
@@ -193,6 +208,98 @@ static void no_packet_passes_a_cut_in_either_direction(void **state) {
   (void)state;
   NEED_SANDBOX();
   inside(look_at_packets);
+}
+
+static const char *look_at_one_way(void) {
+  int fd[HOSTS];
+  const char *wrong = build();
+  for (size_t i = 0; i < HOSTS && !wrong; i++)
+    if ((fd[i] = packets_on(&net.host[i])) < 0) wrong = complain("no socket on host %zu: %m", i);
+  if (!wrong) wrong = cut_to(0, 1);
+  if (!wrong && packet_passes(fd, 0, 1, SILENT_MS)) wrong = "a packet went the way that is cut";
+  if (!wrong && !packet_passes(fd, 1, 0, REACHED_MS)) wrong = "no packet came the other way";
+  if (!wrong && !packet_passes(fd, 2, 1, REACHED_MS)) wrong = "no packet came from a third host";
+  return wrong ? wrong : only_parted(0, 1); /* a connection needs both ways */
+}
+
+static void a_cut_of_one_way_lets_packets_pass_the_other_way(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_at_one_way);
+}
+
+/* What each way of a cut has dropped, against what is expected. */
+static const char *dropped(const struct lb_cut *which, uint64_t first, uint64_t second) {
+  uint64_t packets[2] = {0, 0};
+  char err[300] = "";
+  if (lb_cut_dropped(which, packets, err, sizeof err) != 0) return complain("%s", err);
+  if (packets[0] == first && packets[1] == second) return NULL;
+  return complain("dropped %llu and %llu, expected %llu and %llu", (unsigned long long)packets[0], (unsigned long long)packets[1],
+                  (unsigned long long)first, (unsigned long long)second);
+}
+
+static const char *look_at_counters(void) {
+  int fd[HOSTS];
+  const char *wrong = build();
+  for (size_t i = 0; i < HOSTS && !wrong; i++)
+    if ((fd[i] = packets_on(&net.host[i])) < 0) wrong = complain("no socket on host %zu: %m", i);
+  if (!wrong) wrong = cut(0, 1);
+  struct lb_cut *older = latest;
+  if (!wrong) wrong = dropped(older, 0, 0);
+  if (!wrong && packet_passes(fd, 0, 1, SILENT_MS)) wrong = "a packet passed";
+  if (!wrong) wrong = dropped(older, 1, 0);
+  if (!wrong) wrong = cut_to(1, 0);
+  struct lb_cut *younger = latest;
+  if (!wrong && (packet_passes(fd, 1, 0, SILENT_MS) || packet_passes(fd, 0, 1, SILENT_MS))) wrong = "a packet passed two cuts";
+  if (!wrong) wrong = dropped(younger, 1, 0);
+  if (!wrong) wrong = dropped(older, 2, 0);
+  if (!wrong) wrong = heal_one(younger);
+  if (!wrong && packet_passes(fd, 1, 0, SILENT_MS)) wrong = "the older cut was healed, too";
+  return wrong ? wrong : dropped(older, 2, 1);
+}
+
+static void each_cut_counts_what_it_alone_drops_the_younger_first(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_at_counters);
+}
+
+static const char *look_healed_one_by_one(void) {
+  const char *wrong = build();
+  if (!wrong) wrong = cut(0, 1);
+  struct lb_cut *first = latest;
+  if (!wrong) wrong = cut_to(2, 1);
+  struct lb_cut *second = latest;
+  if (!wrong) wrong = heal_one(first);
+  if (!wrong) wrong = only_parted(2, 1);
+  if (!wrong) wrong = cut(0, 1);
+  if (!wrong) wrong = heal_one(second);
+  if (!wrong) wrong = only_parted(0, 1);
+  if (!wrong && !lb_cut_parts(net.cuts, &net.host[1], &net.host[0])) wrong = "the cut that holds is not known";
+  if (!wrong && lb_cut_parts(net.cuts, &net.host[1], &net.host[2])) wrong = "the cut that was healed is known";
+  if (!wrong) wrong = heal_one(latest);
+  return wrong ? wrong : only_parted(0, 0);
+}
+
+static void cuts_are_healed_one_by_one(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_healed_one_by_one);
+}
+
+static const char *look_half_made(void) {
+  const struct lb_host nowhere = {.address = "nowhere", .netns = -1};
+  const char *wrong = build();
+  const struct lb_way ways[] = {{&net.host[0], &net.host[1]}, {&nowhere, &net.host[0]}};
+  if (wrong) return wrong;
+  if (!cut_ways(ways, 2)) return "nft has a rule for nowhere";
+  return net.cuts ? "a cut that was refused is kept" : only_parted(0, 0);
+}
+
+static void a_cut_that_cannot_be_made_whole_leaves_nothing(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_half_made);
 }
 
 static int *slow; /* shared with the sandboxes: in how many of them the first connection had to wait for a second try */
@@ -283,10 +390,10 @@ static const char *look_without_hosts(void) {
   if (lb_net_up(&net, false, 2, err, sizeof err) != 0) return complain("%s", err);
   for (size_t i = 0; i < 2; i++)
     if (strcmp(net.host[i].address, "127.0.0.1") != 0) return complain("host %zu has %s", i, net.host[i].address);
-  int r = lb_net_cut(&net, &net.host[0], &net.host[1], err, sizeof err);
+  int r = lb_cut_make(&net, NULL, &(struct lb_way){&net.host[0], &net.host[1]}, 1, &latest, err, sizeof err);
   if (r != -ENOTSUP) return complain("the cut gave %d", r);
   if (strcmp(err, "hosts share one loopback here: nothing to cut") != 0) return complain("it says: %s", err);
-  r = lb_net_heal(&net, err, sizeof err);
+  r = lb_cut_heal_all(&net, err, sizeof err);
   lb_net_down(&net);
   return r == 0 ? NULL : complain("healing nothing gave %d", r);
 }
@@ -546,6 +653,10 @@ int main(void) {
       cmocka_unit_test(hosts_reach_each_other),
       cmocka_unit_test(a_cut_parts_two_hosts_both_ways_and_no_third),
       cmocka_unit_test(no_packet_passes_a_cut_in_either_direction),
+      cmocka_unit_test(a_cut_of_one_way_lets_packets_pass_the_other_way),
+      cmocka_unit_test(each_cut_counts_what_it_alone_drops_the_younger_first),
+      cmocka_unit_test(cuts_are_healed_one_by_one),
+      cmocka_unit_test(a_cut_that_cannot_be_made_whole_leaves_nothing),
       cmocka_unit_test(the_first_packet_after_building_arrives),
       cmocka_unit_test(heal_undoes_all_cuts_and_later_ones_cut_again),
       cmocka_unit_test(a_connection_that_exists_falls_silent_and_goes_on_after_the_heal),

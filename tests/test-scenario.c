@@ -647,6 +647,29 @@ static void what_undoes_or_awaits_needs_its_fault_before(void **state) {
   lb_scenario_clear(&s);
 }
 
+/* A cut is healed by the words it was made with, and once. */
+static void a_heal_of_one_cut_needs_that_cut(void **state) {
+  (void)state;
+  static const char *const before[] = {
+      "", "step = cut replicas from primary\n", "step = cut primary from node 2\n",
+      "step = cut primary from replicas\nstep = heal primary from replicas\n",
+      "step = cut primary from replicas\nstep = heal\n",
+      "step = cut primary replicas\nstep = cut primary replicas\nstep = heal\nstep = cut primary replicas\nstep = heal primary replicas\n"};
+  for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+    char text[600], message[200];
+    int line = 10;
+    for (const char *at = before[i]; *at; at++) line += *at == '\n';
+    snprintf(text, sizeof text, TIMELINE "%sstep = heal primary from replicas\n", before[i]);
+    snprintf(message, sizeof message,
+             "f.ini:%d: step = heal primary from replicas: expected an earlier cut of these two roles, in this order, that still holds", line);
+    refused(text, message);
+  }
+  struct lb_scenario s = good(TIMELINE "step = cut primary from replicas\nstep = cut primary replicas\nstep = cut client 1 all\n"
+                                       "step = heal primary replicas\nstep = heal primary from replicas\nstep = heal client 1 all\n");
+  assert_true(lb_scenario_needs(&s, LB_NEED_NETWORK));
+  lb_scenario_clear(&s);
+}
+
 static void a_story_may_use_all_of_the_grammar(void **state) {
   (void)state;
   struct lb_scenario s =
@@ -954,6 +977,7 @@ int main(void) {
       cmocka_unit_test(a_step_of_a_client_that_never_asked_is_refused),
       cmocka_unit_test(a_step_of_a_dead_client_is_refused),
       cmocka_unit_test(what_undoes_or_awaits_needs_its_fault_before),
+      cmocka_unit_test(a_heal_of_one_cut_needs_that_cut),
       cmocka_unit_test(a_story_may_use_all_of_the_grammar),
       cmocka_unit_test(a_dead_client_is_not_told_to_stop),
       cmocka_unit_test(a_fault_of_a_client_is_none_of_a_server),

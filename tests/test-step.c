@@ -55,6 +55,7 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
   (void)state;
   static const char *const examples[] = {
       "cut primary from replicas",
+      "heal primary from replicas",
       "heal",
       "kill node 2",
       "pause client 1",
@@ -348,7 +349,7 @@ static void forms_that_share_their_begin_are_told_apart_by_the_word_that_differs
 
 static void words_after_the_end_are_refused(void **state) {
   (void)state;
-  refused("heal everything", "found 'everything' after its end: expected heal");
+  refused("heal all from primary now", "found 'now' after its end: expected heal A [from] B");
   refused("client 1 read 5", "found '5' after its end: expected client N read");
   refused("kill primary 1", "found '1' after its end: expected kill A");
   refused("a b c d e f g h i j k l m", "a step of more than 12 words");
@@ -365,6 +366,18 @@ static void an_endless_step_is_refused(void **state) {
 static void upper_case_is_refused(void **state) {
   (void)state;
   refused("kill Primary", "'Primary' is not a role, did you mean 'primary'? expected " ROLES);
+}
+
+static void a_heal_names_the_two_roles_of_a_cut_or_none(void **state) {
+  (void)state;
+  struct lb_step step = good("heal");
+  assert_role(step.a, LB_ROLE_NONE, 0);
+  assert_role(step.b, LB_ROLE_NONE, 0);
+  step = good("heal current primary client 2");
+  assert_role(step.a, LB_ROLE_CURRENT_PRIMARY, 0);
+  assert_role(step.b, LB_ROLE_CLIENT, 2);
+  refused("heal everything", "'everything' is not a role: expected " ROLES);
+  refused("heal primary", "it ends where a role was expected: " ROLES);
 }
 
 static void cuts_that_nobody_can_mean_are_refused(void **state) {
@@ -427,6 +440,7 @@ int main(void) {
       cmocka_unit_test(words_after_the_end_are_refused),
       cmocka_unit_test(an_endless_step_is_refused),
       cmocka_unit_test(upper_case_is_refused),
+      cmocka_unit_test(a_heal_names_the_two_roles_of_a_cut_or_none),
       cmocka_unit_test(cuts_that_nobody_can_mean_are_refused),
       cmocka_unit_test(only_one_server_is_observed),
       cmocka_unit_test(only_servers_are_restarted),

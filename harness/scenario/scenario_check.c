@@ -70,15 +70,28 @@ static int check_failover(struct story *t, const struct lb_step *step) {
   return lb_refuse(t->err, t->err_size, "step = %s: expected a fault of a server (%s) before it", step->text, faults);
 }
 
-/* A cure needs something to take back. */
+/* How many of the steps before this cure did something that it takes back and that still holds. */
+static size_t count_open(const struct story *t, const struct lb_step *cure) {
+  size_t open = 0;
+  for (size_t i = 0; i < t->at; i++) {
+    const struct lb_step *earlier = &t->scenario->steps[i];
+    bool same = earlier->verb == cure->verb && lb_role_equal(earlier->a, cure->a) && lb_role_equal(earlier->b, cure->b);
+    if (lb_step_undoes(cure, earlier)) open++;
+    else if (cure->verb == LB_STEP_HEAL_ONE && earlier->verb == LB_STEP_HEAL) open = 0;
+    else if (cure->verb == LB_STEP_HEAL_ONE && same) open--;
+  }
+  return open;
+}
+
 static int check_cure(struct story *t, const struct lb_step *step) {
   bool undone[LB_VERB_COUNT] = {false};
   char faults[LB_SCENARIO_ERR / 2];
-  for (size_t i = 0; i < t->at; i++)
-    if (lb_step_undoes(step, &t->scenario->steps[i])) return 0;
-  for (enum lb_verb v = LB_STEP_NONE + 1; v < LB_VERB_COUNT; v++) undone[v] = lb_step_undoes(step, &(struct lb_step){.verb = v});
+  struct lb_step fault = *step;
+  if (count_open(t, step) > 0) return 0;
+  for (fault.verb = LB_STEP_NONE + 1; fault.verb < LB_VERB_COUNT; fault.verb++) undone[fault.verb] = lb_step_undoes(step, &fault);
   lb_step_list(undone, faults, sizeof faults);
-  return lb_refuse(t->err, t->err_size, "step = %s: expected an earlier %s", step->text, faults);
+  return lb_refuse(t->err, t->err_size, "step = %s: expected an earlier %s%s", step->text, faults,
+                   step->b.kind == LB_ROLE_NONE ? "" : " of these two roles, in this order, that still holds");
 }
 
 /* What a step changes for the ones after it. Who was told to crash is not dead: it may never pass that point; and the holder is whoever

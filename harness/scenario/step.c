@@ -14,7 +14,11 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                      .class = LB_STEP_FAULT,
                      .needs = LB_NEED_NETWORK,
                      .drawn = true,
-                     .undone_by = {LB_STEP_HEAL}},
+                     .undone_by = {LB_STEP_HEAL_ONE, LB_STEP_HEAL}},
+    [LB_STEP_HEAL_ONE] = {.form = "heal A [from] B",
+                          .help = "undoes one cut: the latest that still holds of those written with these two roles, in this order",
+                          .class = LB_STEP_CURE,
+                          .needs = LB_NEED_NETWORK},
     [LB_STEP_HEAL] = {.form = "heal", .help = "undoes all cuts", .class = LB_STEP_CURE, .needs = LB_NEED_NETWORK},
     [LB_STEP_KILL] = {.form = "kill A",
                       .help = "kills the processes of a role (SIGKILL)",
@@ -98,7 +102,8 @@ bool lb_step_needs(const struct lb_step *step, enum lb_step_need need) { return 
 
 bool lb_step_undoes(const struct lb_step *cure, const struct lb_step *earlier) {
   const enum lb_verb *by = lb_step_row(earlier)->undone_by;
-  return cure->verb == by[0] || cure->verb == by[1];
+  bool alike = lb_role_equal(cure->a, earlier->a) && lb_role_equal(cure->b, earlier->b);
+  return (cure->verb == by[0] || cure->verb == by[1]) && (cure->b.kind == LB_ROLE_NONE || alike);
 }
 
 bool lb_step_hits_server(const struct lb_step *step) {

@@ -36,6 +36,7 @@ struct lb_role {
 enum lb_verb {
   LB_STEP_NONE, /* no step has it */
   LB_STEP_CUT,
+  LB_STEP_HEAL_ONE, /* before LB_STEP_HEAL: what is wrong with a role is then said of it */
   LB_STEP_HEAL,
   LB_STEP_KILL,
   LB_STEP_PAUSE,
@@ -105,7 +106,7 @@ extern const struct lb_step_row lb_step_rows[LB_VERB_COUNT]; /* by verb; that of
 const struct lb_step_row *lb_step_row(const struct lb_step *step);
 /* True if the step needs it: one of enum lb_step_need. */
 bool lb_step_needs(const struct lb_step *step, enum lb_step_need need);
-/* True if `cure` takes back what the earlier step did, or a part of it. */
+/* True if `cure` takes back what the earlier step did. */
 bool lb_step_undoes(const struct lb_step *cure, const struct lb_step *earlier);
 /* True for a fault of a server, or of a link of one. */
 bool lb_step_hits_server(const struct lb_step *step);

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Links are made by ip(8) in one batch, cuts by nft(8); addresses are three ioctls a host, which is not worth a process each.
- *
- * A cut is a pair of drop rules in the network namespace of its first host, one for each direction. Rules, not a link that is
- * taken down: the other links of the host stay, and existing connections see silence, as in a real partition, not an error.
+ * Links are made by ip(8) in one batch; addresses are three ioctls a host, which is not worth a process each.
  */
 #include "net.h"
 
@@ -13,21 +10,20 @@
 #include <linux/if.h>
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "cut.h"
 #include "proc.h"
+#include "tool.h"
 
 enum { FIRST_PORT = 7001, LINKS_MS = 10000 };
-static const char *const sbin[] = {"/usr/sbin", "/sbin", NULL};
 
 static int fail(char *err, size_t err_size, int error, const char *format, ...) __attribute__((format(printf, 4, 5)));
 static int fail(char *err, size_t err_size, int error, const char *format, ...) {
@@ -36,39 +32,6 @@ static int fail(char *err, size_t err_size, int error, const char *format, ...) 
   vsnprintf(err, err_size, format, args);
   va_end(args);
   return error;
-}
-
-/* Runs a program on a host with `input` as its standard input; what it complains of goes to err. */
-static int run_tool(const struct lb_host *host, const char *name, char *const argv[], const char *input, char *err,
-                    size_t err_size) {
-  char *path = lb_proc_find(name, sbin);
-  int in[2], out[2], status = 0;
-  if (!path) return fail(err, err_size, -ENOENT, "%s is not installed", name);
-  if (pipe2(in, O_CLOEXEC) < 0) return free(path), -errno;
-  if (pipe2(out, O_CLOEXEC) < 0) return free(path), close(in[0]), close(in[1]), -errno;
-  pid_t pid = fork();
-  if (pid == 0) {
-    signal(SIGPIPE, SIG_DFL);
-    if (host && host->netns >= 0 && setns(host->netns, CLONE_NEWNET) < 0) _exit(126);
-    if (dup2(in[0], 0) < 0 || dup2(out[1], 1) < 0 || dup2(out[1], 2) < 0) _exit(126);
-    execv(path, argv);
-    _exit(127);
-  }
-  free(path);
-  close(in[0]);
-  close(out[1]);
-  char text[160] = "";
-  size_t length = strlen(input);
-  bool sent = pid > 0 && write(in[1], input, length) == (ssize_t)length; /* a few KiB: fits the pipe */
-  close(in[1]);
-  ssize_t n = read(out[0], text, sizeof text - 1);
-  text[n > 0 ? n : 0] = '\0';
-  text[strcspn(text, "\n")] = '\0';
-  close(out[0]);
-  while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (pid > 0 && sent && status == 0) return 0;
-  return fail(err, err_size, -EPERM, "%s failed: %s", name, text[0] ? text : "no message");
 }
 
 /* ---- hosts -------------------------------------------------------------------------------------------------- */
@@ -175,7 +138,7 @@ static int build_links(struct lb_net *net, int home, char *err, size_t err_size)
   char *batch = link_batch(net);
   if (!batch) return fail(err, err_size, -ENOMEM, "out of memory");
   char *argv[] = {(char *)"ip", (char *)"-batch", (char *)"-", NULL};
-  int r = run_tool(NULL, "ip", argv, batch, err, err_size);
+  int r = lb_tool_run(NULL, argv, batch, NULL, err, err_size);
   free(batch);
   for (size_t i = 0; r == 0 && i < net->count; i++)
     if ((r = set_host_address(&net->host[i], home)) < 0)
@@ -202,6 +165,7 @@ int lb_net_up(struct lb_net *net, bool separate, size_t count, char *err, size_t
 }
 
 void lb_net_down(struct lb_net *net) {
+  lb_cut_forget_all(net);
   for (size_t i = 0; i < net->count; i++)
     if (net->host[i].netns >= 0) close(net->host[i].netns);
   net->count = 0;
@@ -218,49 +182,39 @@ uint16_t lb_net_port(struct lb_net *net) {
   return named ? ntohs(sin.sin_port) : 0;
 }
 
-/* ---- cuts --------------------------------------------------------------------------------------------------- */
+/* ---- connections -------------------------------------------------------------------------------------------- */
 
-int lb_net_cut(struct lb_net *net, const struct lb_host *a, const struct lb_host *b, char *err, size_t err_size) {
-  char rules[600], *argv[] = {(char *)"nft", (char *)"-f", (char *)"-", NULL};
-  if (!net->separate) return fail(err, err_size, -ENOTSUP, "hosts share one loopback here: nothing to cut");
-  snprintf(rules, sizeof rules,
-           "add table ip lockbench\n"
-           "add chain ip lockbench in { type filter hook input priority 0; }\n"
-           "add chain ip lockbench out { type filter hook output priority 0; }\n"
-           "add rule ip lockbench in ip saddr %s counter drop\n"
-           "add rule ip lockbench out ip daddr %s counter drop\n",
-           b->address, b->address);
-  return run_tool(a, "nft", argv, rules, err, err_size);
-}
-
-int lb_net_heal(struct lb_net *net, char *err, size_t err_size) {
-  char *argv[] = {(char *)"nft", (char *)"-f", (char *)"-", NULL};
-  int r = 0;
-  for (size_t i = 0; net->separate && i < net->count && r == 0; i++)
-    r = run_tool(&net->host[i], "nft", argv, "add table ip lockbench\ndelete table ip lockbench\n", err, err_size);
+static int begin_here(const struct lb_host *to, uint16_t port) {
+  struct sockaddr_in sin = {.sin_family = AF_INET, .sin_port = htons(port)};
+  inet_pton(AF_INET, to->address, &sin.sin_addr);
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  if (connect(fd, (struct sockaddr *)&sin, sizeof sin) == 0 || errno == EINPROGRESS) return fd;
+  int r = -errno;
+  close(fd);
   return r;
 }
 
-static bool connects(const struct lb_host *to, uint16_t port, int timeout_ms) {
-  struct sockaddr_in sin = {.sin_family = AF_INET, .sin_port = htons(port)};
-  inet_pton(AF_INET, to->address, &sin.sin_addr);
-  int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), error = -1;
+int lb_net_connect(const struct lb_host *from, const struct lb_host *to, uint16_t port) {
+  if (from->netns < 0) return begin_here(to, port);
+  int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+  if (home < 0) return -errno;
+  int fd = setns(from->netns, CLONE_NEWNET) < 0 ? -errno : begin_here(to, port);
+  if (setns(home, CLONE_NEWNET) < 0) abort(); /* the controller must never go on in a wrong namespace */
+  close(home);
+  return fd;
+}
+
+bool lb_net_connected(int fd, int timeout_ms) {
+  struct pollfd p = {.fd = fd, .events = POLLOUT};
+  int error = -1;
   socklen_t size = sizeof error;
   if (fd < 0) return false;
-  struct pollfd p = {.fd = fd, .events = POLLOUT};
-  if (connect(fd, (struct sockaddr *)&sin, sizeof sin) == 0) error = 0;
-  else if (errno == EINPROGRESS && poll(&p, 1, timeout_ms) > 0) getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+  if (poll(&p, 1, timeout_ms) > 0) getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
   close(fd);
   return error == 0;
 }
 
 bool lb_net_reaches(const struct lb_host *from, const struct lb_host *to, uint16_t port, int timeout_ms) {
-  if (from->netns < 0) return connects(to, port, timeout_ms);
-  int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-  bool reached = home >= 0 && setns(from->netns, CLONE_NEWNET) == 0 && connects(to, port, timeout_ms);
-  if (home >= 0) {
-    if (setns(home, CLONE_NEWNET) < 0) abort(); /* the controller must never go on in a wrong namespace */
-    close(home);
-  }
-  return reached;
+  return lb_net_connected(lb_net_connect(from, to, port), timeout_ms);
 }

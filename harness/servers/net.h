@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * net.h - the network of one trial: a bridge in the trial's own network namespace and one host (a namespace with an address)
- * per server and client, so that a partition is real: packets are dropped by nftables on the link of the host that is cut off.
+ * per server and client, so that a partition is real: packets are dropped on their way from host to host (cut.h).
  * Without isolation, or where a scenario has no network fault, all hosts are the loopback of the current namespace.
  *
  * All calls belong to the controller's thread.
@@ -22,6 +22,8 @@ struct lb_net {
   size_t count;
   bool separate; /* every host has a network namespace of its own */
   uint16_t next_port;
+  struct lb_cut *cuts; /* those that hold, the newest first (cut.h) */
+  int cuts_made;
 };
 
 /* Builds `count` hosts: separate ones (needs a sandbox), or all on loopback. 0, or -errno with a line in err. */
@@ -33,11 +35,11 @@ void lb_net_down(struct lb_net *net);
 /* A port nothing uses on `host`: in a sandbox any number not handed out yet, else one the kernel names. 0 = none. */
 uint16_t lb_net_port(struct lb_net *net);
 
-/* From now on no packet passes between a and b, neither way, also on connections that exist. 0, or -errno with err. */
-int lb_net_cut(struct lb_net *net, const struct lb_host *a, const struct lb_host *b, char *err, size_t err_size);
-/* Undoes all cuts. 0, or -errno with err. */
-int lb_net_heal(struct lb_net *net, char *err, size_t err_size);
-/* Whether a TCP connection from `from` to to:port is established within timeout_ms: the proof that a cut cuts. */
+/* Begins a TCP connection from one host to to:port. A descriptor for lb_net_connected(), or -errno. */
+int lb_net_connect(const struct lb_host *from, const struct lb_host *to, uint16_t port);
+/* Whether that connection is established within timeout_ms. Closes fd; false for a negative one. */
+bool lb_net_connected(int fd, int timeout_ms);
+/* Both. */
 bool lb_net_reaches(const struct lb_host *from, const struct lb_host *to, uint16_t port, int timeout_ms);
 
 #endif

@@ -182,6 +182,12 @@ static int play_fault(struct lb_stage *s, const struct lb_step *step) {
   return r < 0 ? r : do_fault(s, step, &a, &b);
 }
 
+/* It means what an earlier step has named so, whoever plays these roles now. */
+static int play_by_name(struct lb_stage *s, const struct lb_step *step) {
+  struct lb_cast nobody = {0};
+  return do_fault(s, step, &nobody, &nobody);
+}
+
 /* Who was stopped in the middle of a command finishes it now. */
 static int resume(struct lb_stage *s, const struct lb_step *step) {
   struct lb_cast a, b;
@@ -207,6 +213,7 @@ static int set_clock(struct lb_stage *s, const struct lb_step *step) {
 /* ---- the play ------------------------------------------------------------------------------------------------------ */
 
 static const struct part parts[LB_VERB_COUNT] = {
+    [LB_STEP_HEAL_ONE] = {play_by_name},
     [LB_STEP_RESUME] = {resume},
     [LB_STEP_CLOCK_JUMP] = {set_clock},
     [LB_STEP_CLOCK_RATE] = {set_clock},

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A cut is a table of nftables on every host that is to receive nothing, with one counted drop rule for each sender. The receiver drops, so
+ * the sender sees silence, as in a real partition, not an error; and links are not taken down, because the peers would notice.
+ *
+ * The younger a cut, the earlier its rules: a packet that two cuts would drop is counted by the younger, which is the one to be proved.
+ */
+#include "cut.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/refuse.h"
+#include "tool.h"
+
+/* True for the first of the ways that lead to the same host: its rules are made and read together. */
+static bool is_first_to(const struct lb_cut *cut, size_t i) {
+  for (size_t j = 0; j < i; j++)
+    if (cut->way[j].to == cut->way[i].to) return false;
+  return true;
+}
+
+static int run_nft(const struct lb_host *host, const char *input, char **ret_output, char *err, size_t err_size) {
+  char *argv[] = {(char *)"nft", (char *)"-f", (char *)"-", NULL};
+  return lb_tool_run(host, argv, input, ret_output, err, err_size);
+}
+
+/* ---- making ------------------------------------------------------------------------------------------------- */
+
+/* The rules of a cut on one host, to be freed; NULL = no memory. */
+static char *rules_on(const struct lb_cut *cut, const struct lb_host *host) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  if (!out) return NULL;
+  fprintf(out, "add table ip cut%d\nadd chain ip cut%d in { type filter hook input priority %d; }\n", cut->number, cut->number,
+          -cut->number);
+  for (size_t i = 0; i < cut->way_count; i++)
+    if (cut->way[i].to == host) fprintf(out, "add rule ip cut%d in ip saddr %s counter drop\n", cut->number, cut->way[i].from->address);
+  return fclose(out) == 0 ? text : NULL;
+}
+
+static int add_rules(const struct lb_cut *cut, char *err, size_t err_size) {
+  int r = 0;
+  for (size_t i = 0; i < cut->way_count && r == 0; i++) {
+    if (!is_first_to(cut, i)) continue;
+    char *rules = rules_on(cut, cut->way[i].to);
+    r = rules ? run_nft(cut->way[i].to, rules, NULL, err, err_size) : (lb_refuse(err, err_size, "out of memory"), -ENOMEM);
+    free(rules);
+  }
+  return r;
+}
+
+static struct lb_cut *new_cut(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count) {
+  struct lb_cut *cut = malloc(sizeof *cut);
+  struct lb_way *own = cut ? malloc((count + 1) * sizeof *own) : NULL;
+  if (!own) return free(cut), NULL;
+  memcpy(own, ways, count * sizeof *own);
+  *cut = (struct lb_cut){.owner = owner, .number = ++net->cuts_made, .way = own, .way_count = count, .older = net->cuts};
+  net->cuts = cut;
+  return cut;
+}
+
+int lb_cut_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, struct lb_cut **ret, char *err,
+                size_t err_size) {
+  char ignored[200];
+  if (!net->separate) return lb_refuse(err, err_size, "hosts share one loopback here: nothing to cut"), -ENOTSUP;
+  struct lb_cut *cut = new_cut(net, owner, ways, count);
+  if (!cut) return lb_refuse(err, err_size, "out of memory"), -ENOMEM;
+  int r = add_rules(cut, err, err_size);
+  if (r < 0) lb_cut_heal(net, cut, ignored, sizeof ignored);
+  else *ret = cut;
+  return r;
+}
+
+/* ---- what it has dropped -------------------------------------------------------------------------------------- */
+
+/* nft prints a rule as it was written: "ip saddr 10.77.0.1 counter packets 3 bytes 180 drop". -1: no such rule. */
+static int64_t packets_from(const char *listing, const char *address) {
+  char rule[64];
+  unsigned long long packets;
+  snprintf(rule, sizeof rule, "ip saddr %s counter packets ", address);
+  const char *at = strstr(listing, rule);
+  return at && sscanf(at + strlen(rule), "%llu", &packets) == 1 ? (int64_t)packets : -1;
+}
+
+static int read_host(const struct lb_cut *cut, const struct lb_host *host, uint64_t *ret, char *err, size_t err_size) {
+  char command[40], *listing;
+  snprintf(command, sizeof command, "list table ip cut%d\n", cut->number);
+  int r = run_nft(host, command, &listing, err, err_size);
+  if (r < 0) return r;
+  for (size_t i = 0; i < cut->way_count && r == 0; i++) {
+    int64_t packets = cut->way[i].to == host ? packets_from(listing, cut->way[i].from->address) : 0;
+    if (packets < 0) r = -ENOENT, lb_refuse(err, err_size, "nft does not know the rule for %s", cut->way[i].from->address);
+    else if (cut->way[i].to == host) ret[i] = (uint64_t)packets;
+  }
+  free(listing);
+  return r;
+}
+
+int lb_cut_dropped(const struct lb_cut *cut, uint64_t *ret, char *err, size_t err_size) {
+  int r = 0;
+  for (size_t i = 0; i < cut->way_count && r == 0; i++)
+    if (is_first_to(cut, i)) r = read_host(cut, cut->way[i].to, ret, err, err_size);
+  return r;
+}
+
+bool lb_cut_parts(const struct lb_cut *newest, const struct lb_host *a, const struct lb_host *b) {
+  for (const struct lb_cut *cut = newest; cut; cut = cut->older)
+    for (size_t i = 0; i < cut->way_count; i++)
+      if ((cut->way[i].from == a && cut->way[i].to == b) || (cut->way[i].from == b && cut->way[i].to == a)) return true;
+  return false;
+}
+
+/* ---- healing -------------------------------------------------------------------------------------------------- */
+
+static void forget(struct lb_net *net, struct lb_cut *cut) {
+  struct lb_cut **link = &net->cuts;
+  while (*link != cut) link = &(*link)->older;
+  *link = cut->older;
+  free(cut->way);
+  free(cut);
+}
+
+int lb_cut_heal(struct lb_net *net, struct lb_cut *cut, char *err, size_t err_size) {
+  char command[80];
+  int r = 0;
+  /* Added first, so that it is no error where making it has failed. */
+  snprintf(command, sizeof command, "add table ip cut%d\ndelete table ip cut%d\n", cut->number, cut->number);
+  for (size_t i = 0; i < cut->way_count && r == 0; i++)
+    if (is_first_to(cut, i)) r = run_nft(cut->way[i].to, command, NULL, err, err_size);
+  forget(net, cut);
+  return r;
+}
+
+int lb_cut_heal_all(struct lb_net *net, char *err, size_t err_size) {
+  int r = 0;
+  while (net->cuts && r == 0) r = lb_cut_heal(net, net->cuts, err, err_size);
+  return r;
+}
+
+void lb_cut_forget_all(struct lb_net *net) {
+  while (net->cuts) forget(net, net->cuts);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One run of ip(8) or nft(8). They are short: the controller waits.
+ */
+#include "tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/refuse.h"
+#include "proc.h"
+
+static const char *const sbin[] = {"/usr/sbin", "/sbin", NULL};
+
+static _Noreturn void become(const char *path, char *const argv[], const struct lb_host *host, int in, int out) {
+  signal(SIGPIPE, SIG_DFL);
+  if (host && host->netns >= 0 && setns(host->netns, CLONE_NEWNET) < 0) _exit(126);
+  if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0) _exit(126);
+  execv(path, argv);
+  _exit(127);
+}
+
+/* All that comes from a pipe, to be freed; NULL = no memory. */
+static char *read_all(int fd) {
+  char part[4096], *text = NULL;
+  size_t size = 0;
+  ssize_t n;
+  FILE *out = open_memstream(&text, &size);
+  if (!out) return NULL;
+  while ((n = read(fd, part, sizeof part)) > 0 || (n < 0 && errno == EINTR))
+    if (n > 0) fwrite(part, 1, (size_t)n, out);
+  return fclose(out) == 0 ? text : NULL;
+}
+
+/* The child with its pipes: 0 and what it printed, or -errno. */
+static int talk(pid_t pid, int in, int out, const char *input, char **ret_output) {
+  int status = 0;
+  size_t length = strlen(input);
+  bool sent = write(in, input, length) == (ssize_t)length; /* fits the pipe */
+  close(in);
+  *ret_output = read_all(out);
+  close(out);
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!*ret_output) return -ENOMEM;
+  return sent && status == 0 ? 0 : -EPERM;
+}
+
+int lb_tool_run(const struct lb_host *host, char *const argv[], const char *input, char **ret_output, char *err, size_t err_size) {
+  char *path = lb_proc_find(argv[0], sbin), *output = NULL;
+  int in[2], out[2], r;
+  if (!path) return lb_refuse(err, err_size, "%s is not installed", argv[0]), -ENOENT;
+  if (pipe2(in, O_CLOEXEC) < 0) return free(path), -errno;
+  if (pipe2(out, O_CLOEXEC) < 0) return free(path), close(in[0]), close(in[1]), -errno;
+  pid_t pid = fork();
+  if (pid == 0) become(path, argv, host, in[0], out[1]);
+  free(path);
+  close(in[0]);
+  close(out[1]);
+  if (pid < 0) r = -errno, close(in[1]), close(out[0]);
+  else r = talk(pid, in[1], out[0], input, &output);
+  if (r < 0) {
+    if (output) output[strcspn(output, "\n")] = '\0';
+    lb_refuse(err, err_size, "%s failed: %.160s", argv[0], output && output[0] ? output : "no message");
+  }
+  if (r == 0 && ret_output) *ret_output = output;
+  else free(output);
+  return r;
+}
