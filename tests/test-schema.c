@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Holds run folders against results/SCHEMA.md: its tables say which columns and keys there are, in which order, of which
- * type. Beyond the form: cells are the sums of their trials, and every file that a row names is there.
+ * type; and the page against the table of counters (history/counter.h), of which it repeats names, types, units and sentences. Beyond the form: cells are the sums of their trials, and every file that a row names is there.
  * Usage: test-schema [--fresh] SCHEMA.md RUN..., or test-schema --check SCHEMA.md FILE... (what `check --json` printed). A fresh run has all that the page names; an older one may lack what is
- * marked †, and a committed one the histories that its left-out.txt names. One line per breach on stdout; exit 0, 1 (a breach), 2 (usage,
+ * marked ‡, or that and what is marked †, and a committed one the histories that its left-out.txt names. One line per breach on stdout; exit 0, 1 (a breach), 2 (usage,
  * or no such file).
  */
 #include <limits.h>
@@ -17,14 +17,16 @@
 #include <jansson.h>
 
 #include "base/csv.h"
+#include "history/counter.h"
 #include "show/left_out.h"
 
 enum { KEYS_MAX = 64, SECTIONS_MAX = 32, BREACHES_SHOWN = 20 };
 
 struct key {
-  char name[40], type[16];
+  char name[40], type[16], unit[8];
+  char meaning[600];
   bool optional; /* may be null, or empty */
-  bool newer;    /* marked † */
+  int age;       /* 0; 1 = marked †; 2 = marked ‡, which came later */
 };
 
 struct section {
@@ -48,16 +50,22 @@ static void breach(const char *format, ...) {
 
 /* ---- the page -------------------------------------------------------------------------------------------------------- */
 
-/* "| `name` † | type or null | ..." */
+/* "| `name` † | type or null | meaning |", or with a unit before the meaning. */
 static void take_row(struct section *section, const char *line) {
   struct key *key = &section->key[section->count];
-  const char *type = strstr(line, "` ");
+  const char *type = strstr(line, "` "), *rest;
   char cell[60];
   if (section->count == KEYS_MAX || sscanf(line, "| `%39[a-z0-9_]` ", key->name) != 1 || !type) return;
-  key->newer = strncmp(type, "` † |", strlen("` † |")) == 0;
+  key->age = strncmp(type, "` † |", strlen("` † |")) == 0 ? 1 : strncmp(type, "` ‡ |", strlen("` ‡ |")) == 0 ? 2 : 0;
   if (!(type = strstr(type, "| ")) || sscanf(type, "| %59[a-z ]", cell) != 1) return;
   key->optional = strstr(cell, " or null") || strstr(cell, " or empty");
   sscanf(cell, "%15s", key->type);
+  rest = strchr(type + 2, '|');
+  if (rest && strcmp(section->title, "trials.csv") == 0) {
+    sscanf(rest, "| %7[a-z0-9/]", key->unit);
+    rest = strchr(rest + 1, '|');
+  }
+  if (rest) sscanf(rest, "| %599[^|\n]", key->meaning);
   section->count++;
 }
 
@@ -85,6 +93,44 @@ static const struct section *section_of(const char *title) {
     if (strcmp(sections[i].title, title) == 0) return &sections[i];
   breach("the page has no section '%s'", title);
   return NULL;
+}
+
+/* ---- the page and the table of counters -------------------------------------------------------------------------------- */
+
+static const struct key *key_of(const struct section *section, const char *name) {
+  for (size_t i = 0; section && i < section->count; i++)
+    if (strcmp(section->key[i].name, name) == 0) return &section->key[i];
+  return NULL;
+}
+
+/* A row of the page; `sentence`: its meaning begins with what the table says. */
+static const struct key *check_counter(const struct lb_counter *row, const struct section *section, enum lb_counter_place place,
+                                       bool optional, bool sentence) {
+  const struct key *key = key_of(section, lb_counter_name_in(row, place));
+  const char *type = row->decimals ? "number" : "whole", *unit = row->unit && place == LB_IN_TRIALS ? row->unit : "";
+  if (!section) return NULL;
+  if (!key) return breach("%s: no row for %s", section->title, lb_counter_name_in(row, place)), NULL;
+  if (strcmp(key->type, type) != 0 || key->optional != optional)
+    breach("%s: %s is %s%s, the table of counters says %s%s", section->title, key->name, key->type, key->optional ? ", or nothing" : "",
+           type, optional ? ", or nothing" : "");
+  if (strcmp(key->unit, unit) != 0) breach("%s: the unit of %s is '%s', expected '%s'", section->title, key->name, key->unit, unit);
+  if (sentence && strncmp(key->meaning, row->help, strlen(row->help)) != 0)
+    breach("%s: %s is '%s', the table of counters says '%s'", section->title, key->name, key->meaning, row->help);
+  return key;
+}
+
+static void check_counters(void) {
+  const struct section *trials = section_of("trials.csv"), *cells = section_of("run.json: cells"), *check = section_of("check --json");
+  const struct key *last = NULL, *key;
+  for (size_t i = 0; i < lb_counter_row_count; i++) {
+    const struct lb_counter *row = &lb_counter_rows[i];
+    if (row->places & LB_IN_CELLS) check_counter(row, cells, LB_IN_CELLS, true, true);
+    if (row->places & LB_IN_CHECK) check_counter(row, check, LB_IN_CHECK, row->only & LB_IF_SEEN, false);
+    if (!(row->places & LB_IN_TRIALS)) continue;
+    key = check_counter(row, trials, LB_IN_TRIALS, row->only != 0, !(row->places & LB_IN_CELLS));
+    if (key && last && key != last + 1) breach("trials.csv: %s is not behind %s", key->name, last->name);
+    if (key) last = key;
+  }
 }
 
 /* ---- types ------------------------------------------------------------------------------------------------------------ */
@@ -127,7 +173,8 @@ struct run {
   const char *dir;
   char file[PATH_MAX]; /* of the JSON */
   json_t *json;
-  bool fresh, newer; /* newer: it has what is marked † */
+  bool fresh;
+  int age; /* the youngest keys it has: 1 = those marked †, 2 = ‡, too */
 };
 
 /* Every key of the section, in its order, and no other. */
@@ -137,7 +184,7 @@ static void check_object(const struct run *run, const char *title, const char *p
   for (size_t i = 0; section && i < section->count; i++) {
     const struct key *key = &section->key[i];
     const char *found = at ? json_object_iter_key(at) : "nothing";
-    if (key->newer && !run->newer) continue;
+    if (key->age > run->age) continue;
     if (strcmp(found, key->name) != 0) {
       breach("%s: %s: '%s', expected '%s'", run->file, place, found, key->name);
       return;
@@ -205,18 +252,19 @@ static const char *field(const struct lb_csv *csv, const char *column) {
   return "";
 }
 
-static const char *const summed[] = {"double_holds", "dirty_accesses",    "lost_updates", "stale_writes",
-                                     "fenced_off",   "token_regressions", "grants",       "handoffs"};
-enum { SUMMED = sizeof summed / sizeof *summed };
+/* Counts that stand in trials.csv and, added up, in a cell. */
+static bool is_summed(const struct lb_counter *row) {
+  return row->add == LB_ADD_SUM && !row->decimals && !row->only && row->places & LB_IN_TRIALS && row->places & LB_IN_CELLS;
+}
 
 struct sum { /* of the trials of a cell */
-  long long trials, violated, stuck, undecided, count[SUMMED];
+  long long trials, violated, stuck, undecided, count[KEYS_MAX]; /* count: by row of the table of counters */
 };
 
 static void check_columns(const struct run *run, const struct lb_csv *csv, const struct section *section) {
   size_t column = 0;
   for (size_t i = 0; i < section->count; i++) {
-    if (section->key[i].newer && !run->newer) continue;
+    if (section->key[i].age > run->age) continue;
     const char *found = column < csv->columns ? csv->header[column] : "nothing";
     if (strcmp(found, section->key[i].name) != 0) {
       breach("%s:1: column %zu is '%s', expected '%s'", csv->path, column + 1, found, section->key[i].name);
@@ -246,7 +294,7 @@ static void check_row(const struct run *run, const struct lb_csv *csv, const str
   size_t column = 0;
   char name[300];
   for (size_t i = 0; i < section->count && column < csv->columns; i++) {
-    if (section->key[i].newer && !run->newer) continue;
+    if (section->key[i].age > run->age) continue;
     const char *text = csv->field[column++];
     if (!fits_field(&section->key[i], text))
       breach("%s:%d: %s is '%s', expected %s%s", csv->path, csv->line, section->key[i].name, text, section->key[i].type,
@@ -271,7 +319,8 @@ static void add_row(const struct run *run, const struct lb_csv *csv, struct sum 
     sums[i].violated += strcmp(verdict, "violated") == 0;
     sums[i].stuck += strcmp(verdict, "stuck") == 0;
     sums[i].undecided += strcmp(verdict, "undecided") == 0;
-    for (size_t k = 0; k < SUMMED; k++) sums[i].count[k] += atoll(field(csv, summed[k]));
+    for (size_t k = 0; k < lb_counter_row_count; k++)
+      if (is_summed(&lb_counter_rows[k])) sums[i].count[k] += atoll(field(csv, lb_counter_rows[k].name));
     return;
   }
   breach("%s:%d: no such cell in run.json", csv->path, csv->line);
@@ -291,9 +340,9 @@ static void check_sums(const struct run *run, const struct sum *sums) {
     compare(run, cell, "violated", sums[i].violated);
     compare(run, cell, "stuck", sums[i].stuck);
     compare(run, cell, "undecided", sums[i].undecided);
-    for (size_t k = 0; k < SUMMED; k++) {
-      bool there = json_object_get(cell, summed[k]);
-      if (there || run->newer) compare(run, cell, summed[k], sums[i].count[k]);
+    for (size_t k = 0; k < lb_counter_row_count; k++) {
+      const char *name = lb_counter_rows[k].name; /* check_object() misses it, where it has to be */
+      if (is_summed(&lb_counter_rows[k]) && json_object_get(cell, name)) compare(run, cell, name, sums[i].count[k]);
     }
   }
 }
@@ -348,7 +397,7 @@ static bool load(struct run *run) {
 
 /* What `check --json` printed. */
 static bool check_judgement(const char *file) {
-  struct run run = {.fresh = true, .newer = true};
+  struct run run = {.fresh = true, .age = 2};
   snprintf(run.file, sizeof run.file, "%s", file);
   if (!load(&run)) return false;
   check_object(&run, "check --json", "the judgement", run.json);
@@ -357,11 +406,20 @@ static bool check_judgement(const char *file) {
   return true;
 }
 
+/* True if its cells have what is marked ‡. */
+static bool has_youngest(const struct run *run) {
+  const struct section *section = section_of("run.json: cells");
+  const json_t *cell = json_array_get(json_object_get(run->json, "cells"), 0);
+  for (size_t i = 0; section && i < section->count; i++)
+    if (section->key[i].age == 2 && json_object_get(cell, section->key[i].name)) return true;
+  return false;
+}
+
 static bool check_folder(const char *dir, bool fresh) {
   struct run run = {.dir = dir, .fresh = fresh};
   snprintf(run.file, sizeof run.file, "%s/run.json", dir);
   if (!load(&run)) return false;
-  run.newer = fresh || json_object_get(run.json, "control");
+  run.age = fresh || has_youngest(&run) ? 2 : json_object_get(run.json, "control") ? 1 : 0;
   check_run(&run);
   check_trials(&run);
   check_table(&run, "latency.csv");
@@ -377,6 +435,7 @@ int main(int argc, char **argv) {
     fprintf(stderr, "usage: test-schema [--fresh] SCHEMA.md RUN..., or test-schema --check SCHEMA.md FILE...\n");
     return 2;
   }
+  check_counters();
   for (int i = first + 1; i < argc; i++)
     if (!(judgement ? check_judgement(argv[i]) : check_folder(argv[i], fresh))) return 2;
   if (breaches > BREACHES_SHOWN) printf("and %d more\n", breaches - BREACHES_SHOWN);

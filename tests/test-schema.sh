@@ -46,6 +46,18 @@ check 'a fresh load' "$judge" --fresh "$page" "$dir/load"
 "$bin" run storm -b local -g none -n 1 -s duration_s=2 -o "$dir/storm" >/dev/null 2>&1
 check 'a fresh campaign' "$judge" --fresh "$page" "$dir/storm"
 
+said() { # NAME PATTERN SED: with this edit in a copy of the page, the judge says PATTERN
+  n=$((n + 1))
+  sed "$3" "$page" >"$dir/page.md"
+  if ! cmp -s "$page" "$dir/page.md" && ! "$judge" "$dir/page.md" "$root/results/reference" >"$dir/out" && grep -qE -- "$2" "$dir/out"; then echo "ok $n - $1"
+  else echo "not ok $n - $1"; echo "# expected: $2"; sed 's/^/# /' "$dir/out"; fi
+}
+said 'a counter without a row' 'trials.csv: no row for jain' '/^| `jain` /d'
+said 'a counter of another type' 'check --json: depth is number, the table of counters says whole' 's/^| `depth` | whole | *|$/| `depth` | number | |/'
+said 'a counter that may be missing, and does not' 'cells: grants is whole, the table of counters says whole, or nothing' 's/^| `grants` | whole or null/| `grants` | whole/'
+said 'a counter in another unit' "the unit of stall_ms is 's', expected 'ms'" 's/^| `stall_ms` | number | ms/| `stall_ms` | number | s/'
+said 'a counter in other words' "busy is 'given up.*', the table of counters says 'acquires" 's/^\(| `busy` .*| \)acquires.*/\1given up |/'
+
 found 'a missing column' "column 14 is 'fenced_off', expected 'stale_writes'" trials.csv 's/^\(\([^,]*,\)\{13\}\)[^,]*,/\1/'
 found 'a column that is not on the page' "column 'more' is not on the page" trials.csv '1s/$/,more/;2,$s/$/,1/'
 found 'columns in another order' "expected 'wait_p50_us'" trials.csv '1s/wait_p50_us,wait_p99_us/wait_p99_us,wait_p50_us/'
