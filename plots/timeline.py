@@ -10,17 +10,33 @@ MANY_TEXTS = 16  # accesses of a client; of more none is named
 MANY = 400  # events; of a longer history only the surroundings of its first overlap are drawn
 ENLARGE_BELOW = 0.15  # share of the width
 ROW, LANE, LEVEL = 0.23, 0.68, 0.165  # inches: a fault, a client, a line of small texts
-FACTS = ("primary is ", "failover: ", "key ")  # how notes begin that are drawn
+LASTING = {"cut": "heal", "pause": "resume", "kill": "restart"}  # verbs of faults, and of what ends them
+
+
+def _sides(fault):
+    return {fault.get("role"), fault.get("from")}
 
 
 def _ends(fault, later):
-    """Does an event end a fault? Cuts end with `heal`, others with their counterpart; in campaigns a note says it."""
-    verb, _, rest = fault.partition(" ")
-    text = later.get("what", "")
-    if later["e"] == "note":
-        return text == f"over: {fault}"
-    return later["e"] == "fault" and text in {"cut": ("heal",), "pause": (f"resume {rest}",),
-                                              "kill": (f"restart {rest}",)}.get(verb, ())
+    """Does an event end a fault? In a campaign a fact says so; in a timeline its counterpart does, of the same role, or of nobody: `heal`
+    mends all cuts."""
+    if later["e"] == "over":
+        return later.get("step") is not None and later["step"] == fault.get("step")
+    return (later["e"] == "fault" and later.get("verb") is not None
+            and later["verb"] == LASTING.get(fault.get("verb"))
+            and (later.get("role") is None or _sides(later) == _sides(fault)))
+
+
+def _said(fact):
+    """A fact that is drawn, in words; None for others."""
+    if fact["e"] == "role":
+        return f"{fact['role']} is {fact['host']}"
+    if fact["e"] == "failover":
+        return f"failover: {fact['host']} decides"
+    if fact["e"] == "observed":
+        where = f"on {fact['role']}" if "role" in fact else f"at {fact.get('host')}"
+        return f"key {'present' if fact['present'] else 'absent'} {where}"
+    return None
 
 
 class Story:
@@ -96,19 +112,20 @@ class Story:
         for i, e in enumerate(events):
             if e["e"] != "fault" or i in ending:
                 continue
-            end = next((k for k in range(i + 1, len(events)) if _ends(e["what"], events[k])), None)
+            end = next((k for k in range(i + 1, len(events)) if _ends(e, events[k])), None)
             if end is not None:
                 ending.add(end)
-            lasts = e["what"].split()[0] in ("cut", "pause", "kill")
+            lasts = e.get("verb") in LASTING
             at = self._ms(e["t"])
             faults.append({"text": e["what"], "from": at,
                            "to": self._ms(events[end]["t"]) if end is not None else self.end if lasts else at})
         return faults
 
     def _facts(self, events):
-        facts = [(self._ms(e["t"]), e["what"]) for e in events if e["e"] == "note" and e["what"].startswith(FACTS)]
-        roles = [what for _, what in facts if " on " in what]
-        return [(at, what) for at, what in facts if not (roles and what.startswith("key ") and " at " in what)]
+        """What was observed host by host is left out where it was observed of a role."""
+        of_roles = any(e["e"] == "observed" and "role" in e for e in events)
+        return [(self._ms(e["t"]), _said(e)) for e in events
+                if _said(e) and not (of_roles and e["e"] == "observed" and "role" not in e)]
 
     def _clients(self):
         """Those that have something to show; in a long history those of the first overlap."""

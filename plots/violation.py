@@ -49,9 +49,13 @@ def events_of(run_dir, cell):
         events = [json.loads(line) for line in lines if line]
     except json.JSONDecodeError as error:
         raise run_folder.BadInput(f"lockbench explain {cell}: {error.msg}") from error
+    if not isinstance(events[0], dict) or events.pop(0) != {"format": 2}:
+        raise run_folder.BadInput(f"lockbench explain {cell}: not a history of format 2")
+    if not events:
+        raise run_folder.BadInput(f"lockbench explain {cell}: no events")
     for i, event in enumerate(events):
         if not isinstance(event, dict) or not isinstance(event.get("t"), int) or not isinstance(event.get("e"), str):
-            raise run_folder.BadInput(f"lockbench explain {cell}: line {i + 1} is no event")
+            raise run_folder.BadInput(f"lockbench explain {cell}: line {i + 2} is no event")
     return sorted(events, key=lambda e: (e["t"], e.get("s", 0)))
 
 

@@ -30,7 +30,7 @@ static void generate(struct lb_history *h, uint64_t holds) {
                              .s = i * 6 + step + 1,
                              .client = client,
                              .key = key,
-                             .what = LB_NO_NAME,
+                             .fact = LB_NO_NAME,
                              .kind = kinds[step]};
         if (e.kind == LB_EV_READ || e.kind == LB_EV_WRITE)
           e.flags = LB_EVF_VALUE, e.value = i + (e.kind == LB_EV_WRITE);

@@ -80,7 +80,7 @@ check 'no server logs are kept of them' test -z "$(ls "$dir/first/logs" 2>/dev/n
 check 'without any fault a system with servers is undecided' test "$(trial verdict nobody redis-token@redis)" = undecided
 check '  and the reason is said' grep -qF '0 of 0 faults were proved' "$dir/nobody/trials.csv"
 check '  in the history, too' \
-  sh -c '"$1" check --export json "$2" | grep -q "\"what\":\"not done: cut primary from replicas: this system has no such host\""' - \
+  sh -c '"$1" check --export json "$2" | grep -q "\"e\":\"not-done\",\"what\":\"cut primary from replicas\",.*\"why\":\"this system has no such host\""' - \
   "$bin" "$dir/nobody/histories/nobody.redis-token@redis.none.c3.t1.hist"
 check 'one without servers is not' test "$(trial verdict nobody local@none)" = safe
 check '  and has no faults' test "$(trial faults nobody local@none)" -eq 0
@@ -91,17 +91,17 @@ for kind in 'kill client' 'kill primary' 'pause holder' 'pause primary' 'cut cli
   check "the seed of this test draws: $kind" grep -q "$kind" "$faults"
 done
 events back back.redis-token@redis.none.c3.t1 >"$dir/events"
-proved=$(grep -c '"what":"proved: ' "$dir/events")
+proved=$(grep -c '"e":"proved",' "$dir/events")
 check 'faults that were proved are counted' test "$(trial faults back redis-token@redis)" -eq "$proved"
 check '  nearly all of those that were drawn' test $((proved + 1)) -ge "$(wc -l <"$faults")"
-check '  and each of them is over' test "$(grep -c '"what":"over: ' "$dir/events")" -eq "$(wc -l <"$faults")"
+check '  and each of them is over' test "$(grep -c '"e":"over",' "$dir/events")" -eq "$(wc -l <"$faults")"
 # From the end of each fault, but for those in the last two seconds: every client is granted again.
 awk '
   { t = $0; sub(/.*"t":/, "", t); t += 0 }
-  /"what":"over: / { over[++count] = t; sub(/.*"what":"over: /, ""); sub(/".*/, ""); text[count] = $0 }
+  /"e":"over",/ { over[++count] = t; sub(/.*"what":"/, ""); sub(/".*/, ""); text[count] = $0 }
   /"e":"granted"/ { c = $0; sub(/.*"c":"/, "", c); sub(/".*/, "", c); granted[c] = 1; last[c] = t
     for (i = 1; i <= count; i++) if (!((i, c) in again)) again[i, c] = t }
-  /"what":"phase end"/ { end = t }
+  /"phase":"end"/ { end = t }
   END {
     for (i = 1; i <= count; i++)
       if (over[i] < end - 2e9)

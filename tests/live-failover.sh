@@ -27,7 +27,7 @@ sed 's/^/# /' "$dir/summary"
 for system in redis-token@sentinel pg-row@pg-async; do
   history=$(ls "$dir/run/histories/failover.$system.none".*)
   "$bin" check --export json "$history" >"$dir/history.jsonl"
-  check "$system: the key was absent on the promoted server" grep -q '"what":"key absent on current primary"' "$dir/history.jsonl"
+  check "$system: the key was absent on the promoted server" grep -q '"e":"observed",.*"role":"current primary","present":false' "$dir/history.jsonl"
   check "$system: both clients were granted" test "$(grep '"e":"granted"' "$dir/history.jsonl" | grep -o '"c":"[^"]*"' | sort -u | wc -l)" -eq 2
   "$bin" check --json "$history" >"$dir/check.json"
   check "$system: judged again, the history is violated: exit 3" test $? -eq 3

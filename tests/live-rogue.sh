@@ -84,7 +84,7 @@ breaks asks-at-zero 'it breaks the contract under load' undecided "client-[12]: 
 # What it was told stands in the history, too, and its prints are kept where the verdict is not as expected.
 "$bin" run "$dir/turns.ini" -b rogue --plugin "$plugins/plugin-rogue.so" -s rogue.fault=cannot-connect -n 1 -o "$dir/told" >"$dir/rows" 2>&1
 holds 'the history says what clients were told' sh -c \
-  '"$1" check --export json "$2"/histories/*.hist | grep -q "last error of client-2: try_acquire: cannot connect"' - "$bin" "$dir/told"
+  '"$1" check --export json "$2"/histories/*.hist | grep -q "\"c\":\"client-2\",\"e\":\"error\",\"why\":\"try_acquire: cannot connect"' - "$bin" "$dir/told"
 "$bin" run "$dir/turns.ini" -b rogue --plugin "$plugins/plugin-rogue.so" -s rogue.fault=prints --expect stuck -n 1 -o "$dir/prints" >"$dir/rows" 2>&1
 holds 'what a plugin prints is kept beside the logs' grep -q verdict "$dir/prints/logs/turns.rogue@none.none.c2.t1/clients.log"
 echo "1..$n"

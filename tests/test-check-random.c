@@ -41,10 +41,12 @@ static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h) {
                        .s = lb_rng_below(rng, 4),
                        .client = LB_NO_NAME,
                        .key = LB_NO_NAME,
-                       .what = LB_NO_NAME};
+                       .fact = LB_NO_NAME};
   e.kind = kinds[lb_rng_below(rng, sizeof kinds / sizeof *kinds)];
   if (e.kind == LB_EV_FAULT || e.kind == LB_EV_NOTE) {
-    e.what = lb_names_add(&h->whats, "something");
+    struct lb_fact fact = lb_no_fact;
+    fact.what = lb_names_add(&h->texts, "something");
+    e.fact = lb_facts_add(h, &fact);
     return e;
   }
   e.client = lb_names_add(&h->clients, clients[lb_rng_below(rng, 3)]);
@@ -113,7 +115,7 @@ static void clean_history(struct lb_rng *rng, struct lb_history *ret) {
     client = (client + 1 + (uint32_t)lb_rng_below(rng, 3)) % 4;
     for (int step = 0; step < STEPS; step++) {
       struct lb_event e = {
-          .t = t += 2 + lb_rng_below(rng, 9), .client = client, .key = 0, .what = LB_NO_NAME, .kind = kinds[step]};
+          .t = t += 2 + lb_rng_below(rng, 9), .client = client, .key = 0, .fact = LB_NO_NAME, .kind = kinds[step]};
       if (step != RELEASE) e.flags |= LB_EVF_FENCE, e.fence = 10 + hold;
       if (step == READ || step == WRITE) e.flags |= LB_EVF_VALUE, e.value = first_value + hold + (step == WRITE);
       lb_history_add(ret, &e);

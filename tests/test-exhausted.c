@@ -67,7 +67,7 @@ int __wrap_fclose(FILE *file) {
 /* ---- the checker -------------------------------------------------------------------------------------------------- */
 
 static struct lb_event happened(uint64_t t, uint32_t client, uint32_t key, enum lb_event_kind kind) {
-  return (struct lb_event){.t = t, .client = client, .key = key, .what = LB_NO_NAME, .kind = (uint16_t)kind};
+  return (struct lb_event){.t = t, .client = client, .key = key, .fact = LB_NO_NAME, .kind = (uint16_t)kind};
 }
 
 static void add(struct lb_history *h, struct lb_event event) { lb_history_add(h, &event); }

@@ -101,15 +101,15 @@ static void write_renewals(struct lb_history *h, bool overrun) {
   lb_names_add(&h->clients, "a");
   lb_names_add(&h->clients, "b");
   lb_names_add(&h->keys, "x");
-  lb_history_add(h, &(struct lb_event){.t = 0, .kind = LB_EV_ACQUIRE, .what = LB_NO_NAME});
-  lb_history_add(h, &(struct lb_event){.t = 1, .kind = LB_EV_GRANTED, .what = LB_NO_NAME});
+  lb_history_add(h, &(struct lb_event){.t = 0, .kind = LB_EV_ACQUIRE, .fact = LB_NO_NAME});
+  lb_history_add(h, &(struct lb_event){.t = 1, .kind = LB_EV_GRANTED, .fact = LB_NO_NAME});
   for (uint32_t i = 0; i < 1000; i++, t++)
     lb_history_add(h, &(struct lb_event){
-                          .t = t, .until = t + 30, .flags = LB_EVF_UNTIL, .kind = LB_EV_RENEWED, .what = LB_NO_NAME});
+                          .t = t, .until = t + 30, .flags = LB_EVF_UNTIL, .kind = LB_EV_RENEWED, .fact = LB_NO_NAME});
   for (uint32_t i = 0; i < 50; i++, t++)
-    lb_history_add(h, &(struct lb_event){.t = t, .flags = LB_EVF_VALUE, .kind = LB_EV_READ, .what = LB_NO_NAME});
-  if (overrun) lb_history_add(h, &(struct lb_event){.t = t, .client = 1, .kind = LB_EV_GRANTED, .what = LB_NO_NAME});
-  lb_history_add(h, &(struct lb_event){.t = t + 2, .kind = overrun ? LB_EV_RELEASE : LB_EV_LOST, .what = LB_NO_NAME});
+    lb_history_add(h, &(struct lb_event){.t = t, .flags = LB_EVF_VALUE, .kind = LB_EV_READ, .fact = LB_NO_NAME});
+  if (overrun) lb_history_add(h, &(struct lb_event){.t = t, .client = 1, .kind = LB_EV_GRANTED, .fact = LB_NO_NAME});
+  lb_history_add(h, &(struct lb_event){.t = t + 2, .kind = overrun ? LB_EV_RELEASE : LB_EV_LOST, .fact = LB_NO_NAME});
 }
 
 static void a_renewal_far_before_an_overlap_or_a_loss_is_told(void **state) {
@@ -151,11 +151,11 @@ static void renewals_of_a_hold_that_is_over_are_not_told(void **state) {
                                          {.kind = LB_EV_RELEASED}};
   for (size_t i = 0; i < 65; i++) {
     struct lb_event e = i < 6 ? over[i] : (struct lb_event){.client = 1, .kind = LB_EV_BUSY};
-    e.t = t++, e.what = LB_NO_NAME;
+    e.t = t++, e.fact = LB_NO_NAME;
     lb_history_add(&h, &e);
   }
   for (uint32_t i = 0; i < 2; i++)
-    lb_history_add(&h, &(struct lb_event){.t = t++, .client = !i, .kind = LB_EV_GRANTED, .what = LB_NO_NAME});
+    lb_history_add(&h, &(struct lb_event){.t = t++, .client = !i, .kind = LB_EV_GRANTED, .fact = LB_NO_NAME});
   tell(&h);
   lb_history_clear(&h);
   says("granted while b holds");
@@ -238,7 +238,7 @@ static void a_long_history_is_cut_to_what_matters(void **state) {
   lb_names_add(&h.keys, "lock-1");
   for (uint64_t round = 0; round < 1000; round++)
     for (uint64_t step = 0; step < 6; step++) {
-      struct lb_event e = {.t = (round * 6 + step) * 1000000, .client = (uint32_t)(round % 3), .what = LB_NO_NAME};
+      struct lb_event e = {.t = (round * 6 + step) * 1000000, .client = (uint32_t)(round % 3), .fact = LB_NO_NAME};
       e.kind = kinds[step];
       if (step == 2 || step == 3) e.flags = LB_EVF_VALUE, e.value = round + (step == 3);
       if (round == 500 && step == 4)
@@ -265,15 +265,15 @@ static void a_long_double_hold_is_told_in_stretches(void **state) {
   lb_names_add(&h.clients, "stale");
   lb_names_add(&h.clients, "other");
   lb_names_add(&h.keys, "x");
-  lb_history_add(&h, &(struct lb_event){.t = 0, .kind = LB_EV_ACQUIRE, .what = LB_NO_NAME});
-  lb_history_add(&h, &(struct lb_event){.t = 1, .kind = LB_EV_GRANTED, .what = LB_NO_NAME});
+  lb_history_add(&h, &(struct lb_event){.t = 0, .kind = LB_EV_ACQUIRE, .fact = LB_NO_NAME});
+  lb_history_add(&h, &(struct lb_event){.t = 1, .kind = LB_EV_GRANTED, .fact = LB_NO_NAME});
   for (uint64_t i = 0; i < 600; i++) {
-    struct lb_event e = {.t = 2 + i, .client = 1, .what = LB_NO_NAME, .kind = kinds[i % 6]};
+    struct lb_event e = {.t = 2 + i, .client = 1, .fact = LB_NO_NAME, .kind = kinds[i % 6]};
     if (i % 6 == 2 || i % 6 == 3) e.flags = LB_EVF_VALUE, e.value = i / 6 + (i % 6 == 3);
     lb_history_add(&h, &e);
   }
   lb_history_add(
-      &h, &(struct lb_event){.t = 602, .kind = LB_EV_WRITE, .what = LB_NO_NAME, .flags = LB_EVF_VALUE, .value = 1});
+      &h, &(struct lb_event){.t = 602, .kind = LB_EV_WRITE, .fact = LB_NO_NAME, .flags = LB_EVF_VALUE, .value = 1});
   tell(&h);
   lb_history_clear(&h);
   says("stale  granted\n");
@@ -291,12 +291,14 @@ static void only_the_latest_faults_before_it_are_told(void **state) {
   char text[32];
   for (uint64_t i = 0; i < 50; i++) {
     snprintf(text, sizeof text, "fault number %d", (int)i);
-    struct lb_event e = {.t = i, .client = LB_NO_NAME, .key = LB_NO_NAME, .what = lb_names_add(&h.whats, text)};
+    struct lb_fact fact = lb_no_fact;
+    fact.what = lb_names_add(&h.texts, text);
+    struct lb_event e = {.t = i, .client = LB_NO_NAME, .key = LB_NO_NAME, .fact = lb_facts_add(&h, &fact)};
     e.kind = LB_EV_FAULT;
     lb_history_add(&h, &e);
   }
   for (uint32_t i = 0; i < 2; i++)
-    lb_history_add(&h, &(struct lb_event){.t = 100 + i, .client = i, .kind = LB_EV_GRANTED, .what = LB_NO_NAME});
+    lb_history_add(&h, &(struct lb_event){.t = 100 + i, .client = i, .kind = LB_EV_GRANTED, .fact = LB_NO_NAME});
   tell(&h);
   lb_history_clear(&h);
   says("fault number 49");

@@ -71,12 +71,12 @@ static void a_line_carries_every_member(void **state) {
   assert_int_equal(e[0].until, 9000);
   assert_string_equal(h.clients.name[e[0].client], "client-1");
   assert_string_equal(h.keys.name[e[0].key], "lock-a");
-  assert_int_equal(e[0].what, LB_NO_NAME);
+  assert_int_equal(e[0].fact, LB_NO_NAME);
   assert_int_equal(e[1].flags, LB_EVF_FENCE | LB_EVF_VALUE | LB_EVF_REFUSED);
   assert_int_equal(e[1].value, 5);
   assert_int_equal(e[2].client, LB_NO_NAME);
   assert_int_equal(e[2].key, LB_NO_NAME);
-  assert_string_equal(h.whats.name[e[2].what], "kill primary");
+  assert_string_equal(h.texts.name[lb_event_fact(&h, &e[2])->what], "kill primary");
   lb_history_clear(&h);
 }
 
@@ -165,6 +165,45 @@ static void malformed_lines_are_refused_with_what_was_found_and_expected(void **
   assert_refused(zero, sizeof zero - 1, "FILE:2: found a zero byte at column 8, expected text");
 }
 
+#define TWO "{\"format\":2}\n"
+static void malformed_lines_of_format_2_are_refused_too(void **state) {
+  (void)state;
+  static const struct {
+    const char *text, *message;
+  } cases[] = {
+      {TWO, "FILE:1: found no events, expected at least one"},
+      {"{\"format\":3}\n", "FILE:1: found format 3, expected 1 or 2: it was written by another release"},
+      {"{\"format\":0}\n", "FILE:1: found 0 in \"format\", expected an integer of at least 1"},
+      {"{\"format\":\"2\"}\n", "FILE:1: found a string in \"format\", expected an integer"},
+      {"{\"format\":2,\"t\":1}\n", "FILE:1: found more than \"format\", expected {\"format\":2} alone in the first line"},
+      {GOOD TWO, "FILE:2: found unknown member \"format\""},
+      {TWO TWO, "FILE:2: found unknown member \"format\", expected one of: t s c k e fence until value ok what due step verb"},
+      {"{\"t\":1,\"e\":\"met\",\"what\":\"x\"}",
+       "FILE:1: found \"met\", an event of format 2, expected {\"format\":2} in the first line"},
+      {"{\"t\":1,\"e\":\"fault\",\"what\":\"x\",\"step\":1}", "FILE:1: found unknown member \"step\", expected one of: t s c"},
+      {TWO "{\"t\":1,\"e\":\"provd\",\"what\":\"x\"}", "FILE:2: found unknown event \"provd\" (did you mean \"proved\"?), expected"},
+      {TWO "{\"t\":1,\"e\":\"proved\"}", "FILE:2: found no \"what\", expected one on a \"proved\" event"},
+      {TWO "{\"t\":1,\"e\":\"observed\",\"role\":\"primary\"}", "FILE:2: found no \"present\", expected one on a \"observed\" event"},
+      {TWO "{\"t\":1,\"e\":\"observed\",\"role\":\"\",\"present\":true}", "FILE:2: found an empty string in \"role\", expected a name"},
+      {TWO "{\"t\":1,\"e\":\"observed\",\"present\":1}", "FILE:2: found an integer in \"present\", expected true or false"},
+      {TWO "{\"t\":1,\"e\":\"note\",\"what\":\"x\",\"step\":1}",
+       "FILE:2: found \"step\" on a \"note\" event, expected only \"t\" \"s\" \"e\" \"what\""},
+      {TWO "{\"t\":1,\"e\":\"proved\",\"what\":\"x\",\"step\":0}", "FILE:2: found 0 in \"step\", expected an integer of at least 1"},
+      {TWO "{\"t\":1,\"e\":\"proved\",\"what\":\"x\",\"step\":4294967296}",
+       "FILE:2: found 4294967296 in \"step\", expected an integer of at most 4294967295"},
+      {TWO "{\"t\":1,\"e\":\"phase\",\"phase\":\"mesure\"}",
+       "FILE:2: found unknown word in \"phase\": \"mesure\" (did you mean \"measure\"?), expected one of: measure end"},
+      {TWO "{\"t\":1,\"e\":\"phase\",\"phase\":1}", "FILE:2: found an integer in \"phase\", expected a word"},
+      {TWO "{\"t\":1,\"e\":\"clock\",\"host\":\"a\",\"clock\":\"rate\",\"ms\":1,\"in_ms\":0}",
+       "FILE:2: found 0 in \"in_ms\", expected an integer of at least 1"},
+      {TWO "{\"t\":5,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":6}", "FILE:2: found 6 in \"due\", expected at most \"t\", 5"},
+      {TWO "{\"t\":5,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"due\":5}", "FILE:2: found \"due\" on a \"granted\" event, expected only"},
+      {"{\"t\":5,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":5}", "FILE:1: found unknown member \"due\""},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    assert_refused(cases[i].text, strlen(cases[i].text), cases[i].message);
+}
+
 static void a_refusal_is_one_line_without_terminal_codes(void **state) {
   (void)state;
   static const char text[] = "{\"t\":1,\"\\u001b[2J\\n\":1}";
@@ -196,7 +235,7 @@ static void events_are_sorted_by_time_then_sequence_then_place(void **state) {
         "{\"t\":5,\"e\":\"note\",\"what\":\"b\"}\n{\"t\":5,\"s\":1,\"e\":\"note\",\"what\":\"d\"}\n"
         "{\"t\":1,\"s\":9,\"e\":\"note\",\"what\":\"a\"}\n",
         &h);
-  for (size_t i = 0; i < h.count; i++) assert_int_equal(h.whats.name[h.events[i].what][0], "abcde"[i]);
+  for (size_t i = 0; i < h.count; i++) assert_int_equal(h.texts.name[lb_event_fact(&h, &h.events[i])->what][0], "abcde"[i]);
   lb_history_clear(&h);
 }
 
@@ -246,25 +285,55 @@ static void bytes_that_are_not_utf8_become_question_marks(void **state) {
       {"beyond \xf4\x90\x80\x80 \xff", "beyond ???? ?"},
   };
   for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    assert_int_equal(lb_names_add(&h.whats, cases[i].given), i);
-    assert_string_equal(h.whats.name[i], cases[i].kept);
-    assert_int_equal(lb_names_add(&h.whats, cases[i].given), i);
-    assert_int_equal(lb_names_add(&h.whats, cases[i].kept), i);
+    assert_int_equal(lb_names_add(&h.texts, cases[i].given), i);
+    assert_string_equal(h.texts.name[i], cases[i].kept);
+    assert_int_equal(lb_names_add(&h.texts, cases[i].given), i);
+    assert_int_equal(lb_names_add(&h.texts, cases[i].kept), i);
   }
   lb_history_clear(&h);
 }
 
 /* ---- both forms -------------------------------------------------------------------------------------------------- */
 
+/* Every kind, with every member that it can have, and without those that it may lack. */
 static const char sample[] =
-    "{\"t\":1,\"s\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\"}\n"
+    TWO
+    "{\"t\":1,\"s\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":0}\n"
     "{\"t\":2,\"s\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"fence\":3,\"until\":9}\n"
     "{\"t\":3,\"c\":\"b \\\"q\\\" \\\\ \\u0007\",\"k\":\"y\xc3\xa9\",\"e\":\"read\",\"value\":0}\n"
     "{\"t\":4,\"c\":\"a\",\"k\":\"x\",\"e\":\"write\",\"value\":1,\"ok\":false}\n"
     "{\"t\":5,\"e\":\"fault\",\"what\":\"kill\\nnode 1\"}\n"
     "{\"t\":6,\"c\":\"a\",\"e\":\"crash\"}\n"
     "{\"t\":7,\"c\":\"a\",\"k\":\"x\",\"e\":\"crash\"}\n"
-    "{\"t\":8,\"e\":\"note\",\"what\":\"\"}\n";
+    "{\"t\":8,\"e\":\"note\",\"what\":\"\"}\n"
+    "{\"t\":10,\"e\":\"fault\",\"what\":\"cut primary from replicas\",\"step\":4294967295,\"verb\":\"cut\",\"role\":\"primary\",\"from\":\"replicas\"}\n"
+    "{\"t\":11,\"e\":\"proved\",\"what\":\"cut primary from replicas\",\"step\":4}\n"
+    "{\"t\":12,\"e\":\"proved\",\"what\":\"\"}\n"
+    "{\"t\":13,\"e\":\"over\",\"what\":\"cut primary from replicas\",\"step\":4}\n"
+    "{\"t\":14,\"e\":\"not-done\",\"what\":\"kill holder\",\"step\":5,\"why\":\"nobody held it\"}\n"
+    "{\"t\":15,\"e\":\"not-proved\",\"what\":\"kill holder\",\"step\":6,\"why\":\"\"}\n"
+    "{\"t\":16,\"c\":\"a\",\"e\":\"reply\",\"what\":\"client 1 read\",\"step\":7,\"answer\":\"failed\",\"why\":\"refused\"}\n"
+    "{\"t\":17,\"e\":\"reply\",\"what\":\"client 9 read\",\"answer\":\"not-holding\"}\n"
+    "{\"t\":18,\"e\":\"met\",\"what\":\"await client 1 holds within 1s\",\"step\":8}\n"
+    "{\"t\":19,\"e\":\"observed\",\"step\":9,\"host\":\"redis-1\",\"present\":true}\n"
+    "{\"t\":20,\"e\":\"observed\",\"role\":\"current primary\",\"present\":false}\n"
+    "{\"t\":21,\"e\":\"role\",\"role\":\"primary\",\"host\":\"redis-1\"}\n"
+    "{\"t\":22,\"e\":\"failover\",\"host\":\"redis-2\"}\n"
+    "{\"t\":23,\"e\":\"clock\",\"step\":10,\"host\":\"redis-2\",\"clock\":\"wall\",\"ms\":-31000}\n"
+    "{\"t\":24,\"e\":\"clock\",\"host\":\"redis-2\",\"clock\":\"monotonic\",\"ms\":0}\n"
+    "{\"t\":25,\"e\":\"clock\",\"host\":\"redis-2\",\"clock\":\"rate\",\"ms\":8,\"in_ms\":400}\n"
+    "{\"t\":26,\"c\":\"a\",\"e\":\"error\",\"why\":\"cannot connect\"}\n"
+    "{\"t\":27,\"e\":\"error\",\"why\":\"cannot connect\"}\n"
+    "{\"t\":28,\"e\":\"phase\",\"phase\":\"measure\"}\n"
+    "{\"t\":29,\"e\":\"phase\",\"phase\":\"end\"}\n"
+    "{\"t\":30,\"e\":\"shortened\",\"kept\":0,\"total\":9223372036854775807}\n"
+    "{\"t\":31,\"c\":\"a\",\"k\":\"x\",\"e\":\"busy\"}\n"
+    "{\"t\":32,\"c\":\"a\",\"k\":\"x\",\"e\":\"timeout\"}\n"
+    "{\"t\":33,\"c\":\"a\",\"k\":\"x\",\"e\":\"unknown\"}\n"
+    "{\"t\":34,\"c\":\"a\",\"k\":\"x\",\"e\":\"release\"}\n"
+    "{\"t\":35,\"c\":\"a\",\"k\":\"x\",\"e\":\"released\"}\n"
+    "{\"t\":36,\"c\":\"a\",\"k\":\"x\",\"e\":\"lost\"}\n"
+    "{\"t\":37,\"c\":\"a\",\"k\":\"x\",\"e\":\"renewed\",\"until\":90}\n";
 
 static void json_lines_come_back_as_they_were(void **state) {
   (void)state;
@@ -283,7 +352,7 @@ static void the_binary_form_comes_back_as_it_was(void **state) {
   size_t size;
   parse(sample, &h);
   char *data = written(&h, lb_history_write, &size);
-  assert_memory_equal(data, "LBHIST1\n", 8);
+  assert_memory_equal(data, "LBHIST2\n", 8);
   if (lb_history_parse("FILE", data, size, &again, err, sizeof err) < 0) fail_msg("%s", err);
   assert_same_histories(&h, &again);
   free(data);
@@ -291,11 +360,51 @@ static void the_binary_form_comes_back_as_it_was(void **state) {
   lb_history_clear(&again);
 }
 
+/* The sample has them all, so that none is forgotten. */
+static void the_sample_has_every_kind(void **state) {
+  (void)state;
+  struct lb_history h;
+  parse(sample, &h);
+  for (unsigned kind = 1; lb_event_kind_name(kind); kind++) {
+    bool found = false;
+    for (size_t i = 0; i < h.count; i++) found |= h.events[i].kind == kind;
+    if (!found) fail_msg("%s", lb_event_kind_name(kind));
+  }
+  lb_history_clear(&h);
+}
+
+static void a_fact_has_its_fields(void **state) {
+  (void)state;
+  struct lb_history h;
+  parse(TWO "{\"t\":1,\"e\":\"fault\",\"what\":\"cut primary from replicas\",\"step\":4,\"verb\":\"cut\",\"role\":\"primary\",\"from\":\"replicas\"}\n"
+            "{\"t\":2,\"e\":\"observed\",\"host\":\"redis-1\",\"present\":true}\n"
+            "{\"t\":3,\"c\":\"a\",\"e\":\"reply\",\"what\":\"client 1 read\",\"answer\":\"not-in-time\"}\n"
+            "{\"t\":9,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":4}\n",
+        &h);
+  const struct lb_fact *cut = lb_event_fact(&h, &h.events[0]), *seen = lb_event_fact(&h, &h.events[1]);
+  assert_int_equal(cut->step, 4);
+  assert_string_equal(h.texts.name[cut->verb], "cut");
+  assert_string_equal(h.texts.name[cut->role], "primary");
+  assert_string_equal(h.texts.name[cut->from], "replicas");
+  assert_int_equal(cut->host, LB_NO_NAME);
+  assert_int_equal(seen->present, 1);
+  assert_string_equal(h.texts.name[seen->host], "redis-1");
+  assert_int_equal(seen->role, LB_NO_NAME);
+  assert_int_equal(lb_event_fact(&h, &h.events[2])->answer, LB_ANSWER_NOT_IN_TIME);
+  assert_int_equal(h.events[2].client, 0);
+  assert_true(lb_event_is_fact(&h.events[2]));
+  assert_false(lb_event_is_fact(&h.events[3]));
+  assert_int_equal(h.events[3].flags, LB_EVF_DUE);
+  assert_int_equal(h.events[3].due, 4);
+  assert_ptr_equal(lb_event_fact(&h, &h.events[3]), &lb_no_fact);
+  lb_history_clear(&h);
+}
+
 static void a_hold_for_ever_has_no_until_in_json(void **state) {
   (void)state;
   struct lb_history h = {0};
   char line[200];
-  struct lb_event e = {.t = 1, .until = UINT64_MAX, .what = LB_NO_NAME, .kind = LB_EV_GRANTED, .flags = LB_EVF_UNTIL};
+  struct lb_event e = {.t = 1, .until = UINT64_MAX, .fact = LB_NO_NAME, .kind = LB_EV_GRANTED, .flags = LB_EVF_UNTIL};
   e.client = lb_names_add(&h.clients, "a");
   e.key = lb_names_add(&h.keys, "x");
   lb_history_add(&h, &e);
@@ -308,7 +417,7 @@ static void a_renewal_goes_through_both_forms(void **state) {
   (void)state;
   struct lb_history h, again;
   size_t size;
-  static const char text[] = "{\"t\":5,\"s\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"renewed\",\"until\":90}\n"
+  static const char text[] = TWO "{\"t\":5,\"s\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"renewed\",\"until\":90}\n"
                              "{\"t\":6,\"c\":\"a\",\"k\":\"x\",\"e\":\"renewed\"}\n"; /* for ever */
   parse(text, &h);
   assert_int_equal(h.events[0].kind, LB_EV_RENEWED);
@@ -329,25 +438,30 @@ static void a_renewal_goes_through_both_forms(void **state) {
 /* Binary files of earlier releases have these numbers in them. */
 static void kinds_keep_their_numbers(void **state) {
   (void)state;
-  static const char *const words[] = {"acquire", "granted", "busy",  "timeout", "unknown", "release", "released",
-                                      "lost",    "read",    "write", "crash",   "fault",   "note",    "renewed"};
+  static const char *const words[] = {"acquire", "granted", "busy",     "timeout",    "unknown", "release",  "released", "lost",  "read",
+                                      "write",   "crash",   "fault",    "note",       "renewed", "phase",    "proved",   "over",  "not-done",
+                                      "not-proved", "reply", "met",     "observed",   "role",    "failover", "clock",    "error", "shortened"};
   enum { COUNT = sizeof words / sizeof *words };
   for (unsigned i = 0; i < COUNT; i++) assert_string_equal(lb_event_kind_name(i + 1), words[i]);
+  assert_null(lb_event_kind_name(0));
   assert_null(lb_event_kind_name(COUNT + 1));
 }
 
 static void an_event_that_could_not_be_read_back_is_not_written(void **state) {
   (void)state;
   static const struct lb_event wrong[] = {
-      {.t = 1, .kind = 99, .client = 0, .key = 0, .what = LB_NO_NAME},
-      {.t = 1, .kind = LB_EV_RENEWED + 1, .client = 0, .key = 0, .what = LB_NO_NAME},
-      {.t = 1, .kind = LB_EV_RENEWED, .client = 0, .key = LB_NO_NAME, .what = LB_NO_NAME},
-      {.t = 1, .kind = LB_EV_RENEWED, .client = 0, .key = 0, .what = LB_NO_NAME, .flags = LB_EVF_FENCE},
-      {.t = 1, .kind = LB_EV_GRANTED, .client = 1, .key = 0, .what = LB_NO_NAME},
-      {.t = 1, .kind = LB_EV_GRANTED, .client = LB_NO_NAME, .key = 0, .what = LB_NO_NAME},
-      {.t = 1, .kind = LB_EV_READ, .client = 0, .key = 0, .what = LB_NO_NAME},
-      {.t = 1, .kind = LB_EV_BUSY, .client = 0, .key = 0, .what = 0},
-      {.t = UINT64_MAX, .kind = LB_EV_BUSY, .client = 0, .key = 0, .what = LB_NO_NAME},
+      {.t = 1, .kind = 99, .client = 0, .key = 0, .fact = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_SHORTENED + 1, .client = 0, .key = 0, .fact = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_RENEWED, .client = 0, .key = LB_NO_NAME, .fact = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_RENEWED, .client = 0, .key = 0, .fact = LB_NO_NAME, .flags = LB_EVF_FENCE},
+      {.t = 1, .kind = LB_EV_GRANTED, .client = 1, .key = 0, .fact = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_GRANTED, .client = LB_NO_NAME, .key = 0, .fact = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_READ, .client = 0, .key = 0, .fact = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_BUSY, .client = 0, .key = 0, .fact = 0},
+      {.t = UINT64_MAX, .kind = LB_EV_BUSY, .client = 0, .key = 0, .fact = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_NOTE, .client = LB_NO_NAME, .key = LB_NO_NAME, .fact = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_ACQUIRE, .client = 0, .key = 0, .fact = LB_NO_NAME, .flags = LB_EVF_DUE, .due = 2},
+      {.t = 1, .kind = LB_EV_GRANTED, .client = 0, .key = 0, .fact = LB_NO_NAME, .flags = LB_EVF_DUE, .due = 1},
   };
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     struct lb_history h = {0};
@@ -385,31 +499,59 @@ static void damaged_binary_files_are_refused_with_the_place(void **state) {
   (void)state;
   struct lb_history h;
   size_t size;
+  enum { NAMES = 56, EVENTS = NAMES + 6 };
   parse("{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\"}\n{\"t\":2,\"c\":\"b\",\"k\":\"x\",\"e\":\"granted\"}\n",
         &h);
   char *data = written(&h, lb_history_write, &size), *copy = malloc(size);
   lb_history_clear(&h);
-  assert_int_equal(size, 48 + 6 + 2 * 56);
+  assert_int_equal(size, EVENTS + 2 * 56);
 #define DAMAGED(message, change) (memcpy(copy, data, size), change, assert_refused(copy, size, message))
-  assert_refused(data, 7, "FILE: byte 7: found the end of the file, expected a header of 48 bytes");
-  assert_refused(data, 47, "FILE: byte 47: found the end of the file");
+  assert_refused(data, 7, "FILE: byte 7: found the end of the file, expected a header of 56 bytes");
+  assert_refused(data, 55, "FILE: byte 55: found the end of the file");
   assert_refused(data, size - 1,
-                 "FILE: byte 32: found a count of 2 events, expected it to fill the 111 bytes after the names");
-  DAMAGED("FILE: byte 6: found a binary history of version 2, expected version 1", copy[6] = '2');
+                 "FILE: byte 32: found a count of 2 events, expected it to fill the 111 bytes after the names and facts");
+  DAMAGED("FILE: byte 6: found a binary history of format 3, expected format 1 or 2", copy[6] = '3');
+  DAMAGED("FILE: byte 6: found a binary history of format ?, expected format 1 or 2", copy[6] = '\x1b');
   DAMAGED("FILE: byte 6: found an unknown header", copy[7] = '\r');
   DAMAGED("FILE: byte 40: found 18446744073709551615 bytes of names, expected at most the 118",
           put64(copy, 40, UINT64_MAX));
+  DAMAGED("FILE: byte 48: found a count of 288230376151711744 facts, expected them to fit into the 112 bytes after the names (64 each)",
+          put64(copy, 48, UINT64_C(1) << 58));
+  DAMAGED("FILE: byte 32: found a count of 2 events, expected it to fill the 48 bytes", put64(copy, 48, 1));
   DAMAGED("FILE: byte 32: found a count of 1152921504606846976 events", put64(copy, 32, UINT64_C(1) << 60));
-  DAMAGED("FILE: byte 54: found the end of the names, expected 18446744073709551612 more", put64(copy, 8, UINT64_MAX));
-  DAMAGED("FILE: byte 52: found 2 bytes after the names, expected the events", put64(copy, 16, 0));
-  DAMAGED("FILE: byte 50: found a name twice", copy[50] = 'a');
-  DAMAGED("FILE: byte 48: found an empty name", copy[48] = 0);
-  DAMAGED("FILE: byte 48: found a name that is not UTF-8", copy[48] = '\xff');
-  DAMAGED("FILE: byte 54: event 1: found kind 99", copy[54 + 52] = 99);
-  DAMAGED("FILE: byte 54: event 1: found kind 15 with flags 0, expected a kind from 1 to 14", copy[54 + 52] = 15);
-  DAMAGED("FILE: byte 110: event 2: found name 77 in \"c\", expected one of 2", copy[110 + 40] = 77);
-  DAMAGED("FILE: byte 110: event 2: found no \"c\", expected one on a \"granted\" event",
-          memset(copy + 110 + 40, 0xff, 4));
+  DAMAGED("FILE: byte 62: found the end of the names, expected 18446744073709551612 more", put64(copy, 8, UINT64_MAX));
+  DAMAGED("FILE: byte 60: found 2 bytes after the names, expected the facts", put64(copy, 16, 0));
+  DAMAGED("FILE: byte 58: found a name twice", copy[NAMES + 2] = 'a');
+  DAMAGED("FILE: byte 56: found an empty name", copy[NAMES] = 0);
+  DAMAGED("FILE: byte 56: found a name that is not UTF-8", copy[NAMES] = '\xff');
+  DAMAGED("FILE: byte 62: event 1: found kind 99", copy[EVENTS + 52] = 99);
+  DAMAGED("FILE: byte 62: event 1: found kind 28 with flags 0, expected a kind from 1 to 27", copy[EVENTS + 52] = 28);
+  DAMAGED("FILE: byte 62: event 1: found kind 2 with flags 0x20", copy[EVENTS + 54] = 32);
+  DAMAGED("FILE: byte 118: event 2: found name 77 in \"c\", expected one of 2", copy[EVENTS + 56 + 40] = 77);
+  DAMAGED("FILE: byte 118: event 2: found no \"c\", expected one on a \"granted\" event",
+          memset(copy + EVENTS + 56 + 40, 0xff, 4));
+  free(copy);
+  free(data);
+}
+
+static void damaged_facts_are_refused_with_the_place(void **state) {
+  (void)state;
+  struct lb_history h;
+  size_t size;
+  parse(TWO "{\"t\":1,\"e\":\"observed\",\"host\":\"h\",\"present\":true}", &h);
+  char *data = written(&h, lb_history_write, &size), *copy = malloc(size);
+  size_t fact = size - 56 - sizeof(struct lb_fact), event = size - 56;
+  lb_history_clear(&h);
+#define FACT_BYTE(field) copy[fact + offsetof(struct lb_fact, field)]
+  DAMAGED("FILE: byte 122: event 1: found name 1 in \"fact\", expected one of 1", copy[event + offsetof(struct lb_event, fact)] = 1);
+  DAMAGED("FILE: byte 122: event 1: found name 7 in \"host\", expected one of 1", FACT_BYTE(host) = 7);
+  DAMAGED("FILE: byte 122: event 1: found word 2 in \"present\", expected one that is known", FACT_BYTE(present) = 2);
+  DAMAGED("FILE: byte 122: event 1: found word 10 in \"answer\", expected one that is known", FACT_BYTE(answer) = 10);
+  DAMAGED("FILE: byte 122: event 1: found \"phase\" on a \"observed\" event, expected only", FACT_BYTE(phase) = 1);
+  DAMAGED("FILE: byte 122: event 1: found \"ms\" on a \"observed\" event", FACT_BYTE(ms) = 1);
+  DAMAGED("FILE: byte 122: event 1: found \"why\" on a \"observed\" event", memset(&FACT_BYTE(why), 0, 4));
+  DAMAGED("FILE: byte 122: event 1: found no \"what\", expected one on a \"fault\" event",
+          copy[event + offsetof(struct lb_event, kind)] = LB_EV_FAULT);
   free(copy);
   free(data);
 }
@@ -479,6 +621,7 @@ int main(void) {
       cmocka_unit_test(times_are_exact_to_the_last_bit),
       cmocka_unit_test(formatting_into_a_short_buffer_tells_the_length_needed),
       cmocka_unit_test(malformed_lines_are_refused_with_what_was_found_and_expected),
+      cmocka_unit_test(malformed_lines_of_format_2_are_refused_too),
       cmocka_unit_test(a_refusal_is_one_line_without_terminal_codes),
       cmocka_unit_test(a_line_above_a_mebibyte_is_refused),
       cmocka_unit_test(deep_nesting_is_refused),
@@ -488,12 +631,15 @@ int main(void) {
       cmocka_unit_test(bytes_that_are_not_utf8_become_question_marks),
       cmocka_unit_test(json_lines_come_back_as_they_were),
       cmocka_unit_test(the_binary_form_comes_back_as_it_was),
+      cmocka_unit_test(the_sample_has_every_kind),
+      cmocka_unit_test(a_fact_has_its_fields),
       cmocka_unit_test(a_hold_for_ever_has_no_until_in_json),
       cmocka_unit_test(a_renewal_goes_through_both_forms),
       cmocka_unit_test(kinds_keep_their_numbers),
       cmocka_unit_test(an_event_that_could_not_be_read_back_is_not_written),
       cmocka_unit_test(a_full_disk_is_reported),
       cmocka_unit_test(damaged_binary_files_are_refused_with_the_place),
+      cmocka_unit_test(damaged_facts_are_refused_with_the_place),
       cmocka_unit_test(an_empty_binary_history_has_no_events_to_judge),
       cmocka_unit_test(a_binary_file_cut_anywhere_is_refused),
       cmocka_unit_test(a_file_is_read_whatever_its_form),

@@ -206,7 +206,7 @@ static void every_event_names_its_client_and_its_key(void **state) {
   for (uint32_t i = 0; i < 9; i++) {
     assert_int_equal(event(i)->client, INDEX);
     assert_int_equal(event(i)->key, i < 7 ? 5 : 6);
-    assert_int_equal(event(i)->what, LB_NO_NAME);
+    assert_int_equal(event(i)->fact, LB_NO_NAME);
   }
 }
 

@@ -641,7 +641,7 @@ static void a_renewal_is_recorded_with_its_end_in_true_time(void **state) {
   assert_int_equal(renewed->flags, LB_EVF_UNTIL);
   assert_int_equal(renewed->until, f->holder.renew_at - 3600 * LB_NS_PER_S - 1000 * LB_NS_PER_MS / 3 + LB_NS_PER_S);
   assert_int_equal(renewed->key, f->holder.key);
-  assert_int_equal(renewed->what, LB_NO_NAME);
+  assert_int_equal(renewed->fact, LB_NO_NAME);
 }
 
 static void a_renewal_for_ever_has_no_end(void **state) {

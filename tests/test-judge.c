@@ -83,12 +83,24 @@ static void move_to(struct world *w, size_t log, uint64_t at_ms) {
 /* Client 0 or 1 of this stage. */
 static void record(struct world *w, uint64_t at_ms, uint32_t client, enum lb_event_kind kind) {
   lb_memory_record(w->stage.memory, client,
-                  (struct lb_event){.kind = (uint16_t)kind, .client = client, .what = LB_NO_NAME});
+                  (struct lb_event){.kind = (uint16_t)kind, .client = client, .fact = LB_NO_NAME});
   move_to(w, client, at_ms);
 }
 
-static void note(struct world *w, uint64_t at_ms, const char *fact) {
-  lb_stage_note(&w->stage, "%s", fact);
+static void phase(struct world *w, uint64_t at_ms, enum lb_fact_phase phase) {
+  lb_stage_phase(&w->stage, phase);
+  move_to(w, w->stage.client_count, at_ms);
+}
+
+/* What the scenario asks for with a violation, and what was observed. */
+static void asks_for_proof(struct world *w) {
+  w->scenario.proof_violated = (char *)FACT;
+  w->scenario.proof_role = (struct lb_role){LB_ROLE_CURRENT_PRIMARY, 0};
+  w->scenario.proof_present = false;
+}
+
+static void observe(struct world *w, uint64_t at_ms, enum lb_role_kind role, bool present) {
+  lb_stage_observed(&w->stage, &(struct lb_step){.a = {role, 0}, .number = 3}, present);
   move_to(w, w->stage.client_count, at_ms);
 }
 
@@ -137,25 +149,27 @@ static void holds_at_once_are_a_violation(void **state) {
 
 static void a_violation_with_the_proof_that_was_asked_for_counts(void **state) {
   struct world *w = *state;
-  w->scenario.proof_violated = (char *)FACT;
+  asks_for_proof(w);
   two_holds_at_once(w);
-  note(w, 13, FACT);
+  observe(w, 13, LB_ROLE_CURRENT_PRIMARY, false);
   judge(w);
   assert_decided(w, LB_VIOLATED, "");
 }
 
 static void a_violation_without_that_proof_is_undecided(void **state) {
   struct world *w = *state;
-  w->scenario.proof_violated = (char *)FACT;
+  asks_for_proof(w);
   two_holds_at_once(w);
-  note(w, 13, "key present on current primary");
+  observe(w, 13, LB_ROLE_CURRENT_PRIMARY, true);
+  observe(w, 13, LB_ROLE_PRIMARY, false);
+  lb_stage_note(&w->stage, "%s", FACT); /* words alone prove nothing */
   judge(w);
   assert_decided(w, LB_UNDECIDED, "exclusion was lost, but \"" FACT "\" was not observed");
 }
 
 static void a_safe_trial_needs_no_proof(void **state) {
   struct world *w = *state;
-  w->scenario.proof_violated = (char *)FACT;
+  asks_for_proof(w);
   two_holds_apart(w);
   judge(w);
   assert_decided(w, LB_SAFE, "");
@@ -334,12 +348,13 @@ static void a_history_ends_with_what_clients_were_told(void **state) {
   snprintf(path, sizeof path, "%s/histories/%s.hist", w->dir, w->plan.name);
   assert_int_equal(lb_history_load(path, &h, err, sizeof err), 0);
   const struct lb_event *last = &h.events[h.count - 1];
-  assert_int_equal(last->kind, LB_EV_NOTE);
-  assert_string_equal(h.whats.name[last->what], "last error of client-1: try_acquire: cannot connect");
+  assert_int_equal(last->kind, LB_EV_ERROR);
+  assert_string_equal(h.clients.name[last->client], "client-1");
+  assert_string_equal(h.texts.name[lb_event_fact(&h, last)->why], "try_acquire: cannot connect");
   lb_history_clear(&h);
 }
 
-static void each_client_and_the_observer_have_a_note_of_their_error(void **state) {
+static void the_error_of_each_client_and_of_the_observer_is_kept(void **state) {
   struct world *w = *state;
   w->scenario.kind = LB_KIND_TIMELINE;
   record(w, 10, 0, LB_EV_ACQUIRE);
@@ -348,23 +363,24 @@ static void each_client_and_the_observer_have_a_note_of_their_error(void **state
   fails(w, 2, "inspect: no");
   judge(w);
   const struct lb_history *h = &w->stage.history;
-  static const char *const notes[] = {"last error of client-1: x", "last error of client-2: release: refused",
-                                      "last error of the observer: inspect: no"};
+  static const uint32_t clients[] = {0, 1, LB_NO_NAME};
+  static const char *const errors[] = {"x", "release: refused", "inspect: no"};
   assert_int_equal(h->count, 1 + 3);
   for (size_t i = 0; i < 3; i++) {
-    assert_int_equal(h->events[1 + i].kind, LB_EV_NOTE);
+    assert_int_equal(h->events[1 + i].kind, LB_EV_ERROR);
+    assert_int_equal(h->events[1 + i].client, clients[i]);
     assert_int_equal(h->events[1 + i].t, 10 * MS);
-    assert_string_equal(h->whats.name[h->events[1 + i].what], notes[i]);
+    assert_string_equal(h->texts.name[lb_event_fact(h, &h->events[1 + i])->why], errors[i]);
   }
 }
 
-static void the_note_of_a_history_without_any_event_stands_at_its_begin(void **state) {
+static void the_error_of_a_history_without_any_event_stands_at_its_begin(void **state) {
   struct world *w = *state;
   w->scenario.kind = LB_KIND_TIMELINE;
   fails(w, 0, "open: refused");
   judge(w);
   assert_int_equal(w->stage.history.count, 1);
-  assert_int_equal(w->stage.history.events[0].kind, LB_EV_NOTE);
+  assert_int_equal(w->stage.history.events[0].kind, LB_EV_ERROR);
   assert_int_equal(w->stage.history.events[0].t, 0);
   assert_int_equal(w->stage.history.events[0].s, 0);
 }
@@ -404,7 +420,7 @@ static void a_single_client_need_not_hand_off(void **state) {
 static void an_overlap_with_a_lease_until(struct world *w, uint64_t until_ms) {
   record(w, 10, 0, LB_EV_ACQUIRE);
   lb_memory_record(w->stage.memory, 0,
-                  (struct lb_event){.kind = LB_EV_GRANTED, .flags = LB_EVF_UNTIL, .until = until_ms * MS, .what = LB_NO_NAME});
+                  (struct lb_event){.kind = LB_EV_GRANTED, .flags = LB_EVF_UNTIL, .until = until_ms * MS, .fact = LB_NO_NAME});
   move_to(w, 0, 11);
   record(w, 20, 0, LB_EV_RELEASE);
   hold(w, 1, 12, 15, 30);
@@ -447,7 +463,7 @@ static void an_overtaken_client(struct world *w, bool writes) {
   record(w, 15, 1, LB_EV_GRANTED);
   if (writes) {
     lb_memory_record(w->stage.memory, 0,
-                    (struct lb_event){.kind = LB_EV_WRITE, .flags = LB_EVF_VALUE, .value = 1, .what = LB_NO_NAME});
+                    (struct lb_event){.kind = LB_EV_WRITE, .flags = LB_EVF_VALUE, .value = 1, .fact = LB_NO_NAME});
     move_to(w, 0, 16);
   }
   record(w, 20, 0, LB_EV_RELEASE);
@@ -481,7 +497,7 @@ static void the_same_number_twice(struct world *w) {
                                       .client = (uint32_t)c,
                                       .flags = LB_EVF_FENCE,
                                       .fence = 7,
-                                      .what = LB_NO_NAME});
+                                      .fact = LB_NO_NAME});
     move_to(w, (size_t)c, 12 + 20 * (uint64_t)c);
     record(w, 20 + 20 * (uint64_t)c, (size_t)c, LB_EV_RELEASE);
   }
@@ -523,8 +539,8 @@ static void a_timeline_in_which_one_waited_for_the_other_is_safe(void **state) {
 static void a_workload_without_a_grant_while_it_was_measured_is_undecided(void **state) {
   struct world *w = *state;
   two_holds_apart(w);
-  note(w, 40, "phase measure");
-  note(w, 50, "phase end");
+  phase(w, 40, LB_PHASE_MEASURE);
+  phase(w, 50, LB_PHASE_END);
   judge(w);
   assert_decided(w, LB_UNDECIDED, "nothing was granted while it was measured");
 }
@@ -639,7 +655,7 @@ static void the_history_of_a_timeline_is_kept(void **state) {
   struct world *w = *state;
   w->scenario.kind = LB_KIND_TIMELINE;
   two_holds_apart(w);
-  note(w, 13, FACT);
+  observe(w, 13, LB_ROLE_CURRENT_PRIMARY, false);
   judge(w);
   assert_decided(w, LB_SAFE, "");
   assert_history(w, 9);
@@ -664,12 +680,12 @@ enum { KEPT = 50000, EVENTS_EACH = 4 }; /* a hold is four events */
 /* Reads the file of a long history, whose last event says how much of it was kept, and returns its length without that one. */
 static size_t kept_events(const struct world *w, size_t of) {
   struct lb_history h;
-  char err[300] = "", expected[100];
+  char err[300] = "";
   if (lb_history_load(part(w, "histories", "hist"), &h, err, sizeof err) != 0) fail_msg("%s", err);
   size_t kept = h.count - 1;
-  snprintf(expected, sizeof expected, "the first %zu of %zu events are kept", kept, of);
-  assert_int_equal(h.events[kept].kind, LB_EV_NOTE);
-  assert_string_equal(h.whats.name[h.events[kept].what], expected);
+  assert_int_equal(h.events[kept].kind, LB_EV_SHORTENED);
+  assert_int_equal(lb_event_fact(&h, &h.events[kept])->kept, kept);
+  assert_int_equal(lb_event_fact(&h, &h.events[kept])->total, of);
   lb_history_clear(&h);
   return kept;
 }
@@ -886,8 +902,8 @@ int main(void) {
       TEST(a_long_reason_with_a_long_error_ends_where_its_room_does),
       TEST(a_reason_that_was_cut_off_is_still_utf8),
       TEST(a_history_ends_with_what_clients_were_told),
-      TEST(each_client_and_the_observer_have_a_note_of_their_error),
-      TEST(the_note_of_a_history_without_any_event_stands_at_its_begin),
+      TEST(the_error_of_each_client_and_of_the_observer_is_kept),
+      TEST(the_error_of_a_history_without_any_event_stands_at_its_begin),
       TEST(fewer_hand_offs_than_asked_for_are_undecided),
       TEST(as_many_hand_offs_as_asked_for_are_enough),
       TEST(a_single_client_need_not_hand_off),

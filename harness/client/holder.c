@@ -30,7 +30,7 @@ static void record_of(struct lb_holder *h, uint32_t key, enum lb_event_kind kind
   event.kind = (uint16_t)kind;
   event.client = h->client;
   event.key = key;
-  event.what = LB_NO_NAME;
+  event.fact = LB_NO_NAME;
   lb_memory_record(h->memory, h->log, event);
 }
 

@@ -4,6 +4,7 @@
  * the moment when a second client came in. Times in it count from the first event of the history.
  */
 #include "check.h"
+#include "say.h"
 
 enum {
   LEAD_IN = 2,  /* events shown before an episode, beside the grant of the first holder */
@@ -11,11 +12,6 @@ enum {
   TAIL = 3,     /* at its end */
   LEAD_OUT = 2, /* after it */
 };
-
-/* Names come out of files: nothing in them may move a terminal's cursor. */
-static void put_text(const char *text, FILE *out) {
-  for (; *text; text++) putc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, out);
-}
 
 static void put_ms(uint64_t ns, FILE *out) {
   if (ns > 0 && ns < 1000000) fprintf(out, "0.%06llu ms", (unsigned long long)ns);
@@ -89,20 +85,19 @@ static bool belongs(const struct lb_event *event, uint32_t key) {
 
 static void put_event(const struct lb_history *h, const struct lb_event *e, bool within, FILE *out) {
   fprintf(out, "  %c %14.6f ms  ", within ? '|' : ' ', (double)(e->t - h->events[0].t) / 1e6);
-  if (e->client != LB_NO_NAME) {
-    put_text(h->clients.name[e->client], out);
-    putc(' ', out);
+  if (lb_event_is_fact(e)) {
+    fputs(e->kind == LB_EV_FAULT ? "fault: " : "note: ", out);
+    lb_event_say(h, e, out);
+  } else {
+    lb_say_text(h->clients.name[e->client], out);
+    fprintf(out, " %s", lb_event_kind_name(e->kind));
   }
-  fputs(lb_event_kind_name(e->kind), out);
   if (e->flags & LB_EVF_VALUE) fprintf(out, " value %llu", (unsigned long long)e->value);
   if (e->flags & LB_EVF_FENCE) fprintf(out, " fence %llu", (unsigned long long)e->fence);
   if (e->kind == LB_EV_RENEWED && e->flags & LB_EVF_UNTIL)
     fprintf(out, " until %.6f ms", ((double)e->until - (double)h->events[0].t) / 1e6);
+  if (e->flags & LB_EVF_DUE) fprintf(out, " due %.6f ms", ((double)e->due - (double)h->events[0].t) / 1e6);
   if (e->flags & LB_EVF_REFUSED) fputs(" (refused)", out);
-  if (e->what != LB_NO_NAME) {
-    fputs(": ", out);
-    put_text(h->whats.name[e->what], out);
-  }
   putc('\n', out);
 }
 
@@ -166,11 +161,11 @@ static void put_episode(const struct lb_history *h, const struct lb_check *c, si
   const struct lb_episode *e = &c->episodes[number];
   uint64_t zero = h->events[0].t;
   fprintf(out, "\ndouble hold %zu of %zu: key ", number + 1, c->episode_count);
-  put_text(h->keys.name[e->key], out);
+  lb_say_text(h->keys.name[e->key], out);
   fputs(", held by ", out);
   for (size_t i = 0; i < e->client_count; i++) {
     fputs(i == 0 ? "" : i + 1 < e->client_count ? ", " : " and ", out);
-    put_text(h->clients.name[e->clients[i]], out);
+    lb_say_text(h->clients.name[e->clients[i]], out);
   }
   fprintf(out, "\n  from %.6f to %.6f ms (", (double)(e->begin_t - zero) / 1e6, (double)(e->end_t - zero) / 1e6);
   put_ms(e->end_t - e->begin_t, out);

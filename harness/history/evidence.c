@@ -4,6 +4,8 @@
  */
 #include "evidence.h"
 
+#include <string.h>
+
 /* The latest thing that is known of `client` and `key` before event `end`: the event that says so, or NULL. *ret_lease is the one
  * that says how long that lasts: the same, or the latest renewal since. */
 static const struct lb_event *latest(const struct lb_history *h, size_t end, uint32_t client, uint32_t key,
@@ -79,6 +81,15 @@ bool lb_evidence_contested(const struct lb_history *h) {
     if (asks->kind != LB_EV_ACQUIRE) continue;
     for (uint32_t c = 0; c < h->clients.count; c++)
       if (c != asks->client && is_taken(h, i, c, asks->key)) return true;
+  }
+  return false;
+}
+
+bool lb_evidence_observed(const struct lb_history *h, const char *role, bool present) {
+  for (size_t i = 0; i < h->count; i++) {
+    const struct lb_fact *f = lb_event_fact(h, &h->events[i]);
+    if (h->events[i].kind != LB_EV_OBSERVED || f->role == LB_NO_NAME || f->present != present) continue;
+    if (strcmp(h->texts.name[f->role], role) == 0) return true;
   }
   return false;
 }

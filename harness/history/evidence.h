@@ -15,6 +15,8 @@ bool lb_evidence_within_lease(const struct lb_history *history, const struct lb_
  * lost. `past_lease`: overlaps that begin after the earlier holder's lease was over count like any other. A fence that went backwards is never
  * excused: no lease allows that. */
 const char *lb_evidence_excuse(const struct lb_history *history, const struct lb_check *check, bool past_lease);
+/* True if the record of the key was observed to be present, or absent, on the hosts of this role, all in all. */
+bool lb_evidence_observed(const struct lb_history *history, const char *role, bool present);
 /* True if some client asked for a key while another one held it, or might have (its own acquire had ended unknown, and it was not
  * `released` since). A client that died
  * so, or while it was asking, still counts until its lease ends or another one is granted the key, for the service keeps its lock. If nobody asked, a clean

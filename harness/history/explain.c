@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "explain_parts.h"
+#include "say.h"
 
 #define MS 1e6
 
@@ -24,13 +25,8 @@ struct teller {
   FILE *out;
 };
 
-/* Names and texts come out of files: nothing in them may move a terminal's cursor. */
-static void put_text(const char *text, FILE *out) {
-  for (; *text; text++) putc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, out);
-}
-
 static void put_padded(const char *text, int width, FILE *out) {
-  put_text(text, out);
+  lb_say_text(text, out);
   for (int i = (int)strlen(text); i < width; i++) putc(' ', out);
 }
 
@@ -64,7 +60,7 @@ static void put_lane_name(const char *name, FILE *out) {
   size_t length = strlen(name), digits = length;
   while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') digits--;
   if (length - digits == 1 || length - digits == 2) fprintf(out, "%2s", name + digits);
-  else putc(' ', out), put_text((char[]){*name, '\0'}, out);
+  else putc(' ', out), lb_say_text((char[]){*name, '\0'}, out);
 }
 
 static void put_lane_names(const struct teller *t) {
@@ -72,7 +68,7 @@ static void put_lane_names(const struct teller *t) {
   fprintf(t->out, "  %14s ", "");
   for (size_t i = 0; i < t->cut.lanes; i++) put_lane_name(t->h->clients.name[t->cut.lane[i]], t->out);
   fputs("   a bar: this client believes that it holds ", t->out);
-  put_text(t->h->keys.name[t->cut.key], t->out);
+  lb_say_text(t->h->keys.name[t->cut.key], t->out);
   putc('\n', t->out);
 }
 
@@ -109,7 +105,7 @@ static void put_wrong_grant(const struct teller *t, size_t i) {
   const struct lb_wrong_event *w = &t->wrong[i];
   if (w->flags & LB_WRONG_DOUBLE) {
     fputs("  <-- granted while ", t->out);
-    put_text(client_name(t, w->other), t->out);
+    lb_say_text(client_name(t, w->other), t->out);
     fputs(" holds", t->out);
     put_lease(t, w->other, i);
   }
@@ -132,11 +128,11 @@ static void put_wrong_access(const struct teller *t, size_t i) {
   bool told = true;
   if (w->flags & LB_WRONG_STALE) {
     fputs("  <-- accepted although ", t->out);
-    put_text(client_name(t, w->other), t->out);
+    lb_say_text(client_name(t, w->other), t->out);
     fputs(" was granted it since", t->out);
   } else if (w->flags & LB_WRONG_DIRTY && w->other != LB_NO_EVENT) {
     fprintf(t->out, "  <-- %s while ", e->kind == LB_EV_READ ? "reads" : "writes");
-    put_text(client_name(t, w->other), t->out);
+    lb_say_text(client_name(t, w->other), t->out);
     fputs(" holds, too", t->out);
   } else if (w->flags & LB_WRONG_DIRTY) {
     fprintf(t->out, "  <-- %s without holding it", e->kind == LB_EV_READ ? "reads" : "writes");
@@ -147,7 +143,7 @@ static void put_wrong_access(const struct teller *t, size_t i) {
     bool own = t->h->events[w->second].client == e->client;
     fprintf(t->out, "%s value %llu %s: ", told ? ";" : "  <--", (unsigned long long)e->value,
             t->h->events[w->second].value == e->value ? "again" : "after a larger one");
-    put_text(own ? "its own" : client_name(t, w->second), t->out);
+    lb_say_text(own ? "its own" : client_name(t, w->second), t->out);
     fputs(own ? " update is lost" : "'s update is lost", t->out);
   }
   if (w->flags & LB_WRONG_FENCED_OFF && (told || e->flags & LB_EVF_REFUSED)) put_fenced_off(t, i);
@@ -165,7 +161,7 @@ static void put_blindness(const struct teller *t, size_t i) {
       fputs("      it knows ", t->out); /* in the column of what others carry */
       put_length(e->t - other->t, t->out);
       fputs(" after ", t->out);
-      put_text(client_name(t, k), t->out);
+      lb_say_text(client_name(t, k), t->out);
       fputs(" was granted", t->out);
       return;
     }
@@ -186,6 +182,10 @@ static void put_facts(const struct teller *t, size_t i) {
     fprintf(t->out, "%slease until ", separator);
     put_time(t, e->until);
   }
+  if (e->flags & LB_EVF_DUE) {
+    fprintf(t->out, "%sdue at ", separator);
+    put_time(t, e->due);
+  }
   if (e->flags & LB_EVF_REFUSED) fprintf(t->out, "%srefused", separator);
 }
 
@@ -199,7 +199,7 @@ static void put_proof(const struct teller *t, size_t fault) {
 
 static void put_line(const struct teller *t, size_t i) {
   const struct lb_event *e = &t->h->events[i];
-  bool of_client = e->client != LB_NO_NAME;
+  bool of_client = !lb_event_is_fact(e);
   fprintf(t->out, "  +%10.*f ms ", t->decimals, since_start(t, e->t));
   put_lanes(t);
   fputs("  ", t->out);
@@ -207,7 +207,7 @@ static void put_line(const struct teller *t, size_t i) {
   fputs("  ", t->out);
   bool alone = !e->flags && !t->wrong[i].flags;
   if (of_client) put_padded(lb_event_kind_name(e->kind), alone ? 0 : 8, t->out);
-  else put_text(e->what == LB_NO_NAME ? "" : t->h->whats.name[e->what], t->out);
+  else lb_event_say(t->h, e, t->out);
   put_facts(t, i);
   if (e->kind == LB_EV_FAULT) put_proof(t, i);
   if (e->kind == LB_EV_GRANTED) put_wrong_grant(t, i);
@@ -250,10 +250,10 @@ static void put_count(const struct teller *t, const char **separator, uint64_t c
 static void put_episode(const struct teller *t, const struct lb_episode *e) {
   for (size_t i = 0; i < e->client_count; i++) {
     fputs(i == 0 ? "" : i + 1 < e->client_count ? ", " : " and ", t->out);
-    put_text(t->h->clients.name[e->clients[i]], t->out);
+    lb_say_text(t->h->clients.name[e->clients[i]], t->out);
   }
   fputs(" held ", t->out);
-  put_text(t->h->keys.name[e->key], t->out);
+  lb_say_text(t->h->keys.name[e->key], t->out);
   fputs(" at the same time for ", t->out);
   put_length(e->end_t - e->begin_t, t->out);
   fputs(", from ", t->out);
@@ -284,7 +284,7 @@ static void put_damage(const struct teller *t) {
             "writes of overtaken holders were accepted");
   if (refused) put_count(t, &separator, c->fenced_off, "write was fenced off", "writes were fenced off");
   if (*separator != 'A') fputs(".\n", t->out);
-  else if (c->double_holds && !lb_explain_is_shortened(t->h)) fputs("The resource was not damaged.\n", t->out);
+  else if (c->double_holds && lb_explain_shortened(t->h) == LB_NO_EVENT) fputs("The resource was not damaged.\n", t->out);
 }
 
 static void put_sentence(const struct teller *t) {

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "explain_parts.h"
 
@@ -36,38 +35,28 @@ struct cutter {
   size_t lines;
 };
 
-static const char *what(const struct lb_history *h, const struct lb_event *e) {
-  return e->what == LB_NO_NAME ? "" : h->whats.name[e->what];
-}
-
-static bool starts(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
-
-static bool ends(const char *text, const char *with) {
-  size_t length = strlen(text), n = strlen(with);
-  return length >= n && strcmp(text + length - n, with) == 0;
+static bool says_more(enum lb_answer answer) {
+  return answer == LB_ANSWER_NOT_HOLDING || answer == LB_ANSWER_NOT_IN_TIME || answer == LB_ANSWER_FAILED;
 }
 
 bool lb_explain_repeats(const struct lb_history *h, const struct lb_event *e) {
-  static const char *const answers[] = {": done", ": granted", ": refused in time", ": no answer from the service in time", ": lost", ": unknown", ": it does"};
-  const char *text = what(h, e);
-  if (e->kind != LB_EV_NOTE) return false;
-  if (starts(text, "proved: ") || starts(text, "phase ")) return true;
-  bool answer = false;
-  for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) answer |= ends(text, answers[i]);
-  return answer && (starts(text, "client ") || starts(text, "await "));
+  if (e->kind == LB_EV_REPLY) return !says_more(lb_event_fact(h, e)->answer);
+  return e->kind == LB_EV_PROVED || e->kind == LB_EV_PHASE || e->kind == LB_EV_MET;
 }
 
-bool lb_explain_is_shortened(const struct lb_history *h) {
-  return h->count > 0 && ends(what(h, &h->events[h->count - 1]), " events are kept"); /* as trial/keep.c writes it */
+size_t lb_explain_shortened(const struct lb_history *h) {
+  for (size_t i = h->count; i-- > 0;)
+    if (h->events[i].kind == LB_EV_SHORTENED) return i;
+  return LB_NO_EVENT;
 }
 
 size_t lb_explain_proof(const struct lb_history *h, size_t fault) {
-  const char *did = what(h, &h->events[fault]);
-  for (size_t i = fault + 1; i < h->count; i++) {
+  uint32_t step = lb_event_fact(h, &h->events[fault])->step;
+  for (size_t i = fault + 1; i < h->count && step != 0; i++) {
     const struct lb_event *e = &h->events[i];
-    if (e->kind == LB_EV_FAULT && strcmp(what(h, e), did) == 0) break; /* done again: the proof belongs to that one */
-    if (e->kind == LB_EV_NOTE && starts(what(h, e), "proved: ") && strcmp(what(h, e) + strlen("proved: "), did) == 0)
-      return i;
+    if (lb_event_fact(h, e)->step != step) continue;
+    if (e->kind == LB_EV_FAULT) break; /* done again: the proof belongs to that one */
+    if (e->kind == LB_EV_PROVED) return i;
   }
   return LB_NO_EVENT;
 }
@@ -248,7 +237,8 @@ static int rank_of(const struct cutter *x, size_t i) {
   const struct lb_event *e = &x->h->events[i];
   if (lb_explain_repeats(x->h, e)) return -1;
   if (e->kind == LB_EV_FAULT) return 0;
-  if (e->kind == LB_EV_NOTE) return starts(what(x->h, e), "client ") ? 3 : 1;
+  if (e->kind == LB_EV_REPLY) return 3;
+  if (lb_event_is_fact(e)) return 1;
   if (!has_lane(x->cut, e->client) || (e->key != x->cut->key && e->kind != LB_EV_CRASH)) return -1;
   if (is_needed(x, i)) return 0;
   switch (e->kind) {
@@ -297,7 +287,8 @@ static void choose(struct cutter *x) {
   for (size_t i = 0; i < x->lines && i < LINES; i++) x->cut->shown[x->line[i].event] = true;
   for (size_t i = x->from; i-- > 0 && needed < EARLIER_FAULTS;)
     if (x->h->events[i].kind == LB_EV_FAULT) x->cut->shown[i] = true, needed++;
-  if (lb_explain_is_shortened(x->h)) x->cut->shown[x->h->count - 1] = true;
+  size_t shortened = lb_explain_shortened(x->h);
+  if (shortened != LB_NO_EVENT) x->cut->shown[shortened] = true;
 }
 
 /* "... 1 event ..." would take the place of the event itself. */

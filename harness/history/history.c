@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Histories in memory: tables of names, the order of events, and the one table that says what an event of each kind must
- * and may carry. The file forms are in history_json.c and history_binary.c; reading a file begins here.
+ * Histories in memory: tables of names, facts, the order of events. What an event of each kind carries is in history_form.c, the file
+ * forms are in history_json.c and history_binary.c; reading a file begins here.
  */
 #include "history.h"
 
@@ -13,88 +13,12 @@
 
 #include "history_form.h"
 
-const char *const lb_member_names[LB_MEMBER_COUNT] = {"t", "s", "c", "k", "e", "fence", "until", "value", "ok", "what"};
-
-static const struct {
-  const char *word;
-  unsigned must, may; /* beside t and e, which every event must have, and s, which it may */
-} rules[LB_KIND_COUNT] = {
-    [LB_EV_ACQUIRE] = {"acquire", LB_M_C | LB_M_K, 0},
-    [LB_EV_GRANTED] = {"granted", LB_M_C | LB_M_K, LB_M_FENCE | LB_M_UNTIL},
-    [LB_EV_BUSY] = {"busy", LB_M_C | LB_M_K, 0},
-    [LB_EV_TIMEOUT] = {"timeout", LB_M_C | LB_M_K, 0},
-    [LB_EV_UNKNOWN] = {"unknown", LB_M_C | LB_M_K, 0},
-    [LB_EV_RELEASE] = {"release", LB_M_C | LB_M_K, 0},
-    [LB_EV_RELEASED] = {"released", LB_M_C | LB_M_K, 0},
-    [LB_EV_LOST] = {"lost", LB_M_C | LB_M_K, 0},
-    [LB_EV_READ] = {"read", LB_M_C | LB_M_K | LB_M_VALUE, LB_M_FENCE | LB_M_OK},
-    [LB_EV_WRITE] = {"write", LB_M_C | LB_M_K | LB_M_VALUE, LB_M_FENCE | LB_M_OK},
-    [LB_EV_CRASH] = {"crash", LB_M_C, LB_M_K},
-    [LB_EV_FAULT] = {"fault", LB_M_WHAT, 0},
-    [LB_EV_NOTE] = {"note", LB_M_WHAT, 0},
-    [LB_EV_RENEWED] = {"renewed", LB_M_C | LB_M_K, LB_M_UNTIL},
-};
+const struct lb_fact lb_no_fact = {
+    .what = LB_NO_NAME, .why = LB_NO_NAME, .verb = LB_NO_NAME, .role = LB_NO_NAME, .from = LB_NO_NAME, .host = LB_NO_NAME};
 
 static void *must(void *memory) {
   if (!memory) abort(); /* no caller of these void functions could go on with half a history */
   return memory;
-}
-
-const char *lb_event_kind_name(unsigned kind) { return kind < LB_KIND_COUNT ? rules[kind].word : NULL; }
-
-/* ---- what an event carries --------------------------------------------------------------------------------------- */
-
-static unsigned lowest_bit(unsigned bits) { return (unsigned)__builtin_ctz(bits); }
-
-int lb_event_check_members(unsigned kind, unsigned members, char *text, size_t size) {
-  unsigned required = LB_M_T | LB_M_E | rules[kind].must, known = required | LB_M_S | rules[kind].may;
-  if (required & ~members) {
-    const char *missing = lb_member_names[lowest_bit(required & ~members)];
-    snprintf(text, size, "found no \"%s\", expected one on a \"%s\" event", missing, rules[kind].word);
-    return -EINVAL;
-  }
-  if (!(members & ~known)) return 0;
-  size_t used = (size_t)snprintf(text, size, "found \"%s\" on a \"%s\" event, expected only",
-                                 lb_member_names[lowest_bit(members & ~known)], rules[kind].word);
-  for (unsigned i = 0; i < LB_MEMBER_COUNT && used < size; i++)
-    if (known & (1u << i)) used += (size_t)snprintf(text + used, size - used, " \"%s\"", lb_member_names[i]);
-  return -EINVAL;
-}
-
-static unsigned members_of(const struct lb_event *event) {
-  return LB_M_T | LB_M_S | LB_M_E | (event->client != LB_NO_NAME ? LB_M_C : 0) |
-         (event->key != LB_NO_NAME ? LB_M_K : 0) | (event->what != LB_NO_NAME ? LB_M_WHAT : 0) |
-         (event->flags & LB_EVF_FENCE ? LB_M_FENCE : 0) | (event->flags & LB_EVF_UNTIL ? LB_M_UNTIL : 0) |
-         (event->flags & LB_EVF_VALUE ? LB_M_VALUE : 0) | (event->flags & LB_EVF_REFUSED ? LB_M_OK : 0);
-}
-
-static int check_index(const char *member, uint32_t index, size_t count, char *text, size_t size) {
-  if (index == LB_NO_NAME || index < count) return 0;
-  snprintf(text, size, "found name %u in \"%s\", expected one of %zu", index, member, count);
-  return -EINVAL;
-}
-
-static int check_number(const char *member, uint64_t number, char *text, size_t size) {
-  if (number <= INT64_MAX) return 0;
-  snprintf(text, size, "found %llu in \"%s\", expected at most 2^63 - 1", (unsigned long long)number, member);
-  return -EINVAL;
-}
-
-int lb_event_check(const struct lb_history *history, const struct lb_event *event, char *text, size_t size) {
-  const unsigned known_flags = LB_EVF_FENCE | LB_EVF_UNTIL | LB_EVF_VALUE | LB_EVF_REFUSED;
-  if (event->kind == 0 || event->kind >= LB_KIND_COUNT || event->flags & ~known_flags) {
-    snprintf(text, size, "found kind %u with flags %#x, expected a kind from 1 to %d and flags within %#x", event->kind,
-             event->flags, LB_KIND_COUNT - 1, known_flags);
-    return -EINVAL;
-  }
-  int r = check_index("c", event->client, history->clients.count, text, size);
-  if (r == 0) r = check_index("k", event->key, history->keys.count, text, size);
-  if (r == 0) r = check_index("what", event->what, history->whats.count, text, size);
-  if (r == 0) r = check_number("t", event->t, text, size);
-  if (r == 0) r = check_number("s", event->s, text, size);
-  if (r == 0 && event->flags & LB_EVF_FENCE) r = check_number("fence", event->fence, text, size);
-  if (r == 0 && event->flags & LB_EVF_VALUE) r = check_number("value", event->value, text, size);
-  return r == 0 ? lb_event_check_members(event->kind, members_of(event), text, size) : r;
 }
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
@@ -174,7 +98,8 @@ void lb_history_clear(struct lb_history *history) {
   free(history->events);
   clear_names(&history->clients);
   clear_names(&history->keys);
-  clear_names(&history->whats);
+  clear_names(&history->texts);
+  free(history->facts);
   *history = (struct lb_history){0};
 }
 
@@ -184,6 +109,19 @@ void lb_history_add(struct lb_history *history, const struct lb_event *event) {
     history->events = must(realloc(history->events, history->capacity * sizeof *event));
   }
   history->events[history->count++] = *event;
+}
+
+uint32_t lb_facts_add(struct lb_history *history, const struct lb_fact *fact) {
+  if (history->fact_count >= history->fact_capacity) {
+    history->fact_capacity = history->fact_count < 8 ? 16 : history->fact_count * 2;
+    history->facts = must(realloc(history->facts, history->fact_capacity * sizeof *fact));
+  }
+  history->facts[history->fact_count] = *fact;
+  return (uint32_t)history->fact_count++;
+}
+
+const struct lb_fact *lb_event_fact(const struct lb_history *history, const struct lb_event *event) {
+  return event->fact < history->fact_count ? &history->facts[event->fact] : &lb_no_fact;
 }
 
 static bool before(const struct lb_event *a, const struct lb_event *b) {
@@ -241,14 +179,19 @@ int lb_history_parse(const char *name, const void *data, size_t size, struct lb_
                      size_t err_size) {
   *ret = (struct lb_history){0};
   bool binary = size >= 6 && memcmp(data, "LBHIST", 6) == 0;
-  int r = (binary ? lb_history_parse_binary : lb_history_parse_json)(name, data, size, ret, err, err_size);
+  int format = 2;
+  int r = (binary ? lb_history_parse_binary : lb_history_parse_json)(name, data, size, ret, &format, err, err_size);
   if (r == 0 && ret->count == 0) {
     snprintf(err, err_size, "%s:1: found no events, expected at least one", name);
     r = -EINVAL;
   }
-  if (r < 0) lb_history_clear(ret);
-  else lb_history_sort(ret);
-  return r;
+  if (r < 0) {
+    lb_history_clear(ret);
+    return r;
+  }
+  lb_history_sort(ret);
+  if (format == 1) lb_history_translate_1(ret);
+  return 0;
 }
 
 /* Reads to the end, whatever kind of file it is. */

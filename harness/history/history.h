@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * history.h - what happened in one trial: events of clients and faults, in memory and as files.
+ * history.h - what happened in one trial: events of clients, and facts about it, in memory and as files.
  *
- * Two file forms, told apart by their first bytes: the run's own binary form ("LBHIST1\n") and JSON lines, so that
- * any other tool's history can be judged too. Times are ns of one machine's CLOCK_MONOTONIC; `s` is a global
- * sequence number drawn from shared memory, which breaks ties and orders what one clock tick cannot.
+ * A fact (a fault, its proof, an observation, a phase) is an event with fields; what it means is read off its kind and its
+ * fields alone. The English of a fact is made when it is shown (say.h).
+ *
+ * Two file forms, told apart by their first bytes: the run's own binary form ("LBHIST2\n") and JSON lines, so that
+ * any other tool's history can be judged too. Both are of format 2. Files of format 1 had facts as sentences; they are read
+ * all the same, and what is known of their sentences is a fact with fields in memory (history_1.c). Times are ns of one
+ * machine's CLOCK_MONOTONIC; `s` is a global sequence number drawn from shared memory, which breaks ties and orders what
+ * one clock tick cannot.
  */
 #ifndef LB_HISTORY_H
 #define LB_HISTORY_H
@@ -26,10 +31,24 @@ enum lb_event_kind {
   LB_EV_READ,        /* an access of the resource */
   LB_EV_WRITE,
   LB_EV_CRASH, /* the client died: a hold ends */
-  LB_EV_FAULT, /* not of a client: a fault was done */
-  LB_EV_NOTE,  /* not of a client: a fact was observed, a phase began ("phase measure", "phase end") */
+  LB_EV_FAULT, /* fact: a fault begins */
+  LB_EV_NOTE,  /* fact: free text, which decides nothing */
   /* The numbers stand in binary files: new kinds come at the end. */
   LB_EV_RENEWED, /* the lease of a hold was made longer: it neither begins nor ends one */
+  /* All that follow are facts; the fields they have are in the table of history_form.c. */
+  LB_EV_PHASE,      /* the measured window begins or ends */
+  LB_EV_PROVED,     /* the effect of a fault was seen */
+  LB_EV_OVER,       /* a campaign takes a fault back now */
+  LB_EV_NOT_DONE,   /* a fault of a campaign was left out */
+  LB_EV_NOT_PROVED, /* a fault was done, and its effect was not seen */
+  LB_EV_REPLY,      /* what a client answered to a step */
+  LB_EV_MET,        /* the condition that a step awaited is true */
+  LB_EV_OBSERVED,   /* the record of the key is present or absent, at a host or all in all on the hosts of a role */
+  LB_EV_ROLE,       /* a role is bound to a host */
+  LB_EV_FAILOVER,   /* after a failover this host decides */
+  LB_EV_CLOCK,      /* a host was asked for its time */
+  LB_EV_ERROR,      /* the latest failure a client was told; without a client: the observer */
+  LB_EV_SHORTENED,  /* only the begin of the history was kept */
 };
 
 enum {
@@ -37,11 +56,23 @@ enum {
   LB_EVF_UNTIL = 1 << 1,   /* until is meaningful */
   LB_EVF_VALUE = 1 << 2,   /* value is meaningful */
   LB_EVF_REFUSED = 1 << 3, /* the resource refused this access ("ok":false) */
+  LB_EVF_DUE = 1 << 4,     /* due is meaningful */
 };
 
 /* What the words of facts may be. The numbers stand in binary files: new ones come at the end. */
 enum lb_fact_phase { LB_PHASE_MEASURE = 1, LB_PHASE_END };                     /* the measured window begins, ends */
 enum lb_clock_reading { LB_CLOCK_WALL = 1, LB_CLOCK_MONOTONIC, LB_CLOCK_RATE }; /* which clock was asked for what */
+enum lb_answer {                                                               /* to a step of a client */
+  LB_ANSWER_DONE = 1,
+  LB_ANSWER_GRANTED,
+  LB_ANSWER_REFUSED,   /* acquire: somebody else holds it */
+  LB_ANSWER_NO_ANSWER, /* acquire: the service gave none in time */
+  LB_ANSWER_NOT_HOLDING,
+  LB_ANSWER_NOT_IN_TIME,
+  LB_ANSWER_LOST,
+  LB_ANSWER_UNKNOWN,
+  LB_ANSWER_FAILED, /* `why` says why */
+};
 
 #define LB_NO_NAME UINT32_MAX
 
@@ -52,13 +83,38 @@ struct lb_event {
   uint64_t s;      /* global sequence number, 0 = none */
   uint64_t value;  /* read, write */
   uint64_t fence;  /* granted, read, write */
-  uint64_t until;  /* granted, renewed: the client may believe it holds until then */
-  uint32_t client; /* index into history.clients; LB_NO_NAME for fault and note */
-  uint32_t key;    /* index into history.keys; LB_NO_NAME for fault and note, and where a crash names none */
-  uint32_t what;   /* fault, note: index into history.whats; else LB_NO_NAME */
+  union {
+    uint64_t until; /* granted, renewed: the client may believe it holds until then */
+    uint64_t due;   /* acquire: when it was scheduled to begin, at most t; an open loop's clients can be late */
+  };
+  uint32_t client; /* index into history.clients; LB_NO_NAME for a fact that is not of a client */
+  uint32_t key;    /* index into history.keys; LB_NO_NAME for facts, and where a crash names none */
+  uint32_t fact;   /* of a fact: index into history.facts; else LB_NO_NAME */
   uint16_t kind;   /* enum lb_event_kind */
   uint16_t flags;  /* LB_EVF_* */
 };
+
+/* The fields of a fact: 64 bytes, the same in memory and in a binary file. Those that its kind does not have are as in lb_no_fact. */
+struct lb_fact {
+  /* Indexes into history.texts, LB_NO_NAME = none. */
+  uint32_t what; /* a step as written; the text of a note */
+  uint32_t why;  /* of what failed: text for people */
+  uint32_t verb; /* fault: "cut" */
+  uint32_t role; /* who a step names: "current primary"; fault, observed, role */
+  uint32_t from; /* fault: the other side of a cut */
+  uint32_t host; /* "redis-1" */
+
+  uint32_t step;    /* number of the step: ties a fault, its proof and its end together; 0 = none */
+  uint8_t phase;    /* enum lb_fact_phase */
+  uint8_t answer;   /* enum lb_answer */
+  uint8_t clock;    /* enum lb_clock_reading */
+  uint8_t present;  /* observed: 1 = the key has a record there */
+  int64_t ms;       /* clock: wall = off by, monotonic = jumped by, rate = gained */
+  uint64_t in_ms;   /* clock, rate: in that time */
+  uint64_t kept;    /* shortened: so many events ... */
+  uint64_t total;   /* ... of so many */
+};
+extern const struct lb_fact lb_no_fact;
 
 struct lb_names { /* a table of distinct strings; index = order of first use */
   char **name;
@@ -71,7 +127,10 @@ struct lb_history { /* all zero = empty */
   struct lb_event *events; /* from malloc */
   size_t count;
   size_t capacity; /* events there is room for; 0 = just those */
-  struct lb_names clients, keys, whats;
+  struct lb_names clients, keys, texts;
+  struct lb_fact *facts; /* from malloc, one per event that is a fact */
+  size_t fact_count;
+  size_t fact_capacity; /* 0 = just those */
 };
 
 /* Frees everything inside; the struct itself is the caller's and is zeroed. */
@@ -81,6 +140,12 @@ void lb_history_clear(struct lb_history *history);
 uint32_t lb_names_add(struct lb_names *names, const char *name);
 /* Appends one event (copied). */
 void lb_history_add(struct lb_history *history, const struct lb_event *event);
+/* Appends a fact (copied) and returns its index, for event.fact. */
+uint32_t lb_facts_add(struct lb_history *history, const struct lb_fact *fact);
+/* The fact of an event; lb_no_fact if it has none. */
+const struct lb_fact *lb_event_fact(const struct lb_history *history, const struct lb_event *event);
+/* True for an event that is a fact, whatever its client. */
+bool lb_event_is_fact(const struct lb_event *event);
 /* Sorts by (t, s); the order of equal pairs is kept. */
 void lb_history_sort(struct lb_history *history);
 /* The word of a kind as in the JSON form: "granted"; NULL if there is no such kind. */
@@ -88,14 +153,14 @@ const char *lb_event_kind_name(unsigned kind);
 
 /* Reads a file of either form. 0; -EINVAL with one line in err ("FILE:LINE: found ..., expected ...", in a binary file
  * "FILE: byte OFFSET: ...") for malformed content, an empty file included; other -errno. On error *ret is left empty.
- * The result is sorted. What a lb_event must and may carry is the same in both forms (see the table in history.c). */
+ * The result is sorted. What a lb_event must and may carry is the same in both forms (see the table in history_form.c). */
 int lb_history_load(const char *path, struct lb_history *ret, char *err, size_t err_size);
 /* The same from an open file, to its end; it stays open. `name` stands for it in messages. */
 int lb_history_read(int fd, const char *name, struct lb_history *ret, char *err, size_t err_size);
 /* The same from memory; `name` stands for the file in messages. For tests and fuzzing. */
 int lb_history_parse(const char *name, const void *data, size_t size, struct lb_history *ret, char *err, size_t err_size);
 /* Writes the binary form / JSON lines to an open stream and flushes it. 0 or -errno; -EINVAL, before anything is written,
- * for an event that no reader would accept. */
+ * for an event that no reader would accept. The first of the JSON lines is {"format":2}. */
 int lb_history_write(const struct lb_history *history, FILE *out);
 int lb_history_write_json(const struct lb_history *history, FILE *out);
 /* One event as one JSON line without the newline, into buf; returns what snprintf would. */

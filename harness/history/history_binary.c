@@ -2,13 +2,15 @@
  *
  * The run's own form of a history: written and read in a few large pieces, small enough to keep for every trial.
  *
- *   "LBHIST1\n"                      8 bytes; the digit is the version
- *   clients, keys, whats, events     4 counts of 8 bytes
+ *   "LBHIST2\n"                      8 bytes; the digit is the format
+ *   clients, keys, texts, events     4 counts of 8 bytes
  *   size of the names                8 bytes
- *   names                            each ends in a zero byte: clients, then keys, then whats
+ *   facts                            a count of 8 bytes
+ *   names                            each ends in a zero byte: clients, then keys, then texts
+ *   facts                            as struct lb_fact
  *   events                           as struct lb_event, to the end of the file
  *
- * All numbers are little-endian. A reader meets files that were cut off, damaged or made by someone else, so nothing is
+ * Format 1 had no facts: neither the count nor the structs; the `fact` of an event was the index of a text. All numbers are little-endian. A reader meets files that were cut off, damaged or made by someone else, so nothing is
  * allocated before its size is known to fit into the file.
  */
 #include <errno.h>
@@ -20,16 +22,19 @@
 
 struct header {
   char magic[8];
-  uint64_t clients, keys, whats, events, names_size;
+  uint64_t clients, keys, texts, events, names_size;
+  uint64_t facts; /* not in format 1 */
 };
-static const char magic[8] = {'L', 'B', 'H', 'I', 'S', 'T', '1', '\n'};
+enum { HEADER_SIZE_1 = 48, FORMAT_AT = 6 };
 
 _Static_assert(sizeof(struct lb_event) == 56, "events are written as they are in memory");
-_Static_assert(sizeof(struct header) == 48, "the header is written as it is in memory");
+_Static_assert(sizeof(struct lb_fact) == 64, "facts are written as they are in memory");
+_Static_assert(sizeof(struct header) == 56, "the header is written as it is in memory");
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "binary histories are little-endian");
 
 struct reader {
   const char *name, *data;
+  int format;
   size_t size, at;
   char *err;
   size_t err_size;
@@ -48,31 +53,45 @@ static int refuse(const struct reader *reader, const char *format, ...) {
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
+static int read_format(struct reader *r) {
+  char digit = r->size > FORMAT_AT ? r->data[FORMAT_AT] : '2';
+  if (r->size > FORMAT_AT + 1 && r->data[FORMAT_AT + 1] != '\n') {
+    r->at = FORMAT_AT;
+    return refuse(r, "found an unknown header, expected \"LBHIST2\" and a newline");
+  }
+  r->format = digit == '1' ? 1 : 2;
+  if (digit == '1' || digit == '2') return 0;
+  r->at = FORMAT_AT;
+  return refuse(r, "found a binary history of format %c, expected format 1 or 2: it was written by another release",
+                digit > ' ' && digit < 127 ? digit : '?');
+}
+
 static int read_header(struct reader *r, struct header *ret) {
-  if (r->size >= sizeof magic && r->data[6] != '1' && r->data[7] == '\n') {
-    r->at = 6;
-    return refuse(r, "found a binary history of version %c, expected version 1: it was written by another release",
-                  r->data[6] > ' ' && r->data[6] < 127 ? r->data[6] : '?');
-  }
-  if (r->size < sizeof *ret) {
+  int rc = read_format(r);
+  if (rc < 0) return rc;
+  size_t header_size = r->format == 1 ? HEADER_SIZE_1 : sizeof *ret;
+  *ret = (struct header){0};
+  if (r->size < header_size) {
     r->at = r->size;
-    return refuse(r, "found the end of the file, expected a header of %zu bytes", sizeof *ret);
+    return refuse(r, "found the end of the file, expected a header of %zu bytes", header_size);
   }
-  memcpy(ret, r->data, sizeof *ret);
-  r->at = 6;
-  if (memcmp(ret->magic, magic, sizeof magic) != 0)
-    return refuse(r, "found an unknown header, expected \"LBHIST1\" and a newline");
-  r->at = 40;
-  size_t left = r->size - sizeof *ret;
+  memcpy(ret, r->data, header_size);
+  size_t left = r->size - header_size;
+  r->at = offsetof(struct header, names_size);
   if (ret->names_size > left)
     return refuse(r, "found %llu bytes of names, expected at most the %zu that follow",
                   (unsigned long long)ret->names_size, left);
-  r->at = 32;
   left -= ret->names_size;
+  r->at = offsetof(struct header, facts);
+  if (ret->facts > left / sizeof(struct lb_fact))
+    return refuse(r, "found a count of %llu facts, expected them to fit into the %zu bytes after the names (%zu each)",
+                  (unsigned long long)ret->facts, left, sizeof(struct lb_fact));
+  left -= ret->facts * sizeof(struct lb_fact);
+  r->at = offsetof(struct header, events);
   if (left % sizeof(struct lb_event) != 0 || ret->events != left / sizeof(struct lb_event))
-    return refuse(r, "found a count of %llu events, expected it to fill the %zu bytes after the names (%zu each)",
-                  (unsigned long long)ret->events, left, sizeof(struct lb_event));
-  r->at = sizeof *ret;
+    return refuse(r, "found a count of %llu events, expected it to fill the %zu bytes after the names%s (%zu each)",
+                  (unsigned long long)ret->events, left, r->format == 1 ? "" : " and facts", sizeof(struct lb_event));
+  r->at = header_size;
   return 0;
 }
 
@@ -97,35 +116,64 @@ static int read_names(struct reader *r, size_t end, uint64_t count, bool may_be_
   return 0;
 }
 
+/* An array of `count` structs of `size` bytes, from malloc; NULL if there are none, or no memory, which is refused. */
+static void *read_array(struct reader *r, const char *what, size_t count, size_t size, int *ret_rc) {
+  void *array = count ? malloc(count * size) : NULL;
+  *ret_rc = 0;
+  if (array) memcpy(array, r->data + r->at, count * size);
+  else if (count) refuse(r, "not enough memory for %zu %s", count, what), *ret_rc = -ENOMEM;
+  return array;
+}
+
+static int read_facts(struct reader *r, size_t count, struct lb_history *ret) {
+  int rc;
+  ret->facts = read_array(r, "facts", count, sizeof *ret->facts, &rc);
+  if (rc < 0) return rc;
+  ret->fact_count = ret->fact_capacity = count;
+  r->at += count * sizeof *ret->facts;
+  return 0;
+}
+
+/* What an event of format 1 says is a text: it gets a fact that has it. */
+static int from_format_1(const struct reader *r, size_t number, struct lb_event *event, struct lb_history *ret) {
+  const unsigned known_flags = LB_EVF_FENCE | LB_EVF_UNTIL | LB_EVF_VALUE | LB_EVF_REFUSED;
+  struct lb_fact fact = lb_no_fact;
+  if (event->kind == 0 || event->kind >= LB_KIND_COUNT_1 || event->flags & ~known_flags)
+    return refuse(r, "event %zu: found kind %u with flags %#x, expected a kind from 1 to %d and flags within %#x", number, event->kind,
+                  event->flags, LB_KIND_COUNT_1 - 1, known_flags);
+  if (event->fact == LB_NO_NAME) return 0;
+  fact.what = event->fact;
+  event->fact = lb_facts_add(ret, &fact);
+  return 0;
+}
+
 static int read_events(struct reader *r, size_t count, struct lb_history *ret) {
-  size_t bytes = count * sizeof(struct lb_event);
-  if (count == 0) return 0;
-  ret->events = malloc(bytes);
-  if (!ret->events) {
-    refuse(r, "not enough memory for %zu events", count);
-    return -ENOMEM;
-  }
-  memcpy(ret->events, r->data + r->at, bytes);
+  int rc;
+  ret->events = read_array(r, "events", count, sizeof *ret->events, &rc);
+  if (rc < 0) return rc;
   ret->count = ret->capacity = count;
   for (size_t i = 0; i < count; i++, r->at += sizeof(struct lb_event)) {
-    char text[256];
+    char text[400];
+    if (r->format == 1 && (rc = from_format_1(r, i + 1, &ret->events[i], ret)) < 0) return rc;
     if (lb_event_check(ret, &ret->events[i], text, sizeof text) < 0) return refuse(r, "event %zu: %s", i + 1, text);
   }
   return 0;
 }
 
-int lb_history_parse_binary(const char *name, const char *data, size_t size, struct lb_history *ret, char *err,
+int lb_history_parse_binary(const char *name, const char *data, size_t size, struct lb_history *ret, int *ret_format, char *err,
                             size_t err_size) {
   struct reader reader = {.name = name, .data = data, .size = size, .err = err, .err_size = err_size};
   struct header header;
   int r = read_header(&reader, &header);
   if (r < 0) return r;
-  size_t end = sizeof header + header.names_size;
+  *ret_format = reader.format;
+  size_t end = reader.at + header.names_size;
   r = read_names(&reader, end, header.clients, false, &ret->clients);
   if (r == 0) r = read_names(&reader, end, header.keys, false, &ret->keys);
-  if (r == 0) r = read_names(&reader, end, header.whats, true, &ret->whats);
+  if (r == 0) r = read_names(&reader, end, header.texts, true, &ret->texts);
   if (r == 0 && reader.at != end)
-    r = refuse(&reader, "found %zu bytes after the names, expected the events", end - reader.at);
+    r = refuse(&reader, "found %zu bytes after the names, expected the %s", end - reader.at, reader.format == 1 ? "events" : "facts");
+  if (r == 0) r = read_facts(&reader, header.facts, ret);
   return r == 0 ? read_events(&reader, header.events, ret) : r;
 }
 
@@ -142,21 +190,23 @@ static void write_names(const struct lb_names *names, FILE *out) {
 }
 
 int lb_history_write(const struct lb_history *history, FILE *out) {
-  char text[256];
+  char text[400];
   for (size_t i = 0; i < history->count; i++)
     if (lb_event_check(history, &history->events[i], text, sizeof text) < 0) return -EINVAL;
   struct header header = {
       .clients = history->clients.count,
       .keys = history->keys.count,
-      .whats = history->whats.count,
+      .texts = history->texts.count,
+      .facts = history->fact_count,
       .events = history->count,
-      .names_size = names_size(&history->clients) + names_size(&history->keys) + names_size(&history->whats),
+      .names_size = names_size(&history->clients) + names_size(&history->keys) + names_size(&history->texts),
   };
-  memcpy(header.magic, magic, sizeof magic);
+  memcpy(header.magic, "LBHIST2\n", sizeof header.magic);
   fwrite(&header, sizeof header, 1, out);
   write_names(&history->clients, out);
   write_names(&history->keys, out);
-  write_names(&history->whats, out);
+  write_names(&history->texts, out);
+  if (history->fact_count) fwrite(history->facts, sizeof *history->facts, history->fact_count, out);
   if (history->count) fwrite(history->events, sizeof *history->events, history->count, out);
   errno = 0;
   if (fflush(out) != 0 || ferror(out)) return errno ? -errno : -EIO;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * history_form.h - what the two file forms of a history share; private to history*.c.
+ * history_form.h - what the two file forms of a history share: the members an event can have, and which kind has which. Private
+ * to history*.c.
  */
 #ifndef LB_HISTORY_FORM_H
 #define LB_HISTORY_FORM_H
@@ -18,23 +19,74 @@ enum {
   LB_M_UNTIL = 1 << 6,
   LB_M_VALUE = 1 << 7,
   LB_M_OK = 1 << 8,
-  LB_M_WHAT = 1 << 9,
+  LB_M_WHAT = 1 << 9, /* the last one of format 1 */
+  LB_M_DUE = 1 << 10,
+  LB_M_STEP = 1 << 11,
+  LB_M_VERB = 1 << 12,
+  LB_M_ROLE = 1 << 13,
+  LB_M_FROM = 1 << 14,
+  LB_M_HOST = 1 << 15,
+  LB_M_PHASE = 1 << 16,
+  LB_M_ANSWER = 1 << 17,
+  LB_M_WHY = 1 << 18,
+  LB_M_PRESENT = 1 << 19,
+  LB_M_CLOCK = 1 << 20,
+  LB_M_MS = 1 << 21,
+  LB_M_IN_MS = 1 << 22,
+  LB_M_KEPT = 1 << 23,
+  LB_M_TOTAL = 1 << 24,
 };
-#define LB_MEMBER_COUNT 10
-extern const char *const lb_member_names[LB_MEMBER_COUNT];
-#define LB_KIND_COUNT (LB_EV_RENEWED + 1)
+#define LB_MEMBER_COUNT 25
+#define LB_MEMBER_COUNT_1 10 /* in format 1 */
+#define LB_KIND_COUNT (LB_EV_SHORTENED + 1)
+#define LB_KIND_COUNT_1 (LB_EV_RENEWED + 1)
+
+enum lb_member_type {
+  LB_T_NUMBER,   /* uint64_t, at most 2^63 - 1 */
+  LB_T_POSITIVE, /* the same, from 1; 0 in memory = absent */
+  LB_T_STEP,     /* uint32_t, from 1; 0 = absent */
+  LB_T_SIGNED,   /* int64_t */
+  LB_T_CLIENT,   /* uint32_t, index into the names of clients */
+  LB_T_KEY,      /* of keys */
+  LB_T_NAME,     /* of texts, not empty */
+  LB_T_TEXT,     /* of texts */
+  LB_T_KIND,     /* uint16_t, a word */
+  LB_T_OK,       /* true, or false = LB_EVF_REFUSED */
+  LB_T_YES,      /* uint8_t, true or false */
+  LB_T_WORD,     /* uint8_t, one of words[1...]; 0 = absent */
+};
+
+struct lb_member { /* lb_members[i] belongs to the bit 1 << i */
+  const char *name;
+  enum lb_member_type type;
+  size_t offset;            /* in struct lb_event or, of_fact, in struct lb_fact */
+  bool of_fact;
+  uint16_t flag;            /* LB_EVF_*: it is there; 0 = its value says so */
+  const char *const *words; /* of LB_T_WORD: words[0] is NULL, and so is the last */
+};
+extern const struct lb_member lb_members[LB_MEMBER_COUNT];
+
+/* The words of a field of a fact; NULL for a number that is none of it. */
+const char *lb_member_word(unsigned member_bit, unsigned number);
 
 /* 0, or -EINVAL with "found ..., expected ..." in text if an event of this kind cannot have exactly these members. */
 int lb_event_check_members(unsigned kind, unsigned members, char *text, size_t size);
 /* The same for an event in memory: its kind, flags, indexes and members. */
 int lb_event_check(const struct lb_history *history, const struct lb_event *event, char *text, size_t size);
+/* The members that an event has (bits). */
+unsigned lb_event_members(const struct lb_history *history, const struct lb_event *event);
+/* Where the value of a member is, in the event or in its fact (which must be the event's own). */
+const void *lb_member_at(const struct lb_member *member, const struct lb_event *event, const struct lb_fact *fact);
 /* Length of the valid UTF-8 sequence that starts at text (of at most `size` bytes), 0 if there is none. */
 size_t lb_utf8_length(const char *text, size_t size);
 
-/* The two readers, into an empty history; after an error the caller clears it. */
-int lb_history_parse_json(const char *name, const char *data, size_t size, struct lb_history *ret, char *err,
+/* The two readers, into an empty history; after an error the caller clears it. *ret_format: 1 or 2. A file of format 1 leaves
+ * facts that are faults and notes with nothing but `what`. */
+int lb_history_parse_json(const char *name, const char *data, size_t size, struct lb_history *ret, int *ret_format, char *err,
                           size_t err_size);
-int lb_history_parse_binary(const char *name, const char *data, size_t size, struct lb_history *ret, char *err,
+int lb_history_parse_binary(const char *name, const char *data, size_t size, struct lb_history *ret, int *ret_format, char *err,
                             size_t err_size);
+/* Makes facts with fields out of the sentences of a sorted history of format 1, as far as they are known (history_1.c). */
+void lb_history_translate_1(struct lb_history *history);
 
 #endif

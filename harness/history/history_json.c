@@ -2,6 +2,7 @@
  *
  * Histories as JSON lines, so that other tools can write what this one judges. A reader that guesses would judge something
  * that never happened; so whatever is not exactly an event is refused, with its line and with what was expected instead.
+ * The first line says the format; without it, it is format 1, which had no facts but `fault` and `note`.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -17,6 +18,7 @@ enum { LINE_MAX_BYTES = 1 << 20, QUOTE_MAX = 40 };
 struct line { /* what is being read, and where complaints go */
   const char *name;
   size_t number;
+  int format;
   char *err;
   size_t err_size;
 };
@@ -54,20 +56,22 @@ static int refuse_value(const struct line *line, const char *member, const json_
   return refuse(line, "found %s in \"%s\", expected %s", type_name(value), member, expected);
 }
 
-static int read_number(const struct line *line, const char *member, const json_t *value, uint64_t *ret) {
+static int read_number(const struct line *line, const char *member, const json_t *value, json_int_t least, json_int_t most,
+                       json_int_t *ret) {
   if (!json_is_integer(value)) return refuse_value(line, member, value, "an integer");
-  json_int_t number = json_integer_value(value);
-  if (number < 0)
-    return refuse(line, "found %lld in \"%s\", expected an integer of at least 0", (long long)number, member);
-  *ret = (uint64_t)number;
+  *ret = json_integer_value(value);
+  if (*ret < least)
+    return refuse(line, "found %lld in \"%s\", expected an integer of at least %lld", (long long)*ret, member, (long long)least);
+  if (*ret > most)
+    return refuse(line, "found %lld in \"%s\", expected an integer of at most %lld", (long long)*ret, member, (long long)most);
   return 0;
 }
 
-static int read_name(const struct line *line, const char *member, const json_t *value, struct lb_names *names,
+static int read_name(const struct line *line, const struct lb_member *member, const json_t *value, struct lb_names *names,
                      uint32_t *ret) {
-  if (!json_is_string(value)) return refuse_value(line, member, value, "a string");
-  if (json_string_length(value) == 0 && strcmp(member, "what") != 0)
-    return refuse(line, "found an empty string in \"%s\", expected a name", member);
+  if (!json_is_string(value)) return refuse_value(line, member->name, value, "a string");
+  if (json_string_length(value) == 0 && member->type != LB_T_TEXT)
+    return refuse(line, "found an empty string in \"%s\", expected a name", member->name);
   *ret = lb_names_add(names, json_string_value(value));
   return 0;
 }
@@ -86,64 +90,122 @@ static int refuse_word(const struct line *line, const char *what, const char *wo
 
 static int read_kind(const struct line *line, const json_t *value, uint16_t *ret) {
   const char *words[LB_KIND_COUNT - 1];
+  unsigned kind, known = line->format == 1 ? LB_KIND_COUNT_1 : LB_KIND_COUNT;
   if (!json_is_string(value)) return refuse_value(line, "e", value, "the name of an event");
-  for (unsigned kind = 1; kind < LB_KIND_COUNT; kind++) {
+  for (kind = 1; kind < LB_KIND_COUNT; kind++) {
     words[kind - 1] = lb_event_kind_name(kind);
-    if (strcmp(words[kind - 1], json_string_value(value)) != 0) continue;
-    *ret = (uint16_t)kind;
-    return 0;
+    if (strcmp(words[kind - 1], json_string_value(value)) == 0) break;
   }
-  return refuse_word(line, "unknown event", json_string_value(value), words, LB_KIND_COUNT - 1);
-}
-
-static int read_flagged(const struct line *line, const char *member, const json_t *value, uint16_t flag,
-                        struct lb_event *event, uint64_t *ret) {
-  event->flags |= flag;
-  return read_number(line, member, value, ret);
-}
-
-static int read_ok(const struct line *line, const json_t *value, struct lb_event *event) {
-  if (!json_is_boolean(value)) return refuse_value(line, "ok", value, "true or false");
-  if (json_is_false(value)) event->flags |= LB_EVF_REFUSED;
+  if (kind >= LB_KIND_COUNT) return refuse_word(line, "unknown event", json_string_value(value), words, known - 1);
+  if (kind >= known) return refuse(line, "found \"%s\", an event of format 2, expected {\"format\":2} in the first line", words[kind - 1]);
+  *ret = (uint16_t)kind;
   return 0;
 }
 
-static int read_member(const struct line *line, unsigned member, const json_t *value, struct lb_history *history,
-                       struct lb_event *event) {
-  switch (member) {
-    case LB_M_T: return read_number(line, "t", value, &event->t);
-    case LB_M_S: return read_number(line, "s", value, &event->s);
-    case LB_M_C: return read_name(line, "c", value, &history->clients, &event->client);
-    case LB_M_K: return read_name(line, "k", value, &history->keys, &event->key);
-    case LB_M_E: return read_kind(line, value, &event->kind);
-    case LB_M_FENCE: return read_flagged(line, "fence", value, LB_EVF_FENCE, event, &event->fence);
-    case LB_M_UNTIL: return read_flagged(line, "until", value, LB_EVF_UNTIL, event, &event->until);
-    case LB_M_VALUE: return read_flagged(line, "value", value, LB_EVF_VALUE, event, &event->value);
-    case LB_M_OK: return read_ok(line, value, event);
-    default: return read_name(line, "what", value, &history->whats, &event->what);
+static int read_word(const struct line *line, const struct lb_member *member, const json_t *value, uint8_t *ret) {
+  size_t count = 0;
+  if (!json_is_string(value)) return refuse_value(line, member->name, value, "a word");
+  for (; member->words[count + 1]; count++) {
+    if (strcmp(member->words[count + 1], json_string_value(value)) != 0) continue;
+    *ret = (uint8_t)(count + 1);
+    return 0;
   }
+  char what[40];
+  snprintf(what, sizeof what, "unknown word in \"%s\":", member->name);
+  return refuse_word(line, what, json_string_value(value), member->words + 1, count);
+}
+
+static int read_truth(const struct line *line, const struct lb_member *member, const json_t *value, bool *ret) {
+  *ret = json_is_true(value);
+  return json_is_boolean(value) ? 0 : refuse_value(line, member->name, value, "true or false");
+}
+
+static int read_member(const struct line *line, const struct lb_member *member, const json_t *value, struct lb_history *history,
+                       struct lb_event *event, struct lb_fact *fact) {
+  void *at = (member->of_fact ? (char *)fact : (char *)event) + member->offset;
+  json_int_t number = 0;
+  bool truth = true;
+  int r = 0;
+  event->flags |= member->flag;
+  switch (member->type) {
+    case LB_T_NUMBER:
+    case LB_T_POSITIVE:
+      r = read_number(line, member->name, value, member->type == LB_T_POSITIVE, INT64_MAX, &number);
+      *(uint64_t *)at = (uint64_t)number;
+      break;
+    case LB_T_STEP:
+      r = read_number(line, member->name, value, 1, UINT32_MAX, &number);
+      *(uint32_t *)at = (uint32_t)number;
+      break;
+    case LB_T_SIGNED:
+      r = read_number(line, member->name, value, INT64_MIN, INT64_MAX, &number);
+      *(int64_t *)at = number;
+      break;
+    case LB_T_CLIENT: r = read_name(line, member, value, &history->clients, at); break;
+    case LB_T_KEY: r = read_name(line, member, value, &history->keys, at); break;
+    case LB_T_NAME:
+    case LB_T_TEXT: r = read_name(line, member, value, &history->texts, at); break;
+    case LB_T_KIND: r = read_kind(line, value, at); break;
+    case LB_T_WORD: r = read_word(line, member, value, at); break;
+    case LB_T_YES:
+      r = read_truth(line, member, value, &truth);
+      *(uint8_t *)at = truth;
+      break;
+    case LB_T_OK:
+      r = read_truth(line, member, value, &truth);
+      if (truth) event->flags &= (uint16_t)~member->flag;
+      break;
+  }
+  return r;
 }
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
+/* `word` is no member of an event of this format. */
+static int refuse_member(const struct line *line, const char *word) {
+  const char *names[LB_MEMBER_COUNT];
+  for (size_t i = 0; i < LB_MEMBER_COUNT; i++) names[i] = lb_members[i].name;
+  return refuse_word(line, "unknown member", word, names, line->format == 1 ? LB_MEMBER_COUNT_1 : LB_MEMBER_COUNT);
+}
+
 static int read_event(const struct line *line, const json_t *object, struct lb_history *history) {
-  struct lb_event event = {.client = LB_NO_NAME, .key = LB_NO_NAME, .what = LB_NO_NAME};
-  unsigned members = 0;
+  struct lb_event event = {.client = LB_NO_NAME, .key = LB_NO_NAME, .fact = LB_NO_NAME};
+  struct lb_fact fact = lb_no_fact;
+  unsigned members = 0, known = line->format == 1 ? LB_MEMBER_COUNT_1 : LB_MEMBER_COUNT;
   const char *word;
   json_t *value;
   json_object_foreach((json_t *)object, word, value) {
     unsigned i = 0;
-    while (i < LB_MEMBER_COUNT && strcmp(lb_member_names[i], word) != 0) i++;
-    if (i == LB_MEMBER_COUNT) return refuse_word(line, "unknown member", word, lb_member_names, LB_MEMBER_COUNT);
-    int r = read_member(line, 1u << i, value, history, &event);
+    while (i < known && strcmp(lb_members[i].name, word) != 0) i++;
+    if (i == known) return refuse_member(line, word);
+    int r = read_member(line, &lb_members[i], value, history, &event, &fact);
     if (r < 0) return r;
     members |= 1u << i;
   }
   if (!(members & LB_M_E)) return refuse(line, "found no \"e\", expected the name of an event");
-  char text[256];
+  char text[400];
   if (lb_event_check_members(event.kind, members, text, sizeof text) < 0) return refuse(line, "%s", text);
+  if (event.flags & LB_EVF_DUE && event.due > event.t)
+    return refuse(line, "found %llu in \"due\", expected at most \"t\", %llu", (unsigned long long)event.due, (unsigned long long)event.t);
+  if (lb_event_is_fact(&event)) event.fact = lb_facts_add(history, &fact);
   lb_history_add(history, &event);
   return 0;
+}
+
+/* {"format":2}, and nothing else. */
+static int read_format(struct line *line, const json_t *object) {
+  json_int_t format = 0;
+  if (json_object_size(object) != 1) return refuse(line, "found more than \"format\", expected {\"format\":2} alone in the first line");
+  int r = read_number(line, "format", json_object_get(object, "format"), 1, INT64_MAX, &format);
+  if (r < 0) return r;
+  if (format > 2) return refuse(line, "found format %lld, expected 1 or 2: it was written by another release", (long long)format);
+  line->format = (int)format;
+  return 0;
+}
+
+static int read_object(struct line *line, const json_t *object, struct lb_history *history) {
+  bool first = line->number == 1 && json_object_get(object, "format");
+  return first ? read_format(line, object) : read_event(line, object, history);
 }
 
 static int refuse_broken(const struct line *line, const json_error_t *error) {
@@ -160,7 +222,7 @@ static int refuse_broken(const struct line *line, const json_error_t *error) {
   }
 }
 
-static int parse_line(const struct line *line, const char *text, size_t size, struct lb_history *history) {
+static int parse_line(struct line *line, const char *text, size_t size, struct lb_history *history) {
   if (size == 0) return refuse(line, "found an empty line, expected an event");
   if (size > LINE_MAX_BYTES)
     return refuse(line, "found a line of %zu bytes, expected one event in at most 1 MiB", size);
@@ -169,15 +231,15 @@ static int parse_line(const struct line *line, const char *text, size_t size, st
   json_error_t error;
   json_t *value = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
   if (!value) return refuse_broken(line, &error);
-  int r = json_is_object(value) ? read_event(line, value, history)
+  int r = json_is_object(value) ? read_object(line, value, history)
                                 : refuse(line, "found %s, expected one JSON object", type_name(value));
   json_decref(value);
   return r;
 }
 
-int lb_history_parse_json(const char *name, const char *data, size_t size, struct lb_history *ret, char *err,
+int lb_history_parse_json(const char *name, const char *data, size_t size, struct lb_history *ret, int *ret_format, char *err,
                           size_t err_size) {
-  struct line line = {.name = name, .err = err, .err_size = err_size};
+  struct line line = {.name = name, .format = 1, .err = err, .err_size = err_size};
   int r = 0;
   while (r == 0 && size > 0) {
     const char *newline = memchr(data, '\n', size);
@@ -186,31 +248,48 @@ int lb_history_parse_json(const char *name, const char *data, size_t size, struc
     r = parse_line(&line, data, length, ret);
     data += step, size -= step;
   }
+  *ret_format = line.format;
   return r;
 }
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-static void put_number(json_t *object, const char *member, uint64_t number) {
-  json_object_set_new_nocheck(object, member, json_integer((json_int_t)number));
+static json_t *name_value(const struct lb_names *names, const void *at) {
+  return json_string_nocheck(names->name[*(const uint32_t *)at]);
 }
 
-static void put_name(json_t *object, const char *member, const struct lb_names *names, uint32_t index) {
-  if (index != LB_NO_NAME) json_object_set_new_nocheck(object, member, json_string_nocheck(names->name[index]));
+/* NULL = it is left out. */
+static json_t *member_value(const struct lb_history *h, const struct lb_event *event, unsigned i) {
+  const struct lb_member *member = &lb_members[i];
+  const void *at = lb_member_at(member, event, lb_event_fact(h, event));
+  switch (member->type) {
+    case LB_T_NUMBER:
+    case LB_T_POSITIVE: {
+      uint64_t number = *(const uint64_t *)at;
+      bool left_out = 1u << i == LB_M_S ? number == 0 : number > INT64_MAX;
+      return left_out ? NULL : json_integer((json_int_t)number);
+    }
+    case LB_T_STEP: return json_integer(*(const uint32_t *)at);
+    case LB_T_SIGNED: return json_integer(*(const int64_t *)at);
+    case LB_T_CLIENT: return name_value(&h->clients, at);
+    case LB_T_KEY: return name_value(&h->keys, at);
+    case LB_T_NAME:
+    case LB_T_TEXT: return name_value(&h->texts, at);
+    case LB_T_KIND: return json_string_nocheck(lb_event_kind_name(event->kind));
+    case LB_T_WORD: return json_string_nocheck(member->words[*(const uint8_t *)at]);
+    case LB_T_YES: return json_boolean(*(const uint8_t *)at);
+    case LB_T_OK: return json_false();
+  }
+  return NULL;
 }
 
 static json_t *event_to_json(const struct lb_history *history, const struct lb_event *event) {
   json_t *object = json_object();
-  put_number(object, "t", event->t);
-  if (event->s) put_number(object, "s", event->s);
-  put_name(object, "c", &history->clients, event->client);
-  put_name(object, "k", &history->keys, event->key);
-  json_object_set_new_nocheck(object, "e", json_string_nocheck(lb_event_kind_name(event->kind)));
-  if (event->flags & LB_EVF_FENCE) put_number(object, "fence", event->fence);
-  if (event->flags & LB_EVF_UNTIL && event->until <= INT64_MAX) put_number(object, "until", event->until);
-  if (event->flags & LB_EVF_VALUE) put_number(object, "value", event->value);
-  if (event->flags & LB_EVF_REFUSED) json_object_set_new_nocheck(object, "ok", json_false());
-  put_name(object, "what", &history->whats, event->what);
+  unsigned members = lb_event_members(history, event);
+  for (unsigned i = 0; i < LB_MEMBER_COUNT; i++) {
+    json_t *value = members & (1u << i) ? member_value(history, event, i) : NULL;
+    if (value) json_object_set_new_nocheck(object, lb_members[i].name, value);
+  }
   return object;
 }
 
@@ -224,9 +303,10 @@ int lb_event_format_json(const struct lb_history *history, const struct lb_event
 }
 
 int lb_history_write_json(const struct lb_history *history, FILE *out) {
-  char text[256];
+  char text[400];
   for (size_t i = 0; i < history->count; i++)
     if (lb_event_check(history, &history->events[i], text, sizeof text) < 0) return -EINVAL;
+  fputs("{\"format\":2}\n", out);
   for (size_t i = 0; i < history->count; i++) {
     json_t *object = event_to_json(history, &history->events[i]);
     json_dumpf(object, out, JSON_COMPACT);

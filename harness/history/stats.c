@@ -54,16 +54,16 @@ struct pass {
 
 /* ---- the window -------------------------------------------------------------------------------------------------- */
 
-static size_t find_note(const struct lb_history *h, const char *text, size_t from, size_t otherwise) {
+static size_t find_phase(const struct lb_history *h, enum lb_fact_phase phase, size_t from, size_t otherwise) {
   for (size_t i = from; i < h->count; i++)
-    if (h->events[i].kind == LB_EV_NOTE && strcmp(h->whats.name[h->events[i].what], text) == 0) return i;
+    if (h->events[i].kind == LB_EV_PHASE && lb_event_fact(h, &h->events[i])->phase == phase) return i;
   return otherwise;
 }
 
 static void find_window(struct pass *p) {
   const struct lb_history *h = p->history;
-  p->begin = find_note(h, "phase measure", 0, 0);
-  p->end = find_note(h, "phase end", p->begin, h->count);
+  p->begin = find_phase(h, LB_PHASE_MEASURE, 0, 0);
+  p->end = find_phase(h, LB_PHASE_END, p->begin, h->count);
   p->begin_t = h->count ? h->events[p->begin].t : 0;
   p->end_t = h->count ? h->events[p->end < h->count ? p->end : h->count - 1].t : 0;
   p->stats->seconds = (double)(p->end_t - p->begin_t) / (double)NS_PER_S;
@@ -134,7 +134,8 @@ static void measure_grant(struct pass *p, const struct pair *pair, const struct 
   p->clients[e->client].asked = true;
   if (second) second->grants++;
   if (pair->asked == NO_EVENT) return;
-  add_wait(p, e->t, e->t - events[pair->asked].t);
+  const struct lb_event *asked = &events[pair->asked];
+  add_wait(p, e->t, e->t - (asked->flags & LB_EVF_DUE ? asked->due : asked->t));
   const struct release *release = key->latest.client != e->client ? &key->latest : &key->other;
   if (release->client != NO_CLIENT && release->event > pair->asked)
     lb_hist_add(&p->stats->handoff, e->t - events[release->event].t);

@@ -66,8 +66,10 @@ struct lb_scenario {
   size_t step_count;
 
   /* [proof] violated = FACT: a trial with a violation only counts if this fact was observed; NULL = none asked.
-   * Spelled "key absent on ROLE" with ROLE as lb_role_format() writes it. */
+   * Spelled "key absent on ROLE" with ROLE as lb_role_format() writes it: text for people, the fact itself stands below. */
   char *proof_violated;
+  struct lb_role proof_role; /* on whom the key has to be observed ... */
+  bool proof_present;        /* ... as present, or absent */
   bool past_lease;     /* [proof] past_lease = yes: the scenario lets leases run out on purpose, so an overlap that begins after
                           the earlier holder's lease was over counts */
   bool memory_storage; /* [servers] storage = memory | disk; default: memory with a timeline or a campaign, disk without */

@@ -159,12 +159,13 @@ static int check_faults(const struct lb_scenario *scenario, int *ret_line, char 
 /* "key absent on ROLE" needs an `observe key on ROLE`. */
 static int check_proof(const struct lb_scenario *scenario, char *err, size_t err_size) {
   if (!scenario->proof_violated) return 0;
-  const char *role = strstr(scenario->proof_violated, " on ") + 4;
+  const struct lb_role *asked = &scenario->proof_role;
   for (size_t i = 0; i < scenario->step_count; i++) {
-    char observed[32];
-    lb_role_format(scenario->steps[i].a, observed, sizeof observed);
-    if (scenario->steps[i].verb == LB_STEP_OBSERVE_KEY && strcmp(observed, role) == 0) return 0;
+    const struct lb_role *observed = &scenario->steps[i].a;
+    if (scenario->steps[i].verb == LB_STEP_OBSERVE_KEY && lb_role_equal(*observed, *asked)) return 0;
   }
+  char role[32];
+  lb_role_format(*asked, role, sizeof role);
   return lb_refuse(err, err_size, "violated = %s: no step observes it: expected step = observe key on %s",
                    scenario->proof_violated, role);
 }

@@ -248,8 +248,8 @@ static int add_step(const struct lb_scenario_key *key, struct lb_scenario *scena
   return 0;
 }
 
-/* "key absent on current primary", kept in one spelling: the recorded fact is compared as text. */
-static int set_fact(const struct lb_scenario_key *key, char **field, const char *value, char *err, size_t err_size) {
+/* "key absent on current primary": the text, in one spelling, and what it asks for. */
+static int set_fact(const struct lb_scenario_key *key, struct lb_scenario *scenario, char **field, const char *value, char *err, size_t err_size) {
   char copy[256], fact[80], role_name[32], why[LB_SCENARIO_ERR];
   char *words[8];
   struct lb_role role = {0};
@@ -264,6 +264,8 @@ static int set_fact(const struct lb_scenario_key *key, char **field, const char 
                      key->name, value);
   lb_role_format(role, role_name, sizeof role_name);
   snprintf(fact, sizeof fact, "key %s on %s", words[1], role_name);
+  scenario->proof_role = role;
+  scenario->proof_present = strcmp(words[1], "present") == 0;
   return set_text(field, fact);
 }
 
@@ -354,7 +356,7 @@ int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *s
     case LB_KEY_YES_NO: return set_yes_no(key, field, value, err, err_size);
     case LB_KEY_STORAGE: return set_storage(field, value, err, err_size);
     case LB_KEY_STEP: r = add_step(key, scenario, value, line, err, err_size); break;
-    case LB_KEY_FACT: r = set_fact(key, field, value, err, err_size); break;
+    case LB_KEY_FACT: r = set_fact(key, scenario, field, value, err, err_size); break;
     case LB_KEY_VERDICT: r = add_expect(key, scenario, name, value, err, err_size); break;
   }
   if (r == -ENOMEM) lb_refuse(err, err_size, "out of memory");

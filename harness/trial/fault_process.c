@@ -19,7 +19,7 @@ bool lb_fault_bury(struct lb_stage *s, struct lb_client *client) {
   atomic_store(&lb_stage_state(s, client)->holds, false);
   atomic_store(&lb_stage_state(s, client)->asks, false);
   lb_memory_record(s->memory, s->memory->controller,
-                   (struct lb_event){.kind = LB_EV_CRASH, .client = client->number, .key = LB_NO_NAME, .what = LB_NO_NAME});
+                   (struct lb_event){.kind = LB_EV_CRASH, .client = client->number, .key = LB_NO_NAME, .fact = LB_NO_NAME});
   return killed;
 }
 

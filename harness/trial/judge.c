@@ -55,14 +55,16 @@ static bool is_violated(enum lb_guard guard, const struct lb_check *check) {
 }
 
 static void decide_violation(const struct lb_stage *s, const struct lb_check *check, struct lb_outcome *out) {
-  const char *proof = s->plan->scenario->proof_violated;
+  const struct lb_scenario *scenario = s->plan->scenario;
+  char role[32];
+  lb_role_format(scenario->proof_role, role, sizeof role);
   const char *excuse = lb_evidence_excuse(&s->history, check, s->plan->scenario->past_lease);
   bool expires = s->plan->protocol->traits & (LB_TRAIT_LEASED | LB_TRAIT_SESSION);
   if (expires && out->stall_ns > (uint64_t)s->plan->scenario->ttl_ms * LB_NS_PER_MS / 2)
     decide(out, LB_UNDECIDED, "exclusion was lost, but the machine stalled for %.0f ms, more than half the ttl",
            (double)out->stall_ns / 1e6);
-  else if (proof && !lb_stage_noted(s, proof))
-    decide(out, LB_UNDECIDED, "exclusion was lost, but \"%s\" was not observed", proof);
+  else if (scenario->proof_violated && !lb_evidence_observed(&s->history, role, scenario->proof_present))
+    decide(out, LB_UNDECIDED, "exclusion was lost, but \"%s\" was not observed", scenario->proof_violated);
   else if (excuse) decide(out, LB_UNDECIDED, "%s", excuse);
   else decide(out, LB_VIOLATED, "%s", "");
 }

@@ -56,47 +56,49 @@ static int write_series(const struct lb_stage *s, const struct lb_stats *st) {
 
 /* ---- the history ------------------------------------------------------------------------------------------------- */
 
-static void note_at_end(struct lb_history *h, const char *text) {
+static void add_at_end(struct lb_history *h, enum lb_event_kind kind, uint32_t client, const struct lb_fact *fact) {
   const struct lb_event *last = h->count ? &h->events[h->count - 1] : NULL;
-  struct lb_event note = {.t = last ? last->t : 0,
-                          .s = last ? last->s : 0,
-                          .client = LB_NO_NAME,
-                          .key = LB_NO_NAME,
-                          .what = lb_names_add(&h->whats, text),
-                          .kind = LB_EV_NOTE};
-  lb_history_add(h, &note);
+  struct lb_event event = {.t = last ? last->t : 0,
+                           .s = last ? last->s : 0,
+                           .client = client,
+                           .key = LB_NO_NAME,
+                           .fact = lb_facts_add(h, fact),
+                           .kind = (uint16_t)kind};
+  lb_history_add(h, &event);
 }
 
 /* A workload can have millions of events, and one episode is enough to look at: the file then keeps the begin of the history, up to
  * the end of the first episode and a little further, and says so. (The begin of a history is a history.) */
-static bool shorten(struct lb_stage *s, const struct lb_check *check, char *text, size_t size) {
+static bool shorten(struct lb_stage *s, const struct lb_check *check, struct lb_fact *ret) {
   struct lb_history *h = &s->history;
   size_t keep = KEPT_EVENTS;
   if (check->episode_count > 0 && check->episodes[0].end_event + KEPT_AFTER > keep)
     keep = check->episodes[0].end_event + KEPT_AFTER;
   if (s->plan->scenario->kind == LB_KIND_TIMELINE || h->count <= keep) return false;
-  snprintf(text, size, "the first %zu of %zu events are kept", keep, h->count);
+  *ret = lb_no_fact;
+  ret->kept = keep;
+  ret->total = h->count;
   h->count = keep;
   return true;
 }
 
 /* What each client was told last, for whoever reads the story of a trial that did not end well. */
-static void note_errors(struct lb_stage *s, const struct lb_outcome *out) {
-  char text[350], name[32];
+static void add_last_errors(struct lb_stage *s, const struct lb_outcome *out) {
   for (size_t i = 0; i <= s->client_count && out->verdict != LB_SAFE; i++) {
     const struct lb_client_state *state = &s->memory->state[i];
     if (!state->error[0]) continue;
-    snprintf(text, sizeof text, "last error of %s: %s", lb_stage_speaker(s, i, name), state->error);
-    note_at_end(&s->history, text);
+    struct lb_fact fact = lb_no_fact;
+    fact.why = lb_names_add(&s->history.texts, state->error);
+    add_at_end(&s->history, LB_EV_ERROR, i < s->client_count ? (uint32_t)i : LB_NO_NAME, &fact);
   }
 }
 
 static int write_history(struct lb_stage *s, const struct lb_check *check, struct lb_outcome *out) {
   if (s->plan->scenario->kind != LB_KIND_TIMELINE && out->verdict == LB_SAFE) return 0;
-  char kept[100];
-  bool shortened = shorten(s, check, kept, sizeof kept);
-  note_errors(s, out);
-  if (shortened) note_at_end(&s->history, kept); /* the last word: there explain.h looks for it */
+  struct lb_fact kept;
+  bool shortened = shorten(s, check, &kept);
+  add_last_errors(s, out);
+  if (shortened) add_at_end(&s->history, LB_EV_SHORTENED, LB_NO_NAME, &kept);
   FILE *file = open_part(s, "histories", "hist");
   if (!file) return -errno;
   int r = lb_history_write(&s->history, file), closed = lb_close_written(file);

@@ -36,7 +36,7 @@ struct lb_stage {
   struct lb_pending *pending;  /* [client_count], by number */
   char key_prefix[32];
   struct lb_client observer; /* sets up, and looks at single servers; takes no lock */
-  struct lb_history history; /* texts of faults and notes from the begin; events when all is over (judge.c) */
+  struct lb_history history; /* facts from the begin; events when all is over (judge.c) */
   int primary;               /* data server that `primary` is bound to, -1 = not named yet */
   pid_t heartbeat;
   enum lb_verdict verdict; /* LB_VERDICT_NONE while nothing speaks against a verdict from the history */
@@ -72,8 +72,6 @@ void lb_stage_clock(struct lb_stage *stage, const struct lb_step *step, const ch
 void lb_stage_phase(struct lb_stage *stage, enum lb_fact_phase phase);
 /* Free text, which decides nothing. */
 void lb_stage_note(struct lb_stage *stage, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* True if exactly this fact was noted. */
-bool lb_stage_noted(const struct lb_stage *stage, const char *fact);
 /* Ends the trial's chance of a verdict from its history: keeps the first reason, but undecided comes before stuck. Returns
  * -ECANCELED. */
 int lb_stage_doubt(struct lb_stage *stage, enum lb_verdict verdict, const char *format, ...)

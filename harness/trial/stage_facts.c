@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a controller records of its trial: faults and facts for the history.
+ * What a controller records of its trial: each fact with its fields. How it is said in English is history/say.c's affair.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,84 +8,139 @@
 
 #include "stage.h"
 
-static void record(struct lb_stage *s, enum lb_event_kind kind, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
-static void record(struct lb_stage *s, enum lb_event_kind kind, const char *format, va_list args) {
-  char text[500];
-  vsnprintf(text, sizeof text, format, args);
+static void record_of(struct lb_stage *s, enum lb_event_kind kind, const struct lb_client *client, const struct lb_fact *fact) {
   lb_memory_record(s->memory, s->memory->controller,
                   (struct lb_event){.kind = (uint16_t)kind,
-                                    .client = LB_NO_NAME,
+                                    .client = client ? client->number : LB_NO_NAME,
                                     .key = LB_NO_NAME,
-                                    .what = lb_names_add(&s->history.whats, text)});
+                                    .fact = lb_facts_add(&s->history, fact)});
 }
 
-static void say(struct lb_stage *s, enum lb_event_kind kind, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void say(struct lb_stage *s, enum lb_event_kind kind, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  record(s, kind, format, args);
-  va_end(args);
+static void record(struct lb_stage *s, enum lb_event_kind kind, const struct lb_fact *fact) { record_of(s, kind, NULL, fact); }
+
+static uint32_t text(struct lb_stage *s, const char *name) { return lb_names_add(&s->history.texts, name); }
+
+static uint32_t role(struct lb_stage *s, struct lb_role of) {
+  char name[32];
+  lb_role_format(of, name, sizeof name);
+  return of.kind == LB_ROLE_NONE ? LB_NO_NAME : text(s, name);
 }
 
-void lb_stage_note(struct lb_stage *s, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  record(s, LB_EV_NOTE, format, args);
-  va_end(args);
+static struct lb_fact of_step(struct lb_stage *s, const struct lb_step *step) {
+  struct lb_fact fact = lb_no_fact;
+  fact.step = step->number;
+  fact.what = text(s, step->text);
+  return fact;
 }
 
-void lb_stage_fault(struct lb_stage *s, const struct lb_step *step) { say(s, LB_EV_FAULT, "%s", step->text); }
-void lb_stage_proved(struct lb_stage *s, const struct lb_step *step) { say(s, LB_EV_NOTE, "proved: %s", step->text); }
-void lb_stage_over(struct lb_stage *s, const struct lb_step *step) { say(s, LB_EV_NOTE, "over: %s", step->text); }
+/* ---- faults ------------------------------------------------------------------------------------------------------- */
 
-void lb_stage_not_done(struct lb_stage *s, const struct lb_step *step, const char *why) {
-  say(s, LB_EV_NOTE, "not done: %s: %s", step->text, why);
+void lb_stage_fault(struct lb_stage *s, const struct lb_step *step) {
+  struct lb_fact fact = of_step(s, step);
+  char verb[32];
+  snprintf(verb, sizeof verb, "%.*s", (int)strcspn(step->text, " \t"), step->text);
+  fact.verb = text(s, verb);
+  fact.role = role(s, step->a);
+  fact.from = role(s, step->b);
+  record(s, LB_EV_FAULT, &fact);
 }
 
+static void record_step(struct lb_stage *s, enum lb_event_kind kind, const struct lb_step *step) {
+  struct lb_fact fact = of_step(s, step);
+  record(s, kind, &fact);
+}
+
+void lb_stage_proved(struct lb_stage *s, const struct lb_step *step) { record_step(s, LB_EV_PROVED, step); }
+void lb_stage_over(struct lb_stage *s, const struct lb_step *step) { record_step(s, LB_EV_OVER, step); }
+void lb_stage_met(struct lb_stage *s, const struct lb_step *step) { record_step(s, LB_EV_MET, step); }
+
+static void record_failure(struct lb_stage *s, enum lb_event_kind kind, const struct lb_step *step, const char *why) {
+  struct lb_fact fact = of_step(s, step);
+  fact.why = text(s, why);
+  record(s, kind, &fact);
+}
+
+void lb_stage_not_done(struct lb_stage *s, const struct lb_step *step, const char *why) { record_failure(s, LB_EV_NOT_DONE, step, why); }
 void lb_stage_not_proved(struct lb_stage *s, const struct lb_step *step, const char *why) {
-  say(s, LB_EV_NOTE, "not proved: %s: %s", step->text, why);
+  record_failure(s, LB_EV_NOT_PROVED, step, why);
 }
 
-void lb_stage_reply(struct lb_stage *s, const struct lb_step *step, const struct lb_client *client, const struct lb_reply *reply) {
-  static const char *const asked[] = {"granted", "refused in time", "no answer from the service in time", "lost", "unknown"};
-  static const char *const outcome[] = {"done", "not holding", "not in time", "lost", "unknown"};
+/* ---- clients and servers ------------------------------------------------------------------------------------------ */
+
+static enum lb_answer answer(const struct lb_step *step, int result) {
   bool asks = lb_step_row(step)->asks;
-  (void)client;
-  say(s, LB_EV_NOTE, "%s: %s", step->text, reply->result < 0 ? reply->err : (asks ? asked : outcome)[reply->result]);
-}
-
-void lb_stage_met(struct lb_stage *s, const struct lb_step *step) { say(s, LB_EV_NOTE, "%s: it does", step->text); }
-
-void lb_stage_observed_at(struct lb_stage *s, const struct lb_step *step, const struct lb_server *server, bool present) {
-  (void)step;
-  say(s, LB_EV_NOTE, "key %s at %s", present ? "present" : "absent", server->name);
-}
-
-void lb_stage_observed(struct lb_stage *s, const struct lb_step *step, bool present) {
-  char role[32];
-  lb_role_format(step->a, role, sizeof role);
-  say(s, LB_EV_NOTE, "key %s on %s", present ? "present" : "absent", role);
-}
-
-void lb_stage_primary(struct lb_stage *s, const struct lb_server *server) { say(s, LB_EV_NOTE, "primary is %s", server->name); }
-void lb_stage_failover(struct lb_stage *s, const struct lb_server *server) { say(s, LB_EV_NOTE, "failover: %s decides", server->name); }
-
-void lb_stage_clock(struct lb_stage *s, const struct lb_step *step, const char *name, enum lb_clock_reading reading, int64_t ms,
-                    int64_t in_ms) {
-  (void)step;
-  switch (reading) {
-    case LB_CLOCK_WALL: say(s, LB_EV_NOTE, "%s says it is %+.3f s off", name, (double)ms / 1e3); break;
-    case LB_CLOCK_MONOTONIC: say(s, LB_EV_NOTE, "%s says its monotonic clock jumped by %+.3f s", name, (double)ms / 1e3); break;
-    case LB_CLOCK_RATE: say(s, LB_EV_NOTE, "%s gained %+lld ms in %lld ms", name, (long long)ms, (long long)in_ms); break;
+  switch (result) {
+    case LB_OK: return asks ? LB_ANSWER_GRANTED : LB_ANSWER_DONE;
+    case LB_BUSY: return asks ? LB_ANSWER_REFUSED : LB_ANSWER_NOT_HOLDING;
+    case LB_TIMEOUT: return asks ? LB_ANSWER_NO_ANSWER : LB_ANSWER_NOT_IN_TIME;
+    case LB_LOST: return LB_ANSWER_LOST;
+    case LB_UNKNOWN: return LB_ANSWER_UNKNOWN;
+    default: return LB_ANSWER_FAILED;
   }
 }
 
-void lb_stage_phase(struct lb_stage *s, enum lb_fact_phase phase) {
-  say(s, LB_EV_NOTE, "phase %s", phase == LB_PHASE_MEASURE ? "measure" : "end");
+void lb_stage_reply(struct lb_stage *s, const struct lb_step *step, const struct lb_client *client, const struct lb_reply *reply) {
+  struct lb_fact fact = of_step(s, step);
+  fact.answer = (uint8_t)answer(step, reply->result);
+  if (fact.answer == LB_ANSWER_FAILED) fact.why = text(s, reply->err);
+  record_of(s, LB_EV_REPLY, client, &fact);
 }
 
-bool lb_stage_noted(const struct lb_stage *s, const char *fact) {
-  for (size_t i = 0; i < s->history.whats.count; i++)
-    if (strcmp(s->history.whats.name[i], fact) == 0) return true;
-  return false;
+void lb_stage_observed_at(struct lb_stage *s, const struct lb_step *step, const struct lb_server *server, bool present) {
+  struct lb_fact fact = lb_no_fact;
+  fact.step = step->number;
+  fact.host = text(s, server->name);
+  fact.present = present;
+  record(s, LB_EV_OBSERVED, &fact);
+}
+
+void lb_stage_observed(struct lb_stage *s, const struct lb_step *step, bool present) {
+  struct lb_fact fact = lb_no_fact;
+  fact.step = step->number;
+  fact.role = role(s, step->a);
+  fact.present = present;
+  record(s, LB_EV_OBSERVED, &fact);
+}
+
+void lb_stage_primary(struct lb_stage *s, const struct lb_server *server) {
+  struct lb_fact fact = lb_no_fact;
+  fact.role = role(s, (struct lb_role){.kind = LB_ROLE_PRIMARY});
+  fact.host = text(s, server->name);
+  record(s, LB_EV_ROLE, &fact);
+}
+
+void lb_stage_failover(struct lb_stage *s, const struct lb_server *server) {
+  struct lb_fact fact = lb_no_fact;
+  fact.host = text(s, server->name);
+  record(s, LB_EV_FAILOVER, &fact);
+}
+
+void lb_stage_clock(struct lb_stage *s, const struct lb_step *step, const char *name, enum lb_clock_reading reading, int64_t ms,
+                    int64_t in_ms) {
+  struct lb_fact fact = lb_no_fact;
+  fact.step = step->number;
+  fact.host = text(s, name);
+  fact.clock = (uint8_t)reading;
+  fact.ms = ms;
+  fact.in_ms = (uint64_t)in_ms;
+  record(s, LB_EV_CLOCK, &fact);
+}
+
+/* ---- the rest ----------------------------------------------------------------------------------------------------- */
+
+void lb_stage_phase(struct lb_stage *s, enum lb_fact_phase phase) {
+  struct lb_fact fact = lb_no_fact;
+  fact.phase = (uint8_t)phase;
+  record(s, LB_EV_PHASE, &fact);
+}
+
+void lb_stage_note(struct lb_stage *s, const char *format, ...) {
+  char said[500];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(said, sizeof said, format, args);
+  va_end(args);
+  struct lb_fact fact = lb_no_fact;
+  fact.what = text(s, said);
+  record(s, LB_EV_NOTE, &fact);
 }

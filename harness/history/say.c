@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The one place where the English of facts is made.
+ */
+#include "say.h"
+
+void lb_say_text(const char *text, FILE *out) {
+  for (; *text; text++) putc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, out);
+}
+
+static void put(const struct lb_history *h, const char *before, uint32_t text, FILE *out) {
+  fputs(before, out);
+  if (text < h->texts.count) lb_say_text(h->texts.name[text], out);
+}
+
+static void say_reply(const struct lb_history *h, const struct lb_fact *f, FILE *out) {
+  static const char *const answers[] = {
+      [LB_ANSWER_DONE] = "done",
+      [LB_ANSWER_GRANTED] = "granted",
+      [LB_ANSWER_REFUSED] = "refused in time",
+      [LB_ANSWER_NO_ANSWER] = "no answer from the service in time",
+      [LB_ANSWER_NOT_HOLDING] = "not holding",
+      [LB_ANSWER_NOT_IN_TIME] = "not in time",
+      [LB_ANSWER_LOST] = "lost",
+      [LB_ANSWER_UNKNOWN] = "unknown",
+  };
+  bool told = f->answer > 0 && f->answer < sizeof answers / sizeof *answers;
+  put(h, "", f->what, out);
+  if (told) fprintf(out, ": %s", answers[f->answer]);
+  if (f->why != LB_NO_NAME) put(h, ": ", f->why, out);
+  else if (!told) fputs(": failed", out);
+}
+
+static void say_clock(const struct lb_history *h, const struct lb_fact *f, FILE *out) {
+  put(h, "", f->host, out);
+  if (f->clock == LB_CLOCK_WALL) fprintf(out, " says it is %+.3f s off", (double)f->ms / 1e3);
+  if (f->clock == LB_CLOCK_MONOTONIC) fprintf(out, " says its monotonic clock jumped by %+.3f s", (double)f->ms / 1e3);
+  if (f->clock == LB_CLOCK_RATE) fprintf(out, " gained %+lld ms in %llu ms", (long long)f->ms, (unsigned long long)f->in_ms);
+}
+
+static void say_observed(const struct lb_history *h, const struct lb_fact *f, FILE *out) {
+  fputs(f->present ? "key present" : "key absent", out);
+  if (f->host != LB_NO_NAME) put(h, " at ", f->host, out);
+  if (f->role != LB_NO_NAME) put(h, " on ", f->role, out);
+}
+
+static void say_error(const struct lb_history *h, const struct lb_event *e, const struct lb_fact *f, FILE *out) {
+  fputs("last error of ", out);
+  lb_say_text(e->client < h->clients.count ? h->clients.name[e->client] : "the observer", out);
+  put(h, ": ", f->why, out);
+}
+
+static void say_undone(const struct lb_history *h, const char *before, const struct lb_fact *f, FILE *out) {
+  put(h, before, f->what, out);
+  put(h, ": ", f->why, out);
+}
+
+void lb_event_say(const struct lb_history *h, const struct lb_event *e, FILE *out) {
+  const struct lb_fact *f = lb_event_fact(h, e);
+  switch (e->kind) {
+    case LB_EV_FAULT:
+    case LB_EV_NOTE: put(h, "", f->what, out); break;
+    case LB_EV_PHASE: fputs(f->phase == LB_PHASE_MEASURE ? "phase measure" : "phase end", out); break;
+    case LB_EV_PROVED: put(h, "proved: ", f->what, out); break;
+    case LB_EV_OVER: put(h, "over: ", f->what, out); break;
+    case LB_EV_NOT_DONE: say_undone(h, "not done: ", f, out); break;
+    case LB_EV_NOT_PROVED: say_undone(h, "not proved: ", f, out); break;
+    case LB_EV_REPLY: say_reply(h, f, out); break;
+    case LB_EV_MET: put(h, "", f->what, out), fputs(": it does", out); break;
+    case LB_EV_OBSERVED: say_observed(h, f, out); break;
+    case LB_EV_ROLE: put(h, "", f->role, out), put(h, " is ", f->host, out); break;
+    case LB_EV_FAILOVER: put(h, "failover: ", f->host, out), fputs(" decides", out); break;
+    case LB_EV_CLOCK: say_clock(h, f, out); break;
+    case LB_EV_ERROR: say_error(h, e, f, out); break;
+    case LB_EV_SHORTENED:
+      fprintf(out, "the first %llu of %llu events are kept", (unsigned long long)f->kept, (unsigned long long)f->total);
+      break;
+    default: break;
+  }
+}
