@@ -197,6 +197,35 @@ step = heal
 step = client 1 acquire within 3s
 step = client 1 release within 1s
 E
+# One way only, over connections that exist: the request arrives and its answer is lost, or the request is lost.
+own cut-answers <<'E'
+[timeline]
+step = client 1 acquire within 3s
+step = client 2 acquire within 100ms
+step = client 1 release within 1s
+step = cut primary to client 1
+step = client 1 acquire within 300ms
+step = client 2 acquire within 200ms
+step = heal primary client 1
+step = client 2 acquire within 4s
+step = client 2 release within 1s
+E
+own cut-requests <<'E'
+[timeline]
+step = client 1 acquire within 3s
+step = client 2 acquire within 100ms
+step = client 1 release within 1s
+step = cut client 1 to all
+step = client 1 acquire within 300ms
+step = client 2 acquire within 200ms
+step = cut all to client 1
+step = heal client 1 all
+step = client 1 acquire within 300ms
+step = heal all client 1
+step = client 2 release within 1s
+step = client 1 acquire within 4s
+step = client 1 release within 1s
+E
 # Faults that cannot be proved. What comes before them would be enough to be safe.
 unprovable() { # NAME, then steps
   name=$1
@@ -382,6 +411,17 @@ for fact in 'proved: cut client 1 from all' 'proved: cut primary from clients' '
   'client 2 acquire within 4s: granted' 'client 2 acquire within 1s: granted' 'client 1 acquire within 3s: granted'; do
   says cuts-overlap "$fact"
 done
+
+comes_to safe cut-answers redis-token@redis
+says cut-answers 'proved: cut primary to client 1'
+says cut-answers 'client 1 acquire within 300ms: unknown'
+says cut-answers 'client 2 acquire within 200ms: refused in time'
+says cut-answers 'client 2 acquire within 4s: granted'
+comes_to safe cut-requests redis-token@redis
+says cut-requests 'proved: cut client 1 to all'
+says cut-requests 'proved: cut all to client 1'
+says cut-requests 'client 2 acquire within 200ms: granted'
+says cut-requests 'client 1 acquire within 4s: granted'
 
 because cut-dead 'could not be reached even before the cut'
 because kill-twice 'was already dead'

@@ -651,7 +651,7 @@ static void what_undoes_or_awaits_needs_its_fault_before(void **state) {
 static void a_heal_of_one_cut_needs_that_cut(void **state) {
   (void)state;
   static const char *const before[] = {
-      "", "step = cut replicas from primary\n", "step = cut primary from node 2\n",
+      "", "step = cut replicas from primary\n", "step = cut replicas to primary\n", "step = cut primary from node 2\n",
       "step = cut primary from replicas\nstep = heal primary from replicas\n",
       "step = cut primary from replicas\nstep = heal\n",
       "step = cut primary replicas\nstep = cut primary replicas\nstep = heal\nstep = cut primary replicas\nstep = heal primary replicas\n"};
@@ -665,7 +665,8 @@ static void a_heal_of_one_cut_needs_that_cut(void **state) {
     refused(text, message);
   }
   struct lb_scenario s = good(TIMELINE "step = cut primary from replicas\nstep = cut primary replicas\nstep = cut client 1 all\n"
-                                       "step = heal primary replicas\nstep = heal primary from replicas\nstep = heal client 1 all\n");
+                                       "step = heal primary replicas\nstep = heal primary from replicas\nstep = heal client 1 all\n"
+                                       "step = cut primary to client 2\nstep = heal primary from client 2\n");
   assert_true(lb_scenario_needs(&s, LB_NEED_NETWORK));
   lb_scenario_clear(&s);
 }

@@ -48,6 +48,7 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 #define VERBS                                                                                                          \
   "cut, heal, kill, pause, resume, restart, clock, client, stop, crash, await, wait or observe"
 #define CLIENT_VERBS "client N and acquire, begin, release, read or write"
+#define CUTS "cut A [from] B or cut A to B"
 #define CLOCKS "clock A [wall|monotonic] OFFSET or clock A rate R"
 #define AWAIT_CLIENT "await client N holds within T or await client N has written within T"
 
@@ -55,6 +56,7 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
   (void)state;
   static const char *const examples[] = {
       "cut primary from replicas",
+      "cut node 1 to client 2",
       "heal primary from replicas",
       "heal",
       "kill node 2",
@@ -307,7 +309,8 @@ static void a_step_that_ends_early_says_what_is_missing(void **state) {
   refused("", "an empty step: expected for example 'kill primary'");
   refused("  ", "an empty step: expected for example 'kill primary'");
   refused("kill", "it ends where a role was expected: " ROLES);
-  refused("cut primary", "it ends where a role was expected: " ROLES);
+  refused("cut primary", "it ends where a role was expected: " ROLES ": " CUTS);
+  refused("cut primary to", "it ends where a role was expected: " ROLES);
   refused("cut primary from", "it ends where a role was expected: " ROLES);
   refused("client 1", "it ends early: expected " CLIENT_VERBS);
   refused("client 1 acquire", "it ends where 'within' was expected: client N acquire within T");
@@ -318,7 +321,7 @@ static void a_step_that_ends_early_says_what_is_missing(void **state) {
 static void a_wrong_word_is_named(void **state) {
   (void)state;
   refused("client 1 acquire witihn 5s", "found 'witihn', did you mean 'within'? expected client N acquire within T");
-  refused("cut primary form replicas", "found 'form', did you mean 'from'? expected cut A [from] B");
+  refused("cut primary form replicas", "found 'form', did you mean 'from'? expected " CUTS);
   refused("client 1 begin acqire within 5s",
           "found 'acqire', did you mean 'acquire'? expected client N begin acquire within T");
   refused("stop client 1 before after-check", "found 'before', expected 'at': stop client N at POINT");
@@ -368,6 +371,15 @@ static void upper_case_is_refused(void **state) {
   refused("kill Primary", "'Primary' is not a role, did you mean 'primary'? expected " ROLES);
 }
 
+static void a_cut_of_one_way_says_to(void **state) {
+  (void)state;
+  struct lb_step step = good("cut current primary to client any");
+  assert_int_equal(step.verb, LB_STEP_CUT_TO);
+  assert_role(step.a, LB_ROLE_CURRENT_PRIMARY, 0);
+  assert_role(step.b, LB_ROLE_CLIENT, 0);
+  assert_int_equal(good("cut current primary client any").verb, LB_STEP_CUT);
+}
+
 static void a_heal_names_the_two_roles_of_a_cut_or_none(void **state) {
   (void)state;
   struct lb_step step = good("heal");
@@ -387,6 +399,8 @@ static void cuts_that_nobody_can_mean_are_refused(void **state) {
   refused("cut node 2 from node 2", "'node 2' cannot be cut from itself");
   refused("cut node any from node any", "'node any' cannot be cut from itself");
   refused("cut holder from waiters", "clients do not talk to each other: expected a server on one side");
+  refused("cut client 1 to clients", "clients do not talk to each other: expected a server on one side");
+  refused("cut primary to primary", "'primary' cannot be cut from itself");
   good("cut all from all");
   good("cut client 1 from node 1");
 }
@@ -440,6 +454,7 @@ int main(void) {
       cmocka_unit_test(words_after_the_end_are_refused),
       cmocka_unit_test(an_endless_step_is_refused),
       cmocka_unit_test(upper_case_is_refused),
+      cmocka_unit_test(a_cut_of_one_way_says_to),
       cmocka_unit_test(a_heal_names_the_two_roles_of_a_cut_or_none),
       cmocka_unit_test(cuts_that_nobody_can_mean_are_refused),
       cmocka_unit_test(only_one_server_is_observed),

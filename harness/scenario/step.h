@@ -36,6 +36,7 @@ struct lb_role {
 enum lb_verb {
   LB_STEP_NONE, /* no step has it */
   LB_STEP_CUT,
+  LB_STEP_CUT_TO,
   LB_STEP_HEAL_ONE, /* before LB_STEP_HEAL: what is wrong with a role is then said of it */
   LB_STEP_HEAL,
   LB_STEP_KILL,
