@@ -194,7 +194,9 @@ struct lb_config {
   int64_t ttl_ms;                /* of the trial; session protocols use it as their session timeout */
   const char *client;            /* name of this client, for owner tags and logs */
   const struct lb_protocol *protocol; /* the table it is opened as: its `data` tells the members of a family apart */
-  const char *prefix; /* [a-z0-9:-]; every key of the run begins with it, and everything a protocol makes on a server carries it */
+  /* Of the run, [a-z0-9:-], no other run has it: every key is called <prefix>-<more>, and everything that a protocol makes on a server
+   * carries it, so that teardown finds all of it and nothing else. */
+  const char *prefix;
 };
 
 /* Grows by one when a plugin that was built before could not work any more. What is handed over by pointer, one at a time (lock, config,

@@ -141,6 +141,8 @@ static int token_open(struct lb_session *s, const struct lb_config *config, lb_n
   return redis_session_open(&s->redis, config);
 }
 
+static int token_teardown(struct lb_session *s, lb_ns deadline) { return redis_session_teardown(&s->redis, deadline); }
+
 static void token_close(struct lb_session *s) { redis_session_close(&s->redis); }
 
 const struct lb_protocol lb_redis_token = {
@@ -170,4 +172,5 @@ const struct lb_protocol lb_redis_token = {
     .resolve = token_resolve,
     .holds = token_holds,
     .inspect = token_inspect,
+    .teardown = token_teardown,
 };

@@ -27,18 +27,20 @@ const struct redis_script redis_expire_if_mine = {
 /* The number is drawn before the key is set: an INCR that fails (a counter that is no number, no memory) then leaves no
  * lock behind. Scripts run one at a time, so numbers follow the order of grants. An attempt that has the key already,
  * because its reply was lost, gets another number: it is larger than all earlier holders', and smaller than all later
- * ones', since nobody can be granted before the key is gone. */
+ * ones', since nobody can be granted before the key is gone. The counter ends a day after the latest number, or it would stay for ever
+ * where no teardown came by; a hold may not last longer than that. */
 const struct redis_script redis_set_numbered = {
-    .sha1 = "ac94cf980ad16cac06ce1e20c36e96334f9fc864",
+    .sha1 = "4a2fca087128d34593791597fe5acc9cd86b3aca",
     .text = "local v=redis.call(\"GET\",KEYS[1]) if v and v~=ARGV[1] then return 0 end local "
-            "n=redis.call(\"INCR\",KEYS[2]) if v then return -n end "
+            "n=redis.call(\"INCR\",KEYS[2]) redis.call(\"EXPIRE\",KEYS[2],86400) if v then return -n end "
             "redis.call(\"SET\",KEYS[1],ARGV[1],\"PX\",ARGV[2]) return n",
     .counts = true,
 };
 
 const struct redis_script redis_number_if_mine = {
-    .sha1 = "8c47ede8f06600cfb82a14c3ed01cf2f4c1cdd22",
-    .text = "if redis.call(\"GET\",KEYS[1])==ARGV[1] then return redis.call(\"INCR\",KEYS[2]) end return 0",
+    .sha1 = "307fa5f0db6051d3a885892579614db2c17a0d28",
+    .text = "if redis.call(\"GET\",KEYS[1])==ARGV[1] then redis.call(\"EXPIRE\",KEYS[2],86400) "
+            "return redis.call(\"INCR\",KEYS[2]) end return 0",
     .counts = true,
 };
 

@@ -44,8 +44,12 @@ static void note_result(struct redis_session *s, int rc) {
 }
 
 int redis_session_open(struct redis_session *s, const struct lb_config *config) {
-  *s = (struct redis_session){.env = config->env};
+  *s = (struct redis_session){.env = config->env, .prefix = config->prefix};
   return redis_link_init(&s->link, config->env, config->target);
+}
+
+int redis_session_teardown(struct redis_session *s, lb_ns deadline) {
+  return redis_link_clean(&s->link, s->prefix, deadline);
 }
 
 void redis_session_close(struct redis_session *s) {

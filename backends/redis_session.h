@@ -23,6 +23,7 @@
 struct redis_session { /* one thread; the fields are its own but env, link.target and, to look at, conn */
   struct lb_env *env;
   struct redis_link link;
+  const char *prefix; /* of the run */
   struct redis_conn *conn; /* NULL: the next use connects */
   lb_ns used_at;           /* when conn last answered */
   struct {                 /* attempts, by asked_at, whose request got no reply */
@@ -51,6 +52,8 @@ struct redis_request {
 /* Looks for the server in config->target. Connects at the first use: a client may be started while the server is down.
  * 0, or -EINVAL: the target has no such server. */
 int redis_session_open(struct redis_session *session, const struct lb_config *config);
+/* For the hook teardown: removes all keys of the run, over a connection of its own. */
+int redis_session_teardown(struct redis_session *session, lb_ns deadline);
 /* Closes the connection. A zeroed session is fine. */
 void redis_session_close(struct redis_session *session);
 

@@ -4,6 +4,7 @@
  *   redis_util.c    connections with our own deadlines, on hiredis 0.14 (whose timeouts are per read, not per call)
  *   redis_link.c    which server to connect to: the only one, or the master the Sentinels name
  *   redis_lease.c   the commands of a lock that is a key with a random token, and what their errors mean
+ *   redis_clean.c   for teardown: removes what carries the prefix of a run
  *   redis_fanout.c  one command to several servers at once, and their votes
  * redis_session.h   one server at a time, and what is known of a request whose reply did not come
  *
@@ -92,7 +93,7 @@ int redis_link_open(struct redis_link *link, lb_ns deadline, struct redis_conn *
 
 struct redis_script {
   const char *sha1, *text;
-  bool counts; /* KEYS[2] is the counter of the key's grants, which has no expiry */
+  bool counts; /* KEYS[2] is the counter of the key's grants, which ends a day after the latest one */
 };
 extern const struct redis_script redis_delete_if_mine; /* KEYS[1], ARGV token: 1 deleted, 0 not mine */
 extern const struct redis_script redis_expire_if_mine; /* KEYS[1], ARGV token, ttl in ms: 1 set, 0 not mine */
@@ -134,6 +135,14 @@ bool redis_is_token(const redisReply *reply, const struct lb_grant *grant);
 /* The -errno of an error reply, with its text in env->err (-EROFS: ask another server); 0 for every other reply. All
  * of them are definite: the command was not executed. */
 int redis_refusal(struct lb_env *env, const redisReply *reply);
+
+/* ---- what a run has left: for teardown ------------------------------------------------------------------ */
+
+/* Removes every key called <prefix>-..., page by page, on one server; on the one that decides; on each server with service "redis", of
+ * which one that fails does not spare the others. 0; LB_UNKNOWN, -errno: some of it may remain. */
+int redis_remove(struct redis_conn *conn, const char *prefix, lb_ns deadline);
+int redis_link_clean(struct redis_link *link, const char *prefix, lb_ns deadline);
+int redis_clean_each(struct lb_env *env, const struct lb_target *target, const char *prefix, lb_ns deadline);
 
 /* ---- one command to several servers at once ------------------------------------------------------------- */
 

@@ -39,6 +39,7 @@
 struct lb_session {
   struct lb_env *env;
   const struct lb_target *target;
+  const char *prefix;
   struct redis_fanout fanout;
   lb_ns node_timeout;
 };
@@ -196,8 +197,13 @@ static int redlock_open(struct lb_session *s, const struct lb_config *config, lb
   (void)deadline; /* connects are only started */
   s->env = config->env;
   s->target = config->target;
+  s->prefix = config->prefix;
   s->node_timeout = (lb_ns)config->options[OPT_NODE_TIMEOUT].i * LB_NS_PER_MS;
   return redis_fanout_init(&s->fanout, config->env, config->target);
+}
+
+static int redlock_teardown(struct lb_session *s, lb_ns deadline) {
+  return redis_clean_each(s->env, s->target, s->prefix, deadline);
 }
 
 static void redlock_close(struct lb_session *s) { redis_fanout_deinit(&s->fanout); }
@@ -233,4 +239,5 @@ const struct lb_protocol lb_redlock = {
     .extend = redlock_extend,
     .holds = redlock_holds,
     .inspect = redlock_inspect,
+    .teardown = redlock_teardown,
 };

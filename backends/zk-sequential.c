@@ -2,7 +2,7 @@
  *
  * zk-sequential - ZooKeeper's queue of ephemeral sequential nodes.
  *
- * An attempt creates <root>/<key>/<guid>-lock-<number>; the servers number the nodes in one order for everybody.
+ * An attempt creates /<prefix>/<key>/<guid>-lock-<number>; the servers number the nodes in one order for everybody.
  * Whoever has the lowest number holds the lock. Everybody else watches the node just before its own and nothing more,
  * so a release wakes one client. Nodes are ephemeral: they die with the session of their client.
  *
@@ -32,8 +32,6 @@
  * Source: "Locks" in ZooKeeper Recipes and Solutions, zookeeper.apache.org/doc/r3.8.0/recipes.html.
  */
 #include "zk_queue.h"
-
-#define ROOT "/lockbench"
 
 struct lb_session {
   struct lb_env *env;
@@ -136,12 +134,14 @@ static int zk_sequential_resolve(struct lb_session *s, const struct lb_lock *loc
 
 static int zk_sequential_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
   s->env = config->env;
-  return zk_queue_open(&s->queue, config, ROOT, deadline);
+  return zk_queue_open(&s->queue, config, deadline);
 }
 
 static void zk_sequential_close(struct lb_session *s) { zk_queue_close(&s->queue); }
 
 static int zk_sequential_setup(struct lb_session *s, lb_ns deadline) { return zk_queue_setup(&s->queue, deadline); }
+
+static int zk_sequential_teardown(struct lb_session *s, lb_ns deadline) { return zk_queue_teardown(&s->queue, deadline); }
 
 static int zk_sequential_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   return zk_queue_inspect(&s->queue, lock->key, endpoint, deadline);
@@ -176,4 +176,5 @@ const struct lb_protocol lb_zk_sequential = {
     .resolve = zk_sequential_resolve,
     .holds = zk_sequential_holds,
     .inspect = zk_sequential_inspect,
+    .teardown = zk_sequential_teardown,
 };

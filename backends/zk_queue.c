@@ -75,12 +75,12 @@ static bool find_place(const struct zk_call *children, const char *own, const ch
 
 /* ---- the session --------------------------------------------------------------------------------------- */
 
-int zk_queue_open(struct zk_queue *q, const struct lb_config *config, const char *root, lb_ns deadline) {
+int zk_queue_open(struct zk_queue *q, const struct lb_config *config, lb_ns deadline) {
   *q = (struct zk_queue){.env = config->env,
                          .target = config->target,
-                         .root = root,
                          .client = config->client,
                          .ttl_ms = config->ttl_ms};
+  snprintf(q->root, sizeof q->root, "/%s", config->prefix);
   int result = zk_open(q->env, q->target->endpoints, q->target->count, q->ttl_ms, false, &q->zk);
   if (!result) result = zk_connect(q->zk, deadline);
   return result == LB_TIMEOUT ? lb_fail(q->env, -ETIMEDOUT, "no ZooKeeper session in time") : result;
@@ -90,6 +90,8 @@ void zk_queue_close(struct zk_queue *q) {
   zk_close(q->zk);
   q->zk = NULL;
 }
+
+int zk_queue_teardown(struct zk_queue *q, lb_ns deadline) { return zk_remove_tree(q->zk, q->root, deadline); }
 
 int zk_queue_setup(struct zk_queue *q, lb_ns deadline) {
   int result = zk_connect(q->zk, deadline);

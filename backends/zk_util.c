@@ -241,7 +241,7 @@ int zk_make_path(struct zk_session *s, const char *path, lb_ns deadline) {
   for (const char *end = path; *end && (rc == ZOK || rc == ZNODEEXISTS);) {
     end = strchrnul(end + 1, '/');
     snprintf(part, sizeof part, "%.*s", (int)(end - path), path);
-    rc = zk_run(s, zk_create(s, part, "", ZOO_PERSISTENT), deadline);
+    rc = zk_run(s, zk_create(s, part, "", ZOO_CONTAINER), deadline);
   }
   return rc == ZNODEEXISTS ? ZOK : rc;
 }

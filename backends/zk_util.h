@@ -87,7 +87,10 @@ bool zk_is_expiry(int rc);
 /* Any other unexpected result as -errno, with the library's words in env->err. */
 int zk_fail(struct zk_session *session, const char *what, int rc);
 
-/* Creates a persistent node and its parents, each if missing. The result of the last request. */
+/* Removes a node and all that is below it. LB_OK: nothing of it is there. LB_TIMEOUT, LB_UNKNOWN, -errno: some of it may be. */
+int zk_remove_tree(struct zk_session *session, const char *path, lb_ns deadline);
+/* Creates a node and its parents, each if missing, as containers: ZooKeeper removes one some time after its last child has gone. The
+ * result of the last request. */
 int zk_make_path(struct zk_session *session, const char *path, lb_ns deadline);
 /* Looks, after a sync, for a child whose full path starts with `prefix`. ZOK: ret_path holds it. ZNONODE: it is not
  * there and, if its create was sent by this session before, never will be. Or any other result. */

@@ -220,6 +220,39 @@ static void a_primary_is_found_behind_a_dead_server_and_a_standby(void **state) 
   pg_server_kill(&standby);
 }
 
+/* ---- teardown -------------------------------------------------------------------------------------------- */
+
+static void teardown_drops_the_schema_with_all_that_is_in_it(void **state) {
+  (void)state;
+  struct lb_grant grant = LB_GRANT_INIT;
+  struct pg_conn *operator = operator_open();
+  const char *mine = "SELECT count(*) FROM pg_namespace WHERE nspname = 'k'";
+  assert_int_equal(try(&a, "k20", &grant, 1000), LB_OK);
+  assert_int_equal(operator_says(operator, mine), 1);
+  assert_int_equal(tested->teardown(b.session, in_ms(&b, 5000)), LB_OK);
+  assert_int_equal(operator_says(operator, mine), 0);
+  assert_int_equal(operator_says(operator, "SELECT count(*) FROM pg_class WHERE relname LIKE 'lockbench%'"), 0);
+  assert_int_equal(tested->teardown(b.session, in_ms(&b, 5000)), LB_OK);
+  assert_int_equal(tested->setup(b.session, in_ms(&b, 5000)), LB_OK);
+  assert_int_equal(try(&a, "k20", &grant, 1000), LB_OK); /* its statements were prepared before */
+  assert_int_equal(release(&a, "k20", &grant, 1000), LB_OK);
+  pg_close(operator);
+}
+
+/* Somebody's transaction is in the way. */
+static void teardown_comes_back_at_its_deadline(void **state) {
+  (void)state;
+  struct pg_conn *operator = operator_open();
+  operator_says(operator, "BEGIN");
+  operator_says(operator, "SELECT count(*) FROM lockbench_row");
+  lb_ns before = lb_now(&b.env.base);
+  int rc = tested->teardown(b.session, in_ms(&b, 300));
+  assert_true(rc == LB_TIMEOUT || rc == LB_UNKNOWN);
+  assert_true(lb_now(&b.env.base) - before < LB_NS_PER_S);
+  operator_says(operator, "ROLLBACK");
+  pg_close(operator);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(before_setup_no_server_knows_of_any_holder),
@@ -231,6 +264,8 @@ int main(void) {
       WITH_CLIENTS(a_number_of_a_lease_is_drawn_after_the_wait_for_the_row),
       WITH_CLIENTS(a_repeated_attempt_has_a_number_below_the_next_holders),
       WITH_CLIENTS(a_session_survives_a_killed_and_restarted_server),
+      WITH_CLIENTS(teardown_drops_the_schema_with_all_that_is_in_it),
+      WITH_CLIENTS(teardown_comes_back_at_its_deadline),
       cmocka_unit_test(opening_without_a_server_fails_in_time),
       WITH_CLIENTS(a_primary_is_found_behind_a_dead_server_and_a_standby),
   };

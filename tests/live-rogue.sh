@@ -71,6 +71,9 @@ breaks cannot-connect 'it cannot connect' undecided 'nothing was ever granted, s
 breaks dies-in-setup 'it dies where only the observer goes' undecided 'observer could not set up: died of SIGFPE inside setup'
 breaks forks 'it forks and both come back' undecided "client-1: ${told}try_acquire came back twice: from a child that it forked, too"
 breaks slow 'it is late' undecided 'nothing was ever granted, so nothing was tested; last error of client-1 .*try_acquire: came back 2[0-9]+ ms past its deadline'
+breaks nonsense-in-teardown 'it answers nonsense where all is over' undecided "the observer: ${told}teardown answered 17, which is no result of it"
+breaks hangs-in-teardown 'it hangs where all is over' safe ''
+breaks fails-in-teardown 'it cannot clean up' safe ''
 
 # The same under a load, where clients work by themselves.
 load='-s clients=2 -s duration_s=0.2 -s warmup_s=0.1 -s wait_ms=300'

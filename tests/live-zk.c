@@ -147,7 +147,7 @@ static void open_at(struct client *client, const struct server *servers, size_t 
     client->endpoint[i] = (struct lb_endpoint){.service = "zookeeper", .host = "127.0.0.1", .port = servers[i].port};
   client->target = (struct lb_target){.topology = "zk", .endpoints = client->endpoint, .count = count};
   client->config =
-      (struct lb_config){.env = &client->env.base, .target = &client->target, .ttl_ms = ttl_ms, .client = "client-1"};
+      (struct lb_config){.env = &client->env.base, .target = &client->target, .ttl_ms = ttl_ms, .client = "client-1", .protocol = zk, .prefix = "lockbench"};
   int result = zk->open(client->session, &client->config, in_ms(10000));
   if (result) print_error("open: %s\n", client->env.base.err);
   assert_int_equal(result, 0);
@@ -322,6 +322,36 @@ static void a_negative_number_comes_before_a_small_one(void **state) {
   zk_close(raw);
   assert_int_equal(acquire(&a, "negative", 3000), LB_OK);
   close_client(&a);
+}
+
+/* The children of a node, or -1: it is not there. */
+static int children_of(struct zk_session *raw, const char *path) {
+  struct zk_call *children = zk_children(raw, path);
+  int rc = zk_wait(raw, children, in_ms(3000)), count = rc == ZOK ? (int)children->count : -1;
+  zk_drop(children);
+  return count;
+}
+
+static void teardown_removes_the_folder_of_the_run_with_held_locks_and_all(void **state) {
+  (void)state;
+  struct client a, b;
+  struct zk_session *raw;
+  open_client(&a, 4000), open_client(&b, 4000);
+  assert_int_equal(zk_open(&a.env.base, a.endpoint, 1, 4000, false, &raw), 0);
+  assert_int_equal(zk_connect(raw, in_ms(3000)), 0);
+  assert_int_equal(zk_run(raw, zk_create(raw, "/lockbench2", "", ZOO_PERSISTENT), in_ms(3000)), ZOK);
+  assert_int_equal(try(&a, "held", 3000), LB_OK);
+  use_once(&b, "left-empty");
+  assert_true(children_of(raw, "/lockbench") >= 2);
+  assert_int_equal(zk->teardown(b.session, in_ms(3000)), LB_OK);
+  assert_int_equal(children_of(raw, "/lockbench"), -1);
+  assert_int_equal(children_of(raw, "/lockbench2"), 0);
+  assert_int_equal(zk->teardown(b.session, in_ms(3000)), LB_OK);
+  assert_int_equal(zk->setup(b.session, in_ms(3000)), LB_OK);
+  use_once(&b, "held");
+  zk_run(raw, zk_delete(raw, "/lockbench2"), in_ms(3000));
+  zk_close(raw);
+  close_client(&a), close_client(&b);
 }
 
 static void a_key_too_long_for_a_node_is_refused(void **state) {
@@ -726,6 +756,7 @@ int main(void) {
   if (!mkdtemp(base_dir)) return 1;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_grant_excludes),
+      cmocka_unit_test(teardown_removes_the_folder_of_the_run_with_held_locks_and_all),
       cmocka_unit_test(grants_come_in_order_of_arrival_and_fences_grow),
       cmocka_unit_test(a_release_wakes_the_next_waiter_only),
       cmocka_unit_test(giving_up_leaves_nothing_behind),

@@ -13,6 +13,7 @@
 enum lb_client_verb {
   LB_DO_OPEN,    /* open a session */
   LB_DO_SETUP,   /* the protocol's setup hook */
+  LB_DO_TEARDOWN,
   LB_DO_WORK,    /* critical sections, one after the other, until memory.phase is LB_PHASE_STOP */
   LB_DO_ACQUIRE, /* key 0 */
   LB_DO_RELEASE,

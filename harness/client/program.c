@@ -113,6 +113,7 @@ static int execute(struct lb_program *p, const struct lb_command *c, int64_t *re
   switch (c->verb) {
     case LB_DO_OPEN: return do_open(p, c->deadline);
     case LB_DO_SETUP: return lb_hook_setup(&p->holder, c->deadline);
+    case LB_DO_TEARDOWN: return lb_hook_teardown(&p->holder, c->deadline);
     case LB_DO_WORK: return do_work(p);
     case LB_DO_ACQUIRE: return lb_holder_acquire(&p->holder, 0, c->deadline);
     case LB_DO_RELEASE: return lb_holder_release(&p->holder, c->deadline);

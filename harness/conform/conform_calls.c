@@ -204,6 +204,8 @@ int lb_conform_try(struct lb_conform *c, int i, const char *key, struct lb_grant
 
 int lb_conform_setup(struct lb_conform *c, int i) { CALL(10000, LB_HOOK_SETUP, setup, deadline); }
 
+int lb_conform_teardown(struct lb_conform *c, int i) { CALL(10000, LB_HOOK_TEARDOWN, teardown, deadline); }
+
 int lb_conform_release(struct lb_conform *c, int i, const char *key, struct lb_grant *grant) {
   CALL(LB_CONFORM_CALL_MS, LB_HOOK_RELEASE, release, &(struct lb_lock){key, LB_CONFORM_TTL_MS}, grant, deadline);
 }
@@ -220,8 +222,8 @@ int lb_conform_holds(struct lb_conform *c, int i, const char *key, const struct 
   CALL(LB_CONFORM_CALL_MS, LB_HOOK_HOLDS, holds, &(struct lb_lock){key, LB_CONFORM_TTL_MS}, grant, deadline);
 }
 
-int lb_conform_inspect(struct lb_conform *c, int i, const char *key) {
-  CALL(LB_CONFORM_CALL_MS, LB_HOOK_INSPECT, inspect, &(struct lb_lock){key, LB_CONFORM_TTL_MS}, 0, deadline);
+int lb_conform_inspect(struct lb_conform *c, int i, const char *key, size_t endpoint) {
+  CALL(LB_CONFORM_CALL_MS, LB_HOOK_INSPECT, inspect, &(struct lb_lock){key, LB_CONFORM_TTL_MS}, endpoint, deadline);
 }
 
 int lb_conform_acquire(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms) {

@@ -69,6 +69,7 @@ enum {
   LB_NEEDS_WAIT = 1 << 9,
   LB_NEEDS_INSPECT = 1 << 10,
   LB_NEEDS_SERVERS = 1 << 11, /* that hold locks */
+  LB_NEEDS_TEARDOWN = 1 << 12,
 };
 
 struct lb_conform_statement {
@@ -96,6 +97,7 @@ bool lb_conform_trait(const struct lb_conform *c, unsigned traits);
 /* Calls of the hooks on session i. The statement fails at once if the call broke the contract (contract.h) or came back long after its
  * deadline; else its result. */
 int lb_conform_setup(struct lb_conform *c, int i);
+int lb_conform_teardown(struct lb_conform *c, int i);
 int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant,
                        lb_ns deadline);
 int lb_conform_try(struct lb_conform *c, int i, const char *key,
@@ -104,7 +106,7 @@ int lb_conform_release(struct lb_conform *c, int i, const char *key, struct lb_g
 int lb_conform_extend(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant);
 int lb_conform_wait(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms);
 int lb_conform_holds(struct lb_conform *c, int i, const char *key, const struct lb_grant *grant);
-int lb_conform_inspect(struct lb_conform *c, int i, const char *key); /* the first server */
+int lb_conform_inspect(struct lb_conform *c, int i, const char *key, size_t endpoint);
 /* Tries until it is not LB_BUSY, or for ms. */
 int lb_conform_acquire(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms);
 /* Gives up what was refused: a place in a queue has to be given back. */

@@ -290,7 +290,7 @@ static void lease_ends_unasked(struct lb_conform *c) {
   struct lb_grant a = LB_GRANT_INIT;
   WANT(LB_OK, try_for(c, 0, key, 200, &a));
   lb_ns end = in_ms(5000);
-  while (c->topology->data_count > 0 && lb_conform_inspect(c, 1, key) == 1 && lb_clock_ns() < end)
+  while (c->topology->data_count > 0 && lb_conform_inspect(c, 1, key, 0) == 1 && lb_clock_ns() < end)
     lb_clock_sleep_until(in_ms(5));
   lb_conform_check(c, c->topology->data_count == 0 || lb_clock_ns() >= a.valid_until,
                    "expected a record at the server until valid_until, got none %.3f ms before it",
@@ -349,8 +349,8 @@ static void one_server_knows(struct lb_conform *c) {
   const char *held = lb_conform_key(c), *unheld = lb_conform_key(c);
   struct lb_grant a = LB_GRANT_INIT;
   WANT(LB_OK, lb_conform_try(c, 0, held, &a));
-  WANT(1, lb_conform_inspect(c, 1, held));
-  WANT(0, lb_conform_inspect(c, 1, unheld));
+  WANT(1, lb_conform_inspect(c, 1, held, 0));
+  WANT(0, lb_conform_inspect(c, 1, unheld, 0));
   WANT(LB_OK, lb_conform_release(c, 0, held, &a));
 }
 
@@ -398,6 +398,33 @@ static void points_are_true(struct lb_conform *c) {
   }
 }
 
+/* Every server that holds locks, for itself. One that follows another is given a while. */
+static void nobody_knows_of(struct lb_conform *c, const char *key) {
+  for (size_t i = 0; c->protocol->inspect && i < c->topology->data_count; i++) {
+    int r;
+    for (lb_ns end = in_ms(SLACK_MS); (r = lb_conform_inspect(c, 2, key, i)) == 1 && lb_clock_ns() < end;)
+      lb_clock_sleep_until(in_ms(5));
+    lb_conform_check(c, r == 0, "expected no record of a key at server %zu after teardown, %s (third session)", i + 1,
+                     r == 1 ? "it has one" : "nobody could tell");
+  }
+}
+
+/* While its holder has not let go, and with keys that were let go; the servers are then as before the first setup. */
+static void torn_down(struct lb_conform *c) {
+  const char *held = lb_conform_key(c), *free = lb_conform_key(c);
+  struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT, d = LB_GRANT_INIT;
+  WANT(LB_OK, lb_conform_try(c, 0, held, &a));
+  WANT(LB_OK, lb_conform_try(c, 1, free, &b));
+  WANT(LB_OK, lb_conform_release(c, 1, free, &b));
+  WANT(LB_OK, lb_conform_teardown(c, 2));
+  nobody_knows_of(c, held);
+  nobody_knows_of(c, free);
+  WANT(LB_OK, lb_conform_teardown(c, 1)); /* it may be repeated, and by another */
+  if (c->protocol->setup) WANT(LB_OK, lb_conform_setup(c, 1));
+  WANT(LB_OK, lb_conform_try(c, 1, held, &d));
+  WANT(LB_OK, lb_conform_release(c, 1, held, &d));
+}
+
 /* Last: the servers are killed, once a session has worked. */
 static void ends_without_servers(struct lb_conform *c) {
   KEY;
@@ -441,6 +468,7 @@ const struct lb_conform_statement lb_conform_statements[] = {
     {"giving up leaves nothing behind", LB_NEEDS_SAFE, giving_up_leaves_nothing},
     {"one server knows of a held key", LB_NEEDS_INSPECT | LB_NEEDS_SERVERS, one_server_knows},
     {"what holds says after a reconnect is true", LB_NEEDS_HOLDS | LB_NEEDS_SERVERS, asked_after_a_reconnect},
+    {"teardown leaves nothing behind", LB_NEEDS_TEARDOWN | LB_NEEDS_MEMORY, torn_down},
     {"the table of points is complete and true", 0, points_are_true},
     {"a try against dead servers ends at its deadline", LB_NEEDS_SERVERS, ends_without_servers},
     {NULL, 0, NULL},
@@ -463,6 +491,7 @@ unsigned lb_conform_has(const struct lb_conform *c) {
   if (p->extend) all |= LB_NEEDS_EXTEND;
   if (p->wait) all |= LB_NEEDS_WAIT;
   if (p->inspect) all |= LB_NEEDS_INSPECT;
+  if (p->teardown) all |= LB_NEEDS_TEARDOWN;
   if (c->topology->data_count > 0) all |= LB_NEEDS_SERVERS;
   return all;
 }

@@ -17,7 +17,7 @@
 #include "base/files.h"
 #include "base/refuse.h"
 
-enum { OPEN_S = 10 };
+enum { OPEN_S = 10, TEARDOWN_MS = 500 };
 
 static void plan_clients(struct lb_stage *s) {
   const struct lb_scenario *scenario = s->plan->scenario;
@@ -93,7 +93,9 @@ static int start_observer(struct lb_stage *s, char *err, size_t err_size) {
   int r = lb_client_start(&s->observer, &s->client_plan);
   if (r < 0) return lb_refuse(err, err_size, "no observer process: %s", strerror(-r)), -1;
   r = call(s, &s->observer, LB_DO_OPEN, "open a session", err, err_size);
-  return r < 0 ? r : call(s, &s->observer, LB_DO_SETUP, "set up", err, err_size);
+  if (r == 0) r = call(s, &s->observer, LB_DO_SETUP, "set up", err, err_size);
+  s->is_set_up = r == 0;
+  return r;
 }
 
 static int start_client(struct lb_stage *s, struct lb_client *client, char *err, size_t err_size) {
@@ -130,8 +132,22 @@ int lb_crew_restart(struct lb_stage *s, struct lb_client *client, char *err, siz
   return r < 0 ? lb_refuse(err, err_size, "%s is gone: %s", client->name, strerror(-r)), -1 : 0;
 }
 
+/* As well as it goes: after the faults of a trial there may be nobody left to ask, and that says nothing of the lock. What the hook
+ * itself gets wrong is told by hooks.c, as with every other one. */
+static void tear_down(struct lb_stage *s) {
+  struct lb_reply reply;
+  struct lb_command command = {.verb = LB_DO_TEARDOWN, .deadline = lb_clock_ns() + TEARDOWN_MS * LB_NS_PER_MS};
+  struct lb_client_state *state = lb_stage_state(s, &s->observer);
+  char error[sizeof state->error];
+  if (!s->is_set_up || !s->plan->protocol->teardown) return;
+  memcpy(error, state->error, sizeof error);
+  lb_client_call(&s->observer, command, TEARDOWN_MS, &reply);
+  memcpy(state->error, error, sizeof error); /* what is told of the trial is from before */
+}
+
 void lb_crew_end(struct lb_stage *s) {
   for (size_t i = 0; i < s->client_count; i++) lb_client_end(&s->client[i]);
+  tear_down(s);
   lb_client_end(&s->observer);
   if (s->client_plan.workers) s->client[0].driver->dismiss(&s->client_plan);
   if (s->client_plan.output > 0) close(s->client_plan.output);

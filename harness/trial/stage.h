@@ -36,6 +36,7 @@ struct lb_stage {
   struct lb_pending *pending;  /* [client_count], by number */
   char key_prefix[32];
   struct lb_client observer; /* sets up, and looks at single servers; takes no lock */
+  bool is_set_up;            /* the observer has a session, and has set up with it */
   struct lb_history history; /* facts from the begin; events when all is over (judge.c) */
   int primary;               /* data server that `primary` is bound to, -1 = not named yet */
   pid_t heartbeat;

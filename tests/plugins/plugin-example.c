@@ -116,7 +116,7 @@ static int file_teardown(struct lb_session *s, lb_ns deadline) {
   int rc = LB_OK;
   DIR *folder = opendir(s->folder);
   if (!folder) return lb_fail(s->env, -errno, "cannot read %s: %m", s->folder);
-  snprintf(begin, sizeof begin, FILE_PREFIX "%s", s->prefix);
+  snprintf(begin, sizeof begin, FILE_PREFIX "%s-", s->prefix);
   for (struct dirent *file; (file = readdir(folder));) {
     if (strncmp(file->d_name, begin, strlen(begin)) != 0) continue;
     snprintf(path, sizeof path, "%s/%s", s->folder, file->d_name);

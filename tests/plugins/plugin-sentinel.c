@@ -72,6 +72,8 @@ static int sentinel_inspect(struct lb_session *s, const struct lb_lock *lock, si
   return redis_inspect(s->redis.env, s->redis.link.target, endpoint, lock->key, deadline);
 }
 
+static int sentinel_teardown(struct lb_session *s, lb_ns deadline) { return redis_session_teardown(&s->redis, deadline); }
+
 static const char *const topologies[] = {"redis", "sentinel", NULL};
 
 static const struct lb_protocol sentinel_lock = {
@@ -92,6 +94,7 @@ static const struct lb_protocol sentinel_lock = {
     .extend = sentinel_extend,
     .holds = sentinel_holds,
     .inspect = sentinel_inspect,
+    .teardown = sentinel_teardown,
 };
 
 extern const struct lb_protocol *const lockbench_plugin;
