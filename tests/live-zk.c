@@ -368,7 +368,7 @@ static void a_key_too_long_for_a_node_is_refused(void **state) {
 
 static void open_queue(struct client *client, struct zk_queue *queue) {
   open_client(client, 4000);
-  assert_int_equal(zk_queue_open(queue, &client->config, "/lockbench", in_ms(3000)), 0);
+  assert_int_equal(zk_queue_open(queue, &client->config, in_ms(3000)), 0);
 }
 
 /* How often it has been written. */
