@@ -5,8 +5,8 @@
 #ifndef LB_CALLED_H
 #define LB_CALLED_H
 
-/* LOCKBENCH_CALLED_AS if it is set and not empty (./bench sets it), else "lockbench". Never NULL; not to be freed, and good
- * until the environment changes. */
+/* LOCKBENCH_CALLED_AS if it is set and not empty (./bench sets it), else "lockbench". Never NULL;
+ * not to be freed, and good until the environment changes. */
 const char *lb_called(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * clock.h - the only place that reads a clock. Ground truth of a run is this machine's CLOCK_MONOTONIC.
+ * clock.h - the only place that reads a clock. Ground truth of a run is this machine's
+ * CLOCK_MONOTONIC.
  */
 #ifndef LB_CLOCK_H
 #define LB_CLOCK_H

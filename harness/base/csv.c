@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The file is read whole and cut up in place: a field is a pointer into it, quotes are squeezed out where they stand.
- * Records are refused rather than repaired: a field too many or a stray quote means that the columns cannot be trusted.
+ * The file is read whole and cut up in place: a field is a pointer into it, quotes are squeezed out
+ * where they stand. Records are refused rather than repaired: a field too many or a stray quote
+ * means that the columns cannot be trusted.
  */
 #include "csv.h"
 
@@ -41,8 +42,8 @@ out:
   return result;
 }
 
-/* Cuts the quoted field that begins after its opening quote at *at; *at moves behind the closing quote. False without
- * one. */
+/* Cuts the quoted field that begins after its opening quote at *at; *at moves behind the closing
+ * quote. False without one. */
 static bool cut_quoted(struct lb_csv *csv, char **at) {
   char *to = *at, *from = *at;
   for (; *from; from++) {
@@ -58,7 +59,8 @@ static bool cut_quoted(struct lb_csv *csv, char **at) {
   return false;
 }
 
-/* Cuts one field at *at and says what follows it: ',' another field, '\n' the next record, 0 the end, -1 nonsense. */
+/* Cuts one field at *at and says what follows it: ',' another field, '\n' the next record, 0 the
+ * end, -1 nonsense. */
 static int cut_field(struct lb_csv *csv, char **at, char **ret_field) {
   char *end = *at;
   if (*end == '"') {
@@ -84,8 +86,8 @@ static int refuse(const struct lb_csv *csv, char *err, size_t err_size, const ch
   return -EINVAL;
 }
 
-/* Reads the record at csv->next into fields[0..max); its number of fields (more than max is counted, not stored), or
- * -EINVAL. */
+/* Reads the record at csv->next into fields[0..max); its number of fields (more than max is
+ * counted, not stored), or -EINVAL. */
 static long read_record(struct lb_csv *csv, char **fields, size_t max, char *err, size_t err_size) {
   long count = 0;
   int stop;

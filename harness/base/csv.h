@@ -17,10 +17,11 @@ struct lb_csv {
   size_t columns;
 };
 
-/* Opens a file and reads its header line. 0; -EINVAL or other -errno with one line in err. `path` must outlive *ret;
- * release with lb_csv_close(), which is not needed (but allowed) after an error. */
+/* Opens a file and reads its header line. 0; -EINVAL or other -errno with one line in err. `path`
+ * must outlive *ret; release with lb_csv_close(), which is not needed (but allowed) after an error. */
 int lb_csv_open(const char *path, struct lb_csv *ret, char *err, size_t err_size);
-/* 1 = read a record, 0 = end of file, -EINVAL (a stray quote, another number of fields than the header) with err. */
+/* 1 = read a record, 0 = end of file, -EINVAL (a stray quote, another number of fields than the
+ * header) with err. */
 int lb_csv_next(struct lb_csv *csv, char *err, size_t err_size);
 /* Index of a column for csv->field[], or -EINVAL with err naming the column that is missing. */
 int lb_csv_column(const struct lb_csv *csv, const char *name, char *err, size_t err_size);

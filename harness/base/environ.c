@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is forgotten: everything libpq reads (PG...), and what a Java virtual machine takes as further arguments.
+ * What is forgotten: everything libpq reads (PG...), and what a Java virtual machine takes as
+ * further arguments.
  */
 #include "environ.h"
 

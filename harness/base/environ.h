@@ -5,8 +5,8 @@
 #ifndef LB_ENVIRON_H
 #define LB_ENVIRON_H
 
-/* Forgets settings that client libraries and servers would pick up on their own: a PGOPTIONS can change a verdict. Of this process and
- * those it starts from now on. */
+/* Forgets settings that client libraries and servers would pick up on their own: a PGOPTIONS can
+ * change a verdict. Of this process and those it starts from now on. */
 void lb_environ_forget(void);
 
 #endif

@@ -14,8 +14,8 @@ int lb_make_dirs(const char *path);
 void lb_remove_tree(const char *path);
 /* Removes the empty files in a folder, and the folder if nothing is left. */
 void lb_remove_empty(const char *path);
-/* Closes a stream that was written to; 0, or -errno of anything that went wrong on it since it was opened (a full disk
- * may only show here). */
+/* Closes a stream that was written to; 0, or -errno of anything that went wrong on it since it was
+ * opened (a full disk may only show here). */
 int lb_close_written(FILE *out);
 /* Appends the whole file `from` to `out`. 0 (also when there is no such file) or -errno. */
 int lb_append_file(FILE *out, const char *from);

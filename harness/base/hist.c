@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The histogram: buckets grow with the value, so that the relative error is the same from nanoseconds to centuries.
- * Values below 64 have a bucket each; from there every power of two is cut into 64.
+ * The histogram: buckets grow with the value, so that the relative error is the same from
+ * nanoseconds to centuries. Values below 64 have a bucket each; from there every power of two is
+ * cut into 64.
  */
 #include <math.h>
 #include <string.h>
@@ -46,7 +47,8 @@ void lb_hist_merge(struct lb_hist *into, const struct lb_hist *from) {
   for (unsigned i = 0; i < LB_HIST_BUCKETS; i++) into->bucket[i] += from->bucket[i];
 }
 
-/* ceil(q * count) as meant in decimal: 0.07 * 100 is 7, not the 8 that its binary rounding would give. */
+/* ceil(q * count) as meant in decimal: 0.07 * 100 is 7, not the 8 that its binary rounding would
+ * give. */
 static uint64_t rank_of(double q, uint64_t count) {
   double rank = ceil(q * (double)count * (1 - 1e-12));
   if (!(rank > 1)) return 1;

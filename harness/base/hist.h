@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-/* Histogram with 64 linear buckets per power of two: error below 1/64 of the value, exact merge by adding, no clamp.
- * Shape as fio's and HdrHistogram's. All zero = empty. */
+/* Histogram with 64 linear buckets per power of two: error below 1/64 of the value, exact merge by
+ * adding, no clamp. Shape as fio's and HdrHistogram's. All zero = empty. */
 #define LB_HIST_SUB 64
 #define LB_HIST_BUCKETS ((64 - 6 + 1) * LB_HIST_SUB)
 struct lb_hist {
@@ -20,8 +20,8 @@ struct lb_hist {
 void lb_hist_init(struct lb_hist *hist);
 void lb_hist_add(struct lb_hist *hist, uint64_t value);
 void lb_hist_merge(struct lb_hist *into, const struct lb_hist *from);
-/* Value at quantile q in [0,1]: the middle of the bucket that holds the ceil(q * count)-th smallest, clamped to [min,max].
- * 0 when empty. */
+/* Value at quantile q in [0,1]: the middle of the bucket that holds the ceil(q * count)-th
+ * smallest, clamped to [min,max]. 0 when empty. */
 uint64_t lb_hist_quantile(const struct lb_hist *hist, double q);
 /* Smallest and largest value that fall into bucket i. */
 uint64_t lb_hist_bucket_low(unsigned i);

@@ -11,8 +11,9 @@
 #define Z 1.959963984540054 /* what a normal variable exceeds with that chance */
 #define MANY 1e6            /* events from which on the exact sum is not worth its time */
 
-/* E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22 (1927). Unlike the normal
- * approximation it keeps its promise for few trials and for rates near 0 and 1. */
+/* E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22
+ * (1927). Unlike the normal approximation it keeps its promise for few trials and for rates near 0
+ * and 1. */
 void lb_wilson95(uint64_t k, uint64_t n, double *ret_low, double *ret_high) {
   *ret_low = 0;
   *ret_high = 1;
@@ -26,15 +27,17 @@ void lb_wilson95(uint64_t k, uint64_t n, double *ret_low, double *ret_high) {
 
 double lb_upper95_zero(uint64_t n) { return n ? 1 - pow(0.05, 1 / (double)n) : 1; }
 
-/* ---- Poisson ------------------------------------------------------------------------------------------------------ */
+/* ---- Poisson --------------------------------------------------------------------------------- */
 
-/* F. Garwood, "Fiducial limits for the Poisson distribution", Biometrika 28 (1936): the mean is at least the one under which
- * k or more events have a chance of 2.5 %, and at most the one under which k or fewer have. Both chances are tails of a gamma
- * distribution, for P(at least a events | mean x) = P(a, x), the regularised lower incomplete gamma function; its quantile
- * is found by bisection. */
+/* F. Garwood, "Fiducial limits for the Poisson distribution", Biometrika 28 (1936): the mean is at
+ * least the one under which k or more events have a chance of 2.5 %, and at most the one under
+ * which k or fewer have. Both chances are tails of a gamma distribution, for P(at least a events |
+ * mean x) = P(a, x), the regularised lower incomplete gamma function; its quantile is found by
+ * bisection. */
 
-/* P(a, x) for a whole a >= 1 and 0 < x: the terms x^j e^-x / j! from j = a on, or 1 less those below a. The largest term is near
- * j = x, so on either side of it they shrink, and are added until they no longer matter. */
+/* P(a, x) for a whole a >= 1 and 0 < x: the terms x^j e^-x / j! from j = a on, or 1 less those
+ * below a. The largest term is near j = x, so on either side of it they shrink, and are added until
+ * they no longer matter. */
 static double at_least(double a, double x) {
   double sum = 0;
   if (x < a) {
@@ -47,8 +50,9 @@ static double at_least(double a, double x) {
   return 1 - sum;
 }
 
-/* E. B. Wilson and M. M. Hilferty, "The distribution of chi-square", PNAS 17 (1931): the cube root of a gamma variable is nearly
- * normal. For a million the error is 2e-11 of the mean, and it shrinks further. */
+/* E. B. Wilson and M. M. Hilferty, "The distribution of chi-square", PNAS 17 (1931): the cube root
+ * of a gamma variable is nearly normal. For a million the error is 2e-11 of the mean, and it
+ * shrinks further. */
 static double mean_for_many(double a, double z) {
   double root = 1 - 1 / (9 * a) + z / (3 * sqrt(a));
   return a * root * root * root;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * rng.h - a small seeded random stream (splitmix64), one per purpose and process, so that one seed replays a run.
- * Not for secrets. Source: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
+ * rng.h - a small seeded random stream (splitmix64), one per purpose and process, so that one seed
+ * replays a run. Not for secrets. Source: Steele, Lea, Flood, "Fast splittable pseudorandom number
+ * generators", OOPSLA 2014.
  */
 #ifndef LB_RNG_H
 #define LB_RNG_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Optimal string alignment: insertions, deletions, replacements and swaps of neighbours cost one each. A swap counts once
- * because "acquier" for "acquire" is one slip of the fingers, not two.
+ * Optimal string alignment: insertions, deletions, replacements and swaps of neighbours cost one
+ * each. A swap counts once because "acquier" for "acquire" is one slip of the fingers, not two.
  */
 #include "suggest.h"
 

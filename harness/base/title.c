@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The kernel shows what stands in the memory of the original arguments, so that is what gets overwritten.
+ * The kernel shows what stands in the memory of the original arguments, so that is what gets
+ * overwritten.
  */
 #include "title.h"
 

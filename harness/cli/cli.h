@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli.h - the commands. Only cli*.c and display.c print. main() takes a command's arguments apart (cli_args.c) by its row in the table
- * of commands (cli_help.c); it returns the exit code of the process.
+ * cli.h - the commands. Only cli*.c and display.c print. main() takes a command's arguments apart
+ * (cli_args.c) by its row in the table of commands (cli_help.c); it returns the exit code of the
+ * process.
  */
 #ifndef LB_CLI_H
 #define LB_CLI_H
@@ -28,7 +29,7 @@ int lb_cli_conform(const struct lb_args *args);
 /* What `report` does with a results folder: also the end of a suite. An exit code. */
 int lb_draw_report(const char *dir);
 
-/* ---- the table of commands (cli_help.c) ------------------------------------------------------------------------- */
+/* ---- the table of commands (cli_help.c) ------------------------------------------------------ */
 
 struct lb_cli_command {
   const char *name;
@@ -48,7 +49,7 @@ void lb_cli_help_command(const struct lb_cli_command *command);
 /* The help of all. Errors of the stream are not looked for. */
 void lb_cli_help(FILE *out);
 
-/* ---- shared by the commands (cli_args.c) --------------------------------------------------------------------- */
+/* ---- shared by the commands (cli_args.c) ----------------------------------------------------- */
 
 struct lb_history;
 
@@ -83,20 +84,22 @@ enum {
 
 /* Of lb_args_parse(): --help is among them. */
 enum { LB_WANTS_HELP = -1 };
-/* argv[0] names the command, `takes` says which options it has. 0; LB_EXIT_USAGE after one line on stderr; LB_WANTS_HELP. */
+/* argv[0] names the command, `takes` says which options it has. 0; LB_EXIT_USAGE after one line on
+ * stderr; LB_WANTS_HELP. */
 int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret);
 /* A line for each of these options, and for --help. */
 void lb_args_help(unsigned takes, FILE *out);
 /* One line on stderr, "lockbench: ..."; returns `code`. */
 int lb_complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* An --expect, taken apart: 0 and *ret, or -1 after one line on stderr. Without a guard of its own it is of `guard`. */
+/* An --expect, taken apart: 0 and *ret, or -1 after one line on stderr. Without a guard of its own
+ * it is of `guard`. */
 int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret);
 /* "one, two, three" on stdout; NULL = none. */
 void lb_print_words(const char *const *words);
 /* Folder of scenarios/ and plots/: LOCKBENCH_ROOT, else where the sources were when this was built. */
 const char *lb_root(void);
-/* The history of a file, or of standard input for "-" (cli_history.c). 0 (release with lb_history_clear()), or LB_EXIT_USAGE after
- * one line on stderr, with *ret empty. */
+/* The history of a file, or of standard input for "-" (cli_history.c). 0 (release with
+ * lb_history_clear()), or LB_EXIT_USAGE after one line on stderr, with *ret empty. */
 int lb_load_history(const char *word, struct lb_history *ret);
 /* Whether it is a folder with a run.json. */
 bool lb_is_run_folder(const char *path);
@@ -107,7 +110,7 @@ char *lb_find_scenario(const char *name);
 /* The same of a suite. */
 char *lb_find_suite(const char *name);
 
-/* ---- a run (cli_run.c) ----------------------------------------------------------------------------------------- */
+/* ---- a run (cli_run.c) ----------------------------------------------------------------------- */
 
 struct lb_order { /* what a command wants done */
   const struct lb_args *args;

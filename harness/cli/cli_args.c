@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Options from one table. No abbreviations: "--see" is a mistake with a suggestion, not another way to write --seed.
+ * Options from one table. No abbreviations: "--see" is a mistake with a suggestion, not another way
+ * to write --seed.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -194,7 +195,8 @@ static int unknown_option(const char *command, const char *text, unsigned takes)
   return lb_complain(LB_EXIT_USAGE, "unknown option '%s', see `%s %s --help`", text, lb_called(), command);
 }
 
-/* The word as "--name=value", "-nvalue" or a name alone; *ret_value NULL = its value is not in this word. */
+/* The word as "--name=value", "-nvalue" or a name alone; *ret_value NULL = its value is not in this
+ * word. */
 static void split(const char *word, unsigned takes, char *name, size_t size, const char **ret_value) {
   char longer[64];
   bool is_long = strncmp(word, "--", 2) == 0;

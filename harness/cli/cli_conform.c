@@ -22,7 +22,7 @@ struct suite {
   int points, failed;   /* of all of them */
 };
 
-/* ---- words ------------------------------------------------------------------------------------------------------------------ */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static void print_indented(const char *before, const char *lines) {
   for (const char *end; *lines && (end = strchr(lines, '\n')); lines = end + 1)
@@ -51,7 +51,7 @@ static void print_result(void *data, const struct lb_conform_result *r) {
   fflush(stdout); /* the next one may take its time */
 }
 
-/* ---- one system ------------------------------------------------------------------------------------------------------------- */
+/* ---- one system ------------------------------------------------------------------------------ */
 
 static int run_system(struct suite *s, const struct lb_system *system, const struct lb_args *args,
                       const struct lb_rundir *dir) {
@@ -77,7 +77,8 @@ static int miss(struct suite *s, const struct lb_system *system, const char *mis
   return LB_EXIT_OK;
 }
 
-/* The worst that came: something that does not hold, then a failure of ours, then something missing. */
+/* The worst that came: something that does not hold, then a failure of ours, then something
+ * missing. */
 static int worse(int a, int b) {
   static const int order[] = {LB_EXIT_UNEXPECTED, LB_EXIT_FAILURE, LB_EXIT_MISSING};
   for (size_t i = 0; i < sizeof order / sizeof *order; i++)
@@ -105,7 +106,7 @@ static int run_all(const struct lb_system *systems, int count, bool named, const
   return tried == 0 && !args->tap ? LB_EXIT_MISSING : code;
 }
 
-/* ---- which systems ----------------------------------------------------------------------------------------------------------- */
+/* ---- which systems --------------------------------------------------------------------------- */
 
 /* What was loaded with --plugin, on everything it can run on. How many, or -1 after a complaint. */
 static int plugin_systems(struct lb_system *systems, int max) {

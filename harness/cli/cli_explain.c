@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench explain RUN CELL`: the story of a trial, from the files of a run alone. `lockbench explain FILE`: that of a
- * history.
+ * `lockbench explain RUN CELL`: the story of a trial, from the files of a run alone. `lockbench
+ * explain FILE`: that of a history.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The commands: one row each, out of which come what main() runs, which options a command takes, its help and the help of
- * all. The options themselves, with their help, stand in the table of cli_args.c.
+ * The commands: one row each, out of which come what main() runs, which options a command takes,
+ * its help and the help of all. The options themselves, with their help, stand in the table of
+ * cli_args.c.
  */
 #include <stdio.h>
 #include <string.h>

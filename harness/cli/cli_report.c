@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench report DIR`: charts by plots/render (a process of its own: it is a script), then the page.
+ * `lockbench report DIR`: charts by plots/render (a process of its own: it is a script), then the
+ * page.
  */
 #include <errno.h>
 #include <stdio.h>

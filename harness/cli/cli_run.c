@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench run`, and what it has in common with `lockbench suite`: plan, run, write, say what came of it. The first line of the summary is the verdict.
+ * `lockbench run`, and what it has in common with `lockbench suite`: plan, run, write, say what
+ * came of it. The first line of the summary is the verdict.
  */
 #include <errno.h>
 #include <stdio.h>

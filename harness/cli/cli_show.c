@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench show`: what one protocol, topology or scenario is, from the same tables and files that run it.
+ * `lockbench show`: what one protocol, topology or scenario is, from the same tables and files that
+ * run it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "scenario/scenario.h"
 #include "servers/topology.h"
 
-/* ---- a protocol --------------------------------------------------------------------------------------------------- */
+/* ---- a protocol ------------------------------------------------------------------------------ */
 
 static const struct {
   unsigned trait;
@@ -81,7 +82,7 @@ static void show_protocol(const struct lb_protocol *p) {
   for (const struct lb_option *o = p->options; o && o->name; o++) show_option(p, o);
 }
 
-/* ---- a topology --------------------------------------------------------------------------------------------------- */
+/* ---- a topology ------------------------------------------------------------------------------ */
 
 /* One below the other. */
 static void print_settings(const char *settings) {
@@ -104,7 +105,7 @@ static void show_topology(const struct lb_topology *t) {
   if (!missing && lb_topology_version(t, version, sizeof version) == 0 && version[0]) printf("version:  %s\n", version);
 }
 
-/* ---- a scenario --------------------------------------------------------------------------------------------------- */
+/* ---- a scenario ------------------------------------------------------------------------------ */
 
 /* "steps:    A" and below it, aligned, the others. */
 static void show_steps(const char *label, const struct lb_step *steps, size_t count) {
@@ -159,7 +160,7 @@ static int show_scenario(const char *path) {
   return LB_EXIT_OK;
 }
 
-/* ---- the command -------------------------------------------------------------------------------------------------- */
+/* ---- the command ----------------------------------------------------------------------------- */
 
 static const char *nearest_of_all(const char *name) {
   const char *words[256];

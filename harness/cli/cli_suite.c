@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench suite`: the scenarios that a file of scenarios/suites puts together, with charts and a page.
+ * `lockbench suite`: the scenarios that a file of scenarios/suites puts together, with charts and a
+ * page.
  */
 #include <stdio.h>
 #include <stdlib.h>

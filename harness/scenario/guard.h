@@ -2,8 +2,9 @@
  *
  * guard.h - what a client does before it touches the resource, chosen per cell.
  *
- * A guard protects the resource, not the lock: whatever it does, two clients may still believe that they hold. Under any guard but
- * `none` a trial is therefore judged by the damage at the resource (lost updates, writes of an overtaken holder).
+ * A guard protects the resource, not the lock: whatever it does, two clients may still believe that
+ * they hold. Under any guard but `none` a trial is therefore judged by the damage at the resource
+ * (lost updates, writes of an overtaken holder).
  */
 #ifndef LB_GUARD_H
 #define LB_GUARD_H

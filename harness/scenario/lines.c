@@ -47,7 +47,7 @@ int lb_lines_refuse(struct lb_lines *lines, int result, const char *why) {
   return result;
 }
 
-/* ---- text --------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 /* Bytes of the UTF-8 character at text, 0 if it is none that a text file holds. */
 static size_t character_bytes(const unsigned char *text, size_t size) {
@@ -91,7 +91,7 @@ static int check_line(struct lb_lines *lines, const char *line, size_t len, size
   return lb_lines_refuse(lines, -EINVAL, why);
 }
 
-/* ---- lines -------------------------------------------------------------------------------------------- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 char *lb_lines_next(struct lb_lines *lines, char *buf, int size) {
   if (lines->size == 0 || lines->result < 0) return NULL;

@@ -15,7 +15,7 @@
 
 #define SUFFIX ".ini"
 
-/* ---- text to scenario --------------------------------------------------------------------------------- */
+/* ---- text to scenario ------------------------------------------------------------------------ */
 
 /* "scenarios/04-failover.ini" -> "failover". */
 char *lb_scenario_name_of(const char *path) {
@@ -48,8 +48,8 @@ static int line_of(const char *name, const int *key_lines) {
 
 static bool given(const char *name, const int *key_lines) { return line_of(name, key_lines) != 0; }
 
-/* Its kind, and values that hang on it: a timeline ends with its last step, and where faults are played nothing is kept on disk
- * unless the file says so. */
+/* Its kind, and values that hang on it: a timeline ends with its last step, and where faults are
+ * played nothing is kept on disk unless the file says so. */
 static int complete(struct lb_scenario *scenario, const int *key_lines, char *err, size_t err_size) {
   if (scenario->step_count > 0 && scenario->fault_count > 0)
     return lb_refuse(err, err_size, "%s:%d: a timeline has no campaign: expected one of [timeline] and [campaign]",
@@ -130,7 +130,7 @@ void lb_scenario_clear(struct lb_scenario *scenario) {
   *scenario = (struct lb_scenario){0};
 }
 
-/* ---- settings of the command line --------------------------------------------------------------------- */
+/* ---- settings of the command line ------------------------------------------------------------ */
 
 int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size) {
   char why[LB_SCENARIO_ERR];
@@ -159,7 +159,7 @@ int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *v
   return r;
 }
 
-/* ---- questions ---------------------------------------------------------------------------------------- */
+/* ---- questions ------------------------------------------------------------------------------- */
 
 const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard) {
   const struct lb_expect *others = NULL;

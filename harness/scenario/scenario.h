@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * scenario.h - a scenario file as a struct: the question, a workload or a timeline of steps, the expected verdicts.
- * The form is documented in scenarios/README.md. Reading never guesses: the first thing that does not fit is one
- * line "FILE:LINE: what was found, what was expected", with the nearest known word where there is one.
+ * scenario.h - a scenario file as a struct: the question, a workload or a timeline of steps, the
+ * expected verdicts. The form is documented in scenarios/README.md. Reading never guesses: the
+ * first thing that does not fit is one line "FILE:LINE: what was found, what was expected", with
+ * the nearest known word where there is one.
  */
 #ifndef LB_SCENARIO_H
 #define LB_SCENARIO_H
@@ -15,10 +16,12 @@
 #include "step.h"
 
 enum lb_verdict { LB_SAFE, LB_VIOLATED, LB_STUCK, LB_UNDECIDED, LB_SKIPPED, LB_VERDICT_NONE, LB_ANY };
-/* "safe", "violated", "stuck", "undecided", "skipped", "none", "any" (of an expectation only: whatever is decided fits). */
+/* "safe", "violated", "stuck", "undecided", "skipped", "none", "any" (of an expectation only:
+ * whatever is decided fits). */
 const char *lb_verdict_name(enum lb_verdict verdict);
 
-/* What a scenario plays. Only a load measures speed: it has no fault in it, and its trials run alone. */
+/* What a scenario plays. Only a load measures speed: it has no fault in it, and its trials run
+ * alone. */
 enum lb_scenario_kind {
   LB_KIND_LOAD,     /* a closed loop for a while */
   LB_KIND_TIMELINE, /* steps, one after the other */
@@ -55,7 +58,8 @@ struct lb_scenario {
   double warmup_s;
   bool renew;        /* renew = yes: a client renews its lease every third of the ttl while it holds (the watchdog) */
 
-  /* [campaign] faults drawn at random, one after the other, while the workload runs; none = no campaign */
+  /* [campaign] faults drawn at random, one after the other, while the workload runs; none = no
+   * campaign */
   struct lb_step *faults; /* fault = STEP: cut, kill, pause or clock, with `any` allowed; each is undone */
   size_t fault_count;
   int64_t every_ms; /* mean pause between the end of one fault and the begin of the next */
@@ -65,8 +69,9 @@ struct lb_scenario {
   struct lb_step *steps;
   size_t step_count;
 
-  /* [proof] violated = FACT: a trial with a violation only counts if this fact was observed; NULL = none asked.
-   * Spelled "key absent on ROLE" with ROLE as lb_role_format() writes it: text for people, the fact itself stands below. */
+  /* [proof] violated = FACT: a trial with a violation only counts if this fact was observed; NULL =
+   * none asked. Spelled "key absent on ROLE" with ROLE as lb_role_format() writes it: text for
+   * people, the fact itself stands below. */
   char *proof_violated;
   struct lb_role proof_role; /* on whom the key has to be observed ... */
   bool proof_present;        /* ... as present, or absent */
@@ -78,27 +83,33 @@ struct lb_scenario {
                           compared with it; refused beside a fault and beside past_lease */
   int min_handoffs;    /* [scenario] min_handoffs: fewer = undecided; default 1; 0 where clients never meet (keys = own) */
 
-  /* [expect] system = verdict: reason (several, in file order); the systems it names are those it runs on by default */
+  /* [expect] system = verdict: reason (several, in file order); the systems it names are those it
+   * runs on by default */
   struct lb_expect *expect;
   size_t expect_count;
 };
 
-/* Reads a file. 0; -EINVAL with one line in err for bad content; other -errno with err. On error *ret is empty. */
+/* Reads a file. 0; -EINVAL with one line in err for bad content; other -errno with err. On error
+ * *ret is empty. */
 int lb_scenario_load(const char *path, struct lb_scenario *ret, char *err, size_t err_size);
 /* The same from memory; `path` stands for the file in messages. For tests and fuzzing. */
 int lb_scenario_parse(const char *path, const char *data, size_t size, struct lb_scenario *ret, char *err, size_t err_size);
-/* Sets one key as `-s key=value` does (those with LB_KEY_SET); same messages, with "-s" as the place. */
+/* Sets one key as `-s key=value` does (those with LB_KEY_SET); same messages, with "-s" as the
+ * place. */
 int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size);
 void lb_scenario_clear(struct lb_scenario *scenario);
-/* The expectation for a system under a guard: its own line in that guard's section, else "*" there, else NULL. */
+/* The expectation for a system under a guard: its own line in that guard's section, else "*" there,
+ * else NULL. */
 const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard);
-/* True if some step or fault needs it: hosts with links of their own (LB_NEED_NETWORK), clocks that can be set (LB_NEED_CLOCKS) ... */
+/* True if some step or fault needs it: hosts with links of their own (LB_NEED_NETWORK), clocks that
+ * can be set (LB_NEED_CLOCKS) ... */
 bool lb_scenario_needs(const struct lb_scenario *scenario, enum lb_step_need need);
 
-/* Names of all scenarios in a folder, sorted by file name: names[i] of `*ret_count`, paths in ret_paths; free each and the arrays. */
+/* Names of all scenarios in a folder, sorted by file name: names[i] of `*ret_count`, paths in
+ * ret_paths; free each and the arrays. */
 int lb_scenario_list(const char *folder, char ***ret_names, char ***ret_paths, size_t *ret_count);
 
-/* ---- the form as data: parser, help and scenarios/README.md share these tables -------------------------- */
+/* ---- the form as data: parser, help and scenarios/README.md share these tables --------------- */
 
 enum lb_scenario_type {
   LB_KEY_TEXT,          /* char * */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What no single line of a scenario can know: a step against the number of clients and the steps before it, a proof against
- * the steps that could observe it. A timeline that cannot mean what it says is refused before any server is started.
+ * What no single line of a scenario can know: a step against the number of clients and the steps
+ * before it, a proof against the steps that could observe it. A timeline that cannot mean what it
+ * says is refused before any server is started.
  */
 #include <stdio.h>
 #include <string.h>
@@ -94,8 +95,8 @@ static int check_cure(struct story *t, const struct lb_step *step) {
                    step->b.kind == LB_ROLE_NONE ? "" : " of these two roles, in this order, that still holds");
 }
 
-/* What a step changes for the ones after it. Who was told to crash is not dead: it may never pass that point; and the holder is whoever
- * holds then. */
+/* What a step changes for the ones after it. Who was told to crash is not dead: it may never pass
+ * that point; and the holder is whoever holds then. */
 static void mark(struct story *t, const struct lb_step *step) {
   const struct lb_step_row *row = lb_step_row(step);
   if (row->asks) t->asked[step->a.number] = true;

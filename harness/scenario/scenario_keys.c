@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of keys, and one parser per type of value. A row says everything that is known of a key, so the parser, the help
- * and scenarios/README.md cannot disagree.
+ * The table of keys, and one parser per type of value. A row says everything that is known of a
+ * key, so the parser, the help and scenarios/README.md cannot disagree.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -97,7 +97,7 @@ const char *lb_scenario_type_name(enum lb_scenario_type type) {
   return names[type];
 }
 
-/* ---- finding a key ------------------------------------------------------------------------------------ */
+/* ---- finding a key --------------------------------------------------------------------------- */
 
 static const struct lb_scenario_key *refuse_key(const char *what, const char *name, const char *const *known,
                                                 size_t count, char *err, size_t err_size) {
@@ -133,7 +133,7 @@ const struct lb_scenario_key *lb_scenario_key_find_set(const char *name, char *e
   return find_among(NULL, LB_KEY_SET, "cannot set", name, err, err_size);
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------ */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 /* Plain decimal notation only: strtod alone would take "inf", "0x10" and "1e9". */
 static bool parse_decimal(const char *text, bool whole, double *ret) {
@@ -201,7 +201,7 @@ static int set_counts(const struct lb_scenario_key *key, struct lb_scenario *sce
   return 0;
 }
 
-/* ---- words -------------------------------------------------------------------------------------------- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 static int set_text(char **field, const char *value) {
   char *copy = strdup(value);
@@ -269,7 +269,7 @@ static int set_fact(const struct lb_scenario_key *key, struct lb_scenario *scena
   return set_text(field, fact);
 }
 
-/* ---- expectations ------------------------------------------------------------------------------------- */
+/* ---- expectations ---------------------------------------------------------------------------- */
 
 static bool is_system(const char *name) {
   static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";

@@ -2,8 +2,8 @@
  *
  * scenario_parts.h - what the files of the scenario reader share; nobody else includes it.
  *
- * Every function that can refuse writes one line without its place ("ttl_ms = -5: expected ...") and returns -EINVAL;
- * whoever knows the place (a line of a file, `-s`) puts it in front.
+ * Every function that can refuse writes one line without its place ("ttl_ms = -5: expected ...")
+ * and returns -EINVAL; whoever knows the place (a line of a file, `-s`) puts it in front.
  */
 #ifndef LB_SCENARIO_PARTS_H
 #define LB_SCENARIO_PARTS_H
@@ -14,7 +14,8 @@
 #define LB_SCENARIO_ERR 512 /* room for one message without its place */
 #define LB_EXPECT_GUARD "expect " /* and a guard: the section of what is expected under it */
 
-/* scenario_keys.c: the key of a section (in [expect ...] every name is one), or NULL with err saying what was meant. */
+/* scenario_keys.c: the key of a section (in [expect ...] every name is one), or NULL with err
+ * saying what was meant. */
 const struct lb_scenario_key *lb_scenario_key_find(const char *section, const char *name, char *err, size_t err_size);
 /* As for `-s`: among the settable keys. */
 const struct lb_scenario_key *lb_scenario_key_find_set(const char *name, char *err, size_t err_size);
@@ -23,8 +24,8 @@ const struct lb_scenario_key *lb_scenario_key_find_set(const char *name, char *e
 int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *name,
                         const char *value, int line, char *err, size_t err_size);
 
-/* scenario_read.c: fills the scenario from text: keys, then defaults. key_lines[i] = line of lb_scenario_keys[i], 0 = not
- * given. data[size] must be NUL. err comes with its place. */
+/* scenario_read.c: fills the scenario from text: keys, then defaults. key_lines[i] = line of
+ * lb_scenario_keys[i], 0 = not given. data[size] must be NUL. err comes with its place. */
 int lb_scenario_read(const char *path, const char *data, size_t size, struct lb_scenario *scenario, int *key_lines,
                      char *err, size_t err_size);
 
@@ -33,19 +34,22 @@ char *lb_scenario_name_of(const char *path);
 /* Sets one of the settable keys. */
 int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size);
 
-/* scenario_check.c: what single keys cannot know. 0, or -EINVAL with err and the line it is about (0 = the whole file). */
+/* scenario_check.c: what single keys cannot know. 0, or -EINVAL with err and the line it is about
+ * (0 = the whole file). */
 int lb_scenario_check(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size);
 
 /* role.c: a role from words[0..count): number of words taken, or -EINVAL with err. */
 int lb_role_parse(char *const *words, size_t count, struct lb_role *ret, char *err, size_t err_size);
-/* The number of a node or client, from 1 to max; `kind` is the word before it, `word` may be NULL. 0, or -EINVAL with err. */
+/* The number of a node or client, from 1 to max; `kind` is the word before it, `word` may be NULL.
+ * 0, or -EINVAL with err. */
 int lb_number_parse(const char *kind, const char *word, int max, int *ret, char *err, size_t err_size);
 /* True for roles that name exactly one server, the same one each time. */
 bool lb_role_is_one_server(struct lb_role role);
 /* True for `node any` and `client any`. */
 bool lb_role_is_any(struct lb_role role);
 
-/* step_values.c: a value from its word, into the field of the step that it is for. 0, or -EINVAL with why. */
+/* step_values.c: a value from its word, into the field of the step that it is for. 0, or -EINVAL
+ * with why. */
 typedef int lb_value_parser(const char *word, struct lb_step *ret, char *why, size_t why_size);
 lb_value_parser lb_duration_parse, lb_offset_parse, lb_rate_parse, lb_point_parse;
 

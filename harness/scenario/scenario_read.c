@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From the text of a scenario file to its keys. Lines come through lines.h, which refuses what is no text; here stands which sections and
- * keys there are, and which of them have to be there.
+ * From the text of a scenario file to its keys. Lines come through lines.h, which refuses what is
+ * no text; here stands which sections and keys there are, and which of them have to be there.
  */
 #include <errno.h>
 #include <ini.h>
@@ -43,7 +43,7 @@ struct reading {
 
 static int refuse_at(struct reading *r, int result, const char *why) { return lb_lines_refuse(&r->lines, result, why); }
 
-/* ---- sections ----------------------------------------------------------------------------------------- */
+/* ---- sections -------------------------------------------------------------------------------- */
 
 static int refuse_section(struct reading *r, const char *name) {
   char why[LB_SCENARIO_ERR];
@@ -84,7 +84,7 @@ static char *next_line(char *buf, int size, void *reading) {
   return *text == '[' && !goes_on && begin_section(r, text) < 0 ? NULL : buf;
 }
 
-/* ---- keys --------------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 /* The library strips comments from a key's own line only. */
 static size_t without_comment(const char *text) {
@@ -150,7 +150,7 @@ static int take_entry(void *reading, const char *section, const char *name, cons
   return take_key(r, section, name, value) == 0;
 }
 
-/* ---- the whole file ----------------------------------------------------------------------------------- */
+/* ---- the whole file -------------------------------------------------------------------------- */
 
 static int refuse_file(struct reading *r, const char *why) {
   snprintf(r->lines.err, r->lines.err_size, "%s: %s", r->lines.path, why);

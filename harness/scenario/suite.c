@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * From the text of a suite file to scenarios and their settings. Each section but [suite] names a scenario; its keys are those that -s
- * sets. A setting is tried at once on the scenario as it was loaded, so that a refusal names the line of the suite.
+ * From the text of a suite file to scenarios and their settings. Each section but [suite] names a
+ * scenario; its keys are those that -s sets. A setting is tried at once on the scenario as it was
+ * loaded, so that a refusal names the line of the suite.
  */
 #include "suite.h"
 
@@ -32,7 +33,7 @@ struct reading {
 
 static int refuse_at(struct reading *r, int result, const char *why) { return lb_lines_refuse(&r->lines, result, why); }
 
-/* ---- scenarios ---------------------------------------------------------------------------------------- */
+/* ---- scenarios ------------------------------------------------------------------------------- */
 
 static bool is_path(const char *name) {
   size_t len = strlen(name);
@@ -122,7 +123,7 @@ static int begin_section(struct reading *r, const char *text) {
   return result;
 }
 
-/* ---- lines and keys ----------------------------------------------------------------------------------- */
+/* ---- lines and keys -------------------------------------------------------------------------- */
 
 /* The library's fgets. It tells nobody of a section, so sections are seen here. */
 static char *next_line(char *buf, int size, void *reading) {
@@ -181,7 +182,8 @@ static int take_setting(struct reading *r, const char *name, const char *value) 
   return result < 0 ? refuse_at(r, result, why) : keep_setting(r, name, value);
 }
 
-/* The library's handler: nonzero = go on. What it says of the section may be cut, so it is not asked. */
+/* The library's handler: nonzero = go on. What it says of the section may be cut, so it is not
+ * asked. */
 static int take_entry(void *reading, const char *section, const char *name, const char *value) {
   struct reading *r = reading;
   (void)section;
@@ -191,7 +193,7 @@ static int take_entry(void *reading, const char *section, const char *name, cons
   return take_setting(r, name, value) == 0;
 }
 
-/* ---- the whole file ----------------------------------------------------------------------------------- */
+/* ---- the whole file -------------------------------------------------------------------------- */
 
 static int check_complete(struct reading *r) {
   const char *missing = !r->about_line          ? "section [" ABOUT "] is missing"

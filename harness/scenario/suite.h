@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * suite.h - which scenarios are run together, and what is changed in each of them: one file in scenarios/suites.
+ * suite.h - which scenarios are run together, and what is changed in each of them: one file in
+ * scenarios/suites.
  */
 #ifndef LB_SUITE_H
 #define LB_SUITE_H
@@ -10,13 +11,15 @@
 struct lb_suite {
   char *name, *path;      /* "quick", and its file */
   char *title, *question; /* [suite] */
-  /* Of each scenario, in the order of the file: its path, and what is changed in it, "key=value key=value" ("" = nothing). */
+  /* Of each scenario, in the order of the file: its path, and what is changed in it, "key=value
+   * key=value" ("" = nothing). */
   char **scenarios, **settings;
   size_t count;
 };
 
-/* Reads a file. `folder` has the scenarios that are named, not given as a path. Every scenario is loaded and every setting tried on it.
- * 0; -EINVAL with one line in err for bad content, of the suite or of a scenario; other -errno with err. On error *ret is empty. */
+/* Reads a file. `folder` has the scenarios that are named, not given as a path. Every scenario is
+ * loaded and every setting tried on it. 0; -EINVAL with one line in err for bad content, of the
+ * suite or of a scenario; other -errno with err. On error *ret is empty. */
 int lb_suite_load(const char *path, const char *folder, struct lb_suite *ret, char *err, size_t err_size);
 /* The same from memory, data[size] is NUL; `path` stands for the file. For tests and fuzzing. */
 int lb_suite_parse(const char *path, const char *data, size_t size, const char *folder, struct lb_suite *ret, char *err,

@@ -1,21 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * A preload library, no part of the harness: it gives the server it is loaded into the clocks of one page (skew.h), whose file the
- * environment variable LOCKBENCH_SKEW names. Without the variable, without a page, or while the page says that nothing is skewed,
- * every clock is the true one. The page stays mapped in forked children, and programs started by the server map it again.
+ * A preload library, no part of the harness: it gives the server it is loaded into the clocks of
+ * one page (skew.h), whose file the environment variable LOCKBENCH_SKEW names. Without the
+ * variable, without a page, or while the page says that nothing is skewed, every clock is the true
+ * one. The page stays mapped in forked children, and programs started by the server map it again.
  *
- * It calls nothing that could call it back. Allocators read the clock before main, from within their own initialisation, and dlsym
- * may allocate: so the kernel's fast clock is looked up in the image that the kernel maps into every process (vDSO), and the first
- * reading of a clock sets everything up, whichever constructor it comes from. Where the image has no such symbol, it is a system call.
+ * It calls nothing that could call it back. Allocators read the clock before main, from within
+ * their own initialisation, and dlsym may allocate: so the kernel's fast clock is looked up in the
+ * image that the kernel maps into every process (vDSO), and the first reading of a clock sets
+ * everything up, whichever constructor it comes from. Where the image has no such symbol, it is a
+ * system call.
  *
- * Covered are readings: clock_gettime, gettimeofday, time and timespec_get, also where a library calls them. And waiting on a condition
- * variable (pthread_cond_timedwait, pthread_cond_clockwait), because a JVM computes the end of every wait and every sleep from its
- * clock: the kernel is given the true time that the deadline stands for when the wait begins; a later change does not alter it.
+ * Covered are readings: clock_gettime, gettimeofday, time and timespec_get, also where a library
+ * calls them. And waiting on a condition variable (pthread_cond_timedwait, pthread_cond_clockwait),
+ * because a JVM computes the end of every wait and every sleep from its clock: the kernel is given
+ * the true time that the deadline stands for when the wait begins; a later change does not alter
+ * it.
  *
- * Not covered, and so on true time: relative sleeps and poll timeouts (a second of them stays a true one also where the clocks run at
- * another rate); timerfd, clock_nanosleep and the timed functions of mutexes and semaphores with an absolute time (on a clock that was
- * set forward they wait longer by as much); file times; what libc reads for itself (syslog); statically linked programs; programs that
- * ask the kernel directly, as those written in Go do, or that look for the function in libc itself, as old JVMs may.
+ * Not covered, and so on true time: relative sleeps and poll timeouts (a second of them stays a
+ * true one also where the clocks run at another rate); timerfd, clock_nanosleep and the timed
+ * functions of mutexes and semaphores with an absolute time (on a clock that was set forward they
+ * wait longer by as much); file times; what libc reads for itself (syslog); statically linked
+ * programs; programs that ask the kernel directly, as those written in Go do, or that look for the
+ * function in libc itself, as old JVMs may.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -42,7 +49,7 @@
 #define NS_PER_S INT64_C(1000000000)
 #define EXPORTED __attribute__((visibility("default")))
 
-/* ---- true clocks ------------------------------------------------------------------------------------------------------ */
+/* ---- true clocks ----------------------------------------------------------------------------- */
 
 typedef int gettime_fn(clockid_t clock, struct timespec *ret); /* 0 or -errno, as the kernel's */
 
@@ -62,8 +69,8 @@ static int by_system_call(clockid_t clock, struct timespec *ret) {
 #endif
 
 #ifdef VDSO_NAME
-/* Everything the dynamic section points to, relative to where the image lies. Only the classic hash table tells how many symbols there
- * are; an image without one is left alone. */
+/* Everything the dynamic section points to, relative to where the image lies. Only the classic hash
+ * table tells how many symbols there are; an image without one is left alone. */
 static gettime_fn *find_fast(void) {
   uintptr_t image = getauxval(AT_SYSINFO_EHDR);
   if (!image) return NULL;
@@ -112,7 +119,7 @@ static int64_t true_ns(clockid_t clock) {
   return ts.tv_sec * NS_PER_S + ts.tv_nsec;
 }
 
-/* ---- the page --------------------------------------------------------------------------------------------------------- */
+/* ---- the page -------------------------------------------------------------------------------- */
 
 static const struct lb_skew no_page; /* nothing is skewed */
 static const struct lb_skew *_Atomic known_page;
@@ -148,7 +155,7 @@ static inline const struct lb_skew *the_page(void) {
   return __builtin_expect(page != NULL, 1) ? page : find_page();
 }
 
-/* ---- skewed clocks ---------------------------------------------------------------------------------------------------- */
+/* ---- skewed clocks --------------------------------------------------------------------------- */
 
 static bool is_wall(clockid_t clock) { return clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE || clock == CLOCK_TAI; }
 
@@ -156,7 +163,8 @@ static bool is_monotonic(clockid_t clock) {
   return clock == CLOCK_MONOTONIC || clock == CLOCK_MONOTONIC_COARSE || clock == CLOCK_MONOTONIC_RAW || clock == CLOCK_BOOTTIME;
 }
 
-/* The page knows two clocks; their relatives, which count from elsewhere, are as far from the truth as they are. */
+/* The page knows two clocks; their relatives, which count from elsewhere, are as far from the truth
+ * as they are. */
 static void apply(const struct lb_skew_line *line, clockid_t clock, struct timespec *ts) {
   int64_t reads = ts->tv_sec * NS_PER_S + ts->tv_nsec;
   if (clock == CLOCK_TAI || clock == CLOCK_MONOTONIC_RAW || clock == CLOCK_BOOTTIME) {
@@ -183,7 +191,7 @@ static int read_clock(clockid_t clock, struct timespec *ret) {
   return r;
 }
 
-/* ---- what programs call ----------------------------------------------------------------------------------------------- */
+/* ---- what programs call ---------------------------------------------------------------------- */
 
 EXPORTED int clock_gettime(clockid_t clock, struct timespec *ret) {
   int r = read_clock(clock, ret);
@@ -214,9 +222,10 @@ EXPORTED int timespec_get(struct timespec *ret, int base) {
   return base;
 }
 
-/* ---- waiting ---------------------------------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
-/* A condition variable does not tell its clock, but the deadline does: the two clocks are decades apart. */
+/* A condition variable does not tell its clock, but the deadline does: the two clocks are decades
+ * apart. */
 static unsigned clock_of(const struct lb_skew_line line[LB_SKEW_CLOCKS], int64_t deadline_ns) {
   int64_t wall = lb_skew_at(&line[LB_SKEW_WALL], true_ns(CLOCK_REALTIME));
   int64_t mono = lb_skew_at(&line[LB_SKEW_MONO], true_ns(CLOCK_MONOTONIC));

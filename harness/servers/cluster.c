@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is the same for all running topologies: laying one out, restarting servers, waiting for a failover.
+ * What is the same for all running topologies: laying one out, restarting servers, waiting for a
+ * failover.
  */
 #include "cluster.h"
 
@@ -59,7 +60,7 @@ void lb_cluster_stop(struct lb_cluster *cluster) {
   if (cluster->topology && family_of(cluster)->clean) family_of(cluster)->clean(cluster);
 }
 
-/* ---- clocks --------------------------------------------------------------------------------------------------- */
+/* ---- clocks ---------------------------------------------------------------------------------- */
 
 int lb_cluster_skew(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
@@ -84,7 +85,7 @@ int lb_cluster_mono_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline,
   return family_of(cluster)->mono_ms(cluster, index, deadline, ret_ms);
 }
 
-/* ---- restart -------------------------------------------------------------------------------------------------- */
+/* ---- restart --------------------------------------------------------------------------------- */
 
 static int await_answer(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   struct lb_server *server = &cluster->server[index];
@@ -111,9 +112,10 @@ int lb_cluster_restart(struct lb_cluster *cluster, size_t index, lb_ns deadline)
   return lb_cluster_restart_many(cluster, &index, 1, deadline);
 }
 
-/* ---- failover ------------------------------------------------------------------------------------------------- */
+/* ---- failover -------------------------------------------------------------------------------- */
 
-/* Independent servers fail over by being many: it is done when a majority of all serves without the old one. */
+/* Independent servers fail over by being many: it is done when a majority of all serves without the
+ * old one. */
 static bool majority_without(struct lb_cluster *cluster, int old, lb_ns deadline) {
   size_t answering = 0;
   for (size_t i = 0; i < cluster->data_count; i++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * cluster.h - a running topology: real servers, started fresh, proven ready by asking them, roles found by asking them.
+ * cluster.h - a running topology: real servers, started fresh, proven ready by asking them, roles
+ * found by asking them.
  *
  * All of it runs in the trial's controller process, on one thread.
  */
@@ -37,32 +38,38 @@ struct lb_cluster {
   struct lb_endpoint endpoint[LB_SERVERS_MAX]; /* filled by lb_cluster_target */
 };
 
-/* An empty cluster with its servers' names, services and whether they hold locks. The caller fills in ttl_ms, durable and cache_dir, and
- * for each server host, ports, folder and log; then it starts. */
+/* An empty cluster with its servers' names, services and whether they hold locks. The caller fills
+ * in ttl_ms, durable and cache_dir, and for each server host, ports, folder and log; then it
+ * starts. */
 void lb_cluster_init(struct lb_cluster *ret, const struct lb_topology *topology, struct lb_env *env);
-/* Starts all servers and waits until the cluster serves. 0 or -errno with err. Where there are no servers: 0. */
+/* Starts all servers and waits until the cluster serves. 0 or -errno with err. Where there are no
+ * servers: 0. */
 int lb_cluster_start(struct lb_cluster *cluster, lb_ns deadline);
-/* Index of the data server that decides now; -ENOENT = none right now, or there are no servers; -errno. */
+/* Index of the data server that decides now; -ENOENT = none right now, or there are no servers;
+ * -errno. */
 int lb_cluster_primary(struct lb_cluster *cluster, lb_ns deadline);
 /* Fills `ret` for clients; points into cluster. */
 void lb_cluster_target(struct lb_cluster *cluster, struct lb_target *ret);
-/* Kills all servers (SIGKILL), removes what they left outside their folders, and frees their clocks. */
+/* Kills all servers (SIGKILL), removes what they left outside their folders, and frees their
+ * clocks. */
 void lb_cluster_stop(struct lb_cluster *cluster);
-/* Gives one server clocks that can be set, true ones for now: server->skew. They start with the server and outlive its restarts, so
- * call it when its folder exists and before start(). 0 or -errno with err (-ENOENT: there is no preload library). */
+/* Gives one server clocks that can be set, true ones for now: server->skew. They start with the
+ * server and outlive its restarts, so call it when its folder exists and before start(). 0 or
+ * -errno with err (-ENOENT: there is no preload library). */
 int lb_cluster_skew(struct lb_cluster *cluster, size_t index);
-/* Asks one server for its wall clock in ms since 1970. 0, or -errno with the reason in env->err; -EOPNOTSUPP: it cannot be asked. */
+/* Asks one server for its wall clock in ms since 1970. 0, or -errno with the reason in env->err;
+ * -EOPNOTSUPP: it cannot be asked. */
 int lb_cluster_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
 /* The same for its monotonic clock, from a moment of its own choice. */
 int lb_cluster_mono_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
-/* Starts one server again on what it left behind and waits until it answers. It is killed first if it runs or is stopped. Its clocks
- * stay as they are. 0 or -errno with err. */
+/* Starts one server again on what it left behind and waits until it answers. It is killed first if
+ * it runs or is stopped. Its clocks stay as they are. 0 or -errno with err. */
 int lb_cluster_restart(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-/* The same for several at once, as when the power comes back: where they answer only with a majority (ZooKeeper), one after the other
- * would wait in vain. */
+/* The same for several at once, as when the power comes back: where they answer only with a
+ * majority (ZooKeeper), one after the other would wait in vain. */
 int lb_cluster_restart_many(struct lb_cluster *cluster, const size_t index[], size_t count, lb_ns deadline);
-/* `await failover`: promotes where needed, then waits until another server than `old` decides (with independent masters: until a
- * majority answers without `old`). 0, LB_TIMEOUT, or -errno. */
+/* `await failover`: promotes where needed, then waits until another server than `old` decides (with
+ * independent masters: until a majority answers without `old`). 0, LB_TIMEOUT, or -errno. */
 int lb_cluster_failover(struct lb_cluster *cluster, int old, lb_ns deadline);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * A cut is a table of nftables on every host that is to receive nothing, with one counted drop rule for each sender. The receiver drops, so
- * the sender sees silence, as in a real partition, not an error; and links are not taken down, because the peers would notice.
+ * A cut is a table of nftables on every host that is to receive nothing, with one counted drop rule
+ * for each sender. The receiver drops, so the sender sees silence, as in a real partition, not an
+ * error; and links are not taken down, because the peers would notice.
  *
- * The younger a cut, the earlier its rules: a packet that two cuts would drop is counted by the younger, which is the one to be proved.
+ * The younger a cut, the earlier its rules: a packet that two cuts would drop is counted by the
+ * younger, which is the one to be proved.
  */
 #include "cut.h"
 
@@ -27,7 +29,7 @@ static int run_nft(const struct lb_host *host, const char *input, char **ret_out
   return lb_tool_run(host, argv, input, ret_output, err, err_size);
 }
 
-/* ---- making ------------------------------------------------------------------------------------------------- */
+/* ---- making ---------------------------------------------------------------------------------- */
 
 /* The rules of a cut on one host, to be freed; NULL = no memory. */
 static char *rules_on(const struct lb_cut *cut, const struct lb_host *host) {
@@ -75,9 +77,10 @@ int lb_cut_make(struct lb_net *net, const void *owner, const struct lb_way *ways
   return r;
 }
 
-/* ---- what it has dropped -------------------------------------------------------------------------------------- */
+/* ---- what it has dropped --------------------------------------------------------------------- */
 
-/* nft prints a rule as it was written: "ip saddr 10.77.0.1 counter packets 3 bytes 180 drop". -1: no such rule. */
+/* nft prints a rule as it was written: "ip saddr 10.77.0.1 counter packets 3 bytes 180 drop". -1:
+ * no such rule. */
 static int64_t packets_from(const char *listing, const char *address) {
   char rule[64];
   unsigned long long packets;
@@ -114,7 +117,7 @@ bool lb_cut_parts(const struct lb_cut *newest, const struct lb_host *a, const st
   return false;
 }
 
-/* ---- healing -------------------------------------------------------------------------------------------------- */
+/* ---- healing --------------------------------------------------------------------------------- */
 
 static void forget(struct lb_net *net, struct lb_cut *cut) {
   struct lb_cut **link = &net->cuts;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * cut.h - cuts of a trial's network: drop rules of nftables, each cut with rules of its own. So one direction can be cut, several cuts can
- * hold at once, each tells what it alone has dropped, and each is healed by itself.
+ * cut.h - cuts of a trial's network: drop rules of nftables, each cut with rules of its own. So one
+ * direction can be cut, several cuts can hold at once, each tells what it alone has dropped, and
+ * each is healed by itself.
  *
  * All calls belong to the controller's thread.
  */
@@ -26,17 +27,20 @@ struct lb_cut { /* one that holds */
   struct lb_cut *older;
 };
 
-/* From now on no packet goes these ways, also on connections that exist. What goes the same way as in an older cut is dropped by this one first.
- * Each way stands once in `ways`. 0, and *ret until it is healed; or -errno with err, and nothing is cut. */
+/* From now on no packet goes these ways, also on connections that exist. What goes the same way as
+ * in an older cut is dropped by this one first. Each way stands once in `ways`. 0, and *ret until
+ * it is healed; or -errno with err, and nothing is cut. */
 int lb_cut_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, struct lb_cut **ret, char *err,
                 size_t err_size);
-/* How many packets the rules of this cut have dropped, on each of its ways: ret[i] of cut->way[i]. 0, or -errno with err. */
+/* How many packets the rules of this cut have dropped, on each of its ways: ret[i] of cut->way[i].
+ * 0, or -errno with err. */
 int lb_cut_dropped(const struct lb_cut *cut, uint64_t *ret, char *err, size_t err_size);
 /* Undoes this cut alone, and frees it. 0, or -errno with err. */
 int lb_cut_heal(struct lb_net *net, struct lb_cut *cut, char *err, size_t err_size);
 /* Undoes all cuts. 0, or -errno with err. */
 int lb_cut_heal_all(struct lb_net *net, char *err, size_t err_size);
-/* True if one of the cuts from this one on (`newest` of them, and what is older) drops what goes between a and b, either way. */
+/* True if one of the cuts from this one on (`newest` of them, and what is older) drops what goes
+ * between a and b, either way. */
 bool lb_cut_parts(const struct lb_cut *newest, const struct lb_host *a, const struct lb_host *b);
 /* Frees what is known of cuts without touching a rule: their hosts are gone. */
 void lb_cut_forget_all(struct lb_net *net);

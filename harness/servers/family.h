@@ -2,9 +2,11 @@
  *
  * family.h - one kind of server and what can be done with it: started, asked, promoted.
  *
- * A family is a table of hooks (family_*.c, one file each). It knows kinds, not numbers: how many servers there are, what they keep and
- * how they replicate stands in the row of the topology (topology.h), and a hook reads it there, through its cluster (cluster.h).
- * All hooks run in the trial's controller process, on one thread. Waiting is polling with a deadline, never a blind sleep.
+ * A family is a table of hooks (family_*.c, one file each). It knows kinds, not numbers: how many
+ * servers there are, what they keep and how they replicate stands in the row of the topology
+ * (topology.h), and a hook reads it there, through its cluster (cluster.h). All hooks run in the
+ * trial's controller process, on one thread. Waiting is polling with a deadline, never a blind
+ * sleep.
  */
 #ifndef LB_FAMILY_H
 #define LB_FAMILY_H
@@ -18,35 +20,41 @@ struct lb_cluster;
 
 struct lb_family {
   const char *name; /* "sentinel" */
-  /* Programs (found in PATH) and files (a path, wildcards allowed) it needs, each perhaps with alternatives: "java or
-   * $JAVA_HOME/bin/java"; NULL-terminated. */
+  /* Programs (found in PATH) and files (a path, wildcards allowed) it needs, each perhaps with
+   * alternatives: "java or $JAVA_HOME/bin/java"; NULL-terminated. */
   const char *const *needs;
   const char *service;         /* endpoint.service of the data servers; NULL = there are no servers */
   const char *other_service;   /* of the others; NULL = there are none */
   const char *sentinel_master; /* lb_target.sentinel_master */
   bool majority;    /* several data servers serve only with a majority of them */
   bool independent; /* several data servers do not know each other, and no one of them decides */
-  /* Starts all servers and waits until each says it is ready and the cluster can serve (replicas online, leader
-   * elected). Hosts, ports, folders and logs are already filled in. 0 or -errno with cluster->err. NULL = nothing to start. */
+  /* Starts all servers and waits until each says it is ready and the cluster can serve (replicas
+   * online, leader elected). Hosts, ports, folders and logs are already filled in. 0 or -errno with
+   * cluster->err. NULL = nothing to start. */
   int (*start)(struct lb_cluster *cluster, lb_ns deadline);
-  /* Starts the process of one server on its folder as it is now. Does not wait. 0 or -errno with cluster->err. */
+  /* Starts the process of one server on its folder as it is now. Does not wait. 0 or -errno with
+   * cluster->err. */
   int (*launch)(struct lb_cluster *cluster, size_t index);
   /* 0 = this server answers a request by itself; else not, with the reason in env->err. */
   int (*answers)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  /* Index of the data server that decides now, asked from the servers themselves; -ENOENT = none right now; -errno.
-   * Quick: a server that does not answer within about 200 ms counts as silent. */
+  /* Index of the data server that decides now, asked from the servers themselves; -ENOENT = none
+   * right now; -errno. Quick: a server that does not answer within about 200 ms counts as silent. */
   int (*primary)(struct lb_cluster *cluster, lb_ns deadline);
-  /* The operator's move, where the system does not fail over by itself (PostgreSQL): makes another data server than
-   * `old` the primary. 0 or -errno (-ENOENT: nobody answers that could be promoted, so far). NULL = it fails over by itself. */
+  /* The operator's move, where the system does not fail over by itself (PostgreSQL): makes another
+   * data server than `old` the primary. 0 or -errno (-ENOENT: nobody answers that could be
+   * promoted, so far). NULL = it fails over by itself. */
   int (*promote)(struct lb_cluster *cluster, int old, lb_ns deadline);
-  /* What its wall clock says, by asking this very server: ms since 1970. 0, or -errno with env->err. NULL = nobody can be asked. */
+  /* What its wall clock says, by asking this very server: ms since 1970. 0, or -errno with
+   * env->err. NULL = nobody can be asked. */
   int (*wall_ms)(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
-  /* What its monotonic clock says, in ms from a moment of its own choice, by asking this very server: only differences mean
-   * something. 0, or -errno with env->err. NULL = it tells nobody (Redis, PostgreSQL). */
+  /* What its monotonic clock says, in ms from a moment of its own choice, by asking this very
+   * server: only differences mean something. 0, or -errno with env->err. NULL = it tells nobody
+   * (Redis, PostgreSQL). */
   int (*mono_ms)(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
   /* After all servers were killed: removes what they left outside their folders. NULL = nothing. */
   void (*clean)(struct lb_cluster *cluster);
-  /* One line with the server's version, e.g. "redis 7.0.15", from the binaries, for run.json. 0 or -errno. */
+  /* One line with the server's version, e.g. "redis 7.0.15", from the binaries, for run.json. 0 or
+   * -errno. */
   int (*version)(char *buf, size_t size);
 };
 

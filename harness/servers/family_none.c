@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * No servers: for protocols that live in the harness's own memory. It isolates what the harness itself costs.
+ * No servers: for protocols that live in the harness's own memory. It isolates what the harness
+ * itself costs.
  */
 #include "family.h"
 

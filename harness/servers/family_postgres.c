@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * PostgreSQL: one server, or a primary with standbys that follow it asynchronously or synchronously.
+ * PostgreSQL: one server, or a primary with standbys that follow it asynchronously or
+ * synchronously.
  *
- * A standby is not made by a base backup but by copying the same freshly initialised folder again: all have the same
- * system identifier and the same history, so a standby simply streams what the primary has written since. The folder
- * itself is initialised once per run (pg_template.c).
+ * A standby is not made by a base backup but by copying the same freshly initialised folder again:
+ * all have the same system identifier and the same history, so a standby simply streams what the
+ * primary has written since. The folder itself is initialised once per run (pg_template.c).
  *
- * The primary alone is configured to wait for its standbys: after a promotion nobody is left to wait for, and the operator
- * who promotes is taken to know that.
+ * The primary alone is configured to wait for its standbys: after a promotion nobody is left to
+ * wait for, and the operator who promotes is taken to know that.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,10 +22,10 @@
 
 #define MS_OF(deadline, env) ((deadline) > lb_now(env) ? (long long)(((deadline)-lb_now(env)) / LB_NS_PER_MS) : 0)
 
-/* ---- asking --------------------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
-/* The first row's columns of a query to one server over a connection of its own; `columns` texts of 64 bytes, "" =
- * NULL. */
+/* The first row's columns of a query to one server over a connection of its own; `columns` texts of
+ * 64 bytes, "" = NULL. */
 static int ask_until(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *sql, const char *param,
                      char (*ret)[64], int columns) {
   const struct lb_server *server = &cluster->server[index];
@@ -72,7 +73,7 @@ static int ask_role(struct lb_cluster *cluster, size_t index, lb_ns deadline, un
   return said[0][0] == 'f';
 }
 
-/* ---- starting ------------------------------------------------------------------------------------------------- */
+/* ---- starting -------------------------------------------------------------------------------- */
 
 static int configure(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *server = &cluster->server[index], *first = &cluster->server[0];
@@ -117,8 +118,8 @@ static int not_yet(struct lb_cluster *cluster, size_t index, const char *what) {
   return lb_fail(cluster->env, -EAGAIN, "%s %s", cluster->server[index].name, what);
 }
 
-/* The primary streams to each standby (and counts on it, where it waits for them), and each standby has replayed all of
- * it. */
+/* The primary streams to each standby (and counts on it, where it waits for them), and each standby
+ * has replayed all of it. */
 static int serving(struct lb_cluster *cluster, lb_ns deadline) {
   char said[2][64], caught_up[1][64];
   const char *state = cluster->topology->synchronous ? "sync" : "async";
@@ -148,7 +149,7 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
   return r < 0 ? r : lb_cluster_await(cluster, deadline, serving, "the primary serves and its standbys have caught up");
 }
 
-/* ---- roles ---------------------------------------------------------------------------------------------------- */
+/* ---- roles ----------------------------------------------------------------------------------- */
 
 static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   unsigned long timeline = 0, best_timeline = 0;
@@ -175,8 +176,8 @@ static int promote(struct lb_cluster *cluster, int old, lb_ns deadline) {
   return lb_cluster_fail(cluster, -ENOENT, "no standby answers that could be promoted");
 }
 
-/* The postmaster marks its data folder as used with a System V segment, named in its pid file; killed, it leaves the
- * segment. */
+/* The postmaster marks its data folder as used with a System V segment, named in its pid file;
+ * killed, it leaves the segment. */
 static void clean(struct lb_cluster *cluster) {
   for (size_t i = 0; i < cluster->server_count; i++) {
     char path[300], line[300];

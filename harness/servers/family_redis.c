@@ -2,9 +2,9 @@
  *
  * Redis: one server, or several that do not know each other.
  *
- * What a server keeps is a property of the topology, not of the medium: a Redis that writes nothing forgets its locks in a restart,
- * whatever disk it stands on. One that keeps something keeps it in its append-only file, and syncs that every second unless the
- * topology's settings say otherwise.
+ * What a server keeps is a property of the topology, not of the medium: a Redis that writes nothing
+ * forgets its locks in a restart, whatever disk it stands on. One that keeps something keeps it in
+ * its append-only file, and syncs that every second unless the topology's settings say otherwise.
  */
 #include "family_redis.h"
 
@@ -17,7 +17,8 @@
 
 int lb_redis_configure(struct lb_cluster *cluster, const struct lb_server *server, const char *more) {
   const char *address = server->host->address;
-  /* 127.0.0.1 is for a person who enters the namespace; the '-' lets the server start where it does not exist. */
+  /* 127.0.0.1 is for a person who enters the namespace; the '-' lets the server start where it does
+   * not exist. */
   return lb_server_write(cluster, server, false, "redis.conf",
                          "bind %s%s\n"
                          "port %u\n"
@@ -48,7 +49,7 @@ int lb_redis_launch(struct lb_cluster *cluster, struct lb_server *server, const 
   return r;
 }
 
-/* ---- asking --------------------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 redisReply *lb_redis_ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *const argv[]) {
   const struct lb_server *server = &cluster->server[index];
@@ -97,7 +98,7 @@ int lb_redis_version(char *buf, size_t size) {
   return 0;
 }
 
-/* ---- hooks ---------------------------------------------------------------------------------------------------- */
+/* ---- hooks ----------------------------------------------------------------------------------- */
 
 static int launch(struct lb_cluster *cluster, size_t index) {
   return lb_redis_launch(cluster, &cluster->server[index], "redis-server");

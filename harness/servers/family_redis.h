@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * family_redis.h - one Redis server and how it is asked; shared by family_redis.c and family_sentinel.c, private
- * to them.
+ * family_redis.h - one Redis server and how it is asked; shared by family_redis.c and
+ * family_sentinel.c, private to them.
  */
 #ifndef LB_FAMILY_REDIS_H
 #define LB_FAMILY_REDIS_H
@@ -10,8 +10,8 @@
 
 #include "family_util.h"
 
-/* What a Redis needs, as an entry of lb_family.needs. The server and its dump checker are one program that looks at
- * its own name; some distributions install the checker alone. */
+/* What a Redis needs, as an entry of lb_family.needs. The server and its dump checker are one
+ * program that looks at its own name; some distributions install the checker alone. */
 #define LB_NEED_REDIS "redis-server or redis-check-rdb"
 
 /* Writes redis.conf; `more` is added at its end. 0 or -errno with cluster->err. */
@@ -20,8 +20,8 @@ int lb_redis_configure(struct lb_cluster *cluster, const struct lb_server *serve
 int lb_redis_configure_data(struct lb_cluster *cluster, const struct lb_server *server, const char *more);
 /* Starts the server as `argv0` ("redis-server" or "redis-sentinel") with its redis.conf. */
 int lb_redis_launch(struct lb_cluster *cluster, struct lb_server *server, const char *argv0);
-/* Asks one server one command (NULL-terminated) over a connection of its own. The reply, freed by the caller; NULL when
- * none came in time or it is an error reply, with the reason in env->err. */
+/* Asks one server one command (NULL-terminated) over a connection of its own. The reply, freed by
+ * the caller; NULL when none came in time or it is an error reply, with the reason in env->err. */
 redisReply *lb_redis_ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *const argv[]);
 #define LB_REDIS_ASK(cluster, index, deadline, ...)                                                                    \
   lb_redis_ask(cluster, index, deadline, (const char *const[]){__VA_ARGS__, NULL})

@@ -2,18 +2,20 @@
  *
  * Redis with Sentinel: a primary, its replicas, and Sentinels of which a majority is the quorum.
  *
- * The Sentinels are born knowing each other and the replicas (known-sentinel and known-replica lines, ids of their
- * own): left to themselves they announce each other every two seconds and the start would be spent waiting for that.
- * The periods are shortened for the same reason; what a failover does is unchanged, it only starts sooner. Not too
- * short, though: once the primary is down a Sentinel asks the replicas for INFO once a second, whatever info-period
- * says, and promotes only one whose INFO is younger than five ping-periods. With ping-period 100 that is a toss of a
+ * The Sentinels are born knowing each other and the replicas (known-sentinel and known-replica
+ * lines, ids of their own): left to themselves they announce each other every two seconds and the
+ * start would be spent waiting for that. The periods are shortened for the same reason; what a
+ * failover does is unchanged, it only starts sooner. Not too short, though: once the primary is
+ * down a Sentinel asks the replicas for INFO once a second, whatever info-period says, and promotes
+ * only one whose INFO is younger than five ping-periods. With ping-period 100 that is a toss of a
  * coin ("failover-abort-no-good-slave"), and the next try comes after twice the failover-timeout.
  *
- * Ready means that a failover started now would succeed and lose nothing that was acknowledged earlier. A replica that
- * reports master_link_status:up is not there yet: the primary starts its command stream only after the replica's first
- * ACK. So the primary has to list all as online, and a marker written to it has to appear in all and to vanish again.
- * Without a file that ACK, when it comes before the primary has looked after its child process, is overlooked and the
- * next one comes a second later: hence repl-diskless-sync no.
+ * Ready means that a failover started now would succeed and lose nothing that was acknowledged
+ * earlier. A replica that reports master_link_status:up is not there yet: the primary starts its
+ * command stream only after the replica's first ACK. So the primary has to list all as online, and
+ * a marker written to it has to appear in all and to vanish again. Without a file that ACK, when it
+ * comes before the primary has looked after its child process, is overlooked and the next one comes
+ * a second later: hence repl-diskless-sync no.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +27,7 @@
 #define MASTER "lockbench"
 #define MARKER "lockbench:ready"
 
-/* ---- configuration -------------------------------------------------------------------------------------------- */
+/* ---- configuration --------------------------------------------------------------------------- */
 
 static int configure_data(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *first = &cluster->server[0];
@@ -62,7 +64,7 @@ static int configure_sentinel(struct lb_cluster *cluster, size_t index) {
   return lb_redis_configure(cluster, &cluster->server[index], more);
 }
 
-/* ---- replies -------------------------------------------------------------------------------------------------- */
+/* ---- replies --------------------------------------------------------------------------------- */
 
 /* Value of a field in a flat list of names and values; "" = no such field. */
 static const char *field(const redisReply *list, const char *name) {
@@ -128,7 +130,7 @@ static bool replicas_usable(const struct lb_cluster *cluster, const redisReply *
   return usable == cluster->data_count - 1;
 }
 
-/* ---- ready ---------------------------------------------------------------------------------------------------- */
+/* ---- ready ----------------------------------------------------------------------------------- */
 
 static int replicas_online(struct lb_cluster *cluster, lb_ns deadline) {
   return EXPECT(cluster, 0, deadline, lists_replicas_online, "does not list all replicas as online", "INFO",
@@ -171,15 +173,16 @@ static int sentinels_agree(struct lb_cluster *cluster, lb_ns deadline) {
 
 static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   if (cluster->server[index].data) return lb_redis_ping(cluster, index, deadline);
-  /* Its periods are not part of the configuration file, so a Sentinel has to be told after each start. Redis before 7.0
-   * refuses: it then works with its usual periods. */
+  /* Its periods are not part of the configuration file, so a Sentinel has to be told after each
+   * start. Redis before 7.0 refuses: it then works with its usual periods. */
   redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "SENTINEL", "DEBUG", "ping-period", "300", "info-period",
                                    "100", "ask-period", "100", "publish-period", "100");
   if (reply) freeReplyObject(reply);
   return lb_redis_ping(cluster, index, deadline);
 }
 
-/* A Sentinel has no TIME; its INFO tells the time of its latest turn, at most a tenth of a second ago. */
+/* A Sentinel has no TIME; its INFO tells the time of its latest turn, at most a tenth of a second
+ * ago. */
 static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
   if (cluster->server[index].data) return lb_redis_wall_ms(cluster, index, deadline, ret_ms);
   redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "INFO", "server");
@@ -191,7 +194,7 @@ static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int
   return lb_fail(cluster->env, -EOPNOTSUPP, "%s: this version of Sentinel does not tell its time", cluster->server[index].name);
 }
 
-/* ---- hooks ---------------------------------------------------------------------------------------------------- */
+/* ---- hooks ----------------------------------------------------------------------------------- */
 
 static int launch(struct lb_cluster *cluster, size_t index) {
   struct lb_server *server = &cluster->server[index];
@@ -212,8 +215,8 @@ struct wave {
   const char *what;
 };
 
-/* The order saves time. A replica that finds no primary tries again a second later; a Sentinel that sees a replica
- * without its primary asks it again a second later. */
+/* The order saves time. A replica that finds no primary tries again a second later; a Sentinel that
+ * sees a replica without its primary asks it again a second later. */
 static int start(struct lb_cluster *cluster, lb_ns deadline) {
   const size_t data = cluster->data_count, all = cluster->server_count;
   const struct wave wave[] = {
@@ -263,8 +266,9 @@ static bool is_master(const struct lb_cluster *cluster, const redisReply *reply)
   return reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 && strcmp(reply->element[0]->str, "master") == 0;
 }
 
-/* A Sentinel on the smaller side of a partition still names the old primary: the highest epoch is the truth. The server
- * itself has to agree, because it is named before it has been promoted, and named on when it is dead. */
+/* A Sentinel on the smaller side of a partition still names the old primary: the highest epoch is
+ * the truth. The server itself has to agree, because it is named before it has been promoted, and
+ * named on when it is dead. */
 static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   long long best = -1, epoch;
   int named = -ENOENT;

@@ -21,7 +21,7 @@
 #define OUTPUT_MS 10000
 #define ENV_MAX 16 /* of one server, beside its clocks */
 
-/* ---- programs and files --------------------------------------------------------------------------------------- */
+/* ---- programs and files ---------------------------------------------------------------------- */
 
 /* The last match: of several versions the newest, as long as their numbers have as many digits. */
 static char *glob_last(const char *pattern) {
@@ -70,7 +70,7 @@ int lb_program_output(const char *const argv[], const char *argv0, char *buf, si
   return r < 0 ? r : 0;
 }
 
-/* ---- configuration and start ---------------------------------------------------------------------------------- */
+/* ---- configuration and start ----------------------------------------------------------------- */
 
 int lb_cluster_fail(struct lb_cluster *cluster, int negative_errno, const char *format, ...) {
   va_list args;
@@ -95,7 +95,7 @@ int lb_server_write(struct lb_cluster *cluster, const struct lb_server *server, 
   return 0;
 }
 
-/* ---- clocks --------------------------------------------------------------------------------------------------- */
+/* ---- clocks ---------------------------------------------------------------------------------- */
 
 void lb_server_page_path(const struct lb_server *server, char *buf, size_t size) {
   snprintf(buf, size, "%s/clock.page", server->dir);
@@ -108,9 +108,10 @@ static int copy_file(const char *from, const char *to) {
   return r < 0 ? r : closed;
 }
 
-/* The dynamic linker takes blanks and colons in LD_PRELOAD for separators, so the path is short and relative to the folder the
- * process starts in. A link is enough, and works where nothing in that folder may be executed; but who drops to nobody may not be
- * able to follow it (a build below /root), and gets a copy. */
+/* The dynamic linker takes blanks and colons in LD_PRELOAD for separators, so the path is short and
+ * relative to the folder the process starts in. A link is enough, and works where nothing in that
+ * folder may be executed; but who drops to nobody may not be able to follow it (a build below
+ * /root), and gets a copy. */
 int lb_server_bring_shim(struct lb_cluster *cluster, const struct lb_server *server) {
   const char *shim = lb_skew_shim_path();
   char path[300];
@@ -158,7 +159,7 @@ int lb_cluster_launch_all(struct lb_cluster *cluster) {
   return r;
 }
 
-/* ---- waiting -------------------------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 lb_ns lb_ask_until(struct lb_env *env, lb_ns deadline) {
   lb_ns soon = lb_now(env) + ASK_MS * LB_NS_PER_MS;

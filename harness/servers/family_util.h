@@ -1,40 +1,46 @@
 /* SPDX-License-Identifier: MIT
  *
- * family_util.h - what the families share: finding programs, writing configuration, starting, waiting by asking.
- * Private to family_*.c, topology.c and cluster.c.
+ * family_util.h - what the families share: finding programs, writing configuration, starting,
+ * waiting by asking. Private to family_*.c, topology.c and cluster.c.
  */
 #ifndef LB_FAMILY_UTIL_H
 #define LB_FAMILY_UTIL_H
 
 #include "cluster.h"
 
-/* Path of the first alternative of a need (see lb_family.needs) that exists; malloc'd, NULL = none does. */
+/* Path of the first alternative of a need (see lb_family.needs) that exists; malloc'd, NULL = none
+ * does. */
 char *lb_need_path(const char *need);
-/* Output of a command, stdout and stderr, cut to `size`. 0 or -errno; its exit status does not matter. */
+/* Output of a command, stdout and stderr, cut to `size`. 0 or -errno; its exit status does not
+ * matter. */
 int lb_program_output(const char *const argv[], const char *argv0, char *buf, size_t size);
 
 /* Puts a printf text into cluster->err and returns `negative_errno`. */
 int lb_cluster_fail(struct lb_cluster *cluster, int negative_errno, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* Writes a file below the server's folder; append = after what is there. 0 or -errno with cluster->err. */
+/* Writes a file below the server's folder; append = after what is there. 0 or -errno with
+ * cluster->err. */
 int lb_server_write(struct lb_cluster *cluster, const struct lb_server *server, bool append, const char *name,
                     const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* Where the page with its clocks lies: in its folder, which is there for whoever it runs as. */
 void lb_server_page_path(const struct lb_server *server, char *buf, size_t size);
 /* Puts the preload library within reach of its process. 0 or -errno with cluster->err. */
 int lb_server_bring_shim(struct lb_cluster *cluster, const struct lb_server *server);
-/* Starts the server's process in its folder, with its clocks if it has any. 0 or -errno with cluster->err. */
+/* Starts the server's process in its folder, with its clocks if it has any. 0 or -errno with
+ * cluster->err. */
 int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const char *const argv[], const char *argv0,
                     bool unprivileged);
 /* Starts all servers of the cluster. */
 int lb_cluster_launch_all(struct lb_cluster *cluster);
-/* Asks `ready` (0 = yes; else why not, in env->err) until it says yes. 0; -ETIMEDOUT; -EIO when a server ended
- * meanwhile, with the last line of its log; cluster->err says what was awaited and what came instead. */
+/* Asks `ready` (0 = yes; else why not, in env->err) until it says yes. 0; -ETIMEDOUT; -EIO when a
+ * server ended meanwhile, with the last line of its log; cluster->err says what was awaited and
+ * what came instead. */
 int lb_cluster_await(struct lb_cluster *cluster, lb_ns deadline,
                      int (*ready)(struct lb_cluster *cluster, lb_ns deadline), const char *what);
 /* Every server answers by itself: a `ready` for lb_cluster_await. */
 int lb_cluster_all_answer(struct lb_cluster *cluster, lb_ns deadline);
-/* The deadline for one question to one server, so that a silent one does not eat the time of the others. */
+/* The deadline for one question to one server, so that a silent one does not eat the time of the
+ * others. */
 lb_ns lb_ask_until(struct lb_env *env, lb_ns deadline);
 
 #endif

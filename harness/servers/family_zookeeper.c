@@ -2,9 +2,9 @@
  *
  * ZooKeeper: one server, or an ensemble.
  *
- * A tick of 200 ms makes the ensemble notice a cut-off member within SYNC_TICKS of them instead of after ten seconds.
- * It is not shorter than that because a follower that was not scheduled for so long on a busy machine would be taken
- * for dead.
+ * A tick of 200 ms makes the ensemble notice a cut-off member within SYNC_TICKS of them instead of
+ * after ten seconds. It is not shorter than that because a follower that was not scheduled for so
+ * long on a busy machine would be taken for dead.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static const char *const needs[] = {
     NULL,
 };
 
-/* ---- asking -------------------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   char mode[16];
@@ -41,7 +41,7 @@ static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   return lb_zookeeper_mode(cluster, index, deadline, mode, &epoch);
 }
 
-/* ---- starting ------------------------------------------------------------------------------------------------- */
+/* ---- starting -------------------------------------------------------------------------------- */
 
 static int configure(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *server = &cluster->server[index];
@@ -86,8 +86,9 @@ static int launch(struct lb_cluster *cluster, size_t index) {
       tmp,
       "-Djava.net.preferIPv4Stack=true",
       cluster->durable ? "-Dzookeeper.forceSync=yes" : "-Dzookeeper.forceSync=no",
-      /* Both bounds are for members that are cut off: connecting to them must not hold up an election, and after the
-       * cut is healed they must not wait for up to a minute before they ask again. */
+      /* Both bounds are for members that are cut off: connecting to them must not hold up an
+       * election, and after the cut is healed they must not wait for up to a minute before they ask
+       * again. */
       "-Dzookeeper.cnxTimeout=1000",
       "-Dzookeeper.fastleader.maxNotificationInterval=1000",
       "-Dorg.slf4j.simpleLogger.showDateTime=true",
@@ -125,8 +126,8 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
   return r < 0 ? r : lb_cluster_await(cluster, deadline, ensemble_formed, "one server leads and all others follow");
 }
 
-/* A leader that was cut off claims to lead until it has missed its followers for SYNC_TICKS: the later epoch is the
- * truth. */
+/* A leader that was cut off claims to lead until it has missed its followers for SYNC_TICKS: the
+ * later epoch is the truth. */
 static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   char mode[16];
   unsigned epoch, best_epoch = 0;
@@ -141,8 +142,8 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   return best;
 }
 
-/* From the class itself, because the jar's name need not tell; with it the machine it runs on, which its speed depends
- * on. */
+/* From the class itself, because the jar's name need not tell; with it the machine it runs on,
+ * which its speed depends on. */
 static int version(char *buf, size_t size) {
   char *java = lb_need_path(NEED_JAVA), path[1000], said[2000], jvm[32] = "?", zk[32] = "?";
   if (!java) return -ENOENT;

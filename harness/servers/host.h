@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * host.h - the unit of failure: a network namespace with an address. Without namespaces every host is this machine's
- * loopback, told apart by ports only.
+ * host.h - the unit of failure: a network namespace with an address. Without namespaces every host
+ * is this machine's loopback, told apart by ports only.
  */
 #ifndef LB_HOST_H
 #define LB_HOST_H

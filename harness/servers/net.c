@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Links are made by ip(8) in one batch; addresses are three ioctls a host, which is not worth a process each.
+ * Links are made by ip(8) in one batch; addresses are three ioctls a host, which is not worth a
+ * process each.
  */
 #include "net.h"
 
@@ -34,7 +35,7 @@ static int fail(char *err, size_t err_size, int error, const char *format, ...) 
   return error;
 }
 
-/* ---- hosts -------------------------------------------------------------------------------------------------- */
+/* ---- hosts ----------------------------------------------------------------------------------- */
 
 int lb_net_loopback_up(void) {
   struct ifreq request = {.ifr_flags = IFF_UP | IFF_RUNNING};
@@ -79,7 +80,8 @@ static int set_host_address(const struct lb_host *host, int home) {
   return setns(home, CLONE_NEWNET) < 0 ? -errno : r;
 }
 
-/* The batch for ip(8): a bridge, and for each host a pair of interfaces, one on the bridge, one in the host. */
+/* The batch for ip(8): a bridge, and for each host a pair of interfaces, one on the bridge, one in
+ * the host. */
 static char *link_batch(const struct lb_net *net) {
   char *text = NULL;
   size_t size = 0;
@@ -117,8 +119,9 @@ static bool all_carry(const struct lb_net *net, int home) {
   return running;
 }
 
-/* The kernel looks at new links in the background, at times only after a second. Until then they swallow what is sent, and
- * a connection whose first packet was lost is slow for seconds: nothing that should happen to a trial by chance. */
+/* The kernel looks at new links in the background, at times only after a second. Until then they
+ * swallow what is sent, and a connection whose first packet was lost is slow for seconds: nothing
+ * that should happen to a trial by chance. */
 static int wait_for_links(const struct lb_net *net, int home) {
   uint64_t deadline = lb_clock_ns() + LINKS_MS * UINT64_C(1000000);
   while (!all_carry(net, home)) {
@@ -182,7 +185,7 @@ uint16_t lb_net_port(struct lb_net *net) {
   return named ? ntohs(sin.sin_port) : 0;
 }
 
-/* ---- connections -------------------------------------------------------------------------------------------- */
+/* ---- connections ----------------------------------------------------------------------------- */
 
 static int begin_here(const struct lb_host *to, uint16_t port) {
   struct sockaddr_in sin = {.sin_family = AF_INET, .sin_port = htons(port)};

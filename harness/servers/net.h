@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * net.h - the network of one trial: a bridge in the trial's own network namespace and one host (a namespace with an address)
- * per server and client, so that a partition is real: packets are dropped on their way from host to host (cut.h).
- * Without isolation, or where a scenario has no network fault, all hosts are the loopback of the current namespace.
+ * net.h - the network of one trial: a bridge in the trial's own network namespace and one host (a
+ * namespace with an address) per server and client, so that a partition is real: packets are
+ * dropped on their way from host to host (cut.h). Without isolation, or where a scenario has no
+ * network fault, all hosts are the loopback of the current namespace.
  *
  * All calls belong to the controller's thread.
  */
@@ -26,13 +27,15 @@ struct lb_net {
   int cuts_made;
 };
 
-/* Builds `count` hosts: separate ones (needs a sandbox), or all on loopback. 0, or -errno with a line in err. */
+/* Builds `count` hosts: separate ones (needs a sandbox), or all on loopback. 0, or -errno with a
+ * line in err. */
 int lb_net_up(struct lb_net *net, bool separate, size_t count, char *err, size_t err_size);
 /* Sets loopback of the current network namespace up. 0 or -errno. */
 int lb_net_loopback_up(void);
 /* Closes the namespaces' descriptors; the namespaces go with their last process. */
 void lb_net_down(struct lb_net *net);
-/* A port nothing uses on `host`: in a sandbox any number not handed out yet, else one the kernel names. 0 = none. */
+/* A port nothing uses on `host`: in a sandbox any number not handed out yet, else one the kernel
+ * names. 0 = none. */
 uint16_t lb_net_port(struct lb_net *net);
 
 /* Begins a TCP connection from one host to to:port. A descriptor for lb_net_connected(), or -errno. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * initdb takes a second of CPU, a copy of its result a few hundredths. The template appears under its name by rename,
- * so it is whole or absent; a lock only keeps several trials from making it at the same time, and goes with its holder.
+ * initdb takes a second of CPU, a copy of its result a few hundredths. The template appears under
+ * its name by rename, so it is whole or absent; a lock only keeps several trials from making it at
+ * the same time, and goes with its holder.
  */
 #include "pg_template.h"
 
@@ -30,7 +31,8 @@ int lb_pg_version(const char *postgres, char *buf, size_t size) {
   return 0;
 }
 
-/* initdb of the same installation as postgres: the names in PATH may be links to different versions. */
+/* initdb of the same installation as postgres: the names in PATH may be links to different
+ * versions. */
 static char *initdb_beside(const char *postgres) {
   char real[PATH_MAX], *path = NULL;
   if (!realpath(postgres, real)) return NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Server processes. Between fork and exec the child prepares, in this order, what the next step would take away:
- * signals, output, network, folder, user, and the death signal last, because a change of user clears it. Whatever fails
- * there travels back through a pipe that a successful exec closes, so that "no such program" arrives as -ENOENT and not
- * as a server that never answers.
+ * Server processes. Between fork and exec the child prepares, in this order, what the next step
+ * would take away: signals, output, network, folder, user, and the death signal last, because a
+ * change of user clears it. Whatever fails there travels back through a pipe that a successful exec
+ * closes, so that "no such program" arrives as -ENOENT and not as a server that never answers.
  */
 #include "proc.h"
 
@@ -31,7 +31,7 @@
 
 bool lb_proc_sandboxed = false;
 
-/* ---- finding ---------------------------------------------------------------------------------------------- */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 static char *executable(const char *folder, size_t folder_len, const char *name) {
   char *path = NULL;
@@ -54,7 +54,7 @@ char *lb_proc_find(const char *name, const char *const extra[]) {
   return found;
 }
 
-/* ---- the child's way to exec -------------------------------------------------------------------------------- */
+/* ---- the child's way to exec ----------------------------------------------------------------- */
 
 enum launch_step { AT_SIGNALS, AT_LOG, AT_NETWORK, AT_FOLDER, AT_USER, AT_REACH, AT_PARENT, AT_EXEC };
 static const char *const step_name[] = {
@@ -101,8 +101,8 @@ static int write_file(const char *path, const char *text) {
   return r;
 }
 
-/* A user namespace in which our own root is called 65534: the program sees a uid that is not 0, and the files are still
- * ours. */
+/* A user namespace in which our own root is called 65534: the program sees a uid that is not 0, and
+ * the files are still ours. */
 static int rename_root(void) {
   int r;
   if (unshare(CLONE_NEWUSER) < 0) return -errno;
@@ -124,8 +124,8 @@ static int become_nobody(const struct launch *l) {
   return 0;
 }
 
-/* In a user namespace that maps nothing but its root there is no other user to become; that root is no more than the
- * ordinary user outside. */
+/* In a user namespace that maps nothing but its root there is no other user to become; that root is
+ * no more than the ordinary user outside. */
 static bool nobody_exists(void) {
   unsigned long inside, outside, count;
   bool exists = false;
@@ -181,7 +181,7 @@ static _Noreturn void run_child(const struct launch *l) {
   _exit(127);
 }
 
-/* ---- starting --------------------------------------------------------------------------------------------- */
+/* ---- starting -------------------------------------------------------------------------------- */
 
 static int complain(char *err, size_t err_size, int error, const char *program, const char *what) {
   snprintf(err, err_size, "cannot start %s: %s: %s", program, what, strerror(error));
@@ -264,7 +264,7 @@ int lb_proc_start(struct lb_proc *proc, const struct lb_host *host, const char *
   return r;
 }
 
-/* ---- signals and ends --------------------------------------------------------------------------------------- */
+/* ---- signals and ends ------------------------------------------------------------------------ */
 
 static bool has_ended(pid_t pid) {
   siginfo_t info = {0};
@@ -296,7 +296,7 @@ int lb_proc_kill(struct lb_proc *proc) {
   return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? 0 : -ESRCH;
 }
 
-/* ---- commands ----------------------------------------------------------------------------------------------- */
+/* ---- commands -------------------------------------------------------------------------------- */
 
 int lb_proc_run(const struct lb_host *host, const char *const argv[], const char *argv0, const char *dir,
                 const char *log, bool unprivileged, const char *const env_extra[], int64_t timeout_ms, char *err,

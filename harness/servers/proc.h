@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * proc.h - one server process: started on a host, with its output in a log file, dead when its parent dies.
+ * proc.h - one server process: started on a host, with its output in a log file, dead when its
+ * parent dies.
  *
- * "Its tree" below is the process, its group, and everything it started: PostgreSQL's processes leave the group.
+ * "Its tree" below is the process, its group, and everything it started: PostgreSQL's processes
+ * leave the group.
  */
 #ifndef LB_PROC_H
 #define LB_PROC_H
@@ -17,33 +19,38 @@ struct lb_proc {
   pid_t pid; /* 0 = not running */
 };
 
-/* True once this process runs in PID, mount and network namespaces of its own (the trial's sandbox sets it). While it
- * is false and we are root, every program started here drops to uid 65534 for good: a server that trusts whoever
- * connects must not run as root on a loopback that others share. (A root that is the only user of its user namespace is
- * no such root.) */
+/* True once this process runs in PID, mount and network namespaces of its own (the trial's sandbox
+ * sets it). While it is false and we are root, every program started here drops to uid 65534 for
+ * good: a server that trusts whoever connects must not run as root on a loopback that others share.
+ * (A root that is the only user of its user namespace is no such root.) */
 extern bool lb_proc_sandboxed;
 
-/* Starts argv (argv[0] searched in PATH; argv0 != NULL is what the program sees as its own name) on `host` (NULL: in our
- * own network namespace), in its own process group, working folder `dir` (NULL: ours), stdin /dev/null, stdout and
- * stderr appended to `log`. The child gets SIGKILL when its parent dies.
- * unprivileged: run under another, non-zero uid (PostgreSQL refuses uid 0); files below `dir` are made its own.
- * env_extra: NULL-terminated "NAME=value" list or NULL. 0, or -errno with a line in err (-ENOENT: no such program). */
+/* Starts argv (argv[0] searched in PATH; argv0 != NULL is what the program sees as its own name) on
+ * `host` (NULL: in our own network namespace), in its own process group, working folder `dir`
+ * (NULL: ours), stdin /dev/null, stdout and stderr appended to `log`. The child gets SIGKILL when
+ * its parent dies.
+ * unprivileged: run under another, non-zero uid (PostgreSQL refuses uid 0); files below `dir` are
+ * made its own.
+ * env_extra: NULL-terminated "NAME=value" list or NULL.
+ * 0, or -errno with a line in err (-ENOENT: no such program). */
 int lb_proc_start(struct lb_proc *proc, const struct lb_host *host, const char *const argv[], const char *argv0,
                   const char *dir, const char *log, bool unprivileged, const char *const env_extra[], char *err,
                   size_t err_size);
-/* Runs a command to its end like lb_proc_start; its exit status (0..255), 128 + signal, or -errno; -ETIMEDOUT after
- * timeout_ms (the command is then killed). */
+/* Runs a command to its end like lb_proc_start; its exit status (0..255), 128 + signal, or -errno;
+ * -ETIMEDOUT after timeout_ms (the command is then killed). */
 int lb_proc_run(const struct lb_host *host, const char *const argv[], const char *argv0, const char *dir,
                 const char *log, bool unprivileged, const char *const env_extra[], int64_t timeout_ms, char *err,
                 size_t err_size);
-/* Sends a signal to its tree; after SIGSTOP also waits until none of its threads runs. 0 or -errno (-ESRCH: not
- * running; -ETIMEDOUT: something would not stop within a second). */
+/* Sends a signal to its tree; after SIGSTOP also waits until none of its threads runs. 0 or -errno
+ * (-ESRCH: not running; -ETIMEDOUT: something would not stop within a second). */
 int lb_proc_signal(const struct lb_proc *proc, int sig);
 /* True while it runs; reaps it when it has ended. */
 bool lb_proc_alive(struct lb_proc *proc);
-/* SIGKILL to its tree, waits for the end of all of it. 0 = it died by this signal; -ESRCH = it was already gone. */
+/* SIGKILL to its tree, waits for the end of all of it. 0 = it died by this signal; -ESRCH = it was
+ * already gone. */
 int lb_proc_kill(struct lb_proc *proc);
-/* Full path of a program in PATH or in `extra` folders (NULL-terminated list, may be NULL); malloc'd; NULL = none. */
+/* Full path of a program in PATH or in `extra` folders (NULL-terminated list, may be NULL);
+ * malloc'd; NULL = none. */
 char *lb_proc_find(const char *name, const char *const extra[]);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds a tree by the parent links in /proc/PID/stat. A process group is not enough to find all of a server: every
- * PostgreSQL process calls setsid(), so a signal to the postmaster's group stops the postmaster and lets its sessions
- * go on serving.
+ * Finds a tree by the parent links in /proc/PID/stat. A process group is not enough to find all of
+ * a server: every PostgreSQL process calls setsid(), so a signal to the postmaster's group stops
+ * the postmaster and lets its sessions go on serving.
  */
 #include "proctree.h"
 
@@ -72,7 +72,8 @@ static size_t read_all(struct link **ret) {
 static size_t descendants(pid_t root, pid_t *ret, size_t max) {
   struct link *all;
   size_t links = read_all(&all), found = 0;
-  /* Breadth first: `ret` is its own queue. next = 0 looks for the children of root, next = i those of ret[i - 1]. */
+  /* Breadth first: `ret` is its own queue. next = 0 looks for the children of root, next = i those
+   * of ret[i - 1]. */
   for (size_t next = 0; next <= found; next++)
     for (size_t i = 0; i < links && found < max; i++)
       if (all[i].parent == (next ? ret[next - 1] : root)) ret[found++] = all[i].pid;
@@ -95,7 +96,7 @@ static bool is_still(pid_t pid) {
   return still;
 }
 
-/* ---- stopping and ending ------------------------------------------------------------------------------------- */
+/* ---- stopping and ending --------------------------------------------------------------------- */
 
 /* Ends the group's rest while the unreaped leader still keeps its number from being used again. */
 int lb_proctree_reap(pid_t pid) {
@@ -106,8 +107,8 @@ int lb_proctree_reap(pid_t pid) {
   return status;
 }
 
-/* A SIGSTOP is delivered to one thread, which then stops the others: on a busy machine that thread may not get its turn
- * for a while, and the others go on serving. */
+/* A SIGSTOP is delivered to one thread, which then stops the others: on a busy machine that thread
+ * may not get its turn for a while, and the others go on serving. */
 static bool await_still(pid_t root, const pid_t *tree, size_t count, uint64_t deadline) {
   for (size_t i = 0; i <= count;) {
     if (is_still(i ? tree[i - 1] : root)) i++;
@@ -117,8 +118,8 @@ static bool await_still(pid_t root, const pid_t *tree, size_t count, uint64_t de
   return true;
 }
 
-/* Stops everything, oldest first, and looks again until nobody new turns up: a stopped process starts no others. False
- * when some of it would not stop. */
+/* Stops everything, oldest first, and looks again until nobody new turns up: a stopped process
+ * starts no others. False when some of it would not stop. */
 static bool stop_tree(pid_t root, pid_t *tree, size_t max, size_t *ret_count) {
   uint64_t deadline = lb_clock_ns() + END_MS * UINT64_C(1000000);
   size_t before;
@@ -153,8 +154,9 @@ bool lb_proctree_await_end(int pidfd, uint64_t deadline) {
   }
 }
 
-/* Kills, then waits for each: until the last has gone, a port is taken and a data folder is in use. The pidfds are
- * opened while all are stopped, so that none of them can mean a later process of the same number. */
+/* Kills, then waits for each: until the last has gone, a port is taken and a data folder is in use.
+ * The pidfds are opened while all are stopped, so that none of them can mean a later process of the
+ * same number. */
 int lb_proctree_kill(pid_t root) {
   pid_t tree[TREE_MAX];
   int fd[TREE_MAX];

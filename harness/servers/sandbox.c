@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Why one PID namespace per trial: the kernel kills all of its processes when its PID 1 ends, so a trial needs no clean-up
- * code that could be skipped by a crash. PID 1 in turn asks for SIGKILL when the tool dies; the kernel honours that for the
- * init of a namespace because the sender lives outside of it.
+ * Why one PID namespace per trial: the kernel kills all of its processes when its PID 1 ends, so a
+ * trial needs no clean-up code that could be skipped by a crash. PID 1 in turn asks for SIGKILL
+ * when the tool dies; the kernel honours that for the init of a namespace because the sender lives
+ * outside of it.
  */
 #include "sandbox.h"
 
@@ -38,7 +39,8 @@ static int write_file(const char *path, const char *text) {
   return r;
 }
 
-/* Inside the namespace we are uid 0 (of nothing but our own files): tools that ask for root are content. */
+/* Inside the namespace we are uid 0 (of nothing but our own files): tools that ask for root are
+ * content. */
 static int map_self_to_root(uid_t uid, gid_t gid) {
   char map[64];
   int r = write_file("/proc/self/setgroups", "deny");
@@ -66,8 +68,8 @@ static bool parent_is_gone(int alive) {
 static int move_in(enum lb_isolation_kind kind, uid_t uid, gid_t gid) {
   int r;
   if (kind == LB_ISOLATION_USER && (r = map_self_to_root(uid, gid)) < 0) return r;
-  /* In a chroot "/" is no mount point and cannot be told apart from what is around it; the probe then finds out whether
-   * what is mounted inside would be seen outside. */
+  /* In a chroot "/" is no mount point and cannot be told apart from what is around it; the probe
+   * then finds out whether what is mounted inside would be seen outside. */
   if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 &&
       (errno != EINVAL || mount("none", "/proc", NULL, MS_REC | MS_PRIVATE, NULL) < 0))
     return -errno;
@@ -95,7 +97,7 @@ static pid_t fork_kind(enum lb_isolation_kind kind, int alive, int parents_end) 
   return 0;
 }
 
-/* ---- probing ------------------------------------------------------------------------------------------------ */
+/* ---- probing --------------------------------------------------------------------------------- */
 
 static void try_cut(struct lb_net *net, char *err, size_t err_size) {
   struct lb_way way = {&net->host[0], &net->host[1]};
@@ -104,7 +106,8 @@ static void try_cut(struct lb_net *net, char *err, size_t err_size) {
   if (lb_cut_make(net, NULL, &way, 1, &cut, err, err_size) == 0) lb_cut_dropped(cut, &dropped, err, err_size);
 }
 
-/* In the child: memory on a folder, and a small network with a cut that is counted, as a trial would build them. Says what failed into `out`. */
+/* In the child: memory on a folder, and a small network with a cut that is counted, as a trial
+ * would build them. Says what failed into `out`. */
 static _Noreturn void try_everything(int out, const char *folder) {
   static struct lb_net net;
   char err[200] = "";
@@ -115,7 +118,8 @@ static _Noreturn void try_everything(int out, const char *folder) {
   _exit(err[0] ? 1 : 0);
 }
 
-/* True if something is mounted on `folder` here, where nothing was: it came out of the sandbox. It is taken away again. */
+/* True if something is mounted on `folder` here, where nothing was: it came out of the sandbox. It
+ * is taken away again. */
 static bool leaked(const char *folder, dev_t before) {
   struct stat st;
   return stat(folder, &st) == 0 && st.st_dev != before && umount2(folder, MNT_DETACH) == 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * sandbox.h - a process with namespaces of its own (PID, mount, network, IPC; a user namespace around them when we are not
- * root), in which a trial lives. When it ends, however it ends, the kernel ends everything inside.
+ * sandbox.h - a process with namespaces of its own (PID, mount, network, IPC; a user namespace
+ * around them when we are not root), in which a trial lives. When it ends, however it ends, the
+ * kernel ends everything inside.
  */
 #ifndef LB_SANDBOX_H
 #define LB_SANDBOX_H
@@ -22,14 +23,16 @@ struct lb_isolation {
 
 /* "root", "user", "none". */
 const char *lb_isolation_name(enum lb_isolation_kind kind);
-/* Finds out by trying (a child builds a bridge, a veth pair and an nftables rule); the first call takes some 30 ms, later
- * ones answer from memory. LOCKBENCH_NO_NAMESPACES=1 in the environment answers NONE. */
+/* Finds out by trying (a child builds a bridge, a veth pair and an nftables rule); the first call
+ * takes some 30 ms, later ones answer from memory. LOCKBENCH_NO_NAMESPACES=1 in the environment
+ * answers NONE. */
 const struct lb_isolation *lb_isolation_probe(void);
 
-/* fork(2) into new namespaces as the probe allows. In the child (return 0): it is PID 1 of its namespace with its own /proc,
- * a private mount table and loopback up; it gets SIGKILL when the parent dies. In the parent: the pid, or -errno.
- * alive, parents_end: the two ends of a pipe; the child closes the write end, so that the pipe ends with the parent, and
- * looks at the read end once, to notice a parent that died before the child could ask for that signal. */
+/* fork(2) into new namespaces as the probe allows. In the child (return 0): it is PID 1 of its
+ * namespace with its own /proc, a private mount table and loopback up; it gets SIGKILL when the
+ * parent dies. In the parent: the pid, or -errno. alive, parents_end: the two ends of a pipe; the
+ * child closes the write end, so that the pipe ends with the parent, and looks at the read end
+ * once, to notice a parent that died before the child could ask for that signal. */
 pid_t lb_sandbox_fork(int alive, int parents_end);
 /* In the sandbox: a memory file system on `dir`. 0 or -errno. */
 int lb_sandbox_mount_memory(const char *dir);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The writer's side of the page. Each change starts a new line where the old one reads at that moment, so that what was changed
- * before stays in force.
+ * The writer's side of the page. Each change starts a new line where the old one reads at that
+ * moment, so that what was changed before stays in force.
  */
 #include "skew.h"
 
@@ -17,10 +17,10 @@
 
 #define NEVER_NS INT64_MAX
 
-/* ---- the page --------------------------------------------------------------------------------------------------------- */
+/* ---- the page -------------------------------------------------------------------------------- */
 
-/* A file of its own also where one of that name exists: others may still have that one mapped. Everybody may read it, because
- * servers run as other users. */
+/* A file of its own also where one of that name exists: others may still have that one mapped.
+ * Everybody may read it, because servers run as other users. */
 static int new_file(const char *path) {
   if (unlink(path) < 0 && errno != ENOENT) return -1;
   int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
@@ -49,15 +49,15 @@ void lb_skew_unmap(struct lb_skew *skew) {
   if (skew) munmap(skew, sizeof *skew);
 }
 
-/* ---- changes ---------------------------------------------------------------------------------------------------------- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static void get_lines(const struct lb_skew *skew, struct lb_skew_line lines[LB_SKEW_CLOCKS]) {
   for (unsigned clock = 0; clock < LB_SKEW_CLOCKS; clock++)
     if (!lb_skew_read(skew, clock, &lines[clock])) lines[clock] = (struct lb_skew_line){.rate = 1};
 }
 
-/* What was published last is in the other slot and is not touched. Each store releases what was stored before it, see
- * lb_skew_read. */
+/* What was published last is in the other slot and is not touched. Each store releases what was
+ * stored before it, see lb_skew_read. */
 static void publish(struct lb_skew *skew, const struct lb_skew_line lines[LB_SKEW_CLOCKS]) {
   uint64_t next = ++skew->changes;
   for (unsigned clock = 0; clock < LB_SKEW_CLOCKS; clock++) {
@@ -92,7 +92,7 @@ void lb_skew_rate(struct lb_skew *skew, double rate) {
 
 void lb_skew_reset(struct lb_skew *skew) { atomic_store_explicit(&skew->now, 0, memory_order_release); }
 
-/* ---- reading ---------------------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static uint64_t read_at(const struct lb_skew *skew, unsigned clock, uint64_t true_ns) {
   struct lb_skew_line line;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * skew.h - the clocks of one host: how far its wall clock and its monotonic clock are from the truth, in memory that the processes
- * of that host share. Servers see it through a preload library (clock_shim.c), our clients through their env.
+ * skew.h - the clocks of one host: how far its wall clock and its monotonic clock are from the
+ * truth, in memory that the processes of that host share. Servers see it through a preload library
+ * (clock_shim.c), our clients through their env.
  *
- * One writer, the controller; any number of readers, in any process, also in the middle of a change (a sequence lock, see skew_page.h). What is
- * true is CLOCK_MONOTONIC and CLOCK_REALTIME of this machine; nothing here touches those.
+ * One writer, the controller; any number of readers, in any process, also in the middle of a change
+ * (a sequence lock, see skew_page.h). What is true is CLOCK_MONOTONIC and CLOCK_REALTIME of this
+ * machine; nothing here touches those.
  */
 #ifndef LB_SKEW_H
 #define LB_SKEW_H
@@ -14,8 +16,8 @@
 
 struct lb_skew; /* a shared page */
 
-/* A new page with true clocks, backed by the file `path` (for servers: the shim maps it) or by anonymous shared memory (path NULL:
- * for clients, forked afterwards). NULL with errno. */
+/* A new page with true clocks, backed by the file `path` (for servers: the shim maps it) or by
+ * anonymous shared memory (path NULL: for clients, forked afterwards). NULL with errno. */
 struct lb_skew *lb_skew_create(const char *path);
 /* Unmaps it; the file stays. NULL is fine. */
 void lb_skew_unmap(struct lb_skew *skew);
@@ -32,7 +34,8 @@ int64_t lb_skew_wall_offset(const struct lb_skew *skew);
 /* What a host with these clocks reads where the true clock says `true_ns`. NULL = the truth. */
 uint64_t lb_skew_wall_ns(const struct lb_skew *skew, uint64_t true_ns);
 uint64_t lb_skew_mono_ns(const struct lb_skew *skew, uint64_t true_ns);
-/* The other way: when, on the true monotonic clock, such a host will read `skewed_ns` (if nothing changes). */
+/* The other way: when, on the true monotonic clock, such a host will read `skewed_ns` (if nothing
+ * changes). */
 uint64_t lb_skew_mono_true_ns(const struct lb_skew *skew, uint64_t skewed_ns);
 
 #endif

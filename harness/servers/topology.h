@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * topology.h - which servers a protocol can run on. A topology is one row of the table in topology.c: a family of servers, how many of
- * them, what they keep. The hooks that start and ask them are the family's (family.h); a running one is a cluster (cluster.h).
+ * topology.h - which servers a protocol can run on. A topology is one row of the table in
+ * topology.c: a family of servers, how many of them, what they keep. The hooks that start and ask
+ * them are the family's (family.h); a running one is a cluster (cluster.h).
  */
 #ifndef LB_TOPOLOGY_H
 #define LB_TOPOLOGY_H
@@ -10,7 +11,8 @@
 
 #define LB_SERVERS_MAX 8 /* of one topology */
 
-/* What a server that was killed comes back with, and how this goes with `storage` of the scenario (memory or disk). */
+/* What a server that was killed comes back with, and how this goes with `storage` of the scenario
+ * (memory or disk). */
 enum lb_keeps {
   LB_KEEPS_NOTHING,  /* nothing is written: a restarted server is empty, whatever `storage` says */
   LB_KEEPS_AS_ASKED, /* everything: with `disk` synced to it before it is acknowledged, with `memory` not synced at all */
@@ -25,11 +27,12 @@ struct lb_topology {
   size_t other_count;  /* further servers (Sentinels) */
   enum lb_keeps keeps;
   bool synchronous;    /* the primary acknowledges nothing that its replicas do not have */
-  /* Lines, each with its newline, at the end of the configuration of every data server, in its own words; they win over the family's.
-   * NULL = none. */
+  /* Lines, each with its newline, at the end of the configuration of every data server, in its own
+   * words; they win over the family's. NULL = none. */
   const char *settings;
-  /* Another topology that it is like for its clients: a protocol that names that one runs on this one, too. A run takes it only where
-   * it is named ("PROTOCOL@TOPOLOGY"). NULL = it is for the protocols that name it. */
+  /* Another topology that it is like for its clients: a protocol that names that one runs on this
+   * one, too. A run takes it only where it is named ("PROTOCOL@TOPOLOGY"). NULL = it is for the
+   * protocols that name it. */
   const char *stands_for;
 };
 
@@ -43,7 +46,8 @@ size_t lb_topology_names(const char **words, size_t max);
 bool lb_topology_serves(const struct lb_topology *topology, const char *const *names);
 /* First missing need (a static string), or NULL if all is there. */
 const char *lb_topology_missing(const struct lb_topology *topology);
-/* Its servers' version in one line. 0, or -errno (-ENOENT: it has no servers, or their programs are missing). */
+/* Its servers' version in one line. 0, or -errno (-ENOENT: it has no servers, or their programs are
+ * missing). */
 int lb_topology_version(const struct lb_topology *topology, char *buf, size_t size);
 /* Whether it has several data servers that serve only with a majority of them. */
 bool lb_topology_majority(const struct lb_topology *topology);

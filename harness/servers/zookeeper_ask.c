@@ -2,8 +2,8 @@
  *
  * One ZooKeeper, asked for what it is and what time it has.
  *
- * Servers are asked with four-letter words on a plain connection: that needs no session, so asking changes nothing, and a server that has
- * lost its quorum says so instead of answering.
+ * Servers are asked with four-letter words on a plain connection: that needs no session, so asking
+ * changes nothing, and a server that has lost its quorum says so instead of answering.
  */
 #include "zookeeper_ask.h"
 
@@ -21,7 +21,7 @@
 
 #define LOG_TAIL 32768
 
-/* ---- asking --------------------------------------------------------------------------------------------------- */
+/* ---- asking ---------------------------------------------------------------------------------- */
 
 static int no_answer(struct lb_cluster *cluster, const struct lb_server *server, int r) {
   return lb_fail(cluster->env, r, "%s: no answer: %s", server->name, strerror(-r));
@@ -87,7 +87,7 @@ int lb_zookeeper_mode(struct lb_cluster *cluster, size_t index, lb_ns deadline, 
   return 0;
 }
 
-/* ---- its time --------------------------------------------------------------------------------------------------- */
+/* ---- its time -------------------------------------------------------------------------------- */
 
 /* "2024-05-01 12:34:56.789+0200 ..." as ms since 1970; -1 = it does not begin so. */
 static int64_t read_stamp(const char *line) {
@@ -100,7 +100,8 @@ static int64_t read_stamp(const char *line) {
   return ((int64_t)timegm(&tm) - east_s) * 1000 + ms;
 }
 
-/* The time on the last line of the log with this text and this end; -1 = there is none near the end of the log. */
+/* The time on the last line of the log with this text and this end; -1 = there is none near the end
+ * of the log. */
 static int64_t logged_at(const struct lb_server *server, const char *text, const char *end) {
   char line[400];
   int64_t when = -1;
@@ -113,8 +114,9 @@ static int64_t logged_at(const struct lb_server *server, const char *text, const
   return when;
 }
 
-/* No command tells a server's time: a node's times are the leader's. But the server logs every word it is asked, with its own time and
- * the port of who asks, before it answers; and it answers this word also when it has lost its quorum. */
+/* No command tells a server's time: a node's times are the leader's. But the server logs every word
+ * it is asked, with its own time and the port of who asks, before it answers; and it answers this
+ * word also when it has lost its quorum. */
 int lb_zookeeper_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
   const struct lb_server *server = &cluster->server[index];
   char said[100], asked[16];

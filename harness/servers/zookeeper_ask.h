@@ -7,12 +7,13 @@
 
 #include "cluster.h"
 
-/* What it is now ("leader", "follower", "standalone") and its epoch, which each election raises: the upper half of the zxid. 0 or -errno
- * with env->err. */
+/* What it is now ("leader", "follower", "standalone") and its epoch, which each election raises:
+ * the upper half of the zxid. 0 or -errno with env->err. */
 int lb_zookeeper_mode(struct lb_cluster *cluster, size_t index, lb_ns deadline, char mode[16], unsigned *ret_epoch);
 /* lb_family.wall_ms: read off its log. */
 int lb_zookeeper_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
-/* lb_family.mono_ms: its uptime (ServerStats.getUptime), which it counts on its monotonic clock from when it last began to serve. */
+/* lb_family.mono_ms: its uptime (ServerStats.getUptime), which it counts on its monotonic clock
+ * from when it last began to serve. */
 int lb_zookeeper_mono_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
 
 #endif
