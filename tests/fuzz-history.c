@@ -14,6 +14,7 @@
 #include "history/check_json.h"
 #include "history/evidence.h"
 #include "history/explain.h"
+#include "history/say.h"
 #include "history/stats.h"
 #include "brute.h"
 
@@ -79,6 +80,21 @@ static void judge(const struct lb_history *h, bool past_lease) {
   lb_check_clear(&check);
 }
 
+/* A fact has words, and they are of one line that moves no cursor. */
+static void say(const struct lb_history *h) {
+  for (size_t i = 0; i < h->count; i++) {
+    char *said = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&said, &size);
+    demand(out != NULL, "out of memory");
+    lb_event_say(h, &h->events[i], out);
+    fclose(out);
+    demand(lb_event_is_fact(&h->events[i]) || size == 0, "an event that is no fact was said");
+    for (size_t at = 0; at < size; at++) demand((unsigned char)said[at] >= ' ' && said[at] != 127, "a fact was said with control codes");
+    free(said);
+  }
+}
+
 static void measure(const struct lb_history *h) {
   static struct lb_stats stats;
   demand(lb_stats_history(h, &stats) == 0, "out of memory");
@@ -95,6 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   }
   write_and_read(&h);
+  if (h.count <= 2000) say(&h);
   judge(&h, size % 2);
   measure(&h);
   lb_history_clear(&h);

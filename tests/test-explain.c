@@ -228,6 +228,25 @@ static void a_fault_is_told_with_its_proof_and_answers_are_not_repeated(void **s
 }
 
 /* A lock that works for thousands of events, and once does not. */
+/* Two cuts with the same words; the proof of the first comes after the second has begun. */
+static void a_proof_belongs_to_the_fault_of_its_step(void **state) {
+  (void)state;
+  tell_text("{\"format\":2}\n"
+            "{\"t\":0,\"e\":\"fault\",\"what\":\"pause client 1\",\"step\":1}\n"
+            "{\"t\":1000000,\"e\":\"fault\",\"what\":\"pause client 1\",\"step\":2}\n"
+            "{\"t\":3000000,\"e\":\"proved\",\"what\":\"it stands still\",\"step\":1}\n"
+            "{\"t\":4000000,\"e\":\"fault\",\"what\":\"kill primary\"}\n"
+            "{\"t\":5000000,\"e\":\"proved\",\"what\":\"kill primary\"}\n"
+            "{\"t\":6000000,\"c\":\"client-1\",\"e\":\"reply\",\"what\":\"client 1 read\",\"answer\":\"done\"}\n"
+            "{\"t\":7000000,\"c\":\"client-1\",\"e\":\"reply\",\"what\":\"client 1 write\",\"answer\":\"failed\",\"why\":\"refused\"}\n");
+  says("+       0.0 ms   FAULT  pause client 1  (proved, 3.000 ms later)\n");
+  says("+       1.0 ms   FAULT  pause client 1\n");
+  says("+       4.0 ms   FAULT  kill primary\n"); /* a proof of no step belongs to none */
+  says("seen   proved: kill primary\n");
+  says_not("client 1 read");
+  says("seen   client 1 write: refused\n");
+}
+
 static void a_long_history_is_cut_to_what_matters(void **state) {
   (void)state;
   static const uint16_t kinds[] = {LB_EV_ACQUIRE, LB_EV_GRANTED, LB_EV_READ,
@@ -339,6 +358,7 @@ int main(void) {
       cmocka_unit_test(a_safe_history_says_so),
       cmocka_unit_test(good_histories_have_nothing_marked),
       cmocka_unit_test(a_fault_is_told_with_its_proof_and_answers_are_not_repeated),
+      cmocka_unit_test(a_proof_belongs_to_the_fault_of_its_step),
       cmocka_unit_test(a_long_history_is_cut_to_what_matters),
       cmocka_unit_test(a_long_double_hold_is_told_in_stretches),
       cmocka_unit_test(only_the_latest_faults_before_it_are_told),

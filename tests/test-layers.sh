@@ -56,6 +56,10 @@ planted 'only clock.c reads clocks' harness/trial/trial.c 'static int x(void) { 
 planted 'only clock.c reads clocks' backends/null.c 'static time_t x(void) { return time(NULL); }'
 planted 'protocols draw no random numbers' backends/null.c 'static int x(void) { return rand(); }'
 planted 'only cli*.c, display.c and main.c print' harness/run/plan.c 'static void x(void) { puts("x"); }'
+planted 'no sentence decides' harness/trial/judge.c 'static int x(const char *s) { return strcmp(s, "phase measure"); }'
+planted 'no sentence decides' harness/history/stats.c 'static const char *x(const char *s) { return strstr(s, "proved: "); }'
+planted 'English of facts is for those who show them' harness/trial/judge.c '#include "history/say.h"'
+planted 'English of facts is for those who show them' harness/history/evidence.c '#include "say.h"'
 planted 'every protocol is in the registry' backends/new.c 'const struct lb_protocol lb_new = {' backends/new.c
 planted 'no TODO' harness/base/clock.c '/* TODO: later */'
 fresh

@@ -190,6 +190,32 @@ static void an_attempt_given_up_is_not_part_of_the_next_wait(void **state) {
   lb_stats_clear(&stats);
 }
 
+static void a_wait_counts_from_when_the_attempt_was_due(void **state) {
+  (void)state;
+  stats_of("{\"format\":2}\n"
+           "{\"t\":5,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":1}\n" EVENT(7, "a", "granted") EVENT(8, "a", "release")
+           /* one that was on time, and one that was not scheduled */
+           "{\"t\":10,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":10}\n" EVENT(13, "a", "granted") EVENT(14, "a", "release")
+           EVENT(20, "a", "acquire") EVENT(30, "a", "granted"),
+           &stats);
+  assert_int_equal(stats.wait.count, 3);
+  assert_int_equal(stats.wait.min, 3);
+  assert_int_equal(stats.wait.max, 10);
+  assert_near(stats.wait.sum, 6 + 3 + 10);
+  lb_stats_clear(&stats);
+}
+
+/* It began to wait when it asked, whenever it should have: who let go before then kept nobody waiting. */
+static void a_handoff_does_not_begin_before_the_waiter_asked(void **state) {
+  (void)state;
+  stats_of("{\"format\":2}\n" EVENT(1, "b", "granted") EVENT(4, "b", "release")
+           "{\"t\":5,\"c\":\"a\",\"k\":\"x\",\"e\":\"acquire\",\"due\":1}\n" EVENT(7, "a", "granted"),
+           &stats);
+  assert_int_equal(stats.handoff.count, 0);
+  assert_int_equal(stats.wait.max, 6);
+  lb_stats_clear(&stats);
+}
+
 static void only_what_is_granted_in_the_measured_window_counts(void **state) {
   (void)state;
   stats_of(EVENT(0, "a", "acquire") EVENT(1, "a", "granted") EVENT(2, "b", "acquire") EVENT(3, "b", "busy")
@@ -309,6 +335,8 @@ int main(void) {
       cmocka_unit_test(a_handoff_starts_at_the_latest_release_by_another_client),
       cmocka_unit_test(an_acquire_that_was_refused_is_not_part_of_the_next_wait),
       cmocka_unit_test(an_attempt_given_up_is_not_part_of_the_next_wait),
+      cmocka_unit_test(a_wait_counts_from_when_the_attempt_was_due),
+      cmocka_unit_test(a_handoff_does_not_begin_before_the_waiter_asked),
       cmocka_unit_test(only_what_is_granted_in_the_measured_window_counts),
       cmocka_unit_test(each_second_has_its_own_figures),
       cmocka_unit_test(what_happens_at_the_very_end_is_in_the_last_second),

@@ -41,7 +41,8 @@ static bool says_more(enum lb_answer answer) {
 
 bool lb_explain_repeats(const struct lb_history *h, const struct lb_event *e) {
   if (e->kind == LB_EV_REPLY) return !says_more(lb_event_fact(h, e)->answer);
-  return e->kind == LB_EV_PROVED || e->kind == LB_EV_PHASE || e->kind == LB_EV_MET;
+  if (e->kind == LB_EV_PROVED) return lb_event_fact(h, e)->step != 0; /* else it is told with no fault */
+  return e->kind == LB_EV_PHASE || e->kind == LB_EV_MET;
 }
 
 size_t lb_explain_shortened(const struct lb_history *h) {
