@@ -40,6 +40,7 @@ from mutants import difference, key_of, mutants_of, read_equivalent  # noqa: E40
 TESTS = {
     "harness/history/check.c": ["check", "exhausted", "check-random"],
     "harness/history/check_order.c": ["check", "exhausted", "check-random"],
+    "harness/history/counter.c": ["counter", "judge-counts", "tally"],
     "harness/history/evidence.c": ["evidence", "evidence-edges"],
     "harness/history/evidence_lease.c": ["evidence", "evidence-edges", "exhausted"],
     "harness/trial/judge.c": ["judge-counts", "judge", "exhausted"],

@@ -47,6 +47,11 @@ static void every_row_says_all_that_its_places_need(void **state) {
   }
 }
 
+static void a_row_is_found_by_its_name(void **state) {
+  (void)state;
+  for (size_t i = 0; i < lb_counter_row_count; i++) assert_ptr_equal(lb_counter_named(lb_counter_rows[i].name), &lb_counter_rows[i]);
+}
+
 static void a_group_stands_together(void **state) {
   (void)state;
   for (size_t i = 2; i < lb_counter_row_count; i++)
@@ -137,6 +142,7 @@ static void as_json_what_does_not_apply_is_null(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_row_says_all_that_its_places_need),
+      cmocka_unit_test(a_row_is_found_by_its_name),
       cmocka_unit_test(a_group_stands_together),
       cmocka_unit_test(a_group_is_walked_in_order_and_only_where_it_is_shown),
       cmocka_unit_test(a_number_is_shown_in_its_unit),
