@@ -17,6 +17,7 @@
 #include "redis_util.h"
 
 #define REOPEN_MS 20 /* after a refused connect */
+#define NAME_MS 100  /* for the address of a server that is given by name; nobody waits for one that is given by address */
 /* After that long without an answer a new connection is made, which a healed network lets through at once; the old
  * one may wait for its next retransmission for seconds. */
 #define SILENT_MS 1000
@@ -26,7 +27,7 @@
 static void open_node(struct redis_fanout *fanout, struct redis_node *node, lb_ns now) {
   if (now < node->open_at) return;
   node->heard_at = now;
-  if (redis_start(fanout->env, node->endpoint->host, node->endpoint->port, &node->conn))
+  if (redis_start(fanout->env, node->endpoint, now + NAME_MS * LB_NS_PER_MS, &node->conn))
     node->open_at = now + REOPEN_MS * LB_NS_PER_MS;
 }
 

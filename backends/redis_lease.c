@@ -63,7 +63,7 @@ int redis_inspect(struct lb_env *env, const struct lb_target *target, size_t end
   const struct lb_endpoint *server = &target->endpoints[endpoint];
   struct redis_conn *conn = NULL;
   redisReply *reply = NULL;
-  int rc = redis_open(env, server->host, server->port, deadline, &conn);
+  int rc = redis_open(env, server, deadline, &conn);
   if (!rc) rc = redis_callf(conn, deadline, &reply, "EXISTS %s", key);
   if (rc == LB_UNKNOWN) rc = -ETIMEDOUT;
   if (!rc) rc = redis_refusal(env, reply);

@@ -57,7 +57,7 @@ static int ask_sentinel(struct redis_link *link, const struct lb_endpoint *senti
   struct redis_conn *conn = NULL;
   redisReply *reply = NULL;
   const char *question[] = {"SENTINEL", "get-master-addr-by-name", link->target->sentinel_master};
-  int rc = redis_open(link->env, sentinel->host, sentinel->port, deadline, &conn);
+  int rc = redis_open(link->env, sentinel, deadline, &conn);
   if (!rc) rc = redis_call(conn, deadline, &reply, 3, question, NULL);
   if (rc == LB_UNKNOWN) rc = -ETIMEDOUT; /* a question may go unanswered without harm */
   if (!rc) rc = read_address(link->env, reply, ret);
@@ -104,7 +104,9 @@ static int connect_master(struct redis_link *link, lb_ns deadline, lb_ns step, s
   int rc = find_master(link, deadline, step, &address);
   if (rc) return rc;
   lb_ns limit = sooner(link->env, deadline, step);
-  rc = redis_open(link->env, address.host, address.port, limit, &conn);
+  struct lb_endpoint master = {.service = "redis", .host = address.host, .port = address.port};
+  if (link->only) master.user = link->only->user, master.password = link->only->password, master.tls = link->only->tls;
+  rc = redis_open(link->env, &master, limit, &conn);
   if (!rc) rc = check_role(link->env, conn, limit);
   if (rc) {
     redis_close(conn);
@@ -115,7 +117,7 @@ static int connect_master(struct redis_link *link, lb_ns deadline, lb_ns step, s
 }
 
 int redis_link_open(struct redis_link *link, lb_ns deadline, struct redis_conn **ret) {
-  if (!link->target->sentinel_master) return redis_open(link->env, link->only->host, link->only->port, deadline, ret);
+  if (!link->target->sentinel_master) return redis_open(link->env, link->only, deadline, ret);
   for (unsigned round = 0;; round++) {
     lb_ns step = (STEP_MS * LB_NS_PER_MS) << (round < STEP_DOUBLINGS ? round : STEP_DOUBLINGS);
     if (!connect_master(link, deadline, step, ret)) return 0;

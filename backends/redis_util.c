@@ -9,8 +9,8 @@
  */
 #include "redis_util.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdarg.h>
@@ -19,6 +19,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "address.h"
+
+enum { WHERE_MAX = 280 }; /* a host name is at most 255 bytes long */
 
 struct redis_conn {
   struct lb_env *env;
@@ -29,7 +33,8 @@ struct redis_conn {
   bool wrote;     /* some byte of what was queued last may have left */
   bool ended;     /* by the server */
   int lost;       /* 0 or -errno */
-  char where[64]; /* "127.0.0.1:6379", for messages */
+  bool logging_in; /* the reply to AUTH is still to come, before all others */
+  char where[WHERE_MAX]; /* "127.0.0.1:6379", for messages */
 };
 
 /* ---- state -------------------------------------------------------------------------------------------- */
@@ -62,54 +67,62 @@ static int lose(struct redis_conn *conn, int error) {
 
 /* ---- connecting --------------------------------------------------------------------------------------- */
 
-static int parse_address(const char *host, uint16_t port, struct sockaddr_storage *ret, socklen_t *ret_size) {
-  struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
-  struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-  *ret = (struct sockaddr_storage){0};
-  if (inet_pton(AF_INET, host, &v4.sin_addr) == 1) {
-    memcpy(ret, &v4, *ret_size = sizeof v4);
-    return 0;
-  }
-  if (inet_pton(AF_INET6, host, &v6.sin6_addr) == 1) {
-    memcpy(ret, &v6, *ret_size = sizeof v6);
-    return 0;
-  }
-  return -EINVAL;
+/* A socket on its way to the numeric address. */
+static int start_socket(const char *address, uint16_t port, int *ret_fd) {
+  struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV}, *to = NULL;
+  char service[8];
+  int rc = 0, on = 1;
+  snprintf(service, sizeof service, "%u", port);
+  if (getaddrinfo(address, service, &hints, &to)) return -EINVAL;
+  int fd = socket(to->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0 || setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) ||
+      (connect(fd, to->ai_addr, to->ai_addrlen) && errno != EINPROGRESS))
+    rc = -errno;
+  freeaddrinfo(to);
+  if (rc && fd >= 0) close(fd);
+  *ret_fd = fd;
+  return rc;
 }
 
-/* A socket on its way to the server. */
-static int start_socket(const char *host, uint16_t port, int *ret_fd) {
-  struct sockaddr_storage address;
-  socklen_t size;
-  int rc = parse_address(host, port, &address, &size), on = 1;
-  if (rc) return rc;
-  int fd = socket(address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (fd < 0) return -errno;
-  if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) ||
-      (connect(fd, (struct sockaddr *)&address, size) && errno != EINPROGRESS)) {
-    rc = -errno;
-    close(fd);
-    return rc;
-  }
-  *ret_fd = fd;
+/* "127.0.0.1:6379", "[::1]:6379". */
+static void name_server(const struct lb_endpoint *at, char where[WHERE_MAX]) {
+  bool literal = strchr(at->host, ':');
+  snprintf(where, WHERE_MAX, "%s%s%s:%u", literal ? "[" : "", at->host, literal ? "]" : "", at->port);
+}
+
+/* The first command of every connection: it needs no round trip of its own. */
+static int queue_login(struct redis_conn *conn, const struct lb_endpoint *at) {
+  if (!at->password) return 0;
+  const char *argv[] = {"AUTH", at->user ? at->user : at->password, at->password};
+  if (redisAppendCommandArgv(conn->redis, at->user ? 3 : 2, argv, NULL) != REDIS_OK)
+    return lb_fail(conn->env, -ENOMEM, "redis %s: out of memory", conn->where);
+  conn->logging_in = conn->unwritten = true;
   return 0;
 }
 
-int redis_start(struct lb_env *env, const char *host, uint16_t port, struct redis_conn **ret) {
-  int fd = -1, rc = start_socket(host, port, &fd);
-  if (rc) return lb_fail(env, rc, "connect to redis %s:%u: %s", host, port, strerror(-rc));
+int redis_start(struct lb_env *env, const struct lb_endpoint *at, lb_ns deadline, struct redis_conn **ret) {
+  char where[WHERE_MAX], address[LB_ADDRESS_MAX];
+  int fd = -1;
+  name_server(at, where);
+  if (at->tls) return lb_fail(env, -EPROTONOSUPPORT, "redis %s asks for TLS, which hiredis here does not have", where);
+  int rc = lb_address(env, at->host, deadline, address);
+  if (rc) return rc;
+  rc = start_socket(address, at->port, &fd);
+  if (rc) return lb_fail(env, rc, "connect to redis %s: %s", where, strerror(-rc));
   struct redis_conn *conn = calloc(1, sizeof *conn);
   redisContext *redis = conn ? redisConnectFd(fd) : NULL;
   if (!redis) {
     free(conn);
     close(fd);
-    return lb_fail(env, -ENOMEM, "connect to redis %s:%u: out of memory", host, port);
+    return lb_fail(env, -ENOMEM, "connect to redis %s: out of memory", where);
   }
   redis->flags &= ~REDIS_BLOCK;
   *conn = (struct redis_conn){.env = env, .redis = redis};
-  snprintf(conn->where, sizeof conn->where, "%s:%u", host, port);
-  *ret = conn;
-  return 0;
+  memcpy(conn->where, where, sizeof where);
+  rc = queue_login(conn, at);
+  if (rc) redis_close(conn);
+  else *ret = conn;
+  return rc;
 }
 
 static int finish_connect(struct redis_conn *conn) {
@@ -124,13 +137,28 @@ static int finish_connect(struct redis_conn *conn) {
   return 0;
 }
 
-int redis_open(struct lb_env *env, const char *host, uint16_t port, lb_ns deadline, struct redis_conn **ret) {
+/* Until the server has said that it takes the user. What is sent behind that is then refused for its own faults only. */
+static int finish_login(struct redis_conn *conn, lb_ns deadline) {
+  int rc = 0;
+  while (!rc && conn->logging_in) {
+    redisReply *none = NULL;
+    if ((rc = redis_push(conn))) break;
+    rc = lb_wait_fd(conn->env, redis_fd(conn), redis_events(conn), deadline);
+    if (rc == 0) return lb_fail(conn->env, -ETIMEDOUT, "redis %s did not answer the login in time", conn->where);
+    rc = rc < 0 ? rc : rc & ~POLLOUT ? redis_next(conn, true, &none) : 0;
+    freeReplyObject(none);
+  }
+  return rc;
+}
+
+int redis_open(struct lb_env *env, const struct lb_endpoint *at, lb_ns deadline, struct redis_conn **ret) {
   struct redis_conn *conn = NULL;
-  int rc = redis_start(env, host, port, &conn);
+  int rc = redis_start(env, at, deadline, &conn);
   if (rc) return rc;
   rc = lb_wait_fd(env, redis_fd(conn), POLLOUT, deadline);
-  if (rc == 0) rc = lb_fail(env, -ETIMEDOUT, "connect to redis %s:%u: no answer in time", host, port);
+  if (rc == 0) rc = lb_fail(env, -ETIMEDOUT, "connect to redis %s: no answer in time", conn->where);
   if (rc > 0) rc = finish_connect(conn);
+  if (rc == 0) rc = finish_login(conn, deadline);
   if (rc) {
     redis_close(conn);
     return rc;
@@ -174,22 +202,40 @@ int redis_push(struct redis_conn *conn) {
   return 0;
 }
 
-int redis_next(struct redis_conn *conn, bool read_socket, redisReply **ret) {
+/* One reply of any kind, or NULL: there is none yet. */
+static int parse_reply(struct redis_conn *conn, redisReply **ret) {
   void *reply = NULL;
+  if (redisGetReplyFromReader(conn->redis, &reply) != REDIS_OK) return lose(conn, errno);
+  *ret = reply;
+  return 0;
+}
+
+/* The reply to the login is nobody's answer. One that refuses it ends the connection. */
+static int take_login(struct redis_conn *conn) {
+  redisReply *reply = NULL;
+  int rc = parse_reply(conn, &reply);
+  if (rc || !reply) return rc;
+  conn->logging_in = false;
+  if (reply->type == REDIS_REPLY_ERROR)
+    rc = conn->lost = lb_fail(conn->env, -EACCES, "redis %s does not take the login: %s", conn->where, reply->str);
+  freeReplyObject(reply);
+  return rc;
+}
+
+int redis_next(struct redis_conn *conn, bool read_socket, redisReply **ret) {
   *ret = NULL;
   if (conn->lost) return conn->lost;
   errno = 0;
   if (read_socket && redisBufferRead(conn->redis) != REDIS_OK) return lose(conn, errno);
-  if (redisGetReplyFromReader(conn->redis, &reply) != REDIS_OK) return lose(conn, errno);
-  if (!reply) return 0;
-  if (!conn->owed) {
-    freeReplyObject(reply);
-    conn->lost = lb_fail(conn->env, -EPROTO, "redis %s sent a reply nobody asked for", conn->where);
-    return conn->lost;
+  int rc = conn->logging_in ? take_login(conn) : 0;
+  if (rc || conn->logging_in || (rc = parse_reply(conn, ret)) || !*ret) return rc;
+  if (conn->owed) {
+    conn->owed--;
+    return 0;
   }
-  conn->owed--;
-  *ret = reply;
-  return 0;
+  freeReplyObject(*ret);
+  *ret = NULL;
+  return conn->lost = lb_fail(conn->env, -EPROTO, "redis %s sent a reply nobody asked for", conn->where);
 }
 
 int redis_drain(struct redis_conn *conn) {

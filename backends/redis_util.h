@@ -24,9 +24,9 @@ struct redis_conn; /* one connection, one thread */
 
 /* ---- one call, one answer ----------------------------------------------------------------------------- */
 
-/* Connects (non-blocking, numeric address). 0; -errno with env->err (-ETIMEDOUT when the deadline passed,
- * -ECONNREFUSED ...). */
-int redis_open(struct lb_env *env, const char *host, uint16_t port, lb_ns deadline, struct redis_conn **ret);
+/* Connects, and logs in where the endpoint has a password. 0; -errno with env->err (-ETIMEDOUT when the deadline passed,
+ * -ECONNREFUSED ...; -EACCES: it does not take the user or the password; -EPROTONOSUPPORT: TLS is asked for). */
+int redis_open(struct lb_env *env, const struct lb_endpoint *at, lb_ns deadline, struct redis_conn **ret);
 /* NULL is fine. */
 void redis_close(struct redis_conn *conn);
 /* One command, one reply, freed by the caller with freeReplyObject. 0 (also for error replies: look at type);
@@ -40,8 +40,9 @@ int redis_callf(struct redis_conn *conn, lb_ns deadline, redisReply **ret, const
 
 /* ---- the same in steps that never wait, for several connections in one poll loop ----------------------- */
 
-/* Starts to connect. 0 or -errno (also when refused at once). */
-int redis_start(struct lb_env *env, const char *host, uint16_t port, struct redis_conn **ret);
+/* Starts to connect. 0 or -errno (also when refused at once). It waits for one thing only, until the deadline: the address of a host that
+ * is given by name. A login goes with the first command; a refused one is a lost connection (-EACCES). */
+int redis_start(struct lb_env *env, const struct lb_endpoint *at, lb_ns deadline, struct redis_conn **ret);
 /* Puts a command into the output buffer, also while connecting; one more reply is owed. 0 or -errno. */
 int redis_queue(struct redis_conn *conn, int argc, const char *const argv[], const size_t *lengths);
 /* Finishes the connect and writes what can be written now. 0 (perhaps not all yet), or -errno: the connection is
@@ -74,7 +75,7 @@ bool redis_ended_by_server(const struct redis_conn *conn);
 struct redis_link {
   struct lb_env *env;
   const struct lb_target *target;
-  const struct lb_endpoint *only;                          /* without Sentinel */
+  const struct lb_endpoint *only; /* the first Redis server; with Sentinel the login that its master takes, too */
   const struct lb_endpoint *sentinel[REDIS_SENTINELS_MAX]; /* the one that answered last stands first */
   size_t sentinel_count;
 };

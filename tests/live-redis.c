@@ -125,7 +125,7 @@ static bool no_record_in_the_end(struct client *client, const char *key) {
 static long long operate(size_t node, const char *format, const char *argument) {
   struct redis_conn *conn = NULL;
   redisReply *reply = NULL;
-  assert_int_equal(redis_open(&a.env.base, "127.0.0.1", server[node].port, in_ms(&a, 2000), &conn), 0);
+  assert_int_equal(redis_open(&a.env.base, &(struct lb_endpoint){"redis", "127.0.0.1", server[node].port}, in_ms(&a, 2000), &conn), 0);
   assert_int_equal(redis_callf(conn, in_ms(&a, 2000), &reply, format, argument), 0);
   long long integer = reply->type == REDIS_REPLY_ARRAY && reply->elements ? reply->element[0]->integer : reply->integer;
   freeReplyObject(reply);
@@ -615,7 +615,7 @@ static void write_sentinel_config(char *path, size_t size) {
 static bool replica_is_online(void) {
   struct redis_conn *conn = NULL;
   redisReply *reply = NULL;
-  assert_int_equal(redis_open(&a.env.base, "127.0.0.1", server[0].port, in_ms(&a, 2000), &conn), 0);
+  assert_int_equal(redis_open(&a.env.base, &(struct lb_endpoint){"redis", "127.0.0.1", server[0].port}, in_ms(&a, 2000), &conn), 0);
   assert_int_equal(redis_callf(conn, in_ms(&a, 2000), &reply, "WAIT 1 10"), 0);
   bool online = reply->integer == 1;
   freeReplyObject(reply);
@@ -626,7 +626,7 @@ static bool replica_is_online(void) {
 static bool sentinel_knows_the_replica(void) {
   struct redis_conn *conn = NULL;
   redisReply *reply = NULL;
-  assert_int_equal(redis_open(&a.env.base, "127.0.0.1", sentinel.port, in_ms(&a, 2000), &conn), 0);
+  assert_int_equal(redis_open(&a.env.base, &(struct lb_endpoint){"redis", "127.0.0.1", sentinel.port}, in_ms(&a, 2000), &conn), 0);
   assert_int_equal(redis_callf(conn, in_ms(&a, 2000), &reply, "SENTINEL replicas m"), 0);
   bool knows = reply->type == REDIS_REPLY_ARRAY && reply->elements == 1;
   freeReplyObject(reply);

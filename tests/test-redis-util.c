@@ -22,10 +22,16 @@ static redisReply *reply;
 
 static lb_ns in_ms(int64_t ms) { return fake_now + (lb_ns)ms * LB_NS_PER_MS; }
 
+static const struct lb_endpoint *fake_at(void) {
+  static struct lb_endpoint at;
+  at = (struct lb_endpoint){"redis", "127.0.0.1", fake_port};
+  return &at;
+}
+
 static int set_up(void **state) {
   (void)state;
   fake_start();
-  return redis_open(&fake_env, "127.0.0.1", fake_port, in_ms(100), &conn);
+  return redis_open(&fake_env, fake_at(), in_ms(100), &conn);
 }
 
 static int tear_down(void **state) {
@@ -156,16 +162,69 @@ static void a_refused_connect_says_so_and_where(void **state) {
   (void)state;
   struct redis_conn *other = NULL;
   fake_stop();
-  assert_int_equal(redis_open(&fake_env, "127.0.0.1", fake_port, in_ms(100), &other), -ECONNREFUSED);
+  assert_int_equal(redis_open(&fake_env, fake_at(), in_ms(100), &other), -ECONNREFUSED);
   assert_null(other);
   assert_non_null(strstr(fake_env.err, "127.0.0.1:"));
   fake_start();
 }
 
-static void a_name_instead_of_an_address_is_refused(void **state) {
+/* ---- credentials -------------------------------------------------------------------------------------- */
+
+static int log_in(const char *user, const char *password, struct redis_conn **ret) {
+  struct lb_endpoint at = *fake_at();
+  at.user = user, at.password = password;
+  return redis_open(&fake_env, &at, in_ms(100), ret);
+}
+
+static void a_password_is_sent_before_anything_else(void **state) {
   (void)state;
   struct redis_conn *other = NULL;
-  assert_int_equal(redis_open(&fake_env, "localhost", fake_port, in_ms(100), &other), -EINVAL);
+  fake_answer("+OK\r\n");
+  fake_answer("+PONG\r\n");
+  assert_int_equal(log_in(NULL, "secret", &other), 0);
+  assert_string_equal(fake_heard(0), "AUTH secret");
+  assert_int_equal(redis_owed(other), 0);
+  assert_int_equal(redis_callf(other, in_ms(100), &reply, "PING"), 0);
+  assert_string_equal(reply->str, "PONG");
+  freeReplyObject(reply);
+  redis_close(other);
+}
+
+static void a_user_is_sent_with_the_password(void **state) {
+  (void)state;
+  struct redis_conn *other = NULL;
+  fake_answer("+OK\r\n");
+  assert_int_equal(log_in("locker", "secret", &other), 0);
+  assert_string_equal(fake_heard(0), "AUTH locker secret");
+  redis_close(other);
+}
+
+static void a_login_that_is_refused_is_one_clear_error(void **state) {
+  (void)state;
+  struct redis_conn *other = NULL;
+  fake_answer("-WRONGPASS invalid username-password pair\r\n");
+  assert_int_equal(log_in("locker", "wrong", &other), -EACCES);
+  assert_null(other);
+  assert_non_null(strstr(fake_env.err, "does not take the login: WRONGPASS"));
+  assert_null(strstr(fake_env.err, "wrong\""));
+}
+
+static void a_login_without_an_answer_ends_at_the_deadline(void **state) {
+  (void)state;
+  struct redis_conn *other = NULL;
+  fake_answer(FAKE_SILENCE);
+  assert_int_equal(log_in(NULL, "secret", &other), -ETIMEDOUT);
+}
+
+static void tls_is_refused_and_never_left_out(void **state) {
+  (void)state;
+  struct redis_conn *other = NULL;
+  struct lb_endpoint at = *fake_at();
+  size_t before = fake_accepted();
+  at.tls = true;
+  assert_int_equal(redis_open(&fake_env, &at, in_ms(100), &other), -EPROTONOSUPPORT);
+  assert_non_null(strstr(fake_env.err, "asks for TLS"));
+  assert_int_equal(fake_accepted(), before);
 }
 
 /* ---- commands ----------------------------------------------------------------------------------------- */
@@ -350,6 +409,24 @@ static void a_round_ends_with_the_quorum_and_late_votes_are_skipped(void **state
   redis_fanout_deinit(&fanout);
 }
 
+/* Nobody waits for the login: it goes with the first round. */
+static void votes_of_servers_that_ask_for_a_password(void **state) {
+  (void)state;
+  struct lb_endpoint endpoint[3];
+  struct redis_fanout fanout;
+  struct lb_target target = fake_target(endpoint, 3, "redis");
+  for (int i = 0; i < 3; i++) endpoint[i].password = "secret";
+  assert_int_equal(redis_fanout_init(&fanout, &fake_env, &target), 0);
+  for (int i = 0; i < 2; i++) fake_answer("+OK\r\n"), fake_answer("+yes\r\n");
+  fake_answer("-WRONGPASS no\r\n"), fake_answer("-NOAUTH no\r\n");
+  struct redis_round round = hold_round(&fanout, false);
+  assert_int_equal(round.yes, 2);
+  assert_int_equal(round.no, 0); /* "no" would be a vote */
+  assert_string_equal(fake_heard(0), "AUTH secret");
+  assert_string_equal(fake_heard(1), "VOTE");
+  redis_fanout_deinit(&fanout);
+}
+
 static void a_server_far_behind_is_spared_and_one_long_silent_gets_a_new_connection(void **state) {
   (void)state;
   struct lb_endpoint endpoint[1];
@@ -415,7 +492,11 @@ int main(void) {
       T(what_is_no_redis_reply_ends_the_connection),
       T(a_request_stuck_half_way_counts_as_sent),
       T(a_refused_connect_says_so_and_where),
-      T(a_name_instead_of_an_address_is_refused),
+      T(a_password_is_sent_before_anything_else),
+      T(a_user_is_sent_with_the_password),
+      T(a_login_that_is_refused_is_one_clear_error),
+      T(a_login_without_an_answer_ends_at_the_deadline),
+      T(tls_is_refused_and_never_left_out),
       T(a_script_the_server_does_not_know_is_sent_whole),
       T(a_script_behind_a_late_reply_is_sent_whole_at_once),
       T(tokens_are_20_bytes_in_hex_and_differ),
@@ -427,6 +508,7 @@ int main(void) {
       T(the_sentinel_that_answered_is_asked_first_from_then_on),
       T(sentinels_that_know_nothing_are_asked_until_the_deadline),
       T(a_round_ends_with_the_quorum_and_late_votes_are_skipped),
+      T(votes_of_servers_that_ask_for_a_password),
       T(a_server_far_behind_is_spared_and_one_long_silent_gets_a_new_connection),
       T(unread_replies_are_not_taken_for_silence),
       T(a_connection_lost_between_rounds_is_replaced_within_the_round),

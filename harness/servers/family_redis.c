@@ -58,7 +58,8 @@ redisReply *lb_redis_ask(struct lb_cluster *cluster, size_t index, lb_ns deadlin
   int argc = 0;
   while (argv[argc]) argc++;
   deadline = lb_ask_until(cluster->env, deadline);
-  if (redis_open(cluster->env, server->host->address, server->port, deadline, &conn) != 0) return NULL;
+  struct lb_endpoint at = {.service = server->service, .host = server->host->address, .port = server->port};
+  if (redis_open(cluster->env, &at, deadline, &conn) != 0) return NULL;
   if (redis_call(conn, deadline, &reply, argc, argv, NULL) != 0) reply = NULL;
   redis_close(conn);
   if (reply && reply->type == REDIS_REPLY_ERROR) {

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The address behind a host: numeric ones ask nobody, names are waited for in the env and nowhere else.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "backends/address.h"
+#include "client/env.h"
+
+static struct lb_process_env env;
+static char found[LB_ADDRESS_MAX];
+static int waits;
+
+static int count_waits(struct lb_env *base, struct pollfd *fds, size_t count, lb_ns deadline) {
+  (void)base, (void)fds, (void)count, (void)deadline;
+  waits++;
+  return 0; /* the deadline has passed */
+}
+
+static int set_up(void **state) {
+  (void)state;
+  lb_env_init(&env, 1);
+  waits = 0;
+  return 0;
+}
+
+static int address(const char *host) { return lb_address(&env.base, host, lb_now(&env.base) + 10 * LB_NS_PER_S, found); }
+
+static void a_numeric_address_is_as_it_stands_and_nobody_waits(void **state) {
+  (void)state;
+  static const char *const numeric[] = {"127.0.0.1", "10.77.0.3", "::1", "2001:db8::7"};
+  env.base.wait_fds = count_waits;
+  for (size_t i = 0; i < sizeof numeric / sizeof *numeric; i++) {
+    assert_int_equal(address(numeric[i]), 0);
+    assert_string_equal(found, numeric[i]);
+  }
+  assert_int_equal(waits, 0);
+}
+
+static void a_name_has_an_address_and_that_of_ipv4_comes_first(void **state) {
+  (void)state;
+  assert_int_equal(address("localhost"), 0);
+  assert_string_equal(found, "127.0.0.1");
+}
+
+static void a_lookup_that_is_not_answered_in_time_is_left(void **state) {
+  (void)state;
+  env.base.wait_fds = count_waits;
+  for (int i = 0; i < 20; i++) assert_int_equal(address("localhost"), -ETIMEDOUT);
+  assert_int_equal(waits, 20);
+  assert_string_equal(env.base.err, "no address of localhost in time");
+}
+
+static void what_is_no_name_is_refused_with_a_text(void **state) {
+  (void)state;
+  char long_name[300];
+  memset(long_name, 'a', sizeof long_name - 1);
+  long_name[sizeof long_name - 1] = '\0';
+  assert_int_equal(address(""), -EINVAL);
+  assert_int_equal(address(NULL), -EINVAL);
+  assert_int_equal(address(long_name), -EINVAL);
+  assert_int_equal(address("no name at all"), -ENOENT);
+  assert_non_null(strstr(env.base.err, "no address of no name at all: "));
+}
+
+int main(void) {
+#define TEST(f) cmocka_unit_test_setup(f, set_up)
+  const struct CMUnitTest tests[] = {
+      TEST(a_numeric_address_is_as_it_stands_and_nobody_waits),
+      TEST(a_name_has_an_address_and_that_of_ipv4_comes_first),
+      TEST(a_lookup_that_is_not_answered_in_time_is_left),
+      TEST(what_is_no_name_is_refused_with_a_text),
+  };
+  return cmocka_run_group_tests_name("address", tests, NULL, NULL);
+}
