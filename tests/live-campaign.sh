@@ -113,7 +113,7 @@ check "after every fault every client is granted again ($(cat "$dir/seen"))" tes
 sed 's/^/# /' "$dir/missing"
 check '  all three of them' grep -q ' 3 clients' "$dir/seen"
 events clocks clocks.redis-token@redis.none.c3.t1 >"$dir/events"
-grep -o 'redis-1 says it is [^"]*' "$dir/events" >"$dir/told"
-check 'a clock is set right before it is set again' sh -c '! grep -vE "is \+(4[.][5-9]|5[.][0-4])" "$1"' - "$dir/told"
+grep '"host":"redis-1","clock":"wall"' "$dir/events" >"$dir/told"
+check 'a clock is set right before it is set again' sh -c '! grep -vE "\"ms\":(4[5-9]|5[0-4])[0-9][0-9]\}" "$1"' - "$dir/told"
 check '  and that was looked at more than once' test "$(wc -l <"$dir/told")" -gt 3
 echo "1..$n"
