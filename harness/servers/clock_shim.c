@@ -103,6 +103,8 @@ static gettime_fn *find_fast(void) { return NULL; }
 static int find_and_call(clockid_t clock, struct timespec *ret);
 static gettime_fn *_Atomic true_clock = find_and_call;
 
+/* The first reading of a clock finds the fast way and takes it; from then on the pointer leads
+ * there directly. Several threads may be the first: they all find the same. */
 static int find_and_call(clockid_t clock, struct timespec *ret) {
   gettime_fn *found = find_fast();
   atomic_store_explicit(&true_clock, found ? found : by_system_call, memory_order_relaxed);
@@ -184,6 +186,8 @@ static __attribute__((noinline)) void skew(const struct lb_skew *page, clockid_t
   if (lb_skew_read(page, is_wall(clock) ? LB_SKEW_WALL : LB_SKEW_MONO, &line)) apply(&line, clock, ts);
 }
 
+/* One load and one comparison while nothing is skewed: the shim must not change the speed of a
+ * server that is only watched. */
 static int read_clock(clockid_t clock, struct timespec *ret) {
   int r = read_true(clock, ret);
   const struct lb_skew *page = the_page();

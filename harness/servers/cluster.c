@@ -36,6 +36,8 @@ int lb_cluster_primary(struct lb_cluster *cluster, lb_ns deadline) {
   return family_of(cluster)->primary ? family_of(cluster)->primary(cluster, deadline) : -ENOENT;
 }
 
+/* `replicas` are those whose acknowledgement a client could wait for: masters that do not know each
+ * other have none. */
 void lb_cluster_target(struct lb_cluster *cluster, struct lb_target *ret) {
   for (size_t i = 0; i < cluster->server_count; i++) {
     const struct lb_server *server = &cluster->server[i];
@@ -87,6 +89,8 @@ int lb_cluster_mono_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline,
 
 /* ---- restart --------------------------------------------------------------------------------- */
 
+/* A server that ends at once is told apart from a slow one: the first is a fault of the trial's
+ * set-up that no waiting mends. */
 static int await_answer(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   struct lb_server *server = &cluster->server[index];
   struct lb_env *env = cluster->env;
@@ -100,6 +104,9 @@ static int await_answer(struct lb_cluster *cluster, size_t index, lb_ns deadline
   return 0;
 }
 
+/* Three passes, not one restart after the other: all are dead before the first starts, so none can
+ * answer with the help of one that is about to be killed, and all have started before the first is
+ * asked. */
 int lb_cluster_restart_many(struct lb_cluster *cluster, const size_t index[], size_t count, lb_ns deadline) {
   int r = 0;
   for (size_t i = 0; i < count; i++) lb_proc_kill(&cluster->server[index[i]].proc);
@@ -129,6 +136,8 @@ static bool taken_over(struct lb_cluster *cluster, int old, lb_ns deadline) {
   return now >= 0 && now != old;
 }
 
+/* Whether it has happened is asked first: a system that fails over by itself may have done so
+ * before the step came, and a promotion then would be a second one. */
 int lb_cluster_failover(struct lb_cluster *cluster, int old, lb_ns deadline) {
   struct lb_env *env = cluster->env;
   if (!family_of(cluster)->primary)

@@ -17,7 +17,8 @@
 #include "base/refuse.h"
 #include "tool.h"
 
-/* True for the first of the ways that lead to the same host: its rules are made and read together. */
+/* True for the first of the ways that lead to the same host. What is done once per receiving host
+ * is done at that one: its rules are made, read and deleted together. */
 static bool is_first_to(const struct lb_cut *cut, size_t i) {
   for (size_t j = 0; j < i; j++)
     if (cut->way[j].to == cut->way[i].to) return false;
@@ -31,7 +32,10 @@ static int run_nft(const struct lb_host *host, const char *input, char **ret_out
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-/* The rules of a cut on one host, to be freed; NULL = no memory. */
+/* The rules of a cut on one host, to be freed; NULL = no memory.
+ *
+ * A table for each cut, so that deleting the table heals this cut and no other. The priority is the
+ * number of the cut, negative: nftables asks lower priorities first, hence the youngest cut. */
 static char *rules_on(const struct lb_cut *cut, const struct lb_host *host) {
   char *text = NULL;
   size_t size = 0;
@@ -55,6 +59,8 @@ static int add_rules(const struct lb_cut *cut, char *err, size_t err_size) {
   return r;
 }
 
+/* It is in the list before its first rule is made: a cut that could be made on some hosts only is
+ * then healed like any other. */
 static struct lb_cut *new_cut(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count) {
   struct lb_cut *cut = malloc(sizeof *cut);
   struct lb_way *own = cut ? malloc((count + 1) * sizeof *own) : NULL;
@@ -127,6 +133,8 @@ static void forget(struct lb_net *net, struct lb_cut *cut) {
   free(cut);
 }
 
+/* The cut is forgotten even if a table could not be deleted: the trial has failed then, and the
+ * rules go with the namespaces of its hosts. */
 int lb_cut_heal(struct lb_net *net, struct lb_cut *cut, char *err, size_t err_size) {
   char command[80];
   int r = 0;

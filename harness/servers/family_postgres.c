@@ -44,6 +44,7 @@ static int ask_until(struct lb_cluster *cluster, size_t index, lb_ns deadline, c
   return r;
 }
 
+/* ask_until() with the short deadline of a question. A promotion takes longer than that. */
 static int ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *sql, const char *param,
                char (*ret)[64], int columns) {
   return ask_until(cluster, index, lb_ask_until(cluster->env, deadline), sql, param, ret, columns);
@@ -75,6 +76,9 @@ static int ask_role(struct lb_cluster *cluster, size_t index, lb_ns deadline, un
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
+/* Settings are appended in the order in which they win: PostgreSQL takes the last of a name. What
+ * initdb has written comes first, then ours, then the topology's. The short timeouts make a primary
+ * notice within seconds, not a minute, that a standby was cut off. */
 static int configure(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *server = &cluster->server[index], *first = &cluster->server[0];
   const char *sync = cluster->durable ? "on" : "off";
@@ -151,6 +155,8 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
 
 /* ---- roles ----------------------------------------------------------------------------------- */
 
+/* Two servers may say that they are primary: the one that was cut off does not know of the
+ * promotion. The later timeline is the truth. */
 static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   unsigned long timeline = 0, best_timeline = 0;
   int best = -ENOENT;
@@ -162,6 +168,8 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   return best;
 }
 
+/* pg_promote(true, ...) returns when the standby has left recovery, so no poll follows. A wait of 0
+ * s would be refused, hence the + 1. */
 static int promote(struct lb_cluster *cluster, int old, lb_ns deadline) {
   char done[1][64], wait_s[24];
   unsigned long timeline;

@@ -51,6 +51,8 @@ int lb_redis_launch(struct lb_cluster *cluster, struct lb_server *server, const 
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
+/* A connection of its own each time: one that was kept could be a leftover from before a cut or a
+ * restart, and its error would say nothing of the server as it is now. */
 redisReply *lb_redis_ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *const argv[]) {
   const struct lb_server *server = &cluster->server[index];
   struct redis_conn *conn = NULL;
@@ -77,7 +79,7 @@ int lb_redis_ping(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   return 0;
 }
 
-/* Seconds and microseconds. */
+/* TIME answers two texts: seconds since 1970, and microseconds beside them. */
 int lb_redis_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms) {
   redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "TIME");
   if (!reply) return -EIO;
@@ -112,7 +114,8 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
   return r < 0 ? r : lb_cluster_await(cluster, deadline, lb_cluster_all_answer, "every server answers");
 }
 
-/* The first that answers, provided that enough do. */
+/* The first that answers, provided that a majority does: without one no client gets a lock, so
+ * nobody decides. */
 static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   int first = -ENOENT;
   size_t answering = 0, enough = cluster->data_count / 2 + 1;

@@ -42,6 +42,8 @@ static int configure_data(struct lb_cluster *cluster, size_t index) {
 /* 40 digits as Redis wants them; they only have to differ within the cluster. */
 static void sentinel_id(size_t index, char *buf, size_t size) { snprintf(buf, size, "5e%038zx", index); }
 
+/* The quorum, last number of `monitor`, is a majority of the Sentinels. parallel-syncs lets all
+ * replicas follow the new primary at once; one after the other would only prolong a failover. */
 static int configure_sentinel(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *first = &cluster->server[0];
   char id[41], more[2000];
@@ -115,6 +117,8 @@ static bool lists_replicas_online(const struct lb_cluster *cluster, const redisR
   return online == cluster->data_count - 1;
 }
 
+/* "master" stands alone among the flags only while this Sentinel has a link to it and no doubt:
+ * "s_down" or "disconnected" would stand beside it. */
 static bool knows_all(const struct lb_cluster *cluster, const redisReply *reply) {
   return strcmp(field(reply, "flags"), "master") == 0 &&
          (size_t)atoi(field(reply, "num-slaves")) == cluster->data_count - 1 &&
@@ -159,6 +163,8 @@ static int marker_gone(struct lb_cluster *cluster, lb_ns deadline) {
   return r;
 }
 
+/* CKQUORUM comes last: it fails when a Sentinel cannot see enough others, also where it knows
+ * them. */
 static int sentinels_agree(struct lb_cluster *cluster, lb_ns deadline) {
   int r = 0;
   for (size_t i = cluster->data_count; i < cluster->server_count && r == 0; i++) {

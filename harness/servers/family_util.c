@@ -57,6 +57,8 @@ char *lb_need_path(const char *need) {
   return path;
 }
 
+/* The output goes to a memory file, not through a pipe: the command is run to its end by
+ * lb_proc_run(), and nobody would empty a pipe meanwhile. */
 int lb_program_output(const char *const argv[], const char *argv0, char *buf, size_t size) {
   char path[64], err[256];
   int fd = memfd_create("output", MFD_CLOEXEC);
@@ -178,6 +180,8 @@ static void last_line(const char *path, char *buf, size_t size) {
   if (in) fclose(in);
 }
 
+/* A server that has ended will never be ready: waiting for the deadline would hide its own last
+ * words, which usually name the cause. */
 static int check_alive(struct lb_cluster *cluster) {
   char line[300];
   for (size_t i = 0; i < cluster->server_count; i++) {

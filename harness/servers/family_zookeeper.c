@@ -43,6 +43,8 @@ static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
+/* ZooKeeper bounds session timeouts to 2..20 ticks. With a tick this short the upper bound has to
+ * be raised, or it would cut the ttl of a scenario without a word. */
 static int configure(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *server = &cluster->server[index];
   int64_t max_session_ms = cluster->ttl_ms > 60000 ? cluster->ttl_ms : 60000;
@@ -104,7 +106,8 @@ static int launch(struct lb_cluster *cluster, size_t index) {
   return r;
 }
 
-/* One leads and all others follow it, or the only one stands alone. */
+/* One leads and all others follow it, or the only one stands alone. Less would do to serve, but a
+ * member that is still joining makes a later cut a different fault. */
 static int ensemble_formed(struct lb_cluster *cluster, lb_ns deadline) {
   char mode[16];
   unsigned epoch;

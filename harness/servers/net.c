@@ -47,6 +47,8 @@ int lb_net_loopback_up(void) {
   return r;
 }
 
+/* A new namespace is made by moving this very process into it. It must come home again on every
+ * path: whatever the controller did next would happen on that host. */
 static int new_namespace(int home) {
   if (unshare(CLONE_NEWNET) < 0) return -errno;
   int r = lb_net_loopback_up();
@@ -96,6 +98,7 @@ static char *link_batch(const struct lb_net *net) {
   return fclose(out) == 0 ? text : NULL;
 }
 
+/* IFF_UP is what was asked of a link; IFF_RUNNING says that it works. */
 static bool carries(const char *interface) {
   struct ifreq request = {0};
   int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -131,6 +134,8 @@ static int wait_for_links(const struct lb_net *net, int home) {
   return 0;
 }
 
+/* In this order: namespaces, because a pair of interfaces is made with one end in each of them; the
+ * links, all in one run of ip(8); addresses; and then the wait until packets pass. */
 static int build_links(struct lb_net *net, int home, char *err, size_t err_size) {
   for (size_t i = 0; i < net->count; i++) {
     net->host[i].netns = new_namespace(home);
@@ -174,6 +179,8 @@ void lb_net_down(struct lb_net *net) {
   net->count = 0;
 }
 
+/* Without a sandbox others may take a port that the kernel has named between now and the server's
+ * start. The server then ends at once, which lb_cluster_await() notices. */
 uint16_t lb_net_port(struct lb_net *net) {
   if (lb_proc_sandboxed) return net->next_port++;
   struct sockaddr_in sin = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -187,6 +194,7 @@ uint16_t lb_net_port(struct lb_net *net) {
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
+/* Does not wait: a cut makes connect(2) silent, not refused, so the caller brings the timeout. */
 static int begin_here(const struct lb_host *to, uint16_t port) {
   struct sockaddr_in sin = {.sin_family = AF_INET, .sin_port = htons(port)};
   inet_pton(AF_INET, to->address, &sin.sin_addr);

@@ -57,6 +57,8 @@ static int run_initdb(struct lb_cluster *cluster, const char *postgres, const ch
   return r > 0 ? lb_cluster_fail(cluster, -EIO, "initdb failed with status %d", r) : 0;
 }
 
+/* initdb works in a folder of its own below `base`: a rename is only atomic within one file
+ * system. */
 static int make_template(struct lb_cluster *cluster, const char *postgres, const char *base, const char *path) {
   char building[400], data[420];
   snprintf(building, sizeof building, "%s/pg-building-XXXXXX", base);
@@ -81,6 +83,8 @@ static int lock_folder(struct lb_cluster *cluster, const char *base, lb_ns deadl
   return r < 0 ? lb_cluster_fail(cluster, r, "cannot lock %s: %s", base, strerror(-r)) : 0;
 }
 
+/* The version is part of the name, so a cache that outlives an upgrade is not used. The lock is
+ * taken before looking: who had to wait for it usually finds the template made. */
 int lb_pg_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, size_t size) {
   const char *base = cluster->cache_dir ? cluster->cache_dir : cluster->server[0].dir;
   char *postgres = lb_need_path(LB_NEED_POSTGRES), number[24];

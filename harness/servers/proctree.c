@@ -68,7 +68,8 @@ static size_t read_all(struct link **ret) {
   return count;
 }
 
-/* Living descendants of root, parents before children; none when /proc cannot be read. */
+/* Living descendants of root, parents before children; none when /proc cannot be read. A process
+ * whose parent has died belongs to init by then and is not found. */
 static size_t descendants(pid_t root, pid_t *ret, size_t max) {
   struct link *all;
   size_t links = read_all(&all), found = 0;
@@ -135,6 +136,8 @@ static bool stop_tree(pid_t root, pid_t *tree, size_t max, size_t *ret_count) {
   return still;
 }
 
+/* SIGSTOP is the only signal that has to hold for all at once: a pause of which one process goes on
+ * serving would be no pause. Any other goes to who is there, the group last. */
 int lb_proctree_signal(pid_t root, int sig) {
   pid_t tree[TREE_MAX];
   size_t count;

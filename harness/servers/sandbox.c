@@ -60,11 +60,15 @@ static pid_t fork_into(unsigned long flags) {
   return (pid_t)syscall(SYS_clone, flags | SIGCHLD, NULL, NULL, NULL, NULL);
 }
 
+/* The death signal only tells of parents that die after it was asked for; the end of the pipe tells
+ * of those before. */
 static bool parent_is_gone(int alive) {
   struct pollfd p = {.fd = alive, .events = POLLIN};
   return alive >= 0 && poll(&p, 1, 0) > 0;
 }
 
+/* The ids come first: until they are mapped we are nobody in the new user namespace. /proc is
+ * mounted anew because the old one shows the processes outside. */
 static int move_in(enum lb_isolation_kind kind, uid_t uid, gid_t gid) {
   int r;
   if (kind == LB_ISOLATION_USER && (r = map_self_to_root(uid, gid)) < 0) return r;
@@ -125,6 +129,9 @@ static bool leaked(const char *folder, dev_t before) {
   return stat(folder, &st) == 0 && st.st_dev != before && umount2(folder, MNT_DETACH) == 0;
 }
 
+/* A child tries all that a trial will need, because a kernel may allow namespaces and refuse what
+ * is done in them. It says what failed through a pipe, and it does not touch anything outside,
+ * unless mounts leak; that is looked for as well. */
 static bool kind_works(enum lb_isolation_kind kind, char *why, size_t why_size) {
   int pipe_fd[2], status = 0;
   char folder[] = "/tmp/lockbench-probe-XXXXXX";

@@ -51,6 +51,7 @@ void lb_skew_unmap(struct lb_skew *skew) {
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
+/* The lines in force. For a true clock that is the line that reads what the truth reads. */
 static void get_lines(const struct lb_skew *skew, struct lb_skew_line lines[LB_SKEW_CLOCKS]) {
   for (unsigned clock = 0; clock < LB_SKEW_CLOCKS; clock++)
     if (!lb_skew_read(skew, clock, &lines[clock])) lines[clock] = (struct lb_skew_line){.rate = 1};
@@ -69,11 +70,14 @@ static void publish(struct lb_skew *skew, const struct lb_skew_line lines[LB_SKE
   atomic_store_explicit(&skew->now, next, memory_order_release);
 }
 
+/* From here on the line has its bend at `true_ns`: what it read before is kept, what comes later
+ * may run at another rate. */
 static void start_over(struct lb_skew_line *line, uint64_t true_ns) {
   line->value_ns = lb_skew_at(line, (int64_t)true_ns);
   line->since_ns = (int64_t)true_ns;
 }
 
+/* A jump moves the line as a whole, at any rate. */
 void lb_skew_jump(struct lb_skew *skew, bool monotonic, int64_t offset_ns) {
   struct lb_skew_line lines[LB_SKEW_CLOCKS];
   get_lines(skew, lines);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the preload library is, and the environment that makes a server load it.
+ * Where the preload library is. A test runs from another folder than the tool, hence several
+ * places. The environment that makes a server load it is put together in family_util.c.
  */
 #include "skew_shim.h"
 

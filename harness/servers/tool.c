@@ -20,6 +20,7 @@
 
 static const char *const sbin[] = {"/usr/sbin", "/sbin", NULL};
 
+/* Between fork and exec: no allocation, no output. 126 and 127 are what a shell would say, too. */
 static _Noreturn void become(const char *path, char *const argv[], const struct lb_host *host, int in, int out) {
   signal(SIGPIPE, SIG_DFL);
   if (host && host->netns >= 0 && setns(host->netns, CLONE_NEWNET) < 0) _exit(126);
@@ -40,7 +41,8 @@ static char *read_all(int fd) {
   return fclose(out) == 0 ? text : NULL;
 }
 
-/* The child with its pipes: 0 and what it printed, or -errno. */
+/* Writes all of the input first, then reads all of the output: that cannot lock up, because the
+ * input fits the pipe. 0 and what was printed, or -errno. */
 static int talk(pid_t pid, int in, int out, const char *input, char **ret_output) {
   int status = 0;
   size_t length = strlen(input);

@@ -68,6 +68,8 @@ size_t lb_topology_names(const char **words, size_t max) {
   return count;
 }
 
+/* A protocol need not know of a topology that stands for another: a row more in this table is
+ * enough to run it there. */
 bool lb_topology_serves(const struct lb_topology *topology, const char *const *names) {
   for (; *names; names++)
     if (strcmp(*names, topology->name) == 0 || (topology->stands_for && strcmp(*names, topology->stands_for) == 0)) return true;

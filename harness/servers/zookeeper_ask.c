@@ -76,6 +76,8 @@ static int four_letters(struct lb_cluster *cluster, size_t index, const char *wo
   return r < 0 ? no_answer(cluster, server, r) : 0;
 }
 
+/* A server without a quorum answers "This ZooKeeper instance is not currently serving requests": no
+ * mode, hence an error with these words. */
 int lb_zookeeper_mode(struct lb_cluster *cluster, size_t index, lb_ns deadline, char mode[16], unsigned *ret_epoch) {
   char said[1024];
   int r = four_letters(cluster, index, "srvr", said, sizeof said, deadline, NULL);
