@@ -192,6 +192,7 @@ static void judge_grants(const struct lb_history *h, struct lb_check *c) {
   const struct lb_event *e = h->events;
   for (size_t i = 0; i < h->count; i++) {
     c->unknown_acquires += e[i].kind == LB_EV_UNKNOWN;
+    c->renewals += e[i].kind == LB_EV_RENEWED;
     if (e[i].kind != LB_EV_GRANTED) continue;
     c->grants++;
     bool regressed = false;

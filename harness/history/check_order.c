@@ -70,6 +70,8 @@ int lb_check_order(const struct lb_history *history, struct lb_check *c) {
     } else if (e->kind == LB_EV_READ || e->kind == LB_EV_WRITE) {
       count_fence(c, &keys[e->key], e);
       count_value(&keys[e->key], e);
+    } else if (e->kind == LB_EV_RENEWED) {
+      c->renewals++;
     } else if (e->kind == LB_EV_UNKNOWN) {
       c->unknown_acquires++;
     } else if (e->kind == LB_EV_FAULT && !fault) {

@@ -68,6 +68,8 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
     .help = "all of them, measured or not")                                                                                                                  \
   X(uint64_t, handoffs, .name = "handoffs", .group = LB_COUNT_PROGRESS, .add = LB_ADD_SUM, .places = LB_IN_ALL, .label = "hand-offs",              \
     .help = "grants of a key whose previous grant was another client's")                                                                           \
+  X(uint64_t, renewals, .name = "renewals", .group = LB_COUNT_PROGRESS, .add = LB_ADD_SUM, .places = LB_IN_ALL, .label = "renewals",               \
+    .help = "leases that a holder made longer: the answer said so")                                                                                \
   X(uint64_t, busy, .name = "busy", .group = LB_COUNT_GIVEN_UP, .source = LB_FROM_STATS, .add = LB_ADD_SUM, .places = LB_IN_TRIALS,                \
     .help = "acquires in the measured window that were given up because somebody else held the lock")                                              \
   X(uint64_t, timeouts, .name = "timeouts", .group = LB_COUNT_GIVEN_UP, .source = LB_FROM_STATS, .add = LB_ADD_SUM,                                \
