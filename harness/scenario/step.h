@@ -96,11 +96,11 @@ struct lb_step_row {
   const char *form; /* "client N acquire within T": A, B are roles, N a number, T a duration, [word] may be left out */
   const char *help; /* one line */
   enum lb_step_class class;
-  unsigned needs;               /* enum lb_step_need */
-  bool drawn;                   /* a campaign may draw it */
-  bool asks;                    /* the client asks for the lock */
-  bool kills;                   /* who it hits has no further steps */
-  enum lb_verb undone_by[2];    /* cures that take it back, the one for nothing else first; LB_STEP_NONE = none */
+  unsigned needs;            /* enum lb_step_need */
+  bool drawn;                /* a campaign may draw it */
+  bool asks;                 /* the client asks for the lock */
+  bool kills;                /* who it hits has no further steps */
+  enum lb_verb undone_by[2]; /* verbs that take it back; first the one that takes back nothing else. LB_STEP_NONE = none */
 };
 extern const struct lb_step_row lb_step_rows[LB_VERB_COUNT]; /* by verb; that of LB_STEP_NONE is empty */
 
