@@ -100,26 +100,25 @@ static _Noreturn void become_client(const struct lb_client *client, const struct
 static size_t process_writers(size_t clients) { return clients; }
 
 static int process_start(struct lb_client *client, const struct lb_client_plan *plan) {
-  int pair[2], error;
+  int pair[2];
+  pid_t parent = getpid();
   struct lb_body *body = malloc(sizeof *body);
   if (!body) return -ENOMEM;
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
-    error = errno;
+    int error = errno;
     free(body);
     return -error;
   }
-  pid_t parent = getpid();
-  *body = (struct lb_body){.pid = fork(), .socket = pair[0]};
-  error = errno;
+  *body = (struct lb_body){.socket = pair[0]};
+  client->body = body;
+  body->pid = fork();
+  int error = errno;
   if (body->pid == 0) become_client(client, plan, parent, pair);
   close(pair[1]);
-  if (body->pid < 0) {
-    close(pair[0]);
-    free(body);
-    return -error;
-  }
-  client->body = body;
-  return 0;
+  if (body->pid > 0) return 0;
+  body->pid = 0;
+  client->driver->end(client);
+  return -error;
 }
 
 static int process_send(struct lb_client *client, const struct lb_command *command) {
