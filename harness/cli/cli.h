@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * cli.h - the commands. Only cli*.c and display.c print. main() takes a command's arguments apart
- * (cli_args.c) by its row in the table of commands (cli_help.c); it returns the exit code of the
- * process.
+ * cli.h - the commands of the tool, and what they share.
+ *
+ * A command is a function that takes its parsed arguments and returns the exit code of the process
+ * (run/exit.h). main() finds it by its row in the table of commands (cli_help.c) and takes the
+ * arguments apart by that row (cli_args.c), so a command never sees an option that it does not
+ * take. Commands print: results on stdout, complaints as one line on stderr. What a run prints
+ * while it goes on, and its tables, is show/'s.
  */
 #ifndef LB_CLI_H
 #define LB_CLI_H
@@ -53,16 +57,24 @@ void lb_cli_help(FILE *out);
 
 struct lb_history;
 
+/* Most of everything that can be given several times: words, -s, scenarios of a run. */
 enum { LB_ARGS_MAX = 64 };
 
+/* The arguments of a command, taken apart. All texts but `plugins` point into argv. What was not
+ * given is 0, NULL or false; the default is the command's. Values are checked as far as that needs
+ * no scenario: a guard exists, a number is in its range. A plugin is loaded at once. */
 struct lb_args {
-  int argc; /* as they were given: argv[0] names the command */
+  /* As they were given, for run.json: argv[0] names the command. */
+  int argc;
   const char *const *argv;
   const char *words[LB_ARGS_MAX]; /* what is no option */
   int word_count;
   const char *systems, *guard, *out, *export;
-  char plugins[400]; /* names of the protocols that --plugin loaded, "a,b" */
-  const char *expects[LB_ARGS_MAX]; /* of --expect, checked: "VERDICT" or "GUARD=VERDICT" */
+  /* Names of the protocols that --plugin loaded, "a,b": what -b defaults to. */
+  char plugins[400];
+  /* Of --expect: "VERDICT" or "GUARD=VERDICT". They are checked here and taken apart by the run,
+   * which knows what -g says of those without a guard. */
+  const char *expects[LB_ARGS_MAX];
   size_t expect_count;
   const char *settings[LB_ARGS_MAX];
   size_t setting_count;
@@ -89,7 +101,8 @@ enum { LB_WANTS_HELP = -1 };
 int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret);
 /* A line for each of these options, and for --help. */
 void lb_args_help(unsigned takes, FILE *out);
-/* One line on stderr, "lockbench: ..."; returns `code`. */
+/* One line on stderr, "lockbench: ...". Returns `code`, so that a command can complain and end in
+ * one statement. */
 int lb_complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* An --expect, taken apart: 0 and *ret, or -1 after one line on stderr. Without a guard of its own
  * it is of `guard`. */
@@ -112,6 +125,8 @@ char *lb_find_suite(const char *name);
 
 /* ---- a run (cli_run.c) ----------------------------------------------------------------------- */
 
+/* What `run` and `suite` have in common: some scenarios, perhaps changed, and the options of a
+ * run. */
 struct lb_order { /* what a command wants done */
   const struct lb_args *args;
   const char *label;               /* names the run's folder */

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Options from one table. No abbreviations: "--see" is a mistake with a suggestion, not another way
- * to write --seed.
+ * Options from one table. A row says which commands take an option, and its kind says where the
+ * value goes; parsing, help and suggestions all read the row. getopt_long() is not used: it takes
+ * abbreviations, and here "--see" is a mistake with a suggestion, not another way to write --seed.
+ * It would also need a second table for the help.
+ *
+ * The same option may have two rows, one for each group of commands that gives it a meaning.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -17,6 +21,7 @@
 #include "base/suggest.h"
 #include "version.h"
 
+/* What an option sets. Two rows may set the same: those of -s and of --plugin do. */
 enum kind {
   TEXT_SYSTEMS,
   TEXT_GUARD,
@@ -35,6 +40,7 @@ enum kind {
   HELP
 };
 
+/* Of --help: no row of a command has to ask for it. */
 #define EVERY_COMMAND (1u << 31)
 
 static const struct arg {
@@ -79,6 +85,7 @@ const char *lb_root(void) {
   return root && *root ? root : LB_SOURCE_ROOT;
 }
 
+/* strtoull() alone would take blanks, a sign and "-1" as a very large number. */
 static bool whole_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret) {
   char *end;
   errno = 0;
@@ -94,6 +101,8 @@ static int set_number(const char *name, const char *text, uint64_t min, uint64_t
                      (unsigned long long)min, (unsigned long long)max);
 }
 
+/* The library is loaded while options are still being read, so the command finds its protocol like
+ * any that is built in. */
 static int set_plugin(const char *path, struct lb_args *args) {
   char err[600];
   if (!*path) return lb_complain(LB_EXIT_USAGE, "--plugin: expected a file");
@@ -104,6 +113,8 @@ static int set_plugin(const char *path, struct lb_args *args) {
   return 0;
 }
 
+/* "fence=violated", or "violated" for `guard`. Such an expectation is for every system, as a line
+ * `* = ...` of a scenario is. */
 int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret) {
   static const enum lb_verdict verdicts[] = {LB_SAFE, LB_VIOLATED, LB_STUCK};
   enum { COUNT = sizeof verdicts / sizeof *verdicts };
@@ -122,6 +133,8 @@ int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret)
                      near ? near : "", near ? "'?" : "");
 }
 
+/* Which guard it will be for is not known yet (-g may follow), so it is taken apart here only to be
+ * refused in time. */
 static int add_expect(const char *text, struct lb_args *args) {
   struct lb_expect expect;
   if (args->expect_count == LB_GUARD_COUNT) return lb_complain(LB_EXIT_USAGE, "--expect: at most %d times", LB_GUARD_COUNT);
@@ -139,6 +152,8 @@ static int set_guard(const char *text, struct lb_args *args) {
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
+/* The one place that knows which kind goes where. 0, LB_WANTS_HELP, or LB_EXIT_USAGE after a
+ * complaint. */
 static int set(const struct arg *arg, const char *value, struct lb_args *args) {
   uint64_t number = 0;
   int r = 0;
@@ -174,6 +189,8 @@ static int set(const struct arg *arg, const char *value, struct lb_args *args) {
   return LB_EXIT_USAGE;
 }
 
+/* Among the options of this command only, so one that another command takes is as unknown here as
+ * one that nobody takes. */
 static const struct arg *find(const char *text, unsigned takes) {
   for (size_t i = 0; i < TABLE_COUNT; i++)
     if ((table[i].takes & takes) &&
@@ -195,8 +212,8 @@ static int unknown_option(const char *command, const char *text, unsigned takes)
   return lb_complain(LB_EXIT_USAGE, "unknown option '%s', see `%s %s --help`", text, lb_called(), command);
 }
 
-/* The word as "--name=value", "-nvalue" or a name alone; *ret_value NULL = its value is not in this
- * word. */
+/* The word as "--name=value", "-nvalue" or a name alone. *ret_value NULL = its value is not in this
+ * word but, if it takes one, in the next. */
 static void split(const char *word, unsigned takes, char *name, size_t size, const char **ret_value) {
   char longer[64];
   bool is_long = strncmp(word, "--", 2) == 0;
@@ -212,6 +229,8 @@ static void split(const char *word, unsigned takes, char *name, size_t size, con
   *ret_value = equals ? equals + 1 : NULL;
 }
 
+/* Takes argv[*at], and the word after it if that is its value; *at is left at the last word
+ * taken. */
 static int parse_option(int argc, char **argv, int *at, unsigned takes, struct lb_args *ret) {
   char name[64];
   const char *value;
@@ -223,6 +242,7 @@ static int parse_option(int argc, char **argv, int *at, unsigned takes, struct l
   return set(arg, value ? value : arg->value ? argv[++*at] : NULL, ret);
 }
 
+/* Options and words in any order. A lone "-" is a word: it stands for standard input. */
 int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret) {
   int r = 0;
   *ret = (struct lb_args){.argc = argc, .argv = (const char *const *)argv};
@@ -245,7 +265,10 @@ void lb_args_help(unsigned takes, FILE *out) {
   }
 }
 
-/* An .ini file below the root by its name, or as a path; malloc'd, NULL after one line on stderr. */
+/* An .ini file below the root by its name, or as a path; malloc'd, NULL after one line on stderr.
+ * What has a '/' or ends in .ini is a path, even if there is no such file: then the reader
+ * complains, with the path. The name of a file is looked up in the folder, not put together,
+ * because a scenario's file may begin with a number. */
 static char *find_file(const char *what, const char *place, const char *name) {
   char folder[4096], **names = NULL, **paths = NULL, *found = NULL;
   size_t count = 0, length = strlen(name);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench check FILE`: judges a history again, ours or another tool's, without servers.
+ * `lockbench check FILE`: judges a history again, ours or another tool's, without servers. It says
+ * nothing but what the checker and the rules of evidence say; a trial of a run is judged by the
+ * same two (trial/judge.c), with what else the trial knows.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,6 +13,7 @@
 #include "cli.h"
 #include "history/evidence.h"
 
+/* More would push the verdict off the screen; --json has all of them. */
 enum { EPISODES_SHOWN = 10 };
 
 static int print_json(const struct lb_history *history, const struct lb_check *check, const char *excuse) {
@@ -27,10 +30,14 @@ static int print_text(const struct lb_history *history, const struct lb_check *c
   return 0;
 }
 
+/* No expectation is known here: a violation is the finding that a script looks for, and has the
+ * code of an unexpected verdict. */
 static int exit_code(enum lb_ruled verdict) {
   return verdict == LB_RULED_SAFE ? LB_EXIT_OK : verdict == LB_RULED_VIOLATED ? LB_EXIT_UNEXPECTED : LB_EXIT_UNDECIDED;
 }
 
+/* `excuse` is why overlaps do not count, or NULL. An export is no judgement, so it ends with 0
+ * whatever the history holds. */
 static int output(const struct lb_history *history, const struct lb_check *check, const struct lb_args *args) {
   const char *excuse = lb_evidence_excuse(history, check, args->past_lease);
   int r;
@@ -42,6 +49,8 @@ static int output(const struct lb_history *history, const struct lb_check *check
   return args->export ? LB_EXIT_OK : exit_code(lb_check_rule(check, excuse).verdict);
 }
 
+/* Contradicting options are refused before the file is read: standard input can be read once
+ * only. */
 int lb_cli_check(const struct lb_args *args) {
   struct lb_history history;
   struct lb_check check;

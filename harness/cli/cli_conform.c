@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench conform`: one line per statement of the contract, for people or as TAP.
+ * `lockbench conform`: one line per statement of the contract, for people or as TAP. What the
+ * statements are, and how a protocol is kept from taking the tool with it, is conform/'s; here
+ * stands which systems are tried, and what comes of it.
+ *
+ * Without a SYSTEM it is the plugin that is tried, on each topology it names: who writes a lock
+ * asks `does mine hold?`. Topologies whose servers are not on this machine then do not count, as
+ * long as one was there.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +21,8 @@
 #include "run/settings.h"
 #include "run/system.h"
 
+/* What has been said so far. TAP numbers its lines through all systems, people read a sum for
+ * each. */
 struct suite {
   bool tap, many; /* many: more than one system, so each line of TAP has to name its own */
   const char *system;
@@ -24,6 +32,7 @@ struct suite {
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
+/* `lines` is several lines, each with its newline; what follows the last newline is left out. */
 static void print_indented(const char *before, const char *lines) {
   for (const char *end; *lines && (end = strchr(lines, '\n')); lines = end + 1)
     printf("%s%.*s\n", before, (int)(end - lines), lines);
@@ -36,6 +45,7 @@ static void print_tap(const struct suite *s, const struct lb_conform_result *r) 
   print_indented("# | ", r->output);
 }
 
+/* Called for each statement as soon as it is decided. */
 static void print_result(void *data, const struct lb_conform_result *r) {
   struct suite *s = data;
   s->statements++;
@@ -53,6 +63,8 @@ static void print_result(void *data, const struct lb_conform_result *r) {
 
 /* ---- one system ------------------------------------------------------------------------------ */
 
+/* All statements on one system. LB_EXIT_OK, LB_EXIT_UNEXPECTED if some do not hold, LB_EXIT_FAILURE
+ * after a complaint if they could not be tried. */
 static int run_system(struct suite *s, const struct lb_system *system, const struct lb_args *args,
                       const struct lb_rundir *dir) {
   char err[600];
@@ -86,6 +98,9 @@ static int worse(int a, int b) {
   return LB_EXIT_OK;
 }
 
+/* The folder for the servers' files is a run folder that is never committed, so its guardian
+ * removes it even if the tool is killed. The plan of TAP, "1..N", stands at the end: how many
+ * statements apply is only known then. */
 static int run_all(const struct lb_system *systems, int count, bool named, const struct lb_args *args) {
   struct suite suite = {.tap = args->tap, .many = count > 1};
   struct lb_rundir dir;
@@ -124,6 +139,7 @@ static int plugin_systems(struct lb_system *systems, int max) {
   return count ? count : -1;
 }
 
+/* A protocol alone means the first topology that it names (run/system.h). */
 static int named_systems(const struct lb_args *args, struct lb_system *systems) {
   char err[300];
   for (int i = 0; i < args->word_count; i++)
@@ -145,6 +161,8 @@ static int check_settings(const struct lb_args *args) {
              : 0;
 }
 
+/* Settings are checked before a server is started, and before a topology is missed: a misspelt
+ * option is the user's mistake on every machine. */
 int lb_cli_conform(const struct lb_args *args) {
   static struct lb_system systems[LB_ARGS_MAX];
   int r = check_settings(args);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * `lockbench doctor`: what this machine can and cannot run, and what to do about it.
+ * `lockbench doctor`: what this machine can and cannot run, and what to do about it. Every line
+ * comes from the check that a run makes itself (programs, versions, namespaces by trying them), so
+ * the doctor cannot say more or less than will happen.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +12,7 @@
 #include "servers/sandbox.h"
 #include "servers/topology.h"
 
+/* One line: "ok" with what was found, or "MISS" with what to do. Returns `good`. */
 static bool report(bool good, const char *what, const char *how) {
   printf("%s  %s%s%s\n", good ? "ok  " : "MISS", what, how && *how ? ": " : "", how ? how : "");
   return good;
@@ -36,6 +39,7 @@ static bool check_namespaces(void) {
   return report(true, "namespaces", isolation->kind == LB_ISOLATION_ROOT ? "as root" : "inside a user namespace");
 }
 
+/* tool.c looks in the same folders: who is not root may not have sbin in PATH. */
 static bool check_program(const char *name, const char *why) {
   static const char *const extra[] = {"/usr/sbin", "/sbin", NULL};
   char *path = lb_proc_find(name, extra);

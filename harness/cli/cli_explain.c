@@ -2,6 +2,10 @@
  *
  * `lockbench explain RUN CELL`: the story of a trial, from the files of a run alone. `lockbench
  * explain FILE`: that of a history.
+ *
+ * The two differ in what stands above the story. A cell brings its verdict, scenario and
+ * expectation out of run.json. A file has nothing but its events, so it is judged here as `check`
+ * would. The story itself is history/explain.c's.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +18,7 @@
 #include "show/explain_run.h"
 #include "show/left_out.h"
 
+/* A disk that is full, or a reader that went away, may only show when the output is flushed. */
 static int written(void) {
   return fflush(stdout) == 0 ? LB_EXIT_OK
                              : lb_complain(LB_EXIT_FAILURE, "cannot write to standard output: %s", strerror(errno));
@@ -27,7 +32,7 @@ static void print_file(const char *name, const struct lb_history *history, const
          history->count == 1 ? "" : "s");
 }
 
-/* `told` NULL = a file. */
+/* `told` is the trial that the history belongs to; NULL = it was given as a file. */
 static int print_story(const struct lb_told *told, const struct lb_args *args, const struct lb_history *history) {
   struct lb_check check;
   int r = lb_check_history(history, &check);
@@ -55,7 +60,9 @@ static int without_history(const struct lb_told *told, bool json) {
   return written();
 }
 
-/* True if it is missing on purpose, which has been said; *ret is the exit code. */
+/* Large runs are published without some of their histories, with a list that says why. True if this
+ * one is missing for such a reason (or the list is broken), which has been said, with the command
+ * that makes one like it; *ret is the exit code. */
 static bool is_left_out(const struct lb_told *told, int *ret) {
   char why[600], again[600];
   int r = told->trial.readable ? 0 : lb_left_out(told->trial.history, why, sizeof why);
@@ -79,6 +86,8 @@ static int explain_trial(const struct lb_told *told, const struct lb_args *args)
   return r;
 }
 
+/* The cell has been judged with its scenario, which knows whether leases run out on purpose: a
+ * --past-lease could only contradict it. */
 static int explain_cell(const struct lb_args *args) {
   struct lb_told told;
   char err[1000];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The commands: one row each, out of which come what main() runs, which options a command takes,
- * its help and the help of all. The options themselves, with their help, stand in the table of
- * cli_args.c.
+ * its help and the help of all. A new command is a row here and a file cli_NAME.c. The options
+ * themselves, with their help, stand in the table of cli_args.c.
  */
 #include <stdio.h>
 #include <string.h>
@@ -35,6 +35,7 @@ static const struct lb_cli_command commands[] = {
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
+/* Of `run` and `suite`; `check` and `conform` say theirs in their rows. */
 static const char exit_codes[] =
     "exit: 0 as expected, 1 failure of the harness, 2 usage or bad input, 3 verdict differs from the expectation,\n"
     "      4 undecided, 5 a needed server or permission is missing\n";
@@ -64,6 +65,8 @@ static void put_run_options(FILE *out) {
   lb_args_help(LB_ARG_RUN | LB_ARG_JSON, out);
 }
 
+/* The column of explanations begins behind the longest command, so a new row keeps the table
+ * straight. */
 void lb_cli_help(FILE *out) {
   int width = 0;
   for (size_t i = 0; i < COMMAND_COUNT; i++) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The history that a command names: a file of either form, or `-` for standard input.
+ * The history that a command names: a file of either form, or `-` for standard input. The form is
+ * told by its first bytes, not by the name. The usual mistakes get an answer of their own: a
+ * results folder instead of a file, and a history that was left out of a published run on purpose.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * `lockbench list`: the names of everything there is, from the same tables and files that run it.
+ * One line each, the name first, so that a script can cut it off. Scenarios and suites are loaded,
+ * not only listed: one that cannot be read is said here, and the others are listed all the same.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +30,7 @@ static int list_protocols(void) {
   return LB_EXIT_OK;
 }
 
+/* With what the machine lacks for each, which decides whether its cells are skipped. */
 static int list_topologies(void) {
   const struct lb_topology *t;
   for (size_t i = 0; (t = lb_topology_at(i)); i++) {
@@ -79,6 +82,8 @@ static int list_suite(const char *name, const char *path) {
 static int list_scenarios(void) { return list_files(LB_SCENARIOS, list_scenario); }
 static int list_suites(void) { return list_files(LB_SUITES, list_suite); }
 
+/* Points at which a step can stop or crash a client: those of the loop that every client runs, then
+ * those inside a protocol. */
 static int list_points(void) {
   const struct lb_protocol *p;
   for (const char *const *point = lb_holder_points; *point; point++) printf("%-14s %s\n", "every client", *point);
@@ -92,6 +97,7 @@ static int list_steps(void) {
   return LB_EXIT_OK;
 }
 
+/* One of the lists, or all of them with headings. A list that complains ends the whole. */
 int lb_cli_list(const struct lb_args *args) {
   static const struct {
     const char *name;

@@ -2,6 +2,9 @@
  *
  * `lockbench report DIR`: charts by plots/render (a process of its own: it is a script), then the
  * page.
+ *
+ * The page is written even if nothing could be drawn. It then shows the tables, and says which
+ * figures are missing: a machine without matplotlib can still read its results.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +17,8 @@
 #include "show/not_drawn.h"
 #include "show/report.h"
 
-/* Exit status of plots/render DIR; 127 when it could not be started. */
+/* Exit status of plots/render DIR: 0, 1 = drawing failed, 2 = bad input, 5 = a program is missing.
+ * 127 when it could not be started. */
 static int render(const char *dir) {
   char script[4096], self[4096];
   snprintf(script, sizeof script, "%s/plots/render", lb_root());
@@ -47,6 +51,7 @@ static void print_not_drawn(const char *dir, int drawn) {
   for (size_t i = 0; lb_not_drawn_line(&list, i, line, sizeof line); i++) printf("not drawn: %s\n", line);
 }
 
+/* The code of plots/render is ours where it means the same; anything else is a failure. */
 int lb_draw_report(const char *dir) {
   char err[600], path[4096];
   snprintf(path, sizeof path, "%s/run.json", dir);

@@ -2,6 +2,9 @@
  *
  * `lockbench run`, and what it has in common with `lockbench suite`: plan, run, write, say what
  * came of it. The first line of the summary is the verdict.
+ *
+ * Nothing is printed on stdout before the folder of results is whole: who reads JSON gets all or
+ * nothing, and the path that is printed last exists. Progress goes to stderr.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +20,7 @@
 #include "show/report.h"
 #include "run/results.h"
 
+/* 32 bits: enough to draw from, and short enough to be copied from a screen. */
 static uint64_t random_seed(void) {
   uint32_t word = 1;
   if (getrandom(&word, sizeof word, 0) != sizeof word) word = (uint32_t)lb_clock_ns();
@@ -28,6 +32,8 @@ static int default_jobs(void) {
   return cores < 1 ? 4 : cores > 4 ? 16 : (int)(4 * cores);
 }
 
+/* results/ below the sources belongs to whoever built the tool; who may not write there gets a
+ * folder below the one he stands in. */
 static const char *results_folder(void) {
   static char path[4096];
   const char *folder = getenv("LOCKBENCH_RESULTS");
@@ -36,6 +42,8 @@ static const char *results_folder(void) {
   return access(path, W_OK) == 0 ? path : "lockbench-results";
 }
 
+/* The order is that of interest: verdict, truth table, figures, remarks, and last what is needed to
+ * replay it. */
 static void print_summary(const struct lb_tally *tally, const char *verdict, const char *dir) {
   printf("%s\n\n", verdict);
   lb_print_truth_table(tally, stdout);
@@ -66,7 +74,9 @@ static int show(const struct lb_tally *tally, const struct lb_run_info *info, co
   return info->exit_code;
 }
 
-/* Runs the trials, decides, writes. 0, or -errno with err. */
+/* Runs the trials, decides, writes. 0, or -errno with err. The order matters: the load of the
+ * machine is read again as soon as the trials are over, the exit code is part of run.json, and the
+ * folder gets its name last, when everything is in it. */
 static int run_and_write(struct lb_tally *tally, struct lb_run_info *info, struct lb_rundir *dir, const struct lb_order *order,
                          char *err, size_t err_size) {
   struct lb_machine after;
@@ -84,6 +94,9 @@ static int run_and_write(struct lb_tally *tally, struct lb_run_info *info, struc
   return r < 0 ? r : lb_rundir_commit(dir, err, err_size);
 }
 
+/* From a plan to results and an exit code. The folder comes first, because a trial writes into it.
+ * An interrupted run (130, as a shell says of SIGINT) leaves nothing: the folder was not
+ * committed. */
 static int execute(const struct lb_plan *plan, const struct lb_order *order) {
   struct lb_rundir dir;
   struct lb_tally tally = {0};
@@ -120,6 +133,8 @@ static int read_expects(const struct lb_args *args, struct lb_expect ret[LB_GUAR
   return 0;
 }
 
+/* What is wrong with scenarios, systems and settings is found by the plan, before a folder is made
+ * or a server is started. */
 int lb_carry_out(const struct lb_order *order) {
   char err[600];
   struct lb_plan plan;

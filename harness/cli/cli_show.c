@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * `lockbench show`: what one protocol, topology or scenario is, from the same tables and files that
- * run it.
+ * run it. The three share one space of names for the user, so the command asks for each in turn. A
+ * suggestion comes from protocols and topologies only: scenarios are files, and lb_find_scenario()
+ * has suggestions of its own.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,6 +67,7 @@ static void show_option(const struct lb_protocol *p, const struct lb_option *o) 
   }
 }
 
+/* What it promises and what breaks it come first: that is what a reader compares. */
 static void show_protocol(const struct lb_protocol *p) {
   printf("protocol %s: %s\n\npromises: %s\nbreaks:   %s\nsource:   %s\ntraits:   ", p->name, p->summary, p->promises,
          p->breaks, p->source);
@@ -112,6 +115,8 @@ static void show_steps(const char *label, const struct lb_step *steps, size_t co
   for (size_t i = 0; i < count; i++) printf("%-9s %s\n", i ? "" : label, steps[i].text);
 }
 
+/* Clients and leases are said of every scenario. The rest is load, which a timeline does not
+ * have. */
 static void show_workload(const struct lb_scenario *s) {
   printf("clients:  ");
   for (size_t i = 0; i < s->client_count_count; i++) printf("%s%d", i ? ", " : "", s->client_counts[i]);
@@ -124,6 +129,7 @@ static void show_workload(const struct lb_scenario *s) {
   putchar('\n');
 }
 
+/* What a verdict of this scenario has to be read with. */
 static void show_proof(const struct lb_scenario *s) {
   if (s->control) puts("control:  nothing in it can cost a correct lock its exclusion; the others are compared with it");
   if (s->proof_violated) printf("proof:    a violation only counts with \"%s\"\n", s->proof_violated);
@@ -131,6 +137,8 @@ static void show_proof(const struct lb_scenario *s) {
     printf("%-9s overlaps after the end of a lease count: leases run out on purpose\n", s->proof_violated ? "" : "proof:");
 }
 
+/* Those under one guard, with a heading of their own unless it is `none`; nothing where the
+ * scenario states nothing. */
 static void show_expectations(const struct lb_scenario *s, enum lb_guard guard) {
   const char *label = "expects:";
   for (size_t i = 0; i < s->expect_count; i++) {
@@ -162,6 +170,7 @@ static int show_scenario(const char *path) {
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
+/* NULL = nothing is near, and the name may be a scenario's. */
 static const char *nearest_of_all(const char *name) {
   const char *words[256];
   size_t count = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * `lockbench suite`: the scenarios that a file of scenarios/suites puts together, with charts and a
- * page.
+ * page. It is `run` with settings that differ from scenario to scenario; -s of the command line
+ * comes after them and wins.
  */
 #include <stdio.h>
 #include <stdlib.h>

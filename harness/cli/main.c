@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The first word is the command; the commands are in cli_help.c.
+ * The first word is the command; the commands are in cli_help.c. Options of a command stand behind
+ * it: before it there are only --help and --version.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 
 enum { WORDS_MAX = 64 };
 
+/* Commands that are not in the table (help, version) are not suggested. */
 static int unknown_command(const char *word) {
   const char *names[WORDS_MAX], *near;
   size_t count = 0;
@@ -31,6 +33,8 @@ static int help(int argc, char **argv) {
   return lb_cli_help_command(command), LB_EXIT_OK;
 }
 
+/* lb_title_init() comes first: it keeps the place of the original arguments, which is where
+ * processes that are forked later write their names. */
 int main(int argc, char **argv) {
   if (argc > 0) lb_title_init(argc, argv);
   signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of the write that met it */
