@@ -15,6 +15,7 @@
  *   the body of a client is its place in one. Each coroutine runs program.h; its env and its `ground` give the turn away where they
  *   wait, so a log has one writer at any time although many clients write to it. `signal` takes a client out of the turn and is only
  *   as honest as that: a coroutine stops where it waits next.
+ *   One that crashes takes its worker with it: all clients of that worker have died then.
  * A driver of that kind with threads for coroutines is in tests/driver_threads.c.
  */
 #ifndef LB_DRIVER_H
@@ -29,8 +30,8 @@ struct lb_driver {
   /* Optional: starts what several clients share, plan->workers, and ends it after the last client's end. 0 or -errno. */
   int (*gather)(struct lb_client_plan *plan, size_t writers);
   void (*dismiss)(struct lb_client_plan *plan);
-  /* The calls of client.h, which says what they return. A hook but `start` and `end` is called with a body only. `start` leaves no
-   * body if it fails. */
+  /* The calls of client.h, which says what they return. All but `start` are called only while the client has a body; `start` leaves
+   * none if it fails, `end` never. */
   int (*start)(struct lb_client *client, const struct lb_client_plan *plan);
   int (*send)(struct lb_client *client, const struct lb_command *command);
   int (*await)(struct lb_client *client, lb_ns deadline, struct lb_reply *ret);
