@@ -12,6 +12,7 @@
  * again once and gets the command again; so a command has to be one that may be executed twice.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "redis_util.h"
@@ -24,11 +25,23 @@
 
 /* ---- connections -------------------------------------------------------------------------------------- */
 
+/* The connection of this node has just failed. */
+static void note_trouble(struct redis_fanout *fanout, struct redis_node *node) {
+  snprintf(node->trouble, sizeof node->trouble, ": %.150s", fanout->env->err);
+}
+
+const char *redis_fanout_trouble(struct redis_fanout *fanout) {
+  for (size_t i = 0; i < fanout->count; i++)
+    if (fanout->node[i].trouble[0]) return fanout->node[i].trouble;
+  return "";
+}
+
 static void open_node(struct redis_fanout *fanout, struct redis_node *node, lb_ns now) {
   if (now < node->open_at) return;
   node->heard_at = now;
-  if (redis_start(fanout->env, node->endpoint, now + NAME_MS * LB_NS_PER_MS, &node->conn))
-    node->open_at = now + REOPEN_MS * LB_NS_PER_MS;
+  if (redis_start(fanout->env, node->endpoint, now + NAME_MS * LB_NS_PER_MS, &node->conn) == 0) return;
+  node->open_at = now + REOPEN_MS * LB_NS_PER_MS;
+  note_trouble(fanout, node);
 }
 
 static void close_node(struct redis_node *node) {
@@ -76,6 +89,7 @@ static void mend(struct redis_fanout *fanout, struct redis_node *node, const str
   if (!node->conn || !redis_lost(node->conn)) return;
   bool had_worked = redis_connected(node->conn);
   lb_ns now = lb_now(fanout->env);
+  note_trouble(fanout, node);
   close_node(node);
   node->vote = REDIS_SILENT;
   if (!had_worked) node->open_at = now + REOPEN_MS * LB_NS_PER_MS;
@@ -121,6 +135,7 @@ static void take_replies(struct redis_fanout *fanout, struct redis_node *node, c
     else node->vote = round->read(reply, round->context);
     freeReplyObject(reply);
     node->heard_at = lb_now(fanout->env);
+    node->trouble[0] = '\0';
     rc = redis_next(node->conn, false, &reply);
   }
 }

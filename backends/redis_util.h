@@ -164,6 +164,7 @@ struct redis_node {
   size_t late;             /* replies to earlier rounds that come before the one to this round */
   enum redis_vote vote;
   bool reopened; /* in this round */
+  char trouble[160]; /* why its connection failed; empty since it answered */
 };
 
 struct redis_round {
@@ -183,6 +184,8 @@ struct redis_fanout {
 /* Starts to connect to all servers with service "redis", without waiting. 0 or -errno (none, or too many). */
 int redis_fanout_init(struct redis_fanout *fanout, struct lb_env *env, const struct lb_target *target);
 void redis_fanout_deinit(struct redis_fanout *fanout);
+/* Why one of the servers cannot be reached, if one cannot: ": TEXT", or "". For messages. */
+const char *redis_fanout_trouble(struct redis_fanout *fanout);
 /* Sends the round's command to every server, without waiting. Replies not gathered are thrown away in a later round. */
 void redis_fanout_send(struct redis_fanout *fanout, struct redis_round *round);
 /* Gathers votes until there is a quorum of yes, or no such quorum is possible against the definite no alone (with

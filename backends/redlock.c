@@ -113,8 +113,8 @@ static int explain(struct lb_session *s, const struct redis_round *round, lb_ns 
   if (round->yes >= s->fanout.quorum) return lb_fail(s->env, -ETIME, "granted, but the lease was over by then");
   if (round->no) return LB_BUSY;
   if (lb_now(s->env) >= deadline) return LB_TIMEOUT;
-  return lb_fail(s->env, -EHOSTUNREACH, "only %zu of %zu servers answered in time, %zu are needed", round->yes,
-                 s->fanout.count, s->fanout.quorum);
+  return lb_fail(s->env, -EHOSTUNREACH, "only %zu of %zu servers answered in time, %zu are needed%s", round->yes,
+                 s->fanout.count, s->fanout.quorum, redis_fanout_trouble(&s->fanout));
 }
 
 static int redlock_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
@@ -152,7 +152,8 @@ static int redlock_release(struct lb_session *s, const struct lb_lock *lock, str
   if (cannot_be_majority(s, &round)) return grant->valid_until ? LB_LOST : LB_OK;
   if (round.yes + round.no >= s->fanout.quorum) return LB_OK;
   grant->valid_until = 0;
-  lb_fail(s->env, -EHOSTUNREACH, "only %zu of %zu servers answered the release", round.yes + round.no, s->fanout.count);
+  lb_fail(s->env, -EHOSTUNREACH, "only %zu of %zu servers answered the release%s", round.yes + round.no, s->fanout.count,
+          redis_fanout_trouble(&s->fanout));
   return LB_UNKNOWN;
 }
 
@@ -169,7 +170,8 @@ static int redlock_extend(struct lb_session *s, const struct lb_lock *lock, stru
   if (quorum || end < grant->valid_until) grant->valid_until = end;
   if (quorum && lb_now(s->env) < end) return LB_OK;
   if (!quorum && !cannot_be_majority(s, &round)) {
-    lb_fail(s->env, -EHOSTUNREACH, "only %zu of %zu servers extended the lease", round.yes, s->fanout.count);
+    lb_fail(s->env, -EHOSTUNREACH, "only %zu of %zu servers extended the lease%s", round.yes, s->fanout.count,
+            redis_fanout_trouble(&s->fanout));
     return LB_UNKNOWN;
   }
   undo(s, lock->key, grant);
@@ -183,7 +185,8 @@ static int redlock_holds(struct lb_session *s, const struct lb_lock *lock, const
   redis_fanout_gather(&s->fanout, &round, false, round_end(s, deadline));
   if (round.yes >= s->fanout.quorum) return LB_OK;
   if (cannot_be_majority(s, &round)) return LB_LOST;
-  lb_fail(s->env, -EHOSTUNREACH, "only %zu of %zu servers answered", round.yes + round.no, s->fanout.count);
+  lb_fail(s->env, -EHOSTUNREACH, "only %zu of %zu servers answered%s", round.yes + round.no, s->fanout.count,
+          redis_fanout_trouble(&s->fanout));
   return LB_UNKNOWN;
 }
 

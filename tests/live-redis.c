@@ -181,10 +181,13 @@ static int make_dir(void **state) {
   return mkdtemp(dir) ? 0 : -1;
 }
 
+static struct redis_server guarded; /* on both loopback addresses, with a password and a user */
+
 static int stop_all(void **state) {
   (void)state;
   char command[64];
   for (size_t i = 0; i < NODES; i++) redis_server_kill(&server[i]);
+  redis_server_kill(&guarded);
   snprintf(command, sizeof command, "rm -rf %s", dir);
   return system(command);
 }
@@ -690,6 +693,59 @@ static void without_any_master_the_deadline_holds(void **state) {
   assert_in_range(ms_since(&a, start_at), 290, 700);
 }
 
+/* ---- servers that ask who comes ------------------------------------------------------------------------- */
+
+static int start_guarded(void **state) {
+  (void)state;
+  static const char *const extra[] = {"--bind", "127.0.0.1", "::1", "--requirepass", "secret", "--user", "locker", "on", ">word", "~*", "+@all", NULL};
+  if (!guarded.pid) redis_server_start(&guarded, dir, extra);
+  return 0;
+}
+
+/* The same server at all nodes: redlock wants an odd number, and one is odd. */
+static int try_at(const struct lb_protocol *protocol, const char *host, const char *user, const char *password, bool tls) {
+  struct lb_endpoint at = {"redis", host, guarded.port, tls, user, password};
+  struct lb_target target = {.topology = "test", .endpoints = &at, .count = 1};
+  struct lb_grant grant = LB_GRANT_INIT;
+  struct client c;
+  open_client(&c, protocol, &target);
+  int rc = try(&c, "k-1", &grant);
+  if (rc == LB_OK) assert_int_equal(record(&c, 0, "k-1"), 1);
+  if (rc == LB_OK) assert_int_equal(release(&c, "k-1", &grant), LB_OK);
+  if (rc == LB_OK) assert_int_equal(protocol->teardown(c.session, in_ms(&c, 1000)), LB_OK);
+  memcpy(a.env.base.err, c.env.base.err, sizeof a.env.base.err); /* outlives the client */
+  close_client(&c);
+  return rc;
+}
+
+static void a_login_by_address_of_either_kind_and_by_name(void **state) {
+  (void)state;
+  static const struct lb_protocol *const both[] = {&lb_redis_token, &lb_redlock};
+  for (size_t i = 0; i < 2; i++) {
+    assert_int_equal(try_at(both[i], "127.0.0.1", NULL, "secret", false), LB_OK);
+    assert_int_equal(try_at(both[i], "::1", NULL, "secret", false), LB_OK);
+    assert_int_equal(try_at(both[i], "localhost", "locker", "word", false), LB_OK);
+  }
+}
+
+static void a_refused_login_is_told_and_grants_nothing(void **state) {
+  (void)state;
+  assert_int_equal(try_at(&lb_redis_token, "::1", "locker", "wrong", false), -EACCES);
+  assert_non_null(strstr(a.env.base.err, "[::1]:"));
+  assert_non_null(strstr(a.env.base.err, "WRONGPASS"));
+  assert_int_equal(try_at(&lb_redis_token, "::1", NULL, NULL, false), -EACCES);
+  assert_non_null(strstr(a.env.base.err, "NOAUTH"));
+  assert_int_equal(try_at(&lb_redlock, "::1", "locker", "wrong", false), -EHOSTUNREACH);
+  assert_non_null(strstr(a.env.base.err, "WRONGPASS"));
+}
+
+static void encryption_that_cannot_be_had_is_told(void **state) {
+  (void)state;
+  assert_int_equal(try_at(&lb_redis_token, "::1", NULL, "secret", true), -EPROTONOSUPPORT);
+  assert_int_equal(try_at(&lb_redlock, "::1", NULL, "secret", true), -EHOSTUNREACH);
+  assert_non_null(strstr(a.env.base.err, "asks for TLS"));
+}
+
 /* ---- teardown ------------------------------------------------------------------------------------------ */
 
 static long long keys_at_all_nodes(void) {
@@ -777,6 +833,9 @@ int main(void) {
       REDLOCK(a_minority_of_foreign_keys_does_not_hinder),
       REDLOCK(a_lease_over_before_the_quorum_is_no_grant),
       REDLOCK(the_loss_of_a_majority_is_the_loss_of_the_lock),
+      cmocka_unit_test_setup(a_login_by_address_of_either_kind_and_by_name, start_guarded),
+      cmocka_unit_test_setup(a_refused_login_is_told_and_grants_nothing, start_guarded),
+      cmocka_unit_test_setup(encryption_that_cannot_be_had_is_told, start_guarded),
       BOTH(teardown_removes_what_the_run_has_left_and_nothing_else),
       FENCED(teardown_removes_what_the_run_has_left_and_nothing_else),
       REDLOCK(one_server_that_is_down_does_not_spare_the_others),
