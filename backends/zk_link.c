@@ -187,7 +187,7 @@ static zhandle_t *start_handle(const char *servers, int timeout_ms, bool read_on
   return handle;
 }
 
-int zk_link_open(struct lb_env *env, const char *servers, int timeout_ms, bool read_only, struct zk_link **ret) {
+int zk_link_open(struct lb_env *env, const char *servers, const char *login, int timeout_ms, bool read_only, struct zk_link **ret) {
   struct zk_link *link = calloc(1, sizeof *link);
   if (!link) return lb_fail(env, -ENOMEM, "no memory for a ZooKeeper session");
   pthread_mutex_init(&link->lock, NULL);
@@ -200,6 +200,8 @@ int zk_link_open(struct lb_env *env, const char *servers, int timeout_ms, bool r
     link_free(link);
     return result;
   }
+  /* Kept by the handle, and said again on every connection. */
+  if (login) zoo_add_auth(link->handle, "digest", login, (int)strlen(login), NULL, NULL);
   zoo_set_servers_resolution_delay(link->handle, -1); /* addresses are numeric: do not parse them for every packet */
   *ret = link;
   return 0;

@@ -27,8 +27,8 @@ struct zk_link {
   bool orphaned;         /* the session has gone: the closing thread frees the link */
 };
 
-/* Starts a handle. 0 or -errno. */
-int zk_link_open(struct lb_env *env, const char *servers, int timeout_ms, bool read_only, struct zk_link **ret);
+/* Starts a handle. `servers`: "127.0.0.1:2181,::1:2181". `login`: "user:password" for the scheme digest, NULL = none. 0 or -errno. */
+int zk_link_open(struct lb_env *env, const char *servers, const char *login, int timeout_ms, bool read_only, struct zk_link **ret);
 /* Closes it within about `patience`, or leaves that to a detached thread. Calls still held become invalid. */
 void zk_link_close(struct lb_env *env, struct zk_link *link, lb_ns patience);
 enum zk_link_state zk_link_state(struct zk_link *link);

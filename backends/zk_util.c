@@ -11,12 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "address.h"
 #include "zk_link.h"
 
 #define CLOSE_PATIENCE (300 * LB_NS_PER_MS)
 /* A handle that has never been connected has nothing to lose: do not let it wait for a silent server longer than
  * this. */
 #define FIRST_PATIENCE (2 * LB_NS_PER_S)
+
+#define NAMES_MS 500 /* for the addresses of servers that are given by name, each time a session is begun */
 
 struct zk_session {
   struct lb_env *env;
@@ -32,22 +35,52 @@ struct zk_session {
 
 /* ---- opening and closing ------------------------------------------------------------------------------- */
 
-static int start_link(struct zk_session *s) {
-  char list[1024] = "";
+/* The list of addresses as the library wants it, beginning with s->first. It takes what stands behind the last colon for the port, and an
+ * IPv6 address in brackets for a name. A name that has no address now is left out: the next link asks
+ * again. 0, -errno: there is none. */
+static int list_servers(struct zk_session *s, char *list, size_t size) {
+  lb_ns deadline = lb_now(s->env) + NAMES_MS * LB_NS_PER_MS;
   size_t length = 0;
-  for (size_t i = 0; i < s->count && length < sizeof list; i++) {
+  int rc = 0;
+  for (size_t i = 0; i < s->count && length < size; i++) {
     const struct lb_endpoint *at = &s->endpoints[(s->first + i) % s->count];
-    length += (size_t)snprintf(list + length, sizeof list - length, "%s%s:%u", i ? "," : "", at->host, at->port);
+    char address[LB_ADDRESS_MAX];
+    int found = lb_address(s->env, at->host, deadline, address);
+    if (found) rc = found;
+    else length += (size_t)snprintf(list + length, size - length, "%s%s:%u", length ? "," : "", address, at->port);
   }
-  if (length >= sizeof list) return lb_fail(s->env, -ENAMETOOLONG, "the list of ZooKeeper servers is too long");
+  if (length >= size) return lb_fail(s->env, -ENAMETOOLONG, "the list of ZooKeeper servers is too long");
+  return length ? 0 : rc;
+}
+
+static int start_link(struct zk_session *s) {
+  char list[1024] = "", login[300];
+  const struct lb_endpoint *first = &s->endpoints[0];
+  int rc = list_servers(s, list, sizeof list);
+  if (rc) return rc;
   s->first = (s->first + 1) % s->count;
   s->link_started = lb_now(s->env);
-  return zk_link_open(s->env, list, s->timeout_ms, s->read_only, &s->link);
+  if (first->password) snprintf(login, sizeof login, "%s:%s", first->user, first->password);
+  return zk_link_open(s->env, list, first->password ? login : NULL, s->timeout_ms, s->read_only, &s->link);
+}
+
+/* One session has one login, and this library speaks in the clear. */
+static int check_endpoints(struct lb_env *env, const struct lb_endpoint *endpoints, size_t count) {
+  if (!count) return lb_fail(env, -EINVAL, "no ZooKeeper server is given");
+  for (size_t i = 0; i < count; i++) {
+    const struct lb_endpoint *at = &endpoints[i];
+    if (at->tls)
+      return lb_fail(env, -EPROTONOSUPPORT, "zookeeper %s:%u asks for TLS, which libzookeeper_mt here does not have", at->host, at->port);
+    if (at->password && !at->user)
+      return lb_fail(env, -EINVAL, "zookeeper %s:%u has a password without a user, which digest does not know", at->host, at->port);
+  }
+  return 0;
 }
 
 int zk_open(struct lb_env *env, const struct lb_endpoint *endpoints, size_t count, int64_t timeout_ms, bool read_only,
             struct zk_session **ret) {
-  if (!count) return lb_fail(env, -EINVAL, "no ZooKeeper server is given");
+  int result = check_endpoints(env, endpoints, count);
+  if (result) return result;
   struct zk_session *s = calloc(1, sizeof *s);
   if (!s) return lb_fail(env, -ENOMEM, "no memory for a ZooKeeper session");
   uint8_t random;
@@ -55,7 +88,7 @@ int zk_open(struct lb_env *env, const struct lb_endpoint *endpoints, size_t coun
   *s = (struct zk_session){.env = env, .endpoints = endpoints, .count = count, .read_only = read_only};
   s->first = random % count;
   s->timeout_ms = timeout_ms < 1 ? 1 : timeout_ms > INT_MAX ? INT_MAX : (int)timeout_ms;
-  int result = start_link(s);
+  result = start_link(s);
   if (result) zk_close(s);
   else *ret = s;
   return result;

@@ -40,6 +40,7 @@ struct zk_call {
 #define ZK_NO_REPLY 1
 
 /* Starts connecting: to a random one of the endpoints first, to the others in order. They outlive the session.
+ * They all take the login of the first one (scheme digest); nodes are made so that everybody may use them.
  * read_only: also accept a server that has lost its quorum, if it offers that. 0 or -errno. */
 int zk_open(struct lb_env *env, const struct lb_endpoint *endpoints, size_t count, int64_t timeout_ms, bool read_only,
             struct zk_session **ret);

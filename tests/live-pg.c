@@ -220,6 +220,63 @@ static void a_primary_is_found_behind_a_dead_server_and_a_standby(void **state) 
   pg_server_kill(&standby);
 }
 
+/* ---- logins and addresses -------------------------------------------------------------------------------- */
+
+/* A user whose password the server wants to see, before all that is trusted. */
+static void ask_for_a_password(void) {
+  char path[300], rest[8192] = "";
+  struct pg_conn *operator = operator_open();
+  snprintf(path, sizeof path, "%s/pg_hba.conf", server.dir);
+  FILE *file = fopen(path, "r+");
+  assert_non_null(file);
+  size_t length = fread(rest, 1, sizeof rest - 1, file);
+  rewind(file);
+  fprintf(file, "host all locker all scram-sha-256\n");
+  fwrite(rest, 1, length, file);
+  fclose(file);
+  operator_says(operator, "CREATE ROLE locker LOGIN SUPERUSER PASSWORD 'word'");
+  operator_says(operator, "SELECT pg_reload_conf()");
+  pg_close(operator);
+}
+
+static int try_at(const char *host, const char *user, const char *password, bool tls) {
+  struct lb_endpoint at = {"postgres", host, server.port, tls, user, password};
+  struct lb_target there = {.topology = "pg", .endpoints = &at, .count = 1};
+  struct lb_grant grant = LB_GRANT_INIT;
+  struct client c;
+  int rc = open_client(&c, "c", &there, 100, 1000);
+  if (!rc) rc = try(&c, "k21", &grant, 1000);
+  if (!rc) rc = release(&c, "k21", &grant, 1000);
+  memcpy(a.env.base.err, c.env.base.err, sizeof a.env.base.err); /* outlives the client */
+  close_client(&c);
+  return rc;
+}
+
+/* The server reads its files again a moment after it was told to. */
+static void a_login_is_asked_for_and_given(void **state) {
+  (void)state;
+  ask_for_a_password();
+  lb_ns end = in_ms(&b, 5000);
+  while (try_at("127.0.0.1", "locker", "wrong", false) != -EACCES) assert_true(lb_now(&b.env.base) < end);
+  assert_non_null(strstr(a.env.base.err, "password authentication failed"));
+  assert_int_equal(try_at("127.0.0.1", "locker", NULL, false), -EACCES);
+  assert_non_null(strstr(a.env.base.err, "no password supplied"));
+  assert_int_equal(try_at("127.0.0.1", "locker", "word", false), LB_OK);
+}
+
+static void a_server_is_found_by_name_and_by_ipv6(void **state) {
+  (void)state;
+  assert_int_equal(try_at("localhost", NULL, NULL, false), LB_OK);
+  if (has_ipv6()) assert_int_equal(try_at("::1", NULL, NULL, false), LB_OK);
+  assert_int_equal(try_at("no name at all", NULL, NULL, false), -ENOENT);
+}
+
+static void encryption_that_the_server_does_not_have_is_told(void **state) {
+  (void)state;
+  assert_int_equal(try_at("127.0.0.1", NULL, NULL, true), -EIO);
+  assert_non_null(strstr(a.env.base.err, "SSL"));
+}
+
 /* ---- teardown -------------------------------------------------------------------------------------------- */
 
 static void teardown_drops_the_schema_with_all_that_is_in_it(void **state) {
@@ -264,6 +321,9 @@ int main(void) {
       WITH_CLIENTS(a_number_of_a_lease_is_drawn_after_the_wait_for_the_row),
       WITH_CLIENTS(a_repeated_attempt_has_a_number_below_the_next_holders),
       WITH_CLIENTS(a_session_survives_a_killed_and_restarted_server),
+      WITH_CLIENTS(a_login_is_asked_for_and_given),
+      WITH_CLIENTS(a_server_is_found_by_name_and_by_ipv6),
+      WITH_CLIENTS(encryption_that_the_server_does_not_have_is_told),
       WITH_CLIENTS(teardown_drops_the_schema_with_all_that_is_in_it),
       WITH_CLIENTS(teardown_comes_back_at_its_deadline),
       cmocka_unit_test(opening_without_a_server_fails_in_time),

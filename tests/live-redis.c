@@ -697,7 +697,7 @@ static void without_any_master_the_deadline_holds(void **state) {
 
 static int start_guarded(void **state) {
   (void)state;
-  static const char *const extra[] = {"--bind", "127.0.0.1", "::1", "--requirepass", "secret", "--user", "locker", "on", ">word", "~*", "+@all", NULL};
+  static const char *const extra[] = {"--bind", "127.0.0.1", "-::1", "--requirepass", "secret", "--user", "locker", "on", ">word", "~*", "+@all", NULL};
   if (!guarded.pid) redis_server_start(&guarded, dir, extra);
   return 0;
 }
@@ -723,26 +723,26 @@ static void a_login_by_address_of_either_kind_and_by_name(void **state) {
   static const struct lb_protocol *const both[] = {&lb_redis_token, &lb_redlock};
   for (size_t i = 0; i < 2; i++) {
     assert_int_equal(try_at(both[i], "127.0.0.1", NULL, "secret", false), LB_OK);
-    assert_int_equal(try_at(both[i], "::1", NULL, "secret", false), LB_OK);
+    if (has_ipv6()) assert_int_equal(try_at(both[i], "::1", NULL, "secret", false), LB_OK);
     assert_int_equal(try_at(both[i], "localhost", "locker", "word", false), LB_OK);
   }
 }
 
 static void a_refused_login_is_told_and_grants_nothing(void **state) {
   (void)state;
-  assert_int_equal(try_at(&lb_redis_token, "::1", "locker", "wrong", false), -EACCES);
-  assert_non_null(strstr(a.env.base.err, "[::1]:"));
+  assert_int_equal(try_at(&lb_redis_token, has_ipv6() ? "::1" : "127.0.0.1", "locker", "wrong", false), -EACCES);
+  assert_non_null(strstr(a.env.base.err, has_ipv6() ? "[::1]:" : "127.0.0.1:"));
   assert_non_null(strstr(a.env.base.err, "WRONGPASS"));
-  assert_int_equal(try_at(&lb_redis_token, "::1", NULL, NULL, false), -EACCES);
+  assert_int_equal(try_at(&lb_redis_token, "127.0.0.1", NULL, NULL, false), -EACCES);
   assert_non_null(strstr(a.env.base.err, "NOAUTH"));
-  assert_int_equal(try_at(&lb_redlock, "::1", "locker", "wrong", false), -EHOSTUNREACH);
+  assert_int_equal(try_at(&lb_redlock, "127.0.0.1", "locker", "wrong", false), -EHOSTUNREACH);
   assert_non_null(strstr(a.env.base.err, "WRONGPASS"));
 }
 
 static void encryption_that_cannot_be_had_is_told(void **state) {
   (void)state;
-  assert_int_equal(try_at(&lb_redis_token, "::1", NULL, "secret", true), -EPROTONOSUPPORT);
-  assert_int_equal(try_at(&lb_redlock, "::1", NULL, "secret", true), -EHOSTUNREACH);
+  assert_int_equal(try_at(&lb_redis_token, "127.0.0.1", NULL, "secret", true), -EPROTONOSUPPORT);
+  assert_int_equal(try_at(&lb_redlock, "127.0.0.1", NULL, "secret", true), -EHOSTUNREACH);
   assert_non_null(strstr(a.env.base.err, "asks for TLS"));
 }
 

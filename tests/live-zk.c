@@ -21,6 +21,7 @@
 
 #include <cmocka.h>
 
+#define THREADED /* the calls of the library that wait */
 #include "backends/zk_queue.h"
 #include "base/clock.h"
 #include "client/env.h"
@@ -67,9 +68,9 @@ static void configure(struct server *server, int number, const struct server *me
   snprintf(path, sizeof path, "%s/zoo.cfg", server->dir);
   file = fopen(path, "w");
   fprintf(file,
-          "tickTime=200\ninitLimit=50\nsyncLimit=10\ndataDir=%s\nclientPort=%u\nclientPortAddress=127.0.0.1\n"
+          "tickTime=200\ninitLimit=50\nsyncLimit=10\ndataDir=%s\nclientPort=%u\nclientPortAddress=%s\n"
           "admin.enableServer=false\nmaxClientCnxns=0\n4lw.commands.whitelist=*\n",
-          server->dir, server->port);
+          server->dir, server->port, has_ipv6() ? "::" : "127.0.0.1");
   for (int i = 0; i < count; i++)
     fprintf(file, "server.%d=127.0.0.1:%u:%u\n", i + 1, members[i].quorum_port, members[i].election_port);
   fclose(file);
@@ -352,6 +353,66 @@ static void teardown_removes_the_folder_of_the_run_with_held_locks_and_all(void 
   zk_run(raw, zk_delete(raw, "/lockbench2"), in_ms(3000));
   zk_close(raw);
   close_client(&a), close_client(&b);
+}
+
+/* ---- logins and addresses -------------------------------------------------------------------------------- */
+
+/* A session's own folder that only locker:word may use. */
+static void guard_folder(const char *path) {
+  char servers[32];
+  snprintf(servers, sizeof servers, "127.0.0.1:%u", alone.port);
+  zhandle_t *handle = zookeeper_init(servers, NULL, 4000, NULL, NULL, ZOO_NO_LOG_CLIENTENV);
+  assert_non_null(handle);
+  assert_int_equal(zoo_add_auth(handle, "digest", "locker:word", 11, NULL, NULL), ZOK);
+  int rc = zoo_create(handle, path, "", 0, &ZOO_CREATOR_ALL_ACL, ZOO_PERSISTENT, NULL, 0);
+  assert_int_equal(rc, ZOK);
+  zookeeper_close(handle);
+}
+
+static int try_at(const char *host, const char *user, const char *password, const char *prefix) {
+  struct client a;
+  struct lb_endpoint at = {"zookeeper", host, alone.port, false, user, password};
+  struct lb_target target = {.topology = "zk", .endpoints = &at, .count = 1};
+  a = (struct client){.session = calloc(1, zk->session_size)};
+  lb_env_init(&a.env, 99 + ((uint64_t)getpid() << 20));
+  a.config = (struct lb_config){.env = &a.env.base, .target = &target, .ttl_ms = 4000, .client = "c", .protocol = zk, .prefix = prefix};
+  int rc = zk->open(a.session, &a.config, in_ms(5000));
+  if (rc) print_error("%s: %s\n", host, a.env.base.err);
+  if (!rc) rc = try(&a, "guarded", 3000);
+  if (!rc) assert_int_equal(zk->teardown(a.session, in_ms(3000)), LB_OK);
+  close_client(&a);
+  return rc;
+}
+
+static void a_login_opens_what_is_closed_to_others(void **state) {
+  (void)state;
+  guard_folder("/guarded");
+  assert_int_equal(try_at("127.0.0.1", NULL, NULL, "guarded"), -EACCES);
+  assert_int_equal(try_at("127.0.0.1", "locker", "wrong", "guarded"), -EACCES);
+  assert_int_equal(try_at("127.0.0.1", "locker", "word", "guarded"), LB_OK);
+}
+
+static void servers_are_found_by_name_and_by_ipv6(void **state) {
+  (void)state;
+  assert_int_equal(try_at("localhost", NULL, NULL, "by-name"), LB_OK);
+  if (has_ipv6()) assert_int_equal(try_at("::1", NULL, NULL, "by-six"), LB_OK);
+}
+
+static void what_the_library_cannot_do_is_told(void **state) {
+  (void)state;
+  struct client a;
+  struct zk_session *raw = NULL;
+  open_client(&a, 4000);
+  a.endpoint[0].tls = true;
+  assert_int_equal(zk_open(&a.env.base, a.endpoint, 1, 4000, false, &raw), -EPROTONOSUPPORT);
+  assert_non_null(strstr(a.env.base.err, "asks for TLS"));
+  a.endpoint[0].tls = false, a.endpoint[0].password = "alone";
+  assert_int_equal(zk_open(&a.env.base, a.endpoint, 1, 4000, false, &raw), -EINVAL);
+  a.endpoint[0].host = "no name at all";
+  a.endpoint[0].password = NULL;
+  assert_int_equal(zk_open(&a.env.base, a.endpoint, 1, 4000, false, &raw), -ENOENT);
+  a.endpoint[0].host = "127.0.0.1";
+  close_client(&a);
 }
 
 static void a_key_too_long_for_a_node_is_refused(void **state) {
@@ -756,6 +817,9 @@ int main(void) {
   if (!mkdtemp(base_dir)) return 1;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_grant_excludes),
+      cmocka_unit_test(a_login_opens_what_is_closed_to_others),
+      cmocka_unit_test(servers_are_found_by_name_and_by_ipv6),
+      cmocka_unit_test(what_the_library_cannot_do_is_told),
       cmocka_unit_test(teardown_removes_the_folder_of_the_run_with_held_locks_and_all),
       cmocka_unit_test(grants_come_in_order_of_arrival_and_fences_grow),
       cmocka_unit_test(a_release_wakes_the_next_waiter_only),

@@ -131,7 +131,7 @@ void pg_server_start(struct pg_server *server) {
                               "-p",
                               port,
                               "-c",
-                              "listen_addresses=127.0.0.1",
+                              "listen_addresses=127.0.0.1,::1",
                               "-c",
                               "unix_socket_directories=",
                               "-c",

@@ -6,7 +6,11 @@
 #ifndef LB_TESTS_SKIP_H
 #define LB_TESTS_SKIP_H
 
+#include <netinet/in.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #define SKIP(why)                        \
   do {                                   \
@@ -31,5 +35,14 @@ static inline int skip_all(const char *why) {
 #ifndef UNDER_TSAN
 #define UNDER_TSAN 0
 #endif
+
+/* Whether this machine has ::1; where it has not, what is said of IPv6 cannot be tried. */
+static inline bool has_ipv6(void) {
+  struct sockaddr_in6 at = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+  int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  bool there = fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at) == 0;
+  if (fd >= 0) close(fd);
+  return there;
+}
 
 #endif
