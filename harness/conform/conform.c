@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * How the statements are run. The tool reads results from a pipe; at its other end is the controller of one system, in a sandbox: it
- * starts the servers, then one process after the other, one per statement, and judges how that process ended. What a protocol does to
- * its process cannot reach further: results come from the controller, and its own process is killed with everything it started.
+ * How the statements are run. The tool reads results from a pipe; at its other end is the
+ * controller of one system, in a sandbox: it starts the servers, then one process after the other,
+ * one per statement, and judges how that process ended. What a protocol does to its process cannot
+ * reach further: results come from the controller, and its own process is killed with everything it
+ * started.
  */
 #include "conform.h"
 
@@ -129,7 +131,8 @@ static void kill_servers(struct controller *k) {
   atomic_store(&k->conform.shared->servers, LB_CONFORM_DEAD);
 }
 
-/* Waits for the end of the process, and kills what it leaves. False: it took too long and was killed. */
+/* Waits for the end of the process, and kills what it leaves. False: it took too long and was
+ * killed. */
 static bool await_end(struct controller *k, pid_t pid, int *ret_status) {
   lb_ns end = lb_clock_ns() + (lb_ns)k->limit_ms * LB_NS_PER_MS;
   pid_t got;
@@ -158,7 +161,8 @@ static size_t read_end(const char *path, char *text, size_t size) {
   return n;
 }
 
-/* A sanitizer's report says first what it is about; of anything else the last lines say what came last. */
+/* A sanitizer's report says first what it is about; of anything else the last lines say what came
+ * last. */
 static char *first_line(char *text, size_t n) {
   const char *error = strstr(text, "Sanitizer: "), *undefined = strstr(text, "runtime error: ");
   const char *report = undefined && (!error || undefined < error) ? undefined : error;

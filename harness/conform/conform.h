@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * conform.h - the statements of the contract (backend.h), held against one protocol on real servers.
+ * conform.h - the statements of the contract (backend.h), held against one protocol on real
+ * servers.
  *
- * Every statement runs in a process of its own with a time limit, and opens its own sessions: a protocol that hangs, dies or exits
- * takes one statement with it, not the suite. Servers are started once per system, in a sandbox that ends with the tool.
+ * Every statement runs in a process of its own with a time limit, and opens its own sessions: a
+ * protocol that hangs, dies or exits takes one statement with it, not the suite. Servers are
+ * started once per system, in a sandbox that ends with the tool.
  */
 #ifndef LB_CONFORM_H
 #define LB_CONFORM_H
@@ -14,9 +16,11 @@
 struct lb_conform_result { /* of one statement; plain data, printable: it travels through a pipe */
   char statement[100];     /* "a held lock is refused to another session" */
   bool holds;
-  /* One line where it does not hold: "expected BUSY from try_acquire, got OK (second session)"; else "". */
+  /* One line where it does not hold: "expected BUSY from try_acquire, got OK (second session)";
+   * else "". */
   char why[700];
-  /* Then also: the last lines of what the protocol wrote to stdout and stderr, or the first of a sanitizer's report; each ends with '\n'. */
+  /* Then also: the last lines of what the protocol wrote to stdout and stderr, or the first of a
+   * sanitizer's report; each ends with '\n'. */
   char output[1400];
 };
 
@@ -28,8 +32,9 @@ struct lb_conform_plan {
   int64_t limit_ms;            /* of one statement; 0 = 30 s */
 };
 
-/* Runs all statements that apply, in order, and tells each result to `said`, in the caller's process. After three that did not end in
- * time the rest is not tried, and does not hold. 0; -errno with one line in err: no process, no network, or the servers did not start. */
+/* Runs all statements that apply, in order, and tells each result to `said`, in the caller's
+ * process. After three that did not end in time the rest is not tried, and does not hold. 0; -errno
+ * with one line in err: no process, no network, or the servers did not start. */
 int lb_conform_run(const struct lb_conform_plan *plan, void (*said)(void *data, const struct lb_conform_result *result),
                    void *data, char *err, size_t err_size);
 

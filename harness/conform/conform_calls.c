@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a statement is written with. Every call of a hook goes through here: before it, shared memory learns where the process is
- * going to be; after it, the answer is held against the contract, so a breach shows up in whatever statement meets it first.
+ * What a statement is written with. Every call of a hook goes through here: before it, shared
+ * memory learns where the process is going to be; after it, the answer is held against the
+ * contract, so a breach shows up in whatever statement meets it first.
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -84,8 +85,8 @@ static void note_point(struct lb_env *env, const char *name) {
   atomic_store(&shared->point_count, count + 1);
 }
 
-/* As what it stands for, but readiness comes late: never later than three quarters of the way to the deadline, so that who waits for
- * a server for 50 ms gets to see its answer. */
+/* As what it stands for, but readiness comes late: never later than three quarters of the way to
+ * the deadline, so that who waits for a server for 50 ms gets to see its answer. */
 static int wait_and_hold_back(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline) {
   struct lb_conform *c = current;
   int n = c->wait_fds(env, fds, count, deadline);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * conform_parts.h - what the process of one statement works with: its sessions, calls of hooks that are held against contract.h, and
- * words for what was expected. Private to conform*.c.
+ * conform_parts.h - what the process of one statement works with: its sessions, calls of hooks that
+ * are held against contract.h, and words for what was expected. Private to conform*.c.
  */
 #ifndef LB_CONFORM_PARTS_H
 #define LB_CONFORM_PARTS_H
@@ -94,8 +94,8 @@ const char *lb_conform_key(struct lb_conform *c);
 lb_ns lb_conform_in_ms(int64_t ms);
 bool lb_conform_trait(const struct lb_conform *c, unsigned traits);
 
-/* Calls of the hooks on session i. The statement fails at once if the call broke the contract (contract.h) or came back long after its
- * deadline; else its result. */
+/* Calls of the hooks on session i. The statement fails at once if the call broke the contract
+ * (contract.h) or came back long after its deadline; else its result. */
 int lb_conform_setup(struct lb_conform *c, int i);
 int lb_conform_teardown(struct lb_conform *c, int i);
 int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant,
@@ -112,13 +112,15 @@ int lb_conform_acquire(struct lb_conform *c, int i, const char *key, struct lb_g
 /* Gives up what was refused: a place in a queue has to be given back. */
 void lb_conform_leave(struct lb_conform *c, int i, const char *key, struct lb_grant *grant);
 
-/* From now on session i is told late that a server has answered, each time by LB_CONFORM_HOLD_MS, in all by most_ms: what a protocol counts
- * from a reply then ends later than what it counts from its request. Of no effect without servers. */
+/* From now on session i is told late that a server has answered, each time by LB_CONFORM_HOLD_MS,
+ * in all by most_ms: what a protocol counts from a reply then ends later than what it counts from
+ * its request. Of no effect without servers. */
 void lb_conform_hold_back(struct lb_conform *c, int i, int64_t most_ms);
 /* Ends that. When the latest answer was there; now, if there was none to hold back. */
 lb_ns lb_conform_answered_at(struct lb_conform *c, int i);
 
-/* Fails unless the latest call answered `wanted`: "expected BUSY from try_acquire, got OK (second session)". */
+/* Fails unless the latest call answered `wanted`: "expected BUSY from try_acquire, got OK (second
+ * session)". */
 void lb_conform_want(struct lb_conform *c, int wanted, int got);
 /* Fails with a printf text unless `good`. */
 void lb_conform_check(struct lb_conform *c, bool good, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -127,7 +129,8 @@ _Noreturn void lb_conform_fail(struct lb_conform *c, const char *format, ...) __
 
 /* ---- connections (conform_sockets.c) ---------------------------------------------------------------------------------- */
 
-/* Shuts down every socket of this process that is connected to one of the target's endpoints, as a cut would. How many. */
+/* Shuts down every socket of this process that is connected to one of the target's endpoints, as a
+ * cut would. How many. */
 int lb_conform_shutdown_sockets(const struct lb_target *target);
 
 #endif

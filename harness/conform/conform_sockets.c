@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The connections of this process to the servers, whoever opened them: found among its open files by the address of their peer.
+ * The connections of this process to the servers, whoever opened them: found among its open files
+ * by the address of their peer.
  */
 #include <arpa/inet.h>
 #include <dirent.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The statements: what every protocol has to do, as its traits and hooks promise. Each one is straight-line code on keys of its own.
+ * The statements: what every protocol has to do, as its traits and hooks promise. Each one is
+ * straight-line code on keys of its own.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -234,7 +235,8 @@ static const char *span(lb_ns until, lb_ns begin) {
   return text;
 }
 
-/* Of a grant of TTL_MS from a moment ago. Who sends more than one request of an attempt may have kept a session up with each. */
+/* Of a grant of TTL_MS from a moment ago. Who sends more than one request of an attempt may have
+ * kept a session up with each. */
 static void check_validity(struct lb_conform *c, const struct lb_grant *g, lb_ns answered_at) {
   lb_ns now = lb_clock_ns(), begin = has(c, LB_TRAIT_LEASED) ? g->asked_at : answered_at;
   if (has(c, LB_TRAIT_NO_EXPIRY)) {
@@ -365,8 +367,8 @@ static int ask_until_definite(struct lb_conform *c, const char *key, const struc
   return r;
 }
 
-/* Either answer may be true; it has to be the one that the next client gets to see: at once, but for a service that has to find out
- * first that the session is gone. */
+/* Either answer may be true; it has to be the one that the next client gets to see: at once, but
+ * for a service that has to find out first that the session is gone. */
 static void asked_after_a_reconnect(struct lb_conform *c) {
   KEY;
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
@@ -382,7 +384,8 @@ static void asked_after_a_reconnect(struct lb_conform *c) {
   }
 }
 
-/* After all that pass points: what they came by is in the table, and what is in the table they came by. */
+/* After all that pass points: what they came by is in the table, and what is in the table they came
+ * by. */
 static void points_are_true(struct lb_conform *c) {
   const char *const *table = c->protocol->points;
   unsigned count = atomic_load(&c->shared->point_count);
@@ -409,7 +412,8 @@ static void nobody_knows_of(struct lb_conform *c, const char *key) {
   }
 }
 
-/* While its holder has not let go, and with keys that were let go; the servers are then as before the first setup. */
+/* While its holder has not let go, and with keys that were let go; the servers are then as before
+ * the first setup. */
 static void torn_down(struct lb_conform *c) {
   const char *held = lb_conform_key(c), *free = lb_conform_key(c);
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT, d = LB_GRANT_INIT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How a run ends: its exit code, and the line that says it in words. What is against an expectation goes before what is undecided, that
- * before what is missing.
+ * How a run ends: its exit code, and the line that says it in words. What is against an expectation
+ * goes before what is undecided, that before what is missing.
  */
 #include "exit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * fit.h - whether a system, a guard and this machine have what a scenario asks for: programs, namespaces, servers, points, a fencing
- * token, a clock that can be set.
+ * fit.h - whether a system, a guard and this machine have what a scenario asks for: programs,
+ * namespaces, servers, points, a fencing token, a clock that can be set.
  */
 #ifndef LB_FIT_H
 #define LB_FIT_H
@@ -10,12 +10,14 @@
 #include "scenario/scenario.h"
 #include "servers/topology.h"
 
-/* True if nothing is missing, with an empty `why`; else `why` says the first thing that is. Controller's thread. */
+/* True if nothing is missing, with an empty `why`; else `why` says the first thing that is.
+ * Controller's thread. */
 bool lb_fit(const struct lb_scenario *scenario, const struct lb_protocol *protocol, const struct lb_topology *topology,
             enum lb_guard guard, char *why, size_t size);
 
-/* Whether every step of a timeline can be played on these servers: a failover means nothing where there is one server. (A campaign
- * leaves out what it cannot play.) What the machine lacks does not count. */
+/* Whether every step of a timeline can be played on these servers: a failover means nothing where
+ * there is one server. (A campaign leaves out what it cannot play.) What the machine lacks does not
+ * count. */
 bool lb_scenario_means_something(const struct lb_scenario *scenario, const struct lb_topology *topology);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From what was asked for to cells and jobs. Every name is checked before anything starts; what this machine cannot run
- * becomes a skipped cell that says why, not a missing row.
+ * From what was asked for to cells and jobs. Every name is checked before anything starts; what
+ * this machine cannot run becomes a skipped cell that says why, not a missing row.
  */
 #include "plan.h"
 
@@ -21,7 +21,8 @@ enum { STREAM_ORDER = 11, STREAM_TRIAL = 12 };
 
 /* ---- cells ---------------------------------------------------------------------------------------------------------- */
 
-/* The guard `fence` switches on the option of that name, where a protocol draws its numbers only on demand. */
+/* The guard `fence` switches on the option of that name, where a protocol draws its numbers only on
+ * demand. */
 static void choose_fence(struct lb_cell *cell) {
   for (size_t i = 0; cell->guard == LB_GUARD_FENCE && cell->protocol->options && cell->protocol->options[i].name; i++)
     if (strcmp(cell->protocol->options[i].name, "fence") == 0) cell->options[i].b = true;
@@ -99,8 +100,9 @@ static int add_meaningful(struct lb_plan *plan, const struct lb_plan_request *re
   return 0;
 }
 
-/* A protocol alone means every system of it that the scenario speaks of. If it speaks of none (a plugin): those on which it means
- * something, or else the default topology, whose cell then says why it cannot. */
+/* A protocol alone means every system of it that the scenario speaks of. If it speaks of none (a
+ * plugin): those on which it means something, or else the default topology, whose cell then says
+ * why it cannot. */
 static int add_named(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
                      const char *name, enum lb_guard guard, char *err, size_t err_size) {
   size_t length = strlen(name), found = 0;
@@ -127,7 +129,8 @@ static int add_list(struct lb_plan *plan, const struct lb_plan_request *request,
   return r;
 }
 
-/* Without -g: the guards the scenario states something for, and in any case none where it states nothing at all. */
+/* Without -g: the guards the scenario states something for, and in any case none where it states
+ * nothing at all. */
 static bool wants_guard(const struct lb_plan_request *request, const struct lb_scenario *scenario, enum lb_guard guard) {
   if (request->guard) return strcmp(request->guard, lb_guard_name(guard)) == 0;
   return guard == LB_GUARD_NONE || states(scenario, guard);
@@ -147,7 +150,8 @@ static int add_scenario_cells(struct lb_plan *plan, const struct lb_plan_request
 
 /* ---- jobs ----------------------------------------------------------------------------------------------------------- */
 
-/* A trial's seed depends on its name only: the same trial alone, or among others, makes the same choices. */
+/* A trial's seed depends on its name only: the same trial alone, or among others, makes the same
+ * choices. */
 static uint64_t trial_seed(uint64_t seed, const char *name) {
   uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
   for (; *name; name++) hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
@@ -189,8 +193,8 @@ static int add_jobs(struct lb_plan *plan, size_t cell_index, int trials) {
 
 static bool measures(const struct lb_job *job) { return job->plan.scenario->kind == LB_KIND_LOAD; }
 
-/* A trial that measures runs alone, so all of them come first; within a group the order is random, so that a slow phase of the
- * machine does not hit one system only. */
+/* A trial that measures runs alone, so all of them come first; within a group the order is random,
+ * so that a slow phase of the machine does not hit one system only. */
 static int set_order(struct lb_plan *plan) {
   struct lb_rng rng = lb_rng_fork(plan->seed, STREAM_ORDER, 0);
   plan->order = malloc((plan->job_count + 1) * sizeof *plan->order);
@@ -272,7 +276,8 @@ static bool is_expected(const struct lb_plan *plan, const struct lb_expect *expe
   return false;
 }
 
-/* What was asked for and would change nothing is a mistake of the user's: he would believe that it did. */
+/* What was asked for and would change nothing is a mistake of the user's: he would believe that it
+ * did. */
 static int check_use(const struct lb_plan *plan, const struct lb_plan_request *request, char *err, size_t err_size) {
   char protocol[64];
   for (size_t i = 0; i < request->setting_count; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * plan.h - what a run will do: cells (scenario x system x guard) and their trials, in a seeded random order. Once made, nobody changes
- * it; what comes of it is in tally.h.
+ * plan.h - what a run will do: cells (scenario x system x guard) and their trials, in a seeded
+ * random order. Once made, nobody changes it; what comes of it is in tally.h.
  */
 #ifndef LB_PLAN_H
 #define LB_PLAN_H
@@ -53,8 +53,9 @@ struct lb_plan_request {
   uint64_t seed;
 };
 
-/* 0 (release with lb_plan_clear()); -EINVAL with one line in err (unknown system, topology, option ... with the nearest known word; a scenario that is named twice; a
- * setting that no system of the run has). */
+/* 0 (release with lb_plan_clear()); -EINVAL with one line in err (unknown system, topology, option
+ * ... with the nearest known word; a scenario that is named twice; a setting that no system of the
+ * run has). */
 int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, char *err, size_t err_size);
 void lb_plan_clear(struct lb_plan *plan);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A cell as JSON: the same object in run.json and in `--json`. What does not apply is null, never 0.
+ * A cell as JSON: the same object in run.json and in `--json`. What does not apply is null, never
+ * 0.
  */
 #include "results.h"
 

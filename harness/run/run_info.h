@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * run_info.h - what a reader has to know of a run beside its plan and what came of it: where, when, on which versions. What has to be
- * asked is asked before the run.
+ * run_info.h - what a reader has to know of a run beside its plan and what came of it: where, when,
+ * on which versions. What has to be asked is asked before the run.
  */
 #ifndef LB_RUN_INFO_H
 #define LB_RUN_INFO_H
@@ -30,8 +30,8 @@ struct lb_run_info {
   int exit_code;
 };
 
-/* Asks the machine, the servers' programs and the clock; the run's files go to `run_dir`. Sets started_utc, before, namespaces and
- * versions. 0 (release with lb_run_info_clear()) or -ENOMEM. */
+/* Asks the machine, the servers' programs and the clock; the run's files go to `run_dir`. Sets
+ * started_utc, before, namespaces and versions. 0 (release with lb_run_info_clear()) or -ENOMEM. */
 int lb_run_info_ask(struct lb_run_info *info, const struct lb_plan *plan, const char *run_dir);
 void lb_run_info_clear(struct lb_run_info *info);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The guardian is a child in a session of its own that only waits: first for the tool to end (a pipe whose write end the tool
- * alone holds), then for all trials to be gone (another pipe that trials inherit; the kernel ends them with the tool), then it
- * removes the partial folder. After a commit there is nothing left to remove. So nobody has to catch SIGKILL.
+ * The guardian is a child in a session of its own that only waits: first for the tool to end (a
+ * pipe whose write end the tool alone holds), then for all trials to be gone (another pipe that
+ * trials inherit; the kernel ends them with the tool), then it removes the partial folder. After a
+ * commit there is nothing left to remove. So nobody has to catch SIGKILL.
  */
 #include "rundir.h"
 
@@ -32,7 +33,8 @@ static void wait_for_end(int fd, int timeout_ms) {
   }
 }
 
-/* Without a PID namespace a stopped server can outlive its parent. Whoever still works below the folder is one of ours. */
+/* Without a PID namespace a stopped server can outlive its parent. Whoever still works below the
+ * folder is one of ours. */
 static void kill_inhabitants(const char *partial) {
   char link[PATH_MAX], path[64];
   size_t length = strlen(partial);
@@ -89,7 +91,8 @@ static int open_locked(const char *path, int flags) {
   return -1;
 }
 
-/* The lock of a partial folder. It gets its name when it is held, so that nobody ever finds it free. */
+/* The lock of a partial folder. It gets its name when it is held, so that nobody ever finds it
+ * free. */
 static int make_lock(const char *partial) {
   char path[PATH_MAX], unnamed[PATH_MAX];
   snprintf(path, sizeof path, "%s/lock", partial);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * One pipe per running trial brings its outcome; its end without an outcome is a trial that died. A trial that takes longer
- * than any bound of its scenario is killed and undecided.
+ * One pipe per running trial brings its outcome; its end without an outcome is a trial that died. A
+ * trial that takes longer than any bound of its scenario is killed and undecided.
  */
 #include "runner.h"
 
@@ -134,7 +134,8 @@ static int busy_slots(const struct runner *r) {
   return n;
 }
 
-/* A trial that measures waits until it is alone, and nothing starts beside it. The order puts those first. */
+/* A trial that measures waits until it is alone, and nothing starts beside it. The order puts those
+ * first. */
 static int fill(struct runner *r) {
   const struct lb_plan *plan = r->tally->plan;
   while (r->next < plan->job_count && busy_slots(r) < r->slots) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * runner.h - runs the jobs of a plan, each trial in a process (and sandbox) of its own, several side by side.
+ * runner.h - runs the jobs of a plan, each trial in a process (and sandbox) of its own, several
+ * side by side.
  */
 #ifndef LB_RUNNER_H
 #define LB_RUNNER_H
@@ -10,13 +11,15 @@
 
 struct lb_progress { /* what a display may want; called on the runner's thread */
   void (*finished)(void *display, const struct lb_tally *tally, const struct lb_job_result *result);
-  /* About once a second and at every start and end of a trial. `running` lists them, with `grants` so far. */
+  /* About once a second and at every start and end of a trial. `running` lists them, with `grants`
+   * so far. */
   void (*tick)(void *display, const struct lb_tally *tally, const struct lb_job *const *running, const uint64_t *grants, size_t count);
   void *display;
 };
 
-/* Runs all jobs of the tally's plan and fills it: timelines at most `jobs` at once, trials that measure alone. 0; -EINTR after SIGINT or
- * SIGTERM (all trials are then dead); other -errno with one line in err when results could not be written. */
+/* Runs all jobs of the tally's plan and fills it: timelines at most `jobs` at once, trials that
+ * measure alone. 0; -EINTR after SIGINT or SIGTERM (all trials are then dead); other -errno with
+ * one line in err when results could not be written. */
 int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, int jobs, const struct lb_progress *progress,
                   char *err, size_t err_size);
 

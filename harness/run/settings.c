@@ -163,8 +163,8 @@ int lb_settings_check(const char *const *settings, size_t count, char *err, size
   return 0;
 }
 
-/* True if one of the scenarios takes it. The last refusal is what the user reads, and a scenario that has no such key can
- * only say that, whatever the value. */
+/* True if one of the scenarios takes it. The last refusal is what the user reads, and a scenario
+ * that has no such key can only say that, whatever the value. */
 static bool apply(struct lb_scenario *scenarios, size_t scenario_count, const char *key, const char *value, char *err,
                   size_t err_size) {
   static const enum lb_scenario_kind turns[] = {LB_KIND_TIMELINE, LB_KIND_LOAD, LB_KIND_CAMPAIGN}; /* who takes more keys is asked later */

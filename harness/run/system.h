@@ -14,7 +14,8 @@ struct lb_system {
   char name[96]; /* "PROTOCOL@TOPOLOGY" */
 };
 
-/* "PROTOCOL@TOPOLOGY", or "PROTOCOL" for the first of its topologies. 0, or -EINVAL with one line and the nearest known word. */
+/* "PROTOCOL@TOPOLOGY", or "PROTOCOL" for the first of its topologies. 0, or -EINVAL with one line
+ * and the nearest known word. */
 int lb_system_parse(const char *text, struct lb_system *ret, char *err, size_t err_size);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sum over the trials of a cell. One violation is enough for `violated`: absence is what has to be shown many
- * times. Identity: trials = safe + violated + stuck + undecided.
+ * The sum over the trials of a cell. One violation is enough for `violated`: absence is what has to
+ * be shown many times. Identity: trials = safe + violated + stuck + undecided.
  */
 #include "tally.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tally.h - what came of a plan: the outcome of every job, and their sum over every cell. The runner fills it; results, display and
- * the exit code read it.
+ * tally.h - what came of a plan: the outcome of every job, and their sum over every cell. The
+ * runner fills it; results, display and the exit code read it.
  */
 #ifndef LB_TALLY_H
 #define LB_TALLY_H
@@ -38,7 +38,8 @@ void lb_tally_clear(struct lb_tally *tally);
 
 /* Adds one trial. */
 void lb_cell_add(struct lb_cell_sum *sum, const struct lb_outcome *outcome);
-/* 1 = as expected (or safe where nothing is expected), 0 = not, -1 = cannot be said (undecided, skipped). */
+/* 1 = as expected (or safe where nothing is expected), 0 = not, -1 = cannot be said (undecided,
+ * skipped). */
 int lb_cell_as_expected(const struct lb_cell_sum *sum);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a person sees while a run goes on, and after it the first line and the remarks. The tables are in display_table.c and
- * display_figures.c.
+ * What a person sees while a run goes on, and after it the first line and the remarks. The tables
+ * are in display_table.c and display_figures.c.
  */
 #include "display.h"
 

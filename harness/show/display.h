@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * display.h - what a person sees of a run: a live line on a terminal (plain lines in a log), the truth table, the
- * figures.
+ * display.h - what a person sees of a run: a live line on a terminal (plain lines in a log), the
+ * truth table, the figures.
  */
 #ifndef LB_DISPLAY_H
 #define LB_DISPLAY_H
@@ -21,13 +21,15 @@ struct lb_progress lb_display_progress(struct lb_display *display);
 /* Takes the live line away. */
 void lb_display_end(struct lb_display *display);
 
-/* Verdicts of all cells, in at most 120 columns: without a guard, rows: scenarios, columns: systems; then what each
- * guard changes; then lb_print_rates(). A `!` marks what lb_print_remarks() repeats with its reason. */
+/* Verdicts of all cells, in at most 120 columns: without a guard, rows: scenarios, columns:
+ * systems; then what each guard changes; then lb_print_rates(). A `!` marks what lb_print_remarks()
+ * repeats with its reason. */
 void lb_print_truth_table(const struct lb_tally *tally, FILE *out);
-/* A line per cell of a campaign: hand-offs, faults, rate of violations; then one for all trials without faults. */
+/* A line per cell of a campaign: hand-offs, faults, rate of violations; then one for all trials
+ * without faults. */
 void lb_print_rates(const struct lb_tally *tally, FILE *out);
-/* One line per measured (scenario, system, clients): throughput, fairness, wait, hold and hand-off; medians over
- * trials. Then one per cell in which a holder died: how long its lock stayed taken. */
+/* One line per measured (scenario, system, clients): throughput, fairness, wait, hold and hand-off;
+ * medians over trials. Then one per cell in which a holder died: how long its lock stayed taken. */
 void lb_print_figures(const struct lb_tally *tally, FILE *out);
 /* True if `out` is a terminal that may be sent colours (NO_COLOR is not set). */
 bool lb_display_has_colour(FILE *out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The figures of a run: rates of violation with their intervals, what a lock costs, how long a dead holder's lock stays
- * taken.
+ * The figures of a run: rates of violation with their intervals, what a lock costs, how long a dead
+ * holder's lock stays taken.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +9,7 @@
 #include "run/rate.h"
 #include "display.h"
 
-/* ---- rates of violation
- * ---------------------------------------------------------------------------------------------- */
+/* ---- rates of violation ---------------------------------------------------------------------- */
 
 static void print_campaign(const struct lb_tally *tally, size_t index, FILE *out) {
   const struct lb_cell *cell = &tally->plan->cells[index];
@@ -45,8 +44,7 @@ void lb_print_rates(const struct lb_tally *tally, FILE *out) {
   print_control(tally, out);
 }
 
-/* ---- speed
- * ------------------------------------------------------------------------------------------------------------ */
+/* ---- speed ----------------------------------------------------------------------------------- */
 
 static int compare_double(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
@@ -115,11 +113,10 @@ static void print_speed(const struct lb_tally *tally, FILE *out) {
   }
 }
 
-/* ---- a dead holder
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- a dead holder --------------------------------------------------------------------------- */
 
-/* Times of the cell's trials in which a holder died and its lock was had again, in ms; their number. In a stuck trial
- * it never was, and the time only says how long somebody waited. */
+/* Times of the cell's trials in which a holder died and its lock was had again, in ms; their
+ * number. In a stuck trial it never was, and the time only says how long somebody waited. */
 static size_t orphan_times(const struct lb_tally *tally, size_t cell, double *ret, size_t max, int *ret_never) {
   size_t count = 0;
   *ret_never = 0;

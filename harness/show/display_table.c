@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tables of verdicts in the width of a terminal. Scenarios are rows, because they are the longer list and have the
- * longer names; systems are columns under a wrapped heading. The widest way to write a cell that fits is taken; if none
- * does, the columns go on in a second block. Colour only repeats what the words say.
+ * The tables of verdicts in the width of a terminal. Scenarios are rows, because they are the
+ * longer list and have the longer names; systems are columns under a wrapped heading. The widest
+ * way to write a cell that fits is taken; if none does, the columns go on in a second block. Colour
+ * only repeats what the words say.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,7 @@ enum { WIDTH = 120, HEAD_LINES = 4, HEAD_WRAP = 8 };
 
 enum style { WORDS, SHORT }; /* "VIOLATED 2/3", "VIOL 2/3" */
 
-/* ---- a cell
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- a cell ---------------------------------------------------------------------------------- */
 
 static const char *word(enum lb_verdict verdict, enum style style) {
   static const char *const words[][2] = {
@@ -67,8 +67,7 @@ static void line_field(struct line *line, const char *text, size_t width, const 
   line->pending += length < width ? width - length : 0;
 }
 
-/* ---- rows and columns
- * --------------------------------------------------------------------------------------------------- */
+/* ---- rows and columns ------------------------------------------------------------------------ */
 
 struct column {
   const char *system;
@@ -103,7 +102,8 @@ static void find_columns(struct table *t) {
   }
 }
 
-/* Breaks a name behind hyphens into lines of at most HEAD_WRAP bytes, where there are enough hyphens and lines. */
+/* Breaks a name behind hyphens into lines of at most HEAD_WRAP bytes, where there are enough
+ * hyphens and lines. */
 static void wrap(struct column *c, const char *name, size_t length) {
   for (size_t from = 0; from < length;) {
     size_t end = from, next = from;
@@ -150,8 +150,7 @@ static size_t lay_out(struct table *t, enum style style, size_t gap) {
   return width;
 }
 
-/* ---- the truth table
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- the truth table ------------------------------------------------------------------------- */
 
 static void print_head(const struct table *t, size_t from, size_t end, FILE *out) {
   size_t lines = 0;
@@ -227,8 +226,7 @@ static void print_truth(const struct lb_tally *tally, FILE *out) {
   free(t.columns);
 }
 
-/* ---- what each guard changes
- * ---------------------------------------------------------------------------------------------- */
+/* ---- what each guard changes ----------------------------------------------------------------- */
 
 static bool has_guards(const struct lb_plan *plan, const struct lb_scenario *scenario) {
   for (size_t i = 0; i < plan->cell_count; i++)

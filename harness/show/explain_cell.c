@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Cells by their names, or by as much of them as only one has. What is ambiguous is answered with the cells that it could
- * be.
+ * Cells by their names, or by as much of them as only one has. What is ambiguous is answered with
+ * the cells that it could be.
  */
 #include "explain_cell.h"
 
@@ -37,7 +37,8 @@ void lb_cell_name(const json_t *cell, char ret[LB_CELL_NAME_MAX]) {
 
 /* ---- parts of a name ---------------------------------------------------------------------------------------------- */
 
-/* Scenario, system, protocol, guard; `buffer` is for the protocol. Not the topology: "none" is a guard. */
+/* Scenario, system, protocol, guard; `buffer` is for the protocol. Not the topology: "none" is a
+ * guard. */
 static void fields_of(const json_t *cell, char buffer[LB_CELL_NAME_MAX], const char *ret[FIELDS]) {
   const char *system = text(cell, "system"), *at = strchr(system, '@');
   snprintf(buffer, LB_CELL_NAME_MAX, "%.*s", (int)(at ? at - system : (long)strlen(system)), system);
@@ -78,7 +79,8 @@ static bool is_part_of_any(const json_t *cells, const char *part) {
   return count_with(cells, &(struct parts){.part = {part}, .count = 1}, &last) > 0;
 }
 
-/* Words as they are, or, if no cell has such a part, at their dots. False: they are too long to be of any cell. */
+/* Words as they are, or, if no cell has such a part, at their dots. False: they are too long to be
+ * of any cell. */
 static bool take_apart(const json_t *cells, const char *const *words, int count, struct parts *ret) {
   size_t used = 0;
   for (int w = 0; w < count; w++) {
@@ -130,7 +132,8 @@ static bool is_first_of_scenario(const json_t *cells, size_t index) {
   return true;
 }
 
-/* What there is, for whoever has named nothing of it: all cells if they are few, else the scenarios. */
+/* What there is, for whoever has named nothing of it: all cells if they are few, else the
+ * scenarios. */
 static void list_all(const json_t *cells, char *err, size_t err_size) {
   const json_t *cell;
   size_t i;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a results folder and a few words to one trial: run.json names the cells, trials.csv the trials and their histories.
+ * From a results folder and a few words to one trial: run.json names the cells, trials.csv the
+ * trials and their histories.
  */
 #include "explain_run.h"
 
@@ -92,14 +93,14 @@ static bool is_of_cell(const json_t *cell, const struct lb_csv *csv, const int c
          strcmp(csv->field[column[GUARD]], text(cell, "guard")) == 0;
 }
 
-/* The smaller, the more there is to tell. A violated trial without its history still goes before a safe one with it: to show
- * that one instead would be misleading. */
+/* The smaller, the more there is to tell. A violated trial without its history still goes before a
+ * safe one with it: to show that one instead would be misleading. */
 static int rank_of(const struct lb_told_trial *trial) {
   return (strcmp(trial->verdict, "violated") == 0 ? 0 : 2) + (trial->readable ? 0 : 1);
 }
 
-/* One pass: the better one of the chosen and each line; `trials` counts the lines with the chosen number of clients (they are
- * neighbours, in order). */
+/* One pass: the better one of the chosen and each line; `trials` counts the lines with the chosen
+ * number of clients (they are neighbours, in order). */
 static int choose_from(const struct finder *f, struct lb_csv *csv, const int column[COLUMNS], int number) {
   struct lb_told *told = f->told;
   struct lb_told_trial x;

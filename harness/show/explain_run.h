@@ -23,16 +23,18 @@ struct lb_told {
   struct lb_told_trial trial;
 };
 
-/* Reads `dir`/run.json and trials.csv, finds the cell that `words` name (as lb_cell_named() says), and chooses: its first violated trial with a history, or the first one with a history if none was
- * violated; `number` > 0: among those with that number. 0 (release with lb_told_clear()), or -errno with one line in err:
- * -EINVAL or -ENOENT when it is the input's fault. */
+/* Reads `dir`/run.json and trials.csv, finds the cell that `words` name (as lb_cell_named() says),
+ * and chooses: its first violated trial with a history, or the first one with a history if none was
+ * violated; `number` > 0: among those with that number. 0 (release with lb_told_clear()), or -errno
+ * with one line in err: -EINVAL or -ENOENT when it is the input's fault. */
 int lb_told_find(const char *dir, const char *const *words, int count, int number, struct lb_told *ret, char *err,
                  size_t err_size);
 void lb_told_clear(struct lb_told *told);
 /* The command that makes trials like the chosen one, with the same seed, into ret. */
 void lb_told_again(const struct lb_told *told, char *ret, size_t size);
 
-/* What stands above the story: the verdict in the first line, the scenario, the trial, and what was expected and why. */
+/* What stands above the story: the verdict in the first line, the scenario, the trial, and what was
+ * expected and why. */
 void lb_told_print(const struct lb_told *told, FILE *out);
 
 #endif

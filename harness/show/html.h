@@ -8,13 +8,13 @@
 
 #include <stdio.h>
 
-/* Writes text, escaped for elements and for attributes in double or single quotes; NULL writes nothing. Control
- * characters, which HTML cannot carry, become the replacement character. */
+/* Writes text, escaped for elements and for attributes in double or single quotes; NULL writes
+ * nothing. Control characters, which HTML cannot carry, become the replacement character. */
 void lb_html_text(FILE *out, const char *text);
 /* The same for a printf text: all of it is escaped, the format too. */
 void lb_html_textf(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Writes a relative path as the value of href or src: percent-encoded, and never read as a scheme such as
- * "javascript:". */
+/* Writes a relative path as the value of href or src: percent-encoded, and never read as a scheme
+ * such as "javascript:". */
 void lb_html_path(FILE *out, const char *path);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A history that is missing on purpose is not a mistake of whoever asks for it. '#' begins a comment, empty lines say
- * nothing; a pattern ends at the first colon.
+ * A history that is missing on purpose is not a mistake of whoever asks for it. '#' begins a
+ * comment, empty lines say nothing; a pattern ends at the first colon.
  */
 #include "left_out.h"
 

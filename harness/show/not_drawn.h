@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * not_drawn.h - which figures of a run should have been drawn and were not: the list that plots/render leaves.
+ * not_drawn.h - which figures of a run should have been drawn and were not: the list that
+ * plots/render leaves.
  */
 #ifndef LB_NOT_DRAWN_H
 #define LB_NOT_DRAWN_H
@@ -18,10 +19,12 @@ struct lb_not_drawn {
   } figure[LB_NOT_DRAWN_MAX];
 };
 
-/* Reads figures/not-drawn.txt of a run folder (results/SCHEMA.md). No such file: no figure is missing. */
+/* Reads figures/not-drawn.txt of a run folder (results/SCHEMA.md). No such file: no figure is
+ * missing. */
 void lb_not_drawn_read(const char *run_dir, struct lb_not_drawn *ret);
 bool lb_not_drawn_has(const struct lb_not_drawn *list, const char *name);
-/* "scaling, latency (reason)" for the i-th reason, from 0, with all figures that share it; false: there are no more. */
+/* "scaling, latency (reason)" for the i-th reason, from 0, with all figures that share it; false:
+ * there are no more. */
 bool lb_not_drawn_line(const struct lb_not_drawn *list, size_t i, char *ret, size_t size);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * The report is one page that can be moved with its folder: style inside, figures and histories by relative links, no
- * script. Order: the verdict; the truth table and what in it needs a look; what it costs; what was asked; where and how
- * it was run and how to run it again; the files. Every word out of the run goes through html.c.
+ * The report is one page that can be moved with its folder: style inside, figures and histories by
+ * relative links, no script. Order: the verdict; the truth table and what in it needs a look; what
+ * it costs; what was asked; where and how it was run and how to run it again; the files. Every word
+ * out of the run goes through html.c.
  */
 #include "report.h"
 
@@ -40,7 +41,8 @@ static const char style[] =
     "thead th small{display:block;font-weight:400;color:var(--soft);max-width:12rem}\n"
     ".truth{font-size:.8rem;line-height:1.35}.truth th,.truth td{padding:.2rem .25rem}\n"
     ".truth td{text-align:center;color:var(--cell);min-width:3.6rem;vertical-align:middle}\n"
-    /* The first column stays in sight; its shadow covers what passes through the gaps between the cells. */
+    /* The first column stays in sight; its shadow covers what passes through the gaps between the
+     * cells. */
     ".truth th:first-child{position:sticky;left:0;background:var(--page);box-shadow:0 0 0 2px var(--page);z-index:1}\n"
     ".truth tbody th{font-weight:400;vertical-align:middle;min-width:7.5rem}\n"
     ".truth tbody th small{display:block;color:var(--soft);max-width:14rem}\n"

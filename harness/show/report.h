@@ -7,10 +7,11 @@
 
 #include <stddef.h>
 
-/* Writes report.html into a run folder from its run.json and trials.csv (results/SCHEMA.md), and from nothing else: the
- * same folder gives the same page. It shows the figures that are there at this moment, so draw them first. The page
- * appears under its name only when it is complete. 0; -EINVAL with one line in err (file, place, what was expected) for
- * bad content; other -errno with err. */
+/* Writes report.html into a run folder from its run.json and trials.csv (results/SCHEMA.md), and
+ * from nothing else: the same folder gives the same page. It shows the figures that are there at
+ * this moment, so draw them first. The page appears under its name only when it is complete. 0;
+ * -EINVAL with one line in err (file, place, what was expected) for bad content; other -errno with
+ * err. */
 int lb_report_write(const char *run_dir, char *err, size_t err_size);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads run.json and checks, before a word is written, everything the report later relies on: a page made of half a run
- * would look like a result.
+ * Reads run.json and checks, before a word is written, everything the report later relies on: a
+ * page made of half a run would look like a result.
  */
 #include <errno.h>
 #include <limits.h>

@@ -28,7 +28,8 @@ static bool some_cell_has(const json_t *cells, const char *member) {
   return json_array_size(cells) == 0;
 }
 
-/* The counters of cells. Those of campaigns stand in a table of their own; what an older run did not count has no column. */
+/* The counters of cells. Those of campaigns stand in a table of their own; what an older run did
+ * not count has no column. */
 static size_t list_numbers(const json_t *cells, struct number ret[NUMBERS_MAX]) {
   static const enum lb_counter_group groups[] = {LB_COUNT_EXCLUSION, LB_COUNT_LIVENESS, LB_COUNT_PROGRESS, LB_COUNT_GIVEN_UP,
                                                  LB_COUNT_SPEED,     LB_COUNT_TRIAL};

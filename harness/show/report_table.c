@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What was found, as tables: the truth table (no guard; a row per scenario, a column per system), what each guard
- * changes, the rates of campaigns. A verdict is said by word, glyph and fill. What differs from the expectation is
- * marked in its cell and listed below, with the reason the scenario gives; so is what stayed undecided or was skipped.
+ * What was found, as tables: the truth table (no guard; a row per scenario, a column per system),
+ * what each guard changes, the rates of campaigns. A verdict is said by word, glyph and fill. What
+ * differs from the expectation is marked in its cell and listed below, with the reason the scenario
+ * gives; so is what stayed undecided or was skipped.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -42,8 +43,8 @@ static bool has_guard(const struct table *table, const char *guard) {
   return false;
 }
 
-/* Scenarios in the order of the run, then those that only cells name; systems in the order of the cells; guards in the
- * order of how much they do, unknown ones last. */
+/* Scenarios in the order of the run, then those that only cells name; systems in the order of the
+ * cells; guards in the order of how much they do, unknown ones last. */
 static bool layout(const json_t *run, struct table *ret) {
   static const char *const guards[] = {"none", "deadline", "recheck", "fence"};
   size_t i;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the report takes from trials.csv: the rate of every measured cell, as the median of its repeats with the least
- * and the most, and the violated trials with their histories, so that each violation can be looked at and judged again.
+ * What the report takes from trials.csv: the rate of every measured cell, as the median of its
+ * repeats with the least and the most, and the violated trials with their histories, so that each
+ * violation can be looked at and judged again.
  */
 #include <errno.h>
 #include <limits.h>
@@ -113,7 +114,8 @@ void lb_report_trials_free(struct lb_report_trials *trials) {
 
 /* ---- groups: neighbouring rows of one cell ------------------------------------------------------------- */
 
-/* End of the group that begins at row `from`: the rows that agree with it in the first `columns` columns. */
+/* End of the group that begins at row `from`: the rows that agree with it in the first `columns`
+ * columns. */
 static size_t group_end(const struct lb_report_trials *trials, size_t from, int columns) {
   size_t end = from + 1;
   for (; end < trials->count; end++)
