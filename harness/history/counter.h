@@ -65,7 +65,6 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
   X(uint64_t, token_regressions, .name = "token_regressions", .group = LB_COUNT_EXCLUSION, .add = LB_ADD_SUM, .places = LB_IN_ALL,                 \
     .label = "token regressions", .help = "grants whose fence is not larger than every earlier one of the key")                                    \
   X(uint64_t, grants, .name = "grants", .group = LB_COUNT_PROGRESS, .add = LB_ADD_SUM, .places = LB_IN_ALL, .label = "grants",                     \
-                                                                                                                                                   \
     .help = "all of them, measured or not")                                                                                                        \
   X(uint64_t, handoffs, .name = "handoffs", .group = LB_COUNT_PROGRESS, .add = LB_ADD_SUM, .places = LB_IN_ALL, .label = "hand-offs",              \
     .help = "grants of a key whose previous grant was another client's")                                                                           \
