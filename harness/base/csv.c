@@ -140,6 +140,8 @@ int lb_csv_open(const char *path, struct lb_csv *ret, char *err, size_t err_size
   return result;
 }
 
+/* A blank line is a record of one empty field, so it is refused like any other of the wrong width,
+ * unless the file has one column. */
 int lb_csv_next(struct lb_csv *csv, char *err, size_t err_size) {
   if (!*csv->next) return 0;
   long count = read_record(csv, csv->field, csv->columns, err, err_size);

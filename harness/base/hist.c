@@ -39,6 +39,8 @@ void lb_hist_add(struct lb_hist *hist, uint64_t value) {
   hist->bucket[bucket_of(value)]++;
 }
 
+/* Adding buckets loses nothing, so the quantiles of many clients are those of all their values.
+ * Merged percentiles would be no percentiles. */
 void lb_hist_merge(struct lb_hist *into, const struct lb_hist *from) {
   if (from->count && (into->count == 0 || from->min < into->min)) into->min = from->min;
   into->count += from->count;

@@ -12,6 +12,7 @@
 
 static size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
+/* Three rows of the table are enough: a swap looks two rows back, nothing looks further. */
 static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len) {
   size_t rows[3][WORD_MAX + 1];
   size_t *before = rows[0], *last = rows[1], *row = rows[2];
