@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The guards by name, with a line of help each.
+ * The guards by name, with a line of help each. What a guard does to an access stands with the
+ * client (client/holder.c) and with the resource; here is only what a scenario, an option and a
+ * chart need.
  */
 #include "guard.h"
 

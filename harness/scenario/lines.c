@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * A text file, line by line, with the number of each line.
+ *
+ * libinih reads a file by itself, but it cuts lines at its buffer and takes any byte. So it is
+ * given a reader instead of a file: each line passes through here first, and the first thing that
+ * does not fit is refused with its place. After a refusal the reader says end of file, and the
+ * library stops.
  */
 #include "lines.h"
 
@@ -13,6 +18,8 @@
 
 #define WHY_BYTES 512
 
+/* One byte more than is allowed is asked for: a file of exactly the limit is told from a longer
+ * one, and there is room for the NUL. */
 int lb_lines_load(const char *path, char **ret_data, size_t *ret_size, char *err, size_t err_size) {
   int r = 0;
   char *data = malloc(LB_LINES_BYTES_MAX + 1);
@@ -39,6 +46,7 @@ void lb_lines_begin(struct lb_lines *ret, const char *path, const char *data, si
   *ret = (struct lb_lines){.path = path, .data = data + skip, .size = size - skip, .err = err, .err_size = err_size};
 }
 
+/* The first refusal counts: what comes after it may only follow from it. */
 int lb_lines_refuse(struct lb_lines *lines, int result, const char *why) {
   if (lines->result == 0) {
     lines->result = result;
@@ -69,6 +77,7 @@ static size_t character_bytes(const unsigned char *text, size_t size) {
   return 0;
 }
 
+/* Control characters would reach the terminal of whoever reads the title of a scenario. */
 static int check_text(struct lb_lines *lines, const char *line, size_t len) {
   char why[WHY_BYTES];
   for (size_t at = 0; at < len;) {
@@ -83,6 +92,8 @@ static int check_text(struct lb_lines *lines, const char *line, size_t len) {
   return 0;
 }
 
+/* `room` is what the library can take in one piece; a longer line would come to the handler in
+ * two. */
 static int check_line(struct lb_lines *lines, const char *line, size_t len, size_t room) {
   char why[WHY_BYTES];
   if (len <= room) return check_text(lines, line, len);
@@ -118,7 +129,8 @@ int lb_lines_section(struct lb_lines *lines, const char *text, char *name, size_
   return 0;
 }
 
-/* The library says which line it could not read, and reads on: a later refusal gives way to it. */
+/* The library says which line it could not read, and reads on: a refusal in a later line gives way
+ * to it, because the earlier one is what the user has to mend first. */
 static int refuse_syntax(struct lb_lines *lines, const char *data, int line) {
   char why[WHY_BYTES];
   for (int i = 1; i < line; i++) data = strchr(data, '\n') + 1;

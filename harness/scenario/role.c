@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Roles: how a step names hosts ("current primary", "node 2", "holder"), and their words as text.
+ *
+ * A role is kept as written and resolved when its step is played, because only then is it known who
+ * is primary or who holds. So what can be checked here is form, not whether a topology has such a
+ * node.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +16,8 @@
 #define NODE_MAX 99 /* whether a topology has that node is known when it runs */
 #define ANY "any"   /* number 0, drawn from the seed */
 
-/* What follows the first word of a role. */
+/* What follows the first word of a role: nothing, a number or `any` of nodes or of clients, or the
+ * word "primary". */
 enum tail { TAIL_NONE, TAIL_NODE, TAIL_CLIENT, TAIL_PRIMARY };
 static const struct {
   const char *word;
@@ -30,6 +35,7 @@ static const struct {
 #define ROLES_TEXT                                                                                                     \
   "primary, current primary, replicas, node N, majority, minority, all, client N, clients, holder or waiters"
 
+/* The words that lb_role_parse() takes, in the one spelling that messages, facts and charts use. */
 void lb_role_format(struct lb_role role, char *buf, size_t size) {
   for (size_t i = 0; i < ROLE_COUNT; i++) {
     if (roles[i].kind != role.kind) continue;
@@ -58,6 +64,7 @@ bool lb_role_is_any(struct lb_role role) {
 
 bool lb_role_equal(struct lb_role a, struct lb_role b) { return a.kind == b.kind && a.number == b.number; }
 
+/* A number of more than five digits is beyond every `max`. */
 int lb_number_parse(const char *kind, const char *word, int max, int *ret, char *err, size_t err_size) {
   size_t digits = strspn(word ? word : "", "0123456789");
   long value = word && digits > 0 && digits < 6 && word[digits] == '\0' ? strtol(word, NULL, 10) : 0;
@@ -76,6 +83,8 @@ static int refuse_role(const char *word, char *err, size_t err_size) {
   return lb_refuse(err, err_size, "'%s' is not a role: expected " ROLES_TEXT, word);
 }
 
+/* Takes as many words as the role has and leaves the rest, because what follows a role ("to B",
+ * "within T") is known to the form of the step only. */
 int lb_role_parse(char *const *words, size_t count, struct lb_role *ret, char *err, size_t err_size) {
   size_t i = 0;
   int r = 0, max = 0;

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * A scenario from its file to its end: load, settings of the command line, questions others ask it.
+ *
+ * Loading has four parts, each with a file of its own where it is long. The text becomes keys
+ * (scenario_read.c, by the table of scenario_keys.c). Defaults that hang on other keys are
+ * completed here. What no single key can know is checked (scenario_check.c). A setting of the
+ * command line or of a suite changes one key of a scenario that was loaded, and is checked in the
+ * same way.
  */
 #include "scenario.h"
 
@@ -40,6 +46,7 @@ static int set_name(const char *path, struct lb_scenario *scenario, char *err, s
                    scenario->name);
 }
 
+/* The line a key stands in, for the place of a refusal; 0 = it is not in the file. */
 static int line_of(const char *name, const int *key_lines) {
   for (size_t i = 0; i < lb_scenario_key_count; i++)
     if (strcmp(lb_scenario_keys[i].name, name) == 0) return key_lines[i];
@@ -67,7 +74,8 @@ static int complete(struct lb_scenario *scenario, const int *key_lines, char *er
   return 0;
 }
 
-/* A refusal that concerns no step is about the key it begins with: "violated = ...". */
+/* Puts the place in front of a refusal of lb_scenario_check(). One that concerns no step is about
+ * the key it begins with: "violated = ...". */
 static int check_file(const struct lb_scenario *scenario, const int *key_lines, char *err, size_t err_size) {
   char why[LB_SCENARIO_ERR], key[32];
   int line = 0;
@@ -78,6 +86,8 @@ static int check_file(const struct lb_scenario *scenario, const int *key_lines, 
   return lb_refuse(err, err_size, "%s:%d: %s", scenario->path, line, why);
 }
 
+/* The text is copied, with a NUL behind it, so that a caller (a fuzzer, too) may bring any bytes. A
+ * refusal leaves nothing behind: *ret is cleared. */
 int lb_scenario_parse(const char *path, const char *data, size_t size, struct lb_scenario *ret, char *err,
                       size_t err_size) {
   int *key_lines = calloc(lb_scenario_key_count, sizeof *key_lines);
@@ -132,6 +142,8 @@ void lb_scenario_clear(struct lb_scenario *scenario) {
 
 /* ---- settings of the command line ------------------------------------------------------------ */
 
+/* The change is made on a copy and checked as a whole, so a refused setting leaves the scenario as
+ * it was. */
 int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size) {
   char why[LB_SCENARIO_ERR];
   struct lb_scenario changed = *scenario; /* settable keys own no memory */
@@ -161,6 +173,7 @@ int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *v
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
+/* The system's own line wins wherever it stands, before or after `*`. */
 const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard) {
   const struct lb_expect *others = NULL;
   for (size_t i = 0; i < scenario->expect_count; i++) {
@@ -185,9 +198,11 @@ static int is_scenario_file(const struct dirent *entry) {
   return entry->d_name[0] != '.' && len > strlen(SUFFIX) && strcmp(entry->d_name + len - strlen(SUFFIX), SUFFIX) == 0;
 }
 
-/* By bytes: alphasort would follow the user's locale. */
+/* By bytes, so that a run has the same order everywhere: alphasort() would follow the user's
+ * locale. */
 static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
 
+/* All or nothing: on an error every name that was made is freed again. */
 int lb_scenario_list(const char *folder, char ***ret_names, char ***ret_paths, size_t *ret_count) {
   struct dirent **entries = NULL;
   int count = scandir(folder, &entries, is_scenario_file, by_name);

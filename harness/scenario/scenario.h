@@ -15,6 +15,9 @@
 #include "guard.h"
 #include "step.h"
 
+/* How a trial or a cell is judged: the first five. `undecided` is no evidence either way, `skipped`
+ * was never tried, `none` is not judged yet; `any` is a word of expectations. Charts and results
+ * know them by name, lb_verdict_name(). */
 enum lb_verdict { LB_SAFE, LB_VIOLATED, LB_STUCK, LB_UNDECIDED, LB_SKIPPED, LB_VERDICT_NONE, LB_ANY };
 /* "safe", "violated", "stuck", "undecided", "skipped", "none", "any" (of an expectation only:
  * whatever is decided fits). */
@@ -28,6 +31,8 @@ enum lb_scenario_kind {
   LB_KIND_CAMPAIGN, /* faults drawn at random, under load */
 };
 
+/* What should come out for a system under a guard, as the scenario's author states it before the
+ * run. A verdict that differs fails the run, in either direction. */
 struct lb_expect {
   enum lb_guard guard; /* [expect] = none; [expect fence] = fence */
   char *system; /* "PROTOCOL@TOPOLOGY", or "*" for all others */
@@ -38,25 +43,34 @@ struct lb_expect {
 #define LB_CLIENT_COUNTS_MAX 16
 #define LB_CLIENTS_MAX 128 /* largest `clients`, and N of `client N`: a process each */
 
+/* A scenario as it will be played. It owns all its texts and lists; it is given back with
+ * lb_scenario_clear(). Defaults are filled in, so nobody has to ask whether a key was given. */
 struct lb_scenario {
   char *name;     /* file name without "NN-" and ".ini": "failover" */
   char *path;
   char *title;    /* [scenario] title */
   char *question; /* [scenario] question: what it settles */
   char *refuted;  /* [scenario] refuted: what outcome would refute the expectation */
-  enum lb_scenario_kind kind; /* by its sections: [timeline], [campaign], or neither. Set when the file has been read */
+  /* By its sections: [timeline], [campaign], or neither. Set when the file has been read; nothing
+   * else decides it. */
+  enum lb_scenario_kind kind;
 
   /* [workload] */
-  int client_counts[LB_CLIENT_COUNTS_MAX]; /* clients = 16, or 1, 4, 16: one trial each; a timeline has one entry */
+  /* clients = 16, or 1, 4, 16: one trial for each number. A timeline has one entry, because its
+   * steps name clients. */
+  int client_counts[LB_CLIENT_COUNTS_MAX];
   size_t client_count_count;
-  int keys;          /* keys = 1 (one hot key) or N (chosen at random); 0 = `own`: client i uses key i */
+  /* keys = 1 (one hot key) or N (chosen at random each time); 0 = `own`: client i uses key i, so
+   * nobody ever waits. */
+  int keys;
   double hold_ms;    /* time between the read and the write of the resource */
   double think_ms;   /* time between two critical sections */
   int64_t ttl_ms;    /* lease; session timeout for session protocols */
   int64_t wait_ms;   /* bound on one blocking acquire of the workload */
   double duration_s; /* measured; 0 with a timeline */
   double warmup_s;
-  bool renew;        /* renew = yes: a client renews its lease every third of the ttl while it holds (the watchdog) */
+  /* renew = yes: a client renews its lease every third of the ttl while it holds (the watchdog). */
+  bool renew;
 
   /* [campaign] faults drawn at random, one after the other, while the workload runs; none = no
    * campaign */
@@ -75,13 +89,19 @@ struct lb_scenario {
   char *proof_violated;
   struct lb_role proof_role; /* on whom the key has to be observed ... */
   bool proof_present;        /* ... as present, or absent */
-  bool past_lease;     /* [proof] past_lease = yes: the scenario lets leases run out on purpose, so an overlap that begins after
-                          the earlier holder's lease was over counts */
-  bool memory_storage; /* [servers] storage = memory | disk; default: memory with a timeline or a campaign, disk without */
-  int trials;          /* [scenario] trials: default number of trials per cell */
-  bool control;        /* [scenario] control = yes: nothing in it can cost a correct lock its exclusion, so other scenarios are
-                          compared with it; refused beside a fault and beside past_lease */
-  int min_handoffs;    /* [scenario] min_handoffs: fewer = undecided; default 1; 0 where clients never meet (keys = own) */
+  /* [proof] past_lease = yes: the scenario lets leases run out on purpose, so an overlap that begins
+   * after the earlier holder's lease was over counts. */
+  bool past_lease;
+  /* [servers] storage = memory | disk; default: memory with a timeline or a campaign, disk without.
+   * A topology may win over it (servers/topology.h). */
+  bool memory_storage;
+  int trials; /* [scenario] trials: default number of trials per cell */
+  /* [scenario] control = yes: nothing in it can cost a correct lock its exclusion, so other scenarios
+   * are compared with it. Refused beside a fault and beside past_lease. */
+  bool control;
+  /* [scenario] min_handoffs: fewer = undecided, because the lock was hardly put to the test.
+   * Default 1; 0 where clients never meet (keys = own). */
+  int min_handoffs;
 
   /* [expect] system = verdict: reason (several, in file order); the systems it names are those it
    * runs on by default */
@@ -111,6 +131,8 @@ int lb_scenario_list(const char *folder, char ***ret_names, char ***ret_paths, s
 
 /* ---- the form as data: parser, help and scenarios/README.md share these tables --------------- */
 
+/* How the value of a key is written, and behind each the field of struct lb_scenario that it goes
+ * to. */
 enum lb_scenario_type {
   LB_KEY_TEXT,          /* char * */
   LB_KEY_WHOLE,         /* int */
@@ -124,6 +146,7 @@ enum lb_scenario_type {
   LB_KEY_FACT,          /* char * */
   LB_KEY_VERDICT,       /* one more struct lb_expect; the key's name is the system */
 };
+/* What else the reader has to know of a key. */
 enum lb_scenario_key_flag {
   LB_KEY_MANDATORY = 1 << 0,
   LB_KEY_LINES = 1 << 1,    /* indented lines go on with the value */
@@ -132,6 +155,8 @@ enum lb_scenario_key_flag {
   LB_KEY_LOAD = 1 << 4,     /* of a pure workload: refused beside a timeline */
   LB_KEY_CAMPAIGN = 1 << 5, /* read by a campaign only */
 };
+/* One key of the form. A key that is not in the table does not exist: the reader, `-s`, the help
+ * and the page of the form all read these rows. */
 struct lb_scenario_key {
   const char *section, *name;
   enum lb_scenario_type type;

@@ -2,7 +2,11 @@
  *
  * What no single line of a scenario can know: a step against the number of clients and the steps
  * before it, a proof against the steps that could observe it. A timeline that cannot mean what it
- * says is refused before any server is started.
+ * says is refused before any server is started: a trial of it would end undecided, or worse, safe.
+ *
+ * The steps are read as a story, one after the other, with what the earlier ones have done. What a
+ * step needs and does stands in its row (step.c); here is only what follows from it. Nothing is
+ * simulated: a holder, a primary or a crash at a point depends on the run.
  */
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +24,7 @@ struct story {
   size_t err_size;
 };
 
-/* Every number of clients has to fit. */
+/* A file may ask for several numbers of clients. Who is named has to be there with the smallest. */
 static int fewest_clients(const struct lb_scenario *scenario) {
   int fewest = scenario->client_counts[0];
   for (size_t i = 1; i < scenario->client_count_count; i++)
@@ -28,6 +32,7 @@ static int fewest_clients(const struct lb_scenario *scenario) {
   return fewest;
 }
 
+/* A role like `holder` or `waiters` names nobody in particular and fits always. */
 static int check_client(struct story *t, const struct lb_step *step, struct lb_role role) {
   int clients = fewest_clients(t->scenario);
   if (role.kind != LB_ROLE_CLIENT) return 0;
@@ -50,6 +55,7 @@ static int check_asked(struct story *t, const struct lb_step *step) {
                    step->text, n, n);
 }
 
+/* `holder` and `waiters` are not known here, so whoever was meant is taken for alive. */
 static void mark_dead(struct story *t, struct lb_role role) {
   if (role.kind == LB_ROLE_CLIENT) t->dead[role.number] = true;
   if (role.kind == LB_ROLE_CLIENTS) memset(t->dead, true, sizeof t->dead);
@@ -61,6 +67,8 @@ static int check_named(struct story *t, const struct lb_step *step) {
   return lb_refuse(t->err, t->err_size, "step = %s: 'any' is drawn in a campaign only: expected a number", step->text);
 }
 
+/* Without a fault before it, waiting for a failover would wait for something that nobody has
+ * caused. The faults it suggests are those that are done to a host. */
 static int check_failover(struct story *t, const struct lb_step *step) {
   bool of_hosts[LB_VERB_COUNT] = {false};
   char faults[LB_SCENARIO_ERR / 2];
@@ -71,7 +79,9 @@ static int check_failover(struct story *t, const struct lb_step *step) {
   return lb_refuse(t->err, t->err_size, "step = %s: expected a fault of a server (%s) before it", step->text, faults);
 }
 
-/* How many of the steps before this cure did something that it takes back and that still holds. */
+/* How many of the steps before this cure did something that it takes back and that still holds. A
+ * `heal` without roles takes back all cuts; one with roles takes back one cut of these two, so a
+ * second heal needs a second cut. */
 static size_t count_open(const struct story *t, const struct lb_step *cure) {
   size_t open = 0;
   for (size_t i = 0; i < t->at; i++) {
@@ -84,6 +94,8 @@ static size_t count_open(const struct story *t, const struct lb_step *cure) {
   return open;
 }
 
+/* What could be taken back is asked of the table, verb by verb, with the roles of the cure: the
+ * message can then name the fault that is missing. */
 static int check_cure(struct story *t, const struct lb_step *step) {
   bool undone[LB_VERB_COUNT] = {false};
   char faults[LB_SCENARIO_ERR / 2];
@@ -104,6 +116,8 @@ static void mark(struct story *t, const struct lb_step *step) {
   t->fault |= lb_step_hits_server(step);
 }
 
+/* The order decides which refusal the user sees: first whom the step means, then whether it can be
+ * done at this place. What it changes is marked only if it can. */
 static int check_step(struct story *t, const struct lb_step *step) {
   int r = check_named(t, step);
   if (r == 0) r = check_client(t, step, step->a);
@@ -157,7 +171,8 @@ static int check_faults(const struct lb_scenario *scenario, int *ret_line, char 
   return 0;
 }
 
-/* "key absent on ROLE" needs an `observe key on ROLE`. */
+/* "key absent on ROLE" needs an `observe key on ROLE`: nobody looks otherwise, and every violation
+ * would be undecided for want of its proof. */
 static int check_proof(const struct lb_scenario *scenario, char *err, size_t err_size) {
   if (!scenario->proof_violated) return 0;
   const struct lb_role *asked = &scenario->proof_role;
@@ -171,7 +186,8 @@ static int check_proof(const struct lb_scenario *scenario, char *err, size_t err
                    scenario->proof_violated, role);
 }
 
-/* Who says that a correct lock cannot be hurt here must not hurt it. */
+/* Who says that a correct lock cannot be hurt here must not hurt it: the other scenarios are
+ * compared with a control, so a fault in it would spoil them all. */
 static int check_control(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
   if (!scenario->control) return 0;
   for (size_t i = 0; i < scenario->step_count; i++) {

@@ -19,8 +19,8 @@
 const struct lb_scenario_key *lb_scenario_key_find(const char *section, const char *name, char *err, size_t err_size);
 /* As for `-s`: among the settable keys. */
 const struct lb_scenario_key *lb_scenario_key_find_set(const char *name, char *err, size_t err_size);
-/* Parses a value into the key's field; `name` is the system for [expect], `line` goes into a step.
- * 0, -EINVAL with err, -ENOMEM. The field is unchanged on error. */
+/* scenario_values.c: parses a value into the key's field; `name` is the system for [expect], `line`
+ * goes into a step. 0, -EINVAL with err, -ENOMEM. The field is unchanged on error. */
 int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *name,
                         const char *value, int line, char *err, size_t err_size);
 

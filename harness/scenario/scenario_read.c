@@ -2,6 +2,10 @@
  *
  * From the text of a scenario file to its keys. Lines come through lines.h, which refuses what is
  * no text; here stands which sections and keys there are, and which of them have to be there.
+ *
+ * libinih calls back twice for a line: for its text (next_line) and then for the key that it has
+ * found in it (take_entry). It knows neither empty sections nor doubled ones, and hands an indented
+ * line to the handler as one more value of the key above. Both are decided here.
  */
 #include <errno.h>
 #include <ini.h>
@@ -75,7 +79,8 @@ static int begin_section(struct reading *r, const char *text) {
   return refuse_section(r, name);
 }
 
-/* The library's fgets. It tells nobody of a section, so sections are seen here. */
+/* The library's fgets. It tells nobody of a section, so sections are seen here. A '[' in an
+ * indented line that goes on with a text is text. */
 static char *next_line(char *buf, int size, void *reading) {
   struct reading *r = reading;
   if (!lb_lines_next(&r->lines, buf, size)) return NULL;
@@ -109,6 +114,7 @@ static bool looks_like_key(const char *text) {
   return false;
 }
 
+/* One more line of a text, joined with a blank. */
 static int go_on(struct reading *r, const char *text) {
   char why[LB_SCENARIO_ERR];
   char **field = (char **)((char *)r->scenario + r->above->offset);
@@ -126,6 +132,7 @@ static int go_on(struct reading *r, const char *text) {
   return 0;
 }
 
+/* A key may stand once, unless its row says otherwise: of two, one would silently lose. */
 static int take_key(struct reading *r, const char *section, const char *name, const char *value) {
   char why[LB_SCENARIO_ERR];
   const struct lb_scenario_key *key = lb_scenario_key_find(section, name, why, sizeof why);
@@ -169,6 +176,8 @@ static bool expects_something(const struct reading *r) {
   return false;
 }
 
+/* Keys are only missed in sections that are there: `step` is mandatory, but not without a
+ * [timeline]. */
 static int check_complete(struct reading *r) {
   char why[LB_SCENARIO_ERR];
   for (size_t i = 0; i < SECTION_COUNT; i++) {
@@ -187,6 +196,7 @@ static int check_complete(struct reading *r) {
   return 0;
 }
 
+/* A default is set as if it stood in the file. Line 0 in key_lines still tells that it did not. */
 static int set_defaults(struct reading *r) {
   char why[LB_SCENARIO_ERR];
   for (size_t i = 0; i < lb_scenario_key_count; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of steps: one row per verb. Whoever has to know something of a verb asks its row. What a verb does when a trial is played
- * stands in trial/: faults in fault_*.c, the others in timeline.c.
+ * The table of steps: one row per verb. Whoever has to know something of a verb asks its row. What
+ * a verb does when a trial is played stands in trial/: faults in fault_*.c, the others in
+ * timeline.c.
  */
 #include <stdio.h>
 #include <string.h>
@@ -106,12 +107,17 @@ const struct lb_step_row *lb_step_row(const struct lb_step *step) { return &lb_s
 
 bool lb_step_needs(const struct lb_step *step, enum lb_step_need need) { return lb_step_row(step)->needs & need; }
 
+/* A cure without a second role takes back what its verb can take back, also where it stands with
+ * another role: one host may go by several. One with two roles takes back only what was done to
+ * these two, in this order. */
 bool lb_step_undoes(const struct lb_step *cure, const struct lb_step *earlier) {
   const enum lb_verb *by = lb_step_row(earlier)->undone_by;
   bool alike = lb_role_equal(cure->a, earlier->a) && lb_role_equal(cure->b, earlier->b);
   return (cure->verb == by[0] || cure->verb == by[1]) && (cure->b.kind == LB_ROLE_NONE || alike);
 }
 
+/* A cut between a client and a server hits the server, too: it may be the one that must be
+ * replaced. */
 bool lb_step_hits_server(const struct lb_step *step) {
   bool linked = step->b.kind != LB_ROLE_NONE && !lb_role_is_client(step->b);
   return lb_step_row(step)->class == LB_STEP_FAULT && (linked || !lb_role_is_client(step->a));
@@ -126,11 +132,12 @@ bool lb_step_form_has(const struct lb_step_row *row, const char *part) {
   return false;
 }
 
-/* ---- a list of verbs ----------------------------------------------------------------------------------------- */
+/* ---- a list of verbs ------------------------------------------------------------------------- */
 
 static int first_word(enum lb_verb verb) { return (int)strcspn(lb_step_rows[verb].form, " "); }
 
-/* Whether an earlier verb that is chosen begins with the same word: "clock A OFFSET", "clock A rate R". */
+/* Whether an earlier verb that is chosen begins with the same word: "clock A OFFSET", "clock A rate
+ * R". */
 static bool is_listed(enum lb_verb verb, const bool *chosen) {
   int len = first_word(verb);
   for (enum lb_verb v = 0; v < verb; v++)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * step.h - one step of a timeline, or one fault of a campaign: who (roles), what (a verb), and the table with one row per verb. The parser,
- * the checks before a run, help, scenarios/README.md, the timeline and the campaign ask the row of a verb, not its name.
+ * step.h - one step of a timeline, or one fault of a campaign: who (roles), what (a verb), and the
+ * table with one row per verb. The parser, the checks before a run, help, scenarios/README.md, the
+ * timeline and the campaign ask the row of a verb, not its name.
  *
- * A new verb is an enumerator here, its row in step.c, and what it does in trial/ (fault_*.c, or timeline.c).
+ * A new verb is an enumerator here, its row in step.c, and what it does in trial/ (fault_*.c, or
+ * timeline.c).
  */
 #ifndef LB_STEP_H
 #define LB_STEP_H
@@ -60,6 +62,8 @@ enum lb_verb {
   LB_VERB_COUNT
 };
 
+/* One step as parsed. Which of the fields mean something depends on the verb; the others are 0. It
+ * owns `text`. */
 struct lb_step {
   enum lb_verb verb;
   struct lb_role a, b; /* b: the other side of a link; LB_ROLE_NONE where a step speaks of none */
@@ -73,8 +77,10 @@ struct lb_step {
   uint32_t number;   /* its place among the steps, from 1; of a drawn fault: in the schedule */
 };
 
-/* ---- the table ------------------------------------------------------------------------------------------ */
+/* ---- the table ------------------------------------------------------------------------------- */
 
+/* What kind of thing a verb is, which decides how it is treated: a fault has to be proved, a
+ * condition that does not come in time makes the trial stuck. */
 enum lb_step_class {
   LB_STEP_COMMAND,     /* a client does it */
   LB_STEP_FAULT,       /* done to hosts or to a client, and proved */
@@ -83,6 +89,8 @@ enum lb_step_class {
   LB_STEP_PAUSES,      /* the timeline does nothing for a while */
   LB_STEP_OBSERVATION, /* records a fact */
 };
+/* What has to be there before the step can be played: on this machine (network, clocks), in the
+ * step itself (roles, a point), or among the steps before it. */
 enum lb_step_need {
   LB_NEED_NETWORK = 1 << 0,    /* hosts with links of their own, so the right to make network namespaces */
   LB_NEED_CLOCKS = 1 << 1,     /* clocks that can be set: servers under the clock shim, clients that read theirs from a page */
@@ -113,10 +121,11 @@ bool lb_step_undoes(const struct lb_step *cure, const struct lb_step *earlier);
 bool lb_step_hits_server(const struct lb_step *step);
 /* True for a form with this part: "A", "B", "N", ... */
 bool lb_step_form_has(const struct lb_step_row *row, const char *part);
-/* "cut, kill, pause or clock": the first words of the verbs that are chosen, each once, in the order of the table. */
+/* "cut, kill, pause or clock": the first words of the verbs that are chosen, each once, in the
+ * order of the table. */
 void lb_step_list(const bool chosen[LB_VERB_COUNT], char *buf, size_t size);
 
-/* ---- text ----------------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 /* A role as a step would write it: "current primary", "node 2". 32 bytes are enough. */
 void lb_role_format(struct lb_role role, char *buf, size_t size);
@@ -125,7 +134,8 @@ bool lb_role_is_client(struct lb_role role);
 /* True for the same words. */
 bool lb_role_equal(struct lb_role a, struct lb_role b);
 
-/* One step from its text. 0, or -EINVAL with err = what was found and expected (no place). step->line is left alone. */
+/* One step from its text. 0, or -EINVAL with err = what was found and expected (no place).
+ * step->line is left alone. */
 int lb_step_parse(const char *text, struct lb_step *ret, char *err, size_t err_size);
 
 #endif

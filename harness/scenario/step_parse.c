@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * A step from its text. It is matched word by word against the forms of the table (step.c), and what does not fit is refused in the words of
- * the forms that came furthest.
+ * A step from its text. It is matched word by word against the forms of the table (step.c), and
+ * what does not fit is refused in the words of the forms that came furthest.
+ *
+ * All forms are tried, in the order of the table, and none is preferred: there are some twenty, and
+ * a step is read once. That leaves no second place that knows how steps begin, and the refusals
+ * follow from the table as well.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -42,7 +46,7 @@ size_t lb_split_words(char *text, char **words, size_t max) {
   return count;
 }
 
-/* ---- what did not fit --------------------------------------------------------------------------------- */
+/* ---- what did not fit ------------------------------------------------------------------------ */
 
 static const char *peek(const struct cursor *c) { return c->at < c->count ? c->words[c->at] : NULL; }
 
@@ -78,7 +82,7 @@ static int miss_value(struct cursor *c, const char *why) {
   return -EINVAL;
 }
 
-/* ---- the parts of a form ------------------------------------------------------------------------------ */
+/* ---- the parts of a form --------------------------------------------------------------------- */
 
 static int take_word(struct cursor *c, const char *part) {
   size_t len = part_length(part);
@@ -88,7 +92,8 @@ static int take_word(struct cursor *c, const char *part) {
   return 0;
 }
 
-/* "[wall|monotonic]": one of them, or none. The number of the one that stood there, from 1; 0 = none. */
+/* "[wall|monotonic]": one of them, or none. The number of the one that stood there, from 1; 0 =
+ * none. */
 static int take_optional(struct cursor *c, const char *part) {
   int number = 1;
   for (part++; take_word(c, part) < 0; number++) {
@@ -98,6 +103,8 @@ static int take_optional(struct cursor *c, const char *part) {
   return number;
 }
 
+/* At the end of the step the value is missed like a word: "expected T" stands beside the words that
+ * would have fitted. */
 static int take_value(struct cursor *c, const char *part, lb_value_parser *parse, struct lb_step *step) {
   char why[LB_SCENARIO_ERR];
   const char *word = peek(c);
@@ -107,6 +114,7 @@ static int take_value(struct cursor *c, const char *part, lb_value_parser *parse
   return 0;
 }
 
+/* "N" in a form stands behind the word "client", so only the number is left to read. */
 static int take_client(struct cursor *c, struct lb_role *ret) {
   char why[LB_SCENARIO_ERR];
   int number = 0;
@@ -139,6 +147,8 @@ static int take(struct cursor *c, const char *part, struct lb_step *step) {
   return 0;
 }
 
+/* All words of the step against one form. 0, or -EINVAL with the miss noted: how far it came, and
+ * what it expected there. */
 static int match(struct cursor *c, struct lb_step *step) {
   char why[LB_SCENARIO_ERR];
   step->verb = (enum lb_verb)(c->form - lb_step_rows);
@@ -151,7 +161,7 @@ static int match(struct cursor *c, struct lb_step *step) {
   return miss_value(c, why);
 }
 
-/* ---- refusing a step ---------------------------------------------------------------------------------- */
+/* ---- refusing a step ------------------------------------------------------------------------- */
 
 /* "'a', 'b' or 'c'" of the expected words; the quote may be "". */
 static void list_words(const struct miss *m, const char *quote, char *buf, size_t size) {
@@ -202,6 +212,8 @@ static const struct lb_step_row *form_without_client(const char *word) {
   return NULL;
 }
 
+/* From the most telling to the least: a client is missing in front, the verb is unknown, a word is
+ * misspelt, a value is wrong, or something else was expected. */
 static int refuse_step(const struct miss *m, char *const *words, size_t count, char *err, size_t err_size) {
   char list[LB_SCENARIO_ERR / 2], forms[LB_SCENARIO_ERR / 2], near[16];
   const char *word = m->at < count ? words[m->at] : NULL;
@@ -219,7 +231,8 @@ static int refuse_step(const struct miss *m, char *const *words, size_t count, c
   return lb_refuse(err, err_size, "found '%s', expected %s: %s", word, list, forms);
 }
 
-/* What the form allows but nobody can mean. */
+/* What the form allows but nobody can mean, as far as the step alone tells it. What depends on
+ * other steps is scenario_check.c's. */
 static int check_roles(const struct lb_step *step, char *err, size_t err_size) {
   char name[32];
   lb_role_format(step->a, name, sizeof name);
@@ -235,7 +248,8 @@ static int check_roles(const struct lb_step *step, char *err, size_t err_size) {
   return 0;
 }
 
-/* The first form that fits all words; of those that do not, the refusal speaks of the ones that came furthest. */
+/* The first form that fits all words; of those that do not, the refusal speaks of the ones that
+ * came furthest. */
 static int match_any(char **words, size_t count, struct lb_step *ret, char *err, size_t err_size) {
   struct miss miss = {0};
   for (enum lb_verb verb = LB_STEP_NONE + 1; verb < LB_VERB_COUNT; verb++) {
@@ -248,6 +262,8 @@ static int match_any(char **words, size_t count, struct lb_step *ret, char *err,
   return refuse_step(&miss, words, count, err, err_size);
 }
 
+/* The words are cut out of a copy; the step keeps the text as it was written, for messages and
+ * results. */
 int lb_step_parse(const char *text, struct lb_step *ret, char *err, size_t err_size) {
   char copy[TEXT_BYTES];
   char *words[WORDS_MAX];

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The values in a step: durations, offsets, rates and the names of points, from one word each.
+ * The values in a step: durations, offsets, rates and the names of points, from one word each. A
+ * duration that is no whole number of milliseconds is refused, not rounded: the step is quoted as
+ * it was written, and has to be what was done.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -43,6 +45,7 @@ int lb_duration_parse(const char *word, struct lb_step *ret, char *why, size_t w
   return 0;
 }
 
+/* The sign is mandatory: "clock A 5s" would leave open whether it is set to 5 s or set forward. */
 int lb_offset_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
   bool sign = *word == '+' || *word == '-';
   int64_t ms = sign ? duration_ms(word + 1) : -1;
@@ -62,6 +65,7 @@ int lb_rate_parse(const char *word, struct lb_step *ret, char *why, size_t why_s
   return 0;
 }
 
+/* Form only: which points a client has is known to the protocol that it runs. */
 int lb_point_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
   size_t size = sizeof ret->point;
   if (strlen(word) >= size || word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0')

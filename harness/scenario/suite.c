@@ -19,6 +19,7 @@
 #define SECTION_BYTES 200 /* a name or a path: a line has no room for more */
 #define ABOUT "suite"     /* the section of the suite itself */
 
+/* Where the reader is: the suite so far, and the section it is in. */
 struct reading {
   struct lb_lines lines;
   char **known, **known_paths; /* the scenarios in the folder */
@@ -48,6 +49,8 @@ static char *beside(const char *suite, const char *name) {
   return asprintf(&path, "%.*s%s", (int)(slash - suite) + 1, suite, name) < 0 ? NULL : path;
 }
 
+/* A name of the folder comes first; what looks like a path is one otherwise. The file is not looked
+ * for here: loading it does that. */
 static int find_scenario(struct reading *r, const char *name, char **ret) {
   char why[LB_SCENARIO_ERR];
   const char *known = NULL;
@@ -63,6 +66,7 @@ static int find_scenario(struct reading *r, const char *name, char **ret) {
   return refuse_at(r, -EINVAL, why);
 }
 
+/* By the scenario's name, not its path, because the name is what results are filed under. */
 static int check_twice(struct reading *r) {
   char why[LB_SCENARIO_ERR];
   for (size_t i = 0; i < r->suite->count; i++) {
@@ -88,6 +92,8 @@ static int grow(struct reading *r) {
   return scenarios && settings && lines ? 0 : refuse_at(r, -ENOMEM, "out of memory");
 }
 
+/* It is loaded here and kept until the next section, so that settings can be tried on it. The suite
+ * itself keeps the path: the plan loads it again. */
 static int add_scenario(struct reading *r, char *path) {
   char why[LB_SCENARIO_ERR * 2];
   struct lb_suite *s = r->suite;
@@ -152,7 +158,7 @@ static int take_about(struct reading *r, const char *name, const char *value) {
   return refuse_at(r, -EINVAL, why);
 }
 
-/* Without the blanks of a list, "1, 4": what is set is one word. */
+/* As one word of "key=value key=value", so without the blanks of a list, "1, 4". */
 static int keep_setting(struct reading *r, const char *name, const char *value) {
   char **settings = &r->suite->settings[r->suite->count - 1], *word = strdup(value), *more = NULL;
   size_t len = 0;
@@ -167,7 +173,8 @@ static int keep_setting(struct reading *r, const char *name, const char *value) 
   return 0;
 }
 
-/* A key of a scenario's section. */
+/* A key of a scenario's section. What -s would refuse is refused here, with the line of the
+ * suite. */
 static int take_setting(struct reading *r, const char *name, const char *value) {
   char why[LB_SCENARIO_ERR];
   const struct lb_scenario_key *key = lb_scenario_key_find_set(name, why, sizeof why);
@@ -195,6 +202,7 @@ static int take_entry(void *reading, const char *section, const char *name, cons
 
 /* ---- the whole file -------------------------------------------------------------------------- */
 
+/* These refusals have no line: what is missing stands nowhere. */
 static int check_complete(struct reading *r) {
   const char *missing = !r->about_line          ? "section [" ABOUT "] is missing"
                         : !r->suite->title      ? "[" ABOUT "] title is missing: expected title = text"

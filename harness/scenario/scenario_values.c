@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The values of keys: one parser per type of value.
+ *
+ * A value is written straight into the field that the row of its key names by its offset. So a type
+ * means both a notation and the C type of the field; a row with the wrong type would overwrite its
+ * neighbour. A value that does not fit leaves the scenario as it was, and the message says what the
+ * user wrote and what was expected.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scenario_parts.h"
+#include "base/suggest.h"
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+/* Plain decimal notation only: strtod alone would take "inf", "0x10" and "1e9". */
+static bool parse_decimal(const char *text, bool whole, double *ret) {
+  const char *digits = text + (*text == '-');
+  size_t before = strspn(digits, "0123456789"), after = 0;
+  const char *end = digits + before;
+  if (!whole && *end == '.') {
+    after = strspn(end + 1, "0123456789");
+    end += after + 1;
+    if (after == 0) return false;
+  }
+  if (before == 0 || *end != '\0') return false;
+  *ret = strtod(text, NULL);
+  return true;
+}
+
+/* The bounds are those of the row. They keep later arithmetic (ms to ns, clients times keys) far
+ * from overflow. */
+static int parse_within(const struct lb_scenario_key *key, const char *value, double *ret, char *err, size_t err_size) {
+  const char *kind = key->type == LB_KEY_REAL ? "number" : "whole number";
+  if (parse_decimal(value, key->type != LB_KEY_REAL, ret) && *ret >= key->min && *ret <= key->max) return 0;
+  return lb_refuse(err, err_size, "%s = %s: expected a %s from %.15g to %.15g%s", key->name, value, kind, key->min,
+                   key->max, key->type == LB_KEY_WHOLE_OR_OWN ? ", or own" : "");
+}
+
+static int set_number(const struct lb_scenario_key *key, void *field, const char *value, char *err, size_t err_size) {
+  double number = 0;
+  bool own = key->type == LB_KEY_WHOLE_OR_OWN && strcmp(value, "own") == 0;
+  int r = own ? 0 : parse_within(key, value, &number, err, err_size);
+  if (r < 0) return r;
+  if (key->type == LB_KEY_REAL) *(double *)field = number;
+  else if (key->type == LB_KEY_MS) *(int64_t *)field = (int64_t)number;
+  else *(int *)field = (int)number;
+  return 0;
+}
+
+static int add_count(const struct lb_scenario_key *key, const char *word, int *counts, size_t *count, char *err,
+                     size_t err_size) {
+  double number = 0;
+  int r = parse_within(key, word, &number, err, err_size);
+  if (r < 0) return r;
+  if (*count == LB_CLIENT_COUNTS_MAX)
+    return lb_refuse(err, err_size, "%s: expected at most %d numbers", key->name, LB_CLIENT_COUNTS_MAX);
+  for (size_t i = 0; i < *count; i++)
+    if (counts[i] == (int)number) return lb_refuse(err, err_size, "%s: %d stands there twice", key->name, counts[i]);
+  counts[(*count)++] = (int)number;
+  return 0;
+}
+
+/* "1, 4, 16". An empty word, as behind a last comma, is no number and refused like any other. */
+static int set_counts(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *value, char *err,
+                      size_t err_size) {
+  int counts[LB_CLIENT_COUNTS_MAX] = {0};
+  size_t count = 0;
+  for (const char *at = value;; at++) {
+    char word[32];
+    size_t len = strcspn(at, ",");
+    size_t blanks = strspn(at, " \t"), used = len;
+    while (used > blanks && (at[used - 1] == ' ' || at[used - 1] == '\t')) used--;
+    snprintf(word, sizeof word, "%.*s", used > blanks ? (int)(used - blanks) : 0, at + blanks);
+    int r = add_count(key, word, counts, &count, err, err_size);
+    if (r < 0) return r;
+    at += len;
+    if (*at == '\0') break;
+  }
+  memcpy(scenario->client_counts, counts, sizeof counts);
+  scenario->client_count_count = count;
+  return 0;
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+/* Frees what stood there: a scenario is changed in place. */
+static int set_text(char **field, const char *value) {
+  char *copy = strdup(value);
+  if (!copy) return -ENOMEM;
+  free(*field);
+  *field = copy;
+  return 0;
+}
+
+static int set_storage(bool *field, const char *value, char *err, size_t err_size) {
+  if (strcmp(value, "memory") != 0 && strcmp(value, "disk") != 0)
+    return lb_refuse(err, err_size, "storage = %s: expected memory or disk", value);
+  *field = value[0] == 'm';
+  return 0;
+}
+
+static int set_yes_no(const struct lb_scenario_key *key, bool *field, const char *value, char *err, size_t err_size) {
+  if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
+    return lb_refuse(err, err_size, "%s = %s: expected yes or no", key->name, value);
+  *field = value[0] == 'y';
+  return 0;
+}
+
+/* A step of the timeline, or a fault of the campaign. */
+static int add_step(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *value, int line,
+                    char *err, size_t err_size) {
+  char why[LB_SCENARIO_ERR];
+  struct lb_step step = {0};
+  bool fault = key->offset == offsetof(struct lb_scenario, faults);
+  struct lb_step **list = fault ? &scenario->faults : &scenario->steps;
+  size_t *count = fault ? &scenario->fault_count : &scenario->step_count;
+  int r = lb_step_parse(value, &step, why, sizeof why);
+  if (r == -EINVAL) return lb_refuse(err, err_size, "%s = %s: %s", key->name, value, why);
+  if (r < 0) return r;
+  struct lb_step *steps = realloc(*list, (*count + 1) * sizeof *steps);
+  if (!steps) {
+    free(step.text);
+    return -ENOMEM;
+  }
+  step.line = line;
+  step.number = (uint32_t)*count + 1;
+  *list = steps;
+  steps[(*count)++] = step;
+  return 0;
+}
+
+/* "key absent on current primary": the text, in one spelling, and what it asks for. The judge
+ * compares the parsed fact; the text is for people. */
+static int set_fact(const struct lb_scenario_key *key, struct lb_scenario *scenario, char **field, const char *value, char *err, size_t err_size) {
+  char copy[256], fact[80], role_name[32], why[LB_SCENARIO_ERR];
+  char *words[8];
+  struct lb_role role = {0};
+  snprintf(copy, sizeof copy, "%s", value);
+  size_t count = lb_split_words(copy, words, 8);
+  bool form = count >= 4 && count <= 8 && strcmp(words[0], "key") == 0 && strcmp(words[2], "on") == 0 &&
+              (strcmp(words[1], "absent") == 0 || strcmp(words[1], "present") == 0);
+  int taken = form ? lb_role_parse(words + 3, count - 3, &role, why, sizeof why) : 0;
+  if (taken < 0) return lb_refuse(err, err_size, "%s = %s: %s", key->name, value, why);
+  if (!form || (size_t)taken != count - 3)
+    return lb_refuse(err, err_size, "%s = %s: expected key absent on A or key present on A, as in observe key on A",
+                     key->name, value);
+  lb_role_format(role, role_name, sizeof role_name);
+  snprintf(fact, sizeof fact, "key %s on %s", words[1], role_name);
+  scenario->proof_role = role;
+  scenario->proof_present = strcmp(words[1], "present") == 0;
+  return set_text(field, fact);
+}
+
+/* ---- expectations ---------------------------------------------------------------------------- */
+
+/* Form only: this room knows no protocols, and one may be a plugin that is not loaded now. */
+static bool is_system(const char *name) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+  size_t protocol = strspn(name, letters);
+  if (strcmp(name, "*") == 0) return true;
+  if (protocol == 0 || name[protocol] != '@') return false;
+  size_t topology = strspn(name + protocol + 1, letters);
+  return topology > 0 && name[protocol + 1 + topology] == '\0';
+}
+
+/* Only what a trial can be expected to end in: nobody plans for undecided or skipped. */
+static int parse_verdict(const char *system, const char *word, enum lb_verdict *ret, char *err, size_t err_size) {
+  static const enum lb_verdict wanted[] = {LB_SAFE, LB_VIOLATED, LB_STUCK, LB_SKIPPED, LB_ANY};
+  const char *known[sizeof wanted / sizeof *wanted];
+  const size_t count = sizeof wanted / sizeof *wanted;
+  for (size_t i = 0; i < count; i++) {
+    known[i] = lb_verdict_name(wanted[i]);
+    if (strcmp(known[i], word) != 0) continue;
+    *ret = wanted[i];
+    return 0;
+  }
+  const char *near = lb_suggest(word, known, count);
+  if (near)
+    return lb_refuse(err, err_size, "%s = %s: did you mean '%s'? expected safe, violated, stuck, skipped or any", system, word,
+                     near);
+  return lb_refuse(err, err_size, "%s = %s: expected safe, violated, stuck, skipped or any, and a reason: %s = safe: REASON",
+                   system, word, system);
+}
+
+/* "expect fence" -> fence. */
+static enum lb_guard guard_of(const struct lb_scenario_key *key) {
+  const size_t prefix = strlen(LB_EXPECT_GUARD);
+  bool named = strncmp(key->section, LB_EXPECT_GUARD, prefix) == 0;
+  int guard = named ? lb_guard_find(key->section + prefix) : LB_GUARD_NONE;
+  return guard < 0 ? LB_GUARD_NONE : (enum lb_guard)guard;
+}
+
+static int append_expect(struct lb_scenario *scenario, enum lb_guard guard, const char *system,
+                         enum lb_verdict verdict, const char *reason) {
+  struct lb_expect *expect = realloc(scenario->expect, (scenario->expect_count + 1) * sizeof *expect);
+  if (!expect) return -ENOMEM;
+  scenario->expect = expect;
+  expect[scenario->expect_count] = (struct lb_expect){guard, strdup(system), verdict, strdup(reason)};
+  if (expect[scenario->expect_count].system && expect[scenario->expect_count].reason) {
+    scenario->expect_count++;
+    return 0;
+  }
+  free(expect[scenario->expect_count].system);
+  free(expect[scenario->expect_count].reason);
+  return -ENOMEM;
+}
+
+/* "safe: a majority has to agree": the verdict, and behind the first colon the reason, which tables
+ * and reports show. */
+static int add_expect(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *system,
+                      const char *value, char *err, size_t err_size) {
+  char word[256];
+  enum lb_guard guard = guard_of(key);
+  enum lb_verdict verdict = LB_SAFE;
+  size_t len = strcspn(value, ":");
+  const char *reason = value[len] ? value + len + 1 : value + len;
+  if (!is_system(system))
+    return lb_refuse(err, err_size, "'%s' is not a system: expected PROTOCOL@TOPOLOGY or *", system);
+  for (size_t i = 0; i < scenario->expect_count; i++)
+    if (scenario->expect[i].guard == guard && strcmp(scenario->expect[i].system, system) == 0)
+      return lb_refuse(err, err_size, "%s is expected twice", system);
+  while (len > 0 && (value[len - 1] == ' ' || value[len - 1] == '\t')) len--;
+  snprintf(word, sizeof word, "%.*s", len < sizeof word ? (int)len : (int)sizeof word - 1, value);
+  int r = parse_verdict(system, word, &verdict, err, err_size);
+  return r < 0 ? r : append_expect(scenario, guard, system, verdict, reason + strspn(reason, " \t"));
+}
+
+/* A list (steps, verdicts) gets one more entry with each call. */
+int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *name,
+                        const char *value, int line, char *err, size_t err_size) {
+  void *field = (char *)scenario + key->offset;
+  int r = 0;
+  if (*value == '\0')
+    return lb_refuse(err, err_size, "%s is empty: expected %s", name, lb_scenario_type_name(key->type));
+  switch (key->type) {
+    case LB_KEY_TEXT: r = set_text(field, value); break;
+    case LB_KEY_WHOLE:
+    case LB_KEY_WHOLE_OR_OWN:
+    case LB_KEY_MS:
+    case LB_KEY_REAL: return set_number(key, field, value, err, err_size);
+    case LB_KEY_WHOLE_LIST: return set_counts(key, scenario, value, err, err_size);
+    case LB_KEY_YES_NO: return set_yes_no(key, field, value, err, err_size);
+    case LB_KEY_STORAGE: return set_storage(field, value, err, err_size);
+    case LB_KEY_STEP: r = add_step(key, scenario, value, line, err, err_size); break;
+    case LB_KEY_FACT: r = set_fact(key, scenario, field, value, err, err_size); break;
+    case LB_KEY_VERDICT: r = add_expect(key, scenario, name, value, err, err_size); break;
+  }
+  if (r == -ENOMEM) lb_refuse(err, err_size, "out of memory");
+  return r;
+}
