@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * client.h - one client as the controller sees it: who it is, and what it can be told. What runs its program is its driver
- * (driver.h): a process of its own, for instance. The program is the same under every driver (program.h).
+ * client.h - one client as the controller sees it: who it is, and what it can be told. What runs
+ * its program is its driver (driver.h): a process of its own, for instance. The program is the same
+ * under every driver (program.h).
  *
  * All calls belong to the controller's thread.
  */
@@ -55,8 +56,8 @@ enum lb_life {
 
 enum lb_client_signal { LB_CLIENT_STOP, LB_CLIENT_CONTINUE, LB_CLIENT_KILL };
 
-/* Begins a life: its log goes on, its random numbers are new ones, what its state said of an earlier life is gone. The client must not
- * have a life: lb_client_end() ends it. 0 or -errno. */
+/* Begins a life: its log goes on, its random numbers are new ones, what its state said of an
+ * earlier life is gone. The client must not have a life: lb_client_end() ends it. 0 or -errno. */
 int lb_client_start(struct lb_client *client, const struct lb_client_plan *plan);
 /* Sends a command without waiting. 0 or -errno (-EPIPE: it has died). */
 int lb_client_send(struct lb_client *client, struct lb_command command);
@@ -70,11 +71,13 @@ int lb_client_call(struct lb_client *client, struct lb_command command, int64_t 
 enum lb_life lb_client_look(struct lb_client *client);
 /* It runs or stands still. */
 bool lb_client_lives(struct lb_client *client);
-/* Done to all of it, library threads included, and proved. 0; -ESRCH: it does not live; -ETIMEDOUT: it did not follow within a
- * second. LB_CLIENT_KILL also buries one that was killed by this signal already, by itself at a point, for instance: 0; -ECHILD: it
- * had died otherwise. Its unread answers remain. */
+/* Done to all of it, library threads included, and proved. 0; -ESRCH: it does not live; -ETIMEDOUT:
+ * it did not follow within a second. LB_CLIENT_KILL also buries one that was killed by this signal
+ * already, by itself at a point, for instance: 0; -ECHILD: it had died otherwise. Its unread
+ * answers remain. */
 int lb_client_signal(struct lb_client *client, enum lb_client_signal signal);
-/* SIGKILL to what lives; nothing remains of it, and nobody writes in its name any more. Safe on one that never started. */
+/* SIGKILL to what lives; nothing remains of it, and nobody writes in its name any more. Safe on one
+ * that never started. */
 void lb_client_end(struct lb_client *client);
 
 #endif

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * command.h - what a controller tells a client, one thing at a time, and what the client answers. Plain data: a driver may send
- * it through a socket or write it down as a line.
+ * command.h - what a controller tells a client, one thing at a time, and what the client answers.
+ * Plain data: a driver may send it through a socket or write it down as a line.
  */
 #ifndef LB_COMMAND_H
 #define LB_COMMAND_H
 
 #include "backends/backend.h"
 
-/* In order; a client answers each command once, in the order given, so that a slow one may be left unanswered for a
- * while. */
+/* In order; a client answers each command once, in the order given, so that a slow one may be left
+ * unanswered for a while. */
 enum lb_client_verb {
   LB_DO_OPEN,    /* open a session */
   LB_DO_SETUP,   /* the protocol's setup hook */

@@ -96,7 +96,8 @@ int lb_contract_grant(const struct lb_protocol *protocol, const struct lb_grant 
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
 
-/* Bytes of the printable character at text, 0 = it is none: a control character (C0, DEL, C1) or no UTF-8. */
+/* Bytes of the printable character at text, 0 = it is none: a control character (C0, DEL, C1) or no
+ * UTF-8. */
 static size_t printable_length(const char *text, size_t left) {
   const unsigned char *b = (const unsigned char *)text;
   size_t n = lb_utf8_length(text, left);

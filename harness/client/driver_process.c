@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A process per client, with a socket that keeps messages apart: the controller's end below, and the process itself (client_main).
- * The kernel does what a fault asks for: a stopped or killed process is an honest one, with all the threads of its libraries.
+ * A process per client, with a socket that keeps messages apart: the controller's end below, and
+ * the process itself (client_main). The kernel does what a fault asks for: a stopped or killed
+ * process is an honest one, with all the threads of its libraries.
  */
 #include "driver.h"
 
@@ -56,7 +57,8 @@ static bool next_command(struct lb_program *p, int commands, struct lb_command *
   }
 }
 
-/* The controller closes its end when all is over; this end only closes if somebody in this process has closed it. */
+/* The controller closes its end when all is over; this end only closes if somebody in this process
+ * has closed it. */
 static void note_lost_socket(struct lb_client_state *state, int commands) {
   if (fcntl(commands, F_GETFD) < 0 && !state->breach[0])
     snprintf(state->breach, sizeof state->breach, "a file descriptor that it did not open was closed");
@@ -76,7 +78,8 @@ static _Noreturn void client_main(const struct lb_client *client, const struct l
   _exit(0);
 }
 
-/* What a client library or a plugin prints is not for our own output, and nobody types anything to it. */
+/* What a client library or a plugin prints is not for our own output, and nobody types anything to
+ * it. */
 static void speak_into(int output) {
   int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (nothing >= 0) dup2(nothing, STDIN_FILENO);

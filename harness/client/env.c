@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * The real env: time from clock.c as the host's clocks show it, waiting in ppoll(2) against an absolute deadline, so
- * that neither an interrupted call nor a slow reply in many small pieces can stretch it.
+ * The real env: time from clock.c as the host's clocks show it, waiting in ppoll(2) against an
+ * absolute deadline, so that neither an interrupted call nor a slow reply in many small pieces can
+ * stretch it.
  *
- * A host's clock may jump or change its speed while somebody sleeps until it shows a certain time. The kernel sleeps by
- * the true clock, so with such a clock every sleep is cut into slices, and after each the clock is looked at again.
+ * A host's clock may jump or change its speed while somebody sleeps until it shows a certain time.
+ * The kernel sleeps by the true clock, so with such a clock every sleep is cut into slices, and
+ * after each the clock is looked at again.
  */
 #include "env.h"
 
@@ -33,7 +35,8 @@ static int64_t env_wall_ms(struct lb_env *env) {
   return skew ? (int64_t)(lb_skew_wall_ns(skew, (uint64_t)wall_ms * LB_NS_PER_MS) / LB_NS_PER_MS) : wall_ms;
 }
 
-/* How long to wait, in true time, before the clock has to be looked at again; 0 = it shows `deadline` or later. */
+/* How long to wait, in true time, before the clock has to be looked at again; 0 = it shows
+ * `deadline` or later. */
 static lb_ns patience(struct lb_env *env, lb_ns deadline) {
   lb_ns true_now = lb_clock_ns(), slice = SLICE_MS * LB_NS_PER_MS;
   if (env->now(env) >= deadline) return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * env.h - the world as a client process sees it: the clocks of its host, poll(2), a seeded random stream.
- * One per client (or controller) process; belongs to one thread.
+ * env.h - the world as a client process sees it: the clocks of its host, poll(2), a seeded random
+ * stream. One per client (or controller) process; belongs to one thread.
  */
 #ifndef LB_ENV_H
 #define LB_ENV_H
@@ -18,8 +18,9 @@ struct lb_process_env {
 
 /* True clocks, real poll; random bytes from `seed`. Needs no release. */
 void lb_env_init(struct lb_process_env *env, uint64_t seed);
-/* What this env's monotonic clock reads when the true one reads `true_ns`, and the other way; LB_NEVER stays LB_NEVER.
- * Deadlines that come from outside are true time, history is true time, a protocol sees this env's time. */
+/* What this env's monotonic clock reads when the true one reads `true_ns`, and the other way;
+ * LB_NEVER stays LB_NEVER. Deadlines that come from outside are true time, history is true time, a
+ * protocol sees this env's time. */
 lb_ns lb_env_from_truth(const struct lb_process_env *env, lb_ns true_ns);
 lb_ns lb_env_to_truth(const struct lb_process_env *env, lb_ns ns);
 

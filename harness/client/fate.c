@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The story of a client that does not answer, from what is left of it: what its driver knows of its end, and the hook that its state in
- * shared memory still names.
+ * The story of a client that does not answer, from what is left of it: what its driver knows of its
+ * end, and the hook that its state in shared memory still names.
  */
 #include "fate.h"
 

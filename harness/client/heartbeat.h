@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * heartbeat.h - how long the machine made us wait: a process that wants to run every 10 ms and records by how much it was
- * late. A violation that such a stall could explain is not evidence.
+ * heartbeat.h - how long the machine made us wait: a process that wants to run every 10 ms and
+ * records by how much it was late. A violation that such a stall could explain is not evidence.
  */
 #ifndef LB_HEARTBEAT_H
 #define LB_HEARTBEAT_H

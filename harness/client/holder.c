@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * The life of a client with one lock: asking -> holding -> released or lost; or asking -> given up, perhaps owing a
- * release.
+ * The life of a client with one lock: asking -> holding -> released or lost; or asking -> given up,
+ * perhaps owing a release.
  *
- * Evidence first: `granted` is stamped after the reply was read and `release` before the request leaves, so that the
- * interval between them is certainly inside what the client believed. An unknown outcome is asked from the server
- * (resolve) while there is time; what stays unknown is neither a failure nor a success.
+ * Evidence first: `granted` is stamped after the reply was read and `release` before the request
+ * leaves, so that the interval between them is certainly inside what the client believed. An
+ * unknown outcome is asked from the server (resolve) while there is time; what stays unknown is
+ * neither a failure nor a success.
  *
- * A guard stands before every access of the resource. One that says no ends the hold: `lost` is recorded, and what the
- * service may still keep is released later, like an attempt of unknown outcome.
+ * A guard stands before every access of the resource. One that says no ends the hold: `lost` is
+ * recorded, and what the service may still keep is released later, like an attempt of unknown
+ * outcome.
  *
- * Backoff is full jitter: uniform in [0, cap), the cap doubling from 1 to 16 ms. Spreading over the whole interval is
- * what keeps clients that were refused together from coming back together (M. Brooker, "Exponential backoff and
- * jitter").
+ * Backoff is full jitter: uniform in [0, cap), the cap doubling from 1 to 16 ms. Spreading over the
+ * whole interval is what keeps clients that were refused together from coming back together (M.
+ * Brooker, "Exponential backoff and jitter").
  */
 #include "holder.h"
 
@@ -236,15 +238,16 @@ static int check(struct lb_holder *h) {
 }
 
 /*
- * The record of an access, right after it. A client can be stopped or killed between the two, in some ten nanoseconds;
- * a trial that hits them shows
- *  - stopped: the access at the time of the wake-up. If somebody else was granted the lock meanwhile, an access that
- *    was clean counts as dirty, and a write perhaps as stale and as a lost update. Such a trial let a holder's lease
- *    run out while it believed that it held, so it errs towards "violated", and only there.
- *  - killed: a write that the log does not know. The value grew by one more than the log says, which can hide one lost
- *    update.
- * Stamping before the access instead would date a late write back to when it was still harmless, and hide the violation
- * itself.
+ * The record of an access, right after it. A client can be stopped or killed between the two, in
+ * some ten nanoseconds; a trial that hits them shows
+ *  - stopped: the access at the time of the wake-up. If somebody else was granted the lock
+ *    meanwhile, an access that was clean counts as dirty, and a write perhaps as stale and as a
+ *    lost update. Such a trial let a holder's lease run out while it believed that it held, so it
+ *    errs towards "violated", and only there.
+ *  - killed: a write that the log does not know. The value grew by one more than the log says,
+ *    which can hide one lost update.
+ * Stamping before the access instead would date a late write back to when it was still harmless,
+ * and hide the violation itself.
  */
 static int note_access(struct lb_holder *h, enum lb_event_kind kind, bool accepted, uint64_t value) {
   struct lb_event event = {.value = value, .fence = h->grant.fence, .flags = LB_EVF_VALUE};

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * holder.h - what a client does with a lock, once for all protocols: blocking acquire with backoff or wake-up, the
- * critical section on the resource, release, and every event of it in the history. One per client process, one thread.
+ * holder.h - what a client does with a lock, once for all protocols: blocking acquire with backoff
+ * or wake-up, the critical section on the resource, release, and every event of it in the history.
+ * One per client process, one thread.
  */
 #ifndef LB_HOLDER_H
 #define LB_HOLDER_H
@@ -27,8 +28,8 @@ struct lb_holder {
   enum lb_guard guard;
   bool renew;     /* renews every third of the ttl while it holds, if the protocol can extend */
   lb_ns renew_at; /* when the next renewal is due, on the clock of env; of use only while `holding`. LB_NEVER = none */
-  /* What the true clock reads when env's clock reads `ns`: the history knows true time only. NULL = env's clock is the
-   * true one. */
+  /* What the true clock reads when env's clock reads `ns`: the history knows true time only. NULL =
+   * env's clock is the true one. */
   lb_ns (*to_truth)(struct lb_env *env, lb_ns ns);
 
   bool breached;   /* a hook broke the contract: nothing of this client counts any more */
@@ -40,8 +41,8 @@ struct lb_holder {
   uint32_t key; /* index of the key held or asked for last */
   struct lb_grant grant;
   uint64_t value_read;
-  /* Attempts whose outcome stayed unknown, and holds given up while the service may still keep them: released before
-   * the next attempt. */
+  /* Attempts whose outcome stayed unknown, and holds given up while the service may still keep
+   * them: released before the next attempt. */
   struct lb_debt {
     uint32_t key;
     struct lb_grant grant;
@@ -49,24 +50,28 @@ struct lb_holder {
   size_t debt_count;
 };
 
-/* Asks for `key` until granted or the deadline. Events: one `acquire` at the begin, then one of granted, busy, timeout,
- * unknown. LB_OK. Not held, and nothing remains: LB_BUSY: the service said at least once that somebody else holds it;
- * LB_TIMEOUT: it never said so, nobody answered or all failed. LB_UNKNOWN: may be held (kept as a debt; event `released`
- * when it is paid). Unless it is
- * LB_OK the text of the latest failure in it, if there was any, stands in env->err. -EALREADY, without an event: it holds
- * already, locks are not asked for twice. After a breach of the contract (hooks.h) it gives up at once. */
+/* Asks for `key` until granted or the deadline. Events: one `acquire` at the begin, then one of
+ * granted, busy, timeout, unknown. LB_OK. Not held, and nothing remains: LB_BUSY: the service said
+ * at least once that somebody else holds it; LB_TIMEOUT: it never said so, nobody answered or all
+ * failed. LB_UNKNOWN: may be held (kept as a debt; event `released` when it is paid). Unless it is
+ * LB_OK the text of the latest failure in it, if there was any, stands in env->err. -EALREADY,
+ * without an event: it holds already, locks are not asked for twice. After a breach of the contract
+ * (hooks.h) it gives up at once. */
 int lb_holder_acquire(struct lb_holder *holder, uint32_t key, lb_ns deadline);
-/* Ends the hold. Events: `release` before the request, then `released` or `lost`. LB_OK, LB_LOST, LB_UNKNOWN (kept as a
- * debt); LB_BUSY: it held nothing (but debts are paid where the service answers: who gives up lets go). */
+/* Ends the hold. Events: `release` before the request, then `released` or `lost`. LB_OK, LB_LOST,
+ * LB_UNKNOWN (kept as a debt); LB_BUSY: it held nothing (but debts are paid where the service
+ * answers: who gives up lets go). */
 int lb_holder_release(struct lb_holder *holder, lb_ns deadline);
-/* Reads the resource; writes what was read plus one; both only as far as the guard lets it. Points passed on the way
- * (see lb_holder_points): "before-check", "after-check" (the guard was content, the access comes next), "after-write".
- * LB_OK; LB_BUSY: it held nothing, so it did not touch the resource; LB_LOST: the guard or the resource said no: event
- * `lost` (after a read or write with the refusal, where the resource refused), the hold is over. */
+/* Reads the resource; writes what was read plus one; both only as far as the guard lets it. Points
+ * passed on the way (see lb_holder_points): "before-check", "after-check" (the guard was content,
+ * the access comes next), "after-write". LB_OK; LB_BUSY: it held nothing, so it did not touch the
+ * resource; LB_LOST: the guard or the resource said no: event `lost` (after a read or write with
+ * the refusal, where the resource refused), the hold is over. */
 int lb_holder_read(struct lb_holder *holder);
 int lb_holder_write(struct lb_holder *holder);
-/* Renews if a renewal is due; event `renewed` with the new end of the lease, `lost` if it is gone, none without an answer. LB_OK (also if none was due), LB_LOST; LB_UNKNOWN,
- * -errno: it still believes that it holds, and tries again after a tenth of the ttl. Takes half a second at most. */
+/* Renews if a renewal is due; event `renewed` with the new end of the lease, `lost` if it is gone,
+ * none without an answer. LB_OK (also if none was due), LB_LOST; LB_UNKNOWN, -errno: it still
+ * believes that it holds, and tries again after a tenth of the ttl. Takes half a second at most. */
 int lb_holder_renew(struct lb_holder *holder);
 /* The points of every client, whatever its protocol (which has its own besides), NULL-terminated. */
 extern const char *const lb_holder_points[];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every call is: say which hook, call it, take its text, check what it answered. The calls of a client are its whole dealings with
- * a protocol, so a plugin that hangs, dies, lies or answers nonsense is caught here or named from here.
+ * Every call is: say which hook, call it, take its text, check what it answered. The calls of a
+ * client are its whole dealings with a protocol, so a plugin that hangs, dies, lies or answers
+ * nonsense is caught here or named from here.
  */
 #include "hooks.h"
 
@@ -39,7 +40,8 @@ static void enter(struct lb_holder *h, enum lb_hook hook, lb_ns deadline) {
   h->env->err[0] = '\0';
 }
 
-/* A result that says nothing of the lock (a failure, no time, not known) usually has a text; one that does has none. */
+/* A result that says nothing of the lock (a failure, no time, not known) usually has a text; one
+ * that does has none. */
 static void keep_error(struct lb_holder *h, enum lb_hook hook, int result) {
   char *err = h->env->err;
   if (result >= 0 && result != LB_TIMEOUT && result != LB_UNKNOWN) return;
@@ -50,7 +52,8 @@ static void keep_error(struct lb_holder *h, enum lb_hook hook, int result) {
   memcpy(state_of(h)->error, h->error, sizeof h->error);
 }
 
-/* A deadline that was not kept explains much, and a protocol that does not keep it has no text for that. */
+/* A deadline that was not kept explains much, and a protocol that does not keep it has no text for
+ * that. */
 static void keep_lateness(struct lb_holder *h, enum lb_hook hook, lb_ns now) {
   if (h->env->err[0] || h->hook_deadline == LB_NEVER || now < h->hook_deadline + LATE_MS * LB_NS_PER_MS) return;
   snprintf(h->error, sizeof h->error, "%s: came back %llu ms past its deadline", lb_hook_name(hook),
@@ -90,7 +93,8 @@ static int leave(struct lb_holder *h, enum lb_hook hook, int result) {
   return result;
 }
 
-/* On a clock that has been set back, what was asked lies in the future, and the protocol cannot know. */
+/* On a clock that has been set back, what was asked lies in the future, and the protocol cannot
+ * know. */
 static bool clock_is_sound(struct lb_holder *h, lb_ns now) {
   bool sound = now >= h->latest_now;
   h->latest_now = now;

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * hooks.h - how a client calls the hooks of its protocol: which one it is in is told in shared memory, so that the controller can
- * name it when the client hangs or dies in there; what comes back is held against the contract (contract.h); and the text of every
- * failure is kept.
+ * hooks.h - how a client calls the hooks of its protocol: which one it is in is told in shared
+ * memory, so that the controller can name it when the client hangs or dies in there; what comes
+ * back is held against the contract (contract.h); and the text of every failure is kept.
  *
- * All return what the hook returned, or -EPROTO after a breach of the contract: then holder->breached is set and the text stands in
- * the client's state (memory.h), in env->err and in holder->error. Deadlines are on the clock of env. The client's thread.
+ * All return what the hook returned, or -EPROTO after a breach of the contract: then
+ * holder->breached is set and the text stands in the client's state (memory.h), in env->err and in
+ * holder->error. Deadlines are on the clock of env. The client's thread.
  */
 #ifndef LB_HOOKS_H
 #define LB_HOOKS_H
 
 #include "holder.h"
 
-/* The process that calls from now on is this one; a child that a hook forks, and that returns from the hook, is told from it, named
- * and ended. Once at the begin of a client's process. */
+/* The process that calls from now on is this one; a child that a hook forks, and that returns from
+ * the hook, is told from it, named and ended. Once at the begin of a client's process. */
 void lb_hooks_own_process(void);
 
 int lb_hook_open(struct lb_holder *holder, const struct lb_config *config, lb_ns deadline);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The memory is one mapping: a fixed part, then one array after the other. Its size depends on what the trial asks for, so
- * nothing in it has a bound of its own.
+ * The memory is one mapping: a fixed part, then one array after the other. Its size depends on what
+ * the trial asks for, so nothing in it has a bound of its own.
  */
 #include "memory.h"
 
@@ -76,7 +76,8 @@ int lb_memory_collect(const struct lb_memory *memory, struct lb_history *ret) {
 }
 
 void lb_memory_record(struct lb_memory *memory, size_t number, struct lb_event event) {
-  /* First of all: what is recorded has just happened, and every step in between makes the stamp a little less true. */
+  /* First of all: what is recorded has just happened, and every step in between makes the stamp a
+   * little less true. */
   event.t = lb_clock_ns();
   event.s = atomic_fetch_add_explicit(&memory->sequence, 1, memory_order_relaxed) + 1;
   struct lb_log *log = &memory->log[number];
@@ -85,6 +86,7 @@ void lb_memory_record(struct lb_memory *memory, size_t number, struct lb_event e
   if (n >= log->capacity - log->capacity / 8) atomic_store_explicit(&memory->log_full, true, memory_order_relaxed);
   if (n >= log->capacity) return;
   memory->events[log->first + n] = event;
-  /* The count moves last: a writer killed in between loses the event it had not finished, never a whole one. */
+  /* The count moves last: a writer killed in between loses the event it had not finished, never a
+   * whole one. */
   atomic_store_explicit(&log->count, n + 1, memory_order_release);
 }

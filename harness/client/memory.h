@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * memory.h - the memory that all processes of one trial share: the global sequence number, the logs of events, what each
- * client is doing, the resources, the phase. It is mapped by the controller before it forks, so what a killed client wrote
- * is still there.
+ * memory.h - the memory that all processes of one trial share: the global sequence number, the logs
+ * of events, what each client is doing, the resources, the phase. It is mapped by the controller
+ * before it forks, so what a killed client wrote is still there.
  *
- * A log belongs to who writes it, not to a client: a process with one client, a worker with many, or the controller. An event names
- * its client by number.
+ * A log belongs to who writes it, not to a client: a process with one client, a worker with many,
+ * or the controller. An event names its client by number.
  */
 #ifndef LB_MEMORY_H
 #define LB_MEMORY_H
@@ -16,10 +16,11 @@
 #include "history/history.h"
 #include "resource.h"
 
-/* Events of all logs of a trial together: the oldest are never overwritten; a full log ends the measurement. */
+/* Events of all logs of a trial together: the oldest are never overwritten; a full log ends the
+ * measurement. */
 #define LB_EVENTS_MAX (UINT32_C(1) << 22)
-/* lb_target.shared, for protocols without a server: so much, and so much more for each key. A table of 24 bytes a key
- * stays half empty then. */
+/* lb_target.shared, for protocols without a server: so much, and so much more for each key. A table
+ * of 24 bytes a key stays half empty then. */
 #define LB_SHARED_BASE (16 * 1024)
 #define LB_SHARED_PER_KEY 48
 
@@ -31,8 +32,8 @@ struct lb_log {                        /* events of one writer; read by the cont
   size_t first; /* index into memory.events */
 };
 
-/* What a client is doing, for the conditions of a timeline and for the roles `holder` and `waiters`; evidence is the
- * log alone. */
+/* What a client is doing, for the conditions of a timeline and for the roles `holder` and
+ * `waiters`; evidence is the log alone. */
 struct lb_client_state {
   _Atomic bool asks;           /* an acquire is under way */
   _Atomic bool holds;          /* it believes that it holds */
@@ -47,7 +48,8 @@ struct lb_client_state {
 };
 
 struct lb_memory {
-  /* Fixed when it is mapped. The arrays are behind this struct, at the same address in all processes. */
+  /* Fixed when it is mapped. The arrays are behind this struct, at the same address in all
+   * processes. */
   size_t mapped_size;
   size_t client_count, log_count, key_count;
   size_t controller;       /* which log is the controller's: the last one */
@@ -68,16 +70,19 @@ struct lb_memory {
   _Atomic uint64_t max_stall_ns;  /* by the heartbeat */
 };
 
-/* Maps a zeroed memory for so many clients and keys (at least 1 key), and shares the event space out among `writers` logs (at least 1)
- * and one for the controller. NULL with errno. Untouched pages cost nothing. */
+/* Maps a zeroed memory for so many clients and keys (at least 1 key), and shares the event space
+ * out among `writers` logs (at least 1) and one for the controller. NULL with errno. Untouched
+ * pages cost nothing. */
 struct lb_memory *lb_memory_map(size_t clients, size_t writers, size_t keys);
 void lb_memory_unmap(struct lb_memory *memory);
-/* Copies the events of all logs into an empty history, one log after the other. All writers have ended. 0 or -ENOMEM. */
+/* Copies the events of all logs into an empty history, one log after the other. All writers have
+ * ended. 0 or -ENOMEM. */
 int lb_memory_collect(const struct lb_memory *memory, struct lb_history *ret);
 
-/* Appends to log `number`, stamping t (now) and s; the event names its client. Only the writer of the log may call this, one call at a time.
- * log_full is set while an eighth of the log is still free, so that the measurement ends and all holds are closed in the log; a log
- * that is full to the end drops what comes. */
+/* Appends to log `number`, stamping t (now) and s; the event names its client. Only the writer of
+ * the log may call this, one call at a time. log_full is set while an eighth of the log is still
+ * free, so that the measurement ends and all holds are closed in the log; a log that is full to the
+ * end drops what comes. */
 void lb_memory_record(struct lb_memory *memory, size_t number, struct lb_event event);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a command to the holder and the hooks of the protocol. What waits here waits in true time on the ground of the driver; what
- * the protocol waits for, it waits for by its host's clock.
+ * From a command to the holder and the hooks of the protocol. What waits here waits in true time on
+ * the ground of the driver; what the protocol waits for, it waits for by its host's clock.
  */
 #include "program.h"
 
@@ -16,8 +16,8 @@
 enum { STREAM_ENV = 1, STREAM_WORK = 2, STREAM_BACKOFF = 3 };
 enum { LOOK_MS = 50 };
 
-/* Deadlines arrive in true time and protocols live by their host's clock: this is the only place where the one becomes
- * the other. */
+/* Deadlines arrive in true time and protocols live by their host's clock: this is the only place
+ * where the one becomes the other. */
 static lb_ns as_seen(const struct lb_program *p, lb_ns true_deadline) {
   return lb_env_from_truth(&p->env, true_deadline);
 }
@@ -41,8 +41,9 @@ void lb_program_renew(struct lb_program *p) { lb_holder_renew(&p->holder); }
 
 static lb_ns min_ns(lb_ns a, lb_ns b) { return a < b ? a : b; }
 
-/* Work that takes `duration` of true time, with the watchdog beside it; who learns that it lost the lock stops working.
- * The clock that says when to renew may be set meanwhile, so it is looked at from time to time. */
+/* Work that takes `duration` of true time, with the watchdog beside it; who learns that it lost the
+ * lock stops working. The clock that says when to renew may be set meanwhile, so it is looked at
+ * from time to time. */
 static void work_inside(struct lb_program *p, lb_ns duration) {
   if (lb_program_due(p) == LB_NEVER) return rest(p, duration);
   lb_ns end = lb_clock_ns() + duration, now;

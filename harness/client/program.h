@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * program.h - what a client does: it executes one command after the other with the sessions and locks of its protocol, and knows
- * nothing of scenarios. The same code under every driver; a driver brings the commands and carries the answers away:
+ * program.h - what a client does: it executes one command after the other with the sessions and
+ * locks of its protocol, and knows nothing of scenarios. The same code under every driver; a driver
+ * brings the commands and carries the answers away:
  *
  *   lb_program_begin(&program, plan, client, &ground);
  *   while (the next command comes before lb_program_due(&program), or else lb_program_renew(&program))
@@ -19,8 +20,8 @@
 
 struct lb_program;
 
-/* How a program waits and falls, which is up to what runs it. (How its protocol waits is up to program.env, which a driver may change
- * after lb_program_begin().) */
+/* How a program waits and falls, which is up to what runs it. (How its protocol waits is up to
+ * program.env, which a driver may change after lb_program_begin().) */
 struct lb_ground {
   /* Sleeps until this true time. 0: does not, but gives others a turn where clients take turns. */
   void (*sleep_until)(struct lb_program *program, lb_ns when);
@@ -44,10 +45,12 @@ void lb_program_begin(struct lb_program *program, const struct lb_client_plan *p
                       const struct lb_ground *ground);
 /* Executes one command; the reply says how it went. */
 void lb_program_do(struct lb_program *program, struct lb_command command, struct lb_reply *ret);
-/* When it wants to renew what it holds if no command has come, on the clock of its env; LB_NEVER = it does not. */
+/* When it wants to renew what it holds if no command has come, on the clock of its env; LB_NEVER =
+ * it does not. */
 lb_ns lb_program_due(const struct lb_program *program);
 void lb_program_renew(struct lb_program *program);
-/* Frees its session's memory. It does not close the session: a client that was stopped for good closes nothing either. */
+/* Frees its session's memory. It does not close the session: a client that was stopped for good
+ * closes nothing either. */
 void lb_program_end(struct lb_program *program);
 
 #endif

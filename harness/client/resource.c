@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * The checked access is one 128-bit compare-and-swap over {value, fence seen}. Two steps (compare the fence, then
- * store) would leave a hole in which a newer holder reads and the older one still writes: the very thing a fence is to
- * prevent.
+ * The checked access is one 128-bit compare-and-swap over {value, fence seen}. Two steps (compare
+ * the fence, then store) would leave a hole in which a newer holder reads and the older one still
+ * writes: the very thing a fence is to prevent.
  */
 #include "resource.h"
 
 #include <stddef.h>
 
-/* The sanitizer's own 128-bit operation may be a mutex of one process, and these words are shared by many. */
+/* The sanitizer's own 128-bit operation may be a mutex of one process, and these words are shared
+ * by many. */
 #if defined(__clang__) && defined(__has_attribute)
 #if __has_attribute(disable_sanitizer_instrumentation)
 #define UNCHANGED_BY_SANITIZERS __attribute__((noinline, disable_sanitizer_instrumentation))
@@ -32,7 +33,8 @@ static bool swap(struct lb_resource *r, union words old, union words new) {
   return __sync_bool_compare_and_swap(&r->both, old.both, new.both);
 }
 
-/* Two loads may see halves of two states; the swap that follows then fails, so nothing is decided on such a pair. */
+/* Two loads may see halves of two states; the swap that follows then fails, so nothing is decided
+ * on such a pair. */
 static union words look(struct lb_resource *r) {
   return (union words){{.value = atomic_load(&r->value), .fence_seen = atomic_load(&r->fence_seen)}};
 }

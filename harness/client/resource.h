@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * resource.h - what the lock protects, one per key: a number that every critical section reads, and writes back plus
- * one. It is the witness that sees who really was inside, so it must not help: unless it is asked to check fences it is
- * plain shared memory that never serialises, and a lock that does not exclude really loses updates.
+ * resource.h - what the lock protects, one per key: a number that every critical section reads, and
+ * writes back plus one. It is the witness that sees who really was inside, so it must not help:
+ * unless it is asked to check fences it is plain shared memory that never serialises, and a lock
+ * that does not exclude really loses updates.
  *
  * Any thread of any process of the trial may call these.
  */
@@ -23,9 +24,10 @@ struct lb_resource { /* all zero = fresh; in memory that all clients share */
   };
 };
 
-/* One access that shows `fence` (0 = it has none). `checks` = the resource compares the fence with the largest it has
- * seen and accepts or refuses the access in one atomic step; else it accepts everything and only remembers the fence.
- * True: accepted. False: refused, nothing changed (and *ret is 0). */
+/* One access that shows `fence` (0 = it has none). `checks` = the resource compares the fence with
+ * the largest it has seen and accepts or refuses the access in one atomic step; else it accepts
+ * everything and only remembers the fence. True: accepted. False: refused, nothing changed (and
+ * *ret is 0). */
 bool lb_resource_read(struct lb_resource *resource, bool checks, uint64_t fence, uint64_t *ret);
 bool lb_resource_write(struct lb_resource *resource, bool checks, uint64_t fence, uint64_t value);
 

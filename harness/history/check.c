@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Holds, overlaps and dirty accesses: a sweep over the events in order of time (values and fences: check_order.c). All
- * events of one instant are taken together, first those that begin and end holds, then the accesses, so that the order of
- * equal times cannot make or hide a violation: who held a key strictly before and strictly after an instant is known only
- * when the whole instant is.
+ * Holds, overlaps and dirty accesses: a sweep over the events in order of time (values and fences:
+ * check_order.c). All events of one instant are taken together, first those that begin and end
+ * holds, then the accesses, so that the order of equal times cannot make or hide a violation: who
+ * held a key strictly before and strictly after an instant is known only when the whole instant is.
  *
- * Per key the present holders stand in a list in order of the begin of their holds; so whether anyone else has held the key
- * since before this instant is seen at its head. An event costs a constant time, except a crash, which looks at the holds
- * of the client since its last one: constant on average.
+ * Per key the present holders stand in a list in order of the begin of their holds; so whether
+ * anyone else has held the key since before this instant is seen at its head. An event costs a
+ * constant time, except a crash, which looks at the holds of the client since its last one:
+ * constant on average.
  */
 #include "check.h"
 
@@ -139,7 +140,8 @@ static void end_waiting(struct sweep *s, struct key *k, uint32_t client, uint64_
   k->orphan_count = kept;
 }
 
-/* Of all holders only the one granted last can still be without another's grant: whoever came before it has had it. */
+/* Of all holders only the one granted last can still be without another's grant: whoever came
+ * before it has had it. */
 static void note_other_grant(struct sweep *s, const struct key *k, uint32_t client, uint64_t t) {
   struct pair *last = k->last_granted == NONE ? NULL : &s->pairs[k->last_granted];
   if (!last || last->client == client || !last->holds || last->other_granted) return;
@@ -213,8 +215,8 @@ static bool is_dirty(const struct sweep *s, const struct pair *p, uint64_t t) {
   return !holds_itself || (other != NONE && s->pairs[other].begin_t < t);
 }
 
-/* True if another client was granted the key before this instant and after the latest grant of this one. If any was, the
- * one that was granted last was. */
+/* True if another client was granted the key before this instant and after the latest grant of this
+ * one. If any was, the one that was granted last was. */
 static bool is_overtaken(const struct sweep *s, const struct pair *p) {
   const struct key *k = &s->keys[p->key];
   if (k->granted_client == NONE || k->granted_client == p->client) return false;

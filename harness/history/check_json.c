@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A judgement as JSON: the verdict and why, the counts, and every episode. What does not apply is null.
+ * A judgement as JSON: the verdict and why, the counts, and every episode. What does not apply is
+ * null.
  */
 #include "check_json.h"
 

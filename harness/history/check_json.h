@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * check_json.h - a judgement as JSON: what `check --json` prints (its members are in results/SCHEMA.md).
+ * check_json.h - a judgement as JSON: what `check --json` prints (its members are in
+ * results/SCHEMA.md).
  */
 #ifndef LB_CHECK_JSON_H
 #define LB_CHECK_JSON_H

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * What follows from the order of events alone: hand-offs, fences, values, and how long a fault kept everyone out. Here
- * equal times are no doubt, for the lock service and the resource served one request after the other.
+ * What follows from the order of events alone: hand-offs, fences, values, and how long a fault kept
+ * everyone out. Here equal times are no doubt, for the lock service and the resource served one
+ * request after the other.
  *
- * Lost updates: every critical section writes what it read plus one, so the last value should have grown over the first
- * one read by the number of accepted writes. What is missing was overwritten by a client that had read an older value.
+ * Lost updates: every critical section writes what it read plus one, so the last value should have
+ * grown over the first one read by the number of accepted writes. What is missing was overwritten
+ * by a client that had read an older value.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -7,8 +7,8 @@
 
 #include "check.h"
 
-/* Fills in what follows the sorted order and needs no holds: grants, handoffs, token_regressions, fenced_off, lost_updates,
- * unknown_acquires, unavailable_ns. 0 or -ENOMEM. */
+/* Fills in what follows the sorted order and needs no holds: grants, handoffs, token_regressions,
+ * fenced_off, lost_updates, unknown_acquires, unavailable_ns. 0 or -ENOMEM. */
 int lb_check_order(const struct lb_history *history, struct lb_check *check);
 
 static inline void lb_keep_longest(int64_t *longest, uint64_t from, uint64_t to) {

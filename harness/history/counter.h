@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * counter.h - the numbers that describe one trial. A row of LB_COUNTERS is all there is to say of one: the field, what it is called, its
- * unit, how trials add up, where it applies and where it is shown. trials.csv, the cells' JSON, `check`, the terminal, the report and
- * the test of results/SCHEMA.md go by these rows. A new counter is a row here, and the place that counts it.
+ * counter.h - the numbers that describe one trial. A row of LB_COUNTERS is all there is to say of
+ * one: the field, what it is called, its unit, how trials add up, where it applies and where it is
+ * shown. trials.csv, the cells' JSON, `check`, the terminal, the report and the test of
+ * results/SCHEMA.md go by these rows. A new counter is a row here, and the place that counts it.
  */
 #ifndef LB_COUNTER_H
 #define LB_COUNTER_H
@@ -45,8 +46,8 @@ enum lb_counter_place {
 };
 enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
 
-/* X(type, field, rest of struct lb_counter). Times are kept in ns and shown in `unit`. Order: that of trials.csv; a group stands
- * together. */
+/* X(type, field, rest of struct lb_counter). Times are kept in ns and shown in `unit`. Order: that
+ * of trials.csv; a group stands together. */
 #define LB_COUNTERS(X)                                                                                                                             \
   X(uint64_t, double_holds, .name = "double_holds", .group = LB_COUNT_EXCLUSION, .add = LB_ADD_SUM, .places = LB_IN_ALL,                           \
     .label = "double holds", .help = "episodes in which two or more clients held the lock")                                                        \
@@ -154,7 +155,8 @@ extern const size_t lb_counter_row_count;
 
 /* The row of this name; a name that is none ends the program. */
 const struct lb_counter *lb_counter_named(const char *name);
-/* The next row of a group that is shown in this place, after `row` (NULL = the first); NULL = no more. */
+/* The next row of a group that is shown in this place, after `row` (NULL = the first); NULL = no
+ * more. */
 const struct lb_counter *lb_counter_next(const struct lb_counter *row, enum lb_counter_group group, enum lb_counter_place place);
 /* Its name in this place. */
 const char *lb_counter_name_in(const struct lb_counter *row, enum lb_counter_place place);
@@ -171,7 +173,8 @@ void lb_counter_print(const struct lb_counter *row, const struct lb_counters *co
 struct lb_counters lb_counters_none(void);
 /* Takes over the counters of one source. */
 void lb_counters_take(struct lb_counters *counters, const struct lb_counters *from, enum lb_counter_source source);
-/* Adds a trial to a sum of trials that began with lb_counters_none(): LB_ADD_SUM and LB_ADD_MAX, nothing else. */
+/* Adds a trial to a sum of trials that began with lb_counters_none(): LB_ADD_SUM and LB_ADD_MAX,
+ * nothing else. */
 void lb_counters_add(struct lb_counters *sum, const struct lb_counters *trial);
 
 #endif

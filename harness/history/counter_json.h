@@ -9,8 +9,8 @@
 
 #include "counter.h"
 
-/* Sets the counters of these groups that are shown in this place, null where one does not apply (`met` as of lb_counter_applies();
- * counters NULL = none applies). */
+/* Sets the counters of these groups that are shown in this place, null where one does not apply
+ * (`met` as of lb_counter_applies(); counters NULL = none applies). */
 void lb_counters_json(json_t *object, const struct lb_counters *counters, const enum lb_counter_group *groups, size_t count,
                       enum lb_counter_place place, unsigned met);
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a history shows of who might have held a key at a moment: backwards from that moment to the latest word of each client.
+ * What a history shows of who might have held a key at a moment: backwards from that moment to the
+ * latest word of each client.
  */
 #include "evidence.h"
 
 #include <string.h>
 
-/* The latest thing that is known of `client` and `key` before event `end`: the event that says so, or NULL. *ret_lease is the one
- * that says how long that lasts: the same, or the latest renewal since. */
+/* The latest thing that is known of `client` and `key` before event `end`: the event that says so,
+ * or NULL. *ret_lease is the one that says how long that lasts: the same, or the latest renewal
+ * since. */
 static const struct lb_event *latest(const struct lb_history *h, size_t end, uint32_t client, uint32_t key,
                                      const struct lb_event **ret_lease) {
   *ret_lease = NULL;
@@ -44,7 +46,8 @@ static bool valid_at(const struct lb_event *lease, uint64_t t) {
 
 static size_t index_of(const struct lb_history *h, const struct lb_event *e) { return (size_t)(e - h->events); }
 
-/* Whether anybody was granted the key between two events: then the service had let go of what came before. */
+/* Whether anybody was granted the key between two events: then the service had let go of what came
+ * before. */
 static bool granted_between(const struct lb_history *h, uint32_t key, size_t begin, size_t end) {
   for (size_t i = begin; i < end; i++)
     if (h->events[i].kind == LB_EV_GRANTED && h->events[i].key == key) return true;
@@ -59,8 +62,9 @@ static bool was_asking(const struct lb_history *h, size_t end, uint32_t client, 
   return false;
 }
 
-/* Whether the service still keeps `key` at event `at` for a client that died at event `crash` while it held the lock or might have: a
- * dead client releases nothing, so only the end of its lease or another grant shows that it does not. */
+/* Whether the service still keeps `key` at event `at` for a client that died at event `crash` while
+ * it held the lock or might have: a dead client releases nothing, so only the end of its lease or
+ * another grant shows that it does not. */
 static bool is_kept_for_the_dead(const struct lb_history *h, size_t crash, uint32_t client, uint32_t key, size_t at) {
   const struct lb_event *lease, *e = latest(h, crash, client, key, &lease);
   if (granted_between(h, key, crash, at)) return false;

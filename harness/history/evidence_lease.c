@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether an overlap began within the earlier holder's lease: one sweep over the sorted events, which keeps for each client
- * and key what the client may believe. A grant inside an episode is then held against the beliefs of the others, and so is
- * a renewal by which a holder whose lease was over has one again: the service has just confirmed two holders.
+ * Whether an overlap began within the earlier holder's lease: one sweep over the sorted events,
+ * which keeps for each client and key what the client may believe. A grant inside an episode is
+ * then held against the beliefs of the others, and so is a renewal by which a holder whose lease
+ * was over has one again: the service has just confirmed two holders.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -69,7 +70,8 @@ static void believe(struct sweep *s, const struct lb_event *e) {
   if (e->kind == LB_EV_GRANTED || e->kind == LB_EV_RENEWED) lease(find(s, e->client, e->key), e);
 }
 
-/* Whether event `index`, of a key, lies in an episode of it. The episodes of a key come in order and do not meet. */
+/* Whether event `index`, of a key, lies in an episode of it. The episodes of a key come in order
+ * and do not meet. */
 static bool in_episode(struct sweep *s, size_t index) {
   size_t *at = &s->episode[s->h->events[index].key];
   while (*at < s->check->episode_count && s->check->episodes[*at].end_event <= index) *at = s->next[*at];
@@ -85,7 +87,8 @@ static bool overruns(const struct sweep *s, const struct lb_event *grant) {
   return false;
 }
 
-/* Whether the event gives its client a lease: a grant, or a renewal of what it holds whose answer was not read too late. */
+/* Whether the event gives its client a lease: a grant, or a renewal of what it holds whose answer
+ * was not read too late. */
 static bool gives_lease(struct sweep *s, const struct lb_event *e) {
   if (e->kind == LB_EV_GRANTED) return true;
   if (e->kind != LB_EV_RENEWED || !find(s, e->client, e->key)->holds) return false;

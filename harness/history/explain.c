@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The lines and the last sentence. A column per client shows who believes that it holds the lock: two bars side by side are
- * what must not be.
+ * The lines and the last sentence. A column per client shows who believes that it holds the lock:
+ * two bars side by side are what must not be.
  */
 #include "explain.h"
 
@@ -46,7 +46,8 @@ static void put_length(uint64_t ns, FILE *out) {
   fprintf(out, "%.*f ms", ns >= 10000000 ? 1 : ns >= 10000 ? 3 : 6, (double)ns / MS);
 }
 
-/* As fine as the story needs: a double hold of microseconds between times of a tenth of a millisecond would have no length. */
+/* As fine as the story needs: a double hold of microseconds between times of a tenth of a
+ * millisecond would have no length. */
 static int decimals_for(const struct teller *t) {
   uint64_t length = t->h->events[t->h->count - 1].t - t->h->events[0].t;
   if (t->cut.episode) length = t->cut.episode->end_t - t->cut.episode->begin_t;
@@ -87,7 +88,8 @@ static void move_lanes(struct teller *t, const struct lb_event *e) {
 
 /* ---- what is wrong about a line ----------------------------------------------------------------------------------- */
 
-/* The lease of the hold that began with event `grant`, as it stood at event `at`: from its latest grant or renewal. */
+/* The lease of the hold that began with event `grant`, as it stood at event `at`: from its latest
+ * grant or renewal. */
 static void put_lease(const struct teller *t, size_t grant, size_t at) {
   const struct lb_event *e = &t->h->events[grant];
   uint64_t now = t->h->events[at].t;
@@ -149,7 +151,8 @@ static void put_wrong_access(const struct teller *t, size_t i) {
   if (w->flags & LB_WRONG_FENCED_OFF && (told || e->flags & LB_EVF_REFUSED)) put_fenced_off(t, i);
 }
 
-/* Not wrong, but what a reader wants to know about the end of a hold: since when the client was mistaken. */
+/* Not wrong, but what a reader wants to know about the end of a hold: since when the client was
+ * mistaken. */
 static void put_blindness(const struct teller *t, size_t i) {
   const struct lb_event *e = &t->h->events[i];
   for (size_t j = i; j-- > 0;) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which events are told. A short history is told whole as far as it fits; of a long one only the stretch from the grant that
- * was overrun to the moment when everyone knew. Within it the lines are chosen by what they are and by how near they stand to
- * what went wrong.
+ * Which events are told. A short history is told whole as far as it fits; of a long one only the
+ * stretch from the grant that was overrun to the moment when everyone knew. Within it the lines are
+ * chosen by what they are and by how near they stand to what went wrong.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -76,8 +76,8 @@ static bool names(const struct lb_episode *e, uint32_t client) {
   return false;
 }
 
-/* The double hold around the focus, or else the latest one of its client before: an overtaken holder may write when the one that
- * overtook it has already let go. */
+/* The double hold around the focus, or else the latest one of its client before: an overtaken
+ * holder may write when the one that overtook it has already let go. */
 static const struct lb_episode *find_episode(const struct cutter *x) {
   const struct lb_episode *found = NULL;
   const struct lb_event *focus = &x->h->events[x->cut->focus];
@@ -88,7 +88,8 @@ static const struct lb_episode *find_episode(const struct cutter *x) {
   return found;
 }
 
-/* Damage tells more than a double hold that did none. A write that the resource refused did nothing wrong in the end. */
+/* Damage tells more than a double hold that did none. A write that the resource refused did nothing
+ * wrong in the end. */
 static void find_focus(struct cutter *x) {
   static const unsigned order[] = {LB_WRONG_DAMAGE, LB_WRONG_DOUBLE, LB_WRONG_FENCE, LB_WRONG_DIRTY,
                                    LB_WRONG_FENCED_OFF};
@@ -126,7 +127,8 @@ static void reach_back(struct cutter *x, size_t grant) {
   if (asked < x->from) x->from = asked;
 }
 
-/* The latest renewal of the hold that `client` has before event `before`: the lease that was overrun. */
+/* The latest renewal of the hold that `client` has before event `before`: the lease that was
+ * overrun. */
 static void reach_renewal(struct cutter *x, uint32_t client, size_t before) {
   static const enum lb_event_kind others[] = {LB_EV_GRANTED, LB_EV_RELEASE, LB_EV_LOST, LB_EV_CRASH};
   size_t renewal = back_to(x, before, client, LB_EV_RENEWED);
@@ -143,7 +145,8 @@ static size_t own_grant(const struct cutter *x, uint32_t client, size_t before) 
   return grant < before ? grant : LB_NO_EVENT;
 }
 
-/* What comes after the end of the double hold is the answer that tells a client that it had lost the lock. */
+/* What comes after the end of the double hold is the answer that tells a client that it had lost
+ * the lock. */
 static void reach_ahead(struct cutter *x, uint32_t client, size_t after) {
   for (size_t i = after + 1; i < x->h->count && !is_of(x, i, client, LB_EV_ACQUIRE); i++)
     if (is_of(x, i, client, LB_EV_LOST) || is_of(x, i, client, LB_EV_RELEASED)) {
@@ -221,8 +224,8 @@ static bool is_needed(const struct cutter *x, size_t i) {
   return i == x->cut->focus;
 }
 
-/* A lease that was made longer is news only once it no longer is: before the client loses the lock. RENEWED_AGAIN for the others of
- * a run. */
+/* A lease that was made longer is news only once it no longer is: before the client loses the lock.
+ * RENEWED_AGAIN for the others of a run. */
 static int rank_of_renewal(const struct cutter *x, size_t i) {
   const struct lb_event *renewal = &x->h->events[i];
   for (size_t j = i + 1; j < x->h->count; j++) {

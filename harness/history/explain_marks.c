@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is wrong about which event. The rules are the checker's (check.h); here they are asked event by event and with the
- * one it collides with, so a walk over one key at a time, with a look at every client, is fast enough: what is explained is a
- * kept history, and those are short.
+ * What is wrong about which event. The rules are the checker's (check.h); here they are asked event
+ * by event and with the one it collides with, so a walk over one key at a time, with a look at
+ * every client, is fast enough: what is explained is a kept history, and those are short.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,7 +34,8 @@ static uint64_t end_t(const struct walk *w, size_t grant) {
   return w->end[grant] == LB_NO_EVENT ? UINT64_MAX : w->h->events[w->end[grant]].t;
 }
 
-/* Another client that holds for a time before and for a time after `t`, or after an instant that both holds begin with. */
+/* Another client that holds for a time before and for a time after `t`, or after an instant that
+ * both holds begin with. */
 static size_t other_hold(const struct walk *w, uint32_t client, uint64_t t, bool begun_earlier) {
   for (uint32_t c = 0; c < w->h->clients.count; c++) {
     size_t hold = w->holder[c].hold;

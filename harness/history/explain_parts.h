@@ -44,7 +44,8 @@ struct lb_cut {                     /* what is told of a history */
 /* Chooses. Release ret->shown with free(). 0 or -ENOMEM. */
 int lb_explain_cut(const struct lb_history *history, const struct lb_check *check, const struct lb_wrong_event *wrong,
                    struct lb_cut *ret);
-/* True for a fact that only repeats what an event of a client says, and for the proof of a fault, which is told with it. */
+/* True for a fact that only repeats what an event of a client says, and for the proof of a fault,
+ * which is told with it. */
 bool lb_explain_repeats(const struct lb_history *history, const struct lb_event *event);
 /* The fact that only the begin of the history was kept, LB_NO_EVENT = none says so. */
 size_t lb_explain_shortened(const struct lb_history *history);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Histories in memory: tables of names, facts, the order of events. What an event of each kind carries is in history_form.c, the file
- * forms are in history_json.c and history_binary.c; reading a file begins here.
+ * Histories in memory: tables of names, facts, the order of events. What an event of each kind
+ * carries is in history_form.c, the file forms are in history_json.c and history_binary.c; reading
+ * a file begins here.
  */
 #include "history.h"
 
@@ -23,7 +24,8 @@ static void *must(void *memory) {
 
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
-/* Well-formed sequences only (Unicode 15, table 3-7): no overlong forms, no surrogates, nothing above U+10FFFF. */
+/* Well-formed sequences only (Unicode 15, table 3-7): no overlong forms, no surrogates, nothing
+ * above U+10FFFF. */
 size_t lb_utf8_length(const char *text, size_t size) {
   const unsigned char *b = (const unsigned char *)text;
   if (size == 0) return 0;
@@ -56,7 +58,8 @@ static size_t hash(const char *name) { /* FNV-1a */
   return (size_t)(h ^ (h >> 32));
 }
 
-/* The slot where `name` is, or the empty one where it belongs. A slot is an index plus one, 0 = empty. */
+/* The slot where `name` is, or the empty one where it belongs. A slot is an index plus one, 0 =
+ * empty. */
 static uint32_t *find_slot(const struct lb_names *names, const char *name) {
   size_t i = hash(name) & (names->slot_count - 1);
   while (names->slots[i] && strcmp(names->name[names->slots[i] - 1], name) != 0) i = (i + 1) & (names->slot_count - 1);

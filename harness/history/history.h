@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * history.h - what happened in one trial: events of clients, and facts about it, in memory and as files.
+ * history.h - what happened in one trial: events of clients, and facts about it, in memory and as
+ * files.
  *
- * A fact (a fault, its proof, an observation, a phase) is an event with fields; what it means is read off its kind and its
- * fields alone. The English of a fact is made when it is shown (say.h).
+ * A fact (a fault, its proof, an observation, a phase) is an event with fields; what it means is
+ * read off its kind and its fields alone. The English of a fact is made when it is shown (say.h).
  *
- * Two file forms, told apart by their first bytes: the run's own binary form ("LBHIST2\n") and JSON lines, so that
- * any other tool's history can be judged too. Both are of format 2. Files of format 1 had facts as sentences; they are read
- * all the same, and what is known of their sentences is a fact with fields in memory (history_1.c). Times are ns of one
- * machine's CLOCK_MONOTONIC; `s` is a global sequence number drawn from shared memory, which breaks ties and orders what
- * one clock tick cannot.
+ * Two file forms, told apart by their first bytes: the run's own binary form ("LBHIST2\n") and JSON
+ * lines, so that any other tool's history can be judged too. Both are of format 2. Files of format
+ * 1 had facts as sentences; they are read all the same, and what is known of their sentences is a
+ * fact with fields in memory (history_1.c). Times are ns of one machine's CLOCK_MONOTONIC; `s` is a
+ * global sequence number drawn from shared memory, which breaks ties and orders what one clock tick
+ * cannot.
  */
 #ifndef LB_HISTORY_H
 #define LB_HISTORY_H
@@ -76,8 +78,9 @@ enum lb_answer {                                                               /
 
 #define LB_NO_NAME UINT32_MAX
 
-/* 56 bytes, the same in memory and in a binary file (little-endian). t, s, value and fence are at most 2^63 - 1, which is
- * what JSON readers can hold; the JSON form leaves out an `until` above that, for it means "for ever". */
+/* 56 bytes, the same in memory and in a binary file (little-endian). t, s, value and fence are at
+ * most 2^63 - 1, which is what JSON readers can hold; the JSON form leaves out an `until` above
+ * that, for it means "for ever". */
 struct lb_event {
   uint64_t t;      /* ns */
   uint64_t s;      /* global sequence number, 0 = none */
@@ -94,7 +97,8 @@ struct lb_event {
   uint16_t flags;  /* LB_EVF_* */
 };
 
-/* The fields of a fact: 64 bytes, the same in memory and in a binary file. Those that its kind does not have are as in lb_no_fact. */
+/* The fields of a fact: 64 bytes, the same in memory and in a binary file. Those that its kind does
+ * not have are as in lb_no_fact. */
 struct lb_fact {
   /* Indexes into history.texts, LB_NO_NAME = none. */
   uint32_t what; /* a step as written; the text of a note */
@@ -135,8 +139,9 @@ struct lb_history { /* all zero = empty */
 
 /* Frees everything inside; the struct itself is the caller's and is zeroed. */
 void lb_history_clear(struct lb_history *history);
-/* Index of `name` in the table, added if new. Bytes that are not UTF-8 are kept as '?', so that every name can be written
- * in both forms. Like the next two, it ends the process when memory is exhausted. */
+/* Index of `name` in the table, added if new. Bytes that are not UTF-8 are kept as '?', so that
+ * every name can be written in both forms. Like the next two, it ends the process when memory is
+ * exhausted. */
 uint32_t lb_names_add(struct lb_names *names, const char *name);
 /* Appends one event (copied). */
 void lb_history_add(struct lb_history *history, const struct lb_event *event);
@@ -151,16 +156,18 @@ void lb_history_sort(struct lb_history *history);
 /* The word of a kind as in the JSON form: "granted"; NULL if there is no such kind. */
 const char *lb_event_kind_name(unsigned kind);
 
-/* Reads a file of either form. 0; -EINVAL with one line in err ("FILE:LINE: found ..., expected ...", in a binary file
- * "FILE: byte OFFSET: ...") for malformed content, an empty file included; other -errno. On error *ret is left empty.
- * The result is sorted. What a lb_event must and may carry is the same in both forms (see the table in history_form.c). */
+/* Reads a file of either form. 0; -EINVAL with one line in err ("FILE:LINE: found ..., expected
+ * ...", in a binary file "FILE: byte OFFSET: ...") for malformed content, an empty file included;
+ * other -errno. On error *ret is left empty. The result is sorted. What a lb_event must and may
+ * carry is the same in both forms (see the table in history_form.c). */
 int lb_history_load(const char *path, struct lb_history *ret, char *err, size_t err_size);
 /* The same from an open file, to its end; it stays open. `name` stands for it in messages. */
 int lb_history_read(int fd, const char *name, struct lb_history *ret, char *err, size_t err_size);
 /* The same from memory; `name` stands for the file in messages. For tests and fuzzing. */
 int lb_history_parse(const char *name, const void *data, size_t size, struct lb_history *ret, char *err, size_t err_size);
-/* Writes the binary form / JSON lines to an open stream and flushes it. 0 or -errno; -EINVAL, before anything is written,
- * for an event that no reader would accept. The first of the JSON lines is {"format":2}. */
+/* Writes the binary form / JSON lines to an open stream and flushes it. 0 or -errno; -EINVAL,
+ * before anything is written, for an event that no reader would accept. The first of the JSON lines
+ * is {"format":2}. */
 int lb_history_write(const struct lb_history *history, FILE *out);
 int lb_history_write_json(const struct lb_history *history, FILE *out);
 /* One event as one JSON line without the newline, into buf; returns what snprintf would. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Format 1 had no fields for facts: each was a `note` with a sentence. Here, and nowhere else, those sentences are read. What is one
- * of them becomes the fact that the run of today would record; any other note stays a note, which decides nothing. The wordings are
- * those of the releases that wrote format 1 and never change.
+ * Format 1 had no fields for facts: each was a `note` with a sentence. Here, and nowhere else,
+ * those sentences are read. What is one of them becomes the fact that the run of today would
+ * record; any other note stays a note, which decides nothing. The wordings are those of the
+ * releases that wrote format 1 and never change.
  */
 #include <errno.h>
 #include <stdlib.h>

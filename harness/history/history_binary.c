@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The run's own form of a history: written and read in a few large pieces, small enough to keep for every trial.
+ * The run's own form of a history: written and read in a few large pieces, small enough to keep for
+ * every trial.
  *
  *   "LBHIST2\n"                      8 bytes; the digit is the format
  *   clients, keys, texts, events     4 counts of 8 bytes
@@ -10,8 +11,9 @@
  *   facts                            as struct lb_fact
  *   events                           as struct lb_event, to the end of the file
  *
- * Format 1 had no facts: neither the count nor the structs; the `fact` of an event was the index of a text. All numbers are little-endian. A reader meets files that were cut off, damaged or made by someone else, so nothing is
- * allocated before its size is known to fit into the file.
+ * Format 1 had no facts: neither the count nor the structs; the `fact` of an event was the index of
+ * a text. All numbers are little-endian. A reader meets files that were cut off, damaged or made by
+ * someone else, so nothing is allocated before its size is known to fit into the file.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -116,7 +118,8 @@ static int read_names(struct reader *r, size_t end, uint64_t count, bool may_be_
   return 0;
 }
 
-/* An array of `count` structs of `size` bytes, from malloc; NULL if there are none, or no memory, which is refused. */
+/* An array of `count` structs of `size` bytes, from malloc; NULL if there are none, or no memory,
+ * which is refused. */
 static void *read_array(struct reader *r, const char *what, size_t count, size_t size, int *ret_rc) {
   void *array = count ? malloc(count * size) : NULL;
   *ret_rc = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The one table that says which members an event can have and what is in them, and the one that says what an event of each
- * kind must and may carry. Both file forms are read, checked and written by these.
+ * The one table that says which members an event can have and what is in them, and the one that
+ * says what an event of each kind must and may carry. Both file forms are read, checked and written
+ * by these.
  */
 #include "history_form.h"
 
@@ -98,7 +99,8 @@ const void *lb_member_at(const struct lb_member *member, const struct lb_event *
   return (member->of_fact ? (const char *)fact : (const char *)event) + member->offset;
 }
 
-/* A value in memory that stands for "not there". Where a number of its kind must be there, 0 is a number like any other. */
+/* A value in memory that stands for "not there". Where a number of its kind must be there, 0 is a
+ * number like any other. */
 static bool is_unset(enum lb_member_type type, const void *at) {
   static const uint64_t zero = 0;
   uint32_t name;

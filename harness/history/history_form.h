@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * history_form.h - what the two file forms of a history share: the members an event can have, and which kind has which. Private
- * to history*.c.
+ * history_form.h - what the two file forms of a history share: the members an event can have, and
+ * which kind has which. Private to history*.c.
  */
 #ifndef LB_HISTORY_FORM_H
 #define LB_HISTORY_FORM_H
@@ -69,7 +69,8 @@ extern const struct lb_member lb_members[LB_MEMBER_COUNT];
 /* The words of a field of a fact; NULL for a number that is none of it. */
 const char *lb_member_word(unsigned member_bit, unsigned number);
 
-/* 0, or -EINVAL with "found ..., expected ..." in text if an event of this kind cannot have exactly these members. */
+/* 0, or -EINVAL with "found ..., expected ..." in text if an event of this kind cannot have exactly
+ * these members. */
 int lb_event_check_members(unsigned kind, unsigned members, char *text, size_t size);
 /* The same for an event in memory: its kind, flags, indexes and members. */
 int lb_event_check(const struct lb_history *history, const struct lb_event *event, char *text, size_t size);
@@ -77,16 +78,18 @@ int lb_event_check(const struct lb_history *history, const struct lb_event *even
 unsigned lb_event_members(const struct lb_history *history, const struct lb_event *event);
 /* Where the value of a member is, in the event or in its fact (which must be the event's own). */
 const void *lb_member_at(const struct lb_member *member, const struct lb_event *event, const struct lb_fact *fact);
-/* Length of the valid UTF-8 sequence that starts at text (of at most `size` bytes), 0 if there is none. */
+/* Length of the valid UTF-8 sequence that starts at text (of at most `size` bytes), 0 if there is
+ * none. */
 size_t lb_utf8_length(const char *text, size_t size);
 
-/* The two readers, into an empty history; after an error the caller clears it. *ret_format: 1 or 2. A file of format 1 leaves
- * facts that are faults and notes with nothing but `what`. */
+/* The two readers, into an empty history; after an error the caller clears it. *ret_format: 1 or 2.
+ * A file of format 1 leaves facts that are faults and notes with nothing but `what`. */
 int lb_history_parse_json(const char *name, const char *data, size_t size, struct lb_history *ret, int *ret_format, char *err,
                           size_t err_size);
 int lb_history_parse_binary(const char *name, const char *data, size_t size, struct lb_history *ret, int *ret_format, char *err,
                             size_t err_size);
-/* Makes facts with fields out of the sentences of a sorted history of format 1, as far as they are known (history_1.c). */
+/* Makes facts with fields out of the sentences of a sorted history of format 1, as far as they are
+ * known (history_1.c). */
 void lb_history_translate_1(struct lb_history *history);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Histories as JSON lines, so that other tools can write what this one judges. A reader that guesses would judge something
- * that never happened; so whatever is not exactly an event is refused, with its line and with what was expected instead.
- * The first line says the format; without it, it is format 1, which had no facts but `fault` and `note`.
+ * Histories as JSON lines, so that other tools can write what this one judges. A reader that
+ * guesses would judge something that never happened; so whatever is not exactly an event is
+ * refused, with its line and with what was expected instead. The first line says the format;
+ * without it, it is format 1, which had no facts but `fault` and `note`.
  */
 #include <errno.h>
 #include <jansson.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * pairs.h - numbers the pairs (client, key) of a history in order of first use, so that what is known about each can
- * stand in a plain array. A hash table, because clients times keys may be far more than the pairs that occur.
+ * pairs.h - numbers the pairs (client, key) of a history in order of first use, so that what is
+ * known about each can stand in a plain array. A hash table, because clients times keys may be far
+ * more than the pairs that occur.
  */
 #ifndef LB_PAIRS_H
 #define LB_PAIRS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Figures of speed: one pass over the sorted events. What began before the measured window (an attempt, a hold) is
- * followed all the same, but only grants and outcomes inside it are counted.
+ * Figures of speed: one pass over the sorted events. What began before the measured window (an
+ * attempt, a hold) is followed all the same, but only grants and outcomes inside it are counted.
  */
 #include "stats.h"
 

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * stats.h - figures of speed out of a history: histograms of wait, hold and hand-off, throughput per second, fairness.
+ * stats.h - figures of speed out of a history: histograms of wait, hold and hand-off, throughput
+ * per second, fairness.
  *
- * wait    = granted - the first `acquire` of the attempt (a blocking acquire writes one acquire event, at its start).
- *           Where that acquire has a `due`, wait counts from there: a client of an open loop that is late because its
- *           attempt before took long has made a request wait, and a figure without that time would hide it (coordinated omission).
- *           `busy`, `timeout` and `unknown` end an attempt (a refused try inside an acquire is no event); a grant that still comes after these belongs to the attempt.
+ * wait    = granted - the first `acquire` of the attempt (a blocking acquire writes one acquire
+ *           event, at its start). Where that acquire has a `due`, wait counts from there: a client
+ *           of an open loop that is late because its attempt before took long has made a request
+ *           wait, and a figure without that time would hide it (coordinated omission). `busy`,
+ *           `timeout` and `unknown` end an attempt (a refused try inside an acquire is no event); a
+ *           grant that still comes after these belongs to the attempt.
  * hold    = release - granted; not counted where `lost` or `crash` ended it
- * handoff = granted - the latest earlier `release` of the same key by another client: what a waiter waits for when the
- *           holder has let go. Only counted when that release lies after the new holder's `acquire` (it was waiting).
- * Only what is granted between the facts `phase` `measure` and `phase` `end` counts; without them, everything. A missing
- * `measure` stands for the first event, a missing `end` for the last.
+ * handoff = granted - the latest earlier `release` of the same key by another client: what a waiter
+ *           waits for when the holder has let go. Only counted when that release lies after the new
+ *           holder's `acquire` (it was waiting).
+ *
+ * Only what is granted between the facts `phase` `measure` and `phase` `end` counts; without them,
+ * everything. A missing `measure` stands for the first event, a missing `end` for the last.
  */
 #ifndef LB_STATS_H
 #define LB_STATS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A campaign: its schedule is drawn first, from the seed alone, and then played on clients at work. A fault that cannot be proved is
- * noted and left out; each one that was done is undone.
+ * A campaign: its schedule is drawn first, from the seed alone, and then played on clients at work.
+ * A fault that cannot be proved is noted and left out; each one that was done is undone.
  */
 #include "campaign.h"
 
@@ -110,7 +110,8 @@ static void work_until(struct campaign *c, lb_ns when) {
 
 static bool is_empty(const struct lb_cast *cast) { return cast->server_count + cast->client_count == 0; }
 
-/* True if it was proved. What does not fire (nobody held, the server was not yet back) is noted and left out: no fault, no claim. */
+/* True if it was proved. What does not fire (nobody held, the server was not yet back) is noted and
+ * left out: no fault, no claim. */
 static bool play_fault(struct campaign *c, const struct planned *f, size_t *tried) {
   struct lb_cast a = {0}, b = {0};
   char err[400];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * From a role to hosts: who is primary now, who holds, who asks. Servers are asked; what a client does stands in the memory.
+ * From a role to hosts: who is primary now, who holds, who asks. Servers are asked; what a client
+ * does stands in the memory.
  */
 #include "cast.h"
 
@@ -16,7 +17,8 @@ static int nobody(char *err, size_t err_size, const char *why) {
   return -1;
 }
 
-/* A server that is slow to answer counts as silent, so on a busy machine the first answer may be "none". */
+/* A server that is slow to answer counts as silent, so on a busy machine the first answer may be
+ * "none". */
 int lb_cast_primary(struct lb_stage *s) {
   lb_ns deadline = in_ms(ASK_MS);
   int primary = -1;
@@ -38,7 +40,8 @@ int lb_cast_bind_primary(struct lb_stage *s, char *err, size_t err_size) {
 static void add_server(struct lb_cast *c, struct lb_server *server) { c->server[c->server_count++] = server; }
 static void add_client(struct lb_cast *c, struct lb_client *client) { c->client[c->client_count++] = client; }
 
-/* The smallest majority that contains the primary: the primary and its next neighbours in node order. */
+/* The smallest majority that contains the primary: the primary and its next neighbours in node
+ * order. */
 static bool in_majority(const struct lb_stage *s, size_t i) {
   size_t n = s->cluster.data_count, distance = (i + n - (size_t)s->primary) % n;
   return distance < n / 2 + 1;

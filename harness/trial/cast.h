@@ -14,12 +14,13 @@ struct lb_cast {
   size_t client_count;
 };
 
-/* Index of the server that decides now, asked from the servers, for up to five seconds; negative = none says so. */
+/* Index of the server that decides now, asked from the servers, for up to five seconds; negative =
+ * none says so. */
 int lb_cast_primary(struct lb_stage *stage);
 /* Binds `primary` to whoever decides now, unless it is bound already. 0, or -1 with err. */
 int lb_cast_bind_primary(struct lb_stage *stage, char *err, size_t err_size);
-/* Who plays `role`. `holder` and `waiters` wait up to a second for somebody to hold or to ask. 0, or -1 with err: nobody
- * plays it. */
+/* Who plays `role`. `holder` and `waiters` wait up to a second for somebody to hold or to ask. 0,
+ * or -1 with err: nobody plays it. */
 int lb_cast_find(struct lb_stage *stage, const struct lb_role *role, struct lb_cast *ret, char *err, size_t err_size);
 
 #endif

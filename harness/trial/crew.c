@@ -132,8 +132,8 @@ int lb_crew_restart(struct lb_stage *s, struct lb_client *client, char *err, siz
   return r < 0 ? lb_refuse(err, err_size, "%s is gone: %s", client->name, strerror(-r)), -1 : 0;
 }
 
-/* As well as it goes: after the faults of a trial there may be nobody left to ask, and that says nothing of the lock. What the hook
- * itself gets wrong is told by hooks.c, as with every other one. */
+/* As well as it goes: after the faults of a trial there may be nobody left to ask, and that says
+ * nothing of the lock. What the hook itself gets wrong is told by hooks.c, as with every other one. */
 static void tear_down(struct lb_stage *s) {
   struct lb_reply reply;
   struct lb_command command = {.verb = LB_DO_TEARDOWN, .deadline = lb_clock_ns() + TEARDOWN_MS * LB_NS_PER_MS};

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * crew.h - the clients of a trial: started on their hosts, sessions opened, started again after a campaign killed one.
+ * crew.h - the clients of a trial: started on their hosts, sessions opened, started again after a
+ * campaign killed one.
  */
 #ifndef LB_CREW_H
 #define LB_CREW_H
 
 #include "stage.h"
 
-/* Makes the clients of the trial, who have no life yet, stage->client_plan, and the memory that they share. 0 or -ENOMEM. */
+/* Makes the clients of the trial, who have no life yet, stage->client_plan, and the memory that
+ * they share. 0 or -ENOMEM. */
 int lb_crew_gather(struct lb_stage *stage);
-/* Starts the observer (which runs the protocol's setup) and all clients, and opens their sessions. 0, or -ECANCELED after
- * lb_stage_doubt(). */
+/* Starts the observer (which runs the protocol's setup) and all clients, and opens their sessions.
+ * 0, or -ECANCELED after lb_stage_doubt(). */
 int lb_crew_start(struct lb_stage *stage);
 /* Starts a client that is dead again, and sends it back to work. 0, or -1 with err. */
 int lb_crew_restart(struct lb_stage *stage, struct lb_client *client, char *err, size_t err_size);
@@ -18,7 +20,8 @@ int lb_crew_restart(struct lb_stage *stage, struct lb_client *client, char *err,
 void lb_crew_end(struct lb_stage *stage);
 /* Forgets the clients and unmaps the memory, after lb_crew_end(). */
 void lb_crew_dismiss(struct lb_stage *stage);
-/* What no step ended must still be there at the end: a trial whose client or server died by itself shows something else. */
+/* What no step ended must still be there at the end: a trial whose client or server died by itself
+ * shows something else. */
 void lb_crew_count_heads(struct lb_stage *stage);
 
 #endif

@@ -29,7 +29,8 @@ int lb_doing_fail(const struct lb_doing *d, const char *format, ...) {
   return -1;
 }
 
-/* One server has no replicas and no minority. To cut those off is nothing to do; any other fault of nobody is none. */
+/* One server has no replicas and no minority. To cut those off is nothing to do; any other fault of
+ * nobody is none. */
 static bool hits_nobody(const struct lb_doing *d) {
   return !lb_step_needs(d->step, LB_NEED_NETWORK) && d->a->server_count + d->a->client_count == 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * fault.h - what a step does to hosts, and the proof that it did: a cut by a connection that worked before and does not any more,
- * a kill by the exit status, a pause by the state of the process, a clock by asking the server for its time.
+ * fault.h - what a step does to hosts, and the proof that it did: a cut by a connection that worked
+ * before and does not any more, a kill by the exit status, a pause by the state of the process, a
+ * clock by asking the server for its time.
  *
  * A fault records itself in the history before it acts, and the proof after it.
  */
@@ -14,15 +15,16 @@
 bool lb_fault_knows(enum lb_verb verb);
 /* True if lb_fault_undo() has something to do for it. */
 bool lb_fault_has_undo(enum lb_verb verb);
-/* Does the step (cut, heal, kill, pause, resume, restart, clock) to the cast: a = who, b = the other side of a cut.
- * 0 = done and proved; -1 = not, with err saying why. */
+/* Does the step (cut, heal, kill, pause, resume, restart, clock) to the cast: a = who, b = the
+ * other side of a cut. 0 = done and proved; -1 = not, with err saying why. */
 int lb_fault_do(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b,
                 char *err, size_t err_size);
-/* Takes it back: what was paused goes on, what was killed starts again (clients, too), links are whole, clocks true.
- * 0, or -1 with err. */
+/* Takes it back: what was paused goes on, what was killed starts again (clients, too), links are
+ * whole, clocks true. 0, or -1 with err. */
 int lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, char *err,
                   size_t err_size);
-/* Kills a client, or finds that it has killed itself, and records its crash. False: it died of something else. */
+/* Kills a client, or finds that it has killed itself, and records its crash. False: it died of
+ * something else. */
 bool lb_fault_bury(struct lb_stage *stage, struct lb_client *client);
 
 #endif

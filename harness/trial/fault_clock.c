@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Faults of clocks. That a clock has moved is asked of the server or client whose clock it is; what was set is never taken for it.
+ * Faults of clocks. That a clock has moved is asked of the server or client whose clock it is; what
+ * was set is never taken for it.
  */
 #include <errno.h>
 #include <math.h>
@@ -52,7 +53,8 @@ static int64_t true_ms(bool monotonic) {
   return monotonic ? (int64_t)(lb_clock_ns() / LB_NS_PER_MS) : lb_clock_wall_ms();
 }
 
-/* What the clock says minus the true time, in ms; of a monotonic clock only differences of this mean something. 0, or -1 with err. */
+/* What the clock says minus the true time, in ms; of a monotonic clock only differences of this
+ * mean something. 0, or -1 with err. */
 static int ask_offset(struct lb_doing *d, const struct dial *dial, int64_t *ret) {
   bool monotonic = d->step->monotonic;
   lb_ns deadline = in_ms(ASK_MS);

@@ -2,10 +2,11 @@
  *
  * Faults of links: cuts, and their heal.
  *
- * A cut is proved link by link. A connection over the link was established before it, and no longer is; and on each of its ways the rules
- * of this cut have dropped something, so it is this cut that silences the link, not another one. (Where another cut holds a link already, no
- * connection can be asked for, and the rules alone are the proof.) A dead server cannot be cut off, because nothing could be reached
- * before; one that is paused can, because its kernel answers for it.
+ * A cut is proved link by link. A connection over the link was established before it, and no longer
+ * is; and on each of its ways the rules of this cut have dropped something, so it is this cut that
+ * silences the link, not another one. (Where another cut holds a link already, no connection can be
+ * asked for, and the rules alone are the proof.) A dead server cannot be cut off, because nothing
+ * could be reached before; one that is paused can, because its kernel answers for it.
  */
 #include <stdlib.h>
 
@@ -105,7 +106,8 @@ static struct lb_cut *cut_of(struct lb_doing *d, const struct lb_step *step) {
   return cut;
 }
 
-/* Some links at a time: the listener is asked from the other side, and a packet is sent the other way, whoever it reaches. */
+/* Some links at a time: the listener is asked from the other side, and a packet is sent the other
+ * way, whoever it reaches. */
 static int ask_some(struct lb_doing *d, const struct link *link, size_t count) {
   int fd[TOGETHER], back[TOGETHER], r = 0;
   for (size_t i = 0; i < count; i++) {
@@ -160,7 +162,8 @@ static int heal(struct lb_doing *d, struct lb_cut *cut) {
 
 static int heal_own(struct lb_doing *d) { return heal(d, cut_of(d, d->step)); }
 
-/* The latest cut that holds of those whose step names the same roles: its hosts, whoever plays these roles now. */
+/* The latest cut that holds of those whose step names the same roles: its hosts, whoever plays
+ * these roles now. */
 static int heal_named(struct lb_doing *d) {
   struct lb_cut *cut = d->s->net.cuts;
   for (; cut; cut = cut->older) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * fault_parts.h - what the files of the faults share; nobody else includes it. A fault is a row {act, prove, undo} in the table of its file,
- * found by its verb.
+ * fault_parts.h - what the files of the faults share; nobody else includes it. A fault is a row
+ * {act, prove, undo} in the table of its file, found by its verb.
  */
 #ifndef LB_FAULT_PARTS_H
 #define LB_FAULT_PARTS_H
@@ -24,7 +24,8 @@ struct lb_fault {
   int (*undo)(struct lb_doing *d);  /* for a campaign; NULL: nothing to take back */
 };
 
-/* One table for each kind of fault, by verb. A verb without `act` stands in another one, or is no fault. */
+/* One table for each kind of fault, by verb. A verb without `act` stands in another one, or is no
+ * fault. */
 extern const struct lb_fault lb_faults_of_links[LB_VERB_COUNT];     /* fault_cut.c */
 extern const struct lb_fault lb_faults_of_processes[LB_VERB_COUNT]; /* fault_process.c */
 extern const struct lb_fault lb_faults_of_clocks[LB_VERB_COUNT];    /* fault_clock.c */

@@ -25,7 +25,8 @@ bool lb_fault_bury(struct lb_stage *s, struct lb_client *client) {
 
 /* ---- kill ------------------------------------------------------------------------------------------------------------ */
 
-/* Who died without us makes the trial undecided, also where a fault that could not be proved is only left out. */
+/* Who died without us makes the trial undecided, also where a fault that could not be proved is
+ * only left out. */
 static int died_by_itself(struct lb_doing *d, const char *name) {
   lb_stage_doubt(d->s, LB_UNDECIDED, "%s died by itself", name);
   return lb_doing_fail(d, "%s died by itself", name);

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * The verdict of a trial. What counts as a violation depends on the guard: without one, any loss of exclusion; under a guard, which
- * protects the resource and not the lock, damage at the resource. In this order, the first that applies:
- *  undecided  the protocol broke its contract, a step could not be proved, a server or client failed, or a violation is not evidence: the machine stalled for
- *             more than half a lease, the fact the scenario asks for was not seen, or the lease was over anyway
+ * The verdict of a trial. What counts as a violation depends on the guard: without one, any loss of
+ * exclusion; under a guard, which protects the resource and not the lock, damage at the resource.
+ * In this order, the first that applies:
+ *  undecided  the protocol broke its contract, a step could not be proved, a server or client
+ *             failed, or a violation is not evidence: the machine stalled for more than half a lease,
+ *             the fact the scenario asks for was not seen, or the lease was over anyway
  *  violated   the checker says so
  *  stuck      progress was not restored within the bound
- *  undecided  nothing was put to the test: no grant (at all, or while it was measured), fewer hand-offs than the scenario
- *             asks for, or in a timeline nobody who asked while another one held
+ *  undecided  nothing was put to the test: no grant (at all, or while it was measured), fewer
+ *             hand-offs than the scenario asks for, or in a timeline nobody who asked while another
+ *             one held
  *  safe
- * Who was told why something failed says it: the reason of what is undecided or stuck ends with a client's latest error.
+ *
+ * Who was told why something failed says it: the reason of what is undecided or stuck ends with a
+ * client's latest error.
  */
 #include "judge.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * judge.h - from the events of a finished trial to its verdict. It only decides, and hands out what it judged by; keep.h writes.
+ * judge.h - from the events of a finished trial to its verdict. It only decides, and hands out what
+ * it judged by; keep.h writes.
  */
 #ifndef LB_JUDGE_H
 #define LB_JUDGE_H
@@ -15,8 +16,8 @@ struct lb_judgement { /* what the verdict was found by, beside stage->history */
   struct lb_stats stats;
 };
 
-/* Makes the history out of the stage's memory, and fills the counts, the figures and the verdict of *out. 0 or -ENOMEM. Release *ret in any
- * case with lb_judgement_clear(). */
+/* Makes the history out of the stage's memory, and fills the counts, the figures and the verdict of
+ * *out. 0 or -ENOMEM. Release *ret in any case with lb_judgement_clear(). */
 int lb_judge(struct lb_stage *stage, struct lb_judgement *ret, struct lb_outcome *out);
 void lb_judgement_clear(struct lb_judgement *judgement);
 /* The verdict on a trial whose results could not be had or kept, with this -errno: undecided. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The files of one trial. A table of the run is made of the rows that each trial wrote for itself (run/results.c).
+ * The files of one trial. A table of the run is made of the rows that each trial wrote for itself
+ * (run/results.c).
  */
 #include "keep.h"
 
@@ -67,8 +68,9 @@ static void add_at_end(struct lb_history *h, enum lb_event_kind kind, uint32_t c
   lb_history_add(h, &event);
 }
 
-/* A workload can have millions of events, and one episode is enough to look at: the file then keeps the begin of the history, up to
- * the end of the first episode and a little further, and says so. (The begin of a history is a history.) */
+/* A workload can have millions of events, and one episode is enough to look at: the file then keeps
+ * the begin of the history, up to the end of the first episode and a little further, and says so.
+ * (The begin of a history is a history.) */
 static bool shorten(struct lb_stage *s, const struct lb_check *check, struct lb_fact *ret) {
   struct lb_history *h = &s->history;
   size_t keep = KEPT_EVENTS;

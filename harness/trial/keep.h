@@ -7,9 +7,10 @@
 
 #include "judge.h"
 
-/* Writes histories/NAME.hist (a timeline's always, another's when it is not safe), and parts/NAME.latency and parts/NAME.series (not of
- * a timeline) into the folder of the run. Says in *out whether there is a history, which it may have shortened. 0, or -errno when a file
- * could not be written. */
+/* Writes histories/NAME.hist (a timeline's always, another's when it is not safe), and
+ * parts/NAME.latency and parts/NAME.series (not of a timeline) into the folder of the run. Says in
+ * *out whether there is a history, which it may have shortened. 0, or -errno when a file could not
+ * be written. */
 int lb_keep(struct lb_stage *stage, const struct lb_judgement *judgement, struct lb_outcome *out);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * stage.h - a running trial as its controller sees it: hosts, servers, clients, shared memory, and the facts seen so far.
- * trial.c sets it up and clears it away, timeline.c and workload.c play on it, judge.c reads what is left.
+ * stage.h - a running trial as its controller sees it: hosts, servers, clients, shared memory, and
+ * the facts seen so far. trial.c sets it up and clears it away, timeline.c and workload.c play on
+ * it, judge.c reads what is left.
  */
 #ifndef LB_STAGE_H
 #define LB_STAGE_H
@@ -46,35 +47,38 @@ struct lb_stage {
 
 /* ---- facts for the history, each stamped with the time of the call (stage_facts.c) ---- */
 
-/* A step that is a fault begins. What belongs to the same step (its proof, its end) is tied to it by step->number. */
+/* A step that is a fault begins. What belongs to the same step (its proof, its end) is tied to it
+ * by step->number. */
 void lb_stage_fault(struct lb_stage *stage, const struct lb_step *step);
 /* The effect of the fault was seen. */
 void lb_stage_proved(struct lb_stage *stage, const struct lb_step *step);
 /* A campaign takes the fault back now. */
 void lb_stage_over(struct lb_stage *stage, const struct lb_step *step);
-/* A fault of a campaign was left out, or was done and its effect was not seen; `why` is text for people. */
+/* A fault of a campaign was left out, or was done and its effect was not seen; `why` is text for
+ * people. */
 void lb_stage_not_done(struct lb_stage *stage, const struct lb_step *step, const char *why);
 void lb_stage_not_proved(struct lb_stage *stage, const struct lb_step *step, const char *why);
 /* What a client answered to a step (acquire, release, read, write). */
 void lb_stage_reply(struct lb_stage *stage, const struct lb_step *step, const struct lb_client *client, const struct lb_reply *reply);
 /* The condition that a step awaited is true. */
 void lb_stage_met(struct lb_stage *stage, const struct lb_step *step);
-/* A step looked for the record of the key: at one server, and all in all on the servers of the step's role. */
+/* A step looked for the record of the key: at one server, and all in all on the servers of the
+ * step's role. */
 void lb_stage_observed_at(struct lb_stage *stage, const struct lb_step *step, const struct lb_server *server, bool present);
 void lb_stage_observed(struct lb_stage *stage, const struct lb_step *step, bool present);
 /* `primary` is bound to this server; after a failover this one decides. */
 void lb_stage_primary(struct lb_stage *stage, const struct lb_server *server);
 void lb_stage_failover(struct lb_stage *stage, const struct lb_server *server);
-/* The clock that a step has set was asked. `name`: of the server or client. ms: wall = how far it is off, monotonic = how far it has
- * jumped, rate = what it has gained in in_ms (else 0). */
+/* The clock that a step has set was asked. `name`: of the server or client. ms: wall = how far it
+ * is off, monotonic = how far it has jumped, rate = what it has gained in in_ms (else 0). */
 void lb_stage_clock(struct lb_stage *stage, const struct lb_step *step, const char *name, enum lb_clock_reading reading, int64_t ms,
                     int64_t in_ms);
 /* The measured window begins or ends. */
 void lb_stage_phase(struct lb_stage *stage, enum lb_fact_phase phase);
 /* Free text, which decides nothing. */
 void lb_stage_note(struct lb_stage *stage, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Ends the trial's chance of a verdict from its history: keeps the first reason, but undecided comes before stuck. Returns
- * -ECANCELED. */
+/* Ends the trial's chance of a verdict from its history: keeps the first reason, but undecided
+ * comes before stuck. Returns -ECANCELED. */
 int lb_stage_doubt(struct lb_stage *stage, enum lb_verdict verdict, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -82,9 +86,11 @@ int lb_stage_doubt(struct lb_stage *stage, enum lb_verdict verdict, const char *
 struct lb_client_state *lb_stage_state(const struct lb_stage *stage, const struct lb_client *client);
 /* "client-2" from its index, or "the observer", whose state stands behind those of the clients. */
 const char *lb_stage_speaker(const struct lb_stage *stage, size_t index, char name[32]);
-/* A client ended although no step killed it: undecided, "client-2 died by itself: died of SIGSEGV inside release". */
+/* A client ended although no step killed it: undecided, "client-2 died by itself: died of SIGSEGV
+ * inside release". */
 int lb_stage_died(struct lb_stage *stage, struct lb_client *client);
-/* A client was awaited for `what` and did not answer, with this result of lb_client_await(): undecided, "WHAT: no answer in time". */
+/* A client was awaited for `what` and did not answer, with this result of lb_client_await():
+ * undecided, "WHAT: no answer in time". */
 int lb_stage_silent(struct lb_stage *stage, struct lb_client *client, const char *what, int result);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a controller records of its trial: each fact with its fields. How it is said in English is history/say.c's affair.
+ * What a controller records of its trial: each fact with its fields. How it is said in English is
+ * history/say.c's affair.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * A timeline: the steps of a scenario, one after the other. Every fault proves that it fired before the next step begins
- * (fault.c); what cannot be proved makes the trial undecided, never safe.
+ * A timeline: the steps of a scenario, one after the other. Every fault proves that it fired before
+ * the next step begins (fault.c); what cannot be proved makes the trial undecided, never safe.
  *
- * A client has at most one command at a time. One that began to ask, or stands still at a point, owes its answer: it is
- * collected when the client goes on, or before it is told anything else.
+ * A client has at most one command at a time. One that began to ask, or stands still at a point,
+ * owes its answer: it is collected when the client goes on, or before it is told anything else.
  */
 #include "timeline.h"
 
@@ -55,7 +55,8 @@ static bool is_at_point(const struct lb_stage *s, struct lb_client *client, cons
   return atomic_load(&lb_stage_state(s, client)->at_point) && lb_client_look(client) == wanted;
 }
 
-/* A client with an armed point: true once it is there, false once it has answered or the time is over. */
+/* A client with an armed point: true once it is there, false once it has answered or the time is
+ * over. */
 static bool reaches_point(const struct lb_stage *s, struct lb_client *client, const struct lb_pending *p) {
   while (lb_clock_ns() < p->until) {
     if (is_at_point(s, client, p)) return true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The controller of one trial: sets the stage, lets workload.c or timeline.c play on it, clears it away, and only then judges
- * what the history says. Whatever happens on the way, the servers are stopped and the outcome is filled in.
+ * The controller of one trial: sets the stage, lets workload.c or timeline.c play on it, clears it
+ * away, and only then judges what the history says. Whatever happens on the way, the servers are
+ * stopped and the outcome is filled in.
  */
 #include "trial.h"
 

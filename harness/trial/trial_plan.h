@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * trial_plan.h - what one trial is asked to do. Made before the run (run/plan.c), and never written again.
+ * trial_plan.h - what one trial is asked to do. Made before the run (run/plan.c), and never written
+ * again.
  */
 #ifndef LB_TRIAL_PLAN_H
 #define LB_TRIAL_PLAN_H

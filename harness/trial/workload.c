@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A workload: all clients work in a closed loop; what is granted between the two marks of its window is measured.
+ * A workload: all clients work in a closed loop; what is granted between the two marks of its
+ * window is measured.
  */
 #include <errno.h>
 #include <string.h>

@@ -10,7 +10,8 @@
 /* The whole of a load: begin, the measured window, end. 0, or -ECANCELED after lb_stage_doubt(). */
 int lb_workload_play(struct lb_stage *stage);
 
-/* Its parts, for a campaign. Begin: sends all clients to work, lets them warm up, notes "phase measure". */
+/* Its parts, for a campaign. Begin: sends all clients to work, lets them warm up, notes "phase
+ * measure". */
 int lb_workload_begin(struct lb_stage *stage);
 /* Lets them work until `when` (lb_clock_ns()) or until `enough`. */
 void lb_workload_continue(struct lb_stage *stage, lb_ns when, const _Atomic bool *enough);
