@@ -238,11 +238,13 @@ int pg_lock_holds(struct lb_session *s, const struct lb_lock *lock, const struct
 
 int pg_lock_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   struct lb_env *env = s->primary.env;
-  const struct lb_endpoint *at = &s->primary.target->endpoints[endpoint];
+  const struct lb_target *target = s->primary.target;
   const struct pg_stmt *held = &s->sql->held;
   struct pg_conn *conn = NULL;
   PGresult *result = NULL;
   char wall[24];
+  if (endpoint >= target->count) return lb_fail(env, -EINVAL, "postgres: there is no server %zu", endpoint + 1);
+  const struct lb_endpoint *at = &target->endpoints[endpoint];
   int rc = pg_open(env, at, s->primary.schema, deadline, &conn);
   if (rc) return rc;
   rc = pg_query(conn, deadline, &result, held->sql, held->params, (const char *[]){lock->key, clock_param(s, wall)});
