@@ -43,6 +43,7 @@ TESTS = {
     "harness/history/counter.c": ["counter", "judge-counts", "tally"],
     "harness/history/evidence.c": ["evidence", "evidence-edges"],
     "harness/history/evidence_lease.c": ["evidence", "evidence-edges", "exhausted"],
+    "harness/trial/stage_facts.c": ["stage-facts"],
     "harness/trial/judge.c": ["judge-counts", "judge", "exhausted"],
     "harness/trial/keep.c": ["judge-counts", "judge", "exhausted"],
     "harness/client/resource.c": ["resource", "holder"],

@@ -225,6 +225,51 @@ static void a_client_does_not_contest_itself(void **state) {
   assert_false(contested(GRANTED(10, "a", 100) EVENT(20, "a", "acquire")));
 }
 
+/* ---- what was observed ---------------------------------------------------------------------------------------------- */
+
+static bool observed(const char *text, const char *role, bool present) {
+  struct lb_history h;
+  char err[300];
+  assert_int_equal(lb_history_parse("test", text, strlen(text), &h, err, sizeof err), 0);
+  bool result = lb_evidence_observed(&h, role, present);
+  lb_history_clear(&h);
+  return result;
+}
+
+#define OBSERVED(where, present) "{\"t\":5,\"e\":\"observed\"," where ",\"present\":" present "}\n"
+
+static void an_observation_is_of_a_role_and_of_what_was_seen_there(void **state) {
+  (void)state;
+  static const char gone[] = "{\"format\":2}\n" OBSERVED("\"role\":\"primary\"", "false");
+  assert_true(observed(gone, "primary", false));
+  assert_false(observed(gone, "primary", true));
+  assert_false(observed(gone, "current primary", false));
+}
+
+static void one_of_several_observations_is_enough(void **state) {
+  (void)state;
+  static const char twice[] = "{\"format\":2}\n" OBSERVED("\"role\":\"primary\"", "true") OBSERVED("\"role\":\"primary\"", "false");
+  assert_true(observed(twice, "primary", false));
+  assert_true(observed(twice, "primary", true));
+}
+
+static void what_was_seen_at_a_host_or_only_said_is_no_observation_of_a_role(void **state) {
+  (void)state;
+  static const char others[] = "{\"format\":2}\n" OBSERVED("\"host\":\"primary\"", "false") OBSERVED("\"host\":\"redis-1\"", "false")
+      "{\"t\":5,\"e\":\"note\",\"what\":\"key absent on primary\"}\n"
+      "{\"t\":5,\"e\":\"role\",\"role\":\"primary\",\"host\":\"redis-1\"}\n"
+      "{\"t\":5,\"e\":\"fault\",\"what\":\"kill primary\",\"role\":\"primary\"}\n";
+  assert_false(observed(others, "primary", false));
+}
+
+/* As the releases of format 1 wrote it. */
+static void the_sentence_of_format_1_is_an_observation(void **state) {
+  (void)state;
+  static const char said[] = "{\"t\":5,\"e\":\"note\",\"what\":\"key absent on current primary\"}\n";
+  assert_true(observed(said, "current primary", false));
+  assert_false(observed(said, "current primary", true));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_overlap_inside_the_first_lease_counts),
@@ -251,6 +296,10 @@ int main(void) {
       cmocka_unit_test(a_later_grant_shows_that_the_dead_holder_is_forgotten),
       cmocka_unit_test(a_renewal_is_no_hold_to_contest),
       cmocka_unit_test(a_client_does_not_contest_itself),
+      cmocka_unit_test(an_observation_is_of_a_role_and_of_what_was_seen_there),
+      cmocka_unit_test(one_of_several_observations_is_enough),
+      cmocka_unit_test(what_was_seen_at_a_host_or_only_said_is_no_observation_of_a_role),
+      cmocka_unit_test(the_sentence_of_format_1_is_an_observation),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

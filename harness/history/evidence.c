@@ -90,9 +90,9 @@ bool lb_evidence_contested(const struct lb_history *h) {
 }
 
 bool lb_evidence_observed(const struct lb_history *h, const char *role, bool present) {
-  for (size_t i = 0; i < h->count; i++) {
-    const struct lb_fact *f = lb_event_fact(h, &h->events[i]);
-    if (h->events[i].kind != LB_EV_OBSERVED || f->role == LB_NO_NAME || f->present != present) continue;
+  for (size_t n = 0; n < h->count; n++) {
+    const struct lb_fact *f = lb_event_fact(h, &h->events[n]);
+    if (h->events[n].kind != LB_EV_OBSERVED || f->role == LB_NO_NAME || f->present != present) continue;
     if (strcmp(h->texts.name[f->role], role) == 0) return true;
   }
   return false;

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a controller records: each fact with all of its fields, and nothing else.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "trial/stage.h"
+
+enum { CLIENTS = 2 };
+
+static struct lb_stage stage;
+static struct lb_client client = {.name = "client-2", .number = 1};
+static struct lb_server server = {.name = "redis-1"};
+
+static int set_up(void **state) {
+  (void)state;
+  stage = (struct lb_stage){.client_count = CLIENTS, .memory = lb_memory_map(CLIENTS, CLIENTS, 1)};
+  lb_names_add(&stage.history.clients, "client-1");
+  lb_names_add(&stage.history.clients, "client-2");
+  return stage.memory ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  lb_history_clear(&stage.history);
+  lb_memory_unmap(stage.memory);
+  return 0;
+}
+
+/* The latest event, without its stamps. */
+static void assert_recorded(const char *expected) {
+  struct lb_history *h = &stage.history;
+  char line[700];
+  free(h->events);
+  h->events = NULL;
+  h->count = h->capacity = 0;
+  assert_int_equal(lb_memory_collect(stage.memory, h), 0);
+  struct lb_event last = h->events[h->count - 1];
+  assert_true(last.t > 0 && last.s > 0);
+  last.t = 1, last.s = 0;
+  lb_event_format_json(h, &last, line, sizeof line);
+  assert_string_equal(line, expected);
+}
+
+static struct lb_step parsed(const char *text, uint32_t number) {
+  static struct lb_step step;
+  char err[600];
+  free(step.text);
+  step = (struct lb_step){0};
+  if (lb_step_parse(text, &step, err, sizeof err) < 0) fail_msg("%s", err);
+  step.number = number;
+  return step;
+}
+
+static void a_fault_says_what_is_done_to_whom(void **state) {
+  (void)state;
+  struct lb_step step = parsed("cut  client 2   from current primary", 4);
+  lb_stage_fault(&stage, &step);
+  assert_recorded("{\"t\":1,\"e\":\"fault\",\"what\":\"cut  client 2   from current primary\",\"step\":4,\"verb\":\"cut\","
+                  "\"role\":\"client 2\",\"from\":\"current primary\"}");
+  step = parsed("heal", 5);
+  lb_stage_fault(&stage, &step);
+  assert_recorded("{\"t\":1,\"e\":\"fault\",\"what\":\"heal\",\"step\":5,\"verb\":\"heal\"}");
+}
+
+static void what_becomes_of_a_step_has_its_number(void **state) {
+  (void)state;
+  struct lb_step step = parsed("kill primary", 7);
+  lb_stage_proved(&stage, &step);
+  assert_recorded("{\"t\":1,\"e\":\"proved\",\"what\":\"kill primary\",\"step\":7}");
+  lb_stage_over(&stage, &step);
+  assert_recorded("{\"t\":1,\"e\":\"over\",\"what\":\"kill primary\",\"step\":7}");
+  lb_stage_not_done(&stage, &step, "nobody");
+  assert_recorded("{\"t\":1,\"e\":\"not-done\",\"what\":\"kill primary\",\"step\":7,\"why\":\"nobody\"}");
+  lb_stage_not_proved(&stage, &step, "it lives");
+  assert_recorded("{\"t\":1,\"e\":\"not-proved\",\"what\":\"kill primary\",\"step\":7,\"why\":\"it lives\"}");
+  step = parsed("await client 1 holds within 1s", 8);
+  lb_stage_met(&stage, &step);
+  assert_recorded("{\"t\":1,\"e\":\"met\",\"what\":\"await client 1 holds within 1s\",\"step\":8}");
+}
+
+static void an_answer_is_that_of_what_was_asked(void **state) {
+  (void)state;
+  static const struct {
+    const char *step;
+    int result;
+    const char *answer;
+  } cases[] = {
+      {"client 2 acquire within 1s", LB_OK, "granted"},      {"client 2 acquire within 1s", LB_BUSY, "refused"},
+      {"client 2 acquire within 1s", LB_TIMEOUT, "no-answer"}, {"client 2 acquire within 1s", LB_LOST, "lost"},
+      {"client 2 acquire within 1s", LB_UNKNOWN, "unknown"}, {"client 2 begin acquire within 1s", LB_OK, "granted"},
+      {"client 2 read", LB_OK, "done"},                      {"client 2 read", LB_BUSY, "not-holding"},
+      {"client 2 release within 1s", LB_TIMEOUT, "not-in-time"}, {"client 2 write", LB_LOST, "lost"},
+      {"client 2 release within 1s", LB_UNKNOWN, "unknown"},
+  };
+  char expected[300];
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct lb_step step = parsed(cases[i].step, 3);
+    lb_stage_reply(&stage, &step, &client, &(struct lb_reply){.result = cases[i].result, .err = "of old"});
+    snprintf(expected, sizeof expected, "{\"t\":1,\"c\":\"client-2\",\"e\":\"reply\",\"what\":\"%s\",\"step\":3,\"answer\":\"%s\"}",
+             cases[i].step, cases[i].answer);
+    assert_recorded(expected);
+  }
+  struct lb_step step = parsed("client 2 read", 3);
+  lb_stage_reply(&stage, &step, &client, &(struct lb_reply){.result = -EIO, .err = "gone"});
+  assert_recorded("{\"t\":1,\"c\":\"client-2\",\"e\":\"reply\",\"what\":\"client 2 read\",\"step\":3,\"answer\":\"failed\",\"why\":\"gone\"}");
+}
+
+static void an_observation_is_at_a_host_or_of_a_role(void **state) {
+  (void)state;
+  struct lb_step step = parsed("observe key on current primary", 9);
+  lb_stage_observed_at(&stage, &step, &server, true);
+  assert_recorded("{\"t\":1,\"e\":\"observed\",\"step\":9,\"host\":\"redis-1\",\"present\":true}");
+  lb_stage_observed(&stage, &step, false);
+  assert_recorded("{\"t\":1,\"e\":\"observed\",\"step\":9,\"role\":\"current primary\",\"present\":false}");
+}
+
+static void who_decides_is_recorded(void **state) {
+  (void)state;
+  lb_stage_primary(&stage, &server);
+  assert_recorded("{\"t\":1,\"e\":\"role\",\"role\":\"primary\",\"host\":\"redis-1\"}");
+  lb_stage_failover(&stage, &server);
+  assert_recorded("{\"t\":1,\"e\":\"failover\",\"host\":\"redis-1\"}");
+}
+
+static void a_clock_is_recorded_as_it_was_read(void **state) {
+  (void)state;
+  struct lb_step step = parsed("clock primary -31s", 2);
+  lb_stage_clock(&stage, &step, "redis-1", LB_CLOCK_WALL, -31004, 0);
+  assert_recorded("{\"t\":1,\"e\":\"clock\",\"step\":2,\"host\":\"redis-1\",\"clock\":\"wall\",\"ms\":-31004}");
+  lb_stage_clock(&stage, &step, "redis-1", LB_CLOCK_MONOTONIC, 0, 0);
+  assert_recorded("{\"t\":1,\"e\":\"clock\",\"step\":2,\"host\":\"redis-1\",\"clock\":\"monotonic\",\"ms\":0}");
+  lb_stage_clock(&stage, &step, "redis-1", LB_CLOCK_RATE, 8, 400);
+  assert_recorded("{\"t\":1,\"e\":\"clock\",\"step\":2,\"host\":\"redis-1\",\"clock\":\"rate\",\"ms\":8,\"in_ms\":400}");
+}
+
+static void phases_and_notes_are_recorded(void **state) {
+  (void)state;
+  lb_stage_phase(&stage, LB_PHASE_MEASURE);
+  assert_recorded("{\"t\":1,\"e\":\"phase\",\"phase\":\"measure\"}");
+  lb_stage_phase(&stage, LB_PHASE_END);
+  assert_recorded("{\"t\":1,\"e\":\"phase\",\"phase\":\"end\"}");
+  lb_stage_note(&stage, "%d words", 2);
+  assert_recorded("{\"t\":1,\"e\":\"note\",\"what\":\"2 words\"}");
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+  const struct CMUnitTest tests[] = {
+      TEST(a_fault_says_what_is_done_to_whom), TEST(what_becomes_of_a_step_has_its_number),
+      TEST(an_answer_is_that_of_what_was_asked), TEST(an_observation_is_at_a_host_or_of_a_role),
+      TEST(who_decides_is_recorded), TEST(a_clock_is_recorded_as_it_was_read), TEST(phases_and_notes_are_recorded),
+  };
+  return cmocka_run_group_tests_name("stage-facts", tests, NULL, NULL);
+}
