@@ -43,7 +43,8 @@ int lb_role_parse(char *const *words, size_t count, struct lb_role *ret, char *e
 /* The number of a node or client, from 1 to max; `kind` is the word before it, `word` may be NULL.
  * 0, or -EINVAL with err. */
 int lb_number_parse(const char *kind, const char *word, int max, int *ret, char *err, size_t err_size);
-/* True for roles that name exactly one server, the same one each time. */
+/* True for roles that name exactly one server, and not one that is drawn. `current primary` may be
+ * another one each time. */
 bool lb_role_is_one_server(struct lb_role role);
 /* True for `node any` and `client any`. */
 bool lb_role_is_any(struct lb_role role);

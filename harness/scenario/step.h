@@ -96,7 +96,7 @@ enum lb_step_need {
   LB_NEED_CLOCKS = 1 << 1,     /* clocks that can be set: servers under the clock shim, clients that read theirs from a page */
   LB_NEED_POINT = 1 << 2,      /* the point it names, in the program of a client */
   LB_NEED_SERVERS = 1 << 3,    /* A stands for servers */
-  LB_NEED_ONE_SERVER = 1 << 4, /* A is one server, the same one each time */
+  LB_NEED_ONE_SERVER = 1 << 4, /* A is one server, and not one that is drawn */
   LB_NEED_ASKED = 1 << 5,      /* an earlier step with which this client asked for the lock */
   LB_NEED_FAILOVER = 1 << 6,   /* an earlier fault of a server, and another server that can take over */
 };

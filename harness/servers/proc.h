@@ -42,7 +42,8 @@ int lb_proc_run(const struct lb_host *host, const char *const argv[], const char
                 const char *log, bool unprivileged, const char *const env_extra[], int64_t timeout_ms, char *err,
                 size_t err_size);
 /* Sends a signal to its tree; after SIGSTOP also waits until none of its threads runs. 0 or -errno
- * (-ESRCH: not running; -ETIMEDOUT: something would not stop within a second). */
+ * (-ESRCH: not running; -ETIMEDOUT: something would not stop within a second). One that has ended
+ * counts as running until lb_proc_alive() has looked: 0, and nothing happens. */
 int lb_proc_signal(const struct lb_proc *proc, int sig);
 /* True while it runs; reaps it when it has ended. */
 bool lb_proc_alive(struct lb_proc *proc);
