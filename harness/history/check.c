@@ -10,75 +10,17 @@
  * constant time, except a crash, which looks at the holds of the client since its last one:
  * constant on average.
  */
-#include "check.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
 #include "check_parts.h"
-#include "pairs.h"
-
-#define NONE UINT32_MAX
-#define NO_EPISODE SIZE_MAX
-#define NEVER UINT64_MAX
-
-struct pair { /* a client and a key: the present hold, or the last one */
-  uint32_t client, key;
-  uint32_t next, previous;  /* holders of the same key */
-  uint32_t next_of_client;  /* pairs of the same client that a crash has to look at */
-  bool holds, listed;       /* listed: is among those pairs */
-  bool granted;             /* ever ... */
-  uint64_t granted_t;       /* ... and last then */
-  bool other_granted;       /* to another client, during this hold ... */
-  uint64_t other_granted_t; /* ... for the first time then */
-  uint64_t begin_t, end_t;  /* of the present hold; of the last one that ended, NEVER = none did */
-  size_t episode;           /* the last one that names the client */
-};
-
-struct orphan { /* a holder that died */
-  uint32_t client;
-  uint64_t t;
-};
-
-struct key {
-  uint32_t first, last, holders; /* list of pairs that hold it */
-  uint32_t last_granted;         /* pair of the latest grant, NONE = no grant yet */
-  bool touched;
-  size_t begin_event, end_event; /* of the latest hold that began, of the latest that ended */
-  size_t episode;                /* the present one */
-  uint32_t granted_client;       /* of the latest grant of an earlier instant, NONE = no such grant */
-  uint64_t granted_t;            /* of the same */
-  struct orphan *orphans;        /* that no other client was granted the key after */
-  size_t orphan_count, orphan_capacity;
-};
-
-struct sweep {
-  const struct lb_history *history;
-  struct lb_check *check;
-  struct lb_pairs numbers;
-  struct pair *pairs;
-  size_t pair_capacity;
-  struct key *keys;
-  uint32_t *client_pairs; /* by client: head of the list through next_of_client */
-  uint32_t *touched;      /* keys whose holders changed in this instant */
-  size_t touched_count;
-  size_t episode_capacity;
-};
-
-/* An array with room for one more than count, or NULL; the old one stays valid then. */
-static void *grown(void *array, size_t count, size_t *capacity, size_t item) {
-  if (count < *capacity) return array;
-  size_t wanted = *capacity ? *capacity * 2 : 8;
-  void *more = realloc(array, wanted * item);
-  if (more) *capacity = wanted;
-  return more;
-}
+#include "check_sweep.h"
 
 static struct pair *find_pair(struct sweep *s, uint32_t client, uint32_t key) {
   uint32_t before = s->numbers.count, number = lb_pairs_number(&s->numbers, client, key);
   if (number == UINT32_MAX) return NULL;
   if (s->numbers.count > before) {
-    struct pair *more = grown(s->pairs, number, &s->pair_capacity, sizeof *more);
+    struct pair *more = lb_check_grown(s->pairs, number, &s->pair_capacity, sizeof *more);
     if (!more) return NULL;
     s->pairs = more;
     s->pairs[number] = (struct pair){.client = client, .key = key, .end_t = NEVER, .episode = NO_EPISODE};
@@ -187,7 +129,7 @@ static int crash(struct sweep *s, const struct lb_event *e, size_t event) {
     if (!p->holds) continue;
     end_hold(s, p, event);
     struct key *k = &s->keys[p->key];
-    struct orphan *more = grown(k->orphans, k->orphan_count, &k->orphan_capacity, sizeof *more);
+    struct orphan *more = lb_check_grown(k->orphans, k->orphan_count, &k->orphan_capacity, sizeof *more);
     if (!more) return -ENOMEM;
     k->orphans = more;
     k->orphans[k->orphan_count++] = (struct orphan){.client = e->client, .t = e->t};
@@ -238,62 +180,6 @@ static int judge_access(struct sweep *s, const struct lb_event *e) {
   return 0;
 }
 
-/* ---- episodes ---------------------------------------------------------------------------------------------------- */
-
-static int name_client(struct sweep *s, struct pair *p, size_t episode) {
-  struct lb_episode *e = &s->check->episodes[episode];
-  if (p->episode == episode) return 0;
-  if ((e->client_count & (e->client_count - 1)) == 0) { /* full at 0, 1, 2, 4, ... */
-    uint32_t *more = realloc(e->clients, (e->client_count ? e->client_count * 2 : 1) * sizeof *more);
-    if (!more) return -ENOMEM;
-    e->clients = more;
-  }
-  e->clients[e->client_count++] = p->client;
-  p->episode = episode;
-  return 0;
-}
-
-/* The first pair in the list of holders whose hold began in this instant; they are at its end. */
-static uint32_t first_begun_at(const struct sweep *s, const struct key *k, uint64_t t) {
-  uint32_t number = NONE;
-  for (uint32_t i = k->last; i != NONE && s->pairs[i].begin_t == t; i = s->pairs[i].previous) number = i;
-  return number;
-}
-
-static int open_episode(struct sweep *s, struct key *k, uint64_t t) {
-  struct lb_check *c = s->check;
-  struct lb_episode *more = grown(c->episodes, c->episode_count, &s->episode_capacity, sizeof *more);
-  if (!more) return -ENOMEM;
-  c->episodes = more;
-  k->episode = c->episode_count++;
-  c->episodes[k->episode] =
-      (struct lb_episode){.key = (uint32_t)(k - s->keys), .begin_t = t, .begin_event = k->begin_event};
-  return 0;
-}
-
-static void close_episode(struct sweep *s, struct key *k, uint64_t t, size_t event) {
-  struct lb_episode *e = &s->check->episodes[k->episode];
-  e->end_t = t;
-  e->end_event = event;
-  s->check->double_hold_ns += e->end_t - e->begin_t;
-  k->episode = NO_EPISODE;
-}
-
-/* After an instant: who holds the key now will hold it until a later one. */
-static int settle(struct sweep *s, struct key *k, uint64_t t) {
-  k->touched = false;
-  if (k->holders > s->check->depth) s->check->depth = k->holders;
-  if (k->holders < 2) {
-    if (k->episode != NO_EPISODE) close_episode(s, k, t, k->end_event);
-    return 0;
-  }
-  uint32_t number = k->episode == NO_EPISODE ? k->first : first_begun_at(s, k, t);
-  int r = k->episode == NO_EPISODE ? open_episode(s, k, t) : 0;
-  for (; r == 0 && number != NONE; number = s->pairs[number].next) r = name_client(s, &s->pairs[number], k->episode);
-  if (r == 0 && k->holders > s->check->episodes[k->episode].depth) s->check->episodes[k->episode].depth = k->holders;
-  return r;
-}
-
 /* ---- the sweep --------------------------------------------------------------------------------------------------- */
 
 static int sweep_instant(struct sweep *s, size_t begin, size_t end) {
@@ -302,7 +188,7 @@ static int sweep_instant(struct sweep *s, size_t begin, size_t end) {
   for (size_t i = begin; i < end && r == 0; i++) r = apply(s, &e[i], i);
   for (size_t i = begin; i < end && r == 0; i++) r = judge_access(s, &e[i]);
   for (size_t i = begin; i < end; i++) remember_grant(s, &e[i]);
-  for (size_t i = 0; i < s->touched_count && r == 0; i++) r = settle(s, &s->keys[s->touched[i]], e[begin].t);
+  for (size_t i = 0; i < s->touched_count && r == 0; i++) r = lb_check_settle(s, &s->keys[s->touched[i]], e[begin].t);
   s->touched_count = 0;
   return r;
 }
@@ -323,7 +209,7 @@ static void finish(struct sweep *s) {
   uint64_t end_t = h->count ? h->events[h->count - 1].t : 0;
   for (size_t i = 0; i < h->keys.count; i++) {
     struct key *k = &s->keys[i];
-    if (k->episode != NO_EPISODE) close_episode(s, k, end_t, h->count);
+    if (k->episode != NO_EPISODE) lb_check_close_episode(s, k, end_t, h->count);
     if (k->orphan_count) lb_keep_longest(&s->check->orphan_ns, k->orphans[0].t, end_t);
   }
   if (s->check->grants && s->check->depth == 0) s->check->depth = 1; /* holds without length */
@@ -366,24 +252,4 @@ void lb_check_clear(struct lb_check *check) {
   for (size_t i = 0; i < check->episode_count; i++) free(check->episodes[i].clients);
   free(check->episodes);
   *check = (struct lb_check){0};
-}
-
-bool lb_check_violated(const struct lb_check *check) {
-  return check->double_holds > 0 || check->dirty_accesses > 0 || check->lost_updates > 0 ||
-         check->token_regressions > 0;
-}
-
-bool lb_check_damaged(const struct lb_check *check) { return check->lost_updates > 0 || check->stale_writes > 0; }
-
-const char *lb_ruled_name(enum lb_ruled verdict) {
-  return verdict == LB_RULED_SAFE ? "safe" : verdict == LB_RULED_VIOLATED ? "violated" : "undecided";
-}
-
-struct lb_ruling lb_check_rule(const struct lb_check *check, const char *excuse) {
-  if (lb_check_violated(check)) {
-    if (excuse) return (struct lb_ruling){LB_RULED_UNDECIDED, excuse};
-    return (struct lb_ruling){LB_RULED_VIOLATED, NULL};
-  }
-  if (check->handoffs == 0) return (struct lb_ruling){LB_RULED_UNDECIDED, "no hand-off put the lock to the test"};
-  return (struct lb_ruling){LB_RULED_SAFE, NULL};
 }

@@ -15,40 +15,29 @@
 
 #define MS 1e6
 
-struct teller {
-  const struct lb_history *h;
-  const struct lb_check *c;
-  const struct lb_wrong_event *wrong;
-  struct lb_cut cut;
-  bool holds[sizeof((struct lb_cut *)0)->lane / sizeof(uint32_t)]; /* by lane */
-  int decimals, name_width;
-  FILE *out;
-};
-
 static void put_padded(const char *text, int width, FILE *out) {
   lb_say_text(text, out);
   for (int i = (int)strlen(text); i < width; i++) putc(' ', out);
 }
 
-static const char *client_name(const struct teller *t, size_t event) {
+static double since_start(const struct lb_teller *t, uint64_t ns) { return ((double)ns - (double)t->h->events[0].t) / MS; }
+
+void lb_explain_time(const struct lb_teller *t, uint64_t ns) {
+  fprintf(t->out, "%+.*f ms", t->decimals, since_start(t, ns));
+}
+
+void lb_explain_length(uint64_t ns, FILE *out) {
+  fprintf(out, "%.*f ms", ns >= 10000000 ? 1 : ns >= 10000 ? 3 : 6, (double)ns / MS);
+}
+
+static const char *client_name(const struct lb_teller *t, size_t event) {
   uint32_t client = t->h->events[event].client;
   return client == LB_NO_NAME ? "-" : t->h->clients.name[client];
 }
 
-static double since_start(const struct teller *t, uint64_t ns) { return ((double)ns - (double)t->h->events[0].t) / MS; }
-
-static void put_time(const struct teller *t, uint64_t ns) {
-  fprintf(t->out, "%+.*f ms", t->decimals, since_start(t, ns));
-}
-
-/* A length of time: with as many digits as it needs to be told from 0. */
-static void put_length(uint64_t ns, FILE *out) {
-  fprintf(out, "%.*f ms", ns >= 10000000 ? 1 : ns >= 10000 ? 3 : 6, (double)ns / MS);
-}
-
 /* As fine as the story needs: a double hold of microseconds between times of a tenth of a
  * millisecond would have no length. */
-static int decimals_for(const struct teller *t) {
+static int decimals_for(const struct lb_teller *t) {
   uint64_t length = t->h->events[t->h->count - 1].t - t->h->events[0].t;
   if (t->cut.episode) length = t->cut.episode->end_t - t->cut.episode->begin_t;
   return length >= 5000000 ? 1 : length >= 5000 ? 3 : 6;
@@ -64,7 +53,7 @@ static void put_lane_name(const char *name, FILE *out) {
   else putc(' ', out), lb_say_text((char[]){*name, '\0'}, out);
 }
 
-static void put_lane_names(const struct teller *t) {
+static void put_lane_names(const struct lb_teller *t) {
   if (t->cut.lanes == 0) return;
   fprintf(t->out, "  %14s ", "");
   for (size_t i = 0; i < t->cut.lanes; i++) put_lane_name(t->h->clients.name[t->cut.lane[i]], t->out);
@@ -73,11 +62,11 @@ static void put_lane_names(const struct teller *t) {
   putc('\n', t->out);
 }
 
-static void put_lanes(const struct teller *t) {
+static void put_lanes(const struct lb_teller *t) {
   for (size_t i = 0; i < t->cut.lanes; i++) fputs(t->holds[i] ? " |" : "  ", t->out);
 }
 
-static void move_lanes(struct teller *t, const struct lb_event *e) {
+static void move_lanes(struct lb_teller *t, const struct lb_event *e) {
   if (e->key != t->cut.key && e->kind != LB_EV_CRASH) return;
   for (size_t i = 0; i < t->cut.lanes; i++) {
     if (t->cut.lane[i] != e->client) continue;
@@ -90,7 +79,7 @@ static void move_lanes(struct teller *t, const struct lb_event *e) {
 
 /* The lease of the hold that began with event `grant`, as it stood at event `at`: from its latest
  * grant or renewal. */
-static void put_lease(const struct teller *t, size_t grant, size_t at) {
+static void put_lease(const struct lb_teller *t, size_t grant, size_t at) {
   const struct lb_event *e = &t->h->events[grant];
   uint64_t now = t->h->events[at].t;
   for (size_t i = grant + 1; i < at; i++) {
@@ -100,10 +89,10 @@ static void put_lease(const struct teller *t, size_t grant, size_t at) {
   }
   if (!(e->flags & LB_EVF_UNTIL)) return;
   fputs(e->until > now ? ", lease not over for " : ", lease over since ", t->out);
-  put_length(e->until > now ? e->until - now : now - e->until, t->out);
+  lb_explain_length(e->until > now ? e->until - now : now - e->until, t->out);
 }
 
-static void put_wrong_grant(const struct teller *t, size_t i) {
+static void put_wrong_grant(const struct lb_teller *t, size_t i) {
   const struct lb_wrong_event *w = &t->wrong[i];
   if (w->flags & LB_WRONG_DOUBLE) {
     fputs("  <-- granted while ", t->out);
@@ -116,7 +105,7 @@ static void put_wrong_grant(const struct teller *t, size_t i) {
             (unsigned long long)t->h->events[w->second].fence);
 }
 
-static void put_fenced_off(const struct teller *t, size_t i) {
+static void put_fenced_off(const struct lb_teller *t, size_t i) {
   bool refused = t->h->events[i].flags & LB_EVF_REFUSED;
   if (refused)
     fprintf(t->out, "  <-- fenced off: the resource has seen %llu",
@@ -124,7 +113,7 @@ static void put_fenced_off(const struct teller *t, size_t i) {
   else fputs(" (the guard fence would refuse it)", t->out);
 }
 
-static void put_wrong_access(const struct teller *t, size_t i) {
+static void put_wrong_access(const struct lb_teller *t, size_t i) {
   const struct lb_wrong_event *w = &t->wrong[i];
   const struct lb_event *e = &t->h->events[i];
   bool told = true;
@@ -153,7 +142,7 @@ static void put_wrong_access(const struct teller *t, size_t i) {
 
 /* Not wrong, but what a reader wants to know about the end of a hold: since when the client was
  * mistaken. */
-static void put_blindness(const struct teller *t, size_t i) {
+static void put_blindness(const struct lb_teller *t, size_t i) {
   const struct lb_event *e = &t->h->events[i];
   for (size_t j = i; j-- > 0;) {
     const struct lb_event *own = &t->h->events[j];
@@ -162,7 +151,7 @@ static void put_blindness(const struct teller *t, size_t i) {
       const struct lb_event *other = &t->h->events[k];
       if (other->kind != LB_EV_GRANTED || other->key != e->key || other->client == e->client) continue;
       fputs("      it knows ", t->out); /* in the column of what others carry */
-      put_length(e->t - other->t, t->out);
+      lb_explain_length(e->t - other->t, t->out);
       fputs(" after ", t->out);
       lb_say_text(client_name(t, k), t->out);
       fputs(" was granted", t->out);
@@ -174,7 +163,7 @@ static void put_blindness(const struct teller *t, size_t i) {
 
 /* ---- lines -------------------------------------------------------------------------------------------------------- */
 
-static void put_facts(const struct teller *t, size_t i) {
+static void put_facts(const struct lb_teller *t, size_t i) {
   const struct lb_event *e = &t->h->events[i];
   const char *separator = "  ";
   if (e->flags & LB_EVF_VALUE)
@@ -183,24 +172,24 @@ static void put_facts(const struct teller *t, size_t i) {
     fprintf(t->out, "%sfence %llu", separator, (unsigned long long)e->fence), separator = ", ";
   if (e->flags & LB_EVF_UNTIL) {
     fprintf(t->out, "%slease until ", separator);
-    put_time(t, e->until);
+    lb_explain_time(t, e->until);
   }
   if (e->flags & LB_EVF_DUE) {
     fprintf(t->out, "%sdue at ", separator);
-    put_time(t, e->due);
+    lb_explain_time(t, e->due);
   }
   if (e->flags & LB_EVF_REFUSED) fprintf(t->out, "%srefused", separator);
 }
 
-static void put_proof(const struct teller *t, size_t fault) {
+static void put_proof(const struct lb_teller *t, size_t fault) {
   size_t proof = lb_explain_proof(t->h, fault);
   if (proof == LB_NO_EVENT) return;
   fputs("  (proved, ", t->out);
-  put_length(t->h->events[proof].t - t->h->events[fault].t, t->out);
+  lb_explain_length(t->h->events[proof].t - t->h->events[fault].t, t->out);
   fputs(" later)", t->out);
 }
 
-static void put_line(const struct teller *t, size_t i) {
+static void put_line(const struct lb_teller *t, size_t i) {
   const struct lb_event *e = &t->h->events[i];
   bool of_client = !lb_event_is_fact(e);
   fprintf(t->out, "  +%10.*f ms ", t->decimals, since_start(t, e->t));
@@ -219,12 +208,12 @@ static void put_line(const struct teller *t, size_t i) {
   putc('\n', t->out);
 }
 
-static void put_left_out(const struct teller *t, size_t count, size_t renewals) {
+static void put_left_out(const struct lb_teller *t, size_t count, size_t renewals) {
   const char *what = renewals == count ? "renewal" : "event";
   if (count) fprintf(t->out, "  %14s ... %zu %s%s ...\n", "", count, what, count == 1 ? "" : "s");
 }
 
-static void put_story(struct teller *t) {
+static void put_story(struct lb_teller *t) {
   size_t left_out = 0, renewals = 0;
   put_lane_names(t);
   for (size_t i = 0; i < t->h->count; i++) {
@@ -241,71 +230,9 @@ static void put_story(struct teller *t) {
   put_left_out(t, left_out, renewals);
 }
 
-/* ---- the sentence ------------------------------------------------------------------------------------------------- */
-
-static void put_count(const struct teller *t, const char **separator, uint64_t count, const char *one,
-                      const char *many) {
-  if (count == 0) return;
-  fprintf(t->out, "%s%llu %s", *separator, (unsigned long long)count, count == 1 ? one : many);
-  *separator = ", ";
-}
-
-static void put_episode(const struct teller *t, const struct lb_episode *e) {
-  for (size_t i = 0; i < e->client_count; i++) {
-    fputs(i == 0 ? "" : i + 1 < e->client_count ? ", " : " and ", t->out);
-    lb_say_text(t->h->clients.name[e->clients[i]], t->out);
-  }
-  fputs(" held ", t->out);
-  lb_say_text(t->h->keys.name[e->key], t->out);
-  fputs(" at the same time for ", t->out);
-  put_length(e->end_t - e->begin_t, t->out);
-  fputs(", from ", t->out);
-  put_time(t, e->begin_t);
-  fputs(" to ", t->out);
-  put_time(t, e->end_t);
-  fputs(e->end_event == t->h->count ? ", when the history ends.\n" : ".\n", t->out);
-}
-
-static void put_safe(const struct teller *t) {
-  const char *separator = "";
-  fputs("At no time did two clients hold the same lock, and no update was lost: ", t->out);
-  put_count(t, &separator, t->c->grants, "grant", "grants");
-  put_count(t, &separator, t->c->handoffs, "hand-off", "hand-offs");
-  put_count(t, &separator, t->c->unknown_acquires, "unknown outcome", "unknown outcomes");
-  fputs(*separator ? ".\n" : "nothing was granted.\n", t->out);
-}
-
-/* What the resource took, and what it refused. */
-static void put_damage(const struct teller *t) {
-  const struct lb_check *c = t->c;
-  const char *separator = "At the resource: ";
-  bool refused = false;
-  for (size_t i = 0; i < t->h->count; i++)
-    refused |= (t->wrong[i].flags & LB_WRONG_FENCED_OFF) && (t->h->events[i].flags & LB_EVF_REFUSED);
-  put_count(t, &separator, (uint64_t)c->lost_updates, "update was lost", "updates were lost");
-  put_count(t, &separator, c->stale_writes, "write of an overtaken holder was accepted",
-            "writes of overtaken holders were accepted");
-  if (refused) put_count(t, &separator, c->fenced_off, "write was fenced off", "writes were fenced off");
-  if (*separator != 'A') fputs(".\n", t->out);
-  else if (c->double_holds && lb_explain_shortened(t->h) == LB_NO_EVENT) fputs("The resource was not damaged.\n", t->out);
-}
-
-static void put_sentence(const struct teller *t) {
-  const struct lb_check *c = t->c;
-  const char *separator = "In this history: ";
-  if (t->cut.episode) put_episode(t, t->cut.episode);
-  else if (!lb_check_violated(c) && !lb_check_damaged(c)) put_safe(t);
-  put_damage(t);
-  if (c->double_holds > 1 || !t->cut.episode) put_count(t, &separator, c->double_holds, "double hold", "double holds");
-  if (!t->cut.episode || c->double_holds > 1)
-    put_count(t, &separator, c->dirty_accesses, "dirty access", "dirty accesses");
-  put_count(t, &separator, c->token_regressions, "fence that did not grow", "fences that did not grow");
-  if (*separator == ',') fputs(".\n", t->out);
-}
-
 /* ---- all of it ---------------------------------------------------------------------------------------------------- */
 
-static void tell(struct teller *t) {
+static void tell(struct lb_teller *t) {
   if (t->h->count == 0) {
     fputs("  nothing happened\n", t->out);
     return;
@@ -318,12 +245,12 @@ static void tell(struct teller *t) {
   }
   put_story(t);
   putc('\n', t->out);
-  put_sentence(t);
+  lb_explain_sentence(t);
 }
 
 int lb_explain(const struct lb_history *history, const struct lb_check *check, FILE *out) {
   struct lb_wrong_event *wrong = malloc((history->count + 1) * sizeof *wrong);
-  struct teller t = {.h = history, .c = check, .wrong = wrong, .out = out};
+  struct lb_teller t = {.h = history, .c = check, .wrong = wrong, .out = out};
   int r = wrong ? lb_explain_marks(history, wrong) : -ENOMEM;
   if (r == 0) r = lb_explain_cut(history, check, wrong, &t.cut);
   if (r == 0) {

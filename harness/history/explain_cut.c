@@ -7,32 +7,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "explain_parts.h"
+#include "explain_cut.h"
 
 enum {
-  LINES = 20,
-  SHORT = 40,
-  NEAR = 8,
-  EARLIER_FAULTS = 2,
-  RENEWED_AGAIN = 4, /* a rank */
-  LANES = sizeof((struct lb_cut *)0)->lane / sizeof(uint32_t)
-};
-
-struct line {             /* a candidate */
-  size_t event, distance; /* from what went wrong, in events */
-  int rank;               /* 0 = has to be told */
-};
-
-struct cutter {
-  const struct lb_history *h;
-  const struct lb_check *c;
-  const struct lb_wrong_event *wrong;
-  struct lb_cut *cut;
-  size_t from, to;  /* the stretch, both inclusive */
-  size_t needed[24]; /* events without which nothing can be understood: grants, what asked for them, renewals */
-  size_t needed_count;
-  struct line *line;
-  size_t lines;
+  LINES = 20,         /* of a story, beside earlier faults */
+  NEAR = 8,           /* events from what went wrong: what is further away needs a reason to be told */
+  EARLIER_FAULTS = 2, /* from before the stretch */
+  RENEWED_AGAIN = 4,  /* a rank */
 };
 
 static bool says_more(enum lb_answer answer) {
@@ -62,125 +43,6 @@ size_t lb_explain_proof(const struct lb_history *h, size_t fault) {
   return LB_NO_EVENT;
 }
 
-/* ---- what it is about --------------------------------------------------------------------------------------------- */
-
-static size_t first_with(const struct cutter *x, unsigned flags) {
-  for (size_t i = 0; i < x->h->count; i++)
-    if (x->wrong[i].flags & flags) return i;
-  return LB_NO_EVENT;
-}
-
-static bool names(const struct lb_episode *e, uint32_t client) {
-  for (size_t i = 0; i < e->client_count; i++)
-    if (e->clients[i] == client) return true;
-  return false;
-}
-
-/* The double hold around the focus, or else the latest one of its client before: an overtaken
- * holder may write when the one that overtook it has already let go. */
-static const struct lb_episode *find_episode(const struct cutter *x) {
-  const struct lb_episode *found = NULL;
-  const struct lb_event *focus = &x->h->events[x->cut->focus];
-  for (size_t i = 0; i < x->c->episode_count; i++) {
-    const struct lb_episode *e = &x->c->episodes[i];
-    if (e->key == focus->key && e->begin_event <= x->cut->focus && names(e, focus->client)) found = e;
-  }
-  return found;
-}
-
-/* Damage tells more than a double hold that did none. A write that the resource refused did nothing
- * wrong in the end. */
-static void find_focus(struct cutter *x) {
-  static const unsigned order[] = {LB_WRONG_DAMAGE, LB_WRONG_DOUBLE, LB_WRONG_FENCE, LB_WRONG_DIRTY,
-                                   LB_WRONG_FENCED_OFF};
-  struct lb_cut *cut = x->cut;
-  cut->focus = LB_NO_EVENT;
-  cut->key = LB_NO_NAME;
-  for (size_t i = 0; i < sizeof order / sizeof *order && cut->focus == LB_NO_EVENT; i++)
-    cut->focus = first_with(x, order[i]);
-  if (cut->focus != LB_NO_EVENT) cut->key = x->h->events[cut->focus].key;
-  for (size_t i = 0; i < x->h->count && cut->key == LB_NO_NAME; i++) cut->key = x->h->events[i].key;
-  if (cut->focus != LB_NO_EVENT) cut->episode = find_episode(x);
-}
-
-/* ---- the stretch -------------------------------------------------------------------------------------------------- */
-
-static bool is_of(const struct cutter *x, size_t i, uint32_t client, enum lb_event_kind kind) {
-  const struct lb_event *e = &x->h->events[i];
-  return e->kind == kind && e->client == client && (e->key == x->cut->key || e->key == LB_NO_NAME);
-}
-
-/* The latest event of that kind before event `from`; `from` if there is none. */
-static size_t back_to(const struct cutter *x, size_t from, uint32_t client, enum lb_event_kind kind) {
-  for (size_t i = from; i-- > 0;)
-    if (is_of(x, i, client, kind)) return i;
-  return from;
-}
-
-/* To where the client that was granted the key at event `grant` asked for it. */
-static void reach_back(struct cutter *x, size_t grant) {
-  if (grant == LB_NO_EVENT || x->h->events[grant].kind != LB_EV_GRANTED) return;
-  if (x->needed_count + 2 > sizeof x->needed / sizeof *x->needed) return;
-  size_t asked = back_to(x, grant, x->h->events[grant].client, LB_EV_ACQUIRE);
-  x->needed[x->needed_count++] = grant;
-  x->needed[x->needed_count++] = asked;
-  if (asked < x->from) x->from = asked;
-}
-
-/* The latest renewal of the hold that `client` has before event `before`: the lease that was
- * overrun. */
-static void reach_renewal(struct cutter *x, uint32_t client, size_t before) {
-  static const enum lb_event_kind others[] = {LB_EV_GRANTED, LB_EV_RELEASE, LB_EV_LOST, LB_EV_CRASH};
-  size_t renewal = back_to(x, before, client, LB_EV_RENEWED);
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-    size_t other = back_to(x, before, client, others[i]);
-    if (other < before && other > renewal) return; /* it was another hold's */
-  }
-  if (renewal < before && x->needed_count < sizeof x->needed / sizeof *x->needed)
-    x->needed[x->needed_count++] = renewal;
-}
-
-static size_t own_grant(const struct cutter *x, uint32_t client, size_t before) {
-  size_t grant = back_to(x, before, client, LB_EV_GRANTED);
-  return grant < before ? grant : LB_NO_EVENT;
-}
-
-/* What comes after the end of the double hold is the answer that tells a client that it had lost
- * the lock. */
-static void reach_ahead(struct cutter *x, uint32_t client, size_t after) {
-  for (size_t i = after + 1; i < x->h->count && !is_of(x, i, client, LB_EV_ACQUIRE); i++)
-    if (is_of(x, i, client, LB_EV_LOST) || is_of(x, i, client, LB_EV_RELEASED)) {
-      if (i > x->to) x->to = i;
-      return;
-    }
-}
-
-static void find_stretch(struct cutter *x) {
-  const struct lb_episode *episode = x->cut->episode;
-  size_t last = x->h->count - 1;
-  x->from = 0;
-  x->to = last;
-  if (x->cut->focus == LB_NO_EVENT) return;
-  const struct lb_wrong_event *wrong = &x->wrong[x->cut->focus];
-  x->from = x->to = x->cut->focus;
-  reach_back(x, own_grant(x, x->h->events[x->cut->focus].client, x->cut->focus + 1));
-  reach_back(x, wrong->other);
-  reach_back(x, wrong->second);
-  if (wrong->second != LB_NO_EVENT && x->h->events[wrong->second].kind == LB_EV_WRITE)
-    reach_back(x, own_grant(x, x->h->events[wrong->second].client, wrong->second));
-  if (episode) {
-    size_t end = episode->end_event < last ? episode->end_event : last;
-    if (end > x->to) x->to = end;
-    reach_back(x, own_grant(x, episode->clients[0], episode->begin_event + 1));
-    for (size_t i = 0; i < episode->client_count; i++) reach_ahead(x, episode->clients[i], end);
-    for (size_t i = 0; i < episode->client_count && i < LANES; i++)
-      reach_renewal(x, episode->clients[i], episode->begin_event);
-  } else {
-    reach_ahead(x, x->h->events[x->cut->focus].client, x->cut->focus);
-  }
-  if (x->h->count <= SHORT) x->from = 0;
-}
-
 /* ---- the clients -------------------------------------------------------------------------------------------------- */
 
 static bool has_lane(const struct lb_cut *cut, uint32_t client) {
@@ -190,7 +52,7 @@ static bool has_lane(const struct lb_cut *cut, uint32_t client) {
 }
 
 static void add_lane(struct lb_cut *cut, uint32_t client) {
-  if (client != LB_NO_NAME && cut->lanes < LANES && !has_lane(cut, client)) cut->lane[cut->lanes++] = client;
+  if (client != LB_NO_NAME && cut->lanes < LB_CUT_LANES && !has_lane(cut, client)) cut->lane[cut->lanes++] = client;
 }
 
 static int by_number(const void *a, const void *b) {
@@ -199,7 +61,7 @@ static int by_number(const void *a, const void *b) {
 }
 
 /* In a short history everyone; in a long one those whom it is about. */
-static void find_lanes(struct cutter *x) {
+static void find_lanes(struct lb_cutter *x) {
   struct lb_cut *cut = x->cut;
   if (cut->key == LB_NO_NAME) return; /* a file of crashes and faults alone: nothing that could be held */
   if (cut->focus != LB_NO_EVENT) {
@@ -207,10 +69,10 @@ static void find_lanes(struct cutter *x) {
     add_lane(cut, x->h->events[cut->focus].client);
     if (wrong->other != LB_NO_EVENT) add_lane(cut, x->h->events[wrong->other].client);
     if (wrong->second != LB_NO_EVENT) add_lane(cut, x->h->events[wrong->second].client);
-    for (size_t i = 0; cut->episode && i < cut->episode->client_count && i < LANES / 2; i++)
+    for (size_t i = 0; cut->episode && i < cut->episode->client_count && i < LB_CUT_LANES / 2; i++)
       add_lane(cut, cut->episode->clients[i]);
   }
-  if (cut->focus == LB_NO_EVENT || x->h->count <= SHORT)
+  if (cut->focus == LB_NO_EVENT || x->h->count <= LB_CUT_SHORT)
     for (size_t i = x->from; i <= x->to; i++)
       if (x->h->events[i].key == cut->key || x->h->events[i].kind == LB_EV_CRASH) add_lane(cut, x->h->events[i].client);
   qsort(cut->lane, cut->lanes, sizeof *cut->lane, by_number);
@@ -218,7 +80,7 @@ static void find_lanes(struct cutter *x) {
 
 /* ---- the lines ---------------------------------------------------------------------------------------------------- */
 
-static bool is_needed(const struct cutter *x, size_t i) {
+static bool is_needed(const struct lb_cutter *x, size_t i) {
   for (size_t n = 0; n < x->needed_count; n++)
     if (x->needed[n] == i) return true;
   return i == x->cut->focus;
@@ -226,18 +88,18 @@ static bool is_needed(const struct cutter *x, size_t i) {
 
 /* A lease that was made longer is news only once it no longer is: before the client loses the lock.
  * RENEWED_AGAIN for the others of a run. */
-static int rank_of_renewal(const struct cutter *x, size_t i) {
+static int rank_of_renewal(const struct lb_cutter *x, size_t i) {
   const struct lb_event *renewal = &x->h->events[i];
   for (size_t j = i + 1; j < x->h->count; j++) {
-    if (is_of(x, j, renewal->client, LB_EV_RENEWED)) return RENEWED_AGAIN;
-    if (is_of(x, j, renewal->client, LB_EV_LOST) || is_of(x, j, renewal->client, LB_EV_CRASH)) return 0;
-    if (is_of(x, j, renewal->client, LB_EV_RELEASE) || is_of(x, j, renewal->client, LB_EV_GRANTED)) break;
+    if (lb_cutter_is_of(x, j, renewal->client, LB_EV_RENEWED)) return RENEWED_AGAIN;
+    if (lb_cutter_is_of(x, j, renewal->client, LB_EV_LOST) || lb_cutter_is_of(x, j, renewal->client, LB_EV_CRASH)) return 0;
+    if (lb_cutter_is_of(x, j, renewal->client, LB_EV_RELEASE) || lb_cutter_is_of(x, j, renewal->client, LB_EV_GRANTED)) break;
   }
   return 3;
 }
 
 /* 0 has to be told ... 3 if there is room; RENEWED_AGAIN only in a gap of one; -1 never. */
-static int rank_of(const struct cutter *x, size_t i) {
+static int rank_of(const struct lb_cutter *x, size_t i) {
   const struct lb_event *e = &x->h->events[i];
   if (lb_explain_repeats(x->h, e)) return -1;
   if (e->kind == LB_EV_FAULT) return 0;
@@ -249,7 +111,7 @@ static int rank_of(const struct cutter *x, size_t i) {
     case LB_EV_CRASH:
     case LB_EV_LOST: return 0;
     case LB_EV_GRANTED:
-    case LB_EV_WRITE: return x->wrong[i].flags && x->h->count <= SHORT ? 0 : 1;
+    case LB_EV_WRITE: return x->wrong[i].flags && x->h->count <= LB_CUT_SHORT ? 0 : 1;
     case LB_EV_UNKNOWN:
     case LB_EV_TIMEOUT:
     case LB_EV_BUSY:
@@ -261,7 +123,7 @@ static int rank_of(const struct cutter *x, size_t i) {
   }
 }
 
-static size_t distance(const struct cutter *x, size_t i) {
+static size_t distance(const struct lb_cutter *x, size_t i) {
   size_t focus = x->cut->focus == LB_NO_EVENT ? x->from : x->cut->focus, anchors[] = {focus, focus, focus},
          nearest = SIZE_MAX;
   if (x->cut->episode) anchors[1] = x->cut->episode->begin_event, anchors[2] = x->cut->episode->end_event;
@@ -273,18 +135,18 @@ static size_t distance(const struct cutter *x, size_t i) {
 }
 
 static int by_rank(const void *a, const void *b) {
-  const struct line *x = a, *y = b;
+  const struct lb_cut_line *x = a, *y = b;
   if (x->rank != y->rank) return x->rank - y->rank;
   if (x->distance != y->distance) return x->distance < y->distance ? -1 : 1;
   return (x->event > y->event) - (x->event < y->event);
 }
 
-static void choose(struct cutter *x) {
+static void choose(struct lb_cutter *x) {
   for (size_t i = x->from; i <= x->to; i++) {
     int rank = rank_of(x, i);
-    struct line line = {.event = i, .distance = distance(x, i), .rank = rank};
+    struct lb_cut_line line = {.event = i, .distance = distance(x, i), .rank = rank};
     if (rank == RENEWED_AGAIN) continue;
-    if (rank == 0 || (rank > 0 && (x->h->count <= SHORT || line.distance <= NEAR))) x->line[x->lines++] = line;
+    if (rank == 0 || (rank > 0 && (x->h->count <= LB_CUT_SHORT || line.distance <= NEAR))) x->line[x->lines++] = line;
   }
   size_t needed = 0;
   qsort(x->line, x->lines, sizeof *x->line, by_rank);
@@ -296,7 +158,7 @@ static void choose(struct cutter *x) {
 }
 
 /* "... 1 event ..." would take the place of the event itself. */
-static void fill_gaps_of_one(struct cutter *x) {
+static void fill_gaps_of_one(struct lb_cutter *x) {
   size_t gap = 0, left_out = 0;
   for (size_t i = x->from; i <= x->to; i++) {
     if (x->cut->shown[i]) {
@@ -315,11 +177,11 @@ static void fill_gaps_of_one(struct cutter *x) {
 int lb_explain_cut(const struct lb_history *h, const struct lb_check *check, const struct lb_wrong_event *wrong,
                    struct lb_cut *ret) {
   *ret = (struct lb_cut){.shown = calloc(h->count + 1, sizeof *ret->shown)};
-  struct cutter x = {.h = h, .c = check, .wrong = wrong, .cut = ret, .line = malloc((h->count + 1) * sizeof *x.line)};
+  struct lb_cutter x = {.h = h, .c = check, .wrong = wrong, .cut = ret, .line = malloc((h->count + 1) * sizeof *x.line)};
   int r = ret->shown && x.line ? 0 : -ENOMEM;
   if (r == 0 && h->count > 0) {
-    find_focus(&x);
-    find_stretch(&x);
+    lb_cutter_find_focus(&x);
+    lb_cutter_find_stretch(&x);
     find_lanes(&x);
     choose(&x);
     fill_gaps_of_one(&x);

@@ -52,4 +52,21 @@ size_t lb_explain_shortened(const struct lb_history *history);
 /* The fact that proves the fault at event `fault`, LB_NO_EVENT = none. */
 size_t lb_explain_proof(const struct lb_history *history, size_t fault);
 
+struct lb_teller { /* a story while it is written */
+  const struct lb_history *h;
+  const struct lb_check *c;
+  const struct lb_wrong_event *wrong;
+  struct lb_cut cut;
+  bool holds[sizeof((struct lb_cut *)0)->lane / sizeof(uint32_t)]; /* by lane */
+  int decimals, name_width;
+  FILE *out;
+};
+
+/* A moment: "+12.3 ms" from the first event, as fine as the story is. */
+void lb_explain_time(const struct lb_teller *teller, uint64_t ns);
+/* A length of time: with as many digits as it needs to be told from 0. */
+void lb_explain_length(uint64_t ns, FILE *out);
+/* What happened, as one to three lines; explain_sentence.c. */
+void lb_explain_sentence(const struct lb_teller *teller);
+
 #endif

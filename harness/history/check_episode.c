@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Double holds: from who holds a key after each instant to the episodes in which two or more did.
+ * An episode opens with the second holder and closes when one is left, whoever came and went in
+ * between. The sweep over the events is in check.c.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "check_sweep.h"
+
+void *lb_check_grown(void *array, size_t count, size_t *capacity, size_t item) {
+  if (count < *capacity) return array;
+  size_t wanted = *capacity ? *capacity * 2 : 8;
+  void *more = realloc(array, wanted * item);
+  if (more) *capacity = wanted;
+  return more;
+}
+
+static int name_client(struct sweep *s, struct pair *p, size_t episode) {
+  struct lb_episode *e = &s->check->episodes[episode];
+  if (p->episode == episode) return 0;
+  if ((e->client_count & (e->client_count - 1)) == 0) { /* full at 0, 1, 2, 4, ... */
+    uint32_t *more = realloc(e->clients, (e->client_count ? e->client_count * 2 : 1) * sizeof *more);
+    if (!more) return -ENOMEM;
+    e->clients = more;
+  }
+  e->clients[e->client_count++] = p->client;
+  p->episode = episode;
+  return 0;
+}
+
+/* The first pair in the list of holders whose hold began in this instant; they are at its end. */
+static uint32_t first_begun_at(const struct sweep *s, const struct key *k, uint64_t t) {
+  uint32_t number = NONE;
+  for (uint32_t i = k->last; i != NONE && s->pairs[i].begin_t == t; i = s->pairs[i].previous) number = i;
+  return number;
+}
+
+static int open_episode(struct sweep *s, struct key *k, uint64_t t) {
+  struct lb_check *c = s->check;
+  struct lb_episode *more = lb_check_grown(c->episodes, c->episode_count, &s->episode_capacity, sizeof *more);
+  if (!more) return -ENOMEM;
+  c->episodes = more;
+  k->episode = c->episode_count++;
+  c->episodes[k->episode] =
+      (struct lb_episode){.key = (uint32_t)(k - s->keys), .begin_t = t, .begin_event = k->begin_event};
+  return 0;
+}
+
+void lb_check_close_episode(struct sweep *s, struct key *k, uint64_t t, size_t event) {
+  struct lb_episode *e = &s->check->episodes[k->episode];
+  e->end_t = t;
+  e->end_event = event;
+  s->check->double_hold_ns += e->end_t - e->begin_t;
+  k->episode = NO_EPISODE;
+}
+
+/* After an instant: who holds the key now will hold it until a later one. */
+int lb_check_settle(struct sweep *s, struct key *k, uint64_t t) {
+  k->touched = false;
+  if (k->holders > s->check->depth) s->check->depth = k->holders;
+  if (k->holders < 2) {
+    if (k->episode != NO_EPISODE) lb_check_close_episode(s, k, t, k->end_event);
+    return 0;
+  }
+  uint32_t number = k->episode == NO_EPISODE ? k->first : first_begun_at(s, k, t);
+  int r = k->episode == NO_EPISODE ? open_episode(s, k, t) : 0;
+  for (; r == 0 && number != NONE; number = s->pairs[number].next) r = name_client(s, &s->pairs[number], k->episode);
+  if (r == 0 && k->holders > s->check->episodes[k->episode].depth) s->check->episodes[k->episode].depth = k->holders;
+  return r;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * check_sweep.h - the state of the sweep over a history: who holds which key at the moment, and what
+ * has to be remembered of earlier moments. Private to check.c and check_episode.c.
+ */
+#ifndef LB_CHECK_SWEEP_H
+#define LB_CHECK_SWEEP_H
+
+#include "check.h"
+#include "pairs.h"
+
+#define NONE UINT32_MAX /* no pair, no client */
+#define NO_EPISODE SIZE_MAX
+#define NEVER UINT64_MAX
+
+struct pair { /* a client and a key: the present hold, or the last one */
+  uint32_t client, key;
+  uint32_t next, previous;  /* holders of the same key */
+  uint32_t next_of_client;  /* pairs of the same client that a crash has to look at */
+  bool holds, listed;       /* listed: is among those pairs */
+  bool granted;             /* ever ... */
+  uint64_t granted_t;       /* ... and last then */
+  bool other_granted;       /* to another client, during this hold ... */
+  uint64_t other_granted_t; /* ... for the first time then */
+  uint64_t begin_t, end_t;  /* of the present hold; of the last one that ended, NEVER = none did */
+  size_t episode;           /* the last one that names the client */
+};
+
+struct orphan { /* a holder that died */
+  uint32_t client;
+  uint64_t t;
+};
+
+struct key {
+  uint32_t first, last, holders; /* list of pairs that hold it */
+  uint32_t last_granted;         /* pair of the latest grant, NONE = no grant yet */
+  bool touched;
+  size_t begin_event, end_event; /* of the latest hold that began, of the latest that ended */
+  size_t episode;                /* the present one */
+  uint32_t granted_client;       /* of the latest grant of an earlier instant, NONE = no such grant */
+  uint64_t granted_t;            /* of the same */
+  struct orphan *orphans;        /* that no other client was granted the key after */
+  size_t orphan_count, orphan_capacity;
+};
+
+struct sweep {
+  const struct lb_history *history;
+  struct lb_check *check;
+  struct lb_pairs numbers;
+  struct pair *pairs;
+  size_t pair_capacity;
+  struct key *keys;
+  uint32_t *client_pairs; /* by client: head of the list through next_of_client */
+  uint32_t *touched;      /* keys whose holders changed in this instant */
+  size_t touched_count;
+  size_t episode_capacity;
+};
+
+/* An array with room for one more than count, or NULL; the old one stays valid then. */
+void *lb_check_grown(void *array, size_t count, size_t *capacity, size_t item);
+/* After the instant `t`, when all its events have been applied: who holds the key now will hold it
+ * until a later one. 0 or -ENOMEM. */
+int lb_check_settle(struct sweep *sweep, struct key *key, uint64_t t);
+/* Ends the present double hold of the key at event `event`; the number of events stands for the end
+ * of the file. */
+void lb_check_close_episode(struct sweep *sweep, struct key *key, uint64_t t, size_t event);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The end of a story: what happened, in a sentence or two.
+ */
+#include "explain_parts.h"
+#include "say.h"
+
+static void put_count(const struct lb_teller *t, const char **separator, uint64_t count, const char *one,
+                      const char *many) {
+  if (count == 0) return;
+  fprintf(t->out, "%s%llu %s", *separator, (unsigned long long)count, count == 1 ? one : many);
+  *separator = ", ";
+}
+
+static void put_episode(const struct lb_teller *t, const struct lb_episode *e) {
+  for (size_t i = 0; i < e->client_count; i++) {
+    fputs(i == 0 ? "" : i + 1 < e->client_count ? ", " : " and ", t->out);
+    lb_say_text(t->h->clients.name[e->clients[i]], t->out);
+  }
+  fputs(" held ", t->out);
+  lb_say_text(t->h->keys.name[e->key], t->out);
+  fputs(" at the same time for ", t->out);
+  lb_explain_length(e->end_t - e->begin_t, t->out);
+  fputs(", from ", t->out);
+  lb_explain_time(t, e->begin_t);
+  fputs(" to ", t->out);
+  lb_explain_time(t, e->end_t);
+  fputs(e->end_event == t->h->count ? ", when the history ends.\n" : ".\n", t->out);
+}
+
+static void put_safe(const struct lb_teller *t) {
+  const char *separator = "";
+  fputs("At no time did two clients hold the same lock, and no update was lost: ", t->out);
+  put_count(t, &separator, t->c->grants, "grant", "grants");
+  put_count(t, &separator, t->c->handoffs, "hand-off", "hand-offs");
+  put_count(t, &separator, t->c->unknown_acquires, "unknown outcome", "unknown outcomes");
+  fputs(*separator ? ".\n" : "nothing was granted.\n", t->out);
+}
+
+/* What the resource took, and what it refused. */
+static void put_damage(const struct lb_teller *t) {
+  const struct lb_check *c = t->c;
+  const char *separator = "At the resource: ";
+  bool refused = false;
+  for (size_t i = 0; i < t->h->count; i++)
+    refused |= (t->wrong[i].flags & LB_WRONG_FENCED_OFF) && (t->h->events[i].flags & LB_EVF_REFUSED);
+  put_count(t, &separator, (uint64_t)c->lost_updates, "update was lost", "updates were lost");
+  put_count(t, &separator, c->stale_writes, "write of an overtaken holder was accepted",
+            "writes of overtaken holders were accepted");
+  if (refused) put_count(t, &separator, c->fenced_off, "write was fenced off", "writes were fenced off");
+  if (*separator != 'A') fputs(".\n", t->out);
+  else if (c->double_holds && lb_explain_shortened(t->h) == LB_NO_EVENT) fputs("The resource was not damaged.\n", t->out);
+}
+
+void lb_explain_sentence(const struct lb_teller *t) {
+  const struct lb_check *c = t->c;
+  const char *separator = "In this history: ";
+  if (t->cut.episode) put_episode(t, t->cut.episode);
+  else if (!lb_check_violated(c) && !lb_check_damaged(c)) put_safe(t);
+  put_damage(t);
+  if (c->double_holds > 1 || !t->cut.episode) put_count(t, &separator, c->double_holds, "double hold", "double holds");
+  if (!t->cut.episode || c->double_holds > 1)
+    put_count(t, &separator, c->dirty_accesses, "dirty access", "dirty accesses");
+  put_count(t, &separator, c->token_regressions, "fence that did not grow", "fences that did not grow");
+  if (*separator == ',') fputs(".\n", t->out);
+}
