@@ -71,6 +71,7 @@ static const struct lb_conform_result *said(const char *statement) {
 #define CONFIRMS "the server confirms a hold and nothing else"
 #define VALIDITY "validity counts from before the send"
 #define EXTENDS "extending moves the end"
+#define TORN_DOWN "teardown leaves nothing behind"
 #define WOKEN "a waiter is woken by the release"
 
 /* What it says begins with one text and ends with the other; between them is a time. */
@@ -212,6 +213,21 @@ static void close_with_a_child(struct lb_session *s) {
   good->close(s);
   if (fork() == 0)
     for (;;) pause();
+}
+
+static int tear_down_nothing(struct lb_session *s, lb_ns deadline) {
+  (void)s, (void)deadline;
+  return LB_OK;
+}
+
+static int tear_down_once(struct lb_session *s, lb_ns deadline) {
+  static int calls;
+  return calls++ == 0 ? good->teardown(s, deadline) : lb_fail(s->env, -ENOENT, "nothing is left to remove");
+}
+
+static int tear_down_21(struct lb_session *s, lb_ns deadline) {
+  (void)s, (void)deadline;
+  return 21;
 }
 
 /* As a sanitizer that has found a leak. */
@@ -371,6 +387,20 @@ static void nothing_outlives_its_statement(void **state) {
   close(pipe_fd[0]);
 }
 
+static void what_a_teardown_forgets_is_found_at_the_servers(void **state) {
+  (void)state;
+  bad.teardown = tear_down_nothing;
+  run_on("redis", 10 * LIMIT_MS);
+  SAYS(TORN_DOWN, "expected no record of a key at server 1 after teardown, it has one (third session)");
+  bad.teardown = tear_down_21;
+  run_on("redis", 10 * LIMIT_MS);
+  SAYS(TORN_DOWN, "teardown answered 21, which is no result of it (third session)");
+  good = lb_protocol_find("zk-sequential"), bad = *good; /* its session starts with its env, as tear_down_once() takes it */
+  bad.teardown = tear_down_once;
+  run_on("zk", 10 * LIMIT_MS);
+  SAYS(TORN_DOWN, "expected OK from teardown, got -ENOENT (second session): nothing is left to remove");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(a_good_protocol_holds, set_up),
@@ -382,6 +412,7 @@ int main(void) {
       cmocka_unit_test_setup(a_session_may_hold_for_ever, set_up),
       cmocka_unit_test_setup(a_lock_without_expiry_holds_for_ever, set_up),
       cmocka_unit_test_setup(what_counts_from_the_reply_is_seen, set_up_lease),
+      cmocka_unit_test_setup(what_a_teardown_forgets_is_found_at_the_servers, set_up_lease),
       cmocka_unit_test_setup(who_dies_takes_one_statement_along, set_up),
       cmocka_unit_test_setup(a_process_that_ends_badly_does_not_hold, set_up),
       cmocka_unit_test_setup(nothing_outlives_its_statement, set_up),

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "conform_parts.h"
 
-enum { TTL_MS = LB_CONFORM_TTL_MS, SHORT_TTL_MS = 300, CUT_TTL_MS = 8000, SLACK_MS = 3000 };
+enum { TTL_MS = LB_CONFORM_TTL_MS, SHORT_TTL_MS = 300, CUT_TTL_MS = 8000, SLACK_MS = 3000, FOLLOW_MS = 1000 };
 
 #define KEY const char *key = lb_conform_key(c)
 #define WANT(result, call) lb_conform_want(c, result, call)
@@ -401,11 +401,11 @@ static void points_are_true(struct lb_conform *c) {
   }
 }
 
-/* Every server that holds locks, for itself. One that follows another is given a while. */
+/* Every server that holds locks, for itself. One that follows another is given a while, in which no lease of the statement ends. */
 static void nobody_knows_of(struct lb_conform *c, const char *key) {
   for (size_t i = 0; c->protocol->inspect && i < c->topology->data_count; i++) {
     int r;
-    for (lb_ns end = in_ms(SLACK_MS); (r = lb_conform_inspect(c, 2, key, i)) == 1 && lb_clock_ns() < end;)
+    for (lb_ns end = in_ms(FOLLOW_MS); (r = lb_conform_inspect(c, 2, key, i)) == 1 && lb_clock_ns() < end;)
       lb_clock_sleep_until(in_ms(5));
     lb_conform_check(c, r == 0, "expected no record of a key at server %zu after teardown, %s (third session)", i + 1,
                      r == 1 ? "it has one" : "nobody could tell");
@@ -417,8 +417,8 @@ static void nobody_knows_of(struct lb_conform *c, const char *key) {
 static void torn_down(struct lb_conform *c) {
   const char *held = lb_conform_key(c), *free = lb_conform_key(c);
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT, d = LB_GRANT_INIT;
-  WANT(LB_OK, lb_conform_try(c, 0, held, &a));
-  WANT(LB_OK, lb_conform_try(c, 1, free, &b));
+  WANT(LB_OK, try_for(c, 0, held, CUT_TTL_MS, &a));
+  WANT(LB_OK, try_for(c, 1, free, CUT_TTL_MS, &b));
   WANT(LB_OK, lb_conform_release(c, 1, free, &b));
   WANT(LB_OK, lb_conform_teardown(c, 2));
   nobody_knows_of(c, held);
