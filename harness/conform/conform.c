@@ -49,7 +49,7 @@ struct controller {
   int out;  /* of the pipe */
 };
 
-/* ---- the set-up ------------------------------------------------------------------------------------------------------------ */
+/* ---- the set-up ------------------------------------------------------------------------------ */
 
 static void place_server(struct controller *k, size_t i) {
   struct lb_server *s = &k->cluster.server[i];
@@ -101,7 +101,7 @@ static int share_memory(struct controller *k) {
   return 0;
 }
 
-/* ---- the process of a statement ------------------------------------------------------------------------------------------- */
+/* ---- the process of a statement -------------------------------------------------------------- */
 
 static void redirect(const char *output) {
   int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -149,7 +149,7 @@ static bool await_end(struct controller *k, pid_t pid, int *ret_status) {
   return false;
 }
 
-/* ---- what came of it ------------------------------------------------------------------------------------------------------ */
+/* ---- what came of it ------------------------------------------------------------------------- */
 
 /* The end of the file, as far as there is room; how much of it. */
 static size_t read_end(const char *path, char *text, size_t size) {
@@ -247,7 +247,7 @@ static void run_statement(struct controller *k, const struct lb_conform_statemen
   judge(k, in_time, status, result);
 }
 
-/* ---- controller and tool ------------------------------------------------------------------------------------------------ */
+/* ---- controller and tool --------------------------------------------------------------------- */
 
 static bool write_all(int fd, const void *data, size_t size) {
   for (size_t sent = 0; sent < size;) {

@@ -27,7 +27,7 @@ const char *lb_conform_key(struct lb_conform *c) {
   return name;
 }
 
-/* ---- verdicts --------------------------------------------------------------------------------------------------------- */
+/* ---- verdicts -------------------------------------------------------------------------------- */
 
 void lb_conform_fail(struct lb_conform *c, const char *format, ...) {
   va_list args;
@@ -70,7 +70,7 @@ void lb_conform_want(struct lb_conform *c, int wanted, int got) {
                   describe(c->hook, got, came, sizeof came), ordinal[c->caller], text[0] ? ": " : "", text);
 }
 
-/* ---- sessions --------------------------------------------------------------------------------------------------------- */
+/* ---- sessions -------------------------------------------------------------------------------- */
 
 static struct lb_conform *current; /* one statement per process: lb_point() does not say whose it is */
 
@@ -177,7 +177,7 @@ void lb_conform_close(struct lb_conform *c) {
   }
 }
 
-/* ---- hooks ------------------------------------------------------------------------------------------------------------ */
+/* ---- hooks ----------------------------------------------------------------------------------- */
 
 /* `deadline` in the arguments is that of the call: ms from now, when the session is open. */
 #define CALL(ms, hook_id, hook, ...)                                                                                   \

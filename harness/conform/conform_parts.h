@@ -54,7 +54,7 @@ struct lb_conform {
   lb_ns hold_left, ready_at; /* for so long readiness may still be held back; when there last was one */
 };
 
-/* ---- what a statement needs of a system --------------------------------------------------------------------------- */
+/* ---- what a statement needs of a system ------------------------------------------------------ */
 
 enum {
   LB_NEEDS_SAFE = 1 << 0,    /* not LB_TRAIT_UNSAFE */
@@ -83,7 +83,7 @@ extern const struct lb_conform_statement lb_conform_statements[];
 /* What a system has of the above. */
 unsigned lb_conform_has(const struct lb_conform *c);
 
-/* ---- calls (conform_calls.c) ---------------------------------------------------------------------------------------- */
+/* ---- calls (conform_calls.c) ----------------------------------------------------------------- */
 
 /* Fills in env and config. Sessions open with their first call. */
 void lb_conform_prepare(struct lb_conform *c);
@@ -127,7 +127,7 @@ void lb_conform_check(struct lb_conform *c, bool good, const char *format, ...) 
 /* Ends the process of the statement. */
 _Noreturn void lb_conform_fail(struct lb_conform *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* ---- connections (conform_sockets.c) ---------------------------------------------------------------------------------- */
+/* ---- connections (conform_sockets.c) --------------------------------------------------------- */
 
 /* Shuts down every socket of this process that is connected to one of the target's endpoints, as a
  * cut would. How many. */

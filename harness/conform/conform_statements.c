@@ -25,7 +25,7 @@ static int try_for(struct lb_conform *c, int i, const char *key, int64_t ttl_ms,
   return lb_conform_try_for(c, i, key, ttl_ms, grant, in_ms(2000));
 }
 
-/* ---- the table and a session ---------------------------------------------------------------------------------------- */
+/* ---- the table and a session ----------------------------------------------------------------- */
 
 static void well_formed(struct lb_conform *c) {
   char err[200];
@@ -46,7 +46,7 @@ static void opens_and_sets_up(struct lb_conform *c) {
   WANT(LB_OK, lb_conform_release(c, 0, key, &g));
 }
 
-/* ---- exclusion -------------------------------------------------------------------------------------------------------- */
+/* ---- exclusion ------------------------------------------------------------------------------- */
 
 static void granted_and_released(struct lb_conform *c) {
   KEY;
@@ -109,7 +109,7 @@ static void woken_by_release(struct lb_conform *c) {
   WANT(LB_OK, lb_conform_release(c, 1, key, &b));
 }
 
-/* ---- ownership --------------------------------------------------------------------------------------------------------- */
+/* ---- ownership ------------------------------------------------------------------------------- */
 
 static void released_twice(struct lb_conform *c) {
   KEY;
@@ -171,7 +171,7 @@ static void old_grant_after_another_holder(struct lb_conform *c) {
   WANT(LB_OK, lb_conform_release(c, 0, key, &again));
 }
 
-/* ---- a lock without an owner ----------------------------------------------------------------------------------------- */
+/* ---- a lock without an owner ----------------------------------------------------------------- */
 
 static void anybody_releases(struct lb_conform *c) {
   KEY;
@@ -199,7 +199,7 @@ static void somebody_holds(struct lb_conform *c) {
   WANT(LB_OK, lb_conform_release(c, 1, key, &b));
 }
 
-/* ---- fences ------------------------------------------------------------------------------------------------------------ */
+/* ---- fences ---------------------------------------------------------------------------------- */
 
 static void fences_grow(struct lb_conform *c) {
   KEY;
@@ -223,7 +223,7 @@ static void no_fence(struct lb_conform *c) {
   WANT(LB_OK, lb_conform_release(c, 0, key, &g));
 }
 
-/* ---- validity and leases ------------------------------------------------------------------------------------------- */
+/* ---- validity and leases --------------------------------------------------------------------- */
 
 static double ms_after(lb_ns a, lb_ns b) { return ((double)a - (double)b) / 1e6; }
 
@@ -345,7 +345,7 @@ static void extended_past_its_first_end(struct lb_conform *c) {
   WANT(LB_OK, lb_conform_release(c, 0, key, &a));
 }
 
-/* ---- servers ----------------------------------------------------------------------------------------------------------- */
+/* ---- servers --------------------------------------------------------------------------------- */
 
 static void one_server_knows(struct lb_conform *c) {
   const char *held = lb_conform_key(c), *unheld = lb_conform_key(c);
@@ -444,7 +444,7 @@ static void ends_without_servers(struct lb_conform *c) {
                    r == LB_OK ? "OK" : "BUSY");
 }
 
-/* ---- all of them ------------------------------------------------------------------------------------------------------ */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 const struct lb_conform_statement lb_conform_statements[] = {
     {"the table is well formed", 0, well_formed},

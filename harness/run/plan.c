@@ -19,7 +19,7 @@
 
 enum { STREAM_ORDER = 11, STREAM_TRIAL = 12 };
 
-/* ---- cells ---------------------------------------------------------------------------------------------------------- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 /* The guard `fence` switches on the option of that name, where a protocol draws its numbers only on
  * demand. */
@@ -148,7 +148,7 @@ static int add_scenario_cells(struct lb_plan *plan, const struct lb_plan_request
   return r;
 }
 
-/* ---- jobs ----------------------------------------------------------------------------------------------------------- */
+/* ---- jobs ------------------------------------------------------------------------------------ */
 
 /* A trial's seed depends on its name only: the same trial alone, or among others, makes the same
  * choices. */

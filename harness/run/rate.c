@@ -23,7 +23,7 @@ void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate
   if (ret->handoffs) lb_interval_rate(ret->violations, ret->handoffs, 1000, &ret->per_1000, &ret->low, &ret->high);
 }
 
-/* ---- the control ---------------------------------------------------------------------------------------- */
+/* ---- the control ----------------------------------------------------------------------------- */
 
 void lb_tally_control(const struct lb_tally *tally, struct lb_control *ret) {
   *ret = (struct lb_control){0};

@@ -18,7 +18,7 @@ static int fail(int error, const char *path, char *err, size_t err_size) {
   return error;
 }
 
-/* ---- csv ------------------------------------------------------------------------------------------------------------ */
+/* ---- csv ------------------------------------------------------------------------------------- */
 
 /* A text field of RFC 4180; only `why` can need the quotes. */
 static void csv_text(const char *text, FILE *out) {
@@ -96,7 +96,7 @@ static int join_parts(const struct lb_plan *plan, const char *dir, const char *n
   return r < 0 ? fail(r, path, err, err_size) : 0;
 }
 
-/* ---- run.json --------------------------------------------------------------------------------------------------------- */
+/* ---- run.json -------------------------------------------------------------------------------- */
 
 static json_t *machine_json(const struct lb_run_info *info) {
   const struct lb_machine *m = &info->before;

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a person sees while a run goes on, and after it the first line and the remarks. The tables
- * are in display_table.c and display_figures.c.
+ * What a person sees while a run goes on, and after it the remarks. The tables are in
+ * display_table.c, display_guards.c and display_figures.c.
+ *
+ * On a terminal there is one live line. It is overwritten in place and taken away before anything
+ * else is written, so what stays on the screen is one line per trial, the same as in a log.
  */
 #include "display.h"
 
-/* ---- while it runs ---------------------------------------------------------------------------------------------- */
+/* ---- while it runs --------------------------------------------------------------------------- */
 
+/* The line of a trial that has just ended. Speed is named only where it was measured, damage only
+ * where there was some: a line without either is a quiet trial. */
 static void finished(void *data, const struct lb_tally *tally, const struct lb_job_result *result) {
   const struct lb_display *d = data;
   const struct lb_trial_plan *plan = &result->job->plan;
@@ -25,6 +30,8 @@ static void finished(void *data, const struct lb_tally *tally, const struct lb_j
   fflush(d->out);
 }
 
+/* The live line. It names one of the trials that run, because a line that wraps could not be
+ * overwritten. */
 static void tick(void *data, const struct lb_tally *tally, const struct lb_job *const *running, const uint64_t *grants, size_t count) {
   const struct lb_display *d = data;
   if (d->quiet || !d->terminal || count == 0) return;
@@ -44,7 +51,7 @@ void lb_display_end(struct lb_display *d) {
   if (!d->quiet && d->terminal) fputs("\r\033[K", d->out);
 }
 
-/* ---- afterwards --------------------------------------------------------------------------------------------------- */
+/* ---- afterwards ------------------------------------------------------------------------------ */
 
 /* "SCENARIO SYSTEM", and the guard where there is one. */
 static void print_name(const char *mark, const struct lb_cell *cell, FILE *out) {
@@ -53,6 +60,9 @@ static void print_name(const char *mark, const struct lb_cell *cell, FILE *out) 
   fputs(": ", out);
 }
 
+/* The expectation and its reason stand beside what was seen, so that nobody has to open the
+ * scenario to understand the line. Where the scenario states nothing, only a violation or a lock
+ * that is stuck comes here. */
 static void print_unexpected(const struct lb_cell_sum *sum, FILE *out) {
   const struct lb_expect *expect = sum->cell->expect;
   print_name("!", sum->cell, out);
@@ -63,6 +73,8 @@ static void print_unexpected(const struct lb_cell_sum *sum, FILE *out) {
   putc('\n', out);
 }
 
+/* A cell comes at most once: an undecided or skipped one is never unexpected, for nothing was
+ * decided. A skip that the scenario has foreseen needs no remark. */
 void lb_print_remarks(const struct lb_tally *tally, FILE *out) {
   size_t count = tally->plan->cell_count;
   for (size_t i = 0; i < count; i++) /* what matters first */

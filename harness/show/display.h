@@ -2,6 +2,9 @@
  *
  * display.h - what a person sees of a run: a live line on a terminal (plain lines in a log), the
  * truth table, the figures.
+ *
+ * Everything here reads a tally and writes to the stream that it is given. Nothing is decided here:
+ * verdicts and expectations come from run/tally.h, rates from run/rate.h.
  */
 #ifndef LB_DISPLAY_H
 #define LB_DISPLAY_H
@@ -11,14 +14,19 @@
 #include "run/runner.h"
 
 struct lb_display {
-  FILE *out;     /* stderr: stdout is for results */
-  bool terminal; /* the live line can be overwritten */
+  /* Stderr as a rule: stdout is for results, which somebody may pipe into a program. */
+  FILE *out;
+  /* The live line can be overwritten. Without it only the lines of finished trials appear. */
+  bool terminal;
+  /* Neither the live line nor the lines of trials. Tables and remarks are up to the caller. */
   bool quiet;
 };
 
-/* Callbacks for the runner, with *display filled in. */
+/* Callbacks for the runner, with *display filled in. It is borrowed, and has to live as long as the
+ * run. */
 struct lb_progress lb_display_progress(struct lb_display *display);
-/* Takes the live line away. */
+/* Takes the live line away. To be called once the runner has returned, before a table or an error
+ * is printed. */
 void lb_display_end(struct lb_display *display);
 
 /* Verdicts of all cells, in at most 120 columns: without a guard, rows: scenarios, columns:

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The figures of a run: rates of violation with their intervals, what a lock costs, how long a dead
- * holder's lock stays taken.
+ * The figures of a run as numbers: rates of violation with their intervals, what a lock costs, how
+ * long a dead holder's lock stays taken.
+ *
+ * Percentiles are not averaged: a line has the median of its trials. The rate of a cell is computed
+ * from sums. A part without a number has no heading.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +14,8 @@
 
 /* ---- rates of violation ---------------------------------------------------------------------- */
 
+/* A campaign has a rate instead of a share of trials: how many hand-offs failed tells locks apart
+ * that all are violated sooner or later. The interval says how far to believe it. */
 static void print_campaign(const struct lb_tally *tally, size_t index, FILE *out) {
   const struct lb_cell *cell = &tally->plan->cells[index];
   struct lb_cell_rate rate;
@@ -21,6 +26,8 @@ static void print_campaign(const struct lb_tally *tally, size_t index, FILE *out
   else fputs("   nothing was decided\n", out);
 }
 
+/* What the rates above are compared with: the same harness without faults. A violation or a long
+ * stall here says that the rates are not those of the locks alone. */
 static void print_control(const struct lb_tally *tally, FILE *out) {
   struct lb_control control;
   lb_tally_control(tally, &control);
@@ -51,16 +58,21 @@ static int compare_double(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+/* Sorts the values. 0 if there are none. */
 static double median(double *values, size_t count) {
   qsort(values, count, sizeof *values, compare_double);
   return count == 0 ? 0 : count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-struct line { /* its trials */
+/* The repeats of one measured cell with one number of clients: they become one line. More than 256
+ * are left out. */
+struct line {
   const struct lb_job_result *trial[256];
   size_t count;
 };
 
+/* The median of one counter over the repeats. A repeat in which the counter does not apply counts
+ * as 0; a line of such repeats gets a dash for its latencies. */
 static double median_of(const struct line *line, const char *name) {
   const struct lb_counter *row = lb_counter_named(name);
   double values[256];
@@ -71,6 +83,8 @@ static double median_of(const struct line *line, const char *name) {
   return median(values, line->count);
 }
 
+/* Three quantiles share a column, because they are only read together. A column stays a dash if its
+ * last quantile is 0: nothing was recorded. */
 static void print_line(const struct line *line, FILE *out) {
   static const char *const column[][3] = {{"wait_p50_us", "wait_p99_us", "wait_p999_us"},
                                           {"hold_p50_us", "hold_p99_us", "hold_p999_us"},
@@ -91,10 +105,13 @@ static void print_line(const struct line *line, FILE *out) {
   putc('\n', out);
 }
 
+/* Jobs stand in the order of cells, clients, trials, so those of one line are neighbours. */
 static bool same_line(const struct lb_job *a, const struct lb_job *b) {
   return a->cell == b->cell && a->plan.clients == b->plan.clients;
 }
 
+/* Begins a line at the first job of its kind, and takes in its neighbours. Trials that died or
+ * granted nothing are left out: their speed is not 0, it is unknown. */
 static void print_speed(const struct lb_tally *tally, FILE *out) {
   bool header = false;
   for (size_t i = 0; i < tally->plan->job_count; i++) {
@@ -129,6 +146,8 @@ static size_t orphan_times(const struct lb_tally *tally, size_t cell, double *re
   return count;
 }
 
+/* Both kinds of outcome in one line: how long it took where the lock came back, and in how many
+ * trials it never did. The ttl stands beside them as the time that a lease would take. */
 static void print_orphan(const struct lb_cell *cell, double *ms, size_t count, int never, FILE *out) {
   fprintf(out, "%-14s %-24s %-8s", cell->scenario->name, cell->system, lb_guard_name(cell->guard));
   double middle = median(ms, count); /* sorts */
@@ -138,6 +157,7 @@ static void print_orphan(const struct lb_cell *cell, double *ms, size_t count, i
   fprintf(out, " trials, ttl %lld ms\n", (long long)cell->scenario->ttl_ms);
 }
 
+/* Any cell may be here, a timeline or a campaign: what counts is that a holder died in it. */
 static void print_orphans(const struct lb_tally *tally, FILE *out) {
   bool any = false;
   double ms[256];

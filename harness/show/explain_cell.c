@@ -2,6 +2,10 @@
  *
  * Cells by their names, or by as much of them as only one has. What is ambiguous is answered with
  * the cells that it could be.
+ *
+ * Who looks at a run knows a protocol and a scenario, not the exact spelling of a cell, so any part
+ * may be left out and the order is free. Guessing ends there: if two cells fit, none is chosen,
+ * because a story about the wrong cell would be believed.
  */
 #include "explain_cell.h"
 
@@ -12,6 +16,8 @@
 
 #include "base/suggest.h"
 
+/* FIELDS of a cell can be named. A list keeps ROOM_FOR_MORE bytes for " and 123 more". A run of
+ * FEW_CELLS or fewer is listed whole. */
 enum { PARTS_MAX = 16, FIELDS = 4, ROOM_FOR_MORE = 30, FEW_CELLS = 12 };
 
 struct parts {                 /* what the words are made of */
@@ -20,22 +26,25 @@ struct parts {                 /* what the words are made of */
   size_t count;
 };
 
+/* "" where there is no such text: no part of a name is empty, so it fits nothing. */
 static const char *text(const json_t *object, const char *key) {
   const char *value = json_string_value(json_object_get(object, key));
   return value ? value : "";
 }
 
+/* With its guard in any case. This name is unique in a run. */
 static void long_name(const json_t *cell, char name[LB_CELL_NAME_MAX]) {
   snprintf(name, LB_CELL_NAME_MAX, "%s.%s.%s", text(cell, "scenario"), text(cell, "system"), text(cell, "guard"));
 }
 
+/* The short name is unique, too: it means the guard `none`. */
 void lb_cell_name(const json_t *cell, char ret[LB_CELL_NAME_MAX]) {
   long_name(cell, ret);
   char *guard = strrchr(ret, '.');
   if (guard && strcmp(guard, ".none") == 0) *guard = '\0';
 }
 
-/* ---- parts of a name ---------------------------------------------------------------------------------------------- */
+/* ---- parts of a name ------------------------------------------------------------------------- */
 
 /* Scenario, system, protocol, guard; `buffer` is for the protocol. Not the topology: "none" is a
  * guard. */
@@ -57,12 +66,15 @@ static bool has_part(const json_t *cell, const char *part) {
   return false;
 }
 
+/* Every part has to be a field, but two parts may be the same one. */
 static bool has_all(const json_t *cell, const struct parts *parts) {
   for (size_t i = 0; i < parts->count; i++)
     if (!has_part(cell, parts->part[i])) return false;
   return true;
 }
 
+/* How many cells have all parts; the last of them, which is the one if it is 1. *ret_last stays as
+ * it was if it is 0. */
 static size_t count_with(const json_t *cells, const struct parts *parts, const json_t **ret_last) {
   size_t i, count = 0;
   const json_t *cell;
@@ -79,8 +91,9 @@ static bool is_part_of_any(const json_t *cells, const char *part) {
   return count_with(cells, &(struct parts){.part = {part}, .count = 1}, &last) > 0;
 }
 
-/* Words as they are, or, if no cell has such a part, at their dots. False: they are too long to be
- * of any cell. */
+/* Words as they are, or, if no cell has such a part, at their dots: a dot also stands in names
+ * ("a.b" may be one scenario), so the whole word goes first. False: they are too long to be of any
+ * cell. */
 static bool take_apart(const json_t *cells, const char *const *words, int count, struct parts *ret) {
   size_t used = 0;
   for (int w = 0; w < count; w++) {
@@ -98,7 +111,7 @@ static bool take_apart(const json_t *cells, const char *const *words, int count,
   return true;
 }
 
-/* ---- what cannot be answered with one cell -------------------------------------------------------------------------- */
+/* ---- what cannot be answered with one cell --------------------------------------------------- */
 
 /* Adds a name to a list behind what is in err; false = no room is left. */
 static bool add(char *err, size_t err_size, bool first, const char *name) {
@@ -125,6 +138,7 @@ static void list_cells(const json_t *cells, const struct parts *parts, char *err
   else if (shown < count) snprintf(err + used, err_size - used, "%s%zu more", shown ? " and " : "", count - shown);
 }
 
+/* Cells of a scenario need not be neighbours in a file that somebody has edited. */
 static bool is_first_of_scenario(const json_t *cells, size_t index) {
   const char *scenario = text(json_array_get(cells, index), "scenario");
   for (size_t i = 0; i < index; i++)
@@ -165,7 +179,7 @@ static bool nearest_name(const json_t *cells, const char *wanted, char ret[LB_CE
   return *ret;
 }
 
-/* The same of the parts that cells have. */
+/* The same of the parts that cells have: a wrong word among right ones is named by itself. */
 static bool nearest_part(const json_t *cells, const char *part, char ret[LB_CELL_NAME_MAX]) {
   const json_t *cell;
   size_t i;
@@ -182,8 +196,11 @@ static bool nearest_part(const json_t *cells, const char *part, char ret[LB_CELL
   return *ret;
 }
 
+/* From the most helpful answer to the least: the cell that was probably meant, the word that was,
+ * then the cells that fit as many of the words as possible. */
 static void unknown_cell(const json_t *cells, const char *wanted, const struct parts *parts, char *err,
                          size_t err_size) {
+  /* The words that go together, in the order they were given; one that leaves no cell is dropped. */
   struct parts known = {.count = 0};
   char near[LB_CELL_NAME_MAX];
   const json_t *last;
@@ -204,6 +221,7 @@ static void unknown_cell(const json_t *cells, const char *wanted, const struct p
   else list_all(cells, err, err_size);
 }
 
+/* A full name goes first, so that it is found even where its words would fit other cells as well. */
 const json_t *lb_cell_named(const json_t *cells, const char *const *words, int count, char *err, size_t err_size) {
   const json_t *cell, *last = NULL;
   char wanted[LB_CELL_NAME_MAX] = "", name[LB_CELL_NAME_MAX];

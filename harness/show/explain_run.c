@@ -2,6 +2,10 @@
  *
  * From a results folder and a few words to one trial: run.json names the cells, trials.csv the
  * trials and their histories.
+ *
+ * trials.csv is read in two passes, and no table is made of it: only one of the trials is told.
+ * Which number of clients counts is known only when the trial has been chosen, so counting comes
+ * second. Nothing is decided anew here: the verdict is what the file says.
  */
 #include "explain_run.h"
 
@@ -17,6 +21,7 @@
 
 #define HISTORIES "histories/"
 
+/* What every step needs: where to look, what is filled in, where to complain. */
 struct finder {
   const char *dir;
   struct lb_told *told;
@@ -29,8 +34,10 @@ static const char *text(const json_t *object, const char *key) {
   return value ? value : "";
 }
 
-/* ---- the cell ----------------------------------------------------------------------------------------------------- */
+/* ---- the cell -------------------------------------------------------------------------------- */
 
+/* The folder is checked before its content: the usual mistake is a path that is no run. What the
+ * rest reads is looked at where it is read, so that a run of an older version can still be told. */
 static int load_run(const struct finder *f) {
   char path[PATH_MAX];
   json_error_t why;
@@ -47,6 +54,8 @@ static int load_run(const struct finder *f) {
   return -EINVAL;
 }
 
+/* The scenario's own entry gives title and workload. It may be missing: then the story has no
+ * title. */
 static int choose_cell(const struct finder *f, const char *const *words, int count) {
   const json_t *cells = json_object_get(f->told->run, "cells"), *scenario;
   size_t i;
@@ -58,7 +67,7 @@ static int choose_cell(const struct finder *f, const char *const *words, int cou
   return 0;
 }
 
-/* ---- the trial ---------------------------------------------------------------------------------------------------- */
+/* ---- the trial ------------------------------------------------------------------------------- */
 
 /* clang-format off */
 enum { SCENARIO, SYSTEM, GUARD, CLIENTS, TRIAL, SEED, VERDICT, WHY, HISTORY, COLUMNS };
@@ -67,6 +76,8 @@ static const char *const column_name[COLUMNS] = {
 };
 /* clang-format on */
 
+/* One record as a trial; texts are copied, because those of the reader end with it. The history's
+ * name comes from a file that somebody may have been sent, so it must not lead out of the folder. */
 static int take(const struct finder *f, const struct lb_csv *csv, const int column[COLUMNS],
                 struct lb_told_trial *ret) {
   const char *history = csv->field[column[HISTORY]];
@@ -99,8 +110,8 @@ static int rank_of(const struct lb_told_trial *trial) {
   return (strcmp(trial->verdict, "violated") == 0 ? 0 : 2) + (trial->readable ? 0 : 1);
 }
 
-/* One pass: the better one of the chosen and each line; `trials` counts the lines with the chosen
- * number of clients (they are neighbours, in order). */
+/* The first pass: the better one of the chosen and each line, so that of equals the first stays.
+ * `number` > 0 leaves only trials of that number, one for each number of clients. */
 static int choose_from(const struct finder *f, struct lb_csv *csv, const int column[COLUMNS], int number) {
   struct lb_told *told = f->told;
   struct lb_told_trial x;
@@ -117,6 +128,8 @@ static int choose_from(const struct finder *f, struct lb_csv *csv, const int col
   return r;
 }
 
+/* The second pass: how many trials the cell has with the chosen number of clients. If none was
+ * chosen: how many it has at all, for the message. */
 static int count_from(const struct finder *f, struct lb_csv *csv, const int column[COLUMNS]) {
   int r;
   while ((r = lb_csv_next(csv, f->err, f->err_size)) > 0)
@@ -125,6 +138,8 @@ static int count_from(const struct finder *f, struct lb_csv *csv, const int colu
   return r;
 }
 
+/* On an error the file is closed. `column` says where each name stands: an added column moves
+ * nothing. */
 static int open_trials(const struct finder *f, const char *path, struct lb_csv *csv, int column[COLUMNS]) {
   int r = lb_csv_open(path, csv, f->err, f->err_size);
   for (int c = 0; c < COLUMNS && r >= 0; c++) {
@@ -134,6 +149,8 @@ static int open_trials(const struct finder *f, const char *path, struct lb_csv *
   return r < 0 ? r : 0;
 }
 
+/* Not finding a trial is an error only for who asked for a number: a skipped cell has none, and its
+ * headline says why. */
 static int choose_trial(const struct finder *f, int number) {
   char path[PATH_MAX];
   struct lb_csv csv;
@@ -168,8 +185,9 @@ void lb_told_clear(struct lb_told *told) {
   *told = (struct lb_told){0};
 }
 
-/* ---- the trial once more ------------------------------------------------------------------------------------------ */
+/* ---- the trial once more --------------------------------------------------------------------- */
 
+/* Text that does not fit is cut. */
 static void append(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 static void append(char *text, size_t size, const char *format, ...) {
   size_t used = strlen(text);
@@ -179,6 +197,10 @@ static void append(char *text, size_t size, const char *format, ...) {
   va_end(args);
 }
 
+/* Of what `-s` or a suite has changed, the length of a measurement and the number of clients are
+ * given again. Other keys and the options of protocols are not: where somebody has changed those,
+ * the command is a beginning. A timeline has one number of clients, which its file states. Trials
+ * are numbered from 1, so `-n TRIAL` makes all up to the chosen one, which has the same seed again. */
 void lb_told_again(const struct lb_told *told, char *ret, size_t size) {
   const json_t *cell = told->cell, *workload = json_object_get(told->scenario, "workload"), *value;
   static const char *const keys[] = {"duration_s", "warmup_s"};
@@ -194,13 +216,15 @@ void lb_told_again(const struct lb_told *told, char *ret, size_t size) {
     append(ret, size, " --seed %lld", (long long)json_integer_value(value));
 }
 
-/* ---- the headline ------------------------------------------------------------------------------------------------- */
+/* ---- the headline ---------------------------------------------------------------------------- */
 
 /* As everywhere: nothing in a file may move a terminal's cursor. */
 static void put(const char *string, FILE *out) {
   for (; *string; string++) fputc((unsigned char)*string < ' ' || *string == 127 ? '?' : *string, out);
 }
 
+/* The verdict of the trial, or of the cell where there is no trial. Behind it the reason that the
+ * file has, or else how usual this verdict is in the cell. */
 static void print_verdict(const struct lb_told *told, FILE *out) {
   const json_t *cell = told->cell;
   const char *verdict = told->found ? told->trial.verdict : text(cell, "verdict");
@@ -215,6 +239,7 @@ static void print_verdict(const struct lb_told *told, FILE *out) {
   fputc('\n', out);
 }
 
+/* Only a definite `false` is a contradiction: null means that nothing was decided. */
 static void print_expectation(const json_t *cell, FILE *out) {
   const json_t *as_expected = json_object_get(cell, "as_expected");
   const char *expected = text(cell, "expected");
@@ -241,6 +266,7 @@ static void print_trial(const struct lb_told *told, FILE *out) {
   put(x->seed, out);
 }
 
+/* All texts go through put(), those that seem harmless as well. */
 void lb_told_print(const struct lb_told *told, FILE *out) {
   const char *title = text(told->scenario, "title");
   print_verdict(told, out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * explain_run.h - the trial of a results folder that is worth telling.
+ * explain_run.h - the trial of a results folder that is worth telling. The story itself is told by
+ * history/explain.h.
  */
 #ifndef LB_EXPLAIN_RUN_H
 #define LB_EXPLAIN_RUN_H
@@ -9,13 +10,18 @@
 #include <limits.h>
 #include <stdbool.h>
 
-struct lb_told_trial { /* a line of trials.csv */
+/* A line of trials.csv, as text: it is shown and compared, never computed with. */
+struct lb_told_trial {
   char clients[24], trial[24], seed[32], verdict[16], why[500];
+  /* The path, with the folder before it. Empty = none was kept. */
   char history[PATH_MAX]; /* path; empty = none was kept */
+  /* The file is there. A history that was kept may have been left out of the folder since
+   * (left_out.h). */
   bool readable;          /* the history is there */
 };
 
 struct lb_told {
+  /* Owns what the next two point into. */
   json_t *run;
   const json_t *cell, *scenario; /* of the run; the latter NULL = the run does not describe it */
   size_t trials;                 /* with as many clients as the chosen one */

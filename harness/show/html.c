@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Escaping at the one place where text meets markup.
+ * Escaping at the one place where text meets markup. What a protocol answers, an error text or a
+ * title out of a scenario may hold anything; nobody who writes a part of the page has to think of
+ * it.
  */
 #include "html.h"
 
@@ -9,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bytes from 0x80 on pass: texts are UTF-8, and none of those bytes means anything to markup. */
 static void put_char(FILE *out, unsigned char c) {
   switch (c) {
     case '<': fputs("&lt;", out); break;
@@ -26,6 +29,8 @@ void lb_html_text(FILE *out, const char *text) {
   for (; text && *text; text++) put_char(out, (unsigned char)*text);
 }
 
+/* Formatted first and escaped afterwards, so that an argument cannot smuggle in markup. Out of
+ * memory writes nothing. */
 void lb_html_textf(FILE *out, const char *format, ...) {
   char *text = NULL;
   va_list args;
@@ -36,6 +41,7 @@ void lb_html_textf(FILE *out, const char *format, ...) {
   free(text);
 }
 
+/* "./" goes before, or "a:b" would be read as a scheme. '/' stays: a path may have folders. */
 void lb_html_path(FILE *out, const char *path) {
   if (path[0] != '/') fputs("./", out);
   for (; *path; path++) {

@@ -2,6 +2,9 @@
  *
  * html.h - text into HTML: what goes through here can neither end an element nor an attribute.
  * Errors of the stream stay on the stream; check it once, when it is closed.
+ *
+ * Markup itself is written with fputs() and fprintf(), and may only contain what is in the
+ * source.
  */
 #ifndef LB_HTML_H
 #define LB_HTML_H

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * A history that is missing on purpose is not a mistake of whoever asks for it. '#' begins a
- * comment, empty lines say nothing; a pattern ends at the first colon.
+ * A history that is missing on purpose is not a mistake of whoever asks for it. The committed
+ * reference run leaves out its large ones, and `explain` and `check` should say so instead of "no
+ * such file".
+ *
+ * The form is one line per pattern, "PATTERN: reason". '#' begins a comment, empty lines say
+ * nothing; a pattern ends at the first colon, so file names with a colon cannot be named.
  */
 #include "left_out.h"
 
@@ -20,7 +24,8 @@ static char *trimmed(char *text) {
   return text;
 }
 
-/* As lb_left_out(), of one line. */
+/* As lb_left_out(), of one line, which it takes apart in place. `place` and `number` are for the
+ * message. */
 static int look_at(char *line, const char *name, const char *place, int number, char *ret, size_t size) {
   char *pattern = trimmed(line), *colon = strchr(pattern, ':');
   if (*pattern == '\0' || *pattern == '#') return 0;
@@ -34,6 +39,8 @@ static int look_at(char *line, const char *name, const char *place, int number, 
   return 1;
 }
 
+/* The list lies beside the history. That there is none, or not even the folder, is the usual case
+ * and no error. */
 int lb_left_out(const char *path, char *ret, size_t size) {
   char place[PATH_MAX], line[1000];
   const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

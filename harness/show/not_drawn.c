@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads what plots/render wrote of the figures that it could not draw.
+ * Reads what plots/render wrote of the figures that it could not draw: one line "NAME: reason"
+ * each. The list is a help and not a result, so a line of another form is passed over.
  */
 #include "not_drawn.h"
 
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Names and reasons are cut to their fields, figures past LB_NOT_DRAWN_MAX are left out. */
 void lb_not_drawn_read(const char *run_dir, struct lb_not_drawn *ret) {
   char path[PATH_MAX], line[400];
   ret->count = 0;
@@ -30,13 +32,16 @@ bool lb_not_drawn_has(const struct lb_not_drawn *list, const char *name) {
   return false;
 }
 
-/* The first figure with the reason of figure i. */
+/* The first figure with the reason of figure i: it leads the line of that reason. Usually a missing
+ * program is the reason of all of them, which has to be said once. */
 static size_t first_with(const struct lb_not_drawn *list, size_t i) {
   size_t first = 0;
   while (strcmp(list->figure[first].why, list->figure[i].why) != 0) first++;
   return first;
 }
 
+/* Finds the i-th leader, then names everybody who shares its reason. Text that does not fit is
+ * cut. */
 bool lb_not_drawn_line(const struct lb_not_drawn *list, size_t i, char *ret, size_t size) {
   size_t leader = 0, used = 0;
   for (; leader < list->count; leader++)

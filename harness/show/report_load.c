@@ -2,6 +2,10 @@
  *
  * Reads run.json and checks, before a word is written, everything the report later relies on: a
  * page made of half a run would look like a result.
+ *
+ * Only what is used without a second look is checked. A member that the page can do without may be
+ * missing: it is shown as unknown. Messages name the file, the entry and what was expected, because
+ * run.json may have been edited or cut short.
  */
 #include <errno.h>
 #include <limits.h>
@@ -9,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/called.h"
-#include "html.h"
 #include "report_parts.h"
 #include "scenario/scenario.h"
 
@@ -22,6 +24,7 @@ struct place { /* where in the file, for messages */
   size_t err_size;
 };
 
+/* Puts the place before the text. -EINVAL, to be returned as it is. */
 static int __attribute__((format(printf, 2, 3))) refuse(const struct place *at, const char *format, ...) {
   char what[300], where[64] = "";
   va_list args;
@@ -33,6 +36,7 @@ static int __attribute__((format(printf, 2, 3))) refuse(const struct place *at, 
   return -EINVAL;
 }
 
+/* The same for a member, with the value that was found. */
 static int refuse_member(const struct place *at, const json_t *object, const char *key, const char *expected) {
   json_t *value = json_object_get(object, key);
   char *found = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
@@ -52,12 +56,15 @@ static int want_count(const struct place *at, const json_t *object, const char *
              : refuse_member(at, object, key, "a number of trials");
 }
 
+/* Verdicts become names of classes in the page, so no other word may pass. */
 static bool known_verdict(const char *name) {
   for (int v = 0; v < LB_VERDICT_NONE; v++)
     if (strcmp(name, lb_verdict_name((enum lb_verdict)v)) == 0) return true;
   return false;
 }
 
+/* Counts of which parts of the page make fractions have to be numbers. A safe cell has to say its
+ * upper bound. */
 static int check_cell(const struct place *at, const json_t *cell) {
   static const char *const strings[] = {"scenario", "system", "guard", "verdict"};
   static const char *const counts[] = {"trials", "violated", "undecided"};
@@ -76,6 +83,7 @@ static int check_scenario(const struct place *at, const json_t *scenario) {
   return json_is_object(scenario) ? want_string(at, scenario, "name") : refuse(at, "expected an object");
 }
 
+/* `at` is a copy: each item is refused by its own number, a missing list without one. */
 static int check_list(struct place at, const json_t *run, const char *key,
                       int (*check)(const struct place *, const json_t *)) {
   const json_t *list = json_object_get(run, key), *item;
@@ -90,6 +98,7 @@ static int check_list(struct place at, const json_t *run, const char *key,
   return 0;
 }
 
+/* An unknown version of the schema is refused first: of such a file nothing else is known. */
 static int check_run(struct place at, const json_t *run) {
   if (!json_is_object(run)) return refuse(&at, "expected an object");
   if (json_integer_value(json_object_get(run, "schema_version")) != 1)
@@ -125,36 +134,4 @@ int lb_report_load(const char *run_dir, json_t **ret_run, char *err, size_t err_
   if (r == 0) *ret_run = run;
   else json_decref(run);
   return r;
-}
-
-const char *lb_report_string(const json_t *object, const char *key) {
-  return json_string_value(json_object_get(object, key));
-}
-
-void lb_report_value(FILE *out, const json_t *object, const char *key, const char *absent) {
-  const json_t *value = json_object_get(object, key);
-  if (!value || json_is_null(value)) {
-    lb_html_text(out, absent);
-  } else if (json_is_string(value)) {
-    lb_html_text(out, json_string_value(value));
-  } else if (json_is_real(value)) {
-    lb_html_textf(out, "%.10g", json_real_value(value)); /* JSON's 17 digits would show 3.5 as 3.5000000000000001 */
-  } else {
-    char *text = json_dumps(value, JSON_ENCODE_ANY);
-    lb_html_text(out, text);
-    free(text);
-  }
-}
-
-void lb_report_place(const char *run_dir, const char *file, char *ret, size_t size) {
-  char real[PATH_MAX];
-  const char *called = lb_called(), *slash = strrchr(called, '/'), *name;
-  if (!slash || !realpath(run_dir, real)) {
-    snprintf(ret, size, "%s", *file ? file : ".");
-    return;
-  }
-  int checkout = strncmp(called, "./", 2) == 0 && slash == called + 1 ? 0 : (int)(slash + 1 - called);
-  if ((name = strrchr(real, '/')) && name - real >= 8 && strncmp(name - 8, "/results", 8) == 0)
-    snprintf(ret, size, "%.*s%s%s%s", checkout, called, name - 7, *file ? "/" : "", file);
-  else snprintf(ret, size, "%s%s%s", real, *file ? "/" : "", file);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * All cells in numbers: a column for each counter that cells have.
+ * All cells in numbers: a column for each counter that cells have. The columns follow from the
+ * table of counters (history/counter.h), so a new counter appears by itself. The table is folded
+ * away: it is for who wants to look something up.
  */
 #include <jansson.h>
 
@@ -15,12 +17,14 @@ struct number {
   char heading[60];
 };
 
+/* "label, unit" as heading. The caller has looked whether there is room. */
 static void add_number(struct number *numbers, size_t *count, const char *member, const char *label, const char *unit) {
   numbers[*count].member = member;
   snprintf(numbers[*count].heading, sizeof numbers->heading, "%s%s%s", label, unit ? ", " : "", unit ? unit : "");
   ++*count;
 }
 
+/* A run without cells gets all columns, so that the table has its heading. */
 static bool some_cell_has(const json_t *cells, const char *member) {
   size_t i;
   const json_t *cell;
@@ -46,6 +50,7 @@ static size_t list_numbers(const json_t *cells, struct number ret[NUMBERS_MAX]) 
   return count;
 }
 
+/* What does not apply to a cell is null in run.json, and an empty field here. */
 void lb_report_numbers(FILE *out, const json_t *cells) {
   static const char *const texts[] = {"scenario", "system", "guard", "verdict", "expected"};
   struct number numbers[NUMBERS_MAX];

@@ -3,6 +3,9 @@
  * What the report takes from trials.csv: the rate of every measured cell, as the median of its
  * repeats with the least and the most, and the violated trials with their histories, so that each
  * violation can be looked at and judged again.
+ *
+ * The whole file is kept in memory, and rows point into it: the page needs it twice, in groups. The
+ * rows of a cell are neighbours, because trials.csv is written in the order of the plan.
  */
 #include <errno.h>
 #include <limits.h>
@@ -18,6 +21,8 @@
 
 /* clang-format off */
 enum {
+  /* The order of the first five matters: what belongs together agrees in the columns before a
+   * certain one. */
   SCENARIO, SYSTEM, GUARD, CLIENTS, TRIAL, SEED, VERDICT, DOUBLE_HOLDS, DOUBLE_HOLD_MS, GRANTS_PER_S, HISTORY, COLUMNS
 };
 static const char *const column_name[COLUMNS] = {
@@ -40,7 +45,7 @@ struct lb_report_trials {
   size_t count;
 };
 
-/* ---- reading ------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int refuse(const struct lb_csv *csv, int column, const char *found, const char *expected, char *err,
                   size_t err_size) {
@@ -55,6 +60,7 @@ static bool good_history(const char *name) {
   return !*name || (strncmp(name, HISTORIES, prefix) == 0 && !strchr(name + prefix, '/'));
 }
 
+/* Numbers are read here, so that a bad one is refused with its line and not drawn as 0. */
 static int take_row(const struct lb_csv *csv, const int index[COLUMNS], struct row *row, char *err, size_t err_size) {
   for (int c = 0; c < COLUMNS; c++) row->text[c] = csv->field[index[c]];
   const char *rate = row->text[GRANTS_PER_S];
@@ -89,6 +95,7 @@ static int read_rows(struct lb_report_trials *trials, char *err, size_t err_size
   return r;
 }
 
+/* On an error nothing has to be released. A table without rows is no error. */
 int lb_report_trials_load(const char *run_dir, struct lb_report_trials **ret, char *err, size_t err_size) {
   struct lb_report_trials *trials = calloc(1, sizeof *trials);
   int r = trials ? 0 : -ENOMEM;
@@ -112,7 +119,7 @@ void lb_report_trials_free(struct lb_report_trials *trials) {
   free(trials);
 }
 
-/* ---- groups: neighbouring rows of one cell ------------------------------------------------------------- */
+/* ---- groups: neighbouring rows of one cell --------------------------------------------------- */
 
 /* End of the group that begins at row `from`: the rows that agree with it in the first `columns`
  * columns. */
@@ -132,6 +139,7 @@ static size_t count_violated(const struct lb_report_trials *trials, size_t from,
   return count;
 }
 
+/* Columns [from, to) of a row as cells of the table; `class` is an attribute or "". */
 static void write_fields(FILE *out, const struct row *row, int from, int to, const char *class) {
   for (int c = from; c < to; c++) {
     fprintf(out, "<td%s>", class);
@@ -140,7 +148,7 @@ static void write_fields(FILE *out, const struct row *row, int from, int to, con
   }
 }
 
-/* ---- rates --------------------------------------------------------------------------------------------- */
+/* ---- rates ----------------------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b) {
   double x = *(const double *)a, y = *(const double *)b;
@@ -156,6 +164,8 @@ static size_t sorted_rates(const struct lb_report_trials *trials, size_t from, s
   return count;
 }
 
+/* The median of the repeats, and how far they lie apart: with three repeats an interval would
+ * pretend to know more. */
 static void write_rate(FILE *out, const struct row *row, const double *rates, size_t count, size_t violated) {
   double median = (rates[(count - 1) / 2] + rates[count / 2]) / 2;
   fputs("<tr>", out);
@@ -167,6 +177,8 @@ static void write_rate(FILE *out, const struct row *row, const double *rates, si
   fprintf(out, "<td class=\"number\">%zu</td><td class=\"number\">%zu</td></tr>\n", count, violated);
 }
 
+/* One line per cell and number of clients. The number of violated repeats stands beside the speed,
+ * because a lock that does not exclude is fast. */
 void lb_report_speed(FILE *out, const struct lb_report_trials *trials) {
   bool any = false;
   double *rates = calloc(trials->count + 1, sizeof *rates);
@@ -189,8 +201,10 @@ void lb_report_speed(FILE *out, const struct lb_report_trials *trials) {
   free(rates);
 }
 
-/* ---- violated trials ----------------------------------------------------------------------------------- */
+/* ---- violated trials ------------------------------------------------------------------------- */
 
+/* The history as a link and as the command that judges it again. A history may have been left out
+ * of the folder since: then it is named, so that a reader knows that there was one. */
 static void write_history(FILE *out, const char *run_dir, const char *name) {
   char path[PATH_MAX];
   fputs("<td>", out);
@@ -209,6 +223,8 @@ static void write_history(FILE *out, const char *run_dir, const char *name) {
   fputs("</td>", out);
 }
 
+/* All violated trials of a cell, folded up. `explain` needs no number of a trial: it chooses the
+ * one with most to tell. */
 static void write_violated_group(FILE *out, const struct lb_report_trials *trials, size_t from, size_t end,
                                  const char *run_dir) {
   char place[PATH_MAX];

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Campaigns, and the control that they are compared with. Faults drawn at random violate most locks
+ * sooner or later, so the verdict says little: what tells locks apart is how many of a thousand
+ * hand-offs failed, with an interval that says how far to believe it.
+ */
+#include "html.h"
+#include "report_parts.h"
+
+/* Empty where nothing was decided: a rate of 0 would be a result. */
+static void write_rate(FILE *out, const json_t *cell) {
+  const json_t *rate = json_object_get(cell, "violations_per_1000");
+  fputs("<td class=\"number\">", out);
+  if (json_is_number(rate))
+    lb_html_textf(out, "%.3g [%.3g, %.3g]", json_number_value(rate),
+                  json_number_value(json_object_get(cell, "violations_per_1000_low")),
+                  json_number_value(json_object_get(cell, "violations_per_1000_high")));
+  fputs("</td>", out);
+}
+
+static void write_campaign(FILE *out, const json_t *cell) {
+  static const char *const texts[] = {"scenario", "system", "guard", "verdict"};
+  static const char *const numbers[] = {"trials", "undecided", "decided_handoffs", "faults", "violations"};
+  fputs("<tr>", out);
+  for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
+    fputs("<td>", out);
+    lb_report_value(out, cell, texts[k], "");
+    fputs("</td>", out);
+  }
+  for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+    fputs("<td class=\"number\">", out);
+    lb_report_value(out, cell, numbers[k], "");
+    fputs("</td>", out);
+  }
+  write_rate(out, cell);
+  fputs("</tr>\n", out);
+}
+
+/* `faults` is a number only in cells whose campaign ran. */
+void lb_report_campaigns(FILE *out, const json_t *cells) {
+  size_t i;
+  const json_t *cell;
+  bool any = false;
+  json_array_foreach(cells, i, cell) {
+    if (!json_is_number(json_object_get(cell, "faults"))) continue;
+    if (!any)
+      fputs(
+          "<h2>Random faults under load</h2>\n<div class=\"scroll\"><table class=\"plain\">\n<thead><tr>"
+          "<th>scenario</th><th>system</th><th>guard</th><th>verdict</th><th>trials</th>"
+          "<th>undecided</th><th>hand-offs</th><th>faults proved</th><th>violations</th><th>per 1000 hand-offs [95 %]</th></tr></thead>\n<tbody>\n",
+          out);
+    any = true;
+    write_campaign(out, cell);
+  }
+  if (any)
+    fputs("</tbody></table></div>\n<p class=\"soft\">Faults drawn at random from the seed, one after the other. "
+          "Hand-offs, violations and their rate are of decided trials; the interval is the exact one of a "
+          "Poisson count.</p>\n",
+          out);
+}
+
+/* Trials without faults, of all locks that are meant to exclude. A violation or a long stall in
+ * them says that the harness itself disturbs what it measures. */
+void lb_report_control(FILE *out, const json_t *run) {
+  const json_t *control = json_object_get(run, "control");
+  if (!json_is_object(control)) return;
+  fputs("<p>No-fault control: ", out);
+  lb_report_value(out, control, "handoffs", "?");
+  fputs(" hand-offs, ", out);
+  lb_report_value(out, control, "violations", "?");
+  fputs(" violations, in ", out);
+  lb_report_value(out, control, "trials", "?");
+  fputs(" trials (", out);
+  lb_report_value(out, control, "undecided", "?");
+  lb_html_textf(out, " undecided); longest stall of the harness %.1f ms.",
+                json_number_value(json_object_get(control, "max_stall_ms")));
+  fputs("</p>\n", out);
+}
