@@ -82,6 +82,7 @@ expect 'an unknown suite' 2 "unknown suite 'quik', did you mean 'quick'" "$bin" 
 expect 'a suite without its name' 2 'suite: expected one suite, see .*list suites' "$bin" suite
 expect 'an unknown list' 2 "list pionts: expected protocols, .* or points; did you mean 'points'" "$bin" list pionts
 expect 'an unknown name to show' 2 "did you mean 'redlock'" "$bin" show redlok
+expect 'one list at a time' 2 "list: expected at most one word, found 'junk', too" "$bin" list protocols junk
 expect 'run without a scenario' 2 'expected a scenario' "$bin" run
 expect 'a scenario file that is not there' 2 'nowhere.ini' "$bin" run "$dir/nowhere.ini"
 

@@ -642,6 +642,8 @@ static void what_undoes_or_awaits_needs_its_fault_before(void **state) {
   refused(TIMELINE "step = kill client 1\nstep = await failover within 5s\n", message);
   refused(TIMELINE "step = heal\n", "f.ini:10: step = heal: expected an earlier cut");
   refused(TIMELINE "step = resume primary\n", "f.ini:10: step = resume primary: expected an earlier pause or stop");
+  refused(TIMELINE "step = pause primary\nstep = resume client 1\n",
+          "f.ini:11: step = resume client 1: expected an earlier pause or stop");
   struct lb_scenario s =
       good(TIMELINE "step = pause primary\nstep = await failover within 5s\nstep = resume primary\n");
   lb_scenario_clear(&s);

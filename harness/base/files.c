@@ -27,8 +27,8 @@ int lb_make_dirs(const char *path) {
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *walk) {
   (void)st, (void)type, (void)walk;
-  if (remove(path) < 0) return 0; /* go on: what cannot be removed is left */
-  return 0;
+  remove(path);
+  return 0; /* go on: what cannot be removed is left */
 }
 
 void lb_remove_tree(const char *path) { nftw(path, remove_one, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT); }

@@ -120,6 +120,8 @@ bool lb_is_run_folder(const char *path);
 #define LB_SUITES LB_SCENARIOS "/suites"
 /* Path of a scenario by name or path, malloc'd; NULL after one line on stderr. */
 char *lb_find_scenario(const char *name);
+/* The same without the line. */
+char *lb_look_for_scenario(const char *name);
 /* The same of a suite. */
 char *lb_find_suite(const char *name);
 

@@ -268,8 +268,8 @@ void lb_args_help(unsigned takes, FILE *out) {
 /* An .ini file below the root by its name, or as a path; malloc'd, NULL after one line on stderr.
  * What has a '/' or ends in .ini is a path, even if there is no such file: then the reader
  * complains, with the path. The name of a file is looked up in the folder, not put together,
- * because a scenario's file may begin with a number. */
-static char *find_file(const char *what, const char *place, const char *name) {
+ * because a scenario's file may begin with a number. `quiet`: without the line. */
+static char *find_file(const char *what, const char *place, const char *name, bool quiet) {
   char folder[4096], **names = NULL, **paths = NULL, *found = NULL;
   size_t count = 0, length = strlen(name);
   if (strchr(name, '/') || (length > 4 && strcmp(name + length - 4, ".ini") == 0)) return strdup(name);
@@ -278,9 +278,9 @@ static char *find_file(const char *what, const char *place, const char *name) {
   for (size_t i = 0; i < count; i++)
     if (strcmp(names[i], name) == 0) found = strdup(paths[i]);
   const char *near = count ? lb_suggest(name, (const char *const *)names, count) : NULL;
-  if (r < 0) lb_complain(0, "cannot read %s: %s", folder, strerror(-r));
-  else if (!found && near) lb_complain(0, "unknown %s '%s', did you mean '%s'?", what, name, near);
-  else if (!found)
+  if (!found && !quiet && r < 0) lb_complain(0, "cannot read %s: %s", folder, strerror(-r));
+  else if (!found && !quiet && near) lb_complain(0, "unknown %s '%s', did you mean '%s'?", what, name, near);
+  else if (!found && !quiet)
     lb_complain(0, "unknown %s '%s', expected one of `%s list %ss` or a path to an .ini file", what, name, lb_called(), what);
   for (size_t i = 0; i < count; i++) free(names[i]), free(paths[i]);
   free(names);
@@ -288,6 +288,8 @@ static char *find_file(const char *what, const char *place, const char *name) {
   return found;
 }
 
-char *lb_find_scenario(const char *name) { return find_file("scenario", LB_SCENARIOS, name); }
+char *lb_find_scenario(const char *name) { return find_file("scenario", LB_SCENARIOS, name, false); }
 
-char *lb_find_suite(const char *name) { return find_file("suite", LB_SUITES, name); }
+char *lb_look_for_scenario(const char *name) { return find_file("scenario", LB_SCENARIOS, name, true); }
+
+char *lb_find_suite(const char *name) { return find_file("suite", LB_SUITES, name, false); }

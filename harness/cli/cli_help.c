@@ -16,7 +16,7 @@ static const struct lb_cli_command commands[] = {
     {"suite", lb_cli_suite, LB_ARG_RUN | LB_ARG_JSON, "SUITE",
      "scenarios that belong together, with charts and a report",
      "SUITE is one of `list suites` or a path to an .ini file; scenarios/README.md says what stands in it.\n"},
-    {"list", lb_cli_list, LB_ARG_PLUGIN, "[protocols|topologies|scenarios|suites|points]", "what there is to run", NULL},
+    {"list", lb_cli_list, LB_ARG_PLUGIN, "[protocols|topologies|scenarios|suites|steps|points]", "what there is to run", NULL},
     {"show", lb_cli_show, LB_ARG_PLUGIN, "NAME", "what a protocol promises and what breaks it; a topology; a scenario",
      NULL},
     {"check", lb_cli_check, LB_ARG_JSON | LB_ARG_EXPORT | LB_ARG_PAST_LEASE, "FILE|-",

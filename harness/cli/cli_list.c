@@ -118,11 +118,12 @@ int lb_cli_list(const struct lb_args *args) {
     }
     return r;
   }
+  if (args->word_count > 1) return lb_complain(LB_EXIT_USAGE, "list: expected at most one word, found '%s', too", args->words[1]);
   for (size_t i = 0; i < LIST_COUNT; i++) {
     if (strcmp(args->words[0], lists[i].name) == 0) return lists[i].list();
     names[i] = lists[i].name;
   }
   const char *near = lb_suggest(args->words[0], names, LIST_COUNT);
-  return lb_complain(LB_EXIT_USAGE, "list %s: expected protocols, topologies, scenarios, suites or points%s%s%s", args->words[0],
+  return lb_complain(LB_EXIT_USAGE, "list %s: expected protocols, topologies, scenarios, suites, steps or points%s%s%s", args->words[0],
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }

@@ -190,8 +190,10 @@ int lb_cli_show(const struct lb_args *args) {
   const char *near = nearest_of_all(args->words[0]);
   if (protocol) return show_protocol(protocol), LB_EXIT_OK;
   if (topology) return show_topology(topology), LB_EXIT_OK;
-  if (near) return lb_complain(LB_EXIT_USAGE, "show: unknown name '%s', did you mean '%s'?", args->words[0], near);
-  char *path = lb_find_scenario(args->words[0]);
+  char *path = lb_look_for_scenario(args->words[0]);
+  if (!path && near)
+    return lb_complain(LB_EXIT_USAGE, "show: unknown name '%s', did you mean '%s'?", args->words[0], near);
+  if (!path) path = lb_find_scenario(args->words[0]); /* for what it says */
   int r = path ? show_scenario(path) : LB_EXIT_USAGE;
   free(path);
   return r;

@@ -113,7 +113,9 @@ bool lb_step_needs(const struct lb_step *step, enum lb_step_need need) { return 
 bool lb_step_undoes(const struct lb_step *cure, const struct lb_step *earlier) {
   const enum lb_verb *by = lb_step_row(earlier)->undone_by;
   bool alike = lb_role_equal(cure->a, earlier->a) && lb_role_equal(cure->b, earlier->b);
-  return (cure->verb == by[0] || cure->verb == by[1]) && (cure->b.kind == LB_ROLE_NONE || alike);
+  bool of_a_kind = cure->a.kind == LB_ROLE_NONE || earlier->a.kind == LB_ROLE_NONE ||
+                   lb_role_is_client(cure->a) == lb_role_is_client(earlier->a);
+  return (cure->verb == by[0] || cure->verb == by[1]) && (cure->b.kind == LB_ROLE_NONE ? of_a_kind : alike);
 }
 
 /* A cut between a client and a server hits the server, too: it may be the one that must be

@@ -51,11 +51,10 @@ int lb_net_loopback_up(void) {
  * path: whatever the controller did next would happen on that host. */
 static int new_namespace(int home) {
   if (unshare(CLONE_NEWNET) < 0) return -errno;
-  int r = lb_net_loopback_up();
-  int fd = r < 0 ? r : open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-  if (fd == -1) fd = -errno;
-  if (setns(home, CLONE_NEWNET) < 0) return -errno;
-  return fd;
+  int fd = -1, r = lb_net_loopback_up();
+  if (r == 0 && (fd = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC)) < 0) r = -errno;
+  if (setns(home, CLONE_NEWNET) < 0) abort(); /* nothing that follows would be where it should */
+  return r < 0 ? r : fd;
 }
 
 static int set_address(const char *interface, const char *address) {

@@ -85,14 +85,17 @@ static bool server_stands(const struct lb_server *server) {
   return end_of_name && end_of_name[1] && end_of_name[2] == 'T';
 }
 
-/* Of clients lb_client_signal() has seen it. */
+/* Of clients lb_client_signal() has seen it. A dead server neither stands nor goes on. */
 static int await_servers(struct lb_doing *d, bool stopped) {
   lb_ns deadline = lb_clock_ns() + QUICK_MS * LB_NS_PER_MS;
-  for (size_t i = 0; i < d->a->server_count; i++)
-    while (server_stands(d->a->server[i]) != stopped) {
-      if (lb_clock_ns() > deadline) return lb_doing_fail(d, "%s did not change its state", d->a->server[i]->name);
+  for (size_t i = 0; i < d->a->server_count; i++) {
+    struct lb_server *server = d->a->server[i];
+    while (server_stands(server) != stopped) {
+      if (lb_clock_ns() > deadline) return lb_doing_fail(d, "%s did not change its state", server->name);
       lb_clock_sleep_until(lb_clock_ns() + LB_NS_PER_MS);
     }
+    if (!lb_proc_alive(&server->proc)) return died_by_itself(d, server->name);
+  }
   return 0;
 }
 
