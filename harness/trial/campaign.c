@@ -2,6 +2,9 @@
  *
  * A campaign: its schedule is drawn first, from the seed alone, and then played on clients at work.
  * A fault that cannot be proved is noted and left out; each one that was done is undone.
+ *
+ * One fault at a time: the next one begins only when the one before has been taken back. So a
+ * violation is told with the one fault it may belong to, and each fault finds the hosts whole.
  */
 #include "campaign.h"
 
@@ -38,13 +41,18 @@ static lb_ns around(struct lb_rng *rng, int64_t mean_ms) {
   return mean / 2 + lb_rng_below(rng, mean);
 }
 
+/* Puts a number in place of `any`; a role that has one, or that only the play can name (`primary`,
+ * `holder`), stays as it is. A system without servers has no nodes: the number drawn for it names
+ * nobody, and cast.c refuses it. */
 static void draw_role(struct lb_rng *rng, struct lb_role *role, size_t nodes, size_t clients) {
   if (role->number != 0) return;
   if (role->kind == LB_ROLE_NODE) role->number = 1 + (int)lb_rng_below(rng, nodes ? nodes : 1);
   if (role->kind == LB_ROLE_CLIENT) role->number = 1 + (int)lb_rng_below(rng, clients);
 }
 
-/* The step as it would be written with what was drawn in place of `any`. */
+/* The step as it would be written with what was drawn in place of `any`: what the schedule and the
+ * history show. The words `any` stand in the order of the roles. Owned by the caller; NULL = no
+ * memory. */
 static char *drawn_text(const struct lb_step *step) {
   char text[300] = "", role[32];
   const char *from = step->text, *any;
@@ -60,6 +68,9 @@ static char *drawn_text(const struct lb_step *step) {
   return strdup(text);
 }
 
+/* The whole schedule, until the scenario's duration is used up. It must depend on nothing but the
+ * fault seed, the scenario, and the numbers of nodes and clients: then a run of another system
+ * meets the same faults. */
 static int draw(struct campaign *c) {
   const struct lb_scenario *scenario = c->s->plan->scenario;
   struct lb_rng rng = lb_rng_fork(c->s->plan->fault_seed, STREAM_CAMPAIGN, 0);
@@ -81,6 +92,7 @@ static int draw(struct campaign *c) {
   return 0;
 }
 
+/* Before the first fault: the schedule of a trial that hangs or dies can still be read. */
 static int write_schedule(const struct campaign *c) {
   char path[4200];
   snprintf(path, sizeof path, "%s/schedules", c->s->run_dir);
@@ -102,6 +114,7 @@ static void forget(struct campaign *c) {
 
 /* ---- the play ------------------------------------------------------------------------------------------------------ */
 
+/* Some log is nearly full: what happens from now on might not be seen any more. */
 static bool over(const struct campaign *c) { return atomic_load(&c->s->memory->log_full); }
 
 static void work_until(struct campaign *c, lb_ns when) {
@@ -136,6 +149,8 @@ static bool play_fault(struct campaign *c, const struct planned *f, size_t *trie
   return proved;
 }
 
+/* The clients work from before the first fault until the end, so that whatever a fault does can
+ * show. */
 static int play(struct campaign *c, uint64_t *ret_proved) {
   size_t tried = 0;
   int r = lb_workload_begin(c->s);

@@ -2,6 +2,10 @@
  *
  * From a role to hosts: who is primary now, who holds, who asks. Servers are asked; what a client
  * does stands in the memory.
+ *
+ * `primary` is bound by the first step that needs it, and `replicas`, `majority` and `minority` are
+ * told from that binding: a later step means the same hosts, whoever decides by then. (A campaign
+ * binds anew for each fault.) `current primary` asks anew every time.
  */
 #include "cast.h"
 
@@ -28,6 +32,8 @@ int lb_cast_primary(struct lb_stage *s) {
   return primary;
 }
 
+/* The binding is a fact of the history: without it a reader could not tell which host a later
+ * "primary" is. */
 int lb_cast_bind_primary(struct lb_stage *s, char *err, size_t err_size) {
   if (s->primary >= 0) return 0;
   int primary = lb_cast_primary(s);
@@ -47,6 +53,7 @@ static bool in_majority(const struct lb_stage *s, size_t i) {
   return distance < n / 2 + 1;
 }
 
+/* The roles that are told from the bound primary. */
 static int add_relatives(struct lb_stage *s, const struct lb_role *role, struct lb_cast *c, char *err, size_t err_size) {
   if (lb_cast_bind_primary(s, err, err_size) < 0) return -1;
   for (size_t i = 0; i < s->cluster.data_count; i++) {
@@ -58,6 +65,9 @@ static int add_relatives(struct lb_stage *s, const struct lb_role *role, struct 
   return 0;
 }
 
+/* A client that has just let go is no holder, and under load somebody is about to be: so it looks
+ * often, five times in a millisecond. A client that is dead holds nothing any more, whatever its
+ * state says. */
 static int add_holder(struct lb_stage *s, struct lb_cast *c, char *err, size_t err_size) {
   lb_ns deadline = in_ms(FIND_MS);
   do {

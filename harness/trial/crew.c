@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * The clients of a trial and its observer, from their first life to their last end.
+ *
+ * The observer is one more client, on the controller's own host, which no fault ever hits. It takes
+ * no lock: it runs the protocol's hooks `setup` and `teardown`, and looks at single servers for the
+ * controller.
  */
 #include "crew.h"
 
@@ -19,6 +23,8 @@
 
 enum { OPEN_S = 10, TEARDOWN_MS = 500 };
 
+/* What all clients of the trial have in common. The key prefix comes from the seed, so two trials
+ * do not share a key, whatever else they share. */
 static void plan_clients(struct lb_stage *s) {
   const struct lb_scenario *scenario = s->plan->scenario;
   snprintf(s->key_prefix, sizeof s->key_prefix, "lockbench:%08llx", (unsigned long long)(s->plan->seed & 0xffffffff));
@@ -67,7 +73,9 @@ int lb_crew_gather(struct lb_stage *s) {
   return 0;
 }
 
-/* Gives a command that has to succeed. 0, or -1 with err. */
+/* Gives a command that has to succeed, and awaits the answer. 0, or -1 with err: the text names a
+ * breach of the contract before the client's own words, and says how a client died that cannot
+ * speak any more. */
 static int call(struct lb_stage *s, struct lb_client *client, enum lb_client_verb verb, const char *what, char *err,
                 size_t err_size) {
   struct lb_reply reply;
@@ -89,6 +97,7 @@ static int start_workers(struct lb_stage *s, char *err, size_t err_size) {
   return r < 0 ? lb_refuse(err, err_size, "no workers for clients: %s", strerror(-r)), -1 : 0;
 }
 
+/* `setup` runs before any client has a session: it may make what their sessions need. */
 static int start_observer(struct lb_stage *s, char *err, size_t err_size) {
   int r = lb_client_start(&s->observer, &s->client_plan);
   if (r < 0) return lb_refuse(err, err_size, "no observer process: %s", strerror(-r)), -1;
@@ -145,6 +154,7 @@ static void tear_down(struct lb_stage *s) {
   memcpy(state->error, error, sizeof error); /* what is told of the trial is from before */
 }
 
+/* Clients first: one that lives could leave new records at the service after the teardown. */
 void lb_crew_end(struct lb_stage *s) {
   for (size_t i = 0; i < s->client_count; i++) lb_client_end(&s->client[i]);
   tear_down(s);
@@ -165,6 +175,8 @@ void lb_crew_dismiss(struct lb_stage *s) {
 
 static bool has_died(struct lb_client *client) { return lb_client_look(client) == LB_LIFE_DIED; }
 
+/* A server that a step has killed has no pid any more, and a client has the life LB_LIFE_KILLED:
+ * whoever is found dead here died without us. */
 void lb_crew_count_heads(struct lb_stage *s) {
   for (size_t i = 0; i < s->client_count; i++)
     if (has_died(&s->client[i])) lb_stage_died(s, &s->client[i]);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * A fault from its row: done, proved by its effect before anything goes on, and undone.
+ *
+ * Which of the tables has the row does not matter to who asks: verbs are told apart by the table
+ * that has an `act` for them. A test holds that every verb is played by somebody.
  */
 #include "fault.h"
 
@@ -35,6 +38,9 @@ static bool hits_nobody(const struct lb_doing *d) {
   return !lb_step_needs(d->step, LB_NEED_NETWORK) && d->a->server_count + d->a->client_count == 0;
 }
 
+/* The fault is recorded before it acts: its first effects may be in the history already when the
+ * proof is there. A fault without `prove` has seen its effect in `act`, and is recorded as proved;
+ * a cure without one is not. */
 int lb_fault_do(struct lb_stage *s, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b,
                 char *err, size_t err_size) {
   const struct lb_fault *fault = fault_of(step->verb);

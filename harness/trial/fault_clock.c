@@ -2,6 +2,10 @@
  *
  * Faults of clocks. That a clock has moved is asked of the server or client whose clock it is; what
  * was set is never taken for it.
+ *
+ * A jump is proved by the difference between two answers, before and after. Another rate is proved
+ * by the answers drifting apart. Both are compared with the true clock, which is that of the
+ * controller, and are as exact as a server's answer: half a second for a jump.
  */
 #include <errno.h>
 #include <math.h>
@@ -35,6 +39,7 @@ static struct dial dial_at(const struct lb_doing *d, size_t i) {
 
 /* ---- asking --------------------------------------------------------------------------------------------------------- */
 
+/* What the client's env shows, as an ordinary command: so the client must not owe another answer. */
 static int ask_client(struct lb_client *client, bool monotonic, int64_t *ret_ms) {
   struct lb_reply reply;
   struct lb_command command = {.verb = LB_DO_CLOCK, .deadline = in_ms(QUICK_MS), .argument = monotonic};
@@ -43,12 +48,15 @@ static int ask_client(struct lb_client *client, bool monotonic, int64_t *ret_ms)
   return r == 0 ? 0 : -ETIMEDOUT;
 }
 
+/* How a server tells its time is up to its family; -EOPNOTSUPP: it has no way to tell a monotonic
+ * clock. */
 static int ask_server(struct lb_doing *d, const struct lb_server *server, bool monotonic, int64_t *ret_ms) {
   struct lb_cluster *cluster = &d->s->cluster;
   size_t index = (size_t)(server - cluster->server);
   return (monotonic ? lb_cluster_mono_ms : lb_cluster_wall_ms)(cluster, index, in_ms(QUICK_MS), ret_ms);
 }
 
+/* The clock that no fault touches, in the same two kinds. */
 static int64_t true_ms(bool monotonic) {
   return monotonic ? (int64_t)(lb_clock_ns() / LB_NS_PER_MS) : lb_clock_wall_ms();
 }
@@ -72,6 +80,7 @@ static int ask_offset(struct lb_doing *d, const struct dial *dial, int64_t *ret)
   return 0;
 }
 
+/* A jump needs the answers from before it: a host's clock may be off already, by an earlier step. */
 static int ask_all_before(struct lb_doing *d) {
   int r = 0;
   for (size_t i = 0; r == 0 && i < dial_count(d); i++) {
@@ -90,6 +99,8 @@ static int jump(struct lb_doing *d) {
   return 0;
 }
 
+/* It asks again until the jump is seen: a server may still answer with a time that it has kept from
+ * before. */
 static int prove_one_jump(struct lb_doing *d, const struct dial *dial, int64_t before) {
   lb_ns deadline = in_ms(ASK_MS);
   int64_t now, jumped;
@@ -127,7 +138,9 @@ static int change_rate(struct lb_doing *d) {
   return 0;
 }
 
-/* At the new rate the offset has to move, by at least half of what it should. */
+/* At the new rate the offset has to move, by at least half of what it should. The slower the drift,
+ * the longer it looks, until 20 ms should have come together: less could be the jitter of the
+ * answers. */
 static int prove_one_rate(struct lb_doing *d, const struct dial *dial) {
   int64_t first, now, look_ms = RATE_LOOK_MS;
   double gain = fabs(d->step->rate - 1);
@@ -152,6 +165,7 @@ static int prove_rates(struct lb_doing *d) {
 
 /* ---- and back ------------------------------------------------------------------------------------------------------- */
 
+/* Taken back without a proof: what a clock says afterwards is not part of any claim. */
 static int true_clocks(struct lb_doing *d) {
   for (size_t i = 0; i < dial_count(d); i++)
     if (dial_at(d, i).skew) lb_skew_reset(dial_at(d, i).skew);

@@ -28,6 +28,8 @@ struct links {
 
 /* ---- which links ------------------------------------------------------------------------------------------------- */
 
+/* A host can play both roles of a cut, or stand in one of them twice; its link is cut and proved
+ * once. */
 static bool has_link(const struct links *links, const struct lb_host *a, const struct lb_host *b) {
   for (size_t i = 0; i < links->count; i++) {
     const struct link *l = &links->link[i];
@@ -59,6 +61,7 @@ static const struct lb_host *caller(const struct link *link) { return link->list
 
 /* ---- cutting ----------------------------------------------------------------------------------------------------- */
 
+/* A link that nothing cuts yet has to work, or its silence afterwards would prove nothing. */
 static int ask_before(struct lb_doing *d, const struct links *links) {
   for (size_t i = 0; i < links->count; i++) {
     const struct link *l = &links->link[i];
@@ -69,6 +72,7 @@ static int ask_before(struct lb_doing *d, const struct links *links) {
   return 0;
 }
 
+/* One cut for the whole step, whatever the number of links: it is counted and healed as one. */
 static int drop(struct lb_doing *d, const struct links *links, bool both_ways) {
   char why[200];
   struct lb_cut *cut;
@@ -124,6 +128,8 @@ static int ask_some(struct lb_doing *d, const struct link *link, size_t count) {
   return r;
 }
 
+/* All links of a cut, TOGETHER at a time: each group waits once for its silence, and connections
+ * cost descriptors. */
 static int ask_after(struct lb_doing *d) {
   struct links links;
   int r = find_links(d, &links);
@@ -133,6 +139,7 @@ static int ask_after(struct lb_doing *d) {
   return r;
 }
 
+/* After the packets of ask_after(): by then every way of this cut has had something to drop. */
 static int read_counters(struct lb_doing *d, const struct lb_cut *cut) {
   char why[200];
   uint64_t *dropped = calloc(cut->way_count, sizeof *dropped);

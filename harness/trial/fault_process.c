@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Faults of processes: kill, pause, restart, and the resume of what was paused.
+ *
+ * Signals reach a server as a whole, children included, and a client through its driver, which
+ * knows what the client is made of. A process that died without us is never taken for the effect of
+ * a step.
  */
 #include <errno.h>
 #include <signal.h>
@@ -32,6 +36,8 @@ static int died_by_itself(struct lb_doing *d, const char *name) {
   return lb_doing_fail(d, "%s died by itself", name);
 }
 
+/* Only who lives can be killed: a client that is found dead has died without us. (One that killed
+ * itself at an armed point has been buried before this step, timeline.c.) */
 static int kill_client(struct lb_doing *d, struct lb_client *client) {
   enum lb_life life = lb_client_look(client);
   if (life == LB_LIFE_NONE || life == LB_LIFE_KILLED) return lb_doing_fail(d, "%s was already gone", client->name);
@@ -56,6 +62,7 @@ static int kill_all(struct lb_doing *d) {
 
 /* ---- pause ----------------------------------------------------------------------------------------------------------- */
 
+/* Proved when it returns 0: the driver has seen the client follow. */
 static int signal_client(struct lb_doing *d, struct lb_client *client, enum lb_client_signal signal) {
   int r = lb_client_signal(client, signal);
   if (r == -ETIMEDOUT) return lb_doing_fail(d, "%s did not change its state", client->name);

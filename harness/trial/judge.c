@@ -28,6 +28,8 @@
 
 /* ---- the history out of shared memory ---------------------------------------------------------------------------- */
 
+/* Logs name clients and keys by number. The names are given here, all of the clients and as many
+ * keys as were used, in the order of their numbers, so that index and number are the same. */
 static int collect(struct lb_stage *s) {
   struct lb_history *h = &s->history;
   size_t keys = 0;
@@ -54,11 +56,15 @@ static void decide(struct lb_outcome *out, enum lb_verdict verdict, const char *
   out->verdict = verdict;
 }
 
+/* A guard protects the resource, so a double hold that did no damage is not held against the
+ * system. The guard `fence` rests on one promise of the lock itself: that fences grow. */
 static bool is_violated(enum lb_guard guard, const struct lb_check *check) {
   if (guard == LB_GUARD_NONE) return lb_check_violated(check);
   return lb_check_damaged(check) || (guard == LB_GUARD_FENCE && check->token_regressions > 0);
 }
 
+/* Exclusion was lost: is that evidence? The doubts come first. A stall is no excuse for a lock that
+ * never expires: only a lease or a session can run out while the machine stands still. */
 static void decide_violation(const struct lb_stage *s, const struct lb_check *check, struct lb_outcome *out) {
   const struct lb_scenario *scenario = s->plan->scenario;
   char role[32];
@@ -86,6 +92,8 @@ static bool decide_breach(const struct lb_stage *s, struct lb_outcome *out) {
   return false;
 }
 
+/* The first client that was told an error speaks for all; the reason is not made longer by a text
+ * that it contains already. */
 static void add_errors(const struct lb_stage *s, struct lb_outcome *out) {
   size_t first = 0, others = 0, length = strlen(out->why);
   char name[32], more[40] = "";
@@ -97,6 +105,9 @@ static void add_errors(const struct lb_stage *s, struct lb_outcome *out) {
            s->memory->state[first].error);
 }
 
+/* The order is the one at the head of this file: doubt of the trial before violation, violation
+ * before progress, and safe only if something was put to the test. A stuck trial on a machine that
+ * stalled is a doubt, too. */
 static void decide_trial(const struct lb_stage *s, const struct lb_judgement *found, struct lb_outcome *out) {
   const struct lb_check *check = &found->check;
   const struct lb_scenario *scenario = s->plan->scenario;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The files of one trial. A table of the run is made of the rows that each trial wrote for itself
- * (run/results.c).
+ * (run/results.c): trials run in processes of their own and side by side, and so none of them waits
+ * for a common file, and one that dies spoils nothing but its own.
  */
 #include "keep.h"
 
@@ -21,6 +22,8 @@ static FILE *open_part(const struct lb_stage *s, const char *folder, const char 
 
 /* ---- rows of tables ---------------------------------------------------------------------------------------------- */
 
+/* One row per bucket that has something in it: the histogram itself, from which every quantile can
+ * be read off later. */
 static void latency_rows(const struct lb_trial_plan *plan, const char *metric, const struct lb_hist *hist, FILE *out) {
   for (unsigned i = 0; i < LB_HIST_BUCKETS; i++)
     if (hist->bucket[i])
@@ -57,6 +60,7 @@ static int write_series(const struct lb_stage *s, const struct lb_stats *st) {
 
 /* ---- the history ------------------------------------------------------------------------------------------------- */
 
+/* Appends a fact at the time of the last event, so that the history stays sorted. */
 static void add_at_end(struct lb_history *h, enum lb_event_kind kind, uint32_t client, const struct lb_fact *fact) {
   const struct lb_event *last = h->count ? &h->events[h->count - 1] : NULL;
   struct lb_event event = {.t = last ? last->t : 0,
@@ -95,6 +99,9 @@ static void add_last_errors(struct lb_stage *s, const struct lb_outcome *out) {
   }
 }
 
+/* A history that is safe and not of a timeline is not kept: it is large, and nobody will want to
+ * read it. The errors are added after the history was cut short, or they would be cut off with the
+ * rest. */
 static int write_history(struct lb_stage *s, const struct lb_check *check, struct lb_outcome *out) {
   if (s->plan->scenario->kind != LB_KIND_TIMELINE && out->verdict == LB_SAFE) return 0;
   struct lb_fact kept;

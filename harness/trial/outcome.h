@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * outcome.h - what came of one trial: its verdict and its counters.
+ * outcome.h - what came of one trial: its verdict and its counters. All that the process of a trial
+ * hands to the tool at its end; whatever else it knows stays in its files (keep.h).
  */
 #ifndef LB_OUTCOME_H
 #define LB_OUTCOME_H

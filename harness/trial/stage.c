@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * The first reason why a trial cannot be decided.
+ *
+ * Everything that goes wrong on the stage ends in lb_stage_doubt(). The first reason is kept
+ * because what follows it is usually its consequence; who called goes on to clear away, and the
+ * verdict is found in judge.c.
  */
 #include "stage.h"
 

@@ -2,6 +2,10 @@
  *
  * What a controller records of its trial: each fact with its fields. How it is said in English is
  * history/say.c's affair.
+ *
+ * The event goes through the controller's own log in shared memory, as a client's does, so that it
+ * is stamped and numbered among theirs. Its fields are kept in the history of the stage, to which
+ * the log's events are added when all is over (judge.c).
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,6 +31,8 @@ static uint32_t role(struct lb_stage *s, struct lb_role of) {
   return of.kind == LB_ROLE_NONE ? LB_NO_NAME : text(s, name);
 }
 
+/* The fields that every fact of a step has: its number, which ties it to the others of that step,
+ * and its words. */
 static struct lb_fact of_step(struct lb_stage *s, const struct lb_step *step) {
   struct lb_fact fact = lb_no_fact;
   fact.step = step->number;
@@ -68,6 +74,8 @@ void lb_stage_not_proved(struct lb_stage *s, const struct lb_step *step, const c
 
 /* ---- clients and servers ------------------------------------------------------------------------------------------ */
 
+/* What a hook's result means depends on what was asked: LB_BUSY is "somebody else holds it" for an
+ * acquire, and "you hold nothing" for everything else. */
 static enum lb_answer answer(const struct lb_step *step, int result) {
   bool asks = lb_step_row(step)->asks;
   switch (result) {

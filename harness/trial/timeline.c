@@ -37,7 +37,8 @@ static struct lb_pending *pending_of(struct lb_stage *s, const struct lb_client 
   return &s->pending[client->number];
 }
 
-/* The answer the client owes, until its deadline. */
+/* The answer the client owes, until its deadline; nothing where it owes none. A client that does
+ * not answer ends the trial: what it would have done is not known. */
 static int collect(struct lb_stage *s, struct lb_client *client) {
   struct lb_pending *p = pending_of(s, client);
   struct lb_reply reply;
@@ -66,6 +67,9 @@ static bool reaches_point(const struct lb_stage *s, struct lb_client *client, co
   return false;
 }
 
+/* 1: the client stands at its point or died there, and that is recorded as a proved fault; 0: it
+ * has not come by; -ECANCELED after lb_stage_doubt(). A stopped client goes on owing its answer, a
+ * dead one owes nothing. */
 static int stand_at_point(struct lb_stage *s, struct lb_client *client) {
   struct lb_pending *p = pending_of(s, client);
   if (!reaches_point(s, client, p)) return 0; /* it may pass the point in a later command */
@@ -96,6 +100,8 @@ static int do_client(struct lb_stage *s, const struct lb_step *step) {
   return collect(s, client);
 }
 
+/* The point stays armed over commands until the client passes it; the client has to be free to be
+ * told of it. */
 static int arm(struct lb_stage *s, const struct lb_step *step) {
   struct lb_client *client = client_of(s, step);
   struct lb_command command = {
@@ -114,6 +120,7 @@ static int arm(struct lb_stage *s, const struct lb_step *step) {
 static bool holds(const struct lb_client_state *state) { return atomic_load(&state->holds); }
 static bool has_written(const struct lb_client_state *state) { return atomic_load(&state->writes) > 0; }
 
+/* Looks at the memory and asks nobody: the client may be deep in a hook, or stand still. */
 static int await_client(struct lb_stage *s, const struct lb_step *step) {
   const struct lb_client_state *state = &s->memory->state[step->a.number - 1];
   lb_ns deadline = in_ms(step->within_ms);
@@ -131,6 +138,8 @@ static int pass_time(struct lb_stage *s, const struct lb_step *step) {
   return 0;
 }
 
+/* Waits until the cluster decides without the server that `primary` is bound to. The binding stays:
+ * later steps go on naming the old one. */
 static int await_failover(struct lb_stage *s, const struct lb_step *step) {
   char err[300];
   if (lb_cast_bind_primary(s, err, sizeof err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
@@ -177,6 +186,8 @@ static int do_fault(struct lb_stage *s, const struct lb_step *step, const struct
   return lb_fault_do(s, step, a, b, err, sizeof err) < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err) : 0;
 }
 
+/* The roles are looked up now, once; a step that finds nobody for a role is a doubt, not a fault of
+ * nobody. */
 static int play_fault(struct lb_stage *s, const struct lb_step *step) {
   struct lb_cast a, b;
   int r = find_casts(s, step, &a, &b);

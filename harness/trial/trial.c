@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The controller of one trial: sets the stage, lets workload.c or timeline.c play on it, clears it
- * away, and only then judges what the history says. Whatever happens on the way, the servers are
- * stopped and the outcome is filled in.
+ * The controller of one trial: sets the stage, lets workload.c, timeline.c or campaign.c play on
+ * it, ends the clients, judges what the history says, and clears everything away. Whatever happens
+ * on the way, the servers are stopped and the outcome is filled in.
+ *
+ * A failure on the stage is no error of this code: it is a doubt (lb_stage_doubt()), and the trial
+ * comes out undecided with that reason. Only what keeps the results from being written is an error.
  */
 #include "trial.h"
 
@@ -31,6 +34,8 @@ enum { START_S = 60 };
 
 /* ---- setting the stage ------------------------------------------------------------------------------------------ */
 
+/* The servers' data goes to the disk or into memory, as the topology and the scenario say; memory
+ * can only be mounted in a sandbox, where the mount ends with the trial. */
 static int prepare_folders(struct lb_stage *s, const char *scratch) {
   const struct lb_trial_plan *plan = s->plan;
   char logs[4000];
@@ -42,6 +47,8 @@ static int prepare_folders(struct lb_stage *s, const char *scratch) {
   return 0;
 }
 
+/* A host, three ports and a folder for server i. The address stays when the server is restarted,
+ * and so does what it left in the folder. */
 static int place_server(struct lb_stage *s, size_t i, const char *scratch) {
   struct lb_server *server = &s->cluster.server[i];
   server->host = &s->net.host[i];
@@ -73,6 +80,8 @@ static int prepare_clocks(struct lb_stage *s) {
   return 0;
 }
 
+/* Network, clocks, servers, and then what clients are told of them. The clients' hosts stand behind
+ * those of the servers; separate networks only where a step cuts links, for they need a sandbox. */
 static int start_servers(struct lb_stage *s, const char *scratch) {
   const struct lb_trial_plan *plan = s->plan;
   char err[200];
@@ -106,6 +115,8 @@ static void play_scenario(struct lb_stage *s, struct lb_outcome *out) {
   }
 }
 
+/* The heartbeat runs from before the servers start until nobody plays any more, so that it sees
+ * every stall that a client could have had. */
 static void play(struct lb_stage *s, const char *scratch, struct lb_outcome *out) {
   lb_ns begin = lb_clock_ns();
   s->heartbeat = lb_heartbeat_start(s->memory);
@@ -133,6 +144,9 @@ static bool as_expected(const struct lb_trial_plan *plan, enum lb_verdict verdic
   return verdict == (plan->expect ? plan->expect->verdict : LB_SAFE);
 }
 
+/* Order matters. All clients have ended before anything is judged, so nobody writes into the memory
+ * any more. The servers stop after that, for nothing asks them any more. The logs go last, when the
+ * verdict is known. */
 int lb_trial_run(const struct lb_trial_plan *plan, const char *run_dir, struct lb_live *live, struct lb_outcome *ret) {
   static struct lb_stage stage; /* one trial per process */
   static struct lb_judgement judgement;

@@ -2,6 +2,9 @@
  *
  * trial_plan.h - what one trial is asked to do. Made before the run (run/plan.c), and never written
  * again.
+ *
+ * Nothing in it is owned: the scenario, the tables and the names live as long as the plan of the
+ * run.
  */
 #ifndef LB_TRIAL_PLAN_H
 #define LB_TRIAL_PLAN_H

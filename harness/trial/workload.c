@@ -2,6 +2,10 @@
  *
  * A workload: all clients work in a closed loop; what is granted between the two marks of its
  * window is measured.
+ *
+ * The clients run the loop by themselves (client/program.c) and are told two things, to begin and
+ * to stop. The controller only sets the marks, so that nothing it does stands between a client and
+ * its lock.
  */
 #include <errno.h>
 #include <string.h>
@@ -29,6 +33,8 @@ void lb_workload_continue(struct lb_stage *s, lb_ns end, const _Atomic bool *eno
 
 static lb_ns in_s(double seconds) { return lb_clock_ns() + (lb_ns)(seconds * 1e9); }
 
+/* Who did not answer in time is silent, who cannot answer any more has died: a different reason
+ * each. */
 static int silent(struct lb_stage *s, struct lb_client *client, int result) {
   char what[80];
   snprintf(what, sizeof what, "%s was told to stop", client->name);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * workload.h - plays a trial: all clients in a closed loop.
+ *
+ * Whatever returns something returns 0, or -ECANCELED after lb_stage_doubt().
  */
 #ifndef LB_WORKLOAD_H
 #define LB_WORKLOAD_H
