@@ -64,6 +64,8 @@ static void note_lost_socket(struct lb_client_state *state, int commands) {
     snprintf(state->breach, sizeof state->breach, "a file descriptor that it did not open was closed");
 }
 
+/* The whole life of the process. It never returns into the controller's code, of which it is a
+ * copy. */
 static _Noreturn void client_main(const struct lb_client *client, const struct lb_client_plan *plan, int commands) {
   struct lb_program program;
   struct lb_command command;
@@ -87,6 +89,8 @@ static void speak_into(int output) {
   dup2(output, STDERR_FILENO);
 }
 
+/* Between fork and the first command. It must not outlive the controller, and its connections must
+ * begin on its own host. */
 static _Noreturn void become_client(const struct lb_client *client, const struct lb_client_plan *plan, pid_t parent,
                                     const int pair[2]) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -166,6 +170,7 @@ static enum lb_life process_look(struct lb_client *client) {
   return LB_LIFE_DIED;
 }
 
+/* Also for one that has died already: by this signal at a point, or otherwise, which -ECHILD tells. */
 static int process_kill(struct lb_body *body) {
   if (body->killed) return -ESRCH;
   if (body->pid > 0) {

@@ -73,6 +73,8 @@ static void pay_debts(struct lb_holder *h, lb_ns deadline) {
   h->debt_count = kept;
 }
 
+/* By the protocol's own wait, if it has one and it works; otherwise by backoff. Whether there was a
+ * wake-up or the time was over does not matter: the next try says. */
 static void pause_before_retry(struct lb_holder *h, const struct lb_lock *lock, unsigned tries, lb_ns deadline) {
   if (h->protocol->wait) {
     int r = lb_hook_wait(h, lock, &h->grant, deadline);
@@ -156,6 +158,10 @@ static int let_go(struct lb_holder *h, const struct lb_lock *lock) {
   return LB_TIMEOUT;
 }
 
+/* One round is a try, what can be learned of an unknown try, and a pause. The grant is kept from
+ * try to try only where it stands for something at the service: a place in a queue, or an attempt
+ * of unknown outcome. A breach of the contract ends the rounds, for whatever the protocol says
+ * afterwards is worth nothing. */
 static int ask_until_granted(struct lb_holder *h, const struct lb_lock *lock, lb_ns deadline) {
   for (unsigned tries = 0;; tries++) {
     int r = lb_hook_try_acquire(h, lock, &h->grant, deadline);

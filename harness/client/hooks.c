@@ -32,6 +32,8 @@ void lb_hooks_own_process(void) {
 
 /* ---- one call ------------------------------------------------------------------------------------------------------- */
 
+/* Before the call: the hook and its deadline stand in shared memory, in true time, for whoever
+ * finds this client hanging. */
 static void enter(struct lb_holder *h, enum lb_hook hook, lb_ns deadline) {
   h->hook_deadline = deadline;
   lb_ns bound = h->to_truth && deadline != LB_NEVER ? h->to_truth(h->env, deadline) : deadline;
@@ -61,6 +63,7 @@ static void keep_lateness(struct lb_holder *h, enum lb_hook hook, lb_ns now) {
   memcpy(state_of(h)->error, h->error, sizeof h->error);
 }
 
+/* The first breach is the one that is told: what comes after it may be its consequence. */
 static int breach(struct lb_holder *h, const char *complaint) {
   struct lb_client_state *state = state_of(h);
   h->breached = true;
@@ -79,6 +82,8 @@ static _Noreturn void come_back_twice(struct lb_holder *h, enum lb_hook hook) {
   _exit(0);
 }
 
+/* After the call. A child of the hook is stopped first, before it can touch anything; then the
+ * result is looked at, before the text that belongs to it. */
 static int leave(struct lb_holder *h, enum lb_hook hook, int result) {
   char complaint[200];
   if (is_child) come_back_twice(h, hook);
@@ -101,6 +106,8 @@ static bool clock_is_sound(struct lb_holder *h, lb_ns now) {
   return sound;
 }
 
+/* What a grant says about time can only be held against a clock that has not gone backwards since
+ * the latest look at it. */
 static int check_grant(struct lb_holder *h, enum lb_hook hook, struct lb_grant *grant, lb_ns before, int64_t ttl_ms) {
   char what[160], complaint[200];
   lb_ns now = lb_now(h->env);
@@ -113,6 +120,8 @@ static int check_grant(struct lb_holder *h, enum lb_hook hook, struct lb_grant *
   return breach(h, complaint);
 }
 
+/* Also of a try that failed: its token is handed to release or resolve, which would read behind its
+ * end. */
 static int check_token(struct lb_holder *h, enum lb_hook hook, struct lb_grant *grant, int result) {
   char complaint[200];
   if (grant->token_len <= LB_TOKEN_MAX) return result;

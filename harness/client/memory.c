@@ -21,6 +21,7 @@ static size_t take(size_t *end, size_t size) {
   return begin;
 }
 
+/* The same for every writer, and a little for the controller, who records facts only. */
 static void share_out(struct lb_memory *memory, size_t writers) {
   uint32_t each = (LB_EVENTS_MAX - CONTROLLER_EVENTS) / (uint32_t)writers;
   for (size_t i = 0; i < memory->log_count; i++) {
