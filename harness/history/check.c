@@ -16,6 +16,8 @@
 #include "check_parts.h"
 #include "check_sweep.h"
 
+/* What is known of this client and this key, made new at the first time. NULL = no memory. The
+ * array may move: no pointer to a pair outlives the next call. */
 static struct pair *find_pair(struct sweep *s, uint32_t client, uint32_t key) {
   uint32_t before = s->numbers.count, number = lb_pairs_number(&s->numbers, client, key);
   if (number == UINT32_MAX) return NULL;
@@ -30,12 +32,16 @@ static struct pair *find_pair(struct sweep *s, uint32_t client, uint32_t key) {
 
 /* ---- holds ------------------------------------------------------------------------------------------------------- */
 
+/* The key has to be settled at the end of this instant, once, however often its holders changed in
+ * it. */
 static void touch(struct sweep *s, uint32_t key) {
   if (s->keys[key].touched) return;
   s->keys[key].touched = true;
   s->touched[s->touched_count++] = key;
 }
 
+/* The hold goes to the end of the key's list, which therefore stays in order of begin. The pair is
+ * listed for a crash of its client once, and stays listed when the hold ends. */
 static void begin_hold(struct sweep *s, struct pair *p, size_t event) {
   struct key *k = &s->keys[p->key];
   uint32_t number = (uint32_t)(p - s->pairs);
@@ -57,6 +63,7 @@ static void begin_hold(struct sweep *s, struct pair *p, size_t event) {
   touch(s, p->key);
 }
 
+/* Nothing happens to a client that does not hold: a release or a loss may be said twice. */
 static void end_hold(struct sweep *s, struct pair *p, size_t event) {
   struct key *k = &s->keys[p->key];
   if (!p->holds) return;
@@ -73,6 +80,8 @@ static void end_hold(struct sweep *s, struct pair *p, size_t event) {
 
 /* ---- events of the lock ------------------------------------------------------------------------------------------ */
 
+/* A grant to another client ends the time for which the dead kept the key. A client that is granted
+ * the key again after its own death ends nothing: its record may have been there all the time. */
 static void end_waiting(struct sweep *s, struct key *k, uint32_t client, uint64_t t) {
   size_t kept = 0;
   for (size_t i = 0; i < k->orphan_count; i++) {
@@ -91,6 +100,8 @@ static void note_other_grant(struct sweep *s, const struct key *k, uint32_t clie
   last->other_granted_t = t;
 }
 
+/* A second grant of what is held already begins no new hold, but it counts as the client's latest
+ * grant. */
 static int grant(struct sweep *s, const struct lb_event *e, size_t event) {
   struct key *k = &s->keys[e->key];
   struct pair *p = find_pair(s, e->client, e->key);
@@ -104,6 +115,8 @@ static int grant(struct sweep *s, const struct lb_event *e, size_t event) {
   return 0;
 }
 
+/* Between the other's grant and this event the client believed in a lock that it had lost; without
+ * another's grant it was blind for no time. */
 static int lose(struct sweep *s, const struct lb_event *e, size_t event) {
   struct pair *p = find_pair(s, e->client, e->key);
   if (!p) return -ENOMEM;
@@ -120,6 +133,7 @@ static int release(struct sweep *s, const struct lb_event *e, size_t event) {
   return 0;
 }
 
+/* Ends every hold of the client, whatever the key, and leaves an orphan at each key that it held. */
 static int crash(struct sweep *s, const struct lb_event *e, size_t event) {
   uint32_t number = s->client_pairs[e->client];
   for (; number != NONE; number = s->pairs[number].next_of_client) {
@@ -138,6 +152,8 @@ static int crash(struct sweep *s, const struct lb_event *e, size_t event) {
   return 0;
 }
 
+/* First half of an instant: what begins and ends holds. Any other kind of event changes nobody's
+ * hold. */
 static int apply(struct sweep *s, const struct lb_event *e, size_t event) {
   switch (e->kind) {
     case LB_EV_GRANTED: return grant(s, e, event);
@@ -150,6 +166,9 @@ static int apply(struct sweep *s, const struct lb_event *e, size_t event) {
 
 /* ---- accesses of the resource ------------------------------------------------------------------------------------ */
 
+/* Another client holds since before this instant and beyond it; or this client does not hold at
+ * all. One whose hold ends in this very instant still held it: equal times are no evidence. Only
+ * the first holder that is somebody else has to be looked at, for it began first. */
 static bool is_dirty(const struct sweep *s, const struct pair *p, uint64_t t) {
   uint32_t other = s->keys[p->key].first;
   bool holds_itself = p->holds || p->end_t == t;
@@ -165,12 +184,14 @@ static bool is_overtaken(const struct sweep *s, const struct pair *p) {
   return !p->granted || k->granted_t > p->granted_t;
 }
 
+/* After the accesses of an instant, so that a grant of the same instant overtakes nobody. */
 static void remember_grant(struct sweep *s, const struct lb_event *e) {
   if (e->kind != LB_EV_GRANTED) return;
   s->keys[e->key].granted_client = e->client;
   s->keys[e->key].granted_t = e->t;
 }
 
+/* Second half of an instant. What the resource refused did no harm. */
 static int judge_access(struct sweep *s, const struct lb_event *e) {
   if ((e->kind != LB_EV_READ && e->kind != LB_EV_WRITE) || e->flags & LB_EVF_REFUSED) return 0;
   struct pair *p = find_pair(s, e->client, e->key);
@@ -182,6 +203,8 @@ static int judge_access(struct sweep *s, const struct lb_event *e) {
 
 /* ---- the sweep --------------------------------------------------------------------------------------------------- */
 
+/* The order of these steps is the meaning of equal times: holds, then accesses, then what later
+ * instants may know, then double holds. */
 static int sweep_instant(struct sweep *s, size_t begin, size_t end) {
   const struct lb_event *e = s->history->events;
   int r = 0;
@@ -204,6 +227,8 @@ static int sweep_all(struct sweep *s) {
   return r;
 }
 
+/* The end of the file closes what is still open: double holds last until the last event, and so do
+ * orphans that nobody was granted after. */
 static void finish(struct sweep *s) {
   const struct lb_history *h = s->history;
   uint64_t end_t = h->count ? h->events[h->count - 1].t : 0;
@@ -216,6 +241,7 @@ static void finish(struct sweep *s) {
   s->check->double_holds = s->check->episode_count;
 }
 
+/* One more than needed of each, so that no allocation is of 0 bytes. */
 static int prepare(struct sweep *s) {
   size_t keys = s->history->keys.count, clients = s->history->clients.count;
   s->keys = malloc((keys + 1) * sizeof *s->keys);

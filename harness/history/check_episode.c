@@ -17,6 +17,8 @@ void *lb_check_grown(void *array, size_t count, size_t *capacity, size_t item) {
   return more;
 }
 
+/* A client is named once for each episode, however often it comes and goes. Usually there are two;
+ * the array doubles. */
 static int name_client(struct sweep *s, struct pair *p, size_t episode) {
   struct lb_episode *e = &s->check->episodes[episode];
   if (p->episode == episode) return 0;
@@ -37,6 +39,7 @@ static uint32_t first_begun_at(const struct sweep *s, const struct key *k, uint6
   return number;
 }
 
+/* It begins with the hold that came last in this instant: that is the one too many. */
 static int open_episode(struct sweep *s, struct key *k, uint64_t t) {
   struct lb_check *c = s->check;
   struct lb_episode *more = lb_check_grown(c->episodes, c->episode_count, &s->episode_capacity, sizeof *more);
@@ -56,7 +59,7 @@ void lb_check_close_episode(struct sweep *s, struct key *k, uint64_t t, size_t e
   k->episode = NO_EPISODE;
 }
 
-/* After an instant: who holds the key now will hold it until a later one. */
+/* A new episode names all who hold; one that goes on names only who has come in this instant. */
 int lb_check_settle(struct sweep *s, struct key *k, uint64_t t) {
   k->touched = false;
   if (k->holders > s->check->depth) s->check->depth = k->holders;

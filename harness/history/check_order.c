@@ -20,6 +20,8 @@ struct key {
   uint64_t first_read, last_written, writes;
 };
 
+/* A regression leaves the largest fence as it is: every later grant that is not above it is one
+ * more. */
 static void count_grant(struct lb_check *c, struct key *k, const struct lb_event *e) {
   c->grants++;
   if (k->granted && k->last_client != e->client) c->handoffs++;
@@ -31,6 +33,8 @@ static void count_grant(struct lb_check *c, struct key *k, const struct lb_event
   k->fence_granted = true;
 }
 
+/* Whether the resource refused it or not: a write with an older fence than one seen is what the
+ * guard `fence` is for. A read shows its fence, too. */
 static void count_fence(struct lb_check *c, struct key *k, const struct lb_event *e) {
   if (!(e->flags & LB_EVF_FENCE)) return;
   bool stale = k->fence_seen && e->fence < k->largest_fence_seen;
@@ -39,6 +43,7 @@ static void count_fence(struct lb_check *c, struct key *k, const struct lb_event
   k->fence_seen = true;
 }
 
+/* Only what was accepted; the first read says where the value stood when the history began. */
 static void count_value(struct key *k, const struct lb_event *e) {
   if (e->flags & LB_EVF_REFUSED) return;
   if (e->kind == LB_EV_WRITE) {
@@ -59,6 +64,8 @@ static void count_lost_updates(struct lb_check *c, const struct key *k) {
   c->lost_updates = sum > INT64_MAX ? INT64_MAX : (int64_t)sum;
 }
 
+/* A fault counts from the first one without a grant since: a second fault does not begin the time
+ * anew. */
 int lb_check_order(const struct lb_history *history, struct lb_check *c) {
   struct key *keys = calloc(history->keys.count + 1, sizeof *keys);
   const struct lb_event *fault = NULL; /* the earliest without a grant since */

@@ -14,6 +14,7 @@ enum {
   LEAD_OUT = 2, /* after it */
 };
 
+/* Less than a millisecond is shown with all its digits: 0.0 ms would read as no time at all. */
 static void put_ms(uint64_t ns, FILE *out) {
   if (ns > 0 && ns < 1000000) fprintf(out, "0.%06llu ms", (unsigned long long)ns);
   else fprintf(out, "%.1f ms", (double)ns / 1e6);
@@ -63,6 +64,8 @@ static void put_value(const struct lb_counter *row, const struct lb_check *c, FI
   else lb_counter_print(row, &c->counters, out);
 }
 
+/* Every row that has a line in the text (counter.h), group by group; a count of double holds says
+ * at once how long and how many. */
 static void put_counts(const struct lb_check *c, FILE *out) {
   static const enum lb_counter_group groups[] = {LB_COUNT_PROGRESS, LB_COUNT_EXCLUSION, LB_COUNT_GIVEN_UP, LB_COUNT_LIVENESS};
   for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
@@ -142,6 +145,8 @@ static void put_left_out(const struct lb_history *h, uint32_t key, size_t from, 
   if (count) fprintf(out, "  %c %14s %zu more\n", mark, "...", count);
 }
 
+/* From a little before the episode to a little after it; what is left out in the middle is counted.
+ * The grant of the first holder comes first even if it was long before. */
 static void put_story(const struct lb_history *h, const struct lb_episode *e, FILE *out) {
   size_t behind = e->end_event < h->count ? e->end_event + 1 : h->count;
   size_t head = back(h, e->key, e->begin_event, LEAD_IN), head_end = ahead(h, e->key, e->begin_event, HEAD);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The table of counters, and what can be done with a number by its row alone.
+ *
+ * Every counter has 8 bytes, whatever its type: uint64_t, int64_t or double. So one can be copied,
+ * summed and printed by its offset, and who shows counters never names one.
  */
 #include "counter.h"
 
@@ -23,6 +26,7 @@ static const void *field(const struct lb_counter *row, const struct lb_counters 
   return (const char *)counters + row->offset;
 }
 
+/* A name comes out of the source and not from a user; a wrong one is a mistake of ours. */
 const struct lb_counter *lb_counter_named(const char *name) {
   for (size_t i = 0; i < lb_counter_row_count; i++)
     if (strcmp(lb_counter_rows[i].name, name) == 0) return &lb_counter_rows[i];
@@ -39,6 +43,7 @@ const char *lb_counter_name_in(const struct lb_counter *row, enum lb_counter_pla
   return place == LB_IN_CELLS && row->cell ? row->cell : row->name;
 }
 
+/* All conditions of the row have to hold. That it was seen is read off the number itself. */
 bool lb_counter_applies(const struct lb_counter *row, const struct lb_counters *counters, unsigned met) {
   bool seen = row->type != LB_COUNTER_SIGNED || *(const int64_t *)field(row, counters) >= 0;
   return (row->only & ~(met | LB_IF_SEEN)) == 0 && (seen || !(row->only & LB_IF_SEEN));
@@ -58,6 +63,7 @@ void lb_counter_print(const struct lb_counter *row, const struct lb_counters *co
   else fprintf(out, "%lld", (long long)lb_counter_whole(row, counters));
 }
 
+/* -1 where 0 would mean "at once": a time that was never measured. */
 struct lb_counters lb_counters_none(void) {
   struct lb_counters none = {0};
   for (size_t i = 0; i < lb_counter_row_count; i++) {
@@ -74,6 +80,7 @@ void lb_counters_take(struct lb_counters *counters, const struct lb_counters *fr
   }
 }
 
+/* A median cannot be had from a sum: whoever shows one looks at the trials. */
 void lb_counters_add(struct lb_counters *sum, const struct lb_counters *trial) {
   for (size_t i = 0; i < lb_counter_row_count; i++) {
     const struct lb_counter *row = &lb_counter_rows[i];

@@ -47,7 +47,8 @@ enum lb_counter_place {
 enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
 
 /* X(type, field, rest of struct lb_counter). Times are kept in ns and shown in `unit`. Order: that
- * of trials.csv; a group stands together. */
+ * of trials.csv; a group stands together. Whatever a row leaves out is 0: group LB_COUNT_EXCLUSION,
+ * source LB_FROM_CHECK, LB_ADD_NONE. */
 #define LB_COUNTERS(X)                                                                                                                             \
   X(uint64_t, double_holds, .name = "double_holds", .group = LB_COUNT_EXCLUSION, .add = LB_ADD_SUM, .places = LB_IN_ALL,                           \
     .label = "double holds", .help = "episodes in which two or more clients held the lock")                                                        \

@@ -2,6 +2,9 @@
  *
  * What a history shows of who might have held a key at a moment: backwards from that moment to the
  * latest word of each client.
+ *
+ * Backwards and anew for each question, because only a timeline is asked and its history is short.
+ * What is asked of long histories is a sweep of its own (evidence_lease.c).
  */
 #include "evidence.h"
 
@@ -40,6 +43,7 @@ const char *lb_evidence_excuse(const struct lb_history *h, const struct lb_check
   return "exclusion was lost, but only after the earlier holder's lease was over";
 }
 
+/* Without an `until` nothing was said of an end: valid for ever. */
 static bool valid_at(const struct lb_event *lease, uint64_t t) {
   return !(lease->flags & LB_EVF_UNTIL) || lease->until > t;
 }
@@ -72,6 +76,8 @@ static bool is_kept_for_the_dead(const struct lb_history *h, size_t crash, uint3
   return e && (e->kind == LB_EV_GRANTED || e->kind == LB_EV_UNKNOWN) && valid_at(lease, h->events[at].t);
 }
 
+/* Whether the service may keep `key` for this client at event `at`: it holds, it might, or it died
+ * so. */
 static bool is_taken(const struct lb_history *h, size_t at, uint32_t client, uint32_t key) {
   const struct lb_event *lease, *e = latest(h, at, client, key, &lease);
   if (!e) return false;
@@ -79,6 +85,7 @@ static bool is_taken(const struct lb_history *h, size_t at, uint32_t client, uin
   return e->kind == LB_EV_GRANTED || e->kind == LB_EV_UNKNOWN;
 }
 
+/* One such moment is enough. */
 bool lb_evidence_contested(const struct lb_history *h) {
   for (size_t i = 0; i < h->count; i++) {
     const struct lb_event *asks = &h->events[i];

@@ -35,6 +35,8 @@ static void *must(void *memory) {
   return memory;
 }
 
+/* What this client believes of this key; a new one believes nothing. Ends the process when memory
+ * is exhausted: no caller could go on. */
 static struct belief *find(struct sweep *s, uint32_t client, uint32_t key) {
   uint32_t before = s->numbers.count, number = lb_pairs_number(&s->numbers, client, key);
   if (number == UINT32_MAX) abort();
@@ -54,6 +56,8 @@ static void lease(struct belief *b, const struct lb_event *e) {
   b->until = e->until;
 }
 
+/* A renewal makes a lease longer but gives no hold: a client that has let go and then reads the
+ * answer to an older renewal holds nothing. One that died believes nothing any more. */
 static void believe(struct sweep *s, const struct lb_event *e) {
   switch (e->kind) {
     case LB_EV_GRANTED:
@@ -95,6 +99,8 @@ static bool gives_lease(struct sweep *s, const struct lb_event *e) {
   return !(e->flags & LB_EVF_UNTIL) || e->until > e->t;
 }
 
+/* The episodes of each key become a list in their order, so that in_episode() only ever moves
+ * forward. */
 static void prepare(struct sweep *s) {
   size_t keys = s->h->keys.count, clients = s->h->clients.count, count = s->check->episode_count;
   s->of_key = must(malloc((keys + 1) * sizeof *s->of_key));

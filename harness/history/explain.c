@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The lines and the last sentence. A column per client shows who believes that it holds the lock:
- * two bars side by side are what must not be.
+ * The lines of a story. A column per client shows who believes that it holds the lock: two bars
+ * side by side are what must not be. Which events become lines is decided in explain_cut.c, what is
+ * wrong about them in explain_marks.c; the sentences at the end are in explain_sentence.c.
  */
 #include "explain.h"
 
@@ -66,6 +67,7 @@ static void put_lanes(const struct lb_teller *t) {
   for (size_t i = 0; i < t->cut.lanes; i++) fputs(t->holds[i] ? " |" : "  ", t->out);
 }
 
+/* Every event moves the bars, also one that gets no line. */
 static void move_lanes(struct lb_teller *t, const struct lb_event *e) {
   if (e->key != t->cut.key && e->kind != LB_EV_CRASH) return;
   for (size_t i = 0; i < t->cut.lanes; i++) {
@@ -92,6 +94,7 @@ static void put_lease(const struct lb_teller *t, size_t grant, size_t at) {
   lb_explain_length(e->until > now ? e->until - now : now - e->until, t->out);
 }
 
+/* "<-- granted while client-1 holds, lease over since 120.0 ms" */
 static void put_wrong_grant(const struct lb_teller *t, size_t i) {
   const struct lb_wrong_event *w = &t->wrong[i];
   if (w->flags & LB_WRONG_DOUBLE) {
@@ -105,6 +108,8 @@ static void put_wrong_grant(const struct lb_teller *t, size_t i) {
             (unsigned long long)t->h->events[w->second].fence);
 }
 
+/* A write that carried too small a fence: refused, or, where the resource did not check, accepted
+ * all the same; then it is said that the guard would have refused it. */
 static void put_fenced_off(const struct lb_teller *t, size_t i) {
   bool refused = t->h->events[i].flags & LB_EVF_REFUSED;
   if (refused)
@@ -113,6 +118,8 @@ static void put_fenced_off(const struct lb_teller *t, size_t i) {
   else fputs(" (the guard fence would refuse it)", t->out);
 }
 
+/* One reason for the access, the worst; then whose update it overwrote; then what the fence was
+ * worth. A fence is not spoken of where nothing went wrong and nothing was refused. */
 static void put_wrong_access(const struct lb_teller *t, size_t i) {
   const struct lb_wrong_event *w = &t->wrong[i];
   const struct lb_event *e = &t->h->events[i];
@@ -163,6 +170,7 @@ static void put_blindness(const struct lb_teller *t, size_t i) {
 
 /* ---- lines -------------------------------------------------------------------------------------------------------- */
 
+/* What the event itself carries, as far as it carries anything. */
 static void put_facts(const struct lb_teller *t, size_t i) {
   const struct lb_event *e = &t->h->events[i];
   const char *separator = "  ";
@@ -189,6 +197,8 @@ static void put_proof(const struct lb_teller *t, size_t fault) {
   fputs(" later)", t->out);
 }
 
+/* Time, bars, who, what, and what is wrong about it. An event with nothing behind it is not padded:
+ * no line ends in spaces. */
 static void put_line(const struct lb_teller *t, size_t i) {
   const struct lb_event *e = &t->h->events[i];
   bool of_client = !lb_event_is_fact(e);
@@ -213,6 +223,8 @@ static void put_left_out(const struct lb_teller *t, size_t count, size_t renewal
   if (count) fprintf(t->out, "  %14s ... %zu %s%s ...\n", "", count, what, count == 1 ? "" : "s");
 }
 
+/* Lines, and between them how many events were left out. A fact that only repeats what another
+ * event says is not counted. */
 static void put_story(struct lb_teller *t) {
   size_t left_out = 0, renewals = 0;
   put_lane_names(t);

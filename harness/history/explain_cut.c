@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which events are told. A short history is told whole as far as it fits; of a long one only the
- * stretch from the grant that was overrun to the moment when everyone knew. Within it the lines are
- * chosen by what they are and by how near they stand to what went wrong.
+ * Which events are told. A short history is told whole as far as it fits; of a long one only a
+ * stretch (explain_stretch.c). Within it the lines are chosen by what they are, and then by how
+ * near they stand to what went wrong. Whatever is chosen keeps its place: a story is never
+ * reordered.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@ enum {
   RENEWED_AGAIN = 4,  /* a rank */
 };
 
+/* Most answers are events of the client, too; these three are not. */
 static bool says_more(enum lb_answer answer) {
   return answer == LB_ANSWER_NOT_HOLDING || answer == LB_ANSWER_NOT_IN_TIME || answer == LB_ANSWER_FAILED;
 }
@@ -123,6 +125,7 @@ static int rank_of(const struct lb_cutter *x, size_t i) {
   }
 }
 
+/* In events, to the nearest of: what went wrong, the begin of the double hold, its end. */
 static size_t distance(const struct lb_cutter *x, size_t i) {
   size_t focus = x->cut->focus == LB_NO_EVENT ? x->from : x->cut->focus, anchors[] = {focus, focus, focus},
          nearest = SIZE_MAX;
@@ -141,6 +144,8 @@ static int by_rank(const void *a, const void *b) {
   return (x->event > y->event) - (x->event < y->event);
 }
 
+/* The best LINES of the stretch; beside them the latest faults from before it, for a fault is often
+ * the cause of what comes much later, and the fact that the history was cut short. */
 static void choose(struct lb_cutter *x) {
   for (size_t i = x->from; i <= x->to; i++) {
     int rank = rank_of(x, i);

@@ -30,6 +30,7 @@ static bool belongs(const struct walk *w, const struct lb_event *e) {
   return e->key == w->key || (e->kind == LB_EV_CRASH && e->key == LB_NO_NAME);
 }
 
+/* Known beforehand (find_ends()): whether two holds overlap depends on when the earlier one ends. */
 static uint64_t end_t(const struct walk *w, size_t grant) {
   return w->end[grant] == LB_NO_EVENT ? UINT64_MAX : w->h->events[w->end[grant]].t;
 }
@@ -45,6 +46,8 @@ static size_t other_hold(const struct walk *w, uint32_t client, uint64_t t, bool
   return LB_NO_EVENT;
 }
 
+/* A double hold is marked at the grant that makes it; the grant also overtakes everybody who was
+ * granted the key before, and has to carry a larger fence than any. */
 static void look_at_grant(struct walk *w, size_t i) {
   const struct lb_event *e = &w->h->events[i];
   struct holder *p = &w->holder[e->client];
@@ -70,6 +73,7 @@ static void look_at_grant(struct walk *w, size_t i) {
   }
 }
 
+/* Also of a refused access: the resource saw its fence. */
 static void look_at_fence(struct walk *w, size_t i) {
   const struct lb_event *e = &w->h->events[i];
   if (!(e->flags & LB_EVF_FENCE)) return;
@@ -81,6 +85,8 @@ static void look_at_fence(struct walk *w, size_t i) {
   }
 }
 
+/* A write by a client that another one has overtaken is stale; one that does not raise the value
+ * overwrites the write before. It may be both. */
 static void look_at_write(struct walk *w, size_t i) {
   const struct lb_event *e = &w->h->events[i];
   struct lb_wrong_event *wrong = &w->wrong[i];
@@ -96,6 +102,8 @@ static void look_at_write(struct walk *w, size_t i) {
   w->written = i;
 }
 
+/* Dirty as in check.c: another one holds across this moment, or the client itself does not; one
+ * whose hold ends at this very moment still held it. */
 static void look_at_access(struct walk *w, size_t i) {
   const struct lb_event *e = &w->h->events[i];
   const struct holder *p = &w->holder[e->client];
@@ -140,6 +148,7 @@ static void find_ends(const struct walk *w, size_t *end, size_t *next) {
   }
 }
 
+/* One key at a time, so that what is remembered of each client is about that key alone. */
 static void walk_key(struct walk *w) {
   for (uint32_t c = 0; c < w->h->clients.count; c++)
     w->holder[c] = (struct holder){.hold = LB_NO_EVENT, .granted = LB_NO_EVENT, .overtaken_by = LB_NO_EVENT};

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The end of a story: what happened, in a sentence or two.
+ * The end of a story: what happened, in a sentence or two. First the double hold that the story is
+ * about, or that nothing went wrong; then the damage at the resource; then what else the history
+ * has, if that was not all.
  */
 #include "explain_parts.h"
 #include "say.h"
@@ -12,6 +14,7 @@ static void put_count(const struct lb_teller *t, const char **separator, uint64_
   *separator = ", ";
 }
 
+/* "client-1 and client-2 held lock-1 at the same time for 80.1 ms, from +120.0 ms to +200.1 ms." */
 static void put_episode(const struct lb_teller *t, const struct lb_episode *e) {
   for (size_t i = 0; i < e->client_count; i++) {
     fputs(i == 0 ? "" : i + 1 < e->client_count ? ", " : " and ", t->out);
@@ -28,6 +31,7 @@ static void put_episode(const struct lb_teller *t, const struct lb_episode *e) {
   fputs(e->end_event == t->h->count ? ", when the history ends.\n" : ".\n", t->out);
 }
 
+/* What the claim rests on, too: a history with few hand-offs is safe for little. */
 static void put_safe(const struct lb_teller *t) {
   const char *separator = "";
   fputs("At no time did two clients hold the same lock, and no update was lost: ", t->out);

@@ -7,6 +7,7 @@
 
 /* ---- what it is about --------------------------------------------------------------------------------------------- */
 
+/* The first event that is wrong in one of these ways. */
 static size_t first_with(const struct lb_cutter *x, unsigned flags) {
   for (size_t i = 0; i < x->h->count; i++)
     if (x->wrong[i].flags & flags) return i;
@@ -83,6 +84,8 @@ static void reach_renewal(struct lb_cutter *x, uint32_t client, size_t before) {
     x->needed[x->needed_count++] = renewal;
 }
 
+/* The grant of the hold that the client has, or had last, before event `before`; LB_NO_EVENT = it
+ * never held. */
 static size_t own_grant(const struct lb_cutter *x, uint32_t client, size_t before) {
   size_t grant = back_to(x, before, client, LB_EV_GRANTED);
   return grant < before ? grant : LB_NO_EVENT;
@@ -98,6 +101,9 @@ static void reach_ahead(struct lb_cutter *x, uint32_t client, size_t after) {
     }
 }
 
+/* Back to where each of the two asked for the lock, and to the grant and write that were overrun;
+ * ahead to where the double hold is over and both know. A short history begins at its begin: there
+ * is room. */
 void lb_cutter_find_stretch(struct lb_cutter *x) {
   const struct lb_episode *episode = x->cut->episode;
   size_t last = x->h->count - 1;

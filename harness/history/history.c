@@ -25,7 +25,8 @@ static void *must(void *memory) {
 /* ---- names ------------------------------------------------------------------------------------------------------- */
 
 /* Well-formed sequences only (Unicode 15, table 3-7): no overlong forms, no surrogates, nothing
- * above U+10FFFF. */
+ * above U+10FFFF. Strict, because JSON readers are: a name that we let through and another tool
+ * refuses would make a file that only we can read. */
 size_t lb_utf8_length(const char *text, size_t size) {
   const unsigned char *b = (const unsigned char *)text;
   if (size == 0) return 0;
@@ -66,6 +67,8 @@ static uint32_t *find_slot(const struct lb_names *names, const char *name) {
   return &names->slots[i];
 }
 
+/* Slots are at most half full, so that a search is short and always meets an empty one. The indexes
+ * stay what they are. */
 static void grow_names(struct lb_names *names) {
   names->slot_count = names->slot_count ? names->slot_count * 2 : 16;
   free(names->slots);
@@ -74,6 +77,7 @@ static void grow_names(struct lb_names *names) {
   for (size_t i = 0; i < names->count; i++) *find_slot(names, names->name[i]) = (uint32_t)i + 1;
 }
 
+/* Looked for as given first: names come by the million, and hardly any has to be repaired. */
 uint32_t lb_names_add(struct lb_names *names, const char *name) {
   if (names->count >= names->slot_count / 2) grow_names(names);
   uint32_t *slot = find_slot(names, name);
@@ -145,6 +149,7 @@ static size_t *find_runs(const struct lb_event *events, size_t count, size_t *re
   return start;
 }
 
+/* Of equal events the one from the earlier run goes first: that is what keeps the sort stable. */
 static void merge(const struct lb_event *from, size_t a, size_t b, size_t end, struct lb_event *to) {
   size_t middle = b;
   for (size_t i = a; i < end; i++)
@@ -178,6 +183,7 @@ void lb_history_sort(struct lb_history *history) {
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
+/* Format 1 is translated after sorting: a sentence may speak of a fault that comes before it. */
 int lb_history_parse(const char *name, const void *data, size_t size, struct lb_history *ret, char *err,
                      size_t err_size) {
   *ret = (struct lb_history){0};

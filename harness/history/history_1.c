@@ -63,6 +63,8 @@ static void read_fault(struct translator *t, struct lb_fact *f) {
   }
 }
 
+/* The fact gets the number of the latest fault with these words. 0 = there was none: the sentence
+ * stands alone. */
 static enum lb_event_kind tie(struct translator *t, const char *step, size_t length, enum lb_event_kind kind) {
   t->fact.what = add(t, step, length);
   if (t->fact.what < t->step_count) t->fact.step = t->step[t->fact.what];
@@ -77,6 +79,8 @@ static enum lb_event_kind tie_why(struct translator *t, const char *text, enum l
   return tie(t, text, (size_t)(colon - text), kind);
 }
 
+/* The four sentences that speak of a fault. Like every reader below: fills in t->fact and t->client
+ * and says what the note is, LB_EV_NOTE = none of its sentences, whatever it has filled in. */
 static enum lb_event_kind read_fault_note(struct translator *t) {
   const char *rest;
   if ((rest = after(t->text, "proved: "))) return tie(t, rest, strlen(rest), LB_EV_PROVED);
@@ -131,6 +135,8 @@ static enum lb_event_kind read_error(struct translator *t) {
 
 /* ---- servers ------------------------------------------------------------------------------------------------------ */
 
+/* "key present at redis-1", "key absent on primary": at one host, or all in all on the hosts of a
+ * role. */
 static enum lb_event_kind read_observed(struct translator *t) {
   const char *rest = after(t->text, "key absent "), *role;
   if (!rest) rest = after(t->text, "key present "), t->fact.present = 1;
@@ -172,6 +178,8 @@ static bool read_gain(const char *text, struct lb_fact *f) {
   return errno == 0 && strcmp(rest, " ms") == 0;
 }
 
+/* "redis-1 says it is +1.250 s off", "... says its monotonic clock jumped by +1.250 s", "... gained
+ * +40 ms in 400 ms" */
 static enum lb_event_kind read_clock(struct translator *t) {
   size_t length = strcspn(t->text, " ");
   const char *rest = t->text + length, *value;
@@ -209,6 +217,8 @@ static enum lb_event_kind read_shortened(struct translator *t) {
   return rest && !*rest ? LB_EV_SHORTENED : LB_EV_NOTE;
 }
 
+/* The readers know different sentences, so their order does not matter. A note that none of them
+ * knows stays as it is. */
 static void read_note(struct translator *t, struct lb_event *e, struct lb_fact *note) {
   enum lb_event_kind (*const readers[])(struct translator *) = {read_fault_note, read_phase,    read_reply, read_met,  read_error,
                                                                 read_observed,   read_role,     read_clock, read_shortened};

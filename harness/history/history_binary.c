@@ -22,6 +22,8 @@
 
 #include "history_form.h"
 
+/* As in the file. The count of facts stands last, so that the header of format 1 is the begin of
+ * this one. */
 struct header {
   char magic[8];
   uint64_t clients, keys, texts, events, names_size;
@@ -55,6 +57,8 @@ static int refuse(const struct reader *reader, const char *format, ...) {
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
+/* The digit decides, before anything else is looked at: a file of a later release is called that,
+ * and not broken. */
 static int read_format(struct reader *r) {
   char digit = r->size > FORMAT_AT ? r->data[FORMAT_AT] : '2';
   if (r->size > FORMAT_AT + 1 && r->data[FORMAT_AT + 1] != '\n') {
@@ -68,6 +72,8 @@ static int read_format(struct reader *r) {
                 digit > ' ' && digit < 127 ? digit : '?');
 }
 
+/* Holds every count against the bytes that are there. Afterwards names, facts and events are known
+ * to fill the file exactly. */
 static int read_header(struct reader *r, struct header *ret) {
   int rc = read_format(r);
   if (rc < 0) return rc;
@@ -192,6 +198,7 @@ static void write_names(const struct lb_names *names, FILE *out) {
   for (size_t i = 0; i < names->count; i++) fwrite(names->name[i], strlen(names->name[i]) + 1, 1, out);
 }
 
+/* All events are checked before the first byte is written: half a file would be worse than none. */
 int lb_history_write(const struct lb_history *history, FILE *out) {
   char text[400];
   for (size_t i = 0; i < history->count; i++)

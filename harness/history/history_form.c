@@ -118,6 +118,8 @@ static bool is_unset(enum lb_member_type type, const void *at) {
 
 static bool counts_from_zero(enum lb_member_type type) { return type == LB_T_NUMBER || type == LB_T_SIGNED || type == LB_T_YES; }
 
+/* A number of a fact that its kind must have is there even if it is 0; an optional one that is 0 is
+ * not. A number of an event has a flag instead. */
 unsigned lb_event_members(const struct lb_history *h, const struct lb_event *event) {
   const struct lb_fact *fact = lb_event_fact(h, event);
   unsigned members = LB_M_T | LB_M_S | LB_M_E;
@@ -131,6 +133,8 @@ unsigned lb_event_members(const struct lb_history *h, const struct lb_event *eve
   return members;
 }
 
+/* Names the first that is missing, or else the first too many and all that are allowed: what the
+ * writer of a file needs to repair it. */
 int lb_event_check_members(unsigned kind, unsigned members, char *text, size_t size) {
   unsigned required = LB_M_T | LB_M_E | rules[kind].must, known = required | LB_M_S | rules[kind].may;
   if (required & ~members) {
@@ -167,6 +171,7 @@ static int check_word(const struct lb_member *member, unsigned bit, uint8_t word
   return -EINVAL;
 }
 
+/* A name must not be empty; a text may be. */
 static int check_text(const struct lb_history *h, const struct lb_member *member, uint32_t index, char *text, size_t size) {
   int r = check_index(member->name, index, h->texts.count, text, size);
   if (r < 0 || index == LB_NO_NAME || member->type != LB_T_NAME || h->texts.name[index][0]) return r;
@@ -174,6 +179,7 @@ static int check_text(const struct lb_history *h, const struct lb_member *member
   return -EINVAL;
 }
 
+/* Whether this value is one that the JSON form can hold. */
 static int check_value(const struct lb_history *h, const struct lb_event *event, unsigned i, char *text, size_t size) {
   const struct lb_member *member = &lb_members[i];
   const void *at = lb_member_at(member, event, lb_event_fact(h, event));
@@ -195,6 +201,9 @@ static int check_value(const struct lb_history *h, const struct lb_event *event,
   }
 }
 
+/* For what comes out of a binary file and for what is about to be written: everything that the JSON
+ * reader holds to is asked here of an event in memory, so that both forms accept the same
+ * histories. */
 int lb_event_check(const struct lb_history *h, const struct lb_event *event, char *text, size_t size) {
   const unsigned known_flags = LB_EVF_FENCE | LB_EVF_UNTIL | LB_EVF_VALUE | LB_EVF_REFUSED | LB_EVF_DUE;
   if (event->kind == 0 || event->kind >= LB_KIND_COUNT || event->flags & ~known_flags) {

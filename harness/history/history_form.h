@@ -8,7 +8,7 @@
 
 #include "history.h"
 
-/* The members of an event, named as in the JSON form; lb_member_names[i] belongs to the bit 1 << i. */
+/* The members of an event, named as in the JSON form. The bit 1 << i belongs to lb_members[i]. */
 enum {
   LB_M_T = 1 << 0,
   LB_M_S = 1 << 1,

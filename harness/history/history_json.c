@@ -53,6 +53,7 @@ static const char *type_name(const json_t *value) {
   return names[json_typeof(value)];
 }
 
+/* The type only, not the value: it may be long, or a whole object. */
 static int refuse_value(const struct line *line, const char *member, const json_t *value, const char *expected) {
   return refuse(line, "found %s in \"%s\", expected %s", type_name(value), member, expected);
 }
@@ -68,6 +69,7 @@ static int read_number(const struct line *line, const char *member, const json_t
   return 0;
 }
 
+/* The table of names gives every name its index; so clients and keys get their order from the file. */
 static int read_name(const struct line *line, const struct lb_member *member, const json_t *value, struct lb_names *names,
                      uint32_t *ret) {
   if (!json_is_string(value)) return refuse_value(line, member->name, value, "a string");
@@ -89,6 +91,8 @@ static int refuse_word(const struct line *line, const char *what, const char *wo
                 near ? " (did you mean \"" : "", near ? near : "", near ? "\"?)" : "", list);
 }
 
+/* A word of format 2 in a file without the header is told apart from one that nobody knows: most
+ * likely the first line is missing. */
 static int read_kind(const struct line *line, const json_t *value, uint16_t *ret) {
   const char *words[LB_KIND_COUNT - 1];
   unsigned kind, known = line->format == 1 ? LB_KIND_COUNT_1 : LB_KIND_COUNT;
@@ -121,6 +125,8 @@ static int read_truth(const struct line *line, const struct lb_member *member, c
   return json_is_boolean(value) ? 0 : refuse_value(line, member->name, value, "true or false");
 }
 
+/* The row of the member says what may stand in it and where it goes. 0, or -EINVAL with the
+ * complaint. */
 static int read_member(const struct line *line, const struct lb_member *member, const json_t *value, struct lb_history *history,
                        struct lb_event *event, struct lb_fact *fact) {
   void *at = (member->of_fact ? (char *)fact : (char *)event) + member->offset;
@@ -169,6 +175,8 @@ static int refuse_member(const struct line *line, const char *word) {
   return refuse_word(line, "unknown member", word, names, line->format == 1 ? LB_MEMBER_COUNT_1 : LB_MEMBER_COUNT);
 }
 
+/* Members may come in any order. Which of them an event of its kind must and may have is looked at
+ * when all are there. */
 static int read_event(const struct line *line, const json_t *object, struct lb_history *history) {
   struct lb_event event = {.client = LB_NO_NAME, .key = LB_NO_NAME, .fact = LB_NO_NAME};
   struct lb_fact fact = lb_no_fact;
@@ -209,6 +217,8 @@ static int read_object(struct line *line, const json_t *object, struct lb_histor
   return first ? read_format(line, object) : read_event(line, object, history);
 }
 
+/* The errors that a writer of histories meets have a sentence of their own, for the library's does
+ * not say what was expected. */
 static int refuse_broken(const struct line *line, const json_error_t *error) {
   switch (json_error_code(error)) {
     case json_error_invalid_utf8:
@@ -223,6 +233,7 @@ static int refuse_broken(const struct line *line, const json_error_t *error) {
   }
 }
 
+/* A zero byte gets a complaint of its own: hardly an editor shows it. */
 static int parse_line(struct line *line, const char *text, size_t size, struct lb_history *history) {
   if (size == 0) return refuse(line, "found an empty line, expected an event");
   if (size > LINE_MAX_BYTES)
@@ -238,6 +249,7 @@ static int parse_line(struct line *line, const char *text, size_t size, struct l
   return r;
 }
 
+/* Line by line, to the first one that is refused. The last one may lack its newline. */
 int lb_history_parse_json(const char *name, const char *data, size_t size, struct lb_history *ret, int *ret_format, char *err,
                           size_t err_size) {
   struct line line = {.name = name, .format = 1, .err = err, .err_size = err_size};

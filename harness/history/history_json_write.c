@@ -57,6 +57,7 @@ int lb_event_format_json(const struct lb_history *history, const struct lb_event
   return used;
 }
 
+/* All events are checked before the first line is written: half a file would be worse than none. */
 int lb_history_write_json(const struct lb_history *history, FILE *out) {
   char text[400];
   for (size_t i = 0; i < history->count; i++)

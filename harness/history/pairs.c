@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Open addressing with linear probing, at most half full; nothing is ever removed.
+ * Open addressing with linear probing, at most half full; nothing is ever removed. The pairs
+ * themselves stand in order of first use, and the slots only point there: growing moves no number.
  */
 #include "pairs.h"
 
@@ -18,6 +19,7 @@ static uint32_t *find_slot(const struct lb_pairs *pairs, uint64_t pair) {
   return &pairs->slots[i];
 }
 
+/* False = no memory; then everything is as it was. */
 static bool grow(struct lb_pairs *pairs) {
   size_t slot_count = pairs->slot_count ? pairs->slot_count * 2 : 64;
   uint32_t *slots = calloc(slot_count, sizeof *slots);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The one place where the English of facts is made.
+ * The one place where the English of facts is made. Short enough for a column, and made out of the
+ * fields alone: the same fact always reads the same, whichever format its file had.
  */
 #include "say.h"
 
@@ -8,11 +9,13 @@ void lb_say_text(const char *text, FILE *out) {
   for (; *text; text++) putc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, out);
 }
 
+/* A text that the fact does not have is left out, and what stands before it remains. */
 static void put(const struct lb_history *h, const char *before, uint32_t text, FILE *out) {
   fputs(before, out);
   if (text < h->texts.count) lb_say_text(h->texts.name[text], out);
 }
 
+/* "client 2 acquire: refused in time"; a failure says why. */
 static void say_reply(const struct lb_history *h, const struct lb_fact *f, FILE *out) {
   static const char *const answers[] = {
       [LB_ANSWER_DONE] = "done",

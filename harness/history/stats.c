@@ -2,6 +2,9 @@
  *
  * Figures of speed: one pass over the sorted events. What began before the measured window (an
  * attempt, a hold) is followed all the same, but only grants and outcomes inside it are counted.
+ *
+ * Nothing here judges. A hold that ended by loss or death has no length that the lock is to be
+ * measured by, and an attempt that ended without the lock has no wait; they are counted elsewhere.
  */
 #include "stats.h"
 
@@ -54,6 +57,7 @@ struct pass {
 
 /* ---- the window -------------------------------------------------------------------------------------------------- */
 
+/* The event from which the phase counts, or `otherwise`: a history of another tool has no phases. */
 static size_t find_phase(const struct lb_history *h, enum lb_fact_phase phase, size_t from, size_t otherwise) {
   for (size_t i = from; i < h->count; i++)
     if (h->events[i].kind == LB_EV_PHASE && lb_event_fact(h, &h->events[i])->phase == phase) return i;
@@ -73,12 +77,15 @@ static bool inside(const struct pass *p, size_t event) { return event >= p->begi
 
 /* ---- seconds ----------------------------------------------------------------------------------------------------- */
 
+/* NULL where the window is too long to be told second by second. */
 static struct lb_second *second_of(struct pass *p, uint64_t t) {
   size_t i = (size_t)((t - p->begin_t) / NS_PER_S), last = p->stats->series_count - 1;
   return p->stats->series_count ? &p->stats->series[i < last ? i : last]
                                 : NULL; /* the end of the window is in the last */
 }
 
+/* One histogram serves all seconds in turn: a histogram per second would take tens of megabytes for
+ * an hour. */
 static void close_second(struct pass *p) {
   if (p->second_wait->count == 0) return;
   p->stats->series[p->second].wait_p50_ns = lb_hist_quantile(p->second_wait, 0.5);
@@ -111,6 +118,7 @@ static struct pair *find_pair(struct pass *p, const struct lb_event *e) {
   return &p->pairs[number];
 }
 
+/* One client may ask for several keys at once; `waiting` counts these attempts. */
 static void ask(struct pass *p, struct pair *pair, const struct lb_event *e, size_t event) {
   struct client *client = &p->clients[e->client];
   if (inside(p, event)) client->asked = true;
@@ -125,6 +133,8 @@ static void stop_waiting(struct pass *p, struct pair *pair, const struct lb_even
   pair->given_up = true;
 }
 
+/* The latest release by another client was the hand-off, if this client was already waiting by
+ * then. Its own release is skipped: to take a lock again is no hand-off. */
 static void measure_grant(struct pass *p, const struct pair *pair, const struct lb_event *e) {
   const struct lb_event *events = p->history->events;
   const struct key *key = &p->keys[e->key];
@@ -172,6 +182,7 @@ static void count_outcome(struct pass *p, const struct lb_event *e, size_t event
   if (second) add_outcome(e->kind, &second->busy, &second->timeouts, &second->unknowns);
 }
 
+/* Nothing that the dead had begun will end. Crashes are few, so all pairs are looked at. */
 static void crash(struct pass *p, uint32_t client) {
   for (uint32_t i = 0; i < p->numbers.count; i++)
     if (p->numbers.pair[i] >> 32 == client) p->pairs[i] = (struct pair){.asked = NO_EVENT, .granted = NO_EVENT};
@@ -223,6 +234,8 @@ static void carry_over(struct pass *p) {
     if (p->clients[i].waiting) p->clients[i].asked = true;
 }
 
+/* Jain's index, (sum x)^2 / (n sum x^2), over all who asked: one that asked and got nothing counts
+ * as unfair, one that never asked does not. */
 static void judge_fairness(const struct pass *p) {
   struct lb_stats *s = p->stats;
   double sum = 0, squares = 0, asked = 0;
@@ -272,6 +285,8 @@ static void quantiles(const struct lb_hist *hist, int64_t *p50, int64_t *p99, in
   *p999 = (int64_t)lb_hist_quantile(hist, 0.999);
 }
 
+/* Hand-offs only if there were any: a history in which nobody waited has none, and 0 would be a
+ * time. */
 void lb_stats_counters(const struct lb_stats *st, struct lb_counters *ret) {
   ret->busy = st->busy;
   ret->timeouts = st->timeouts;
