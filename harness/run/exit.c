@@ -9,6 +9,8 @@
 
 #include "tally.h"
 
+/* Counts cells, not trials. A skip that the scenario has foreseen is among the skipped, but nothing
+ * is missing because of it. */
 enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t size) {
   int unexpected = 0, violated = 0, safe = 0, stuck = 0, undecided = 0, skipped = 0, missing = 0;
   for (size_t i = 0; i < tally->plan->cell_count; i++) {
@@ -25,6 +27,7 @@ enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t siz
   static const char *const word[] = {"as expected", "", "", "NOT as expected", "undecided", "incomplete"};
   int n = snprintf(line, size, "%s: %zu cell%s: %d safe, %d violated", word[code], tally->plan->cell_count,
                    tally->plan->cell_count == 1 ? "" : "s", safe, violated);
+  /* What is 0 is not mentioned, but for safe and violated: a reader looks for both. */
   const struct {
     int count;
     const char *what;

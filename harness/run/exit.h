@@ -9,13 +9,16 @@
 
 struct lb_tally;
 
+/* Scripts rely on these numbers. Between several that apply, the first of UNEXPECTED, UNDECIDED,
+ * MISSING is taken: a surprise has to be looked at even if the run is incomplete. */
 enum lb_exit {
   LB_EXIT_OK = 0,         /* as expected */
   LB_EXIT_FAILURE = 1,    /* the harness failed */
   LB_EXIT_USAGE = 2,      /* usage or bad input */
   LB_EXIT_UNEXPECTED = 3, /* a verdict differs from its expectation, or a violation where none is stated */
   LB_EXIT_UNDECIDED = 4,
-  LB_EXIT_MISSING = 5,    /* a needed server or permission is missing */
+  /* A needed server or permission is missing. Of a run: what could be run is as expected. */
+  LB_EXIT_MISSING = 5,
 };
 
 /* The exit code of a finished run, and into `line` the first line of its summary. */

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a scenario asks for, held against what a system and this machine have.
+ * What a scenario asks for, held against what a system and this machine have. All of it can be
+ * known before anything is started, so a cell that cannot run says so in the table, with its
+ * reason, instead of failing in each of its trials.
+ *
+ * Two kinds of reason are kept apart. A step may mean nothing on these servers, whatever the
+ * machine (no other server can take over): a protocol that is named alone then leaves this topology
+ * out. Or something is missing here (a program, a right). A cell that was named is skipped for
+ * either.
  */
 #include "fit.h"
 
@@ -30,13 +37,16 @@ static void miss(struct fitting *f, const char *format, ...) {
   va_end(args);
 }
 
+/* Lists of points end with NULL; a protocol may have none. */
 static bool has_point(const char *const *points, const char *name) {
   for (; points && *points; points++)
     if (strcmp(*points, name) == 0) return true;
   return false;
 }
 
-/* A step that these servers give no meaning to, whatever the lock: true with the reason in `why`. */
+/* A step that these servers give no meaning to, whatever the lock: true with the reason in `why`. A
+ * fault of a client needs no server, unless it is one of the network: the client then has nobody to
+ * be cut off from. */
 static bool means_nothing(const struct lb_step *step, const struct lb_topology *t, char *why, size_t size) {
   bool of_client = lb_role_is_client(step->a);
   if (t->data_count == 0 && lb_step_row(step)->class == LB_STEP_FAULT && (!of_client || lb_step_needs(step, LB_NEED_NETWORK)))
@@ -57,7 +67,8 @@ bool lb_scenario_means_something(const struct lb_scenario *scenario, const struc
   return true;
 }
 
-/* What a step asks of a system that not every system has. */
+/* What a step asks of a system that not every system has. Points belong to the protocol or to every
+ * client (holder.h). */
 static void check_step(struct fitting *f, const struct lb_step *step) {
   char why[300];
   if (lb_step_needs(step, LB_NEED_POINT) && !has_point(f->protocol->points, step->point) && !has_point(lb_holder_points, step->point))
@@ -67,6 +78,8 @@ static void check_step(struct fitting *f, const struct lb_step *step) {
     miss(f, "setting clocks needs the clock shim, which was not found beside the program");
 }
 
+/* From what stops every cell of the topology to what stops this one, because only the first reason
+ * is told. */
 bool lb_fit(const struct lb_scenario *scenario, const struct lb_protocol *protocol, const struct lb_topology *topology,
             enum lb_guard guard, char *why, size_t size) {
   struct fitting fitting = {.protocol = protocol, .topology = topology, .why = why, .size = size}, *f = &fitting;

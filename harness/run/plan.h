@@ -8,6 +8,7 @@
 
 #include "trial/trial_plan.h"
 
+/* One question: this scenario, on this system, under this guard. It is also a row of the results. */
 struct lb_cell {
   const struct lb_scenario *scenario;
   const struct lb_protocol *protocol;
@@ -16,7 +17,8 @@ struct lb_cell {
   enum lb_guard guard;
   union lb_value *options;        /* of the protocol, owned */
   const struct lb_expect *expect; /* NULL = nothing is expected */
-  char skip[300];                 /* not empty: why it cannot run here */
+  /* Not empty: why it cannot run here. Such a cell has no jobs. */
+  char skip[300];
 };
 
 struct lb_job {
@@ -31,24 +33,34 @@ struct lb_plan {
   size_t cell_count;
   struct lb_job *jobs; /* in the order of cells, clients, trials */
   size_t job_count;
-  size_t *order; /* job indexes in the order they are run: measuring ones first, each group shuffled */
-  struct lb_expect *own_expect; /* of the cells for which their scenario states nothing, one for each guard at most. Owned */
+  /* Job indexes in the order they are run: measuring ones first, each group shuffled. */
+  size_t *order;
+  /* Of the cells for which their scenario states nothing, one for each guard at most. Owned. */
+  struct lb_expect *own_expect;
   size_t own_expect_count;
   uint64_t seed;
 };
 
+/* What a user asks for, as it was typed. Texts are borrowed and have to outlive the plan. */
 struct lb_plan_request {
   const char *const *scenario_paths;
   size_t scenario_count;
-  const char *const *own_settings; /* NULL, or of each scenario "key=value key=value" (NULL = none), before `settings` */
-  const char *systems;         /* "a@x,b" or NULL = those the scenario names in [expect]. A protocol alone: all that the scenario names, or if it
-                                  names none, each of its topologies on which the scenario means something */
-  const char *guard;           /* one name, or NULL = those the scenario states expectations for */
-  const struct lb_expect *expect; /* of systems that a scenario states nothing for, one for each guard at most (copied; their
-                                     texts must outlive the plan). One that fits no cell is refused */
+  /* NULL, or of each scenario "key=value key=value" (NULL = none). Applied before `settings`. */
+  const char *const *own_settings;
+  /* "a@x,b", or NULL = those the scenario names in [expect]. A protocol alone: all that the
+   * scenario names, or if it names none, each of its topologies on which the scenario means
+   * something. */
+  const char *systems;
+  /* One name, or NULL = those the scenario states expectations for. */
+  const char *guard;
+  /* Of systems that a scenario states nothing for, one for each guard at most (copied; their texts
+   * must outlive the plan). One that fits no cell is refused. */
+  const struct lb_expect *expect;
   size_t expect_count;
-  int trials;                  /* 0 = the scenario's */
-  const char *const *settings; /* "key=value", "protocol.option=value" */
+  /* Of each cell and number of clients; 0 = as many as the scenario says. */
+  int trials;
+  /* "key=value" of scenarios, "protocol.option=value". */
+  const char *const *settings;
   size_t setting_count;
   uint64_t seed;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * How often a lock failed those who relied on it, over decided trials.
+ * How often a lock failed those who relied on it, over decided trials. Rates come from sums over
+ * the trials of a cell: a mean of rates would give a short trial as much weight as a long one.
  */
 #include "rate.h"
 
@@ -12,6 +13,7 @@ uint64_t lb_outcome_violations(const struct lb_outcome *x) {
 
 static bool is_decided(const struct lb_job_result *result) { return result->done && result->outcome.verdict != LB_UNDECIDED; }
 
+/* Without a hand-off there is no rate, and only the counts are set. */
 void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate *ret) {
   *ret = (struct lb_cell_rate){0};
   for (size_t i = 0; i < tally->plan->job_count; i++) {
@@ -25,6 +27,8 @@ void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate
 
 /* ---- the control ----------------------------------------------------------------------------- */
 
+/* An undecided trial adds its stall, though not its hand-offs: that the harness stalled is just
+ * what may have made it undecided. */
 void lb_tally_control(const struct lb_tally *tally, struct lb_control *ret) {
   *ret = (struct lb_control){0};
   for (size_t i = 0; i < tally->plan->job_count; i++) {

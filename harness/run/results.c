@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * A finished run as files: trials.csv, the tables that each trial wrote a part of, run.json.
+ * A finished run as files: trials.csv, the tables that each trial wrote a part of, run.json. The
+ * forms are described in results/SCHEMA.md. Everything here only writes down what plan, tally and
+ * run_info hold.
+ *
+ * Files go into the partial folder of the run, so one that cannot be written leaves no half result
+ * behind: the whole folder is then never renamed.
  */
 #include "results.h"
 
@@ -20,7 +25,7 @@ static int fail(int error, const char *path, char *err, size_t err_size) {
 
 /* ---- csv ------------------------------------------------------------------------------------- */
 
-/* A text field of RFC 4180; only `why` can need the quotes. */
+/* A text field of RFC 4180; only `why` can need the quotes, all other texts are names. */
 static void csv_text(const char *text, FILE *out) {
   if (!strpbrk(text, ",\"\n\r")) {
     fputs(text, out);
@@ -34,9 +39,12 @@ static void csv_text(const char *text, FILE *out) {
   putc('"', out);
 }
 
+/* The columns that are no counters. Those in between follow from the table of counters
+ * (history/counter.h). */
 static const char columns_before[] = "scenario,system,guard,clients,trial,seed,verdict,why", columns_after[] = ",storage,history";
 
-/* The counters between these columns; trial NULL = their names. */
+/* The counters between these columns; trial NULL = their names. `met` has the conditions that this
+ * trial meets: a counter that does not apply is an empty field, never 0. */
 static void csv_counters(const struct lb_job_result *trial, unsigned met, FILE *out) {
   for (size_t i = 0; i < lb_counter_row_count; i++) {
     const struct lb_counter *row = &lb_counter_rows[i];
@@ -53,6 +61,7 @@ static void trials_header(FILE *out) {
   fprintf(out, "%s\n", columns_after);
 }
 
+/* Speed is that of a trial that was granted something; else its percentiles would be of nothing. */
 static void trial_row(const struct lb_job_result *trial, FILE *out) {
   const struct lb_trial_plan *p = &trial->job->plan;
   const struct lb_outcome *x = &trial->outcome;
@@ -66,6 +75,8 @@ static void trial_row(const struct lb_job_result *trial, FILE *out) {
   putc('\n', out);
 }
 
+/* In the order of the plan, not in that in which trials ended: the rows of a cell are neighbours,
+ * and two runs can be compared line by line. */
 static int write_trials(const struct lb_tally *tally, const char *dir, char *err, size_t err_size) {
   char path[PATH_LENGTH];
   snprintf(path, sizeof path, "%s/trials.csv", dir);
@@ -78,7 +89,8 @@ static int write_trials(const struct lb_tally *tally, const char *dir, char *err
   return r < 0 ? fail(r, path, err, err_size) : 0;
 }
 
-/* One table out of the rows that each trial wrote for itself. */
+/* One table out of the rows that each trial wrote for itself: trials are processes, and none of
+ * them could write to one file without waiting for the others. */
 static int join_parts(const struct lb_plan *plan, const char *dir, const char *name, const char *header, char *err,
                       size_t err_size) {
   char path[PATH_LENGTH], part[PATH_LENGTH];
@@ -105,6 +117,7 @@ static json_t *machine_json(const struct lb_run_info *info) {
                    m->load, "load_after", info->load_after, "filesystem", m->filesystem, "namespaces", info->namespaces);
 }
 
+/* Versions by topology; one that did not say its version has no member. */
 static json_t *servers_json(const struct lb_run_info *info) {
   json_t *o = json_object();
   for (size_t i = 0; i < info->version_count; i++)
@@ -119,6 +132,7 @@ static const char *scenario_file(const char *path) {
   return place ? place + 1 : path;
 }
 
+/* Faults as the scenario writes them. Which of them were drawn is in schedules/. */
 static json_t *campaign_json(const struct lb_scenario *s) {
   if (s->kind != LB_KIND_CAMPAIGN) return json_null();
   json_t *faults = json_array();
@@ -127,6 +141,7 @@ static json_t *campaign_json(const struct lb_scenario *s) {
                    "faults", faults);
 }
 
+/* The scenario as it was run, with all settings applied: the file may have changed since. */
 static json_t *scenario_json(const struct lb_scenario *s) {
   json_t *steps = json_array(), *clients = json_array();
   for (size_t i = 0; i < s->step_count; i++) json_array_append_new(steps, json_string(s->steps[i].text));
@@ -140,6 +155,7 @@ static json_t *scenario_json(const struct lb_scenario *s) {
                    scenario_file(s->path), "workload", workload, "steps", steps, "campaign", campaign_json(s));
 }
 
+/* Null if the run had no control: a control that was not made has not found 0 violations. */
 static json_t *control_json(const struct lb_tally *tally) {
   struct lb_control control;
   lb_tally_control(tally, &control);
@@ -149,6 +165,7 @@ static json_t *control_json(const struct lb_tally *tally) {
                    (double)control.stall_ns / 1e6);
 }
 
+/* json_pack() takes over what stands under `o`. */
 static json_t *run_json(const struct lb_tally *tally, const struct lb_run_info *info) {
   const struct lb_plan *plan = tally->plan;
   json_t *argv = json_array(), *scenarios = json_array();
@@ -178,6 +195,7 @@ static int write_run(const struct lb_tally *tally, const struct lb_run_info *inf
   return r < 0 ? fail(r, path, err, err_size) : 0;
 }
 
+/* run.json comes last: where it is, the tables are whole. */
 int lb_results_write(const struct lb_tally *tally, const struct lb_run_info *info, const char *dir, char *err,
                      size_t err_size) {
   int r = write_trials(tally, dir, err, err_size);

@@ -16,6 +16,8 @@ static json_t *upper95(const struct lb_cell_sum *sum) {
   return sum->verdict == LB_SAFE ? json_real(lb_upper95_zero((uint64_t)sum->safe)) : json_null();
 }
 
+/* Null also where nothing is stated, although the exit code then takes safe for granted: the file
+ * says what the scenario said. */
 static json_t *as_expected(const struct lb_cell_sum *sum) {
   int x = sum->cell->expect ? lb_cell_as_expected(sum) : -1;
   return x < 0 ? json_null() : json_boolean(x);

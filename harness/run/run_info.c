@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where a run takes place, and on what.
+ * Where a run takes place, and on what: the load of the machine, whether hosts can have namespaces,
+ * which version of a server runs. It is asked before the run, because a trial changes the load, and
+ * because a server that is replaced meanwhile would be taken for the one that ran.
  */
 #include "run_info.h"
 
@@ -12,6 +14,7 @@
 #include "base/clock.h"
 #include "servers/sandbox.h"
 
+/* Several cells share a topology. Only one that has answered is in the list. */
 static bool is_asked(const struct lb_run_info *info, const char *topology) {
   for (size_t i = 0; i < info->version_count; i++)
     if (strcmp(info->versions[i].topology, topology) == 0) return true;
@@ -32,6 +35,7 @@ static int ask_versions(struct lb_run_info *info, const struct lb_plan *plan) {
   return 0;
 }
 
+/* What the machine does not say stays empty; that is no reason not to run. */
 int lb_run_info_ask(struct lb_run_info *info, const struct lb_plan *plan, const char *run_dir) {
   const struct lb_isolation *isolation = lb_isolation_probe();
   struct tm tm = lb_clock_utc();

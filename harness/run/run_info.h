@@ -15,6 +15,7 @@ struct lb_version { /* of the servers of a topology */
 };
 
 struct lb_run_info {
+  /* Borrowed, as argv is. The caller fills in what lb_run_info_ask() does not set. */
   const char *id;
   const char *const *argv;
   int argc;
@@ -22,11 +23,15 @@ struct lb_run_info {
   double seconds;
   int jobs;
   struct lb_machine before;
+  /* Set by the caller when all trials are over. */
   double load_after;
-  char namespaces[300];        /* "root", "user", or "none: why" */
-  struct lb_version *versions; /* of topologies that say theirs, in the order of the plan. Owned */
+  /* "root", "user", or "none: why". */
+  char namespaces[300];
+  /* Of topologies that say theirs, in the order of the plan. Owned. */
+  struct lb_version *versions;
   size_t version_count;
-  char verdict[300]; /* first line of the summary */
+  /* First line of the summary (exit.h). */
+  char verdict[300];
   int exit_code;
 };
 

@@ -27,6 +27,8 @@
 
 enum { TRIALS_GONE_MS = 10000, PATH_BYTES_MAX = 140 };
 
+/* Until the last process that holds the other end is gone, or for timeout_ms; -1 = for as long as
+ * it takes. */
 static void wait_for_end(int fd, int timeout_ms) {
   struct pollfd p = {.fd = fd, .events = POLLIN};
   while (poll(&p, 1, timeout_ms) < 0 && errno == EINTR) {
@@ -50,6 +52,8 @@ static void kill_inhabitants(const char *partial) {
   closedir(proc);
 }
 
+/* The order of the two waits matters: while the tool lives its trials come and go. After that
+ * trials only need time to die, and one that does not is no reason to keep the folder. */
 static _Noreturn void watch_over(const char *partial, int tool_gone, int trials_gone) {
   setsid();
   lb_title_set("lb-guardian"); /* who kills the tool by name means the tool */
@@ -64,6 +68,8 @@ static _Noreturn void watch_over(const char *partial, int tool_gone, int trials_
   _exit(0);
 }
 
+/* Of each pipe this process keeps the end that its own death closes. The read end of the first is
+ * what trials watch, too. */
 static int start_guardian(struct lb_rundir *dir) {
   int tool[2], trials[2];
   if (pipe2(tool, O_CLOEXEC) < 0) return -errno;
@@ -102,7 +108,8 @@ static int make_lock(const char *partial) {
   return fd;
 }
 
-/* Removes partial folders whose lock nobody holds. One that has no lock yet is just being made. */
+/* Removes partial folders whose lock nobody holds: those of tools that were killed together with
+ * their guardian. One that has no lock yet is just being made. */
 static void sweep(const char *parent) {
   char path[PATH_MAX];
   DIR *dir = opendir(parent);
@@ -144,6 +151,8 @@ static int absolute_folder(const char *path, char ret[PATH_MAX], char *err, size
   return r < 0 ? fail(r, path, err, err_size) : 0;
 }
 
+/* A path that the user named. It has to be new: results are never added to a folder or written over
+ * another run's. Sets id, final and partial, and makes the partial folder. */
 static int choose_exact(struct lb_rundir *dir, const char *exact, char *err, size_t err_size) {
   char copy[PATH_MAX], parent[PATH_MAX];
   snprintf(copy, sizeof copy, "%s", exact);
@@ -165,6 +174,7 @@ static int choose_exact(struct lb_rundir *dir, const char *exact, char *err, siz
   return r < 0 ? fail(r, dir->partial, err, err_size) : 0;
 }
 
+/* The same with a name made of time and label. */
 static int choose_name(struct lb_rundir *dir, const char *results, const char *label, char *err, size_t err_size) {
   char parent[PATH_MAX];
   int r = absolute_folder(results, parent, err, err_size);
@@ -207,6 +217,8 @@ int lb_rundir_open(struct lb_rundir *dir, const char *results, const char *label
   return r;
 }
 
+/* renameat2() refuses a target that has come into being meanwhile, where rename() would replace an
+ * empty folder. */
 int lb_rundir_commit(struct lb_rundir *dir, char *err, size_t err_size) {
   char path[3100];
   snprintf(path, sizeof path, "%s/scratch", dir->partial);
@@ -223,6 +235,8 @@ int lb_rundir_commit(struct lb_rundir *dir, char *err, size_t err_size) {
   return fail(-errno, dir->final, err, err_size);
 }
 
+/* Closing the pipes is what the guardian waits for; waiting for it means that the folder is gone,
+ * or has its final name, when this returns. */
 void lb_rundir_close(struct lb_rundir *dir) {
   if (dir->guard_pipe >= 0) close(dir->guard_pipe);
   if (dir->trials_pipe >= 0) close(dir->trials_pipe);

@@ -2,6 +2,11 @@
  *
  * One pipe per running trial brings its outcome; its end without an outcome is a trial that died. A
  * trial that takes longer than any bound of its scenario is killed and undecided.
+ *
+ * A process per trial, and no thread anywhere: whatever a trial does to its memory, its signals or
+ * its files, the next one begins clean, and the runner can always kill it. Trials share nothing
+ * with the runner but the pipe and a page of live counters, which is only shown and never
+ * counted.
  */
 #include "runner.h"
 
@@ -21,8 +26,11 @@
 #include "servers/sandbox.h"
 #include "trial/trial.h"
 
+/* PATIENCE_S is for what a scenario does not bound: starting servers, opening sessions, judging. It
+ * is long, because it only has to end what would never end. */
 enum { SLOTS_MAX = 64, TICK_MS = 1000, PATIENCE_S = 180, CAMPAIGN_PATIENCE_S = 120 };
 
+/* A place for a running trial. States: free, running (from start() until finish() has reaped it). */
 struct slot {
   struct lb_job_result *result; /* NULL = free */
   pid_t pid;
@@ -40,21 +48,27 @@ struct runner {
   const struct lb_rundir *dir;
   const struct lb_progress *progress;
   struct slot slot[SLOTS_MAX];
-  struct lb_live *live; /* one per slot, shared with the trials */
+  /* One per slot, shared with the trials. */
+  struct lb_live *live;
   int slots;
+  /* Position in the plan's order of the next job to start. */
   size_t next;
   char *err;
   size_t err_size;
 };
 
+/* The handler only notes the signal. poll() then returns early, and the loop ends by itself. */
 static volatile sig_atomic_t interrupted;
 static void on_signal(int sig) {
   (void)sig;
   interrupted = 1;
 }
 
+/* Measures speed, so anything beside it would be measured as well. */
 static bool measures(const struct lb_job *job) { return job->plan.scenario->kind == LB_KIND_LOAD; }
 
+/* The longest that a trial can take if everything in it times out: all its phases, and for each
+ * step its own bound and some seconds. */
 static lb_ns patience(const struct lb_trial_plan *plan) {
   double s =
       PATIENCE_S + plan->scenario->warmup_s + plan->scenario->duration_s + 2e-3 * (double)plan->scenario->wait_ms;
@@ -63,6 +77,8 @@ static lb_ns patience(const struct lb_trial_plan *plan) {
   return (lb_ns)(s * 1e9);
 }
 
+/* The process of a trial. The message is smaller than a pipe holds, so the write does not wait for
+ * the runner. */
 static _Noreturn void trial_main(const struct runner *r, const struct slot *slot, const struct lb_job *job, int out) {
   struct message message = {0};
   message.result = lb_trial_run(&job->plan, r->dir->partial, &r->live[slot - r->slot], &message.outcome);
@@ -70,6 +86,8 @@ static _Noreturn void trial_main(const struct runner *r, const struct slot *slot
   _exit(n == (ssize_t)sizeof message ? 0 : 1);
 }
 
+/* The child inherits the write end and this process closes its own copy: so the pipe ends when the
+ * trial does, however it ends. */
 static int start(struct runner *r, int index, struct lb_job_result *result) {
   int pipe_fd[2];
   struct slot *slot = &r->slot[index];
@@ -99,6 +117,8 @@ static void tick(struct runner *r) {
     r->progress->tick(r->progress->display, r->tally, running, grants, count);
 }
 
+/* SIGKILL comes first also for a trial that has delivered: it has nothing left to do, and its whole
+ * namespace goes with it. */
 static void reap(struct slot *slot) {
   kill(slot->pid, SIGKILL);
   while (waitpid(slot->pid, NULL, 0) < 0 && errno == EINTR) {
@@ -107,6 +127,8 @@ static void reap(struct slot *slot) {
   slot->result = NULL;
 }
 
+/* Takes the outcome and frees the slot. Half a message counts as none. The result is that of the
+ * trial: negative if the harness could not do its work, which ends the run. */
 static int finish(struct runner *r, struct slot *slot, bool late) {
   struct message message;
   struct lb_job_result *result = slot->result;
@@ -134,8 +156,8 @@ static int busy_slots(const struct runner *r) {
   return n;
 }
 
-/* A trial that measures waits until it is alone, and nothing starts beside it. The order puts those
- * first. */
+/* Starts what may run now. A trial that measures waits until it is alone, and nothing starts beside
+ * it. The order puts those first, so that the waiting happens once. */
 static int fill(struct runner *r) {
   const struct lb_plan *plan = r->tally->plan;
   while (r->next < plan->job_count && busy_slots(r) < r->slots) {
@@ -154,6 +176,8 @@ static int fill(struct runner *r) {
   return 0;
 }
 
+/* Until a trial ends, a signal comes or the next tick is due. Deadlines are looked at once a tick
+ * or more often, which is soon enough for them. */
 static int wait_for_some(struct runner *r, lb_ns next_tick) {
   struct pollfd p[SLOTS_MAX];
   int which[SLOTS_MAX], count = 0, result = 0;
@@ -195,6 +219,8 @@ static void raise_file_limit(void) {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/* After an interruption or a failure the trials that still run are killed and waited for: nobody is
+ * left who writes to the run folder. */
 int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, int jobs, const struct lb_progress *progress,
                   char *err, size_t err_size) {
   struct runner r = {.tally = tally, .dir = dir, .progress = progress, .err = err, .err_size = err_size};

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * `-s`: options of protocols are checked against their tables, workload keys against the scenarios.
+ * A '.' before the '=' tells them apart, for no key of a scenario has one.
+ *
+ * All are checked before a plan is made. What comes later (lb_settings_options()) relies on that
+ * and cannot fail but for memory.
  */
 #include "settings.h"
 
@@ -22,7 +26,8 @@ struct setting { /* "protocol.option=value", taken apart */
   const char *value;
 };
 
-/* True if it speaks of a protocol's option (a '.' before the '='). */
+/* True if it speaks of a protocol's option (a '.' before the '='), which is then taken apart. Names
+ * that are too long are cut, and are unknown then. */
 static bool split(const char *text, struct setting *ret) {
   const char *equals = strchr(text, '='), *dot = strchr(text, '.');
   if (!equals || !dot || dot > equals) return false;
@@ -45,6 +50,7 @@ static const struct lb_option *find_option(const struct lb_protocol *protocol, c
   return NULL;
 }
 
+/* The whole text has to be a number within the option's bounds; both ends belong to them. */
 static bool parse_number(const struct lb_option *option, const char *text, union lb_value *ret) {
   char *end;
   double value = strtod(text, &end);
@@ -55,7 +61,7 @@ static bool parse_number(const struct lb_option *option, const char *text, union
   return true;
 }
 
-/* One line without control characters. */
+/* One line without control characters. Its bounds are a number of bytes. */
 static bool parse_text(const struct lb_option *option, const char *text, union lb_value *ret) {
   double length = (double)strlen(text);
   for (const char *c = text; *c; c++)
@@ -64,13 +70,15 @@ static bool parse_text(const struct lb_option *option, const char *text, union l
   return length >= option->min && length <= option->max;
 }
 
+/* The value is the index of the word. */
 static bool parse_choice(const struct lb_option *option, const char *text, union lb_value *ret) {
   for (ret->i = 0; option->words[ret->i]; ret->i++)
     if (strcmp(option->words[ret->i], text) == 0) return true;
   return false;
 }
 
-/* A text is not copied: settings live as long as the run. */
+/* True if the text is a value of this option, in *ret. A text is not copied: settings live as long
+ * as the run. */
 static bool parse_value(const struct lb_option *option, const char *text, union lb_value *ret) {
   switch (option->type) {
     case LB_OPT_BOOL: ret->b = strcmp(text, "yes") == 0; return ret->b || strcmp(text, "no") == 0;
@@ -110,6 +118,7 @@ static int refuse_choice(const struct setting *s, const struct lb_option *option
                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
+/* Says what was expected, from the option's own row. */
 static int refuse_value(const struct setting *s, const struct lb_option *option, char *err, size_t err_size) {
   switch (option->type) {
     case LB_OPT_BOOL: return lb_refuse(err, err_size, "-s %s.%s=%s: expected yes or no", s->protocol, s->option, s->value);
@@ -124,6 +133,8 @@ static int refuse_value(const struct setting *s, const struct lb_option *option,
                    option->type == LB_OPT_INT ? "whole " : "", option->min, option->max);
 }
 
+/* From the left to the right: protocol, option, value. The first that is wrong is told, with the
+ * nearest word that would be right. */
 static int check_option(const struct setting *s, char *err, size_t err_size) {
   const struct lb_protocol *protocol = lb_protocol_find(s->protocol);
   const char *words[WORDS_MAX];
@@ -188,6 +199,7 @@ int lb_settings_apply(struct lb_scenario *scenarios, size_t scenario_count, cons
   return 0;
 }
 
+/* In the order of the protocol's table. Of a setting that is given twice the last one counts. */
 union lb_value *lb_settings_options(const struct lb_protocol *protocol, const char *const *settings, size_t count) {
   size_t n = 0;
   while (protocol->options && protocol->options[n].name) n++;

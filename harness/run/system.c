@@ -14,6 +14,7 @@
 
 enum { WORDS_MAX = 128 };
 
+/* The nearest word, or where all of them are listed. -EINVAL. */
 static int unknown_word(const char *what, const char *word, const char *const *words, size_t count, const char *list,
                         char *err, size_t err_size) {
   const char *near = lb_suggest(word, words, count);
@@ -36,6 +37,8 @@ static int find_topology(const char *name, const struct lb_topology **ret, char 
   return *ret ? 0 : unknown_word("topology", name, words, count, "topologies", err, err_size);
 }
 
+/* A protocol and a topology may both exist and still not go together: that has a message of its
+ * own. */
 int lb_system_parse(const char *text, struct lb_system *ret, char *err, size_t err_size) {
   char protocol[64];
   const char *at = strchr(text, '@');

@@ -2,6 +2,10 @@
  *
  * The sum over the trials of a cell. One violation is enough for `violated`: absence is what has to
  * be shown many times. Identity: trials = safe + violated + stuck + undecided.
+ *
+ * An undecided trial outweighs safe ones and nothing else: a lock that was safe in two trials and
+ * undecided in a third has not been shown to be safe in three. Its counters are in the sums all the
+ * same.
  */
 #include "tally.h"
 
@@ -10,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* States of a cell's verdict: safe, undecided, stuck, violated, each of which can only be left to
+ * the right. */
 void lb_cell_add(struct lb_cell_sum *cell, const struct lb_outcome *x) {
   if (cell->trials++ == 0) cell->sum = lb_counters_none();
   lb_counters_add(&cell->sum, &x->counters);
@@ -22,6 +28,8 @@ void lb_cell_add(struct lb_cell_sum *cell, const struct lb_outcome *x) {
   if (x->why[0] && !cell->why[0]) memcpy(cell->why, x->why, sizeof cell->why);
 }
 
+/* `any` is met by every decided verdict. Without an expectation a lock is taken to be safe, so a
+ * violation that nobody foresaw is one against expectation. */
 int lb_cell_as_expected(const struct lb_cell_sum *sum) {
   const struct lb_expect *expect = sum->cell->expect;
   if (sum->verdict == LB_SKIPPED) return expect && expect->verdict == LB_SKIPPED ? 1 : -1;
@@ -30,6 +38,7 @@ int lb_cell_as_expected(const struct lb_cell_sum *sum) {
   return sum->verdict == (expect ? expect->verdict : LB_SAFE);
 }
 
+/* One more than needed of each, so that an empty plan is not taken for a lack of memory. */
 int lb_tally_begin(const struct lb_plan *plan, struct lb_tally *ret) {
   *ret = (struct lb_tally){.plan = plan,
                            .cells = calloc(plan->cell_count + 1, sizeof *ret->cells),

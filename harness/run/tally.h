@@ -17,17 +17,21 @@ struct lb_job_result {
 
 struct lb_cell_sum {
   const struct lb_cell *cell;
-  enum lb_verdict verdict; /* the worst of its trials; LB_SKIPPED, or LB_VERDICT_NONE before the first */
-  char why[400];           /* of undecided and stuck: the first reason */
+  /* The worst of its trials; LB_SKIPPED, or LB_VERDICT_NONE before the first. */
+  enum lb_verdict verdict;
+  /* Of undecided and stuck: the first reason. */
+  char why[400];
   int trials, safe, violated, stuck, undecided;
-  struct lb_counters sum; /* of all its trials, undecided ones included */
+  /* Of all its trials, undecided ones included. */
+  struct lb_counters sum;
 };
 
 struct lb_tally {
   const struct lb_plan *plan;
   struct lb_cell_sum *cells; /* as many as the plan has, in its order */
   struct lb_job_result *jobs;    /* the same */
-  size_t done;               /* jobs */
+  /* How many jobs have an outcome. */
+  size_t done;
 };
 
 /* Nothing is done yet. 0 (release with lb_tally_clear(); the plan must live longer) or -ENOMEM. */

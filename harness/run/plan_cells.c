@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which cells a run has: scenario x system x guard. There are two ways to ask. Without names the
+ * scenarios decide: a cell for each expectation that they state, because a cell without one says
+ * less. With names (`-b`, `-g`) the user decides, and a cell may have no expectation.
+ *
+ * Names are also given loosely: a protocol without a topology, `*` in a scenario. What that stands
+ * for is decided here and nowhere else. The same cell may be meant several times; it is made
+ * once.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/registry.h"
+#include "base/refuse.h"
+#include "fit.h"
+#include "plan_parts.h"
+#include "settings.h"
+#include "system.h"
+
+/* The guard `fence` switches on the option of that name, where a protocol draws its numbers only on
+ * demand. */
+static void choose_fence(struct lb_cell *cell) {
+  for (size_t i = 0; cell->guard == LB_GUARD_FENCE && cell->protocol->options && cell->protocol->options[i].name; i++)
+    if (strcmp(cell->protocol->options[i].name, "fence") == 0) cell->options[i].b = true;
+}
+
+/* What the user expects of this guard where the scenario states nothing, NULL = nothing. */
+static const struct lb_expect *own_expect(const struct lb_plan *plan, enum lb_guard guard) {
+  for (size_t i = 0; i < plan->own_expect_count; i++)
+    if (plan->own_expect[i].guard == guard) return &plan->own_expect[i];
+  return NULL;
+}
+
+/* One cell, unless it is there already. Its expectation is the scenario's own; what the user
+ * expects only fills a gap. */
+static int add_cell(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
+                    const char *system, enum lb_guard guard, char *err, size_t err_size) {
+  struct lb_system named;
+  int r = lb_system_parse(system, &named, err, err_size);
+  if (r < 0) return r;
+  struct lb_cell cell = {.scenario = scenario, .protocol = named.protocol, .topology = named.topology, .guard = guard};
+  snprintf(cell.system, sizeof cell.system, "%s", named.name);
+  for (size_t i = 0; i < plan->cell_count; i++)
+    if (plan->cells[i].scenario == scenario && plan->cells[i].guard == guard &&
+        strcmp(plan->cells[i].system, cell.system) == 0)
+      return 0;
+  cell.expect = lb_scenario_expect(scenario, cell.system, cell.guard);
+  if (!cell.expect) cell.expect = own_expect(plan, guard);
+  cell.options = lb_settings_options(cell.protocol, request->settings, request->setting_count);
+  if (!cell.options) return -ENOMEM;
+  choose_fence(&cell);
+  lb_fit(scenario, cell.protocol, cell.topology, guard, cell.skip, sizeof cell.skip);
+  struct lb_cell *grown = realloc(plan->cells, (plan->cell_count + 1) * sizeof *grown);
+  if (!grown) return -ENOMEM;
+  plan->cells = grown;
+  plan->cells[plan->cell_count++] = cell;
+  return 0;
+}
+
+/* True if the scenario has an [expect] section for this guard with anything in it. */
+static bool states(const struct lb_scenario *scenario, enum lb_guard guard) {
+  for (size_t i = 0; i < scenario->expect_count; i++)
+    if (scenario->expect[i].guard == guard) return true;
+  return false;
+}
+
+/* The systems a scenario names for a guard. `section` is the guard whose [expect] is read: `*`
+ * there stands for all that it names without one, which are added by a second look. A name that is
+ * wrong is the scenario's mistake, so the message names its file. */
+static int add_stated(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
+                      enum lb_guard guard, enum lb_guard section, char *err, size_t err_size) {
+  bool all = false;
+  int r = 0;
+  for (size_t i = 0; i < scenario->expect_count && r == 0; i++) {
+    const struct lb_expect *expect = &scenario->expect[i];
+    char why[300];
+    if (expect->guard != section) continue;
+    if (strcmp(expect->system, "*") == 0) {
+      all = section != LB_GUARD_NONE;
+      continue;
+    }
+    r = add_cell(plan, request, scenario, expect->system, guard, why, sizeof why);
+    if (r < 0) lb_refuse(err, err_size, "%s: [expect]: %s", scenario->path, why);
+  }
+  return r == 0 && all ? add_stated(plan, request, scenario, guard, LB_GUARD_NONE, err, err_size) : r;
+}
+
+/* Every topology of the protocol on which the scenario means something. *found grows by the cells
+ * that were asked for. */
+static int add_meaningful(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
+                          const struct lb_protocol *protocol, enum lb_guard guard, size_t *found, char *err,
+                          size_t err_size) {
+  for (const char *const *name = protocol->topologies; *name; name++) {
+    const struct lb_topology *topology = lb_topology_find(*name);
+    char system[96];
+    if (topology && !lb_scenario_means_something(scenario, topology)) continue;
+    snprintf(system, sizeof system, "%s@%s", protocol->name, *name);
+    int r = add_cell(plan, request, scenario, system, guard, err, err_size);
+    if (r < 0) return r;
+    ++*found;
+  }
+  return 0;
+}
+
+/* A protocol alone means every system of it that the scenario speaks of. If it speaks of none (a
+ * plugin): those on which it means something, or else the default topology, whose cell then says
+ * why it cannot. */
+static int add_named(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
+                     const char *name, enum lb_guard guard, char *err, size_t err_size) {
+  size_t length = strlen(name), found = 0;
+  for (size_t i = 0; !strchr(name, '@') && i < scenario->expect_count; i++) {
+    const char *system = scenario->expect[i].system;
+    if (strncmp(system, name, length) != 0 || system[length] != '@') continue;
+    int r = add_cell(plan, request, scenario, system, guard, err, err_size);
+    if (r < 0) return r;
+    found++;
+  }
+  const struct lb_protocol *protocol = found ? NULL : lb_protocol_find(name);
+  int r = protocol ? add_meaningful(plan, request, scenario, protocol, guard, &found, err, err_size) : 0;
+  return found || r < 0 ? r : add_cell(plan, request, scenario, name, guard, err, err_size);
+}
+
+static int add_list(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
+                    enum lb_guard guard, char *err, size_t err_size) {
+  int r = 0;
+  char *list = strdup(request->systems), *rest = list;
+  if (!list) return -ENOMEM;
+  for (char *name; r == 0 && (name = strsep(&rest, ","));)
+    r = add_named(plan, request, scenario, name, guard, err, err_size);
+  free(list);
+  return r;
+}
+
+/* Without -g: `none`, and each that the scenario states something for. With it: that one alone. */
+static bool wants_guard(const struct lb_plan_request *request, const struct lb_scenario *scenario, enum lb_guard guard) {
+  if (request->guard) return strcmp(request->guard, lb_guard_name(guard)) == 0;
+  return guard == LB_GUARD_NONE || states(scenario, guard);
+}
+
+/* A guard that was asked for and has no section of its own is run on the systems that are stated
+ * without a guard. */
+int lb_plan_add_cells(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
+                      char *err, size_t err_size) {
+  int r = 0;
+  for (int g = 0; g < LB_GUARD_COUNT && r == 0; g++) {
+    enum lb_guard guard = (enum lb_guard)g;
+    if (!wants_guard(request, scenario, guard)) continue;
+    if (request->systems) r = add_list(plan, request, scenario, guard, err, err_size);
+    else r = add_stated(plan, request, scenario, guard, states(scenario, guard) ? guard : LB_GUARD_NONE, err, err_size);
+  }
+  return r;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The trials of every cell, their seeds, and the order in which they are run.
+ *
+ * A seed is made of the run's seed and a name, never of a position. So a trial can be repeated
+ * alone, with one of twenty systems or in another order, and draws the same numbers.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/rng.h"
+#include "plan_parts.h"
+
+/* Numbers of random streams: two uses of the run's seed must never draw the same. */
+enum { STREAM_ORDER = 11, STREAM_TRIAL = 12 };
+
+/* A trial's seed depends on its name only: the same trial alone, or among others, makes the same
+ * choices. */
+static uint64_t trial_seed(uint64_t seed, const char *name) {
+  uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+  for (; *name; name++) hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+  return lb_rng_fork(seed, STREAM_TRIAL, hash).state;
+}
+
+/* Jobs of a cell are neighbours, in the order of clients and trials: tables and trials.csv rely on
+ * it. */
+int lb_plan_add_jobs(struct lb_plan *plan, size_t cell_index, int trials) {
+  struct lb_cell *cell = &plan->cells[cell_index];
+  if (cell->skip[0]) return 0;
+  int each = trials ? trials : cell->scenario->trials;
+  size_t more = cell->scenario->client_count_count * (size_t)each;
+  struct lb_job *grown = realloc(plan->jobs, (plan->job_count + more) * sizeof *grown);
+  if (!grown) return -ENOMEM;
+  plan->jobs = grown;
+  for (size_t c = 0; c < cell->scenario->client_count_count; c++) {
+    for (int t = 1; t <= each; t++) {
+      struct lb_job *job = &plan->jobs[plan->job_count];
+      plan->job_count++;
+      *job = (struct lb_job){.cell = cell_index,
+                             .plan = {.scenario = cell->scenario,
+                                      .expect = cell->expect,
+                                      .protocol = cell->protocol,
+                                      .topology = cell->topology,
+                                      .options = cell->options,
+                                      .guard = cell->guard,
+                                      .trial = t,
+                                      .clients = cell->scenario->client_counts[c]}};
+      snprintf(job->plan.name, sizeof job->plan.name, "%s.%s.%s.c%d.t%d", cell->scenario->name, cell->system,
+               lb_guard_name(cell->guard), job->plan.clients, t);
+      job->plan.seed = trial_seed(plan->seed, job->plan.name);
+      /* Systems and guards are compared under the same faults, so these know nothing of either. */
+      char faults[120];
+      snprintf(faults, sizeof faults, "%s.c%d.t%d", cell->scenario->name, job->plan.clients, t);
+      job->plan.fault_seed = trial_seed(plan->seed, faults);
+    }
+  }
+  return 0;
+}
+
+static bool measures(const struct lb_job *job) { return job->plan.scenario->kind == LB_KIND_LOAD; }
+
+/* A trial that measures runs alone, so all of them come first; within a group the order is random,
+ * so that a slow phase of the machine does not hit one system only. The shuffle is that of Fisher
+ * and Yates. */
+int lb_plan_set_order(struct lb_plan *plan) {
+  struct lb_rng rng = lb_rng_fork(plan->seed, STREAM_ORDER, 0);
+  plan->order = malloc((plan->job_count + 1) * sizeof *plan->order);
+  if (!plan->order) return -ENOMEM;
+  size_t n = 0;
+  for (int group = 1; group >= 0; group--) {
+    size_t first = n;
+    for (size_t i = 0; i < plan->job_count; i++)
+      if (measures(&plan->jobs[i]) == (group == 1)) plan->order[n++] = i;
+    for (size_t i = n; i > first + 1; i--) {
+      size_t j = first + lb_rng_below(&rng, i - first), swap = plan->order[i - 1];
+      plan->order[i - 1] = plan->order[j];
+      plan->order[j] = swap;
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * plan_parts.h - the steps of making a plan, in their order. Private to plan*.c.
+ *
+ * All of them add to a plan that is not whole yet. On an error the plan stays as it is, to be
+ * released by lb_plan_make().
+ */
+#ifndef LB_PLAN_PARTS_H
+#define LB_PLAN_PARTS_H
+
+#include "plan.h"
+
+/* Adds the cells of one scenario of the plan: the systems and guards that the request names, or
+ * else those that the scenario states something for. No cell comes twice. 0, -EINVAL with one line
+ * in err, or -ENOMEM without (plan_cells.c). */
+int lb_plan_add_cells(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
+                      char *err, size_t err_size);
+
+/* Adds the jobs of a cell, none if it is skipped: `trials` for each number of clients, 0 = as many
+ * as the scenario says. Called when all cells are there. The name of the system is not set.
+ * 0 or -ENOMEM (plan_jobs.c). */
+int lb_plan_add_jobs(struct lb_plan *plan, size_t cell_index, int trials);
+
+/* Sets the order in which the jobs are run, once all of them are there. 0 or -ENOMEM. */
+int lb_plan_set_order(struct lb_plan *plan);
+
+#endif
