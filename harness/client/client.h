@@ -30,7 +30,8 @@ struct lb_client_plan { /* what all clients of a trial have in common; must outl
   const char *key_prefix;
   struct lb_work work;
   enum lb_guard guard;
-  bool renew; /* the watchdog: while it holds it renews every third of the ttl, also between two commands */
+  /* The watchdog: while it holds it renews every third of the ttl, also between two commands. */
+  bool renew;
   struct lb_workers *workers; /* what the driver runs several clients in, if it does (driver->gather) */
   int output; /* file that its standard output and error go to; 0 = they stay as they are */
 };
@@ -46,6 +47,9 @@ struct lb_client { /* who it is, set before its first life; and its body, which 
   struct lb_body *body; /* NULL = no life yet, or lb_client_end() */
 };
 
+/* NONE -> RUNS <-> STOPPED -> KILLED or DIED -> NONE. A client that has killed itself at a point
+ * counts as DIED until LB_CLIENT_KILL buries it: only then has somebody said that the death was
+ * meant. */
 enum lb_life {
   LB_LIFE_NONE,    /* never started, or lb_client_end() */
   LB_LIFE_RUNS,    /* or is about to */

@@ -24,6 +24,7 @@
 #define LB_SHARED_BASE (16 * 1024)
 #define LB_SHARED_PER_KEY 48
 
+/* RUN from the beginning, STOP when the clients are to leave their loop; never back. */
 enum lb_phase { LB_PHASE_RUN, LB_PHASE_STOP };
 
 struct lb_log {                        /* events of one writer; read by the controller after that has ended */
@@ -39,11 +40,12 @@ struct lb_client_state {
   _Atomic bool holds;          /* it believes that it holds */
   _Atomic bool at_point;       /* it stops or kills itself now, because it was told to at this point */
   _Atomic uint32_t writes;     /* accepted writes since it was granted */
-  _Atomic uint32_t lives;      /* how many processes this client has been: a killed one may be started again */
+  _Atomic uint32_t lives;      /* how many it has had, the present one included: a killed client may start again */
   _Atomic int hook;            /* enum lb_hook: the one of its protocol that it is in; LB_HOOK_NONE = none */
   _Atomic lb_ns hook_deadline; /* the one that this hook was given, on the true clock */
-  char error
-      [256]; /* "try_acquire: cannot connect ...": its latest failure; empty = none. Written by the client, always ends */
+  /* "try_acquire: cannot connect ...": its latest failure; empty = none. Written by the client,
+   * always ends. */
+  char error[256];
   char breach[256]; /* the first breach of the contract by its protocol; empty = none */
 };
 
@@ -55,8 +57,8 @@ struct lb_memory {
   size_t controller;       /* which log is the controller's: the last one */
   struct lb_log *log;      /* [log_count] */
   struct lb_event *events; /* [LB_EVENTS_MAX] */
-  struct lb_client_state
-      *state; /* [client_count + 1], by number; the last is of one that takes no lock (the observer) */
+  /* [client_count + 1], by number; the last is of one that takes no lock (the observer). */
+  struct lb_client_state *state;
   struct lb_resource *resource; /* [key_count] */
   unsigned char *shared;        /* for lb_target.shared */
   size_t shared_size;

@@ -31,7 +31,8 @@ struct lb_episode {
   uint32_t key;
   uint32_t depth;            /* most holders at once */
   uint64_t begin_t, end_t;   /* ns */
-  size_t begin_event, end_event; /* indexes into the sorted history; end_event == count when it lasts to the end */
+  /* Indexes into the sorted history; end_event == count when it lasts to the end. */
+  size_t begin_event, end_event;
   uint32_t *clients;         /* distinct clients that held during it, in order of appearance */
   size_t client_count;
 };

@@ -24,7 +24,8 @@ struct lb_cutter { /* a story while its events are chosen */
   const struct lb_wrong_event *wrong;
   struct lb_cut *cut;
   size_t from, to;   /* the stretch, both inclusive */
-  size_t needed[24]; /* events without which nothing can be understood: grants, what asked for them, renewals */
+  /* Events without which nothing can be understood: grants, what asked for them, renewals. */
+  size_t needed[24];
   size_t needed_count;
   struct lb_cut_line *line;
   size_t lines;

@@ -9,18 +9,20 @@
 
 #define LB_NO_EVENT SIZE_MAX
 
-enum lb_wrong {                           /* flags: what is wrong about an event, or was about to be */
-                LB_WRONG_DOUBLE = 1 << 0, /* granted while another client holds: `other` is that client's grant */
-                LB_WRONG_FENCE =
-                    1 << 1, /* granted with a fence that is not larger than one before: `second` is that grant */
-                LB_WRONG_DIRTY =
-                    1 << 2, /* an access while another client holds (`other` is its grant), or without a hold */
-                LB_WRONG_STALE =
-                    1 << 3, /* an accepted write of an overtaken holder: `other` is the grant that overtook it */
-                LB_WRONG_LOST =
-                    1 << 4, /* an accepted write whose value does not grow: `second` is the write that is lost by it */
-                LB_WRONG_FENCED_OFF =
-                    1 << 5, /* a write with a fence smaller than one seen: `fence_seen`; may have been refused */
+/* What is wrong about an event, or was about to be: flags, for one event may be wrong in many ways. */
+enum lb_wrong {
+  /* Granted while another client holds: `other` is that client's grant. */
+  LB_WRONG_DOUBLE = 1 << 0,
+  /* Granted with a fence that is not larger than one before: `second` is that grant. */
+  LB_WRONG_FENCE = 1 << 1,
+  /* An access while another client holds (`other` is its grant), or without a hold. */
+  LB_WRONG_DIRTY = 1 << 2,
+  /* An accepted write of an overtaken holder: `other` is the grant that overtook it. */
+  LB_WRONG_STALE = 1 << 3,
+  /* An accepted write whose value does not grow: `second` is the write that is lost by it. */
+  LB_WRONG_LOST = 1 << 4,
+  /* A write with a fence smaller than one seen (`fence_seen`); it may have been refused. */
+  LB_WRONG_FENCED_OFF = 1 << 5,
 };
 #define LB_WRONG_DAMAGE (LB_WRONG_STALE | LB_WRONG_LOST)
 

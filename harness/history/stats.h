@@ -34,8 +34,9 @@ struct lb_stats {
   double seconds; /* length of the measured window (`measure` to `end`, or first to last event) */
   uint64_t grants, busy, timeouts, unknowns;
   double grants_per_s;
-  double jain;    /* Jain's index over grants per client that asked in the window, or was waiting when it began: 1 fair,
-                     1/n one got all; 0 = no grants */
+  /* Jain's index over the grants of each client that asked in the window, or was waiting when it
+   * began: 1 = fair, 1/n = one got all; 0 = no grants. */
+  double jain;
   uint64_t client_min, client_max; /* grants of the least and most lucky client */
   struct lb_hist wait, hold, handoff;
   struct lb_second *series; /* every second of the window, the last one perhaps cut short */

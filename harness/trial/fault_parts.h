@@ -14,14 +14,17 @@ struct lb_doing { /* one fault while it is done or undone */
   const struct lb_cast *a, *b; /* who, and the other side of a link */
   char *err;
   size_t err_size;
-  int64_t before_ms[LB_SERVERS_MAX + LB_CLIENTS_MAX]; /* what the clocks of `a` said before they were set: servers, then clients */
+  /* What the clocks of `a` said before they were set: servers, then clients. */
+  int64_t before_ms[LB_SERVERS_MAX + LB_CLIENTS_MAX];
 };
 
 /* Each returns 0, or -1 with err. */
 struct lb_fault {
   int (*act)(struct lb_doing *d);
-  int (*prove)(struct lb_doing *d); /* sees the effect; NULL: act() returns 0 only when it has seen it, or there is none to see */
-  int (*undo)(struct lb_doing *d);  /* for a campaign; NULL: nothing to take back */
+  /* Sees the effect. NULL: act() returns 0 only when it has seen it, or there is none to see. */
+  int (*prove)(struct lb_doing *d);
+  /* For a campaign. NULL: nothing to take back. */
+  int (*undo)(struct lb_doing *d);
 };
 
 /* One table for each kind of fault, by verb. A verb without `act` stands in another one, or is no

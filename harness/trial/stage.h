@@ -33,8 +33,9 @@ struct lb_stage {
   struct lb_memory *memory;
   struct lb_client_plan client_plan;
   size_t client_count;
-  struct lb_client *client;    /* [client_count], by number; this and `pending` from lb_crew_gather() to lb_crew_dismiss() */
-  struct lb_pending *pending;  /* [client_count], by number */
+  /* [client_count], by number, from lb_crew_gather() to lb_crew_dismiss(). */
+  struct lb_client *client;
+  struct lb_pending *pending;
   char key_prefix[32];
   struct lb_client observer; /* sets up, and looks at single servers; takes no lock */
   bool is_set_up;            /* the observer has a session, and has set up with it */

@@ -24,7 +24,8 @@ struct lb_trial_plan {
   int clients;
   int trial; /* from 1 within (cell, clients) */
   uint64_t seed;
-  uint64_t fault_seed; /* of a campaign's schedule: that of the same trial of every other system and guard */
+  /* Of a campaign's schedule: that of the same trial of every other system and guard. */
+  uint64_t fault_seed;
   char name[160]; /* "failover.PROTOCOL@TOPOLOGY.none.c2.t1": names its files */
 };
 
