@@ -14,21 +14,9 @@
 #include "explain_parts.h"
 #include "say.h"
 
-#define MS 1e6
-
 static void put_padded(const char *text, int width, FILE *out) {
   lb_say_text(text, out);
   for (int i = (int)strlen(text); i < width; i++) putc(' ', out);
-}
-
-static double since_start(const struct lb_teller *t, uint64_t ns) { return ((double)ns - (double)t->h->events[0].t) / MS; }
-
-void lb_explain_time(const struct lb_teller *t, uint64_t ns) {
-  fprintf(t->out, "%+.*f ms", t->decimals, since_start(t, ns));
-}
-
-void lb_explain_length(uint64_t ns, FILE *out) {
-  fprintf(out, "%.*f ms", ns >= 10000000 ? 1 : ns >= 10000 ? 3 : 6, (double)ns / MS);
 }
 
 static const char *client_name(const struct lb_teller *t, size_t event) {
@@ -202,7 +190,7 @@ static void put_proof(const struct lb_teller *t, size_t fault) {
 static void put_line(const struct lb_teller *t, size_t i) {
   const struct lb_event *e = &t->h->events[i];
   bool of_client = !lb_event_is_fact(e);
-  fprintf(t->out, "  +%10.*f ms ", t->decimals, since_start(t, e->t));
+  fprintf(t->out, "  +%10.*f ms ", t->decimals, lb_explain_since_start(t, e->t));
   put_lanes(t);
   fputs("  ", t->out);
   put_padded(of_client ? client_name(t, i) : e->kind == LB_EV_FAULT ? "FAULT" : "seen", t->name_width, t->out);

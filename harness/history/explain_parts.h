@@ -64,6 +64,8 @@ struct lb_teller { /* a story while it is written */
   FILE *out;
 };
 
+/* From the first event to `ns`, in ms; negative for what comes before it. */
+double lb_explain_since_start(const struct lb_teller *teller, uint64_t ns);
 /* A moment: "+12.3 ms" from the first event, as fine as the story is. */
 void lb_explain_time(const struct lb_teller *teller, uint64_t ns);
 /* A length of time: with as many digits as it needs to be told from 0. */
