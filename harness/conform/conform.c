@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "conform_outcome.h"
 #include "conform_parts.h"
 #include "base/environ.h"
 #include "base/files.h"
@@ -28,7 +29,9 @@
 #include "servers/net.h"
 #include "servers/sandbox.h"
 
-enum { START_S = 60, LIMIT_MS = 30000, LATE_MAX = 3, NAP_MS = 2, OUTPUT_LINES = 8 };
+/* After LATE_MAX statements that hung the rest would only hang as well: each costs its whole
+ * limit. */
+enum { START_S = 60, LIMIT_MS = 30000, LATE_MAX = 3, NAP_MS = 2 };
 
 struct message { /* through the pipe */
   bool last;     /* what follows is how it ended, not a result */
@@ -37,9 +40,13 @@ struct message { /* through the pipe */
   struct lb_conform_result statement;
 };
 
+/* All that the process of the servers knows. Statements inherit it, but only its shared memory
+ * comes back from them. */
 struct controller {
   const struct lb_conform_plan *plan;
-  struct lb_conform conform; /* every statement gets a copy of it, by fork */
+  /* Every statement gets a copy of it, by fork: what one does to its sessions, the next one does
+   * not see. */
+  struct lb_conform conform;
   struct lb_process_env env;
   struct lb_net net;
   struct lb_cluster cluster;
@@ -51,6 +58,8 @@ struct controller {
 
 /* ---- the set-up ------------------------------------------------------------------------------ */
 
+/* A host, a folder and a log of its own, and three ports. Which of them it uses is up to its
+ * family. */
 static void place_server(struct controller *k, size_t i) {
   struct lb_server *s = &k->cluster.server[i];
   s->host = &k->net.host[i];
@@ -62,6 +71,8 @@ static void place_server(struct controller *k, size_t i) {
   lb_make_dirs(s->dir);
 }
 
+/* Data is in memory unless the topology insists on the disk: no statement is about a loss of power.
+ * A mount needs the sandbox's own mount namespace. */
 static int prepare_folder(struct controller *k, char *err, size_t err_size) {
   snprintf(k->scratch, sizeof k->scratch, "%s/scratch/servers", k->plan->dir->partial);
   snprintf(k->output, sizeof k->output, "%s/output", k->scratch);
@@ -71,6 +82,7 @@ static int prepare_folder(struct controller *k, char *err, size_t err_size) {
   return r;
 }
 
+/* Once for all statements. They use keys of their own, so that none is in the way of another. */
 static int start_servers(struct controller *k, char *err, size_t err_size) {
   const struct lb_topology *t = k->plan->topology;
   static char cache[4000];
@@ -91,7 +103,8 @@ static int start_servers(struct controller *k, char *err, size_t err_size) {
   return 0;
 }
 
-/* The table that protocols without servers share, and all that a statement leaves behind. */
+/* The table that protocols without servers share, and all that a statement leaves behind. Made
+ * before the first fork, because only what is mapped then is shared. */
 static int share_memory(struct controller *k) {
   struct lb_conform *c = &k->conform;
   c->shared = mmap(NULL, sizeof *c->shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -103,6 +116,8 @@ static int share_memory(struct controller *k) {
 
 /* ---- the process of a statement -------------------------------------------------------------- */
 
+/* What a protocol prints goes into a file, so that it does not get between the lines of the tool.
+ * It is shown if the statement does not hold. */
 static void redirect(const char *output) {
   int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
   int out = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
@@ -115,6 +130,7 @@ static _Noreturn void statement_main(struct controller *k, const struct lb_confo
   struct rlimit no_core = {0, 0};
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  /* The parent may have died before the line above could ask for a signal. */
   if (getppid() != parent) _exit(1);
   setrlimit(RLIMIT_CORE, &no_core);
   close(k->out);
@@ -126,12 +142,15 @@ static _Noreturn void statement_main(struct controller *k, const struct lb_confo
   exit(0);
 }
 
+/* The controller does it for the statement: the servers are its children, and only it can wait for
+ * their end. */
 static void kill_servers(struct controller *k) {
   for (size_t i = 0; i < k->cluster.server_count; i++) lb_proc_kill(&k->cluster.server[i].proc);
   atomic_store(&k->conform.shared->servers, LB_CONFORM_DEAD);
 }
 
-/* Waits for the end of the process, and kills what it leaves. False: it took too long and was
+/* Waits for the end of the process, and kills what it leaves: it is a process group of its own.
+ * Meanwhile a statement may ask for the death of the servers. False: it took too long and was
  * killed. */
 static bool await_end(struct controller *k, pid_t pid, int *ret_status) {
   lb_ns end = lb_clock_ns() + (lb_ns)k->limit_ms * LB_NS_PER_MS;
@@ -149,81 +168,8 @@ static bool await_end(struct controller *k, pid_t pid, int *ret_status) {
   return false;
 }
 
-/* ---- what came of it ------------------------------------------------------------------------- */
-
-/* The end of the file, as far as there is room; how much of it. */
-static size_t read_end(const char *path, char *text, size_t size) {
-  FILE *in = fopen(path, "re");
-  if (!in) return 0;
-  long length = fseek(in, 0, SEEK_END) == 0 ? ftell(in) : 0, from = length > (long)size ? length - (long)size : 0;
-  size_t n = fseek(in, from, SEEK_SET) == 0 ? fread(text, 1, size, in) : 0;
-  fclose(in);
-  return n;
-}
-
-/* A sanitizer's report says first what it is about; of anything else the last lines say what came
- * last. */
-static char *first_line(char *text, size_t n) {
-  const char *error = strstr(text, "Sanitizer: "), *undefined = strstr(text, "runtime error: ");
-  const char *report = undefined && (!error || undefined < error) ? undefined : error;
-  char *begin = report ? text + (report - text) : text + n;
-  for (int lines = report ? OUTPUT_LINES - 1 : 0; begin > text && (begin[-1] != '\n' || ++lines < OUTPUT_LINES);)
-    begin--;
-  return begin;
-}
-
-/* Without what a terminal would obey. */
-static void show_output(const char *path, char *buf, size_t size) {
-  static char text[1 << 16];
-  size_t n = read_end(path, text, sizeof text - 1);
-  while (n > 0 && text[n - 1] == '\n') n--;
-  text[n] = '\0';
-  for (size_t i = 0; i < n; i++)
-    if (text[i] == '\0') text[i] = '?';
-  buf[0] = '\0';
-  char *rest = first_line(text, n);
-  for (int lines = 0; n > 0 && rest && lines < OUTPUT_LINES; lines++) {
-    char *line = strsep(&rest, "\n");
-    size_t used = strlen(buf);
-    if (used + 2 >= size) break;
-    snprintf(buf + used, size - used - 1, "%s", line);
-    lb_contract_clean_text(buf + used, size - used - 1);
-    strcat(buf, "\n");
-  }
-}
-
-static void say_where(const struct lb_conform_shared *shared, char *buf, size_t size) {
-  static const char *const ordinal[LB_CONFORM_SESSIONS] = {"first", "second", "third"};
-  int hook = atomic_load(&shared->hook);
-  if (hook == LB_HOOK_NONE) snprintf(buf, size, "outside of its hooks");
-  else
-    snprintf(buf, size, "inside %s (%s session)", lb_hook_name((enum lb_hook)hook),
-             ordinal[(unsigned)atomic_load(&shared->session) % LB_CONFORM_SESSIONS]);
-}
-
-static void judge(struct controller *k, bool in_time, int status, struct lb_conform_result *result) {
-  const struct lb_conform_shared *shared = k->conform.shared;
-  int state = atomic_load(&shared->state);
-  char where[80];
-  say_where(shared, where, sizeof where);
-  if (state == LB_CONFORM_FAILS)
-    snprintf(result->why, sizeof result->why, "%.*s", (int)sizeof shared->why - 1, shared->why);
-  else if (!in_time)
-    snprintf(result->why, sizeof result->why, "it did not end within %g s, %s", (double)k->limit_ms / 1000, where);
-  else if (WIFSIGNALED(status))
-    snprintf(result->why, sizeof result->why, "it died of SIG%s %s", sigabbrev_np(WTERMSIG(status)), where);
-  else if (state == LB_CONFORM_RUNS)
-    snprintf(result->why, sizeof result->why, "it ended with exit status %d %s", WEXITSTATUS(status), where);
-  else if (WEXITSTATUS(status) != 0)
-    snprintf(result->why, sizeof result->why, "it held, but its process then ended with exit status %d",
-             WEXITSTATUS(status));
-  result->holds = result->why[0] == '\0';
-  k->late += !in_time;
-  if (result->holds) return;
-  lb_contract_clean_text(result->why, sizeof result->why);
-  show_output(k->output, result->output, sizeof result->output);
-}
-
+/* One statement, from a clean slate in shared memory to its result. Only `keys` and the points that
+ * were seen go on from one to the next. */
 static void run_statement(struct controller *k, const struct lb_conform_statement *statement,
                           struct lb_conform_result *result) {
   struct lb_conform_shared *shared = k->conform.shared;
@@ -244,7 +190,13 @@ static void run_statement(struct controller *k, const struct lb_conform_statemen
   }
   setpgid(pid, pid); /* whoever of us comes first */
   bool in_time = await_end(k, pid, &status);
-  judge(k, in_time, status, result);
+  k->late += !in_time;
+  lb_conform_judge(&(struct lb_conform_end){.shared = shared,
+                                            .output = k->output,
+                                            .limit_ms = k->limit_ms,
+                                            .in_time = in_time,
+                                            .status = status},
+                   result);
 }
 
 /* ---- controller and tool --------------------------------------------------------------------- */
@@ -258,6 +210,7 @@ static bool write_all(int fd, const void *data, size_t size) {
   return true;
 }
 
+/* Reads whole messages: false at the end of the pipe, also in the middle of one. */
 static bool read_all(int fd, void *data, size_t size) {
   for (size_t got = 0; got < size;) {
     ssize_t n = read(fd, (char *)data + got, size - got);
@@ -268,6 +221,7 @@ static bool read_all(int fd, void *data, size_t size) {
   return true;
 }
 
+/* Runs in the sandbox. Whatever it returns, the caller takes down what was started. */
 static int control(struct controller *k, char *err, size_t err_size) {
   const struct lb_conform_plan *plan = k->plan;
   struct lb_conform *c = &k->conform;
@@ -280,6 +234,7 @@ static int control(struct controller *k, char *err, size_t err_size) {
   if (r == 0) r = start_servers(k, err, err_size);
   if (r == 0 && (r = share_memory(k)) < 0) snprintf(err, err_size, "no shared memory");
   if (r < 0) return r;
+  /* A statement that this system cannot be asked is passed over without a result. */
   unsigned has = lb_conform_has(c);
   for (const struct lb_conform_statement *s = lb_conform_statements; s->text; s++) {
     struct message message = {0};
@@ -290,6 +245,7 @@ static int control(struct controller *k, char *err, size_t err_size) {
   return 0;
 }
 
+/* The last message says how it all ended; without it the tool knows that this process has died. */
 static _Noreturn void controller_main(const struct lb_conform_plan *plan, int out) {
   static struct controller k; /* too large for a stack */
   struct message end = {.last = true};
@@ -316,6 +272,7 @@ int lb_conform_run(const struct lb_conform_plan *plan, void (*said)(void *data, 
   while (pid > 0 && read_all(pipe_fd[0], &message, sizeof message) && !message.last) said(data, &message.statement);
   close(pipe_fd[0]);
   if (pid < 0) return snprintf(err, err_size, "no process: %s", strerror(-pid)), pid;
+  /* The first process of the namespace: with it goes everything that is left in there. */
   kill(pid, SIGKILL);
   while (waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
   }

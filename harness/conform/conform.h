@@ -6,6 +6,9 @@
  * Every statement runs in a process of its own with a time limit, and opens its own sessions: a
  * protocol that hangs, dies or exits takes one statement with it, not the suite. Servers are
  * started once per system, in a sandbox that ends with the tool.
+ *
+ * A statement that holds says that this call of it went well, not that the protocol is right: what
+ * happens under faults and load is for scenarios.
  */
 #ifndef LB_CONFORM_H
 #define LB_CONFORM_H

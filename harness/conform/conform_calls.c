@@ -19,6 +19,8 @@ static const char *const ordinal[LB_CONFORM_SESSIONS] = {"first", "second", "thi
 lb_ns lb_conform_in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
 bool lb_conform_trait(const struct lb_conform *c, unsigned traits) { return c->protocol->traits & traits; }
 
+/* Numbers are drawn from shared memory, so that no two statements of a system ever use the same
+ * key, not even after one that hung with a lock in its hand. */
 const char *lb_conform_key(struct lb_conform *c) {
   static char names[4][48];
   unsigned number = atomic_fetch_add(&c->shared->keys, 1);
@@ -29,6 +31,7 @@ const char *lb_conform_key(struct lb_conform *c) {
 
 /* ---- verdicts -------------------------------------------------------------------------------- */
 
+/* The reason is written before the state: the controller reads it when it sees FAILS. */
 void lb_conform_fail(struct lb_conform *c, const char *format, ...) {
   va_list args;
   va_start(args, format);
@@ -50,7 +53,7 @@ void lb_conform_check(struct lb_conform *c, bool good, const char *format, ...) 
   lb_conform_fail(c, "%s", text);
 }
 
-/* "OK", "1" from inspect, "-ECONNREFUSED". */
+/* A result in words: "OK", "1" from inspect, "-ECONNREFUSED". */
 static const char *describe(enum lb_hook hook, int result, char *buf, size_t size) {
   static const char *const words[] = {"OK", "BUSY", "TIMEOUT", "LOST", "UNKNOWN"};
   const char *name = result < 0 ? strerrorname_np(-result) : NULL;
@@ -60,6 +63,8 @@ static const char *describe(enum lb_hook hook, int result, char *buf, size_t siz
   return buf;
 }
 
+/* The message has all that the author of a protocol needs: which hook, which session, how long it
+ * was tried, and the text that the protocol itself left. */
 void lb_conform_want(struct lb_conform *c, int wanted, int got) {
   char expected[32], came[32], within[32] = "";
   if (got == wanted) return;
@@ -74,6 +79,8 @@ void lb_conform_want(struct lb_conform *c, int wanted, int got) {
 
 static struct lb_conform *current; /* one statement per process: lb_point() does not say whose it is */
 
+/* Stands where a trial would stop the client. Here it only notes the name; one that was cut is
+ * still told apart by what is left of it. More points than LB_CONFORM_POINTS are not noted. */
 static void note_point(struct lb_env *env, const char *name) {
   struct lb_conform_shared *shared = current->shared;
   unsigned count = atomic_load(&shared->point_count);
@@ -85,8 +92,9 @@ static void note_point(struct lb_env *env, const char *name) {
   atomic_store(&shared->point_count, count + 1);
 }
 
-/* As what it stands for, but readiness comes late: never later than three quarters of the way to
- * the deadline, so that who waits for a server for 50 ms gets to see its answer. */
+/* In place of the env's wait, but readiness comes late: never later than three quarters of the way
+ * to the deadline, so that who waits for a server for 50 ms gets to see its answer. A protocol that
+ * counts a lease from the reply, not from before the send, thereby shows it. */
 static int wait_and_hold_back(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline) {
   struct lb_conform *c = current;
   int n = c->wait_fds(env, fds, count, deadline);
@@ -129,7 +137,8 @@ void lb_conform_prepare(struct lb_conform *c) {
   }
 }
 
-/* A hook that is called when its deadline has passed has to come back at once. */
+/* Before every hook. The limit begins at the deadline, or now if that has passed: such a call has
+ * to come back at once. */
 static void enter(struct lb_conform *c, enum lb_hook hook, int i, lb_ns deadline) {
   lb_ns now = lb_now(&c->env[i].base);
   c->due = deadline > now ? deadline : now;
@@ -141,6 +150,8 @@ static void enter(struct lb_conform *c, enum lb_hook hook, int i, lb_ns deadline
   atomic_store(&c->shared->hook, hook);
 }
 
+/* After every hook: is it an answer that this hook may give, does an error say why, and did it come
+ * in time. Returns the answer. */
 static int leave(struct lb_conform *c, int result) {
   char complaint[200], came[32];
   struct lb_env *env = &c->env[c->caller].base;
@@ -157,6 +168,8 @@ static int leave(struct lb_conform *c, int result) {
   return result;
 }
 
+/* Sessions open with their first use, so a statement needs no preparation, and one about the first
+ * session alone has no second one around. */
 static void open_session(struct lb_conform *c, int i) {
   if (c->session[i]) return;
   c->session[i] = calloc(1, c->protocol->session_size);
@@ -186,6 +199,8 @@ void lb_conform_close(struct lb_conform *c) {
   enter(c, hook_id, i, deadline);                                                                                      \
   return leave(c, c->protocol->hook(c->session[i], __VA_ARGS__))
 
+/* Beside what CALL checks, a grant is held against the contract: what it says of when it was asked
+ * for, and until when it is good. */
 int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant,
                        lb_ns deadline) {
   char complaint[200];
@@ -227,6 +242,8 @@ int lb_conform_inspect(struct lb_conform *c, int i, const char *key, size_t endp
   CALL(LB_CONFORM_CALL_MS, LB_HOOK_INSPECT, inspect, &(struct lb_lock){key, LB_CONFORM_TTL_MS}, endpoint, deadline);
 }
 
+/* A refused attempt goes on where the protocol queues: a new grant would give up the place.
+ * Elsewhere each try is an attempt of its own. */
 int lb_conform_acquire(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms) {
   lb_ns deadline = lb_conform_in_ms(ms);
   int r;

@@ -2,6 +2,10 @@
  *
  * conform_parts.h - what the process of one statement works with: its sessions, calls of hooks that
  * are held against contract.h, and words for what was expected. Private to conform*.c.
+ *
+ * A statement never returns a result. It returns if it holds; anything else ends its process in
+ * lb_conform_fail(), from whatever depth. So a statement reads like a list of calls with what each
+ * has to answer.
  */
 #ifndef LB_CONFORM_PARTS_H
 #define LB_CONFORM_PARTS_H
@@ -22,7 +26,11 @@ enum {
   LB_CONFORM_HOLD_MS = 200,
 };
 
+/* RUNS is set before the process begins; the process itself moves on to HOLDS or FAILS, once. If it
+ * is still RUNS when the process has ended, something else has ended it: the protocol, as a rule. */
 enum lb_conform_state { LB_CONFORM_RUNS, LB_CONFORM_HOLDS, LB_CONFORM_FAILS };
+/* SERVE until the statement asks for SHALL_DIE. The controller kills them and answers with DEAD;
+ * the statement has to be the last one. */
 enum lb_conform_servers { LB_CONFORM_SERVE, LB_CONFORM_SHALL_DIE, LB_CONFORM_DEAD };
 
 /* In memory that all processes of a system share: what a statement leaves behind, however it ends. */
@@ -31,11 +39,13 @@ struct lb_conform_shared {
   _Atomic int state;         /* enum lb_conform_state */
   _Atomic int servers;       /* enum lb_conform_servers: the statement asks, the controller kills */
   _Atomic unsigned keys, point_count;
-  char point[LB_CONFORM_POINTS][LB_CONFORM_POINT_BYTES]; /* that some session came by */
+  /* Names of points that some session came by, in any statement so far. */
+  char point[LB_CONFORM_POINTS][LB_CONFORM_POINT_BYTES];
   char why[700];
   _Alignas(64) char table[1 << 14]; /* lb_target.shared */
 };
 
+/* What the process of one statement has. Its sessions are all in this one process. */
 struct lb_conform {
   const struct lb_protocol *protocol;
   const struct lb_topology *topology;
@@ -46,17 +56,24 @@ struct lb_conform {
   struct lb_process_env env[LB_CONFORM_SESSIONS];
   struct lb_config config[LB_CONFORM_SESSIONS];
   struct lb_session *session[LB_CONFORM_SESSIONS]; /* NULL until the first call */
+  /* Of the latest call, and its session: what lb_conform_want() speaks of. */
   enum lb_hook hook; /* of the latest call, and its session: what lb_conform_want() speaks of */
   int caller;
-  lb_ns due;         /* when it had to be back, LB_NEVER = it got no deadline */
-  int64_t within_ms; /* the latest call was repeated for so long; 0 = it was one */
-  int (*wait_fds)(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline); /* of an env that holds nothing back */
-  lb_ns hold_left, ready_at; /* for so long readiness may still be held back; when there last was one */
+  /* When it had to be back, LB_NEVER = it got no deadline. */
+  lb_ns due;
+  /* The latest call was repeated for so long; 0 = it was one. */
+  int64_t within_ms;
+  /* Of an env that holds nothing back. */
+  int (*wait_fds)(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline);
+  /* For so long readiness may still be held back; when there last was one. */
+  lb_ns hold_left, ready_at;
 };
 
 /* ---- what a statement needs of a system ------------------------------------------------------ */
 
 enum {
+  /* Each says one thing that not every system has. A statement runs if all that it needs is
+   * there. */
   LB_NEEDS_SAFE = 1 << 0,    /* not LB_TRAIT_UNSAFE */
   LB_NEEDS_MEMORY = 1 << 1,  /* safe, or at least able to say who holds */
   LB_NEEDS_OWNER = 1 << 2,   /* not LB_TRAIT_NO_OWNER */
@@ -72,6 +89,7 @@ enum {
   LB_NEEDS_TEARDOWN = 1 << 12,
 };
 
+/* One promise of the contract, as a sentence that is true of a protocol which keeps it. */
 struct lb_conform_statement {
   const char *text;
   unsigned needs;

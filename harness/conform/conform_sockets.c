@@ -2,6 +2,9 @@
  *
  * The connections of this process to the servers, whoever opened them: found among its open files
  * by the address of their peer.
+ *
+ * A protocol hides its connections, in a client library as a rule. The kernel knows them all, so a
+ * connection can be broken without asking the protocol, which is what happens in a network, too.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -27,6 +30,7 @@ static bool peer_of(int fd, char host[INET6_ADDRSTRLEN], uint16_t *ret_port) {
   return true;
 }
 
+/* Addresses are compared as text: endpoints of a sandbox are numeric. */
 static bool leads_to(int fd, const struct lb_target *target) {
   char host[INET6_ADDRSTRLEN];
   uint16_t port;
@@ -36,6 +40,8 @@ static bool leads_to(int fd, const struct lb_target *target) {
   return false;
 }
 
+/* Shut down, not closed: the descriptor stays with its library, which then finds the connection at
+ * its end. */
 int lb_conform_shutdown_sockets(const struct lb_target *target) {
   int count = 0;
   DIR *files = opendir("/proc/self/fd");

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From how a process ended to a verdict with a reason. What the statement itself has said comes
+ * first; a hang, a signal or an exit is told with the hook that it happened in, because that is
+ * where its author will look.
+ *
+ * A protocol may do anything to its output, so what is shown of it is short, and without what a
+ * terminal would obey.
+ */
+#include "conform_outcome.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum { OUTPUT_LINES = 8 };
+
+/* The end of the file, as far as there is room; how much of it. */
+static size_t read_end(const char *path, char *text, size_t size) {
+  FILE *in = fopen(path, "re");
+  if (!in) return 0;
+  long length = fseek(in, 0, SEEK_END) == 0 ? ftell(in) : 0, from = length > (long)size ? length - (long)size : 0;
+  size_t n = fseek(in, from, SEEK_SET) == 0 ? fread(text, 1, size, in) : 0;
+  fclose(in);
+  return n;
+}
+
+/* A sanitizer's report says first what it is about; of anything else the last lines say what came
+ * last. */
+static char *first_line(char *text, size_t n) {
+  const char *error = strstr(text, "Sanitizer: "), *undefined = strstr(text, "runtime error: ");
+  const char *report = undefined && (!error || undefined < error) ? undefined : error;
+  char *begin = report ? text + (report - text) : text + n;
+  for (int lines = report ? OUTPUT_LINES - 1 : 0; begin > text && (begin[-1] != '\n' || ++lines < OUTPUT_LINES);)
+    begin--;
+  return begin;
+}
+
+/* The last lines, or the first of a report. Without what a terminal would obey; a NUL becomes a
+ * `?`, or it would hide what comes behind it. */
+static void show_output(const char *path, char *buf, size_t size) {
+  static char text[1 << 16];
+  size_t n = read_end(path, text, sizeof text - 1);
+  while (n > 0 && text[n - 1] == '\n') n--;
+  text[n] = '\0';
+  for (size_t i = 0; i < n; i++)
+    if (text[i] == '\0') text[i] = '?';
+  buf[0] = '\0';
+  char *rest = first_line(text, n);
+  for (int lines = 0; n > 0 && rest && lines < OUTPUT_LINES; lines++) {
+    char *line = strsep(&rest, "\n");
+    size_t used = strlen(buf);
+    if (used + 2 >= size) break;
+    snprintf(buf + used, size - used - 1, "%s", line);
+    lb_contract_clean_text(buf + used, size - used - 1);
+    strcat(buf, "\n");
+  }
+}
+
+/* Shared memory was told before every call where the process was going to be (conform_calls.c). */
+static void say_where(const struct lb_conform_shared *shared, char *buf, size_t size) {
+  static const char *const ordinal[LB_CONFORM_SESSIONS] = {"first", "second", "third"};
+  int hook = atomic_load(&shared->hook);
+  if (hook == LB_HOOK_NONE) snprintf(buf, size, "outside of its hooks");
+  else
+    snprintf(buf, size, "inside %s (%s session)", lb_hook_name((enum lb_hook)hook),
+             ordinal[(unsigned)atomic_load(&shared->session) % LB_CONFORM_SESSIONS]);
+}
+
+/* From what says most to what says least. A process may also end badly after its statement held: a
+ * sanitizer that finds a leak at the end does so. */
+void lb_conform_judge(const struct lb_conform_end *end, struct lb_conform_result *result) {
+  const struct lb_conform_shared *shared = end->shared;
+  int status = end->status;
+  int state = atomic_load(&shared->state);
+  char where[80];
+  say_where(shared, where, sizeof where);
+  if (state == LB_CONFORM_FAILS)
+    snprintf(result->why, sizeof result->why, "%.*s", (int)sizeof shared->why - 1, shared->why);
+  else if (!end->in_time)
+    snprintf(result->why, sizeof result->why, "it did not end within %g s, %s", (double)end->limit_ms / 1000, where);
+  else if (WIFSIGNALED(status))
+    snprintf(result->why, sizeof result->why, "it died of SIG%s %s", sigabbrev_np(WTERMSIG(status)), where);
+  else if (state == LB_CONFORM_RUNS)
+    snprintf(result->why, sizeof result->why, "it ended with exit status %d %s", WEXITSTATUS(status), where);
+  else if (WEXITSTATUS(status) != 0)
+    snprintf(result->why, sizeof result->why, "it held, but its process then ended with exit status %d",
+             WEXITSTATUS(status));
+  result->holds = result->why[0] == '\0';
+  if (result->holds) return;
+  lb_contract_clean_text(result->why, sizeof result->why);
+  show_output(end->output, result->output, sizeof result->output);
+}
