@@ -207,6 +207,10 @@ static void a_difference_is_marked_in_its_cell_and_listed_with_the_reason(void *
   assert_has(page, "<td class=\"safe\" title=\"expected safe\">");
   assert_has(page, "<td class=\"safe\" title=\"nothing expected\">");
   assert_has_not(page, "Undecided or skipped");
+  page = page_of(RUN("{\"name\":\"s\"}", CELL("s", "a@t", "none", "violated", ",\"expected\":null,\"as_expected\":null"), ""), TRIALS_HEADER);
+  assert_has(page, "violated differs");
+  assert_has(page, "≠ expected nothing");
+  assert_order(page, (const char *const[]){"Not as expected", "s, a@t: <strong>violated", "</ul>", NULL});
 }
 
 static void rows_are_scenarios_in_order_and_what_was_not_run_is_empty(void **state) {

@@ -80,8 +80,10 @@ void lb_conform_judge(const struct lb_conform_end *end, struct lb_conform_result
     snprintf(result->why, sizeof result->why, "%.*s", (int)sizeof shared->why - 1, shared->why);
   else if (!end->in_time)
     snprintf(result->why, sizeof result->why, "it did not end within %g s, %s", (double)end->limit_ms / 1000, where);
-  else if (WIFSIGNALED(status))
+  else if (WIFSIGNALED(status) && sigabbrev_np(WTERMSIG(status))) /* real-time signals have no name */
     snprintf(result->why, sizeof result->why, "it died of SIG%s %s", sigabbrev_np(WTERMSIG(status)), where);
+  else if (WIFSIGNALED(status))
+    snprintf(result->why, sizeof result->why, "it died of signal %d %s", WTERMSIG(status), where);
   else if (state == LB_CONFORM_RUNS)
     snprintf(result->why, sizeof result->why, "it ended with exit status %d %s", WEXITSTATUS(status), where);
   else if (WEXITSTATUS(status) != 0)

@@ -54,7 +54,10 @@ static int add_cell(struct lb_plan *plan, const struct lb_plan_request *request,
   choose_fence(&cell);
   lb_fit(scenario, cell.protocol, cell.topology, guard, cell.skip, sizeof cell.skip);
   struct lb_cell *grown = realloc(plan->cells, (plan->cell_count + 1) * sizeof *grown);
-  if (!grown) return -ENOMEM;
+  if (!grown) {
+    free(cell.options);
+    return -ENOMEM;
+  }
   plan->cells = grown;
   plan->cells[plan->cell_count++] = cell;
   return 0;

@@ -18,8 +18,15 @@ static json_int_t count_of(const json_t *cell, const char *key) {
   return json_integer_value(json_object_get(cell, key));
 }
 
-/* Only a definite `false`: null means that nothing was expected, or that nothing was decided. */
-static bool differs(const json_t *cell) { return json_is_false(json_object_get(cell, "as_expected")); }
+/* A violation that nobody expected fails a run as much as one that was expected not to be. */
+static bool is_unforeseen(const json_t *cell) {
+  return json_is_null(json_object_get(cell, "expected")) && lb_report_is(cell, "verdict", "violated");
+}
+
+/* Of the rest only a definite `false`: null means that nothing was expected, or that nothing was decided. */
+static bool differs(const json_t *cell) {
+  return json_is_false(json_object_get(cell, "as_expected")) || is_unforeseen(cell);
+}
 
 /* By letters, for the word is one of the five that lb_report_load() lets pass. */
 static const char *glyph(const char *verdict) {
@@ -92,7 +99,8 @@ void lb_report_cell(FILE *out, const json_t *cell, bool with_damage) {
   if (with_damage) write_damage(out, cell);
   if (differs(cell)) {
     fputs("<small>≠ expected ", out);
-    lb_report_value(out, cell, "expected", "safe");
+    if (is_unforeseen(cell)) fputs("nothing", out);
+    else lb_report_value(out, cell, "expected", "safe");
     fputs("</small>", out);
   }
   fputs("</td>", out);

@@ -256,9 +256,9 @@ void lb_report_violations(FILE *out, const struct lb_report_trials *trials, cons
   bool any = false;
   for (size_t i = 0; i < trials->count && !any; i++) any = is_violated(&trials->row[i]);
   fputs("<h2>Violated trials</h2>\n", out);
-  fputs(any ? "<p>A history can be judged again without a server; the commands are for a shell in this folder.</p>\n"
-            : "<p>None.</p>\n",
-        out);
+  const char *where = strchr(lb_called(), '/') ? "the folder in which the run was started" : "this folder";
+  if (any) fprintf(out, "<p>A history can be judged again without a server; the commands are for a shell in %s.</p>\n", where);
+  else fputs("<p>None.</p>\n", out);
   for (size_t from = 0, end; from < trials->count; from = end) {
     end = group_end(trials, from, CLIENTS);
     write_violated_group(out, trials, from, end, run_dir);
