@@ -86,6 +86,12 @@ expect 'one list at a time' 2 "list: expected at most one word, found 'junk', to
 expect 'run without a scenario' 2 'expected a scenario' "$bin" run
 expect 'a scenario file that is not there' 2 'nowhere.ini' "$bin" run "$dir/nowhere.ini"
 
+# The second column of every list begins behind the longest name.
+for list in protocols topologies scenarios suites steps points; do
+  check "columns of list $list" sh -c '"$1" list "$2" | awk "{ match(\$0, /  +/); at = RSTART + RLENGTH } RSTART == 0 || (NR > 1 && at != begin) { exit 1 } { begin = at }"' \
+    - "$bin" "$list"
+done
+
 # Every command says what it takes, and that is what it takes.
 for command in run suite list show check explain report conform doctor; do
   says "$command --help" 0 "^lockbench $command \\[OPTION\\]" "$bin" "$command" --help
@@ -102,7 +108,7 @@ says 'help help is the help of all' 0 '^lockbench: which distributed lock' "$bin
 says 'options of list: a plugin' 0 '^  --plugin FILE  *adds a protocol from a shared library$' "$bin" list --help
 says 'options of show: a plugin' 0 '^  --plugin FILE  *adds a protocol from a shared library$' "$bin" show --help
 says 'options of conform: a plugin' 0 '^  --plugin FILE  *adds a protocol from a shared library$' "$bin" conform --help
-says 'options of run: a plugin, and what comes of it' 0 'adds a protocol from a shared library; without -b it is what is run$' "$bin" run --help
+says 'options of run: a plugin, and what it changes' 0 'adds a protocol from a shared library; without -b, only plugins run$' "$bin" run --help
 check 'each option once' sh -c '"$1" run --help >"$2" && [ "$(grep -c -e "^  --plugin " -e "^  -s, " "$2")" -eq 2 ]' - "$bin" "$dir/help"
 says 'options of conform: no workload key' 0 '^  -s, --set OPTION=VALUE  *PROTOCOL.OPTION=VALUE, as ' "$bin" conform --help
 says 'options of conform: how it ends' 0 '^exit: 0 all hold, 1 failure of the harness, 2 usage, 3 some do not, 5 servers are missing$' "$bin" conform --help
@@ -301,7 +307,7 @@ expect 'explain of nothing' 2 'expected a results folder and a cell, .* or a his
 expect 'a report of no run' 2 'run.json' "$bin" report "$dir"
 
 # Points, and guards that a system lacks.
-says 'the help names the guards' 0 '-g, --guard GUARD  *none, deadline, recheck or fence' "$bin" help
+says 'the help names the guards' 0 '-g, --guard GUARD  *runs only this guard: none, deadline, recheck or fence' "$bin" help
 "$bin" list steps >"$dir/steps"
 check 'all steps are listed with what they mean' grep -qx 'heal  *undoes all cuts' "$dir/steps"
 check '  those of clients, too' grep -q '^await client N has written within T  *waits until' "$dir/steps"

@@ -14,24 +14,24 @@ static const struct lb_cli_command commands[] = {
     {"run", lb_cli_run, LB_ARG_RUN | LB_ARG_JSON, "SCENARIO...",
      "runs scenarios (names or .ini files) and prints verdicts", NULL},
     {"suite", lb_cli_suite, LB_ARG_RUN | LB_ARG_JSON, "SUITE",
-     "scenarios that belong together, with charts and a report",
-     "SUITE is one of `list suites` or a path to an .ini file; scenarios/README.md says what stands in it.\n"},
-    {"list", lb_cli_list, LB_ARG_PLUGIN, "[protocols|topologies|scenarios|suites|steps|points]", "what there is to run", NULL},
-    {"show", lb_cli_show, LB_ARG_PLUGIN, "NAME", "what a protocol promises and what breaks it; a topology; a scenario",
+     "runs the scenarios of a suite, draws charts and a report",
+     "SUITE is one of `list suites`, or an .ini file of your own: scenarios/README.md describes its form.\n"},
+    {"list", lb_cli_list, LB_ARG_PLUGIN, "[protocols|topologies|scenarios|suites|steps|points]", "lists what there is to run", NULL},
+    {"show", lb_cli_show, LB_ARG_PLUGIN, "NAME", "shows what a protocol promises and what breaks it, or a topology, or a scenario",
      NULL},
     {"check", lb_cli_check, LB_ARG_JSON | LB_ARG_EXPORT | LB_ARG_PAST_LEASE, "FILE|-",
-     "judges a history (binary or JSON lines), - is standard input",
+     "judges a history (binary or JSON lines); - is standard input",
      "exit: 0 safe, 3 violated, 4 undecided, 2 no history\n"},
     {"explain", lb_cli_explain, LB_ARG_JSON | LB_ARG_TRIAL | LB_ARG_PAST_LEASE, "DIR CELL|FILE|-",
-     "the events that made a violation, as a story",
-     "CELL is SCENARIO.SYSTEM or SCENARIO.SYSTEM.GUARD, or as much of it as only one cell of the results folder has.\n"
-     "FILE is any history (binary or JSON lines), - is standard input.\n"},
+     "tells as a story which events made a violation",
+     "DIR is a results folder. CELL is SCENARIO.SYSTEM or SCENARIO.SYSTEM.GUARD, or any part of it that fits one cell only.\n"
+     "FILE is any history (binary or JSON lines); - is standard input.\n"},
     {"report", lb_cli_report, 0, "DIR", "draws the charts and the page of a results folder", NULL},
     {"conform", lb_cli_conform, LB_ARG_PLUGIN | LB_ARG_TAP, "[SYSTEM...]",
-     "runs the statements of the contract (backends/backend.h) against protocols",
-     "SYSTEM is PROTOCOL or PROTOCOL@TOPOLOGY; without one it is the plugin, on each of its topologies.\n"
+     "tests protocols against the contract (backends/backend.h)",
+     "SYSTEM is PROTOCOL or PROTOCOL@TOPOLOGY. Without one, the plugin is tested on each of its topologies.\n"
      "exit: 0 all hold, 1 failure of the harness, 2 usage, 3 some do not, 5 servers are missing\n"},
-    {"doctor", lb_cli_doctor, 0, "", "what this machine can and cannot run", NULL},
+    {"doctor", lb_cli_doctor, 0, "", "says what this machine can and cannot run", NULL},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 

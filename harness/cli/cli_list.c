@@ -20,10 +20,24 @@ void lb_print_words(const char *const *words) {
   for (; words && *words; words++) printf("%s%s", *words, words[1] ? ", " : "");
 }
 
+/* Columns: the second one begins behind the longest name of the first. */
+static int wider(int width, const char *name) {
+  int length = (int)strlen(name);
+  return length > width ? length : width;
+}
+
+static int width_of_protocols(void) {
+  const struct lb_protocol *p;
+  int width = 0;
+  for (size_t i = 0; (p = lb_protocol_at(i)); i++) width = wider(width, p->name);
+  return width;
+}
+
 static int list_protocols(void) {
   const struct lb_protocol *p;
+  int width = width_of_protocols();
   for (size_t i = 0; (p = lb_protocol_at(i)); i++) {
-    printf("%-14s %s (", p->name, p->summary);
+    printf("%-*s  %s (", width, p->name, p->summary);
     lb_print_words(p->topologies);
     puts(")");
   }
@@ -33,24 +47,27 @@ static int list_protocols(void) {
 /* With what the machine lacks for each, which decides whether its cells are skipped. */
 static int list_topologies(void) {
   const struct lb_topology *t;
+  int width = 0;
+  for (size_t i = 0; (t = lb_topology_at(i)); i++) width = wider(width, t->name);
   for (size_t i = 0; (t = lb_topology_at(i)); i++) {
     const char *missing = lb_topology_missing(t);
-    printf("%-14s %s%s%s%s\n", t->name, t->summary, missing ? " [needs " : "",
+    printf("%-*s  %s%s%s%s\n", width, t->name, t->summary, missing ? " [needs " : "",
            missing ? missing : "", missing ? "]" : "");
   }
   return LB_EXIT_OK;
 }
 
-/* A line of each file of a folder: 0, or an exit code after a complaint. */
-static int list_files(const char *place, int (*list_file)(const char *name, const char *path)) {
+/* A line of each file of a folder, its name `width` wide: 0, or an exit code after a complaint. */
+static int list_files(const char *place, int (*list_file)(const char *name, int width, const char *path)) {
   char folder[4096], **names, **paths;
   size_t count;
-  int code = LB_EXIT_OK;
+  int code = LB_EXIT_OK, width = 0;
   snprintf(folder, sizeof folder, "%s/%s", lb_root(), place);
   int r = lb_scenario_list(folder, &names, &paths, &count);
   if (r < 0) return lb_complain(LB_EXIT_FAILURE, "cannot read %s: %s", folder, strerror(-r));
+  for (size_t i = 0; i < count; i++) width = wider(width, names[i]);
   for (size_t i = 0; i < count; i++) {
-    int listed = list_file(names[i], paths[i]);
+    int listed = list_file(names[i], width, paths[i]);
     if (listed) code = listed;
     free(names[i]);
     free(paths[i]);
@@ -60,21 +77,21 @@ static int list_files(const char *place, int (*list_file)(const char *name, cons
   return code;
 }
 
-static int list_scenario(const char *name, const char *path) {
+static int list_scenario(const char *name, int width, const char *path) {
   struct lb_scenario s;
   char err[600];
   if (lb_scenario_load(path, &s, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
-  printf("%-14s %s\n", name, s.title);
+  printf("%-*s  %s\n", width, name, s.title);
   lb_scenario_clear(&s);
   return LB_EXIT_OK;
 }
 
-static int list_suite(const char *name, const char *path) {
+static int list_suite(const char *name, int width, const char *path) {
   struct lb_suite s;
   char folder[4096], err[1200];
   snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
   if (lb_suite_load(path, folder, &s, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
-  printf("%-14s %s\n", name, s.title);
+  printf("%-*s  %s\n", width, name, s.title);
   lb_suite_clear(&s);
   return LB_EXIT_OK;
 }
@@ -85,15 +102,20 @@ static int list_suites(void) { return list_files(LB_SUITES, list_suite); }
 /* Points at which a step can stop or crash a client: those of the loop that every client runs, then
  * those inside a protocol. */
 static int list_points(void) {
+  static const char every[] = "every client";
   const struct lb_protocol *p;
-  for (const char *const *point = lb_holder_points; *point; point++) printf("%-14s %s\n", "every client", *point);
+  int width = wider(width_of_protocols(), every);
+  for (const char *const *point = lb_holder_points; *point; point++) printf("%-*s  %s\n", width, every, *point);
   for (size_t i = 0; (p = lb_protocol_at(i)); i++)
-    for (const char *const *point = p->points; point && *point; point++) printf("%-14s %s\n", p->name, *point);
+    for (const char *const *point = p->points; point && *point; point++) printf("%-*s  %s\n", width, p->name, *point);
   return LB_EXIT_OK;
 }
 
 static int list_steps(void) {
-  for (enum lb_verb v = LB_STEP_NONE + 1; v < LB_VERB_COUNT; v++) printf("%-35s %s\n", lb_step_rows[v].form, lb_step_rows[v].help);
+  int width = 0;
+  for (enum lb_verb v = LB_STEP_NONE + 1; v < LB_VERB_COUNT; v++) width = wider(width, lb_step_rows[v].form);
+  for (enum lb_verb v = LB_STEP_NONE + 1; v < LB_VERB_COUNT; v++)
+    printf("%-*s  %s\n", width, lb_step_rows[v].form, lb_step_rows[v].help);
   return LB_EXIT_OK;
 }
 

@@ -97,7 +97,7 @@ static void print_settings(const char *settings) {
 static void show_topology(const struct lb_topology *t) {
   char version[128];
   const char *missing = lb_topology_missing(t);
-  printf("topology %s: %s\n\nservers:  %zu that hold locks", t->name, t->summary, t->data_count);
+  printf("topology %s: %s\n\nservers:  %zu that hold%s locks", t->name, t->summary, t->data_count, t->data_count == 1 ? "s" : "");
   if (t->other_count) printf(", %zu others (%s)", t->other_count, t->family->other_service);
   if (t->data_count) printf("\nkeeps:    %s", lb_keeps_text(t->keeps));
   print_settings(t->settings);

@@ -14,10 +14,10 @@
 struct lb_told_trial {
   char clients[24], trial[24], seed[32], verdict[16], why[500];
   /* The path, with the folder before it. Empty = none was kept. */
-  char history[PATH_MAX]; /* path; empty = none was kept */
+  char history[PATH_MAX];
   /* The file is there. A history that was kept may have been left out of the folder since
    * (left_out.h). */
-  bool readable;          /* the history is there */
+  bool readable;
 };
 
 struct lb_told {
