@@ -116,7 +116,8 @@ static int execute(const struct lb_plan *plan, const struct lb_order *order) {
   return code;
 }
 
-/* Who brings a lock wants to see that one. NULL = those that the scenarios name. */
+/* Without -b, a plugin runs alone: who brings a lock wants to see that one. NULL = those that the
+ * scenarios name. */
 static const char *systems_of(const struct lb_args *args) {
   return args->systems || !args->plugins[0] ? args->systems : args->plugins;
 }

@@ -131,10 +131,10 @@ static void show_workload(const struct lb_scenario *s) {
 
 /* What a verdict of this scenario has to be read with. */
 static void show_proof(const struct lb_scenario *s) {
-  if (s->control) puts("control:  nothing in it can cost a correct lock its exclusion; the others are compared with it");
-  if (s->proof_violated) printf("proof:    a violation only counts with \"%s\"\n", s->proof_violated);
+  if (s->control) puts("control:  a correct lock cannot lose exclusion here; the other scenarios are compared with it");
+  if (s->proof_violated) printf("proof:    a violation counts only if \"%s\" was observed\n", s->proof_violated);
   if (s->past_lease)
-    printf("%-9s overlaps after the end of a lease count: leases run out on purpose\n", s->proof_violated ? "" : "proof:");
+    printf("%-9s leases run out on purpose, so overlaps after the end of a lease count\n", s->proof_violated ? "" : "proof:");
 }
 
 /* Those under one guard, with a heading of their own unless it is `none`; nothing where the
