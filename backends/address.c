@@ -18,9 +18,11 @@
 
 struct lookup { /* freed by whoever of the two comes last */
   pthread_mutex_t lock;
-  int event, error; /* error: of getaddrinfo */
-  bool left;        /* one of the two has gone */
-  char host[256], found[LB_ADDRESS_MAX];
+  int event;
+  bool left; /* one of the two has gone; this and what follows under the lock */
+  int error; /* of getaddrinfo */
+  char found[LB_ADDRESS_MAX];
+  char host[256];
 };
 
 /* 0 or what getaddrinfo says. With AI_NUMERICHOST it asks nobody. */
@@ -49,7 +51,12 @@ static void leave(struct lookup *lookup) {
 
 static void *look_up(void *arg) {
   struct lookup *lookup = arg;
-  lookup->error = find(lookup->host, AI_ADDRCONFIG, lookup->found);
+  char found[LB_ADDRESS_MAX] = "";
+  int error = find(lookup->host, AI_ADDRCONFIG, found);
+  pthread_mutex_lock(&lookup->lock);
+  lookup->error = error;
+  memcpy(lookup->found, found, sizeof found);
+  pthread_mutex_unlock(&lookup->lock);
   uint64_t one = 1;
   ssize_t written = write(lookup->event, &one, sizeof one); /* cannot be full */
   (void)written;
@@ -73,9 +80,11 @@ static int await(struct lb_env *env, struct lookup *lookup, lb_ns deadline, char
   int rc = lb_wait_fd(env, lookup->event, POLLIN, deadline);
   if (rc == 0) return lb_fail(env, -ETIMEDOUT, "no address of %s in time", lookup->host);
   if (rc < 0) return lb_fail(env, rc, "waiting for the address of %s: %s", lookup->host, strerror(-rc));
-  if (lookup->error) return lb_fail(env, -ENOENT, "no address of %s: %s", lookup->host, gai_strerror(lookup->error));
+  pthread_mutex_lock(&lookup->lock); /* an eventfd that is ready orders no memory */
+  int error = lookup->error;
   memcpy(ret, lookup->found, LB_ADDRESS_MAX);
-  return 0;
+  pthread_mutex_unlock(&lookup->lock);
+  return error ? lb_fail(env, -ENOENT, "no address of %s: %s", lookup->host, gai_strerror(error)) : 0;
 }
 
 int lb_address(struct lb_env *env, const char *host, lb_ns deadline, char ret[LB_ADDRESS_MAX]) {
