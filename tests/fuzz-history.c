@@ -3,10 +3,8 @@
  * Fuzz target: any bytes as a history file. What is accepted must be written in both forms and read back the same, and must
  * be judged, measured and printed without harm; a small history must be judged as by the brute-force checker.
  *
- * With -DLB_FUZZER and clang -fsanitize=fuzzer it is searched; otherwise main() runs the files (and the files of the
- * folders) that are given as arguments, so that the corpus is a test.
+ * clang -fsanitize=fuzzer looks for new inputs (CONTRIBUTING.md); with fuzz_main.c the corpus is a test.
  */
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,46 +115,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   lb_history_clear(&h);
   return 0;
 }
-
-#ifndef LB_FUZZER
-
-static unsigned files_run;
-
-static void run_file(const char *path) {
-  FILE *in = fopen(path, "r");
-  static char data[1 << 21];
-  demand(in != NULL, path);
-  size_t size = fread(data, 1, sizeof data, in);
-  fclose(in);
-  char *exact = malloc(size ? size : 1); /* so that a read behind the end is seen by a sanitizer */
-  demand(exact != NULL, "out of memory");
-  memcpy(exact, data, size);
-  LLVMFuzzerTestOneInput((const uint8_t *)exact, size);
-  free(exact);
-  files_run++;
-}
-
-static void run_folder(const char *path, DIR *folder) {
-  char file[4096];
-  for (struct dirent *entry; (entry = readdir(folder));) {
-    if (entry->d_name[0] == '.') continue;
-    snprintf(file, sizeof file, "%s/%s", path, entry->d_name);
-    run_file(file);
-  }
-}
-
-int main(int argc, char **argv) {
-  for (int i = 1; i < argc; i++) {
-    DIR *folder = opendir(argv[i]);
-    if (folder) {
-      run_folder(argv[i], folder);
-      closedir(folder);
-    } else {
-      run_file(argv[i]);
-    }
-  }
-  printf("%u files\n", files_run);
-  return files_run ? 0 : 1;
-}
-
-#endif

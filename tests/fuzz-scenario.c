@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Any bytes as a scenario file: refused in one line with nothing left behind, or read into a scenario that keeps its promises.
- * Built with -DLB_FUZZER -fsanitize=fuzzer it looks for new inputs; otherwise it judges the files given as arguments.
+ * clang -fsanitize=fuzzer looks for new inputs (CONTRIBUTING.md); with fuzz_main.c the corpus is a test.
  */
-#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -97,28 +96,3 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   lb_scenario_clear(&s);
   return 0;
 }
-
-#ifndef LB_FUZZER
-static int judge_file(const char *path) {
-  static uint8_t data[1 << 20];
-  FILE *in = fopen(path, "re");
-  if (!in) {
-    fprintf(stderr, "%s: %s\n", path, strerror(errno));
-    return 1;
-  }
-  size_t size = fread(data, 1, sizeof data, in);
-  fclose(in);
-  return LLVMFuzzerTestOneInput(data, size);
-}
-
-int main(int argc, char **argv) {
-  if (argc < 2) {
-    fprintf(stderr, "usage: fuzz-scenario FILE...\n");
-    return 2;
-  }
-  for (int i = 1; i < argc; i++)
-    if (judge_file(argv[i]) != 0) return 1;
-  printf("%d files\n", argc - 1);
-  return 0;
-}
-#endif

@@ -9,6 +9,18 @@
 
 #include "tally.h"
 
+const char *lb_exit_meaning(long long code) {
+  switch (code) {
+    case LB_EXIT_OK: return "every verdict is as expected";
+    case LB_EXIT_FAILURE: return "the harness itself failed";
+    case LB_EXIT_USAGE: return "usage or bad input";
+    case LB_EXIT_UNEXPECTED: return "a verdict differs from the expectation, or there is a violation where none is stated";
+    case LB_EXIT_UNDECIDED: return "something stayed undecided";
+    case LB_EXIT_MISSING: return "a needed server or permission is missing";
+    default: return "unknown";
+  }
+}
+
 /* Counts cells, not trials. A skip that the scenario has foreseen is among the skipped, but nothing
  * is missing because of it. */
 enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t size) {

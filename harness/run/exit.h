@@ -21,6 +21,8 @@ enum lb_exit {
   LB_EXIT_MISSING = 5,
 };
 
+/* What a code says of a run, in words for a page; "unknown" for a code of another version. */
+const char *lb_exit_meaning(long long code);
 /* The exit code of a finished run, and into `line` the first line of its summary. */
 enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t size);
 

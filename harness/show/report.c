@@ -19,22 +19,9 @@
 #include "html.h"
 #include "not_drawn.h"
 #include "report_parts.h"
+#include "run/exit.h"
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
-
-/* In words, for a reader who has only the page. A page may be made of the run of another version,
- * so a code that is not known here is not an error. */
-static const char *exit_code_meaning(json_int_t code) {
-  switch (code) {
-    case 0: return "every verdict is as expected";
-    case 1: return "the harness itself failed";
-    case 2: return "usage or bad input";
-    case 3: return "a verdict differs from the expectation, or there is a violation where none is stated";
-    case 4: return "something stayed undecided";
-    case 5: return "a needed server or permission is missing";
-    default: return "unknown";
-  }
-}
 
 /* The sentence with which the run ended. Red is for what contradicts an expectation and for a
  * harness that failed; a run that is merely incomplete stays neutral. */
@@ -47,7 +34,7 @@ static void write_verdict(FILE *out, const json_t *run) {
   lb_html_text(out, verdict ? verdict : "no verdict in run.json");
   fputs("</h1>\n<p class=\"soft\">", out);
   if (json_is_integer(code))
-    lb_html_textf(out, "Exit code %" JSON_INTEGER_FORMAT ": %s. ", value, exit_code_meaning(value));
+    lb_html_textf(out, "Exit code %" JSON_INTEGER_FORMAT ": %s. ", value, lb_exit_meaning(value));
   fputs("Run ", out);
   lb_report_value(out, run, "id", "");
   fputs(", started ", out);
