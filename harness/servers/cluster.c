@@ -11,7 +11,7 @@
 #include "family_util.h"
 #include "skew.h"
 
-#define FAILOVER_POLL_MS 10
+#define POLL_MS 10
 
 static const struct lb_family *family_of(const struct lb_cluster *cluster) { return cluster->topology->family; }
 
@@ -89,17 +89,15 @@ int lb_cluster_mono_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline,
 
 /* ---- restart --------------------------------------------------------------------------------- */
 
-/* A server that ends at once is told apart from a slow one: the first is a fault of the trial's
- * set-up that no waiting mends. */
+/* A server that ends at once is told apart from a slow one: no waiting mends that. */
 static int await_answer(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   struct lb_server *server = &cluster->server[index];
   struct lb_env *env = cluster->env;
   while (family_of(cluster)->answers(cluster, index, lb_ask_until(env, deadline)) != 0) {
-    if (!lb_proc_alive(&server->proc))
-      return lb_cluster_fail(cluster, -EIO, "%s ended after its restart", server->name);
+    if (lb_server_check_alive(cluster, server) < 0) return -EIO;
     if (lb_now(env) >= deadline)
       return lb_cluster_fail(cluster, -ETIMEDOUT, "%s does not answer after its restart: %s", server->name, env->err);
-    lb_sleep_until(env, lb_now(env) + FAILOVER_POLL_MS * LB_NS_PER_MS);
+    lb_sleep_until(env, lb_now(env) + POLL_MS * LB_NS_PER_MS);
   }
   return 0;
 }
@@ -148,12 +146,12 @@ int lb_cluster_failover(struct lb_cluster *cluster, int old, lb_ns deadline) {
     int r;
     /* On a busy machine a standby may be slow to answer its first question. */
     while ((r = family_of(cluster)->promote(cluster, old, deadline)) == -ENOENT && lb_now(env) < deadline)
-      lb_sleep_until(env, lb_now(env) + FAILOVER_POLL_MS * LB_NS_PER_MS);
+      lb_sleep_until(env, lb_now(env) + POLL_MS * LB_NS_PER_MS);
     if (r < 0) return r;
   }
   while (!taken_over(cluster, old, deadline)) {
     if (lb_now(env) >= deadline) return LB_TIMEOUT;
-    lb_sleep_until(env, lb_now(env) + FAILOVER_POLL_MS * LB_NS_PER_MS);
+    lb_sleep_until(env, lb_now(env) + POLL_MS * LB_NS_PER_MS);
   }
   return 0;
 }

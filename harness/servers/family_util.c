@@ -168,37 +168,44 @@ lb_ns lb_ask_until(struct lb_env *env, lb_ns deadline) {
   return soon < deadline ? soon : deadline;
 }
 
-/* The last line that says something, or "". */
-static void last_line(const char *path, char *buf, size_t size) {
+/* Why a server ended, in its own words: the last line of its log that begins so, else the last one
+ * that says something, or "". */
+static void last_words(const char *path, const char *begin, char *buf, size_t size) {
   char line[300];
+  bool is_cause = false;
   buf[0] = '\0';
   FILE *in = fopen(path, "re");
   while (in && fgets(line, sizeof line, in)) {
+    bool begins = begin && strncmp(line, begin, strlen(begin)) == 0;
     line[strcspn(line, "\r\n")] = '\0';
-    if (line[0]) snprintf(buf, size, "%s", line);
+    if (line[0] && (begins || !is_cause)) snprintf(buf, size, "%s", line);
+    is_cause |= begins;
   }
   if (in) fclose(in);
 }
 
+int lb_server_check_alive(struct lb_cluster *cluster, struct lb_server *server) {
+  char words[300];
+  if (lb_proc_alive(&server->proc)) return 0;
+  last_words(server->log, cluster->topology->family->cause, words, sizeof words);
+  return lb_cluster_fail(cluster, -EIO, "%s ended while it was starting: %s", server->name,
+                         words[0] ? words : "it said nothing");
+}
+
 /* A server that has ended will never be ready: waiting for the deadline would hide its own last
  * words, which usually name the cause. */
-static int check_alive(struct lb_cluster *cluster) {
-  char line[300];
-  for (size_t i = 0; i < cluster->server_count; i++) {
-    struct lb_server *server = &cluster->server[i];
-    if (server->proc.pid == 0 || lb_proc_alive(&server->proc)) continue; /* 0 = its turn to start has not come */
-    last_line(server->log, line, sizeof line);
-    return lb_cluster_fail(cluster, -EIO, "%s ended while it was starting: %s", server->name,
-                           line[0] ? line : "it said nothing");
-  }
-  return 0;
+static int check_all_alive(struct lb_cluster *cluster) {
+  int r = 0;
+  for (size_t i = 0; i < cluster->server_count && r == 0; i++)
+    if (cluster->server[i].proc.pid != 0) r = lb_server_check_alive(cluster, &cluster->server[i]); /* 0 = its turn to start has not come */
+  return r;
 }
 
 int lb_cluster_await(struct lb_cluster *cluster, lb_ns deadline,
                      int (*ready)(struct lb_cluster *cluster, lb_ns deadline), const char *what) {
   struct lb_env *env = cluster->env;
   for (;;) {
-    int r = check_alive(cluster);
+    int r = check_all_alive(cluster);
     if (r < 0) return r;
     env->err[0] = '\0';
     if (ready(cluster, deadline) == 0) return 0;

@@ -32,8 +32,10 @@ int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const 
                     bool unprivileged);
 /* Starts all servers of the cluster. */
 int lb_cluster_launch_all(struct lb_cluster *cluster);
+/* 0; -EIO if its process has ended, with its last words in cluster->err. */
+int lb_server_check_alive(struct lb_cluster *cluster, struct lb_server *server);
 /* Asks `ready` (0 = yes; else why not, in env->err) until it says yes. 0; -ETIMEDOUT; -EIO when a
- * server ended meanwhile, with the last line of its log; cluster->err says what was awaited and
+ * server ended meanwhile, with its last words; cluster->err says what was awaited and
  * what came instead. */
 int lb_cluster_await(struct lb_cluster *cluster, lb_ns deadline,
                      int (*ready)(struct lb_cluster *cluster, lb_ns deadline), const char *what);

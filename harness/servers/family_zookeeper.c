@@ -167,6 +167,7 @@ const struct lb_family lb_family_zookeeper = {
     .name = "zookeeper",
     .needs = needs,
     .service = "zookeeper",
+    .cause = "Caused by: ",
     .majority = true,
     .start = start,
     .launch = launch,
