@@ -312,11 +312,11 @@ static zhandle_t *zookeeper_session(const struct lb_server *s) {
   return NULL;
 }
 
-/* Something to remember: written, or asked for. */
+/* Something to remember: written, or asked for. A PostgreSQL that does not wait for its log is told to, this once. */
 static bool remember(const struct lb_server *s, bool write) {
+  const char *create = "SET synchronous_commit = on; CREATE TABLE IF NOT EXISTS kept (x int)";
   if (is(s->service, "redis")) return is(redis_says(s, write ? "SET kept 1" : "GET kept"), write ? "OK" : "1");
-  if (is(s->service, "postgres"))
-    return is(postgres_says(s, write ? "CREATE TABLE IF NOT EXISTS kept (x int)" : "SELECT count(*) FROM kept"), write ? "done" : "0");
+  if (is(s->service, "postgres")) return is(postgres_says(s, write ? create : "SELECT count(*) FROM kept"), write ? "done" : "0");
   zhandle_t *z = zookeeper_session(s);
   int r = !z ? ZCONNECTIONLOSS : write ? zoo_create(z, "/kept", "", 0, &ZOO_OPEN_ACL_UNSAFE, 0, NULL, 0) : zoo_exists(z, "/kept", 0, NULL);
   if (z) zookeeper_close(z);
@@ -401,7 +401,12 @@ static void primary_is_replaced(struct trial *t) {
     return;
   int now = lb_cluster_primary(c, in_s(1));
   if (!check(t, now >= 0 && now != old, "the primary is another one now")) return;
-  check(t, accepts_writes(t, &c->server[now]), "%s accepts writes", c->server[now].name);
+  /* One that insists on a replica refuses until the other one follows it. */
+  lb_ns deadline = in_s(c->topology->settings ? FAILOVER_S : 0);
+  bool accepts;
+  while (!(accepts = accepts_writes(t, &c->server[now])) && lb_clock_ns() < deadline)
+    lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
+  check(t, accepts, "%s accepts writes", c->server[now].name);
   r = lb_cluster_restart(c, (size_t)old, in_s(START_S));
   check(t, r == 0, "the old primary comes back %s", r ? c->err : "");
   if (!c->topology->family->independent)
