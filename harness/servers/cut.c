@@ -30,6 +30,14 @@ static int run_nft(const struct lb_host *host, const char *input, char **ret_out
   return lb_tool_run(host, argv, input, ret_output, err, err_size);
 }
 
+static void forget(struct lb_net *net, struct lb_cut *cut) {
+  struct lb_cut **link = &net->cuts;
+  while (*link != cut) link = &(*link)->older;
+  *link = cut->older;
+  free(cut->way);
+  free(cut);
+}
+
 /* ---- making ---------------------------------------------------------------------------------- */
 
 /* The rules of a cut on one host, to be freed; NULL = no memory.
@@ -46,6 +54,21 @@ static char *rules_on(const struct lb_cut *cut, const struct lb_host *host) {
   for (size_t i = 0; i < cut->way_count; i++)
     if (cut->way[i].to == host) fprintf(out, "add rule ip cut%d in ip saddr %s counter drop\n", cut->number, cut->way[i].from->address);
   return fclose(out) == 0 ? text : NULL;
+}
+
+/* Takes the tables of a cut away again, on every host, whatever fails on one of them. 0, or the first
+ * -errno with err. */
+static int remove_rules(const struct lb_cut *cut, char *err, size_t err_size) {
+  char command[80], later[200];
+  int r = 0;
+  /* Added first, so that it is no error where making it has failed. */
+  snprintf(command, sizeof command, "add table ip cut%d\ndelete table ip cut%d\n", cut->number, cut->number);
+  for (size_t i = 0; i < cut->way_count; i++) {
+    if (!is_first_to(cut, i)) continue;
+    int one = run_nft(cut->way[i].to, command, NULL, r == 0 ? err : later, r == 0 ? err_size : sizeof later);
+    if (r == 0) r = one;
+  }
+  return r;
 }
 
 static int add_rules(const struct lb_cut *cut, char *err, size_t err_size) {
@@ -73,13 +96,14 @@ static struct lb_cut *new_cut(struct lb_net *net, const void *owner, const struc
 
 int lb_cut_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, struct lb_cut **ret, char *err,
                 size_t err_size) {
-  char ignored[200];
+  char why[200];
   if (!net->separate) return lb_refuse(err, err_size, "hosts share one loopback here: nothing to cut"), -ENOTSUP;
   struct lb_cut *cut = new_cut(net, owner, ways, count);
   if (!cut) return lb_refuse(err, err_size, "out of memory"), -ENOMEM;
   int r = add_rules(cut, err, err_size);
-  if (r < 0) lb_cut_heal(net, cut, ignored, sizeof ignored);
-  else *ret = cut;
+  if (r == 0) return *ret = cut, 0;
+  /* What cannot be undone stays in the list: whoever heals later finds it, and fails loudly. */
+  if (remove_rules(cut, why, sizeof why) == 0) forget(net, cut);
   return r;
 }
 
@@ -125,30 +149,21 @@ bool lb_cut_parts(const struct lb_cut *newest, const struct lb_host *a, const st
 
 /* ---- healing --------------------------------------------------------------------------------- */
 
-static void forget(struct lb_net *net, struct lb_cut *cut) {
-  struct lb_cut **link = &net->cuts;
-  while (*link != cut) link = &(*link)->older;
-  *link = cut->older;
-  free(cut->way);
-  free(cut);
-}
-
-/* The cut is forgotten even if a table could not be deleted: the trial has failed then, and the
- * rules go with the namespaces of its hosts. */
+/* A cut of which some rule is left still holds, and stays in the list. */
 int lb_cut_heal(struct lb_net *net, struct lb_cut *cut, char *err, size_t err_size) {
-  char command[80];
-  int r = 0;
-  /* Added first, so that it is no error where making it has failed. */
-  snprintf(command, sizeof command, "add table ip cut%d\ndelete table ip cut%d\n", cut->number, cut->number);
-  for (size_t i = 0; i < cut->way_count && r == 0; i++)
-    if (is_first_to(cut, i)) r = run_nft(cut->way[i].to, command, NULL, err, err_size);
-  forget(net, cut);
+  int r = remove_rules(cut, err, err_size);
+  if (r == 0) forget(net, cut);
   return r;
 }
 
 int lb_cut_heal_all(struct lb_net *net, char *err, size_t err_size) {
+  char later[200];
   int r = 0;
-  while (net->cuts && r == 0) r = lb_cut_heal(net, net->cuts, err, err_size);
+  for (struct lb_cut *cut = net->cuts, *older; cut; cut = older) {
+    older = cut->older; /* the cut itself may be freed */
+    int one = lb_cut_heal(net, cut, r == 0 ? err : later, r == 0 ? err_size : sizeof later);
+    if (r == 0) r = one;
+  }
   return r;
 }
 

@@ -29,15 +29,17 @@ struct lb_cut { /* one that holds */
 
 /* From now on no packet goes these ways, also on connections that exist. What goes the same way as
  * in an older cut is dropped by this one first. Each way stands once in `ways`. 0, and *ret until
- * it is healed; or -errno with err, and nothing is cut. */
+ * it is healed; or -errno with err. Then nothing is cut, or, if nft would not take back what it had
+ * done, the cut stands in net->cuts, and healing all tries again. */
 int lb_cut_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, struct lb_cut **ret, char *err,
                 size_t err_size);
 /* How many packets the rules of this cut have dropped, on each of its ways: ret[i] of cut->way[i].
  * 0, or -errno with err. */
 int lb_cut_dropped(const struct lb_cut *cut, uint64_t *ret, char *err, size_t err_size);
-/* Undoes this cut alone, and frees it. 0, or -errno with err. */
+/* Undoes this cut alone, on every host, and frees it. 0, or the first -errno with err: then the cut
+ * still stands in net->cuts. */
 int lb_cut_heal(struct lb_net *net, struct lb_cut *cut, char *err, size_t err_size);
-/* Undoes all cuts. 0, or -errno with err. */
+/* The same with all cuts: each is tried. 0, or the first -errno with err. */
 int lb_cut_heal_all(struct lb_net *net, char *err, size_t err_size);
 /* True if one of the cuts from this one on (`newest` of them, and what is older) drops what goes
  * between a and b, either way. */
