@@ -730,6 +730,8 @@ static void settings_of_a_suite_that_do_not_fit_are_refused(void **state) {
   own[1] = "trials=none";
   assert_int_equal(lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err), -EINVAL);
   assert_non_null(strstr(w->err, "trials = none"));
+  own[1] = "trials=3 alone";
+  assert_refused(w, "b: 'alone': expected key=value");
   own[1] = "trils=3 trials=4"; /* the first one counts */
   assert_int_equal(lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err), -EINVAL);
   assert_non_null(strstr(w->err, "'trils', did you mean 'trials'?"));

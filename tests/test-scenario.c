@@ -444,9 +444,9 @@ static void sections_are_known_closed_alone_and_unique(void **state) {
   refused("[expect deadlines]\n",
           "f.ini:1: unknown section [expect deadlines], did you mean [expect deadline]? expected [scenario], [workload], "
           "[servers], " SECTIONS);
-  refused("[scenario\n", "f.ini:1: a section without its ']': expected for example [workload]");
+  refused("[scenario\n", "f.ini:1: a section without its ']': expected [NAME]");
   refused("[workload] clients = 2\n", "f.ini:1: text after the ']' of a section: expected it on a line of its own");
-  refused(COMPLETE "[workload]\n", "f.ini:9: section [workload] began in line 5 already");
+  refused(COMPLETE "[workload]\n", "f.ini:9: section [workload] stands in line 5 already");
   refused("title = t\n", "f.ini:1: a key before any section: expected [scenario] first");
 }
 
@@ -916,7 +916,7 @@ static void a_file_that_cannot_be_read_says_why(void **state) {
   assert_int_equal(lb_scenario_load("/", &s, err, sizeof err), -EISDIR);
   assert_empty(&s);
   assert_int_equal(lb_scenario_load("/dev/zero", &s, err, sizeof err), -EINVAL);
-  assert_string_equal(err, "/dev/zero: more than 64 kB: not a scenario file");
+  assert_string_equal(err, "/dev/zero: more than 64 kB: expected a text file of a few lines");
   assert_empty(&s);
 }
 

@@ -66,9 +66,10 @@ static void a_path_is_looked_for_beside_the_suite(void **state) {
 
 static void a_scenario_that_is_not_there_is_refused_with_the_nearest(void **state) {
   (void)state;
-  assert_refused(ABOUT "[contol]\n", "dir/mine.ini:4: [contol]: there is no such scenario, did you mean [control]?");
-  assert_refused(ABOUT "[qqqqqqqqqqqq]\n", "dir/mine.ini:4: [qqqqqqqqqqqq]: there is no such scenario: expected [suite], the name of one "
-                                           "of `list scenarios`, or a path to an .ini file");
+  assert_refused(ABOUT "[contol]\n", "dir/mine.ini:4: section [contol] names no scenario, did you mean [control]?");
+  assert_refused(ABOUT "[scenarios]\n", "dir/mine.ini:4: section [scenarios] names no scenario: expected [suite], or for each scenario a "
+                                        "section with its name or path, such as [control]");
+  assert_refused("[siute]\ntitle = t\n", "dir/mine.ini:1: section [siute] names no scenario, did you mean [suite]?");
   assert_refused(ABOUT "[no.ini]\n", "dir/mine.ini:4: dir/no.ini: No such file or directory");
 }
 
@@ -78,7 +79,7 @@ static void nothing_stands_twice(void **state) {
   assert_refused(ABOUT "[control]\n[storm]\n[control]\n", "dir/mine.ini:6: scenario 'control' stands in line 4 already");
   snprintf(text, sizeof text, ABOUT "[control]\n\n[%s/01-control.ini]\n", folder);
   if (strlen(folder) < 150) assert_refused(text, "dir/mine.ini:6: scenario 'control' stands in line 4 already");
-  assert_refused(ABOUT "[suite]\n", "dir/mine.ini:4: section [suite] began in line 1 already");
+  assert_refused(ABOUT "[suite]\n", "dir/mine.ini:4: section [suite] stands in line 1 already");
   assert_refused(ABOUT "title = again\n", "dir/mine.ini:4: title stands twice in [suite]");
   snprintf(expected, sizeof expected, "dir/mine.ini:6: trials stands in line 5 already");
   assert_refused(ABOUT "[control]\ntrials = 1\ntrials = 2\n", expected);
@@ -113,7 +114,7 @@ static void what_is_no_suite_file_is_refused_where_it_goes_wrong(void **state) {
   (void)state;
   assert_refused("trials = 1\n" ABOUT, "dir/mine.ini:1: a key before any section: expected [suite] first");
   assert_refused(ABOUT " question = more\n", "dir/mine.ini:4: an indented line: expected keys and sections at the begin of a line");
-  assert_refused(ABOUT "[control\n", "dir/mine.ini:4: a section without its ']': expected for example [workload]");
+  assert_refused(ABOUT "[control\n", "dir/mine.ini:4: a section without its ']': expected [NAME]");
   assert_refused(ABOUT "[control]\ntrials\n", "dir/mine.ini:5: 'trials': expected KEY = VALUE, a [section] or a comment (# ...)");
   assert_refused("[suite]\ntitle = \x01\n", "dir/mine.ini:2: byte 9 is 0x01: not a text file; expected UTF-8 without control characters");
 }

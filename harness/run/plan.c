@@ -20,17 +20,16 @@
 #include "plan_parts.h"
 #include "settings.h"
 
-/* What a suite changes in this scenario alone, "key=value key=value". Words without '=' are passed
- * over. */
+/* What a suite changes in this scenario alone, "key=value key=value". */
 static int set_own(struct lb_scenario *scenario, const char *settings, char *err, size_t err_size) {
   int r = 0;
   char *list = strdup(settings), *rest = list;
   if (!list) return -ENOMEM;
   for (char *word; r == 0 && (word = strsep(&rest, " "));) {
     char *value = strchr(word, '=');
-    if (!value) continue;
-    *value++ = '\0';
-    r = lb_scenario_set(scenario, word, value, err, err_size);
+    if (value) *value++ = '\0';
+    if (value) r = lb_scenario_set(scenario, word, value, err, err_size);
+    else if (*word) r = lb_refuse(err, err_size, "%s: '%s': expected key=value", scenario->name, word);
   }
   free(list);
   return r;

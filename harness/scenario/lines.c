@@ -10,6 +10,7 @@
 #include "lines.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ int lb_lines_load(const char *path, char **ret_data, size_t *ret_size, char *err
     r = -errno;
     snprintf(err, err_size, "%s: %s", path, strerror(-r));
   } else if (size > LB_LINES_BYTES_MAX) {
-    r = lb_refuse(err, err_size, "%s: more than %d kB: not a scenario file", path, LB_LINES_BYTES_MAX / 1024);
+    r = lb_refuse(err, err_size, "%s: more than %d kB: expected a text file of a few lines", path, LB_LINES_BYTES_MAX / 1024);
   } else {
     data[size] = '\0';
     *ret_data = data;
@@ -53,6 +54,16 @@ int lb_lines_refuse(struct lb_lines *lines, int result, const char *why) {
     snprintf(lines->err, lines->err_size, "%s:%d: %s", lines->path, lines->line, why);
   }
   return result;
+}
+
+int lb_lines_refuse_twice(struct lb_lines *lines, int first, const char *format, ...) {
+  char what[WHY_BYTES / 2], why[WHY_BYTES];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(what, sizeof what, format, args);
+  va_end(args);
+  lb_refuse(why, sizeof why, "%s stands in line %d already", what, first);
+  return lb_lines_refuse(lines, -EINVAL, why);
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -122,7 +133,7 @@ char *lb_lines_next(struct lb_lines *lines, char *buf, int size) {
 int lb_lines_section(struct lb_lines *lines, const char *text, char *name, size_t size) {
   const char *end = strchr(text, ']');
   const char *after = end ? end + 1 + strspn(end + 1, LB_BLANKS) : NULL;
-  if (!end) return lb_lines_refuse(lines, -EINVAL, "a section without its ']': expected for example [workload]");
+  if (!end) return lb_lines_refuse(lines, -EINVAL, "a section without its ']': expected [NAME]");
   if (*after != '\0' && *after != ';' && *after != '#')
     return lb_lines_refuse(lines, -EINVAL, "text after the ']' of a section: expected it on a line of its own");
   snprintf(name, size, "%.*s", (int)(end - text - 1), text + 1);

@@ -34,6 +34,9 @@ void lb_lines_begin(struct lb_lines *ret, const char *path, const char *data, si
 char *lb_lines_next(struct lb_lines *lines, char *buf, int size);
 /* "FILE:LINE: WHY" into err, unless something was refused before. Returns `result`. */
 int lb_lines_refuse(struct lb_lines *lines, int result, const char *why);
+/* The same for what may stand once and did so in line `first`: "WHAT stands in line FIRST already".
+ * Returns -EINVAL. */
+int lb_lines_refuse_twice(struct lb_lines *lines, int first, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* The name in "[name] ; comment", cut to size. 0, or -EINVAL after a refusal. */
 int lb_lines_section(struct lb_lines *lines, const char *text, char *name, size_t size);
 /* What came of it: 0 or the result of the first refusal. `data` is that of lb_lines_begin(),

@@ -64,14 +64,11 @@ static int refuse_section(struct reading *r, const char *name) {
 
 /* `text` begins with '['. */
 static int begin_section(struct reading *r, const char *text) {
-  char name[SECTION_BYTES], why[LB_SCENARIO_ERR];
+  char name[SECTION_BYTES];
   if (lb_lines_section(&r->lines, text, name, sizeof name) < 0) return -EINVAL;
   for (size_t i = 0; i < SECTION_COUNT; i++) {
     if (strcmp(name, sections[i].name) != 0) continue;
-    if (r->section_lines[i]) {
-      lb_refuse(why, sizeof why, "section [%s] began in line %d already", name, r->section_lines[i]);
-      return refuse_at(r, -EINVAL, why);
-    }
+    if (r->section_lines[i]) return lb_lines_refuse_twice(&r->lines, r->section_lines[i], "section [%s]", name);
     r->section_lines[i] = r->lines.line;
     r->above = NULL;
     return 0;
@@ -138,10 +135,7 @@ static int take_key(struct reading *r, const char *section, const char *name, co
   const struct lb_scenario_key *key = lb_scenario_key_find(section, name, why, sizeof why);
   if (!key) return refuse_at(r, -EINVAL, why);
   int *line = &r->key_lines[key - lb_scenario_keys];
-  if (*line && !(key->flags & LB_KEY_REPEATED)) {
-    lb_refuse(why, sizeof why, "%s stands in line %d already", name, *line);
-    return refuse_at(r, -EINVAL, why);
-  }
+  if (*line && !(key->flags & LB_KEY_REPEATED)) return lb_lines_refuse_twice(&r->lines, *line, "%s", name);
   *line = r->lines.line;
   r->above = key;
   int result = lb_scenario_key_set(key, r->scenario, name, value, r->lines.line, why, sizeof why);

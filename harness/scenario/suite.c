@@ -61,21 +61,19 @@ static int find_scenario(struct reading *r, const char *name, char **ret) {
     return *ret ? 0 : refuse_at(r, -ENOMEM, "out of memory");
   }
   const char *near = lb_suggest(name, (const char *const *)r->known, r->known_count);
-  lb_refuse(why, sizeof why, "[%s]: there is no such scenario%s%s%s", name, near ? ", did you mean [" : "", near ? near : "",
-            near ? "]?" : ": expected [suite], the name of one of `list scenarios`, or a path to an .ini file");
+  if (lb_suggest(name, (const char *const[]){ABOUT}, 1)) near = ABOUT;
+  lb_refuse(why, sizeof why, "section [%s] names no scenario%s%s%s", name, near ? ", did you mean [" : "", near ? near : "",
+            near ? "]?" : ": expected [suite], or for each scenario a section with its name or path, such as [control]");
   return refuse_at(r, -EINVAL, why);
 }
 
 /* By the scenario's name, not its path, because the name is what results are filed under. */
 static int check_twice(struct reading *r) {
-  char why[LB_SCENARIO_ERR];
   for (size_t i = 0; i < r->suite->count; i++) {
     char *name = lb_scenario_name_of(r->suite->scenarios[i]);
     bool twice = name && strcmp(name, r->scenario.name) == 0;
     free(name);
-    if (!twice) continue;
-    lb_refuse(why, sizeof why, "scenario '%s' stands in line %d already", r->scenario.name, r->section_lines[i]);
-    return refuse_at(r, -EINVAL, why);
+    if (twice) return lb_lines_refuse_twice(&r->lines, r->section_lines[i], "scenario '%s'", r->scenario.name);
   }
   return 0;
 }
@@ -113,15 +111,12 @@ static int add_scenario(struct reading *r, char *path) {
 
 /* `text` begins with '['. */
 static int begin_section(struct reading *r, const char *text) {
-  char name[SECTION_BYTES], why[LB_SCENARIO_ERR], *path = NULL;
+  char name[SECTION_BYTES], *path = NULL;
   if (lb_lines_section(&r->lines, text, name, sizeof name) < 0) return -EINVAL;
   memset(r->key_lines, 0, lb_scenario_key_count * sizeof *r->key_lines);
   lb_scenario_clear(&r->scenario);
   r->about = strcmp(name, ABOUT) == 0;
-  if (r->about && r->about_line) {
-    lb_refuse(why, sizeof why, "section [" ABOUT "] began in line %d already", r->about_line);
-    return refuse_at(r, -EINVAL, why);
-  }
+  if (r->about && r->about_line) return lb_lines_refuse_twice(&r->lines, r->about_line, "section [" ABOUT "]");
   if (r->about) return r->about_line = r->lines.line, 0;
   int result = find_scenario(r, name, &path);
   if (result == 0) result = add_scenario(r, path);
@@ -180,10 +175,7 @@ static int take_setting(struct reading *r, const char *name, const char *value) 
   const struct lb_scenario_key *key = lb_scenario_key_find_set(name, why, sizeof why);
   if (!key) return refuse_at(r, -EINVAL, why);
   int *line = &r->key_lines[key - lb_scenario_keys];
-  if (*line) {
-    lb_refuse(why, sizeof why, "%s stands in line %d already", name, *line);
-    return refuse_at(r, -EINVAL, why);
-  }
+  if (*line) return lb_lines_refuse_twice(&r->lines, *line, "%s", name);
   *line = r->lines.line;
   int result = lb_scenario_change(&r->scenario, name, value, why, sizeof why);
   return result < 0 ? refuse_at(r, result, why) : keep_setting(r, name, value);
