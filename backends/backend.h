@@ -262,6 +262,11 @@ struct lb_protocol {
    * nothing of it remains. LB_TIMEOUT, LB_UNKNOWN: some of it may. -errno. NULL = a run leaves nothing on any server. What teardown never
    * got to remove has an end by itself where the server knows such a thing (a lease, a session, an expiry). */
   int (*teardown)(struct lb_session *session, lb_ns deadline);
+  /* What the client library, or the connection itself, has said of the session since the attempt of *grant: without waiting, and without
+   * asking anybody. LB_OK: nothing. LB_UNKNOWN: in doubt, as the connection was broken or the library disconnected, even if it is back by
+   * now: the lock may still be held. LB_LOST: the session that held it is over. -errno. Unless it is LB_OK env->err says what was said. It
+   * notices what has arrived by now: of packets that are dropped nobody tells. NULL = a loss of the connection is told to nobody. */
+  int (*doubt)(struct lb_session *session, const struct lb_lock *lock, const struct lb_grant *grant);
 };
 
 /* Up to and with the mandatory hooks: no table is smaller. */

@@ -10,7 +10,7 @@ import os
 import time
 
 VERDICTS = ("safe", "violated", "stuck", "undecided", "skipped")
-GUARDS = ("none", "deadline", "recheck", "fence")
+GUARDS = ("none", "deadline", "signal", "recheck", "claim", "fence")
 
 
 class BadInput(Exception):

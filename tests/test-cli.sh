@@ -74,9 +74,9 @@ expect 'more keys than there can be' 2 'keys = 2000000: expected a whole number 
   "$bin" run contention -b local -s keys=2000000
 check 'as many keys as are asked for' "$bin" run contention -b local -n 1 -s keys=5000 -s clients=4 -s duration_s=0.2 -s warmup_s=0.1
 expect 'a protocol option out of range' 2 'broken.rate=7: expected a number from 0 to 1' "$bin" run contention -s broken.rate=7
-expect 'an unknown guard' 2 "-g fense: unknown guard, expected none, deadline, recheck or fence; did you mean 'fence'\\?\$" \
+expect 'an unknown guard' 2 "-g fense: unknown guard, expected none, deadline, signal, recheck, claim or fence; did you mean 'fence'\\?\$" \
   "$bin" run control -g fense
-expect 'a guard like no other' 2 '-g x: unknown guard, expected none, deadline, recheck or fence' "$bin" run control -g x
+expect 'a guard like no other' 2 '-g x: unknown guard, expected none, deadline, signal, recheck, claim or fence' "$bin" run control -g x
 expect 'a guard without its name' 2 '-g: expected a value' "$bin" run control -g
 expect 'an unknown suite' 2 "unknown suite 'quik', did you mean 'quick'" "$bin" suite quik
 expect 'a suite without its name' 2 'suite: expected one suite, see .*list suites' "$bin" suite
@@ -307,7 +307,7 @@ expect 'explain of nothing' 2 'expected a results folder and a cell, .* or a his
 expect 'a report of no run' 2 'run.json' "$bin" report "$dir"
 
 # Points, and guards that a system lacks.
-says 'the help names the guards' 0 '-g, --guard GUARD  *runs only this guard: none, deadline, recheck or fence' "$bin" help
+says 'the help names the guards' 0 '-g, --guard GUARD  *runs only this guard: none, deadline, signal, recheck, claim or fence' "$bin" help
 "$bin" list steps >"$dir/steps"
 check 'all steps are listed with what they mean' grep -qx 'heal  *undoes all cuts' "$dir/steps"
 check '  those of clients, too' grep -q '^await client N has written within T  *waits until' "$dir/steps"

@@ -193,6 +193,10 @@ static void malformed_lines_of_format_2_are_refused_too(void **state) {
        "FILE:2: found 4294967296 in \"step\", expected an integer of at most 4294967295"},
       {TWO "{\"t\":1,\"e\":\"phase\",\"phase\":\"mesure\"}",
        "FILE:2: found unknown word in \"phase\": \"mesure\" (did you mean \"measure\"?), expected one of: measure end"},
+      {TWO "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"check\"}", "FILE:2: found no \"check\", expected one on a \"check\" event"},
+      {TWO "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"check\",\"check\":\"in doubt\"}",
+       "FILE:2: found unknown word in \"check\": \"in doubt\" (did you mean \"in-doubt\"?), expected one of: passed lease-over"},
+      {TWO "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"lost\",\"check\":\"error\"}", "FILE:2: found \"check\" on a \"lost\" event"},
       {TWO "{\"t\":1,\"e\":\"phase\",\"phase\":1}", "FILE:2: found an integer in \"phase\", expected a word"},
       {TWO "{\"t\":1,\"e\":\"clock\",\"host\":\"a\",\"clock\":\"rate\",\"ms\":1,\"in_ms\":0}",
        "FILE:2: found 0 in \"in_ms\", expected an integer of at least 1"},
@@ -328,6 +332,8 @@ static const char sample[] =
     "{\"t\":29,\"e\":\"phase\",\"phase\":\"end\"}\n"
     "{\"t\":30,\"e\":\"shortened\",\"kept\":0,\"total\":9223372036854775807}\n"
     "{\"t\":31,\"c\":\"a\",\"k\":\"x\",\"e\":\"busy\"}\n"
+    "{\"t\":31,\"s\":3,\"c\":\"a\",\"k\":\"x\",\"e\":\"check\",\"check\":\"passed\"}\n"
+    "{\"t\":31,\"s\":4,\"c\":\"a\",\"k\":\"x\",\"e\":\"check\",\"check\":\"error\"}\n"
     "{\"t\":32,\"c\":\"a\",\"k\":\"x\",\"e\":\"timeout\"}\n"
     "{\"t\":33,\"c\":\"a\",\"k\":\"x\",\"e\":\"unknown\"}\n"
     "{\"t\":34,\"c\":\"a\",\"k\":\"x\",\"e\":\"release\"}\n"
@@ -440,7 +446,8 @@ static void kinds_keep_their_numbers(void **state) {
   (void)state;
   static const char *const words[] = {"acquire", "granted", "busy",     "timeout",    "unknown", "release",  "released", "lost",  "read",
                                       "write",   "crash",   "fault",    "note",       "renewed", "phase",    "proved",   "over",  "not-done",
-                                      "not-proved", "reply", "met",     "observed",   "role",    "failover", "clock",    "error", "shortened"};
+                                      "not-proved", "reply", "met",     "observed",   "role",    "failover", "clock",    "error", "shortened",
+                                      "check"};
   enum { COUNT = sizeof words / sizeof *words };
   for (unsigned i = 0; i < COUNT; i++) assert_string_equal(lb_event_kind_name(i + 1), words[i]);
   assert_null(lb_event_kind_name(0));
@@ -451,7 +458,10 @@ static void an_event_that_could_not_be_read_back_is_not_written(void **state) {
   (void)state;
   static const struct lb_event wrong[] = {
       {.t = 1, .kind = 99, .client = 0, .key = 0, .fact = LB_NO_NAME},
-      {.t = 1, .kind = LB_EV_SHORTENED + 1, .client = 0, .key = 0, .fact = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_CHECK + 1, .client = 0, .key = 0, .fact = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_CHECK, .client = 0, .key = 0, .fact = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_CHECK, .client = 0, .key = 0, .fact = LB_NO_NAME, .flags = LB_EVF_CHECK},
+      {.t = 1, .kind = LB_EV_CHECK, .client = 0, .key = 0, .fact = LB_NO_NAME, .flags = LB_EVF_CHECK, .check = LB_CHECK_ERROR + 1},
       {.t = 1, .kind = LB_EV_RENEWED, .client = 0, .key = LB_NO_NAME, .fact = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_RENEWED, .client = 0, .key = 0, .fact = LB_NO_NAME, .flags = LB_EVF_FENCE},
       {.t = 1, .kind = LB_EV_GRANTED, .client = 1, .key = 0, .fact = LB_NO_NAME},
@@ -525,8 +535,8 @@ static void damaged_binary_files_are_refused_with_the_place(void **state) {
   DAMAGED("FILE: byte 56: found an empty name", copy[NAMES] = 0);
   DAMAGED("FILE: byte 56: found a name that is not UTF-8", copy[NAMES] = '\xff');
   DAMAGED("FILE: byte 62: event 1: found kind 99", copy[EVENTS + 52] = 99);
-  DAMAGED("FILE: byte 62: event 1: found kind 28 with flags 0, expected a kind from 1 to 27", copy[EVENTS + 52] = 28);
-  DAMAGED("FILE: byte 62: event 1: found kind 2 with flags 0x20", copy[EVENTS + 54] = 32);
+  DAMAGED("FILE: byte 62: event 1: found kind 29 with flags 0, expected a kind from 1 to 28", copy[EVENTS + 52] = 29);
+  DAMAGED("FILE: byte 62: event 1: found kind 2 with flags 0x40", copy[EVENTS + 54] = 64);
   DAMAGED("FILE: byte 118: event 2: found name 77 in \"c\", expected one of 2", copy[EVENTS + 56 + 40] = 77);
   DAMAGED("FILE: byte 118: event 2: found no \"c\", expected one on a \"granted\" event",
           memset(copy + EVENTS + 56 + 40, 0xff, 4));

@@ -12,6 +12,7 @@
 
 #include "client/contract.h"
 #include "client/holder.h"
+#include "history/say.h"
 
 /* ---- a protocol by script, a clock by hand ----------------------------------------------------------------------- */
 
@@ -20,7 +21,7 @@ struct lb_session {
   int acquire_calls, release_calls, resolve_calls, wait_calls;
   size_t token_len_seen[8];
   int late_replies; /* so many grants are over when they are read */
-  int holds_answer, extend_answer, extend_calls;
+  int holds_answer, doubt_answer, extend_answer, extend_calls;
   int wait_answer;
   bool renews_for_ever;
   lb_ns asked_until;              /* the deadline of the latest holds or extend, counted from then */
@@ -85,6 +86,10 @@ static int holds_hook(struct lb_session *s, const struct lb_lock *lock, const st
   s->asked_until = deadline - fake_now;
   return s->holds_answer;
 }
+static int doubt_hook(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
+  (void)lock, (void)grant;
+  return s->doubt_answer;
+}
 static int extend_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)lock;
   s->extend_calls++;
@@ -133,14 +138,16 @@ static int tear_down(void **state) {
   return 0;
 }
 
-/* The kinds of all recorded events as one word, e.g. "acquire granted". */
+/* The kinds of all recorded events as one word, e.g. "acquire granted", and of a check what it came to. */
 static const char *story(const struct fixture *f) {
   static char text[400];
   text[0] = '\0';
   const struct lb_memory *memory = f->holder.memory;
   for (uint32_t i = 0; i < atomic_load(&memory->log[0].count); i++) {
     if (i) strcat(text, " ");
-    strcat(text, lb_event_kind_name(memory->events[memory->log[0].first + i].kind));
+    const struct lb_event *e = &memory->events[memory->log[0].first + i];
+    strcat(text, lb_event_kind_name(e->kind));
+    if (e->flags & LB_EVF_CHECK) strcat(strcat(strcat(text, "("), lb_check_say(e->check)), ")");
   }
   return text;
 }
@@ -431,6 +438,7 @@ static void a_write_is_what_was_read_plus_one(void **state) {
 static struct fixture *granted_under(void **state, enum lb_guard guard) {
   struct fixture *f = *state;
   f->protocol.holds = holds_hook;
+  f->protocol.doubt = doubt_hook;
   f->protocol.extend = extend_hook;
   f->holder.guard = guard;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
@@ -468,14 +476,14 @@ static void a_deadline_lets_pass_until_the_lease_is_over_and_not_then(void **sta
   assert_int_equal(lb_holder_read(&f->holder), LB_OK);
   fake_now++;
   assert_int_equal(lb_holder_write(&f->holder), LB_LOST);
-  assert_lost(f, "acquire granted read lost");
+  assert_lost(f, "acquire granted check(passed) read check(lease over) lost");
 }
 
 static void a_deadline_stands_before_a_read_too(void **state) {
   struct fixture *f = granted_under(state, LB_GUARD_DEADLINE);
   fake_now = f->holder.grant.valid_until;
   assert_int_equal(lb_holder_read(&f->holder), LB_LOST);
-  assert_lost(f, "acquire granted lost");
+  assert_lost(f, "acquire granted check(lease over) lost");
 }
 
 static void a_deadline_has_nothing_against_a_lock_without_expiry(void **state) {
@@ -492,16 +500,19 @@ static void a_recheck_that_the_server_confirms_lets_pass(void **state) {
   f->holder.ttl_ms = 300;
   assert_int_equal(lb_holder_write(&f->holder), LB_OK);
   assert_int_equal(f->session.asked_until, 150 * LB_NS_PER_MS);
-  assert_string_equal(story(f), "acquire granted read write");
+  assert_string_equal(story(f), "acquire granted check(passed) read check(passed) write");
 }
 
 static void a_recheck_without_a_clear_yes_is_a_no(void **state) {
   const int answers[] = {LB_LOST, LB_UNKNOWN, LB_BUSY, LB_TIMEOUT, -ECONNRESET};
+  static const char *const stories[] = {"acquire granted check(told no) lost", "acquire granted check(no answer) lost",
+                                        "acquire granted check(error) lost", "acquire granted check(error) lost",
+                                        "acquire granted check(error) lost"}; /* two are no answers of that hook */
   for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
     struct fixture *f = granted_under(state, LB_GUARD_RECHECK);
     f->session.holds_answer = answers[i];
     assert_int_equal(i % 2 ? lb_holder_read(&f->holder) : lb_holder_write(&f->holder), LB_LOST);
-    assert_lost(f, "acquire granted lost");
+    assert_lost(f, stories[i]);
     tear_down(state);
     set_up(state);
   }
@@ -511,7 +522,71 @@ static void a_recheck_that_cannot_be_asked_is_a_no(void **state) {
   struct fixture *f = granted_under(state, LB_GUARD_RECHECK);
   f->protocol.holds = NULL;
   assert_int_equal(lb_holder_read(&f->holder), LB_LOST);
-  assert_lost(f, "acquire granted lost");
+  assert_lost(f, "acquire granted check(error) lost");
+}
+
+static void a_signal_of_doubt_or_loss_ends_the_hold(void **state) {
+  const int answers[] = {LB_UNKNOWN, LB_LOST, -EIO, LB_BUSY};
+  static const char *const stories[] = {
+      "acquire granted check(passed) read check(in doubt) lost", "acquire granted check(passed) read check(session over) lost",
+      "acquire granted check(passed) read check(error) lost", "acquire granted check(passed) read check(error) lost"};
+  for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+    struct fixture *f = granted_under(state, LB_GUARD_SIGNAL);
+    assert_int_equal(lb_holder_read(&f->holder), LB_OK);
+    f->session.doubt_answer = answers[i];
+    assert_int_equal(lb_holder_write(&f->holder), LB_LOST);
+    assert_lost(f, stories[i]);
+    tear_down(state);
+    set_up(state);
+  }
+}
+
+static void without_a_signal_a_lease_that_is_over_stops_nobody(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_SIGNAL);
+  fake_now += 10 * LB_NS_PER_S;
+  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
+  assert_int_equal(lb_holder_write(&f->holder), LB_OK);
+  assert_string_equal(story(f), "acquire granted check(passed) read check(passed) write");
+}
+
+static void who_tells_nobody_of_a_loss_does_not_pass(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_SIGNAL);
+  f->protocol.doubt = NULL;
+  assert_int_equal(lb_holder_read(&f->holder), LB_LOST);
+  assert_lost(f, "acquire granted check(error) lost");
+}
+
+/* Another holder, as the resource sees it: with a token that is not this one's. */
+static void a_claim_stands_until_another_one_is_made(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_CLAIM);
+  struct lb_resource *resource = &f->holder.memory->resource[0];
+  uint64_t value;
+  lb_resource_claim(resource, 99, &value);
+  assert_int_equal(lb_holder_read(&f->holder), LB_OK); /* the first access takes it from whoever has it */
+  assert_false(lb_resource_write_claimed(resource, 99, 50));
+  assert_int_equal(lb_holder_write(&f->holder), LB_OK);
+  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
+  assert_int_equal(f->holder.value_read, 1);
+  lb_resource_claim(resource, 99, &value);
+  assert_int_equal(lb_holder_write(&f->holder), LB_LOST);
+  assert_string_equal(story(f), "acquire granted read write read write lost");
+  assert_int_equal(atomic_load(&resource->value), 1);
+  assert_int_equal(f->holder.debt_count, 1);
+}
+
+static void a_claim_belongs_to_one_grant(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_CLAIM);
+  struct lb_resource *resource = &f->holder.memory->resource[0];
+  uint64_t value, first;
+  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
+  first = f->holder.claim;
+  assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  assert_int_not_equal(f->holder.claim, first);
+  assert_true(lb_resource_read_claimed(resource, first, &value)); /* it has claimed nothing yet */
+  assert_int_equal(lb_holder_write(&f->holder), LB_OK); /* a write claims, too, if it comes first */
+  assert_false(lb_resource_read_claimed(resource, first, &value));
+  assert_int_equal(atomic_load(&resource->value), 1);
 }
 
 static void a_fence_that_was_overtaken_is_refused_at_the_read(void **state) {
@@ -729,6 +804,11 @@ int main(void) {
       TEST(a_recheck_that_the_server_confirms_lets_pass),
       TEST(a_recheck_without_a_clear_yes_is_a_no),
       TEST(a_recheck_that_cannot_be_asked_is_a_no),
+      TEST(a_signal_of_doubt_or_loss_ends_the_hold),
+      TEST(without_a_signal_a_lease_that_is_over_stops_nobody),
+      TEST(who_tells_nobody_of_a_loss_does_not_pass),
+      TEST(a_claim_stands_until_another_one_is_made),
+      TEST(a_claim_belongs_to_one_grant),
       TEST(a_fence_that_was_overtaken_is_refused_at_the_read),
       TEST(a_fence_that_was_overtaken_after_the_read_is_refused_at_the_write),
       TEST(a_fence_asks_neither_clock_nor_server),

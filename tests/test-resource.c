@@ -29,6 +29,26 @@ static struct shared *map_shared(void) {
   return s;
 }
 
+/* ---- claims ------------------------------------------------------------------------------------------------------ */
+
+static void a_claim_is_always_taken_and_the_one_before_it_is_refused(void **state) {
+  (void)state;
+  struct lb_resource r = {0};
+  uint64_t a = 9, b = 9;
+  lb_resource_claim(&r, 5, &a);
+  assert_true(lb_resource_write_claimed(&r, 5, 7));
+  lb_resource_claim(&r, 3, &b); /* a token has no order */
+  assert_int_equal(a, 0);
+  assert_int_equal(b, 7);
+  assert_false(lb_resource_write_claimed(&r, 5, 8));
+  assert_false(lb_resource_read_claimed(&r, 5, &a));
+  assert_int_equal(a, 0);
+  assert_true(lb_resource_read_claimed(&r, 3, &b));
+  assert_int_equal(b, 7);
+  assert_true(lb_resource_write_claimed(&r, 3, 8));
+  assert_int_equal(atomic_load(&r.value), 8);
+}
+
 /* ---- statements about one access --------------------------------------------------------------------------------- */
 
 static void without_checks_the_later_write_wins_whatever_it_shows(void **state) {
@@ -160,6 +180,7 @@ int main(void) {
       cmocka_unit_test(the_largest_fence_is_remembered_from_reads_and_writes),
       cmocka_unit_test(a_checked_access_accepts_an_equal_or_larger_fence),
       cmocka_unit_test(a_refused_access_changes_nothing_and_tells_nothing),
+      cmocka_unit_test(a_claim_is_always_taken_and_the_one_before_it_is_refused),
       cmocka_unit_test(fenced_threads_lose_no_update),
       cmocka_unit_test(fenced_processes_lose_no_update),
       cmocka_unit_test(no_fence_that_was_shown_is_forgotten),

@@ -144,7 +144,7 @@ static bool is_one_of(const char *text, const char *words) {
 static bool fits_word(const char *type, const char *text) {
   if (strcmp(type, "verdict") == 0) return is_one_of(text, "safe violated stuck undecided skipped");
   if (strcmp(type, "expectation") == 0) return is_one_of(text, "safe violated stuck skipped any");
-  if (strcmp(type, "guard") == 0) return is_one_of(text, "none deadline recheck fence");
+  if (strcmp(type, "guard") == 0) return is_one_of(text, "none deadline signal recheck claim fence");
   return true;
 }
 

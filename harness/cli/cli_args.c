@@ -52,7 +52,7 @@ static const struct arg {
 } table[] = { /* an option twice: what it means depends on the command */
     {"-b", "--systems", TEXT_SYSTEMS, LB_ARG_RUN, "SYSTEM,...", "runs only these systems: PROTOCOL@TOPOLOGY or PROTOCOL"},
     {"-n", "--trials", COUNT_TRIALS, LB_ARG_RUN, "TRIALS", "trials of each cell and number of clients (default: the scenario says)"},
-    {"-g", "--guard", TEXT_GUARD, LB_ARG_RUN, "GUARD", "runs only this guard: none, deadline, recheck or fence"},
+    {"-g", "--guard", TEXT_GUARD, LB_ARG_RUN, "GUARD", "runs only this guard: " LB_GUARD_NAMES},
     {"-s", "--set", SETTING, LB_ARG_RUN, "KEY=VALUE", "sets a key of the scenario, as in ttl_ms=5000, or PROTOCOL.OPTION=VALUE"},
     {"-s", "--set", SETTING, LB_ARG_TAP, "OPTION=VALUE", "PROTOCOL.OPTION=VALUE, as `show PROTOCOL` lists them"},
     {"-j", "--jobs", COUNT_JOBS, LB_ARG_RUN, "JOBS", "trials side by side (trials that measure speed run alone)"},
@@ -123,7 +123,7 @@ int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret)
   char word[32];
   snprintf(word, sizeof word, "%.*s", equals ? (int)(equals - text) : 0, text);
   int named = equals ? lb_guard_find(word) : (int)guard;
-  if (named < 0) return lb_complain(-1, "--expect %s: expected VERDICT, or GUARD=VERDICT with none, deadline, recheck or fence", text);
+  if (named < 0) return lb_complain(-1, "--expect %s: expected VERDICT, or GUARD=VERDICT with " LB_GUARD_NAMES, text);
   *ret = (struct lb_expect){.guard = (enum lb_guard)named, .system = (char *)"*", .reason = (char *)"said with --expect"};
   for (int i = 0; i < COUNT; i++) {
     names[i] = lb_verdict_name(verdicts[i]);
@@ -149,7 +149,7 @@ static int set_guard(const char *text, struct lb_args *args) {
   if (lb_guard_find(text) >= 0) return 0;
   for (int i = 0; i < LB_GUARD_COUNT; i++) names[i] = lb_guard_name((enum lb_guard)i);
   const char *near = lb_suggest(text, names, LB_GUARD_COUNT);
-  return lb_complain(LB_EXIT_USAGE, "-g %s: unknown guard, expected none, deadline, recheck or fence%s%s%s", text,
+  return lb_complain(LB_EXIT_USAGE, "-g %s: unknown guard, expected " LB_GUARD_NAMES "%s%s%s", text,
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 

@@ -29,6 +29,7 @@ static const struct {
     [LB_HOOK_HOLDS] = {"holds", R(LB_OK) | R(LB_LOST) | R(LB_UNKNOWN)},
     [LB_HOOK_INSPECT] = {"inspect", R(0) | R(1)},
     [LB_HOOK_TEARDOWN] = {"teardown", R(LB_OK) | R(LB_TIMEOUT) | R(LB_UNKNOWN)},
+    [LB_HOOK_DOUBT] = {"doubt", R(LB_OK) | R(LB_LOST) | R(LB_UNKNOWN)},
     [LB_HOOK_CLOSE] = {"close", R(LB_OK)},
 };
 

@@ -130,7 +130,8 @@ static int granted(struct lb_holder *h) {
   h->renew_at = when_to_renew(h);
   atomic_store(&state_of(h)->writes, 0);
   atomic_store(&state_of(h)->holds, true);
-  atomic_fetch_add_explicit(&h->memory->grants, 1, memory_order_relaxed);
+  h->claim = atomic_fetch_add_explicit(&h->memory->grants, 1, memory_order_relaxed) + 1;
+  h->claimed = false;
   return LB_OK;
 }
 
@@ -215,30 +216,47 @@ int lb_holder_release(struct lb_holder *h, lb_ns deadline) {
   return LB_UNKNOWN;
 }
 
+/* ---- guards ------------------------------------------------------------------------------------------------------- */
+
 /* Asks the service; only a clear yes within a short time counts. */
-static bool is_confirmed(struct lb_holder *h) {
+static enum lb_check_result ask_service(struct lb_holder *h) {
   char name[LB_KEY_NAME_MAX];
-  if (!h->protocol->holds) return false;
+  if (!h->protocol->holds) return LB_CHECK_ERROR;
   struct lb_lock lock = lb_holder_lock(h, h->key, name);
   lb_ns bound = earlier(ttl_over(h, 2), ASK_MS * LB_NS_PER_MS);
-  return lb_hook_holds(h, &lock, &h->grant, lb_now(h->env) + bound) == LB_OK;
+  int r = lb_hook_holds(h, &lock, &h->grant, lb_now(h->env) + bound);
+  return r == LB_OK ? LB_CHECK_PASSED : r == LB_LOST ? LB_CHECK_TOLD_NO : r < 0 ? LB_CHECK_ERROR : LB_CHECK_NO_ANSWER;
 }
 
-static bool guard_is_content(struct lb_holder *h) {
+/* Asks nobody: what was said of the session already. */
+static enum lb_check_result look_for_signals(struct lb_holder *h) {
+  char name[LB_KEY_NAME_MAX];
+  if (!h->protocol->doubt) return LB_CHECK_ERROR;
+  struct lb_lock lock = lb_holder_lock(h, h->key, name);
+  int r = lb_hook_doubt(h, &lock, &h->grant);
+  return r == LB_OK ? LB_CHECK_PASSED : r == LB_LOST ? LB_CHECK_SESSION_OVER : r < 0 ? LB_CHECK_ERROR : LB_CHECK_IN_DOUBT;
+}
+
+/* 0 = this guard leaves it to the resource, or to nobody. */
+static enum lb_check_result guard_says(struct lb_holder *h) {
   switch (h->guard) {
     case LB_GUARD_NONE:
-    case LB_GUARD_FENCE: return true; /* the resource decides */
-    case LB_GUARD_DEADLINE: return !is_over(h);
-    case LB_GUARD_RECHECK: return is_confirmed(h);
+    case LB_GUARD_CLAIM:
+    case LB_GUARD_FENCE: return 0;
+    case LB_GUARD_DEADLINE: return is_over(h) ? LB_CHECK_LEASE_OVER : LB_CHECK_PASSED;
+    case LB_GUARD_SIGNAL: return look_for_signals(h);
+    case LB_GUARD_RECHECK: return ask_service(h);
   }
-  return false;
+  return LB_CHECK_ERROR;
 }
 
 /* Between the check and the access, "after-check", lies what no check by the client can close. */
 static int check(struct lb_holder *h) {
   if (!h->holding) return LB_BUSY;
   lb_point(h->env, "before-check");
-  if (!guard_is_content(h)) return give_up_hold(h);
+  enum lb_check_result result = guard_says(h);
+  if (result) record(h, LB_EV_CHECK, (struct lb_event){.check = (uint8_t)result, .flags = LB_EVF_CHECK});
+  if (result && result != LB_CHECK_PASSED) return give_up_hold(h);
   lb_point(h->env, "after-check");
   return LB_OK;
 }
@@ -263,19 +281,35 @@ static int note_access(struct lb_holder *h, enum lb_event_kind kind, bool accept
   return accepted ? LB_OK : give_up_hold(h);
 }
 
+/* The first access of a hold claims the resource, whoever had it: so it is always accepted. */
+static bool read_resource(struct lb_holder *h) {
+  struct lb_resource *resource = &h->memory->resource[h->key];
+  if (h->guard != LB_GUARD_CLAIM) return lb_resource_read(resource, h->guard == LB_GUARD_FENCE, h->grant.fence, &h->value_read);
+  if (h->claimed) return lb_resource_read_claimed(resource, h->claim, &h->value_read);
+  lb_resource_claim(resource, h->claim, &h->value_read);
+  return h->claimed = true;
+}
+
+static bool write_resource(struct lb_holder *h) {
+  struct lb_resource *resource = &h->memory->resource[h->key];
+  uint64_t before;
+  if (h->guard != LB_GUARD_CLAIM) return lb_resource_write(resource, h->guard == LB_GUARD_FENCE, h->grant.fence, h->value_read + 1);
+  if (!h->claimed) lb_resource_claim(resource, h->claim, &before);
+  h->claimed = true;
+  return lb_resource_write_claimed(resource, h->claim, h->value_read + 1);
+}
+
 int lb_holder_read(struct lb_holder *h) {
   int r = check(h);
   if (r != LB_OK) return r;
-  bool checks = h->guard == LB_GUARD_FENCE;
-  bool accepted = lb_resource_read(&h->memory->resource[h->key], checks, h->grant.fence, &h->value_read);
+  bool accepted = read_resource(h);
   return note_access(h, LB_EV_READ, accepted, h->value_read);
 }
 
 int lb_holder_write(struct lb_holder *h) {
   int r = check(h);
   if (r != LB_OK) return r;
-  bool checks = h->guard == LB_GUARD_FENCE;
-  bool accepted = lb_resource_write(&h->memory->resource[h->key], checks, h->grant.fence, h->value_read + 1);
+  bool accepted = write_resource(h);
   r = note_access(h, LB_EV_WRITE, accepted, h->value_read + 1);
   if (r != LB_OK) return r;
   atomic_fetch_add(&state_of(h)->writes, 1);

@@ -41,6 +41,8 @@ struct lb_holder {
   uint32_t key; /* index of the key held or asked for last */
   struct lb_grant grant;
   uint64_t value_read;
+  uint64_t claim; /* of the guard `claim`: a number that no other grant of the trial has */
+  bool claimed;   /* it stands in the resource since this hold's first access, or did */
   /* Attempts whose outcome stayed unknown, and holds given up while the service may still keep
    * them: released before the next attempt. */
   struct lb_debt {
@@ -62,7 +64,8 @@ int lb_holder_acquire(struct lb_holder *holder, uint32_t key, lb_ns deadline);
  * LB_UNKNOWN (kept as a debt); LB_BUSY: it held nothing (but debts are paid where the service
  * answers: who gives up lets go). */
 int lb_holder_release(struct lb_holder *holder, lb_ns deadline);
-/* Reads the resource; writes what was read plus one; both only as far as the guard lets it. Points
+/* Reads the resource; writes what was read plus one; both only as far as the guard lets it. Event
+ * `check` with what the guard found, if the client has anything to check; then the access. Points
  * passed on the way (see lb_holder_points): "before-check", "after-check" (the guard was content,
  * the access comes next), "after-write". LB_OK; LB_BUSY: it held nothing, so it did not touch the
  * resource; LB_LOST: the guard or the resource said no: event `lost` (after a read or write with

@@ -188,3 +188,8 @@ int lb_hook_inspect(struct lb_holder *h, const struct lb_lock *lock, size_t endp
   enter(h, LB_HOOK_INSPECT, deadline);
   return leave(h, LB_HOOK_INSPECT, h->protocol->inspect(h->session, lock, endpoint, deadline));
 }
+
+int lb_hook_doubt(struct lb_holder *h, const struct lb_lock *lock, const struct lb_grant *grant) {
+  enter(h, LB_HOOK_DOUBT, lb_now(h->env));
+  return leave(h, LB_HOOK_DOUBT, h->protocol->doubt(h->session, lock, grant));
+}

@@ -29,6 +29,8 @@ int lb_hook_resolve(struct lb_holder *holder, const struct lb_lock *lock, struct
 int lb_hook_wait(struct lb_holder *holder, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int lb_hook_extend(struct lb_holder *holder, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int lb_hook_holds(struct lb_holder *holder, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
+/* Takes no deadline: the hook may not wait, so it is late if it is not back at once. */
+int lb_hook_doubt(struct lb_holder *holder, const struct lb_lock *lock, const struct lb_grant *grant);
 int lb_hook_inspect(struct lb_holder *holder, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
 
 #endif

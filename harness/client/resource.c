@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The checked access is one 128-bit compare-and-swap over {value, fence seen}. Two steps (compare
+ * A checked access is one 128-bit compare-and-swap over {value, fence seen}. Two steps (compare
  * the fence, then store) would leave a hole in which a newer holder reads and the older one still
  * writes: the very thing a fence is to prevent.
  */
@@ -71,4 +71,36 @@ bool lb_resource_write(struct lb_resource *r, bool checks, uint64_t fence, uint6
   remember(r, fence);
   atomic_store_explicit(&r->value, value, memory_order_relaxed);
   return true;
+}
+
+/* ---- claims ------------------------------------------------------------------------------------------------------- */
+
+void lb_resource_claim(struct lb_resource *r, uint64_t token, uint64_t *ret) {
+  union words old;
+  do old = look(r);
+  while (!swap(r, old, (union words){{.value = old.value, .fence_seen = token}}));
+  *ret = old.value;
+}
+
+/* `write` NULL = a read. */
+static bool claimed_access(struct lb_resource *r, uint64_t token, const uint64_t *write, uint64_t *ret) {
+  union words old, new;
+  bool stands;
+  do {
+    old = look(r);
+    stands = old.fence_seen == token;
+    new = old;
+    if (stands && write) new.value = *write;
+    *ret = stands ? old.value : 0;
+  } while (!swap(r, old, new));
+  return stands;
+}
+
+bool lb_resource_read_claimed(struct lb_resource *r, uint64_t token, uint64_t *ret) {
+  return claimed_access(r, token, NULL, ret);
+}
+
+bool lb_resource_write_claimed(struct lb_resource *r, uint64_t token, uint64_t value) {
+  uint64_t before;
+  return claimed_access(r, token, &value, &before);
 }

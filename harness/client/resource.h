@@ -2,7 +2,7 @@
  *
  * resource.h - what the lock protects, one per key: a number that every critical section reads, and
  * writes back plus one. It is the witness that sees who really was inside, so it must not help:
- * unless it is asked to check fences it is plain shared memory that never serialises, and a lock
+ * unless it is asked to check fences or claims it is plain shared memory that never serialises, and a lock
  * that does not exclude really loses updates.
  *
  * Any thread of any process of the trial may call these.
@@ -18,7 +18,7 @@ struct lb_resource { /* all zero = fresh; in memory that all clients share */
   union {
     struct {
       _Atomic uint64_t value;
-      _Atomic uint64_t fence_seen; /* the largest it was shown */
+      _Atomic uint64_t fence_seen; /* the largest it was shown; of a resource with claims: the token that stands there */
     };
     unsigned __int128 both; /* the two as one word, 16-byte aligned: for the one step of a checked access */
   };
@@ -30,5 +30,15 @@ struct lb_resource { /* all zero = fresh; in memory that all clients share */
  * *ret is 0). */
 bool lb_resource_read(struct lb_resource *resource, bool checks, uint64_t fence, uint64_t *ret);
 bool lb_resource_write(struct lb_resource *resource, bool checks, uint64_t fence, uint64_t value);
+
+/* The same resource with claims instead of fences: check-and-set by a token that is only unique, as
+ * S. Sanfilippo proposed it for Redlock ("Is Redlock safe?", antirez.com/news/101, 2016). A resource
+ * is used in one of the two ways only. */
+/* Writes `token` into the resource, whatever stood there, and reads the value in the same step. */
+void lb_resource_claim(struct lb_resource *resource, uint64_t token, uint64_t *ret);
+/* One access in one atomic step if `token` still stands there. False: another one does; nothing
+ * changed (and *ret is 0). */
+bool lb_resource_read_claimed(struct lb_resource *resource, uint64_t token, uint64_t *ret);
+bool lb_resource_write_claimed(struct lb_resource *resource, uint64_t token, uint64_t value);
 
 #endif

@@ -102,6 +102,7 @@ static void put_event(const struct lb_history *h, const struct lb_event *e, bool
     fprintf(out, " until %.6f ms", ((double)e->until - (double)h->events[0].t) / 1e6);
   if (e->flags & LB_EVF_DUE) fprintf(out, " due %.6f ms", ((double)e->due - (double)h->events[0].t) / 1e6);
   if (e->flags & LB_EVF_REFUSED) fputs(" (refused)", out);
+  if (e->flags & LB_EVF_CHECK) fprintf(out, ": %s", lb_check_say(e->check));
   putc('\n', out);
 }
 

@@ -175,6 +175,7 @@ static void put_facts(const struct lb_teller *t, size_t i) {
     lb_explain_time(t, e->due);
   }
   if (e->flags & LB_EVF_REFUSED) fprintf(t->out, "%srefused", separator);
+  if (e->flags & LB_EVF_CHECK) fprintf(t->out, "%s%s", separator, lb_check_say(e->check));
 }
 
 static void put_proof(const struct lb_teller *t, size_t fault) {

@@ -121,6 +121,7 @@ static int rank_of(const struct lb_cutter *x, size_t i) {
     case LB_EV_RELEASE: return 1;
     case LB_EV_ACQUIRE: return 2;
     case LB_EV_RENEWED: return rank_of_renewal(x, i);
+    case LB_EV_CHECK: return e->check == LB_CHECK_PASSED ? 3 : 0; /* that one ends a hold, and says why */
     default: return 3;
   }
 }

@@ -51,6 +51,7 @@ enum lb_event_kind {
   LB_EV_CLOCK,      /* a host was asked for its time */
   LB_EV_ERROR,      /* the latest failure a client was told; without a client: the observer */
   LB_EV_SHORTENED,  /* only the begin of the history was kept */
+  LB_EV_CHECK,      /* of a client, no fact: what its guard found before an access; it neither begins nor ends a hold */
 };
 
 enum {
@@ -59,6 +60,19 @@ enum {
   LB_EVF_VALUE = 1 << 2,   /* value is meaningful */
   LB_EVF_REFUSED = 1 << 3, /* the resource refused this access ("ok":false) */
   LB_EVF_DUE = 1 << 4,     /* due is meaningful */
+  LB_EVF_CHECK = 1 << 5,   /* check is meaningful */
+};
+
+/* What a guard's check came to. Only after `passed` does the client touch the resource. The numbers
+ * stand in binary files: new ones come at the end. */
+enum lb_check_result {
+  LB_CHECK_PASSED = 1,
+  LB_CHECK_LEASE_OVER,   /* by the client's own clock */
+  LB_CHECK_IN_DOUBT,     /* the client library or the connection said so: it may still hold */
+  LB_CHECK_SESSION_OVER, /* it said so */
+  LB_CHECK_TOLD_NO,      /* a server answered that the client does not hold */
+  LB_CHECK_NO_ANSWER,    /* nobody said yes or no in time */
+  LB_CHECK_ERROR,        /* the question could not be asked */
 };
 
 /* What the words of facts may be. The numbers stand in binary files: new ones come at the end. */
@@ -84,7 +98,10 @@ enum lb_answer {                                                               /
 struct lb_event {
   uint64_t t;      /* ns */
   uint64_t s;      /* global sequence number, 0 = none */
-  uint64_t value;  /* read, write */
+  union {
+    uint64_t value; /* read, write */
+    uint8_t check;  /* check: enum lb_check_result */
+  };
   uint64_t fence;  /* granted, read, write */
   union {
     uint64_t until; /* granted, renewed: the client may believe it holds until then */

@@ -11,6 +11,8 @@
 
 static const char *const phases[] = {NULL, "measure", "end", NULL};
 static const char *const clocks[] = {NULL, "wall", "monotonic", "rate", NULL};
+static const char *const checks[] = {NULL,      "passed",    "lease-over", "in-doubt", "session-over",
+                                     "told-no", "no-answer", "error",      NULL};
 static const char *const answers[] = {NULL,          "done",        "granted", "refused", "no-answer",
                                       "not-holding", "not-in-time", "lost",    "unknown", "failed",
                                       NULL};
@@ -44,6 +46,7 @@ const struct lb_member lb_members[LB_MEMBER_COUNT] = {
     {"in_ms", LB_T_POSITIVE, IN_FACT(in_ms)},
     {"kept", LB_T_NUMBER, IN_FACT(kept)},
     {"total", LB_T_NUMBER, IN_FACT(total)},
+    {"check", LB_T_WORD, IN_EVENT(check), .flag = LB_EVF_CHECK, .words = checks},
 };
 
 static const struct {
@@ -78,6 +81,7 @@ static const struct {
     [LB_EV_CLOCK] = {"clock", true, LB_M_HOST | LB_M_CLOCK | LB_M_MS, LB_M_IN_MS | LB_M_STEP},
     [LB_EV_ERROR] = {"error", true, LB_M_WHY, LB_M_C},
     [LB_EV_SHORTENED] = {"shortened", true, LB_M_KEPT | LB_M_TOTAL, 0},
+    [LB_EV_CHECK] = {"check", false, LB_M_C | LB_M_K | LB_M_CHECK, 0},
 };
 
 const char *lb_event_kind_name(unsigned kind) { return kind < LB_KIND_COUNT ? rules[kind].word : NULL; }
@@ -165,7 +169,8 @@ static int check_number(const char *member, uint64_t number, char *text, size_t 
 }
 
 static int check_word(const struct lb_member *member, unsigned bit, uint8_t word, char *text, size_t size) {
-  bool known = member->words ? word == 0 || lb_member_word(bit, word) : word <= 1;
+  bool absent = word == 0 && !member->flag;
+  bool known = member->words ? absent || lb_member_word(bit, word) : word <= 1;
   if (known) return 0;
   snprintf(text, size, "found word %u in \"%s\", expected one that is known", word, member->name);
   return -EINVAL;
@@ -196,7 +201,7 @@ static int check_value(const struct lb_history *h, const struct lb_event *event,
     case LB_T_NAME:
     case LB_T_TEXT: memcpy(&index, at, sizeof index); return check_text(h, member, index, text, size);
     case LB_T_YES:
-    case LB_T_WORD: return check_word(member, 1u << i, *(const uint8_t *)at, text, size);
+    case LB_T_WORD: return member->flag && !(event->flags & member->flag) ? 0 : check_word(member, 1u << i, *(const uint8_t *)at, text, size);
     default: return 0;
   }
 }
@@ -205,7 +210,7 @@ static int check_value(const struct lb_history *h, const struct lb_event *event,
  * reader holds to is asked here of an event in memory, so that both forms accept the same
  * histories. */
 int lb_event_check(const struct lb_history *h, const struct lb_event *event, char *text, size_t size) {
-  const unsigned known_flags = LB_EVF_FENCE | LB_EVF_UNTIL | LB_EVF_VALUE | LB_EVF_REFUSED | LB_EVF_DUE;
+  const unsigned known_flags = LB_EVF_FENCE | LB_EVF_UNTIL | LB_EVF_VALUE | LB_EVF_REFUSED | LB_EVF_DUE | LB_EVF_CHECK;
   if (event->kind == 0 || event->kind >= LB_KIND_COUNT || event->flags & ~known_flags) {
     snprintf(text, size, "found kind %u with flags %#x, expected a kind from 1 to %d and flags within %#x", event->kind,
              event->flags, LB_KIND_COUNT - 1, known_flags);

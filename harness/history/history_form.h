@@ -35,10 +35,11 @@ enum {
   LB_M_IN_MS = 1 << 22,
   LB_M_KEPT = 1 << 23,
   LB_M_TOTAL = 1 << 24,
+  LB_M_CHECK = 1 << 25,
 };
-#define LB_MEMBER_COUNT 25
+#define LB_MEMBER_COUNT 26
 #define LB_MEMBER_COUNT_1 10 /* in format 1 */
-#define LB_KIND_COUNT (LB_EV_SHORTENED + 1)
+#define LB_KIND_COUNT (LB_EV_CHECK + 1)
 #define LB_KIND_COUNT_1 (LB_EV_RENEWED + 1)
 
 enum lb_member_type {

@@ -58,6 +58,19 @@ static void say_undone(const struct lb_history *h, const char *before, const str
   put(h, ": ", f->why, out);
 }
 
+const char *lb_check_say(unsigned check) {
+  static const char *const results[] = {
+      [LB_CHECK_PASSED] = "passed",
+      [LB_CHECK_LEASE_OVER] = "lease over",
+      [LB_CHECK_IN_DOUBT] = "in doubt",
+      [LB_CHECK_SESSION_OVER] = "session over",
+      [LB_CHECK_TOLD_NO] = "told no",
+      [LB_CHECK_NO_ANSWER] = "no answer",
+      [LB_CHECK_ERROR] = "error",
+  };
+  return check > 0 && check < sizeof results / sizeof *results ? results[check] : "";
+}
+
 void lb_event_say(const struct lb_history *h, const struct lb_event *e, FILE *out) {
   const struct lb_fact *f = lb_event_fact(h, e);
   switch (e->kind) {

@@ -15,4 +15,8 @@ void lb_event_say(const struct lb_history *history, const struct lb_event *event
 /* A name or text out of a file, cleaned in the same way. */
 void lb_say_text(const char *text, FILE *out);
 
+/* What a guard's check came to, of enum lb_check_result: "lease over", "told no"; "" for any other
+ * number. */
+const char *lb_check_say(unsigned check);
+
 #endif

@@ -91,6 +91,8 @@ bool lb_fit(const struct lb_scenario *scenario, const struct lb_protocol *protoc
     miss(f, "cutting links needs network namespaces: %s", isolation->why);
   if (guard == LB_GUARD_FENCE && !lb_protocol_can_fence(protocol))
     miss(f, "%s has no fencing token", protocol->name);
+  if (guard == LB_GUARD_SIGNAL && !protocol->doubt)
+    miss(f, "%s tells nobody of a lost connection", protocol->name);
   if (guard == LB_GUARD_RECHECK && !protocol->holds)
     miss(f, "%s has no way to ask whether it still holds", protocol->name);
   for (size_t i = 0; i < scenario->step_count; i++) check_step(f, &scenario->steps[i]);

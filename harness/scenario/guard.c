@@ -13,7 +13,9 @@ static const struct {
 } guards[LB_GUARD_COUNT] = {
     [LB_GUARD_NONE] = {"none", "the client trusts its grant until somebody tells it that it lost the lock"},
     [LB_GUARD_DEADLINE] = {"deadline", "before each access the client looks at its own clock: not after the end of its lease"},
+    [LB_GUARD_SIGNAL] = {"signal", "before each access the client looks whether its session or connection was reported lost or in doubt"},
     [LB_GUARD_RECHECK] = {"recheck", "before each access the client asks the server whether it still holds"},
+    [LB_GUARD_CLAIM] = {"claim", "the first access writes the holder's unique token into the resource, which refuses later ones once another token stands there"},
     [LB_GUARD_FENCE] = {"fence", "the resource refuses a fencing token smaller than the largest it has seen"},
 };
 

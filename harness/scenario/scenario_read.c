@@ -32,7 +32,9 @@ static const struct {
     {"proof", false},
     {"expect", false}, /* one of these has to be there */
     {LB_EXPECT_GUARD "deadline", false},
+    {LB_EXPECT_GUARD "signal", false},
     {LB_EXPECT_GUARD "recheck", false},
+    {LB_EXPECT_GUARD "claim", false},
     {LB_EXPECT_GUARD "fence", false},
 };
 #define SECTION_COUNT (sizeof sections / sizeof *sections)
