@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -394,6 +395,38 @@ static void a_place_that_cannot_be_written_is_refused_with_a_reason(void **state
   assert_non_null(strstr(w->err, strerror(ENOTDIR)));
 }
 
+/* The number that the next descriptor gets. */
+static int next_descriptor(void) {
+  int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  close(fd);
+  return fd;
+}
+
+/* With each number of descriptors that is too small, from the one on that removing takes: an error, and neither a folder nor a descriptor is left. */
+static void a_run_without_enough_descriptors_leaves_nothing(void **state) {
+  struct world *w = *state;
+  struct rlimit old, few;
+  int r = -1, refused = 0;
+  assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+  for (int room = 1; room < 20 && r < 0; room++) {
+    int next = next_descriptor();
+    few = (struct rlimit){.rlim_cur = (rlim_t)(next + room), .rlim_max = old.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    r = lb_rundir_open(&w->dir, w->root, "label", NULL, w->err, sizeof w->err);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+    if (r == 0) break;
+    assert_int_equal(r, -EMFILE);
+    assert_non_null(strstr(w->err, "cannot write results to"));
+    assert_int_equal(next_descriptor(), next);
+    assert_int_equal(entries(w->root), 0);
+    refused++;
+  }
+  assert_int_equal(r, 0);
+  assert_true(refused >= 3); /* the lock, one pipe, the other */
+  lb_rundir_close(&w->dir);
+  assert_int_equal(entries(w->root), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -416,6 +449,7 @@ int main(void) {
       TEST(the_path_that_was_asked_for_is_taken_as_it_is),
       TEST(a_path_that_exists_is_refused),
       TEST(a_place_that_cannot_be_written_is_refused_with_a_reason),
+      TEST(a_run_without_enough_descriptors_leaves_nothing),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

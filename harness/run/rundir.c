@@ -73,39 +73,44 @@ static _Noreturn void watch_over(const char *partial, int tool_gone, int trials_
 static int start_guardian(struct lb_rundir *dir) {
   int tool[2], trials[2];
   if (pipe2(tool, O_CLOEXEC) < 0) return -errno;
+  dir->alive = tool[0];
+  dir->guard_pipe = tool[1];
   if (pipe2(trials, O_CLOEXEC) < 0) return -errno;
+  dir->trials_pipe = trials[1];
   pid_t pid = fork();
-  if (pid < 0) return -errno;
+  int r = pid < 0 ? -errno : 0;
   if (pid == 0) {
     close(tool[1]);
     close(trials[1]);
     watch_over(dir->partial, tool[0], trials[0]);
   }
   close(trials[0]);
-  dir->alive = tool[0];
-  dir->guard_pipe = tool[1];
-  dir->trials_pipe = trials[1];
-  dir->guardian = pid;
-  return 0;
+  if (pid > 0) dir->guardian = pid;
+  return r;
 }
 
-/* An open, locked file, or -1. */
+/* An open, locked file, or -1 with errno. */
 static int open_locked(const char *path, int flags) {
   int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0644);
-  if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
-  if (fd >= 0) close(fd);
+  if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) == 0) return fd;
+  int error = errno;
+  close(fd);
+  errno = error;
   return -1;
 }
 
-/* The lock of a partial folder. It gets its name when it is held, so that nobody ever finds it
- * free. */
+/* The lock of a partial folder, or -errno. It gets its name when it is held, so that nobody ever
+ * finds it free. */
 static int make_lock(const char *partial) {
   char path[PATH_MAX], unnamed[PATH_MAX];
   snprintf(path, sizeof path, "%s/lock", partial);
   snprintf(unnamed, sizeof unnamed, "%s/.lock", partial);
   int fd = open_locked(unnamed, O_CREAT);
-  if (fd >= 0) rename(unnamed, path);
-  return fd;
+  if (fd < 0) return -errno;
+  if (rename(unnamed, path) == 0) return fd;
+  int r = -errno;
+  close(fd);
+  return r;
 }
 
 /* Removes partial folders whose lock nobody holds: those of tools that were killed together with
@@ -203,8 +208,8 @@ int lb_rundir_open(struct lb_rundir *dir, const char *results, const char *label
                     dir->partial, strlen(dir->partial), PATH_BYTES_MAX),
            -ENAMETOOLONG;
   }
-  dir->lock = make_lock(dir->partial);
-  if ((r = start_guardian(dir)) < 0) return fail(r, dir->partial, err, err_size);
+  dir->lock = r = make_lock(dir->partial);
+  if (r >= 0) r = start_guardian(dir);
   for (size_t i = 0; r == 0 && i < sizeof folders / sizeof *folders; i++) {
     char path[3100];
     snprintf(path, sizeof path, "%s/%s", dir->partial, folders[i]);
@@ -236,12 +241,14 @@ int lb_rundir_commit(struct lb_rundir *dir, char *err, size_t err_size) {
 }
 
 /* Closing the pipes is what the guardian waits for; waiting for it means that the folder is gone,
- * or has its final name, when this returns. */
+ * or has its final name, when this returns. A folder whose guardian could not be started is removed
+ * here. */
 void lb_rundir_close(struct lb_rundir *dir) {
   if (dir->guard_pipe >= 0) close(dir->guard_pipe);
   if (dir->trials_pipe >= 0) close(dir->trials_pipe);
   if (dir->alive >= 0) close(dir->alive);
   if (dir->lock >= 0) close(dir->lock);
+  if (dir->partial[0] && dir->guardian <= 0) lb_remove_tree(dir->partial);
   while (dir->guardian > 0 && waitpid(dir->guardian, NULL, 0) < 0 && errno == EINTR) {
   }
   *dir = (struct lb_rundir){.guard_pipe = -1, .alive = -1, .trials_pipe = -1, .lock = -1};
