@@ -70,5 +70,7 @@ struct lb_plan_request {
  * run has). */
 int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, char *err, size_t err_size);
 void lb_plan_clear(struct lb_plan *plan);
+/* Whether it measures speed: anything beside it would be measured as well, so it runs alone. */
+bool lb_job_measures(const struct lb_job *job);
 
 #endif

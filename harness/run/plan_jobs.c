@@ -58,7 +58,7 @@ int lb_plan_add_jobs(struct lb_plan *plan, size_t cell_index, int trials) {
   return 0;
 }
 
-static bool measures(const struct lb_job *job) { return job->plan.scenario->kind == LB_KIND_LOAD; }
+bool lb_job_measures(const struct lb_job *job) { return job->plan.scenario->kind == LB_KIND_LOAD; }
 
 /* A trial that measures runs alone, so all of them come first; within a group the order is random,
  * so that a slow phase of the machine does not hit one system only. The shuffle is that of Fisher
@@ -71,7 +71,7 @@ int lb_plan_set_order(struct lb_plan *plan) {
   for (int group = 1; group >= 0; group--) {
     size_t first = n;
     for (size_t i = 0; i < plan->job_count; i++)
-      if (measures(&plan->jobs[i]) == (group == 1)) plan->order[n++] = i;
+      if (lb_job_measures(&plan->jobs[i]) == (group == 1)) plan->order[n++] = i;
     for (size_t i = n; i > first + 1; i--) {
       size_t j = first + lb_rng_below(&rng, i - first), swap = plan->order[i - 1];
       plan->order[i - 1] = plan->order[j];

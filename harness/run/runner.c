@@ -64,9 +64,6 @@ static void on_signal(int sig) {
   interrupted = 1;
 }
 
-/* Measures speed, so anything beside it would be measured as well. */
-static bool measures(const struct lb_job *job) { return job->plan.scenario->kind == LB_KIND_LOAD; }
-
 /* The longest that a trial can take if everything in it times out: all its phases, and for each
  * step its own bound and some seconds. */
 static lb_ns patience(const struct lb_trial_plan *plan) {
@@ -162,9 +159,9 @@ static int fill(struct runner *r) {
   const struct lb_plan *plan = r->tally->plan;
   while (r->next < plan->job_count && busy_slots(r) < r->slots) {
     struct lb_job_result *job = &r->tally->jobs[plan->order[r->next]];
-    bool measuring = measures(job->job);
+    bool measuring = lb_job_measures(job->job);
     for (int i = 0; i < r->slots; i++)
-      if (r->slot[i].result) measuring |= measures(r->slot[i].result->job);
+      if (r->slot[i].result) measuring |= lb_job_measures(r->slot[i].result->job);
     if (measuring && busy_slots(r) > 0) return 0;
     int free_slot = 0;
     while (r->slot[free_slot].result) free_slot++;
@@ -224,18 +221,20 @@ static void raise_file_limit(void) {
 int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, int jobs, const struct lb_progress *progress,
                   char *err, size_t err_size) {
   struct runner r = {.tally = tally, .dir = dir, .progress = progress, .err = err, .err_size = err_size};
-  struct sigaction action = {.sa_handler = on_signal};
+  struct sigaction action = {.sa_handler = on_signal}, old_int, old_term;
   size_t live_size = SLOTS_MAX * sizeof *r.live;
   r.slots = jobs < 1 ? 1 : jobs > SLOTS_MAX ? SLOTS_MAX : jobs;
   r.live = mmap(NULL, live_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (r.live == MAP_FAILED) return snprintf(err, err_size, "out of memory"), -ENOMEM;
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
+  sigaction(SIGINT, &action, &old_int);
+  sigaction(SIGTERM, &action, &old_term);
   raise_file_limit();
   int result = run_all(&r);
   for (int i = 0; i < r.slots; i++)
     if (r.slot[i].result) reap(&r.slot[i]);
   munmap(r.live, live_size);
+  sigaction(SIGINT, &old_int, NULL);
+  sigaction(SIGTERM, &old_term, NULL);
   if (result == -EINTR) snprintf(err, err_size, "interrupted: nothing was kept");
   return result;
 }

@@ -78,7 +78,8 @@ static int set_address(const char *interface, const char *address) {
 static int set_host_address(const struct lb_host *host, int home) {
   if (setns(host->netns, CLONE_NEWNET) < 0) return -errno;
   int r = set_address("eth0", host->address);
-  return setns(home, CLONE_NEWNET) < 0 ? -errno : r;
+  if (setns(home, CLONE_NEWNET) < 0) abort(); /* as in new_namespace() */
+  return r;
 }
 
 /* The batch for ip(8): a bridge, and for each host a pair of interfaces, one on the bridge, one in

@@ -34,8 +34,8 @@ int lb_net_up(struct lb_net *net, bool separate, size_t count, char *err, size_t
 int lb_net_loopback_up(void);
 /* Closes the namespaces' descriptors; the namespaces go with their last process. */
 void lb_net_down(struct lb_net *net);
-/* A port nothing uses on `host`: in a sandbox any number not handed out yet, else one the kernel
- * names. 0 = none. */
+/* A port that nothing uses on any host of the net: in a sandbox the next number, else one that the
+ * kernel names. 0 = none. */
 uint16_t lb_net_port(struct lb_net *net);
 
 /* Begins a TCP connection from one host to to:port. A descriptor for lb_net_connected(), or -errno. */

@@ -136,7 +136,7 @@ static bool kind_works(enum lb_isolation_kind kind, char *why, size_t why_size) 
   int pipe_fd[2], status = 0;
   char folder[] = "/tmp/lockbench-probe-XXXXXX";
   struct stat st = {0};
-  if (pipe2(pipe_fd, O_CLOEXEC) < 0) return false;
+  if (pipe2(pipe_fd, O_CLOEXEC) < 0) return snprintf(why, why_size, "no pipe: %s", strerror(errno)), false;
   if (!mkdtemp(folder) || stat(folder, &st) < 0) {
     snprintf(why, why_size, "no temporary folder: %s", strerror(errno));
     close(pipe_fd[0]);

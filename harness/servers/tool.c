@@ -41,6 +41,17 @@ static char *read_all(int fd) {
   return fclose(out) == 0 ? text : NULL;
 }
 
+/* Both or none: 0, or -1 with errno. */
+static int make_pipes(int in[2], int out[2]) {
+  if (pipe2(in, O_CLOEXEC) < 0) return -1;
+  if (pipe2(out, O_CLOEXEC) == 0) return 0;
+  int error = errno;
+  close(in[0]);
+  close(in[1]);
+  errno = error;
+  return -1;
+}
+
 /* Writes all of the input first, then reads all of the output: that cannot lock up, because the
  * input fits the pipe. 0 and what was printed, or -errno. */
 static int talk(pid_t pid, int in, int out, const char *input, char **ret_output) {
@@ -60,8 +71,11 @@ int lb_tool_run(const struct lb_host *host, char *const argv[], const char *inpu
   char *path = lb_proc_find(argv[0], sbin), *output = NULL;
   int in[2], out[2], r;
   if (!path) return lb_refuse(err, err_size, "%s is not installed", argv[0]), -ENOENT;
-  if (pipe2(in, O_CLOEXEC) < 0) return free(path), -errno;
-  if (pipe2(out, O_CLOEXEC) < 0) return free(path), close(in[0]), close(in[1]), -errno;
+  if (make_pipes(in, out) < 0) {
+    r = -errno;
+    free(path);
+    return lb_refuse(err, err_size, "no pipe to %s: %s", argv[0], strerror(-r)), r;
+  }
   pid_t pid = fork();
   if (pid == 0) become(path, argv, host, in[0], out[1]);
   free(path);
