@@ -226,9 +226,9 @@ struct played { /* a job and its outcome */
 };
 
 static void jobs_are(const struct played *played, size_t count) {
-  static struct lb_job jobs[8];
-  static struct lb_job_result results[8];
-  assert_true(count <= 8);
+  static struct lb_job jobs[400];
+  static struct lb_job_result results[400];
+  assert_true(count <= 400);
   for (size_t i = 0; i < count; i++) {
     const struct lb_cell *c = &cells[played[i].cell];
     jobs[i] = (struct lb_job){.cell = played[i].cell, .plan = {.scenario = c->scenario, .protocol = &honest, .system = c->system}};
@@ -279,6 +279,19 @@ static void a_dead_holders_lock_has_a_time_unless_nobody_ever_gets_it(void **sta
   assert_fits(text);
 }
 
+/* The last of many trials counts like the first: it is the one that was never had again. */
+static void no_trial_is_left_out_of_a_figure(void **state) {
+  (void)state;
+  static struct played jobs[400];
+  struct lb_scenario *s = scenario("crash");
+  s->kind = LB_KIND_TIMELINE;
+  cell(s, "a@t", LB_GUARD_NONE, LB_STUCK, 1, 400);
+  for (size_t i = 0; i < 400; i++) jobs[i].outcome.orphan_ns = 1000000;
+  jobs[399].outcome.verdict = LB_STUCK;
+  jobs_are(jobs, 400);
+  assert_has(printed(lb_print_figures), "of 399, never in 1 of 400 trials");
+}
+
 #define EACH(test) cmocka_unit_test_setup(test, clear)
 
 int main(void) {
@@ -295,6 +308,7 @@ int main(void) {
       EACH(a_campaign_is_a_rate_with_its_interval),
       EACH(the_control_is_one_line),
       EACH(a_dead_holders_lock_has_a_time_unless_nobody_ever_gets_it),
+      EACH(no_trial_is_left_out_of_a_figure),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

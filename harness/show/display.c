@@ -73,8 +73,8 @@ static void print_unexpected(const struct lb_cell_sum *sum, FILE *out) {
   putc('\n', out);
 }
 
-/* A cell comes at most once: an undecided or skipped one is never unexpected, for nothing was
- * decided. A skip that the scenario has foreseen needs no remark. */
+/* A cell against expectation of which some trials were undecided comes twice: both are remarks of
+ * their own. A skip that the scenario has foreseen needs none. */
 void lb_print_remarks(const struct lb_tally *tally, FILE *out) {
   size_t count = tally->plan->cell_count;
   for (size_t i = 0; i < count; i++) /* what matters first */

@@ -64,10 +64,10 @@ static double median(double *values, size_t count) {
   return count == 0 ? 0 : count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-/* The repeats of one measured cell with one number of clients: they become one line. More than 256
- * are left out. */
+/* The repeats of one measured cell with one number of clients: they become one line. */
 struct line {
-  const struct lb_job_result *trial[256];
+  const struct lb_job_result **trial; /* room for all jobs of the run */
+  double *values;                     /* the same, for a median */
   size_t count;
 };
 
@@ -75,12 +75,11 @@ struct line {
  * as 0; a line of such repeats gets a dash for its latencies. */
 static double median_of(const struct line *line, const char *name) {
   const struct lb_counter *row = lb_counter_named(name);
-  double values[256];
   for (size_t i = 0; i < line->count; i++) {
     const struct lb_counters *counters = &line->trial[i]->outcome.counters;
-    values[i] = lb_counter_applies(row, counters, LB_IF_MEASURED) ? lb_counter_value(row, counters) : 0;
+    line->values[i] = lb_counter_applies(row, counters, LB_IF_MEASURED) ? lb_counter_value(row, counters) : 0;
   }
-  return median(values, line->count);
+  return median(line->values, line->count);
 }
 
 /* Three quantiles share a column, because they are only read together. A column stays a dash if its
@@ -112,14 +111,14 @@ static bool same_line(const struct lb_job *a, const struct lb_job *b) {
 
 /* Begins a line at the first job of its kind, and takes in its neighbours. Trials that died or
  * granted nothing are left out: their speed is not 0, it is unknown. */
-static void print_speed(const struct lb_tally *tally, FILE *out) {
+static void print_speed(const struct lb_tally *tally, struct line line, FILE *out) {
   bool header = false;
   for (size_t i = 0; i < tally->plan->job_count; i++) {
     const struct lb_job *jobs = tally->plan->jobs, *job = &jobs[i];
-    struct line line = {.count = 0};
+    line.count = 0;
     if (job->plan.scenario->kind != LB_KIND_LOAD || (i > 0 && same_line(job, &jobs[i - 1]))) continue;
     for (size_t j = i; j < tally->plan->job_count && same_line(job, &jobs[j]); j++)
-      if (tally->jobs[j].done && tally->jobs[j].outcome.grants > 0 && line.count < 256)
+      if (tally->jobs[j].done && tally->jobs[j].outcome.grants > 0)
         line.trial[line.count++] = &tally->jobs[j];
     if (line.count == 0) continue;
     if (!header)
@@ -134,10 +133,10 @@ static void print_speed(const struct lb_tally *tally, FILE *out) {
 
 /* Times of the cell's trials in which a holder died and its lock was had again, in ms; their
  * number. In a stuck trial it never was, and the time only says how long somebody waited. */
-static size_t orphan_times(const struct lb_tally *tally, size_t cell, double *ret, size_t max, int *ret_never) {
+static size_t orphan_times(const struct lb_tally *tally, size_t cell, double *ret, int *ret_never) {
   size_t count = 0;
   *ret_never = 0;
-  for (size_t i = 0; i < tally->plan->job_count && count < max; i++) {
+  for (size_t i = 0; i < tally->plan->job_count; i++) {
     const struct lb_job_result *trial = &tally->jobs[i];
     if (trial->job->cell != cell || !trial->done || trial->outcome.orphan_ns < 0) continue;
     if (trial->outcome.verdict == LB_STUCK) ++*ret_never;
@@ -158,12 +157,11 @@ static void print_orphan(const struct lb_cell *cell, double *ms, size_t count, i
 }
 
 /* Any cell may be here, a timeline or a campaign: what counts is that a holder died in it. */
-static void print_orphans(const struct lb_tally *tally, FILE *out) {
+static void print_orphans(const struct lb_tally *tally, double *ms, FILE *out) {
   bool any = false;
-  double ms[256];
   for (size_t i = 0; i < tally->plan->cell_count; i++) {
     int never;
-    size_t count = orphan_times(tally, i, ms, sizeof ms / sizeof *ms, &never);
+    size_t count = orphan_times(tally, i, ms, &never);
     if (count == 0 && never == 0) continue;
     if (!any) fprintf(out, "%-48s %10s %10s\n", "a holder died: ms until the next grant", "median", "longest");
     any = true;
@@ -172,6 +170,14 @@ static void print_orphans(const struct lb_tally *tally, FILE *out) {
 }
 
 void lb_print_figures(const struct lb_tally *tally, FILE *out) {
-  print_speed(tally, out);
-  print_orphans(tally, out);
+  size_t most = tally->plan->job_count + 1;
+  struct line line = {.trial = calloc(most, sizeof *line.trial), .values = calloc(most, sizeof *line.values)};
+  if (line.trial && line.values) {
+    print_speed(tally, line, out);
+    print_orphans(tally, line.values, out);
+  } else {
+    fputs("no figures: out of memory\n", out);
+  }
+  free(line.trial);
+  free(line.values);
 }
