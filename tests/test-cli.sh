@@ -409,6 +409,11 @@ expect 'a history that was left out, and how to make it again' 2 \
   "$gone was left out on purpose: megabytes; to make one like it: lockbench run $again" "$bin" explain "$run" contention.broken@none
 expect 'the same for --json' 2 'was left out on purpose: megabytes; ' "$bin" explain "$run" contention.broken@none --json
 expect 'the same, called as ./bench' 2 "to make one like it: ./bench run $again" called "$bin" explain "$run" contention.broken@none
+cp "$run/run.json" "$dir/run.json"
+sed -i 's/^ *"argv": \[/&"-s", "local.x=a b", "--plugin", "\\u001b[2J.so", "-s", "clients=1,4",/' "$run/run.json"
+expect 'its -s and --plugin are given again, as words of a shell, without what moves a cursor' 2 \
+  "-s clients=4 -s duration_s=0.1 .*-s 'local\.x=a b' --plugin '\?\[2J\.so' --seed [0-9]+\$" "$bin" explain "$run" contention.broken@none
+mv "$dir/run.json" "$run/run.json"
 expect 'the same for its file' 2 "$gone was left out on purpose: megabytes\$" "$bin" explain "$run/$gone"
 expect 'and for check' 2 "$gone was left out on purpose: megabytes\$" "$bin" check "$run/$gone"
 sed -i 's/^.*megabytes/*.broken@*.hist megabytes/' "$run/histories/left-out.txt"

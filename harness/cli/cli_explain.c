@@ -15,6 +15,7 @@
 #include "cli.h"
 #include "history/evidence.h"
 #include "history/explain.h"
+#include "show/explain_again.h"
 #include "show/explain_run.h"
 #include "show/left_out.h"
 

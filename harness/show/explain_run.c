@@ -10,12 +10,10 @@
 #include "explain_run.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/called.h"
 #include "base/csv.h"
 #include "explain_cell.h"
 
@@ -183,37 +181,6 @@ int lb_told_find(const char *dir, const char *const *words, int count, int numbe
 void lb_told_clear(struct lb_told *told) {
   json_decref(told->run);
   *told = (struct lb_told){0};
-}
-
-/* ---- the trial once more --------------------------------------------------------------------- */
-
-/* Text that does not fit is cut. */
-static void append(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
-static void append(char *text, size_t size, const char *format, ...) {
-  size_t used = strlen(text);
-  va_list args;
-  va_start(args, format);
-  vsnprintf(text + used, size - used, format, args);
-  va_end(args);
-}
-
-/* Of what `-s` or a suite has changed, the length of a measurement and the number of clients are
- * given again. Other keys and the options of protocols are not: where somebody has changed those,
- * the command is a beginning. A timeline has one number of clients, which its file states. Trials
- * are numbered from 1, so `-n TRIAL` makes all up to the chosen one, which has the same seed again. */
-void lb_told_again(const struct lb_told *told, char *ret, size_t size) {
-  const json_t *cell = told->cell, *workload = json_object_get(told->scenario, "workload"), *value;
-  static const char *const keys[] = {"duration_s", "warmup_s"};
-  *ret = '\0';
-  append(ret, size, "%s run %s -b %s -g %s -n %s", lb_called(), text(cell, "scenario"), text(cell, "system"),
-         text(cell, "guard"), told->trial.trial);
-  if (json_array_size(json_object_get(told->scenario, "steps")) == 0)
-    append(ret, size, " -s clients=%s", told->trial.clients);
-  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-    if ((value = json_object_get(workload, keys[i])) && json_number_value(value) > 0)
-      append(ret, size, " -s %s=%g", keys[i], json_number_value(value));
-  if ((value = json_object_get(told->run, "seed")) && json_is_integer(value))
-    append(ret, size, " --seed %lld", (long long)json_integer_value(value));
 }
 
 /* ---- the headline ---------------------------------------------------------------------------- */

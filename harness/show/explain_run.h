@@ -36,8 +36,6 @@ struct lb_told {
 int lb_told_find(const char *dir, const char *const *words, int count, int number, struct lb_told *ret, char *err,
                  size_t err_size);
 void lb_told_clear(struct lb_told *told);
-/* The command that makes trials like the chosen one, with the same seed, into ret. */
-void lb_told_again(const struct lb_told *told, char *ret, size_t size);
 
 /* What stands above the story: the verdict in the first line, the scenario, the trial, and what was
  * expected and why. */
