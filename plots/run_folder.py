@@ -9,7 +9,7 @@ import operator
 import os
 import time
 
-VERDICTS = ("safe", "violated", "stuck", "undecided", "skipped")
+VERDICTS = ("safe", "violated", "stuck", "mixed", "undecided", "skipped", "n/a")
 GUARDS = ("none", "deadline", "signal", "recheck", "claim", "fence")
 
 

@@ -27,11 +27,12 @@ class Sizes:
 def counts_of(cell, roomy):
     """Lines: k/n of decided trials, and how far a 0 reaches."""
     verdict, trials, undecided = cell["verdict"], cell["trials"], cell["undecided"]
-    if verdict == "skipped":
+    if verdict in ("skipped", "n/a"):
         return []
     if verdict == "undecided":
         return [f"{undecided}/{trials}"]
-    count = f"{0 if verdict == 'safe' else cell.get(verdict, 0)}/{trials - undecided}"
+    bad = cell.get("violated", 0) + (cell.get("stuck") or 0) if verdict == "mixed" else cell.get(verdict, 0)
+    count = f"{0 if verdict == 'safe' else bad}/{trials - undecided}"
     more = f" (+{undecided} ?)" if undecided else ""
     if verdict != "safe":
         return [count + more]
@@ -96,7 +97,7 @@ class Table:
             self.ax.text(x + w / 2, y + h * top, line, ha="center", va="center", color=ink, size=self.sizes.count)
         if cell.get("as_expected") is False:
             self.corner(x + w - 0.02, y + 0.02, self.sizes.corner)
-        elif cell.get("expected") is None and cell["verdict"] != "skipped":
+        elif cell.get("expected") is None and cell["verdict"] not in ("skipped", "n/a"):
             self.ring(x + w - 0.08, y + h - 0.08)
 
     def _lines(self, cell):

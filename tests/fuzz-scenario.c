@@ -64,9 +64,12 @@ static void check_scenario(const struct lb_scenario *s) {
   promise(s->every_ms >= 10 && s->lasts_ms >= 10, "the numbers of a campaign are in range");
   for (size_t i = 0; i < s->step_count; i++) check_step(s, &s->steps[i], 1);
   for (size_t i = 0; i < s->fault_count; i++) check_step(s, &s->faults[i], 0);
-  for (size_t i = 0; i < s->expect_count; i++)
-    promise(lb_scenario_expect(s, s->expect[i].system, s->expect[i].guard) == &s->expect[i],
-            "an expectation is found by its system and guard");
+  for (size_t i = 0; i < s->expect_count; i++) {
+    const struct lb_expect *e = &s->expect[i], *found = lb_scenario_expect(s, e->system, e->guard);
+    promise(found && found->guard == e->guard, "something is expected of what is named");
+    promise(!lb_expect_is_exact(e) || found == e, "an expectation is found by its system and guard");
+    promise(e->verdict <= LB_MIXED || e->verdict == LB_NA || e->verdict == LB_ANY, "it can come out");
+  }
 }
 
 /* The first line as `KEY=VALUE` of the command line. */

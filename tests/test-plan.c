@@ -323,9 +323,9 @@ static void a_star_beside_systems_adds_those_that_are_missing(void **state) {
            STEPS "local@none = safe\nbroken@none = violated\n[expect fence]\nbroken@none = violated\n* = safe\n");
   w->request.guard = "fence";
   make(w);
-  assert_cells(w, "broken@none/fence local@none/fence");
-  assert_int_equal(w->plan.cells[0].expect->verdict, LB_VIOLATED);
-  assert_int_equal(w->plan.cells[1].expect->verdict, LB_SAFE);
+  assert_cells(w, "local@none/fence broken@none/fence");
+  assert_int_equal(w->plan.cells[0].expect->verdict, LB_SAFE);
+  assert_int_equal(w->plan.cells[1].expect->verdict, LB_VIOLATED);
 }
 
 static void systems_of_the_request_are_run_under_every_guard(void **state) {
@@ -494,7 +494,7 @@ static void any_job_may_come_first(void **state) {
 
 /* ---- what cannot run here ----------------------------------------------------------------------------------------- */
 
-/* Before any trial: -1 unless the skip is stated. */
+/* Before any trial: -1 unless `n/a` is stated. */
 static int as_expected(const struct world *w, size_t cell) {
   struct lb_tally tally;
   assert_int_equal(lb_tally_begin(&w->plan, &tally), 0);
@@ -505,7 +505,7 @@ static int as_expected(const struct world *w, size_t cell) {
 
 static void a_scenario_with_cuts_is_skipped_without_namespaces(void **state) {
   struct world *w = *state;
-  scenario(w, "c", CUTS "local@none = safe\n");
+  scenario(w, "c", CUTS "redis-token@redis = safe\n");
   scenario(w, "b", STEPS "local@none = safe\n");
   make(w);
   assert_int_equal(w->plan.cell_count, 2);
@@ -554,14 +554,50 @@ static void a_guard_needs_what_it_looks_at(void **state) {
   assert_skip(w, "redis-token@redis", "fence", ""); /* by an option */
 }
 
-static void a_skip_that_was_stated_is_as_expected(void **state) {
+/* A cell that the scenario calls n/a is not run, even if it could be; its reason is the scenario's own. */
+static void what_means_nothing_is_as_expected_where_it_is_stated(void **state) {
   struct world *w = *state;
   scenario(w, "a",
-           STEPS "local@none = safe\n[expect fence]\nnull@none = skipped: it has none\nredlock@redis-x3 = safe\n");
+           STEPS "local@none = safe\n[expect fence]\nnull@none = n/a: it has none\nredlock@redis-x3 = safe\nlocal@none = n/a: so\n");
   w->request.guard = "fence";
+  w->request.systems = "null@none,redlock@redis-x3,local@none";
   make(w);
-  assert_int_equal(as_expected(w, 0), 1);
-  assert_int_equal(as_expected(w, 1), -1);
+  assert_int_equal(w->plan.job_count, 0);
+  static const char *const reasons[] = {"it has none", "redlock has no fencing token", "so"};
+  for (size_t i = 0; i < 3; i++) {
+    assert_true(w->plan.cells[i].means_nothing);
+    assert_string_equal(w->plan.cells[i].skip, reasons[i]);
+    assert_int_equal(as_expected(w, i), i == 1 ? -1 : 1);
+  }
+}
+
+/* What nobody can do anything about is said before what could be installed. */
+static void what_means_nothing_misses_nothing(void **state) {
+  struct world *w = *state;
+  scenario(w, "c", CUTS "redlock@redis-x3 = safe\n");
+  w->request.systems = "redlock@redis-x3", w->request.guard = "fence";
+  make(w);
+  assert_string_equal(w->plan.cells[0].skip, "redlock has no fencing token");
+  assert_true(w->plan.cells[0].means_nothing);
+  w->request.guard = "none";
+  make(w);
+  assert_true(w->plan.cells[0].skip[0] && !w->plan.cells[0].means_nothing);
+}
+
+static void a_pattern_adds_no_system_and_is_the_expectation_of_those_it_fits(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", STEPS "local@none = safe: own\nnull@* = violated: p\n*=any: all\n[expect deadline recheck]\nnull@none = safe\nlo*@none = stuck\n");
+  w->request.guard = NULL;
+  make(w);
+  static const char *const wanted[][3] = {{"local@none", "none", "safe"},   {"null@none", "none", "violated"},
+                                          {"local@none", "deadline", "stuck"}, {"null@none", "deadline", "safe"},
+                                          {"local@none", "recheck", "stuck"},  {"null@none", "recheck", "safe"}};
+  assert_int_equal(w->plan.cell_count, 6);
+  for (size_t i = 0; i < 6; i++) {
+    assert_string_equal(w->plan.cells[i].system, wanted[i][0]);
+    assert_string_equal(lb_guard_name(w->plan.cells[i].guard), wanted[i][1]);
+    assert_string_equal(lb_verdict_name(w->plan.cells[i].expect->verdict), wanted[i][2]);
+  }
 }
 
 static void a_point_has_to_be_one_of_the_system(void **state) {
@@ -923,7 +959,9 @@ int main(void) {
       TEST(a_scenario_with_cuts_is_skipped_without_namespaces),
       TEST(a_plan_in_which_all_is_skipped_has_no_jobs),
       TEST(a_guard_needs_what_it_looks_at),
-      TEST(a_skip_that_was_stated_is_as_expected),
+      TEST(what_means_nothing_is_as_expected_where_it_is_stated),
+      TEST(what_means_nothing_misses_nothing),
+      TEST(a_pattern_adds_no_system_and_is_the_expectation_of_those_it_fits),
       TEST(a_point_has_to_be_one_of_the_system),
       TEST(a_fault_of_a_server_needs_one),
       TEST(a_failover_and_a_node_need_servers_enough),

@@ -338,6 +338,42 @@ static void each_guard_has_its_own_expectations(void **state) {
   refused(SCENARIO WORKLOAD "[expect recheck]\n* = safe\n* = any\n", "f.ini:9: * is expected twice");
 }
 
+static void a_line_may_speak_of_many_cells(void **state) {
+  (void)state;
+  struct lb_scenario s = good(SCENARIO WORKLOAD "[expect none fence]\na@x, b@y ,*@z = mixed: a race\n[expect fence]\nc@x=n/a\n");
+  assert_int_equal(s.expect_count, 7);
+  static const char *const systems[] = {"a@x", "b@y", "c@z"};
+  for (size_t i = 0; i < 6; i++) {
+    const struct lb_expect *e = lb_scenario_expect(&s, systems[i / 2], i % 2 ? LB_GUARD_FENCE : LB_GUARD_NONE);
+    assert_true(e == &s.expect[i]);
+    assert_int_equal(e->verdict, LB_MIXED);
+    assert_string_equal(e->reason, "a race");
+  }
+  assert_int_equal(lb_scenario_expect(&s, "c@x", LB_GUARD_FENCE)->verdict, LB_NA);
+  assert_null(lb_scenario_expect(&s, "c@x", LB_GUARD_NONE));
+  assert_null(lb_scenario_expect(&s, "a@x", LB_GUARD_RECHECK));
+  lb_scenario_clear(&s);
+  refused(SCENARIO WORKLOAD "[expect]\na@x, b = safe\n",
+          "f.ini:8: 'b' is not a system: expected PROTOCOL@TOPOLOGY, in which * stands for any text, or *");
+  refused(SCENARIO WORKLOAD "[expect]\na@x, = safe\n",
+          "f.ini:8: '' is not a system: expected PROTOCOL@TOPOLOGY, in which * stands for any text, or *");
+  refused(SCENARIO WORKLOAD "[expect]\na@x, b@x, a@x = safe\n", "f.ini:8: a@x is expected twice");
+  refused(SCENARIO WORKLOAD "[expect none fence]\na@x = safe\n[expect fence]\nb@x, a@x = any\n", "f.ini:10: a@x is expected twice");
+}
+
+static void the_most_exact_line_counts_wherever_it_stands(void **state) {
+  (void)state;
+  struct lb_scenario s = good(SCENARIO WORKLOAD "[expect]\n* = safe: all\n*@pg* = safe: pg\npg-*@pg-async = safe: long\n"
+                                                "pg-row@pg-async = safe: own\n*@pg = safe: one\npg-*@* = safe: first\n*@*-x3 = safe: second\n");
+  static const char *const wanted[][2] = {{"pg-row@pg-async", "own"}, {"pg-lease@pg-async", "long"}, {"a@pg-sync", "pg"},
+                                          {"a@pg", "pg"},             {"redlock@redis-x5", "all"},   {"pg-a@b-x3", "first"}};
+  for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+    assert_string_equal(lb_scenario_expect(&s, wanted[i][0], LB_GUARD_NONE)->reason, wanted[i][1]);
+  assert_false(lb_expect_is_exact(&s.expect[1]));
+  assert_true(lb_expect_is_exact(&s.expect[3]));
+  lb_scenario_clear(&s);
+}
+
 static void a_proof_may_only_say_that_leases_run_out(void **state) {
   (void)state;
   struct lb_scenario s = good(COMPLETE "[proof]\npast_lease = yes\n");
@@ -427,7 +463,8 @@ static void the_first_refusal_wins(void **state) {
 
 /* ---- what is refused: sections and keys --------------------------------------------------------------- */
 
-#define SECTIONS "[timeline], [campaign], [proof], [expect] or [expect GUARD]"
+#define SECTIONS "[timeline], [campaign], [proof], [expect] or [expect GUARD ...]"
+#define GUARDS "none, deadline, signal, recheck, claim or fence"
 
 static void sections_are_known_closed_alone_and_unique(void **state) {
   (void)state;
@@ -437,13 +474,13 @@ static void sections_are_known_closed_alone_and_unique(void **state) {
   refused("[campain]\n",
           "f.ini:1: unknown section [campain], did you mean [campaign]? expected [scenario], [workload], [servers], " SECTIONS);
   refused("[expect fnece]\n",
-          "f.ini:1: unknown section [expect fnece], did you mean [expect fence]? expected [scenario], [workload], "
-          "[servers], " SECTIONS);
-  refused("[expect none]\n",
-          "f.ini:1: unknown section [expect none], did you mean [expect]? expected [scenario], [workload], [servers], " SECTIONS);
-  refused("[expect deadlines]\n",
-          "f.ini:1: unknown section [expect deadlines], did you mean [expect deadline]? expected [scenario], [workload], "
-          "[servers], " SECTIONS);
+          "f.ini:1: [expect fnece]: no guard 'fnece', did you mean 'fence'? expected " GUARDS);
+  refused("[expect recheck all]\n", "f.ini:1: [expect recheck all]: no guard 'all': expected " GUARDS);
+  refused("[expect fence recheck fence]\n", "f.ini:1: [expect fence recheck fence]: fence stands there twice");
+  refused("[expct fence]\n",
+          "f.ini:1: unknown section [expct fence], did you mean [expect]? expected [scenario], [workload], [servers], " SECTIONS);
+  refused(SCENARIO WORKLOAD "[expect fence recheck]\n* = safe\n[expect recheck  fence]\n",
+          "f.ini:9: section [expect recheck  fence] stands in line 7 already");
   refused("[scenario\n", "f.ini:1: a section without its ']': expected [NAME]");
   refused("[workload] clients = 2\n", "f.ini:1: text after the ']' of a section: expected it on a line of its own");
   refused(COMPLETE "[workload]\n", "f.ini:9: section [workload] stands in line 5 already");
@@ -502,8 +539,6 @@ static void missing_keys_are_named(void **state) {
           "f.ini: [expect] SYSTEM is missing: expected SYSTEM = verdict, or `verdict: reason`");
   refused(COMPLETE "[timeline]\n", "f.ini: [timeline] step is missing: expected step = step");
   refused(COMPLETE "[campaign]\nevery_ms = 50\n", "f.ini: [campaign] fault is missing: expected fault = step");
-  refused(COMPLETE "[expect fence]\n",
-          "f.ini: [expect fence] SYSTEM is missing: expected SYSTEM = verdict, or `verdict: reason`");
 }
 
 static void an_empty_value_is_refused(void **state) {
@@ -556,16 +591,16 @@ static void words_are_from_their_list(void **state) {
 static void expectations_name_a_system_and_a_verdict(void **state) {
   (void)state;
   refused("[expect]\nlocal@none = save: x\n",
-          "f.ini:2: local@none = save: did you mean 'safe'? expected safe, violated, stuck, skipped or any");
+          "f.ini:2: local@none = save: did you mean 'safe'? expected safe, violated, stuck, mixed, n/a or any");
   refused("[expect]\n* = undecided\n",
-          "f.ini:2: * = undecided: expected safe, violated, stuck, skipped or any, and a reason: * = safe: REASON");
+          "f.ini:2: * = undecided: expected safe, violated, stuck, mixed, n/a or any, and a reason: * = safe: REASON");
   refused("[expect]\n* = maybe safe\n",
-          "f.ini:2: * = maybe safe: expected safe, violated, stuck, skipped or any, and a reason: * = safe: REASON");
+          "f.ini:2: * = maybe safe: expected safe, violated, stuck, mixed, n/a or any, and a reason: * = safe: REASON");
   static const char *const names[] = {"redis-token", "@none", "local@", "Local@none", "a@b@c", "**", "a b@c"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char text[128], message[128];
     snprintf(text, sizeof text, "[expect]\n%s = safe\n", names[i]);
-    snprintf(message, sizeof message, "f.ini:2: '%s' is not a system: expected PROTOCOL@TOPOLOGY or *", names[i]);
+    snprintf(message, sizeof message, "f.ini:2: '%s' is not a system: expected PROTOCOL@TOPOLOGY, in which * stands for any text, or *", names[i]);
     refused(text, message);
   }
 }
@@ -931,7 +966,9 @@ static void a_message_is_cut_to_the_room_there_is(void **state) {
 static void verdicts_have_names(void **state) {
   (void)state;
   assert_string_equal(lb_verdict_name(LB_SAFE), "safe");
+  assert_string_equal(lb_verdict_name(LB_MIXED), "mixed");
   assert_string_equal(lb_verdict_name(LB_SKIPPED), "skipped");
+  assert_string_equal(lb_verdict_name(LB_NA), "n/a");
   assert_string_equal(lb_verdict_name(LB_VERDICT_NONE), "none");
   assert_string_equal(lb_verdict_name(LB_ANY), "any");
 }
@@ -954,6 +991,8 @@ int main(void) {
       cmocka_unit_test(a_timeline_may_renew_and_set_clocks),
       cmocka_unit_test(a_campaign_is_a_load_with_faults_and_memory),
       cmocka_unit_test(each_guard_has_its_own_expectations),
+      cmocka_unit_test(a_line_may_speak_of_many_cells),
+      cmocka_unit_test(the_most_exact_line_counts_wherever_it_stands),
       cmocka_unit_test(a_proof_may_only_say_that_leases_run_out),
       cmocka_unit_test(texts_go_on_in_indented_lines),
       cmocka_unit_test(comments_and_line_ends_of_other_systems_are_fine),

@@ -14,7 +14,9 @@
 
 #include "run/rate.h"
 
-enum { VERDICTS = 4 }; /* those a trial can end with: safe, violated, stuck, undecided */
+/* Those a trial can end with. */
+static const enum lb_verdict ends[] = {LB_SAFE, LB_VIOLATED, LB_STUCK, LB_UNDECIDED};
+enum { VERDICTS = sizeof ends / sizeof *ends };
 
 static struct lb_outcome ended(enum lb_verdict verdict, const char *why) {
   struct lb_outcome x = {.verdict = verdict, .unavailable_ns = -1, .orphan_ns = -1, .blind_ns = -1};
@@ -29,7 +31,7 @@ static void add(struct lb_cell_sum *cell, enum lb_verdict verdict, const char *w
 
 /* ---- the verdict ------------------------------------------------------------------------------------------------- */
 
-static enum lb_verdict gravest(const int count[VERDICTS]) {
+static enum lb_verdict gravest(const int count[LB_ANY]) {
   static const enum lb_verdict order[] = {LB_VIOLATED, LB_STUCK, LB_UNDECIDED};
   for (size_t i = 0; i < sizeof order / sizeof *order; i++)
     if (count[order[i]]) return order[i];
@@ -39,10 +41,10 @@ static enum lb_verdict gravest(const int count[VERDICTS]) {
 /* All sequences of one to four verdicts: the digits of `code` in base 4. */
 static void judge_sequence(unsigned code, int length) {
   struct lb_cell_sum cell = {.verdict = LB_VERDICT_NONE};
-  int count[VERDICTS] = {0};
+  int count[LB_ANY] = {0};
   for (int i = 0; i < length; i++, code /= VERDICTS) {
-    count[code % VERDICTS]++;
-    add(&cell, (enum lb_verdict)(code % VERDICTS), "");
+    count[ends[code % VERDICTS]]++;
+    add(&cell, ends[code % VERDICTS], "");
     assert_int_equal(cell.trials, i + 1);
     assert_int_equal(cell.trials, cell.safe + cell.violated + cell.stuck + cell.undecided);
   }
@@ -128,14 +130,15 @@ static void a_time_that_applies_to_no_trial_stays_minus_one_and_zero_is_a_time(v
 
 static void an_outcome_stands_with_its_job_and_in_the_sum_of_its_cell(void **state) {
   (void)state;
-  struct lb_cell cells[] = {{.skip = "no server"}, {.skip = ""}};
+  struct lb_cell cells[] = {{.skip = "no server"}, {.skip = ""}, {.skip = "one server", .means_nothing = true}};
   struct lb_job jobs[] = {{.cell = 1}, {.cell = 1}};
-  struct lb_plan plan = {.cells = cells, .cell_count = 2, .jobs = jobs, .job_count = 2};
+  struct lb_plan plan = {.cells = cells, .cell_count = 3, .jobs = jobs, .job_count = 2};
   struct lb_tally tally;
   struct lb_outcome x = ended(LB_VIOLATED, "");
   assert_int_equal(lb_tally_begin(&plan, &tally), 0);
   assert_int_equal(tally.cells[0].verdict, LB_SKIPPED);
   assert_int_equal(tally.cells[1].verdict, LB_VERDICT_NONE);
+  assert_int_equal(tally.cells[2].verdict, LB_NA);
   lb_tally_add(&tally, &tally.jobs[1], &x);
   assert_int_equal(tally.done, 1);
   assert_false(tally.jobs[0].done);
@@ -152,8 +155,8 @@ static void an_outcome_stands_with_its_job_and_in_the_sum_of_its_cell(void **sta
 static void as_expected_compares_what_was_decided_with_what_was_expected(void **state) {
   (void)state;
   for (int got = LB_SAFE; got <= LB_VERDICT_NONE; got++) {
-    bool decided = got == LB_SAFE || got == LB_VIOLATED || got == LB_STUCK;
-    for (int expected = LB_SAFE; expected <= LB_UNDECIDED; expected++) {
+    bool decided = got == LB_SAFE || got == LB_VIOLATED || got == LB_STUCK || got == LB_MIXED;
+    for (int expected = LB_SAFE; expected <= LB_MIXED; expected++) {
       struct lb_expect expect = {.verdict = (enum lb_verdict)expected};
       struct lb_cell cell = {.expect = &expect};
       struct lb_cell_sum sum = {.cell = &cell, .verdict = (enum lb_verdict)got};
@@ -165,7 +168,7 @@ static void as_expected_compares_what_was_decided_with_what_was_expected(void **
 static void where_nothing_is_expected_only_safe_is_as_expected(void **state) {
   (void)state;
   static const int answer[] = {
-      [LB_SAFE] = 1, [LB_VIOLATED] = 0, [LB_STUCK] = 0, [LB_UNDECIDED] = -1, [LB_SKIPPED] = -1, [LB_VERDICT_NONE] = -1};
+      [LB_SAFE] = 1, [LB_VIOLATED] = 0, [LB_STUCK] = 0, [LB_MIXED] = 0, [LB_UNDECIDED] = -1, [LB_SKIPPED] = -1, [LB_NA] = -1, [LB_VERDICT_NONE] = -1};
   for (int got = LB_SAFE; got <= LB_VERDICT_NONE; got++) {
     struct lb_cell cell = {0};
     struct lb_cell_sum sum = {.cell = &cell, .verdict = (enum lb_verdict)got};
@@ -179,7 +182,7 @@ static void of_any_every_decided_verdict_is_as_expected(void **state) {
   for (int got = LB_SAFE; got <= LB_VERDICT_NONE; got++) {
     struct lb_cell cell = {.expect = &expect};
     struct lb_cell_sum sum = {.cell = &cell, .verdict = (enum lb_verdict)got};
-    bool decided = got == LB_SAFE || got == LB_VIOLATED || got == LB_STUCK;
+    bool decided = got == LB_SAFE || got == LB_VIOLATED || got == LB_STUCK || got == LB_MIXED;
     assert_int_equal(lb_cell_as_expected(&sum), decided ? 1 : -1);
   }
 }

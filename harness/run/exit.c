@@ -21,10 +21,9 @@ const char *lb_exit_meaning(long long code) {
   }
 }
 
-/* Counts cells, not trials. A skip that the scenario has foreseen is among the skipped, but nothing
- * is missing because of it. */
+/* Counts cells, not trials. Nothing is missing because of a cell that means nothing. */
 enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t size) {
-  int unexpected = 0, violated = 0, safe = 0, stuck = 0, undecided = 0, skipped = 0, missing = 0;
+  int unexpected = 0, violated = 0, safe = 0, stuck = 0, mixed = 0, undecided = 0, skipped = 0, na = 0;
   for (size_t i = 0; i < tally->plan->cell_count; i++) {
     const struct lb_cell_sum *cell = &tally->cells[i];
     violated += cell->verdict == LB_VIOLATED;
@@ -32,10 +31,11 @@ enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t siz
     stuck += cell->verdict == LB_STUCK;
     undecided += cell->verdict == LB_UNDECIDED;
     skipped += cell->verdict == LB_SKIPPED;
-    missing += cell->verdict == LB_SKIPPED && lb_cell_as_expected(cell) < 0;
+    mixed += cell->verdict == LB_MIXED;
+    na += cell->verdict == LB_NA;
     unexpected += lb_cell_as_expected(cell) == 0;
   }
-  enum lb_exit code = unexpected ? LB_EXIT_UNEXPECTED : undecided ? LB_EXIT_UNDECIDED : missing ? LB_EXIT_MISSING : LB_EXIT_OK;
+  enum lb_exit code = unexpected ? LB_EXIT_UNEXPECTED : undecided ? LB_EXIT_UNDECIDED : skipped ? LB_EXIT_MISSING : LB_EXIT_OK;
   static const char *const word[] = {"as expected", "", "", "NOT as expected", "undecided", "incomplete"};
   int n = snprintf(line, size, "%s: %zu cell%s: %d safe, %d violated", word[code], tally->plan->cell_count,
                    tally->plan->cell_count == 1 ? "" : "s", safe, violated);
@@ -43,7 +43,7 @@ enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t siz
   const struct {
     int count;
     const char *what;
-  } more[] = {{stuck, "stuck"}, {undecided, "undecided"}, {skipped, "skipped"}, {unexpected, "against expectation"}};
+  } more[] = {{stuck, "stuck"}, {mixed, "mixed"}, {undecided, "undecided"}, {skipped, "skipped"}, {na, "n/a"}, {unexpected, "against expectation"}};
   for (size_t i = 0; i < sizeof more / sizeof *more; i++)
     if (more[i].count && n > 0 && (size_t)n < size)
       n += snprintf(line + n, size - (size_t)n, ", %d %s", more[i].count, more[i].what);

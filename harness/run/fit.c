@@ -4,10 +4,9 @@
  * known before anything is started, so a cell that cannot run says so in the table, with its
  * reason, instead of failing in each of its trials.
  *
- * Two kinds of reason are kept apart. A step may mean nothing on these servers, whatever the
- * machine (no other server can take over): a protocol that is named alone then leaves this topology
- * out. Or something is missing here (a program, a right). A cell that was named is skipped for
- * either.
+ * Two kinds of reason are kept apart. The question may mean nothing there, whatever the machine (no
+ * other server can take over; no fencing number): the cell is `n/a`, and nobody can do anything
+ * about it. Or something is missing here (a program, a right): the cell is `skipped`.
  */
 #include "fit.h"
 
@@ -24,7 +23,7 @@
 struct fitting { /* of a system to a scenario */
   const struct lb_protocol *protocol;
   const struct lb_topology *topology;
-  char *why; /* what is missing; empty = nothing yet */
+  char *why; /* what stands against it; empty = nothing yet */
   size_t size;
 };
 
@@ -69,35 +68,48 @@ bool lb_scenario_means_something(const struct lb_scenario *scenario, const struc
 
 /* What a step asks of a system that not every system has. Points belong to the protocol or to every
  * client (holder.h). */
-static void check_step(struct fitting *f, const struct lb_step *step) {
+static void check_meaning(struct fitting *f, const struct lb_step *step) {
   char why[300];
   if (lb_step_needs(step, LB_NEED_POINT) && !has_point(f->protocol->points, step->point) && !has_point(lb_holder_points, step->point))
     miss(f, "%s has no point '%s', see `%s list points`", f->protocol->name, step->point, lb_called());
   if (means_nothing(step, f->topology, why, sizeof why)) miss(f, "%s", why);
-  if (lb_step_needs(step, LB_NEED_CLOCKS) && !lb_role_is_client(step->a) && !lb_skew_shim_path())
+}
+
+/* Whether some step sets the clock of a server, which needs the clock shim. */
+static bool sets_clocks(const struct lb_scenario *scenario) {
+  for (size_t i = 0; i < scenario->step_count; i++)
+    if (lb_step_needs(&scenario->steps[i], LB_NEED_CLOCKS) && !lb_role_is_client(scenario->steps[i].a)) return true;
+  for (size_t i = 0; i < scenario->fault_count; i++)
+    if (lb_step_needs(&scenario->faults[i], LB_NEED_CLOCKS)) return true;
+  return false;
+}
+
+/* Programs, rights and our own library. */
+static void check_machine(struct fitting *f, const struct lb_scenario *scenario) {
+  const char *missing = lb_topology_missing(f->topology);
+  const struct lb_isolation *isolation = lb_isolation_probe();
+  if (missing) miss(f, "%s needs %s, which is not installed", f->topology->name, missing);
+  if (lb_scenario_needs(scenario, LB_NEED_NETWORK) && isolation->kind == LB_ISOLATION_NONE)
+    miss(f, "cutting links needs network namespaces: %s", isolation->why);
+  if (f->topology->data_count > 0 && sets_clocks(scenario) && !lb_skew_shim_path())
     miss(f, "setting clocks needs the clock shim, which was not found beside the program");
 }
 
-/* From what stops every cell of the topology to what stops this one, because only the first reason
- * is told. */
-bool lb_fit(const struct lb_scenario *scenario, const struct lb_protocol *protocol, const struct lb_topology *topology,
-            enum lb_guard guard, char *why, size_t size) {
+/* What holds on every machine comes first: a cell that means nothing misses nothing. Then from what
+ * stops every cell of the topology to what stops this one, because only the first reason is
+ * told. */
+enum lb_verdict lb_fit(const struct lb_scenario *scenario, const struct lb_protocol *protocol,
+                       const struct lb_topology *topology, enum lb_guard guard, char *why, size_t size) {
   struct fitting fitting = {.protocol = protocol, .topology = topology, .why = why, .size = size}, *f = &fitting;
   why[0] = '\0';
-  const char *missing = lb_topology_missing(topology);
-  const struct lb_isolation *isolation = lb_isolation_probe();
-  if (missing) miss(f, "%s needs %s, which is not installed", topology->name, missing);
-  if (lb_scenario_needs(scenario, LB_NEED_NETWORK) && isolation->kind == LB_ISOLATION_NONE)
-    miss(f, "cutting links needs network namespaces: %s", isolation->why);
-  if (guard == LB_GUARD_FENCE && !lb_protocol_can_fence(protocol))
-    miss(f, "%s has no fencing token", protocol->name);
-  if (guard == LB_GUARD_SIGNAL && !protocol->doubt)
-    miss(f, "%s tells nobody of a lost connection", protocol->name);
+  if (guard == LB_GUARD_FENCE && !lb_protocol_can_fence(protocol)) miss(f, "%s has no fencing token", protocol->name);
+  if (guard == LB_GUARD_SIGNAL && !protocol->doubt) miss(f, "%s tells nobody of a lost connection", protocol->name);
   if (guard == LB_GUARD_RECHECK && !protocol->holds)
     miss(f, "%s has no way to ask whether it still holds", protocol->name);
-  for (size_t i = 0; i < scenario->step_count; i++) check_step(f, &scenario->steps[i]);
+  for (size_t i = 0; i < scenario->step_count; i++) check_meaning(f, &scenario->steps[i]);
   /* A campaign leaves out the faults that a system has no host for. */
-  for (size_t i = 0; i < scenario->fault_count && topology->data_count > 0; i++)
-    check_step(f, &scenario->faults[i]);
-  return why[0] == '\0';
+  for (size_t i = 0; i < scenario->fault_count && topology->data_count > 0; i++) check_meaning(f, &scenario->faults[i]);
+  if (why[0]) return LB_NA;
+  check_machine(f, scenario);
+  return why[0] ? LB_SKIPPED : LB_VERDICT_NONE;
 }

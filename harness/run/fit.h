@@ -10,9 +10,10 @@
 #include "scenario/scenario.h"
 #include "servers/topology.h"
 
-/* True if nothing is missing, with an empty `why`; else `why` says the first thing that is.
+/* LB_VERDICT_NONE if it can be run, with an empty `why`. LB_NA if the question means nothing there,
+ * whatever the machine; else LB_SKIPPED if something is missing here; `why` says the first reason.
  * Controller's thread. */
-bool lb_fit(const struct lb_scenario *scenario, const struct lb_protocol *protocol, const struct lb_topology *topology,
+enum lb_verdict lb_fit(const struct lb_scenario *scenario, const struct lb_protocol *protocol, const struct lb_topology *topology,
             enum lb_guard guard, char *why, size_t size);
 
 /* Whether every step of a timeline can be played on these servers: a failover means nothing where

@@ -17,8 +17,11 @@ struct lb_cell {
   enum lb_guard guard;
   union lb_value *options;        /* of the protocol, owned */
   const struct lb_expect *expect; /* NULL = nothing is expected */
-  /* Not empty: why it cannot run here. Such a cell has no jobs. */
+  /* Not empty: why it is not run. Such a cell has no jobs. */
   char skip[300];
+  /* Of such a cell: true = the question means nothing there (LB_NA), false = something is missing on
+   * this machine (LB_SKIPPED). */
+  bool means_nothing;
 };
 
 struct lb_job {

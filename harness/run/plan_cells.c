@@ -34,6 +34,15 @@ static const struct lb_expect *own_expect(const struct lb_plan *plan, enum lb_gu
   return NULL;
 }
 
+/* A scenario may know better than the machine why a cell means nothing, so its reason comes
+ * first. */
+static void leave_out(struct lb_cell *cell) {
+  bool stated = cell->expect && cell->expect->verdict == LB_NA;
+  enum lb_verdict fit = stated ? LB_NA : lb_fit(cell->scenario, cell->protocol, cell->topology, cell->guard, cell->skip, sizeof cell->skip);
+  cell->means_nothing = fit == LB_NA;
+  if (stated) snprintf(cell->skip, sizeof cell->skip, "%s", *cell->expect->reason ? cell->expect->reason : "the scenario says so");
+}
+
 /* One cell, unless it is there already. Its expectation is the scenario's own; what the user
  * expects only fills a gap. */
 static int add_cell(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
@@ -52,7 +61,7 @@ static int add_cell(struct lb_plan *plan, const struct lb_plan_request *request,
   cell.options = lb_settings_options(cell.protocol, request->settings, request->setting_count);
   if (!cell.options) return -ENOMEM;
   choose_fence(&cell);
-  lb_fit(scenario, cell.protocol, cell.topology, guard, cell.skip, sizeof cell.skip);
+  leave_out(&cell);
   struct lb_cell *grown = realloc(plan->cells, (plan->cell_count + 1) * sizeof *grown);
   if (!grown) {
     free(cell.options);
@@ -70,25 +79,20 @@ static bool states(const struct lb_scenario *scenario, enum lb_guard guard) {
   return false;
 }
 
-/* The systems a scenario names for a guard. `section` is the guard whose [expect] is read: `*`
- * there stands for all that it names without one, which are added by a second look. A name that is
- * wrong is the scenario's mistake, so the message names its file. */
+/* The systems that the scenario names in any of its sections, as far as the section of this guard
+ * says something of them (`section`, which is that of another guard where this one has none). A name
+ * that is wrong is the scenario's mistake, so the message names its file. */
 static int add_stated(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
                       enum lb_guard guard, enum lb_guard section, char *err, size_t err_size) {
-  bool all = false;
-  int r = 0;
-  for (size_t i = 0; i < scenario->expect_count && r == 0; i++) {
+  for (size_t i = 0; i < scenario->expect_count; i++) {
     const struct lb_expect *expect = &scenario->expect[i];
     char why[300];
-    if (expect->guard != section) continue;
-    if (strcmp(expect->system, "*") == 0) {
-      all = section != LB_GUARD_NONE;
-      continue;
-    }
-    r = add_cell(plan, request, scenario, expect->system, guard, why, sizeof why);
-    if (r < 0) lb_refuse(err, err_size, "%s: [expect]: %s", scenario->path, why);
+    if (!lb_expect_is_exact(expect) || !lb_scenario_expect(scenario, expect->system, section)) continue;
+    int r = add_cell(plan, request, scenario, expect->system, guard, why, sizeof why);
+    if (r == -EINVAL) lb_refuse(err, err_size, "%s: [expect]: %s", scenario->path, why);
+    if (r < 0) return r;
   }
-  return r == 0 && all ? add_stated(plan, request, scenario, guard, LB_GUARD_NONE, err, err_size) : r;
+  return 0;
 }
 
 /* Every topology of the protocol on which the scenario means something. *found grows by the cells
@@ -116,7 +120,7 @@ static int add_named(struct lb_plan *plan, const struct lb_plan_request *request
   size_t length = strlen(name), found = 0;
   for (size_t i = 0; !strchr(name, '@') && i < scenario->expect_count; i++) {
     const char *system = scenario->expect[i].system;
-    if (strncmp(system, name, length) != 0 || system[length] != '@') continue;
+    if (strncmp(system, name, length) != 0 || system[length] != '@' || !lb_expect_is_exact(&scenario->expect[i])) continue;
     int r = add_cell(plan, request, scenario, system, guard, err, err_size);
     if (r < 0) return r;
     found++;

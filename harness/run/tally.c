@@ -32,8 +32,8 @@ void lb_cell_add(struct lb_cell_sum *cell, const struct lb_outcome *x) {
  * violation that nobody foresaw is one against expectation. */
 int lb_cell_as_expected(const struct lb_cell_sum *sum) {
   const struct lb_expect *expect = sum->cell->expect;
-  if (sum->verdict == LB_SKIPPED) return expect && expect->verdict == LB_SKIPPED ? 1 : -1;
-  if (sum->verdict == LB_UNDECIDED || sum->verdict == LB_VERDICT_NONE) return -1;
+  if (sum->verdict == LB_NA) return expect && expect->verdict == LB_NA ? 1 : -1;
+  if (sum->verdict == LB_UNDECIDED || sum->verdict == LB_SKIPPED || sum->verdict == LB_VERDICT_NONE) return -1;
   if (expect && expect->verdict == LB_ANY) return 1;
   return sum->verdict == (expect ? expect->verdict : LB_SAFE);
 }
@@ -49,7 +49,7 @@ int lb_tally_begin(const struct lb_plan *plan, struct lb_tally *ret) {
   }
   for (size_t i = 0; i < plan->cell_count; i++) {
     const struct lb_cell *cell = &plan->cells[i];
-    ret->cells[i] = (struct lb_cell_sum){.cell = cell, .verdict = cell->skip[0] ? LB_SKIPPED : LB_VERDICT_NONE};
+    ret->cells[i] = (struct lb_cell_sum){.cell = cell, .verdict = !cell->skip[0] ? LB_VERDICT_NONE : cell->means_nothing ? LB_NA : LB_SKIPPED};
   }
   for (size_t i = 0; i < plan->job_count; i++) ret->jobs[i].job = &plan->jobs[i];
   return 0;

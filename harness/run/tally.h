@@ -17,7 +17,7 @@ struct lb_job_result {
 
 struct lb_cell_sum {
   const struct lb_cell *cell;
-  /* The worst of its trials; LB_SKIPPED, or LB_VERDICT_NONE before the first. */
+  /* The worst of its trials; Before the first that of the plan: LB_SKIPPED, LB_NA or LB_VERDICT_NONE. */
   enum lb_verdict verdict;
   /* Of undecided and stuck: the first reason. */
   char why[400];
@@ -43,7 +43,7 @@ void lb_tally_clear(struct lb_tally *tally);
 /* Adds one trial. */
 void lb_cell_add(struct lb_cell_sum *sum, const struct lb_outcome *outcome);
 /* 1 = as expected (or safe where nothing is expected), 0 = not, -1 = cannot be said (undecided,
- * skipped). */
+ * skipped, n/a where the scenario does not say so). */
 int lb_cell_as_expected(const struct lb_cell_sum *sum);
 
 #endif

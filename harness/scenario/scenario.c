@@ -173,18 +173,6 @@ int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *v
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
-/* The system's own line wins wherever it stands, before or after `*`. */
-const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard) {
-  const struct lb_expect *others = NULL;
-  for (size_t i = 0; i < scenario->expect_count; i++) {
-    const struct lb_expect *expect = &scenario->expect[i];
-    if (expect->guard != guard) continue;
-    if (strcmp(expect->system, system) == 0) return expect;
-    if (strcmp(expect->system, "*") == 0) others = expect;
-  }
-  return others;
-}
-
 bool lb_scenario_needs(const struct lb_scenario *scenario, enum lb_step_need need) {
   for (size_t i = 0; i < scenario->step_count; i++)
     if (lb_step_needs(&scenario->steps[i], need)) return true;

@@ -15,12 +15,14 @@
 #include "guard.h"
 #include "step.h"
 
-/* How a trial or a cell is judged: the first five. `undecided` is no evidence either way, `skipped`
- * was never tried, `none` is not judged yet; `any` is a word of expectations. Charts and results
+/* How a trial (safe, violated, stuck or undecided) or a cell is judged. A cell is `mixed` if its
+ * trials were decided differently where they should not be. `undecided` is no evidence either way.
+ * `skipped` was not tried, because something is missing on this machine; `n/a` because the question
+ * means nothing there. `none` is not judged yet; `any` is a word of expectations. Charts and results
  * know them by name, lb_verdict_name(). */
-enum lb_verdict { LB_SAFE, LB_VIOLATED, LB_STUCK, LB_UNDECIDED, LB_SKIPPED, LB_VERDICT_NONE, LB_ANY };
-/* "safe", "violated", "stuck", "undecided", "skipped", "none", "any" (of an expectation only:
- * whatever is decided fits). */
+enum lb_verdict { LB_SAFE, LB_VIOLATED, LB_STUCK, LB_MIXED, LB_UNDECIDED, LB_SKIPPED, LB_NA, LB_VERDICT_NONE, LB_ANY };
+/* "safe", "violated", "stuck", "mixed", "undecided", "skipped", "n/a", "none", "any" (of an
+ * expectation only: whatever is decided fits). */
 const char *lb_verdict_name(enum lb_verdict verdict);
 
 /* What a scenario plays. Only a load measures speed: it has no fault in it, and its trials run
@@ -35,7 +37,7 @@ enum lb_scenario_kind {
  * run. A verdict that differs fails the run, in either direction. */
 struct lb_expect {
   enum lb_guard guard; /* [expect] = none; [expect fence] = fence */
-  char *system; /* "PROTOCOL@TOPOLOGY", or "*" for all others */
+  char *system; /* "PROTOCOL@TOPOLOGY", `*` in it for any text; "*" for all */
   enum lb_verdict verdict;
   char *reason; /* may be empty */
 };
@@ -118,9 +120,13 @@ int lb_scenario_parse(const char *path, const char *data, size_t size, struct lb
  * place. */
 int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size);
 void lb_scenario_clear(struct lb_scenario *scenario);
-/* The expectation for a system under a guard: its own line in that guard's section, else "*" there,
- * else NULL. */
+/* The expectation for a system under a guard: of the lines that fit it, the most exact; NULL =
+ * nothing is expected. */
 const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard);
+/* True if it names one system; else `*` is in its name. */
+bool lb_expect_is_exact(const struct lb_expect *expect);
+/* True if its name is or matches that of the system. The guard is not looked at. */
+bool lb_expect_fits(const struct lb_expect *expect, const char *system);
 /* True if some step or fault needs it: hosts with links of their own (LB_NEED_NETWORK), clocks that
  * can be set (LB_NEED_CLOCKS) ... */
 bool lb_scenario_needs(const struct lb_scenario *scenario, enum lb_step_need need);
@@ -144,7 +150,7 @@ enum lb_scenario_type {
   LB_KEY_STORAGE,       /* bool, `memory` or `disk` */
   LB_KEY_STEP,          /* one more struct lb_step of the timeline or the campaign */
   LB_KEY_FACT,          /* char * */
-  LB_KEY_VERDICT,       /* one more struct lb_expect; the key's name is the system */
+  LB_KEY_VERDICT,       /* more of struct lb_expect; the key names systems */
 };
 /* What else the reader has to know of a key. */
 enum lb_scenario_key_flag {

@@ -11,9 +11,6 @@
 
 #define FIELD(member) offsetof(struct lb_scenario, member)
 #define KEYS_MAX 32
-#define EXPECT_KEY(section)                                                                                            \
-  {section, "SYSTEM", LB_KEY_VERDICT, LB_KEY_MANDATORY | LB_KEY_REPEATED, "", NULL, 0, 0,                              \
-   "what should come out for PROTOCOL@TOPOLOGY, or for `*`: every system without a line of its own", FIELD(expect)}
 
 const struct lb_scenario_key lb_scenario_keys[] = {
     {"scenario", "title", LB_KEY_TEXT, LB_KEY_MANDATORY, "", NULL, 0, 0, "a few words, for lists and charts",
@@ -66,14 +63,13 @@ const struct lb_scenario_key lb_scenario_keys[] = {
     {"proof", "past_lease", LB_KEY_YES_NO, 0, "", "no", 0, 0,
      "`yes`: leases run out on purpose, so an overlap that begins after the earlier holder's lease was over counts",
      FIELD(past_lease)},
-    EXPECT_KEY("expect"),
-    EXPECT_KEY(LB_EXPECT_GUARD "deadline"),
-    EXPECT_KEY(LB_EXPECT_GUARD "recheck"),
-    EXPECT_KEY(LB_EXPECT_GUARD "fence"),
+    {LB_EXPECT, "SYSTEM", LB_KEY_VERDICT, LB_KEY_MANDATORY | LB_KEY_REPEATED, "", NULL, 0, 0,
+     "what should come out for PROTOCOL@TOPOLOGY, or for a list of them; `*` stands for any text in a name",
+     FIELD(expect)},
 };
 const size_t lb_scenario_key_count = sizeof lb_scenario_keys / sizeof *lb_scenario_keys;
 
-static const char *const verdicts[] = {"safe", "violated", "stuck", "undecided", "skipped", "none", "any"};
+static const char *const verdicts[] = {"safe", "violated", "stuck", "mixed", "undecided", "skipped", "n/a", "none", "any"};
 
 const char *lb_verdict_name(enum lb_verdict verdict) { return verdicts[verdict]; }
 

@@ -12,17 +12,25 @@
 #include "scenario.h"
 
 #define LB_SCENARIO_ERR 512 /* room for one message without its place */
-#define LB_EXPECT_GUARD "expect " /* and a guard: the section of what is expected under it */
+#define LB_EXPECT "expect" /* first word of a section of expectations; its guards follow */
 
-/* scenario_keys.c: the key of a section (in [expect ...] every name is one), or NULL with err
- * saying what was meant. */
+/* scenario_keys.c: the key of a section (in `expect` every name is one), or NULL with err saying
+ * what was meant. */
 const struct lb_scenario_key *lb_scenario_key_find(const char *section, const char *name, char *err, size_t err_size);
 /* As for `-s`: among the settable keys. */
 const struct lb_scenario_key *lb_scenario_key_find_set(const char *name, char *err, size_t err_size);
-/* scenario_values.c: parses a value into the key's field; `name` is the system for [expect], `line`
- * goes into a step. 0, -EINVAL with err, -ENOMEM. The field is unchanged on error. */
+/* scenario_values.c: parses a value into the key's field (not that of LB_KEY_VERDICT); `line` goes
+ * into a step. 0, -EINVAL with err, -ENOMEM. The field is unchanged on error. */
 int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *name,
                         const char *value, int line, char *err, size_t err_size);
+
+/* expect.c: the guards of a section "expect" or "expect GUARD ...", one bit each, "expect" alone is
+ * that of `none`. 0, -ENOENT for another section, -EINVAL with err for what is no guard. */
+int lb_expect_guards(const char *section, unsigned *ret, char *err, size_t err_size);
+/* A line under these guards: "SYSTEM, SYSTEM" and "verdict: reason". 0, -EINVAL with err, -ENOMEM
+ * with err. What was added before an error stays. */
+int lb_expect_add(struct lb_scenario *scenario, unsigned guards, const char *names, const char *value, char *err,
+                  size_t err_size);
 
 /* scenario_read.c: fills the scenario from text: keys, then defaults. key_lines[i] = line of
  * lb_scenario_keys[i], 0 = not given. data[size] must be NUL. err comes with its place. */

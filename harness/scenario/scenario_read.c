@@ -17,7 +17,7 @@
 #include "lines.h"
 #include "scenario_parts.h"
 
-#define SECTION_BYTES 32 /* longer than any section of ours */
+#define SECTION_BYTES 80 /* longer than any section of ours */
 
 /* In the order of a file. */
 static const struct {
@@ -30,12 +30,7 @@ static const struct {
     {"timeline", false},
     {"campaign", false},
     {"proof", false},
-    {"expect", false}, /* one of these has to be there */
-    {LB_EXPECT_GUARD "deadline", false},
-    {LB_EXPECT_GUARD "signal", false},
-    {LB_EXPECT_GUARD "recheck", false},
-    {LB_EXPECT_GUARD "claim", false},
-    {LB_EXPECT_GUARD "fence", false},
+    {LB_EXPECT, true}, /* also with guards behind it */
 };
 #define SECTION_COUNT (sizeof sections / sizeof *sections)
 
@@ -44,6 +39,9 @@ struct reading {
   struct lb_scenario *scenario;
   int *key_lines;
   int section_lines[SECTION_COUNT];    /* 0 = not seen */
+  int expect_lines[1 << LB_GUARD_COUNT]; /* the same of [expect ...], by its set of guards */
+  const char *section;                 /* now; NULL = none yet */
+  unsigned guards;                     /* of a section of expectations */
   const struct lb_scenario_key *above; /* the key an indented line goes on with; NULL right after a section */
 };
 
@@ -51,31 +49,46 @@ static int refuse_at(struct reading *r, int result, const char *why) { return lb
 
 /* ---- sections -------------------------------------------------------------------------------- */
 
+/* What is near is asked of the first word: the others are guards. */
 static int refuse_section(struct reading *r, const char *name) {
-  char why[LB_SCENARIO_ERR];
+  char why[LB_SCENARIO_ERR], word[SECTION_BYTES];
   const char *known[SECTION_COUNT];
   for (size_t i = 0; i < SECTION_COUNT; i++) known[i] = sections[i].name;
-  bool none = strcmp(name, LB_EXPECT_GUARD "none") == 0; /* of no guard, as lb_guard_name() has it */
-  const char *near = none ? "expect" : lb_suggest(name, known, SECTION_COUNT);
+  snprintf(word, sizeof word, "%.*s", (int)strcspn(name, LB_BLANKS), name);
+  const char *near = lb_suggest(word, known, SECTION_COUNT);
   lb_refuse(why, sizeof why,
             "unknown section [%s]%s%s%s expected [scenario], [workload], [servers], [timeline], [campaign], [proof], "
-            "[expect] or [expect GUARD]",
+            "[expect] or [expect GUARD ...]",
             name, near ? ", did you mean [" : "", near ? near : "", near ? "]?" : ":");
   return refuse_at(r, -EINVAL, why);
 }
 
-/* `text` begins with '['. */
-static int begin_section(struct reading *r, const char *text) {
-  char name[SECTION_BYTES];
-  if (lb_lines_section(&r->lines, text, name, sizeof name) < 0) return -EINVAL;
+/* Its place in the table; a section of expectations says which guards it is for. */
+static int find_section(struct reading *r, const char *name, size_t *ret) {
+  char why[LB_SCENARIO_ERR];
+  int expects = lb_expect_guards(name, &r->guards, why, sizeof why);
+  if (expects == -EINVAL) return refuse_at(r, -EINVAL, why);
   for (size_t i = 0; i < SECTION_COUNT; i++) {
-    if (strcmp(name, sections[i].name) != 0) continue;
-    if (r->section_lines[i]) return lb_lines_refuse_twice(&r->lines, r->section_lines[i], "section [%s]", name);
-    r->section_lines[i] = r->lines.line;
-    r->above = NULL;
+    if (strcmp(sections[i].name, expects == 0 ? LB_EXPECT : name) != 0) continue;
+    *ret = i;
     return 0;
   }
   return refuse_section(r, name);
+}
+
+/* `text` begins with '['. A section stands once; those of expectations once for each set of
+ * guards. */
+static int begin_section(struct reading *r, const char *text) {
+  char name[SECTION_BYTES];
+  size_t i = 0;
+  if (lb_lines_section(&r->lines, text, name, sizeof name) < 0 || find_section(r, name, &i) < 0) return -EINVAL;
+  bool expects = strcmp(sections[i].name, LB_EXPECT) == 0;
+  int *line = expects ? &r->expect_lines[r->guards] : &r->section_lines[i];
+  if (*line) return lb_lines_refuse_twice(&r->lines, *line, "section [%s]", name);
+  *line = r->section_lines[i] = r->lines.line;
+  r->section = sections[i].name;
+  r->above = NULL;
+  return 0;
 }
 
 /* The library's fgets. It tells nobody of a section, so sections are seen here. A '[' in an
@@ -132,25 +145,29 @@ static int go_on(struct reading *r, const char *text) {
 }
 
 /* A key may stand once, unless its row says otherwise: of two, one would silently lose. */
-static int take_key(struct reading *r, const char *section, const char *name, const char *value) {
+static int take_key(struct reading *r, const char *name, const char *value) {
   char why[LB_SCENARIO_ERR];
-  const struct lb_scenario_key *key = lb_scenario_key_find(section, name, why, sizeof why);
+  const struct lb_scenario_key *key = lb_scenario_key_find(r->section, name, why, sizeof why);
   if (!key) return refuse_at(r, -EINVAL, why);
   int *line = &r->key_lines[key - lb_scenario_keys];
   if (*line && !(key->flags & LB_KEY_REPEATED)) return lb_lines_refuse_twice(&r->lines, *line, "%s", name);
   *line = r->lines.line;
   r->above = key;
-  int result = lb_scenario_key_set(key, r->scenario, name, value, r->lines.line, why, sizeof why);
+  int result = key->type == LB_KEY_VERDICT
+                   ? lb_expect_add(r->scenario, r->guards, name, value, why, sizeof why)
+                   : lb_scenario_key_set(key, r->scenario, name, value, r->lines.line, why, sizeof why);
   return result < 0 ? refuse_at(r, result, why) : 0;
 }
 
-/* The library's handler: nonzero = go on. */
+/* The library's handler: nonzero = go on. What it says of the section may be cut, so it is not
+ * asked. */
 static int take_entry(void *reading, const char *section, const char *name, const char *value) {
   struct reading *r = reading;
+  (void)section;
   if (r->lines.result < 0) return 0;
   if (r->lines.indented && r->above) return go_on(r, value) == 0;
-  if (*section == '\0') return refuse_at(r, -EINVAL, "a key before any section: expected [scenario] first") == 0;
-  return take_key(r, section, name, value) == 0;
+  if (!r->section) return refuse_at(r, -EINVAL, "a key before any section: expected [scenario] first") == 0;
+  return take_key(r, name, value) == 0;
 }
 
 /* ---- the whole file -------------------------------------------------------------------------- */
@@ -166,12 +183,6 @@ static bool has_section(const struct reading *r, const char *name) {
   return false;
 }
 
-static bool expects_something(const struct reading *r) {
-  for (size_t i = 0; i < lb_scenario_key_count; i++)
-    if (lb_scenario_keys[i].type == LB_KEY_VERDICT && has_section(r, lb_scenario_keys[i].section)) return true;
-  return false;
-}
-
 /* Keys are only missed in sections that are there: `step` is mandatory, but not without a
  * [timeline]. */
 static int check_complete(struct reading *r) {
@@ -181,7 +192,6 @@ static int check_complete(struct reading *r) {
     lb_refuse(why, sizeof why, "section [%s] is missing", sections[i].name);
     return refuse_file(r, why);
   }
-  if (!expects_something(r)) return refuse_file(r, "section [expect] is missing");
   for (size_t i = 0; i < lb_scenario_key_count; i++) {
     const struct lb_scenario_key *key = &lb_scenario_keys[i];
     if (!(key->flags & LB_KEY_MANDATORY) || r->key_lines[i] || !has_section(r, key->section)) continue;

@@ -156,81 +156,8 @@ static int set_fact(const struct lb_scenario_key *key, struct lb_scenario *scena
   return set_text(field, fact);
 }
 
-/* ---- expectations ---------------------------------------------------------------------------- */
-
-/* Form only: this room knows no protocols, and one may be a plugin that is not loaded now. */
-static bool is_system(const char *name) {
-  static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
-  size_t protocol = strspn(name, letters);
-  if (strcmp(name, "*") == 0) return true;
-  if (protocol == 0 || name[protocol] != '@') return false;
-  size_t topology = strspn(name + protocol + 1, letters);
-  return topology > 0 && name[protocol + 1 + topology] == '\0';
-}
-
-/* Only what a trial can be expected to end in: nobody plans for undecided or skipped. */
-static int parse_verdict(const char *system, const char *word, enum lb_verdict *ret, char *err, size_t err_size) {
-  static const enum lb_verdict wanted[] = {LB_SAFE, LB_VIOLATED, LB_STUCK, LB_SKIPPED, LB_ANY};
-  const char *known[sizeof wanted / sizeof *wanted];
-  const size_t count = sizeof wanted / sizeof *wanted;
-  for (size_t i = 0; i < count; i++) {
-    known[i] = lb_verdict_name(wanted[i]);
-    if (strcmp(known[i], word) != 0) continue;
-    *ret = wanted[i];
-    return 0;
-  }
-  const char *near = lb_suggest(word, known, count);
-  if (near)
-    return lb_refuse(err, err_size, "%s = %s: did you mean '%s'? expected safe, violated, stuck, skipped or any", system, word,
-                     near);
-  return lb_refuse(err, err_size, "%s = %s: expected safe, violated, stuck, skipped or any, and a reason: %s = safe: REASON",
-                   system, word, system);
-}
-
-/* "expect fence" -> fence. */
-static enum lb_guard guard_of(const struct lb_scenario_key *key) {
-  const size_t prefix = strlen(LB_EXPECT_GUARD);
-  bool named = strncmp(key->section, LB_EXPECT_GUARD, prefix) == 0;
-  int guard = named ? lb_guard_find(key->section + prefix) : LB_GUARD_NONE;
-  return guard < 0 ? LB_GUARD_NONE : (enum lb_guard)guard;
-}
-
-static int append_expect(struct lb_scenario *scenario, enum lb_guard guard, const char *system,
-                         enum lb_verdict verdict, const char *reason) {
-  struct lb_expect *expect = realloc(scenario->expect, (scenario->expect_count + 1) * sizeof *expect);
-  if (!expect) return -ENOMEM;
-  scenario->expect = expect;
-  expect[scenario->expect_count] = (struct lb_expect){guard, strdup(system), verdict, strdup(reason)};
-  if (expect[scenario->expect_count].system && expect[scenario->expect_count].reason) {
-    scenario->expect_count++;
-    return 0;
-  }
-  free(expect[scenario->expect_count].system);
-  free(expect[scenario->expect_count].reason);
-  return -ENOMEM;
-}
-
-/* "safe: a majority has to agree": the verdict, and behind the first colon the reason, which tables
- * and reports show. */
-static int add_expect(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *system,
-                      const char *value, char *err, size_t err_size) {
-  char word[256];
-  enum lb_guard guard = guard_of(key);
-  enum lb_verdict verdict = LB_SAFE;
-  size_t len = strcspn(value, ":");
-  const char *reason = value[len] ? value + len + 1 : value + len;
-  if (!is_system(system))
-    return lb_refuse(err, err_size, "'%s' is not a system: expected PROTOCOL@TOPOLOGY or *", system);
-  for (size_t i = 0; i < scenario->expect_count; i++)
-    if (scenario->expect[i].guard == guard && strcmp(scenario->expect[i].system, system) == 0)
-      return lb_refuse(err, err_size, "%s is expected twice", system);
-  while (len > 0 && (value[len - 1] == ' ' || value[len - 1] == '\t')) len--;
-  snprintf(word, sizeof word, "%.*s", len < sizeof word ? (int)len : (int)sizeof word - 1, value);
-  int r = parse_verdict(system, word, &verdict, err, err_size);
-  return r < 0 ? r : append_expect(scenario, guard, system, verdict, reason + strspn(reason, " \t"));
-}
-
-/* A list (steps, verdicts) gets one more entry with each call. */
+/* A list (steps) gets one more entry with each call. What is expected has a parser of its own
+ * (expect.c). */
 int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *name,
                         const char *value, int line, char *err, size_t err_size) {
   void *field = (char *)scenario + key->offset;
@@ -248,7 +175,7 @@ int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *s
     case LB_KEY_STORAGE: return set_storage(field, value, err, err_size);
     case LB_KEY_STEP: r = add_step(key, scenario, value, line, err, err_size); break;
     case LB_KEY_FACT: r = set_fact(key, scenario, field, value, err, err_size); break;
-    case LB_KEY_VERDICT: r = add_expect(key, scenario, name, value, err, err_size); break;
+    case LB_KEY_VERDICT: break;
   }
   if (r == -ENOMEM) lb_refuse(err, err_size, "out of memory");
   return r;

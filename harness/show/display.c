@@ -74,14 +74,14 @@ static void print_unexpected(const struct lb_cell_sum *sum, FILE *out) {
 }
 
 /* A cell against expectation of which some trials were undecided comes twice: both are remarks of
- * their own. A skip that the scenario has foreseen needs none. */
+ * their own. A cell that means nothing needs none. */
 void lb_print_remarks(const struct lb_tally *tally, FILE *out) {
   size_t count = tally->plan->cell_count;
   for (size_t i = 0; i < count; i++) /* what matters first */
     if (lb_cell_as_expected(&tally->cells[i]) == 0) print_unexpected(&tally->cells[i], out);
   for (size_t i = 0; i < count; i++) {
     const struct lb_cell_sum *sum = &tally->cells[i];
-    if (sum->verdict == LB_SKIPPED && lb_cell_as_expected(sum) < 0) {
+    if (sum->verdict == LB_SKIPPED) {
       print_name(" ", sum->cell, out);
       fprintf(out, "skipped: %s\n", sum->cell->skip);
     } else if (sum->undecided) {

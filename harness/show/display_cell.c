@@ -15,7 +15,8 @@ static const char *word(enum lb_verdict verdict, enum lb_display_style style) {
   static const char *const words[][2] = {
       [LB_SAFE] = {"safe", "safe"},       [LB_VIOLATED] = {"VIOLATED", "VIOL"},
       [LB_STUCK] = {"stuck", "stuck"},    [LB_UNDECIDED] = {"undecided", "??"},
-      [LB_SKIPPED] = {"skipped", "skip"}, [LB_VERDICT_NONE] = {"not run", "none"},
+      [LB_MIXED] = {"MIXED", "MIX"},      [LB_SKIPPED] = {"skipped", "skip"},
+      [LB_NA] = {"n/a", "n/a"},           [LB_VERDICT_NONE] = {"not run", "none"},
   };
   return words[verdict][style];
 }
@@ -28,17 +29,19 @@ void lb_display_cell_text(const struct lb_cell_sum *cell, enum lb_display_style 
   const char *mark = lb_cell_as_expected(cell) == 0 ? "!" : "", *name = word(cell->verdict, style);
   if (cell->verdict == LB_VIOLATED) k = cell->violated;
   else if (cell->verdict == LB_STUCK) k = cell->stuck;
+  else if (cell->verdict == LB_MIXED) k = cell->violated + cell->stuck;
   else if (cell->verdict == LB_UNDECIDED) k = cell->undecided, of = cell->trials;
   if (of == 0) snprintf(buf, size, "%s", name);
   else if (k == of && (style == LB_DISPLAY_SHORT || cell->verdict == LB_SAFE)) snprintf(buf, size, "%s %d%s", name, of, mark);
   else snprintf(buf, size, "%s %d/%d%s", name, k, of, mark);
 }
 
-/* Green, red, yellow; everything that decided nothing is dim. */
+/* Green, red, magenta, yellow; everything that decided nothing is dim. */
 const char *lb_display_colour(enum lb_verdict verdict) {
   switch (verdict) {
     case LB_SAFE: return "\033[32m";
     case LB_VIOLATED: return "\033[31m";
+    case LB_MIXED: return "\033[35m";
     case LB_STUCK: return "\033[33m";
     default: return "\033[2m";
   }

@@ -28,14 +28,19 @@ static bool differs(const json_t *cell) {
   return json_is_false(json_object_get(cell, "as_expected")) || is_unforeseen(cell);
 }
 
-/* By letters, for the word is one of the five that lb_report_load() lets pass. */
+/* By letters, for the word is one of those that lb_report_load() lets pass. */
 static const char *glyph(const char *verdict) {
   switch (verdict[0]) {
     case 'v': return "✗";
+    case 'm': return "±";
     case 'u': return "?";
+    case 'n': return "·";
     default: return verdict[1] == 'a' ? "✓" : verdict[1] == 't' ? "■" : "–"; /* safe, stuck, skipped */
   }
 }
+
+/* The class of its style; a '/' would have to be escaped there. */
+static const char *class_of(const char *verdict) { return strcmp(verdict, "n/a") == 0 ? "na" : verdict; }
 
 /* Of decided trials: an undecided one is no evidence, and is added behind. A safe cell has the
  * upper bound of its violation rate, because "0 of 3" and "0 of 300" do not say the same. Runs of
@@ -47,6 +52,8 @@ static void write_count(FILE *out, const json_t *cell) {
                   100 * json_number_value(json_object_get(cell, "upper95")));
   else if (lb_report_is(cell, "verdict", "violated"))
     lb_html_textf(out, "%lld/%lld", (long long)count_of(cell, "violated"), (long long)decided);
+  else if (lb_report_is(cell, "verdict", "mixed"))
+    lb_html_textf(out, "%lld/%lld", (long long)(count_of(cell, "violated") + count_of(cell, "stuck")), (long long)decided);
   else if (lb_report_is(cell, "verdict", "undecided")) lb_html_textf(out, "%lld/%lld", (long long)undecided, (long long)trials);
   else if (lb_report_is(cell, "verdict", "stuck") && json_is_integer(json_object_get(cell, "stuck")))
     lb_html_textf(out, "%lld/%lld", (long long)count_of(cell, "stuck"), (long long)decided);
@@ -82,7 +89,7 @@ static void write_damage(FILE *out, const json_t *cell) {
   if (*between == ',') fputs("</small>", out);
 }
 
-/* The verdict is also the class of the cell; it needs no escaping, as it is one of five words.
+/* The verdict is also the class of the cell; it needs no escaping, as it is one of the known words.
  * Reasons are in the title, which is seen while the pointer rests on the cell: in the cell itself
  * they would tear the table apart. */
 void lb_report_cell(FILE *out, const json_t *cell, bool with_damage) {
@@ -91,7 +98,7 @@ void lb_report_cell(FILE *out, const json_t *cell, bool with_damage) {
     return;
   }
   const char *verdict = lb_report_string(cell, "verdict");
-  fprintf(out, "<td class=\"%s%s\" title=\"", verdict, differs(cell) ? " differs" : "");
+  fprintf(out, "<td class=\"%s%s\" title=\"", class_of(verdict), differs(cell) ? " differs" : "");
   write_reasons(out, cell);
   fprintf(out, "\"><span>%s" NBSP "%s</span> <span>", glyph(verdict), verdict);
   write_count(out, cell);

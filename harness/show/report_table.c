@@ -46,7 +46,7 @@ static bool has_guard(const struct table *table, const char *guard) {
  * cells; guards in the order of how much they do, unknown ones last. False: out of memory. Either
  * way the caller frees the three lists of names. */
 static bool layout(const json_t *run, struct table *ret) {
-  static const char *const guards[] = {"none", "deadline", "recheck", "fence"};
+  static const char *const guards[] = {"none", "deadline", "signal", "recheck", "claim", "fence"};
   size_t i;
   const json_t *scenario, *cell;
   *ret = (struct table){.cells = json_object_get(run, "cells"), .scenarios = json_object_get(run, "scenarios")};
