@@ -73,6 +73,12 @@ static int broken_holds(struct lb_session *s, const struct lb_lock *lock, const 
   return shm_holds(s->env, s->target, lock->key, grant);
 }
 
+/* There is no connection that could be lost. */
+static int broken_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
+  (void)s, (void)lock, (void)grant;
+  return LB_OK;
+}
+
 static const char *const broken_topologies[] = {"none", NULL};
 
 const struct lb_protocol lb_broken = {
@@ -93,4 +99,5 @@ const struct lb_protocol lb_broken = {
     .try_acquire = broken_try_acquire,
     .release = broken_release,
     .holds = broken_holds,
+    .doubt = broken_doubt,
 };

@@ -33,6 +33,12 @@ static int null_release(struct lb_session *s, const struct lb_lock *lock, struct
   return LB_OK;
 }
 
+/* There is no connection that could be lost. */
+static int null_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
+  (void)s, (void)lock, (void)grant;
+  return LB_OK;
+}
+
 static const char *const null_topologies[] = {"none", NULL};
 
 const struct lb_protocol lb_null = {
@@ -51,4 +57,5 @@ const struct lb_protocol lb_null = {
     .close = null_close,
     .try_acquire = null_try_acquire,
     .release = null_release,
+    .doubt = null_doubt,
 };

@@ -146,6 +146,7 @@ static int granted(struct lb_session *s, const struct attempt *attempt, struct l
   grant->fence = fence;
   if (taken_at) grant->valid_until = end_of(s, taken_at, ttl_ms);
   else if (!grant->valid_until) grant->valid_until = end_of(s, grant->asked_at, ttl_ms);
+  lb_confirm(&s->confirmed, grant, s->primary.losses);
   return LB_OK;
 }
 
@@ -219,6 +220,7 @@ int pg_lock_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_g
   } while (rc == LB_BUSY && lb_now(s->primary.env) < deadline);
   if (rc == LB_OK && !answer.yes) rc = LB_LOST;
   lb_lease_extended(grant, rc, end);
+  if (rc == LB_OK) lb_confirm(&s->confirmed, grant, s->primary.losses);
   return rc == LB_BUSY || rc == LB_TIMEOUT ? LB_UNKNOWN : rc;
 }
 
@@ -233,7 +235,18 @@ int pg_lock_holds(struct lb_session *s, const struct lb_lock *lock, const struct
   struct attempt attempt = get_attempt(grant);
   uint64_t fence;
   int rc = ask(s, &s->sql->holds, lock->key, attempt.owner, deadline, &fence);
+  if (rc == LB_OK) lb_confirm(&s->confirmed, grant, s->primary.losses);
   return rc == LB_BUSY ? LB_LOST : rc;
+}
+
+/* The row stays whatever becomes of the connection; but who has lost it does not know of which server it is a row now. */
+int pg_lock_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
+  struct pg_primary *primary = &s->primary;
+  (void)lock;
+  bool open = primary->conn && pg_usable(primary->conn) && pg_still_open(primary->conn);
+  if (open && lb_still_confirmed(&s->confirmed, grant, primary->losses)) return LB_OK;
+  lb_fail(primary->env, -ENOTCONN, "postgres: the connection was lost%s", open ? " since the grant, and made again" : "");
+  return LB_UNKNOWN;
 }
 
 int pg_lock_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {

@@ -21,7 +21,7 @@
 #ifndef LB_PG_LOCK_H
 #define LB_PG_LOCK_H
 
-#include "backend.h"
+#include "doubt.h"
 #include "pg_util.h"
 
 /* The statements of one protocol. All but `held` are given the same parameters, of which each uses the first few: $1
@@ -45,6 +45,7 @@ struct lb_session {
   const struct pg_lock_sql *sql;
   const char *client;
   bool client_clock; /* $3 is given */
+  struct lb_confirmed confirmed;
 };
 
 /* What `data` in the table of such a protocol points to. */
@@ -57,7 +58,7 @@ struct pg_lock_kind {
 #define PG_LOCK_HOOKS                                                                                                  \
   .session_size = sizeof(struct lb_session), .open = pg_lock_open, .close = pg_lock_close, .try_acquire = pg_lock_try, \
   .release = pg_lock_release, .setup = pg_lock_setup, .resolve = pg_lock_resolve, .holds = pg_lock_holds,              \
-  .inspect = pg_lock_inspect, .teardown = pg_lock_teardown
+  .inspect = pg_lock_inspect, .teardown = pg_lock_teardown, .doubt = pg_lock_doubt
 
 int pg_lock_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline);
 void pg_lock_close(struct lb_session *s);
@@ -67,6 +68,7 @@ int pg_lock_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_g
 int pg_lock_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int pg_lock_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
 int pg_lock_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
+int pg_lock_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant);
 /* in pg_schema.c */
 int pg_lock_setup(struct lb_session *s, lb_ns deadline);
 int pg_lock_teardown(struct lb_session *s, lb_ns deadline);

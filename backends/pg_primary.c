@@ -32,6 +32,7 @@ static const struct pg_stmt settled_sql = {
 static lb_ns sooner(lb_ns a, lb_ns b) { return a < b ? a : b; }
 
 void pg_primary_drop(struct pg_primary *primary) {
+  primary->losses += primary->conn != NULL;
   pg_close(primary->conn);
   primary->conn = NULL;
 }

@@ -109,7 +109,7 @@ void pg_close(struct pg_conn *conn) {
 
 /* Looks for an end of file or a FATAL that came since the last call. Without it, the first statement after a restart of
  * the server would be written into a dead socket, and its outcome would be unknown for no reason. */
-static bool still_open(struct pg_conn *conn) {
+bool pg_still_open(struct pg_conn *conn) {
   char byte;
   ssize_t n;
   while (!conn->dead && (n = recv(PQsocket(conn->pg), &byte, 1, MSG_PEEK | MSG_DONTWAIT)) != 0) {
@@ -121,7 +121,7 @@ static bool still_open(struct pg_conn *conn) {
 }
 
 static int before_send(struct pg_conn *conn, lb_ns deadline) {
-  if (conn->dead || !still_open(conn)) {
+  if (conn->dead || !pg_still_open(conn)) {
     conn->dead = true;
     return lb_fail(conn->env, -ENOTCONN, "postgres: the server closed the connection");
   }

@@ -38,6 +38,8 @@ int pg_call(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct p
             const char *const params[]);
 /* Still of use after the latest call: no LB_UNKNOWN, no FATAL, no -errno of the connection itself. Asks nobody. */
 bool pg_usable(const struct pg_conn *conn);
+/* The same, after what has come since then was looked at: an end of file, or a FATAL. Does not wait. */
+bool pg_still_open(struct pg_conn *conn);
 /* True if the result is an error with this SQLSTATE, or one that begins like it ("08" is a class). */
 bool pg_is(const PGresult *result, const char *sqlstate);
 
@@ -58,6 +60,7 @@ struct pg_primary {
   struct pg_conn *conn;    /* NULL = none now */
   size_t endpoint;         /* that conn leads to, or the first one to try */
   char born[32];           /* start time of the server process behind conn */
+  uint64_t losses;         /* connections that were dropped */
 };
 
 /* Which server process got a statement; outlives the connection. */

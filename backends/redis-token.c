@@ -79,6 +79,7 @@ static int token_try_acquire(struct lb_session *s, const struct lb_lock *lock, s
   /* What this try was refused says nothing about the earlier one. */
   if (repeated && (rc < 0 || rc == LB_TIMEOUT)) rc = LB_UNKNOWN;
   if (rc == LB_BUSY) rc = redis_session_absent(&s->redis, grant, LB_BUSY);
+  if (rc == LB_OK) redis_session_confirm(&s->redis, grant);
   if (rc != LB_OK && rc != LB_UNKNOWN) *grant = LB_GRANT_INIT;
   return rc;
 }
@@ -106,6 +107,7 @@ static int token_extend(struct lb_session *s, const struct lb_lock *lock, struct
   int rc = redis_session_ask(&s->redis, &expire, deadline);
   if (!rc && !redis_is_one(expire.reply)) rc = LB_LOST;
   freeReplyObject(expire.reply);
+  if (rc == LB_OK) redis_session_confirm(&s->redis, grant);
   return lb_lease_extended(grant, rc, end);
 }
 
@@ -118,7 +120,7 @@ static int token_resolve(struct lb_session *s, const struct lb_lock *lock, struc
   if (!rc && numbered) grant->fence = (uint64_t)get.reply->integer;
   if (!rc && !grant->valid_until) grant->valid_until = lb_lease_end(grant->asked_at, lock->ttl_ms);
   freeReplyObject(get.reply);
-  return rc;
+  return rc == LB_OK ? redis_session_confirm(&s->redis, grant) : rc;
 }
 
 static int token_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
@@ -126,7 +128,12 @@ static int token_holds(struct lb_session *s, const struct lb_lock *lock, const s
   int rc = redis_session_ask(&s->redis, &get, deadline);
   if (!rc && !redis_is_token(get.reply, grant)) rc = LB_LOST;
   freeReplyObject(get.reply);
-  return rc;
+  return rc == LB_OK ? redis_session_confirm(&s->redis, grant) : rc;
+}
+
+static int token_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
+  (void)lock;
+  return redis_session_doubt(&s->redis, grant);
 }
 
 static int token_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
@@ -173,4 +180,5 @@ const struct lb_protocol lb_redis_token = {
     .holds = token_holds,
     .inspect = token_inspect,
     .teardown = token_teardown,
+    .doubt = token_doubt,
 };

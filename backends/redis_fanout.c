@@ -45,6 +45,7 @@ static void open_node(struct redis_fanout *fanout, struct redis_node *node, lb_n
 }
 
 static void close_node(struct redis_node *node) {
+  node->losses += node->conn != NULL;
   redis_close(node->conn);
   node->conn = NULL;
 }
@@ -66,6 +67,20 @@ int redis_fanout_init(struct redis_fanout *fanout, struct lb_env *env, const str
 
 void redis_fanout_deinit(struct redis_fanout *fanout) {
   for (size_t i = 0; i < fanout->count; i++) close_node(&fanout->node[i]);
+}
+
+void redis_fanout_confirm(struct redis_fanout *fanout) {
+  for (size_t i = 0; i < fanout->count; i++) fanout->node[i].losses_confirmed = fanout->node[i].losses;
+}
+
+size_t redis_fanout_intact(struct redis_fanout *fanout) {
+  size_t intact = 0;
+  for (size_t i = 0; i < fanout->count; i++) {
+    struct redis_node *node = &fanout->node[i];
+    if (!node->conn || redis_push(node->conn) || !redis_connected(node->conn)) continue;
+    intact += redis_drain(node->conn) == 0 && node->losses == node->losses_confirmed;
+  }
+  return intact;
 }
 
 /* ---- sending ------------------------------------------------------------------------------------------ */

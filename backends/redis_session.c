@@ -19,6 +19,7 @@ static void give_up_conn(struct redis_session *s) {
   s->doubt.in_conn = false;
   redis_close(s->conn);
   s->conn = NULL;
+  s->losses++;
 }
 
 static bool is_silent(const struct redis_session *s) { return s->conn && redis_owed(s->conn) > 0; }
@@ -86,6 +87,20 @@ int redis_session_absent(struct redis_session *s, const struct lb_grant *grant, 
 static void settle_doubt(struct redis_session *s, const struct lb_grant *grant) {
   bool written = !(redis_events(s->conn) & POLLOUT), alone = s->doubt.from == s->doubt.to;
   if (s->doubt.in_conn && written && alone && s->doubt.to == grant->asked_at) forget_doubt(s);
+}
+
+int redis_session_confirm(struct redis_session *s, const struct lb_grant *grant) {
+  lb_confirm(&s->confirmed, grant, s->losses);
+  return LB_OK;
+}
+
+int redis_session_doubt(struct redis_session *s, const struct lb_grant *grant) {
+  s->env->err[0] = '\0';
+  if (s->conn) redis_drain(s->conn);
+  if (s->conn && redis_lost(s->conn)) give_up_conn(s);
+  if (s->conn && lb_still_confirmed(&s->confirmed, grant, s->losses)) return LB_OK;
+  if (!s->env->err[0]) lb_fail(s->env, -ENOTCONN, "the connection to redis was lost since the grant");
+  return LB_UNKNOWN;
 }
 
 /* ---- requests ----------------------------------------------------------------------------------------- */

@@ -18,6 +18,7 @@
 #ifndef LB_REDIS_SESSION_H
 #define LB_REDIS_SESSION_H
 
+#include "doubt.h"
 #include "redis_util.h"
 
 struct redis_session { /* one thread; the fields are its own but env, link.target and, to look at, conn */
@@ -26,6 +27,8 @@ struct redis_session { /* one thread; the fields are its own but env, link.targe
   const char *prefix; /* of the run */
   struct redis_conn *conn; /* NULL: the next use connects */
   lb_ns used_at;           /* when conn last answered */
+  uint64_t losses;         /* connections that were given up */
+  struct lb_confirmed confirmed;
   struct {                 /* attempts, by asked_at, whose request got no reply */
     lb_ns from, to;        /* both 0: none */
     lb_ns until;           /* their leases end before, whenever the server started them while it mattered */
@@ -67,6 +70,11 @@ int redis_session_once(struct redis_session *session, struct redis_request *requ
  * before and fails is replaced within the call: it may have been stale, silent, or to a server that is no master any
  * more. 0: request->reply. LB_UNKNOWN: executed perhaps, no reply. -errno: not executed. */
 int redis_session_ask(struct redis_session *session, struct redis_request *request, lb_ns deadline);
+/* The server has just said that the key is the grant's. Returns LB_OK. */
+int redis_session_confirm(struct redis_session *session, const struct lb_grant *grant);
+/* The hook doubt: LB_OK, or LB_UNKNOWN with a text: the connection is closed by now, or another one had to be made since
+ * the grant was confirmed. One system call that does not wait. */
+int redis_session_doubt(struct redis_session *session, const struct lb_grant *grant);
 /* The server has said that the key is not the grant's. `result`, or LB_UNKNOWN with a text in env->err as long as the
  * attempt is in doubt: its request may still arrive. */
 int redis_session_absent(struct redis_session *session, const struct lb_grant *grant, int result);

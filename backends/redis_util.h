@@ -164,6 +164,8 @@ struct redis_node {
   size_t late;             /* replies to earlier rounds that come before the one to this round */
   enum redis_vote vote;
   bool reopened; /* in this round */
+  uint64_t losses; /* connections to it that were given up */
+  uint64_t losses_confirmed; /* of redis_fanout_confirm() */
   char trouble[160]; /* why its connection failed; empty since it answered */
 };
 
@@ -186,6 +188,10 @@ int redis_fanout_init(struct redis_fanout *fanout, struct lb_env *env, const str
 void redis_fanout_deinit(struct redis_fanout *fanout);
 /* Why one of the servers cannot be reached, if one cannot: ": TEXT", or "". For messages. */
 const char *redis_fanout_trouble(struct redis_fanout *fanout);
+/* A quorum has just confirmed the grant that redis_fanout_intact() will be asked about. */
+void redis_fanout_confirm(struct redis_fanout *fanout);
+/* Connections that have worked without a break since then. Takes late replies from them; does not wait. */
+size_t redis_fanout_intact(struct redis_fanout *fanout);
 /* Sends the round's command to every server, without waiting. Replies not gathered are thrown away in a later round. */
 void redis_fanout_send(struct redis_fanout *fanout, struct redis_round *round);
 /* Gathers votes until there is a quorum of yes, or no such quorum is possible against the definite no alone (with

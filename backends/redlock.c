@@ -31,6 +31,7 @@
  */
 #include <errno.h>
 
+#include "doubt.h"
 #include "redis_util.h"
 
 #define OWED_SET_MAX 32     /* a server this far behind cannot answer in time: spare it further requests, */
@@ -41,6 +42,7 @@ struct lb_session {
   const struct lb_target *target;
   const char *prefix;
   struct redis_fanout fanout;
+  struct lb_confirmed confirmed; /* whose losses are counted for each connection in fanout */
   lb_ns node_timeout;
 };
 
@@ -97,6 +99,13 @@ static void undo(struct lb_session *s, const char *key, const struct lb_grant *g
   redis_fanout_send(&s->fanout, &round);
 }
 
+/* A quorum has just said yes to this grant. Returns LB_OK. */
+static int confirm(struct lb_session *s, const struct lb_grant *grant) {
+  lb_confirm(&s->confirmed, grant, 0);
+  redis_fanout_confirm(&s->fanout);
+  return LB_OK;
+}
+
 /* ---- acquire ------------------------------------------------------------------------------------------ */
 
 static struct redis_round set_round(const char *key, const char *ttl, const struct lb_grant *grant, bool repeated) {
@@ -133,7 +142,7 @@ static int redlock_try_acquire(struct lb_session *s, const struct lb_lock *lock,
   lb_point(s->env, "after-quorum");
   /* Repeated: some servers may have kept it since the first try, or for as long as it was extended. */
   if (!grant->valid_until) grant->valid_until = lb_lease_end(grant->asked_at, lock->ttl_ms);
-  if (round.yes >= s->fanout.quorum && lb_now(s->env) < grant->valid_until) return LB_OK;
+  if (round.yes >= s->fanout.quorum && lb_now(s->env) < grant->valid_until) return confirm(s, grant);
   int rc = explain(s, &round, deadline);
   undo(s, lock->key, grant);
   *grant = LB_GRANT_INIT;
@@ -168,7 +177,7 @@ static int redlock_extend(struct lb_session *s, const struct lb_lock *lock, stru
   redis_fanout_gather(&s->fanout, &round, false, round_end(s, deadline));
   bool quorum = round.yes >= s->fanout.quorum;
   if (quorum || end < grant->valid_until) grant->valid_until = end;
-  if (quorum && lb_now(s->env) < end) return LB_OK;
+  if (quorum && lb_now(s->env) < end) return confirm(s, grant);
   if (!quorum && !cannot_be_majority(s, &round)) {
     lb_fail(s->env, -EHOSTUNREACH, "only %zu of %zu servers extended the lease%s", round.yes, s->fanout.count,
             redis_fanout_trouble(&s->fanout));
@@ -183,10 +192,21 @@ static int redlock_holds(struct lb_session *s, const struct lb_lock *lock, const
       .command = {.argv = {"GET", lock->key}}, .owed_max = OWED_SET_MAX, .read = read_get, .context = grant};
   redis_fanout_send(&s->fanout, &round);
   redis_fanout_gather(&s->fanout, &round, false, round_end(s, deadline));
-  if (round.yes >= s->fanout.quorum) return LB_OK;
+  if (round.yes >= s->fanout.quorum) return confirm(s, grant);
   if (cannot_be_majority(s, &round)) return LB_LOST;
   lb_fail(s->env, -EHOSTUNREACH, "only %zu of %zu servers answered%s", round.yes + round.no, s->fanout.count,
           redis_fanout_trouble(&s->fanout));
+  return LB_UNKNOWN;
+}
+
+/* One broken connection of five says as little as one server that is down: in doubt is who has no quorum of connections
+ * left that have worked without a break. */
+static int redlock_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
+  (void)lock;
+  size_t intact = redis_fanout_intact(&s->fanout);
+  if (intact >= s->fanout.quorum && lb_is_confirmed(&s->confirmed, grant)) return LB_OK;
+  lb_fail(s->env, -ENOTCONN, "%zu of %zu connections have worked without a break since the grant, a quorum is %zu", intact,
+          s->fanout.count, s->fanout.quorum);
   return LB_UNKNOWN;
 }
 
@@ -243,4 +263,5 @@ const struct lb_protocol lb_redlock = {
     .holds = redlock_holds,
     .inspect = redlock_inspect,
     .teardown = redlock_teardown,
+    .doubt = redlock_doubt,
 };

@@ -43,28 +43,31 @@ static lb_ns validity(struct lb_session *s) { return zk_timeout_ns(s->queue.zk) 
 
 /* ---- acquire ------------------------------------------------------------------------------------------- */
 
-/* Completes the grant. `sent`: when the write left after which the own node was seen to be first. ZK_AGAIN: that was too
- * long ago. */
-static int granted(struct lb_session *s, struct lb_grant *grant, lb_ns sent, lb_ns deadline) {
+/* Completes the grant. `sent`: when the write left after which the own node was seen to be first; `losses` of the connection
+ * until then. ZK_AGAIN: that was too long ago. */
+static int granted(struct lb_session *s, struct lb_grant *grant, lb_ns sent, uint64_t losses, lb_ns deadline) {
   uint64_t czxid;
   int result = zk_queue_number(&s->queue, grant, deadline, &czxid);
   if (result != LB_OK) return result;
   if (lb_now(s->env) >= sent + validity(s)) return ZK_AGAIN;
   grant->fence = czxid;
   grant->valid_until = sent + validity(s);
+  lb_confirm(&s->queue.confirmed, grant, losses);
   return LB_OK;
 }
 
 /* One step of the attempt, from where it stands: into the queue; or to its node, if it is not known whether there is one; or
  * to its place, as it is after a write of this session. */
 static int advance(struct lb_session *s, const char *dir, struct lb_grant *grant, lb_ns deadline) {
+  bool connected;
+  uint64_t losses = zk_losses(s->queue.zk, &connected);
   lb_ns sent = lb_now(s->env);
   int result;
   if (!grant->asked_at) grant->asked_at = sent;
   if (!grant->token_len) result = zk_queue_join(&s->queue, dir, grant, "after-create", deadline);
   else if (!zk_queue_has_node(grant)) result = zk_queue_find(&s->queue, grant, deadline);
   else result = zk_queue_look(&s->queue, dir, grant, true, deadline);
-  return result == LB_OK ? granted(s, grant, sent, deadline) : result;
+  return result == LB_OK ? granted(s, grant, sent, losses, deadline) : result;
 }
 
 static int zk_sequential_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
@@ -101,7 +104,7 @@ static int zk_sequential_extend(struct lb_session *s, const struct lb_lock *lock
   if (!zk_queue_has_node(grant) || !grant->valid_until) return LB_LOST;
   lb_ns sent;
   int result = zk_queue_confirm(&s->queue, grant, true, deadline, &sent);
-  if (result == LB_OK) grant->valid_until = sent + validity(s);
+  if (result == LB_OK) grant->valid_until = sent + validity(s), lb_confirm(&s->queue.confirmed, grant, s->queue.losses);
   return result;
 }
 
@@ -109,7 +112,14 @@ static int zk_sequential_holds(struct lb_session *s, const struct lb_lock *lock,
   (void)lock;
   if (!zk_queue_has_node(grant)) return grant->token_len ? LB_UNKNOWN : LB_LOST;
   lb_ns sent;
-  return grant->valid_until ? zk_queue_confirm(&s->queue, grant, false, deadline, &sent) : LB_LOST;
+  int result = grant->valid_until ? zk_queue_confirm(&s->queue, grant, false, deadline, &sent) : LB_LOST;
+  if (result == LB_OK) lb_confirm(&s->queue.confirmed, grant, s->queue.losses);
+  return result;
+}
+
+static int zk_sequential_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
+  (void)lock;
+  return zk_queue_doubt(&s->queue, grant);
 }
 
 /* A node that turns out to stand in the queue but not first is taken out: the answer must be final. */
@@ -177,4 +187,5 @@ const struct lb_protocol lb_zk_sequential = {
     .holds = zk_sequential_holds,
     .inspect = zk_sequential_inspect,
     .teardown = zk_sequential_teardown,
+    .doubt = zk_sequential_doubt,
 };

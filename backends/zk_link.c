@@ -142,6 +142,7 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
     link->state = ZK_LINK_EXPIRED;
   } else if (link->state == ZK_LINK_UP) {
     link->state = ZK_LINK_DOWN;
+    link->losses++;
   }
   signal_change(link);
   pthread_mutex_unlock(&link->lock);

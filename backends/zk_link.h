@@ -18,6 +18,7 @@ struct zk_link {
   int event;            /* eventfd: something below has changed */
   pthread_mutex_t lock; /* guards everything below */
   enum zk_link_state state;
+  uint64_t losses; /* how often it went from UP to DOWN */
   int64_t id;
   int timeout_ms;
   uint64_t awaited; /* name of the watch that counts; others are late */

@@ -232,10 +232,20 @@ int zk_queue_confirm(struct zk_queue *q, const struct lb_grant *grant, bool by_w
   while (result == ZK_AGAIN && is_alive(q, grant)) {
     result = zk_connect(q->zk, deadline);
     if (result) return result == LB_TIMEOUT ? LB_UNKNOWN : result;
+    bool connected;
+    q->losses = zk_losses(q->zk, &connected);
     *ret_sent = lb_now(q->env);
     result = is_alive(q, grant) ? ask(q, grant, by_write, deadline) : LB_LOST;
   }
   return result == ZK_AGAIN ? LB_LOST : result;
+}
+
+int zk_queue_doubt(struct zk_queue *q, const struct lb_grant *grant) {
+  bool connected;
+  if (!zk_queue_has_node(grant) || !is_alive(q, grant)) return lb_fail(q->env, -ENOTCONN, "the ZooKeeper session of this grant is over"), LB_LOST;
+  uint64_t losses = zk_losses(q->zk, &connected);
+  if (connected && lb_still_confirmed(&q->confirmed, grant, losses)) return LB_OK;
+  return lb_fail(q->env, -ENOTCONN, "ZooKeeper: disconnected%s", connected ? " since the grant, and connected again" : ""), LB_UNKNOWN;
 }
 
 /* Once: ZOK, ZNONODE or any other result. */

@@ -26,6 +26,7 @@
 #ifndef LB_ZK_QUEUE_H
 #define LB_ZK_QUEUE_H
 
+#include "doubt.h"
 #include "zk_util.h"
 
 /* Beside enum lb_result: the session, the connection or the node changed under a request. Look at the situation anew, beginning
@@ -39,6 +40,8 @@ struct zk_queue { /* one client's side; one thread */
   const char *client;
   char root[ZK_PATH_MAX]; /* folder of all folders of locks: the prefix of the run */
   int64_t ttl_ms; /* asked for as the session's timeout */
+  uint64_t losses; /* of the session, before the question left that zk_queue_confirm() got an answer to */
+  struct lb_confirmed confirmed;
   struct {        /* what is known about the latest attempt, to spare round trips; private */
     char own[ZK_PATH_MAX], ahead[ZK_PATH_MAX];
     uint64_t czxid;
@@ -97,6 +100,9 @@ int zk_queue_number(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadli
  * that is as fresh as one. *ret_sent: when the answered question left; untouched if none did. LB_OK, LB_LOST (also: the
  * session is over), LB_UNKNOWN: no answer by the deadline; -errno. */
 int zk_queue_confirm(struct zk_queue *queue, const struct lb_grant *grant, bool by_write, lb_ns deadline, lb_ns *ret_sent);
+/* The hook doubt: LB_OK; LB_UNKNOWN: the connection is lost, or was since the grant was confirmed; LB_LOST: its session is
+ * over. The recipe calls lb_confirm() with queue->confirmed. */
+int zk_queue_doubt(struct zk_queue *queue, const struct lb_grant *grant);
 /* Takes the attempt out of the queue, node known or not. LB_OK: nothing of it remains. LB_LOST: it was a hold (it has a
  * valid_until), and it had gone. LB_UNKNOWN, or -errno where the session failed: the node is deleted at the next contact, valid_until
  * is cleared, because its absence will be our own work and no loss. Other -errno: refused, it is still there. */

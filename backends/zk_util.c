@@ -111,6 +111,16 @@ int64_t zk_id(struct zk_session *s) {
 
 bool zk_expired(struct zk_session *s) { return !s->link || zk_link_state(s->link) == ZK_LINK_EXPIRED; }
 
+uint64_t zk_losses(struct zk_session *s, bool *ret_connected) {
+  *ret_connected = false;
+  if (!s->link) return 0;
+  pthread_mutex_lock(&s->link->lock);
+  uint64_t losses = s->link->losses;
+  *ret_connected = s->link->state == ZK_LINK_UP;
+  pthread_mutex_unlock(&s->link->lock);
+  return losses;
+}
+
 lb_ns zk_timeout_ns(struct zk_session *s) {
   int timeout_ms = s->timeout_ms;
   if (s->link) {

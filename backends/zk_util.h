@@ -54,6 +54,9 @@ int zk_connect(struct zk_session *session, lb_ns deadline);
 int64_t zk_id(struct zk_session *session);
 /* True once the server has said that the session is over. */
 bool zk_expired(struct zk_session *session);
+/* How often the current session has lost its connection: the library said Disconnected, which is Curator's and kazoo's
+ * SUSPENDED. Asks nobody. *ret_connected: whether there is one now. */
+uint64_t zk_losses(struct zk_session *session, bool *ret_connected);
 /* Session timeout as the server granted it, in ns. */
 lb_ns zk_timeout_ns(struct zk_session *session);
 

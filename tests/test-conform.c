@@ -72,6 +72,8 @@ static const struct lb_conform_result *said(const char *statement) {
 #define VALIDITY "validity counts from before the send"
 #define EXTENDS "extending moves the end"
 #define TORN_DOWN "teardown leaves nothing behind"
+#define NO_DOUBT "a healthy session is in no doubt, and says so at once"
+#define DOUBTS "a broken connection is a doubt until the hold is confirmed again"
 #define WOKEN "a waiter is woken by the release"
 
 /* What it says begins with one text and ends with the other; between them is a time. */
@@ -387,6 +389,41 @@ static void nothing_outlives_its_statement(void **state) {
   close(pipe_fd[0]);
 }
 
+static int doubt_1(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
+  (void)s, (void)lock, (void)grant;
+  return LB_BUSY;
+}
+static int doubt_always(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
+  (void)lock, (void)grant;
+  return lb_fail(s->env, -EIO, "one never knows"), LB_UNKNOWN;
+}
+static int doubt_after_a_nap(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
+  (void)lock, (void)grant;
+  lb_sleep_until(s->env, lb_now(s->env) + LB_NS_PER_MS);
+  return LB_OK;
+}
+static int doubt_never(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
+  (void)s, (void)lock, (void)grant;
+  return LB_OK;
+}
+
+static void doubt_has_its_reasons_and_no_time(void **state) {
+  (void)state;
+  bad.doubt = doubt_1;
+  run();
+  SAYS(NO_DOUBT, "doubt answered 1 (BUSY), which is no result of it (first session)");
+  bad.doubt = doubt_always;
+  run();
+  SAYS(NO_DOUBT, "expected OK from doubt, got UNKNOWN (first session): one never knows");
+  bad.doubt = doubt_after_a_nap;
+  run();
+  SAYS(NO_DOUBT, "doubt waited in lb_sleep_until (first session)");
+  good = lb_protocol_find("redis-token"), bad = *good;
+  bad.doubt = doubt_never;
+  run_on("redis", 10 * LIMIT_MS);
+  SAYS(DOUBTS, "expected UNKNOWN, LOST or an error from doubt within 3000 ms, got OK (first session)");
+}
+
 static void what_a_teardown_forgets_is_found_at_the_servers(void **state) {
   (void)state;
   bad.teardown = tear_down_nothing;
@@ -413,6 +450,7 @@ int main(void) {
       cmocka_unit_test_setup(a_lock_without_expiry_holds_for_ever, set_up),
       cmocka_unit_test_setup(what_counts_from_the_reply_is_seen, set_up_lease),
       cmocka_unit_test_setup(what_a_teardown_forgets_is_found_at_the_servers, set_up_lease),
+      cmocka_unit_test_setup(doubt_has_its_reasons_and_no_time, set_up),
       cmocka_unit_test_setup(who_dies_takes_one_statement_along, set_up),
       cmocka_unit_test_setup(a_process_that_ends_badly_does_not_hold, set_up),
       cmocka_unit_test_setup(nothing_outlives_its_statement, set_up),

@@ -242,6 +242,27 @@ int lb_conform_inspect(struct lb_conform *c, int i, const char *key, size_t endp
   CALL(LB_CONFORM_CALL_MS, LB_HOOK_INSPECT, inspect, &(struct lb_lock){key, LB_CONFORM_TTL_MS}, endpoint, deadline);
 }
 
+static int must_not_poll(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline) {
+  if (deadline > lb_now(env)) lb_conform_fail(current, "doubt waited in lb_wait_fd (%s session)", ordinal[current->caller]);
+  return current->wait_fds(env, fds, count, deadline);
+}
+
+static void must_not_sleep(struct lb_env *env, lb_ns when) {
+  if (when > lb_now(env)) lb_conform_fail(current, "doubt waited in lb_sleep_until (%s session)", ordinal[current->caller]);
+}
+
+int lb_conform_doubt(struct lb_conform *c, int i, const char *key, const struct lb_grant *grant) {
+  struct lb_env *env = &c->env[i].base;
+  void (*sleep_until)(struct lb_env *, lb_ns) = env->sleep_until;
+  enter(c, LB_HOOK_DOUBT, i, 0);
+  env->wait_fds = must_not_poll;
+  env->sleep_until = must_not_sleep;
+  int r = leave(c, c->protocol->doubt(c->session[i], &(struct lb_lock){key, LB_CONFORM_TTL_MS}, grant));
+  env->wait_fds = c->wait_fds;
+  env->sleep_until = sleep_until;
+  return r;
+}
+
 /* A refused attempt goes on where the protocol queues: a new grant would give up the place.
  * Elsewhere each try is an attempt of its own. */
 int lb_conform_acquire(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms) {

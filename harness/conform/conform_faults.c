@@ -35,16 +35,51 @@ void lb_statement_asked_after_a_reconnect(struct lb_conform *c) {
   }
 }
 
+void lb_statement_no_doubt_in_health(struct lb_conform *c) {
+  KEY;
+  struct lb_grant a = LB_GRANT_INIT;
+  WANT(LB_OK, lb_conform_try(c, 0, key, &a));
+  WANT(LB_OK, lb_conform_doubt(c, 0, key, &a));
+  WANT(LB_OK, lb_conform_doubt(c, 0, key, &a)); /* asking is no reason for doubt */
+  WANT(LB_OK, lb_conform_release(c, 0, key, &a));
+}
+
+/* A library's thread may need a moment to hear of it. */
+static void await_doubt(struct lb_conform *c, const char *key, const struct lb_grant *grant) {
+  lb_ns end = in_ms(SLACK_MS);
+  int r;
+  while ((r = lb_conform_doubt(c, 0, key, grant)) == LB_OK && lb_clock_ns() < end) lb_clock_sleep_until(in_ms(5));
+  lb_conform_check(c, r != LB_OK, "expected UNKNOWN, LOST or an error from doubt within %d ms, got OK (first session)", SLACK_MS);
+}
+
+/* Also when the connection is back, until the service has been asked: what happened meanwhile nobody has told. */
+void lb_statement_doubts_a_broken_connection(struct lb_conform *c) {
+  KEY;
+  struct lb_grant a = LB_GRANT_INIT;
+  WANT(LB_OK, lb_statement_try_for(c, 0, key, CUT_TTL_MS, &a));
+  WANT(LB_OK, lb_conform_doubt(c, 0, key, &a));
+  lb_conform_shutdown_sockets(&c->target);
+  await_doubt(c, key, &a);
+  lb_clock_sleep_until(in_ms(100)); /* time to connect again, for who does so by itself */
+  await_doubt(c, key, &a);
+  if (!c->protocol->holds || ask_until_definite(c, key, &a) != LB_OK) return;
+  WANT(LB_OK, lb_conform_doubt(c, 0, key, &a));
+  WANT(LB_OK, lb_conform_release(c, 0, key, &a));
+}
+
 /* Last: the servers are killed, once a session has worked. The answer must be none that speaks of
  * the lock, and come at the deadline. */
 void lb_statement_ends_without_servers(struct lb_conform *c) {
   KEY;
-  struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
+  struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT, held = LB_GRANT_INIT;
+  const char *other = lb_conform_key(c);
   WANT(LB_OK, lb_conform_try(c, 0, key, &a));
   WANT(LB_OK, lb_conform_release(c, 0, key, &a));
+  if (c->protocol->doubt) WANT(LB_OK, lb_statement_try_for(c, 0, other, CUT_TTL_MS, &held));
   atomic_store(&c->shared->servers, LB_CONFORM_SHALL_DIE);
   for (lb_ns end = in_ms(20000); atomic_load(&c->shared->servers) != LB_CONFORM_DEAD && lb_clock_ns() < end;)
     lb_clock_sleep_until(in_ms(2));
+  if (c->protocol->doubt) await_doubt(c, other, &held);
   int r = lb_conform_try_for(c, 0, key, TTL_MS, &b, in_ms(700));
   lb_conform_check(c, r != LB_OK && r != LB_BUSY,
                    "expected TIMEOUT, UNKNOWN or an error from try_acquire, got %s (first session)",

@@ -87,6 +87,7 @@ enum {
   LB_NEEDS_INSPECT = 1 << 10,
   LB_NEEDS_SERVERS = 1 << 11, /* that hold locks */
   LB_NEEDS_TEARDOWN = 1 << 12,
+  LB_NEEDS_DOUBT = 1 << 13,
 };
 
 /* One promise of the contract, as a sentence that is true of a protocol which keeps it. */
@@ -125,6 +126,8 @@ int lb_conform_extend(struct lb_conform *c, int i, const char *key, int64_t ttl_
 int lb_conform_wait(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms);
 int lb_conform_holds(struct lb_conform *c, int i, const char *key, const struct lb_grant *grant);
 int lb_conform_inspect(struct lb_conform *c, int i, const char *key, size_t endpoint);
+/* Fails also if the hook waits: it may not sleep, and not poll beyond what is there by now. */
+int lb_conform_doubt(struct lb_conform *c, int i, const char *key, const struct lb_grant *grant);
 /* Tries until it is not LB_BUSY, or for ms. */
 int lb_conform_acquire(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms);
 /* Gives up what was refused: a place in a queue has to be given back. */

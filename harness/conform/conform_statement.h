@@ -61,6 +61,8 @@ void lb_statement_one_server_knows(struct lb_conform *c);
 void lb_statement_torn_down(struct lb_conform *c);
 
 /* conform_faults.c */
+void lb_statement_no_doubt_in_health(struct lb_conform *c);
+void lb_statement_doubts_a_broken_connection(struct lb_conform *c);
 void lb_statement_asked_after_a_reconnect(struct lb_conform *c);
 void lb_statement_ends_without_servers(struct lb_conform *c);
 

@@ -40,6 +40,9 @@ const struct lb_conform_statement lb_conform_statements[] = {
     {"giving up leaves nothing behind", LB_NEEDS_SAFE, lb_statement_giving_up_leaves_nothing},
     {"one server knows of a held key", LB_NEEDS_INSPECT | LB_NEEDS_SERVERS, lb_statement_one_server_knows},
     {"what holds says after a reconnect is true", LB_NEEDS_HOLDS | LB_NEEDS_SERVERS, lb_statement_asked_after_a_reconnect},
+    {"a healthy session is in no doubt, and says so at once", LB_NEEDS_DOUBT, lb_statement_no_doubt_in_health},
+    {"a broken connection is a doubt until the hold is confirmed again", LB_NEEDS_DOUBT | LB_NEEDS_SERVERS,
+     lb_statement_doubts_a_broken_connection},
     {"teardown leaves nothing behind", LB_NEEDS_TEARDOWN | LB_NEEDS_MEMORY, lb_statement_torn_down},
     {"the table of points is complete and true", 0, lb_statement_points_are_true},
     {"a try against dead servers ends at its deadline", LB_NEEDS_SERVERS, lb_statement_ends_without_servers},
@@ -68,6 +71,7 @@ unsigned lb_conform_has(const struct lb_conform *c) {
   if (p->wait) all |= LB_NEEDS_WAIT;
   if (p->inspect) all |= LB_NEEDS_INSPECT;
   if (p->teardown) all |= LB_NEEDS_TEARDOWN;
+  if (p->doubt) all |= LB_NEEDS_DOUBT;
   if (c->topology->data_count > 0) all |= LB_NEEDS_SERVERS;
   return all;
 }
