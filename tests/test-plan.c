@@ -727,6 +727,15 @@ static void a_setting_without_an_equals_sign_is_refused(void **state) {
   assert_refused(w, "-s duration_s: expected key=value or protocol.option=value");
 }
 
+static void a_value_that_one_scenario_refuses_is_refused(void **state) {
+  struct world *w = *state;
+  SETTINGS(w, "clients=1");
+  scenario(w, "a", LOAD "local@none = safe\n");
+  scenario(w, "b", HEAD "[workload]\nclients = 2\n[timeline]\nstep = client 2 acquire within 1s\n[expect]\nlocal@none = safe\n");
+  assert_int_equal(lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err), -EINVAL);
+  assert_non_null(strstr(w->err, "-s: clients = 1: b: "));
+}
+
 static void a_suite_changes_single_scenarios(void **state) {
   struct world *w = *state;
   static const char *const own[] = {"trials=3 clients=1,2,4 duration_s=2", NULL, ""};
@@ -973,6 +982,7 @@ int main(void) {
       TEST(an_unknown_setting_is_refused_with_the_nearest),
       TEST(a_bad_value_is_what_the_refusal_speaks_of),
       TEST(a_setting_without_an_equals_sign_is_refused),
+      TEST(a_value_that_one_scenario_refuses_is_refused),
       TEST(a_suite_changes_single_scenarios),
       TEST(settings_of_the_user_come_after_those_of_the_suite),
       TEST(settings_of_a_suite_that_do_not_fit_are_refused),

@@ -32,7 +32,7 @@ static int set_own(struct lb_scenario *scenario, const char *settings, char *err
     else if (*word) r = lb_refuse(err, err_size, "%s: '%s': expected key=value", scenario->name, word);
   }
   free(list);
-  return r;
+  return r == -ENOTSUP ? -EINVAL : r; /* a suite names the scenario itself */
 }
 
 /* Cells, and the files of their trials, are named after their scenario: two of one name would

@@ -174,16 +174,17 @@ int lb_settings_check(const char *const *settings, size_t count, char *err, size
   return 0;
 }
 
-/* True if one of the scenarios takes it. The last refusal is what the user reads, and a scenario
- * that has no such key can only say that, whatever the value. */
-static bool apply(struct lb_scenario *scenarios, size_t scenario_count, const char *key, const char *value, char *err,
-                  size_t err_size) {
-  static const enum lb_scenario_kind turns[] = {LB_KIND_TIMELINE, LB_KIND_LOAD, LB_KIND_CAMPAIGN}; /* who takes more keys is asked later */
+/* In every scenario that has such a key, of which there has to be one. A value that one of them
+ * refuses is refused: passed over, it would leave that scenario as it was, and nobody would know. */
+static int apply(struct lb_scenario *scenarios, size_t scenario_count, const char *key, const char *value, char *err,
+                 size_t err_size) {
   bool taken = false;
-  for (size_t turn = 0; turn < sizeof turns / sizeof *turns; turn++)
-    for (size_t i = 0; i < scenario_count; i++)
-      if (scenarios[i].kind == turns[turn]) taken |= lb_scenario_set(&scenarios[i], key, value, err, err_size) == 0;
-  return taken;
+  for (size_t i = 0; i < scenario_count; i++) {
+    int r = lb_scenario_set(&scenarios[i], key, value, err, err_size);
+    if (r < 0 && r != -ENOTSUP) return r;
+    taken |= r == 0;
+  }
+  return taken ? 0 : -EINVAL;
 }
 
 int lb_settings_apply(struct lb_scenario *scenarios, size_t scenario_count, const char *const *settings, size_t count,
@@ -194,7 +195,8 @@ int lb_settings_apply(struct lb_scenario *scenarios, size_t scenario_count, cons
     const char *equals = strchr(settings[i], '=');
     if (split(settings[i], &s)) continue;
     snprintf(key, sizeof key, "%.*s", (int)(equals - settings[i]), settings[i]);
-    if (!apply(scenarios, scenario_count, key, equals + 1, err, err_size)) return -EINVAL;
+    int r = apply(scenarios, scenario_count, key, equals + 1, err, err_size);
+    if (r < 0) return r;
   }
   return 0;
 }

@@ -12,9 +12,9 @@
 int lb_settings_check(const char *const *settings, size_t count, char *err, size_t err_size);
 /* True if a setting is of a protocol's option: its name is copied to `ret`. */
 bool lb_settings_protocol(const char *setting, char *ret, size_t size);
-/* Applies those that are keys of a scenario to each scenario that takes them (a timeline has no
- * duration, a workload beside it does). 0, or -EINVAL with one line for a setting that none of them
- * takes. */
+/* Applies those that are keys of a scenario to each scenario that has the key (a timeline has no
+ * duration, a workload beside it does). 0, or -EINVAL with one line for a key that none of them has,
+ * or a value that one of them refuses. */
 int lb_settings_apply(struct lb_scenario *scenarios, size_t scenario_count, const char *const *settings, size_t count,
                       char *err, size_t err_size);
 /* The option values of a protocol: defaults, then the (checked) settings. Owned by the caller, but

@@ -151,15 +151,15 @@ int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char
   const struct lb_scenario_key *k = lb_scenario_key_find_set(key, err, err_size);
   if (!k) return -EINVAL;
   if ((k->flags & LB_KEY_LOAD) && scenario->kind == LB_KIND_TIMELINE)
-    return lb_refuse(err, err_size, "%s = %s: %s has a timeline, and a timeline has no %s", key, value, scenario->name, key);
+    return lb_refuse(err, err_size, "%s = %s: %s has a timeline, and a timeline has no %s", key, value, scenario->name, key), -ENOTSUP;
   if ((k->flags & LB_KEY_CAMPAIGN) && scenario->kind != LB_KIND_CAMPAIGN)
-    return lb_refuse(err, err_size, "%s = %s: %s has no campaign", key, value, scenario->name);
+    return lb_refuse(err, err_size, "%s = %s: %s has no campaign", key, value, scenario->name), -ENOTSUP;
   int r = lb_scenario_key_set(k, &changed, key, value, 0, err, err_size);
   if (r < 0) return r;
   if ((changed.keys == 0) != (scenario->keys == 0))
     changed.min_handoffs = changed.keys != 0; /* clients meet, or they do not */
   if (lb_scenario_check(&changed, &line, why, sizeof why) < 0)
-    return lb_refuse(err, err_size, "%s = %s: %s", key, value, why);
+    return lb_refuse(err, err_size, "%s = %s: %s: %s", key, value, scenario->name, why);
   *scenario = changed;
   return 0;
 }

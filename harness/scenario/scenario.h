@@ -117,7 +117,8 @@ int lb_scenario_load(const char *path, struct lb_scenario *ret, char *err, size_
 /* The same from memory; `path` stands for the file in messages. For tests and fuzzing. */
 int lb_scenario_parse(const char *path, const char *data, size_t size, struct lb_scenario *ret, char *err, size_t err_size);
 /* Sets one key as `-s key=value` does (those with LB_KEY_SET); same messages, with "-s" as the
- * place. */
+ * place. 0; -EINVAL for an unknown key or a value that does not fit; -ENOTSUP: a scenario of this
+ * kind has no such key. */
 int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size);
 void lb_scenario_clear(struct lb_scenario *scenario);
 /* The expectation for a system under a guard: of the lines that fit it, the most exact; NULL =

@@ -39,7 +39,7 @@ int lb_scenario_read(const char *path, const char *data, size_t size, struct lb_
 
 /* scenario.c: "scenarios/04-failover.ini" -> "failover", malloc'd; NULL = no memory. */
 char *lb_scenario_name_of(const char *path);
-/* Sets one of the settable keys. */
+/* Sets one of the settable keys; returns as lb_scenario_set() does. */
 int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size);
 
 /* scenario_check.c: what single keys cannot know. 0, or -EINVAL with err and the line it is about

@@ -178,7 +178,7 @@ static int take_setting(struct reading *r, const char *name, const char *value) 
   if (*line) return lb_lines_refuse_twice(&r->lines, *line, "%s", name);
   *line = r->lines.line;
   int result = lb_scenario_change(&r->scenario, name, value, why, sizeof why);
-  return result < 0 ? refuse_at(r, result, why) : keep_setting(r, name, value);
+  return result < 0 ? refuse_at(r, result == -ENOTSUP ? -EINVAL : result, why) : keep_setting(r, name, value);
 }
 
 /* The library's handler: nonzero = go on. What it says of the section may be cut, so it is not
