@@ -43,17 +43,18 @@ static int ask_text(struct lb_session *s, const struct pg_stmt *stmt, const char
   return rc;
 }
 
-/* Until every connected standby has the tables, too: one that is promoted without them would refuse everybody, and nothing about locks
- * would be learnt from it. */
-static int await_standbys(struct lb_session *s, lb_ns deadline) {
-  static const struct pg_stmt here = {HERE_ID, "SELECT pg_current_wal_lsn()", 0};
+/* Until the log on disk and every connected standby have the tables, too: a server that comes back without them, or is promoted
+ * without them, would refuse everybody, and nothing about locks would be learnt from it. (A commit may be acknowledged before it is in
+ * the log.) */
+static int await_copies(struct lb_session *s, lb_ns deadline) {
+  static const struct pg_stmt here = {HERE_ID, "SELECT pg_current_wal_insert_lsn()", 0};
   static const struct pg_stmt there = {
-      THERE_ID, "SELECT coalesce(bool_and(replay_lsn >= $1::pg_lsn), true) FROM pg_stat_replication", 1};
+      THERE_ID, "SELECT coalesce(bool_and(replay_lsn >= $1::pg_lsn), true) AND pg_current_wal_flush_lsn() >= $1::pg_lsn FROM pg_stat_replication", 1};
   struct lb_env *env = s->primary.env;
   char lsn[32], all[8];
   int rc = ask_text(s, &here, NULL, lsn, sizeof lsn, deadline);
   while (!rc && !(rc = ask_text(s, &there, (const char *[]){lsn}, all, sizeof all, deadline)) && all[0] != 't') {
-    if (lb_now(env) >= deadline) return lb_fail(env, -ETIMEDOUT, "postgres: a standby does not follow");
+    if (lb_now(env) >= deadline) return lb_fail(env, -ETIMEDOUT, "postgres: the log or a standby does not follow");
     lb_sleep_until(env, lb_now(env) + NAP_MS * LB_NS_PER_MS);
   }
   return rc;
@@ -66,7 +67,7 @@ int pg_lock_setup(struct lb_session *s, lb_ns deadline) {
   int rc = define(s, SCHEMA_ID, sql, deadline);
   for (unsigned i = 0; !rc && s->sql->create[i]; i++) rc = define(s, FIRST_CREATE_ID + i, s->sql->create[i], deadline);
   if (rc > 0) rc = lb_fail(s->primary.env, -ETIMEDOUT, "postgres: table not created before the deadline");
-  return rc ? rc : await_standbys(s, deadline);
+  return rc ? rc : await_copies(s, deadline);
 }
 
 int pg_lock_teardown(struct lb_session *s, lb_ns deadline) {
