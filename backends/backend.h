@@ -267,6 +267,10 @@ struct lb_protocol {
    * now: the lock may still be held. LB_LOST: the session that held it is over. -errno. Unless it is LB_OK env->err says what was said. It
    * notices what has arrived by now: of packets that are dropped nobody tells. NULL = a loss of the connection is told to nobody. */
   int (*doubt)(struct lb_session *session, const struct lb_lock *lock, const struct lb_grant *grant);
+  /* The server that this session talks to, the one its latest answer came from: its index in target->endpoints; -ENOENT = to none
+   * now, or to several at once (then env->err may stay empty). Asks nobody and does not wait. For proofs: a scenario cuts or kills
+   * that server, and every grant of a timeline says who answered it. NULL = no client can tell. */
+  int (*server)(struct lb_session *session);
 };
 
 /* Up to and with the mandatory hooks: no table is smaller. */

@@ -268,3 +268,5 @@ int pg_lock_inspect(struct lb_session *s, const struct lb_lock *lock, size_t end
   pg_close(conn);
   return rc;
 }
+
+int pg_lock_server(struct lb_session *s) { return pg_primary_server(&s->primary); }

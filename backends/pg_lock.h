@@ -58,7 +58,8 @@ struct pg_lock_kind {
 #define PG_LOCK_HOOKS                                                                                                  \
   .session_size = sizeof(struct lb_session), .open = pg_lock_open, .close = pg_lock_close, .try_acquire = pg_lock_try, \
   .release = pg_lock_release, .setup = pg_lock_setup, .resolve = pg_lock_resolve, .holds = pg_lock_holds,              \
-  .inspect = pg_lock_inspect, .teardown = pg_lock_teardown, .doubt = pg_lock_doubt
+  .inspect = pg_lock_inspect, .teardown = pg_lock_teardown, .doubt = pg_lock_doubt, \
+  .server = pg_lock_server
 
 int pg_lock_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline);
 void pg_lock_close(struct lb_session *s);
@@ -69,6 +70,7 @@ int pg_lock_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_
 int pg_lock_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
 int pg_lock_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
 int pg_lock_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant);
+int pg_lock_server(struct lb_session *s);
 /* in pg_schema.c */
 int pg_lock_setup(struct lb_session *s, lb_ns deadline);
 int pg_lock_teardown(struct lb_session *s, lb_ns deadline);

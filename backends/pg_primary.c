@@ -37,6 +37,10 @@ void pg_primary_drop(struct pg_primary *primary) {
   primary->conn = NULL;
 }
 
+int pg_primary_server(const struct pg_primary *primary) {
+  return primary->conn && pg_usable(primary->conn) ? (int)primary->endpoint : -ENOENT;
+}
+
 static int greet(struct pg_primary *primary, lb_ns deadline) {
   PGresult *result = NULL;
   char timeout[24];

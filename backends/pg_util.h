@@ -82,6 +82,8 @@ int pg_primary_call(struct pg_primary *primary, lb_ns deadline, PGresult **ret, 
  * and nothing more will come; 0 = not yet, it is asked to end if it idles. -errno: no primary, or no answer from it
  * (-ETIMEDOUT). */
 int pg_primary_settled(struct pg_primary *primary, lb_ns deadline, const struct pg_origin *origin);
+/* Index of the endpoint that the connection leads to, -ENOENT = there is none of use now. */
+int pg_primary_server(const struct pg_primary *primary);
 /* Drops the connection. */
 void pg_primary_drop(struct pg_primary *primary);
 

@@ -150,6 +150,8 @@ static int token_open(struct lb_session *s, const struct lb_config *config, lb_n
 
 static int token_teardown(struct lb_session *s, lb_ns deadline) { return redis_session_teardown(&s->redis, deadline); }
 
+static int token_server(struct lb_session *s) { return redis_session_server(&s->redis); }
+
 static void token_close(struct lb_session *s) { redis_session_close(&s->redis); }
 
 const struct lb_protocol lb_redis_token = {
@@ -181,4 +183,5 @@ const struct lb_protocol lb_redis_token = {
     .inspect = token_inspect,
     .teardown = token_teardown,
     .doubt = token_doubt,
+    .server = token_server,
 };

@@ -98,6 +98,15 @@ static int check_role(struct lb_env *env, struct redis_conn *conn, lb_ns deadlin
   return rc;
 }
 
+/* The Redis server at this address. */
+static const struct lb_endpoint *listed(const struct lb_target *target, const struct address *address) {
+  for (size_t i = 0; i < target->count; i++) {
+    const struct lb_endpoint *at = &target->endpoints[i];
+    if (!strcmp(at->service, "redis") && !strcmp(at->host, address->host) && at->port == address->port) return at;
+  }
+  return NULL;
+}
+
 static int connect_master(struct redis_link *link, lb_ns deadline, lb_ns step, struct redis_conn **ret) {
   struct address address;
   struct redis_conn *conn = NULL;
@@ -112,11 +121,13 @@ static int connect_master(struct redis_link *link, lb_ns deadline, lb_ns step, s
     redis_close(conn);
     return rc;
   }
+  link->reached = listed(link->target, &address);
   *ret = conn;
   return 0;
 }
 
 int redis_link_open(struct redis_link *link, lb_ns deadline, struct redis_conn **ret) {
+  link->reached = link->only;
   if (!link->target->sentinel_master) return redis_open(link->env, link->only, deadline, ret);
   for (unsigned round = 0;; round++) {
     lb_ns step = (STEP_MS * LB_NS_PER_MS) << (round < STEP_DOUBLINGS ? round : STEP_DOUBLINGS);

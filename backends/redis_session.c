@@ -53,6 +53,11 @@ int redis_session_teardown(struct redis_session *s, lb_ns deadline) {
   return redis_link_clean(&s->link, s->prefix, deadline);
 }
 
+int redis_session_server(const struct redis_session *s) {
+  if (!s->conn || redis_lost(s->conn) || !s->link.reached) return -ENOENT;
+  return (int)(s->link.reached - s->link.target->endpoints);
+}
+
 void redis_session_close(struct redis_session *s) {
   redis_close(s->conn);
   s->conn = NULL;

@@ -57,6 +57,9 @@ struct redis_request {
 int redis_session_open(struct redis_session *session, const struct lb_config *config);
 /* For the hook teardown: removes all keys of the run, over a connection of its own. */
 int redis_session_teardown(struct redis_session *session, lb_ns deadline);
+/* For the hook server: index of the endpoint that the connection leads to, -ENOENT = there is none now, or it leads
+ * elsewhere. */
+int redis_session_server(const struct redis_session *session);
 /* Closes the connection. A zeroed session is fine. */
 void redis_session_close(struct redis_session *session);
 

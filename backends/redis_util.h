@@ -78,6 +78,7 @@ struct redis_link {
   const struct lb_endpoint *only; /* the first Redis server; with Sentinel the login that its master takes, too */
   const struct lb_endpoint *sentinel[REDIS_SENTINELS_MAX]; /* the one that answered last stands first */
   size_t sentinel_count;
+  const struct lb_endpoint *reached; /* where the latest connection leads to; NULL = a server that the target does not list */
 };
 
 /* 0, or -EINVAL when the target has no such server. Needs no release; points into target. */

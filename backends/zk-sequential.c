@@ -157,6 +157,8 @@ static int zk_sequential_inspect(struct lb_session *s, const struct lb_lock *loc
   return zk_queue_inspect(&s->queue, lock->key, endpoint, deadline);
 }
 
+static int zk_sequential_server(struct lb_session *s) { return zk_server(s->queue.zk); }
+
 static const char *const zk_sequential_topologies[] = {"zk-x3", "zk", NULL};
 /* after-create: the reply has been read, the node stands in the queue, and its place is not known yet. */
 static const char *const zk_sequential_points[] = {"after-create", "before-release", NULL};
@@ -188,4 +190,5 @@ const struct lb_protocol lb_zk_sequential = {
     .inspect = zk_sequential_inspect,
     .teardown = zk_sequential_teardown,
     .doubt = zk_sequential_doubt,
+    .server = zk_sequential_server,
 };

@@ -129,6 +129,13 @@ void zk_on_node(zhandle_t *handle, int type, int state, const char *path, void *
   pthread_mutex_unlock(&link->lock);
 }
 
+/* Where the handle is connected to: all zero if that cannot be said, as with a server that only reads. */
+static struct sockaddr_storage server_of(zhandle_t *handle) {
+  struct sockaddr_storage server = {0}, none = {0};
+  socklen_t size = sizeof server;
+  return zookeeper_get_connected_host(handle, (struct sockaddr *)&server, &size) ? server : none;
+}
+
 static void on_session(zhandle_t *handle, int type, int state, const char *path, void *context) {
   (void)path;
   struct zk_link *link = context;
@@ -138,6 +145,7 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
     link->state = ZK_LINK_UP;
     link->id = zoo_client_id(handle)->client_id;
     link->timeout_ms = zoo_recv_timeout(handle);
+    link->server = server_of(handle);
   } else if (state == ZOO_EXPIRED_SESSION_STATE || state == ZOO_AUTH_FAILED_STATE) {
     link->state = ZK_LINK_EXPIRED;
   } else if (link->state == ZK_LINK_UP) {

@@ -6,6 +6,7 @@
 #define LB_ZK_LINK_H
 
 #include <pthread.h>
+#include <sys/socket.h>
 
 #include "zk_util.h"
 
@@ -21,6 +22,7 @@ struct zk_link {
   uint64_t losses; /* how often it went from UP to DOWN */
   int64_t id;
   int timeout_ms;
+  struct sockaddr_storage server; /* while UP: where the connection leads to */
   uint64_t awaited; /* name of the watch that counts; others are late */
   bool fired;
   struct zk_call *calls; /* all not yet freed */

@@ -5,6 +5,7 @@
  */
 #include "zk_util.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@ struct zk_session {
   size_t count, first; /* first: where the next link begins */
   int timeout_ms;
   bool read_only;
+  char (*address)[LB_ADDRESS_MAX]; /* of each endpoint, when it was looked up last; "" = it had none */
   struct zk_link *link;
   lb_ns link_started;
   char (*doomed)[ZK_PATH_MAX];
@@ -43,10 +45,11 @@ static int list_servers(struct zk_session *s, char *list, size_t size) {
   size_t length = 0;
   int rc = 0;
   for (size_t i = 0; i < s->count && length < size; i++) {
-    const struct lb_endpoint *at = &s->endpoints[(s->first + i) % s->count];
-    char address[LB_ADDRESS_MAX];
+    size_t index = (s->first + i) % s->count;
+    const struct lb_endpoint *at = &s->endpoints[index];
+    char *address = s->address[index];
     int found = lb_address(s->env, at->host, deadline, address);
-    if (found) rc = found;
+    if (found) rc = found, address[0] = '\0';
     else length += (size_t)snprintf(list + length, size - length, "%s%s:%u", length ? "," : "", address, at->port);
   }
   if (length >= size) return lb_fail(s->env, -ENAMETOOLONG, "the list of ZooKeeper servers is too long");
@@ -88,7 +91,8 @@ int zk_open(struct lb_env *env, const struct lb_endpoint *endpoints, size_t coun
   *s = (struct zk_session){.env = env, .endpoints = endpoints, .count = count, .read_only = read_only};
   s->first = random % count;
   s->timeout_ms = timeout_ms < 1 ? 1 : timeout_ms > INT_MAX ? INT_MAX : (int)timeout_ms;
-  result = start_link(s);
+  s->address = calloc(count, sizeof *s->address);
+  result = s->address ? start_link(s) : lb_fail(env, -ENOMEM, "no memory for a ZooKeeper session");
   if (result) zk_close(s);
   else *ret = s;
   return result;
@@ -98,7 +102,31 @@ void zk_close(struct zk_session *s) {
   if (!s) return;
   if (s->link) zk_link_close(s->env, s->link, CLOSE_PATIENCE);
   free(s->doomed);
+  free(s->address);
   free(s);
+}
+
+/* ---- the server it is connected to ---------------------------------------------------------------------- */
+
+static bool is_at(const struct sockaddr_storage *server, const char *address, uint16_t port) {
+  const struct sockaddr_in *v4 = (const struct sockaddr_in *)server;
+  const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)server;
+  struct in6_addr wanted;
+  if (server->ss_family == AF_INET)
+    return inet_pton(AF_INET, address, &wanted) == 1 && memcmp(&wanted, &v4->sin_addr, sizeof v4->sin_addr) == 0 && ntohs(v4->sin_port) == port;
+  if (server->ss_family != AF_INET6) return false;
+  return inet_pton(AF_INET6, address, &wanted) == 1 && memcmp(&wanted, &v6->sin6_addr, sizeof wanted) == 0 && ntohs(v6->sin6_port) == port;
+}
+
+int zk_server(struct zk_session *s) {
+  struct sockaddr_storage server = {0};
+  if (!s->link) return -ENOENT;
+  pthread_mutex_lock(&s->link->lock);
+  if (s->link->state == ZK_LINK_UP) server = s->link->server;
+  pthread_mutex_unlock(&s->link->lock);
+  for (size_t i = 0; i < s->count; i++)
+    if (is_at(&server, s->address[i], s->endpoints[i].port)) return (int)i;
+  return -ENOENT;
 }
 
 int64_t zk_id(struct zk_session *s) {

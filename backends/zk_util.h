@@ -50,6 +50,8 @@ void zk_close(struct zk_session *session);
 /* Waits until the session is usable; after an expiry that is a new one with another zk_id(). Then tries again the
  * deletions that zk_doom() has asked for. No zk_call may be held. 0, LB_TIMEOUT, or -errno. */
 int zk_connect(struct zk_session *session, lb_ns deadline);
+/* Index of the endpoint that it is connected to; -ENOENT = to none now. Asks nobody. */
+int zk_server(struct zk_session *session);
 /* Identity of the current session (ephemeralOwner of its nodes), 0 before the first connection. */
 int64_t zk_id(struct zk_session *session);
 /* True once the server has said that the session is over. */

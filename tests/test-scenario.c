@@ -496,7 +496,7 @@ static void unknown_keys_are_named_with_the_nearest(void **state) {
   refused("[campaign]\nevery_s = 1\n",
           "f.ini:2: [campaign] has no key 'every_s', did you mean 'every_ms'? expected fault, every_ms or lasts_ms");
   refused("[proof]\nviolate = x\n",
-          "f.ini:2: [proof] has no key 'violate', did you mean 'violated'? expected violated or past_lease");
+          "f.ini:2: [proof] has no key 'violate', did you mean 'violated'? expected violated, premise or past_lease");
   refused("[servers]\nfsync = 1\n", "f.ini:2: [servers] has no key 'fsync': expected storage");
   refused("[scenario]\n= 5\n",
           "f.ini:2: [scenario] has no key '': expected title, question, refuted, trials, min_handoffs or control");
@@ -813,9 +813,67 @@ static void a_proof_is_a_fact_that_a_step_observes(void **state) {
   refused(
       "[proof]\nviolated = key absent on primry\n",
       "f.ini:2: violated = key absent on primry: 'primry' is not a role, did you mean 'primary'? expected primary, current primary, "
-      "replicas, node N, majority, minority, all, client N, clients, holder or waiters");
+      "replicas, node N, majority, minority, all, client N, clients, holder, waiters or server of client N");
   refused(COMPLETE "[proof]\nviolated = key absent on primary\n[timeline]\nstep = observe key on current primary\n",
           "f.ini:10: violated = key absent on primary: no step observes it: expected step = observe key on primary");
+}
+
+#define STEPS COMPLETE "[timeline]\nstep = client 1 acquire within 1s\nstep = observe client 1\nstep = observe client 1\n"
+#define FACTS                                                                                                          \
+  "key absent|present on A, client N holds, client N does not hold, server of client N is A or server of client N is not A"
+
+static void premises_are_kept_in_one_spelling(void **state) {
+  (void)state;
+  struct lb_scenario s = good(STEPS "step = observe server of client 2\nstep = observe key on node 2\n"
+                                    "[proof]\npremise = client  1   holds\npremise = server of client 2 is not current primary\n"
+                                    "premise = key present on node 2\npremise = server of client 2 is server of client 1\n");
+  assert_int_equal(s.premise_count, 4);
+  assert_string_equal(s.premises[0].text, "client 1 holds");
+  assert_true(s.premises[0].is);
+  assert_string_equal(s.premises[1].text, "server of client 2 is not current primary");
+  assert_false(s.premises[1].is);
+  assert_int_equal(s.premises[1].client, 2);
+  assert_string_equal(s.premises[2].text, "key present on node 2");
+  assert_int_equal(s.premises[2].server.number, 2);
+  assert_string_equal(s.premises[3].text, "server of client 2 is server of client 1");
+  lb_scenario_clear(&s);
+}
+
+static void a_premise_that_is_no_fact_is_refused_with_the_nearest_word(void **state) {
+  (void)state;
+#define P "[proof]\npremise = "
+  refused(P "client 1 hold\n", "f.ini:2: premise = client 1 hold: found 'hold', did you mean 'holds'? expected " FACTS);
+  refused(P "client 1 does hold\n", "f.ini:2: premise = client 1 does hold: found 'hold': expected " FACTS);
+  refused(P "client one holds\n", "f.ini:2: premise = client one holds: 'client one': expected client and its number from 1 to 128: expected " FACTS);
+  refused(P "key absnt on primary\n", "f.ini:2: premise = key absnt on primary: found 'absnt', did you mean 'absent'? expected " FACTS);
+  refused(P "key absent on replicas\n", "f.ini:2: premise = key absent on replicas: 'replicas' is not one server: expected " FACTS);
+  refused(P "server of client 1 is\n",
+          "f.ini:2: premise = server of client 1 is: it ends where a role was expected: primary, current primary, replicas, node N, majority, "
+          "minority, all, client N, clients, holder, waiters or server of client N: expected " FACTS);
+  refused(P "client 1\n", "f.ini:2: premise = client 1: it ends early: expected " FACTS);
+  refused(P "client 1 holds now\n", "f.ini:2: premise = client 1 holds now: found 'now' after its end: expected " FACTS);
+#undef P
+}
+
+static void a_premise_is_observed_by_some_step(void **state) {
+  (void)state;
+  refused(STEPS "[proof]\npremise = client 2 holds\n",
+          "f.ini:14: premise = client 2 holds: no step observes it: expected step = observe client 2");
+  refused(STEPS "[proof]\npremise = server of client 1 is node 1\n",
+          "f.ini:14: premise = server of client 1 is node 1: no step observes it: expected step = observe server of client 1");
+  refused(STEPS "[proof]\npremise = key absent on primary\n",
+          "f.ini:14: premise = key absent on primary: no step observes it: expected step = observe key on primary");
+  refused(STEPS "[proof]\npremise = client 9 holds\n", "f.ini:14: premise = client 9 holds: names client 9, but clients = 2");
+}
+
+static void what_is_observed_twice_has_one_premise_or_two(void **state) {
+  (void)state;
+  struct lb_scenario s = good(STEPS "[proof]\npremise = client 1 holds\n");
+  lb_scenario_clear(&s);
+  s = good(STEPS "[proof]\npremise = client 1 holds\npremise = client 1 does not hold\n");
+  lb_scenario_clear(&s);
+  refused(STEPS "[proof]\npremise = client 1 holds\npremise = client 1 holds\npremise = client 1 holds\n",
+          "f.ini:14: premise = client 1 holds: 3 premises of it, but 2 steps observe client 1: expected one for all of them, or one for each");
 }
 
 /* ---- -s ----------------------------------------------------------------------------------------------- */
@@ -1031,6 +1089,10 @@ int main(void) {
       cmocka_unit_test(a_timeline_has_no_campaign),
       cmocka_unit_test(a_campaign_observes_nothing_so_it_proves_nothing),
       cmocka_unit_test(a_proof_is_a_fact_that_a_step_observes),
+      cmocka_unit_test(premises_are_kept_in_one_spelling),
+      cmocka_unit_test(a_premise_that_is_no_fact_is_refused_with_the_nearest_word),
+      cmocka_unit_test(a_premise_is_observed_by_some_step),
+      cmocka_unit_test(what_is_observed_twice_has_one_premise_or_two),
       cmocka_unit_test(set_changes_one_key),
       cmocka_unit_test(set_changes_a_campaign_and_the_watchdog),
       cmocka_unit_test(set_refuses_as_the_file_does_and_changes_nothing),

@@ -44,7 +44,7 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
   assert_int_equal(role.number, number);
 }
 
-#define ROLES "primary, current primary, replicas, node N, majority, minority, all, client N, clients, holder or waiters"
+#define ROLES "primary, current primary, replicas, node N, majority, minority, all, client N, clients, holder, waiters or server of client N"
 #define VERBS                                                                                                          \
   "cut, heal, kill, pause, resume, restart, clock, client, stop, crash, await, wait or observe"
 #define CLIENT_VERBS "client N and acquire, begin, release, read or write"
@@ -77,6 +77,8 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "await client 128 has written within 1m",
       "wait 1s",
       "observe key on primary",
+      "observe client 1",
+      "observe server of client 2",
   };
   assert_int_equal(sizeof examples / sizeof *examples, LB_VERB_COUNT - 1);
   for (enum lb_verb verb = LB_STEP_NONE + 1; verb < LB_VERB_COUNT; verb++) assert_int_equal(good(examples[verb - 1]).verb, verb);
@@ -407,11 +409,30 @@ static void cuts_that_nobody_can_mean_are_refused(void **state) {
 
 static void only_one_server_is_observed(void **state) {
   (void)state;
-  refused("observe key on replicas", "'replicas' is not one server: expected primary, current primary or node N");
-  refused("observe key on client 1", "'client 1' is not one server: expected primary, current primary or node N");
-  refused("observe key on node any", "'node any' is not one server: expected primary, current primary or node N");
-  refused("observe key on holder", "'holder' is not one server: expected primary, current primary or node N");
+  refused("observe key on replicas", "'replicas' is not one server: expected primary, current primary, node N or server of client N");
+  refused("observe key on client 1", "'client 1' is not one server: expected primary, current primary, node N or server of client N");
+  refused("observe key on node any", "'node any' is not one server: expected primary, current primary, node N or server of client N");
+  refused("observe key on holder", "'holder' is not one server: expected primary, current primary, node N or server of client N");
   good("observe key on current primary");
+  good("observe key on server of client 2");
+}
+
+static void the_server_of_a_client_is_a_role_of_four_words(void **state) {
+  (void)state;
+  struct lb_step step = good("cut client 1 from server of client 1");
+  assert_role(step.a, LB_ROLE_CLIENT, 1);
+  assert_role(step.b, LB_ROLE_SERVER_OF, 1);
+  step = good("kill server of client 12");
+  assert_role(step.a, LB_ROLE_SERVER_OF, 12);
+  assert_true(lb_step_hits_server(&step));
+  step = good("observe server of client 3");
+  assert_int_equal(step.verb, LB_STEP_OBSERVE_SERVER);
+  assert_role(step.a, LB_ROLE_CLIENT, 3);
+  refused("kill server", "'server' alone is not a role: expected server of client N");
+  refused("kill server 1", "'server' alone is not a role: expected server of client N");
+  refused("kill server of client any", "'server of client any': expected server of client and its number from 1 to 128");
+  refused("kill server of client", "'server of client ': expected server of client and its number from 1 to 128");
+  refused("cut server of client 1 from server of client 1", "'server of client 1' cannot be cut from itself");
 }
 
 static void only_servers_are_restarted(void **state) {
@@ -458,6 +479,7 @@ int main(void) {
       cmocka_unit_test(a_heal_names_the_two_roles_of_a_cut_or_none),
       cmocka_unit_test(cuts_that_nobody_can_mean_are_refused),
       cmocka_unit_test(only_one_server_is_observed),
+      cmocka_unit_test(the_server_of_a_client_is_a_role_of_four_words),
       cmocka_unit_test(only_servers_are_restarted),
   };
   return cmocka_run_group_tests_name("step", tests, NULL, NULL);

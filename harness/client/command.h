@@ -21,6 +21,7 @@ enum lb_client_verb {
   LB_DO_WRITE,
   LB_DO_INSPECT, /* key 0 on endpoint `argument` */
   LB_DO_ARM,   /* the next time it passes the point `text` it stops itself (argument 0) or kills itself (argument 1) */
+  LB_DO_SERVER, /* which server do you talk to? reply.result = index of its endpoint, -ENOENT = none, or several */
   LB_DO_CLOCK, /* what time is it? reply.value = its wall clock (argument 0) or its monotonic clock (1), in ms */
 };
 

@@ -4,6 +4,7 @@
  */
 #include "contract.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@ static const struct {
     [LB_HOOK_TEARDOWN] = {"teardown", R(LB_OK) | R(LB_TIMEOUT) | R(LB_UNKNOWN)},
     [LB_HOOK_DOUBT] = {"doubt", R(LB_OK) | R(LB_LOST) | R(LB_UNKNOWN)},
     [LB_HOOK_CLOSE] = {"close", R(LB_OK)},
+    [LB_HOOK_SERVER] = {"server", 0}, /* an index: lb_contract_server() */
 };
 
 static bool is_hook(enum lb_hook hook) { return (int)hook >= 0 && hook < LB_HOOK_COUNT; }
@@ -56,6 +58,11 @@ int lb_contract_result(enum lb_hook hook, int result, char *complaint, size_t si
   bool named = result < WORD_COUNT && hook != LB_HOOK_INSPECT;
   return complain(complaint, size, "%s answered %d%s%s%s, which is no result of it", lb_hook_name(hook), result,
                   named ? " (" : "", named ? words[result] : "", named ? ")" : "");
+}
+
+int lb_contract_server(int result, size_t endpoint_count, char *complaint, size_t size) {
+  if (result == -ENOENT || (result >= 0 && (size_t)result < endpoint_count)) return 0;
+  return complain(complaint, size, "server answered %d, which is neither -ENOENT nor one of %zu endpoints", result, endpoint_count);
 }
 
 /* ---- a grant ---------------------------------------------------------------------------------------------------- */

@@ -26,6 +26,7 @@ enum lb_hook {
   LB_HOOK_TEARDOWN,
   LB_HOOK_DOUBT,
   LB_HOOK_CLOSE,
+  LB_HOOK_SERVER,
   LB_HOOK_COUNT
 };
 
@@ -34,6 +35,9 @@ const char *lb_hook_name(enum lb_hook hook);
 /* Whether backend.h knows this result of the hook (close has none: 0). 0 = fine; -1: "try_acquire
  * answered 42, which is no result of it". */
 int lb_contract_result(enum lb_hook hook, int result, char *complaint, size_t size);
+/* The answer of `server` in a target of so many endpoints: one of their indexes, or -ENOENT. 0 = fine; -1:
+ * "server answered 7, which is none of 3 endpoints". */
+int lb_contract_server(int result, size_t endpoint_count, char *complaint, size_t size);
 /* The grant that came with LB_OK from try_acquire or resolve for a lease of ttl_ms. `before` and
  * `now` are lb_now() of the session's own env, just before and just after the call. A repeated try
  * may keep the asked_at of an earlier one: an asked_at before `before` is taken for that, and the

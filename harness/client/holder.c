@@ -119,13 +119,28 @@ static void record_lease(struct lb_holder *h, enum lb_event_kind kind, struct lb
     event.flags |= LB_EVF_UNTIL;
     event.until = h->to_truth ? h->to_truth(h->env, h->grant.valid_until) : h->grant.valid_until;
   }
+  atomic_store(&state_of(h)->until, event.flags & LB_EVF_UNTIL ? event.until : LB_NEVER);
   record(h, kind, event);
+}
+
+int lb_holder_server(struct lb_holder *h) {
+  int server = lb_hook_server(h);
+  atomic_store(&state_of(h)->server, server < 0 ? 0 : server + 1);
+  return server;
+}
+
+/* Beside the grant: its value is the index of the server until the controller puts the name in its
+ * place (judge.c). */
+static void record_server(struct lb_holder *h) {
+  int server = lb_holder_server(h);
+  if (server >= 0) record(h, LB_EV_SERVER, (struct lb_event){.value = (uint64_t)server});
 }
 
 static int granted(struct lb_holder *h) {
   struct lb_event event = {.fence = h->grant.fence};
   if (h->grant.fence) event.flags |= LB_EVF_FENCE;
   record_lease(h, LB_EV_GRANTED, event);
+  if (h->names_server) record_server(h);
   h->holding = true;
   h->renew_at = when_to_renew(h);
   atomic_store(&state_of(h)->writes, 0);

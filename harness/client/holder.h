@@ -23,6 +23,8 @@ struct lb_holder {
   uint32_t client; /* its number */
   size_t log;      /* of the memory, which this thread writes */
   int64_t ttl_ms;
+  size_t endpoint_count; /* of the target of its session */
+  bool names_server;     /* records which server answered each grant */
   const char *prefix; /* of the names of this trial's keys at the service */
   struct lb_rng rng;  /* backoff */
   enum lb_guard guard;
@@ -76,6 +78,9 @@ int lb_holder_write(struct lb_holder *holder);
  * none without an answer. LB_OK (also if none was due), LB_LOST; LB_UNKNOWN, -errno: it still
  * believes that it holds, and tries again after a tenth of the ttl. Takes half a second at most. */
 int lb_holder_renew(struct lb_holder *holder);
+/* The server that its session talks to now, as the hook `server` says, and notes it in the client's
+ * state: its index, or -ENOENT. */
+int lb_holder_server(struct lb_holder *holder);
 /* The points of every client, whatever its protocol (which has its own besides), NULL-terminated. */
 extern const char *const lb_holder_points[];
 /* A key as the service knows it; its name is written to `name`, which has to live as long. */

@@ -193,3 +193,17 @@ int lb_hook_doubt(struct lb_holder *h, const struct lb_lock *lock, const struct 
   enter(h, LB_HOOK_DOUBT, lb_now(h->env));
   return leave(h, LB_HOOK_DOUBT, h->protocol->doubt(h->session, lock, grant));
 }
+
+/* What it answers says nothing of the lock, so it is no error that anybody has to be told. */
+int lb_hook_server(struct lb_holder *h) {
+  char complaint[200], err[sizeof h->env->err];
+  if (!h->protocol->server) return -ENOENT;
+  memcpy(err, h->env->err, sizeof err);
+  enter(h, LB_HOOK_SERVER, LB_NEVER);
+  int server = h->protocol->server(h->session);
+  if (is_child) come_back_twice(h, LB_HOOK_SERVER);
+  atomic_store_explicit(&state_of(h)->hook, LB_HOOK_NONE, memory_order_relaxed);
+  memcpy(h->env->err, err, sizeof err);
+  if (lb_contract_server(server, h->endpoint_count, complaint, sizeof complaint) < 0) return breach(h, complaint);
+  return server;
+}

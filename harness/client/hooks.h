@@ -31,6 +31,8 @@ int lb_hook_extend(struct lb_holder *holder, const struct lb_lock *lock, struct 
 int lb_hook_holds(struct lb_holder *holder, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
 /* Takes no deadline: the hook may not wait, so it is late if it is not back at once. */
 int lb_hook_doubt(struct lb_holder *holder, const struct lb_lock *lock, const struct lb_grant *grant);
+/* Index of the endpoint, or -ENOENT: also where the protocol has no such hook. It leaves env->err alone. */
+int lb_hook_server(struct lb_holder *holder);
 int lb_hook_inspect(struct lb_holder *holder, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
 
 #endif

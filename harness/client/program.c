@@ -122,6 +122,7 @@ static int execute(struct lb_program *p, const struct lb_command *c, int64_t *re
     case LB_DO_WRITE: return lb_holder_write(&p->holder);
     case LB_DO_INSPECT: return do_inspect(p, c);
     case LB_DO_ARM: return do_arm(p, c);
+    case LB_DO_SERVER: return lb_holder_server(&p->holder);
     case LB_DO_CLOCK: return *ret = clock_ms(p, c->argument != 0), LB_OK;
   }
   return -EINVAL;
@@ -158,6 +159,8 @@ void lb_program_begin(struct lb_program *p, const struct lb_client_plan *plan, c
                  .client = client->number,
                  .log = client->log,
                  .ttl_ms = plan->ttl_ms,
+                 .endpoint_count = plan->target ? plan->target->count : 0,
+                 .names_server = plan->names_server,
                  .prefix = plan->key_prefix,
                  .guard = plan->guard,
                  .renew = plan->renew,

@@ -52,6 +52,10 @@ enum lb_event_kind {
   LB_EV_ERROR,      /* the latest failure a client was told; without a client: the observer */
   LB_EV_SHORTENED,  /* only the begin of the history was kept */
   LB_EV_CHECK,      /* of a client, no fact: what its guard found before an access; it neither begins nor ends a hold */
+  LB_EV_SERVER,     /* the server that a client talks to: which answered its grant (with a key), or as a step observed it */
+  LB_EV_HOLDS,      /* whether a client held when a step looked: it believed that it does, and its lease was not over */
+  LB_EV_TOUCHED,    /* the hosts that a fault is done to; without a host: nobody */
+  LB_EV_UNUSED,     /* a cut dropped no packet but those of its own proof */
 };
 
 enum {
@@ -129,8 +133,11 @@ struct lb_fact {
   uint8_t phase;    /* enum lb_fact_phase */
   uint8_t answer;   /* enum lb_answer */
   uint8_t clock;    /* enum lb_clock_reading */
-  uint8_t present;  /* observed: 1 = the key has a record there */
-  int64_t ms;       /* clock: wall = off by, monotonic = jumped by, rate = gained */
+  /* observed: 1 = the key has a record there; holds: 1 = it does; server: 1 = that server plays the
+   * role */
+  uint8_t present;
+  /* clock: wall = off by, monotonic = jumped by, rate = gained; holds: what is left of the lease */
+  int64_t ms;
   uint64_t in_ms;   /* clock, rate: in that time */
   uint64_t kept;    /* shortened: so many events ... */
   uint64_t total;   /* ... of so many */

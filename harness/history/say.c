@@ -53,6 +53,36 @@ static void say_error(const struct lb_history *h, const struct lb_event *e, cons
   put(h, ": ", f->why, out);
 }
 
+static void put_client(const struct lb_history *h, const struct lb_event *e, FILE *out) {
+  lb_say_text(e->client < h->clients.count ? h->clients.name[e->client] : "nobody", out);
+}
+
+/* "client-1 was answered by redis-2", or of a step that looked "client-1 talks to redis-2, which is
+ * not current primary". */
+static void say_server(const struct lb_history *h, const struct lb_event *e, const struct lb_fact *f, FILE *out) {
+  bool of_grant = f->step == 0;
+  if (of_grant) put(h, "answered by ", f->host, out);
+  else put_client(h, e, out), put(h, " talks to ", f->host, out);
+  if (f->host == LB_NO_NAME) fputs(of_grant ? "several servers" : "no server, or to several", out);
+  if (f->role != LB_NO_NAME) put(h, f->present ? ", which is " : ", which is not ", f->role, out);
+}
+
+static void say_holds(const struct lb_history *h, const struct lb_event *e, const struct lb_fact *f, FILE *out) {
+  put_client(h, e, out);
+  fputs(f->present ? " holds" : f->ms < 0 ? " believes that it holds" : " does not hold", out);
+  if (f->ms > 0) fprintf(out, ", its lease has %lld ms left", (long long)f->ms);
+  if (f->ms < 0) fprintf(out, ", but its lease has been over for %lld ms", -(long long)f->ms);
+}
+
+static void say_touched(const struct lb_history *h, const struct lb_fact *f, FILE *out) {
+  if (f->host == LB_NO_NAME) {
+    put(h, "nobody to ", f->verb, out);
+    return;
+  }
+  put(h, "", f->verb, out), put(h, " ", f->host, out);
+  if (f->from != LB_NO_NAME) put(h, " from ", f->from, out);
+}
+
 static void say_undone(const struct lb_history *h, const char *before, const struct lb_fact *f, FILE *out) {
   put(h, before, f->what, out);
   put(h, ": ", f->why, out);
@@ -91,6 +121,10 @@ void lb_event_say(const struct lb_history *h, const struct lb_event *e, FILE *ou
     case LB_EV_SHORTENED:
       fprintf(out, "the first %llu of %llu events are kept", (unsigned long long)f->kept, (unsigned long long)f->total);
       break;
+    case LB_EV_SERVER: say_server(h, e, f, out); break;
+    case LB_EV_HOLDS: say_holds(h, e, f, out); break;
+    case LB_EV_TOUCHED: say_touched(h, f, out); break;
+    case LB_EV_UNUSED: put(h, "", f->what, out), fputs(": no packet was dropped but those of its proof", out); break;
     default: break;
   }
 }

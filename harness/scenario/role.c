@@ -16,9 +16,9 @@
 #define NODE_MAX 99 /* whether a topology has that node is known when it runs */
 #define ANY "any"   /* number 0, drawn from the seed */
 
-/* What follows the first word of a role: nothing, a number or `any` of nodes or of clients, or the
- * word "primary". */
-enum tail { TAIL_NONE, TAIL_NODE, TAIL_CLIENT, TAIL_PRIMARY };
+/* What follows the first word of a role: nothing, a number or `any` of nodes or of clients, the
+ * word "primary", or "of client" and a number. */
+enum tail { TAIL_NONE, TAIL_NODE, TAIL_CLIENT, TAIL_PRIMARY, TAIL_OF_CLIENT };
 static const struct {
   const char *word;
   enum lb_role_kind kind;
@@ -29,17 +29,19 @@ static const struct {
     {"majority", LB_ROLE_MAJORITY, TAIL_NONE}, {"minority", LB_ROLE_MINORITY, TAIL_NONE},
     {"all", LB_ROLE_ALL, TAIL_NONE},           {"client", LB_ROLE_CLIENT, TAIL_CLIENT},
     {"clients", LB_ROLE_CLIENTS, TAIL_NONE},   {"holder", LB_ROLE_HOLDER, TAIL_NONE},
-    {"waiters", LB_ROLE_WAITERS, TAIL_NONE},
+    {"waiters", LB_ROLE_WAITERS, TAIL_NONE},   {"server", LB_ROLE_SERVER_OF, TAIL_OF_CLIENT},
 };
 #define ROLE_COUNT (sizeof roles / sizeof *roles)
 #define ROLES_TEXT                                                                                                     \
-  "primary, current primary, replicas, node N, majority, minority, all, client N, clients, holder or waiters"
+  "primary, current primary, replicas, node N, majority, minority, all, client N, clients, holder, waiters or " \
+  "server of client N"
 
 /* The words that lb_role_parse() takes, in the one spelling that messages, facts and charts use. */
 void lb_role_format(struct lb_role role, char *buf, size_t size) {
   for (size_t i = 0; i < ROLE_COUNT; i++) {
     if (roles[i].kind != role.kind) continue;
     if (roles[i].tail == TAIL_PRIMARY) snprintf(buf, size, "current primary");
+    else if (roles[i].tail == TAIL_OF_CLIENT) snprintf(buf, size, "server of client %d", role.number);
     else if (roles[i].tail == TAIL_NONE) snprintf(buf, size, "%s", roles[i].word);
     else if (role.number == 0) snprintf(buf, size, "%s " ANY, roles[i].word);
     else snprintf(buf, size, "%s %d", roles[i].word, role.number);
@@ -49,7 +51,7 @@ void lb_role_format(struct lb_role role, char *buf, size_t size) {
 }
 
 bool lb_role_is_one_server(struct lb_role role) {
-  return role.kind == LB_ROLE_PRIMARY || role.kind == LB_ROLE_CURRENT_PRIMARY ||
+  return role.kind == LB_ROLE_PRIMARY || role.kind == LB_ROLE_CURRENT_PRIMARY || role.kind == LB_ROLE_SERVER_OF ||
          (role.kind == LB_ROLE_NODE && role.number != 0);
 }
 
@@ -83,6 +85,14 @@ static int refuse_role(const char *word, char *err, size_t err_size) {
   return lb_refuse(err, err_size, "'%s' is not a role: expected " ROLES_TEXT, word);
 }
 
+/* "of client N", behind "server". The number of words of the role, or -EINVAL with err. */
+static int parse_of_client(char *const *words, size_t count, struct lb_role *ret, char *err, size_t err_size) {
+  bool of = count > 2 && strcmp(words[1], "of") == 0 && strcmp(words[2], "client") == 0;
+  if (!of) return lb_refuse(err, err_size, "'server' alone is not a role: expected server of client N");
+  int r = lb_number_parse("server of client", count > 3 ? words[3] : NULL, LB_CLIENTS_MAX, &ret->number, err, err_size);
+  return r < 0 ? r : 4;
+}
+
 /* Takes as many words as the role has and leaves the rest, because what follows a role ("to B",
  * "within T") is known to the form of the step only. */
 int lb_role_parse(char *const *words, size_t count, struct lb_role *ret, char *err, size_t err_size) {
@@ -99,6 +109,7 @@ int lb_role_parse(char *const *words, size_t count, struct lb_role *ret, char *e
       if (!tail || strcmp(tail, "primary") != 0)
         return lb_refuse(err, err_size, "'current %s': expected 'current primary'", tail ? tail : "");
       return 2;
+    case TAIL_OF_CLIENT: return parse_of_client(words, count, ret, err, err_size);
     case TAIL_NODE:
     case TAIL_CLIENT:
       max = roles[i].tail == TAIL_NODE ? NODE_MAX : LB_CLIENTS_MAX;

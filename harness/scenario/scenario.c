@@ -128,6 +128,8 @@ void lb_scenario_clear(struct lb_scenario *scenario) {
   free(scenario->question);
   free(scenario->refuted);
   free(scenario->proof_violated);
+  for (size_t i = 0; i < scenario->premise_count; i++) free(scenario->premises[i].text);
+  free(scenario->premises);
   for (size_t i = 0; i < scenario->step_count; i++) free(scenario->steps[i].text);
   free(scenario->steps);
   for (size_t i = 0; i < scenario->fault_count; i++) free(scenario->faults[i].text);

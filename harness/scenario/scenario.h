@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "guard.h"
+#include "premise.h"
 #include "step.h"
 
 /* How a trial (safe, violated, stuck or undecided) or a cell is judged. A cell is `mixed` if its
@@ -91,6 +92,10 @@ struct lb_scenario {
   char *proof_violated;
   struct lb_role proof_role; /* on whom the key has to be observed ... */
   bool proof_present;        /* ... as present, or absent */
+  /* [proof] premise = FACT (several, in file order): each has to be observed, or the question was
+   * not put and the trial is undecided, whatever came out. */
+  struct lb_premise *premises;
+  size_t premise_count;
   /* [proof] past_lease = yes: the scenario lets leases run out on purpose, so an overlap that begins
    * after the earlier holder's lease was over counts. */
   bool past_lease;
@@ -151,6 +156,7 @@ enum lb_scenario_type {
   LB_KEY_STORAGE,       /* bool, `memory` or `disk` */
   LB_KEY_STEP,          /* one more struct lb_step of the timeline or the campaign */
   LB_KEY_FACT,          /* char * */
+  LB_KEY_PREMISE,       /* one more struct lb_premise */
   LB_KEY_VERDICT,       /* more of struct lb_expect; the key names systems */
 };
 /* What else the reader has to know of a key. */

@@ -35,11 +35,11 @@ static int fewest_clients(const struct lb_scenario *scenario) {
 /* A role like `holder` or `waiters` names nobody in particular and fits always. */
 static int check_client(struct story *t, const struct lb_step *step, struct lb_role role) {
   int clients = fewest_clients(t->scenario);
-  if (role.kind != LB_ROLE_CLIENT) return 0;
+  if (role.kind != LB_ROLE_CLIENT && role.kind != LB_ROLE_SERVER_OF) return 0;
   if (role.number > clients)
     return lb_refuse(t->err, t->err_size, "step = %s: names client %d, but clients = %d", step->text, role.number,
                      clients);
-  if (t->dead[role.number])
+  if (role.kind == LB_ROLE_CLIENT && t->dead[role.number])
     return lb_refuse(t->err, t->err_size, "step = %s: client %d was killed by an earlier step", step->text,
                      role.number);
   return 0;
@@ -163,6 +163,8 @@ static int check_faults(const struct lb_scenario *scenario, int *ret_line, char 
     if (lb_step_needs(fault, LB_NEED_CLOCKS) && lb_role_is_client(fault->a))
       return lb_refuse(err, err_size, "fault = %s: a client at work tells nobody its time: expected a server",
                        fault->text);
+    if (fault->a.kind == LB_ROLE_SERVER_OF || fault->b.kind == LB_ROLE_SERVER_OF)
+      return lb_refuse(err, err_size, "fault = %s: a client at work tells nobody its server: expected another role", fault->text);
     if (client->kind == LB_ROLE_CLIENT && client->number > clients)
       return lb_refuse(err, err_size, "fault = %s: names client %d, but clients = %d", fault->text, client->number,
                        clients);
@@ -186,6 +188,46 @@ static int check_proof(const struct lb_scenario *scenario, char *err, size_t err
                    scenario->proof_violated, role);
 }
 
+/* How many steps look at what the premise speaks of. */
+static size_t count_observations(const struct lb_scenario *scenario, const struct lb_premise *premise) {
+  size_t count = 0;
+  for (size_t i = 0; i < scenario->step_count; i++) count += lb_premise_observed_by(premise, &scenario->steps[i]);
+  return count;
+}
+
+static size_t count_alike(const struct lb_scenario *scenario, const struct lb_premise *premise) {
+  size_t count = 0;
+  for (size_t i = 0; i < scenario->premise_count; i++) count += lb_premise_same_subject(premise, &scenario->premises[i]);
+  return count;
+}
+
+static int highest_client(const struct lb_premise *premise) {
+  bool of_client = premise->server.kind == LB_ROLE_SERVER_OF && premise->server.number > premise->client;
+  return of_client ? premise->server.number : premise->client;
+}
+
+/* A premise that nobody observes would make every trial undecided. What is observed several times
+ * has one premise, which has to hold each time, or one for each time, in their order: then it is
+ * known before the run which of them speaks of which. */
+static int check_premises(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
+  char step[64];
+  for (size_t i = 0; i < scenario->premise_count; i++) {
+    const struct lb_premise *premise = &scenario->premises[i];
+    size_t seen = count_observations(scenario, premise), alike = count_alike(scenario, premise);
+    lb_premise_format_step(premise, step, sizeof step);
+    *ret_line = premise->line;
+    if (highest_client(premise) > fewest_clients(scenario))
+      return lb_refuse(err, err_size, "premise = %s: names client %d, but clients = %d", premise->text, highest_client(premise),
+                       fewest_clients(scenario));
+    if (seen == 0) return lb_refuse(err, err_size, "premise = %s: no step observes it: expected step = %s", premise->text, step);
+    if (alike > 1 && alike != seen)
+      return lb_refuse(err, err_size, "premise = %s: %zu premises of it, but %zu steps %s: expected one for all of them, or one for each",
+                       premise->text, alike, seen, step);
+  }
+  *ret_line = 0;
+  return 0;
+}
+
 /* Who says that a correct lock cannot be hurt here must not hurt it: the other scenarios are
  * compared with a control, so a fault in it would spoil them all. */
 static int check_control(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
@@ -207,6 +249,7 @@ int lb_scenario_check(const struct lb_scenario *scenario, int *ret_line, char *e
   if (r == 0) r = check_faults(scenario, ret_line, err, err_size);
   if (r == 0) r = check_control(scenario, ret_line, err, err_size);
   if (r == 0) r = check_proof(scenario, err, err_size);
+  if (r == 0) r = check_premises(scenario, ret_line, err, err_size);
   if (r == 0 && scenario->keys == 0 && scenario->min_handoffs > 0)
     r = lb_refuse(err, err_size, "min_handoffs = %d: with keys = own the clients never meet: expected 0",
                   scenario->min_handoffs);

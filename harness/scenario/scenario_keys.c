@@ -60,6 +60,10 @@ const struct lb_scenario_key lb_scenario_keys[] = {
     {"proof", "violated", LB_KEY_FACT, 0, "", NULL, 0, 0,
      "a violation only counts in a trial that observed this fact; without it the trial is undecided",
      FIELD(proof_violated)},
+    {"proof", "premise", LB_KEY_PREMISE, LB_KEY_REPEATED, "", NULL, 0, 0,
+     "what has to be so for the question to have been put; a trial that did not observe it, or observed the opposite, is undecided, "
+     "whatever else came out",
+     FIELD(premises)},
     {"proof", "past_lease", LB_KEY_YES_NO, 0, "", "no", 0, 0,
      "`yes`: leases run out on purpose, so an overlap that begins after the earlier holder's lease was over counts",
      FIELD(past_lease)},
@@ -85,6 +89,7 @@ const char *lb_scenario_type_name(enum lb_scenario_type type) {
       [LB_KEY_STORAGE] = "`memory` or `disk`",
       [LB_KEY_STEP] = "step",
       [LB_KEY_FACT] = "fact",
+      [LB_KEY_PREMISE] = "fact",
       [LB_KEY_VERDICT] = "verdict, or `verdict: reason`",
   };
   return names[type];

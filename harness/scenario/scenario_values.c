@@ -156,6 +156,20 @@ static int set_fact(const struct lb_scenario_key *key, struct lb_scenario *scena
   return set_text(field, fact);
 }
 
+static int add_premise(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *value, int line, char *err,
+                       size_t err_size) {
+  char why[LB_SCENARIO_ERR];
+  struct lb_premise premise = {.line = line};
+  int r = lb_premise_parse(value, &premise, why, sizeof why);
+  if (r == -EINVAL) return lb_refuse(err, err_size, "%s = %s: %s", key->name, value, why);
+  if (r < 0) return r;
+  struct lb_premise *premises = realloc(scenario->premises, (scenario->premise_count + 1) * sizeof *premises);
+  if (!premises) return free(premise.text), -ENOMEM;
+  scenario->premises = premises;
+  premises[scenario->premise_count++] = premise;
+  return 0;
+}
+
 /* A list (steps) gets one more entry with each call. What is expected has a parser of its own
  * (expect.c). */
 int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *name,
@@ -175,6 +189,7 @@ int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *s
     case LB_KEY_STORAGE: return set_storage(field, value, err, err_size);
     case LB_KEY_STEP: r = add_step(key, scenario, value, line, err, err_size); break;
     case LB_KEY_FACT: r = set_fact(key, scenario, field, value, err, err_size); break;
+    case LB_KEY_PREMISE: r = add_premise(key, scenario, value, line, err, err_size); break;
     case LB_KEY_VERDICT: break;
   }
   if (r == -ENOMEM) lb_refuse(err, err_size, "out of memory");

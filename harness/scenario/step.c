@@ -101,6 +101,15 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                              .help = "records the fact \"key present on A\" or \"key absent on A\"; A is one server",
                              .class = LB_STEP_OBSERVATION,
                              .needs = LB_NEED_ONE_SERVER},
+    [LB_STEP_OBSERVE_CLIENT] = {.form = "observe client N",
+                                .help = "records the fact \"client N holds\" (it believes that it holds, and its lease is not over) or "
+                                        "\"client N does not hold\"; nobody is asked, so it may stand still",
+                                .class = LB_STEP_OBSERVATION,
+                                .needs = LB_NEED_ASKED},
+    [LB_STEP_OBSERVE_SERVER] = {.form = "observe server of client N",
+                                .help = "records the server that the client talks to now, which the facts \"server of client N is A\" "
+                                        "and \"server of client N is not A\" are about",
+                                .class = LB_STEP_OBSERVATION},
 };
 
 const struct lb_step_row *lb_step_row(const struct lb_step *step) { return &lb_step_rows[step->verb]; }

@@ -28,6 +28,7 @@ enum lb_role_kind {
   LB_ROLE_CLIENTS,         /* all clients */
   LB_ROLE_HOLDER,          /* the client that holds now */
   LB_ROLE_WAITERS,         /* the clients that ask now */
+  LB_ROLE_SERVER_OF,       /* the server that client N talks to now; `number` is N */
 };
 struct lb_role {
   enum lb_role_kind kind;
@@ -59,6 +60,8 @@ enum lb_verb {
   LB_STEP_AWAIT_WRITTEN,
   LB_STEP_WAIT,
   LB_STEP_OBSERVE_KEY,
+  LB_STEP_OBSERVE_CLIENT,
+  LB_STEP_OBSERVE_SERVER,
   LB_VERB_COUNT
 };
 

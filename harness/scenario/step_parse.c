@@ -237,7 +237,7 @@ static int check_roles(const struct lb_step *step, char *err, size_t err_size) {
   char name[32];
   lb_role_format(step->a, name, sizeof name);
   if (lb_step_needs(step, LB_NEED_ONE_SERVER) && !lb_role_is_one_server(step->a))
-    return lb_refuse(err, err_size, "'%s' is not one server: expected primary, current primary or node N", name);
+    return lb_refuse(err, err_size, "'%s' is not one server: expected primary, current primary, node N or server of client N", name);
   if (lb_step_needs(step, LB_NEED_SERVERS) && lb_role_is_client(step->a))
     return lb_refuse(err, err_size, "'%s' is no server: expected servers", name);
   if (step->b.kind == LB_ROLE_NONE) return 0;

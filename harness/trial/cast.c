@@ -104,6 +104,23 @@ static int add_current_primary(struct lb_stage *s, struct lb_cast *c, char *err,
   return 0;
 }
 
+/* A client that owes an answer, or stands still, is not asked: its state keeps what it said. */
+int lb_cast_server_of(struct lb_stage *s, struct lb_client *client) {
+  struct lb_reply reply;
+  struct lb_command command = {.verb = LB_DO_SERVER, .deadline = in_ms(QUICK_MS)};
+  bool is_free = !s->pending[client->number].step && lb_client_look(client) == LB_LIFE_RUNS;
+  if (is_free) lb_client_call(client, command, ASK_MS, &reply);
+  return atomic_load(&lb_stage_state(s, client)->server) - 1;
+}
+
+static int add_server_of(struct lb_stage *s, int number, struct lb_cast *c, char *err, size_t err_size) {
+  struct lb_client *client = &s->client[number - 1];
+  int server = lb_cast_server_of(s, client);
+  if (server < 0) return lb_refuse(err, err_size, "%s talks to no server now, or to several at once", client->name), -1;
+  add_server(c, &s->cluster.server[server]);
+  return 0;
+}
+
 int lb_cast_find(struct lb_stage *s, const struct lb_role *role, struct lb_cast *c, char *err, size_t err_size) {
   *c = (struct lb_cast){0};
   switch (role->kind) {
@@ -122,6 +139,7 @@ int lb_cast_find(struct lb_stage *s, const struct lb_role *role, struct lb_cast 
       return 0;
     case LB_ROLE_HOLDER: return add_holder(s, c, err, err_size);
     case LB_ROLE_WAITERS: return add_waiters(s, c, err, err_size);
+    case LB_ROLE_SERVER_OF: return add_server_of(s, role->number, c, err, err_size);
     case LB_ROLE_NONE: break;
   }
   return nobody(err, err_size, "a step names no host");

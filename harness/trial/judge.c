@@ -4,7 +4,8 @@
  * exclusion; under a guard, which protects the resource and not the lock, damage at the resource.
  * In this order, the first that applies:
  *  undecided  the protocol broke its contract, a step could not be proved, a server or client
- *             failed, or a violation is not evidence: the machine stalled for more than half a lease,
+ *             failed, a premise of the scenario was not observed (whatever else came out), or a
+ *             violation is not evidence: the machine stalled for more than half a lease,
  *             the fact the scenario asks for was not seen, or the lease was over anyway
  *  violated   the checker says so
  *  stuck      progress was not restored within the bound
@@ -25,8 +26,22 @@
 
 #include "client/contract.h"
 #include "history/evidence.h"
+#include "premises.h"
 
 /* ---- the history out of shared memory ---------------------------------------------------------------------------- */
+
+/* A client logs the number of the server that answered it; what has a name is known here. */
+static void name_servers(struct lb_stage *s) {
+  struct lb_history *h = &s->history;
+  for (size_t i = 0; i < h->count; i++) {
+    struct lb_event *e = &h->events[i];
+    struct lb_fact fact = lb_no_fact;
+    if (e->kind != LB_EV_SERVER || e->fact != LB_NO_NAME) continue;
+    if (e->value < s->cluster.server_count) fact.host = lb_names_add(&h->texts, s->cluster.server[e->value].name);
+    e->fact = lb_facts_add(h, &fact);
+    e->value = 0;
+  }
+}
 
 /* Logs name clients and keys by number. The names are given here, all of the clients and as many
  * keys as were used, in the order of their numbers, so that index and number are the same. */
@@ -34,6 +49,7 @@ static int collect(struct lb_stage *s) {
   struct lb_history *h = &s->history;
   size_t keys = 0;
   if (lb_memory_collect(s->memory, h) < 0) return -ENOMEM;
+  name_servers(s);
   for (size_t i = 0; i < h->count; i++)
     if (h->events[i].key != LB_NO_NAME && h->events[i].key >= keys) keys = h->events[i].key + 1;
   char name[32];
@@ -111,9 +127,11 @@ static void add_errors(const struct lb_stage *s, struct lb_outcome *out) {
 static void decide_trial(const struct lb_stage *s, const struct lb_judgement *found, struct lb_outcome *out) {
   const struct lb_check *check = &found->check;
   const struct lb_scenario *scenario = s->plan->scenario;
+  char doubt[200];
   uint64_t needed = s->client_count > 1 && scenario->min_handoffs > 0 ? (uint64_t)scenario->min_handoffs : 0;
   if (decide_breach(s, out)) return;
   if (s->verdict == LB_UNDECIDED) decide(out, LB_UNDECIDED, "%s", s->why);
+  else if (!lb_premises_observed(scenario, &s->history, doubt, sizeof doubt)) decide(out, LB_UNDECIDED, "%s", doubt);
   else if (is_violated(s->plan->guard, check)) decide_violation(s, check, out);
   else if (s->verdict == LB_STUCK && out->stall_ns > (uint64_t)scenario->ttl_ms * LB_NS_PER_MS / 2)
     decide(out, LB_UNDECIDED, "%s, but the machine stalled for %.0f ms, more than half the ttl", s->why,

@@ -67,6 +67,12 @@ void lb_stage_met(struct lb_stage *stage, const struct lb_step *step);
  * step's role. */
 void lb_stage_observed_at(struct lb_stage *stage, const struct lb_step *step, const struct lb_server *server, bool present);
 void lb_stage_observed(struct lb_stage *stage, const struct lb_step *step, bool present);
+/* Whether a client holds, as a step found it: it believes that it does, and its lease is not over. */
+bool lb_stage_holds(struct lb_stage *stage, const struct lb_step *step, const struct lb_client *client);
+/* The server that a client talks to, as a step found it; NULL = none, or several. `role` (kind
+ * LB_ROLE_NONE: no such question): whether that server plays it. */
+void lb_stage_server(struct lb_stage *stage, const struct lb_step *step, const struct lb_client *client, const struct lb_server *server,
+                     struct lb_role role, bool plays);
 /* `primary` is bound to this server; after a failover this one decides. */
 void lb_stage_primary(struct lb_stage *stage, const struct lb_server *server);
 void lb_stage_failover(struct lb_stage *stage, const struct lb_server *server);

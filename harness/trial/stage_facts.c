@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "stage.h"
 
 static void record_of(struct lb_stage *s, enum lb_event_kind kind, const struct lb_client *client, const struct lb_fact *fact) {
@@ -109,6 +110,29 @@ void lb_stage_observed(struct lb_stage *s, const struct lb_step *step, bool pres
   fact.role = role(s, step->a);
   fact.present = present;
   record(s, LB_EV_OBSERVED, &fact);
+}
+
+/* Read in this order: who lets go meanwhile is seen to hold no more. */
+bool lb_stage_holds(struct lb_stage *s, const struct lb_step *step, const struct lb_client *client) {
+  struct lb_fact fact = lb_no_fact;
+  const struct lb_client_state *state = lb_stage_state(s, client);
+  lb_ns until = atomic_load(&state->until), now = lb_clock_ns();
+  bool believes = atomic_load(&state->holds);
+  fact.step = step->number;
+  fact.present = believes && until > now;
+  if (believes && until != LB_NEVER) fact.ms = ((int64_t)until - (int64_t)now) / (int64_t)LB_NS_PER_MS;
+  record_of(s, LB_EV_HOLDS, client, &fact);
+  return fact.present;
+}
+
+void lb_stage_server(struct lb_stage *s, const struct lb_step *step, const struct lb_client *client, const struct lb_server *server,
+                     struct lb_role of, bool plays) {
+  struct lb_fact fact = lb_no_fact;
+  fact.step = step->number;
+  if (server) fact.host = text(s, server->name);
+  fact.role = role(s, of);
+  fact.present = plays;
+  record_of(s, LB_EV_SERVER, client, &fact);
 }
 
 void lb_stage_primary(struct lb_stage *s, const struct lb_server *server) {

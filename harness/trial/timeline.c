@@ -179,6 +179,35 @@ static int observe_key(struct lb_stage *s, const struct lb_step *step) {
   return r;
 }
 
+/* Nobody is asked, so it may stand still or be deep in a hook. */
+static int observe_client(struct lb_stage *s, const struct lb_step *step) {
+  lb_stage_holds(s, step, client_of(s, step));
+  return 0;
+}
+
+/* Whether that server plays the role of a premise. Where nobody plays it nothing is recorded, and
+ * the premise was not observed. */
+static int observe_role(struct lb_stage *s, const struct lb_step *step, const struct lb_server *server, struct lb_role role) {
+  char err[400];
+  struct lb_cast played;
+  if (!server || lb_cast_find(s, &role, &played, err, sizeof err) < 0) return 0;
+  lb_stage_server(s, step, client_of(s, step), server, role, played.server[0] == server);
+  return 1;
+}
+
+static int observe_server(struct lb_stage *s, const struct lb_step *step) {
+  const struct lb_scenario *scenario = s->plan->scenario;
+  int index = lb_cast_server_of(s, client_of(s, step)), recorded = 0;
+  const struct lb_server *server = index < 0 ? NULL : &s->cluster.server[index];
+  for (size_t i = 0; i < scenario->premise_count; i++) {
+    const struct lb_premise *premise = &scenario->premises[i];
+    if (premise->kind == LB_PREMISE_SERVER && premise->client == step->a.number)
+      recorded += observe_role(s, step, server, premise->server);
+  }
+  if (recorded == 0) lb_stage_server(s, step, client_of(s, step), server, (struct lb_role){LB_ROLE_NONE, 0}, false);
+  return 0;
+}
+
 /* ---- faults ---------------------------------------------------------------------------------------------------------- */
 
 static int do_fault(struct lb_stage *s, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b) {
@@ -241,6 +270,8 @@ static const struct part parts[LB_VERB_COUNT] = {
     [LB_STEP_AWAIT_WRITTEN] = {await_client, .met = has_written},
     [LB_STEP_WAIT] = {pass_time},
     [LB_STEP_OBSERVE_KEY] = {observe_key},
+    [LB_STEP_OBSERVE_CLIENT] = {observe_client},
+    [LB_STEP_OBSERVE_SERVER] = {observe_server},
 };
 
 bool lb_timeline_knows(enum lb_verb verb) { return parts[verb].play || lb_fault_knows(verb); }

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * premise.h - what has to be true for the question of a scenario to have been put, as a fact that a
+ * step of its timeline observes: [proof] premise = FACT.
+ */
+#ifndef LB_PREMISE_H
+#define LB_PREMISE_H
+
+#include "step.h"
+
+enum lb_premise_kind {
+  LB_PREMISE_KEY,    /* key present|absent on A, seen by `observe key on A` */
+  LB_PREMISE_HOLDS,  /* client N holds | does not hold, seen by `observe client N` */
+  LB_PREMISE_SERVER, /* server of client N is | is not A, seen by `observe server of client N` */
+};
+
+struct lb_premise {
+  enum lb_premise_kind kind;
+  bool is;               /* present, holds, is; false = the opposite */
+  int client;            /* N, where the fact names a client */
+  struct lb_role server; /* A, one server, where the fact names one */
+  char *text;            /* owned; in one spelling, for people */
+  int line;
+};
+
+/* One fact from its text. 0, -ENOMEM, or -EINVAL with err = what was found and expected (no place).
+ * premise->line is left alone. */
+int lb_premise_parse(const char *text, struct lb_premise *ret, char *err, size_t err_size);
+/* True if both speak of the same thing, whatever they say of it. */
+bool lb_premise_same_subject(const struct lb_premise *a, const struct lb_premise *b);
+/* True if the step looks at what the premise speaks of. */
+bool lb_premise_observed_by(const struct lb_premise *premise, const struct lb_step *step);
+/* The step that would: "observe client 1". 64 bytes are enough. */
+void lb_premise_format_step(const struct lb_premise *premise, char *buf, size_t size);
+
+#endif

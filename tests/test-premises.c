@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Premises against histories: each kind observed, not observed, and with its opposite observed. What is given to the judge is a
+ * history as a trial leaves it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "trial/premises.h"
+
+/* Steps 2 and 5 look whether client 1 holds, 3 at its server, 4 at the key. */
+#define FILE_OF(premises)                                                                                              \
+  "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n[workload]\nclients = 2\n[timeline]\n"                            \
+  "step = client 1 acquire within 1s\nstep = observe client 1\nstep = observe server of client 1\n"                   \
+  "step = observe key on current primary\nstep = observe client 1\n[proof]\n" premises "[expect]\n* = safe\n"
+
+#define HELD "{\"t\":1,\"c\":\"client-1\",\"e\":\"holds\",\"step\":2,\"present\":true,\"ms\":900}\n"
+#define HELD_NO_MORE "{\"t\":5,\"c\":\"client-1\",\"e\":\"holds\",\"step\":5,\"present\":false,\"ms\":-5}\n"
+#define HELD_AGAIN "{\"t\":5,\"c\":\"client-1\",\"e\":\"holds\",\"step\":5,\"present\":true}\n"
+
+static char why[200];
+
+static bool observed(const char *scenario_text, const char *history_text) {
+  struct lb_scenario scenario;
+  struct lb_history history;
+  char err[600], text[2000];
+  snprintf(text, sizeof text, "{\"format\":2}\n%s", history_text);
+  if (lb_scenario_parse("f.ini", scenario_text, strlen(scenario_text), &scenario, err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_history_parse("FILE", text, strlen(text), &history, err, sizeof err) < 0) fail_msg("%s", err);
+  why[0] = '\0';
+  bool r = lb_premises_observed(&scenario, &history, why, sizeof why);
+  lb_scenario_clear(&scenario);
+  lb_history_clear(&history);
+  return r;
+}
+
+#define OBSERVED(premises, history) assert_true(observed(FILE_OF(premises), history))
+#define NOT(premises, history, reason)                                                                                 \
+  assert_false(observed(FILE_OF(premises), history)), assert_string_equal(why, "the premise \"" reason)
+
+static void nothing_is_asked_without_a_premise(void **state) {
+  (void)state;
+  OBSERVED("", "{\"t\":1,\"e\":\"note\",\"what\":\"n\"}\n");
+}
+
+static void a_premise_has_to_hold_at_every_step_that_looks(void **state) {
+  (void)state;
+  OBSERVED("premise = client 1 holds\n", HELD HELD_AGAIN);
+  NOT("premise = client 1 holds\n", HELD HELD_NO_MORE, "client 1 holds\" does not hold: the opposite was observed");
+  NOT("premise = client 1 holds\n", HELD, "client 1 holds\" was not observed"); /* the trial ended before step 5 */
+  NOT("premise = client 1 does not hold\n", HELD HELD_NO_MORE, "client 1 does not hold\" does not hold: the opposite was observed");
+}
+
+static void several_premises_speak_of_one_step_each_in_order(void **state) {
+  (void)state;
+  OBSERVED("premise = client 1 holds\npremise = client 1 does not hold\n", HELD HELD_NO_MORE);
+  NOT("premise = client 1 does not hold\npremise = client 1 holds\n", HELD HELD_NO_MORE,
+      "client 1 does not hold\" does not hold: the opposite was observed");
+  NOT("premise = client 1 holds\npremise = client 1 does not hold\n", HELD, "client 1 does not hold\" was not observed");
+}
+
+/* The proof of `pause client 1` says that it held, too; only a step that observes speaks for a premise. */
+static void what_another_step_saw_is_no_observation(void **state) {
+  (void)state;
+  NOT("premise = client 1 holds\n", "{\"t\":1,\"c\":\"client-1\",\"e\":\"holds\",\"step\":1,\"present\":true}\n" HELD_AGAIN,
+      "client 1 holds\" was not observed");
+}
+
+#define SERVER "{\"t\":3,\"c\":\"client-1\",\"e\":\"server\",\"step\":3"
+
+static void a_server_is_held_against_the_role_of_its_premise(void **state) {
+  (void)state;
+  const char *yes = SERVER ",\"role\":\"primary\",\"host\":\"zookeeper-2\",\"present\":true}\n";
+  const char *no = SERVER ",\"role\":\"primary\",\"host\":\"zookeeper-2\",\"present\":false}\n";
+  OBSERVED("premise = server of client 1 is primary\n", yes);
+  OBSERVED("premise = server of client 1 is not primary\n", no);
+  NOT("premise = server of client 1 is primary\n", no, "server of client 1 is primary\" does not hold: the opposite was observed");
+  NOT("premise = server of client 1 is not primary\n", yes,
+      "server of client 1 is not primary\" does not hold: the opposite was observed");
+  NOT("premise = server of client 1 is current primary\n", yes, "server of client 1 is current primary\" was not observed");
+}
+
+static void a_client_that_talks_to_nobody_is_no_observation_either_way(void **state) {
+  (void)state;
+  NOT("premise = server of client 1 is primary\n", SERVER "}\n", "server of client 1 is primary\" was not observed");
+  NOT("premise = server of client 1 is not primary\n", SERVER "}\n", "server of client 1 is not primary\" was not observed");
+}
+
+/* The server of a grant has no step. */
+static void who_answered_a_grant_is_no_observation(void **state) {
+  (void)state;
+  NOT("premise = server of client 1 is primary\n", "{\"t\":3,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"server\",\"host\":\"zookeeper-2\"}\n",
+      "server of client 1 is primary\" was not observed");
+}
+
+static void a_key_is_that_of_the_role(void **state) {
+  (void)state;
+  const char *there = "{\"t\":4,\"e\":\"observed\",\"step\":4,\"host\":\"redis-1\",\"present\":false}\n"
+                      "{\"t\":4,\"e\":\"observed\",\"step\":4,\"role\":\"current primary\",\"present\":true}\n";
+  OBSERVED("premise = key present on current primary\n", there);
+  NOT("premise = key absent on current primary\n", there, "key absent on current primary\" does not hold: the opposite was observed");
+  NOT("premise = key present on current primary\n", HELD, "key present on current primary\" was not observed");
+}
+
+static void the_first_that_is_missing_is_named(void **state) {
+  (void)state;
+  NOT("premise = client 1 holds\npremise = key present on current primary\n", HELD HELD_AGAIN,
+      "key present on current primary\" was not observed");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(nothing_is_asked_without_a_premise),
+      cmocka_unit_test(a_premise_has_to_hold_at_every_step_that_looks),
+      cmocka_unit_test(several_premises_speak_of_one_step_each_in_order),
+      cmocka_unit_test(what_another_step_saw_is_no_observation),
+      cmocka_unit_test(a_server_is_held_against_the_role_of_its_premise),
+      cmocka_unit_test(a_client_that_talks_to_nobody_is_no_observation_either_way),
+      cmocka_unit_test(who_answered_a_grant_is_no_observation),
+      cmocka_unit_test(a_key_is_that_of_the_role),
+      cmocka_unit_test(the_first_that_is_missing_is_named),
+  };
+  return cmocka_run_group_tests_name("premises", tests, NULL, NULL);
+}
