@@ -71,6 +71,43 @@ static uint32_t holders(const struct scene *s, uint32_t key, size_t g) {
   return n;
 }
 
+/* ---- leases ------------------------------------------------------------------------------------------------------ */
+
+/* Whether the lease of a hold runs in gap g, by the latest word in it: no end was said, or a later one. */
+static bool lease_runs(const struct scene *s, const struct hold *hold, size_t g) {
+  const struct lb_event *word = NULL;
+  for (size_t i = hold->from; i < hold->to && s->h->events[i].t <= s->time[g]; i++) {
+    const struct lb_event *e = &s->h->events[i];
+    bool says = e->client == hold->client && e->key == hold->key;
+    if (says && (e->kind == LB_EV_GRANTED || e->kind == LB_EV_RENEWED)) word = e;
+  }
+  return !(word->flags & LB_EVF_UNTIL) || word->until > s->time[g];
+}
+
+static uint32_t leases(const struct scene *s, uint32_t key, size_t g) {
+  uint32_t n = 0;
+  for (size_t i = 0; i < s->holds; i++)
+    n += s->hold[i].key == key && covers(s, &s->hold[i], g) && lease_runs(s, &s->hold[i], g);
+  return n;
+}
+
+/* Whether what a client does at time t is excused: it holds, and until then its hold has met others, but never while both leases ran. */
+static bool is_excused(const struct scene *s, const struct lb_event *access) {
+  const struct hold *own = NULL;
+  bool met = false, both = false;
+  for (size_t i = 0; i < s->holds; i++) {
+    const struct hold *hold = &s->hold[i];
+    if (hold->client == access->client && hold->key == access->key && s->h->events[hold->from].t <= access->t) own = hold;
+  }
+  if (!own || (own->to < s->h->count && s->h->events[own->to].t < access->t)) return false;
+  for (size_t g = 0; g < s->times && s->time[g] <= access->t; g++) {
+    if (!covers(s, own, g) || holders(s, own->key, g) < 2) continue;
+    met = true;
+    both |= lease_runs(s, own, g) && leases(s, own->key, g) > 1;
+  }
+  return met && !both;
+}
+
 /* ---- episodes ---------------------------------------------------------------------------------------------------- */
 
 /* The clients of an episode, in order of the first of their holds that reaches into it. */
@@ -91,6 +128,8 @@ static void add_episode(const struct scene *s, struct lb_check *c, uint32_t key,
   struct lb_episode e = {.key = key, .begin_t = s->time[first], .end_t = to_end ? s->time[last] : s->time[last + 1]};
   for (size_t g = first; g <= last; g++)
     if (holders(s, key, g) > e.depth) e.depth = holders(s, key, g);
+  for (size_t g = first; g <= last; g++) e.within_lease |= leases(s, key, g) > 1;
+  c->within_lease += e.within_lease;
   e.end_event = s->h->count;
   for (size_t i = 0; i < s->holds; i++) {
     const struct hold *hold = &s->hold[i];
@@ -139,54 +178,95 @@ static bool is_dirty(const struct scene *s, const struct lb_event *access) {
   return other || !own;
 }
 
-static void judge_values(const struct lb_history *h, uint32_t key, struct lb_check *c) {
+/* How much a write takes away that is accepted at event i: what is missing to one more than the value before it, which is that of the
+ * latest write, or of the first read if there was none. Nothing if that is not known. */
+static __int128 taken_away(const struct lb_history *h, size_t i) {
+  const struct lb_event *first_read = NULL, *last_write = NULL, *before;
+  for (size_t j = 0; j < i; j++) {
+    const struct lb_event *e = &h->events[j];
+    if (!is_access(e) || e->key != h->events[i].key || e->flags & LB_EVF_REFUSED) continue;
+    if (e->kind == LB_EV_READ && !first_read) first_read = e;
+    if (e->kind == LB_EV_WRITE) last_write = e;
+  }
+  before = last_write ? last_write : first_read;
+  return before ? (__int128)before->value + 1 - h->events[i].value : 0;
+}
+
+static int64_t capped_sum(int64_t a, __int128 b) { return a + b > INT64_MAX ? INT64_MAX : (int64_t)(a + b); }
+
+static void judge_values(const struct scene *s, uint32_t key, struct lb_check *c) {
   const struct lb_event *first_read = NULL, *last_write = NULL;
-  int64_t writes = 0;
-  for (size_t i = 0; i < h->count; i++) {
-    const struct lb_event *e = &h->events[i];
+  __int128 writes = 0, excused = 0;
+  for (size_t i = 0; i < s->h->count; i++) {
+    const struct lb_event *e = &s->h->events[i];
     if (!is_access(e) || e->key != key || e->flags & LB_EVF_REFUSED) continue;
     if (e->kind == LB_EV_READ && !first_read) first_read = e;
     if (e->kind == LB_EV_WRITE) last_write = e, writes++;
+    if (e->kind == LB_EV_WRITE && is_excused(s, e)) excused += taken_away(s->h, i);
   }
   if (!first_read || !last_write) return;
-  if (last_write->value > first_read->value && last_write->value - first_read->value >= (uint64_t)writes) return;
-  uint64_t back = first_read->value > last_write->value ? first_read->value - last_write->value : 0;
-  uint64_t grown = last_write->value > first_read->value ? last_write->value - first_read->value : 0;
-  uint64_t lost = back + (uint64_t)writes - grown, sum = (uint64_t)c->lost_updates + lost;
-  c->lost_updates = sum > INT64_MAX ? INT64_MAX : (int64_t)sum;
+  __int128 lost = (__int128)first_read->value + writes - last_write->value, rest = lost - excused;
+  if (lost < 0) lost = 0;
+  if (rest < 0) rest = 0;
+  if (rest > lost) rest = lost;
+  c->lost_updates = capped_sum(c->lost_updates, lost);
+  c->unexcused.lost_updates = capped_sum(c->unexcused.lost_updates, rest);
 }
 
-/* Whether another client was granted the key at a time after the writer's own latest grant up to then, and before the write. */
+/* Whether another client, granted the key at a time after the writer's own latest grant up to then, accessed the resource before the write. */
 static bool is_overtaken(const struct lb_history *h, const struct lb_event *write) {
-  bool overtaken = false;
   for (size_t i = 0; i < h->count; i++) {
-    const struct lb_event *other = &h->events[i];
-    if (!grants(other, write->key) || other->client == write->client || other->t >= write->t) continue;
-    bool own_later = false;
+    const struct lb_event *access = &h->events[i];
+    if (!is_access(access) || access->key != write->key || access->flags & LB_EVF_REFUSED) continue;
+    if (access->client == write->client || access->t >= write->t) continue;
     for (size_t j = 0; j < h->count; j++) {
-      const struct lb_event *own = &h->events[j];
-      own_later |= grants(own, write->key) && own->client == write->client && own->t >= other->t && own->t <= write->t;
+      const struct lb_event *other = &h->events[j];
+      if (!grants(other, write->key) || other->client != access->client || other->t > access->t) continue;
+      bool own_later = false;
+      for (size_t k = 0; k < h->count; k++) {
+        const struct lb_event *own = &h->events[k];
+        own_later |= grants(own, write->key) && own->client == write->client && own->t >= other->t && own->t <= write->t;
+      }
+      if (!own_later) return true;
     }
-    overtaken |= !own_later;
   }
-  return overtaken;
+  return false;
 }
 
 static void judge_resource(const struct scene *s, struct lb_check *c) {
   const struct lb_event *e = s->h->events;
   for (size_t i = 0; i < s->h->count; i++) {
     if (!is_access(&e[i])) continue;
-    if (!(e[i].flags & LB_EVF_REFUSED)) c->dirty_accesses += is_dirty(s, &e[i]);
-    if (!(e[i].flags & LB_EVF_REFUSED) && e[i].kind == LB_EV_WRITE) c->stale_writes += is_overtaken(s->h, &e[i]);
-    bool stale = false;
+    bool accepted = !(e[i].flags & LB_EVF_REFUSED), excused = is_excused(s, &e[i]), stale = false;
+    bool dirty = accepted && is_dirty(s, &e[i]);
+    bool overtaken = accepted && e[i].kind == LB_EV_WRITE && is_overtaken(s->h, &e[i]);
+    c->dirty_accesses += dirty;
+    c->stale_writes += overtaken;
+    if (!excused) c->unexcused.dirty_accesses += dirty;
+    if (!excused) c->unexcused.stale_writes += overtaken;
     for (size_t j = 0; j < i; j++)
       stale |= is_access(&e[j]) && e[j].key == e[i].key && e[j].flags & LB_EVF_FENCE && e[j].fence > e[i].fence;
     if (e[i].kind == LB_EV_WRITE && e[i].flags & LB_EVF_FENCE) c->fenced_off += stale;
   }
-  for (uint32_t key = 0; key < s->h->keys.count; key++) judge_values(s->h, key, c);
+  for (uint32_t key = 0; key < s->h->keys.count; key++) judge_values(s, key, c);
 }
 
 /* ---- the order of grants, liveness ------------------------------------------------------------------------------- */
+
+/* Whether the number of grant i had been passed when it was asked for (without a question: when it was granted), or is the largest
+ * so far and another client's. */
+static bool has_old_number(const struct lb_history *h, size_t i) {
+  const struct lb_event *e = h->events, *owner = NULL;
+  size_t asked = i;
+  for (size_t j = 0; j < i; j++) {
+    if (e[j].kind == LB_EV_ACQUIRE && e[j].client == e[i].client && e[j].key == e[i].key) asked = j;
+    if (!grants(&e[j], e[i].key) || !(e[j].flags & LB_EVF_FENCE)) continue;
+    if (!owner || e[j].fence > owner->fence) owner = &e[j];
+  }
+  for (size_t j = 0; j < asked; j++)
+    if (grants(&e[j], e[i].key) && e[j].flags & LB_EVF_FENCE && e[j].fence >= e[i].fence) return true;
+  return owner && owner->fence == e[i].fence && owner->client != e[i].client;
+}
 
 static void judge_grants(const struct lb_history *h, struct lb_check *c) {
   const struct lb_event *e = h->events;
@@ -195,10 +275,7 @@ static void judge_grants(const struct lb_history *h, struct lb_check *c) {
     c->renewals += e[i].kind == LB_EV_RENEWED;
     if (e[i].kind != LB_EV_GRANTED) continue;
     c->grants++;
-    bool regressed = false;
-    for (size_t j = 0; j < i; j++)
-      regressed |= grants(&e[j], e[i].key) && e[j].flags & LB_EVF_FENCE && e[j].fence >= e[i].fence;
-    c->token_regressions += e[i].flags & LB_EVF_FENCE && regressed;
+    c->token_regressions += e[i].flags & LB_EVF_FENCE && has_old_number(h, i);
     for (size_t j = i; j-- > 0;)
       if (grants(&e[j], e[i].key)) {
         c->handoffs += e[j].client != e[i].client;
@@ -272,7 +349,7 @@ static const struct lb_episode *find_episode(const struct lb_check *c, const str
 }
 
 static bool same_episode(const struct lb_episode *a, const struct lb_episode *b) {
-  return b && a->end_t == b->end_t && a->depth == b->depth && a->begin_event == b->begin_event &&
+  return b && a->end_t == b->end_t && a->within_lease == b->within_lease && a->depth == b->depth && a->begin_event == b->begin_event &&
          a->end_event == b->end_event && a->client_count == b->client_count &&
          memcmp(a->clients, b->clients, a->client_count * sizeof *a->clients) == 0;
 }
@@ -286,6 +363,15 @@ bool brute_same(const struct lb_history *history, const struct lb_check *a, cons
     snprintf(text, size, "%s: %lld and %lld", row->name, x, y);
     return false;
   }
+  const long long unexcused[][2] = {{(long long)a->unexcused.dirty_accesses, (long long)b->unexcused.dirty_accesses},
+                                    {(long long)a->unexcused.stale_writes, (long long)b->unexcused.stale_writes},
+                                    {a->unexcused.lost_updates, b->unexcused.lost_updates}};
+  for (size_t i = 0; i < sizeof unexcused / sizeof *unexcused; i++)
+    if (unexcused[i][0] != unexcused[i][1]) {
+      static const char *const of[] = {"dirty accesses", "stale writes", "lost updates"};
+      snprintf(text, size, "%s that nothing excuses: %lld and %lld", of[i], unexcused[i][0], unexcused[i][1]);
+      return false;
+    }
   if (a->episode_count != b->episode_count) {
     snprintf(text, size, "episode_count: %zu and %zu", a->episode_count, b->episode_count);
     return false;

@@ -61,15 +61,14 @@ static void judge(const struct lb_history *h, bool past_lease) {
     demand(brute_same(h, &check, &brute, text, sizeof text), text);
     lb_check_clear(&brute);
   }
-  const char *excuse = lb_evidence_excuse(h, &check, past_lease);
-  json_t *json = lb_check_json(h, &check, excuse);
+  json_t *json = lb_check_json(h, &check, past_lease);
   demand(json && json_array_size(json_object_get(json, "episodes")) == check.episode_count, "an episode has no JSON");
   json_decref(json);
   char *printed = NULL;
   size_t size = 0;
   FILE *out = open_memstream(&printed, &size);
   if (out) {
-    lb_check_print(h, &check, excuse, 3, out);
+    lb_check_print(h, &check, past_lease, 3, out);
     if (h->count <= 2000)
       demand(lb_explain(h, &check, out) == 0, "out of memory"); /* clients times keys times events */
     fclose(out);

@@ -38,13 +38,13 @@ from mutants import difference, key_of, mutants_of, read_equivalent  # noqa: E40
 
 # The tests of each source, the one that kills most first: unit tests, for the conformance suite links none of these.
 TESTS = {
-    "harness/history/check.c": ["check", "exhausted", "check-random"],
-    "harness/history/check_episode.c": ["check", "exhausted", "check-random"],
+    "harness/history/check.c": ["check", "check-lease", "exhausted", "check-random"],
+    "harness/history/check_episode.c": ["check", "check-lease", "exhausted", "check-random"],
     "harness/history/check_order.c": ["check", "exhausted", "check-random"],
-    "harness/history/check_rule.c": ["check", "exhausted", "check-random"],
+    "harness/history/check_rule.c": ["check", "check-lease", "exhausted", "check-random"],
+    "harness/history/check_value.c": ["check", "check-lease", "check-random"],
     "harness/history/counter.c": ["counter", "judge-counts", "tally"],
     "harness/history/evidence.c": ["evidence", "evidence-edges"],
-    "harness/history/evidence_lease.c": ["evidence", "evidence-edges", "exhausted"],
     "harness/trial/stage_facts.c": ["stage-facts"],
     "harness/trial/judge.c": ["judge-counts", "judge", "exhausted"],
     "harness/trial/keep.c": ["judge-counts", "judge", "exhausted"],

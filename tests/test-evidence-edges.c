@@ -28,19 +28,6 @@ static void parse(const char *text, struct lb_history *ret) {
   ret->capacity = ret->count;
 }
 
-static bool within_lease(const char *text, uint64_t episodes) {
-  struct lb_history h;
-  struct lb_check check;
-  parse(text, &h);
-  assert_int_equal(lb_check_history(&h, &check), 0);
-  assert_int_equal(check.double_holds, episodes);
-  check.episodes = just(check.episodes, check.episode_count, sizeof *check.episodes);
-  bool result = lb_evidence_within_lease(&h, &check);
-  lb_check_clear(&check);
-  lb_history_clear(&h);
-  return result;
-}
-
 static bool contested(const char *text) {
   struct lb_history h;
   parse(text, &h);
@@ -55,48 +42,9 @@ static bool contested(const char *text) {
 #define ON(t, c, key, e) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"" key "\",\"e\":\"" e "\"}\n"
 #define CRASH(t, c) "{\"t\":" #t ",\"c\":\"" c "\",\"e\":\"crash\"}\n"
 
-static void a_lease_is_over_in_the_moment_it_ends(void **state) {
-  (void)state;
-  assert_true(within_lease(GRANTED(10, "a", 51) GRANTED(50, "b", 200) EVENT(60, "a", "release"), 1));
-  assert_false(within_lease(GRANTED(10, "a", 50) GRANTED(50, "b", 200) EVENT(60, "a", "release"), 1));
-}
-
 /* The overlap is that of a and b, after a's lease. Later b lets go in the instant in which c is granted the lock, whichever of the two
  * was recorded first: no overlap, though b's lease had long to go. */
-static void a_hand_over_in_one_instant_is_no_overlap_inside_a_lease(void **state) {
-  (void)state;
-  assert_false(within_lease(GRANTED(10, "a", 40) GRANTED(50, "b", 200) EVENT(60, "a", "release") GRANTED(70, "c", 300)
-                                EVENT(70, "b", "release") EVENT(80, "c", "release"),
-                            1));
-}
-
 /* So many overlaps, each after the earlier holder's lease but the one with this number (from 0). */
-static bool one_of_many_is_within(unsigned count, unsigned which) {
-  char *text = NULL;
-  size_t size = 0;
-  FILE *out = open_memstream(&text, &size);
-  assert_non_null(out);
-  for (unsigned i = 0; i < count; i++) {
-    unsigned t = 100 * i + 1;
-    fprintf(out, "{\"t\":%u,\"c\":\"a\",\"k\":\"k\",\"e\":\"granted\",\"until\":%u}\n", t, t + (i == which ? 30 : 10));
-    fprintf(out, "{\"t\":%u,\"c\":\"b\",\"k\":\"k\",\"e\":\"granted\"}\n", t + 20);
-    fprintf(out, "{\"t\":%u,\"c\":\"a\",\"k\":\"k\",\"e\":\"release\"}\n", t + 40);
-    fprintf(out, "{\"t\":%u,\"c\":\"b\",\"k\":\"k\",\"e\":\"release\"}\n", t + 50);
-  }
-  fclose(out);
-  bool result = within_lease(text, count);
-  free(text);
-  return result;
-}
-
-static void of_very_many_overlaps_every_one_is_looked_at(void **state) {
-  (void)state;
-  assert_true(one_of_many_is_within(1001, 0));
-  assert_true(one_of_many_is_within(1001, 999));
-  assert_true(one_of_many_is_within(1001, 1000));
-  assert_false(one_of_many_is_within(1001, 1001));
-}
-
 static void who_came_first_may_be_the_one_that_asks(void **state) {
   (void)state;
   assert_true(
@@ -113,42 +61,6 @@ static void only_asking_contests_a_lock(void **state) {
 }
 
 /* ---- several keys, several clients -------------------------------------------------------------------------------- */
-
-static void of_several_keys_the_last_one_has_beliefs_of_its_own(void **state) {
-  (void)state;
-  assert_false(within_lease(ON(1, "a", "x", "granted") ON(2, "a", "x", "release") ON(3, "b", "y", "granted")
-                                ON(4, "b", "y", "release") GRANTED(10, "a", 40) GRANTED(50, "b", 200)
-                                    EVENT(60, "a", "release"),
-                            1));
-  assert_true(within_lease(ON(1, "a", "x", "granted") ON(2, "a", "x", "release") ON(3, "b", "y", "granted")
-                               ON(4, "b", "y", "release") GRANTED(10, "a", 51) GRANTED(50, "b", 200)
-                                   EVENT(60, "a", "release"),
-                           1));
-}
-
-static void of_several_clients_the_last_one_dies_like_the_first(void **state) {
-  (void)state;
-  assert_false(within_lease(EVENT(1, "a", "granted") EVENT(2, "a", "release") EVENT(3, "b", "granted")
-                                EVENT(4, "b", "release") GRANTED(10, "c", 900) CRASH(15, "c") GRANTED(20, "a", 40)
-                                    GRANTED(50, "b", 200) EVENT(60, "a", "release"),
-                            1));
-}
-
-static void after_the_last_overlap_of_a_key_nothing_is_held_against_anybody(void **state) {
-  (void)state;
-  assert_false(within_lease(GRANTED(10, "a", 40) GRANTED(50, "b", 200) EVENT(60, "a", "release")
-                                EVENT(70, "b", "release") EVENT(80, "c", "granted") GRANTED(90, "a", 300)
-                                    EVENT(90, "c", "release"),
-                            1));
-}
-
-static void an_overlap_that_lasts_to_the_end_counts_to_its_last_grant(void **state) {
-  (void)state;
-  assert_true(within_lease(GRANTED(10, "a", 40) GRANTED(50, "b", 200) GRANTED(60, "c", 300), 1));
-  assert_false(within_lease(GRANTED(10, "a", 40) GRANTED(50, "b", 60) GRANTED(60, "c", 300), 1));
-}
-
-/* ---- who contests what --------------------------------------------------------------------------------------------- */
 
 static void what_others_did_or_did_with_other_keys_says_nothing_of_a_hold(void **state) {
   (void)state;
@@ -223,15 +135,8 @@ static void what_was_asked_in_the_crash_counts_whatever_came_first(void **state)
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_lease_is_over_in_the_moment_it_ends),
-      cmocka_unit_test(a_hand_over_in_one_instant_is_no_overlap_inside_a_lease),
-      cmocka_unit_test(of_very_many_overlaps_every_one_is_looked_at),
       cmocka_unit_test(who_came_first_may_be_the_one_that_asks),
       cmocka_unit_test(only_asking_contests_a_lock),
-      cmocka_unit_test(of_several_keys_the_last_one_has_beliefs_of_its_own),
-      cmocka_unit_test(of_several_clients_the_last_one_dies_like_the_first),
-      cmocka_unit_test(after_the_last_overlap_of_a_key_nothing_is_held_against_anybody),
-      cmocka_unit_test(an_overlap_that_lasts_to_the_end_counts_to_its_last_grant),
       cmocka_unit_test(what_others_did_or_did_with_other_keys_says_nothing_of_a_hold),
       cmocka_unit_test(a_crash_that_names_no_key_is_one_on_every_key),
       cmocka_unit_test(the_lease_of_the_dead_is_that_of_the_latest_renewal_of_the_hold),

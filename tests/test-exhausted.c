@@ -5,22 +5,18 @@
  */
 #include <errno.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "trial/campaign.h"
 #include "history/check.h"
-#include "history/evidence.h"
 #include "base/files.h"
 #include "judged.h"
 #include "scratch.h"
@@ -28,7 +24,6 @@
 /* ---- a library that runs out -------------------------------------------------------------------------------------- */
 
 static long allocations_left = -1, closes_left = -1; /* before one fails; -1 = none does */
-static bool gives_zeros; /* malloc() does: what nobody has written then looks like an answer */
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -49,8 +44,7 @@ static bool used_up(long *left) {
 }
 
 void *__wrap_malloc(size_t size) {
-  void *memory = used_up(&allocations_left) ? NULL : __real_malloc(size);
-  return memory && gives_zeros ? memset(memory, 0, size) : memory;
+  return used_up(&allocations_left) ? NULL : __real_malloc(size);
 }
 void *__wrap_calloc(size_t count, size_t size) {
   return used_up(&allocations_left) ? NULL : __real_calloc(count, size);
@@ -124,83 +118,6 @@ static void judge_short_of_memory(uint32_t more) {
 static void a_history_is_judged_wholly_or_not_at_all(void **state) {
   (void)state;
   for (uint32_t more = 0; more < 3; more++) judge_short_of_memory(more);
-}
-
-/* ---- what counts as evidence --------------------------------------------------------------------------------------- */
-
-static struct lb_event leased(uint64_t t, uint32_t client, uint32_t key, uint64_t until) {
-  struct lb_event event = happened(t, client, key, LB_EV_GRANTED);
-  event.flags = LB_EVF_UNTIL, event.until = until;
-  return event;
-}
-
-/* How a process ends that looks for evidence and has memory so often: as wait() says it. */
-static int ends(const struct lb_history *h, const struct lb_check *check, long allocations) {
-  int status = 0;
-  pid_t child = fork();
-  assert_true(child >= 0);
-  if (child == 0) {
-    static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
-      signal(fatal[i], SIG_DFL); /* cmocka's belong to the parent */
-    setrlimit(RLIMIT_CORE, &(struct rlimit){0});
-    allocations_left = allocations;
-    _exit(lb_evidence_within_lease(h, check) ? 1 : 0);
-  }
-  assert_int_equal(waitpid(child, &status, 0), child);
-  return status;
-}
-
-/* So many clients in turn that every array grows, then an overlap after the earlier holder's lease. */
-static void half_an_answer_on_leases_is_none(void **state) {
-  (void)state;
-  enum { MANY = 40 };
-  struct lb_history h = named(MANY, 1);
-  struct lb_check check;
-  uint64_t t = 0;
-  for (uint32_t c = 0; c < MANY; c++, t += 10) {
-    add(&h, leased(t, c, 0, t + 1000));
-    add(&h, happened(t + 5, c, 0, LB_EV_RELEASE));
-  }
-  add(&h, leased(t, 0, 0, t + 5));
-  add(&h, leased(t + 10, 1, 0, t + 1000));
-  assert_int_equal(lb_check_history(&h, &check), 0);
-  assert_int_equal(check.double_holds, 1);
-  long tries = 0;
-  int status;
-  while (status = ends(&h, &check, tries), WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT) tries++;
-  assert_true(WIFEXITED(status));
-  assert_int_equal(WEXITSTATUS(status), 0);
-  assert_true(tries > 8); /* as often it was short of memory at another place */
-  lb_check_clear(&check);
-  lb_history_clear(&h);
-}
-
-/* On key `key` of three there is a hand-over in one instant, the grant before the release: no overlap. Meanwhile there is one on the
- * key in the middle, after the earlier holder's lease. */
-static bool hand_over_is_within_lease(uint32_t key) {
-  struct lb_history h = named(4, 3);
-  struct lb_check check;
-  add(&h, leased(10, 0, 1, 20));
-  add(&h, leased(15, 2, key, 900));
-  add(&h, leased(30, 1, 1, 900));
-  add(&h, leased(50, 3, key, 900));
-  add(&h, happened(50, 2, key, LB_EV_RELEASE));
-  add(&h, happened(60, 0, 1, LB_EV_RELEASE));
-  assert_int_equal(lb_check_history(&h, &check), 0);
-  assert_int_equal(check.double_holds, 1);
-  gives_zeros = true;
-  bool result = lb_evidence_within_lease(&h, &check);
-  gives_zeros = false;
-  lb_check_clear(&check);
-  lb_history_clear(&h);
-  return result;
-}
-
-static void a_key_without_an_overlap_has_none_whatever_was_in_memory(void **state) {
-  (void)state;
-  assert_false(hand_over_is_within_lease(0));
-  assert_false(hand_over_is_within_lease(2));
 }
 
 /* ---- a trial ------------------------------------------------------------------------------------------------------ */
@@ -294,8 +211,6 @@ static void a_schedule_that_cannot_be_kept_in_memory_is_said(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_history_is_judged_wholly_or_not_at_all),
-      cmocka_unit_test(half_an_answer_on_leases_is_none),
-      cmocka_unit_test(a_key_without_an_overlap_has_none_whatever_was_in_memory),
       TEST(a_trial_that_cannot_be_kept_in_memory_is_undecided),
       TEST(a_history_that_fails_when_its_file_is_closed_was_not_kept),
       TEST(a_schedule_that_cannot_be_kept_in_memory_is_said),

@@ -157,10 +157,11 @@ static void scene_of_dirty_reads(struct world *w) {
   for (uint64_t i = 0; i < 7; i++) accessed(w, (134 + i) * MS, 1, DIRTY, LB_EV_READ, 3);
 }
 
-/* 2 grants, 1 hand-off; then 5 writes of the former holder, dirty ones. */
+/* 2 grants, 1 hand-off, an access by the new holder; then 5 writes of the former one, dirty ones. */
 static void scene_of_stale_writes(struct world *w) {
   held(w, 0, STALE, 142 * MS, 143 * MS);
   held(w, 1, STALE, 144 * MS, 145 * MS);
+  accessed(w, 144 * MS + MS / 2, 1, STALE, LB_EV_WRITE, 1);
   for (uint64_t i = 0; i < 5; i++) accessed(w, (146 + i) * MS, 0, STALE, LB_EV_WRITE, 1);
 }
 
@@ -240,6 +241,7 @@ static void each_count_of_the_checker_reaches_the_outcome(void **state) {
   assert_int_equal(w->out.handoffs, 8);
   assert_int_equal(w->out.double_holds, 4);
   assert_int_equal(w->out.double_hold_ns, (3 * 3 + 29) * MS);
+  assert_int_equal(w->out.within_lease, 4);
   assert_int_equal(w->out.depth, 3);
   assert_int_equal(w->out.dirty_accesses, 7 + 5);
   assert_int_equal(w->out.lost_updates, 17);

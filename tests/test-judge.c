@@ -462,6 +462,9 @@ static void an_overtaken_client(struct world *w, bool writes) {
   record(w, 12, 1, LB_EV_ACQUIRE);
   record(w, 15, 1, LB_EV_GRANTED);
   if (writes) {
+    lb_memory_record(w->stage.memory, 1,
+                    (struct lb_event){.kind = LB_EV_READ, .client = 1, .flags = LB_EVF_VALUE, .value = 0, .fact = LB_NO_NAME});
+    move_to(w, 1, 15);
     lb_memory_record(w->stage.memory, 0,
                     (struct lb_event){.kind = LB_EV_WRITE, .flags = LB_EVF_VALUE, .value = 1, .fact = LB_NO_NAME});
     move_to(w, 0, 16);

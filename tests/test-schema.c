@@ -3,7 +3,7 @@
  * Holds run folders against results/SCHEMA.md: its tables say which columns and keys there are, in which order, of which
  * type; and the page against the table of counters (history/counter.h), of which it repeats names, types, units and sentences. Beyond the form: cells are the sums of their trials, and every file that a row names is there.
  * Usage: test-schema [--fresh] SCHEMA.md RUN..., or test-schema --check SCHEMA.md FILE... (what `check --json` printed). A fresh run has all that the page names; an older one may lack what is
- * marked ‡, or that and what is marked †, and a committed one the histories that its left-out.txt names. One line per breach on stdout; exit 0, 1 (a breach), 2 (usage,
+ * marked §, or that and what is marked ‡, or all of them, and a committed one the histories that its left-out.txt names. One line per breach on stdout; exit 0, 1 (a breach), 2 (usage,
  * or no such file).
  */
 #include <limits.h>
@@ -20,13 +20,13 @@
 #include "history/counter.h"
 #include "show/left_out.h"
 
-enum { KEYS_MAX = 64, SECTIONS_MAX = 32, BREACHES_SHOWN = 20 };
+enum { KEYS_MAX = 80, SECTIONS_MAX = 32, BREACHES_SHOWN = 20, YOUNGEST = 3 };
 
 struct key {
   char name[40], type[16], unit[8];
   char meaning[600];
   bool optional; /* may be null, or empty */
-  int age;       /* 0; 1 = marked †; 2 = marked ‡, which came later */
+  int age;       /* 0; 1 = marked †; 2 = marked ‡ and 3 = marked §, which came later */
 };
 
 struct section {
@@ -56,7 +56,9 @@ static void take_row(struct section *section, const char *line) {
   const char *type = strstr(line, "` "), *rest;
   char cell[60];
   if (section->count == KEYS_MAX || sscanf(line, "| `%39[a-z0-9_]` ", key->name) != 1 || !type) return;
-  key->age = strncmp(type, "` † |", strlen("` † |")) == 0 ? 1 : strncmp(type, "` ‡ |", strlen("` ‡ |")) == 0 ? 2 : 0;
+  static const char *const marks[] = {"` † |", "` ‡ |", "` § |"};
+  for (int i = 0; i < (int)(sizeof marks / sizeof *marks); i++)
+    if (strncmp(type, marks[i], strlen(marks[i])) == 0) key->age = i + 1;
   if (!(type = strstr(type, "| ")) || sscanf(type, "| %59[a-z ]", cell) != 1) return;
   key->optional = strstr(cell, " or null") || strstr(cell, " or empty");
   sscanf(cell, "%15s", key->type);
@@ -174,7 +176,7 @@ struct run {
   char file[PATH_MAX]; /* of the JSON */
   json_t *json;
   bool fresh;
-  int age; /* the youngest keys it has: 1 = those marked †, 2 = ‡, too */
+  int age; /* the youngest keys it has: 1 = those marked †, 2 = ‡, 3 = §, too */
 };
 
 /* Every key of the section, in its order, and no other. */
@@ -397,7 +399,7 @@ static bool load(struct run *run) {
 
 /* What `check --json` printed. */
 static bool check_judgement(const char *file) {
-  struct run run = {.fresh = true, .age = 2};
+  struct run run = {.fresh = true, .age = YOUNGEST};
   snprintf(run.file, sizeof run.file, "%s", file);
   if (!load(&run)) return false;
   check_object(&run, "check --json", "the judgement", run.json);
@@ -406,20 +408,21 @@ static bool check_judgement(const char *file) {
   return true;
 }
 
-/* True if its cells have what is marked ‡. */
-static bool has_youngest(const struct run *run) {
+/* The youngest keys that its cells have, by their marks. */
+static int age_of(const struct run *run) {
   const struct section *section = section_of("run.json: cells");
   const json_t *cell = json_array_get(json_object_get(run->json, "cells"), 0);
+  int age = json_object_get(run->json, "control") ? 1 : 0;
   for (size_t i = 0; section && i < section->count; i++)
-    if (section->key[i].age == 2 && json_object_get(cell, section->key[i].name)) return true;
-  return false;
+    if (section->key[i].age > age && json_object_get(cell, section->key[i].name)) age = section->key[i].age;
+  return age;
 }
 
 static bool check_folder(const char *dir, bool fresh) {
   struct run run = {.dir = dir, .fresh = fresh};
   snprintf(run.file, sizeof run.file, "%s/run.json", dir);
   if (!load(&run)) return false;
-  run.age = fresh || has_youngest(&run) ? 2 : json_object_get(run.json, "control") ? 1 : 0;
+  run.age = fresh ? YOUNGEST : age_of(&run);
   check_run(&run);
   check_trials(&run);
   check_table(&run, "latency.csv");

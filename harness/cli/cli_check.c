@@ -11,22 +11,22 @@
 #include "history/check.h"
 #include "history/check_json.h"
 #include "cli.h"
-#include "history/evidence.h"
 
 /* More would push the verdict off the screen; --json has all of them. */
 enum { EPISODES_SHOWN = 10 };
 
-static int print_json(const struct lb_history *history, const struct lb_check *check, const char *excuse) {
-  json_t *o = lb_check_json(history, check, excuse);
+static int print_json(const struct lb_history *history, const struct lb_check *check, bool past_lease) {
+  json_t *o = lb_check_json(history, check, past_lease);
   int r = o ? json_dumpf(o, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(15)) : -1;
   json_decref(o);
   putchar('\n');
   return r;
 }
 
-static int print_text(const struct lb_history *history, const struct lb_check *check, const char *excuse) {
-  lb_check_print(history, check, excuse, EPISODES_SHOWN, stdout);
-  if (excuse) puts("\nWhere leases run out on purpose, --past-lease counts what begins after their end.");
+static int print_text(const struct lb_history *history, const struct lb_check *check, bool past_lease) {
+  lb_check_print(history, check, past_lease, EPISODES_SHOWN, stdout);
+  if (lb_check_violated(check, true) && !lb_check_violated(check, past_lease))
+    puts("\nWhere leases run out on purpose, --past-lease counts what begins after their end.");
   return 0;
 }
 
@@ -36,17 +36,15 @@ static int exit_code(enum lb_ruled verdict) {
   return verdict == LB_RULED_SAFE ? LB_EXIT_OK : verdict == LB_RULED_VIOLATED ? LB_EXIT_UNEXPECTED : LB_EXIT_UNDECIDED;
 }
 
-/* `excuse` is why overlaps do not count, or NULL. An export is no judgement, so it ends with 0
- * whatever the history holds. */
+/* An export is no judgement, so it ends with 0 whatever the history holds. */
 static int output(const struct lb_history *history, const struct lb_check *check, const struct lb_args *args) {
-  const char *excuse = lb_evidence_excuse(history, check, args->past_lease);
   int r;
   if (args->export) r = lb_history_write_json(history, stdout);
-  else if (args->json) r = print_json(history, check, excuse);
-  else r = print_text(history, check, excuse);
+  else if (args->json) r = print_json(history, check, args->past_lease);
+  else r = print_text(history, check, args->past_lease);
   if (r < 0 || fflush(stdout) != 0)
     return lb_complain(LB_EXIT_FAILURE, "cannot write to standard output: %s", strerror(errno));
-  return args->export ? LB_EXIT_OK : exit_code(lb_check_rule(check, excuse).verdict);
+  return args->export ? LB_EXIT_OK : exit_code(lb_check_rule(check, args->past_lease).verdict);
 }
 
 /* Contradicting options are refused before the file is read: standard input can be read once

@@ -13,7 +13,6 @@
 
 #include "history/check.h"
 #include "cli.h"
-#include "history/evidence.h"
 #include "history/explain.h"
 #include "show/explain_again.h"
 #include "show/explain_run.h"
@@ -28,7 +27,7 @@ static int written(void) {
 /* What stands above the story of a file. */
 static void print_file(const char *name, const struct lb_history *history, const struct lb_check *check,
                        bool past_lease) {
-  lb_check_print_verdict(check, lb_evidence_excuse(history, check, past_lease), stdout);
+  lb_check_print_verdict(check, past_lease, stdout);
   printf("  %s: %zu event%s\n", strcmp(name, "-") == 0 ? "standard input" : name, history->count,
          history->count == 1 ? "" : "s");
 }

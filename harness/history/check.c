@@ -7,8 +7,8 @@
  *
  * Per key the present holders stand in a list in order of the begin of their holds; so whether
  * anyone else has held the key since before this instant is seen at its head. An event costs a
- * constant time, except a crash, which looks at the holds of the client since its last one:
- * constant on average.
+ * constant time, with two exceptions. A crash looks at the holds of the client since its last one:
+ * constant on average. While several clients hold a key, each change looks at all of them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -47,6 +47,7 @@ static void begin_hold(struct sweep *s, struct pair *p, size_t event) {
   uint32_t number = (uint32_t)(p - s->pairs);
   p->holds = true;
   p->other_granted = false;
+  p->overlap = OVERLAP_NONE;
   p->begin_t = s->history->events[event].t;
   p->next = NONE;
   p->previous = k->last;
@@ -100,6 +101,13 @@ static void note_other_grant(struct sweep *s, const struct key *k, uint32_t clie
   last->other_granted_t = t;
 }
 
+/* What the service has promised for this hold, by the latest word. */
+static void set_lease(struct sweep *s, struct pair *p, const struct lb_event *e) {
+  p->endless = !(e->flags & LB_EVF_UNTIL);
+  p->until = e->until;
+  touch(s, p->key);
+}
+
 /* A second grant of what is held already begins no new hold, but it counts as the client's latest
  * grant. */
 static int grant(struct sweep *s, const struct lb_event *e, size_t event) {
@@ -109,6 +117,7 @@ static int grant(struct sweep *s, const struct lb_event *e, size_t event) {
   note_other_grant(s, k, e->client, e->t);
   end_waiting(s, k, e->client, e->t);
   if (!p->holds) begin_hold(s, p, event);
+  set_lease(s, p, e);
   p->granted = true;
   p->granted_t = e->t;
   k->last_granted = (uint32_t)(p - s->pairs);
@@ -133,6 +142,15 @@ static int release(struct sweep *s, const struct lb_event *e, size_t event) {
   return 0;
 }
 
+/* A renewal gives no hold: whoever has let go and then reads the answer to an older one holds
+ * nothing. */
+static int renew(struct sweep *s, const struct lb_event *e) {
+  struct pair *p = find_pair(s, e->client, e->key);
+  if (!p) return -ENOMEM;
+  if (p->holds) set_lease(s, p, e);
+  return 0;
+}
+
 /* Ends every hold of the client, whatever the key, and leaves an orphan at each key that it held. */
 static int crash(struct sweep *s, const struct lb_event *e, size_t event) {
   uint32_t number = s->client_pairs[e->client];
@@ -152,11 +170,12 @@ static int crash(struct sweep *s, const struct lb_event *e, size_t event) {
   return 0;
 }
 
-/* First half of an instant: what begins and ends holds. Any other kind of event changes nobody's
- * hold. */
+/* First half of an instant: what begins and ends holds, and their leases. Any other kind of event
+ * changes nobody's hold. */
 static int apply(struct sweep *s, const struct lb_event *e, size_t event) {
   switch (e->kind) {
     case LB_EV_GRANTED: return grant(s, e, event);
+    case LB_EV_RENEWED: return renew(s, e);
     case LB_EV_RELEASE: return release(s, e, event);
     case LB_EV_LOST: return lose(s, e, event);
     case LB_EV_CRASH: return crash(s, e, event);
@@ -166,53 +185,71 @@ static int apply(struct sweep *s, const struct lb_event *e, size_t event) {
 
 /* ---- accesses of the resource ------------------------------------------------------------------------------------ */
 
+/* One whose hold ends in this very instant still held it: equal times are no evidence. */
+static bool holds_at(const struct pair *p, uint64_t t) { return p->holds || p->end_t == t; }
+
 /* Another client holds since before this instant and beyond it; or this client does not hold at
- * all. One whose hold ends in this very instant still held it: equal times are no evidence. Only
- * the first holder that is somebody else has to be looked at, for it began first. */
+ * all. Only the first holder that is somebody else has to be looked at, for it began first. */
 static bool is_dirty(const struct sweep *s, const struct pair *p, uint64_t t) {
   uint32_t other = s->keys[p->key].first;
-  bool holds_itself = p->holds || p->end_t == t;
   if (other != NONE && &s->pairs[other] == p) other = p->next;
-  return !holds_itself || (other != NONE && s->pairs[other].begin_t < t);
+  return !holds_at(p, t) || (other != NONE && s->pairs[other].begin_t < t);
 }
 
-/* True if another client was granted the key before this instant and after the latest grant of this
- * one. If any was, the one that was granted last was. */
+/* True if another client, granted the key after the latest grant of this one, accessed the resource
+ * before this instant. The access under the latest grant decides: if it is this client's own,
+ * nobody else's is later. */
 static bool is_overtaken(const struct sweep *s, const struct pair *p) {
   const struct key *k = &s->keys[p->key];
-  if (k->granted_client == NONE || k->granted_client == p->client) return false;
-  return !p->granted || k->granted_t > p->granted_t;
+  if (k->access_client == NONE || k->access_client == p->client) return false;
+  return !p->granted || k->access_granted_t > p->granted_t;
 }
 
-/* After the accesses of an instant, so that a grant of the same instant overtakes nobody. */
-static void remember_grant(struct sweep *s, const struct lb_event *e) {
-  if (e->kind != LB_EV_GRANTED) return;
-  s->keys[e->key].granted_client = e->client;
-  s->keys[e->key].granted_t = e->t;
+static bool is_access(const struct lb_event *e) {
+  return (e->kind == LB_EV_READ || e->kind == LB_EV_WRITE) && !(e->flags & LB_EVF_REFUSED);
 }
 
-/* Second half of an instant. What the resource refused did no harm. */
+/* Second half of an instant. What the resource refused did no harm. What a holder does whose hold
+ * met others only when leases were over is excused with that hold. */
 static int judge_access(struct sweep *s, const struct lb_event *e) {
-  if ((e->kind != LB_EV_READ && e->kind != LB_EV_WRITE) || e->flags & LB_EVF_REFUSED) return 0;
+  if (!is_access(e)) return 0;
   struct pair *p = find_pair(s, e->client, e->key);
   if (!p) return -ENOMEM;
-  if (is_dirty(s, p, e->t)) s->check->dirty_accesses++;
-  if (e->kind == LB_EV_WRITE && is_overtaken(s, p)) s->check->stale_writes++;
+  bool excused = holds_at(p, e->t) && p->overlap == OVERLAP_LATE;
+  bool dirty = is_dirty(s, p, e->t), stale = e->kind == LB_EV_WRITE && is_overtaken(s, p);
+  s->check->dirty_accesses += dirty;
+  s->check->stale_writes += stale;
+  s->check->unexcused.dirty_accesses += dirty && !excused;
+  s->check->unexcused.stale_writes += stale && !excused;
+  lb_check_value(&s->keys[e->key].values, e, excused);
+  return 0;
+}
+
+/* After the accesses of an instant have been judged, so that one of the same instant overtakes
+ * nobody. */
+static int remember_access(struct sweep *s, const struct lb_event *e) {
+  if (!is_access(e)) return 0;
+  const struct pair *p = find_pair(s, e->client, e->key);
+  struct key *k = &s->keys[e->key];
+  if (!p) return -ENOMEM;
+  if (!p->granted || (k->access_client != NONE && p->granted_t <= k->access_granted_t)) return 0;
+  k->access_client = e->client;
+  k->access_granted_t = p->granted_t;
   return 0;
 }
 
 /* ---- the sweep --------------------------------------------------------------------------------------------------- */
 
-/* The order of these steps is the meaning of equal times: holds, then accesses, then what later
- * instants may know, then double holds. */
+/* The order of these steps is the meaning of equal times: holds, then who meets whom, then
+ * accesses, then what later instants may know. */
 static int sweep_instant(struct sweep *s, size_t begin, size_t end) {
   const struct lb_event *e = s->history->events;
   int r = 0;
   for (size_t i = begin; i < end && r == 0; i++) r = apply(s, &e[i], i);
-  for (size_t i = begin; i < end && r == 0; i++) r = judge_access(s, &e[i]);
-  for (size_t i = begin; i < end; i++) remember_grant(s, &e[i]);
   for (size_t i = 0; i < s->touched_count && r == 0; i++) r = lb_check_settle(s, &s->keys[s->touched[i]], e[begin].t);
   s->touched_count = 0;
+  for (size_t i = begin; i < end && r == 0; i++) r = judge_access(s, &e[i]);
+  for (size_t i = begin; i < end && r == 0; i++) r = remember_access(s, &e[i]);
   return r;
 }
 
@@ -236,6 +273,7 @@ static void finish(struct sweep *s) {
     struct key *k = &s->keys[i];
     if (k->episode != NO_EPISODE) lb_check_close_episode(s, k, end_t, h->count);
     if (k->orphan_count) lb_keep_longest(&s->check->orphan_ns, k->orphans[0].t, end_t);
+    lb_check_lost_updates(s->check, &k->values);
   }
   if (s->check->grants && s->check->depth == 0) s->check->depth = 1; /* holds without length */
   s->check->double_holds = s->check->episode_count;
@@ -250,7 +288,7 @@ static int prepare(struct sweep *s) {
   if (!s->keys || !s->touched || !s->client_pairs) return -ENOMEM;
   for (size_t i = 0; i < keys; i++)
     s->keys[i] =
-        (struct key){.first = NONE, .last = NONE, .last_granted = NONE, .episode = NO_EPISODE, .granted_client = NONE};
+        (struct key){.first = NONE, .last = NONE, .last_granted = NONE, .episode = NO_EPISODE, .access_client = NONE};
   for (size_t i = 0; i < clients; i++) s->client_pairs[i] = NONE;
   return 0;
 }

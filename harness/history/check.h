@@ -18,6 +18,17 @@
  * - A refused access did no damage: it is neither dirty nor an accepted write, and its value is not
  *   one that was read. Its fence was seen by the resource all the same.
  *
+ * The lease of a hold ends with the `until` of its latest `granted` or `renewed`; without one it
+ * never ends. An overlap is *within a lease* if at some moment of it the leases of two holders ran:
+ * the service has promised the lock twice, and the lock failed. In any other the earlier lease was
+ * over and its holder did not stop: that is *late*. Every violation is of one class or the other:
+ * - an episode is within a lease if an overlap in it is;
+ * - a dirty access, a stale write and what a write takes away are late if their client holds, and
+ *   its hold has met others in late overlaps only;
+ * - what else there is (an access without a hold, or where no holds met) has no lease to be excused
+ *   by, and a token regression is never excused: no lease allows that.
+ * Late ones count only where leases run out on purpose (`past_lease`).
+ *
  * A sweep over the sorted events: linear, so O(n log n) with the sort.
  */
 #ifndef LB_CHECK_H
@@ -31,6 +42,7 @@ struct lb_episode {
   uint32_t key;
   uint32_t depth;            /* most holders at once */
   uint64_t begin_t, end_t;   /* ns */
+  bool within_lease;
   /* Indexes into the sorted history; end_event == count when it lasts to the end. */
   size_t begin_event, end_event;
   uint32_t *clients;         /* distinct clients that held during it, in order of appearance */
@@ -44,7 +56,11 @@ struct lb_episode {
  * lost_updates      sum over keys of accepted writes - (last accepted value - first value read);
  *                   never < 0 per key, and 0 for a key that was never read or never written
  * stale_writes      after its own latest grant of the key (or without one) another client was
- *                   granted it, so the write comes from the past, whoever believes what
+ *                   granted it and has accessed the resource since, so the write comes from the
+ *                   past, whoever believes what
+ * token_regressions a number that is not larger than one that had been granted before it was asked
+ *                   for (the latest `acquire` of that client and key; without one, the grant), or
+ *                   that is the largest so far and another client's
  * unavailable_ns    to the next grant of anything; -1 = no fault; a fault without a later grant
  *                   counts to the end of the history
  * orphan_ns         to the next grant of that key by another; -1 = none; to the end of the history
@@ -53,6 +69,10 @@ struct lb_episode {
  *                   as the answer to its release); -1 = no client ever learned of a loss */
 struct lb_check {
   LB_COUNTERS_MEMBER;
+  struct { /* of these, those that no ended lease excuses; of double holds it is `within_lease` */
+    uint64_t dirty_accesses, stale_writes;
+    int64_t lost_updates;
+  } unexcused;
   struct lb_episode *episodes;
   size_t episode_count;       /* == double_holds */
 };
@@ -62,10 +82,10 @@ struct lb_check {
 int lb_check_history(const struct lb_history *history, struct lb_check *ret);
 void lb_check_clear(struct lb_check *check);
 /* True when mutual exclusion was lost: double holds, or a dirty access, or a lost update, or a
- * token regression. */
-bool lb_check_violated(const struct lb_check *check);
+ * token regression. `past_lease`: late ones count, too. */
+bool lb_check_violated(const struct lb_check *check, bool past_lease);
 /* True when the resource was damaged: a lost update or a stale write. What a guard is judged by. */
-bool lb_check_damaged(const struct lb_check *check);
+bool lb_check_damaged(const struct lb_check *check, bool past_lease);
 
 enum lb_ruled { LB_RULED_SAFE, LB_RULED_VIOLATED, LB_RULED_UNDECIDED };
 
@@ -74,19 +94,20 @@ struct lb_ruling {
   const char *why; /* of undecided; else NULL */
 };
 
-/* The verdict on a history of which nothing else is known. `excuse` is why a loss of exclusion does
- * not count (`why` is that pointer then), NULL = it does: it comes from what reads more than counts
- * (evidence.h). Undecided, too, if no hand-off put the lock to the test. */
-struct lb_ruling lb_check_rule(const struct lb_check *check, const char *excuse);
+/* Why late violations do not count, as a clause. */
+#define LB_CHECK_LATE "exclusion was lost, but only after the earlier holder's lease was over"
+
+/* The verdict on a history of which nothing else is known. Undecided if it has late violations
+ * only and `past_lease` does not let them count, or if no hand-off put the lock to the test. */
+struct lb_ruling lb_check_rule(const struct lb_check *check, bool past_lease);
 /* "safe", "violated", "undecided". */
 const char *lb_ruled_name(enum lb_ruled verdict);
 
-/* One line: the verdict, why, and what was found: "violated: ...", "undecided: ...", "safe: ...".
- * `excuse` as above. */
-void lb_check_print_verdict(const struct lb_check *check, const char *excuse, FILE *out);
+/* One line: the verdict, why, and what was found: "violated: ...", "undecided: ...", "safe: ...". */
+void lb_check_print_verdict(const struct lb_check *check, bool past_lease, FILE *out);
 /* Text for humans: first that line, then the counts, then each episode (at most max_episodes):
  * clients, interval, the events around it. */
-void lb_check_print(const struct lb_history *history, const struct lb_check *check, const char *excuse,
+void lb_check_print(const struct lb_history *history, const struct lb_check *check, bool past_lease,
                     size_t max_episodes, FILE *out);
 
 #endif

@@ -59,6 +59,23 @@ void lb_check_close_episode(struct sweep *s, struct key *k, uint64_t t, size_t e
   k->episode = NO_EPISODE;
 }
 
+static bool lease_runs(const struct pair *p, uint64_t t) { return p->endless || p->until > t; }
+
+/* What this moment makes of those who hold the key together. Leases change at such moments only, so
+ * two of them ran at once if they do at one of these. */
+static void mark_overlap(struct sweep *s, const struct key *k, uint64_t t) {
+  struct lb_episode *e = &s->check->episodes[k->episode];
+  uint32_t running = 0;
+  for (uint32_t i = k->first; i != NONE; i = s->pairs[i].next) running += lease_runs(&s->pairs[i], t);
+  for (uint32_t i = k->first; i != NONE; i = s->pairs[i].next) {
+    struct pair *p = &s->pairs[i];
+    if (running > 1 && lease_runs(p, t)) p->overlap = OVERLAP_WITHIN;
+    else if (p->overlap == OVERLAP_NONE) p->overlap = OVERLAP_LATE;
+  }
+  if (running > 1 && !e->within_lease) s->check->within_lease++;
+  e->within_lease |= running > 1;
+}
+
 /* A new episode names all who hold; one that goes on names only who has come in this instant. */
 int lb_check_settle(struct sweep *s, struct key *k, uint64_t t) {
   k->touched = false;
@@ -70,6 +87,8 @@ int lb_check_settle(struct sweep *s, struct key *k, uint64_t t) {
   uint32_t number = k->episode == NO_EPISODE ? k->first : first_begun_at(s, k, t);
   int r = k->episode == NO_EPISODE ? open_episode(s, k, t) : 0;
   for (; r == 0 && number != NONE; number = s->pairs[number].next) r = name_client(s, &s->pairs[number], k->episode);
-  if (r == 0 && k->holders > s->check->episodes[k->episode].depth) s->check->episodes[k->episode].depth = k->holders;
-  return r;
+  if (r < 0) return r;
+  if (k->holders > s->check->episodes[k->episode].depth) s->check->episodes[k->episode].depth = k->holders;
+  mark_overlap(s, k, t);
+  return 0;
 }

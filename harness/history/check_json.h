@@ -11,6 +11,6 @@
 #include "check.h"
 
 /* `excuse` as of lb_check_rule(). An object, released with json_decref(); NULL = no memory. */
-json_t *lb_check_json(const struct lb_history *history, const struct lb_check *check, const char *excuse);
+json_t *lb_check_json(const struct lb_history *history, const struct lb_check *check, bool past_lease);
 
 #endif

@@ -1,94 +1,134 @@
 /* SPDX-License-Identifier: MIT
  *
- * What follows from the order of events alone: hand-offs, fences, values, and how long a fault kept
- * everyone out. Here equal times are no doubt, for the lock service and the resource served one
- * request after the other.
+ * What follows from the order of events alone: hand-offs, fences, and how long a fault kept everyone
+ * out. Here equal times are no doubt, for the lock service and the resource served one request after
+ * the other.
  *
- * Lost updates: every critical section writes what it read plus one, so the last value should have
- * grown over the first one read by the number of accepted writes. What is missing was overwritten
- * by a client that had read an older value.
+ * Token regressions: the service draws the number of a grant somewhere between the question and the
+ * answer, and answers may overtake each other on their way. So a number is too small only beside
+ * those that had been granted before it was asked for. But the same number never belongs to two
+ * clients, whoever asked when.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "check_parts.h"
+#include "pairs.h"
 
-struct key {
-  bool granted, fence_granted, fence_seen, read;      /* whether there was any */
-  uint32_t last_client;                               /* of the latest grant */
-  uint64_t largest_fence_granted, largest_fence_seen; /* seen: by the resource */
-  uint64_t first_read, last_written, writes;
+struct fence { /* the largest one so far; or none */
+  bool any;
+  uint64_t number;
 };
 
-/* A regression leaves the largest fence as it is: every later grant that is not above it is one
- * more. */
-static void count_grant(struct lb_check *c, struct key *k, const struct lb_event *e) {
+struct key {
+  bool granted;                   /* whether it was */
+  uint32_t last_client;           /* of the latest grant */
+  struct fence granted_fence;     /* the largest that was granted ... */
+  uint32_t fence_client;          /* ... and who had it first */
+  struct fence seen;              /* by the resource */
+};
+
+struct ask { /* the latest one of a client for a key */
+  bool any;
+  struct fence granted_before;
+};
+
+struct order {
+  struct key *keys;
+  struct lb_pairs numbers;
+  struct ask *asks; /* by number of the pair */
+  size_t ask_capacity;
+};
+
+/* What is known of this client's asking for this key. NULL = no memory. */
+static struct ask *find_ask(struct order *o, const struct lb_event *e) {
+  uint32_t before = o->numbers.count, number = lb_pairs_number(&o->numbers, e->client, e->key);
+  if (number == UINT32_MAX) return NULL;
+  if (o->numbers.count > before) {
+    struct ask *more = lb_check_grown(o->asks, number, &o->ask_capacity, sizeof *more);
+    if (!more) return NULL;
+    o->asks = more;
+    o->asks[number] = (struct ask){0};
+  }
+  return &o->asks[number];
+}
+
+static int note_ask(struct order *o, const struct lb_event *e) {
+  struct ask *ask = find_ask(o, e);
+  if (!ask) return -ENOMEM;
+  *ask = (struct ask){.any = true, .granted_before = o->keys[e->key].granted_fence};
+  return 0;
+}
+
+/* A client of which no question is known asked when it was granted. */
+static bool is_regression(const struct key *k, const struct ask *ask, const struct lb_event *e) {
+  struct fence before = ask->any ? ask->granted_before : k->granted_fence;
+  if (before.any && e->fence <= before.number) return true;
+  return k->granted_fence.any && e->fence == k->granted_fence.number && e->client != k->fence_client;
+}
+
+/* A number that is not the largest leaves that as it is: every later grant that is not above it is
+ * held against it, too. */
+static int count_grant(struct lb_check *c, struct order *o, const struct lb_event *e) {
+  struct key *k = &o->keys[e->key];
   c->grants++;
   if (k->granted && k->last_client != e->client) c->handoffs++;
   k->granted = true;
   k->last_client = e->client;
-  if (!(e->flags & LB_EVF_FENCE)) return;
-  if (k->fence_granted && e->fence <= k->largest_fence_granted) c->token_regressions++;
-  else k->largest_fence_granted = e->fence;
-  k->fence_granted = true;
+  if (!(e->flags & LB_EVF_FENCE)) return 0;
+  const struct ask *ask = find_ask(o, e);
+  if (!ask) return -ENOMEM;
+  if (is_regression(k, ask, e)) c->token_regressions++;
+  if (k->granted_fence.any && e->fence <= k->granted_fence.number) return 0;
+  k->granted_fence = (struct fence){true, e->fence};
+  k->fence_client = e->client;
+  return 0;
 }
 
 /* Whether the resource refused it or not: a write with an older fence than one seen is what the
  * guard `fence` is for. A read shows its fence, too. */
 static void count_fence(struct lb_check *c, struct key *k, const struct lb_event *e) {
   if (!(e->flags & LB_EVF_FENCE)) return;
-  bool stale = k->fence_seen && e->fence < k->largest_fence_seen;
+  bool stale = k->seen.any && e->fence < k->seen.number;
   if (stale && e->kind == LB_EV_WRITE) c->fenced_off++;
-  if (!stale) k->largest_fence_seen = e->fence;
-  k->fence_seen = true;
+  if (!stale) k->seen = (struct fence){true, e->fence};
 }
 
-/* Only what was accepted; the first read says where the value stood when the history began. */
-static void count_value(struct key *k, const struct lb_event *e) {
-  if (e->flags & LB_EVF_REFUSED) return;
-  if (e->kind == LB_EV_WRITE) {
-    k->writes++;
-    k->last_written = e->value;
-  } else if (!k->read) {
-    k->read = true;
-    k->first_read = e->value;
+/* 0 or -ENOMEM. */
+static int look_at(struct lb_check *c, struct order *o, const struct lb_event *e) {
+  switch (e->kind) {
+    case LB_EV_ACQUIRE: return note_ask(o, e);
+    case LB_EV_GRANTED: return count_grant(c, o, e);
+    case LB_EV_READ:
+    case LB_EV_WRITE: count_fence(c, &o->keys[e->key], e); break;
+    case LB_EV_RENEWED: c->renewals++; break;
+    case LB_EV_UNKNOWN: c->unknown_acquires++; break;
+    default: break;
   }
-}
-
-/* Saturates: values come from files, where any number may stand. */
-static void count_lost_updates(struct lb_check *c, const struct key *k) {
-  if (k->writes == 0 || !k->read) return;
-  __int128 lost = (__int128)k->writes - ((__int128)k->last_written - (__int128)k->first_read);
-  if (lost <= 0) return;
-  __int128 sum = c->lost_updates + lost;
-  c->lost_updates = sum > INT64_MAX ? INT64_MAX : (int64_t)sum;
+  return 0;
 }
 
 /* A fault counts from the first one without a grant since: a second fault does not begin the time
  * anew. */
-int lb_check_order(const struct lb_history *history, struct lb_check *c) {
-  struct key *keys = calloc(history->keys.count + 1, sizeof *keys);
+static void note_unavailable(const struct lb_history *history, struct lb_check *c) {
   const struct lb_event *fault = NULL; /* the earliest without a grant since */
-  if (!keys) return -ENOMEM;
   for (size_t i = 0; i < history->count; i++) {
     const struct lb_event *e = &history->events[i];
-    if (e->kind == LB_EV_GRANTED) {
-      count_grant(c, &keys[e->key], e);
-      if (fault) lb_keep_longest(&c->unavailable_ns, fault->t, e->t);
-      fault = NULL;
-    } else if (e->kind == LB_EV_READ || e->kind == LB_EV_WRITE) {
-      count_fence(c, &keys[e->key], e);
-      count_value(&keys[e->key], e);
-    } else if (e->kind == LB_EV_RENEWED) {
-      c->renewals++;
-    } else if (e->kind == LB_EV_UNKNOWN) {
-      c->unknown_acquires++;
-    } else if (e->kind == LB_EV_FAULT && !fault) {
-      fault = e;
-    }
+    if (e->kind == LB_EV_FAULT && !fault) fault = e;
+    if (e->kind != LB_EV_GRANTED) continue;
+    if (fault) lb_keep_longest(&c->unavailable_ns, fault->t, e->t);
+    fault = NULL;
   }
   if (fault) lb_keep_longest(&c->unavailable_ns, fault->t, history->events[history->count - 1].t);
-  for (size_t i = 0; i < history->keys.count; i++) count_lost_updates(c, &keys[i]);
-  free(keys);
-  return 0;
+}
+
+int lb_check_order(const struct lb_history *history, struct lb_check *c) {
+  struct order o = {.keys = calloc(history->keys.count + 1, sizeof *o.keys)};
+  int r = o.keys ? 0 : -ENOMEM;
+  for (size_t i = 0; i < history->count && r == 0; i++) r = look_at(c, &o, &history->events[i]);
+  note_unavailable(history, c);
+  free(o.keys);
+  free(o.asks);
+  lb_pairs_clear(&o.numbers);
+  return r;
 }

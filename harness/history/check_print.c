@@ -43,6 +43,7 @@ static void put_violations(const struct lb_check *c, FILE *out) {
     fputs(" of ", out);
     put_ms(c->double_hold_ns, out);
     if (c->double_holds > 1) fputs(" in total", out);
+    if (c->within_lease < c->double_holds) fprintf(out, " (%llu within a lease)", (unsigned long long)c->within_lease);
   }
   put_count(&separator, c->dirty_accesses, "dirty access", "dirty accesses", out);
   put_count(&separator, (uint64_t)c->lost_updates, "lost update", "lost updates", out);
@@ -50,11 +51,11 @@ static void put_violations(const struct lb_check *c, FILE *out) {
   putc('\n', out);
 }
 
-void lb_check_print_verdict(const struct lb_check *check, const char *excuse, FILE *out) {
-  struct lb_ruling ruling = lb_check_rule(check, excuse);
+void lb_check_print_verdict(const struct lb_check *check, bool past_lease, FILE *out) {
+  struct lb_ruling ruling = lb_check_rule(check, past_lease);
   fprintf(out, "%s: ", lb_ruled_name(ruling.verdict));
   if (ruling.why) fprintf(out, "%s: ", ruling.why);
-  if (lb_check_violated(check)) put_violations(check, out);
+  if (lb_check_violated(check, true)) put_violations(check, out);
   else put_clean(check, out);
 }
 
@@ -176,13 +177,13 @@ static void put_episode(const struct lb_history *h, const struct lb_check *c, si
   }
   fprintf(out, "\n  from %.6f to %.6f ms (", (double)(e->begin_t - zero) / 1e6, (double)(e->end_t - zero) / 1e6);
   put_ms(e->end_t - e->begin_t, out);
-  fprintf(out, "), at most %u at once\n", e->depth);
+  fprintf(out, "), at most %u at once, %s\n", e->depth, e->within_lease ? "within a lease" : "after the earlier lease was over");
   put_story(h, e, out);
 }
 
-void lb_check_print(const struct lb_history *history, const struct lb_check *check, const char *excuse,
+void lb_check_print(const struct lb_history *history, const struct lb_check *check, bool past_lease,
                     size_t max_episodes, FILE *out) {
-  lb_check_print_verdict(check, excuse, out);
+  lb_check_print_verdict(check, past_lease, out);
   put_counts(check, out);
   for (size_t i = 0; i < check->episode_count && i < max_episodes; i++) put_episode(history, check, i, out);
   if (check->episode_count > max_episodes)

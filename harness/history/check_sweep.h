@@ -6,12 +6,18 @@
 #ifndef LB_CHECK_SWEEP_H
 #define LB_CHECK_SWEEP_H
 
-#include "check.h"
+#include "check_parts.h"
 #include "pairs.h"
 
 #define NONE UINT32_MAX /* no pair, no client */
 #define NO_EPISODE SIZE_MAX
 #define NEVER UINT64_MAX
+
+enum overlap {     /* what a hold had to do with others of its key so far */
+  OVERLAP_NONE,
+  OVERLAP_LATE,    /* at each moment at most one of those that held had a lease that ran */
+  OVERLAP_WITHIN,  /* at some moment its lease ran, and so did another holder's: the service had promised twice */
+};
 
 struct pair { /* a client and a key: the present hold, or the last one */
   uint32_t client, key;
@@ -20,6 +26,9 @@ struct pair { /* a client and a key: the present hold, or the last one */
   bool holds, listed;       /* listed: is among those pairs */
   bool granted;             /* ever ... */
   uint64_t granted_t;       /* ... and last then */
+  bool endless;             /* the lease of the hold, by its latest grant or renewal: no end was said ... */
+  uint64_t until;           /* ... or this one */
+  enum overlap overlap;     /* of the present hold, or of the last one */
   bool other_granted;       /* to another client, during this hold ... */
   uint64_t other_granted_t; /* ... for the first time then */
   uint64_t begin_t, end_t;  /* of the present hold; of the last one that ended, NEVER = none did */
@@ -37,8 +46,9 @@ struct key {
   bool touched;
   size_t begin_event, end_event; /* of the latest hold that began, of the latest that ended */
   size_t episode;                /* the present one */
-  uint32_t granted_client;       /* of the latest grant of an earlier instant, NONE = no such grant */
-  uint64_t granted_t;            /* of the same */
+  uint32_t access_client;        /* who accessed in an earlier instant under the latest grant, NONE = nobody */
+  uint64_t access_granted_t;     /* that grant */
+  struct lb_values values;
   struct orphan *orphans;        /* that no other client was granted the key after */
   size_t orphan_count, orphan_capacity;
 };
@@ -56,8 +66,6 @@ struct sweep {
   size_t episode_capacity;
 };
 
-/* An array with room for one more than count, or NULL; the old one stays valid then. */
-void *lb_check_grown(void *array, size_t count, size_t *capacity, size_t item);
 /* After the instant `t`, when all its events have been applied: who holds the key now will hold it
  * until a later one. 0 or -ENOMEM. */
 int lb_check_settle(struct sweep *sweep, struct key *key, uint64_t t);

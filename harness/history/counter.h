@@ -54,6 +54,8 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
     .label = "double holds", .help = "episodes in which two or more clients held the lock")                                                        \
   X(uint64_t, double_hold_ns, .name = "double_hold_ms", .group = LB_COUNT_EXCLUSION, .add = LB_ADD_SUM, .unit = "ms", .decimals = 3,               \
     .places = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK, .label = "double hold", .help = "their total length")                                      \
+  X(uint64_t, within_lease, .name = "within_lease", .group = LB_COUNT_EXCLUSION, .add = LB_ADD_SUM, .places = LB_IN_ALL,                           \
+    .label = "within a lease", .help = "double holds in which the leases of two holders ran at once: the lock failed, not a slow holder")          \
   X(uint64_t, depth, .name = "depth", .group = LB_COUNT_EXCLUSION, .add = LB_ADD_MAX,                                                              \
     .places = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK, .label = "depth", .help = "most holders of one key at once: 0 no grant, 1 clean")          \
   X(uint64_t, dirty_accesses, .name = "dirty_accesses", .group = LB_COUNT_EXCLUSION, .add = LB_ADD_SUM, .places = LB_IN_ALL,                       \
@@ -61,11 +63,12 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
   X(int64_t, lost_updates, .name = "lost_updates", .group = LB_COUNT_EXCLUSION, .add = LB_ADD_SUM, .places = LB_IN_ALL,                            \
     .label = "lost updates", .help = "accepted writes that are not in the resource")                                                               \
   X(uint64_t, stale_writes, .name = "stale_writes", .group = LB_COUNT_EXCLUSION, .add = LB_ADD_SUM, .places = LB_IN_ALL,                           \
-    .label = "stale writes", .help = "accepted writes of an overtaken holder: another client was granted the lock since")                          \
+    .label = "stale writes", .help = "accepted writes of an overtaken holder: another client was granted the lock since, and used it")             \
   X(uint64_t, fenced_off, .name = "fenced_off", .group = LB_COUNT_EXCLUSION, .add = LB_ADD_SUM, .places = LB_IN_ALL,                               \
     .label = "fenced off", .help = "writes with a smaller fence than the resource had seen: refused under `fence`, otherwise only counted")        \
   X(uint64_t, token_regressions, .name = "token_regressions", .group = LB_COUNT_EXCLUSION, .add = LB_ADD_SUM, .places = LB_IN_ALL,                 \
-    .label = "token regressions", .help = "grants whose fence is not larger than every earlier one of the key")                                    \
+    .label = "token regressions",                                                                                                                  \
+    .help = "grants whose fence is not larger than one granted before they were asked for, or is the largest and another client's")                \
   X(uint64_t, grants, .name = "grants", .group = LB_COUNT_PROGRESS, .add = LB_ADD_SUM, .places = LB_IN_ALL, .label = "grants",                     \
     .help = "all of them, measured or not")                                                                                                        \
   X(uint64_t, handoffs, .name = "handoffs", .group = LB_COUNT_PROGRESS, .add = LB_ADD_SUM, .places = LB_IN_ALL, .label = "hand-offs",              \

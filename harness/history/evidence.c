@@ -4,7 +4,6 @@
  * latest word of each client.
  *
  * Backwards and anew for each question, because only a timeline is asked and its history is short.
- * What is asked of long histories is a sweep of its own (evidence_lease.c).
  */
 #include "evidence.h"
 
@@ -35,12 +34,6 @@ static const struct lb_event *latest(const struct lb_history *h, size_t end, uin
     }
   }
   return NULL;
-}
-
-const char *lb_evidence_excuse(const struct lb_history *h, const struct lb_check *check, bool past_lease) {
-  bool fence_broke = check->token_regressions > 0; /* whatever the leases were */
-  if (past_lease || !lb_check_violated(check) || fence_broke || lb_evidence_within_lease(h, check)) return NULL;
-  return "exclusion was lost, but only after the earlier holder's lease was over";
 }
 
 /* Without an `until` nothing was said of an end: valid for ever. */

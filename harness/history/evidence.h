@@ -7,17 +7,6 @@
 
 #include "check.h"
 
-/* True if in some episode a client was granted the key, or had its own hold of it renewed, while
- * another one held it within its own validity (`until` of the latest of its `granted` and `renewed`
- * not passed, or none given there). If all overlaps begin later, the leases had simply run out:
- * somebody was slow, which proves nothing against a lock. True without any episode. Ends the
- * process when memory is exhausted. */
-bool lb_evidence_within_lease(const struct lb_history *history, const struct lb_check *check);
-/* Why the loss of exclusion that `check` found is no evidence against the lock, as a sentence (a
- * literal); NULL = it is, or none was lost. `past_lease`: overlaps that begin after the earlier
- * holder's lease was over count like any other. A fence that went backwards is never excused: no
- * lease allows that. */
-const char *lb_evidence_excuse(const struct lb_history *history, const struct lb_check *check, bool past_lease);
 /* True if the record of the key was observed to be present, or absent, on the hosts of this role,
  * all in all. */
 bool lb_evidence_observed(const struct lb_history *history, const char *role, bool present);

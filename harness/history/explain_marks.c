@@ -12,7 +12,10 @@
 struct holder {        /* a client, with the key that is looked at */
   size_t hold;         /* event: begin of the present hold, LB_NO_EVENT = none */
   size_t granted;      /* event: latest grant ever */
-  size_t overtaken_by; /* event: the first grant of another since then */
+  size_t overtaken_by; /* event: the grant of another since then under which the resource was used ... */
+  size_t used;         /* ... by this event, the first of that kind */
+  bool asked;
+  size_t largest_when_asked; /* event: the largest fence granted when the client asked last */
   bool ended;
   uint64_t end_t; /* of its last hold */
 };
@@ -46,8 +49,22 @@ static size_t other_hold(const struct walk *w, uint32_t client, uint64_t t, bool
   return LB_NO_EVENT;
 }
 
-/* A double hold is marked at the grant that makes it; the grant also overtakes everybody who was
- * granted the key before, and has to carry a larger fence than any. */
+/* The fence has to be larger than what was granted before it was asked for, and nobody else's. */
+static void look_at_number(struct walk *w, size_t i) {
+  const struct lb_event *e = &w->h->events[i];
+  const struct holder *p = &w->holder[e->client];
+  size_t largest = w->largest_granted, before = p->asked ? p->largest_when_asked : largest;
+  if (!(e->flags & LB_EVF_FENCE)) return;
+  bool passed = before != LB_NO_EVENT && e->fence <= w->h->events[before].fence;
+  bool taken = largest != LB_NO_EVENT && e->fence == w->h->events[largest].fence && w->h->events[largest].client != e->client;
+  if (passed || taken) {
+    w->wrong[i].flags |= LB_WRONG_FENCE;
+    w->wrong[i].second = passed ? before : largest;
+  }
+  if (largest == LB_NO_EVENT || e->fence > w->h->events[largest].fence) w->largest_granted = i;
+}
+
+/* A double hold is marked at the grant that makes it. */
 static void look_at_grant(struct walk *w, size_t i) {
   const struct lb_event *e = &w->h->events[i];
   struct holder *p = &w->holder[e->client];
@@ -59,17 +76,19 @@ static void look_at_grant(struct walk *w, size_t i) {
   }
   p->granted = i;
   p->overtaken_by = LB_NO_EVENT;
-  for (uint32_t c = 0; c < w->h->clients.count; c++) {
+  look_at_number(w, i);
+}
+
+/* Who uses the resource overtakes all who were granted the key before. */
+static void overtake(struct walk *w, size_t i) {
+  const struct lb_event *e = &w->h->events[i];
+  size_t granted = w->holder[e->client].granted;
+  for (uint32_t c = 0; c < w->h->clients.count && granted != LB_NO_EVENT; c++) {
     struct holder *q = &w->holder[c];
-    bool later = q->granted == LB_NO_EVENT || e->t > w->h->events[q->granted].t;
-    if (q != p && q->overtaken_by == LB_NO_EVENT && later) q->overtaken_by = i;
-  }
-  if (!(e->flags & LB_EVF_FENCE)) return;
-  if (w->largest_granted != LB_NO_EVENT && e->fence <= w->h->events[w->largest_granted].fence) {
-    wrong->flags |= LB_WRONG_FENCE;
-    wrong->second = w->largest_granted;
-  } else {
-    w->largest_granted = i;
+    bool later = q->granted == LB_NO_EVENT || w->h->events[granted].t > w->h->events[q->granted].t;
+    if (c == e->client || q->overtaken_by != LB_NO_EVENT || !later) continue;
+    q->overtaken_by = granted;
+    q->used = i;
   }
 }
 
@@ -91,7 +110,7 @@ static void look_at_write(struct walk *w, size_t i) {
   const struct lb_event *e = &w->h->events[i];
   struct lb_wrong_event *wrong = &w->wrong[i];
   size_t by = w->holder[e->client].overtaken_by;
-  if (by != LB_NO_EVENT && w->h->events[by].t < e->t) {
+  if (by != LB_NO_EVENT && w->h->events[w->holder[e->client].used].t < e->t) {
     wrong->flags |= LB_WRONG_STALE;
     wrong->other = by;
   }
@@ -115,6 +134,7 @@ static void look_at_access(struct walk *w, size_t i) {
     w->wrong[i].other = other;
   }
   if (e->kind == LB_EV_WRITE) look_at_write(w, i);
+  overtake(w, i);
 }
 
 static void look_at_end(struct walk *w, const struct lb_event *e) {
@@ -125,8 +145,15 @@ static void look_at_end(struct walk *w, const struct lb_event *e) {
   p->end_t = e->t;
 }
 
+static void look_at_question(struct walk *w, const struct lb_event *e) {
+  struct holder *p = &w->holder[e->client];
+  p->asked = true;
+  p->largest_when_asked = w->largest_granted;
+}
+
 static void look_at(struct walk *w, size_t i) {
   switch (w->h->events[i].kind) {
+    case LB_EV_ACQUIRE: look_at_question(w, &w->h->events[i]); break;
     case LB_EV_GRANTED: look_at_grant(w, i); break;
     case LB_EV_READ:
     case LB_EV_WRITE: look_at_access(w, i); break;

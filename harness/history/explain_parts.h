@@ -13,11 +13,12 @@
 enum lb_wrong {
   /* Granted while another client holds: `other` is that client's grant. */
   LB_WRONG_DOUBLE = 1 << 0,
-  /* Granted with a fence that is not larger than one before: `second` is that grant. */
+  /* Granted with a fence that is not larger than one before the question, or is another client's:
+   * `second` is that grant. */
   LB_WRONG_FENCE = 1 << 1,
   /* An access while another client holds (`other` is its grant), or without a hold. */
   LB_WRONG_DIRTY = 1 << 2,
-  /* An accepted write of an overtaken holder: `other` is the grant that overtook it. */
+  /* An accepted write of an overtaken holder: `other` is the grant that overtook it and was used. */
   LB_WRONG_STALE = 1 << 3,
   /* An accepted write whose value does not grow: `second` is the write that is lost by it. */
   LB_WRONG_LOST = 1 << 4,

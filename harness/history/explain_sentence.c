@@ -60,7 +60,7 @@ void lb_explain_sentence(const struct lb_teller *t) {
   const struct lb_check *c = t->c;
   const char *separator = "In this history: ";
   if (t->cut.episode) put_episode(t, t->cut.episode);
-  else if (!lb_check_violated(c) && !lb_check_damaged(c)) put_safe(t);
+  else if (!lb_check_violated(c, true) && !lb_check_damaged(c, true)) put_safe(t);
   put_damage(t);
   if (c->double_holds > 1 || !t->cut.episode) put_count(t, &separator, c->double_holds, "double hold", "double holds");
   if (!t->cut.episode || c->double_holds > 1)

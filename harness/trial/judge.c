@@ -73,10 +73,11 @@ static void decide(struct lb_outcome *out, enum lb_verdict verdict, const char *
 }
 
 /* A guard protects the resource, so a double hold that did no damage is not held against the
- * system. The guard `fence` rests on one promise of the lock itself: that fences grow. */
-static bool is_violated(enum lb_guard guard, const struct lb_check *check) {
-  if (guard == LB_GUARD_NONE) return lb_check_violated(check);
-  return lb_check_damaged(check) || (guard == LB_GUARD_FENCE && check->token_regressions > 0);
+ * system. The guard `fence` rests on one promise of the lock itself: that fences grow. `past_lease`:
+ * what only began after the earlier holder's lease counts, too. */
+static bool is_violated(enum lb_guard guard, const struct lb_check *check, bool past_lease) {
+  if (guard == LB_GUARD_NONE) return lb_check_violated(check, past_lease);
+  return lb_check_damaged(check, past_lease) || (guard == LB_GUARD_FENCE && check->token_regressions > 0);
 }
 
 /* Exclusion was lost: is that evidence? The doubts come first. A stall is no excuse for a lock that
@@ -85,14 +86,13 @@ static void decide_violation(const struct lb_stage *s, const struct lb_check *ch
   const struct lb_scenario *scenario = s->plan->scenario;
   char role[32];
   lb_role_format(scenario->proof_role, role, sizeof role);
-  const char *excuse = lb_evidence_excuse(&s->history, check, s->plan->scenario->past_lease);
   bool expires = s->plan->protocol->traits & (LB_TRAIT_LEASED | LB_TRAIT_SESSION);
   if (expires && out->stall_ns > (uint64_t)s->plan->scenario->ttl_ms * LB_NS_PER_MS / 2)
     decide(out, LB_UNDECIDED, "exclusion was lost, but the machine stalled for %.0f ms, more than half the ttl",
            (double)out->stall_ns / 1e6);
   else if (scenario->proof_violated && !lb_evidence_observed(&s->history, role, scenario->proof_present))
     decide(out, LB_UNDECIDED, "exclusion was lost, but \"%s\" was not observed", scenario->proof_violated);
-  else if (excuse) decide(out, LB_UNDECIDED, "%s", excuse);
+  else if (!is_violated(s->plan->guard, check, scenario->past_lease)) decide(out, LB_UNDECIDED, "%s", LB_CHECK_LATE);
   else decide(out, LB_VIOLATED, "%s", "");
 }
 
@@ -132,7 +132,7 @@ static void decide_trial(const struct lb_stage *s, const struct lb_judgement *fo
   if (decide_breach(s, out)) return;
   if (s->verdict == LB_UNDECIDED) decide(out, LB_UNDECIDED, "%s", s->why);
   else if (!lb_premises_observed(scenario, &s->history, doubt, sizeof doubt)) decide(out, LB_UNDECIDED, "%s", doubt);
-  else if (is_violated(s->plan->guard, check)) decide_violation(s, check, out);
+  else if (is_violated(s->plan->guard, check, true)) decide_violation(s, check, out);
   else if (s->verdict == LB_STUCK && out->stall_ns > (uint64_t)scenario->ttl_ms * LB_NS_PER_MS / 2)
     decide(out, LB_UNDECIDED, "%s, but the machine stalled for %.0f ms, more than half the ttl", s->why,
            (double)out->stall_ns / 1e6);
