@@ -246,7 +246,7 @@ static void a_campaign_is_a_rate_with_its_interval(void **state) {
   struct played jobs[] = {{.outcome = {.verdict = LB_VIOLATED, .handoffs = 2000, .stale_writes = 3}}};
   jobs_are(jobs, 1);
   const char *text = printed(lb_print_rates);
-  assert_has(text, "a@t                      none           2000     17   1.5 [0.309, 4.38]\n");
+  assert_has(text, "a@t                      none           2000     17   1.5 [0.51, 4.41]\n");
   assert_has_not(text, "no-fault control");
   assert_fits(text);
 }

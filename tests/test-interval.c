@@ -54,83 +54,114 @@ static void zero_of_n_has_the_rule_of_three_as_its_bound(void **state) {
   near(lb_upper95_zero(10000) * 10000, 3, 0.01);
 }
 
-/* ---- rates -------------------------------------------------------------------------------------------------------- */
+/* ---- rates over trials -------------------------------------------------------------------------------------------- */
 
-/* The table in Garwood's paper and in every textbook since, to its three digits. */
-static void poisson_intervals_match_published_values(void **state) {
-  (void)state;
-  static const struct {
-    uint64_t k;
-    double low, high;
-  } known[] = {{0, 0, 3.689},        {1, 0.025, 5.572},    {2, 0.242, 7.225},     {3, 0.619, 8.767},
-               {4, 1.090, 10.242},   {5, 1.623, 11.668},   {6, 2.202, 13.059},    {7, 2.814, 14.423},
-               {8, 3.454, 15.763},   {9, 4.115, 17.085},   {10, 4.795, 18.390},   {20, 12.217, 30.888},
-               {30, 20.241, 42.827}, {50, 37.111, 65.919}, {100, 81.364, 121.627}};
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-    double rate, low, high;
-    lb_interval_rate(known[i].k, 1, 1, &rate, &low, &high);
-    near(rate, (double)known[i].k, 0);
-    near(low, known[i].low, 0.0006);
-    near(high, known[i].high, 0.0006);
-  }
+/* Trials with so many events each, of so much exposure each. */
+static struct lb_rate per(const double *events, size_t count, double exposure, double unit) {
+  struct lb_part part[20];
+  for (size_t i = 0; i < count; i++) part[i] = (struct lb_part){.events = events[i], .exposure = exposure};
+  return lb_rate_per(part, count, unit);
 }
 
-/* P(at most k events | mean), added up term by term. */
-static double at_most(uint64_t k, double mean) {
-  double sum = 0;
-  for (uint64_t j = 0; j <= k; j++) sum += exp((double)j * log(mean) - mean - lgamma((double)j + 1));
-  return sum;
+static struct lb_rate share(const double *events, size_t count, double exposure) {
+  struct lb_part part[20];
+  for (size_t i = 0; i < count; i++) part[i] = (struct lb_part){.events = events[i], .exposure = exposure};
+  return lb_rate_share(part, count);
 }
 
-static void at_each_end_the_count_is_as_unlikely_as_promised(void **state) {
+static void one_trial_has_the_interval_of_independent_events(void **state) {
   (void)state;
-  for (uint64_t k = 1; k < 2000; k = k * 3 / 2 + 1) {
-    double rate, low, high;
-    lb_interval_rate(k, 1, 1, &rate, &low, &high);
-    near(1 - at_most(k - 1, low), 0.025, 1e-9);
-    near(at_most(k, high), 0.025, 1e-9);
-  }
+  double low, high;
+  struct lb_rate x = share((double[]){81}, 1, 263);
+  lb_wilson95(81, 263, &low, &high);
+  near(x.value, 81.0 / 263, 1e-12);
+  near(x.low, low, 1e-12);
+  near(x.high, high, 1e-12);
+  x = per((double[]){10}, 1, 1, 1); /* the score interval of a Poisson count of 10, as published: 5.43 to 18.41 */
+  near(x.low, 5.4319, 5e-4);
+  near(x.high, 18.4096, 5e-4);
 }
 
 static void a_rate_is_per_exposure(void **state) {
   (void)state;
-  double rate, low, high;
-  lb_interval_rate(3, 2000, 1000, &rate, &low, &high); /* 3 events in 2 units */
-  near(rate, 1.5, 1e-12);
-  near(low, 0.619 / 2, 0.0003);
-  near(high, 8.767 / 2, 0.0003);
+  struct lb_rate x = per((double[]){3}, 1, 2000, 1000), y = per((double[]){3}, 1, 2, 1);
+  near(x.value, 1.5, 1e-12);
+  near(x.low, y.low, 1e-12);
+  near(x.high, y.high, 1e-12);
 }
 
-static void large_counts_come_near_the_normal_distribution(void **state) {
+/* Reckoned by hand: 5 trials of 20, 10 events; squares 4 + 4 + 0 + 0 + 0, so variance 5/4 * 8 = 10 against 10 * 0.9 = 9, an
+ * effect of 1.1111 and n = 90; t of 4 is 2.7764. */
+static void trials_that_differ_make_the_interval_wider(void **state) {
   (void)state;
-  for (double k = 1e6; k < 1e11; k *= 100) {
-    double rate, low, high;
-    lb_interval_rate((uint64_t)k, 1, 1, &rate, &low, &high);
-    near((rate - low) / sqrt(k), 1.96, 0.002);
-    near((high - rate) / sqrt(k), 1.96, 0.004);
-  }
-  double rate, low, high, low_after, high_after; /* no step where the way of reckoning changes */
-  lb_interval_rate(999999, 1, 1, &rate, &low, &high);
-  lb_interval_rate(1000001, 1, 1, &rate, &low_after, &high_after);
-  near(low_after - low, 2, 0.01);
-  near(high_after - high, 2, 0.01);
+  struct lb_rate x = share((double[]){0, 4, 2, 2, 2}, 5, 20), alike = share((double[]){10}, 1, 100);
+  double n = 90, t = 2.7764, middle = (0.1 + t * t / n / 2) / (1 + t * t / n);
+  double half = t * sqrt(0.09 / n + t * t / (4 * n * n)) / (1 + t * t / n);
+  near(x.low, middle - half, 1e-9);
+  near(x.high, middle + half, 1e-9);
+  assert_true(x.low < alike.low && x.high > alike.high);
+  struct lb_rate worse = share((double[]){0, 10, 0, 0, 0}, 5, 20);
+  assert_true(worse.high > x.high && worse.low < x.low);
+  near(worse.value, x.value, 1e-12);
 }
 
-static void no_event_has_exactly_0_as_its_lower_end(void **state) {
+/* The same for a rate: the variance is compared with the 10 of a Poisson count, so the effect is 1. */
+static void a_rate_over_trials_is_reckoned_alike(void **state) {
   (void)state;
-  double rate, low, high;
-  lb_interval_rate(0, 500, 1000, &rate, &low, &high);
-  assert_true(memcmp(&low, &(double){0}, sizeof low) == 0);
-  near(rate, 0, 0);
-  near(high, 2 * 3.689, 0.001);
+  struct lb_rate x = per((double[]){0, 4, 2, 2, 2}, 5, 1, 1);
+  double t = 2.7764, half = t * sqrt(10 + t * t / 4);
+  near(x.value, 2, 1e-12);
+  near(x.low, (10 + t * t / 2 - half) / 5, 1e-9);
+  near(x.high, (10 + t * t / 2 + half) / 5, 1e-9);
+}
+
+/* Chance alone can make five trials alike; that is no reason to believe them more than four times as much. */
+static void trials_that_happen_to_be_alike_keep_an_interval(void **state) {
+  (void)state;
+  struct lb_rate x = share((double[]){2, 2, 2, 2, 2}, 5, 20), y = per((double[]){2, 2, 2, 2, 2}, 5, 20, 20);
+  assert_true(x.high - x.low > 0.08 && x.high - x.low < 0.2);
+  assert_true(y.high - y.low > 1.5 && y.high - y.low < 4);
+}
+
+/* From 11 degrees of freedom on t is reckoned: no step between table and series, and the normal quantile far out. */
+static void many_trials_come_near_the_normal_quantile(void **state) {
+  (void)state;
+  double events[20];
+  for (size_t i = 0; i < 20; i++) events[i] = i % 2 ? 1 : 3; /* variance 20/19 * 20: effect 20/19 * 20 / 40 */
+  struct lb_rate x = per(events, 20, 1, 1);
+  double effect = 20.0 / 19 * 20 / 40, k = 40 / effect, t = 2.0930, half = t * sqrt(k + t * t / 4);
+  near(x.low, (k + t * t / 2 - half) * effect / 20, 5e-4);
+  near(x.high, (k + t * t / 2 + half) * effect / 20, 5e-4);
+}
+
+/* Where nothing happened there is no spread to be seen, and one side only: the bound of a safe cell, everywhere. */
+static void nothing_in_all_trials_has_a_one_sided_bound(void **state) {
+  (void)state;
+  struct lb_rate x = share((double[]){0, 0, 0}, 3, 20), y = per((double[]){0, 0, 0}, 3, 20, 1000);
+  near(x.high, lb_upper95_zero(60), 1e-12);
+  near(y.high, 2.9957 / 60 * 1000, 0.001);
+  assert_true(memcmp(&x.low, &(double){0}, sizeof x.low) == 0 && memcmp(&y.low, &(double){0}, sizeof y.low) == 0);
+  near(x.value + y.value, 0, 0);
+  x = share((double[]){20, 20, 20}, 3, 20);
+  near(x.low, 1 - lb_upper95_zero(60), 1e-12);
+  assert_true(memcmp(&x.high, &(double){1}, sizeof x.high) == 0);
+}
+
+/* Two trials know one degree of freedom; a third that tested nothing is none. */
+static void a_trial_without_exposure_adds_nothing(void **state) {
+  (void)state;
+  struct lb_part two[] = {{3, 20}, {1, 20}}, three[] = {{3, 20}, {0, 0}, {1, 20}};
+  struct lb_rate x = lb_rate_share(two, 2), y = lb_rate_share(three, 3);
+  near(x.low, y.low, 0);
+  near(x.high, y.high, 0);
 }
 
 static void without_exposure_nothing_is_known(void **state) {
   (void)state;
-  double rate, low, high;
-  lb_interval_rate(0, 0, 1000, &rate, &low, &high);
-  assert_true(isnan(rate) && isinf(high));
-  near(low, 0, 0);
+  struct lb_rate x = lb_rate_share(NULL, 0), y = lb_rate_per(&(struct lb_part){0}, 1, 1000);
+  assert_true(isnan(x.value) && isnan(y.value) && isinf(y.high));
+  near(x.low + y.low, 0, 0);
+  near(x.high, 1, 0);
 }
 
 int main(void) {
@@ -138,11 +169,14 @@ int main(void) {
       cmocka_unit_test(wilson_intervals_match_published_values),
       cmocka_unit_test(wilson_intervals_end_exactly_at_0_and_1),
       cmocka_unit_test(zero_of_n_has_the_rule_of_three_as_its_bound),
-      cmocka_unit_test(poisson_intervals_match_published_values),
-      cmocka_unit_test(at_each_end_the_count_is_as_unlikely_as_promised),
+      cmocka_unit_test(one_trial_has_the_interval_of_independent_events),
       cmocka_unit_test(a_rate_is_per_exposure),
-      cmocka_unit_test(large_counts_come_near_the_normal_distribution),
-      cmocka_unit_test(no_event_has_exactly_0_as_its_lower_end),
+      cmocka_unit_test(trials_that_differ_make_the_interval_wider),
+      cmocka_unit_test(a_rate_over_trials_is_reckoned_alike),
+      cmocka_unit_test(trials_that_happen_to_be_alike_keep_an_interval),
+      cmocka_unit_test(many_trials_come_near_the_normal_quantile),
+      cmocka_unit_test(nothing_in_all_trials_has_a_one_sided_bound),
+      cmocka_unit_test(a_trial_without_exposure_adds_nothing),
       cmocka_unit_test(without_exposure_nothing_is_known),
   };
   return cmocka_run_group_tests_name("interval", tests, NULL, NULL);

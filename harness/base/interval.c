@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Confidence intervals of shares (Wilson) and of rates (Poisson, exact while the counts are small).
+ * Confidence intervals of shares (Wilson), and of rates over trials (Wilson and score, with the
+ * number of events that the spread of the trials leaves).
  */
 #include "interval.h"
 
-#include <float.h>
 #include <math.h>
+#include <stdbool.h>
 
-#define TAIL 0.025          /* on either side */
-#define Z 1.959963984540054 /* what a normal variable exceeds with that chance */
-#define MANY 1e6            /* events from which on the exact sum is not worth its time */
+#define Z 1.959963984540054 /* what a normal variable exceeds with a chance of 2.5 % */
+#define ONE_SIDED 0.05      /* of a bound where nothing happened: there is only one side */
 
 /* E. B. Wilson, "Probable inference, the law of succession, and statistical inference", JASA 22
  * (1927). Unlike the normal approximation it keeps its promise for few trials and for rates near 0
@@ -25,58 +25,79 @@ void lb_wilson95(uint64_t k, uint64_t n, double *ret_low, double *ret_high) {
   if (k < n) *ret_high = middle + half;
 }
 
-double lb_upper95_zero(uint64_t n) { return n ? 1 - pow(0.05, 1 / (double)n) : 1; }
+double lb_upper95_zero(uint64_t n) { return n ? 1 - pow(ONE_SIDED, 1 / (double)n) : 1; }
 
-/* ---- Poisson --------------------------------------------------------------------------------- */
+/* ---- rates over trials ----------------------------------------------------------------------- */
 
-/* F. Garwood, "Fiducial limits for the Poisson distribution", Biometrika 28 (1936): the mean is at
- * least the one under which k or more events have a chance of 2.5 %, and at most the one under
- * which k or fewer have. Both chances are tails of a gamma distribution, for P(at least a events |
- * mean x) = P(a, x), the regularised lower incomplete gamma function; its quantile is found by
- * bisection. */
+/* Trials are what is independent: the faults of one trial share its servers, and one fault can cost
+ * many violations. So the spread of the trials is asked how much less the events are worth than as
+ * many independent ones (the design effect), and the score interval is taken of that smaller
+ * number, with Student's quantile, because few trials know their own spread badly.
+ *
+ * Design effect and effective number: J. N. K. Rao and A. J. Scott, "A simple method for the
+ * analysis of clustered binary data", Biometrics 48 (1992). Its use in an interval with Student's t:
+ * E. L. Korn and B. I. Graubard, "Confidence intervals for proportions with small expected number
+ * of positive counts", Survey Methodology 24 (1998). Why Wilson's form: C. Franco, R. J. A. Little,
+ * T. A. Louis and E. V. Slud, "Comparative study of confidence intervals for proportions in complex
+ * sample surveys", J. Survey Statistics and Methodology 7 (2019). A bootstrap over five trials
+ * covers about 80 % where it says 95 % (tests/test-coverage.c). */
+#define LEAST_EFFECT 0.25 /* a few trials that happen to be alike are not worth more than four times their number */
 
-/* P(a, x) for a whole a >= 1 and 0 < x: the terms x^j e^-x / j! from j = a on, or 1 less those
- * below a. The largest term is near j = x, so on either side of it they shrink, and are added until
- * they no longer matter. */
-static double at_least(double a, double x) {
-  double sum = 0;
-  if (x < a) {
-    double term = exp(a * log(x) - x - lgamma(a + 1));
-    for (double j = a; term > 0 && term >= sum * DBL_EPSILON; term *= x / ++j) sum += term;
-    return sum;
+/* What Student's t with that many degrees of freedom exceeds with a chance of 2.5 %. From 11 on by
+ * the expansion of Abramowitz and Stegun, 26.7.5: right to four digits. */
+static double student(size_t freedom) {
+  static const double table[] = {INFINITY, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281};
+  if (freedom < sizeof table / sizeof *table) return table[freedom];
+  double n = (double)freedom, z3 = Z * Z * Z, z5 = z3 * Z * Z;
+  return Z + (z3 + Z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * Z) / (96 * n * n);
+}
+
+struct total {
+  double events, exposure;
+  double effect, t; /* with one trial nothing is known of its spread: 1, and the normal quantile */
+};
+
+/* `spread` is the variance that as many independent events would have. */
+static struct total total_of(const struct lb_part *part, size_t count, bool share) {
+  struct total sum = {.effect = 1, .t = Z};
+  size_t used = 0;
+  double squares = 0;
+  for (size_t i = 0; i < count; i++) {
+    sum.events += part[i].events;
+    sum.exposure += part[i].exposure;
+    used += part[i].exposure > 0;
   }
-  double term = exp((a - 1) * log(x) - x - lgamma(a));
-  for (double j = a - 1; j >= 0 && term > 0 && term >= sum * DBL_EPSILON; term *= j-- / x) sum += term;
-  return 1 - sum;
+  double rate = sum.exposure > 0 ? sum.events / sum.exposure : 0, spread = sum.events * (share ? 1 - rate : 1);
+  if (used < 2 || spread <= 0) return sum;
+  for (size_t i = 0; i < count; i++) squares += pow(part[i].events - rate * part[i].exposure, 2);
+  sum.effect = fmax((double)used / (double)(used - 1) * squares / spread, LEAST_EFFECT);
+  sum.t = student(used - 1);
+  return sum;
 }
 
-/* E. B. Wilson and M. M. Hilferty, "The distribution of chi-square", PNAS 17 (1931): the cube root
- * of a gamma variable is nearly normal. For a million the error is 2e-11 of the mean, and it
- * shrinks further. */
-static double mean_for_many(double a, double z) {
-  double root = 1 - 1 / (9 * a) + z / (3 * sqrt(a));
-  return a * root * root * root;
+/* Where nothing or all of it failed, the trials show no spread: the bound is the one-sided one of
+ * independent events, as for a safe cell. */
+struct lb_rate lb_rate_share(const struct lb_part *part, size_t count) {
+  struct total sum = total_of(part, count, true);
+  struct lb_rate x = {.value = NAN, .low = 0, .high = 1};
+  if (sum.exposure <= 0) return x;
+  double n = sum.exposure / sum.effect, p = sum.events / sum.exposure, tt = sum.t * sum.t / n;
+  double middle = (p + tt / 2) / (1 + tt), half = sum.t * sqrt(p * (1 - p) / n + tt / (4 * n)) / (1 + tt);
+  x.value = p;
+  x.low = sum.events <= 0 ? 0 : p < 1 ? middle - half : pow(ONE_SIDED, 1 / sum.exposure);
+  x.high = p >= 1 ? 1 : sum.events > 0 ? middle + half : 1 - pow(ONE_SIDED, 1 / sum.exposure);
+  return x;
 }
 
-/* The mean under which `a` or more events have the chance `p`, TAIL or 1 - TAIL. */
-static double mean_for(double a, double p) {
-  if (a > MANY) return mean_for_many(a, p < 0.5 ? -Z : Z);
-  double low = 0, high = a + 10 * sqrt(a) + 10; /* beyond any quantile that is asked for */
-  for (int i = 0; i < 200 && high - low > 4 * DBL_EPSILON * high; i++) {
-    double middle = low + (high - low) / 2;
-    if (at_least(a, middle) < p) low = middle;
-    else high = middle;
-  }
-  return low + (high - low) / 2;
-}
-
-void lb_interval_rate(uint64_t events, uint64_t exposure, double per, double *rate, double *low, double *high) {
-  *rate = NAN;
-  *low = 0;
-  *high = INFINITY;
-  if (exposure == 0) return;
-  double k = (double)events, unit = per / (double)exposure;
-  *rate = k * unit;
-  if (events > 0) *low = mean_for(k, TAIL) * unit;
-  *high = mean_for(k + 1, 1 - TAIL) * unit;
+/* The score interval of a Poisson count, which is Wilson's for a share that may exceed 1: the means
+ * m with |events - m| <= t sqrt(m). */
+struct lb_rate lb_rate_per(const struct lb_part *part, size_t count, double per) {
+  struct total sum = total_of(part, count, false);
+  struct lb_rate x = {.value = NAN, .low = 0, .high = INFINITY};
+  if (sum.exposure <= 0) return x;
+  double unit = per / sum.exposure, k = sum.events / sum.effect, tt = sum.t * sum.t, half = sum.t * sqrt(k + tt / 4);
+  x.value = sum.events * unit;
+  x.low = sum.events > 0 ? (k + tt / 2 - half) * sum.effect * unit : 0;
+  x.high = (sum.events > 0 ? (k + tt / 2 + half) * sum.effect : -log(ONE_SIDED)) * unit;
+  return x;
 }

@@ -6,6 +6,7 @@
 #ifndef LB_INTERVAL_H
 #define LB_INTERVAL_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Wilson score interval at 95 % for k of n: bounds in [0,1]; n = 0 gives 0 and 1. For k = 0 the
@@ -13,11 +14,24 @@
 void lb_wilson95(uint64_t k, uint64_t n, double *ret_low, double *ret_high);
 double lb_upper95_zero(uint64_t n);
 
-/* Events per `per` units of exposure, as in "violations per 1000 hand-offs", with the exact
- * two-sided 95 % interval of a Poisson count (Garwood): never narrower than it claims, and low = 0
- * exactly for no event. A count that cannot exceed its exposure (violated trials of n) is a share
- * and belongs to lb_wilson95(). Without exposure nothing is known: *rate is NAN, *low 0, *high
- * INFINITY; none of the latter two may reach a file, so look at the exposure first. */
-void lb_interval_rate(uint64_t events, uint64_t exposure, double per, double *rate, double *low, double *high);
+/* What a trial adds to a rate: events, and what they could have happened in (faults, hours,
+ * hand-offs). A trial without exposure adds nothing. */
+struct lb_part {
+  double events, exposure;
+};
+/* Without exposure nothing is known: value NAN, low 0, high the largest that could be (1 of a share,
+ * else INFINITY); NAN and INFINITY must not reach a file, so look at the exposure first. */
+struct lb_rate {
+  double value, low, high;
+};
+/* Both allow for trials that differ by more than chance, and need no events to be independent within
+ * a trial; trials have to be. With one trial nothing is known of that: the interval is then the one
+ * of independent events. Without an event low = 0, and high is the one-sided 95 % bound of
+ * independent events, which is that of lb_upper95_zero(). */
+
+/* The share of the exposure in which something happened: events <= exposure in each trial. */
+struct lb_rate lb_rate_share(const struct lb_part *trial, size_t count);
+/* Events per `per` units of exposure, as in "violations per 1000 hand-offs". */
+struct lb_rate lb_rate_per(const struct lb_part *trial, size_t count, double per);
 
 #endif

@@ -22,7 +22,9 @@ void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate
     ret->handoffs += result->outcome.handoffs;
     ret->violations += lb_outcome_violations(&result->outcome);
   }
-  if (ret->handoffs) lb_interval_rate(ret->violations, ret->handoffs, 1000, &ret->per_1000, &ret->low, &ret->high);
+  struct lb_part all = {.events = (double)ret->violations, .exposure = (double)ret->handoffs};
+  struct lb_rate rate = lb_rate_per(&all, 1, 1000);
+  if (ret->handoffs) ret->per_1000 = rate.value, ret->low = rate.low, ret->high = rate.high;
 }
 
 /* ---- the control ----------------------------------------------------------------------------- */
