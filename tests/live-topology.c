@@ -213,6 +213,21 @@ static void sentinel_is_ready(struct trial *t) {
   redis_says(&c->server[0], "DEL probe");
 }
 
+/* A JVM that cannot make an archive leaves an empty one. A full one has to be mapped: the JVM drops one that does not fit it,
+ * and says so nowhere else. */
+static void its_classes_are_mapped(struct trial *t, const struct lb_server *s) {
+  char path[300], line[600];
+  struct stat st = {0};
+  bool mapped = false;
+  snprintf(path, sizeof path, "%s/zookeeper.jsa", t->cluster.cache_dir);
+  check(t, stat(path, &st) == 0, "an archive of classes was made, or tried to");
+  snprintf(line, sizeof line, "/proc/%d/maps", (int)s->proc.pid);
+  FILE *maps = fopen(line, "re");
+  while (maps && fgets(line, sizeof line, maps)) mapped |= has(line, "/zookeeper.jsa");
+  if (maps) fclose(maps);
+  check(t, mapped == (st.st_size > 0), "%s maps the archive of classes (%lld bytes)", s->name, (long long)st.st_size);
+}
+
 static void zookeeper_is_ready(struct trial *t) {
   struct lb_cluster *c = &t->cluster;
   int p = lb_cluster_primary(c, in_s(1));
@@ -225,6 +240,7 @@ static void zookeeper_is_ready(struct trial *t) {
   const char *conf = zookeeper_says(&c->server[p], "conf");
   check(t, has(conf, "minSessionTimeout=400\n") && has(conf, "maxSessionTimeout=60000\n"),
         "session timeouts are within 0.4 and 60 s");
+  its_classes_are_mapped(t, &c->server[p]);
 }
 
 static void postgres_is_ready(struct trial *t) {

@@ -5,11 +5,13 @@
 #include "family_util.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -95,6 +97,29 @@ int lb_server_write(struct lb_cluster *cluster, const struct lb_server *server, 
   if (fclose(out) != 0 || written < 0)
     return lb_cluster_fail(cluster, -EIO, "%s: cannot write %s: %m", server->name, path);
   return 0;
+}
+
+/* ---- what many trials use -------------------------------------------------------------------- */
+
+const char *lb_cluster_cache(const struct lb_cluster *cluster) {
+  return cluster->cache_dir ? cluster->cache_dir : cluster->server[0].dir;
+}
+
+/* Polls, because waiting in flock() knows no deadline. */
+int lb_cluster_lock_cache(struct lb_cluster *cluster, lb_ns deadline, int *ret_fd) {
+  const char *base = lb_cluster_cache(cluster);
+  int r = lb_make_dirs(base);
+  if (r < 0) return lb_cluster_fail(cluster, r, "cannot make %s: %s", base, strerror(-r));
+  int fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  r = fd < 0 ? -errno : 0;
+  while (r == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
+    if (errno != EWOULDBLOCK) r = -errno;
+    else if (lb_now(cluster->env) >= deadline) r = -ETIMEDOUT;
+    else lb_sleep_until(cluster->env, lb_now(cluster->env) + POLL_MS * LB_NS_PER_MS);
+  }
+  if (r == 0) return *ret_fd = fd, 0;
+  if (fd >= 0) close(fd);
+  return lb_cluster_fail(cluster, r, "cannot lock %s: %s", base, strerror(-r));
 }
 
 /* ---- clocks ---------------------------------------------------------------------------------- */

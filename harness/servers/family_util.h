@@ -22,6 +22,12 @@ int lb_cluster_fail(struct lb_cluster *cluster, int negative_errno, const char *
  * cluster->err. */
 int lb_server_write(struct lb_cluster *cluster, const struct lb_server *server, bool append, const char *name,
                     const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* The folder for what is made once and used by many trials: cache_dir, or without one the first
+ * server's own. */
+const char *lb_cluster_cache(const struct lb_cluster *cluster);
+/* Makes that folder and locks it, so that only one process at a time makes such a thing. 0 with *ret_fd,
+ * whose close() gives it back, or -errno with cluster->err (-ETIMEDOUT). */
+int lb_cluster_lock_cache(struct lb_cluster *cluster, lb_ns deadline, int *ret_fd);
 /* Where the page with its clocks lies: in its folder, which is there for whoever it runs as. */
 void lb_server_page_path(const struct lb_server *server, char *buf, size_t size);
 /* Puts the preload library within reach of its process. 0 or -errno with cluster->err. */

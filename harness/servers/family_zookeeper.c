@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "family_util.h"
+#include "zookeeper_archive.h"
 #include "zookeeper_ask.h"
 
 #define TICK_MS 200
@@ -71,7 +72,9 @@ static void class_path(char *buf, size_t size) {
     len += (size_t)snprintf(buf + len, size - len, "%s%s", i > 1 ? ":" : "", needs[i]);
 }
 
-static int launch(struct lb_cluster *cluster, size_t index) {
+/* `classes`: the option that says where the JVM finds its classes or leaves them. A JVM that does
+ * not know it goes on without. */
+static int launch_with(struct lb_cluster *cluster, size_t index, const char *classes) {
   struct lb_server *server = &cluster->server[index];
   char *java = lb_need_path(NEED_JAVA), path[1000], config[300], tmp[300];
   if (!java) return lb_cluster_fail(cluster, -ENOENT, "%s: java is not installed", server->name);
@@ -83,7 +86,8 @@ static int launch(struct lb_cluster *cluster, size_t index) {
       "-Xmx256m",
       "-XX:+UseSerialGC",
       "-XX:TieredStopAtLevel=1",
-      "-Xshare:auto",
+      "-XX:+IgnoreUnrecognizedVMOptions",
+      classes,
       "-XX:-UsePerfData", /* its file would outlive a killed server, in /tmp */
       tmp,
       "-Djava.net.preferIPv4Stack=true",
@@ -106,6 +110,12 @@ static int launch(struct lb_cluster *cluster, size_t index) {
   return r;
 }
 
+static int launch(struct lb_cluster *cluster, size_t index) {
+  char classes[560];
+  lb_zookeeper_archive_option(cluster, classes, sizeof classes);
+  return launch_with(cluster, index, classes);
+}
+
 /* One leads and all others follow it, or the only one stands alone. Less would do to serve, but a
  * member that is still joining makes a later cut a different fault. */
 static int ensemble_formed(struct lb_cluster *cluster, lb_ns deadline) {
@@ -122,8 +132,21 @@ static int ensemble_formed(struct lb_cluster *cluster, lb_ns deadline) {
   return lb_fail(cluster->env, -EAGAIN, "%zu leaders and %zu followers", decide, follow);
 }
 
+/* An ensemble of one. It has to be told to be an ensemble, or it would load the classes of a server
+ * that stands alone. */
+static int start_trainee(struct lb_cluster *trainer, const char *classes, lb_ns deadline) {
+  const struct lb_server *s = &trainer->server[0];
+  int r = configure(trainer, 0);
+  if (r == 0)
+    r = lb_server_write(trainer, s, true, "zoo.cfg", "standaloneEnabled=false\nserver.1=%s:%u:%u\n", s->host->address,
+                        (unsigned)s->extra_port[0], (unsigned)s->extra_port[1]);
+  if (r == 0) r = launch_with(trainer, 0, classes);
+  return r < 0 ? r : lb_cluster_await(trainer, deadline, ensemble_formed, "one server leads");
+}
+
 static int start(struct lb_cluster *cluster, lb_ns deadline) {
   int r = 0;
+  lb_zookeeper_archive(cluster, deadline, start_trainee);
   for (size_t i = 0; i < cluster->server_count && r == 0; i++) r = configure(cluster, i);
   if (r == 0) r = lb_cluster_launch_all(cluster);
   return r < 0 ? r : lb_cluster_await(cluster, deadline, ensemble_formed, "one server leads and all others follow");

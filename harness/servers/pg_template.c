@@ -7,20 +7,16 @@
 #include "pg_template.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/files.h"
 
 #define INITDB_MS 60000
-#define POLL_MS 20
 
 int lb_pg_version(const char *postgres, char *buf, size_t size) {
   char said[200], number[24];
@@ -70,23 +66,10 @@ static int make_template(struct lb_cluster *cluster, const char *postgres, const
   return r;
 }
 
-/* 0 with *ret_fd, or -errno. Polls, because waiting in flock() knows no deadline. */
-static int lock_folder(struct lb_cluster *cluster, const char *base, lb_ns deadline, int *ret_fd) {
-  int fd = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = fd < 0 ? -errno : 0;
-  while (r == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0) {
-    if (errno != EWOULDBLOCK) r = -errno;
-    else if (lb_now(cluster->env) >= deadline) r = -ETIMEDOUT;
-    else lb_sleep_until(cluster->env, lb_now(cluster->env) + POLL_MS * LB_NS_PER_MS);
-  }
-  if (r == 0) *ret_fd = fd;
-  else if (fd >= 0) close(fd);
-  return r < 0 ? lb_cluster_fail(cluster, r, "cannot lock %s: %s", base, strerror(-r)) : 0;
-}
-
 /* The version is part of the name, so a cache that outlives an upgrade is not used. The lock is
  * taken before looking: who had to wait for it usually finds the template made. */
 int lb_pg_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, size_t size) {
-  const char *base = cluster->cache_dir ? cluster->cache_dir : cluster->server[0].dir;
+  const char *base = lb_cluster_cache(cluster);
   char *postgres = lb_need_path(LB_NEED_POSTGRES), number[24];
   int fd = -1, r = postgres ? lb_pg_version(postgres, number, sizeof number) : -ENOENT;
   if (r < 0) {
@@ -97,9 +80,7 @@ int lb_pg_template(struct lb_cluster *cluster, lb_ns deadline, char *ret, size_t
     r = lb_cluster_fail(cluster, -ENAMETOOLONG, "the path of the template folder is too long: %s", base);
     goto out;
   }
-  r = lb_make_dirs(base);
-  if (r < 0) r = lb_cluster_fail(cluster, r, "cannot make %s: %s", base, strerror(-r));
-  if (r == 0) r = lock_folder(cluster, base, deadline, &fd);
+  r = lb_cluster_lock_cache(cluster, deadline, &fd);
   if (r == 0 && access(ret, F_OK) < 0) r = make_template(cluster, postgres, base, ret);
 out:
   if (fd >= 0) close(fd); /* and with it the lock */

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * zookeeper_archive.h - the classes of ZooKeeper as a file that a JVM maps instead of reading, checking
+ * and linking each of them from a jar: made once per run, used by every server. Private to
+ * family_zookeeper.c.
+ */
+#ifndef LB_ZOOKEEPER_ARCHIVE_H
+#define LB_ZOOKEEPER_ARCHIVE_H
+
+#include "family_util.h"
+
+/* Starts the one server of `trainer` with this option of the JVM, and waits until it serves. 0 or
+ * -errno. */
+typedef int lb_zookeeper_trainee(struct lb_cluster *trainer, const char *option, lb_ns deadline);
+
+/* Makes the archive in cluster->cache_dir unless this was tried before. Several processes may ask at
+ * once. It never fails: without an archive servers only start more slowly. */
+void lb_zookeeper_archive(struct lb_cluster *cluster, lb_ns deadline, lb_zookeeper_trainee *start);
+/* The option with which a JVM of this cluster finds the archive, or one that changes nothing. */
+void lb_zookeeper_archive_option(const struct lb_cluster *cluster, char *buf, size_t size);
+
+#endif
