@@ -232,7 +232,7 @@ static void a_cut_of_one_way_lets_packets_pass_the_other_way(void **state) {
 static const char *dropped(const struct lb_cut *which, uint64_t first, uint64_t second) {
   uint64_t packets[2] = {0, 0};
   char err[300] = "";
-  if (lb_cut_dropped(which, packets, err, sizeof err) != 0) return complain("%s", err);
+  if (lb_cut_dropped(which, packets, NULL, err, sizeof err) != 0) return complain("%s", err);
   if (packets[0] == first && packets[1] == second) return NULL;
   return complain("dropped %llu and %llu, expected %llu and %llu", (unsigned long long)packets[0], (unsigned long long)packets[1],
                   (unsigned long long)first, (unsigned long long)second);

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "trial/stage.h"
 
 enum { CLIENTS = 2 };
@@ -123,6 +124,50 @@ static void an_observation_is_at_a_host_or_of_a_role(void **state) {
   assert_recorded("{\"t\":1,\"e\":\"observed\",\"step\":9,\"role\":\"current primary\",\"present\":false}");
 }
 
+static void a_fault_says_whom_it_touched(void **state) {
+  (void)state;
+  struct lb_step step = parsed("cut client 1 from all", 3);
+  lb_stage_touched(&stage, &step, "client-1", "redis-4, redis-5");
+  assert_recorded("{\"t\":1,\"e\":\"touched\",\"step\":3,\"verb\":\"cut\",\"from\":\"redis-4, redis-5\",\"host\":\"client-1\"}");
+  lb_stage_touched(&stage, &step, "", "");
+  assert_recorded("{\"t\":1,\"e\":\"touched\",\"step\":3,\"verb\":\"cut\"}");
+  lb_stage_unused(&stage, &step);
+  assert_recorded("{\"t\":1,\"e\":\"unused\",\"what\":\"cut client 1 from all\",\"step\":3}");
+}
+
+/* The latest event's ms, which depends on the clock. */
+static int64_t latest_ms(void) {
+  const struct lb_history *h = &stage.history;
+  return h->facts[h->fact_count - 1].ms;
+}
+
+static void a_client_holds_while_it_believes_so_and_its_lease_is_not_over(void **state) {
+  (void)state;
+  struct lb_step step = parsed("observe client 2", 4);
+  struct lb_client_state *of = lb_stage_state(&stage, &client);
+  assert_false(lb_stage_holds(&stage, &step, &client));
+  assert_recorded("{\"t\":1,\"c\":\"client-2\",\"e\":\"holds\",\"step\":4,\"present\":false}");
+  atomic_store(&of->holds, true);
+  atomic_store(&of->until, LB_NEVER);
+  assert_true(lb_stage_holds(&stage, &step, &client));
+  assert_recorded("{\"t\":1,\"c\":\"client-2\",\"e\":\"holds\",\"step\":4,\"present\":true}");
+  atomic_store(&of->until, lb_clock_ns() + 3600 * LB_NS_PER_S);
+  assert_true(lb_stage_holds(&stage, &step, &client));
+  assert_in_range(latest_ms(), 3000000, 3600000);
+  atomic_store(&of->until, lb_clock_ns() - 5 * LB_NS_PER_S); /* it believes in a lease that is over */
+  assert_false(lb_stage_holds(&stage, &step, &client));
+  assert_true(latest_ms() <= -5000);
+}
+
+static void a_server_is_recorded_with_the_role_that_was_asked_for(void **state) {
+  (void)state;
+  struct lb_step step = parsed("observe server of client 2", 5);
+  lb_stage_server(&stage, &step, &client, &server, (struct lb_role){LB_ROLE_CURRENT_PRIMARY, 0}, true);
+  assert_recorded("{\"t\":1,\"c\":\"client-2\",\"e\":\"server\",\"step\":5,\"role\":\"current primary\",\"host\":\"redis-1\",\"present\":true}");
+  lb_stage_server(&stage, &step, &client, NULL, (struct lb_role){LB_ROLE_NONE, 0}, false);
+  assert_recorded("{\"t\":1,\"c\":\"client-2\",\"e\":\"server\",\"step\":5}");
+}
+
 static void who_decides_is_recorded(void **state) {
   (void)state;
   lb_stage_primary(&stage, &server);
@@ -157,7 +202,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(a_fault_says_what_is_done_to_whom), TEST(what_becomes_of_a_step_has_its_number),
       TEST(an_answer_is_that_of_what_was_asked), TEST(an_observation_is_at_a_host_or_of_a_role),
-      TEST(who_decides_is_recorded), TEST(a_clock_is_recorded_as_it_was_read), TEST(phases_and_notes_are_recorded),
+      TEST(a_fault_says_whom_it_touched), TEST(a_client_holds_while_it_believes_so_and_its_lease_is_not_over),
+      TEST(a_server_is_recorded_with_the_role_that_was_asked_for), TEST(who_decides_is_recorded), TEST(a_clock_is_recorded_as_it_was_read), TEST(phases_and_notes_are_recorded),
   };
   return cmocka_run_group_tests_name("stage-facts", tests, NULL, NULL);
 }

@@ -158,6 +158,14 @@ static void put_blindness(const struct lb_teller *t, size_t i) {
 
 /* ---- lines -------------------------------------------------------------------------------------------------------- */
 
+/* Above 32 bits a fence is best read in two halves: ZooKeeper's is a czxid, whose upper half is the
+ * epoch, the number of the leader that granted. What is larger still is some other number: a time,
+ * say. */
+static void put_fence(const struct lb_teller *t, uint64_t fence) {
+  if (fence >> 32 == 0 || fence >> 40 > 0) fprintf(t->out, "fence %llu", (unsigned long long)fence);
+  else fprintf(t->out, "fence czxid 0x%llx, epoch %llu", (unsigned long long)fence, (unsigned long long)(fence >> 32));
+}
+
 /* What the event itself carries, as far as it carries anything. */
 static void put_facts(const struct lb_teller *t, size_t i) {
   const struct lb_event *e = &t->h->events[i];
@@ -165,7 +173,7 @@ static void put_facts(const struct lb_teller *t, size_t i) {
   if (e->flags & LB_EVF_VALUE)
     fprintf(t->out, "%svalue %llu", separator, (unsigned long long)e->value), separator = ", ";
   if (e->flags & LB_EVF_FENCE)
-    fprintf(t->out, "%sfence %llu", separator, (unsigned long long)e->fence), separator = ", ";
+    fputs(separator, t->out), put_fence(t, e->fence), separator = ", ";
   if (e->flags & LB_EVF_UNTIL) {
     fprintf(t->out, "%slease until ", separator);
     lb_explain_time(t, e->until);

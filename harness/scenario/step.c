@@ -134,6 +134,10 @@ bool lb_step_hits_server(const struct lb_step *step) {
   return lb_step_row(step)->class == LB_STEP_FAULT && (linked || !lb_role_is_client(step->a));
 }
 
+bool lb_step_names_server_of(const struct lb_step *step) {
+  return step->verb == LB_STEP_OBSERVE_SERVER || step->a.kind == LB_ROLE_SERVER_OF || step->b.kind == LB_ROLE_SERVER_OF;
+}
+
 bool lb_step_form_has(const struct lb_step_row *row, const char *part) {
   size_t len = strlen(part);
   for (const char *at = row->form; at; at = strchr(at, ' ')) {

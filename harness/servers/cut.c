@@ -38,11 +38,18 @@ static void forget(struct lb_net *net, struct lb_cut *cut) {
   free(cut);
 }
 
+/* What stands in a rule besides the sender: nothing in the last, which is for all that is left. */
+#define STRING_(text) #text
+#define STRING(text) STRING_(text)
+static const char *const probe_rules[] = {"tcp sport " STRING(LB_CUT_PROBE_PORT) " ", "tcp dport " STRING(LB_CUT_PROBE_PORT) " ", ""};
+enum { RULE_COUNT = sizeof probe_rules / sizeof *probe_rules };
+
 /* ---- making ---------------------------------------------------------------------------------- */
 
 /* The rules of a cut on one host, to be freed; NULL = no memory.
  *
- * A table for each cut, so that deleting the table heals this cut and no other. The priority is the
+ * A rule for what a probe sends, one for the answers to it, and one for everybody else's packets. A
+ * table for each cut, so that deleting the table heals this cut and no other. The priority is the
  * number of the cut, negative: nftables asks lower priorities first, hence the youngest cut. */
 static char *rules_on(const struct lb_cut *cut, const struct lb_host *host) {
   char *text = NULL;
@@ -52,7 +59,8 @@ static char *rules_on(const struct lb_cut *cut, const struct lb_host *host) {
   fprintf(out, "add table ip cut%d\nadd chain ip cut%d in { type filter hook input priority %d; }\n", cut->number, cut->number,
           -cut->number);
   for (size_t i = 0; i < cut->way_count; i++)
-    if (cut->way[i].to == host) fprintf(out, "add rule ip cut%d in ip saddr %s counter drop\n", cut->number, cut->way[i].from->address);
+    for (size_t j = 0; cut->way[i].to == host && j < RULE_COUNT; j++)
+      fprintf(out, "add rule ip cut%d in ip saddr %s %scounter drop\n", cut->number, cut->way[i].from->address, probe_rules[j]);
   return fclose(out) == 0 ? text : NULL;
 }
 
@@ -109,34 +117,44 @@ int lb_cut_make(struct lb_net *net, const void *owner, const struct lb_way *ways
 
 /* ---- what it has dropped --------------------------------------------------------------------- */
 
-/* nft prints a rule as it was written: "ip saddr 10.77.0.1 counter packets 3 bytes 180 drop". -1:
- * no such rule. */
-static int64_t packets_from(const char *listing, const char *address) {
-  char rule[64];
+/* nft prints a rule as it was written: "ip saddr 10.77.0.1 tcp sport 9 counter packets 3 bytes 180
+ * drop". -1: no such rule. */
+static int64_t packets_of(const char *listing, const char *address, const char *probe_rule) {
+  char rule[80];
   unsigned long long packets;
-  snprintf(rule, sizeof rule, "ip saddr %s counter packets ", address);
+  snprintf(rule, sizeof rule, "ip saddr %s %scounter packets ", address, probe_rule);
   const char *at = strstr(listing, rule);
   return at && sscanf(at + strlen(rule), "%llu", &packets) == 1 ? (int64_t)packets : -1;
 }
 
-static int read_host(const struct lb_cut *cut, const struct lb_host *host, uint64_t *ret, char *err, size_t err_size) {
+static int read_way(const char *listing, const char *address, uint64_t *ret, uint64_t *others, char *err, size_t err_size) {
+  *ret = 0;
+  for (size_t j = 0; j < RULE_COUNT; j++) {
+    int64_t packets = packets_of(listing, address, probe_rules[j]);
+    if (packets < 0) return lb_refuse(err, err_size, "nft does not know the rule for %s", address), -ENOENT;
+    *ret += (uint64_t)packets;
+    if (j == RULE_COUNT - 1) *others += (uint64_t)packets;
+  }
+  return 0;
+}
+
+static int read_host(const struct lb_cut *cut, const struct lb_host *host, uint64_t *ret, uint64_t *others, char *err, size_t err_size) {
   char command[40], *listing;
   snprintf(command, sizeof command, "list table ip cut%d\n", cut->number);
   int r = run_nft(host, command, &listing, err, err_size);
   if (r < 0) return r;
-  for (size_t i = 0; i < cut->way_count && r == 0; i++) {
-    int64_t packets = cut->way[i].to == host ? packets_from(listing, cut->way[i].from->address) : 0;
-    if (packets < 0) r = -ENOENT, lb_refuse(err, err_size, "nft does not know the rule for %s", cut->way[i].from->address);
-    else if (cut->way[i].to == host) ret[i] = (uint64_t)packets;
-  }
+  for (size_t i = 0; i < cut->way_count && r == 0; i++)
+    if (cut->way[i].to == host) r = read_way(listing, cut->way[i].from->address, &ret[i], others, err, err_size);
   free(listing);
   return r;
 }
 
-int lb_cut_dropped(const struct lb_cut *cut, uint64_t *ret, char *err, size_t err_size) {
+int lb_cut_dropped(const struct lb_cut *cut, uint64_t *ret, uint64_t *ret_others, char *err, size_t err_size) {
+  uint64_t others = 0;
   int r = 0;
   for (size_t i = 0; i < cut->way_count && r == 0; i++)
-    if (is_first_to(cut, i)) r = read_host(cut, cut->way[i].to, ret, err, err_size);
+    if (is_first_to(cut, i)) r = read_host(cut, cut->way[i].to, ret, &others, err, err_size);
+  if (ret_others) *ret_others = others;
   return r;
 }
 

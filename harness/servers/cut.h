@@ -15,6 +15,10 @@
 
 #include "net.h"
 
+/* A probe of a cut leaves from this port, or goes to it: its packets, and what is sent in answer to
+ * them, are then told apart from those of everybody else. Nobody listens there. */
+#define LB_CUT_PROBE_PORT 9
+
 struct lb_way { /* one direction of a link */
   const struct lb_host *from, *to;
 };
@@ -34,8 +38,9 @@ struct lb_cut { /* one that holds */
 int lb_cut_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, struct lb_cut **ret, char *err,
                 size_t err_size);
 /* How many packets the rules of this cut have dropped, on each of its ways: ret[i] of cut->way[i].
- * 0, or -errno with err. */
-int lb_cut_dropped(const struct lb_cut *cut, uint64_t *ret, char *err, size_t err_size);
+ * *ret_others: on all ways together, those that are not of a probe; NULL = not asked. 0, or -errno
+ * with err. */
+int lb_cut_dropped(const struct lb_cut *cut, uint64_t *ret, uint64_t *ret_others, char *err, size_t err_size);
 /* Undoes this cut alone, on every host, and frees it. 0, or the first -errno with err: then the cut
  * still stands in net->cuts. */
 int lb_cut_heal(struct lb_net *net, struct lb_cut *cut, char *err, size_t err_size);

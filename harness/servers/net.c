@@ -194,26 +194,40 @@ uint16_t lb_net_port(struct lb_net *net) {
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
+/* Several connections may leave from one port, each to another peer. */
+static void leave_from(int fd, uint16_t port) {
+  struct sockaddr_in sin = {.sin_family = AF_INET, .sin_port = htons(port)};
+  int on = 1;
+  if (port == 0) return;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (bind(fd, (struct sockaddr *)&sin, sizeof sin) < 0) return; /* then it leaves from any */
+}
+
 /* Does not wait: a cut makes connect(2) silent, not refused, so the caller brings the timeout. */
-static int begin_here(const struct lb_host *to, uint16_t port) {
+static int begin_here(uint16_t from_port, const struct lb_host *to, uint16_t port) {
   struct sockaddr_in sin = {.sin_family = AF_INET, .sin_port = htons(port)};
   inet_pton(AF_INET, to->address, &sin.sin_addr);
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return -errno;
+  leave_from(fd, from_port);
   if (connect(fd, (struct sockaddr *)&sin, sizeof sin) == 0 || errno == EINPROGRESS) return fd;
   int r = -errno;
   close(fd);
   return r;
 }
 
-int lb_net_connect(const struct lb_host *from, const struct lb_host *to, uint16_t port) {
-  if (from->netns < 0) return begin_here(to, port);
+int lb_net_connect_by(const struct lb_host *from, uint16_t from_port, const struct lb_host *to, uint16_t port) {
+  if (from->netns < 0) return begin_here(from_port, to, port);
   int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
   if (home < 0) return -errno;
-  int fd = setns(from->netns, CLONE_NEWNET) < 0 ? -errno : begin_here(to, port);
+  int fd = setns(from->netns, CLONE_NEWNET) < 0 ? -errno : begin_here(from_port, to, port);
   if (setns(home, CLONE_NEWNET) < 0) abort(); /* the controller must never go on in a wrong namespace */
   close(home);
   return fd;
+}
+
+int lb_net_connect(const struct lb_host *from, const struct lb_host *to, uint16_t port) {
+  return lb_net_connect_by(from, 0, to, port);
 }
 
 bool lb_net_connected(int fd, int timeout_ms) {

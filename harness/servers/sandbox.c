@@ -107,7 +107,7 @@ static void try_cut(struct lb_net *net, char *err, size_t err_size) {
   struct lb_way way = {&net->host[0], &net->host[1]};
   struct lb_cut *cut;
   uint64_t dropped;
-  if (lb_cut_make(net, NULL, &way, 1, &cut, err, err_size) == 0) lb_cut_dropped(cut, &dropped, err, err_size);
+  if (lb_cut_make(net, NULL, &way, 1, &cut, err, err_size) == 0) lb_cut_dropped(cut, &dropped, NULL, err, err_size);
 }
 
 /* In the child: memory on a folder, and a small network with a cut that is counted, as a trial

@@ -32,6 +32,23 @@ int lb_doing_fail(const struct lb_doing *d, const char *format, ...) {
   return -1;
 }
 
+int lb_doing_nobody(const struct lb_doing *d) {
+  lb_doing_fail(d, "%s: nobody to cut", d->step->text);
+  return 1;
+}
+
+/* The hosts that it is done to. A cut knows its links, and says it itself. */
+static void touch(const struct lb_doing *d) {
+  char names[LB_NAMES_BYTES] = "";
+  size_t at = 0;
+  if (lb_step_row(d->step)->class != LB_STEP_FAULT || d->step->b.kind != LB_ROLE_NONE) return;
+  for (size_t i = 0; i < d->a->server_count + d->a->client_count && at < sizeof names; i++) {
+    const char *name = i < d->a->server_count ? d->a->server[i]->name : d->a->client[i - d->a->server_count]->name;
+    at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", at > 0 ? ", " : "", name);
+  }
+  lb_stage_touched(d->s, d->step, names, "");
+}
+
 /* One server has no replicas and no minority. To cut those off is nothing to do; any other fault of
  * nobody is none. */
 static bool hits_nobody(const struct lb_doing *d) {
@@ -47,6 +64,7 @@ int lb_fault_do(struct lb_stage *s, const struct lb_step *step, const struct lb_
   struct lb_doing d = {.s = s, .step = step, .a = a, .b = b, .err = err, .err_size = err_size};
   if (!fault) return lb_doing_fail(&d, "%s: not a fault", step->text);
   lb_stage_fault(s, step);
+  touch(&d);
   if (hits_nobody(&d)) return lb_doing_fail(&d, "%s: this system has no such host", step->text);
   int r = fault->act(&d);
   if (r == 0 && fault->prove) r = fault->prove(&d);

@@ -16,9 +16,12 @@ bool lb_fault_knows(enum lb_verb verb);
 /* True if lb_fault_undo() has something to do for it. */
 bool lb_fault_has_undo(enum lb_verb verb);
 /* Does the step (cut, heal, kill, pause, resume, restart, clock) to the cast: a = who, b = the
- * other side of a cut. 0 = done and proved; -1 = not, with err saying why. */
+ * other side of a cut. 0 = done and proved; 1 = a cut of nobody: nothing was done and nothing proved;
+ * -1 = not, with err saying why. */
 int lb_fault_do(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b,
                 char *err, size_t err_size);
+/* Records of every cut that still holds whether nobody used it. */
+void lb_fault_note_unused_cuts(struct lb_stage *stage);
 /* Takes it back: what was paused goes on, what was killed starts again (clients, too), links are
  * whole, clocks true. 0, or -1 with err. */
 int lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, char *err,

@@ -11,10 +11,11 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "fault.h"
 #include "fault_parts.h"
 #include "servers/cut.h"
 
-enum { REACH_MS = 1000, SILENCE_MS = 60, TOGETHER = 64, NOBODYS_PORT = 9 };
+enum { REACH_MS = 1000, SILENCE_MS = 60, TOGETHER = 64 };
 
 struct link { /* between two hosts of a cut */
   const struct lb_host *a, *b;      /* as the step names them */
@@ -88,12 +89,33 @@ static int drop(struct lb_doing *d, const struct links *links, bool both_ways) {
   return r < 0 ? lb_doing_fail(d, "no cut: %s", why) : 0;
 }
 
-/* To cut off nobody is nothing to do. */
+/* The hosts of one side that have a link in the cut, each once. */
+static void name_side(const struct links *links, bool first_side, char *buf, size_t size) {
+  size_t at = 0;
+  buf[0] = '\0';
+  for (size_t i = 0; i < links->count && at < size; i++) {
+    const struct lb_host *host = first_side ? links->link[i].a : links->link[i].b;
+    bool named = false;
+    for (size_t j = 0; j < i; j++) named |= host == (first_side ? links->link[j].a : links->link[j].b);
+    if (!named) at += (size_t)snprintf(buf + at, size - at, "%s%s", at > 0 ? ", " : "", host->name);
+  }
+}
+
+static void touch(struct lb_doing *d, const struct links *links) {
+  char a[LB_NAMES_BYTES], b[LB_NAMES_BYTES];
+  name_side(links, true, a, sizeof a);
+  name_side(links, false, b, sizeof b);
+  lb_stage_touched(d->s, d->step, a, b);
+}
+
+/* To cut off nobody is nothing to do, and nothing to prove. */
 static int cut(struct lb_doing *d, bool both_ways) {
   struct links links;
   int r = find_links(d, &links);
+  if (r == 0) touch(d, &links);
+  if (r == 0 && links.count == 0) r = lb_doing_nobody(d);
   if (r == 0) r = ask_before(d, &links);
-  if (r == 0 && links.count > 0) r = drop(d, &links, both_ways);
+  if (r == 0) r = drop(d, &links, both_ways);
   free(links.link);
   return r;
 }
@@ -116,8 +138,8 @@ static int ask_some(struct lb_doing *d, const struct link *link, size_t count) {
   int fd[TOGETHER], back[TOGETHER], r = 0;
   for (size_t i = 0; i < count; i++) {
     const struct lb_server *listener = link[i].listener;
-    fd[i] = lb_net_connect(caller(&link[i]), listener->host, listener->port);
-    back[i] = lb_net_connect(listener->host, caller(&link[i]), NOBODYS_PORT);
+    fd[i] = lb_net_connect_by(caller(&link[i]), LB_CUT_PROBE_PORT, listener->host, listener->port);
+    back[i] = lb_net_connect(listener->host, caller(&link[i]), LB_CUT_PROBE_PORT);
   }
   lb_clock_sleep_until(lb_clock_ns() + SILENCE_MS * LB_NS_PER_MS);
   for (size_t i = 0; i < count; i++) {
@@ -144,7 +166,7 @@ static int read_counters(struct lb_doing *d, const struct lb_cut *cut) {
   char why[200];
   uint64_t *dropped = calloc(cut->way_count, sizeof *dropped);
   if (!dropped) return lb_doing_fail(d, "out of memory");
-  int r = lb_cut_dropped(cut, dropped, why, sizeof why);
+  int r = lb_cut_dropped(cut, dropped, NULL, why, sizeof why);
   if (r < 0) r = lb_doing_fail(d, "the counters of the cut cannot be read: %s", why);
   for (size_t i = 0; i < cut->way_count && r == 0; i++)
     if (dropped[i] == 0) r = lb_doing_fail(d, "the cut has dropped nothing from %s to %s", cut->way[i].from->name, cut->way[i].to->name);
@@ -154,16 +176,30 @@ static int read_counters(struct lb_doing *d, const struct lb_cut *cut) {
 
 static int prove_cut(struct lb_doing *d) {
   const struct lb_cut *cut = cut_of(d, d->step);
-  if (!cut) return 0;
   int r = ask_after(d);
   return r < 0 ? r : read_counters(d, cut);
 }
 
 /* ---- healing ----------------------------------------------------------------------------------------------------- */
 
+/* A cut under which nobody had anything to say is noted, in a timeline: under the load of a campaign
+ * there is always somebody. What cannot be read is not claimed. */
+static void note_unused(struct lb_stage *s, const struct lb_cut *cut) {
+  char why[200];
+  uint64_t others = 0, *dropped = calloc(cut->way_count, sizeof *dropped);
+  bool known = dropped && lb_cut_dropped(cut, dropped, &others, why, sizeof why) == 0;
+  if (known && others == 0) lb_stage_unused(s, cut->owner);
+  free(dropped);
+}
+
+void lb_fault_note_unused_cuts(struct lb_stage *s) {
+  for (const struct lb_cut *cut = s->net.cuts; cut; cut = cut->older) note_unused(s, cut);
+}
+
 static int heal(struct lb_doing *d, struct lb_cut *cut) {
   char why[200];
   if (!cut) return 0;
+  if (d->s->plan->scenario->kind == LB_KIND_TIMELINE) note_unused(d->s, cut);
   return lb_cut_heal(&d->s->net, cut, why, sizeof why) < 0 ? lb_doing_fail(d, "no heal: %s", why) : 0;
 }
 
@@ -182,6 +218,7 @@ static int heal_named(struct lb_doing *d) {
 
 static int heal_all(struct lb_doing *d) {
   char why[200];
+  if (d->s->plan->scenario->kind == LB_KIND_TIMELINE) lb_fault_note_unused_cuts(d->s);
   return lb_cut_heal_all(&d->s->net, why, sizeof why) < 0 ? lb_doing_fail(d, "no heal: %s", why) : 0;
 }
 

@@ -18,7 +18,7 @@ struct lb_doing { /* one fault while it is done or undone */
   int64_t before_ms[LB_SERVERS_MAX + LB_CLIENTS_MAX];
 };
 
-/* Each returns 0, or -1 with err. */
+/* Each returns 0, or -1 with err; `act` also 1 where it has found nobody to do it to. */
 struct lb_fault {
   int (*act)(struct lb_doing *d);
   /* Sees the effect. NULL: act() returns 0 only when it has seen it, or there is none to see. */
@@ -33,6 +33,10 @@ extern const struct lb_fault lb_faults_of_links[LB_VERB_COUNT];     /* fault_cut
 extern const struct lb_fault lb_faults_of_processes[LB_VERB_COUNT]; /* fault_process.c */
 extern const struct lb_fault lb_faults_of_clocks[LB_VERB_COUNT];    /* fault_clock.c */
 
+#define LB_NAMES_BYTES 5000 /* the names of all hosts of a trial */
+
+/* Says in err that there is nobody, and returns 1. */
+int lb_doing_nobody(const struct lb_doing *d);
 /* Puts a printf text into err and returns -1. */
 int lb_doing_fail(const struct lb_doing *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

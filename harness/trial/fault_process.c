@@ -107,7 +107,17 @@ static int await_servers(struct lb_doing *d, bool stopped) {
 }
 
 static int stop(struct lb_doing *d) { return signal_all(d, SIGSTOP); }
-static int prove_stopped(struct lb_doing *d) { return await_servers(d, true); }
+/* That a client stands still proves nothing of the lock: the proof says as well whether it holds,
+ * now that it cannot let go any more. A `pause holder` that hit nobody who held was none. */
+static int prove_stopped(struct lb_doing *d) {
+  int r = await_servers(d, true);
+  for (size_t i = 0; i < d->a->client_count && r == 0; i++) {
+    bool holds = lb_stage_holds(d->s, d->step, d->a->client[i]);
+    if (!holds && d->step->a.kind == LB_ROLE_HOLDER)
+      r = lb_doing_fail(d, "%s: %s stands still, but it does not hold any more", d->step->text, d->a->client[i]->name);
+  }
+  return r;
+}
 static int go_on(struct lb_doing *d) { return signal_all(d, SIGCONT); }
 static int prove_going_on(struct lb_doing *d) { return await_servers(d, false); }
 static int go_on_again(struct lb_doing *d) { return go_on(d) < 0 ? -1 : prove_going_on(d); }

@@ -51,6 +51,10 @@ struct lb_stage {
 /* A step that is a fault begins. What belongs to the same step (its proof, its end) is tied to it
  * by step->number. */
 void lb_stage_fault(struct lb_stage *stage, const struct lb_step *step);
+/* The hosts that the fault is done to, separated by ", "; of a cut both sides. "" = nobody. */
+void lb_stage_touched(struct lb_stage *stage, const struct lb_step *step, const char *hosts, const char *from);
+/* A cut has dropped nothing but the packets of its own proof. */
+void lb_stage_unused(struct lb_stage *stage, const struct lb_step *step);
 /* The effect of the fault was seen. */
 void lb_stage_proved(struct lb_stage *stage, const struct lb_step *step);
 /* A campaign takes the fault back now. */

@@ -43,14 +43,27 @@ static struct lb_fact of_step(struct lb_stage *s, const struct lb_step *step) {
 
 /* ---- faults ------------------------------------------------------------------------------------------------------- */
 
+static uint32_t verb(struct lb_stage *s, const struct lb_step *step) {
+  char word[32];
+  snprintf(word, sizeof word, "%.*s", (int)strcspn(step->text, " \t"), step->text);
+  return text(s, word);
+}
+
 void lb_stage_fault(struct lb_stage *s, const struct lb_step *step) {
   struct lb_fact fact = of_step(s, step);
-  char verb[32];
-  snprintf(verb, sizeof verb, "%.*s", (int)strcspn(step->text, " \t"), step->text);
-  fact.verb = text(s, verb);
+  fact.verb = verb(s, step);
   fact.role = role(s, step->a);
   fact.from = role(s, step->b);
   record(s, LB_EV_FAULT, &fact);
+}
+
+void lb_stage_touched(struct lb_stage *s, const struct lb_step *step, const char *hosts, const char *from) {
+  struct lb_fact fact = lb_no_fact;
+  fact.step = step->number;
+  fact.verb = verb(s, step);
+  if (hosts[0]) fact.host = text(s, hosts);
+  if (from[0]) fact.from = text(s, from);
+  record(s, LB_EV_TOUCHED, &fact);
 }
 
 static void record_step(struct lb_stage *s, enum lb_event_kind kind, const struct lb_step *step) {
@@ -60,6 +73,7 @@ static void record_step(struct lb_stage *s, enum lb_event_kind kind, const struc
 
 void lb_stage_proved(struct lb_stage *s, const struct lb_step *step) { record_step(s, LB_EV_PROVED, step); }
 void lb_stage_over(struct lb_stage *s, const struct lb_step *step) { record_step(s, LB_EV_OVER, step); }
+void lb_stage_unused(struct lb_stage *s, const struct lb_step *step) { record_step(s, LB_EV_UNUSED, step); }
 void lb_stage_met(struct lb_stage *s, const struct lb_step *step) { record_step(s, LB_EV_MET, step); }
 
 static void record_failure(struct lb_stage *s, enum lb_event_kind kind, const struct lb_step *step, const char *why) {

@@ -80,6 +80,7 @@ static int stand_at_point(struct lb_stage *s, struct lb_client *client) {
     p->step = NULL;
     if (!lb_fault_bury(s, client)) return lb_stage_died(s, client);
   }
+  if (armed->verb == LB_STEP_STOP_AT) lb_stage_holds(s, armed, client);
   lb_stage_proved(s, armed);
   return 1;
 }
@@ -305,5 +306,6 @@ int lb_timeline_play(struct lb_stage *s) {
     int r = play_step(s, &s->plan->scenario->steps[i]);
     if (r < 0) return r;
   }
+  lb_fault_note_unused_cuts(s);
   return all_fired(s);
 }
