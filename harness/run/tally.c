@@ -1,21 +1,39 @@
 /* SPDX-License-Identifier: MIT
  *
- * The sum over the trials of a cell. One violation is enough for `violated`: absence is what has to
- * be shown many times. Identity: trials = safe + violated + stuck + undecided.
+ * The sum over the trials of a cell, and its verdict. Identity: trials = safe + violated + stuck +
+ * undecided.
  *
- * An undecided trial outweighs safe ones and nothing else: a lock that was safe in two trials and
- * undecided in a third has not been shown to be safe in three. Its counters are in the sums all the
- * same.
+ * A timeline asks the same question in each of its trials, so its answer is one only if all decided
+ * trials give it: n of n violated is `violated`, n of n stuck is `stuck`. If they differ the cell is
+ * `mixed`, also where some are violated and the rest stuck: a race decided, and one that nobody has
+ * named is a surprise. A load or a campaign looks for something rare, so there one violation is
+ * enough for `violated`, and without any one stuck trial for `stuck`.
+ *
+ * An undecided trial outweighs safe ones and nothing else. A lock that was safe in two trials and
+ * undecided in a third has not been shown to be safe in three. But what was seen to go wrong is not
+ * made better by a trial that is no evidence: violated twice and undecided once is `violated`, with
+ * the undecided trial beside it. Its counters are in the sums all the same.
  */
 #include "tally.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* States of a cell's verdict: safe, undecided, stuck, violated, each of which can only be left to
- * the right. */
+/* As many trials that agree leave less than 10 % to the other outcome (95 % confidence), which is no
+ * race any more. */
+#define AGREED_TRIALS 30
+
+static enum lb_verdict verdict_of(const struct lb_cell_sum *sum, bool directed) {
+  int kinds = (sum->safe > 0) + (sum->violated > 0) + (sum->stuck > 0);
+  if (directed && kinds > 1) return LB_MIXED;
+  if (sum->violated) return LB_VIOLATED;
+  if (sum->stuck) return LB_STUCK;
+  return sum->undecided ? LB_UNDECIDED : LB_SAFE;
+}
+
 void lb_cell_add(struct lb_cell_sum *cell, const struct lb_outcome *x) {
   if (cell->trials++ == 0) cell->sum = lb_counters_none();
   lb_counters_add(&cell->sum, &x->counters);
@@ -24,18 +42,35 @@ void lb_cell_add(struct lb_cell_sum *cell, const struct lb_outcome *x) {
   cell->stuck += x->verdict == LB_STUCK;
   cell->undecided += x->verdict == LB_UNDECIDED;
   assert(cell->trials == cell->safe + cell->violated + cell->stuck + cell->undecided);
-  cell->verdict = cell->violated ? LB_VIOLATED : cell->stuck ? LB_STUCK : cell->undecided ? LB_UNDECIDED : LB_SAFE;
-  if (x->why[0] && !cell->why[0]) memcpy(cell->why, x->why, sizeof cell->why);
+  cell->verdict = verdict_of(cell, cell->cell->scenario->kind == LB_KIND_TIMELINE);
 }
 
-/* `any` is met by every decided verdict. Without an expectation a lock is taken to be safe, so a
- * violation that nobody foresaw is one against expectation. */
+/* `any` is met by every decided verdict. So is `mixed` by few trials: a race may fall the same way
+ * in all of them. Without an expectation a lock is taken to be safe, so a violation that nobody
+ * foresaw is one against expectation. */
 int lb_cell_as_expected(const struct lb_cell_sum *sum) {
   const struct lb_expect *expect = sum->cell->expect;
   if (sum->verdict == LB_NA) return expect && expect->verdict == LB_NA ? 1 : -1;
   if (sum->verdict == LB_UNDECIDED || sum->verdict == LB_SKIPPED || sum->verdict == LB_VERDICT_NONE) return -1;
   if (expect && expect->verdict == LB_ANY) return 1;
+  if (expect && expect->verdict == LB_MIXED && sum->trials - sum->undecided < AGREED_TRIALS) return 1;
   return sum->verdict == (expect ? expect->verdict : LB_SAFE);
+}
+
+/* Jobs are in the order of the plan, whatever the order in which they ended. */
+const char *lb_tally_why(const struct lb_tally *tally, size_t cell, enum lb_verdict verdict) {
+  for (size_t i = 0; i < tally->plan->job_count; i++) {
+    const struct lb_job_result *x = &tally->jobs[i];
+    if (x->done && x->job->cell == cell && x->outcome.verdict == verdict && x->outcome.why[0]) return x->outcome.why;
+  }
+  return "";
+}
+
+/* The reason of the verdict that is shown; of a mixed cell that of its stuck trials, if there are
+ * any, for a violation has none. */
+static void keep_why(struct lb_tally *tally, size_t cell) {
+  struct lb_cell_sum *sum = &tally->cells[cell];
+  snprintf(sum->why, sizeof sum->why, "%s", lb_tally_why(tally, cell, sum->verdict == LB_MIXED ? LB_STUCK : sum->verdict));
 }
 
 /* One more than needed of each, so that an empty plan is not taken for a lack of memory. */
@@ -60,6 +95,7 @@ void lb_tally_add(struct lb_tally *tally, struct lb_job_result *result, const st
   result->done = true;
   tally->done++;
   lb_cell_add(&tally->cells[result->job->cell], outcome);
+  keep_why(tally, result->job->cell);
 }
 
 void lb_tally_clear(struct lb_tally *tally) {

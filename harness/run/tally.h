@@ -17,9 +17,10 @@ struct lb_job_result {
 
 struct lb_cell_sum {
   const struct lb_cell *cell;
-  /* The worst of its trials; Before the first that of the plan: LB_SKIPPED, LB_NA or LB_VERDICT_NONE. */
+  /* By the rule at the head of tally.c; before the first trial that of the plan: LB_SKIPPED, LB_NA or
+   * LB_VERDICT_NONE. */
   enum lb_verdict verdict;
-  /* Of undecided and stuck: the first reason. */
+  /* Of the verdict: the reason of its first trial in the order of the plan that has one. */
   char why[400];
   int trials, safe, violated, stuck, undecided;
   /* Of all its trials, undecided ones included. */
@@ -40,7 +41,11 @@ int lb_tally_begin(const struct lb_plan *plan, struct lb_tally *ret);
 void lb_tally_add(struct lb_tally *tally, struct lb_job_result *result, const struct lb_outcome *outcome);
 void lb_tally_clear(struct lb_tally *tally);
 
-/* Adds one trial. */
+/* The reason of the first trial of a cell, in the order of the plan, that ended like this; "" = none
+ * did, or it has no reason. Lives as long as the tally. */
+const char *lb_tally_why(const struct lb_tally *tally, size_t cell, enum lb_verdict verdict);
+
+/* Adds one trial. The reason of the cell is left as it is. */
 void lb_cell_add(struct lb_cell_sum *sum, const struct lb_outcome *outcome);
 /* 1 = as expected (or safe where nothing is expected), 0 = not, -1 = cannot be said (undecided,
  * skipped, n/a where the scenario does not say so). */

@@ -140,7 +140,7 @@ static void clear(struct lb_stage *s, const char *scratch) {
 
 /* Server logs are kept of every trial that somebody will want to understand. */
 static bool as_expected(const struct lb_trial_plan *plan, enum lb_verdict verdict) {
-  if (plan->expect && plan->expect->verdict == LB_ANY) return verdict != LB_UNDECIDED;
+  if (plan->expect && (plan->expect->verdict == LB_ANY || plan->expect->verdict == LB_MIXED)) return verdict != LB_UNDECIDED;
   return verdict == (plan->expect ? plan->expect->verdict : LB_SAFE);
 }
 
