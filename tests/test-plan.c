@@ -555,6 +555,61 @@ static void a_guard_needs_what_it_looks_at(void **state) {
 }
 
 /* A cell that the scenario calls n/a is not run, even if it could be; its reason is the scenario's own. */
+/* A suite: nothing is missing in scenarios x systems x guards, whoever is named where. */
+static void a_product_has_every_cell_and_says_which_of_them_mean_nothing(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", STEPS "local@none = safe\n[expect fence]\nnull@none = safe\n");
+  scenario(w, "b", HEAD "[workload]\nclients = 2\n[expect]\n*@none = safe\nbroken@none = violated\n");
+  w->request.guard = NULL;
+  w->request.product = true;
+  make(w);
+  static const char *const systems[] = {"local@none", "null@none", "broken@none"};
+  static const char overtakes[] = "nothing overtakes a client here, so no guard has anything to stop";
+  static const char unsafe[] = "known to be unsafe: it runs only where the harness has to catch it";
+  size_t n = 0;
+  for (size_t s = 0; s < 2; s++) {
+    for (int g = 0; g < LB_GUARD_COUNT; g++) {
+      for (size_t i = 0; i < 3; i++, n++) {
+        const struct lb_cell *cell = &w->plan.cells[n];
+        assert_true(n < w->plan.cell_count && cell->scenario == &w->plan.scenarios[s] && (int)cell->guard == g);
+        assert_string_equal(cell->system, systems[i]);
+        if (s == 1 && g != LB_GUARD_NONE) assert_string_equal(cell->skip, overtakes);
+        else if (s == 1 && i == 1) assert_string_equal(cell->skip, unsafe);
+        else if (s == 0 && i == 2) assert_string_equal(cell->skip, unsafe);
+        else if (i == 0) assert_string_equal(cell->skip, "");
+        assert_int_equal(cell->means_nothing, cell->skip[0] != '\0');
+      }
+    }
+  }
+  assert_int_equal(w->plan.cell_count, n);
+  w->request.guards = 1u << LB_GUARD_NONE | 1u << LB_GUARD_FENCE;
+  w->request.systems = "local,redis-token@redis";
+  make(w);
+  assert_cells(w, "local@none/none redis-token@redis/none local@none/fence redis-token@redis/fence local@none/none "
+                  "redis-token@redis/none local@none/fence redis-token@redis/fence");
+  w->request.guard = "recheck";
+  make(w);
+  assert_cells(w, "local@none/recheck redis-token@redis/recheck local@none/recheck redis-token@redis/recheck");
+  w->request.systems = "lokal";
+  assert_int_equal(lb_plan_make(&w->request, &w->plan, w->err, sizeof w->err), -EINVAL);
+  w->plan = (struct lb_plan){0};
+}
+
+static void under_a_guard_a_suite_may_want_fewer_trials(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", STEPS "local@none = safe\n");
+  w->request.guard = NULL;
+  w->request.product = true, w->request.guards = 1u << LB_GUARD_NONE | 1u << LB_GUARD_DEADLINE;
+  w->request.guard_trials = 2;
+  const char *setting = "trials=3";
+  w->request.settings = &setting, w->request.setting_count = 1;
+  make(w);
+  assert_int_equal(w->plan.job_count, 5);
+  w->request.trials = 4;
+  make(w);
+  assert_int_equal(w->plan.job_count, 8);
+}
+
 static void what_means_nothing_is_as_expected_where_it_is_stated(void **state) {
   struct world *w = *state;
   scenario(w, "a",
@@ -968,6 +1023,8 @@ int main(void) {
       TEST(a_scenario_with_cuts_is_skipped_without_namespaces),
       TEST(a_plan_in_which_all_is_skipped_has_no_jobs),
       TEST(a_guard_needs_what_it_looks_at),
+      TEST(a_product_has_every_cell_and_says_which_of_them_mean_nothing),
+      TEST(under_a_guard_a_suite_may_want_fewer_trials),
       TEST(what_means_nothing_is_as_expected_where_it_is_stated),
       TEST(what_means_nothing_misses_nothing),
       TEST(a_pattern_adds_no_system_and_is_the_expectation_of_those_it_fits),

@@ -52,6 +52,29 @@ static void a_suite_says_which_scenarios_and_what_is_changed(void **state) {
   lb_suite_clear(&s);
 }
 
+static void a_suite_may_name_systems_guards_and_trials(void **state) {
+  struct lb_suite s;
+  (void)state;
+  assert_int_equal(read_suite(ABOUT "[control]\n", &s), 0);
+  assert_null(s.systems);
+  assert_int_equal(s.guards, 0);
+  assert_int_equal(s.guard_trials, 0);
+  lb_suite_clear(&s);
+  assert_int_equal(read_suite(ABOUT "systems = a@x, b@y\nsystems = c@z\nguards = none, fence\ntrials = 7\nguard_trials = 2\n"
+                              "[storm]\nduration_s = 60\n[control]\n[pause-holder]\ntrials = 3\n", &s), 0);
+  assert_string_equal(s.systems, "a@x,b@y,c@z");
+  assert_int_equal(s.guards, 1u << LB_GUARD_NONE | 1u << LB_GUARD_FENCE);
+  assert_int_equal(s.guard_trials, 2);
+  assert_string_equal(s.settings[0], "duration_s=60 trials=7");
+  assert_string_equal(s.settings[1], "trials=7");
+  assert_string_equal(s.settings[2], "trials=3");
+  lb_suite_clear(&s);
+  assert_refused(ABOUT "guards = none, fnece\n", "dir/mine.ini:4: no guard 'fnece', did you mean 'fence'? expected none, deadline, "
+                                                 "signal, recheck, claim or fence");
+  assert_refused(ABOUT "guards = fence, fence\n", "dir/mine.ini:4: fence stands there twice");
+  assert_refused(ABOUT "guard_trials = 0\n", "dir/mine.ini:4: trials = 0: expected a whole number from 1 to 10000");
+}
+
 static void a_path_is_looked_for_beside_the_suite(void **state) {
   struct lb_suite s;
   char path[1100], text[1300];
@@ -98,7 +121,7 @@ static void a_setting_is_tried_on_its_scenario(void **state) {
 static void a_key_of_the_suite_that_is_none_is_refused(void **state) {
   (void)state;
   assert_refused("[suite]\ntitel = t\n", "dir/mine.ini:2: [suite] has no key 'titel', did you mean 'title'?");
-  assert_refused("[suite]\nx = t\n", "dir/mine.ini:2: [suite] has no key 'x': expected title or question");
+  assert_refused("[suite]\nx = t\n", "dir/mine.ini:2: [suite] has no key 'x': expected title, question, systems, guards, trials or guard_trials");
   assert_refused("[suite]\ntitle =\n", "dir/mine.ini:2: title = : expected text");
 }
 
@@ -156,6 +179,7 @@ int main(void) {
   snprintf(folder, sizeof folder, "%s/scenarios", source ? source : ".");
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_suite_says_which_scenarios_and_what_is_changed),
+      cmocka_unit_test(a_suite_may_name_systems_guards_and_trials),
       cmocka_unit_test(a_path_is_looked_for_beside_the_suite),
       cmocka_unit_test(a_scenario_that_is_not_there_is_refused_with_the_nearest),
       cmocka_unit_test(nothing_stands_twice),

@@ -129,12 +129,14 @@ char *lb_find_suite(const char *name);
 
 /* What `run` and `suite` have in common: some scenarios, perhaps changed, and the options of a
  * run. */
+struct lb_suite;
 struct lb_order { /* what a command wants done */
   const struct lb_args *args;
   const char *label;               /* names the run's folder */
   const char *const *paths;        /* of the scenarios */
   const char *const *own_settings; /* of each, "key=value key=value" (NULL = none); or NULL */
   size_t path_count;
+  const struct lb_suite *suite;    /* that they are of: its plan is the full product; NULL = none */
   bool draw;                       /* the charts and the page, too */
 };
 /* Plans it, runs it, writes its results and says what came of it. An exit code. */

@@ -19,6 +19,7 @@
 #include "show/display.h"
 #include "show/report.h"
 #include "run/results.h"
+#include "scenario/suite.h"
 
 /* 32 bits: enough to draw from, and short enough to be copied from a screen. */
 static uint64_t random_seed(void) {
@@ -116,10 +117,13 @@ static int execute(const struct lb_plan *plan, const struct lb_order *order) {
   return code;
 }
 
-/* Without -b, a plugin runs alone: who brings a lock wants to see that one. NULL = those that the
- * scenarios name. */
-static const char *systems_of(const struct lb_args *args) {
-  return args->systems || !args->plugins[0] ? args->systems : args->plugins;
+/* Without -b, a plugin runs alone: who brings a lock wants to see that one. Else those of the suite;
+ * NULL = those that the scenarios name. */
+static const char *systems_of(const struct lb_order *order) {
+  const struct lb_args *args = order->args;
+  if (args->systems) return args->systems;
+  if (args->plugins[0]) return args->plugins;
+  return order->suite ? order->suite->systems : NULL;
 }
 
 /* What --expect says, one for a guard. 0, or -1 after a complaint. */
@@ -144,7 +148,10 @@ int lb_carry_out(const struct lb_order *order) {
   struct lb_plan_request request = {.scenario_paths = order->paths,
                                     .own_settings = order->own_settings,
                                     .scenario_count = order->path_count,
-                                    .systems = systems_of(order->args),
+                                    .systems = systems_of(order),
+                                    .product = order->suite != NULL,
+                                    .guards = order->suite ? order->suite->guards : 0,
+                                    .guard_trials = order->suite ? order->suite->guard_trials : 0,
                                     .expect = expects,
                                     .expect_count = order->args->expect_count,
                                     .guard = order->args->guard,

@@ -26,6 +26,7 @@ int lb_cli_suite(const struct lb_args *args) {
                            .paths = (const char *const *)suite.scenarios,
                            .own_settings = (const char *const *)suite.settings,
                            .path_count = suite.count,
+                           .suite = &suite,
                            .draw = true};
   int code = lb_carry_out(&order);
   lb_suite_clear(&suite);

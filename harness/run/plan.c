@@ -113,10 +113,11 @@ int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, cha
   int r = lb_settings_check(request->settings, request->setting_count, err, err_size);
   if (r == 0) r = take_expect(ret, request);
   if (r == 0) r = load_scenarios(ret, request, err, err_size);
-  for (size_t i = 0; r == 0 && i < ret->scenario_count; i++)
+  if (r == 0 && request->product) r = lb_plan_add_product(ret, request, err, err_size);
+  for (size_t i = 0; r == 0 && !request->product && i < ret->scenario_count; i++)
     r = lb_plan_add_cells(ret, request, &ret->scenarios[i], err, err_size);
   if (r == 0) r = check_use(ret, request, err, err_size);
-  for (size_t i = 0; r == 0 && i < ret->cell_count; i++) r = lb_plan_add_jobs(ret, i, request->trials);
+  for (size_t i = 0; r == 0 && i < ret->cell_count; i++) r = lb_plan_add_jobs(ret, i, request->trials, request->guard_trials);
   if (r == 0) r = lb_plan_set_order(ret);
   if (r == -ENOMEM) snprintf(err, err_size, "out of memory");
   for (size_t i = 0; r == 0 && i < ret->job_count; i++) ret->jobs[i].plan.system = ret->cells[ret->jobs[i].cell].system;

@@ -56,12 +56,18 @@ struct lb_plan_request {
   const char *systems;
   /* One name, or NULL = those the scenario states expectations for. */
   const char *guard;
+  /* A suite: each scenario on every system under every guard, cells that mean nothing included. The
+   * systems are then one list for all scenarios: `systems`, or those that any of them names. */
+  bool product;
+  unsigned guards; /* of a product: one bit each, 0 = all; `guard` wins */
   /* Of systems that a scenario states nothing for, one for each guard at most (copied; their texts
    * must outlive the plan). One that fits no cell is refused. */
   const struct lb_expect *expect;
   size_t expect_count;
   /* Of each cell and number of clients; 0 = as many as the scenario says. */
   int trials;
+  /* Under a guard at most so many, if `trials` is 0; 0 = as many as without. */
+  int guard_trials;
   /* "key=value" of scenarios, "protocol.option=value". */
   const char *const *settings;
   size_t setting_count;

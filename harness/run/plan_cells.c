@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which cells a run has: scenario x system x guard. There are two ways to ask. Without names the
- * scenarios decide: a cell for each expectation that they state, because a cell without one says
- * less. With names (`-b`, `-g`) the user decides, and a cell may have no expectation.
+ * Which cells a run has: scenario x system x guard. There are three ways to ask. A suite has all of
+ * them (plan_product.c). Else, without names, the scenarios decide: a cell for each expectation that
+ * they state, because a cell without one says less. With names (`-b`, `-g`) the user decides, and a
+ * cell may have no expectation.
  *
  * Names are also given loosely: a protocol without a topology, `*` in a scenario. What that stands
  * for is decided here and nowhere else. The same cell may be meant several times; it is made
@@ -34,19 +35,33 @@ static const struct lb_expect *own_expect(const struct lb_plan *plan, enum lb_gu
   return NULL;
 }
 
+/* What means nothing for what the cell is, and not for what its steps need. Who states something of
+ * it, or asks for that one guard, gets it. */
+static const char *means_nothing(const struct lb_cell *cell, const struct lb_plan_request *request) {
+  const struct lb_scenario *s = cell->scenario;
+  if (cell->guard != LB_GUARD_NONE && !request->guard && !cell->expect && (s->kind == LB_KIND_LOAD || s->control))
+    return "nothing overtakes a client here, so no guard has anything to stop";
+  bool named = cell->expect && lb_expect_is_exact(cell->expect);
+  if (request->product && cell->protocol->traits & LB_TRAIT_UNSAFE && !named)
+    return "known to be unsafe: it runs only where the harness has to catch it";
+  return NULL;
+}
+
 /* A scenario may know better than the machine why a cell means nothing, so its reason comes
  * first. */
-static void leave_out(struct lb_cell *cell) {
+static void leave_out(struct lb_cell *cell, const struct lb_plan_request *request) {
   bool stated = cell->expect && cell->expect->verdict == LB_NA;
-  enum lb_verdict fit = stated ? LB_NA : lb_fit(cell->scenario, cell->protocol, cell->topology, cell->guard, cell->skip, sizeof cell->skip);
+  const char *why = stated ? cell->expect->reason : means_nothing(cell, request);
+  if (stated && !*why) why = "the scenario says so";
+  if (why) snprintf(cell->skip, sizeof cell->skip, "%s", why);
+  enum lb_verdict fit = why ? LB_NA : lb_fit(cell->scenario, cell->protocol, cell->topology, cell->guard, cell->skip, sizeof cell->skip);
   cell->means_nothing = fit == LB_NA;
-  if (stated) snprintf(cell->skip, sizeof cell->skip, "%s", *cell->expect->reason ? cell->expect->reason : "the scenario says so");
 }
 
 /* One cell, unless it is there already. Its expectation is the scenario's own; what the user
  * expects only fills a gap. */
-static int add_cell(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
-                    const char *system, enum lb_guard guard, char *err, size_t err_size) {
+int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
+                     const char *system, enum lb_guard guard, char *err, size_t err_size) {
   struct lb_system named;
   int r = lb_system_parse(system, &named, err, err_size);
   if (r < 0) return r;
@@ -61,7 +76,7 @@ static int add_cell(struct lb_plan *plan, const struct lb_plan_request *request,
   cell.options = lb_settings_options(cell.protocol, request->settings, request->setting_count);
   if (!cell.options) return -ENOMEM;
   choose_fence(&cell);
-  leave_out(&cell);
+  leave_out(&cell, request);
   struct lb_cell *grown = realloc(plan->cells, (plan->cell_count + 1) * sizeof *grown);
   if (!grown) {
     free(cell.options);
@@ -88,7 +103,7 @@ static int add_stated(struct lb_plan *plan, const struct lb_plan_request *reques
     const struct lb_expect *expect = &scenario->expect[i];
     char why[300];
     if (!lb_expect_is_exact(expect) || !lb_scenario_expect(scenario, expect->system, section)) continue;
-    int r = add_cell(plan, request, scenario, expect->system, guard, why, sizeof why);
+    int r = lb_plan_add_cell(plan, request, scenario, expect->system, guard, why, sizeof why);
     if (r == -EINVAL) lb_refuse(err, err_size, "%s: [expect]: %s", scenario->path, why);
     if (r < 0) return r;
   }
@@ -105,7 +120,7 @@ static int add_meaningful(struct lb_plan *plan, const struct lb_plan_request *re
     char system[96];
     if (topology && !lb_scenario_means_something(scenario, topology)) continue;
     snprintf(system, sizeof system, "%s@%s", protocol->name, *name);
-    int r = add_cell(plan, request, scenario, system, guard, err, err_size);
+    int r = lb_plan_add_cell(plan, request, scenario, system, guard, err, err_size);
     if (r < 0) return r;
     ++*found;
   }
@@ -121,13 +136,13 @@ static int add_named(struct lb_plan *plan, const struct lb_plan_request *request
   for (size_t i = 0; !strchr(name, '@') && i < scenario->expect_count; i++) {
     const char *system = scenario->expect[i].system;
     if (strncmp(system, name, length) != 0 || system[length] != '@' || !lb_expect_is_exact(&scenario->expect[i])) continue;
-    int r = add_cell(plan, request, scenario, system, guard, err, err_size);
+    int r = lb_plan_add_cell(plan, request, scenario, system, guard, err, err_size);
     if (r < 0) return r;
     found++;
   }
   const struct lb_protocol *protocol = found ? NULL : lb_protocol_find(name);
   int r = protocol ? add_meaningful(plan, request, scenario, protocol, guard, &found, err, err_size) : 0;
-  return found || r < 0 ? r : add_cell(plan, request, scenario, name, guard, err, err_size);
+  return found || r < 0 ? r : lb_plan_add_cell(plan, request, scenario, name, guard, err, err_size);
 }
 
 static int add_list(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,

@@ -25,10 +25,11 @@ static uint64_t trial_seed(uint64_t seed, const char *name) {
 
 /* Jobs of a cell are neighbours, in the order of clients and trials: tables and trials.csv rely on
  * it. */
-int lb_plan_add_jobs(struct lb_plan *plan, size_t cell_index, int trials) {
+int lb_plan_add_jobs(struct lb_plan *plan, size_t cell_index, int trials, int guard_trials) {
   struct lb_cell *cell = &plan->cells[cell_index];
   if (cell->skip[0]) return 0;
   int each = trials ? trials : cell->scenario->trials;
+  if (!trials && cell->guard != LB_GUARD_NONE && guard_trials && guard_trials < each) each = guard_trials;
   size_t more = cell->scenario->client_count_count * (size_t)each;
   struct lb_job *grown = realloc(plan->jobs, (plan->job_count + more) * sizeof *grown);
   if (!grown) return -ENOMEM;

@@ -16,10 +16,18 @@
 int lb_plan_add_cells(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
                       char *err, size_t err_size);
 
-/* Adds the jobs of a cell, none if it is skipped: `trials` for each number of clients, 0 = as many
- * as the scenario says. Called when all cells are there. The name of the system is not set.
+/* Adds the cells of all scenarios of the plan: each of them on every system under every guard that
+ * the request wants. The same results (plan_product.c). */
+int lb_plan_add_product(struct lb_plan *plan, const struct lb_plan_request *request, char *err, size_t err_size);
+
+/* Adds one cell, unless it is there already. The same results (plan_cells.c). */
+int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
+                     const char *system, enum lb_guard guard, char *err, size_t err_size);
+
+/* Adds the jobs of a cell, none if it is left out: `trials` for each number of clients, 0 = as many
+ * as the scenario says; under a guard at most `guard_trials` of these, 0 = all. Called when all cells are there. The name of the system is not set.
  * 0 or -ENOMEM (plan_jobs.c). */
-int lb_plan_add_jobs(struct lb_plan *plan, size_t cell_index, int trials);
+int lb_plan_add_jobs(struct lb_plan *plan, size_t cell_index, int trials, int guard_trials);
 
 /* Sets the order in which the jobs are run, once all of them are there. 0 or -ENOMEM. */
 int lb_plan_set_order(struct lb_plan *plan);

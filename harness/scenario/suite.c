@@ -30,6 +30,7 @@ struct reading {
   struct lb_scenario scenario; /* of the section now; empty in [suite] */
   int *section_lines;          /* of each scenario of the suite */
   int *key_lines;              /* of lb_scenario_keys in this section, 0 = not seen */
+  int trials;                  /* [suite] trials, 0 = not given */
 };
 
 static int refuse_at(struct reading *r, int result, const char *why) { return lb_lines_refuse(&r->lines, result, why); }
@@ -138,34 +139,74 @@ static char *next_line(char *buf, int size, void *reading) {
   return *text == '[' && begin_section(r, text) < 0 ? NULL : buf;
 }
 
+/* The text without its blanks, behind what stands in *list already, after `between`. */
+static int append_word(char **list, const char *between, const char *text) {
+  char *word = strdup(text), *more = NULL;
+  size_t len = 0;
+  for (const char *at = text; word && *at; at++)
+    if (!strchr(LB_BLANKS, *at)) word[len++] = *at;
+  if (word) word[len] = '\0';
+  int written = word ? asprintf(&more, "%s%s%s", *list ? *list : "", *list && **list ? between : "", word) : -1;
+  free(word);
+  if (written < 0) return -ENOMEM;
+  free(*list);
+  *list = more;
+  return 0;
+}
+
+/* A line of [suite] that may stand several times: systems are many, and a line is short. */
+static int take_systems(struct reading *r, const char *value) {
+  return append_word(&r->suite->systems, ",", value) < 0 ? refuse_at(r, -ENOMEM, "out of memory") : 0;
+}
+
+/* "none, fence": read as the guards of an [expect] section are. */
+static int take_guards(struct reading *r, const char *value) {
+  char section[SECTION_BYTES], why[LB_SCENARIO_ERR];
+  snprintf(section, sizeof section, "%s %s", LB_EXPECT, value);
+  for (char *at = section; *at; at++)
+    if (*at == ',') *at = ' ';
+  int result = lb_expect_guards(section, &r->suite->guards, why, sizeof why);
+  return result < 0 ? refuse_at(r, -EINVAL, strchr(why, ':') ? strchr(why, ':') + 2 : why) : 0;
+}
+
+/* A number of trials as a scenario has it: tried on one that nobody keeps. */
+static int take_trials(struct reading *r, int *field, const char *value) {
+  char why[LB_SCENARIO_ERR];
+  struct lb_scenario scratch = {0};
+  const struct lb_scenario_key *key = lb_scenario_key_find_set("trials", why, sizeof why);
+  int result = key ? lb_scenario_key_set(key, &scratch, "trials", value, 0, why, sizeof why) : -EINVAL;
+  *field = scratch.trials;
+  return result < 0 ? refuse_at(r, result, why) : 0;
+}
+
 /* A key of [suite]. */
 static int take_about(struct reading *r, const char *name, const char *value) {
-  static const char *const known[] = {"title", "question"};
+  static const char *const known[] = {"title", "question", "systems", "guards", "trials", "guard_trials"};
   char why[LB_SCENARIO_ERR];
-  char **field = strcmp(name, known[0]) == 0 ? &r->suite->title : strcmp(name, known[1]) == 0 ? &r->suite->question : NULL;
-  const char *near = field ? NULL : lb_suggest(name, known, 2);
-  if (!field)
+  struct lb_suite *s = r->suite;
+  char **field = strcmp(name, known[0]) == 0 ? &s->title : strcmp(name, known[1]) == 0 ? &s->question : NULL;
+  if (!*value) lb_refuse(why, sizeof why, "%s = : expected text", name);
+  else if (strcmp(name, "systems") == 0) return take_systems(r, value);
+  else if (strcmp(name, "guards") == 0) return take_guards(r, value);
+  else if (strcmp(name, "trials") == 0) return take_trials(r, &r->trials, value);
+  else if (strcmp(name, "guard_trials") == 0) return take_trials(r, &s->guard_trials, value);
+  else if (field && *field) lb_refuse(why, sizeof why, "%s stands twice in [" ABOUT "]", name);
+  else if (field) return (*field = strdup(value)) ? 0 : refuse_at(r, -ENOMEM, "out of memory");
+  else {
+    const char *near = lb_suggest(name, known, sizeof known / sizeof *known);
     lb_refuse(why, sizeof why, "[" ABOUT "] has no key '%s'%s%s%s", name, near ? ", did you mean '" : "", near ? near : "",
-              near ? "'?" : ": expected title or question");
-  else if (*field) lb_refuse(why, sizeof why, "%s stands twice in [" ABOUT "]", name);
-  else if (!*value) lb_refuse(why, sizeof why, "%s = : expected text", name);
-  else return (*field = strdup(value)) ? 0 : refuse_at(r, -ENOMEM, "out of memory");
+              near ? "'?" : ": expected title, question, systems, guards, trials or guard_trials");
+  }
   return refuse_at(r, -EINVAL, why);
 }
 
 /* As one word of "key=value key=value", so without the blanks of a list, "1, 4". */
 static int keep_setting(struct reading *r, const char *name, const char *value) {
-  char **settings = &r->suite->settings[r->suite->count - 1], *word = strdup(value), *more = NULL;
-  size_t len = 0;
-  for (const char *at = value; word && *at; at++)
-    if (!strchr(LB_BLANKS, *at)) word[len++] = *at;
-  if (word) word[len] = '\0';
-  int written = word ? asprintf(&more, "%s%s%s=%s", *settings, **settings ? " " : "", name, word) : -1;
+  char *word;
+  if (asprintf(&word, "%s=%s", name, value) < 0) return refuse_at(r, -ENOMEM, "out of memory");
+  int result = append_word(&r->suite->settings[r->suite->count - 1], " ", word);
   free(word);
-  if (written < 0) return refuse_at(r, -ENOMEM, "out of memory");
-  free(*settings);
-  *settings = more;
-  return 0;
+  return result < 0 ? refuse_at(r, -ENOMEM, "out of memory") : 0;
 }
 
 /* A key of a scenario's section. What -s would refuse is refused here, with the line of the
@@ -205,6 +246,18 @@ static int check_complete(struct reading *r) {
   return lb_refuse(r->lines.err, r->lines.err_size, "%s: %s", r->lines.path, missing);
 }
 
+/* [suite] trials is that of each scenario whose section says nothing else. */
+static int spread_trials(struct reading *r) {
+  char setting[32];
+  snprintf(setting, sizeof setting, "trials=%d", r->trials);
+  for (size_t i = 0; r->trials && i < r->suite->count; i++) {
+    const char *own = strstr(r->suite->settings[i], "trials=");
+    if (own && (own == r->suite->settings[i] || own[-1] == ' ')) continue;
+    if (append_word(&r->suite->settings[i], " ", setting) < 0) return -ENOMEM;
+  }
+  return 0;
+}
+
 static void forget(struct reading *r) {
   lb_scenario_clear(&r->scenario);
   for (size_t i = 0; i < r->known_count; i++) free(r->known[i]), free(r->known_paths[i]);
@@ -225,6 +278,7 @@ int lb_suite_parse(const char *path, const char *data, size_t size, const char *
     snprintf(err, err_size, "%s: cannot read its scenarios in %s: %s", path, folder, strerror(-result));
   if (result == 0) result = lb_lines_end(&r.lines, data, ini_parse_stream(next_line, &r, take_entry, &r));
   if (result == 0) result = check_complete(&r);
+  if (result == 0) result = spread_trials(&r);
   if (result == -ENOMEM) snprintf(err, err_size, "%s: out of memory", path);
   forget(&r);
   if (result < 0) lb_suite_clear(ret);
@@ -250,5 +304,6 @@ void lb_suite_clear(struct lb_suite *suite) {
   free(suite->path);
   free(suite->title);
   free(suite->question);
+  free(suite->systems);
   *suite = (struct lb_suite){0};
 }

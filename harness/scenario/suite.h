@@ -15,6 +15,9 @@ struct lb_suite {
    * key=value" ("" = nothing). */
   char **scenarios, **settings;
   size_t count;
+  char *systems;   /* "a@x,b@y", NULL = those that the scenarios name */
+  unsigned guards; /* one bit each, 0 = all */
+  int guard_trials; /* under a guard at most so many of each cell; 0 = as many as without */
 };
 
 /* Reads a file. `folder` has the scenarios that are named, not given as a path. Every scenario is

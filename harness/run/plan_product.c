@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The cells of a suite: every scenario on every system under every guard, so that its tables have no
+ * hole. What cannot be asked is there, too, with the reason why not (fit.h).
+ *
+ * The systems are one list for all scenarios. Without names it is what any of the scenarios names
+ * exactly, in the order in which they come.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/registry.h"
+#include "plan_parts.h"
+
+struct systems { /* each once; the texts are owned */
+  char **name;
+  size_t count;
+};
+
+/* "PROTOCOL@TOPOLOGY", in two parts. */
+static int add_system(struct systems *list, const char *protocol, const char *topology) {
+  char *name = NULL;
+  if (asprintf(&name, "%s%s%s", protocol, *topology ? "@" : "", topology) < 0) return -ENOMEM;
+  for (size_t i = 0; i < list->count; i++) {
+    if (strcmp(list->name[i], name) != 0) continue;
+    free(name);
+    return 0;
+  }
+  char **grown = realloc(list->name, (list->count + 1) * sizeof *grown);
+  if (!grown) {
+    free(name);
+    return -ENOMEM;
+  }
+  list->name = grown;
+  list->name[list->count++] = name;
+  return 0;
+}
+
+/* What the scenarios name exactly: of one protocol, or of all (NULL). */
+static int add_stated(struct systems *list, const struct lb_plan *plan, const char *protocol) {
+  size_t length = protocol ? strlen(protocol) : 0;
+  for (size_t s = 0; s < plan->scenario_count; s++) {
+    const struct lb_scenario *scenario = &plan->scenarios[s];
+    for (size_t i = 0; i < scenario->expect_count; i++) {
+      const char *name = scenario->expect[i].system;
+      if (!lb_expect_is_exact(&scenario->expect[i])) continue;
+      if (protocol && (strncmp(name, protocol, length) != 0 || name[length] != '@')) continue;
+      if (add_system(list, name, "") < 0) return -ENOMEM;
+    }
+  }
+  return 0;
+}
+
+/* A protocol alone: those of its systems that some scenario names, or else (a plugin) all of its
+ * topologies. A word that is no protocol stays as it is, and is refused when its cell is made. */
+static int add_named(struct systems *list, const struct lb_plan *plan, const char *name) {
+  size_t before = list->count;
+  const struct lb_protocol *protocol = lb_protocol_find(name);
+  if (!protocol) return add_system(list, name, "");
+  int r = add_stated(list, plan, name);
+  bool stated = list->count > before;
+  for (const char *const *t = protocol->topologies; r == 0 && !stated && *t; t++) r = add_system(list, name, *t);
+  return r;
+}
+
+static int find_systems(struct systems *list, const struct lb_plan *plan, const char *names) {
+  int r = 0;
+  if (!names) return add_stated(list, plan, NULL);
+  char *copy = strdup(names), *rest = copy;
+  if (!copy) return -ENOMEM;
+  for (char *name; r == 0 && (name = strsep(&rest, ","));) r = add_named(list, plan, name);
+  free(copy);
+  return r;
+}
+
+static bool wants_guard(const struct lb_plan_request *request, enum lb_guard guard) {
+  if (request->guard) return strcmp(request->guard, lb_guard_name(guard)) == 0;
+  return !request->guards || request->guards & 1u << guard;
+}
+
+int lb_plan_add_product(struct lb_plan *plan, const struct lb_plan_request *request, char *err, size_t err_size) {
+  struct systems list = {0};
+  int r = find_systems(&list, plan, request->systems);
+  for (size_t s = 0; r == 0 && s < plan->scenario_count; s++)
+    for (int g = 0; r == 0 && g < LB_GUARD_COUNT; g++)
+      for (size_t i = 0; r == 0 && wants_guard(request, (enum lb_guard)g) && i < list.count; i++)
+        r = lb_plan_add_cell(plan, request, &plan->scenarios[s], list.name[i], (enum lb_guard)g, err, err_size);
+  for (size_t i = 0; i < list.count; i++) free(list.name[i]);
+  free(list.name);
+  return r;
+}
