@@ -152,8 +152,10 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
     link->state = ZK_LINK_DOWN;
     link->losses++;
   }
+  bool connected = link->state == ZK_LINK_UP;
   signal_change(link);
   pthread_mutex_unlock(&link->lock);
+  if (connected) zk_link_delete_doomed(link, handle);
 }
 
 /* ---- handles ------------------------------------------------------------------------------------------- */
@@ -180,6 +182,7 @@ static void link_free(struct zk_link *link) {
   }
   if (link->event >= 0) close(link->event);
   pthread_mutex_destroy(&link->lock);
+  free(link->doomed);
   free(link);
 }
 

@@ -26,6 +26,8 @@ struct zk_link {
   uint64_t awaited; /* name of the watch that counts; others are late */
   bool fired;
   struct zk_call *calls; /* all not yet freed */
+  char (*doomed)[ZK_PATH_MAX]; /* nodes to delete, or begins of their names; zk_doom.c */
+  size_t doomed_count;
   bool closed;           /* zookeeper_close has returned */
   bool orphaned;         /* the session has gone: the closing thread frees the link */
 };
@@ -37,6 +39,16 @@ void zk_link_close(struct lb_env *env, struct zk_link *link, lb_ns patience);
 enum zk_link_state zk_link_state(struct zk_link *link);
 /* Sleeps until something may have changed. > 0, 0 = the deadline passed, -errno. */
 int zk_link_sleep(struct lb_env *env, struct zk_link *link, lb_ns deadline);
+
+/* Remembers a node to delete, by its path or, if that ends with '-', by the begin of it; and sends the deletion now if there is
+ * a connection, and again after each reconnect. */
+void zk_link_doom(struct zk_link *link, const char *prefix);
+/* One of those; false: there is none. */
+bool zk_link_doomed(struct zk_link *link, char ret_prefix[ZK_PATH_MAX]);
+/* It has gone. */
+void zk_link_spare(struct zk_link *link, const char *prefix);
+/* Sends all of these deletions, and waits for none. Any thread. */
+void zk_link_delete_doomed(struct zk_link *link, zhandle_t *handle);
 
 /* A request not yet sent. NULL: no memory. */
 struct zk_call *zk_call_new(struct zk_link *link);

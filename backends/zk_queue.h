@@ -16,8 +16,8 @@
  *  - The guid begins with the session's id. So a node of an earlier session that the servers have not removed yet is
  *    never taken for one's own (CURATOR-604 is that mistake). An attempt of an earlier session is dead: its node goes
  *    with the session, and nobody has to delete it.
- *  - A node whose deletion was not answered is remembered and deleted at the next contact: left in the queue it would
- *    block it.
+ *  - A node whose deletion was not answered is remembered, and the library's own thread deletes it when it is connected again:
+ *    left in the queue it would block it for as long as the heartbeats keep the session of a client that asks for nothing.
  *  - The node ahead is watched by a read, not by exists(): a watch on a node that has just gone would stay behind.
  *
  * Source: "Locks" in ZooKeeper Recipes and Solutions, with its note on recoverable errors and the GUID

@@ -31,8 +31,6 @@ struct zk_session {
   char (*address)[LB_ADDRESS_MAX]; /* of each endpoint, when it was looked up last; "" = it had none */
   struct zk_link *link;
   lb_ns link_started;
-  char (*doomed)[ZK_PATH_MAX];
-  size_t doomed_count;
 };
 
 /* ---- opening and closing ------------------------------------------------------------------------------- */
@@ -101,7 +99,6 @@ int zk_open(struct lb_env *env, const struct lb_endpoint *endpoints, size_t coun
 void zk_close(struct zk_session *s) {
   if (!s) return;
   if (s->link) zk_link_close(s->env, s->link, CLOSE_PATIENCE);
-  free(s->doomed);
   free(s->address);
   free(s);
 }
@@ -163,7 +160,6 @@ lb_ns zk_timeout_ns(struct zk_session *s) {
 static int replace_link(struct zk_session *s) {
   if (s->link) zk_link_close(s->env, s->link, CLOSE_PATIENCE);
   s->link = NULL;
-  s->doomed_count = 0;
   return start_link(s);
 }
 
@@ -258,14 +254,15 @@ int zk_await_change(struct zk_session *s, const char *path, lb_ns deadline) {
   return result == LB_TIMEOUT && bound < deadline ? LB_OK : result;
 }
 
-/* Deletes what zk_doom() has asked for. Stops at the first result that is not definite. */
+/* Deletes what zk_doom() has asked for, as far as that has not been done meanwhile. Stops at the first result that is not
+ * definite. */
 static void delete_doomed(struct zk_session *s, lb_ns deadline) {
-  while (s->doomed_count) {
-    char path[ZK_PATH_MAX];
-    int rc = zk_find(s, s->doomed[s->doomed_count - 1], deadline, path);
+  char prefix[ZK_PATH_MAX], path[ZK_PATH_MAX];
+  while (zk_link_doomed(s->link, prefix)) {
+    int rc = zk_find(s, prefix, deadline, path);
     if (rc == ZOK) rc = zk_run(s, zk_delete(s, path), deadline);
     if (rc != ZOK && rc != ZNONODE) return;
-    s->doomed_count--;
+    zk_link_spare(s->link, prefix);
   }
 }
 
@@ -337,10 +334,5 @@ int zk_find(struct zk_session *s, const char *prefix, lb_ns deadline, char ret_p
 }
 
 void zk_doom(struct zk_session *s, const char *prefix) {
-  for (size_t i = 0; i < s->doomed_count; i++)
-    if (strcmp(s->doomed[i], prefix) == 0) return;
-  char(*grown)[ZK_PATH_MAX] = realloc(s->doomed, (s->doomed_count + 1) * sizeof *grown);
-  if (!grown) return; /* the node then stays until the session ends */
-  s->doomed = grown;
-  snprintf(s->doomed[s->doomed_count++], ZK_PATH_MAX, "%s", prefix);
+  if (s->link) zk_link_doom(s->link, prefix);
 }

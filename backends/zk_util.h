@@ -101,8 +101,9 @@ int zk_make_path(struct zk_session *session, const char *path, lb_ns deadline);
 /* Looks, after a sync, for a child whose full path starts with `prefix`. ZOK: ret_path holds it. ZNONODE: it is not
  * there and, if its create was sent by this session before, never will be. Or any other result. */
 int zk_find(struct zk_session *session, const char *prefix, lb_ns deadline, char ret_path[ZK_PATH_MAX]);
-/* Remembers to delete the node whose path is, or starts with, `prefix`, as soon as the session is connected again.
- * Forgotten when the session ends, because the node ends with it. */
+/* Remembers to delete the node whose path is `prefix`, or starts with it if that ends with '-': by the library's own thread now
+ * and after each reconnect, and for sure before the next zk_connect() returns with a connection that answers. Forgotten when the
+ * session ends, because the node ends with it. */
 void zk_doom(struct zk_session *session, const char *prefix);
 
 #endif

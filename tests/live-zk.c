@@ -579,6 +579,34 @@ static void an_unanswered_release_is_made_good_at_the_next_contact(void **state)
   close_client(&a), close_client(&b);
 }
 
+/* The client asks for nothing more; its library has to do it. */
+static void an_unanswered_release_is_made_good_without_another_call(void **state) {
+  (void)state;
+  struct client a, b;
+  open_client(&a, 4000), open_client(&b, 4000);
+  use_once(&a, "by-itself");
+  pause_server();
+  assert_int_equal(try(&a, "by-itself", 100), LB_UNKNOWN);
+  assert_int_equal(zk->release(a.session, &(struct lb_lock){.key = "by-itself"}, &a.grant, in_ms(100)), LB_UNKNOWN);
+  resume_server();
+  assert_int_equal(acquire(&b, "by-itself", 3000), LB_OK);
+  assert_int_equal(release(&b, "by-itself"), LB_OK);
+  close_client(&a), close_client(&b);
+}
+
+static void an_unanswered_release_is_made_good_when_the_server_is_back(void **state) {
+  (void)state;
+  struct client a, b;
+  open_client(&a, 20000), open_client(&b, 20000);
+  assert_int_equal(try(&a, "comes-back", 3000), LB_OK);
+  stop(&alone);
+  assert_int_equal(zk->release(a.session, &(struct lb_lock){.key = "comes-back"}, &a.grant, in_ms(100)), LB_UNKNOWN);
+  start(&alone);
+  assert_int_equal(acquire(&b, "comes-back", 15000), LB_OK); /* while the session of `a` lives */
+  assert_int_equal(release(&b, "comes-back"), LB_OK);
+  close_client(&a), close_client(&b);
+}
+
 static void a_session_survives_a_restart_of_its_server(void **state) {
   (void)state;
   struct client a, b;
@@ -834,6 +862,8 @@ int main(void) {
       cmocka_unit_test_teardown(resolving_tells_held_from_not_held, resume_after),
       cmocka_unit_test_teardown(an_unanswered_attempt_goes_on_with_its_own_node, resume_after),
       cmocka_unit_test_teardown(an_unanswered_release_is_made_good_at_the_next_contact, resume_after),
+      cmocka_unit_test_teardown(an_unanswered_release_is_made_good_without_another_call, resume_after),
+      cmocka_unit_test(an_unanswered_release_is_made_good_when_the_server_is_back),
       cmocka_unit_test(a_session_survives_a_restart_of_its_server),
       cmocka_unit_test(a_dead_holder_is_replaced_after_its_session_timeout),
       cmocka_unit_test(a_holder_paused_past_its_session_has_lost_and_can_return),
