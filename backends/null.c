@@ -2,7 +2,7 @@
  *
  * null - grants at once and remembers nothing: what the harness itself costs.
  *
- * Promises: nothing but speed: the figures of `null` are the ceiling of every other protocol's on the same machine.
+ * Promises: nothing but speed: the figures of `null` are the ceiling (but for noise) of every other protocol's on the same machine.
  * Breaks: as soon as two clients want the same key. Only meaningful where every client has a key of its own.
  * Source: fio's null engine, as an idea.
  */
@@ -46,7 +46,7 @@ const struct lb_protocol lb_null = {
     .size = sizeof(struct lb_protocol),
     .name = "null",
     .summary = "grants everything at once: the cost of the harness",
-    .promises = "Nothing but speed: the ceiling of every other protocol's figures.",
+    .promises = "Nothing but speed: no other protocol is faster on the same machine, but for noise.",
     .breaks = "Two clients that want the same key.",
     .source = "the null engine of fio, as an idea",
     .topologies = null_topologies,

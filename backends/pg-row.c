@@ -18,7 +18,8 @@
  * unique index, where it keeps everybody else out until we delete it; the rows of all earlier winners had been there,
  * and their numbers drawn, before. The number is not kept in the row. An attempt whose answer was lost draws another
  * one when it finds its row: as good as the first, for the same reason. The promise ends with what the sequence keeps.
- * It writes to the log at the first draw and about every 32nd after it, each time as if the next 32 had been drawn.
+ * It writes to the log at the first draw, at the first after a checkpoint and at about every 32nd otherwise, each time as if the
+ * next 32 had been drawn.
  * A promotion that lost a few commits goes on with larger numbers if none of those records was among what it lost; if
  * one was, as for the very first grant, or if the old primary goes on beside the new one, numbers repeat.
  *

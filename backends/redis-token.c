@@ -8,11 +8,13 @@
  * Assumes     The server keeps what it has confirmed, and its clock and the client's run at nearly the same rate.
  * Breaks it   A holder that works on past its lease (a pause, with nobody checking); a failover, because replication is
  *             asynchronous and the promoted replica may not know the key; a cut-off old master, which goes on granting;
- *             a restart without persistence; a jump of the server's wall clock, by which Redis counts a TTL; eviction.
+ *             a restart that forgets the key (no persistence, or with appendfsync everysec a machine that crashes);
+ *             a jump of the server's wall clock, by which Redis counts a TTL; eviction.
  *
  * Numbers     With the option `fence` acquiring is a script that sets the key and counts the key's grants in another
- *             one, without an expiry, in one round trip. So numbers grow from holder to holder as long as the server
- *             keeps the counter. It is forgotten with everything else: after a failover the promoted replica may lack
+ *             one, in one round trip. The counter expires a day after its latest number, so that it does not stay for
+ *             ever. Numbers grow from holder to holder as long as the server keeps the counter and the lock is used
+ *             at least once a day. It is forgotten with everything else: after a failover the promoted replica may lack
  *             the latest counts, a server restarted without persistence begins at 1 again, and then a later holder gets
  *             a number that an earlier one had, or a smaller one. A failover is just when a fence would be needed.
  * Source      redis.io, SET and "Distributed Locks with Redis", single-instance form; for Sentinel the clients' guide.
@@ -159,9 +161,10 @@ const struct lb_protocol lb_redis_token = {
     .size = sizeof(struct lb_protocol),
     .name = "redis-token",
     .summary = "one Redis server: SET NX PX with a random token, released by compare-and-delete",
-    .promises = "One holder per key while one and the same server decides, its clock does not jump, and holders stop\n"
-                "at valid_until. Never releases or extends somebody else's lock. A lost reply is reported as unknown.\n"
-                "With fence=yes grants carry numbers that grow while the server keeps its counter.",
+    .promises = "One holder per key while one and the same server decides and keeps the key, its clock does not jump,\n"
+                "and holders stop at valid_until. Never releases or extends somebody else's lock. A lost reply is\n"
+                "reported as unknown. With fence=yes grants carry numbers that grow while the server keeps its counter,\n"
+                "which ends a day after the latest of them.",
     .breaks =
         "Working on past the lease; a failover (replication is asynchronous, a cut-off master goes on\n"
         "granting); a restart without persistence; a jump of the server's wall clock; eviction. The fence does not\n"

@@ -2,14 +2,17 @@
  *
  * redlock - a lock is a majority of N independent Redis servers that all keep the same random token.
  *
- * Promises    One holder per key as long as fewer than half of the servers forget or misdate it and holders stop at
- *             valid_until. Up to (N-1)/2 servers may be down or slow, without slowing the others.
- * Assumes     Bounded message delay and pauses (valid_until is looked at before every access), clocks of clients and
- *             servers that run at nearly the same rate and do not jump, and the delayed restart: a server that crashed
+ * Promises    One holder per key as long as no server of the holder's majority forgets or misdates the key before the
+ *             lease ends, and holders stop at valid_until. Two majorities share a server, maybe only one, so one that
+ *             forgets can be enough. Up to (N-1)/2 servers may be down or slow, without slowing the others.
+ * Assumes     Bounded message delay and pauses (a look at valid_until before every access does not cover a pause after
+ *             the look), clocks of clients and servers that run at nearly the same rate and do not jump, and the delayed restart: a server that crashed
  *             and may have lost keys stays away longer than the longest ttl, or it syncs every change to disk.
- * Breaks it   Restarting a server too early: it votes for a second holder. A wall clock set forward on a majority. A
- *             holder that works on past its lease: there is no fencing number to stop it at the resource, because every
- *             majority is another one, and servers that know nothing of each other have no order to count in.
+ * Breaks it   Restarting a server too early: it votes for a second holder. A wall clock set forward. One server is
+ *             enough for either if the lock stands on a bare majority; with the lock on all N it takes a majority. A
+ *             holder that works on past its lease: the algorithm has no fencing number to stop it at the resource. Its
+ *             tokens are unique and in no order; a resource that compares them (check-and-set, as the answer of 2016
+ *             proposes) can keep an update from being lost, not tell who came later.
  * Source      redis.io, "Distributed Locks with Redis" (the Redlock algorithm); M. Kleppmann, "How to do distributed
  *             locking" (2016), and S. Sanfilippo's answer, "Is Redlock safe?".
  *
@@ -241,13 +244,14 @@ const struct lb_protocol lb_redlock = {
     .size = sizeof(struct lb_protocol),
     .name = "redlock",
     .summary = "a majority of N independent Redis servers, asked all at once",
-    .promises = "One holder per key while fewer than half of the servers forget or misdate it and holders stop at\n"
-                "valid_until. Works with up to (N-1)/2 servers down, and is not slowed by them. A failed attempt is\n"
+    .promises = "One holder per key while no server of its majority forgets or misdates the key and holders stop at\n"
+                "valid_until. Works with up to (N-1)/2 servers down, and does not wait for them. A failed attempt is\n"
                 "never unknown: what it left is deleted down the same connection, or ends with its ttl.\n"
-                "No fencing number: independent servers have no common order to count in.",
+                "No fencing number: tokens are unique, and in no order.",
     .breaks = "A server restarted within one ttl of a crash that made it forget keys: run it with appendfsync always,\n"
-              "or keep it away for longer than the longest ttl (delayed restart). A wall clock set forward on a\n"
-              "majority. Working on past the lease: no fencing number can stop such a holder at the resource.",
+              "or keep it away for longer than the longest ttl (delayed restart). A wall clock set forward. For both one\n"
+              "server is enough if the lock stands on a bare majority. Working on past the lease: there is no fencing\n"
+              "number to stop such a holder at the resource.",
     .source = "redis.io: Distributed Locks with Redis; the Kleppmann and Sanfilippo exchange of 2016",
     .topologies = (const char *const[]){"redis-x5", "redis-x3", NULL},
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK,

@@ -9,14 +9,14 @@
  * Promises: exclusion as far as the session lives, in order of arrival; a fencing number (czxid, the transaction that
  * created the node) that grows over the whole ensemble and survives fail-over.
  * Assumes: a client stops by itself before its session can have ended. The session is kept alive by the library's own
- * thread, which says nothing of it, so `valid_until` counts 2/3 of the session timeout from the sending of the last
+ * thread, which does not tell when a server last heard of it, so `valid_until` counts 2/3 of the session timeout from the sending of the last
  * own write that was answered: only a leader with a quorum and a living session can commit one. The missing third is
  * what the servers may have heard late: the leader learns of a heartbeat from the server that received it, up to half
  * a tick later, and a heartbeat is due every third of the timeout. extend() moves the point by a write to the own
  * node. A session may outlive `valid_until` by far.
  * Breaks: a holder that is paused or cut off for longer than the session timeout and goes on working, like every
- * lease; only the fencing number helps. A suspended client cannot learn of its expiry: the servers say it at the next
- * contact.
+ * lease; a resource that compares the fencing number refuses it. A client that is cut off is told that its connection is
+ * lost, and cannot learn whether the session has ended: the servers say it at the next contact.
  *
  * Details that matter
  *  - A place in the queue is never believed from a read alone. Reads are answered by the server at hand, which may be
@@ -171,8 +171,8 @@ const struct lb_protocol lb_zk_sequential = {
     .promises = "Mutual exclusion in order of arrival while the holder's session lives, and a fencing number that\n"
                 "grows over the whole ensemble. A dead holder is replaced after the session timeout. One client is\n"
                 "woken per release; before it holds it writes once, because a read may show ended sessions.",
-    .breaks = "A holder that is paused or cut off for longer than its session timeout and goes on working; fencing\n"
-              "catches it. No progress without a majority of the servers.",
+    .breaks = "A holder that is paused or cut off for longer than its session timeout and goes on working; a resource\n"
+              "that compares the fencing number refuses it. No progress without a majority of the servers.",
     .source = "ZooKeeper Recipes and Solutions, \"Locks\" (zookeeper.apache.org/doc/r3.8.0/recipes.html)",
     .topologies = zk_sequential_topologies,
     .traits = LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
