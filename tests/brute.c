@@ -247,8 +247,20 @@ static void judge_resource(const struct scene *s, struct lb_check *c) {
     for (size_t j = 0; j < i; j++)
       stale |= is_access(&e[j]) && e[j].key == e[i].key && e[j].flags & LB_EVF_FENCE && e[j].fence > e[i].fence;
     if (e[i].kind == LB_EV_WRITE && e[i].flags & LB_EVF_FENCE) c->fenced_off += stale;
+    c->refused += (e[i].flags & LB_EVF_REFUSED) != 0;
   }
   for (uint32_t key = 0; key < s->h->keys.count; key++) judge_values(s, key, c);
+}
+
+/* One column of counts per result. */
+static void judge_checks(const struct lb_history *h, struct lb_check *c) {
+  uint64_t of[LB_CHECK_ERROR + 1] = {0};
+  for (size_t i = 0; i < h->count; i++)
+    if (h->events[i].kind == LB_EV_CHECK) of[h->events[i].check]++, c->checks++;
+  c->stopped_lease_over = of[LB_CHECK_LEASE_OVER];
+  c->stopped_in_doubt = of[LB_CHECK_IN_DOUBT] + of[LB_CHECK_SESSION_OVER];
+  c->stopped_told_no = of[LB_CHECK_TOLD_NO];
+  c->stopped_no_answer = of[LB_CHECK_NO_ANSWER] + of[LB_CHECK_ERROR];
 }
 
 /* ---- the order of grants, liveness ------------------------------------------------------------------------------- */
@@ -332,6 +344,7 @@ void brute_check(const struct lb_history *history, struct lb_check *ret) {
   find_holds(&s);
   find_times(&s);
   judge_grants(history, ret);
+  judge_checks(history, ret);
   find_episodes(&s, ret);
   judge_resource(&s, ret);
   judge_faults(history, ret);

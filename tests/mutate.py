@@ -45,6 +45,7 @@ TESTS = {
     "harness/history/check_value.c": ["check", "check-lease", "check-random"],
     "harness/history/counter.c": ["counter", "judge-counts", "tally"],
     "harness/history/evidence.c": ["evidence", "evidence-edges"],
+    "harness/history/evidence_guard.c": ["evidence-guard"],
     "harness/trial/stage_facts.c": ["stage-facts"],
     "harness/trial/judge.c": ["judge-counts", "judge", "exhausted"],
     "harness/trial/keep.c": ["judge-counts", "judge", "exhausted"],

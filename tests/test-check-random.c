@@ -43,6 +43,7 @@ static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h) {
                        .key = LB_NO_NAME,
                        .fact = LB_NO_NAME};
   e.kind = kinds[lb_rng_below(rng, sizeof kinds / sizeof *kinds)];
+  if (e.kind == LB_EV_NOTE && e.t % 2) e.kind = LB_EV_CHECK;
   if (e.kind == LB_EV_FAULT || e.kind == LB_EV_NOTE) {
     struct lb_fact fact = lb_no_fact;
     fact.what = lb_names_add(&h->texts, "something");
@@ -55,6 +56,7 @@ static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h) {
   bool access = e.kind == LB_EV_READ || e.kind == LB_EV_WRITE;
   if (access) e.flags |= LB_EVF_VALUE, e.value = lb_rng_below(rng, 4);
   if (access && lb_rng_below(rng, 5) == 0) e.flags |= LB_EVF_REFUSED;
+  if (e.kind == LB_EV_CHECK) e.flags |= LB_EVF_CHECK, e.check = (uint8_t)(1 + lb_rng_below(rng, LB_CHECK_ERROR));
   if ((access || e.kind == LB_EV_GRANTED) && lb_rng_below(rng, 2))
     e.flags |= LB_EVF_FENCE, e.fence = lb_rng_below(rng, 6);
   bool leases = e.kind == LB_EV_RENEWED || e.kind == LB_EV_GRANTED;

@@ -473,13 +473,114 @@ static void an_overtaken_client(struct world *w, bool writes) {
   record(w, 30, 1, LB_EV_RELEASE);
 }
 
+/* What the guard of this client found just before it would have touched the resource. */
+static void check_came_to(struct world *w, uint64_t at_ms, uint32_t client, enum lb_check_result result) {
+  lb_memory_record(w->stage.memory, client,
+                  (struct lb_event){.kind = LB_EV_CHECK, .client = client, .flags = LB_EVF_CHECK, .check = (uint8_t)result, .fact = LB_NO_NAME});
+  move_to(w, client, at_ms);
+}
+
 static void under_a_guard_an_overlap_without_damage_is_safe(void **state) {
   struct world *w = *state;
   w->plan.guard = LB_GUARD_DEADLINE;
   an_overtaken_client(w, false);
+  check_came_to(w, 28, 0, LB_CHECK_LEASE_OVER);
   judge(w);
   assert_decided(w, LB_SAFE, "");
   assert_int_equal(w->out.double_holds, 1);
+}
+
+static void judged_under(struct world *w, enum lb_guard guard) {
+  w->plan.guard = guard;
+  an_overtaken_client(w, false);
+  judge(w);
+}
+
+static void a_guard_that_nobody_asked_makes_nothing_safe(void **state) {
+  judged_under(*state, LB_GUARD_SIGNAL);
+  assert_decided(*state, LB_UNDECIDED, "nobody came to a check of the guard, so it had nothing to decide");
+}
+
+static void what_the_resource_decides_needs_no_check(void **state) {
+  judged_under(*state, LB_GUARD_CLAIM);
+  assert_decided(*state, LB_SAFE, "");
+}
+
+static void nor_does_a_fence(void **state) {
+  judged_under(*state, LB_GUARD_FENCE);
+  assert_decided(*state, LB_SAFE, "");
+}
+
+static void a_question_that_nobody_answered_is_undecided(void **state) {
+  check_came_to(*state, 13, 0, LB_CHECK_ERROR);
+  judged_under(*state, LB_GUARD_RECHECK);
+  assert_decided(*state, LB_UNDECIDED, "no check of the guard was ever answered, so it protected nothing");
+}
+
+static void silence_is_no_protection(void **state) {
+  struct world *w = *state;
+  strcpy(w->stage.memory->state[0].error, "holds: Connection refused");
+  check_came_to(w, 13, 0, LB_CHECK_PASSED);
+  w->plan.guard = LB_GUARD_RECHECK;
+  an_overtaken_client(w, false);
+  check_came_to(w, 29, 0, LB_CHECK_NO_ANSWER);
+  judge(w);
+  assert_decided(w, LB_UNDECIDED,
+                 "the guard stopped client-1 because nobody answered, though it was not cut off: that is no protection; "
+                 "last error of client-1: holds: Connection refused");
+}
+
+static void touched(struct world *w, uint64_t at_ms, const struct lb_step *step, const char *hosts, const char *from) {
+  struct lb_history *h = &w->stage.history;
+  struct lb_fact fact = lb_no_fact;
+  fact.step = step->number;
+  fact.verb = lb_names_add(&h->texts, "cut");
+  fact.host = lb_names_add(&h->texts, hosts);
+  fact.from = lb_names_add(&h->texts, from);
+  lb_memory_record(w->stage.memory, w->stage.client_count,
+                  (struct lb_event){.kind = LB_EV_TOUCHED, .client = LB_NO_NAME, .key = LB_NO_NAME, .fact = lb_facts_add(h, &fact)});
+  move_to(w, w->stage.client_count, at_ms);
+}
+
+/* The same with a cut between the client and both servers, or as many as are needed. */
+static void silence_under_a_cut(struct world *w, size_t replicas, const char *reached) {
+  struct lb_cluster *cluster = &w->stage.cluster;
+  cluster->data_count = cluster->server_count = 3;
+  w->stage.target.replicas = replicas;
+  for (int i = 0; i < 3; i++) snprintf(cluster->server[i].name, sizeof cluster->server[i].name, "redis-%d", i + 1);
+  struct lb_step cut = {.verb = LB_STEP_CUT, .text = (char *)"cut client 1 from all", .number = 3, .a = {LB_ROLE_CLIENT, 1}, .b = {LB_ROLE_ALL, 0}};
+  lb_stage_fault(&w->stage, &cut);
+  move_to(w, w->stage.client_count, 14);
+  touched(w, 14, &cut, "client-1", reached);
+  lb_stage_proved(&w->stage, &cut);
+  move_to(w, w->stage.client_count, 15);
+  check_came_to(w, 13, 0, LB_CHECK_PASSED);
+  w->plan.guard = LB_GUARD_RECHECK;
+  an_overtaken_client(w, false);
+  check_came_to(w, 29, 0, LB_CHECK_NO_ANSWER);
+  judge(w);
+}
+
+static void who_is_cut_off_is_right_to_stop(void **state) {
+  silence_under_a_cut(*state, 2, "redis-1, redis-2, redis-3");
+  assert_decided(*state, LB_SAFE, "");
+}
+
+static void who_could_have_asked_a_replica_is_not(void **state) {
+  silence_under_a_cut(*state, 2, "redis-1, redis-2");
+  assert_decided(*state, LB_UNDECIDED,
+                 "the guard stopped client-1 because nobody answered, though it was not cut off: that is no protection");
+}
+
+static void one_of_three_masters_says_nothing_of_the_lock(void **state) {
+  silence_under_a_cut(*state, 0, "redis-1, redis-2");
+  assert_decided(*state, LB_SAFE, "");
+}
+
+static void two_of_three_masters_do(void **state) {
+  silence_under_a_cut(*state, 0, "redis-1");
+  assert_decided(*state, LB_UNDECIDED,
+                 "the guard stopped client-1 because nobody answered, though it was not cut off: that is no protection");
 }
 
 static void under_a_guard_a_stale_write_is_a_violation(void **state) {
@@ -518,6 +619,7 @@ static void a_number_that_does_not_grow_means_nothing_to_a_deadline(void **state
   struct world *w = *state;
   w->plan.guard = LB_GUARD_DEADLINE;
   the_same_number_twice(w);
+  check_came_to(w, 45, 1, LB_CHECK_PASSED);
   judge(w);
   assert_decided(w, LB_SAFE, "");
 }
@@ -915,6 +1017,15 @@ int main(void) {
       TEST(where_leases_run_out_on_purpose_it_counts),
       TEST(a_pause_alone_does_not_make_it_count),
       TEST(under_a_guard_an_overlap_without_damage_is_safe),
+      TEST(a_guard_that_nobody_asked_makes_nothing_safe),
+      TEST(what_the_resource_decides_needs_no_check),
+      TEST(nor_does_a_fence),
+      TEST(a_question_that_nobody_answered_is_undecided),
+      TEST(silence_is_no_protection),
+      TEST(who_is_cut_off_is_right_to_stop),
+      TEST(who_could_have_asked_a_replica_is_not),
+      TEST(one_of_three_masters_says_nothing_of_the_lock),
+      TEST(two_of_three_masters_do),
       TEST(under_a_guard_a_stale_write_is_a_violation),
       TEST(a_number_that_does_not_grow_counts_under_the_fence),
       TEST(a_number_that_does_not_grow_means_nothing_to_a_deadline),

@@ -24,7 +24,8 @@ static json_t *episode(const struct lb_history *h, const struct lb_episode *e) {
 }
 
 json_t *lb_check_json(const struct lb_history *history, const struct lb_check *check, bool past_lease) {
-  static const enum lb_counter_group groups[] = {LB_COUNT_EXCLUSION, LB_COUNT_PROGRESS, LB_COUNT_GIVEN_UP, LB_COUNT_LIVENESS};
+  static const enum lb_counter_group groups[] = {LB_COUNT_EXCLUSION, LB_COUNT_GUARD, LB_COUNT_PROGRESS, LB_COUNT_GIVEN_UP,
+                                                LB_COUNT_LIVENESS};
   struct lb_ruling ruling = lb_check_rule(check, past_lease);
   json_t *episodes = json_array(), *o = json_pack("{s:s, s:s?}", "verdict", lb_ruled_name(ruling.verdict), "why", ruling.why);
   for (size_t i = 0; i < check->episode_count; i++) json_array_append_new(episodes, episode(history, &check->episodes[i]));

@@ -94,13 +94,30 @@ static void count_fence(struct lb_check *c, struct key *k, const struct lb_event
   if (!stale) k->seen = (struct fence){true, e->fence};
 }
 
+static void count_check(struct lb_check *c, const struct lb_event *e) {
+  c->checks++;
+  switch ((enum lb_check_result)e->check) {
+    case LB_CHECK_PASSED: break;
+    case LB_CHECK_LEASE_OVER: c->stopped_lease_over++; break;
+    case LB_CHECK_IN_DOUBT:
+    case LB_CHECK_SESSION_OVER: c->stopped_in_doubt++; break;
+    case LB_CHECK_TOLD_NO: c->stopped_told_no++; break;
+    case LB_CHECK_NO_ANSWER:
+    case LB_CHECK_ERROR: c->stopped_no_answer++; break;
+  }
+}
+
 /* 0 or -ENOMEM. */
 static int look_at(struct lb_check *c, struct order *o, const struct lb_event *e) {
   switch (e->kind) {
     case LB_EV_ACQUIRE: return note_ask(o, e);
     case LB_EV_GRANTED: return count_grant(c, o, e);
     case LB_EV_READ:
-    case LB_EV_WRITE: count_fence(c, &o->keys[e->key], e); break;
+    case LB_EV_WRITE:
+      count_fence(c, &o->keys[e->key], e);
+      c->refused += (e->flags & LB_EVF_REFUSED) != 0;
+      break;
+    case LB_EV_CHECK: count_check(c, e); break;
     case LB_EV_RENEWED: c->renewals++; break;
     case LB_EV_UNKNOWN: c->unknown_acquires++; break;
     default: break;

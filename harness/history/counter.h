@@ -15,6 +15,7 @@
 
 enum lb_counter_group { /* neighbours in every table; which group comes first is the table's affair */
   LB_COUNT_EXCLUSION,   /* what the lock let happen */
+  LB_COUNT_GUARD,       /* what a guard found, and what it stopped */
   LB_COUNT_PROGRESS,    /* who got the lock */
   LB_COUNT_GIVEN_UP,    /* how acquires ended without it */
   LB_COUNT_LIVENESS,    /* for how long nobody could, or somebody believed wrongly */
@@ -69,6 +70,24 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
   X(uint64_t, token_regressions, .name = "token_regressions", .group = LB_COUNT_EXCLUSION, .add = LB_ADD_SUM, .places = LB_IN_ALL,                 \
     .label = "token regressions",                                                                                                                  \
     .help = "grants whose fence is not larger than one granted before they were asked for, or is the largest and another client's")                \
+  X(uint64_t, checks, .name = "checks", .group = LB_COUNT_GUARD, .add = LB_ADD_SUM,                                                                \
+    .places = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK, .label = "checks",                                                                         \
+    .help = "checks before an access by the guards deadline, signal and recheck")                                                                  \
+  X(uint64_t, stopped_lease_over, .name = "stopped_lease_over", .group = LB_COUNT_GUARD, .add = LB_ADD_SUM,                                        \
+    .places = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK, .label = "stopped: lease over",                                                            \
+    .help = "of these: the client stopped, as its lease was over by its own clock")                                                                \
+  X(uint64_t, stopped_in_doubt, .name = "stopped_in_doubt", .group = LB_COUNT_GUARD, .add = LB_ADD_SUM,                                            \
+    .places = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK, .label = "stopped: in doubt",                                                              \
+    .help = "it stopped, as its client library or connection had reported a loss")                                                                 \
+  X(uint64_t, stopped_told_no, .name = "stopped_told_no", .group = LB_COUNT_GUARD, .add = LB_ADD_SUM,                                              \
+    .places = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK, .label = "stopped: told no",                                                               \
+    .help = "it stopped, as a server said that it does not hold")                                                                                  \
+  X(uint64_t, stopped_no_answer, .name = "stopped_no_answer", .group = LB_COUNT_GUARD, .add = LB_ADD_SUM,                                          \
+    .places = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK, .label = "stopped: no answer",                                                             \
+    .help = "it stopped, as nobody answered or the question could not be asked")                                                                   \
+  X(uint64_t, refused, .name = "refused", .group = LB_COUNT_GUARD, .add = LB_ADD_SUM,                                                              \
+    .places = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK, .label = "refused by the resource",                                                        \
+    .help = "accesses that the resource refused, under claim and fence")                                                                           \
   X(uint64_t, grants, .name = "grants", .group = LB_COUNT_PROGRESS, .add = LB_ADD_SUM, .places = LB_IN_ALL, .label = "grants",                     \
     .help = "all of them, measured or not")                                                                                                        \
   X(uint64_t, handoffs, .name = "handoffs", .group = LB_COUNT_PROGRESS, .add = LB_ADD_SUM, .places = LB_IN_ALL, .label = "hand-offs",              \

@@ -16,4 +16,18 @@ bool lb_evidence_observed(const struct lb_history *history, const char *role, bo
  * lock. If nobody asked, a clean history says nothing of exclusion. */
 bool lb_evidence_contested(const struct lb_history *history);
 
+enum lb_guard_evidence {
+  LB_GUARD_WORKED,             /* what kept the resource whole was answered, or nothing had to */
+  LB_GUARD_NOT_ASKED,          /* no check at all: nobody wanted to touch the resource */
+  LB_GUARD_NOT_ANSWERED,       /* no check of any client was ever answered */
+  LB_GUARD_STOPPED_UNANSWERED, /* clients that another one had overtaken stopped because nobody answered, and for no other reason */
+};
+/* What a history without damage shows of a guard by which clients check themselves (deadline,
+ * signal, recheck). A stop without an answer counts like one with an answer if the client was cut
+ * off by then, by proved cuts, from `needed` of these servers: fewer than that can still answer for
+ * the lock. *ret_client: the first whose stop does not count, for LB_GUARD_STOPPED_UNANSWERED, else
+ * LB_NO_NAME. Ends the process when memory is exhausted. */
+enum lb_guard_evidence lb_evidence_guard(const struct lb_history *history, const char *const *servers, size_t count,
+                                         size_t needed, uint32_t *ret_client);
+
 #endif

@@ -36,7 +36,7 @@ static void set_rate(json_t *o, const struct lb_tally *tally, size_t index, bool
 }
 
 static json_t *cell_json(const struct lb_tally *tally, size_t index) {
-  static const enum lb_counter_group groups[] = {LB_COUNT_EXCLUSION, LB_COUNT_LIVENESS, LB_COUNT_PROGRESS, LB_COUNT_GIVEN_UP,
+  static const enum lb_counter_group groups[] = {LB_COUNT_EXCLUSION, LB_COUNT_GUARD, LB_COUNT_LIVENESS, LB_COUNT_PROGRESS, LB_COUNT_GIVEN_UP,
                                                  LB_COUNT_SPEED,     LB_COUNT_TRIAL,    LB_COUNT_FAULTS};
   const struct lb_cell *cell = &tally->plan->cells[index];
   const struct lb_cell_sum *all = &tally->cells[index];

@@ -35,7 +35,7 @@ static bool some_cell_has(const json_t *cells, const char *member) {
 /* The counters of cells. Those of campaigns stand in a table of their own; what an older run did
  * not count has no column. */
 static size_t list_numbers(const json_t *cells, struct number ret[NUMBERS_MAX]) {
-  static const enum lb_counter_group groups[] = {LB_COUNT_EXCLUSION, LB_COUNT_LIVENESS, LB_COUNT_PROGRESS, LB_COUNT_GIVEN_UP,
+  static const enum lb_counter_group groups[] = {LB_COUNT_EXCLUSION, LB_COUNT_GUARD, LB_COUNT_LIVENESS, LB_COUNT_PROGRESS, LB_COUNT_GIVEN_UP,
                                                  LB_COUNT_SPEED,     LB_COUNT_TRIAL};
   size_t count = 0;
   add_number(ret, &count, "trials", "trials", NULL);

@@ -11,7 +11,8 @@
  *  stuck      progress was not restored within the bound
  *  undecided  nothing was put to the test: no grant (at all, or while it was measured), fewer
  *             hand-offs than the scenario asks for, or in a timeline nobody who asked while another
- *             one held
+ *             one held; or under a guard by which clients check themselves, nobody answered the
+ *             check that kept the resource whole (evidence_guard.c)
  *  safe
  *
  * Who was told why something failed says it: the reason of what is undecided or stuck ends with a
@@ -121,6 +122,32 @@ static void add_errors(const struct lb_stage *s, struct lb_outcome *out) {
            s->memory->state[first].error);
 }
 
+/* So many servers have to be out of a client's reach before none can answer for the lock: all of
+ * them, or of servers that decide each for itself so many that no majority is left. */
+static size_t servers_to_cut_off(const struct lb_stage *s) {
+  size_t count = s->cluster.data_count;
+  return count > 1 && s->target.replicas == 0 ? count - count / 2 : count;
+}
+
+/* False, with a reason, if nothing was damaged and the guard was not what prevented it. The guards
+ * claim and fence have no checks: the resource decides, and it always answers. */
+static bool guard_was_tested(const struct lb_stage *s, char *why, size_t size) {
+  const char *names[LB_SERVERS_MAX];
+  enum lb_guard guard = s->plan->guard;
+  uint32_t client;
+  if (guard != LB_GUARD_DEADLINE && guard != LB_GUARD_SIGNAL && guard != LB_GUARD_RECHECK) return true;
+  for (size_t i = 0; i < s->cluster.data_count; i++) names[i] = s->cluster.server[i].name;
+  switch (lb_evidence_guard(&s->history, names, s->cluster.data_count, servers_to_cut_off(s), &client)) {
+    case LB_GUARD_WORKED: return true;
+    case LB_GUARD_NOT_ASKED: snprintf(why, size, "nobody came to a check of the guard, so it had nothing to decide"); break;
+    case LB_GUARD_NOT_ANSWERED: snprintf(why, size, "no check of the guard was ever answered, so it protected nothing"); break;
+    case LB_GUARD_STOPPED_UNANSWERED:
+      snprintf(why, size, "the guard stopped %s because nobody answered, though it was not cut off: that is no protection",
+               s->history.clients.name[client]);
+  }
+  return false;
+}
+
 /* The order is the one at the head of this file: doubt of the trial before violation, violation
  * before progress, and safe only if something was put to the test. A stuck trial on a machine that
  * stalled is a doubt, too. */
@@ -145,6 +172,7 @@ static void decide_trial(const struct lb_stage *s, const struct lb_judgement *fo
     decide(out, LB_UNDECIDED, "no client asked while another one held the lock or might have held it");
   else if (scenario->kind != LB_KIND_TIMELINE && found->stats.grants == 0)
     decide(out, LB_UNDECIDED, "nothing was granted while it was measured");
+  else if (!guard_was_tested(s, doubt, sizeof doubt)) decide(out, LB_UNDECIDED, "%s", doubt);
   else decide(out, LB_SAFE, "%s", "");
   if (out->verdict == LB_UNDECIDED || out->verdict == LB_STUCK) add_errors(s, out);
   lb_contract_clean_text(out->why, sizeof out->why); /* it may have been cut off inside a character */

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whether a guard was what kept the resource whole, on histories written by hand. Client-1 holds and is overtaken by
+ * client-2, unless a test says otherwise.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "history/evidence.h"
+
+static const char *const servers[] = {"redis-1", "redis-2", "redis-3"};
+static char stopped[20]; /* whom the latest answer named */
+
+static enum lb_guard_evidence with(const char *text, size_t count, size_t needed) {
+  struct lb_history h;
+  char err[300];
+  uint32_t client;
+  if (lb_history_parse("test", text, strlen(text), &h, err, sizeof err) < 0) fail_msg("%s", err);
+  enum lb_guard_evidence result = lb_evidence_guard(&h, servers, count, needed, &client);
+  strcpy(stopped, client == LB_NO_NAME ? "" : h.clients.name[client]);
+  lb_history_clear(&h);
+  return result;
+}
+
+static enum lb_guard_evidence of(const char *text) { return with(text, 3, 3); }
+
+#define HEAD "{\"format\":2}\n"
+#define OF(t, c, e) "{\"t\":" #t ",\"c\":\"client-" #c "\",\"k\":\"k\",\"e\":\"" e "\"}\n"
+#define CHECK(t, c, result) "{\"t\":" #t ",\"c\":\"client-" #c "\",\"k\":\"k\",\"e\":\"check\",\"check\":\"" result "\"}\n"
+#define TAKEN_OVER HEAD OF(1, 1, "granted") CHECK(2, 1, "passed") OF(10, 2, "granted") CHECK(11, 2, "passed")
+#define FAULT(t, n, verb, role, from)                                                                                            \
+  "{\"t\":" #t ",\"e\":\"fault\",\"what\":\"x\",\"step\":" #n ",\"verb\":\"" verb "\",\"role\":\"" role "\",\"from\":\"" from    \
+  "\"}\n"
+#define TOUCHED(t, n, verb, hosts, from)                                                                                         \
+  "{\"t\":" #t ",\"e\":\"touched\",\"step\":" #n ",\"verb\":\"" verb "\",\"host\":\"" hosts "\",\"from\":\"" from "\"}\n"
+#define STEP(t, n, e) "{\"t\":" #t ",\"e\":\"" e "\",\"what\":\"x\",\"step\":" #n "}\n"
+#define CUT(t, n, hosts, from) FAULT(t, n, "cut", "client 1", "all") TOUCHED(t, n, "cut", hosts, from) STEP(t, n, "proved")
+#define ALL "redis-1, redis-2, redis-3"
+
+static void a_guard_that_nobody_came_to_decided_nothing(void **state) {
+  (void)state;
+  assert_int_equal(of(HEAD OF(1, 1, "granted") OF(2, 2, "granted")), LB_GUARD_NOT_ASKED);
+}
+
+static void a_guard_that_let_everybody_pass_worked(void **state) {
+  (void)state;
+  assert_int_equal(of(TAKEN_OVER), LB_GUARD_WORKED);
+  assert_string_equal(stopped, "");
+}
+
+static void a_question_that_nobody_ever_answered_is_no_guard(void **state) {
+  (void)state;
+  assert_int_equal(of(HEAD OF(1, 1, "granted") CHECK(2, 1, "no-answer") OF(10, 2, "granted") CHECK(11, 2, "error")),
+                   LB_GUARD_NOT_ANSWERED);
+  assert_int_equal(of(HEAD OF(1, 1, "granted") CHECK(2, 1, "told-no")), LB_GUARD_WORKED); /* against is an answer, too */
+}
+
+static void any_answer_against_the_overtaken_one_counts(void **state) {
+  (void)state;
+  assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "lease-over")), LB_GUARD_WORKED);
+  assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "in-doubt")), LB_GUARD_WORKED);
+  assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "session-over")), LB_GUARD_WORKED);
+  assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "told-no")), LB_GUARD_WORKED);
+}
+
+static void silence_does_not_count(void **state) {
+  (void)state;
+  assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "no-answer")), LB_GUARD_STOPPED_UNANSWERED);
+  assert_string_equal(stopped, "client-1");
+  assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "error")), LB_GUARD_STOPPED_UNANSWERED);
+}
+
+/* Whom nobody had overtaken could have written: to stop it prevented nothing. */
+static void silence_towards_one_that_nobody_overtook_matters_to_nobody(void **state) {
+  (void)state;
+  assert_int_equal(of(HEAD OF(1, 1, "granted") CHECK(2, 1, "passed") CHECK(5, 1, "no-answer") OF(5, 1, "lost") OF(10, 2, "granted")
+                          CHECK(11, 2, "passed")),
+                   LB_GUARD_WORKED);
+  assert_int_equal(of(TAKEN_OVER CHECK(20, 2, "no-answer")), LB_GUARD_WORKED);
+}
+
+static void one_stop_with_an_answer_speaks_for_the_guard(void **state) {
+  (void)state;
+  assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "no-answer") OF(30, 1, "granted") CHECK(31, 2, "told-no")), LB_GUARD_WORKED);
+  assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "told-no") OF(30, 1, "granted") CHECK(31, 2, "no-answer")), LB_GUARD_WORKED);
+}
+
+static void keys_are_apart(void **state) {
+  (void)state;
+  assert_int_equal(of(HEAD OF(1, 1, "granted") CHECK(2, 1, "passed") "{\"t\":10,\"c\":\"client-2\",\"k\":\"other\",\"e\":\"granted\"}\n"
+                          CHECK(20, 1, "no-answer")),
+                   LB_GUARD_WORKED);
+}
+
+/* ---- cut off --------------------------------------------------------------------------------------------------------- */
+
+static void who_is_cut_off_from_all_is_right_to_stop(void **state) {
+  (void)state;
+  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", ALL) CHECK(20, 1, "no-answer")), LB_GUARD_WORKED);
+  assert_int_equal(of(TAKEN_OVER CUT(5, 3, ALL, "client-2, client-1") CHECK(20, 1, "error")), LB_GUARD_WORKED);
+}
+
+static void who_is_cut_off_from_some_or_too_late_is_not(void **state) {
+  (void)state;
+  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", "redis-1, redis-3") CHECK(20, 1, "no-answer")), LB_GUARD_STOPPED_UNANSWERED);
+  assert_int_equal(of(TAKEN_OVER CUT(21, 3, "client-1", ALL) CHECK(20, 1, "no-answer")), LB_GUARD_STOPPED_UNANSWERED);
+  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-2", ALL) CHECK(20, 1, "no-answer")), LB_GUARD_STOPPED_UNANSWERED);
+  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-11", ALL) CHECK(20, 1, "no-answer")), LB_GUARD_STOPPED_UNANSWERED);
+  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "redis-1", "redis-2, redis-3") CHECK(20, 1, "no-answer")), LB_GUARD_STOPPED_UNANSWERED);
+}
+
+static void two_cuts_add_up(void **state) {
+  (void)state;
+  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", "redis-1, redis-2") CUT(6, 4, "redis-2, redis-3", "client-1")
+                          CHECK(20, 1, "no-answer")),
+                   LB_GUARD_WORKED);
+}
+
+static void of_servers_that_decide_each_for_itself_a_majority_is_enough(void **state) {
+  (void)state;
+  assert_int_equal(with(TAKEN_OVER CUT(5, 3, "client-1", "redis-1, redis-3") CHECK(20, 1, "no-answer"), 3, 2), LB_GUARD_WORKED);
+  assert_int_equal(with(TAKEN_OVER CUT(5, 3, "client-1", "redis-1") CHECK(20, 1, "no-answer"), 3, 2), LB_GUARD_STOPPED_UNANSWERED);
+}
+
+/* Without servers nobody can be cut off. */
+static void no_servers_are_no_excuse(void **state) {
+  (void)state;
+  assert_int_equal(with(TAKEN_OVER CHECK(20, 1, "no-answer"), 0, 0), LB_GUARD_STOPPED_UNANSWERED);
+}
+
+static void a_cut_has_to_be_proved_and_to_last(void **state) {
+  (void)state;
+  assert_int_equal(of(TAKEN_OVER FAULT(5, 3, "cut", "client 1", "all") TOUCHED(5, 3, "cut", "client-1", ALL) CHECK(20, 1, "no-answer")),
+                   LB_GUARD_STOPPED_UNANSWERED);
+  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", ALL) STEP(15, 3, "over") CHECK(20, 1, "no-answer")), LB_GUARD_STOPPED_UNANSWERED);
+  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", ALL) STEP(15, 4, "over") CHECK(20, 1, "no-answer")), LB_GUARD_WORKED);
+  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", ALL) STEP(25, 3, "over") CHECK(20, 1, "no-answer")), LB_GUARD_WORKED);
+}
+
+static void a_heal_ends_all_cuts_or_those_it_names(void **state) {
+  (void)state;
+#define HEAL_ALL "{\"t\":15,\"e\":\"fault\",\"what\":\"heal\",\"step\":7,\"verb\":\"heal\"}\n"
+  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", ALL) HEAL_ALL CHECK(20, 1, "no-answer")), LB_GUARD_STOPPED_UNANSWERED);
+  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", ALL) FAULT(15, 7, "heal", "client 1", "all") CHECK(20, 1, "no-answer")),
+                   LB_GUARD_STOPPED_UNANSWERED);
+  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", ALL) FAULT(15, 7, "heal", "primary", "all") CHECK(20, 1, "no-answer")),
+                   LB_GUARD_WORKED);
+  assert_int_equal(of(TAKEN_OVER CUT(5, 3, "client-1", ALL) FAULT(15, 7, "kill", "client 1", "all") CHECK(20, 1, "no-answer")),
+                   LB_GUARD_WORKED);
+}
+
+static void another_fault_is_no_cut(void **state) {
+  (void)state;
+  assert_int_equal(of(TAKEN_OVER FAULT(5, 3, "pause", "client 1", "all") TOUCHED(5, 3, "pause", "client-1", ALL) STEP(5, 3, "proved")
+                          CHECK(20, 1, "no-answer")),
+                   LB_GUARD_STOPPED_UNANSWERED);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_guard_that_nobody_came_to_decided_nothing),
+      cmocka_unit_test(a_guard_that_let_everybody_pass_worked),
+      cmocka_unit_test(a_question_that_nobody_ever_answered_is_no_guard),
+      cmocka_unit_test(any_answer_against_the_overtaken_one_counts),
+      cmocka_unit_test(silence_does_not_count),
+      cmocka_unit_test(silence_towards_one_that_nobody_overtook_matters_to_nobody),
+      cmocka_unit_test(one_stop_with_an_answer_speaks_for_the_guard),
+      cmocka_unit_test(keys_are_apart),
+      cmocka_unit_test(who_is_cut_off_from_all_is_right_to_stop),
+      cmocka_unit_test(who_is_cut_off_from_some_or_too_late_is_not),
+      cmocka_unit_test(two_cuts_add_up),
+      cmocka_unit_test(of_servers_that_decide_each_for_itself_a_majority_is_enough),
+      cmocka_unit_test(no_servers_are_no_excuse),
+      cmocka_unit_test(a_cut_has_to_be_proved_and_to_last),
+      cmocka_unit_test(a_heal_ends_all_cuts_or_those_it_names),
+      cmocka_unit_test(another_fault_is_no_cut),
+  };
+  return cmocka_run_group_tests_name("evidence-guard", tests, NULL, NULL);
+}
