@@ -251,7 +251,7 @@ static void guards_stand_beside_none_for_the_scenarios_that_ran_with_one(void **
       RUN("{\"name\":\"plain\"},{\"name\":\"guarded\"}",
           CELL("plain", "a@t", "none", "safe", "") "," CELL(
               "guarded", "a@t", "fence", "safe",
-              ",\"fenced_off\":3") "," CELL("guarded", "a@t", "none", "violated",
+              ",\"fenced_off\":3,\"refused\":2,\"stopped_told_no\":1") "," CELL("guarded", "a@t", "none", "violated",
                                             ",\"lost_updates\":1,\"stale_writes\":4") "," CELL("guarded", "unguarded@t", "none", "safe", "") "," CELL("guarded", "b@t",
                                                                                                "recheck", "safe",
                                                                                                ",\"lost_updates\":0"),
@@ -263,7 +263,7 @@ static void guards_stand_beside_none_for_the_scenarios_that_ran_with_one(void **
   assert_order(table, (const char *const[]){
                           "guard: none", "guard: recheck", "guard: fence", "<th>guarded<small>a@t</small></th>",
                           "<small>1 lost update, 4 stale writes</small></td>", "<td class=\"none\"",
-                          "<small>3 fenced off</small></td>", "<th>guarded<small>b@t</small></th>", "<td class=\"none\"",
+                          "<small>1 told no, 2 refused by the resource</small></td>", "<th>guarded<small>b@t</small></th>", "<td class=\"none\"",
                           "<td class=\"safe\"", NULL});
   assert_has_not(table, "plain");
   assert_has_not(table, "0 lost");

@@ -4,8 +4,8 @@
  * Only scenarios that were run with a guard are here.
  *
  * A cell says more than in the truth table. Under a guard the verdict is about the resource, so
- * what happened there stands beside it: lost updates and stale writes, and under the guard `fence`
- * also the writes it refused.
+ * what happened there stands beside it: lost updates and stale writes, and how often the guard
+ * stopped a client, by reason.
  */
 #include <string.h>
 
@@ -29,10 +29,16 @@ static void guard_text(const struct lb_cell_sum *cell, char *buf, size_t size) {
   } more[] = {
       {cell->sum.lost_updates, "lost"},
       {(long long)cell->sum.stale_writes > cell->sum.lost_updates ? (long long)cell->sum.stale_writes : 0, "stale"},
-      {cell->cell->guard == LB_GUARD_FENCE ? (long long)cell->sum.fenced_off : 0, "fenced off"},
       {cell->cell->guard == LB_GUARD_FENCE ? (long long)cell->sum.token_regressions : 0, "regressions"},
+      {(long long)cell->sum.stopped_lease_over, "lease over"},
+      {(long long)cell->sum.stopped_in_doubt, "in doubt"},
+      {(long long)cell->sum.stopped_told_no, "told no"},
+      {(long long)cell->sum.stopped_no_answer, "no answer"},
+      {(long long)cell->sum.refused, "refused"},
   };
-  for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+  enum { DAMAGE = 3 }; /* so many of these come first; where there is any, who was stopped does not matter */
+  bool damaged = cell->sum.lost_updates > 0 || cell->sum.stale_writes > 0;
+  for (size_t i = 0; i < sizeof more / sizeof *more && (i < DAMAGE || !damaged); i++) {
     size_t n = strlen(buf);
     if (more[i].count > 0) snprintf(buf + n, size - n, ", %lld %s", more[i].count, more[i].what);
   }
@@ -110,6 +116,8 @@ void lb_display_guards(const struct lb_tally *tally, FILE *out) {
       if (plan->cells[i].scenario == &plan->scenarios[s] && first_of_row(plan, i))
         print_guard_row(tally, &g, &plan->cells[i], colour, out);
   }
-  fputs("without a guard: judged by who held the lock; with one: by lost updates, stale writes and (fence) token regressions\n",
+  fputs("without a guard: judged by who held the lock; with one: by lost updates, stale writes and (fence) token regressions\n"
+        "what stopped a client: lease over (its own clock), in doubt (its library or connection), told no (a server),\n"
+        "no answer (nobody: that alone makes nothing safe), refused (by the resource)\n",
         out);
 }

@@ -72,18 +72,26 @@ static void write_reasons(FILE *out, const json_t *cell) {
   if (!has_why && !expected) lb_html_text(out, "nothing expected");
 }
 
-/* What happened at the resource, as far as something did: what a guard is there for. */
+/* What happened at the resource, as far as something did, and what stopped a client before it: what
+ * a guard is there for. An older run only knows what a fence would have turned away. */
 static void write_damage(FILE *out, const json_t *cell) {
-  static const char *const counts[][2] = {{"lost_updates", "lost update"},
-                                          {"stale_writes", "stale write"},
-                                          {"fenced_off", "fenced off"},
-                                          {"token_regressions", "token regression"}};
+  static const struct {
+    const char *member, *one, *more;
+  } counts[] = {{"lost_updates", "lost update", "lost updates"},
+                {"stale_writes", "stale write", "stale writes"},
+                {"stopped_lease_over", "lease over", "lease over"},
+                {"stopped_in_doubt", "in doubt", "in doubt"},
+                {"stopped_told_no", "told no", "told no"},
+                {"stopped_no_answer", "no answer", "no answer"},
+                {"refused", "refused by the resource", "refused by the resource"},
+                {"fenced_off", "fenced off", "fenced off"},
+                {"token_regressions", "token regression", "token regressions"}};
   const char *between = "<small>";
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-    json_int_t count = count_of(cell, counts[i][0]);
-    if (count <= 0) continue;
-    fprintf(out, "%s%lld %s%s", between, (long long)count, counts[i][1],
-            count == 1 || strcmp(counts[i][1], "fenced off") == 0 ? "" : "s");
+    json_int_t count = count_of(cell, counts[i].member);
+    bool older = json_object_get(cell, "refused") == NULL;
+    if (count <= 0 || (strcmp(counts[i].member, "fenced_off") == 0 && !older)) continue;
+    fprintf(out, "%s%lld %s", between, (long long)count, count == 1 ? counts[i].one : counts[i].more);
     between = ", ";
   }
   if (*between == ',') fputs("</small>", out);
