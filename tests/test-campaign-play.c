@@ -115,6 +115,7 @@ int __wrap_lb_fault_do(struct lb_stage *stage, const struct lb_step *step, const
   snprintf(p->text, sizeof p->text, "%s", step->text);
   stage->primary = 1;
   world.now += world.takes;
+  if (*world.proofs == '0') return world.proofs++, lb_refuse(err, err_size, "nobody to cut"), 1;
   if (next_is_good(&world.proofs)) return 0;
   return lb_refuse(err, err_size, "it goes on"), -1;
 }
@@ -321,6 +322,7 @@ static void half_of_the_faults_have_to_be_proved(void **state) {
   assert_counted(state, "-+-+-+-+-+", 5, NULL);
   assert_counted(state, "-+-+-+-+--", 4, "4 of 10 faults were proved");
   assert_counted(state, "----------", 0, "0 of 10 faults were proved");
+  assert_counted(state, "0+0+0+0+0+", 5, NULL); /* a cut of nobody proves nothing */
 }
 
 /* When the log is full no fault begins: here that is after the third. */

@@ -74,6 +74,7 @@ static const struct lb_conform_result *said(const char *statement) {
 #define TORN_DOWN "teardown leaves nothing behind"
 #define NO_DOUBT "a healthy session is in no doubt, and says so at once"
 #define DOUBTS "a broken connection is a doubt until the hold is confirmed again"
+#define SERVER "the server that a session names has its lock"
 #define WOKEN "a waiter is woken by the release"
 
 /* What it says begins with one text and ends with the other; between them is a time. */
@@ -438,6 +439,32 @@ static void what_a_teardown_forgets_is_found_at_the_servers(void **state) {
   SAYS(TORN_DOWN, "expected OK from teardown, got -ENOENT (second session): nothing is left to remove");
 }
 
+static int server_always(struct lb_session *s) { return (void)s, -ENOENT; }
+static int server_second(struct lb_session *s) { return (void)s, 1; }
+static int server_9(struct lb_session *s) { return (void)s, 9; }
+static int server_after_a_nap(struct lb_session *s) {
+  lb_sleep_until(s->env, lb_now(s->env) + LB_NS_PER_MS);
+  return 0;
+}
+
+static void a_session_names_the_server_that_has_its_lock(void **state) {
+  (void)state;
+  static const struct {
+    int (*server)(struct lb_session *);
+    const char *why;
+  } cases[] = {
+      {server_always, "expected from server one of the 3 endpoints that hold locks, got -2 (first session)"},
+      {server_second, "expected 1 from inspect, got 0 (second session)"}, /* it knows nothing of what the first one has */
+      {server_9, "server answered 9, which is neither -ENOENT nor one of 3 endpoints (first session)"},
+      {server_after_a_nap, "server waited in lb_sleep_until (first session)"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    bad.server = cases[i].server;
+    run_on("redis-x3", 10 * LIMIT_MS);
+    SAYS(SERVER, cases[i].why);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(a_good_protocol_holds, set_up),
@@ -451,6 +478,7 @@ int main(void) {
       cmocka_unit_test_setup(what_counts_from_the_reply_is_seen, set_up_lease),
       cmocka_unit_test_setup(what_a_teardown_forgets_is_found_at_the_servers, set_up_lease),
       cmocka_unit_test_setup(doubt_has_its_reasons_and_no_time, set_up),
+      cmocka_unit_test_setup(a_session_names_the_server_that_has_its_lock, set_up_lease),
       cmocka_unit_test_setup(who_dies_takes_one_statement_along, set_up),
       cmocka_unit_test_setup(a_process_that_ends_badly_does_not_hold, set_up),
       cmocka_unit_test_setup(nothing_outlives_its_statement, set_up),

@@ -65,6 +65,31 @@ static int forget(void **state) {
   return 0;
 }
 
+static void a_grant_names_its_server_and_the_epoch_of_a_czxid(void **state) {
+  (void)state;
+  tell_text("{\"format\":2}\n"
+            "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
+            "{\"t\":2000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"granted\",\"fence\":8589934597}\n"
+            "{\"t\":2000001,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"server\",\"host\":\"zookeeper-2\"}\n"
+            "{\"t\":3000000,\"c\":\"client-1\",\"e\":\"server\",\"step\":2,\"host\":\"zookeeper-2\",\"role\":\"primary\",\"present\":false}\n"
+            "{\"t\":4000000,\"c\":\"client-1\",\"e\":\"server\",\"step\":3}\n"
+            "{\"t\":5000000,\"c\":\"client-1\",\"e\":\"holds\",\"step\":4,\"present\":true,\"ms\":900}\n"
+            "{\"t\":6000000,\"c\":\"client-1\",\"e\":\"holds\",\"step\":5,\"present\":false,\"ms\":-20}\n"
+            "{\"t\":7000000,\"e\":\"touched\",\"step\":6,\"verb\":\"cut\",\"host\":\"client-1\",\"from\":\"redis-4, redis-5\"}\n"
+            "{\"t\":8000000,\"e\":\"touched\",\"step\":7,\"verb\":\"cut\"}\n"
+            "{\"t\":9000000,\"e\":\"unused\",\"step\":6,\"what\":\"cut client 1 from minority\"}\n"
+            "{\"t\":10000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"release\"}\n");
+  says("fence czxid 0x200000005, epoch 2");
+  says("zookeeper-2 answered client-1");
+  says("client-1 talks to zookeeper-2, which is not primary");
+  says("client-1 talks to no server, or to several");
+  says("client-1 holds, its lease has 900 ms left");
+  says("client-1 believes that it holds, but its lease has been over for 20 ms");
+  says("cut client-1 from redis-4, redis-5");
+  says("nobody to cut");
+  says("cut client 1 from minority: no packet was dropped but those of its proof");
+}
+
 static void a_paused_holder_is_told_line_by_line(void **state) {
   (void)state;
   tell_file("bad/paused-holder");
@@ -346,6 +371,7 @@ static void nothing_in_a_name_reaches_the_terminal_as_a_command(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_grant_names_its_server_and_the_epoch_of_a_czxid),
       cmocka_unit_test(a_paused_holder_is_told_line_by_line),
       cmocka_unit_test(the_last_renewal_before_an_overlap_is_told_and_runs_of_them_are_not),
       cmocka_unit_test(a_renewal_far_before_an_overlap_or_a_loss_is_told),

@@ -117,6 +117,12 @@ static int doubt_hook(struct lb_session *s, const struct lb_lock *lock, const st
   return called(LB_HOOK_DOUBT, lock->key, NULL, w.now);
 }
 
+static int server_hook(struct lb_session *s) {
+  s->hook_seen = (enum lb_hook)atomic_load(&state_of()->hook);
+  lb_fail(&w.env, -ENOENT, "to several"); /* it may leave a text */
+  return s->answer;
+}
+
 static int set_up(void **state) {
   (void)state;
   w = (struct world){.protocol = {.name = "script",
@@ -224,6 +230,26 @@ static void a_hook_that_is_not_there_does_nothing(void **state) {
   assert_int_equal(call(LB_HOOK_TEARDOWN, 1), LB_OK);
   assert_int_equal(w.session.called, LB_HOOK_NONE);
   assert_int_equal(atomic_load(&state_of()->hook_deadline), 0);
+}
+
+static void a_server_is_an_index_and_never_an_error(void **state) {
+  (void)state;
+  assert_int_equal(lb_hook_server(&w.holder), -ENOENT); /* no such hook */
+  w.protocol.server = server_hook;
+  w.holder.endpoint_count = 3;
+  snprintf(w.env.err, sizeof w.env.err, "of before");
+  w.session.answer = 2;
+  assert_int_equal(lb_hook_server(&w.holder), 2);
+  assert_int_equal(w.session.hook_seen, LB_HOOK_SERVER);
+  assert_int_equal(atomic_load(&state_of()->hook), LB_HOOK_NONE);
+  w.session.answer = -ENOENT;
+  assert_int_equal(lb_hook_server(&w.holder), -ENOENT);
+  assert_string_equal(w.env.err, "of before");
+  assert_string_equal(state_of()->error, "");
+  assert_false(w.holder.breached);
+  w.session.answer = 3;
+  assert_int_equal(lb_hook_server(&w.holder), -EPROTO);
+  assert_string_equal(state_of()->breach, "server answered 3, which is neither -ENOENT nor one of 3 endpoints");
 }
 
 static void every_failure_is_kept_with_the_name_of_its_hook(void **state) {
@@ -436,6 +462,7 @@ int main(void) {
       TEST(each_call_can_be_seen_from_outside_while_it_lasts),
       TEST(a_deadline_is_seen_in_true_time_and_none_stays_none),
       TEST(a_hook_that_is_not_there_does_nothing),
+      TEST(a_server_is_an_index_and_never_an_error),
       TEST(every_failure_is_kept_with_the_name_of_its_hook),
       TEST(no_time_and_not_known_are_kept_if_they_have_a_text),
       TEST(what_is_no_failure_leaves_the_last_one_where_it_is),

@@ -133,7 +133,46 @@ static void assert_decided(const struct world *w, enum lb_verdict verdict, const
   assert_string_equal(w->out.why, why);
 }
 
+/* What the only step looks for, and what it saw. */
+static void asks_for_a_premise(struct world *w, bool holds) {
+  static struct lb_premise premise = {.kind = LB_PREMISE_HOLDS, .is = true, .client = 1, .text = (char *)"client 1 holds"};
+  w->step = (struct lb_step){.verb = LB_STEP_OBSERVE_CLIENT, .a = {LB_ROLE_CLIENT, 1}, .number = 1};
+  w->scenario.step_count = 1;
+  w->scenario.premises = &premise;
+  w->scenario.premise_count = 1;
+  struct lb_client client = {.number = 0};
+  struct lb_client_state *state = &w->stage.memory->state[0];
+  atomic_store(&state->until, LB_NEVER);
+  atomic_store(&state->holds, holds);
+  lb_stage_holds(&w->stage, &w->step, &client);
+  move_to(w, w->stage.client_count, 12);
+}
+
 /* ---- the verdict ------------------------------------------------------------------------------------------------- */
+
+static void a_premise_comes_before_whatever_came_out(void **state) {
+  struct world *w = *state;
+#define BROKEN "the premise \"client 1 holds\" does not hold: the opposite was observed"
+  asks_for_a_premise(w, false);
+  two_holds_at_once(w);
+  judge(w);
+  assert_decided(w, LB_UNDECIDED, BROKEN);
+  w->stage.verdict = LB_STUCK;
+  snprintf(w->stage.why, sizeof w->stage.why, "no failover");
+  judge(w);
+  assert_decided(w, LB_UNDECIDED, BROKEN);
+  w->stage.verdict = LB_UNDECIDED; /* what could not be proved says more */
+  judge(w);
+  assert_decided(w, LB_UNDECIDED, "no failover");
+}
+
+static void a_premise_that_was_observed_changes_nothing(void **state) {
+  struct world *w = *state;
+  asks_for_a_premise(w, true);
+  two_holds_at_once(w);
+  judge(w);
+  assert_decided(w, LB_VIOLATED, "");
+}
 
 static void holds_apart_are_safe(void **state) {
   two_holds_apart(*state);
@@ -985,6 +1024,8 @@ static void a_full_disk_is_an_error_with_a_reason(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      TEST(a_premise_comes_before_whatever_came_out),
+      TEST(a_premise_that_was_observed_changes_nothing),
       TEST(holds_apart_are_safe),
       TEST(holds_at_once_are_a_violation),
       TEST(a_violation_with_the_proof_that_was_asked_for_counts),

@@ -668,6 +668,23 @@ static void a_point_has_to_be_one_of_the_system(void **state) {
   assert_skip(w, "local", "none", ""); /* every client has it */
 }
 
+/* A client that asks several servers at once has none that it talks to; one without servers has none at all. */
+static void the_server_of_a_client_needs_a_system_where_it_has_one(void **state) {
+  struct world *w = *state;
+  static const char *const steps[] = {"kill server of client 1", "restart server of client 1", "observe server of client 1",
+                                      "observe key on server of client 1"};
+  char text[200], why[300];
+  for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+    snprintf(text, sizeof text, "step = client 1 acquire within 1s\nstep = %s\n", steps[i]);
+    with_steps(w, text);
+    snprintf(why, sizeof why, "%s: no client of redlock has one server that it talks to", steps[i]);
+    assert_skip(w, "redlock@redis-x3", "none", why);
+    assert_skip(w, "redis-token@redis", "none", "");
+    assert_skip(w, "zk-sequential@zk-x3", "none", "");
+    assert_skip(w, "pg-row@pg-async", "none", "");
+  }
+}
+
 static void a_fault_of_a_server_needs_one(void **state) {
   struct world *w = *state;
   setenv("LOCKBENCH_CLOCK_SHIM", "/proc/self/exe", 1);
@@ -1029,6 +1046,7 @@ int main(void) {
       TEST(what_means_nothing_misses_nothing),
       TEST(a_pattern_adds_no_system_and_is_the_expectation_of_those_it_fits),
       TEST(a_point_has_to_be_one_of_the_system),
+      TEST(the_server_of_a_client_needs_a_system_where_it_has_one),
       TEST(a_fault_of_a_server_needs_one),
       TEST(a_failover_and_a_node_need_servers_enough),
       TEST(clocks_of_servers_need_the_clock_shim),

@@ -243,12 +243,12 @@ int lb_conform_inspect(struct lb_conform *c, int i, const char *key, size_t endp
 }
 
 static int must_not_poll(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline) {
-  if (deadline > lb_now(env)) lb_conform_fail(current, "doubt waited in lb_wait_fd (%s session)", ordinal[current->caller]);
+  if (deadline > lb_now(env)) lb_conform_fail(current, "%s waited in lb_wait_fd (%s session)", lb_hook_name(current->hook), ordinal[current->caller]);
   return current->wait_fds(env, fds, count, deadline);
 }
 
 static void must_not_sleep(struct lb_env *env, lb_ns when) {
-  if (when > lb_now(env)) lb_conform_fail(current, "doubt waited in lb_sleep_until (%s session)", ordinal[current->caller]);
+  if (when > lb_now(env)) lb_conform_fail(current, "%s waited in lb_sleep_until (%s session)", lb_hook_name(current->hook), ordinal[current->caller]);
 }
 
 int lb_conform_doubt(struct lb_conform *c, int i, const char *key, const struct lb_grant *grant) {
@@ -260,6 +260,22 @@ int lb_conform_doubt(struct lb_conform *c, int i, const char *key, const struct 
   int r = leave(c, c->protocol->doubt(c->session[i], &(struct lb_lock){key, LB_CONFORM_TTL_MS}, grant));
   env->wait_fds = c->wait_fds;
   env->sleep_until = sleep_until;
+  return r;
+}
+
+/* No result of it says anything of the lock, and -ENOENT needs no text. */
+int lb_conform_server(struct lb_conform *c, int i) {
+  char complaint[200];
+  struct lb_env *env = &c->env[i].base;
+  void (*sleep_until)(struct lb_env *, lb_ns) = env->sleep_until;
+  enter(c, LB_HOOK_SERVER, i, LB_NEVER);
+  env->wait_fds = must_not_poll;
+  env->sleep_until = must_not_sleep;
+  int r = c->protocol->server(c->session[i]);
+  env->wait_fds = c->wait_fds;
+  env->sleep_until = sleep_until;
+  atomic_store(&c->shared->hook, LB_HOOK_NONE);
+  if (lb_contract_server(r, c->target.count, complaint, sizeof complaint) < 0) lb_conform_fail(c, "%s (%s session)", complaint, ordinal[i]);
   return r;
 }
 

@@ -21,6 +21,19 @@ void lb_statement_one_server_knows(struct lb_conform *c) {
   WANT(LB_OK, lb_conform_release(c, 0, held, &a));
 }
 
+/* A session that has just been granted a lock talks to somebody, who has answered it, so the record is
+ * there: at the server that it names, and not only somewhere. */
+void lb_statement_names_its_server(struct lb_conform *c) {
+  const char *key = lb_conform_key(c);
+  struct lb_grant a = LB_GRANT_INIT;
+  WANT(LB_OK, lb_conform_try(c, 0, key, &a));
+  int server = lb_conform_server(c, 0);
+  lb_conform_check(c, server >= 0 && (size_t)server < c->topology->data_count,
+                   "expected from server one of the %zu endpoints that hold locks, got %d (first session)", c->topology->data_count, server);
+  WANT(1, lb_conform_inspect(c, 1, key, (size_t)server));
+  WANT(LB_OK, lb_conform_release(c, 0, key, &a));
+}
+
 /* Every server that holds locks, for itself. One that follows another is given a while, in which no
  * lease of the statement ends. */
 static void nobody_knows_of(struct lb_conform *c, const char *key) {
