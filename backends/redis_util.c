@@ -238,12 +238,13 @@ int redis_next(struct redis_conn *conn, bool read_socket, redisReply **ret) {
   return conn->lost = lb_fail(conn->env, -EPROTO, "redis %s sent a reply nobody asked for", conn->where);
 }
 
+/* It reads again after each reply: behind the last one may be the end of the connection. */
 int redis_drain(struct redis_conn *conn) {
   redisReply *late;
   int rc = redis_next(conn, true, &late);
   while (!rc && late) {
     freeReplyObject(late);
-    rc = redis_next(conn, false, &late);
+    rc = redis_next(conn, true, &late);
   }
   return rc;
 }
