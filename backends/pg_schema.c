@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-enum { FIRST_CREATE_ID = 8, DROP_ID = 27, SCHEMA_ID, THERE_ID, HERE_ID }; /* 31 is pg_primary.c's */
+enum { FIRST_CREATE_ID = 8, DROP_ID = 26, SYNC_ID, SCHEMA_ID, THERE_ID, HERE_ID }; /* 31 is pg_primary.c's */
 #define NAP_MS 5
 
 /* A statement that makes or removes something, and does nothing where that is done already: so what was not answered, or waited too
@@ -64,7 +64,8 @@ static int await_copies(struct lb_session *s, lb_ns deadline) {
 int pg_lock_setup(struct lb_session *s, lb_ns deadline) {
   char sql[128];
   snprintf(sql, sizeof sql, "CREATE SCHEMA IF NOT EXISTS \"%s\"", s->primary.schema);
-  int rc = define(s, SCHEMA_ID, sql, deadline);
+  int rc = define(s, SYNC_ID, "SET synchronous_commit = on", deadline);
+  if (!rc) rc = define(s, SCHEMA_ID, sql, deadline);
   for (unsigned i = 0; !rc && s->sql->create[i]; i++) rc = define(s, FIRST_CREATE_ID + i, s->sql->create[i], deadline);
   if (rc > 0) rc = lb_fail(s->primary.env, -ETIMEDOUT, "postgres: table not created before the deadline");
   return rc ? rc : await_copies(s, deadline);
