@@ -149,17 +149,17 @@ static void the_failover_scenario_is_the_story_it_tells(void **state) {
   (void)state;
   struct lb_scenario s;
   char path[4200];
-  snprintf(path, sizeof path, "%s", source_path("scenarios/04-failover.ini"));
+  snprintf(path, sizeof path, "%s", source_path("scenarios/05-failover.ini"));
   if (lb_scenario_load(path, &s, err, sizeof err) != 0) fail_msg("%s", err);
   assert_string_equal(s.path, path);
   assert_int_equal(s.client_counts[0], 2);
-  assert_int_equal(s.steps[0].verb, LB_STEP_CUT);
-  assert_int_equal(s.steps[3].verb, LB_STEP_KILL);
+  assert_int_equal(s.steps[5].verb, LB_STEP_CUT);
+  assert_int_equal(s.steps[10].verb, LB_STEP_KILL);
   assert_string_equal(s.proof_violated, "key absent on current primary");
   assert_true(s.memory_storage);
   assert_true(lb_scenario_needs(&s, LB_NEED_NETWORK));
   assert_int_equal(lb_scenario_expect(&s, "redis-token@sentinel", LB_GUARD_NONE)->verdict, LB_VIOLATED);
-  assert_int_equal(lb_scenario_expect(&s, "zk-sequential@zk-x3", LB_GUARD_NONE)->verdict, LB_SAFE);
+  assert_int_equal(lb_scenario_expect(&s, "zk-sequential@zk-x3", LB_GUARD_NONE)->verdict, LB_NA);
   assert_null(lb_scenario_expect(&s, "local@none", LB_GUARD_NONE));
   lb_scenario_clear(&s);
 }

@@ -44,7 +44,7 @@ static void a_suite_says_which_scenarios_and_what_is_changed(void **state) {
   assert_string_equal(s.title, "t");
   assert_string_equal(s.question, "q");
   assert_int_equal(s.count, 3);
-  assert_non_null(strstr(s.scenarios[0], "/16-storm.ini"));
+  assert_non_null(strstr(s.scenarios[0], "/22-storm.ini"));
   assert_string_equal(s.settings[0], "duration_s=60");
   assert_non_null(strstr(s.scenarios[1], "/01-control.ini"));
   assert_string_equal(s.settings[1], "");
@@ -80,9 +80,9 @@ static void a_path_is_looked_for_beside_the_suite(void **state) {
   char path[1100], text[1300];
   (void)state;
   snprintf(path, sizeof path, "%s/suites/mine.ini", folder);
-  snprintf(text, sizeof text, ABOUT "[../07-crash-holder.ini]\ntrials = 2\n");
+  snprintf(text, sizeof text, ABOUT "[../14-crash-holder.ini]\ntrials = 2\n");
   assert_int_equal(lb_suite_parse(path, text, strlen(text), folder, &s, err, sizeof err), 0);
-  snprintf(path, sizeof path, "%s/suites/../07-crash-holder.ini", folder);
+  snprintf(path, sizeof path, "%s/suites/../14-crash-holder.ini", folder);
   assert_string_equal(s.scenarios[0], path);
   lb_suite_clear(&s);
 }

@@ -23,7 +23,7 @@
 
 /* ---- text to scenario ------------------------------------------------------------------------ */
 
-/* "scenarios/04-failover.ini" -> "failover". */
+/* "scenarios/05-failover.ini" -> "failover". */
 char *lb_scenario_name_of(const char *path) {
   const char *slash = strrchr(path, '/');
   const char *base = slash ? slash + 1 : path;
