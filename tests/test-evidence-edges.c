@@ -28,12 +28,14 @@ static void parse(const char *text, struct lb_history *ret) {
   ret->capacity = ret->count;
 }
 
+/* Whether anybody asked for what another one held, answered or not. */
 static bool contested(const char *text) {
   struct lb_history h;
   parse(text, &h);
-  bool result = lb_evidence_contested(&h);
+  bool asked;
+  lb_evidence_contested(&h, &asked);
   lb_history_clear(&h);
-  return result;
+  return asked;
 }
 
 #define EVENT(t, c, e) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"" e "\"}\n"

@@ -10,13 +10,15 @@
 
 #include "history/evidence.h"
 
+/* Whether anybody asked for what another one held, answered or not. */
 static bool contested(const char *text) {
   struct lb_history h;
   char err[300];
   assert_int_equal(lb_history_parse("test", text, strlen(text), &h, err, sizeof err), 0);
-  bool result = lb_evidence_contested(&h);
+  bool asked;
+  lb_evidence_contested(&h, &asked);
   lb_history_clear(&h);
-  return result;
+  return asked;
 }
 
 #define EVENT(t, c, e) "{\"t\":" #t ",\"c\":\"" c "\",\"k\":\"k\",\"e\":\"" e "\"}\n"
@@ -127,6 +129,124 @@ static void the_sentence_of_format_1_is_an_observation(void **state) {
   assert_false(observed(said, "current primary", true));
 }
 
+/* ---- who was answered --------------------------------------------------------------------------------------------- */
+
+static bool answered(const char *text) {
+  struct lb_history h;
+  char err[300];
+  if (lb_history_parse("test", text, strlen(text), &h, err, sizeof err) != 0) fail_msg("%s", err);
+  bool asked, result = lb_evidence_contested(&h, &asked);
+  assert_true(asked || !result);
+  lb_history_clear(&h);
+  return result;
+}
+
+static void a_question_without_an_answer_contests_nothing(void **state) {
+  (void)state;
+  assert_true(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "busy")));
+  assert_true(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(25, "a", "release") EVENT(30, "b", "granted")));
+  assert_false(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "timeout")));
+  assert_false(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "unknown")));
+  assert_false(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire")));
+  assert_false(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "timeout") EVENT(35, "a", "release")
+                            EVENT(40, "b", "acquire") EVENT(50, "b", "granted"))); /* that was another question */
+  assert_false(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(25, "b", "acquire")));
+  assert_false(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "c", "busy")));
+  assert_true(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "c", "timeout") EVENT(31, "b", "busy")));
+  assert_false(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire")
+                            "{\"t\":30,\"c\":\"b\",\"k\":\"other\",\"e\":\"busy\"}\n"));
+}
+
+#define FORMAT "{\"format\":2}\n"
+#define SERVER(t, c) "{\"t\":" #t ",\"c\":\"" c "\",\"e\":\"server\",\"step\":1,\"host\":\"zk-1\"}\n"
+
+static void silence_is_an_answer_of_whom_the_client_was_seen_to_talk_to(void **state) {
+  (void)state;
+  assert_true(answered(FORMAT SERVER(5, "b") GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "timeout")));
+  assert_false(answered(FORMAT SERVER(5, "a") GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "timeout")));
+  assert_false(answered(FORMAT GRANTED(10, "a", 100) EVENT(20, "b", "acquire") SERVER(25, "b") EVENT(30, "b", "timeout")));
+}
+
+/* ---- who asked in vain --------------------------------------------------------------------------------------------- */
+
+/* For how long nobody had a right to the lock; 0 = it was not asked for in vain. The ttl is 100. */
+static uint64_t in_vain(const char *text) {
+  struct lb_history h;
+  struct lb_in_vain found = {0};
+  char err[300];
+  if (lb_history_parse("test", text, strlen(text), &h, err, sizeof err) != 0) fail_msg("%s", err);
+  bool result = lb_evidence_in_vain(&h, 100, &found);
+  lb_history_clear(&h);
+  return result ? found.free_ns : 0;
+}
+
+#define IN_VAIN(from, to) EVENT(from, "b", "acquire") EVENT(to, "b", "busy")
+
+static void a_lock_that_was_let_go_and_cannot_be_had_is_asked_for_in_vain(void **state) {
+  (void)state;
+  const char *let_go = GRANTED(10, "a", 90) EVENT(20, "a", "release") EVENT(30, "a", "released") IN_VAIN(40, 140);
+  assert_int_equal(in_vain(let_go), 100);
+  assert_int_equal(in_vain(GRANTED(10, "a", 90) EVENT(20, "a", "release") EVENT(30, "a", "released")
+                               EVENT(40, "b", "acquire") EVENT(140, "b", "timeout")), 100);
+  assert_int_equal(in_vain(GRANTED(10, "a", 90) EVENT(20, "a", "release") EVENT(30, "a", "released")
+                               EVENT(40, "b", "acquire") EVENT(140, "b", "unknown")), 100);
+  assert_int_equal(in_vain(GRANTED(10, "a", 90) EVENT(20, "a", "release") EVENT(30, "a", "released") IN_VAIN(40, 140)
+                               EVENT(150, "c", "acquire") EVENT(160, "c", "granted")), 0); /* it could be had */
+}
+
+static void a_refusal_is_right_while_somebody_holds(void **state) {
+  (void)state;
+  assert_int_equal(in_vain(EVENT(10, "a", "granted") IN_VAIN(40, 900)), 0);
+  assert_int_equal(in_vain(GRANTED(10, "a", 90) IN_VAIN(40, 900)), 0); /* it is there to let go */
+  assert_int_equal(in_vain(GRANTED(10, "a", 90) IN_VAIN(40, 140) EVENT(150, "a", "release")), 0);
+}
+
+static void a_lease_gives_a_right_to_its_end(void **state) {
+  (void)state;
+  assert_int_equal(in_vain(GRANTED(10, "a", 90) EVENT(20, "a", "release") IN_VAIN(40, 140)), 50); /* not confirmed: to 90 */
+  assert_int_equal(in_vain(GRANTED(10, "a", 90) RENEWED(15, "a", 91) EVENT(20, "a", "release") IN_VAIN(40, 140)), 0);
+  assert_int_equal(in_vain(EVENT(10, "a", "granted") EVENT(20, "a", "release") IN_VAIN(40, 140)), 100); /* no lease, no right */
+  assert_int_equal(in_vain(GRANTED(10, "a", 90) EVENT(20, "a", "release") EVENT(21, "a", "lost") IN_VAIN(40, 140)), 100);
+  assert_int_equal(in_vain(GRANTED(10, "a", 90) EVENT(20, "a", "lost") IN_VAIN(40, 140)), 50);
+}
+
+static void for_a_dead_client_the_key_is_kept_a_ttl_and_no_longer(void **state) {
+  (void)state;
+#define DEAD(t, c) "{\"t\":" #t ",\"c\":\"" c "\",\"e\":\"crash\"}\n"
+  assert_int_equal(in_vain(EVENT(10, "a", "granted") DEAD(20, "a") IN_VAIN(40, 120)), 0);
+  assert_int_equal(in_vain(EVENT(10, "a", "granted") DEAD(20, "a") IN_VAIN(40, 220)), 100);
+  assert_int_equal(in_vain(GRANTED(10, "a", 150) DEAD(20, "a") IN_VAIN(40, 240)), 0); /* to 150: 90 of 200 */
+  assert_int_equal(in_vain(GRANTED(10, "a", 140) DEAD(20, "a") IN_VAIN(40, 240)), 100);
+  assert_int_equal(in_vain(EVENT(5, "c", "granted") EVENT(6, "c", "release") EVENT(10, "a", "acquire") DEAD(20, "a") IN_VAIN(40, 220)), 100);
+  assert_int_equal(in_vain(EVENT(5, "c", "granted") EVENT(6, "c", "release") EVENT(10, "a", "acquire") EVENT(11, "a", "busy")
+                               DEAD(20, "a") IN_VAIN(40, 220)), 180); /* it did not ask any more */
+}
+
+static void an_unknown_outcome_gives_a_right_for_a_ttl(void **state) {
+  (void)state;
+#define BEFORE EVENT(1, "c", "granted") EVENT(2, "c", "release") EVENT(3, "c", "released")
+  assert_int_equal(in_vain(BEFORE EVENT(10, "a", "acquire") EVENT(20, "a", "unknown") IN_VAIN(40, 120)), 0);
+  assert_int_equal(in_vain(BEFORE EVENT(10, "a", "acquire") EVENT(20, "a", "unknown") IN_VAIN(40, 220)), 100);
+  assert_int_equal(in_vain(BEFORE EVENT(10, "a", "acquire") EVENT(20, "a", "unknown") EVENT(30, "a", "released") IN_VAIN(40, 140)), 100);
+}
+
+static void a_grant_to_another_ends_the_rights_of_those_before(void **state) {
+  (void)state;
+  assert_int_equal(in_vain(GRANTED(10, "a", 900) EVENT(20, "a", "release") GRANTED(30, "c", 50) EVENT(35, "c", "release")
+                               EVENT(36, "c", "released") IN_VAIN(40, 140)), 100);
+  assert_int_equal(in_vain(GRANTED(10, "a", 900) EVENT(20, "a", "release")
+                               "{\"t\":30,\"c\":\"c\",\"k\":\"other\",\"e\":\"granted\"}\n" IN_VAIN(40, 140)), 0);
+}
+
+static void who_gave_up_last_decides(void **state) {
+  (void)state;
+  assert_int_equal(in_vain(GRANTED(10, "a", 90) EVENT(20, "a", "release") EVENT(30, "a", "released") IN_VAIN(40, 140)
+                               EVENT(150, "c", "acquire") EVENT(190, "c", "busy")), 40);
+  assert_int_equal(in_vain(GRANTED(10, "a", 90) EVENT(20, "a", "release") EVENT(30, "a", "released") IN_VAIN(40, 140)
+                               EVENT(150, "c", "acquire")), 100);
+  assert_int_equal(in_vain(EVENT(40, "b", "busy")), 0); /* nobody knows since when it asked */
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(asking_while_another_holds_contests_the_lock),
@@ -141,6 +261,15 @@ int main(void) {
       cmocka_unit_test(one_of_several_observations_is_enough),
       cmocka_unit_test(what_was_seen_at_a_host_or_only_said_is_no_observation_of_a_role),
       cmocka_unit_test(the_sentence_of_format_1_is_an_observation),
+      cmocka_unit_test(a_question_without_an_answer_contests_nothing),
+      cmocka_unit_test(silence_is_an_answer_of_whom_the_client_was_seen_to_talk_to),
+      cmocka_unit_test(a_lock_that_was_let_go_and_cannot_be_had_is_asked_for_in_vain),
+      cmocka_unit_test(a_refusal_is_right_while_somebody_holds),
+      cmocka_unit_test(a_lease_gives_a_right_to_its_end),
+      cmocka_unit_test(for_a_dead_client_the_key_is_kept_a_ttl_and_no_longer),
+      cmocka_unit_test(an_unknown_outcome_gives_a_right_for_a_ttl),
+      cmocka_unit_test(a_grant_to_another_ends_the_rights_of_those_before),
+      cmocka_unit_test(who_gave_up_last_decides),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -243,12 +243,38 @@ static void a_lock_without_expiry_has_no_excuse_in_a_stall(void **state) {
   assert_decided(*state, LB_VIOLATED, "");
 }
 
-static void a_stall_does_not_matter_without_a_violation(void **state) {
-  struct world *w = *state;
-  w->out.stall_ns = 100 * TTL_MS * MS;
+static void judge_stalled_and_clean(struct world *w, unsigned traits, uint64_t stall_ns) {
+  w->protocol.traits = traits;
+  w->out.stall_ns = stall_ns;
   two_holds_apart(w);
   judge(w);
-  assert_decided(w, LB_SAFE, "");
+}
+
+static void a_test_on_a_machine_that_stalled_is_none(void **state) {
+  judge_stalled_and_clean(*state, LB_TRAIT_LEASED, TTL_MS * MS / 2 + 1);
+  assert_decided(*state, LB_UNDECIDED,
+                 "nothing went wrong, but the machine stalled for 500 ms, more than half the ttl");
+}
+
+static void a_stall_of_half_the_ttl_spoils_no_test(void **state) {
+  judge_stalled_and_clean(*state, LB_TRAIT_LEASED, TTL_MS * MS / 2);
+  assert_decided(*state, LB_SAFE, "");
+}
+
+static void a_stall_does_not_matter_to_a_lock_without_expiry(void **state) {
+  judge_stalled_and_clean(*state, LB_TRAIT_NO_EXPIRY, 100 * TTL_MS * MS);
+  assert_decided(*state, LB_SAFE, "");
+}
+
+/* Client 0 has let go, and client 1 asks for two ttls and gets nothing. */
+static void who_asks_last_and_gets_nothing_is_stuck(void **state) {
+  struct world *w = *state;
+  w->scenario.kind = LB_KIND_TIMELINE;
+  two_holds_apart(w);
+  record(w, 100, 0, LB_EV_ACQUIRE);
+  record(w, 100 + 2 * TTL_MS, 0, LB_EV_TIMEOUT);
+  judge(w);
+  assert_decided(w, LB_STUCK, "client-1 asked for 2.0 s and got nothing, though for the last 2.0 s nobody had a right to the lock");
 }
 
 static void where_nothing_was_granted_nothing_was_tested(void **state) {
@@ -1035,7 +1061,10 @@ int main(void) {
       TEST(a_stall_above_half_the_ttl_makes_a_violation_of_a_session_undecided),
       TEST(a_stall_of_just_half_the_ttl_excuses_nothing),
       TEST(a_lock_without_expiry_has_no_excuse_in_a_stall),
-      TEST(a_stall_does_not_matter_without_a_violation),
+      TEST(a_test_on_a_machine_that_stalled_is_none),
+      TEST(a_stall_of_half_the_ttl_spoils_no_test),
+      TEST(a_stall_does_not_matter_to_a_lock_without_expiry),
+      TEST(who_asks_last_and_gets_nothing_is_stuck),
       TEST(where_nothing_was_granted_nothing_was_tested),
       TEST(a_trial_without_any_event_is_undecided),
       TEST(what_is_undecided_or_stuck_says_what_clients_were_told),

@@ -71,6 +71,7 @@ static _Noreturn void client_main(const struct lb_client *client, const struct l
   struct lb_command command;
   struct lb_reply reply;
   lb_hooks_own_process();
+  atomic_store(&plan->memory->state[client->number].pid, (int)getpid());
   lb_program_begin(&program, plan, client, &process_ground);
   while (next_command(&program, commands, &command)) {
     lb_program_do(&program, command, &reply);

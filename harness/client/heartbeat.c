@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * A process that only sleeps and looks at the clock: what it misses is a stall of this machine.
+ * A process that only sleeps and looks at the clock: what it misses is a stall of this machine. At
+ * each beat it also asks the kernel how long each client has waited for a processor so far. That
+ * number grows when a client gets one, by the whole of its wait; so its growth since the last beat is
+ * the longest wait that ended in between, and at most the other waits of one beat more. A client that
+ * sleeps, or that a fault has stopped, waits for no processor.
  */
 #include "heartbeat.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,12 +21,56 @@
 
 static const uint64_t beat_ns = UINT64_C(10000000);
 
+struct watched { /* a client; a killed one may start again as another process */
+  int pid, file; /* file: -1 = none */
+  uint64_t waited_ns;
+};
+
+/* The second number of /proc/PID/schedstat is ns on a run queue. False: the process has gone, or this
+ * kernel does not count. */
+static bool read_wait(int file, uint64_t *ret_ns) {
+  char text[100];
+  ssize_t length = pread(file, text, sizeof text - 1, 0);
+  unsigned long long ran, waited;
+  if (length <= 0) return false;
+  text[length] = '\0';
+  if (sscanf(text, "%llu %llu", &ran, &waited) != 2) return false;
+  *ret_ns = waited;
+  return true;
+}
+
+/* From here on: what it waited before nobody was looking. */
+static void watch(struct watched *w, int pid) {
+  char path[40];
+  if (w->file >= 0) close(w->file);
+  snprintf(path, sizeof path, "/proc/%d/schedstat", pid);
+  w->pid = pid;
+  w->file = open(path, O_RDONLY | O_CLOEXEC);
+  if (w->file >= 0) read_wait(w->file, &w->waited_ns);
+}
+
+static void note(struct lb_memory *memory, uint64_t stall_ns) {
+  if (stall_ns > atomic_load(&memory->max_stall_ns)) atomic_store(&memory->max_stall_ns, stall_ns);
+}
+
+static void look_at(struct lb_memory *memory, struct watched *w, int pid) {
+  uint64_t waited;
+  if (pid == 0) return;
+  if (pid != w->pid) return watch(w, pid);
+  if (w->file < 0 || !read_wait(w->file, &waited)) return;
+  note(memory, waited - w->waited_ns);
+  w->waited_ns = waited;
+}
+
 static _Noreturn void beat(struct lb_memory *memory) {
+  struct watched *watched = calloc(memory->client_count + 1, sizeof *watched);
+  for (size_t i = 0; watched && i < memory->client_count; i++) watched[i].file = -1;
   for (;;) {
     uint64_t due = lb_clock_ns() + beat_ns;
     lb_clock_sleep_until(due);
-    uint64_t late = lb_clock_ns() - due;
-    if (late > atomic_load(&memory->max_stall_ns)) atomic_store(&memory->max_stall_ns, late);
+    note(memory, lb_clock_ns() - due);
+    for (size_t i = 0; watched && i < memory->client_count; i++)
+      look_at(memory, &watched[i], atomic_load(&memory->state[i].pid));
   }
 }
 

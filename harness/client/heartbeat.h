@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * heartbeat.h - how long the machine made us wait: a process that wants to run every 10 ms and
- * records by how much it was late. A violation that such a stall could explain is not evidence.
+ * records by how much it was late, and how long each client waited for a processor. What such a
+ * stall could explain is not evidence, and a test during one is none.
  */
 #ifndef LB_HEARTBEAT_H
 #define LB_HEARTBEAT_H

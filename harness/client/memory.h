@@ -42,6 +42,7 @@ struct lb_client_state {
   _Atomic int server;          /* index + 1 of the endpoint that it was last known to talk to; 0 = none, or several */
   _Atomic bool at_point;       /* it stops or kills itself now, because it was told to at this point */
   _Atomic uint32_t writes;     /* accepted writes since it was granted */
+  _Atomic int pid;             /* of its process, for the heartbeat; 0 = it has none yet */
   _Atomic uint32_t lives;      /* how many it has had, the present one included: a killed client may start again */
   _Atomic int hook;            /* enum lb_hook: the one of its protocol that it is in; LB_HOOK_NONE = none */
   _Atomic lb_ns hook_deadline; /* the one that this hook was given, on the true clock */
@@ -71,7 +72,7 @@ struct lb_memory {
   _Alignas(64) _Atomic int phase; /* enum lb_phase: clients of a workload stop at LB_PHASE_STOP */
   _Atomic bool log_warm;          /* some log is an eighth full: its clients have worked enough to be warm */
   _Atomic bool log_full;          /* some log is nearly full: the measurement has to end */
-  _Atomic uint64_t max_stall_ns;  /* by the heartbeat */
+  _Atomic uint64_t max_stall_ns;  /* by the heartbeat, of itself and of the clients */
 };
 
 /* Maps a zeroed memory for so many clients and keys (at least 1 key), and shares the event space

@@ -78,13 +78,39 @@ static bool is_taken(const struct lb_history *h, size_t at, uint32_t client, uin
   return e->kind == LB_EV_GRANTED || e->kind == LB_EV_UNKNOWN;
 }
 
+static bool is_taken_by_another(const struct lb_history *h, size_t asks) {
+  for (uint32_t c = 0; c < h->clients.count; c++)
+    if (c != h->events[asks].client && is_taken(h, asks, c, h->events[asks].key)) return true;
+  return false;
+}
+
+/* Whether the service answered this acquire: a refusal, or the lock itself. */
+static bool is_answered(const struct lb_history *h, size_t asks) {
+  for (size_t i = asks + 1; i < h->count; i++) {
+    const struct lb_event *e = &h->events[i];
+    if (e->client != h->events[asks].client || e->key != h->events[asks].key) continue;
+    if (e->kind == LB_EV_GRANTED || e->kind == LB_EV_BUSY) return true;
+    if (e->kind == LB_EV_TIMEOUT || e->kind == LB_EV_UNKNOWN || e->kind == LB_EV_ACQUIRE) return false;
+  }
+  return false;
+}
+
+/* Whether a step had looked whom the client talks to. (With a key it is who answered a grant.) */
+static bool is_known_whom_it_asks(const struct lb_history *h, size_t asks) {
+  for (size_t i = 0; i < asks; i++) {
+    const struct lb_event *e = &h->events[i];
+    if (e->kind == LB_EV_SERVER && e->client == h->events[asks].client && e->key == LB_NO_NAME) return true;
+  }
+  return false;
+}
+
 /* One such moment is enough. */
-bool lb_evidence_contested(const struct lb_history *h) {
+bool lb_evidence_contested(const struct lb_history *h, bool *ret_asked) {
+  *ret_asked = false;
   for (size_t i = 0; i < h->count; i++) {
-    const struct lb_event *asks = &h->events[i];
-    if (asks->kind != LB_EV_ACQUIRE) continue;
-    for (uint32_t c = 0; c < h->clients.count; c++)
-      if (c != asks->client && is_taken(h, i, c, asks->key)) return true;
+    if (h->events[i].kind != LB_EV_ACQUIRE || !is_taken_by_another(h, i)) continue;
+    *ret_asked = true;
+    if (is_answered(h, i) || is_known_whom_it_asks(h, i)) return true;
   }
   return false;
 }

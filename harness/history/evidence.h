@@ -10,11 +10,24 @@
 /* True if the record of the key was observed to be present, or absent, on the hosts of this role,
  * all in all. */
 bool lb_evidence_observed(const struct lb_history *history, const char *role, bool present);
-/* True if some client asked for a key while another one held it, or might have (its own acquire had
- * ended unknown, and it was not `released` since). A client that died so, or while it was asking,
+/* True if some client asked for a key while another one held it, or might have, and was answered:
+ * it was refused by the service, or granted the key later. Another one might hold if its own acquire
+ * had ended unknown, and it was not `released` since. A client that died so, or while it was asking,
  * still counts until its lease ends or another one is granted the key, for the service keeps its
- * lock. If nobody asked, a clean history says nothing of exclusion. */
-bool lb_evidence_contested(const struct lb_history *history);
+ * lock. Silence is an answer only from a server that a step had observed the client to talk to: then
+ * it is known who was silent. *ret_asked: somebody asked, answered or not. If nobody asked, a clean
+ * history says nothing of exclusion. */
+bool lb_evidence_contested(const struct lb_history *history, bool *ret_asked);
+
+struct lb_in_vain {
+  uint32_t client;
+  uint64_t asked_ns; /* so long did it ask ... */
+  uint64_t free_ns;  /* ... and for so long of that, at the end, nobody had a right to the lock */
+};
+/* True if the lock could not be had any more at the end of a timeline: the last that came of asking
+ * was that somebody gave up, and for at least half of the time that it had asked nobody had a right
+ * to the lock. `ttl_ns` of the scenario. */
+bool lb_evidence_in_vain(const struct lb_history *history, uint64_t ttl_ns, struct lb_in_vain *ret);
 
 enum lb_guard_evidence {
   LB_GUARD_WORKED,             /* what kept the resource whole was answered, or nothing had to */

@@ -8,11 +8,12 @@
  *             violation is not evidence: the machine stalled for more than half a lease,
  *             the fact the scenario asks for was not seen, or the lease was over anyway
  *  violated   the checker says so
- *  stuck      progress was not restored within the bound
+ *  stuck      progress was not restored within the bound: a step waited in vain, or the last who asked
+ *             got nothing although nobody had a right to the lock
  *  undecided  nothing was put to the test: no grant (at all, or while it was measured), fewer
- *             hand-offs than the scenario asks for, or in a timeline nobody who asked while another
- *             one held; or under a guard by which clients check themselves, nobody answered the
- *             check that kept the resource whole (evidence_guard.c)
+ *             hand-offs than the scenario asks for, in a timeline nobody who asked while another one
+ *             held and was answered; under a guard by which clients check themselves, nobody answered
+ *             the check that kept the resource whole (evidence_guard.c); or the machine stalled
  *  safe
  *
  * Who was told why something failed says it: the reason of what is undecided or stuck ends with a
@@ -81,16 +82,39 @@ static bool is_violated(enum lb_guard guard, const struct lb_check *check, bool 
   return lb_check_damaged(check, past_lease) || (guard == LB_GUARD_FENCE && check->token_regressions > 0);
 }
 
-/* Exclusion was lost: is that evidence? The doubts come first. A stall is no excuse for a lock that
- * never expires: only a lease or a session can run out while the machine stands still. */
+/* Half a ttl is time enough for a lease to run out that was to be renewed or given back. */
+static bool is_stalled(const struct lb_stage *s, const struct lb_outcome *out) {
+  return out->stall_ns > (uint64_t)s->plan->scenario->ttl_ms * LB_NS_PER_MS / 2;
+}
+
+/* A stall is no excuse for a lock that never expires: only a lease or a session can run out while
+ * the machine stands still. */
+static bool expires(const struct lb_stage *s) {
+  return s->plan->protocol->traits & (LB_TRAIT_LEASED | LB_TRAIT_SESSION);
+}
+
+static void decide_stalled(struct lb_outcome *out, const char *what) {
+  decide(out, LB_UNDECIDED, "%s, but the machine stalled for %.0f ms, more than half the ttl", what,
+         (double)out->stall_ns / 1e6);
+}
+
+/* Progress was not restored: a step waited for it in vain, or the last who asked did. */
+static void decide_stuck(const struct lb_stage *s, const struct lb_in_vain *last, struct lb_outcome *out) {
+  char name[32], what[300];
+  if (s->verdict == LB_STUCK) snprintf(what, sizeof what, "%s", s->why);
+  else
+    snprintf(what, sizeof what, "%s asked for %.1f s and got nothing, though for the last %.1f s nobody had a right to the lock",
+             lb_stage_speaker(s, last->client, name), (double)last->asked_ns / 1e9, (double)last->free_ns / 1e9);
+  if (is_stalled(s, out)) decide_stalled(out, what);
+  else decide(out, LB_STUCK, "%s", what);
+}
+
+/* Exclusion was lost: is that evidence? The doubts come first. */
 static void decide_violation(const struct lb_stage *s, const struct lb_check *check, struct lb_outcome *out) {
   const struct lb_scenario *scenario = s->plan->scenario;
   char role[32];
   lb_role_format(scenario->proof_role, role, sizeof role);
-  bool expires = s->plan->protocol->traits & (LB_TRAIT_LEASED | LB_TRAIT_SESSION);
-  if (expires && out->stall_ns > (uint64_t)s->plan->scenario->ttl_ms * LB_NS_PER_MS / 2)
-    decide(out, LB_UNDECIDED, "exclusion was lost, but the machine stalled for %.0f ms, more than half the ttl",
-           (double)out->stall_ns / 1e6);
+  if (expires(s) && is_stalled(s, out)) decide_stalled(out, "exclusion was lost");
   else if (scenario->proof_violated && !lb_evidence_observed(&s->history, role, scenario->proof_present))
     decide(out, LB_UNDECIDED, "exclusion was lost, but \"%s\" was not observed", scenario->proof_violated);
   else if (!is_violated(s->plan->guard, check, scenario->past_lease)) decide(out, LB_UNDECIDED, "%s", LB_CHECK_LATE);
@@ -148,32 +172,41 @@ static bool guard_was_tested(const struct lb_stage *s, char *why, size_t size) {
   return false;
 }
 
+/* Nothing went wrong: was anything put to the test, on a machine that kept time? */
+static void decide_safe(const struct lb_stage *s, const struct lb_judgement *found, struct lb_outcome *out) {
+  const struct lb_scenario *scenario = s->plan->scenario;
+  char doubt[200];
+  bool asked, is_timeline = scenario->kind == LB_KIND_TIMELINE;
+  uint64_t needed = s->client_count > 1 && scenario->min_handoffs > 0 ? (uint64_t)scenario->min_handoffs : 0;
+  if (out->handoffs < needed)
+    decide(out, LB_UNDECIDED, "%llu hand-offs, the scenario asks for %llu", (unsigned long long)out->handoffs,
+           (unsigned long long)needed);
+  else if (is_timeline && !lb_evidence_contested(&s->history, &asked))
+    decide(out, LB_UNDECIDED, asked ? "clients asked while another one held the lock, and nobody answered"
+                                    : "no client asked while another one held the lock or might have held it");
+  else if (!is_timeline && found->stats.grants == 0) decide(out, LB_UNDECIDED, "nothing was granted while it was measured");
+  else if (!guard_was_tested(s, doubt, sizeof doubt)) decide(out, LB_UNDECIDED, "%s", doubt);
+  else if (expires(s) && is_stalled(s, out)) decide_stalled(out, "nothing went wrong");
+  else decide(out, LB_SAFE, "%s", "");
+}
+
 /* The order is the one at the head of this file: doubt of the trial before violation, violation
  * before progress, and safe only if something was put to the test. A stuck trial on a machine that
  * stalled is a doubt, too. */
 static void decide_trial(const struct lb_stage *s, const struct lb_judgement *found, struct lb_outcome *out) {
-  const struct lb_check *check = &found->check;
   const struct lb_scenario *scenario = s->plan->scenario;
+  struct lb_in_vain last;
   char doubt[200];
-  uint64_t needed = s->client_count > 1 && scenario->min_handoffs > 0 ? (uint64_t)scenario->min_handoffs : 0;
+  uint64_t ttl_ns = (uint64_t)scenario->ttl_ms * LB_NS_PER_MS;
+  bool is_stuck = s->verdict == LB_STUCK ||
+                  (scenario->kind == LB_KIND_TIMELINE && out->grants > 0 && lb_evidence_in_vain(&s->history, ttl_ns, &last));
   if (decide_breach(s, out)) return;
   if (s->verdict == LB_UNDECIDED) decide(out, LB_UNDECIDED, "%s", s->why);
   else if (!lb_premises_observed(scenario, &s->history, doubt, sizeof doubt)) decide(out, LB_UNDECIDED, "%s", doubt);
-  else if (is_violated(s->plan->guard, check, true)) decide_violation(s, check, out);
-  else if (s->verdict == LB_STUCK && out->stall_ns > (uint64_t)scenario->ttl_ms * LB_NS_PER_MS / 2)
-    decide(out, LB_UNDECIDED, "%s, but the machine stalled for %.0f ms, more than half the ttl", s->why,
-           (double)out->stall_ns / 1e6);
-  else if (s->verdict == LB_STUCK) decide(out, LB_STUCK, "%s", s->why);
+  else if (is_violated(s->plan->guard, &found->check, true)) decide_violation(s, &found->check, out);
+  else if (is_stuck) decide_stuck(s, &last, out);
   else if (out->grants == 0) decide(out, LB_UNDECIDED, "nothing was ever granted, so nothing was tested");
-  else if (out->handoffs < needed)
-    decide(out, LB_UNDECIDED, "%llu hand-offs, the scenario asks for %llu", (unsigned long long)out->handoffs,
-           (unsigned long long)needed);
-  else if (scenario->kind == LB_KIND_TIMELINE && !lb_evidence_contested(&s->history))
-    decide(out, LB_UNDECIDED, "no client asked while another one held the lock or might have held it");
-  else if (scenario->kind != LB_KIND_TIMELINE && found->stats.grants == 0)
-    decide(out, LB_UNDECIDED, "nothing was granted while it was measured");
-  else if (!guard_was_tested(s, doubt, sizeof doubt)) decide(out, LB_UNDECIDED, "%s", doubt);
-  else decide(out, LB_SAFE, "%s", "");
+  else decide_safe(s, found, out);
   if (out->verdict == LB_UNDECIDED || out->verdict == LB_STUCK) add_errors(s, out);
   lb_contract_clean_text(out->why, sizeof out->why); /* it may have been cut off inside a character */
 }

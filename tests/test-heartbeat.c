@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What counts as a stall: a client that wants to run and gets no processor does, one that a fault has stopped does not.
+ */
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "client/heartbeat.h"
+
+#define MS UINT64_C(1000000)
+
+/* A process that runs on one processor only, all the time, by this policy; it is the client if it is given a state. */
+static pid_t spin(struct lb_client_state *state, int policy) {
+  pid_t pid = fork();
+  if (pid != 0) return pid;
+  cpu_set_t one;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  CPU_ZERO(&one);
+  CPU_SET(0, &one);
+  sched_setaffinity(0, sizeof one, &one);
+  sched_setscheduler(0, policy, &(struct sched_param){0});
+  if (state) atomic_store(&state->pid, (int)getpid());
+  for (;;) {
+  }
+}
+
+static void end(pid_t pid) {
+  kill(pid, SIGKILL);
+  kill(pid, SIGCONT);
+  waitpid(pid, NULL, 0);
+}
+
+static void a_client_that_gets_no_processor_is_a_stall(void **state) {
+  (void)state;
+  struct lb_memory *memory = lb_memory_map(2, 2, 1);
+  assert_non_null(memory);
+  pid_t heartbeat = lb_heartbeat_start(memory), client = spin(&memory->state[1], SCHED_IDLE), rival = spin(NULL, SCHED_OTHER);
+  lb_ns deadline = lb_clock_ns() + 20000 * MS;
+  atomic_store(&memory->max_stall_ns, 0);
+  while (atomic_load(&memory->max_stall_ns) < 100 * MS && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + 10 * MS);
+  assert_true(atomic_load(&memory->max_stall_ns) >= 100 * MS);
+  end(rival), end(client);
+  lb_heartbeat_stop(heartbeat);
+  lb_memory_unmap(memory);
+}
+
+/* The machine itself may stall while the test runs, so one of a few tries has to be undisturbed. */
+static void a_client_that_is_stopped_is_none(void **state) {
+  (void)state;
+  uint64_t shortest = UINT64_MAX;
+  for (int i = 0; i < 10 && shortest >= 300 * MS; i++) {
+    struct lb_memory *memory = lb_memory_map(1, 1, 1);
+    assert_non_null(memory);
+    pid_t client = fork();
+    if (client == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      atomic_store(&memory->state[0].pid, (int)getpid());
+      for (;;) usleep(1000);
+    }
+    pid_t heartbeat = lb_heartbeat_start(memory);
+    lb_clock_sleep_until(lb_clock_ns() + 50 * MS);
+    kill(client, SIGSTOP);
+    lb_clock_sleep_until(lb_clock_ns() + 400 * MS);
+    kill(client, SIGCONT);
+    lb_clock_sleep_until(lb_clock_ns() + 50 * MS);
+    if (atomic_load(&memory->max_stall_ns) < shortest) shortest = atomic_load(&memory->max_stall_ns);
+    end(client);
+    lb_heartbeat_stop(heartbeat);
+    lb_memory_unmap(memory);
+  }
+  assert_true(shortest < 300 * MS);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_client_that_gets_no_processor_is_a_stall),
+      cmocka_unit_test(a_client_that_is_stopped_is_none),
+  };
+  return cmocka_run_group_tests_name("heartbeat", tests, NULL, NULL);
+}
