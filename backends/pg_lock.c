@@ -233,8 +233,15 @@ int pg_lock_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_
 
 int pg_lock_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
   struct attempt attempt = get_attempt(grant);
+  struct pg_primary *primary = &s->primary;
   uint64_t fence;
-  int rc = ask(s, &s->sql->holds, lock->key, attempt.owner, deadline, &fence);
+  lb_ns now = lb_now(primary->env), half = now < deadline ? now + (deadline - now) / 2 : deadline;
+  int rc = ask(s, &s->sql->holds, lock->key, attempt.owner, half, &fence);
+  /* A server that is silent may not be the primary any more. A question may be asked twice, and of another one. */
+  if (rc == LB_UNKNOWN && half < deadline) {
+    if (!primary->conn) primary->endpoint = (primary->endpoint + 1) % primary->target->count;
+    rc = ask(s, &s->sql->holds, lock->key, attempt.owner, deadline, &fence);
+  }
   if (rc == LB_OK) lb_confirm(&s->confirmed, grant, s->primary.losses);
   return rc == LB_BUSY ? LB_LOST : rc;
 }

@@ -147,6 +147,8 @@ static int ask_once(struct redis_session *s, struct redis_request *request, lb_n
   lb_ns now = lb_now(s->env), limit = deadline, grace = deadline > now ? (deadline - now) / 2 : 0;
   if (grace > GRACE_MS * LB_NS_PER_MS) grace = GRACE_MS * LB_NS_PER_MS;
   if (is_silent(s)) limit = now + grace;
+  /* With Sentinel another server may be the master by now: half of the time is left to find and to ask it. */
+  else if (s->link.target->sentinel_master && deadline > now) limit = now + (deadline - now) / 2;
   int rc = redis_run(s->conn, limit, &request->reply, &request->command);
   if (rc == LB_UNKNOWN) request->unsure = true;
   if (rc == LB_UNKNOWN && request->undoes) settle_doubt(s, request->grant);

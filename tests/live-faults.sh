@@ -293,6 +293,21 @@ dying dies
 dying dies-kill 'kill client 2'
 dying dies-restart 'restart node 1'
 
+# The server that granted falls silent, and another one decides: who asks before it writes has to be answered all the same.
+own silent <<'E'
+[timeline]
+step = client 1 acquire within 3s
+step = client 1 read
+step = pause primary
+step = await failover within 20s
+step = client 2 begin acquire within 1s
+step = wait 1s
+step = client 1 write
+step = client 2 release within 2s
+E
+sed -i 's/^ttl_ms = .*/ttl_ms = 30000/' "$dir/silent.ini"
+mkdir "$dir/more" && mv "$dir/silent.ini" "$dir/more/"
+
 # ---- somebody dies --------------------------------------------------------------------------------------------------
 # The client that stands still at its point shows that the trial is where it should be. Each search is one process: the trial waits two
 # seconds only, and on a busy machine one for each process of it would take longer.
@@ -331,10 +346,14 @@ others() {
   run node restart-node -b pg-lease@pg -g none
   run split split-brain -b redis-token@sentinel,redlock@redis-x3 -g none
 }
+silent() { run silent "$dir/more/silent.ini" -b redis-token@sentinel,pg-row@pg-async -g recheck; }
+signal() { run signal partition -b zk-sequential@zk-x3 -g signal; }
 mine() { run own "$dir"/*.ini -b redis-token@redis; }
 redis &
 others &
 mine &
+silent &
+signal &
 wait
 reason=$(cat "$dir"/*.json | grep -m1 -E '"why": ".*(, which is not installed|needs network namespaces|needs the clock shim)')
 if [ -n "$reason" ]; then
@@ -349,13 +368,16 @@ kill_in server-hidden server dies-restart
 # ---- what came of them ----------------------------------------------------------------------------------------------
 comes_to violated pause-holder redis-token@redis
 comes_to stuck pause-holder local@none
-for guard in none deadline recheck; do
+for guard in none deadline signal recheck; do
   comes_to violated pause-writer redis-token@redis $guard
   check '  an update was lost' test "$(value lost_updates pause-writer redis-token@redis $guard)" -ge 1
 done
 comes_to safe pause-writer redis-token@redis fence
 check '  because the resource refused' test "$(value fenced_off pause-writer redis-token@redis fence)" -ge 1
 check '  and no update was lost' test "$(value lost_updates pause-writer redis-token@redis fence)" -eq 0
+comes_to safe pause-writer redis-token@redis claim
+check '  because the resource refused' test "$(value refused pause-writer redis-token@redis claim)" -ge 1
+check '  and no update was lost' test "$(value lost_updates pause-writer redis-token@redis claim)" -eq 0
 comes_to stuck pause-writer pg-row@pg
 comes_to safe crash-holder redis-token@redis
 orphan=$(value orphan_ms crash-holder redis-token@redis none)
@@ -378,6 +400,13 @@ comes_to safe split-brain redlock@redis-x3
 comes_to violated partition redis-token@redis
 comes_to safe partition redis-token@redis deadline
 comes_to stuck partition pg-row@pg
+comes_to safe partition zk-sequential@zk-x3 signal
+check '  because its library had told it' test "$(value stopped_in_doubt partition zk-sequential@zk-x3 signal)" -ge 1
+for system in redis-token@sentinel pg-row@pg-async; do
+  comes_to safe silent $system recheck
+  check '  because another server answered' test "$(value checks silent $system recheck)" -eq 2
+  check '  and no check went without an answer' test "$(value stopped_no_answer silent $system recheck)" -eq 0
+done
 
 comes_to violated before-check redis-token@redis
 for guard in deadline recheck; do

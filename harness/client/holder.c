@@ -24,7 +24,7 @@
 
 #include "hooks.h"
 
-enum { BACKOFF_FIRST_MS = 1, BACKOFF_LAST_MS = 16, CLEAN_UP_MS = 500, ASK_MS = 500 };
+enum { BACKOFF_FIRST_MS = 1, BACKOFF_LAST_MS = 16, CLEAN_UP_MS = 500, RENEW_MS = 500, RECHECK_MS = 1000 };
 
 const char *const lb_holder_points[] = {"before-check", "after-check", "after-write", NULL};
 
@@ -238,7 +238,7 @@ static enum lb_check_result ask_service(struct lb_holder *h) {
   char name[LB_KEY_NAME_MAX];
   if (!h->protocol->holds) return LB_CHECK_ERROR;
   struct lb_lock lock = lb_holder_lock(h, h->key, name);
-  lb_ns bound = earlier(ttl_over(h, 2), ASK_MS * LB_NS_PER_MS);
+  lb_ns bound = earlier(ttl_over(h, 2), RECHECK_MS * LB_NS_PER_MS);
   int r = lb_hook_holds(h, &lock, &h->grant, lb_now(h->env) + bound);
   return r == LB_OK ? LB_CHECK_PASSED : r == LB_LOST ? LB_CHECK_TOLD_NO : r < 0 ? LB_CHECK_ERROR : LB_CHECK_NO_ANSWER;
 }
@@ -336,7 +336,7 @@ int lb_holder_renew(struct lb_holder *h) {
   char name[LB_KEY_NAME_MAX];
   if (!h->holding || lb_now(h->env) < h->renew_at) return LB_OK;
   struct lb_lock lock = lb_holder_lock(h, h->key, name);
-  lb_ns bound = earlier(ttl_over(h, 3), ASK_MS * LB_NS_PER_MS);
+  lb_ns bound = earlier(ttl_over(h, 3), RENEW_MS * LB_NS_PER_MS);
   int r = lb_hook_extend(h, &lock, &h->grant, lb_now(h->env) + bound);
   if (r == LB_LOST) return give_up_hold(h);
   if (r == LB_OK) record_lease(h, LB_EV_RENEWED, (struct lb_event){0});
