@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The scenarios of this tree with their premises broken on purpose: whatever else comes out, every trial is undecided and names the premise. A
+# scenario whose question was not put must not say "safe". TAP. Usage: live-broken-premises.sh LOCKBENCH FOLDER-OF-SCENARIOS
+bin=$1 scenarios=$2 n=0
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+trap 'exit 1' HUP INT TERM
+
+check() { # NAME, then a command that must succeed
+  n=$((n + 1))
+  name=$1
+  shift
+  if "$@" >"$dir/out" 2>&1; then echo "ok $n - $name"; else echo "not ok $n - $name"; sed 's/^/# /' "$dir/out"; fi
+}
+cells() { # scenario, system, verdict and reason of each cell, one a line
+  awk '{ name = $1; sub(/^ *"[a-z0-9_]*": /, ""); sub(/,$/, ""); gsub(/^"|"$/, "") }
+    name == "\"scenario\":" { at = $0 }
+    name == "\"system\":" { at = at " " $0 }
+    name == "\"verdict\":" { verdict = $0 }
+    name == "\"why\":" && at { print at, verdict, $0; at = "" }' "$dir/run.json"
+}
+break_it() { # NAME SCENARIO FACT STEP N: the copy NAME, in which client N lets go before STEP
+  check "$2 states: $3" grep -qx "premise = $3" "$dir/$2.of"
+  check "$2 observes it: $4" grep -qx "step = $4" "$dir/$2.of"
+  sed "s/^step = $4\$/step = client $5 release within 1s\\n&/" "$dir/$2.of" >"$dir/$1.ini"
+  names="$names $dir/$1.ini"
+}
+
+names=
+for file in "$scenarios"/[0-9]*.ini; do
+  name=$(basename "$file" .ini | cut -c4-)
+  cp "$file" "$dir/$name.of"
+  for client in 1 2; do
+    grep -qx "premise = client $client holds" "$file" && break_it "$name-let-go-$client" "$name" "client $client holds" "observe client $client" $client
+  done
+done
+break_it failover-key-gone failover 'key present on primary' 'observe key on primary' 1
+# Not broken but sharp: a server that comes back at once finds the holder at work.
+sed 's/^step = client 2 acquire within 2s$/step = restart primary\nstep = client 2 acquire within 1s/' "$dir/restart-delayed.of" >"$dir/restart-soon.ini"
+
+# shellcheck disable=SC2086
+"$bin" run $names "$dir/restart-soon.ini" -b redis-token@redis,redis-token@sentinel,pg-lease@pg-async -g none -n 1 -j 4 --seed 1 --json -o "$dir/run" \
+  >"$dir/run.json" 2>"$dir/run.err"
+cells >"$dir/cells"
+for path in $names; do
+  name=$(basename "$path" .ini)
+  check "$name ran" grep -qE "^$name [^ ]* undecided the premise .* does not hold" "$dir/cells"
+  check "$name: nowhere safe, violated or stuck" sh -c '! grep -E "^$0 [^ ]* (safe|violated|stuck|mixed)" "$1"' "$name" "$dir/cells"
+done
+check 'restart-soon redis-token@redis: violated' grep -q '^restart-soon redis-token@redis violated' "$dir/cells"
+echo "1..$n"
