@@ -167,6 +167,30 @@ static void silence_is_an_answer_of_whom_the_client_was_seen_to_talk_to(void **s
   assert_false(answered(FORMAT GRANTED(10, "a", 100) EVENT(20, "b", "acquire") SERVER(25, "b") EVENT(30, "b", "timeout")));
 }
 
+#define HOLDS(t, c, holds) "{\"t\":" #t ",\"c\":\"" c "\",\"e\":\"holds\",\"present\":" holds ",\"step\":3}\n"
+#define FAULT(t) "{\"t\":" #t ",\"e\":\"fault\",\"what\":\"kill primary\",\"step\":2}\n"
+
+static void silence_is_an_answer_where_a_step_saw_the_holder_after_the_fault(void **state) {
+  (void)state;
+  const char *asks = EVENT(20, "b", "acquire") EVENT(30, "b", "timeout");
+  static const struct {
+    const char *before;
+    bool counts;
+  } cases[] = {
+      {FORMAT GRANTED(10, "a", 100) FAULT(12) HOLDS(13, "a", "true"), true},
+      {FORMAT GRANTED(10, "a", 100) HOLDS(11, "a", "true") FAULT(12), false},
+      {FORMAT GRANTED(10, "a", 100) FAULT(12) HOLDS(13, "a", "false"), false},
+      {FORMAT GRANTED(10, "a", 100) FAULT(12) HOLDS(13, "b", "true"), false},
+      {FORMAT GRANTED(10, "a", 100) FAULT(12), false},
+      {FORMAT HOLDS(5, "a", "true") GRANTED(10, "a", 100), true}, /* no fault at all */
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[1000];
+    snprintf(text, sizeof text, "%s%s", cases[i].before, asks);
+    if (answered(text) != cases[i].counts) fail_msg("case %zu", i);
+  }
+}
+
 /* ---- who asked in vain --------------------------------------------------------------------------------------------- */
 
 /* For how long nobody had a right to the lock; 0 = it was not asked for in vain. The ttl is 100. */
@@ -263,6 +287,7 @@ int main(void) {
       cmocka_unit_test(the_sentence_of_format_1_is_an_observation),
       cmocka_unit_test(a_question_without_an_answer_contests_nothing),
       cmocka_unit_test(silence_is_an_answer_of_whom_the_client_was_seen_to_talk_to),
+      cmocka_unit_test(silence_is_an_answer_where_a_step_saw_the_holder_after_the_fault),
       cmocka_unit_test(a_lock_that_was_let_go_and_cannot_be_had_is_asked_for_in_vain),
       cmocka_unit_test(a_refusal_is_right_while_somebody_holds),
       cmocka_unit_test(a_lease_gives_a_right_to_its_end),

@@ -104,13 +104,23 @@ static bool is_known_whom_it_asks(const struct lb_history *h, size_t asks) {
   return false;
 }
 
+/* Whether, after the last fault before this question, a step saw that another client holds: then it is
+ * known what the service, as the fault left it, was asked for. */
+static bool is_known_who_holds(const struct lb_history *h, size_t asks) {
+  for (size_t i = asks; i-- > 0 && h->events[i].kind != LB_EV_FAULT;) {
+    const struct lb_event *e = &h->events[i];
+    if (e->kind == LB_EV_HOLDS && e->client != h->events[asks].client && lb_event_fact(h, e)->present) return true;
+  }
+  return false;
+}
+
 /* One such moment is enough. */
 bool lb_evidence_contested(const struct lb_history *h, bool *ret_asked) {
   *ret_asked = false;
   for (size_t i = 0; i < h->count; i++) {
     if (h->events[i].kind != LB_EV_ACQUIRE || !is_taken_by_another(h, i)) continue;
     *ret_asked = true;
-    if (is_answered(h, i) || is_known_whom_it_asks(h, i)) return true;
+    if (is_answered(h, i) || is_known_whom_it_asks(h, i) || is_known_who_holds(h, i)) return true;
   }
   return false;
 }
