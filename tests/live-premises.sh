@@ -140,7 +140,7 @@ has '"e":"touched","step":5,"verb":"cut","from":"redis-1","host":"client-1"\}'
 has '"e":"proved","what":"cut client 1 from server of client 1"'
 lacks '"e":"unused","what":"cut client 1 from server of client 1"'
 has '"e":"unused","what":"cut primary to client 2","step":8\}'
-check 'explain says that there was nobody to cut' sh -c '"$0" explain "$1"/run/histories/cuts.* | grep -q "nobody to cut"' "$bin" "$dir"
+check "explain says that there was nobody to cut" sh -c '"$0" explain "$1"/run/histories/cuts.* | grep -q "nobody to cut"' "$bin" "$dir"
 for system in redis-token@sentinel pg-lease@pg-async zk-sequential@zk-x3; do
   check "server-dies $system: recorded" events server-dies $system
   has '"c":"client-1","k":"lock-1","e":"server","host":"(redis|postgres|zookeeper)-[123]"\}'

@@ -75,18 +75,25 @@ static void a_grant_names_its_server_and_the_epoch_of_a_czxid(void **state) {
             "{\"t\":4000000,\"c\":\"client-1\",\"e\":\"server\",\"step\":3}\n"
             "{\"t\":5000000,\"c\":\"client-1\",\"e\":\"holds\",\"step\":4,\"present\":true,\"ms\":900}\n"
             "{\"t\":6000000,\"c\":\"client-1\",\"e\":\"holds\",\"step\":5,\"present\":false,\"ms\":-20}\n"
+            "{\"t\":7000000,\"e\":\"fault\",\"what\":\"cut client 1 from minority\",\"step\":6,\"verb\":\"cut\"}\n"
             "{\"t\":7000000,\"e\":\"touched\",\"step\":6,\"verb\":\"cut\",\"host\":\"client-1\",\"from\":\"redis-4, redis-5\"}\n"
+            "{\"t\":7500000,\"e\":\"proved\",\"what\":\"cut client 1 from minority\",\"step\":6}\n"
+            "{\"t\":8000000,\"e\":\"fault\",\"what\":\"cut primary from replicas\",\"step\":7,\"verb\":\"cut\"}\n"
             "{\"t\":8000000,\"e\":\"touched\",\"step\":7,\"verb\":\"cut\"}\n"
+            "{\"t\":8500000,\"e\":\"fault\",\"what\":\"kill primary\",\"step\":8,\"verb\":\"kill\"}\n"
+            "{\"t\":8500000,\"e\":\"touched\",\"step\":8,\"verb\":\"kill\",\"host\":\"redis-1\"}\n"
             "{\"t\":9000000,\"e\":\"unused\",\"step\":6,\"what\":\"cut client 1 from minority\"}\n"
             "{\"t\":10000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"release\"}\n");
   says("fence czxid 0x200000005, epoch 2");
-  says("zookeeper-2 answered client-1");
+  says("client-1  granted   by zookeeper-2  fence czxid 0x200000005, epoch 2\n");
+  says_not("answered client-1");
   says("client-1 talks to zookeeper-2, which is not primary");
   says("client-1 talks to no server, or to several");
   says("client-1 holds, its lease has 900 ms left");
   says("client-1 believes that it holds, but its lease has been over for 20 ms");
-  says("cut client-1 from redis-4, redis-5");
-  says("nobody to cut");
+  says("FAULT     cut client 1 from minority: client-1 from redis-4, redis-5  (proved, 0.500 ms later)\n");
+  says("FAULT     cut primary from replicas: nobody to cut\n");
+  says("FAULT     kill primary: redis-1\n");
   says("cut client 1 from minority: no packet was dropped but those of its proof");
 }
 
@@ -333,7 +340,7 @@ static void only_the_latest_faults_before_it_are_told(void **state) {
   lb_names_add(&h.clients, "b");
   lb_names_add(&h.keys, "x");
   char text[32];
-  for (uint64_t i = 0; i < 50; i++) {
+  for (uint64_t i = 0; i < 70; i++) {
     snprintf(text, sizeof text, "fault number %d", (int)i);
     struct lb_fact fact = lb_no_fact;
     fact.what = lb_names_add(&h.texts, text);
@@ -345,10 +352,10 @@ static void only_the_latest_faults_before_it_are_told(void **state) {
     lb_history_add(&h, &(struct lb_event){.t = 100 + i, .client = i, .kind = LB_EV_GRANTED, .fact = LB_NO_NAME});
   tell(&h);
   lb_history_clear(&h);
-  says("fault number 49");
-  says("fault number 48");
-  says_not("fault number 47");
-  says("... 48 events ...");
+  says("fault number 69");
+  says("fault number 68");
+  says_not("fault number 67");
+  says("... 68 events ...");
   says("when the history ends.\n");
 }
 

@@ -186,6 +186,23 @@ static void put_facts(const struct lb_teller *t, size_t i) {
   if (e->flags & LB_EVF_CHECK) fprintf(t->out, "%s%s", separator, lb_check_say(e->check));
 }
 
+/* "client-1 from redis-4, redis-5". */
+static void put_touched(const struct lb_teller *t, size_t fault) {
+  size_t touched = lb_explain_touched(t->h, fault);
+  if (touched == LB_NO_EVENT) return;
+  const struct lb_fact *f = lb_event_fact(t->h, &t->h->events[touched]);
+  fputs(": ", t->out);
+  if (f->host == LB_NO_NAME) lb_event_say(t->h, &t->h->events[touched], t->out);
+  else lb_say_text(t->h->texts.name[f->host], t->out);
+  if (f->from != LB_NO_NAME) fputs(" from ", t->out), lb_say_text(t->h->texts.name[f->from], t->out);
+}
+
+static void put_server(const struct lb_teller *t, size_t grant) {
+  size_t server = lb_explain_server(t->h, grant);
+  const struct lb_fact *f = server == LB_NO_EVENT ? &lb_no_fact : lb_event_fact(t->h, &t->h->events[server]);
+  if (f->host != LB_NO_NAME) fputs("  by ", t->out), lb_say_text(t->h->texts.name[f->host], t->out);
+}
+
 static void put_proof(const struct lb_teller *t, size_t fault) {
   size_t proof = lb_explain_proof(t->h, fault);
   if (proof == LB_NO_EVENT) return;
@@ -207,8 +224,9 @@ static void put_line(const struct lb_teller *t, size_t i) {
   bool alone = !e->flags && !t->wrong[i].flags;
   if (of_client) put_padded(lb_event_kind_name(e->kind), alone ? 0 : 8, t->out);
   else lb_event_say(t->h, e, t->out);
+  if (e->kind == LB_EV_GRANTED) put_server(t, i);
   put_facts(t, i);
-  if (e->kind == LB_EV_FAULT) put_proof(t, i);
+  if (e->kind == LB_EV_FAULT) put_touched(t, i), put_proof(t, i);
   if (e->kind == LB_EV_GRANTED) put_wrong_grant(t, i);
   if (e->kind == LB_EV_READ || e->kind == LB_EV_WRITE) put_wrong_access(t, i);
   if (e->kind == LB_EV_LOST) put_blindness(t, i);

@@ -11,7 +11,7 @@
 #include "explain_cut.h"
 
 enum {
-  LINES = 20,         /* of a story, beside earlier faults */
+  LINES = 24,         /* of a story, beside earlier faults */
   NEAR = 8,           /* events from what went wrong: what is further away needs a reason to be told */
   EARLIER_FAULTS = 2, /* from before the stretch */
   RENEWED_AGAIN = 4,  /* a rank */
@@ -25,6 +25,8 @@ static bool says_more(enum lb_answer answer) {
 bool lb_explain_repeats(const struct lb_history *h, const struct lb_event *e) {
   if (e->kind == LB_EV_REPLY) return !says_more(lb_event_fact(h, e)->answer);
   if (e->kind == LB_EV_PROVED) return lb_event_fact(h, e)->step != 0; /* else it is told with no fault */
+  if (e->kind == LB_EV_TOUCHED || e->kind == LB_EV_SERVER) /* told with the fault, and with the grant */
+    return (lb_event_fact(h, e)->step != 0) == (e->kind == LB_EV_TOUCHED);
   return e->kind == LB_EV_PHASE || e->kind == LB_EV_MET;
 }
 
@@ -41,6 +43,26 @@ size_t lb_explain_proof(const struct lb_history *h, size_t fault) {
     if (lb_event_fact(h, e)->step != step) continue;
     if (e->kind == LB_EV_FAULT) break; /* done again: the proof belongs to that one */
     if (e->kind == LB_EV_PROVED) return i;
+  }
+  return LB_NO_EVENT;
+}
+
+size_t lb_explain_touched(const struct lb_history *h, size_t fault) {
+  uint32_t step = lb_event_fact(h, &h->events[fault])->step;
+  for (size_t i = fault + 1; i < h->count && step != 0; i++) {
+    const struct lb_event *e = &h->events[i];
+    if (lb_event_fact(h, e)->step == step) return e->kind == LB_EV_TOUCHED ? i : LB_NO_EVENT;
+  }
+  return LB_NO_EVENT;
+}
+
+size_t lb_explain_server(const struct lb_history *h, size_t grant) {
+  const struct lb_event *granted = &h->events[grant];
+  for (size_t i = grant + 1; i < h->count; i++) {
+    const struct lb_event *e = &h->events[i];
+    if (e->client != granted->client) continue;
+    bool of_grant = e->kind == LB_EV_SERVER && e->key == granted->key && lb_event_fact(h, e)->step == 0;
+    return of_grant ? i : LB_NO_EVENT;
   }
   return LB_NO_EVENT;
 }
@@ -104,7 +126,7 @@ static int rank_of_renewal(const struct lb_cutter *x, size_t i) {
 static int rank_of(const struct lb_cutter *x, size_t i) {
   const struct lb_event *e = &x->h->events[i];
   if (lb_explain_repeats(x->h, e)) return -1;
-  if (e->kind == LB_EV_FAULT) return 0;
+  if (e->kind == LB_EV_FAULT || e->kind == LB_EV_HOLDS || e->kind == LB_EV_SERVER || e->kind == LB_EV_UNUSED) return 0;
   if (e->kind == LB_EV_REPLY) return 3;
   if (lb_event_is_fact(e)) return 1;
   if (!has_lane(x->cut, e->client) || (e->key != x->cut->key && e->kind != LB_EV_CRASH)) return -1;

@@ -9,7 +9,7 @@
 #include "explain_parts.h"
 
 enum {
-  LB_CUT_SHORT = 40, /* events: such a history is told whole, as far as it fits */
+  LB_CUT_SHORT = 64, /* events: such a history is told whole, as far as it fits */
   LB_CUT_LANES = sizeof((struct lb_cut *)0)->lane / sizeof(uint32_t),
 };
 
