@@ -13,10 +13,11 @@ import style
 import table
 from table import HEAD_LINE, LEGEND, MARGIN, TITLE
 
-COLUMNS = (*table.COLUMNS, "fenced_off", "changed", "why")
+COLUMNS = (*table.COLUMNS, *table.STOPPED, "changed", "why")
 GUARD_HEAD, SCENARIO_HEAD, GAP, BLOCK_GAP = 0.2, 0.24, 0.14, 0.3
-NOTE = ("guards, by what a client does before it touches the resource: none; deadline: it looks at its own clock; "
-        "recheck: it asks the server; fence: the resource compares fencing numbers (refused: writes it turned away)")
+NOTE = ("guards, by what a client does before it touches the resource: none; deadline: it looks at its own clock; signal: whether its library or "
+        "connection reported a loss; recheck: it asks the server; claim and fence: the resource compares unique tokens or fencing numbers (refused). "
+        "Below a verdict: what stopped clients, the most frequent")
 JUDGED = ("a verdict is about who held the lock without a guard, and about lost updates and stale writes with one; with fence also about "
           "numbers that went backwards")
 
@@ -40,7 +41,7 @@ class Guards:
                 and cell["verdict"] in decided and bare["verdict"] in decided)
 
     def row(self, cell):
-        more = {"fenced_off": cell.get("fenced_off"), "changed": self.changed(cell), "why": cell.get("why")}
+        more = {**{key: cell.get(key) for key in table.STOPPED}, "changed": self.changed(cell), "why": cell.get("why")}
         return table.row_of(cell) | more
 
     def blocks(self):

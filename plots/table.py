@@ -17,6 +17,17 @@ MARGIN, LABEL_CHAR, HEAD_LINE, LEGEND, TITLE = 0.2, 0.082, 0.145, 0.42, 0.5
 ROOMY, NARROW = 8, 16  # up to so many columns the cells have room for words; so many fit side by side
 
 
+def stopped_of(cell):
+    """"3 told no", most frequent first; nothing without a guard."""
+    if cell["guard"] == "none":
+        return []
+    counts = {key: cell.get(key) or 0 for key in STOPPED}
+    if "refused" in cell or cell["guard"] != "fence":
+        counts["fenced_off"] = 0
+    often = sorted((key for key in counts if counts[key]), key=counts.get, reverse=True)
+    return [f"{counts[key]} {STOPPED[key]}" for key in often]
+
+
 class Sizes:
     def __init__(self, columns):
         self.roomy = columns <= ROOMY
@@ -45,6 +56,9 @@ def row_of(cell):
     return {key: cell.get(key) for key in COLUMNS} | {"decided": cell["trials"] - cell["undecided"]}
 
 
+# What stopped a client under a guard, the words as on the terminal. The last is all that older runs know.
+STOPPED = {"stopped_lease_over": "lease over", "stopped_in_doubt": "in doubt", "stopped_told_no": "told no",
+           "stopped_no_answer": "no answer", "refused": "refused", "fenced_off": "refused"}
 COLUMNS = ("system", "scenario", "guard", "verdict", "expected", "as_expected", "trials", "decided", "violated",
            "stuck", "undecided", "upper95")
 
@@ -105,8 +119,9 @@ class Table:
         lines = counts_of(cell, self.sizes.roomy)
         if cell.get("as_expected") is False and cell.get("expected"):
             return lines[:1] + [("expected " if self.sizes.roomy else "exp. ") + cell["expected"]]
-        if cell.get("fenced_off") and cell["guard"] == "fence":
-            return lines[:1] + [f"{cell['fenced_off']} refused"]
+        stopped = stopped_of(cell)
+        if stopped:
+            return lines[:1] + stopped[:1]
         return lines
 
     def row_label(self, right, y, system):

@@ -300,8 +300,8 @@ step = client 1 acquire within 3s
 step = client 1 read
 step = pause primary
 step = await failover within 20s
-step = client 2 begin acquire within 1s
-step = wait 1s
+step = client 2 begin acquire within 3s
+step = wait 4s
 step = client 1 write
 step = client 2 release within 2s
 E
