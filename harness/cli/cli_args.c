@@ -59,7 +59,7 @@ static const struct arg {
     {"-o", "--out", TEXT_OUT, LB_ARG_RUN, "DIR", "results folder (must be new)"},
     {"--expect", NULL, EXPECT, LB_ARG_RUN, "VERDICT",
      "your expectation where the scenario has none: safe, violated or stuck; GUARD=VERDICT for one guard"},
-    {"--seed", NULL, SEED, LB_ARG_RUN, "N", "seed of the random order and of random faults: the same seed repeats them"},
+    {"--seed", NULL, SEED, LB_ARG_RUN, "N", "seed of the random order and of random faults: the same seed draws the same, at other moments"},
     {"--json", NULL, JSON, LB_ARG_JSON, NULL, "JSON on stdout instead of text (results/SCHEMA.md)"},
     {"--trial", NULL, COUNT_TRIAL, LB_ARG_TRIAL, "N", "tells trial N (default: the first violated trial)"},
     {"--past-lease", NULL, PAST_LEASE, LB_ARG_PAST_LEASE, NULL, "counts overlaps that began after the lease had ended (default: undecided)"},
