@@ -55,7 +55,7 @@ void lb_report_campaigns(FILE *out, const json_t *cells) {
   if (any)
     fputs("</tbody></table></div>\n<p class=\"soft\">Faults drawn at random from the seed, one after the other. "
           "Hand-offs, violations and their rate are of decided trials; the interval is the exact one of a "
-          "Poisson count.</p>\n",
+          "Poisson count. It takes violations for independent; one fault can cost several, so it is too narrow.</p>\n",
           out);
 }
 
