@@ -296,6 +296,22 @@ static void judge_grants(const struct lb_history *h, struct lb_check *c) {
   }
 }
 
+/* The hand-offs whose client wrote, before the next grant to another one. */
+static void judge_use(const struct lb_history *h, struct lb_check *c) {
+  const struct lb_event *e = h->events;
+  for (size_t i = 0; i < h->count; i++) {
+    size_t before = i;
+    while (before-- > 0 && !grants(&e[before], e[i].key)) {
+    }
+    if (e[i].kind != LB_EV_GRANTED || before == SIZE_MAX || e[before].client == e[i].client) continue;
+    for (size_t j = i + 1; j < h->count && !(grants(&e[j], e[i].key) && e[j].client != e[i].client); j++) {
+      if (e[j].kind != LB_EV_WRITE || e[j].client != e[i].client || e[j].key != e[i].key || e[j].flags & LB_EVF_REFUSED) continue;
+      c->useful_handoffs++;
+      break;
+    }
+  }
+}
+
 static void keep_longest(int64_t *longest, uint64_t ns) {
   if ((int64_t)ns > *longest) *longest = (int64_t)ns;
 }
@@ -306,6 +322,46 @@ static void judge_faults(const struct lb_history *h, struct lb_check *c) {
     size_t next = i;
     while (next < h->count - 1 && h->events[next].kind != LB_EV_GRANTED) next++;
     keep_longest(&c->unavailable_ns, h->events[next].t - h->events[i].t);
+  }
+}
+
+/* Whether `t` lies between the fault at event i and the next one, in time. */
+static bool is_charged(const struct lb_history *h, size_t i, uint64_t t) {
+  bool later = false;
+  for (size_t j = 0; j < h->count; j++)
+    later |= h->events[j].kind == LB_EV_FAULT && h->events[j].t <= t && (h->events[j].t > h->events[i].t || (h->events[j].t == h->events[i].t && j > i));
+  return h->events[i].t <= t && !later;
+}
+
+static bool is_tested(const struct lb_history *h, size_t i) {
+  bool proved = false, granted = false, again = false;
+  uint32_t step = lb_event_fact(h, &h->events[i])->step;
+  for (size_t j = i + 1; j < h->count; j++) {
+    const struct lb_event *e = &h->events[j];
+    again |= e->kind == LB_EV_FAULT && lb_event_fact(h, e)->step == step;
+    proved |= !again && e->kind == LB_EV_PROVED && lb_event_fact(h, e)->step == step;
+    granted |= e->kind == LB_EV_GRANTED && e->t > h->events[i].t;
+  }
+  return proved && granted;
+}
+
+static void judge_costs(const struct lb_history *h, struct lb_check *c) {
+  for (size_t i = 0; i < h->count; i++) {
+    bool overlapped = false, within = false, damaged = false;
+    if (h->events[i].kind != LB_EV_FAULT || !is_tested(h, i)) continue;
+    for (size_t n = 0; n < c->episode_count; n++) {
+      bool charged = is_charged(h, i, c->episodes[n].begin_t);
+      overlapped |= charged;
+      within |= charged && c->episodes[n].within_lease;
+    }
+    for (size_t n = 0; n < h->count; n++) {
+      const struct lb_event *e = &h->events[n];
+      damaged |= e->kind == LB_EV_WRITE && !(e->flags & LB_EVF_REFUSED) && is_overtaken(h, e) && is_charged(h, i, e->t);
+    }
+    c->faults_tested++;
+    c->faults_overlapped += overlapped;
+    c->faults_within_lease += within;
+    c->faults_damaged += damaged;
   }
 }
 
@@ -348,6 +404,8 @@ void brute_check(const struct lb_history *history, struct lb_check *ret) {
   find_episodes(&s, ret);
   judge_resource(&s, ret);
   judge_faults(history, ret);
+  judge_use(history, ret);
+  judge_costs(history, ret);
   for (size_t i = 0; i < s.holds; i++) judge_orphan(&s, &s.hold[i], ret);
   for (size_t i = 0; i < history->count; i++)
     if (history->events[i].kind == LB_EV_LOST) judge_loss(&s, i, ret);

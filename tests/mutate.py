@@ -55,6 +55,7 @@ TESTS = {
     "harness/client/holder.c": ["holder-debts", "holder", "client"],
     "harness/client/hooks.c": ["hooks", "holder", "holder-debts", "client"],
     "harness/trial/campaign.c": ["campaign-play", "campaign", "exhausted"],
+    "harness/trial/schedule.c": ["campaign", "exhausted"],
 }
 EQUIVALENT = "tests/mutants-equivalent.txt"
 PER_FILE = 20

@@ -41,6 +41,7 @@ static struct world {
   const char *proofs, *undone; /* what becomes of each fault in turn: '+' or '-'; '+' when they are used up */
   lb_ns takes;                 /* a fault, to be done */
   lb_ns full_at;               /* then the log is full; 0 = never */
+  bool stands_still;           /* nobody is granted */
 
   size_t casts, faults, undos, ends;
   bool primary_was_bound; /* when some cast was looked for */
@@ -80,6 +81,7 @@ int __wrap_lb_workload_begin(struct lb_stage *stage) {
 
 void __wrap_lb_workload_continue(struct lb_stage *stage, lb_ns when, const _Atomic bool *enough) {
   assert_ptr_equal(enough, &stage->memory->log_full);
+  if (!world.stands_still) atomic_fetch_add(&stage->memory->grants, 1);
   if (atomic_load(enough)) return;
   if (world.full_at && when >= world.full_at) {
     atomic_store(&stage->memory->log_full, true);
@@ -141,7 +143,7 @@ static int set_up(void **state) {
   world.plan = (struct lb_trial_plan){.scenario = &world.scenario,
                                       .topology = &world.topology,
                                       .clients = CLIENTS,
-                                      .fault_seed = 1,
+                                      .fault_seed = 2,
                                       .name = "s.p@none.none.c3.t1"};
   world.stage = (struct lb_stage){.plan = &world.plan,
                                   .run_dir = world.dir,
@@ -446,6 +448,55 @@ static void who_is_the_primary_is_asked_anew_for_each_fault(void **state) {
   assert_false(world.primary_was_bound);
 }
 
+/* ---- statements: progress ------------------------------------------------------------------------------------------ */
+
+/* Half of the longest fault, the lease and an attempt: what the scenario of this test allows by itself. */
+static lb_ns allowed(void) { return (lb_ns)(3000 + world.scenario.ttl_ms + world.scenario.wait_ms) * LB_NS_PER_MS; }
+
+static void a_lock_that_stands_still_has_its_time_after_the_last_fault(void **state) {
+  (void)state;
+  scenario("pause client any");
+  world.stands_still = true;
+  world.scenario.progress_ms = 60000;
+  assert_int_equal(play(), 0);
+  lb_ns end = world.played[PLANNED - 1].end + 60 * LB_NS_PER_S;
+  assert_in_range(world.now, end, end + 100 * LB_NS_PER_MS);
+  assert_int_equal(world.ends, 1);
+}
+
+static void without_a_bound_of_its_own_it_is_what_a_correct_lock_can_need(void **state) {
+  (void)state;
+  scenario("pause client any");
+  world.scenario.ttl_ms = 30000;
+  assert_int_equal(lb_scenario_progress_ms(&world.scenario) * LB_NS_PER_MS, allowed());
+  world.stands_still = true;
+  assert_int_equal(play(), 0);
+  lb_ns end = world.played[PLANNED - 1].end + allowed();
+  assert_in_range(world.now, end, end + 100 * LB_NS_PER_MS);
+  world.scenario.delayed_restart = true; /* then a killed server is the longest fault: 33 s */
+  assert_int_equal(lb_scenario_progress_ms(&world.scenario) * LB_NS_PER_MS, allowed() + 30 * LB_NS_PER_S);
+}
+
+static void a_lock_that_is_granted_after_the_last_fault_ends_in_time(void **state) {
+  (void)state;
+  scenario("pause client any");
+  world.scenario.progress_ms = 60000;
+  assert_int_equal(play(), 0);
+  assert_true(world.now < world.played[PLANNED - 1].end + 10 * LB_NS_PER_S);
+}
+
+static void a_control_plays_no_fault(void **state) {
+  (void)state;
+  scenario("pause client any");
+  world.scenario.control = true;
+  world.stage.cluster.data_count = 1;
+  assert_int_equal(play(), 0);
+  assert_int_equal(world.casts + world.faults, 0);
+  assert_int_equal(world.ends, 1);
+  assert_true(world.now >= origin + DURATION_S * LB_NS_PER_S);
+  assert_int_equal(world.stage.verdict, LB_VERDICT_NONE);
+}
+
 /* ---- statements: what ends a campaign ----------------------------------------------------------------------------- */
 
 static void a_fault_that_cannot_be_taken_back_ends_the_campaign(void **state) {
@@ -520,6 +571,10 @@ int main(void) {
       TEST(a_cut_without_its_other_side_is_none),
       TEST(a_cut_of_nobody_does_not_ask_for_the_other_side),
       TEST(only_a_cut_needs_another_side),
+      TEST(a_lock_that_stands_still_has_its_time_after_the_last_fault),
+      TEST(without_a_bound_of_its_own_it_is_what_a_correct_lock_can_need),
+      TEST(a_lock_that_is_granted_after_the_last_fault_ends_in_time),
+      TEST(a_control_plays_no_fault),
       TEST(who_is_the_primary_is_asked_anew_for_each_fault),
       TEST(a_fault_that_cannot_be_taken_back_ends_the_campaign),
       TEST(a_doubt_from_elsewhere_ends_the_campaign_too),

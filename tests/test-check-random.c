@@ -44,8 +44,10 @@ static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h) {
                        .fact = LB_NO_NAME};
   e.kind = kinds[lb_rng_below(rng, sizeof kinds / sizeof *kinds)];
   if (e.kind == LB_EV_NOTE && e.t % 2) e.kind = LB_EV_CHECK;
-  if (e.kind == LB_EV_FAULT || e.kind == LB_EV_NOTE) {
+  if (e.kind == LB_EV_NOTE && e.s % 2) e.kind = LB_EV_PROVED;
+  if (e.kind == LB_EV_FAULT || e.kind == LB_EV_PROVED || e.kind == LB_EV_NOTE) {
     struct lb_fact fact = lb_no_fact;
+    if (e.kind != LB_EV_NOTE) fact.step = 1 + (uint32_t)lb_rng_below(rng, 3);
     fact.what = lb_names_add(&h->texts, "something");
     e.fact = lb_facts_add(h, &fact);
     return e;

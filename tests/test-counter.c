@@ -132,7 +132,7 @@ static void as_json_what_does_not_apply_is_null(void **state) {
   x.blind_ns = 1500000;
   lb_counters_json(o, &x, groups, 2, LB_IN_CELLS, 0);
   char *text = json_dumps(o, JSON_COMPACT);
-  assert_string_equal(text, "{\"unavailable_ms\":null,\"orphan_ms\":null,\"blind_ms\":1.5,\"max_stall_ms\":0.0}");
+  assert_string_equal(text, "{\"unavailable_ms\":null,\"orphan_ms\":null,\"blind_ms\":1.5,\"no_grant_ms\":null,\"max_stall_ms\":0.0}");
   free(text);
   lb_counters_json(o, NULL, groups, 2, LB_IN_CELLS, 0);
   assert_true(json_is_null(json_object_get(o, "max_stall_ms")));

@@ -162,7 +162,8 @@ static int show_scenario(const char *path) {
   show_steps("steps:", s.steps, s.step_count);
   show_steps("faults:", s.faults, s.fault_count);
   if (s.kind == LB_KIND_CAMPAIGN)
-    printf("%-9s one about every %lld ms, for about %lld ms\n", "", (long long)s.every_ms, (long long)s.lasts_ms);
+    printf("%-9s %s about every %lld ms, for about %lld ms\n", "", s.control ? "none is done; elsewhere one" : "one",
+           (long long)s.every_ms, (long long)s.lasts_ms);
   show_proof(&s);
   for (int guard = 0; guard < LB_GUARD_COUNT; guard++) show_expectations(&s, (enum lb_guard)guard);
   lb_scenario_clear(&s);

@@ -219,6 +219,7 @@ static int judge_access(struct sweep *s, const struct lb_event *e) {
   bool dirty = is_dirty(s, p, e->t), stale = e->kind == LB_EV_WRITE && is_overtaken(s, p);
   s->check->dirty_accesses += dirty;
   s->check->stale_writes += stale;
+  if (stale) lb_check_charge_damage(s, e->t);
   s->check->unexcused.dirty_accesses += dirty && !excused;
   s->check->unexcused.stale_writes += stale && !excused;
   lb_check_value(&s->keys[e->key].values, e, excused);
@@ -277,6 +278,7 @@ static void finish(struct sweep *s) {
   }
   if (s->check->grants && s->check->depth == 0) s->check->depth = 1; /* holds without length */
   s->check->double_holds = s->check->episode_count;
+  lb_check_count_faults(s);
 }
 
 /* One more than needed of each, so that no allocation is of 0 bytes. */
@@ -298,7 +300,8 @@ int lb_check_history(const struct lb_history *history, struct lb_check *ret) {
   *ret = (struct lb_check){.counters = lb_counters_none()};
   int r = prepare(&s);
   if (r == 0) {
-    r = sweep_all(&s);
+    r = lb_check_find_faults(&s);
+    if (r == 0) r = sweep_all(&s);
     if (r == 0) r = lb_check_order(history, ret);
     if (r == 0) finish(&s);
     for (size_t i = 0; i < history->keys.count; i++) free(s.keys[i].orphans);
@@ -307,6 +310,7 @@ int lb_check_history(const struct lb_history *history, struct lb_check *ret) {
   free(s.touched);
   free(s.client_pairs);
   free(s.pairs);
+  free(s.faults);
   lb_pairs_clear(&s.numbers);
   if (r < 0) lb_check_clear(ret);
   return r;

@@ -23,6 +23,7 @@ struct fence { /* the largest one so far; or none */
 struct key {
   bool granted;                   /* whether it was */
   uint32_t last_client;           /* of the latest grant */
+  bool unused;                    /* it was a hand-off, and its client has not written since */
   struct fence granted_fence;     /* the largest that was granted ... */
   uint32_t fence_client;          /* ... and who had it first */
   struct fence seen;              /* by the resource */
@@ -72,6 +73,7 @@ static bool is_regression(const struct key *k, const struct ask *ask, const stru
 static int count_grant(struct lb_check *c, struct order *o, const struct lb_event *e) {
   struct key *k = &o->keys[e->key];
   c->grants++;
+  if (k->last_client != e->client) k->unused = k->granted;
   if (k->granted && k->last_client != e->client) c->handoffs++;
   k->granted = true;
   k->last_client = e->client;
@@ -107,6 +109,14 @@ static void count_check(struct lb_check *c, const struct lb_event *e) {
   }
 }
 
+/* A hand-off is of use once: when the new holder's first write is accepted, while no other client has
+ * been granted the key. */
+static void count_use(struct lb_check *c, struct key *k, const struct lb_event *e) {
+  if (e->kind != LB_EV_WRITE || e->flags & LB_EVF_REFUSED || !k->unused || e->client != k->last_client) return;
+  k->unused = false;
+  c->useful_handoffs++;
+}
+
 /* 0 or -ENOMEM. */
 static int look_at(struct lb_check *c, struct order *o, const struct lb_event *e) {
   switch (e->kind) {
@@ -116,6 +126,7 @@ static int look_at(struct lb_check *c, struct order *o, const struct lb_event *e
     case LB_EV_WRITE:
       count_fence(c, &o->keys[e->key], e);
       c->refused += (e->flags & LB_EVF_REFUSED) != 0;
+      count_use(c, &o->keys[e->key], e);
       break;
     case LB_EV_CHECK: count_check(c, e); break;
     case LB_EV_RENEWED: c->renewals++; break;

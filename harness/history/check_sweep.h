@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * check_sweep.h - the state of the sweep over a history: who holds which key at the moment, and what
- * has to be remembered of earlier moments. Private to check.c and check_episode.c.
+ * has to be remembered of earlier moments. Private to check.c, check_episode.c and check_fault.c.
  */
 #ifndef LB_CHECK_SWEEP_H
 #define LB_CHECK_SWEEP_H
@@ -53,6 +53,12 @@ struct key {
   size_t orphan_count, orphan_capacity;
 };
 
+struct charged { /* a fault, and what it cost */
+  uint64_t t;
+  uint32_t step; /* ties its proof to it */
+  bool proved, overlapped, within_lease, damaged;
+};
+
 struct sweep {
   const struct lb_history *history;
   struct lb_check *check;
@@ -64,6 +70,9 @@ struct sweep {
   uint32_t *touched;      /* keys whose holders changed in this instant */
   size_t touched_count;
   size_t episode_capacity;
+  struct charged *faults;
+  size_t fault_count;
+  uint64_t last_grant_t; /* of any key; 0 = none */
 };
 
 /* After the instant `t`, when all its events have been applied: who holds the key now will hold it
@@ -72,5 +81,12 @@ int lb_check_settle(struct sweep *sweep, struct key *key, uint64_t t);
 /* Ends the present double hold of the key at event `event`; the number of events stands for the end
  * of the file. */
 void lb_check_close_episode(struct sweep *sweep, struct key *key, uint64_t t, size_t event);
+
+/* What each fault cost (check_fault.c). Before the sweep: finds the faults. 0 or -ENOMEM. */
+int lb_check_find_faults(struct sweep *sweep);
+/* In it: an accepted write of an overtaken holder at `t`. */
+void lb_check_charge_damage(struct sweep *sweep, uint64_t t);
+/* After it, when all episodes are known: fills in the counters faults_*. */
+void lb_check_count_faults(struct sweep *sweep);
 
 #endif

@@ -92,6 +92,8 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
     .help = "all of them, measured or not")                                                                                                        \
   X(uint64_t, handoffs, .name = "handoffs", .group = LB_COUNT_PROGRESS, .add = LB_ADD_SUM, .places = LB_IN_ALL, .label = "hand-offs",              \
     .help = "grants of a key whose previous grant was another client's")                                                                           \
+  X(uint64_t, useful_handoffs, .name = "useful_handoffs", .group = LB_COUNT_PROGRESS, .add = LB_ADD_SUM, .places = LB_IN_ALL,                      \
+    .label = "useful hand-offs", .help = "hand-offs after which the new holder's write was accepted before another client was granted the key")    \
   X(uint64_t, renewals, .name = "renewals", .group = LB_COUNT_PROGRESS, .add = LB_ADD_SUM, .places = LB_IN_ALL, .label = "renewals",               \
     .help = "leases that a holder made longer: the answer said so")                                                                                \
   X(uint64_t, busy, .name = "busy", .group = LB_COUNT_GIVEN_UP, .source = LB_FROM_STATS, .add = LB_ADD_SUM, .places = LB_IN_TRIALS,                \
@@ -111,6 +113,9 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
   X(int64_t, blind_ns, .name = "blind_ms", .group = LB_COUNT_LIVENESS, .add = LB_ADD_MAX, .unit = "ms", .decimals = 3,                             \
     .only = LB_IF_SEEN, .places = LB_IN_ALL, .label = "blind window", .none = "no client learned of a loss",                                       \
     .help = "longest time a client believed in a lock that another one had been granted")                                                          \
+  X(int64_t, no_grant_ns, .name = "no_grant_ms", .group = LB_COUNT_LIVENESS, .source = LB_FROM_STATS, .add = LB_ADD_MAX, .unit = "ms",             \
+    .decimals = 3, .only = LB_IF_SEEN, .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "no grant", .none = "nobody waited",                         \
+    .help = "longest time in the measured window for which a key was asked for and granted to nobody")                                             \
   X(double, measured_s, .name = "measured_s", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .unit = "s", .decimals = 3,                        \
     .only = LB_IF_MEASURED, .places = LB_IN_TRIALS, .help = "length of the measured window")                                                       \
   X(double, grants_per_s, .name = "grants_per_s", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .add = LB_ADD_MEDIAN,                          \
@@ -132,7 +137,17 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
     .add = LB_ADD_MAX, .unit = "ms", .decimals = 3, .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "longest stall",                                \
     .help = "longest stall of the harness's own heartbeat, or of a client that waited for a processor")                                            \
   X(uint64_t, faults, .name = "faults", .group = LB_COUNT_FAULTS, .source = LB_FROM_TRIAL, .add = LB_ADD_SUM,                                      \
-    .only = LB_IF_CAMPAIGN, .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults", .help = "faults of a campaign that were proved")
+    .only = LB_IF_CAMPAIGN, .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults", .help = "faults of a campaign that were proved")         \
+  X(uint64_t, faults_tested, .name = "faults_tested", .group = LB_COUNT_FAULTS, .add = LB_ADD_SUM, .only = LB_IF_CAMPAIGN,                         \
+    .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults tested", .help = "of these, those after which anything was granted")                    \
+  X(uint64_t, faults_overlapped, .name = "faults_overlapped", .group = LB_COUNT_FAULTS, .add = LB_ADD_SUM, .only = LB_IF_CAMPAIGN,                 \
+    .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults overlapped",                                                                            \
+    .help = "tested faults between which and the next one a double hold began")                                                                    \
+  X(uint64_t, faults_within_lease, .name = "faults_within_lease", .group = LB_COUNT_FAULTS, .add = LB_ADD_SUM, .only = LB_IF_CAMPAIGN,             \
+    .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults within lease", .help = "of these, those with a double hold within a lease")             \
+  X(uint64_t, faults_damaged, .name = "faults_damaged", .group = LB_COUNT_FAULTS, .add = LB_ADD_SUM, .only = LB_IF_CAMPAIGN,                       \
+    .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults damaged",                                                                               \
+    .help = "tested faults between which and the next one a stale write was accepted")
 
 #define LB_COUNTER_QUANTILES(X, what, more, text)                                                                                                  \
   LB_COUNTER_QUANTILE(X, what, p50, more, text)                                                                                                    \

@@ -33,6 +33,10 @@ struct release { /* the latest of a key by a client */
 
 struct key {
   struct release latest, other; /* other: the latest by any other client than latest.client */
+  uint32_t asking;              /* clients that ask for it */
+  bool wanted;                  /* somebody has asked since the latest grant ... */
+  uint64_t wanted_since;        /* ... or was waiting then: since that time */
+  uint64_t asked_until;         /* if nobody asks: until then somebody did */
 };
 
 struct client {
@@ -102,6 +106,38 @@ static void add_wait(struct pass *p, uint64_t t, uint64_t wait) {
   lb_hist_add(p->second_wait, wait);
 }
 
+/* ---- times without a grant --------------------------------------------------------------------------------------- */
+
+/* From when the key was wanted to `t`, as far as both lie in the window. */
+static void note_no_grant(struct pass *p, const struct key *key, uint64_t t) {
+  uint64_t from = key->wanted_since > p->begin_t ? key->wanted_since : p->begin_t, to = t < p->end_t ? t : p->end_t;
+  if (key->wanted && to >= from && (int64_t)(to - from) > p->stats->no_grant_ns) p->stats->no_grant_ns = (int64_t)(to - from);
+}
+
+static void want(struct key *key, uint64_t t) {
+  key->asking++;
+  if (!key->wanted) key->wanted_since = t;
+  key->wanted = true;
+}
+
+static void want_no_more(struct key *key, uint64_t t) {
+  key->asking--;
+  key->asked_until = t;
+}
+
+/* Who still waits has waited from this grant on. */
+static void serve(struct pass *p, struct key *key, uint64_t t) {
+  note_no_grant(p, key, t);
+  key->wanted = key->asking > 0;
+  key->wanted_since = t;
+}
+
+/* What was wanted and never granted again. */
+static void close_wants(struct pass *p) {
+  for (size_t i = 0; i < p->history->keys.count; i++)
+    note_no_grant(p, &p->keys[i], p->keys[i].asking > 0 ? p->end_t : p->keys[i].asked_until);
+}
+
 /* ---- events ------------------------------------------------------------------------------------------------------ */
 
 static struct pair *find_pair(struct pass *p, const struct lb_event *e) {
@@ -126,10 +162,14 @@ static void ask(struct pass *p, struct pair *pair, const struct lb_event *e, siz
   pair->asked = event;
   pair->given_up = false;
   client->waiting++;
+  want(&p->keys[e->key], e->t);
 }
 
 static void stop_waiting(struct pass *p, struct pair *pair, const struct lb_event *e) {
-  if (pair->asked != NO_EVENT && !pair->given_up) p->clients[e->client].waiting--;
+  if (pair->asked != NO_EVENT && !pair->given_up) {
+    p->clients[e->client].waiting--;
+    want_no_more(&p->keys[e->key], e->t);
+  }
   pair->given_up = true;
 }
 
@@ -154,6 +194,7 @@ static void measure_grant(struct pass *p, const struct pair *pair, const struct 
 static void grant(struct pass *p, struct pair *pair, const struct lb_event *e, size_t event) {
   if (inside(p, event)) measure_grant(p, pair, e);
   stop_waiting(p, pair, e);
+  serve(p, &p->keys[e->key], e->t);
   pair->asked = NO_EVENT;
   if (pair->granted != NO_EVENT) return; /* granted again what it holds: the same hold goes on */
   pair->granted = event;
@@ -183,14 +224,17 @@ static void count_outcome(struct pass *p, const struct lb_event *e, size_t event
 }
 
 /* Nothing that the dead had begun will end. Crashes are few, so all pairs are looked at. */
-static void crash(struct pass *p, uint32_t client) {
-  for (uint32_t i = 0; i < p->numbers.count; i++)
-    if (p->numbers.pair[i] >> 32 == client) p->pairs[i] = (struct pair){.asked = NO_EVENT, .granted = NO_EVENT};
+static void crash(struct pass *p, uint32_t client, uint64_t t) {
+  for (uint32_t i = 0; i < p->numbers.count; i++) {
+    if (p->numbers.pair[i] >> 32 != client) continue;
+    if (p->pairs[i].asked != NO_EVENT && !p->pairs[i].given_up) want_no_more(&p->keys[(uint32_t)p->numbers.pair[i]], t);
+    p->pairs[i] = (struct pair){.asked = NO_EVENT, .granted = NO_EVENT};
+  }
   p->clients[client].waiting = 0;
 }
 
 static int step(struct pass *p, const struct lb_event *e, size_t event) {
-  if (e->kind == LB_EV_CRASH) crash(p, e->client);
+  if (e->kind == LB_EV_CRASH) crash(p, e->client, e->t);
   if (e->client == LB_NO_NAME || e->key == LB_NO_NAME || e->kind == LB_EV_CRASH) return 0;
   struct pair *pair = find_pair(p, e);
   if (!pair) return -ENOMEM;
@@ -215,7 +259,7 @@ static int step(struct pass *p, const struct lb_event *e, size_t event) {
 static int prepare(struct pass *p) {
   const struct lb_history *h = p->history;
   uint64_t length = p->end_t - p->begin_t, seconds = length / NS_PER_S + (length % NS_PER_S != 0 || length == 0);
-  p->keys = malloc((h->keys.count + 1) * sizeof *p->keys);
+  p->keys = calloc(h->keys.count + 1, sizeof *p->keys);
   p->clients = calloc(h->clients.count + 1, sizeof *p->clients);
   p->second_wait = calloc(1, sizeof *p->second_wait);
   if (!p->keys || !p->clients || !p->second_wait) return -ENOMEM;
@@ -254,6 +298,7 @@ static void judge_fairness(const struct pass *p) {
 int lb_stats_history(const struct lb_history *history, struct lb_stats *ret) {
   struct pass p = {.history = history, .stats = ret};
   memset(ret, 0, sizeof *ret);
+  ret->no_grant_ns = -1;
   find_window(&p);
   int r = prepare(&p);
   for (size_t i = 0; r == 0 && i < history->count; i++) {
@@ -262,6 +307,7 @@ int lb_stats_history(const struct lb_history *history, struct lb_stats *ret) {
   }
   if (r == 0) {
     close_second(&p);
+    close_wants(&p);
     judge_fairness(&p);
     if (ret->seconds > 0) ret->grants_per_s = (double)ret->grants / ret->seconds;
   }
@@ -292,6 +338,7 @@ void lb_stats_counters(const struct lb_stats *st, struct lb_counters *ret) {
   ret->timeouts = st->timeouts;
   ret->unknowns = st->unknowns;
   ret->measured_s = st->seconds;
+  ret->no_grant_ns = st->no_grant_ns;
   ret->grants_per_s = st->grants_per_s;
   ret->jain = st->jain;
   ret->client_min = st->client_min;

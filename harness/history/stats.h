@@ -14,6 +14,10 @@
  *           waits for when the holder has let go. Only counted when that release lies after the new
  *           holder's `acquire` (it was waiting).
  *
+ * no grant = the longest time for which a key was asked for and granted to nobody: from the latest
+ * grant of the key (from the first `acquire` after it, if nobody was waiting then) to the next one,
+ * whoever gave up meanwhile; at the latest to the last moment at which somebody was asking.
+ *
  * Only what is granted between the facts `phase` `measure` and `phase` `end` counts; without them,
  * everything. A missing `measure` stands for the first event, a missing `end` for the last.
  */
@@ -39,6 +43,7 @@ struct lb_stats {
   double jain;
   uint64_t client_min, client_max; /* grants of the least and most lucky client */
   struct lb_hist wait, hold, handoff;
+  int64_t no_grant_ns; /* -1 = nobody waited */
   struct lb_second *series; /* every second of the window, the last one perhaps cut short */
   size_t series_count;      /* 0 if the window is longer than LB_STATS_SECONDS_MAX */
 };

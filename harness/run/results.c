@@ -137,8 +137,8 @@ static json_t *campaign_json(const struct lb_scenario *s) {
   if (s->kind != LB_KIND_CAMPAIGN) return json_null();
   json_t *faults = json_array();
   for (size_t i = 0; i < s->fault_count; i++) json_array_append_new(faults, json_string(s->faults[i].text));
-  return json_pack("{s:I, s:I, s:o}", "every_ms", (json_int_t)s->every_ms, "lasts_ms", (json_int_t)s->lasts_ms,
-                   "faults", faults);
+  return json_pack("{s:I, s:I, s:I, s:b, s:o}", "every_ms", (json_int_t)s->every_ms, "lasts_ms", (json_int_t)s->lasts_ms,
+                   "progress_ms", (json_int_t)lb_scenario_progress_ms(s), "delayed_restart", s->delayed_restart, "faults", faults);
 }
 
 /* The scenario as it was run, with all settings applied: the file may have changed since. */

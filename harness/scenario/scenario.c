@@ -142,6 +142,13 @@ void lb_scenario_clear(struct lb_scenario *scenario) {
   *scenario = (struct lb_scenario){0};
 }
 
+/* Half as long again as the mean is the longest fault that is drawn. */
+int64_t lb_scenario_progress_ms(const struct lb_scenario *scenario) {
+  if (scenario->progress_ms) return scenario->progress_ms;
+  int64_t longest = scenario->lasts_ms * 3 / 2, away = scenario->delayed_restart ? scenario->ttl_ms + scenario->ttl_ms / 10 : 0;
+  return (longest > away ? longest : away) + scenario->ttl_ms + scenario->wait_ms;
+}
+
 /* ---- settings of the command line ------------------------------------------------------------ */
 
 /* The change is made on a copy and checked as a whole, so a refused setting leaves the scenario as

@@ -81,6 +81,10 @@ struct lb_scenario {
   size_t fault_count;
   int64_t every_ms; /* mean pause between the end of one fault and the begin of the next */
   int64_t lasts_ms; /* mean length of a fault */
+  /* progress_ms: for longer than this nobody may be without a grant who asks; 0 = not given, see
+   * lb_scenario_progress_ms(). */
+  int64_t progress_ms;
+  bool delayed_restart; /* a killed server stays away for longer than a lease */
 
   /* [timeline] step = ... (several); empty = a pure workload */
   struct lb_step *steps;
@@ -136,6 +140,11 @@ bool lb_expect_fits(const struct lb_expect *expect, const char *system);
 /* True if some step or fault needs it: hosts with links of their own (LB_NEED_NETWORK), clocks that
  * can be set (LB_NEED_CLOCKS) ... */
 bool lb_scenario_needs(const struct lb_scenario *scenario, enum lb_step_need need);
+
+/* Of a campaign: the longest time for which the lock may be asked for and not be granted to anybody.
+ * As given, else what a correct lock can need: the longest fault, the lease of a holder that it hit,
+ * and one attempt of a client. */
+int64_t lb_scenario_progress_ms(const struct lb_scenario *scenario);
 
 /* Names of all scenarios in a folder, sorted by file name: names[i] of `*ret_count`, paths in
  * ret_paths; free each and the arrays. */

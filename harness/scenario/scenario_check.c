@@ -238,7 +238,6 @@ static int check_control(const struct lb_scenario *scenario, int *ret_line, char
     return lb_refuse(err, err_size, "step = %s: a fault, but control = yes: expected no fault in a control",
                      scenario->steps[i].text);
   }
-  if (scenario->kind == LB_KIND_CAMPAIGN) return lb_refuse(err, err_size, "control = yes: expected no [campaign] in a control");
   if (scenario->past_lease)
     return lb_refuse(err, err_size, "past_lease = yes: leases run out, but control = yes: expected one of them only");
   return 0;

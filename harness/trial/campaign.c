@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A campaign: its schedule is drawn first, from the seed alone, and then played on clients at work.
- * A fault that cannot be proved is noted and left out; each one that was done is undone.
+ * A campaign: its schedule is drawn first (schedule.c), and then played on clients at work. A fault
+ * that cannot be proved is noted and left out; each one that was done is undone.
  *
  * One fault at a time: the next one begins only when the one before has been taken back. So a
  * violation is told with the one fault it may belong to, and each fault finds the hosts whole.
@@ -10,107 +10,23 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "fault.h"
-#include "base/files.h"
 #include "base/refuse.h"
+#include "schedule.h"
 #include "workload.h"
 
-enum { STREAM_CAMPAIGN = 4 };
-
-struct planned { /* a fault of the schedule; times from the begin of the campaign */
-  struct lb_step step; /* its text is owned */
-  lb_ns begin, end;
-};
+enum { LOOK_MS = 20 };
 
 struct campaign {
   struct lb_stage *s;
-  struct planned *fault;
-  size_t count;
+  struct lb_schedule schedule;
   lb_ns origin;
+  lb_ns whole_since;       /* the latest fault was over, or the campaign began */
+  uint64_t granted_before; /* how many grants there had been by then */
 };
-
-/* ---- the schedule -------------------------------------------------------------------------------------------------- */
-
-/* Uniform in [mean/2, 3 mean/2). */
-static lb_ns around(struct lb_rng *rng, int64_t mean_ms) {
-  lb_ns mean = (lb_ns)mean_ms * LB_NS_PER_MS;
-  return mean / 2 + lb_rng_below(rng, mean);
-}
-
-/* Puts a number in place of `any`; a role that has one, or that only the play can name (`primary`,
- * `holder`), stays as it is. A system without servers has no nodes: the number drawn for it names
- * nobody, and cast.c refuses it. */
-static void draw_role(struct lb_rng *rng, struct lb_role *role, size_t nodes, size_t clients) {
-  if (role->number != 0) return;
-  if (role->kind == LB_ROLE_NODE) role->number = 1 + (int)lb_rng_below(rng, nodes ? nodes : 1);
-  if (role->kind == LB_ROLE_CLIENT) role->number = 1 + (int)lb_rng_below(rng, clients);
-}
-
-/* The step as it would be written with what was drawn in place of `any`: what the schedule and the
- * history show. The words `any` stand in the order of the roles. Owned by the caller; NULL = no
- * memory. */
-static char *drawn_text(const struct lb_step *step) {
-  char text[300] = "", role[32];
-  const char *from = step->text, *any;
-  const struct lb_role *roles[2] = {&step->a, &step->b};
-  for (int i = 0; i < 2 && (any = strstr(from, " any")); i++) {
-    if (roles[i]->kind != LB_ROLE_NODE && roles[i]->kind != LB_ROLE_CLIENT) continue;
-    snprintf(role, sizeof role, " %d", roles[i]->number);
-    strncat(text, from, (size_t)(any - from));
-    strcat(text, role);
-    from = any + strlen(" any");
-  }
-  strncat(text, from, sizeof text - strlen(text) - 1);
-  return strdup(text);
-}
-
-/* The whole schedule, until the scenario's duration is used up. It must depend on nothing but the
- * fault seed, the scenario, and the numbers of nodes and clients: then a run of another system
- * meets the same faults. */
-static int draw(struct campaign *c) {
-  const struct lb_scenario *scenario = c->s->plan->scenario;
-  struct lb_rng rng = lb_rng_fork(c->s->plan->fault_seed, STREAM_CAMPAIGN, 0);
-  lb_ns t = around(&rng, scenario->every_ms), end = (lb_ns)(scenario->duration_s * 1e9);
-  while (t < end) {
-    struct planned *grown = realloc(c->fault, (c->count + 1) * sizeof *grown);
-    if (!grown) return -ENOMEM;
-    c->fault = grown;
-    struct planned *f = &c->fault[c->count];
-    *f = (struct planned){.step = scenario->faults[lb_rng_below(&rng, scenario->fault_count)], .begin = t};
-    f->step.number = (uint32_t)c->count + 1;
-    draw_role(&rng, &f->step.a, c->s->cluster.data_count, c->s->client_count);
-    draw_role(&rng, &f->step.b, c->s->cluster.data_count, c->s->client_count);
-    f->end = t + around(&rng, scenario->lasts_ms);
-    if (!(f->step.text = drawn_text(&f->step))) return -ENOMEM;
-    c->count++;
-    t = f->end + around(&rng, scenario->every_ms);
-  }
-  return 0;
-}
-
-/* Before the first fault: the schedule of a trial that hangs or dies can still be read. */
-static int write_schedule(const struct campaign *c) {
-  char path[4200];
-  snprintf(path, sizeof path, "%s/schedules", c->s->run_dir);
-  int r = lb_make_dirs(path);
-  if (r < 0) return r;
-  snprintf(path, sizeof path, "%s/schedules/%s.txt", c->s->run_dir, c->s->plan->name);
-  FILE *out = fopen(path, "we");
-  if (!out) return -errno;
-  for (size_t i = 0; i < c->count; i++)
-    fprintf(out, "%.6f s to %.6f s: %s\n", (double)c->fault[i].begin / 1e9, (double)c->fault[i].end / 1e9,
-            c->fault[i].step.text);
-  return lb_close_written(out);
-}
-
-static void forget(struct campaign *c) {
-  for (size_t i = 0; i < c->count; i++) free(c->fault[i].step.text);
-  free(c->fault);
-}
 
 /* ---- the play ------------------------------------------------------------------------------------------------------ */
 
@@ -121,11 +37,25 @@ static void work_until(struct campaign *c, lb_ns when) {
   lb_workload_continue(c->s, c->origin + when, &c->s->memory->log_full);
 }
 
+/* From now on nothing keeps a lock from being granted. */
+static void mark_whole(struct campaign *c) {
+  c->whole_since = lb_clock_ns();
+  c->granted_before = atomic_load(&c->s->memory->grants);
+}
+
+/* The window does not end before somebody was granted after the last fault, or could have been: so a
+ * lock that stands still shows that it does, and one that needs its time has it. */
+static void await_grant(struct campaign *c) {
+  lb_ns end = c->whole_since + (lb_ns)(lb_scenario_progress_ms(c->s->plan->scenario) + LOOK_MS) * LB_NS_PER_MS;
+  while (atomic_load(&c->s->memory->grants) == c->granted_before && lb_clock_ns() < end && !over(c))
+    work_until(c, lb_clock_ns() - c->origin + LOOK_MS * LB_NS_PER_MS);
+}
+
 static bool is_empty(const struct lb_cast *cast) { return cast->server_count + cast->client_count == 0; }
 
 /* True if it was proved. What does not fire (nobody held, the server was not yet back) is noted and
  * left out: no fault, no claim. */
-static bool play_fault(struct campaign *c, const struct planned *f, size_t *tried) {
+static bool play_fault(struct campaign *c, const struct lb_planned *f, size_t *tried) {
   struct lb_cast a = {0}, b = {0};
   char err[400];
   c->s->primary = -1; /* whoever decides now */
@@ -156,13 +86,17 @@ static int play(struct campaign *c, uint64_t *ret_proved) {
   int r = lb_workload_begin(c->s);
   if (r < 0) return r;
   c->origin = lb_clock_ns();
-  for (size_t i = 0; i < c->count && !over(c) && c->s->verdict == LB_VERDICT_NONE; i++) {
-    work_until(c, c->fault[i].begin);
-    *ret_proved += play_fault(c, &c->fault[i], &tried);
+  mark_whole(c);
+  for (size_t i = 0; i < c->schedule.count && !over(c) && c->s->verdict == LB_VERDICT_NONE; i++) {
+    work_until(c, c->schedule.fault[i].begin);
+    *ret_proved += play_fault(c, &c->schedule.fault[i], &tried);
+    mark_whole(c);
   }
   work_until(c, (lb_ns)(c->s->plan->scenario->duration_s * 1e9));
+  if (c->s->verdict == LB_VERDICT_NONE) await_grant(c);
   r = lb_workload_end(c->s);
   bool any = c->s->cluster.data_count > 0 || tried > 0; /* a lock in memory has few hosts that a fault could hit */
+  if (c->s->plan->scenario->control) return r;
   if (r == 0 && any && (tried == 0 || *ret_proved < (tried + 1) / 2))
     r = lb_stage_doubt(c->s, LB_UNDECIDED, "%llu of %zu faults were proved", (unsigned long long)*ret_proved, tried);
   return r;
@@ -170,10 +104,10 @@ static int play(struct campaign *c, uint64_t *ret_proved) {
 
 int lb_campaign_play(struct lb_stage *s, uint64_t *ret_proved) {
   struct campaign c = {.s = s};
-  int r = draw(&c);
-  if (r == 0) r = write_schedule(&c);
+  int r = lb_schedule_draw(s->plan, s->cluster.data_count, s->client_count, &c.schedule);
+  if (r == 0) r = lb_schedule_write(&c.schedule, s->run_dir, s->plan->name);
   if (r < 0) r = lb_stage_doubt(s, LB_UNDECIDED, "no schedule: %s", strerror(-r));
   else r = play(&c, ret_proved);
-  forget(&c);
+  lb_schedule_clear(&c.schedule);
   return r;
 }

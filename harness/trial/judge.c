@@ -8,8 +8,9 @@
  *             violation is not evidence: the machine stalled for more than half a lease,
  *             the fact the scenario asks for was not seen, or the lease was over anyway
  *  violated   the checker says so
- *  stuck      progress was not restored within the bound: a step waited in vain, or the last who asked
- *             got nothing although nobody had a right to the lock
+ *  stuck      progress was not restored within the bound: a step waited in vain, the last who asked
+ *             got nothing although nobody had a right to the lock, or in a campaign nobody was granted
+ *             for longer than it allows (lb_scenario_progress_ms())
  *  undecided  nothing was put to the test: no grant (at all, or while it was measured), fewer
  *             hand-offs than the scenario asks for, in a timeline nobody who asked while another one
  *             held and was answered; under a guard by which clients check themselves, nobody answered
@@ -172,6 +173,23 @@ static bool guard_was_tested(const struct lb_stage *s, char *why, size_t size) {
   return false;
 }
 
+/* Under a campaign somebody has to be granted the lock from time to time. */
+static bool stands_still(const struct lb_stage *s, const struct lb_outcome *out) {
+  const struct lb_scenario *scenario = s->plan->scenario;
+  return scenario->kind == LB_KIND_CAMPAIGN && out->grants > 0 &&
+         out->no_grant_ns > lb_scenario_progress_ms(scenario) * (int64_t)LB_NS_PER_MS;
+}
+
+/* The bound is many leases long: only a stall of its own size explains it. */
+static void decide_standstill(const struct lb_stage *s, struct lb_outcome *out) {
+  int64_t allowed_ms = lb_scenario_progress_ms(s->plan->scenario);
+  char what[200];
+  snprintf(what, sizeof what, "for %.1f s the lock was asked for and granted to nobody; this campaign allows %.1f s",
+           (double)out->no_grant_ns / 1e9, (double)allowed_ms / 1e3);
+  if (out->stall_ns > (uint64_t)allowed_ms * LB_NS_PER_MS / 2) decide_stalled(out, what);
+  else decide(out, LB_STUCK, "%s", what);
+}
+
 /* Nothing went wrong: was anything put to the test, on a machine that kept time? */
 static void decide_safe(const struct lb_stage *s, const struct lb_judgement *found, struct lb_outcome *out) {
   const struct lb_scenario *scenario = s->plan->scenario;
@@ -205,6 +223,7 @@ static void decide_trial(const struct lb_stage *s, const struct lb_judgement *fo
   else if (!lb_premises_observed(scenario, &s->history, doubt, sizeof doubt)) decide(out, LB_UNDECIDED, "%s", doubt);
   else if (is_violated(s->plan->guard, &found->check, true)) decide_violation(s, &found->check, out);
   else if (is_stuck) decide_stuck(s, &last, out);
+  else if (stands_still(s, out)) decide_standstill(s, out);
   else if (out->grants == 0) decide(out, LB_UNDECIDED, "nothing was ever granted, so nothing was tested");
   else decide_safe(s, found, out);
   if (out->verdict == LB_UNDECIDED || out->verdict == LB_STUCK) add_errors(s, out);

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What each fault cost: the violations that began between it and the next one. However many there
+ * were, they make it one fault that failed: a paused holder overlaps with every successor, and those
+ * overlaps are no independent events.
+ *
+ * A violation before the first fault is no fault's. One that comes late (a pause that ended, a server
+ * that returned, just before the next fault) may be charged to the wrong one of two.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "check_sweep.h"
+
+static uint32_t step_of(const struct lb_history *h, const struct lb_event *e) { return lb_event_fact(h, e)->step; }
+
+/* The proof follows its fault, and a step is played once. */
+static void note_proof(struct sweep *s, const struct lb_event *e) {
+  uint32_t step = step_of(s->history, e);
+  for (size_t i = s->fault_count; i-- > 0;) {
+    if (s->faults[i].step != step) continue;
+    s->faults[i].proved = true;
+    return;
+  }
+}
+
+int lb_check_find_faults(struct sweep *s) {
+  const struct lb_history *h = s->history;
+  size_t capacity = 0;
+  for (size_t i = 0; i < h->count; i++) {
+    const struct lb_event *e = &h->events[i];
+    if (e->kind == LB_EV_GRANTED) s->last_grant_t = e->t;
+    if (e->kind == LB_EV_PROVED) note_proof(s, e);
+    if (e->kind != LB_EV_FAULT) continue;
+    struct charged *more = lb_check_grown(s->faults, s->fault_count, &capacity, sizeof *more);
+    if (!more) return -ENOMEM;
+    s->faults = more;
+    s->faults[s->fault_count++] = (struct charged){.t = e->t, .step = step_of(h, e)};
+  }
+  return 0;
+}
+
+/* The latest fault up to `t`; NULL = none. Times are asked for in any order. */
+static struct charged *latest(struct sweep *s, uint64_t t) {
+  size_t low = 0, high = s->fault_count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (s->faults[middle].t <= t) low = middle + 1;
+    else high = middle;
+  }
+  return low > 0 ? &s->faults[low - 1] : NULL;
+}
+
+void lb_check_charge_damage(struct sweep *s, uint64_t t) {
+  struct charged *fault = latest(s, t);
+  if (fault) fault->damaged = true;
+}
+
+void lb_check_count_faults(struct sweep *s) {
+  struct lb_check *c = s->check;
+  for (size_t i = 0; i < c->episode_count; i++) {
+    struct charged *fault = latest(s, c->episodes[i].begin_t);
+    if (!fault) continue;
+    fault->overlapped = true;
+    fault->within_lease |= c->episodes[i].within_lease;
+  }
+  for (size_t i = 0; i < s->fault_count; i++) {
+    const struct charged *fault = &s->faults[i];
+    if (!fault->proved || s->last_grant_t <= fault->t) continue;
+    c->faults_tested++;
+    c->faults_overlapped += fault->overlapped;
+    c->faults_within_lease += fault->within_lease;
+    c->faults_damaged += fault->damaged;
+  }
+}
