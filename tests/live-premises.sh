@@ -103,6 +103,8 @@ step = cut primary from replicas
 step = cut client 1 from server of client 1
 step = client 1 acquire within 500ms
 step = heal
+step = client 1 acquire within 4s
+step = client 1 release within 1s
 step = cut primary to client 2
 step = wait 2s
 E
@@ -139,7 +141,7 @@ lacks '"e":"proved","what":"cut primary from replicas"'
 has '"e":"touched","step":5,"verb":"cut","from":"redis-1","host":"client-1"\}'
 has '"e":"proved","what":"cut client 1 from server of client 1"'
 lacks '"e":"unused","what":"cut client 1 from server of client 1"'
-has '"e":"unused","what":"cut primary to client 2","step":8\}'
+has '"e":"unused","what":"cut primary to client 2","step":10\}'
 check "explain says that there was nobody to cut" sh -c '"$0" explain "$1"/run/histories/cuts.* | grep -q "nobody to cut"' "$bin" "$dir"
 for system in redis-token@sentinel pg-lease@pg-async zk-sequential@zk-x3; do
   check "server-dies $system: recorded" events server-dies $system
