@@ -90,7 +90,7 @@ def paint(run, guards):
     width = max(left + wide + MARGIN, 7.4)
     whys = sorted({c["why"] for c in guards.cells if c["verdict"] in ("skipped", "n/a") and c.get("why")})
     notes = [NOTE, JUDGED] + ([f"skipped or n/a: {'; '.join(whys[:3])}{' …' if len(whys) > 3 else ''}"] if whys else [])
-    legend = LEGEND + (0.23 if width < 9.5 else 0)
+    legend = LEGEND + (0.23 if width < 11.8 else 0)
     rows = sum(len(guards.systems(block)) for block in blocks)
     below = TITLE + sizes.row * rows + (SCENARIO_HEAD + GUARD_HEAD) * len(blocks) + BLOCK_GAP * (len(blocks) - 1)
     height = below + legend + HEAD_LINE * len(table.notes_lines(notes, run, width)) + 0.12
