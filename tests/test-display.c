@@ -244,11 +244,11 @@ static void a_campaign_is_a_rate_with_its_interval(void **state) {
   (void)state;
   struct lb_scenario *s = scenario("storm");
   s->kind = LB_KIND_CAMPAIGN;
-  cell(s, "a@t", LB_GUARD_NONE, LB_VIOLATED, 1, 1)->sum.faults = 17;
-  struct played jobs[] = {{.outcome = {.verdict = LB_VIOLATED, .handoffs = 2000, .stale_writes = 3}}};
+  cell(s, "a@t", LB_GUARD_NONE, LB_VIOLATED, 1, 1);
+  struct played jobs[] = {{.outcome = {.verdict = LB_VIOLATED, .useful_handoffs = 2000, .stale_writes = 3, .measured_s = 3600, .faults_tested = 100, .faults_overlapped = 50}}};
   jobs_are(jobs, 1);
   const char *text = printed(lb_print_rates);
-  assert_has(text, "a@t                      none           2000     17   1.5 [0.51, 4.41]\n");
+  assert_has(text, "a@t                      none      100     0.5 [0.4,0.6]    0 (below 0.03)       3 [1,8.8] 1.5 [0.51,4.4]\n");
   assert_has_not(text, "no-fault control");
   assert_fits(text);
 }

@@ -285,7 +285,7 @@ static void a_campaign_is_a_rate_and_the_control_one_line(void **state) {
       RUN("",
           CELL(
               "storm", "a@t", "none", "safe",
-              ",\"faults\":17,\"decided_handoffs\":2000,\"violations\":3,\"violations_per_1000\":1.5,"
+              ",\"faults\":17,\"faults_overlapped\":5,\"overlapped_per_fault\":0.25,\"overlapped_per_fault_low\":0.11,\"overlapped_per_fault_high\":0.45,\"violations_per_1000\":1.5,"
               "\"violations_per_1000_low\":0.309,\"violations_per_1000_high\":4.38") "," CELL("storm", "b@t", "none",
                                                                                               "safe",
                                                                                               ",\"faults\":0,\"violations_per_1000\":null") "," CELL("calm",
@@ -301,8 +301,8 @@ static void a_campaign_is_a_rate_and_the_control_one_line(void **state) {
   assert_non_null(table);
   *strstr(table, "</table>") = '\0';
   assert_order(table,
-               (const char *const[]){"<td>storm</td><td>a@t</td>", "<td class=\"number\">2000</td>", "17", "3",
-                                     "1.5 [0.309, 4.38]", "<td>b@t</td>", "<td class=\"number\"></td></tr>", NULL});
+               (const char *const[]){"<td>storm</td><td>a@t</td>", "<td class=\"number\">17</td>", "<td class=\"number\">5</td>",
+                                     "0.25 [0.11, 0.45]", "1.5 [0.309, 4.38]", "<td>b@t</td>", "<td class=\"number\"></td></tr>", NULL});
   assert_has_not(table, "c@t");
 }
 

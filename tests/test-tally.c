@@ -264,9 +264,9 @@ static struct lb_tally tally_of(const struct played *played, size_t count) {
 static void undecided_and_unfinished_trials_and_other_cells_are_in_no_rate(void **state) {
   (void)state;
   struct played jobs[] = {
-      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_VIOLATED, .handoffs = 1500, .stale_writes = 3}},
-      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_SAFE, .handoffs = 500}},
-      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_UNDECIDED, .handoffs = 7000, .stale_writes = 70}},
+      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_VIOLATED, .measured_s = 1800, .faults_tested = 20, .faults_overlapped = 8, .useful_handoffs = 1500, .stale_writes = 3}},
+      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_SAFE, .measured_s = 1800, .faults_tested = 20, .useful_handoffs = 500}},
+      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_UNDECIDED, .faults_tested = 20, .useful_handoffs = 7000, .stale_writes = 70}},
       {.job = {.cell = 1}, .outcome = {.verdict = LB_VIOLATED, .handoffs = 7000, .stale_writes = 70}},
       {.job = {.cell = 0}, .done = true, .outcome = {.verdict = LB_VIOLATED, .handoffs = 7000, .stale_writes = 70}},
   };
@@ -275,8 +275,13 @@ static void undecided_and_unfinished_trials_and_other_cells_are_in_no_rate(void 
   lb_cell_rate(&tally, 1, &rate);
   assert_int_equal(rate.handoffs, 2000);
   assert_int_equal(rate.violations, 3);
-  assert_true(rate.per_1000 > 1.4999 && rate.per_1000 < 1.5001);
-  assert_true(rate.low > 0.3 && rate.low < rate.per_1000 && rate.high > rate.per_1000 && rate.high < 4.5);
+  assert_int_equal(rate.faults, 40);
+  assert_int_equal(rate.overlapped, 8);
+  assert_true(rate.overlapped_per_fault.value > 0.1999 && rate.overlapped_per_fault.value < 0.2001);
+  assert_true(rate.damaged_per_fault.value < 1e-9 && rate.damaged_per_fault.high < 0.073); /* none of 40 */
+  assert_true(rate.violations_per_hour.value > 2.999 && rate.violations_per_hour.value < 3.001);
+  struct lb_rate x = rate.violations_per_1000;
+  assert_true(x.value > 1.4999 && x.value < 1.5001 && x.low < x.value && x.high > x.value);
   lb_cell_rate(&tally, 2, &rate);
   assert_int_equal(rate.handoffs, 0);
 }

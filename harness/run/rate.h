@@ -8,11 +8,20 @@
 #ifndef LB_RATE_H
 #define LB_RATE_H
 
+#include "base/interval.h"
 #include "tally.h"
 
+/* A lock that is fast changes hands often between two faults, so its rate per hand-off is small for
+ * that alone: the rates per fault and per hour come first. All have 95 % intervals that allow for
+ * trials that differ (base/interval.h). */
 struct lb_cell_rate {
-  uint64_t handoffs, violations;
-  double per_1000, low, high; /* violations per 1000 hand-offs, exact 95 % Poisson interval; not set if handoffs == 0 */
+  uint64_t faults; /* proved, and anything was granted after them */
+  uint64_t overlapped, within_lease, damaged; /* of these: see faults_* in history/counter.h */
+  double hours;    /* of load */
+  uint64_t handoffs, violations; /* the useful ones */
+  struct lb_rate overlapped_per_fault, damaged_per_fault; /* not set if faults == 0 */
+  struct lb_rate violations_per_hour;                     /* not set if hours == 0 */
+  struct lb_rate violations_per_1000;                     /* useful hand-offs; not set if handoffs == 0 */
 };
 
 /* Without faults: what every system is compared with. */
@@ -27,7 +36,7 @@ struct lb_control { /* [scenario] control = yes */
  * successor, lost updates once for each of their writes.) A trial that was judged violated counts
  * as one at least. */
 uint64_t lb_outcome_violations(const struct lb_outcome *outcome);
-/* Sums over the trials of cell number `cell`. */
+/* Of the trials of cell number `cell`. Ends the process when memory is exhausted. */
 void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate *ret);
 /* Sums over the trials of scenarios that declare themselves a control, with protocols that are
  * meant to exclude. */

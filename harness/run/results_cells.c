@@ -23,16 +23,30 @@ static json_t *as_expected(const struct lb_cell_sum *sum) {
   return x < 0 ? json_null() : json_boolean(x);
 }
 
+/* Three members: the rate, and the ends of its interval. Null where nothing is known. */
+static void set_rate(json_t *o, const char *name, const struct lb_rate *rate, bool known) {
+  char low[64], high[64];
+  snprintf(low, sizeof low, "%s_low", name);
+  snprintf(high, sizeof high, "%s_high", name);
+  json_object_set_new(o, name, known ? json_real(rate->value) : json_null());
+  json_object_set_new(o, low, known ? json_real(rate->low) : json_null());
+  json_object_set_new(o, high, known ? json_real(rate->high) : json_null());
+}
+
+static json_t *whole_or_null(uint64_t number, bool known) { return known ? json_integer((json_int_t)number) : json_null(); }
+
 /* Null unless it was a campaign that decided something. */
-static void set_rate(json_t *o, const struct lb_tally *tally, size_t index, bool campaign) {
-  struct lb_cell_rate rate = {0};
-  if (campaign) lb_cell_rate(tally, index, &rate);
-  bool any = rate.handoffs > 0;
-  json_object_set_new(o, "decided_handoffs", campaign ? json_integer((json_int_t)rate.handoffs) : json_null());
-  json_object_set_new(o, "violations", campaign ? json_integer((json_int_t)rate.violations) : json_null());
-  json_object_set_new(o, "violations_per_1000", any ? json_real(rate.per_1000) : json_null());
-  json_object_set_new(o, "violations_per_1000_low", any ? json_real(rate.low) : json_null());
-  json_object_set_new(o, "violations_per_1000_high", any ? json_real(rate.high) : json_null());
+static void set_rates(json_t *o, const struct lb_tally *tally, size_t index, bool campaign) {
+  struct lb_cell_rate x = {0};
+  if (campaign) lb_cell_rate(tally, index, &x);
+  json_object_set_new(o, "decided_faults", whole_or_null(x.faults, campaign));
+  set_rate(o, "overlapped_per_fault", &x.overlapped_per_fault, x.faults > 0);
+  set_rate(o, "damaged_per_fault", &x.damaged_per_fault, x.faults > 0);
+  json_object_set_new(o, "decided_hours", campaign ? json_real(x.hours) : json_null());
+  json_object_set_new(o, "decided_handoffs", whole_or_null(x.handoffs, campaign));
+  json_object_set_new(o, "violations", whole_or_null(x.violations, campaign));
+  set_rate(o, "violations_per_hour", &x.violations_per_hour, x.hours > 0);
+  set_rate(o, "violations_per_1000", &x.violations_per_1000, x.handoffs > 0);
 }
 
 static json_t *cell_json(const struct lb_tally *tally, size_t index) {
@@ -57,7 +71,7 @@ static json_t *cell_json(const struct lb_tally *tally, size_t index) {
   json_object_set_new(o, "stuck", json_integer(all->stuck));
   json_object_set_new(o, "upper95", upper95(all));
   lb_counters_json(o, ran ? &all->sum : NULL, groups, sizeof groups / sizeof *groups, LB_IN_CELLS, campaign ? LB_IF_CAMPAIGN : 0);
-  set_rate(o, tally, index, campaign);
+  set_rates(o, tally, index, campaign);
   return o;
 }
 
