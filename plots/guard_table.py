@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """guard_table.py RUN_DIR - what each guard changes: rows are systems, columns the guards of each scenario that ran
-under more than one. A frame marks a verdict that differs from the one without a guard; a dash is a guard the system
-cannot have (a lock without a fencing number has nothing to fence with). Everything comes from run.json.
+under more than one. A frame marks a verdict that differs from the one without a guard; a cell that means nothing (a lock
+without a fencing number has nothing to fence with) has the number of its reason. Everything comes from run.json.
 """
 
 import math
@@ -36,7 +36,7 @@ class Guards:
 
     def changed(self, cell):
         bare = self.at.get((cell["system"], cell["scenario"], "none"))
-        decided = ("safe", "violated", "stuck")
+        decided = ("safe", "violated", "stuck", "mixed")
         return (bare is not None and cell["verdict"] != bare["verdict"]
                 and cell["verdict"] in decided and bare["verdict"] in decided)
 
@@ -88,8 +88,9 @@ def paint(run, guards):
     sizes, left = table.Sizes(most), table.left_of([c["system"] for c in guards.cells])
     wide = max(sum(sizes.column * len(guards.columns[n]) + GAP for n in block) for block in blocks)
     width = max(left + wide + MARGIN, 7.4)
-    whys = sorted({c["why"] for c in guards.cells if c["verdict"] in ("skipped", "n/a") and c.get("why")})
-    notes = [NOTE, JUDGED] + ([f"skipped or n/a: {'; '.join(whys[:3])}{' …' if len(whys) > 3 else ''}"] if whys else [])
+    whys = sorted({c["why"] for c in guards.cells if c["verdict"] == "skipped" and c.get("why")})
+    notes = [NOTE, JUDGED] + ([f"skipped: {'; '.join(whys[:3])}{' …' if len(whys) > 3 else ''}"] if whys else [])
+    notes += table.reasons_of(guards.cells)
     legend = LEGEND + (0.23 if width < 11.8 else 0)
     rows = sum(len(guards.systems(block)) for block in blocks)
     below = TITLE + sizes.row * rows + (SCENARIO_HEAD + GUARD_HEAD) * len(blocks) + BLOCK_GAP * (len(blocks) - 1)

@@ -54,6 +54,8 @@ def _check_cell(place, cell):
         _member(place, cell, key, int)
     if cell["verdict"] == "safe":
         _member(place, cell, "upper95", (int, float))
+    _member(place, cell, "note", (int, type(None)))
+    _member(place, cell, "why", (str, type(None)))
 
 
 def load_run(run_dir):

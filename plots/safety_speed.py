@@ -2,9 +2,11 @@
 """safety_speed.py RUN_DIR - safety against speed, a dot per system.
 
 Across: the share of directed fault scenarios (a timeline with at least one fault) that the system came through safe,
-without a guard; a scenario in which it was violated or stuck counts against it, one that decided nothing is not
-counted. A system is not put to every scenario, so the label says k of m. Up: grants per second in the scenario
-`contention` at 16 clients, or at the most there are below; the median over repeats with its 95 % bootstrap interval.
+without a guard. Every system is counted over the same set, the core: the scenarios that were decided for each system
+drawn. A question that means nothing somewhere (a failover where there is one server) is not in the core; the label
+has those of the system in brackets. Violated, stuck and mixed count against a system. Locks without servers
+(PROTOCOL@none) meet no fault of a server, so they are not drawn. Up: grants per second in the scenario `contention` at
+16 clients, or at the most there are below; the median over repeats with its 95 % bootstrap interval.
 """
 
 import re
@@ -18,8 +20,9 @@ import style
 from bootstrap import median_interval
 from speed import Speed
 
-COLUMNS = ("system", "style", "scenarios", "safe", "violated", "stuck", "share", "clients", "repeats", "grants_per_s",
-           "grants_per_s_low", "grants_per_s_high")
+COLUMNS = ("system", "style", "scenarios", "safe", "violated", "stuck", "mixed", "share", "more_scenarios", "more_safe",
+           "clients", "repeats", "grants_per_s", "grants_per_s_low", "grants_per_s_high")
+DECIDED = ("safe", "violated", "stuck", "mixed")
 CLIENTS = 16
 NO_FAULT = re.compile(r"client \d+ |await |wait |observe ")
 
@@ -32,39 +35,48 @@ def directed_scenarios(run, trials):
 
 
 def outcomes_of(run, run_dir):
-    """{system: {scenario: safe, violated or stuck}}, from the trials of each cell as the harness decides it."""
+    """{system: {scenario: verdict}} of the decided cells without a guard; nothing of locks without servers."""
     trials = run_folder.load_csv(run_dir, "trials.csv", ("scenario", "system", "guard", "verdict"), ("measured_s",),
                                  newer=("faults",))
     directed, seen = directed_scenarios(run, trials), {}
-    for t in trials:
-        if t["scenario"] in directed and t["guard"] == "none":
-            seen.setdefault(t["system"], {}).setdefault(t["scenario"], set()).add(t["verdict"])
-    return {system: {scenario: next(v for v in ("violated", "stuck", "safe") if v in verdicts)
-                     for scenario, verdicts in scenarios.items() if verdicts & {"violated", "stuck", "safe"}}
-            for system, scenarios in seen.items()}
+    for c in run["cells"]:
+        if c["scenario"] in directed and c["guard"] == "none" and c["verdict"] in DECIDED and not c["system"].endswith("@none"):
+            seen.setdefault(c["system"], {})[c["scenario"]] = c["verdict"]
+    return seen
 
 
 def rows_of(run, speed, outcomes):
+    """A row per system, and the core: the scenarios that all of these were decided in."""
     clients = max([c for c in speed.clients if c <= CLIENTS] or speed.clients[:1])
     styles, rows = style.Styles(run), []
-    for system in speed.systems:
-        values, verdicts = speed.values(system, clients, "grants_per_s"), list(outcomes.get(system, {}).values())
-        if values and verdicts:
-            counts = {v: verdicts.count(v) for v in ("safe", "violated", "stuck")}
-            median = dict(zip(("grants_per_s", "grants_per_s_low", "grants_per_s_high"), median_interval(values)))
-            rows.append({"system": system, "style": styles.number(system), "clients": clients,
-                         "scenarios": len(verdicts), "share": counts["safe"] / len(verdicts),
-                         "repeats": len(values)} | counts | median)
-    return rows
+    drawn = [s for s in speed.systems if speed.values(s, clients, "grants_per_s") and outcomes.get(s)]
+    core = set.intersection(*(set(outcomes[s]) for s in drawn)) if drawn else set()
+    for system in drawn if core else ():
+        values = speed.values(system, clients, "grants_per_s")
+        verdicts = [v for scenario, v in outcomes[system].items() if scenario in core]
+        more = [v for scenario, v in outcomes[system].items() if scenario not in core]
+        counts = {v: verdicts.count(v) for v in DECIDED}
+        median = dict(zip(("grants_per_s", "grants_per_s_low", "grants_per_s_high"), median_interval(values)))
+        rows.append({"system": system, "style": styles.number(system), "clients": clients, "scenarios": len(core),
+                     "share": counts["safe"] / len(core), "more_scenarios": len(more), "more_safe": more.count("safe"),
+                     "repeats": len(values)} | counts | median)
+    return rows, [s["name"] for s in run["scenarios"] if s["name"] in core]
 
 
-def paint(run, speed, rows, missing):
+def label_of(row):
+    more = f" (+ {row['more_safe']} of {row['more_scenarios']})" if row["more_scenarios"] else ""
+    return f"{row['system']}  {row['safe']} of {row['scenarios']}{more}"
+
+
+def paint(run, speed, rows, core, missing):
     from matplotlib.figure import Figure
 
     styles = style.Styles(run)
     fig = Figure(figsize=(8.2, 5.9))
-    notes = [f"safe k of m: directed fault scenarios whose every decided trial was safe, guard none; violated and "
-             f"stuck count against it · {speed.note()} · median over repeats with 95 % bootstrap interval"]
+    notes = [f"safe k of m: of the directed fault scenarios that were decided for every system drawn, guard none; violated, "
+             f"stuck and mixed count against it · {speed.note()} · median over repeats with 95 % bootstrap interval",
+             f"the same for all: {', '.join(core)}; (+ k of m): the others that mean something for this system; locks "
+             f"without servers are not drawn"]
     if missing:
         notes.append(f"safety known, speed not measured: {', '.join(missing)}")
     foot = figure.title_and_foot(fig, "What does safety cost?", notes, run)[1]
@@ -82,21 +94,21 @@ def paint(run, speed, rows, missing):
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
     ax.set_yscale("log")
     scaling.label_axis(ax.yaxis, scaling.COUNTS, [r[k] for r in rows for k in COLUMNS[-3:] if r[k]])
-    ax.set_xlabel("directed fault scenarios that ended safe, without a guard")
+    ax.set_xlabel(f"safe in so many of the {len(core)} fault scenarios that every system met, without a guard")
     ax.set_ylabel(f"grants/s, {rows[0]['clients']} {'client' if rows[0]['clients'] == 1 else 'clients'}, one lock")
-    labels.beside_points(fig, ax, [(r["share"], r["grants_per_s"], f"{r['system']}  {r['safe']} of {r['scenarios']}",
+    labels.beside_points(fig, ax, [(r["share"], r["grants_per_s"], label_of(r),
                                     styles.of(r["system"])[0]) for r in rows])
     return fig
 
 
 def make(run_dir, run, _):
     speed, outcomes = Speed(run_dir), outcomes_of(run, run_dir)
-    rows = rows_of(run, speed, outcomes)
+    rows, core = rows_of(run, speed, outcomes)
     if not rows:
-        raise figure.NotDrawn("no system has both a measured trial of 'contention' and a decided fault scenario")
+        raise figure.NotDrawn("no directed fault scenario was decided for every system that 'contention' measured")
     missing = style.rows_in_order(set(outcomes) - {r["system"] for r in rows} - set(speed.left_out))
-    said = f"{len(rows)} systems, {rows[0]['clients']} clients, {max(r['scenarios'] for r in rows)} scenarios at most"
-    return figure.Picture(COLUMNS, rows, lambda _: paint(run, speed, rows, missing), said)
+    said = f"{len(rows)} systems, {rows[0]['clients']} clients, {len(core)} scenarios"
+    return figure.Picture(COLUMNS, rows, lambda _: paint(run, speed, rows, core, missing), said)
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ def counts_of(cell, roomy):
     """Lines: k/n of decided trials, and how far a 0 reaches."""
     verdict, trials, undecided = cell["verdict"], cell["trials"], cell["undecided"]
     if verdict in ("skipped", "n/a"):
-        return []
+        return [f"({cell['note']})"] if cell.get("note") else []
     if verdict == "undecided":
         return [f"{undecided}/{trials}"]
     bad = cell.get("violated", 0) + (cell.get("stuck") or 0) if verdict == "mixed" else cell.get(verdict, 0)
@@ -187,6 +187,12 @@ class Table:
 def notes_lines(notes, run, width):
     texts = (*notes, run_folder.footer(run))
     return [line for text in texts for line in textwrap.wrap(text, int((width - 2 * MARGIN) / 0.056))]
+
+
+def reasons_of(cells):
+    """What the numbers in cells without a question stand for, as one note; nothing if there are none."""
+    reasons = {c["note"]: c.get("why") for c in cells if c.get("note")}
+    return [f"n/a: {'; '.join(f'({number}) {reasons[number]}' for number in sorted(reasons))}"] if reasons else []
 
 
 def left_of(systems):

@@ -35,7 +35,7 @@ def paint(run, cells, guard):
     title = textwrap.wrap(question_of(run), int((width - 2 * MARGIN) / 0.105))
     top = TITLE + 0.2 * (len(title) - 1)
     below = top + head + sizes.row * len(rows)
-    notes = [f"guard {guard} · {NOTE}"]
+    notes = [f"guard {guard} · {NOTE}", *table.reasons_of(cells)]
     height = below + LEGEND + HEAD_LINE * len(table.notes_lines(notes, run, width)) + 0.12
 
     t = table.Table(run, width, height, sizes)

@@ -49,9 +49,9 @@ static bool has_point(const char *const *points, const char *name) {
 static bool means_nothing(const struct lb_step *step, const struct lb_topology *t, char *why, size_t size) {
   bool of_client = lb_role_is_client(step->a);
   if (t->data_count == 0 && lb_step_row(step)->class == LB_STEP_FAULT && (!of_client || lb_step_needs(step, LB_NEED_NETWORK)))
-    return snprintf(why, size, "%s: there are no servers", step->text);
+    return snprintf(why, size, "there are no servers");
   if (lb_step_needs(step, LB_NEED_FAILOVER) && t->data_count < 2)
-    return snprintf(why, size, "%s has one server, so no other can take over", t->name);
+    return snprintf(why, size, "one server, so no other can take over");
   if (step->a.kind == LB_ROLE_NODE && (size_t)step->a.number > t->data_count)
     return snprintf(why, size, "%s: %s has %zu data servers", step->text, t->name, t->data_count);
   if (lb_step_needs(step, LB_NEED_CLOCKS) && !of_client && !t->family->wall_ms)

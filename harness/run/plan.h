@@ -22,6 +22,9 @@ struct lb_cell {
   /* Of such a cell: true = the question means nothing there (LB_NA), false = something is missing on
    * this machine (LB_SKIPPED). */
   bool means_nothing;
+  /* Of a cell that means nothing: the number of its reason among those of the plan, from 1, in the
+   * order of the cells. Tables write it, and the reason once below. */
+  int note;
 };
 
 struct lb_job {

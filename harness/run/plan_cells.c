@@ -58,6 +58,17 @@ static void leave_out(struct lb_cell *cell, const struct lb_plan_request *reques
   cell->means_nothing = fit == LB_NA;
 }
 
+/* The number of the reason, the same as that of an earlier cell with the same words. */
+static int note_of(const struct lb_plan *plan, const struct lb_cell *cell) {
+  int last = 0;
+  for (size_t i = 0; i < plan->cell_count; i++) {
+    const struct lb_cell *earlier = &plan->cells[i];
+    if (earlier->means_nothing && strcmp(earlier->skip, cell->skip) == 0) return earlier->note;
+    if (earlier->note > last) last = earlier->note;
+  }
+  return last + 1;
+}
+
 /* One cell, unless it is there already. Its expectation is the scenario's own; what the user
  * expects only fills a gap. */
 int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
@@ -77,6 +88,7 @@ int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request
   if (!cell.options) return -ENOMEM;
   choose_fence(&cell);
   leave_out(&cell, request);
+  if (cell.means_nothing) cell.note = note_of(plan, &cell);
   struct lb_cell *grown = realloc(plan->cells, (plan->cell_count + 1) * sizeof *grown);
   if (!grown) {
     free(cell.options);

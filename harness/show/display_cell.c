@@ -31,7 +31,8 @@ void lb_display_cell_text(const struct lb_cell_sum *cell, enum lb_display_style 
   else if (cell->verdict == LB_STUCK) k = cell->stuck;
   else if (cell->verdict == LB_MIXED) k = cell->violated + cell->stuck;
   else if (cell->verdict == LB_UNDECIDED) k = cell->undecided, of = cell->trials;
-  if (of == 0) snprintf(buf, size, "%s", name);
+  if (cell->verdict == LB_NA && cell->cell->note) snprintf(buf, size, "%s %d", name, cell->cell->note);
+  else if (of == 0) snprintf(buf, size, "%s", name);
   else if (k == of && (style == LB_DISPLAY_SHORT || cell->verdict == LB_SAFE)) snprintf(buf, size, "%s %d%s", name, of, mark);
   else snprintf(buf, size, "%s %d/%d%s", name, k, of, mark);
 }

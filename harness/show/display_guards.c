@@ -12,6 +12,8 @@
 #include "display.h"
 #include "display_parts.h"
 
+enum { WIDTH = 120 }; /* as in display_table.c */
+
 /* True if some cell of the scenario has a guard: only then there is something to compare. */
 static bool has_guards(const struct lb_plan *plan, const struct lb_scenario *scenario) {
   for (size_t i = 0; i < plan->cell_count; i++)
@@ -19,10 +21,11 @@ static bool has_guards(const struct lb_plan *plan, const struct lb_scenario *sce
   return false;
 }
 
-/* The verdict and what happened at the resource, which is what a guard is for. Stale writes are
+/* The verdict and, where there is room, what happened at the resource, which is what a guard is for. Stale writes are
  * named only where there are more of them than of lost updates: fewer say nothing new. */
-static void guard_text(const struct lb_cell_sum *cell, char *buf, size_t size) {
-  lb_display_cell_text(cell, LB_DISPLAY_WORDS, buf, size);
+static void guard_text(const struct lb_cell_sum *cell, enum lb_display_style style, char *buf, size_t size) {
+  lb_display_cell_text(cell, style, buf, size);
+  if (style == LB_DISPLAY_SHORT) return;
   const struct {
     long long count;
     const char *what;
@@ -49,6 +52,7 @@ static void guard_text(const struct lb_cell_sum *cell, char *buf, size_t size) {
 struct guards {
   size_t width[LB_GUARD_COUNT];
   size_t label;
+  enum lb_display_style style;
 };
 
 /* A row is a scenario on a system. The plan has a cell for each of its guards, not always next to
@@ -62,19 +66,23 @@ static bool first_of_row(const struct lb_plan *plan, size_t index) {
 }
 
 /* Two passes are needed: columns are as wide as their widest cell, so all texts are made once to be
- * measured and once to be printed. `label` stays 0 if there is no row. */
-static void measure_guards(const struct lb_tally *tally, struct guards *g) {
+ * measured and once to be printed. `label` stays 0 if there is no row. The width of the table, in
+ * bytes. */
+static size_t measure_guards(const struct lb_tally *tally, enum lb_display_style style, struct guards *g) {
   char text[120];
-  *g = (struct guards){0};
+  *g = (struct guards){.style = style};
   for (size_t i = 0; i < tally->plan->cell_count; i++) {
     const struct lb_cell *cell = &tally->plan->cells[i];
     if (!has_guards(tally->plan, cell->scenario)) continue;
-    guard_text(&tally->cells[i], text, sizeof text);
+    guard_text(&tally->cells[i], style, text, sizeof text);
     size_t *width = &g->width[cell->guard];
     if (*width == 0) *width = strlen(lb_guard_name(cell->guard));
     if (strlen(text) > *width) *width = strlen(text);
     if (strlen(cell->system) + 2 > g->label) g->label = strlen(cell->system) + 2;
   }
+  size_t all = g->label;
+  for (int k = 0; k < LB_GUARD_COUNT; k++) all += g->width[k] ? g->width[k] + 2 : 0;
+  return all;
 }
 
 static void print_guard_row(const struct lb_tally *tally, const struct guards *g, const struct lb_cell *first,
@@ -85,7 +93,7 @@ static void print_guard_row(const struct lb_tally *tally, const struct guards *g
   for (int k = 0; k < LB_GUARD_COUNT; k++) {
     if (!g->width[k]) continue;
     const struct lb_cell_sum *cell = lb_display_cell_at(tally, first->scenario, first->system, (enum lb_guard)k);
-    if (cell) guard_text(cell, text, sizeof text);
+    if (cell) guard_text(cell, g->style, text, sizeof text);
     line.pending += 2;
     lb_display_field(&line, cell ? text : "-", g->width[k], cell && colour ? lb_display_colour(cell->verdict) : NULL, out);
   }
@@ -97,7 +105,7 @@ static void print_guard_row(const struct lb_tally *tally, const struct guards *g
 void lb_display_guards(const struct lb_tally *tally, FILE *out) {
   const struct lb_plan *plan = tally->plan;
   struct guards g;
-  measure_guards(tally, &g);
+  if (measure_guards(tally, LB_DISPLAY_WORDS, &g) > WIDTH) measure_guards(tally, LB_DISPLAY_SHORT, &g);
   if (g.label == 0) return;
   bool colour = lb_display_has_colour(out);
   struct lb_display_line head = {0};

@@ -183,9 +183,21 @@ static void print_truth(const struct lb_tally *tally, FILE *out) {
 
 /* ---- the tables in their order --------------------------------------------------------------- */
 
+/* The reasons of cells that mean nothing, each once: notes are numbered in the order of the cells. */
+static void print_notes(const struct lb_plan *plan, FILE *out) {
+  int told = 0;
+  for (size_t i = 0; i < plan->cell_count; i++) {
+    const struct lb_cell *cell = &plan->cells[i];
+    if (cell->note <= told) continue;
+    if (told++ == 0) fputs("\nn/a: the question means nothing there\n", out);
+    fprintf(out, "%3d  %s\n", cell->note, cell->skip);
+  }
+}
+
 /* What needs no guard comes first: it is the question that a reader has. */
 void lb_print_truth_table(const struct lb_tally *tally, FILE *out) {
   print_truth(tally, out);
   lb_display_guards(tally, out);
+  print_notes(tally->plan, out);
   lb_print_rates(tally, out);
 }

@@ -110,6 +110,7 @@ void lb_report_cell(FILE *out, const json_t *cell, bool with_damage) {
   write_reasons(out, cell);
   fprintf(out, "\"><span>%s" NBSP "%s</span> <span>", glyph(verdict), verdict);
   write_count(out, cell);
+  if (count_of(cell, "note") > 0) fprintf(out, "<sup>%lld</sup>", (long long)count_of(cell, "note"));
   fputs("</span>", out);
   if (with_damage) write_damage(out, cell);
   if (differs(cell)) {
@@ -119,6 +120,22 @@ void lb_report_cell(FILE *out, const json_t *cell, bool with_damage) {
     fputs("</small>", out);
   }
   fputs("</td>", out);
+}
+
+/* Notes are numbered in the order of the cells; each is told once. Runs of older versions have
+ * none. */
+void lb_report_notes(FILE *out, const json_t *cells) {
+  size_t i;
+  const json_t *cell;
+  json_int_t told = 0;
+  json_array_foreach(cells, i, cell) {
+    if (count_of(cell, "note") <= told) continue;
+    if (told++ == 0) fputs("<p class=\"soft\">n/a: the question means nothing there, because</p>\n<ol class=\"soft\">\n", out);
+    fputs("<li>", out);
+    lb_report_value(out, cell, "why", "");
+    fputs("</li>\n", out);
+  }
+  if (told) fputs("</ol>\n", out);
 }
 
 /* ---- lists of what needs a look -------------------------------------------------------------- */

@@ -42,6 +42,8 @@ void lb_report_cells(FILE *out, const json_t *run);
 /* A cell of a table, verdict and counts (report_cell.c). NULL = was not run: an empty one.
  * `with_damage`: also what happened at the resource. */
 void lb_report_cell(FILE *out, const json_t *cell, bool with_damage);
+/* Why cells mean nothing: the reasons behind the small numbers of both tables (report_cell.c). */
+void lb_report_notes(FILE *out, const json_t *cells);
 /* Two lists with reasons: cells that are not as expected, and those that are undecided or were
  * skipped. */
 void lb_report_lists(FILE *out, const json_t *cells);

@@ -138,7 +138,7 @@ static void write_truth_table(FILE *out, const struct table *table) {
   }
   fputs("</tbody></table></div>\n<p class=\"soft\">Without a guard: a client that was granted the lock trusts it. k/n: "
         "violated (or stuck) of decided trials; (≤ p %): 95 % upper bound of the violation rate; a frame and ≠: not as "
-        "the scenario expects; empty: not run. Hold the pointer over a cell for the reason.</p>\n",
+        "the scenario expects; a small number: why a cell is n/a, below the last table. Hold the pointer over a cell for the reason.</p>\n",
         out);
 }
 
@@ -194,6 +194,7 @@ void lb_report_cells(FILE *out, const json_t *run) {
     lb_report_control(out, run);
     lb_report_lists(out, table.cells);
     write_guard_table(out, &table);
+    lb_report_notes(out, table.cells);
     lb_report_campaigns(out, table.cells);
     lb_report_numbers(out, table.cells);
   } else {
