@@ -20,6 +20,7 @@
 
 #include "backends/registry.h"
 #include "base/files.h"
+#include "scenario/suite.h"
 #include "run/plan.h"
 #include "run/tally.h"
 #include "run/settings.h"
@@ -595,6 +596,38 @@ static void a_product_has_every_cell_and_says_which_of_them_mean_nothing(void **
   w->plan = (struct lb_plan){0};
 }
 
+/* Of a shipped suite: what the machine does not see to mean nothing is stated by the scenario, with its reason. */
+static void check_suite(struct world *w, const char *name) {
+  struct lb_suite suite;
+  char path[600], folder[600];
+  size_t missing = 0;
+  snprintf(path, sizeof path, LB_SOURCE_ROOT "/scenarios/suites/%s.ini", name);
+  snprintf(folder, sizeof folder, LB_SOURCE_ROOT "/scenarios");
+  assert_int_equal(lb_suite_load(path, folder, &suite, w->err, sizeof w->err), 0);
+  w->request = (struct lb_plan_request){.scenario_paths = (const char *const *)suite.scenarios,
+                                        .own_settings = (const char *const *)suite.settings,
+                                        .scenario_count = suite.count,
+                                        .systems = suite.systems,
+                                        .guards = suite.guards,
+                                        .guard_trials = suite.guard_trials,
+                                        .product = true};
+  make(w);
+  for (size_t i = 0; i < w->plan.cell_count; i++) {
+    const struct lb_cell *cell = &w->plan.cells[i];
+    if (cell->means_nothing ? cell->skip[0] != '\0' : cell->expect && cell->expect->reason[0]) continue;
+    print_error("%s: %s %s %s: nothing is expected, or for no reason\n", name, cell->scenario->name, cell->system, lb_guard_name(cell->guard));
+    missing++;
+  }
+  assert_int_equal(missing, 0);
+  lb_plan_clear(&w->plan);
+  lb_suite_clear(&suite);
+}
+
+static void every_cell_of_the_shipped_suites_has_an_expectation_with_its_reason(void **state) {
+  check_suite(*state, "quick");
+  check_suite(*state, "paper");
+}
+
 static void under_a_guard_a_suite_may_want_fewer_trials(void **state) {
   struct world *w = *state;
   scenario(w, "a", STEPS "local@none = safe\n");
@@ -1041,6 +1074,7 @@ int main(void) {
       TEST(a_plan_in_which_all_is_skipped_has_no_jobs),
       TEST(a_guard_needs_what_it_looks_at),
       TEST(a_product_has_every_cell_and_says_which_of_them_mean_nothing),
+      TEST(every_cell_of_the_shipped_suites_has_an_expectation_with_its_reason),
       TEST(under_a_guard_a_suite_may_want_fewer_trials),
       TEST(what_means_nothing_is_as_expected_where_it_is_stated),
       TEST(what_means_nothing_misses_nothing),
