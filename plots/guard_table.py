@@ -26,11 +26,14 @@ class Guards:
     """The cells to draw, and which of them differ from guard none."""
 
     def __init__(self, run):
-        self.columns = {}
+        self.columns, self.left_out = {}, []
         for name in table.scenarios_of(run):
             guards = run_folder.guards_in_order(c["guard"] for c in run["cells"] if c["scenario"] == name)
-            if len(guards) > 1:
+            asked = any(c["scenario"] == name and c["guard"] != "none" and c["verdict"] != "n/a" for c in run["cells"])
+            if len(guards) > 1 and asked:
                 self.columns[name] = guards
+            elif len(guards) > 1:
+                self.left_out.append(name)
         self.cells = [c for c in run["cells"] if c["scenario"] in self.columns]
         self.at = {(c["system"], c["scenario"], c["guard"]): c for c in self.cells}
 
@@ -91,6 +94,8 @@ def paint(run, guards):
     whys = sorted({c["why"] for c in guards.cells if c["verdict"] == "skipped" and c.get("why")})
     notes = [NOTE, JUDGED] + ([f"skipped: {'; '.join(whys[:3])}{' …' if len(whys) > 3 else ''}"] if whys else [])
     notes += table.reasons_of(guards.cells)
+    if guards.left_out:
+        notes.append(f"no guard has anything to stop, so not drawn: {', '.join(guards.left_out)}")
     legend = LEGEND + (0.23 if width < 11.8 else 0)
     rows = sum(len(guards.systems(block)) for block in blocks)
     below = TITLE + sizes.row * rows + (SCENARIO_HEAD + GUARD_HEAD) * len(blocks) + BLOCK_GAP * (len(blocks) - 1)

@@ -35,8 +35,9 @@ def paint(run, cells, guard):
     title = textwrap.wrap(question_of(run), int((width - 2 * MARGIN) / 0.105))
     top = TITLE + 0.2 * (len(title) - 1)
     below = top + head + sizes.row * len(rows)
+    legend = LEGEND + (0.23 if width < 9.4 else 0)
     notes = [f"guard {guard} · {NOTE}", *table.reasons_of(cells)]
-    height = below + LEGEND + HEAD_LINE * len(table.notes_lines(notes, run, width)) + 0.12
+    height = below + legend + HEAD_LINE * len(table.notes_lines(notes, run, width)) + 0.12
 
     t = table.Table(run, width, height, sizes)
     t.title("\n".join(title))
@@ -48,8 +49,8 @@ def paint(run, cells, guard):
         for i, scenario in enumerate(columns):
             t.cell(left + sizes.column * i, y, at.get((system, scenario)))
     t.legend(MARGIN, below + 0.2, style.VERDICTS)
-    t.notes(below + LEGEND, notes, run)
-    return t.paper(top, below + LEGEND - 0.1)
+    t.notes(below + legend, notes, run)
+    return t.paper(top, below + legend - 0.1)
 
 
 def make(run_dir, run, _):

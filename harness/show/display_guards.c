@@ -14,10 +14,11 @@
 
 enum { WIDTH = 120 }; /* as in display_table.c */
 
-/* True if some cell of the scenario has a guard: only then there is something to compare. */
+/* True if some cell of the scenario was asked under a guard: only then there is something to
+ * compare. */
 static bool has_guards(const struct lb_plan *plan, const struct lb_scenario *scenario) {
   for (size_t i = 0; i < plan->cell_count; i++)
-    if (plan->cells[i].scenario == scenario && plan->cells[i].guard != LB_GUARD_NONE) return true;
+    if (plan->cells[i].scenario == scenario && plan->cells[i].guard != LB_GUARD_NONE && !plan->cells[i].means_nothing) return true;
   return false;
 }
 
@@ -124,6 +125,7 @@ void lb_display_guards(const struct lb_tally *tally, FILE *out) {
       if (plan->cells[i].scenario == &plan->scenarios[s] && first_of_row(plan, i))
         print_guard_row(tally, &g, &plan->cells[i], colour, out);
   }
+  if (g.style == LB_DISPLAY_SHORT) fputs("VIOL: violated; MIX: mixed; ??: undecided; where a guard has nothing to stop a scenario is left out\n", out);
   fputs("without a guard: judged by who held the lock; with one: by lost updates, stale writes and (fence) token regressions\n"
         "what stopped a client: lease over (its own clock), in doubt (its library or connection), told no (a server),\n"
         "no answer (nobody: that alone makes nothing safe), refused (by the resource)\n",

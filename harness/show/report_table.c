@@ -76,11 +76,21 @@ static const json_t *find_cell(const struct table *table, const char *scenario, 
   return NULL;
 }
 
-/* True if the scenario was also run with a guard, by this system (NULL: by any). */
+/* True if the scenario was also run with a guard, by this system. */
 static bool is_guarded(const struct table *table, const char *scenario, const char *system) {
   for (size_t g = 0; g < table->guard.count; g++)
     if (strcmp(table->guard.name[g], "none") != 0 && find_cell(table, scenario, system, table->guard.name[g]))
       return true;
+  return false;
+}
+
+/* True if some system was asked under a guard there: where all of them are n/a, a table of guards
+ * would say one thing many times. */
+static bool is_asked(const struct table *table, const char *scenario) {
+  size_t i;
+  const json_t *cell;
+  json_array_foreach(table->cells, i, cell) if (lb_report_is(cell, "scenario", scenario) && !lb_report_is(cell, "guard", "none") &&
+                                                !lb_report_is(cell, "verdict", "n/a")) return true;
   return false;
 }
 
@@ -161,7 +171,7 @@ static void write_guard_row(FILE *out, const struct table *table, const char *sc
 static void write_guard_table(FILE *out, const struct table *table) {
   bool any = false;
   for (size_t s = 0; s < table->scenario.count; s++) {
-    if (!is_guarded(table, table->scenario.name[s], NULL)) continue;
+    if (!is_asked(table, table->scenario.name[s])) continue;
     if (!any) {
       fputs("<h2>What each guard changes</h2>\n<div class=\"scroll\"><table class=\"truth\">\n<thead><tr>"
             "<th>Scenario, system</th>",
