@@ -626,6 +626,7 @@ static void check_suite(struct world *w, const char *name) {
 static void every_cell_of_the_shipped_suites_has_an_expectation_with_its_reason(void **state) {
   check_suite(*state, "quick");
   check_suite(*state, "paper");
+  check_suite(*state, "full");
 }
 
 static void under_a_guard_a_suite_may_want_fewer_trials(void **state) {
