@@ -147,6 +147,8 @@ static void a_question_without_an_answer_contests_nothing(void **state) {
   assert_true(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(25, "a", "release") EVENT(30, "b", "granted")));
   assert_false(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "timeout")));
   assert_false(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "unknown")));
+  assert_true(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire")
+                           "{\"t\":30,\"c\":\"b\",\"k\":\"k\",\"e\":\"unknown\",\"ok\":false}\n"));
   assert_false(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire")));
   assert_false(answered(GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "timeout") EVENT(35, "a", "release")
                             EVENT(40, "b", "acquire") EVENT(50, "b", "granted"))); /* that was another question */

@@ -216,6 +216,16 @@ static void what_stays_unknown_is_recorded_as_unknown_and_released_before_the_ne
   assert_int_equal(f->holder.debt_count, 0);
 }
 
+/* The last try may stay without an answer because the time was over; the service did answer. */
+static void an_unknown_acquire_says_that_an_earlier_try_was_refused(void **state) {
+  struct fixture *f = *state;
+  memcpy(f->session.acquires, (int[]){LB_BUSY, LB_UNKNOWN}, 2 * sizeof(int));
+  for (int i = 0; i < 8; i++) f->session.resolves[i] = LB_UNKNOWN;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(30)), LB_UNKNOWN);
+  assert_int_equal(f->holder.memory->events[1].kind, LB_EV_UNKNOWN);
+  assert_int_equal(f->holder.memory->events[1].flags, LB_EVF_REFUSED);
+}
+
 static void a_server_that_is_missing_is_a_timeout_with_its_reason(void **state) {
   struct fixture *f = *state;
   for (int i = 0; i < 8; i++) f->session.acquires[i] = -ECONNREFUSED;
@@ -778,6 +788,7 @@ int main(void) {
       TEST(an_unknown_outcome_that_the_server_confirms_is_a_grant),
       TEST(an_unknown_outcome_that_the_server_denies_is_followed_by_a_new_attempt),
       TEST(what_stays_unknown_is_recorded_as_unknown_and_released_before_the_next_attempt),
+      TEST(an_unknown_acquire_says_that_an_earlier_try_was_refused),
       TEST(a_server_that_is_missing_is_a_timeout_with_its_reason),
       TEST(an_error_is_of_the_acquire_it_came_in),
       TEST(a_failure_without_a_text_is_told_by_its_number),

@@ -105,7 +105,8 @@ static int give_up(struct lb_holder *h, const struct lb_lock *lock, int latest) 
   }
   if (remains) owe(h);
   memcpy(h->env->err, h->error, sizeof h->error);
-  record(h, remains ? LB_EV_UNKNOWN : h->refused ? LB_EV_BUSY : LB_EV_TIMEOUT, (struct lb_event){0});
+  record(h, remains ? LB_EV_UNKNOWN : h->refused ? LB_EV_BUSY : LB_EV_TIMEOUT,
+         (struct lb_event){.flags = remains && h->refused ? LB_EVF_REFUSED : 0});
   return remains ? LB_UNKNOWN : h->refused ? LB_BUSY : LB_TIMEOUT;
 }
 

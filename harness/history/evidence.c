@@ -84,12 +84,14 @@ static bool is_taken_by_another(const struct lb_history *h, size_t asks) {
   return false;
 }
 
-/* Whether the service answered this acquire: a refusal, or the lock itself. */
+/* Whether the service answered this acquire: a refusal, if only of an earlier try than the last, or
+ * the lock itself. */
 static bool is_answered(const struct lb_history *h, size_t asks) {
   for (size_t i = asks + 1; i < h->count; i++) {
     const struct lb_event *e = &h->events[i];
     if (e->client != h->events[asks].client || e->key != h->events[asks].key) continue;
     if (e->kind == LB_EV_GRANTED || e->kind == LB_EV_BUSY) return true;
+    if (e->kind == LB_EV_UNKNOWN && e->flags & LB_EVF_REFUSED) return true;
     if (e->kind == LB_EV_TIMEOUT || e->kind == LB_EV_UNKNOWN || e->kind == LB_EV_ACQUIRE) return false;
   }
   return false;

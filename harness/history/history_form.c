@@ -58,7 +58,7 @@ static const struct {
     [LB_EV_GRANTED] = {"granted", false, LB_M_C | LB_M_K, LB_M_FENCE | LB_M_UNTIL},
     [LB_EV_BUSY] = {"busy", false, LB_M_C | LB_M_K, 0},
     [LB_EV_TIMEOUT] = {"timeout", false, LB_M_C | LB_M_K, 0},
-    [LB_EV_UNKNOWN] = {"unknown", false, LB_M_C | LB_M_K, 0},
+    [LB_EV_UNKNOWN] = {"unknown", false, LB_M_C | LB_M_K, LB_M_OK},
     [LB_EV_RELEASE] = {"release", false, LB_M_C | LB_M_K, 0},
     [LB_EV_RELEASED] = {"released", false, LB_M_C | LB_M_K, 0},
     [LB_EV_LOST] = {"lost", false, LB_M_C | LB_M_K, 0},
