@@ -275,6 +275,7 @@ E
 own begun-crash <<'E'
 [timeline]
 step = client 1 acquire within 3s
+step = client 2 acquire within 200ms
 step = crash client 2 at before-set
 step = client 2 begin acquire within 3s
 step = wait 300ms
@@ -396,7 +397,7 @@ comes_to safe clock-jump pg-row@pg
 comes_to violated clock-client pg-lease-client@pg
 comes_to safe clock-client redis-token@redis
 comes_to violated split-brain redis-token@sentinel
-comes_to safe split-brain redlock@redis-x3
+comes_to n/a split-brain redlock@redis-x3
 comes_to violated partition redis-token@redis
 comes_to safe partition redis-token@redis deadline
 comes_to stuck partition pg-row@pg

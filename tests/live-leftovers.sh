@@ -41,7 +41,7 @@ no_mounts() { ! grep -qF "$dir" /proc/mounts; }
 
 segments=$(ipc_segments)
 for system in redis-token@sentinel zk-sequential@zk-x3 pg-row@pg-async; do
-  "$bin" run failover -b "$system" -n 4 -j 2 -o "$dir/results/run" >/dev/null 2>&1 &
+  "$bin" run failover-confirmed -g none -b "$system" -n 4 -j 2 -o "$dir/results/run" >/dev/null 2>&1 &
   tool=$!
   check "$system: servers come up" wait_until 30 servers_run
   kill -9 $tool
