@@ -70,14 +70,18 @@ void redis_fanout_deinit(struct redis_fanout *fanout) {
 }
 
 void redis_fanout_confirm(struct redis_fanout *fanout) {
-  for (size_t i = 0; i < fanout->count; i++) fanout->node[i].losses_confirmed = fanout->node[i].losses;
+  for (size_t i = 0; i < fanout->count; i++) {
+    struct redis_node *node = &fanout->node[i];
+    node->confirmed = node->vote == REDIS_YES;
+    node->losses_confirmed = node->losses;
+  }
 }
 
 size_t redis_fanout_intact(struct redis_fanout *fanout) {
   size_t intact = 0;
   for (size_t i = 0; i < fanout->count; i++) {
     struct redis_node *node = &fanout->node[i];
-    if (!node->conn || redis_push(node->conn) || !redis_connected(node->conn)) continue;
+    if (!node->confirmed || !node->conn || redis_push(node->conn) || !redis_connected(node->conn)) continue;
     intact += redis_drain(node->conn) == 0 && node->losses == node->losses_confirmed;
   }
   return intact;

@@ -166,7 +166,9 @@ struct redis_node {
   enum redis_vote vote;
   bool reopened; /* in this round */
   uint64_t losses; /* connections to it that were given up */
-  uint64_t losses_confirmed; /* of redis_fanout_confirm() */
+  /* Of redis_fanout_confirm(): whether it said yes in that round, and its losses then. */
+  bool confirmed;
+  uint64_t losses_confirmed;
   char trouble[160]; /* why its connection failed; empty since it answered */
 };
 
@@ -189,7 +191,7 @@ int redis_fanout_init(struct redis_fanout *fanout, struct lb_env *env, const str
 void redis_fanout_deinit(struct redis_fanout *fanout);
 /* Why one of the servers cannot be reached, if one cannot: ": TEXT", or "". For messages. */
 const char *redis_fanout_trouble(struct redis_fanout *fanout);
-/* A quorum has just confirmed the grant that redis_fanout_intact() will be asked about. */
+/* A quorum has just confirmed the grant that redis_fanout_intact() will be asked about: those that said yes so far. */
 void redis_fanout_confirm(struct redis_fanout *fanout);
 /* Connections that have worked without a break since then. Takes late replies from them; does not wait. */
 size_t redis_fanout_intact(struct redis_fanout *fanout);

@@ -203,12 +203,12 @@ static int redlock_holds(struct lb_session *s, const struct lb_lock *lock, const
 }
 
 /* One broken connection of five says as little as one server that is down: in doubt is who has no quorum of connections
- * left that have worked without a break. */
+ * left, each to a server that said yes to this grant, that have worked without a break since. */
 static int redlock_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
   (void)lock;
   size_t intact = redis_fanout_intact(&s->fanout);
   if (intact >= s->fanout.quorum && lb_is_confirmed(&s->confirmed, grant)) return LB_OK;
-  lb_fail(s->env, -ENOTCONN, "%zu of %zu connections have worked without a break since the grant, a quorum is %zu", intact,
+  lb_fail(s->env, -ENOTCONN, "%zu of %zu connections, to servers that said yes, have worked without a break since, a quorum is %zu", intact,
           s->fanout.count, s->fanout.quorum);
   return LB_UNKNOWN;
 }

@@ -60,8 +60,8 @@ void lb_report_campaigns(FILE *out, const json_t *cells) {
   }
   if (any)
     fputs("</tbody></table></div>\n<p class=\"soft\">Faults drawn at random from the seed, one after the other. "
-          "Hand-offs, violations and their rate are of decided trials; the interval is the exact one of a "
-          "Poisson count. It takes violations for independent; one fault can cost several, so it is too narrow.</p>\n",
+          "Hand-offs, violations and their rates are of decided trials. The intervals allow for trials that differ and for faults "
+          "that cost many violations, as far as several trials show it: of one trial nothing is known of that.</p>\n",
           out);
 }
 
