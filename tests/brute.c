@@ -345,15 +345,42 @@ static bool is_tested(const struct lb_history *h, size_t i) {
   return proved && granted;
 }
 
-static void judge_costs(const struct lb_history *h, struct lb_check *c) {
+/* The hold that began last before this time, among those of the key; NULL = none. */
+static const struct hold *begun_before(const struct scene *s, uint32_t key, uint64_t t) {
+  const struct hold *latest = NULL;
+  for (size_t i = 0; i < s->holds; i++)
+    if (s->hold[i].key == key && s->h->events[s->hold[i].from].t < t && (!latest || s->hold[i].from > latest->from)) latest = &s->hold[i];
+  return latest;
+}
+
+/* Whether in the gap after this hold's begin another one goes on that had begun last before it, or began with it. */
+static bool overtakes(const struct scene *s, const struct hold *hold, size_t g) {
+  uint64_t t = s->h->events[hold->from].t;
+  const struct hold *before = begun_before(s, hold->key, t);
+  bool twins = false;
+  for (size_t i = 0; i < s->holds; i++)
+    twins |= s->hold[i].key == hold->key && s->hold[i].client != hold->client && s->h->events[s->hold[i].from].t == t && covers(s, &s->hold[i], g);
+  return twins || (before && before->client != hold->client && covers(s, before, g));
+}
+
+static void judge_overlaps(const struct scene *s, size_t fault, bool *ret_overlapped, bool *ret_within) {
+  for (size_t i = 0; i < s->holds; i++) {
+    const struct hold *hold = &s->hold[i];
+    for (size_t g = 0; g < s->times; g++) {
+      if (s->time[g] != s->h->events[hold->from].t || !is_charged(s->h, fault, s->time[g])) continue;
+      if (!covers(s, hold, g) || !overtakes(s, hold, g)) continue;
+      *ret_overlapped = true;
+      *ret_within |= leases(s, hold->key, g) > 1;
+    }
+  }
+}
+
+static void judge_costs(const struct scene *s, struct lb_check *c) {
+  const struct lb_history *h = s->h;
   for (size_t i = 0; i < h->count; i++) {
     bool overlapped = false, within = false, damaged = false;
     if (h->events[i].kind != LB_EV_FAULT || !is_tested(h, i)) continue;
-    for (size_t n = 0; n < c->episode_count; n++) {
-      bool charged = is_charged(h, i, c->episodes[n].begin_t);
-      overlapped |= charged;
-      within |= charged && c->episodes[n].within_lease;
-    }
+    judge_overlaps(s, i, &overlapped, &within);
     for (size_t n = 0; n < h->count; n++) {
       const struct lb_event *e = &h->events[n];
       damaged |= e->kind == LB_EV_WRITE && !(e->flags & LB_EVF_REFUSED) && is_overtaken(h, e) && is_charged(h, i, e->t);
@@ -405,7 +432,7 @@ void brute_check(const struct lb_history *history, struct lb_check *ret) {
   judge_resource(&s, ret);
   judge_faults(history, ret);
   judge_use(history, ret);
-  judge_costs(history, ret);
+  judge_costs(&s, ret);
   for (size_t i = 0; i < s.holds; i++) judge_orphan(&s, &s.hold[i], ret);
   for (size_t i = 0; i < history->count; i++)
     if (history->events[i].kind == LB_EV_LOST) judge_loss(&s, i, ret);

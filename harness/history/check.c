@@ -56,6 +56,7 @@ static void begin_hold(struct sweep *s, struct pair *p, size_t event) {
   k->last = number;
   k->holders++;
   k->begin_event = event;
+  k->begun = (uint32_t)(p - s->pairs);
   if (!p->listed) {
     p->listed = true;
     p->next_of_client = s->client_pairs[p->client];
@@ -290,7 +291,7 @@ static int prepare(struct sweep *s) {
   if (!s->keys || !s->touched || !s->client_pairs) return -ENOMEM;
   for (size_t i = 0; i < keys; i++)
     s->keys[i] =
-        (struct key){.first = NONE, .last = NONE, .last_granted = NONE, .episode = NO_EPISODE, .access_client = NONE};
+        (struct key){.first = NONE, .last = NONE, .last_granted = NONE, .begun = NONE, .newest = NONE, .episode = NO_EPISODE, .access_client = NONE};
   for (size_t i = 0; i < clients; i++) s->client_pairs[i] = NONE;
   return 0;
 }

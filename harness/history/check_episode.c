@@ -61,6 +61,16 @@ void lb_check_close_episode(struct sweep *s, struct key *k, uint64_t t, size_t e
 
 static bool lease_runs(const struct pair *p, uint64_t t) { return p->endless || p->until > t; }
 
+/* Whether a hold that began in this instant overtook the one that the service had granted just before
+ * it (or another of the same instant). Who merely goes on holding what it was granted long ago is
+ * overtaken once: those who come after the first have been granted a lock that was free again. */
+static bool overtakes(const struct sweep *s, const struct key *k, uint64_t t) {
+  uint32_t number = first_begun_at(s, k, t);
+  if (number == NONE) return false;
+  const struct pair *before = k->newest == NONE ? NULL : &s->pairs[k->newest];
+  return s->pairs[number].next != NONE || (before && before->holds && before->begin_t < t);
+}
+
 /* What this moment makes of those who hold the key together. Leases change at such moments only, so
  * two of them ran at once if they do at one of these. */
 static void mark_overlap(struct sweep *s, const struct key *k, uint64_t t) {
@@ -74,11 +84,11 @@ static void mark_overlap(struct sweep *s, const struct key *k, uint64_t t) {
   }
   if (running > 1 && !e->within_lease) s->check->within_lease++;
   e->within_lease |= running > 1;
+  if (overtakes(s, k, t)) lb_check_charge_overlap(s, t, running > 1);
 }
 
 /* A new episode names all who hold; one that goes on names only who has come in this instant. */
-int lb_check_settle(struct sweep *s, struct key *k, uint64_t t) {
-  k->touched = false;
+static int settle(struct sweep *s, struct key *k, uint64_t t) {
   if (k->holders > s->check->depth) s->check->depth = k->holders;
   if (k->holders < 2) {
     if (k->episode != NO_EPISODE) lb_check_close_episode(s, k, t, k->end_event);
@@ -91,4 +101,11 @@ int lb_check_settle(struct sweep *s, struct key *k, uint64_t t) {
   if (k->holders > s->check->episodes[k->episode].depth) s->check->episodes[k->episode].depth = k->holders;
   mark_overlap(s, k, t);
   return 0;
+}
+
+int lb_check_settle(struct sweep *s, struct key *k, uint64_t t) {
+  k->touched = false;
+  int r = settle(s, k, t);
+  k->newest = k->begun;
+  return r;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What each fault cost: the violations that began between it and the next one. However many there
- * were, they make it one fault that failed: a paused holder overlaps with every successor, and those
+ * What each fault cost: between it and the next one a holder was overtaken, or damage was done.
+ * However often that was, they make it one fault that failed: a paused holder overlaps with every successor, and those
  * overlaps are no independent events.
  *
  * A violation before the first fault is no fault's. One that comes late (a pause that ended, a server
@@ -56,14 +56,17 @@ void lb_check_charge_damage(struct sweep *s, uint64_t t) {
   if (fault) fault->damaged = true;
 }
 
+/* By each moment at which a holder is overtaken, not by the begin of the episode: faults that follow
+ * one another while somebody always holds twice are one episode and several failures. */
+void lb_check_charge_overlap(struct sweep *s, uint64_t t, bool within_lease) {
+  struct charged *fault = latest(s, t);
+  if (!fault) return;
+  fault->overlapped = true;
+  fault->within_lease |= within_lease;
+}
+
 void lb_check_count_faults(struct sweep *s) {
   struct lb_check *c = s->check;
-  for (size_t i = 0; i < c->episode_count; i++) {
-    struct charged *fault = latest(s, c->episodes[i].begin_t);
-    if (!fault) continue;
-    fault->overlapped = true;
-    fault->within_lease |= c->episodes[i].within_lease;
-  }
   for (size_t i = 0; i < s->fault_count; i++) {
     const struct charged *fault = &s->faults[i];
     if (!fault->proved || s->last_grant_t <= fault->t) continue;

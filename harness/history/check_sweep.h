@@ -45,6 +45,7 @@ struct key {
   uint32_t last_granted;         /* pair of the latest grant, NONE = no grant yet */
   bool touched;
   size_t begin_event, end_event; /* of the latest hold that began, of the latest that ended */
+  uint32_t begun, newest;        /* pairs: of the latest hold that began; of the latest before this instant */
   size_t episode;                /* the present one */
   uint32_t access_client;        /* who accessed in an earlier instant under the latest grant, NONE = nobody */
   uint64_t access_granted_t;     /* that grant */
@@ -86,6 +87,7 @@ void lb_check_close_episode(struct sweep *sweep, struct key *key, uint64_t t, si
 int lb_check_find_faults(struct sweep *sweep);
 /* In it: an accepted write of an overtaken holder at `t`. */
 void lb_check_charge_damage(struct sweep *sweep, uint64_t t);
+void lb_check_charge_overlap(struct sweep *sweep, uint64_t t, bool within_lease);
 /* After it, when all episodes are known: fills in the counters faults_*. */
 void lb_check_count_faults(struct sweep *sweep);
 

@@ -142,7 +142,7 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
     .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults tested", .help = "of these, those after which anything was granted")                    \
   X(uint64_t, faults_overlapped, .name = "faults_overlapped", .group = LB_COUNT_FAULTS, .add = LB_ADD_SUM, .only = LB_IF_CAMPAIGN,                 \
     .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults overlapped",                                                                            \
-    .help = "tested faults between which and the next one a double hold began")                                                                    \
+    .help = "tested faults between which and the next one a client was granted the lock although the holder before it still held")                                                                    \
   X(uint64_t, faults_within_lease, .name = "faults_within_lease", .group = LB_COUNT_FAULTS, .add = LB_ADD_SUM, .only = LB_IF_CAMPAIGN,             \
     .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults within lease", .help = "of these, those with a double hold within a lease")             \
   X(uint64_t, faults_damaged, .name = "faults_damaged", .group = LB_COUNT_FAULTS, .add = LB_ADD_SUM, .only = LB_IF_CAMPAIGN,                       \
