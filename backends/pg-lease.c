@@ -62,7 +62,7 @@ static const struct pg_lock_sql lease_sql = {
              " ON CONFLICT (name) DO UPDATE SET owner = $2, until = " THEN ", fence = nextval('lockbench_fence')"
              " WHERE l.until <= " NOW " RETURNING fence",
              4},
-    .again = {1, "SELECT fence FROM lockbench_lease WHERE " MINE, 3},
+    .again = {1, "UPDATE lockbench_lease SET owner = owner WHERE " MINE " RETURNING fence", 3},
     .holds = {1, "SELECT fence FROM lockbench_lease WHERE " MINE, 3},
     .free = {2, "UPDATE lockbench_lease SET owner = '', until = '-infinity' WHERE " MINE, 3},
     .extend = {3, "UPDATE lockbench_lease SET until = " THEN " WHERE " MINE, 4},

@@ -46,7 +46,7 @@ static const struct pg_lock_sql row_sql = {
              "INSERT INTO lockbench_row(name, owner) VALUES ($1, $2) ON CONFLICT DO NOTHING"
              " RETURNING nextval('lockbench_fence')",
              2},
-    .again = {1, "SELECT nextval('lockbench_fence') FROM lockbench_row WHERE name = $1 AND owner = $2", 2},
+    .again = {1, "UPDATE lockbench_row SET owner = owner WHERE name = $1 AND owner = $2 RETURNING nextval('lockbench_fence')", 2},
     .holds = {2, "SELECT FROM lockbench_row WHERE name = $1 AND owner = $2", 2},
     .free = {3, "DELETE FROM lockbench_row WHERE name = $1 AND owner = $2", 2},
     .held = {.sql = "SELECT FROM lockbench_row WHERE name = $1", .params = 1},

@@ -10,7 +10,10 @@
  * be" is said only after it has ended (or the primary is another server now, which replays nothing of the old one any
  * more) and the row is still not there, asked in this order. A repeated acquire settles the earlier one first, so at
  * most one statement that takes the lock for an attempt is under way, and none can come after the one that frees it.
- * Nothing is cancelled: a cancelled wait for a standby ends in a row that is committed on the primary only.
+ * Nothing is cancelled: a cancelled wait for a standby ends in a row that is committed on the primary only. So does a
+ * wait that the primary's restart ends: every reader sees that row then, and no standby may have it. Therefore the row of an
+ * unanswered attempt is no grant until a write to it has been confirmed, which comes after the row in the log of
+ * the standby, too.
  *
  * The tables and the sequence are in a schema that is called like the prefix of the run, and every connection looks nowhere else. So no
  * two runs meet, and teardown drops the schema. PostgreSQL has no expiry for what a run that was killed leaves there.
@@ -30,7 +33,7 @@
  * column of take and again is the fencing number. */
 struct pg_lock_sql {
   struct pg_stmt take;       /* yes: it was free and is $2's now */
-  struct pg_stmt again;      /* yes: it is $2's (an earlier take has succeeded) */
+  struct pg_stmt again;      /* yes: it is $2's (an earlier take has succeeded). A write, so that the yes is as durable as a take */
   struct pg_stmt holds;      /* yes: it is $2's */
   struct pg_stmt free;       /* yes: it was $2's and is free now */
   struct pg_stmt extend;     /* yes: it was $2's and is so for $4 from now on; NULL sql = there is no lease */
