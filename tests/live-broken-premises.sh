@@ -37,7 +37,7 @@ for file in "$scenarios"/[0-9]*.ini; do
 done
 break_it failover-key-gone failover 'key present on primary' 'observe key on primary' 1
 # Not broken but sharp: a server that comes back at once finds the holder at work.
-sed 's/^step = client 2 acquire within 2s$/step = restart primary\nstep = client 2 acquire within 1s/' "$dir/restart-delayed.of" >"$dir/restart-soon.ini"
+sed 's/^step = wait 2200ms$/step = restart primary\nstep = wait 2200ms/' "$dir/restart-delayed.of" >"$dir/restart-soon.ini"
 
 # shellcheck disable=SC2086
 "$bin" run $names "$dir/restart-soon.ini" -b redis-token@redis,redis-token@sentinel,pg-lease@pg-async -g none -n 1 -j 4 --seed 1 --json -o "$dir/run" \
