@@ -162,11 +162,59 @@ static void a_question_without_an_answer_contests_nothing(void **state) {
 #define FORMAT "{\"format\":2}\n"
 #define SERVER(t, c) "{\"t\":" #t ",\"c\":\"" c "\",\"e\":\"server\",\"step\":1,\"host\":\"zk-1\"}\n"
 
+#define TOUCHED(t, host, from) "{\"t\":" #t ",\"e\":\"touched\",\"step\":2,\"verb\":\"cut\",\"host\":\"" host "\"" from "}\n"
+#define FROM(host) ",\"from\":\"" host "\""
+
 static void silence_is_an_answer_of_whom_the_client_was_seen_to_talk_to(void **state) {
   (void)state;
-  assert_true(answered(FORMAT SERVER(5, "b") GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "timeout")));
-  assert_false(answered(FORMAT SERVER(5, "a") GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "timeout")));
-  assert_false(answered(FORMAT GRANTED(10, "a", 100) EVENT(20, "b", "acquire") SERVER(25, "b") EVENT(30, "b", "timeout")));
+  const char *held = GRANTED(10, "a", 100), *asks = EVENT(20, "b", "acquire");
+  static const struct {
+    const char *before, *after;
+    bool counts;
+  } cases[] = {
+      {SERVER(5, "b"), EVENT(30, "b", "unknown"), true},
+      {SERVER(5, "b"), "", true}, /* it still asks when the history ends */
+      {SERVER(5, "a"), EVENT(30, "b", "unknown"), false},
+      {"", SERVER(25, "b") EVENT(30, "b", "unknown"), false},
+      {SERVER(5, "b"), EVENT(30, "b", "timeout"), false}, /* it may have sent nothing */
+      {SERVER(5, "b"), EVENT(25, "a", "timeout") EVENT(30, "b", "unknown"), true},
+      {SERVER(5, "b"), "{\"t\":25,\"c\":\"b\",\"k\":\"other\",\"e\":\"timeout\"}\n" EVENT(30, "b", "unknown"), true},
+      {"{\"t\":5,\"c\":\"b\",\"e\":\"server\",\"step\":1}\n", EVENT(30, "b", "unknown"), false}, /* to none */
+      {SERVER(4, "b") "{\"t\":5,\"c\":\"b\",\"e\":\"server\",\"step\":1}\n", EVENT(30, "b", "unknown"), false},
+      {"{\"t\":5,\"c\":\"b\",\"k\":\"k\",\"e\":\"server\",\"host\":\"zk-1\"}\n", EVENT(30, "b", "unknown"), false}, /* no step */
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[1000];
+    snprintf(text, sizeof text, FORMAT "%s%s%s%s", cases[i].before, held, asks, cases[i].after);
+    if (answered(text) != cases[i].counts) fail_msg("case %zu", i);
+  }
+}
+
+/* Then nobody knows whom it talks to. */
+static void whom_a_client_talks_to_is_forgotten_when_a_fault_touches_either(void **state) {
+  (void)state;
+  static const struct {
+    const char *before;
+    bool counts;
+  } cases[] = {
+      {SERVER(5, "b") TOUCHED(6, "b", FROM("zk-2")), false},
+      {SERVER(5, "b") TOUCHED(6, "client-1, b", ""), false},
+      {SERVER(5, "b") TOUCHED(6, "zk-2, zk-3", FROM("b")), false},
+      {SERVER(5, "b") TOUCHED(6, "zk-1", ""), false},
+      {SERVER(5, "b") TOUCHED(6, "zk-3, zk-1, zk-2", ""), false},
+      {SERVER(5, "b") TOUCHED(6, "a", FROM("zk-2, zk-1")), false},
+      {TOUCHED(4, "zk-1", FROM("b")) SERVER(5, "b"), true},
+      {SERVER(5, "b") TOUCHED(6, "a", FROM("zk-2")), true},
+      {SERVER(5, "b") TOUCHED(6, "zk-10, a-zk-1, bb", FROM("zk-1a, ab")), true}, /* others, with longer names */
+      {SERVER(5, "b") TOUCHED(6, "zk-10, zk-1", ""), false},
+      {SERVER(5, "b") "{\"t\":6,\"e\":\"observed\",\"step\":2,\"host\":\"zk-1\",\"present\":true}\n", true},
+      {SERVER(5, "b") TOUCHED(6, "b", "") SERVER(7, "b"), true}, /* looked again */
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[1000];
+    snprintf(text, sizeof text, FORMAT "%s" GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "unknown"), cases[i].before);
+    if (answered(text) != cases[i].counts) fail_msg("case %zu", i);
+  }
 }
 
 #define HOLDS(t, c, holds) "{\"t\":" #t ",\"c\":\"" c "\",\"e\":\"holds\",\"present\":" holds ",\"step\":3}\n"
@@ -291,6 +339,7 @@ int main(void) {
       cmocka_unit_test(the_sentence_of_format_1_is_an_observation),
       cmocka_unit_test(a_question_without_an_answer_contests_nothing),
       cmocka_unit_test(silence_is_an_answer_of_whom_the_client_was_seen_to_talk_to),
+      cmocka_unit_test(whom_a_client_talks_to_is_forgotten_when_a_fault_touches_either),
       cmocka_unit_test(silence_is_an_answer_where_a_step_saw_the_holder_after_the_fault),
       cmocka_unit_test(a_lock_that_was_let_go_and_cannot_be_had_is_asked_for_in_vain),
       cmocka_unit_test(a_refusal_is_right_while_somebody_holds),

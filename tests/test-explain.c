@@ -13,6 +13,7 @@
 #include "history/explain.h"
 
 static char *told;
+static struct lb_explain_about about; /* all zero unless a test says more */
 
 static void tell(const struct lb_history *h) {
   struct lb_check c;
@@ -21,7 +22,7 @@ static void tell(const struct lb_history *h) {
   FILE *out = open_memstream(&told, &size);
   assert_non_null(out);
   assert_int_equal(lb_check_history(h, &c), 0);
-  assert_int_equal(lb_explain(h, &c, out), 0);
+  assert_int_equal(lb_explain(h, &c, &about, out), 0);
   fclose(out);
   lb_check_clear(&c);
 }
@@ -376,6 +377,39 @@ static void nothing_in_a_name_reaches_the_terminal_as_a_command(void **state) {
   says("granted while a?[2J holds");
 }
 
+/* ---- what the history does not say of itself ------------------------------------------------------------------------ */
+
+#define LINE(t, c, e, more) "{\"t\":" #t "000000,\"c\":\"" c "\",\"k\":\"lock-1\",\"e\":\"" e "\"" more "}\n"
+
+/* A fence is in the history, for PostgreSQL's grants always have one; nobody looked at it. */
+static void under_the_guard_claim_a_refusal_is_for_the_token(void **state) {
+  (void)state;
+  static const char refused[] = LINE(10, "client-1", "granted", ",\"fence\":1") LINE(20, "client-2", "granted", ",\"fence\":2")
+      LINE(30, "client-2", "read", ",\"fence\":2,\"value\":0") LINE(40, "client-1", "write", ",\"fence\":1,\"value\":1,\"ok\":false");
+  tell_text(refused);
+  says("<-- fenced off: the resource has seen 2\n");
+  about.claims = true;
+  tell_text(refused);
+  about.claims = false;
+  says("refused  <-- refused: the token of client-2 stands there\n");
+  says("At the resource: 1 write was refused.\n");
+  says_not("fenced off");
+}
+
+static void a_stuck_story_ends_with_since_when(void **state) {
+  (void)state;
+  static const char stuck[] = LINE(10, "client-1", "granted", ",\"until\":110000000") LINE(20, "client-1", "release", "")
+      LINE(30, "client-2", "acquire", "") LINE(530, "client-2", "timeout", "");
+  tell_text(stuck);
+  says_not("Stuck");
+  about.ttl_ns = 100 * 1000000;
+  tell_text(stuck);
+  says("\nStuck since +100.0 ms: from then on nobody had a right to lock-1, and client-2 asked for it in vain, to the end of its 500.0 ms.\n");
+  tell_text(LINE(10, "client-1", "granted", "") LINE(30, "client-2", "acquire", "") LINE(530, "client-2", "timeout", ""));
+  about.ttl_ns = 0;
+  says_not("Stuck"); /* client-1 holds it */
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_grant_names_its_server_and_the_epoch_of_a_czxid),
@@ -397,6 +431,8 @@ int main(void) {
       cmocka_unit_test(only_the_latest_faults_before_it_are_told),
       cmocka_unit_test(what_was_kept_of_a_history_is_said),
       cmocka_unit_test(nothing_in_a_name_reaches_the_terminal_as_a_command),
+      cmocka_unit_test(under_the_guard_claim_a_refusal_is_for_the_token),
+      cmocka_unit_test(a_stuck_story_ends_with_since_when),
   };
   return cmocka_run_group_tests_name("explain", tests, NULL, forget);
 }

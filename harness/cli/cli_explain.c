@@ -14,6 +14,7 @@
 #include "history/check.h"
 #include "cli.h"
 #include "history/explain.h"
+#include "scenario/scenario.h"
 #include "show/explain_again.h"
 #include "show/explain_run.h"
 #include "show/left_out.h"
@@ -32,6 +33,20 @@ static void print_file(const char *name, const struct lb_history *history, const
          history->count == 1 ? "" : "s");
 }
 
+/* What the run knows of the trial beside its history. */
+static struct lb_explain_about about(const struct lb_told *told) {
+  struct lb_explain_about about = {0};
+  if (!told) return about;
+  const char *guard = json_string_value(json_object_get(told->cell, "guard"));
+  const json_t *ttl_ms = json_object_get(json_object_get(told->scenario, "workload"), "ttl_ms");
+  int64_t ttl = json_integer_value(ttl_ms);
+  about.claims = guard && strcmp(guard, lb_guard_name(LB_GUARD_CLAIM)) == 0;
+  bool timeline = json_array_size(json_object_get(told->scenario, "steps")) > 0;
+  bool stuck = timeline && strcmp(told->trial.verdict, lb_verdict_name(LB_STUCK)) == 0;
+  if (stuck && ttl > 0 && ttl < INT64_MAX / 1000000) about.ttl_ns = (uint64_t)ttl * 1000000;
+  return about;
+}
+
 /* `told` is the trial that the history belongs to; NULL = it was given as a file. */
 static int print_story(const struct lb_told *told, const struct lb_args *args, const struct lb_history *history) {
   struct lb_check check;
@@ -40,7 +55,8 @@ static int print_story(const struct lb_told *told, const struct lb_args *args, c
     if (told) lb_told_print(told, stdout);
     else print_file(args->words[0], history, &check, args->past_lease);
     putchar('\n');
-    r = lb_explain(history, &check, stdout);
+    struct lb_explain_about known = about(told);
+    r = lb_explain(history, &check, &known, stdout);
     lb_check_clear(&check);
   }
   return r < 0 ? lb_complain(LB_EXIT_FAILURE, "%s", strerror(-r)) : written();

@@ -97,13 +97,46 @@ static bool is_answered(const struct lb_history *h, size_t asks) {
   return false;
 }
 
-/* Whether a step had looked whom the client talks to. (With a key it is who answered a grant.) */
-static bool is_known_whom_it_asks(const struct lb_history *h, size_t asks) {
-  for (size_t i = 0; i < asks; i++) {
-    const struct lb_event *e = &h->events[i];
-    if (e->kind == LB_EV_SERVER && e->client == h->events[asks].client && e->key == LB_NO_NAME) return true;
+/* Whether the word stands in a list: "redis-4, redis-5". */
+static bool is_listed(const struct lb_history *h, uint32_t list, const char *word) {
+  size_t length = strlen(word);
+  if (list >= h->texts.count) return false;
+  for (const char *at = h->texts.name[list]; (at = strstr(at, word)); at += length) {
+    bool begins = at == h->texts.name[list] || at[-1] == ' ', ends = at[length] == '\0' || at[length] == ',';
+    if (begins && ends) return true;
   }
   return false;
+}
+
+/* Whether a fault was done to that host in this event, or a cure: on either side of a cut. */
+static bool touches(const struct lb_history *h, const struct lb_event *e, const char *host) {
+  const struct lb_fact *f = lb_event_fact(h, e);
+  return e->kind == LB_EV_TOUCHED && (is_listed(h, f->host, host) || is_listed(h, f->from, host));
+}
+
+/* Whether a step had looked whom the client talks to, and neither of the two was touched by a fault
+ * since. (With a key it is who answered an acquire.) */
+static bool is_known_whom_it_asks(const struct lb_history *h, size_t asks) {
+  for (size_t i = asks; i-- > 0;) {
+    const struct lb_event *e = &h->events[i];
+    uint32_t server = lb_event_fact(h, e)->host;
+    if (touches(h, e, h->clients.name[h->events[asks].client])) return false;
+    if (e->kind != LB_EV_SERVER || e->client != h->events[asks].client || e->key != LB_NO_NAME) continue;
+    for (size_t j = i; j < asks && server < h->texts.count; j++)
+      if (touches(h, &h->events[j], h->texts.name[server])) return false;
+    return server < h->texts.count;
+  }
+  return false;
+}
+
+/* Whether the request left: who gave up and certainly does not hold may never have sent one. */
+static bool was_sent(const struct lb_history *h, size_t asks) {
+  for (size_t i = asks + 1; i < h->count; i++) {
+    const struct lb_event *e = &h->events[i];
+    if (e->client == h->events[asks].client && e->key == h->events[asks].key && e->kind != LB_EV_SERVER)
+      return e->kind != LB_EV_TIMEOUT;
+  }
+  return true;
 }
 
 /* Whether, after the last fault before this question, a step saw that another client holds: then it is
@@ -122,7 +155,8 @@ bool lb_evidence_contested(const struct lb_history *h, bool *ret_asked) {
   for (size_t i = 0; i < h->count; i++) {
     if (h->events[i].kind != LB_EV_ACQUIRE || !is_taken_by_another(h, i)) continue;
     *ret_asked = true;
-    if (is_answered(h, i) || is_known_whom_it_asks(h, i) || is_known_who_holds(h, i)) return true;
+    bool known = is_known_who_holds(h, i) || (is_known_whom_it_asks(h, i) && was_sent(h, i));
+    if (known || is_answered(h, i)) return true;
   }
   return false;
 }

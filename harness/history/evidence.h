@@ -14,16 +14,19 @@ bool lb_evidence_observed(const struct lb_history *history, const char *role, bo
  * it was refused by the service, or granted the key later. Another one might hold if its own acquire
  * had ended unknown, and it was not `released` since. A client that died so, or while it was asking,
  * still counts until its lease ends or another one is granted the key, for the service keeps its
- * lock. Silence is an answer only if a step had looked first: before the question whom the client
- * talks to, so that it is known who was silent; or, after the last fault, that another one holds, so
- * that the scenario expects silence of what the fault has left. *ret_asked: somebody asked, answered or not. If nobody asked, a clean
- * history says nothing of exclusion. */
+ * lock. Silence is an answer only if a step had looked first. Before the question whom the client
+ * talks to: so that it is known who was silent, unless a fault has touched one of the two since, or
+ * the client gave up and certainly does not hold: then it may have sent nothing. Or, after the last
+ * fault, that another one holds: so that the scenario expects silence of what the fault has left.
+ * *ret_asked: somebody asked, answered or not. If nobody asked, a clean history says nothing of
+ * exclusion. */
 bool lb_evidence_contested(const struct lb_history *history, bool *ret_asked);
 
 struct lb_in_vain {
-  uint32_t client;
-  uint64_t asked_ns; /* so long did it ask ... */
-  uint64_t free_ns;  /* ... and for so long of that, at the end, nobody had a right to the lock */
+  uint32_t client, key;
+  uint64_t asked_ns;   /* so long did it ask ... */
+  uint64_t free_ns;    /* ... and for so long of that, at the end, nobody had a right to the lock */
+  uint64_t free_since; /* ... which is from this moment on */
 };
 /* True if the lock could not be had any more at the end of a timeline: the last that came of asking
  * was that somebody gave up, and for at least half of the time that it had asked nobody had a right

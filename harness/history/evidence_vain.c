@@ -88,6 +88,10 @@ bool lb_evidence_in_vain(const struct lb_history *h, uint64_t ttl_ns, struct lb_
   if (end-- == 0 || h->events[end].kind == LB_EV_GRANTED) return false;
   size_t asked = question(h, end);
   uint64_t length = h->events[end].t - h->events[asked].t, free = free_for(h, asked, end, ttl_ns);
-  *ret = (struct lb_in_vain){.client = h->events[end].client, .asked_ns = length, .free_ns = free};
+  *ret = (struct lb_in_vain){.client = h->events[end].client,
+                             .key = h->events[end].key,
+                             .asked_ns = length,
+                             .free_ns = free,
+                             .free_since = h->events[end].t - free};
   return free > 0 && free >= length / 2;
 }

@@ -97,13 +97,30 @@ static void put_wrong_grant(const struct lb_teller *t, size_t i) {
 }
 
 /* A write that carried too small a fence: refused, or, where the resource did not check, accepted
- * all the same; then it is said that the guard would have refused it. */
+ * all the same; then it is said that the guard would have refused it. Under the guard `claim` no
+ * refusal was for the fence. */
 static void put_fenced_off(const struct lb_teller *t, size_t i) {
   bool refused = t->h->events[i].flags & LB_EVF_REFUSED;
+  if (refused && t->about->claims) return;
   if (refused)
     fprintf(t->out, "  <-- fenced off: the resource has seen %llu",
             (unsigned long long)t->h->events[t->wrong[i].fence_seen].fence);
   else fputs(" (the guard fence would refuse it)", t->out);
+}
+
+/* Under the guard `claim`: whoever used the resource last has its token there. */
+static void put_claimed(const struct lb_teller *t, size_t i) {
+  const struct lb_event *e = &t->h->events[i];
+  if (!t->about->claims || !(e->flags & LB_EVF_REFUSED)) return;
+  fputs("  <-- refused: the token of ", t->out);
+  for (size_t j = i; j-- > 0;) {
+    const struct lb_event *other = &t->h->events[j];
+    bool used = (other->kind == LB_EV_READ || other->kind == LB_EV_WRITE) && !(other->flags & LB_EVF_REFUSED);
+    if (!used || other->key != e->key || other->client == e->client) continue;
+    lb_say_text(client_name(t, j), t->out);
+    break;
+  }
+  fputs(" stands there", t->out);
 }
 
 /* One reason for the access, the worst; then whose update it overwrote; then what the fence was
@@ -133,6 +150,7 @@ static void put_wrong_access(const struct lb_teller *t, size_t i) {
     fputs(own ? " update is lost" : "'s update is lost", t->out);
   }
   if (w->flags & LB_WRONG_FENCED_OFF && (told || e->flags & LB_EVF_REFUSED)) put_fenced_off(t, i);
+  put_claimed(t, i);
 }
 
 /* Not wrong, but what a reader wants to know about the end of a hold: since when the client was
@@ -275,9 +293,9 @@ static void tell(struct lb_teller *t) {
   lb_explain_sentence(t);
 }
 
-int lb_explain(const struct lb_history *history, const struct lb_check *check, FILE *out) {
+int lb_explain(const struct lb_history *history, const struct lb_check *check, const struct lb_explain_about *about, FILE *out) {
   struct lb_wrong_event *wrong = malloc((history->count + 1) * sizeof *wrong);
-  struct lb_teller t = {.h = history, .c = check, .wrong = wrong, .out = out};
+  struct lb_teller t = {.h = history, .c = check, .about = about, .wrong = wrong, .out = out};
   int r = wrong ? lb_explain_marks(history, wrong) : -ENOMEM;
   if (r == 0) r = lb_explain_cut(history, check, wrong, &t.cut);
   if (r == 0) {

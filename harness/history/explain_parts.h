@@ -62,6 +62,7 @@ size_t lb_explain_server(const struct lb_history *history, size_t grant);
 struct lb_teller { /* a story while it is written */
   const struct lb_history *h;
   const struct lb_check *c;
+  const struct lb_explain_about *about;
   const struct lb_wrong_event *wrong;
   struct lb_cut cut;
   bool holds[sizeof((struct lb_cut *)0)->lane / sizeof(uint32_t)]; /* by lane */

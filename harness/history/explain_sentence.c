@@ -5,6 +5,7 @@
  * has, if that was not all.
  */
 #include "explain_parts.h"
+#include "evidence.h"
 #include "say.h"
 
 static void put_count(const struct lb_teller *t, const char **separator, uint64_t count, const char *one,
@@ -51,9 +52,25 @@ static void put_damage(const struct lb_teller *t) {
   put_count(t, &separator, (uint64_t)c->lost_updates, "update was lost", "updates were lost");
   put_count(t, &separator, c->stale_writes, "write of an overtaken holder was accepted",
             "writes of overtaken holders were accepted");
-  if (refused) put_count(t, &separator, c->fenced_off, "write was fenced off", "writes were fenced off");
+  if (refused && t->about->claims) put_count(t, &separator, c->fenced_off, "write was refused", "writes were refused");
+  else if (refused) put_count(t, &separator, c->fenced_off, "write was fenced off", "writes were fenced off");
   if (*separator != 'A') fputs(".\n", t->out);
   else if (c->double_holds && lb_explain_shortened(t->h) == LB_NO_EVENT) fputs("The resource was not damaged.\n", t->out);
+}
+
+/* "Stuck since +9500.2 ms: from then on nobody had a right to lock-1, and client-2 asked for it in vain." */
+static void put_stuck(const struct lb_teller *t) {
+  struct lb_in_vain last;
+  if (t->about->ttl_ns == 0 || !lb_evidence_in_vain(t->h, t->about->ttl_ns, &last)) return;
+  fputs("Stuck since ", t->out);
+  lb_explain_time(t, last.free_since);
+  fputs(": from then on nobody had a right to ", t->out);
+  lb_say_text(t->h->keys.name[last.key], t->out);
+  fputs(", and ", t->out);
+  lb_say_text(t->h->clients.name[last.client], t->out);
+  fputs(" asked for it in vain, to the end of its ", t->out);
+  lb_explain_length(last.asked_ns, t->out);
+  fputs(".\n", t->out);
 }
 
 void lb_explain_sentence(const struct lb_teller *t) {
@@ -67,4 +84,5 @@ void lb_explain_sentence(const struct lb_teller *t) {
     put_count(t, &separator, c->dirty_accesses, "dirty access", "dirty accesses");
   put_count(t, &separator, c->token_regressions, "fence that did not grow", "fences that did not grow");
   if (*separator == ',') fputs(".\n", t->out);
+  put_stuck(t);
 }
