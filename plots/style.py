@@ -13,23 +13,28 @@ WINE, INDIGO = "#882255", "#332288"  # where those eight run out
 GREY, DARK_GREY, LIGHT_GREY, GRID = "#8C8C8C", "#595959", "#D9D9D9", "#E5E5E5"
 
 # name in matplotlib, filled, number in gnuplot
-CIRCLE, CIRCLE_OPEN, PENTAGON = ("o", True, 7), ("o", False, 6), ("p", True, 15)
+CIRCLE, CIRCLE_OPEN = ("o", True, 7), ("o", False, 6)
+PENTAGON, PENTAGON_OPEN = ("p", True, 15), ("p", False, 14)
 SQUARE, SQUARE_OPEN = ("s", True, 5), ("s", False, 4)
 DIAMOND, DIAMOND_OPEN = ("D", True, 13), ("D", False, 12)
 UP, UP_OPEN, DOWN, DOWN_OPEN = ("^", True, 9), ("^", False, 8), ("v", True, 11), ("v", False, 10)
 PLUS, CROSS, STAR = ("+", True, 1), ("x", True, 2), ("*", True, 3)
+# gnuplot has no more points than those above: in its figures the dash tells these from the ones they share a number with.
+LEFT, BOLD_PLUS = ("<", True, 9), ("P", True, 1)
 
 SOLID, DASHED, DOTTED, DASH_DOT = 1, 2, 3, 4  # gnuplot's dashtypes
 DASHES = {SOLID: (0, ()), DASHED: (0, (5, 2)), DOTTED: (0, (1.2, 1.6)), DASH_DOT: (0, (6, 2, 1.2, 2))}  # matplotlib's
 
-_POSTGRES = {"pg": (DIAMOND, SOLID), "pg-async": (DIAMOND_OPEN, DASHED), "pg-sync": (DOWN, DOTTED)}
+_POSTGRES = {"pg": (DIAMOND, SOLID), "pg-async": (DIAMOND_OPEN, DASHED), "pg-sync": (DOWN, DOTTED),
+             "pg-nosync": (DOWN_OPEN, DASH_DOT)}
 _PROTOCOLS = {  # colour, topologies; grey: not locks one would deploy, but the harness's own cost and the floor
     "null": (GREY, {"none": (CROSS, DOTTED)}),
     "local": (DARK_GREY, {"none": (PLUS, DASHED)}),
     "broken": (BLACK, {"none": (STAR, DASH_DOT)}),
     "redis-token": (ORANGE, {"redis": (CIRCLE, SOLID), "redis-aof": (CIRCLE_OPEN, DASHED),
-                             "sentinel": (PENTAGON, DOTTED)}),
-    "redlock": (PURPLE, {"redis-x5": (UP, SOLID), "redis-x3": (UP_OPEN, DASHED)}),
+                             "redis-aof-everysec": (BOLD_PLUS, DASH_DOT), "sentinel": (PENTAGON, DOTTED),
+                             "sentinel-minreplicas": (PENTAGON_OPEN, DASH_DOT)}),
+    "redlock": (PURPLE, {"redis-x5": (UP, SOLID), "redis-x3": (UP_OPEN, DASHED), "redis-x5-aof": (LEFT, DOTTED)}),
     "zk-sequential": (GREEN, {"zk": (SQUARE, SOLID), "zk-x3": (SQUARE_OPEN, DASHED)}),
     "pg-row": (BLUE, _POSTGRES),
     "pg-lease": (SKY, _POSTGRES),

@@ -17,6 +17,7 @@
 #include <errno.h>
 
 #include "trial/campaign.h"
+#include "trial/schedule.h"
 #include "base/files.h"
 #include "scratch.h"
 
@@ -256,6 +257,106 @@ static void the_number_of_nodes_changes_their_numbers_only(void **state) {
   }
 }
 
+/* ---- fitted to the system ----------------------------------------------------------------------------------------- */
+
+#define CUT "cut primary from replicas"
+#define REPLACED " (in place of: " CUT ")"
+
+static size_t count_with(const struct world *w, const char *part) {
+  size_t n = 0;
+  for (size_t i = 0; i < w->count; i++) n += strstr(w->fault[i].text, part) != NULL;
+  return n;
+}
+
+/* Everybody meets as many faults at the same times; the line says what was drawn first. */
+static void a_fault_that_means_nothing_is_replaced_at_its_time(void **state) {
+  struct world *w = *state;
+  static struct fault three[FAULTS_MAX];
+  scenario(w, HEAD "duration_s = 1800\n[campaign]\nfault = pause holder\nfault = " CUT "\nfault = kill primary\n" EXPECT);
+  draw(w, 3);
+  size_t n = w->count, cuts = count(w, CUT), replaced = 0;
+  memcpy(three, w->fault, sizeof three);
+  assert_true(cuts > n / 4);
+  assert_int_equal(count_with(w, "in place of"), 0);
+  draw(w, 1);
+  assert_int_equal(w->count, n);
+  for (size_t i = 0; i < n; i++) {
+    bool cut = strcmp(three[i].text, CUT) == 0, now = strstr(w->fault[i].text, REPLACED) != NULL;
+    assert_true(w->fault[i].begin == three[i].begin && w->fault[i].end == three[i].end);
+    assert_int_equal(now, cut);
+    if (!cut) assert_string_equal(w->fault[i].text, three[i].text);
+    replaced += now;
+  }
+  assert_int_equal(replaced, cuts);
+  size_t pauses = count(w, "pause holder" REPLACED), kills = count(w, "kill primary" REPLACED); /* each alike */
+  assert_int_equal(pauses + kills, cuts);
+  assert_true(pauses > cuts * 2 / 5 && kills > cuts * 2 / 5);
+}
+
+static void where_no_fault_means_anything_the_drawn_one_stays(void **state) {
+  struct world *w = *state;
+  scenario(w, HEAD "duration_s = 30\n[campaign]\nfault = " CUT "\n" EXPECT);
+  draw(w, 1);
+  assert_true(w->count > 5);
+  assert_int_equal(count(w, CUT), w->count);
+}
+
+static void what_a_fault_needs_is_there_from_so_many_servers_on(void **state) {
+  (void)state;
+  static const struct {
+    enum lb_role_kind kind;
+    int number;
+    size_t least;
+  } of[] = {{LB_ROLE_HOLDER, 0, 0},   {LB_ROLE_CLIENT, 2, 0}, {LB_ROLE_PRIMARY, 0, 1}, {LB_ROLE_NODE, 0, 1},
+            {LB_ROLE_REPLICAS, 0, 2}, {LB_ROLE_NODE, 2, 2},   {LB_ROLE_MINORITY, 0, 3}};
+  for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+    for (size_t nodes = 0; nodes < 5; nodes++) {
+      struct lb_role role = {of[i].kind, of[i].number}, holder = {LB_ROLE_HOLDER, 0};
+      assert_int_equal(lb_schedule_applies(&(struct lb_step){.a = role}, nodes), nodes >= of[i].least);
+      assert_int_equal(lb_schedule_applies(&(struct lb_step){.a = holder, .b = role}, nodes), nodes >= of[i].least);
+    }
+}
+
+/* ---- the delayed restart ------------------------------------------------------------------------------------------- */
+
+#define KILLS HEAD "ttl_ms = 3000\nduration_s = 600\n[campaign]\nevery_ms = 400\nlasts_ms = 1000\n" \
+                   "fault = kill primary\nfault = kill holder\nfault = pause primary\n" EXPECT
+
+/* A lease and a tenth of it; what kills no server lasts as long as before. Faults are pushed away, none is lost. */
+static void a_killed_server_stays_away_until_its_leases_are_over(void **state) {
+  struct world *w = *state;
+  static struct fault prompt[FAULTS_MAX];
+  double free_until = -1;
+  scenario(w, KILLS);
+  draw(w, 1);
+  size_t n = w->count;
+  memcpy(prompt, w->fault, sizeof prompt);
+  w->scenario.delayed_restart = true;
+  draw(w, 1);
+  assert_int_equal(w->count, n);
+  for (size_t i = 0; i < n; i++) {
+    const struct fault *f = &w->fault[i];
+    double length = f->end - f->begin, before = prompt[i].end - prompt[i].begin;
+    assert_string_equal(f->text, prompt[i].text);
+    assert_true(f->begin >= prompt[i].begin - 1e-6 && f->begin > free_until + 0.199998);
+    bool server = strcmp(f->text, "kill primary") == 0;
+    if (server) assert_true(length > 3.299998 && length < 3.300002);
+    else assert_true(length > before - 0.000002 && length < before + 0.000002);
+    free_until = f->end;
+  }
+  assert_true(count(w, "kill primary") > n / 4 && count(w, "kill holder") > n / 4);
+}
+
+static void a_control_has_no_fault(void **state) {
+  struct world *w = *state;
+  struct lb_schedule schedule;
+  scenario(w, HALF_HOUR);
+  w->scenario.control = true;
+  assert_int_equal(lb_schedule_draw(&w->plan, 3, 3, &schedule), 0);
+  assert_int_equal(schedule.count, 0);
+  lb_schedule_clear(&schedule);
+}
+
 /* ---- what cannot be ----------------------------------------------------------------------------------------------- */
 
 static void a_schedule_that_cannot_be_written_is_said(void **state) {
@@ -282,7 +383,9 @@ int main(void) {
       TEST(any_is_each_of_them_and_nobody_else),       TEST(both_sides_of_a_cut_are_drawn),
       TEST(a_cut_with_one_side_drawn_keeps_the_other), TEST(the_same_seed_gives_the_same_bytes),
       TEST(another_seed_gives_another_schedule),       TEST(the_number_of_nodes_changes_their_numbers_only),
-      TEST(a_schedule_that_cannot_be_written_is_said),
+      TEST(a_fault_that_means_nothing_is_replaced_at_its_time), TEST(where_no_fault_means_anything_the_drawn_one_stays),
+      TEST(what_a_fault_needs_is_there_from_so_many_servers_on), TEST(a_killed_server_stays_away_until_its_leases_are_over),
+      TEST(a_control_has_no_fault),                    TEST(a_schedule_that_cannot_be_written_is_said),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

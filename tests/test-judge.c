@@ -766,6 +766,66 @@ static void a_doubt_comes_before_being_stuck_also_when_it_is_found_later(void **
   assert_decided(w, LB_UNDECIDED, "the server died");
 }
 
+/* ---- a campaign that stands still -------------------------------------------------------------------------------- */
+
+/* Client 1 waits from 20 ms until `until_ms` and is not granted. */
+static void a_campaign_waits_in_vain(struct world *w, uint64_t until_ms) {
+  w->scenario.kind = LB_KIND_CAMPAIGN;
+  w->scenario.min_handoffs = 0;
+  w->scenario.progress_ms = 100;
+  phase(w, 1, LB_PHASE_MEASURE);
+  hold(w, 0, 10, 11, 15);
+  record(w, 20, 1, LB_EV_ACQUIRE);
+  record(w, until_ms, 1, LB_EV_TIMEOUT);
+  phase(w, until_ms + 1, LB_PHASE_END);
+  judge(w);
+}
+
+static void a_campaign_without_a_grant_for_too_long_is_stuck(void **state) {
+  struct world *w = *state;
+  a_campaign_waits_in_vain(w, 121);
+  assert_int_equal(w->out.no_grant_ns, 101 * MS);
+  assert_decided(w, LB_STUCK, "for 0.1 s the lock was asked for and granted to nobody; this campaign allows 0.1 s");
+}
+
+static void a_campaign_that_is_granted_just_in_time_is_not(void **state) {
+  struct world *w = *state;
+  a_campaign_waits_in_vain(w, 120);
+  assert_int_equal(w->out.no_grant_ns, 100 * MS);
+  assert_decided(w, LB_SAFE, "");
+}
+
+/* Only a stall of its own size explains it: more than half of what the campaign allows. */
+static void a_standstill_is_doubted_with_a_stall_of_its_size_only(void **state) {
+  struct world *w = *state;
+  w->out.stall_ns = 50 * MS;
+  a_campaign_waits_in_vain(w, 200);
+  assert_int_equal(w->out.verdict, LB_STUCK);
+  w->out = (struct lb_outcome){.verdict = LB_VERDICT_NONE, .stall_ns = 50 * MS + 1};
+  judge(w);
+  assert_int_equal(w->out.verdict, LB_UNDECIDED);
+}
+
+static void a_violation_comes_before_a_standstill(void **state) {
+  struct world *w = *state;
+  two_holds_at_once(w);
+  w->scenario.kind = LB_KIND_CAMPAIGN;
+  w->scenario.progress_ms = 100;
+  record(w, 40, 1, LB_EV_ACQUIRE);
+  record(w, 400, 1, LB_EV_TIMEOUT);
+  judge(w);
+  assert_int_equal(w->out.verdict, LB_VIOLATED);
+}
+
+static void a_load_without_faults_may_stand_still(void **state) {
+  struct world *w = *state;
+  a_campaign_waits_in_vain(w, 400);
+  w->scenario.kind = LB_KIND_LOAD;
+  w->out = (struct lb_outcome){.verdict = LB_VERDICT_NONE};
+  judge(w);
+  assert_int_equal(w->out.verdict, LB_SAFE);
+}
+
 /* ---- the figures ------------------------------------------------------------------------------------------------- */
 
 static void the_counts_are_the_checkers(void **state) {
@@ -1105,6 +1165,11 @@ int main(void) {
       TEST(what_is_stuck_says_why),
       TEST(a_stall_may_be_why_it_is_stuck),
       TEST(a_stuck_trial_needs_no_grant),
+      TEST(a_campaign_without_a_grant_for_too_long_is_stuck),
+      TEST(a_campaign_that_is_granted_just_in_time_is_not),
+      TEST(a_standstill_is_doubted_with_a_stall_of_its_size_only),
+      TEST(a_violation_comes_before_a_standstill),
+      TEST(a_load_without_faults_may_stand_still),
       TEST(a_violation_comes_before_being_stuck),
       TEST(a_doubt_comes_before_all),
       TEST(a_doubt_comes_before_being_stuck_also_when_it_is_found_later),

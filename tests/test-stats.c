@@ -216,6 +216,50 @@ static void a_handoff_does_not_begin_before_the_waiter_asked(void **state) {
   lb_stats_clear(&stats);
 }
 
+/* ---- times without a grant ------------------------------------------------------------------------------------- */
+
+static int64_t no_grant_of(const char *text) {
+  stats_of(text, &stats);
+  int64_t ns = stats.no_grant_ns;
+  lb_stats_clear(&stats);
+  return ns;
+}
+
+static void nobody_waits_where_nobody_asked(void **state) {
+  (void)state;
+  assert_int_equal(no_grant_of(EVENT(10, "a", "granted") EVENT(50, "a", "release")), -1);
+}
+
+static void the_longest_wait_for_any_grant_counts(void **state) {
+  (void)state;
+  assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") EVENT(7, "a", "granted") EVENT(9, "a", "release") EVENT(20, "b", "acquire")
+                                   EVENT(25, "b", "granted")), 7);
+  /* who waits on has waited since the grant of another one */
+  assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") EVENT(1, "b", "acquire") EVENT(7, "a", "granted") EVENT(17, "b", "granted")), 10);
+}
+
+static void a_wait_goes_on_over_refusals_and_other_clients(void **state) {
+  (void)state;
+  assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") EVENT(5, "a", "busy") EVENT(8, "a", "acquire") EVENT(9, "a", "timeout")
+                                   EVENT(11, "b", "acquire") EVENT(30, "b", "granted")), 30);
+}
+
+static void what_is_never_granted_counts_until_nobody_asks_any_more(void **state) {
+  (void)state;
+  assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") EVENT(2, "a", "granted") EVENT(3, "a", "release") EVENT(10, "b", "acquire")
+                                   EVENT(50, "b", "timeout") EVENT(90, "a", "release")), 40);
+  /* b is still asking at the end */
+  assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") EVENT(2, "a", "granted") EVENT(10, "b", "acquire") EVENT(90, "a", "release")), 80);
+}
+
+static void only_the_part_in_the_window_counts(void **state) {
+  (void)state;
+  assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") NOTE(100, "phase measure") EVENT(130, "a", "granted") EVENT(140, "a", "release")
+                                   EVENT(150, "b", "acquire") NOTE(200, "phase end") EVENT(900, "b", "granted")), 50);
+}
+
+/* ---- the window --------------------------------------------------------------------------------------------------- */
+
 static void only_what_is_granted_in_the_measured_window_counts(void **state) {
   (void)state;
   stats_of(EVENT(0, "a", "acquire") EVENT(1, "a", "granted") EVENT(2, "b", "acquire") EVENT(3, "b", "busy")
@@ -337,6 +381,11 @@ int main(void) {
       cmocka_unit_test(an_attempt_given_up_is_not_part_of_the_next_wait),
       cmocka_unit_test(a_wait_counts_from_when_the_attempt_was_due),
       cmocka_unit_test(a_handoff_does_not_begin_before_the_waiter_asked),
+      cmocka_unit_test(nobody_waits_where_nobody_asked),
+      cmocka_unit_test(the_longest_wait_for_any_grant_counts),
+      cmocka_unit_test(a_wait_goes_on_over_refusals_and_other_clients),
+      cmocka_unit_test(what_is_never_granted_counts_until_nobody_asks_any_more),
+      cmocka_unit_test(only_the_part_in_the_window_counts),
       cmocka_unit_test(only_what_is_granted_in_the_measured_window_counts),
       cmocka_unit_test(each_second_has_its_own_figures),
       cmocka_unit_test(what_happens_at_the_very_end_is_in_the_last_second),

@@ -38,7 +38,7 @@ static void plan_clients(struct lb_stage *s) {
       .key_prefix = s->key_prefix,
       .guard = s->plan->guard,
       .renew = scenario->renew,
-      .names_server = scenario->kind == LB_KIND_TIMELINE,
+      .names_server = scenario->kind != LB_KIND_LOAD, /* of a speed it would be a part */
       .work = {.keys = (uint32_t)scenario->keys,
                .hold_ns = (lb_ns)(scenario->hold_ms * 1e6),
                .think_ns = (lb_ns)(scenario->think_ms * 1e6),

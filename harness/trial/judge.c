@@ -33,15 +33,22 @@
 
 /* ---- the history out of shared memory ---------------------------------------------------------------------------- */
 
-/* A client logs the number of the server that answered it; what has a name is known here. */
+/* A client logs the number of the server that answered it; what has a name is known here. Grants of a
+ * campaign are many: those of one server share a fact. */
 static void name_servers(struct lb_stage *s) {
   struct lb_history *h = &s->history;
+  uint32_t fact_of[LB_SERVERS_MAX + 1]; /* the last: a number that no server has */
+  for (size_t i = 0; i <= LB_SERVERS_MAX; i++) fact_of[i] = LB_NO_NAME;
   for (size_t i = 0; i < h->count; i++) {
     struct lb_event *e = &h->events[i];
-    struct lb_fact fact = lb_no_fact;
     if (e->kind != LB_EV_SERVER || e->fact != LB_NO_NAME) continue;
-    if (e->value < s->cluster.server_count) fact.host = lb_names_add(&h->texts, s->cluster.server[e->value].name);
-    e->fact = lb_facts_add(h, &fact);
+    uint32_t *shared = &fact_of[e->value < s->cluster.server_count ? e->value : LB_SERVERS_MAX];
+    if (*shared == LB_NO_NAME) {
+      struct lb_fact fact = lb_no_fact;
+      if (e->value < s->cluster.server_count) fact.host = lb_names_add(&h->texts, s->cluster.server[e->value].name);
+      *shared = lb_facts_add(h, &fact);
+    }
+    e->fact = *shared;
     e->value = 0;
   }
 }
