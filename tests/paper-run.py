@@ -18,8 +18,8 @@ TRIALS = 20
 GUARDS = ["none", "deadline", "signal", "recheck", "claim", "fence"]
 SPEED = {"local": 1e6, "redis-token": 6e3, "redlock": 3e3, "pg-row": 2e3, "pg-lease": 1.9e3, "zk-sequential": 300}
 FIGURES = ["truth-table", "guard-table", "violation", "scaling", "latency", "safety-speed"]
-RATE = """faults decided_handoffs violations violations_per_1000 violations_per_1000_low
-  violations_per_1000_high""".split()
+RATE = """faults decided_handoffs violations violations_per_1000 violations_per_1000_low violations_per_1000_high
+  overlapped_per_fault overlapped_per_fault_low overlapped_per_fault_high""".split()
 COUNTS = """double_holds double_hold_ms depth dirty_accesses lost_updates stale_writes fenced_off
   token_regressions""".split()
 TRIAL_COLUMNS = """scenario system guard clients trial seed verdict why double_holds double_hold_ms depth dirty_accesses
@@ -46,7 +46,8 @@ def read(path):
 def rate_of(trials, violations):
     handoffs = trials * 2500
     per = 1000 * violations / handoffs
-    return dict(zip(RATE, [trials * 6, handoffs, violations, per, per / 2, per * 2 + 0.01]))
+    share = min(1.0, violations / (trials * 40))
+    return dict(zip(RATE, [trials * 6, handoffs, violations, per, per / 2, per * 2 + 0.01, share, share / 2, min(1.0, share * 2 + 0.01)]))
 
 
 def cell(rng, scenario, system, guard, expected, reason, campaign, load):
@@ -71,7 +72,7 @@ def cell(rng, scenario, system, guard, expected, reason, campaign, load):
             "undecided": 0, "stuck": n if verdict == "stuck" else 0,
             "upper95": 1 - 0.05 ** (1 / n) if verdict == "safe" else None, **counts,
             "unavailable_ms": None, "orphan_ms": None, "blind_ms": None, "grants": n * (3000 if busy else 3),
-            "handoffs": n * (2500 if busy else 1), "max_stall_ms": rng.uniform(1, 30)}
+            "handoffs": n * (2500 if busy else 1), "useful_handoffs": n * (2500 if busy else 1), "max_stall_ms": rng.uniform(1, 30)}
 
 
 def stated(sections, system, guard):
@@ -156,7 +157,7 @@ def main(folder, out):
                             trials.append(row)
                             latency += buckets
     run = {"schema_version": 1, "id": "invented", "tool": {"version": "0.0.0", "commit": "0123456789ab"},
-           "argv": ["suite", "full", "-o", "results/invented"], "started_utc": "2000-01-02T03:04:05Z",
+           "argv": ["suite", "paper", "-o", "results/invented"], "started_utc": "2000-01-02T03:04:05Z",
            "seconds": 4321.5, "seed": 7, "jobs": 4, "trials": sum(c["trials"] for c in cells),
            "machine": {"hostname": "host", "kernel": "Linux 6.1.0 x86_64", "cpu": "Imaginary(R) 100% CPU_1 @ 3 GHz",
                        "cores": 2, "memory_mib": 8192, "load_before": 0.5, "load_after": 2.5, "filesystem": "ext4",
