@@ -269,7 +269,7 @@ struct lb_protocol {
   int (*doubt)(struct lb_session *session, const struct lb_lock *lock, const struct lb_grant *grant);
   /* The server that this session talks to, the one its latest answer came from: its index in target->endpoints; -ENOENT = to none
    * now, or to several at once (then env->err may stay empty). Asks nobody and does not wait. For proofs: a scenario cuts or kills
-   * that server, and every grant of a timeline says who answered it. NULL = no client can tell. */
+   * that server, and every outcome of an acquire says who was asked. NULL = no client can tell. */
   int (*server)(struct lb_session *session);
 };
 

@@ -150,6 +150,12 @@ static int granted(struct lb_session *s, const struct attempt *attempt, struct l
   return LB_OK;
 }
 
+/* That another transaction is deciding about the row says of nobody that it holds, and may go on for ever: its client
+ * may be this one, whose earlier request was given up and waits for a standby. So it is no answer, and no BUSY. */
+static int undecided(struct lb_session *s) {
+  return lb_fail(s->primary.env, -EAGAIN, "postgres: another transaction has changed this row and not ended yet; nobody is known to hold it");
+}
+
 /* The statement that takes, while nothing of the attempt is under way. `maybe`: the attempt may have the lock already,
  * from an earlier call. *ret_taken_at: when the request left that took it, 0 = it was an earlier one. */
 static int take(struct lb_session *s, const char *key, struct attempt *attempt, int64_t ttl_ms, bool maybe,
@@ -159,6 +165,7 @@ static int take(struct lb_session *s, const char *key, struct attempt *attempt, 
   lb_ns sent = lb_now(s->primary.env);
   int rc = run(s, &request, deadline, &answer);
   attempt->pending = rc == LB_UNKNOWN ? 't' : 0;
+  if (rc == LB_BUSY) rc = undecided(s);
   *ret_fence = answer.fence;
   *ret_taken_at = sent;
   if (rc == LB_OK && answer.yes) lb_point(s->primary.env, s->sql->after_take);

@@ -18,8 +18,9 @@
  * The tables and the sequence are in a schema that is called like the prefix of the run, and every connection looks nowhere else. So no
  * two runs meet, and teardown drops the schema. PostgreSQL has no expiry for what a run that was killed leaves there.
  *
- * A try may wait for a transaction that has changed this row and not committed yet; lock_timeout bounds that. It says
- * BUSY then, like for a row that is held.
+ * A try may wait for a transaction that has changed this row and not committed yet; lock_timeout bounds that. It fails
+ * with -EAGAIN then: that nobody has decided yet says of nobody that it holds. That transaction may be an earlier attempt of
+ * the same client, which was given up and waits for a standby.
  */
 #ifndef LB_PG_LOCK_H
 #define LB_PG_LOCK_H

@@ -20,6 +20,7 @@ struct lb_session {
   int acquires[8], releases[8], resolves[8];
   int acquire_calls, release_calls, resolve_calls, wait_calls;
   size_t token_len_seen[8];
+  int servers[8], server_calls; /* what the hook `server` says, one after the other */
   int late_replies; /* so many grants are over when they are read */
   int holds_answer, doubt_answer, extend_answer, extend_calls;
   int wait_answer;
@@ -90,6 +91,7 @@ static int doubt_hook(struct lb_session *s, const struct lb_lock *lock, const st
   (void)lock, (void)grant;
   return s->doubt_answer;
 }
+static int server_hook(struct lb_session *s) { return s->servers[s->server_calls++]; }
 static int extend_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)lock;
   s->extend_calls++;
@@ -285,6 +287,45 @@ static void one_refusal_in_an_acquire_is_enough(void **state) {
   f->session.acquires[0] = LB_BUSY;
   assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(3)), LB_BUSY);
   assert_string_equal(story(f), "acquire busy");
+}
+
+/* Before each try, and when all is over: which server the session talks to; then who is recorded, -1 = nobody. */
+static void every_outcome_names_the_server_that_was_asked(void **state) {
+  static const struct {
+    int answer, servers[3], recorded;
+    const char *story;
+  } cases[] = {
+      {LB_OK, {0, 2}, 2, "acquire granted server"},
+      {LB_OK, {0, -ENOENT}, -1, "acquire granted"},
+      {LB_BUSY, {0, 2}, 2, "acquire busy server"},
+      {LB_TIMEOUT, {0, 2}, 2, "acquire timeout server"},
+      {LB_TIMEOUT, {2, -ENOENT}, -1, "acquire timeout"}, /* it may never have left */
+      {LB_UNKNOWN, {2, 0}, 0, "acquire unknown server"},
+      {LB_UNKNOWN, {2, -ENOENT}, 2, "acquire unknown server"}, /* dropped, as it brought no answer */
+      {LB_UNKNOWN, {-ENOENT, -ENOENT}, -1, "acquire unknown"},
+  };
+  struct fixture *f = *state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    tear_down(state), set_up(state);
+    f->protocol.server = server_hook;
+    f->holder.names_server = true;
+    f->holder.endpoint_count = 3;
+    f->session.acquires[0] = cases[i].answer;
+    f->session.resolves[0] = LB_UNKNOWN;
+    memcpy(f->session.servers, cases[i].servers, sizeof cases[i].servers);
+    lb_holder_acquire(&f->holder, 0, in_ms(1));
+    assert_string_equal(story(f), cases[i].story);
+    if (cases[i].recorded >= 0) assert_int_equal(f->holder.memory->events[2].value, cases[i].recorded);
+  }
+}
+
+static void nobody_is_asked_for_its_server_unless_that_is_wanted(void **state) {
+  struct fixture *f = *state;
+  f->protocol.server = server_hook;
+  f->holder.endpoint_count = 3;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  assert_string_equal(story(f), "acquire granted");
+  assert_int_equal(f->session.server_calls, 0);
 }
 
 /* ---- breaches of the contract ---------------------------------------------------------------------------------------- */
@@ -795,6 +836,8 @@ int main(void) {
       TEST(a_broken_text_is_made_printable),
       TEST(who_is_refused_is_told_apart_from_whom_nobody_answers),
       TEST(one_refusal_in_an_acquire_is_enough),
+      TEST(every_outcome_names_the_server_that_was_asked),
+      TEST(nobody_is_asked_for_its_server_unless_that_is_wanted),
       TEST(a_grant_that_breaks_the_contract_is_no_hold),
       TEST(a_lease_is_not_longer_than_was_asked_for),
       TEST(a_clock_that_was_set_back_is_no_breach),

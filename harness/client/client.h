@@ -32,7 +32,7 @@ struct lb_client_plan { /* what all clients of a trial have in common; must outl
   enum lb_guard guard;
   /* The watchdog: while it holds it renews every third of the ttl, also between two commands. */
   bool renew;
-  bool names_server; /* every grant is recorded with the server that answered it */
+  bool names_server; /* every outcome of an acquire is recorded with the server that was asked */
   struct lb_workers *workers; /* what the driver runs several clients in, if it does (driver->gather) */
   int output; /* file that its standard output and error go to; 0 = they stay as they are */
 };

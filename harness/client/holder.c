@@ -96,9 +96,26 @@ static int resolve(struct lb_holder *h, const struct lb_lock *lock, lb_ns deadli
   return LB_UNKNOWN;
 }
 
-/* Leaves a queue, or makes sure that nothing of a refused attempt remains. */
+int lb_holder_server(struct lb_holder *h) {
+  int server = lb_hook_server(h);
+  atomic_store(&state_of(h)->server, server < 0 ? 0 : server + 1);
+  return server;
+}
+
+/* Beside an outcome: its value is the index of the server until the controller puts the name in its
+ * place (judge.c). */
+static void record_server(struct lb_holder *h, int server) {
+  if (h->names_server && server >= 0) record(h, LB_EV_SERVER, (struct lb_event){.value = (uint64_t)server});
+}
+
+/* A connection that brought no answer may have been dropped for that: then who was asked is whom the
+ * session talked to when the latest try began. Of who certainly does not hold it counts only who is
+ * there now: without a server the request may never have left.
+ *
+ * Leaves a queue, or makes sure that nothing of a refused attempt remains. */
 static int give_up(struct lb_holder *h, const struct lb_lock *lock, int latest) {
   bool remains = latest == LB_UNKNOWN;
+  int now = h->names_server ? lb_holder_server(h) : -ENOENT; /* before the queue is left */
   if (latest == LB_BUSY && (h->protocol->traits & LB_TRAIT_QUEUES)) {
     int r = lb_hook_release(h, lock, &h->grant, lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS);
     remains = r != LB_OK && r != LB_LOST;
@@ -107,6 +124,7 @@ static int give_up(struct lb_holder *h, const struct lb_lock *lock, int latest) 
   memcpy(h->env->err, h->error, sizeof h->error);
   record(h, remains ? LB_EV_UNKNOWN : h->refused ? LB_EV_BUSY : LB_EV_TIMEOUT,
          (struct lb_event){.flags = remains && h->refused ? LB_EVF_REFUSED : 0});
+  record_server(h, remains && now < 0 ? h->asked : now);
   return remains ? LB_UNKNOWN : h->refused ? LB_BUSY : LB_TIMEOUT;
 }
 
@@ -124,24 +142,11 @@ static void record_lease(struct lb_holder *h, enum lb_event_kind kind, struct lb
   record(h, kind, event);
 }
 
-int lb_holder_server(struct lb_holder *h) {
-  int server = lb_hook_server(h);
-  atomic_store(&state_of(h)->server, server < 0 ? 0 : server + 1);
-  return server;
-}
-
-/* Beside the grant: its value is the index of the server until the controller puts the name in its
- * place (judge.c). */
-static void record_server(struct lb_holder *h) {
-  int server = lb_holder_server(h);
-  if (server >= 0) record(h, LB_EV_SERVER, (struct lb_event){.value = (uint64_t)server});
-}
-
 static int granted(struct lb_holder *h) {
   struct lb_event event = {.fence = h->grant.fence};
   if (h->grant.fence) event.flags |= LB_EVF_FENCE;
   record_lease(h, LB_EV_GRANTED, event);
-  if (h->names_server) record_server(h);
+  if (h->names_server) record_server(h, lb_holder_server(h));
   h->holding = true;
   h->renew_at = when_to_renew(h);
   atomic_store(&state_of(h)->writes, 0);
@@ -181,6 +186,7 @@ static int let_go(struct lb_holder *h, const struct lb_lock *lock) {
  * afterwards is worth nothing. */
 static int ask_until_granted(struct lb_holder *h, const struct lb_lock *lock, lb_ns deadline) {
   for (unsigned tries = 0;; tries++) {
+    h->asked = h->names_server ? lb_holder_server(h) : -ENOENT;
     int r = lb_hook_try_acquire(h, lock, &h->grant, deadline);
     h->refused |= r == LB_BUSY;
     if (r == LB_UNKNOWN) {

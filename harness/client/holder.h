@@ -24,7 +24,7 @@ struct lb_holder {
   size_t log;      /* of the memory, which this thread writes */
   int64_t ttl_ms;
   size_t endpoint_count; /* of the target of its session */
-  bool names_server;     /* records which server answered each grant */
+  bool names_server;     /* records which server each outcome of an acquire came from */
   const char *prefix; /* of the names of this trial's keys at the service */
   struct lb_rng rng;  /* backoff */
   enum lb_guard guard;
@@ -40,6 +40,7 @@ struct lb_holder {
 
   bool holding;
   bool refused; /* in the acquire under way the service has said that somebody else holds it */
+  int asked;    /* with names_server: the server when the latest try began, -ENOENT = none */
   uint32_t key; /* index of the key held or asked for last */
   struct lb_grant grant;
   uint64_t value_read;
@@ -55,7 +56,8 @@ struct lb_holder {
 };
 
 /* Asks for `key` until granted or the deadline. Events: one `acquire` at the begin, then one of
- * granted, busy, timeout, unknown. LB_OK. Not held, and nothing remains: LB_BUSY: the service said
+ * granted, busy, timeout, unknown; with names_server after that one `server`, if the client talks to
+ * one. LB_OK. Not held, and nothing remains: LB_BUSY: the service said
  * at least once that somebody else holds it; LB_TIMEOUT: it never said so, nobody answered or all
  * failed. LB_UNKNOWN: may be held (kept as a debt; event `released` when it is paid). Unless it is
  * LB_OK the text of the latest failure in it, if there was any, stands in env->err. -EALREADY,

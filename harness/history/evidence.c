@@ -115,7 +115,7 @@ static bool touches(const struct lb_history *h, const struct lb_event *e, const 
 }
 
 /* Whether a step had looked whom the client talks to, and neither of the two was touched by a fault
- * since. (With a key it is who answered an acquire.) */
+ * since. (With a key it is whom an acquire had asked.) */
 static bool is_known_whom_it_asks(const struct lb_history *h, size_t asks) {
   for (size_t i = asks; i-- > 0;) {
     const struct lb_event *e = &h->events[i];

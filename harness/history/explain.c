@@ -215,10 +215,17 @@ static void put_touched(const struct lb_teller *t, size_t fault) {
   if (f->from != LB_NO_NAME) fputs(" from ", t->out), lb_say_text(t->h->texts.name[f->from], t->out);
 }
 
-static void put_server(const struct lb_teller *t, size_t grant) {
-  size_t server = lb_explain_server(t->h, grant);
+/* "by" whom it was granted, or "at" whom it was asked for in vain. */
+static void put_server(const struct lb_teller *t, size_t outcome) {
+  size_t server = lb_explain_server(t->h, outcome);
   const struct lb_fact *f = server == LB_NO_EVENT ? &lb_no_fact : lb_event_fact(t->h, &t->h->events[server]);
-  if (f->host != LB_NO_NAME) fputs("  by ", t->out), lb_say_text(t->h->texts.name[f->host], t->out);
+  if (f->host == LB_NO_NAME) return;
+  fputs(t->h->events[outcome].kind == LB_EV_GRANTED ? "  by " : "  at ", t->out);
+  lb_say_text(t->h->texts.name[f->host], t->out);
+}
+
+static bool is_outcome(const struct lb_event *e) {
+  return e->kind == LB_EV_GRANTED || e->kind == LB_EV_BUSY || e->kind == LB_EV_UNKNOWN || e->kind == LB_EV_TIMEOUT;
 }
 
 static void put_proof(const struct lb_teller *t, size_t fault) {
@@ -239,10 +246,10 @@ static void put_line(const struct lb_teller *t, size_t i) {
   fputs("  ", t->out);
   put_padded(of_client ? client_name(t, i) : e->kind == LB_EV_FAULT ? "FAULT" : "seen", t->name_width, t->out);
   fputs("  ", t->out);
-  bool alone = !e->flags && !t->wrong[i].flags;
+  bool alone = !e->flags && !t->wrong[i].flags && !(is_outcome(e) && lb_explain_server(t->h, i) != LB_NO_EVENT);
   if (of_client) put_padded(lb_event_kind_name(e->kind), alone ? 0 : 8, t->out);
   else lb_event_say(t->h, e, t->out);
-  if (e->kind == LB_EV_GRANTED) put_server(t, i);
+  if (is_outcome(e)) put_server(t, i);
   put_facts(t, i);
   if (e->kind == LB_EV_FAULT) put_touched(t, i), put_proof(t, i);
   if (e->kind == LB_EV_GRANTED) put_wrong_grant(t, i);

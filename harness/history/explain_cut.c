@@ -25,7 +25,7 @@ static bool says_more(enum lb_answer answer) {
 bool lb_explain_repeats(const struct lb_history *h, const struct lb_event *e) {
   if (e->kind == LB_EV_REPLY) return !says_more(lb_event_fact(h, e)->answer);
   if (e->kind == LB_EV_PROVED) return lb_event_fact(h, e)->step != 0; /* else it is told with no fault */
-  if (e->kind == LB_EV_TOUCHED || e->kind == LB_EV_SERVER) /* told with the fault, and with the grant */
+  if (e->kind == LB_EV_TOUCHED || e->kind == LB_EV_SERVER) /* told with the fault, and with the outcome */
     return (lb_event_fact(h, e)->step != 0) == (e->kind == LB_EV_TOUCHED);
   return e->kind == LB_EV_PHASE || e->kind == LB_EV_MET;
 }
@@ -56,13 +56,13 @@ size_t lb_explain_touched(const struct lb_history *h, size_t fault) {
   return LB_NO_EVENT;
 }
 
-size_t lb_explain_server(const struct lb_history *h, size_t grant) {
-  const struct lb_event *granted = &h->events[grant];
-  for (size_t i = grant + 1; i < h->count; i++) {
+size_t lb_explain_server(const struct lb_history *h, size_t outcome) {
+  const struct lb_event *came = &h->events[outcome];
+  for (size_t i = outcome + 1; i < h->count; i++) {
     const struct lb_event *e = &h->events[i];
-    if (e->client != granted->client) continue;
-    bool of_grant = e->kind == LB_EV_SERVER && e->key == granted->key && lb_event_fact(h, e)->step == 0;
-    return of_grant ? i : LB_NO_EVENT;
+    if (e->client != came->client) continue;
+    bool of_it = e->kind == LB_EV_SERVER && e->key == came->key && lb_event_fact(h, e)->step == 0;
+    return of_it ? i : LB_NO_EVENT;
   }
   return LB_NO_EVENT;
 }

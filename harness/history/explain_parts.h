@@ -54,10 +54,10 @@ bool lb_explain_repeats(const struct lb_history *history, const struct lb_event 
 size_t lb_explain_shortened(const struct lb_history *history);
 /* The fact that proves the fault at event `fault`, LB_NO_EVENT = none. */
 size_t lb_explain_proof(const struct lb_history *history, size_t fault);
-/* The event that says whom a fault touched, and the one that says who answered a grant; LB_NO_EVENT =
- * nothing says so. */
+/* The event that says whom a fault touched, and the one that says who was asked in an acquire with this
+ * outcome; LB_NO_EVENT = nothing says so. */
 size_t lb_explain_touched(const struct lb_history *history, size_t fault);
-size_t lb_explain_server(const struct lb_history *history, size_t grant);
+size_t lb_explain_server(const struct lb_history *history, size_t outcome);
 
 struct lb_teller { /* a story while it is written */
   const struct lb_history *h;

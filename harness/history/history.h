@@ -52,7 +52,7 @@ enum lb_event_kind {
   LB_EV_ERROR,      /* the latest failure a client was told; without a client: the observer */
   LB_EV_SHORTENED,  /* only the begin of the history was kept */
   LB_EV_CHECK,      /* of a client, no fact: what its guard found before an access; it neither begins nor ends a hold */
-  LB_EV_SERVER,     /* the server that a client talks to: which answered its grant (with a key), or as a step observed it */
+  LB_EV_SERVER,     /* the server that a client talks to: which it had asked for the lock (with a key), or as a step observed it */
   LB_EV_HOLDS,      /* whether a client held when a step looked: it believed that it does, and its lease was not over */
   LB_EV_TOUCHED,    /* the hosts that a fault is done to; without a host: nobody */
   LB_EV_UNUSED,     /* a cut dropped no packet but those of its own proof */

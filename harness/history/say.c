@@ -57,14 +57,15 @@ static void put_client(const struct lb_history *h, const struct lb_event *e, FIL
   lb_say_text(e->client < h->clients.count ? h->clients.name[e->client] : "nobody", out);
 }
 
-/* "redis-2 answered client-1", or of a step that looked "client-1 talks to redis-2, which is not
+/* "client-1 asked redis-2", or of a step that looked "client-1 talks to redis-2, which is not
  * current primary". */
 static void say_server(const struct lb_history *h, const struct lb_event *e, const struct lb_fact *f, FILE *out) {
-  if (f->step == 0) { /* of a grant */
-    put(h, "", f->host, out), fputs(" answered ", out), put_client(h, e, out);
+  put_client(h, e, out);
+  if (f->step == 0) { /* of an acquire */
+    put(h, " asked ", f->host, out);
     return;
   }
-  put_client(h, e, out), put(h, " talks to ", f->host, out);
+  put(h, " talks to ", f->host, out);
   if (f->host == LB_NO_NAME) fputs("no server, or to several", out);
   if (f->role != LB_NO_NAME) put(h, f->present ? ", which is " : ", which is not ", f->role, out);
 }
