@@ -39,6 +39,7 @@ enum lb_result {
   LB_TIMEOUT = 2, /* definite: the deadline passed, and nothing of this attempt took effect or remains */
   LB_LOST = 3,    /* was held, is no longer: expired, taken over, session gone */
   LB_UNKNOWN = 4, /* the request may or may not have taken effect: "may hold it" */
+  LB_UNCONFIRMED = 5, /* of holds only: a majority of the servers answered, and no majority says yes, and none no */
 };
 
 /* ---- env: the world as one client sees it ------------------------------------------------------------- */
@@ -249,7 +250,8 @@ struct lb_protocol {
   /* After UNKNOWN from try_acquire: asks the server. LB_OK: it is held (*grant complete). LB_BUSY: not held, and it
    * never will be. LB_UNKNOWN: still not known. -errno. */
   int (*resolve)(struct lb_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
-  /* Asks the server: LB_OK: it has just confirmed that the lock is ours. LB_LOST. LB_UNKNOWN. -errno. */
+  /* Asks the server: LB_OK: it has just confirmed that the lock is ours. LB_LOST. LB_UNCONFIRMED, where several servers
+   * vote: see enum, it may still be ours. LB_UNKNOWN: too few answered. -errno. */
   int (*holds)(struct lb_session *session, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
   /* Asks one server, target->endpoints[endpoint], what it knows by itself, without quorum: 1 = it has a record that
    * somebody holds the key, 0 = it has none, -errno. For proofs, not for clients. */

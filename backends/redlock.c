@@ -10,9 +10,11 @@
  *             and may have lost keys stays away longer than the longest ttl, or it syncs every change to disk.
  * Breaks it   Restarting a server too early: it votes for a second holder. A wall clock set forward. One server is
  *             enough for either if the lock stands on a bare majority; with the lock on all N it takes a majority. A
- *             holder that works on past its lease: the algorithm has no fencing number to stop it at the resource. Its
- *             tokens are unique and in no order; a resource that compares them (check-and-set, as the answer of 2016
- *             proposes) can keep an update from being lost, not tell who came later.
+ *             wall clock set back, on so many servers that no majority is left without them: they keep the key of a
+ *             dead holder for that much longer, and nobody is granted. A holder that works on past its lease: the
+ *             algorithm has no fencing number to stop it at the resource. Its tokens are unique and in no order; a
+ *             resource that compares them (check-and-set, as the answer of 2016 proposes) can keep an update from
+ *             being lost, not tell who came later.
  * Source      redis.io, "Distributed Locks with Redis" (the Redlock algorithm); M. Kleppmann, "How to do distributed
  *             locking" (2016), and S. Sanfilippo's answer, "Is Redlock safe?".
  *
@@ -197,9 +199,10 @@ static int redlock_holds(struct lb_session *s, const struct lb_lock *lock, const
   redis_fanout_gather(&s->fanout, &round, false, round_end(s, deadline));
   if (round.yes >= s->fanout.quorum) return confirm(s, grant);
   if (cannot_be_majority(s, &round)) return LB_LOST;
-  lb_fail(s->env, -EHOSTUNREACH, "only %zu of %zu servers answered%s", round.yes + round.no, s->fanout.count,
+  bool answered = round.yes + round.no >= s->fanout.quorum;
+  lb_fail(s->env, -EHOSTUNREACH, "of %zu servers %zu confirm it and %zu do not%s", s->fanout.count, round.yes, round.no,
           redis_fanout_trouble(&s->fanout));
-  return LB_UNKNOWN;
+  return answered ? LB_UNCONFIRMED : LB_UNKNOWN;
 }
 
 /* One broken connection of five says as little as one server that is down: in doubt is who has no quorum of connections
@@ -250,8 +253,9 @@ const struct lb_protocol lb_redlock = {
                 "No fencing number: tokens are unique, and in no order.",
     .breaks = "A server restarted within one ttl of a crash that made it forget keys: run it with appendfsync always,\n"
               "or keep it away for longer than the longest ttl (delayed restart). A wall clock set forward. For both one\n"
-              "server is enough if the lock stands on a bare majority. Working on past the lease: there is no fencing\n"
-              "number to stop such a holder at the resource.",
+              "server is enough if the lock stands on a bare majority. A wall clock set back on so many servers that no\n"
+              "majority is left without them: they keep a dead holder's key, and nobody is granted. Working on past the\n"
+              "lease: there is no fencing number to stop such a holder at the resource.",
     .source = "redis.io: Distributed Locks with Redis; the Kleppmann and Sanfilippo exchange of 2016",
     .topologies = (const char *const[]){"redis-x5", "redis-x3", NULL},
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK,

@@ -58,7 +58,7 @@ def row_of(cell):
 
 # What stopped a client under a guard, the words as on the terminal. The last is all that older runs know.
 STOPPED = {"stopped_lease_over": "lease over", "stopped_in_doubt": "in doubt", "stopped_told_no": "told no",
-           "stopped_no_answer": "no answer", "refused": "refused", "fenced_off": "refused"}
+           "stopped_no_majority": "no majority", "stopped_no_answer": "no answer", "refused": "refused", "fenced_off": "refused"}
 COLUMNS = ("system", "scenario", "guard", "verdict", "expected", "as_expected", "trials", "decided", "violated",
            "stuck", "undecided", "upper95")
 

@@ -254,12 +254,13 @@ static void judge_resource(const struct scene *s, struct lb_check *c) {
 
 /* One column of counts per result. */
 static void judge_checks(const struct lb_history *h, struct lb_check *c) {
-  uint64_t of[LB_CHECK_ERROR + 1] = {0};
+  uint64_t of[LB_CHECK_NO_MAJORITY + 1] = {0};
   for (size_t i = 0; i < h->count; i++)
     if (h->events[i].kind == LB_EV_CHECK) of[h->events[i].check]++, c->checks++;
   c->stopped_lease_over = of[LB_CHECK_LEASE_OVER];
   c->stopped_in_doubt = of[LB_CHECK_IN_DOUBT] + of[LB_CHECK_SESSION_OVER];
   c->stopped_told_no = of[LB_CHECK_TOLD_NO];
+  c->stopped_no_majority = of[LB_CHECK_NO_MAJORITY];
   c->stopped_no_answer = of[LB_CHECK_NO_ANSWER] + of[LB_CHECK_ERROR];
 }
 

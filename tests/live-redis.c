@@ -497,6 +497,23 @@ static void three_dead_servers_of_five_grant_nothing(void **state) {
   assert_int_equal(release(&a, "held", &held), LB_UNKNOWN);
 }
 
+/* Three of five answer: two that it holds and one that it does not. Both majorities are still possible. */
+static void a_majority_that_answers_and_does_not_confirm_is_an_answer_of_its_own(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  assert_int_equal(try(&a, "k", &mine), LB_OK);
+  redis_server_kill(&server[3]);
+  redis_server_kill(&server[4]);
+  assert_int_equal(holds(&a, "k", &mine), LB_OK);
+  assert_int_equal(operate(0, "DEL k", NULL), 1);
+  assert_int_equal(holds(&a, "k", &mine), LB_UNCONFIRMED);
+  redis_server_kill(&server[1]);
+  assert_int_equal(holds(&a, "k", &mine), LB_UNKNOWN); /* too few answer */
+  start(3);
+  start(4);
+  assert_int_equal(holds(&a, "k", &mine), LB_LOST);
+}
+
 static void restarted_servers_vote_again(void **state) {
   (void)state;
   struct lb_grant mine = LB_GRANT_INIT;
@@ -824,6 +841,7 @@ int main(void) {
       FENCED(the_numbering_scripts_survive_a_flush),
       REDLOCK(two_dead_servers_of_five_do_not_matter),
       REDLOCK(three_dead_servers_of_five_grant_nothing),
+      REDLOCK(a_majority_that_answers_and_does_not_confirm_is_an_answer_of_its_own),
       REDLOCK(restarted_servers_vote_again),
       REDLOCK(a_stopped_server_does_not_slow_the_others),
       REDLOCK(a_stopped_server_forgets_nothing_it_was_told_to_delete),

@@ -58,7 +58,7 @@ static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h) {
   bool access = e.kind == LB_EV_READ || e.kind == LB_EV_WRITE;
   if (access) e.flags |= LB_EVF_VALUE, e.value = lb_rng_below(rng, 4);
   if (access && lb_rng_below(rng, 5) == 0) e.flags |= LB_EVF_REFUSED;
-  if (e.kind == LB_EV_CHECK) e.flags |= LB_EVF_CHECK, e.check = (uint8_t)(1 + lb_rng_below(rng, LB_CHECK_ERROR));
+  if (e.kind == LB_EV_CHECK) e.flags |= LB_EVF_CHECK, e.check = (uint8_t)(1 + lb_rng_below(rng, LB_CHECK_NO_MAJORITY));
   if ((access || e.kind == LB_EV_GRANTED) && lb_rng_below(rng, 2))
     e.flags |= LB_EVF_FENCE, e.fence = lb_rng_below(rng, 6);
   bool leases = e.kind == LB_EV_RENEWED || e.kind == LB_EV_GRANTED;

@@ -430,9 +430,9 @@ expect 'and of broken' 2 'was left out on purpose: .*: lockbench run contention 
 # What the machine lacks is said and skipped; the rest runs.
 mkdir "$dir/ro" "$dir/full"
 check 'without namespaces the rest still runs' env LOCKBENCH_NO_NAMESPACES=1 "$bin" run control -b local -n 1
-env LOCKBENCH_NO_NAMESPACES=1 "$bin" run failover -b redlock -n 1 >"$dir/out" 2>&1
+env LOCKBENCH_NO_NAMESPACES=1 "$bin" run restart-node -b redlock -n 1 >"$dir/out" 2>&1
 check 'without namespaces a cut is skipped with the reason: exit 5' test $? -eq 5
-env LOCKBENCH_NO_NAMESPACES=1 "$bin" run failover -b redlock -n 1 >"$dir/out2" 2>&1
+env LOCKBENCH_NO_NAMESPACES=1 "$bin" run restart-node -b redlock -n 1 >"$dir/out2" 2>&1
 check 'and the reason is said' grep -q 'skipped: cutting links needs network namespaces' "$dir/out2"
 
 env PATH=/nonexistent "$bin" run control -b redis-token@redis,local -n 1 >"$dir/out3" 2>&1

@@ -28,19 +28,19 @@ static const char *result_of(enum lb_hook hook, int result) {
 /* As the comments in backend.h have it; one letter per result. */
 static void every_hook_has_its_results_and_no_others(void **state) {
   (void)state;
-  static const char letters[] = "OBTLU";
+  static const char letters[] = "OBTLUC";
   static const struct {
     enum lb_hook hook;
     const char *allowed;
   } table[] = {{LB_HOOK_OPEN, "O"},      {LB_HOOK_SETUP, "OTU"},  {LB_HOOK_TRY_ACQUIRE, "OBTU"},
                {LB_HOOK_RELEASE, "OLU"}, {LB_HOOK_EXTEND, "OLU"}, {LB_HOOK_WAIT, "OT"},
-               {LB_HOOK_RESOLVE, "OBU"}, {LB_HOOK_HOLDS, "OLU"},  {LB_HOOK_INSPECT, "OB"},
+               {LB_HOOK_RESOLVE, "OBU"}, {LB_HOOK_HOLDS, "OLUC"},  {LB_HOOK_INSPECT, "OB"},
                {LB_HOOK_TEARDOWN, "OTU"}};
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-    for (int r = 0; r <= LB_UNKNOWN; r++)
+    for (int r = 0; r <= LB_UNCONFIRMED; r++)
       assert_int_equal(result_of(table[i].hook, r)[0] == '\0', strchr(table[i].allowed, letters[r]) != NULL);
     assert_string_equal(result_of(table[i].hook, -EIO), "");
-    assert_string_not_equal(result_of(table[i].hook, 5), "");
+    assert_string_not_equal(result_of(table[i].hook, 6), "");
     assert_string_not_equal(result_of(table[i].hook, INT_MAX), "");
     assert_string_not_equal(result_of(table[i].hook, INT_MIN), "");
   }

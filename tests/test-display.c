@@ -201,13 +201,16 @@ static void a_guard_is_shown_beside_none_with_what_happened_to_the_resource(void
   c->sum.stale_writes = 1, c->sum.stopped_told_no = 2, expect(c, &violated);
   c = cell(b, "b@t", LB_GUARD_RECHECK, LB_SAFE, 0, 3);
   c->sum.stopped_lease_over = 1, c->sum.stopped_in_doubt = 2, c->sum.stopped_no_answer = 3;
+  c = cell(b, "c@t", LB_GUARD_RECHECK, LB_SAFE, 0, 3);
+  c->sum.stopped_no_majority = 3;
   cell(b, "b@t", LB_GUARD_FENCE, LB_SKIPPED, 0, 0);
   const char *text = printed(lb_print_truth_table);
   assert_has(text, "what each guard changes\n"
                    "       none                  recheck                                        fence\n"
                    "guarded\n"
                    "  a@t  VIOLATED 3/3, 3 lost  VIOLATED 1/3, 1 stale                          safe 3, 4 refused\n"
-                   "  b@t  -                     safe 3, 1 lease over, 2 in doubt, 3 no answer  skipped\n");
+                   "  b@t  -                     safe 3, 1 lease over, 2 in doubt, 3 no answer  skipped\n"
+                   "  c@t  -                     safe 3, 3 no majority                          -\n");
   assert_has_not(strstr(text, "what each"), "plain");
   assert_fits(text);
 }

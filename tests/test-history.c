@@ -466,7 +466,7 @@ static void an_event_that_could_not_be_read_back_is_not_written(void **state) {
       {.t = 1, .kind = LB_EV_UNUSED + 1, .client = 0, .key = 0, .fact = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_CHECK, .client = 0, .key = 0, .fact = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_CHECK, .client = 0, .key = 0, .fact = LB_NO_NAME, .flags = LB_EVF_CHECK},
-      {.t = 1, .kind = LB_EV_CHECK, .client = 0, .key = 0, .fact = LB_NO_NAME, .flags = LB_EVF_CHECK, .check = LB_CHECK_ERROR + 1},
+      {.t = 1, .kind = LB_EV_CHECK, .client = 0, .key = 0, .fact = LB_NO_NAME, .flags = LB_EVF_CHECK, .check = LB_CHECK_NO_MAJORITY + 1},
       {.t = 1, .kind = LB_EV_RENEWED, .client = 0, .key = LB_NO_NAME, .fact = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_RENEWED, .client = 0, .key = 0, .fact = LB_NO_NAME, .flags = LB_EVF_FENCE},
       {.t = 1, .kind = LB_EV_GRANTED, .client = 1, .key = 0, .fact = LB_NO_NAME},

@@ -27,7 +27,7 @@ static const struct {
     [LB_HOOK_EXTEND] = {"extend", R(LB_OK) | R(LB_LOST) | R(LB_UNKNOWN)},
     [LB_HOOK_WAIT] = {"wait", R(LB_OK) | R(LB_TIMEOUT)},
     [LB_HOOK_RESOLVE] = {"resolve", R(LB_OK) | R(LB_BUSY) | R(LB_UNKNOWN)},
-    [LB_HOOK_HOLDS] = {"holds", R(LB_OK) | R(LB_LOST) | R(LB_UNKNOWN)},
+    [LB_HOOK_HOLDS] = {"holds", R(LB_OK) | R(LB_LOST) | R(LB_UNKNOWN) | R(LB_UNCONFIRMED)},
     [LB_HOOK_INSPECT] = {"inspect", R(0) | R(1)},
     [LB_HOOK_TEARDOWN] = {"teardown", R(LB_OK) | R(LB_TIMEOUT) | R(LB_UNKNOWN)},
     [LB_HOOK_DOUBT] = {"doubt", R(LB_OK) | R(LB_LOST) | R(LB_UNKNOWN)},
@@ -49,7 +49,7 @@ static int complain(char *complaint, size_t size, const char *format, ...) {
 }
 
 int lb_contract_result(enum lb_hook hook, int result, char *complaint, size_t size) {
-  static const char *const words[] = {"OK", "BUSY", "TIMEOUT", "LOST", "UNKNOWN"};
+  static const char *const words[] = {"OK", "BUSY", "TIMEOUT", "LOST", "UNKNOWN", "UNCONFIRMED"};
   enum { WORD_COUNT = sizeof words / sizeof *words };
   bool negative_fits = hook != LB_HOOK_NONE && hook != LB_HOOK_CLOSE && result >= -ERRNO_MAX;
   if (!is_hook(hook)) return complain(complaint, size, "%d is no hook", (int)hook);

@@ -247,7 +247,12 @@ static enum lb_check_result ask_service(struct lb_holder *h) {
   struct lb_lock lock = lb_holder_lock(h, h->key, name);
   lb_ns bound = earlier(ttl_over(h, 2), RECHECK_MS * LB_NS_PER_MS);
   int r = lb_hook_holds(h, &lock, &h->grant, lb_now(h->env) + bound);
-  return r == LB_OK ? LB_CHECK_PASSED : r == LB_LOST ? LB_CHECK_TOLD_NO : r < 0 ? LB_CHECK_ERROR : LB_CHECK_NO_ANSWER;
+  switch (r) {
+    case LB_OK: return LB_CHECK_PASSED;
+    case LB_LOST: return LB_CHECK_TOLD_NO;
+    case LB_UNCONFIRMED: return LB_CHECK_NO_MAJORITY;
+    default: return r < 0 ? LB_CHECK_ERROR : LB_CHECK_NO_ANSWER;
+  }
 }
 
 /* Asks nobody: what was said of the session already. */

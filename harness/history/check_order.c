@@ -104,6 +104,7 @@ static void count_check(struct lb_check *c, const struct lb_event *e) {
     case LB_CHECK_IN_DOUBT:
     case LB_CHECK_SESSION_OVER: c->stopped_in_doubt++; break;
     case LB_CHECK_TOLD_NO: c->stopped_told_no++; break;
+    case LB_CHECK_NO_MAJORITY: c->stopped_no_majority++; break;
     case LB_CHECK_NO_ANSWER:
     case LB_CHECK_ERROR: c->stopped_no_answer++; break;
   }

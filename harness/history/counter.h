@@ -82,6 +82,9 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
   X(uint64_t, stopped_told_no, .name = "stopped_told_no", .group = LB_COUNT_GUARD, .add = LB_ADD_SUM,                                              \
     .places = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK, .label = "stopped: told no",                                                               \
     .help = "it stopped, as a server said that it does not hold")                                                                                  \
+  X(uint64_t, stopped_no_majority, .name = "stopped_no_majority", .group = LB_COUNT_GUARD, .add = LB_ADD_SUM,                                        \
+    .places = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK, .label = "stopped: no majority",                                                             \
+    .help = "it stopped, as a majority of the servers answered and no majority confirmed that it holds")                                             \
   X(uint64_t, stopped_no_answer, .name = "stopped_no_answer", .group = LB_COUNT_GUARD, .add = LB_ADD_SUM,                                          \
     .places = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK, .label = "stopped: no answer",                                                             \
     .help = "it stopped, as nobody answered or the question could not be asked")                                                                   \

@@ -75,8 +75,9 @@ enum lb_check_result {
   LB_CHECK_IN_DOUBT,     /* the client library or the connection said so: it may still hold */
   LB_CHECK_SESSION_OVER, /* it said so */
   LB_CHECK_TOLD_NO,      /* a server answered that the client does not hold */
-  LB_CHECK_NO_ANSWER,    /* nobody said yes or no in time */
+  LB_CHECK_NO_ANSWER,    /* nobody said yes or no in time, or fewer servers than a majority did */
   LB_CHECK_ERROR,        /* the question could not be asked */
+  LB_CHECK_NO_MAJORITY,  /* a majority of the servers answered, and no majority confirms that the client holds */
 };
 
 /* What the words of facts may be. The numbers stand in binary files: new ones come at the end. */

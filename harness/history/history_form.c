@@ -12,7 +12,7 @@
 static const char *const phases[] = {NULL, "measure", "end", NULL};
 static const char *const clocks[] = {NULL, "wall", "monotonic", "rate", NULL};
 static const char *const checks[] = {NULL,      "passed",    "lease-over", "in-doubt", "session-over",
-                                     "told-no", "no-answer", "error",      NULL};
+                                     "told-no", "no-answer", "error",      "no-majority", NULL};
 static const char *const answers[] = {NULL,          "done",        "granted", "refused", "no-answer",
                                       "not-holding", "not-in-time", "lost",    "unknown", "failed",
                                       NULL};

@@ -100,6 +100,7 @@ const char *lb_check_say(unsigned check) {
       [LB_CHECK_TOLD_NO] = "told no",
       [LB_CHECK_NO_ANSWER] = "no answer",
       [LB_CHECK_ERROR] = "error",
+      [LB_CHECK_NO_MAJORITY] = "no majority confirms",
   };
   return check > 0 && check < sizeof results / sizeof *results ? results[check] : "";
 }

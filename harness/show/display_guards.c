@@ -37,6 +37,7 @@ static void guard_text(const struct lb_cell_sum *cell, enum lb_display_style sty
       {(long long)cell->sum.stopped_lease_over, "lease over"},
       {(long long)cell->sum.stopped_in_doubt, "in doubt"},
       {(long long)cell->sum.stopped_told_no, "told no"},
+      {(long long)cell->sum.stopped_no_majority, "no majority"},
       {(long long)cell->sum.stopped_no_answer, "no answer"},
       {(long long)cell->sum.refused, "refused"},
   };
@@ -128,6 +129,7 @@ void lb_display_guards(const struct lb_tally *tally, FILE *out) {
   if (g.style == LB_DISPLAY_SHORT) fputs("VIOL: violated; MIX: mixed; ??: undecided; where a guard has nothing to stop a scenario is left out\n", out);
   fputs("without a guard: judged by who held the lock; with one: by lost updates, stale writes and (fence) token regressions\n"
         "what stopped a client: lease over (its own clock), in doubt (its library or connection), told no (a server),\n"
-        "no answer (nobody: that alone makes nothing safe), refused (by the resource)\n",
+        "no majority (most servers answered, too few said yes), no answer (nobody, or too few servers: that alone\n"
+        "makes nothing safe), refused (by the resource)\n",
         out);
 }

@@ -82,6 +82,7 @@ static void write_damage(FILE *out, const json_t *cell) {
                 {"stopped_lease_over", "lease over", "lease over"},
                 {"stopped_in_doubt", "in doubt", "in doubt"},
                 {"stopped_told_no", "told no", "told no"},
+                {"stopped_no_majority", "no majority", "no majority"},
                 {"stopped_no_answer", "no answer", "no answer"},
                 {"refused", "refused by the resource", "refused by the resource"},
                 {"fenced_off", "fenced off", "fenced off"},
