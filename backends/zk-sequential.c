@@ -26,7 +26,7 @@
  *    looks again writes to the key's folder in the same breath: the answer to the list is then no older than a moment
  *    at which the session lived. To the folder, because a write to the own node would wake the next in the queue. The
  *    recipe has no such write; it costs one commit per hand-off, and nothing where nobody waits.
- *  - An answer that comes when the time it could be good for is over, grants nothing: the place is asked for again.
+ *  - An answer that comes when the time it could be good for is over, grants and confirms nothing: the server is asked again.
  *  - What becomes of a node whose create or deletion was not answered: zk_queue.h.
  *
  * Source: "Locks" in ZooKeeper Recipes and Solutions, zookeeper.apache.org/doc/r3.8.0/recipes.html.
@@ -99,11 +99,21 @@ static int zk_sequential_release(struct lb_session *s, const struct lb_lock *loc
   return zk_queue_leave(&s->queue, grant, deadline);
 }
 
+/* zk_queue_confirm(), and an answer that is read when the time it could be good for is over is asked for again. LB_UNKNOWN: also,
+ * the deadline has come by then. */
+static int confirm(struct lb_session *s, const struct lb_grant *grant, bool by_write, lb_ns deadline, lb_ns *ret_sent) {
+  for (;;) {
+    int result = zk_queue_confirm(&s->queue, grant, by_write, deadline, ret_sent);
+    if (result != LB_OK || lb_now(s->env) < *ret_sent + validity(s)) return result;
+    if (lb_now(s->env) >= deadline) return LB_UNKNOWN;
+  }
+}
+
 static int zk_sequential_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)lock; /* the lease is the session, agreed upon when it was opened */
   if (!zk_queue_has_node(grant) || !grant->valid_until) return LB_LOST;
   lb_ns sent;
-  int result = zk_queue_confirm(&s->queue, grant, true, deadline, &sent);
+  int result = confirm(s, grant, true, deadline, &sent);
   if (result == LB_OK) grant->valid_until = sent + validity(s), lb_confirm(&s->queue.confirmed, grant, s->queue.losses);
   return result;
 }
@@ -112,7 +122,7 @@ static int zk_sequential_holds(struct lb_session *s, const struct lb_lock *lock,
   (void)lock;
   if (!zk_queue_has_node(grant)) return grant->token_len ? LB_UNKNOWN : LB_LOST;
   lb_ns sent;
-  int result = grant->valid_until ? zk_queue_confirm(&s->queue, grant, false, deadline, &sent) : LB_LOST;
+  int result = grant->valid_until ? confirm(s, grant, false, deadline, &sent) : LB_LOST;
   if (result == LB_OK) lb_confirm(&s->queue.confirmed, grant, s->queue.losses);
   return result;
 }
@@ -129,6 +139,8 @@ static int zk_sequential_resolve(struct lb_session *s, const struct lb_lock *loc
   if (result) return result;
   do {
     if (!grant->token_len) return LB_BUSY;
+    result = LB_BUSY; /* what is about to be deleted is not asked for again */
+    if (zk_is_doomed(s->queue.zk, grant->token)) break;
     result = zk_queue_connect(&s->queue, grant, deadline);
     if (result) return result == LB_TIMEOUT ? LB_UNKNOWN : result;
     result = grant->token_len ? advance(s, dir, grant, deadline) : ZK_AGAIN;

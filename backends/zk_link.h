@@ -45,7 +45,8 @@ int zk_link_sleep(struct lb_env *env, struct zk_link *link, lb_ns deadline);
 void zk_link_doom(struct zk_link *link, const char *prefix);
 /* One of those; false: there is none. */
 bool zk_link_doomed(struct zk_link *link, char ret_prefix[ZK_PATH_MAX]);
-/* It has gone. */
+bool zk_link_is_doomed(struct zk_link *link, const char *prefix);
+/* It has gone. Any thread. */
 void zk_link_spare(struct zk_link *link, const char *prefix);
 /* Sends all of these deletions, and waits for none. Any thread. */
 void zk_link_delete_doomed(struct zk_link *link, zhandle_t *handle);

@@ -103,7 +103,7 @@ int zk_queue_setup(struct zk_queue *q, lb_ns deadline) {
 
 int zk_queue_connect(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline) {
   int result = zk_connect(q->zk, deadline);
-  if (!result && grant->token_len && !is_alive(q, grant)) zk_queue_forget(grant);
+  if (!result && grant->token_len && (!is_alive(q, grant) || zk_is_doomed(q->zk, grant->token))) zk_queue_forget(grant);
   return result;
 }
 

@@ -17,7 +17,8 @@
  *    never taken for one's own (CURATOR-604 is that mistake). An attempt of an earlier session is dead: its node goes
  *    with the session, and nobody has to delete it.
  *  - A node whose deletion was not answered is remembered, and the library's own thread deletes it when it is connected again:
- *    left in the queue it would block it for as long as the heartbeats keep the session of a client that asks for nothing.
+ *    left in the queue it would block it for as long as the heartbeats keep the session of a client that asks for nothing. Such
+ *    a node is never granted again, though it may be seen as the first for a moment.
  *  - The node ahead is watched by a read, not by exists(): a watch on a node that has just gone would stay behind.
  *
  * Source: "Locks" in ZooKeeper Recipes and Solutions, with its note on recoverable errors and the GUID
@@ -60,7 +61,8 @@ int zk_queue_setup(struct zk_queue *queue, lb_ns deadline);
 int zk_queue_teardown(struct zk_queue *queue, lb_ns deadline);
 /* The folder of the key's queue. 0, or -ENAMETOOLONG: no node's name would fit. */
 int zk_queue_dir(struct zk_queue *queue, const char *key, char ret_dir[ZK_PATH_MAX]);
-/* Waits until the session is usable; an attempt of an earlier session is forgotten. 0, LB_TIMEOUT, -errno. */
+/* Waits until the session is usable. An attempt of an earlier session is forgotten, and so is one that zk_queue_leave() could
+ * not end: its node may still be the first, and it is about to be deleted. 0, LB_TIMEOUT, -errno. */
 int zk_queue_connect(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadline);
 
 /* ---- an attempt ---------------------------------------------------------------------------------------- */

@@ -336,3 +336,5 @@ int zk_find(struct zk_session *s, const char *prefix, lb_ns deadline, char ret_p
 void zk_doom(struct zk_session *s, const char *prefix) {
   if (s->link) zk_link_doom(s->link, prefix);
 }
+
+bool zk_is_doomed(struct zk_session *s, const char *prefix) { return s->link && zk_link_is_doomed(s->link, prefix); }

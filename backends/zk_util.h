@@ -47,7 +47,7 @@ int zk_open(struct lb_env *env, const struct lb_endpoint *endpoints, size_t coun
 /* Ends the session, which deletes its ephemeral nodes. Waits at most about 0.3 s; if the server is silent, a detached
  * thread finishes (the library itself may take 4.5 s). NULL is fine. */
 void zk_close(struct zk_session *session);
-/* Waits until the session is usable; after an expiry that is a new one with another zk_id(). Then tries again the
+/* Waits until the session is usable; after an expiry that is a new one with another zk_id(). Then tries again, once, the
  * deletions that zk_doom() has asked for. No zk_call may be held. 0, LB_TIMEOUT, or -errno. */
 int zk_connect(struct zk_session *session, lb_ns deadline);
 /* Index of the endpoint that it is connected to; -ENOENT = to none now. Asks nobody. */
@@ -102,8 +102,10 @@ int zk_make_path(struct zk_session *session, const char *path, lb_ns deadline);
  * there and, if its create was sent by this session before, never will be. Or any other result. */
 int zk_find(struct zk_session *session, const char *prefix, lb_ns deadline, char ret_path[ZK_PATH_MAX]);
 /* Remembers to delete the node whose path is `prefix`, or starts with it if that ends with '-': by the library's own thread now
- * and after each reconnect, and for sure before the next zk_connect() returns with a connection that answers. Forgotten when the
- * session ends, because the node ends with it. */
+ * and after each reconnect, and once more by each zk_connect(), which may return before it was answered. Forgotten when a server
+ * said that the node has gone, and when the session ends, because the node ends with it. */
 void zk_doom(struct zk_session *session, const char *prefix);
+/* Whether that is still to be done: the node may be there, and must not be believed in. Asks nobody. */
+bool zk_is_doomed(struct zk_session *session, const char *prefix);
 
 #endif

@@ -607,6 +607,56 @@ static void an_unanswered_release_is_made_good_when_the_server_is_back(void **st
   close_client(&a), close_client(&b);
 }
 
+/* What a release could not delete may still stand in the queue as the first, and is about to go. */
+static void what_a_release_left_is_never_granted_again(void **state) {
+  (void)state;
+  struct client a;
+  struct zk_queue queue;
+  const char *dir = "/lockbench/left";
+  open_queue(&a, &queue);
+  use_once(&a, "left");
+  assert_int_equal(zk_queue_join(&queue, dir, &a.grant, NULL, in_ms(3000)), LB_OK);
+  pause_server();
+  assert_int_equal(zk_queue_leave(&queue, &a.grant, in_ms(100)), LB_UNKNOWN);
+  assert_true(zk_is_doomed(queue.zk, a.grant.token));
+  struct lb_grant left = a.grant;
+  assert_int_equal(zk_queue_connect(&queue, &a.grant, in_ms(100)), 0);
+  assert_false(zk_queue_has_node(&a.grant));
+  resume_server();
+  assert_int_equal(zk_queue_connect(&queue, &left, in_ms(3000)), 0);
+  assert_false(zk_is_doomed(queue.zk, left.token));
+  zk_queue_close(&queue);
+  close_client(&a);
+}
+
+static bool any_is_doomed(struct zk_queue *queue, const struct lb_grant *grants, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (zk_is_doomed(queue->zk, grants[i].token)) return true;
+  return false;
+}
+
+/* By the library's thread alone; one of them is known by the begin of its name only. */
+static void deletions_made_good_in_the_background_are_forgotten(void **state) {
+  (void)state;
+  struct client a, b;
+  struct zk_queue queue;
+  struct lb_grant grants[8] = {0};
+  open_queue(&a, &queue), open_client(&b, 4000);
+  use_once(&a, "background");
+  for (int i = 0; i < 7; i++) zk_queue_join(&queue, "/lockbench/background", &grants[i], NULL, in_ms(3000));
+  pause_server();
+  assert_int_equal(zk_queue_join(&queue, "/lockbench/background", &grants[7], NULL, in_ms(100)), LB_UNKNOWN);
+  for (int i = 0; i < 8; i++) assert_int_equal(zk_queue_leave(&queue, &grants[i], in_ms(20)), LB_UNKNOWN);
+  assert_true(any_is_doomed(&queue, grants, 8));
+  resume_server();
+  lb_ns end = in_ms(3000);
+  while (any_is_doomed(&queue, grants, 8) && lb_clock_ns() < end) lb_clock_sleep_until(in_ms(5));
+  assert_false(any_is_doomed(&queue, grants, 8));
+  assert_int_equal(inspect(&b, "background"), 0);
+  zk_queue_close(&queue);
+  close_client(&a), close_client(&b);
+}
+
 static void a_session_survives_a_restart_of_its_server(void **state) {
   (void)state;
   struct client a, b;
@@ -729,6 +779,35 @@ static void an_answer_read_too_late_grants_nothing(void **state) {
   lb_clock_sleep_until(in_ms(1100));
   kill(holder.pid, SIGCONT);
   assert_int_equal(end_holder(&holder), 0);
+}
+
+static int ask_for_own(struct client *client) {
+  if (write(report, "x", 1) != 1) return 1;
+  return holds(client, "old-yes") == LB_OK ? 2 : 0;
+}
+
+/* The yes reaches a client that stands still until its session has ended and another one holds. Should the pause come before
+ * the question, nothing is tested, and nothing fails. */
+static void a_yes_read_too_late_is_no_yes(void **state) {
+  (void)state;
+  struct holder holder;
+  struct client b;
+  int status;
+  char byte;
+  start_holder(&holder, "old-yes", 1500, ask_for_own);
+  open_client(&b, 8000);
+  pause_server();
+  assert_int_equal(write(holder.go[1], "x", 1), 1);
+  assert_int_equal(read(holder.granted[0], &byte, 1), 1);
+  lb_clock_sleep_until(in_ms(50));
+  kill(holder.pid, SIGSTOP);
+  assert_int_equal(waitpid(holder.pid, &status, WUNTRACED), holder.pid);
+  resume_server();
+  assert_int_equal(acquire(&b, "old-yes", 6000), LB_OK);
+  kill(holder.pid, SIGCONT);
+  assert_int_equal(end_holder(&holder), 0);
+  assert_int_equal(release(&b, "old-yes"), LB_OK);
+  close_client(&b);
 }
 
 /* ---- three servers ------------------------------------------------------------------------------------- */
@@ -863,11 +942,14 @@ int main(void) {
       cmocka_unit_test_teardown(an_unanswered_attempt_goes_on_with_its_own_node, resume_after),
       cmocka_unit_test_teardown(an_unanswered_release_is_made_good_at_the_next_contact, resume_after),
       cmocka_unit_test_teardown(an_unanswered_release_is_made_good_without_another_call, resume_after),
+      cmocka_unit_test_teardown(what_a_release_left_is_never_granted_again, resume_after),
+      cmocka_unit_test_teardown(deletions_made_good_in_the_background_are_forgotten, resume_after),
       cmocka_unit_test(an_unanswered_release_is_made_good_when_the_server_is_back),
       cmocka_unit_test(a_session_survives_a_restart_of_its_server),
       cmocka_unit_test(a_dead_holder_is_replaced_after_its_session_timeout),
       cmocka_unit_test(a_holder_paused_past_its_session_has_lost_and_can_return),
       cmocka_unit_test_teardown(an_answer_read_too_late_grants_nothing, resume_after),
+      cmocka_unit_test_teardown(a_yes_read_too_late_is_no_yes, resume_after),
       cmocka_unit_test_setup_teardown(no_follower_grants_by_itself, start_trio, stop_trio),
       cmocka_unit_test_setup_teardown(a_killed_leader_costs_neither_the_lock_nor_more_than_ten_seconds, start_trio,
                                       stop_trio),
