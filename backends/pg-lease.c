@@ -85,12 +85,14 @@ const struct lb_protocol lb_pg_lease = {
     .name = "pg-lease",
     .summary = "a row with an expiry by the server's clock: an UPSERT takes it when the expiry has passed",
     .promises =
-        "One holder per key while the server's clock does not jump, the one primary keeps what it has committed\n"
-        "and holders stop at valid_until. A dead holder is replaced after its lease. Nobody releases or\n"
-        "extends somebody else's lease. Grants carry growing numbers, drawn under the row's lock.",
-    .breaks = "Working on past the lease. A wall clock of the server set forward. Losing committed rows (promotion of\n"
-              "an asynchronous standby, synchronous_commit=off and a crash) or a cut-off old primary that still\n"
-              "answers; a number may then repeat an earlier one.",
+        "One holder per key while the server's clock does not jump or drift beyond the client's allowance, the one\n"
+        "primary keeps what it has committed and holders stop at valid_until. A dead holder is replaced after its\n"
+        "lease. Nobody releases or extends somebody else's lease. Grants carry growing numbers, drawn under the\n"
+        "row's lock.",
+    .breaks =
+        "Working on past the lease. A wall clock of the server set forward, or one that drifts; set back, it keeps\n"
+        "a dead holder's lease. Losing committed rows (promotion of an asynchronous standby, synchronous_commit=off\n"
+        "and a crash) or a cut-off old primary that still answers; a number may then repeat an earlier one.",
     .source = "ShedLock's JDBC provider with usingDbTime(), as one PostgreSQL statement",
     .topologies = topologies,
     .traits = LB_TRAIT_LEASED | LB_TRAIT_FENCED | LB_TRAIT_SERVER_CLOCK,

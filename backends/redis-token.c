@@ -161,14 +161,16 @@ const struct lb_protocol lb_redis_token = {
     .size = sizeof(struct lb_protocol),
     .name = "redis-token",
     .summary = "one Redis server: SET NX PX with a random token, released by compare-and-delete",
-    .promises = "One holder per key while one and the same server decides and keeps the key, its clock does not jump,\n"
-                "and holders stop at valid_until. Never releases or extends somebody else's lock. A lost reply is\n"
-                "reported as unknown. With fence=yes grants carry numbers that grow while the server keeps its counter,\n"
-                "which ends a day after the latest of them.",
+    .promises =
+        "One holder per key while one and the same server decides and keeps the key, its clock does not jump\n"
+        "or drift by more than 1 % of the ttl and 2 ms, and holders stop at valid_until. Never releases or extends\n"
+        "somebody else's lock. A lost reply is reported as unknown. With fence=yes grants carry numbers that grow\n"
+        "while the server keeps its counter, which ends a day after the latest of them.",
     .breaks =
         "Working on past the lease; a failover (replication is asynchronous, a cut-off master goes on\n"
-        "granting); a restart without persistence; a jump of the server's wall clock; eviction. The fence does not\n"
-        "help after a failover or such a restart: the counter may have gone back, too.",
+        "granting); a restart without persistence; a jump of the server's wall clock (ahead: the lease ends at once; back:\n"
+        "a dead holder keeps the key) or its drift; eviction. The fence does not help after a failover or such a\n"
+        "restart: the counter may have gone back, too.",
     .source = "redis.io: SET, and Distributed Locks with Redis (single instance)",
     .topologies = (const char *const[]){"redis", "sentinel", NULL},
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK,
