@@ -97,7 +97,7 @@ static void write_page(FILE *out, const char *run_dir, const json_t *run, const 
   lb_report_cells(out, run);
   if (lb_report_has_file(run_dir, "figures/truth-table.svg")) {
     fputs("<details><summary>The truth table as a picture</summary>\n", out);
-    write_figure(out, &figures, "truth-table", "The truth table: which lock can be trusted, under which fault.");
+    write_figure(out, &figures, "truth-table", "The truth table: what each fault did to each lock in this run.");
     fputs("</details>\n", out);
   }
   write_figure(out, &figures, "guard-table", "What each guard changes.");
