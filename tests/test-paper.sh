@@ -177,6 +177,8 @@ if what == "hole":
     j["cells"].remove(next(c for c in j["cells"] if c["verdict"] == "n/a"))
 if what == "loud":
     j["control"]["violations"] = 1
+if what == "open":
+    j["control"]["undecided"] = 1
 json.dump(j, open(f"{out}/run.json", "w"))
 END_OF_PYTHON
 while IFS='|' read -r what said; do
@@ -190,6 +192,7 @@ undecided|the claim on majority-lost redlock@redis-x5 none expects violated, and
 blank|the claim 'blank' does not hold: 1 of
 hole|the claim 'blank' does not hold: 1 of
 loud|the claim 'silent' does not hold: 1 in
+open|the claim 'silent' does not hold: 0 in
 END_OF_CHANGES
 "$python" "$work/change.py" "$work/run" "$work/changed" other || exit 1
 call "$python" "$root/paper/numbers" "$work/changed" "$work/other"
