@@ -174,6 +174,19 @@ static void a_premise_that_was_observed_changes_nothing(void **state) {
   assert_decided(w, LB_VIOLATED, "");
 }
 
+static void what_only_a_safe_trial_needs_is_asked_of_that_alone(void **state) {
+  struct world *w = *state;
+  asks_for_a_premise(w, false);
+  w->scenario.premises[0].of_safe = true;
+  two_holds_apart(w);
+  judge(w);
+  assert_decided(w, LB_UNDECIDED, "a safe trial would have to show \"client 1 holds\", and no step observed it");
+  two_holds_at_once(w);
+  judge(w);
+  w->scenario.premises[0].of_safe = false;
+  assert_decided(w, LB_VIOLATED, "");
+}
+
 static void holds_apart_are_safe(void **state) {
   two_holds_apart(*state);
   judge(*state);
@@ -1112,6 +1125,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(a_premise_comes_before_whatever_came_out),
       TEST(a_premise_that_was_observed_changes_nothing),
+      TEST(what_only_a_safe_trial_needs_is_asked_of_that_alone),
       TEST(holds_apart_are_safe),
       TEST(holds_at_once_are_a_violation),
       TEST(a_violation_with_the_proof_that_was_asked_for_counts),

@@ -25,6 +25,7 @@
 #define HELD_AGAIN "{\"t\":5,\"c\":\"client-1\",\"e\":\"holds\",\"step\":5,\"present\":true}\n"
 
 static char why[200];
+static bool of_safe; /* ask for what a safe trial has to show */
 
 static bool observed(const char *scenario_text, const char *history_text) {
   struct lb_scenario scenario;
@@ -34,7 +35,7 @@ static bool observed(const char *scenario_text, const char *history_text) {
   if (lb_scenario_parse("f.ini", scenario_text, strlen(scenario_text), &scenario, err, sizeof err) < 0) fail_msg("%s", err);
   if (lb_history_parse("FILE", text, strlen(text), &history, err, sizeof err) < 0) fail_msg("%s", err);
   why[0] = '\0';
-  bool r = lb_premises_observed(&scenario, &history, why, sizeof why);
+  bool r = of_safe ? lb_premises_of_safe(&scenario, &history, why, sizeof why) : lb_premises_observed(&scenario, &history, why, sizeof why);
   lb_scenario_clear(&scenario);
   lb_history_clear(&history);
   return r;
@@ -108,6 +109,62 @@ static void a_key_is_that_of_the_role(void **state) {
   NOT("premise = key present on current primary\n", HELD, "key present on current primary\" was not observed");
 }
 
+#define ASKS "{\"t\":2,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
+#define TALKS "{\"t\":3,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"server\",\"host\":\"redis-1\"}\n"
+#define TALKED "{\"t\":1,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"server\",\"host\":\"redis-1\"}\n"
+#define REPLY(answer) "{\"t\":4,\"c\":\"client-1\",\"e\":\"reply\",\"step\":1,\"what\":\"w\",\"answer\":\"" answer "\"}\n"
+
+#define NOT_SO "client 1 asked and was granted\" does not hold: the opposite was observed"
+#define NOTHING "client 1 asked and was granted\" was not observed"
+
+static void what_came_of_asking_counts_if_something_left(void **state) {
+  (void)state;
+  OBSERVED("premise = client 1 asked and was granted\n", ASKS TALKS REPLY("granted"));
+  NOT("premise = client 1 asked and was granted\n", ASKS REPLY("refused"), NOT_SO);
+  NOT("premise = client 1 asked and was granted\n", ASKS REPLY("unknown"), NOT_SO);
+  NOT("premise = client 1 asked and was granted\n", ASKS TALKS REPLY("no-answer"), NOT_SO);
+  NOT("premise = client 1 asked and was granted\n", ASKS REPLY("no-answer"), NOTHING);
+  NOT("premise = client 1 asked and was granted\n", TALKED ASKS REPLY("no-answer"), NOTHING); /* that was another time */
+  NOT("premise = client 1 asked and was granted\n", ASKS REPLY("failed"), NOTHING);
+  NOT("premise = client 1 asked and was granted\n", ASKS TALKS, NOTHING);
+  OBSERVED("premise = client 1 asked and was not granted\n", ASKS REPLY("unknown"));
+  OBSERVED("premise = client 1 asked and was not granted\n", ASKS TALKS REPLY("no-answer"));
+  OBSERVED("premise = client 1 asked and was not granted\n", ASKS REPLY("refused"));
+  OBSERVED("premise = client 1 asked and was refused\n", ASKS REPLY("refused"));
+  NOT("premise = client 1 asked and was refused\n", ASKS REPLY("unknown"), "client 1 asked and was refused\" does not hold: the opposite was observed");
+}
+
+/* To whom another client talks, to whom for another key, and what a step saw, says nothing. */
+static void only_its_own_connection_speaks_for_a_client(void **state) {
+  (void)state;
+  static const char *const others[] = {
+      "{\"t\":3,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"server\",\"host\":\"redis-1\"}\n",
+      "{\"t\":3,\"c\":\"client-1\",\"e\":\"server\",\"step\":3,\"host\":\"redis-1\"}\n",
+      "{\"t\":3,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"server\"}\n",
+  };
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    char text[600];
+    snprintf(text, sizeof text, ASKS "%s" REPLY("no-answer"), others[i]);
+    assert_false(observed(FILE_OF("premise = client 1 asked and was not granted\n"), text));
+  }
+}
+
+/* Of a safe trial, once is enough, and nothing is asked of the others. */
+static void what_a_safe_trial_has_to_show_is_asked_of_it_alone(void **state) {
+  (void)state;
+  static const char missing[] = "a safe trial would have to show \"client 1 holds\", and no step observed it";
+  OBSERVED("safe = client 1 holds\n", HELD_NO_MORE);
+  of_safe = true;
+  OBSERVED("safe = client 1 holds\n", HELD HELD_NO_MORE);
+  OBSERVED("safe = client 1 does not hold\n", HELD HELD_NO_MORE);
+  OBSERVED("premise = client 1 holds\n", HELD_NO_MORE);
+  assert_false(observed(FILE_OF("safe = client 1 holds\n"), HELD_NO_MORE));
+  assert_string_equal(why, missing);
+  assert_false(observed(FILE_OF("safe = client 1 does not hold\nsafe = client 1 holds\n"), HELD_NO_MORE));
+  assert_string_equal(why, missing);
+  of_safe = false;
+}
+
 static void the_first_that_is_missing_is_named(void **state) {
   (void)state;
   NOT("premise = client 1 holds\npremise = key present on current primary\n", HELD HELD_AGAIN,
@@ -124,6 +181,9 @@ int main(void) {
       cmocka_unit_test(a_client_that_talks_to_nobody_is_no_observation_either_way),
       cmocka_unit_test(who_answered_a_grant_is_no_observation),
       cmocka_unit_test(a_key_is_that_of_the_role),
+      cmocka_unit_test(what_came_of_asking_counts_if_something_left),
+      cmocka_unit_test(only_its_own_connection_speaks_for_a_client),
+      cmocka_unit_test(what_a_safe_trial_has_to_show_is_asked_of_it_alone),
       cmocka_unit_test(the_first_that_is_missing_is_named),
   };
   return cmocka_run_group_tests_name("premises", tests, NULL, NULL);

@@ -497,7 +497,7 @@ static void unknown_keys_are_named_with_the_nearest(void **state) {
   refused("[campaign]\nevery_s = 1\n",
           "f.ini:2: [campaign] has no key 'every_s', did you mean 'every_ms'? expected fault, every_ms, lasts_ms, progress_ms or delayed_restart");
   refused("[proof]\nviolate = x\n",
-          "f.ini:2: [proof] has no key 'violate', did you mean 'violated'? expected violated, premise or past_lease");
+          "f.ini:2: [proof] has no key 'violate', did you mean 'violated'? expected violated, premise, safe or past_lease");
   refused("[servers]\nfsync = 1\n", "f.ini:2: [servers] has no key 'fsync': expected storage");
   refused("[scenario]\n= 5\n",
           "f.ini:2: [scenario] has no key '': expected title, question, refuted, trials, min_handoffs or control");
@@ -821,7 +821,7 @@ static void a_proof_is_a_fact_that_a_step_observes(void **state) {
 
 #define STEPS COMPLETE "[timeline]\nstep = client 1 acquire within 1s\nstep = observe client 1\nstep = observe client 1\n"
 #define FACTS                                                                                                          \
-  "key absent|present on A, client N holds, client N does not hold, server of client N is A or server of client N is not A"
+  "key absent|present on A, client N holds, client N does not hold, client N asked and was granted|not granted|refused, server of client N is A or server of client N is not A"
 
 static void premises_are_kept_in_one_spelling(void **state) {
   (void)state;
@@ -865,6 +865,23 @@ static void a_premise_is_observed_by_some_step(void **state) {
   refused(STEPS "[proof]\npremise = key absent on primary\n",
           "f.ini:14: premise = key absent on primary: no step observes it: expected step = observe key on primary");
   refused(STEPS "[proof]\npremise = client 9 holds\n", "f.ini:14: premise = client 9 holds: names client 9, but clients = 2");
+}
+
+static void what_a_client_was_told_is_a_premise_too(void **state) {
+  (void)state;
+  struct lb_scenario s = good(STEPS "[proof]\npremise = client 1 asked and was  granted\nsafe = client 1 asked and was not granted\n"
+                                    "safe = client 1 asked and was refused\n");
+  assert_string_equal(s.premises[0].text, "client 1 asked and was granted");
+  assert_true(s.premises[0].is && !s.premises[0].of_safe);
+  assert_string_equal(s.premises[1].text, "client 1 asked and was not granted");
+  assert_true(!s.premises[1].is && s.premises[1].of_safe);
+  assert_string_equal(s.premises[2].text, "client 1 asked and was refused");
+  assert_false(lb_premise_same_subject(&s.premises[0], &s.premises[1]));
+  lb_scenario_clear(&s);
+  refused(STEPS "[proof]\nsafe = client 2 asked and was granted\n",
+          "f.ini:14: safe = client 2 asked and was granted: no step observes it: expected step = client 2 acquire within T");
+  refused(STEPS "[proof]\nsafe = client 9 holds\n", "f.ini:14: safe = client 9 holds: names client 9, but clients = 2");
+  refused("[proof]\nsafe = client 1 asked\n", "f.ini:2: safe = client 1 asked: it ends early: expected " FACTS);
 }
 
 static void what_is_observed_twice_has_one_premise_or_two(void **state) {
@@ -1094,6 +1111,7 @@ int main(void) {
       cmocka_unit_test(a_premise_that_is_no_fact_is_refused_with_the_nearest_word),
       cmocka_unit_test(a_premise_is_observed_by_some_step),
       cmocka_unit_test(what_is_observed_twice_has_one_premise_or_two),
+      cmocka_unit_test(what_a_client_was_told_is_a_premise_too),
       cmocka_unit_test(set_changes_one_key),
       cmocka_unit_test(set_changes_a_campaign_and_the_watchdog),
       cmocka_unit_test(set_refuses_as_the_file_does_and_changes_nothing),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A premise from its text. There are six forms, and a fact is held against each, word by word; what
+ * A premise from its text. There are a few forms, and a fact is held against each, word by word; what
  * fits none is refused at the word that the best of them came to.
  */
 #include "premise.h"
@@ -23,6 +23,9 @@ static const struct {
 } forms[] = {
     {"key absent on A", LB_PREMISE_KEY, false},
     {"key present on A", LB_PREMISE_KEY, true},
+    {"client N asked and was granted", LB_PREMISE_GRANTED, true},
+    {"client N asked and was not granted", LB_PREMISE_GRANTED, false},
+    {"client N asked and was refused", LB_PREMISE_REFUSED, true},
     {"client N holds", LB_PREMISE_HOLDS, true},
     {"client N does not hold", LB_PREMISE_HOLDS, false},
     {"server of client N is not A", LB_PREMISE_SERVER, false},
@@ -30,7 +33,7 @@ static const struct {
 };
 enum { FORM_COUNT = sizeof forms / sizeof *forms };
 #define FORMS_TEXT                                                                                                     \
-  "key absent|present on A, client N holds, client N does not hold, server of client N is A or server of client N is not A"
+  "key absent|present on A, client N holds, client N does not hold, client N asked and was granted|not granted|refused, server of client N is A or server of client N is not A"
 
 struct try { /* one form against the words */
   char **words;
@@ -100,6 +103,8 @@ static void spell(const struct lb_premise *p, char *buf, size_t size) {
   switch (p->kind) {
     case LB_PREMISE_KEY: snprintf(buf, size, "key %s on %s", p->is ? "present" : "absent", server); break;
     case LB_PREMISE_HOLDS: snprintf(buf, size, "client %d %s", p->client, p->is ? "holds" : "does not hold"); break;
+    case LB_PREMISE_GRANTED: snprintf(buf, size, "client %d asked and was %sgranted", p->client, p->is ? "" : "not "); break;
+    case LB_PREMISE_REFUSED: snprintf(buf, size, "client %d asked and was refused", p->client); break;
     case LB_PREMISE_SERVER: snprintf(buf, size, "server of client %d is %s%s", p->client, p->is ? "" : "not ", server); break;
   }
 }
@@ -123,7 +128,7 @@ int lb_premise_parse(const char *text, struct lb_premise *ret, char *err, size_t
   size_t count = lb_split_words(copy, words, WORDS_MAX);
   if (count > WORDS_MAX) return lb_refuse(err, err_size, "a fact of more than %d words", WORDS_MAX);
   for (size_t i = 0; i < FORM_COUNT; i++) {
-    struct lb_premise premise = {.kind = forms[i].kind, .is = forms[i].is, .line = ret->line};
+    struct lb_premise premise = {.kind = forms[i].kind, .is = forms[i].is, .of_safe = ret->of_safe, .line = ret->line};
     tries[i] = (struct try){.words = words, .count = count};
     if (match(&tries[i], forms[i].form, &premise) == 0) return finish(&premise, ret);
     if (tries[i].at > furthest) furthest = tries[i].at;
@@ -134,13 +139,19 @@ int lb_premise_parse(const char *text, struct lb_premise *ret, char *err, size_t
 /* ---- what looks at it ------------------------------------------------------------------------ */
 
 bool lb_premise_same_subject(const struct lb_premise *a, const struct lb_premise *b) {
-  return a->kind == b->kind && a->client == b->client && lb_role_equal(a->server, b->server);
+  return a->kind == b->kind && a->of_safe == b->of_safe && a->client == b->client && lb_role_equal(a->server, b->server);
+}
+
+static bool asks(const struct lb_step *step, int client) {
+  return (step->verb == LB_STEP_ACQUIRE || step->verb == LB_STEP_BEGIN_ACQUIRE) && step->a.number == client;
 }
 
 bool lb_premise_observed_by(const struct lb_premise *p, const struct lb_step *step) {
   switch (p->kind) {
     case LB_PREMISE_KEY: return step->verb == LB_STEP_OBSERVE_KEY && lb_role_equal(step->a, p->server);
     case LB_PREMISE_HOLDS: return step->verb == LB_STEP_OBSERVE_CLIENT && step->a.number == p->client;
+    case LB_PREMISE_GRANTED:
+    case LB_PREMISE_REFUSED: return asks(step, p->client);
     case LB_PREMISE_SERVER: return step->verb == LB_STEP_OBSERVE_SERVER && step->a.number == p->client;
   }
   return false;
@@ -149,6 +160,11 @@ bool lb_premise_observed_by(const struct lb_premise *p, const struct lb_step *st
 void lb_premise_format_step(const struct lb_premise *p, char *buf, size_t size) {
   char server[32];
   lb_role_format(p->server, server, sizeof server);
-  if (p->kind == LB_PREMISE_KEY) snprintf(buf, size, "observe key on %s", server);
-  else snprintf(buf, size, p->kind == LB_PREMISE_HOLDS ? "observe client %d" : "observe server of client %d", p->client);
+  switch (p->kind) {
+    case LB_PREMISE_KEY: snprintf(buf, size, "observe key on %s", server); break;
+    case LB_PREMISE_HOLDS: snprintf(buf, size, "observe client %d", p->client); break;
+    case LB_PREMISE_SERVER: snprintf(buf, size, "observe server of client %d", p->client); break;
+    case LB_PREMISE_GRANTED:
+    case LB_PREMISE_REFUSED: snprintf(buf, size, "client %d acquire within T", p->client); break;
+  }
 }

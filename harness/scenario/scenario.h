@@ -97,7 +97,8 @@ struct lb_scenario {
   struct lb_role proof_role; /* on whom the key has to be observed ... */
   bool proof_present;        /* ... as present, or absent */
   /* [proof] premise = FACT (several, in file order): each has to be observed, or the question was
-   * not put and the trial is undecided, whatever came out. */
+   * not put and the trial is undecided, whatever came out. [proof] safe = FACT: the same of a trial
+   * that would be safe, if the lock itself kept exclusion: a guard has other things to show. */
   struct lb_premise *premises;
   size_t premise_count;
   /* [proof] past_lease = yes: the scenario lets leases run out on purpose, so an overlap that begins

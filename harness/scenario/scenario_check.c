@@ -208,19 +208,20 @@ static int highest_client(const struct lb_premise *premise) {
 
 /* A premise that nobody observes would make every trial undecided. What is observed several times
  * has one premise, which has to hold each time, or one for each time, in their order: then it is
- * known before the run which of them speaks of which. */
+ * known before the run which of them speaks of which. Of a safe trial one step is enough. */
 static int check_premises(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
   char step[64];
   for (size_t i = 0; i < scenario->premise_count; i++) {
     const struct lb_premise *premise = &scenario->premises[i];
     size_t seen = count_observations(scenario, premise), alike = count_alike(scenario, premise);
+    const char *key = premise->of_safe ? "safe" : "premise";
     lb_premise_format_step(premise, step, sizeof step);
     *ret_line = premise->line;
     if (highest_client(premise) > fewest_clients(scenario))
-      return lb_refuse(err, err_size, "premise = %s: names client %d, but clients = %d", premise->text, highest_client(premise),
+      return lb_refuse(err, err_size, "%s = %s: names client %d, but clients = %d", key, premise->text, highest_client(premise),
                        fewest_clients(scenario));
-    if (seen == 0) return lb_refuse(err, err_size, "premise = %s: no step observes it: expected step = %s", premise->text, step);
-    if (alike > 1 && alike != seen)
+    if (seen == 0) return lb_refuse(err, err_size, "%s = %s: no step observes it: expected step = %s", key, premise->text, step);
+    if (!premise->of_safe && alike > 1 && alike != seen)
       return lb_refuse(err, err_size, "premise = %s: %zu premises of it, but %zu steps %s: expected one for all of them, or one for each",
                        premise->text, alike, seen, step);
   }

@@ -159,7 +159,7 @@ static int set_fact(const struct lb_scenario_key *key, struct lb_scenario *scena
 static int add_premise(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *value, int line, char *err,
                        size_t err_size) {
   char why[LB_SCENARIO_ERR];
-  struct lb_premise premise = {.line = line};
+  struct lb_premise premise = {.of_safe = strcmp(key->name, "safe") == 0, .line = line};
   int r = lb_premise_parse(value, &premise, why, sizeof why);
   if (r == -EINVAL) return lb_refuse(err, err_size, "%s = %s: %s", key->name, value, why);
   if (r < 0) return r;

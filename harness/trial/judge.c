@@ -13,7 +13,7 @@
  *             for longer than it allows (lb_scenario_progress_ms())
  *  undecided  nothing was put to the test: no grant (at all, or while it was measured), fewer
  *             hand-offs than the scenario asks for, in a timeline nobody who asked while another one
- *             held and was answered; under a guard by which clients check themselves, nobody answered
+ *             held and was answered, or not what the scenario asks of a safe trial; under a guard by which clients check themselves, nobody answered
  *             the check that kept the resource whole (evidence_guard.c); or the machine stalled
  *  safe
  *
@@ -197,7 +197,8 @@ static void decide_standstill(const struct lb_stage *s, struct lb_outcome *out) 
   else decide(out, LB_STUCK, "%s", what);
 }
 
-/* Nothing went wrong: was anything put to the test, on a machine that kept time? */
+/* Nothing went wrong: was anything put to the test, on a machine that kept time? What the scenario
+ * asks of a safe trial is about the lock: where that failed, a guard has shown what it is worth. */
 static void decide_safe(const struct lb_stage *s, const struct lb_judgement *found, struct lb_outcome *out) {
   const struct lb_scenario *scenario = s->plan->scenario;
   char doubt[200];
@@ -209,6 +210,7 @@ static void decide_safe(const struct lb_stage *s, const struct lb_judgement *fou
   else if (is_timeline && !lb_evidence_contested(&s->history, &asked))
     decide(out, LB_UNDECIDED, asked ? "clients asked while another one held the lock, and nobody answered"
                                     : "no client asked while another one held the lock or might have held it");
+  else if (!lb_check_violated(&found->check, true) && !lb_premises_of_safe(scenario, &s->history, doubt, sizeof doubt)) decide(out, LB_UNDECIDED, "%s", doubt);
   else if (!is_timeline && found->stats.grants == 0) decide(out, LB_UNDECIDED, "nothing was granted while it was measured");
   else if (!guard_was_tested(s, doubt, sizeof doubt)) decide(out, LB_UNDECIDED, "%s", doubt);
   else if (expires(s) && is_stalled(s, out)) decide_stalled(out, "nothing went wrong");

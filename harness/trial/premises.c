@@ -18,26 +18,57 @@ static bool names_role(const struct lb_history *h, const struct lb_fact *f, stru
   return f->role < h->texts.count && strcmp(h->texts.name[f->role], name) == 0;
 }
 
-/* Whether this event is what a step saw of the premise's subject. What is observed of a key at a
- * single host is no answer: that of the role is. */
-static bool speaks_of(const struct lb_history *h, const struct lb_event *e, const struct lb_premise *premise) {
-  const struct lb_fact *f = lb_event_fact(h, e);
-  switch (premise->kind) {
-    case LB_PREMISE_KEY: return e->kind == LB_EV_OBSERVED && names_role(h, f, premise->server);
-    case LB_PREMISE_HOLDS: return e->kind == LB_EV_HOLDS;
-    case LB_PREMISE_SERVER: return e->kind == LB_EV_SERVER && names_role(h, f, premise->server);
+enum seen { NOTHING, SO, NOT_SO };
+
+/* Whether the client was connected when it gave up in the acquire that event `reply` answers. */
+static bool was_connected(const struct lb_history *h, size_t reply) {
+  for (size_t i = reply; i-- > 0;) {
+    const struct lb_event *e = &h->events[i];
+    if (e->client != h->events[reply].client || e->key == LB_NO_NAME) continue;
+    if (e->kind == LB_EV_SERVER) return lb_event_fact(h, e)->host != LB_NO_NAME;
+    if (e->kind == LB_EV_ACQUIRE) return false;
   }
   return false;
 }
 
-/* What a step saw of it; NULL = nothing. */
-static const struct lb_fact *seen_by(const struct lb_history *h, const struct lb_step *step, const struct lb_premise *premise) {
-  for (size_t i = 0; i < h->count; i++) {
-    const struct lb_fact *f = lb_event_fact(h, &h->events[i]);
-    if (f->step == step->number && speaks_of(h, &h->events[i], premise)) return f;
+/* What came of asking, if anything left for a server. */
+static enum seen came_of_asking(const struct lb_history *h, size_t reply, enum lb_answer wanted) {
+  enum lb_answer answer = lb_event_fact(h, &h->events[reply])->answer;
+  switch (answer) {
+    case LB_ANSWER_GRANTED:
+    case LB_ANSWER_REFUSED:
+    case LB_ANSWER_UNKNOWN: return answer == wanted ? SO : NOT_SO;
+    case LB_ANSWER_NO_ANSWER: return was_connected(h, reply) ? NOT_SO : NOTHING;
+    default: return NOTHING;
   }
-  return NULL;
 }
+
+static enum seen as_present(const struct lb_fact *f, bool speaks) { return !speaks ? NOTHING : f->present ? SO : NOT_SO; }
+
+/* What this event of a step says of the premise's subject. What is observed of a key at a single host
+ * is no answer: that of the role is. */
+static enum seen says(const struct lb_history *h, size_t event, const struct lb_premise *premise) {
+  const struct lb_event *e = &h->events[event];
+  const struct lb_fact *f = lb_event_fact(h, e);
+  switch (premise->kind) {
+    case LB_PREMISE_KEY: return as_present(f, e->kind == LB_EV_OBSERVED && names_role(h, f, premise->server));
+    case LB_PREMISE_HOLDS: return as_present(f, e->kind == LB_EV_HOLDS);
+    case LB_PREMISE_SERVER: return as_present(f, e->kind == LB_EV_SERVER && names_role(h, f, premise->server));
+    case LB_PREMISE_GRANTED: return e->kind == LB_EV_REPLY ? came_of_asking(h, event, LB_ANSWER_GRANTED) : NOTHING;
+    case LB_PREMISE_REFUSED: return e->kind == LB_EV_REPLY ? came_of_asking(h, event, LB_ANSWER_REFUSED) : NOTHING;
+  }
+  return NOTHING;
+}
+
+/* What a step saw of it. */
+static enum seen seen_by(const struct lb_history *h, const struct lb_step *step, const struct lb_premise *premise) {
+  enum seen seen = NOTHING;
+  for (size_t i = 0; i < h->count && seen == NOTHING; i++)
+    if (lb_event_fact(h, &h->events[i])->step == step->number) seen = says(h, i, premise);
+  return seen;
+}
+
+static enum seen wanted(const struct lb_premise *premise) { return premise->is ? SO : NOT_SO; }
 
 /* Its place among the premises of the same subject, from 0, and how many these are. */
 static size_t place_of(const struct lb_scenario *scenario, size_t index, size_t *ret_alike) {
@@ -51,7 +82,7 @@ static size_t place_of(const struct lb_scenario *scenario, size_t index, size_t 
   return place;
 }
 
-static bool refuse(const struct lb_premise *premise, const struct lb_fact *seen, char *why, size_t size) {
+static bool refuse(const struct lb_premise *premise, enum seen seen, char *why, size_t size) {
   snprintf(why, size, seen ? "the premise \"%s\" does not hold: the opposite was observed" : "the premise \"%s\" was not observed",
            premise->text);
   return false;
@@ -64,14 +95,32 @@ static bool is_observed(const struct lb_scenario *scenario, const struct lb_hist
     const struct lb_step *step = &scenario->steps[i];
     if (!lb_premise_observed_by(premise, step)) continue;
     if (alike > 1 && at++ != place) continue;
-    const struct lb_fact *seen = seen_by(h, step, premise);
-    if (!seen || (seen->present != 0) != premise->is) return refuse(premise, seen, why, size);
+    enum seen seen = seen_by(h, step, premise);
+    if (seen != wanted(premise)) return refuse(premise, seen, why, size);
   }
   return true;
 }
 
 bool lb_premises_observed(const struct lb_scenario *scenario, const struct lb_history *history, char *why, size_t why_size) {
   for (size_t i = 0; i < scenario->premise_count; i++)
-    if (!is_observed(scenario, history, i, why, why_size)) return false;
+    if (!scenario->premises[i].of_safe && !is_observed(scenario, history, i, why, why_size)) return false;
+  return true;
+}
+
+static bool is_observed_once(const struct lb_scenario *scenario, const struct lb_history *h, const struct lb_premise *premise) {
+  for (size_t i = 0; i < scenario->step_count; i++) {
+    const struct lb_step *step = &scenario->steps[i];
+    if (lb_premise_observed_by(premise, step) && seen_by(h, step, premise) == wanted(premise)) return true;
+  }
+  return false;
+}
+
+bool lb_premises_of_safe(const struct lb_scenario *scenario, const struct lb_history *history, char *why, size_t why_size) {
+  for (size_t i = 0; i < scenario->premise_count; i++) {
+    const struct lb_premise *premise = &scenario->premises[i];
+    if (!premise->of_safe || is_observed_once(scenario, history, premise)) continue;
+    snprintf(why, why_size, "a safe trial would have to show \"%s\", and no step observed it", premise->text);
+    return false;
+  }
   return true;
 }
