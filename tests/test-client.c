@@ -22,6 +22,7 @@ enum { TTL_MS = 60, PATIENCE_MS = 20000 };
 static struct script {
   _Atomic bool refuse; /* try_acquire says BUSY */
   _Atomic int extend_answer, extends;
+  _Atomic int opened, closed; /* sessions */
   _Atomic uint64_t tokens[16]; /* what the first random bytes of each grant were */
   _Atomic uint32_t grants;
   _Atomic int64_t time_left_ns; /* of the latest try_acquire, on the client's own clock */
@@ -33,10 +34,14 @@ struct lb_session {
 
 static int open_hook(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
   (void)deadline;
+  atomic_fetch_add(&script->opened, 1);
   s->env = config->env;
   return 0;
 }
-static void close_hook(struct lb_session *s) { (void)s; }
+static void close_hook(struct lb_session *s) {
+  (void)s;
+  atomic_fetch_add(&script->closed, 1);
+}
 static int try_acquire_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)lock;
   uint64_t token;
@@ -242,6 +247,22 @@ static void who_loses_the_lock_stops_working(void **state) {
   assert_false(is_logged(f, LB_EV_WRITE));
 }
 
+/* ---- another session ---------------------------------------------------------------------------------------------- */
+
+static void a_client_takes_another_session_while_it_holds_nothing(void **state) {
+  struct fixture *f = *state;
+  start(f);
+  assert_int_equal(call(f, LB_DO_OPEN), 0);
+  assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
+  assert_int_equal(call(f, LB_DO_REOPEN), -EBUSY);
+  assert_int_equal(atomic_load(&script->closed), 0);
+  assert_int_equal(call(f, LB_DO_RELEASE), LB_OK);
+  assert_int_equal(call(f, LB_DO_REOPEN), 0);
+  assert_int_equal(atomic_load(&script->closed), 1);
+  assert_int_equal(atomic_load(&script->opened), 2);
+  assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
+}
+
 /* ---- answers ----------------------------------------------------------------------------------------------------- */
 
 static void a_request_may_be_left_waiting_and_answers_keep_their_order(void **state) {
@@ -371,6 +392,7 @@ int main(void) {
       TEST(a_loss_is_learned_between_two_commands),
       TEST(work_longer_than_the_lease_is_renewed),
       TEST(who_loses_the_lock_stops_working),
+      TEST(a_client_takes_another_session_while_it_holds_nothing),
       TEST(a_request_may_be_left_waiting_and_answers_keep_their_order),
       TEST(a_client_lives_by_its_hosts_clocks_and_history_by_the_truth),
       TEST(a_slow_clock_believes_in_its_lease_for_too_long),

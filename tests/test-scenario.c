@@ -611,7 +611,7 @@ static void a_bad_step_names_its_line(void **state) {
   refused(
       "[timeline]\nstep = client 1 acquier within 5s\n",
       "f.ini:2: step = client 1 acquier within 5s: unknown verb 'acquier', did you mean 'acquire'? expected client N and acquire, begin, "
-      "release, read or write");
+      "release, read, write or reopen");
 }
 
 static void a_name_that_cannot_name_results_is_refused(void **state) {

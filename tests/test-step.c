@@ -47,10 +47,10 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 #define ROLES "primary, current primary, replicas, node N, majority, minority, all, client N, clients, holder, waiters or server of client N"
 #define VERBS                                                                                                          \
   "cut, heal, kill, pause, resume, restart, clock, client, stop, crash, await, wait or observe"
-#define CLIENT_VERBS "client N and acquire, begin, release, read or write"
+#define CLIENT_VERBS "client N and acquire, begin, release, read, write or reopen"
 #define CUTS "cut A [from] B or cut A to B"
 #define CLOCKS "clock A [wall|monotonic] OFFSET or clock A rate R"
-#define AWAIT_CLIENT "await client N holds within T or await client N has written within T"
+#define AWAIT_CLIENT "await client N asks within T, await client N holds within T or await client N has written within T"
 
 static void every_form_of_the_table_has_an_example_that_parses(void **state) {
   (void)state;
@@ -70,9 +70,11 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "client 2 release within 250ms",
       "client 3 read",
       "client 4 write",
+      "client 2 reopen within 10s",
       "stop client 1 at after-check",
       "crash client 2 at after-setnx",
       "await failover within 20s",
+      "await client 1 asks within 1s",
       "await client 2 holds within 3s",
       "await client 128 has written within 1m",
       "wait 1s",
@@ -336,8 +338,8 @@ static void forms_that_share_their_begin_are_told_apart_by_the_word_that_differs
   refused("await failvoer within 5s",
           "found 'failvoer', did you mean 'failover'? expected await failover within T, " AWAIT_CLIENT);
   refused("await client 1 hodls within 5s", "found 'hodls', did you mean 'holds'? expected " AWAIT_CLIENT);
-  refused("await client 1 sleeps", "found 'sleeps', expected 'holds' or 'has': " AWAIT_CLIENT);
-  refused("await client 1", "it ends where 'holds' or 'has' was expected: " AWAIT_CLIENT);
+  refused("await client 1 sleeps", "found 'sleeps', expected 'asks', 'holds' or 'has': " AWAIT_CLIENT);
+  refused("await client 1", "it ends where 'asks', 'holds' or 'has' was expected: " AWAIT_CLIENT);
   refused("await client 1 has within 5s", "found 'within', expected 'written': await client N has written within T");
   refused("await failover within 5", "'5': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m");
   refused("await client 1 has written within 5",

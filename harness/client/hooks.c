@@ -136,6 +136,12 @@ int lb_hook_open(struct lb_holder *h, const struct lb_config *config, lb_ns dead
   return leave(h, LB_HOOK_OPEN, h->protocol->open(h->session, config, deadline));
 }
 
+void lb_hook_close(struct lb_holder *h, lb_ns deadline) {
+  enter(h, LB_HOOK_CLOSE, deadline);
+  h->protocol->close(h->session);
+  leave(h, LB_HOOK_CLOSE, LB_OK);
+}
+
 int lb_hook_setup(struct lb_holder *h, lb_ns deadline) {
   if (!h->protocol->setup) return LB_OK;
   enter(h, LB_HOOK_SETUP, deadline);

@@ -18,6 +18,8 @@
 void lb_hooks_own_process(void);
 
 int lb_hook_open(struct lb_holder *holder, const struct lb_config *config, lb_ns deadline);
+/* The session's memory stays the caller's. `deadline` is for whoever finds the client hanging. */
+void lb_hook_close(struct lb_holder *holder, lb_ns deadline);
 /* These two: LB_OK where the protocol has no such hook. */
 int lb_hook_setup(struct lb_holder *holder, lb_ns deadline);
 int lb_hook_teardown(struct lb_holder *holder, lb_ns deadline);

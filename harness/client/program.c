@@ -31,6 +31,14 @@ static int do_open(struct lb_program *p, lb_ns deadline) {
   return lb_hook_open(&p->holder, &p->config, deadline);
 }
 
+/* As a client that is started anew, only that what it may still owe is not forgotten. */
+static int do_reopen(struct lb_program *p, lb_ns deadline) {
+  if (p->holder.holding) return lb_fail(&p->env.base, -EBUSY, "it holds the lock, which would end with its session");
+  lb_hook_close(&p->holder, deadline);
+  lb_program_end(p);
+  return do_open(p, deadline);
+}
+
 static void rest(struct lb_program *p, lb_ns duration) {
   p->ground->sleep_until(p, duration ? lb_clock_ns() + duration : 0);
 }
@@ -113,6 +121,7 @@ static int64_t clock_ms(struct lb_program *p, bool monotonic) {
 static int execute(struct lb_program *p, const struct lb_command *c, int64_t *ret) {
   switch (c->verb) {
     case LB_DO_OPEN: return do_open(p, c->deadline);
+    case LB_DO_REOPEN: return do_reopen(p, c->deadline);
     case LB_DO_SETUP: return lb_hook_setup(&p->holder, c->deadline);
     case LB_DO_TEARDOWN: return lb_hook_teardown(&p->holder, c->deadline);
     case LB_DO_WORK: return do_work(p);

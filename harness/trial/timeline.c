@@ -116,8 +116,22 @@ static int arm(struct lb_stage *s, const struct lb_step *step) {
   return 0;
 }
 
+/* Without a session a client can do nothing more, so a failure ends the trial. */
+static int reopen(struct lb_stage *s, const struct lb_step *step) {
+  struct lb_client *client = client_of(s, step);
+  struct lb_command command = {.verb = LB_DO_REOPEN, .deadline = in_ms(step->within_ms)};
+  struct lb_reply reply;
+  if (collect(s, client) < 0) return -ECANCELED;
+  int r = lb_client_call(client, command, GRACE_MS, &reply);
+  if (r != 0) return lb_stage_silent(s, client, step->text, r);
+  if (reply.result != LB_OK) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, reply.err);
+  lb_stage_met(s, step);
+  return 0;
+}
+
 /* ---- conditions and facts ----------------------------------------------------------------------------------------- */
 
+static bool asks(const struct lb_client_state *state) { return atomic_load(&state->asks); }
 static bool holds(const struct lb_client_state *state) { return atomic_load(&state->holds); }
 static bool has_written(const struct lb_client_state *state) { return atomic_load(&state->writes) > 0; }
 
@@ -264,9 +278,11 @@ static const struct part parts[LB_VERB_COUNT] = {
     [LB_STEP_RELEASE] = {do_client, LB_DO_RELEASE},
     [LB_STEP_READ] = {do_client, LB_DO_READ},
     [LB_STEP_WRITE] = {do_client, LB_DO_WRITE},
+    [LB_STEP_REOPEN] = {reopen},
     [LB_STEP_STOP_AT] = {arm},
     [LB_STEP_CRASH_AT] = {arm},
     [LB_STEP_AWAIT_FAILOVER] = {await_failover},
+    [LB_STEP_AWAIT_ASKS] = {await_client, .met = asks},
     [LB_STEP_AWAIT_HOLDS] = {await_client, .met = holds},
     [LB_STEP_AWAIT_WRITTEN] = {await_client, .met = has_written},
     [LB_STEP_WAIT] = {pass_time},
