@@ -273,6 +273,10 @@ struct lb_protocol {
    * now, or to several at once (then env->err may stay empty). Asks nobody and does not wait. For proofs: a scenario cuts or kills
    * that server, and every outcome of an acquire says who was asked. NULL = no client can tell. */
   int (*server)(struct lb_session *session);
+  /* Where several servers vote: those that had said yes when the latest try was granted, in bits: 1 << i is target->endpoints[i]. Called
+   * right after that grant, asks nobody and does not wait. For proofs: every grant of a timeline or campaign is recorded with it. NULL =
+   * nobody votes. */
+  uint64_t (*voters)(struct lb_session *session);
 };
 
 /* Up to and with the mandatory hooks: no table is smaller. */

@@ -51,7 +51,7 @@ static void close_node(struct redis_node *node) {
 }
 
 int redis_fanout_init(struct redis_fanout *fanout, struct lb_env *env, const struct lb_target *target) {
-  *fanout = (struct redis_fanout){.env = env};
+  *fanout = (struct redis_fanout){.env = env, .endpoints = target->endpoints};
   lb_ns now = lb_now(env);
   for (size_t i = 0; i < target->count; i++) {
     if (strcmp(target->endpoints[i].service, "redis")) continue;
@@ -75,6 +75,13 @@ void redis_fanout_confirm(struct redis_fanout *fanout) {
     node->confirmed = node->vote == REDIS_YES;
     node->losses_confirmed = node->losses;
   }
+}
+
+uint64_t redis_fanout_confirmed(const struct redis_fanout *fanout) {
+  uint64_t voters = 0;
+  for (size_t i = 0; i < fanout->count; i++)
+    if (fanout->node[i].confirmed) voters |= UINT64_C(1) << (fanout->node[i].endpoint - fanout->endpoints);
+  return voters;
 }
 
 size_t redis_fanout_intact(struct redis_fanout *fanout) {

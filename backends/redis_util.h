@@ -182,6 +182,7 @@ struct redis_round {
 
 struct redis_fanout {
   struct lb_env *env;
+  const struct lb_endpoint *endpoints; /* of the target */
   struct redis_node node[REDIS_NODES_MAX];
   size_t count, quorum; /* quorum: more than half of all, up or not */
 };
@@ -193,6 +194,8 @@ void redis_fanout_deinit(struct redis_fanout *fanout);
 const char *redis_fanout_trouble(struct redis_fanout *fanout);
 /* A quorum has just confirmed the grant that redis_fanout_intact() will be asked about: those that said yes so far. */
 void redis_fanout_confirm(struct redis_fanout *fanout);
+/* Who that was: 1 << i is the endpoint i of the target. */
+uint64_t redis_fanout_confirmed(const struct redis_fanout *fanout);
 /* Connections that have worked without a break since then. Takes late replies from them; does not wait. */
 size_t redis_fanout_intact(struct redis_fanout *fanout);
 /* Sends the round's command to every server, without waiting. Replies not gathered are thrown away in a later round. */

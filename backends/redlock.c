@@ -216,6 +216,8 @@ static int redlock_doubt(struct lb_session *s, const struct lb_lock *lock, const
   return LB_UNKNOWN;
 }
 
+static uint64_t redlock_voters(struct lb_session *s) { return redis_fanout_confirmed(&s->fanout); }
+
 static int redlock_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   return redis_inspect(s->env, s->target, endpoint, lock->key, deadline);
 }
@@ -272,4 +274,5 @@ const struct lb_protocol lb_redlock = {
     .inspect = redlock_inspect,
     .teardown = redlock_teardown,
     .doubt = redlock_doubt,
+    .voters = redlock_voters,
 };

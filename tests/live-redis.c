@@ -514,6 +514,16 @@ static void a_majority_that_answers_and_does_not_confirm_is_an_answer_of_its_own
   assert_int_equal(holds(&a, "k", &mine), LB_LOST);
 }
 
+/* Two of five are dead, so it is known whose yes it was. */
+static void the_voters_of_a_grant_are_named(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  redis_server_kill(&server[1]);
+  redis_server_kill(&server[4]);
+  assert_int_equal(try(&a, "k", &mine), LB_OK);
+  assert_int_equal(a.protocol->voters(a.session), 1 | 1 << 2 | 1 << 3);
+}
+
 static void restarted_servers_vote_again(void **state) {
   (void)state;
   struct lb_grant mine = LB_GRANT_INIT;
@@ -841,6 +851,7 @@ int main(void) {
       FENCED(the_numbering_scripts_survive_a_flush),
       REDLOCK(two_dead_servers_of_five_do_not_matter),
       REDLOCK(three_dead_servers_of_five_grant_nothing),
+      REDLOCK(the_voters_of_a_grant_are_named),
       REDLOCK(a_majority_that_answers_and_does_not_confirm_is_an_answer_of_its_own),
       REDLOCK(restarted_servers_vote_again),
       REDLOCK(a_stopped_server_does_not_slow_the_others),

@@ -61,6 +61,18 @@ static void a_server_is_one_of_the_endpoints_or_none(void **state) {
   assert_int_equal(lb_contract_server(0, 0, said, sizeof said), -1);
 }
 
+static void voters_are_some_of_the_endpoints(void **state) {
+  (void)state;
+  char said[100] = "";
+  assert_int_equal(lb_contract_voters(5, 3, said, sizeof said), 0);
+  assert_int_equal(lb_contract_voters(UINT64_MAX, 64, said, sizeof said), 0);
+  assert_string_equal(said, "");
+  assert_int_equal(lb_contract_voters(0, 3, said, sizeof said), -1);
+  assert_string_equal(said, "voters named nobody");
+  assert_int_equal(lb_contract_voters(8, 3, said, sizeof said), -1);
+  assert_string_equal(said, "voters named more than the 3 endpoints");
+}
+
 static void a_complaint_says_what_was_answered(void **state) {
   (void)state;
   assert_string_equal(result_of(LB_HOOK_TRY_ACQUIRE, 42), "try_acquire answered 42, which is no result of it");
@@ -159,7 +171,8 @@ static void a_text_is_made_printable(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_hook_has_its_results_and_no_others),
-      cmocka_unit_test(a_server_is_one_of_the_endpoints_or_none), cmocka_unit_test(a_complaint_says_what_was_answered),
+      cmocka_unit_test(a_server_is_one_of_the_endpoints_or_none), cmocka_unit_test(voters_are_some_of_the_endpoints),
+ cmocka_unit_test(a_complaint_says_what_was_answered),
       cmocka_unit_test(a_good_grant_is_left_alone),
       cmocka_unit_test(a_lease_that_the_drift_eats_up_is_no_breach),
       cmocka_unit_test(a_broken_grant_is_named),

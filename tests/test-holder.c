@@ -20,6 +20,7 @@ struct lb_session {
   int acquires[8], releases[8], resolves[8];
   int acquire_calls, release_calls, resolve_calls, wait_calls;
   size_t token_len_seen[8];
+  uint64_t voters;
   int servers[8], server_calls; /* what the hook `server` says, one after the other */
   int late_replies; /* so many grants are over when they are read */
   int holds_answer, doubt_answer, extend_answer, extend_calls;
@@ -91,6 +92,7 @@ static int doubt_hook(struct lb_session *s, const struct lb_lock *lock, const st
   (void)lock, (void)grant;
   return s->doubt_answer;
 }
+static uint64_t voters_hook(struct lb_session *s) { return s->voters; }
 static int server_hook(struct lb_session *s) { return s->servers[s->server_calls++]; }
 static int extend_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)lock;
@@ -316,6 +318,31 @@ static void every_outcome_names_the_server_that_was_asked(void **state) {
     lb_holder_acquire(&f->holder, 0, in_ms(1));
     assert_string_equal(story(f), cases[i].story);
     if (cases[i].recorded >= 0) assert_int_equal(f->holder.memory->events[2].value, cases[i].recorded);
+  }
+}
+
+static void a_grant_by_votes_names_who_said_yes(void **state) {
+  struct fixture *f = *state;
+  f->protocol.voters = voters_hook;
+  f->session.voters = 5;
+  f->holder.names_server = true;
+  f->holder.endpoint_count = 3;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  assert_string_equal(story(f), "acquire granted voted");
+  assert_int_equal(f->holder.memory->events[2].value, 5);
+}
+
+static void voters_that_are_none_of_the_endpoints_break_the_contract(void **state) {
+  static const uint64_t wrong[] = {0, 8};
+  for (size_t i = 0; i < 2; i++) {
+    struct fixture *f = *state;
+    tear_down(state), set_up(state);
+    f->protocol.voters = voters_hook;
+    f->session.voters = wrong[i];
+    f->holder.names_server = true;
+    f->holder.endpoint_count = 3;
+    lb_holder_acquire(&f->holder, 0, in_ms(100));
+    assert_true(f->holder.breached);
   }
 }
 
@@ -838,6 +865,8 @@ int main(void) {
       TEST(who_is_refused_is_told_apart_from_whom_nobody_answers),
       TEST(one_refusal_in_an_acquire_is_enough),
       TEST(every_outcome_names_the_server_that_was_asked),
+      TEST(a_grant_by_votes_names_who_said_yes),
+      TEST(voters_that_are_none_of_the_endpoints_break_the_contract),
       TEST(nobody_is_asked_for_its_server_unless_that_is_wanted),
       TEST(a_grant_that_breaks_the_contract_is_no_hold),
       TEST(a_lease_is_not_longer_than_was_asked_for),

@@ -33,6 +33,7 @@ static const struct {
     [LB_HOOK_DOUBT] = {"doubt", R(LB_OK) | R(LB_LOST) | R(LB_UNKNOWN)},
     [LB_HOOK_CLOSE] = {"close", R(LB_OK)},
     [LB_HOOK_SERVER] = {"server", 0}, /* an index: lb_contract_server() */
+    [LB_HOOK_VOTERS] = {"voters", 0}, /* bits: lb_contract_voters() */
 };
 
 static bool is_hook(enum lb_hook hook) { return (int)hook >= 0 && hook < LB_HOOK_COUNT; }
@@ -63,6 +64,12 @@ int lb_contract_result(enum lb_hook hook, int result, char *complaint, size_t si
 int lb_contract_server(int result, size_t endpoint_count, char *complaint, size_t size) {
   if (result == -ENOENT || (result >= 0 && (size_t)result < endpoint_count)) return 0;
   return complain(complaint, size, "server answered %d, which is neither -ENOENT nor one of %zu endpoints", result, endpoint_count);
+}
+
+int lb_contract_voters(uint64_t voters, size_t endpoint_count, char *complaint, size_t size) {
+  if (voters == 0) return complain(complaint, size, "voters named nobody");
+  if (endpoint_count >= 64 || voters >> endpoint_count == 0) return 0;
+  return complain(complaint, size, "voters named more than the %zu endpoints", endpoint_count);
 }
 
 /* ---- a grant ---------------------------------------------------------------------------------------------------- */

@@ -27,6 +27,7 @@ enum lb_hook {
   LB_HOOK_DOUBT,
   LB_HOOK_CLOSE,
   LB_HOOK_SERVER,
+  LB_HOOK_VOTERS,
   LB_HOOK_COUNT
 };
 
@@ -38,6 +39,8 @@ int lb_contract_result(enum lb_hook hook, int result, char *complaint, size_t si
 /* The answer of `server` in a target of so many endpoints: one of their indexes, or -ENOENT. 0 = fine; -1:
  * "server answered 7, which is none of 3 endpoints". */
 int lb_contract_server(int result, size_t endpoint_count, char *complaint, size_t size);
+/* The answer of `voters` after a grant: some of so many endpoints. 0 = fine; -1: "voters named nobody". */
+int lb_contract_voters(uint64_t voters, size_t endpoint_count, char *complaint, size_t size);
 /* The grant that came with LB_OK from try_acquire or resolve for a lease of ttl_ms. `before` and
  * `now` are lb_now() of the session's own env, just before and just after the call. A repeated try
  * may keep the asked_at of an earlier one: an asked_at before `before` is taken for that, and the

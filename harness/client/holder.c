@@ -108,6 +108,12 @@ static void record_server(struct lb_holder *h, int server) {
   if (h->names_server && server >= 0) record(h, LB_EV_SERVER, (struct lb_event){.value = (uint64_t)server});
 }
 
+/* As bits, until the controller puts the names there. */
+static void record_voters(struct lb_holder *h) {
+  uint64_t voters = lb_hook_voters(h);
+  if (voters) record(h, LB_EV_VOTED, (struct lb_event){.value = voters});
+}
+
 /* A connection that brought no answer may have been dropped for that: then who was asked is whom the
  * session talked to when the latest try began. Of who certainly does not hold it counts only who is
  * there now: without a server the request may never have left.
@@ -146,7 +152,7 @@ static int granted(struct lb_holder *h) {
   struct lb_event event = {.fence = h->grant.fence};
   if (h->grant.fence) event.flags |= LB_EVF_FENCE;
   record_lease(h, LB_EV_GRANTED, event);
-  if (h->names_server) record_server(h, lb_holder_server(h));
+  if (h->names_server) record_server(h, lb_holder_server(h)), record_voters(h);
   h->holding = true;
   h->renew_at = when_to_renew(h);
   atomic_store(&state_of(h)->writes, 0);

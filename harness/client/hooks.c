@@ -213,3 +213,15 @@ int lb_hook_server(struct lb_holder *h) {
   if (lb_contract_server(server, h->endpoint_count, complaint, sizeof complaint) < 0) return breach(h, complaint);
   return server;
 }
+
+uint64_t lb_hook_voters(struct lb_holder *h) {
+  char complaint[200];
+  if (!h->protocol->voters) return 0;
+  enter(h, LB_HOOK_VOTERS, LB_NEVER);
+  uint64_t voters = h->protocol->voters(h->session);
+  if (is_child) come_back_twice(h, LB_HOOK_VOTERS);
+  atomic_store_explicit(&state_of(h)->hook, LB_HOOK_NONE, memory_order_relaxed);
+  if (lb_contract_voters(voters, h->endpoint_count, complaint, sizeof complaint) == 0) return voters;
+  breach(h, complaint);
+  return 0;
+}

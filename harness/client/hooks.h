@@ -35,6 +35,8 @@ int lb_hook_holds(struct lb_holder *holder, const struct lb_lock *lock, const st
 int lb_hook_doubt(struct lb_holder *holder, const struct lb_lock *lock, const struct lb_grant *grant);
 /* Index of the endpoint, or -ENOENT: also where the protocol has no such hook. It leaves env->err alone. */
 int lb_hook_server(struct lb_holder *holder);
+/* 0 = the protocol has no such hook, or broke the contract. */
+uint64_t lb_hook_voters(struct lb_holder *holder);
 int lb_hook_inspect(struct lb_holder *holder, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
 
 #endif

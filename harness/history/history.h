@@ -56,6 +56,7 @@ enum lb_event_kind {
   LB_EV_HOLDS,      /* whether a client held when a step looked: it believed that it does, and its lease was not over */
   LB_EV_TOUCHED,    /* the hosts that a fault is done to; without a host: nobody */
   LB_EV_UNUSED,     /* a cut dropped no packet but those of its own proof */
+  LB_EV_VOTED,      /* the servers whose yes made the grant of this client */
 };
 
 enum {

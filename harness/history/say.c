@@ -126,6 +126,7 @@ void lb_event_say(const struct lb_history *h, const struct lb_event *e, FILE *ou
       fprintf(out, "the first %llu of %llu events are kept", (unsigned long long)f->kept, (unsigned long long)f->total);
       break;
     case LB_EV_SERVER: say_server(h, e, f, out); break;
+    case LB_EV_VOTED: put(h, "", f->host, out), fputs(" said yes to ", out), put_client(h, e, out); break;
     case LB_EV_HOLDS: say_holds(h, e, f, out); break;
     case LB_EV_TOUCHED: say_touched(h, f, out); break;
     case LB_EV_UNUSED: put(h, "", f->what, out), fputs(": no packet was dropped but those of its proof", out); break;

@@ -33,19 +33,31 @@
 
 /* ---- the history out of shared memory ---------------------------------------------------------------------------- */
 
-/* A client logs the number of the server that answered it; what has a name is known here. Grants of a
- * campaign are many: those of one server share a fact. */
+/* "redis-1, redis-3": those of these bits. */
+static uint32_t names_of(struct lb_stage *s, uint64_t bits) {
+  char text[LB_SERVERS_MAX * (sizeof s->cluster.server[0].name + 2)] = "";
+  size_t length = 0;
+  for (size_t i = 0; i < s->cluster.server_count; i++)
+    if (bits >> i & 1)
+      length += (size_t)snprintf(text + length, sizeof text - length, "%s%s", length ? ", " : "", s->cluster.server[i].name);
+  return length ? lb_names_add(&s->history.texts, text) : LB_NO_NAME;
+}
+
+/* A client logs the number of the server that answered it, or the bits of those that voted; what has
+ * a name is known here. Grants of a campaign are many: those that say the same share a fact. */
 static void name_servers(struct lb_stage *s) {
   struct lb_history *h = &s->history;
-  uint32_t fact_of[LB_SERVERS_MAX + 1]; /* the last: a number that no server has */
-  for (size_t i = 0; i <= LB_SERVERS_MAX; i++) fact_of[i] = LB_NO_NAME;
+  enum { VOTES = 1 << LB_SERVERS_MAX };
+  uint32_t fact_of[VOTES + LB_SERVERS_MAX + 1]; /* by the bits, by the number; the last: no server of ours */
+  for (size_t i = 0; i < sizeof fact_of / sizeof *fact_of; i++) fact_of[i] = LB_NO_NAME;
   for (size_t i = 0; i < h->count; i++) {
     struct lb_event *e = &h->events[i];
-    if (e->kind != LB_EV_SERVER || e->fact != LB_NO_NAME) continue;
-    uint32_t *shared = &fact_of[e->value < s->cluster.server_count ? e->value : LB_SERVERS_MAX];
+    bool voted = e->kind == LB_EV_VOTED, known = e->value < (voted ? VOTES : s->cluster.server_count);
+    if ((e->kind != LB_EV_SERVER && !voted) || e->fact != LB_NO_NAME) continue;
+    uint32_t *shared = &fact_of[!known ? VOTES + LB_SERVERS_MAX : voted ? e->value : VOTES + e->value];
     if (*shared == LB_NO_NAME) {
       struct lb_fact fact = lb_no_fact;
-      if (e->value < s->cluster.server_count) fact.host = lb_names_add(&h->texts, s->cluster.server[e->value].name);
+      if (known) fact.host = names_of(s, voted ? e->value : UINT64_C(1) << e->value);
       *shared = lb_facts_add(h, &fact);
     }
     e->fact = *shared;
