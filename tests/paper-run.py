@@ -18,8 +18,9 @@ TRIALS = 20
 GUARDS = ["none", "deadline", "signal", "recheck", "claim", "fence"]
 SPEED = {"local": 1e6, "redis-token": 6e3, "redlock": 3e3, "pg-row": 2e3, "pg-lease": 1.9e3, "zk-sequential": 300}
 FIGURES = ["truth-table", "guard-table", "violation", "scaling", "latency", "safety-speed"]
-RATE = """faults decided_handoffs violations violations_per_1000 violations_per_1000_low violations_per_1000_high
-  overlapped_per_fault overlapped_per_fault_low overlapped_per_fault_high""".split()
+RATE = """faults decided_handoffs violations violations_per_1000 violations_per_1000_low
+  violations_per_1000_high decided_faults decided_hours""".split()
+SHARES = ["overlapped_per_fault", "within_lease_per_fault", "damaged_per_fault"]
 COUNTS = """double_holds double_hold_ms depth dirty_accesses lost_updates stale_writes fenced_off
   token_regressions""".split()
 TRIAL_COLUMNS = """scenario system guard clients trial seed verdict why double_holds double_hold_ms depth dirty_accesses
@@ -46,8 +47,12 @@ def read(path):
 def rate_of(trials, violations):
     handoffs = trials * 2500
     per = 1000 * violations / handoffs
-    share = min(1.0, violations / (trials * 40))
-    return dict(zip(RATE, [trials * 6, handoffs, violations, per, per / 2, per * 2 + 0.01, share, share / 2, min(1.0, share * 2 + 0.01)]))
+    rate = dict(zip(RATE, [trials * 6, handoffs, violations, per, per / 2, per * 2 + 0.01, trials * 6, trials / 100]))
+    hourly = violations / rate["decided_hours"]
+    rate |= {"violations_per_hour": hourly, "violations_per_hour_low": hourly / 2, "violations_per_hour_high": hourly * 2 + 300}
+    for name in SHARES:
+        rate |= {name: 0.25 if violations else 0, name + "_low": 0.11 if violations else 0, name + "_high": 0.45}
+    return rate | {"above_control": violations > 40 if violations else None, "faults_of": {"pause holder": trials * 6, "kill holder": 0}}
 
 
 def cell(rng, scenario, system, guard, expected, reason, campaign, load):

@@ -243,17 +243,51 @@ static void jobs_are(const struct played *played, size_t count) {
   tally.jobs = results, tally.done = count;
 }
 
+static struct lb_scenario *campaign(const char *name) {
+  static struct lb_step faults[2] = {{.text = (char *)"pause holder"}, {.text = (char *)"clock node any +5s"}};
+  struct lb_scenario *s = scenario(name);
+  s->kind = LB_KIND_CAMPAIGN;
+  s->faults = faults, s->fault_count = 2;
+  return s;
+}
+
+#define TRIAL {.verdict = LB_VIOLATED, .useful_handoffs = 1000, .stale_writes = 3, .measured_s = 1800, .faults_tested = 50, .faults_of = {50}, \
+               .faults_overlapped = 25, .faults_within_lease = 1}
+
 static void a_campaign_is_a_rate_with_its_interval(void **state) {
   (void)state;
-  struct lb_scenario *s = scenario("storm");
-  s->kind = LB_KIND_CAMPAIGN;
-  cell(s, "a@t", LB_GUARD_NONE, LB_VIOLATED, 1, 1);
-  struct played jobs[] = {{.outcome = {.verdict = LB_VIOLATED, .useful_handoffs = 2000, .stale_writes = 3, .measured_s = 3600, .faults_tested = 100, .faults_overlapped = 50}}};
-  jobs_are(jobs, 1);
+  cell(campaign("storm"), "a@t", LB_GUARD_NONE, LB_VIOLATED, 2, 2);
+  struct played jobs[] = {{.outcome = TRIAL}, {.outcome = TRIAL}};
+  jobs_are(jobs, 2);
   const char *text = printed(lb_print_rates);
-  assert_has(text, "a@t                      none      100     0.5 [0.4,0.6]    0 (below 0.03)       3 [1,8.8] 1.5 [0.51,4.4]\n");
+  assert_has(text, "two held, within a lease,        damage,     violations violations per\n"
+                   "system guard    verdict  faults    % of faults    % of faults    % of faults       per hour 1000 hand-offs\n");
+  assert_has(text, "a@t    none     VIOL 2!     100     50 [23,77]    2 [0.09,32]         0 (<3)     6 [0.7,52]    3 [0.35,26]\n");
+  assert_has(text, "  proved over all rows: 100 pause holder; never: clock node any +5s\n");
+  assert_has(text, "  No control of the same load was decided: ");
+  assert_has(text, "by time, not by cause");
   assert_has_not(text, "no-fault control");
   assert_fits(text);
+}
+
+/* The control of the same load has no violation in the same time. */
+static void the_control_is_said_where_it_does_not_separate(void **state) {
+  (void)state;
+  struct lb_scenario *calm;
+  cell(campaign("storm"), "a@t", LB_GUARD_NONE, LB_VIOLATED, 2, 2);
+  calm = campaign("calm");
+  calm->control = true;
+  cell(calm, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 1);
+  struct played jobs[] = {{.outcome = TRIAL}, {.outcome = TRIAL}, {.cell = 1, .outcome = {.verdict = LB_SAFE, .measured_s = 3600}}};
+  jobs_are(jobs, 3);
+  assert_has(printed(lb_print_rates), "does not separate from a@t: ");
+  jobs[2].outcome.measured_s = 36000;
+  jobs_are(jobs, 3);
+  const char *text = printed(lb_print_rates);
+  assert_has(text, "every row that has any lies above the control");
+  assert_has_not(text, "does not separate");
+  calm->hold_ms = 7; /* another load */
+  assert_has(printed(lb_print_rates), "No control of the same load was decided");
 }
 
 static void the_control_is_one_line(void **state) {
@@ -311,6 +345,7 @@ int main(void) {
       EACH(a_guard_is_shown_beside_none_with_what_happened_to_the_resource),
       EACH(without_guards_there_is_no_such_table),
       EACH(a_campaign_is_a_rate_with_its_interval),
+      EACH(the_control_is_said_where_it_does_not_separate),
       EACH(the_control_is_one_line),
       EACH(a_dead_holders_lock_has_a_time_unless_nobody_ever_gets_it),
       EACH(no_trial_is_left_out_of_a_figure),

@@ -137,6 +137,25 @@ assert paper.outcome(cell) == "violated in 3 of 3 trials", paper.outcome(cell)
 alone = sum((t["scenario"], t["system"], t["clients"]) == ("contention", "local@none", "1") for t in csv.DictReader(open(f"{run}/trials.csv")))
 bound = 1 - 0.05 ** (1 / (next(c["trials"] for c in cells if (c["scenario"], c["system"]) == ("contention", "local@none")) - alone))
 assert alone == 5 and keys["contention.local@none.none.range"] == "safe, below " + paper.percent(bound), alone
+campaign = open(f"{out}/table-campaign.tex").read()
+rows = [c for c in cells if c["faults"] is not None and c["guard"] in ("none", "fence")]
+assert rows and campaign.count("25 [11--45]") == 3 * sum(c["violations"] > 0 for c in rows), campaign
+notes = open(f"{out}/table-campaign-notes.tex").read()
+assert "never: kill holder." in notes and "does not separate from" in notes, notes
+few = {"violations": 4, "trials": 5, "undecided": 0, "decided_handoffs": 100, "decided_hours": 0.5, "x": 3, "x_low": 1, "x_high": 9}
+text = lambda exposure, **more: paper.rate_text(few | more, "x", exposure)
+assert text("decided_handoffs") == text("decided_hours") == "4 ($<$9.0)", text("decided_hours")
+assert text("decided_handoffs", violations=5) == "3.0 [1.0--9.0]" and text("decided_handoffs", violations=5, trials=1) == "5 in 100"
+assert text("decided_handoffs", violations=12, decided_handoffs=99) == "12 in 99" and text("decided_hours", violations=5, trials=1) == r"5 in 1\,800\,s"
+assert text("decided_hours", x=None) == paper.share_text({}, "y") == "--"
+words = open(sys.argv[3].replace("paper/numbers", "harness/show/campaign_words.h")).read()
+heads = re.findall(r'X\("([^"]*)", "([^"]*)"\)', words)
+assert heads == paper.CAMPAIGN_COLUMNS, heads
+caption = "".join(re.findall(r'"([^"]*)"', words.split("LB_CAMPAIGN_CAPTION")[1]))
+assert caption == paper.CAMPAIGN_CAPTION, caption
+least = re.search(r"LB_LEAST_EVENTS = (\d+), LB_LEAST_TRIALS = (\d+), LB_LEAST_HANDOFFS = (\d+)", words).groups()
+assert list(map(int, least)) == [paper.LEAST_EVENTS, paper.LEAST_TRIALS, paper.LEAST_HANDOFFS], least
+assert "needs {} violations in {} trials, and {} hand-offs".format(*least) in caption
 assert keys["figure.violation"].startswith(r"\scen{pause-holder} on \command{"), keys["figure.violation"]
 assert paper.shown_counts([1, 2, 4, 8, 16, 32, 64]) == [1, 16, 64] and paper.shown_counts([1, 2, 4, 8]) == [1, 4, 8] and paper.shown_counts([1, 16]) == [1, 16]
 END_OF_PYTHON

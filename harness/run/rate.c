@@ -6,6 +6,7 @@
 #include "rate.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 uint64_t lb_outcome_violations(const struct lb_outcome *x) {
   return x->stale_writes == 0 && x->verdict == LB_VIOLATED ? 1 : x->stale_writes;
@@ -15,7 +16,7 @@ static bool is_decided(const struct lb_job_result *result) { return result->done
 
 /* ---- rates ----------------------------------------------------------------------------------- */
 
-enum part { OVERLAPPED, DAMAGED, BY_HOUR, BY_HANDOFF, PARTS };
+enum part { OVERLAPPED, WITHIN_LEASE, DAMAGED, BY_HOUR, BY_HANDOFF, PARTS };
 
 /* What one trial adds to each rate. */
 static void add_trial(const struct lb_outcome *x, struct lb_cell_rate *sum, struct lb_part part[PARTS]) {
@@ -24,10 +25,12 @@ static void add_trial(const struct lb_outcome *x, struct lb_cell_rate *sum, stru
   sum->overlapped += x->faults_overlapped;
   sum->within_lease += x->faults_within_lease;
   sum->damaged += x->faults_damaged;
+  for (size_t k = 0; k < LB_FAULT_KINDS_MAX; k++) sum->faults_of[k] += x->faults_of[k];
   sum->hours += hours;
   sum->handoffs += x->useful_handoffs;
   sum->violations += lb_outcome_violations(x);
   part[OVERLAPPED] = (struct lb_part){(double)x->faults_overlapped, (double)x->faults_tested};
+  part[WITHIN_LEASE] = (struct lb_part){(double)x->faults_within_lease, (double)x->faults_tested};
   part[DAMAGED] = (struct lb_part){(double)x->faults_damaged, (double)x->faults_tested};
   part[BY_HOUR] = (struct lb_part){violations, hours};
   part[BY_HANDOFF] = (struct lb_part){violations, (double)x->useful_handoffs};
@@ -53,6 +56,7 @@ void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate
     count++;
   }
   if (ret->faults) ret->overlapped_per_fault = lb_rate_share(of[OVERLAPPED], count);
+  if (ret->faults) ret->within_lease_per_fault = lb_rate_share(of[WITHIN_LEASE], count);
   if (ret->faults) ret->damaged_per_fault = lb_rate_share(of[DAMAGED], count);
   if (ret->hours > 0) ret->violations_per_hour = lb_rate_per(of[BY_HOUR], count, 1);
   if (ret->handoffs) ret->violations_per_1000 = lb_rate_per(of[BY_HANDOFF], count, 1000);
@@ -60,6 +64,37 @@ void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate
 }
 
 /* ---- the control ----------------------------------------------------------------------------- */
+
+/* What clients do, however long they do it. */
+static bool is_same_load(const struct lb_scenario *a, const struct lb_scenario *b) {
+  return a->keys == b->keys && a->hold_ms == b->hold_ms && a->think_ms == b->think_ms && a->ttl_ms == b->ttl_ms &&
+         a->wait_ms == b->wait_ms && a->renew == b->renew && a->client_count_count == b->client_count_count &&
+         memcmp(a->client_counts, b->client_counts, a->client_count_count * sizeof *a->client_counts) == 0;
+}
+
+/* The control's cell for cell `c`, under this guard; the count of cells = there is none. */
+static size_t control_of(const struct lb_plan *plan, const struct lb_cell *c, enum lb_guard guard) {
+  for (size_t i = 0; i < plan->cell_count; i++) {
+    const struct lb_cell *x = &plan->cells[i];
+    if (x->scenario->control && x->scenario->kind == LB_KIND_CAMPAIGN && x->guard == guard && strcmp(x->system, c->system) == 0 &&
+        is_same_load(x->scenario, c->scenario))
+      return i;
+  }
+  return plan->cell_count;
+}
+
+int lb_cell_above_control(const struct lb_tally *tally, size_t cell) {
+  const struct lb_plan *plan = tally->plan;
+  const struct lb_cell *c = &plan->cells[cell];
+  struct lb_cell_rate x, calm;
+  size_t control = c->scenario->control ? plan->cell_count : control_of(plan, c, c->guard);
+  if (control == plan->cell_count && !c->scenario->control) control = control_of(plan, c, LB_GUARD_NONE);
+  if (control == plan->cell_count) return -1;
+  lb_cell_rate(tally, cell, &x);
+  lb_cell_rate(tally, control, &calm);
+  if (x.violations == 0 || x.hours <= 0 || calm.hours <= 0) return -1;
+  return x.violations_per_hour.low > calm.violations_per_hour.high;
+}
 
 /* An undecided trial adds its stall, though not its hand-offs: that the harness stalled is just
  * what may have made it undecided. */

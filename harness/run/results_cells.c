@@ -35,18 +35,30 @@ static void set_rate(json_t *o, const char *name, const struct lb_rate *rate, bo
 
 static json_t *whole_or_null(uint64_t number, bool known) { return known ? json_integer((json_int_t)number) : json_null(); }
 
+/* As the scenario writes them, those that were never proved included. */
+static json_t *kinds_json(const struct lb_scenario *scenario, const struct lb_cell_rate *x) {
+  json_t *o = json_object();
+  for (size_t i = 0; i < scenario->fault_count && i < LB_FAULT_KINDS_MAX; i++)
+    json_object_set_new(o, scenario->faults[i].text, json_integer(x->faults_of[i]));
+  return o;
+}
+
 /* Null unless it was a campaign that decided something. */
 static void set_rates(json_t *o, const struct lb_tally *tally, size_t index, bool campaign) {
   struct lb_cell_rate x = {0};
   if (campaign) lb_cell_rate(tally, index, &x);
   json_object_set_new(o, "decided_faults", whole_or_null(x.faults, campaign));
   set_rate(o, "overlapped_per_fault", &x.overlapped_per_fault, x.faults > 0);
+  set_rate(o, "within_lease_per_fault", &x.within_lease_per_fault, x.faults > 0);
   set_rate(o, "damaged_per_fault", &x.damaged_per_fault, x.faults > 0);
   json_object_set_new(o, "decided_hours", campaign ? json_real(x.hours) : json_null());
   json_object_set_new(o, "decided_handoffs", whole_or_null(x.handoffs, campaign));
   json_object_set_new(o, "violations", whole_or_null(x.violations, campaign));
   set_rate(o, "violations_per_hour", &x.violations_per_hour, x.hours > 0);
   set_rate(o, "violations_per_1000", &x.violations_per_1000, x.handoffs > 0);
+  int above = campaign ? lb_cell_above_control(tally, index) : -1;
+  json_object_set_new(o, "above_control", above < 0 ? json_null() : json_boolean(above));
+  json_object_set_new(o, "faults_of", campaign ? kinds_json(tally->plan->cells[index].scenario, &x) : json_null());
 }
 
 static json_t *cell_json(const struct lb_tally *tally, size_t index) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a person sees while a run goes on, and after it the remarks. The tables are in
- * display_table.c, display_guards.c and display_figures.c.
+ * display_table.c, display_guards.c, display_campaigns.c and display_figures.c.
  *
  * On a terminal there is one live line. It is overwritten in place and taken away before anything
  * else is written, so what stays on the screen is one line per trial, the same as in a log.

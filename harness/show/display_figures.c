@@ -1,74 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The figures of a run as numbers: rates of violation with their intervals, what a lock costs, how
- * long a dead holder's lock stays taken.
+ * The figures of a run as numbers: what a lock costs, how long a dead holder's lock
+ * stays taken. Campaigns are in display_campaigns.c.
  *
- * Percentiles are not averaged: a line has the median of its trials. The rate of a cell is computed
- * from sums. A part without a number has no heading.
+ * Percentiles are not averaged: a line has the median of its trials. A part without a number has no heading.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/rate.h"
 #include "display.h"
-
-/* ---- rates of violation ---------------------------------------------------------------------- */
-
-/* Two digits; what is below a hundredth is nearly nothing. */
-static const char *short_number(double x, char *buf, size_t size) {
-  snprintf(buf, size, x >= 100 ? "%.0f" : x >= 0.01 ? "%.2g" : "0", x);
-  return buf;
-}
-
-/* "0.52 [0.41,0.63]"; a dash where nothing is known. A rate of 0 has one bound. */
-static void print_rate(const struct lb_rate *rate, bool known, int width, FILE *out) {
-  char text[80] = "-", value[24], low[24], high[24];
-  short_number(rate->value, value, sizeof value);
-  short_number(rate->low, low, sizeof low);
-  short_number(rate->high, high, sizeof high);
-  if (known && rate->value > 0) snprintf(text, sizeof text, "%s [%s,%s]", value, low, high);
-  else if (known) snprintf(text, sizeof text, "0 (below %s)", high);
-  fprintf(out, " %*s", width, text);
-}
-
-/* A campaign has rates instead of a share of trials: how often a fault cost exclusion tells locks
- * apart that all are violated sooner or later. The interval says how far to believe it. */
-static void print_campaign(const struct lb_tally *tally, size_t index, FILE *out) {
-  const struct lb_cell *cell = &tally->plan->cells[index];
-  struct lb_cell_rate x;
-  lb_cell_rate(tally, index, &x);
-  fprintf(out, "%-14s %-24s %-8s%5llu", cell->scenario->name, cell->system, lb_guard_name(cell->guard), (unsigned long long)x.faults);
-  print_rate(&x.overlapped_per_fault, x.faults > 0, 17, out);
-  print_rate(&x.damaged_per_fault, x.faults > 0, 17, out);
-  print_rate(&x.violations_per_hour, x.hours > 0, 15, out);
-  print_rate(&x.violations_per_1000, x.handoffs > 0, 14, out);
-  fputc('\n', out);
-}
-
-/* What the rates above are compared with: the same harness without faults. A violation or a long
- * stall here says that the rates are not those of the locks alone. */
-static void print_control(const struct lb_tally *tally, FILE *out) {
-  struct lb_control control;
-  lb_tally_control(tally, &control);
-  if (control.trials == 0) return;
-  fprintf(out, "\nno-fault control: %llu hand-offs, %llu violations", (unsigned long long)control.handoffs,
-          (unsigned long long)control.violations);
-  if (control.undecided) fprintf(out, ", %d of %d trials undecided", control.undecided, control.trials);
-  fprintf(out, "; longest stall of the harness %.1f ms\n", (double)control.stall_ns / 1e6);
-}
-
-void lb_print_rates(const struct lb_tally *tally, FILE *out) {
-  bool any = false;
-  for (size_t i = 0; i < tally->plan->cell_count; i++) {
-    if (tally->plan->cells[i].scenario->kind != LB_KIND_CAMPAIGN || tally->cells[i].trials == 0) continue;
-    if (!any)
-      fprintf(out, "\n%-46s%6s %17s %17s %15s %14s\n", "campaigns: how often a fault cost exclusion", "faults", "overlap/fault",
-              "damage/fault", "damage/hour", "/1000 hand-o.");
-    any = true;
-    print_campaign(tally, i, out);
-  }
-  print_control(tally, out);
-}
 
 /* ---- speed ----------------------------------------------------------------------------------- */
 

@@ -3,66 +3,152 @@
  * Campaigns, and the control that they are compared with. Faults drawn at random violate most locks
  * sooner or later, so the verdict says little: what tells locks apart is after how many of
  * the faults exclusion was lost, with an interval that says how far to believe it.
+ *
+ * A run of an older version has not all the members of a cell: its cells stay empty.
  */
+#include "campaign_text.h"
 #include "html.h"
 #include "report_parts.h"
 
-/* Empty where nothing was decided: a rate of 0 would be a result. Of 0 only the bound says anything. */
-static void write_rate(FILE *out, const json_t *cell, const char *name) {
+/* ---- a row --------------------------------------------------------------------------------------------------------- */
+
+static double number_of(const json_t *cell, const char *name) { return json_number_value(json_object_get(cell, name)); }
+
+static bool has(const json_t *cell, const char *name) { return json_is_number(json_object_get(cell, name)); }
+
+static struct lb_rate rate_of(const json_t *cell, const char *name) {
   char low[64], high[64];
-  const json_t *rate = json_object_get(cell, name);
   snprintf(low, sizeof low, "%s_low", name);
   snprintf(high, sizeof high, "%s_high", name);
-  double from = json_number_value(json_object_get(cell, low)), to = json_number_value(json_object_get(cell, high));
+  return (struct lb_rate){number_of(cell, name), number_of(cell, low), number_of(cell, high)};
+}
+
+static void write_number(FILE *out, const char *text) {
   fputs("<td class=\"number\">", out);
-  if (json_is_number(rate) && json_number_value(rate) > 0)
-    lb_html_textf(out, "%.3g [%.3g, %.3g]", json_number_value(rate), from, to);
-  else if (json_is_number(rate)) lb_html_textf(out, "0 (below %.3g)", to);
+  lb_html_text(out, text);
+  fputs("</td>", out);
+}
+
+/* Empty where nothing was decided: a rate of 0 would be a result. */
+static void write_share(FILE *out, const json_t *cell, const char *name) {
+  char text[80] = "";
+  struct lb_rate rate = rate_of(cell, name);
+  if (has(cell, name)) lb_campaign_share_text(&rate, true, text, sizeof text);
+  write_number(out, text);
+}
+
+static int decided(const json_t *cell) { return (int)(number_of(cell, "trials") - number_of(cell, "undecided")); }
+
+static void write_rate(FILE *out, const json_t *cell, enum lb_campaign_exposure of) {
+  const char *name = of == LB_PER_HOUR ? "violations_per_hour" : "violations_per_1000";
+  const char *exposure = of == LB_PER_HOUR ? "decided_hours" : "decided_handoffs";
+  char text[80] = "";
+  struct lb_campaign_rate rate = {of, rate_of(cell, name), (uint64_t)number_of(cell, "violations"), number_of(cell, exposure), decided(cell)};
+  if (has(cell, name)) lb_campaign_rate_text(&rate, text, sizeof text);
+  write_number(out, text);
+}
+
+static void write_verdict(FILE *out, const json_t *cell) {
+  int undecided = (int)number_of(cell, "undecided"), bad = (int)(number_of(cell, "violated") + number_of(cell, "stuck"));
+  bool safe = lb_report_is(cell, "verdict", "safe");
+  fputs("<td>", out);
+  lb_report_value(out, cell, "verdict", "");
+  if (decided(cell) > 0) fprintf(out, " %d/%d", safe ? decided(cell) : bad, decided(cell));
+  if (undecided > 0) fprintf(out, " (+%d ?)", undecided);
   fputs("</td>", out);
 }
 
 static void write_campaign(FILE *out, const json_t *cell) {
-  static const char *const texts[] = {"scenario", "system", "guard", "verdict"};
-  static const char *const numbers[] = {"trials", "undecided", "faults", "faults_overlapped", "faults_within_lease", "faults_damaged"};
+  static const char *const texts[] = {"scenario", "system", "guard"};
   fputs("<tr>", out);
   for (size_t k = 0; k < sizeof texts / sizeof *texts; k++) {
     fputs("<td>", out);
     lb_report_value(out, cell, texts[k], "");
     fputs("</td>", out);
   }
-  for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
-    fputs("<td class=\"number\">", out);
-    lb_report_value(out, cell, numbers[k], "");
-    fputs("</td>", out);
-  }
-  static const char *const rates[] = {"overlapped_per_fault", "damaged_per_fault", "violations_per_hour", "violations_per_1000"};
-  for (size_t k = 0; k < sizeof rates / sizeof *rates; k++) write_rate(out, cell, rates[k]);
+  write_verdict(out, cell);
+  fputs("<td class=\"number\">", out);
+  lb_report_value(out, cell, has(cell, "decided_faults") ? "decided_faults" : "faults", "");
+  fputs("</td>", out);
+  write_share(out, cell, "overlapped_per_fault");
+  write_share(out, cell, "within_lease_per_fault");
+  write_share(out, cell, "damaged_per_fault");
+  write_rate(out, cell, LB_PER_HOUR);
+  write_rate(out, cell, LB_PER_1000);
   fputs("</tr>\n", out);
 }
 
+/* ---- the table ----------------------------------------------------------------------------------------------------- */
+
 /* `faults` is a number only in cells whose campaign ran. */
+static bool is_campaign(const json_t *cell) { return has(cell, "faults"); }
+
+static void write_head(FILE *out) {
+  fputs("<h2>Random faults under load</h2>\n<div class=\"scroll\"><table class=\"plain\">\n<thead><tr>", out);
+  for (size_t i = 0; i < LB_CAMPAIGN_COLUMNS; i++) {
+    fputs("<th>", out);
+    lb_html_textf(out, "%s %s", lb_campaign_columns[i].what, lb_campaign_columns[i].per);
+    fputs("</th>", out);
+  }
+  fputs("</tr></thead>\n<tbody>\n", out);
+}
+
+/* A control has no faults, and nothing to be compared with. */
+static void note(const json_t *cell, struct lb_campaign_notes *notes) {
+  const char *kind, *system = lb_report_string(cell, "system"), *guard = lb_report_string(cell, "guard");
+  json_t *proved, *kinds = json_object_get(cell, "faults_of");
+  const json_t *above = json_object_get(cell, "above_control");
+  if (!json_is_object(kinds) || !has(cell, "decided_faults") || number_of(cell, "decided_faults") <= 0) return;
+  json_object_foreach(kinds, kind, proved) lb_campaign_note_kind(notes, kind, (uint64_t)json_integer_value(proved));
+  if (number_of(cell, "violations") > 0)
+    lb_campaign_note_control(notes, system ? system : "", guard ? guard : "none", json_is_boolean(above) ? json_is_true(above) : -1);
+}
+
+static void write_notes(FILE *out, const char *scenario, const struct lb_campaign_notes *notes) {
+  char text[1400];
+  lb_campaign_kinds_text(notes, text, sizeof text);
+  if (!*text) return;
+  fputs("<p class=\"soft\">", out);
+  lb_html_textf(out, "%s: %s.", scenario, text);
+  lb_campaign_control_text(notes, text, sizeof text);
+  if (*text) lb_html_textf(out, " %s", text);
+  fputs("</p>\n", out);
+}
+
+/* Cells of a scenario follow one another. */
+static void write_all_notes(FILE *out, const json_t *cells) {
+  struct lb_campaign_notes notes = {0};
+  const char *scenario = "";
+  const json_t *cell;
+  size_t i;
+  json_array_foreach(cells, i, cell) {
+    if (!is_campaign(cell)) continue;
+    if (!lb_report_is(cell, "scenario", scenario)) {
+      write_notes(out, scenario, &notes);
+      notes = (struct lb_campaign_notes){0};
+      scenario = lb_report_string(cell, "scenario");
+    }
+    note(cell, &notes);
+  }
+  write_notes(out, scenario, &notes);
+}
+
 void lb_report_campaigns(FILE *out, const json_t *cells) {
   size_t i;
   const json_t *cell;
   bool any = false;
   json_array_foreach(cells, i, cell) {
-    if (!json_is_number(json_object_get(cell, "faults"))) continue;
-    if (!any)
-      fputs(
-          "<h2>Random faults under load</h2>\n<div class=\"scroll\"><table class=\"plain\">\n<thead><tr>"
-          "<th>scenario</th><th>system</th><th>guard</th><th>verdict</th><th>trials</th>"
-          "<th>undecided</th><th>faults proved</th><th>two held after</th><th>within a lease</th><th>damage after</th>"
-          "<th>two held, per fault [95 %]</th><th>damage, per fault [95 %]</th><th>violations per hour [95 %]</th>"
-          "<th>per 1000 useful hand-offs [95 %]</th></tr></thead>\n<tbody>\n",
-          out);
+    if (!is_campaign(cell)) continue;
+    if (!any) write_head(out);
     any = true;
     write_campaign(out, cell);
   }
-  if (any)
-    fputs("</tbody></table></div>\n<p class=\"soft\">Faults drawn at random from the seed, one after the other. "
-          "Hand-offs, violations and their rates are of decided trials. The intervals allow for trials that differ and for faults "
-          "that cost many violations, as far as several trials show it: of one trial nothing is known of that.</p>\n",
-          out);
+  if (!any) return;
+  fputs("</tbody></table></div>\n", out);
+  write_all_notes(out, cells);
+  fputs("<p class=\"soft\">", out);
+  lb_html_text(out, lb_campaign_caption);
+  fputs("</p>\n", out);
 }
 
 /* Trials without faults, of all locks that are meant to exclude. A violation or a long stall in

@@ -79,6 +79,11 @@ static bool play_fault(struct campaign *c, const struct lb_planned *f, size_t *t
   return proved;
 }
 
+static void count_proved(struct campaign *c, size_t kind, uint64_t *proved) {
+  ++*proved;
+  if (kind < LB_FAULT_KINDS_MAX) c->s->faults_of[kind]++;
+}
+
 /* The clients work from before the first fault until the end, so that whatever a fault does can
  * show. */
 static int play(struct campaign *c, uint64_t *ret_proved) {
@@ -89,7 +94,7 @@ static int play(struct campaign *c, uint64_t *ret_proved) {
   mark_whole(c);
   for (size_t i = 0; i < c->schedule.count && !over(c) && c->s->verdict == LB_VERDICT_NONE; i++) {
     work_until(c, c->schedule.fault[i].begin);
-    *ret_proved += play_fault(c, &c->schedule.fault[i], &tried);
+    if (play_fault(c, &c->schedule.fault[i], &tried)) count_proved(c, c->schedule.fault[i].kind, ret_proved);
     mark_whole(c);
   }
   work_until(c, (lb_ns)(c->s->plan->scenario->duration_s * 1e9));

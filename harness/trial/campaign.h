@@ -12,7 +12,8 @@
 
 #include "stage.h"
 
-/* 0, or -ECANCELED after lb_stage_doubt(); *ret_proved = how many faults were proved. Fewer than
+/* 0, or -ECANCELED after lb_stage_doubt(); *ret_proved = how many faults were proved; stage->faults_of
+ * says of which kinds. Fewer than
  * half of those tried = undecided, but not of a control. The window may end late: it waits for a
  * grant after the last fault, for as long as lb_scenario_progress_ms() says. */
 int lb_campaign_play(struct lb_stage *stage, uint64_t *ret_proved);

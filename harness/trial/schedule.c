@@ -34,7 +34,8 @@ static int draw_slots(const struct lb_scenario *scenario, struct lb_rng *rng, st
     if (!grown) return -ENOMEM;
     ret->fault = grown;
     struct lb_planned *f = &ret->fault[ret->count++];
-    *f = (struct lb_planned){.step = scenario->faults[lb_rng_below(rng, scenario->fault_count)], .begin = t};
+    *f = (struct lb_planned){.kind = lb_rng_below(rng, scenario->fault_count), .begin = t};
+    f->step = scenario->faults[f->kind];
     f->end = t + around(rng, scenario->lasts_ms);
     t = f->end + around(rng, scenario->every_ms);
   }
@@ -53,15 +54,14 @@ static bool plays(struct lb_role role, size_t nodes) {
 
 bool lb_schedule_applies(const struct lb_step *fault, size_t nodes) { return plays(fault->a, nodes) && plays(fault->b, nodes); }
 
-/* One of those that apply, each alike. Where none does the drawn one stays, and the campaign notes
- * that it was not done. */
-static const struct lb_step *replacement(const struct lb_scenario *scenario, size_t nodes, struct lb_rng *rng,
-                                         const struct lb_step *drawn) {
+/* One of those that apply, each alike, by its place. Where none does the drawn one stays, and the
+ * campaign notes that it was not done. */
+static size_t replacement(const struct lb_scenario *scenario, size_t nodes, struct lb_rng *rng, size_t drawn) {
   size_t applying = 0;
   for (size_t i = 0; i < scenario->fault_count; i++) applying += lb_schedule_applies(&scenario->faults[i], nodes);
   size_t chosen = lb_rng_below(rng, applying);
   for (size_t i = 0; i < scenario->fault_count; i++)
-    if (lb_schedule_applies(&scenario->faults[i], nodes) && chosen-- == 0) return &scenario->faults[i];
+    if (lb_schedule_applies(&scenario->faults[i], nodes) && chosen-- == 0) return i;
   return drawn;
 }
 
@@ -105,7 +105,8 @@ static int fit(struct lb_planned *f, size_t i, const struct lb_trial_plan *plan,
   struct lb_rng rng = lb_rng_fork(plan->fault_seed, STREAM_FITTED, i);
   const struct lb_step drawn = f->step;
   lb_ns length = f->end - f->begin, least;
-  if (!lb_schedule_applies(&drawn, nodes)) f->step = *replacement(plan->scenario, nodes, &rng, &drawn);
+  if (!lb_schedule_applies(&drawn, nodes)) f->kind = replacement(plan->scenario, nodes, &rng, f->kind);
+  f->step = plan->scenario->faults[f->kind];
   bool replaced = f->step.text != drawn.text;
   f->step.number = (uint32_t)i + 1;
   draw_role(&rng, &f->step.a, nodes, clients);

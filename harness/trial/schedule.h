@@ -14,6 +14,7 @@
 #include "trial_plan.h"
 
 struct lb_planned { /* times from the begin of the campaign */
+  size_t kind;         /* its place among the scenario's faults */
   struct lb_step step; /* with a number in place of `any`; its text is owned */
   char *drawn;         /* owned: what was drawn first, where another fault had to be played; NULL = this one */
   lb_ns begin, end;

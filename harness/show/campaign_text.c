@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A rate is a count divided by what it could have happened in. Of few events, or of many that all followed one fault, the quotient
+ * says more than was seen; so below some number of them the count itself is shown, with the bound that it allows.
+ */
+#include "campaign_text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "campaign_words.h"
+
+#define COLUMN(what, per) {what, per},
+const struct lb_campaign_column lb_campaign_columns[LB_CAMPAIGN_COLUMNS] = {LB_CAMPAIGN_COLUMN_LIST(COLUMN)};
+const char lb_campaign_caption[] = LB_CAMPAIGN_CAPTION;
+
+/* ---- numbers ------------------------------------------------------------------------------------------------------- */
+
+/* Two significant digits, never in powers of ten, and without zeros at the end of a fraction; "150k"
+ * from ten thousand on. */
+static const char *two_digits(double x, char *buf, size_t size) {
+  int places = x > 0 ? 1 - (int)floor(log10(x)) : 0;
+  double step = pow(10, places < 0 ? -places : 0), rounded = places > 0 ? x : round(x / step) * step;
+  if (rounded >= 10000) snprintf(buf, size, "%.0fk", rounded / 1000);
+  else snprintf(buf, size, "%.*f", places > 0 ? places : 0, rounded);
+  char *end = buf + strlen(buf);
+  if (strchr(buf, '.')) {
+    while (end[-1] == '0') *--end = '\0';
+    if (end[-1] == '.') end[-1] = '\0';
+  }
+  return buf;
+}
+
+static void print_interval(const struct lb_rate *rate, double scale, char *buf, size_t size) {
+  char value[40], low[40], high[40];
+  snprintf(buf, size, "%s [%s,%s]", two_digits(rate->value * scale, value, sizeof value), two_digits(rate->low * scale, low, sizeof low),
+           two_digits(rate->high * scale, high, sizeof high));
+}
+
+void lb_campaign_share_text(const struct lb_rate *share, bool known, char *buf, size_t size) {
+  char high[40];
+  if (!known) snprintf(buf, size, "-");
+  else if (share->value > 0) print_interval(share, 100, buf, size);
+  else snprintf(buf, size, "0 (<%s)", two_digits(share->high * 100, high, sizeof high));
+}
+
+/* What a trial's violations have in common nobody can tell from one trial, so of many in one there is
+ * no bound either. */
+void lb_campaign_rate_text(const struct lb_campaign_rate *x, char *buf, size_t size) {
+  unsigned long long events = x->events;
+  bool few_handoffs = x->of == LB_PER_1000 && x->exposure < LB_LEAST_HANDOFFS;
+  char number[40];
+  if (!(x->exposure > 0)) snprintf(buf, size, "-");
+  else if (few_handoffs) snprintf(buf, size, "%llu in %.0f", events, x->exposure);
+  else if (x->events < LB_LEAST_EVENTS) snprintf(buf, size, "%llu (<%s)", events, two_digits(x->rate.high, number, sizeof number));
+  else if (x->trials >= LB_LEAST_TRIALS) print_interval(&x->rate, 1, buf, size);
+  else if (x->of == LB_PER_1000) snprintf(buf, size, "%llu in %.0f", events, x->exposure);
+  else snprintf(buf, size, "%llu in %s s", events, two_digits(x->exposure * 3600, number, sizeof number));
+}
+
+/* ---- sentences ----------------------------------------------------------------------------------------------------- */
+
+void lb_campaign_note_kind(struct lb_campaign_notes *notes, const char *name, uint64_t proved) {
+  size_t i = 0;
+  while (i < notes->kinds && strcmp(notes->kind[i].name, name) != 0) i++;
+  if (i == sizeof notes->kind / sizeof *notes->kind) return;
+  notes->kind[i].name = name;
+  notes->kind[i].proved += proved;
+  if (i == notes->kinds) notes->kinds++;
+}
+
+void lb_campaign_note_control(struct lb_campaign_notes *notes, const char *system, const char *guard, int above) {
+  size_t used = strlen(notes->below);
+  if (above > 0) notes->above++;
+  else if (above < 0) notes->unknown++;
+  else {
+    const char *comma = notes->below_count++ ? ", " : "";
+    bool guarded = strcmp(guard, "none") != 0;
+    snprintf(notes->below + used, sizeof notes->below - used, guarded ? "%s%s (%s)" : "%s%s", comma, system, guard);
+  }
+}
+
+void lb_campaign_kinds_text(const struct lb_campaign_notes *notes, char *buf, size_t size) {
+  size_t n = 0, never = 0;
+  *buf = '\0';
+  for (size_t i = 0; i < notes->kinds && n < size; i++) {
+    never += notes->kind[i].proved == 0;
+    if (notes->kind[i].proved)
+      n += (size_t)snprintf(buf + n, size - n, "%s%llu %s", n ? ", " : "proved over all rows: ", (unsigned long long)notes->kind[i].proved, notes->kind[i].name);
+  }
+  for (size_t i = 0; i < notes->kinds && n < size; i++)
+    if (notes->kind[i].proved == 0) {
+      n += (size_t)snprintf(buf + n, size - n, "%s%s", never ? (n ? "; never: " : "never proved: ") : ", ", notes->kind[i].name);
+      never = 0;
+    }
+}
+
+void lb_campaign_control_text(const struct lb_campaign_notes *notes, char *buf, size_t size) {
+  if (notes->below_count)
+    snprintf(buf, size, "The control, the same load without faults, does not separate from %s: by violations per hour their intervals meet.",
+             notes->below);
+  else if (notes->unknown)
+    snprintf(buf, size, "No control of the same load was decided: nothing tells what %s of these rows would be without faults.",
+             notes->above ? "some" : "the violations");
+  else if (notes->above) snprintf(buf, size, "By violations per hour, every row that has any lies above the control, the same load without faults.");
+  else *buf = '\0';
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What stands in a cell of the table of campaigns: no bound that is there becomes 0, and no rate is made of too little.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "show/campaign_text.h"
+
+static const char *share(double value, double low, double high) {
+  static char text[80];
+  lb_campaign_share_text(&(struct lb_rate){value, low, high}, true, text, sizeof text);
+  return text;
+}
+
+static const char *rate(enum lb_campaign_exposure of, uint64_t events, double exposure, int trials) {
+  static char text[80];
+  struct lb_campaign_rate x = {of, {4.938, 0.0094, 11.04}, events, exposure, trials};
+  lb_campaign_rate_text(&x, text, sizeof text);
+  return text;
+}
+
+static void a_share_is_in_per_cent_with_two_digits(void **state) {
+  char text[80];
+  (void)state;
+  assert_string_equal(share(0.25, 0.0456, 0.6994), "25 [4.6,70]");
+  assert_string_equal(share(0.0094, 0.00004, 0.05), "0.94 [0.004,5]");
+  assert_string_equal(share(1, 0.5, 1), "100 [50,100]");
+  assert_string_equal(share(0, 0, 0.5271), "0 (<53)");
+  lb_campaign_share_text(&(struct lb_rate){0}, false, text, sizeof text);
+  assert_string_equal(text, "-");
+}
+
+static void a_lower_bound_is_not_0_unless_it_is(void **state) {
+  (void)state;
+  assert_string_equal(rate(LB_PER_HOUR, 12, 1, 2), "4.9 [0.0094,11]");
+  assert_string_equal(share(0.2, 0, 0.999), "20 [0,100]");
+}
+
+static void large_numbers_are_not_powers_of_ten(void **state) {
+  char text[80];
+  struct lb_campaign_rate x = {LB_PER_HOUR, {153361, 134185, 99.6}, 215, 1, 5};
+  (void)state;
+  lb_campaign_rate_text(&x, text, sizeof text);
+  assert_string_equal(text, "150k [130k,100]");
+}
+
+static void fewer_than_five_events_are_a_count_with_its_bound(void **state) {
+  (void)state;
+  assert_string_equal(rate(LB_PER_HOUR, 5, 1, 2), "4.9 [0.0094,11]");
+  assert_string_equal(rate(LB_PER_HOUR, 4, 1, 2), "4 (<11)");
+  assert_string_equal(rate(LB_PER_1000, 1, 1000, 1), "1 (<11)");
+  assert_string_equal(rate(LB_PER_1000, 0, 1000, 1), "0 (<11)");
+}
+
+/* Of one trial nobody knows what its violations have in common, so they have no bound either. */
+static void many_events_of_one_trial_are_a_count(void **state) {
+  (void)state;
+  assert_string_equal(rate(LB_PER_HOUR, 215, 5.0 / 3600, 1), "215 in 5 s");
+  assert_string_equal(rate(LB_PER_1000, 215, 1793, 1), "215 in 1793");
+}
+
+static void fewer_than_100_handoffs_make_no_rate_and_no_bound(void **state) {
+  (void)state;
+  assert_string_equal(rate(LB_PER_1000, 12, 2, 5), "12 in 2");
+  assert_string_equal(rate(LB_PER_1000, 0, 99, 5), "0 in 99");
+  assert_string_equal(rate(LB_PER_1000, 12, 100, 5), "4.9 [0.0094,11]");
+  assert_string_equal(rate(LB_PER_1000, 0, 0, 5), "-");
+  assert_string_equal(rate(LB_PER_HOUR, 12, 0.001, 5), "4.9 [0.0094,11]"); /* an hour has no hand-offs */
+}
+
+static void kinds_are_added_up_and_those_that_never_came_are_named(void **state) {
+  struct lb_campaign_notes notes = {0};
+  char text[400];
+  (void)state;
+  lb_campaign_kinds_text(&notes, text, sizeof text);
+  assert_string_equal(text, "");
+  lb_campaign_note_kind(&notes, "b", 0);
+  lb_campaign_kinds_text(&notes, text, sizeof text);
+  assert_string_equal(text, "never proved: b");
+  lb_campaign_note_kind(&notes, "a", 2);
+  lb_campaign_note_kind(&notes, "c", 1);
+  lb_campaign_note_kind(&notes, "a", 3);
+  lb_campaign_note_kind(&notes, "d", 0);
+  lb_campaign_kinds_text(&notes, text, sizeof text);
+  assert_string_equal(text, "proved over all rows: 5 a, 1 c; never: b, d");
+}
+
+static void what_the_control_does_not_separate_is_named_first(void **state) {
+  struct lb_campaign_notes notes = {0};
+  char text[1400];
+  (void)state;
+  lb_campaign_control_text(&notes, text, sizeof text);
+  assert_string_equal(text, "");
+  lb_campaign_note_control(&notes, "a@t", "none", 1);
+  lb_campaign_control_text(&notes, text, sizeof text);
+  assert_string_equal(text, "By violations per hour, every row that has any lies above the control, the same load without faults.");
+  lb_campaign_note_control(&notes, "b@t", "none", -1);
+  lb_campaign_control_text(&notes, text, sizeof text);
+  assert_non_null(strstr(text, "what some of these rows would be"));
+  lb_campaign_note_control(&notes, "c@t", "none", 0);
+  lb_campaign_note_control(&notes, "d@t", "fence", 0);
+  lb_campaign_control_text(&notes, text, sizeof text);
+  assert_non_null(strstr(text, "does not separate from c@t, d@t (fence): "));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_share_is_in_per_cent_with_two_digits),
+      cmocka_unit_test(a_lower_bound_is_not_0_unless_it_is),
+      cmocka_unit_test(large_numbers_are_not_powers_of_ten),
+      cmocka_unit_test(fewer_than_five_events_are_a_count_with_its_bound),
+      cmocka_unit_test(many_events_of_one_trial_are_a_count),
+      cmocka_unit_test(fewer_than_100_handoffs_make_no_rate_and_no_bound),
+      cmocka_unit_test(kinds_are_added_up_and_those_that_never_came_are_named),
+      cmocka_unit_test(what_the_control_does_not_separate_is_named_first),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
