@@ -55,7 +55,7 @@ def rate_of(trials, violations):
     return rate | {"above_control": violations > 40 if violations else None, "faults_of": {"pause holder": trials * 6, "kill holder": 0}}
 
 
-def cell(rng, scenario, system, guard, expected, reason, campaign, load):
+def cell(rng, scenario, system, guard, expected, reason, campaign, load, premised):
     n = TRIALS * 3 if load else TRIALS
     verdict = rng.choice(["safe", "violated"]) if expected == "any" else expected
     hit = verdict == "violated"
@@ -74,7 +74,7 @@ def cell(rng, scenario, system, guard, expected, reason, campaign, load):
     return {"scenario": scenario, "system": system, "guard": guard, "seed": 7, "trials": 0 if none else n,
             "verdict": verdict, "expected": expected, "as_expected": None if none else True,
             "reason": reason, "why": reason or None if none else None, "violated": k,
-            "undecided": 0, "stuck": n if verdict == "stuck" else 0,
+            "undecided": 0, "premises_observed": n if premised and not none else None, "stuck": n if verdict == "stuck" else 0,
             "upper95": 1 - 0.05 ** (1 / n) if verdict == "safe" else None, **counts,
             "unavailable_ms": None, "orphan_ms": None, "blind_ms": None, "grants": n * (3000 if busy else 3),
             "handoffs": n * (2500 if busy else 1), "useful_handoffs": n * (2500 if busy else 1), "max_stall_ms": rng.uniform(1, 30)}
@@ -146,6 +146,7 @@ def main(folder, out):
         short = re.sub(r"^\d+-|\.ini$", "", name)
         counts = [int(c) for c in work["clients"].split(",")]
         load = not steps and not faults
+        premised = any(key == "premise" for key, _ in sections.get("proof", []))
         figures = {k: float(work.get(k, 0)) for k in ("hold_ms", "think_ms", "duration_s", "warmup_s")}
         scenarios.append({
             "name": short, **{k: head[k] for k in ("title", "question", "refuted")}, "file": "scenarios/" + name,
@@ -155,7 +156,7 @@ def main(folder, out):
         for system in systems_of(os.path.join(folder, "suites", "paper.ini")):
             for guard in GUARDS:
                 expected, reason = stated(sections, system, guard)
-                cells.append(cell(rng, short, system, guard, expected, reason, faults, load and len(counts) > 1))
+                cells.append(cell(rng, short, system, guard, expected, reason, faults, load and len(counts) > 1, premised))
                 if load and guard == "none" and cells[-1]["verdict"] == "safe":
                     for clients in counts:
                         for row, buckets in speed_rows(rng, short, system, clients):

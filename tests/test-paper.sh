@@ -194,6 +194,8 @@ if what == "blank":
     next(c for c in j["cells"] if c["verdict"] == "n/a")["why"] = None
 if what == "hole":
     j["cells"].remove(next(c for c in j["cells"] if c["verdict"] == "n/a"))
+if what == "unseen":
+    cell["premises_observed"] -= 1
 if what == "loud":
     j["control"]["violations"] = 1
 if what == "open":
@@ -210,6 +212,7 @@ unexpected|the claim on majority-lost redlock@redis-x5 none expects violated, an
 undecided|the claim on majority-lost redlock@redis-x5 none expects violated, and the run found undecided
 blank|the claim 'blank' does not hold: 1 of
 hole|the claim 'blank' does not hold: 1 of
+unseen|the claim 'premises' does not hold: 1 of
 loud|the claim 'silent' does not hold: 1 in
 open|the claim 'silent' does not hold: 0 in
 END_OF_CHANGES
