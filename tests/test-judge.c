@@ -157,6 +157,7 @@ static void a_premise_comes_before_whatever_came_out(void **state) {
   two_holds_at_once(w);
   judge(w);
   assert_decided(w, LB_UNDECIDED, BROKEN);
+  assert_false(w->out.premises_observed);
   w->stage.verdict = LB_STUCK;
   snprintf(w->stage.why, sizeof w->stage.why, "no failover");
   judge(w);
@@ -171,6 +172,7 @@ static void a_premise_that_was_observed_changes_nothing(void **state) {
   asks_for_a_premise(w, true);
   two_holds_at_once(w);
   judge(w);
+  assert_true(w->out.premises_observed);
   assert_decided(w, LB_VIOLATED, "");
 }
 

@@ -143,7 +143,7 @@ static void every_text_of_a_run_is_escaped(void **state) {
       "\"],\"seed\":\"" EVIL "\",\"started_utc\":\"" EVIL "\",\"seconds\":\"" EVIL "\",\"machine\":{\"cpu\":\"" EVIL
       "\"},\"servers\":{\"" EVIL "\":\"" EVIL "\"},\"scenarios\":[{\"name\":\"" EVIL "\",\"title\":\"" EVIL
       "\",\"question\":\"" EVIL "\",\"refuted\":\"" EVIL "\",\"file\":\"" EVIL "\",\"workload\":{\"" EVIL "\":\"" EVIL
-      "\"},\"steps\":[\"" EVIL
+      "\"},\"proof\":[\"" EVIL "\"],\"steps\":[\"" EVIL
       "\"]}],\"cells\":[" CELL(EVIL, EVIL, EVIL, "safe",
                                ",\"expected\":\"" EVIL "\",\"as_expected\":false,\"reason\":\"" EVIL
                                "\",\"why\":\"" EVIL "\",\"seed\":\"" EVIL "\"") "],\"verdict\":\"" EVIL
@@ -167,6 +167,19 @@ static void the_verdict_comes_first_and_the_sections_follow_in_order(void **stat
   assert_order(page, (const char *const[]){"<body>", "banner good", "<h1>all as expected</h1>",
                                            "<table class=\"truth\">", "What it costs", "What was asked",
                                            "Violated trials", "Machine and versions", "Run it again", "Files", NULL});
+}
+
+static void a_scenario_says_what_a_trial_has_to_show_and_how_many_did(void **state) {
+  (void)state;
+  const char *page = page_of(RUN("{\"name\":\"s\",\"proof\":[\"premise = client 1 holds\"]},{\"name\":\"old\"}",
+                                 CELL("s", "a@t", "none", "safe", ",\"premises_observed\":19") ","
+                                 CELL("s", "b@t", "none", "safe", ",\"premises_observed\":20") ","
+                                 CELL("s", "c@t", "none", "skipped", ",\"premises_observed\":null") ","
+                                 CELL("old", "a@t", "none", "safe", ""), ""),
+                             TRIALS_HEADER);
+  assert_order(page, (const char *const[]){"A trial has to show", "premise = client 1 holds",
+                                           "Premises observed</dt><dd>in 39 of 40 trials; any other is undecided", NULL});
+  assert_null(strstr(strstr(page, "in 39 of 40") + 1, "Premises observed"));
 }
 
 static void a_cell_says_verdict_count_and_bound(void **state) {
@@ -529,6 +542,7 @@ int main(void) {
       cmocka_unit_test(a_path_is_never_a_scheme),
       EACH(every_text_of_a_run_is_escaped),
       EACH(the_verdict_comes_first_and_the_sections_follow_in_order),
+      EACH(a_scenario_says_what_a_trial_has_to_show_and_how_many_did),
       EACH(a_cell_says_verdict_count_and_bound),
       EACH(a_difference_is_marked_in_its_cell_and_listed_with_the_reason),
       EACH(rows_are_scenarios_in_order_and_what_was_not_run_is_empty),

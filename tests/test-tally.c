@@ -67,6 +67,13 @@ static void judge_sequence(enum lb_scenario_kind kind, unsigned code, int length
   assert_int_equal(cell.verdict, wanted(kind, count));
 }
 
+static void trials_that_observed_their_premises_are_counted(void **state) {
+  (void)state;
+  struct lb_cell_sum cell = empty(LB_KIND_TIMELINE);
+  for (int i = 0; i < 5; i++) lb_cell_add(&cell, &(struct lb_outcome){.verdict = i < 3 ? LB_SAFE : LB_UNDECIDED, .premises_observed = i < 3});
+  assert_int_equal(cell.premises_observed, 3);
+}
+
 static void trials_are_counted_by_verdict_and_decide_the_cell(void **state) {
   (void)state;
   unsigned codes = 1;
@@ -316,6 +323,7 @@ static void the_control_is_of_honest_protocols_and_knows_the_longest_stall(void 
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(trials_that_observed_their_premises_are_counted),
       cmocka_unit_test(trials_are_counted_by_verdict_and_decide_the_cell),
       cmocka_unit_test(the_reason_is_that_of_the_verdict_in_the_order_of_the_plan),
       cmocka_unit_test(counts_are_added_up),

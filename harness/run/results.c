@@ -141,6 +141,19 @@ static json_t *campaign_json(const struct lb_scenario *s) {
                    "progress_ms", (json_int_t)lb_scenario_progress_ms(s), "delayed_restart", s->delayed_restart, "faults", faults);
 }
 
+static void add_proof(json_t *proof, const char *key, const char *fact) {
+  json_array_append_new(proof, json_sprintf("%s = %s", key, fact));
+}
+
+/* What a trial has to show, as the scenario writes it. */
+static json_t *proof_json(const struct lb_scenario *s) {
+  json_t *proof = json_array();
+  for (size_t i = 0; i < s->premise_count; i++) add_proof(proof, s->premises[i].of_safe ? "safe" : "premise", s->premises[i].text);
+  if (s->proof_violated) add_proof(proof, "violated", s->proof_violated);
+  if (s->past_lease) add_proof(proof, "past_lease", "yes");
+  return proof;
+}
+
 /* The scenario as it was run, with all settings applied: the file may have changed since. */
 static json_t *scenario_json(const struct lb_scenario *s) {
   json_t *steps = json_array(), *clients = json_array();
@@ -150,9 +163,9 @@ static json_t *scenario_json(const struct lb_scenario *s) {
                                s->keys, "hold_ms", s->hold_ms, "think_ms", s->think_ms, "ttl_ms", (json_int_t)s->ttl_ms,
                                "wait_ms", (json_int_t)s->wait_ms, "duration_s", s->duration_s, "warmup_s", s->warmup_s,
                                "renew", s->renew, "storage", s->memory_storage ? "memory" : "disk");
-  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "name", s->name, "title", s->title ? s->title : "",
+  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", s->name, "title", s->title ? s->title : "",
                    "question", s->question ? s->question : "", "refuted", s->refuted ? s->refuted : "", "file",
-                   scenario_file(s->path), "workload", workload, "steps", steps, "campaign", campaign_json(s));
+                   scenario_file(s->path), "workload", workload, "steps", steps, "proof", proof_json(s), "campaign", campaign_json(s));
 }
 
 /* Null if the run had no control: a control that was not made has not found 0 violations. */

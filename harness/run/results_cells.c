@@ -61,6 +61,12 @@ static void set_rates(json_t *o, const struct lb_tally *tally, size_t index, boo
   json_object_set_new(o, "faults_of", campaign ? kinds_json(tally->plan->cells[index].scenario, &x) : json_null());
 }
 
+static bool states_premises(const struct lb_scenario *scenario) {
+  for (size_t i = 0; i < scenario->premise_count; i++)
+    if (!scenario->premises[i].of_safe) return true;
+  return false;
+}
+
 static json_t *cell_json(const struct lb_tally *tally, size_t index) {
   static const enum lb_counter_group groups[] = {LB_COUNT_EXCLUSION, LB_COUNT_GUARD, LB_COUNT_LIVENESS, LB_COUNT_PROGRESS, LB_COUNT_GIVEN_UP,
                                                  LB_COUNT_SPEED,     LB_COUNT_TRIAL,    LB_COUNT_FAULTS};
@@ -82,6 +88,7 @@ static json_t *cell_json(const struct lb_tally *tally, size_t index) {
   json_object_set_new(o, "violated", json_integer(all->violated));
   json_object_set_new(o, "undecided", json_integer(all->undecided));
   json_object_set_new(o, "stuck", json_integer(all->stuck));
+  json_object_set_new(o, "premises_observed", whole_or_null((uint64_t)all->premises_observed, ran && states_premises(cell->scenario)));
   json_object_set_new(o, "upper95", upper95(all));
   lb_counters_json(o, ran ? &all->sum : NULL, groups, sizeof groups / sizeof *groups, LB_IN_CELLS, campaign ? LB_IF_CAMPAIGN : 0);
   set_rates(o, tally, index, campaign);

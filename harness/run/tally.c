@@ -41,6 +41,7 @@ void lb_cell_add(struct lb_cell_sum *cell, const struct lb_outcome *x) {
   cell->violated += x->verdict == LB_VIOLATED;
   cell->stuck += x->verdict == LB_STUCK;
   cell->undecided += x->verdict == LB_UNDECIDED;
+  cell->premises_observed += x->premises_observed;
   assert(cell->trials == cell->safe + cell->violated + cell->stuck + cell->undecided);
   cell->verdict = verdict_of(cell, cell->cell->scenario->kind == LB_KIND_TIMELINE);
 }

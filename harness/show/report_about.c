@@ -52,6 +52,23 @@ static void write_steps(FILE *out, const char *term, const json_t *steps) {
   fputs("</ol></dd>\n", out);
 }
 
+/* In how many trials of its cells the premises were observed; nothing where it states none, and in
+ * runs of older versions. */
+static void write_observed(FILE *out, const json_t *run, const char *name) {
+  size_t i;
+  const json_t *cell;
+  json_int_t observed = 0, trials = 0;
+  json_array_foreach(json_object_get(run, "cells"), i, cell) {
+    const json_t *count = json_object_get(cell, "premises_observed");
+    if (!json_is_integer(count) || !name || !lb_report_is(cell, "scenario", name)) continue;
+    observed += json_integer_value(count);
+    trials += json_integer_value(json_object_get(cell, "trials"));
+  }
+  if (trials > 0)
+    fprintf(out, "<dt>Premises observed</dt><dd>in %lld of %lld trials; any other is undecided</dd>\n", (long long)observed,
+            (long long)trials);
+}
+
 void lb_report_asked(FILE *out, const json_t *run) {
   size_t i;
   const json_t *scenario;
@@ -66,6 +83,8 @@ void lb_report_asked(FILE *out, const json_t *run) {
     write_term(out, "Refuted if", scenario, "refuted");
     write_workload(out, json_object_get(scenario, "workload"));
     write_steps(out, "Steps", json_object_get(scenario, "steps"));
+    write_steps(out, "A trial has to show", json_object_get(scenario, "proof"));
+    write_observed(out, run, lb_report_string(scenario, "name"));
     write_steps(out, "Faults, drawn at random", json_object_get(json_object_get(scenario, "campaign"), "faults"));
     write_term(out, "File", scenario, "file");
     fputs("</dl>\n", out);

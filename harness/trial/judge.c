@@ -239,9 +239,10 @@ static void decide_trial(const struct lb_stage *s, const struct lb_judgement *fo
   uint64_t ttl_ns = (uint64_t)scenario->ttl_ms * LB_NS_PER_MS;
   bool is_stuck = s->verdict == LB_STUCK ||
                   (scenario->kind == LB_KIND_TIMELINE && out->grants > 0 && lb_evidence_in_vain(&s->history, ttl_ns, &last));
+  out->premises_observed = lb_premises_observed(scenario, &s->history, doubt, sizeof doubt);
   if (decide_breach(s, out)) return;
   if (s->verdict == LB_UNDECIDED) decide(out, LB_UNDECIDED, "%s", s->why);
-  else if (!lb_premises_observed(scenario, &s->history, doubt, sizeof doubt)) decide(out, LB_UNDECIDED, "%s", doubt);
+  else if (!out->premises_observed) decide(out, LB_UNDECIDED, "%s", doubt);
   else if (is_violated(s->plan->guard, &found->check, true)) decide_violation(s, &found->check, out);
   else if (is_stuck) decide_stuck(s, &last, out);
   else if (stands_still(s, out)) decide_standstill(s, out);
