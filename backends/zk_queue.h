@@ -102,8 +102,8 @@ int zk_queue_number(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadli
  * that is as fresh as one. *ret_sent: when the answered question left; untouched if none did. LB_OK, LB_LOST (also: the
  * session is over), LB_UNKNOWN: no answer by the deadline; -errno. */
 int zk_queue_confirm(struct zk_queue *queue, const struct lb_grant *grant, bool by_write, lb_ns deadline, lb_ns *ret_sent);
-/* The hook doubt: LB_OK; LB_UNKNOWN: the connection is lost, or was since the grant was confirmed; LB_LOST: its session is
- * over. The recipe calls lb_confirm() with queue->confirmed. */
+/* The hook doubt: LB_OK; LB_UNKNOWN: the connection is lost, or was since the grant was confirmed, also if the same session is
+ * connected again by now (which Curator trusts: doubt.h); LB_LOST: its session is over. The recipe calls lb_confirm() with queue->confirmed. */
 int zk_queue_doubt(struct zk_queue *queue, const struct lb_grant *grant);
 /* Takes the attempt out of the queue, node known or not. LB_OK: nothing of it remains. LB_LOST: it was a hold (it has a
  * valid_until), and it had gone. LB_UNKNOWN, or -errno where the session failed: the node is deleted at the next contact, valid_until
