@@ -209,6 +209,8 @@ static void whom_a_client_talks_to_is_forgotten_when_a_fault_touches_either(void
       {SERVER(5, "b") TOUCHED(6, "zk-10, zk-1", ""), false},
       {SERVER(5, "b") "{\"t\":6,\"e\":\"observed\",\"step\":2,\"host\":\"zk-1\",\"present\":true}\n", true},
       {SERVER(5, "b") TOUCHED(6, "b", "") SERVER(7, "b"), true}, /* looked again */
+      {SERVER(5, "b") TOUCHED(19, "zk-1", ""), false}, /* just before it asks */
+      {SERVER(5, "b") TOUCHED(21, "zk-1", ""), true}, /* when it had asked */
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[1000];

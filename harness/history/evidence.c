@@ -133,8 +133,7 @@ static bool is_known_whom_it_asks(const struct lb_history *h, size_t asks) {
 static bool was_sent(const struct lb_history *h, size_t asks) {
   for (size_t i = asks + 1; i < h->count; i++) {
     const struct lb_event *e = &h->events[i];
-    if (e->client == h->events[asks].client && e->key == h->events[asks].key && e->kind != LB_EV_SERVER)
-      return e->kind != LB_EV_TIMEOUT;
+    if (e->client == h->events[asks].client && e->key == h->events[asks].key) return e->kind != LB_EV_TIMEOUT;
   }
   return true;
 }
