@@ -137,7 +137,7 @@ int __wrap_lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, con
 /* ---- a campaign --------------------------------------------------------------------------------------------------- */
 
 static int set_up(void **state) {
-  world = (struct world){.now = 1000 * LB_NS_PER_S, .proofs = "", .undone = "", .topology = {.name = "none"}};
+  world = (struct world){.now = 1000 * LB_NS_PER_S, .proofs = "", .undone = "", .topology = {.name = "none", .family = &lb_family_none}};
   *state = &world;
   if (!scratch_folder(world.dir, sizeof world.dir, "campaign")) return -1;
   world.plan = (struct lb_trial_plan){.scenario = &world.scenario,

@@ -35,6 +35,7 @@ struct fault { /* a line of the schedule */
 struct world {
   char dir[100];
   struct lb_scenario scenario;
+  struct lb_topology topology;
   struct lb_trial_plan plan;
   struct lb_stage stage;
   const char *run_dir;
@@ -47,7 +48,9 @@ static int set_up(void **state) {
   struct world *w = calloc(1, sizeof *w);
   if (!w) return -1;
   *state = w;
+  w->topology = (struct lb_topology){.name = "none", .family = &lb_family_sentinel};
   w->plan = (struct lb_trial_plan){.scenario = &w->scenario,
+                                   .topology = &w->topology,
                                    .clients = 3,
                                    .seed = 1,
                                    .fault_seed = 1,
@@ -81,7 +84,7 @@ static void play(struct world *w, size_t nodes) {
   uint64_t proved = 0;
   w->stage = (struct lb_stage){
       .plan = &w->plan, .run_dir = w->run_dir, .client_count = 3, .primary = -1, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(3, 3, 1)};
-  w->stage.cluster.data_count = nodes;
+  w->topology.data_count = w->stage.cluster.data_count = nodes;
   static struct lb_client gone[3];
   w->stage.client = gone;
   assert_non_null(w->stage.memory);
@@ -301,6 +304,31 @@ static void where_no_fault_means_anything_the_drawn_one_stays(void **state) {
   assert_int_equal(count(w, CUT), w->count);
 }
 
+/* Five masters that do not know each other: only what parts them from a client is felt. */
+static void a_cut_between_servers_that_never_talk_means_nothing(void **state) {
+  (void)state;
+  const struct lb_topology five = {.family = &lb_family_redis, .data_count = 5}, three = {.family = &lb_family_zookeeper, .data_count = 3};
+  const struct lb_role primary = {LB_ROLE_PRIMARY, 0}, replicas = {LB_ROLE_REPLICAS, 0}, client = {LB_ROLE_CLIENT, 2};
+  assert_false(lb_schedule_applies(&(struct lb_step){.a = primary, .b = replicas}, &five));
+  assert_true(lb_schedule_applies(&(struct lb_step){.a = primary, .b = replicas}, &three));
+  assert_true(lb_schedule_applies(&(struct lb_step){.a = client, .b = replicas}, &five));
+  assert_true(lb_schedule_applies(&(struct lb_step){.a = primary, .b = client}, &five));
+  assert_true(lb_schedule_applies(&(struct lb_step){.a = replicas}, &five)); /* no cut */
+}
+
+static void such_a_cut_is_replaced_as_if_there_were_no_replicas(void **state) {
+  struct world *w = *state;
+  scenario(w, HEAD "duration_s = 600\n[campaign]\nfault = pause holder\nfault = " CUT "\n" EXPECT);
+  draw(w, 5);
+  size_t n = w->count, cuts = count(w, CUT);
+  assert_true(cuts > n / 3);
+  w->topology.family = &lb_family_redis;
+  draw(w, 5);
+  assert_int_equal(w->count, n);
+  assert_int_equal(count(w, CUT), 0);
+  assert_int_equal(count(w, "pause holder" REPLACED), cuts);
+}
+
 static void what_a_fault_needs_is_there_from_so_many_servers_on(void **state) {
   (void)state;
   static const struct {
@@ -312,8 +340,9 @@ static void what_a_fault_needs_is_there_from_so_many_servers_on(void **state) {
   for (size_t i = 0; i < sizeof of / sizeof *of; i++)
     for (size_t nodes = 0; nodes < 5; nodes++) {
       struct lb_role role = {of[i].kind, of[i].number}, holder = {LB_ROLE_HOLDER, 0};
-      assert_int_equal(lb_schedule_applies(&(struct lb_step){.a = role}, nodes), nodes >= of[i].least);
-      assert_int_equal(lb_schedule_applies(&(struct lb_step){.a = holder, .b = role}, nodes), nodes >= of[i].least);
+      struct lb_topology on = {.family = &lb_family_sentinel, .data_count = nodes};
+      assert_int_equal(lb_schedule_applies(&(struct lb_step){.a = role}, &on), nodes >= of[i].least);
+      assert_int_equal(lb_schedule_applies(&(struct lb_step){.a = holder, .b = role}, &on), nodes >= of[i].least);
     }
 }
 
@@ -352,7 +381,7 @@ static void a_control_has_no_fault(void **state) {
   struct lb_schedule schedule;
   scenario(w, HALF_HOUR);
   w->scenario.control = true;
-  assert_int_equal(lb_schedule_draw(&w->plan, 3, 3, &schedule), 0);
+  assert_int_equal(lb_schedule_draw(&w->plan, 3, &schedule), 0);
   assert_int_equal(schedule.count, 0);
   lb_schedule_clear(&schedule);
 }
@@ -384,6 +413,7 @@ int main(void) {
       TEST(a_cut_with_one_side_drawn_keeps_the_other), TEST(the_same_seed_gives_the_same_bytes),
       TEST(another_seed_gives_another_schedule),       TEST(the_number_of_nodes_changes_their_numbers_only),
       TEST(a_fault_that_means_nothing_is_replaced_at_its_time), TEST(where_no_fault_means_anything_the_drawn_one_stays),
+      TEST(a_cut_between_servers_that_never_talk_means_nothing), TEST(such_a_cut_is_replaced_as_if_there_were_no_replicas),
       TEST(what_a_fault_needs_is_there_from_so_many_servers_on), TEST(a_killed_server_stays_away_until_its_leases_are_over),
       TEST(a_control_has_no_fault),                    TEST(a_schedule_that_cannot_be_written_is_said),
   };

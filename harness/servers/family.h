@@ -28,7 +28,7 @@ struct lb_family {
   const char *sentinel_master; /* lb_target.sentinel_master */
   const char *cause;           /* how a line of the log begins that says why the server ended; NULL = its last line does */
   bool majority;    /* several data servers serve only with a majority of them */
-  bool independent; /* several data servers do not know each other, and no one of them decides */
+  bool independent; /* several data servers do not know each other: they never talk, and no one of them decides */
   /* Starts all servers and waits until each says it is ready and the cluster can serve (replicas
    * online, leader elected). Hosts, ports, folders and logs are already filled in. 0 or -errno with
    * cluster->err. NULL = nothing to start. */

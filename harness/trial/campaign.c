@@ -109,7 +109,7 @@ static int play(struct campaign *c, uint64_t *ret_proved) {
 
 int lb_campaign_play(struct lb_stage *s, uint64_t *ret_proved) {
   struct campaign c = {.s = s};
-  int r = lb_schedule_draw(s->plan, s->cluster.data_count, s->client_count, &c.schedule);
+  int r = lb_schedule_draw(s->plan, s->client_count, &c.schedule);
   if (r == 0) r = lb_schedule_write(&c.schedule, s->run_dir, s->plan->name);
   if (r < 0) r = lb_stage_doubt(s, LB_UNDECIDED, "no schedule: %s", strerror(-r));
   else r = play(&c, ret_proved);

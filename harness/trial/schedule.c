@@ -52,16 +52,24 @@ static bool plays(struct lb_role role, size_t nodes) {
   return nodes >= 1;
 }
 
-bool lb_schedule_applies(const struct lb_step *fault, size_t nodes) { return plays(fault->a, nodes) && plays(fault->b, nodes); }
+/* A cut from one another changes nothing for servers that never talk to each other. */
+static bool is_felt(const struct lb_step *fault, const struct lb_topology *on) {
+  bool between_servers = fault->b.kind != LB_ROLE_NONE && !lb_role_is_client(fault->a) && !lb_role_is_client(fault->b);
+  return !between_servers || !on->family->independent;
+}
+
+bool lb_schedule_applies(const struct lb_step *fault, const struct lb_topology *on) {
+  return plays(fault->a, on->data_count) && plays(fault->b, on->data_count) && is_felt(fault, on);
+}
 
 /* One of those that apply, each alike, by its place. Where none does the drawn one stays, and the
  * campaign notes that it was not done. */
-static size_t replacement(const struct lb_scenario *scenario, size_t nodes, struct lb_rng *rng, size_t drawn) {
+static size_t replacement(const struct lb_scenario *scenario, const struct lb_topology *on, struct lb_rng *rng, size_t drawn) {
   size_t applying = 0;
-  for (size_t i = 0; i < scenario->fault_count; i++) applying += lb_schedule_applies(&scenario->faults[i], nodes);
+  for (size_t i = 0; i < scenario->fault_count; i++) applying += lb_schedule_applies(&scenario->faults[i], on);
   size_t chosen = lb_rng_below(rng, applying);
   for (size_t i = 0; i < scenario->fault_count; i++)
-    if (lb_schedule_applies(&scenario->faults[i], nodes) && chosen-- == 0) return i;
+    if (lb_schedule_applies(&scenario->faults[i], on) && chosen-- == 0) return i;
   return drawn;
 }
 
@@ -101,16 +109,17 @@ static lb_ns shortest(const struct lb_scenario *scenario, const struct lb_step *
 
 /* A fault that was made longer pushes the next ones away, so that no fault begins before the one
  * before it is over: the number of faults stays what was drawn. */
-static int fit(struct lb_planned *f, size_t i, const struct lb_trial_plan *plan, size_t nodes, size_t clients, lb_ns free_from) {
+static int fit(struct lb_planned *f, size_t i, const struct lb_trial_plan *plan, size_t clients, lb_ns free_from) {
+  const struct lb_topology *on = plan->topology;
   struct lb_rng rng = lb_rng_fork(plan->fault_seed, STREAM_FITTED, i);
   const struct lb_step drawn = f->step;
   lb_ns length = f->end - f->begin, least;
-  if (!lb_schedule_applies(&drawn, nodes)) f->kind = replacement(plan->scenario, nodes, &rng, f->kind);
+  if (!lb_schedule_applies(&drawn, on)) f->kind = replacement(plan->scenario, on, &rng, f->kind);
   f->step = plan->scenario->faults[f->kind];
   bool replaced = f->step.text != drawn.text;
   f->step.number = (uint32_t)i + 1;
-  draw_role(&rng, &f->step.a, nodes, clients);
-  draw_role(&rng, &f->step.b, nodes, clients);
+  draw_role(&rng, &f->step.a, on->data_count, clients);
+  draw_role(&rng, &f->step.b, on->data_count, clients);
   least = shortest(plan->scenario, &f->step);
   if (f->begin < free_from) f->begin = free_from;
   f->end = f->begin + (length < least ? least : length);
@@ -124,7 +133,7 @@ static void disown(struct lb_schedule *schedule, size_t from) {
   for (size_t i = from; i < schedule->count; i++) schedule->fault[i].step.text = NULL;
 }
 
-int lb_schedule_draw(const struct lb_trial_plan *plan, size_t nodes, size_t clients, struct lb_schedule *ret) {
+int lb_schedule_draw(const struct lb_trial_plan *plan, size_t clients, struct lb_schedule *ret) {
   struct lb_rng rng = lb_rng_fork(plan->fault_seed, STREAM_CAMPAIGN, 0);
   lb_ns least_pause = (lb_ns)plan->scenario->every_ms * LB_NS_PER_MS / 2, free_from = 0;
   size_t fitted = 0;
@@ -132,7 +141,7 @@ int lb_schedule_draw(const struct lb_trial_plan *plan, size_t nodes, size_t clie
   if (plan->scenario->control) return 0;
   int r = draw_slots(plan->scenario, &rng, ret);
   for (; r == 0 && fitted < ret->count; fitted++) {
-    r = fit(&ret->fault[fitted], fitted, plan, nodes, clients, free_from);
+    r = fit(&ret->fault[fitted], fitted, plan, clients, free_from);
     free_from = ret->fault[fitted].end + least_pause;
   }
   disown(ret, fitted);

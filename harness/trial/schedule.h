@@ -5,8 +5,8 @@
  *
  * Drawn from the trial's fault_seed and the scenario: trial 1 of every system, under every guard,
  * meets the same faults at the same times. A fault that means nothing on a system (`cut primary from
- * replicas` of a single server) is replaced by one that does, drawn from the same seed, so that all
- * systems meet as many faults.
+ * replicas` of a single server, or of servers that do not know each other) is replaced by one that
+ * does, drawn from the same seed, so that all systems meet as many faults.
  */
 #ifndef LB_SCHEDULE_H
 #define LB_SCHEDULE_H
@@ -24,13 +24,13 @@ struct lb_schedule {
   size_t count;
 };
 
-/* On a system of so many data servers. A control has no faults. 0 or -ENOMEM; release *ret in either
- * case. */
-int lb_schedule_draw(const struct lb_trial_plan *plan, size_t nodes, size_t clients, struct lb_schedule *ret);
+/* On the topology of the plan. A control has no faults. 0 or -ENOMEM; release *ret in either case. */
+int lb_schedule_draw(const struct lb_trial_plan *plan, size_t clients, struct lb_schedule *ret);
 void lb_schedule_clear(struct lb_schedule *schedule);
 /* As schedules/NAME.txt in the run folder, a line per fault. 0 or -errno. */
 int lb_schedule_write(const struct lb_schedule *schedule, const char *run_dir, const char *name);
-/* Whether the fault means something on a system of so many data servers. */
-bool lb_schedule_applies(const struct lb_step *fault, size_t nodes);
+/* Whether the fault means something on these servers: each of its roles is played, and a cut between
+ * servers parts such as talk to each other. */
+bool lb_schedule_applies(const struct lb_step *fault, const struct lb_topology *on);
 
 #endif
