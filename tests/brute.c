@@ -326,24 +326,42 @@ static void judge_faults(const struct lb_history *h, struct lb_check *c) {
   }
 }
 
-/* Whether `t` lies between the fault at event i and the next one, in time. */
+/* Whether an event of this kind follows the fault at event i, of its step and before that is played again. */
+static bool is_followed(const struct lb_history *h, size_t i, enum lb_event_kind kind) {
+  bool followed = false, again = false;
+  uint32_t step = lb_event_fact(h, &h->events[i])->step;
+  for (size_t j = i + 1; j < h->count; j++) {
+    bool same = lb_event_fact(h, &h->events[j])->step == step;
+    again |= same && h->events[j].kind == LB_EV_FAULT;
+    followed |= same && !again && h->events[j].kind == kind;
+  }
+  return followed;
+}
+
+static bool is_used(const struct lb_history *h, size_t i) { return !is_followed(h, i, LB_EV_UNUSED); }
+
+/* Whether `t` lies between the fault at event i and the next one that is one, in time. */
 static bool is_charged(const struct lb_history *h, size_t i, uint64_t t) {
   bool later = false;
   for (size_t j = 0; j < h->count; j++)
-    later |= h->events[j].kind == LB_EV_FAULT && h->events[j].t <= t && (h->events[j].t > h->events[i].t || (h->events[j].t == h->events[i].t && j > i));
+    later |= h->events[j].kind == LB_EV_FAULT && is_used(h, j) && h->events[j].t <= t && (h->events[j].t > h->events[i].t || (h->events[j].t == h->events[i].t && j > i));
   return h->events[i].t <= t && !later;
 }
 
 static bool is_tested(const struct lb_history *h, size_t i) {
-  bool proved = false, granted = false, again = false;
-  uint32_t step = lb_event_fact(h, &h->events[i])->step;
-  for (size_t j = i + 1; j < h->count; j++) {
-    const struct lb_event *e = &h->events[j];
-    again |= e->kind == LB_EV_FAULT && lb_event_fact(h, e)->step == step;
-    proved |= !again && e->kind == LB_EV_PROVED && lb_event_fact(h, e)->step == step;
-    granted |= e->kind == LB_EV_GRANTED && e->t > h->events[i].t;
-  }
-  return proved && granted;
+  bool granted = false;
+  for (size_t j = i + 1; j < h->count; j++) granted |= h->events[j].kind == LB_EV_GRANTED && h->events[j].t > h->events[i].t;
+  return granted && is_used(h, i) && is_followed(h, i, LB_EV_PROVED);
+}
+
+/* When the writer was overtaken: at the first grant to another client after its own latest one. A writer that never was granted: at its write. */
+static uint64_t overtaken_at(const struct lb_history *h, const struct lb_event *write) {
+  size_t own = h->count;
+  for (size_t i = 0; i < h->count; i++)
+    if (grants(&h->events[i], write->key) && h->events[i].client == write->client && h->events[i].t <= write->t) own = i;
+  for (size_t i = own; i < h->count; i++)
+    if (grants(&h->events[i], write->key) && h->events[i].client != write->client) return h->events[i].t;
+  return write->t;
 }
 
 /* The hold that began last before this time, among those of the key; NULL = none. */
@@ -380,11 +398,13 @@ static void judge_costs(const struct scene *s, struct lb_check *c) {
   const struct lb_history *h = s->h;
   for (size_t i = 0; i < h->count; i++) {
     bool overlapped = false, within = false, damaged = false;
-    if (h->events[i].kind != LB_EV_FAULT || !is_tested(h, i)) continue;
+    if (h->events[i].kind != LB_EV_FAULT) continue;
+    c->faults_unused += !is_used(h, i) && is_followed(h, i, LB_EV_PROVED);
+    if (!is_tested(h, i)) continue;
     judge_overlaps(s, i, &overlapped, &within);
     for (size_t n = 0; n < h->count; n++) {
       const struct lb_event *e = &h->events[n];
-      damaged |= e->kind == LB_EV_WRITE && !(e->flags & LB_EVF_REFUSED) && is_overtaken(h, e) && is_charged(h, i, e->t);
+      damaged |= e->kind == LB_EV_WRITE && !(e->flags & LB_EVF_REFUSED) && is_overtaken(h, e) && is_charged(h, i, overtaken_at(h, e));
     }
     c->faults_tested++;
     c->faults_overlapped += overlapped;

@@ -30,7 +30,8 @@ static void print_history(const struct lb_history *h) {
 
 /* ---- anything at all --------------------------------------------------------------------------------------------- */
 
-static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h) {
+/* `faulty`: every fifth event becomes a fault, a proof, or a cut that nobody used. */
+static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h, bool faulty) {
   static const char *const clients[] = {"a", "b", "c"}, *const keys[] = {"x", "y"};
   /* Grants and releases often, so that holds meet. */
   static const uint16_t kinds[] = {LB_EV_GRANTED, LB_EV_GRANTED, LB_EV_GRANTED,  LB_EV_GRANTED, LB_EV_RELEASE,
@@ -45,7 +46,9 @@ static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h) {
   e.kind = kinds[lb_rng_below(rng, sizeof kinds / sizeof *kinds)];
   if (e.kind == LB_EV_NOTE && e.t % 2) e.kind = LB_EV_CHECK;
   if (e.kind == LB_EV_NOTE && e.s % 2) e.kind = LB_EV_PROVED;
-  if (e.kind == LB_EV_FAULT || e.kind == LB_EV_PROVED || e.kind == LB_EV_NOTE) {
+  static const uint16_t of_faults[] = {LB_EV_FAULT, LB_EV_PROVED, LB_EV_PROVED, LB_EV_UNUSED};
+  if (faulty && lb_rng_below(rng, 5) == 0) e.kind = of_faults[lb_rng_below(rng, 4)];
+  if (e.kind == LB_EV_FAULT || e.kind == LB_EV_PROVED || e.kind == LB_EV_UNUSED || e.kind == LB_EV_NOTE) {
     struct lb_fact fact = lb_no_fact;
     if (e.kind != LB_EV_NOTE) fact.step = 1 + (uint32_t)lb_rng_below(rng, 3);
     fact.what = lb_names_add(&h->texts, "something");
@@ -69,8 +72,8 @@ static struct lb_event random_event(struct lb_rng *rng, struct lb_history *h) {
 static void random_history(uint64_t seed, struct lb_history *ret) {
   struct lb_rng rng = lb_rng_fork(seed, 1, 0);
   *ret = (struct lb_history){0};
-  for (uint64_t n = 1 + lb_rng_below(&rng, seed % 6 ? 14 : 40); n > 0; n--) { /* some long ones, for deep overlaps */
-    struct lb_event event = random_event(&rng, ret);
+  for (uint64_t n = 1 + lb_rng_below(&rng, seed % 6 ? 14 : 60); n > 0; n--) { /* some long ones, for deep overlaps, with many faults */
+    struct lb_event event = random_event(&rng, ret, seed % 6 == 0);
     lb_history_add(ret, &event);
   }
   lb_history_sort(ret);
@@ -79,6 +82,7 @@ static void random_history(uint64_t seed, struct lb_history *ret) {
 static void random_histories_are_judged_as_by_brute_force(void **state) {
   (void)state;
   uint64_t episodes = 0, dirty = 0, lost = 0, regressions = 0, fenced = 0, stale = 0, orphans = 0, blind = 0;
+  uint64_t unused = 0, damaged = 0;
   uint64_t within = 0, late_dirty = 0, late_stale = 0, late_lost = 0;
   for (uint64_t seed = first_seed; seed <= last_seed; seed++) {
     struct lb_history h;
@@ -96,6 +100,7 @@ static void random_histories_are_judged_as_by_brute_force(void **state) {
     within += check.within_lease, late_dirty += check.dirty_accesses - check.unexcused.dirty_accesses;
     late_stale += check.stale_writes - check.unexcused.stale_writes;
     late_lost += (uint64_t)(check.lost_updates - check.unexcused.lost_updates);
+    unused += check.faults_unused, damaged += check.faults_damaged;
     orphans += check.orphan_ns > 0, blind += check.blind_ns > 0;
     lb_check_clear(&brute);
     lb_check_clear(&check);
@@ -105,7 +110,7 @@ static void random_histories_are_judged_as_by_brute_force(void **state) {
   if (first_seed != last_seed)
     assert_true(episodes > 5000 && dirty > 5000 && lost > 5000 && regressions > 2000 && fenced > 500 && stale > 500 &&
                 orphans > 500 && blind > 100 && within > 2000 && within < episodes - 2000 && late_dirty > 1000 &&
-                late_stale > 10 && late_lost > 500);
+                late_stale > 10 && late_lost > 500 && unused > 500 && damaged > 100);
 }
 
 /* ---- a lock that works, spoilt in one place ---------------------------------------------------------------------- */

@@ -93,11 +93,13 @@ static void end_waiting(struct sweep *s, struct key *k, uint32_t client, uint64_
   k->orphan_count = kept;
 }
 
-/* Of all holders only the one granted last can still be without another's grant: whoever came
+/* Of all clients only the one granted last can still be without another's grant: whoever came
  * before it has had it. */
 static void note_other_grant(struct sweep *s, const struct key *k, uint32_t client, uint64_t t) {
   struct pair *last = k->last_granted == NONE ? NULL : &s->pairs[k->last_granted];
-  if (!last || last->client == client || !last->holds || last->other_granted) return;
+  if (!last || last->client == client) return;
+  last->overtaken_t = t;
+  if (!last->holds || last->other_granted) return;
   last->other_granted = true;
   last->other_granted_t = t;
 }
@@ -220,7 +222,7 @@ static int judge_access(struct sweep *s, const struct lb_event *e) {
   bool dirty = is_dirty(s, p, e->t), stale = e->kind == LB_EV_WRITE && is_overtaken(s, p);
   s->check->dirty_accesses += dirty;
   s->check->stale_writes += stale;
-  if (stale) lb_check_charge_damage(s, e->t);
+  if (stale) lb_check_charge_damage(s, p->granted ? p->overtaken_t : e->t);
   s->check->unexcused.dirty_accesses += dirty && !excused;
   s->check->unexcused.stale_writes += stale && !excused;
   lb_check_value(&s->keys[e->key].values, e, excused);

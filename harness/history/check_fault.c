@@ -2,10 +2,12 @@
  *
  * What each fault cost: between it and the next one a holder was overtaken, or damage was done.
  * However often that was, they make it one fault that failed: a paused holder overlaps with every successor, and those
- * overlaps are no independent events.
+ * overlaps are no independent events. Damage is charged where its overlap is: to the fault under which
+ * the writer was overtaken, not to the one under which it woke up and wrote.
  *
  * A violation before the first fault is no fault's. One that comes late (a pause that ended, a server
- * that returned, just before the next fault) may be charged to the wrong one of two.
+ * that returned, just before the next fault) may be charged to the wrong one of two. A cut that
+ * nobody used changed nothing, so it is no fault: what happens under it is the earlier fault's.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,14 +16,23 @@
 
 static uint32_t step_of(const struct lb_history *h, const struct lb_event *e) { return lb_event_fact(h, e)->step; }
 
-/* The proof follows its fault, and a step is played once. */
-static void note_proof(struct sweep *s, const struct lb_event *e) {
+/* Its proof, and that nobody used it, follow a fault, and a step is played once. */
+static void note(struct sweep *s, const struct lb_event *e) {
   uint32_t step = step_of(s->history, e);
-  for (size_t i = s->fault_count; i-- > 0;) {
-    if (s->faults[i].step != step) continue;
-    s->faults[i].proved = true;
-    return;
+  size_t i = s->fault_count;
+  while (i > 0 && s->faults[i - 1].step != step) i--;
+  if (i == 0) return;
+  s->faults[i - 1].proved |= e->kind == LB_EV_PROVED;
+  s->faults[i - 1].unused |= e->kind == LB_EV_UNUSED;
+}
+
+static void drop_unused(struct sweep *s) {
+  size_t kept = 0;
+  for (size_t i = 0; i < s->fault_count; i++) {
+    if (!s->faults[i].unused) s->faults[kept++] = s->faults[i];
+    else s->check->faults_unused += s->faults[i].proved;
   }
+  s->fault_count = kept;
 }
 
 int lb_check_find_faults(struct sweep *s) {
@@ -30,13 +41,14 @@ int lb_check_find_faults(struct sweep *s) {
   for (size_t i = 0; i < h->count; i++) {
     const struct lb_event *e = &h->events[i];
     if (e->kind == LB_EV_GRANTED) s->last_grant_t = e->t;
-    if (e->kind == LB_EV_PROVED) note_proof(s, e);
+    if (e->kind == LB_EV_PROVED || e->kind == LB_EV_UNUSED) note(s, e);
     if (e->kind != LB_EV_FAULT) continue;
     struct charged *more = lb_check_grown(s->faults, s->fault_count, &capacity, sizeof *more);
     if (!more) return -ENOMEM;
     s->faults = more;
     s->faults[s->fault_count++] = (struct charged){.t = e->t, .step = step_of(h, e)};
   }
+  drop_unused(s);
   return 0;
 }
 

@@ -31,6 +31,7 @@ struct pair { /* a client and a key: the present hold, or the last one */
   enum overlap overlap;     /* of the present hold, or of the last one */
   bool other_granted;       /* to another client, during this hold ... */
   uint64_t other_granted_t; /* ... for the first time then */
+  uint64_t overtaken_t;     /* another client was granted the key for the first time after granted_t; until then of no meaning */
   uint64_t begin_t, end_t;  /* of the present hold; of the last one that ended, NEVER = none did */
   size_t episode;           /* the last one that names the client */
 };
@@ -57,7 +58,7 @@ struct key {
 struct charged { /* a fault, and what it cost */
   uint64_t t;
   uint32_t step; /* ties its proof to it */
-  bool proved, overlapped, within_lease, damaged;
+  bool proved, unused, overlapped, within_lease, damaged;
 };
 
 struct sweep {
@@ -85,7 +86,7 @@ void lb_check_close_episode(struct sweep *sweep, struct key *key, uint64_t t, si
 
 /* What each fault cost (check_fault.c). Before the sweep: finds the faults. 0 or -ENOMEM. */
 int lb_check_find_faults(struct sweep *sweep);
-/* In it: an accepted write of an overtaken holder at `t`. */
+/* In it, in any order of times: a holder that was overtaken at `t` writes; one is overtaken at `t`. */
 void lb_check_charge_damage(struct sweep *sweep, uint64_t t);
 void lb_check_charge_overlap(struct sweep *sweep, uint64_t t, bool within_lease);
 /* After it, when all episodes are known: fills in the counters faults_*. */

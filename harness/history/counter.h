@@ -141,8 +141,10 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
     .help = "longest stall of the harness's own heartbeat, or of a client that waited for a processor")                                            \
   X(uint64_t, faults, .name = "faults", .group = LB_COUNT_FAULTS, .source = LB_FROM_TRIAL, .add = LB_ADD_SUM,                                      \
     .only = LB_IF_CAMPAIGN, .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults", .help = "faults of a campaign that were proved")         \
+  X(uint64_t, faults_unused, .name = "faults_unused", .group = LB_COUNT_FAULTS, .add = LB_ADD_SUM, .only = LB_IF_CAMPAIGN,                         \
+    .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "cuts unused", .help = "of these, cuts that dropped no packet but those of their own proof")    \
   X(uint64_t, faults_tested, .name = "faults_tested", .group = LB_COUNT_FAULTS, .add = LB_ADD_SUM, .only = LB_IF_CAMPAIGN,                         \
-    .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults tested", .help = "of these, those after which anything was granted")                    \
+    .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults tested", .help = "of the other proved ones, those after which anything was granted")    \
   X(uint64_t, faults_overlapped, .name = "faults_overlapped", .group = LB_COUNT_FAULTS, .add = LB_ADD_SUM, .only = LB_IF_CAMPAIGN,                 \
     .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults overlapped",                                                                            \
     .help = "tested faults between which and the next one a client was granted the lock although the holder before it still held")                                                                    \
@@ -150,7 +152,7 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
     .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults within lease", .help = "of these, those with a double hold within a lease")             \
   X(uint64_t, faults_damaged, .name = "faults_damaged", .group = LB_COUNT_FAULTS, .add = LB_ADD_SUM, .only = LB_IF_CAMPAIGN,                       \
     .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults damaged",                                                                               \
-    .help = "tested faults between which and the next one a stale write was accepted")
+    .help = "tested faults between which and the next one a client was overtaken whose write was accepted, then or later")
 
 #define LB_COUNTER_QUANTILES(X, what, more, text)                                                                                                  \
   LB_COUNTER_QUANTILE(X, what, p50, more, text)                                                                                                    \

@@ -182,8 +182,7 @@ static int prove_cut(struct lb_doing *d) {
 
 /* ---- healing ----------------------------------------------------------------------------------------------------- */
 
-/* A cut under which nobody had anything to say is noted, in a timeline: under the load of a campaign
- * there is always somebody. What cannot be read is not claimed. */
+/* A cut under which nobody had anything to say is noted. What cannot be read is not claimed. */
 static void note_unused(struct lb_stage *s, const struct lb_cut *cut) {
   char why[200];
   uint64_t others = 0, *dropped = calloc(cut->way_count, sizeof *dropped);
@@ -199,7 +198,7 @@ void lb_fault_note_unused_cuts(struct lb_stage *s) {
 static int heal(struct lb_doing *d, struct lb_cut *cut) {
   char why[200];
   if (!cut) return 0;
-  if (d->s->plan->scenario->kind == LB_KIND_TIMELINE) note_unused(d->s, cut);
+  note_unused(d->s, cut);
   return lb_cut_heal(&d->s->net, cut, why, sizeof why) < 0 ? lb_doing_fail(d, "no heal: %s", why) : 0;
 }
 
@@ -218,7 +217,7 @@ static int heal_named(struct lb_doing *d) {
 
 static int heal_all(struct lb_doing *d) {
   char why[200];
-  if (d->s->plan->scenario->kind == LB_KIND_TIMELINE) lb_fault_note_unused_cuts(d->s);
+  lb_fault_note_unused_cuts(d->s);
   return lb_cut_heal_all(&d->s->net, why, sizeof why) < 0 ? lb_doing_fail(d, "no heal: %s", why) : 0;
 }
 
