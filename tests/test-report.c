@@ -292,7 +292,7 @@ static void a_run_with_a_guard_only_has_no_truth_table_without_one(void **state)
   assert_has(page, "guard: fence");
 }
 
-/* One of this version, one that decided nothing, one of an older run, and a scenario that is none. */
+/* One of this version, one that decided nothing, one of an older run, one whose lock stood still, and a scenario that is none. */
 #define CAMPAIGN                                                                                                                     \
   ",\"faults\":17,\"decided_faults\":16,\"overlapped_per_fault\":0.25,\"overlapped_per_fault_low\":0.11,\"overlapped_per_fault_high\":0.45,"  \
   "\"within_lease_per_fault\":0,\"within_lease_per_fault_low\":0,\"within_lease_per_fault_high\":0.0094,"                                \
@@ -305,7 +305,7 @@ static void a_campaign_is_a_rate_and_the_control_one_line(void **state) {
   (void)state;
   const char *page = page_of(RUN("",
                                  CELL("storm", "a@t", "none", "violated", CAMPAIGN) "," CELL("storm", "b@t", "none", "safe", NOTHING) "," CELL(
-                                     "old", "d@t", "none", "safe", OLDER) "," CELL("calm", "c@t", "none", "safe", ",\"faults\":null"),
+                                     "old", "d@t", "none", "safe", OLDER) "," CELL("old", "e@t", "none", "stuck", OLDER) "," CELL("calm", "c@t", "none", "safe", ",\"faults\":null"),
                                  ",\"control\":{\"trials\":3,\"undecided\":1,\"handoffs\":99,\"violations\":0,\"max_stall_ms\":12.34}"),
                              TRIALS_HEADER);
   assert_has(page, "<p>No-fault control: 99 hand-offs, 0 violations, in 3 trials (1 undecided); longest stall of the "
@@ -318,7 +318,8 @@ static void a_campaign_is_a_rate_and_the_control_one_line(void **state) {
   *strstr(table, "</table>") = '\0';
   assert_order(table, (const char *const[]){"<th>within a lease, % of faults</th>", "<td>storm</td><td>a@t</td>", "<td>violated 0/20</td>",
                                             "<td class=\"number\">16</td>", "25 [11,45]", "0 (&lt;0.94)", "1.5 [0.31,4.4]", "<td>b@t</td>",
-                                            "<td class=\"number\"></td></tr>", "<td>d@t</td>", "<td class=\"number\">9</td>", "1 (&lt;1)", NULL});
+                                            "<td class=\"number\"></td></tr>", "<td>d@t</td>", "<td class=\"number\">9</td>", "1 (&lt;1)", "<td>e@t</td>",
+                                            "<td class=\"number\">9</td>", "<td class=\"number\">-</td></tr>", NULL});
   assert_has_not(table, "c@t");
 }
 

@@ -293,6 +293,27 @@ static void undecided_and_unfinished_trials_and_other_cells_are_in_no_rate(void 
   assert_int_equal(rate.handoffs, 0);
 }
 
+/* What was measured is the standstill. Where exclusion was lost besides, the hours count. */
+static void a_lock_that_stands_still_has_no_rate_by_hours_or_hand_offs(void **state) {
+  (void)state;
+  struct played jobs[] = {
+      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_STUCK, .measured_s = 1800, .faults_tested = 2, .useful_handoffs = 1500}},
+      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_SAFE, .measured_s = 1800, .faults_tested = 20, .useful_handoffs = 500}},
+      {.job = {.cell = 2}, .done = true, .outcome = {.verdict = LB_STUCK, .measured_s = 1800, .faults_tested = 2, .useful_handoffs = 1500}},
+      {.job = {.cell = 2}, .done = true, .outcome = {.verdict = LB_VIOLATED, .measured_s = 1800, .useful_handoffs = 500, .stale_writes = 3}},
+  };
+  struct lb_tally tally = tally_of(jobs, sizeof jobs / sizeof *jobs);
+  struct lb_cell_rate rate;
+  lb_cell_rate(&tally, 1, &rate);
+  assert_true(rate.stands_still);
+  assert_int_equal(rate.faults, 22);
+  assert_true(rate.overlapped_per_fault.high > 0.05);
+  assert_true(rate.violations_per_hour.high < 1e-9 && rate.violations_per_1000.high < 1e-9); /* not set */
+  lb_cell_rate(&tally, 2, &rate);
+  assert_false(rate.stands_still);
+  assert_true(rate.violations_per_hour.value > 2.999 && rate.violations_per_hour.value < 3.001);
+}
+
 /* ---- the control ------------------------------------------------------------------------------------------------- */
 
 static void the_control_is_of_honest_protocols_and_knows_the_longest_stall(void **state) {
@@ -336,6 +357,7 @@ int main(void) {
       cmocka_unit_test(one_overrun_critical_section_is_one_violation),
       cmocka_unit_test(a_violated_trial_is_one_violation_at_least),
       cmocka_unit_test(undecided_and_unfinished_trials_and_other_cells_are_in_no_rate),
+      cmocka_unit_test(a_lock_that_stands_still_has_no_rate_by_hours_or_hand_offs),
       cmocka_unit_test(the_control_is_of_honest_protocols_and_knows_the_longest_stall),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

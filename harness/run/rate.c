@@ -44,7 +44,7 @@ static struct lb_part *parts(size_t count) {
 
 void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate *ret) {
   struct lb_part *of[PARTS];
-  size_t count = 0;
+  size_t count = 0, stuck = 0, violated = 0;
   *ret = (struct lb_cell_rate){0};
   for (size_t k = 0; k < PARTS; k++) of[k] = parts(tally->plan->job_count);
   for (size_t i = 0; i < tally->plan->job_count; i++) {
@@ -53,13 +53,15 @@ void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate
     if (result->job->cell != cell || !is_decided(result)) continue;
     add_trial(&result->outcome, ret, part);
     for (size_t k = 0; k < PARTS; k++) of[k][count] = part[k];
+    stuck += result->outcome.verdict == LB_STUCK, violated += result->outcome.verdict == LB_VIOLATED;
     count++;
   }
+  ret->stands_still = stuck > 0 && violated == 0;
   if (ret->faults) ret->overlapped_per_fault = lb_rate_share(of[OVERLAPPED], count);
   if (ret->faults) ret->within_lease_per_fault = lb_rate_share(of[WITHIN_LEASE], count);
   if (ret->faults) ret->damaged_per_fault = lb_rate_share(of[DAMAGED], count);
-  if (ret->hours > 0) ret->violations_per_hour = lb_rate_per(of[BY_HOUR], count, 1);
-  if (ret->handoffs) ret->violations_per_1000 = lb_rate_per(of[BY_HANDOFF], count, 1000);
+  if (ret->hours > 0 && !ret->stands_still) ret->violations_per_hour = lb_rate_per(of[BY_HOUR], count, 1);
+  if (ret->handoffs && !ret->stands_still) ret->violations_per_1000 = lb_rate_per(of[BY_HANDOFF], count, 1000);
   for (size_t k = 0; k < PARTS; k++) free(of[k]);
 }
 
@@ -92,7 +94,7 @@ int lb_cell_above_control(const struct lb_tally *tally, size_t cell) {
   if (control == plan->cell_count) return -1;
   lb_cell_rate(tally, cell, &x);
   lb_cell_rate(tally, control, &calm);
-  if (x.violations == 0 || x.hours <= 0 || calm.hours <= 0) return -1;
+  if (x.violations == 0 || x.hours <= 0 || calm.hours <= 0 || calm.stands_still) return -1;
   return x.violations_per_hour.low > calm.violations_per_hour.high;
 }
 

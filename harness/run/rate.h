@@ -19,10 +19,11 @@ struct lb_cell_rate {
   uint64_t overlapped, within_lease, damaged; /* of these: see faults_* in history/counter.h */
   double hours;    /* of load */
   uint64_t handoffs, violations; /* the useful ones */
+  bool stands_still; /* a trial was stuck and none violated: its hours are of the standstill, so there is no rate by them or by hand-offs */
   uint32_t faults_of[LB_FAULT_KINDS_MAX]; /* proved, by their place among the scenario's faults */
   struct lb_rate overlapped_per_fault, within_lease_per_fault, damaged_per_fault; /* not set if faults == 0 */
-  struct lb_rate violations_per_hour;                     /* not set if hours == 0 */
-  struct lb_rate violations_per_1000;                     /* useful hand-offs; not set if handoffs == 0 */
+  struct lb_rate violations_per_hour;                     /* not set if hours == 0 or stands_still */
+  struct lb_rate violations_per_1000;                     /* useful hand-offs; not set if handoffs == 0 or stands_still */
 };
 
 /* Without faults: what every system is compared with. */
@@ -41,7 +42,7 @@ uint64_t lb_outcome_violations(const struct lb_outcome *outcome);
 void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate *ret);
 /* Whether the violations of a cell come from its faults: 1 = the interval of violations per hour lies
  * above that of the control, 0 = the two meet, -1 = nothing to compare (no violation, no control of
- * this load, nothing decided). The control is the cell of the same system in a control scenario with
+ * this load or one that stood still, nothing decided). The control is the cell of the same system in a control scenario with
  * the same load, under the same guard or, if there is none, without. */
 int lb_cell_above_control(const struct lb_tally *tally, size_t cell);
 /* Sums over the trials of scenarios that declare themselves a control, with protocols that are

@@ -47,6 +47,7 @@ static void print_row(const struct lb_tally *tally, size_t index, int system, FI
   char text[5][80], verdict[64];
   int trials = sum->trials - sum->undecided;
   lb_cell_rate(tally, index, &x);
+  if (x.stands_still) x.hours = 0, x.handoffs = 0; /* shown as exposed to nothing */
   lb_display_cell_text(sum, LB_DISPLAY_SHORT, verdict, sizeof verdict);
   lb_campaign_share_text(&x.overlapped_per_fault, x.faults > 0, text[0], sizeof text[0]);
   lb_campaign_share_text(&x.within_lease_per_fault, x.faults > 0, text[1], sizeof text[1]);

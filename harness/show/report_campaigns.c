@@ -44,7 +44,9 @@ static void write_rate(FILE *out, const json_t *cell, enum lb_campaign_exposure 
   const char *exposure = of == LB_PER_HOUR ? "decided_hours" : "decided_handoffs";
   char text[80] = "";
   struct lb_campaign_rate rate = {of, rate_of(cell, name), (uint64_t)number_of(cell, "violations"), number_of(cell, exposure), decided(cell)};
-  if (has(cell, name)) lb_campaign_rate_text(&rate, text, sizeof text);
+  bool stands_still = lb_report_is(cell, "verdict", "stuck"); /* that is what was measured, in older runs, too */
+  if (stands_still) rate.exposure = 0;
+  if (has(cell, name) || stands_still) lb_campaign_rate_text(&rate, text, sizeof text);
   write_number(out, text);
 }
 
