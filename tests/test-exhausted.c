@@ -127,6 +127,7 @@ struct world {
   struct lb_protocol protocol;
   struct lb_scenario scenario;
   struct lb_step step;
+  struct lb_topology topology;
   struct lb_trial_plan plan;
   struct lb_stage stage;
   struct lb_outcome out;
@@ -143,6 +144,7 @@ static int set_up(void **state) {
   w->step =
       (struct lb_step){.verb = LB_STEP_PAUSE, .a = {.kind = LB_ROLE_CLIENT, .number = 1}, .text = (char *)"pause"};
   w->protocol = (struct lb_protocol){.name = "p"};
+  w->topology = (struct lb_topology){.name = "none", .family = &lb_family_none};
   w->scenario = (struct lb_scenario){.name = (char *)"s",
                                      .kind = LB_KIND_TIMELINE,
                                      .ttl_ms = 1000,
@@ -154,7 +156,7 @@ static int set_up(void **state) {
                                      .every_ms = 1000,
                                      .lasts_ms = 1000};
   w->plan = (struct lb_trial_plan){
-      .scenario = &w->scenario, .protocol = &w->protocol, .system = "p@none", .name = "t1"};
+      .scenario = &w->scenario, .protocol = &w->protocol, .topology = &w->topology, .system = "p@none", .name = "t1"};
   w->stage = (struct lb_stage){
       .plan = &w->plan, .run_dir = w->dir, .client_count = 1, .verdict = LB_VERDICT_NONE, .memory = lb_memory_map(1, 1, 1)};
   return w->stage.memory ? 0 : -1;

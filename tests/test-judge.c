@@ -1037,6 +1037,38 @@ static void a_campaign_measures_no_speed(void **state) {
   assert_int_equal(latency_count(w, "wait"), 0);
 }
 
+/* The load is left out; a timeline keeps its history. */
+static void a_safe_campaign_keeps_its_faults(void **state) {
+  struct world *w = *state;
+  char line[300];
+  unsigned proofs = 0, lines = 0;
+  struct lb_history h;
+  w->scenario.kind = LB_KIND_CAMPAIGN;
+  struct lb_step kill = {.verb = LB_STEP_KILL, .a = {.kind = LB_ROLE_PRIMARY}, .text = (char *)"kill primary", .number = 1};
+  lb_stage_fault(&w->stage, &kill);
+  lb_stage_touched(&w->stage, &kill, "redis-1", "");
+  lb_stage_proved(&w->stage, &kill);
+  two_holds_apart(w);
+  judge(w);
+  assert_int_equal(w->out.verdict, LB_SAFE);
+  assert_false(w->out.history_kept);
+  FILE *in = fopen(part(w, "faults", "jsonl"), "re");
+  assert_non_null(in);
+  for (; fgets(line, sizeof line, in); lines++) {
+    assert_null(strstr(line, "granted"));
+    proofs += strstr(line, "\"e\":\"proved\",\"what\":\"kill primary\"") != NULL;
+  }
+  fclose(in);
+  assert_int_equal(proofs, 1);
+  assert_true(lines >= 4); /* the format, the fault, whom it touched, its proof */
+  assert_int_equal(lb_history_load(part(w, "faults", "jsonl"), &h, line, sizeof line), 0);
+  lb_history_clear(&h);
+  remove(part(w, "faults", "jsonl"));
+  w->scenario.kind = LB_KIND_LOAD;
+  judge(w);
+  assert_int_equal(access(part(w, "faults", "jsonl"), F_OK), -1);
+}
+
 static void hand_offs_are_in_the_latency_rows(void **state) {
   struct world *w = *state;
   two_holds_apart(w);
@@ -1200,7 +1232,7 @@ int main(void) {
       TEST(a_timeline_has_no_figures_of_speed),
       TEST(latency_rows_are_the_buckets_in_use_and_add_up),
       TEST(holds_of_no_length_have_no_rows),
-      TEST(a_campaign_measures_no_speed),
+      TEST(a_safe_campaign_keeps_its_faults), TEST(a_campaign_measures_no_speed),
       TEST(hand_offs_are_in_the_latency_rows),
       TEST(the_series_has_a_row_a_second_and_adds_up),
       TEST(a_missing_folder_for_figures_is_an_error_with_a_reason),

@@ -173,6 +173,7 @@ static void write_files(FILE *out, const char *run_dir) {
       {"series.csv", "a line per measured second"},
       {"histories", "events of single trials, for the command check"},
       {"schedules", "the faults of single campaigns, as drawn from their seed"},
+      {"faults", "what became of them"},
       {"logs", "server logs of trials that failed or were undecided"},
       {"figures", "every figure as svg, png and pdf, with the drawn numbers as csv"},
   };

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/files.h"
@@ -115,9 +116,33 @@ static int write_history(struct lb_stage *s, const struct lb_check *check, struc
   return r < 0 ? r : closed;
 }
 
+/* ---- the faults of a campaign ------------------------------------------------------------------------------------ */
+
+/* What the controller saw, and nothing of the load: a few lines, which tell what was played also where the history is not kept
+ * or was cut short. Names and facts are the history's own. */
+static int write_faults(const struct lb_stage *s) {
+  struct lb_history faults = s->history;
+  char path[4000];
+  snprintf(path, sizeof path, "%s/faults", s->run_dir);
+  int r = lb_make_dirs(path), closed;
+  FILE *file = r == 0 ? open_part(s, "faults", "jsonl") : NULL;
+  if (!file) return r < 0 ? r : -errno;
+  faults.count = 0;
+  faults.events = calloc(s->history.count + 1, sizeof *faults.events);
+  for (size_t i = 0; i < s->history.count && faults.events; i++) {
+    const struct lb_event *e = &s->history.events[i];
+    if (lb_event_is_fact(e) && e->client == LB_NO_NAME) faults.events[faults.count++] = *e;
+  }
+  r = faults.events ? lb_history_write_json(&faults, file) : -ENOMEM;
+  free(faults.events);
+  closed = lb_close_written(file);
+  return r < 0 ? r : closed;
+}
+
 int lb_keep(struct lb_stage *s, const struct lb_judgement *judgement, struct lb_outcome *out) {
   int r = 0;
   if (s->plan->scenario->kind != LB_KIND_TIMELINE) r = write_latency(s, &judgement->stats);
   if (r == 0 && s->plan->scenario->kind != LB_KIND_TIMELINE) r = write_series(s, &judgement->stats);
+  if (r == 0 && s->plan->scenario->kind == LB_KIND_CAMPAIGN) r = write_faults(s);
   return r == 0 ? write_history(s, &judgement->check, out) : r;
 }

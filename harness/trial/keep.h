@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * keep.h - what is kept of a judged trial: its history, and its rows of latency.csv and series.csv.
+ * keep.h - what is kept of a judged trial: its history, the faults of a campaign, and its rows of
+ * latency.csv and series.csv.
  */
 #ifndef LB_KEEP_H
 #define LB_KEEP_H
@@ -8,7 +9,8 @@
 #include "judge.h"
 
 /* Writes histories/NAME.hist (a timeline's always, another's when it is not safe), and
- * parts/NAME.latency and parts/NAME.series (not of a timeline) into the folder of the run. Says in
+ * parts/NAME.latency and parts/NAME.series (not of a timeline), and faults/NAME.jsonl (of a campaign:
+ * the controller's facts alone) into the folder of the run. Says in
  * *out whether there is a history, which it may have shortened. 0, or -errno when a file could not
  * be written. */
 int lb_keep(struct lb_stage *stage, const struct lb_judgement *judgement, struct lb_outcome *out);
