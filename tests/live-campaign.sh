@@ -43,6 +43,8 @@ own back 10 'kill client any' 'kill primary' 'pause holder' 'pause primary' 'cut
 own clocks 4 'clock node any +5s'
 sed -i 's/lasts_ms = .*/lasts_ms = 300/' "$dir/clocks.ini"
 own nobody 1 'cut primary from replicas'
+own aside 4 'cut client any from node 3' # a replica: clients talk to the primary and to Sentinels
+own strangers 4 'cut primary from replicas' 'pause client any'
 short="-s duration_s=4"
 run first 7 storm -b redis-token@redis,pg-lease@pg,broken -g none $short &
 run back 28 "$dir/back.ini" -b redis-token@redis &
@@ -51,6 +53,8 @@ run back 28 "$dir/back.ini" -b redis-token@redis &
   run other 8 storm -b local -g none $short
   run clocks 1 "$dir/clocks.ini" -b redis-token@redis
   run nobody 1 "$dir/nobody.ini" -b redis-token@redis,local
+  run aside 1 "$dir/aside.ini" -b redis-token@sentinel
+  run strangers 3 "$dir/strangers.ini" -b redlock@redis-x3,redis-token@sentinel
 } &
 wait
 reason=$(cat "$dir"/*.out | grep -m1 -E 'skipped: .*(, which is not installed|needs network namespaces|needs the clock shim)')
@@ -85,6 +89,17 @@ check '  in the history, too' \
   "$bin" "$dir/nobody/histories/nobody.redis-token@redis.none.c3.t1.hist"
 check 'one without servers is not' test "$(trial verdict nobody local@none)" = safe
 check '  and has no faults' test "$(trial faults nobody local@none)" -eq 0
+
+# ---- cuts that change nothing ---------------------------------------------------------------------------------------
+check 'a cut that nobody used is proved' test "$(trial faults aside redis-token@sentinel)" -gt 0
+check '  and no fault that was tested' test "$(trial faults_tested aside redis-token@sentinel)" -eq 0
+check '  but one that was not used' test "$(trial faults_unused aside redis-token@sentinel)" -eq "$(trial faults aside redis-token@sentinel)"
+check '  as the kept faults say' grep -q '"e":"unused"' "$dir/aside/faults/aside.redis-token@sentinel.none.c3.t1.jsonl"
+apart=$(schedule strangers strangers.redlock@redis-x3.none.c3.t1)
+check 'servers that never talk are not cut from one another' sh -c 'grep -q "pause.*(in place of: cut primary" "$1" && ! grep -q ": cut primary from replicas$" "$1"' - "$apart"
+check '  those that replicate are' grep -q ': cut primary from replicas$' "$(schedule strangers strangers.redis-token@sentinel.none.c3.t1)"
+check '  as often' test "$(grep -c 'cut primary' "$apart")" -eq "$(grep -c 'cut primary' "$(schedule strangers strangers.redis-token@sentinel.none.c3.t1)")"
+check '  and that cut is used' test "$(trial faults_unused strangers redis-token@sentinel)" -eq 0
 
 # ---- who was hit is back --------------------------------------------------------------------------------------------
 faults=$(schedule back back.redis-token@redis.none.c3.t1)
