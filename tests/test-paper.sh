@@ -153,6 +153,10 @@ heads = re.findall(r'X\("([^"]*)", "([^"]*)"\)', words)
 assert heads == paper.CAMPAIGN_COLUMNS, heads
 caption = "".join(re.findall(r'"([^"]*)"', words.split("LB_CAMPAIGN_CAPTION")[1]))
 assert caption == paper.CAMPAIGN_CAPTION, caption
+made_by = lambda cell: type("Run", (), {"json": {"cells": [cell]}})
+assert paper.campaign_caption(made_by({"faults_unused": 0})) == caption and "never talk" in paper.replaced_faults(made_by({}))
+older = paper.campaign_caption(made_by({}))
+assert "that nobody used is one, too" in older and "whenever it was overtaken" in older and "then or later" not in older, older
 least = re.search(r"LB_LEAST_EVENTS = (\d+), LB_LEAST_TRIALS = (\d+), LB_LEAST_HANDOFFS = (\d+)", words).groups()
 assert list(map(int, least)) == [paper.LEAST_EVENTS, paper.LEAST_TRIALS, paper.LEAST_HANDOFFS], least
 assert "needs {} violations in {} trials, and {} hand-offs".format(*least) in caption
