@@ -20,10 +20,10 @@ run() { # RUN SEED, then what to run
   "$bin" run "$@" -n 1 -j 3 --seed "$seed" -o "$dir/$run" >"$dir/$run.out" 2>&1
   echo $? >"$dir/$run.code"
 }
-trial() { # COLUMN RUN SYSTEM: of its only trial there; columns behind `why` if that has no comma
+trial() { # COLUMN RUN SYSTEM: of its only trial there; `why` may have commas, so what is behind it is counted from the end
   awk -F, -v column="$1" -v system_="$3" '
-    NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }
-    $2 == system_ { print $at[column] }' "$dir/$2/trials.csv"
+    NR == 1 { columns = NF; for (i = 1; i <= NF; i++) at[$i] = i }
+    $2 == system_ { print $(at[column] > at["why"] ? at[column] + NF - columns : at[column]) }' "$dir/$2/trials.csv"
 }
 schedule() { echo "$dir/$1/schedules/$2.txt"; } # RUN, name of the trial
 events() { "$bin" check --export json "$dir/$1/histories/$2.hist"; }
