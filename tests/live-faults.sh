@@ -384,8 +384,11 @@ comes_to safe crash-holder redis-token@redis
 orphan=$(value orphan_ms crash-holder redis-token@redis none)
 check "  free after ${orphan%.*} ms: not long before the lease is over, nor a second after it" \
   test "${orphan%.*}" -ge 1000 -a "${orphan%.*}" -le 3000
-comes_to stuck crash-holder pg-row@pg
-comes_to stuck crash-holder local@none
+for system in pg-row@pg local@none; do
+  comes_to stuck crash-holder $system
+  orphan=$(value orphan_ms crash-holder $system none)
+  check "  not free for as long as it was waited for: ${orphan%.*} ms" test "${orphan%.*}" -ge 2500
+done
 comes_to violated slow-holder redis-token@redis
 comes_to safe slow-holder local@none
 comes_to safe slow-holder-renewed redis-token@redis

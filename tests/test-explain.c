@@ -381,6 +381,8 @@ static void nothing_in_a_name_reaches_the_terminal_as_a_command(void **state) {
 
 #define LINE(t, c, e, more) "{\"t\":" #t "000000,\"c\":\"" c "\",\"k\":\"lock-1\",\"e\":\"" e "\"" more "}\n"
 
+#define FORMAT_2 "{\"format\":2}\n"
+
 /* A fence is in the history, for PostgreSQL's grants always have one; nobody looked at it. */
 static void under_the_guard_claim_a_refusal_is_for_the_token(void **state) {
   (void)state;
@@ -400,14 +402,75 @@ static void a_stuck_story_ends_with_since_when(void **state) {
   (void)state;
   static const char stuck[] = LINE(10, "client-1", "granted", ",\"until\":110000000") LINE(20, "client-1", "release", "")
       LINE(30, "client-2", "acquire", "") LINE(530, "client-2", "timeout", "");
+  about.ttl_ns = 100 * 1000000;
   tell_text(stuck);
   says_not("Stuck");
-  about.ttl_ns = 100 * 1000000;
+  about.stuck = true;
   tell_text(stuck);
   says("\nStuck since +100.0 ms: from then on nobody had a right to lock-1, and client-2 asked for it in vain, to the end of its 500.0 ms.\n");
   tell_text(LINE(10, "client-1", "granted", "") LINE(30, "client-2", "acquire", "") LINE(530, "client-2", "timeout", ""));
-  about.ttl_ns = 0;
-  says_not("Stuck"); /* client-1 holds it */
+  says("\nStuck since +20.0 ms: lock-1 was asked for and granted to nobody for 500.0 ms; client-1 still had it.\n");
+  about = (struct lb_explain_about){0};
+}
+
+/* Nobody has given up yet when the step that waits ends the trial. */
+static void a_step_that_waits_in_vain_ends_a_story_with_since_when(void **state) {
+  (void)state;
+  about = (struct lb_explain_about){.stuck = true, .ttl_ns = 100 * 1000000};
+  tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "") LINE(20, "client-1", "granted", "") LINE(30, "client-2", "acquire", "")
+                LINE(40, "client-2", "busy", "") LINE(50, "client-2", "acquire", "")
+                    "{\"t\":60000000,\"c\":\"client-1\",\"e\":\"crash\"}\n"
+                    "{\"t\":3060000000,\"e\":\"not-met\",\"what\":\"await client 2 holds within 3s\",\"step\":7}\n");
+  says("seen      await client 2 holds within 3s: it did not\n");
+  says("\nStuck since +50.0 ms: lock-1 was asked for and granted to nobody for 3000.0 ms; client-1 had died with it.\n");
+  tell_text(FORMAT_2 LINE(10, "client-1", "granted", "") LINE(20, "client-1", "release", "") LINE(30, "client-2", "acquire", "")
+                "{\"t\":130000000,\"e\":\"not-met\",\"what\":\"await client 2 holds within 3s\",\"step\":7}\n");
+  says("Stuck since +20.0 ms: lock-1 was asked for and granted to nobody for 100.0 ms; client-1, which had it last, had let go of it.\n");
+  tell_text(LINE(10, "client-1", "granted", "") LINE(20, "client-2", "acquire", ""));
+  says("Stuck since +10.0 ms: lock-1 was asked for and granted to nobody; client-1 still had it.\n"); /* of an earlier release */
+  tell_text(FORMAT_2 LINE(10, "client-1", "granted", "")
+            "{\"t\":130000000,\"e\":\"not-met\",\"what\":\"await failover within 20s\",\"step\":7}\n");
+  says_not("Stuck"); /* nobody asked: the line says it all */
+  about = (struct lb_explain_about){0};
+}
+
+/* Of a campaign the longest time counts, and only what was measured. */
+static void a_campaign_that_stood_still_says_since_when(void **state) {
+  (void)state;
+  static const char campaign[] =
+      FORMAT_2 LINE(5, "client-1", "acquire", "") "{\"t\":105000000,\"e\":\"phase\",\"phase\":\"measure\"}\n" LINE(110, "client-1", "granted", "")
+          LINE(111, "client-2", "acquire", "") LINE(112, "client-3", "acquire", "") LINE(113, "client-3", "timeout", "")
+              "{\"t\":115000000,\"c\":\"client-1\",\"e\":\"crash\"}\n" LINE(165, "client-2", "granted", "")
+                  LINE(166, "client-3", "acquire", "") "{\"t\":170000000,\"e\":\"phase\",\"phase\":\"end\"}\n" LINE(900, "client-3", "timeout", "");
+  tell_text(campaign);
+  says_not("Stuck");
+  about.stuck = true;
+  tell_text(campaign);
+  says("\nStuck since +110.0 ms: lock-1 was asked for and granted to nobody for 50.0 ms; client-1 had died with it.\n");
+  tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "") LINE(20, "client-2", "acquire", "")
+                "{\"t\":25000000,\"c\":\"client-1\",\"e\":\"crash\"}\n" LINE(30, "client-2", "timeout", "")
+                    LINE(900, "client-3", "release", ""));
+  says("\nStuck since +0.0 ms: lock-1 was asked for and granted to nobody for 20.0 ms.\n"); /* as long as somebody asked */
+  tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "") LINE(20, "client-1", "timeout", "")
+                "{\"t\":25000000,\"e\":\"shortened\",\"kept\":2,\"total\":90}\n");
+  says_not("Stuck"); /* what was not kept may be worse */
+  about = (struct lb_explain_about){0};
+}
+
+static void sums_of_what_was_kept_are_said_to_be_that(void **state) {
+  (void)state;
+  tell_text(FORMAT_2 LINE(10, "client-1", "granted", "") LINE(20, "client-1", "release", ""));
+  says_not("All this");
+  tell_text(FORMAT_2 LINE(10, "client-1", "granted", "") LINE(20, "client-1", "release", "")
+                "{\"t\":25000000,\"e\":\"shortened\",\"kept\":2,\"total\":90}\n");
+  says("1 grant.\nAll this is of the first 2 of 90 events: more were not kept");
+}
+
+static void columns_of_two_digits_stand_apart(void **state) {
+  (void)state;
+  tell_text(LINE(10, "client-1", "granted", "") LINE(20, "client-16", "granted", ""));
+  says("                   1 16   a bar:");
+  says("+ 10.000000 ms   |  |  client-16  granted");
 }
 
 int main(void) {
@@ -433,6 +496,10 @@ int main(void) {
       cmocka_unit_test(nothing_in_a_name_reaches_the_terminal_as_a_command),
       cmocka_unit_test(under_the_guard_claim_a_refusal_is_for_the_token),
       cmocka_unit_test(a_stuck_story_ends_with_since_when),
+      cmocka_unit_test(a_step_that_waits_in_vain_ends_a_story_with_since_when),
+      cmocka_unit_test(a_campaign_that_stood_still_says_since_when),
+      cmocka_unit_test(sums_of_what_was_kept_are_said_to_be_that),
+      cmocka_unit_test(columns_of_two_digits_stand_apart),
   };
   return cmocka_run_group_tests_name("explain", tests, NULL, forget);
 }

@@ -86,6 +86,8 @@ static void what_becomes_of_a_step_has_its_number(void **state) {
   step = parsed("await client 1 holds within 1s", 8);
   lb_stage_met(&stage, &step);
   assert_recorded("{\"t\":1,\"e\":\"met\",\"what\":\"await client 1 holds within 1s\",\"step\":8}");
+  lb_stage_not_met(&stage, &step);
+  assert_recorded("{\"t\":1,\"e\":\"not-met\",\"what\":\"await client 1 holds within 1s\",\"step\":8}");
 }
 
 static void an_answer_is_that_of_what_was_asked(void **state) {

@@ -34,25 +34,38 @@ static int decimals_for(const struct lb_teller *t) {
 
 /* ---- lanes -------------------------------------------------------------------------------------------------------- */
 
-/* The number at the end of the client's name, or its first letter. */
-static void put_lane_name(const char *name, FILE *out) {
+/* The number at the end of a client's name, "" = it has none of one or two digits. */
+static const char *number_of(const char *name) {
   size_t length = strlen(name), digits = length;
   while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') digits--;
-  if (length - digits == 1 || length - digits == 2) fprintf(out, "%2s", name + digits);
-  else putc(' ', out), lb_say_text((char[]){*name, '\0'}, out);
+  return length - digits == 1 || length - digits == 2 ? name + digits : "";
+}
+
+/* That number, or its first letter. */
+static void put_lane_name(const struct lb_teller *t, const char *name) {
+  const char *number = number_of(name);
+  if (*number) fprintf(t->out, "%*s", t->lane_width, number);
+  else fprintf(t->out, "%*s", t->lane_width - 1, ""), lb_say_text((char[]){*name, '\0'}, t->out);
+}
+
+/* A blank between two of them: "1 16" is not 116. */
+static int lane_width_for(const struct lb_teller *t) {
+  for (size_t i = 0; i < t->cut.lanes; i++)
+    if (strlen(number_of(t->h->clients.name[t->cut.lane[i]])) > 1) return 3;
+  return 2;
 }
 
 static void put_lane_names(const struct lb_teller *t) {
   if (t->cut.lanes == 0) return;
   fprintf(t->out, "  %14s ", "");
-  for (size_t i = 0; i < t->cut.lanes; i++) put_lane_name(t->h->clients.name[t->cut.lane[i]], t->out);
+  for (size_t i = 0; i < t->cut.lanes; i++) put_lane_name(t, t->h->clients.name[t->cut.lane[i]]);
   fputs("   a bar: this client believes that it holds ", t->out);
   lb_say_text(t->h->keys.name[t->cut.key], t->out);
   putc('\n', t->out);
 }
 
 static void put_lanes(const struct lb_teller *t) {
-  for (size_t i = 0; i < t->cut.lanes; i++) fputs(t->holds[i] ? " |" : "  ", t->out);
+  for (size_t i = 0; i < t->cut.lanes; i++) fprintf(t->out, "%*s", t->lane_width, t->holds[i] ? "|" : "");
 }
 
 /* Every event moves the bars, also one that gets no line. */
@@ -290,6 +303,7 @@ static void tell(struct lb_teller *t) {
     return;
   }
   t->decimals = decimals_for(t);
+  t->lane_width = lane_width_for(t);
   t->name_width = (int)strlen("FAULT");
   for (size_t i = 0; i < t->cut.lanes; i++) {
     int width = (int)strlen(t->h->clients.name[t->cut.lane[i]]);

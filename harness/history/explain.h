@@ -12,7 +12,8 @@
 /* What a history does not say of itself; all zero = not known. */
 struct lb_explain_about {
   bool claims;     /* the guard was `claim`: what the resource refuses, it refuses for a token, not for a fence */
-  uint64_t ttl_ns; /* of the scenario, if it is a timeline whose trial was stuck; else 0 */
+  bool stuck;      /* the trial was: then it is told since when */
+  uint64_t ttl_ns; /* of the scenario, if it is a timeline; else 0 */
 };
 
 /* Writes the story of a sorted history and, after an empty line, what happened in a sentence or

@@ -66,7 +66,7 @@ struct lb_teller { /* a story while it is written */
   const struct lb_wrong_event *wrong;
   struct lb_cut cut;
   bool holds[sizeof((struct lb_cut *)0)->lane / sizeof(uint32_t)]; /* by lane */
-  int decimals, name_width;
+  int decimals, name_width, lane_width;
   FILE *out;
 };
 
@@ -78,5 +78,7 @@ void lb_explain_time(const struct lb_teller *teller, uint64_t ns);
 void lb_explain_length(uint64_t ns, FILE *out);
 /* What happened, as one to three lines; explain_sentence.c. */
 void lb_explain_sentence(const struct lb_teller *teller);
+/* Of a stuck trial since when, as a line; nothing where the history does not show it. explain_stuck.c. */
+void lb_explain_stuck(const struct lb_teller *teller);
 
 #endif

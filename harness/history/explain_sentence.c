@@ -2,10 +2,9 @@
  *
  * The end of a story: what happened, in a sentence or two. First the double hold that the story is
  * about, or that nothing went wrong; then the damage at the resource; then what else the history
- * has, if that was not all.
+ * has, if that was not all; and that it was cut short, if it was.
  */
 #include "explain_parts.h"
-#include "evidence.h"
 #include "say.h"
 
 static void put_count(const struct lb_teller *t, const char **separator, uint64_t count, const char *one,
@@ -58,19 +57,13 @@ static void put_damage(const struct lb_teller *t) {
   else if (c->double_holds && lb_explain_shortened(t->h) == LB_NO_EVENT) fputs("The resource was not damaged.\n", t->out);
 }
 
-/* "Stuck since +9500.2 ms: from then on nobody had a right to lock-1, and client-2 asked for it in vain." */
-static void put_stuck(const struct lb_teller *t) {
-  struct lb_in_vain last;
-  if (t->about->ttl_ns == 0 || !lb_evidence_in_vain(t->h, t->about->ttl_ns, &last)) return;
-  fputs("Stuck since ", t->out);
-  lb_explain_time(t, last.free_since);
-  fputs(": from then on nobody had a right to ", t->out);
-  lb_say_text(t->h->keys.name[last.key], t->out);
-  fputs(", and ", t->out);
-  lb_say_text(t->h->clients.name[last.client], t->out);
-  fputs(" asked for it in vain, to the end of its ", t->out);
-  lb_explain_length(last.asked_ns, t->out);
-  fputs(".\n", t->out);
+/* What is said of a history, is said of what was kept of it. */
+static void put_kept(const struct lb_teller *t) {
+  size_t shortened = lb_explain_shortened(t->h);
+  if (shortened == LB_NO_EVENT) return;
+  const struct lb_fact *f = lb_event_fact(t->h, &t->h->events[shortened]);
+  fprintf(t->out, "All this is of the first %llu of %llu events: more were not kept, so the whole trial had more.\n",
+          (unsigned long long)f->kept, (unsigned long long)f->total);
 }
 
 void lb_explain_sentence(const struct lb_teller *t) {
@@ -84,5 +77,6 @@ void lb_explain_sentence(const struct lb_teller *t) {
     put_count(t, &separator, c->dirty_accesses, "dirty access", "dirty accesses");
   put_count(t, &separator, c->token_regressions, "fence that did not grow", "fences that did not grow");
   if (*separator == ',') fputs(".\n", t->out);
-  put_stuck(t);
+  put_kept(t);
+  lb_explain_stuck(t);
 }

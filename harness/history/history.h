@@ -57,6 +57,7 @@ enum lb_event_kind {
   LB_EV_TOUCHED,    /* the hosts that a fault is done to; without a host: nobody */
   LB_EV_UNUSED,     /* a cut dropped no packet but those of its own proof */
   LB_EV_VOTED,      /* the servers whose yes made the grant of this client */
+  LB_EV_NOT_MET,    /* the condition that a step awaited did not come true within its bound */
 };
 
 enum {

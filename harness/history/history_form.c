@@ -87,6 +87,7 @@ static const struct {
     [LB_EV_TOUCHED] = {"touched", true, LB_M_VERB, LB_M_STEP | LB_M_HOST | LB_M_FROM},
     [LB_EV_UNUSED] = {"unused", true, LB_M_WHAT, LB_M_STEP},
     [LB_EV_VOTED] = {"voted", true, LB_M_C | LB_M_K | LB_M_HOST, 0},
+    [LB_EV_NOT_MET] = {"not-met", true, LB_M_WHAT, LB_M_STEP},
 };
 
 const char *lb_event_kind_name(unsigned kind) { return kind < LB_KIND_COUNT ? rules[kind].word : NULL; }

@@ -117,6 +117,7 @@ void lb_event_say(const struct lb_history *h, const struct lb_event *e, FILE *ou
     case LB_EV_NOT_PROVED: say_undone(h, "not proved: ", f, out); break;
     case LB_EV_REPLY: say_reply(h, f, out); break;
     case LB_EV_MET: put(h, "", f->what, out), fputs(": it does", out); break;
+    case LB_EV_NOT_MET: put(h, "", f->what, out), fputs(": it did not", out); break;
     case LB_EV_OBSERVED: say_observed(h, f, out); break;
     case LB_EV_ROLE: put(h, "", f->role, out), put(h, " is ", f->host, out); break;
     case LB_EV_FAILOVER: put(h, "failover: ", f->host, out), fputs(" decides", out); break;

@@ -67,8 +67,9 @@ void lb_stage_not_done(struct lb_stage *stage, const struct lb_step *step, const
 void lb_stage_not_proved(struct lb_stage *stage, const struct lb_step *step, const char *why);
 /* What a client answered to a step (acquire, release, read, write). */
 void lb_stage_reply(struct lb_stage *stage, const struct lb_step *step, const struct lb_client *client, const struct lb_reply *reply);
-/* The condition that a step awaited is true. */
+/* The condition that a step awaited is true; it did not come true within the bound. */
 void lb_stage_met(struct lb_stage *stage, const struct lb_step *step);
+void lb_stage_not_met(struct lb_stage *stage, const struct lb_step *step);
 /* A step looked for the record of the key: at one server, and all in all on the servers of the
  * step's role. */
 void lb_stage_observed_at(struct lb_stage *stage, const struct lb_step *step, const struct lb_server *server, bool present);

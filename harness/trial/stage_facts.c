@@ -75,6 +75,7 @@ void lb_stage_proved(struct lb_stage *s, const struct lb_step *step) { record_st
 void lb_stage_over(struct lb_stage *s, const struct lb_step *step) { record_step(s, LB_EV_OVER, step); }
 void lb_stage_unused(struct lb_stage *s, const struct lb_step *step) { record_step(s, LB_EV_UNUSED, step); }
 void lb_stage_met(struct lb_stage *s, const struct lb_step *step) { record_step(s, LB_EV_MET, step); }
+void lb_stage_not_met(struct lb_stage *s, const struct lb_step *step) { record_step(s, LB_EV_NOT_MET, step); }
 
 static void record_failure(struct lb_stage *s, enum lb_event_kind kind, const struct lb_step *step, const char *why) {
   struct lb_fact fact = of_step(s, step);

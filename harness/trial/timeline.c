@@ -135,12 +135,18 @@ static bool asks(const struct lb_client_state *state) { return atomic_load(&stat
 static bool holds(const struct lb_client_state *state) { return atomic_load(&state->holds); }
 static bool has_written(const struct lb_client_state *state) { return atomic_load(&state->writes) > 0; }
 
+/* That it was awaited in vain stands in the history, too: it shows until when. */
+static int in_vain(struct lb_stage *s, const struct lb_step *step, const char *why) {
+  lb_stage_not_met(s, step);
+  return lb_stage_doubt(s, LB_STUCK, "%s: %s", step->text, why);
+}
+
 /* Looks at the memory and asks nobody: the client may be deep in a hook, or stand still. */
 static int await_client(struct lb_stage *s, const struct lb_step *step) {
   const struct lb_client_state *state = &s->memory->state[step->a.number - 1];
   lb_ns deadline = in_ms(step->within_ms);
   while (!parts[step->verb].met(state)) {
-    if (lb_clock_ns() > deadline) return lb_stage_doubt(s, LB_STUCK, "%s: it did not", step->text);
+    if (lb_clock_ns() > deadline) return in_vain(s, step, "it did not");
     doze();
   }
   lb_stage_met(s, step);
@@ -159,7 +165,7 @@ static int await_failover(struct lb_stage *s, const struct lb_step *step) {
   char err[300];
   if (lb_cast_bind_primary(s, err, sizeof err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
   int r = lb_cluster_failover(&s->cluster, s->primary, in_ms(step->within_ms));
-  if (r == LB_TIMEOUT) return lb_stage_doubt(s, LB_STUCK, "%s: no other server took over", step->text);
+  if (r == LB_TIMEOUT) return in_vain(s, step, "no other server took over");
   if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, s->cluster.err);
   int now = lb_cast_primary(s);
   if (now >= 0) lb_stage_failover(s, &s->cluster.server[now]);

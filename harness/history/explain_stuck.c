@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The last sentence of a stuck story: since when the lock could not be had.
+ *
+ * Either the last who asked gave up, though nobody had a right to the lock any more (evidence_vain.c
+ * decides that). Or a lock stood still: it was asked for and granted to nobody. In a timeline that
+ * is the time at its end, for a step has waited in vain then; in a campaign the longest such time.
+ */
+#include "evidence.h"
+#include "explain_parts.h"
+#include "say.h"
+
+struct still {
+  bool any;
+  uint32_t key;
+  uint64_t since, until;
+  bool goes_on; /* it was still asked for when the history ends */
+  size_t grant; /* the latest one before, LB_NO_EVENT = none */
+};
+
+struct walk { /* over the events of a key */
+  const struct lb_history *h;
+  bool longest; /* else the one at the end */
+  struct still now, found;
+  size_t asking;
+  bool wanted;
+  uint64_t asked_until;
+};
+
+static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/* Whether the client that died at this event was in the middle of asking for the key. */
+static bool died_asking(const struct walk *w, size_t crash) {
+  for (size_t i = crash; i-- > 0;) {
+    const struct lb_event *e = &w->h->events[i];
+    if (e->client == w->h->events[crash].client && e->key == w->now.key && !lb_event_is_fact(e)) return e->kind == LB_EV_ACQUIRE;
+  }
+  return false;
+}
+
+static void close_time(struct walk *w, uint64_t t) {
+  if (!w->wanted || (w->found.any && t - w->now.since <= w->found.until - w->found.since)) return;
+  w->found = w->now;
+  w->found.any = true;
+  w->found.until = t;
+}
+
+static void look_at(struct walk *w, size_t i) {
+  const struct lb_event *e = &w->h->events[i];
+  switch (e->kind) {
+    case LB_EV_ACQUIRE:
+      if (!w->wanted) w->now.since = e->t;
+      w->wanted = true;
+      w->asking++;
+      break;
+    case LB_EV_GRANTED:
+      if (w->longest) close_time(w, e->t);
+      w->asking -= w->asking > 0;
+      w->wanted = w->asking > 0;
+      w->now.since = e->t;
+      w->now.grant = i;
+      break;
+    case LB_EV_CRASH:
+      if (!died_asking(w, i)) break;
+      /* fall through */
+    case LB_EV_BUSY:
+    case LB_EV_TIMEOUT:
+    case LB_EV_UNKNOWN:
+      w->asking -= w->asking > 0;
+      w->asked_until = e->t;
+      break;
+    default: break;
+  }
+}
+
+/* Of a load only what was measured counts, as for its verdict. False: this event ends that. */
+static bool is_measured(struct walk *w, const struct lb_event *e) {
+  if (e->kind != LB_EV_PHASE) return true;
+  if (lb_event_fact(w->h, e)->phase == LB_PHASE_END) return false;
+  w->now.since = e->t;
+  w->found = (struct still){0};
+  return true;
+}
+
+static struct still of_key(const struct lb_history *h, uint32_t key, bool longest) {
+  struct walk w = {.h = h, .longest = longest, .now = {.key = key, .grant = LB_NO_EVENT}};
+  size_t i = 0;
+  for (; i < h->count && is_measured(&w, &h->events[i]); i++)
+    if (h->events[i].key == key || h->events[i].kind == LB_EV_CRASH) look_at(&w, i);
+  w.now.goes_on = w.asking > 0 && i == h->count;
+  close_time(&w, w.asking > 0 ? h->events[i < h->count ? i : i - 1].t : w.asked_until);
+  return w.found;
+}
+
+/* What ended the hold of this grant by then; LB_NO_EVENT = nothing did. */
+static size_t end_of(const struct lb_history *h, size_t grant, uint64_t until) {
+  for (size_t i = grant + 1; i < h->count && h->events[i].t <= until; i++) {
+    const struct lb_event *e = &h->events[i];
+    bool ends = e->kind == LB_EV_CRASH || ((e->kind == LB_EV_RELEASE || e->kind == LB_EV_LOST) && e->key == h->events[grant].key);
+    if (ends && e->client == h->events[grant].client) return i;
+  }
+  return LB_NO_EVENT;
+}
+
+/* Earlier releases did not note when a wait was over: then the end of the history is not the end of the wait. */
+static bool ends_with_a_wait(const struct lb_history *h) {
+  for (size_t i = h->count; i-- > 0;)
+    if (h->events[i].kind == LB_EV_NOT_MET) return true;
+  return false;
+}
+
+/* "Stuck since +206.5 ms: lock-1 was asked for and granted to nobody for 2997.6 ms; client-1 had died with it." What ends
+ * a hold, begins the time in which the lock should have been had. */
+static void put_still(const struct lb_teller *t, struct still still) {
+  size_t end = still.grant == LB_NO_EVENT ? LB_NO_EVENT : end_of(t->h, still.grant, still.until);
+  const struct lb_event *ended = end == LB_NO_EVENT ? NULL : &t->h->events[end];
+  uint64_t since = ended ? later(still.since, ended->t) : still.since;
+  fputs("Stuck since ", t->out);
+  lb_explain_time(t, since);
+  fputs(": ", t->out);
+  lb_say_text(t->h->keys.name[still.key], t->out);
+  fputs(" was asked for and granted to nobody", t->out);
+  if (!still.goes_on || ends_with_a_wait(t->h)) fputs(" for ", t->out), lb_explain_length(still.until - since, t->out);
+  if (still.grant != LB_NO_EVENT) {
+    fputs("; ", t->out);
+    lb_say_text(t->h->clients.name[t->h->events[still.grant].client], t->out);
+    fputs(!ended ? " still had it" : ended->kind == LB_EV_CRASH ? " had died with it" : ", which had it last, had let go of it", t->out);
+  }
+  fputs(".\n", t->out);
+}
+
+/* "Stuck since +9500.2 ms: from then on nobody had a right to lock-1, and client-2 asked for it in vain." */
+static void put_in_vain(const struct lb_teller *t, const struct lb_in_vain *last) {
+  fputs("Stuck since ", t->out);
+  lb_explain_time(t, last->free_since);
+  fputs(": from then on nobody had a right to ", t->out);
+  lb_say_text(t->h->keys.name[last->key], t->out);
+  fputs(", and ", t->out);
+  lb_say_text(t->h->clients.name[last->client], t->out);
+  fputs(" asked for it in vain, to the end of its ", t->out);
+  lb_explain_length(last->asked_ns, t->out);
+  fputs(".\n", t->out);
+}
+
+/* Of a history that was cut short nobody knows whether the time that counts is in what was kept. */
+void lb_explain_stuck(const struct lb_teller *t) {
+  struct lb_in_vain last;
+  struct still still = {0};
+  bool timeline = t->about->ttl_ns > 0;
+  if (!t->about->stuck || lb_explain_shortened(t->h) != LB_NO_EVENT) return;
+  if (timeline && lb_evidence_in_vain(t->h, t->about->ttl_ns, &last)) {
+    put_in_vain(t, &last);
+    return;
+  }
+  for (uint32_t key = 0; key < t->h->keys.count; key++) {
+    struct still other = of_key(t->h, key, !timeline);
+    if (other.any && (!still.any || other.until - other.since > still.until - still.since)) still = other;
+  }
+  if (still.any) put_still(t, still);
+}
