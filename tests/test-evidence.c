@@ -224,7 +224,7 @@ static void whom_a_client_talks_to_is_forgotten_when_a_fault_touches_either(void
 
 static void silence_is_an_answer_where_a_step_saw_the_holder_after_the_fault(void **state) {
   (void)state;
-  const char *asks = EVENT(20, "b", "acquire") EVENT(30, "b", "timeout");
+  const char *asks = EVENT(20, "b", "acquire") EVENT(30, "b", "unknown");
   static const struct {
     const char *before;
     bool counts;
@@ -239,6 +239,28 @@ static void silence_is_an_answer_where_a_step_saw_the_holder_after_the_fault(voi
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char text[1000];
     snprintf(text, sizeof text, "%s%s", cases[i].before, asks);
+    if (answered(text) != cases[i].counts) fail_msg("case %zu", i);
+  }
+}
+
+/* Who gave up and certainly does not hold may have sent nothing, whoever was seen to hold. */
+static void silence_is_no_answer_to_a_question_that_may_not_have_left(void **state) {
+  (void)state;
+  static const struct {
+    const char *after;
+    bool counts;
+  } cases[] = {
+      {EVENT(30, "b", "timeout"), false},
+      {EVENT(30, "b", "timeout") "{\"t\":30,\"c\":\"b\",\"k\":\"k\",\"e\":\"server\",\"host\":\"zk-1\"}\n", true}, /* still connected */
+      {EVENT(30, "b", "timeout") "{\"t\":30,\"c\":\"b\",\"k\":\"k\",\"e\":\"server\"}\n", false},
+      {EVENT(30, "b", "timeout") "{\"t\":30,\"c\":\"a\",\"k\":\"k\",\"e\":\"server\",\"host\":\"zk-1\"}\n", false},
+      {EVENT(30, "b", "timeout") EVENT(40, "b", "acquire") EVENT(50, "b", "timeout"), false},
+      {EVENT(30, "b", "timeout") EVENT(40, "b", "acquire") EVENT(50, "b", "unknown"), true}, /* the second one */
+      {"", true}, /* it still asks when the history ends */
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[1000];
+    snprintf(text, sizeof text, FORMAT GRANTED(10, "a", 100) HOLDS(13, "a", "true") EVENT(20, "b", "acquire") "%s", cases[i].after);
     if (answered(text) != cases[i].counts) fail_msg("case %zu", i);
   }
 }
@@ -343,6 +365,7 @@ int main(void) {
       cmocka_unit_test(silence_is_an_answer_of_whom_the_client_was_seen_to_talk_to),
       cmocka_unit_test(whom_a_client_talks_to_is_forgotten_when_a_fault_touches_either),
       cmocka_unit_test(silence_is_an_answer_where_a_step_saw_the_holder_after_the_fault),
+      cmocka_unit_test(silence_is_no_answer_to_a_question_that_may_not_have_left),
       cmocka_unit_test(a_lock_that_was_let_go_and_cannot_be_had_is_asked_for_in_vain),
       cmocka_unit_test(a_refusal_is_right_while_somebody_holds),
       cmocka_unit_test(a_lease_gives_a_right_to_its_end),

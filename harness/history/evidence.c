@@ -129,13 +129,18 @@ static bool is_known_whom_it_asks(const struct lb_history *h, size_t asks) {
   return false;
 }
 
-/* Whether the request left: who gave up and certainly does not hold may never have sent one. */
+/* Whether the request left: who gave up and certainly does not hold may never have sent one, unless it was connected to a
+ * server then. */
 static bool was_sent(const struct lb_history *h, size_t asks) {
+  bool gave_up = false;
   for (size_t i = asks + 1; i < h->count; i++) {
     const struct lb_event *e = &h->events[i];
-    if (e->client == h->events[asks].client && e->key == h->events[asks].key) return e->kind != LB_EV_TIMEOUT;
+    if (e->client != h->events[asks].client || e->key != h->events[asks].key) continue;
+    if (gave_up) return e->kind == LB_EV_SERVER && lb_event_fact(h, e)->host != LB_NO_NAME;
+    if (e->kind != LB_EV_TIMEOUT) return true;
+    gave_up = true;
   }
-  return true;
+  return !gave_up;
 }
 
 /* Whether, after the last fault before this question, a step saw that another client holds: then it is
@@ -154,8 +159,8 @@ bool lb_evidence_contested(const struct lb_history *h, bool *ret_asked) {
   for (size_t i = 0; i < h->count; i++) {
     if (h->events[i].kind != LB_EV_ACQUIRE || !is_taken_by_another(h, i)) continue;
     *ret_asked = true;
-    bool known = is_known_who_holds(h, i) || (is_known_whom_it_asks(h, i) && was_sent(h, i));
-    if (known || is_answered(h, i)) return true;
+    bool known = is_known_who_holds(h, i) || is_known_whom_it_asks(h, i);
+    if ((known && was_sent(h, i)) || is_answered(h, i)) return true;
   }
   return false;
 }

@@ -14,10 +14,11 @@ bool lb_evidence_observed(const struct lb_history *history, const char *role, bo
  * it was refused by the service, or granted the key later. Another one might hold if its own acquire
  * had ended unknown, and it was not `released` since. A client that died so, or while it was asking,
  * still counts until its lease ends or another one is granted the key, for the service keeps its
- * lock. Silence is an answer only if a step had looked first. Before the question whom the client
- * talks to: so that it is known who was silent, unless a fault has touched one of the two since, or
- * the client gave up and certainly does not hold: then it may have sent nothing. Or, after the last
- * fault, that another one holds: so that the scenario expects silence of what the fault has left.
+ * lock. Silence is an answer only if the question may have left (not if the client gave up, certainly
+ * does not hold, and was connected to no server), and if a step had looked first. Before the question
+ * whom the client talks to: so that it is known who was silent, unless a fault has touched one of the
+ * two since. Or, after the last fault, that another one holds: so that the scenario expects silence of
+ * what the fault has left.
  * *ret_asked: somebody asked, answered or not. If nobody asked, a clean history says nothing of
  * exclusion. */
 bool lb_evidence_contested(const struct lb_history *history, bool *ret_asked);
