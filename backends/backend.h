@@ -251,7 +251,8 @@ struct lb_protocol {
    * never will be. LB_UNKNOWN: still not known. -errno. */
   int (*resolve)(struct lb_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
   /* Asks the server: LB_OK: it has just confirmed that the lock is ours. LB_LOST. LB_UNCONFIRMED, where several servers
-   * vote: see enum, it may still be ours. LB_UNKNOWN: too few answered. -errno. */
+   * vote: see enum, it may still be ours. LB_UNKNOWN: too few answered. -errno (that no server could be
+   * reached, as ECONNREFUSED and ETIMEDOUT say, counts as no answer, too). */
   int (*holds)(struct lb_session *session, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
   /* Asks one server, target->endpoints[endpoint], what it knows by itself, without quorum: 1 = it has a record that
    * somebody holds the key, 0 = it has none, -errno. For proofs, not for clients. */

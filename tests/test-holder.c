@@ -582,11 +582,12 @@ static void a_recheck_that_the_server_confirms_lets_pass(void **state) {
 }
 
 static void a_recheck_without_a_clear_yes_is_a_no(void **state) {
-  const int answers[] = {LB_LOST, LB_UNKNOWN, LB_UNCONFIRMED, LB_BUSY, LB_TIMEOUT, -ECONNRESET};
+  const int answers[] = {LB_LOST, LB_UNKNOWN, LB_UNCONFIRMED, LB_BUSY, LB_TIMEOUT, -EROFS, -ECONNREFUSED, -ETIMEDOUT};
   static const char *const stories[] = {"acquire granted check(told no) lost", "acquire granted check(no answer) lost",
                                         "acquire granted check(no majority confirms) lost",
                                         "acquire granted check(error) lost", "acquire granted check(error) lost",
-                                        "acquire granted check(error) lost"}; /* two are no answers of that hook */
+                                        "acquire granted check(error) lost", /* two are no answers of that hook */
+                                        "acquire granted check(no answer) lost", "acquire granted check(no answer) lost"};
   for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
     struct fixture *f = granted_under(state, LB_GUARD_RECHECK);
     f->session.holds_answer = answers[i];

@@ -246,6 +246,15 @@ int lb_holder_release(struct lb_holder *h, lb_ns deadline) {
 
 /* ---- guards ------------------------------------------------------------------------------------------------------- */
 
+/* Who could not even be reached gave no answer. Any other failure is an error. */
+static bool is_out_of_reach(int error) {
+  static const int codes[] = {ECONNREFUSED, ECONNRESET, ECONNABORTED, EPIPE,     ENOTCONN, ETIMEDOUT,
+                              EHOSTUNREACH, ENETUNREACH, EHOSTDOWN,   ENETDOWN};
+  for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+    if (error == -codes[i]) return true;
+  return false;
+}
+
 /* Asks the service; only a clear yes within a short time counts. */
 static enum lb_check_result ask_service(struct lb_holder *h) {
   char name[LB_KEY_NAME_MAX];
@@ -257,7 +266,8 @@ static enum lb_check_result ask_service(struct lb_holder *h) {
     case LB_OK: return LB_CHECK_PASSED;
     case LB_LOST: return LB_CHECK_TOLD_NO;
     case LB_UNCONFIRMED: return LB_CHECK_NO_MAJORITY;
-    default: return r < 0 ? LB_CHECK_ERROR : LB_CHECK_NO_ANSWER;
+    case LB_UNKNOWN: return LB_CHECK_NO_ANSWER;
+    default: return is_out_of_reach(r) ? LB_CHECK_NO_ANSWER : LB_CHECK_ERROR;
   }
 }
 

@@ -87,7 +87,7 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
     .help = "it stopped, as a majority of the servers answered and no majority confirmed that it holds")                                             \
   X(uint64_t, stopped_no_answer, .name = "stopped_no_answer", .group = LB_COUNT_GUARD, .add = LB_ADD_SUM,                                          \
     .places = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK, .label = "stopped: no answer",                                                             \
-    .help = "it stopped, as nobody answered or the question could not be asked")                                                                   \
+    .help = "it stopped, as nobody answered or the question failed (the checks `no-answer` and `error`)")                                          \
   X(uint64_t, refused, .name = "refused", .group = LB_COUNT_GUARD, .add = LB_ADD_SUM,                                                              \
     .places = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK, .label = "refused by the resource",                                                        \
     .help = "accesses that the resource refused, under claim and fence")                                                                           \

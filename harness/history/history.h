@@ -78,7 +78,7 @@ enum lb_check_result {
   LB_CHECK_SESSION_OVER, /* it said so */
   LB_CHECK_TOLD_NO,      /* a server answered that the client does not hold */
   LB_CHECK_NO_ANSWER,    /* nobody said yes or no in time, or fewer servers than a majority did */
-  LB_CHECK_ERROR,        /* the question could not be asked */
+  LB_CHECK_ERROR,        /* the question failed: refused by the server, say */
   LB_CHECK_NO_MAJORITY,  /* a majority of the servers answered, and no majority confirms that the client holds */
 };
 
