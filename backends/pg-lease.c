@@ -32,7 +32,8 @@
  *    crash or a promotion means for the sequence: pg-row.c. A number counted in the row would be lost with the row.)
  *  - WHERE NOT EXISTS keeps a busy try from locking the row, drawing a number and writing to the log. It answers from
  *    the statement's snapshot: the lease ran then, and was held.
- *  - What an unanswered statement means: pg_lock.h. An extension without an answer changes nothing one relies upon.
+ *  - What an unanswered statement means: pg_lock.h. An extension without an answer changes nothing one relies upon:
+ *    from then on holds asks by a write.
  *
  * Source: ShedLock's JDBC provider, with usingDbTime() and without (its issues 231 and 263 tell why the former came),
  * as one statement for PostgreSQL; the lock repository of Spring Integration for the client's clock.
@@ -76,8 +77,9 @@ static const struct pg_lock_sql lease_sql = {
 static const struct pg_lock_kind lease = {.sql = &lease_sql}, client_lease = {.sql = &lease_sql, .client_clock = true};
 
 static const char *const topologies[] = {"pg", "pg-async", "pg-sync", NULL};
-/* before-upsert: pg-lease-client has read its clock. after-upsert: the answer has been read, and the lease is ours. */
-static const char *const points[] = {"before-upsert", "after-upsert", "before-release", NULL};
+/* before-upsert: pg-lease-client has read its clock. after-upsert: the answer has been read, and the lease is ours. before-confirm:
+ * it may be ours, as an answer was lost. */
+static const char *const points[] = {"before-upsert", "after-upsert", "before-release", "before-confirm", NULL};
 
 const struct lb_protocol lb_pg_lease = {
     .abi = LB_ABI,

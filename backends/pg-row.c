@@ -59,8 +59,8 @@ static const struct pg_lock_sql row_sql = {
 static const struct pg_lock_kind row = {.sql = &row_sql};
 
 static const char *const topologies[] = {"pg", "pg-async", "pg-sync", NULL};
-/* after-insert: the answer has been read, and the row is ours. */
-static const char *const points[] = {"before-insert", "after-insert", "before-delete", NULL};
+/* after-insert: the answer has been read, and the row is ours. before-confirm: it may be ours, as an answer was lost. */
+static const char *const points[] = {"before-insert", "after-insert", "before-delete", "before-confirm", NULL};
 
 const struct lb_protocol lb_pg_row = {
     .abi = LB_ABI,

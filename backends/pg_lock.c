@@ -100,6 +100,12 @@ static int ask(struct lb_session *s, const struct pg_stmt *stmt, const char *key
   return answer.yes ? LB_OK : LB_BUSY;
 }
 
+/* Whether the row is the attempt's, by a write that is confirmed like the one that took it. */
+static int confirm(struct lb_session *s, const char *key, const struct attempt *attempt, lb_ns deadline, uint64_t *ret_fence) {
+  lb_point(s->primary.env, "before-confirm");
+  return ask(s, &s->sql->again, key, attempt->owner, deadline, ret_fence);
+}
+
 /* What became of an unanswered take: LB_OK it stands, LB_BUSY it never will, LB_UNKNOWN, -errno. */
 static int settle(struct lb_session *s, const char *key, const struct attempt *attempt, lb_ns deadline,
                   uint64_t *ret_fence) {
@@ -107,7 +113,7 @@ static int settle(struct lb_session *s, const char *key, const struct attempt *a
   for (;;) {
     int settled = attempt->pending ? pg_primary_settled(&s->primary, deadline, &attempt->origin) : 1;
     if (settled < 0) return settled == -ETIMEDOUT ? LB_UNKNOWN : settled;
-    int rc = ask(s, &s->sql->again, key, attempt->owner, deadline, ret_fence);
+    int rc = confirm(s, key, attempt, deadline, ret_fence);
     if (rc != LB_BUSY || settled) return rc;
     lb_ns next = lb_now(env) + SETTLE_NAP_MS * LB_NS_PER_MS;
     if (next >= deadline) return LB_UNKNOWN;
@@ -171,7 +177,7 @@ static int take(struct lb_session *s, const char *key, struct attempt *attempt, 
   if (rc == LB_OK && answer.yes) lb_point(s->primary.env, s->sql->after_take);
   if (rc == LB_OK && !answer.yes) {
     *ret_taken_at = 0;
-    rc = maybe ? ask(s, &s->sql->again, key, attempt->owner, deadline, ret_fence) : LB_BUSY;
+    rc = maybe ? confirm(s, key, attempt, deadline, ret_fence) : LB_BUSY;
   }
   /* Neither "timed out" nor "no server" may be said of an attempt that may have its row. */
   return maybe && rc != LB_OK && rc != LB_BUSY ? LB_UNKNOWN : rc;
@@ -226,6 +232,7 @@ int pg_lock_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_g
     rc = run(s, &request, deadline, &answer);
   } while (rc == LB_BUSY && lb_now(s->primary.env) < deadline);
   if (rc == LB_OK && !answer.yes) rc = LB_LOST;
+  if (rc == LB_UNKNOWN) snprintf(s->extending, sizeof s->extending, "%s", attempt.owner);
   lb_lease_extended(grant, rc, end);
   if (rc == LB_OK) lb_confirm(&s->confirmed, grant, s->primary.losses);
   return rc == LB_BUSY || rc == LB_TIMEOUT ? LB_UNKNOWN : rc;
@@ -238,16 +245,23 @@ int pg_lock_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_
   return rc == LB_OK ? granted(s, &attempt, grant, fence, 0, lock->ttl_ms) : rc;
 }
 
+/* The row of a grant was confirmed, so a read says enough. After an extension that was not answered a longer lease may
+ * be seen that no standby has: then the row is written again, and the yes waits for the standby. */
+static int ask_holds(struct lb_session *s, const char *key, const struct attempt *attempt, lb_ns deadline) {
+  uint64_t fence;
+  if (strcmp(s->extending, attempt->owner) == 0) return confirm(s, key, attempt, deadline, &fence);
+  return ask(s, &s->sql->holds, key, attempt->owner, deadline, &fence);
+}
+
 int pg_lock_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
   struct attempt attempt = get_attempt(grant);
   struct pg_primary *primary = &s->primary;
-  uint64_t fence;
   lb_ns now = lb_now(primary->env), half = now < deadline ? now + (deadline - now) / 2 : deadline;
-  int rc = ask(s, &s->sql->holds, lock->key, attempt.owner, half, &fence);
+  int rc = ask_holds(s, lock->key, &attempt, half);
   /* A server that is silent may not be the primary any more. A question may be asked twice, and of another one. */
   if (rc == LB_UNKNOWN && half < deadline) {
     if (!primary->conn) primary->endpoint = (primary->endpoint + 1) % primary->target->count;
-    rc = ask(s, &s->sql->holds, lock->key, attempt.owner, deadline, &fence);
+    rc = ask_holds(s, lock->key, &attempt, deadline);
   }
   if (rc == LB_OK) lb_confirm(&s->confirmed, grant, s->primary.losses);
   return rc == LB_BUSY ? LB_LOST : rc;

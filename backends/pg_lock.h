@@ -13,7 +13,8 @@
  * Nothing is cancelled: a cancelled wait for a standby ends in a row that is committed on the primary only. So does a
  * wait that the primary's restart ends: every reader sees that row then, and no standby may have it. Therefore the row of an
  * unanswered attempt is no grant until a write to it has been confirmed, which comes after the row in the log of
- * the standby, too.
+ * the standby, too. Nor is a hold confirmed by a read once an extension of it was not answered: the longer lease may be the primary's
+ * alone.
  *
  * The tables and the sequence are in a schema that is called like the prefix of the run, and every connection looks nowhere else. So no
  * two runs meet, and teardown drops the schema. PostgreSQL has no expiry for what a run that was killed leaves there.
@@ -40,7 +41,8 @@ struct pg_lock_sql {
   struct pg_stmt extend;     /* yes: it was $2's and is so for $4 from now on; NULL sql = there is no lease */
   struct pg_stmt held;       /* yes: it is somebody's */
   const char *const *create; /* tables and the like, harmless to repeat; NULL at the end */
-  const char *before_take, *after_take, *before_free; /* points; after_take: the answer has been read, and it was yes */
+  /* Points, beside "before-confirm" (the write `again` has not left), which all have. */
+  const char *before_take, *after_take, *before_free; /* after_take: the answer has been read, and it was yes */
 };
 
 /* The body of struct lb_session for all of these protocols. */
@@ -49,6 +51,7 @@ struct lb_session {
   const struct pg_lock_sql *sql;
   const char *client;
   bool client_clock; /* $3 is given */
+  char extending[64]; /* the owner of which an extension was not answered; "" = none */
   struct lb_confirmed confirmed;
 };
 

@@ -284,6 +284,37 @@ static void an_extension_that_waits_too_long_for_the_row_is_unknown(void **state
   pg_close(operator);
 }
 
+/* Every process of the server that waits for a standby ends: then all see what it wrote, and no standby has it. As after the
+ * restart of such a primary. */
+static void end_waits_for_a_standby(struct pg_conn *operator) {
+  lb_ns end = in_ms(&a, 5000);
+  while (operator_says(operator, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") > 0)
+    assert_true(lb_now(&a.env.base) < end);
+}
+
+static void a_hold_is_not_confirmed_by_a_lease_that_no_standby_has(void **state) {
+  (void)state;
+  struct lb_grant grant = LB_GRANT_INIT;
+  struct pg_conn *operator= operator_open();
+  int rc = LB_OK;
+  lb_ns end = in_ms(&a, 5000);
+  assert_int_equal(try(&a, "k14", &grant, 1000), LB_OK);
+  operator_says(operator, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+  operator_says(operator, "SELECT pg_reload_conf()");
+  while (rc == LB_OK && lb_now(&a.env.base) < end) rc = extend(&a, "k14", 60000, &grant, 150);
+  assert_int_equal(rc, LB_UNKNOWN);
+  end_waits_for_a_standby(operator);
+  assert_true(operator_says(operator, "SELECT extract(epoch FROM until - clock_timestamp())::int FROM lockbench_lease WHERE name = 'k14'") > 30);
+  assert_int_equal(holds(&a, "k14", &grant), LB_UNKNOWN);
+  assert_int_equal(a.protocol->doubt(a.session, &(struct lb_lock){"k14", TTL_MS}, &grant), LB_UNKNOWN);
+  operator_says(operator, "ALTER SYSTEM RESET synchronous_standby_names");
+  operator_says(operator, "SELECT pg_reload_conf()");
+  assert_int_equal(holds(&a, "k14", &grant), LB_OK);
+  assert_int_equal(a.protocol->doubt(a.session, &(struct lb_lock){"k14", TTL_MS}, &grant), LB_OK);
+  assert_int_equal(release(&a, "k14", &grant, 2000), LB_OK);
+  pg_close(operator);
+}
+
 int main(void) {
 #define SERVER_CLOCK(f) cmocka_unit_test_setup_teardown(f, open_server_clock, close_clients)
 #define CLIENT_CLOCK(f)                                                                                                \
@@ -304,6 +335,7 @@ int main(void) {
       SERVER_CLOCK(a_release_whose_answer_was_lost_is_done_when_repeated),
       SERVER_CLOCK(an_extension_without_an_answer_never_moves_the_end_out),
       SERVER_CLOCK(an_extension_that_waits_too_long_for_the_row_is_unknown),
+      SERVER_CLOCK(a_hold_is_not_confirmed_by_a_lease_that_no_standby_has),
   };
   if (!pg_server_installed()) return skip_all("no PostgreSQL server programs");
   return cmocka_run_group_tests(tests, start_server, stop_server);
