@@ -96,6 +96,8 @@ static int configure(struct lb_cluster *cluster, size_t index) {
   if (r == 0)
     r = lb_server_write(cluster, server, false, "data/pg_hba.conf",
                         "host all all all trust\nhost replication all all trust\n");
+  /* Of the first primary only: a standby that is promoted has none itself, and waits for nobody (as with Patroni's
+   * synchronous_mode, unless it is strict). */
   if (r == 0 && index == 0 && cluster->topology->synchronous)
     r = lb_server_write(cluster, server, true, "data/postgresql.conf", "synchronous_standby_names = 'FIRST %zu (*)'\n",
                         cluster->data_count - 1);
