@@ -13,7 +13,10 @@
  * own write that was answered: only a leader with a quorum and a living session can commit one. The missing third is
  * what the servers may have heard late: the leader learns of a heartbeat from the server that received it, up to half
  * a tick later, and a heartbeat is due every third of the timeout. extend() moves the point by a write to the own
- * node. A session may outlive `valid_until` by far.
+ * node. A session may outlive `valid_until` by far. And that client and follower do not both fail within a third of the timeout:
+ * a write that a follower passes on shows that the session lives, and does not prolong it at the leader, which only the next list
+ * of heartbeats from that follower does. Where a client stood still for nearly 2/3 of the timeout, wrote, and its follower was cut
+ * off at once, the session may end a third of the timeout after that write, before `valid_until`.
  * Breaks: a holder that is paused or cut off for longer than the session timeout and goes on working, like every
  * lease; a resource that compares the fencing number refuses it. A client that is cut off is told that its connection is
  * lost, and cannot learn whether the session has ended: the servers say it at the next contact.

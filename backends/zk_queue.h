@@ -99,7 +99,9 @@ const char *zk_queue_ahead(const struct zk_queue *queue, const struct lb_grant *
  * has gone; LB_UNKNOWN, -errno as above. */
 int zk_queue_number(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadline, uint64_t *ret_czxid);
 /* Asks until there is an answer whether the grant's node is there and belongs to this session: by a write to it, or by a read
- * that is as fresh as one. *ret_sent: when the answered question left; untouched if none did. LB_OK, LB_LOST (also: the
+ * after a sync, in the same breath. (The read shows what had been committed when the sync came to the leader. A leader that was
+ * deposed and does not know it yet answers a sync without asking a quorum, ZOOKEEPER-1675: so the read is no proof of the
+ * moment, as the write is.) *ret_sent: when the answered question left; untouched if none did. LB_OK, LB_LOST (also: the
  * session is over), LB_UNKNOWN: no answer by the deadline; -errno. */
 int zk_queue_confirm(struct zk_queue *queue, const struct lb_grant *grant, bool by_write, lb_ns deadline, lb_ns *ret_sent);
 /* The hook doubt: LB_OK; LB_UNKNOWN: the connection is lost, or was since the grant was confirmed, also if the same session is
