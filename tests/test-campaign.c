@@ -336,7 +336,7 @@ static void what_a_fault_needs_is_there_from_so_many_servers_on(void **state) {
     int number;
     size_t least;
   } of[] = {{LB_ROLE_HOLDER, 0, 0},   {LB_ROLE_CLIENT, 2, 0}, {LB_ROLE_PRIMARY, 0, 1}, {LB_ROLE_NODE, 0, 1},
-            {LB_ROLE_REPLICAS, 0, 2}, {LB_ROLE_NODE, 2, 2},   {LB_ROLE_MINORITY, 0, 3}};
+            {LB_ROLE_REPLICAS, 0, 2}, {LB_ROLE_NODE, 2, 2},   {LB_ROLE_PARTNERS, 0, 2}, {LB_ROLE_MINORITY, 0, 3}};
   for (size_t i = 0; i < sizeof of / sizeof *of; i++)
     for (size_t nodes = 0; nodes < 5; nodes++) {
       struct lb_role role = {of[i].kind, of[i].number}, holder = {LB_ROLE_HOLDER, 0};

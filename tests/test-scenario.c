@@ -814,7 +814,7 @@ static void a_proof_is_a_fact_that_a_step_observes(void **state) {
   refused(
       "[proof]\nviolated = key absent on primry\n",
       "f.ini:2: violated = key absent on primry: 'primry' is not a role, did you mean 'primary'? expected primary, current primary, "
-      "replicas, node N, majority, minority, all, client N, clients, holder, waiters or server of client N");
+      "replicas, node N, majority, partners, minority, all, client N, clients, holder, waiters or server of client N");
   refused(COMPLETE "[proof]\nviolated = key absent on primary\n[timeline]\nstep = observe key on current primary\n",
           "f.ini:10: violated = key absent on primary: no step observes it: expected step = observe key on primary");
 }
@@ -850,7 +850,7 @@ static void a_premise_that_is_no_fact_is_refused_with_the_nearest_word(void **st
   refused(P "key absent on replicas\n", "f.ini:2: premise = key absent on replicas: 'replicas' is not one server: expected " FACTS);
   refused(P "server of client 1 is\n",
           "f.ini:2: premise = server of client 1 is: it ends where a role was expected: primary, current primary, replicas, node N, majority, "
-          "minority, all, client N, clients, holder, waiters or server of client N: expected " FACTS);
+          "partners, minority, all, client N, clients, holder, waiters or server of client N: expected " FACTS);
   refused(P "client 1\n", "f.ini:2: premise = client 1: it ends early: expected " FACTS);
   refused(P "client 1 holds now\n", "f.ini:2: premise = client 1 holds now: found 'now' after its end: expected " FACTS);
 #undef P

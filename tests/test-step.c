@@ -44,7 +44,7 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
   assert_int_equal(role.number, number);
 }
 
-#define ROLES "primary, current primary, replicas, node N, majority, minority, all, client N, clients, holder, waiters or server of client N"
+#define ROLES "primary, current primary, replicas, node N, majority, partners, minority, all, client N, clients, holder, waiters or server of client N"
 #define VERBS                                                                                                          \
   "cut, heal, kill, pause, resume, restart, clock, client, stop, crash, await, wait or observe"
 #define CLIENT_VERBS "client N and acquire, begin, release, read, write or reopen"
@@ -138,7 +138,7 @@ static void from_may_be_left_out_of_a_cut(void **state) {
 
 static void every_role_is_known_and_written_as_it_is_read(void **state) {
   (void)state;
-  static const char *const names[] = {"primary", "current primary", "replicas", "node 3", "majority", "minority",
+  static const char *const names[] = {"primary", "current primary", "replicas", "node 3", "majority", "partners", "minority",
                                       "all",     "client 2",        "clients",  "holder", "waiters",  "node any", "client any"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char text[64] = "kill ", name[32];

@@ -24,17 +24,18 @@ static const struct {
   enum lb_role_kind kind;
   enum tail tail;
 } roles[] = {
-    {"primary", LB_ROLE_PRIMARY, TAIL_NONE},   {"current", LB_ROLE_CURRENT_PRIMARY, TAIL_PRIMARY},
-    {"replicas", LB_ROLE_REPLICAS, TAIL_NONE}, {"node", LB_ROLE_NODE, TAIL_NODE},
-    {"majority", LB_ROLE_MAJORITY, TAIL_NONE}, {"minority", LB_ROLE_MINORITY, TAIL_NONE},
-    {"all", LB_ROLE_ALL, TAIL_NONE},           {"client", LB_ROLE_CLIENT, TAIL_CLIENT},
-    {"clients", LB_ROLE_CLIENTS, TAIL_NONE},   {"holder", LB_ROLE_HOLDER, TAIL_NONE},
-    {"waiters", LB_ROLE_WAITERS, TAIL_NONE},   {"server", LB_ROLE_SERVER_OF, TAIL_OF_CLIENT},
+    {"primary", LB_ROLE_PRIMARY, TAIL_NONE},       {"current", LB_ROLE_CURRENT_PRIMARY, TAIL_PRIMARY},
+    {"replicas", LB_ROLE_REPLICAS, TAIL_NONE},     {"node", LB_ROLE_NODE, TAIL_NODE},
+    {"majority", LB_ROLE_MAJORITY, TAIL_NONE},     {"partners", LB_ROLE_PARTNERS, TAIL_NONE},
+    {"minority", LB_ROLE_MINORITY, TAIL_NONE},     {"all", LB_ROLE_ALL, TAIL_NONE},
+    {"client", LB_ROLE_CLIENT, TAIL_CLIENT},       {"clients", LB_ROLE_CLIENTS, TAIL_NONE},
+    {"holder", LB_ROLE_HOLDER, TAIL_NONE},         {"waiters", LB_ROLE_WAITERS, TAIL_NONE},
+    {"server", LB_ROLE_SERVER_OF, TAIL_OF_CLIENT},
 };
 #define ROLE_COUNT (sizeof roles / sizeof *roles)
 #define ROLES_TEXT                                                                                                     \
-  "primary, current primary, replicas, node N, majority, minority, all, client N, clients, holder, waiters or " \
-  "server of client N"
+  "primary, current primary, replicas, node N, majority, partners, minority, all, client N, clients, holder, "         \
+  "waiters or server of client N"
 
 /* The words that lb_role_parse() takes, in the one spelling that messages, facts and charts use. */
 void lb_role_format(struct lb_role role, char *buf, size_t size) {

@@ -22,7 +22,8 @@ enum lb_role_kind {
   LB_ROLE_REPLICAS,        /* the other data servers, as seen when `primary` was bound */
   LB_ROLE_NODE,            /* node N, from 1 */
   LB_ROLE_MAJORITY,        /* the smallest majority of the data servers that contains the primary */
-  LB_ROLE_MINORITY,        /* the rest */
+  LB_ROLE_PARTNERS,        /* the others of it, beside the primary */
+  LB_ROLE_MINORITY,        /* the rest of the data servers */
   LB_ROLE_ALL,             /* all servers */
   LB_ROLE_CLIENT,          /* client N, from 1 */
   LB_ROLE_CLIENTS,         /* all clients */

@@ -3,8 +3,8 @@
  * From a role to hosts: who is primary now, who holds, who asks. Servers are asked; what a client
  * does stands in the memory.
  *
- * `primary` is bound by the first step that needs it, and `replicas`, `majority` and `minority` are
- * told from that binding: a later step means the same hosts, whoever decides by then. (A campaign
+ * `primary` is bound by the first step that needs it, and `replicas`, `majority`, `partners` and
+ * `minority` are told from that binding: a later step means the same hosts, whoever decides by then. (A campaign
  * binds anew for each fault.) `current primary` asks anew every time.
  */
 #include "cast.h"
@@ -54,14 +54,20 @@ static bool in_majority(const struct lb_stage *s, size_t i) {
 }
 
 /* The roles that are told from the bound primary. */
+static bool is_relative(const struct lb_stage *s, enum lb_role_kind kind, size_t i) {
+  bool is_primary = (int)i == s->primary;
+  switch (kind) {
+    case LB_ROLE_PRIMARY: return is_primary;
+    case LB_ROLE_REPLICAS: return !is_primary;
+    case LB_ROLE_PARTNERS: return !is_primary && in_majority(s, i);
+    default: return in_majority(s, i) == (kind == LB_ROLE_MAJORITY);
+  }
+}
+
 static int add_relatives(struct lb_stage *s, const struct lb_role *role, struct lb_cast *c, char *err, size_t err_size) {
   if (lb_cast_bind_primary(s, err, err_size) < 0) return -1;
-  for (size_t i = 0; i < s->cluster.data_count; i++) {
-    bool wanted = role->kind == LB_ROLE_PRIMARY    ? (int)i == s->primary
-                  : role->kind == LB_ROLE_REPLICAS ? (int)i != s->primary
-                                                   : in_majority(s, i) == (role->kind == LB_ROLE_MAJORITY);
-    if (wanted) add_server(c, &s->cluster.server[i]);
-  }
+  for (size_t i = 0; i < s->cluster.data_count; i++)
+    if (is_relative(s, role->kind, i)) add_server(c, &s->cluster.server[i]);
   return 0;
 }
 
@@ -127,6 +133,7 @@ int lb_cast_find(struct lb_stage *s, const struct lb_role *role, struct lb_cast 
     case LB_ROLE_PRIMARY:
     case LB_ROLE_REPLICAS:
     case LB_ROLE_MAJORITY:
+    case LB_ROLE_PARTNERS:
     case LB_ROLE_MINORITY: return add_relatives(s, role, c, err, err_size);
     case LB_ROLE_CURRENT_PRIMARY: return add_current_primary(s, c, err, err_size);
     case LB_ROLE_NODE: return add_node(s, role->number, c, err, err_size);

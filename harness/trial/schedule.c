@@ -46,7 +46,7 @@ static int draw_slots(const struct lb_scenario *scenario, struct lb_rng *rng, st
 
 static bool plays(struct lb_role role, size_t nodes) {
   if (role.kind == LB_ROLE_NONE || lb_role_is_client(role)) return true;
-  if (role.kind == LB_ROLE_REPLICAS) return nodes >= 2;
+  if (role.kind == LB_ROLE_REPLICAS || role.kind == LB_ROLE_PARTNERS) return nodes >= 2;
   if (role.kind == LB_ROLE_MINORITY) return nodes >= 3; /* of two servers both are the majority */
   if (role.kind == LB_ROLE_NODE) return nodes >= 1 && (size_t)role.number <= nodes;
   return nodes >= 1;
