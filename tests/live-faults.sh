@@ -348,7 +348,10 @@ others() {
   run split split-brain -b redis-token@sentinel,redlock@redis-x3 -g none
 }
 silent() { run silent "$dir/more/silent.ini" -b redis-token@sentinel,pg-row@pg-async -g recheck; }
-signal() { run signal partition -b zk-sequential@zk-x3 -g signal; }
+signal() {
+  run signal partition -b zk-sequential@zk-x3 -g signal
+  run renewed partition-renewed -b redis-token@redis,redlock@redis-x5 -g none -g signal
+}
 mine() { run own "$dir"/*.ini -b redis-token@redis; }
 redis &
 others &
@@ -406,6 +409,11 @@ comes_to safe partition redis-token@redis deadline
 comes_to stuck partition pg-row@pg
 comes_to safe partition zk-sequential@zk-x3 signal
 check '  because its library had told it' test "$(value stopped_in_doubt partition zk-sequential@zk-x3 signal)" -ge 1
+for system in redis-token@redis redlock@redis-x5; do
+  comes_to violated partition-renewed $system
+  comes_to safe partition-renewed $system signal
+  check '  because a renewal brought no answer' test "$(value stopped_in_doubt partition-renewed $system signal)" -ge 1
+done
 for system in redis-token@sentinel pg-row@pg-async; do
   comes_to safe silent $system recheck
   check '  because another server answered' test "$(value checks silent $system recheck)" -eq 2
