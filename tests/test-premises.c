@@ -112,6 +112,7 @@ static void a_key_is_that_of_the_role(void **state) {
 #define ASKS "{\"t\":2,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
 #define TALKS "{\"t\":3,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"server\",\"host\":\"redis-1\"}\n"
 #define TALKED "{\"t\":1,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"server\",\"host\":\"redis-1\"}\n"
+#define GAVE_UP(more) "{\"t\":3,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"unknown\"" more "}\n"
 #define REPLY(answer) "{\"t\":4,\"c\":\"client-1\",\"e\":\"reply\",\"step\":1,\"what\":\"w\",\"answer\":\"" answer "\"}\n"
 
 #define NOT_SO "client 1 asked and was granted\" does not hold: the opposite was observed"
@@ -132,6 +133,9 @@ static void what_came_of_asking_counts_if_something_left(void **state) {
   OBSERVED("premise = client 1 asked and was not granted\n", ASKS REPLY("refused"));
   OBSERVED("premise = client 1 asked and was refused\n", ASKS REPLY("refused"));
   NOT("premise = client 1 asked and was refused\n", ASKS REPLY("unknown"), "client 1 asked and was refused\" does not hold: the opposite was observed");
+  NOT("premise = client 1 asked and was refused\n", ASKS GAVE_UP("") REPLY("unknown"), "client 1 asked and was refused\" does not hold: the opposite was observed");
+  OBSERVED("premise = client 1 asked and was refused\n", ASKS GAVE_UP(",\"ok\":false") REPLY("unknown")); /* an earlier try was */
+  NOT("premise = client 1 asked and was granted\n", ASKS GAVE_UP(",\"ok\":false") REPLY("unknown"), NOT_SO);
 }
 
 /* To whom another client talks, to whom for another key, and what a step saw, says nothing. */

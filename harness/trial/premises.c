@@ -31,13 +31,25 @@ static bool was_connected(const struct lb_history *h, size_t reply) {
   return false;
 }
 
+/* Whether a server had refused an earlier try of the acquire that event `reply` answers. The last one may get no answer
+ * because the time was over. */
+static bool was_refused(const struct lb_history *h, size_t reply) {
+  for (size_t i = reply; i-- > 0;) {
+    const struct lb_event *e = &h->events[i];
+    if (e->client != h->events[reply].client || e->key == LB_NO_NAME) continue;
+    if (e->kind == LB_EV_UNKNOWN) return e->flags & LB_EVF_REFUSED;
+    if (e->kind == LB_EV_ACQUIRE) return false;
+  }
+  return false;
+}
+
 /* What came of asking, if anything left for a server. */
 static enum seen came_of_asking(const struct lb_history *h, size_t reply, enum lb_answer wanted) {
   enum lb_answer answer = lb_event_fact(h, &h->events[reply])->answer;
   switch (answer) {
     case LB_ANSWER_GRANTED:
-    case LB_ANSWER_REFUSED:
-    case LB_ANSWER_UNKNOWN: return answer == wanted ? SO : NOT_SO;
+    case LB_ANSWER_REFUSED: return answer == wanted ? SO : NOT_SO;
+    case LB_ANSWER_UNKNOWN: return wanted == LB_ANSWER_REFUSED && was_refused(h, reply) ? SO : NOT_SO;
     case LB_ANSWER_NO_ANSWER: return was_connected(h, reply) ? NOT_SO : NOTHING;
     default: return NOTHING;
   }
