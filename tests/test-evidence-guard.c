@@ -36,6 +36,9 @@ static enum lb_guard_evidence of(const char *text) { return with(text, 3, 3); }
   "\"}\n"
 #define TOUCHED(t, n, verb, hosts, from)                                                                                         \
   "{\"t\":" #t ",\"e\":\"touched\",\"step\":" #n ",\"verb\":\"" verb "\",\"host\":\"" hosts "\",\"from\":\"" from "\"}\n"
+#define ASKED(t, due, c, result)                                                                                                 \
+  "{\"t\":" #t ",\"c\":\"client-" #c "\",\"k\":\"k\",\"e\":\"check\",\"check\":\"" result "\",\"due\":" #due "}\n"
+#define PAUSED(t, n, hosts) "{\"t\":" #t ",\"e\":\"touched\",\"step\":" #n ",\"verb\":\"pause\",\"host\":\"" hosts "\"}\n"
 #define STEP(t, n, e) "{\"t\":" #t ",\"e\":\"" e "\",\"what\":\"x\",\"step\":" #n "}\n"
 #define CUT(t, n, hosts, from) FAULT(t, n, "cut", "client 1", "all") TOUCHED(t, n, "cut", hosts, from) STEP(t, n, "proved")
 #define ALL "redis-1, redis-2, redis-3"
@@ -94,6 +97,20 @@ static void keys_are_apart(void **state) {
   assert_int_equal(of(HEAD OF(1, 1, "granted") CHECK(2, 1, "passed") "{\"t\":10,\"c\":\"client-2\",\"k\":\"other\",\"e\":\"granted\"}\n"
                           CHECK(20, 1, "no-answer")),
                    LB_GUARD_WORKED);
+}
+
+/* ---- paused ----------------------------------------------------------------------------------------------------------- */
+
+static void who_stood_still_while_it_asked_is_right_to_stop(void **state) {
+  (void)state;
+  assert_int_equal(of(TAKEN_OVER PAUSED(15, 3, "client-1") STEP(16, 3, "proved") ASKED(20, 14, 1, "no-answer")), LB_GUARD_WORKED);
+  assert_int_equal(of(TAKEN_OVER PAUSED(15, 3, "client-1") STEP(16, 3, "proved") ASKED(20, 17, 1, "no-answer")),
+                   LB_GUARD_STOPPED_UNANSWERED); /* it asked after that */
+  assert_int_equal(of(TAKEN_OVER PAUSED(15, 3, "client-1") STEP(16, 3, "proved") CHECK(20, 1, "no-answer")),
+                   LB_GUARD_STOPPED_UNANSWERED); /* perhaps, too */
+  assert_int_equal(of(TAKEN_OVER PAUSED(15, 3, "client-2") STEP(16, 3, "proved") ASKED(20, 14, 1, "no-answer")),
+                   LB_GUARD_STOPPED_UNANSWERED);
+  assert_int_equal(of(TAKEN_OVER PAUSED(15, 3, "client-1") ASKED(20, 14, 1, "no-answer")), LB_GUARD_STOPPED_UNANSWERED);
 }
 
 /* ---- cut off --------------------------------------------------------------------------------------------------------- */
@@ -168,6 +185,7 @@ int main(void) {
       cmocka_unit_test(any_answer_against_the_overtaken_one_counts),
       cmocka_unit_test(silence_does_not_count),
       cmocka_unit_test(silence_towards_one_that_nobody_overtook_matters_to_nobody),
+      cmocka_unit_test(who_stood_still_while_it_asked_is_right_to_stop),
       cmocka_unit_test(one_stop_with_an_answer_speaks_for_the_guard),
       cmocka_unit_test(keys_are_apart),
       cmocka_unit_test(who_is_cut_off_from_all_is_right_to_stop),

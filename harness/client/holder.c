@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "hooks.h"
 
 enum { BACKOFF_FIRST_MS = 1, BACKOFF_LAST_MS = 16, CLEAN_UP_MS = 500, RENEW_MS = 500, RECHECK_MS = 1000 };
@@ -297,8 +298,11 @@ static enum lb_check_result guard_says(struct lb_holder *h) {
 static int check(struct lb_holder *h) {
   if (!h->holding) return LB_BUSY;
   lb_point(h->env, "before-check");
+  lb_ns begun = lb_clock_ns();
   enum lb_check_result result = guard_says(h);
-  if (result) record(h, LB_EV_CHECK, (struct lb_event){.check = (uint8_t)result, .flags = LB_EVF_CHECK});
+  struct lb_event checked = {.check = (uint8_t)result, .due = begun, .flags = LB_EVF_CHECK};
+  if (h->guard == LB_GUARD_RECHECK) checked.flags |= LB_EVF_DUE;
+  if (result) record(h, LB_EV_CHECK, checked);
   if (result && result != LB_CHECK_PASSED) return give_up_hold(h);
   lb_point(h->env, "after-check");
   return LB_OK;

@@ -8,7 +8,8 @@
  * stop counts if the check was answered (by the client's own clock, by its library, by a server). A
  * stop because nobody answered is an accident, as of a socket that leads to a dead server: the same
  * client would have written, had it connected again. Unless it was cut off, so that no answer could
- * be had at all: then to stop is just what the guard is for.
+ * be had at all, or stood still while it asked, so that its time was over before it could read one:
+ * then to stop is just what the guard is for.
  */
 #include "evidence.h"
 
@@ -87,6 +88,19 @@ static bool is_cut_off(const struct guarded *g, size_t at) {
   return g->needed > 0 && from >= g->needed;
 }
 
+/* Whether the client of this check was paused while it asked. A pause before the question explains nothing. */
+static bool stood_still(const struct guarded *g, size_t at) {
+  const struct lb_event *check = &g->h->events[at];
+  if (!(check->flags & LB_EVF_DUE)) return false;
+  for (size_t i = at; i-- > 0 && g->h->events[i].t >= check->due;) {
+    const struct lb_event *e = &g->h->events[i];
+    const struct lb_fact *f = lb_event_fact(g->h, e);
+    if (e->kind != LB_EV_TOUCHED || strcmp(text_of(g->h, f->verb), "pause") != 0) continue;
+    if (has_name(text_of(g->h, f->host), g->h->clients.name[check->client]) && is_proved(g->h, i)) return true;
+  }
+  return false;
+}
+
 /* ---- who kept the resource whole ------------------------------------------------------------------------------------ */
 
 static bool is_answered(const struct lb_event *check) {
@@ -107,7 +121,7 @@ static void sweep(const struct guarded *g, uint32_t *last, size_t *ret_checks, s
     (*ret_checks)++;
     *ret_answered += is_answered(e);
     if (e->check == LB_CHECK_PASSED || !overtaken || counts) continue;
-    counts = is_answered(e) || is_cut_off(g, i);
+    counts = is_answered(e) || is_cut_off(g, i) || stood_still(g, i);
     if (!counts && !*ret_stop) *ret_stop = e;
   }
   if (counts) *ret_stop = NULL;

@@ -209,12 +209,13 @@ static void put_facts(const struct lb_teller *t, size_t i) {
     fprintf(t->out, "%slease until ", separator);
     lb_explain_time(t, e->until);
   }
-  if (e->flags & LB_EVF_DUE) {
+  if (e->flags & LB_EVF_DUE && e->kind != LB_EV_CHECK) {
     fprintf(t->out, "%sdue at ", separator);
     lb_explain_time(t, e->due);
   }
   if (e->flags & LB_EVF_REFUSED) fprintf(t->out, "%srefused", separator);
   if (e->flags & LB_EVF_CHECK) fprintf(t->out, "%s%s", separator, lb_check_say(e->check));
+  if (e->flags & LB_EVF_DUE && e->check == LB_CHECK_NO_ANSWER) fputs(", asked at ", t->out), lb_explain_time(t, e->due);
 }
 
 /* "client-1 from redis-4, redis-5". */

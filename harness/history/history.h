@@ -65,7 +65,7 @@ enum {
   LB_EVF_UNTIL = 1 << 1,   /* until is meaningful */
   LB_EVF_VALUE = 1 << 2,   /* value is meaningful */
   LB_EVF_REFUSED = 1 << 3, /* "ok":false: the resource refused this access; of `unknown`: an earlier try of it was refused */
-  LB_EVF_DUE = 1 << 4,     /* due is meaningful */
+  LB_EVF_DUE = 1 << 4,     /* due is meaningful: when an acquire was to begin, or a check began */
   LB_EVF_CHECK = 1 << 5,   /* check is meaningful */
 };
 

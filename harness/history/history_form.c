@@ -81,7 +81,7 @@ static const struct {
     [LB_EV_CLOCK] = {"clock", true, LB_M_HOST | LB_M_CLOCK | LB_M_MS, LB_M_IN_MS | LB_M_STEP},
     [LB_EV_ERROR] = {"error", true, LB_M_WHY, LB_M_C},
     [LB_EV_SHORTENED] = {"shortened", true, LB_M_KEPT | LB_M_TOTAL, 0},
-    [LB_EV_CHECK] = {"check", false, LB_M_C | LB_M_K | LB_M_CHECK, 0},
+    [LB_EV_CHECK] = {"check", false, LB_M_C | LB_M_K | LB_M_CHECK, LB_M_DUE},
     [LB_EV_SERVER] = {"server", true, LB_M_C, LB_M_K | LB_M_STEP | LB_M_HOST | LB_M_ROLE | LB_M_PRESENT},
     [LB_EV_HOLDS] = {"holds", true, LB_M_C | LB_M_PRESENT, LB_M_STEP | LB_M_MS},
     [LB_EV_TOUCHED] = {"touched", true, LB_M_VERB, LB_M_STEP | LB_M_HOST | LB_M_FROM},
