@@ -350,7 +350,7 @@ others() {
 silent() { run silent "$dir/more/silent.ini" -b redis-token@sentinel,pg-row@pg-async -g recheck; }
 signal() {
   run signal partition -b zk-sequential@zk-x3 -g signal
-  run renewed partition-renewed -b redis-token@redis,redlock@redis-x5 -g none -g signal
+  for guard in none signal; do run renewed-$guard partition-renewed -b redis-token@redis,redlock@redis-x5 -g $guard; done
 }
 mine() { run own "$dir"/*.ini -b redis-token@redis; }
 redis &
