@@ -4,9 +4,10 @@
  * when to when.
  *
  * Drawn from the trial's fault_seed and the scenario: trial 1 of every system, under every guard,
- * meets the same faults at the same times. A fault that means nothing on a system (`cut primary from
- * replicas` of a single server, or of servers that do not know each other) is replaced by one that
- * does, drawn from the same seed, so that all systems meet as many faults.
+ * meets the same faults, planned for the same times. They are played one after the other, so later
+ * where servers start slowly. A fault that means nothing on a system (`cut primary from replicas` of a
+ * single server, or of servers that do not know each other) is replaced by one that does, drawn from
+ * the same seed, so that all systems meet as many faults.
  */
 #ifndef LB_SCHEDULE_H
 #define LB_SCHEDULE_H
