@@ -42,6 +42,15 @@ static void a_lower_bound_is_not_0_unless_it_is(void **state) {
   assert_string_equal(share(0.2, 0, 0.999), "20 [0,100]");
 }
 
+static void measured_time_is_in_seconds(void **state) {
+  char text[40];
+  (void)state;
+  lb_campaign_seconds_text(4.25 / 3600, text, sizeof text);
+  assert_string_equal(text, "4.2");
+  lb_campaign_seconds_text(64.8 / 3600, text, sizeof text);
+  assert_string_equal(text, "65");
+}
+
 static void large_numbers_are_not_powers_of_ten(void **state) {
   char text[80];
   struct lb_campaign_rate x = {LB_PER_HOUR, {153361, 134185, 99.6}, 215, 1, 5};
@@ -113,6 +122,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_share_is_in_per_cent_with_two_digits),
       cmocka_unit_test(a_lower_bound_is_not_0_unless_it_is),
+      cmocka_unit_test(measured_time_is_in_seconds),
       cmocka_unit_test(large_numbers_are_not_powers_of_ten),
       cmocka_unit_test(fewer_than_five_events_are_a_count_with_its_bound),
       cmocka_unit_test(many_events_of_one_trial_are_a_count),

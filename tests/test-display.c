@@ -260,9 +260,9 @@ static void a_campaign_is_a_rate_with_its_interval(void **state) {
   struct played jobs[] = {{.outcome = TRIAL}, {.outcome = TRIAL}};
   jobs_are(jobs, 2);
   const char *text = printed(lb_print_rates);
-  assert_has(text, "two held, within a lease,        damage,     violations violations per\n"
-                   "system guard    verdict  faults    % of faults    % of faults    % of faults       per hour 1000 hand-offs\n");
-  assert_has(text, "a@t    none     VIOL 2!     100     50 [23,77]    2 [0.09,32]         0 (<3)     6 [0.7,52]    3 [0.35,26]\n");
+  assert_has(text, "measured,      two held, within a lease,        damage,     violations violations per\n"
+                   "system guard    verdict  faults         s    % of faults    % of faults    % of faults       per hour 1000 hand-offs\n");
+  assert_has(text, "a@t    none     VIOL 2!     100      3600     50 [23,77]    2 [0.09,32]         0 (<3)     6 [0.7,52]    3 [0.35,26]\n");
   assert_has(text, "  proved over all rows: 100 pause holder; never: clock node any +5s\n");
   assert_has(text, "  No control of the same load was decided: ");
   assert_has(text, "by time, not by cause");

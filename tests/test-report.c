@@ -296,7 +296,7 @@ static void a_run_with_a_guard_only_has_no_truth_table_without_one(void **state)
 #define CAMPAIGN                                                                                                                     \
   ",\"faults\":17,\"decided_faults\":16,\"overlapped_per_fault\":0.25,\"overlapped_per_fault_low\":0.11,\"overlapped_per_fault_high\":0.45,"  \
   "\"within_lease_per_fault\":0,\"within_lease_per_fault_low\":0,\"within_lease_per_fault_high\":0.0094,"                                \
-  "\"violations\":12,\"decided_handoffs\":8000,\"violations_per_1000\":1.5,\"violations_per_1000_low\":0.309,"                            \
+  "\"violations\":12,\"decided_hours\":0.0012,\"decided_handoffs\":8000,\"violations_per_1000\":1.5,\"violations_per_1000_low\":0.309,"                            \
   "\"violations_per_1000_high\":4.38,\"above_control\":false,\"faults_of\":{\"pause holder\":16,\"kill holder\":0}"
 #define NOTHING ",\"faults\":0,\"decided_faults\":0,\"violations_per_1000\":null"
 #define OLDER ",\"faults\":9,\"decided_handoffs\":5000,\"violations\":1,\"violations_per_1000\":0.2,\"violations_per_1000_high\":1"
@@ -316,9 +316,9 @@ static void a_campaign_is_a_rate_and_the_control_one_line(void **state) {
   const char *table = strstr(page, "Random faults under load");
   assert_non_null(table);
   *strstr(table, "</table>") = '\0';
-  assert_order(table, (const char *const[]){"<th>within a lease, % of faults</th>", "<td>storm</td><td>a@t</td>", "<td>violated 0/20</td>",
-                                            "<td class=\"number\">16</td>", "25 [11,45]", "0 (&lt;0.94)", "1.5 [0.31,4.4]", "<td>b@t</td>",
-                                            "<td class=\"number\"></td></tr>", "<td>d@t</td>", "<td class=\"number\">9</td>", "1 (&lt;1)", "<td>e@t</td>",
+  assert_order(table, (const char *const[]){"<th>measured, s</th>", "<th>within a lease, % of faults</th>", "<td>storm</td><td>a@t</td>", "<td>violated 0/20</td>",
+                                            "<td class=\"number\">16</td><td class=\"number\">4.3</td><td", "25 [11,45]", "0 (&lt;0.94)", "1.5 [0.31,4.4]", "<td>b@t</td>",
+                                            "<td class=\"number\"></td></tr>", "<td>d@t</td>", "<td class=\"number\">9</td><td class=\"number\"></td>", "1 (&lt;1)", "<td>e@t</td>",
                                             "<td class=\"number\">9</td>", "<td class=\"number\">-</td></tr>", NULL});
   assert_has_not(table, "c@t");
 }

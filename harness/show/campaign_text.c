@@ -38,6 +38,11 @@ static void print_interval(const struct lb_rate *rate, double scale, char *buf, 
            two_digits(rate->high * scale, high, sizeof high));
 }
 
+void lb_campaign_seconds_text(double hours, char *buf, size_t size) {
+  double seconds = hours * 3600;
+  snprintf(buf, size, "%.*f", seconds < 10 ? 1 : 0, seconds);
+}
+
 void lb_campaign_share_text(const struct lb_rate *share, bool known, char *buf, size_t size) {
   char high[40];
   if (!known) snprintf(buf, size, "-");

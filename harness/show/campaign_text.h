@@ -12,7 +12,7 @@
 
 #include "base/interval.h"
 
-enum { LB_CAMPAIGN_COLUMNS = 10 };
+enum { LB_CAMPAIGN_COLUMNS = 11 };
 struct lb_campaign_column {
   const char *what, *per; /* two lines of a head; `per` "" = one */
 };
@@ -20,6 +20,9 @@ extern const struct lb_campaign_column lb_campaign_columns[LB_CAMPAIGN_COLUMNS];
 extern const char lb_campaign_caption[];
 
 /* The number of a cell; 40 bytes are enough. Two digits: what is small does not become 0. */
+
+/* How long load was measured: "4.2", "65", "1800". In seconds, from hours. */
+void lb_campaign_seconds_text(double hours, char *buf, size_t size);
 
 /* A share in per cent: "25 [4.6,70]", or "0 (<53)" of 0. "-" = not known. */
 void lb_campaign_share_text(const struct lb_rate *share, bool known, char *buf, size_t size);

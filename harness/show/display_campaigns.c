@@ -10,7 +10,7 @@
 #include "display_parts.h"
 #include "run/rate.h"
 
-enum { GUARD = 8, VERDICT = 8, FAULTS = 6, NUMBER = 14, FIRST_NUMBER = 5 };
+enum { GUARD = 8, VERDICT = 8, FAULTS = 6, MEASURED = 9, NUMBER = 14, FIRST_NUMBER = 6 };
 
 /* Lines of WIDTH columns at most, broken at blanks, with an indent of two. */
 static void print_wrapped(const char *text, FILE *out) {
@@ -33,9 +33,9 @@ static bool is_campaign(const struct lb_tally *tally, size_t i, const struct lb_
 /* The first line has the scenario in place of its column. Numbers are at the right of their columns. */
 static void print_head(const char *scenario, int system, FILE *out) {
   const struct lb_campaign_column *c = lb_campaign_columns;
-  fprintf(out, "\n%-*s %-*s %-*s %*s", system, scenario, GUARD, "", VERDICT, "", FAULTS, "");
+  fprintf(out, "\n%-*s %-*s %-*s %*s %*s", system, scenario, GUARD, "", VERDICT, "", FAULTS, "", MEASURED, c[5].what);
   for (size_t i = FIRST_NUMBER; i < LB_CAMPAIGN_COLUMNS; i++) fprintf(out, " %*s", NUMBER, c[i].what);
-  fprintf(out, "\n%-*s %-*s %-*s %*s", system, c[1].what, GUARD, c[2].what, VERDICT, c[3].what, FAULTS, c[4].what);
+  fprintf(out, "\n%-*s %-*s %-*s %*s %*s", system, c[1].what, GUARD, c[2].what, VERDICT, c[3].what, FAULTS, c[4].what, MEASURED, c[5].per);
   for (size_t i = FIRST_NUMBER; i < LB_CAMPAIGN_COLUMNS; i++) fprintf(out, " %*s", NUMBER, c[i].per);
   putc('\n', out);
 }
@@ -44,9 +44,10 @@ static void print_row(const struct lb_tally *tally, size_t index, int system, FI
   const struct lb_cell_sum *sum = &tally->cells[index];
   const struct lb_cell *cell = sum->cell;
   struct lb_cell_rate x;
-  char text[5][80], verdict[64];
+  char text[5][80], verdict[64], measured[40];
   int trials = sum->trials - sum->undecided;
   lb_cell_rate(tally, index, &x);
+  lb_campaign_seconds_text(x.hours, measured, sizeof measured);
   if (x.stands_still) x.hours = 0, x.handoffs = 0; /* shown as exposed to nothing */
   lb_display_cell_text(sum, LB_DISPLAY_SHORT, verdict, sizeof verdict);
   lb_campaign_share_text(&x.overlapped_per_fault, x.faults > 0, text[0], sizeof text[0]);
@@ -55,8 +56,8 @@ static void print_row(const struct lb_tally *tally, size_t index, int system, FI
   lb_campaign_rate_text(&(struct lb_campaign_rate){LB_PER_HOUR, x.violations_per_hour, x.violations, x.hours, trials}, text[3], sizeof text[3]);
   lb_campaign_rate_text(&(struct lb_campaign_rate){LB_PER_1000, x.violations_per_1000, x.violations, (double)x.handoffs, trials}, text[4],
                         sizeof text[4]);
-  fprintf(out, "%-*s %-*s %-*s %*llu", system, cell->system, GUARD, lb_guard_name(cell->guard), VERDICT, verdict, FAULTS,
-          (unsigned long long)x.faults);
+  fprintf(out, "%-*s %-*s %-*s %*llu %*s", system, cell->system, GUARD, lb_guard_name(cell->guard), VERDICT, verdict, FAULTS,
+          (unsigned long long)x.faults, MEASURED, measured);
   for (size_t i = 0; i < 5; i++) fprintf(out, " %*s", NUMBER, text[i]);
   putc('\n', out);
 }

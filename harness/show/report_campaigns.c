@@ -37,6 +37,13 @@ static void write_share(FILE *out, const json_t *cell, const char *name) {
   write_number(out, text);
 }
 
+/* Empty in a run of a version that did not keep it. */
+static void write_measured(FILE *out, const json_t *cell) {
+  char text[40] = "";
+  if (has(cell, "decided_hours")) lb_campaign_seconds_text(number_of(cell, "decided_hours"), text, sizeof text);
+  write_number(out, text);
+}
+
 static int decided(const json_t *cell) { return (int)(number_of(cell, "trials") - number_of(cell, "undecided")); }
 
 static void write_rate(FILE *out, const json_t *cell, enum lb_campaign_exposure of) {
@@ -72,6 +79,7 @@ static void write_campaign(FILE *out, const json_t *cell) {
   fputs("<td class=\"number\">", out);
   lb_report_value(out, cell, has(cell, "decided_faults") ? "decided_faults" : "faults", "");
   fputs("</td>", out);
+  write_measured(out, cell);
   write_share(out, cell, "overlapped_per_fault");
   write_share(out, cell, "within_lease_per_fault");
   write_share(out, cell, "damaged_per_fault");

@@ -5,7 +5,7 @@
  *
  * Drawn from the trial's fault_seed and the scenario: trial 1 of every system, under every guard,
  * meets the same faults, planned for the same times. They are played one after the other, so later
- * where servers start slowly. A fault that means nothing on a system (`cut primary from replicas` of a
+ * where servers start slowly, and the trial takes longer there. A fault that means nothing on a system (`cut primary from replicas` of a
  * single server, or of servers that do not know each other) is replaced by one that does, drawn from
  * the same seed, so that all systems meet as many faults.
  */
