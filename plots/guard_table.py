@@ -20,6 +20,8 @@ NOTE = ("guards, by what a client does before it touches the resource: none; dea
         "Below a verdict: what stopped clients, the most frequent")
 JUDGED = ("a verdict is about who held the lock without a guard, and about lost updates and stale writes with one; with fence also about "
           "numbers that went backwards")
+UNANSWERED = ("no answer: nobody, too few servers, or the question failed; that alone makes nothing safe, unless the client was proved to be cut "
+              "off, stood still while it asked, or had not been overtaken")
 
 
 class Guards:
@@ -92,7 +94,7 @@ def paint(run, guards):
     wide = max(sum(sizes.column * len(guards.columns[n]) + GAP for n in block) for block in blocks)
     width = max(left + wide + MARGIN, 7.4)
     whys = sorted({c["why"] for c in guards.cells if c["verdict"] == "skipped" and c.get("why")})
-    notes = [NOTE, JUDGED] + ([f"skipped: {'; '.join(whys[:3])}{' …' if len(whys) > 3 else ''}"] if whys else [])
+    notes = [NOTE, JUDGED, UNANSWERED] + ([f"skipped: {'; '.join(whys[:3])}{' …' if len(whys) > 3 else ''}"] if whys else [])
     notes += table.reasons_of(guards.cells)
     if guards.left_out:
         notes.append(f"no guard has anything to stop, so not drawn: {', '.join(guards.left_out)}")

@@ -130,6 +130,7 @@ void lb_display_guards(const struct lb_tally *tally, FILE *out) {
   fputs("without a guard: judged by who held the lock; with one: by lost updates, stale writes and (fence) token regressions\n"
         "what stopped a client: lease over (its own clock), in doubt (its library or connection), told no (a server),\n"
         "no majority (most servers answered, too few said yes), no answer (nobody, too few servers, or the question failed:\n"
-        "that alone makes nothing safe, unless the client was proved to be cut off), refused (by the resource)\n",
+        "that alone makes nothing safe, unless the client was proved to be cut off, stood still while it asked, or had not\n"
+        "been overtaken), refused (by the resource)\n",
         out);
 }

@@ -190,7 +190,9 @@ static void write_guard_table(FILE *out, const struct table *table) {
   if (any)
     fputs("</tbody></table></div>\n<p class=\"soft\">A guard is what a client does before it touches the resource. It "
           "protects the resource, not the lock: without one the verdict says who held the lock, under a guard it says "
-          "whether the resource was damaged (lost updates, writes of an overtaken holder).</p>\n",
+          "whether the resource was damaged (lost updates, writes of an overtaken holder). A client that stopped for want of an "
+          "answer makes nothing safe by that alone, unless it was proved to be cut off, stood still while it asked, or had not been "
+          "overtaken.</p>\n",
           out);
 }
 
