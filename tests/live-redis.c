@@ -472,12 +472,16 @@ static void the_numbering_scripts_survive_a_flush(void **state) {
 
 /* ---- redlock ------------------------------------------------------------------------------------------ */
 
+static void granted_without(size_t one, size_t another, struct lb_grant *mine) {
+  redis_server_kill(&server[one]);
+  redis_server_kill(&server[another]);
+  assert_int_equal(try(&a, "k", mine), LB_OK);
+}
+
 static void two_dead_servers_of_five_do_not_matter(void **state) {
   (void)state;
   struct lb_grant mine = LB_GRANT_INIT, other = LB_GRANT_INIT;
-  redis_server_kill(&server[1]);
-  redis_server_kill(&server[4]);
-  assert_int_equal(try(&a, "k", &mine), LB_OK);
+  granted_without(1, 4, &mine);
   assert_int_equal(try(&b, "k", &other), LB_BUSY);
   assert_int_equal(extend(&a, "k", TTL_MS, &mine), LB_OK);
   assert_int_equal(holds(&a, "k", &mine), LB_OK);
@@ -518,18 +522,14 @@ static void a_majority_that_answers_and_does_not_confirm_is_an_answer_of_its_own
 static void the_voters_of_a_grant_are_named(void **state) {
   (void)state;
   struct lb_grant mine = LB_GRANT_INIT;
-  redis_server_kill(&server[1]);
-  redis_server_kill(&server[4]);
-  assert_int_equal(try(&a, "k", &mine), LB_OK);
+  granted_without(1, 4, &mine);
   assert_int_equal(a.protocol->voters(a.session), 1 | 1 << 2 | 1 << 3);
 }
 
 static void restarted_servers_vote_again(void **state) {
   (void)state;
   struct lb_grant mine = LB_GRANT_INIT;
-  redis_server_kill(&server[0]);
-  redis_server_kill(&server[1]);
-  assert_int_equal(try(&a, "k", &mine), LB_OK);
+  granted_without(0, 1, &mine);
   assert_int_equal(release(&a, "k", &mine), LB_OK);
   start(0);
   start(1);

@@ -726,6 +726,25 @@ static void a_dead_holder_is_replaced_after_its_session_timeout(void **state) {
   close_client(&b);
 }
 
+/* It goes on with `then`, which writes to `report` when it is about to ask. */
+static void let_it_go_on(struct holder *holder) {
+  char byte;
+  assert_int_equal(write(holder->go[1], "x", 1), 1);
+  assert_int_equal(read(holder->granted[0], &byte, 1), 1);
+}
+
+/* The server answers when the holder can no longer read. Should the holder stand still before it has asked, nothing is tested, and
+ * nothing fails. */
+static void stop_it_while_it_asks(struct holder *holder) {
+  int status;
+  pause_server();
+  let_it_go_on(holder);
+  lb_clock_sleep_until(in_ms(50));
+  kill(holder->pid, SIGSTOP);
+  assert_int_equal(waitpid(holder->pid, &status, WUNTRACED), holder->pid);
+  resume_server();
+}
+
 static int lose_and_return(struct client *client) {
   uint64_t fence = client->grant.fence;
   if (holds(client, "expires") != LB_LOST) return 1;
@@ -741,14 +760,12 @@ static void a_holder_paused_past_its_session_has_lost_and_can_return(void **stat
   (void)state;
   struct holder holder;
   struct client b;
-  char byte;
   start_holder(&holder, "expires", 1000, lose_and_return);
   open_client(&b, 4000);
   kill(holder.pid, SIGSTOP);
   assert_int_equal(acquire(&b, "expires", 6000), LB_OK);
   kill(holder.pid, SIGCONT);
-  assert_int_equal(write(holder.go[1], "x", 1), 1);
-  assert_int_equal(read(holder.granted[0], &byte, 1), 1);
+  let_it_go_on(&holder);
   assert_int_equal(holds(&b, "expires"), LB_OK);
   assert_int_equal(release(&b, "expires"), LB_OK);
   assert_int_equal(end_holder(&holder), 0);
@@ -761,21 +778,12 @@ static int ask_again(struct client *client) {
   return client->grant.valid_until > lb_clock_ns() ? 0 : 3;
 }
 
-/* The answer reaches a client that is paused for longer than 2/3 of its session, and for less than a session. Should
- * the pause come before the question, nothing is tested, and nothing fails. */
+/* The answer reaches a client that is paused for longer than 2/3 of its session, and for less than a session. */
 static void an_answer_read_too_late_grants_nothing(void **state) {
   (void)state;
   struct holder holder;
-  int status;
-  char byte;
   start_holder(&holder, "too-late", 1500, ask_again);
-  pause_server();
-  assert_int_equal(write(holder.go[1], "x", 1), 1);
-  assert_int_equal(read(holder.granted[0], &byte, 1), 1);
-  lb_clock_sleep_until(in_ms(50));
-  kill(holder.pid, SIGSTOP);
-  assert_int_equal(waitpid(holder.pid, &status, WUNTRACED), holder.pid);
-  resume_server();
+  stop_it_while_it_asks(&holder);
   lb_clock_sleep_until(in_ms(1100));
   kill(holder.pid, SIGCONT);
   assert_int_equal(end_holder(&holder), 0);
@@ -786,23 +794,14 @@ static int ask_for_own(struct client *client) {
   return holds(client, "old-yes") == LB_OK ? 2 : 0;
 }
 
-/* The yes reaches a client that stands still until its session has ended and another one holds. Should the pause come before
- * the question, nothing is tested, and nothing fails. */
+/* The yes reaches a client that stands still until its session has ended and another one holds. */
 static void a_yes_read_too_late_is_no_yes(void **state) {
   (void)state;
   struct holder holder;
   struct client b;
-  int status;
-  char byte;
   start_holder(&holder, "old-yes", 1500, ask_for_own);
   open_client(&b, 8000);
-  pause_server();
-  assert_int_equal(write(holder.go[1], "x", 1), 1);
-  assert_int_equal(read(holder.granted[0], &byte, 1), 1);
-  lb_clock_sleep_until(in_ms(50));
-  kill(holder.pid, SIGSTOP);
-  assert_int_equal(waitpid(holder.pid, &status, WUNTRACED), holder.pid);
-  resume_server();
+  stop_it_while_it_asks(&holder);
   assert_int_equal(acquire(&b, "old-yes", 6000), LB_OK);
   kill(holder.pid, SIGCONT);
   assert_int_equal(end_holder(&holder), 0);

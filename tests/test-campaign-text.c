@@ -59,12 +59,27 @@ static void large_numbers_are_not_powers_of_ten(void **state) {
   assert_string_equal(text, "150k [130k,100]");
 }
 
+struct shown {
+  enum lb_campaign_exposure of;
+  uint64_t events;
+  double exposure;
+  int trials;
+  const char *text;
+};
+
+static void each_is_shown_as(const struct shown *cells, size_t count) {
+  for (size_t i = 0; i < count; i++) assert_string_equal(rate(cells[i].of, cells[i].events, cells[i].exposure, cells[i].trials), cells[i].text);
+}
+
 static void fewer_than_five_events_are_a_count_with_its_bound(void **state) {
+  static const struct shown cells[] = {
+      {LB_PER_HOUR, 5, 1, 2, "4.9 [0.0094,11]"},
+      {LB_PER_HOUR, 4, 1, 2, "4 (<11)"},
+      {LB_PER_1000, 1, 1000, 1, "1 (<11)"},
+      {LB_PER_1000, 0, 1000, 1, "0 (<11)"},
+  };
   (void)state;
-  assert_string_equal(rate(LB_PER_HOUR, 5, 1, 2), "4.9 [0.0094,11]");
-  assert_string_equal(rate(LB_PER_HOUR, 4, 1, 2), "4 (<11)");
-  assert_string_equal(rate(LB_PER_1000, 1, 1000, 1), "1 (<11)");
-  assert_string_equal(rate(LB_PER_1000, 0, 1000, 1), "0 (<11)");
+  each_is_shown_as(cells, sizeof cells / sizeof *cells);
 }
 
 /* Of one trial nobody knows what its violations have in common, so they have no bound either. */
@@ -75,12 +90,15 @@ static void many_events_of_one_trial_are_a_count(void **state) {
 }
 
 static void fewer_than_100_handoffs_make_no_rate_and_no_bound(void **state) {
+  static const struct shown cells[] = {
+      {LB_PER_1000, 12, 2, 5, "12 in 2"},
+      {LB_PER_1000, 0, 99, 5, "0 in 99"},
+      {LB_PER_1000, 12, 100, 5, "4.9 [0.0094,11]"},
+      {LB_PER_1000, 0, 0, 5, "-"},
+      {LB_PER_HOUR, 12, 0.001, 5, "4.9 [0.0094,11]"}, /* an hour has no hand-offs */
+  };
   (void)state;
-  assert_string_equal(rate(LB_PER_1000, 12, 2, 5), "12 in 2");
-  assert_string_equal(rate(LB_PER_1000, 0, 99, 5), "0 in 99");
-  assert_string_equal(rate(LB_PER_1000, 12, 100, 5), "4.9 [0.0094,11]");
-  assert_string_equal(rate(LB_PER_1000, 0, 0, 5), "-");
-  assert_string_equal(rate(LB_PER_HOUR, 12, 0.001, 5), "4.9 [0.0094,11]"); /* an hour has no hand-offs */
+  each_is_shown_as(cells, sizeof cells / sizeof *cells);
 }
 
 static void kinds_are_added_up_and_those_that_never_came_are_named(void **state) {

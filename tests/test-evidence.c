@@ -165,13 +165,23 @@ static void a_question_without_an_answer_contests_nothing(void **state) {
 #define TOUCHED(t, host, from) "{\"t\":" #t ",\"e\":\"touched\",\"step\":2,\"verb\":\"cut\",\"host\":\"" host "\"" from "}\n"
 #define FROM(host) ",\"from\":\"" host "\""
 
+struct silence {
+  const char *before, *after;
+  bool counts;
+};
+
+/* `asked`: what is the same in all of them. */
+static void each_counts(const struct silence *cases, size_t count, const char *asked) {
+  for (size_t i = 0; i < count; i++) {
+    char text[1000];
+    snprintf(text, sizeof text, FORMAT "%s%s%s", cases[i].before, asked, cases[i].after);
+    if (answered(text) != cases[i].counts) fail_msg("case %zu", i);
+  }
+}
+
 static void silence_is_an_answer_of_whom_the_client_was_seen_to_talk_to(void **state) {
   (void)state;
-  const char *held = GRANTED(10, "a", 100), *asks = EVENT(20, "b", "acquire");
-  static const struct {
-    const char *before, *after;
-    bool counts;
-  } cases[] = {
+  static const struct silence cases[] = {
       {SERVER(5, "b"), EVENT(30, "b", "unknown"), true},
       {SERVER(5, "b"), "", true}, /* it still asks when the history ends */
       {SERVER(5, "a"), EVENT(30, "b", "unknown"), false},
@@ -183,40 +193,29 @@ static void silence_is_an_answer_of_whom_the_client_was_seen_to_talk_to(void **s
       {SERVER(4, "b") "{\"t\":5,\"c\":\"b\",\"e\":\"server\",\"step\":1}\n", EVENT(30, "b", "unknown"), false},
       {"{\"t\":5,\"c\":\"b\",\"k\":\"k\",\"e\":\"server\",\"host\":\"zk-1\"}\n", EVENT(30, "b", "unknown"), false}, /* no step */
   };
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    char text[1000];
-    snprintf(text, sizeof text, FORMAT "%s%s%s%s", cases[i].before, held, asks, cases[i].after);
-    if (answered(text) != cases[i].counts) fail_msg("case %zu", i);
-  }
+  each_counts(cases, sizeof cases / sizeof *cases, GRANTED(10, "a", 100) EVENT(20, "b", "acquire"));
 }
 
 /* Then nobody knows whom it talks to. */
 static void whom_a_client_talks_to_is_forgotten_when_a_fault_touches_either(void **state) {
   (void)state;
-  static const struct {
-    const char *before;
-    bool counts;
-  } cases[] = {
-      {SERVER(5, "b") TOUCHED(6, "b", FROM("zk-2")), false},
-      {SERVER(5, "b") TOUCHED(6, "client-1, b", ""), false},
-      {SERVER(5, "b") TOUCHED(6, "zk-2, zk-3", FROM("b")), false},
-      {SERVER(5, "b") TOUCHED(6, "zk-1", ""), false},
-      {SERVER(5, "b") TOUCHED(6, "zk-3, zk-1, zk-2", ""), false},
-      {SERVER(5, "b") TOUCHED(6, "a", FROM("zk-2, zk-1")), false},
-      {TOUCHED(4, "zk-1", FROM("b")) SERVER(5, "b"), true},
-      {SERVER(5, "b") TOUCHED(6, "a", FROM("zk-2")), true},
-      {SERVER(5, "b") TOUCHED(6, "zk-10, a-zk-1, bb", FROM("zk-1a, ab")), true}, /* others, with longer names */
-      {SERVER(5, "b") TOUCHED(6, "zk-10, zk-1", ""), false},
-      {SERVER(5, "b") "{\"t\":6,\"e\":\"observed\",\"step\":2,\"host\":\"zk-1\",\"present\":true}\n", true},
-      {SERVER(5, "b") TOUCHED(6, "b", "") SERVER(7, "b"), true}, /* looked again */
-      {SERVER(5, "b") TOUCHED(19, "zk-1", ""), false}, /* just before it asks */
-      {SERVER(5, "b") TOUCHED(21, "zk-1", ""), true}, /* when it had asked */
+  static const struct silence cases[] = {
+      {SERVER(5, "b") TOUCHED(6, "b", FROM("zk-2")), "", false},
+      {SERVER(5, "b") TOUCHED(6, "client-1, b", ""), "", false},
+      {SERVER(5, "b") TOUCHED(6, "zk-2, zk-3", FROM("b")), "", false},
+      {SERVER(5, "b") TOUCHED(6, "zk-1", ""), "", false},
+      {SERVER(5, "b") TOUCHED(6, "zk-3, zk-1, zk-2", ""), "", false},
+      {SERVER(5, "b") TOUCHED(6, "a", FROM("zk-2, zk-1")), "", false},
+      {TOUCHED(4, "zk-1", FROM("b")) SERVER(5, "b"), "", true},
+      {SERVER(5, "b") TOUCHED(6, "a", FROM("zk-2")), "", true},
+      {SERVER(5, "b") TOUCHED(6, "zk-10, a-zk-1, bb", FROM("zk-1a, ab")), "", true}, /* others, with longer names */
+      {SERVER(5, "b") TOUCHED(6, "zk-10, zk-1", ""), "", false},
+      {SERVER(5, "b") "{\"t\":6,\"e\":\"observed\",\"step\":2,\"host\":\"zk-1\",\"present\":true}\n", "", true},
+      {SERVER(5, "b") TOUCHED(6, "b", "") SERVER(7, "b"), "", true}, /* looked again */
+      {SERVER(5, "b") TOUCHED(19, "zk-1", ""), "", false}, /* just before it asks */
+      {SERVER(5, "b") TOUCHED(21, "zk-1", ""), "", true}, /* when it had asked */
   };
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    char text[1000];
-    snprintf(text, sizeof text, FORMAT "%s" GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "unknown"), cases[i].before);
-    if (answered(text) != cases[i].counts) fail_msg("case %zu", i);
-  }
+  each_counts(cases, sizeof cases / sizeof *cases, GRANTED(10, "a", 100) EVENT(20, "b", "acquire") EVENT(30, "b", "unknown"));
 }
 
 #define HOLDS(t, c, holds) "{\"t\":" #t ",\"c\":\"" c "\",\"e\":\"holds\",\"present\":" holds ",\"step\":3}\n"
@@ -224,45 +223,30 @@ static void whom_a_client_talks_to_is_forgotten_when_a_fault_touches_either(void
 
 static void silence_is_an_answer_where_a_step_saw_the_holder_after_the_fault(void **state) {
   (void)state;
-  const char *asks = EVENT(20, "b", "acquire") EVENT(30, "b", "unknown");
-  static const struct {
-    const char *before;
-    bool counts;
-  } cases[] = {
-      {FORMAT GRANTED(10, "a", 100) FAULT(12) HOLDS(13, "a", "true"), true},
-      {FORMAT GRANTED(10, "a", 100) HOLDS(11, "a", "true") FAULT(12), false},
-      {FORMAT GRANTED(10, "a", 100) FAULT(12) HOLDS(13, "a", "false"), false},
-      {FORMAT GRANTED(10, "a", 100) FAULT(12) HOLDS(13, "b", "true"), false},
-      {FORMAT GRANTED(10, "a", 100) FAULT(12), false},
-      {FORMAT HOLDS(5, "a", "true") GRANTED(10, "a", 100), true}, /* no fault at all */
+  static const struct silence cases[] = {
+      {GRANTED(10, "a", 100) FAULT(12) HOLDS(13, "a", "true"), "", true},
+      {GRANTED(10, "a", 100) HOLDS(11, "a", "true") FAULT(12), "", false},
+      {GRANTED(10, "a", 100) FAULT(12) HOLDS(13, "a", "false"), "", false},
+      {GRANTED(10, "a", 100) FAULT(12) HOLDS(13, "b", "true"), "", false},
+      {GRANTED(10, "a", 100) FAULT(12), "", false},
+      {HOLDS(5, "a", "true") GRANTED(10, "a", 100), "", true}, /* no fault at all */
   };
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    char text[1000];
-    snprintf(text, sizeof text, "%s%s", cases[i].before, asks);
-    if (answered(text) != cases[i].counts) fail_msg("case %zu", i);
-  }
+  each_counts(cases, sizeof cases / sizeof *cases, EVENT(20, "b", "acquire") EVENT(30, "b", "unknown"));
 }
 
 /* Who gave up and certainly does not hold may have sent nothing, whoever was seen to hold. */
 static void silence_is_no_answer_to_a_question_that_may_not_have_left(void **state) {
   (void)state;
-  static const struct {
-    const char *after;
-    bool counts;
-  } cases[] = {
-      {EVENT(30, "b", "timeout"), false},
-      {EVENT(30, "b", "timeout") "{\"t\":30,\"c\":\"b\",\"k\":\"k\",\"e\":\"server\",\"host\":\"zk-1\"}\n", true}, /* still connected */
-      {EVENT(30, "b", "timeout") "{\"t\":30,\"c\":\"b\",\"k\":\"k\",\"e\":\"server\"}\n", false},
-      {EVENT(30, "b", "timeout") "{\"t\":30,\"c\":\"a\",\"k\":\"k\",\"e\":\"server\",\"host\":\"zk-1\"}\n", false},
-      {EVENT(30, "b", "timeout") EVENT(40, "b", "acquire") EVENT(50, "b", "timeout"), false},
-      {EVENT(30, "b", "timeout") EVENT(40, "b", "acquire") EVENT(50, "b", "unknown"), true}, /* the second one */
-      {"", true}, /* it still asks when the history ends */
+  static const struct silence cases[] = {
+      {"", EVENT(30, "b", "timeout"), false},
+      {"", EVENT(30, "b", "timeout") "{\"t\":30,\"c\":\"b\",\"k\":\"k\",\"e\":\"server\",\"host\":\"zk-1\"}\n", true}, /* still connected */
+      {"", EVENT(30, "b", "timeout") "{\"t\":30,\"c\":\"b\",\"k\":\"k\",\"e\":\"server\"}\n", false},
+      {"", EVENT(30, "b", "timeout") "{\"t\":30,\"c\":\"a\",\"k\":\"k\",\"e\":\"server\",\"host\":\"zk-1\"}\n", false},
+      {"", EVENT(30, "b", "timeout") EVENT(40, "b", "acquire") EVENT(50, "b", "timeout"), false},
+      {"", EVENT(30, "b", "timeout") EVENT(40, "b", "acquire") EVENT(50, "b", "unknown"), true}, /* the second one */
+      {"", "", true}, /* it still asks when the history ends */
   };
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    char text[1000];
-    snprintf(text, sizeof text, FORMAT GRANTED(10, "a", 100) HOLDS(13, "a", "true") EVENT(20, "b", "acquire") "%s", cases[i].after);
-    if (answered(text) != cases[i].counts) fail_msg("case %zu", i);
-  }
+  each_counts(cases, sizeof cases / sizeof *cases, GRANTED(10, "a", 100) HOLDS(13, "a", "true") EVENT(20, "b", "acquire"));
 }
 
 /* ---- who asked in vain --------------------------------------------------------------------------------------------- */
