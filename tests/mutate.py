@@ -48,6 +48,7 @@ TESTS = {
     "harness/history/evidence_guard.c": ["evidence-guard"],
     "harness/history/evidence_vain.c": ["evidence"],
     "harness/trial/stage_facts.c": ["stage-facts"],
+    "harness/trial/guard_tested.c": ["judge"],
     "harness/trial/judge.c": ["judge-counts", "judge", "exhausted"],
     "harness/trial/keep.c": ["judge-counts", "judge", "exhausted"],
     "harness/client/heartbeat.c": ["heartbeat"],

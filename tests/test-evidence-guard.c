@@ -48,9 +48,9 @@ static void a_guard_that_nobody_came_to_decided_nothing(void **state) {
   assert_int_equal(of(HEAD OF(1, 1, "granted") OF(2, 2, "granted")), LB_GUARD_NOT_ASKED);
 }
 
-static void a_guard_that_let_everybody_pass_worked(void **state) {
+static void a_guard_that_let_everybody_pass_stopped_nobody(void **state) {
   (void)state;
-  assert_int_equal(of(TAKEN_OVER), LB_GUARD_WORKED);
+  assert_int_equal(of(TAKEN_OVER), LB_GUARD_STOPPED_NOBODY);
   assert_string_equal(stopped, "");
 }
 
@@ -58,7 +58,7 @@ static void a_question_that_nobody_ever_answered_is_no_guard(void **state) {
   (void)state;
   assert_int_equal(of(HEAD OF(1, 1, "granted") CHECK(2, 1, "no-answer") OF(10, 2, "granted") CHECK(11, 2, "error")),
                    LB_GUARD_NOT_ANSWERED);
-  assert_int_equal(of(HEAD OF(1, 1, "granted") CHECK(2, 1, "told-no")), LB_GUARD_WORKED); /* against is an answer, too */
+  assert_int_equal(of(HEAD OF(1, 1, "granted") CHECK(2, 1, "told-no")), LB_GUARD_STOPPED_NOBODY); /* against is an answer, too */
 }
 
 static void any_answer_against_the_overtaken_one_counts(void **state) {
@@ -82,8 +82,8 @@ static void silence_towards_one_that_nobody_overtook_matters_to_nobody(void **st
   (void)state;
   assert_int_equal(of(HEAD OF(1, 1, "granted") CHECK(2, 1, "passed") CHECK(5, 1, "no-answer") OF(5, 1, "lost") OF(10, 2, "granted")
                           CHECK(11, 2, "passed")),
-                   LB_GUARD_WORKED);
-  assert_int_equal(of(TAKEN_OVER CHECK(20, 2, "no-answer")), LB_GUARD_WORKED);
+                   LB_GUARD_STOPPED_NOBODY);
+  assert_int_equal(of(TAKEN_OVER CHECK(20, 2, "no-answer")), LB_GUARD_STOPPED_NOBODY);
 }
 
 static void one_stop_with_an_answer_speaks_for_the_guard(void **state) {
@@ -96,7 +96,7 @@ static void keys_are_apart(void **state) {
   (void)state;
   assert_int_equal(of(HEAD OF(1, 1, "granted") CHECK(2, 1, "passed") "{\"t\":10,\"c\":\"client-2\",\"k\":\"other\",\"e\":\"granted\"}\n"
                           CHECK(20, 1, "no-answer")),
-                   LB_GUARD_WORKED);
+                   LB_GUARD_STOPPED_NOBODY);
 }
 
 /* ---- paused ----------------------------------------------------------------------------------------------------------- */
@@ -177,10 +177,56 @@ static void another_fault_is_no_cut(void **state) {
                    LB_GUARD_STOPPED_UNANSWERED);
 }
 
+/* ---- where the resource checks ----------------------------------------------------------------------------------------- */
+
+static bool refused(const char *text) {
+  struct lb_history h;
+  char err[300];
+  if (lb_history_parse("test", text, strlen(text), &h, err, sizeof err) < 0) fail_msg("%s", err);
+  bool result = lb_evidence_refused(&h);
+  lb_history_clear(&h);
+  return result;
+}
+
+#define ACCESS(t, c, e, ok) "{\"t\":" #t ",\"c\":\"client-" #c "\",\"k\":\"k\",\"e\":\"" e "\",\"value\":1,\"ok\":" ok "}\n"
+#define BOTH HEAD OF(1, 1, "granted") OF(10, 2, "granted")
+
+static void a_refusal_of_the_overtaken_one_counts(void **state) {
+  (void)state;
+  assert_true(refused(BOTH ACCESS(11, 2, "read", "true") ACCESS(20, 1, "write", "false")));
+  assert_true(refused(BOTH ACCESS(11, 2, "write", "true") ACCESS(20, 1, "read", "false")));
+  /* Under a claim it is who came to the resource first, whoever was granted first. */
+  assert_true(refused(BOTH ACCESS(11, 2, "read", "true") ACCESS(12, 1, "read", "true") ACCESS(13, 2, "write", "false")));
+}
+
+static void without_a_refusal_the_resource_did_nothing(void **state) {
+  (void)state;
+  assert_false(refused(BOTH ACCESS(11, 2, "read", "true") ACCESS(20, 1, "write", "true")));
+  assert_false(refused(BOTH ACCESS(11, 2, "read", "true") CHECK(20, 1, "told-no")));
+}
+
+static void a_refusal_of_one_that_nobody_overtook_does_not_count(void **state) {
+  (void)state;
+  assert_false(refused(BOTH ACCESS(20, 1, "write", "false")));
+  assert_false(refused(BOTH ACCESS(11, 2, "read", "false") ACCESS(20, 1, "write", "false")));
+  assert_false(refused(BOTH ACCESS(11, 1, "read", "true") ACCESS(20, 1, "write", "false")));
+  assert_false(refused(HEAD OF(1, 1, "granted") ACCESS(2, 1, "read", "true") OF(10, 2, "granted") ACCESS(20, 2, "read", "false")));
+  assert_false(refused(HEAD OF(1, 1, "granted") OF(2, 2, "granted") "{\"t\":3,\"c\":\"client-2\",\"k\":\"other\",\"e\":\"read\",\"value\":1}\n"
+                           ACCESS(20, 1, "write", "false")));
+}
+
+/* What it was granted of another key, and what others were, is not its latest grant. */
+static void its_latest_grant_of_this_key_decides(void **state) {
+  (void)state;
+  assert_true(refused(BOTH ACCESS(11, 2, "read", "true") "{\"t\":12,\"c\":\"client-1\",\"k\":\"other\",\"e\":\"granted\"}\n"
+                          OF(13, 3, "granted") ACCESS(20, 1, "write", "false")));
+  assert_true(refused(HEAD ACCESS(11, 2, "read", "true") ACCESS(20, 1, "write", "false")));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_guard_that_nobody_came_to_decided_nothing),
-      cmocka_unit_test(a_guard_that_let_everybody_pass_worked),
+      cmocka_unit_test(a_guard_that_let_everybody_pass_stopped_nobody),
       cmocka_unit_test(a_question_that_nobody_ever_answered_is_no_guard),
       cmocka_unit_test(any_answer_against_the_overtaken_one_counts),
       cmocka_unit_test(silence_does_not_count),
@@ -196,6 +242,10 @@ int main(void) {
       cmocka_unit_test(a_cut_has_to_be_proved_and_to_last),
       cmocka_unit_test(a_heal_ends_all_cuts_or_those_it_names),
       cmocka_unit_test(another_fault_is_no_cut),
+      cmocka_unit_test(a_refusal_of_the_overtaken_one_counts),
+      cmocka_unit_test(without_a_refusal_the_resource_did_nothing),
+      cmocka_unit_test(a_refusal_of_one_that_nobody_overtook_does_not_count),
+      cmocka_unit_test(its_latest_grant_of_this_key_decides),
   };
   return cmocka_run_group_tests_name("evidence-guard", tests, NULL, NULL);
 }

@@ -581,14 +581,123 @@ static void a_guard_that_nobody_asked_makes_nothing_safe(void **state) {
   assert_decided(*state, LB_UNDECIDED, "nobody came to a check of the guard, so it had nothing to decide");
 }
 
-static void what_the_resource_decides_needs_no_check(void **state) {
-  judged_under(*state, LB_GUARD_CLAIM);
+/* Of client 0 or 1 at the resource. */
+static void came_to_the_resource(struct world *w, uint64_t at_ms, uint32_t client, enum lb_event_kind kind, bool accepted) {
+  lb_memory_record(w->stage.memory, client,
+                  (struct lb_event){.kind = (uint16_t)kind,
+                                    .client = client,
+                                    .flags = accepted ? LB_EVF_VALUE : LB_EVF_VALUE | LB_EVF_REFUSED,
+                                    .fact = LB_NO_NAME});
+  move_to(w, client, at_ms);
+}
+
+#define BY_CHANCE(whom) "two clients held at once, and the " whom " none that another one had overtaken: it was not the guard that kept "
+#define RESOURCE_BY_CHANCE BY_CHANCE("resource refused") "it whole"
+#define CHECKS_BY_CHANCE BY_CHANCE("guard stopped") "the resource whole"
+
+/* Two clients hold at once, and the resource stays whole. */
+static void judged_at_the_resource(struct world *w, enum lb_guard guard, bool refused) {
+  w->scenario.kind = LB_KIND_TIMELINE;
+  w->plan.guard = guard;
+  an_overtaken_client(w, false);
+  came_to_the_resource(w, 28, 1, LB_EV_READ, true);
+  if (refused) came_to_the_resource(w, 29, 0, LB_EV_WRITE, false);
+  judge(w);
+  assert_int_equal(w->out.double_holds, 1);
+}
+
+static void a_claim_that_was_overtaken_and_refused_is_safe(void **state) {
+  judged_at_the_resource(*state, LB_GUARD_CLAIM, true);
   assert_decided(*state, LB_SAFE, "");
 }
 
-static void nor_does_a_fence(void **state) {
-  judged_under(*state, LB_GUARD_FENCE);
+static void a_fence_that_was_overtaken_and_refused_is_safe(void **state) {
+  judged_at_the_resource(*state, LB_GUARD_FENCE, true);
   assert_decided(*state, LB_SAFE, "");
+}
+
+static void a_claim_that_refused_nobody_kept_nothing_whole(void **state) {
+  judged_at_the_resource(*state, LB_GUARD_CLAIM, false);
+  assert_decided(*state, LB_UNDECIDED, RESOURCE_BY_CHANCE);
+}
+
+static void a_fence_that_refused_nobody_kept_nothing_whole(void **state) {
+  judged_at_the_resource(*state, LB_GUARD_FENCE, false);
+  assert_decided(*state, LB_UNDECIDED, RESOURCE_BY_CHANCE);
+}
+
+static void a_resource_needs_to_refuse_nobody_where_one_held_at_a_time(void **state) {
+  struct world *w = *state;
+  w->scenario.kind = LB_KIND_TIMELINE;
+  w->plan.guard = LB_GUARD_CLAIM;
+  two_holds_apart(w);
+  judge(w);
+  assert_decided(w, LB_SAFE, "");
+}
+
+/* Or the rate of damage would be taken of those trials only in which there was an occasion. */
+static void in_a_campaign_nobody_has_to_come_to_the_resource(void **state) {
+  struct world *w = *state;
+  w->scenario.kind = LB_KIND_CAMPAIGN;
+  w->plan.guard = LB_GUARD_FENCE;
+  an_overtaken_client(w, false);
+  judge(w);
+  assert_decided(w, LB_SAFE, "");
+  assert_int_equal(w->out.double_holds, 1);
+}
+
+static void judged_at_a_check(struct world *w, uint64_t at_ms, uint32_t client, enum lb_check_result result) {
+  w->scenario.kind = LB_KIND_TIMELINE;
+  w->plan.guard = LB_GUARD_RECHECK;
+  an_overtaken_client(w, false);
+  check_came_to(w, at_ms, client, result);
+  judge(w);
+}
+
+static void a_check_that_stopped_no_overtaken_client_kept_nothing_whole(void **state) {
+  judged_at_a_check(*state, 28, 0, LB_CHECK_PASSED);
+  assert_decided(*state, LB_UNDECIDED, CHECKS_BY_CHANCE);
+}
+
+static void a_check_that_stopped_the_wrong_client_kept_nothing_whole(void **state) {
+  judged_at_a_check(*state, 28, 1, LB_CHECK_TOLD_NO);
+  assert_decided(*state, LB_UNDECIDED, CHECKS_BY_CHANCE);
+}
+
+static void a_check_that_stopped_the_overtaken_client_is_safe(void **state) {
+  judged_at_a_check(*state, 28, 0, LB_CHECK_TOLD_NO);
+  assert_decided(*state, LB_SAFE, "");
+}
+
+static void a_check_needs_to_stop_nobody_where_one_held_at_a_time(void **state) {
+  struct world *w = *state;
+  w->scenario.kind = LB_KIND_TIMELINE;
+  w->plan.guard = LB_GUARD_SIGNAL;
+  two_holds_apart(w);
+  check_came_to(w, 35, 1, LB_CHECK_PASSED);
+  judge(w);
+  assert_decided(w, LB_SAFE, "");
+}
+
+/* What is asked of a safe trial is about the lock: a guard that did its work is safe without it, and one
+ * that did nothing is not. */
+static void what_a_safe_trial_needs_is_waived_for_a_guard_that_did_its_work(void **state) {
+  struct world *w = *state;
+  asks_for_a_premise(w, false);
+  w->scenario.premises[0].of_safe = true;
+  judged_at_the_resource(w, LB_GUARD_FENCE, true);
+  assert_decided(w, LB_SAFE, "");
+}
+
+static void and_not_where_one_held_at_a_time(void **state) {
+  struct world *w = *state;
+  asks_for_a_premise(w, false);
+  w->scenario.premises[0].of_safe = true;
+  w->scenario.kind = LB_KIND_TIMELINE;
+  w->plan.guard = LB_GUARD_FENCE;
+  two_holds_apart(w);
+  judge(w);
+  assert_decided(w, LB_UNDECIDED, "a safe trial would have to show \"client 1 holds\", and no step observed it");
 }
 
 static void a_question_that_nobody_answered_is_undecided(void **state) {
@@ -1196,8 +1305,18 @@ int main(void) {
       TEST(a_pause_alone_does_not_make_it_count),
       TEST(under_a_guard_an_overlap_without_damage_is_safe),
       TEST(a_guard_that_nobody_asked_makes_nothing_safe),
-      TEST(what_the_resource_decides_needs_no_check),
-      TEST(nor_does_a_fence),
+      TEST(a_claim_that_was_overtaken_and_refused_is_safe),
+      TEST(a_fence_that_was_overtaken_and_refused_is_safe),
+      TEST(a_claim_that_refused_nobody_kept_nothing_whole),
+      TEST(a_fence_that_refused_nobody_kept_nothing_whole),
+      TEST(a_resource_needs_to_refuse_nobody_where_one_held_at_a_time),
+      TEST(in_a_campaign_nobody_has_to_come_to_the_resource),
+      TEST(a_check_that_stopped_no_overtaken_client_kept_nothing_whole),
+      TEST(a_check_that_stopped_the_wrong_client_kept_nothing_whole),
+      TEST(a_check_that_stopped_the_overtaken_client_is_safe),
+      TEST(a_check_needs_to_stop_nobody_where_one_held_at_a_time),
+      TEST(what_a_safe_trial_needs_is_waived_for_a_guard_that_did_its_work),
+      TEST(and_not_where_one_held_at_a_time),
       TEST(a_question_that_nobody_answered_is_undecided),
       TEST(silence_is_no_protection),
       TEST(who_is_cut_off_is_right_to_stop),

@@ -35,17 +35,23 @@ struct lb_in_vain {
 bool lb_evidence_in_vain(const struct lb_history *history, uint64_t ttl_ns, struct lb_in_vain *ret);
 
 enum lb_guard_evidence {
-  LB_GUARD_WORKED,             /* what kept the resource whole was answered, or nothing had to */
+  LB_GUARD_WORKED,             /* a client that another one had overtaken was stopped, and with a reason */
+  LB_GUARD_STOPPED_NOBODY,     /* checks were answered, and no overtaken client was stopped: the guard kept nothing whole */
   LB_GUARD_NOT_ASKED,          /* no check at all: nobody wanted to touch the resource */
   LB_GUARD_NOT_ANSWERED,       /* no check of any client was ever answered */
   LB_GUARD_STOPPED_UNANSWERED, /* clients that another one had overtaken stopped because nobody answered, and for no other reason */
 };
 /* What a history without damage shows of a guard by which clients check themselves (deadline,
- * signal, recheck). A stop without an answer counts like one with an answer if the client was cut
+ * signal, recheck). Overtaken is a client after whose grant of the key another one was granted it. A stop without an answer counts like one with an answer if the client was cut
  * off by then, by proved cuts, from `needed` of these servers: fewer than that can still answer for
  * the lock. *ret_client: the first whose stop does not count, for LB_GUARD_STOPPED_UNANSWERED, else
  * LB_NO_NAME. Ends the process when memory is exhausted. */
 enum lb_guard_evidence lb_evidence_guard(const struct lb_history *history, const char *const *servers, size_t count,
                                          size_t needed, uint32_t *ret_client);
+/* The same of the guards by which the resource checks (claim, fence). True if it refused an access of
+ * a client that another one had overtaken there: since the client's latest grant, or if it was never
+ * granted the key, an access of another client was accepted. Whom it refused for any other reason
+ * says nothing of the guard. */
+bool lb_evidence_refused(const struct lb_history *history);
 
 #endif

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whether a trial without damage says anything of a guard by which clients check themselves: one
- * sweep over the sorted events.
+ * Whether a trial without damage says anything of its guard.
  *
  * The question is who kept the resource whole. Only the stop of a client that another one had
- * overtaken did: what the others would have written, had they gone on, was theirs to write. Such a
- * stop counts if the check was answered (by the client's own clock, by its library, by a server). A
+ * overtaken did: what the others would have written, had they gone on, was theirs to write. Where no
+ * such client was stopped, the guard kept nothing: either the lock did, or it was chance, and only who
+ * knows whether two clients held at once can tell which (judge.c).
+ *
+ * Where the resource checks, a stop is a refusal, and it always has an answer. Where clients check
+ * themselves, a stop counts if the check was answered (by the client's own clock, by its library, by a server). A
  * stop because nobody answered is an accident, as of a socket that leads to a dead server: the same
  * client would have written, had it connected again. Unless it was cut off, so that no answer could
  * be had at all, or stood still while it asked, so that its time was over before it could read one:
@@ -107,9 +110,9 @@ static bool is_answered(const struct lb_event *check) {
   return check->check != LB_CHECK_NO_ANSWER && check->check != LB_CHECK_ERROR;
 }
 
-/* The counts stand for all checks; *ret_stop is the first stop of an overtaken client that nobody
- * answered, and NULL as soon as one such stop counts. */
-static void sweep(const struct guarded *g, uint32_t *last, size_t *ret_checks, size_t *ret_answered,
+/* True if a stop of an overtaken client counts. Else *ret_stop is the first that nobody answered, or
+ * NULL if none was stopped. The numbers are those of all checks. */
+static bool sweep(const struct guarded *g, uint32_t *last, size_t *ret_checks, size_t *ret_answered,
                   const struct lb_event **ret_stop) {
   bool counts = false;
   *ret_stop = NULL;
@@ -125,6 +128,7 @@ static void sweep(const struct guarded *g, uint32_t *last, size_t *ret_checks, s
     if (!counts && !*ret_stop) *ret_stop = e;
   }
   if (counts) *ret_stop = NULL;
+  return counts;
 }
 
 enum lb_guard_evidence lb_evidence_guard(const struct lb_history *h, const char *const *servers, size_t count, size_t needed,
@@ -135,10 +139,32 @@ enum lb_guard_evidence lb_evidence_guard(const struct lb_history *h, const char 
   size_t checks = 0, answered = 0;
   if (!last) abort(); /* as in history.c: half an answer would be a wrong one */
   for (size_t i = 0; i < h->keys.count; i++) last[i] = LB_NO_NAME;
-  sweep(&g, last, &checks, &answered, &stop);
+  bool counts = sweep(&g, last, &checks, &answered, &stop);
   free(last);
   *ret_client = stop ? stop->client : LB_NO_NAME;
   if (checks == 0) return LB_GUARD_NOT_ASKED;
   if (answered == 0) return LB_GUARD_NOT_ANSWERED;
-  return stop ? LB_GUARD_STOPPED_UNANSWERED : LB_GUARD_WORKED;
+  if (counts) return LB_GUARD_WORKED;
+  return stop ? LB_GUARD_STOPPED_UNANSWERED : LB_GUARD_STOPPED_NOBODY;
+}
+
+/* ---- where the resource checks ----------------------------------------------------------------------------------------- */
+
+static bool is_access(const struct lb_event *e) { return e->kind == LB_EV_READ || e->kind == LB_EV_WRITE; }
+
+static bool is_overtaken_at(const struct lb_history *h, size_t refusal) {
+  for (size_t i = refusal; i-- > 0;) {
+    const struct lb_event *e = &h->events[i];
+    if (e->key != h->events[refusal].key) continue;
+    bool its_own = e->client == h->events[refusal].client;
+    if (its_own && e->kind == LB_EV_GRANTED) return false;
+    if (!its_own && is_access(e) && !(e->flags & LB_EVF_REFUSED)) return true;
+  }
+  return false;
+}
+
+bool lb_evidence_refused(const struct lb_history *h) {
+  for (size_t i = 0; i < h->count; i++)
+    if (is_access(&h->events[i]) && h->events[i].flags & LB_EVF_REFUSED && is_overtaken_at(h, i)) return true;
+  return false;
 }

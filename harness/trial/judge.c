@@ -13,9 +13,26 @@
  *             for longer than it allows (lb_scenario_progress_ms())
  *  undecided  nothing was put to the test: no grant (at all, or while it was measured), fewer
  *             hand-offs than the scenario asks for, in a timeline nobody who asked while another one
- *             held and was answered, or not what the scenario asks of a safe trial; under a guard by which clients check themselves, nobody answered
- *             the check that kept the resource whole (evidence_guard.c); or the machine stalled
+ *             held and was answered, where no two held at once not what the scenario asks of a safe
+ *             trial, or the guard was not tested (below); or the machine stalled
  *  safe
+ *
+ * When the guard of a trial without damage was tested. The last column is of timelines; overtaken,
+ * stopped, refused and answered as in evidence_guard.c:
+ *
+ *  guard                      the history shows                        one held at a time   two held at once
+ *  deadline, signal, recheck  no check, or none that was answered      undecided            undecided
+ *                             an overtaken client was stopped, and
+ *                             only because nobody answered             undecided            undecided
+ *                             no overtaken client was stopped          safe: by the lock    undecided
+ *                             an overtaken client was stopped          safe: by the guard   safe: by the guard
+ *  claim, fence               no overtaken client was refused          safe: by the lock    undecided
+ *                             an overtaken client was refused          safe: by the guard   safe: by the guard
+ *
+ * So what the scenario asks of a safe trial, which is about the lock, is waived only where the guard
+ * is seen to have done its work. A load or campaign is judged as if one held at a time: there it is
+ * chance whether the overtaken client comes to the resource at all, and to leave out the trials in
+ * which it did not would make the rate of damage larger than it was.
  *
  * Who was told why something failed says it: the reason of what is undecided or stuck ends with a
  * client's latest error.
@@ -28,6 +45,7 @@
 #include <string.h>
 
 #include "client/contract.h"
+#include "guard_tested.h"
 #include "history/evidence.h"
 #include "premises.h"
 
@@ -166,32 +184,6 @@ static void add_errors(const struct lb_stage *s, struct lb_outcome *out) {
            s->memory->state[first].error);
 }
 
-/* So many servers have to be out of a client's reach before none can answer for the lock: all of
- * them, or of servers that decide each for itself so many that no majority is left. */
-static size_t servers_to_cut_off(const struct lb_stage *s) {
-  size_t count = s->cluster.data_count;
-  return count > 1 && s->target.replicas == 0 ? count - count / 2 : count;
-}
-
-/* False, with a reason, if nothing was damaged and the guard was not what prevented it. The guards
- * claim and fence have no checks: the resource decides, and it always answers. */
-static bool guard_was_tested(const struct lb_stage *s, char *why, size_t size) {
-  const char *names[LB_SERVERS_MAX];
-  enum lb_guard guard = s->plan->guard;
-  uint32_t client;
-  if (guard != LB_GUARD_DEADLINE && guard != LB_GUARD_SIGNAL && guard != LB_GUARD_RECHECK) return true;
-  for (size_t i = 0; i < s->cluster.data_count; i++) names[i] = s->cluster.server[i].name;
-  switch (lb_evidence_guard(&s->history, names, s->cluster.data_count, servers_to_cut_off(s), &client)) {
-    case LB_GUARD_WORKED: return true;
-    case LB_GUARD_NOT_ASKED: snprintf(why, size, "nobody came to a check of the guard, so it had nothing to decide"); break;
-    case LB_GUARD_NOT_ANSWERED: snprintf(why, size, "no check of the guard was ever answered, so it protected nothing"); break;
-    case LB_GUARD_STOPPED_UNANSWERED:
-      snprintf(why, size, "the guard stopped %s because nobody answered, though it was not cut off: that is no protection",
-               s->history.clients.name[client]);
-  }
-  return false;
-}
-
 /* Under a campaign somebody has to be granted the lock from time to time. */
 static bool stands_still(const struct lb_stage *s, const struct lb_outcome *out) {
   const struct lb_scenario *scenario = s->plan->scenario;
@@ -209,12 +201,11 @@ static void decide_standstill(const struct lb_stage *s, struct lb_outcome *out) 
   else decide(out, LB_STUCK, "%s", what);
 }
 
-/* Nothing went wrong: was anything put to the test, on a machine that kept time? What the scenario
- * asks of a safe trial is about the lock: where that failed, a guard has shown what it is worth. */
+/* Nothing went wrong: was anything put to the test, on a machine that kept time? */
 static void decide_safe(const struct lb_stage *s, const struct lb_judgement *found, struct lb_outcome *out) {
   const struct lb_scenario *scenario = s->plan->scenario;
   char doubt[200];
-  bool asked, is_timeline = scenario->kind == LB_KIND_TIMELINE;
+  bool asked, is_timeline = scenario->kind == LB_KIND_TIMELINE, held_twice = is_timeline && found->check.double_holds > 0;
   uint64_t needed = s->client_count > 1 && scenario->min_handoffs > 0 ? (uint64_t)scenario->min_handoffs : 0;
   if (out->handoffs < needed)
     decide(out, LB_UNDECIDED, "%llu hand-offs, the scenario asks for %llu", (unsigned long long)out->handoffs,
@@ -222,9 +213,9 @@ static void decide_safe(const struct lb_stage *s, const struct lb_judgement *fou
   else if (is_timeline && !lb_evidence_contested(&s->history, &asked))
     decide(out, LB_UNDECIDED, asked ? "clients asked while another one held the lock, and nobody answered"
                                     : "no client asked while another one held the lock or might have held it");
-  else if (!lb_check_violated(&found->check, true) && !lb_premises_of_safe(scenario, &s->history, doubt, sizeof doubt)) decide(out, LB_UNDECIDED, "%s", doubt);
+  else if (!held_twice && !lb_premises_of_safe(scenario, &s->history, doubt, sizeof doubt)) decide(out, LB_UNDECIDED, "%s", doubt);
   else if (!is_timeline && found->stats.grants == 0) decide(out, LB_UNDECIDED, "nothing was granted while it was measured");
-  else if (!guard_was_tested(s, doubt, sizeof doubt)) decide(out, LB_UNDECIDED, "%s", doubt);
+  else if (!lb_guard_was_tested(s, held_twice, doubt, sizeof doubt)) decide(out, LB_UNDECIDED, "%s", doubt);
   else if (expires(s) && is_stalled(s, out)) decide_stalled(out, "nothing went wrong");
   else decide(out, LB_SAFE, "%s", "");
 }
