@@ -3,19 +3,17 @@
  * A timeline: the steps of a scenario, one after the other. Every fault proves that it fired before
  * the next step begins (fault.c); what cannot be proved makes the trial undecided, never safe.
  *
- * A client has at most one command at a time. One that began to ask, or stands still at a point,
- * owes its answer: it is collected when the client goes on, or before it is told anything else.
+ * What clients are told, and owe, is in timeline_client.c.
  */
 #include "timeline.h"
 
 #include <errno.h>
-#include <signal.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "fault.h"
+#include "timeline_client.h"
 
-enum { ASK_MS = 5000, QUICK_MS = 1000, GRACE_MS = 3000, POLL_US = 500 };
+enum { ASK_MS = 5000 };
 
 /* What plays a verb: its row in the table below. */
 struct part {
@@ -25,109 +23,9 @@ struct part {
 };
 static const struct part parts[LB_VERB_COUNT];
 
-static lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
-static void doze(void) { lb_clock_sleep_until(lb_clock_ns() + POLL_US * (LB_NS_PER_MS / 1000)); }
+/* ---- clients ----------------------------------------------------------------------------------------------------------- */
 
-/* ---- what clients answer ------------------------------------------------------------------------------------------ */
-
-static struct lb_client *client_of(struct lb_stage *s, const struct lb_step *step) {
-  return &s->client[step->a.number - 1];
-}
-static struct lb_pending *pending_of(struct lb_stage *s, const struct lb_client *client) {
-  return &s->pending[client->number];
-}
-
-/* The answer the client owes, until its deadline; nothing where it owes none. A client that does
- * not answer ends the trial: what it would have done is not known. */
-static int collect(struct lb_stage *s, struct lb_client *client) {
-  struct lb_pending *p = pending_of(s, client);
-  struct lb_reply reply;
-  if (!p->step) return 0;
-  int r = lb_client_await(client, p->until, &reply);
-  if (r != 0) return lb_stage_silent(s, client, p->step->text, r);
-  lb_stage_reply(s, p->step, client, &reply);
-  p->step = NULL;
-  return 0;
-}
-
-/* Stands at its armed point, or died there; and not because somebody else stopped or killed it. */
-static bool is_at_point(const struct lb_stage *s, struct lb_client *client, const struct lb_pending *p) {
-  enum lb_life wanted = p->armed->verb == LB_STEP_STOP_AT ? LB_LIFE_STOPPED : LB_LIFE_DIED;
-  return atomic_load(&lb_stage_state(s, client)->at_point) && lb_client_look(client) == wanted;
-}
-
-/* A client with an armed point: true once it is there, false once it has answered or the time is
- * over. */
-static bool reaches_point(const struct lb_stage *s, struct lb_client *client, const struct lb_pending *p) {
-  while (lb_clock_ns() < p->until) {
-    if (is_at_point(s, client, p)) return true;
-    if (lb_client_peek(client) > 0) return false;
-    doze();
-  }
-  return false;
-}
-
-/* 1: the client stands at its point or died there, and that is recorded as a proved fault; 0: it
- * has not come by; -ECANCELED after lb_stage_doubt(). A stopped client goes on owing its answer, a
- * dead one owes nothing. */
-static int stand_at_point(struct lb_stage *s, struct lb_client *client) {
-  struct lb_pending *p = pending_of(s, client);
-  if (!reaches_point(s, client, p)) return 0; /* it may pass the point in a later command */
-  const struct lb_step *armed = p->armed;
-  p->armed = NULL;
-  lb_stage_fault(s, armed);
-  if (armed->verb == LB_STEP_CRASH_AT) {
-    p->step = NULL;
-    if (!lb_fault_bury(s, client)) return lb_stage_died(s, client);
-  }
-  if (armed->verb == LB_STEP_STOP_AT) lb_stage_holds(s, armed, client);
-  lb_stage_proved(s, armed);
-  return 1;
-}
-
-/* Gives a command and, unless it runs in the background or stops at a point, awaits its answer. */
-static int do_client(struct lb_stage *s, const struct lb_step *step) {
-  struct lb_client *client = client_of(s, step);
-  struct lb_pending *p = pending_of(s, client);
-  if (lb_client_look(client) == LB_LIFE_KILLED) return lb_stage_doubt(s, LB_UNDECIDED, "%s: the client is dead", step->text);
-  if (collect(s, client) < 0) return -ECANCELED;
-  struct lb_command command = {.verb = parts[step->verb].command, .deadline = in_ms(step->within_ms > 0 ? step->within_ms : QUICK_MS)};
-  int r = lb_client_send(client, command);
-  if (r < 0) return lb_stage_silent(s, client, step->text, r);
-  *p = (struct lb_pending){.step = step, .until = command.deadline + GRACE_MS * LB_NS_PER_MS, .armed = p->armed};
-  if (step->verb == LB_STEP_BEGIN_ACQUIRE) return 0;
-  r = p->armed ? stand_at_point(s, client) : 0;
-  if (r != 0) return r < 0 ? r : 0;
-  return collect(s, client);
-}
-
-/* The point stays armed over commands until the client passes it; the client has to be free to be
- * told of it. */
-static int arm(struct lb_stage *s, const struct lb_step *step) {
-  struct lb_client *client = client_of(s, step);
-  struct lb_command command = {
-      .verb = LB_DO_ARM, .deadline = in_ms(QUICK_MS), .argument = step->verb == LB_STEP_CRASH_AT};
-  struct lb_reply reply;
-  memcpy(command.text, step->point, sizeof command.text);
-  if (collect(s, client) < 0) return -ECANCELED;
-  int r = lb_client_call(client, command, GRACE_MS, &reply);
-  if (r != 0 || reply.result != LB_OK) return lb_stage_doubt(s, LB_UNDECIDED, "%s: the client did not take it", step->text);
-  pending_of(s, client)->armed = step;
-  return 0;
-}
-
-/* Without a session a client can do nothing more, so a failure ends the trial. */
-static int reopen(struct lb_stage *s, const struct lb_step *step) {
-  struct lb_client *client = client_of(s, step);
-  struct lb_command command = {.verb = LB_DO_REOPEN, .deadline = in_ms(step->within_ms)};
-  struct lb_reply reply;
-  if (collect(s, client) < 0) return -ECANCELED;
-  int r = lb_client_call(client, command, GRACE_MS, &reply);
-  if (r != 0) return lb_stage_silent(s, client, step->text, r);
-  if (reply.result != LB_OK) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, reply.err);
-  lb_stage_met(s, step);
-  return 0;
-}
+static int tell(struct lb_stage *s, const struct lb_step *step) { return lb_timeline_tell(s, step, parts[step->verb].command); }
 
 /* ---- conditions and facts ----------------------------------------------------------------------------------------- */
 
@@ -144,10 +42,10 @@ static int in_vain(struct lb_stage *s, const struct lb_step *step, const char *w
 /* Looks at the memory and asks nobody: the client may be deep in a hook, or stand still. */
 static int await_client(struct lb_stage *s, const struct lb_step *step) {
   const struct lb_client_state *state = &s->memory->state[step->a.number - 1];
-  lb_ns deadline = in_ms(step->within_ms);
+  lb_ns deadline = lb_timeline_in_ms(step->within_ms);
   while (!parts[step->verb].met(state)) {
     if (lb_clock_ns() > deadline) return in_vain(s, step, "it did not");
-    doze();
+    lb_timeline_doze();
   }
   lb_stage_met(s, step);
   return 0;
@@ -155,7 +53,7 @@ static int await_client(struct lb_stage *s, const struct lb_step *step) {
 
 static int pass_time(struct lb_stage *s, const struct lb_step *step) {
   (void)s;
-  lb_clock_sleep_until(in_ms(step->within_ms));
+  lb_clock_sleep_until(lb_timeline_in_ms(step->within_ms));
   return 0;
 }
 
@@ -164,7 +62,7 @@ static int pass_time(struct lb_stage *s, const struct lb_step *step) {
 static int await_failover(struct lb_stage *s, const struct lb_step *step) {
   char err[300];
   if (lb_cast_bind_primary(s, err, sizeof err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
-  int r = lb_cluster_failover(&s->cluster, s->primary, in_ms(step->within_ms));
+  int r = lb_cluster_failover(&s->cluster, s->primary, lb_timeline_in_ms(step->within_ms));
   if (r == LB_TIMEOUT) return in_vain(s, step, "no other server took over");
   if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, s->cluster.err);
   int now = lb_cast_primary(s);
@@ -189,8 +87,8 @@ static int observe_key(struct lb_stage *s, const struct lb_step *step) {
   for (size_t i = 0; r == 0 && i < a.server_count; i++) {
     struct lb_reply reply;
     struct lb_command command = {
-        .verb = LB_DO_INSPECT, .deadline = in_ms(ASK_MS), .argument = (size_t)(a.server[i] - s->cluster.server)};
-    r = lb_client_call(&s->observer, command, GRACE_MS, &reply);
+        .verb = LB_DO_INSPECT, .deadline = lb_timeline_in_ms(ASK_MS), .argument = (size_t)(a.server[i] - s->cluster.server)};
+    r = lb_client_call(&s->observer, command, LB_GRACE_MS, &reply);
     if (r != 0) return lb_stage_silent(s, &s->observer, step->text, r);
     if (reply.result < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, reply.err);
     lb_stage_observed_at(s, step, a.server[i], reply.result > 0);
@@ -202,7 +100,7 @@ static int observe_key(struct lb_stage *s, const struct lb_step *step) {
 
 /* Nobody is asked, so it may stand still or be deep in a hook. */
 static int observe_client(struct lb_stage *s, const struct lb_step *step) {
-  lb_stage_holds(s, step, client_of(s, step));
+  lb_stage_holds(s, step, lb_timeline_client(s, step));
   return 0;
 }
 
@@ -212,20 +110,20 @@ static int observe_role(struct lb_stage *s, const struct lb_step *step, const st
   char err[400];
   struct lb_cast played;
   if (!server || lb_cast_find(s, &role, &played, err, sizeof err) < 0) return 0;
-  lb_stage_server(s, step, client_of(s, step), server, role, played.server[0] == server);
+  lb_stage_server(s, step, lb_timeline_client(s, step), server, role, played.server[0] == server);
   return 1;
 }
 
 static int observe_server(struct lb_stage *s, const struct lb_step *step) {
   const struct lb_scenario *scenario = s->plan->scenario;
-  int index = lb_cast_server_of(s, client_of(s, step)), recorded = 0;
+  int index = lb_cast_server_of(s, lb_timeline_client(s, step)), recorded = 0;
   const struct lb_server *server = index < 0 ? NULL : &s->cluster.server[index];
   for (size_t i = 0; i < scenario->premise_count; i++) {
     const struct lb_premise *premise = &scenario->premises[i];
     if (premise->kind == LB_PREMISE_SERVER && premise->client == step->a.number)
       recorded += observe_role(s, step, server, premise->server);
   }
-  if (recorded == 0) lb_stage_server(s, step, client_of(s, step), server, (struct lb_role){LB_ROLE_NONE, 0}, false);
+  if (recorded == 0) lb_stage_server(s, step, lb_timeline_client(s, step), server, (struct lb_role){LB_ROLE_NONE, 0}, false);
   return 0;
 }
 
@@ -255,12 +153,7 @@ static int resume(struct lb_stage *s, const struct lb_step *step) {
   struct lb_cast a, b;
   int r = find_casts(s, step, &a, &b);
   if (r == 0) r = do_fault(s, step, &a, &b);
-  for (size_t i = 0; r == 0 && i < a.client_count; i++) {
-    struct lb_pending *p = pending_of(s, a.client[i]);
-    if (!p->step || p->step->verb == LB_STEP_BEGIN_ACQUIRE) continue;
-    p->until = in_ms(QUICK_MS + GRACE_MS);
-    r = collect(s, a.client[i]);
-  }
+  for (size_t i = 0; r == 0 && i < a.client_count; i++) r = lb_timeline_finish(s, a.client[i]);
   return r;
 }
 
@@ -268,7 +161,7 @@ static int resume(struct lb_stage *s, const struct lb_step *step) {
 static int set_clock(struct lb_stage *s, const struct lb_step *step) {
   struct lb_cast a, b;
   int r = find_casts(s, step, &a, &b);
-  for (size_t i = 0; r == 0 && i < a.client_count; i++) r = collect(s, a.client[i]);
+  for (size_t i = 0; r == 0 && i < a.client_count; i++) r = lb_timeline_collect(s, a.client[i]);
   return r < 0 ? r : do_fault(s, step, &a, &b);
 }
 
@@ -279,14 +172,14 @@ static const struct part parts[LB_VERB_COUNT] = {
     [LB_STEP_RESUME] = {resume},
     [LB_STEP_CLOCK_JUMP] = {set_clock},
     [LB_STEP_CLOCK_RATE] = {set_clock},
-    [LB_STEP_ACQUIRE] = {do_client, LB_DO_ACQUIRE},
-    [LB_STEP_BEGIN_ACQUIRE] = {do_client, LB_DO_ACQUIRE},
-    [LB_STEP_RELEASE] = {do_client, LB_DO_RELEASE},
-    [LB_STEP_READ] = {do_client, LB_DO_READ},
-    [LB_STEP_WRITE] = {do_client, LB_DO_WRITE},
-    [LB_STEP_REOPEN] = {reopen},
-    [LB_STEP_STOP_AT] = {arm},
-    [LB_STEP_CRASH_AT] = {arm},
+    [LB_STEP_ACQUIRE] = {tell, LB_DO_ACQUIRE},
+    [LB_STEP_BEGIN_ACQUIRE] = {tell, LB_DO_ACQUIRE},
+    [LB_STEP_RELEASE] = {tell, LB_DO_RELEASE},
+    [LB_STEP_READ] = {tell, LB_DO_READ},
+    [LB_STEP_WRITE] = {tell, LB_DO_WRITE},
+    [LB_STEP_REOPEN] = {lb_timeline_reopen},
+    [LB_STEP_STOP_AT] = {lb_timeline_arm},
+    [LB_STEP_CRASH_AT] = {lb_timeline_arm},
     [LB_STEP_AWAIT_FAILOVER] = {await_failover},
     [LB_STEP_AWAIT_ASKS] = {await_client, .met = asks},
     [LB_STEP_AWAIT_HOLDS] = {await_client, .met = holds},
@@ -303,31 +196,12 @@ static int play_step(struct lb_stage *s, const struct lb_step *step) {
   return parts[step->verb].play ? parts[step->verb].play(s, step) : play_fault(s, step);
 }
 
-/* Points that were passed in a command that had only begun. */
-static int look_at_points(struct lb_stage *s) {
-  for (size_t i = 0; i < s->client_count; i++) {
-    const struct lb_pending *p = &s->pending[i];
-    if (p->step && p->armed && is_at_point(s, &s->client[i], p) && stand_at_point(s, &s->client[i]) < 0)
-      return -ECANCELED;
-  }
-  return 0;
-}
-
-/* A point nobody passed is a fault that did not fire. */
-static int all_fired(struct lb_stage *s) {
-  if (look_at_points(s) < 0) return -ECANCELED;
-  for (size_t i = 0; i < s->client_count; i++)
-    if (s->pending[i].armed)
-      return lb_stage_doubt(s, LB_UNDECIDED, "%s: it never passed that point", s->pending[i].armed->text);
-  return 0;
-}
-
 int lb_timeline_play(struct lb_stage *s) {
   for (size_t i = 0; i < s->plan->scenario->step_count; i++) {
-    if (look_at_points(s) < 0) return -ECANCELED;
+    if (lb_timeline_look_at_points(s) < 0) return -ECANCELED;
     int r = play_step(s, &s->plan->scenario->steps[i]);
     if (r < 0) return r;
   }
   lb_fault_note_unused_cuts(s);
-  return all_fired(s);
+  return lb_timeline_all_fired(s);
 }

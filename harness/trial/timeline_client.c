@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the clients of a timeline are told, and what they answer.
+ *
+ * A client has at most one command at a time. One that began to ask, or stands still at a point,
+ * owes its answer: it is collected when the client goes on, or before it is told anything else.
+ */
+#include "timeline_client.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "fault.h"
+
+enum { QUICK_MS = 1000, POLL_US = 500 };
+
+lb_ns lb_timeline_in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
+void lb_timeline_doze(void) { lb_clock_sleep_until(lb_clock_ns() + POLL_US * (LB_NS_PER_MS / 1000)); }
+
+struct lb_client *lb_timeline_client(struct lb_stage *s, const struct lb_step *step) {
+  return &s->client[step->a.number - 1];
+}
+
+static struct lb_pending *pending_of(struct lb_stage *s, const struct lb_client *client) {
+  return &s->pending[client->number];
+}
+
+/* The answer the client owes, until its deadline; nothing where it owes none. A client that does
+ * not answer ends the trial: what it would have done is not known. */
+int lb_timeline_collect(struct lb_stage *s, struct lb_client *client) {
+  struct lb_pending *p = pending_of(s, client);
+  struct lb_reply reply;
+  if (!p->step) return 0;
+  int r = lb_client_await(client, p->until, &reply);
+  if (r != 0) return lb_stage_silent(s, client, p->step->text, r);
+  lb_stage_reply(s, p->step, client, &reply);
+  p->step = NULL;
+  return 0;
+}
+
+/* Who was only asking goes on asking. */
+int lb_timeline_finish(struct lb_stage *s, struct lb_client *client) {
+  struct lb_pending *p = pending_of(s, client);
+  if (!p->step || p->step->verb == LB_STEP_BEGIN_ACQUIRE) return 0;
+  p->until = lb_timeline_in_ms(QUICK_MS + LB_GRACE_MS);
+  return lb_timeline_collect(s, client);
+}
+
+/* Stands at its armed point, or died there; and not because somebody else stopped or killed it. */
+static bool is_at_point(const struct lb_stage *s, struct lb_client *client, const struct lb_pending *p) {
+  enum lb_life wanted = p->armed->verb == LB_STEP_STOP_AT ? LB_LIFE_STOPPED : LB_LIFE_DIED;
+  return atomic_load(&lb_stage_state(s, client)->at_point) && lb_client_look(client) == wanted;
+}
+
+/* A client with an armed point: true once it is there, false once it has answered or the time is
+ * over. */
+static bool reaches_point(const struct lb_stage *s, struct lb_client *client, const struct lb_pending *p) {
+  while (lb_clock_ns() < p->until) {
+    if (is_at_point(s, client, p)) return true;
+    if (lb_client_peek(client) > 0) return false;
+    lb_timeline_doze();
+  }
+  return false;
+}
+
+/* 1: the client stands at its point or died there, and that is recorded as a proved fault; 0: it
+ * has not come by; -ECANCELED after lb_stage_doubt(). A stopped client goes on owing its answer, a
+ * dead one owes nothing. */
+static int stand_at_point(struct lb_stage *s, struct lb_client *client) {
+  struct lb_pending *p = pending_of(s, client);
+  if (!reaches_point(s, client, p)) return 0; /* it may pass the point in a later command */
+  const struct lb_step *armed = p->armed;
+  p->armed = NULL;
+  lb_stage_fault(s, armed);
+  if (armed->verb == LB_STEP_CRASH_AT) {
+    p->step = NULL;
+    if (!lb_fault_bury(s, client)) return lb_stage_died(s, client);
+  }
+  if (armed->verb == LB_STEP_STOP_AT) lb_stage_holds(s, armed, client);
+  lb_stage_proved(s, armed);
+  return 1;
+}
+
+/* Gives a command and, unless it runs in the background or stops at a point, awaits its answer. */
+int lb_timeline_tell(struct lb_stage *s, const struct lb_step *step, enum lb_client_verb verb) {
+  struct lb_client *client = lb_timeline_client(s, step);
+  struct lb_pending *p = pending_of(s, client);
+  if (lb_client_look(client) == LB_LIFE_KILLED) return lb_stage_doubt(s, LB_UNDECIDED, "%s: the client is dead", step->text);
+  if (lb_timeline_collect(s, client) < 0) return -ECANCELED;
+  struct lb_command command = {.verb = verb, .deadline = lb_timeline_in_ms(step->within_ms > 0 ? step->within_ms : QUICK_MS)};
+  int r = lb_client_send(client, command);
+  if (r < 0) return lb_stage_silent(s, client, step->text, r);
+  *p = (struct lb_pending){.step = step, .until = command.deadline + LB_GRACE_MS * LB_NS_PER_MS, .armed = p->armed};
+  if (step->verb == LB_STEP_BEGIN_ACQUIRE) return 0;
+  r = p->armed ? stand_at_point(s, client) : 0;
+  if (r != 0) return r < 0 ? r : 0;
+  return lb_timeline_collect(s, client);
+}
+
+/* The point stays armed over commands until the client passes it; the client has to be free to be
+ * told of it. */
+int lb_timeline_arm(struct lb_stage *s, const struct lb_step *step) {
+  struct lb_client *client = lb_timeline_client(s, step);
+  struct lb_command command = {
+      .verb = LB_DO_ARM, .deadline = lb_timeline_in_ms(QUICK_MS), .argument = step->verb == LB_STEP_CRASH_AT};
+  struct lb_reply reply;
+  memcpy(command.text, step->point, sizeof command.text);
+  if (lb_timeline_collect(s, client) < 0) return -ECANCELED;
+  int r = lb_client_call(client, command, LB_GRACE_MS, &reply);
+  if (r != 0 || reply.result != LB_OK) return lb_stage_doubt(s, LB_UNDECIDED, "%s: the client did not take it", step->text);
+  pending_of(s, client)->armed = step;
+  return 0;
+}
+
+/* Without a session a client can do nothing more, so a failure ends the trial. */
+int lb_timeline_reopen(struct lb_stage *s, const struct lb_step *step) {
+  struct lb_client *client = lb_timeline_client(s, step);
+  struct lb_command command = {.verb = LB_DO_REOPEN, .deadline = lb_timeline_in_ms(step->within_ms)};
+  struct lb_reply reply;
+  if (lb_timeline_collect(s, client) < 0) return -ECANCELED;
+  int r = lb_client_call(client, command, LB_GRACE_MS, &reply);
+  if (r != 0) return lb_stage_silent(s, client, step->text, r);
+  if (reply.result != LB_OK) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, reply.err);
+  lb_stage_met(s, step);
+  return 0;
+}
+
+/* Points that were passed in a command that had only begun. */
+int lb_timeline_look_at_points(struct lb_stage *s) {
+  for (size_t i = 0; i < s->client_count; i++) {
+    const struct lb_pending *p = &s->pending[i];
+    if (p->step && p->armed && is_at_point(s, &s->client[i], p) && stand_at_point(s, &s->client[i]) < 0)
+      return -ECANCELED;
+  }
+  return 0;
+}
+
+/* A point nobody passed is a fault that did not fire. */
+int lb_timeline_all_fired(struct lb_stage *s) {
+  if (lb_timeline_look_at_points(s) < 0) return -ECANCELED;
+  for (size_t i = 0; i < s->client_count; i++)
+    if (s->pending[i].armed)
+      return lb_stage_doubt(s, LB_UNDECIDED, "%s: it never passed that point", s->pending[i].armed->text);
+  return 0;
+}
