@@ -54,6 +54,7 @@ TESTS = {
     "harness/client/heartbeat.c": ["heartbeat"],
     "harness/client/resource.c": ["resource", "holder"],
     "harness/client/holder.c": ["holder-debts", "holder", "client"],
+    "harness/client/holder_access.c": ["holder-debts", "holder", "client"],
     "harness/client/hooks.c": ["hooks", "holder", "holder-debts", "client"],
     "harness/trial/campaign.c": ["campaign-play", "campaign", "exhausted"],
     "harness/trial/schedule.c": ["campaign", "exhausted"],
