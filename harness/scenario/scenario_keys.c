@@ -70,7 +70,7 @@ const struct lb_scenario_key lb_scenario_keys[] = {
      "whatever else came out",
      FIELD(premises)},
     {"proof", "safe", LB_KEY_PREMISE, LB_KEY_REPEATED, "", NULL, 0, 0,
-     "a trial in which the lock kept exclusion is safe only if one of the steps that look observed this fact; else it is undecided",
+     "a trial in which no two clients held at once is safe only if one of the steps that look observed this fact; else it is undecided",
      FIELD(premises)},
     {"proof", "past_lease", LB_KEY_YES_NO, 0, "", "no", 0, 0,
      "`yes`: leases run out on purpose, so an overlap that begins after the earlier holder's lease was over counts",
