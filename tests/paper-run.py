@@ -52,7 +52,7 @@ def rate_of(trials, violations):
     rate |= {"violations_per_hour": hourly, "violations_per_hour_low": hourly / 2, "violations_per_hour_high": hourly * 2 + 300}
     for name in SHARES:
         rate |= {name: 0.25 if violations else 0, name + "_low": 0.11 if violations else 0, name + "_high": 0.45}
-    return rate | {"above_control": violations > 40 if violations else None, "faults_of": {"pause holder": trials * 6, "kill holder": 0}}
+    return rate | {"above_control": violations > 200 if violations else None, "faults_of": {"pause holder": trials * 6, "kill holder": 0}}
 
 
 def cell(rng, scenario, system, guard, expected, reason, campaign, load, premised):

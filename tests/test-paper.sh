@@ -142,6 +142,11 @@ rows = [c for c in cells if c["faults"] is not None and c["guard"] in ("none", "
 assert rows and campaign.count("25 [11--45]") == 3 * sum(c["violations"] > 0 for c in rows), campaign
 notes = open(f"{out}/table-campaign-notes.tex").read()
 assert "never: kill holder." in notes and "does not separate from" in notes, notes
+named = {f"{name} ({guard})" for name, guard in re.findall(r"\\sys\{([^}]*)\}(?: \(([a-z]+)\))?", notes)}
+assert named <= {f"{c['system']} ({'' if c['guard'] == 'none' else c['guard']})" for c in rows}, named
+stuck = {"verdict": "mixed", "violated": 0, "stuck": 1, "trials": 20, "undecided": 0, "as_expected": True}
+assert paper.truth_cell(stuck) == r"\textit{m\,1/20}", paper.truth_cell(stuck)
+assert paper.truth_cell(stuck | {"violated": 2}) == r"\cellcolor{violated}\textit{m\,3/20}"
 few = {"violations": 4, "trials": 5, "undecided": 0, "decided_handoffs": 100, "decided_hours": 0.5, "x": 3, "x_low": 1, "x_high": 9}
 text = lambda exposure, **more: paper.rate_text(few | more, "x", exposure)
 assert text("decided_handoffs") == text("decided_hours") == "4 ($<$9.0)", text("decided_hours")
@@ -180,7 +185,7 @@ holds 'what is said of a scenario that was not run asks for nothing, what stands
   sh -c 'test "$1" -eq 1 && test "$(grep -c "has no value" "$2")" -eq 1 && grep -q "no\.such" "$2"' sh "$code" "$work/out"
 cat >"$work/change.py" <<'END_OF_PYTHON'
 # change.py RUN OUT WHAT: a copy of an invented run in which something that the text claims is not so.
-import json, shutil, sys
+import csv, json, shutil, sys
 run, out, what = sys.argv[1:]
 shutil.rmtree(out, ignore_errors=True)
 shutil.copytree(run, out)
@@ -201,6 +206,19 @@ if what == "hole":
     j["cells"].remove(next(c for c in j["cells"] if c["verdict"] == "n/a"))
 if what == "unseen":
     cell["premises_observed"] -= 1
+if what == "rate":
+    next(c for c in j["cells"] if (c["scenario"], c["system"], c["guard"]) == ("storm", "redlock@redis-x5", "none"))["verdict"] = "undecided"
+if what == "fast":
+    with open(f"{run}/trials.csv") as file:
+        rows = csv.DictReader(file)
+        fields, trials = rows.fieldnames, list(rows)
+    for t in trials:
+        if (t["scenario"], t["system"]) == ("contention", "redlock@redis-x5"):
+            t["grants_per_s"] = 100 * float(t["grants_per_s"])
+    with open(f"{out}/trials.csv", "w") as file:
+        rows = csv.DictWriter(file, fields)
+        rows.writeheader()
+        rows.writerows(trials)
 if what == "loud":
     j["control"]["violations"] = 1
 if what == "open":
@@ -218,6 +236,8 @@ undecided|the claim on majority-lost redlock@redis-x5 none expects violated, and
 blank|the claim 'blank' does not hold: 1 of
 hole|the claim 'blank' does not hold: 1 of
 unseen|the claim 'premises' does not hold: 1 of
+rate|the rate of storm redlock@redis-x5 none is of no decided trial
+fast|the claim that redlock@redis-x5 is slower does not hold: by a factor of 0.0
 loud|the claim 'silent' does not hold: 1 in
 open|the claim 'silent' does not hold: 0 in
 END_OF_CHANGES

@@ -103,12 +103,20 @@ static void write_head(FILE *out) {
   fputs("</tr></thead>\n<tbody>\n", out);
 }
 
+static json_int_t sum_of(json_t *kinds) {
+  const char *kind;
+  json_t *proved;
+  json_int_t sum = 0;
+  json_object_foreach(kinds, kind, proved) sum += json_integer_value(proved);
+  return sum;
+}
+
 /* A control has no faults, and nothing to be compared with. */
 static void note(const json_t *cell, struct lb_campaign_notes *notes) {
   const char *kind, *system = lb_report_string(cell, "system"), *guard = lb_report_string(cell, "guard");
   json_t *proved, *kinds = json_object_get(cell, "faults_of");
   const json_t *above = json_object_get(cell, "above_control");
-  if (!json_is_object(kinds) || !has(cell, "decided_faults") || number_of(cell, "decided_faults") <= 0) return;
+  if (!json_is_object(kinds) || sum_of(kinds) == 0) return;
   json_object_foreach(kinds, kind, proved) lb_campaign_note_kind(notes, kind, (uint64_t)json_integer_value(proved));
   if (number_of(cell, "violations") > 0)
     lb_campaign_note_control(notes, system ? system : "", guard ? guard : "none", json_is_boolean(above) ? json_is_true(above) : -1);
