@@ -89,6 +89,7 @@ static void silence_towards_one_that_nobody_overtook_matters_to_nobody(void **st
 static void one_stop_with_an_answer_speaks_for_the_guard(void **state) {
   (void)state;
   assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "no-answer") OF(30, 1, "granted") CHECK(31, 2, "told-no")), LB_GUARD_WORKED);
+  assert_string_equal(stopped, "");
   assert_int_equal(of(TAKEN_OVER CHECK(20, 1, "told-no") OF(30, 1, "granted") CHECK(31, 2, "no-answer")), LB_GUARD_WORKED);
 }
 
