@@ -42,9 +42,10 @@ enum lb_guard_evidence {
   LB_GUARD_STOPPED_UNANSWERED, /* clients that another one had overtaken stopped because nobody answered, and for no other reason */
 };
 /* What a history without damage shows of a guard by which clients check themselves (deadline,
- * signal, recheck). Overtaken is a client after whose grant of the key another one was granted it. A stop without an answer counts like one with an answer if the client was cut
- * off by then, by proved cuts, from `needed` of these servers: fewer than that can still answer for
- * the lock. *ret_client: the first whose stop does not count, for LB_GUARD_STOPPED_UNANSWERED, else
+ * signal, recheck). Overtaken is a client after whose grant of the key another one was granted it.
+ * A stop without an answer counts like one with an answer if the client was cut off by then, by
+ * proved cuts, from `needed` of these servers: fewer than that can still answer for the lock.
+ * *ret_client: the first whose stop does not count, for LB_GUARD_STOPPED_UNANSWERED, else
  * LB_NO_NAME. Ends the process when memory is exhausted. */
 enum lb_guard_evidence lb_evidence_guard(const struct lb_history *history, const char *const *servers, size_t count,
                                          size_t needed, uint32_t *ret_client);
