@@ -454,6 +454,12 @@ static void a_campaign_that_stood_still_says_since_when(void **state) {
   tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "") LINE(20, "client-1", "timeout", "")
                 "{\"t\":25000000,\"e\":\"shortened\",\"kept\":2,\"total\":90}\n");
   says_not("Stuck"); /* what was not kept may be worse */
+  tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "") LINE(20, "client-1", "busy", "") "{\"t\":25000000,\"e\":\"phase\",\"phase\":\"measure\"}\n"
+                "{\"t\":90000000,\"e\":\"phase\",\"phase\":\"end\"}\n");
+  says_not("Stuck"); /* asked for in the warm-up only */
+  tell_text(FORMAT_2 LINE(10, "client-1", "acquire", "") LINE(20, "client-1", "busy", "") "{\"t\":25000000,\"e\":\"phase\",\"phase\":\"measure\"}\n"
+                LINE(60, "client-1", "acquire", "") LINE(65, "client-1", "busy", "") "{\"t\":90000000,\"e\":\"phase\",\"phase\":\"end\"}\n");
+  says("\nStuck since +15.0 ms: lock-1 was asked for and granted to nobody for 40.0 ms.\n"); /* as the counter no_grant_ns has it */
   about = (struct lb_explain_about){0};
 }
 

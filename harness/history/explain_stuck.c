@@ -38,8 +38,9 @@ static bool died_asking(const struct walk *w, size_t crash) {
   return false;
 }
 
+/* What was last asked for before the time that counts ends before it begins. */
 static void close_time(struct walk *w, uint64_t t) {
-  if (!w->wanted || (w->found.any && t - w->now.since <= w->found.until - w->found.since)) return;
+  if (!w->wanted || t < w->now.since || (w->found.any && t - w->now.since <= w->found.until - w->found.since)) return;
   w->found = w->now;
   w->found.any = true;
   w->found.until = t;
