@@ -32,9 +32,10 @@
 
 static const struct lb_option options[] = {[PG_LOCK_OPT_WAIT] = PG_LOCK_WAIT_OPTION, {0}};
 
-/* Rows are inserted and deleted, never updated, so pages need no free space left for updates: fillfactor 100. Each
- * pair leaves a dead row behind. Vacuum has to come by count, since a share of a table of a few live rows means
- * nothing, at full speed, and without giving the file's end back, for which it would lock the table. */
+/* Rows are inserted and deleted, and updated only to confirm an attempt whose answer was lost, which is rare. So pages
+ * need no free space left for updates: fillfactor 100. Each pair leaves a dead row behind. Vacuum has to come by count,
+ * since a share of a table of a few live rows means nothing, at full speed, and without giving the file's end back, for
+ * which it would lock the table. */
 static const char *const create[] = {
     "CREATE TABLE IF NOT EXISTS lockbench_row(name text PRIMARY KEY, owner text NOT NULL) WITH (fillfactor = 100,"
     " autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_cost_delay = 0,"

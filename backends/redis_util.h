@@ -192,11 +192,12 @@ int redis_fanout_init(struct redis_fanout *fanout, struct lb_env *env, const str
 void redis_fanout_deinit(struct redis_fanout *fanout);
 /* Why one of the servers cannot be reached, if one cannot: ": TEXT", or "". For messages. */
 const char *redis_fanout_trouble(struct redis_fanout *fanout);
-/* A quorum has just confirmed the grant that redis_fanout_intact() will be asked about: those that said yes so far. */
+/* A quorum has just confirmed the grant that redis_fanout_intact() will be asked about: those that said yes so far. A yes
+ * that arrives later does not count, so after a round that ended with the quorum these are hardly more than that. */
 void redis_fanout_confirm(struct redis_fanout *fanout);
 /* Who that was: 1 << i is the endpoint i of the target. */
 uint64_t redis_fanout_confirmed(const struct redis_fanout *fanout);
-/* Connections that have worked without a break since then. Takes late replies from them; does not wait. */
+/* How many of the connections to these have worked without a break since then. Takes late replies from them; does not wait. */
 size_t redis_fanout_intact(struct redis_fanout *fanout);
 /* Sends the round's command to every server, without waiting. Replies not gathered are thrown away in a later round. */
 void redis_fanout_send(struct redis_fanout *fanout, struct redis_round *round);

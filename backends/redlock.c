@@ -206,7 +206,10 @@ static int redlock_holds(struct lb_session *s, const struct lb_lock *lock, const
 }
 
 /* One broken connection of five says as little as one server that is down: in doubt is who has no quorum of connections
- * left, each to a server that said yes to this grant, that have worked without a break since. */
+ * left, each to a server that said yes to this grant, that have worked without a break since. Only those count whose yes
+ * was heard by the time that made a quorum. A round ends there, so of five servers that all said yes mostly three count,
+ * and one broken connection to one of these is a doubt: too careful, never too bold. The next round that confirms the grant
+ * asks all five again. */
 static int redlock_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
   (void)lock;
   size_t intact = redis_fanout_intact(&s->fanout);

@@ -89,7 +89,8 @@ int lb_check_find_faults(struct sweep *sweep);
 /* In it, in any order of times: a holder that was overtaken at `t` writes; one is overtaken at `t`. */
 void lb_check_charge_damage(struct sweep *sweep, uint64_t t);
 void lb_check_charge_overlap(struct sweep *sweep, uint64_t t, bool within_lease);
-/* After it, when all episodes are known: fills in the counters faults_*. */
+/* After it, when all episodes are known: fills in the counters faults_*, but faults_unused, which lb_check_find_faults()
+ * did. */
 void lb_check_count_faults(struct sweep *sweep);
 
 #endif

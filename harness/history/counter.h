@@ -149,7 +149,7 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
     .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults overlapped",                                                                            \
     .help = "tested faults between which and the next one a client was granted the lock although the holder before it still held")                                                                    \
   X(uint64_t, faults_within_lease, .name = "faults_within_lease", .group = LB_COUNT_FAULTS, .add = LB_ADD_SUM, .only = LB_IF_CAMPAIGN,             \
-    .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults within lease", .help = "of these, those with a double hold within a lease")             \
+    .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults within lease", .help = "of these, those with a double hold in which the leases of two holders ran at that moment")             \
   X(uint64_t, faults_damaged, .name = "faults_damaged", .group = LB_COUNT_FAULTS, .add = LB_ADD_SUM, .only = LB_IF_CAMPAIGN,                       \
     .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults damaged",                                                                               \
     .help = "tested faults between which and the next one a client was overtaken whose write was accepted, then or later")
