@@ -163,7 +163,8 @@ made_by = lambda cell: type("Run", (), {"json": {"cells": [cell]}})
 assert paper.campaign_caption(made_by({"faults_unused": 0})) == caption and "never talk" in paper.replaced_faults(made_by({}))
 older = paper.campaign_caption(made_by({}))
 assert "that nobody used is one, too" in older and "whenever it was overtaken" in older and "then or later" not in older, older
-least = re.search(r"LB_LEAST_EVENTS = (\d+), LB_LEAST_TRIALS = (\d+), LB_LEAST_HANDOFFS = (\d+)", words).groups()
+constants = words + open(sys.argv[3].replace("paper/numbers", "harness/base/interval.h")).read()
+least = [re.search(rf"LB_LEAST_{name} = (\d+)", constants)[1] for name in ("EVENTS", "TRIALS", "HANDOFFS")]
 assert list(map(int, least)) == [paper.LEAST_EVENTS, paper.LEAST_TRIALS, paper.LEAST_HANDOFFS], least
 assert "needs {} violations in {} trials, and {} hand-offs".format(*least) in caption
 assert keys["figure.violation"].startswith(r"\scen{pause-holder} on \command{"), keys["figure.violation"]

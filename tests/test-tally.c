@@ -252,20 +252,31 @@ static void a_violated_trial_is_one_violation_at_least(void **state) {
 }
 
 /* A job, whether it is done, and its outcome, as a tally has them. */
-enum { JOBS = 6 };
+enum { JOBS = 6, CELLS = 3 };
 struct played {
   struct lb_job job;
   bool done;
   struct lb_outcome outcome;
 };
 
+static struct lb_scenario storm = {.kind = LB_KIND_CAMPAIGN}, calm = {.kind = LB_KIND_CAMPAIGN, .control = true};
+
+/* Cell 2 is the control of the others. */
 static struct lb_tally tally_of(const struct played *played, size_t count) {
   static struct lb_job_result results[JOBS];
+  static struct lb_cell cells[CELLS];
+  static struct lb_cell_sum sums[CELLS];
   static struct lb_plan plan;
-  plan = (struct lb_plan){.job_count = count};
-  for (size_t i = 0; i < count; i++)
+  plan = (struct lb_plan){.job_count = count, .cells = cells, .cell_count = CELLS};
+  for (size_t i = 0; i < CELLS; i++) {
+    cells[i] = (struct lb_cell){.scenario = i == 2 ? &calm : &storm};
+    sums[i] = (struct lb_cell_sum){.cell = &cells[i], .verdict = LB_VERDICT_NONE};
+  }
+  for (size_t i = 0; i < count; i++) {
     results[i] = (struct lb_job_result){.job = &played[i].job, .done = played[i].done, .outcome = played[i].outcome};
-  return (struct lb_tally){.plan = &plan, .jobs = results};
+    if (played[i].done) lb_cell_add(&sums[played[i].job.cell], &played[i].outcome);
+  }
+  return (struct lb_tally){.plan = &plan, .cells = sums, .jobs = results};
 }
 
 static void undecided_and_unfinished_trials_and_other_cells_are_in_no_rate(void **state) {
@@ -316,10 +327,47 @@ static void a_lock_that_stands_still_has_no_rate_by_hours_or_hand_offs(void **st
 
 /* ---- the control ------------------------------------------------------------------------------------------------- */
 
+/* A trial of an hour. */
+#define HOUR(number, ended, writes) \
+  {.job = {.cell = number}, .done = true, .outcome = {.verdict = ended, .measured_s = 3600, .stale_writes = writes, .useful_handoffs = 500}}
+
+static void violations_are_compared_with_those_of_the_control(void **state) {
+  (void)state;
+  struct played jobs[] = {HOUR(1, LB_VIOLATED, 50), HOUR(1, LB_VIOLATED, 60), HOUR(2, LB_SAFE, 0), HOUR(2, LB_SAFE, 0)};
+  struct lb_tally tally = tally_of(jobs, 4);
+  assert_int_equal(lb_cell_above_control(&tally, 1), 1);
+  assert_int_equal(lb_cell_above_control(&tally, 0), -1); /* nothing decided */
+  assert_int_equal(lb_cell_above_control(&tally, 2), -1); /* the control itself */
+  struct played alike[] = {HOUR(1, LB_VIOLATED, 2), HOUR(1, LB_SAFE, 0), HOUR(2, LB_VIOLATED, 2), HOUR(2, LB_SAFE, 0)};
+  tally = tally_of(alike, 4);
+  assert_int_equal(lb_cell_above_control(&tally, 1), 0);
+}
+
+/* Of one trial nobody knows what its violations have in common: the table shows no interval of them either. */
+static void one_decided_trial_is_not_compared(void **state) {
+  (void)state;
+  struct played one[] = {HOUR(1, LB_VIOLATED, 50), HOUR(1, LB_UNDECIDED, 60), HOUR(2, LB_SAFE, 0), HOUR(2, LB_SAFE, 0)};
+  struct lb_tally tally = tally_of(one, 4);
+  assert_int_equal(lb_cell_above_control(&tally, 1), -1);
+  struct played alone[] = {HOUR(1, LB_VIOLATED, 50), HOUR(1, LB_VIOLATED, 60), HOUR(2, LB_SAFE, 0), HOUR(2, LB_UNDECIDED, 0)};
+  tally = tally_of(alone, 4);
+  assert_int_equal(lb_cell_above_control(&tally, 1), -1);
+}
+
+static void what_stands_still_is_not_compared(void **state) {
+  (void)state;
+  struct played cell[] = {HOUR(1, LB_STUCK, 50), HOUR(1, LB_STUCK, 60), HOUR(2, LB_SAFE, 0), HOUR(2, LB_SAFE, 0)};
+  struct lb_tally tally = tally_of(cell, 4);
+  assert_int_equal(lb_cell_above_control(&tally, 1), -1);
+  struct played control[] = {HOUR(1, LB_VIOLATED, 50), HOUR(1, LB_VIOLATED, 60), HOUR(2, LB_SAFE, 0), HOUR(2, LB_STUCK, 0)};
+  tally = tally_of(control, 4);
+  assert_int_equal(lb_cell_above_control(&tally, 1), -1);
+}
+
 static void the_control_is_of_honest_protocols_and_knows_the_longest_stall(void **state) {
   (void)state;
   struct lb_protocol honest = {.name = "honest"}, liar = {.name = "liar", .traits = LB_TRAIT_UNSAFE};
-  struct lb_scenario calm = {.ttl_ms = 100, .control = true}, rough = {.ttl_ms = 100};
+  struct lb_scenario rough = {.ttl_ms = 100};
   struct played jobs[] = {
       {.job.plan = {.scenario = &calm, .protocol = &honest}, .done = true, .outcome = {.handoffs = 10, .stall_ns = 2}},
       {.job.plan = {.scenario = &calm, .protocol = &honest},
@@ -358,6 +406,9 @@ int main(void) {
       cmocka_unit_test(a_violated_trial_is_one_violation_at_least),
       cmocka_unit_test(undecided_and_unfinished_trials_and_other_cells_are_in_no_rate),
       cmocka_unit_test(a_lock_that_stands_still_has_no_rate_by_hours_or_hand_offs),
+      cmocka_unit_test(violations_are_compared_with_those_of_the_control),
+      cmocka_unit_test(one_decided_trial_is_not_compared),
+      cmocka_unit_test(what_stands_still_is_not_compared),
       cmocka_unit_test(the_control_is_of_honest_protocols_and_knows_the_longest_stall),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

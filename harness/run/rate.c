@@ -44,7 +44,7 @@ static struct lb_part *parts(size_t count) {
 
 void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate *ret) {
   struct lb_part *of[PARTS];
-  size_t count = 0, stuck = 0, violated = 0;
+  size_t count = 0;
   *ret = (struct lb_cell_rate){0};
   for (size_t k = 0; k < PARTS; k++) of[k] = parts(tally->plan->job_count);
   for (size_t i = 0; i < tally->plan->job_count; i++) {
@@ -53,10 +53,9 @@ void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate
     if (result->job->cell != cell || !is_decided(result)) continue;
     add_trial(&result->outcome, ret, part);
     for (size_t k = 0; k < PARTS; k++) of[k][count] = part[k];
-    stuck += result->outcome.verdict == LB_STUCK, violated += result->outcome.verdict == LB_VIOLATED;
     count++;
   }
-  ret->stands_still = stuck > 0 && violated == 0;
+  ret->stands_still = tally->cells[cell].verdict == LB_STUCK;
   if (ret->faults) ret->overlapped_per_fault = lb_rate_share(of[OVERLAPPED], count);
   if (ret->faults) ret->within_lease_per_fault = lb_rate_share(of[WITHIN_LEASE], count);
   if (ret->faults) ret->damaged_per_fault = lb_rate_share(of[DAMAGED], count);
@@ -85,16 +84,22 @@ static size_t control_of(const struct lb_plan *plan, const struct lb_cell *c, en
   return plan->cell_count;
 }
 
+/* False: of its violations there is no rate per hour whose interval says how far to believe it. Only several trials show
+ * how they differ. */
+static bool has_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate *ret) {
+  const struct lb_cell_sum *sum = &tally->cells[cell];
+  lb_cell_rate(tally, cell, ret);
+  return ret->hours > 0 && !ret->stands_still && sum->trials - sum->undecided >= LB_LEAST_TRIALS;
+}
+
 int lb_cell_above_control(const struct lb_tally *tally, size_t cell) {
   const struct lb_plan *plan = tally->plan;
   const struct lb_cell *c = &plan->cells[cell];
   struct lb_cell_rate x, calm;
-  size_t control = c->scenario->control ? plan->cell_count : control_of(plan, c, c->guard);
-  if (control == plan->cell_count && !c->scenario->control) control = control_of(plan, c, LB_GUARD_NONE);
-  if (control == plan->cell_count) return -1;
-  lb_cell_rate(tally, cell, &x);
-  lb_cell_rate(tally, control, &calm);
-  if (x.violations == 0 || x.hours <= 0 || calm.hours <= 0 || calm.stands_still) return -1;
+  if (c->scenario->control) return -1;
+  size_t control = control_of(plan, c, c->guard);
+  if (control == plan->cell_count) control = control_of(plan, c, LB_GUARD_NONE);
+  if (control == plan->cell_count || !has_rate(tally, cell, &x) || !has_rate(tally, control, &calm) || x.violations == 0) return -1;
   return x.violations_per_hour.low > calm.violations_per_hour.high;
 }
 

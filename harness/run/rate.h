@@ -19,7 +19,7 @@ struct lb_cell_rate {
   uint64_t overlapped, within_lease, damaged; /* of these: see faults_* in history/counter.h */
   double hours;    /* of load */
   uint64_t handoffs, violations; /* the useful ones */
-  bool stands_still; /* a trial was stuck and none violated: its hours are of the standstill, so there is no rate by them or by hand-offs */
+  bool stands_still; /* the verdict of the cell is stuck: its hours are of the standstill, so there is no rate by them or by hand-offs */
   uint32_t faults_of[LB_FAULT_KINDS_MAX]; /* proved, by their place among the scenario's faults */
   struct lb_rate overlapped_per_fault, within_lease_per_fault, damaged_per_fault; /* not set if faults == 0 */
   struct lb_rate violations_per_hour;                     /* not set if hours == 0 or stands_still */
@@ -41,9 +41,10 @@ uint64_t lb_outcome_violations(const struct lb_outcome *outcome);
 /* Of the trials of cell number `cell`. Ends the process when memory is exhausted. */
 void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate *ret);
 /* Whether the violations of a cell come from its faults: 1 = the interval of violations per hour lies
- * above that of the control, 0 = the two meet, -1 = nothing to compare (no violation, no control of
- * this load or one that stood still, nothing decided). The control is the cell of the same system in a control scenario with
- * the same load, under the same guard or, if there is none, without. */
+ * above that of the control, 0 = the two meet, -1 = nothing to compare: the cell has no violation, there
+ * is no control of this load, or one of the two stands still or has fewer than LB_LEAST_TRIALS decided
+ * trials. The control is the cell of the same system in a control scenario with the same load, under
+ * the same guard or, if there is none, without. */
 int lb_cell_above_control(const struct lb_tally *tally, size_t cell);
 /* Sums over the trials of scenarios that declare themselves a control, with protocols that are
  * meant to exclude. */

@@ -106,8 +106,8 @@ void lb_campaign_control_text(const struct lb_campaign_notes *notes, char *buf, 
     snprintf(buf, size, "The control, the same load without faults, does not separate from %s: by violations per hour their intervals meet.",
              notes->below);
   else if (notes->unknown)
-    snprintf(buf, size, "No control of the same load was decided: nothing tells what %s of these rows would be without faults.",
-             notes->above ? "some" : "the violations");
+    snprintf(buf, size, "Nothing tells what %s of these rows would be without faults: that takes %d decided trials of a row, and %d of a control of the same load.",
+             notes->above ? "some" : "the violations", LB_LEAST_TRIALS, LB_LEAST_TRIALS);
   else if (notes->above) snprintf(buf, size, "By violations per hour, every row that has any lies above the control, the same load without faults.");
   else *buf = '\0';
 }

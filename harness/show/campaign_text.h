@@ -47,7 +47,7 @@ struct lb_campaign_notes {
     uint64_t proved;
   } kind[32];
   size_t kinds;
-  size_t above, unknown; /* cells with violations: the control is below it; there is no control */
+  size_t above, unknown; /* cells with violations: the control is below it; there is none to compare with */
   size_t below_count;    /* cells in `below` */
   char below[1000];      /* "a@t, b@t (fence)": the control's interval meets theirs */
 };

@@ -6,8 +6,8 @@
 #ifndef LB_CAMPAIGN_WORDS_H
 #define LB_CAMPAIGN_WORDS_H
 
-/* Of a rate per hour or per 1000 hand-offs. The caption names these numbers. */
-enum { LB_LEAST_EVENTS = 5, LB_LEAST_TRIALS = 2, LB_LEAST_HANDOFFS = 100 };
+/* Of a rate per hour or per 1000 hand-offs, with LB_LEAST_TRIALS. The caption names these numbers. */
+enum { LB_LEAST_EVENTS = 5, LB_LEAST_HANDOFFS = 100 };
 
 /* X(what, per): a head of two lines */
 #define LB_CAMPAIGN_COLUMN_LIST(X)                                                                                                 \
