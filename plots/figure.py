@@ -77,7 +77,7 @@ def title_and_foot(figure, title, notes, run):
     width, height = figure.get_size_inches()
     screen_text(figure, 0.15, 0.12, title, size=11.5, weight="bold")
     room = int((width - 0.3) / 0.054)
-    lines = [line for note in (*notes, run_folder.footer(run)) for line in textwrap.wrap(note, room)]
+    lines = [line for note in (*notes, run_folder.footer(run)) for line in textwrap.wrap(note, room, break_on_hyphens=False)]
     foot = 0.145 * len(lines) + 0.08
     screen_text(figure, 0.15, height - foot, "\n".join(lines), size=7, color=style.DARK_GREY, linespacing=1.35)
     return 0.42, foot

@@ -89,7 +89,8 @@ def paint(run, speed, rows, core, missing):
         if marker["markerfacecolor"] != "white" and marker["marker"] not in "x+":
             # a white edge, to be seen where two dots meet
             marker |= {"markeredgecolor": "white", "markersize": marker["markersize"] + 1.8}
-        ax.plot([r["share"]], [r["grants_per_s"]], linestyle="none", **marker, gid=f"dot {r['system']}")
+        # a dot at the end of the axis is drawn whole
+        ax.plot([r["share"]], [r["grants_per_s"]], linestyle="none", clip_on=False, **marker, gid=f"dot {r['system']}")
     ax.set_xlim(-0.06, 1.06)
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
     ax.set_yscale("log")

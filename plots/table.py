@@ -186,7 +186,7 @@ class Table:
 
 def notes_lines(notes, run, width):
     texts = (*notes, run_folder.footer(run))
-    return [line for text in texts for line in textwrap.wrap(text, int((width - 2 * MARGIN) / 0.056))]
+    return [line for text in texts for line in textwrap.wrap(text, int((width - 2 * MARGIN) / 0.056), break_on_hyphens=False)]
 
 
 def reasons_of(cells):
