@@ -29,9 +29,9 @@ static void on_deleted(int rc, const void *data) {
   zk_on_void(rc, data);
 }
 
-static void send_delete(zhandle_t *handle, struct zk_link *link, const char *prefix, const char *path) {
+static void send_delete(struct zk_link *link, const char *prefix, const char *path) {
   struct zk_call *call = call_for(link, prefix);
-  if (call) zk_drop(zk_call_sent(call, zoo_adelete(handle, path, -1, on_deleted, call)));
+  if (call) zk_drop(zk_call_sent(call, zoo_adelete(link->handle, path, -1, on_deleted, call)));
 }
 
 /* The children of the folder that call->path, the begin of a name, stands in, after a sync: what is not there will never be. */
@@ -44,7 +44,7 @@ static void on_children(int rc, const struct String_vector *strings, const void 
     if (strncmp(strings->data[i], name, strlen(name)) != 0) continue;
     found = true;
     if (snprintf(path, sizeof path, "%.*s%s", (int)(name - call->path), call->path, strings->data[i]) < (int)sizeof path)
-      send_delete(call->link->handle, call->link, call->path, path);
+      send_delete(call->link, call->path, path);
   }
   if (rc == ZNONODE || (rc == ZOK && !found)) zk_link_spare(call->link, call->path);
   zk_on_void(rc, data);
@@ -64,26 +64,27 @@ static void on_synced(int rc, const char *value, const void *data) {
   zk_on_string(rc, value, data);
 }
 
-static void find_and_delete(zhandle_t *handle, struct zk_link *link, const char *prefix) {
+static void find_and_delete(struct zk_link *link, const char *prefix) {
   struct zk_call *sync = call_for(link, prefix);
   char dir[ZK_PATH_MAX];
   folder_of(prefix, dir);
-  if (sync) zk_drop(zk_call_sent(sync, zoo_async(handle, dir, on_synced, sync)));
+  if (sync) zk_drop(zk_call_sent(sync, zoo_async(link->handle, dir, on_synced, sync)));
 }
 
-static void send_one(struct zk_link *link, zhandle_t *handle, const char *prefix) {
-  if (prefix[strlen(prefix) - 1] == '-') find_and_delete(handle, link, prefix);
-  else send_delete(handle, link, prefix, prefix);
+static void send_one(struct zk_link *link, const char *prefix) {
+  if (prefix[strlen(prefix) - 1] == '-') find_and_delete(link, prefix);
+  else send_delete(link, prefix, prefix);
 }
 
-/* Of a copy of the list, because both threads take entries out of it. */
-void zk_link_delete_doomed(struct zk_link *link, zhandle_t *handle) {
+/* Of a copy of the list, because both threads take entries out of it. The library's thread may come here before link->handle
+ * is set, but the list is empty until the session's thread has the link. */
+void zk_link_delete_doomed(struct zk_link *link) {
   pthread_mutex_lock(&link->lock);
   size_t count = link->doomed_count;
   char(*copy)[ZK_PATH_MAX] = count ? malloc(count * sizeof *copy) : NULL;
   if (copy) memcpy(copy, link->doomed, count * sizeof *copy);
   pthread_mutex_unlock(&link->lock);
-  for (size_t i = 0; copy && i < count; i++) send_one(link, handle, copy[i]);
+  for (size_t i = 0; copy && i < count; i++) send_one(link, copy[i]);
   free(copy);
 }
 
@@ -118,7 +119,7 @@ void zk_link_doom(struct zk_link *link, const char *prefix) {
     snprintf(link->doomed[link->doomed_count++], ZK_PATH_MAX, "%s", prefix);
   }
   pthread_mutex_unlock(&link->lock);
-  if (connected) send_one(link, link->handle, prefix);
+  if (connected) send_one(link, prefix);
 }
 
 void zk_link_spare(struct zk_link *link, const char *prefix) {

@@ -155,7 +155,7 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
   bool connected = link->state == ZK_LINK_UP;
   signal_change(link);
   pthread_mutex_unlock(&link->lock);
-  if (connected) zk_link_delete_doomed(link, handle);
+  if (connected) zk_link_delete_doomed(link);
 }
 
 /* ---- handles ------------------------------------------------------------------------------------------- */

@@ -49,7 +49,7 @@ bool zk_link_is_doomed(struct zk_link *link, const char *prefix);
 /* It has gone. Any thread. */
 void zk_link_spare(struct zk_link *link, const char *prefix);
 /* Sends all of these deletions, and waits for none. Any thread. */
-void zk_link_delete_doomed(struct zk_link *link, zhandle_t *handle);
+void zk_link_delete_doomed(struct zk_link *link);
 
 /* A request not yet sent. NULL: no memory. */
 struct zk_call *zk_call_new(struct zk_link *link);
