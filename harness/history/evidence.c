@@ -97,21 +97,10 @@ static bool is_answered(const struct lb_history *h, size_t asks) {
   return false;
 }
 
-/* Whether the word stands in a list: "redis-4, redis-5". */
-static bool is_listed(const struct lb_history *h, uint32_t list, const char *word) {
-  size_t length = strlen(word);
-  if (list >= h->texts.count) return false;
-  for (const char *at = h->texts.name[list]; (at = strstr(at, word)); at += length) {
-    bool begins = at == h->texts.name[list] || at[-1] == ' ', ends = at[length] == '\0' || at[length] == ',';
-    if (begins && ends) return true;
-  }
-  return false;
-}
-
 /* Whether a fault was done to that host in this event, or a cure: on either side of a cut. */
 static bool touches(const struct lb_history *h, const struct lb_event *e, const char *host) {
   const struct lb_fact *f = lb_event_fact(h, e);
-  return e->kind == LB_EV_TOUCHED && (is_listed(h, f->host, host) || is_listed(h, f->from, host));
+  return e->kind == LB_EV_TOUCHED && (lb_history_lists(h, f->host, host) || lb_history_lists(h, f->from, host));
 }
 
 /* Whether a step had looked whom the client talks to, and neither of the two was touched by a fault

@@ -29,14 +29,6 @@ struct guarded {
 
 static const char *text_of(const struct lb_history *h, uint32_t text) { return text < h->texts.count ? h->texts.name[text] : ""; }
 
-/* Whether the list "redis-1, redis-2" has this name. */
-static bool has_name(const char *list, const char *name) {
-  size_t length = strlen(name);
-  for (const char *at = list; (at = strstr(at, name)); at += length)
-    if ((at == list || at[-1] == ' ') && (at[length] == ',' || at[length] == '\0')) return true;
-  return false;
-}
-
 /* What a cut was called is in the fact of the fault itself: a `heal` names it by the same two roles. */
 static const struct lb_fact *fault_of(const struct lb_history *h, uint32_t step, size_t before) {
   for (size_t i = before; i-- > 0;) {
@@ -68,12 +60,12 @@ static bool is_proved(const struct lb_history *h, size_t cut) {
   return false;
 }
 
-/* The servers that a cut has between itself and the client, "" = none. */
-static const char *other_side(const struct lb_history *h, const struct lb_event *e, const char *client) {
+/* The servers that a cut has between itself and the client, as a text; LB_NO_NAME = none. */
+static uint32_t other_side(const struct lb_history *h, const struct lb_event *e, const char *client) {
   const struct lb_fact *f = lb_event_fact(h, e);
-  if (e->kind != LB_EV_TOUCHED || strcmp(text_of(h, f->verb), "cut") != 0) return "";
-  if (has_name(text_of(h, f->host), client)) return text_of(h, f->from);
-  return has_name(text_of(h, f->from), client) ? text_of(h, f->host) : "";
+  if (e->kind != LB_EV_TOUCHED || strcmp(text_of(h, f->verb), "cut") != 0) return LB_NO_NAME;
+  if (lb_history_lists(h, f->host, client)) return f->from;
+  return lb_history_lists(h, f->from, client) ? f->host : LB_NO_NAME;
 }
 
 /* Whether proved cuts of the scenario keep the client of event `at` from so many servers then that
@@ -83,7 +75,7 @@ static bool is_cut_off(const struct guarded *g, size_t at) {
   size_t from = 0;
   for (size_t s = 0; s < g->count; s++)
     for (size_t i = 0; i < at; i++) {
-      if (!has_name(other_side(g->h, &g->h->events[i], client), g->servers[s])) continue;
+      if (!lb_history_lists(g->h, other_side(g->h, &g->h->events[i], client), g->servers[s])) continue;
       if (!is_proved(g->h, i) || is_taken_back(g->h, i, at)) continue;
       from++;
       break;
@@ -99,7 +91,7 @@ static bool stood_still(const struct guarded *g, size_t at) {
     const struct lb_event *e = &g->h->events[i];
     const struct lb_fact *f = lb_event_fact(g->h, e);
     if (e->kind != LB_EV_TOUCHED || strcmp(text_of(g->h, f->verb), "pause") != 0) continue;
-    if (has_name(text_of(g->h, f->host), g->h->clients.name[check->client]) && is_proved(g->h, i)) return true;
+    if (lb_history_lists(g->h, f->host, g->h->clients.name[check->client]) && is_proved(g->h, i)) return true;
   }
   return false;
 }

@@ -127,6 +127,14 @@ const struct lb_fact *lb_event_fact(const struct lb_history *history, const stru
   return event->fact < history->fact_count ? &history->facts[event->fact] : &lb_no_fact;
 }
 
+bool lb_history_lists(const struct lb_history *history, uint32_t text, const char *host) {
+  const char *list = text < history->texts.count ? history->texts.name[text] : "";
+  size_t length = strlen(host);
+  for (const char *at = list; (at = strstr(at, host)); at += length)
+    if ((at == list || at[-1] == ' ') && (at[length] == ',' || at[length] == '\0')) return true;
+  return false;
+}
+
 static bool before(const struct lb_event *a, const struct lb_event *b) {
   return a->t < b->t || (a->t == b->t && a->s < b->s);
 }
