@@ -33,7 +33,7 @@ static struct world {
   struct lb_trial_plan plan;
   struct lb_stage stage;
   lb_ns now;
-  uint64_t proved;
+  struct lb_outcome out;
 
   int begin_answer, end_answer, folder_answer;
   bool nobody, empty[2];       /* the cast: cannot be found; a, b have no members */
@@ -173,7 +173,7 @@ static void scenario(const char *fault) {
   if (lb_scenario_parse("01-s.ini", text, strlen(text), &world.scenario, err, sizeof err) != 0) fail_msg("%s", err);
 }
 
-static int play(void) { return lb_campaign_play(&world.stage, &world.proved); }
+static int play(void) { return lb_campaign_play(&world.stage, &world.out); }
 
 static void start_again(void **state) {
   tear_down(state);
@@ -313,7 +313,7 @@ static void assert_counted(void **state, const char *proofs, uint64_t proved, co
   world.proofs = proofs;
   assert_int_equal(play(), doubt ? -ECANCELED : 0);
   assert_int_equal(world.faults, PLANNED);
-  assert_int_equal(world.proved, proved);
+  assert_int_equal(world.out.faults, proved);
   assert_int_equal(world.stage.verdict, doubt ? LB_UNDECIDED : LB_VERDICT_NONE);
   assert_string_equal(world.stage.why, doubt ? doubt : "");
   start_again(state);
@@ -340,7 +340,7 @@ static void of_an_odd_number_more_than_half_have_to_be_proved(void **state) {
     world.full_at = origin + planned[2].end - LB_NS_PER_MS;
     assert_int_equal(play(), proved >= 2 ? 0 : -ECANCELED);
     assert_int_equal(world.faults, 3);
-    assert_int_equal(world.proved, proved);
+    assert_int_equal(world.out.faults, proved);
     assert_int_equal(world.stage.verdict, proved >= 2 ? LB_VERDICT_NONE : LB_UNDECIDED);
   }
 }
@@ -363,7 +363,7 @@ static void a_fault_that_is_not_proved_is_noted_and_taken_back(void **state) {
   assert_true(recorded(LB_EV_NOT_PROVED, 1, "it goes on"));
   assert_int_equal(atomic_load(&log->count), 1); /* no other fault is */
   assert_int_equal(world.undos, PLANNED);
-  assert_int_equal(world.proved, PLANNED - 1);
+  assert_int_equal(world.out.faults, PLANNED - 1);
 }
 
 static void a_fault_that_hits_nobody_is_noted_waited_for_and_not_counted(void **state) {
@@ -374,7 +374,7 @@ static void a_fault_that_hits_nobody_is_noted_waited_for_and_not_counted(void **
     assert_int_equal(play(), 0); /* there are no servers, and few hosts that could be hit */
     assert_int_equal(world.casts, PLANNED);
     assert_int_equal(world.faults + world.undos, 0);
-    assert_int_equal(world.proved, 0);
+    assert_int_equal(world.out.faults, 0);
     const char *why = empty ? "this system has no such host" : "nobody held the lock";
     assert_true(recorded(LB_EV_NOT_DONE, 0, why) && recorded(LB_EV_NOT_DONE, PLANNED - 1, why));
     assert_int_equal(world.stage.verdict, LB_VERDICT_NONE);
@@ -509,7 +509,7 @@ static void a_fault_that_cannot_be_taken_back_ends_the_campaign(void **state) {
   assert_int_equal(world.stage.verdict, LB_UNDECIDED);
   assert_string_equal(world.stage.why, why);
   assert_int_equal(world.faults, 3);
-  assert_int_equal(world.proved, 3);
+  assert_int_equal(world.out.faults, 3);
   assert_int_equal(world.ends, 1);
 }
 

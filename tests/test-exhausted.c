@@ -196,11 +196,10 @@ static void a_history_that_fails_when_its_file_is_closed_was_not_kept(void **sta
 
 static void a_schedule_that_cannot_be_kept_in_memory_is_said(void **state) {
   struct world *w = *state;
-  uint64_t proved = 0;
   for (long n = 0; n < 10; n++) {
     w->stage.verdict = LB_VERDICT_NONE;
     allocations_left = n;
-    int r = lb_campaign_play(&w->stage, &proved);
+    int r = lb_campaign_play(&w->stage, &w->out);
     allocations_left = -1;
     assert_int_equal(r, -ECANCELED);
     assert_int_equal(w->stage.verdict, LB_UNDECIDED);

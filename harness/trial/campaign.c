@@ -79,14 +79,14 @@ static bool play_fault(struct campaign *c, const struct lb_planned *f, size_t *t
   return proved;
 }
 
-static void count_proved(struct campaign *c, size_t kind, uint64_t *proved) {
-  ++*proved;
-  if (kind < LB_FAULT_KINDS_MAX) c->s->faults_of[kind]++;
+static void count_proved(struct lb_outcome *out, size_t kind) {
+  out->faults++;
+  if (kind < LB_FAULT_KINDS_MAX) out->faults_of[kind]++;
 }
 
 /* The clients work from before the first fault until the end, so that whatever a fault does can
  * show. */
-static int play(struct campaign *c, uint64_t *ret_proved) {
+static int play(struct campaign *c, struct lb_outcome *out) {
   size_t tried = 0;
   int r = lb_workload_begin(c->s);
   if (r < 0) return r;
@@ -94,7 +94,7 @@ static int play(struct campaign *c, uint64_t *ret_proved) {
   mark_whole(c);
   for (size_t i = 0; i < c->schedule.count && !over(c) && c->s->verdict == LB_VERDICT_NONE; i++) {
     work_until(c, c->schedule.fault[i].begin);
-    if (play_fault(c, &c->schedule.fault[i], &tried)) count_proved(c, c->schedule.fault[i].kind, ret_proved);
+    if (play_fault(c, &c->schedule.fault[i], &tried)) count_proved(out, c->schedule.fault[i].kind);
     mark_whole(c);
   }
   work_until(c, (lb_ns)(c->s->plan->scenario->duration_s * 1e9));
@@ -102,17 +102,17 @@ static int play(struct campaign *c, uint64_t *ret_proved) {
   r = lb_workload_end(c->s);
   bool any = c->s->cluster.data_count > 0 || tried > 0; /* a lock in memory has few hosts that a fault could hit */
   if (c->s->plan->scenario->control) return r;
-  if (r == 0 && any && (tried == 0 || *ret_proved < (tried + 1) / 2))
-    r = lb_stage_doubt(c->s, LB_UNDECIDED, "%llu of %zu faults were proved", (unsigned long long)*ret_proved, tried);
+  if (r == 0 && any && (tried == 0 || out->faults < (tried + 1) / 2))
+    r = lb_stage_doubt(c->s, LB_UNDECIDED, "%llu of %zu faults were proved", (unsigned long long)out->faults, tried);
   return r;
 }
 
-int lb_campaign_play(struct lb_stage *s, uint64_t *ret_proved) {
+int lb_campaign_play(struct lb_stage *s, struct lb_outcome *out) {
   struct campaign c = {.s = s};
   int r = lb_schedule_draw(s->plan, s->client_count, &c.schedule);
   if (r == 0) r = lb_schedule_write(&c.schedule, s->run_dir, s->plan->name);
   if (r < 0) r = lb_stage_doubt(s, LB_UNDECIDED, "no schedule: %s", strerror(-r));
-  else r = play(&c, ret_proved);
+  else r = play(&c, out);
   lb_schedule_clear(&c.schedule);
   return r;
 }

@@ -12,10 +12,10 @@
 
 #include "stage.h"
 
-/* 0, or -ECANCELED after lb_stage_doubt(); *ret_proved = how many faults were proved; stage->faults_of
- * says of which kinds. Fewer than
- * half of those tried = undecided, but not of a control. The window may end late: it waits for a
+/* 0, or -ECANCELED after lb_stage_doubt(). Adds the proved faults to out->faults and out->faults_of,
+ * which have to be 0 before, and leaves all else of it. Fewer proved than half of those tried =
+ * undecided, but not of a control. The window may end late: it waits for a
  * grant after the last fault, for as long as lb_scenario_progress_ms() says. */
-int lb_campaign_play(struct lb_stage *stage, uint64_t *ret_proved);
+int lb_campaign_play(struct lb_stage *stage, struct lb_outcome *out);
 
 #endif

@@ -43,7 +43,6 @@ struct lb_stage {
   struct lb_history history; /* facts from the begin; events when all is over (judge.c) */
   int primary;               /* data server that `primary` is bound to, -1 = not named yet */
   pid_t heartbeat;
-  uint32_t faults_of[LB_FAULT_KINDS_MAX]; /* proved by a campaign, as in struct lb_outcome */
   enum lb_verdict verdict; /* LB_VERDICT_NONE while nothing speaks against a verdict from the history */
   char why[400];
 };

@@ -110,10 +110,7 @@ static int start_servers(struct lb_stage *s, const char *scratch) {
 static void play_scenario(struct lb_stage *s, struct lb_outcome *out) {
   switch (s->plan->scenario->kind) {
     case LB_KIND_TIMELINE: lb_timeline_play(s); break;
-    case LB_KIND_CAMPAIGN:
-      lb_campaign_play(s, &out->faults);
-      memcpy(out->faults_of, s->faults_of, sizeof out->faults_of);
-      break;
+    case LB_KIND_CAMPAIGN: lb_campaign_play(s, out); break;
     case LB_KIND_LOAD: lb_workload_play(s); break;
   }
 }
