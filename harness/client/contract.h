@@ -37,7 +37,7 @@ const char *lb_hook_name(enum lb_hook hook);
  * answered 42, which is no result of it". */
 int lb_contract_result(enum lb_hook hook, int result, char *complaint, size_t size);
 /* The answer of `server` in a target of so many endpoints: one of their indexes, or -ENOENT. 0 = fine; -1:
- * "server answered 7, which is none of 3 endpoints". */
+ * "server answered 7, which is neither -ENOENT nor one of 3 endpoints". */
 int lb_contract_server(int result, size_t endpoint_count, char *complaint, size_t size);
 /* The answer of `voters` after a grant: some of so many endpoints. 0 = fine; -1: "voters named nobody". */
 int lb_contract_voters(uint64_t voters, size_t endpoint_count, char *complaint, size_t size);

@@ -82,12 +82,16 @@ static _Noreturn void come_back_twice(struct lb_holder *h, enum lb_hook hook) {
   _exit(0);
 }
 
-/* After the call. A child of the hook is stopped first, before it can touch anything; then the
- * result is looked at, before the text that belongs to it. */
-static int leave(struct lb_holder *h, enum lb_hook hook, int result) {
-  char complaint[200];
+/* After the call. A child of the hook is stopped first, before it can touch anything. */
+static void come_back(struct lb_holder *h, enum lb_hook hook) {
   if (is_child) come_back_twice(h, hook);
   atomic_store_explicit(&state_of(h)->hook, LB_HOOK_NONE, memory_order_relaxed);
+}
+
+/* The result is looked at before the text that belongs to it. */
+static int leave(struct lb_holder *h, enum lb_hook hook, int result) {
+  char complaint[200];
+  come_back(h, hook);
   if (lb_contract_result(hook, result, complaint, sizeof complaint) < 0) return breach(h, complaint);
   if (!text_ends(h->env)) {
     snprintf(complaint, sizeof complaint, "%s left a text in env->err that does not end", lb_hook_name(hook));
@@ -207,8 +211,7 @@ int lb_hook_server(struct lb_holder *h) {
   memcpy(err, h->env->err, sizeof err);
   enter(h, LB_HOOK_SERVER, LB_NEVER);
   int server = h->protocol->server(h->session);
-  if (is_child) come_back_twice(h, LB_HOOK_SERVER);
-  atomic_store_explicit(&state_of(h)->hook, LB_HOOK_NONE, memory_order_relaxed);
+  come_back(h, LB_HOOK_SERVER);
   memcpy(h->env->err, err, sizeof err);
   if (lb_contract_server(server, h->endpoint_count, complaint, sizeof complaint) < 0) return breach(h, complaint);
   return server;
@@ -219,8 +222,7 @@ uint64_t lb_hook_voters(struct lb_holder *h) {
   if (!h->protocol->voters) return 0;
   enter(h, LB_HOOK_VOTERS, LB_NEVER);
   uint64_t voters = h->protocol->voters(h->session);
-  if (is_child) come_back_twice(h, LB_HOOK_VOTERS);
-  atomic_store_explicit(&state_of(h)->hook, LB_HOOK_NONE, memory_order_relaxed);
+  come_back(h, LB_HOOK_VOTERS);
   if (lb_contract_voters(voters, h->endpoint_count, complaint, sizeof complaint) == 0) return voters;
   breach(h, complaint);
   return 0;
