@@ -39,7 +39,7 @@ enum lb_result {
   LB_TIMEOUT = 2, /* definite: the deadline passed, and nothing of this attempt took effect or remains */
   LB_LOST = 3,    /* was held, is no longer: expired, taken over, session gone */
   LB_UNKNOWN = 4, /* the request may or may not have taken effect: "may hold it" */
-  LB_UNCONFIRMED = 5, /* of holds only: a majority of the servers answered, and no majority says yes, and none no */
+  LB_UNCONFIRMED = 5, /* of holds only: a majority of the servers answered, and there is neither a majority of yes nor one of no */
 };
 
 /* ---- env: the world as one client sees it ------------------------------------------------------------- */
@@ -272,7 +272,8 @@ struct lb_protocol {
   int (*doubt)(struct lb_session *session, const struct lb_lock *lock, const struct lb_grant *grant);
   /* The server that this session talks to, the one its latest answer came from: its index in target->endpoints; -ENOENT = to none
    * now, or to several at once (then env->err may stay empty). Asks nobody and does not wait. For proofs: a scenario cuts or kills
-   * that server, and every outcome of an acquire says who was asked. NULL = no client can tell. */
+   * that server, and every outcome of an acquire says who was asked. NULL = no client can tell. Of who cannot, here or by
+   * -ENOENT, nobody knows that an acquire that timed out had asked anybody. */
   int (*server)(struct lb_session *session);
   /* Where several servers vote: those that had said yes when the latest try was granted, in bits: 1 << i is target->endpoints[i]. Called
    * right after that grant, asks nobody and does not wait. For proofs: every grant of a timeline or campaign is recorded with it. NULL =

@@ -14,8 +14,9 @@ bool lb_evidence_observed(const struct lb_history *history, const char *role, bo
  * it was refused by the service, or granted the key later. Another one might hold if its own acquire
  * had ended unknown, and it was not `released` since. A client that died so, or while it was asking,
  * still counts until its lease ends or another one is granted the key, for the service keeps its
- * lock. Silence is an answer only if the question may have left (not if the client gave up, certainly
- * does not hold, and was connected to no server), and if a step had looked first. Before the question
+ * lock. Silence is an answer only if the question may have left, and if a step had looked first. It may not have left
+ * if the client gave up, certainly does not hold, and was connected to no server or cannot tell to which: a lock that talks
+ * to several servers at once, or has no hook `server`, is contested by no timeout. Before the question
  * whom the client talks to: so that it is known who was silent, unless a fault has touched one of the
  * two since. Or, after the last fault, that another one holds: so that the scenario expects silence of
  * what the fault has left.
