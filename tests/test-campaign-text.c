@@ -136,6 +136,17 @@ static void what_the_control_does_not_separate_is_named_first(void **state) {
   assert_non_null(strstr(text, "does not separate from c@t, d@t (fence): "));
 }
 
+/* Of 40 names of 31 bytes 30 have room. */
+static void no_name_is_cut_in_the_middle(void **state) {
+  struct lb_campaign_notes notes = {0};
+  char text[1400];
+  (void)state;
+  for (int i = 0; i < 40; i++) lb_campaign_note_control(&notes, "a-rather-long-protocol@topology", "none", 0);
+  lb_campaign_control_text(&notes, text, sizeof text);
+  assert_int_equal(notes.below_count, 40);
+  assert_non_null(strstr(text, ", a-rather-long-protocol@topology and 10 more: by violations per hour"));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_share_is_in_per_cent_with_two_digits),
@@ -147,6 +158,7 @@ int main(void) {
       cmocka_unit_test(fewer_than_100_handoffs_make_no_rate_and_no_bound),
       cmocka_unit_test(kinds_are_added_up_and_those_that_never_came_are_named),
       cmocka_unit_test(what_the_control_does_not_separate_is_named_first),
+      cmocka_unit_test(no_name_is_cut_in_the_middle),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

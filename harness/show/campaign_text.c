@@ -75,36 +75,47 @@ void lb_campaign_note_kind(struct lb_campaign_notes *notes, const char *name, ui
   if (i == notes->kinds) notes->kinds++;
 }
 
+/* A name stands there whole or is counted. */
+static void note_below(struct lb_campaign_notes *notes, const char *system, const char *guard) {
+  size_t used = strlen(notes->below), room = sizeof notes->below - used;
+  bool guarded = strcmp(guard, "none") != 0;
+  int n = snprintf(notes->below + used, room, guarded ? "%s%s (%s)" : "%s%s", used ? ", " : "", system, guard);
+  notes->below_count++;
+  if (n >= 0 && (size_t)n < room) return;
+  notes->below[used] = '\0';
+  notes->below_unnamed++;
+}
+
 void lb_campaign_note_control(struct lb_campaign_notes *notes, const char *system, const char *guard, int above) {
-  size_t used = strlen(notes->below);
   if (above > 0) notes->above++;
   else if (above < 0) notes->unknown++;
-  else {
-    const char *comma = notes->below_count++ ? ", " : "";
-    bool guarded = strcmp(guard, "none") != 0;
-    snprintf(notes->below + used, sizeof notes->below - used, guarded ? "%s%s (%s)" : "%s%s", comma, system, guard);
+  else note_below(notes, system, guard);
+}
+
+/* Those that were proved, with how often, or those that never were. Returns the length. */
+static size_t put_kinds(const struct lb_campaign_notes *notes, bool proved, const char *head, char *buf, size_t size) {
+  size_t n = 0;
+  for (size_t i = 0; i < notes->kinds && n < size; i++) {
+    const char *begin = n ? ", " : head, *name = notes->kind[i].name;
+    if ((notes->kind[i].proved > 0) != proved) continue;
+    if (proved) n += (size_t)snprintf(buf + n, size - n, "%s%llu %s", begin, (unsigned long long)notes->kind[i].proved, name);
+    else n += (size_t)snprintf(buf + n, size - n, "%s%s", begin, name);
   }
+  return n < size ? n : size - 1;
 }
 
 void lb_campaign_kinds_text(const struct lb_campaign_notes *notes, char *buf, size_t size) {
-  size_t n = 0, never = 0;
   *buf = '\0';
-  for (size_t i = 0; i < notes->kinds && n < size; i++) {
-    never += notes->kind[i].proved == 0;
-    if (notes->kind[i].proved)
-      n += (size_t)snprintf(buf + n, size - n, "%s%llu %s", n ? ", " : "proved over all rows: ", (unsigned long long)notes->kind[i].proved, notes->kind[i].name);
-  }
-  for (size_t i = 0; i < notes->kinds && n < size; i++)
-    if (notes->kind[i].proved == 0) {
-      n += (size_t)snprintf(buf + n, size - n, "%s%s", never ? (n ? "; never: " : "never proved: ") : ", ", notes->kind[i].name);
-      never = 0;
-    }
+  size_t n = put_kinds(notes, true, "proved over all rows: ", buf, size);
+  put_kinds(notes, false, n ? "; never: " : "never proved: ", buf + n, size - n);
 }
 
 void lb_campaign_control_text(const struct lb_campaign_notes *notes, char *buf, size_t size) {
+  char more[40] = "";
+  if (notes->below_unnamed) snprintf(more, sizeof more, " and %zu more", notes->below_unnamed);
   if (notes->below_count)
-    snprintf(buf, size, "The control, the same load without faults, does not separate from %s: by violations per hour their intervals meet.",
-             notes->below);
+    snprintf(buf, size, "The control, the same load without faults, does not separate from %s%s: by violations per hour their intervals meet.",
+             notes->below, more);
   else if (notes->unknown)
     snprintf(buf, size, "Nothing tells what %s of these rows would be without faults: that takes %d decided trials of a row, and %d of a control of the same load.",
              notes->above ? "some" : "the violations", LB_LEAST_TRIALS, LB_LEAST_TRIALS);

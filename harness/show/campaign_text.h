@@ -48,8 +48,9 @@ struct lb_campaign_notes {
   } kind[32];
   size_t kinds;
   size_t above, unknown; /* cells with violations: the control is below it; there is none to compare with */
-  size_t below_count;    /* cells in `below` */
-  char below[1000];      /* "a@t, b@t (fence)": the control's interval meets theirs */
+  size_t below_count;    /* the control's interval meets theirs ... */
+  char below[1000];      /* ... "a@t, b@t (fence)" ... */
+  size_t below_unnamed;  /* ... and so many that have no room there */
 };
 /* Kinds beyond the room are left out. */
 void lb_campaign_note_kind(struct lb_campaign_notes *notes, const char *name, uint64_t proved);
