@@ -39,6 +39,7 @@ from mutants import difference, key_of, mutants_of, read_equivalent  # noqa: E40
 # The tests of each source, the one that kills most first: unit tests, for the conformance suite links none of these.
 TESTS = {
     "harness/history/check.c": ["check", "check-lease", "exhausted", "check-random"],
+    "harness/history/check_access.c": ["check", "check-lease", "exhausted", "check-random"],
     "harness/history/check_episode.c": ["check", "check-lease", "exhausted", "check-random"],
     "harness/history/check_order.c": ["check", "exhausted", "check-random"],
     "harness/history/check_rule.c": ["check", "check-lease", "exhausted", "check-random"],

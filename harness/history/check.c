@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Holds, overlaps and dirty accesses: a sweep over the events in order of time (values and fences:
- * check_order.c). All events of one instant are taken together, first those that begin and end
+ * Holds, overlaps and dirty accesses: a sweep over the events in order of time (overlaps:
+ * check_episode.c, accesses: check_access.c, values and fences: check_order.c). All events of one instant are taken together, first those that begin and end
  * holds, then the accesses, so that the order of equal times cannot make or hide a violation: who
  * held a key strictly before and strictly after an instant is known only when the whole instant is.
  *
@@ -16,9 +16,7 @@
 #include "check_parts.h"
 #include "check_sweep.h"
 
-/* What is known of this client and this key, made new at the first time. NULL = no memory. The
- * array may move: no pointer to a pair outlives the next call. */
-static struct pair *find_pair(struct sweep *s, uint32_t client, uint32_t key) {
+struct pair *lb_check_pair(struct sweep *s, uint32_t client, uint32_t key) {
   uint32_t before = s->numbers.count, number = lb_pairs_number(&s->numbers, client, key);
   if (number == UINT32_MAX) return NULL;
   if (s->numbers.count > before) {
@@ -115,7 +113,7 @@ static void set_lease(struct sweep *s, struct pair *p, const struct lb_event *e)
  * grant. */
 static int grant(struct sweep *s, const struct lb_event *e, size_t event) {
   struct key *k = &s->keys[e->key];
-  struct pair *p = find_pair(s, e->client, e->key);
+  struct pair *p = lb_check_pair(s, e->client, e->key);
   if (!p) return -ENOMEM;
   note_other_grant(s, k, e->client, e->t);
   end_waiting(s, k, e->client, e->t);
@@ -130,7 +128,7 @@ static int grant(struct sweep *s, const struct lb_event *e, size_t event) {
 /* Between the other's grant and this event the client believed in a lock that it had lost; without
  * another's grant it was blind for no time. */
 static int lose(struct sweep *s, const struct lb_event *e, size_t event) {
-  struct pair *p = find_pair(s, e->client, e->key);
+  struct pair *p = lb_check_pair(s, e->client, e->key);
   if (!p) return -ENOMEM;
   end_hold(s, p, event);
   lb_keep_longest(&s->check->blind_ns, p->other_granted ? p->other_granted_t : e->t, e->t);
@@ -139,7 +137,7 @@ static int lose(struct sweep *s, const struct lb_event *e, size_t event) {
 }
 
 static int release(struct sweep *s, const struct lb_event *e, size_t event) {
-  struct pair *p = find_pair(s, e->client, e->key);
+  struct pair *p = lb_check_pair(s, e->client, e->key);
   if (!p) return -ENOMEM;
   end_hold(s, p, event); /* other_granted stays: the answer may be that the lock was lost */
   return 0;
@@ -148,7 +146,7 @@ static int release(struct sweep *s, const struct lb_event *e, size_t event) {
 /* A renewal gives no hold: whoever has let go and then reads the answer to an older one holds
  * nothing. */
 static int renew(struct sweep *s, const struct lb_event *e) {
-  struct pair *p = find_pair(s, e->client, e->key);
+  struct pair *p = lb_check_pair(s, e->client, e->key);
   if (!p) return -ENOMEM;
   if (p->holds) set_lease(s, p, e);
   return 0;
@@ -186,62 +184,6 @@ static int apply(struct sweep *s, const struct lb_event *e, size_t event) {
   }
 }
 
-/* ---- accesses of the resource ------------------------------------------------------------------------------------ */
-
-/* One whose hold ends in this very instant still held it: equal times are no evidence. */
-static bool holds_at(const struct pair *p, uint64_t t) { return p->holds || p->end_t == t; }
-
-/* Another client holds since before this instant and beyond it; or this client does not hold at
- * all. Only the first holder that is somebody else has to be looked at, for it began first. */
-static bool is_dirty(const struct sweep *s, const struct pair *p, uint64_t t) {
-  uint32_t other = s->keys[p->key].first;
-  if (other != NONE && &s->pairs[other] == p) other = p->next;
-  return !holds_at(p, t) || (other != NONE && s->pairs[other].begin_t < t);
-}
-
-/* True if another client, granted the key after the latest grant of this one, accessed the resource
- * before this instant. The access under the latest grant decides: if it is this client's own,
- * nobody else's is later. */
-static bool is_overtaken(const struct sweep *s, const struct pair *p) {
-  const struct key *k = &s->keys[p->key];
-  if (k->access_client == NONE || k->access_client == p->client) return false;
-  return !p->granted || k->access_granted_t > p->granted_t;
-}
-
-static bool is_access(const struct lb_event *e) {
-  return (e->kind == LB_EV_READ || e->kind == LB_EV_WRITE) && !(e->flags & LB_EVF_REFUSED);
-}
-
-/* Second half of an instant. What the resource refused did no harm. What a holder does whose hold
- * met others only when leases were over is excused with that hold. */
-static int judge_access(struct sweep *s, const struct lb_event *e) {
-  if (!is_access(e)) return 0;
-  struct pair *p = find_pair(s, e->client, e->key);
-  if (!p) return -ENOMEM;
-  bool excused = holds_at(p, e->t) && p->overlap == OVERLAP_LATE;
-  bool dirty = is_dirty(s, p, e->t), stale = e->kind == LB_EV_WRITE && is_overtaken(s, p);
-  s->check->dirty_accesses += dirty;
-  s->check->stale_writes += stale;
-  if (stale) lb_check_charge_damage(s, p->granted ? p->overtaken_t : e->t);
-  s->check->unexcused.dirty_accesses += dirty && !excused;
-  s->check->unexcused.stale_writes += stale && !excused;
-  lb_check_value(&s->keys[e->key].values, e, excused);
-  return 0;
-}
-
-/* After the accesses of an instant have been judged, so that one of the same instant overtakes
- * nobody. */
-static int remember_access(struct sweep *s, const struct lb_event *e) {
-  if (!is_access(e)) return 0;
-  const struct pair *p = find_pair(s, e->client, e->key);
-  struct key *k = &s->keys[e->key];
-  if (!p) return -ENOMEM;
-  if (!p->granted || (k->access_client != NONE && p->granted_t <= k->access_granted_t)) return 0;
-  k->access_client = e->client;
-  k->access_granted_t = p->granted_t;
-  return 0;
-}
-
 /* ---- the sweep --------------------------------------------------------------------------------------------------- */
 
 /* The order of these steps is the meaning of equal times: holds, then who meets whom, then
@@ -252,8 +194,8 @@ static int sweep_instant(struct sweep *s, size_t begin, size_t end) {
   for (size_t i = begin; i < end && r == 0; i++) r = apply(s, &e[i], i);
   for (size_t i = 0; i < s->touched_count && r == 0; i++) r = lb_check_settle(s, &s->keys[s->touched[i]], e[begin].t);
   s->touched_count = 0;
-  for (size_t i = begin; i < end && r == 0; i++) r = judge_access(s, &e[i]);
-  for (size_t i = begin; i < end && r == 0; i++) r = remember_access(s, &e[i]);
+  for (size_t i = begin; i < end && r == 0; i++) r = lb_check_access(s, &e[i]);
+  for (size_t i = begin; i < end && r == 0; i++) r = lb_check_remember_access(s, &e[i]);
   return r;
 }
 

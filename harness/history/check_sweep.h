@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * check_sweep.h - the state of the sweep over a history: who holds which key at the moment, and what
- * has to be remembered of earlier moments. Private to check.c, check_episode.c and check_fault.c.
+ * has to be remembered of earlier moments. Private to check.c, check_access.c, check_episode.c and check_fault.c.
  */
 #ifndef LB_CHECK_SWEEP_H
 #define LB_CHECK_SWEEP_H
@@ -77,12 +77,23 @@ struct sweep {
   uint64_t last_grant_t; /* of any key; 0 = none */
 };
 
+/* What is known of this client and this key, made new at the first time. NULL = no memory. The
+ * array may move: no pointer to a pair outlives the next call. */
+struct pair *lb_check_pair(struct sweep *sweep, uint32_t client, uint32_t key);
+
 /* After the instant `t`, when all its events have been applied: who holds the key now will hold it
  * until a later one. 0 or -ENOMEM. */
 int lb_check_settle(struct sweep *sweep, struct key *key, uint64_t t);
 /* Ends the present double hold of the key at event `event`; the number of events stands for the end
  * of the file. */
 void lb_check_close_episode(struct sweep *sweep, struct key *key, uint64_t t, size_t event);
+
+/* Of any event, when the holders of its instant are known: judges an accepted access of the resource.
+ * 0 or -ENOMEM. */
+int lb_check_access(struct sweep *sweep, const struct lb_event *event);
+/* The same events again, after all of the instant have been judged: what later instants may know of
+ * them, so that an access overtakes none of its own instant. 0 or -ENOMEM. */
+int lb_check_remember_access(struct sweep *sweep, const struct lb_event *event);
 
 /* What each fault cost (check_fault.c). Before the sweep: finds the faults. 0 or -ENOMEM. */
 int lb_check_find_faults(struct sweep *sweep);

@@ -70,6 +70,10 @@ struct lb_teller { /* a story while it is written */
   FILE *out;
 };
 
+/* The name of the client of an event, "-" = it has none. Lives as long as the history. */
+const char *lb_explain_client(const struct lb_teller *teller, size_t event);
+/* What is wrong about an event, behind its line; nothing of one that is right. explain_wrong.c. */
+void lb_explain_wrong(const struct lb_teller *teller, size_t event);
 /* From the first event to `ns`, in ms; negative for what comes before it. */
 double lb_explain_since_start(const struct lb_teller *teller, uint64_t ns);
 /* A moment: "+12.3 ms" from the first event, as fine as the story is. */
