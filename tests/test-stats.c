@@ -221,6 +221,7 @@ static void a_handoff_does_not_begin_before_the_waiter_asked(void **state) {
 static int64_t no_grant_of(const char *text) {
   stats_of(text, &stats);
   int64_t ns = stats.no_grant_ns;
+  assert_int_equal(stats.no_grant.until - stats.no_grant.since, ns < 0 ? 0 : ns);
   lb_stats_clear(&stats);
   return ns;
 }
@@ -250,6 +251,17 @@ static void what_is_never_granted_counts_until_nobody_asks_any_more(void **state
                                    EVENT(50, "b", "timeout") EVENT(90, "a", "release")), 40);
   /* b is still asking at the end */
   assert_int_equal(no_grant_of(EVENT(0, "a", "acquire") EVENT(2, "a", "granted") EVENT(10, "b", "acquire") EVENT(90, "a", "release")), 80);
+}
+
+/* Key y is wanted for 30, key x for 20 before it and, as long as y, after it. */
+static void the_first_of_the_longest_is_told_with_its_key(void **state) {
+  (void)state;
+  stats_of(EVENT(0, "a", "acquire") EVENT(20, "a", "granted") "{\"t\":40,\"c\":\"b\",\"k\":\"y\",\"e\":\"acquire\"}\n"
+           "{\"t\":70,\"c\":\"b\",\"k\":\"y\",\"e\":\"granted\"}\n" EVENT(100, "c", "acquire") EVENT(130, "c", "granted"), &stats);
+  assert_int_equal(stats.no_grant.key, 1);
+  assert_int_equal(stats.no_grant.since, 40);
+  assert_int_equal(stats.no_grant.until, 70);
+  lb_stats_clear(&stats);
 }
 
 static void only_the_part_in_the_window_counts(void **state) {
@@ -385,6 +397,7 @@ int main(void) {
       cmocka_unit_test(the_longest_wait_for_any_grant_counts),
       cmocka_unit_test(a_wait_goes_on_over_refusals_and_other_clients),
       cmocka_unit_test(what_is_never_granted_counts_until_nobody_asks_any_more),
+      cmocka_unit_test(the_first_of_the_longest_is_told_with_its_key),
       cmocka_unit_test(only_the_part_in_the_window_counts),
       cmocka_unit_test(only_what_is_granted_in_the_measured_window_counts),
       cmocka_unit_test(each_second_has_its_own_figures),

@@ -4,11 +4,15 @@
  *
  * Either the last who asked gave up, though nobody had a right to the lock any more (evidence_vain.c
  * decides that). Or a lock stood still: it was asked for and granted to nobody. In a timeline that
- * is the time at its end, for a step has waited in vain then; in a campaign the longest such time.
+ * is the time at its end, for a step has waited in vain then; in a campaign the longest such time
+ * (stats.c).
  */
+#include <stdlib.h>
+
 #include "evidence.h"
 #include "explain_parts.h"
 #include "say.h"
+#include "stats.h"
 
 struct still {
   bool any;
@@ -18,16 +22,16 @@ struct still {
   size_t grant; /* the latest one before, LB_NO_EVENT = none */
 };
 
+static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/* ---- at the end of a timeline ---------------------------------------------------------------------------------------- */
+
 struct walk { /* over the events of a key */
   const struct lb_history *h;
-  bool longest; /* else the one at the end */
-  struct still now, found;
+  struct still now;
   size_t asking;
-  bool wanted;
   uint64_t asked_until;
 };
-
-static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 /* Whether the client that died at this event was in the middle of asking for the key. */
 static bool died_asking(const struct walk *w, size_t crash) {
@@ -38,26 +42,17 @@ static bool died_asking(const struct walk *w, size_t crash) {
   return false;
 }
 
-/* What was last asked for before the time that counts ends before it begins. */
-static void close_time(struct walk *w, uint64_t t) {
-  if (!w->wanted || t < w->now.since || (w->found.any && t - w->now.since <= w->found.until - w->found.since)) return;
-  w->found = w->now;
-  w->found.any = true;
-  w->found.until = t;
-}
-
 static void look_at(struct walk *w, size_t i) {
   const struct lb_event *e = &w->h->events[i];
   switch (e->kind) {
     case LB_EV_ACQUIRE:
-      if (!w->wanted) w->now.since = e->t;
-      w->wanted = true;
+      if (!w->now.any) w->now.since = e->t;
+      w->now.any = true;
       w->asking++;
       break;
     case LB_EV_GRANTED:
-      if (w->longest) close_time(w, e->t);
       w->asking -= w->asking > 0;
-      w->wanted = w->asking > 0;
+      w->now.any = w->asking > 0;
       w->now.since = e->t;
       w->now.grant = i;
       break;
@@ -74,24 +69,40 @@ static void look_at(struct walk *w, size_t i) {
   }
 }
 
-/* Of a load only what was measured counts, as for its verdict. False: this event ends that. */
-static bool is_measured(struct walk *w, const struct lb_event *e) {
-  if (e->kind != LB_EV_PHASE) return true;
-  if (lb_event_fact(w->h, e)->phase == LB_PHASE_END) return false;
-  w->now.since = e->t;
-  w->found = (struct still){0};
-  return true;
+static struct still at_the_end(const struct lb_history *h, uint32_t key) {
+  struct walk w = {.h = h, .now = {.key = key, .grant = LB_NO_EVENT}};
+  for (size_t i = 0; i < h->count; i++)
+    if (h->events[i].key == key || h->events[i].kind == LB_EV_CRASH) look_at(&w, i);
+  w.now.goes_on = w.asking > 0;
+  w.now.until = w.asking > 0 ? h->events[h->count - 1].t : w.asked_until;
+  return w.now;
 }
 
-static struct still of_key(const struct lb_history *h, uint32_t key, bool longest) {
-  struct walk w = {.h = h, .longest = longest, .now = {.key = key, .grant = LB_NO_EVENT}};
-  size_t i = 0;
-  for (; i < h->count && is_measured(&w, &h->events[i]); i++)
-    if (h->events[i].key == key || h->events[i].kind == LB_EV_CRASH) look_at(&w, i);
-  w.now.goes_on = w.asking > 0 && i == h->count;
-  close_time(&w, w.asking > 0 ? h->events[i < h->count ? i : i - 1].t : w.asked_until);
-  return w.found;
+static struct still longest_at_the_end(const struct lb_history *h) {
+  struct still still = {0};
+  for (uint32_t key = 0; key < h->keys.count; key++) {
+    struct still other = at_the_end(h, key);
+    if (other.any && (!still.any || other.until - other.since > still.until - still.since)) still = other;
+  }
+  return still;
 }
+
+/* ---- in a campaign --------------------------------------------------------------------------------------------------- */
+
+/* The time that its verdict went by. */
+static struct still longest_of_all(const struct lb_history *h) {
+  struct lb_stats stats;
+  struct still still = {.grant = LB_NO_EVENT};
+  if (lb_stats_history(h, &stats) < 0) abort(); /* as in history.c: half an answer would be a wrong one */
+  still.any = stats.no_grant_ns >= 0;
+  still.key = stats.no_grant.key, still.since = stats.no_grant.since, still.until = stats.no_grant.until;
+  lb_stats_clear(&stats);
+  for (size_t i = 0; still.any && i < h->count && h->events[i].t <= still.since; i++)
+    if (h->events[i].kind == LB_EV_GRANTED && h->events[i].key == still.key) still.grant = i;
+  return still;
+}
+
+/* ---- the sentence ---------------------------------------------------------------------------------------------------- */
 
 /* What ended the hold of this grant by then; LB_NO_EVENT = nothing did. */
 static size_t end_of(const struct lb_history *h, size_t grant, uint64_t until) {
@@ -146,16 +157,12 @@ static void put_in_vain(const struct lb_teller *t, const struct lb_in_vain *last
 /* Of a history that was cut short nobody knows whether the time that counts is in what was kept. */
 void lb_explain_stuck(const struct lb_teller *t) {
   struct lb_in_vain last;
-  struct still still = {0};
   bool timeline = t->about->ttl_ns > 0;
   if (!t->about->stuck || lb_explain_shortened(t->h) != LB_NO_EVENT) return;
   if (timeline && lb_evidence_in_vain(t->h, t->about->ttl_ns, &last)) {
     put_in_vain(t, &last);
     return;
   }
-  for (uint32_t key = 0; key < t->h->keys.count; key++) {
-    struct still other = of_key(t->h, key, !timeline);
-    if (other.any && (!still.any || other.until - other.since > still.until - still.since)) still = other;
-  }
+  struct still still = timeline ? longest_at_the_end(t->h) : longest_of_all(t->h);
   if (still.any) put_still(t, still);
 }

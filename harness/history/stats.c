@@ -109,9 +109,12 @@ static void add_wait(struct pass *p, uint64_t t, uint64_t wait) {
 /* ---- times without a grant --------------------------------------------------------------------------------------- */
 
 /* From when the key was wanted to `t`, as far as both lie in the window. */
-static void note_no_grant(struct pass *p, const struct key *key, uint64_t t) {
+static void note_no_grant(struct pass *p, uint32_t number, uint64_t t) {
+  const struct key *key = &p->keys[number];
   uint64_t from = key->wanted_since > p->begin_t ? key->wanted_since : p->begin_t, to = t < p->end_t ? t : p->end_t;
-  if (key->wanted && to >= from && (int64_t)(to - from) > p->stats->no_grant_ns) p->stats->no_grant_ns = (int64_t)(to - from);
+  if (!key->wanted || to < from || (int64_t)(to - from) <= p->stats->no_grant_ns) return;
+  p->stats->no_grant_ns = (int64_t)(to - from);
+  p->stats->no_grant = (struct lb_no_grant){number, from, to};
 }
 
 static void want(struct key *key, uint64_t t) {
@@ -126,16 +129,17 @@ static void want_no_more(struct key *key, uint64_t t) {
 }
 
 /* Who still waits has waited from this grant on. */
-static void serve(struct pass *p, struct key *key, uint64_t t) {
-  note_no_grant(p, key, t);
+static void serve(struct pass *p, uint32_t number, uint64_t t) {
+  struct key *key = &p->keys[number];
+  note_no_grant(p, number, t);
   key->wanted = key->asking > 0;
   key->wanted_since = t;
 }
 
 /* What was wanted and never granted again. */
 static void close_wants(struct pass *p) {
-  for (size_t i = 0; i < p->history->keys.count; i++)
-    note_no_grant(p, &p->keys[i], p->keys[i].asking > 0 ? p->end_t : p->keys[i].asked_until);
+  for (uint32_t i = 0; i < p->history->keys.count; i++)
+    note_no_grant(p, i, p->keys[i].asking > 0 ? p->end_t : p->keys[i].asked_until);
 }
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
@@ -194,7 +198,7 @@ static void measure_grant(struct pass *p, const struct pair *pair, const struct 
 static void grant(struct pass *p, struct pair *pair, const struct lb_event *e, size_t event) {
   if (inside(p, event)) measure_grant(p, pair, e);
   stop_waiting(p, pair, e);
-  serve(p, &p->keys[e->key], e->t);
+  serve(p, e->key, e->t);
   pair->asked = NO_EVENT;
   if (pair->granted != NO_EVENT) return; /* granted again what it holds: the same hold goes on */
   pair->granted = event;

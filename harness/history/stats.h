@@ -44,6 +44,10 @@ struct lb_stats {
   uint64_t client_min, client_max; /* grants of the least and most lucky client */
   struct lb_hist wait, hold, handoff;
   int64_t no_grant_ns; /* -1 = nobody waited */
+  struct lb_no_grant {
+    uint32_t key;
+    uint64_t since, until; /* of the clock of the events */
+  } no_grant;              /* that time, the first of the longest; all zero if nobody waited */
   struct lb_second *series; /* every second of the window, the last one perhaps cut short */
   size_t series_count;      /* 0 if the window is longer than LB_STATS_SECONDS_MAX */
 };
