@@ -34,11 +34,13 @@ int main(int argc, char **argv) {
   return argc > 1 && strcmp(argv[1], "exit") == 0 ? atoi(argv[2]) : 0;
 }
 END
+  echo 'int main(void) { return 0; }' >"$1/a-test.c"
   echo 'static const char version[] = "@VCS_TAG@";' >"$1/version.h.in"
   cat >"$1/meson.build" <<'END'
 project('stand-in', 'c')
 version_h = vcs_tag(command: ['echo', '1'], input: 'version.h.in', output: 'version.h') # runs every time
-executable('lockbench', 'main.c', version_h)
+alias_target('program', executable('lockbench', 'main.c', version_h))
+executable('a-test', 'a-test.c')
 sh = find_program('sh')
 add_test_setup('valgrind', exclude_suites: ['live'])
 test('one', sh, args: ['-c', 'exit 0'], suite: 'unit')
@@ -131,6 +133,10 @@ arguments_and_exit_code_pass_unchanged() {
 no_arguments_run_the_quick_suite() {
   call "$work/with spaces/bench"
   expect_code 0 && expect '[suite][quick]'
+}
+
+only_a_test_run_builds_the_tests() {
+  [[ -x "$work/with spaces/build/lockbench" && ! -e "$work/with spaces/build/a-test" ]]
 }
 
 works_through_a_symlink_from_another_folder() {
@@ -349,6 +355,7 @@ check help_names_both_commands_and_builds_nothing
 check help_goes_on_to_the_program_once_it_is_built
 check arguments_and_exit_code_pass_unchanged
 check no_arguments_run_the_quick_suite
+check only_a_test_run_builds_the_tests
 check works_through_a_symlink_from_another_folder
 check second_call_is_silent_and_takes_less_than_a_second
 check changed_source_is_built_again
