@@ -733,13 +733,32 @@ static void let_it_go_on(struct holder *holder) {
   assert_int_equal(read(holder->granted[0], &byte, 1), 1);
 }
 
-/* The server answers when the holder can no longer read. Should the holder stand still before it has asked, nothing is tested, and
- * nothing fails. */
+/* The most bytes that wait unread in one of the server's connections, by one of the kernel's lists. */
+static unsigned unread_in(const char *list, uint16_t at) {
+  char line[300];
+  unsigned port, queue, most = 0;
+  FILE *file = fopen(list, "re");
+  while (file && fgets(line, sizeof line, file)) /* sl local:PORT remote:PORT 01 TX:RX */
+    if (sscanf(line, " %*u: %*[0-9A-F]:%x %*[0-9A-F]:%*x 01 %*x:%x", &port, &queue) == 2 && port == at && queue > most) most = queue;
+  if (file) fclose(file);
+  return most;
+}
+
+/* A question is longer than two heartbeats, of 12 bytes each. */
+static void wait_for_a_question_unread_by(uint16_t port) {
+  lb_ns end = in_ms(5000);
+  while (unread_in("/proc/net/tcp", port) <= 24 && unread_in("/proc/net/tcp6", port) <= 24) {
+    assert_true(lb_clock_ns() < end);
+    lb_clock_sleep_until(in_ms(1));
+  }
+}
+
+/* The server answers when the holder can no longer read. */
 static void stop_it_while_it_asks(struct holder *holder) {
   int status;
   pause_server();
   let_it_go_on(holder);
-  lb_clock_sleep_until(in_ms(50));
+  wait_for_a_question_unread_by(alone.port);
   kill(holder->pid, SIGSTOP);
   assert_int_equal(waitpid(holder->pid, &status, WUNTRACED), holder->pid);
   resume_server();
