@@ -151,10 +151,16 @@ static void a_folder_without_scenarios_is_named(void **state) {
   assert_string_equal(err, "/nowhere.ini: No such file or directory");
 }
 
+/* Half a minute for a trial is too long for `quick`. */
+static bool is_left_out(const char *suite, const char *scenario) {
+  const char *slash = strrchr(scenario, '/');
+  return strcmp(suite, "quick") == 0 && (strcmp(slash, "/20-clock-drift-2.ini") == 0 || strcmp(slash, "/21-clock-drift-client-2.ini") == 0);
+}
+
 /* A scenario that somebody added, and that no suite runs, would be seen by nobody. */
 static void the_shipped_suites_run_every_shipped_scenario(void **state) {
   char suites[1100], **names, **paths, **all_names, **all_paths;
-  size_t count, all;
+  size_t count, all, at;
   struct lb_suite s;
   (void)state;
   snprintf(suites, sizeof suites, "%s/suites", folder);
@@ -164,8 +170,13 @@ static void the_shipped_suites_run_every_shipped_scenario(void **state) {
   for (size_t i = 0; i < count; i++) {
     if (lb_suite_load(paths[i], folder, &s, err, sizeof err) < 0) fail_msg("%s", err);
     assert_string_equal(s.name, names[i]);
-    assert_int_equal(s.count, all);
-    for (size_t k = 0; k < all; k++) assert_string_equal(s.scenarios[k], all_paths[k]);
+    at = 0;
+    for (size_t k = 0; k < all; k++) {
+      if (is_left_out(names[i], all_paths[k])) continue;
+      assert_true(at < s.count);
+      assert_string_equal(s.scenarios[at++], all_paths[k]);
+    }
+    assert_int_equal(at, s.count);
     lb_suite_clear(&s);
     free(names[i]);
     free(paths[i]);
