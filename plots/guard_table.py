@@ -63,8 +63,12 @@ class Guards:
         return blocks
 
     def systems(self, block):
-        """Those of the block that ran under a guard: the others have nothing to compare."""
-        return style.rows_in_order(c["system"] for c in self.cells if c["scenario"] in block and c["guard"] != "none")
+        """Those of the block for which some guard means something: the others have nothing to compare."""
+        return style.rows_in_order(c["system"] for c in self.cells
+                                   if c["scenario"] in block and c["guard"] != "none" and c["verdict"] != "n/a")
+
+    def rows_left_out(self):
+        return any(set(self.systems(block)) < {c["system"] for c in self.cells} for block in self.blocks())
 
 
 def draw_block(t, guards, block, left, y):
@@ -95,7 +99,10 @@ def paint(run, guards):
     width = max(left + wide + MARGIN, 7.4)
     whys = sorted({c["why"] for c in guards.cells if c["verdict"] == "skipped" and c.get("why")})
     notes = [NOTE, JUDGED, UNANSWERED] + ([f"skipped: {'; '.join(whys[:3])}{' …' if len(whys) > 3 else ''}"] if whys else [])
-    notes += table.reasons_of(guards.cells)
+    drawn = {(name, system) for block in blocks for name in block for system in guards.systems(block)}
+    notes += table.reasons_of([c for c in guards.cells if (c["scenario"], c["system"]) in drawn])
+    if guards.rows_left_out():
+        notes.append("a lock for which no guard means anything in either of two scenarios side by side has no row there; guard-table.csv has it, and why")
     if guards.left_out:
         notes.append(f"no guard has anything to stop, so not drawn: {', '.join(guards.left_out)}")
     legend = LEGEND + (0.23 if width < 11.8 else 0)
