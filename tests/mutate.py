@@ -41,6 +41,7 @@ TESTS = {
     "harness/history/check.c": ["check", "check-lease", "exhausted", "check-random"],
     "harness/history/check_access.c": ["check", "check-lease", "exhausted", "check-random"],
     "harness/history/check_episode.c": ["check", "check-lease", "exhausted", "check-random"],
+    "harness/history/check_state.c": ["check", "check-lease", "exhausted", "check-random"],
     "harness/history/check_order.c": ["check", "exhausted", "check-random"],
     "harness/history/check_rule.c": ["check", "check-lease", "exhausted", "check-random"],
     "harness/history/check_value.c": ["check", "check-lease", "check-random"],

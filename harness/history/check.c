@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Holds, overlaps and dirty accesses: a sweep over the events in order of time (overlaps:
- * check_episode.c, accesses: check_access.c, values and fences: check_order.c). All events of one instant are taken together, first those that begin and end
+ * Holds, overlaps and dirty accesses: a sweep over the events in order of time (what it remembers:
+ * check_state.c, overlaps: check_episode.c, accesses: check_access.c, values and fences:
+ * check_order.c). All events of one instant are taken together, first those that begin and end
  * holds, then the accesses, so that the order of equal times cannot make or hide a violation: who
  * held a key strictly before and strictly after an instant is known only when the whole instant is.
  *
@@ -15,18 +16,6 @@
 
 #include "check_parts.h"
 #include "check_sweep.h"
-
-struct pair *lb_check_pair(struct sweep *s, uint32_t client, uint32_t key) {
-  uint32_t before = s->numbers.count, number = lb_pairs_number(&s->numbers, client, key);
-  if (number == UINT32_MAX) return NULL;
-  if (s->numbers.count > before) {
-    struct pair *more = lb_check_grown(s->pairs, number, &s->pair_capacity, sizeof *more);
-    if (!more) return NULL;
-    s->pairs = more;
-    s->pairs[number] = (struct pair){.client = client, .key = key, .end_t = NEVER, .episode = NO_EPISODE};
-  }
-  return &s->pairs[number];
-}
 
 /* ---- holds ------------------------------------------------------------------------------------------------------- */
 

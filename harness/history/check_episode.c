@@ -9,14 +9,6 @@
 
 #include "check_sweep.h"
 
-void *lb_check_grown(void *array, size_t count, size_t *capacity, size_t item) {
-  if (count < *capacity) return array;
-  size_t wanted = *capacity ? *capacity * 2 : 8;
-  void *more = realloc(array, wanted * item);
-  if (more) *capacity = wanted;
-  return more;
-}
-
 /* A client is named once for each episode, however often it comes and goes. Usually there are two;
  * the array doubles. */
 static int name_client(struct sweep *s, struct pair *p, size_t episode) {

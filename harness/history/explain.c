@@ -20,11 +20,6 @@ static void put_padded(const char *text, int width, FILE *out) {
   for (int i = (int)strlen(text); i < width; i++) putc(' ', out);
 }
 
-const char *lb_explain_client(const struct lb_teller *t, size_t event) {
-  uint32_t client = t->h->events[event].client;
-  return client == LB_NO_NAME ? "-" : t->h->clients.name[client];
-}
-
 /* As fine as the story needs: a double hold of microseconds between times of a tenth of a
  * millisecond would have no length. */
 static int decimals_for(const struct lb_teller *t) {

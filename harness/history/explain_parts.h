@@ -71,7 +71,10 @@ struct lb_teller { /* a story while it is written */
 };
 
 /* The name of the client of an event, "-" = it has none. Lives as long as the history. */
-const char *lb_explain_client(const struct lb_teller *teller, size_t event);
+static inline const char *lb_explain_client(const struct lb_teller *teller, size_t event) {
+  uint32_t client = teller->h->events[event].client;
+  return client == LB_NO_NAME ? "-" : teller->h->clients.name[client];
+}
 /* What is wrong about an event, behind its line; nothing of one that is right. explain_wrong.c. */
 void lb_explain_wrong(const struct lb_teller *teller, size_t event);
 /* From the first event to `ns`, in ms; negative for what comes before it. */
