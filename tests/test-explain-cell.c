@@ -14,12 +14,12 @@
 
 static char err[1000];
 
-static json_t *cells_of(const char *const *names) { /* "scenario system guard" */
+static json_t *cells_of(const char *const *names) { /* "scenario system guard [verdict]" */
   json_t *cells = json_array();
   for (; *names; names++) {
-    char scenario[60], system[60], guard[20];
-    assert_int_equal(sscanf(*names, "%59s %59s %19s", scenario, system, guard), 3);
-    json_array_append_new(cells, json_pack("{s:s, s:s, s:s}", "scenario", scenario, "system", system, "guard", guard));
+    char scenario[60], system[60], guard[20], verdict[20] = "safe";
+    assert_true(sscanf(*names, "%59s %59s %19s %19s", scenario, system, guard, verdict) >= 3);
+    json_array_append_new(cells, json_pack("{s:s, s:s, s:s, s:s}", "scenario", scenario, "system", system, "guard", guard, "verdict", verdict));
   }
   return cells;
 }
@@ -52,6 +52,17 @@ static void a_whole_name_is_that_cell(void **state) {
   assert_string_equal(named("failover.token@sentinel.none"), "failover.token@sentinel");
   assert_string_equal(named("failover token@sentinel fence"), "failover.token@sentinel.fence");
   assert_string_equal(named("storm.v2 token@redis"), "storm.v2.token@redis");
+}
+
+static void cells_without_a_question_stand_in_nobodys_way(void **state) {
+  static const char *const one[] = {"load broken none violated", "load broken fence n/a", "load broken claim n/a", NULL};
+  static const char *const two[] = {"load broken none violated", "load broken fence safe", "load broken claim n/a", NULL};
+  static const char *const none[] = {"load broken fence n/a", "load broken claim n/a", NULL};
+  (void)state;
+  assert_string_equal(named_in(one, "load", sizeof err), "load.broken");
+  assert_string_equal(named_in(one, "claim", sizeof err), "load.broken.claim");
+  assert_non_null(strstr(named_in(two, "load", sizeof err), "could be any of 3 cells"));
+  assert_non_null(strstr(named_in(none, "load", sizeof err), "could be any of 2 cells"));
 }
 
 static void what_only_one_cell_has_is_that_cell(void **state) {
@@ -132,6 +143,7 @@ static void words_without_end_are_of_no_cell(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_whole_name_is_that_cell),
+      cmocka_unit_test(cells_without_a_question_stand_in_nobodys_way),
       cmocka_unit_test(what_only_one_cell_has_is_that_cell),
       cmocka_unit_test(none_is_a_guard_and_no_topology),
       cmocka_unit_test(what_several_have_is_answered_with_these),

@@ -221,6 +221,18 @@ static void unknown_cell(const json_t *cells, const char *wanted, const struct p
   else list_all(cells, err, err_size);
 }
 
+/* Of the cells that fit, the only one whose question meant something: of the others nothing was recorded. NULL = none, or several. */
+static const json_t *only_asked(const json_t *cells, const struct parts *parts) {
+  const json_t *cell, *asked = NULL;
+  size_t i;
+  json_array_foreach(cells, i, cell) {
+    if (!has_all(cell, parts) || strcmp(text(cell, "verdict"), "n/a") == 0) continue;
+    if (asked) return NULL;
+    asked = cell;
+  }
+  return asked;
+}
+
 /* A full name goes first, so that it is found even where its words would fit other cells as well. */
 const json_t *lb_cell_named(const json_t *cells, const char *const *words, int count, char *err, size_t err_size) {
   const json_t *cell, *last = NULL;
@@ -238,6 +250,7 @@ const json_t *lb_cell_named(const json_t *cells, const char *const *words, int c
   size_t matches = take_apart(cells, words, count, &parts) ? count_with(cells, &parts, &last) : 0;
   if (matches == 1) return last;
   if (matches == 0) return unknown_cell(cells, wanted, &parts, err, err_size), NULL;
+  if (parts.count && (last = only_asked(cells, &parts))) return last;
   if (count == 0) snprintf(err, err_size, "expected a cell, this run has ");
   else snprintf(err, err_size, "'%s' could be any of %zu cells: ", wanted, matches);
   if (parts.count) list_cells(cells, &parts, err, err_size);

@@ -14,8 +14,9 @@ void lb_cell_name(const json_t *cell, char ret[LB_CELL_NAME_MAX]);
 
 /* The one of `cells` (a list, as in run.json) that the words name, borrowed. They name it by its
  * whole name, or by parts of it that are its scenario, system, protocol or guard, each a word of
- * its own or joined by dots, if no other cell has them all. NULL with one line in err, which lists
- * the cells that have them, as many as fit, or says what might be meant. */
+ * its own or joined by dots, if no other cell has them all, or if the others that do are n/a. NULL
+ * with one line in err, which lists the cells that have them, as many as fit, or says what might be
+ * meant. */
 const json_t *lb_cell_named(const json_t *cells, const char *const *words, int count, char *err, size_t err_size);
 
 #endif
