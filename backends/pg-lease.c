@@ -64,7 +64,7 @@ static const struct pg_lock_sql lease_sql = {
              " WHERE l.until <= " NOW " RETURNING fence",
              4},
     .again = {1, "UPDATE lockbench_lease SET owner = owner WHERE " MINE " RETURNING fence", 3},
-    .holds = {1, "SELECT fence FROM lockbench_lease WHERE " MINE, 3},
+    .holds = {5, "SELECT fence FROM lockbench_lease WHERE " MINE, 3},
     .free = {2, "UPDATE lockbench_lease SET owner = '', until = '-infinity' WHERE " MINE, 3},
     .extend = {3, "UPDATE lockbench_lease SET until = " THEN " WHERE " MINE, 4},
     .held = {.sql = "SELECT FROM lockbench_lease WHERE name = $1 AND until > " CLOCK("$2"), .params = 2},

@@ -108,6 +108,22 @@ static void the_same_attempt_keeps_its_lease_and_its_number(void **state) {
   assert_int_equal(release(&a, "k3", &mine, 1000), LB_OK);
 }
 
+/* Also by who has asked before: what is prepared for the one is not taken for the other. */
+static void a_hold_is_confirmed_by_a_write(void **state) {
+  (void)state;
+  struct lb_grant mine = LB_GRANT_INIT;
+  struct pg_conn *operator= operator_open();
+  static const char writer[] = "SELECT xmin::text::bigint FROM lockbench_lease WHERE name = 'k3'";
+  assert_int_equal(try(&a, "k3", &mine, 1000), LB_OK);
+  int written = operator_says(operator, writer);
+  assert_int_equal(holds(&a, "k3", &mine), LB_OK);
+  assert_int_equal(operator_says(operator, writer), written);
+  assert_int_equal(resolve(&a, "k3", &mine, 1000), LB_OK);
+  assert_int_not_equal(operator_says(operator, writer), written);
+  assert_int_equal(release(&a, "k3", &mine, 1000), LB_OK);
+  pg_close(operator);
+}
+
 static void *try_of_a(void *arg) {
   struct lb_grant *grant = arg;
   assert_int_equal(try(&a, "k4", grant, 10000), LB_OK);
@@ -326,6 +342,7 @@ int main(void) {
       CLIENT_CLOCK(a_lease_that_is_over_is_taken_over_with_a_larger_number),
       SERVER_CLOCK(a_refused_try_draws_no_number),
       SERVER_CLOCK(the_same_attempt_keeps_its_lease_and_its_number),
+      SERVER_CLOCK(a_hold_is_confirmed_by_a_write),
       SERVER_CLOCK(a_lease_is_dated_after_the_wait_for_the_row),
       SERVER_CLOCK(the_clock_of_a_client_does_not_matter),
       CLIENT_CLOCK(a_client_whose_clock_is_ahead_takes_a_lease_that_runs),
