@@ -14,14 +14,11 @@
 #include <stdint.h>
 
 #include "net.h"
+#include "rules.h"
 
 /* A probe of a cut leaves from this port, or goes to it: its packets, and what is sent in answer to
  * them, are then told apart from those of everybody else. Nobody listens there. */
 #define LB_CUT_PROBE_PORT 9
-
-struct lb_way { /* one direction of a link */
-  const struct lb_host *from, *to;
-};
 
 struct lb_cut { /* one that holds */
   const void *owner; /* whatever the caller finds it by */
