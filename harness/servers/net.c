@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "cut.h"
+#include "line.h"
 #include "proc.h"
 #include "tool.h"
 
@@ -174,6 +175,7 @@ int lb_net_up(struct lb_net *net, bool separate, size_t count, char *err, size_t
 
 void lb_net_down(struct lb_net *net) {
   lb_cut_forget_all(net);
+  lb_line_forget_all(net);
   for (size_t i = 0; i < net->count; i++)
     if (net->host[i].netns >= 0) close(net->host[i].netns);
   net->count = 0;
@@ -216,13 +218,48 @@ static int begin_here(uint16_t from_port, const struct lb_host *to, uint16_t por
   return r;
 }
 
-int lb_net_connect_by(const struct lb_host *from, uint16_t from_port, const struct lb_host *to, uint16_t port) {
-  if (from->netns < 0) return begin_here(from_port, to, port);
+static int datagram_here(const struct lb_host *host) {
+  struct sockaddr_in sin = {.sin_family = AF_INET};
+  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  inet_pton(AF_INET, host->address, &sin.sin_addr);
+  if (bind(fd, (struct sockaddr *)&sin, sizeof sin) == 0) return fd;
+  int r = -errno;
+  close(fd);
+  return r;
+}
+
+/* The network namespace to come home to, once this process has moved to that of the host; or -errno,
+ * and it has not moved. */
+static int move_to(const struct lb_host *host) {
   int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
   if (home < 0) return -errno;
-  int fd = setns(from->netns, CLONE_NEWNET) < 0 ? -errno : begin_here(from_port, to, port);
+  if (setns(host->netns, CLONE_NEWNET) == 0) return home;
+  int r = -errno;
+  close(home);
+  return r;
+}
+
+static void come_home(int home) {
   if (setns(home, CLONE_NEWNET) < 0) abort(); /* the controller must never go on in a wrong namespace */
   close(home);
+}
+
+int lb_net_datagram(const struct lb_host *host) {
+  if (host->netns < 0) return datagram_here(host);
+  int home = move_to(host);
+  if (home < 0) return home;
+  int fd = datagram_here(host);
+  come_home(home);
+  return fd;
+}
+
+int lb_net_connect_by(const struct lb_host *from, uint16_t from_port, const struct lb_host *to, uint16_t port) {
+  if (from->netns < 0) return begin_here(from_port, to, port);
+  int home = move_to(from);
+  if (home < 0) return home;
+  int fd = begin_here(from_port, to, port);
+  come_home(home);
   return fd;
 }
 

@@ -2,7 +2,7 @@
  *
  * net.h - the network of one trial: a bridge in the trial's own network namespace and one host (a
  * namespace with an address) per server and client, so that a partition is real: packets are
- * dropped on their way from host to host (cut.h). Without isolation, or where a scenario has no
+ * dropped on their way from host to host (cut.h), or are late (line.h). Without isolation, or where a scenario has no
  * network fault, all hosts are the loopback of the current namespace.
  *
  * All calls belong to the controller's thread.
@@ -25,6 +25,8 @@ struct lb_net {
   uint16_t next_port;
   struct lb_cut *cuts; /* those that hold, the newest first (cut.h) */
   int cuts_made;
+  struct lb_line *lines; /* delay lines that hold, the newest first (line.h) */
+  int lines_made;
 };
 
 /* Builds `count` hosts: separate ones (needs a sandbox), or all on loopback. 0, or -errno with a
@@ -38,6 +40,8 @@ void lb_net_down(struct lb_net *net);
  * kernel names. 0 = none. */
 uint16_t lb_net_port(struct lb_net *net);
 
+/* A socket for single packets on a host, at a port that the kernel names. A descriptor, or -errno. */
+int lb_net_datagram(const struct lb_host *host);
 /* Begins a TCP connection from one host to to:port. A descriptor for lb_net_connected(), or -errno. */
 int lb_net_connect(const struct lb_host *from, const struct lb_host *to, uint16_t port);
 /* The same from this port of the first host, as far as it can be had: packets of a probe are then

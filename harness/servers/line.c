@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A delay line is made of three things. A tap on the sender's end of its link to the bridge gives a
+ * process of ours (line_run.c) a copy of every packet. The receiver drops what came straight, by
+ * rules as a cut has them (rules.c). And the process hands its copies to the receiver's link when
+ * their time is over, with an address by which those rules know them.
+ *
+ * So packets keep their order, connections that exist are delayed as new ones are, and nothing is
+ * asked of the kernel but what a cut and a packet dump ask for (there need be no netem).
+ */
+#include "line.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <limits.h>
+#include <net/if.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/refuse.h"
+#include "line_parts.h"
+
+enum { TAP_BYTES = 32 << 20, ANSWER_MS = 5000 };
+
+/* After all cuts, whose counters then see what was sent, not only what has come. */
+enum { PRIORITY = 100 };
+
+static struct lb_rules rules_of(const struct lb_line *line) {
+  static const char *const straight[] = {"ether saddr != " LB_LINE_MAC " "};
+  struct lb_rules rules = {.priority = PRIORITY, .match = straight, .match_count = 1, .way = line->way, .way_count = line->way_count};
+  snprintf(rules.table, sizeof rules.table, "line%d", line->number);
+  return rules;
+}
+
+/* ---- taps ------------------------------------------------------------------------------------ */
+
+/* The bridge's end of a host's link: "lbh3" (net.c). 0 = it has none. */
+static int link_of(const struct lb_net *net, const struct lb_host *host) {
+  char name[IFNAMSIZ];
+  snprintf(name, sizeof name, "lbh%zu", (size_t)(host - net->host));
+  return (int)if_nametoindex(name);
+}
+
+/* IPv4 packets of this way and no others: the rest of a busy host's traffic would only fill the
+ * buffer. Frames begin with 14 bytes of Ethernet. */
+static int choose(int tap, const struct lb_way *way) {
+  struct in_addr from, to;
+  inet_pton(AF_INET, way->from->address, &from);
+  inet_pton(AF_INET, way->to->address, &to);
+  struct sock_filter code[] = {
+      BPF_STMT(BPF_LD | BPF_H | BPF_ABS, 2 * ETH_ALEN),  BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ETH_P_IP, 0, 5),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ETH_HLEN + 12), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(from.s_addr), 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, ETH_HLEN + 16), BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ntohl(to.s_addr), 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),             BPF_STMT(BPF_RET | BPF_K, 0),
+  };
+  struct sock_fprog program = {.len = sizeof code / sizeof *code, .filter = code};
+  return setsockopt(tap, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) < 0 ? -errno : 0;
+}
+
+/* Room for what comes while this process gets no processor; without the right to it, what every
+ * socket may have. */
+static void make_room(int tap) {
+  int bytes = TAP_BYTES;
+  if (setsockopt(tap, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) < 0) setsockopt(tap, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+}
+
+static int frame_socket(void) {
+  int on = 1, fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -errno;
+  if (setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof on) == 0) return fd;
+  int r = -errno;
+  close(fd);
+  return r;
+}
+
+/* It receives nothing before it is bound, and by then it knows what to choose. For all protocols,
+ * because taps of one protocol come after the bridge, which has taken the packet by then. */
+static int tap(const struct lb_net *net, const struct lb_way *way) {
+  struct sockaddr_ll at = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = link_of(net, way->from)};
+  int fd = frame_socket(), r = 0;
+  if (fd < 0) return fd;
+  make_room(fd);
+  r = choose(fd, way);
+  if (r == 0 && bind(fd, (struct sockaddr *)&at, sizeof at) < 0) r = -errno;
+  if (r == 0) return fd;
+  close(fd);
+  return r;
+}
+
+/* ---- the process ----------------------------------------------------------------------------- */
+
+struct ends { /* what it works with, until it has it */
+  struct lb_line_job job;
+  int *tap, *interface;
+  int talk[2];
+};
+
+static void close_ends(struct ends *e, size_t ways) {
+  for (size_t i = 0; e->tap && i < ways; i++)
+    if (e->tap[i] >= 0) close(e->tap[i]);
+  if (e->job.out >= 0) close(e->job.out);
+  if (e->talk[1] >= 0) close(e->talk[1]);
+  free(e->tap);
+  free(e->interface);
+}
+
+static int open_ends(struct lb_net *net, struct lb_line *line, struct ends *e) {
+  *e = (struct ends){.job = {.line = line, .out = -1}, .talk = {-1, -1}};
+  e->tap = malloc((line->way_count + 1) * sizeof *e->tap);
+  e->interface = calloc(line->way_count + 1, sizeof *e->interface);
+  if (!e->tap || !e->interface) return -ENOMEM;
+  for (size_t i = 0; i < line->way_count; i++) e->tap[i] = -1;
+  for (size_t i = 0; i < line->way_count; i++) {
+    if ((e->tap[i] = tap(net, &line->way[i])) < 0) return e->tap[i];
+    if ((e->interface[i] = link_of(net, line->way[i].to)) == 0) return -ENODEV;
+  }
+  if ((e->job.out = frame_socket()) < 0) return e->job.out;
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, e->talk) < 0) return -errno;
+  e->job.tap = e->tap;
+  e->job.interface = e->interface;
+  e->job.talk = e->talk[1];
+  return 0;
+}
+
+static int by_number(const void *a, const void *b) { return *(const int *)a - *(const int *)b; }
+
+/* In the process: whoever waits for the end of a connection of the controller must not wait for this
+ * copy of it. */
+static void close_all_but(const struct ends *e, const struct lb_line *line) {
+  size_t count = 0;
+  int *own = malloc((2 * line->way_count + 2) * sizeof *own);
+  if (!own) _exit(1);
+  own[count++] = e->job.out;
+  own[count++] = e->job.talk;
+  for (size_t i = 0; i < line->way_count; i++) own[count++] = e->tap[i], own[count++] = line->far[i];
+  qsort(own, count, sizeof *own, by_number);
+  unsigned from = 3;
+  for (size_t i = 0; i < count; i++) {
+    unsigned at = (unsigned)own[i];
+    if (at > from) close_range(from, at - 1, 0);
+    if (at >= from) from = at + 1;
+  }
+  close_range(from, UINT_MAX, 0);
+  free(own);
+}
+
+static int start_process(struct lb_net *net, struct lb_line *line) {
+  struct ends ends;
+  int r = open_ends(net, line, &ends);
+  pid_t parent = getpid(), pid = r == 0 ? fork() : 0;
+  if (r == 0 && pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
+    close_all_but(&ends, line);
+    lb_line_run(&ends.job);
+  }
+  if (r == 0 && pid < 0) r = -errno;
+  if (r == 0) line->process = pid, line->talk = ends.talk[0];
+  else if (ends.talk[0] >= 0) close(ends.talk[0]);
+  close_ends(&ends, line->way_count);
+  return r;
+}
+
+/* It ends when nobody talks to it any more, and has then sent on all that it had. */
+static void end_process(struct lb_line *line) {
+  if (line->talk >= 0) close(line->talk);
+  while (line->process > 0 && waitpid(line->process, NULL, 0) < 0 && errno == EINTR) {
+  }
+  line->talk = -1;
+  line->process = 0;
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+static void free_line(struct lb_line *line) {
+  if (!line) return;
+  if (line->near && line->far) lb_line_probe_close(line);
+  if (line->seen) munmap(line->seen, (line->way_count + 1) * sizeof *line->seen);
+  free(line->near);
+  free(line->far);
+  free(line->way);
+  free(line);
+}
+
+static void forget(struct lb_net *net, struct lb_line *line) {
+  struct lb_line **link = &net->lines;
+  while (*link != line) link = &(*link)->older;
+  *link = line->older;
+  free_line(line);
+}
+
+/* NULL = no memory. It is not in the list yet. */
+static struct lb_line *new_line(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, uint64_t delay_ns) {
+  struct lb_line *line = calloc(1, sizeof *line);
+  if (!line) return NULL;
+  *line = (struct lb_line){.owner = owner, .number = ++net->lines_made, .delay_ns = delay_ns, .way_count = count, .talk = -1, .older = net->lines};
+  line->way = malloc((count + 1) * sizeof *line->way);
+  line->near = malloc((count + 1) * sizeof *line->near);
+  line->far = malloc((count + 1) * sizeof *line->far);
+  line->seen = mmap(NULL, (count + 1) * sizeof *line->seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (line->seen == MAP_FAILED) line->seen = NULL;
+  for (size_t i = 0; line->near && line->far && i < count; i++) line->near[i] = line->far[i] = -1;
+  if (!line->way || !line->near || !line->far || !line->seen) return free_line(line), NULL;
+  memcpy(line->way, ways, count * sizeof *ways);
+  return line;
+}
+
+struct lb_line *lb_line_on(const struct lb_net *net, const struct lb_host *from, const struct lb_host *to) {
+  for (struct lb_line *line = net->lines; line; line = line->older)
+    for (size_t i = 0; i < line->way_count; i++)
+      if (line->way[i].from == from && line->way[i].to == to) return line;
+  return NULL;
+}
+
+/* Two lines on one way would drop each other's packets. */
+static int check_ways(const struct lb_net *net, const struct lb_way *ways, size_t count, char *err, size_t err_size) {
+  if (!net->separate) return lb_refuse(err, err_size, "hosts share one loopback here: nothing to delay"), -ENOTSUP;
+  for (size_t i = 0; i < count; i++)
+    if (lb_line_on(net, ways[i].from, ways[i].to))
+      return lb_refuse(err, err_size, "what %s sends to %s is late already", ways[i].from->name, ways[i].to->name), -EBUSY;
+  return 0;
+}
+
+/* The taps come before the rules: what is dropped has been copied. In between a packet can arrive
+ * twice, as packets can anywhere. */
+int lb_line_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, uint64_t delay_ns, struct lb_line **ret,
+                 char *err, size_t err_size) {
+  char why[200];
+  int r = check_ways(net, ways, count, err, err_size);
+  if (r < 0) return r;
+  struct lb_line *line = new_line(net, owner, ways, count, delay_ns);
+  if (!line) return lb_refuse(err, err_size, "out of memory"), -ENOMEM;
+  net->lines = line;
+  r = lb_line_probe_open(line);
+  if (r == 0) r = start_process(net, line);
+  if (r < 0) {
+    forget(net, line);
+    return lb_refuse(err, err_size, "no delay line: %s", strerror(-r)), r;
+  }
+  const struct lb_rules rules = rules_of(line);
+  r = lb_rules_add(&rules, err, err_size);
+  if (r == 0) return *ret = line, 0;
+  /* What cannot be undone stays in the list, as a cut does. */
+  lb_line_end(net, line, why, sizeof why);
+  return r;
+}
+
+int lb_line_pass(struct lb_line *line, char *err, size_t err_size) {
+  struct pollfd p = {.fd = line->talk, .events = POLLIN};
+  char byte = 'p';
+  bool told = send(line->talk, &byte, 1, MSG_NOSIGNAL) == 1;
+  if (told && poll(&p, 1, ANSWER_MS) > 0 && recv(line->talk, &byte, 1, 0) == 1) return 0;
+  return lb_refuse(err, err_size, "the process of the delay line does not answer"), -EPIPE;
+}
+
+/* All is passed on first, then packets may come straight, and what the process had taken until then
+ * comes as well: nothing overtakes what was kept, and nothing is lost. */
+int lb_line_end(struct lb_net *net, struct lb_line *line, char *err, size_t err_size) {
+  const struct lb_rules rules = rules_of(line);
+  int r = lb_line_pass(line, err, err_size);
+  if (r == 0) r = lb_rules_remove(&rules, err, err_size);
+  if (r < 0) return r;
+  end_process(line);
+  forget(net, line);
+  return 0;
+}
+
+void lb_line_forget_all(struct lb_net *net) {
+  while (net->lines) {
+    if (net->lines->process > 0) kill(net->lines->process, SIGKILL);
+    end_process(net->lines);
+    forget(net, net->lines);
+  }
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The proof of a delay line: a datagram of our own on each way. It goes through the sockets and the
+ * rules of both hosts like everybody's packets; the process of the line stamps it when it comes
+ * out of the receiver's socket.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "line.h"
+
+int lb_line_probe_open(struct lb_line *line) {
+  for (size_t i = 0; i < line->way_count; i++) {
+    if ((line->near[i] = lb_net_datagram(line->way[i].from)) < 0) return line->near[i];
+    if ((line->far[i] = lb_net_datagram(line->way[i].to)) < 0) return line->far[i];
+  }
+  return 0;
+}
+
+void lb_line_probe_close(struct lb_line *line) {
+  for (size_t i = 0; i < line->way_count; i++) {
+    if (line->near[i] >= 0) close(line->near[i]);
+    if (line->far[i] >= 0) close(line->far[i]);
+    line->near[i] = line->far[i] = -1;
+  }
+}
+
+/* From one socket to the address of the other. */
+static int send_to(int from, int to) {
+  struct sockaddr_in sin;
+  socklen_t size = sizeof sin;
+  if (getsockname(to, (struct sockaddr *)&sin, &size) < 0) return -errno;
+  return sendto(from, "p", 1, 0, (struct sockaddr *)&sin, size) == 1 ? 0 : -errno;
+}
+
+int lb_line_probe(struct lb_line *line) {
+  int r = 0;
+  line->probed_at = lb_clock_ns();
+  for (size_t i = 0; i < line->way_count && r == 0; i++) r = send_to(line->near[i], line->far[i]);
+  return r;
+}
+
+/* From when the line had it, which is after it was sent: so a trip was at least as long as this says.
+ * One that came by another way is as long as it seems. */
+bool lb_line_trip(const struct lb_line *line, size_t i, uint64_t *ret_ns) {
+  uint64_t came = atomic_load(&line->seen[i].probe_came), taken = atomic_load(&line->seen[i].probe_taken);
+  uint64_t from = taken ? taken : line->probed_at, to = came ? came : lb_clock_ns();
+  *ret_ns = to > from ? to - from : 0;
+  return came != 0;
+}
+
+uint64_t lb_line_trip_back(const struct lb_line *line, size_t i, int timeout_ms) {
+  struct pollfd p = {.fd = line->near[i], .events = POLLIN};
+  char byte;
+  uint64_t sent_at = lb_clock_ns();
+  if (send_to(line->far[i], line->near[i]) < 0 || poll(&p, 1, timeout_ms) <= 0) return UINT64_MAX;
+  return recv(line->near[i], &byte, 1, MSG_DONTWAIT) == 1 ? lb_clock_ns() - sent_at : UINT64_MAX;
+}

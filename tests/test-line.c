@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Delay lines on real links: what goes one way is late, in its order and without loss, also on a connection that exists; the other way
+ * and everybody else are not. What is held comes when it is released. What has to be looked at from inside a sandbox runs in a child
+ * that writes its complaint into a pipe; none is success.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "skip.h"
+
+#include "base/clock.h"
+#include "servers/cut.h"
+#include "servers/line.h"
+#include "servers/patience.h"
+#include "servers/sandbox.h"
+
+enum { PORT = 7000, HOSTS = 3, LATE_MS = 300, SILENT_MS = 100, WAIT_MS = 10000, MANY = 200, BULK = 8 << 20 };
+#define MS UINT64_C(1000000)
+
+#define NEED_SANDBOX()                                                                                                 \
+  if (lb_isolation_probe()->kind == LB_ISOLATION_NONE) SKIP("no namespaces")
+
+/* ---- inside ------------------------------------------------------------------------------------------------------- */
+
+static const char *complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static const char *complain(const char *format, ...) {
+  static char text[300];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  return text;
+}
+
+/* Runs `body` in a sandbox; it returns NULL or what is wrong. */
+static void inside(const char *(*body)(void)) {
+  int pipe_fd[2], status = 0;
+  char text[400] = "";
+  assert_int_equal(pipe2(pipe_fd, O_CLOEXEC), 0);
+  pid_t pid = lb_sandbox_fork(-1, -1);
+  if (pid == 0) {
+    const char *wrong = body();
+    _exit(wrong && write(pipe_fd[1], wrong, strlen(wrong)) > 0);
+  }
+  close(pipe_fd[1]);
+  ssize_t n = read(pipe_fd[0], text, sizeof text - 1);
+  close(pipe_fd[0]);
+  assert_true(pid > 0);
+  assert_int_equal(waitpid(pid, &status, 0), pid);
+  if (n != 0 || status != 0) fail_msg("%s (status %d)", text, status);
+}
+
+static struct lb_net net;
+static struct lb_line *line;
+static char err[300];
+
+static const char *build(void) {
+  return lb_net_up(&net, true, HOSTS, err, sizeof err) == 0 ? NULL : complain("%s", err);
+}
+
+static const char *delay(size_t from, size_t to, uint64_t delay_ns) {
+  const struct lb_way way = {&net.host[from], &net.host[to]};
+  return lb_line_make(&net, NULL, &way, 1, delay_ns, &line, err, sizeof err) == 0 ? NULL : complain("%s", err);
+}
+
+static const char *undo(struct lb_line *which) { return lb_line_end(&net, which, err, sizeof err) == 0 ? NULL : complain("%s", err); }
+
+/* One connection from host `a` to host `b`, both ends in this process. */
+static const char *connect_pair(size_t a, size_t b, int *ret_from, int *ret_to) {
+  struct sockaddr_in sin = {.sin_family = AF_INET, .sin_port = htons(PORT)};
+  int home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), yes = 1;
+  inet_pton(AF_INET, net.host[b].address, &sin.sin_addr);
+  if (setns(net.host[b].netns, CLONE_NEWNET) < 0) return complain("setns: %m");
+  int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  if (bind(listener, (struct sockaddr *)&sin, sizeof sin) < 0 || listen(listener, 4) < 0) return complain("listen: %m");
+  if (setns(net.host[a].netns, CLONE_NEWNET) < 0) return complain("setns: %m");
+  *ret_from = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (setns(home, CLONE_NEWNET) < 0) _exit(1);
+  close(home);
+  if (connect(*ret_from, (struct sockaddr *)&sin, sizeof sin) < 0) return complain("connect: %m");
+  *ret_to = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+  close(listener);
+  return *ret_to < 0 ? complain("accept: %m") : NULL;
+}
+
+static bool readable(int fd, int timeout_ms) {
+  struct pollfd p = {.fd = fd, .events = POLLIN};
+  return poll(&p, 1, timeout_ms) > 0;
+}
+
+/* How long a byte is on its way, in ms; -1 = it does not come. */
+static int64_t byte_takes(int from, int to) {
+  char byte = 'x';
+  uint64_t begin = lb_clock_ns();
+  if (send(from, &byte, 1, MSG_NOSIGNAL) != 1 || !readable(to, WAIT_MS) || read(to, &byte, 1) != 1) return -1;
+  return (int64_t)((lb_clock_ns() - begin) / MS);
+}
+
+/* ---- late --------------------------------------------------------------------------------------------------------- */
+
+static const char *look_late(void) {
+  int a, b, third_a, third_b;
+  const char *wrong = build();
+  if (!wrong) wrong = connect_pair(0, 1, &a, &b);
+  if (!wrong) wrong = connect_pair(2, 1, &third_a, &third_b);
+  if (!wrong && byte_takes(a, b) >= LATE_MS) wrong = "a byte is late before there is a line";
+  if (!wrong) wrong = delay(0, 1, LATE_MS * MS);
+  if (wrong) return wrong;
+  if (byte_takes(b, a) >= LATE_MS) return "a byte is late the other way";
+  if (byte_takes(third_a, third_b) >= LATE_MS) return "a byte of a third host is late";
+  int64_t took = byte_takes(a, b);
+  if (took < LATE_MS) return complain("a byte took %lld ms", (long long)took);
+  if (atomic_load(&line->seen[0].others) == 0) return "the line has seen nothing";
+  if ((wrong = undo(line))) return wrong;
+  if (net.lines) return "a line that has ended is kept";
+  return byte_takes(a, b) >= LATE_MS ? "a byte is late after the line has ended" : NULL;
+}
+
+static void one_direction_of_a_connection_that_exists_is_late(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_late);
+}
+
+static const char *look_both_ways(void) {
+  int a, b;
+  const char *wrong = build();
+  if (!wrong) wrong = connect_pair(0, 1, &a, &b);
+  if (!wrong) wrong = delay(0, 1, LATE_MS * MS);
+  if (!wrong) wrong = delay(1, 0, LATE_MS * MS);
+  if (wrong) return wrong;
+  if (byte_takes(a, b) < LATE_MS) return "a byte was early";
+  return byte_takes(b, a) < LATE_MS ? "a byte was early the other way" : NULL;
+}
+
+static void two_lines_make_both_directions_late(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_both_ways);
+}
+
+static const char *look_twice(void) {
+  const struct lb_way way = {&net.host[0], &net.host[1]};
+  struct lb_line *second = NULL;
+  const char *wrong = build();
+  snprintf(net.host[0].name, sizeof net.host[0].name, "one");
+  snprintf(net.host[1].name, sizeof net.host[1].name, "two");
+  if (!wrong) wrong = delay(0, 1, LATE_MS * MS);
+  if (wrong) return wrong;
+  int r = lb_line_make(&net, NULL, &way, 1, MS, &second, err, sizeof err);
+  if (r != -EBUSY || strcmp(err, "what one sends to two is late already") != 0) return complain("%d: %s", r, err);
+  return net.lines == line && !line->older ? NULL : "a line that was refused is kept";
+}
+
+static void a_second_line_on_the_same_way_is_refused(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_twice);
+}
+
+/* A number every 2 ms, over several delays: TCP neither waits for acknowledgements that are late nor sends again. */
+static const char *send_numbers(int to) {
+  for (uint64_t i = 0, next = lb_clock_ns(); i < MANY; i++, next += 2 * MS) {
+    uint64_t message[2] = {i, 0};
+    lb_clock_sleep_until(next);
+    message[1] = lb_clock_ns();
+    if (send(to, message, sizeof message, MSG_NOSIGNAL) != sizeof message) return "send";
+  }
+  return NULL;
+}
+
+static const char *look_at_each(void) {
+  int a, b, yes = 1;
+  const char *wrong = build();
+  if (!wrong && lb_net_be_patient(&net, LATE_MS, err, sizeof err) < 0) wrong = complain("%s", err);
+  if (!wrong) wrong = connect_pair(0, 1, &a, &b);
+  if (!wrong && byte_takes(a, b) < 0) wrong = "no connection";
+  if (!wrong) wrong = delay(0, 1, LATE_MS * MS);
+  if (wrong) return wrong;
+  setsockopt(a, IPPROTO_TCP, 1 /* TCP_NODELAY */, &yes, sizeof yes);
+  if (fork() == 0) _exit(send_numbers(a) != NULL);
+  uint64_t latest = 0;
+  for (uint64_t i = 0; i < MANY; i++) {
+    uint64_t message[2];
+    if (recv(b, message, sizeof message, MSG_WAITALL) != sizeof message) return complain("message %llu does not come", (unsigned long long)i);
+    uint64_t took = lb_clock_ns() - message[1];
+    if (message[0] != i) return complain("message %llu comes in place of %llu", (unsigned long long)message[0], (unsigned long long)i);
+    if (took < LATE_MS * MS) return complain("message %llu took %llu ns", (unsigned long long)i, (unsigned long long)took);
+    if (took > latest) latest = took;
+  }
+  if (atomic_load(&line->seen[0].lost) > 0) return "packets were lost";
+  return latest > (LATE_MS + LATE_MS * 2 / 3) * MS ? complain("a message took %llu ms", (unsigned long long)(latest / MS)) : NULL;
+}
+
+static void on_patient_hosts_every_message_is_late_by_the_delay_alone(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_at_each);
+}
+
+/* Large segments pass as they are, and nothing is missing or mixed up. */
+static const char *look_at_bulk(void) {
+  static unsigned char bytes[65536];
+  int a, b;
+  const char *wrong = build();
+  if (!wrong) wrong = connect_pair(0, 1, &a, &b);
+  if (!wrong) wrong = delay(0, 1, 5 * MS);
+  if (wrong) return wrong;
+  if (fork() == 0) {
+    for (size_t sent = 0; sent < BULK; sent += sizeof bytes) {
+      for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (unsigned char)((sent + i) * 2654435761u >> 13);
+      if (send(a, bytes, sizeof bytes, MSG_NOSIGNAL) != sizeof bytes) _exit(1);
+    }
+    _exit(0);
+  }
+  for (size_t got = 0; got < BULK; got += sizeof bytes) {
+    if (recv(b, bytes, sizeof bytes, MSG_WAITALL) != sizeof bytes) return complain("it ends after %zu bytes", got);
+    for (size_t i = 0; i < sizeof bytes; i++)
+      if (bytes[i] != (unsigned char)((got + i) * 2654435761u >> 13)) return complain("byte %zu is wrong", got + i);
+  }
+  return NULL;
+}
+
+static void much_data_comes_whole_and_in_order(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_at_bulk);
+}
+
+/* A process that was forked has copies of all that was open. */
+static const char *look_at_ends(void) {
+  int pipe_fd[2];
+  char byte;
+  const char *wrong = build();
+  if (!wrong && pipe2(pipe_fd, O_CLOEXEC) < 0) wrong = "no pipe";
+  if (!wrong) wrong = delay(0, 1, LATE_MS * MS);
+  if (wrong) return wrong;
+  close(pipe_fd[1]);
+  return readable(pipe_fd[0], WAIT_MS) && read(pipe_fd[0], &byte, 1) == 0 ? NULL : "somebody holds the other end of a pipe that was closed";
+}
+
+static void a_line_keeps_nothing_open_that_is_not_its_own(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_at_ends);
+}
+
+/* ---- held --------------------------------------------------------------------------------------------------------- */
+
+static const char *look_held(void) {
+  int a, b;
+  char text[4];
+  const char *wrong = build();
+  if (!wrong) wrong = connect_pair(0, 1, &a, &b);
+  if (!wrong) wrong = delay(0, 1, LB_LINE_HOLD);
+  if (wrong) return wrong;
+  if (send(a, "ab", 2, MSG_NOSIGNAL) != 2 || readable(b, SILENT_MS)) return "what is held came";
+  if (byte_takes(b, a) < 0) return "nothing passes the other way";
+  if (lb_line_pass(line, err, sizeof err) < 0) return complain("%s", err);
+  if (!readable(b, WAIT_MS) || read(b, text, sizeof text) != 2 || memcmp(text, "ab", 2) != 0) return "what was held did not come";
+  if (byte_takes(a, b) < 0) return "what comes after it does not pass";
+  if ((wrong = undo(line))) return wrong;
+  return byte_takes(a, b) < 0 ? "nothing passes after the end" : NULL;
+}
+
+static void what_is_held_comes_when_it_is_passed_on(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_held);
+}
+
+static const char *look_ended(void) {
+  int a, b;
+  char text[4];
+  const char *wrong = build();
+  if (!wrong) wrong = connect_pair(0, 1, &a, &b);
+  if (!wrong) wrong = delay(0, 1, LB_LINE_HOLD);
+  if (!wrong && send(a, "x", 1, MSG_NOSIGNAL) != 1) wrong = "send";
+  if (!wrong) wrong = undo(line);
+  if (wrong) return wrong;
+  return readable(b, WAIT_MS) && read(b, text, sizeof text) == 1 && *text == 'x' ? NULL : "what was held is lost";
+}
+
+static void the_end_of_a_line_passes_on_what_it_holds(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_ended);
+}
+
+/* A cut is where packets arrive: what is on its way when it is made is dropped. */
+static const char *look_cut(void) {
+  int a, b;
+  struct lb_cut *cut;
+  const char *wrong = build();
+  if (!wrong) wrong = connect_pair(0, 1, &a, &b);
+  if (!wrong) wrong = delay(0, 1, LATE_MS * MS);
+  if (wrong) return wrong;
+  if (send(a, "x", 1, MSG_NOSIGNAL) != 1) return "send";
+  const struct lb_way way = {&net.host[0], &net.host[1]};
+  if (lb_cut_make(&net, NULL, &way, 1, &cut, err, sizeof err) < 0) return complain("%s", err);
+  if (readable(b, LATE_MS + SILENT_MS)) return "a packet passed a cut";
+  if ((wrong = undo(line))) return wrong;
+  if (readable(b, LATE_MS + SILENT_MS)) return "the end of a line heals a cut";
+  if (lb_cut_heal(&net, cut, err, sizeof err) < 0) return complain("%s", err);
+  return readable(b, WAIT_MS) ? NULL : "the byte is not sent again";
+}
+
+static void a_cut_drops_what_is_on_its_way(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_cut);
+}
+
+/* ---- the probe ---------------------------------------------------------------------------------------------------- */
+
+static const char *look_at_probe(void) {
+  uint64_t took = 0, back;
+  const char *wrong = build();
+  if (!wrong) wrong = delay(0, 1, LATE_MS * MS);
+  if (wrong) return wrong;
+  if (lb_line_probe(line) < 0) return "no probe";
+  if (lb_line_trip(line, 0, &took)) return "the probe came at once";
+  if ((back = lb_line_trip_back(line, 0, WAIT_MS)) >= LATE_MS * MS) return "the probe is late the other way";
+  uint64_t deadline = lb_clock_ns() + WAIT_MS * MS;
+  while (!lb_line_trip(line, 0, &took) && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + MS);
+  if (!lb_line_trip(line, 0, &took)) return "the probe does not come";
+  if (took < LATE_MS * MS) return complain("the probe took %llu ns", (unsigned long long)took);
+  return atomic_load(&line->seen[0].others) > 0 ? "the probe is taken for somebody's packet" : NULL;
+}
+
+static void the_probe_is_late_and_comes_back_at_once(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_at_probe);
+}
+
+/* The rules are taken away behind the line's back: then packets come straight, and the probe tells. */
+static const char *look_at_broken(void) {
+  uint64_t took = LATE_MS * MS;
+  const char *wrong = build();
+  if (!wrong) wrong = delay(0, 1, LATE_MS * MS);
+  if (wrong) return wrong;
+  static const char *const match[] = {""};
+  struct lb_rules rules = {.table = "line1", .match = match, .match_count = 1, .way = line->way, .way_count = 1};
+  if (lb_rules_remove(&rules, err, sizeof err) < 0) return complain("%s", err);
+  if (lb_line_probe(line) < 0) return "no probe";
+  lb_clock_sleep_until(lb_clock_ns() + SILENT_MS * MS);
+  if (!lb_line_trip(line, 0, &took)) return "the probe did not come straight";
+  return took < LATE_MS * MS ? NULL : "a packet that came straight seems late";
+}
+
+static void a_line_that_does_not_delay_is_not_proved(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_at_broken);
+}
+
+static const char *look_without_hosts(void) {
+  if (lb_net_up(&net, false, 2, err, sizeof err) != 0) return complain("%s", err);
+  const struct lb_way way = {&net.host[0], &net.host[1]};
+  int r = lb_line_make(&net, NULL, &way, 1, MS, &line, err, sizeof err);
+  return r == -ENOTSUP && strcmp(err, "hosts share one loopback here: nothing to delay") == 0 ? NULL : complain("%d: %s", r, err);
+}
+
+static void without_separate_hosts_a_line_is_refused(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_without_hosts);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(one_direction_of_a_connection_that_exists_is_late),
+      cmocka_unit_test(two_lines_make_both_directions_late),
+      cmocka_unit_test(a_second_line_on_the_same_way_is_refused),
+      cmocka_unit_test(on_patient_hosts_every_message_is_late_by_the_delay_alone),
+      cmocka_unit_test(much_data_comes_whole_and_in_order),
+      cmocka_unit_test(a_line_keeps_nothing_open_that_is_not_its_own),
+      cmocka_unit_test(what_is_held_comes_when_it_is_passed_on),
+      cmocka_unit_test(the_end_of_a_line_passes_on_what_it_holds),
+      cmocka_unit_test(a_cut_drops_what_is_on_its_way),
+      cmocka_unit_test(the_probe_is_late_and_comes_back_at_once),
+      cmocka_unit_test(a_line_that_does_not_delay_is_not_proved),
+      cmocka_unit_test(without_separate_hosts_a_line_is_refused),
+  };
+  return cmocka_run_group_tests_name("line", tests, NULL, NULL);
+}
