@@ -10,7 +10,8 @@ MANY_TEXTS = 16  # accesses of a client; of more none is named
 MANY = 400  # events; of a longer history only the surroundings of its first overlap are drawn
 ENLARGE_BELOW = 0.15  # share of the width
 ROW, LANE, LEVEL = 0.23, 0.68, 0.165  # inches: a fault, a client, a line of small texts
-LASTING = {"cut": "heal", "pause": "resume", "kill": "restart"}  # verbs of faults, and of what ends them
+# Verbs of faults, and of what ends them.
+LASTING = {"cut": {"heal"}, "slow": {"heal"}, "hold": {"release", "heal"}, "pause": {"resume"}, "kill": {"restart"}}
 
 
 def _sides(fault):
@@ -19,11 +20,11 @@ def _sides(fault):
 
 def _ends(fault, later):
     """Does an event end a fault? In a campaign a fact says so; in a timeline its counterpart does, of the same role, or of nobody: `heal`
-    mends all cuts."""
+    mends all links."""
     if later["e"] == "over":
         return later.get("step") is not None and later["step"] == fault.get("step")
     return (later["e"] == "fault" and later.get("verb") is not None
-            and later["verb"] == LASTING.get(fault.get("verb"))
+            and later["verb"] in LASTING.get(fault.get("verb"), ())
             and (later.get("role") is None or _sides(later) == _sides(fault)))
 
 

@@ -226,6 +226,54 @@ step = client 2 release within 1s
 step = client 1 acquire within 4s
 step = client 1 release within 1s
 E
+# The request arrives and its answer is late: too late for who asked, and the lock is taken all the same. Who is not slow is answered.
+own slow-answers <<'E'
+[timeline]
+step = client 1 acquire within 3s
+step = client 2 acquire within 100ms
+step = client 1 release within 1s
+step = slow primary to client 1 700ms
+step = client 1 acquire within 300ms
+step = client 2 acquire within 200ms
+step = wait 500ms
+step = heal primary client 1
+step = client 2 acquire within 4s
+step = client 2 release within 1s
+step = client 1 acquire within 3s
+step = client 1 release within 1s
+E
+# Nobody waits for the proof, and who is slow gets the lock later.
+own slow-requests <<'E'
+[timeline]
+step = client 2 acquire within 3s
+step = client 1 acquire within 200ms
+step = slow client 1 to all 1s
+step = client 1 begin acquire within 4s
+step = client 2 release within 500ms
+step = await client 1 holds within 3s
+step = client 1 read
+step = client 1 write
+step = client 1 release within 3s
+E
+# What was asked arrives when it is released, when somebody else has been granted.
+own hold-requests <<'E'
+[timeline]
+step = client 1 acquire within 3s
+step = client 2 acquire within 100ms
+step = client 1 release within 1s
+step = hold client 1 to all
+step = client 1 begin acquire within 4s
+step = client 2 acquire within 300ms
+step = wait 300ms
+step = release client 1 to all
+step = client 2 release within 1s
+step = await client 1 holds within 3s
+step = client 1 release within 1s
+step = hold all to client 2
+step = heal
+step = client 2 acquire within 300ms
+step = client 2 release within 1s
+E
 # Faults that cannot be proved. What comes before them would be enough to be safe.
 unprovable() { # NAME, then steps
   name=$1
@@ -236,6 +284,10 @@ unprovable() { # NAME, then steps
   } | own "$name"
 }
 unprovable cut-dead 'kill primary' 'cut client 1 from primary'
+unprovable slow-too-short 'slow primary to client 1 5s' 'heal'
+unprovable slow-twice 'slow primary to client 1 300ms' 'hold all to client 1'
+unprovable slow-cut 'cut client 1 from all' 'slow primary to client 1 300ms'
+unprovable slow-itself 'slow primary to node 1 300ms'
 unprovable kill-twice 'kill primary' 'kill node 1'
 unprovable kill-nobody 'kill replicas'
 unprovable clock-paused 'pause primary' 'clock primary +5s'
@@ -462,6 +514,28 @@ proved cut-requests 'cut all to client 1'
 answers cut-requests 'client 2 acquire within 200ms' granted
 answers cut-requests 'client 1 acquire within 4s' granted
 
+comes_to safe slow-answers redis-token@redis
+proved slow-answers 'slow primary to client 1 700ms'
+has slow-answers '"e":"trip","step":4,"from":"redis-1","host":"client-1","ms":[7-9][0-9][0-9]}'
+has slow-answers '"e":"trip","step":4,"from":"client-1","host":"redis-1","ms":[0-9]?[0-9]}'
+check '  somebody used it' sh -c '! grep -q "\"e\":\"unused\"" "$1"' - "$dir/events"
+answers slow-answers 'client 1 acquire within 300ms' unknown
+answers slow-answers 'client 2 acquire within 200ms' refused
+answers slow-answers 'client 2 acquire within 4s' granted
+answers slow-answers 'client 1 acquire within 3s' granted
+comes_to safe slow-requests redis-token@redis
+proved slow-requests 'slow client 1 to all 1s'
+answers slow-requests 'client 1 begin acquire within 4s' granted
+comes_to safe hold-requests redis-token@redis
+proved hold-requests 'hold client 1 to all'
+answers hold-requests 'client 2 acquire within 300ms' granted
+answers hold-requests 'client 1 begin acquire within 4s' granted
+has hold-requests '"e":"trip","step":4,"from":"client-1","host":"redis-1","ms":[3-9][0-9][0-9]}'
+has hold-requests '"e":"unused","what":"hold all to client 2","step":12}'
+because slow-too-short 'slow primary to client 1 5s: undone before its packet had come, so it is not proved'
+because slow-twice 'what redis-1 sends to client-1 is late already'
+because slow-cut 'the link of redis-1 and client-1 is cut'
+because slow-itself 'no link between these two'
 because cut-dead 'could not be reached even before the cut'
 because kill-twice 'was already dead'
 because kill-nobody 'this system has no such host'

@@ -83,6 +83,10 @@ static void a_grant_names_its_server_and_the_epoch_of_a_czxid(void **state) {
             "{\"t\":8000000,\"e\":\"touched\",\"step\":7,\"verb\":\"cut\"}\n"
             "{\"t\":8500000,\"e\":\"fault\",\"what\":\"kill primary\",\"step\":8,\"verb\":\"kill\"}\n"
             "{\"t\":8500000,\"e\":\"touched\",\"step\":8,\"verb\":\"kill\",\"host\":\"redis-1\"}\n"
+            "{\"t\":8600000,\"e\":\"fault\",\"what\":\"slow primary to node 3 700ms\",\"step\":9,\"verb\":\"slow\"}\n"
+            "{\"t\":8600000,\"e\":\"touched\",\"step\":9,\"verb\":\"slow\",\"host\":\"redis-1\",\"from\":\"redis-3\"}\n"
+            "{\"t\":8700000,\"e\":\"trip\",\"step\":9,\"from\":\"redis-3\",\"host\":\"redis-1\",\"ms\":0}\n"
+            "{\"t\":8800000,\"e\":\"trip\",\"step\":9,\"from\":\"redis-1\",\"host\":\"redis-3\",\"ms\":701}\n"
             "{\"t\":9000000,\"e\":\"unused\",\"step\":6,\"what\":\"cut client 1 from minority\"}\n"
             "{\"t\":10000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"release\"}\n");
   says("fence czxid 0x200000005, epoch 2");
@@ -95,7 +99,10 @@ static void a_grant_names_its_server_and_the_epoch_of_a_czxid(void **state) {
   says("FAULT     cut client 1 from minority: client-1 from redis-4, redis-5  (proved, 0.500 ms later)\n");
   says("FAULT     cut primary from replicas: nobody to cut\n");
   says("FAULT     kill primary: redis-1\n");
-  says("cut client 1 from minority: no packet was dropped but those of its proof");
+  says("FAULT     slow primary to node 3 700ms: redis-1 to redis-3\n");
+  says("a packet from redis-3 to redis-1 took less than 1 ms\n");
+  says("a packet from redis-1 to redis-3 took 701 ms\n");
+  says("cut client 1 from minority: it met no packet but those of its proof");
 }
 
 static void a_paused_holder_is_told_line_by_line(void **state) {

@@ -670,13 +670,13 @@ static void a_step_of_a_dead_client_is_refused(void **state) {
 static void what_undoes_or_awaits_needs_its_fault_before(void **state) {
   (void)state;
   const char *const failover =
-      "f.ini:%d: step = await failover within 5s: expected a fault of a server (cut, kill, pause, restart or clock) before it";
+      "f.ini:%d: step = await failover within 5s: expected a fault of a server (cut, slow, hold, kill, pause, restart or clock) before it";
   char message[256];
   snprintf(message, sizeof message, failover, 10);
   refused(TIMELINE "step = await failover within 5s\n", message);
   snprintf(message, sizeof message, failover, 11);
   refused(TIMELINE "step = kill client 1\nstep = await failover within 5s\n", message);
-  refused(TIMELINE "step = heal\n", "f.ini:10: step = heal: expected an earlier cut");
+  refused(TIMELINE "step = heal\n", "f.ini:10: step = heal: expected an earlier cut, slow or hold");
   refused(TIMELINE "step = resume primary\n", "f.ini:10: step = resume primary: expected an earlier pause or stop");
   refused(TIMELINE "step = pause primary\nstep = resume client 1\n",
           "f.ini:11: step = resume client 1: expected an earlier pause or stop");
@@ -699,12 +699,35 @@ static void a_heal_of_one_cut_needs_that_cut(void **state) {
     for (const char *at = before[i]; *at; at++) line += *at == '\n';
     snprintf(text, sizeof text, TIMELINE "%sstep = heal primary from replicas\n", before[i]);
     snprintf(message, sizeof message,
-             "f.ini:%d: step = heal primary from replicas: expected an earlier cut of these two roles, in this order, that still holds", line);
+             "f.ini:%d: step = heal primary from replicas: expected an earlier cut or slow of these two roles, in this order, that still holds", line);
     refused(text, message);
   }
   struct lb_scenario s = good(TIMELINE "step = cut primary from replicas\nstep = cut primary replicas\nstep = cut client 1 all\n"
                                        "step = heal primary replicas\nstep = heal primary from replicas\nstep = heal client 1 all\n"
                                        "step = cut primary to client 2\nstep = heal primary from client 2\n");
+  assert_true(lb_scenario_needs(&s, LB_NEED_NETWORK));
+  lb_scenario_clear(&s);
+}
+
+/* What is held is released by its words, or healed with everything; what is slow is healed. */
+static void a_release_needs_its_hold(void **state) {
+  (void)state;
+  static const char *const before[] = {
+      "", "step = hold replicas to primary\n", "step = slow primary to replicas 1s\n", "step = cut primary to replicas\n",
+      "step = hold primary to replicas\nstep = heal\n", "step = hold primary to replicas\nstep = release primary to replicas\n"};
+  for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+    char text[600], message[200];
+    int line = 10;
+    for (const char *at = before[i]; *at; at++) line += *at == '\n';
+    snprintf(text, sizeof text, TIMELINE "%sstep = release primary to replicas\n", before[i]);
+    snprintf(message, sizeof message,
+             "f.ini:%d: step = release primary to replicas: expected an earlier hold of these two roles, in this order, that still holds", line);
+    refused(text, message);
+  }
+  refused(TIMELINE "step = hold primary to replicas\nstep = heal primary replicas\n",
+          "f.ini:11: step = heal primary replicas: expected an earlier cut or slow of these two roles, in this order, that still holds");
+  struct lb_scenario s = good(TIMELINE "step = hold primary to replicas\nstep = slow primary to client 1 5s\nstep = release primary to replicas\n"
+                                       "step = heal primary client 1\nstep = hold primary to replicas\nstep = slow client 2 to all 20ms\nstep = heal\n");
   assert_true(lb_scenario_needs(&s, LB_NEED_NETWORK));
   lb_scenario_clear(&s);
 }
@@ -742,7 +765,7 @@ static void a_fault_of_a_client_is_none_of_a_server(void **state) {
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
     char text[256];
     snprintf(text, sizeof text, TIMELINE "step = %s\nstep = await failover within 5s\n", faults[i]);
-    refused(text, "f.ini:11: step = await failover within 5s: expected a fault of a server (cut, kill, pause, restart or "
+    refused(text, "f.ini:11: step = await failover within 5s: expected a fault of a server (cut, slow, hold, kill, pause, restart or "
                   "clock) before it");
   }
 }
@@ -760,6 +783,9 @@ static void a_timeline_names_whom_it_means(void **state) {
 static void a_campaign_draws_faults_that_can_be_undone(void **state) {
   (void)state;
   static const char *const others[] = {"heal",
+                                       "slow primary to replicas 1s",
+                                       "hold primary to replicas",
+                                       "release primary to replicas",
                                        "wait 1s",
                                        "resume primary",
                                        "restart primary",
@@ -780,7 +806,7 @@ static void a_campaign_draws_faults_that_can_be_undone(void **state) {
   refused(CAMPAIGN "fault = clock holder +5s\n",
           "f.ini:10: fault = clock holder +5s: a client at work tells nobody its time: expected a server");
   refused(CAMPAIGN "fault = kil primary\n",
-          "f.ini:10: fault = kil primary: unknown verb 'kil', did you mean 'kill'? expected cut, heal, kill, pause, resume, "
+          "f.ini:10: fault = kil primary: unknown verb 'kil', did you mean 'kill'? expected cut, slow, hold, release, heal, kill, pause, resume, "
           "restart, clock, client, stop, crash, await, wait or observe");
 }
 
@@ -1098,6 +1124,7 @@ int main(void) {
       cmocka_unit_test(a_step_of_a_dead_client_is_refused),
       cmocka_unit_test(what_undoes_or_awaits_needs_its_fault_before),
       cmocka_unit_test(a_heal_of_one_cut_needs_that_cut),
+      cmocka_unit_test(a_release_needs_its_hold),
       cmocka_unit_test(a_story_may_use_all_of_the_grammar),
       cmocka_unit_test(a_dead_client_is_not_told_to_stop),
       cmocka_unit_test(a_fault_of_a_client_is_none_of_a_server),

@@ -137,6 +137,14 @@ static void a_fault_says_whom_it_touched(void **state) {
   assert_recorded("{\"t\":1,\"e\":\"unused\",\"what\":\"cut client 1 from all\",\"step\":3}");
 }
 
+static void a_trip_says_from_whom_to_whom_and_how_long(void **state) {
+  (void)state;
+  struct lb_step step = parsed("slow primary to client 1 700ms", 4);
+  const struct lb_host from = {.name = "zookeeper-1"}, to = {.name = "client-1"};
+  lb_stage_trip(&stage, &step, &from, &to, 700 * LB_NS_PER_MS + 999999);
+  assert_recorded("{\"t\":1,\"e\":\"trip\",\"step\":4,\"from\":\"zookeeper-1\",\"host\":\"client-1\",\"ms\":700}");
+}
+
 /* The latest event's ms, which depends on the clock. */
 static int64_t latest_ms(void) {
   const struct lb_history *h = &stage.history;
@@ -204,7 +212,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(a_fault_says_what_is_done_to_whom), TEST(what_becomes_of_a_step_has_its_number),
       TEST(an_answer_is_that_of_what_was_asked), TEST(an_observation_is_at_a_host_or_of_a_role),
-      TEST(a_fault_says_whom_it_touched), TEST(a_client_holds_while_it_believes_so_and_its_lease_is_not_over),
+      TEST(a_fault_says_whom_it_touched), TEST(a_trip_says_from_whom_to_whom_and_how_long), TEST(a_client_holds_while_it_believes_so_and_its_lease_is_not_over),
       TEST(a_server_is_recorded_with_the_role_that_was_asked_for), TEST(who_decides_is_recorded), TEST(a_clock_is_recorded_as_it_was_read), TEST(phases_and_notes_are_recorded),
   };
   return cmocka_run_group_tests_name("stage-facts", tests, NULL, NULL);

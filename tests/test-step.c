@@ -46,7 +46,7 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 
 #define ROLES "primary, current primary, replicas, node N, majority, partners, minority, all, client N, clients, holder, waiters or server of client N"
 #define VERBS                                                                                                          \
-  "cut, heal, kill, pause, resume, restart, clock, client, stop, crash, await, wait or observe"
+  "cut, slow, hold, release, heal, kill, pause, resume, restart, clock, client, stop, crash, await, wait or observe"
 #define CLIENT_VERBS "client N and acquire, begin, release, read, write or reopen"
 #define CUTS "cut A [from] B or cut A to B"
 #define CLOCKS "clock A [wall|monotonic] OFFSET or clock A rate R"
@@ -57,6 +57,9 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
   static const char *const examples[] = {
       "cut primary from replicas",
       "cut node 1 to client 2",
+      "slow primary to server of client 2 700ms",
+      "hold primary to client 1",
+      "release primary to client 1",
       "heal primary from replicas",
       "heal",
       "kill node 2",
@@ -399,14 +402,36 @@ static void a_heal_names_the_two_roles_of_a_cut_or_none(void **state) {
 static void cuts_that_nobody_can_mean_are_refused(void **state) {
   (void)state;
   refused("cut client 1 from clients", "clients do not talk to each other: expected a server on one side");
-  refused("cut primary from primary", "'primary' cannot be cut from itself");
-  refused("cut node 2 from node 2", "'node 2' cannot be cut from itself");
-  refused("cut node any from node any", "'node any' cannot be cut from itself");
+  refused("cut primary from primary", "'primary' has no link to itself");
+  refused("cut node 2 from node 2", "'node 2' has no link to itself");
+  refused("cut node any from node any", "'node any' has no link to itself");
   refused("cut holder from waiters", "clients do not talk to each other: expected a server on one side");
   refused("cut client 1 to clients", "clients do not talk to each other: expected a server on one side");
-  refused("cut primary to primary", "'primary' cannot be cut from itself");
+  refused("cut primary to primary", "'primary' has no link to itself");
   good("cut all from all");
   good("cut client 1 from node 1");
+}
+
+static void a_delay_is_of_one_direction_and_says_how_long(void **state) {
+  (void)state;
+  struct lb_step step = good("slow server of client 1 to server of client 2 1.5s");
+  assert_int_equal(step.verb, LB_STEP_SLOW);
+  assert_role(step.a, LB_ROLE_SERVER_OF, 1);
+  assert_role(step.b, LB_ROLE_SERVER_OF, 2);
+  assert_int_equal(step.within_ms, 1500);
+  assert_true(lb_step_hits_server(&step));
+  step = good("hold client 1 to all");
+  assert_int_equal(step.verb, LB_STEP_HOLD);
+  assert_int_equal(step.within_ms, 0);
+  step = good("release client 1 to all");
+  assert_int_equal(step.verb, LB_STEP_RELEASE_HELD);
+  refused("slow primary replicas 5s", "found 'replicas', expected 'to': slow A to B T");
+  refused("slow primary from replicas 5s", "found 'from', expected 'to': slow A to B T");
+  refused("slow primary to replicas", "it ends where 'T' was expected: slow A to B T");
+  refused("slow primary to replicas 0s", "'0s': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m");
+  refused("hold primary to replicas 5s", "found '5s' after its end: expected hold A to B");
+  refused("slow primary to primary 5s", "'primary' has no link to itself");
+  refused("hold client 1 to clients", "clients do not talk to each other: expected a server on one side");
 }
 
 static void only_one_server_is_observed(void **state) {
@@ -434,7 +459,7 @@ static void the_server_of_a_client_is_a_role_of_four_words(void **state) {
   refused("kill server 1", "'server' alone is not a role: expected server of client N");
   refused("kill server of client any", "'server of client any': expected server of client and its number from 1 to 128");
   refused("kill server of client", "'server of client ': expected server of client and its number from 1 to 128");
-  refused("cut server of client 1 from server of client 1", "'server of client 1' cannot be cut from itself");
+  refused("cut server of client 1 from server of client 1", "'server of client 1' has no link to itself");
 }
 
 static void only_servers_are_restarted(void **state) {
@@ -480,6 +505,7 @@ int main(void) {
       cmocka_unit_test(a_cut_of_one_way_says_to),
       cmocka_unit_test(a_heal_names_the_two_roles_of_a_cut_or_none),
       cmocka_unit_test(cuts_that_nobody_can_mean_are_refused),
+      cmocka_unit_test(a_delay_is_of_one_direction_and_says_how_long),
       cmocka_unit_test(only_one_server_is_observed),
       cmocka_unit_test(the_server_of_a_client_is_a_role_of_four_words),
       cmocka_unit_test(only_servers_are_restarted),

@@ -113,7 +113,7 @@ static void put_touched(const struct lb_teller *t, size_t fault) {
   fputs(": ", t->out);
   if (f->host == LB_NO_NAME) lb_event_say(t->h, &t->h->events[touched], t->out);
   else lb_say_text(t->h->texts.name[f->host], t->out);
-  if (f->from != LB_NO_NAME) fputs(" from ", t->out), lb_say_text(t->h->texts.name[f->from], t->out);
+  if (f->from != LB_NO_NAME) fputs(lb_touched_say(t->h, f), t->out), lb_say_text(t->h->texts.name[f->from], t->out);
 }
 
 /* "by" whom it was granted, or "at" whom it was asked for in vain. */

@@ -55,9 +55,10 @@ enum lb_event_kind {
   LB_EV_SERVER,     /* the server that a client talks to: which it had asked for the lock (with a key), or as a step observed it */
   LB_EV_HOLDS,      /* whether a client held when a step looked: it believed that it does, and its lease was not over */
   LB_EV_TOUCHED,    /* the hosts that a fault is done to; without a host: nobody */
-  LB_EV_UNUSED,     /* a cut dropped no packet but those of its own proof */
+  LB_EV_UNUSED,     /* a fault of links met no packet but those of its own proof */
   LB_EV_VOTED,      /* the servers whose yes made the grant of this client */
   LB_EV_NOT_MET,    /* the condition that a step awaited did not come true within its bound */
+  LB_EV_TRIP,       /* how long a packet of a proof was on its way at least, from one host to another */
 };
 
 enum {
@@ -129,7 +130,7 @@ struct lb_fact {
   uint32_t why;  /* of what failed: text for people */
   uint32_t verb; /* fault: "cut" */
   uint32_t role; /* who a step names: "current primary"; fault, observed, role */
-  uint32_t from; /* fault: the other side of a cut */
+  uint32_t from; /* fault: the other side of a link; trip: who sent it */
   uint32_t host; /* "redis-1" */
 
   uint32_t step;    /* number of the step: ties a fault, its proof and its end together; 0 = none */
@@ -139,7 +140,8 @@ struct lb_fact {
   /* observed: 1 = the key has a record there; holds: 1 = it does; server: 1 = that server plays the
    * role */
   uint8_t present;
-  /* clock: wall = off by, monotonic = jumped by, rate = gained; holds: what is left of the lease */
+  /* clock: wall = off by, monotonic = jumped by, rate = gained; holds: what is left of the lease; trip:
+   * how long */
   int64_t ms;
   uint64_t in_ms;   /* clock, rate: in that time */
   uint64_t kept;    /* shortened: so many events ... */

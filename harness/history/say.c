@@ -5,6 +5,8 @@
  */
 #include "say.h"
 
+#include <string.h>
+
 void lb_say_text(const char *text, FILE *out) {
   for (; *text; text++) putc((unsigned char)*text < ' ' || *text == 127 ? '?' : *text, out);
 }
@@ -83,7 +85,20 @@ static void say_touched(const struct lb_history *h, const struct lb_fact *f, FIL
     return;
   }
   put(h, "", f->verb, out), put(h, " ", f->host, out);
-  if (f->from != LB_NO_NAME) put(h, " from ", f->from, out);
+  if (f->from != LB_NO_NAME) put(h, lb_touched_say(h, f), f->from, out);
+}
+
+const char *lb_touched_say(const struct lb_history *h, const struct lb_fact *touched) {
+  const char *verb = touched->verb < h->texts.count ? h->texts.name[touched->verb] : "";
+  bool parts = strcmp(verb, "cut") == 0 || strcmp(verb, "heal") == 0;
+  return parts ? " from " : " to ";
+}
+
+/* A packet's time is a whole number of ms, rounded down. */
+static void say_trip(const struct lb_history *h, const struct lb_fact *f, FILE *out) {
+  put(h, "a packet from ", f->from, out), put(h, " to ", f->host, out);
+  if (f->ms == 0) fputs(" took less than 1 ms", out);
+  else fprintf(out, " took %lld ms", (long long)f->ms);
 }
 
 static void say_undone(const struct lb_history *h, const char *before, const struct lb_fact *f, FILE *out) {
@@ -130,7 +145,8 @@ void lb_event_say(const struct lb_history *h, const struct lb_event *e, FILE *ou
     case LB_EV_VOTED: put(h, "", f->host, out), fputs(" said yes to ", out), put_client(h, e, out); break;
     case LB_EV_HOLDS: say_holds(h, e, f, out); break;
     case LB_EV_TOUCHED: say_touched(h, f, out); break;
-    case LB_EV_UNUSED: put(h, "", f->what, out), fputs(": no packet was dropped but those of its proof", out); break;
+    case LB_EV_UNUSED: put(h, "", f->what, out), fputs(": it met no packet but those of its proof", out); break;
+    case LB_EV_TRIP: say_trip(h, f, out); break;
     default: break;
   }
 }

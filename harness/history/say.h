@@ -15,6 +15,9 @@ void lb_event_say(const struct lb_history *history, const struct lb_event *event
 /* A name or text out of a file, cleaned in the same way. */
 void lb_say_text(const char *text, FILE *out);
 
+/* What stands between the two sides of a link in a fact of whom a fault touched: " from " or " to ". */
+const char *lb_touched_say(const struct lb_history *history, const struct lb_fact *touched);
+
 /* What a guard's check came to, of enum lb_check_result: "lease over", "told no"; "" for any other
  * number. */
 const char *lb_check_say(unsigned check);

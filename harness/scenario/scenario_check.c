@@ -80,16 +80,17 @@ static int check_failover(struct story *t, const struct lb_step *step) {
 }
 
 /* How many of the steps before this cure did something that it takes back and that still holds. A
- * `heal` without roles takes back all cuts; one with roles takes back one cut of these two, so a
- * second heal needs a second cut. */
+ * `heal` without roles takes back all faults of links; a cure with two roles takes back one of these
+ * two, so a second heal needs a second cut. */
 static size_t count_open(const struct story *t, const struct lb_step *cure) {
   size_t open = 0;
+  bool of_two = cure->b.kind != LB_ROLE_NONE;
   for (size_t i = 0; i < t->at; i++) {
     const struct lb_step *earlier = &t->scenario->steps[i];
     bool same = earlier->verb == cure->verb && lb_role_equal(earlier->a, cure->a) && lb_role_equal(earlier->b, cure->b);
     if (lb_step_undoes(cure, earlier)) open++;
-    else if (cure->verb == LB_STEP_HEAL_ONE && earlier->verb == LB_STEP_HEAL) open = 0;
-    else if (cure->verb == LB_STEP_HEAL_ONE && same) open--;
+    else if (of_two && earlier->verb == LB_STEP_HEAL) open = 0;
+    else if (of_two && same) open--;
   }
   return open;
 }

@@ -41,6 +41,9 @@ enum lb_verb {
   LB_STEP_NONE, /* no step has it */
   LB_STEP_CUT,
   LB_STEP_CUT_TO,
+  LB_STEP_SLOW,
+  LB_STEP_HOLD,
+  LB_STEP_RELEASE_HELD,
   LB_STEP_HEAL_ONE, /* before LB_STEP_HEAL: what is wrong with a role is then said of it */
   LB_STEP_HEAL,
   LB_STEP_KILL,
@@ -73,7 +76,7 @@ enum lb_verb {
 struct lb_step {
   enum lb_verb verb;
   struct lb_role a, b; /* b: the other side of a link; LB_ROLE_NONE where a step speaks of none */
-  int64_t within_ms; /* for acquire, release, await, wait */
+  int64_t within_ms; /* for acquire, release, await, wait; slow: how late */
   bool monotonic;    /* clock jump: of the monotonic clock, not the wall clock */
   int64_t offset_ms; /* clock jump */
   double rate;       /* clock rate */

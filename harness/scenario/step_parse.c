@@ -14,7 +14,7 @@
 #include "scenario_parts.h"
 #include "base/suggest.h"
 
-#define WORDS_MAX 12   /* the longest form has 7, with roles of two words */
+#define WORDS_MAX 12   /* the longest form has 11, with roles of four words */
 #define TEXT_BYTES 256 /* a line of a file is shorter */
 #define EXPECTED_MAX (2 * LB_VERB_COUNT)
 
@@ -244,7 +244,7 @@ static int check_roles(const struct lb_step *step, char *err, size_t err_size) {
   if (lb_role_is_client(step->a) && lb_role_is_client(step->b))
     return lb_refuse(err, err_size, "clients do not talk to each other: expected a server on one side");
   if (lb_role_equal(step->a, step->b) && (lb_role_is_one_server(step->a) || lb_role_is_any(step->a)))
-    return lb_refuse(err, err_size, "'%s' cannot be cut from itself", name);
+    return lb_refuse(err, err_size, "'%s' has no link to itself", name);
   return 0;
 }
 

@@ -12,7 +12,7 @@
 
 #include "fault_parts.h"
 
-static const struct lb_fault *const tables[] = {lb_faults_of_links, lb_faults_of_processes, lb_faults_of_clocks};
+static const struct lb_fault *const tables[] = {lb_faults_of_links, lb_faults_of_lines, lb_faults_of_processes, lb_faults_of_clocks};
 
 static const struct lb_fault *fault_of(enum lb_verb verb) {
   for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
@@ -68,7 +68,7 @@ int lb_fault_do(struct lb_stage *s, const struct lb_step *step, const struct lb_
   if (hits_nobody(&d)) return lb_doing_fail(&d, "%s: this system has no such host", step->text);
   int r = fault->act(&d);
   if (r == 0 && fault->prove) r = fault->prove(&d);
-  if (r == 0 && (fault->prove || lb_step_row(step)->class == LB_STEP_FAULT)) lb_stage_proved(s, step);
+  if (r == 0 && !fault->settles && (fault->prove || lb_step_row(step)->class == LB_STEP_FAULT)) lb_stage_proved(s, step);
   return r;
 }
 

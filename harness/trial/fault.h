@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * fault.h - what a step does to hosts, and the proof that it did: a cut by a connection that worked
- * before and does not any more, a kill by the exit status, a pause by the state of the process, a
+ * before and does not any more, a delay by a packet that is late, a kill by the exit status, a pause by the state of the process, a
  * clock by asking the server for its time.
  *
  * A fault records itself in the history before it acts, and the proof after it.
@@ -15,13 +15,17 @@
 bool lb_fault_knows(enum lb_verb verb);
 /* True if lb_fault_undo() has something to do for it. */
 bool lb_fault_has_undo(enum lb_verb verb);
-/* Does the step (cut, heal, kill, pause, resume, restart, clock) to the cast: a = who, b = the
- * other side of a cut. 0 = done and proved; 1 = a cut of nobody: nothing was done and nothing proved;
+/* Does the step (cut, slow, hold, heal, kill, pause, resume, restart, clock ...) to the cast: a = who,
+ * b = the other side of a link. 0 = done and proved, or it is lb_fault_settle() that proves it; 1 = a cut of nobody: nothing was done and nothing proved;
  * -1 = not, with err saying why. */
 int lb_fault_do(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b,
                 char *err, size_t err_size);
-/* Records of every cut that still holds whether nobody used it. */
-void lb_fault_note_unused_cuts(struct lb_stage *stage);
+/* Proves the faults whose effect takes its time to be seen (a packet that is to come late), as far as
+ * it is known by now; with `wait` all of them, and waits for it. 0, or -1 with err: one of them is
+ * not so. */
+int lb_fault_settle(struct lb_stage *stage, bool wait, char *err, size_t err_size);
+/* Records of every fault of links that still holds whether nobody used it. */
+void lb_fault_note_unused(struct lb_stage *stage);
 /* Takes it back: what was paused goes on, what was killed starts again (clients, too), links are
  * whole, clocks true. 0, or -1 with err. */
 int lb_fault_undo(struct lb_stage *stage, const struct lb_step *step, const struct lb_cast *a, char *err,

@@ -7,6 +7,7 @@
 #define LB_FAULT_PARTS_H
 
 #include "cast.h"
+#include "servers/line.h"
 
 struct lb_doing { /* one fault while it is done or undone */
   struct lb_stage *s;
@@ -25,11 +26,13 @@ struct lb_fault {
   int (*prove)(struct lb_doing *d);
   /* For a campaign. NULL: nothing to take back. */
   int (*undo)(struct lb_doing *d);
+  bool settles; /* its proof comes later: lb_fault_settle() */
 };
 
 /* One table for each kind of fault, by verb. A verb without `act` stands in another one, or is no
  * fault. */
 extern const struct lb_fault lb_faults_of_links[LB_VERB_COUNT];     /* fault_cut.c */
+extern const struct lb_fault lb_faults_of_lines[LB_VERB_COUNT];     /* fault_line.c */
 extern const struct lb_fault lb_faults_of_processes[LB_VERB_COUNT]; /* fault_process.c */
 extern const struct lb_fault lb_faults_of_clocks[LB_VERB_COUNT];    /* fault_clock.c */
 
@@ -37,6 +40,11 @@ extern const struct lb_fault lb_faults_of_clocks[LB_VERB_COUNT];    /* fault_clo
 
 /* Says in err that there is nobody, and returns 1. */
 int lb_doing_nobody(const struct lb_doing *d);
+/* fault_line.c: undoes a delay; of a hold the packet of its proof has to come then. 0, or -1 with
+ * err. */
+int lb_doing_end_line(struct lb_doing *d, struct lb_line *line);
+/* Records of a delay whether nobody used it. */
+void lb_line_note_unused(struct lb_stage *stage, const struct lb_line *line);
 /* Puts a printf text into err and returns -1. */
 int lb_doing_fail(const struct lb_doing *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -52,10 +52,12 @@ struct lb_stage {
 /* A step that is a fault begins. What belongs to the same step (its proof, its end) is tied to it
  * by step->number. */
 void lb_stage_fault(struct lb_stage *stage, const struct lb_step *step);
-/* The hosts that the fault is done to, separated by ", "; of a cut both sides. "" = nobody. */
+/* The hosts that the fault is done to, separated by ", "; of a link both sides. "" = nobody. */
 void lb_stage_touched(struct lb_stage *stage, const struct lb_step *step, const char *hosts, const char *from);
-/* A cut has dropped nothing but the packets of its own proof. */
+/* A fault of links has met nothing but the packets of its own proof. */
 void lb_stage_unused(struct lb_stage *stage, const struct lb_step *step);
+/* A packet of the fault's proof was on its way for so long, at least. */
+void lb_stage_trip(struct lb_stage *stage, const struct lb_step *step, const struct lb_host *from, const struct lb_host *to, lb_ns took);
 /* The effect of the fault was seen. */
 void lb_stage_proved(struct lb_stage *stage, const struct lb_step *step);
 /* A campaign takes the fault back now. */

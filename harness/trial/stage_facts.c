@@ -88,6 +88,15 @@ void lb_stage_not_proved(struct lb_stage *s, const struct lb_step *step, const c
   record_failure(s, LB_EV_NOT_PROVED, step, why);
 }
 
+void lb_stage_trip(struct lb_stage *s, const struct lb_step *step, const struct lb_host *from, const struct lb_host *to, lb_ns took) {
+  struct lb_fact fact = lb_no_fact;
+  fact.step = step->number;
+  fact.from = text(s, from->name);
+  fact.host = text(s, to->name);
+  fact.ms = (int64_t)(took / LB_NS_PER_MS);
+  record(s, LB_EV_TRIP, &fact);
+}
+
 /* ---- clients and servers ------------------------------------------------------------------------------------------ */
 
 /* What a hook's result means depends on what was asked: LB_BUSY is "somebody else holds it" for an

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A timeline: the steps of a scenario, one after the other. Every fault proves that it fired before
- * the next step begins (fault.c); what cannot be proved makes the trial undecided, never safe.
+ * the next step begins (fault.c), or, if that takes its time, before the end; what cannot be proved
+ * makes the trial undecided, never safe.
  *
  * What clients are told, and owe, is in timeline_client.c.
  */
@@ -168,6 +169,7 @@ static int set_clock(struct lb_stage *s, const struct lb_step *step) {
 /* ---- the play ------------------------------------------------------------------------------------------------------ */
 
 static const struct part parts[LB_VERB_COUNT] = {
+    [LB_STEP_RELEASE_HELD] = {play_by_name},
     [LB_STEP_HEAL_ONE] = {play_by_name},
     [LB_STEP_RESUME] = {resume},
     [LB_STEP_CLOCK_JUMP] = {set_clock},
@@ -196,12 +198,19 @@ static int play_step(struct lb_stage *s, const struct lb_step *step) {
   return parts[step->verb].play ? parts[step->verb].play(s, step) : play_fault(s, step);
 }
 
+/* What had to take its time before it could be proved. */
+static int settle(struct lb_stage *s, bool wait) {
+  char err[400];
+  return lb_fault_settle(s, wait, err, sizeof err) < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err) : 0;
+}
+
 int lb_timeline_play(struct lb_stage *s) {
   for (size_t i = 0; i < s->plan->scenario->step_count; i++) {
-    if (lb_timeline_look_at_points(s) < 0) return -ECANCELED;
+    if (lb_timeline_look_at_points(s) < 0 || settle(s, false) < 0) return -ECANCELED;
     int r = play_step(s, &s->plan->scenario->steps[i]);
     if (r < 0) return r;
   }
-  lb_fault_note_unused_cuts(s);
+  if (settle(s, true) < 0) return -ECANCELED;
+  lb_fault_note_unused(s);
   return lb_timeline_all_fired(s);
 }

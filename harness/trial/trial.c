@@ -26,6 +26,7 @@
 #include "judge.h"
 #include "keep.h"
 #include "servers/sandbox.h"
+#include "servers/patience.h"
 #include "stage.h"
 #include "timeline.h"
 #include "workload.h"
@@ -80,16 +81,34 @@ static int prepare_clocks(struct lb_stage *s) {
   return 0;
 }
 
+/* The longest time by which a step makes packets late; 0 = none does. */
+static int64_t latest_ms(const struct lb_scenario *scenario) {
+  int64_t latest = 0;
+  for (size_t i = 0; i < scenario->step_count; i++) {
+    const struct lb_step *step = &scenario->steps[i];
+    if (step->verb == LB_STEP_SLOW && step->within_ms > latest) latest = step->within_ms;
+  }
+  return latest;
+}
+
+/* Hosts with links of their own only where a step does something to links, for they need a sandbox. */
+static int build_network(struct lb_stage *s, size_t hosts) {
+  const struct lb_scenario *scenario = s->plan->scenario;
+  int64_t late_ms = latest_ms(scenario);
+  char err[200];
+  int r = lb_net_up(&s->net, lb_scenario_needs(scenario, LB_NEED_NETWORK), hosts, err, sizeof err);
+  if (r == 0 && late_ms > 0) r = lb_net_be_patient(&s->net, late_ms, err, sizeof err);
+  return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "no network for the trial: %s", err) : 0;
+}
+
 /* Network, clocks, servers, and then what clients are told of them. The clients' hosts stand behind
- * those of the servers; separate networks only where a step cuts links, for they need a sandbox. */
+ * those of the servers. */
 static int start_servers(struct lb_stage *s, const char *scratch) {
   const struct lb_trial_plan *plan = s->plan;
-  char err[200];
   static char cache[4000];
   size_t servers = plan->topology->data_count + plan->topology->other_count;
-  bool separate = lb_scenario_needs(plan->scenario, LB_NEED_NETWORK);
-  int r = lb_net_up(&s->net, separate, servers + s->client_count, err, sizeof err);
-  if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "no network for the trial: %s", err);
+  int r = build_network(s, servers + s->client_count);
+  if (r < 0) return r;
   snprintf(cache, sizeof cache, "%s/scratch/cache", s->run_dir);
   lb_cluster_init(&s->cluster, plan->topology, &s->env.base);
   s->cluster.cache_dir = cache;
