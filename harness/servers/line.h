@@ -36,6 +36,7 @@ struct lb_line { /* one that holds */
   size_t way_count;
   bool is_proved;       /* the caller's: a new line has false */
   uint64_t probed_at;   /* when lb_line_probe() was called, 0 = not yet */
+  unsigned trips_back;  /* how many were asked for */
   struct lb_line_seen *seen; /* [way_count] */
   int *near, *far;      /* [way_count] sockets of the probe, on the two hosts of each way */
   pid_t process;
@@ -71,6 +72,6 @@ int lb_line_probe(struct lb_line *line);
 bool lb_line_trip(const struct lb_line *line, size_t i, uint64_t *ret_ns);
 /* Sends one the other way and waits for it: its time, or UINT64_MAX if it has not come by
  * timeout_ms. */
-uint64_t lb_line_trip_back(const struct lb_line *line, size_t i, int timeout_ms);
+uint64_t lb_line_trip_back(struct lb_line *line, size_t i, int timeout_ms);
 
 #endif

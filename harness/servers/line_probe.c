@@ -30,17 +30,17 @@ void lb_line_probe_close(struct lb_line *line) {
 }
 
 /* From one socket to the address of the other. */
-static int send_to(int from, int to) {
+static int send_to(int from, int to, char byte) {
   struct sockaddr_in sin;
   socklen_t size = sizeof sin;
   if (getsockname(to, (struct sockaddr *)&sin, &size) < 0) return -errno;
-  return sendto(from, "p", 1, 0, (struct sockaddr *)&sin, size) == 1 ? 0 : -errno;
+  return sendto(from, &byte, 1, 0, (struct sockaddr *)&sin, size) == 1 ? 0 : -errno;
 }
 
 int lb_line_probe(struct lb_line *line) {
   int r = 0;
   line->probed_at = lb_clock_ns();
-  for (size_t i = 0; i < line->way_count && r == 0; i++) r = send_to(line->near[i], line->far[i]);
+  for (size_t i = 0; i < line->way_count && r == 0; i++) r = send_to(line->near[i], line->far[i], 'p');
   return r;
 }
 
@@ -53,10 +53,13 @@ bool lb_line_trip(const struct lb_line *line, size_t i, uint64_t *ret_ns) {
   return came != 0;
 }
 
-uint64_t lb_line_trip_back(const struct lb_line *line, size_t i, int timeout_ms) {
+/* Each has a number: one that was sent earlier and comes now is not taken for this one. */
+uint64_t lb_line_trip_back(struct lb_line *line, size_t i, int timeout_ms) {
   struct pollfd p = {.fd = line->near[i], .events = POLLIN};
-  char byte;
+  char number = (char)++line->trips_back, byte;
   uint64_t sent_at = lb_clock_ns();
-  if (send_to(line->far[i], line->near[i]) < 0 || poll(&p, 1, timeout_ms) <= 0) return UINT64_MAX;
-  return recv(line->near[i], &byte, 1, MSG_DONTWAIT) == 1 ? lb_clock_ns() - sent_at : UINT64_MAX;
+  if (send_to(line->far[i], line->near[i], number) < 0) return UINT64_MAX;
+  while (poll(&p, 1, timeout_ms) > 0)
+    if (recv(line->near[i], &byte, 1, MSG_DONTWAIT) == 1 && byte == number) return lb_clock_ns() - sent_at;
+  return UINT64_MAX;
 }

@@ -15,7 +15,7 @@
 #include "fault_parts.h"
 #include "servers/cut.h"
 
-enum { BACK_MS = 1000, TAKEN_MS = 1000, SILENCE_MS = 60, CAME_MS = 1000, LATER_MS = 5000 };
+enum { BACK_MS = 500, BACK_TRIES = 3, TAKEN_MS = 1000, SILENCE_MS = 60, CAME_MS = 1000, LATER_MS = 5000 };
 
 static void doze(void) { lb_clock_sleep_until(lb_clock_ns() + LB_NS_PER_MS / 2); }
 
@@ -37,13 +37,24 @@ static int make(struct lb_doing *d, const struct lb_links *links, lb_ns delay_ns
   return r;
 }
 
+/* The shortest of a few: a machine that is busy for a moment is no late link. */
+static lb_ns trip_back(struct lb_line *line, size_t i) {
+  lb_ns shortest = LB_LINE_HOLD;
+  for (int n = 0; n < BACK_TRIES && shortest >= line->delay_ns; n++) {
+    lb_ns took = lb_line_trip_back(line, i, BACK_MS);
+    if (took < shortest) shortest = took;
+  }
+  return shortest;
+}
+
 /* The other direction, where no line of another step makes it late. */
 static int ask_back(struct lb_doing *d, struct lb_line *line) {
   for (size_t i = 0; i < line->way_count; i++) {
     const struct lb_way *way = &line->way[i];
     if (lb_line_on(&d->s->net, way->to, way->from)) continue;
-    lb_ns took = lb_line_trip_back(line, i, BACK_MS);
-    if (took >= line->delay_ns) return lb_doing_fail(d, "%s: what %s sends to %s is late, too", d->step->text, way->to->name, way->from->name);
+    lb_ns took = trip_back(line, i);
+    if (took >= line->delay_ns)
+      return lb_doing_fail(d, "%s: what %s sends to %s is late, too", d->step->text, way->to->name, way->from->name);
     lb_stage_trip(d->s, d->step, way->to, way->from, took);
   }
   return 0;
@@ -85,7 +96,8 @@ static int prove_hold(struct lb_doing *d) {
     }
   lb_clock_sleep_until(lb_clock_ns() + SILENCE_MS * LB_NS_PER_MS);
   for (size_t i = 0; i < line->way_count; i++)
-    if (lb_line_trip(line, i, &trip)) return lb_doing_fail(d, "%s: %s still hears from %s", d->step->text, line->way[i].to->name, line->way[i].from->name);
+    if (lb_line_trip(line, i, &trip))
+      return lb_doing_fail(d, "%s: %s still hears from %s", d->step->text, line->way[i].to->name, line->way[i].from->name);
   line->is_proved = true;
   return 0;
 }
