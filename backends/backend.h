@@ -279,6 +279,11 @@ struct lb_protocol {
    * right after that grant, asks nobody and does not wait. For proofs: every grant of a timeline or campaign is recorded with it. NULL =
    * nobody votes. */
   uint64_t (*voters)(struct lb_session *session);
+  /* How old the state was in which the latest try was granted: a number that grows with every change of the lock at the service, and is
+   * the same at all its servers (ZooKeeper: the transaction that changed the lock's folder last); 0 = that is not known. Called right
+   * after that grant, asks nobody and does not wait. For proofs: of two grants the one with the smaller number has read the older state.
+   * NULL = the service has no such number, or does not tell. */
+  uint64_t (*seen)(struct lb_session *session);
 };
 
 /* Up to and with the mandatory hooks: no table is smaller. */

@@ -61,6 +61,15 @@ static void a_server_is_one_of_the_endpoints_or_none(void **state) {
   assert_int_equal(lb_contract_server(0, 0, said, sizeof said), -1);
 }
 
+static void what_was_seen_is_a_number_that_a_history_can_hold(void **state) {
+  char said[100];
+  (void)state;
+  assert_int_equal(lb_contract_seen(0, said, sizeof said), 0);
+  assert_int_equal(lb_contract_seen(INT64_MAX, said, sizeof said), 0);
+  assert_int_equal(lb_contract_seen((uint64_t)INT64_MAX + 1, said, sizeof said), -1);
+  assert_string_equal(said, "seen answered a number of more than 63 bits");
+}
+
 static void voters_are_some_of_the_endpoints(void **state) {
   (void)state;
   char said[100] = "";
@@ -172,6 +181,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_hook_has_its_results_and_no_others),
       cmocka_unit_test(a_server_is_one_of_the_endpoints_or_none), cmocka_unit_test(voters_are_some_of_the_endpoints),
+      cmocka_unit_test(what_was_seen_is_a_number_that_a_history_can_hold),
  cmocka_unit_test(a_complaint_says_what_was_answered),
       cmocka_unit_test(a_good_grant_is_left_alone),
       cmocka_unit_test(a_lease_that_the_drift_eats_up_is_no_breach),

@@ -66,6 +66,33 @@ static int forget(void **state) {
   return 0;
 }
 
+/* The waiter believed a list that was older than its own end, which the other one's list shows. */
+static void a_grant_says_what_it_had_read(void **state) {
+  (void)state;
+  tell_text("{\"format\":2}\n"
+            "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
+            "{\"t\":2000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"acquire\"}\n"
+            "{\"t\":3000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"granted\",\"fence\":4294967304}\n"
+            "{\"t\":3000001,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"server\",\"host\":\"zookeeper-1\"}\n"
+            "{\"t\":3000002,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"seen\",\"value\":4294967311}\n"
+            "{\"t\":4000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"granted\",\"fence\":4294967303}\n"
+            "{\"t\":4000001,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"server\",\"host\":\"zookeeper-3\"}\n"
+            "{\"t\":4000002,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"seen\",\"value\":4294967310}\n"
+            "{\"t\":5000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"release\"}\n"
+            "{\"t\":6000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"release\"}\n");
+  says("by zookeeper-1  fence czxid 0x100000008, epoch 1, read at 0x10000000f\n");
+  says("by zookeeper-3  fence czxid 0x100000007, epoch 1, read at 0x10000000e  <-- granted while client-2 holds, and it had read an older state than that one");
+  tell_text("{\"format\":2}\n"
+            "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"granted\",\"fence\":5}\n"
+            "{\"t\":1000001,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"seen\",\"value\":12}\n"
+            "{\"t\":2000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"granted\",\"fence\":6}\n"
+            "{\"t\":2000001,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"seen\",\"value\":12}\n"
+            "{\"t\":3000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"release\"}\n");
+  says("fence 5, read at 12\n");
+  says("granted while client-1 holds");
+  says_not("older state");
+}
+
 static void a_grant_names_its_server_and_the_epoch_of_a_czxid(void **state) {
   (void)state;
   tell_text("{\"format\":2}\n"
@@ -488,6 +515,7 @@ static void columns_of_two_digits_stand_apart(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_grant_says_what_it_had_read),
       cmocka_unit_test(a_grant_names_its_server_and_the_epoch_of_a_czxid),
       cmocka_unit_test(a_paused_holder_is_told_line_by_line),
       cmocka_unit_test(the_last_renewal_before_an_overlap_is_told_and_runs_of_them_are_not),

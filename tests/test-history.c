@@ -340,6 +340,7 @@ static const char sample[] =
     "{\"t\":31,\"c\":\"client-1\",\"k\":\"k\",\"e\":\"voted\",\"host\":\"redis-1, redis-3\"}\n"
     "{\"t\":31,\"e\":\"trip\",\"step\":5,\"from\":\"zookeeper-1\",\"host\":\"zookeeper-3\",\"ms\":700}\n"
     "{\"t\":31,\"e\":\"trip\",\"from\":\"zookeeper-3\",\"host\":\"zookeeper-1\",\"ms\":0}\n"
+    "{\"t\":31,\"c\":\"a\",\"k\":\"x\",\"e\":\"seen\",\"value\":4294967310}\n"
     "{\"t\":31,\"c\":\"a\",\"k\":\"x\",\"e\":\"busy\"}\n"
     "{\"t\":31,\"s\":3,\"c\":\"a\",\"k\":\"x\",\"e\":\"check\",\"check\":\"passed\"}\n"
     "{\"t\":31,\"s\":4,\"c\":\"a\",\"k\":\"x\",\"e\":\"check\",\"check\":\"error\"}\n"
@@ -456,7 +457,7 @@ static void kinds_keep_their_numbers(void **state) {
   static const char *const words[] = {"acquire", "granted", "busy",     "timeout",    "unknown", "release",  "released", "lost",  "read",
                                       "write",   "crash",   "fault",    "note",       "renewed", "phase",    "proved",   "over",  "not-done",
                                       "not-proved", "reply", "met",     "observed",   "role",    "failover", "clock",    "error", "shortened",
-                                      "check", "server",  "holds",   "touched", "unused", "voted", "not-met", "trip"};
+                                      "check", "server",  "holds",   "touched", "unused", "voted", "not-met", "trip", "seen"};
   enum { COUNT = sizeof words / sizeof *words };
   for (unsigned i = 0; i < COUNT; i++) assert_string_equal(lb_event_kind_name(i + 1), words[i]);
   assert_null(lb_event_kind_name(0));
@@ -467,7 +468,8 @@ static void an_event_that_could_not_be_read_back_is_not_written(void **state) {
   (void)state;
   static const struct lb_event wrong[] = {
       {.t = 1, .kind = 99, .client = 0, .key = 0, .fact = LB_NO_NAME},
-      {.t = 1, .kind = LB_EV_TRIP + 1, .client = 0, .key = 0, .fact = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_SEEN, .client = 0, .key = 0, .fact = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_SEEN + 1, .client = 0, .key = 0, .fact = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_CHECK, .client = 0, .key = 0, .fact = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_CHECK, .client = 0, .key = 0, .fact = LB_NO_NAME, .flags = LB_EVF_CHECK},
       {.t = 1, .kind = LB_EV_CHECK, .client = 0, .key = 0, .fact = LB_NO_NAME, .flags = LB_EVF_CHECK, .check = LB_CHECK_NO_MAJORITY + 1},
@@ -544,7 +546,7 @@ static void damaged_binary_files_are_refused_with_the_place(void **state) {
   DAMAGED("FILE: byte 56: found an empty name", copy[NAMES] = 0);
   DAMAGED("FILE: byte 56: found a name that is not UTF-8", copy[NAMES] = '\xff');
   DAMAGED("FILE: byte 62: event 1: found kind 99", copy[EVENTS + 52] = 99);
-  DAMAGED("FILE: byte 62: event 1: found kind 36 with flags 0, expected a kind from 1 to 35", copy[EVENTS + 52] = 36);
+  DAMAGED("FILE: byte 62: event 1: found kind 37 with flags 0, expected a kind from 1 to 36", copy[EVENTS + 52] = 37);
   DAMAGED("FILE: byte 62: event 1: found kind 2 with flags 0x40", copy[EVENTS + 54] = 64);
   DAMAGED("FILE: byte 118: event 2: found name 77 in \"c\", expected one of 2", copy[EVENTS + 56 + 40] = 77);
   DAMAGED("FILE: byte 118: event 2: found no \"c\", expected one on a \"granted\" event",

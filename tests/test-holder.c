@@ -20,7 +20,7 @@ struct lb_session {
   int acquires[8], releases[8], resolves[8];
   int acquire_calls, release_calls, resolve_calls, wait_calls;
   size_t token_len_seen[8];
-  uint64_t voters;
+  uint64_t voters, seen;
   int servers[8], server_calls; /* what the hook `server` says, one after the other */
   int late_replies; /* so many grants are over when they are read */
   int holds_answer, doubt_answer, extend_answer, extend_calls;
@@ -93,6 +93,7 @@ static int doubt_hook(struct lb_session *s, const struct lb_lock *lock, const st
   return s->doubt_answer;
 }
 static uint64_t voters_hook(struct lb_session *s) { return s->voters; }
+static uint64_t seen_hook(struct lb_session *s) { return s->seen; }
 static int server_hook(struct lb_session *s) { return s->servers[s->server_calls++]; }
 static int extend_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)lock;
@@ -344,6 +345,34 @@ static void voters_that_are_none_of_the_endpoints_break_the_contract(void **stat
     lb_holder_acquire(&f->holder, 0, in_ms(100));
     assert_true(f->holder.breached);
   }
+}
+
+/* 0: the protocol did not know. */
+static void a_grant_says_what_state_it_was_read_in(void **state) {
+  static const struct {
+    uint64_t seen;
+    const char *story;
+  } cases[] = {{7, "acquire granted seen"}, {0, "acquire granted"}};
+  for (size_t i = 0; i < 2; i++) {
+    struct fixture *f = *state;
+    tear_down(state), set_up(state);
+    f->protocol.seen = seen_hook;
+    f->session.seen = cases[i].seen;
+    f->holder.names_server = true;
+    assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+    assert_string_equal(story(f), cases[i].story);
+    if (cases[i].seen) assert_int_equal(f->holder.memory->events[2].value, 7);
+  }
+}
+
+static void a_state_beyond_what_a_history_holds_breaks_the_contract(void **state) {
+  struct fixture *f = *state;
+  f->protocol.seen = seen_hook;
+  f->session.seen = (uint64_t)INT64_MAX + 1;
+  f->holder.names_server = true;
+  lb_holder_acquire(&f->holder, 0, in_ms(100));
+  assert_true(f->holder.breached);
+  assert_string_equal(story(f), "acquire granted");
 }
 
 static void nobody_is_asked_for_its_server_unless_that_is_wanted(void **state) {
@@ -868,6 +897,8 @@ int main(void) {
       TEST(every_outcome_names_the_server_that_was_asked),
       TEST(a_grant_by_votes_names_who_said_yes),
       TEST(voters_that_are_none_of_the_endpoints_break_the_contract),
+      TEST(a_grant_says_what_state_it_was_read_in),
+      TEST(a_state_beyond_what_a_history_holds_breaks_the_contract),
       TEST(nobody_is_asked_for_its_server_unless_that_is_wanted),
       TEST(a_grant_that_breaks_the_contract_is_no_hold),
       TEST(a_lease_is_not_longer_than_was_asked_for),

@@ -123,6 +123,12 @@ static int server_hook(struct lb_session *s) {
   return s->answer;
 }
 
+/* What a grant is asked besides: who made it, and in which state it was read. */
+static uint64_t number_hook(struct lb_session *s) {
+  s->hook_seen = (enum lb_hook)atomic_load(&state_of()->hook);
+  return (uint64_t)s->answer;
+}
+
 static int set_up(void **state) {
   (void)state;
   w = (struct world){.protocol = {.name = "script",
@@ -250,6 +256,31 @@ static void a_server_is_an_index_and_never_an_error(void **state) {
   w.session.answer = 3;
   assert_int_equal(lb_hook_server(&w.holder), -EPROTO);
   assert_string_equal(state_of()->breach, "server answered 3, which is neither -ENOENT nor one of 3 endpoints");
+}
+
+static void the_numbers_of_a_grant_are_asked_in_their_hooks(void **state) {
+  (void)state;
+  static const struct {
+    uint64_t (*call)(struct lb_holder *holder);
+    enum lb_hook hook;
+    const char *breach;
+  } numbers[] = {{lb_hook_voters, LB_HOOK_VOTERS, "voters named more than the 3 endpoints"},
+                 {lb_hook_seen, LB_HOOK_SEEN, "seen answered a number of more than 63 bits"}};
+  w.holder.endpoint_count = 3;
+  for (size_t i = 0; i < 2; i++) {
+    w.holder.breached = false, state_of()->breach[0] = '\0';
+    w.protocol.voters = w.protocol.seen = NULL;
+    assert_int_equal(numbers[i].call(&w.holder), 0); /* no such hook */
+    w.protocol.voters = w.protocol.seen = number_hook;
+    w.session.answer = 5;
+    assert_int_equal(numbers[i].call(&w.holder), 5);
+    assert_int_equal(w.session.hook_seen, numbers[i].hook);
+    assert_int_equal(atomic_load(&state_of()->hook), LB_HOOK_NONE);
+    assert_false(w.holder.breached);
+    w.session.answer = -1;
+    assert_int_equal(numbers[i].call(&w.holder), 0);
+    assert_string_equal(state_of()->breach, numbers[i].breach);
+  }
 }
 
 static void every_failure_is_kept_with_the_name_of_its_hook(void **state) {
@@ -463,6 +494,7 @@ int main(void) {
       TEST(a_deadline_is_seen_in_true_time_and_none_stays_none),
       TEST(a_hook_that_is_not_there_does_nothing),
       TEST(a_server_is_an_index_and_never_an_error),
+      TEST(the_numbers_of_a_grant_are_asked_in_their_hooks),
       TEST(every_failure_is_kept_with_the_name_of_its_hook),
       TEST(no_time_and_not_known_are_kept_if_they_have_a_text),
       TEST(what_is_no_failure_leaves_the_last_one_where_it_is),

@@ -34,6 +34,7 @@ static const struct {
     [LB_HOOK_CLOSE] = {"close", R(LB_OK)},
     [LB_HOOK_SERVER] = {"server", 0}, /* an index: lb_contract_server() */
     [LB_HOOK_VOTERS] = {"voters", 0}, /* bits: lb_contract_voters() */
+    [LB_HOOK_SEEN] = {"seen", 0},     /* a number: lb_contract_seen() */
 };
 
 static bool is_hook(enum lb_hook hook) { return (int)hook >= 0 && hook < LB_HOOK_COUNT; }
@@ -70,6 +71,10 @@ int lb_contract_voters(uint64_t voters, size_t endpoint_count, char *complaint, 
   if (voters == 0) return complain(complaint, size, "voters named nobody");
   if (endpoint_count >= 64 || voters >> endpoint_count == 0) return 0;
   return complain(complaint, size, "voters named more than the %zu endpoints", endpoint_count);
+}
+
+int lb_contract_seen(uint64_t seen, char *complaint, size_t size) {
+  return seen <= INT64_MAX ? 0 : complain(complaint, size, "seen answered a number of more than 63 bits");
 }
 
 /* ---- a grant ---------------------------------------------------------------------------------------------------- */

@@ -28,6 +28,7 @@ enum lb_hook {
   LB_HOOK_CLOSE,
   LB_HOOK_SERVER,
   LB_HOOK_VOTERS,
+  LB_HOOK_SEEN,
   LB_HOOK_COUNT
 };
 
@@ -41,6 +42,8 @@ int lb_contract_result(enum lb_hook hook, int result, char *complaint, size_t si
 int lb_contract_server(int result, size_t endpoint_count, char *complaint, size_t size);
 /* The answer of `voters` after a grant: some of so many endpoints. 0 = fine; -1: "voters named nobody". */
 int lb_contract_voters(uint64_t voters, size_t endpoint_count, char *complaint, size_t size);
+/* The answer of `seen`: a number that a history can hold. 0 = fine; -1: "seen answered a number of more than 63 bits". */
+int lb_contract_seen(uint64_t seen, char *complaint, size_t size);
 /* The grant that came with LB_OK from try_acquire or resolve for a lease of ttl_ms. `before` and
  * `now` are lb_now() of the session's own env, just before and just after the call. A repeated try
  * may keep the asked_at of an earlier one: an asked_at before `before` is taken for that, and the

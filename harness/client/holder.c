@@ -103,6 +103,11 @@ static void record_voters(struct lb_holder *h) {
   if (voters) lb_holder_record(h, LB_EV_VOTED, (struct lb_event){.value = voters});
 }
 
+static void record_seen(struct lb_holder *h) {
+  uint64_t seen = lb_hook_seen(h);
+  if (seen) lb_holder_record(h, LB_EV_SEEN, (struct lb_event){.value = seen, .flags = LB_EVF_VALUE});
+}
+
 /* A connection that brought no answer may have been dropped for that: then who was asked is whom the
  * session talked to when the latest try began. Of who certainly does not hold it counts only who is
  * there now: without a server the request may never have left.
@@ -141,7 +146,7 @@ static int granted(struct lb_holder *h) {
   struct lb_event event = {.fence = h->grant.fence};
   if (h->grant.fence) event.flags |= LB_EVF_FENCE;
   record_lease(h, LB_EV_GRANTED, event);
-  if (h->names_server) record_server(h, lb_holder_server(h)), record_voters(h);
+  if (h->names_server) record_server(h, lb_holder_server(h)), record_voters(h), record_seen(h);
   h->holding = true;
   h->renew_at = when_to_renew(h);
   atomic_store(&lb_holder_state(h)->writes, 0);

@@ -227,3 +227,14 @@ uint64_t lb_hook_voters(struct lb_holder *h) {
   breach(h, complaint);
   return 0;
 }
+
+uint64_t lb_hook_seen(struct lb_holder *h) {
+  char complaint[200];
+  if (!h->protocol->seen) return 0;
+  enter(h, LB_HOOK_SEEN, LB_NEVER);
+  uint64_t seen = h->protocol->seen(h->session);
+  come_back(h, LB_HOOK_SEEN);
+  if (lb_contract_seen(seen, complaint, sizeof complaint) == 0) return seen;
+  breach(h, complaint);
+  return 0;
+}

@@ -37,6 +37,7 @@ int lb_hook_doubt(struct lb_holder *holder, const struct lb_lock *lock, const st
 int lb_hook_server(struct lb_holder *holder);
 /* 0 = the protocol has no such hook, or broke the contract. */
 uint64_t lb_hook_voters(struct lb_holder *holder);
+uint64_t lb_hook_seen(struct lb_holder *holder);
 int lb_hook_inspect(struct lb_holder *holder, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
 
 #endif

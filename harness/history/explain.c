@@ -105,6 +105,14 @@ static void put_facts(const struct lb_teller *t, size_t i) {
   if (e->flags & LB_EVF_DUE && e->check == LB_CHECK_NO_ANSWER) fputs(", asked at ", t->out), lb_explain_time(t, e->due);
 }
 
+/* "read at 0x10000000e": the number of the state, which is a zxid where it has two halves. */
+static void put_seen(const struct lb_teller *t, size_t grant) {
+  size_t seen = lb_explain_seen(t->h, grant);
+  if (seen == LB_NO_EVENT) return;
+  unsigned long long state = t->h->events[seen].value;
+  fprintf(t->out, state >> 32 ? ", read at 0x%llx" : ", read at %llu", state);
+}
+
 /* "client-1 from redis-4, redis-5". */
 static void put_touched(const struct lb_teller *t, size_t fault) {
   size_t touched = lb_explain_touched(t->h, fault);
@@ -153,6 +161,7 @@ static void put_line(const struct lb_teller *t, size_t i) {
   if (is_outcome(e)) put_server(t, i);
   put_facts(t, i);
   if (e->kind == LB_EV_FAULT) put_touched(t, i), put_proof(t, i);
+  if (e->kind == LB_EV_GRANTED) put_seen(t, i);
   lb_explain_wrong(t, i);
   putc('\n', t->out);
 }

@@ -27,7 +27,7 @@ bool lb_explain_repeats(const struct lb_history *h, const struct lb_event *e) {
   if (e->kind == LB_EV_PROVED) return lb_event_fact(h, e)->step != 0; /* else it is told with no fault */
   if (e->kind == LB_EV_TOUCHED || e->kind == LB_EV_SERVER) /* told with the fault, and with the outcome */
     return (lb_event_fact(h, e)->step != 0) == (e->kind == LB_EV_TOUCHED);
-  return e->kind == LB_EV_VOTED || e->kind == LB_EV_PHASE || e->kind == LB_EV_MET;
+  return e->kind == LB_EV_VOTED || e->kind == LB_EV_SEEN || e->kind == LB_EV_PHASE || e->kind == LB_EV_MET;
 }
 
 size_t lb_explain_shortened(const struct lb_history *h) {
@@ -63,6 +63,17 @@ size_t lb_explain_server(const struct lb_history *h, size_t outcome) {
     if (e->client != came->client) continue;
     bool of_it = (e->kind == LB_EV_SERVER || e->kind == LB_EV_VOTED) && e->key == came->key && lb_event_fact(h, e)->step == 0;
     return of_it ? i : LB_NO_EVENT;
+  }
+  return LB_NO_EVENT;
+}
+
+size_t lb_explain_seen(const struct lb_history *h, size_t grant) {
+  const struct lb_event *granted = &h->events[grant];
+  for (size_t i = grant + 1; i < h->count; i++) {
+    const struct lb_event *e = &h->events[i];
+    if (e->client != granted->client || e->key != granted->key) continue;
+    if (e->kind == LB_EV_SEEN) return i;
+    if (e->kind != LB_EV_SERVER && e->kind != LB_EV_VOTED) break;
   }
   return LB_NO_EVENT;
 }

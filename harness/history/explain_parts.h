@@ -58,6 +58,8 @@ size_t lb_explain_proof(const struct lb_history *history, size_t fault);
  * outcome; LB_NO_EVENT = nothing says so. */
 size_t lb_explain_touched(const struct lb_history *history, size_t fault);
 size_t lb_explain_server(const struct lb_history *history, size_t outcome);
+/* The event that says how old the state was that this grant was read in; LB_NO_EVENT = nothing says so. */
+size_t lb_explain_seen(const struct lb_history *history, size_t grant);
 
 struct lb_teller { /* a story while it is written */
   const struct lb_history *h;

@@ -21,6 +21,13 @@ static void put_lease(const struct lb_teller *t, size_t grant, size_t at) {
   lb_explain_length(e->until > now ? e->until - now : now - e->until, t->out);
 }
 
+/* A state that is older than the one in which the other client was granted shows nothing of that. */
+static void put_older(const struct lb_teller *t, size_t other, size_t i) {
+  size_t its = lb_explain_seen(t->h, other), own = lb_explain_seen(t->h, i);
+  if (its == LB_NO_EVENT || own == LB_NO_EVENT || t->h->events[own].value >= t->h->events[its].value) return;
+  fputs(", and it had read an older state than that one", t->out);
+}
+
 /* "<-- granted while client-1 holds, lease over since 120.0 ms" */
 static void put_wrong_grant(const struct lb_teller *t, size_t i) {
   const struct lb_wrong_event *w = &t->wrong[i];
@@ -29,6 +36,7 @@ static void put_wrong_grant(const struct lb_teller *t, size_t i) {
     lb_say_text(lb_explain_client(t, w->other), t->out);
     fputs(" holds", t->out);
     put_lease(t, w->other, i);
+    put_older(t, w->other, i);
   }
   if (w->flags & LB_WRONG_FENCE)
     fprintf(t->out, "%s the fence does not grow: %llu came before", w->flags & LB_WRONG_DOUBLE ? ";" : "  <--",

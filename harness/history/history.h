@@ -59,6 +59,7 @@ enum lb_event_kind {
   LB_EV_VOTED,      /* the servers whose yes made the grant of this client */
   LB_EV_NOT_MET,    /* the condition that a step awaited did not come true within its bound */
   LB_EV_TRIP,       /* how long a packet of a proof was on its way at least, from one host to another */
+  LB_EV_SEEN,       /* of a client, no fact: how old the state was that its grant was read in; it neither begins nor ends a hold */
 };
 
 enum {
@@ -107,7 +108,7 @@ struct lb_event {
   uint64_t t;      /* ns */
   uint64_t s;      /* global sequence number, 0 = none */
   union {
-    uint64_t value; /* read, write */
+    uint64_t value; /* read, write: of the resource; seen: the number of the state */
     uint8_t check;  /* check: enum lb_check_result */
   };
   uint64_t fence;  /* granted, read, write */
