@@ -26,8 +26,9 @@ struct lb_session {
   int holds_answer, doubt_answer, extend_answer, extend_calls;
   int wait_answer;
   bool renews_for_ever;
+  lb_ns validity; /* of a grant; 0 = the whole ttl */
   lb_ns asked_until;              /* the deadline of the latest holds or extend, counted from then */
-  bool seen_asking, seen_holding; /* what the memory said of this client during the latest try_acquire */
+  bool seen_asking, seen_holding, seen_waiting; /* what the memory said of this client during the latest try_acquire */
   struct lb_client_state *state;
   const char *says; /* what a failed try_acquire leaves in env->err; NULL = nothing */
   bool overruns;    /* it fills env->err without an end */
@@ -54,6 +55,7 @@ static int try_acquire_hook(struct lb_session *s, const struct lb_lock *lock, st
   int r = s->acquires[s->acquire_calls++];
   s->seen_asking = atomic_load(&s->state->asks);
   s->seen_holding = atomic_load(&s->state->holds);
+  s->seen_waiting = atomic_load(&s->state->waits);
   s->hook_seen = atomic_load(&s->state->hook);
   s->deadline_seen = atomic_load(&s->state->hook_deadline);
   if (s->says) snprintf(s->env->err, sizeof s->env->err, "%s", s->says);
@@ -759,6 +761,21 @@ static void the_memory_shows_who_asks_who_holds_and_who_has_written(void **state
   assert_int_equal(atomic_load(&shown->writes), 0);
 }
 
+/* It waits from its first refusal on: not before it was answered, and not when it holds. */
+static void the_memory_shows_who_waits(void **state) {
+  struct fixture *f = *state;
+  f->session.acquires[0] = -ECONNREFUSED;
+  f->session.acquires[1] = LB_OK;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  assert_false(f->session.seen_waiting);
+  lb_holder_release(&f->holder, in_ms(100));
+  f->session.acquires[2] = LB_BUSY;
+  f->session.acquires[3] = LB_OK;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(100)), LB_OK);
+  assert_true(f->session.seen_waiting);
+  assert_false(atomic_load(&f->session.state->waits));
+}
+
 static void who_gives_up_asks_no_more(void **state) {
   struct fixture *f = *state;
   for (int i = 0; i < 8; i++) f->session.acquires[i] = -ECONNREFUSED;
@@ -930,6 +947,7 @@ int main(void) {
       TEST(a_fence_asks_neither_clock_nor_server),
       TEST(points_stand_before_and_after_the_check_and_after_a_write),
       TEST(the_memory_shows_who_asks_who_holds_and_who_has_written),
+      TEST(the_memory_shows_who_waits),
       TEST(who_gives_up_asks_no_more),
       TEST(who_holds_is_not_granted_again),
       TEST(the_end_of_a_lease_is_recorded_in_true_time),

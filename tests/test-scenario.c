@@ -648,7 +648,7 @@ static void a_step_of_a_client_that_is_not_there_is_refused(void **state) {
 static void a_step_of_a_client_that_never_asked_is_refused(void **state) {
   (void)state;
   static const char *const steps[] = {"client 2 read", "client 2 write", "client 2 release within 1s",
-                                     "await client 2 holds within 1s", "await client 2 has written within 1s"};
+                                     "await client 2 holds within 1s", "await client 2 waits within 1s", "await client 2 has written within 1s"};
   for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
     char text[256], message[256];
     snprintf(text, sizeof text, TIMELINE "step = client 1 acquire within 1s\nstep = %s\n", steps[i]);

@@ -50,7 +50,7 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 #define CLIENT_VERBS "client N and acquire, begin, release, read, write or reopen"
 #define CUTS "cut A [from] B or cut A to B"
 #define CLOCKS "clock A [wall|monotonic] OFFSET or clock A rate R"
-#define AWAIT_CLIENT "await client N asks within T, await client N holds within T or await client N has written within T"
+#define AWAIT_CLIENT "await client N asks within T, await client N waits within T, await client N holds within T or await client N has written within T"
 
 static void every_form_of_the_table_has_an_example_that_parses(void **state) {
   (void)state;
@@ -78,6 +78,7 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "crash client 2 at after-setnx",
       "await failover within 20s",
       "await client 1 asks within 1s",
+      "await client 2 waits within 3s",
       "await client 2 holds within 3s",
       "await client 128 has written within 1m",
       "wait 1s",
@@ -341,8 +342,8 @@ static void forms_that_share_their_begin_are_told_apart_by_the_word_that_differs
   refused("await failvoer within 5s",
           "found 'failvoer', did you mean 'failover'? expected await failover within T, " AWAIT_CLIENT);
   refused("await client 1 hodls within 5s", "found 'hodls', did you mean 'holds'? expected " AWAIT_CLIENT);
-  refused("await client 1 sleeps", "found 'sleeps', expected 'asks', 'holds' or 'has': " AWAIT_CLIENT);
-  refused("await client 1", "it ends where 'asks', 'holds' or 'has' was expected: " AWAIT_CLIENT);
+  refused("await client 1 sleeps", "found 'sleeps', expected 'asks', 'waits', 'holds' or 'has': " AWAIT_CLIENT);
+  refused("await client 1", "it ends where 'asks', 'waits', 'holds' or 'has' was expected: " AWAIT_CLIENT);
   refused("await client 1 has within 5s", "found 'within', expected 'written': await client N has written within T");
   refused("await failover within 5", "'5': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m");
   refused("await client 1 has written within 5",

@@ -186,6 +186,7 @@ static int ask_until_granted(struct lb_holder *h, const struct lb_lock *lock, lb
     h->asked = h->names_server ? lb_holder_server(h) : -ENOENT;
     int r = lb_hook_try_acquire(h, lock, &h->grant, deadline);
     h->refused |= r == LB_BUSY;
+    if (r == LB_BUSY) atomic_store(&lb_holder_state(h)->waits, true);
     if (r == LB_UNKNOWN) {
       r = resolve(h, lock, deadline);
       if (r == LB_BUSY) h->grant = LB_GRANT_INIT; /* that attempt is over; the next one is new */
@@ -213,6 +214,7 @@ int lb_holder_acquire(struct lb_holder *h, uint32_t key, lb_ns deadline) {
   lb_holder_record(h, LB_EV_ACQUIRE, (struct lb_event){0});
   atomic_store(&lb_holder_state(h)->asks, true);
   int r = ask_until_granted(h, &lock, deadline);
+  atomic_store(&lb_holder_state(h)->waits, false);
   atomic_store(&lb_holder_state(h)->asks, false);
   return r;
 }

@@ -110,6 +110,11 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                             .help = "waits until it is in the middle of an acquire; not in time = stuck",
                             .class = LB_STEP_CONDITION,
                             .needs = LB_NEED_ASKED},
+    [LB_STEP_AWAIT_WAITS] = {.form = "await client N waits within T",
+                             .help = "waits until it was told that somebody else holds the lock, and goes on asking: where there is a "
+                                     "queue, it has its place by then; not in time = stuck",
+                             .class = LB_STEP_CONDITION,
+                             .needs = LB_NEED_ASKED},
     [LB_STEP_AWAIT_HOLDS] = {.form = "await client N holds within T",
                              .help = "waits until it was granted the lock; not in time = stuck",
                              .class = LB_STEP_CONDITION,

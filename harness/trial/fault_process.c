@@ -22,6 +22,7 @@ bool lb_fault_bury(struct lb_stage *s, struct lb_client *client) {
   bool killed = lb_client_signal(client, LB_CLIENT_KILL) == 0;
   atomic_store(&lb_stage_state(s, client)->holds, false);
   atomic_store(&lb_stage_state(s, client)->asks, false);
+  atomic_store(&lb_stage_state(s, client)->waits, false);
   lb_memory_record(s->memory, s->memory->controller,
                    (struct lb_event){.kind = LB_EV_CRASH, .client = client->number, .key = LB_NO_NAME, .fact = LB_NO_NAME});
   return killed;

@@ -31,6 +31,7 @@ static int tell(struct lb_stage *s, const struct lb_step *step) { return lb_time
 /* ---- conditions and facts ----------------------------------------------------------------------------------------- */
 
 static bool asks(const struct lb_client_state *state) { return atomic_load(&state->asks); }
+static bool waits(const struct lb_client_state *state) { return atomic_load(&state->waits); }
 static bool holds(const struct lb_client_state *state) { return atomic_load(&state->holds); }
 static bool has_written(const struct lb_client_state *state) { return atomic_load(&state->writes) > 0; }
 
@@ -184,6 +185,7 @@ static const struct part parts[LB_VERB_COUNT] = {
     [LB_STEP_CRASH_AT] = {lb_timeline_arm},
     [LB_STEP_AWAIT_FAILOVER] = {await_failover},
     [LB_STEP_AWAIT_ASKS] = {await_client, .met = asks},
+    [LB_STEP_AWAIT_WAITS] = {await_client, .met = waits},
     [LB_STEP_AWAIT_HOLDS] = {await_client, .met = holds},
     [LB_STEP_AWAIT_WRITTEN] = {await_client, .met = has_written},
     [LB_STEP_WAIT] = {pass_time},
