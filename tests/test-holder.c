@@ -63,7 +63,7 @@ static int try_acquire_hook(struct lb_session *s, const struct lb_lock *lock, st
   grant->token_len = 4;
   grant->fence = 7;
   grant->asked_at = fake_now;
-  grant->valid_until = fake_now + (s->late_replies-- > 0 ? 1 : LB_NS_PER_S);
+  grant->valid_until = fake_now + (s->late_replies-- > 0 ? 1 : s->validity ? s->validity : LB_NS_PER_S);
   if (s->gives) *grant = *s->gives;
   fake_now = s->sets_back ? 1 : fake_now + LB_NS_PER_MS;
   return r;
@@ -830,6 +830,13 @@ static void a_lease_is_renewed_every_third_of_the_ttl_and_not_before(void **stat
   assert_int_equal(f->holder.grant.valid_until, fake_now + LB_NS_PER_S);
 }
 
+static void a_lease_shorter_than_the_ttl_is_renewed_when_half_of_it_is_left(void **state) {
+  struct fixture *f = *state;
+  f->session.validity = 400 * LB_NS_PER_MS;
+  granted_and_renewed(state, LB_OK);
+  assert_true(f->holder.renew_at <= fake_now + 200 * LB_NS_PER_MS && f->holder.renew_at > fake_now + 199 * LB_NS_PER_MS);
+}
+
 static void a_renewal_is_recorded_with_its_end_in_true_time(void **state) {
   struct fixture *f = *state;
   fake_now = 7200 * LB_NS_PER_S;
@@ -952,6 +959,7 @@ int main(void) {
       TEST(who_holds_is_not_granted_again),
       TEST(the_end_of_a_lease_is_recorded_in_true_time),
       TEST(a_lease_is_renewed_every_third_of_the_ttl_and_not_before),
+      TEST(a_lease_shorter_than_the_ttl_is_renewed_when_half_of_it_is_left),
       TEST(a_renewal_is_recorded_with_its_end_in_true_time),
       TEST(a_renewal_for_ever_has_no_end),
       TEST(a_renewal_without_an_answer_is_tried_again_soon),

@@ -128,8 +128,10 @@ static int give_up(struct lb_holder *h, const struct lb_lock *lock, int latest) 
   return remains ? LB_UNKNOWN : h->refused ? LB_BUSY : LB_TIMEOUT;
 }
 
+/* In a third of the ttl; sooner, where the protocol lets a client believe for less than that. */
 static lb_ns when_to_renew(struct lb_holder *h) {
-  return h->renew && h->protocol->extend ? lb_now(h->env) + lb_holder_ttl_over(h, 3) : LB_NEVER;
+  lb_ns now = lb_now(h->env), left = h->grant.valid_until > now ? h->grant.valid_until - now : 0;
+  return h->renew && h->protocol->extend ? now + lb_earlier(lb_holder_ttl_over(h, 3), left / 2) : LB_NEVER;
 }
 
 /* Records what gives a lease, with its end as the client now knows it. */

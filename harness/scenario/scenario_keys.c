@@ -45,7 +45,7 @@ const struct lb_scenario_key lb_scenario_keys[] = {
     {"workload", "warmup_s", LB_KEY_REAL, LB_KEY_SET | LB_KEY_LOAD, "s", "1", 0, 3600,
      "load before the measured window", FIELD(warmup_s)},
     {"workload", "renew", LB_KEY_YES_NO, LB_KEY_SET, "", "no", 0, 0,
-     "`yes`: a client renews its lease every third of `ttl_ms` while it holds, as a watchdog does", FIELD(renew)},
+     "`yes`: a client renews its lease every third of `ttl_ms` while it holds, as a watchdog does; when half of what it may count on is left, if that is sooner", FIELD(renew)},
     {"servers", "storage", LB_KEY_STORAGE, 0, "", "disk", 0, 0,
      "`disk` syncs as a careful operator would, `memory` does not; with a timeline or a campaign the default is `memory`. A topology may insist on `disk`, or write nothing at all",
      FIELD(memory_storage)},
