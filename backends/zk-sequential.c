@@ -9,26 +9,37 @@
  * Promises: exclusion as far as the session lives, in order of arrival; a fencing number (czxid, the transaction that
  * created the node) that grows over the whole ensemble and survives fail-over.
  * Assumes: a client stops by itself before its session can have ended. The session is kept alive by the library's own
- * thread, which does not tell when a server last heard of it, so `valid_until` counts 2/3 of the session timeout from the sending of the last
- * own write that was answered: only a leader with a quorum and a living session can commit one. The missing third is
- * what the servers may have heard late: the leader learns of a heartbeat from the server that received it, up to half
- * a tick later, and a heartbeat is due every third of the timeout. extend() moves the point by a write to the own
- * node. A session may outlive `valid_until` by far. And that client and follower do not both fail within a third of the timeout:
- * a write that a follower passes on shows that the session lives, and does not prolong it at the leader, which only the next list
- * of heartbeats from that follower does. Where a client stood still for nearly 2/3 of the timeout, wrote, and its follower was cut
- * off at once, the session may end a third of the timeout after that write, before `valid_until`.
+ * thread, which does not tell when a leader last heard of it. What can be known of that stands in zk_alive.h, and `valid_until` is no
+ * more than that: 5/12 of the session timeout after the sending of an answered write, once a later one was answered as well. extend()
+ * moves the point by writes to the own node. A session may outlive `valid_until` by far.
  * Breaks: a holder that is paused or cut off for longer than the session timeout and goes on working, like every
  * lease; a resource that compares the fencing number refuses it. A client that is cut off is told that its connection is
  * lost, and cannot learn whether the session has ended: the servers say it at the next contact.
  *
+ * Why a list may be old, and a session may not
+ *  - Reads are answered by the server at hand, which may be behind, by as much as the network makes it. Its state is one that the
+ *    ensemble was in, some time ago.
+ *  - Numbers only grow: a folder gives each once, and cannot be removed and made anew while a node stands in it. Deletions are permanent.
+ *    So whose node was the first in any state, however old, is the first in every later one in which the node still exists. And the
+ *    node exists as long as the session lives, for nobody else deletes it.
+ *  - So a list is believed, whatever its age, while it is known that the session lives; and that is known from the client's own
+ *    answered writes and its own clock (zk_alive.h), not from the server at hand.
+ *  - The next holder has seen a state in which this node is gone. So the session had ended then, which cannot be before
+ *    `valid_until`. Until then one holds; afterwards the other.
+ *  - What costs nothing where locks change hands quickly: the create of the next attempt and the delete of the one before are such
+ *    writes. Who waits for long keeps the knowledge up in the background of its wait (zk_turn.c). Only a client that has written
+ *    nothing for a while asks first: with a write more, beside its create, before it holds. So a hand-off is one commit (the
+ *    delete), one event and one read.
+ *
+ * With the option `recipe` the steps are those of the source below and nothing else: create, list without a watch, the first holds, exists
+ * with a watch on the one before, wait for its event, list again. (Create and list are sent in one breath; a session's requests
+ * are answered in order.) That is not safe. A follower to which the leader's stream is late by more than a session, and by less
+ * than what would make it leave (syncLimit ticks), still lists the nodes of sessions that the leader has ended, to clients that do
+ * not know it either: their library says "connected". The recipe's waiter then holds a lock that others have had since, under a
+ * smaller czxid than theirs. The recipe asks for no answer's age. So its grants are trusted here, as clients do, until the library
+ * would leave a silent server: for 2/3 of the session timeout after the answer was read.
+ *
  * Details that matter
- *  - A place in the queue is never believed from a read alone. Reads are answered by the server at hand, which may be
- *    behind: after a cut between leader and followers the leader ends the sessions it did not hear of, and until a
- *    follower has caught up it still shows the nodes of those sessions, to clients that do not know it either. Such a
- *    client would be granted a lock that others have had since, under a smaller number than theirs. So a waiter that
- *    looks again writes to the key's folder in the same breath: the answer to the list is then no older than a moment
- *    at which the session lived. To the folder, because a write to the own node would wake the next in the queue. The
- *    recipe has no such write; it costs one commit per hand-off, and nothing where nobody waits.
  *  - An answer that comes when the time it could be good for is over, grants and confirms nothing: the server is asked again.
  *  - What becomes of a node whose create or deletion was not answered: zk_queue.h.
  *
@@ -36,41 +47,73 @@
  */
 #include "zk_queue.h"
 
+enum { OPT_RECIPE };
+static const struct lb_option zk_sequential_options[] = {
+    [OPT_RECIPE] = {"recipe", LB_OPT_BOOL, 0, 0, 1, "the published steps and nothing else: a list is believed without knowing that the session lives"},
+    {0},
+};
+
 struct lb_session {
   struct lb_env *env;
   struct zk_queue queue;
+  bool recipe;
 };
 
-/* How long after the sending of an answered write the session lives for sure. */
-static lb_ns validity(struct lb_session *s) { return zk_timeout_ns(s->queue.zk) / 3 * 2; }
+/* ---- how long a session is trusted ----------------------------------------------------------------------- */
+
+/* At best. */
+static lb_ns trust(struct lb_session *s) {
+  return s->recipe ? zk_timeout_ns(s->queue.zk) / 3 * 2 : zk_queue_alive(&s->queue)->span;
+}
+
+/* What was confirmed just now. */
+static lb_ns believed_until(struct lb_session *s) {
+  return s->recipe ? lb_now(s->env) + trust(s) : zk_queue_alive(&s->queue)->until;
+}
+
+static bool lives_for(struct lb_session *s, lb_ns least) { return zk_queue_alive(&s->queue)->until > lb_now(s->env) + least; }
+
+/* So long that a grant is worth having. */
+static bool is_known_to_live(struct lb_session *s) { return lives_for(s, trust(s) / 3); }
+
+/* By writes, if it is not known yet: one, or two of which the first makes the second good. More only where answers take so long
+ * that nothing is left of them. Answers like a step of zk_queue.h. */
+static int make_sure_to_live(struct lb_session *s, const char *dir, struct lb_grant *grant, lb_ns deadline) {
+  for (int writes = 0; !is_known_to_live(s) && (writes < 2 || !lives_for(s, 0)); writes++) {
+    int result = zk_queue_touch(&s->queue, dir, grant, deadline);
+    if (result != LB_OK) return result;
+  }
+  return LB_OK;
+}
 
 /* ---- acquire ------------------------------------------------------------------------------------------- */
 
-/* Completes the grant. `sent`: when the write left after which the own node was seen to be first; `losses` of the connection
- * until then. ZK_AGAIN: that was too long ago. */
-static int granted(struct lb_session *s, struct lb_grant *grant, lb_ns sent, uint64_t losses, lb_ns deadline) {
+/* Completes the grant of a node that was seen to be the first. `losses` of the connection before that question left. ZK_AGAIN: it
+ * would be over already. */
+static int granted(struct lb_session *s, const char *dir, struct lb_grant *grant, uint64_t losses, lb_ns deadline) {
   uint64_t czxid;
   int result = zk_queue_number(&s->queue, grant, deadline, &czxid);
+  if (result == LB_OK && !s->recipe) result = make_sure_to_live(s, dir, grant, deadline);
   if (result != LB_OK) return result;
-  if (lb_now(s->env) >= sent + validity(s)) return ZK_AGAIN;
+  lb_ns until = believed_until(s);
+  if (lb_now(s->env) >= until) return ZK_AGAIN;
   grant->fence = czxid;
-  grant->valid_until = sent + validity(s);
+  grant->valid_until = until;
   lb_confirm(&s->queue.confirmed, grant, losses);
   return LB_OK;
 }
 
 /* One step of the attempt, from where it stands: into the queue; or to its node, if it is not known whether there is one; or
- * to its place, as it is after a write of this session. */
+ * to its place, with a write if one is needed anyway. */
 static int advance(struct lb_session *s, const char *dir, struct lb_grant *grant, lb_ns deadline) {
   bool connected;
   uint64_t losses = zk_losses(s->queue.zk, &connected);
-  lb_ns sent = lb_now(s->env);
   int result;
-  if (!grant->asked_at) grant->asked_at = sent;
+  if (!grant->asked_at) grant->asked_at = lb_now(s->env);
   if (!grant->token_len) result = zk_queue_join(&s->queue, dir, grant, "after-create", deadline);
   else if (!zk_queue_has_node(grant)) result = zk_queue_find(&s->queue, grant, deadline);
-  else result = zk_queue_look(&s->queue, dir, grant, true, deadline);
-  return result == LB_OK ? granted(s, grant, sent, losses, deadline) : result;
+  else result = zk_queue_look(&s->queue, dir, grant, !s->recipe && !is_known_to_live(s), deadline);
+  return result == LB_OK ? granted(s, dir, grant, losses, deadline) : result;
 }
 
 static int zk_sequential_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
@@ -85,13 +128,22 @@ static int zk_sequential_try_acquire(struct lb_session *s, const struct lb_lock 
   return result;
 }
 
+/* Step 4 of the recipe, and the wait of step 5. */
+static int wait_by_recipe(struct lb_session *s, const char *ahead, lb_ns deadline) {
+  int result = zk_await_watch(s->queue.zk, zk_watch_exists(s->queue.zk, ahead), deadline);
+  if (result == LB_BUSY) return LB_OK;
+  return result == LB_OK ? zk_wait_event(s->queue.zk, deadline) : result;
+}
+
 /* Until the node just before the own one goes. */
 static int zk_sequential_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)lock;
-  int result = zk_connect(s->queue.zk, deadline);
+  char dir[ZK_PATH_MAX];
+  int result = zk_queue_dir(&s->queue, lock->key, dir);
+  if (!result) result = zk_connect(s->queue.zk, deadline);
   if (result) return result;
   const char *ahead = zk_queue_ahead(&s->queue, grant);
-  return ahead ? zk_await_change(s->queue.zk, ahead, deadline) : LB_OK;
+  if (!ahead) return LB_OK;
+  return s->recipe ? wait_by_recipe(s, ahead, deadline) : zk_queue_await_turn(&s->queue, dir, ahead, deadline);
 }
 
 /* ---- a grant we have, or may have ------------------------------------------------------------------------ */
@@ -107,7 +159,7 @@ static int zk_sequential_release(struct lb_session *s, const struct lb_lock *loc
 static int confirm(struct lb_session *s, const struct lb_grant *grant, bool by_write, lb_ns deadline, lb_ns *ret_sent) {
   for (;;) {
     int result = zk_queue_confirm(&s->queue, grant, by_write, deadline, ret_sent);
-    if (result != LB_OK || lb_now(s->env) < *ret_sent + validity(s)) return result;
+    if (result != LB_OK || lb_now(s->env) < *ret_sent + trust(s)) return result;
     if (lb_now(s->env) >= deadline) return LB_UNKNOWN;
   }
 }
@@ -115,10 +167,15 @@ static int confirm(struct lb_session *s, const struct lb_grant *grant, bool by_w
 static int zk_sequential_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)lock; /* the lease is the session, agreed upon when it was opened */
   if (!zk_queue_has_node(grant) || !grant->valid_until) return LB_LOST;
-  lb_ns sent;
+  lb_ns sent = 0;
   int result = confirm(s, grant, true, deadline, &sent);
-  if (result == LB_OK) grant->valid_until = sent + validity(s), lb_confirm(&s->queue.confirmed, grant, s->queue.losses);
-  return result;
+  if (result == LB_OK && !s->recipe && !lives_for(s, trust(s) / 4 * 3)) result = confirm(s, grant, true, deadline, &sent);
+  if (result != LB_OK) return result;
+  lb_ns until = believed_until(s);
+  if (lb_now(s->env) >= until) return LB_UNKNOWN;
+  grant->valid_until = until;
+  lb_confirm(&s->queue.confirmed, grant, s->queue.losses);
+  return LB_OK;
 }
 
 static int zk_sequential_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
@@ -159,6 +216,7 @@ static int zk_sequential_resolve(struct lb_session *s, const struct lb_lock *loc
 
 static int zk_sequential_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
   s->env = config->env;
+  s->recipe = config->options[OPT_RECIPE].b;
   return zk_queue_open(&s->queue, config, deadline);
 }
 
@@ -174,6 +232,8 @@ static int zk_sequential_inspect(struct lb_session *s, const struct lb_lock *loc
 
 static int zk_sequential_server(struct lb_session *s) { return zk_server(s->queue.zk); }
 
+static uint64_t zk_sequential_seen(struct lb_session *s) { return s->queue.seen; }
+
 static const char *const zk_sequential_topologies[] = {"zk-x3", "zk", NULL};
 /* after-create: the reply has been read, the node stands in the queue, and its place is not known yet. */
 static const char *const zk_sequential_points[] = {"after-create", "before-release", NULL};
@@ -185,12 +245,14 @@ const struct lb_protocol lb_zk_sequential = {
     .summary = "ZooKeeper's queue of ephemeral sequential nodes, each watching the one before",
     .promises = "Mutual exclusion in order of arrival while the holder's session lives, and a fencing number that\n"
                 "grows over the whole ensemble. A dead holder is replaced after the session timeout. One client is\n"
-                "woken per release; before it holds it writes once, because a read may show ended sessions.",
+                "woken per release; it believes what it reads while its own writes tell that its session lives.",
     .breaks = "A holder that is paused or cut off for longer than its session timeout and goes on working; a resource\n"
-              "that compares the fencing number refuses it. No progress without a majority of the servers.",
+              "that compares the fencing number refuses it. No progress without a majority of the servers. With\n"
+              "`recipe`: also a server that follows its leader late by more than a session.",
     .source = "ZooKeeper Recipes and Solutions, \"Locks\" (zookeeper.apache.org/doc/r3.8.0/recipes.html)",
     .topologies = zk_sequential_topologies,
     .traits = LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
+    .options = zk_sequential_options,
     .points = zk_sequential_points,
     .session_size = sizeof(struct lb_session),
     .open = zk_sequential_open,
@@ -206,4 +268,5 @@ const struct lb_protocol lb_zk_sequential = {
     .teardown = zk_sequential_teardown,
     .doubt = zk_sequential_doubt,
     .server = zk_sequential_server,
+    .seen = zk_sequential_seen,
 };

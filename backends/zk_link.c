@@ -110,6 +110,12 @@ void zk_on_strings(int rc, const struct String_vector *strings, const void *data
   call_finish(call, rc);
 }
 
+void zk_on_children(int rc, const struct String_vector *strings, const struct Stat *stat, const void *data) {
+  struct zk_call *call = call_of(data);
+  if (stat) call->stat = *stat;
+  zk_on_strings(rc, strings, data);
+}
+
 void zk_on_data(int rc, const char *value, int length, const struct Stat *stat, const void *data) {
   (void)value, (void)length;
   zk_on_stat(rc, stat, data);

@@ -62,6 +62,7 @@ void zk_on_stat(int rc, const struct Stat *stat, const void *data);
 void zk_on_create(int rc, const char *path, const struct Stat *stat, const void *data);
 void zk_on_string(int rc, const char *value, const void *data);
 void zk_on_strings(int rc, const struct String_vector *strings, const void *data);
+void zk_on_children(int rc, const struct String_vector *strings, const struct Stat *stat, const void *data);
 void zk_on_data(int rc, const char *value, int length, const struct Stat *stat, const void *data);
 void zk_on_node(zhandle_t *handle, int type, int state, const char *path, void *name);
 

@@ -107,6 +107,22 @@ int zk_queue_connect(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline)
   return result;
 }
 
+/* ---- writes, and what they say of the session ----------------------------------------------------------- */
+
+const struct zk_alive *zk_queue_alive(struct zk_queue *q) {
+  zk_alive_meet(&q->alive, zk_id(q->zk), zk_begun(q->zk), zk_timeout_ns(q->zk));
+  return &q->alive;
+}
+
+/* A write is `call`, sent after `mark` was taken. Its result. */
+static int await_write(struct zk_queue *q, struct zk_call *call, struct zk_mark mark, lb_ns deadline) {
+  int rc = zk_wait(q->zk, call, deadline);
+  if (rc == ZOK) zk_alive_answered(&q->alive, mark);
+  return rc;
+}
+
+static struct zk_mark mark_write(struct zk_queue *q) { return zk_alive_mark(zk_queue_alive(q), lb_now(q->env)); }
+
 /* ---- steps --------------------------------------------------------------------------------------------- */
 
 /* The situation after a result that is neither success nor a missing node. */
@@ -133,6 +149,7 @@ static void take_node(struct zk_queue *q, struct lb_grant *grant, const char *pa
 /* LB_OK: first in the queue. LB_BUSY: the node before the own one is noted. ZK_AGAIN: the own node has gone. */
 static int judge(struct zk_queue *q, const char *dir, struct lb_grant *grant, const struct zk_call *children) {
   const char *ahead;
+  q->seen = (uint64_t)children->stat.pzxid;
   if (!find_place(children, strrchr(grant->token, '/') + 1, &ahead)) {
     zk_queue_forget(grant);
     return ZK_AGAIN;
@@ -145,9 +162,10 @@ static int judge(struct zk_queue *q, const char *dir, struct lb_grant *grant, co
 
 int zk_queue_join(struct zk_queue *q, const char *dir, struct lb_grant *grant, const char *made, lb_ns deadline) {
   name_attempt(q, dir, grant);
+  struct zk_mark mark = mark_write(q);
   struct zk_call *create = zk_create(q->zk, grant->token, q->client, ZOO_EPHEMERAL_SEQUENTIAL);
   struct zk_call *children = zk_children(q->zk, dir);
-  int result, rc = zk_wait(q->zk, create, deadline);
+  int result, rc = await_write(q, create, mark, deadline);
   if (rc == ZNONODE) {
     zk_queue_forget(grant);
     rc = zk_make_path(q->zk, dir, deadline);
@@ -175,9 +193,10 @@ int zk_queue_find(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline) {
 }
 
 int zk_queue_look(struct zk_queue *q, const char *dir, struct lb_grant *grant, bool by_write, lb_ns deadline) {
+  struct zk_mark mark = mark_write(q);
   struct zk_call *write = by_write ? zk_set(q->zk, dir, "") : NULL;
   struct zk_call *children = zk_children(q->zk, dir);
-  int result, rc = by_write ? zk_wait(q->zk, write, deadline) : ZOK;
+  int result, rc = by_write ? await_write(q, write, mark, deadline) : ZOK;
   if (rc == ZOK) rc = zk_wait(q->zk, children, deadline);
   if (rc == ZOK) {
     result = judge(q, dir, grant, children);
@@ -190,6 +209,16 @@ int zk_queue_look(struct zk_queue *q, const char *dir, struct lb_grant *grant, b
   zk_drop(write);
   zk_drop(children);
   return result;
+}
+
+int zk_queue_touch(struct zk_queue *q, const char *dir, struct lb_grant *grant, lb_ns deadline) {
+  struct zk_mark mark = mark_write(q);
+  struct zk_call *write = zk_set(q->zk, dir, "");
+  int rc = await_write(q, write, mark, deadline);
+  zk_drop(write);
+  if (rc != ZNONODE) return rc == ZOK ? LB_OK : after(q, grant, "write to the lock's folder", rc);
+  zk_queue_forget(grant);
+  return ZK_AGAIN;
 }
 
 const char *zk_queue_ahead(const struct zk_queue *q, const struct lb_grant *grant) {
@@ -214,10 +243,11 @@ int zk_queue_number(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline, 
 
 /* ZK_AGAIN: the connection was lost meanwhile. */
 static int ask(struct zk_queue *q, const struct lb_grant *grant, bool by_write, lb_ns deadline) {
+  struct zk_mark mark = mark_write(q);
   struct zk_call *sync = by_write ? NULL : zk_sync(q->zk, grant->token);
   struct zk_call *call = by_write ? zk_set(q->zk, grant->token, q->client) : zk_exists(q->zk, grant->token);
   int result, rc = by_write ? ZOK : zk_wait(q->zk, sync, deadline);
-  if (rc == ZOK) rc = zk_wait(q->zk, call, deadline);
+  if (rc == ZOK) rc = by_write ? await_write(q, call, mark, deadline) : zk_wait(q->zk, call, deadline);
   if (rc == ZOK) result = call->stat.ephemeralOwner == zk_id(q->zk) ? LB_OK : LB_LOST;
   else if (rc == ZNONODE || zk_is_expiry(rc)) result = LB_LOST;
   else if (rc == ZK_NO_REPLY) result = LB_UNKNOWN;
@@ -253,7 +283,12 @@ static int delete_own(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline
   char path[ZK_PATH_MAX];
   memcpy(path, grant->token, sizeof path);
   int rc = zk_queue_has_node(grant) ? ZOK : zk_find(q->zk, grant->token, deadline, path);
-  return rc == ZOK ? zk_run(q->zk, zk_delete(q->zk, path), deadline) : rc;
+  if (rc != ZOK) return rc;
+  struct zk_mark mark = mark_write(q);
+  struct zk_call *delete = zk_delete(q->zk, path);
+  rc = await_write(q, delete, mark, deadline);
+  zk_drop(delete);
+  return rc;
 }
 
 int zk_queue_leave(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline) {

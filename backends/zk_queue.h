@@ -19,7 +19,7 @@
  *  - A node whose deletion was not answered is remembered, and the library's own thread deletes it when it is connected again:
  *    left in the queue it would block it for as long as the heartbeats keep the session of a client that asks for nothing. Such
  *    a node is never granted again, though it may be seen as the first for a moment.
- *  - The node ahead is watched by a read, not by exists(): a watch on a node that has just gone would stay behind.
+ *  - The node ahead is watched by a read: a watch by exists() on a node that has just gone would stay behind.
  *
  * Source: "Locks" in ZooKeeper Recipes and Solutions, with its note on recoverable errors and the GUID
  * (zookeeper.apache.org/doc/r3.8.0/recipes.html).
@@ -28,6 +28,7 @@
 #define LB_ZK_QUEUE_H
 
 #include "doubt.h"
+#include "zk_alive.h"
 #include "zk_util.h"
 
 /* Beside enum lb_result: the session, the connection or the node changed under a request. Look at the situation anew, beginning
@@ -43,7 +44,9 @@ struct zk_queue { /* one client's side; one thread */
   int64_t ttl_ms; /* asked for as the session's timeout */
   uint64_t losses; /* of the session, before the question left that zk_queue_confirm() got an answer to */
   struct lb_confirmed confirmed;
-  struct {        /* what is known about the latest attempt, to spare round trips; private */
+  struct zk_alive alive; /* what the answered writes of the session say of it: create, write to the folder or the own node, delete */
+  uint64_t seen;         /* transaction that changed the folder last, in the state in which the latest list was read; 0 = none was */
+  struct {               /* what is known about the latest attempt, to spare round trips; private */
     char own[ZK_PATH_MAX], ahead[ZK_PATH_MAX];
     uint64_t czxid;
   } place;
@@ -88,9 +91,17 @@ int zk_queue_join(struct zk_queue *queue, const char *dir, struct lb_grant *gran
  * never will be, and is forgotten. */
 int zk_queue_find(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadline);
 /* The place of a node that exists. by_write: as it is after a write to the folder, sent in the same breath. Without, the server
- * at hand may be behind, and show nodes of sessions that the leader has ended already. To the folder, because a write to the own
- * node would wake the next in the queue. */
+ * at hand may be behind, and show nodes of sessions that the leader has ended already. */
 int zk_queue_look(struct zk_queue *queue, const char *dir, struct lb_grant *grant, bool by_write, lb_ns deadline);
+
+/* Writes to the key's folder, which is what keeps queue->alive up. To the folder, because a write to the own node would wake the next
+ * in the queue. Answers like a step, with LB_OK = it was committed. */
+int zk_queue_touch(struct zk_queue *queue, const char *dir, struct lb_grant *grant, lb_ns deadline);
+/* What is known of the session there is now: zk_alive.h. Valid until the next step. */
+const struct zk_alive *zk_queue_alive(struct zk_queue *queue);
+/* After LB_BUSY: sleeps until it is worth to look again, as zk_await_change() for the node ahead. Meanwhile the knowledge that the
+ * session lives is kept up by a write to the folder from time to time, which nobody waits for. LB_OK, LB_TIMEOUT, -errno. */
+int zk_queue_await_turn(struct zk_queue *queue, const char *dir, const char *ahead, lb_ns deadline);
 
 /* The node just before that of the grant, as far as the latest step of this attempt knows it in the session there is; else
  * NULL, also for the first. Valid until the next step. For zk_await_change(). */

@@ -146,6 +146,8 @@ uint64_t zk_losses(struct zk_session *s, bool *ret_connected) {
   return losses;
 }
 
+lb_ns zk_begun(struct zk_session *s) { return s->link ? s->link_started : 0; }
+
 lb_ns zk_timeout_ns(struct zk_session *s) {
   int timeout_ms = s->timeout_ms;
   if (s->link) {
@@ -190,7 +192,7 @@ struct zk_call *zk_exists(struct zk_session *s, const char *path) {
 
 struct zk_call *zk_children(struct zk_session *s, const char *path) {
   struct zk_call *call = zk_call_new(s->link);
-  return call ? zk_call_sent(call, zoo_aget_children(s->link->handle, path, 0, zk_on_strings, call)) : NULL;
+  return call ? zk_call_sent(call, zoo_aget_children2(s->link->handle, path, 0, zk_on_children, call)) : NULL;
 }
 
 struct zk_call *zk_sync(struct zk_session *s, const char *path) {
@@ -205,15 +207,24 @@ static uintptr_t watch_name(const char *path) {
   return (uintptr_t)hash;
 }
 
-struct zk_call *zk_watch(struct zk_session *s, const char *path) {
-  struct zk_call *call = zk_call_new(s->link);
-  if (!call) return NULL;
+/* The watch that counts from now on. Its name. */
+static void *await_name(struct zk_session *s, const char *path) {
   uintptr_t name = watch_name(path);
   pthread_mutex_lock(&s->link->lock);
   s->link->awaited = name;
   s->link->fired = false;
   pthread_mutex_unlock(&s->link->lock);
-  return zk_call_sent(call, zoo_awget(s->link->handle, path, zk_on_node, (void *)name, zk_on_data, call));
+  return (void *)name;
+}
+
+struct zk_call *zk_watch(struct zk_session *s, const char *path) {
+  struct zk_call *call = zk_call_new(s->link);
+  return call ? zk_call_sent(call, zoo_awget(s->link->handle, path, zk_on_node, await_name(s, path), zk_on_data, call)) : NULL;
+}
+
+struct zk_call *zk_watch_exists(struct zk_session *s, const char *path) {
+  struct zk_call *call = zk_call_new(s->link);
+  return call ? zk_call_sent(call, zoo_awexists(s->link->handle, path, zk_on_node, await_name(s, path), zk_on_stat, call)) : NULL;
 }
 
 /* ---- waiting ------------------------------------------------------------------------------------------- */
@@ -245,12 +256,18 @@ int zk_wait_event(struct zk_session *s, lb_ns deadline) {
   }
 }
 
-int zk_await_change(struct zk_session *s, const char *path, lb_ns deadline) {
-  int rc = zk_run(s, zk_watch(s, path), deadline);
+int zk_await_watch(struct zk_session *s, struct zk_call *watch, lb_ns deadline) {
+  int rc = zk_run(s, watch, deadline);
+  if (rc == ZOK) return LB_OK;
   if (rc == ZK_NO_REPLY) return LB_TIMEOUT;
-  if (rc != ZOK) return rc == ZNONODE || zk_is_unknown(rc) || zk_is_expiry(rc) ? LB_OK : zk_fail(s, "watch", rc);
+  return rc == ZNONODE || zk_is_unknown(rc) || zk_is_expiry(rc) ? LB_BUSY : zk_fail(s, "watch", rc);
+}
+
+int zk_await_change(struct zk_session *s, const char *path, lb_ns deadline) {
+  int result = zk_await_watch(s, zk_watch(s, path), deadline);
+  if (result != LB_OK) return result == LB_BUSY ? LB_OK : result;
   lb_ns bound = lb_now(s->env) + zk_timeout_ns(s);
-  int result = zk_wait_event(s, bound < deadline ? bound : deadline);
+  result = zk_wait_event(s, bound < deadline ? bound : deadline);
   return result == LB_TIMEOUT && bound < deadline ? LB_OK : result;
 }
 

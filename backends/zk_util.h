@@ -26,7 +26,7 @@ struct zk_session; /* one thread; owns its calls */
  * deadline that passes first. Fields below `rc` are valid when zk_wait() returned ZOK. */
 struct zk_call {
   int rc;                 /* the library's result, once done */
-  struct Stat stat;       /* create, set, exists */
+  struct Stat stat;       /* create, set, exists; children: of the parent, as the server had it for this answer */
   char path[ZK_PATH_MAX]; /* create: the full name */
   char *names;            /* children: `count` strings, one after the other, each with its NUL */
   size_t count;
@@ -56,6 +56,8 @@ int zk_server(struct zk_session *session);
 int64_t zk_id(struct zk_session *session);
 /* True once the server has said that the session is over. */
 bool zk_expired(struct zk_session *session);
+/* When the current session was asked for: not later than its first request left. 0: there is none. */
+lb_ns zk_begun(struct zk_session *session);
 /* How often the current session has lost its connection: the library said Disconnected, which is Curator's and kazoo's
  * SUSPENDED. Asks nobody. *ret_connected: whether there is one now. */
 uint64_t zk_losses(struct zk_session *session, bool *ret_connected);
@@ -72,6 +74,8 @@ struct zk_call *zk_children(struct zk_session *session, const char *path);
 struct zk_call *zk_sync(struct zk_session *session, const char *path);
 /* Reads the node and, if it is there, watches it; replaces the watch that zk_wait_event() waits for. */
 struct zk_call *zk_watch(struct zk_session *session, const char *path);
+/* The same by exists(), which watches a node that is not there as well: the watch stays behind. */
+struct zk_call *zk_watch_exists(struct zk_session *session, const char *path);
 
 /* The library's result (ZOK, ZNONODE, ...) or ZK_NO_REPLY. */
 int zk_wait(struct zk_session *session, struct zk_call *call, lb_ns deadline);
@@ -82,6 +86,9 @@ int zk_run(struct zk_session *session, struct zk_call *call, lb_ns deadline);
 /* Sleeps until the watched node changes or is deleted, or the session expires. LB_OK, LB_TIMEOUT, -errno. */
 int zk_wait_event(struct zk_session *session, lb_ns deadline);
 
+/* Awaits the answer to one of the two, and drops it. LB_OK: the node is watched, zk_wait_event() will tell. LB_BUSY: there is nothing to
+ * wait for, it has gone or the connection did not last. LB_TIMEOUT: the deadline passed; -errno. */
+int zk_await_watch(struct zk_session *session, struct zk_call *watch, lb_ns deadline);
 /* Watches the node and sleeps until it is worth to look again: it changed or has gone, the connection did not last, or a session
  * timeout went by, because a lost event must not cost more. LB_OK, LB_TIMEOUT: the deadline passed; -errno. */
 int zk_await_change(struct zk_session *session, const char *path, lb_ns deadline);

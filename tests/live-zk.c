@@ -26,6 +26,7 @@
 #include "base/clock.h"
 #include "client/env.h"
 #include "skip.h"
+#include "zk_relay.h"
 
 #define MS LB_NS_PER_MS
 #define JARS "/usr/share/java/"
@@ -68,7 +69,7 @@ static void configure(struct server *server, int number, const struct server *me
   snprintf(path, sizeof path, "%s/zoo.cfg", server->dir);
   file = fopen(path, "w");
   fprintf(file,
-          "tickTime=200\ninitLimit=50\nsyncLimit=10\ndataDir=%s\nclientPort=%u\nclientPortAddress=%s\n"
+          "tickTime=200\ninitLimit=50\nsyncLimit=25\ndataDir=%s\nclientPort=%u\nclientPortAddress=%s\n"
           "admin.enableServer=false\nmaxClientCnxns=0\n4lw.commands.whitelist=*\n",
           server->dir, server->port, has_ipv6() ? "::" : "127.0.0.1");
   for (int i = 0; i < count; i++)
@@ -138,6 +139,8 @@ struct client {
   struct lb_grant grant;
 };
 
+static union lb_value options[1]; /* recipe */
+
 static lb_ns in_ms(uint64_t ms) { return lb_clock_ns() + ms * MS; }
 
 static void open_at(struct client *client, const struct server *servers, size_t count, int64_t ttl_ms) {
@@ -148,7 +151,7 @@ static void open_at(struct client *client, const struct server *servers, size_t 
     client->endpoint[i] = (struct lb_endpoint){.service = "zookeeper", .host = "127.0.0.1", .port = servers[i].port};
   client->target = (struct lb_target){.topology = "zk", .endpoints = client->endpoint, .count = count};
   client->config =
-      (struct lb_config){.env = &client->env.base, .target = &client->target, .ttl_ms = ttl_ms, .client = "client-1", .protocol = zk, .prefix = "lockbench"};
+      (struct lb_config){.env = &client->env.base, .target = &client->target, .options = options, .ttl_ms = ttl_ms, .client = "client-1", .protocol = zk, .prefix = "lockbench"};
   int result = zk->open(client->session, &client->config, in_ms(10000));
   if (result) print_error("open: %s\n", client->env.base.err);
   assert_int_equal(result, 0);
@@ -375,7 +378,7 @@ static int try_at(const char *host, const char *user, const char *password, cons
   struct lb_target target = {.topology = "zk", .endpoints = &at, .count = 1};
   a = (struct client){.session = calloc(1, zk->session_size)};
   lb_env_init(&a.env, 99 + ((uint64_t)getpid() << 20));
-  a.config = (struct lb_config){.env = &a.env.base, .target = &target, .ttl_ms = 4000, .client = "c", .protocol = zk, .prefix = prefix};
+  a.config = (struct lb_config){.env = &a.env.base, .target = &target, .options = options, .ttl_ms = 4000, .client = "c", .protocol = zk, .prefix = prefix};
   int rc = zk->open(a.session, &a.config, in_ms(5000));
   if (rc) print_error("%s: %s\n", host, a.env.base.err);
   if (!rc) rc = try(&a, "guarded", 3000);
@@ -480,6 +483,90 @@ static void looking_again_wakes_nobody(void **state) {
   pthread_join(thread, &c_result);
   assert_int_equal((intptr_t)c_result, LB_TIMEOUT);
   close_client(&a), close_client(&b), close_client(&c);
+}
+
+/* ---- what a grant costs ----------------------------------------------------------------------------------- */
+
+/* The latest transaction of a server. */
+static uint64_t zxid_of(const struct server *server) {
+  char answer[1024];
+  ask(server, answer, sizeof answer);
+  const char *at = strstr(answer, "Zxid: 0x");
+  assert_non_null(at);
+  return strtoull(at + strlen("Zxid: 0x"), NULL, 16);
+}
+
+static void a_hand_off_is_one_commit(void **state) {
+  (void)state;
+  struct client a, b;
+  open_client(&a, 4000), open_client(&b, 4000);
+  use_once(&a, "hands-off"), use_once(&b, "hands-off");
+  assert_int_equal(try(&a, "hands-off", 3000), LB_OK);
+  assert_int_equal(try(&b, "hands-off", 3000), LB_BUSY);
+  uint64_t before = zxid_of(&alone);
+  assert_int_equal(release(&a, "hands-off"), LB_OK);
+  assert_int_equal(wait_turn(&b, "hands-off", 3000), LB_OK);
+  assert_int_equal(try(&b, "hands-off", 3000), LB_OK);
+  assert_int_equal(zxid_of(&alone), before + 1);
+  assert_int_equal(zk->seen(b.session), before + 1); /* the deletion */
+  close_client(&a), close_client(&b);
+}
+
+/* Of which one is too many for who writes often. 625 ms of 1500 are what an answered write is good for. */
+static void who_was_silent_for_long_writes_once_more(void **state) {
+  (void)state;
+  struct client a;
+  open_client(&a, 1500);
+  use_once(&a, "silent-before");
+  uint64_t before = zxid_of(&alone);
+  use_once(&a, "silent-before");
+  assert_int_equal(zxid_of(&alone), before + 2);
+  lb_clock_sleep_until(in_ms(800));
+  lb_ns asked = lb_clock_ns();
+  assert_int_equal(try(&a, "silent-before", 3000), LB_OK);
+  assert_int_equal(zxid_of(&alone), before + 4);
+  assert_true(a.grant.valid_until >= asked + 625 * MS && a.grant.valid_until <= lb_clock_ns() + 625 * MS);
+  close_client(&a);
+}
+
+static void who_waits_for_long_keeps_up_what_it_knows(void **state) {
+  (void)state;
+  struct client a, b;
+  open_client(&a, 4000), open_client(&b, 1500);
+  assert_int_equal(try(&a, "waits-long", 3000), LB_OK);
+  assert_int_equal(try(&b, "waits-long", 3000), LB_BUSY);
+  uint64_t before = zxid_of(&alone);
+  assert_int_equal(wait_turn(&b, "waits-long", 1400), LB_TIMEOUT);
+  uint64_t writes = zxid_of(&alone) - before;
+  assert_true(writes >= 4 && writes <= 9);
+  assert_int_equal(release(&a, "waits-long"), LB_OK);
+  before = zxid_of(&alone);
+  assert_int_equal(try(&b, "waits-long", 3000), LB_OK);
+  assert_int_equal(zxid_of(&alone), before);
+  assert_true(b.grant.valid_until > in_ms(625 / 3) && b.grant.valid_until <= in_ms(625));
+  close_client(&a), close_client(&b);
+}
+
+/* Looked at from outside: it watches by exists, and writes nothing. */
+static void the_recipe_believes_without_a_write(void **state) {
+  (void)state;
+  struct client a, b;
+  options[0].b = true;
+  open_client(&a, 4000), open_client(&b, 1500);
+  options[0].b = false;
+  use_once(&a, "by-recipe");
+  assert_int_equal(try(&a, "by-recipe", 3000), LB_OK);
+  assert_int_equal(try(&b, "by-recipe", 3000), LB_BUSY);
+  uint64_t before = zxid_of(&alone);
+  assert_int_equal(wait_turn(&b, "by-recipe", 1400), LB_TIMEOUT);
+  assert_int_equal(release(&a, "by-recipe"), LB_OK);
+  assert_int_equal(wait_turn(&b, "by-recipe", 3000), LB_OK);
+  assert_int_equal(try(&b, "by-recipe", 3000), LB_OK);
+  assert_int_equal(zxid_of(&alone), before + 1);
+  assert_true(b.grant.valid_until > in_ms(800) && b.grant.valid_until <= in_ms(1000)); /* two thirds of its session */
+  assert_int_equal(zk->extend(b.session, &(struct lb_lock){"by-recipe", 1500}, &b.grant, in_ms(3000)), LB_OK);
+  assert_int_equal(release(&b, "by-recipe"), LB_OK);
+  close_client(&a), close_client(&b);
 }
 
 /* ---- a silent server ----------------------------------------------------------------------------------- */
@@ -856,26 +943,44 @@ static int find_leader(void) {
 }
 
 /* b waits behind a at one follower, and learns that a has gone; it has only to look once more. */
-static void make_first(struct client *a, struct client *b, const struct server *follower, const char *key) {
-  open_at(a, follower, 1, 1500), open_at(b, follower, 1, 1500);
+static void make_first(struct client *a, struct client *b, const struct server *follower, const char *key, int64_t ttl_ms) {
+  open_at(a, follower, 1, ttl_ms), open_at(b, follower, 1, ttl_ms);
   assert_int_equal(try(a, key, 3000), LB_OK);
   assert_int_equal(try(b, key, 3000), LB_BUSY);
   assert_int_equal(release(a, key), LB_OK);
   assert_int_equal(wait_turn(b, key, 3000), LB_OK);
 }
 
-/* A follower answers reads by itself, while the leader may be about to end the session of who asks. */
+/* A follower answers reads by itself, while the leader may be about to end the session of who asks. Who has not written for long
+ * does not know. */
 static void no_follower_grants_by_itself(void **state) {
   (void)state;
   struct client a, b;
   int leader = find_leader();
-  make_first(&a, &b, &trio[(leader + 1) % 3], "by-itself");
+  make_first(&a, &b, &trio[(leader + 1) % 3], "by-itself", 1500);
+  lb_clock_sleep_until(in_ms(700));
   pause_one(&trio[leader]);
   int result = try(&b, "by-itself", 200);
   kill(trio[leader].pid, SIGCONT);
   assert_int_equal(result, LB_UNKNOWN);
   assert_int_equal(try(&b, "by-itself", 3000), LB_OK);
   assert_int_equal(release(&b, "by-itself"), LB_OK);
+  close_client(&a), close_client(&b);
+}
+
+/* Who has written lately does: the leader cannot have ended its session yet. */
+static void a_follower_is_believed_for_as_long_as_the_own_session_lives(void **state) {
+  (void)state;
+  struct client a, b;
+  int leader = find_leader();
+  lb_ns before = lb_clock_ns();
+  make_first(&a, &b, &trio[(leader + 1) % 3], "read-only", 6000);
+  pause_one(&trio[leader]);
+  int result = try(&b, "read-only", 200);
+  kill(trio[leader].pid, SIGCONT);
+  assert_int_equal(result, LB_OK);
+  assert_true(b.grant.valid_until > before && b.grant.valid_until <= in_ms(2500));
+  assert_int_equal(release(&b, "read-only"), LB_OK);
   close_client(&a), close_client(&b);
 }
 
@@ -900,6 +1005,144 @@ static void a_killed_leader_costs_neither_the_lock_nor_more_than_ten_seconds(voi
   assert_int_equal(release(&c[0], "leader"), LB_OK);
   assert_int_equal(acquire(&c[1], "leader", 5000), LB_OK);
   for (int i = 0; i < 4; i++) close_client(&c[i]);
+}
+
+/* ---- a follower that is late ------------------------------------------------------------------------------- */
+
+static struct relay *relays[3][3]; /* [i][j]: by which server i hears of server j */
+
+/* Each server is told where the others are, and hears of them by a relay. */
+static int start_late_trio(void **state) {
+  (void)state;
+  for (int i = 0; i < 3; i++)
+    trio[i] = (struct server){.port = free_port(), .quorum_port = free_port(), .election_port = free_port()};
+  for (int i = 0; i < 3; i++) {
+    struct server seen[3];
+    memcpy(seen, trio, sizeof seen);
+    for (int j = 0; j < 3; j++) {
+      if (j != i) relays[i][j] = relay_open(trio[j].quorum_port, &seen[j].quorum_port);
+      assert_true(j == i || relays[i][j]);
+    }
+    configure(&trio[i], i + 1, seen, 3);
+  }
+  for (int i = 0; i < 3; i++) start(&trio[i]);
+  for (int i = 0; i < 3; i++) await_mode(&trio[i], "Mode: ");
+  return 0;
+}
+
+static int stop_late_trio(void **state) {
+  stop_trio(state);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) relay_close(relays[i][j]), relays[i][j] = NULL;
+  return 0;
+}
+
+struct late { /* a leads; w talks to a follower, all others to the leader */
+  struct client a, b, w;
+  struct relay *stream; /* from the leader to that follower */
+  const char *key;
+  pthread_t thread;
+};
+
+static void open_late(struct late *late, bool recipe, const char *key, int64_t ttl_ms) {
+  int leader = find_leader(), follower = (leader + 1) % 3;
+  options[0].b = recipe;
+  open_at(&late->a, &trio[leader], 1, 8000), open_at(&late->b, &trio[leader], 1, 8000);
+  open_at(&late->w, &trio[follower], 1, ttl_ms);
+  options[0].b = false;
+  late->stream = relays[follower][leader];
+  late->key = key;
+  use_once(&late->w, key);
+}
+
+static void close_late(struct late *late) {
+  relay_delay(late->stream, 0);
+  close_client(&late->a), close_client(&late->b), close_client(&late->w);
+}
+
+static void *acquire_late(void *arg) {
+  struct late *late = arg;
+  return (void *)(intptr_t)acquire(&late->w, late->key, 3500);
+}
+
+static int answer_of(struct late *late) {
+  void *result;
+  pthread_join(late->thread, &result);
+  return (int)(intptr_t)result;
+}
+
+/* `w` stands behind `a`, and `b` behind `w`. The stream is 1.3 s late, for a session of 0.8 s: the leader ends that of `w`, and `b` is
+ * granted. What the follower shows is older than that. Then `w` goes on waiting for its turn. What it was told. (Had it been waiting
+ * all the time, its own writes would have told it that something is wrong: its library leaves a server that is late with an answer,
+ * and asking the next one would have kept its session alive.) */
+static int wait_at_a_late_follower(struct late *late) {
+  assert_int_equal(try(&late->a, late->key, 3000), LB_OK);
+  assert_int_equal(try(&late->w, late->key, 3000), LB_BUSY);
+  assert_int_equal(try(&late->b, late->key, 3000), LB_BUSY);
+  relay_delay(late->stream, 1300 * MS);
+  assert_int_equal(release(&late->a, late->key), LB_OK);
+  assert_int_equal(acquire(&late->b, late->key, 3000), LB_OK);
+  pthread_create(&late->thread, NULL, acquire_late, late);
+  int result = answer_of(late);
+  assert_int_equal(holds(&late->b, late->key), LB_OK);
+  return result;
+}
+
+static void by_the_recipe_a_late_follower_grants_what_another_holds(void **state) {
+  (void)state;
+  struct late late;
+  open_late(&late, true, "late-recipe", 800);
+  assert_int_equal(wait_at_a_late_follower(&late), LB_OK);
+  assert_true(late.w.grant.fence < late.b.grant.fence);
+  assert_true(zk->seen(late.w.session) < zk->seen(late.b.session));
+  assert_int_equal(zk->doubt(late.w.session, &(struct lb_lock){.key = late.key}, &late.w.grant), LB_OK); /* "connected" */
+  close_late(&late);
+}
+
+static void a_late_follower_grants_nothing_that_another_holds(void **state) {
+  (void)state;
+  struct late late;
+  open_late(&late, false, "late", 800);
+  assert_int_not_equal(wait_at_a_late_follower(&late), LB_OK);
+  close_late(&late);
+}
+
+/* `w` asks while the stream stands still, in the last part of its session's life: its node is made, and goes with the session. `b` is
+ * granted. Then the stream goes on from where the node was made, as fast as it was spoken: the answers to `w` arrive, create and list
+ * at once, and it is the first. What `w` was told. */
+static int ask_in_the_last_moment(struct late *late) {
+  lb_clock_sleep_until(in_ms(300)); /* the leader has heard of `w`, and hears nothing new from now on */
+  relay_delay(late->stream, RELAY_HOLD);
+  lb_clock_sleep_until(in_ms(2200));
+  uint64_t before = zxid_of(&trio[find_leader()]);
+  pthread_create(&late->thread, NULL, acquire_late, late);
+  lb_ns end = in_ms(400);
+  while (zxid_of(&trio[find_leader()]) == before && lb_clock_ns() < end) lb_clock_sleep_until(in_ms(2));
+  lb_ns made = lb_clock_ns();
+  assert_int_equal(try(&late->b, late->key, 3000), LB_BUSY);
+  assert_int_equal(acquire(&late->b, late->key, 3000), LB_OK);
+  relay_delay(late->stream, lb_clock_ns() - made);
+  int result = answer_of(late);
+  assert_int_equal(holds(&late->b, late->key), LB_OK);
+  return result;
+}
+
+static void by_the_recipe_a_create_in_the_last_moment_grants_what_another_holds(void **state) {
+  (void)state;
+  struct late late;
+  open_late(&late, true, "last-recipe", 3000);
+  assert_int_equal(ask_in_the_last_moment(&late), LB_OK);
+  assert_true(late.w.grant.fence < late.b.grant.fence);
+  close_late(&late);
+}
+
+/* One answered write would be enough for who believes that a write keeps a session alive. */
+static void a_create_in_the_last_moment_grants_nothing_that_another_holds(void **state) {
+  (void)state;
+  struct late late;
+  open_late(&late, false, "last", 3000);
+  assert_int_not_equal(ask_in_the_last_moment(&late), LB_OK);
+  close_late(&late);
 }
 
 /* The library forgets the answers it has not delivered when a handle is closed: its leak, not ours. */
@@ -955,6 +1198,10 @@ int main(void) {
       cmocka_unit_test(a_key_too_long_for_a_node_is_refused),
       cmocka_unit_test(a_place_is_seen_without_a_write_too),
       cmocka_unit_test(looking_again_wakes_nobody),
+      cmocka_unit_test(a_hand_off_is_one_commit),
+      cmocka_unit_test(who_was_silent_for_long_writes_once_more),
+      cmocka_unit_test(who_waits_for_long_keeps_up_what_it_knows),
+      cmocka_unit_test(the_recipe_believes_without_a_write),
       cmocka_unit_test_teardown(a_silent_server_does_not_stretch_a_deadline, resume_after),
       cmocka_unit_test_teardown(resolving_tells_held_from_not_held, resume_after),
       cmocka_unit_test_teardown(an_unanswered_attempt_goes_on_with_its_own_node, resume_after),
@@ -969,6 +1216,11 @@ int main(void) {
       cmocka_unit_test_teardown(an_answer_read_too_late_grants_nothing, resume_after),
       cmocka_unit_test_teardown(a_yes_read_too_late_is_no_yes, resume_after),
       cmocka_unit_test_setup_teardown(no_follower_grants_by_itself, start_trio, stop_trio),
+      cmocka_unit_test_setup_teardown(a_follower_is_believed_for_as_long_as_the_own_session_lives, start_trio, stop_trio),
+      cmocka_unit_test_setup_teardown(by_the_recipe_a_late_follower_grants_what_another_holds, start_late_trio, stop_late_trio),
+      cmocka_unit_test_setup_teardown(a_late_follower_grants_nothing_that_another_holds, start_late_trio, stop_late_trio),
+      cmocka_unit_test_setup_teardown(by_the_recipe_a_create_in_the_last_moment_grants_what_another_holds, start_late_trio, stop_late_trio),
+      cmocka_unit_test_setup_teardown(a_create_in_the_last_moment_grants_nothing_that_another_holds, start_late_trio, stop_late_trio),
       cmocka_unit_test_setup_teardown(a_killed_leader_costs_neither_the_lock_nor_more_than_ten_seconds, start_trio,
                                       stop_trio),
   };
