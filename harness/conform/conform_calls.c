@@ -263,20 +263,39 @@ int lb_conform_doubt(struct lb_conform *c, int i, const char *key, const struct 
   return r;
 }
 
-/* No result of it says anything of the lock, and -ENOENT needs no text. */
-int lb_conform_server(struct lb_conform *c, int i) {
-  char complaint[200];
+/* A hook whose answer says nothing of the lock, and needs no text. */
+static int call_hook(struct lb_session *session, const struct lb_protocol *p, uint64_t *ret_seen) {
+  if (!ret_seen) return p->server(session);
+  *ret_seen = p->seen(session);
+  return 0;
+}
+
+static int ask_quietly(struct lb_conform *c, enum lb_hook hook, int i, uint64_t *ret_seen) {
   struct lb_env *env = &c->env[i].base;
   void (*sleep_until)(struct lb_env *, lb_ns) = env->sleep_until;
-  enter(c, LB_HOOK_SERVER, i, LB_NEVER);
+  enter(c, hook, i, LB_NEVER);
   env->wait_fds = must_not_poll;
   env->sleep_until = must_not_sleep;
-  int r = c->protocol->server(c->session[i]);
+  int r = call_hook(c->session[i], c->protocol, ret_seen);
   env->wait_fds = c->wait_fds;
   env->sleep_until = sleep_until;
   atomic_store(&c->shared->hook, LB_HOOK_NONE);
+  return r;
+}
+
+int lb_conform_server(struct lb_conform *c, int i) {
+  char complaint[200];
+  int r = ask_quietly(c, LB_HOOK_SERVER, i, NULL);
   if (lb_contract_server(r, c->target.count, complaint, sizeof complaint) < 0) lb_conform_fail(c, "%s (%s session)", complaint, ordinal[i]);
   return r;
+}
+
+uint64_t lb_conform_seen(struct lb_conform *c, int i) {
+  char complaint[200];
+  uint64_t seen;
+  ask_quietly(c, LB_HOOK_SEEN, i, &seen);
+  if (lb_contract_seen(seen, complaint, sizeof complaint) < 0) lb_conform_fail(c, "%s (%s session)", complaint, ordinal[i]);
+  return seen;
 }
 
 /* A refused attempt goes on where the protocol queues: a new grant would give up the place.

@@ -89,6 +89,7 @@ enum {
   LB_NEEDS_TEARDOWN = 1 << 12,
   LB_NEEDS_DOUBT = 1 << 13,
   LB_NEEDS_SERVER = 1 << 14, /* the hook */
+  LB_NEEDS_SEEN = 1 << 15,
 };
 
 /* One promise of the contract, as a sentence that is true of a protocol which keeps it. */
@@ -131,6 +132,8 @@ int lb_conform_inspect(struct lb_conform *c, int i, const char *key, size_t endp
 int lb_conform_doubt(struct lb_conform *c, int i, const char *key, const struct lb_grant *grant);
 /* The same of the hook `server`: an index into the target's endpoints, or -ENOENT. */
 int lb_conform_server(struct lb_conform *c, int i);
+/* And of the hook `seen`. */
+uint64_t lb_conform_seen(struct lb_conform *c, int i);
 /* Tries until it is not LB_BUSY, or for ms. */
 int lb_conform_acquire(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms);
 /* Gives up what was refused: a place in a queue has to be given back. */

@@ -3,6 +3,8 @@
  * What the servers themselves know of a lock, and that nothing of it stays. `inspect` looks at one
  * server alone, past the session that holds.
  */
+#include <inttypes.h>
+
 #include "base/clock.h"
 #include "conform_statement.h"
 
@@ -32,6 +34,21 @@ void lb_statement_names_its_server(struct lb_conform *c) {
                    "expected from server one of the %zu endpoints that hold locks, got %d (first session)", c->topology->data_count, server);
   WANT(1, lb_conform_inspect(c, 1, key, (size_t)server));
   WANT(LB_OK, lb_conform_release(c, 0, key, &a));
+}
+
+/* In turns, because sessions may talk to different servers: the numbers are of the service. */
+void lb_statement_reads_a_later_state(struct lb_conform *c) {
+  const char *key = lb_conform_key(c);
+  uint64_t latest = 0;
+  for (int i = 0; i < 6; i++) {
+    struct lb_grant g = LB_GRANT_INIT;
+    int who = i % LB_CONFORM_SESSIONS;
+    WANT(LB_OK, lb_conform_acquire(c, who, key, &g, 2000));
+    uint64_t seen = lb_conform_seen(c, who);
+    lb_conform_check(c, seen > latest, "expected from seen a number above %" PRIu64 " for grant %d, got %" PRIu64, latest, i + 1, seen);
+    latest = seen;
+    WANT(LB_OK, lb_conform_release(c, who, key, &g));
+  }
 }
 
 /* Every server that holds locks, for itself. One that follows another is given a while, in which no

@@ -59,6 +59,7 @@ void lb_statement_extended_past_its_first_end(struct lb_conform *c);
 /* conform_servers.c */
 void lb_statement_one_server_knows(struct lb_conform *c);
 void lb_statement_names_its_server(struct lb_conform *c);
+void lb_statement_reads_a_later_state(struct lb_conform *c);
 void lb_statement_torn_down(struct lb_conform *c);
 
 /* conform_faults.c */

@@ -40,6 +40,7 @@ const struct lb_conform_statement lb_conform_statements[] = {
     {"giving up leaves nothing behind", LB_NEEDS_SAFE, lb_statement_giving_up_leaves_nothing},
     {"one server knows of a held key", LB_NEEDS_INSPECT | LB_NEEDS_SERVERS, lb_statement_one_server_knows},
     {"the server that a session names has its lock", LB_NEEDS_INSPECT | LB_NEEDS_SERVERS | LB_NEEDS_SERVER, lb_statement_names_its_server},
+    {"a later grant has read a later state", LB_NEEDS_SAFE | LB_NEEDS_SEEN, lb_statement_reads_a_later_state},
     {"what holds says after a reconnect is true", LB_NEEDS_HOLDS | LB_NEEDS_SERVERS, lb_statement_asked_after_a_reconnect},
     {"a healthy session is in no doubt, and says so at once", LB_NEEDS_DOUBT, lb_statement_no_doubt_in_health},
     {"a broken connection is a doubt until the hold is confirmed again", LB_NEEDS_DOUBT | LB_NEEDS_SERVERS,
@@ -74,6 +75,7 @@ unsigned lb_conform_has(const struct lb_conform *c) {
   if (p->teardown) all |= LB_NEEDS_TEARDOWN;
   if (p->doubt) all |= LB_NEEDS_DOUBT;
   if (p->server) all |= LB_NEEDS_SERVER;
+  if (p->seen) all |= LB_NEEDS_SEEN;
   if (c->topology->data_count > 0) all |= LB_NEEDS_SERVERS;
   return all;
 }
