@@ -909,6 +909,29 @@ static void an_option_is_set_for_its_protocol_only_and_the_last_one_counts(void 
   assert_ptr_equal(w->plan.jobs[0].plan.options, w->plan.cells[0].options);
 }
 
+/* Each for its own scenario. */
+static void an_option_of_the_scenario_counts_unless_the_user_sets_it(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", HEAD "[workload]\nclients = 1\noption = broken.rate=0.9\noption = pg-row.lock_wait_ms=250\n[expect]\nbroken@none = violated\npg-row@pg = safe\n");
+  scenario(w, "b", LOAD "broken@none = violated\n");
+  make(w);
+  assert_true(w->plan.cells[0].options[0].f == 0.9);
+  assert_int_equal(w->plan.cells[1].options[0].i, 250);
+  assert_true(w->plan.cells[2].options[0].f == 0.05);
+  SETTINGS(w, "broken.rate=0.5");
+  make(w);
+  assert_true(w->plan.cells[0].options[0].f == 0.5);
+  assert_int_equal(w->plan.cells[1].options[0].i, 250);
+}
+
+static void a_wrong_option_of_a_scenario_is_refused_with_its_file(void **state) {
+  struct world *w = *state;
+  char message[300];
+  scenario(w, "a", HEAD "[workload]\nclients = 1\noption = broken.rat=0.9\n[expect]\nlocal@none = safe\n");
+  snprintf(message, sizeof message, "%s: option = broken.rat: broken has no option 'rat', did you mean 'rate'?", w->path[0]);
+  assert_refused(w, message);
+}
+
 static void yes_and_no_are_the_values_of_a_switch(void **state) {
   (void)state;
   static const struct lb_option options[] = {{"a", LB_OPT_BOOL, 1, 0, 1, "a"},
@@ -1097,6 +1120,8 @@ int main(void) {
       TEST(settings_of_a_suite_that_do_not_fit_are_refused),
       TEST(options_have_their_defaults),
       TEST(an_option_is_set_for_its_protocol_only_and_the_last_one_counts),
+      TEST(an_option_of_the_scenario_counts_unless_the_user_sets_it),
+      TEST(a_wrong_option_of_a_scenario_is_refused_with_its_file),
       TEST(yes_and_no_are_the_values_of_a_switch),
       TEST(a_choice_is_the_index_of_its_word_and_a_text_is_as_it_stands),
       TEST(the_guard_fence_switches_on_the_option_of_that_name),

@@ -281,6 +281,23 @@ static void a_timeline_keeps_its_lines_and_its_memory(void **state) {
   lb_scenario_clear(&s);
 }
 
+/* Their form only: the reader knows no protocol. */
+static void options_of_protocols_are_kept_as_they_stand(void **state) {
+  (void)state;
+  struct lb_scenario s = good(SCENARIO WORKLOAD "option = zk-sequential.recipe=yes\noption = a.b==\n" EXPECT);
+  assert_int_equal(s.option_count, 2);
+  assert_string_equal(s.options[0], "zk-sequential.recipe=yes");
+  assert_string_equal(s.options[1], "a.b==");
+  lb_scenario_clear(&s);
+  static const char *const wrong[] = {"recipe=yes", "a.b", ".b=1", "a.=1", "a.b=", "a=b.c", "a.b = 1"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    char text[100], message[200];
+    snprintf(text, sizeof text, "[workload]\noption = %s\n", wrong[i]);
+    snprintf(message, sizeof message, "f.ini:2: option = %s: expected PROTOCOL.OPTION=VALUE", wrong[i]);
+    refused(text, message);
+  }
+}
+
 static void a_timeline_may_renew_and_set_clocks(void **state) {
   (void)state;
   struct lb_scenario s = good(SCENARIO WORKLOAD "renew = yes\n" EXPECT "[timeline]\nstep = clock client 1 -5s\n");
@@ -493,7 +510,7 @@ static void unknown_keys_are_named_with_the_nearest(void **state) {
   refused(
       SCENARIO "[workload]\nclient = 2\n",
       "f.ini:6: [workload] has no key 'client', did you mean 'clients'? expected clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
-      "duration_s, warmup_s or renew");
+      "duration_s, warmup_s, renew or option");
   refused("[campaign]\nevery_s = 1\n",
           "f.ini:2: [campaign] has no key 'every_s', did you mean 'every_ms'? expected fault, every_ms, lasts_ms, progress_ms or delayed_restart");
   refused("[proof]\nviolate = x\n",
@@ -1092,6 +1109,7 @@ int main(void) {
       cmocka_unit_test(a_control_is_what_declares_itself_one),
       cmocka_unit_test(a_control_has_no_fault_and_no_lease_that_ends),
       cmocka_unit_test(a_timeline_keeps_its_lines_and_its_memory),
+      cmocka_unit_test(options_of_protocols_are_kept_as_they_stand),
       cmocka_unit_test(a_timeline_may_renew_and_set_clocks),
       cmocka_unit_test(a_campaign_is_a_load_with_faults_and_memory),
       cmocka_unit_test(each_guard_has_its_own_expectations),

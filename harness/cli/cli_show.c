@@ -127,6 +127,7 @@ static void show_workload(const struct lb_scenario *s) {
     printf("; hold %g ms, think %g ms; %g s after %g s", s->hold_ms, s->think_ms, s->duration_s, s->warmup_s);
   }
   putchar('\n');
+  for (size_t i = 0; i < s->option_count; i++) printf("%-9s %s\n", i ? "" : "options:", s->options[i]);
 }
 
 /* What a verdict of this scenario has to be read with. */

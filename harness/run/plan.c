@@ -47,6 +47,14 @@ static int check_names(const struct lb_plan *plan, char *err, size_t err_size) {
   return 0;
 }
 
+/* The room of scenarios knows no protocol, so what a file says of their options is checked here. A
+ * refusal begins with "-s ", which nobody has typed in this case. */
+static int check_options(const struct lb_scenario *scenario, char *err, size_t err_size) {
+  char why[300];
+  int r = lb_settings_check((const char *const *)scenario->options, scenario->option_count, why, sizeof why);
+  return r < 0 ? lb_refuse(err, err_size, "%s: option = %s", scenario->path, why + strlen("-s ")) : 0;
+}
+
 /* Scenarios stand in an array that does not move any more: cells, jobs and expectations point into
  * it. Settings of the command line come last, so they win over those of a suite. */
 static int load_scenarios(struct lb_plan *plan, const struct lb_plan_request *request, char *err, size_t err_size) {
@@ -56,7 +64,8 @@ static int load_scenarios(struct lb_plan *plan, const struct lb_plan_request *re
     int r = lb_scenario_load(request->scenario_paths[i], &plan->scenarios[i], err, err_size);
     if (r < 0) return r;
     plan->scenario_count++;
-    if (request->own_settings && request->own_settings[i])
+    r = check_options(&plan->scenarios[i], err, err_size);
+    if (r == 0 && request->own_settings && request->own_settings[i])
       r = set_own(&plan->scenarios[i], request->own_settings[i], err, err_size);
     if (r < 0) return r;
   }

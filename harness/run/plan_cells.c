@@ -28,6 +28,18 @@ static void choose_fence(struct lb_cell *cell) {
     if (strcmp(cell->protocol->options[i].name, "fence") == 0) cell->options[i].b = true;
 }
 
+/* Those of the scenario, then those of the user: the last one counts. NULL = no memory. */
+static union lb_value *options_of(const struct lb_cell *cell, const struct lb_plan_request *request) {
+  const struct lb_scenario *s = cell->scenario;
+  const char **all = calloc(s->option_count + request->setting_count + 1, sizeof *all);
+  if (!all) return NULL;
+  for (size_t i = 0; i < s->option_count; i++) all[i] = s->options[i];
+  for (size_t i = 0; i < request->setting_count; i++) all[s->option_count + i] = request->settings[i];
+  union lb_value *values = lb_settings_options(cell->protocol, all, s->option_count + request->setting_count);
+  free(all);
+  return values;
+}
+
 /* What the user expects of this guard where the scenario states nothing, NULL = nothing. */
 static const struct lb_expect *own_expect(const struct lb_plan *plan, enum lb_guard guard) {
   for (size_t i = 0; i < plan->own_expect_count; i++)
@@ -84,7 +96,7 @@ int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request
       return 0;
   cell.expect = lb_scenario_expect(scenario, cell.system, cell.guard);
   if (!cell.expect) cell.expect = own_expect(plan, guard);
-  cell.options = lb_settings_options(cell.protocol, request->settings, request->setting_count);
+  cell.options = options_of(&cell, request);
   if (!cell.options) return -ENOMEM;
   choose_fence(&cell);
   leave_out(&cell, request);

@@ -130,6 +130,8 @@ void lb_scenario_clear(struct lb_scenario *scenario) {
   free(scenario->proof_violated);
   for (size_t i = 0; i < scenario->premise_count; i++) free(scenario->premises[i].text);
   free(scenario->premises);
+  for (size_t i = 0; i < scenario->option_count; i++) free(scenario->options[i]);
+  free(scenario->options);
   for (size_t i = 0; i < scenario->step_count; i++) free(scenario->steps[i].text);
   free(scenario->steps);
   for (size_t i = 0; i < scenario->fault_count; i++) free(scenario->faults[i].text);

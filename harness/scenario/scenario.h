@@ -74,6 +74,10 @@ struct lb_scenario {
   double warmup_s;
   /* renew = yes: a client renews its lease every third of the ttl while it holds (the watchdog). */
   bool renew;
+  /* option = PROTOCOL.OPTION=VALUE (several): as `-s` sets it, which wins over it. Whether there is such
+   * an option is for whoever knows the protocols (run/plan.c). */
+  char **options;
+  size_t option_count;
 
   /* [campaign] faults drawn at random, one after the other, while the workload runs; none = no
    * campaign */
@@ -164,6 +168,7 @@ enum lb_scenario_type {
   LB_KEY_REAL,          /* double */
   LB_KEY_YES_NO,        /* bool, `yes` or `no` */
   LB_KEY_STORAGE,       /* bool, `memory` or `disk` */
+  LB_KEY_OPTION,        /* one more text of `options` */
   LB_KEY_STEP,          /* one more struct lb_step of the timeline or the campaign */
   LB_KEY_FACT,          /* char * */
   LB_KEY_PREMISE,       /* one more struct lb_premise */

@@ -170,6 +170,18 @@ static int add_premise(const struct lb_scenario_key *key, struct lb_scenario *sc
   return 0;
 }
 
+/* "PROTOCOL.fence=yes": its form only. */
+static int add_option(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *value, char *err, size_t err_size) {
+  const char *dot = strchr(value, '.'), *equals = strchr(value, '=');
+  bool form = dot && equals && dot > value && equals > dot + 1 && equals[1] && strcspn(value, " \t") == strlen(value);
+  if (!form) return lb_refuse(err, err_size, "%s = %s: expected %s", key->name, value, lb_scenario_type_name(key->type));
+  char *copy = strdup(value), **options = realloc(scenario->options, (scenario->option_count + 1) * sizeof *options);
+  if (options) scenario->options = options;
+  if (!copy || !options) return free(copy), -ENOMEM;
+  options[scenario->option_count++] = copy;
+  return 0;
+}
+
 /* A list (steps) gets one more entry with each call. What is expected has a parser of its own
  * (expect.c). */
 int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *scenario, const char *name,
@@ -187,6 +199,7 @@ int lb_scenario_key_set(const struct lb_scenario_key *key, struct lb_scenario *s
     case LB_KEY_WHOLE_LIST: return set_counts(key, scenario, value, err, err_size);
     case LB_KEY_YES_NO: return set_yes_no(key, field, value, err, err_size);
     case LB_KEY_STORAGE: return set_storage(field, value, err, err_size);
+    case LB_KEY_OPTION: r = add_option(key, scenario, value, err, err_size); break;
     case LB_KEY_STEP: r = add_step(key, scenario, value, line, err, err_size); break;
     case LB_KEY_FACT: r = set_fact(key, scenario, field, value, err, err_size); break;
     case LB_KEY_PREMISE: r = add_premise(key, scenario, value, line, err, err_size); break;
