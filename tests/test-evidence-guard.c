@@ -216,6 +216,22 @@ static void a_refusal_of_one_that_nobody_overtook_does_not_count(void **state) {
                            ACCESS(20, 1, "write", "false")));
 }
 
+#define FENCED(t, c, e, fence, ok)                                                                                               \
+  "{\"t\":" #t ",\"c\":\"client-" #c "\",\"k\":\"k\",\"e\":\"" e "\",\"value\":1,\"fence\":" #fence ",\"ok\":" ok "}\n"
+
+/* Client-1 was the first in an old state, and learns of it late: client-2 has been there. */
+static void who_comes_late_with_a_smaller_number_is_overtaken(void **state) {
+  (void)state;
+#define LATE(number) HEAD OF(1, 2, "granted") FENCED(2, 2, "read", number, "true") OF(10, 1, "granted") FENCED(11, 1, "read", 7, "false")
+  assert_true(refused(LATE(8)));
+  assert_false(refused(LATE(7)));
+  assert_false(refused(LATE(6)));
+  assert_false(refused(HEAD FENCED(2, 2, "read", 8, "false") OF(10, 1, "granted") FENCED(11, 1, "read", 7, "false")));
+  assert_false(refused(HEAD FENCED(2, 1, "read", 8, "true") OF(10, 1, "granted") FENCED(11, 1, "read", 7, "false")));
+  assert_false(refused(HEAD "{\"t\":2,\"c\":\"client-2\",\"k\":\"other\",\"e\":\"read\",\"value\":1,\"fence\":8}\n" OF(10, 1, "granted")
+                           FENCED(11, 1, "read", 7, "false")));
+}
+
 /* What it was granted of another key, and what others were, is not its latest grant. */
 static void its_latest_grant_of_this_key_decides(void **state) {
   (void)state;
@@ -246,6 +262,7 @@ int main(void) {
       cmocka_unit_test(a_refusal_of_the_overtaken_one_counts),
       cmocka_unit_test(without_a_refusal_the_resource_did_nothing),
       cmocka_unit_test(a_refusal_of_one_that_nobody_overtook_does_not_count),
+      cmocka_unit_test(who_comes_late_with_a_smaller_number_is_overtaken),
       cmocka_unit_test(its_latest_grant_of_this_key_decides),
   };
   return cmocka_run_group_tests_name("evidence-guard", tests, NULL, NULL);

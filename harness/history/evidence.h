@@ -52,8 +52,8 @@ enum lb_guard_evidence lb_evidence_guard(const struct lb_history *history, const
                                          size_t needed, uint32_t *ret_client);
 /* The same of the guards by which the resource checks (claim, fence). True if it refused an access of
  * a client that another one had overtaken there: since the client's latest grant, or if it was never
- * granted the key, an access of another client was accepted. Whom it refused for any other reason
- * says nothing of the guard. */
+ * granted the key, an access of another client was accepted, or at any time one under a larger number.
+ * Whom it refused for any other reason says nothing of the guard. */
 bool lb_evidence_refused(const struct lb_history *history);
 
 #endif

@@ -144,13 +144,17 @@ enum lb_guard_evidence lb_evidence_guard(const struct lb_history *h, const char 
 
 static bool is_access(const struct lb_event *e) { return e->kind == LB_EV_READ || e->kind == LB_EV_WRITE; }
 
+/* Whether another client had used the resource before this refusal: since the client's own grant, or
+ * at any time under a larger number. Who was granted by an old state holds late, and its number was
+ * overtaken before it did. */
 static bool is_overtaken_at(const struct lb_history *h, size_t refusal) {
+  const struct lb_event *refused = &h->events[refusal];
+  bool since_grant = true;
   for (size_t i = refusal; i-- > 0;) {
     const struct lb_event *e = &h->events[i];
-    if (e->key != h->events[refusal].key) continue;
-    bool its_own = e->client == h->events[refusal].client;
-    if (its_own && e->kind == LB_EV_GRANTED) return false;
-    if (!its_own && is_access(e) && !(e->flags & LB_EVF_REFUSED)) return true;
+    if (e->key != refused->key) continue;
+    if (e->client == refused->client) since_grant &= e->kind != LB_EV_GRANTED;
+    else if (is_access(e) && !(e->flags & LB_EVF_REFUSED) && (since_grant || e->fence > refused->fence)) return true;
   }
   return false;
 }
