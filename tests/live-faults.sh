@@ -404,6 +404,11 @@ signal() {
   run signal partition -b zk-sequential@zk-x3 -g signal
   for guard in none signal; do run renewed-$guard partition-renewed -b redis-token@redis,redlock@redis-x5 -g $guard; done
 }
+lagging() {
+  run recipe lagging-follower-recipe -b zk-sequential@zk-x3 -g none &
+  run lagging lagging-follower -b zk-sequential@zk-x3 -g none &
+  wait
+}
 mine() { run own "$dir"/*.ini -b redis-token@redis; }
 redis &
 others &
@@ -416,6 +421,7 @@ if [ -n "$reason" ]; then
   echo "1..0 # SKIP $reason"
   exit 0
 fi
+lagging
 kill_in client-dies stopped dies
 kill_in server-dies server dies
 kill_in client-hidden stopped dies-kill
@@ -466,6 +472,10 @@ for system in redis-token@redis redlock@redis-x5; do
   comes_to safe partition-renewed $system signal
   check '  because a renewal brought no answer' test "$(value stopped_in_doubt partition-renewed $system signal)" -ge 1
 done
+comes_to violated lagging-follower-recipe zk-sequential@zk-x3
+"$bin" explain "$dir/recipe" lagging-follower-recipe.zk-sequential@zk-x3 >"$dir/recipe.story"
+check '  by a list that was older than that of the other holder' grep -q 'had read an older state' "$dir/recipe.story"
+comes_to safe lagging-follower zk-sequential@zk-x3
 for system in redis-token@sentinel pg-row@pg-async; do
   comes_to safe silent $system recheck
   check '  because another server answered' test "$(value checks silent $system recheck)" -eq 2
