@@ -229,6 +229,37 @@ static void renewals_of_a_hold_that_is_over_are_not_told(void **state) {
   says_not("renewed");
 }
 
+/* The first failure, and each that fares otherwise than the one before. */
+static void a_renewal_that_failed_is_told_once(void **state) {
+  (void)state;
+  char text[4000] = "{\"format\":2}\n"
+                    "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"until\":40}\n"
+                    "{\"t\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"renewed\",\"until\":50}\n";
+  for (int t = 3; t < 9; t++)
+    snprintf(text + strlen(text), sizeof text - strlen(text), "{\"t\":%d,\"c\":\"a\",\"k\":\"x\",\"e\":\"not-renewed\",\"check\":\"%s\"}\n", t,
+             t < 8 ? "no-answer" : "told-no");
+  snprintf(text + strlen(text), sizeof text - strlen(text), "{\"t\":9,\"c\":\"a\",\"k\":\"x\",\"e\":\"lost\"}\n");
+  tell_text(text);
+  says("a      not-renewed  no answer\n                 ... 4 events ...\n");
+  says("a      not-renewed  told no\n");
+  assert_int_equal(lines_with("not-renewed"), 2);
+}
+
+/* A renewal between two failures makes the second one news again. */
+static void a_renewal_that_fails_again_is_told_again(void **state) {
+  (void)state;
+  tell_text("{\"format\":2}\n"
+            "{\"t\":1,\"c\":\"a\",\"k\":\"x\",\"e\":\"granted\",\"until\":40}\n"
+            "{\"t\":2,\"c\":\"a\",\"k\":\"x\",\"e\":\"not-renewed\",\"check\":\"error\"}\n"
+            "{\"t\":3,\"c\":\"a\",\"k\":\"x\",\"e\":\"renewed\",\"until\":50}\n"
+            "{\"t\":4,\"c\":\"a\",\"k\":\"x\",\"e\":\"not-renewed\",\"check\":\"error\"}\n"
+            "{\"t\":5,\"c\":\"a\",\"k\":\"x\",\"e\":\"not-renewed\",\"check\":\"error\"}\n"
+            "{\"t\":6,\"c\":\"a\",\"k\":\"x\",\"e\":\"not-renewed\",\"check\":\"error\"}\n"
+            "{\"t\":7,\"c\":\"a\",\"k\":\"x\",\"e\":\"lost\"}\n");
+  assert_int_equal(lines_with("not-renewed  error"), 2);
+  says("... 2 events ...");
+}
+
 static void a_refused_write_is_said_to_be_fenced_off(void **state) {
   (void)state;
   tell_file("bad/paused-holder-fenced");
@@ -522,6 +553,8 @@ int main(void) {
       cmocka_unit_test(a_renewal_far_before_an_overlap_or_a_loss_is_told),
       cmocka_unit_test(a_lease_is_that_of_the_present_hold),
       cmocka_unit_test(renewals_of_a_hold_that_is_over_are_not_told),
+      cmocka_unit_test(a_renewal_that_failed_is_told_once),
+      cmocka_unit_test(a_renewal_that_fails_again_is_told_again),
       cmocka_unit_test(a_refused_write_is_said_to_be_fenced_off),
       cmocka_unit_test(a_write_without_an_overlap_is_wrong_all_the_same),
       cmocka_unit_test(nobody_holds_and_someone_writes),

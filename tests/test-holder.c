@@ -862,14 +862,15 @@ static void a_renewal_for_ever_has_no_end(void **state) {
 }
 
 static void a_renewal_without_an_answer_is_tried_again_soon(void **state) {
-  const int answers[] = {LB_UNKNOWN, -ECONNRESET};
-  for (size_t i = 0; i < 2; i++) {
+  const int answers[] = {LB_UNKNOWN, -ECONNRESET, -EIO};
+  for (size_t i = 0; i < 3; i++) {
     struct fixture *f = granted_and_renewed(state, answers[i]);
     fake_now = f->holder.renew_at;
     assert_int_equal(lb_holder_renew(&f->holder), answers[i]);
     assert_true(f->holder.holding);
     assert_int_equal(f->holder.renew_at, fake_now + 100 * LB_NS_PER_MS);
-    assert_string_equal(story(f), "acquire granted");
+    assert_string_equal(story(f), i < 2 ? "acquire granted not-renewed(no answer)" : "acquire granted not-renewed(error)");
+    assert_int_equal(f->holder.memory->events[2].key, f->holder.key);
     tear_down(state);
     set_up(state);
   }
@@ -879,7 +880,7 @@ static void a_renewal_that_is_denied_ends_the_hold(void **state) {
   struct fixture *f = granted_and_renewed(state, LB_LOST);
   fake_now = f->holder.renew_at;
   assert_int_equal(lb_holder_renew(&f->holder), LB_LOST);
-  assert_lost(f, "acquire granted lost");
+  assert_lost(f, "acquire granted not-renewed(told no) lost");
   fake_now += LB_NS_PER_S;
   assert_int_equal(lb_holder_renew(&f->holder), LB_OK);
   assert_int_equal(f->session.extend_calls, 1);

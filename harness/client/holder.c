@@ -245,8 +245,9 @@ int lb_holder_renew(struct lb_holder *h) {
   struct lb_lock lock = lb_holder_lock(h, h->key, name);
   lb_ns bound = lb_earlier(lb_holder_ttl_over(h, 3), RENEW_MS * LB_NS_PER_MS);
   int r = lb_hook_extend(h, &lock, &h->grant, lb_now(h->env) + bound);
-  if (r == LB_LOST) return lb_holder_give_up_hold(h);
   if (r == LB_OK) record_lease(h, LB_EV_RENEWED, (struct lb_event){0});
+  else lb_holder_record(h, LB_EV_NOT_RENEWED, (struct lb_event){.check = (uint8_t)lb_holder_answer(r), .flags = LB_EVF_CHECK});
+  if (r == LB_LOST) return lb_holder_give_up_hold(h);
   h->renew_at = r == LB_OK ? when_to_renew(h) : lb_now(h->env) + lb_holder_ttl_over(h, 10);
   return r;
 }

@@ -76,9 +76,10 @@ int lb_holder_release(struct lb_holder *holder, lb_ns deadline);
  * the refusal, where the resource refused), the hold is over. */
 int lb_holder_read(struct lb_holder *holder);
 int lb_holder_write(struct lb_holder *holder);
-/* Renews if a renewal is due; event `renewed` with the new end of the lease, `lost` if it is gone,
- * none without an answer. LB_OK (also if none was due), LB_LOST; LB_UNKNOWN, -errno: it still
- * believes that it holds, and tries again after a tenth of the ttl. Takes half a second at most. */
+/* Renews if a renewal is due; event `renewed` with the new end of the lease, or `not-renewed` with
+ * what the service said, after which comes `lost` if the lease is gone. LB_OK (also if none was due),
+ * LB_LOST; LB_UNKNOWN, -errno: it still believes that it holds, and tries again after a tenth of the
+ * ttl. Takes half a second at most. */
 int lb_holder_renew(struct lb_holder *holder);
 /* The server that its session talks to now, as the hook `server` says, and notes it in the client's
  * state: its index, or -ENOENT. */

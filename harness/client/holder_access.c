@@ -28,20 +28,23 @@ static bool is_out_of_reach(int error) {
   return false;
 }
 
+enum lb_check_result lb_holder_answer(int result) {
+  switch (result) {
+    case LB_OK: return LB_CHECK_PASSED;
+    case LB_LOST: return LB_CHECK_TOLD_NO;
+    case LB_UNCONFIRMED: return LB_CHECK_NO_MAJORITY;
+    case LB_UNKNOWN: return LB_CHECK_NO_ANSWER;
+    default: return is_out_of_reach(result) ? LB_CHECK_NO_ANSWER : LB_CHECK_ERROR;
+  }
+}
+
 /* Asks the service; only a clear yes within a short time counts. */
 static enum lb_check_result ask_service(struct lb_holder *h) {
   char name[LB_KEY_NAME_MAX];
   if (!h->protocol->holds) return LB_CHECK_ERROR;
   struct lb_lock lock = lb_holder_lock(h, h->key, name);
   lb_ns bound = lb_earlier(lb_holder_ttl_over(h, 2), RECHECK_MS * LB_NS_PER_MS);
-  int r = lb_hook_holds(h, &lock, &h->grant, lb_now(h->env) + bound);
-  switch (r) {
-    case LB_OK: return LB_CHECK_PASSED;
-    case LB_LOST: return LB_CHECK_TOLD_NO;
-    case LB_UNCONFIRMED: return LB_CHECK_NO_MAJORITY;
-    case LB_UNKNOWN: return LB_CHECK_NO_ANSWER;
-    default: return is_out_of_reach(r) ? LB_CHECK_NO_ANSWER : LB_CHECK_ERROR;
-  }
+  return lb_holder_answer(lb_hook_holds(h, &lock, &h->grant, lb_now(h->env) + bound));
 }
 
 /* Asks nobody: what was said of the session already. */

@@ -14,7 +14,7 @@ enum {
   LINES = 24,         /* of a story, beside earlier faults */
   NEAR = 8,           /* events from what went wrong: what is further away needs a reason to be told */
   EARLIER_FAULTS = 2, /* from before the stretch */
-  RENEWED_AGAIN = 4,  /* a rank */
+  AGAIN = 4,          /* a rank */
 };
 
 /* Most answers are events of the client, too; these three are not. */
@@ -122,18 +122,28 @@ static bool is_needed(const struct lb_cutter *x, size_t i) {
 }
 
 /* A lease that was made longer is news only once it no longer is: before the client loses the lock.
- * RENEWED_AGAIN for the others of a run. */
+ * AGAIN for the others of a run. */
 static int rank_of_renewal(const struct lb_cutter *x, size_t i) {
   const struct lb_event *renewal = &x->h->events[i];
   for (size_t j = i + 1; j < x->h->count; j++) {
-    if (lb_cutter_is_of(x, j, renewal->client, LB_EV_RENEWED)) return RENEWED_AGAIN;
+    if (lb_cutter_is_of(x, j, renewal->client, LB_EV_RENEWED)) return AGAIN;
     if (lb_cutter_is_of(x, j, renewal->client, LB_EV_LOST) || lb_cutter_is_of(x, j, renewal->client, LB_EV_CRASH)) return 0;
     if (lb_cutter_is_of(x, j, renewal->client, LB_EV_RELEASE) || lb_cutter_is_of(x, j, renewal->client, LB_EV_GRANTED)) break;
   }
   return 3;
 }
 
-/* 0 has to be told ... 3 if there is room; RENEWED_AGAIN only in a gap of one; -1 never. */
+/* A holder that cannot renew its lease is news; that the next try fared the same is none. */
+static int rank_of_failure(const struct lb_cutter *x, size_t i) {
+  const struct lb_event *failure = &x->h->events[i];
+  for (size_t j = i; j-- > 0;) {
+    if (lb_cutter_is_of(x, j, failure->client, LB_EV_NOT_RENEWED)) return x->h->events[j].check == failure->check ? AGAIN : 0;
+    if (lb_cutter_is_of(x, j, failure->client, LB_EV_RENEWED) || lb_cutter_is_of(x, j, failure->client, LB_EV_GRANTED)) break;
+  }
+  return 0;
+}
+
+/* 0 has to be told ... 3 if there is room; AGAIN only in a gap of one; -1 never. */
 static int rank_of(const struct lb_cutter *x, size_t i) {
   const struct lb_event *e = &x->h->events[i];
   if (lb_explain_repeats(x->h, e)) return -1;
@@ -154,6 +164,7 @@ static int rank_of(const struct lb_cutter *x, size_t i) {
     case LB_EV_RELEASE: return 1;
     case LB_EV_ACQUIRE: return 2;
     case LB_EV_RENEWED: return rank_of_renewal(x, i);
+    case LB_EV_NOT_RENEWED: return rank_of_failure(x, i);
     case LB_EV_CHECK: return e->check == LB_CHECK_PASSED ? 3 : 0; /* that one ends a hold, and says why */
     default: return 3;
   }
@@ -184,7 +195,7 @@ static void choose(struct lb_cutter *x) {
   for (size_t i = x->from; i <= x->to; i++) {
     int rank = rank_of(x, i);
     struct lb_cut_line line = {.event = i, .distance = distance(x, i), .rank = rank};
-    if (rank == RENEWED_AGAIN) continue;
+    if (rank == AGAIN) continue;
     if (rank == 0 || (rank > 0 && (x->h->count <= LB_CUT_SHORT || line.distance <= NEAR))) x->line[x->lines++] = line;
   }
   size_t needed = 0;

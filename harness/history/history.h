@@ -60,6 +60,7 @@ enum lb_event_kind {
   LB_EV_NOT_MET,    /* the condition that a step awaited did not come true within its bound */
   LB_EV_TRIP,       /* how long a packet of a proof was on its way at least, from one host to another */
   LB_EV_SEEN,       /* of a client, no fact: how old the state was that its grant was read in; it neither begins nor ends a hold */
+  LB_EV_NOT_RENEWED, /* of a client, no fact: a renewal failed, and `check` says how; it neither begins nor ends a hold */
 };
 
 enum {
@@ -71,8 +72,8 @@ enum {
   LB_EVF_CHECK = 1 << 5,   /* check is meaningful */
 };
 
-/* What a guard's check came to. Only after `passed` does the client touch the resource. The numbers
- * stand in binary files: new ones come at the end. */
+/* What a guard's check came to, or a renewal that failed. Only after `passed` does the client touch
+ * the resource. The numbers stand in binary files: new ones come at the end. */
 enum lb_check_result {
   LB_CHECK_PASSED = 1,
   LB_CHECK_LEASE_OVER,   /* by the client's own clock */
@@ -109,7 +110,7 @@ struct lb_event {
   uint64_t s;      /* global sequence number, 0 = none */
   union {
     uint64_t value; /* read, write: of the resource; seen: the number of the state */
-    uint8_t check;  /* check: enum lb_check_result */
+    uint8_t check;  /* check, not-renewed: enum lb_check_result */
   };
   uint64_t fence;  /* granted, read, write */
   union {

@@ -90,6 +90,7 @@ static const struct {
     [LB_EV_NOT_MET] = {"not-met", true, LB_M_WHAT, LB_M_STEP},
     [LB_EV_TRIP] = {"trip", true, LB_M_FROM | LB_M_HOST | LB_M_MS, LB_M_STEP},
     [LB_EV_SEEN] = {"seen", false, LB_M_C | LB_M_K | LB_M_VALUE, 0},
+    [LB_EV_NOT_RENEWED] = {"not-renewed", false, LB_M_C | LB_M_K | LB_M_CHECK, 0},
 };
 
 const char *lb_event_kind_name(unsigned kind) { return kind < LB_KIND_COUNT ? rules[kind].word : NULL; }
