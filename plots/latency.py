@@ -15,7 +15,7 @@ import figure
 import run_folder
 import scaling
 import style
-from speed import SCENARIO, TAIL_SAMPLES, Speed
+from speed import TAIL_SAMPLES, Speed
 
 COLUMNS = ("system", "style", "clients", "samples", "percentile", "beyond", "wait_us")
 STEPS = 20  # points for each nine
@@ -41,7 +41,7 @@ def curve(buckets):
 def histograms(run_dir, speed, clients):
     """{(system, clients): buckets} of the waits."""
     def wanted(row):
-        if row["scenario"] != SCENARIO or row["guard"] != speed.guard or row["metric"] != "wait":
+        if row["scenario"] != speed.scenario or row["guard"] != speed.guard or row["metric"] != "wait":
             return None
         at = (row["system"], int(row["clients"]))
         return at if at[1] in clients and at in speed.repeats else None
@@ -60,7 +60,7 @@ def rows_of(run, speed, merged, clients):
     return rows
 
 
-def draw_panel(ax, rows, styles, clients):
+def draw_panel(ax, rows, styles, clients, locks):
     for system in dict.fromkeys(r["system"] for r in rows):
         mine = [r for r in rows if r["system"] == system and r["clients"] == clients]
         if not mine:
@@ -69,7 +69,7 @@ def draw_panel(ax, rows, styles, clients):
         marked = range(0, len(mine), STEPS)
         ax.plot(x, y, **styles.line(system), gid=f"curve {clients} {system}")
         ax.plot([x[i] for i in marked], [y[i] for i in marked], linestyle="none", **styles.marker(system, 4.5))
-    ax.set_title("1 client, alone" if clients == 1 else f"{clients} clients, one lock")
+    ax.set_title("1 client, alone" if clients == 1 else f"{clients} clients, {locks}")
     ax.set_xlabel("percentile of acquires (sent → granted)")
 
 
@@ -89,7 +89,7 @@ def paint(run, speed, rows, clients):
         "bottom": (foot + legend_height + 0.45) / height, "top": 1 - 0.75 / height})[0]
     most = max(r["samples"] / r["beyond"] for r in rows)
     for ax, count in zip(axes, clients):
-        draw_panel(ax, rows, styles, count)
+        draw_panel(ax, rows, styles, count, speed.locks())
         ax.set_xscale("log")
         shown = [nine for nine in NINES if nine[0] != 2 or most < 2e4]  # 50 % would not have room beside 0 %
         ax.set_xticks([at for at, _ in shown], [label for _, label in shown])
@@ -105,12 +105,12 @@ def paint(run, speed, rows, clients):
 
 
 def make(run_dir, run, _):
-    speed = Speed(run_dir)
+    speed = Speed(run_dir, run)
     clients = sorted({1, speed.clients[-1]} & set(speed.clients))
     merged = histograms(run_dir, speed, clients)
     rows = rows_of(run, speed, merged, clients)
     if not rows:
-        raise figure.NotDrawn(f"no wait of '{SCENARIO}' in latency.csv")
+        raise figure.NotDrawn(f"no wait of '{speed.scenario}' in latency.csv")
     clients = [c for c in clients if any(r["clients"] == c for r in rows)]
     said = f"{len({r['system'] for r in rows})} systems, {' and '.join(map(str, clients))} clients, {len(rows)} points"
     return figure.Picture(COLUMNS, rows, lambda _: paint(run, speed, rows, clients), said)

@@ -5,8 +5,8 @@ Across: the share of directed fault scenarios (a timeline with at least one faul
 without a guard. Every system is counted over the same set, the core: the scenarios that were decided for each system
 drawn. A question that means nothing somewhere (a failover where there is one server) is not in the core; the label
 has those of the system in brackets. Violated, stuck and mixed count against a system. Locks without servers
-(PROTOCOL@none) meet no fault of a server, so they are not drawn. Up: grants per second in the scenario `contention` at
-16 clients, or at the most there are below; the median over repeats with its 95 % bootstrap interval.
+(PROTOCOL@none) meet no fault of a server, so they are not drawn. Up: grants per second in the load of speed.py at 16
+clients, or at the most there are below; the median over repeats with its 95 % bootstrap interval.
 """
 
 import re
@@ -96,17 +96,17 @@ def paint(run, speed, rows, core, missing):
     ax.set_yscale("log")
     scaling.label_axis(ax.yaxis, scaling.COUNTS, [r[k] for r in rows for k in COLUMNS[-3:] if r[k]])
     ax.set_xlabel(f"safe in so many of the {len(core)} fault scenarios that every system met, without a guard")
-    ax.set_ylabel(f"grants/s, {rows[0]['clients']} {'client' if rows[0]['clients'] == 1 else 'clients'}, one lock")
+    ax.set_ylabel(f"grants/s, {rows[0]['clients']} {'client' if rows[0]['clients'] == 1 else 'clients'}, {speed.locks()}")
     labels.beside_points(fig, ax, [(r["share"], r["grants_per_s"], label_of(r),
                                     styles.of(r["system"])[0]) for r in rows])
     return fig
 
 
 def make(run_dir, run, _):
-    speed, outcomes = Speed(run_dir), outcomes_of(run, run_dir)
+    speed, outcomes = Speed(run_dir, run), outcomes_of(run, run_dir)
     rows, core = rows_of(run, speed, outcomes)
     if not rows:
-        raise figure.NotDrawn("no directed fault scenario was decided for every system that 'contention' measured")
+        raise figure.NotDrawn(f"no directed fault scenario was decided for every system that '{speed.scenario}' measured")
     missing = style.rows_in_order(set(outcomes) - {r["system"] for r in rows} - set(speed.left_out))
     said = f"{len(rows)} systems, {rows[0]['clients']} clients, {len(core)} scenarios"
     return figure.Picture(COLUMNS, rows, lambda _: paint(run, speed, rows, core, missing), said)

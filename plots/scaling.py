@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""scaling.py RUN_DIR - throughput and hand-off time against the number of clients that want the same lock.
+"""scaling.py RUN_DIR [SCENARIO] - throughput and hand-off time of a load (speed.py) against its number of clients. Of a
+load that is named the figure is scaling-SCENARIO.
 
 figures/scaling.csv has a row per repeat (`repeat` is its trial) and a row per system and number of clients (`repeat`
 is `median`): the median over `repeats` repeats, with the ends of its 95 % bootstrap interval (bootstrap.py). `style`
@@ -16,6 +17,7 @@ from speed import METRICS, TAIL_SAMPLES, Speed
 
 COLUMNS = ("system", "style", "clients", "repeat", "repeats",
            *(f"{metric}{end}" for metric in METRICS for end in ("", "_low", "_high")))
+WANTED = {1: "All clients want the same lock", 0: "Every client has a lock of its own"}
 TITLES = {"grants_per_s": ("Grants per second", "grants/s"), "handoff_p50_us": ("Hand-off, median", "time"),
           "handoff_p99_us": ("Hand-off, 99th percentile", "time")}
 TIMES = ((1e-3, "1 ns"), (0.01, "10 ns"), (0.1, "100 ns"), (1, "1 µs"), (10, "10 µs"), (100, "100 µs"), (1e3, "1 ms"),
@@ -83,7 +85,7 @@ def paint(run, speed, rows):
     legend_height = 0.2 * -(-len(speed.systems) // columns) + 0.15
     height = 0.55 + 3.4 + 0.5 + legend_height + 0.5
     fig = Figure(figsize=(10.2, height))
-    foot = figure.title_and_foot(fig, "What does a lock cost?  All clients want the same lock", [
+    foot = figure.title_and_foot(fig, f"What does a lock cost?  {WANTED.get(speed.keys, f'{speed.keys} locks, chosen at random')}", [
         f"{speed.note()} · repeats as dots, medians over repeats with 95 % bootstrap interval"
         f"{'' if any(r.get('grants_per_s_low') for r in rows) else f' (none: fewer than {LEAST_REPEATS} repeats)'}"
         f" · hand-off: released → next granted · a p99 has at least {TAIL_SAMPLES} samples beyond it"], run)[1]
@@ -109,8 +111,8 @@ def paint(run, speed, rows):
     return fig
 
 
-def make(run_dir, run, _):
-    speed = Speed(run_dir)
+def make(run_dir, run, words):
+    speed = Speed(run_dir, run, *words[:1])
     rows = rows_of(run, speed)
     said = (f"{len(speed.systems)} systems, {', '.join(map(str, speed.clients))} clients, "
             f"{sum(map(len, speed.repeats.values()))} repeats")
@@ -118,4 +120,4 @@ def make(run_dir, run, _):
 
 
 if __name__ == "__main__":
-    sys.exit(figure.main("scaling", make))
+    sys.exit(figure.main("-".join(["scaling", *sys.argv[2:3]]), make))

@@ -1,18 +1,38 @@
 # SPDX-License-Identifier: MIT
-"""speed.py - what the figures of speed share: the repeats of the scenario `contention`, by system and number of
-clients.
+"""speed.py - what the figures of speed share: the repeats of one load, by system and number of clients.
 
-A repeat is a trial; its numbers are those of trials.csv. A system with a violated trial did not exclude: it has no
+The load is the one that is asked for, else the first of the run with one lock for all clients, else its first. `speed.py
+RUN_DIR` prints the names of the others, a line each. A repeat is a trial; its numbers are those of trials.csv. A system with a violated trial did not exclude: it has no
 speed, is left out and named. Times of hand-offs need other clients; a p99 needs at least 10 samples beyond it.
 """
+
+import re
+import sys
 
 import figure
 import run_folder
 from bootstrap import median_interval
 
-SCENARIO, TAIL_SAMPLES = "contention", 10
+TAIL_SAMPLES = 10
 METRICS = ("grants_per_s", "handoff_p50_us", "handoff_p99_us")
 _NUMBERS = ("clients", "trial", "grants", "handoffs", "measured_s", *METRICS)
+
+
+def _measured(run_dir):
+    rows = run_folder.load_csv(run_dir, "trials.csv", ("scenario", "system", "guard", "verdict"), _NUMBERS)
+    return [r for r in rows if r["measured_s"] and r["grants_per_s"] and r["clients"]]
+
+
+def _keys(scenario):
+    """How many locks there are; 0 is one for each client. Runs of before do not say it of timelines."""
+    return (scenario.get("workload") or {}).get("keys")
+
+
+def loads(run, rows):
+    """The scenarios that measured speed, the one that the figures are of first. A campaign does not."""
+    names = {r["scenario"] for r in rows}
+    found = [s for s in run["scenarios"] if s["name"] in names and not s.get("steps") and not s.get("campaign")]
+    return sorted(found, key=lambda s: _keys(s) != 1)
 
 
 def _handoffs_measured(row):
@@ -23,11 +43,13 @@ def _handoffs_measured(row):
 
 
 class Speed:
-    def __init__(self, run_dir):
-        rows = run_folder.load_csv(run_dir, "trials.csv", ("scenario", "system", "guard", "verdict"), _NUMBERS)
-        rows = [r for r in rows if r["scenario"] == SCENARIO and r["measured_s"] and r["grants_per_s"] and r["clients"]]
-        if not rows:
-            raise figure.NotDrawn(f"no measured trial of '{SCENARIO}' in this run")
+    def __init__(self, run_dir, run, name=None):
+        rows = _measured(run_dir)
+        found = [s for s in loads(run, rows) if name in (None, s["name"])]
+        if not found:
+            raise figure.NotDrawn(f"no measured trial{f' of {name!r}' if name else ' of a load'} in this run")
+        self.scenario, self.keys = found[0]["name"], _keys(found[0])
+        rows = [r for r in rows if r["scenario"] == self.scenario]
         self.guard = run_folder.guards_in_order(r["guard"] for r in rows)[0]
         rows = [r for r in rows if r["guard"] == self.guard]
         self.left_out = sorted({r["system"] for r in rows if r["verdict"] == "violated"})
@@ -38,7 +60,7 @@ class Speed:
                     row["handoff_p99_us"] = None
                 self.repeats.setdefault((row["system"], int(row["clients"])), []).append(row)
         if not self.repeats:
-            raise figure.NotDrawn(f"no system excluded in every trial of '{SCENARIO}'")
+            raise figure.NotDrawn(f"no system excluded in every trial of '{self.scenario}'")
         self.clients = sorted({clients for _, clients in self.repeats})
         self.systems = sorted({system for system, _ in self.repeats}, key=self._place)
 
@@ -50,10 +72,23 @@ class Speed:
     def values(self, system, clients, metric):
         return [r[metric] for r in self.repeats.get((system, clients), ()) if r[metric]]
 
+    def locks(self):
+        """What the clients want, for a label."""
+        return "one lock" if self.keys == 1 else "own locks" if self.keys == 0 else f"{self.keys} locks"
+
     def note(self):
         counts = sorted({len(repeats) for repeats in self.repeats.values()})
         count = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-        text = f"{count} {'repeat' if count == '1' else 'repeats'} each · guard {self.guard}"
+        text = f"scenario {self.scenario} · {count} {'repeat' if count == '1' else 'repeats'} each · guard {self.guard}"
         if self.left_out:
             text += f" · not drawn, for it did not exclude: {', '.join(self.left_out)}"
         return text
+
+
+if __name__ == "__main__":
+    try:
+        for scenario in loads(run_folder.load_run(sys.argv[1]), _measured(sys.argv[1]))[1:]:
+            if re.fullmatch(r"[\w~=.+-]+", scenario["name"], re.ASCII):  # it is to name files
+                print(scenario["name"])
+    except run_folder.BadInput as bad:
+        sys.exit(str(bad))

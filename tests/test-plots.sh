@@ -175,6 +175,43 @@ holds 'without lockbench there is no timeline, and a line says so' one_line "$wo
 LOCKBENCH_BIN=false "$python" "$root/plots/violation.py" "$work/slow" no.such.cell >"$work/out" 2>"$work/err"
 holds 'a cell that is not there is no error' one_line "$work/out" 'not drawn: lockbench explain'
 
+# A load is known by what it does, not by its name; each that measured speed is drawn.
+sample renamed
+sed -i 's/\bcontention\b/hot/g' "$work/renamed/run.json" "$work/renamed/trials.csv" "$work/renamed/latency.csv"
+for script in scaling latency safety_speed; do
+  figure=$(echo $script | tr _ -)
+  holds "a load of another name is drawn in $figure" "$python" "$root/plots/$script.py" "$work/renamed"
+  holds "and gives the same $figure" same first renamed "$figure.csv"
+done
+sample loads
+"$python" - "$work/loads" <<'END'
+import json, sys
+folder = sys.argv[1]
+with open(f"{folder}/run.json") as f:
+    run = json.load(f)
+hot = next(s for s in run["scenarios"] if s["name"] == "contention")
+more = [hot | {"name": name, "workload": hot["workload"] | {"keys": keys}} for name, keys in (("own", 0), ("hot~hold_ms=0.5", 1))]
+run["scenarios"] = more[:1] + run["scenarios"] + more[1:]
+with open(f"{folder}/run.json", "w") as f:
+    json.dump(run, f)
+with open(f"{folder}/trials.csv") as f:
+    rows = f.readlines()
+with open(f"{folder}/trials.csv", "a") as f:
+    f.writelines(row.replace("contention", s["name"], 1) for s in more for row in rows if row.startswith("contention,"))
+END
+render loads
+holds 'a run of several loads is drawn' ends_with 0
+holds 'the first with one lock for all is the one of the figures' same first loads scaling.csv
+for load in own 'hot~hold_ms=0.5'; do
+  holds "the load $load has a figure of its own" cmp "$work/first/figures/scaling.csv" "$work/loads/figures/scaling-$load.csv"
+done
+holds 'each says which load it is' sh -c 'grep -q "scenario own " "$1/scaling-own.svg" && grep -q "Every client has a lock of its own" "$1/scaling-own.svg"' \
+  - "$work/loads/figures"
+if [ -n "$bin" ]; then
+  "$bin" report "$work/loads" >/dev/null 2>&1
+  holds 'and stands on the page' grep -q 'figures/scaling-own.svg' "$work/loads/report.html"
+fi
+
 # Columns are found by name: newer ones, in between and at the end, change nothing.
 sample newer
 "$python" "$root/tests/plots/newer_columns.py" "$work/newer"

@@ -64,7 +64,7 @@ static void write_not_drawn(FILE *out, const struct lb_not_drawn *missing) {
 /* A figure that is neither there nor missing was never meant to be drawn, and leaves no trace. One
  * that is missing although there is a file is an older picture: it is shown, with a warning. */
 static void write_figure(FILE *out, const struct figures *figures, const char *name, const char *caption) {
-  char file[100];
+  char file[200];
   snprintf(file, sizeof file, "figures/%s.svg", name);
   bool is_there = lb_report_has_file(figures->run_dir, file);
   if (lb_not_drawn_has(&figures->missing, name))
@@ -80,6 +80,19 @@ static void write_figure(FILE *out, const struct figures *figures, const char *n
   fputs("\"></a><figcaption>", out);
   lb_html_text(out, caption);
   fputs("</figcaption></figure>\n", out);
+}
+
+/* Of every load but the one that `scaling` shows. */
+static void write_other_loads(FILE *out, const struct figures *figures, const json_t *run) {
+  size_t i;
+  const json_t *scenario;
+  char name[120], caption[160];
+  json_array_foreach(json_object_get(run, "scenarios"), i, scenario) {
+    const char *load = lb_report_string(scenario, "name");
+    snprintf(name, sizeof name, "scaling-%s", load);
+    snprintf(caption, sizeof caption, "The same of the load %s.", load);
+    write_figure(out, figures, name, caption);
+  }
 }
 
 /* ---- the page -------------------------------------------------------------------------------- */
@@ -103,6 +116,7 @@ static void write_page(FILE *out, const char *run_dir, const json_t *run, const 
   write_figure(out, &figures, "guard-table", "What each guard changes.");
   fputs("<h2>What it costs</h2>\n", out);
   write_figure(out, &figures, "scaling", "Grants per second and hand-off time, over the number of clients.");
+  write_other_loads(out, &figures, run);
   write_figure(out, &figures, "latency", "How long an acquire takes, over percentiles.");
   write_figure(out, &figures, "safety-speed", "Safety under faults against speed.");
   lb_report_speed(out, trials);
