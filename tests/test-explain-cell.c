@@ -75,6 +75,19 @@ static void what_only_one_cell_has_is_that_cell(void **state) {
   assert_string_equal(named("storm.v2"), "storm.v2.token@redis");
 }
 
+/* A dot stands in the names of variants, too. */
+static void a_name_is_cut_at_the_dots_that_are_not_its_own(void **state) {
+  (void)state;
+  static const char *const variants[] = {"load~hold_ms=0.5 token@redis none", "load~hold_ms=0.5 token@redis fence", "load~hold_ms=0.6 token@redis none",
+                                         "load row@pg none", NULL};
+  assert_string_equal(named_in(variants, "load~hold_ms=0.6.token@redis", sizeof err), "load~hold_ms=0.6.token@redis");
+  assert_string_equal(named_in(variants, "load~hold_ms=0.5.token@redis.fence", sizeof err), "load~hold_ms=0.5.token@redis.fence");
+  assert_string_equal(named_in(variants, "load~hold_ms=0.6.token", sizeof err), "load~hold_ms=0.6.token@redis");
+  assert_string_equal(named_in(variants, "fence.load~hold_ms=0.5.token", sizeof err), "load~hold_ms=0.5.token@redis.fence");
+  assert_string_equal(named_in(variants, "token.load~hold_ms=0.6", sizeof err), "load~hold_ms=0.6.token@redis");
+  assert_string_equal(named_in(variants, "load.row", sizeof err), "load.row@pg");
+}
+
 static void none_is_a_guard_and_no_topology(void **state) {
   (void)state;
   static const char *const fenced[] = {"a local@none fence", "a row@pg none", NULL};
@@ -145,6 +158,7 @@ int main(void) {
       cmocka_unit_test(a_whole_name_is_that_cell),
       cmocka_unit_test(cells_without_a_question_stand_in_nobodys_way),
       cmocka_unit_test(what_only_one_cell_has_is_that_cell),
+      cmocka_unit_test(a_name_is_cut_at_the_dots_that_are_not_its_own),
       cmocka_unit_test(none_is_a_guard_and_no_topology),
       cmocka_unit_test(what_several_have_is_answered_with_these),
       cmocka_unit_test(a_misspelt_word_is_answered_with_the_nearest),

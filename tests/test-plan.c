@@ -480,7 +480,18 @@ static void another_seed_gives_another_order_in_both_groups(void **state) {
   assert_memory_not_equal(first + 12, other + 12, 6 * sizeof *first);
 }
 
-/* Over many seeds each job is first about as often as any other: 12 jobs, 1200 seeds, 100 each (+- 5 sigma = 48). */
+/* The first trial of each before the second of any. */
+static void those_that_measure_run_in_rounds(void **state) {
+  struct world *w = *state;
+  size_t order[JOBS];
+  mixed_scenarios(w);
+  for (uint64_t seed = 0; seed < 20; seed++) {
+    make_mixed(w, seed, order);
+    for (size_t i = 0; i < 12; i++) assert_int_equal(w->plan.jobs[order[i]].plan.trial, i < 6 ? 1 : 2);
+  }
+}
+
+/* Over many seeds each first trial is first about as often as any other: 6 jobs, 1200 seeds, 200 each (+- 5 sigma = 65). */
 static void any_job_may_come_first(void **state) {
   struct world *w = *state;
   unsigned first[JOBS] = {0};
@@ -490,7 +501,7 @@ static void any_job_may_come_first(void **state) {
     make_mixed(w, seed, order);
     first[order[0]]++;
   }
-  for (size_t i = 6; i < JOBS; i++) assert_in_range(first[i], 52, 148);
+  for (size_t i = 6; i < JOBS; i++) assert_in_range(first[i], w->plan.jobs[i].plan.trial == 1 ? 135 : 0, w->plan.jobs[i].plan.trial == 1 ? 265 : 0);
 }
 
 /* ---- what cannot run here ----------------------------------------------------------------------------------------- */
@@ -854,6 +865,135 @@ static void a_suite_changes_single_scenarios(void **state) {
   assert_int_equal(w->plan.job_count, 9 + 4 + 4);
 }
 
+/* ---- variants ----------------------------------------------------------------------------------------------------- */
+
+/* The names of all scenarios of the plan, with blanks between. */
+static void assert_names(const struct world *w, const char *expected) {
+  char list[2000] = "";
+  for (size_t i = 0, at = 0; i < w->plan.scenario_count; i++)
+    at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", i ? " " : "", w->plan.scenarios[i].name);
+  assert_string_equal(list, expected);
+}
+
+static void several_values_make_a_variant_of_each(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", LOAD "local@none = safe: it is\n");
+  scenario(w, "b", STEPS "local@none = safe\n");
+  SETTINGS(w, "hold_ms=0.5, 3", "think_ms=7");
+  make(w);
+  assert_names(w, "a~hold_ms=0.5 a~hold_ms=3 b"); /* a timeline holds for as long as its steps say */
+  assert_true(w->plan.scenarios[0].hold_ms < 0.6 && w->plan.scenarios[1].hold_ms > 2.9 && w->plan.scenarios[1].think_ms > 6.9);
+  assert_string_equal(w->plan.scenarios[1].base, "a");
+  assert_string_equal(w->plan.scenarios[1].varied, "hold_ms=3");
+  assert_null(w->plan.scenarios[2].varied);
+  assert_systems(w, "local@none local@none local@none");
+  assert_string_equal(w->plan.cells[1].expect->reason, "it is");
+  assert_int_equal(w->plan.job_count, 10);
+  assert_string_equal(w->plan.jobs[4].plan.name, "a~hold_ms=3.local@none.none.c1.t1");
+  assert_true(w->plan.jobs[0].plan.seed != w->plan.jobs[4].plan.seed);
+  assert_true(w->plan.jobs[0].plan.fault_seed == w->plan.jobs[4].plan.fault_seed);
+}
+
+static void several_keys_make_a_variant_of_each_combination(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", LOAD "local@none = safe\n");
+  SETTINGS(w, "renew=no,yes", "ttl_ms=100,200", "clients=3,4");
+  make(w);
+  assert_names(w, "a~renew=no~ttl_ms=100 a~renew=no~ttl_ms=200 a~renew=yes~ttl_ms=100 a~renew=yes~ttl_ms=200");
+  assert_string_equal(w->plan.scenarios[2].varied, "renew=yes ttl_ms=100");
+  assert_true(w->plan.scenarios[2].renew && w->plan.scenarios[2].ttl_ms == 100);
+  assert_int_equal(w->plan.scenarios[2].client_count_count, 2); /* a list of its own */
+}
+
+/* The trials of the variants are run side by side in time: a round has one of each. */
+static void variants_are_interleaved(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", LOAD "local@none = safe\n");
+  SETTINGS(w, "hold_ms=0,1,2", "clients=1", "trials=7");
+  make(w);
+  assert_int_equal(w->plan.job_count, 21);
+  for (size_t i = 0; i < 21; i += 3) {
+    unsigned seen = 0;
+    for (size_t k = i; k < i + 3; k++) seen |= 1u << (int)w->plan.jobs[w->plan.order[k]].plan.scenario->hold_ms;
+    assert_int_equal(seen, 7);
+  }
+}
+
+static void an_option_can_be_varied_if_all_systems_have_it(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", LOAD "local@none = safe\nredis-token@redis = safe\n");
+  SETTINGS(w, "redis-token.fence=no,yes");
+  w->request.systems = "redis-token";
+  make(w);
+  assert_names(w, "a~fence=no a~fence=yes");
+  assert_string_equal(w->plan.scenarios[1].varied, "redis-token.fence=yes");
+  const struct lb_option *option = w->plan.cells[0].protocol->options;
+  size_t at = 0;
+  while (strcmp(option[at].name, "fence") != 0) at++;
+  assert_false(w->plan.cells[0].options[at].b);
+  assert_true(w->plan.cells[1].options[at].b);
+  w->request.systems = "redis-token,local";
+  assert_refused(w, "-s redis-token.fence=no: a run that varies an option is of its protocol alone (-b redis-token), this one has local@none");
+}
+
+static void the_last_setting_of_a_key_counts(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", LOAD "local@none = safe\n");
+  SETTINGS(w, "hold_ms=1,2", "hold_ms=3");
+  make(w);
+  assert_names(w, "a");
+  assert_true(w->plan.scenarios[0].hold_ms > 2.9);
+  const char *const other[] = {"hold_ms=3", "hold_ms=1,2"};
+  w->request.settings = other;
+  make(w);
+  assert_names(w, "a~hold_ms=1 a~hold_ms=2");
+}
+
+static void a_suite_may_vary_a_scenario_and_the_user_may_take_it_back(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", LOAD "local@none = safe\n");
+  scenario(w, "b", LOAD "local@none = safe\n");
+  const char *const own[] = {"hold_ms=0,10 think_ms=5", NULL};
+  w->request.own_settings = own;
+  make(w);
+  assert_names(w, "a~hold_ms=0 a~hold_ms=10 b");
+  assert_true(w->plan.scenarios[1].think_ms > 4.9 && w->plan.scenarios[1].hold_ms > 9.9);
+  SETTINGS(w, "hold_ms=3");
+  make(w);
+  assert_names(w, "a b");
+  assert_true(w->plan.scenarios[0].hold_ms > 2.9 && w->plan.scenarios[1].hold_ms > 2.9);
+}
+
+static void lists_that_make_no_sense_are_refused(void **state) {
+  static const struct {
+    const char *setting, *message;
+  } bad[] = {
+      {"hold_ms=1,1", "-s hold_ms: 1 stands there twice"},
+      {"hold_ms=1,", "-s hold_ms: '' is no value"},
+      {"hold_ms=1,x", "-s: hold_ms = x: expected a number from 0 to 3600000"},
+      {"keys=own,1/2", "-s keys: '1/2' is no value"},
+      {"hold_ms=0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16", "-s hold_ms: expected at most 16 values"},
+      {"redis-token.fence=no,maybe", "-s redis-token.fence=maybe: expected yes or no"},
+      {"trials=1,2", "-s: trials = 1,2: expected a whole number from 1 to 10000"},
+      {"every_ms=100,200", "-s every_ms: no scenario of this run has such a key"},
+  };
+  struct world *w = *state;
+  scenario(w, "a", LOAD "local@none = safe\n");
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    w->request.settings = &bad[i].setting, w->request.setting_count = 1;
+    assert_refused(w, bad[i].message);
+  }
+}
+
+static void too_many_variants_are_refused(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", LOAD "local@none = safe\n");
+  SETTINGS(w, "hold_ms=0,1,2,3,4", "think_ms=0,1,2,3,4", "wait_ms=1,2,3");
+  char message[300];
+  snprintf(message, sizeof message, "-s: 75 variants of %s, expected at most 64", w->path[0]);
+  assert_refused(w, message);
+}
+
 static void settings_of_the_user_come_after_those_of_the_suite(void **state) {
   struct world *w = *state;
   static const char *const own[] = {"trials=3 ttl_ms=700", NULL};
@@ -1092,6 +1232,7 @@ int main(void) {
       TEST(the_order_has_every_job_once_and_those_that_measure_first),
       TEST(the_same_seed_gives_the_same_order),
       TEST(another_seed_gives_another_order_in_both_groups),
+      TEST(those_that_measure_run_in_rounds),
       TEST(any_job_may_come_first),
       TEST(a_scenario_with_cuts_is_skipped_without_namespaces),
       TEST(a_plan_in_which_all_is_skipped_has_no_jobs),
@@ -1116,6 +1257,14 @@ int main(void) {
       TEST(a_setting_without_an_equals_sign_is_refused),
       TEST(a_value_that_one_scenario_refuses_is_refused),
       TEST(a_suite_changes_single_scenarios),
+      TEST(several_values_make_a_variant_of_each),
+      TEST(several_keys_make_a_variant_of_each_combination),
+      TEST(variants_are_interleaved),
+      TEST(an_option_can_be_varied_if_all_systems_have_it),
+      TEST(the_last_setting_of_a_key_counts),
+      TEST(a_suite_may_vary_a_scenario_and_the_user_may_take_it_back),
+      TEST(lists_that_make_no_sense_are_refused),
+      TEST(too_many_variants_are_refused),
       TEST(settings_of_the_user_come_after_those_of_the_suite),
       TEST(settings_of_a_suite_that_do_not_fit_are_refused),
       TEST(options_have_their_defaults),

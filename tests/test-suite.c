@@ -52,6 +52,17 @@ static void a_suite_says_which_scenarios_and_what_is_changed(void **state) {
   lb_suite_clear(&s);
 }
 
+/* "0, 1" of a key that has one value: the plan makes a variant of each. */
+static void a_suite_may_vary_a_key(void **state) {
+  struct lb_suite s;
+  (void)state;
+  assert_int_equal(read_suite(ABOUT "[contention]\nhold_ms = 0, 1.5 ,10\nkeys = 1,own\n", &s), 0);
+  assert_string_equal(s.settings[0], "hold_ms=0,1.5,10 keys=1,own");
+  lb_suite_clear(&s);
+  assert_refused(ABOUT "[contention]\nhold_ms = 0, many\n", "dir/mine.ini:5: hold_ms = many: expected a number from 0 to 3600000");
+  assert_refused(ABOUT "[contention]\nhold_ms = 0,\n", "dir/mine.ini:5: hold_ms is empty: expected number");
+}
+
 static void a_suite_may_name_systems_guards_and_trials(void **state) {
   struct lb_suite s;
   (void)state;
@@ -190,6 +201,7 @@ int main(void) {
   snprintf(folder, sizeof folder, "%s/scenarios", source ? source : ".");
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_suite_says_which_scenarios_and_what_is_changed),
+      cmocka_unit_test(a_suite_may_vary_a_key),
       cmocka_unit_test(a_suite_may_name_systems_guards_and_trials),
       cmocka_unit_test(a_path_is_looked_for_beside_the_suite),
       cmocka_unit_test(a_scenario_that_is_not_there_is_refused_with_the_nearest),

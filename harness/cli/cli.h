@@ -30,6 +30,7 @@ int lb_cli_check(const struct lb_args *args);
 int lb_cli_report(const struct lb_args *args);
 int lb_cli_explain(const struct lb_args *args);
 int lb_cli_conform(const struct lb_args *args);
+int lb_cli_compare(const struct lb_args *args);
 /* What `report` does with a results folder: also the end of a suite. An exit code. */
 int lb_draw_report(const char *dir);
 
@@ -80,18 +81,19 @@ struct lb_args {
   size_t setting_count;
   int trials, jobs, trial;
   uint64_t seed;
-  bool has_seed, json, past_lease, tap;
+  bool has_seed, json, past_lease, tap, keep_logs, anyway;
 };
 
 /* Which options a command takes, beside --help. */
 enum {
-  LB_ARG_RUN = 1 << 0, /* -b -n -g -s -j -o --expect --seed --plugin */
+  LB_ARG_RUN = 1 << 0, /* -b -n -g -s -j -o --expect --seed --plugin --keep-logs */
   LB_ARG_JSON = 1 << 1,
   LB_ARG_PLUGIN = 1 << 2, /* --plugin alone; loaded at once */
   LB_ARG_EXPORT = 1 << 3,
   LB_ARG_TRIAL = 1 << 4,
   LB_ARG_PAST_LEASE = 1 << 5,
   LB_ARG_TAP = 1 << 6, /* --tap -s */
+  LB_ARG_ANYWAY = 1 << 7,
 };
 
 /* Of lb_args_parse(): --help is among them. */

@@ -37,6 +37,8 @@ enum kind {
   PLUGIN,
   EXPECT,
   TAP,
+  KEEP_LOGS,
+  ANYWAY,
   HELP
 };
 
@@ -60,12 +62,14 @@ static const struct arg {
     {"--expect", NULL, EXPECT, LB_ARG_RUN, "VERDICT",
      "your expectation where the scenario has none: safe, violated or stuck; GUARD=VERDICT for one guard"},
     {"--seed", NULL, SEED, LB_ARG_RUN, "N", "seed of the random order and of random faults: the same seed draws the same, at other moments"},
+    {"--keep-logs", NULL, KEEP_LOGS, LB_ARG_RUN, NULL, "keeps the logs of every trial (default: of those that are not as expected)"},
     {"--json", NULL, JSON, LB_ARG_JSON, NULL, "JSON on stdout instead of text (results/SCHEMA.md)"},
     {"--trial", NULL, COUNT_TRIAL, LB_ARG_TRIAL, "N", "tells trial N (default: the first violated trial)"},
     {"--past-lease", NULL, PAST_LEASE, LB_ARG_PAST_LEASE, NULL, "counts overlaps that began after the lease had ended (default: undecided)"},
     {"--export", NULL, TEXT_EXPORT, LB_ARG_EXPORT, "json", "prints the events as JSON lines and judges nothing"},
     {"--plugin", NULL, PLUGIN, LB_ARG_RUN, "FILE", "adds a protocol from a shared library; without -b, only plugins run"},
     {"--plugin", NULL, PLUGIN, LB_ARG_PLUGIN, "FILE", "adds a protocol from a shared library"},
+    {"--anyway", NULL, ANYWAY, LB_ARG_ANYWAY, NULL, "compares runs of other machines or settings, and says what differs (default: refused)"},
     {"--tap", NULL, TAP, LB_ARG_TAP, NULL, "prints TAP, for a test suite"},
     {"-h", "--help", HELP, EVERY_COMMAND, NULL, "this help"},
 };
@@ -168,6 +172,8 @@ static int set(const struct arg *arg, const char *value, struct lb_args *args) {
     case EXPECT: return add_expect(value, args);
     case PAST_LEASE: args->past_lease = true; return 0;
     case TAP: args->tap = true; return 0;
+    case KEEP_LOGS: args->keep_logs = true; return 0;
+    case ANYWAY: args->anyway = true; return 0;
     case HELP: return LB_WANTS_HELP;
     case COUNT_TRIALS:
       r = set_number("-n", value, 1, 100000, &number);

@@ -158,6 +158,7 @@ int lb_carry_out(const struct lb_order *order) {
                                     .trials = order->args->trials,
                                     .settings = order->args->settings,
                                     .setting_count = order->args->setting_count,
+                                    .keep_logs = order->args->keep_logs,
                                     .seed = order->args->has_seed ? order->args->seed : random_seed()};
   if (lb_plan_make(&request, &plan, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
   int code = execute(&plan, order);

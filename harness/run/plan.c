@@ -6,8 +6,8 @@
  *
  * The order of the steps matters. Settings are applied before cells are made, since cells and jobs
  * are made of what the scenario then says. All cells are there before the first job points at one
- * of them, and all jobs before their order is drawn. Cells are made in plan_cells.c, jobs in
- * plan_jobs.c.
+ * of them, and all jobs before their order is drawn. Scenarios are loaded and set in
+ * plan_scenarios.c, cells are made in plan_cells.c, jobs in plan_jobs.c.
  */
 #include "plan.h"
 
@@ -19,61 +19,6 @@
 #include "base/refuse.h"
 #include "plan_parts.h"
 #include "settings.h"
-
-/* What a suite changes in this scenario alone, "key=value key=value". */
-static int set_own(struct lb_scenario *scenario, const char *settings, char *err, size_t err_size) {
-  int r = 0;
-  char *list = strdup(settings), *rest = list;
-  if (!list) return -ENOMEM;
-  for (char *word; r == 0 && (word = strsep(&rest, " "));) {
-    char *value = strchr(word, '=');
-    if (value) *value++ = '\0';
-    if (value) r = lb_scenario_set(scenario, word, value, err, err_size);
-    else if (*word) r = lb_refuse(err, err_size, "%s: '%s': expected key=value", scenario->name, word);
-  }
-  free(list);
-  return r == -ENOTSUP ? -EINVAL : r; /* a suite names the scenario itself */
-}
-
-/* Cells, and the files of their trials, are named after their scenario: two of one name would
- * overwrite each other. */
-static int check_names(const struct lb_plan *plan, char *err, size_t err_size) {
-  const struct lb_scenario *s = plan->scenarios;
-  for (size_t i = 0; i < plan->scenario_count; i++)
-    for (size_t k = 0; k < i; k++)
-      if (strcmp(s[i].name, s[k].name) == 0)
-        return lb_refuse(err, err_size, "scenario '%s' is named twice (%s and %s): expected each once", s[i].name, s[k].path,
-                         s[i].path);
-  return 0;
-}
-
-/* The room of scenarios knows no protocol, so what a file says of their options is checked here. A
- * refusal begins with "-s ", which nobody has typed in this case. */
-static int check_options(const struct lb_scenario *scenario, char *err, size_t err_size) {
-  char why[300];
-  int r = lb_settings_check((const char *const *)scenario->options, scenario->option_count, why, sizeof why);
-  return r < 0 ? lb_refuse(err, err_size, "%s: option = %s", scenario->path, why + strlen("-s ")) : 0;
-}
-
-/* Scenarios stand in an array that does not move any more: cells, jobs and expectations point into
- * it. Settings of the command line come last, so they win over those of a suite. */
-static int load_scenarios(struct lb_plan *plan, const struct lb_plan_request *request, char *err, size_t err_size) {
-  plan->scenarios = calloc(request->scenario_count, sizeof *plan->scenarios);
-  if (!plan->scenarios) return -ENOMEM;
-  for (size_t i = 0; i < request->scenario_count; i++) {
-    int r = lb_scenario_load(request->scenario_paths[i], &plan->scenarios[i], err, err_size);
-    if (r < 0) return r;
-    plan->scenario_count++;
-    r = check_options(&plan->scenarios[i], err, err_size);
-    if (r == 0 && request->own_settings && request->own_settings[i])
-      r = set_own(&plan->scenarios[i], request->own_settings[i], err, err_size);
-    if (r < 0) return r;
-  }
-  int r = check_names(plan, err, err_size);
-  return r < 0 ? r
-               : lb_settings_apply(plan->scenarios, plan->scenario_count, request->settings, request->setting_count, err,
-                                   err_size);
-}
 
 /* A copy, since cells point at these and the request is the caller's. */
 static int take_expect(struct lb_plan *plan, const struct lb_plan_request *request) {
@@ -115,22 +60,40 @@ static int check_use(const struct lb_plan *plan, const struct lb_plan_request *r
   return 0;
 }
 
-/* On an error nothing has to be released. The name of a job's system is a text inside its cell, so
- * it is set when nothing moves any more. */
-int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, char *err, size_t err_size) {
-  *ret = (struct lb_plan){.seed = request->seed};
-  int r = lb_settings_check(request->settings, request->setting_count, err, err_size);
-  if (r == 0) r = take_expect(ret, request);
-  if (r == 0) r = load_scenarios(ret, request, err, err_size);
+/* What comes after the scenarios. The name of a job's system is a text inside its cell, so it is set
+ * when nothing moves any more. */
+static int make(const struct lb_plan_request *request, struct lb_plan *ret, char *err, size_t err_size) {
+  int r = take_expect(ret, request);
   if (r == 0 && request->product) r = lb_plan_add_product(ret, request, err, err_size);
   for (size_t i = 0; r == 0 && !request->product && i < ret->scenario_count; i++)
     r = lb_plan_add_cells(ret, request, &ret->scenarios[i], err, err_size);
   if (r == 0) r = check_use(ret, request, err, err_size);
   for (size_t i = 0; r == 0 && i < ret->cell_count; i++) r = lb_plan_add_jobs(ret, i, request->trials, request->guard_trials);
   if (r == 0) r = lb_plan_set_order(ret);
+  for (size_t i = 0; r == 0 && i < ret->job_count; i++) {
+    ret->jobs[i].plan.system = ret->cells[ret->jobs[i].cell].system;
+    ret->jobs[i].plan.keep_logs = request->keep_logs;
+  }
+  return r;
+}
+
+/* A list of values has become variants of the scenarios when the rest is made, which only knows
+ * settings of one value. */
+int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, char *err, size_t err_size) {
+  struct lb_plan_request plain = *request;
+  const char **settings = calloc(request->setting_count + 1, sizeof *settings);
+  *ret = (struct lb_plan){.seed = request->seed};
+  int r = settings ? 0 : -ENOMEM;
+  plain.settings = settings;
+  plain.setting_count = 0;
+  for (size_t i = 0; r == 0 && i < request->setting_count; i++)
+    if (!lb_settings_is_list(request->settings[i])) settings[plain.setting_count++] = request->settings[i];
+  if (r == 0) r = lb_settings_check(plain.settings, plain.setting_count, err, err_size);
+  if (r == 0) r = lb_plan_add_scenarios(ret, request, &plain, err, err_size);
+  if (r == 0) r = make(&plain, ret, err, err_size);
   if (r == -ENOMEM) snprintf(err, err_size, "out of memory");
-  for (size_t i = 0; r == 0 && i < ret->job_count; i++) ret->jobs[i].plan.system = ret->cells[ret->jobs[i].cell].system;
   if (r < 0) lb_plan_clear(ret);
+  free(settings);
   return r;
 }
 

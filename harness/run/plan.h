@@ -75,6 +75,7 @@ struct lb_plan_request {
   const char *const *settings;
   size_t setting_count;
   uint64_t seed;
+  bool keep_logs; /* of every trial, not only of those that somebody will want to understand */
 };
 
 /* 0 (release with lb_plan_clear()); -EINVAL with one line in err (unknown system, topology, option

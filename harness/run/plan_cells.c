@@ -81,6 +81,19 @@ static int note_of(const struct lb_plan *plan, const struct lb_cell *cell) {
   return last + 1;
 }
 
+/* A variant by an option would be the same cell again on a system of another protocol. */
+static int check_variant(const struct lb_cell *cell, char *err, size_t err_size) {
+  const char *varied = cell->scenario->varied;
+  size_t length = strlen(cell->protocol->name);
+  for (const char *at = varied; at && *at; at += strcspn(at, " "), at += *at == ' ') {
+    const char *dot = memchr(at, '.', strcspn(at, "="));
+    if (!dot || (strncmp(at, cell->protocol->name, length) == 0 && at[length] == '.')) continue;
+    return lb_refuse(err, err_size, "-s %.*s: a run that varies an option is of its protocol alone (-b %.*s), this one has %s",
+                     (int)strcspn(at, " "), at, (int)(dot - at), at, cell->system);
+  }
+  return 0;
+}
+
 /* One cell, unless it is there already. Its expectation is the scenario's own; what the user
  * expects only fills a gap. */
 int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
@@ -96,8 +109,11 @@ int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request
       return 0;
   cell.expect = lb_scenario_expect(scenario, cell.system, cell.guard);
   if (!cell.expect) cell.expect = own_expect(plan, guard);
+  r = check_variant(&cell, err, err_size);
+  if (r < 0) return r;
   cell.options = options_of(&cell, request);
   if (!cell.options) return -ENOMEM;
+  lb_settings_vary(cell.protocol, scenario->varied, cell.options);
   choose_fence(&cell);
   leave_out(&cell, request);
   if (cell.means_nothing) cell.note = note_of(plan, &cell);

@@ -50,9 +50,9 @@ int lb_plan_add_jobs(struct lb_plan *plan, size_t cell_index, int trials, int gu
       snprintf(job->plan.name, sizeof job->plan.name, "%s.%s.%s.c%d.t%d", cell->scenario->name, cell->system,
                lb_guard_name(cell->guard), job->plan.clients, t);
       job->plan.seed = trial_seed(plan->seed, job->plan.name);
-      /* Systems and guards are compared under the same faults, so these know nothing of either. */
+      /* Systems, guards and variants are compared under the same faults, so these know nothing of them. */
       char faults[120];
-      snprintf(faults, sizeof faults, "%s.c%d.t%d", cell->scenario->name, job->plan.clients, t);
+      snprintf(faults, sizeof faults, "%s.c%d.t%d", cell->scenario->base, job->plan.clients, t);
       job->plan.fault_seed = trial_seed(plan->seed, faults);
     }
   }
@@ -61,23 +61,33 @@ int lb_plan_add_jobs(struct lb_plan *plan, size_t cell_index, int trials, int gu
 
 bool lb_job_measures(const struct lb_job *job) { return job->plan.scenario->kind == LB_KIND_LOAD; }
 
-/* A trial that measures runs alone, so all of them come first; within a group the order is random,
- * so that a slow phase of the machine does not hit one system only. The shuffle is that of Fisher
- * and Yates. */
+/* The shuffle is that of Fisher and Yates. */
+static void shuffle(size_t *order, size_t count, struct lb_rng *rng) {
+  for (size_t i = count; i > 1; i--) {
+    size_t j = lb_rng_below(rng, i), swap = order[i - 1];
+    order[i - 1] = order[j];
+    order[j] = swap;
+  }
+}
+
+/* A trial that measures runs alone, so all of them come first. They come in rounds: the first trial of
+ * every cell in random order, then the second ones, so that no system and no variant has a slow hour
+ * of the machine to itself. Of the others the order is random. */
 int lb_plan_set_order(struct lb_plan *plan) {
   struct lb_rng rng = lb_rng_fork(plan->seed, STREAM_ORDER, 0);
   plan->order = malloc((plan->job_count + 1) * sizeof *plan->order);
   if (!plan->order) return -ENOMEM;
-  size_t n = 0;
-  for (int group = 1; group >= 0; group--) {
-    size_t first = n;
+  size_t n = 0, measured = 0, first;
+  for (size_t i = 0; i < plan->job_count; i++) measured += lb_job_measures(&plan->jobs[i]);
+  for (int round = 1; n < measured; round++) {
+    first = n;
     for (size_t i = 0; i < plan->job_count; i++)
-      if (lb_job_measures(&plan->jobs[i]) == (group == 1)) plan->order[n++] = i;
-    for (size_t i = n; i > first + 1; i--) {
-      size_t j = first + lb_rng_below(&rng, i - first), swap = plan->order[i - 1];
-      plan->order[i - 1] = plan->order[j];
-      plan->order[j] = swap;
-    }
+      if (lb_job_measures(&plan->jobs[i]) && plan->jobs[i].plan.trial == round) plan->order[n++] = i;
+    shuffle(plan->order + first, n - first, &rng);
   }
+  first = n;
+  for (size_t i = 0; i < plan->job_count; i++)
+    if (!lb_job_measures(&plan->jobs[i])) plan->order[n++] = i;
+  shuffle(plan->order + first, n - first, &rng);
   return 0;
 }

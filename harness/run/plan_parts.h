@@ -10,6 +10,12 @@
 
 #include "plan.h"
 
+/* Loads the scenarios, each as often as it has variants, and sets them. `request` is what was asked
+ * for, `plain` the same without the settings that are lists. 0, -EINVAL with one line in err, or
+ * -ENOMEM without (plan_scenarios.c). */
+int lb_plan_add_scenarios(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_plan_request *plain, char *err,
+                          size_t err_size);
+
 /* Adds the cells of one scenario of the plan: the systems and guards that the request names, or
  * else those that the scenario states something for. No cell comes twice. 0, -EINVAL with one line
  * in err, or -ENOMEM without (plan_cells.c). */

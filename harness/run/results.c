@@ -154,6 +154,20 @@ static json_t *proof_json(const struct lb_scenario *s) {
   return proof;
 }
 
+/* What a variant is a variant by, as it was typed: {"hold_ms": "0.5"}; {} of what is none. */
+static json_t *varied_json(const char *varied) {
+  json_t *o = json_object();
+  for (const char *at = varied; at && *at; at += strcspn(at, " "), at += *at == ' ') {
+    char word[200];
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(at, " "), at);
+    char *value = strchr(word, '=');
+    if (!value) continue;
+    *value++ = '\0';
+    json_object_set_new(o, word, json_string(value));
+  }
+  return o;
+}
+
 /* The scenario as it was run, with all settings applied: the file may have changed since. */
 static json_t *scenario_json(const struct lb_scenario *s) {
   json_t *steps = json_array(), *clients = json_array();
@@ -163,7 +177,7 @@ static json_t *scenario_json(const struct lb_scenario *s) {
                                s->keys, "hold_ms", s->hold_ms, "think_ms", s->think_ms, "ttl_ms", (json_int_t)s->ttl_ms,
                                "wait_ms", (json_int_t)s->wait_ms, "duration_s", s->duration_s, "warmup_s", s->warmup_s,
                                "renew", s->renew, "storage", s->memory_storage ? "memory" : "disk");
-  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", s->name, "title", s->title ? s->title : "",
+  return json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", s->name, "base", s->base, "varied", varied_json(s->varied), "title", s->title ? s->title : "",
                    "question", s->question ? s->question : "", "refuted", s->refuted ? s->refuted : "", "file",
                    scenario_file(s->path), "workload", workload, "steps", steps, "proof", proof_json(s), "campaign", campaign_json(s));
 }

@@ -67,6 +67,25 @@ static bool states_premises(const struct lb_scenario *scenario) {
   return false;
 }
 
+static json_t *value_json(const struct lb_option *option, const union lb_value *value) {
+  switch (option->type) {
+    case LB_OPT_INT: return json_integer((json_int_t)value->i);
+    case LB_OPT_REAL: return json_real(value->f);
+    case LB_OPT_BOOL: return json_boolean(value->b);
+    case LB_OPT_TEXT: return json_string(value->text ? value->text : "");
+    case LB_OPT_CHOICE: return json_string(option->words[value->i]);
+  }
+  return json_null();
+}
+
+/* All options of the protocol, with the values that the cell was run with. */
+static json_t *options_json(const struct lb_cell *cell) {
+  json_t *o = json_object();
+  const struct lb_option *options = cell->protocol->options;
+  for (size_t i = 0; options && cell->options && options[i].name; i++) json_object_set_new(o, options[i].name, value_json(&options[i], &cell->options[i]));
+  return o;
+}
+
 static json_t *cell_json(const struct lb_tally *tally, size_t index) {
   static const enum lb_counter_group groups[] = {LB_COUNT_EXCLUSION, LB_COUNT_GUARD, LB_COUNT_LIVENESS, LB_COUNT_PROGRESS, LB_COUNT_GIVEN_UP,
                                                  LB_COUNT_SPEED,     LB_COUNT_TRIAL,    LB_COUNT_FAULTS};
@@ -77,6 +96,7 @@ static json_t *cell_json(const struct lb_tally *tally, size_t index) {
   json_object_set_new(o, "scenario", json_string(cell->scenario->name));
   json_object_set_new(o, "system", json_string(cell->system));
   json_object_set_new(o, "guard", json_string(lb_guard_name(cell->guard)));
+  json_object_set_new(o, "options", options_json(cell));
   json_object_set_new(o, "seed", json_integer((json_int_t)tally->plan->seed));
   json_object_set_new(o, "trials", json_integer(all->trials));
   json_object_set_new(o, "verdict", json_string(lb_verdict_name(all->verdict)));

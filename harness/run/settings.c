@@ -90,6 +90,20 @@ static bool parse_value(const struct lb_option *option, const char *text, union 
   return false;
 }
 
+bool lb_settings_is_list(const char *setting) {
+  struct setting s;
+  char key[NAME_MAX_LENGTH];
+  const char *equals = strchr(setting, '=');
+  if (!equals || !strchr(equals, ',')) return false;
+  if (split(setting, &s)) {
+    const struct lb_protocol *protocol = lb_protocol_find(s.protocol);
+    const struct lb_option *option = protocol ? find_option(protocol, s.option) : NULL;
+    return option && option->type != LB_OPT_TEXT;
+  }
+  snprintf(key, sizeof key, "%.*s", (int)(equals - setting), setting);
+  return lb_scenario_varies(key);
+}
+
 static union lb_value default_value(const struct lb_option *option) {
   switch (option->type) {
     case LB_OPT_BOOL: return (union lb_value){.b = option->def != 0};
@@ -214,4 +228,15 @@ union lb_value *lb_settings_options(const struct lb_protocol *protocol, const ch
       parse_value(o, s.value, &values[o - protocol->options]);
   }
   return values;
+}
+
+void lb_settings_vary(const struct lb_protocol *protocol, const char *varied, union lb_value *values) {
+  struct setting s;
+  char word[3 * NAME_MAX_LENGTH];
+  for (const char *at = varied; at && *at; at += strcspn(at, " "), at += *at == ' ') {
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(at, " "), at);
+    const struct lb_option *o;
+    if (split(word, &s) && strcmp(s.protocol, protocol->name) == 0 && (o = find_option(protocol, s.option)))
+      parse_value(o, s.value, &values[o - protocol->options]);
+  }
 }

@@ -20,6 +20,7 @@
 #include "scenario_parts.h"
 
 #define SUFFIX ".ini"
+#define NAME_BYTES_MAX 80 /* of a variant: beside it a file name has a system, a guard and numbers */
 
 /* ---- text to scenario ------------------------------------------------------------------------ */
 
@@ -39,7 +40,8 @@ static int set_name(const char *path, struct lb_scenario *scenario, char *err, s
   static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
   scenario->name = lb_scenario_name_of(path);
   scenario->path = strdup(path);
-  if (!scenario->name || !scenario->path) return -ENOMEM;
+  scenario->base = lb_scenario_name_of(path);
+  if (!scenario->name || !scenario->path || !scenario->base) return -ENOMEM;
   if (scenario->name[0] != '\0' && scenario->name[strspn(scenario->name, letters)] == '\0') return 0;
   return lb_refuse(err, err_size,
                    "%s: the name '%s' cannot name results: expected letters, digits, '-' and '_' before " SUFFIX, path,
@@ -123,6 +125,8 @@ int lb_scenario_load(const char *path, struct lb_scenario *ret, char *err, size_
 
 void lb_scenario_clear(struct lb_scenario *scenario) {
   free(scenario->name);
+  free(scenario->base);
+  free(scenario->varied);
   free(scenario->path);
   free(scenario->title);
   free(scenario->question);
@@ -180,6 +184,35 @@ int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *v
   int r = lb_scenario_change(scenario, key, value, why, sizeof why);
   if (r < 0) snprintf(err, err_size, "-s: %s", why);
   return r;
+}
+
+/* ---- variants -------------------------------------------------------------------------------- */
+
+bool lb_scenario_varies(const char *name) {
+  char unused[LB_SCENARIO_ERR];
+  const struct lb_scenario_key *key = lb_scenario_key_find_set(name, unused, sizeof unused);
+  return key && key->type != LB_KEY_WHOLE_LIST && strcmp(key->name, "trials") != 0;
+}
+
+/* In the name an option stands without its protocol, which every system of such a run has. */
+int lb_scenario_vary(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size) {
+  const char *dot = strchr(key, '.');
+  char *name = NULL, *varied = NULL;
+  bool named = asprintf(&name, "%s~%s=%s", scenario->name, dot ? dot + 1 : key, value) >= 0;
+  bool told = asprintf(&varied, "%s%s%s=%s", scenario->varied ? scenario->varied : "", scenario->varied ? " " : "", key, value) >= 0;
+  int r = !named || !told ? -ENOMEM : 0;
+  if (r == 0 && strlen(name) > NAME_BYTES_MAX)
+    r = lb_refuse(err, err_size, "-s: the variant '%s' has a name of more than %d bytes", name, NAME_BYTES_MAX);
+  if (r < 0) {
+    if (named) free(name);
+    if (told) free(varied);
+    return r;
+  }
+  free(scenario->name);
+  free(scenario->varied);
+  scenario->name = name;
+  scenario->varied = varied;
+  return 0;
 }
 
 /* ---- questions ------------------------------------------------------------------------------- */

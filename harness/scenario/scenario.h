@@ -49,7 +49,11 @@ struct lb_expect {
 /* A scenario as it will be played. It owns all its texts and lists; it is given back with
  * lb_scenario_clear(). Defaults are filled in, so nobody has to ask whether a key was given. */
 struct lb_scenario {
-  char *name;     /* file name without "NN-" and ".ini": "failover" */
+  /* File name without "NN-" and ".ini": "failover". Of a variant with what tells it from the others:
+   * "contention~hold_ms=0.5". */
+  char *name;
+  char *base;     /* the name without that */
+  char *varied;   /* "hold_ms=0.5 think_ms=1": what it is a variant by; NULL = it is none */
   char *path;
   char *title;    /* [scenario] title */
   char *question; /* [scenario] question: what it settles */
@@ -135,6 +139,13 @@ int lb_scenario_parse(const char *path, const char *data, size_t size, struct lb
  * kind has no such key. */
 int lb_scenario_set(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size);
 void lb_scenario_clear(struct lb_scenario *scenario);
+/* True if a run may give this key several values, `-s KEY=VALUE,VALUE`: a variant of the scenario for
+ * each. Not of keys that are lists themselves. */
+bool lb_scenario_varies(const char *key);
+/* Makes it the variant of its base that has this value: adds both to `name` and `varied`. The key is
+ * not set by it and may be anything, as in "PROTOCOL.OPTION". 0; -EINVAL with one line: the name would
+ * be too long to name files; -ENOMEM. */
+int lb_scenario_vary(struct lb_scenario *scenario, const char *key, const char *value, char *err, size_t err_size);
 /* The expectation for a system under a guard: of the lines that fit it, the most exact; NULL =
  * nothing is expected. */
 const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard);

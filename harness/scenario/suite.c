@@ -209,6 +209,22 @@ static int keep_setting(struct reading *r, const char *name, const char *value) 
   return result < 0 ? refuse_at(r, -ENOMEM, "out of memory") : 0;
 }
 
+/* Each of several values, "0, 1, 10": the plan makes a variant of each. */
+static int try_values(struct reading *r, const char *name, const char *value, char *why, size_t why_size) {
+  char word[SECTION_BYTES];
+  int result = 0;
+  if (!lb_scenario_varies(name)) return lb_scenario_change(&r->scenario, name, value, why, why_size);
+  for (const char *at = value; result == 0; at++) {
+    size_t length = strcspn(at, ","), blanks = strspn(at, LB_BLANKS), used = length;
+    while (used > blanks && strchr(LB_BLANKS, at[used - 1])) used--;
+    snprintf(word, sizeof word, "%.*s", used > blanks ? (int)(used - blanks) : 0, at + blanks);
+    result = lb_scenario_change(&r->scenario, name, word, why, why_size);
+    at += length;
+    if (!*at) break;
+  }
+  return result;
+}
+
 /* A key of a scenario's section. What -s would refuse is refused here, with the line of the
  * suite. */
 static int take_setting(struct reading *r, const char *name, const char *value) {
@@ -218,7 +234,7 @@ static int take_setting(struct reading *r, const char *name, const char *value) 
   int *line = &r->key_lines[key - lb_scenario_keys];
   if (*line) return lb_lines_refuse_twice(&r->lines, *line, "%s", name);
   *line = r->lines.line;
-  int result = lb_scenario_change(&r->scenario, name, value, why, sizeof why);
+  int result = try_values(r, name, value, why, sizeof why);
   return result < 0 ? refuse_at(r, result == -ENOTSUP ? -EINVAL : result, why) : keep_setting(r, name, value);
 }
 

@@ -91,15 +91,26 @@ static bool is_part_of_any(const json_t *cells, const char *part) {
   return count_with(cells, &(struct parts){.part = {part}, .count = 1}, &last) > 0;
 }
 
-/* Words as they are, or, if no cell has such a part, at their dots: a dot also stands in names
- * ("a.b" may be one scenario), so the whole word goes first. False: they are too long to be of any
+/* How long the first part of a word is: as much of it, up to a dot or its end, as any cell has for a
+ * part, for a dot also stands in names ("a.b" may be one scenario, as a variant of 0.5 is). Of what no
+ * cell has, up to the first dot. 0 at a dot. */
+static size_t part_length(const json_t *cells, const char *word) {
+  char part[LB_CELL_NAME_MAX];
+  for (size_t length = strlen(word); length > 0; length--) {
+    if ((word[length] && word[length] != '.') || length >= sizeof part) continue;
+    snprintf(part, sizeof part, "%.*s", (int)length, word);
+    if (is_part_of_any(cells, part)) return length;
+  }
+  return strcspn(word, ".");
+}
+
+/* Words, at their dots where no cell has the whole of it. False: they are too long to be of any
  * cell. */
 static bool take_apart(const json_t *cells, const char *const *words, int count, struct parts *ret) {
   size_t used = 0;
   for (int w = 0; w < count; w++) {
-    bool whole = is_part_of_any(cells, words[w]);
     for (const char *at = words[w]; *at;) {
-      size_t length = whole ? strlen(at) : strcspn(at, ".");
+      size_t length = part_length(cells, at);
       if (used + length + 1 > sizeof ret->text || ret->count == PARTS_MAX) return false;
       char *part = memcpy(ret->text + used, at, length);
       part[length] = '\0';

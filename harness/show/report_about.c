@@ -174,7 +174,7 @@ static void write_files(FILE *out, const char *run_dir) {
       {"histories", "events of single trials, for the command check"},
       {"schedules", "the faults of single campaigns, as drawn from their seed"},
       {"faults", "what became of them"},
-      {"logs", "server logs of trials that failed or were undecided"},
+      {"logs", "logs of servers and clients, of trials that were not as expected (--keep-logs: of all)"},
       {"figures", "every figure as svg, png and pdf, with the drawn numbers as csv"},
   };
   fputs("<h2>Files</h2>\n<ul>\n", out);

@@ -157,7 +157,7 @@ static void clear(struct lb_stage *s, const char *scratch) {
   lb_remove_tree(scratch);
 }
 
-/* Server logs are kept of every trial that somebody will want to understand. */
+/* Logs are kept of every trial that somebody will want to understand, or of all if the user says so. */
 static bool as_expected(const struct lb_trial_plan *plan, enum lb_verdict verdict) {
   if (plan->expect && (plan->expect->verdict == LB_ANY || plan->expect->verdict == LB_MIXED)) return verdict != LB_UNDECIDED;
   return verdict == (plan->expect ? plan->expect->verdict : LB_SAFE);
@@ -193,7 +193,7 @@ int lb_trial_run(const struct lb_trial_plan *plan, const char *run_dir, struct l
   ret->trial_ns = lb_clock_ns() - begin;
   clear(&stage, scratch);
   snprintf(scratch, sizeof scratch, "%s/logs/%s", run_dir, plan->name);
-  if (r == 0 && as_expected(plan, ret->verdict)) lb_remove_tree(scratch);
+  if (r == 0 && !plan->keep_logs && as_expected(plan, ret->verdict)) lb_remove_tree(scratch);
   else lb_remove_empty(scratch); /* without servers, and if clients print nothing, there is nothing to keep */
   lb_judgement_clear(&judgement);
   lb_history_clear(&stage.history);

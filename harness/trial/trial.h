@@ -17,7 +17,7 @@ struct lb_live { /* shared with the tool, for the live line */
 };
 
 /* Runs it and fills *ret. Its files go to the folder `run_dir`, in which histories/, logs/, parts/
- * and scratch/ are (see keep.h; unless all went well the server logs stay, too). `live` (NULL =
+ * and scratch/ are (see keep.h; unless all went well the logs stay, too). `live` (NULL =
  * nobody looks) is kept up to date. 0, also for an undecided trial; -errno with ret->why when the
  * results could not be written. */
 int lb_trial_run(const struct lb_trial_plan *plan, const char *run_dir, struct lb_live *live, struct lb_outcome *ret);

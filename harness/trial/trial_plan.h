@@ -23,6 +23,7 @@ struct lb_trial_plan {
   enum lb_guard guard;
   int clients;
   int trial; /* from 1 within (cell, clients) */
+  bool keep_logs; /* of servers and clients, also if the trial ends as expected */
   uint64_t seed;
   /* Of a campaign's schedule: that of the same trial of every other system and guard. */
   uint64_t fault_seed;
