@@ -444,14 +444,15 @@ static bool check_folder(const char *dir, bool fresh) {
 
 int main(int argc, char **argv) {
   bool fresh = argc > 1 && strcmp(argv[1], "--fresh") == 0, judgement = argc > 1 && strcmp(argv[1], "--check") == 0;
-  int first = fresh || judgement ? 2 : 1;
+  bool comparison = argc > 1 && strcmp(argv[1], "--compare") == 0;
+  int first = fresh || judgement || comparison ? 2 : 1;
   if (argc < first + 2 || !read_page(argv[first])) {
-    fprintf(stderr, "usage: test-schema [--fresh] SCHEMA.md RUN..., or test-schema --check SCHEMA.md FILE...\n");
+    fprintf(stderr, "usage: test-schema [--fresh] SCHEMA.md RUN..., or test-schema --check|--compare SCHEMA.md FILE...\n");
     return 2;
   }
   check_counters();
   for (int i = first + 1; i < argc; i++)
-    if (!(judgement ? check_judgement(argv[i]) : check_folder(argv[i], fresh))) return 2;
+    if (!(judgement ? check_judgement(argv[i]) : comparison ? check_comparison(argv[i]) : check_folder(argv[i], fresh))) return 2;
   if (breaches > BREACHES_SHOWN) printf("and %d more\n", breaches - BREACHES_SHOWN);
   return breaches ? 1 : 0;
 }

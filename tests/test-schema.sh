@@ -43,6 +43,10 @@ done
 check 'a fresh run with guards' "$judge" --fresh "$page" "$dir/guards"
 "$bin" run contention -b local,broken -n 2 -s clients=2 -s duration_s=0.2 -s warmup_s=0.1 -o "$dir/load" >/dev/null 2>&1
 check 'a fresh load' "$judge" --fresh "$page" "$dir/load"
+"$bin" run contention -b local -n 5 -s hold_ms=0,0.5 -s clients=2 -s duration_s=0.2 -s warmup_s=0.1 -o "$dir/variants" >/dev/null 2>&1
+check 'a fresh load in variants' "$judge" --fresh "$page" "$dir/variants"
+"$bin" compare --json "$dir/variants" >"$dir/compare.json" 2>&1
+check 'compare --json' "$judge" --compare "$page" "$dir/compare.json"
 "$bin" run storm -b local -g none -n 1 -s duration_s=2 -o "$dir/storm" >/dev/null 2>&1
 check 'a fresh campaign' "$judge" --fresh "$page" "$dir/storm"
 

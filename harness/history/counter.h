@@ -34,6 +34,11 @@ enum lb_counter_add { /* over the trials of a cell, or of a line of figures */
   LB_ADD_MAX,
   LB_ADD_MEDIAN, /* of the trials that have it */
 };
+enum lb_counter_faster { /* what it says of speed where two runs are compared */
+  LB_FASTER_NO,       /* nothing */
+  LB_FASTER_IF_MORE,
+  LB_FASTER_IF_LESS,
+};
 enum lb_counter_condition { /* what it takes for a counter to mean something; else it is shown as nothing */
   LB_IF_SEEN = 1 << 0,     /* of this trial: the field is not -1 */
   LB_IF_MEASURED = 1 << 1, /* a load or a campaign in which something was granted */
@@ -122,16 +127,17 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
   X(double, measured_s, .name = "measured_s", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .unit = "s", .decimals = 3,                        \
     .only = LB_IF_MEASURED, .places = LB_IN_TRIALS, .help = "length of the measured window")                                                       \
   X(double, grants_per_s, .name = "grants_per_s", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .add = LB_ADD_MEDIAN,                          \
-    .unit = "1/s", .decimals = 3, .only = LB_IF_MEASURED, .places = LB_IN_TRIALS, .help = "in the measured window")                                \
+    .unit = "1/s", .decimals = 3, .only = LB_IF_MEASURED, .faster = LB_FASTER_IF_MORE, .places = LB_IN_TRIALS,                                     \
+    .help = "in the measured window")                                                                                                              \
   X(double, jain, .name = "jain", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .add = LB_ADD_MEDIAN, .decimals = 5,                           \
     .only = LB_IF_MEASURED, .places = LB_IN_TRIALS, .help = "fairness of grants over clients, 1 = all alike")                                      \
   X(uint64_t, client_min, .name = "client_min", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .only = LB_IF_MEASURED,                          \
     .places = LB_IN_TRIALS, .help = "grants of the client with the fewest")                                                                        \
   X(uint64_t, client_max, .name = "client_max", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .only = LB_IF_MEASURED,                          \
     .places = LB_IN_TRIALS, .help = "and with the most")                                                                                           \
-  LB_COUNTER_QUANTILES(X, wait, 0, "acquire sent to grant read")                                                                                   \
-  LB_COUNTER_QUANTILES(X, hold, 0, "grant read to release sent")                                                                                   \
-  LB_COUNTER_QUANTILES(X, handoff, LB_IF_SEEN, "release sent to grant read by a client that was waiting")                                          \
+  LB_COUNTER_QUANTILES(X, wait, 0, LB_FASTER_IF_LESS, "acquire sent to grant read")                                                                \
+  LB_COUNTER_QUANTILES(X, hold, 0, LB_FASTER_NO, "grant read to release sent")                                                                     \
+  LB_COUNTER_QUANTILES(X, handoff, LB_IF_SEEN, LB_FASTER_IF_LESS, "release sent to grant read by a client that was waiting")                       \
   X(uint64_t, start_ns, .name = "start_ms", .group = LB_COUNT_TRIAL, .source = LB_FROM_TRIAL, .unit = "ms", .decimals = 3,                         \
     .places = LB_IN_TRIALS, .help = "until the servers were up and ready")                                                                         \
   X(uint64_t, trial_ns, .name = "trial_ms", .group = LB_COUNT_TRIAL, .source = LB_FROM_TRIAL, .unit = "ms", .decimals = 3,                         \
@@ -154,13 +160,14 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
     .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults damaged",                                                                               \
     .help = "tested faults between which and the next one a client was overtaken whose write was accepted, then or later")
 
-#define LB_COUNTER_QUANTILES(X, what, more, text)                                                                                                  \
-  LB_COUNTER_QUANTILE(X, what, p50, more, text)                                                                                                    \
-  LB_COUNTER_QUANTILE(X, what, p99, more, text)                                                                                                    \
-  LB_COUNTER_QUANTILE(X, what, p999, more, text)
-#define LB_COUNTER_QUANTILE(X, what, q, more, text)                                                                                                \
+#define LB_COUNTER_QUANTILES(X, what, more, less, text)                                                                                            \
+  LB_COUNTER_QUANTILE(X, what, p50, 0.5, more, less, text)                                                                                         \
+  LB_COUNTER_QUANTILE(X, what, p99, 0.01, more, less, text)                                                                                        \
+  LB_COUNTER_QUANTILE(X, what, p999, 0.001, more, less, text)
+#define LB_COUNTER_QUANTILE(X, what, q, above, more, less, text)                                                                                   \
   X(int64_t, what##_##q##_ns, .name = #what "_" #q "_us", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .add = LB_ADD_MEDIAN,                  \
-    .unit = "us", .decimals = 3, .only = LB_IF_MEASURED | more, .places = LB_IN_TRIALS, .help = text)
+    .unit = "us", .decimals = 3, .only = LB_IF_MEASURED | more, .faster = less, .beyond = above, .of_handoffs = (more) == LB_IF_SEEN,              \
+    .places = LB_IN_TRIALS, .help = text)
 
 #define LB_COUNTER_FIELD(type, field, ...) type field;
 struct lb_counters {
@@ -185,6 +192,9 @@ struct lb_counter {
   enum lb_counter_add add;
   unsigned only;      /* enum lb_counter_condition */
   unsigned places;   /* enum lb_counter_place */
+  enum lb_counter_faster faster;
+  double beyond;     /* of a quantile: the share of its samples above it */
+  bool of_handoffs;  /* of a quantile: its samples are hand-offs, not grants */
   const char *unit;  /* "ms", "us", "s", "1/s"; NULL = it is a number of things */
   int decimals;      /* 0 = whole */
   const char *label; /* for people; NULL where it has no line of its own */
