@@ -200,6 +200,8 @@ says 'an option with words' 0 '^option:   -s rogue.fault=none  which line of the
   "$bin" show rogue --plugin "$plugins/plugin-rogue.so"
 mkdir "$dir/locks" && chmod 1777 "$dir" "$dir/locks"
 check 'a text is what the protocol gets' "$bin" run control --plugin "$plugins/plugin-example.so" -s lock-file.folder="$dir/locks" -n 1 --expect safe
+mkdir "$dir/a,b" && chmod 1777 "$dir/a,b"
+check 'also one with a comma, which is no list' "$bin" run control --plugin "$plugins/plugin-example.so" -s lock-file.folder="$dir/a,b" -n 1 --expect safe
 check 'a good plugin runs' "$bin" run control -b lock-file --plugin "$plugins/plugin-example.so" -n 1
 
 # code NAME CODE PATTERN COMMAND...: what conform says on stdout.

@@ -21,7 +21,7 @@
 
 struct side { /* a run folder while it is written */
   char dir[80];
-  char trials[16000], scenarios[2000], cells[2000], more[400];
+  char trials[16000], scenarios[2000], cells[2000], more[600];
   struct lb_run run;
   bool loaded;
 };
@@ -266,6 +266,9 @@ static void timelines_and_campaigns_measure_nothing(void **state) {
 
 /* ---- what differs ------------------------------------------------------------------------------------------------- */
 
+#define SETTING(topology, measured, text) "{\"topology\":\"" topology "\",\"measured\":" measured ",\"differs\":[\"" text "\"]}"
+
+/* Not of a topology that is not compared, nor where nobody measures. */
 static void another_machine_or_setting_is_named(void **state) {
   struct world *w = *state;
   load_of(&w->a, "load", ""), load_of(&w->b, "load", ",\"settle\":3");
@@ -274,8 +277,10 @@ static void another_machine_or_setting_is_named(void **state) {
   at[strlen("\"hold_ms\":")] = '7';
   strcpy(w->a.cells, "{\"scenario\":\"load\",\"system\":\"x@y\",\"guard\":\"none\",\"options\":{\"wake\":false}}");
   strcpy(w->b.cells, "{\"scenario\":\"load\",\"system\":\"x@y\",\"guard\":\"none\",\"options\":{\"wake\":true}}");
-  strcpy(w->a.more, ",\"servers\":{\"y\":\"1.0\",\"only-a\":\"1\"},\"settings\":{\"y\":[\"a\"]}");
-  strcpy(w->b.more, ",\"servers\":{\"y\":\"1.1\",\"only-b\":\"1\"},\"settings\":{\"y\":[\"b\"]}");
+  strcpy(w->a.more, ",\"servers\":{\"y\":\"1.0\",\"z\":\"1\"},\"jit\":\"full\",\"settings\":[" SETTING("y", "true", "a") "," SETTING("y", "false", "a") ","
+                    SETTING("z", "true", "a") "]");
+  strcpy(w->b.more, ",\"servers\":{\"y\":\"1.1\",\"z\":\"2\"},\"jit\":\"fast\",\"settings\":[" SETTING("z", "true", "b") "," SETTING("y", "false", "b") ","
+                    SETTING("y", "true", "b") "]");
   five(&w->a, CELL, 1000, 50);
   five(&w->b, CELL, 1000, 50);
   finish(&w->a, "{\"cpu\":\"c\",\"cores\":2}");
@@ -284,11 +289,12 @@ static void another_machine_or_setting_is_named(void **state) {
   w->compared = true;
   says(&w->c.differs, "machine.cpu: \"c\" in A, \"d\" in B");
   says(&w->c.differs, "servers.y: \"1.0\" in A, \"1.1\" in B");
-  says(&w->c.differs, "settings.y: [\"a\"] in A, [\"b\"] in B");
+  says(&w->c.differs, "settings.y.differs: [\"a\"] in A, [\"b\"] in B");
+  says(&w->c.differs, "jit: \"full\" in A, \"fast\" in B");
   says(&w->c.differs, "load.hold_ms: 0 in A, 7 in B");
   says(&w->c.differs, "load.settle: nothing in A, 3 in B");
   says(&w->c.differs, "x@y.wake: false in A, true in B");
-  assert_int_equal(w->c.differs.count, 6);
+  assert_int_equal(w->c.differs.count, 7);
   metric(w, "grants_per_s"); /* compared all the same: the user decides */
 }
 

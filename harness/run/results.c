@@ -177,7 +177,8 @@ static json_t *scenario_json(const struct lb_scenario *s) {
                                s->keys, "hold_ms", s->hold_ms, "think_ms", s->think_ms, "ttl_ms", (json_int_t)s->ttl_ms,
                                "wait_ms", (json_int_t)s->wait_ms, "duration_s", s->duration_s, "warmup_s", s->warmup_s,
                                "renew", s->renew, "storage", s->memory_storage ? "memory" : "disk");
-  return json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", s->name, "base", s->base, "varied", varied_json(s->varied), "title", s->title ? s->title : "",
+  return json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", s->name, "base", s->base, "varied",
+                   varied_json(s->varied), "title", s->title ? s->title : "",
                    "question", s->question ? s->question : "", "refuted", s->refuted ? s->refuted : "", "file",
                    scenario_file(s->path), "workload", workload, "steps", steps, "proof", proof_json(s), "campaign", campaign_json(s));
 }

@@ -82,7 +82,8 @@ static json_t *value_json(const struct lb_option *option, const union lb_value *
 static json_t *options_json(const struct lb_cell *cell) {
   json_t *o = json_object();
   const struct lb_option *options = cell->protocol->options;
-  for (size_t i = 0; options && cell->options && options[i].name; i++) json_object_set_new(o, options[i].name, value_json(&options[i], &cell->options[i]));
+  for (size_t i = 0; options && cell->options && options[i].name; i++)
+    json_object_set_new(o, options[i].name, value_json(&options[i], &cell->options[i]));
   return o;
 }
 

@@ -133,7 +133,6 @@ int lb_compare(const struct lb_run *a, const struct lb_run *b, struct lb_compari
   double *room = calloc(a->count + b->count + 1, sizeof *room);
   int r = room ? 0 : -ENOMEM;
   *ret = (struct lb_comparison){0};
-  if (a != b) lb_compare_runs(a, b, &ret->differs);
   for (size_t i = 0; r == 0 && i < b->count; i = lb_run_group_end(b, i)) {
     const char *scenario = a == b ? first_variant(b, b->trial[i].scenario) : b->trial[i].scenario;
     if (!scenario) continue;
@@ -142,6 +141,7 @@ int lb_compare(const struct lb_run *a, const struct lb_run *b, struct lb_compari
     else leave_out(ret, &b->trial[i], "A did not measure it");
   }
   free(room);
+  if (r == 0 && a != b && ret->count > 0) lb_compare_runs(a, b, ret);
   if (r < 0) lb_comparison_clear(ret);
   return r;
 }

@@ -20,7 +20,7 @@ typedef const char *names[NAMES_MAX];
 
 /* Of one run, or looked at in its own way. `tool` is what one wants to compare. */
 static const names of_one_run = {"schema_version", "id",        "tool",  "argv",    "started_utc", "seconds",  "seed", "jobs",
-                                 "trials",         "machine",   "cells", "control", "verdict",     "exit_code", "scenarios"};
+                                 "servers",        "trials",         "machine",   "cells", "control", "verdict",     "exit_code", "scenarios"};
 static const names of_one_moment = {"load_before", "load_after"};
 static const names of_people = {"name", "title", "question", "refuted", "file", "base", "varied", "workload"};
 static const names nothing = {NULL};
@@ -85,19 +85,66 @@ static void compare_members(const char *place, const json_t *a, const json_t *b,
   }
 }
 
-/* Of what is kept by topology (versions, settings of servers), one run may have more than the other:
- * what it has alone is not compared. */
-void lb_compare_runs(const struct lb_run *a, const struct lb_run *b, struct lb_remarks *ret) {
-  const char *key;
-  json_t *value;
-  compare_members("machine", json_object_get(a->json, "machine"), json_object_get(b->json, "machine"), of_one_moment, false, ret);
+/* ---- what a run says of itself as a whole ---------------------------------------------------- */
+
+/* Whether a metric of this system, or of one on this topology, is compared. */
+static bool is_compared(const struct lb_comparison *c, const char *name) {
+  for (size_t i = 0; i < c->count; i++) {
+    const char *system = c->row[i].b->system, *at = strchr(system, '@');
+    if (strcmp(system, name) == 0 || (at && strcmp(at + 1, name) == 0)) return true;
+  }
+  return false;
+}
+
+/* Members by which an entry of a list is found again in the other run. */
+static const char *const entry_names[] = {"system", "topology"};
+
+static const char *name_of(const json_t *entry) {
+  for (size_t i = 0; i < sizeof entry_names / sizeof *entry_names; i++) {
+    const char *name = json_string_value(json_object_get(entry, entry_names[i]));
+    if (name) return name;
+  }
+  return NULL;
+}
+
+/* Entries of systems and topologies that are compared; what a server is told where nobody measures
+ * does not matter. */
+static void compare_entries(const char *place, const json_t *a, const json_t *b, const struct lb_comparison *c, struct lb_remarks *ret) {
+  size_t i, k;
+  const json_t *entry, *other;
+  json_array_foreach(a, i, entry) {
+    const char *name = name_of(entry);
+    if (!name || !is_compared(c, name) || json_is_false(json_object_get(entry, "measured"))) continue;
+    json_array_foreach(b, k, other) {
+      char at[200];
+      if (!name_of(other) || strcmp(name_of(other), name) != 0 || json_is_false(json_object_get(other, "measured"))) continue;
+      snprintf(at, sizeof at, "%s.%s", place, name);
+      compare_members(at, entry, other, nothing, false, ret);
+    }
+  }
+}
+
+/* Versions of servers stand by topology. Of anything else a member that one run does not have is one
+ * that its version did not say. */
+void lb_compare_runs(const struct lb_run *a, const struct lb_run *b, struct lb_comparison *c) {
+  const char *key, *topology;
+  json_t *value, *version;
+  compare_members("machine", json_object_get(a->json, "machine"), json_object_get(b->json, "machine"), of_one_moment, false, &c->differs);
+  json_object_foreach(json_object_get(a->json, "servers"), topology, version) {
+    char place[200];
+    snprintf(place, sizeof place, "servers.%s", topology);
+    if (is_compared(c, topology)) compare_value(place, version, json_object_get(json_object_get(b->json, "servers"), topology), &c->differs);
+  }
   json_object_foreach(a->json, key, value) {
     const json_t *other = json_object_get(b->json, key);
     if (is_one_of(key, of_one_run) || !other) continue;
-    if (json_is_object(value) && json_is_object(other)) compare_members(key, value, other, nothing, true, ret);
-    else compare_value(key, value, other, ret);
+    if (json_is_array(value)) compare_entries(key, value, other, c, &c->differs);
+    else if (json_is_object(value)) compare_members(key, value, other, nothing, true, &c->differs);
+    else compare_value(key, value, other, &c->differs);
   }
 }
+
+/* ---- what a cell was run with ---------------------------------------------------------------- */
 
 /* Adds the keys that a scenario varies; of a protocol's option its name alone. */
 static void add_varied(const json_t *scenario, names list) {
