@@ -63,6 +63,12 @@ static int print_json(const struct lb_tally *tally) {
   return r < 0 || fflush(stdout) != 0 ? lb_complain(LB_EXIT_FAILURE, "cannot write the JSON: %s", strerror(errno)) : 0;
 }
 
+static bool has_variants(const struct lb_plan *plan) {
+  for (size_t i = 0; i < plan->scenario_count; i++)
+    if (plan->scenarios[i].varied) return true;
+  return false;
+}
+
 /* What the user asked to see of a run whose folder is whole. */
 static int show(const struct lb_tally *tally, const struct lb_run_info *info, const struct lb_rundir *dir, const struct lb_order *order) {
   if (order->args->json) {
@@ -72,6 +78,7 @@ static int show(const struct lb_tally *tally, const struct lb_run_info *info, co
   print_summary(tally, info->verdict, dir->final);
   if (order->draw) lb_draw_report(dir->final);
   else printf("draw it: %s report %s\n", lb_called(), dir->final);
+  if (has_variants(tally->plan)) printf("compare its variants: %s compare %s\n", lb_called(), dir->final);
   return info->exit_code;
 }
 
