@@ -8,26 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bootstrap.h"
 #include "display.h"
 
 /* ---- speed ----------------------------------------------------------------------------------- */
 
-static int compare_double(const void *a, const void *b) {
-  double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 /* Sorts the values. 0 if there are none. */
-static double median(double *values, size_t count) {
-  qsort(values, count, sizeof *values, compare_double);
-  return count == 0 ? 0 : count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
-}
+static double median(double *values, size_t count) { return count ? lb_median(values, count) : 0; }
 
 /* The repeats of one measured cell with one number of clients: they become one line. */
 struct line {
   const struct lb_job_result **trial; /* room for all jobs of the run */
   double *values;                     /* the same, for a median */
   size_t count;
+  int name_width; /* of the column of scenarios, the same in all lines: variants have long names */
 };
 
 /* The median of one counter over the repeats. A repeat in which the counter does not apply counts
@@ -48,7 +42,7 @@ static void print_line(const struct line *line, FILE *out) {
                                           {"hold_p50_us", "hold_p99_us", "hold_p999_us"},
                                           {"handoff_p50_us", "handoff_p99_us", "handoff_p999_us"}};
   const struct lb_trial_plan *p = &line->trial[0]->job->plan;
-  fprintf(out, "%-14s %-24s %3d %10.0f %5.3f", p->scenario->name, p->system, p->clients, median_of(line, "grants_per_s"),
+  fprintf(out, "%-*s %-24s %3d %10.0f %5.3f", line->name_width, p->scenario->name, p->system, p->clients, median_of(line, "grants_per_s"),
           median_of(line, "jain"));
   for (size_t c = 0; c < 3; c++) {
     char text[64];
@@ -68,6 +62,15 @@ static bool same_line(const struct lb_job *a, const struct lb_job *b) {
   return a->cell == b->cell && a->plan.clients == b->plan.clients;
 }
 
+static int name_width(const struct lb_plan *plan) {
+  size_t width = 14;
+  for (size_t i = 0; i < plan->job_count; i++) {
+    const struct lb_scenario *scenario = plan->jobs[i].plan.scenario;
+    if (scenario->kind == LB_KIND_LOAD && strlen(scenario->name) > width) width = strlen(scenario->name);
+  }
+  return (int)width;
+}
+
 /* Begins a line at the first job of its kind, and takes in its neighbours. Trials that died or
  * granted nothing are left out: their speed is not 0, it is unknown. */
 static void print_speed(const struct lb_tally *tally, struct line line, FILE *out) {
@@ -81,7 +84,7 @@ static void print_speed(const struct lb_tally *tally, struct line line, FILE *ou
         line.trial[line.count++] = &tally->jobs[j];
     if (line.count == 0) continue;
     if (!header)
-      fprintf(out, "%-14s %-24s %3s %10s %5s %18s %18s %18s\n", "", "us: p50/p99/p99.9", "c", "grants/s", "Jain",
+      fprintf(out, "%-*s %-24s %3s %10s %5s %18s %18s %18s\n", line.name_width, "", "us: p50/p99/p99.9", "c", "grants/s", "Jain",
               "wait", "hold", "hand-off");
     header = true;
     print_line(&line, out);
@@ -130,7 +133,9 @@ static void print_orphans(const struct lb_tally *tally, double *ms, FILE *out) {
 
 void lb_print_figures(const struct lb_tally *tally, FILE *out) {
   size_t most = tally->plan->job_count + 1;
-  struct line line = {.trial = calloc(most, sizeof *line.trial), .values = calloc(most, sizeof *line.values)};
+  struct line line = {.trial = calloc(most, sizeof *line.trial),
+                      .values = calloc(most, sizeof *line.values),
+                      .name_width = name_width(tally->plan)};
   if (line.trial && line.values) {
     print_speed(tally, line, out);
     print_orphans(tally, line.values, out);
