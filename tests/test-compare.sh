@@ -64,7 +64,12 @@ ends 'of a tenth, too' 3 '^  grants_per_s  .*  slower$' '' sh -c '"$1" compare "
 ends 'too few repeats are too few' 4 ' of too few repeats$' '' "$bin" compare "$dir/few"
 ends 'and it is said how many it takes' 4 '  unknown: 2 and 2 repeats, it takes 5 of each$' '' "$bin" compare "$dir/few"
 ends 'a variant has a story of its own' 0 '^safe: no trial of this cell' '' "$bin" explain "$dir/variants" contention~hold_ms=1.1.local
-check 'it is a folder of its own on the page' sh -c '"$1" report "$2/variants" >/dev/null 2>&1; grep -q "contention~hold_ms=1.1" "$2/variants/report.html"' - "$bin" "$dir"
+"$bin" run contention -b broken -n 1 -s hold_ms=0,1 -s clients=4 -s duration_s=0.2 -s warmup_s=0.1 -o "$dir/liar" >"$dir/log" 2>&1
+rm "$dir"/liar/histories/*hold_ms=1*
+echo 'contention~*: too large' >"$dir/liar/histories/left-out.txt"
+ends 'and is made again with the others of its base' 2 '' 'too large; to make one like it: lockbench run contention -b broken@none .* -s hold_ms=0,1 --seed [0-9]+$' \
+  "$bin" explain "$dir/liar" contention~hold_ms=1.broken
+check 'it has a line of its own on the page' sh -c '"$1" report "$2/variants" >/dev/null 2>&1; grep -q "contention~hold_ms=1.1" "$2/variants/report.html"' - "$bin" "$dir"
 ends 'as JSON' 3 '"difference": "slower"' '' "$bin" compare --json "$dir/variants"
 
 # Mistakes.

@@ -71,7 +71,8 @@ struct lb_plan_request {
   int trials;
   /* Under a guard at most so many, if `trials` is 0; 0 = as many as without. */
   int guard_trials;
-  /* "key=value" of scenarios, "protocol.option=value". */
+  /* "key=value" of scenarios, "protocol.option=value". Several values, "key=a,b", make variants of
+   * each scenario that has the key; so do those of `own_settings`. */
   const char *const *settings;
   size_t setting_count;
   uint64_t seed;
