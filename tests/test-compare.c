@@ -333,9 +333,10 @@ static void a_variant_is_compared_with_the_first_of_its_scenario(void **state) {
 
 static void a_run_without_variants_has_nothing_to_compare(void **state) {
   struct world *w = *state;
-  load_of(&w->a, "load", ""); /* an older run: it names no base */
+  load_of(&w->a, "load", ""), load_of(&w->a, "more", ""); /* as older runs have them: they name no base */
   load_of(&w->a, "other", ",\"base\":\"other\",\"varied\":{}");
   five(&w->a, CELL, 1000, 50);
+  five(&w->a, "more,x@y,none,4", 1000, 50);
   five(&w->a, "other,x@y,none,4", 1000, 50);
   compare_one(w);
   assert_int_equal(w->c.count + w->c.left_out.count, 0);
