@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 int lb_fail(struct lb_env *env, int negative_errno, const char *format, ...) {
   va_list args;
@@ -23,4 +24,10 @@ lb_ns lb_lease_end(lb_ns asked_at, int64_t ttl_ms) {
 int lb_lease_extended(struct lb_grant *grant, int result, lb_ns end) {
   if (result == LB_OK || (result == LB_UNKNOWN && end < grant->valid_until)) grant->valid_until = end;
   return result;
+}
+
+bool lb_wakes(const struct lb_protocol *protocol, const union lb_value *options) {
+  for (size_t i = 0; protocol->options && protocol->options[i].name; i++)
+    if (strcmp(protocol->options[i].name, "wake") == 0) return protocol->wait && options && options[i].b;
+  return protocol->wait;
 }

@@ -107,7 +107,8 @@ struct lb_target {
 /* ---- options ------------------------------------------------------------------------------------------ */
 
 /* One name means the same everywhere: a boolean option `fence` gives grants a fencing number, at a price that is not paid without
- * it. The guard `fence` switches it on. A protocol is fit for that guard if it has LB_TRAIT_FENCED (always numbered) or such an
+ * it. A boolean option `wake` says whether waiters are told of a release or poll: without it the hook wait is not called, and the
+ * trait LB_TRAIT_WAKES is left out. The guard `fence` switches `fence` on. A protocol is fit for that guard if it has LB_TRAIT_FENCED (always numbered) or such an
  * option: lb_protocol_can_fence() in registry.h. */
 enum lb_option_type {
   LB_OPT_INT,
@@ -174,7 +175,7 @@ enum lb_trait {
   LB_TRAIT_NO_EXPIRY = 1 << 2,    /* a dead holder blocks for ever */
   LB_TRAIT_FENCED = 1 << 3,       /* grants carry a fencing token, without any option */
   LB_TRAIT_FIFO = 1 << 4,         /* grants in order of arrival */
-  LB_TRAIT_WAKES = 1 << 5,        /* has a wait hook: waiters are told, they do not poll */
+  LB_TRAIT_WAKES = 1 << 5,        /* has a wait hook: waiters are told, they do not poll; not with an option `wake` */
   LB_TRAIT_QUEUES = 1 << 6,       /* BUSY leaves a place in a queue: giving up needs release() */
   LB_TRAIT_CLIENT_CLOCK = 1 << 8, /* correctness depends on the client's wall clock */
   LB_TRAIT_SERVER_CLOCK = 1 << 9, /* correctness depends on a server's clock */
@@ -285,6 +286,10 @@ struct lb_protocol {
    * NULL = the service has no such number, or does not tell. */
   uint64_t (*seen)(struct lb_session *session);
 };
+
+/* Whether waiters of this protocol are told: it has the hook wait and, if it has an option `wake`, that is on. `options` as
+ * in lb_config, NULL = none was given a value, so `wake` is off. */
+bool lb_wakes(const struct lb_protocol *protocol, const union lb_value *options);
 
 /* Up to and with the mandatory hooks: no table is smaller. */
 #define LB_PROTOCOL_SIZE_MIN offsetof(struct lb_protocol, setup)

@@ -40,7 +40,7 @@
  */
 #include "pg_lock.h"
 
-static const struct lb_option options[] = {[PG_LOCK_OPT_WAIT] = PG_LOCK_WAIT_OPTION, {0}};
+static const struct lb_option options[] = {[PG_LOCK_OPT_WAIT] = PG_LOCK_WAIT_OPTION, [PG_LOCK_OPT_WAKE] = PG_LOCK_WAKE_OPTION, {0}};
 
 /* Rows are updated for ever: half of each page stays free, so that the new version finds room beside the old one and no
  * index has to be changed. Vacuum by count, as in pg-row.c. */
@@ -66,6 +66,7 @@ static const struct pg_lock_sql lease_sql = {
     .again = {1, "UPDATE lockbench_lease SET owner = owner WHERE " MINE " RETURNING fence", 3},
     .holds = {5, "SELECT fence FROM lockbench_lease WHERE " MINE, 3},
     .free = {2, "UPDATE lockbench_lease SET owner = '', until = '-infinity' WHERE " MINE, 3},
+    .free_tell = {4, PG_LOCK_TELL("UPDATE lockbench_lease SET owner = '', until = '-infinity' WHERE " MINE " RETURNING 1"), 3},
     .extend = {3, "UPDATE lockbench_lease SET until = " THEN " WHERE " MINE, 4},
     .held = {.sql = "SELECT FROM lockbench_lease WHERE name = $1 AND until > " CLOCK("$2"), .params = 2},
     .create = create,

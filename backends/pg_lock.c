@@ -132,6 +132,7 @@ int pg_lock_open(struct lb_session *s, const struct lb_config *config, lb_ns dea
                                    .target = config->target,
                                    .schema = config->prefix,
                                    .lock_timeout_ms = config->options[PG_LOCK_OPT_WAIT].i};
+  s->wakes = config->options[PG_LOCK_OPT_WAKE].b;
   return pg_primary_get(&s->primary, deadline);
 }
 
@@ -205,7 +206,7 @@ int pg_lock_try(struct lb_session *s, const struct lb_lock *lock, struct lb_gran
 
 int pg_lock_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   struct attempt attempt = get_attempt(grant);
-  struct request request = {.stmt = &s->sql->free, .key = lock->key, .owner = attempt.owner, .origin = &attempt.origin};
+  struct request request = {.stmt = s->wakes ? &s->sql->free_tell : &s->sql->free, .key = lock->key, .owner = attempt.owner, .origin = &attempt.origin};
   struct answer answer = {0};
   uint64_t fence;
   bool sent_before = attempt.pending == 'f';

@@ -120,6 +120,22 @@ bool pg_still_open(struct pg_conn *conn) {
   return false;
 }
 
+/* What this session has notified itself is no news. */
+static bool take_notices(struct pg_conn *conn) {
+  bool found = false;
+  for (PGnotify *n; (n = PQnotifies(conn->pg)); PQfreemem(n)) found = found || n->be_pid != PQbackendPID(conn->pg);
+  return found;
+}
+
+int pg_await_notice(struct pg_conn *conn, lb_ns deadline) {
+  while (!take_notices(conn)) {
+    int got = lb_wait_fd(conn->env, PQsocket(conn->pg), POLLIN, deadline);
+    if (got <= 0) return got;
+    if (!PQconsumeInput(conn->pg) || conn->dead) return connection_error(conn);
+  }
+  return 1;
+}
+
 static int before_send(struct pg_conn *conn, lb_ns deadline) {
   if (conn->dead || !pg_still_open(conn)) {
     conn->dead = true;

@@ -40,6 +40,9 @@ int pg_call(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct p
 bool pg_usable(const struct pg_conn *conn);
 /* The same, after what has come since then was looked at: an end of file, or a FATAL. Does not wait. */
 bool pg_still_open(struct pg_conn *conn);
+/* Waits until another session has notified one of the channels that this one listens to; notifications that came before count,
+ * and are taken. 1; 0: the deadline passed; -errno: the connection is lost. */
+int pg_await_notice(struct pg_conn *conn, lb_ns deadline);
 /* True if the result is an error with this SQLSTATE, or one that begins like it ("08" is a class). */
 bool pg_is(const PGresult *result, const char *sqlstate);
 

@@ -17,6 +17,8 @@
  *             at least once a day. It is forgotten with everything else: after a failover the promoted replica may lack
  *             the latest counts, a server restarted without persistence begins at 1 again, and then a later holder gets
  *             a number that an earlier one had, or a smaller one. A failover is just when a fence would be needed.
+ * Waking      With the option `wake` the script that releases publishes, too, and who waits is subscribed (redis_ear.h).
+ *             Nothing that is promised rests on it: a message only says when to ask again.
  * Source      redis.io, SET and "Distributed Locks with Redis", single-instance form; for Sentinel the clients' guide.
  *
  * What can be known of a request whose reply never came, stands in redis_session.h.
@@ -24,17 +26,19 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "redis_session.h"
+#include "redis_ear.h"
 
-enum { OPT_FENCE };
+enum { OPT_FENCE, OPT_WAKE };
 static const struct lb_option token_options[] = {
     [OPT_FENCE] = {"fence", LB_OPT_BOOL, 0, 0, 1, "grants carry a number, counted by the same server"},
+    [OPT_WAKE] = {"wake", LB_OPT_BOOL, 0, 0, 1, "a release is published, and waiters hear of it instead of polling"},
     {0},
 };
 
 struct lb_session {
   struct redis_session redis;
-  bool fence;
+  struct redis_ear ear; /* of use with wake */
+  bool fence, wake;
 };
 
 /* ---- acquire ------------------------------------------------------------------------------------------ */
@@ -86,11 +90,16 @@ static int token_try_acquire(struct lb_session *s, const struct lb_lock *lock, s
   return rc;
 }
 
+static int token_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)grant;
+  return redis_ear_wait(&s->ear, &s->redis, lock->key, deadline);
+}
+
 /* ---- a grant we have, or may have ----------------------------------------------------------------------- */
 
 static int token_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   struct redis_request delete = {
-      .command = {&redis_delete_if_mine, {lock->key, grant->token}}, .grant = grant, .undoes = true};
+      .command = {s->wake ? &redis_delete_and_tell : &redis_delete_if_mine, {lock->key, grant->token}}, .grant = grant, .undoes = true};
   lb_point(s->redis.env, "before-release");
   int rc = redis_session_ask(&s->redis, &delete, deadline);
   /* valid_until == 0 says: never known as held, or an earlier release may have done it. "Not mine" is then no loss. */
@@ -147,6 +156,7 @@ static int token_inspect(struct lb_session *s, const struct lb_lock *lock, size_
 static int token_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
   (void)deadline;
   s->fence = config->options[OPT_FENCE].b;
+  s->wake = config->options[OPT_WAKE].b;
   return redis_session_open(&s->redis, config);
 }
 
@@ -154,7 +164,10 @@ static int token_teardown(struct lb_session *s, lb_ns deadline) { return redis_s
 
 static int token_server(struct lb_session *s) { return redis_session_server(&s->redis); }
 
-static void token_close(struct lb_session *s) { redis_session_close(&s->redis); }
+static void token_close(struct lb_session *s) {
+  redis_ear_close(&s->ear);
+  redis_session_close(&s->redis);
+}
 
 const struct lb_protocol lb_redis_token = {
     .abi = LB_ABI,
@@ -183,6 +196,7 @@ const struct lb_protocol lb_redis_token = {
     .try_acquire = token_try_acquire,
     .release = token_release,
     .extend = token_extend,
+    .wait = token_wait,
     .resolve = token_resolve,
     .holds = token_holds,
     .inspect = token_inspect,

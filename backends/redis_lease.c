@@ -18,6 +18,13 @@ const struct redis_script redis_delete_if_mine = {
     .text = "if redis.call(\"GET\",KEYS[1])==ARGV[1] then return redis.call(\"DEL\",KEYS[1]) end return 0",
 };
 
+/* Nobody hears of it before the script is done, and its changes are on disk where they are to be. */
+const struct redis_script redis_delete_and_tell = {
+    .sha1 = "9c79ba8a68ecf0cd691e90b59fde8a9290d64f5f",
+    .text = "if redis.call(\"GET\",KEYS[1])==ARGV[1] then redis.call(\"PUBLISH\",KEYS[1],\"\") "
+            "return redis.call(\"DEL\",KEYS[1]) end return 0",
+};
+
 /* Never SETs: a lease that has ended stays ended, or the loss would be hidden from its former holder. */
 const struct redis_script redis_expire_if_mine = {
     .sha1 = "deab3ff9574c9bf1b1405de9baa0cd3dba67a48a",

@@ -33,6 +33,7 @@ struct redis_conn {
   bool wrote;     /* some byte of what was queued last may have left */
   bool ended;     /* by the server */
   int lost;       /* 0 or -errno */
+  bool listens;    /* replies are messages, which nobody has asked for */
   bool logging_in; /* the reply to AUTH is still to come, before all others */
   char where[WHERE_MAX]; /* "127.0.0.1:6379", for messages */
 };
@@ -47,6 +48,8 @@ short redis_events(const struct redis_conn *conn) {
 
 struct lb_env *redis_env(const struct redis_conn *conn) { return conn->env; }
 bool redis_connected(const struct redis_conn *conn) { return conn->connected; }
+
+void redis_listen(struct redis_conn *conn) { conn->listens = true; }
 
 size_t redis_owed(const struct redis_conn *conn) { return conn->owed; }
 
@@ -228,7 +231,7 @@ int redis_next(struct redis_conn *conn, bool read_socket, redisReply **ret) {
   errno = 0;
   if (read_socket && redisBufferRead(conn->redis) != REDIS_OK) return lose(conn, errno);
   int rc = conn->logging_in ? take_login(conn) : 0;
-  if (rc || conn->logging_in || (rc = parse_reply(conn, ret)) || !*ret) return rc;
+  if (rc || conn->logging_in || (rc = parse_reply(conn, ret)) || !*ret || conn->listens) return rc;
   if (conn->owed) {
     conn->owed--;
     return 0;

@@ -4,6 +4,7 @@
  *   redis_util.c    connections with our own deadlines, on hiredis 0.14 (whose timeouts are per read, not per call)
  *   redis_link.c    which server to connect to: the only one, or the master the Sentinels name
  *   redis_lease.c   the commands of a lock that is a key with a random token, and what their errors mean
+ *   redis_ear.c     waits for a release that was published (redis_ear.h)
  *   redis_clean.c   for teardown: removes what carries the prefix of a run
  *   redis_fanout.c  one command to several servers at once, and their votes
  * redis_session.h   one server at a time, and what is known of a request whose reply did not come
@@ -51,6 +52,8 @@ int redis_push(struct redis_conn *conn);
 /* The next reply that has arrived, in order, or *ret = NULL when there is none yet. 0, or -errno: the connection is
  * lost. Only a call with read_socket reads; call it so once after poll said POLLIN, then without until *ret is NULL. */
 int redis_next(struct redis_conn *conn, bool read_socket, redisReply **ret);
+/* From now on it is for messages that nobody asked for: redis_next() gives out whatever comes. */
+void redis_listen(struct redis_conn *conn);
 /* What to poll for. */
 int redis_fd(const struct redis_conn *conn);
 short redis_events(const struct redis_conn *conn);
@@ -98,6 +101,8 @@ struct redis_script {
   bool counts; /* KEYS[2] is the counter of the key's grants, which ends a day after the latest one */
 };
 extern const struct redis_script redis_delete_if_mine; /* KEYS[1], ARGV token: 1 deleted, 0 not mine */
+/* The same, and the channel with the name of the key is told. */
+extern const struct redis_script redis_delete_and_tell;
 extern const struct redis_script redis_expire_if_mine; /* KEYS[1], ARGV token, ttl in ms: 1 set, 0 not mine */
 
 /* KEYS[1], counter, ARGV token, ttl in ms: the number of the grant; below 0 if the key was ours before; 0 busy. */

@@ -41,11 +41,14 @@ bool lb_protocol_is_plugin(const struct lb_protocol *protocol) {
   return false;
 }
 
-bool lb_protocol_can_fence(const struct lb_protocol *protocol) {
-  if (protocol->traits & LB_TRAIT_FENCED) return true;
+static bool has_switch(const struct lb_protocol *protocol, const char *name) {
   for (const struct lb_option *o = protocol->options; o && o->name; o++)
-    if (o->type == LB_OPT_BOOL && strcmp(o->name, "fence") == 0) return true;
+    if (o->type == LB_OPT_BOOL && strcmp(o->name, name) == 0) return true;
   return false;
+}
+
+bool lb_protocol_can_fence(const struct lb_protocol *protocol) {
+  return protocol->traits & LB_TRAIT_FENCED || has_switch(protocol, "fence");
 }
 
 /* ---- one table -------------------------------------------------------------------------------------------------------- */
@@ -129,7 +132,8 @@ static const char *hooks_complaint(const struct lb_protocol *p) {
   if (p->session_size == 0) return "session_size 0";
   if (!(p->traits & (LB_TRAIT_LEASED | LB_TRAIT_SESSION | LB_TRAIT_NO_EXPIRY)))
     return "no trait that says how a grant ends (leased, session or no-expiry)";
-  if (!!(p->traits & LB_TRAIT_WAKES) != !!p->wait) return "the trait wakes-waiters and the wait hook only together";
+  if (has_switch(p, "wake") ? p->traits & LB_TRAIT_WAKES || !p->wait : !!(p->traits & LB_TRAIT_WAKES) != !!p->wait)
+    return "the trait wakes-waiters and the wait hook only together (with an option `wake` the hook alone)";
   if (p->traits & LB_TRAIT_LEASED && (!p->extend || !p->holds || !p->inspect))
     return "the trait leased, but not all of the hooks extend, holds and inspect";
   if (!!(p->traits & LB_TRAIT_UNSAFE) != !!p->unsafe_why) return "the trait unsafe and its reason only together";

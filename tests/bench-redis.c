@@ -34,7 +34,7 @@ static uint64_t count_pairs(const struct lb_protocol *protocol, size_t nodes, un
   struct lb_session *session = calloc(1, protocol->session_size);
   struct lb_target target = {.topology = "bench", .endpoints = endpoint, .count = nodes};
   /* redis-token: fence=no; redlock: node_timeout_ms. */
-  union lb_value options[] = {protocol == &lb_redis_token ? (union lb_value){.b = false} : (union lb_value){.i = 1000}};
+  union lb_value options[2] = {protocol == &lb_redis_token ? (union lb_value){.b = false} : (union lb_value){.i = 1000}};
   char key[32];
   uint64_t pairs = 0;
   lb_env_init(&env, client + 1);

@@ -35,7 +35,7 @@ struct client {
   const struct lb_protocol *protocol;
   struct lb_process_env env;
   struct lb_session *session;
-  union lb_value options[1];
+  union lb_value options[2];
   struct lb_target target;
 };
 static struct client a, b; /* two clients of every test */

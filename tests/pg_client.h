@@ -14,7 +14,7 @@ struct client {
   const struct lb_protocol *protocol;
   struct lb_process_env env;
   struct lb_session *session;
-  union lb_value options[1];
+  union lb_value options[2];
 };
 
 extern const struct lb_protocol lb_pg_row, lb_pg_lease, lb_pg_lease_client;

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <hiredis/hiredis.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -59,10 +60,12 @@ static void hear(size_t i, const redisReply *command) {
   else say(i, answer);
 }
 
+/* Two answers in a row have both arrived when they are sent. */
 static void accept_all(void) {
-  int fd;
+  int fd, on = 1;
   while ((fd = accept4(fake.listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0) {
     if (fake.conn_count == CONNS_MAX) errx(1, "fake server: too many connections");
+    if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on)) err(1, "fake server");
     fake.conn[fake.conn_count].fd = fd;
     fake.conn[fake.conn_count++].reader = redisReaderCreate();
   }
@@ -143,6 +146,7 @@ void fake_answer(const char *answer) {
 }
 
 void fake_say(const char *text) { say(fake.conn_count - 1, text); }
+void fake_hang_up(void) { hang_up(fake.conn_count - 1); }
 void fake_go_deaf(void) { fake.deaf = true; }
 void fake_drip(lb_ns per_byte) { fake.per_byte = per_byte; }
 const char *fake_heard(size_t i) { return fake.heard[i]; }

@@ -23,6 +23,8 @@ void fake_stop(void);
 void fake_answer(const char *answer);
 /* Says something unasked on the newest connection. */
 void fake_say(const char *text);
+/* Ends the newest connection. */
+void fake_hang_up(void);
 /* The server reads no more. */
 void fake_go_deaf(void);
 /* Each answer goes out a byte at a time, and every byte takes that long. */

@@ -194,6 +194,32 @@ static void a_place_in_a_queue_is_kept_between_tries_and_left_at_the_deadline(vo
   assert_string_equal(story(f), "acquire busy");
 }
 
+/* An option of the protocol may say so (lb_wakes()). */
+static void who_polls_does_not_use_the_hook(void **state) {
+  struct fixture *f = *state;
+  f->protocol.wait = wait_hook;
+  f->holder.polls = true;
+  memcpy(f->session.acquires, (int[]){LB_BUSY, LB_BUSY, LB_OK}, 3 * sizeof(int));
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
+  assert_int_equal(f->session.wait_calls, 0);
+}
+
+static void an_option_says_whether_waiters_are_told(void **state) {
+  struct fixture *f = *state;
+  static const struct lb_option options[] = {{.name = "other", .type = LB_OPT_BOOL}, {.name = "wake", .type = LB_OPT_BOOL}, {0}};
+  union lb_value values[] = {{.b = true}, {.b = false}};
+  assert_false(lb_wakes(&f->protocol, NULL)); /* no hook */
+  f->protocol.wait = wait_hook;
+  assert_true(lb_wakes(&f->protocol, NULL));
+  f->protocol.options = options;
+  assert_false(lb_wakes(&f->protocol, NULL));
+  assert_false(lb_wakes(&f->protocol, values));
+  values[1].b = true;
+  assert_true(lb_wakes(&f->protocol, values));
+  f->protocol.wait = NULL;
+  assert_false(lb_wakes(&f->protocol, values));
+}
+
 static void an_unknown_outcome_that_the_server_confirms_is_a_grant(void **state) {
   struct fixture *f = *state;
   f->session.acquires[0] = LB_UNKNOWN;
@@ -909,6 +935,8 @@ int main(void) {
       TEST(a_grant_is_recorded_with_its_fence_and_its_end),
       TEST(a_busy_lock_is_asked_for_again_until_granted),
       TEST(a_place_in_a_queue_is_kept_between_tries_and_left_at_the_deadline),
+      TEST(who_polls_does_not_use_the_hook),
+      TEST(an_option_says_whether_waiters_are_told),
       TEST(an_unknown_outcome_that_the_server_confirms_is_a_grant),
       TEST(an_unknown_outcome_that_the_server_denies_is_followed_by_a_new_attempt),
       TEST(what_stays_unknown_is_recorded_as_unknown_and_released_before_the_next_attempt),

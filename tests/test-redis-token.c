@@ -25,7 +25,7 @@ extern const struct lb_protocol lb_redis_token;
 static struct lb_session *session;
 static struct lb_endpoint endpoint;
 static struct lb_target target;
-static union lb_value options[1]; /* fence=no */
+static union lb_value options[2]; /* fence=no, wake=no */
 
 static lb_ns in_ms(int64_t ms) { return fake_now + (lb_ns)ms * LB_NS_PER_MS; }
 
@@ -237,6 +237,126 @@ static void the_lease_of_a_repeated_try_counts_from_the_try_that_set_it(void **s
   assert_int_equal(grant.valid_until, lb_lease_end(second, TTL_MS));
 }
 
+/* ---- waking ------------------------------------------------------------------------------------------- */
+
+static int set_up_waking(void **state) {
+  options[1].b = true;
+  int rc = set_up(state);
+  options[1].b = false;
+  return rc;
+}
+
+#define SUBSCRIBED "*3\r\n$9\r\nsubscribe\r\n$1\r\nk\r\n:1\r\n"
+#define MESSAGE(key) "*3\r\n$7\r\nmessage\r\n$1\r\n" key "\r\n$0\r\n\r\n"
+
+static int wait_for(const char *key, int64_t ms) {
+  struct lb_grant grant = LB_GRANT_INIT;
+  return lb_redis_token.wait(session, &(struct lb_lock){key, TTL_MS}, &grant, in_ms(ms));
+}
+
+/* Refused, subscribed to the key, and it is still held; a connection of its own hears, the newest one. */
+static void begin_to_wait(void) {
+  struct lb_grant grant = LB_GRANT_INIT;
+  fake_answer("$-1\r\n");
+  assert_int_equal(try("k", &grant), LB_BUSY);
+  fake_answer(SUBSCRIBED);
+  fake_answer(":1\r\n");
+  assert_int_equal(wait_for("k", 100), LB_TIMEOUT);
+  assert_string_equal(fake_heard(1), "SUBSCRIBE k");
+  assert_string_equal(fake_heard(2), "EXISTS k");
+  assert_int_equal(fake_accepted(), 2);
+}
+
+static void who_waits_is_woken_by_the_message(void **state) {
+  (void)state;
+  begin_to_wait();
+  fake_say(MESSAGE("k"));
+  lb_ns before = fake_now;
+  assert_int_equal(wait_for("k", 1000), LB_OK);
+  assert_int_equal(fake_now, before); /* at once */
+  assert_int_equal(wait_for("k", 100), LB_TIMEOUT); /* one message wakes once */
+  assert_int_equal(fake_heard_count(), 3);          /* and nothing more is asked */
+}
+
+static void what_was_released_before_it_was_subscribed_is_found_free(void **state) {
+  (void)state;
+  fake_answer(SUBSCRIBED);
+  fake_answer(":0\r\n");
+  lb_ns before = fake_now;
+  assert_int_equal(wait_for("k", 1000), LB_OK);
+  assert_int_equal(fake_now, before);
+}
+
+/* A key that expires is told to nobody. */
+static void nobody_waits_for_a_message_for_long(void **state) {
+  (void)state;
+  begin_to_wait();
+  lb_ns before = fake_now;
+  assert_int_equal(wait_for("k", 1000), LB_OK);
+  assert_int_equal(fake_now - before, 200 * LB_NS_PER_MS);
+}
+
+static void the_message_of_another_key_wakes_nobody(void **state) {
+  (void)state;
+  begin_to_wait();
+  fake_say(MESSAGE("x"));
+  assert_int_equal(wait_for("k", 100), LB_TIMEOUT);
+}
+
+static void who_waits_for_another_key_hears_of_that_one_only(void **state) {
+  (void)state;
+  begin_to_wait();
+  fake_answer("*3\r\n$11\r\nunsubscribe\r\n$1\r\nk\r\n:0\r\n");
+  fake_answer("*3\r\n$9\r\nsubscribe\r\n$1\r\nx\r\n:1\r\n");
+  fake_answer(":1\r\n");
+  assert_int_equal(wait_for("x", 100), LB_TIMEOUT);
+  assert_string_equal(fake_heard(3), "UNSUBSCRIBE k");
+  assert_string_equal(fake_heard(4), "SUBSCRIBE x");
+  fake_say(MESSAGE("k"));
+  assert_int_equal(wait_for("x", 100), LB_TIMEOUT);
+  fake_say(MESSAGE("x"));
+  assert_int_equal(wait_for("x", 100), LB_OK);
+}
+
+/* The harness then polls, and the next wait connects again. */
+static void a_lost_ear_is_told_and_replaced(void **state) {
+  (void)state;
+  begin_to_wait();
+  fake_hang_up();
+  assert_int_equal(wait_for("k", 100), -ECONNRESET);
+  fake_answer(SUBSCRIBED);
+  fake_answer(":1\r\n");
+  assert_int_equal(wait_for("k", 100), LB_TIMEOUT);
+  assert_int_equal(fake_accepted(), 3);
+}
+
+static void a_subscription_that_is_not_answered_is_told(void **state) {
+  (void)state;
+  fake_answer(FAKE_SILENCE);
+  lb_ns before = fake_now;
+  assert_int_equal(wait_for("k", 100), -ETIMEDOUT);
+  assert_int_equal(fake_now - before, 100 * LB_NS_PER_MS);
+}
+
+static const char *script_of_a_release(void) {
+  struct lb_grant grant = LB_GRANT_INIT;
+  fake_answer("+OK\r\n");
+  assert_int_equal(try("k", &grant), LB_OK);
+  fake_answer(":1\r\n");
+  assert_int_equal(release(&grant), LB_OK);
+  return fake_heard(1);
+}
+
+static void a_release_tells_nobody(void **state) {
+  (void)state;
+  assert_non_null(strstr(script_of_a_release(), redis_delete_if_mine.sha1));
+}
+
+static void a_release_tells_with_the_option(void **state) {
+  (void)state;
+  assert_non_null(strstr(script_of_a_release(), redis_delete_and_tell.sha1));
+}
+
 static int set_up_fenced(void **state) {
   options[0].b = true;
   int rc = set_up(state);
@@ -298,6 +418,7 @@ static void a_numbered_attempt_is_not_settled_by_not_mine_while_it_may_arrive(vo
 int main(void) {
   signal(SIGPIPE, SIG_IGN);
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+#define WAKING(f) cmocka_unit_test_setup_teardown(f, set_up_waking, tear_down)
 #define FENCED(f) cmocka_unit_test_setup_teardown(f, set_up_fenced, tear_down)
   const struct CMUnitTest tests[] = {
       T(a_new_attempt_does_not_wait_behind_a_silent_connection),
@@ -315,6 +436,15 @@ int main(void) {
       T(a_first_refusal_is_definite),
       T(a_master_that_is_none_any_more_is_left_within_the_call),
       T(the_lease_of_a_repeated_try_counts_from_the_try_that_set_it),
+      WAKING(who_waits_is_woken_by_the_message),
+      WAKING(what_was_released_before_it_was_subscribed_is_found_free),
+      WAKING(nobody_waits_for_a_message_for_long),
+      WAKING(the_message_of_another_key_wakes_nobody),
+      WAKING(who_waits_for_another_key_hears_of_that_one_only),
+      WAKING(a_lost_ear_is_told_and_replaced),
+      WAKING(a_subscription_that_is_not_answered_is_told),
+      T(a_release_tells_nobody),
+      WAKING(a_release_tells_with_the_option),
       FENCED(a_numbered_grant_has_the_number_of_the_reply),
       FENCED(a_number_without_a_lock_is_busy),
       FENCED(a_numbered_lease_counts_from_the_try_that_set_it),

@@ -22,7 +22,7 @@
 #include "holder_parts.h"
 #include "hooks.h"
 
-enum { BACKOFF_FIRST_MS = 1, BACKOFF_LAST_MS = 16, CLEAN_UP_MS = 500, RENEW_MS = 500 };
+enum { CLEAN_UP_MS = 500, RENEW_MS = 500 };
 
 static void record_of(struct lb_holder *h, uint32_t key, enum lb_event_kind kind, struct lb_event event) {
   event.kind = (uint16_t)kind;
@@ -65,12 +65,12 @@ static void pay_debts(struct lb_holder *h, lb_ns deadline) {
 /* By the protocol's own wait, if it has one and it works; otherwise by backoff. Whether there was a
  * wake-up or the time was over does not matter: the next try says. */
 static void pause_before_retry(struct lb_holder *h, const struct lb_lock *lock, unsigned tries, lb_ns deadline) {
-  if (h->protocol->wait) {
+  if (h->protocol->wait && !h->polls) {
     int r = lb_hook_wait(h, lock, &h->grant, deadline);
     if (r == LB_OK || r == LB_TIMEOUT) return;
   }
-  lb_ns cap = (lb_ns)BACKOFF_FIRST_MS << (tries < 4 ? tries : 4);
-  if (cap > BACKOFF_LAST_MS) cap = BACKOFF_LAST_MS;
+  lb_ns cap = (lb_ns)LB_POLL_FIRST_MS << (tries < 4 ? tries : 4);
+  if (cap > LB_POLL_LAST_MS) cap = LB_POLL_LAST_MS;
   lb_sleep_until(h->env, lb_earlier(deadline, lb_now(h->env) + lb_rng_below(&h->rng, cap * LB_NS_PER_MS)));
 }
 

@@ -13,6 +13,9 @@
 #include "base/rng.h"
 
 #define LB_DEBTS_MAX 16
+/* How long a client that polls sleeps between two tries: at random up to the first, which doubles
+ * with each try up to the last. */
+enum { LB_POLL_FIRST_MS = 1, LB_POLL_LAST_MS = 16 };
 #define LB_KEY_NAME_MAX 64
 
 struct lb_holder {
@@ -28,6 +31,7 @@ struct lb_holder {
   const char *prefix; /* of the names of this trial's keys at the service */
   struct lb_rng rng;  /* backoff */
   enum lb_guard guard;
+  bool polls;     /* does not use the protocol's hook wait */
   bool renew;     /* renews every third of the ttl while it holds, if the protocol can extend */
   lb_ns renew_at; /* when the next renewal is due, on the clock of env; of use only while `holding`. LB_NEVER = none */
   /* What the true clock reads when env's clock reads `ns`: the history knows true time only. NULL =

@@ -172,6 +172,7 @@ void lb_program_begin(struct lb_program *p, const struct lb_client_plan *plan, c
                  .names_server = plan->names_server,
                  .prefix = plan->key_prefix,
                  .guard = plan->guard,
+                 .polls = !lb_wakes(plan->protocol, plan->options),
                  .renew = plan->renew,
                  .to_truth = holder_to_truth,
                  .rng = lb_rng_fork(plan->seed, STREAM_BACKOFF, stream)},

@@ -70,7 +70,7 @@ unsigned lb_conform_has(const struct lb_conform *c) {
   if (p->holds) all |= LB_NEEDS_HOLDS | LB_NEEDS_MEMORY;
   if (has(c, LB_TRAIT_LEASED)) all |= LB_NEEDS_LEASE;
   if (p->extend) all |= LB_NEEDS_EXTEND;
-  if (p->wait) all |= LB_NEEDS_WAIT;
+  if (lb_wakes(p, c->options)) all |= LB_NEEDS_WAIT;
   if (p->inspect) all |= LB_NEEDS_INSPECT;
   if (p->teardown) all |= LB_NEEDS_TEARDOWN;
   if (p->doubt) all |= LB_NEEDS_DOUBT;

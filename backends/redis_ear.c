@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A connection that is subscribed answers nothing but messages, so requests go over the session's own one.
+ */
+#include "redis_ear.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+void redis_ear_close(struct redis_ear *ear) {
+  redis_close(ear->conn);
+  *ear = (struct redis_ear){0};
+}
+
+static bool is_word(const redisReply *reply, size_t at, const char *word) {
+  return reply->type == REDIS_REPLY_ARRAY && reply->elements > at && reply->element[at]->type == REDIS_REPLY_STRING &&
+         strcmp(reply->element[at]->str, word) == 0;
+}
+
+/* Throws away what has arrived. True if `kind` about this key was in it. 0, 1, or -errno: the connection is lost. */
+static int take(struct redis_ear *ear, const char *kind, const char *key) {
+  redisReply *reply;
+  bool found = false;
+  int rc = redis_next(ear->conn, true, &reply);
+  while (!rc && reply) {
+    found = found || (is_word(reply, 0, kind) && is_word(reply, 1, key));
+    freeReplyObject(reply);
+    rc = redis_next(ear->conn, false, &reply);
+  }
+  return rc ? rc : found;
+}
+
+/* 1: it has arrived; 0: the time is over; -errno. */
+static int await(struct redis_ear *ear, struct lb_env *env, const char *kind, const char *key, lb_ns until) {
+  for (;;) {
+    int rc = redis_push(ear->conn);
+    if (rc) return rc;
+    rc = lb_wait_fd(env, redis_fd(ear->conn), redis_events(ear->conn), until);
+    if (rc <= 0) return rc;
+    if (rc & ~POLLOUT && (rc = take(ear, kind, key))) return rc;
+  }
+}
+
+/* Subscribes to this key alone. 0 or -errno. */
+static int subscribe(struct redis_ear *ear, struct redis_session *session, const char *key, lb_ns until) {
+  struct lb_env *env = session->env;
+  struct redis_link link = session->link; /* the search for the server is not to touch what the session has found */
+  int rc = ear->conn ? 0 : redis_link_open(&link, until, &ear->conn);
+  if (rc) return rc;
+  redis_listen(ear->conn);
+  if (ear->key[0]) rc = redis_queue(ear->conn, 2, (const char *[]){"UNSUBSCRIBE", ear->key}, NULL);
+  ear->key[0] = '\0';
+  if (!rc) rc = redis_queue(ear->conn, 2, (const char *[]){"SUBSCRIBE", key}, NULL);
+  if (!rc) rc = await(ear, env, "subscribe", key, until);
+  if (rc == 0) return lb_fail(env, -ETIMEDOUT, "redis did not answer SUBSCRIBE in time");
+  if (rc > 0) snprintf(ear->key, sizeof ear->key, "%s", key);
+  return rc > 0 ? 0 : rc;
+}
+
+/* 1, 0; no answer counts as 0: the next try will ask again. */
+static int is_free(struct redis_session *session, const char *key, lb_ns until) {
+  struct redis_request exists = {.command = {.argv = {"EXISTS", key}}};
+  int rc = redis_session_ask(session, &exists, until);
+  bool gone = !rc && exists.reply->type == REDIS_REPLY_INTEGER && exists.reply->integer == 0;
+  freeReplyObject(exists.reply);
+  return gone;
+}
+
+int redis_ear_wait(struct redis_ear *ear, struct redis_session *session, const char *key, lb_ns deadline) {
+  struct lb_env *env = session->env;
+  lb_ns until = lb_now(env) + REDIS_EAR_MS * LB_NS_PER_MS;
+  if (until > deadline) until = deadline;
+  if (strlen(key) >= sizeof ear->key) return lb_fail(env, -ENAMETOOLONG, "a key too long to listen for");
+  int rc = 0;
+  if (!ear->conn || strcmp(ear->key, key) != 0) {
+    rc = subscribe(ear, session, key, until);
+    if (rc == 0 && is_free(session, key, until)) return LB_OK;
+  }
+  if (rc == 0) rc = await(ear, env, "message", key, until);
+  if (rc < 0) redis_ear_close(ear);
+  if (rc) return rc < 0 ? rc : LB_OK;
+  return lb_now(env) >= deadline ? LB_TIMEOUT : LB_OK;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * redis_ear.h - hears when a lock is released: a connection of its own that is subscribed to a channel with the name of
+ * the key. Who releases publishes there, in the script that deletes the key. Private to the Redis protocols.
+ *
+ * Redis keeps no message for who is not subscribed when it is published, and a key that expires is told to nobody. So who
+ * has just subscribed looks at the key once, and nobody waits for a message for longer than REDIS_EAR_MS.
+ *
+ * All who wait hear each message, and all but one of them ask in vain: the price of this way of waking.
+ *
+ * Source: redis.io, "Pub/Sub"; Redisson's RedissonLock waits like this.
+ */
+#ifndef LB_REDIS_EAR_H
+#define LB_REDIS_EAR_H
+
+#include "redis_session.h"
+
+#define REDIS_EAR_MS 200
+
+struct redis_ear { /* one thread; zeroed before the first use */
+  struct redis_conn *conn; /* NULL: none yet */
+  char key[LB_TOKEN_MAX];  /* it is subscribed to; empty = to none */
+};
+
+/* Sleeps until a new try is worth it: the key was released or is free, or REDIS_EAR_MS have passed. The session says which
+ * server decides, and is asked for the key. LB_OK, LB_TIMEOUT: the deadline passed; -errno: it cannot be heard. */
+int redis_ear_wait(struct redis_ear *ear, struct redis_session *session, const char *key, lb_ns deadline);
+/* Closes the connection. */
+void redis_ear_close(struct redis_ear *ear);
+
+#endif
