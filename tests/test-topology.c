@@ -6,11 +6,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "servers/cluster.h"
+#include "servers/setting.h"
 
 static const char *const redis_only[] = {"redis", NULL}, *const both[] = {"zk", "redis", NULL};
 
@@ -119,6 +120,84 @@ static void the_names_are_those_of_the_rows(void **state) {
   assert_int_equal(lb_topology_names(words, 2), 2);
 }
 
+/* A Redis keeps something if its own words say so. */
+static void a_redis_keeps_what_its_settings_say(void **state) {
+  const struct lb_topology *t;
+  (void)state;
+  for (size_t i = 0; (t = lb_topology_at(i)); i++)
+    if (t->family == &lb_family_redis || t->family == &lb_family_sentinel)
+      assert_true((t->keeps == LB_KEEPS_ON_DISK) == (t->settings && strstr(t->settings, "appendonly yes\n")));
+}
+
+/* ---- settings ---------------------------------------------------------------------------------------------------- */
+
+static const struct lb_setting row = {.name = "tick=", .stock = "2000", .faults = "200", .measured = "2000"},
+                               flag = {.name = "--quick", .faults = ""}, sync_row = {.name = "sync=", .stock = "on", .unsynced = "off"};
+
+static void a_setting_is_written_by_what_the_trial_is_for(void **state) {
+  (void)state;
+  assert_string_equal(lb_setting_value(&row, false, true), "200");
+  assert_string_equal(lb_setting_value(&row, false, false), "200");
+  assert_string_equal(lb_setting_value(&row, true, true), "2000");
+  assert_string_equal(lb_setting_value(&flag, false, true), "");
+  assert_null(lb_setting_value(&flag, true, true));
+  assert_null(lb_setting_value(&sync_row, true, true));
+  assert_string_equal(lb_setting_value(&sync_row, true, false), "off");
+}
+
+static void assert_differs(const struct lb_topology *t, bool measured, bool durable, const char *expected) {
+  char *text = lb_setting_differing(t, measured, durable);
+  assert_non_null(text);
+  assert_string_equal(text, expected);
+  free(text);
+}
+
+static void what_differs_is_listed_and_what_is_as_it_comes_is_not(void **state) {
+  const struct lb_setting rows[] = {row, flag, sync_row, {0}};
+  const struct lb_family family = {.name = "f", .settings = rows}, bare = {.name = "f"};
+  const struct lb_topology t = {.family = &family, .settings = "own yes\n"}, none = {.family = &bare};
+  (void)state;
+  assert_differs(&t, false, false, "tick=200 (else 2000)\n--quick\nsync=off (else on)\nown yes\n");
+  assert_differs(&t, false, true, "tick=200 (else 2000)\n--quick\nown yes\n");
+  assert_differs(&t, true, true, "own yes\n");
+  assert_differs(&none, true, true, "");
+}
+
+static void the_options_of_a_program_are_those_of_its_rows(void **state) {
+  const struct lb_setting rows[] = {{.name = "-Xmx", .faults = "1m", .measured = "2m", .place = LB_SETTING_PROGRAM},
+                                    {.name = "file=", .faults = "1", .measured = "1"},
+                                    {.name = "-c1", .faults = "", .place = LB_SETTING_PROGRAM},
+                                    {0}};
+  struct lb_cluster c = {.durable = true};
+  char texts[4][LB_SETTING_TEXT_MAX];
+  const char *argv[4];
+  (void)state;
+  assert_int_equal(lb_setting_options(&c, rows, texts, argv, 4), 2);
+  assert_string_equal(argv[0], "-Xmx1m");
+  assert_string_equal(argv[1], "-c1");
+  c.measured = true;
+  assert_int_equal(lb_setting_options(&c, rows, texts, argv, 4), 1);
+  assert_string_equal(argv[0], "-Xmx2m");
+  c.measured = false;
+  assert_int_equal(lb_setting_options(&c, rows, texts, argv, 1), 1);
+}
+
+/* Where speed is measured no server compiles less, syncs less or remembers less than a user's. */
+static void a_measured_zookeeper_has_the_whole_compiler(void **state) {
+  char *text = lb_setting_differing(lb_topology_find("zk-x3"), true, true);
+  (void)state;
+  assert_null(strstr(text, "TieredStopAtLevel"));
+  assert_null(strstr(text, "SerialGC"));
+  assert_null(strstr(text, "tickTime"));
+  assert_null(strstr(text, "forceSync"));
+  assert_null(strstr(text, "-Xmx"));
+  free(text);
+  text = lb_setting_differing(lb_topology_find("zk-x3"), false, false);
+  assert_non_null(strstr(text, "-XX:TieredStopAtLevel=1 (else 4)\n"));
+  assert_non_null(strstr(text, "forceSync=no (else yes)\n"));
+  free(text);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_row_has_a_name_of_its_own),
@@ -130,6 +209,11 @@ int main(void) {
       cmocka_unit_test(one_server_is_no_majority),
       cmocka_unit_test(a_cluster_is_laid_out_by_its_row),
       cmocka_unit_test(the_names_are_those_of_the_rows),
+      cmocka_unit_test(a_redis_keeps_what_its_settings_say),
+      cmocka_unit_test(a_setting_is_written_by_what_the_trial_is_for),
+      cmocka_unit_test(what_differs_is_listed_and_what_is_as_it_comes_is_not),
+      cmocka_unit_test(the_options_of_a_program_are_those_of_its_rows),
+      cmocka_unit_test(a_measured_zookeeper_has_the_whole_compiler),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

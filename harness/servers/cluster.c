@@ -87,6 +87,28 @@ int lb_cluster_mono_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline,
   return family_of(cluster)->mono_ms(cluster, index, deadline, ret_ms);
 }
 
+/* ---- what was written ------------------------------------------------------------------------ */
+
+static int add_commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *sum) {
+  uint64_t commits;
+  int r = family_of(cluster)->commits(cluster, index, deadline, &commits);
+  if (r == 0) *sum += commits;
+  return r;
+}
+
+int lb_cluster_commits(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret) {
+  int r = 0;
+  *ret = 0;
+  if (!family_of(cluster)->commits)
+    return lb_fail(cluster->env, -EOPNOTSUPP, "topology %s has no servers that count their writes", cluster->topology->name);
+  if (!family_of(cluster)->independent) {
+    int primary = lb_cluster_primary(cluster, deadline);
+    return primary < 0 ? primary : add_commits(cluster, (size_t)primary, deadline, ret);
+  }
+  for (size_t i = 0; i < cluster->data_count && r == 0; i++) r = add_commits(cluster, i, deadline, ret);
+  return r;
+}
+
 /* ---- restart --------------------------------------------------------------------------------- */
 
 /* A server that ends at once is told apart from a slow one: no waiting mends that. */

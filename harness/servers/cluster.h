@@ -32,6 +32,7 @@ struct lb_cluster {
   struct lb_server server[LB_SERVERS_MAX]; /* data servers first, in node order */
   size_t server_count, data_count;
   int64_t ttl_ms;     /* of the trial: session timeouts must be within the servers' bounds */
+  bool measured;      /* speed is measured: the servers have a user's settings (setting.h) */
   bool durable;       /* true: on disk, fsync as a careful operator would; false: memory, for directed faults */
   const char *cache_dir; /* a folder that outlives the trial within one run, for templates (initdb once); may be NULL */
   char err[512];      /* one line after a negative return */
@@ -62,6 +63,10 @@ int lb_cluster_skew(struct lb_cluster *cluster, size_t index);
 int lb_cluster_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
 /* The same for its monotonic clock, from a moment of its own choice. */
 int lb_cluster_mono_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
+/* How many writes the cluster has committed, from a moment of its own choice: what the server that
+ * decides says, or of servers that decide each for itself the sum. 0, or -errno with the reason in
+ * env->err; -EOPNOTSUPP: they do not count. */
+int lb_cluster_commits(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret);
 /* Starts one server again on what it left behind and waits until it answers. It is killed first if
  * it runs or is stopped. Its clocks stay as they are. 0 or -errno with err. */
 int lb_cluster_restart(struct lb_cluster *cluster, size_t index, lb_ns deadline);

@@ -17,6 +17,7 @@
 #include "backends/backend.h"
 
 struct lb_cluster;
+struct lb_setting;
 
 struct lb_family {
   const char *name; /* "sentinel" */
@@ -27,6 +28,7 @@ struct lb_family {
   const char *other_service;   /* of the others; NULL = there are none */
   const char *sentinel_master; /* lb_target.sentinel_master */
   const char *cause;           /* how a line of the log begins that says why the server ended; NULL = its last line does */
+  const struct lb_setting *settings; /* of its data servers, see setting.h; NULL = none */
   bool majority;    /* several data servers serve only with a majority of them */
   bool independent; /* several data servers do not know each other: they never talk, and no one of them decides */
   /* Starts all servers and waits until each says it is ready and the cluster can serve (replicas
@@ -52,6 +54,10 @@ struct lb_family {
    * server: only differences mean something. 0, or -errno with env->err. NULL = it tells nobody
    * (Redis, PostgreSQL). */
   int (*mono_ms)(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
+  /* How many writes this server has committed since some moment, by asking it: only differences mean
+   * something, and only while the same server decides. 0, or -errno with env->err. NULL = it does
+   * not count. */
+  int (*commits)(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
   /* After all servers were killed: removes what they left outside their folders. NULL = nothing. */
   void (*clean)(struct lb_cluster *cluster);
   /* One line with the server's version, e.g. "redis 7.0.15", from the binaries, for run.json. 0 or

@@ -19,8 +19,28 @@
 #include "backends/pg_util.h"
 #include "pg_template.h"
 #include "family_util.h"
+#include "setting.h"
 
 #define MS_OF(deadline, env) ((deadline) > lb_now(env) ? (long long)(((deadline)-lb_now(env)) / LB_NS_PER_MS) : 0)
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+/* What the primary's standbys are told makes a primary notice within seconds, not a minute, that one
+ * was cut off; and a standby that was started before its primary asks again soon. POSIX segments would
+ * outlive a killed server. Clients are up to 128. */
+static const struct lb_setting settings[] = {
+    {.name = "shared_buffers = ", .stock = "128MB", .faults = "32MB"},
+    {.name = "max_connections = ", .stock = "100", .faults = "200", .measured = "200"},
+    {.name = "dynamic_shared_memory_type = ", .stock = "posix", .faults = "mmap", .measured = "mmap"},
+    {.name = "fsync = ", .stock = "on", .unsynced = "off"},
+    {.name = "full_page_writes = ", .stock = "on", .unsynced = "off"},
+    {.name = "wal_sender_timeout = ", .stock = "60s", .faults = "5s"},
+    {.name = "wal_receiver_timeout = ", .stock = "60s", .faults = "5s"},
+    {.name = "wal_retrieve_retry_interval = ", .stock = "5s", .faults = "100ms", .measured = "100ms"},
+    {.name = "wal_receiver_status_interval = ", .stock = "10s", .faults = "1s"},
+    {.name = "initdb --locale=", .stock = "the machine's", .faults = "C", .measured = "C", .place = LB_SETTING_ELSEWHERE},
+    {0},
+};
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
@@ -62,6 +82,14 @@ static int wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int
   return r;
 }
 
+/* A transaction that writes has a number of its own; one that reads has none. */
+static int commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
+  char said[1][64];
+  int r = ask(cluster, index, deadline, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text", NULL, said, 1);
+  if (r == 0) *ret = strtoull(said[0], NULL, 10);
+  return r;
+}
+
 /* 1 = a primary, with its timeline, which each promotion raises; 0 = a standby; -errno. */
 static int ask_role(struct lb_cluster *cluster, size_t index, lb_ns deadline, unsigned long *ret_timeline) {
   char said[2][64];
@@ -77,22 +105,13 @@ static int ask_role(struct lb_cluster *cluster, size_t index, lb_ns deadline, un
 /* ---- starting -------------------------------------------------------------------------------- */
 
 /* Settings are appended in the order in which they win: PostgreSQL takes the last of a name. What
- * initdb has written comes first, then ours, then the topology's. The short timeouts make a primary
- * notice within seconds, not a minute, that a standby was cut off. */
+ * initdb has written comes first, then ours, then the topology's. */
 static int configure(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *server = &cluster->server[index], *first = &cluster->server[0];
-  const char *sync = cluster->durable ? "on" : "off";
   int r = lb_server_write(cluster, server, true, "data/postgresql.conf",
-                          "listen_addresses = '%s'\nport = %u\n"
-                          "unix_socket_directories = ''\n"
-                          "dynamic_shared_memory_type = mmap\n" /* POSIX segments would outlive a killed server */
-                          "shared_buffers = 32MB\nmax_connections = 200\n"
-                          "fsync = %s\nfull_page_writes = %s\nsynchronous_commit = on\n"
-                          "wal_level = replica\nmax_wal_senders = 10\nhot_standby = on\n"
-                          "wal_sender_timeout = 5s\nwal_receiver_timeout = 5s\nwal_retrieve_retry_interval = 100ms\n"
-                          "wal_receiver_status_interval = 1s\n"
-                          "log_line_prefix = '%%m [%%p] '\n",
-                          server->host->address, (unsigned)server->port, sync, sync);
+                          "listen_addresses = '%s'\nport = %u\nunix_socket_directories = ''\nlog_line_prefix = '%%m [%%p] '\n",
+                          server->host->address, (unsigned)server->port);
+  if (r == 0) r = lb_setting_write(cluster, server, settings, "data/postgresql.conf");
   if (r == 0)
     r = lb_server_write(cluster, server, false, "data/pg_hba.conf",
                         "host all all all trust\nhost replication all all trust\n");
@@ -215,11 +234,13 @@ const struct lb_family lb_family_postgres = {
     .name = "postgres",
     .needs = needs,
     .service = "postgres",
+    .settings = settings,
     .start = start,
     .launch = launch,
     .answers = answers,
     .primary = primary,
     .wall_ms = wall_ms,
+    .commits = commits,
     .promote = promote,
     .clean = clean,
     .version = version,

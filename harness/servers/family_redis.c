@@ -4,7 +4,8 @@
  *
  * What a server keeps is a property of the topology, not of the medium: a Redis that writes nothing
  * forgets its locks in a restart, whatever disk it stands on. One that keeps something keeps it in
- * its append-only file, and syncs that every second unless the topology's settings say otherwise.
+ * its append-only file, and the topology's settings say so, and when it syncs that. Nobody takes
+ * snapshots: they would only come between measurements.
  */
 #include "family_redis.h"
 
@@ -14,6 +15,9 @@
 #include <string.h>
 
 #include "backends/redis_util.h"
+#include "setting.h"
+
+static const struct lb_setting settings[] = {LB_REDIS_SETTINGS, {0}};
 
 int lb_redis_configure(struct lb_cluster *cluster, const struct lb_server *server, const char *more) {
   const char *address = server->host->address;
@@ -32,11 +36,9 @@ int lb_redis_configure(struct lb_cluster *cluster, const struct lb_server *serve
 
 int lb_redis_configure_data(struct lb_cluster *cluster, const struct lb_server *server, const char *more) {
   const struct lb_topology *topology = cluster->topology;
-  int r = lb_redis_configure(cluster, server, "save \"\"\n");
-  return r < 0 ? r
-               : lb_server_write(cluster, server, true, "redis.conf", "appendonly %s\n%s%s",
-                                 topology->keeps == LB_KEEPS_NOTHING ? "no" : "yes", more,
-                                 topology->settings ? topology->settings : "");
+  int r = lb_redis_configure(cluster, server, "");
+  if (r == 0) r = lb_setting_write(cluster, server, topology->family->settings, "redis.conf");
+  return r < 0 ? r : lb_server_write(cluster, server, true, "redis.conf", "%s%s", more, topology->settings ? topology->settings : "");
 }
 
 int lb_redis_launch(struct lb_cluster *cluster, struct lb_server *server, const char *argv0) {
@@ -89,6 +91,17 @@ int lb_redis_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, i
   return good ? 0 : lb_fail(cluster->env, -EPROTO, "%s: unexpected answer to TIME", cluster->server[index].name);
 }
 
+/* A key that is set or deleted is one change each. */
+int lb_redis_commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
+  static const char field[] = "rdb_changes_since_last_save:";
+  redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "INFO", "persistence");
+  if (!reply) return -EIO;
+  const char *at = reply->str ? strstr(reply->str, field) : NULL;
+  if (at) *ret = strtoull(at + strlen(field), NULL, 10);
+  freeReplyObject(reply);
+  return at ? 0 : lb_fail(cluster->env, -EPROTO, "%s: unexpected answer to INFO", cluster->server[index].name);
+}
+
 int lb_redis_version(char *buf, size_t size) {
   char *program = lb_need_path(LB_NEED_REDIS), said[300];
   if (!program) return -ENOENT;
@@ -130,6 +143,7 @@ const struct lb_family lb_family_redis = {
     .name = "redis",
     .needs = (const char *const[]){LB_NEED_REDIS, NULL},
     .service = "redis",
+    .settings = settings,
     .majority = true,
     .independent = true,
     .start = start,
@@ -137,5 +151,6 @@ const struct lb_family lb_family_redis = {
     .answers = lb_redis_ping,
     .primary = primary,
     .wall_ms = lb_redis_wall_ms,
+    .commits = lb_redis_commits,
     .version = lb_redis_version,
 };

@@ -14,6 +14,8 @@
  * program that looks at its own name; some distributions install the checker alone. */
 #define LB_NEED_REDIS "redis-server or redis-check-rdb"
 
+/* Rows of struct lb_setting, of every Redis that holds data. */
+#define LB_REDIS_SETTINGS {.name = "save ", .stock = "3600 1 300 100 60 10000", .faults = "\"\"", .measured = "\"\""}
 /* Writes redis.conf; `more` is added at its end. 0 or -errno with cluster->err. */
 int lb_redis_configure(struct lb_cluster *cluster, const struct lb_server *server, const char *more);
 /* The same for a data server: what it keeps, `more`, and last the settings of its topology. */
@@ -29,6 +31,8 @@ redisReply *lb_redis_ask(struct lb_cluster *cluster, size_t index, lb_ns deadlin
 int lb_redis_ping(struct lb_cluster *cluster, size_t index, lb_ns deadline);
 /* lb_family.wall_ms: TIME. */
 int lb_redis_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
+/* lb_family.commits: changes since the start, as no file of this server is ever a snapshot. */
+int lb_redis_commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
 int lb_redis_version(char *buf, size_t size);
 
 #endif

@@ -23,20 +23,29 @@
 #include <string.h>
 
 #include "family_redis.h"
+#include "setting.h"
 
 #define MASTER "lockbench"
 #define MARKER "lockbench:ready"
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+static const struct lb_setting settings[] = {
+    LB_REDIS_SETTINGS,
+    {.name = "repl-diskless-sync ", .stock = "yes", .faults = "no", .measured = "no"},
+    {.name = "repl-ping-replica-period ", .stock = "10", .faults = "1", .measured = "1"},
+    {.name = "sentinel down-after-milliseconds ", .stock = "30000", .faults = "300", .measured = "300", .place = LB_SETTING_ELSEWHERE},
+    {.name = "sentinel failover-timeout ", .stock = "180000", .faults = "3000", .measured = "3000", .place = LB_SETTING_ELSEWHERE},
+    {0},
+};
 
 /* ---- configuration --------------------------------------------------------------------------- */
 
 static int configure_data(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *first = &cluster->server[0];
-  char role[128] = "", more[600];
+  char role[128] = "";
   if (index > 0) snprintf(role, sizeof role, "replicaof %s %u\n", first->host->address, (unsigned)first->port);
-  snprintf(more, sizeof more,
-           "repl-diskless-sync no\nrepl-ping-replica-period 1\n%s",
-           role);
-  return lb_redis_configure_data(cluster, &cluster->server[index], more);
+  return lb_redis_configure_data(cluster, &cluster->server[index], role);
 }
 
 /* 40 digits as Redis wants them; they only have to differ within the cluster. */
@@ -289,10 +298,12 @@ const struct lb_family lb_family_sentinel = {
     .service = "redis",
     .other_service = "sentinel",
     .sentinel_master = MASTER,
+    .settings = settings,
     .start = start,
     .launch = launch,
     .answers = answers,
     .primary = primary,
     .wall_ms = wall_ms,
+    .commits = lb_redis_commits,
     .version = lb_redis_version,
 };

@@ -2,9 +2,10 @@
  *
  * ZooKeeper: one server, or an ensemble.
  *
- * A tick of 200 ms makes the ensemble notice a cut-off member within SYNC_TICKS of them instead of
- * after ten seconds. It is not shorter than that because a follower that was not scheduled for so
- * long on a busy machine would be taken for dead.
+ * Where faults are played, a tick of 200 ms makes the ensemble notice a cut-off member within
+ * syncLimit of them instead of after ten seconds. It is not shorter than that because a follower that
+ * was not scheduled for so long on a busy machine would be taken for dead. Where speed is measured,
+ * it has the ticks of zoo_sample.cfg, and the JVM its full compiler and the heap of zkServer.sh.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,12 +13,10 @@
 #include <string.h>
 
 #include "family_util.h"
+#include "setting.h"
 #include "zookeeper_archive.h"
 #include "zookeeper_ask.h"
 
-#define TICK_MS 200
-#define INIT_TICKS 50
-#define SYNC_TICKS 8
 #define JARS "/usr/share/java/"
 #define NEED_JAVA "java or $JAVA_HOME/bin/java or /usr/lib/jvm/*/bin/java"
 
@@ -34,6 +33,34 @@ static const char *const needs[] = {
     NULL,
 };
 
+/* ---- settings -------------------------------------------------------------------------------- */
+
+/* ZooKeeper bounds session timeouts to 2..20 ticks: the bounds are moved away, or they would change
+ * the ttl of a scenario without a word. cnxTimeout and maxNotificationInterval are for members that
+ * are cut off: connecting to them must not hold up an election, and after the cut is healed they must
+ * not wait for up to a minute before they ask again. UsePerfData: its file would outlive a killed
+ * server, in /tmp. */
+static const struct lb_setting settings[] = {
+    {.name = "tickTime=", .stock = "2000", .faults = "200", .measured = "2000"},
+    {.name = "initLimit=", .stock = "10", .faults = "50", .measured = "10"},
+    {.name = "syncLimit=", .stock = "5", .faults = "8", .measured = "5"},
+    {.name = "minSessionTimeout=", .stock = "2 ticks", .faults = "400", .measured = "400"},
+    {.name = "maxSessionTimeout=", .stock = "20 ticks", .faults = "3600000", .measured = "3600000"},
+    {.name = "maxClientCnxns=", .stock = "60", .faults = "0", .measured = "0"},
+    {.name = "admin.enableServer=", .stock = "true", .faults = "false", .measured = "false"},
+    {.name = "4lw.commands.whitelist=", .stock = "srvr", .faults = "*", .measured = "*"},
+    {.name = "-Xmx", .stock = "1000m", .faults = "256m", .measured = "1000m", .place = LB_SETTING_PROGRAM},
+    {.name = "-XX:+UseSerialGC", .faults = "", .place = LB_SETTING_PROGRAM},
+    {.name = "-XX:TieredStopAtLevel=", .stock = "4", .faults = "1", .place = LB_SETTING_PROGRAM},
+    {.name = "-XX:-UsePerfData", .faults = "", .measured = "", .place = LB_SETTING_PROGRAM},
+    {.name = "-Djava.net.preferIPv4Stack=", .stock = "false", .faults = "true", .measured = "true", .place = LB_SETTING_PROGRAM},
+    {.name = "-Dzookeeper.forceSync=", .stock = "yes", .unsynced = "no", .place = LB_SETTING_PROGRAM},
+    {.name = "-Dzookeeper.cnxTimeout=", .stock = "5000", .faults = "1000", .measured = "1000", .place = LB_SETTING_PROGRAM},
+    {.name = "-Dzookeeper.fastleader.maxNotificationInterval=", .stock = "60000", .faults = "1000", .measured = "1000", .place = LB_SETTING_PROGRAM},
+    {0},
+};
+enum { OPTIONS_MAX = sizeof settings / sizeof *settings };
+
 /* ---- asking ---------------------------------------------------------------------------------- */
 
 static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
@@ -44,18 +71,11 @@ static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
 
 /* ---- starting -------------------------------------------------------------------------------- */
 
-/* ZooKeeper bounds session timeouts to 2..20 ticks. With a tick this short the upper bound has to
- * be raised, or it would cut the ttl of a scenario without a word. */
 static int configure(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *server = &cluster->server[index];
-  int64_t max_session_ms = cluster->ttl_ms > 60000 ? cluster->ttl_ms : 60000;
-  int r = lb_server_write(cluster, server, false, "zoo.cfg",
-                          "tickTime=%d\ninitLimit=%d\nsyncLimit=%d\n"
-                          "dataDir=%s\nclientPort=%u\nclientPortAddress=%s\n"
-                          "minSessionTimeout=%d\nmaxSessionTimeout=%lld\n"
-                          "maxClientCnxns=0\nadmin.enableServer=false\n4lw.commands.whitelist=*\n",
-                          TICK_MS, INIT_TICKS, SYNC_TICKS, server->dir, (unsigned)server->port, server->host->address,
-                          2 * TICK_MS, (long long)max_session_ms);
+  int r = lb_server_write(cluster, server, false, "zoo.cfg", "dataDir=%s\nclientPort=%u\nclientPortAddress=%s\n", server->dir,
+                          (unsigned)server->port, server->host->address);
+  if (r == 0) r = lb_setting_write(cluster, server, settings, "zoo.cfg");
   for (size_t i = 0; i < cluster->server_count && cluster->server_count > 1 && r == 0; i++) {
     const struct lb_server *s = &cluster->server[i];
     r = lb_server_write(cluster, server, true, "zoo.cfg", "server.%zu=%s:%u:%u\n", i + 1, s->host->address,
@@ -76,27 +96,15 @@ static void class_path(char *buf, size_t size) {
  * not know it goes on without. */
 static int launch_with(struct lb_cluster *cluster, size_t index, const char *classes) {
   struct lb_server *server = &cluster->server[index];
-  char *java = lb_need_path(NEED_JAVA), path[1000], config[300], tmp[300];
+  char *java = lb_need_path(NEED_JAVA), path[1000], config[300], tmp[300], texts[OPTIONS_MAX][LB_SETTING_TEXT_MAX];
   if (!java) return lb_cluster_fail(cluster, -ENOENT, "%s: java is not installed", server->name);
   class_path(path, sizeof path);
   snprintf(config, sizeof config, "%s/zoo.cfg", server->dir);
   snprintf(tmp, sizeof tmp, "-Djava.io.tmpdir=%s", server->dir);
-  const char *const argv[] = {
-      java,
-      "-Xmx256m",
-      "-XX:+UseSerialGC",
-      "-XX:TieredStopAtLevel=1",
+  const char *const fixed[] = {
       "-XX:+IgnoreUnrecognizedVMOptions",
       classes,
-      "-XX:-UsePerfData", /* its file would outlive a killed server, in /tmp */
       tmp,
-      "-Djava.net.preferIPv4Stack=true",
-      cluster->durable ? "-Dzookeeper.forceSync=yes" : "-Dzookeeper.forceSync=no",
-      /* Both bounds are for members that are cut off: connecting to them must not hold up an
-       * election, and after the cut is healed they must not wait for up to a minute before they ask
-       * again. */
-      "-Dzookeeper.cnxTimeout=1000",
-      "-Dzookeeper.fastleader.maxNotificationInterval=1000",
       "-Dorg.slf4j.simpleLogger.showDateTime=true",
       "-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd HH:mm:ss.SSSZ",
       "-cp",
@@ -105,6 +113,9 @@ static int launch_with(struct lb_cluster *cluster, size_t index, const char *cla
       config,
       NULL,
   };
+  const char *argv[1 + OPTIONS_MAX + sizeof fixed / sizeof *fixed] = {java};
+  size_t count = 1 + lb_setting_options(cluster, settings, texts, argv + 1, OPTIONS_MAX);
+  memcpy(argv + count, fixed, sizeof fixed);
   int r = lb_server_start(cluster, server, argv, NULL, false);
   free(java);
   return r;
@@ -191,6 +202,7 @@ const struct lb_family lb_family_zookeeper = {
     .needs = needs,
     .service = "zookeeper",
     .cause = "Caused by: ",
+    .settings = settings,
     .majority = true,
     .start = start,
     .launch = launch,
@@ -198,5 +210,6 @@ const struct lb_family lb_family_zookeeper = {
     .primary = primary,
     .wall_ms = lb_zookeeper_wall_ms,
     .mono_ms = lb_zookeeper_mono_ms,
+    .commits = lb_zookeeper_commits,
     .version = version,
 };

@@ -89,6 +89,18 @@ int lb_zookeeper_mode(struct lb_cluster *cluster, size_t index, lb_ns deadline, 
   return 0;
 }
 
+/* Every transaction has a number, which is the lower half of a zxid; the upper one is the epoch of
+ * the leader. */
+int lb_zookeeper_commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
+  char said[1024];
+  int r = four_letters(cluster, index, "srvr", said, sizeof said, deadline, NULL);
+  if (r < 0) return r;
+  const char *z = strstr(said, "Zxid: 0x");
+  if (!z) return lb_fail(cluster->env, -EAGAIN, "%s: %.*s", cluster->server[index].name, (int)strcspn(said, "\n"), said);
+  *ret = strtoull(z + 6, NULL, 16) & UINT32_MAX;
+  return 0;
+}
+
 /* ---- its time -------------------------------------------------------------------------------- */
 
 /* "2024-05-01 12:34:56.789+0200 ..." as ms since 1970; -1 = it does not begin so. */
