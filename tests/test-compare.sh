@@ -46,7 +46,8 @@ variants = list(dict.fromkeys(row["scenario"] for row in rows))
 for row in rows:
     rate = float(sys.argv[2]) * (1000, 900, 500)[variants.index(row["scenario"])] * (1 + 0.001 * int(row["trial"]))
     row.update({name: "" for name in names if name.endswith("_us")})
-    row.update(verdict="safe", why="", grants="4000", handoffs="2000", measured_s="2", grants_per_s=f"{rate:.3f}", wait_p50_us=f"{1e6 / rate:.3f}")
+    row.update(verdict="safe", why="", grants="4000", handoffs="2000", measured_s="2", grants_per_s=f"{rate:.3f}", handoffs_per_s=f"{rate / 2:.3f}",
+               wait_p50_us=f"{1e6 / rate:.3f}")
 with open(sys.argv[1], "w", newline="") as file:
     table = csv.DictWriter(file, names, lineterminator="\n")
     table.writeheader()
@@ -64,6 +65,7 @@ load variants 5 -s hold_ms=1,1.1,2
 
 # Two runs.
 ends 'the same run twice' 0 '^0 of [1-9][0-9]* metrics slower, 0 faster, ' '' "$bin" compare "$dir/a" "$dir/a"
+ends 'hand-offs are one' 0 '^  handoffs_per_s  ' '' "$bin" compare "$dir/a" "$dir/a"
 ends 'a metric of it' 0 '^  grants_per_s  .* 1\.000  \[.*\]  cannot be told apart$' '' "$bin" compare "$dir/a" "$dir/a"
 ends 'another setting is refused' 2 '' '^lockbench: differs: contention\.think_ms: 0\.0 in A, 20\.0 in B$' "$bin" compare "$dir/a" "$dir/think"
 ends 'and what to do about it is said' 2 '' '^lockbench: not compared: .* --anyway' "$bin" compare "$dir/a" "$dir/think"

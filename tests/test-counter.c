@@ -39,7 +39,7 @@ static void every_row_says_all_that_its_places_need(void **state) {
     if (in_cells && row->add != LB_ADD_SUM && row->add != LB_ADD_MAX) fail_msg("%s of a cell is not said", row->name);
     if (row->places & (LB_IN_CHECK | LB_IN_TEXT) && row->source != LB_FROM_CHECK) fail_msg("check has no %s", row->name);
     if (in_text && row->only && !row->none) fail_msg("%s: why there is none is not said", row->name);
-    if (row->only & LB_IF_SEEN && row->type != LB_COUNTER_SIGNED) fail_msg("%s cannot be -1", row->name);
+    if (row->only & LB_IF_SEEN && row->type == LB_COUNTER_WHOLE) fail_msg("%s cannot be -1", row->name);
     bool is_time = row->unit && (strcmp(row->unit, "ms") == 0 || strcmp(row->unit, "us") == 0);
     if (is_time && row->type == LB_COUNTER_REAL) fail_msg("%s: a time is kept in whole ns", row->name);
     for (size_t k = 0; k < i; k++)
@@ -103,6 +103,17 @@ static void what_was_not_seen_not_measured_or_no_campaign_does_not_apply(void **
   assert_false(applies("handoff_p50_us", &x, 0));
 }
 
+static void a_real_number_that_was_not_seen_does_not_apply(void **state) {
+  (void)state;
+  struct lb_counters x = lb_counters_none();
+  assert_false(applies("commits", &x, LB_IF_MEASURED));
+  assert_false(applies("commits_per_handoff", &x, LB_IF_MEASURED));
+  x.commits = 0, x.commits_per_handoff = 0;
+  assert_true(applies("commits", &x, LB_IF_MEASURED));
+  assert_true(applies("commits_per_handoff", &x, LB_IF_MEASURED));
+  assert_true(applies("grants_per_s", &x, LB_IF_MEASURED)); /* one that every measured trial has */
+}
+
 static void trials_add_up_as_the_row_says(void **state) {
   (void)state;
   struct lb_counters sum = lb_counters_none(), a = {.grants = 3, .depth = 2, .orphan_ns = -1, .blind_ns = 5, .jain = 1},
@@ -147,6 +158,7 @@ int main(void) {
       cmocka_unit_test(a_group_is_walked_in_order_and_only_where_it_is_shown),
       cmocka_unit_test(a_number_is_shown_in_its_unit),
       cmocka_unit_test(what_was_not_seen_not_measured_or_no_campaign_does_not_apply),
+      cmocka_unit_test(a_real_number_that_was_not_seen_does_not_apply),
       cmocka_unit_test(trials_add_up_as_the_row_says),
       cmocka_unit_test(only_the_counters_of_a_source_are_taken),
       cmocka_unit_test(as_json_what_does_not_apply_is_null),

@@ -637,6 +637,7 @@ static void every_cell_of_the_shipped_suites_has_an_expectation_with_its_reason(
   check_suite(*state, "quick");
   check_suite(*state, "paper");
   check_suite(*state, "full");
+  check_suite(*state, "speed");
 }
 
 static void under_a_guard_a_suite_may_want_fewer_trials(void **state) {

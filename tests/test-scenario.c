@@ -186,7 +186,7 @@ static void a_minimal_load_gets_the_documented_defaults(void **state) {
   assert_int_equal(s.min_handoffs, 1);
   assert_int_equal(s.client_count_count, 1);
   assert_int_equal(s.keys, 1);
-  assert_true(s.hold_ms == 0 && s.think_ms == 0 && s.duration_s == 5 && s.warmup_s == 1);
+  assert_true(s.hold_ms == 0 && s.think_ms == 0 && s.duration_s == 5 && s.warmup_s == 1 && s.settle_s == 0);
   assert_int_equal(s.ttl_ms, 10000);
   assert_int_equal(s.wait_ms, 5000);
   assert_false(s.memory_storage);
@@ -203,7 +203,7 @@ static void every_key_of_a_load_is_read(void **state) {
   struct lb_scenario s =
       good("[scenario]\ntitle = a title\nquestion = why?\nrefuted = if so\ntrials = 7\nmin_handoffs = 3\n"
            "[workload]\nclients = 1, 4 ,16\nkeys = 100\nhold_ms = 0.25\nthink_ms = 2\nttl_ms = 500\n"
-           "wait_ms = 60\nduration_s = 1.5\nwarmup_s = 0.5\nrenew = yes\n[servers]\nstorage = memory\n"
+           "wait_ms = 60\nduration_s = 1.5\nwarmup_s = 0.5\nsettle_s = 12\nrenew = yes\n[servers]\nstorage = memory\n"
            "[expect]\nlocal@none = safe: a reason: with a colon\nbroken@none=violated\n* = stuck :late\n");
   assert_string_equal(s.title, "a title");
   assert_string_equal(s.question, "why?");
@@ -213,7 +213,7 @@ static void every_key_of_a_load_is_read(void **state) {
   assert_int_equal(s.client_count_count, 3);
   assert_int_equal(s.client_counts[0] + 100 * s.client_counts[1] + 10000 * s.client_counts[2], 160401);
   assert_int_equal(s.keys, 100);
-  assert_true(s.hold_ms == 0.25 && s.think_ms == 2 && s.duration_s == 1.5 && s.warmup_s == 0.5);
+  assert_true(s.hold_ms == 0.25 && s.think_ms == 2 && s.duration_s == 1.5 && s.warmup_s == 0.5 && s.settle_s == 12);
   assert_int_equal(s.ttl_ms, 500);
   assert_int_equal(s.wait_ms, 60);
   assert_true(s.memory_storage && s.renew);
@@ -272,7 +272,7 @@ static void a_timeline_keeps_its_lines_and_its_memory(void **state) {
   assert_int_equal(s.steps[1].line, 13);
   assert_string_equal(s.steps[1].text, "kill primary");
   assert_true(s.memory_storage);
-  assert_true(s.duration_s == 0 && s.warmup_s == 0);
+  assert_true(s.duration_s == 0 && s.warmup_s == 0 && s.settle_s == 0);
   assert_int_equal(s.kind, LB_KIND_TIMELINE);
   assert_false(lb_scenario_needs(&s, LB_NEED_NETWORK) || lb_scenario_needs(&s, LB_NEED_CLOCKS));
   lb_scenario_clear(&s);
@@ -510,7 +510,7 @@ static void unknown_keys_are_named_with_the_nearest(void **state) {
   refused(
       SCENARIO "[workload]\nclient = 2\n",
       "f.ini:6: [workload] has no key 'client', did you mean 'clients'? expected clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
-      "duration_s, warmup_s, renew or option");
+      "duration_s, warmup_s, settle_s, renew or option");
   refused("[campaign]\nevery_s = 1\n",
           "f.ini:2: [campaign] has no key 'every_s', did you mean 'every_ms'? expected fault, every_ms, lasts_ms, progress_ms or delayed_restart");
   refused("[proof]\nviolate = x\n",
@@ -990,20 +990,20 @@ static void set_refuses_as_the_file_does_and_changes_nothing(void **state) {
   set_refused(&s, "ttl_ms", "", "-s: ttl_ms is empty: expected whole number");
   set_refused(
       &s, "ttl", "5",
-      "-s: cannot set 'ttl': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
+      "-s: cannot set 'ttl': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
   set_refused(
       &s, "trails", "5",
       "-s: cannot set 'trails', did you mean 'trials'? expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
-      "duration_s, warmup_s, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
+      "duration_s, warmup_s, settle_s, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
   set_refused(
       &s, "title", "x",
-      "-s: cannot set 'title': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
+      "-s: cannot set 'title': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
   set_refused(&s, "clients", "1",
               "-s: clients = 1: some-name: step = client 2 acquire within 1s: names client 2, but clients = 1");
   set_refused(&s, "renew", "maybe", "-s: renew = maybe: expected yes or no");
   set_refused(&s, "past_lease", "yes",
               "-s: cannot set 'past_lease': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, "
-              "warmup_s, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
+              "warmup_s, settle_s, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
   set_refused(&s, "every_ms", "50", "-s: every_ms = 50: some-name has no campaign");
   set_refused(&s, "lasts_ms", "50", "-s: lasts_ms = 50: some-name has no campaign");
   set_refused(&s, "duration_s", "3", "-s: duration_s = 3: some-name has a timeline, and a timeline has no duration_s");

@@ -240,6 +240,7 @@ static void check_run(const struct run *run) {
   const json_t *cell, *control = json_object_get(run->json, "control");
   check_object(run, "run.json", "the run", run->json);
   check_object(run, "run.json: machine", "machine", json_object_get(run->json, "machine"));
+  check_list(run, "settings", "run.json: settings");
   check_list(run, "scenarios", "run.json: scenarios");
   check_list(run, "cells", "run.json: cells");
   if (json_is_object(control)) check_object(run, "run.json: control", "control", control);
@@ -419,14 +420,18 @@ static bool check_comparison(const char *file) {
   return true;
 }
 
-/* The youngest keys that its cells have, by their marks. */
-static int age_of(const struct run *run) {
-  const struct section *section = section_of("run.json: cells");
-  const json_t *cell = json_array_get(json_object_get(run->json, "cells"), 0);
-  int age = json_object_get(run->json, "control") ? 1 : 0;
+/* The greater of `age` and that of the youngest key that the object has, by the marks of its section. */
+static int older_than(int age, const char *title, const json_t *object) {
+  const struct section *section = section_of(title);
   for (size_t i = 0; section && i < section->count; i++)
-    if (section->key[i].age > age && json_object_get(cell, section->key[i].name)) age = section->key[i].age;
+    if (section->key[i].age > age && json_object_get(object, section->key[i].name)) age = section->key[i].age;
   return age;
+}
+
+/* By the youngest keys of the run and of its cells. */
+static int age_of(const struct run *run) {
+  int age = older_than(0, "run.json", run->json);
+  return older_than(age, "run.json: cells", json_array_get(json_object_get(run->json, "cells"), 0));
 }
 
 static bool check_folder(const char *dir, bool fresh) {

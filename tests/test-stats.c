@@ -216,6 +216,77 @@ static void a_handoff_does_not_begin_before_the_waiter_asked(void **state) {
   lb_stats_clear(&stats);
 }
 
+/* ---- hand-offs and re-grants ------------------------------------------------------------------------------------- */
+
+static void a_grant_is_a_handoff_or_a_regrant_by_who_was_granted_the_key_before(void **state) {
+  (void)state;
+  stats_of(EVENT(1, "a", "granted") EVENT(2, "a", "release") EVENT(3, "a", "granted") EVENT(3, "a", "release") EVENT(4, "a", "granted") EVENT(4, "a", "release") EVENT(5, "b", "granted")
+               EVENT(6, "b", "release") EVENT(7, "b", "granted") EVENT(8, "b", "release") EVENT(9, "a", "granted")
+                   "{\"t\":10,\"c\":\"b\",\"k\":\"other\",\"e\":\"granted\"}\n",
+           &stats);
+  assert_int_equal(stats.grants, 7);
+  assert_int_equal(stats.handoffs, 2); /* the first grant of a key is neither, that of another key says nothing of this one */
+  assert_int_equal(stats.regrants, 3);
+  lb_stats_clear(&stats);
+}
+
+static void only_handoffs_in_the_window_count_by_whomever_held_before_it(void **state) {
+  struct lb_counters counters = lb_counters_none();
+  (void)state;
+  stats_of(EVENT(1, "a", "granted") EVENT(2, "a", "release") EVENT(3, "b", "granted") EVENT(4, "b", "release")
+               NOTE(1000000000, "phase measure") EVENT(1000000003, "a", "granted") EVENT(1000000004, "a", "release")
+                   EVENT(1000000005, "a", "granted") EVENT(1000000006, "a", "release") EVENT(1000000007, "a", "granted")
+                       EVENT(1000000008, "a", "release") EVENT(1000000009, "b", "granted") NOTE(3000000000, "phase end")
+                           EVENT(3000000001, "b", "release") EVENT(3000000002, "a", "granted"),
+           &stats);
+  assert_int_equal(stats.handoffs, 2);
+  assert_int_equal(stats.regrants, 2);
+  assert_near(stats.handoffs_per_s, 1);
+  lb_stats_counters(&stats, &counters);
+  assert_near(counters.handoffs_per_s, 1);
+  assert_near(counters.regranted, 0.5);
+  lb_stats_clear(&stats);
+}
+
+static void a_history_without_a_grant_has_no_share_of_regrants(void **state) {
+  struct lb_counters counters = lb_counters_none();
+  (void)state;
+  stats_of(EVENT(1, "a", "acquire"), &stats);
+  lb_stats_counters(&stats, &counters);
+  assert_true(counters.regranted == 0);
+  lb_stats_clear(&stats);
+}
+
+/* ---- releases ---------------------------------------------------------------------------------------------------- */
+
+static void a_release_lasts_from_its_request_to_its_confirmation(void **state) {
+  (void)state;
+  stats_of(EVENT(1, "a", "granted") EVENT(10, "a", "release") EVENT(14, "a", "released") /* 4 */
+           EVENT(20, "a", "released")                                                    /* of a debt */
+           EVENT(21, "a", "granted") EVENT(22, "a", "lost") EVENT(23, "a", "released")   /* what a lost hold left */
+           EVENT(30, "b", "granted") EVENT(31, "b", "release") EVENT(32, "b", "acquire") EVENT(33, "b", "released") /* given up */
+           EVENT(40, "c", "granted") EVENT(41, "c", "release") "{\"t\":42,\"c\":\"c\",\"e\":\"crash\"}\n" EVENT(50, "c", "released"),
+           &stats);
+  assert_int_equal(stats.release.count, 1);
+  assert_int_equal(stats.release.max, 4);
+  lb_stats_clear(&stats);
+}
+
+static void releases_that_began_in_the_window_count(void **state) {
+  struct lb_counters counters = lb_counters_none();
+  (void)state;
+  stats_of(EVENT(1, "a", "granted") EVENT(2, "a", "release") NOTE(5, "phase measure") EVENT(6, "a", "released") EVENT(7, "a", "granted")
+               EVENT(8, "a", "release") NOTE(10, "phase end") EVENT(11, "a", "released") EVENT(12, "a", "granted") EVENT(13, "a", "release")
+                   EVENT(15, "a", "released"),
+           &stats);
+  assert_int_equal(stats.release.count, 1);
+  assert_int_equal(stats.release.max, 3);
+  lb_stats_counters(&stats, &counters);
+  assert_int_equal(counters.release_p50_ns, 3);
+  assert_int_equal(counters.handoff_p50_ns, -1);
+  lb_stats_clear(&stats);
+}
+
 /* ---- times without a grant ------------------------------------------------------------------------------------- */
 
 static int64_t no_grant_of(const char *text) {
@@ -393,6 +464,11 @@ int main(void) {
       cmocka_unit_test(an_attempt_given_up_is_not_part_of_the_next_wait),
       cmocka_unit_test(a_wait_counts_from_when_the_attempt_was_due),
       cmocka_unit_test(a_handoff_does_not_begin_before_the_waiter_asked),
+      cmocka_unit_test(a_grant_is_a_handoff_or_a_regrant_by_who_was_granted_the_key_before),
+      cmocka_unit_test(only_handoffs_in_the_window_count_by_whomever_held_before_it),
+      cmocka_unit_test(a_history_without_a_grant_has_no_share_of_regrants),
+      cmocka_unit_test(a_release_lasts_from_its_request_to_its_confirmation),
+      cmocka_unit_test(releases_that_began_in_the_window_count),
       cmocka_unit_test(nobody_waits_where_nobody_asked),
       cmocka_unit_test(the_longest_wait_for_any_grant_counts),
       cmocka_unit_test(a_wait_goes_on_over_refusals_and_other_clients),

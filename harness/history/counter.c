@@ -43,9 +43,15 @@ const char *lb_counter_name_in(const struct lb_counter *row, enum lb_counter_pla
   return place == LB_IN_CELLS && row->cell ? row->cell : row->name;
 }
 
-/* All conditions of the row have to hold. That it was seen is read off the number itself. */
+/* Read off the number itself. */
+static bool is_seen(const struct lb_counter *row, const struct lb_counters *counters) {
+  if (row->type == LB_COUNTER_REAL) return *(const double *)field(row, counters) >= 0;
+  return row->type != LB_COUNTER_SIGNED || *(const int64_t *)field(row, counters) >= 0;
+}
+
+/* All conditions of the row have to hold. */
 bool lb_counter_applies(const struct lb_counter *row, const struct lb_counters *counters, unsigned met) {
-  bool seen = row->type != LB_COUNTER_SIGNED || *(const int64_t *)field(row, counters) >= 0;
+  bool seen = is_seen(row, counters);
   return (row->only & ~(met | LB_IF_SEEN)) == 0 && (seen || !(row->only & LB_IF_SEEN));
 }
 
@@ -68,7 +74,10 @@ struct lb_counters lb_counters_none(void) {
   struct lb_counters none = {0};
   for (size_t i = 0; i < lb_counter_row_count; i++) {
     const struct lb_counter *row = &lb_counter_rows[i];
-    if (row->only & LB_IF_SEEN) *(int64_t *)((char *)&none + row->offset) = -1;
+    void *at = (char *)&none + row->offset;
+    if (!(row->only & LB_IF_SEEN)) continue;
+    if (row->type == LB_COUNTER_REAL) *(double *)at = -1;
+    else *(int64_t *)at = -1;
   }
   return none;
 }

@@ -40,7 +40,7 @@ enum lb_counter_faster { /* what it says of speed where two runs are compared */
   LB_FASTER_IF_LESS,
 };
 enum lb_counter_condition { /* what it takes for a counter to mean something; else it is shown as nothing */
-  LB_IF_SEEN = 1 << 0,     /* of this trial: the field is not -1 */
+  LB_IF_SEEN = 1 << 0,     /* of this trial: the field is not -1; it is signed or real */
   LB_IF_MEASURED = 1 << 1, /* a load or a campaign in which something was granted */
   LB_IF_CAMPAIGN = 1 << 2,
 };
@@ -129,15 +129,31 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
   X(double, grants_per_s, .name = "grants_per_s", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .add = LB_ADD_MEDIAN,                          \
     .unit = "1/s", .decimals = 3, .only = LB_IF_MEASURED, .faster = LB_FASTER_IF_MORE, .places = LB_IN_TRIALS,                                     \
     .help = "in the measured window")                                                                                                              \
+  X(double, handoffs_per_s, .name = "handoffs_per_s", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .add = LB_ADD_MEDIAN,                      \
+    .unit = "1/s", .decimals = 3, .only = LB_IF_MEASURED, .faster = LB_FASTER_IF_MORE, .places = LB_IN_TRIALS,                                     \
+    .help = "those whose key had been granted to another client before")                                                                           \
+  X(double, regranted, .name = "regranted", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .add = LB_ADD_MEDIAN, .decimals = 5,                 \
+    .only = LB_IF_MEASURED, .places = LB_IN_TRIALS,                                                                                                \
+    .help = "share of the grants in the window whose key had been granted to the same client before")                                              \
   X(double, jain, .name = "jain", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .add = LB_ADD_MEDIAN, .decimals = 5,                           \
     .only = LB_IF_MEASURED, .places = LB_IN_TRIALS, .help = "fairness of grants over clients, 1 = all alike")                                      \
   X(uint64_t, client_min, .name = "client_min", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .only = LB_IF_MEASURED,                          \
     .places = LB_IN_TRIALS, .help = "grants of the client with the fewest")                                                                        \
   X(uint64_t, client_max, .name = "client_max", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .only = LB_IF_MEASURED,                          \
     .places = LB_IN_TRIALS, .help = "and with the most")                                                                                           \
-  LB_COUNTER_QUANTILES(X, wait, 0, LB_FASTER_IF_LESS, "acquire sent to grant read")                                                                \
-  LB_COUNTER_QUANTILES(X, hold, 0, LB_FASTER_NO, "grant read to release sent")                                                                     \
-  LB_COUNTER_QUANTILES(X, handoff, LB_IF_SEEN, LB_FASTER_IF_LESS, "release sent to grant read by a client that was waiting")                       \
+  LB_COUNTER_QUANTILES(X, wait, 0, LB_FASTER_IF_LESS, false, "acquire sent to grant read")                                                         \
+  LB_COUNTER_QUANTILES(X, hold, 0, LB_FASTER_NO, false, "grant read to release sent")                                                              \
+  LB_COUNTER_QUANTILES(X, handoff, LB_IF_SEEN, LB_FASTER_IF_LESS, true, "release sent to grant read by a client that was waiting")                 \
+  LB_COUNTER_QUANTILES(X, release, LB_IF_SEEN, LB_FASTER_IF_LESS, false, "release sent to its confirmation read")                                  \
+  X(int64_t, commits, .name = "commits", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL, .only = LB_IF_MEASURED | LB_IF_SEEN,                    \
+    .places = LB_IN_TRIALS, .help = "writes that the servers committed in the measured window, as they count them")                                \
+  X(double, commits_per_handoff, .name = "commits_per_handoff", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL, .add = LB_ADD_MEDIAN,            \
+    .decimals = 4, .only = LB_IF_MEASURED | LB_IF_SEEN, .places = LB_IN_TRIALS, .help = "these, for each hand-off in the window")                  \
+  X(uint64_t, warmup_ns, .name = "warmup_ms", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL, .add = LB_ADD_MEDIAN, .unit = "ms",                \
+    .decimals = 3, .only = LB_IF_MEASURED, .places = LB_IN_TRIALS, .help = "load before the measured window")                                      \
+  X(uint64_t, unsettled, .name = "unsettled", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL, .add = LB_ADD_SUM,                                 \
+    .only = LB_IF_MEASURED, .places = LB_IN_TRIALS,                                                                                                \
+    .help = "1 = the rate of grants had not settled when the measured window began, though the scenario asks for that")                            \
   X(uint64_t, start_ns, .name = "start_ms", .group = LB_COUNT_TRIAL, .source = LB_FROM_TRIAL, .unit = "ms", .decimals = 3,                         \
     .places = LB_IN_TRIALS, .help = "until the servers were up and ready")                                                                         \
   X(uint64_t, trial_ns, .name = "trial_ms", .group = LB_COUNT_TRIAL, .source = LB_FROM_TRIAL, .unit = "ms", .decimals = 3,                         \
@@ -160,13 +176,13 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
     .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults damaged",                                                                               \
     .help = "tested faults between which and the next one a client was overtaken whose write was accepted, then or later")
 
-#define LB_COUNTER_QUANTILES(X, what, more, less, text)                                                                                            \
-  LB_COUNTER_QUANTILE(X, what, p50, 0.5, more, less, text)                                                                                         \
-  LB_COUNTER_QUANTILE(X, what, p99, 0.01, more, less, text)                                                                                        \
-  LB_COUNTER_QUANTILE(X, what, p999, 0.001, more, less, text)
-#define LB_COUNTER_QUANTILE(X, what, q, above, more, less, text)                                                                                   \
+#define LB_COUNTER_QUANTILES(X, what, more, less, passed, text)                                                                                    \
+  LB_COUNTER_QUANTILE(X, what, p50, 0.5, more, less, passed, text)                                                                                 \
+  LB_COUNTER_QUANTILE(X, what, p99, 0.01, more, less, passed, text)                                                                                \
+  LB_COUNTER_QUANTILE(X, what, p999, 0.001, more, less, passed, text)
+#define LB_COUNTER_QUANTILE(X, what, q, above, more, less, passed, text)                                                                           \
   X(int64_t, what##_##q##_ns, .name = #what "_" #q "_us", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .add = LB_ADD_MEDIAN,                  \
-    .unit = "us", .decimals = 3, .only = LB_IF_MEASURED | more, .faster = less, .beyond = above, .of_handoffs = (more) == LB_IF_SEEN,              \
+    .unit = "us", .decimals = 3, .only = LB_IF_MEASURED | more, .faster = less, .beyond = above, .of_handoffs = passed,                            \
     .places = LB_IN_TRIALS, .help = text)
 
 #define LB_COUNTER_FIELD(type, field, ...) type field;

@@ -24,6 +24,7 @@ struct pair {     /* a client and a key */
   bool given_up;  /* the attempt ended, but a late grant would still belong to it */
   size_t granted; /* event: begin of the present hold; NO_EVENT = none */
   bool measured;  /* it lies inside the window */
+  size_t freeing; /* event: the release that was not confirmed yet; NO_EVENT = none */
 };
 
 struct release { /* the latest of a key by a client */
@@ -31,7 +32,10 @@ struct release { /* the latest of a key by a client */
   size_t event;
 };
 
+static const struct pair no_pair = {.asked = NO_EVENT, .granted = NO_EVENT, .freeing = NO_EVENT};
+
 struct key {
+  uint32_t granted_to;          /* client of the latest grant */
   struct release latest, other; /* other: the latest by any other client than latest.client */
   uint32_t asking;              /* clients that ask for it */
   bool wanted;                  /* somebody has asked since the latest grant ... */
@@ -154,7 +158,7 @@ static struct pair *find_pair(struct pass *p, const struct lb_event *e) {
     p->pairs = more;
     p->pair_capacity = wanted;
   }
-  if (p->numbers.count > before) p->pairs[number] = (struct pair){.asked = NO_EVENT, .granted = NO_EVENT};
+  if (p->numbers.count > before) p->pairs[number] = no_pair;
   return &p->pairs[number];
 }
 
@@ -165,6 +169,7 @@ static void ask(struct pass *p, struct pair *pair, const struct lb_event *e, siz
   if (pair->asked != NO_EVENT && !pair->given_up) return; /* a retry */
   pair->asked = event;
   pair->given_up = false;
+  pair->freeing = NO_EVENT;
   client->waiting++;
   want(&p->keys[e->key], e->t);
 }
@@ -177,6 +182,12 @@ static void stop_waiting(struct pass *p, struct pair *pair, const struct lb_even
   pair->given_up = true;
 }
 
+static void count_handoff(struct lb_stats *stats, uint32_t before, uint32_t now) {
+  if (before == NO_CLIENT) return;
+  if (before == now) stats->regrants++;
+  else stats->handoffs++;
+}
+
 /* The latest release by another client was the hand-off, if this client was already waiting by
  * then. Its own release is skipped: to take a lock again is no hand-off. */
 static void measure_grant(struct pass *p, const struct pair *pair, const struct lb_event *e) {
@@ -184,6 +195,7 @@ static void measure_grant(struct pass *p, const struct pair *pair, const struct 
   const struct key *key = &p->keys[e->key];
   struct lb_second *second = second_of(p, e->t);
   p->stats->grants++;
+  count_handoff(p->stats, key->granted_to, e->client);
   p->clients[e->client].grants++;
   p->clients[e->client].asked = true;
   if (second) second->grants++;
@@ -199,6 +211,7 @@ static void grant(struct pass *p, struct pair *pair, const struct lb_event *e, s
   if (inside(p, event)) measure_grant(p, pair, e);
   stop_waiting(p, pair, e);
   serve(p, e->key, e->t);
+  p->keys[e->key].granted_to = e->client;
   pair->asked = NO_EVENT;
   if (pair->granted != NO_EVENT) return; /* granted again what it holds: the same hold goes on */
   pair->granted = event;
@@ -210,8 +223,16 @@ static void release(struct pass *p, struct pair *pair, const struct lb_event *e,
   if (pair->granted != NO_EVENT && pair->measured)
     lb_hist_add(&p->stats->hold, e->t - p->history->events[pair->granted].t);
   pair->granted = NO_EVENT;
+  pair->freeing = event;
   if (key->latest.client != e->client) key->other = key->latest;
   key->latest = (struct release){.client = e->client, .event = event};
+}
+
+/* A confirmation without a request of this hold is that of an older debt. */
+static void released(struct pass *p, struct pair *pair, const struct lb_event *e) {
+  if (pair->freeing != NO_EVENT && inside(p, pair->freeing))
+    lb_hist_add(&p->stats->release, e->t - p->history->events[pair->freeing].t);
+  pair->freeing = NO_EVENT;
 }
 
 static void add_outcome(unsigned kind, uint64_t *busy, uint64_t *timeouts, uint64_t *unknowns) {
@@ -232,7 +253,7 @@ static void crash(struct pass *p, uint32_t client, uint64_t t) {
   for (uint32_t i = 0; i < p->numbers.count; i++) {
     if (p->numbers.pair[i] >> 32 != client) continue;
     if (p->pairs[i].asked != NO_EVENT && !p->pairs[i].given_up) want_no_more(&p->keys[(uint32_t)p->numbers.pair[i]], t);
-    p->pairs[i] = (struct pair){.asked = NO_EVENT, .granted = NO_EVENT};
+    p->pairs[i] = no_pair;
   }
   p->clients[client].waiting = 0;
 }
@@ -246,6 +267,7 @@ static int step(struct pass *p, const struct lb_event *e, size_t event) {
     case LB_EV_ACQUIRE: ask(p, pair, e, event); break;
     case LB_EV_GRANTED: grant(p, pair, e, event); break;
     case LB_EV_RELEASE: release(p, pair, e, event); break;
+    case LB_EV_RELEASED: released(p, pair, e); break;
     case LB_EV_LOST: pair->granted = NO_EVENT; break;
     case LB_EV_BUSY:
     case LB_EV_TIMEOUT:
@@ -267,7 +289,7 @@ static int prepare(struct pass *p) {
   p->clients = calloc(h->clients.count + 1, sizeof *p->clients);
   p->second_wait = calloc(1, sizeof *p->second_wait);
   if (!p->keys || !p->clients || !p->second_wait) return -ENOMEM;
-  for (size_t i = 0; i < h->keys.count; i++) p->keys[i].latest.client = p->keys[i].other.client = NO_CLIENT;
+  for (size_t i = 0; i < h->keys.count; i++) p->keys[i].latest.client = p->keys[i].other.client = p->keys[i].granted_to = NO_CLIENT;
   if (h->count == 0 || seconds > LB_STATS_SECONDS_MAX) return 0;
   p->stats->series = calloc(seconds, sizeof *p->stats->series);
   if (!p->stats->series) return -ENOMEM;
@@ -313,7 +335,7 @@ int lb_stats_history(const struct lb_history *history, struct lb_stats *ret) {
     close_second(&p);
     close_wants(&p);
     judge_fairness(&p);
-    if (ret->seconds > 0) ret->grants_per_s = (double)ret->grants / ret->seconds;
+    if (ret->seconds > 0) ret->grants_per_s = (double)ret->grants / ret->seconds, ret->handoffs_per_s = (double)ret->handoffs / ret->seconds;
   }
   free(p.keys);
   free(p.clients);
@@ -335,8 +357,8 @@ static void quantiles(const struct lb_hist *hist, int64_t *p50, int64_t *p99, in
   *p999 = (int64_t)lb_hist_quantile(hist, 0.999);
 }
 
-/* Hand-offs only if there were any: a history in which nobody waited has none, and 0 would be a
- * time. */
+/* Hand-offs and releases only if there were any: a history in which nobody waited has none, and 0
+ * would be a time. */
 void lb_stats_counters(const struct lb_stats *st, struct lb_counters *ret) {
   ret->busy = st->busy;
   ret->timeouts = st->timeouts;
@@ -344,10 +366,13 @@ void lb_stats_counters(const struct lb_stats *st, struct lb_counters *ret) {
   ret->measured_s = st->seconds;
   ret->no_grant_ns = st->no_grant_ns;
   ret->grants_per_s = st->grants_per_s;
+  ret->handoffs_per_s = st->handoffs_per_s;
+  ret->regranted = st->grants ? (double)st->regrants / (double)st->grants : 0;
   ret->jain = st->jain;
   ret->client_min = st->client_min;
   ret->client_max = st->client_max;
   quantiles(&st->wait, &ret->wait_p50_ns, &ret->wait_p99_ns, &ret->wait_p999_ns);
   quantiles(&st->hold, &ret->hold_p50_ns, &ret->hold_p99_ns, &ret->hold_p999_ns);
   if (st->handoff.count > 0) quantiles(&st->handoff, &ret->handoff_p50_ns, &ret->handoff_p99_ns, &ret->handoff_p999_ns);
+  if (st->release.count > 0) quantiles(&st->release, &ret->release_p50_ns, &ret->release_p99_ns, &ret->release_p999_ns);
 }

@@ -13,6 +13,13 @@
  * handoff = granted - the latest earlier `release` of the same key by another client: what a waiter
  *           waits for when the holder has let go. Only counted when that release lies after the new
  *           holder's `acquire` (it was waiting).
+ * release = `released` - `release`: one write at the service and the way there and back, under the
+ *           same load as the hand-off. A hand-off cannot be shorter than the part of it that the
+ *           service needs.
+ *
+ * A grant is a hand-off if the grant of its key before it was another client's, and a re-grant if it
+ * was the same client's. Re-grants pass a lock to nobody, so they say little of what a lock costs that
+ * several clients want. (The histogram `handoff` has fewer: those for which somebody was waiting.)
  *
  * no grant = the longest time for which a key was asked for and granted to nobody: from the latest
  * grant of the key (from the first `acquire` after it, if nobody was waiting then) to the next one,
@@ -37,12 +44,13 @@ struct lb_second { /* one second of the measured window */
 struct lb_stats {
   double seconds; /* length of the measured window (`measure` to `end`, or first to last event) */
   uint64_t grants, busy, timeouts, unknowns;
-  double grants_per_s;
+  uint64_t handoffs, regrants; /* of the grants; the first one of a key is neither */
+  double grants_per_s, handoffs_per_s;
   /* Jain's index over the grants of each client that asked in the window, or was waiting when it
    * began: 1 = fair, 1/n = one got all; 0 = no grants. */
   double jain;
   uint64_t client_min, client_max; /* grants of the least and most lucky client */
-  struct lb_hist wait, hold, handoff;
+  struct lb_hist wait, hold, handoff, release;
   int64_t no_grant_ns; /* -1 = nobody waited */
   struct lb_no_grant {
     uint32_t key;

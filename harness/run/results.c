@@ -173,10 +173,10 @@ static json_t *scenario_json(const struct lb_scenario *s) {
   json_t *steps = json_array(), *clients = json_array();
   for (size_t i = 0; i < s->step_count; i++) json_array_append_new(steps, json_string(s->steps[i].text));
   for (size_t i = 0; i < s->client_count_count; i++) json_array_append_new(clients, json_integer(s->client_counts[i]));
-  json_t *workload = json_pack("{s:o, s:i, s:f, s:f, s:I, s:I, s:f, s:f, s:b, s:s}", "clients", clients, "keys",
+  json_t *workload = json_pack("{s:o, s:i, s:f, s:f, s:I, s:I, s:f, s:f, s:f, s:b, s:s}", "clients", clients, "keys",
                                s->keys, "hold_ms", s->hold_ms, "think_ms", s->think_ms, "ttl_ms", (json_int_t)s->ttl_ms,
                                "wait_ms", (json_int_t)s->wait_ms, "duration_s", s->duration_s, "warmup_s", s->warmup_s,
-                               "renew", s->renew, "storage", s->memory_storage ? "memory" : "disk");
+                               "settle_s", s->settle_s, "renew", s->renew, "storage", s->memory_storage ? "memory" : "disk");
   return json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", s->name, "base", s->base, "varied",
                    varied_json(s->varied), "title", s->title ? s->title : "",
                    "question", s->question ? s->question : "", "refuted", s->refuted ? s->refuted : "", "file",
@@ -200,11 +200,11 @@ static json_t *run_json(const struct lb_tally *tally, const struct lb_run_info *
   for (int i = 0; i < info->argc; i++) json_array_append_new(argv, json_string(info->argv[i]));
   for (size_t i = 0; i < plan->scenario_count; i++)
     json_array_append_new(scenarios, scenario_json(&plan->scenarios[i]));
-  return json_pack("{s:i, s:s, s:{s:s, s:s}, s:o, s:s, s:f, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:i}",
+  return json_pack("{s:i, s:s, s:{s:s, s:s}, s:o, s:s, s:f, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i}",
                    "schema_version", 1, "id", info->id, "tool", "version", LB_VERSION, "commit", LB_COMMIT, "argv",
                    argv, "started_utc", info->started_utc, "seconds", info->seconds, "seed", (json_int_t)plan->seed,
                    "jobs", info->jobs, "trials", (json_int_t)plan->job_count, "machine", machine_json(info), "servers",
-                   servers_json(info), "scenarios", scenarios, "cells", lb_results_cells(tally), "control",
+                   servers_json(info), "settings", lb_results_settings(plan), "scenarios", scenarios, "cells", lb_results_cells(tally), "control",
                    control_json(tally), "verdict", info->verdict, "exit_code", info->exit_code);
 }
 

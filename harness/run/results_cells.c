@@ -7,6 +7,7 @@
 
 #include "rate.h"
 #include "base/interval.h"
+#include "client/holder.h"
 #include "history/counter_json.h"
 
 static json_t *text_or_null(const char *text) { return text && *text ? json_string(text) : json_null(); }
@@ -87,6 +88,14 @@ static json_t *options_json(const struct lb_cell *cell) {
   return o;
 }
 
+/* Polling is the harness's, told is the protocol's. */
+static void set_waiting(json_t *o, const struct lb_cell *cell) {
+  bool told = lb_wakes(cell->protocol, cell->options);
+  json_object_set_new(o, "waits", json_string(told ? "told" : "polls"));
+  json_object_set_new(o, "poll_first_ms", told ? json_null() : json_integer(LB_POLL_FIRST_MS));
+  json_object_set_new(o, "poll_last_ms", told ? json_null() : json_integer(LB_POLL_LAST_MS));
+}
+
 static json_t *cell_json(const struct lb_tally *tally, size_t index) {
   static const enum lb_counter_group groups[] = {LB_COUNT_EXCLUSION, LB_COUNT_GUARD, LB_COUNT_LIVENESS, LB_COUNT_PROGRESS, LB_COUNT_GIVEN_UP,
                                                  LB_COUNT_SPEED,     LB_COUNT_TRIAL,    LB_COUNT_FAULTS};
@@ -98,6 +107,7 @@ static json_t *cell_json(const struct lb_tally *tally, size_t index) {
   json_object_set_new(o, "system", json_string(cell->system));
   json_object_set_new(o, "guard", json_string(lb_guard_name(cell->guard)));
   json_object_set_new(o, "options", options_json(cell));
+  set_waiting(o, cell);
   json_object_set_new(o, "seed", json_integer((json_int_t)tally->plan->seed));
   json_object_set_new(o, "trials", json_integer(all->trials));
   json_object_set_new(o, "verdict", json_string(lb_verdict_name(all->verdict)));

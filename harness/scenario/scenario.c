@@ -72,7 +72,7 @@ static int complete(struct lb_scenario *scenario, const int *key_lines, char *er
     return lb_refuse(err, err_size, "%s:%d: a timeline has no %s: expected it only without [timeline]", scenario->path,
                      key_lines[i], lb_scenario_keys[i].name);
   }
-  scenario->duration_s = scenario->warmup_s = 0;
+  scenario->duration_s = scenario->warmup_s = scenario->settle_s = 0;
   return 0;
 }
 

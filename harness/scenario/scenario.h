@@ -75,7 +75,8 @@ struct lb_scenario {
   int64_t ttl_ms;    /* lease; session timeout for session protocols */
   int64_t wait_ms;   /* bound on one blocking acquire of the workload */
   double duration_s; /* measured; 0 with a timeline */
-  double warmup_s;
+  double warmup_s;   /* load before the measured window, at least */
+  double settle_s;   /* and then until the rate has settled, at most so long; 0 = it need not settle */
   /* renew = yes: a client renews its lease every third of the ttl while it holds (the watchdog). */
   bool renew;
   /* option = PROTOCOL.OPTION=VALUE (several): as `-s` sets it, which wins over it. Whether there is such

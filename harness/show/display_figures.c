@@ -35,26 +35,37 @@ static double median_of(const struct line *line, const char *name) {
   return median(line->values, line->count);
 }
 
-/* Three quantiles share a column, because they are only read together. A column stays a dash if its
- * last quantile is 0: nothing was recorded. */
+/* A quantile with fewer samples beyond it is that of a few accidents. */
+enum { TAIL_SAMPLES = 10 };
+
+/* "12/3456", or "12/-" where there are too few samples for the second; "-" where nothing was
+ * recorded. */
+static void quantiles(const struct line *line, const char *p50, const char *p99, double samples, char *ret, size_t size) {
+  double middle = median_of(line, p50), tail = median_of(line, p99);
+  int n = snprintf(ret, size, middle < 10 ? "%.1f" : "%.0f", middle);
+  if (middle <= 0) snprintf(ret, size, "-");
+  else if (samples / 100 < TAIL_SAMPLES) snprintf(ret + n, size - (size_t)n, "/-");
+  else snprintf(ret + n, size - (size_t)n, tail < 10 ? "/%.1f" : "/%.0f", tail);
+}
+
+/* About how many a repeat has seen: enough to tell many from few. */
+static double samples_of(const struct line *line, const char *rate) {
+  return median_of(line, rate) * median_of(line, "measured_s");
+}
+
+/* How often a lock changed hands comes first: to take one again that nobody else had meanwhile is
+ * cheap, and how often it happens is beside it. */
 static void print_line(const struct line *line, FILE *out) {
-  static const char *const column[][3] = {{"wait_p50_us", "wait_p99_us", "wait_p999_us"},
-                                          {"hold_p50_us", "hold_p99_us", "hold_p999_us"},
-                                          {"handoff_p50_us", "handoff_p99_us", "handoff_p999_us"}};
   const struct lb_trial_plan *p = &line->trial[0]->job->plan;
-  fprintf(out, "%-*s %-24s %3d %10.0f %5.3f", line->name_width, p->scenario->name, p->system, p->clients, median_of(line, "grants_per_s"),
-          median_of(line, "jain"));
-  for (size_t c = 0; c < 3; c++) {
-    char text[64];
-    bool any = median_of(line, column[c][2]) > 0;
-    int n = 0;
-    for (size_t q = 0; q < 3; q++) {
-      double us = median_of(line, column[c][q]);
-      n += snprintf(text + n, sizeof text - (size_t)n, us < 10 ? "%s%.1f" : "%s%.0f", q ? "/" : "", us);
-    }
-    fprintf(out, " %18s", any ? text : "-");
-  }
-  putc('\n', out);
+  char wait[48], handoff[48], release[48], commits[24] = "-";
+  double grants = samples_of(line, "grants_per_s"), per_handoff = median_of(line, "commits_per_handoff");
+  quantiles(line, "wait_p50_us", "wait_p99_us", grants, wait, sizeof wait);
+  quantiles(line, "handoff_p50_us", "handoff_p99_us", samples_of(line, "handoffs_per_s"), handoff, sizeof handoff);
+  quantiles(line, "release_p50_us", "release_p99_us", grants, release, sizeof release);
+  if (per_handoff > 0) snprintf(commits, sizeof commits, "%.2f", per_handoff);
+  fprintf(out, "%-*s %-24s %3d %11.0f %5.1f%% %10.0f %5.3f %15s %15s %15s %6s %6.1f%s\n", line->name_width, p->scenario->name, p->system, p->clients,
+          median_of(line, "handoffs_per_s"), 100 * median_of(line, "regranted"), median_of(line, "grants_per_s"), median_of(line, "jain"),
+          wait, handoff, release, commits, median_of(line, "warmup_ms") / 1e3, median_of(line, "unsettled") > 0 ? "!" : "");
 }
 
 /* Jobs stand in the order of cells, clients, trials, so those of one line are neighbours. */
@@ -74,7 +85,7 @@ static int name_width(const struct lb_plan *plan) {
 /* Begins a line at the first job of its kind, and takes in its neighbours. Trials that died or
  * granted nothing are left out: their speed is not 0, it is unknown. */
 static void print_speed(const struct lb_tally *tally, struct line line, FILE *out) {
-  bool header = false;
+  bool header = false, unsettled = false;
   for (size_t i = 0; i < tally->plan->job_count; i++) {
     const struct lb_job *jobs = tally->plan->jobs, *job = &jobs[i];
     line.count = 0;
@@ -84,11 +95,13 @@ static void print_speed(const struct lb_tally *tally, struct line line, FILE *ou
         line.trial[line.count++] = &tally->jobs[j];
     if (line.count == 0) continue;
     if (!header)
-      fprintf(out, "%-*s %-24s %3s %10s %5s %18s %18s %18s\n", line.name_width, "", "us: p50/p99/p99.9", "c", "grants/s", "Jain",
-              "wait", "hold", "hand-off");
+      fprintf(out, "%-*s %-24s %3s %11s %6s %10s %5s %15s %15s %15s %6s %6s\n", line.name_width, "", "us: p50/p99", "c", "hand-offs/s", "again", "grants/s", "Jain",
+              "wait", "hand-off", "release", "writes", "warm s");
     header = true;
+    unsettled |= median_of(&line, "unsettled") > 0;
     print_line(&line, out);
   }
+  if (unsettled) fputs("! in at least half of the repeats the rate was still changing when the measured window began\n", out);
 }
 
 /* ---- a dead holder --------------------------------------------------------------------------- */

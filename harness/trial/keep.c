@@ -41,6 +41,7 @@ static int write_latency(const struct lb_stage *s, const struct lb_stats *st) {
     latency_rows(plan, "wait", &st->wait, out);
     if (plan->scenario->hold_ms > 0) latency_rows(plan, "hold", &st->hold, out);
     latency_rows(plan, "handoff", &st->handoff, out);
+    latency_rows(plan, "release", &st->release, out);
   }
   return lb_close_written(out);
 }

@@ -43,6 +43,11 @@ struct lb_stage {
   struct lb_history history; /* facts from the begin; events when all is over (judge.c) */
   int primary;               /* data server that `primary` is bound to, -1 = not named yet */
   pid_t heartbeat;
+  /* Of the load: how long it ran before the measured window, whether its rate was to settle by then
+   * and had not, and how many writes the servers committed in the window (-1 = nobody says). */
+  lb_ns warmup_ns;
+  bool unsettled;
+  int64_t commits_before, commits;
   enum lb_verdict verdict; /* LB_VERDICT_NONE while nothing speaks against a verdict from the history */
   char why[400];
 };

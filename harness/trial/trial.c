@@ -113,6 +113,7 @@ static int start_servers(struct lb_stage *s, const char *scratch) {
   lb_cluster_init(&s->cluster, plan->topology, &s->env.base);
   s->cluster.cache_dir = cache;
   s->cluster.ttl_ms = plan->scenario->ttl_ms;
+  s->cluster.measured = plan->scenario->kind == LB_KIND_LOAD;
   s->cluster.durable = lb_topology_on_disk(plan->topology, plan->scenario->memory_storage);
   for (size_t i = 0; i < servers; i++)
     if ((r = place_server(s, i, scratch)) < 0) return r;
@@ -126,12 +127,19 @@ static int start_servers(struct lb_stage *s, const char *scratch) {
   return 0;
 }
 
+static void keep_load(const struct lb_stage *s, struct lb_outcome *out) {
+  out->warmup_ns = s->warmup_ns;
+  out->unsettled = s->unsettled;
+  out->commits = s->commits;
+}
+
 static void play_scenario(struct lb_stage *s, struct lb_outcome *out) {
   switch (s->plan->scenario->kind) {
     case LB_KIND_TIMELINE: lb_timeline_play(s); break;
     case LB_KIND_CAMPAIGN: lb_campaign_play(s, out); break;
     case LB_KIND_LOAD: lb_workload_play(s); break;
   }
+  keep_load(s, out);
 }
 
 /* The heartbeat runs from before the servers start until nobody plays any more, so that it sees
@@ -178,6 +186,7 @@ int lb_trial_run(const struct lb_trial_plan *plan, const char *run_dir, struct l
                             .live = live,
                             .client_count = (size_t)plan->clients,
                             .primary = -1,
+                            .commits = -1,
                             .verdict = LB_VERDICT_NONE};
   lb_env_init(&stage.env, plan->seed);
   if (snprintf(scratch, sizeof scratch, "%s/scratch/%s", run_dir, plan->name) >= (int)sizeof scratch)

@@ -11,10 +11,11 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "settle.h"
 #include "trial.h"
 #include "workload.h"
 
-enum { TICK_US = 500, STOP_GRACE_MS = 3000 };
+enum { TICK_US = 500, STOP_GRACE_MS = 3000, COUNT_MS = 1000 };
 
 static void show_live(struct lb_stage *s) {
   if (!s->live) return;
@@ -41,8 +42,23 @@ static int silent(struct lb_stage *s, struct lb_client *client, int result) {
   return result == LB_TIMEOUT ? lb_stage_silent(s, client, what, result) : lb_stage_died(s, client);
 }
 
+/* ---- what the servers have written --------------------------------------------------------------- */
+
+/* -1: they do not say. Only a load is counted: faults change who decides, and who has counted what. */
+static int64_t ask_commits(struct lb_stage *s) {
+  uint64_t commits;
+  if (s->plan->scenario->kind != LB_KIND_LOAD || s->cluster.data_count == 0) return -1;
+  return lb_cluster_commits(&s->cluster, lb_clock_ns() + COUNT_MS * LB_NS_PER_MS, &commits) == 0 ? (int64_t)commits : -1;
+}
+
+/* ---- the window ---------------------------------------------------------------------------------- */
+
+/* The clients still work while the servers are asked: those that leave a queue because they are told
+ * to stop write, too, and are not part of what was measured. */
 int lb_workload_end(struct lb_stage *s) {
   lb_stage_phase(s, LB_PHASE_END);
+  int64_t commits = s->commits_before < 0 ? -1 : ask_commits(s);
+  if (commits >= 0 && commits >= s->commits_before) s->commits = commits - s->commits_before;
   atomic_store(&s->memory->phase, LB_PHASE_STOP);
   /* A client may be in the middle of an acquire and then of a release, each bounded by wait_ms. */
   lb_ns deadline = lb_clock_ns() + 2 * s->client_plan.work.wait_ns + STOP_GRACE_MS * LB_NS_PER_MS;
@@ -54,12 +70,38 @@ int lb_workload_end(struct lb_stage *s) {
   return 0;
 }
 
+/* Under a guard a load is asked for its verdict. Its speed is that of the lock without a guard. */
+static bool has_to_settle(const struct lb_stage *s) {
+  return s->plan->scenario->settle_s > 0 && s->plan->guard == LB_GUARD_NONE;
+}
+
+/* For warmup_s, and then until the rate has settled, but for no longer than settle_s. A log that is
+ * an eighth full ends it in any case: its clients have worked enough to be warm. */
+static void warm_up(struct lb_stage *s) {
+  static struct lb_settle settle;
+  const struct lb_scenario *scenario = s->plan->scenario;
+  const _Atomic bool *enough = &s->memory->log_warm;
+  lb_ns begin = lb_clock_ns(), least = begin + (lb_ns)(scenario->warmup_s * 1e9), most = least;
+  bool settled = !has_to_settle(s);
+  settle = (struct lb_settle){0};
+  if (!settled) most += (lb_ns)(scenario->settle_s * 1e9);
+  for (lb_ns now = begin; now < most && (now < least || !settled) && !atomic_load(enough); now = lb_clock_ns()) {
+    lb_ns tick = begin + (settle.ticks + 1) * LB_SETTLE_TICK_MS * LB_NS_PER_MS;
+    lb_workload_continue(s, tick < most ? tick : most, enough);
+    if (has_to_settle(s)) settled = lb_settle_add(&settle, atomic_load(&s->memory->grants));
+  }
+  s->unsettled = !settled && !atomic_load(enough);
+  s->warmup_ns = lb_clock_ns() - begin;
+}
+
 int lb_workload_begin(struct lb_stage *s) {
+  s->commits = s->commits_before = -1;
   for (size_t i = 0; i < s->client_count; i++) {
     int r = lb_client_send(&s->client[i], (struct lb_command){.verb = LB_DO_WORK});
     if (r < 0) return lb_stage_died(s, &s->client[i]);
   }
-  lb_workload_continue(s, in_s(s->plan->scenario->warmup_s), &s->memory->log_warm);
+  warm_up(s);
+  s->commits_before = ask_commits(s);
   lb_stage_phase(s, LB_PHASE_MEASURE);
   return 0;
 }
