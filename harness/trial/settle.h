@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LB_SETTLE_TICK_MS = 125, LB_SETTLE_TICKS_MAX = 1 << 15 }; /* more than an hour */
+enum { LB_SETTLE_TICK_MS = 125, LB_SETTLE_TICKS_MAX = 1 << 16 }; /* more than the two hours that a warm-up can last */
 
 struct lb_settle { /* all zero = nothing counted yet */
   uint64_t count[LB_SETTLE_TICKS_MAX + 1]; /* how much had been done after so many ticks; [0] = 0 */

@@ -88,7 +88,7 @@ static void warm_up(struct lb_stage *s) {
   for (lb_ns now = begin; now < most && (now < least || !settled) && !atomic_load(enough); now = lb_clock_ns()) {
     lb_ns tick = begin + (settle.ticks + 1) * LB_SETTLE_TICK_MS * LB_NS_PER_MS;
     lb_workload_continue(s, tick < most ? tick : most, enough);
-    if (has_to_settle(s)) settled = lb_settle_add(&settle, atomic_load(&s->memory->grants));
+    settled = lb_settle_add(&settle, atomic_load(&s->memory->grants)) || !has_to_settle(s);
   }
   s->unsettled = !settled && !atomic_load(enough);
   s->warmup_ns = lb_clock_ns() - begin;

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * When the measured window of a load begins and ends, and what is asked of the servers at both ends: on a clock that only the waiting moves,
+ * with clients that are a rate. The linker puts the functions below in the place of those of the world (tests/meson.build).
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "trial/workload.h"
+
+enum { MS = 1000000, S = 1000 * MS };
+
+static struct world {
+  struct lb_scenario scenario;
+  struct lb_topology topology;
+  struct lb_trial_plan plan;
+  struct lb_stage stage;
+  lb_ns now, begin;
+  double (*rate)(double s); /* grants per second at that time of the load */
+  double done;
+  lb_ns warm_at;            /* then a log is an eighth full; 0 = never */
+  int asked, answer[2];     /* of the servers: how often, and with which result */
+  int phase_when_asked[2];
+  lb_ns asked_at[2];
+} world;
+
+/* ---- what stands in for time and servers --------------------------------------------------------------------------- */
+
+lb_ns __wrap_lb_clock_ns(void);
+void __wrap_lb_clock_sleep_until(lb_ns when);
+int __wrap_lb_cluster_commits(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret);
+
+lb_ns __wrap_lb_clock_ns(void) { return world.now; }
+
+void __wrap_lb_clock_sleep_until(lb_ns when) {
+  if (when <= world.now) return;
+  world.done += world.rate((double)(world.now - world.begin) / S) * (double)(when - world.now) / S;
+  world.now = when;
+  atomic_store(&world.stage.memory->grants, (uint64_t)world.done);
+  if (world.warm_at && world.now >= world.warm_at) atomic_store(&world.stage.memory->log_warm, true);
+}
+
+/* 1000 before the window, 1600 at its end. */
+int __wrap_lb_cluster_commits(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret) {
+  int i = world.asked++;
+  assert_ptr_equal(cluster, &world.stage.cluster);
+  assert_true(deadline > world.now);
+  assert_true(i < 2);
+  world.asked_at[i] = world.now;
+  world.phase_when_asked[i] = atomic_load(&world.stage.memory->phase);
+  *ret = i ? 1600 : 1000;
+  return world.answer[i];
+}
+
+static double steady(double s) { return s >= 0 ? 400 : 0; }
+static double growing(double s) { return 100 + 50 * s; }
+/* As a compiler does: four seconds. */
+static double warming(double s) { return s < 4 ? 100 + 100 * s : 500; }
+
+/* ---- a load without clients ---------------------------------------------------------------------------------------- */
+
+static int set_up(void **state) {
+  (void)state;
+  world = (struct world){.now = 1000 * (lb_ns)S, .begin = 1000 * (lb_ns)S, .rate = steady};
+  world.scenario = (struct lb_scenario){.kind = LB_KIND_LOAD, .warmup_s = 1, .duration_s = 5, .settle_s = 20, .wait_ms = 100};
+  world.plan = (struct lb_trial_plan){.scenario = &world.scenario, .topology = &world.topology};
+  world.stage = (struct lb_stage){.plan = &world.plan, .memory = lb_memory_map(1, 1, 1), .cluster = {.data_count = 1}};
+  return world.stage.memory ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  lb_history_clear(&world.stage.history);
+  lb_memory_unmap(world.stage.memory);
+  return 0;
+}
+
+/* When the window began or ended, in ms of the load. */
+static int64_t at(enum lb_fact_phase phase) {
+  const struct lb_log *log = &world.stage.memory->log[world.stage.memory->controller];
+  for (uint32_t i = 0; i < atomic_load(&log->count); i++) {
+    const struct lb_event *e = &world.stage.memory->events[log->first + i];
+    if (e->kind == LB_EV_PHASE && world.stage.history.facts[e->fact].phase == phase) return (int64_t)(e->t - world.begin) / MS;
+  }
+  fail_msg("no such phase");
+  return -1;
+}
+
+static void play(void) { assert_int_equal(lb_workload_play(&world.stage), 0); }
+
+static void assert_window(int64_t begin_ms) {
+  assert_in_range(at(LB_PHASE_MEASURE), begin_ms, begin_ms + 1);
+  assert_int_equal(world.stage.warmup_ns / MS, at(LB_PHASE_MEASURE));
+  assert_in_range(at(LB_PHASE_END), begin_ms + 5000, begin_ms + 5001);
+}
+
+static void a_load_that_need_not_settle_begins_after_its_warm_up(void **state) {
+  (void)state;
+  world.scenario.settle_s = 0;
+  world.rate = growing;
+  play();
+  assert_window(1000);
+  assert_false(world.stage.unsettled);
+}
+
+static void a_steady_rate_begins_when_that_is_seen(void **state) {
+  (void)state;
+  play();
+  assert_window(1500);
+  assert_false(world.stage.unsettled);
+}
+
+static void the_warm_up_is_never_shorter_than_asked(void **state) {
+  (void)state;
+  world.scenario.warmup_s = 3;
+  play();
+  assert_window(3000);
+}
+
+static void a_rate_that_grows_is_waited_for(void **state) {
+  (void)state;
+  world.rate = warming;
+  play();
+  assert_in_range(at(LB_PHASE_MEASURE), 8000, 12000);
+  assert_false(world.stage.unsettled);
+}
+
+static void what_does_not_settle_is_measured_all_the_same_and_says_so(void **state) {
+  (void)state;
+  world.rate = growing;
+  play();
+  assert_window(21000);
+  assert_true(world.stage.unsettled);
+}
+
+/* Under a guard only the verdict is asked for. */
+static void under_a_guard_nobody_waits_for_the_rate(void **state) {
+  (void)state;
+  world.rate = growing;
+  world.plan.guard = LB_GUARD_RECHECK;
+  play();
+  assert_window(1000);
+  assert_false(world.stage.unsettled);
+}
+
+static void a_log_that_fills_ends_the_warm_up(void **state) {
+  (void)state;
+  world.rate = growing;
+  world.warm_at = world.begin + 300 * MS;
+  play();
+  assert_in_range(at(LB_PHASE_MEASURE), 300, 301);
+  assert_false(world.stage.unsettled);
+}
+
+static void what_the_servers_commit_in_the_window_is_counted_while_the_clients_work(void **state) {
+  (void)state;
+  play();
+  assert_int_equal(world.asked, 2);
+  assert_int_equal((world.asked_at[0] - world.begin) / MS, at(LB_PHASE_MEASURE));
+  assert_int_equal((world.asked_at[1] - world.begin) / MS, at(LB_PHASE_END));
+  assert_int_equal(world.phase_when_asked[1], LB_PHASE_RUN);
+  assert_int_equal(world.stage.commits, 600);
+  assert_int_equal(atomic_load(&world.stage.memory->phase), LB_PHASE_STOP);
+}
+
+static void servers_that_do_not_say_have_committed_nobody_knows_what(void **state) {
+  (void)state;
+  world.answer[0] = -EOPNOTSUPP;
+  play();
+  assert_int_equal(world.asked, 1);
+  assert_int_equal(world.stage.commits, -1);
+}
+
+static void a_count_without_its_end_is_none(void **state) {
+  (void)state;
+  world.answer[1] = -ETIMEDOUT;
+  play();
+  assert_int_equal(world.asked, 2);
+  assert_int_equal(world.stage.commits, -1);
+}
+
+static void nobody_is_asked_without_servers_or_under_faults(void **state) {
+  (void)state;
+  world.stage.cluster.data_count = 0;
+  play();
+  assert_int_equal(world.asked, 0);
+  assert_int_equal(world.stage.commits, -1);
+  world.stage.cluster.data_count = 1;
+  world.scenario.kind = LB_KIND_CAMPAIGN;
+  assert_int_equal(lb_workload_begin(&world.stage), 0);
+  assert_int_equal(world.asked, 0);
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+  const struct CMUnitTest tests[] = {
+      TEST(a_load_that_need_not_settle_begins_after_its_warm_up),
+      TEST(a_steady_rate_begins_when_that_is_seen),
+      TEST(the_warm_up_is_never_shorter_than_asked),
+      TEST(a_rate_that_grows_is_waited_for),
+      TEST(what_does_not_settle_is_measured_all_the_same_and_says_so),
+      TEST(under_a_guard_nobody_waits_for_the_rate),
+      TEST(a_log_that_fills_ends_the_warm_up),
+      TEST(what_the_servers_commit_in_the_window_is_counted_while_the_clients_work),
+      TEST(servers_that_do_not_say_have_committed_nobody_knows_what),
+      TEST(a_count_without_its_end_is_none),
+      TEST(nobody_is_asked_without_servers_or_under_faults),
+  };
+  return cmocka_run_group_tests_name("workload", tests, NULL, NULL);
+}
