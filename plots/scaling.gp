@@ -15,6 +15,7 @@ set datafile missing NaN # a row of another system breaks no line
 systems = ""
 styles = ""
 clients = ""
+has_handoffs = 0
 has_p50 = 0
 has_p99 = 0
 new(list, w) = strstrt(" ".list." ", " ".w." ") == 0
@@ -24,6 +25,7 @@ set table $Seen
 plot csv using (new(systems, strcol("system")) ? (systems = systems." ".strcol("system"), \
                                                   styles = styles." ".strcol("style"), 0) : 0): \
                (new(clients, strcol("clients")) ? (clients = clients." ".strcol("clients"), 0) : 0): \
+               (has_handoffs = has_handoffs || strlen(strcol("handoffs_per_s")) > 0, 0): \
                (has_p50 = has_p50 || strlen(strcol("handoff_p50_us")) > 0, 0): \
                (has_p99 = has_p99 || strlen(strcol("handoff_p99_us")) > 0, 0) with points
 unset table
@@ -45,7 +47,7 @@ panel_bottom = legend_top + 62
 height = panel_bottom + 340 + 44
 at(pixels) = 1.0 * pixels / height
 
-set terminal svg size 1160,height fixed noenhanced font "DejaVu Sans,12" background "#ffffff" dashlength 0.6
+set terminal svg size 1300,height fixed noenhanced font "DejaVu Sans,12" background "#ffffff" dashlength 0.6
 set output ARG2
 set multiplot
 unset key
@@ -60,7 +62,6 @@ set xrange [least / 1.3 : most * 1.3]
 set xtics ()
 do for [c=1:groups] { set xtics add (word(clients, c) word(clients, c) + 0) }
 set xlabel "clients"
-set ylabel "" offset 1
 
 style_of(i) = int(word(styles, i))
 mine(i) = strcol("system") eq word(systems, i)
@@ -70,28 +71,31 @@ repeat(i, value) = mine(i) && strcol("repeat") ne "median" ? value : NaN
 from_decade(x) = 10.0 ** floor(log10(x)) * 0.95 # a hair of room: a tick exactly on the edge may be lost to rounding
 to_decade(x) = 10.0 ** ceil(log10(x)) * 1.05
 
-panels = has_p99 ? 3 : has_p50 ? 2 : 1
-array metric[3] = ["grants_per_s", "handoff_p50_us", "handoff_p99_us"]
-array titles[3] = ["Grants per second", "Hand-off, median", "Hand-off, 99th percentile"]
+metrics = (has_handoffs ? "handoffs_per_s " : "")."grants_per_s".(has_p50 ? " handoff_p50_us" : "").(has_p99 ? " handoff_p99_us" : "")
+panels = words(metrics)
+title_of(m) = m eq "handoffs_per_s" ? "Hand-offs per second" : m eq "grants_per_s" ? "Grants per second" : \
+  m eq "handoff_p50_us" ? "Hand-off, median" : "Hand-off, 99th percentile"
 do for [p=1:panels] {
-  set lmargin at screen 0.065 + (p - 1) * 0.95 / panels
-  set rmargin at screen 0.005 + p * 0.95 / panels
-  set title titles[p] font ",12"
-  m = metric[p]
-  if (p == 1) {
-    stats csv using (column("grants_per_s")) name "RATE" nooutput
-    set yrange [from_decade(RATE_min) : to_decade(RATE_max)]
-    set ylabel "grants/s"
+  set lmargin at screen 0.05 + (p - 1) * 0.955 / panels
+  set rmargin at screen 0.005 + p * 0.955 / panels
+  m = word(metrics, p)
+  set title title_of(m) font ",12"
+  if (strstrt(m, "_per_s") > 0) {
+    if (p == 1) { # one axis for both
+      stats csv using (column("grants_per_s")) name "RATE" nooutput
+      low = RATE_min
+      if (has_handoffs) { stats csv using (column("handoffs_per_s")) name "HANDS" nooutput; low = HANDS_min < low ? HANDS_min : low }
+      set yrange [from_decade(low) : to_decade(RATE_max)]
+    }
     set ytics ("0.1" 0.1, "1" 1, "10" 10, "100" 100, "1 k" 1e3, "10 k" 1e4, "100 k" 1e5, "1 M" 1e6, "10 M" 1e7)
   } else {
-    if (p == 2) { # one axis for both
+    if (m eq "handoff_p50_us") { # one axis for both
       set autoscale y # stats would leave out what the axis of the rates does not show
       stats csv using (column("handoff_p50_us")) name "P50" nooutput
       high = P50_max
       if (has_p99) { stats csv using (column("handoff_p99_us")) name "P99" nooutput; high = P99_max }
       set yrange [from_decade(P50_min) : to_decade(high)]
     }
-    set ylabel "time"
     set ytics ("1 ns" 1e-3, "10 ns" 0.01, "100 ns" 0.1, "1 µs" 1, "10 µs" 10, "100 µs" 100, \
       "1 ms" 1e3, "10 ms" 1e4, "100 ms" 1e5, "1 s" 1e6, "10 s" 1e7, "100 s" 1e8)
   }

@@ -5,7 +5,7 @@ load that is named the figure is scaling-SCENARIO.
 figures/scaling.csv has a row per repeat (`repeat` is its trial) and a row per system and number of clients (`repeat`
 is `median`): the median over `repeats` repeats, with the ends of its 95 % bootstrap interval (bootstrap.py). `style`
 is the number of the system's line style in style.gp; scaling.gp draws the same file with gnuplot. Columns without a
-unit in their name: grants_per_s in 1/s.
+unit in their name: handoffs_per_s and grants_per_s in 1/s.
 """
 
 import sys
@@ -18,8 +18,8 @@ from speed import METRICS, TAIL_SAMPLES, Speed
 COLUMNS = ("system", "style", "clients", "repeat", "repeats",
            *(f"{metric}{end}" for metric in METRICS for end in ("", "_low", "_high")))
 WANTED = {1: "All clients want the same lock", 0: "Every client has a lock of its own"}
-TITLES = {"grants_per_s": ("Grants per second", "grants/s"), "handoff_p50_us": ("Hand-off, median", "time"),
-          "handoff_p99_us": ("Hand-off, 99th percentile", "time")}
+TITLES = {"handoffs_per_s": "Hand-offs per second", "grants_per_s": "Grants per second",
+          "handoff_p50_us": "Hand-off, median", "handoff_p99_us": "Hand-off, 99th percentile"}
 TIMES = ((1e-3, "1 ns"), (0.01, "10 ns"), (0.1, "100 ns"), (1, "1 µs"), (10, "10 µs"), (100, "100 µs"), (1e3, "1 ms"),
          (1e4, "10 ms"), (1e5, "100 ms"), (1e6, "1 s"), (1e7, "10 s"), (1e8, "100 s"))
 COUNTS = ((0.01, "0.01"), (0.1, "0.1"), (1, "1"), (10, "10"), (100, "100"), (1e3, "1 k"), (1e4, "10 k"), (1e5, "100 k"),
@@ -84,27 +84,27 @@ def paint(run, speed, rows):
     metrics = [m for m in METRICS if any(r.get(m) for r in rows)]
     legend_height = 0.2 * -(-len(speed.systems) // columns) + 0.15
     height = 0.55 + 3.4 + 0.5 + legend_height + 0.5
-    fig = Figure(figsize=(10.2, height))
+    fig = Figure(figsize=(11.4, height))
     foot = figure.title_and_foot(fig, f"What does a lock cost?  {WANTED.get(speed.keys, f'{speed.keys} locks, chosen at random')}", [
         f"{speed.note()} · repeats as dots, medians over repeats with 95 % bootstrap interval"
         f"{'' if any(r.get('grants_per_s_low') for r in rows) else f' (none: fewer than {LEAST_REPEATS} repeats)'}"
         f" · hand-off: released → next granted · a p99 has at least {TAIL_SAMPLES} samples beyond it"], run)[1]
     bottom = foot + legend_height + 0.45
     axes = fig.subplots(1, len(metrics), squeeze=False, gridspec_kw={
-        "left": 0.065, "right": 0.99, "wspace": 0.27, "bottom": bottom / height, "top": 1 - 0.75 / height})[0]
-    times = [r[m] for m in METRICS[1:] for r in rows if r.get(m)]
+        "left": 0.05, "right": 0.99, "wspace": 0.3, "bottom": bottom / height, "top": 1 - 0.75 / height})[0]
+    rates = [r[m] for m in METRICS[:2] for r in rows if r.get(m)]
+    times = [r[m] for m in METRICS[2:] for r in rows if r.get(m)]
     for ax, metric in zip(axes, metrics):
         draw_panel(ax, rows, speed.systems, styles, metric)
-        ax.set_title(TITLES[metric][0])
+        ax.set_title(TITLES[metric])
         ax.set_xscale("log", base=2)
         ax.set_yscale("log")
         ax.set_xlabel("clients")
-        ax.set_ylabel(TITLES[metric][1])
         ax.set_xticks(speed.clients, [str(c) for c in speed.clients])
         ax.set_xticks([], minor=True)
         ax.set_xlim(speed.clients[0] / 1.3, speed.clients[-1] * 1.3)
-        if metric == "grants_per_s":
-            label_axis(ax.yaxis, COUNTS, [r[metric] for r in rows if r.get(metric)])
+        if metric.endswith("_per_s"):
+            label_axis(ax.yaxis, COUNTS, rates)
         else:
             label_axis(ax.yaxis, TIMES, times)
     legend(fig, speed.systems, styles, (foot + 0.02) / height, columns)

@@ -2,8 +2,10 @@
 """speed.py - what the figures of speed share: the repeats of one load, by system and number of clients.
 
 The load is the one that is asked for, else the first of the run with one lock for all clients, else its first. `speed.py
-RUN_DIR` prints the names of the others, a line each. A repeat is a trial; its numbers are those of trials.csv. A system with a violated trial did not exclude: it has no
-speed, is left out and named. Times of hand-offs need other clients; a p99 needs at least 10 samples beyond it.
+RUN_DIR` prints the names of the others, a line each. A repeat is a trial; its numbers are those of trials.csv. A system
+with a violated trial did not exclude: it has no speed, is left out and named. Hand-offs, and their times, need other
+clients; a p99 needs at least 10 samples beyond it. Runs of before counted hand-offs of whole trials only: their rate is
+the share of the grants that were hand-offs.
 """
 
 import re
@@ -14,12 +16,13 @@ import run_folder
 from bootstrap import median_interval
 
 TAIL_SAMPLES = 10
-METRICS = ("grants_per_s", "handoff_p50_us", "handoff_p99_us")
-_NUMBERS = ("clients", "trial", "grants", "handoffs", "measured_s", *METRICS)
+METRICS = ("handoffs_per_s", "grants_per_s", "handoff_p50_us", "handoff_p99_us")
+_NUMBERS = ("clients", "trial", "grants", "handoffs", "measured_s", *METRICS[1:])
 
 
 def _measured(run_dir):
-    rows = run_folder.load_csv(run_dir, "trials.csv", ("scenario", "system", "guard", "verdict"), _NUMBERS)
+    rows = run_folder.load_csv(run_dir, "trials.csv", ("scenario", "system", "guard", "verdict"), _NUMBERS,
+                               newer=("handoffs_per_s",))
     return [r for r in rows if r["measured_s"] and r["grants_per_s"] and r["clients"]]
 
 
@@ -42,6 +45,13 @@ def _handoffs_measured(row):
     return row["handoffs"] * min(1, row["grants_per_s"] * row["measured_s"] / row["grants"])
 
 
+def _handoffs_per_s(row):
+    """None where nothing changed hands: an axis of decades has no place for 0."""
+    if row["handoffs_per_s"]:
+        return float(row["handoffs_per_s"]) or None
+    return row["handoffs"] / row["grants"] * row["grants_per_s"] if row["handoffs"] else None
+
+
 class Speed:
     def __init__(self, run_dir, run, name=None):
         rows = _measured(run_dir)
@@ -56,6 +66,7 @@ class Speed:
         self.repeats = {}
         for row in rows:
             if row["system"] not in self.left_out:
+                row["handoffs_per_s"] = _handoffs_per_s(row)
                 if 0.01 * _handoffs_measured(row) < TAIL_SAMPLES:
                     row["handoff_p99_us"] = None
                 self.repeats.setdefault((row["system"], int(row["clients"])), []).append(row)

@@ -15,7 +15,7 @@ import re
 import statistics
 import sys
 
-METRICS = ("grants_per_s", "handoff_p50_us", "handoff_p99_us")
+METRICS = ("handoffs_per_s", "grants_per_s", "handoff_p50_us", "handoff_p99_us")
 UNITS = {"ns": 1e-3, "µs": 1, "ms": 1e3, "s": 1e6, "k": 1e3, "M": 1e6, None: 1}
 LABEL_DROP = 3.9  # gnuplot: pixels from a tick down to the base line of its label
 
@@ -54,7 +54,9 @@ def measured(run_dir):
 
 def numbers_of(trial):
     """{metric: number} of a repeat."""
-    found = {m: float(trial[m]) for m in METRICS if trial[m]}
+    found = {m: float(trial[m]) for m in METRICS if float(trial.get(m) or 0)}
+    if not trial.get("handoffs_per_s") and float(trial["handoffs"]):  # a run of before
+        found["handoffs_per_s"] = float(trial["handoffs"]) / float(trial["grants"]) * float(trial["grants_per_s"])
     window = float(trial["grants_per_s"]) * float(trial["measured_s"]) / float(trial["grants"])
     if float(trial["handoffs"]) * min(1, window) < 1000:
         found.pop("handoff_p99_us", None)
