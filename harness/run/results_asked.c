@@ -44,8 +44,8 @@ json_t *lb_results_settings(const struct lb_plan *plan) {
   for (size_t i = 0; i < plan->cell_count; i++) {
     struct asked a = asked_by(&plan->cells[i]);
     if (plan->cells[i].skip[0] || a.topology->data_count == 0 || !is_first(plan, i)) continue;
-    json_array_append_new(list, json_pack("{s:s, s:b, s:b, s:o}", "topology", a.topology->name, "measured", a.measured, "synced", a.durable,
-                                          "differs", lines_json(lb_setting_differing(a.topology, a.measured, a.durable))));
+    json_array_append_new(list, json_pack("{s:s, s:b, s:s, s:o}", "topology", a.topology->name, "measured", a.measured, "storage",
+                                          a.durable ? "disk" : "memory", "differs", lines_json(lb_setting_differing(a.topology, a.measured, a.durable))));
   }
   return list;
 }

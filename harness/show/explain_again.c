@@ -59,7 +59,7 @@ static void append_scenario(struct command *c, const struct lb_told *told) {
 /* Keys that suites change, as the run had them. A timeline has one number of clients, which its
  * file states. */
 static void append_workload(struct command *c, const struct lb_told *told) {
-  static const char *const keys[] = {"duration_s", "warmup_s"};
+  static const char *const keys[] = {"duration_s", "warmup_s", "settle_s"};
   const json_t *workload = json_object_get(told->scenario, "workload"), *value;
   if (json_array_size(json_object_get(told->scenario, "steps")) == 0) {
     append(c, " -s");
@@ -75,7 +75,7 @@ static void append_workload(struct command *c, const struct lb_told *told) {
 /* True for what append_workload() and the seed have said already: that is exact where argv may
  * speak of several numbers of clients. */
 static bool is_said(const char *setting) {
-  static const char *const said[] = {"clients=", "duration_s=", "warmup_s=", "trials="};
+  static const char *const said[] = {"clients=", "duration_s=", "warmup_s=", "settle_s=", "trials="};
   for (size_t i = 0; i < sizeof said / sizeof *said; i++)
     if (strncmp(setting, said[i], strlen(said[i])) == 0) return true;
   return false;
