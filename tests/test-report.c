@@ -383,9 +383,9 @@ static void rates_are_the_median_of_the_repeats_with_least_and_most(void **state
       page_of(RUN("", "", ""), TRIALS_HEADER "s,a@t,none,4,1,1,safe,0,0,300,\ns,a@t,none,4,2,1,safe,0,0,100,\n"
                                              "s,a@t,none,4,3,1,safe,0,0,,\ns,a@t,none,4,4,1,violated,1,1,220,\n"
                                              "s,a@t,none,16,1,1,safe,0,0,12.34,\n");
-  assert_has(page, "<td class=\"number\">4</td><td class=\"number\">220</td><td class=\"number\">100 to 300</td>"
+  assert_has(page, "<td class=\"number\">4</td><td></td><td></td><td class=\"number\">220</td><td class=\"number\">100 to 300</td>"
                    "<td class=\"number\">3</td><td class=\"number\">1</td>");
-  assert_has(page, "<td class=\"number\">16</td><td class=\"number\">12.3</td><td class=\"number\">12.3 to 12.3</td>");
+  assert_has(page, "<td class=\"number\">16</td><td></td><td></td><td class=\"number\">12.3</td><td class=\"number\">12.3 to 12.3</td>");
 }
 
 static void only_figures_that_are_there_are_shown(void **state) {
@@ -483,6 +483,15 @@ static void a_run_of_another_shape_is_refused_with_what_was_expected(void **stat
       TRIALS_HEADER, -EINVAL, "'upper95' is missing, expected a number");
 }
 
+/* A column that came later, wherever it stands. */
+static void handoffs_stand_before_grants(void **state) {
+  (void)state;
+#define NEWER "handoffs_per_s," TRIALS_HEADER
+  const char *page = page_of(RUN("", "", ""), NEWER "7,s,a@t,none,4,1,1,safe,0,0,300,\n9,s,a@t,none,4,2,1,safe,0,0,100,\n200,s,a@t,none,4,3,1,safe,0,0,100,\n");
+  assert_has(page, "<td class=\"number\">4</td><td class=\"number\">9.0</td><td class=\"number\">7.0 to 200</td>"
+                   "<td class=\"number\">100</td><td class=\"number\">100 to 300</td>");
+}
+
 static void malformed_trials_are_refused_with_their_line(void **state) {
   (void)state;
   const char *run = RUN("", "", "");
@@ -495,6 +504,7 @@ static void malformed_trials_are_refused_with_their_line(void **state) {
                  "/trials.csv:2: grants_per_s is 'fast'");
   assert_refused(run, TRIALS_HEADER "s,a@t,none,1,1,1,safe,0,0,nan,\n", -EINVAL,
                  "/trials.csv:2: grants_per_s is 'nan'");
+  assert_refused(run, NEWER "-1,s,a@t,none,1,1,1,safe,0,0,1,\n", -EINVAL, "/trials.csv:2: handoffs_per_s is '-1'");
   assert_refused(run, TRIALS_HEADER "s,a@t,none,1,1,1,safe,0,0,,../x\n", -EINVAL,
                  "history is '../x', expected histories/NAME");
   assert_refused(run, TRIALS_HEADER "s,a@t,none,1,1,1,safe,0,0,,histories/../x\n", -EINVAL,
@@ -555,6 +565,7 @@ int main(void) {
       EACH(a_violated_trial_links_its_history_and_the_command_to_judge_it),
       EACH(commands_are_as_the_user_called_the_tool),
       EACH(rates_are_the_median_of_the_repeats_with_least_and_most),
+      EACH(handoffs_stand_before_grants),
       EACH(only_figures_that_are_there_are_shown),
       EACH(a_figure_that_was_not_drawn_is_named_with_the_reason),
       EACH(the_same_folder_gives_the_same_page_and_nothing_else_is_left),

@@ -22,12 +22,12 @@
 /* clang-format off */
 enum {
   /* The order of the first five matters: what belongs together agrees in the columns before a
-   * certain one. */
-  SCENARIO, SYSTEM, GUARD, CLIENTS, TRIAL, SEED, VERDICT, DOUBLE_HOLDS, DOUBLE_HOLD_MS, GRANTS_PER_S, HISTORY, COLUMNS
+   * certain one. Runs of before do not have the last. */
+  SCENARIO, SYSTEM, GUARD, CLIENTS, TRIAL, SEED, VERDICT, DOUBLE_HOLDS, DOUBLE_HOLD_MS, GRANTS_PER_S, HISTORY, HANDOFFS_PER_S, COLUMNS
 };
 static const char *const column_name[COLUMNS] = {
   "scenario", "system", "guard", "clients", "trial", "seed", "verdict", "double_holds", "double_hold_ms",
-  "grants_per_s", "history",
+  "grants_per_s", "history", "handoffs_per_s",
 };
 /* clang-format on */
 
@@ -35,7 +35,7 @@ static const char *const column_name[COLUMNS] = {
 
 struct row {
   const char *text[COLUMNS]; /* into csv.data */
-  double grants_per_s;       /* NAN where not measured */
+  double grants_per_s, handoffs_per_s; /* NAN where not measured */
 };
 
 struct lb_report_trials {
@@ -60,14 +60,19 @@ static bool good_history(const char *name) {
   return !*name || (strncmp(name, HISTORIES, prefix) == 0 && !strchr(name + prefix, '/'));
 }
 
-/* Numbers are read here, so that a bad one is refused with its line and not drawn as 0. */
+/* A rate is read when its line is, so that a bad one is refused with it and not drawn as 0. */
+static int take_rate(const struct lb_csv *csv, int column, const char *text, double *ret, char *err, size_t err_size) {
+  char *end = NULL;
+  *ret = *text ? strtod(text, &end) : NAN;
+  if (!*text || (!*end && isfinite(*ret) && *ret >= 0)) return 0;
+  return refuse(csv, column, text, "a number of at least 0, or nothing", err, err_size);
+}
+
 static int take_row(const struct lb_csv *csv, const int index[COLUMNS], struct row *row, char *err, size_t err_size) {
-  for (int c = 0; c < COLUMNS; c++) row->text[c] = csv->field[index[c]];
-  const char *rate = row->text[GRANTS_PER_S];
-  char *end;
-  row->grants_per_s = *rate ? strtod(rate, &end) : NAN;
-  if (*rate && (*end || !isfinite(row->grants_per_s) || row->grants_per_s < 0))
-    return refuse(csv, GRANTS_PER_S, rate, "a number of at least 0, or nothing", err, err_size);
+  for (int c = 0; c < COLUMNS; c++) row->text[c] = index[c] < 0 ? "" : csv->field[index[c]];
+  int r = take_rate(csv, GRANTS_PER_S, row->text[GRANTS_PER_S], &row->grants_per_s, err, err_size);
+  if (r == 0) r = take_rate(csv, HANDOFFS_PER_S, row->text[HANDOFFS_PER_S], &row->handoffs_per_s, err, err_size);
+  if (r < 0) return r;
   if (!good_history(row->text[HISTORY]))
     return refuse(csv, HISTORY, row->text[HISTORY], "histories/NAME, or nothing", err, err_size);
   return 0;
@@ -78,7 +83,7 @@ static int read_rows(struct lb_report_trials *trials, char *err, size_t err_size
   int index[COLUMNS], r;
   size_t room = 0;
   for (int c = 0; c < COLUMNS; c++)
-    if ((index[c] = lb_csv_column(csv, column_name[c], err, err_size)) < 0) return index[c];
+    if ((index[c] = lb_csv_column(csv, column_name[c], err, err_size)) < 0 && c != HANDOFFS_PER_S) return index[c];
   while ((r = lb_csv_next(csv, err, err_size)) > 0) {
     if (trials->count == room) {
       room = room ? 2 * room : 256;
@@ -155,26 +160,41 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-/* The measured rates of rows [from, end), sorted, into ret (room for all); their number. */
-static size_t sorted_rates(const struct lb_report_trials *trials, size_t from, size_t end, double *ret) {
+/* The measured rates of rows [from, end), of hand-offs or of grants, sorted, into ret (room for
+ * all); their number. */
+static size_t sorted_rates(const struct lb_report_trials *trials, size_t from, size_t end, bool handoffs, double *ret) {
   size_t count = 0;
-  for (size_t i = from; i < end; i++)
-    if (!isnan(trials->row[i].grants_per_s)) ret[count++] = trials->row[i].grants_per_s;
+  for (size_t i = from; i < end; i++) {
+    double rate = handoffs ? trials->row[i].handoffs_per_s : trials->row[i].grants_per_s;
+    if (!isnan(rate)) ret[count++] = rate;
+  }
   qsort(ret, count, sizeof *ret, by_value);
   return count;
 }
 
 /* The median of the repeats, and how far they lie apart: with three repeats an interval would
  * pretend to know more. */
-static void write_rate(FILE *out, const struct row *row, const double *rates, size_t count, size_t violated) {
+static void write_rate(FILE *out, const double *rates, size_t count) {
+  if (count == 0) {
+    fputs("<td></td><td></td>", out);
+    return;
+  }
   double median = (rates[(count - 1) / 2] + rates[count / 2]) / 2;
-  fputs("<tr>", out);
-  write_fields(out, row, SCENARIO, CLIENTS, "");
-  write_fields(out, row, CLIENTS, TRIAL, " class=\"number\"");
   fprintf(out, "<td class=\"number\">%.*f</td>", median < 100 ? 1 : 0, median);
   fprintf(out, "<td class=\"number\">%.*f to %.*f</td>", rates[0] < 100 ? 1 : 0, rates[0],
           rates[count - 1] < 100 ? 1 : 0, rates[count - 1]);
-  fprintf(out, "<td class=\"number\">%zu</td><td class=\"number\">%zu</td></tr>\n", count, violated);
+}
+
+/* A line for rows [from, end). `rates` has room for all. */
+static void write_rates(FILE *out, const struct lb_report_trials *trials, size_t from, size_t end, double *rates) {
+  size_t count = sorted_rates(trials, from, end, true, rates);
+  fputs("<tr>", out);
+  write_fields(out, &trials->row[from], SCENARIO, CLIENTS, "");
+  write_fields(out, &trials->row[from], CLIENTS, TRIAL, " class=\"number\"");
+  write_rate(out, rates, count);
+  count = sorted_rates(trials, from, end, false, rates);
+  write_rate(out, rates, count);
+  fprintf(out, "<td class=\"number\">%zu</td><td class=\"number\">%zu</td></tr>\n", count, count_violated(trials, from, end));
 }
 
 /* One line per cell and number of clients. The number of violated repeats stands beside the speed,
@@ -184,15 +204,14 @@ void lb_report_speed(FILE *out, const struct lb_report_trials *trials) {
   double *rates = calloc(trials->count + 1, sizeof *rates);
   for (size_t from = 0, end; rates && from < trials->count; from = end) {
     end = group_end(trials, from, TRIAL);
-    size_t count = sorted_rates(trials, from, end, rates);
-    if (count == 0) continue;
+    if (sorted_rates(trials, from, end, false, rates) == 0) continue;
     if (!any)
       fputs("<details><summary>Rates in numbers</summary>\n<div class=\"scroll\"><table class=\"plain\">\n"
-            "<thead><tr><th>scenario</th><th>system</th><th>guard</th><th>clients</th><th>grants/s, median</th>"
-            "<th>least to most</th><th>repeats</th><th>violated</th></tr></thead>\n<tbody>\n",
+            "<thead><tr><th>scenario</th><th>system</th><th>guard</th><th>clients</th><th>hand-offs/s, median</th>"
+            "<th>least to most</th><th>grants/s, median</th><th>least to most</th><th>repeats</th><th>violated</th></tr></thead>\n<tbody>\n",
             out);
     any = true;
-    write_rate(out, &trials->row[from], rates, count, count_violated(trials, from, end));
+    write_rates(out, trials, from, end, rates);
   }
   fputs(any ? "</tbody></table></div>\n<p class=\"soft\">A lock that was violated has no speed worth comparing. "
               "Percentiles of latency: trials.csv for each repeat, latency.csv to merge them.</p></details>\n"
