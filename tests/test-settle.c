@@ -60,6 +60,14 @@ static void what_began_late_settles_when_two_thirds_of_the_time_are_alike(void *
   assert_in_range(settles_after(late, 1000), 110, 130);
 }
 
+/* One in each tick: 100 in a third of 300. */
+static uint64_t slow(size_t tick) { return tick > 0; }
+
+static void a_few_that_are_alike_are_so_by_chance(void **state) {
+  (void)state;
+  assert_int_equal(settles_after(slow, 1000), 300);
+}
+
 static uint64_t edge;
 static uint64_t stepping(size_t tick) { return tick <= 8 ? 100 : edge; }
 
@@ -98,6 +106,7 @@ int main(void) {
       cmocka_unit_test(a_rate_that_grows_or_falls_does_not_settle),
       cmocka_unit_test(a_rate_that_grows_for_a_while_settles_after_it),
       cmocka_unit_test(what_began_late_settles_when_two_thirds_of_the_time_are_alike),
+      cmocka_unit_test(a_few_that_are_alike_are_so_by_chance),
       cmocka_unit_test(three_percent_are_alike_and_four_are_not),
       cmocka_unit_test(a_rate_that_wavers_settles_at_last),
       cmocka_unit_test(ticks_beyond_the_room_change_nothing),

@@ -4,9 +4,9 @@
  * while they compile their code and fill their caches, and says little of the seconds after them.
  *
  * The time so far is cut into thirds. The rate has settled when the last third and the one before it
- * differ by at most 3 %. The thirds grow with the time, so a rate that wavers around a mean settles
- * at last, and one that grows slowly does not settle because somebody looks at two moments close to
- * each other.
+ * differ by at most 3 %, of 100 things done or more. The thirds grow with the time, so a rate that
+ * wavers around a mean settles at last, and one that grows slowly does not settle because somebody
+ * looks at two moments close to each other.
  */
 #ifndef LB_SETTLE_H
 #define LB_SETTLE_H
