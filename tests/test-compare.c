@@ -308,6 +308,20 @@ static void settings_of_what_is_not_compared_do_not_matter(void **state) {
   assert_int_equal(w->c.differs.count, 0);
 }
 
+/* A topology that two loads want on a disk and in memory has two entries, in any order. */
+static void settings_are_compared_with_those_of_the_same_storage(void **state) {
+  struct world *w = *state;
+#define STORED(storage, differs) "{\"topology\":\"y\",\"measured\":true,\"storage\":\"" storage "\",\"differs\":[\"" differs "\"]}"
+  load_of(&w->a, "load", ""), load_of(&w->b, "load", "");
+  five(&w->a, CELL, 1000, 50);
+  five(&w->b, CELL, 1000, 50);
+  strcpy(w->a.more, ",\"settings\":[" STORED("disk", "a") "," STORED("memory", "b") "]");
+  strcpy(w->b.more, ",\"settings\":[" STORED("memory", "b") "," STORED("disk", "c") "]");
+  compare(w);
+  says(&w->c.differs, "settings.y.differs: [\"a\"] in A, [\"c\"] in B");
+  assert_int_equal(w->c.differs.count, 1);
+}
+
 /* ---- variants of one run ------------------------------------------------------------------------------------------ */
 
 static void a_variant_is_compared_with_the_first_of_its_scenario(void **state) {
@@ -384,6 +398,7 @@ int main(void) {
       TEST(timelines_and_campaigns_measure_nothing),
       TEST(another_machine_or_setting_is_named),
       TEST(settings_of_what_is_not_compared_do_not_matter),
+      TEST(settings_are_compared_with_those_of_the_same_storage),
       TEST(a_variant_is_compared_with_the_first_of_its_scenario),
       TEST(a_run_without_variants_has_nothing_to_compare),
       TEST(a_folder_that_is_no_run_is_refused_with_the_place),

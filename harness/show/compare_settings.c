@@ -107,6 +107,15 @@ static const char *name_of(const json_t *entry) {
   return NULL;
 }
 
+static bool is_measured(const json_t *entry) { return !json_is_false(json_object_get(entry, "measured")); }
+
+/* A topology has an entry of its own for each storage that a load of the run asks for. */
+static bool is_entry_of(const json_t *entry, const char *name, const json_t *storage) {
+  const char *own = name_of(entry);
+  const json_t *own_storage = json_object_get(entry, "storage");
+  return own && strcmp(own, name) == 0 && (!storage || !own_storage || json_equal(own_storage, storage));
+}
+
 /* Entries of systems and topologies that are compared; what a server is told where nobody measures
  * does not matter. */
 static void compare_entries(const char *place, const json_t *a, const json_t *b, const struct lb_comparison *c, struct lb_remarks *ret) {
@@ -114,10 +123,10 @@ static void compare_entries(const char *place, const json_t *a, const json_t *b,
   const json_t *entry, *other;
   json_array_foreach(a, i, entry) {
     const char *name = name_of(entry);
-    if (!name || !is_compared(c, name) || json_is_false(json_object_get(entry, "measured"))) continue;
+    if (!name || !is_compared(c, name) || !is_measured(entry)) continue;
     json_array_foreach(b, k, other) {
       char at[200];
-      if (!name_of(other) || strcmp(name_of(other), name) != 0 || json_is_false(json_object_get(other, "measured"))) continue;
+      if (!is_entry_of(other, name, json_object_get(entry, "storage")) || !is_measured(other)) continue;
       snprintf(at, sizeof at, "%s.%s", place, name);
       compare_members(at, entry, other, nothing, false, ret);
     }
