@@ -163,6 +163,20 @@ static void what_differs_is_listed_and_what_is_as_it_comes_is_not(void **state) 
   assert_differs(&none, true, true, "");
 }
 
+/* Of two lines of one file the last counts. */
+static void what_a_topology_says_itself_is_listed_once(void **state) {
+  const struct lb_setting rows[] = {row, flag, {0}};
+  const struct lb_family family = {.name = "f", .settings = rows};
+  const struct lb_topology t = {.family = &family, .settings = "own yes\ntick=7\n"}, other = {.family = &family, .settings = "own tick=7\n"};
+  (void)state;
+  assert_differs(&t, false, true, "--quick\nown yes\ntick=7\n");
+  assert_differs(&other, false, true, "tick=200 (else 2000)\n--quick\nown tick=7\n");
+  char *text = lb_setting_differing(lb_topology_find("zk-x3-stock"), false, false);
+  assert_null(strstr(text, "tickTime=200 "));
+  assert_non_null(strstr(text, "tickTime=2000\n"));
+  free(text);
+}
+
 static void the_options_of_a_program_are_those_of_its_rows(void **state) {
   const struct lb_setting rows[] = {{.name = "-Xmx", .faults = "1m", .measured = "2m", .place = LB_SETTING_PROGRAM},
                                     {.name = "file=", .faults = "1", .measured = "1"},
@@ -212,6 +226,7 @@ int main(void) {
       cmocka_unit_test(a_redis_keeps_what_its_settings_say),
       cmocka_unit_test(a_setting_is_written_by_what_the_trial_is_for),
       cmocka_unit_test(what_differs_is_listed_and_what_is_as_it_comes_is_not),
+      cmocka_unit_test(what_a_topology_says_itself_is_listed_once),
       cmocka_unit_test(the_options_of_a_program_are_those_of_its_rows),
       cmocka_unit_test(a_measured_zookeeper_has_the_whole_compiler),
   };

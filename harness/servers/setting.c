@@ -45,13 +45,21 @@ static void print_row(const struct lb_setting *row, const char *value, FILE *out
   putc('\n', out);
 }
 
+/* Lines of a topology come last in the file, so what they say counts. */
+static bool is_overruled(const struct lb_setting *row, const char *lines) {
+  size_t length = strlen(row->name);
+  for (const char *at = lines; at && *at; at += strcspn(at, "\n"), at += *at == '\n')
+    if (strncmp(at, row->name, length) == 0) return true;
+  return false;
+}
+
 char *lb_setting_differing(const struct lb_topology *topology, bool measured, bool durable) {
   char *text = NULL;
   size_t size;
   FILE *out = open_memstream(&text, &size);
   if (!out) return NULL;
   for (const struct lb_setting *row = topology->family->settings; row && row->name; row++)
-    print_row(row, lb_setting_value(row, measured, durable), out);
+    if (!is_overruled(row, topology->settings)) print_row(row, lb_setting_value(row, measured, durable), out);
   if (topology->settings) fputs(topology->settings, out);
   if (fclose(out) == 0) return text;
   free(text);

@@ -40,7 +40,8 @@ int lb_setting_write(struct lb_cluster *cluster, const struct lb_server *server,
 size_t lb_setting_options(const struct lb_cluster *cluster, const struct lb_setting *settings, char (*texts)[LB_SETTING_TEXT_MAX],
                            const char **argv, size_t max);
 /* All that differs from a server that nobody has configured, a line each: "tickTime=200 (else 2000)";
- * last the lines of the topology itself. malloc'd; NULL = no memory. */
+ * last the lines of the topology itself, which stand for rows of their names, too. malloc'd; NULL = no
+ * memory. */
 char *lb_setting_differing(const struct lb_topology *topology, bool measured, bool durable);
 
 #endif
