@@ -14,6 +14,7 @@
 
 #include "rate.h"
 #include "base/files.h"
+#include "protocols.h"
 #include "version.h"
 
 enum { PATH_LENGTH = 4000 };
@@ -200,9 +201,9 @@ static json_t *run_json(const struct lb_tally *tally, const struct lb_run_info *
   for (int i = 0; i < info->argc; i++) json_array_append_new(argv, json_string(info->argv[i]));
   for (size_t i = 0; i < plan->scenario_count; i++)
     json_array_append_new(scenarios, scenario_json(&plan->scenarios[i]));
-  return json_pack("{s:i, s:s, s:{s:s, s:s}, s:o, s:s, s:f, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i}",
-                   "schema_version", 1, "id", info->id, "tool", "version", LB_VERSION, "commit", LB_COMMIT, "argv",
-                   argv, "started_utc", info->started_utc, "seconds", info->seconds, "seed", (json_int_t)plan->seed,
+  return json_pack("{s:i, s:s, s:{s:s, s:s, s:s}, s:o, s:s, s:f, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i}",
+                   "schema_version", 1, "id", info->id, "tool", "version", LB_VERSION, "commit", LB_COMMIT,
+                   "protocols", LB_PROTOCOLS, "argv", argv, "started_utc", info->started_utc, "seconds", info->seconds, "seed", (json_int_t)plan->seed,
                    "jobs", info->jobs, "trials", (json_int_t)plan->job_count, "machine", machine_json(info), "servers",
                    servers_json(info), "settings", lb_results_settings(plan), "scenarios", scenarios, "cells", lb_results_cells(tally), "control",
                    control_json(tally), "verdict", info->verdict, "exit_code", info->exit_code);
