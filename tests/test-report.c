@@ -492,6 +492,30 @@ static void handoffs_stand_before_grants(void **state) {
                    "<td class=\"number\">100</td><td class=\"number\">100 to 300</td>");
 }
 
+#define LOAD(name, settle) "{\"name\":\"" name "\",\"steps\":[],\"workload\":{\"duration_s\":1.5,\"warmup_s\":0.4" settle "}}"
+
+/* The rate of a server that is still warming up looks like any other. */
+static void what_had_not_settled_is_said_before_the_rates(void **state) {
+  (void)state;
+#define SETTLED "unsettled," TRIALS_HEADER
+  const char *page = page_of(RUN(LOAD("a", ",\"settle_s\":30"), "", ""),
+                             SETTLED "1,a,a@t,none,4,1,1,safe,0,0,300,\n0,a,a@t,none,4,2,1,safe,0,0,100,\n1,a,b@t,none,4,1,1,safe,0,0,100,\n");
+  assert_order(page, (const char *const[]){"<p class=\"banner bad\">In 2 trials the rate was still changing", "Rates in numbers", "<th>not settled</th>",
+                                           "<td class=\"number\">2</td><td class=\"number\">0</td><td class=\"number\">1</td></tr>", NULL});
+  assert_has_not(page, "warm-up of fixed length");
+  page = page_of(RUN(LOAD("a", "") "," LOAD("b", ",\"settle_s\":0") "," LOAD("c", ",\"settle_s\":3"), "", ""), TRIALS_HEADER "a,a@t,none,4,1,1,safe,0,0,300,\n");
+  assert_has(page, "whether the rate had settled by then or not: a (0.4 s), b (0.4 s). Such");
+  assert_has_not(page, "still changing");
+  assert_has(page, "<td class=\"number\">0</td><td></td></tr>");
+}
+
+/* Neither has a window whose rate could settle. */
+static void steps_and_campaigns_do_not_have_to_settle(void **state) {
+  (void)state;
+  assert_has_not(page_of(RUN("{\"name\":\"s\",\"steps\":[\"wait 1s\"],\"workload\":{\"duration_s\":1}},"
+                             "{\"name\":\"c\",\"steps\":[],\"campaign\":{},\"workload\":{\"duration_s\":1}}", "", ""), TRIALS_HEADER), "settled");
+}
+
 static void malformed_trials_are_refused_with_their_line(void **state) {
   (void)state;
   const char *run = RUN("", "", "");
@@ -573,6 +597,8 @@ int main(void) {
       EACH(a_missing_file_is_named),
       EACH(malformed_json_is_refused_with_its_line),
       EACH(a_run_of_another_shape_is_refused_with_what_was_expected),
+      EACH(what_had_not_settled_is_said_before_the_rates),
+      EACH(steps_and_campaigns_do_not_have_to_settle),
       EACH(malformed_trials_are_refused_with_their_line),
       EACH(a_folder_that_cannot_be_written_is_an_error),
       EACH(quoted_fields_may_hold_commas_quotes_and_line_ends),

@@ -119,7 +119,7 @@ static void write_page(FILE *out, const char *run_dir, const json_t *run, const 
   write_other_loads(out, &figures, run);
   write_figure(out, &figures, "latency", "How long an acquire takes, over percentiles.");
   write_figure(out, &figures, "safety-speed", "Safety under faults against speed.");
-  lb_report_speed(out, trials);
+  lb_report_speed(out, run, trials);
   lb_report_asked(out, run);
   write_figure(out, &figures, "violation", "One violation: who held the lock, and when.");
   lb_report_violations(out, trials, run_dir);

@@ -67,7 +67,11 @@ struct lb_report_trials;
 int lb_report_trials_load(const char *run_dir, struct lb_report_trials **ret, char *err, size_t err_size);
 void lb_report_trials_free(struct lb_report_trials *trials);
 /* Rates of all measured cells, or that there are none. */
-void lb_report_speed(FILE *out, const struct lb_report_trials *trials);
+void lb_report_speed(FILE *out, const json_t *run, const struct lb_report_trials *trials);
+/* What a reader has to know of the windows in which rates were measured (report_settled.c): how many
+ * trials began theirs before the rate had settled, and which loads did not ask for that. Nothing
+ * where all had settled, or nothing was measured. */
+void lb_report_settled(FILE *out, const json_t *run, size_t unsettled);
 /* Violated trials cell by cell, each with its history; or that there are none. */
 void lb_report_violations(FILE *out, const struct lb_report_trials *trials, const char *run_dir);
 

@@ -22,12 +22,12 @@
 /* clang-format off */
 enum {
   /* The order of the first five matters: what belongs together agrees in the columns before a
-   * certain one. Runs of before do not have the last. */
-  SCENARIO, SYSTEM, GUARD, CLIENTS, TRIAL, SEED, VERDICT, DOUBLE_HOLDS, DOUBLE_HOLD_MS, GRANTS_PER_S, HISTORY, HANDOFFS_PER_S, COLUMNS
+   * certain one. Runs of before do not have the last two. */
+  SCENARIO, SYSTEM, GUARD, CLIENTS, TRIAL, SEED, VERDICT, DOUBLE_HOLDS, DOUBLE_HOLD_MS, GRANTS_PER_S, HISTORY, HANDOFFS_PER_S, UNSETTLED, COLUMNS
 };
 static const char *const column_name[COLUMNS] = {
   "scenario", "system", "guard", "clients", "trial", "seed", "verdict", "double_holds", "double_hold_ms",
-  "grants_per_s", "history", "handoffs_per_s",
+  "grants_per_s", "history", "handoffs_per_s", "unsettled",
 };
 /* clang-format on */
 
@@ -83,7 +83,7 @@ static int read_rows(struct lb_report_trials *trials, char *err, size_t err_size
   int index[COLUMNS], r;
   size_t room = 0;
   for (int c = 0; c < COLUMNS; c++)
-    if ((index[c] = lb_csv_column(csv, column_name[c], err, err_size)) < 0 && c != HANDOFFS_PER_S) return index[c];
+    if ((index[c] = lb_csv_column(csv, column_name[c], err, err_size)) < 0 && c < HANDOFFS_PER_S) return index[c];
   while ((r = lb_csv_next(csv, err, err_size)) > 0) {
     if (trials->count == room) {
       room = room ? 2 * room : 256;
@@ -185,6 +185,14 @@ static void write_rate(FILE *out, const double *rates, size_t count) {
           rates[count - 1] < 100 ? 1 : 0, rates[count - 1]);
 }
 
+static bool is_unsettled(const struct row *row) { return strcmp(row->text[UNSETTLED], "1") == 0; }
+
+static size_t count_unsettled(const struct lb_report_trials *trials, size_t from, size_t end) {
+  size_t count = 0;
+  for (size_t i = from; i < end; i++) count += is_unsettled(&trials->row[i]);
+  return count;
+}
+
 /* A line for rows [from, end). `rates` has room for all. */
 static void write_rates(FILE *out, const struct lb_report_trials *trials, size_t from, size_t end, double *rates) {
   size_t count = sorted_rates(trials, from, end, true, rates);
@@ -194,13 +202,16 @@ static void write_rates(FILE *out, const struct lb_report_trials *trials, size_t
   write_rate(out, rates, count);
   count = sorted_rates(trials, from, end, false, rates);
   write_rate(out, rates, count);
-  fprintf(out, "<td class=\"number\">%zu</td><td class=\"number\">%zu</td></tr>\n", count, count_violated(trials, from, end));
+  fprintf(out, "<td class=\"number\">%zu</td><td class=\"number\">%zu</td>", count, count_violated(trials, from, end));
+  if (*trials->row[from].text[UNSETTLED]) fprintf(out, "<td class=\"number\">%zu</td></tr>\n", count_unsettled(trials, from, end));
+  else fputs("<td></td></tr>\n", out);
 }
 
 /* One line per cell and number of clients. The number of violated repeats stands beside the speed,
  * because a lock that does not exclude is fast. */
-void lb_report_speed(FILE *out, const struct lb_report_trials *trials) {
+void lb_report_speed(FILE *out, const json_t *run, const struct lb_report_trials *trials) {
   bool any = false;
+  lb_report_settled(out, run, count_unsettled(trials, 0, trials->count));
   double *rates = calloc(trials->count + 1, sizeof *rates);
   for (size_t from = 0, end; rates && from < trials->count; from = end) {
     end = group_end(trials, from, TRIAL);
@@ -208,7 +219,7 @@ void lb_report_speed(FILE *out, const struct lb_report_trials *trials) {
     if (!any)
       fputs("<details><summary>Rates in numbers</summary>\n<div class=\"scroll\"><table class=\"plain\">\n"
             "<thead><tr><th>scenario</th><th>system</th><th>guard</th><th>clients</th><th>hand-offs/s, median</th>"
-            "<th>least to most</th><th>grants/s, median</th><th>least to most</th><th>repeats</th><th>violated</th></tr></thead>\n<tbody>\n",
+            "<th>least to most</th><th>grants/s, median</th><th>least to most</th><th>repeats</th><th>violated</th><th>not settled</th></tr></thead>\n<tbody>\n",
             out);
     any = true;
     write_rates(out, trials, from, end, rates);
