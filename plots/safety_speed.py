@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""safety_speed.py RUN_DIR - safety against speed, a dot per system.
+"""safety_speed.py RUN_DIR [SPEED_RUN_DIR] - safety against speed, a dot per system. With a second run the speed is that of
+it, and the dots are of the systems that both have.
 
 Across: the share of directed fault scenarios (a timeline with at least one fault) that the system came through safe,
 without a guard. Every system is counted over the same set, the core: the scenarios that were decided for each system
 drawn. A question that means nothing somewhere (a failover where there is one server) is not in the core; the label
 has those of the system in brackets. Violated, stuck and mixed count against a system. Locks without servers
-(PROTOCOL@none) meet no fault of a server, so they are not drawn. Up: grants per second in the load of speed.py at 16
+(PROTOCOL@none) meet no fault of a server, so they are not drawn. Up: hand-offs per second in the load of speed.py at 16
 clients, or at the most there are below; the median over repeats with its 95 % bootstrap interval.
 """
 
@@ -21,7 +22,7 @@ from bootstrap import median_interval
 from speed import Speed
 
 COLUMNS = ("system", "style", "scenarios", "safe", "violated", "stuck", "mixed", "share", "more_scenarios", "more_safe",
-           "clients", "repeats", "grants_per_s", "grants_per_s_low", "grants_per_s_high")
+           "clients", "repeats", "handoffs_per_s", "handoffs_per_s_low", "handoffs_per_s_high")
 DECIDED = ("safe", "violated", "stuck", "mixed")
 CLIENTS = 16
 NO_FAULT = re.compile(r"client \d+ |await |wait |observe ")
@@ -49,14 +50,14 @@ def rows_of(run, speed, outcomes):
     """A row per system, and the core: the scenarios that all of these were decided in."""
     clients = max([c for c in speed.clients if c <= CLIENTS] or speed.clients[:1])
     styles, rows = style.Styles(run), []
-    drawn = [s for s in speed.systems if speed.values(s, clients, "grants_per_s") and outcomes.get(s)]
+    drawn = [s for s in speed.systems if speed.values(s, clients, "handoffs_per_s") and outcomes.get(s)]
     core = set.intersection(*(set(outcomes[s]) for s in drawn)) if drawn else set()
     for system in drawn if core else ():
-        values = speed.values(system, clients, "grants_per_s")
+        values = speed.values(system, clients, "handoffs_per_s")
         verdicts = [v for scenario, v in outcomes[system].items() if scenario in core]
         more = [v for scenario, v in outcomes[system].items() if scenario not in core]
         counts = {v: verdicts.count(v) for v in DECIDED}
-        median = dict(zip(("grants_per_s", "grants_per_s_low", "grants_per_s_high"), median_interval(values)))
+        median = dict(zip(COLUMNS[-3:], median_interval(values)))
         rows.append({"system": system, "style": styles.number(system), "clients": clients, "scenarios": len(core),
                      "share": counts["safe"] / len(core), "more_scenarios": len(more), "more_safe": more.count("safe"),
                      "repeats": len(values)} | counts | median)
@@ -68,13 +69,14 @@ def label_of(row):
     return f"{row['system']}  {row['safe']} of {row['scenarios']}{more}"
 
 
-def paint(run, speed, rows, core, missing):
+def paint(run, fast, speed, rows, core, missing):
     from matplotlib.figure import Figure
 
     styles = style.Styles(run)
     fig = Figure(figsize=(8.2, 5.9))
     notes = [f"safe k of m: of the directed fault scenarios that were decided for every system drawn, guard none; violated, "
              f"stuck and mixed count against it · {speed.note()} · median over repeats with 95 % bootstrap interval",
+             *([] if fast is run else [f"speed: run {fast['id']}"]),
              f"the same for all: {', '.join(core)}; (+ k of m): the others that mean something for this system; locks "
              f"without servers are not drawn"]
     if missing:
@@ -82,34 +84,35 @@ def paint(run, speed, rows, core, missing):
     foot = figure.title_and_foot(fig, "What does safety cost?", notes, run)[1]
     ax = fig.add_axes((0.09, (foot + 0.55) / 5.9, 0.88, 1 - (foot + 0.55 + 0.6) / 5.9))
     for r in rows:
-        if r["grants_per_s_low"] is not None:
-            ax.vlines(r["share"], r["grants_per_s_low"], r["grants_per_s_high"], linewidth=1.2,
+        if r["handoffs_per_s_low"] is not None:
+            ax.vlines(r["share"], r["handoffs_per_s_low"], r["handoffs_per_s_high"], linewidth=1.2,
                       color=styles.of(r["system"])[0])
         marker = styles.marker(r["system"], 7.5)
         if marker["markerfacecolor"] != "white" and marker["marker"] not in "x+":
             # a white edge, to be seen where two dots meet
             marker |= {"markeredgecolor": "white", "markersize": marker["markersize"] + 1.8}
         # a dot at the end of the axis is drawn whole
-        ax.plot([r["share"]], [r["grants_per_s"]], linestyle="none", clip_on=False, **marker, gid=f"dot {r['system']}")
+        ax.plot([r["share"]], [r["handoffs_per_s"]], linestyle="none", clip_on=False, **marker, gid=f"dot {r['system']}")
     ax.set_xlim(-0.06, 1.06)
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
     ax.set_yscale("log")
     scaling.label_axis(ax.yaxis, scaling.COUNTS, [r[k] for r in rows for k in COLUMNS[-3:] if r[k]])
     ax.set_xlabel(f"safe in so many of the {len(core)} fault scenarios that every system met, without a guard")
-    ax.set_ylabel(f"grants/s, {rows[0]['clients']} {'client' if rows[0]['clients'] == 1 else 'clients'}, {speed.locks()}")
-    labels.beside_points(fig, ax, [(r["share"], r["grants_per_s"], label_of(r),
+    ax.set_ylabel(f"hand-offs/s, {rows[0]['clients']} {'client' if rows[0]['clients'] == 1 else 'clients'}, {speed.locks()}")
+    labels.beside_points(fig, ax, [(r["share"], r["handoffs_per_s"], label_of(r),
                                     styles.of(r["system"])[0]) for r in rows])
     return fig
 
 
-def make(run_dir, run, _):
-    speed, outcomes = Speed(run_dir, run), outcomes_of(run, run_dir)
+def make(run_dir, run, words):
+    fast = run_folder.load_run(words[0]) if words else run
+    speed, outcomes = Speed(words[0] if words else run_dir, fast), outcomes_of(run, run_dir)
     rows, core = rows_of(run, speed, outcomes)
     if not rows:
-        raise figure.NotDrawn(f"no directed fault scenario was decided for every system that '{speed.scenario}' measured")
+        raise figure.NotDrawn(f"no directed fault scenario was decided for every system that handed over in '{speed.scenario}'")
     missing = style.rows_in_order(set(outcomes) - {r["system"] for r in rows} - set(speed.left_out))
     said = f"{len(rows)} systems, {rows[0]['clients']} clients, {len(core)} scenarios"
-    return figure.Picture(COLUMNS, rows, lambda _: paint(run, speed, rows, core, missing), said)
+    return figure.Picture(COLUMNS, rows, lambda _: paint(run, fast, speed, rows, core, missing), said)
 
 
 if __name__ == "__main__":

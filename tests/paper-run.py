@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""An invented run folder, for the tests of paper/: every scenario of scenarios/ on every system of the suite `paper`
-under every guard, each cell as it is expected (n/a where nothing is stated), and figures of speed drawn from a seed.
-Nothing in it was measured.
+"""An invented run folder, for the tests of paper/: every scenario of the suite `paper` on every system of it under every
+guard, each cell as it is expected (n/a where nothing is stated), and figures of speed drawn from a seed. Or the same of
+another suite, on the same machine. Nothing in it was measured.
 
-Usage: paper-run.py SCENARIOS OUT
+Usage: paper-run.py SCENARIOS OUT [SUITE]
 """
 import csv
 import fnmatch
@@ -26,7 +26,8 @@ COUNTS = """double_holds double_hold_ms depth dirty_accesses lost_updates stale_
 TRIAL_COLUMNS = """scenario system guard clients trial seed verdict why double_holds double_hold_ms depth dirty_accesses
   lost_updates stale_writes fenced_off token_regressions grants handoffs busy timeouts unknowns unavailable_ms orphan_ms
   blind_ms measured_s grants_per_s jain client_min client_max wait_p50_us wait_p99_us wait_p999_us hold_p50_us hold_p99_us
-  hold_p999_us handoff_p50_us handoff_p99_us handoff_p999_us start_ms trial_ms stall_ms faults storage history""".split()
+  hold_p999_us handoff_p50_us handoff_p99_us handoff_p999_us start_ms trial_ms stall_ms faults storage history handoffs_per_s regranted
+  commits_per_handoff warmup_ms unsettled""".split()
 LATENCY_COLUMNS = "scenario,system,guard,clients,trial,metric,low_ns,high_ns,count".split(",")
 
 
@@ -96,21 +97,33 @@ def stated(sections, system, guard):
 
 
 def systems_of(suite):
-    return [s for key, names in read(suite)["suite"] if key == "systems" for s in re.split(r",\s*", names)]
+    return [s for key, names in suite["suite"] if key == "systems" for s in re.split(r",\s*", names)]
 
 
-def speed_rows(rng, scenario, system, clients):
-    base = SPEED.get(system.split("@")[0], 1000) * (0.8 if clients > 1 else 1) * (0.5 if system.endswith("x5") else 1)
+def named(folder, suite):
+    """(name, file, what the suite sets) of its scenarios, in the order of the files."""
+    for file in sorted(f for f in os.listdir(folder) if f.endswith(".ini")):
+        name = re.sub(r"^\d+-|\.ini$", "", file)
+        if name in suite:
+            yield name, file, dict(suite[name])
+
+
+def speed_rows(rng, scenario, system, clients, settled):
+    slow = (0.5 if "x5" in system else 1) * (0.7 if scenario == "contention-1ms" else 0.1 if "10ms" in scenario else 1)
+    base = SPEED.get(system.split("@")[0], 1000) * (0.8 if clients > 1 else 1) * slow
     for trial in range(1, 6):
         rate = base * rng.uniform(0.85, 1.15)
         row = {"scenario": scenario, "system": system, "guard": "none", "clients": clients, "trial": trial,
                "seed": rng.getrandbits(60), "verdict": "safe", "grants": int(rate * 3), "handoffs": int(rate * 2),
                "measured_s": 3, "grants_per_s": f"{rate:.3f}", "jain": f"{rng.uniform(0.8, 1):.5f}", "stall_ms": 3,
                "storage": "disk"}
+        if settled:
+            row |= {"handoffs_per_s": f"{rate * 0.6 if clients > 1 else 0:.3f}", "regranted": "0.4", "commits_per_handoff": "2.25",
+                    "warmup_ms": f"{rng.uniform(1500, 14000):.3f}", "unsettled": int(trial == 2), "handoff_p50_us": 9e5 / rate}
         middle = 1e9 / rate
         place = [scenario, system, "none", clients, trial]
         buckets = [dict(zip(LATENCY_COLUMNS, place + [metric, int(middle * f), int(middle * f * 1.01), count]))
-                   for metric in ("wait", "hold", "handoff")
+                   for metric in ("wait", "hold", "handoff", *(["release"] if settled else []))
                    for f, count in ((0.7, 300), (1.0, 500), (2.0, 190), (6.0, 10))]
         yield row, buckets
 
@@ -134,42 +147,48 @@ def figure(path, name):
         file.write(out)
 
 
-def main(folder, out):
+def settings(system):
+    return {"topology": system.split("@")[1], "measured": True, "storage": "disk", "differs": ["maxClientCnxns=0 (else 60)", "tickTime=2000"]}
+
+
+def main(folder, out, suite_name="paper"):
     rng = random.Random(7)
     os.makedirs(os.path.join(out, "figures"))
+    suite = read(os.path.join(folder, "suites", suite_name + ".ini"))
+    guards = GUARDS if suite_name == "paper" else GUARDS[:1]
     scenarios, cells, trials, latency = [], [], [], []
-    for name in sorted(f for f in os.listdir(folder) if f.endswith(".ini")):
+    for short, name, changed in named(folder, suite):
         sections = read(os.path.join(folder, name))
-        head, work = dict(sections["scenario"]), dict(sections["workload"])
+        head, work = dict(sections["scenario"]), dict(sections["workload"]) | changed
         steps = [v for k, v in sections.get("timeline", []) if k == "step"]
         faults = [v for k, v in sections.get("campaign", []) if k == "fault"]
-        short = re.sub(r"^\d+-|\.ini$", "", name)
         counts = [int(c) for c in work["clients"].split(",")]
         load = not steps and not faults
         premised = any(key == "premise" for key, _ in sections.get("proof", []))
-        figures = {k: float(work.get(k, 0)) for k in ("hold_ms", "think_ms", "duration_s", "warmup_s")}
+        figures = {k: float(work.get(k, 0)) for k in ("hold_ms", "think_ms", "duration_s", "warmup_s", "settle_s")}
         scenarios.append({
             "name": short, **{k: head[k] for k in ("title", "question", "refuted")}, "file": "scenarios/" + name,
             "workload": {"clients": counts, "keys": 1, "ttl_ms": int(work.get("ttl_ms", 10000)),
                          "wait_ms": int(work.get("wait_ms", 5000)), "storage": "memory", **figures},
             "steps": steps, "campaign": {"faults": faults} if faults else None})
-        for system in systems_of(os.path.join(folder, "suites", "paper.ini")):
-            for guard in GUARDS:
+        for system in systems_of(suite):
+            for guard in guards:
                 expected, reason = stated(sections, system, guard)
                 cells.append(cell(rng, short, system, guard, expected, reason, faults, load and len(counts) > 1, premised))
+                cells[-1] |= {"options": {"wake": "wake" in short}, "poll_first_ms": 1, "poll_last_ms": 20}
                 if load and guard == "none" and cells[-1]["verdict"] == "safe":
                     for clients in counts:
-                        for row, buckets in speed_rows(rng, short, system, clients):
+                        for row, buckets in speed_rows(rng, short, system, clients, suite_name == "speed"):
                             trials.append(row)
                             latency += buckets
-    run = {"schema_version": 1, "id": "invented", "tool": {"version": "0.0.0", "commit": "0123456789ab"},
-           "argv": ["suite", "paper", "-o", "results/invented"], "started_utc": "2000-01-02T03:04:05Z",
+    run = {"schema_version": 1, "id": os.path.basename(out), "tool": {"version": "0.0.0", "commit": "0123456789ab", "protocols": "ba9876543210"},
+           "argv": ["suite", suite_name, "-o", "results/invented"], "started_utc": "2000-01-02T03:04:05Z",
            "seconds": 4321.5, "seed": 7, "jobs": 4, "trials": sum(c["trials"] for c in cells),
            "machine": {"hostname": "host", "kernel": "Linux 6.1.0 x86_64", "cpu": "Imaginary(R) 100% CPU_1 @ 3 GHz",
                        "cores": 2, "memory_mib": 8192, "load_before": 0.5, "load_after": 2.5, "filesystem": "ext4",
                        "namespaces": "root"},
            "servers": {"redis": "redis 7.0.15", "zk-x3": "zookeeper 3.8.0, java 17.0.15", "pg": "postgresql 15.20"},
-           "scenarios": scenarios, "cells": cells,
+           "settings": [settings(system) for system in systems_of(suite)], "scenarios": scenarios, "cells": cells,
            "control": {"trials": 240, "undecided": 0, "handoffs": 123456, "violations": 0, "max_stall_ms": 9.5},
            "verdict": "as expected", "exit_code": 0}
     with open(os.path.join(out, "run.json"), "w", encoding="utf-8") as file:
@@ -184,6 +203,6 @@ def main(folder, out):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit("usage: paper-run.py SCENARIOS OUT")
+    if len(sys.argv) not in (3, 4):
+        sys.exit("usage: paper-run.py SCENARIOS OUT [SUITE]")
     main(*sys.argv[1:])
