@@ -128,9 +128,9 @@ def speed_rows(rng, scenario, system, clients, settled):
         yield row, buckets
 
 
-def figure(path, name):
-    """A small PDF of one frame with the name in it."""
-    stream = f"0 0 360 210 re S BT /F1 24 Tf 40 100 Td ({name}: invented) Tj ET".encode()
+def figure(path, name, run):
+    """A small PDF of one frame with the name in it, and that of the run."""
+    stream = f"0 0 360 210 re S BT /F1 24 Tf 40 100 Td ({name}: {run}) Tj ET".encode()
     objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
                b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 360 210] /Contents 4 0 R"
                b" /Resources << /Font << /F1 5 0 R >> >> >>",
@@ -181,7 +181,7 @@ def main(folder, out, suite_name="paper"):
                         for row, buckets in speed_rows(rng, short, system, clients, suite_name == "speed"):
                             trials.append(row)
                             latency += buckets
-    run = {"schema_version": 1, "id": os.path.basename(out), "tool": {"version": "0.0.0", "commit": "0123456789ab", "protocols": "ba9876543210"},
+    run = {"schema_version": 1, "id": "invented" if suite_name == "paper" else "fast", "tool": {"version": "0.0.0", "commit": "0123456789ab", "protocols": "ba9876543210"},
            "argv": ["suite", suite_name, "-o", "results/invented"], "started_utc": "2000-01-02T03:04:05Z",
            "seconds": 4321.5, "seed": 7, "jobs": 4, "trials": sum(c["trials"] for c in cells),
            "machine": {"hostname": "host", "kernel": "Linux 6.1.0 x86_64", "cpu": "Imaginary(R) 100% CPU_1 @ 3 GHz",
@@ -199,7 +199,7 @@ def main(folder, out, suite_name="paper"):
             writer.writeheader()
             writer.writerows(rows)
     for name in FIGURES:
-        figure(os.path.join(out, "figures"), name)
+        figure(os.path.join(out, "figures"), name, run["id"])
 
 
 if __name__ == "__main__":

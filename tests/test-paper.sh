@@ -38,6 +38,7 @@ ended() { # ended CODE [TEXT]: the latest call, and a text it has to say
   [ "$code" -eq "$1" ] && { [ -z "${2-}" ] || grep -qF -- "$2" "$work/out"; }
 }
 
+ln -s "$root/plots" "$work/plots" # the copies look for it beside them
 text() { # text: a fresh copy of the paper's sources
   rm -rf "$work/paper"
   cp -R "$root/paper" "$work/paper"
@@ -86,9 +87,12 @@ call "$python" "$root/paper/numbers" "$work/run" "$work/first"
 holds 'every number that the text asks for is in a run of all scenarios' ended 0
 (cd / && LC_ALL=C TZ=Asia/Tokyo PYTHONHASHSEED=5 "$python" "$root/paper/numbers" "$work/run" "$work/second" >/dev/null)
 holds 'the same run gives the same bytes' diff -r "$work/first" "$work/second"
-committed=$root/$(cat "$root/paper/RUN")
-call "$python" "$root/paper/numbers" "$committed" "$work/committed"
-holds 'every number that the text asks for is in the run that paper/RUN names' ended 0
+{ read -r committed && read -r committed_speed; } <"$root/paper/RUN"
+beside=
+if [ -e "$root/$committed_speed/run.json" ]; then beside="--speed $root/$committed_speed"; fi
+# shellcheck disable=SC2086 # two words, or none
+call "$python" "$root/paper/numbers" "$root/$committed" "$work/committed" $beside
+holds 'every number that the text asks for is in the runs that paper/RUN names' ended 0
 
 says() { # says KEY TEXT
   grep -F "\\LBset{$1}{" "$work/first/numbers.tex"
@@ -100,8 +104,9 @@ holds 'a date' says run.date 2000-01-02
 holds 'a duration' says run.minutes 73
 cat >"$work/compare.py" <<'END_OF_PYTHON'
 # The tables and keys, held against run.json and the CSV files by other means than those that made them.
-import csv, importlib.machinery, importlib.util, json, re, sys
+import csv, importlib.machinery, importlib.util, json, os, re, sys
 run, out, script = sys.argv[1:]
+sys.path.insert(0, os.path.dirname(script))
 loader = importlib.machinery.SourceFileLoader("paper_numbers", script)
 paper = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
 loader.exec_module(paper)
@@ -121,7 +126,11 @@ guarded = [c for c in cells if c["guard"] != "none" and c["verdict"] == "violate
 assert guarded and open(f"{out}/table-guard.tex").read().count(r"\cellcolor") >= len(guarded)
 rates = sorted(float(t["grants_per_s"]) for t in csv.DictReader(open(f"{run}/trials.csv"))
                if (t["scenario"], t["system"], t["clients"]) == ("contention", "redlock@redis-x5", "16"))
-assert len(rates) == 5 and keys["contention.redlock@redis-x5.cmax.rate"] == paper.number(rates[2]), rates
+assert len(rates) == 5 and keys["contention.redlock@redis-x5.c16.rate"] == keys["speed.contention.redlock@redis-x5.c16.rate"] == paper.number(rates[2]), rates
+handoffs = sorted(float(t["grants_per_s"]) * int(t["handoffs"]) / int(t["grants"]) for t in csv.DictReader(open(f"{run}/trials.csv"))
+                  if (t["scenario"], t["system"], t["clients"]) == ("contention", "redlock@redis-x5", "16"))
+assert keys["contention.redlock@redis-x5.c16.handoffs"] == paper.number(handoffs[2]), handoffs
+assert keys["runs.count"] == "one run" and keys["runs.named"] == "run invented, 2000-01-02"
 
 near = lambda a, b: all(abs(x - y) < 1e-4 for x, y in zip(a, b))
 assert near(paper.wilson(10, 20), (0.2993, 0.7007)) and near(paper.wilson(20, 20), (0.8389, 1)), "Wilson"
@@ -249,6 +258,96 @@ holds 'in the text, too' grep -qF 'This run lacks \scen{clock-back}' "$work/othe
 call "$python" "$root/paper/numbers" "$work/no-run" "$work/none"
 holds 'a folder that is no run is refused' ended 2 'is not a run folder'
 
+# ---- two runs: what was lost, and what a lock costs
+
+"$python" "$root/tests/paper-run.py" "$root/scenarios" "$work/fast" speed || exit 1
+call "$python" "$root/paper/numbers" "$work/run" "$work/both" --speed "$work/fast"
+holds 'every number that the text asks for is in a run of each suite' ended 0
+holds 'and what the text says of one run alone asks for nothing' sh -c '! grep -q "LBhas{speed}" "$1/first/numbers.tex" && grep -q "LBhas{speed}" "$1/both/numbers.tex"' sh "$work"
+cat >"$work/compare-both.py" <<'END_OF_PYTHON'
+# What is said of speed is of the second run, all else of the first.
+import csv, re, statistics, sys
+run, fast, out = sys.argv[1:]
+keys = dict(re.match(r"\\LBset\{([^}]*)\}\{(.*)\}$", line).groups() for line in open(f"{out}/numbers.tex") if line.startswith("\\LBset"))
+wanted = ("contention", "zk-sequential@zk-x3", "16")
+def of(folder, column):
+    return statistics.median(float(t[column]) for t in csv.DictReader(open(f"{folder}/trials.csv")) if (t["scenario"], t["system"], t["clients"]) == wanted)
+place, near = "contention.zk-sequential@zk-x3.c16.", lambda text, x: abs(float(text.replace(r"\,", "")) - x) <= 0.006 * x
+assert near(keys["speed." + place + "rate"], of(fast, "grants_per_s")) and near(keys[place + "rate"], of(run, "grants_per_s"))
+assert not near(keys["speed." + place + "rate"], of(run, "grants_per_s"))
+assert near(keys["speed." + place + "handoffs"], of(fast, "handoffs_per_s")) and keys["speed." + place + "again"] == r"40.0\,\%"
+assert near(keys["speed." + place + "warmup_s"], of(fast, "warmup_ms") / 1000) and keys["speed." + place + "unsettled"] == "1"
+assert keys["speed." + place + "commits"] == "2.25" and keys["speed.run.id"] == "fast" and keys["run.id"] == "invented"
+assert keys["runs.count"] == "two runs" and keys["runs.named"] == "runs invented, 2000-01-02 and fast, 2000-01-02"
+speed, truth, wake = (open(f"{out}/table-{name}.tex").read() for name in ("speed", "truth", "wake"))
+assert r"\sys{zk-sequential@zk-x3-nosync}" in speed and "pg-lease-client" not in speed and "zk-nosync" not in truth and "pg-lease-client" in truth
+assert speed.index("nothing is kept") < speed.index("zk-sequential@zk-nosync") < speed.index("everything is synced") < speed.index("{zk-sequential@zk}")
+assert r"\sys{pg-lease@pg}&1--20&" in wake and "zk-sequential" not in wake and "contention-wake" not in truth, wake
+assert open(f"{out}/table-environment.tex").read().count("begun&") == 2
+assert r"\sys{redis-aof}" in open(f"{out}/table-settings.tex").read()
+END_OF_PYTHON
+holds 'speed is that of the second run, and all else that of the first' "$python" "$work/compare-both.py" "$work/run" "$work/fast" "$work/both"
+cat >"$work/change-speed.py" <<'END_OF_PYTHON'
+# change-speed.py RUN OUT WHAT: a copy of an invented run of speed that does not fit, or does not show something.
+import csv, json, shutil, sys
+run, out, what = sys.argv[1:]
+shutil.rmtree(out, ignore_errors=True)
+shutil.copytree(run, out)
+j = json.load(open(f"{run}/run.json"))
+if what == "cpu":
+    j["machine"]["cpu"] = "Another CPU"
+if what == "memory":
+    j["machine"]["memory_mib"] *= 2
+if what == "server":
+    j["servers"]["pg"] = "postgresql 16.1"
+if what == "setting":
+    next(s for s in j["settings"] if s["topology"] == "zk-x3")["differs"].append("tickTime=7 (else 2000)")
+if what == "protocols":
+    j["tool"]["protocols"] = "000000000000"
+if what == "commit":
+    del j["tool"]["protocols"]
+    j["tool"]["commit"] = "aaaaaaaaaaaa"
+if what == "option":
+    next(c for c in j["cells"] if (c["scenario"], c["system"]) == ("contention", "redis-token@redis"))["options"]["wake"] = True
+if what in ("lacks", "mine"):
+    j["scenarios"] = [s for s in j["scenarios"] if s["name"] != "contention-wake"]
+if what == "mine":
+    j["argv"] = ["suite", "mine"]
+if what == "same":
+    j["machine"]["load_before"], j["machine"]["memory_mib"], j["tool"]["commit"], j["seed"] = 1.5, j["machine"]["memory_mib"] + 1, "bbbbbbbbbbbb", 8
+json.dump(j, open(f"{out}/run.json", "w"))
+if what == "fast":
+    with open(f"{run}/trials.csv") as file:
+        rows = csv.DictReader(file)
+        fields, trials = rows.fieldnames, list(rows)
+    for t in trials:
+        if (t["scenario"], t["system"]) == ("contention", "zk-sequential@zk-x3"):
+            t["handoffs_per_s"] = 100 * float(t["handoffs_per_s"])
+    with open(f"{out}/trials.csv", "w") as file:
+        rows = csv.DictWriter(file, fields)
+        rows.writeheader()
+        rows.writerows(trials)
+END_OF_PYTHON
+while IFS='|' read -r what exit_code said; do
+  "$python" "$work/change-speed.py" "$work/fast" "$work/changed" "$what" || exit 1
+  call "$python" "$root/paper/numbers" "$work/run" "$work/none" --speed "$work/changed"
+  holds "two runs that do not fit, or a run of speed that does not show what is claimed ($what)" ended "$exit_code" "$said"
+done <<'END_OF_CHANGES'
+cpu|2|may not stand in one text: the machine's cpu is Imaginary(R) 100% CPU_1 @ 3 GHz in the one and Another CPU in the other
+memory|2|the machine's memory is 8192 MiB in the one and 16384 MiB in the other
+server|2|the servers' version of pg is postgresql 15.20 in the one and postgresql 16.1 in the other
+setting|2|the setting of measured servers of zk-x3 on disk is
+protocols|2|the protocols are of the digest ba9876543210 in the one and 000000000000 in the other
+commit|2|the protocols are of the commit 0123456789ab in the one and aaaaaaaaaaaa in the other
+option|2|the options of contention redis-token@redis none is
+lacks|1|the run fast has no scenario 'contention-wake'
+fast|1|the claim that zk-sequential@zk-x3 is slower does not hold: by a factor of 0.
+mine|0|the run fast has no scenario 'contention-wake' (left out or not shown: not the paper's own run)
+same|0|
+END_OF_CHANGES
+call "$python" "$root/paper/numbers" "$work/run" "$work/none" --speed "$work/no-run"
+holds 'a second folder that is no run is refused' ended 2 'is not a run folder'
+
 # Whatever the python3 in PATH is: Debian's is taken. (A number in the text stops the build before LaTeX is needed.)
 mkdir "$work/stub" && printf '#!/bin/sh\nexit 1\n' >"$work/stub/python3" && chmod +x "$work/stub/python3"
 plant 'In 17 trials nothing was lost.'
@@ -257,6 +356,10 @@ holds 'a broken python3 in PATH is passed over' ended 1 "lockbench.tex:$line:"
 
 call bash "$root/bench" paper "$work/no-run"
 holds 'by ./bench paper, too, before it installs or builds anything' ended 2 'is no run folder'
+call bash "$root/bench" paper "$work/run" "$work/no-run"
+holds 'the second one as well' ended 2 "$work/no-run is no run folder"
+call bash "$root/bench" paper "$work/run" "$work/fast" "$work/run"
+holds 'a third one is one too many' ended 2 'paper takes a run folder, or one and that of a run of speed'
 
 # ---- the PDF
 
@@ -268,6 +371,12 @@ if command -v pdflatex >/dev/null 2>&1 && command -v bibtex >/dev/null 2>&1 && k
   cp "$work/pdf/lockbench.pdf" "$work/first.pdf"
   "$root/paper/build" "$work/run" "$work/pdf" false >/dev/null 2>&1
   holds 'set again, it is the same PDF' cmp "$work/first.pdf" "$work/pdf/lockbench.pdf"
+  if "$python" -c 'import matplotlib' 2>/dev/null; then
+    call "$root/paper/build" "$work/run" "$work/pdf" false "$work/fast"
+    holds 'of two runs it sets, too' ended 0 'pages from the run run and the run fast'
+    holds 'with the figures of speed of the second' sh -c 'cmp "$1/fast/figures/scaling.pdf" "$1/pdf/figures/scaling.pdf" && cmp "$1/run/figures/violation.pdf" "$1/pdf/figures/violation.pdf"' sh "$work"
+    holds 'and that of safety and speed drawn from both' sh -c '! cmp -s "$1/run/figures/safety-speed.pdf" "$1/pdf/figures/safety-speed.pdf"' sh "$work"
+  fi
   plant 'See Section~\ref{sec:nowhere}.'
   call "$work/paper/build" "$work/run" "$work/pdf" false
   holds 'an undefined reference stops the build' ended 1 'undefined: sec:nowhere'
