@@ -212,6 +212,20 @@ if [ -n "$bin" ]; then
   holds 'and stands on the page' grep -q 'figures/scaling-own.svg' "$work/loads/report.html"
 fi
 
+# Safety of one run, speed of another: the dots are of the systems that both have.
+sample safety
+sample speed
+sed -i -e '/^contention,redlock@redis-x5,/d' -e '/^contention,/!{/^scenario,/!d}' "$work/speed/trials.csv"
+sed -i '/^contention,/d' "$work/safety/trials.csv"
+holds 'safety and speed are taken from two runs' "$python" "$root/plots/safety_speed.py" "$work/safety" "$work/speed"
+cut -d, -f1 "$work/first/figures/safety-speed.csv" | grep -v 'redlock@redis-x5' | LC_ALL=C sort >"$work/wanted"
+cut -d, -f1 "$work/safety/figures/safety-speed.csv" | LC_ALL=C sort >"$work/found"
+holds 'of the systems that both have' diff "$work/wanted" "$work/found"
+column() { sed -n "s/^$2,//p" "$work/$1/figures/safety-speed.csv" | cut -d, -f13-15; } # hand-offs, and the ends of their interval
+holds 'with the speed of the second' test -n "$(column first redis-token@redis)" -a "$(column first redis-token@redis)" = "$(column safety redis-token@redis)"
+"$python" "$root/plots/safety_speed.py" "$work/safety" >"$work/out" 2>"$work/err"
+holds 'which the first alone does not have' one_line "$work/out" 'not drawn: no measured trial'
+
 # Columns are found by name: newer ones, in between and at the end, change nothing.
 sample newer
 "$python" "$root/tests/plots/newer_columns.py" "$work/newer"
