@@ -277,6 +277,8 @@ assert near(keys["speed." + place + "rate"], of(fast, "grants_per_s")) and near(
 assert not near(keys["speed." + place + "rate"], of(run, "grants_per_s"))
 assert near(keys["speed." + place + "handoffs"], of(fast, "handoffs_per_s")) and keys["speed." + place + "again"] == r"40.0\,\%"
 assert near(keys["speed." + place + "warmup_s"], of(fast, "warmup_ms") / 1000) and keys["speed." + place + "unsettled"] == "1"
+windows = [t for t in csv.DictReader(open(f"{fast}/trials.csv")) if t["scenario"] == "contention" and not t["system"].endswith("@none")]
+assert keys["speed.contention.windows"] == str(len(windows)) and keys["speed.contention.unsettled"] == str(sum(t["unsettled"] == "1" for t in windows)) != "0"
 assert keys["speed." + place + "commits"] == "2.25" and keys["speed.run.id"] == "fast" and keys["run.id"] == "invented"
 assert keys["runs.count"] == "two runs" and keys["runs.named"] == "runs invented, 2000-01-02 and fast, 2000-01-02"
 speed, truth, wake = (open(f"{out}/table-{name}.tex").read() for name in ("speed", "truth", "wake"))
