@@ -263,7 +263,12 @@ holds 'a folder that is no run is refused' ended 2 'is not a run folder'
 "$python" "$root/tests/paper-run.py" "$root/scenarios" "$work/fast" speed || exit 1
 call "$python" "$root/paper/numbers" "$work/run" "$work/both" --speed "$work/fast"
 holds 'every number that the text asks for is in a run of each suite' ended 0
-holds 'and what the text says of one run alone asks for nothing' sh -c '! grep -q "LBhas{speed}" "$1/first/numbers.tex" && grep -q "LBhas{speed}" "$1/both/numbers.tex"' sh "$work"
+holds 'the text can tell which of the two it is' sh -c '! grep -q "LBhas{speed}" "$1/first/numbers.tex" && grep -q "LBhas{speed}" "$1/both/numbers.tex"' sh "$work"
+plant '\UnlessRun{speed}{Alone it was \LB{no.such}.}\WhenRun{speed}{Beside it was \LB{speed.no.such}.}'
+call "$python" "$work/paper/numbers" "$work/run" "$work/none"
+holds 'what is said of one run alone is asked of one run alone' sh -c 'grep -q "the run invented has no value .no\.such" "$1" && ! grep -q "speed\.no" "$1"' sh "$work/out"
+call "$python" "$work/paper/numbers" "$work/run" "$work/none" --speed "$work/fast"
+holds 'and what is said of two of the second' sh -c 'grep -q "the run fast has no value .speed\.no\.such" "$1" && test "$(grep -c "has no value" "$1")" -eq 1' sh "$work/out"
 cat >"$work/compare-both.py" <<'END_OF_PYTHON'
 # What is said of speed is of the second run, all else of the first.
 import csv, re, statistics, sys
