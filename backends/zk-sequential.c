@@ -11,7 +11,7 @@
  * Assumes: a client stops by itself before its session can have ended. The session is kept alive by the library's own
  * thread, which does not tell when a leader last heard of it. What can be known of that stands in zk_alive.h, and `valid_until` is no
  * more than that: 5/12 of the session timeout after the sending of an answered write, once a later one was answered as well. extend()
- * moves the point by writes to the own node. A session may outlive `valid_until` by far.
+ * moves the point by writes to the folder. A session may outlive `valid_until` by far.
  * Breaks: a holder that is paused or cut off for longer than the session timeout and goes on working, like every
  * lease; a resource that compares the fencing number refuses it. A client that is cut off is told that its connection is
  * lost, and cannot learn whether the session has ended: the servers say it at the next contact.
@@ -28,8 +28,10 @@
  *    `valid_until`. Until then one holds; afterwards the other.
  *  - What costs nothing where locks change hands quickly: the create of the next attempt and the delete of the one before are such
  *    writes. Who waits for long keeps the knowledge up in the background of its wait (zk_turn.c). Only a client that has written
- *    nothing for a while asks first: with a write more, beside its create, before it holds. So a hand-off is one commit (the
- *    delete), one event and one read.
+ *    nothing for a while asks first: with a write more, beside its create, before it holds.
+ *  - A holder deletes its node in a way that tells the next one that this was the first (zk_queue.h). That is as good as a list: it is
+ *    a state that the ensemble was in. So a hand-off is one commit, the deletion, and one event; and one read more, of the list, where a
+ *    node went in another way: its client gave up, its session ended, or the connection was lost meanwhile.
  *
  * With the option `recipe` the steps are those of the source below and nothing else: create, list without a watch, the first holds, exists
  * with a watch on the one before, wait for its event, list again. (Create and list are sent in one breath; a session's requests
@@ -151,7 +153,7 @@ static int zk_sequential_wait(struct lb_session *s, const struct lb_lock *lock, 
 static int zk_sequential_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)lock;
   lb_point(s->env, "before-release");
-  return zk_queue_leave(&s->queue, grant, deadline);
+  return zk_queue_leave(&s->queue, grant, grant->valid_until && !s->recipe, deadline);
 }
 
 /* zk_queue_confirm(), and an answer that is read when the time it could be good for is over is asked for again. LB_UNKNOWN: also,

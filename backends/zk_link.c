@@ -130,6 +130,7 @@ void zk_on_node(zhandle_t *handle, int type, int state, const char *path, void *
   pthread_mutex_lock(&link->lock);
   if ((uintptr_t)name == link->awaited) {
     link->fired = true;
+    link->changed = type == ZOO_CHANGED_EVENT;
     signal_change(link);
   }
   pthread_mutex_unlock(&link->lock);

@@ -24,7 +24,8 @@ struct zk_link {
   int timeout_ms;
   struct sockaddr_storage server; /* while UP: where the connection leads to */
   uint64_t awaited; /* name of the watch that counts; others are late */
-  bool fired;
+  uint64_t awaited_losses; /* when it was set */
+  bool fired, changed;     /* changed: it told that the node was written to, and not that it has gone */
   struct zk_call *calls; /* all not yet freed */
   char (*doomed)[ZK_PATH_MAX]; /* nodes to delete, or begins of their names; zk_doom.c */
   size_t doomed_count;

@@ -192,7 +192,14 @@ int zk_queue_find(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline) {
   return ZK_AGAIN;
 }
 
+/* By the one that was ahead. */
+static bool was_passed_on(struct zk_queue *q, const struct lb_grant *grant) {
+  const char *ahead = zk_queue_ahead(q, grant);
+  return ahead && zk_was_written(q->zk, ahead);
+}
+
 int zk_queue_look(struct zk_queue *q, const char *dir, struct lb_grant *grant, bool by_write, lb_ns deadline) {
+  if (!by_write && was_passed_on(q, grant)) return q->seen = 0, LB_OK;
   struct zk_mark mark = mark_write(q);
   struct zk_call *write = by_write ? zk_set(q->zk, dir, "") : NULL;
   struct zk_call *children = zk_children(q->zk, dir);
@@ -243,16 +250,18 @@ int zk_queue_number(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline, 
 
 /* ZK_AGAIN: the connection was lost meanwhile. */
 static int ask(struct zk_queue *q, const struct lb_grant *grant, bool by_write, lb_ns deadline) {
+  char dir[ZK_PATH_MAX];
+  snprintf(dir, sizeof dir, "%.*s", (int)(strrchr(grant->token, '/') - grant->token), grant->token);
   struct zk_mark mark = mark_write(q);
-  struct zk_call *sync = by_write ? NULL : zk_sync(q->zk, grant->token);
-  struct zk_call *call = by_write ? zk_set(q->zk, grant->token, q->client) : zk_exists(q->zk, grant->token);
-  int result, rc = by_write ? ZOK : zk_wait(q->zk, sync, deadline);
-  if (rc == ZOK) rc = by_write ? await_write(q, call, mark, deadline) : zk_wait(q->zk, call, deadline);
+  struct zk_call *before = by_write ? zk_set(q->zk, dir, "") : zk_sync(q->zk, grant->token);
+  struct zk_call *call = zk_exists(q->zk, grant->token);
+  int result, rc = by_write ? await_write(q, before, mark, deadline) : zk_wait(q->zk, before, deadline);
+  if (rc == ZOK) rc = zk_wait(q->zk, call, deadline);
   if (rc == ZOK) result = call->stat.ephemeralOwner == zk_id(q->zk) ? LB_OK : LB_LOST;
   else if (rc == ZNONODE || zk_is_expiry(rc)) result = LB_LOST;
   else if (rc == ZK_NO_REPLY) result = LB_UNKNOWN;
   else result = zk_is_unknown(rc) ? ZK_AGAIN : zk_fail(q->zk, "ask for the lock's node", rc);
-  zk_drop(sync);
+  zk_drop(before);
   zk_drop(call);
   return result;
 }
@@ -279,24 +288,24 @@ int zk_queue_doubt(struct zk_queue *q, const struct lb_grant *grant) {
 }
 
 /* Once: ZOK, ZNONODE or any other result. */
-static int delete_own(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline) {
+static int delete_own(struct zk_queue *q, struct lb_grant *grant, bool pass_on, lb_ns deadline) {
   char path[ZK_PATH_MAX];
   memcpy(path, grant->token, sizeof path);
   int rc = zk_queue_has_node(grant) ? ZOK : zk_find(q->zk, grant->token, deadline, path);
   if (rc != ZOK) return rc;
   struct zk_mark mark = mark_write(q);
-  struct zk_call *delete = zk_delete(q->zk, path);
+  struct zk_call *delete = pass_on ? zk_write_and_delete(q->zk, path) : zk_delete(q->zk, path);
   rc = await_write(q, delete, mark, deadline);
   zk_drop(delete);
   return rc;
 }
 
-int zk_queue_leave(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline) {
+int zk_queue_leave(struct zk_queue *q, struct lb_grant *grant, bool pass_on, lb_ns deadline) {
   bool must_exist = grant->valid_until != 0;
   if (!grant->token_len) return LB_OK;
   while (is_alive(q, grant)) {
     int result = zk_connect(q->zk, deadline);
-    int rc = result ? ZK_NO_REPLY : is_alive(q, grant) ? delete_own(q, grant, deadline) : ZSESSIONEXPIRED;
+    int rc = result ? ZK_NO_REPLY : is_alive(q, grant) ? delete_own(q, grant, pass_on, deadline) : ZSESSIONEXPIRED;
     if (rc == ZOK) return LB_OK;
     if (rc == ZNONODE || zk_is_expiry(rc)) break;
     if (!zk_is_unknown(rc)) return zk_fail(q->zk, "delete the lock's node", rc);

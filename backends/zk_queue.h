@@ -20,6 +20,11 @@
  *    left in the queue it would block it for as long as the heartbeats keep the session of a client that asks for nothing. Such
  *    a node is never granted again, though it may be seen as the first for a moment.
  *  - The node ahead is watched by a read: a watch by exists() on a node that has just gone would stay behind.
+ *  - A holder that passes the lock on writes to its node and deletes it, in one transaction. Nobody else ever writes to a node. So the
+ *    watch of the next one tells it not only that this node goes, but that it was the first; by a deletion alone it could have been that
+ *    of a waiter that gave up, or whose session ended. Then the next one is the first now, because no node can come between the two
+ *    any more, and it need not list the nodes to know. A watch that outlived its connection tells nothing of that kind: the library sets it
+ *    anew, and the server answers with what has changed since (zk_was_written()).
  *
  * Source: "Locks" in ZooKeeper Recipes and Solutions, with its note on recoverable errors and the GUID
  * (zookeeper.apache.org/doc/r3.8.0/recipes.html).
@@ -44,8 +49,8 @@ struct zk_queue { /* one client's side; one thread */
   int64_t ttl_ms; /* asked for as the session's timeout */
   uint64_t losses; /* of the session, before the question left that zk_queue_confirm() got an answer to */
   struct lb_confirmed confirmed;
-  struct zk_alive alive; /* what the answered writes of the session say of it: create, write to the folder or the own node, delete */
-  uint64_t seen;         /* transaction that changed the folder last, in the state in which the latest list was read; 0 = none was */
+  struct zk_alive alive; /* what the answered writes of the session say of it: create, write to the folder, delete */
+  uint64_t seen;         /* transaction that changed the folder last, in the state in which the place was read; 0 = it was not read in a list */
   struct {               /* what is known about the latest attempt, to spare round trips; private */
     char own[ZK_PATH_MAX], ahead[ZK_PATH_MAX];
     uint64_t czxid;
@@ -91,7 +96,8 @@ int zk_queue_join(struct zk_queue *queue, const char *dir, struct lb_grant *gran
  * never will be, and is forgotten. */
 int zk_queue_find(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadline);
 /* The place of a node that exists. by_write: as it is after a write to the folder, sent in the same breath. Without, the server
- * at hand may be behind, and show nodes of sessions that the leader has ended already. */
+ * at hand may be behind, and show nodes of sessions that the leader has ended already; and nobody is asked if the one ahead has
+ * told that it passed the lock on. */
 int zk_queue_look(struct zk_queue *queue, const char *dir, struct lb_grant *grant, bool by_write, lb_ns deadline);
 
 /* Writes to the key's folder, which is what keeps queue->alive up. To the folder, because a write to the own node would wake the next
@@ -109,8 +115,8 @@ const char *zk_queue_ahead(const struct zk_queue *queue, const struct lb_grant *
 /* The transaction that created the grant's node, a number that grows over the whole ensemble. LB_OK; ZK_AGAIN: the node
  * has gone; LB_UNKNOWN, -errno as above. */
 int zk_queue_number(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadline, uint64_t *ret_czxid);
-/* Asks until there is an answer whether the grant's node is there and belongs to this session: by a write to it, or by a read
- * after a sync, in the same breath. (The read shows what had been committed when the sync came to the leader. A leader that was
+/* Asks until there is an answer whether the grant's node is there and belongs to this session: by a read after a write to the
+ * folder, or after a sync, in the same breath. (After a sync the read shows what had been committed when the sync came to the leader. A leader that was
  * deposed and does not know it yet answers a sync without asking a quorum, ZOOKEEPER-1675: so the read is no proof of the
  * moment, as the write is.) *ret_sent: when the answered question left; untouched if none did. LB_OK, LB_LOST (also: the
  * session is over), LB_UNKNOWN: no answer by the deadline; -errno. */
@@ -118,10 +124,11 @@ int zk_queue_confirm(struct zk_queue *queue, const struct lb_grant *grant, bool 
 /* The hook doubt: LB_OK; LB_UNKNOWN: the connection is lost, or was since the grant was confirmed, also if the same session is
  * connected again by now (which Curator trusts: doubt.h); LB_LOST: its session is over. The recipe calls lb_confirm() with queue->confirmed. */
 int zk_queue_doubt(struct zk_queue *queue, const struct lb_grant *grant);
-/* Takes the attempt out of the queue, node known or not. LB_OK: nothing of it remains. LB_LOST: it was a hold (it has a
+/* Takes the attempt out of the queue, node known or not. pass_on: it is a hold, so its node is the first, and the next one shall
+ * know that it is the first now. LB_OK: nothing of it remains. LB_LOST: it was a hold (it has a
  * valid_until), and it had gone. LB_UNKNOWN, or -errno where the session failed: the node is deleted at the next contact, valid_until
  * is cleared, because its absence will be our own work and no loss. Other -errno: refused, it is still there. */
-int zk_queue_leave(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadline);
+int zk_queue_leave(struct zk_queue *queue, struct lb_grant *grant, bool pass_on, lb_ns deadline);
 /* For inspect(): whether one server shows nodes in the key's queue, over a session of its own, because only a server that takes
  * one shows its tree. Without a quorum it takes none, unless it runs with readonlymode.enabled. 1, 0, -errno. */
 int zk_queue_inspect(struct zk_queue *queue, const char *key, size_t endpoint, lb_ns deadline);

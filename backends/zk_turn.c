@@ -36,6 +36,7 @@ static lb_ns keep_up(struct zk_queue *q, const char *dir, struct renewal *r) {
 }
 
 int zk_queue_await_turn(struct zk_queue *q, const char *dir, const char *ahead, lb_ns deadline) {
+  if (zk_was_written(q->zk, ahead)) return LB_OK; /* between two waits */
   int result = zk_await_watch(q->zk, zk_watch(q->zk, ahead), deadline);
   if (result != LB_OK) return result == LB_BUSY ? LB_OK : result;
   lb_ns bound = lb_now(q->env) + zk_timeout_ns(q->zk); /* a lost event must not cost more */

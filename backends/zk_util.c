@@ -179,6 +179,15 @@ struct zk_call *zk_delete(struct zk_session *s, const char *path) {
   return call ? zk_call_sent(call, zoo_adelete(s->link->handle, path, -1, zk_on_void, call)) : NULL;
 }
 
+struct zk_call *zk_write_and_delete(struct zk_session *s, const char *path) {
+  struct zk_call *call = zk_call_new(s->link);
+  if (!call) return NULL;
+  zoo_op_t both[2];
+  zoo_set_op_init(&both[0], path, "", 0, -1, NULL);
+  zoo_delete_op_init(&both[1], path, -1);
+  return zk_call_sent(call, zoo_amulti(s->link->handle, 2, both, call->results, zk_on_void, call));
+}
+
 struct zk_call *zk_set(struct zk_session *s, const char *path, const char *data) {
   struct zk_call *call = zk_call_new(s->link);
   return call ? zk_call_sent(call, zoo_aset(s->link->handle, path, data, (int)strlen(data), -1, zk_on_stat, call))
@@ -212,7 +221,8 @@ static void *await_name(struct zk_session *s, const char *path) {
   uintptr_t name = watch_name(path);
   pthread_mutex_lock(&s->link->lock);
   s->link->awaited = name;
-  s->link->fired = false;
+  s->link->awaited_losses = s->link->losses;
+  s->link->fired = s->link->changed = false;
   pthread_mutex_unlock(&s->link->lock);
   return (void *)name;
 }
@@ -254,6 +264,14 @@ int zk_wait_event(struct zk_session *s, lb_ns deadline) {
     if (over) return LB_OK;
     if (woken <= 0) return woken ? woken : LB_TIMEOUT;
   }
+}
+
+bool zk_was_written(struct zk_session *s, const char *path) {
+  if (!s->link) return false;
+  pthread_mutex_lock(&s->link->lock);
+  bool written = s->link->fired && s->link->changed && s->link->awaited == watch_name(path) && s->link->losses == s->link->awaited_losses;
+  pthread_mutex_unlock(&s->link->lock);
+  return written;
 }
 
 int zk_await_watch(struct zk_session *s, struct zk_call *watch, lb_ns deadline) {

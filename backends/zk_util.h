@@ -31,6 +31,7 @@ struct zk_call {
   char *names;            /* children: `count` strings, one after the other, each with its NUL */
   size_t count;
   /* private */
+  zoo_op_result_t results[2]; /* the library's, of a request with several operations */
   struct zk_link *link;
   struct zk_call *next;
   bool done, dropped;
@@ -67,6 +68,9 @@ lb_ns zk_timeout_ns(struct zk_session *session);
 /* Requests. They are sent in order and answered in order. NULL: no memory (zk_wait and zk_drop accept it). */
 struct zk_call *zk_create(struct zk_session *session, const char *path, const char *data, int mode);
 struct zk_call *zk_delete(struct zk_session *session, const char *path);
+/* Writes to the node and deletes it, in one transaction. Who watches the node by zk_watch() is told that it was written to, and nothing
+ * more: a watch tells once. So it is told something else than by a deletion. */
+struct zk_call *zk_write_and_delete(struct zk_session *session, const char *path);
 struct zk_call *zk_set(struct zk_session *session, const char *path, const char *data);
 struct zk_call *zk_exists(struct zk_session *session, const char *path);
 struct zk_call *zk_children(struct zk_session *session, const char *path);
@@ -85,6 +89,10 @@ void zk_drop(struct zk_call *call);
 int zk_run(struct zk_session *session, struct zk_call *call, lb_ns deadline);
 /* Sleeps until the watched node changes or is deleted, or the session expires. LB_OK, LB_TIMEOUT, -errno. */
 int zk_wait_event(struct zk_session *session, lb_ns deadline);
+
+/* Whether the watch that was set last was on this node, and has told that it was written to. False if the connection was lost since
+ * the watch was set: what is told then was made up of two states, before and after. Asks nobody. */
+bool zk_was_written(struct zk_session *session, const char *path);
 
 /* Awaits the answer to one of the two, and drops it. LB_OK: the node is watched, zk_wait_event() will tell. LB_BUSY: there is nothing to
  * wait for, it has gone or the connection did not last. LB_TIMEOUT: the deadline passed; -errno. */

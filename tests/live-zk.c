@@ -460,7 +460,7 @@ static void a_place_is_seen_without_a_write_too(void **state) {
   assert_int_equal(version_of(first.zk, dir), 0);
   assert_int_equal(zk_queue_look(&second, dir, &b.grant, true, in_ms(3000)), LB_BUSY);
   assert_int_equal(version_of(first.zk, dir), 1);
-  assert_int_equal(zk_queue_leave(&first, &a.grant, in_ms(3000)), LB_OK);
+  assert_int_equal(zk_queue_leave(&first, &a.grant, true, in_ms(3000)), LB_OK);
   assert_int_equal(zk_queue_look(&second, dir, &b.grant, false, in_ms(3000)), LB_OK);
   assert_null(zk_queue_ahead(&second, &b.grant));
   zk_queue_close(&first), zk_queue_close(&second);
@@ -508,7 +508,7 @@ static void a_hand_off_is_one_commit(void **state) {
   assert_int_equal(wait_turn(&b, "hands-off", 3000), LB_OK);
   assert_int_equal(try(&b, "hands-off", 3000), LB_OK);
   assert_int_equal(zxid_of(&alone), before + 1);
-  assert_int_equal(zk->seen(b.session), before + 1); /* the deletion */
+  assert_int_equal(zk->seen(b.session), before + 1); /* the deletion; it came too late to be told of it */
   close_client(&a), close_client(&b);
 }
 
@@ -569,7 +569,7 @@ static void the_recipe_believes_without_a_write(void **state) {
   close_client(&a), close_client(&b);
 }
 
-/* ---- a silent server ----------------------------------------------------------------------------------- */
+/* ---- servers that stand still ------------------------------------------------------------------------------ */
 
 static void pause_one(const struct server *server) {
   int status;
@@ -593,6 +593,123 @@ static void assert_took(lb_ns since, uint64_t at_least_ms, uint64_t below_ms) {
   lb_ns took_ms = (lb_clock_ns() - since) / MS;
   if (took_ms < at_least_ms || took_ms >= below_ms) fail_msg("took %u ms", (unsigned)took_ms);
 }
+
+/* ---- what the one ahead tells ------------------------------------------------------------------------------ */
+
+/* One that stands in the queue of a key and watches the node ahead, as a waiter does. */
+static void join_and_watch(struct client *client, struct zk_queue *queue, const char *dir) {
+  open_queue(client, queue);
+  assert_int_equal(zk_queue_join(queue, dir, &client->grant, NULL, in_ms(3000)), LB_BUSY);
+  assert_int_equal(zk_await_watch(queue->zk, zk_watch(queue->zk, zk_queue_ahead(queue, &client->grant)), in_ms(3000)), LB_OK);
+}
+
+/* The server stands still while the next one looks: it has to know already. */
+static void who_is_told_that_it_is_the_first_asks_nobody(void **state) {
+  (void)state;
+  struct client a, b;
+  struct zk_queue queue;
+  const char *dir = "/lockbench/told";
+  open_client(&a, 4000);
+  assert_int_equal(try(&a, "told", 3000), LB_OK);
+  join_and_watch(&b, &queue, dir);
+  const char *ahead = zk_queue_ahead(&queue, &b.grant);
+  assert_int_equal(release(&a, "told"), LB_OK);
+  assert_int_equal(zk_wait_event(queue.zk, in_ms(3000)), LB_OK);
+  assert_true(queue.seen > 0);
+  pause_server();
+  assert_int_equal(zk_queue_await_turn(&queue, dir, ahead, in_ms(200)), LB_OK);
+  assert_int_equal(zk_queue_look(&queue, dir, &b.grant, true, in_ms(200)), LB_UNKNOWN);
+  assert_int_equal(zk_queue_look(&queue, dir, &b.grant, false, in_ms(200)), LB_OK);
+  assert_int_equal(queue.seen, 0); /* it has read nothing */
+  resume_server();
+  assert_int_equal(zk_queue_look(&queue, dir, &b.grant, true, in_ms(3000)), LB_OK);
+  zk_queue_close(&queue);
+  close_client(&a), close_client(&b);
+}
+
+static void who_gives_up_does_not_make_the_next_one_the_first(void **state) {
+  (void)state;
+  struct client a, b, c;
+  struct zk_queue queue;
+  const char *dir = "/lockbench/not-passed-on";
+  open_client(&a, 4000), open_client(&b, 4000);
+  assert_int_equal(try(&a, "not-passed-on", 3000), LB_OK);
+  assert_int_equal(try(&b, "not-passed-on", 3000), LB_BUSY);
+  join_and_watch(&c, &queue, dir);
+  assert_int_equal(release(&b, "not-passed-on"), LB_OK);
+  assert_int_equal(zk_wait_event(queue.zk, in_ms(3000)), LB_OK);
+  assert_int_equal(zk_queue_look(&queue, dir, &c.grant, false, in_ms(3000)), LB_BUSY);
+  zk_queue_close(&queue);
+  close_client(&a), close_client(&b), close_client(&c);
+}
+
+/* What a holder writes must not be taken for what it writes when it goes. */
+static void a_renewal_tells_the_next_one_nothing(void **state) {
+  (void)state;
+  struct client a, b;
+  struct zk_queue queue;
+  const char *dir = "/lockbench/renews";
+  open_client(&a, 4000);
+  assert_int_equal(try(&a, "renews", 3000), LB_OK);
+  join_and_watch(&b, &queue, dir);
+  assert_int_equal(zk->extend(a.session, &(struct lb_lock){"renews", 4000}, &a.grant, in_ms(3000)), LB_OK);
+  assert_int_equal(holds(&a, "renews"), LB_OK);
+  assert_int_equal(zk_wait_event(queue.zk, in_ms(200)), LB_TIMEOUT);
+  assert_int_equal(zk_queue_look(&queue, dir, &b.grant, false, in_ms(3000)), LB_BUSY);
+  zk_queue_close(&queue);
+  close_client(&a), close_client(&b);
+}
+
+/* A watch on a new node, at this server. */
+static void watch_new(struct zk_session *watcher, struct zk_session *writer, const char *path) {
+  assert_int_equal(zk_run(writer, zk_create(writer, path, "", 0), in_ms(3000)), ZOK);
+  assert_int_equal(zk_await_watch(watcher, zk_watch(watcher, path), in_ms(3000)), LB_OK);
+  assert_false(zk_was_written(watcher, path));
+}
+
+static void await_loss(struct zk_session *session, bool wanted) {
+  bool connected = !wanted;
+  for (lb_ns end = in_ms(5000); zk_losses(session, &connected) == 0 || connected != wanted; lb_clock_sleep_until(in_ms(5)))
+    assert_true(lb_clock_ns() < end);
+}
+
+/* A watch that is set anew by the library, when the node was written to meanwhile, tells the same as one that was there. */
+static void a_watch_tells_of_a_write_only_on_its_own_connection(void **state) {
+  (void)state;
+  struct client a;
+  struct zk_session *writer, *watcher;
+  uint16_t port;
+  struct relay *relay = relay_open(alone.port, &port);
+  assert_non_null(relay);
+  open_client(&a, 4000);
+  struct lb_endpoint by_relay = {.service = "zookeeper", .host = "127.0.0.1", .port = port};
+  assert_int_equal(zk_open(&a.env.base, &a.endpoint[0], 1, 4000, false, &writer), 0);
+  assert_int_equal(zk_open(&a.env.base, &by_relay, 1, 3000, false, &watcher), 0);
+  assert_int_equal(zk_connect(writer, in_ms(3000)), 0);
+  assert_int_equal(zk_connect(watcher, in_ms(3000)), 0);
+  watch_new(watcher, writer, "/goes");
+  assert_int_equal(zk_run(writer, zk_delete(writer, "/goes"), in_ms(3000)), ZOK);
+  assert_int_equal(zk_wait_event(watcher, in_ms(3000)), LB_OK);
+  assert_false(zk_was_written(watcher, "/goes"));
+  watch_new(watcher, writer, "/goes-first");
+  assert_int_equal(zk_run(writer, zk_write_and_delete(writer, "/goes-first"), in_ms(3000)), ZOK);
+  assert_int_equal(zk_wait_event(watcher, in_ms(3000)), LB_OK);
+  assert_true(zk_was_written(watcher, "/goes-first"));
+  assert_false(zk_was_written(watcher, "/goes"));
+  assert_int_equal(zk_run(writer, zk_write_and_delete(writer, "/goes-first"), in_ms(3000)), ZNONODE);
+  watch_new(watcher, writer, "/stays");
+  relay_delay(relay, RELAY_HOLD);
+  assert_int_equal(zk_run(writer, zk_set(writer, "/stays", ""), in_ms(3000)), ZOK);
+  await_loss(watcher, false);
+  relay_delay(relay, 0);
+  assert_int_equal(zk_wait_event(watcher, in_ms(5000)), LB_OK);
+  assert_false(zk_was_written(watcher, "/stays"));
+  zk_close(watcher), zk_close(writer);
+  relay_close(relay);
+  close_client(&a);
+}
+
+/* ---- a silent server ----------------------------------------------------------------------------------- */
 
 static void a_silent_server_does_not_stretch_a_deadline(void **state) {
   (void)state;
@@ -704,7 +821,7 @@ static void what_a_release_left_is_never_granted_again(void **state) {
   use_once(&a, "left");
   assert_int_equal(zk_queue_join(&queue, dir, &a.grant, NULL, in_ms(3000)), LB_OK);
   pause_server();
-  assert_int_equal(zk_queue_leave(&queue, &a.grant, in_ms(100)), LB_UNKNOWN);
+  assert_int_equal(zk_queue_leave(&queue, &a.grant, true, in_ms(100)), LB_UNKNOWN);
   assert_true(zk_is_doomed(queue.zk, a.grant.token));
   struct lb_grant left = a.grant;
   assert_int_equal(zk_queue_connect(&queue, &a.grant, in_ms(100)), 0);
@@ -733,7 +850,7 @@ static void deletions_made_good_in_the_background_are_forgotten(void **state) {
   for (int i = 0; i < 7; i++) zk_queue_join(&queue, "/lockbench/background", &grants[i], NULL, in_ms(3000));
   pause_server();
   assert_int_equal(zk_queue_join(&queue, "/lockbench/background", &grants[7], NULL, in_ms(100)), LB_UNKNOWN);
-  for (int i = 0; i < 8; i++) assert_int_equal(zk_queue_leave(&queue, &grants[i], in_ms(20)), LB_UNKNOWN);
+  for (int i = 0; i < 8; i++) assert_int_equal(zk_queue_leave(&queue, &grants[i], true, in_ms(20)), LB_UNKNOWN);
   assert_true(any_is_doomed(&queue, grants, 8));
   resume_server();
   lb_ns end = in_ms(3000);
@@ -1202,6 +1319,10 @@ int main(void) {
       cmocka_unit_test(who_was_silent_for_long_writes_once_more),
       cmocka_unit_test(who_waits_for_long_keeps_up_what_it_knows),
       cmocka_unit_test(the_recipe_believes_without_a_write),
+      cmocka_unit_test_teardown(who_is_told_that_it_is_the_first_asks_nobody, resume_after),
+      cmocka_unit_test(who_gives_up_does_not_make_the_next_one_the_first),
+      cmocka_unit_test(a_renewal_tells_the_next_one_nothing),
+      cmocka_unit_test(a_watch_tells_of_a_write_only_on_its_own_connection),
       cmocka_unit_test_teardown(a_silent_server_does_not_stretch_a_deadline, resume_after),
       cmocka_unit_test_teardown(resolving_tells_held_from_not_held, resume_after),
       cmocka_unit_test_teardown(an_unanswered_attempt_goes_on_with_its_own_node, resume_after),
