@@ -141,6 +141,12 @@ def load_histograms(run_dir, wanted):
     return merged
 
 
+def tabled_cells(run):
+    """The cells for a table. Variants of a timeline, of which there may be many, have the figure lagging-follower."""
+    variants = {s["name"] for s in run["scenarios"] if s.get("steps") and s.get("varied")}
+    return [cell for cell in run["cells"] if cell["scenario"] not in variants]
+
+
 def epoch(run):
     """Begin of the run in seconds since 1970; 0 if it does not say."""
     try:

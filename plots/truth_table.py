@@ -56,8 +56,9 @@ def paint(run, cells, guard):
 def make(run_dir, run, _):
     if not run["cells"]:
         raise run_folder.BadInput(f"{run_dir}/run.json: no cells, nothing to draw")
-    guard = run_folder.guards_in_order(c["guard"] for c in run["cells"])[0]
-    cells = [c for c in run["cells"] if c["guard"] == guard]
+    tabled = run_folder.tabled_cells(run) or run["cells"]  # a run of nothing else
+    guard = run_folder.guards_in_order(c["guard"] for c in tabled)[0]
+    cells = [c for c in tabled if c["guard"] == guard]
     systems, scenarios = {c["system"] for c in cells}, {c["scenario"] for c in cells}
     said = f"{len(systems)} systems, {len(scenarios)} scenarios, {len(cells)} cells"
     return figure.Picture(table.COLUMNS, [table.row_of(c) for c in cells], lambda _: paint(run, cells, guard), said)

@@ -408,6 +408,9 @@ lagging() {
   run recipe lagging-follower-recipe -b zk-sequential@zk-x3 -g none &
   run lagging lagging-follower -b zk-sequential@zk-x3 -g none &
   wait
+  run long lagging-follower-long -b zk-sequential@zk-x3 -g none &
+  run left lagging-follower-left -b zk-sequential@zk-x3 -g none &
+  wait
 }
 mine() { run own "$dir"/*.ini -b redis-token@redis; }
 redis &
@@ -475,7 +478,12 @@ done
 comes_to violated lagging-follower-recipe zk-sequential@zk-x3
 "$bin" explain "$dir/recipe" lagging-follower-recipe.zk-sequential@zk-x3 >"$dir/recipe.story"
 check '  by a list that was older than that of the other holder' grep -q 'had read an older state' "$dir/recipe.story"
+check '  and tells of the session that was closed' grep -q 'the closeSession of its session came after 0x1' "$dir/recipe.story"
 comes_to safe lagging-follower zk-sequential@zk-x3
+comes_to safe lagging-follower-long zk-sequential@zk-x3
+comes_to safe lagging-follower-left zk-sequential@zk-x3
+"$bin" explain "$dir/left" lagging-follower-left.zk-sequential@zk-x3 >"$dir/left.story"
+check '  and shows that the server left' grep -q 'has left the others: it serves nobody' "$dir/left.story"
 for system in redis-token@sentinel pg-row@pg-async; do
   comes_to safe silent $system recheck
   check '  because another server answered' test "$(value checks silent $system recheck)" -eq 2

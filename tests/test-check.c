@@ -19,21 +19,21 @@ static const struct expectation {
   const char *file;
   struct lb_check counts;
 } expected[] = {
-#define NO_TIMES .unavailable_ns = -1, .orphan_ns = -1, .blind_ns = -1
+#define NO_TIMES .unavailable_ns = -1, .orphan_ns = -1, .blind_ns = -1, .servers_left = -1
     {"good/two-clients", {.grants = 2, .handoffs = 1, .useful_handoffs = 1, .depth = 1, NO_TIMES}},
     {"good/ties", {.grants = 3, .handoffs = 2, .depth = 1, NO_TIMES}},
     {"good/lost-in-time",
-     {.grants = 2, .handoffs = 1, .depth = 1, .unavailable_ns = -1, .orphan_ns = -1, .blind_ns = 0}},
-    {"good/crash", {.grants = 4, .handoffs = 2, .depth = 1, .unavailable_ns = 20, .orphan_ns = 59, .blind_ns = -1}},
+     {.grants = 2, .handoffs = 1, .depth = 1, .unavailable_ns = -1, .orphan_ns = -1, .blind_ns = 0, .servers_left = -1}},
+    {"good/crash", {.grants = 4, .handoffs = 2, .depth = 1, .unavailable_ns = 20, .orphan_ns = 59, .blind_ns = -1, .servers_left = -1}},
     {"good/crash-nobody-after",
-     {.grants = 2, .handoffs = 1, .depth = 1, .unavailable_ns = 469, .orphan_ns = 470, .blind_ns = -1}},
+     {.grants = 2, .handoffs = 1, .depth = 1, .unavailable_ns = 469, .orphan_ns = 470, .blind_ns = -1, .servers_left = -1}},
     {"good/two-keys", {.grants = 3, .handoffs = 1, .depth = 1, NO_TIMES}},
     {"good/granted-again", {.grants = 3, .handoffs = 1, .depth = 1, NO_TIMES}},
     {"good/renewed", {.grants = 2, .handoffs = 1, .renewals = 4, .depth = 1, NO_TIMES}},
     {"good/unknown-outcome", {.grants = 2, .handoffs = 1, .depth = 1, .unknown_acquires = 1, NO_TIMES}},
     {"good/any-order", {.grants = 2, .handoffs = 1, .useful_handoffs = 1, .depth = 1, NO_TIMES}},
     {"good/refused-write",
-     {.grants = 2, .handoffs = 1, .useful_handoffs = 1, .depth = 1, .fenced_off = 1, .refused = 1, .unavailable_ns = -1, .orphan_ns = -1, .blind_ns = 0}},
+     {.grants = 2, .handoffs = 1, .useful_handoffs = 1, .depth = 1, .fenced_off = 1, .refused = 1, .unavailable_ns = -1, .orphan_ns = -1, .blind_ns = 0, .servers_left = -1}},
     {"bad/paused-holder",
      {.grants = 2,
       .handoffs = 1, .useful_handoffs = 1,
@@ -46,7 +46,7 @@ static const struct expectation {
       .fenced_off = 1,
       .unavailable_ns = 300000000,
       .orphan_ns = -1,
-      .blind_ns = 100000000}},
+      .blind_ns = 100000000, .servers_left = -1}},
     {"bad/paused-holder-fenced",
      {.within_lease = 1, .grants = 2,
       .handoffs = 1,
@@ -57,7 +57,7 @@ static const struct expectation {
       .refused = 2,
       .unavailable_ns = -1,
       .orphan_ns = -1,
-      .blind_ns = 300}},
+      .blind_ns = 300, .servers_left = -1}},
     {"bad/renewed",
      {.within_lease = 1, .grants = 2,
       .handoffs = 1,
@@ -67,7 +67,7 @@ static const struct expectation {
       .double_hold_ns = 1000000,
       .unavailable_ns = 98000000,
       .orphan_ns = -1,
-      .blind_ns = 1000000}},
+      .blind_ns = 1000000, .servers_left = -1}},
     {"bad/three-at-once", {.within_lease = 1, .grants = 3, .handoffs = 2, .depth = 3, .double_holds = 1, .double_hold_ns = 30, NO_TIMES}},
     {"bad/one-stale-many-successors",
      {.within_lease = 2, .grants = 4,
@@ -77,7 +77,7 @@ static const struct expectation {
       .double_hold_ns = 30,
       .unavailable_ns = -1,
       .orphan_ns = -1,
-      .blind_ns = 50}},
+      .blind_ns = 50, .servers_left = -1}},
     {"bad/late-write",
      {.grants = 2, .handoffs = 1, .useful_handoffs = 1, .depth = 1, .dirty_accesses = 1, .lost_updates = 1, .stale_writes = 1, NO_TIMES}},
     {"bad/overtaken-writers", /* a at 40, b at 80, and c, who was never granted x, at 90; nobody was ever granted y */
@@ -102,7 +102,7 @@ static const struct expectation {
       .double_hold_ns = 1,
       .unavailable_ns = -1,
       .orphan_ns = 5,
-      .blind_ns = -1}},
+      .blind_ns = -1, .servers_left = -1}},
 };
 
 static void load(const char *file, struct lb_history *ret) {
@@ -130,6 +130,29 @@ static void each_history_has_the_counts_worked_out_on_paper(void **state) {
     counts.episodes = check.episodes;
     counts.unexcused = check.unexcused;
     if (!brute_same(&history, &check, &counts, text, sizeof text)) fail_msg("%s: %s", expected[i].file, text);
+    lb_check_clear(&check);
+    lb_history_clear(&history);
+  }
+}
+
+/* Nothing where no step looked. */
+static void servers_that_left_are_counted(void **state) {
+  (void)state;
+  static const struct {
+    const char *text;
+    int64_t left;
+  } cases[] = {
+      {"{\"format\":2}\n{\"t\":1,\"e\":\"note\",\"what\":\"n\"}\n", -1},
+      {"{\"format\":2}\n{\"t\":1,\"e\":\"left\",\"host\":\"z-1\",\"present\":false}\n", 0},
+      {"{\"format\":2}\n{\"t\":1,\"e\":\"left\",\"host\":\"z-1\",\"present\":true}\n{\"t\":2,\"e\":\"left\",\"host\":\"z-2\",\"present\":true}\n"
+       "{\"t\":3,\"e\":\"left\",\"host\":\"z-3\",\"present\":false}\n", 2},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct lb_history history;
+    struct lb_check check;
+    parse(cases[i].text, &history);
+    assert_int_equal(lb_check_history(&history, &check), 0);
+    assert_int_equal(check.servers_left, cases[i].left);
     lb_check_clear(&check);
     lb_history_clear(&history);
   }
@@ -450,6 +473,7 @@ static void nothing_in_a_name_reaches_the_terminal_as_a_command(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_history_has_the_counts_worked_out_on_paper),
+      cmocka_unit_test(servers_that_left_are_counted),
       cmocka_unit_test(the_brute_checker_agrees_on_them),
       cmocka_unit_test(bad_histories_are_violated_and_good_ones_are_not),
       cmocka_unit_test(damage_is_a_lost_update_or_a_stale_write),

@@ -82,6 +82,9 @@ static void a_grant_says_what_it_had_read(void **state) {
             "{\"t\":6000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"release\"}\n");
   says("by zookeeper-1  fence czxid 0x100000008, epoch 1, read at 0x10000000f\n");
   says("by zookeeper-3  fence czxid 0x100000007, epoch 1, read at 0x10000000e  <-- granted while client-2 holds, and it had read an older state than that one");
+  says("In the order of the service: 0x100000007 made the node of client-1, 0x100000008 that of client-2; client-1 was granted by a list as of "
+       "0x10000000e, in which its node is the first, after client-2 had been granted by one as of 0x10000000f, in which that node is gone, and "
+       "client-1 had not deleted it: the closeSession of its session came after 0x10000000e, and with 0x10000000f at the latest.\n");
   tell_text("{\"format\":2}\n"
             "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"granted\",\"fence\":5}\n"
             "{\"t\":1000001,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"seen\",\"value\":12}\n"
@@ -91,6 +94,38 @@ static void a_grant_says_what_it_had_read(void **state) {
   says("fence 5, read at 12\n");
   says("granted while client-1 holds");
   says_not("older state");
+  says_not("In the order of the service");
+}
+
+/* Grants whose numbers are in the order of their states: nothing was taken away. */
+static void an_older_state_with_a_larger_number_names_no_end_of_a_session(void **state) {
+  (void)state;
+  tell_text("{\"format\":2}\n"
+            "{\"t\":3000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"granted\",\"fence\":4294967303}\n"
+            "{\"t\":3000002,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"seen\",\"value\":4294967311}\n"
+            "{\"t\":4000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"granted\",\"fence\":4294967304}\n"
+            "{\"t\":4000002,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"seen\",\"value\":4294967310}\n"
+            "{\"t\":5000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"release\"}\n");
+  says("it had read an older state than that one");
+  says_not("In the order of the service");
+  tell_text("{\"format\":2}\n"
+            "{\"t\":3000000,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"granted\",\"fence\":4294967304}\n"
+            "{\"t\":3000002,\"c\":\"client-2\",\"k\":\"x\",\"e\":\"seen\",\"value\":4294967310}\n"
+            "{\"t\":4000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"granted\",\"fence\":4294967303}\n"
+            "{\"t\":4000002,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"seen\",\"value\":4294967310}\n"
+            "{\"t\":5000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"release\"}\n");
+  says("granted while client-2 holds");
+  says_not("In the order of the service"); /* of the same state */
+}
+
+static void a_server_that_left_is_told(void **state) {
+  (void)state;
+  tell_text("{\"format\":2}\n"
+            "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
+            "{\"t\":2000000,\"e\":\"left\",\"step\":3,\"role\":\"server of client 1\",\"host\":\"zookeeper-1\",\"present\":true}\n"
+            "{\"t\":3000000,\"e\":\"left\",\"step\":4,\"role\":\"primary\",\"host\":\"zookeeper-2\",\"present\":false}\n");
+  says("seen      zookeeper-1 has left the others: it serves nobody\n");
+  says("seen      zookeeper-2 has not left the others\n");
 }
 
 static void a_grant_names_its_server_and_the_epoch_of_a_czxid(void **state) {
@@ -546,7 +581,9 @@ static void columns_of_two_digits_stand_apart(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_grant_says_what_it_had_read),
+      cmocka_unit_test_teardown(an_older_state_with_a_larger_number_names_no_end_of_a_session, forget),
+      cmocka_unit_test_teardown(a_grant_says_what_it_had_read, forget),
+      cmocka_unit_test_teardown(a_server_that_left_is_told, forget),
       cmocka_unit_test(a_grant_names_its_server_and_the_epoch_of_a_czxid),
       cmocka_unit_test(a_paused_holder_is_told_line_by_line),
       cmocka_unit_test(the_last_renewal_before_an_overlap_is_told_and_runs_of_them_are_not),

@@ -340,6 +340,8 @@ static const char sample[] =
     "{\"t\":31,\"c\":\"client-1\",\"k\":\"k\",\"e\":\"voted\",\"host\":\"redis-1, redis-3\"}\n"
     "{\"t\":31,\"e\":\"trip\",\"step\":5,\"from\":\"zookeeper-1\",\"host\":\"zookeeper-3\",\"ms\":700}\n"
     "{\"t\":31,\"e\":\"trip\",\"from\":\"zookeeper-3\",\"host\":\"zookeeper-1\",\"ms\":0}\n"
+    "{\"t\":31,\"e\":\"left\",\"step\":5,\"role\":\"node 1\",\"host\":\"zookeeper-1\",\"present\":true}\n"
+    "{\"t\":31,\"e\":\"left\",\"host\":\"zookeeper-1\",\"present\":false}\n"
     "{\"t\":31,\"c\":\"a\",\"k\":\"x\",\"e\":\"seen\",\"value\":4294967310}\n"
     "{\"t\":31,\"c\":\"a\",\"k\":\"x\",\"e\":\"busy\"}\n"
     "{\"t\":31,\"s\":3,\"c\":\"a\",\"k\":\"x\",\"e\":\"check\",\"check\":\"passed\"}\n"
@@ -459,7 +461,7 @@ static void kinds_keep_their_numbers(void **state) {
                                       "write",   "crash",   "fault",    "note",       "renewed", "phase",    "proved",   "over",  "not-done",
                                       "not-proved", "reply", "met",     "observed",   "role",    "failover", "clock",    "error", "shortened",
                                       "check", "server",  "holds",   "touched", "unused", "voted", "not-met", "trip", "seen",
-                                      "not-renewed"};
+                                      "not-renewed", "left"};
   enum { COUNT = sizeof words / sizeof *words };
   for (unsigned i = 0; i < COUNT; i++) assert_string_equal(lb_event_kind_name(i + 1), words[i]);
   assert_null(lb_event_kind_name(0));
@@ -471,7 +473,7 @@ static void an_event_that_could_not_be_read_back_is_not_written(void **state) {
   static const struct lb_event wrong[] = {
       {.t = 1, .kind = 99, .client = 0, .key = 0, .fact = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_SEEN, .client = 0, .key = 0, .fact = LB_NO_NAME},
-      {.t = 1, .kind = LB_EV_NOT_RENEWED + 1, .client = 0, .key = 0, .fact = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_LEFT + 1, .client = 0, .key = 0, .fact = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_CHECK, .client = 0, .key = 0, .fact = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_CHECK, .client = 0, .key = 0, .fact = LB_NO_NAME, .flags = LB_EVF_CHECK},
       {.t = 1, .kind = LB_EV_CHECK, .client = 0, .key = 0, .fact = LB_NO_NAME, .flags = LB_EVF_CHECK, .check = LB_CHECK_NO_MAJORITY + 1},
@@ -548,7 +550,7 @@ static void damaged_binary_files_are_refused_with_the_place(void **state) {
   DAMAGED("FILE: byte 56: found an empty name", copy[NAMES] = 0);
   DAMAGED("FILE: byte 56: found a name that is not UTF-8", copy[NAMES] = '\xff');
   DAMAGED("FILE: byte 62: event 1: found kind 99", copy[EVENTS + 52] = 99);
-  DAMAGED("FILE: byte 62: event 1: found kind 38 with flags 0, expected a kind from 1 to 37", copy[EVENTS + 52] = 38);
+  DAMAGED("FILE: byte 62: event 1: found kind 39 with flags 0, expected a kind from 1 to 38", copy[EVENTS + 52] = 39);
   DAMAGED("FILE: byte 62: event 1: found kind 2 with flags 0x40", copy[EVENTS + 54] = 64);
   DAMAGED("FILE: byte 118: event 2: found name 77 in \"c\", expected one of 2", copy[EVENTS + 56 + 40] = 77);
   DAMAGED("FILE: byte 118: event 2: found no \"c\", expected one on a \"granted\" event",

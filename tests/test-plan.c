@@ -762,6 +762,13 @@ static void a_failover_and_a_node_need_servers_enough(void **state) {
   assert_skip(w, "redlock@redis-x5", "none", "");
 }
 
+static void only_some_servers_say_that_they_left(void **state) {
+  struct world *w = *state;
+  with_steps(w, "step = observe node 1 leaves within 1s\n");
+  assert_skip(w, "redis-token@redis", "none", "no server here says that it has left the others");
+  assert_skip(w, "zk-sequential@zk-x3", "none", "");
+}
+
 /* A server's clock is set from inside the server; a client's needs no library. */
 static void clocks_of_servers_need_the_clock_shim(void **state) {
   struct world *w = *state;
@@ -1248,6 +1255,7 @@ int main(void) {
       TEST(the_server_of_a_client_needs_a_system_where_it_has_one),
       TEST(a_fault_of_a_server_needs_one),
       TEST(a_failover_and_a_node_need_servers_enough),
+      TEST(only_some_servers_say_that_they_left),
       TEST(clocks_of_servers_need_the_clock_shim),
       TEST(a_campaign_asks_of_a_system_with_servers_only),
       TEST(a_setting_is_applied_to_the_scenarios_that_take_it),

@@ -226,6 +226,17 @@ holds 'with the speed of the second' test -n "$(column first redis-token@redis)"
 "$python" "$root/plots/safety_speed.py" "$work/safety" >"$work/out" 2>"$work/err"
 holds 'which the first alone does not have' one_line "$work/out" 'not drawn: no measured trial'
 
+# A sweep of delays.
+sample late
+"$python" "$root/tests/plots/late_points.py" "$work/late" plant
+render late
+holds 'a run with several delays is drawn' ends_with 0
+holds 'each trial stands at its delay, as what it was, and the edges are those of the run' "$python" "$root/tests/plots/late_points.py" "$work/late"
+if [ -n "$bin" ]; then
+  "$bin" report "$work/late" >/dev/null 2>&1
+  holds 'and stands on the page' grep -q 'figures/lagging-follower.svg' "$work/late/report.html"
+fi
+
 # Columns are found by name: newer ones, in between and at the end, change nothing.
 sample newer
 "$python" "$root/tests/plots/newer_columns.py" "$work/newer"

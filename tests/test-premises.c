@@ -87,6 +87,22 @@ static void a_server_is_held_against_the_role_of_its_premise(void **state) {
   NOT("premise = server of client 1 is current primary\n", yes, "server of client 1 is current primary\" was not observed");
 }
 
+#define LEAVES(premises)                                                                                               \
+  "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n[workload]\nclients = 2\n[timeline]\n"                            \
+  "step = client 1 acquire within 1s\nstep = observe server of client 1 leaves within 1s\n[proof]\n" premises "[expect]\n* = safe\n"
+#define LEFT(role, present) "{\"t\":3,\"e\":\"left\",\"step\":2,\"role\":\"" role "\",\"host\":\"zookeeper-2\",\"present\":" present "}\n"
+
+static void a_server_left_or_did_not(void **state) {
+  (void)state;
+  assert_true(observed(LEAVES("premise = server of client 1 left\n"), LEFT("server of client 1", "true")));
+  assert_false(observed(LEAVES("premise = server of client 1 left\n"), LEFT("server of client 1", "false")));
+  assert_string_equal(why, "the premise \"server of client 1 left\" does not hold: the opposite was observed");
+  assert_true(observed(LEAVES("premise = server of client 1 did not leave\n"), LEFT("server of client 1", "false")));
+  assert_false(observed(LEAVES("premise = server of client 1 did not leave\n"), LEFT("server of client 1", "true")));
+  assert_false(observed(LEAVES("premise = server of client 1 left\n"), LEFT("primary", "true")));
+  assert_string_equal(why, "the premise \"server of client 1 left\" was not observed");
+}
+
 static void a_client_that_talks_to_nobody_is_no_observation_either_way(void **state) {
   (void)state;
   NOT("premise = server of client 1 is primary\n", SERVER "}\n", "server of client 1 is primary\" was not observed");
@@ -182,6 +198,7 @@ int main(void) {
       cmocka_unit_test(several_premises_speak_of_one_step_each_in_order),
       cmocka_unit_test(what_another_step_saw_is_no_observation),
       cmocka_unit_test(a_server_is_held_against_the_role_of_its_premise),
+      cmocka_unit_test(a_server_left_or_did_not),
       cmocka_unit_test(a_client_that_talks_to_nobody_is_no_observation_either_way),
       cmocka_unit_test(who_answered_a_grant_is_no_observation),
       cmocka_unit_test(a_key_is_that_of_the_role),

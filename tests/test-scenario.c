@@ -510,7 +510,7 @@ static void unknown_keys_are_named_with_the_nearest(void **state) {
   refused(
       SCENARIO "[workload]\nclient = 2\n",
       "f.ini:6: [workload] has no key 'client', did you mean 'clients'? expected clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
-      "duration_s, warmup_s, settle_s, renew or option");
+      "duration_s, warmup_s, settle_s, delay_ms, renew or option");
   refused("[campaign]\nevery_s = 1\n",
           "f.ini:2: [campaign] has no key 'every_s', did you mean 'every_ms'? expected fault, every_ms, lasts_ms, progress_ms or delayed_restart");
   refused("[proof]\nviolate = x\n",
@@ -864,7 +864,7 @@ static void a_proof_is_a_fact_that_a_step_observes(void **state) {
 
 #define STEPS COMPLETE "[timeline]\nstep = client 1 acquire within 1s\nstep = observe client 1\nstep = observe client 1\n"
 #define FACTS                                                                                                          \
-  "key absent|present on A, client N holds, client N does not hold, client N asked and was granted|not granted|refused, server of client N is A or server of client N is not A"
+  "key absent|present on A, client N holds, client N does not hold, client N asked and was granted|not granted|refused, server of client N is A, server of client N is not A, A left or A did not leave"
 
 static void premises_are_kept_in_one_spelling(void **state) {
   (void)state;
@@ -977,7 +977,7 @@ static void set_changes_a_campaign_and_the_watchdog(void **state) {
 /* A key that the kind of scenario does not have is told from a bad value: of many scenarios, others may have it. */
 static void set_refused(struct lb_scenario *s, const char *key, const char *value, const char *message) {
   struct lb_scenario before = *s;
-  bool has_none = strstr(message, "a timeline has no ") || strstr(message, " has no campaign");
+  bool has_none = strstr(message, "a timeline has no ") || strstr(message, " has no campaign") || strstr(message, " names the delay");
   assert_int_equal(lb_scenario_set(s, key, value, err, sizeof err), has_none ? -ENOTSUP : -EINVAL);
   assert_string_equal(err, message);
   assert_memory_equal(s, &before, sizeof before);
@@ -990,24 +990,50 @@ static void set_refuses_as_the_file_does_and_changes_nothing(void **state) {
   set_refused(&s, "ttl_ms", "", "-s: ttl_ms is empty: expected whole number");
   set_refused(
       &s, "ttl", "5",
-      "-s: cannot set 'ttl': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
+      "-s: cannot set 'ttl': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, delay_ms, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
   set_refused(
       &s, "trails", "5",
       "-s: cannot set 'trails', did you mean 'trials'? expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, "
-      "duration_s, warmup_s, settle_s, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
+      "duration_s, warmup_s, settle_s, delay_ms, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
   set_refused(
       &s, "title", "x",
-      "-s: cannot set 'title': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
+      "-s: cannot set 'title': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, delay_ms, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
   set_refused(&s, "clients", "1",
               "-s: clients = 1: some-name: step = client 2 acquire within 1s: names client 2, but clients = 1");
   set_refused(&s, "renew", "maybe", "-s: renew = maybe: expected yes or no");
   set_refused(&s, "past_lease", "yes",
               "-s: cannot set 'past_lease': expected trials, clients, keys, hold_ms, think_ms, ttl_ms, wait_ms, duration_s, "
-              "warmup_s, settle_s, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
+              "warmup_s, settle_s, delay_ms, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
   set_refused(&s, "every_ms", "50", "-s: every_ms = 50: some-name has no campaign");
   set_refused(&s, "lasts_ms", "50", "-s: lasts_ms = 50: some-name has no campaign");
   set_refused(&s, "duration_s", "3", "-s: duration_s = 3: some-name has a timeline, and a timeline has no duration_s");
+  set_refused(&s, "delay_ms", "3", "-s: delay_ms = 3: no step of some-name names the delay");
   lb_scenario_clear(&s);
+}
+
+/* The delay is one number, and steps that name it follow it. */
+static void steps_take_the_delay_of_the_scenario(void **state) {
+  (void)state;
+  struct lb_scenario s = good(SCENARIO "[workload]\nclients = 2\ndelay_ms = 700\n[timeline]\nstep = slow client 1 to all delay\n"
+                                       "step = wait delay+300ms\nstep = wait 5ms\n" EXPECT);
+  assert_int_equal(s.steps[0].within_ms, 700);
+  assert_int_equal(s.steps[1].within_ms, 1000);
+  assert_int_equal(s.steps[2].within_ms, 5);
+  assert_int_equal(lb_scenario_set(&s, "delay_ms", "1200", err, sizeof err), 0);
+  assert_int_equal(s.delay_ms, 1200);
+  assert_int_equal(s.steps[0].within_ms, 1200);
+  assert_int_equal(s.steps[1].within_ms, 1500);
+  assert_int_equal(s.steps[2].within_ms, 5);
+  assert_string_equal(s.steps[1].text, "wait delay+300ms");
+  assert_true(lb_scenario_varies("delay_ms"));
+  set_refused(&s, "delay_ms", "0", "-s: delay_ms = 0: expected a whole number from 1 to 3600000");
+  lb_scenario_clear(&s);
+  refused(SCENARIO "[workload]\nclients = 2\n[timeline]\nstep = wait 1s\nstep = wait delay\n" EXPECT,
+          "f.ini:9: step = wait delay: how long is the delay? expected delay_ms in [workload]");
+  refused(SCENARIO "[workload]\nclients = 2\ndelay_ms = 5\n[timeline]\nstep = wait 1s\n" EXPECT,
+          "f.ini:7: delay_ms: no step names the delay: expected one, like slow A to B delay");
+  refused(SCENARIO "[workload]\nclients = 2\ndelay_ms = 5\n" EXPECT,
+          "f.ini:7: delay_ms: no step names the delay: expected one, like slow A to B delay");
 }
 
 /* ---- files -------------------------------------------------------------------------------------------- */
@@ -1160,6 +1186,7 @@ int main(void) {
       cmocka_unit_test(set_changes_one_key),
       cmocka_unit_test(set_changes_a_campaign_and_the_watchdog),
       cmocka_unit_test(set_refuses_as_the_file_does_and_changes_nothing),
+      cmocka_unit_test(steps_take_the_delay_of_the_scenario),
       cmocka_unit_test_setup_teardown(a_list_is_sorted_by_file_name_and_holds_only_scenarios, make_folder, drop_folder),
       cmocka_unit_test(a_file_that_cannot_be_read_says_why),
       cmocka_unit_test(a_message_is_cut_to_the_room_there_is),

@@ -85,6 +85,7 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "observe key on primary",
       "observe client 1",
       "observe server of client 2",
+      "observe server of client 2 leaves within 2s",
   };
   assert_int_equal(sizeof examples / sizeof *examples, LB_VERB_COUNT - 1);
   for (enum lb_verb verb = LB_STEP_NONE + 1; verb < LB_VERB_COUNT; verb++) assert_int_equal(good(examples[verb - 1]).verb, verb);
@@ -435,6 +436,22 @@ static void a_delay_is_of_one_direction_and_says_how_long(void **state) {
   refused("hold client 1 to clients", "clients do not talk to each other: expected a server on one side");
 }
 
+/* How long the delay is stands in the scenario. */
+static void a_time_may_be_the_delay(void **state) {
+  (void)state;
+  struct lb_step step = good("slow primary to replicas delay");
+  assert_true(step.delayed && step.beyond_ms == 0 && step.within_ms == 0);
+  step = good("wait delay+1.5s");
+  assert_true(step.delayed && step.beyond_ms == 1500);
+  step = good("wait 2s");
+  assert_false(step.delayed);
+  refused("wait delay+", "'delay+': expected delay, or delay and a duration, like delay+300ms");
+  refused("wait delay+0ms", "'delay+0ms': expected delay, or delay and a duration, like delay+300ms");
+  refused("wait delayed", "'delayed': expected delay, or delay and a duration, like delay+300ms");
+  refused("wait delay-1s", "'delay-1s': expected delay, or delay and a duration, like delay+300ms");
+  refused("clock all delay", "'delay': expected a sign and a duration from 1ms to 60m, like +31s, -5s or +250ms: clock A [wall|monotonic] OFFSET or clock A rate R");
+}
+
 static void only_one_server_is_observed(void **state) {
   (void)state;
   refused("observe key on replicas", "'replicas' is not one server: expected primary, current primary, node N or server of client N");
@@ -443,6 +460,7 @@ static void only_one_server_is_observed(void **state) {
   refused("observe key on holder", "'holder' is not one server: expected primary, current primary, node N or server of client N");
   good("observe key on current primary");
   good("observe key on server of client 2");
+  refused("observe replicas leaves within 1s", "'replicas' is not one server: expected primary, current primary, node N or server of client N");
 }
 
 static void the_server_of_a_client_is_a_role_of_four_words(void **state) {
@@ -507,6 +525,7 @@ int main(void) {
       cmocka_unit_test(a_heal_names_the_two_roles_of_a_cut_or_none),
       cmocka_unit_test(cuts_that_nobody_can_mean_are_refused),
       cmocka_unit_test(a_delay_is_of_one_direction_and_says_how_long),
+      cmocka_unit_test(a_time_may_be_the_delay),
       cmocka_unit_test(only_one_server_is_observed),
       cmocka_unit_test(the_server_of_a_client_is_a_role_of_four_words),
       cmocka_unit_test(only_servers_are_restarted),

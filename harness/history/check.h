@@ -66,7 +66,8 @@ struct lb_episode {
  * orphan_ns         to the next grant of that key by another; -1 = none; to the end of the history
  *                   if never granted again
  * blind_ns          from the other's grant until it learned that it had lost the lock (`lost`, also
- *                   as the answer to its release); -1 = no client ever learned of a loss */
+ *                   as the answer to its release); -1 = no client ever learned of a loss
+ * servers_left      steps that saw a server leave the others; -1 = none looked */
 struct lb_check {
   LB_COUNTERS_MEMBER;
   struct { /* of these, those that no ended lease excuses; of double holds it is `within_lease` */

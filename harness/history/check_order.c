@@ -118,8 +118,13 @@ static void count_use(struct lb_check *c, struct key *k, const struct lb_event *
   c->useful_handoffs++;
 }
 
+static void count_left(struct lb_check *c, const struct lb_history *h, const struct lb_event *e) {
+  if (c->servers_left < 0) c->servers_left = 0;
+  c->servers_left += lb_event_fact(h, e)->present;
+}
+
 /* 0 or -ENOMEM. */
-static int look_at(struct lb_check *c, struct order *o, const struct lb_event *e) {
+static int look_at(struct lb_check *c, struct order *o, const struct lb_history *h, const struct lb_event *e) {
   switch (e->kind) {
     case LB_EV_ACQUIRE: return note_ask(o, e);
     case LB_EV_GRANTED: return count_grant(c, o, e);
@@ -132,6 +137,7 @@ static int look_at(struct lb_check *c, struct order *o, const struct lb_event *e
     case LB_EV_CHECK: count_check(c, e); break;
     case LB_EV_RENEWED: c->renewals++; break;
     case LB_EV_UNKNOWN: c->unknown_acquires++; break;
+    case LB_EV_LEFT: count_left(c, h, e); break;
     default: break;
   }
   return 0;
@@ -154,7 +160,7 @@ static void note_unavailable(const struct lb_history *history, struct lb_check *
 int lb_check_order(const struct lb_history *history, struct lb_check *c) {
   struct order o = {.keys = calloc(history->keys.count + 1, sizeof *o.keys)};
   int r = o.keys ? 0 : -ENOMEM;
-  for (size_t i = 0; i < history->count && r == 0; i++) r = look_at(c, &o, &history->events[i]);
+  for (size_t i = 0; i < history->count && r == 0; i++) r = look_at(c, &o, history, &history->events[i]);
   note_unavailable(history, c);
   free(o.keys);
   free(o.asks);

@@ -19,7 +19,7 @@ void lb_check_value(struct lb_values *values, const struct lb_event *access, boo
 void lb_check_lost_updates(struct lb_check *check, const struct lb_values *values);
 
 /* Fills in what follows the sorted order and needs no holds: grants, handoffs,
- * useful_handoffs, renewals, token_regressions, fenced_off, unknown_acquires, unavailable_ns, and what
+ * useful_handoffs, renewals, token_regressions, fenced_off, unknown_acquires, unavailable_ns, servers_left, and what
  * guards found. 0 or -ENOMEM. */
 int lb_check_order(const struct lb_history *history, struct lb_check *check);
 

@@ -31,6 +31,35 @@ static void put_episode(const struct lb_teller *t, const struct lb_episode *e) {
   fputs(e->end_event == t->h->count ? ", when the history ends.\n" : ".\n", t->out);
 }
 
+/* The first grant of the episode that was read in an older state than that of the other holder; LB_NO_EVENT = none. */
+static size_t older_grant(const struct lb_teller *t, const struct lb_episode *e) {
+  for (size_t i = e->begin_event; i < t->h->count && i <= e->end_event; i++) {
+    if (!(t->wrong[i].flags & LB_WRONG_DOUBLE) || t->h->events[i].kind != LB_EV_GRANTED) continue;
+    size_t own = lb_explain_seen(t->h, i), its = lb_explain_seen(t->h, t->wrong[i].other);
+    if (own != LB_NO_EVENT && its != LB_NO_EVENT && t->h->events[own].value < t->h->events[its].value) return i;
+  }
+  return LB_NO_EVENT;
+}
+
+/* Where places in a queue are numbered by what made them, and a place was the first although the other client, who came
+ * later, had been granted in a later state: there that place was gone. Who was asking had not given it
+ * up, so the service had taken it away: with the client's session. */
+static void put_order(const struct lb_teller *t, const struct lb_episode *e) {
+  size_t grant = older_grant(t, e);
+  if (grant == LB_NO_EVENT) return;
+  const struct lb_event *own = &t->h->events[grant], *other = &t->h->events[t->wrong[grant].other];
+  unsigned long long read = t->h->events[lb_explain_seen(t->h, grant)].value;
+  unsigned long long its = t->h->events[lb_explain_seen(t->h, t->wrong[grant].other)].value;
+  if (!(own->flags & other->flags & LB_EVF_FENCE) || own->fence >= other->fence || own->fence > read || read >> 32 == 0) return;
+  const char *waiter = lb_explain_client(t, grant), *holder = lb_explain_client(t, t->wrong[grant].other);
+  fprintf(t->out, "In the order of the service: 0x%llx made the node of ", (unsigned long long)own->fence), lb_say_text(waiter, t->out);
+  fprintf(t->out, ", 0x%llx that of ", (unsigned long long)other->fence), lb_say_text(holder, t->out);
+  fputs("; ", t->out), lb_say_text(waiter, t->out);
+  fprintf(t->out, " was granted by a list as of 0x%llx, in which its node is the first, after ", read), lb_say_text(holder, t->out);
+  fprintf(t->out, " had been granted by one as of 0x%llx, in which that node is gone, and ", its), lb_say_text(waiter, t->out);
+  fprintf(t->out, " had not deleted it: the closeSession of its session came after 0x%llx, and with 0x%llx at the latest.\n", read, its);
+}
+
 /* What the claim rests on, too: a history with few hand-offs is safe for little. */
 static void put_safe(const struct lb_teller *t) {
   const char *separator = "";
@@ -69,7 +98,7 @@ static void put_kept(const struct lb_teller *t) {
 void lb_explain_sentence(const struct lb_teller *t) {
   const struct lb_check *c = t->c;
   const char *separator = "In this history: ";
-  if (t->cut.episode) put_episode(t, t->cut.episode);
+  if (t->cut.episode) put_episode(t, t->cut.episode), put_order(t, t->cut.episode);
   else if (!lb_check_violated(c, true) && !lb_check_damaged(c, true)) put_safe(t);
   put_damage(t);
   if (c->double_holds > 1 || !t->cut.episode) put_count(t, &separator, c->double_holds, "double hold", "double holds");

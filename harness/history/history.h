@@ -61,6 +61,7 @@ enum lb_event_kind {
   LB_EV_TRIP,       /* how long a packet of a proof was on its way at least, from one host to another */
   LB_EV_SEEN,       /* of a client, no fact: how old the state was that its grant was read in; it neither begins nor ends a hold */
   LB_EV_NOT_RENEWED, /* of a client, no fact: a renewal failed, and `check` says how; it neither begins nor ends a hold */
+  LB_EV_LEFT,       /* whether a server was seen to have left the others: it says that it serves nobody */
 };
 
 enum {
@@ -140,7 +141,7 @@ struct lb_fact {
   uint8_t answer;   /* enum lb_answer */
   uint8_t clock;    /* enum lb_clock_reading */
   /* observed: 1 = the key has a record there; holds: 1 = it does; server: 1 = that server plays the
-   * role */
+   * role; left: 1 = it did */
   uint8_t present;
   /* clock: wall = off by, monotonic = jumped by, rate = gained; holds: what is left of the lease; trip:
    * how long */

@@ -91,6 +91,7 @@ static const struct {
     [LB_EV_TRIP] = {"trip", true, LB_M_FROM | LB_M_HOST | LB_M_MS, LB_M_STEP},
     [LB_EV_SEEN] = {"seen", false, LB_M_C | LB_M_K | LB_M_VALUE, 0},
     [LB_EV_NOT_RENEWED] = {"not-renewed", false, LB_M_C | LB_M_K | LB_M_CHECK, 0},
+    [LB_EV_LEFT] = {"left", true, LB_M_HOST | LB_M_PRESENT, LB_M_ROLE | LB_M_STEP},
 };
 
 const char *lb_event_kind_name(unsigned kind) { return kind < LB_KIND_COUNT ? rules[kind].word : NULL; }

@@ -147,6 +147,7 @@ void lb_event_say(const struct lb_history *h, const struct lb_event *e, FILE *ou
     case LB_EV_TOUCHED: say_touched(h, f, out); break;
     case LB_EV_UNUSED: put(h, "", f->what, out), fputs(": it met no packet but those of its proof", out); break;
     case LB_EV_TRIP: say_trip(h, f, out); break;
+    case LB_EV_LEFT: put(h, "", f->host, out), fputs(f->present ? " has left the others: it serves nobody" : " has not left the others", out); break;
     default: break;
   }
 }

@@ -56,6 +56,8 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
     return snprintf(why, size, "%s: %s has %zu data servers", step->text, t->name, t->data_count);
   if (lb_step_needs(step, LB_NEED_CLOCKS) && !of_client && !t->family->wall_ms)
     return snprintf(why, size, "the clock of %s cannot be set", t->family->service);
+  if (lb_step_needs(step, LB_NEED_MEMBERS) && !t->family->left)
+    return snprintf(why, size, "no server here says that it has left the others");
   return false;
 }
 

@@ -17,11 +17,12 @@ enum lb_premise_kind {
    * and can tell to which server, for else it may have asked nobody. */
   LB_PREMISE_GRANTED,
   LB_PREMISE_REFUSED,
+  LB_PREMISE_LEFT, /* A left | A did not leave, seen by `observe A leaves` */
 };
 
 struct lb_premise {
   enum lb_premise_kind kind;
-  bool is;               /* present, holds, is; false = the opposite */
+  bool is;               /* present, holds, is, left; false = the opposite */
   int client;            /* N, where the fact names a client */
   struct lb_role server; /* A, one server, where the fact names one */
   bool of_safe;          /* [proof] safe: only a trial without a double hold needs it to be safe, and at one step that looks */

@@ -57,6 +57,32 @@ static int line_of(const char *name, const int *key_lines) {
 
 static bool given(const char *name, const int *key_lines) { return line_of(name, key_lines) != 0; }
 
+/* ---- the delay of a timeline ------------------------------------------------------------------- */
+
+static const struct lb_step *names_delay(const struct lb_scenario *scenario) {
+  for (size_t i = 0; i < scenario->step_count; i++)
+    if (scenario->steps[i].delayed) return &scenario->steps[i];
+  return NULL;
+}
+
+/* Steps that name it get their time; the words of a step stay as they were written. */
+static void set_delay(struct lb_scenario *scenario) {
+  for (size_t i = 0; i < scenario->step_count; i++)
+    if (scenario->steps[i].delayed) scenario->steps[i].within_ms = scenario->delay_ms + scenario->steps[i].beyond_ms;
+}
+
+/* The key and the steps need each other. */
+static int complete_delay(struct lb_scenario *scenario, int line, char *err, size_t err_size) {
+  const struct lb_step *step = names_delay(scenario);
+  if (step && !scenario->delay_ms)
+    return lb_refuse(err, err_size, "%s:%d: step = %s: how long is the delay? expected delay_ms in [workload]", scenario->path, step->line,
+                     step->text);
+  if (!step && scenario->delay_ms)
+    return lb_refuse(err, err_size, "%s:%d: delay_ms: no step names the delay: expected one, like slow A to B delay", scenario->path, line);
+  set_delay(scenario);
+  return 0;
+}
+
 /* Its kind, and values that hang on it: a timeline ends with its last step, and where faults are
  * played nothing is kept on disk unless the file says so. */
 static int complete(struct lb_scenario *scenario, const int *key_lines, char *err, size_t err_size) {
@@ -66,7 +92,8 @@ static int complete(struct lb_scenario *scenario, const int *key_lines, char *er
   scenario->kind = scenario->step_count > 0 ? LB_KIND_TIMELINE : scenario->fault_count > 0 ? LB_KIND_CAMPAIGN : LB_KIND_LOAD;
   if (scenario->kind != LB_KIND_LOAD && !given("storage", key_lines)) scenario->memory_storage = true;
   if (scenario->keys == 0 && !given("min_handoffs", key_lines)) scenario->min_handoffs = 0;
-  if (scenario->kind != LB_KIND_TIMELINE) return 0;
+  int r = complete_delay(scenario, line_of("delay_ms", key_lines), err, err_size);
+  if (r < 0 || scenario->kind != LB_KIND_TIMELINE) return r;
   for (size_t i = 0; i < lb_scenario_key_count; i++) {
     if (!(lb_scenario_keys[i].flags & LB_KEY_LOAD) || !key_lines[i]) continue;
     return lb_refuse(err, err_size, "%s:%d: a timeline has no %s: expected it only without [timeline]", scenario->path,
@@ -169,6 +196,8 @@ int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char
     return lb_refuse(err, err_size, "%s = %s: %s has a timeline, and a timeline has no %s", key, value, scenario->name, key), -ENOTSUP;
   if ((k->flags & LB_KEY_CAMPAIGN) && scenario->kind != LB_KIND_CAMPAIGN)
     return lb_refuse(err, err_size, "%s = %s: %s has no campaign", key, value, scenario->name), -ENOTSUP;
+  if ((k->flags & LB_KEY_DELAY) && !names_delay(scenario))
+    return lb_refuse(err, err_size, "%s = %s: no step of %s names the delay", key, value, scenario->name), -ENOTSUP;
   int r = lb_scenario_key_set(k, &changed, key, value, 0, err, err_size);
   if (r < 0) return r;
   if ((changed.keys == 0) != (scenario->keys == 0))
@@ -176,6 +205,7 @@ int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char
   if (lb_scenario_check(&changed, &line, why, sizeof why) < 0)
     return lb_refuse(err, err_size, "%s = %s: %s: %s", key, value, scenario->name, why);
   *scenario = changed;
+  set_delay(scenario);
   return 0;
 }
 

@@ -77,6 +77,7 @@ struct lb_scenario {
   double duration_s; /* measured; 0 with a timeline */
   double warmup_s;   /* load before the measured window, at least */
   double settle_s;   /* and then until the rate has settled, at most so long; 0 = it need not settle */
+  int64_t delay_ms;  /* what steps mean by `delay`; 0 = none of them does */
   /* renew = yes: a client renews its lease every third of the ttl while it holds (the watchdog). */
   bool renew;
   /* option = PROTOCOL.OPTION=VALUE (several): as `-s` sets it, which wins over it. Whether there is such
@@ -194,6 +195,7 @@ enum lb_scenario_key_flag {
   LB_KEY_SET = 1 << 3,      /* `-s key=value` may change it */
   LB_KEY_LOAD = 1 << 4,     /* of a pure workload: refused beside a timeline */
   LB_KEY_CAMPAIGN = 1 << 5, /* read by a campaign only */
+  LB_KEY_DELAY = 1 << 6,    /* read by steps that name it */
 };
 /* One key of the form. A key that is not in the table does not exist: the reader, `-s`, the help
  * and the page of the form all read these rows. */

@@ -137,6 +137,12 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                                 .help = "records the server that the client talks to now, which the facts \"server of client N is A\" "
                                         "and \"server of client N is not A\" are about",
                                 .class = LB_STEP_OBSERVATION},
+    [LB_STEP_OBSERVE_LEAVES] = {.form = "observe A leaves within T",
+                                .help = "waits until A, one server, says that it serves nobody, for it has left the server that it "
+                                        "followed or has no majority: the fact \"A left\"; not in time = \"A did not leave\". "
+                                        "Only ZooKeeper can be asked",
+                                .class = LB_STEP_OBSERVATION,
+                                .needs = LB_NEED_ONE_SERVER | LB_NEED_MEMBERS},
 };
 
 const struct lb_step_row *lb_step_row(const struct lb_step *step) { return &lb_step_rows[step->verb]; }

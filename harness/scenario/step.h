@@ -69,6 +69,7 @@ enum lb_verb {
   LB_STEP_OBSERVE_KEY,
   LB_STEP_OBSERVE_CLIENT,
   LB_STEP_OBSERVE_SERVER,
+  LB_STEP_OBSERVE_LEAVES,
   LB_VERB_COUNT
 };
 
@@ -78,6 +79,10 @@ struct lb_step {
   enum lb_verb verb;
   struct lb_role a, b; /* b: the other side of a link; LB_ROLE_NONE where a step speaks of none */
   int64_t within_ms; /* for acquire, release, await, wait; slow: how late */
+  /* T is "delay" or "delay+DURATION": that of the scenario ([workload] delay_ms) and this much more.
+   * Then within_ms is filled in by scenario.c. */
+  bool delayed;
+  int64_t beyond_ms;
   bool monotonic;    /* clock jump: of the monotonic clock, not the wall clock */
   int64_t offset_ms; /* clock jump */
   double rate;       /* clock rate */
@@ -109,9 +114,10 @@ enum lb_step_need {
   LB_NEED_ONE_SERVER = 1 << 4, /* A is one server, and not one that is drawn */
   LB_NEED_ASKED = 1 << 5,      /* an earlier step with which this client asked for the lock */
   LB_NEED_FAILOVER = 1 << 6,   /* an earlier fault of a server, and another server that can take over */
+  LB_NEED_MEMBERS = 1 << 7,    /* servers that say when they have left the others */
 };
 struct lb_step_row {
-  const char *form; /* "client N acquire within T": A, B are roles, N a number, T a duration, [word] may be left out */
+  const char *form; /* "client N acquire within T": A, B are roles, N a number, T a time, [word] may be left out */
   const char *help; /* one line */
   enum lb_step_class class;
   unsigned needs;            /* enum lb_step_need */

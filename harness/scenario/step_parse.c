@@ -137,7 +137,7 @@ static int take(struct cursor *c, const char *part, struct lb_step *step) {
   if (same_part(part, "A")) return take_role(c, &step->a);
   if (same_part(part, "B")) return take_role(c, &step->b);
   if (same_part(part, "N")) return take_client(c, &step->a);
-  if (same_part(part, "T")) return take_value(c, part, lb_duration_parse, step);
+  if (same_part(part, "T")) return take_value(c, part, lb_time_parse, step);
   if (same_part(part, "R")) return take_value(c, part, lb_rate_parse, step);
   if (same_part(part, "OFFSET")) return take_value(c, part, lb_offset_parse, step);
   if (same_part(part, "POINT")) return take_value(c, part, lb_point_parse, step);

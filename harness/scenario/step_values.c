@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The values in a step: durations, offsets, rates and the names of points, from one word each. A
+ * The values in a step: times, offsets, rates and the names of points, from one word each. A
  * duration that is no whole number of milliseconds is refused, not rounded: the step is quoted as
  * it was written, and has to be what was done.
  */
@@ -11,6 +11,7 @@
 
 #include "scenario_parts.h"
 
+#define DELAY "delay"
 #define DURATION_MAX_MS INT64_C(3600000)
 #define RATE_MIN 0.5
 #define RATE_MAX 2.0
@@ -37,7 +38,19 @@ static int64_t duration_ms(const char *word) {
   return -1;
 }
 
-int lb_duration_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
+/* "delay", "delay+300ms": how long the delay is, only the scenario knows. */
+static int delay_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
+  const char *rest = word + strlen(DELAY);
+  int64_t beyond = *rest == '+' ? duration_ms(rest + 1) : 0;
+  if ((*rest && *rest != '+') || (*rest && beyond < 1) || beyond > DURATION_MAX_MS)
+    return lb_refuse(why, why_size, "'%s': expected delay, or delay and a duration, like delay+300ms", word);
+  ret->delayed = true;
+  ret->beyond_ms = beyond;
+  return 0;
+}
+
+int lb_time_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
+  if (strncmp(word, DELAY, strlen(DELAY)) == 0) return delay_parse(word, ret, why, why_size);
   int64_t ms = duration_ms(word);
   if (ms < 1 || ms > DURATION_MAX_MS)
     return lb_refuse(why, why_size, "'%s': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m", word);

@@ -87,6 +87,12 @@ int lb_cluster_mono_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline,
   return family_of(cluster)->mono_ms(cluster, index, deadline, ret_ms);
 }
 
+int lb_cluster_left(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  if (!family_of(cluster)->left)
+    return lb_fail(cluster->env, -EOPNOTSUPP, "no server of topology %s says that it has left the others", cluster->topology->name);
+  return family_of(cluster)->left(cluster, index, deadline);
+}
+
 /* ---- what was written ------------------------------------------------------------------------ */
 
 static int add_commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *sum) {

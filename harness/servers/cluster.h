@@ -63,6 +63,9 @@ int lb_cluster_skew(struct lb_cluster *cluster, size_t index);
 int lb_cluster_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
 /* The same for its monotonic clock, from a moment of its own choice. */
 int lb_cluster_mono_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
+/* Whether this server says that it has left the others: 1, 0, or -errno with the reason in env->err;
+ * -EOPNOTSUPP: it never says so. */
+int lb_cluster_left(struct lb_cluster *cluster, size_t index, lb_ns deadline);
 /* How many writes the cluster has committed, from a moment of its own choice: what the server that
  * decides says, or of servers that decide each for itself the sum. 0, or -errno with the reason in
  * env->err; -EOPNOTSUPP: they do not count. */

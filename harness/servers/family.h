@@ -47,6 +47,9 @@ struct lb_family {
    * data server than `old` the primary. 0 or -errno (-ENOENT: nobody answers that could be
    * promoted, so far). NULL = it fails over by itself. */
   int (*promote)(struct lb_cluster *cluster, int old, lb_ns deadline);
+  /* Whether it has left the others: by asking this very server. 1 = it says that it serves nobody now,
+   * 0 = it serves, or -errno with env->err. NULL = it never says so. */
+  int (*left)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
   /* What its wall clock says, by asking this very server: ms since 1970. 0, or -errno with
    * env->err. NULL = nobody can be asked. */
   int (*wall_ms)(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);

@@ -208,6 +208,7 @@ const struct lb_family lb_family_zookeeper = {
     .launch = launch,
     .answers = answers,
     .primary = primary,
+    .left = lb_zookeeper_left,
     .wall_ms = lb_zookeeper_wall_ms,
     .mono_ms = lb_zookeeper_mono_ms,
     .commits = lb_zookeeper_commits,

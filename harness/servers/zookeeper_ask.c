@@ -89,6 +89,15 @@ int lb_zookeeper_mode(struct lb_cluster *cluster, size_t index, lb_ns deadline, 
   return 0;
 }
 
+int lb_zookeeper_left(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  char said[1024];
+  int r = four_letters(cluster, index, "srvr", said, sizeof said, deadline, NULL);
+  if (r < 0) return r;
+  if (strstr(said, "not currently serving requests")) return 1;
+  if (strstr(said, "Mode: ")) return 0;
+  return lb_fail(cluster->env, -EPROTO, "%s: %.*s", cluster->server[index].name, (int)strcspn(said, "\n"), said);
+}
+
 /* Every transaction has a number, which is the lower half of a zxid; the upper one is the epoch of
  * the leader. */
 int lb_zookeeper_commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {

@@ -121,6 +121,7 @@ static void write_page(FILE *out, const char *run_dir, const json_t *run, const 
   write_figure(out, &figures, "safety-speed", "Safety under faults against speed.");
   lb_report_speed(out, run, trials);
   lb_report_asked(out, run);
+  write_figure(out, &figures, "lagging-follower", "How late a follower may be: what became of each trial, by delay and length of a session.");
   write_figure(out, &figures, "violation", "One violation: who held the lock, and when.");
   lb_report_violations(out, trials, run_dir);
   lb_report_about(out, run_dir, run);

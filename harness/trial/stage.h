@@ -86,6 +86,8 @@ bool lb_stage_holds(struct lb_stage *stage, const struct lb_step *step, const st
  * LB_ROLE_NONE: no such question): whether that server plays it. */
 void lb_stage_server(struct lb_stage *stage, const struct lb_step *step, const struct lb_client *client, const struct lb_server *server,
                      struct lb_role role, bool plays);
+/* Whether a step saw this server of its role A leave the others. */
+void lb_stage_left(struct lb_stage *stage, const struct lb_step *step, const struct lb_server *server, bool left);
 /* `primary` is bound to this server; after a failover this one decides. */
 void lb_stage_primary(struct lb_stage *stage, const struct lb_server *server);
 void lb_stage_failover(struct lb_stage *stage, const struct lb_server *server);

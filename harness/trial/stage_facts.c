@@ -159,6 +159,15 @@ void lb_stage_server(struct lb_stage *s, const struct lb_step *step, const struc
   record_of(s, LB_EV_SERVER, client, &fact);
 }
 
+void lb_stage_left(struct lb_stage *s, const struct lb_step *step, const struct lb_server *server, bool left) {
+  struct lb_fact fact = lb_no_fact;
+  fact.step = step->number;
+  fact.host = text(s, server->name);
+  fact.role = role(s, step->a);
+  fact.present = left;
+  record(s, LB_EV_LEFT, &fact);
+}
+
 void lb_stage_primary(struct lb_stage *s, const struct lb_server *server) {
   struct lb_fact fact = lb_no_fact;
   fact.role = role(s, (struct lb_role){.kind = LB_ROLE_PRIMARY});

@@ -14,7 +14,7 @@
 #include "fault.h"
 #include "timeline_client.h"
 
-enum { ASK_MS = 5000 };
+enum { ASK_MS = 5000, LEAVES_POLL_MS = 50 };
 
 /* What plays a verb: its row in the table below. */
 struct part {
@@ -129,6 +129,24 @@ static int observe_server(struct lb_stage *s, const struct lb_step *step) {
   return 0;
 }
 
+/* One that does not answer is asked again: while it leaves, it may refuse connections. That it did not
+ * leave is what it says after the bound. */
+static int observe_leaves(struct lb_stage *s, const struct lb_step *step) {
+  struct lb_cast a, b;
+  lb_ns until = lb_timeline_in_ms(step->within_ms), last = until + ASK_MS * LB_NS_PER_MS;
+  int r = find_casts(s, step, &a, &b), left = -EAGAIN;
+  if (r < 0) return r;
+  size_t index = (size_t)(a.server[0] - s->cluster.server);
+  for (bool late = false; left != 1 && !(late && left == 0) && lb_clock_ns() < last;) {
+    late = lb_clock_ns() >= until;
+    left = lb_cluster_left(&s->cluster, index, last);
+    if (left != 1) lb_clock_sleep_until(lb_clock_ns() + LEAVES_POLL_MS * LB_NS_PER_MS);
+  }
+  if (left < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, s->env.base.err);
+  lb_stage_left(s, step, a.server[0], left);
+  return 0;
+}
+
 /* ---- faults ---------------------------------------------------------------------------------------------------------- */
 
 static int do_fault(struct lb_stage *s, const struct lb_step *step, const struct lb_cast *a, const struct lb_cast *b) {
@@ -192,6 +210,7 @@ static const struct part parts[LB_VERB_COUNT] = {
     [LB_STEP_OBSERVE_KEY] = {observe_key},
     [LB_STEP_OBSERVE_CLIENT] = {observe_client},
     [LB_STEP_OBSERVE_SERVER] = {observe_server},
+    [LB_STEP_OBSERVE_LEAVES] = {observe_leaves},
 };
 
 bool lb_timeline_knows(enum lb_verb verb) { return parts[verb].play || lb_fault_knows(verb); }
