@@ -17,7 +17,8 @@ import sys
 TRIALS = 20
 GUARDS = ["none", "deadline", "signal", "recheck", "claim", "fence"]
 SPEED = {"local": 1e6, "redis-token": 6e3, "redlock": 3e3, "pg-row": 2e3, "pg-lease": 1.9e3, "zk-sequential": 300}
-FIGURES = ["truth-table", "guard-table", "violation", "scaling", "latency", "safety-speed"]
+FIGURES = ["truth-table", "guard-table", "violation", "scaling", "latency", "safety-speed", "lagging-follower"]
+SWEEP, LIMIT_MS = "lagging-follower-sweep", 1600
 RATE = """faults decided_handoffs violations violations_per_1000 violations_per_1000_low
   violations_per_1000_high decided_faults decided_hours""".split()
 SHARES = ["overlapped_per_fault", "within_lease_per_fault", "damaged_per_fault"]
@@ -26,7 +27,7 @@ COUNTS = """double_holds double_hold_ms depth dirty_accesses lost_updates stale_
 TRIAL_COLUMNS = """scenario system guard clients trial seed verdict why double_holds double_hold_ms depth dirty_accesses
   lost_updates stale_writes fenced_off token_regressions grants handoffs busy timeouts unknowns unavailable_ms orphan_ms
   blind_ms measured_s grants_per_s jain client_min client_max wait_p50_us wait_p99_us wait_p999_us hold_p50_us hold_p99_us
-  hold_p999_us handoff_p50_us handoff_p99_us handoff_p999_us start_ms trial_ms stall_ms faults storage history handoffs_per_s regranted
+  hold_p999_us handoff_p50_us handoff_p99_us handoff_p999_us servers_left start_ms trial_ms stall_ms faults storage history handoffs_per_s regranted
   commits_per_handoff warmup_ms unsettled""".split()
 LATENCY_COLUMNS = "scenario,system,guard,clients,trial,metric,low_ns,high_ns,count".split(",")
 
@@ -128,6 +129,20 @@ def speed_rows(rng, scenario, system, clients, settled):
         yield row, buckets
 
 
+def sweep(changed):
+    """The variants that a suite makes of the sweep: (name, session, delay)."""
+    values = {key: [int(v) for v in changed[key].split(",")] for key in ("ttl_ms", "delay_ms")}
+    return [(f"{SWEEP}~ttl_ms={t}~delay_ms={d}", t, d) for t in values["ttl_ms"] for d in values["delay_ms"]]
+
+
+def sweep_trials(name, session, delay):
+    """Two hold between the session and the limit, and nowhere else."""
+    for trial in (1, 2, 3):
+        hit = session < delay < LIMIT_MS
+        yield {"scenario": name, "system": "zk-sequential@zk-x3", "guard": "none", "clients": 3, "trial": trial, "seed": 7,
+               "verdict": "violated" if hit else "safe", "servers_left": int(delay > LIMIT_MS), "grants": 5, "handoffs": 4, "storage": "memory"}
+
+
 def figure(path, name, run):
     """A small PDF of one frame with the name in it, and that of the run."""
     stream = f"0 0 360 210 re S BT /F1 24 Tf 40 100 Td ({name}: {run}) Tj ET".encode()
@@ -147,6 +162,9 @@ def figure(path, name, run):
         file.write(out)
 
 
+OF_FAULTS = {"topology": "zk-x3", "measured": False, "storage": "memory", "differs": ["tickTime=200 (else 2000)", "syncLimit=8 (else 5)"]}
+
+
 def settings(system):
     return {"topology": system.split("@")[1], "measured": True, "storage": "disk", "differs": ["maxClientCnxns=0 (else 60)", "tickTime=2000"]}
 
@@ -159,7 +177,7 @@ def main(folder, out, suite_name="paper"):
     scenarios, cells, trials, latency = [], [], [], []
     for short, name, changed in named(folder, suite):
         sections = read(os.path.join(folder, name))
-        head, work = dict(sections["scenario"]), dict(sections["workload"]) | changed
+        head, work = dict(sections["scenario"]), dict(sections["workload"]) | (changed if short != SWEEP else {})
         steps = [v for k, v in sections.get("timeline", []) if k == "step"]
         faults = [v for k, v in sections.get("campaign", []) if k == "fault"]
         counts = [int(c) for c in work["clients"].split(",")]
@@ -168,9 +186,16 @@ def main(folder, out, suite_name="paper"):
         figures = {k: float(work.get(k, 0)) for k in ("hold_ms", "think_ms", "duration_s", "warmup_s", "settle_s")}
         scenarios.append({
             "name": short, **{k: head[k] for k in ("title", "question", "refuted")}, "file": "scenarios/" + name,
-            "workload": {"clients": counts, "keys": 1, "ttl_ms": int(work.get("ttl_ms", 10000)),
+            "workload": {"clients": counts, "keys": 1, "ttl_ms": int(work.get("ttl_ms", 10000)), "delay_ms": int(work.get("delay_ms", 0)),
                          "wait_ms": int(work.get("wait_ms", 5000)), "storage": "memory", **figures},
             "steps": steps, "campaign": {"faults": faults} if faults else None})
+        if short == SWEEP:
+            whole = scenarios.pop()
+            for variant, session, delay in sweep(changed):
+                scenarios.append(whole | {"name": variant, "base": short, "varied": {"ttl_ms": str(session), "delay_ms": str(delay)},
+                                          "workload": whole["workload"] | {"ttl_ms": session, "delay_ms": delay}})
+                trials += sweep_trials(variant, session, delay)
+            continue
         for system in systems_of(suite):
             for guard in guards:
                 expected, reason = stated(sections, system, guard)
@@ -188,7 +213,7 @@ def main(folder, out, suite_name="paper"):
                        "cores": 2, "memory_mib": 8192, "load_before": 0.5, "load_after": 2.5, "filesystem": "ext4",
                        "namespaces": "root"},
            "servers": {"redis": "redis 7.0.15", "zk-x3": "zookeeper 3.8.0, java 17.0.15", "pg": "postgresql 15.20"},
-           "settings": [settings(system) for system in systems_of(suite)], "scenarios": scenarios, "cells": cells,
+           "settings": [settings(system) for system in systems_of(suite)] + [OF_FAULTS], "scenarios": scenarios, "cells": cells,
            "control": {"trials": 240, "undecided": 0, "handoffs": 123456, "violations": 0, "max_stall_ms": 9.5},
            "verdict": "as expected", "exit_code": 0}
     with open(os.path.join(out, "run.json"), "w", encoding="utf-8") as file:
