@@ -166,7 +166,7 @@ OF_FAULTS = {"topology": "zk-x3", "measured": False, "storage": "memory", "diffe
 
 
 def settings(system):
-    return {"topology": system.split("@")[1], "measured": True, "storage": "disk", "differs": ["maxClientCnxns=0 (else 60)", "tickTime=2000"]}
+    return {"topology": system.split("@")[1], "measured": True, "storage": "disk", "differs": ["maxClientCnxns=0 (else 60)", 'save ""']}
 
 
 def main(folder, out, suite_name="paper"):

@@ -296,6 +296,7 @@ assert keys["runs.count"] == "two runs" and keys["runs.named"] == "runs invented
 speed, truth, wake = (open(f"{out}/table-{name}.tex").read() for name in ("speed", "truth", "wake"))
 assert r"\sys{zk-sequential@zk-x3-nosync}" in speed and "pg-lease-client" not in speed and "zk-nosync" not in truth and "pg-lease-client" in truth
 assert speed.index("nothing is kept") < speed.index("zk-sequential@zk-nosync") < speed.index("everything is synced") < speed.index("{zk-sequential@zk}")
+assert open(f"{out}/table-settings.tex").read().count(r"\textquotedbl{}\textquotedbl{}") == 1
 assert r"\sys{pg-lease@pg}&1--20&" in wake and "zk-sequential" not in wake and "contention-wake" not in truth, wake
 assert open(f"{out}/table-environment.tex").read().count("begun&") == 2
 assert r"\sys{redis-aof}" in open(f"{out}/table-settings.tex").read()
