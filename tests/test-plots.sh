@@ -283,7 +283,7 @@ holds 'without a Python it ends with 5' ends_with 5
 holds 'without a Python the list has every figure' test "$(grep -c ': .*/nowhere is missing' "$work/none/figures/not-drawn.txt")" -eq 7
 printf '#!/bin/sh\nexit 1\n' >"$work/broken" && chmod +x "$work/broken"
 LOCKBENCH_PYTHON=$work/broken render none
-holds 'a Python that says nothing is named' test "$(grep -c ': .*/broken ended with 1' "$work/none/figures/not-drawn.txt")" -eq 6
+holds 'a Python that says nothing is named' test "$(grep -c ': .*/broken ended with 1' "$work/none/figures/not-drawn.txt")" -eq 7
 holds 'after bad input the list has every figure, and why' \
   sh -c 'test "$(grep -c "run.json.*verdict" "$1")" -eq 7' - "$work/sutck/figures/not-drawn.txt"
 
