@@ -65,28 +65,37 @@ static struct cycle *cycles_of(const struct peer_log *log, size_t *ret_count) {
   return cycle;
 }
 
+double peer_release_ms(const struct peer_log *log, lb_ns begin, lb_ns end, size_t *ret_count) {
+  size_t count, releases = 0;
+  struct cycle *cycle = cycles_of(log, &count);
+  double *ms = malloc((count + 1) * sizeof *ms);
+  if (!ms) err(1, "figures");
+  for (size_t i = 0; i < count; i++)
+    if (cycle[i].at.granted >= begin && cycle[i].at.granted < end)
+      ms[releases++] = (double)(cycle[i].at.released - cycle[i].at.release) / 1e6;
+  double median = releases ? lb_median(ms, releases) : 0;
+  *ret_count = releases;
+  free(cycle);
+  free(ms);
+  return median;
+}
+
 struct peer_figures peer_figures(const struct peer_log *log, lb_ns begin, lb_ns end) {
   struct peer_figures f = {0};
-  size_t count, grants = 0, releases = 0;
+  size_t count, grants;
   struct cycle *cycle = cycles_of(log, &count);
-  double *handoff = malloc((count + 1) * sizeof *handoff), *release = malloc((count + 1) * sizeof *release);
-  if (!handoff || !release) err(1, "figures");
-  for (size_t i = 0; i < count; i++) {
-    const struct peer_record *at = &cycle[i].at, *before = i ? &cycle[i - 1].at : NULL;
-    if (before && at->granted < before->release)
-      errx(1, "clients %zu and %zu held the lock at once", cycle[i - 1].client + 1, cycle[i].client + 1);
-    if (at->granted < begin || at->granted >= end) continue;
-    grants++;
-    release[releases++] = (double)(at->released - at->release) / 1e6;
-    if (before && cycle[i].client != cycle[i - 1].client) handoff[f.handoffs++] = (double)(at->granted - before->release) / 1e6;
+  double *handoff = malloc((count + 1) * sizeof *handoff), seconds = (double)(end - begin) / 1e9;
+  if (!handoff) err(1, "figures");
+  for (size_t i = 1; i < count; i++) {
+    lb_ns granted = cycle[i].at.granted, release = cycle[i - 1].at.release;
+    if (granted < release) errx(1, "clients %zu and %zu held the lock at once", cycle[i - 1].client + 1, cycle[i].client + 1);
+    if (granted >= begin && granted < end && cycle[i].client != cycle[i - 1].client) handoff[f.handoffs++] = (double)(granted - release) / 1e6;
   }
-  double seconds = (double)(end - begin) / 1e9;
+  f.release_ms = peer_release_ms(log, begin, end, &grants);
   f.grants_per_s = (double)grants / seconds;
   f.handoffs_per_s = (double)f.handoffs / seconds;
   if (f.handoffs) f.handoff_ms = lb_median(handoff, f.handoffs);
-  if (releases) f.commit_ms = lb_median(release, releases);
   free(cycle);
   free(handoff);
-  free(release);
   return f;
 }

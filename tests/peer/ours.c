@@ -23,6 +23,7 @@ struct client {
   struct peer_log *log;
   struct peer_client *own;
   struct lb_lock lock;
+  lb_ns pace; /* 0 = it contends with the others */
 };
 
 static lb_ns soon(struct client *c) { return lb_now(&c->env.base) + PEER_PATIENCE_S * LB_NS_PER_S; }
@@ -39,7 +40,8 @@ static void open_session(struct client *c, size_t i, const struct peer_place *pl
   target.endpoints += i % target.count;
   target.count = 1;
   snprintf(name, sizeof name, "peer-%zu", i + 1);
-  snprintf(key, sizeof key, "%s-hot", place->prefix);
+  if (c->pace) snprintf(key, sizeof key, "%s-beside-%zu", place->prefix, i);
+  else snprintf(key, sizeof key, "%s-hot", place->prefix);
   lb_env_init(&c->env, i + 1);
   c->lock = (struct lb_lock){.key = key, .ttl_ms = place->ttl_ms};
   c->session = calloc(1, lb_zk_sequential.session_size);
@@ -77,41 +79,49 @@ static void work(struct client *c) {
     succeed(c, "release", lb_zk_sequential.release(c->session, &c->lock, &grant, soon(c)));
     r->released = lb_now(&c->env.base);
     atomic_store(&c->own->count, n + 1);
+    if (c->pace) lb_sleep_until(&c->env.base, r->released + c->pace);
   }
 }
 
-static _Noreturn void client_main(struct peer_side *side, const struct peer_place *place, size_t i, int command, int answer) {
-  static struct client c;
+static _Noreturn void client_main(struct peer_side *side, const struct peer_place *place, lb_ns pace, size_t i, int command, int answer) {
+  static struct client c = {0};
   char go = '.';
   c.log = side->log;
   c.own = &side->log->client[i];
+  c.pace = pace;
   open_session(&c, i, place);
   while (write(answer, &go, 1) == 1 && read(command, &go, 1) == 1) work(&c);
   exit(0);
 }
 
-void peer_ours_open(struct peer_side *side, const struct peer_place *place) {
+static void open_clients(struct peer_side *side, const struct peer_place *place, size_t clients, lb_ns pace) {
   int answer[2], command[2];
   pid_t parent = getpid();
   side->name = "zk-sequential";
   peer_log_make(side);
   if (pipe2(answer, O_CLOEXEC) < 0) err(1, "pipe");
   side->answer = answer[0];
-  for (size_t i = 0; i < PEER_CLIENTS; i++) {
+  for (size_t i = 0; i < clients; i++) {
     if (pipe2(command, O_CLOEXEC) < 0) err(1, "pipe");
     pid_t pid = fork();
     if (pid < 0) err(1, "fork");
     if (pid == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != parent) _exit(1);
-      client_main(side, place, i, command[0], answer[1]);
+      client_main(side, place, pace, i, command[0], answer[1]);
     }
     close(command[0]);
     side->command[i] = command[1];
     side->process[i] = pid;
   }
   close(answer[1]);
-  peer_await(side, PEER_CLIENTS);
+  peer_await(side, clients);
+}
+
+void peer_ours_open(struct peer_side *side, const struct peer_place *place) { open_clients(side, place, PEER_CLIENTS, 0); }
+
+void peer_bystanders_open(struct peer_side *side, const struct peer_place *place, size_t clients) {
+  open_clients(side, place, clients, PEER_PACE_MS * LB_NS_PER_MS);
 }
 
 void peer_ours_work(struct peer_side *side, size_t first, size_t count) {

@@ -15,7 +15,7 @@
 
 #include "backends/backend.h"
 
-enum { PEER_CLIENTS = 16, PEER_RECORDS = 1 << 17, PEER_PATIENCE_S = 60 };
+enum { PEER_CLIENTS = 16, PEER_RECORDS = 1 << 17, PEER_PATIENCE_S = 60, PEER_PACE_MS = 200 };
 
 struct peer_record { /* one cycle: what was granted is released at once */
   lb_ns granted, release, released; /* the answer was read; just before the release left; its answer was read */
@@ -50,6 +50,8 @@ struct peer_place {
 
 /* Clients with open sessions, who wait to be told to work. They end the benchmark if they fail, and die with it. */
 void peer_ours_open(struct peer_side *side, const struct peer_place *place);
+/* Some that want nothing of the others: each has a lock of its own, and PEER_PACE_MS between two cycles. */
+void peer_bystanders_open(struct peer_side *side, const struct peer_place *place, size_t clients);
 /* `command`: the program and its first arguments, NULL at the end. */
 void peer_curator_open(struct peer_side *side, const struct peer_place *place, char *const command[]);
 /* Clients first..first+count-1 contend for the lock until peer_rest(), which returns when all have ended. */
@@ -68,9 +70,11 @@ uint64_t peer_cycles(const struct peer_log *log);
 
 struct peer_figures {
   double grants_per_s, handoffs_per_s;
-  double handoff_ms, commit_ms; /* medians: the next holder's grant after the release; the release, which is a deletion, a commit */
+  double handoff_ms, release_ms; /* medians: the next holder's grant after the release; the release, which is a deletion, a commit */
   uint64_t handoffs;
 };
+/* The releases in a window. The median in ms, 0 if there were none; *ret_count: how many. */
+double peer_release_ms(const struct peer_log *log, lb_ns begin, lb_ns end, size_t *ret_count);
 
 /* Of what was granted in a window. Ends the benchmark if two held the lock at once. */
 struct peer_figures peer_figures(const struct peer_log *log, lb_ns begin, lb_ns end);
