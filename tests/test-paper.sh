@@ -392,14 +392,14 @@ if command -v pdflatex >/dev/null 2>&1 && command -v bibtex >/dev/null 2>&1 && k
     holds 'with the figures of speed of the second' sh -c 'cmp "$1/fast/figures/scaling.pdf" "$1/pdf/figures/scaling.pdf" && cmp "$1/run/figures/violation.pdf" "$1/pdf/figures/violation.pdf"' sh "$work"
     holds 'and that of safety and speed drawn from both' sh -c '! cmp -s "$1/run/figures/safety-speed.pdf" "$1/pdf/figures/safety-speed.pdf"' sh "$work"
   fi
-  plant 'See Section~\ref{sec:nowhere}.'
+  plant 'See Section~\ref{sec:nowhere}, and~\cite{nobody}.
+
+\noindent\mbox{This is a line that sticks out of its column for it may not be broken at all, wherever that is.}
+
+'
   call "$work/paper/build" "$work/run" "$work/pdf" false
   holds 'an undefined reference stops the build' ended 1 'undefined: sec:nowhere'
-  plant 'See~\cite{nobody}.'
-  call "$work/paper/build" "$work/run" "$work/pdf" false
   holds 'so does an undefined citation' ended 1 'undefined: nobody'
-  plant '\noindent\mbox{This is a line that sticks out of its column for it may not be broken at all, wherever that is.}'
-  call "$work/paper/build" "$work/run" "$work/pdf" false
   holds 'so does a line that sticks out' ended 1 'Overfull'
   rm "$work/run/figures/scaling.pdf"
   call "$root/paper/build" "$work/run" "$work/pdf" false
