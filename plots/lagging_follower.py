@@ -111,7 +111,7 @@ def paint(run, rows):
     height = 0.55 + 0.8 * len(sessions) + 0.5 + legend_height + 0.5
     fig = Figure(figsize=(7.4, height))
     foot = figure.title_and_foot(fig, "How late may a follower be?", [
-        f"scenario {rows[0]['scenario']} · {rows[0]['system']} · each mark is a trial · the delay is from the leader to the server of the client that waits"], run)[1]
+        f"scenario {rows[0]['scenario']} · {rows[0]['system']} · each mark is a trial · late is what the leader sends to the server of the waiter"], run)[1]
     ax = fig.subplots(gridspec_kw={"left": 0.17, "right": 0.97, "bottom": (foot + legend_height + 0.5) / height, "top": 1 - 0.6 / height})
     draw_marks(ax, rows, sessions)
     draw_edges(ax, rows, sessions)

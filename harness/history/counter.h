@@ -125,7 +125,7 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
     .decimals = 3, .only = LB_IF_SEEN, .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "no grant", .none = "nobody waited",                         \
     .help = "longest time in the measured window for which a key was asked for and granted to nobody")                                             \
   X(int64_t, servers_left, .name = "servers_left", .group = LB_COUNT_LIVENESS, .only = LB_IF_SEEN, .places = LB_IN_TRIALS,                           \
-    .help = "steps that saw a server leave the others; nothing where no step looked")                                                                \
+    .help = "steps that saw a server leave the others")                                                                                              \
   X(double, measured_s, .name = "measured_s", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .unit = "s", .decimals = 3,                        \
     .only = LB_IF_MEASURED, .places = LB_IN_TRIALS, .help = "length of the measured window")                                                       \
   X(double, grants_per_s, .name = "grants_per_s", .group = LB_COUNT_SPEED, .source = LB_FROM_STATS, .add = LB_ADD_MEDIAN,                          \
