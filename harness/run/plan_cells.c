@@ -70,13 +70,15 @@ static void leave_out(struct lb_cell *cell, const struct lb_plan_request *reques
   cell->means_nothing = fit == LB_NA;
 }
 
-/* The number of the reason, the same as that of an earlier cell with the same words. */
+/* The number of the reason, the same as that of an earlier cell with the same words. A number is
+ * compared where it was given first: reasons are few, and cells are many. */
 static int note_of(const struct lb_plan *plan, const struct lb_cell *cell) {
   int last = 0;
   for (size_t i = 0; i < plan->cell_count; i++) {
     const struct lb_cell *earlier = &plan->cells[i];
-    if (earlier->means_nothing && strcmp(earlier->skip, cell->skip) == 0) return earlier->note;
-    if (earlier->note > last) last = earlier->note;
+    if (earlier->note <= last) continue;
+    last = earlier->note;
+    if (strcmp(earlier->skip, cell->skip) == 0) return last;
   }
   return last + 1;
 }
@@ -94,6 +96,21 @@ static int check_variant(const struct lb_cell *cell, char *err, size_t err_size)
   return 0;
 }
 
+/* The cells of a scenario are added one after the other. */
+static bool is_there(const struct lb_plan *plan, const struct lb_cell *cell) {
+  for (size_t i = plan->cell_count; i-- > 0 && plan->cells[i].scenario == cell->scenario;)
+    if (plan->cells[i].guard == cell->guard && strcmp(plan->cells[i].system, cell->system) == 0) return true;
+  return false;
+}
+
+/* For one more. The room doubles whenever the number of cells is a power of two, so nobody has to keep it. */
+static bool has_room(struct lb_plan *plan) {
+  if (plan->cell_count & (plan->cell_count - 1)) return true;
+  struct lb_cell *grown = realloc(plan->cells, (plan->cell_count ? 2 * plan->cell_count : 1) * sizeof *grown);
+  if (grown) plan->cells = grown;
+  return grown;
+}
+
 /* One cell, unless it is there already. Its expectation is the scenario's own; what the user
  * expects only fills a gap. */
 int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
@@ -103,10 +120,7 @@ int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request
   if (r < 0) return r;
   struct lb_cell cell = {.scenario = scenario, .protocol = named.protocol, .topology = named.topology, .guard = guard};
   snprintf(cell.system, sizeof cell.system, "%s", named.name);
-  for (size_t i = 0; i < plan->cell_count; i++)
-    if (plan->cells[i].scenario == scenario && plan->cells[i].guard == guard &&
-        strcmp(plan->cells[i].system, cell.system) == 0)
-      return 0;
+  if (is_there(plan, &cell)) return 0;
   cell.expect = lb_scenario_expect(scenario, cell.system, cell.guard);
   if (!cell.expect) cell.expect = own_expect(plan, guard);
   r = check_variant(&cell, err, err_size);
@@ -117,12 +131,10 @@ int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request
   choose_fence(&cell);
   leave_out(&cell, request);
   if (cell.means_nothing) cell.note = note_of(plan, &cell);
-  struct lb_cell *grown = realloc(plan->cells, (plan->cell_count + 1) * sizeof *grown);
-  if (!grown) {
+  if (!has_room(plan)) {
     free(cell.options);
     return -ENOMEM;
   }
-  plan->cells = grown;
   plan->cells[plan->cell_count++] = cell;
   return 0;
 }
