@@ -16,7 +16,7 @@
 #include "client/driver.h"
 #include "client/fate.h"
 
-enum { SOON_MS = 50, PATIENCE_MS = 20000 };
+enum { SOON_MS = 50, PATIENCE_MS = 20000, CHILD_S = 20 };
 
 /* ---- a protocol that misbehaves in try_acquire ------------------------------------------------------------------------ */
 
@@ -39,7 +39,7 @@ static void close_everything(void) {
 /* The child keeps all that is open, for ten seconds at most. */
 static void leave_child(void) {
   if (fork() == 0) {
-    alarm(10);
+    alarm(CHILD_S);
     for (;;) pause();
   }
   _exit(0);
@@ -128,7 +128,7 @@ static void an_exit_is_told_with_its_status(void **state) {
 
 /* No end of its socket says so: the child has it, too. */
 static void an_exit_is_told_although_a_child_lives_on(void **state) {
-  assert_string_equal(fate_of(*state, LEAVE_CHILD, 1500), "exited with status 0 inside try_acquire");
+  assert_string_equal(fate_of(*state, LEAVE_CHILD, CHILD_S * 1000 / 2), "exited with status 0 inside try_acquire");
 }
 
 static void who_hangs_is_told_with_the_hook_and_how_late_it_is(void **state) {
