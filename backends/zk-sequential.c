@@ -10,8 +10,8 @@
  * created the node) that grows over the whole ensemble and survives fail-over.
  * Assumes: a client stops by itself before its session can have ended. The session is kept alive by the library's own
  * thread, which does not tell when a leader last heard of it. What can be known of that stands in zk_alive.h, and `valid_until` is no
- * more than that: 5/12 of the session timeout after the sending of an answered write, once a later one was answered as well. extend()
- * moves the point by writes to the folder. A session may outlive `valid_until` by far.
+ * more than that: 5/12 of the session timeout T after the sending of an answered write, once a later one was answered as well; or T after
+ * it, once two later ones were, the first of them T/4 after its answer. extend() moves the point by writes to the folder. A session may outlive `valid_until` by far.
  * Breaks: a holder that is paused or cut off for longer than the session timeout and goes on working, like every
  * lease; a resource that compares the fencing number refuses it. A client that is cut off is told that its connection is
  * lost, and cannot learn whether the session has ended: the servers say it at the next contact.

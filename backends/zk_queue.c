@@ -117,7 +117,8 @@ const struct zk_alive *zk_queue_alive(struct zk_queue *q) {
 /* A write is `call`, sent after `mark` was taken. Its result. */
 static int await_write(struct zk_queue *q, struct zk_call *call, struct zk_mark mark, lb_ns deadline) {
   int rc = zk_wait(q->zk, call, deadline);
-  if (rc == ZOK) zk_alive_answered(&q->alive, mark);
+  if (rc == ZOK) zk_alive_answered(&q->alive, mark, lb_now(q->env));
+  if (rc == ZK_NO_REPLY) zk_alive_given_up(&q->alive, mark, lb_now(q->env));
   return rc;
 }
 

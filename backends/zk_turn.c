@@ -17,7 +17,7 @@ struct renewal {
 static void take_answer(struct zk_queue *q, struct renewal *r) {
   int rc = r->write ? zk_wait(q->zk, r->write, lb_now(q->env)) : ZK_NO_REPLY;
   if (rc == ZK_NO_REPLY) return;
-  if (rc == ZOK) zk_alive_answered(&q->alive, r->mark);
+  if (rc == ZOK) zk_alive_answered(&q->alive, r->mark, lb_now(q->env));
   zk_drop(r->write);
   r->write = NULL;
 }
@@ -48,6 +48,7 @@ int zk_queue_await_turn(struct zk_queue *q, const char *dir, const char *ahead, 
     result = zk_wait_event(q->zk, look < bound ? look : bound);
   } while (result == LB_TIMEOUT && lb_now(q->env) < bound);
   take_answer(q, &renewal);
+  if (renewal.write) zk_alive_given_up(&q->alive, renewal.mark, lb_now(q->env));
   zk_drop(renewal.write);
   return result == LB_TIMEOUT && bound < deadline ? LB_OK : result;
 }

@@ -21,9 +21,12 @@ static struct zk_alive begun(void) {
   return alive;
 }
 
-static void write_at(struct zk_alive *alive, uint64_t sent_ms) {
-  zk_alive_answered(alive, zk_alive_mark(alive, sent_ms * MS));
+static void write_for(struct zk_alive *alive, uint64_t sent_ms, uint64_t read_ms) {
+  zk_alive_answered(alive, zk_alive_mark(alive, sent_ms * MS), read_ms * MS);
 }
+
+/* Answered within a millisecond. */
+static void write_at(struct zk_alive *alive, uint64_t sent_ms) { write_for(alive, sent_ms, sent_ms + 1); }
 
 static void of_no_session_nothing_is_known(void **state) {
   (void)state;
@@ -54,7 +57,7 @@ static void the_write_before_counts_once_a_later_one_is_answered(void **state) {
   write_at(&alive, 5000);
   write_at(&alive, 5010);
   assert_int_equal(alive.until, 5500 * MS);
-  write_at(&alive, 5400);
+  write_at(&alive, 5200);
   assert_int_equal(alive.until, 5510 * MS);
 }
 
@@ -63,8 +66,8 @@ static void two_writes_in_one_breath_are_one(void **state) {
   (void)state;
   struct zk_alive alive = begun();
   struct zk_mark first = zk_alive_mark(&alive, 5000 * MS), second = zk_alive_mark(&alive, 5001 * MS);
-  zk_alive_answered(&alive, first);
-  zk_alive_answered(&alive, second);
+  zk_alive_answered(&alive, first, 5002 * MS);
+  zk_alive_answered(&alive, second, 5002 * MS);
   assert_int_equal(alive.until, 1500 * MS);
 }
 
@@ -83,12 +86,12 @@ static void a_late_answer_takes_nothing_back(void **state) {
   struct zk_alive alive = begun();
   write_at(&alive, 5000);
   struct zk_mark late = zk_alive_mark(&alive, 5010 * MS);
-  write_at(&alive, 5400);
-  write_at(&alive, 5450);
-  assert_int_equal(alive.until, 5900 * MS);
-  zk_alive_answered(&alive, late);
-  assert_int_equal(alive.until, 5900 * MS);
-  assert_int_equal(alive.answered, 5450 * MS);
+  write_at(&alive, 5200);
+  write_at(&alive, 5250);
+  assert_int_equal(alive.until, 5700 * MS);
+  zk_alive_answered(&alive, late, 5260 * MS);
+  assert_int_equal(alive.until, 5700 * MS);
+  assert_int_equal(alive.answered, 5250 * MS);
 }
 
 static void another_session_begins_anew(void **state) {
@@ -97,7 +100,7 @@ static void another_session_begins_anew(void **state) {
   struct zk_mark of_the_first = zk_alive_mark(&alive, 9000 * MS);
   zk_alive_meet(&alive, SESSION + 1, 2000 * MS, 2 * TIMEOUT_MS * MS);
   assert_int_equal(alive.until, 3000 * MS);
-  zk_alive_answered(&alive, of_the_first);
+  zk_alive_answered(&alive, of_the_first, 9001 * MS);
   assert_int_equal(alive.until, 3000 * MS);
   assert_int_equal(alive.answered, 2000 * MS);
 }
@@ -109,8 +112,84 @@ static void knowledge_is_kept_up(void **state) {
   for (int i = 0; i < 20; i++) {
     lb_ns at = zk_alive_renew_at(&alive);
     assert_true(alive.until >= at + SPAN_MS * MS / 2);
-    zk_alive_answered(&alive, zk_alive_mark(&alive, at));
+    zk_alive_answered(&alive, zk_alive_mark(&alive, at), at + MS);
   }
+}
+
+/* A quarter of the timeout after the first was answered the second leaves: 300 ms. */
+static void three_writes_are_good_for_the_whole_timeout(void **state) {
+  (void)state;
+  struct zk_alive alive = begun();
+  write_for(&alive, 5000, 5020);
+  write_at(&alive, 5320);
+  assert_int_equal(alive.until, 5500 * MS);
+  write_at(&alive, 5330);
+  assert_int_equal(alive.until, (5000 + TIMEOUT_MS) * MS);
+}
+
+/* The ping before the answer to the second may be older than the first. */
+static void the_second_may_not_come_sooner(void **state) {
+  (void)state;
+  struct zk_alive alive = begun();
+  write_for(&alive, 5000, 5020);
+  write_at(&alive, 5319);
+  write_at(&alive, 5330);
+  assert_int_equal(alive.until, 5819 * MS); /* by the two latest */
+}
+
+static void the_third_leaves_after_the_second_was_answered(void **state) {
+  (void)state;
+  struct zk_alive alive = begun();
+  write_at(&alive, 5000);
+  struct zk_mark second = zk_alive_mark(&alive, 5600 * MS), third = zk_alive_mark(&alive, 5601 * MS);
+  zk_alive_answered(&alive, second, 5602 * MS);
+  zk_alive_answered(&alive, third, 5602 * MS);
+  assert_int_equal(alive.until, 5500 * MS);
+}
+
+/* T = 4 s and ticks of 2 s. The follower hears of the session by a write at 10 s, and of nothing else until that is answered 2.6 s later, because the
+ * library sends no ping meanwhile. It says so at once. It need not say more in time: the ping before the two quick writes that follow
+ * may be a second old. So the leader may end the session from 14 s on. */
+static void while_an_answer_is_due_the_library_sends_nothing(void **state) {
+  (void)state;
+  struct zk_alive alive = {0};
+  zk_alive_meet(&alive, SESSION, 1000 * MS, 4000 * MS);
+  write_for(&alive, 10000, 12600);
+  write_for(&alive, 12600, 12601);
+  write_for(&alive, 12601, 12602);
+  assert_in_range(alive.until, 12602 * MS, 14000 * MS);
+}
+
+/* The same, where nobody waits for the answer any more. */
+static void nor_while_one_is_due_that_was_given_up(void **state) {
+  (void)state;
+  struct zk_alive alive = {0};
+  zk_alive_meet(&alive, SESSION, 1000 * MS, 4000 * MS);
+  struct zk_mark mark = zk_alive_mark(&alive, 10000 * MS);
+  zk_alive_given_up(&alive, mark, 12600 * MS);
+  write_for(&alive, 12600, 12601);
+  write_for(&alive, 12601, 12602);
+  assert_in_range(alive.until, 12602 * MS, 14000 * MS);
+}
+
+static void it_does_again_afterwards(void **state) {
+  (void)state;
+  struct zk_alive alive = {0};
+  zk_alive_meet(&alive, SESSION, 1000 * MS, 4000 * MS);
+  write_for(&alive, 10000, 12600);
+  write_for(&alive, 13600, 13601);
+  write_for(&alive, 13602, 13603);
+  assert_in_range(alive.until, 13600 * MS + alive.span, 13602 * MS + alive.span);
+}
+
+/* Of a whole series: never more than T after a write that was answered a quarter of T before another one, which was answered before the
+ * latest left; and no less than what writes at these distances have to tell. */
+static void who_writes_all_the_time_knows_of_more(void **state) {
+  (void)state;
+  struct zk_alive alive = begun();
+  for (uint64_t at = 5000; at < 9000; at += 2) write_at(&alive, at);
+  lb_ns last = 8998 * MS, first = last - (2 + 301) * MS; /* the newest that could be the first of three */
+  assert_in_range(alive.until, first + (TIMEOUT_MS - TIMEOUT_MS / 24) * MS, first + TIMEOUT_MS * MS);
 }
 
 int main(void) {
@@ -124,6 +203,13 @@ int main(void) {
       cmocka_unit_test(a_late_answer_takes_nothing_back),
       cmocka_unit_test(another_session_begins_anew),
       cmocka_unit_test(knowledge_is_kept_up),
+      cmocka_unit_test(three_writes_are_good_for_the_whole_timeout),
+      cmocka_unit_test(the_second_may_not_come_sooner),
+      cmocka_unit_test(the_third_leaves_after_the_second_was_answered),
+      cmocka_unit_test(while_an_answer_is_due_the_library_sends_nothing),
+      cmocka_unit_test(nor_while_one_is_due_that_was_given_up),
+      cmocka_unit_test(it_does_again_afterwards),
+      cmocka_unit_test(who_writes_all_the_time_knows_of_more),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
