@@ -14,7 +14,8 @@
  * it, once two later ones were, the first of them T/4 after its answer. extend() moves the point by writes to the folder. A session may outlive `valid_until` by far.
  * Breaks: a holder that is paused or cut off for longer than the session timeout and goes on working, like every
  * lease; a resource that compares the fencing number refuses it. A client that is cut off is told that its connection is
- * lost, and cannot learn whether the session has ended: the servers say it at the next contact.
+ * lost, and cannot learn whether the session has ended: the servers say it at the next contact. And anybody who writes to a node
+ * of the queue from outside (zk_queue.h): a waiter takes that for a release.
  *
  * Why a list may be old, and a session may not
  *  - Reads are answered by the server at hand, which may be behind, by as much as the network makes it. Its state is one that the
@@ -249,8 +250,9 @@ const struct lb_protocol lb_zk_sequential = {
                 "grows over the whole ensemble. A dead holder is replaced after the session timeout. One client is\n"
                 "woken per release; it believes what it reads while its own writes tell that its session lives.",
     .breaks = "A holder that is paused or cut off for longer than its session timeout and goes on working; a resource\n"
-              "that compares the fencing number refuses it. No progress without a majority of the servers. With\n"
-              "`recipe`: also a server that follows its leader late by more than a session.",
+              "that compares the fencing number refuses it. No progress without a majority of the servers. A write to\n"
+              "a node of the queue by anybody else is taken for a release, and nothing forbids it. With `recipe`\n"
+              "not that, but a server that follows its leader late by more than a session.",
     .source = "ZooKeeper Recipes and Solutions, \"Locks\" (zookeeper.apache.org/doc/r3.8.0/recipes.html)",
     .topologies = zk_sequential_topologies,
     .traits = LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,

@@ -566,6 +566,24 @@ static void a_guard_needs_what_it_looks_at(void **state) {
   assert_skip(w, "redis-token@redis", "fence", ""); /* by an option */
 }
 
+/* Two ticks: of 200 ms where faults are played, of 2 s where speed is measured. */
+static void a_lease_shorter_than_any_session_means_nothing(void **state) {
+  struct world *w = *state;
+  w->request.guard = "none";
+  with_steps(w, "step = client 1 acquire within 1s\n");
+  SETTINGS(w, "ttl_ms=399");
+  assert_skip(w, "zk-sequential@zk", "none", "zk grants no session shorter than two of its ticks, 400 ms");
+  assert_skip(w, "zk-sequential@zk-x3-stock", "none", "zk-x3-stock grants no session shorter than two of its ticks, 4000 ms");
+  assert_skip(w, "redis-token@redis", "none", "");
+}
+
+static void where_speed_is_measured_ticks_are_longer(void **state) {
+  struct world *w = *state;
+  scenario(w, "b", LOAD "* = safe\n");
+  SETTINGS(w, "ttl_ms=3999");
+  assert_skip(w, "zk-sequential@zk", "none", "zk grants no session shorter than two of its ticks, 4000 ms");
+}
+
 /* A suite: nothing is missing in scenarios x systems x guards, whoever is named where. */
 static void a_product_has_every_cell_and_says_which_of_them_mean_nothing(void **state) {
   struct world *w = *state;
@@ -1245,6 +1263,8 @@ int main(void) {
       TEST(a_scenario_with_cuts_is_skipped_without_namespaces),
       TEST(a_plan_in_which_all_is_skipped_has_no_jobs),
       TEST(a_guard_needs_what_it_looks_at),
+      TEST(a_lease_shorter_than_any_session_means_nothing),
+      TEST(where_speed_is_measured_ticks_are_longer),
       TEST(a_product_has_every_cell_and_says_which_of_them_mean_nothing),
       TEST(every_cell_of_the_shipped_suites_has_an_expectation_with_its_reason),
       TEST(under_a_guard_a_suite_may_want_fewer_trials),

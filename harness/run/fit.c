@@ -88,6 +88,14 @@ static bool sets_clocks(const struct lb_scenario *scenario) {
   return false;
 }
 
+/* A lease of another length than asked for would be another question. */
+static void check_ttl(struct fitting *f, const struct lb_scenario *scenario) {
+  const struct lb_family *family = f->topology->family;
+  int64_t least = family->least_ttl_ms ? family->least_ttl_ms(f->topology, scenario->kind == LB_KIND_LOAD) : 0;
+  if (scenario->ttl_ms < least)
+    miss(f, "%s grants no session shorter than two of its ticks, %lld ms", f->topology->name, (long long)least);
+}
+
 /* Programs, rights and our own library. */
 static void check_machine(struct fitting *f, const struct lb_scenario *scenario) {
   const char *missing = lb_topology_missing(f->topology);
@@ -113,6 +121,7 @@ enum lb_verdict lb_fit(const struct lb_scenario *scenario, const struct lb_proto
   for (size_t i = 0; i < scenario->step_count; i++) check_meaning(f, &scenario->steps[i]);
   /* A campaign leaves out the faults that a system has no host for. */
   for (size_t i = 0; i < scenario->fault_count && topology->data_count > 0; i++) check_meaning(f, &scenario->faults[i]);
+  check_ttl(f, scenario);
   if (why[0]) return LB_NA;
   check_machine(f, scenario);
   return why[0] ? LB_SKIPPED : LB_VERDICT_NONE;

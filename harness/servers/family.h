@@ -18,6 +18,7 @@
 
 struct lb_cluster;
 struct lb_setting;
+struct lb_topology;
 
 struct lb_family {
   const char *name; /* "sentinel" */
@@ -61,6 +62,9 @@ struct lb_family {
    * something, and only while the same server decides. 0, or -errno with env->err. NULL = it does
    * not count. */
   int (*commits)(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
+  /* The shortest session that its servers grant, in ms: a shorter ttl would be made longer without a
+   * word. NULL = any. */
+  int64_t (*least_ttl_ms)(const struct lb_topology *topology, bool measured);
   /* After all servers were killed: removes what they left outside their folders. NULL = nothing. */
   void (*clean)(struct lb_cluster *cluster);
   /* One line with the server's version, e.g. "redis 7.0.15", from the binaries, for run.json. 0 or

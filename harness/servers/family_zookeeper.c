@@ -35,8 +35,9 @@ static const char *const needs[] = {
 
 /* ---- settings -------------------------------------------------------------------------------- */
 
-/* ZooKeeper bounds session timeouts to 2..20 ticks: the bounds are moved away, or they would change
- * the ttl of a scenario without a word. cnxTimeout and maxNotificationInterval are for members that
+/* ZooKeeper bounds session timeouts to 2..20 ticks. The upper bound is moved away, or it would change
+ * the ttl of a scenario without a word. The lower one stays, because what a client can know of its
+ * session rests on it (backends/zk_alive.h): see least_ttl_ms(). cnxTimeout and maxNotificationInterval are for members that
  * are cut off: connecting to them must not hold up an election, and after the cut is healed they must
  * not wait for up to a minute before they ask again. UsePerfData: its file would outlive a killed
  * server, in /tmp. */
@@ -44,7 +45,7 @@ static const struct lb_setting settings[] = {
     {.name = "tickTime=", .stock = "2000", .faults = "200", .measured = "2000"},
     {.name = "initLimit=", .stock = "10", .faults = "50", .measured = "10"},
     {.name = "syncLimit=", .stock = "5", .faults = "8", .measured = "5"},
-    {.name = "minSessionTimeout=", .stock = "2 ticks", .faults = "400", .measured = "400"},
+    {.name = "minSessionTimeout=", .stock = "2 ticks", .faults = "400"},
     {.name = "maxSessionTimeout=", .stock = "20 ticks", .faults = "3600000", .measured = "3600000"},
     {.name = "maxClientCnxns=", .stock = "60", .faults = "0", .measured = "0"},
     {.name = "admin.enableServer=", .stock = "true", .faults = "false", .measured = "false"},
@@ -60,6 +61,13 @@ static const struct lb_setting settings[] = {
     {0},
 };
 enum { OPTIONS_MAX = sizeof settings / sizeof *settings };
+
+/* Two ticks. */
+static int64_t least_ttl_ms(const struct lb_topology *topology, bool measured) {
+  const char *tick = topology->settings ? strstr(topology->settings, settings[0].name) : NULL;
+  tick = tick ? tick + strlen(settings[0].name) : lb_setting_value(&settings[0], measured, true);
+  return 2 * strtoll(tick, NULL, 10);
+}
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
@@ -212,5 +220,6 @@ const struct lb_family lb_family_zookeeper = {
     .wall_ms = lb_zookeeper_wall_ms,
     .mono_ms = lb_zookeeper_mono_ms,
     .commits = lb_zookeeper_commits,
+    .least_ttl_ms = least_ttl_ms,
     .version = version,
 };
