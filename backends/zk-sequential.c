@@ -220,7 +220,9 @@ static int zk_sequential_resolve(struct lb_session *s, const struct lb_lock *loc
 static int zk_sequential_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
   s->env = config->env;
   s->recipe = config->options[OPT_RECIPE].b;
-  return zk_queue_open(&s->queue, config, deadline);
+  int result = zk_queue_open(&s->queue, config, deadline);
+  s->queue.lists = s->recipe;
+  return result;
 }
 
 static void zk_sequential_close(struct lb_session *s) { zk_queue_close(&s->queue); }

@@ -53,6 +53,7 @@ struct zk_queue { /* one client's side; one thread */
   uint64_t losses; /* of the session, before the question left that zk_queue_confirm() got an answer to */
   struct lb_confirmed confirmed;
   struct zk_alive alive; /* what the answered writes of the session say of it: create, write to the folder, delete */
+  bool lists;            /* set after zk_queue_open(): a list is asked for, whatever the node ahead has told */
   uint64_t seen;         /* transaction that changed the folder last, in the state in which the place was read; 0 = it was not read in a list */
   struct {               /* what is known about the latest attempt, to spare round trips; private */
     char own[ZK_PATH_MAX], ahead[ZK_PATH_MAX];

@@ -92,6 +92,22 @@ static void a_value_of_0_has_no_ratio(void **state) {
   assert_int_equal(lb_ratio_of_medians((double[]){NAN}, 1, (double[]){1}, 1, &ratio), -ERANGE);
 }
 
+/* The machine was twice as fast for some pairs: that is no difference between the two. */
+static void pairs_are_compared_with_each_other_only(void **state) {
+  (void)state;
+  const double a[] = {100, 205, 98, 220, 101, 199, 110}, b[] = {120, 240, 121, 260, 118, 244, 130};
+  struct lb_ratio ratio;
+  assert_int_equal(lb_ratio_of_pairs(a, b, 7, &ratio), 0);
+  near(ratio.value, 260.0 / 220);
+  assert_true(ratio.low > 1 && ratio.low < 1.18 && ratio.high > 1.2 && ratio.high < 1.3);
+  struct lb_ratio unpaired = ratio_of(a, 7, b, 7);
+  assert_false(apart(&unpaired));
+  assert_int_equal(lb_ratio_of_pairs(a, b, 4, &ratio), 0);
+  assert_true(isnan(ratio.low) && isnan(ratio.high));
+  near(ratio.value, (1.2 + 260.0 / 220) / 2);
+  assert_int_equal(lb_ratio_of_pairs((double[]){1, 0}, (double[]){1, 1}, 2, &ratio), -ERANGE);
+}
+
 /* ---- how often it is wrong ---------------------------------------------------------------------------------------- */
 
 static double uniform(struct lb_rng *rng) { return ((double)(lb_rng_next(rng) >> 11) + 0.5) / 9007199254740992.0; }
@@ -143,6 +159,7 @@ int main(void) {
       cmocka_unit_test(values_that_do_not_spread_have_an_interval_without_length),
       cmocka_unit_test(five_above_five_others_are_told_apart_and_four_are_not_asked),
       cmocka_unit_test(a_value_of_0_has_no_ratio),
+      cmocka_unit_test(pairs_are_compared_with_each_other_only),
       cmocka_unit_test(two_runs_of_the_same_build_are_hardly_ever_told_apart),
       cmocka_unit_test(a_planted_tenth_is_found),
   };

@@ -47,18 +47,23 @@ static double redrawn_median(const double *sorted, size_t count, uint32_t *drawn
   return (at_rank(sorted, drawn, (count - 1) / 2) + at_rank(sorted, drawn, count / 2)) / 2;
 }
 
-int lb_ratio_of_medians(double *a, size_t a_count, double *b, size_t b_count, struct lb_ratio *ret) {
-  double a_median = lb_median(a, a_count), b_median = lb_median(b, b_count);
-  if (!(a[0] > 0) || !(b[0] > 0)) return -ERANGE;
-  *ret = (struct lb_ratio){.value = b_median / a_median, .low = NAN, .high = NAN};
-  if (a_count < LB_RATIO_REPEATS || b_count < LB_RATIO_REPEATS) return 0;
+/* What is drawn again. */
+struct sides {
+  const double *a, *b; /* sorted; b NULL = there is one side, of ratios */
+  size_t a_count, b_count;
+};
+
+static double redrawn(const struct sides *s, uint32_t *drawn, struct lb_rng *rng) {
+  double below = redrawn_median(s->a, s->a_count, drawn, rng);
+  return s->b ? redrawn_median(s->b, s->b_count, drawn, rng) / below : below;
+}
+
+/* 0, -ENOMEM. */
+static int between_quantiles(const struct sides *s, struct lb_ratio *ret) {
   double *ratio = malloc(RESAMPLES * sizeof *ratio);
-  uint32_t *drawn = malloc((a_count > b_count ? a_count : b_count) * sizeof *drawn);
+  uint32_t *drawn = malloc((s->a_count > s->b_count ? s->a_count : s->b_count) * sizeof *drawn);
   struct lb_rng rng = {SEED};
-  for (size_t i = 0; ratio && drawn && i < RESAMPLES; i++) {
-    double below = redrawn_median(a, a_count, drawn, &rng);
-    ratio[i] = redrawn_median(b, b_count, drawn, &rng) / below;
-  }
+  for (size_t i = 0; ratio && drawn && i < RESAMPLES; i++) ratio[i] = redrawn(s, drawn, &rng);
   int r = ratio && drawn ? 0 : -ENOMEM;
   if (r == 0) {
     qsort(ratio, RESAMPLES, sizeof *ratio, by_size);
@@ -67,5 +72,26 @@ int lb_ratio_of_medians(double *a, size_t a_count, double *b, size_t b_count, st
   }
   free(ratio);
   free(drawn);
+  return r;
+}
+
+int lb_ratio_of_medians(double *a, size_t a_count, double *b, size_t b_count, struct lb_ratio *ret) {
+  double a_median = lb_median(a, a_count), b_median = lb_median(b, b_count);
+  if (!(a[0] > 0) || !(b[0] > 0)) return -ERANGE;
+  *ret = (struct lb_ratio){.value = b_median / a_median, .low = NAN, .high = NAN};
+  if (a_count < LB_RATIO_REPEATS || b_count < LB_RATIO_REPEATS) return 0;
+  return between_quantiles(&(struct sides){.a = a, .b = b, .a_count = a_count, .b_count = b_count}, ret);
+}
+
+int lb_ratio_of_pairs(const double *a, const double *b, size_t count, struct lb_ratio *ret) {
+  double *ratio = malloc(count * sizeof *ratio);
+  int r = ratio ? 0 : -ENOMEM;
+  for (size_t i = 0; i < count && r == 0; i++) {
+    if (!(a[i] > 0) || !(b[i] > 0)) r = -ERANGE;
+    else ratio[i] = b[i] / a[i];
+  }
+  if (r == 0) *ret = (struct lb_ratio){.value = lb_median(ratio, count), .low = NAN, .high = NAN};
+  if (r == 0 && count >= LB_RATIO_REPEATS) r = between_quantiles(&(struct sides){.a = ratio, .a_count = count}, ret);
+  free(ratio);
   return r;
 }

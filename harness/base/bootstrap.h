@@ -29,4 +29,8 @@ double lb_median(double *values, size_t count);
  * there is no ratio; -ENOMEM. */
 int lb_ratio_of_medians(double *a, size_t a_count, double *b, size_t b_count, struct lb_ratio *ret);
 
+/* The median of b[i] / a[i], with its interval: where each pair was measured in the same minutes, so that what slowed one side
+ * slowed the other. At least one pair. The same pairs give the same interval, in whichever order. 0; -ERANGE as above; -ENOMEM. */
+int lb_ratio_of_pairs(const double *a, const double *b, size_t count, struct lb_ratio *ret);
+
 #endif
