@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * zk-sequential beside Curator's InterProcessMutex: one hot lock, one ensemble of three servers with the settings of measured trials,
+ * zk-sequential beside its own option `recipe`, and beside Curator's InterProcessMutex: one hot lock, one ensemble of three servers with the settings of measured trials,
  * in turns, in the same minutes. Not a test. bench-peer.sh compiles Curator's side and starts this.
  *
  * How: 8 and then 16 clients, each with a session of its own, ask for the lock all the time and release it at once. A turn is
- * a warm-up, until the rate has settled by the rule of trials (trial/settle.h), and a window that is measured; then the other side has its turn.
+ * a warm-up, until the rate has settled by the rule of trials (trial/settle.h), and a window that is measured; then the next side has its turn. Who
+ * has the first turn changes from round to round. What is compared are the turns of one round, with each other: the median of these ratios.
+ * The recipe tells what our release is worth, which tells the next one that it is the first, and so spares it a list; the rest is the library and the machine.
  * Sessions, processes and the JVM stay, so that what is warm stays warm.
  *
  * What two cores do to it: servers and clients share them. The side whose turn it is not sleeps, but for the heartbeats of its sessions. Ours are
@@ -16,11 +18,12 @@
  * Beside it stands the floor: a release is one deletion, so one commit. `alone` is how long that takes a client without
  * company, at each of the servers; `commit` how long it takes bystanders, one at each server, with locks of their own, under the same load as the
  * hand-offs of the same window; `release` how long it takes those that contend. Bystanders come out of a sleep, those that contend do not, so
- * the release is the stricter measure of the two. A hand-off needs the commit that deletes the holder's node, one event, and whatever the
+ * the release is the stricter measure of the two; but ours is a transaction of two operations, which takes longer than the deletion that bystanders and those
+ * that are alone do. So the hand-off is put beside both, and what flatters least is hand-off / commit or / release, whichever is larger. A hand-off needs the commit that deletes the holder's node, one event, and whatever the
  * next holder asks.
  *
- * Usage: bench-peer [--windows N] [--seconds S] [--settle S] [--clients A,B] [-- COMMAND...]   (COMMAND runs Curator's side; without it there is
- * ours only. --settle: for how long a warm-up may last)
+ * Usage: bench-peer [--windows N] [--seconds S] [--settle S] [--clients A,B] [-- COMMAND...]   (COMMAND runs Curator's side; without it there are
+ * our two only. --settle: for how long a warm-up may last)
  */
 #include <err.h>
 #include <signal.h>
@@ -39,9 +42,10 @@
 #include "servers/cluster.h"
 #include "servers/net.h"
 #include "servers/sandbox.h"
+#include "servers/setting.h"
 #include "trial/settle.h"
 
-enum { TTL_MS = 10000, WINDOWS_MAX = 100, COUNTS_MAX = 8, SIDES = 2, ASK_S = 5, WARM_UP_TURNS = 4 };
+enum { TTL_MS = 10000, WINDOWS_MAX = 100, COUNTS_MAX = 8, SIDES = 3, ASK_S = 5, WARM_UP_TURNS = 4 };
 
 static struct {
   size_t windows, counts, count[COUNTS_MAX];
@@ -79,6 +83,9 @@ static void start_servers(const char *dir, struct lb_target *ret) {
   if (lb_cluster_start(&cluster, lb_clock_ns() + PEER_PATIENCE_S * LB_NS_PER_S) != 0) errx(1, "%s", cluster.err);
   lb_cluster_target(&cluster, ret);
   if (lb_topology_version(topology, text, sizeof text) == 0) printf("%s: %s\n", topology->name, text);
+  char *differing = lb_setting_differing(topology, true, true);
+  printf("servers differ from those that nobody has configured in:\n%s", differing ? differing : "?\n");
+  free(differing);
 }
 
 static uint64_t commits(void) {
@@ -205,13 +212,15 @@ static void tell_side(size_t clients, const struct peer_side *side, const struct
          median_of(w, waiters), median_of(w, servers), median_of(w, clients_of));
 }
 
-static void tell_ratio(size_t clients, const struct window *ours, const struct window *theirs) {
+static void tell_ratio(size_t clients, const struct peer_side *other, const struct window *ours, const struct window *theirs) {
   double a[WINDOWS_MAX], b[WINDOWS_MAX];
   struct lb_ratio ratio;
   for (size_t i = 0; i < plan.windows; i++) a[i] = rate(&theirs[i]), b[i] = rate(&ours[i]);
-  if (lb_ratio_of_medians(a, plan.windows, b, plan.windows, &ratio) != 0) errx(1, "no ratio of these rates");
-  printf("%2zu clients, hand-offs per second, zk-sequential / Curator: %.2f (%d %%: %.2f to %.2f)\n", clients, ratio.value,
-         LB_RATIO_PERCENT, ratio.low, ratio.high);
+  if (lb_ratio_of_pairs(a, b, plan.windows, &ratio) != 0) errx(1, "no ratio of these rates");
+  printf("%2zu clients, hand-offs per second, zk-sequential / %s: %.2f, the median of %zu pairs (%d %%: %.2f to %.2f; pairs:", clients, other->name,
+         ratio.value, plan.windows, LB_RATIO_PERCENT, ratio.low, ratio.high);
+  for (size_t i = 0; i < plan.windows; i++) printf(" %.2f", b[i] / a[i]);
+  printf(")\n");
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------------ */
@@ -219,25 +228,27 @@ static void tell_ratio(size_t clients, const struct window *ours, const struct w
 static void compare(struct peer_side *side, size_t sides, size_t clients, double alone_ms) {
   static struct window w[SIDES][WINDOWS_MAX];
   for (size_t i = 0; i < plan.windows; i++)
-    for (size_t k = 0; k < sides; k++) {
+    for (size_t turns = 0; turns < sides; turns++) {
+      size_t k = (i + turns) % sides;
       w[k][i] = turn(&side[k], 0, clients, plan.seconds);
       tell_window(clients, i + 1, &side[k], &w[k][i]);
     }
   for (size_t k = 0; k < sides; k++) tell_side(clients, &side[k], w[k], alone_ms);
-  if (sides == SIDES) tell_ratio(clients, w[0], w[1]);
+  for (size_t k = 1; k < sides; k++) tell_ratio(clients, &side[k], w[0], w[k]);
 }
 
 static void compare_all(const char *dir) {
   static struct peer_side side[SIDES];
   struct lb_target target;
-  size_t sides = plan.curator ? SIDES : 1;
+  size_t sides = plan.curator ? SIDES : SIDES - 1;
   start_servers(dir, &target);
   struct peer_place place = {.target = &target, .ttl_ms = TTL_MS, .prefix = "peer"};
-  peer_ours_open(&side[0], &place);
+  peer_ours_open(&side[0], &place, false);
+  peer_ours_open(&side[1], &place, true);
   peer_bystanders_open(&bystanders, &place, cluster.data_count);
-  if (plan.curator) peer_curator_open(&side[1], &place, plan.curator);
+  if (plan.curator) peer_curator_open(&side[2], &place, plan.curator);
   for (size_t i = 0; i < WARM_UP_TURNS * sides; i++) turn(&side[i % sides], 0, PEER_CLIENTS, plan.seconds); /* compilers take their time */
-  double alone_ms = alone(&side[0]);
+  double alone_ms = alone(&side[1]);
   for (size_t i = 0; i < plan.counts; i++) compare(side, sides, plan.count[i], alone_ms);
   lb_cluster_stop(&cluster);
 }

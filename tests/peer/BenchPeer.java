@@ -9,9 +9,12 @@ import java.io.InputStreamReader;
 import java.io.RandomAccessFile;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
+import java.lang.management.GarbageCollectorMXBean;
+import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
+import java.nio.file.Path;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
@@ -60,10 +63,24 @@ public final class BenchPeer {
     System.out.flush();
   }
 
+  /* Its file has the version in its name, where a distribution has put a link without it. */
+  private static Path jarOf(Class<?> part) throws Exception {
+    return Path.of(part.getProtectionDomain().getCodeSource().getLocation().toURI()).toRealPath().getFileName();
+  }
+
+  private static void tellVersions() throws Exception {
+    StringBuilder collectors = new StringBuilder();
+    for (GarbageCollectorMXBean bean : ManagementFactory.getGarbageCollectorMXBeans()) collectors.append(", ").append(bean.getName());
+    System.err.printf("Curator: %s, %s, Java %s (%s), heap of at most %d MiB%s, options %s%n", jarOf(InterProcessMutex.class),
+        jarOf(org.apache.zookeeper.ZooKeeper.class), System.getProperty("java.version"), System.getProperty("java.vm.name"),
+        Runtime.getRuntime().maxMemory() >> 20, collectors, ManagementFactory.getRuntimeMXBean().getInputArguments());
+  }
+
   public static void main(String[] args) throws Exception {
     int clientsAt = Integer.parseInt(args[2]), clientSize = Integer.parseInt(args[3]), recordsAt = Integer.parseInt(args[4]);
     int clients = Integer.parseInt(args[5]), timeoutMs = Integer.parseInt(args[6]), servers = args.length - 8;
     log = new RandomAccessFile(args[0], "rw").getChannel().map(FileChannel.MapMode.READ_WRITE, 0, Long.parseLong(args[1]));
+    tellVersions();
     BenchPeer[] peer = new BenchPeer[clients];
     for (int i = 0; i < clients; i++) {
       int at = clientsAt + i * clientSize;

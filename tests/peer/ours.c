@@ -32,16 +32,17 @@ static void succeed(struct client *c, const char *hook, int result) {
   if (result != LB_OK) errx(1, "zk-sequential: %s answered %d: %s", hook, result, c->env.base.err);
 }
 
-static void open_session(struct client *c, size_t i, const struct peer_place *place) {
+static void open_session(struct client *c, size_t i, const struct peer_place *place, bool recipe) {
   static struct lb_target target;
   static char name[20], key[80];
-  static union lb_value options[1]; /* recipe = no */
+  static union lb_value options[1];
+  options[0].b = recipe;
   target = *place->target;
   target.endpoints += i % target.count;
   target.count = 1;
   snprintf(name, sizeof name, "peer-%zu", i + 1);
   if (c->pace) snprintf(key, sizeof key, "%s-beside-%zu", place->prefix, i);
-  else snprintf(key, sizeof key, "%s-hot", place->prefix);
+  else snprintf(key, sizeof key, "%s-%s", place->prefix, recipe ? "recipe" : "hot");
   lb_env_init(&c->env, i + 1);
   c->lock = (struct lb_lock){.key = key, .ttl_ms = place->ttl_ms};
   c->session = calloc(1, lb_zk_sequential.session_size);
@@ -83,21 +84,21 @@ static void work(struct client *c) {
   }
 }
 
-static _Noreturn void client_main(struct peer_side *side, const struct peer_place *place, lb_ns pace, size_t i, int command, int answer) {
+static _Noreturn void client_main(struct peer_side *side, const struct peer_place *place, bool recipe, lb_ns pace, size_t i, int command, int answer) {
   static struct client c = {0};
   char go = '.';
   c.log = side->log;
   c.own = &side->log->client[i];
   c.pace = pace;
-  open_session(&c, i, place);
+  open_session(&c, i, place, recipe);
   while (write(answer, &go, 1) == 1 && read(command, &go, 1) == 1) work(&c);
   exit(0);
 }
 
-static void open_clients(struct peer_side *side, const struct peer_place *place, size_t clients, lb_ns pace) {
+static void open_clients(struct peer_side *side, const struct peer_place *place, bool recipe, size_t clients, lb_ns pace) {
   int answer[2], command[2];
   pid_t parent = getpid();
-  side->name = "zk-sequential";
+  side->name = recipe ? "recipe=yes" : "zk-sequential";
   peer_log_make(side);
   if (pipe2(answer, O_CLOEXEC) < 0) err(1, "pipe");
   side->answer = answer[0];
@@ -108,7 +109,7 @@ static void open_clients(struct peer_side *side, const struct peer_place *place,
     if (pid == 0) {
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != parent) _exit(1);
-      client_main(side, place, pace, i, command[0], answer[1]);
+      client_main(side, place, recipe, pace, i, command[0], answer[1]);
     }
     close(command[0]);
     side->command[i] = command[1];
@@ -118,10 +119,10 @@ static void open_clients(struct peer_side *side, const struct peer_place *place,
   peer_await(side, clients);
 }
 
-void peer_ours_open(struct peer_side *side, const struct peer_place *place) { open_clients(side, place, PEER_CLIENTS, 0); }
+void peer_ours_open(struct peer_side *side, const struct peer_place *place, bool recipe) { open_clients(side, place, recipe, PEER_CLIENTS, 0); }
 
 void peer_bystanders_open(struct peer_side *side, const struct peer_place *place, size_t clients) {
-  open_clients(side, place, clients, PEER_PACE_MS * LB_NS_PER_MS);
+  open_clients(side, place, true, clients, PEER_PACE_MS * LB_NS_PER_MS);
 }
 
 void peer_ours_work(struct peer_side *side, size_t first, size_t count) {

@@ -32,7 +32,7 @@ struct peer_log {
 };
 
 struct peer_side {
-  const char *name;
+  const char *name; /* "Curator", or of ours */
   struct peer_log *log;
   int log_fd;
   size_t at_work;
@@ -48,9 +48,11 @@ struct peer_place {
   const char *prefix;
 };
 
-/* Clients with open sessions, who wait to be told to work. They end the benchmark if they fail, and die with it. */
-void peer_ours_open(struct peer_side *side, const struct peer_place *place);
-/* Some that want nothing of the others: each has a lock of its own, and PEER_PACE_MS between two cycles. */
+/* Clients with open sessions, who wait to be told to work. They end the benchmark if they fail, and die with it. recipe: the option of
+ * that name, with a lock of its own. */
+void peer_ours_open(struct peer_side *side, const struct peer_place *place, bool recipe);
+/* Some that want nothing of the others: each has a lock of its own, and PEER_PACE_MS between two cycles. With the option `recipe`, so that
+ * their release is a deletion and nothing else. */
 void peer_bystanders_open(struct peer_side *side, const struct peer_place *place, size_t clients);
 /* `command`: the program and its first arguments, NULL at the end. */
 void peer_curator_open(struct peer_side *side, const struct peer_place *place, char *const command[]);
