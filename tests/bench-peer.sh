@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # zk-sequential beside Curator's InterProcessMutex on one hot lock, by 8 and 16 clients, on the same ensemble in the same minutes: see the head of
-# bench-peer.c. About five minutes. A benchmark: it judges nothing.
+# bench-peer.c. About eight minutes. A benchmark: it judges nothing.
 # Needs libcurator-recipes-java and a Java compiler (default-jdk-headless), which nothing else here does; without them it says so and ends with 5.
 # Usage: bench-peer.sh BENCH_PEER [--jars FOLDER] [--windows N] [--seconds S] [--settle S] [--clients A,B]
 bin=$1 jars=/usr/share/java

@@ -58,7 +58,10 @@ check 'it ends well' ended_with 0
 check 'it has measured a client alone, at each server' says '^alone, a deletion takes .* at zookeeper-1, .* at zookeeper-2, .* at zookeeper-3'
 check 'two clients' says '^ 2 clients, medians: zk-sequential +[1-9][0-9]* hand-offs/s'
 check 'three clients' says '^ 3 clients, medians: zk-sequential +[1-9][0-9]* hand-offs/s'
-check 'two writes for each hand-off, and hardly any more' says '^ 2 clients, window 1: .* (1\.9|2\.[0-2])[0-9]* commits per hand-off'
+check 'the recipe beside it' says '^ 2 clients, medians: recipe=yes +[1-9][0-9]* hand-offs/s'
+check 'turn for turn' says '^ 2 clients, hand-offs per second, zk-sequential / recipe=yes: .* the median of 1 pairs'
+check 'how the servers are set' says '^servers differ from those that nobody has configured in:'
+check 'two writes for each hand-off, and hardly any more' says '^ 2 clients, window 1: zk-sequential .* (1\.9|2\.[0-2])[0-9]* commits per hand-off'
 check 'it leaves nothing' nothing_left
 
 "$bin" --windows 50 >"$dir/out" 2>&1 &
