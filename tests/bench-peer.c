@@ -19,7 +19,8 @@
  * company, at each of the servers; `commit` how long it takes bystanders, one at each server, with locks of their own, under the same load as the
  * hand-offs of the same window; `release` how long it takes those that contend. Bystanders come out of a sleep, those that contend do not, so
  * the release is the stricter measure of the two; but ours is a transaction of two operations, which takes longer than the deletion that bystanders and those
- * that are alone do. So the hand-off is put beside both, and what flatters least is hand-off / commit or / release, whichever is larger. A hand-off needs the commit that deletes the holder's node, one event, and whatever the
+ * that are alone do. So the hand-off is put beside both, and what flatters least is hand-off / commit or / release, whichever is
+ * larger. A hand-off needs the commit that deletes the holder's node, one event, and whatever the
  * next holder asks.
  *
  * Usage: bench-peer [--windows N] [--seconds S] [--settle S] [--clients A,B] [-- COMMAND...]   (COMMAND runs Curator's side; without it there are
