@@ -3,8 +3,10 @@
 by how late it follows and how long a session lasts.
 
 It is drawn for the first timeline of the run that has variants of its delay (`delay_ms`), with a session for each
-`ttl_ms`, without a guard, and one system. Two lines are edges: the length of the session, and syncLimit ticks, after
-which the server leaves the leader. Both are read from run.json, what the servers were set to from its `settings`.
+`ttl_ms`, without a guard, and one system. The right edge is syncLimit ticks, after which the server leaves the leader. The
+left one is a band: the leader may end a session between those two times after the delay has set in. Its latest news of it
+may be a third of the session and half a tick old by then, or new, and it ends sessions on ticks. A line in the band is the
+length of the session. What the servers were set to is read from `settings` of run.json; runs that do not say have no band.
 figures/lagging-follower.csv has a row per trial; `outcome` is its verdict, or `left` if it is safe and a step saw the
 server leave. Columns without a unit in their name: servers_left, as in trials.csv.
 """
@@ -16,7 +18,7 @@ import figure
 import run_folder
 import style
 
-COLUMNS = ("scenario", "system", "session_ms", "delay_ms", "limit_ms", "trial", "verdict", "servers_left", "outcome")
+COLUMNS = ("scenario", "system", "session_ms", "delay_ms", "ends_from_ms", "ends_to_ms", "limit_ms", "trial", "verdict", "servers_left", "outcome")
 OUTCOMES = {  # marker, colour, filled, label
     "violated": ("X", style.VERMILION, True, "two clients held"),
     "safe": ("o", style.GREEN, False, "safe"),
@@ -25,6 +27,7 @@ OUTCOMES = {  # marker, colour, filled, label
     "undecided": ("+", style.DARK_GREY, True, "undecided"),
 }
 BAND = 0.62  # of the height of a row, that its trials take
+BAND_ALPHA = 0.12
 
 
 def swept(run):
@@ -55,6 +58,11 @@ def outcome_of(row):
     return "left" if row["verdict"] == "safe" and row["servers_left"] else row["verdict"]
 
 
+def ends(session_ms, tick_ms):
+    """When the leader ends a session at the earliest and at the latest, counted from when the delay sets in."""
+    return (round(2 * session_ms / 3 - tick_ms / 2), session_ms + tick_ms) if tick_ms else (None, None)
+
+
 def rows_of(run_dir, run):
     base, variants = swept(run)
     trials = run_folder.load_csv(run_dir, "trials.csv", ("scenario", "system", "guard", "verdict"), ("trial",), newer=("servers_left",))
@@ -65,8 +73,9 @@ def rows_of(run_dir, run):
     tick, ticks = (set_to(run, system.split("@")[-1], name) for name in ("tickTime", "syncLimit"))
     for trial in (t for t in trials if t["system"] == system):
         workload = variants[trial["scenario"]]
+        ends_from, ends_to = ends(workload["ttl_ms"], tick)
         rows.append({"scenario": base, "system": system, "session_ms": workload["ttl_ms"], "delay_ms": workload["delay_ms"],
-                     "limit_ms": tick * ticks if tick and ticks else None, "trial": int(trial["trial"] or 0), "verdict": trial["verdict"],
+                     "ends_from_ms": ends_from, "ends_to_ms": ends_to, "limit_ms": tick * ticks if tick and ticks else None, "trial": int(trial["trial"] or 0), "verdict": trial["verdict"],
                      "servers_left": int(trial["servers_left"]) if trial["servers_left"] else None})
         rows[-1]["outcome"] = outcome_of(rows[-1])
     return sorted(rows, key=lambda r: (r["session_ms"], r["delay_ms"], r["trial"]))
@@ -84,7 +93,10 @@ def draw_marks(ax, rows, sessions):
 
 
 def draw_edges(ax, rows, sessions):
+    bands = {r["session_ms"]: (r["ends_from_ms"], r["ends_to_ms"]) for r in rows if r["ends_to_ms"]}
     for at, session in enumerate(sessions):
+        if session in bands:
+            ax.fill_betweenx([at - 0.45, at + 0.45], *bands[session], color=style.BLACK, alpha=BAND_ALPHA, linewidth=0, gid=f"ends {session}", zorder=1)
         ax.vlines(session, at - 0.45, at + 0.45, color=style.BLACK, linewidth=1.4, gid=f"session {session}", zorder=2)
     limit = rows[0]["limit_ms"]
     if limit:
@@ -93,11 +105,14 @@ def draw_edges(ax, rows, sessions):
 
 def legend(fig, rows, bottom):
     from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
     shown = [o for o in OUTCOMES if any(r["outcome"] == o for r in rows)]
     handles = [Line2D([], [], linestyle="none", marker=OUTCOMES[o][0], color=OUTCOMES[o][1], markersize=6, label=OUTCOMES[o][3],
                       markerfacecolor=OUTCOMES[o][1] if OUTCOMES[o][2] else "white") for o in shown]
     handles.append(Line2D([], [], color=style.BLACK, linewidth=1.4, label="length of the session"))
+    if rows[0]["ends_to_ms"]:
+        handles.append(Patch(color=style.BLACK, alpha=BAND_ALPHA, linewidth=0, label="when the leader may end it"))
     if rows[0]["limit_ms"]:
         handles.append(Line2D([], [], color=style.BLACK, linewidth=1.4, linestyle=style.DASHES[style.DASHED], label="syncLimit × tickTime"))
     fig.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, bottom), ncol=3, handlelength=2.4)
@@ -118,7 +133,7 @@ def paint(run, rows):
     ax.set_yticks(range(len(sessions)), [f"session {s:g} ms" for s in sessions])
     ax.set_ylim(-0.5, len(sessions) - 0.5)
     ax.grid(axis="y", visible=False)
-    ax.set_xlim(0, 1.05 * max([*sessions, *(r["delay_ms"] for r in rows), rows[0]["limit_ms"] or 0]))
+    ax.set_xlim(0, 1.05 * max([*sessions, *(r["delay_ms"] for r in rows), *(r["ends_to_ms"] or 0 for r in rows), rows[0]["limit_ms"] or 0]))
     ax.set_xlabel("what the leader sends arrives later by (ms)")
     legend(fig, rows, (foot + 0.02) / height)
     return fig

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """late_points.py RUN_DIR [plant] - `plant` adds a sweep of delays to a run folder. Without it: whether the figure
-lagging-follower has each trial of the sweep where it belongs, as what it was, and the two edges that run.json says."""
+lagging-follower has each trial of the sweep where it belongs, as what it was, and the two edges that run.json says: the limit, and from when to when the leader may end the session."""
 
 import csv
 import json
@@ -8,6 +8,7 @@ import re
 import sys
 
 SESSIONS, DELAYS, LIMIT = (800, 2400), (400, 1200, 2000), 1600
+ENDS = {800: (433, 1000), 2400: (1500, 2600)}  # two thirds less half a tick of 200 ms; a tick more
 SYSTEM = "zk-sequential@zk-x3"
 
 
@@ -52,8 +53,8 @@ def plant(folder):
 
 def check(folder):
     with open(f"{folder}/figures/lagging-follower.csv", encoding="utf-8", newline="") as file:
-        table = [(int(r["session_ms"]), int(r["delay_ms"]), int(r["trial"]), r["outcome"], r["limit_ms"]) for r in csv.DictReader(file)]
-    wanted = [(*at, fate(*at)[2], str(LIMIT)) for at in trials()]
+        table = [(int(r["session_ms"]), int(r["delay_ms"]), int(r["trial"]), r["outcome"], r["limit_ms"], (int(r["ends_from_ms"]), int(r["ends_to_ms"]))) for r in csv.DictReader(file)]
+    wanted = [(*at, fate(*at)[2], str(LIMIT), ENDS[at[0]]) for at in trials()]
     if table != wanted:
         sys.exit(f"lagging-follower.csv: {table}, expected {wanted}")
     with open(f"{folder}/figures/lagging-follower.svg", encoding="utf-8") as file:
@@ -74,6 +75,11 @@ def check(folder):
         drawn = round(place(float(re.search(r"M ([\d.]+) ", body).group(1))))
         if drawn != at:
             sys.exit(f"{name}: drawn at {drawn}, expected {at}")
+    for session, wanted_band in ENDS.items():
+        body = re.search(rf'<g id="ends {session}">(.*?)</g>', svg, re.S).group(1)
+        corners = [place(float(x)) for x in re.findall(r"[ML] ([\d.]+) ", body)]
+        if (round(min(corners)), round(max(corners))) != wanted_band:
+            sys.exit(f"band of {session}: drawn from {min(corners)} to {max(corners)}, expected {wanted_band}")
 
 
 if __name__ == "__main__":
