@@ -409,6 +409,7 @@ lagging() {
   run lagging lagging-follower -b zk-sequential@zk-x3 -g none &
   wait
   run long lagging-follower-long -b zk-sequential@zk-x3 -g none &
+  run between lagging-follower-between -b zk-sequential@zk-x3 -g none &
   run left lagging-follower-left -b zk-sequential@zk-x3 -g none &
   wait
 }
@@ -481,6 +482,7 @@ check '  by a list that was older than that of the other holder' grep -q 'had re
 check '  and tells of the session that was closed' grep -q 'the closeSession of its session came after 0x1' "$dir/recipe.story"
 comes_to safe lagging-follower zk-sequential@zk-x3
 comes_to safe lagging-follower-long zk-sequential@zk-x3
+comes_to violated lagging-follower-between zk-sequential@zk-x3
 comes_to safe lagging-follower-left zk-sequential@zk-x3
 "$bin" explain "$dir/left" lagging-follower-left.zk-sequential@zk-x3 >"$dir/left.story"
 check '  and shows that the server left' grep -q 'has left the others: it serves nobody' "$dir/left.story"
