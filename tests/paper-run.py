@@ -28,7 +28,7 @@ TRIAL_COLUMNS = """scenario system guard clients trial seed verdict why double_h
   lost_updates stale_writes fenced_off token_regressions grants handoffs busy timeouts unknowns unavailable_ms orphan_ms
   blind_ms measured_s grants_per_s jain client_min client_max wait_p50_us wait_p99_us wait_p999_us hold_p50_us hold_p99_us
   hold_p999_us handoff_p50_us handoff_p99_us handoff_p999_us servers_left start_ms trial_ms stall_ms faults storage history handoffs_per_s regranted
-  commits_per_handoff warmup_ms unsettled""".split()
+  commits_per_handoff warmup_ms heated_ms unsettled""".split()
 LATENCY_COLUMNS = "scenario,system,guard,clients,trial,metric,low_ns,high_ns,count".split(",")
 
 
@@ -120,7 +120,7 @@ def speed_rows(rng, scenario, system, clients, settled):
                "storage": "disk"}
         if settled:
             row |= {"handoffs_per_s": f"{rate * 0.6 if clients > 1 else 0:.3f}", "regranted": "0.4", "commits_per_handoff": "2.25",
-                    "warmup_ms": f"{rng.uniform(1500, 14000):.3f}", "unsettled": int(trial == 2), "handoff_p50_us": 9e5 / rate}
+                    "warmup_ms": f"{rng.uniform(1500, 14000):.3f}", "heated_ms": f"{60000 + 1000 * trial if '@zk' in system else 0:.3f}", "unsettled": int(trial == 2), "handoff_p50_us": 9e5 / rate}
         middle = 1e9 / rate
         place = [scenario, system, "none", clients, trial]
         buckets = [dict(zip(LATENCY_COLUMNS, place + [metric, int(middle * f), int(middle * f * 1.01), count]))

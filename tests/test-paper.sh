@@ -290,7 +290,7 @@ place, near = "contention.zk-sequential@zk-x3.c16.", lambda text, x: abs(float(t
 assert near(keys["speed." + place + "rate"], of(fast, "grants_per_s")) and near(keys[place + "rate"], of(run, "grants_per_s"))
 assert not near(keys["speed." + place + "rate"], of(run, "grants_per_s"))
 assert near(keys["speed." + place + "handoffs"], of(fast, "handoffs_per_s")) and keys["speed." + place + "again"] == r"40.0\,\%"
-assert near(keys["speed." + place + "warmup_s"], of(fast, "warmup_ms") / 1000) and keys["speed." + place + "unsettled"] == "1"
+assert near(keys["speed." + place + "warmup_s"], of(fast, "warmup_ms") / 1000) and near(keys["speed." + place + "heated_s"], of(fast, "heated_ms") / 1000) and keys["speed." + place + "unsettled"] == "1"
 windows = [t for t in csv.DictReader(open(f"{fast}/trials.csv")) if t["scenario"] == "contention" and not t["system"].endswith("@none")]
 assert keys["speed.contention.windows"] == str(len(windows)) and keys["speed.contention.unsettled"] == str(sum(t["unsettled"] == "1" for t in windows)) != "0"
 assert keys["speed." + place + "commits"] == "2.25" and keys["speed.run.id"] == "fast" and keys["run.id"] == "invented"

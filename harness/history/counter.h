@@ -153,9 +153,13 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
     .decimals = 4, .only = LB_IF_MEASURED | LB_IF_SEEN, .places = LB_IN_TRIALS, .help = "these, for each hand-off in the window")                  \
   X(uint64_t, warmup_ns, .name = "warmup_ms", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL, .add = LB_ADD_MEDIAN, .unit = "ms",                \
     .decimals = 3, .only = LB_IF_MEASURED, .places = LB_IN_TRIALS, .help = "load before the measured window")                                      \
+  X(uint64_t, heated_ns, .name = "heated_ms", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL, .add = LB_ADD_MEDIAN, .unit = "ms",                \
+    .decimals = 3, .only = LB_IF_MEASURED, .places = LB_IN_TRIALS,                                                                                 \
+    .help = "how long its servers had been heated for all trials that share them; 0 = they are as fast from the begin")                            \
   X(uint64_t, unsettled, .name = "unsettled", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL, .add = LB_ADD_SUM,                                 \
     .only = LB_IF_MEASURED, .places = LB_IN_TRIALS,                                                                                                \
-    .help = "1 = the rate of grants had not settled when the measured window began, though the scenario asks for that")                            \
+    .help = "1 = the rate of grants had not settled when the measured window began, though the scenario asks for that, or the servers still "       \
+            "compiled when heating ended")                            \
   X(uint64_t, start_ns, .name = "start_ms", .group = LB_COUNT_TRIAL, .source = LB_FROM_TRIAL, .unit = "ms", .decimals = 3,                         \
     .places = LB_IN_TRIALS, .help = "until the servers were up and ready")                                                                         \
   X(uint64_t, trial_ns, .name = "trial_ms", .group = LB_COUNT_TRIAL, .source = LB_FROM_TRIAL, .unit = "ms", .decimals = 3,                         \

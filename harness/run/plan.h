@@ -39,7 +39,8 @@ struct lb_plan {
   size_t cell_count;
   struct lb_job *jobs; /* in the order of cells, clients, trials */
   size_t job_count;
-  /* Job indexes in the order they are run: measuring ones first, each group shuffled. */
+  /* Job indexes in the order they are run: measuring ones first, each group shuffled; jobs that share
+   * their servers are neighbours. */
   size_t *order;
   /* Of the cells for which their scenario states nothing, one for each guard at most. Owned. */
   struct lb_expect *own_expect;
@@ -84,6 +85,8 @@ struct lb_plan_request {
  * run has). */
 int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, char *err, size_t err_size);
 void lb_plan_clear(struct lb_plan *plan);
+/* How many jobs from this position of the order on share their servers; at least 1. */
+size_t lb_plan_series(const struct lb_plan *plan, size_t position);
 /* Whether it measures speed: anything beside it would be measured as well, so it runs alone. */
 bool lb_job_measures(const struct lb_job *job);
 

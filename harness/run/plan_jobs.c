@@ -8,9 +8,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/rng.h"
 #include "plan_parts.h"
+#include "trial/heat.h"
 
 /* Numbers of random streams: two uses of the run's seed must never draw the same. */
 enum { STREAM_ORDER = 11, STREAM_TRIAL = 12 };
@@ -59,6 +61,12 @@ int lb_plan_add_jobs(struct lb_plan *plan, size_t cell_index, int trials, int gu
   return 0;
 }
 
+size_t lb_plan_series(const struct lb_plan *plan, size_t position) {
+  size_t end = position + 1;
+  while (end < plan->job_count && lb_heat_shared(&plan->jobs[plan->order[position]].plan, &plan->jobs[plan->order[end]].plan)) end++;
+  return end - position;
+}
+
 bool lb_job_measures(const struct lb_job *job) { return job->plan.scenario->kind == LB_KIND_LOAD; }
 
 /* The shuffle is that of Fisher and Yates. */
@@ -70,9 +78,23 @@ static void shuffle(size_t *order, size_t count, struct lb_rng *rng) {
   }
 }
 
+/* Jobs that share their servers become neighbours of the first of them; the rest keeps its order. */
+static void bring_together(const struct lb_plan *plan, size_t *order, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const struct lb_trial_plan *first = &plan->jobs[order[i]].plan;
+    for (size_t j = i + 1; j < count; j++) {
+      size_t job = order[j];
+      if (!lb_heat_shared(first, &plan->jobs[job].plan)) continue;
+      memmove(&order[i + 2], &order[i + 1], (j - i - 1) * sizeof *order);
+      order[++i] = job;
+    }
+  }
+}
+
 /* A trial that measures runs alone, so all of them come first. They come in rounds: the first trial of
  * every cell in random order, then the second ones, so that no system and no variant has a slow hour
- * of the machine to itself. Of the others the order is random. */
+ * of the machine to itself. Those of a round that share their servers are neighbours. Of the others the order is
+ * random. */
 int lb_plan_set_order(struct lb_plan *plan) {
   struct lb_rng rng = lb_rng_fork(plan->seed, STREAM_ORDER, 0);
   plan->order = malloc((plan->job_count + 1) * sizeof *plan->order);
@@ -84,6 +106,7 @@ int lb_plan_set_order(struct lb_plan *plan) {
     for (size_t i = 0; i < plan->job_count; i++)
       if (lb_job_measures(&plan->jobs[i]) && plan->jobs[i].plan.trial == round) plan->order[n++] = i;
     shuffle(plan->order + first, n - first, &rng);
+    bring_together(plan, plan->order + first, n - first);
   }
   first = n;
   for (size_t i = 0; i < plan->job_count; i++)

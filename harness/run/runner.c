@@ -3,7 +3,7 @@
  * One pipe per running trial brings its outcome; its end without an outcome is a trial that died. A
  * trial that takes longer than any bound of its scenario is killed and undecided.
  *
- * A process per trial, and no thread anywhere: whatever a trial does to its memory, its signals or
+ * A process per trial, or per series of trials that share their servers, and no thread anywhere: whatever a trial does to its memory, its signals or
  * its files, the next one begins clean, and the runner can always kill it. Trials share nothing
  * with the runner but the pipe and a page of live counters, which is only shown and never
  * counted.
@@ -24,15 +24,17 @@
 
 #include "base/clock.h"
 #include "servers/sandbox.h"
+#include "trial/heat.h"
 #include "trial/trial.h"
 
 /* PATIENCE_S is for what a scenario does not bound: starting servers, opening sessions, judging. It
  * is long, because it only has to end what would never end. */
 enum { SLOTS_MAX = 64, TICK_MS = 1000, PATIENCE_S = 180, CAMPAIGN_PATIENCE_S = 120 };
 
-/* A place for a running trial. States: free, running (from start() until finish() has reaped it). */
+/* A place for a running trial or series. States: free, running (from start() until finish() has reaped it). */
 struct slot {
-  struct lb_job_result *result; /* NULL = free */
+  struct lb_job_result *result; /* of the trial that runs now; NULL = free */
+  size_t next, end;             /* positions in the plan's order: of the trial after it, and behind the last one */
   pid_t pid;
   int pipe;
   lb_ns deadline;
@@ -71,33 +73,50 @@ static lb_ns patience(const struct lb_trial_plan *plan) {
       PATIENCE_S + plan->scenario->warmup_s + plan->scenario->settle_s + plan->scenario->duration_s + 2e-3 * (double)plan->scenario->wait_ms;
   if (plan->scenario->kind == LB_KIND_CAMPAIGN) s += CAMPAIGN_PATIENCE_S;
   for (size_t i = 0; i < plan->scenario->step_count; i++) s += 1e-3 * (double)plan->scenario->steps[i].within_ms + 5;
-  return (lb_ns)(s * 1e9);
+  return (lb_ns)(s * 1e9) + (lb_heat_needed(plan) ? lb_heat_most() : 0);
 }
 
-/* The process of a trial. The message is smaller than a pipe holds, so the write does not wait for
+/* The process of a trial or series. The message is smaller than a pipe holds, so the write does not wait for
  * the runner. */
-static _Noreturn void trial_main(const struct runner *r, const struct slot *slot, const struct lb_job *job, int out) {
-  struct message message = {0};
-  message.result = lb_trial_run(&job->plan, r->dir->partial, &r->live[slot - r->slot], &message.outcome);
-  ssize_t n = write(out, &message, sizeof message);
-  _exit(n == (ssize_t)sizeof message ? 0 : 1);
+static void deliver(void *to, int result, const struct lb_outcome *outcome) {
+  struct message message = {.result = result, .outcome = *outcome};
+  if (write(*(const int *)to, &message, sizeof message) != (ssize_t)sizeof message) _exit(1);
+}
+
+static _Noreturn void trial_main(const struct runner *r, const struct slot *slot, const struct lb_trial_plan *const plan[], size_t count, int out) {
+  lb_trial_run(plan, count, r->dir->partial, &r->live[slot - r->slot], deliver, &out);
+  _exit(0);
+}
+
+/* The next trial of a slot is the one that runs. */
+static void go_on(struct runner *r, struct slot *slot) {
+  slot->result = &r->tally->jobs[r->tally->plan->order[slot->next++]];
+  slot->deadline = lb_clock_ns() + patience(&slot->result->job->plan);
 }
 
 /* The child inherits the write end and this process closes its own copy: so the pipe ends when the
  * trial does, however it ends. */
-static int start(struct runner *r, int index, struct lb_job_result *result) {
+static int start(struct runner *r, int index, size_t count) {
+  const struct lb_plan *plan = r->tally->plan;
+  const struct lb_trial_plan **series = calloc(count, sizeof *series);
   int pipe_fd[2];
   struct slot *slot = &r->slot[index];
-  if (pipe2(pipe_fd, O_CLOEXEC) < 0) return -errno;
+  for (size_t i = 0; i < count && series; i++) series[i] = &plan->jobs[plan->order[r->next + i]].plan;
+  if (!series || pipe2(pipe_fd, O_CLOEXEC) < 0) {
+    free(series);
+    return -errno;
+  }
   r->live[index] = (struct lb_live){0};
   pid_t pid = lb_sandbox_fork(r->dir->alive, r->dir->guard_pipe);
-  if (pid == 0) trial_main(r, slot, result->job, pipe_fd[1]);
+  if (pid == 0) trial_main(r, slot, series, count, pipe_fd[1]);
+  free(series);
   close(pipe_fd[1]);
   if (pid < 0) {
     close(pipe_fd[0]);
     return pid;
   }
-  *slot = (struct slot){.result = result, .pid = pid, .pipe = pipe_fd[0], .deadline = lb_clock_ns() + patience(&result->job->plan)};
+  *slot = (struct slot){.pid = pid, .pipe = pipe_fd[0], .next = r->next, .end = r->next + count};
+  go_on(r, slot);
   return 0;
 }
 
@@ -124,8 +143,9 @@ static void reap(struct slot *slot) {
   slot->result = NULL;
 }
 
-/* Takes the outcome and frees the slot. Half a message counts as none. The result is that of the
- * trial: negative if the harness could not do its work, which ends the run. */
+/* Takes an outcome. Half a message counts as none. After the last one the slot is free; a process that has
+ * died leaves the rest of its series undecided, one by one. The result is that of the trial: negative if the
+ * harness could not do its work, which ends the run. */
 static int finish(struct runner *r, struct slot *slot, bool late) {
   struct message message;
   struct lb_job_result *result = slot->result;
@@ -138,7 +158,9 @@ static int finish(struct runner *r, struct slot *slot, bool late) {
     snprintf(message.outcome.why, sizeof message.outcome.why, "the trial's process %s",
              late ? "took too long and was killed" : "died");
   }
-  reap(slot);
+  if (late) kill(slot->pid, SIGKILL);
+  if (slot->next == slot->end) reap(slot);
+  else go_on(r, slot);
   lb_tally_add(r->tally, result, &message.outcome);
   if (r->progress && r->progress->finished) r->progress->finished(r->progress->display, r->tally, result);
   if (message.result < 0)
@@ -158,16 +180,16 @@ static int busy_slots(const struct runner *r) {
 static int fill(struct runner *r) {
   const struct lb_plan *plan = r->tally->plan;
   while (r->next < plan->job_count && busy_slots(r) < r->slots) {
-    struct lb_job_result *job = &r->tally->jobs[plan->order[r->next]];
-    bool measuring = lb_job_measures(job->job);
+    size_t series = lb_plan_series(plan, r->next);
+    bool measuring = lb_job_measures(&plan->jobs[plan->order[r->next]]);
     for (int i = 0; i < r->slots; i++)
       if (r->slot[i].result) measuring |= lb_job_measures(r->slot[i].result->job);
     if (measuring && busy_slots(r) > 0) return 0;
     int free_slot = 0;
     while (r->slot[free_slot].result) free_slot++;
-    int result = start(r, free_slot, job);
+    int result = start(r, free_slot, series);
     if (result < 0) return snprintf(r->err, r->err_size, "cannot start a trial: %s", strerror(-result)), result;
-    r->next++;
+    r->next += series;
     tick(r);
   }
   return 0;

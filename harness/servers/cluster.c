@@ -115,6 +115,18 @@ int lb_cluster_commits(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret
   return r;
 }
 
+int lb_cluster_compiling(struct lb_cluster *cluster, lb_ns *ret) {
+  *ret = 0;
+  if (!family_of(cluster)->compiling) return -EOPNOTSUPP;
+  for (size_t i = 0; i < cluster->data_count; i++) {
+    lb_ns spent;
+    int r = family_of(cluster)->compiling(cluster, i, &spent);
+    if (r < 0) return r;
+    *ret += spent;
+  }
+  return 0;
+}
+
 /* ---- restart --------------------------------------------------------------------------------- */
 
 /* A server that ends at once is told apart from a slow one: no waiting mends that. */

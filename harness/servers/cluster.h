@@ -70,6 +70,9 @@ int lb_cluster_left(struct lb_cluster *cluster, size_t index, lb_ns deadline);
  * decides says, or of servers that decide each for itself the sum. 0, or -errno with the reason in
  * env->err; -EOPNOTSUPP: they do not count. */
 int lb_cluster_commits(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret);
+/* CPU time that its servers have spent on compiling themselves so far. 0, or -errno; -EOPNOTSUPP: they
+ * are as fast from the begin. */
+int lb_cluster_compiling(struct lb_cluster *cluster, lb_ns *ret);
 /* Starts one server again on what it left behind and waits until it answers. It is killed first if
  * it runs or is stopped. Its clocks stay as they are. 0 or -errno with err. */
 int lb_cluster_restart(struct lb_cluster *cluster, size_t index, lb_ns deadline);

@@ -62,6 +62,9 @@ struct lb_family {
    * something, and only while the same server decides. 0, or -errno with env->err. NULL = it does
    * not count. */
   int (*commits)(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
+  /* Servers in a machine that compiles what it does often are slow until it has: CPU time that this one
+   * has spent on compiling so far. 0, or -errno. NULL = as fast from the begin. */
+  int (*compiling)(struct lb_cluster *cluster, size_t index, lb_ns *ret);
   /* The shortest session that its servers grant, in ms: a shorter ttl would be made longer without a
    * word. NULL = any. */
   int64_t (*least_ttl_ms)(const struct lb_topology *topology, bool measured);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "family_util.h"
+#include "jvm.h"
 #include "setting.h"
 #include "zookeeper_archive.h"
 #include "zookeeper_ask.h"
@@ -61,6 +62,10 @@ static const struct lb_setting settings[] = {
     {0},
 };
 enum { OPTIONS_MAX = sizeof settings / sizeof *settings };
+
+static int compiling(struct lb_cluster *cluster, size_t index, lb_ns *ret) {
+  return lb_jvm_compiling(cluster->server[index].proc.pid, ret);
+}
 
 /* Two ticks. */
 static int64_t least_ttl_ms(const struct lb_topology *topology, bool measured) {
@@ -220,6 +225,7 @@ const struct lb_family lb_family_zookeeper = {
     .wall_ms = lb_zookeeper_wall_ms,
     .mono_ms = lb_zookeeper_mono_ms,
     .commits = lb_zookeeper_commits,
+    .compiling = compiling,
     .least_ttl_ms = least_ttl_ms,
     .version = version,
 };

@@ -23,11 +23,22 @@ struct lb_pending { /* a command a client has not answered yet, or a point it ha
   const struct lb_step *armed; /* its next point: stop or crash; NULL = none */
 };
 
+struct lb_site {
+  bool is_open;
+  char scratch[4000]; /* the folder of its servers */
+  lb_ns heated_ns;    /* for how long its servers were heated; 0 = not at all */
+  bool warm;          /* ... until they had stopped compiling */
+  char logs[4000];    /* the folder of their logs, where no trial of the series has it; "" = its only trial does */
+  bool keep_logs;     /* somebody will want to read them */
+};
+
 struct lb_stage {
   const struct lb_trial_plan *plan;
   const char *run_dir;  /* where its files go */
   struct lb_live *live; /* NULL = nobody looks */
   struct lb_process_env env;
+  /* The site: these outlive a trial that is not the last of its series. */
+  struct lb_site site;
   struct lb_net net;
   struct lb_cluster cluster;
   struct lb_target target;

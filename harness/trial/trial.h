@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * trial.h - the controller of one trial. It runs in a process of its own (a sandbox where there is
+ * trial.h - the controller of a trial, or of a series of them. It runs in a process of its own (a sandbox where there is
  * one), starts the servers and the clients, leads them through the workload or the timeline, and
  * judges their history when all of them have ended.
  */
@@ -16,10 +16,14 @@ struct lb_live { /* shared with the tool, for the live line */
   _Atomic uint64_t grants;
 };
 
-/* Runs it and fills *ret. Its files go to the folder `run_dir`, in which histories/, logs/, parts/
- * and scratch/ are (see keep.h; unless all went well the logs stay, too). `live` (NULL =
- * nobody looks) is kept up to date. 0, also for an undecided trial; -errno with ret->why when the
- * results could not be written. */
-int lb_trial_run(const struct lb_trial_plan *plan, const char *run_dir, struct lb_live *live, struct lb_outcome *ret);
+/* Is told of each trial when it has ended: its result, and its outcome, which is gone after the call. */
+typedef void lb_trial_told(void *to, int result, const struct lb_outcome *outcome);
+
+/* Runs one trial, or several that share their servers (lb_heat_shared()), one after the other, and tells `tell`
+ * of each. Their files go to the folder `run_dir`, in which histories/, logs/, parts/ and scratch/ are (see
+ * keep.h; unless all went well the logs stay, too). `live` (NULL = nobody looks) is kept up to date. 0,
+ * also for undecided trials; -errno with outcome->why when the results of one could not be written:
+ * those after it are then not run. */
+int lb_trial_run(const struct lb_trial_plan *const plan[], size_t count, const char *run_dir, struct lb_live *live, lb_trial_told *tell, void *to);
 
 #endif

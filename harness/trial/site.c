@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The place of a trial: hosts, clocks, servers. Whatever cannot be set up is a doubt of the trial
+ * that asked for it.
+ */
+#include "site.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "servers/patience.h"
+#include "servers/sandbox.h"
+
+enum { START_S = 60 };
+
+/* The servers' data goes to the disk or into memory, as the topology and the scenario say; memory
+ * can only be mounted in a sandbox, where the mount ends with the trial. */
+static int prepare_folder(struct lb_stage *s, const char *scratch) {
+  const struct lb_trial_plan *plan = s->plan;
+  int r = lb_make_dirs(scratch);
+  if (r == 0 && !lb_topology_on_disk(plan->topology, plan->scenario->memory_storage) && lb_proc_sandboxed) r = lb_sandbox_mount_memory(scratch);
+  return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "cannot prepare %s: %s", scratch, strerror(-r)) : 0;
+}
+
+/* A host, three ports and a folder for server i. The address stays when the server is restarted,
+ * and so does what it left in the folder. */
+static int place_server(struct lb_stage *s, size_t i, const char *scratch) {
+  struct lb_server *server = &s->cluster.server[i];
+  server->host = &s->net.host[i];
+  server->port = lb_net_port(&s->net);
+  server->extra_port[0] = lb_net_port(&s->net);
+  server->extra_port[1] = lb_net_port(&s->net);
+  snprintf(server->host->name, sizeof server->host->name, "%s", server->name);
+  int n = snprintf(server->dir, sizeof server->dir, "%s/%s", scratch, server->name);
+  int m = snprintf(server->log, sizeof server->log, "%s/logs/%s/%s.log", s->run_dir, s->plan->name, server->name);
+  if (n >= (int)sizeof server->dir || m >= (int)sizeof server->log)
+    return lb_stage_doubt(s, LB_UNDECIDED, "the path of the results folder is too long for the servers' files");
+  int r = lb_make_dirs(server->dir);
+  return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "cannot make %s: %s", server->dir, strerror(-r)) : 0;
+}
+
+/* A page per host whose clock may be set. */
+static int prepare_clocks(struct lb_stage *s) {
+  if (!lb_scenario_needs(s->plan->scenario, LB_NEED_CLOCKS)) return 0;
+  for (size_t i = 0; i < s->cluster.server_count; i++)
+    if (lb_cluster_skew(&s->cluster, i) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "no clocks: %s", s->cluster.err);
+  for (size_t i = 0; i < s->client_count; i++)
+    if (!(s->client[i].skew = lb_skew_create(NULL)))
+      return lb_stage_doubt(s, LB_UNDECIDED, "no clock for client %zu: %s", i + 1, strerror(errno));
+  return 0;
+}
+
+/* The longest time by which a step makes packets late; 0 = none does. */
+static int64_t latest_ms(const struct lb_scenario *scenario) {
+  int64_t latest = 0;
+  for (size_t i = 0; i < scenario->step_count; i++) {
+    const struct lb_step *step = &scenario->steps[i];
+    if (step->verb == LB_STEP_SLOW && step->within_ms > latest) latest = step->within_ms;
+  }
+  return latest;
+}
+
+/* Hosts with links of their own only where a step does something to links, for they need a sandbox. */
+static int build_network(struct lb_stage *s, size_t hosts) {
+  const struct lb_scenario *scenario = s->plan->scenario;
+  int64_t late_ms = latest_ms(scenario);
+  char err[200];
+  int r = lb_net_up(&s->net, lb_scenario_needs(scenario, LB_NEED_NETWORK), hosts, err, sizeof err);
+  if (r == 0 && late_ms > 0) r = lb_net_be_patient(&s->net, late_ms, err, sizeof err);
+  return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "no network for the trial: %s", err) : 0;
+}
+
+/* The clients' hosts stand behind those of the servers. */
+static int open_at(struct lb_stage *s, size_t clients, const char *scratch) {
+  const struct lb_trial_plan *plan = s->plan;
+  static char cache[4000];
+  int r = prepare_folder(s, scratch);
+  if (r == 0) r = build_network(s, plan->topology->data_count + plan->topology->other_count + clients);
+  if (r < 0) return r;
+  snprintf(cache, sizeof cache, "%s/scratch/cache", s->run_dir);
+  lb_cluster_init(&s->cluster, plan->topology, &s->env.base);
+  s->cluster.cache_dir = cache;
+  s->cluster.ttl_ms = plan->scenario->ttl_ms;
+  s->cluster.measured = plan->scenario->kind == LB_KIND_LOAD;
+  s->cluster.durable = lb_topology_on_disk(plan->topology, plan->scenario->memory_storage);
+  for (size_t i = 0; i < s->cluster.server_count; i++)
+    if ((r = place_server(s, i, scratch)) < 0) return r;
+  if ((r = prepare_clocks(s)) < 0) return r;
+  if ((r = lb_cluster_start(&s->cluster, lb_clock_ns() + START_S * LB_NS_PER_S)) != 0)
+    return lb_stage_doubt(s, LB_UNDECIDED, "%s did not start: %s", plan->topology->name, s->cluster.err);
+  return 0;
+}
+
+int lb_site_open(struct lb_stage *s, size_t clients) {
+  s->site = (struct lb_site){.is_open = true};
+  if (snprintf(s->site.scratch, sizeof s->site.scratch, "%s/scratch/%s", s->run_dir, s->plan->name) >= (int)sizeof s->site.scratch)
+    return lb_stage_doubt(s, LB_UNDECIDED, "the path of the results folder is too long for the servers' files");
+  return open_at(s, clients, s->site.scratch);
+}
+
+void lb_site_enter(struct lb_stage *s) {
+  lb_cluster_target(&s->cluster, &s->target);
+  s->target.shared = s->memory->shared;
+  s->target.shared_size = s->memory->shared_size;
+  for (size_t i = 0; i < s->client_count; i++) {
+    struct lb_host *host = &s->net.host[s->cluster.server_count + i];
+    s->client[i].host = host;
+    snprintf(host->name, sizeof host->name, "%s", s->client[i].name);
+  }
+}
+
+void lb_site_close(struct lb_stage *s) {
+  if (!s->site.is_open) return;
+  lb_cluster_stop(&s->cluster);
+  lb_net_down(&s->net);
+  lb_remove_tree(s->site.scratch);
+  if (s->site.logs[0] && !s->site.keep_logs) lb_remove_tree(s->site.logs);
+  s->site = (struct lb_site){0};
+}
