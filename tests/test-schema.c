@@ -3,7 +3,7 @@
  * Holds run folders against results/SCHEMA.md: its tables say which columns and keys there are, in which order, of which
  * type; and the page against the table of counters (history/counter.h), of which it repeats names, types, units and sentences. Beyond the form: cells are the sums of their trials, and every file that a row names is there.
  * Usage: test-schema [--fresh] SCHEMA.md RUN..., or test-schema --check SCHEMA.md FILE... (what `check --json` printed), or --compare (`compare --json`). A fresh run has all that the page names; an older one may lack what is
- * marked ¶, or that and what is marked §, and so on, and a committed one the histories that its left-out.txt names. One line per breach on stdout; exit 0, 1 (a breach), 2 (usage,
+ * marked ‖, or that and what is marked ¶, and so on, and a committed one the histories that its left-out.txt names. One line per breach on stdout; exit 0, 1 (a breach), 2 (usage,
  * or no such file).
  */
 #include <limits.h>
@@ -20,13 +20,13 @@
 #include "history/counter.h"
 #include "show/left_out.h"
 
-enum { KEYS_MAX = 80, SECTIONS_MAX = 32, BREACHES_SHOWN = 20, YOUNGEST = 4 };
+enum { KEYS_MAX = 80, SECTIONS_MAX = 32, BREACHES_SHOWN = 20, YOUNGEST = 5 };
 
 struct key {
   char name[40], type[16], unit[8];
   char meaning[600];
   bool optional; /* may be null, or empty */
-  int age;       /* 0; 1 = marked †; 2 = ‡, 3 = § and 4 = ¶, which came later */
+  int age;       /* 0; 1 = marked †; 2 = ‡, 3 = §, 4 = ¶ and 5 = ‖, which came later */
 };
 
 struct section {
@@ -56,7 +56,7 @@ static void take_row(struct section *section, const char *line) {
   const char *type = strstr(line, "` "), *rest;
   char cell[60];
   if (section->count == KEYS_MAX || sscanf(line, "| `%39[a-z0-9_]` ", key->name) != 1 || !type) return;
-  static const char *const marks[] = {"` † |", "` ‡ |", "` § |", "` ¶ |"};
+  static const char *const marks[] = {"` † |", "` ‡ |", "` § |", "` ¶ |", "` ‖ |"};
   for (int i = 0; i < (int)(sizeof marks / sizeof *marks); i++)
     if (strncmp(type, marks[i], strlen(marks[i])) == 0) key->age = i + 1;
   if (!(type = strstr(type, "| ")) || sscanf(type, "| %59[a-z ]", cell) != 1) return;
@@ -176,7 +176,7 @@ struct run {
   char file[PATH_MAX]; /* of the JSON */
   json_t *json;
   bool fresh;
-  int age; /* the youngest keys it has: 1 = those marked †, 2 = ‡, 3 = §, 4 = ¶, too */
+  int age; /* the youngest keys it has: 1 = those marked †, 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, too */
 };
 
 /* Every key of the section, in its order, and no other. */
@@ -428,10 +428,26 @@ static int older_than(int age, const char *title, const json_t *object) {
   return age;
 }
 
-/* By the youngest keys of the run and of its cells. */
+/* The same for the columns of its trials. */
+static int older_than_columns(int age, const struct run *run) {
+  const struct section *section = section_of("trials.csv");
+  char path[400], header[4000] = ",", column[60];
+  snprintf(path, sizeof path, "%s/trials.csv", run->dir);
+  FILE *file = fopen(path, "re");
+  if (file && fgets(header + 1, sizeof header - 2, file)) strcpy(header + strcspn(header, "\r\n"), ",");
+  if (file) fclose(file);
+  for (size_t i = 0; section && i < section->count; i++) {
+    snprintf(column, sizeof column, ",%s,", section->key[i].name);
+    if (section->key[i].age > age && strstr(header, column)) age = section->key[i].age;
+  }
+  return age;
+}
+
+/* By the youngest keys of the run, of its cells and of its trials. */
 static int age_of(const struct run *run) {
   int age = older_than(0, "run.json", run->json);
-  return older_than(age, "run.json: cells", json_array_get(json_object_get(run->json, "cells"), 0));
+  age = older_than(age, "run.json: cells", json_array_get(json_object_get(run->json, "cells"), 0));
+  return older_than_columns(age, run);
 }
 
 static bool check_folder(const char *dir, bool fresh) {
