@@ -519,7 +519,7 @@ answers cut-waiters 'client 1 acquire within 1s' granted
 comes_to safe cuts-overlap redis-token@redis
 proved cuts-overlap 'cut client 1 from all'
 proved cuts-overlap 'cut primary from clients'
-answers cuts-overlap 'client 2 acquire within 300ms' unknown
+answers cuts-overlap 'client 2 acquire within 300ms' '(unknown|no-answer)' # whether its request had left is a matter of moments
 answers cuts-overlap 'client 2 acquire within 4s' granted
 answers cuts-overlap 'client 2 acquire within 1s' granted
 answers cuts-overlap 'client 1 acquire within 3s' granted
