@@ -81,16 +81,16 @@ static void heats_for(lb_ns seconds, bool warm) {
   assert_int_equal(atomic_load(&world.stage.memory->phase), LB_PHASE_STOP);
 }
 
-/* From 15 to 20 s they are quiet for five seconds. */
+/* From 12 to 15 s they are at rest for three seconds. */
 static void servers_are_warm_when_they_have_stopped_compiling(void **state) {
   (void)state;
-  heats_for(20, true);
+  heats_for(15, true);
 }
 
-static void one_look_is_taken_at_least(void **state) {
+static void rest_is_seen_for_three_seconds(void **state) {
   (void)state;
   world.busy = never;
-  heats_for(5, true);
+  heats_for(3, true);
 }
 
 static void heating_ends_although_the_compilers_go_on(void **state) {
@@ -188,7 +188,7 @@ static void the_load_that_heats_is_one_of_its_own(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(servers_are_warm_when_they_have_stopped_compiling),
-      TEST(one_look_is_taken_at_least),
+      TEST(rest_is_seen_for_three_seconds),
       TEST(heating_ends_although_the_compilers_go_on),
       TEST(a_server_that_cannot_be_looked_at_is_not_warm),
       TEST(a_full_log_ends_it),

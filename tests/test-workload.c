@@ -26,6 +26,7 @@ static struct world {
   double (*rate)(double s); /* grants per second at that time of the load */
   double done;
   lb_ns warm_at;            /* then a log is an eighth full; 0 = never */
+  double compiled_s;        /* for so long the servers compile; 0 = they compile nothing */
   int asked, answer[2];     /* of the servers: how often, and with which result */
   int phase_when_asked[2];
   lb_ns asked_at[2];
@@ -36,6 +37,7 @@ static struct world {
 lb_ns __wrap_lb_clock_ns(void);
 void __wrap_lb_clock_sleep_until(lb_ns when);
 int __wrap_lb_cluster_commits(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret);
+int __wrap_lb_cluster_compiling(struct lb_cluster *cluster, lb_ns *ret);
 
 lb_ns __wrap_lb_clock_ns(void) { return world.now; }
 
@@ -59,10 +61,19 @@ int __wrap_lb_cluster_commits(struct lb_cluster *cluster, lb_ns deadline, uint64
   return world.answer[i];
 }
 
+/* Half a processor, without a pause. */
+int __wrap_lb_cluster_compiling(struct lb_cluster *cluster, lb_ns *ret) {
+  lb_ns most = (lb_ns)(world.compiled_s * S), since = world.now - world.begin;
+  assert_ptr_equal(cluster, &world.stage.cluster);
+  *ret = (since < most ? since : most) / 2;
+  return world.compiled_s > 0 ? 0 : -EOPNOTSUPP;
+}
+
 static double steady(double s) { return s >= 0 ? 400 : 0; }
 static double growing(double s) { return 100 + 50 * s; }
 /* As a compiler does: four seconds. */
 static double warming(double s) { return s < 4 ? 100 + 100 * s : 500; }
+static double slow_at_first(double s) { return s < 10 ? 100 : 500; }
 
 /* ---- a load without clients ---------------------------------------------------------------------------------------- */
 
@@ -140,6 +151,40 @@ static void what_does_not_settle_is_measured_all_the_same_and_says_so(void **sta
   assert_true(world.stage.unsettled);
 }
 
+/* They rest from 10 to 13 s, and the rate is looked at from then on. */
+static void servers_that_compile_are_waited_for_before_the_rate(void **state) {
+  (void)state;
+  world.compiled_s = 10;
+  play();
+  assert_window(14500);
+  assert_false(world.stage.unsettled);
+}
+
+static void what_was_done_while_they_compiled_is_not_looked_at(void **state) {
+  (void)state;
+  world.compiled_s = 10;
+  world.rate = slow_at_first;
+  play();
+  assert_window(14500);
+  assert_false(world.stage.unsettled);
+}
+
+static void servers_that_go_on_compiling_are_not_warm_however_steady_the_rate(void **state) {
+  (void)state;
+  world.compiled_s = 1000;
+  play();
+  assert_window(21500);
+  assert_true(world.stage.unsettled);
+}
+
+static void under_a_guard_nobody_waits_for_the_compilers(void **state) {
+  (void)state;
+  world.compiled_s = 1000;
+  world.plan.guard = LB_GUARD_RECHECK;
+  play();
+  assert_window(1000);
+}
+
 /* Under a guard only the verdict is asked for. */
 static void under_a_guard_nobody_waits_for_the_rate(void **state) {
   (void)state;
@@ -206,6 +251,10 @@ int main(void) {
       TEST(the_warm_up_is_never_shorter_than_asked),
       TEST(a_rate_that_grows_is_waited_for),
       TEST(what_does_not_settle_is_measured_all_the_same_and_says_so),
+      TEST(servers_that_compile_are_waited_for_before_the_rate),
+      TEST(what_was_done_while_they_compiled_is_not_looked_at),
+      TEST(servers_that_go_on_compiling_are_not_warm_however_steady_the_rate),
+      TEST(under_a_guard_nobody_waits_for_the_compilers),
       TEST(under_a_guard_nobody_waits_for_the_rate),
       TEST(a_log_that_fills_ends_the_warm_up),
       TEST(what_the_servers_commit_in_the_window_is_counted_while_the_clients_work),

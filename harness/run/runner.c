@@ -70,7 +70,7 @@ static void on_signal(int sig) {
  * step its own bound and some seconds. */
 static lb_ns patience(const struct lb_trial_plan *plan) {
   double s =
-      PATIENCE_S + plan->scenario->warmup_s + plan->scenario->settle_s + plan->scenario->duration_s + 2e-3 * (double)plan->scenario->wait_ms;
+      PATIENCE_S + plan->scenario->warmup_s + 2 * plan->scenario->settle_s + plan->scenario->duration_s + 2e-3 * (double)plan->scenario->wait_ms;
   if (plan->scenario->kind == LB_KIND_CAMPAIGN) s += CAMPAIGN_PATIENCE_S;
   for (size_t i = 0; i < plan->scenario->step_count; i++) s += 1e-3 * (double)plan->scenario->steps[i].within_ms + 5;
   return (lb_ns)(s * 1e9) + (lb_heat_needed(plan) ? lb_heat_most() : 0);

@@ -12,11 +12,12 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "compilers.h"
 #include "servers/family.h"
 #include "workload.h"
 
 /* Three JVMs on two processors took 50 s. At the end they compile what is rarely done, a method now and then. */
-enum { CLIENTS = 16, KEYS = 8, WAIT_MS = 5000, LOOK_MS = 5000, QUIET_PERCENT = 10, MOST_S = 120, STREAM_HEAT = 13 };
+enum { CLIENTS = 16, KEYS = 8, WAIT_MS = 5000, MOST_S = 120, STREAM_HEAT = 13 };
 
 bool lb_heat_needed(const struct lb_trial_plan *plan) {
   return plan->scenario->kind == LB_KIND_LOAD && plan->scenario->settle_s > 0 && plan->guard == LB_GUARD_NONE && plan->topology->family &&
@@ -42,23 +43,14 @@ void lb_heat_plan(const struct lb_trial_plan *plan, struct lb_scenario *scenario
   snprintf(ret->name, sizeof ret->name, "heat.%s.t%d", plan->system, plan->trial);
 }
 
-/* Whether the servers have compiled for no more than a tenth of these five seconds, all together. */
-static bool is_quiet(struct lb_stage *s, lb_ns *spent) {
-  lb_ns before = *spent;
-  if (lb_cluster_compiling(&s->cluster, spent) < 0) return false;
-  return *spent <= before + LOOK_MS * LB_NS_PER_MS / 100 * QUIET_PERCENT;
-}
-
 int lb_heat_play(struct lb_stage *s) {
-  lb_ns begin = lb_clock_ns(), most = begin + lb_heat_most(), spent = 0;
+  lb_ns begin = lb_clock_ns(), most = begin + lb_heat_most();
+  struct lb_compilers compilers = {0};
   for (size_t i = 0; i < s->client_count; i++)
     if (lb_client_send(&s->client[i], (struct lb_command){.verb = LB_DO_WORK}) < 0) return lb_stage_died(s, &s->client[i]);
   s->commits_before = -1;
-  lb_cluster_compiling(&s->cluster, &spent);
-  while (!s->site.warm && lb_clock_ns() < most && !atomic_load(&s->memory->log_full)) {
-    lb_workload_continue(s, lb_clock_ns() + LOOK_MS * LB_NS_PER_MS, &s->memory->log_full);
-    s->site.warm = is_quiet(s, &spent);
-  }
+  while (!(s->site.warm = lb_compilers_at_rest(&compilers, &s->cluster)) && lb_clock_ns() < most && !atomic_load(&s->memory->log_full))
+    lb_workload_continue(s, lb_clock_ns() + LB_COMPILERS_LOOK_MS * LB_NS_PER_MS, &s->memory->log_full);
   s->site.heated_ns = lb_clock_ns() - begin;
   return lb_workload_end(s);
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "compilers.h"
 #include "settle.h"
 #include "trial.h"
 #include "workload.h"
@@ -75,20 +76,42 @@ static bool has_to_settle(const struct lb_stage *s) {
   return s->plan->scenario->settle_s > 0 && s->plan->guard == LB_GUARD_NONE;
 }
 
-/* For warmup_s, and then until the rate has settled, but for no longer than settle_s. A log that is
- * an eighth full ends it in any case: its clients have worked enough to be warm. */
-static void warm_up(struct lb_stage *s) {
+/* What servers do for the first time they compile first. False: they still did after settle_s. */
+static bool wait_for_compilers(struct lb_stage *s, const _Atomic bool *enough) {
+  struct lb_compilers compilers = {0};
+  lb_ns most = in_s(s->plan->scenario->settle_s);
+  bool rest;
+  while (!(rest = lb_compilers_at_rest(&compilers, &s->cluster)) && lb_clock_ns() < most && !atomic_load(enough))
+    lb_workload_continue(s, lb_clock_ns() + LB_COMPILERS_LOOK_MS * LB_NS_PER_MS, enough);
+  return rest;
+}
+
+/* Until `least` and until the rate has settled, which takes settle_s at most. What was done before is not looked at. */
+static bool wait_for_rate(struct lb_stage *s, lb_ns least, const _Atomic bool *enough) {
   static struct lb_settle settle;
-  const struct lb_scenario *scenario = s->plan->scenario;
-  const _Atomic bool *enough = &s->memory->log_warm;
-  lb_ns begin = lb_clock_ns(), least = begin + (lb_ns)(scenario->warmup_s * 1e9), most = least;
-  bool settled = !has_to_settle(s);
+  lb_ns begin = lb_clock_ns(), most = (least > begin ? least : begin) + (lb_ns)(s->plan->scenario->settle_s * 1e9);
+  uint64_t before = atomic_load(&s->memory->grants);
+  bool settled = false;
   settle = (struct lb_settle){0};
-  if (!settled) most += (lb_ns)(scenario->settle_s * 1e9);
   for (lb_ns now = begin; now < most && (now < least || !settled) && !atomic_load(enough); now = lb_clock_ns()) {
     lb_ns tick = begin + (settle.ticks + 1) * LB_SETTLE_TICK_MS * LB_NS_PER_MS;
     lb_workload_continue(s, tick < most ? tick : most, enough);
-    settled = lb_settle_add(&settle, atomic_load(&s->memory->grants)) || !has_to_settle(s);
+    settled = lb_settle_add(&settle, atomic_load(&s->memory->grants) - before);
+  }
+  return settled;
+}
+
+/* For warmup_s, and then until the compilers rest and the rate has settled. A log that is an eighth full ends it in any case: its
+ * clients have worked enough to be warm. */
+static void warm_up(struct lb_stage *s) {
+  const _Atomic bool *enough = &s->memory->log_warm;
+  lb_ns begin = lb_clock_ns(), least = begin + (lb_ns)(s->plan->scenario->warmup_s * 1e9);
+  bool settled = true;
+  if (has_to_settle(s)) {
+    settled = wait_for_compilers(s, enough);
+    settled &= wait_for_rate(s, least, enough);
+  } else {
+    lb_workload_continue(s, least, enough);
   }
   s->unsettled = !settled && !atomic_load(enough);
   s->warmup_ns = lb_clock_ns() - begin;
