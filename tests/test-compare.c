@@ -356,6 +356,82 @@ static void a_run_without_variants_has_nothing_to_compare(void **state) {
   assert_int_equal(w->c.count + w->c.left_out.count, 0);
 }
 
+/* ---- rounds ------------------------------------------------------------------------------------------------------- */
+
+enum { ROUNDS = 9 };
+
+/* The machine becomes three times as slow while they last, and B is a tenth slower than A. */
+static double rate_of_round(int round, bool b) { return (b ? 900 : 1000) * (1 + 0.002 * (round % 3)) / (1 + 2.0 * round / ROUNDS); }
+
+static void in_one_run_the_repeats_of_a_round_are_pairs(void **state) {
+  struct world *w = *state;
+  load_of(&w->a, "load~hold_ms=0", ",\"base\":\"load\",\"varied\":{\"hold_ms\":\"0\"}");
+  load_of(&w->a, "load~hold_ms=7", ",\"base\":\"load\",\"varied\":{\"hold_ms\":\"7\"}");
+  for (int i = 0; i < ROUNDS; i++) row(&w->a, "load~hold_ms=0,x@y,none,4", "safe", rate_of_round(i, false), 50);
+  for (int i = 0; i < ROUNDS; i++) row(&w->a, "load~hold_ms=7,x@y,none,4", "safe", rate_of_round(i, true), 50);
+  compare_one(w);
+  is(w, "grants_per_s", "slower");
+  assert_true(metric(w, "grants_per_s")->paired);
+}
+
+static void two_runs_one_after_the_other_have_no_pairs(void **state) {
+  struct world *w = *state;
+  load_of(&w->a, "load", ""), load_of(&w->b, "load", "");
+  for (int i = 0; i < ROUNDS; i++) row(&w->a, CELL, "safe", rate_of_round(i, false), 50), row(&w->b, CELL, "safe", rate_of_round(i, true), 50);
+  compare(w);
+  is(w, "grants_per_s", "same");
+  assert_false(metric(w, "grants_per_s")->paired);
+}
+
+/* A side with so many rounds, a trial of each of two cells in each. */
+static void write_rounds(struct side *side, int count, bool b, int undecided) {
+  char dir[sizeof side->dir];
+  snprintf(dir, sizeof dir, "%s", side->dir);
+  for (int i = 0; i < count; i++) {
+    *side = (struct side){0};
+    snprintf(side->dir, sizeof side->dir, "%.60s/%d", dir, i + 1);
+    assert_int_equal(mkdir(side->dir, 0755), 0);
+    load_of(side, "load", "");
+    row(side, CELL, i < undecided ? "undecided" : "safe", rate_of_round(i, b), 50);
+    row(side, "load,z@y,none,4", "safe", rate_of_round(i, false), 50);
+    finish(side, "{}");
+    lb_run_clear(&side->run);
+  }
+  char err[1000];
+  if (lb_run_load(dir, &side->run, err, sizeof err) < 0) fail_msg("%s", err);
+}
+
+static void compare_rounds(struct world *w, int a_count, int b_count, int undecided) {
+  write_rounds(&w->a, a_count, false, undecided);
+  write_rounds(&w->b, b_count, true, 0);
+  assert_int_equal(lb_compare(&w->a.run, &w->b.run, &w->c), 0);
+  w->compared = true;
+}
+
+static void rounds_of_two_builds_are_pairs(void **state) {
+  struct world *w = *state;
+  compare_rounds(w, ROUNDS, ROUNDS, 0);
+  is(w, "grants_per_s", "slower");
+  assert_true(metric(w, "grants_per_s")->paired);
+  assert_int_equal(metric(w, "grants_per_s")->a_repeats, ROUNDS);
+  assert_string_equal(w->c.row[w->c.count - 1].b->system, "z@y");
+  assert_int_equal(w->c.row[w->c.count - 1].difference, LB_DIFFERENCE_NONE);
+}
+
+static void a_round_that_is_undecided_on_one_side_is_no_pair(void **state) {
+  struct world *w = *state;
+  compare_rounds(w, ROUNDS, ROUNDS, 2);
+  assert_int_equal(metric(w, "grants_per_s")->a_repeats, ROUNDS - 2);
+  assert_false(metric(w, "grants_per_s")->paired); /* seven are too few */
+}
+
+static void rounds_of_another_number_are_no_pairs(void **state) {
+  struct world *w = *state;
+  compare_rounds(w, ROUNDS, ROUNDS - 1, 0);
+  assert_false(metric(w, "grants_per_s")->paired);
+  is(w, "grants_per_s", "same");
+}
+
 /* ---- bad folders -------------------------------------------------------------------------------------------------- */
 
 static void refused(struct world *w, const char *json, const char *trials, const char *expected) {
@@ -401,6 +477,11 @@ int main(void) {
       TEST(settings_are_compared_with_those_of_the_same_storage),
       TEST(a_variant_is_compared_with_the_first_of_its_scenario),
       TEST(a_run_without_variants_has_nothing_to_compare),
+      TEST(in_one_run_the_repeats_of_a_round_are_pairs),
+      TEST(two_runs_one_after_the_other_have_no_pairs),
+      TEST(rounds_of_two_builds_are_pairs),
+      TEST(a_round_that_is_undecided_on_one_side_is_no_pair),
+      TEST(rounds_of_another_number_are_no_pairs),
       TEST(a_folder_that_is_no_run_is_refused_with_the_place),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@ ends() {
   "$@" >"$dir/out" 2>"$dir/err" </dev/null
   got=$?
   n=$((n + 1))
-  if [ $got -eq "$code" ] && has "$dir/out" "$out" && has "$dir/err" "$err"; then
+  if expr "$got" : "$code\$" >/dev/null && has "$dir/out" "$out" && has "$dir/err" "$err"; then
     echo "ok $n - $name"
   else
     echo "not ok $n - $name"
@@ -93,6 +93,18 @@ ends 'and is made again with the others of its base' 2 '' 'too large; to make on
   "$bin" explain "$dir/liar" contention~hold_ms=1.broken
 check 'it has a line of its own on the page' sh -c '"$1" report "$2/variants" >/dev/null 2>&1; grep -q "contention~hold_ms=1.1" "$2/variants/report.html"' - "$bin" "$dir"
 ends 'as JSON' 3 '"difference": "slower"' '' "$bin" compare --json "$dir/variants"
+
+# Two builds in turns.
+turns() { "$bin" run contention -b local -g none -s clients=2 -s duration_s=0.1 -s warmup_s=0 "$@"; }
+ends 'another build takes turns with this one' '[034]' '^A: .*/turns/a, lockbench ' '^round 2 of 2, the other one$' turns -n 2 --against "$bin" -o "$dir/turns"
+check 'in every other round the other one begins' sh -c 'test "$(grep "^round" "$1" | cut -d, -f2 | tr -d "\n")" = " this build the other one the other one this build"' - "$dir/err"
+ends 'the folder can be compared again' '[034]' '^contention, local@none, guard none, 2 clients$' '' "$bin" compare "$dir/turns/a" "$dir/turns/b"
+ends 'two rounds are too few' 4 'of too few repeats$' '' "$bin" compare "$dir/turns/a" "$dir/turns/b"
+ends 'what is no program' 2 '' '^lockbench: --against /etc/passwd: expected the program of another build$' turns --against /etc/passwd
+ends 'a plugin is of one build' 2 '' '^lockbench: --against: a plugin belongs to one build' \
+  "$bin" run contention --plugin "$plugins/plugin-rogue.so" --against "$bin"
+ends 'what the run refuses ends it' 2 '' "^lockbench: unknown scenario 'contntion', did you mean 'contention'" "$bin" run contntion --against "$bin" -o "$dir/refused"
+check 'and leaves nothing' test ! -e "$dir/refused"
 
 # Mistakes.
 ends 'no folder' 2 '' '^lockbench: compare: expected two results folders, or one$' "$bin" compare

@@ -70,7 +70,7 @@ struct lb_args {
   const char *const *argv;
   const char *words[LB_ARGS_MAX]; /* what is no option */
   int word_count;
-  const char *systems, *guard, *out, *export;
+  const char *systems, *guard, *out, *export, *against;
   /* Names of the protocols that --plugin loaded, "a,b": what -b defaults to. */
   char plugins[400];
   /* Of --expect: "VERDICT" or "GUARD=VERDICT". They are checked here and taken apart by the run,
@@ -94,6 +94,7 @@ enum {
   LB_ARG_PAST_LEASE = 1 << 5,
   LB_ARG_TAP = 1 << 6, /* --tap -s */
   LB_ARG_ANYWAY = 1 << 7,
+  LB_ARG_AGAINST = 1 << 8,
 };
 
 /* Of lb_args_parse(): --help is among them. */
@@ -143,5 +144,13 @@ struct lb_order { /* what a command wants done */
 };
 /* Plans it, runs it, writes its results and says what came of it. An exit code. */
 int lb_carry_out(const struct lb_order *order);
+/* The folder of all runs of this user. Not to be freed. */
+const char *lb_results_folder(void);
+/* A seed to be shown and typed again. */
+uint64_t lb_random_seed(void);
+/* `run --against TOOL` (cli_against.c): this build and another one take turns, and what came of it is compared. An exit code. */
+int lb_run_against(const struct lb_args *args);
+/* Compares two results folders, or the variants in `a` (NULL = no `b`), and prints it as `args` say (cli_compare.c). An exit code. */
+int lb_compare_folders(const struct lb_args *args, const char *a, const char *b);
 
 #endif

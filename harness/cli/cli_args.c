@@ -27,6 +27,7 @@ enum kind {
   TEXT_GUARD,
   TEXT_OUT,
   TEXT_EXPORT,
+  TEXT_AGAINST,
   SETTING,
   COUNT_TRIALS,
   COUNT_JOBS,
@@ -63,6 +64,8 @@ static const struct arg {
      "your expectation where the scenario has none: safe, violated or stuck; GUARD=VERDICT for one guard"},
     {"--seed", NULL, SEED, LB_ARG_RUN, "N", "seed of the random order and of random faults: the same seed draws the same, at other moments"},
     {"--keep-logs", NULL, KEEP_LOGS, LB_ARG_RUN, NULL, "keeps the logs of every trial (default: of those that are not as expected)"},
+    {"--against", NULL, TEXT_AGAINST, LB_ARG_AGAINST, "LOCKBENCH",
+     "takes turns with another build, -n rounds of a trial each, and compares what both measured; A is the other one"},
     {"--json", NULL, JSON, LB_ARG_JSON, NULL, "JSON on stdout instead of text (results/SCHEMA.md)"},
     {"--trial", NULL, COUNT_TRIAL, LB_ARG_TRIAL, "N", "tells trial N (default: the first violated trial)"},
     {"--past-lease", NULL, PAST_LEASE, LB_ARG_PAST_LEASE, NULL, "counts overlaps that began after the lease had ended (default: undecided)"},
@@ -167,6 +170,7 @@ static int set(const struct arg *arg, const char *value, struct lb_args *args) {
     case TEXT_GUARD: return set_guard(value, args);
     case TEXT_OUT: args->out = value; return 0;
     case TEXT_EXPORT: args->export = value; return 0;
+    case TEXT_AGAINST: args->against = value; return 0;
     case JSON: args->json = true; return 0;
     case PLUGIN: return set_plugin(value, args);
     case EXPECT: return add_expect(value, args);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * `lockbench compare A B`: what the second run did faster or slower than the first. `lockbench
- * compare RUN`: the same of the variants of a scenario that one run interleaved.
+ * compare RUN`: the same of the variants of a scenario that one run interleaved. `run --against` ends
+ * here, too.
  *
  * Runs of other machines or settings are refused with what differs, because a ratio of two causes
  * would be quoted as if it were one. Who knows better says --anyway, and then the differences stand
@@ -75,8 +76,10 @@ static void print_table(const struct lb_comparison *c) {
     if (i == 0) printf("  %-16s%10s%10s  %6s\n", "median of repeats", "A", "B", "B / A");
     print_row(&c->row[i]);
   }
-  printf("\n[...]: %d %% bootstrap interval of B / A over repeats. It knows nothing of what changed on the machine between two runs.\n",
-         LB_RATIO_PERCENT);
+  bool paired = c->count > 0 && c->row[0].paired;
+  printf("\n[...]: %d %% bootstrap interval of B / A over %s\n", LB_RATIO_PERCENT,
+         paired ? "pairs of repeats that were measured in turn; B / A is the median of theirs."
+                : "repeats. It knows nothing of what changed on the machine between two runs.");
 }
 
 /* ---- as JSON --------------------------------------------------------------------------------- */
@@ -84,10 +87,10 @@ static void print_table(const struct lb_comparison *c) {
 static json_t *number_or_null(double value) { return isnan(value) ? json_null() : json_real(value); }
 
 static json_t *row_json(const struct lb_compared *row) {
-  return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:f, s:f, s:I, s:I, s:o, s:o, s:o, s:s}", "scenario", row->b->scenario, "beside",
+  return json_pack("{s:s, s:s, s:s, s:s, s:i, s:s, s:s, s:f, s:f, s:I, s:I, s:b, s:o, s:o, s:o, s:s}", "scenario", row->b->scenario, "beside",
                    row->a->scenario, "system", row->b->system, "guard", row->b->guard, "clients", atoi(row->b->clients), "metric",
                    row->metric->name, "unit", row->metric->unit ? row->metric->unit : "", "a", row->a_median, "b", row->b_median, "a_repeats",
-                   (json_int_t)row->a_repeats, "b_repeats", (json_int_t)row->b_repeats, "ratio", number_or_null(row->ratio.value), "low",
+                   (json_int_t)row->a_repeats, "b_repeats", (json_int_t)row->b_repeats, "paired", row->paired, "ratio", number_or_null(row->ratio.value), "low",
                    number_or_null(row->ratio.low), "high", number_or_null(row->ratio.high), "difference",
                    lb_difference_name(row->difference));
 }
@@ -119,15 +122,16 @@ static int exit_of(const struct lb_comparison *c) {
   return c->differences[LB_DIFFERENCE_UNKNOWN] == c->count ? LB_EXIT_UNDECIDED : LB_EXIT_OK;
 }
 
-static int print(const struct lb_args *args, const struct lb_run *a, const struct lb_run *b, const struct lb_comparison *c) {
+static int print(const struct lb_args *args, const char *const names[2], const struct lb_run *a, const struct lb_run *b,
+                 const struct lb_comparison *c) {
   int r = 0;
   if (args->json) {
     r = print_json(c);
   } else {
     print_answer(c);
     puts("");
-    print_run(a == b ? "run" : "A", args->words[0], a);
-    if (a != b) print_run("B", args->words[1], b);
+    print_run(a == b ? "run" : "A", names[0], a);
+    if (a != b) print_run("B", names[1], b);
     print_remarks("differs", &c->differs);
     print_remarks("left out", &c->left_out);
     print_table(c);
@@ -150,12 +154,12 @@ static int nothing(const struct lb_comparison *c, bool one_run) {
   return lb_complain(LB_EXIT_USAGE, "compare: the runs have no measured cell in common");
 }
 
-static int compare(const struct lb_args *args, const struct lb_run *a, const struct lb_run *b) {
+static int compare(const struct lb_args *args, const char *const names[2], const struct lb_run *a, const struct lb_run *b) {
   struct lb_comparison c;
   if (lb_compare(a, b, &c) < 0) return lb_complain(LB_EXIT_FAILURE, "out of memory");
   int code = c.count == 0                             ? nothing(&c, a == b)
              : c.differs.count > 0 && !args->anyway ? refuse(&c)
-                                                      : print(args, a, b, &c);
+                                                      : print(args, names, a, b, &c);
   lb_comparison_clear(&c);
   return code;
 }
@@ -166,15 +170,20 @@ static int load(const char *dir, struct lb_run *ret) {
   return r < 0 ? lb_complain(r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE, "%s", err) : 0;
 }
 
-int lb_cli_compare(const struct lb_args *args) {
+int lb_compare_folders(const struct lb_args *args, const char *a_dir, const char *b_dir) {
   static struct lb_run a, b;
-  if (args->word_count < 1 || args->word_count > 2)
-    return lb_complain(LB_EXIT_USAGE, "compare: expected two results folders, or one");
-  int code = load(args->words[0], &a);
+  const char *names[2] = {a_dir, b_dir};
+  int code = load(a_dir, &a);
   if (code) return code;
-  if (args->word_count == 2) code = load(args->words[1], &b);
-  if (code == 0) code = compare(args, &a, args->word_count == 2 ? &b : &a);
+  if (b_dir) code = load(b_dir, &b);
+  if (code == 0) code = compare(args, names, &a, b_dir ? &b : &a);
   lb_run_clear(&a);
   lb_run_clear(&b);
   return code;
+}
+
+int lb_cli_compare(const struct lb_args *args) {
+  if (args->word_count < 1 || args->word_count > 2)
+    return lb_complain(LB_EXIT_USAGE, "compare: expected two results folders, or one");
+  return lb_compare_folders(args, args->words[0], args->word_count == 2 ? args->words[1] : NULL);
 }

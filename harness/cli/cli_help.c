@@ -11,7 +11,7 @@
 #include "cli.h"
 
 static const struct lb_cli_command commands[] = {
-    {"run", lb_cli_run, LB_ARG_RUN | LB_ARG_JSON, "SCENARIO...",
+    {"run", lb_cli_run, LB_ARG_RUN | LB_ARG_JSON | LB_ARG_AGAINST, "SCENARIO...",
      "runs scenarios (names or .ini files) and prints verdicts", NULL},
     {"suite", lb_cli_suite, LB_ARG_RUN | LB_ARG_JSON, "SUITE",
      "runs the scenarios of a suite, draws charts and a report",

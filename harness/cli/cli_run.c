@@ -22,7 +22,7 @@
 #include "scenario/suite.h"
 
 /* 32 bits: enough to draw from, and short enough to be copied from a screen. */
-static uint64_t random_seed(void) {
+uint64_t lb_random_seed(void) {
   uint32_t word = 1;
   if (getrandom(&word, sizeof word, 0) != sizeof word) word = (uint32_t)lb_clock_ns();
   return word;
@@ -35,7 +35,7 @@ static int default_jobs(void) {
 
 /* results/ below the sources belongs to whoever built the tool; who may not write there gets a
  * folder below the one he stands in. */
-static const char *results_folder(void) {
+const char *lb_results_folder(void) {
   static char path[4096];
   const char *folder = getenv("LOCKBENCH_RESULTS");
   if (folder && *folder) return folder;
@@ -110,7 +110,7 @@ static int execute(const struct lb_plan *plan, const struct lb_order *order) {
   struct lb_tally tally = {0};
   struct lb_run_info info = {.argv = order->args->argv, .argc = order->args->argc};
   char err[600] = "out of memory";
-  int r = lb_rundir_open(&dir, results_folder(), order->label, order->args->out, err, sizeof err);
+  int r = lb_rundir_open(&dir, lb_results_folder(), order->label, order->args->out, err, sizeof err);
   if (r < 0) return lb_complain(r == -EEXIST && order->args->out ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", err);
   info.id = dir.id;
   info.jobs = order->args->jobs ? order->args->jobs : default_jobs();
@@ -166,7 +166,7 @@ int lb_carry_out(const struct lb_order *order) {
                                     .settings = order->args->settings,
                                     .setting_count = order->args->setting_count,
                                     .keep_logs = order->args->keep_logs,
-                                    .seed = order->args->has_seed ? order->args->seed : random_seed()};
+                                    .seed = order->args->has_seed ? order->args->seed : lb_random_seed()};
   if (lb_plan_make(&request, &plan, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
   int code = execute(&plan, order);
   lb_plan_clear(&plan);
@@ -185,6 +185,7 @@ int lb_cli_run(const struct lb_args *args) {
   char *paths[LB_ARGS_MAX], label[100];
   size_t count = 0, wanted = (size_t)args->word_count;
   if (wanted == 0) return lb_complain(LB_EXIT_USAGE, "run: expected a scenario, see `%s list scenarios`", lb_called());
+  if (args->against) return lb_run_against(args);
   while (count < wanted && (paths[count] = lb_find_scenario(args->words[count]))) count++;
   label_of(args->words[0], label, sizeof label);
   struct lb_order order = {.args = args, .label = label, .paths = (const char *const *)paths, .path_count = count};

@@ -4,7 +4,9 @@
  *
  * The words follow from the interval alone. An interval knows the spread of the repeats of a run. It
  * does not know what changed on the machine between two runs, so two values of a setting are better
- * interleaved in one run (`-s KEY=X,Y`) than measured one after the other.
+ * interleaved in one run (`-s KEY=X,Y`), and two builds better run in turns (`--against`), than measured
+ * one after the other. What was measured in the same round is compared in pairs, from so many pairs on
+ * that all of them lie on one side by chance once in 128.
  */
 #include "compare.h"
 
@@ -71,7 +73,25 @@ static enum lb_difference difference_of(const struct lb_counter *metric, const s
   return (ratio->low > 1) == (metric->faster == LB_FASTER_IF_MORE) ? LB_DIFFERENCE_FASTER : LB_DIFFERENCE_SLOWER;
 }
 
-/* What one of the two did not measure is no row. `room` has place for the values of both. */
+/* Fewer pairs say less than the medians of their sides. */
+enum { PAIRS_MIN = 8 };
+
+static bool has_rounds(const struct lb_run *a, const struct lb_run *b) { return a == b || (a->rounds && a->rounds == b->rounds); }
+
+/* Of the rounds in which both sides were decided and measured it. */
+static size_t take_pairs(const struct lb_run *a, size_t a_from, const struct lb_run *b, size_t b_from, size_t metric, double *a_ret, double *b_ret) {
+  size_t length = lb_run_group_end(a, a_from) - a_from, count = 0;
+  if (!has_rounds(a, b) || lb_run_group_end(b, b_from) - b_from != length) return 0;
+  for (size_t i = 0; i < length; i++) {
+    const struct lb_run_trial *x = &a->trial[a_from + i], *y = &b->trial[b_from + i];
+    if (!is_verdict(x, LB_SAFE) || !is_verdict(y, LB_SAFE) || isnan(x->value[metric]) || isnan(y->value[metric])) continue;
+    a_ret[count] = x->value[metric], b_ret[count] = y->value[metric];
+    count++;
+  }
+  return count;
+}
+
+/* What one of the two did not measure is no row. `room` has place for the values of both, twice. */
 static int add_row(struct lb_comparison *ret, const struct lb_run *a, size_t a_from, const struct lb_run *b, size_t b_from, size_t metric,
                    double *room) {
   size_t a_count = take_values(a, a_from, metric, room);
@@ -84,7 +104,10 @@ static int add_row(struct lb_comparison *ret, const struct lb_run *a, size_t a_f
                             .a_repeats = a_count,
                             .b_repeats = b_count,
                             .ratio = {NAN, NAN, NAN}};
-  int r = lb_ratio_of_medians(room, a_count, b_values, b_count, &row.ratio);
+  double *a_pairs = b_values + b_count, *b_pairs = a_pairs + a_count;
+  size_t pairs = take_pairs(a, a_from, b, b_from, metric, a_pairs, b_pairs);
+  row.paired = pairs >= PAIRS_MIN;
+  int r = row.paired ? lb_ratio_of_pairs(a_pairs, b_pairs, pairs, &row.ratio) : lb_ratio_of_medians(room, a_count, b_values, b_count, &row.ratio);
   if (r < 0 && r != -ERANGE) return r;
   row.a_median = lb_median(room, a_count);
   row.b_median = lb_median(b_values, b_count);
@@ -130,7 +153,7 @@ static int compare_group(struct lb_comparison *ret, const struct lb_run *a, size
 }
 
 int lb_compare(const struct lb_run *a, const struct lb_run *b, struct lb_comparison *ret) {
-  double *room = calloc(a->count + b->count + 1, sizeof *room);
+  double *room = calloc(2 * (a->count + b->count) + 1, sizeof *room);
   int r = room ? 0 : -ENOMEM;
   *ret = (struct lb_comparison){0};
   for (size_t i = 0; r == 0 && i < b->count; i = lb_run_group_end(b, i)) {

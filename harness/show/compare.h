@@ -25,6 +25,7 @@ struct lb_compared { /* a metric of a cell with one number of clients */
   const struct lb_counter *metric;
   double a_median, b_median;
   size_t a_repeats, b_repeats;
+  bool paired; /* the ratio is the median of those of the pairs, which were measured one after the other */
   struct lb_ratio ratio;
   enum lb_difference difference;
 };
@@ -47,7 +48,8 @@ struct lb_comparison {
 
 /* Compares what B measured with the same cell of A. Only trials that were decided safe count: what
  * did not exclude has no speed. If `a` and `b` are the same, each variant of a scenario is compared
- * with the first one of that scenario. Both have to live as long as *ret. 0 (release with
+ * with the first one of that scenario. Trials of the same round are a pair: those with the same
+ * number in one run, or in two that are rounds in turn. Both have to live as long as *ret. 0 (release with
  * lb_comparison_clear()) or -ENOMEM. */
 int lb_compare(const struct lb_run *a, const struct lb_run *b, struct lb_comparison *ret);
 void lb_comparison_clear(struct lb_comparison *comparison);

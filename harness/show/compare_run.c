@@ -147,6 +147,7 @@ static int load_trials(struct lb_run *run, char *err, size_t err_size) {
 }
 
 int lb_run_load(const char *dir, struct lb_run *ret, char *err, size_t err_size) {
+  if (lb_run_is_rounds(dir)) return lb_run_load_rounds(dir, ret, err, err_size);
   *ret = (struct lb_run){0};
   int r = load_json(dir, ret, err, err_size);
   if (r == 0 && snprintf(ret->path, sizeof ret->path, "%s/trials.csv", dir) >= (int)sizeof ret->path)
@@ -157,6 +158,8 @@ int lb_run_load(const char *dir, struct lb_run *ret, char *err, size_t err_size)
 }
 
 void lb_run_clear(struct lb_run *run) {
+  for (size_t i = 0; i < run->rounds; i++) lb_run_clear(&run->round[i]);
+  free(run->round);
   lb_csv_close(&run->csv);
   free(run->trial);
   json_decref(run->json);

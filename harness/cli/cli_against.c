@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `lockbench run ... --against LOCKBENCH`: two builds take turns, so that a slow minute of the machine is
+ * one of both. A round is a run of each with one trial of every cell; every other round the other one
+ * begins. The folder of results has the rounds of the other build in a/, those of this one in b/, and
+ * `compare FOLDER/a FOLDER/b` says again what is said at the end.
+ *
+ * The builds need not have anything in common but the options of `run` and the columns of trials.csv: each
+ * is a program of its own that reads its own scenarios.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/called.h"
+#include "cli.h"
+#include "run/rundir.h"
+
+enum { ROUNDS = 20, WORDS_MAX = 4 * LB_ARGS_MAX, THIS_BUILD = 1 };
+
+/* What is typed for one round, in this order. */
+struct line {
+  const char *word[WORDS_MAX];
+  size_t count;
+};
+
+static void add(struct line *line, const char *word) {
+  if (line->count + 1 < WORDS_MAX) line->word[line->count++] = word;
+}
+
+static void add_option(struct line *line, const char *name, const char *value) {
+  if (!value) return;
+  add(line, name);
+  add(line, value);
+}
+
+static void make_line(const struct lb_args *args, const char *tool, const char *seed, const char *out, struct line *ret) {
+  *ret = (struct line){.word = {tool, "run"}, .count = 2};
+  for (int i = 0; i < args->word_count; i++) add(ret, args->words[i]);
+  add_option(ret, "-b", args->systems);
+  add_option(ret, "-g", args->guard);
+  for (size_t i = 0; i < args->setting_count; i++) add_option(ret, "-s", args->settings[i]);
+  for (size_t i = 0; i < args->expect_count; i++) add_option(ret, "--expect", args->expects[i]);
+  if (args->keep_logs) add(ret, "--keep-logs");
+  add_option(ret, "-n", "1");
+  add_option(ret, "--seed", seed);
+  add_option(ret, "-o", out);
+}
+
+/* Its exit code, or 128 + the signal that it died of. Without standard output: what it prints there is of one round. */
+static int run_program(const char *const argv[]) {
+  int status;
+  pid_t pid = fork();
+  if (pid < 0) return LB_EXIT_FAILURE;
+  if (pid == 0) {
+    int null = open("/dev/null", O_RDWR);
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0) _exit(LB_EXIT_FAILURE);
+    execv(argv[0], (char *const *)argv);
+    _exit(127);
+  }
+  while (waitpid(pid, &status, 0) < 0)
+    if (errno != EINTR) return LB_EXIT_FAILURE;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* A run that was written: with verdicts as expected or not. */
+static bool has_results(int code) { return code == LB_EXIT_OK || code == LB_EXIT_UNEXPECTED || code == LB_EXIT_UNDECIDED; }
+
+static int play_round(const struct lb_args *args, const char *const tool[2], const struct lb_rundir *dir, int round, int rounds, uint64_t seed) {
+  char text[32], out[PATH_MAX];
+  struct line line;
+  snprintf(text, sizeof text, "%llu", (unsigned long long)(seed + (uint64_t)round));
+  for (int turn = 0; turn < 2; turn++) {
+    int side = (turn + round) % 2;
+    snprintf(out, sizeof out, "%s/%c/%d", dir->partial, 'a' + side, round);
+    make_line(args, tool[side], text, out, &line);
+    fprintf(stderr, "round %d of %d, %s\n", round, rounds, side == THIS_BUILD ? "this build" : "the other one");
+    int code = run_program(line.word);
+    if (code == 130) return lb_complain(130, "interrupted: nothing was kept");
+    if (!has_results(code)) return lb_complain(code == LB_EXIT_USAGE ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "round %d: %s ended with %d", round, tool[side], code);
+  }
+  return LB_EXIT_OK;
+}
+
+static int compare(const struct lb_args *args, const struct lb_rundir *dir) {
+  char a[PATH_MAX], b[PATH_MAX];
+  snprintf(a, sizeof a, "%s/a", dir->final);
+  snprintf(b, sizeof b, "%s/b", dir->final);
+  int code = lb_compare_folders(args, a, b);
+  fflush(stdout);
+  fprintf(stderr, "again: %s compare %s %s\n", lb_called(), a, b);
+  return code;
+}
+
+static int take_turns(const struct lb_args *args, const char *const tool[2], struct lb_rundir *dir) {
+  int rounds = args->trials ? args->trials : ROUNDS, code = LB_EXIT_OK;
+  uint64_t seed = args->has_seed ? args->seed : lb_random_seed();
+  char err[600];
+  for (int round = 1; round <= rounds && code == LB_EXIT_OK; round++) code = play_round(args, tool, dir, round, rounds, seed);
+  if (code != LB_EXIT_OK) return code;
+  if (lb_rundir_commit(dir, err, sizeof err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  return compare(args, dir);
+}
+
+/* Something that says that it is a lockbench. */
+static bool answers(const char *tool) {
+  const char *argv[] = {tool, "--version", NULL};
+  return access(tool, X_OK) == 0 && run_program(argv) == LB_EXIT_OK;
+}
+
+int lb_run_against(const struct lb_args *args) {
+  static char self[PATH_MAX];
+  const char *tool[2] = {args->against, self};
+  struct lb_rundir dir;
+  char err[600];
+  ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+  if (args->plugins[0]) return lb_complain(LB_EXIT_USAGE, "--against: a plugin belongs to one build, so it cannot be measured by two");
+  if (length <= 0) return lb_complain(LB_EXIT_FAILURE, "cannot find this program: %s", strerror(errno));
+  if (!answers(args->against)) return lb_complain(LB_EXIT_USAGE, "--against %s: expected the program of another build", args->against);
+  int r = lb_rundir_open(&dir, lb_results_folder(), "against", args->out, err, sizeof err);
+  if (r < 0) return lb_complain(r == -EEXIST && args->out ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", err);
+  int code = take_turns(args, tool, &dir);
+  lb_rundir_close(&dir);
+  return code;
+}
