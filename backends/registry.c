@@ -41,6 +41,12 @@ bool lb_protocol_is_plugin(const struct lb_protocol *protocol) {
   return false;
 }
 
+const struct lb_design *lb_protocol_design(const struct lb_protocol *protocol) {
+  for (const struct lb_design *d = lb_designs; d->name; d++)
+    if (strcmp(d->name, protocol->name) == 0) return d;
+  return NULL;
+}
+
 static bool has_switch(const struct lb_protocol *protocol, const char *name) {
   for (const struct lb_option *o = protocol->options; o && o->name; o++)
     if (o->type == LB_OPT_BOOL && strcmp(o->name, name) == 0) return true;

@@ -15,6 +15,16 @@ const struct lb_protocol *lb_protocol_find(const char *name);
 bool lb_protocol_can_fence(const struct lb_protocol *protocol);
 /* Whether it came by lb_protocol_load(). */
 bool lb_protocol_is_plugin(const struct lb_protocol *protocol);
+/* What the file of a built-in protocol says at its head, as it was when the tool was built; its lines end with '\n'. */
+struct lb_design {
+  const char *name; /* of the protocol */
+  const char *file; /* in backends/: "pg-lease.c" */
+  const char *text;
+};
+/* Of all files (designs.awk makes it); name = NULL at the end. */
+extern const struct lb_design lb_designs[];
+/* NULL for what was loaded: nobody has seen its file. */
+const struct lb_design *lb_protocol_design(const struct lb_protocol *protocol);
 /* Checks one table: version, size, names, texts, mandatory hooks, traits that agree with the hooks. 0, or -EINVAL with one line in err,
  * which repeats nothing of the table: what is in there may not be printable. */
 int lb_protocol_check(const struct lb_protocol *protocol, char *err, size_t err_size);

@@ -198,6 +198,28 @@ says 'an option of type text' 0 '^option:   -s lock-file.folder=/tmp  where the 
   "$bin" show lock-file --plugin "$plugins/plugin-example.so"
 says 'an option with words' 0 '^option:   -s rogue.fault=none  which line of the contract it breaks \(none, hangs, ' \
   "$bin" show rogue --plugin "$plugins/plugin-rogue.so"
+# The lists of protocols and what one of them is.
+"$bin" list protocols >"$dir/protocols"
+check 'protocols of one server stand together' sh -c 'awk "{ print \$2 }" "$1" | uniq | sort | uniq -d | grep . && exit 1; exit 0' - "$dir/protocols"
+check 'their servers are named' grep -qE '^pg-row +PostgreSQL +[^ ]' "$dir/protocols"
+check 'who has no server runs without' sh -c '! awk "\$2 == \"none\"" "$1" | grep -vF "(none) ["' - "$dir/protocols"
+check 'their traits are shown' grep -qE '^null +none .* \(none\) \[.*known-unsafe.*\]$' "$dir/protocols"
+check 'none is left out' test "$(wc -l <"$dir/protocols")" -eq "$(sed -n '/builtin\[\] = {/,/};/p' "$root/backends/registry.c" | grep -o '&lb_' | wc -l)"
+# head_of FILE: the first comment of a source, without the licence and what stands before each line.
+head_of() { sed -nE '2,/\*\/$/ { s, *\*/$,,; s,^ \* ?,,; p }' "$1" | sed '1{/^$/d}; ${/^$/d}'; }
+shows_head() { # PROTOCOL FILE
+  "$bin" show "$1" | sed "1,/^backends\/$2 begins:\$/d" | sed '1d; s/^  //' >"$dir/shown"
+  head_of "$root/backends/$2" | sed 's/\t/  /g' | cmp - "$dir/shown" && test -s "$dir/shown"
+}
+shows_heads() {
+  sed -nE 's,^ *\.name = "([a-z0-9-]+)"\,$,\1,p' "$root"/backends/*.c | while read -r protocol; do
+    shows_head "$protocol" "$(cd "$root/backends" && grep -lE "^ *\.name = \"$protocol\",$" -- *.c)" || { echo "$protocol"; exit 1; }
+  done
+}
+check 'a protocol is shown as its file begins, every one' shows_heads
+check 'of a plugin there is no file' sh -c '! "$1" show lock-file --plugin "$2/plugin-example.so" | grep -q begins:' - "$bin" "$plugins"
+says 'whose locks they are' 0 '^server:   ZooKeeper$' "$bin" show zk-sequential
+
 mkdir "$dir/locks" && chmod 1777 "$dir" "$dir/locks"
 check 'a text is what the protocol gets' "$bin" run control --plugin "$plugins/plugin-example.so" -s lock-file.folder="$dir/locks" -n 1 --expect safe
 mkdir "$dir/a,b" && chmod 1777 "$dir/a,b"

@@ -112,6 +112,11 @@ int lb_complain(int code, const char *format, ...) __attribute__((format(printf,
 int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret);
 /* "one, two, three" on stdout; NULL = none. */
 void lb_print_words(const char *const *words);
+/* "leased, fifo" on stdout: enum lb_trait in words. */
+void lb_print_traits(unsigned traits);
+struct lb_protocol;
+/* Whose locks they are: "Redis"; "none" where no server has them. */
+const char *lb_server_title(const struct lb_protocol *protocol);
 /* Folder of scenarios/ and plots/: LOCKBENCH_ROOT, else where the sources were when this was built. */
 const char *lb_root(void);
 /* The history of a file, or of standard input for "-" (cli_history.c). 0 (release with

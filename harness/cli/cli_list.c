@@ -33,14 +33,39 @@ static int width_of_protocols(void) {
   return width;
 }
 
+/* The servers whose locks there are, in the order of the list. Who keeps what in memory alone stands
+ * behind them all. */
+static const struct {
+  const char *service, *title;
+} servers[] = {{"redis", "Redis"}, {"zookeeper", "ZooKeeper"}, {"postgres", "PostgreSQL"}, {"etcd", "etcd"}, {NULL, "none"}};
+enum { SERVER_COUNT = sizeof servers / sizeof *servers };
+
+/* By the topology that it runs on by default. A topology that only a plugin knows has no servers of ours. */
+static size_t server_of(const struct lb_protocol *p) {
+  const struct lb_topology *t = lb_topology_find(p->topologies[0]);
+  size_t i = 0;
+  while (i < SERVER_COUNT - 1 && !(t && t->family->service && strcmp(servers[i].service, t->family->service) == 0)) i++;
+  return i;
+}
+
+const char *lb_server_title(const struct lb_protocol *protocol) { return servers[server_of(protocol)].title; }
+
+static void list_protocol(const struct lb_protocol *p, int width, int server_width) {
+  printf("%-*s  %-*s  %s (", width, p->name, server_width, lb_server_title(p), p->summary);
+  lb_print_words(p->topologies);
+  printf(") [");
+  lb_print_traits(p->traits);
+  puts("]");
+}
+
+/* Those of one server together. */
 static int list_protocols(void) {
   const struct lb_protocol *p;
-  int width = width_of_protocols();
-  for (size_t i = 0; (p = lb_protocol_at(i)); i++) {
-    printf("%-*s  %s (", width, p->name, p->summary);
-    lb_print_words(p->topologies);
-    puts(")");
-  }
+  int width = width_of_protocols(), server_width = 0;
+  for (size_t i = 0; i < SERVER_COUNT; i++) server_width = wider(server_width, servers[i].title);
+  for (size_t server = 0; server < SERVER_COUNT; server++)
+    for (size_t i = 0; (p = lb_protocol_at(i)); i++)
+      if (server_of(p) == server) list_protocol(p, width, server_width);
   return LB_EXIT_OK;
 }
 

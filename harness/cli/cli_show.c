@@ -35,7 +35,7 @@ static const struct {
     {LB_TRAIT_NO_OWNER, "no-owner"},
 };
 
-static void print_traits(unsigned traits) {
+void lb_print_traits(unsigned traits) {
   const char *between = "";
   for (size_t i = 0; i < sizeof trait_names / sizeof *trait_names; i++)
     if (traits & trait_names[i].trait) printf("%s%s", between, trait_names[i].name), between = ", ";
@@ -67,13 +67,22 @@ static void show_option(const struct lb_protocol *p, const struct lb_option *o) 
   }
 }
 
+/* What its author says. Of a plugin nobody has the file. */
+static void show_design(const struct lb_protocol *p) {
+  const struct lb_design *design = lb_protocol_design(p);
+  if (!design) return;
+  printf("\nbackends/%s begins:\n\n", design->file);
+  for (const char *line = design->text, *end; (end = strchr(line, '\n')); line = end + 1)
+    printf("%s%.*s\n", end > line ? "  " : "", (int)(end - line), line);
+}
+
 /* What it promises and what breaks it come first: that is what a reader compares. */
 static void show_protocol(const struct lb_protocol *p) {
   printf("protocol %s: %s\n\npromises: %s\nbreaks:   %s\nsource:   %s\ntraits:   ", p->name, p->summary, p->promises,
          p->breaks, p->source);
-  print_traits(p->traits);
+  lb_print_traits(p->traits);
   if (p->unsafe_why) printf(" (%s)", p->unsafe_why);
-  printf("\nruns on:  ");
+  printf("\nserver:   %s\nruns on:  ", lb_server_title(p));
   lb_print_words(p->topologies);
   print_stand_ins(p->topologies);
   putchar('\n');
@@ -83,6 +92,7 @@ static void show_protocol(const struct lb_protocol *p) {
     putchar('\n');
   }
   for (const struct lb_option *o = p->options; o && o->name; o++) show_option(p, o);
+  show_design(p);
 }
 
 /* ---- a topology ------------------------------------------------------------------------------ */
