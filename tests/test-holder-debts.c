@@ -370,6 +370,53 @@ static void paying_takes_half_a_second_at_most_and_never_longer_than_the_attempt
   assert_int_equal(world.session.call[0].left, 70 * LB_NS_PER_MS);
 }
 
+/* As an insert that was given up, and done when the holder let go. */
+static void who_is_refused_pays_again_and_is_not_in_its_own_way(void **state) {
+  (void)state;
+  owe(3);
+  ANSWERS(RELEASE, LB_UNKNOWN, LB_OK);
+  ANSWERS(TRY, LB_BUSY, LB_OK);
+  assert_int_equal(lb_holder_acquire(&world.holder, 3, in_ms(2000)), LB_OK);
+  assert_string_equal(requests(), "release test-3, try test-3, release test-3, try test-3");
+  assert_int_equal(world.session.call[2].fence, 1); /* with the grant of then */
+  assert_int_equal(world.session.call[2].left, 500 * LB_NS_PER_MS);
+  assert_int_equal(world.holder.debt_count, 0);
+}
+
+static void what_cannot_be_paid_is_called_in_every_half_second_and_not_with_every_try(void **state) {
+  (void)state;
+  lb_ns paid[10];
+  size_t payments = 0;
+  owe(3);
+  ANSWERS(RELEASE, LB_UNKNOWN);
+  ANSWERS(TRY, LB_BUSY);
+  lb_ns begin = world.now;
+  lb_holder_acquire(&world.holder, 3, in_ms(1900));
+  for (size_t i = 0; i < world.session.calls; i++)
+    if (world.session.call[i].hook == RELEASE) paid[payments++] = world.session.call[i].at - begin;
+  assert_int_equal(payments, 5); /* before the first try, after it, and three times more */
+  for (size_t i = 2; i < payments; i++) assert_in_range((paid[i] - paid[i - 1]) / LB_NS_PER_MS, 501, 501 + 17 + 1);
+}
+
+static void paying_between_two_tries_ends_with_the_attempt(void **state) {
+  (void)state;
+  owe(3);
+  ANSWERS(RELEASE, LB_UNKNOWN);
+  ANSWERS(TRY, LB_BUSY);
+  lb_holder_acquire(&world.holder, 3, in_ms(70));
+  assert_string_equal(hook_names[world.session.call[2].hook], "release");
+  assert_int_equal(world.session.call[2].left, 68 * LB_NS_PER_MS);
+}
+
+static void who_is_not_refused_is_not_in_its_own_way(void **state) {
+  (void)state;
+  owe(3);
+  ANSWERS(RELEASE, LB_UNKNOWN);
+  ANSWERS(TRY, -ECONNREFUSED, LB_OK);
+  assert_int_equal(lb_holder_acquire(&world.holder, 3, in_ms(2000)), LB_OK);
+  assert_string_equal(requests(), "release test-3, try test-3, try test-3");
+}
+
 /* ---- attempts that end without a hold ----------------------------------------------------------------------------- */
 
 /* Refused until the deadline, in a queue: what the service says when it is left. */
@@ -599,6 +646,10 @@ int main(void) {
       TEST(what_cannot_be_paid_now_is_owed_until_it_can),
       TEST(of_too_many_debts_the_oldest_is_forgotten),
       TEST(paying_takes_half_a_second_at_most_and_never_longer_than_the_attempt),
+      TEST(who_is_refused_pays_again_and_is_not_in_its_own_way),
+      TEST(what_cannot_be_paid_is_called_in_every_half_second_and_not_with_every_try),
+      TEST(paying_between_two_tries_ends_with_the_attempt),
+      TEST(who_is_not_refused_is_not_in_its_own_way),
       TEST(a_queue_is_left_within_half_a_second_with_the_place_that_was_held),
       TEST(a_place_that_the_service_had_forgotten_leaves_no_debt),
       TEST(a_queue_that_cannot_be_left_is_an_unknown_outcome_and_a_debt),

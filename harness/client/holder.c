@@ -62,6 +62,15 @@ static void pay_debts(struct lb_holder *h, lb_ns deadline) {
   h->debt_count = kept;
 }
 
+/* Who is refused may be in its own way: what an attempt had asked for that was given up can come to pass later. So debts are called in
+ * again between two tries, from `due` on. Returns when they are due next: not with every try, as a debt that nobody takes costs time
+ * in which the client could ask. */
+static lb_ns pay_again(struct lb_holder *h, lb_ns due, lb_ns deadline) {
+  if (!h->debt_count || lb_now(h->env) < due) return due;
+  pay_debts(h, lb_earlier(deadline, lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS));
+  return lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS;
+}
+
 /* By the protocol's own wait, if it has one and it works; otherwise by backoff. Whether there was a
  * wake-up or the time was over does not matter: the next try says. */
 static void pause_before_retry(struct lb_holder *h, const struct lb_lock *lock, unsigned tries, lb_ns deadline) {
@@ -184,6 +193,7 @@ static int let_go(struct lb_holder *h, const struct lb_lock *lock) {
  * of unknown outcome. A breach of the contract ends the rounds, for whatever the protocol says
  * afterwards is worth nothing. */
 static int ask_until_granted(struct lb_holder *h, const struct lb_lock *lock, lb_ns deadline) {
+  lb_ns due = 0;
   for (unsigned tries = 0;; tries++) {
     h->asked = h->names_server ? lb_holder_server(h) : -ENOENT;
     int r = lb_hook_try_acquire(h, lock, &h->grant, deadline);
@@ -198,6 +208,7 @@ static int ask_until_granted(struct lb_holder *h, const struct lb_lock *lock, lb
     if (r == LB_OK && !lb_holder_is_over(h)) return granted(h);
     if (r == LB_OK) r = let_go(h, lock);
     if (h->breached) return give_up(h, lock, LB_TIMEOUT);
+    if (r == LB_BUSY) due = pay_again(h, due, deadline);
     if (r != LB_UNKNOWN && lb_now(h->env) < deadline) pause_before_retry(h, lock, tries, deadline);
     if (h->breached) return give_up(h, lock, LB_TIMEOUT);
     if (r == LB_UNKNOWN || lb_now(h->env) >= deadline) return give_up(h, lock, r);

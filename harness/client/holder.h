@@ -51,7 +51,7 @@ struct lb_holder {
   uint64_t claim; /* of the guard `claim`: a number that no other grant of the trial has */
   bool claimed;   /* it stands in the resource since this hold's first access, or did */
   /* Attempts whose outcome stayed unknown, and holds given up while the service may still keep
-   * them: released before the next attempt. */
+   * them: released before the next attempt, and in it, as long as it is refused. */
   struct lb_debt {
     uint32_t key;
     struct lb_grant grant;
