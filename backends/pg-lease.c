@@ -40,7 +40,7 @@
  */
 #include "pg_lock.h"
 
-static const struct lb_option options[] = {[PG_LOCK_OPT_WAIT] = PG_LOCK_WAIT_OPTION, [PG_LOCK_OPT_WAKE] = PG_LOCK_WAKE_OPTION, {0}};
+static const struct lb_option options[] = {[PG_LOCK_OPT_WAIT] = PG_LOCK_WAIT_OPTION, [PG_LOCK_OPT_WAKE] = PG_WAKE_OPTION, {0}};
 
 /* Rows are updated for ever: half of each page stays free, so that the new version finds room beside the old one and no
  * index has to be changed. Vacuum by count, as in pg-row.c. */
@@ -48,7 +48,7 @@ static const char *const create[] = {
     "CREATE TABLE IF NOT EXISTS lockbench_lease(name text PRIMARY KEY, owner text NOT NULL, until timestamptz NOT NULL,"
     " fence bigint NOT NULL) WITH (fillfactor = 50, autovacuum_vacuum_threshold = 1000,"
     " autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_cost_delay = 0, vacuum_truncate = off)",
-    PG_LOCK_CREATE_FENCE, NULL};
+    PG_CREATE_FENCE, NULL};
 
 #define CLOCK(param) "coalesce(to_timestamp(" param "::float8 / 1000), clock_timestamp())"
 #define NOW CLOCK("$3")
@@ -56,18 +56,16 @@ static const char *const create[] = {
 #define MINE "name = $1 AND owner = $2 AND until > " NOW
 
 static const struct pg_lock_sql lease_sql = {
-    .take = {0,
-             "INSERT INTO lockbench_lease AS l (name, owner, until, fence)"
+    .take = {"INSERT INTO lockbench_lease AS l (name, owner, until, fence)"
              " SELECT $1::text, $2::text, " THEN ", nextval('lockbench_fence')"
              " WHERE NOT EXISTS (SELECT FROM lockbench_lease WHERE name = $1 AND until > " NOW ")"
              " ON CONFLICT (name) DO UPDATE SET owner = $2, until = " THEN ", fence = nextval('lockbench_fence')"
              " WHERE l.until <= " NOW " RETURNING fence",
              4},
-    .again = {1, "UPDATE lockbench_lease SET owner = owner WHERE " MINE " RETURNING fence", 3},
-    .holds = {5, "SELECT fence FROM lockbench_lease WHERE " MINE, 3},
-    .free = {2, "UPDATE lockbench_lease SET owner = '', until = '-infinity' WHERE " MINE, 3},
-    .free_tell = {4, PG_LOCK_TELL("UPDATE lockbench_lease SET owner = '', until = '-infinity' WHERE " MINE " RETURNING 1"), 3},
-    .extend = {3, "UPDATE lockbench_lease SET until = " THEN " WHERE " MINE, 4},
+    .again = {"UPDATE lockbench_lease SET owner = owner WHERE " MINE " RETURNING fence", 3},
+    .holds = {"SELECT fence FROM lockbench_lease WHERE " MINE, 3},
+    .free = {"UPDATE lockbench_lease SET owner = '', until = '-infinity' WHERE " MINE, 3},
+    .extend = {"UPDATE lockbench_lease SET until = " THEN " WHERE " MINE, 4},
     .held = {.sql = "SELECT FROM lockbench_lease WHERE name = $1 AND until > " CLOCK("$2"), .params = 2},
     .create = create,
     .before_take = "before-upsert",

@@ -30,7 +30,7 @@
  */
 #include "pg_lock.h"
 
-static const struct lb_option options[] = {[PG_LOCK_OPT_WAIT] = PG_LOCK_WAIT_OPTION, [PG_LOCK_OPT_WAKE] = PG_LOCK_WAKE_OPTION, {0}};
+static const struct lb_option options[] = {[PG_LOCK_OPT_WAIT] = PG_LOCK_WAIT_OPTION, [PG_LOCK_OPT_WAKE] = PG_WAKE_OPTION, {0}};
 
 /* Rows are inserted and deleted, and updated only to confirm an attempt whose answer was lost, which is rare. So pages
  * need no free space left for updates: fillfactor 100. Each pair leaves a dead row behind. Vacuum has to come by count,
@@ -40,17 +40,15 @@ static const char *const create[] = {
     "CREATE TABLE IF NOT EXISTS lockbench_row(name text PRIMARY KEY, owner text NOT NULL) WITH (fillfactor = 100,"
     " autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_cost_delay = 0,"
     " vacuum_truncate = off)",
-    PG_LOCK_CREATE_FENCE, NULL};
+    PG_CREATE_FENCE, NULL};
 
 static const struct pg_lock_sql row_sql = {
-    .take = {0,
-             "INSERT INTO lockbench_row(name, owner) VALUES ($1, $2) ON CONFLICT DO NOTHING"
+    .take = {"INSERT INTO lockbench_row(name, owner) VALUES ($1, $2) ON CONFLICT DO NOTHING"
              " RETURNING nextval('lockbench_fence')",
              2},
-    .again = {1, "UPDATE lockbench_row SET owner = owner WHERE name = $1 AND owner = $2 RETURNING nextval('lockbench_fence')", 2},
-    .holds = {2, "SELECT FROM lockbench_row WHERE name = $1 AND owner = $2", 2},
-    .free = {3, "DELETE FROM lockbench_row WHERE name = $1 AND owner = $2", 2},
-    .free_tell = {4, PG_LOCK_TELL("DELETE FROM lockbench_row WHERE name = $1 AND owner = $2 RETURNING 1"), 2},
+    .again = {"UPDATE lockbench_row SET owner = owner WHERE name = $1 AND owner = $2 RETURNING nextval('lockbench_fence')", 2},
+    .holds = {"SELECT FROM lockbench_row WHERE name = $1 AND owner = $2", 2},
+    .free = {"DELETE FROM lockbench_row WHERE name = $1 AND owner = $2", 2},
     .held = {.sql = "SELECT FROM lockbench_row WHERE name = $1", .params = 1},
     .create = create,
     .before_take = "before-insert",

@@ -12,46 +12,10 @@
 
 #define SETTLE_NAP_MS 5
 
-/* What a grant's token says: "owner", or while a statement of the attempt is unanswered "owner@t PID BORN" (take),
- * "owner@f PID BORN" (free). */
-struct attempt {
-  char owner[64];
-  char pending; /* 't', 'f', or 0 */
-  struct pg_origin origin;
-};
-
 struct answer {
   bool yes;
   uint64_t fence;
 };
-
-/* ---- the attempt in the token ---------------------------------------------------------------------------- */
-
-static void put_attempt(const struct attempt *attempt, struct lb_grant *grant) {
-  int n = attempt->pending ? snprintf(grant->token, sizeof grant->token, "%s@%c %d %s", attempt->owner,
-                                      attempt->pending, attempt->origin.pid, attempt->origin.born)
-                           : snprintf(grant->token, sizeof grant->token, "%s", attempt->owner);
-  grant->token_len = (size_t)n;
-}
-
-static struct attempt get_attempt(const struct lb_grant *grant) {
-  struct attempt attempt = {0};
-  char text[LB_TOKEN_MAX + 1];
-  snprintf(text, sizeof text, "%.*s", (int)grant->token_len, grant->token);
-  int fields =
-      sscanf(text, "%63[^@]@%c %d %31s", attempt.owner, &attempt.pending, &attempt.origin.pid, attempt.origin.born);
-  if (fields != 4) attempt.pending = 0;
-  return attempt;
-}
-
-static struct attempt new_attempt(struct lb_session *s) {
-  struct attempt attempt = {0};
-  uint64_t unique;
-  lb_random(s->primary.env, &unique, sizeof unique);
-  snprintf(attempt.owner, sizeof attempt.owner, "%.40s-%016" PRIx64, s->client, unique);
-  for (char *at = attempt.owner; (at = strchr(at, '@'));) *at = '-';
-  return attempt;
-}
 
 /* ---- statements ------------------------------------------------------------------------------------------ */
 
@@ -101,17 +65,17 @@ static int ask(struct lb_session *s, const struct pg_stmt *stmt, const char *key
 }
 
 /* Whether the row is the attempt's, by a write that is confirmed like the one that took it. */
-static int confirm(struct lb_session *s, const char *key, const struct attempt *attempt, lb_ns deadline, uint64_t *ret_fence) {
+static int confirm(struct lb_session *s, const char *key, const struct pg_attempt *attempt, lb_ns deadline, uint64_t *ret_fence) {
   lb_point(s->primary.env, "before-confirm");
   return ask(s, &s->sql->again, key, attempt->owner, deadline, ret_fence);
 }
 
 /* What became of an unanswered take: LB_OK it stands, LB_BUSY it never will, LB_UNKNOWN, -errno. */
-static int settle(struct lb_session *s, const char *key, const struct attempt *attempt, lb_ns deadline,
+static int settle(struct lb_session *s, const char *key, const struct pg_attempt *attempt, lb_ns deadline,
                   uint64_t *ret_fence) {
   struct lb_env *env = s->primary.env;
   for (;;) {
-    int settled = attempt->pending ? pg_primary_settled(&s->primary, deadline, &attempt->origin) : 1;
+    int settled = attempt->state ? pg_primary_settled(&s->primary, deadline, &attempt->origin) : 1;
     if (settled < 0) return settled == -ETIMEDOUT ? LB_UNKNOWN : settled;
     int rc = confirm(s, key, attempt, deadline, ret_fence);
     if (rc != LB_BUSY || settled) return rc;
@@ -145,11 +109,11 @@ static lb_ns end_of(const struct lb_session *s, lb_ns sent, int64_t ttl_ms) {
 }
 
 /* `taken_at` 0: an earlier statement of the attempt did. The lease runs since then, or as far as it was extended. */
-static int granted(struct lb_session *s, const struct attempt *attempt, struct lb_grant *grant, uint64_t fence,
+static int granted(struct lb_session *s, const struct pg_attempt *attempt, struct lb_grant *grant, uint64_t fence,
                    lb_ns taken_at, int64_t ttl_ms) {
-  struct attempt done = *attempt;
-  done.pending = 0;
-  put_attempt(&done, grant);
+  struct pg_attempt done = *attempt;
+  done.state = PG_NO_PROCESS;
+  pg_attempt_put(&done, grant);
   grant->fence = fence;
   if (taken_at) grant->valid_until = end_of(s, taken_at, ttl_ms);
   else if (!grant->valid_until) grant->valid_until = end_of(s, grant->asked_at, ttl_ms);
@@ -165,13 +129,13 @@ static int undecided(struct lb_session *s) {
 
 /* The statement that takes, while nothing of the attempt is under way. `maybe`: the attempt may have the lock already,
  * from an earlier call. *ret_taken_at: when the request left that took it, 0 = it was an earlier one. */
-static int take(struct lb_session *s, const char *key, struct attempt *attempt, int64_t ttl_ms, bool maybe,
+static int take(struct lb_session *s, const char *key, struct pg_attempt *attempt, int64_t ttl_ms, bool maybe,
                 lb_ns deadline, uint64_t *ret_fence, lb_ns *ret_taken_at) {
   struct request request = {&s->sql->take, key, attempt->owner, ttl_ms, s->sql->before_take, &attempt->origin};
   struct answer answer;
   lb_ns sent = lb_now(s->primary.env);
   int rc = run(s, &request, deadline, &answer);
-  attempt->pending = rc == LB_UNKNOWN ? 't' : 0;
+  attempt->state = rc == LB_UNKNOWN ? PG_TAKING : PG_NO_PROCESS;
   if (rc == LB_BUSY) rc = undecided(s);
   *ret_fence = answer.fence;
   *ret_taken_at = sent;
@@ -186,44 +150,45 @@ static int take(struct lb_session *s, const char *key, struct attempt *attempt, 
 
 int pg_lock_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   bool repeated = grant->token_len > 0, unsettled;
-  struct attempt attempt = repeated ? get_attempt(grant) : new_attempt(s);
+  struct pg_attempt attempt = repeated ? pg_attempt_get(grant) : pg_attempt_new(s->primary.env, s->client);
   uint64_t fence = 0;
   lb_ns taken_at = 0;
   int rc = LB_BUSY;
-  if (attempt.pending == 'f') return lb_fail(s->primary.env, -EINVAL, "postgres: this attempt is being released");
-  unsettled = attempt.pending;
+  if (attempt.state == PG_FREEING) return lb_fail(s->primary.env, -EINVAL, "postgres: this attempt is being released");
+  unsettled = attempt.state;
   if (!repeated) grant->asked_at = lb_now(s->primary.env);
   if (unsettled) rc = settle(s, lock->key, &attempt, deadline, &fence);
   if (rc < 0) rc = LB_UNKNOWN;
   if (rc == LB_BUSY) rc = take(s, lock->key, &attempt, lock->ttl_ms, repeated && !unsettled, deadline, &fence, &taken_at);
   if (!repeated && taken_at) taken_at = grant->asked_at;
   if (rc == LB_OK) return granted(s, &attempt, grant, fence, taken_at, lock->ttl_ms);
-  if (rc == LB_UNKNOWN || repeated) put_attempt(&attempt, grant);
+  if (rc == LB_UNKNOWN || repeated) pg_attempt_put(&attempt, grant);
   return rc;
 }
 
 /* ---- a grant we have, or may have -------------------------------------------------------------------------- */
 
 int pg_lock_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  struct attempt attempt = get_attempt(grant);
-  struct request request = {.stmt = s->wakes ? &s->sql->free_tell : &s->sql->free, .key = lock->key, .owner = attempt.owner, .origin = &attempt.origin};
+  struct pg_attempt attempt = pg_attempt_get(grant);
+  struct request request = {.stmt = &s->sql->free, .key = lock->key, .owner = attempt.owner, .origin = &attempt.origin};
   struct answer answer = {0};
   uint64_t fence;
-  bool sent_before = attempt.pending == 'f';
-  int rc = attempt.pending == 't' ? settle(s, lock->key, &attempt, deadline, &fence) : LB_OK;
+  bool sent_before = attempt.state == PG_FREEING;
+  int rc = attempt.state == PG_TAKING ? settle(s, lock->key, &attempt, deadline, &fence) : LB_OK;
   if (rc) return rc == LB_BUSY ? LB_OK : rc;
   lb_point(s->primary.env, s->sql->before_free);
   do rc = run(s, &request, deadline, &answer);
   while (rc == LB_BUSY && lb_now(s->primary.env) < deadline);
-  attempt.pending = rc == LB_UNKNOWN || (rc && sent_before) ? 'f' : 0;
-  put_attempt(&attempt, grant);
+  attempt.state = rc == LB_UNKNOWN || (rc && sent_before) ? PG_FREEING : PG_NO_PROCESS;
+  pg_attempt_put(&attempt, grant);
   if (rc) return rc < 0 ? rc : LB_UNKNOWN;
+  if (answer.yes && s->wakes) pg_wake_tell(&s->primary, lock->key, deadline);
   /* Not ours: an unanswered release before this one did it, or it was never granted; or else it is lost. */
   return answer.yes || sent_before || !grant->valid_until ? LB_OK : LB_LOST;
 }
 
 int pg_lock_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  struct attempt attempt = get_attempt(grant);
+  struct pg_attempt attempt = pg_attempt_get(grant);
   struct request request = {.stmt = &s->sql->extend, .key = lock->key, .owner = attempt.owner, .ttl_ms = lock->ttl_ms};
   struct answer answer;
   lb_ns end;
@@ -240,7 +205,7 @@ int pg_lock_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_g
 }
 
 int pg_lock_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  struct attempt attempt = get_attempt(grant);
+  struct pg_attempt attempt = pg_attempt_get(grant);
   uint64_t fence = 0;
   int rc = settle(s, lock->key, &attempt, deadline, &fence);
   return rc == LB_OK ? granted(s, &attempt, grant, fence, 0, lock->ttl_ms) : rc;
@@ -248,14 +213,14 @@ int pg_lock_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_
 
 /* The row of a grant was confirmed, so a read says enough. After an extension that was not answered a longer lease may
  * be seen that no standby has: then the row is written again, and the yes waits for the standby. */
-static int ask_holds(struct lb_session *s, const char *key, const struct attempt *attempt, lb_ns deadline) {
+static int ask_holds(struct lb_session *s, const char *key, const struct pg_attempt *attempt, lb_ns deadline) {
   uint64_t fence;
   if (strcmp(s->extending, attempt->owner) == 0) return confirm(s, key, attempt, deadline, &fence);
   return ask(s, &s->sql->holds, key, attempt->owner, deadline, &fence);
 }
 
 int pg_lock_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
-  struct attempt attempt = get_attempt(grant);
+  struct pg_attempt attempt = pg_attempt_get(grant);
   struct pg_primary *primary = &s->primary;
   lb_ns now = lb_now(primary->env), half = now < deadline ? now + (deadline - now) / 2 : deadline;
   int rc = ask_holds(s, lock->key, &attempt, half);
@@ -279,23 +244,18 @@ int pg_lock_doubt(struct lb_session *s, const struct lb_lock *lock, const struct
 }
 
 int pg_lock_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
-  struct lb_env *env = s->primary.env;
-  const struct lb_target *target = s->primary.target;
-  const struct pg_stmt *held = &s->sql->held;
-  struct pg_conn *conn = NULL;
-  PGresult *result = NULL;
   char wall[24];
-  if (endpoint >= target->count) return lb_fail(env, -EINVAL, "postgres: there is no server %zu", endpoint + 1);
-  const struct lb_endpoint *at = &target->endpoints[endpoint];
-  int rc = pg_open(env, at, s->primary.schema, deadline, &conn);
-  if (rc) return rc;
-  rc = pg_query(conn, deadline, &result, held->sql, held->params, (const char *[]){lock->key, clock_param(s, wall)});
-  if (rc > 0) rc = lb_fail(env, -ETIMEDOUT, "postgres: no answer from %s", at->host);
-  else if (rc == 0 && PQresultStatus(result) == PGRES_TUPLES_OK) rc = PQntuples(result) > 0;
-  else if (rc == 0 && !pg_is(result, "42P01")) rc = pg_refusal(env, result); /* no table: no record */
-  PQclear(result);
-  pg_close(conn);
-  return rc;
+  return pg_inspect(&s->primary, endpoint, &s->sql->held, (const char *[]){lock->key, clock_param(s, wall)}, deadline);
 }
+
+int pg_lock_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  char wall[24];
+  (void)grant;
+  return pg_wake_wait(&s->primary, &s->ear, &s->sql->held, (const char *[]){lock->key, clock_param(s, wall)}, deadline);
+}
+
+int pg_lock_setup(struct lb_session *s, lb_ns deadline) { return pg_schema_make(&s->primary, s->sql->create, deadline); }
+
+int pg_lock_teardown(struct lb_session *s, lb_ns deadline) { return pg_schema_drop(&s->primary, deadline); }
 
 int pg_lock_server(struct lb_session *s) { return pg_primary_server(&s->primary); }

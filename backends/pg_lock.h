@@ -16,9 +16,6 @@
  * the standby, too. Nor is a hold confirmed by a read once an extension of it was not answered: the longer lease may be the primary's
  * alone.
  *
- * The tables and the sequence are in a schema that is called like the prefix of the run, and every connection looks nowhere else. So no
- * two runs meet, and teardown drops the schema. PostgreSQL has no expiry for what a run that was killed leaves there.
- *
  * A try may wait for a transaction that has changed this row and not committed yet; lock_timeout bounds that. It fails
  * with -EAGAIN then: that nobody has decided yet says of nobody that it holds. That transaction may be an earlier attempt of
  * the same client, which was given up and waits for a standby.
@@ -27,7 +24,9 @@
 #define LB_PG_LOCK_H
 
 #include "doubt.h"
-#include "pg_util.h"
+#include "pg_attempt.h"
+#include "pg_schema.h"
+#include "pg_wake.h"
 
 /* The statements of one protocol. All but `held` are given the same parameters, of which each uses the first few: $1
  * the key, $2 the owner (unique per attempt), $3 the client's wall clock in ms since 1970, or NULL for the server's
@@ -38,18 +37,12 @@ struct pg_lock_sql {
   struct pg_stmt again;      /* yes: it is $2's (an earlier take has succeeded). A write, so that the yes is as durable as a take */
   struct pg_stmt holds;      /* yes: it is $2's */
   struct pg_stmt free;       /* yes: it was $2's and is free now */
-  struct pg_stmt free_tell;  /* the same, and those who listen to the key are told */
   struct pg_stmt extend;     /* yes: it was $2's and is so for $4 from now on; NULL sql = there is no lease */
   struct pg_stmt held;       /* yes: it is somebody's */
   const char *const *create; /* tables and the like, harmless to repeat; NULL at the end */
   /* Points, beside "before-confirm" (the write `again` has not left), which all have. */
   const char *before_take, *after_take, *before_free; /* after_take: the answer has been read, and it was yes */
 };
-
-/* The channel of a key is what fits into a name of PostgreSQL: two keys that begin alike are woken together, which harms nobody. */
-#define PG_CHANNEL_MAX 60
-/* Frees with `statement`, which has RETURNING 1, and tells. For pg_lock_sql.free_tell. */
-#define PG_LOCK_TELL(statement) "WITH freed AS (" statement ") SELECT pg_notify(left($1, 60), '') FROM freed"
 
 /* The body of struct lb_session for all of these protocols. */
 struct lb_session {
@@ -59,10 +52,7 @@ struct lb_session {
   bool client_clock; /* $3 is given */
   char extending[64]; /* the owner of which an extension was not answered; "" = none */
   bool wakes;        /* a release tells those who wait */
-  struct {           /* what the connection listens to */
-    char key[LB_TOKEN_MAX]; /* empty = nothing */
-    uint64_t losses;        /* of primary: another number, another connection */
-  } heard;
+  struct pg_ear ear; /* what the connection listens to */
   struct lb_confirmed confirmed;
 };
 
@@ -89,20 +79,12 @@ int pg_lock_holds(struct lb_session *s, const struct lb_lock *lock, const struct
 int pg_lock_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
 int pg_lock_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant);
 int pg_lock_server(struct lb_session *s);
-/* in pg_wake.c */
 int pg_lock_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
-/* in pg_schema.c */
 int pg_lock_setup(struct lb_session *s, lb_ns deadline);
 int pg_lock_teardown(struct lb_session *s, lb_ns deadline);
 
-/* Numbers of all grants of all PostgreSQL protocols. One after the other without a cache: sessions with a cache each
- * would hand them out of order. For pg_lock_sql.create. */
-#define PG_LOCK_CREATE_FENCE "CREATE SEQUENCE IF NOT EXISTS lockbench_fence CACHE 1"
-
 /* The options that every such protocol has, as its first. */
 enum { PG_LOCK_OPT_WAIT, PG_LOCK_OPT_WAKE };
-#define PG_LOCK_WAKE_OPTION                                                                                            \
-  { "wake", LB_OPT_BOOL, 0, 0, 1, "a release notifies, and waiters listen instead of polling" }
 #define PG_LOCK_WAIT_OPTION                                                                                            \
   {                                                                                                                    \
     "lock_wait_ms", LB_OPT_INT, 100, 1, 60000,                                                                         \

@@ -18,14 +18,11 @@
  * thousands of pages of dead rows. The plan is kept in between. */
 static const char hello_sql[] =
     "SELECT pg_is_in_recovery(), extract(epoch FROM backend_start), set_config('lock_timeout', $1, false),"
-    " set_config('enable_seqscan', 'off', false) FROM pg_stat_get_activity(pg_backend_pid())";
+    " set_config('enable_seqscan', 'off', false), set_config('idle_in_transaction_session_timeout', $2, false) FROM pg_stat_get_activity(pg_backend_pid())";
 
-/* Asking only an idle process to end is what makes it harmless. One that works on the statement may be waiting for a
- * standby; ending it there would let the commit stand without the standby's copy. An idle one has either finished, or
- * never got the statement, because the network lost it; it would then sit there for hours. */
+/* Idle, or idle in a transaction. */
 static const struct pg_stmt settled_sql = {
-    31,
-    "SELECT CASE WHEN state = 'idle' THEN pg_terminate_backend(pid) END FROM pg_stat_activity"
+    "SELECT CASE WHEN state LIKE 'idle%' THEN pg_terminate_backend(pid) END FROM pg_stat_activity"
     " WHERE pid = $1::int AND extract(epoch FROM backend_start) = $2::numeric",
     2};
 
@@ -43,9 +40,10 @@ int pg_primary_server(const struct pg_primary *primary) {
 
 static int greet(struct pg_primary *primary, lb_ns deadline) {
   PGresult *result = NULL;
-  char timeout[24];
-  snprintf(timeout, sizeof timeout, "%lld", (long long)primary->lock_timeout_ms);
-  int rc = pg_query(primary->conn, deadline, &result, hello_sql, 1, (const char *[]){timeout});
+  char lock[24], idle[24];
+  snprintf(lock, sizeof lock, "%lld", (long long)primary->lock_timeout_ms);
+  snprintf(idle, sizeof idle, "%lld", (long long)primary->idle_timeout_ms);
+  int rc = pg_query(primary->conn, deadline, &result, hello_sql, 2, (const char *[]){lock, idle});
   if (rc) return rc < 0 ? rc : -ETIMEDOUT;
   if (PQresultStatus(result) != PGRES_TUPLES_OK || PQntuples(result) != 1)
     rc = lb_fail(primary->env, -EPROTO, "postgres: greeting: %.200s", PQresultErrorMessage(result));
@@ -110,12 +108,19 @@ int pg_primary_call(struct pg_primary *primary, lb_ns deadline, PGresult **ret, 
     }
     rc = pg_call(primary->conn, sooner(deadline, lb_now(primary->env) + SILENCE_MS * LB_NS_PER_MS), ret, stmt, params);
     bool standby = !rc && pg_is(*ret, "25006"), again = !rc && (pg_is(*ret, "40001") || pg_is(*ret, "40P01"));
-    if (rc || standby) pg_primary_drop(primary);
+    if (standby || !pg_usable(primary->conn)) pg_primary_drop(primary);
     if (rc > 0 || (!rc && !standby && !again)) return rc;
     if (!rc) PQclear(*ret);
     if (standby) nap(primary, deadline);
     if (lb_now(primary->env) >= deadline) return LB_TIMEOUT;
   }
+}
+
+int pg_primary_ask(struct pg_primary *primary, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt, const char *const params[]) {
+  if (!primary->conn || !pg_usable(primary->conn)) return lb_fail(primary->env, -ENOTCONN, "postgres: the connection was lost");
+  int rc = pg_call(primary->conn, sooner(deadline, lb_now(primary->env) + SILENCE_MS * LB_NS_PER_MS), ret, stmt, params);
+  if (!pg_usable(primary->conn)) pg_primary_drop(primary);
+  return rc;
 }
 
 int pg_primary_settled(struct pg_primary *primary, lb_ns deadline, const struct pg_origin *origin) {

@@ -17,10 +17,13 @@
 #include <string.h>
 #include <sys/socket.h>
 
+enum { PREPARED_MAX = 32 };
+
 struct pg_conn {
   struct lb_env *env;
   PGconn *pg;
-  uint32_t prepared; /* bit per pg_stmt.id */
+  char *prepared[PREPARED_MAX]; /* the texts, each called by its place here; they begin with NULL where there are no more */
+  bool owes; /* an answer that nobody waits for has not been read */
   bool dead;
 };
 
@@ -71,7 +74,7 @@ static PGconn *start_connecting(const struct lb_endpoint *at, const char *addres
                                   {"user", at->user ? at->user : "lockbench"},
                                   {"password", at->password},
                                   {"dbname", "postgres"},
-                                  {"application_name", "lockbench"},
+                                  {"application_name", schema ? schema : "lockbench"},
                                   {"options", options},
                                   {"sslmode", at->tls ? "require" : "disable"},
                                   {"gssencmode", "disable"},
@@ -104,6 +107,7 @@ int pg_open(struct lb_env *env, const struct lb_endpoint *at, const char *schema
 void pg_close(struct pg_conn *conn) {
   if (!conn) return;
   PQfinish(conn->pg);
+  for (size_t i = 0; i < PREPARED_MAX; i++) free(conn->prepared[i]);
   free(conn);
 }
 
@@ -118,32 +122,6 @@ bool pg_still_open(struct pg_conn *conn) {
     PQisBusy(conn->pg); /* parses what came, which calls on_notice() */
   }
   return false;
-}
-
-/* What this session has notified itself is no news. */
-static bool take_notices(struct pg_conn *conn) {
-  bool found = false;
-  for (PGnotify *n; (n = PQnotifies(conn->pg)); PQfreemem(n)) found = found || n->be_pid != PQbackendPID(conn->pg);
-  return found;
-}
-
-int pg_await_notice(struct pg_conn *conn, lb_ns deadline) {
-  while (!take_notices(conn)) {
-    int got = lb_wait_fd(conn->env, PQsocket(conn->pg), POLLIN, deadline);
-    if (got <= 0) return got;
-    if (!PQconsumeInput(conn->pg) || conn->dead) return connection_error(conn);
-  }
-  return 1;
-}
-
-static int before_send(struct pg_conn *conn, lb_ns deadline) {
-  if (conn->dead || !pg_still_open(conn)) {
-    conn->dead = true;
-    return lb_fail(conn->env, -ENOTCONN, "postgres: the server closed the connection");
-  }
-  if (lb_now(conn->env) >= deadline)
-    return lb_fail(conn->env, -ETIMEDOUT, "postgres: the deadline passed before sending");
-  return 0;
 }
 
 static int unknown(struct pg_conn *conn, const char *why) {
@@ -186,6 +164,44 @@ static int answer(struct pg_conn *conn, lb_ns deadline, PGresult **ret) {
   return rc;
 }
 
+/* Reads the answer that nobody has waited for. It does not matter what it is; only that the connection goes on. 0, or -errno. */
+static int read_owed(struct pg_conn *conn, lb_ns deadline) {
+  PGresult *result;
+  if (!conn->owes) return 0;
+  conn->owes = false;
+  if (answer(conn, deadline, &result)) return lb_now(conn->env) >= deadline ? -ETIMEDOUT : -ECONNRESET;
+  PQclear(result);
+  return 0;
+}
+
+static int before_send(struct pg_conn *conn, lb_ns deadline) {
+  if (conn->dead || !pg_still_open(conn)) {
+    conn->dead = true;
+    return lb_fail(conn->env, -ENOTCONN, "postgres: the server closed the connection");
+  }
+  if (lb_now(conn->env) >= deadline)
+    return lb_fail(conn->env, -ETIMEDOUT, "postgres: the deadline passed before sending");
+  return read_owed(conn, deadline);
+}
+
+/* What this session has notified itself is no news. */
+static bool take_notices(struct pg_conn *conn) {
+  bool found = false;
+  for (PGnotify *n; (n = PQnotifies(conn->pg)); PQfreemem(n)) found = found || n->be_pid != PQbackendPID(conn->pg);
+  return found;
+}
+
+int pg_await_notice(struct pg_conn *conn, lb_ns deadline) {
+  int rc = read_owed(conn, deadline);
+  if (rc) return rc;
+  while (!take_notices(conn)) {
+    int got = lb_wait_fd(conn->env, PQsocket(conn->pg), POLLIN, deadline);
+    if (got <= 0) return got;
+    if (!PQconsumeInput(conn->pg) || conn->dead) return connection_error(conn);
+  }
+  return 1;
+}
+
 int pg_query(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const char *sql, int count,
              const char *const params[]) {
   int rc = before_send(conn, deadline);
@@ -194,11 +210,21 @@ int pg_query(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const char *s
   return answer(conn, deadline, ret);
 }
 
+/* The place of a text among those that are prepared, or the first free one; -ENOSPC. By the text itself: no two statements can be
+ * taken for each other. */
+static int place_of(struct pg_conn *conn, const char *sql) {
+  for (int i = 0; i < PREPARED_MAX; i++)
+    if (!conn->prepared[i] || strcmp(conn->prepared[i], sql) == 0) return i;
+  return lb_fail(conn->env, -ENOSPC, "postgres: more than %d statements prepared on one connection", PREPARED_MAX);
+}
+
 /* 0 with *ret still NULL: prepared. What goes wrong here has not sent the statement itself. */
-static int prepare(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt, const char *name) {
+static int prepare(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt, int place) {
   PGresult *result;
+  char name[8];
   int rc = before_send(conn, deadline);
   if (rc) return rc;
+  snprintf(name, sizeof name, "s%d", place);
   if (!PQsendPrepare(conn->pg, name, stmt->sql, stmt->params, NULL)) return connection_error(conn);
   rc = answer(conn, deadline, &result);
   if (rc) return lb_now(conn->env) >= deadline ? -ETIMEDOUT : -ECONNRESET;
@@ -207,23 +233,37 @@ static int prepare(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const s
     return 0;
   }
   PQclear(result);
-  conn->prepared |= UINT32_C(1) << stmt->id;
-  return 0;
+  conn->prepared[place] = strdup(stmt->sql);
+  return conn->prepared[place] ? 0 : lb_fail(conn->env, -ENOMEM, "postgres: out of memory");
 }
 
-int pg_call(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt,
-            const char *const params[]) {
+/* Prepared and sent. 0 with *ret still NULL: it has left, or will with the next flush. */
+static int send_prepared(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt, const char *const params[]) {
   char name[8];
-  snprintf(name, sizeof name, "s%u", stmt->id);
-  *ret = NULL;
-  if (!(conn->prepared >> stmt->id & 1)) {
-    int rc = prepare(conn, deadline, ret, stmt, name);
+  int place = place_of(conn, stmt->sql);
+  if (place < 0) return place;
+  if (!conn->prepared[place]) {
+    int rc = prepare(conn, deadline, ret, stmt, place);
     if (rc || *ret) return rc;
   }
   int rc = before_send(conn, deadline);
   if (rc) return rc;
-  if (!PQsendQueryPrepared(conn->pg, name, stmt->params, params, NULL, NULL, 0)) return connection_error(conn);
-  return answer(conn, deadline, ret);
+  snprintf(name, sizeof name, "s%d", place);
+  return PQsendQueryPrepared(conn->pg, name, stmt->params, params, NULL, NULL, 0) ? 0 : connection_error(conn);
+}
+
+int pg_call(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt,
+            const char *const params[]) {
+  *ret = NULL;
+  int rc = send_prepared(conn, deadline, ret, stmt, params);
+  return rc || *ret ? rc : answer(conn, deadline, ret);
+}
+
+void pg_tell(struct pg_conn *conn, lb_ns deadline, const struct pg_stmt *stmt, const char *const params[]) {
+  PGresult *result = NULL;
+  int rc = send_prepared(conn, deadline, &result, stmt, params);
+  if (rc == 0 && !result) conn->owes = flush(conn, deadline) == 0;
+  PQclear(result);
 }
 
 bool pg_usable(const struct pg_conn *conn) { return !conn->dead; }

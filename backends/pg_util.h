@@ -14,15 +14,14 @@
 
 struct pg_conn; /* one connection, one thread */
 
-/* A statement worth preparing. `id` (0..31) tells the statements of one connection apart. */
+/* A statement worth preparing. Its text tells the statements of one connection apart, of which there are at most 32. */
 struct pg_stmt {
-  unsigned id;
   const char *sql;
   int params;
 };
 
 /* Connects to database `postgres`, as the endpoint's user or as `lockbench`. Names without a schema are looked for in `schema` (letters,
- * digits, ':', '-') and nowhere else; NULL = as the server has it. 0, or -errno with env->err (-ETIMEDOUT, -ECONNREFUSED ...; -EACCES:
+ * digits, ':', '-') and nowhere else, and the server process shows it as its application_name; NULL = as the server has it, and "lockbench". 0, or -errno with env->err (-ETIMEDOUT, -ECONNREFUSED ...; -EACCES:
  * the server does not take the user or the password; -EIO: it answered, and refused, e.g. because it is starting up). */
 int pg_open(struct lb_env *env, const struct lb_endpoint *at, const char *schema, lb_ns deadline, struct pg_conn **ret);
 /* NULL is fine. */
@@ -36,6 +35,9 @@ int pg_query(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const char *s
  * trip more. */
 int pg_call(struct pg_conn *conn, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt,
             const char *const params[]);
+/* The same, and its answer is left to whatever is asked next on this connection: nobody waits for it, and nobody learns whether it
+ * was done. A statement whose first use this is waits for being prepared. */
+void pg_tell(struct pg_conn *conn, lb_ns deadline, const struct pg_stmt *stmt, const char *const params[]);
 /* Still of use after the latest call: no LB_UNKNOWN, no FATAL, no -errno of the connection itself. Asks nobody. */
 bool pg_usable(const struct pg_conn *conn);
 /* The same, after what has come since then was looked at: an end of file, or a FATAL. Does not wait. */
@@ -54,12 +56,13 @@ int pg_pid(const struct pg_conn *conn);
 
 /* ---- the primary, wherever it is ---------------------------------------------------------------------- */
 
-/* One session's connection to the server that is the primary now. Zeroed, then the first four fields set. */
+/* One session's connection to the server that is the primary now. Zeroed, then the first fields set, up to conn. */
 struct pg_primary {
   struct lb_env *env;
   const struct lb_target *target;
   const char *schema;      /* of pg_open() */
   int64_t lock_timeout_ms; /* how long a statement may wait for another transaction: then SQLSTATE 55P03 */
+  int64_t idle_timeout_ms; /* how long a transaction may idle: then the server ends it with its connection; 0 = for ever */
   struct pg_conn *conn;    /* NULL = none now */
   size_t endpoint;         /* that conn leads to, or the first one to try */
   char born[32];           /* start time of the server process behind conn */
@@ -81,9 +84,16 @@ int pg_primary_get(struct pg_primary *primary, lb_ns deadline);
  * sent, valid with 0 and LB_UNKNOWN. */
 int pg_primary_call(struct pg_primary *primary, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt,
                     const char *const params[], struct pg_origin *origin);
+/* One statement on the connection that there is, for what belongs to it: a transaction, a lock of its server process. 0: *ret as in
+ * pg_query. LB_UNKNOWN: sent, and no answer in time; the connection is dropped. -errno: nothing was sent; the connection is dropped if it is lost, and stays
+ * if there was only no time left. */
+int pg_primary_ask(struct pg_primary *primary, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt, const char *const params[]);
 /* After an LB_UNKNOWN: 1 = the server process that got the statement has ended, so what it did is visible from now on
  * and nothing more will come; 0 = not yet, it is asked to end if it idles. -errno: no primary, or no answer from it
- * (-ETIMEDOUT). */
+ * (-ETIMEDOUT).
+ * Asking only an idle process to end is what makes it harmless. One that works on the statement may be waiting for a standby; ending it
+ * there would let the commit stand without the standby's copy. An idle one has either finished, or never got the statement, because the
+ * network lost it; it would then sit there for hours. */
 int pg_primary_settled(struct pg_primary *primary, lb_ns deadline, const struct pg_origin *origin);
 /* Index of the endpoint that the connection leads to, -ENOENT = there is none of use now. */
 int pg_primary_server(const struct pg_primary *primary);

@@ -1,72 +1,84 @@
 /* SPDX-License-Identifier: MIT
  *
- * The hook wait of the PostgreSQL protocols, with the option `wake`: LISTEN, on the session's own connection. Who frees the
- * row notifies in the same transaction, so nobody hears of it before it is committed.
+ * Waiters are told of a release by NOTIFY, and LISTEN on their session's own connection.
  *
- * A notification is for those that listen when it is sent, and a lease that runs out is told to nobody. So who has just
- * begun to listen looks at the row once, and nobody waits for longer than WAKE_MS. Transactions that notify commit one after the
- * other in PostgreSQL; that, and that all who wait ask and one gets it, is the price.
+ * The notification is sent behind the release, not in it. Transactions that notify commit one after the other in the whole server
+ * (it takes a lock of the database "0" before the commit record, and keeps it through the flush and the wait for a standby), so a
+ * release that notifies would stand in line for the disk with all other releases of other keys. Behind it there is nothing that has
+ * to be kept: the notification commits without waiting for the log. Nobody hears of a release before it is committed,
+ * because it was answered first. The price: a client that dies in between has told nobody.
  *
- * Source: PostgreSQL's documentation of NOTIFY.
+ * A notification is for those that listen when it is sent, one may be missing, and a lease that runs out is told to nobody. So who has
+ * just begun to listen looks once whether the key is held, and nobody waits for longer than WAKE_MS. That all who wait ask, and one gets
+ * it, is the price of a channel for each key.
+ *
+ * Source: PostgreSQL's documentation of NOTIFY; src/backend/commands/async.c, PreCommit_Notify().
  */
-#include "pg_lock.h"
+#include "pg_wake.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { WAKE_MS = 200 };
+/* The channel of a key is what fits into a name of PostgreSQL: two keys that begin alike are woken together, which harms nobody. */
+#define CHANNEL_MAX "60"
+
+/* set_config(..., true) is for this transaction, and is read when it commits. */
+static const struct pg_stmt tell_sql = {
+    "SELECT set_config('synchronous_commit', 'off', true), pg_notify(left($1, " CHANNEL_MAX "), '')", 1};
+
+void pg_wake_tell(struct pg_primary *primary, const char *key, lb_ns deadline) {
+  if (primary->conn && pg_usable(primary->conn)) pg_tell(primary->conn, deadline, &tell_sql, (const char *[]){key});
+}
 
 /* 0; -errno, also where there was no answer: the connection is then of no use. */
-static int do_sql(struct lb_session *s, const char *sql, lb_ns until) {
+static int do_sql(struct pg_primary *primary, const char *sql, lb_ns until) {
   PGresult *result = NULL;
-  int rc = pg_query(s->primary.conn, until, &result, sql, 0, NULL);
+  int rc = pg_query(primary->conn, until, &result, sql, 0, NULL);
   if (rc) return rc < 0 ? rc : -ETIMEDOUT;
-  rc = pg_refusal(s->primary.env, result);
+  rc = pg_refusal(primary->env, result);
   PQclear(result);
   return rc;
 }
 
 /* To this key alone. */
-static int listen(struct lb_session *s, const char *key, lb_ns until) {
-  char sql[PG_CHANNEL_MAX + 16];
-  int rc = s->heard.key[0] ? do_sql(s, "UNLISTEN *", until) : 0;
-  s->heard.key[0] = '\0';
+static int listen(struct pg_primary *primary, struct pg_ear *ear, const char *key, lb_ns until) {
+  char sql[100];
+  int rc = ear->key[0] ? do_sql(primary, "UNLISTEN *", until) : 0;
+  ear->key[0] = '\0';
   if (rc) return rc;
-  snprintf(sql, sizeof sql, "LISTEN \"%.*s\"", PG_CHANNEL_MAX, key);
-  rc = do_sql(s, sql, until);
+  snprintf(sql, sizeof sql, "LISTEN \"%." CHANNEL_MAX "s\"", key);
+  rc = do_sql(primary, sql, until);
   if (rc) return rc;
-  s->heard.losses = s->primary.losses;
-  snprintf(s->heard.key, sizeof s->heard.key, "%s", key);
+  ear->losses = primary->losses;
+  snprintf(ear->key, sizeof ear->key, "%s", key);
   return 0;
 }
 
 /* No answer counts as held: the next try will ask again. */
-static bool is_free(struct lb_session *s, const char *key, lb_ns until) {
-  const struct pg_stmt *held = &s->sql->held;
+static bool is_free(struct pg_primary *primary, const struct pg_stmt *held, const char *const params[], lb_ns until) {
   PGresult *result = NULL;
-  char wall[24];
-  snprintf(wall, sizeof wall, "%" PRId64, s->client_clock ? lb_wall_ms(s->primary.env) : 0);
-  int rc = pg_query(s->primary.conn, until, &result, held->sql, held->params, (const char *[]){key, s->client_clock ? wall : NULL});
+  int rc = pg_query(primary->conn, until, &result, held->sql, held->params, params);
   bool gone = rc == 0 && PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) == 0;
   PQclear(result);
   return gone;
 }
 
-int pg_lock_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  struct lb_env *env = s->primary.env;
+int pg_wake_wait(struct pg_primary *primary, struct pg_ear *ear, const struct pg_stmt *held, const char *const params[],
+                 lb_ns deadline) {
+  struct lb_env *env = primary->env;
+  const char *key = params[0];
   lb_ns until = lb_now(env) + WAKE_MS * LB_NS_PER_MS;
-  (void)grant;
   if (until > deadline) until = deadline;
-  int rc = pg_primary_get(&s->primary, until);
+  int rc = pg_primary_get(primary, until);
   if (rc) return rc;
-  if (s->heard.losses != s->primary.losses) s->heard.key[0] = '\0'; /* that was another connection */
-  if (strncmp(s->heard.key, lock->key, sizeof s->heard.key) != 0) {
-    rc = listen(s, lock->key, until);
-    if (rc == 0 && is_free(s, lock->key, until)) return LB_OK;
+  if (ear->losses != primary->losses) ear->key[0] = '\0'; /* that was another connection */
+  if (strcmp(ear->key, key) != 0) {
+    rc = listen(primary, ear, key, until);
+    if (rc == 0 && is_free(primary, held, params, until)) return LB_OK;
   }
-  if (rc == 0) rc = pg_await_notice(s->primary.conn, until);
+  if (rc == 0) rc = pg_await_notice(primary->conn, until);
   if (rc) return rc < 0 ? rc : LB_OK;
   return lb_now(env) >= deadline ? LB_TIMEOUT : LB_OK;
 }

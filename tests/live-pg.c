@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -310,6 +311,49 @@ static void teardown_comes_back_at_its_deadline(void **state) {
   pg_close(operator);
 }
 
+/* ---- statements ----------------------------------------------------------------------------------------------- */
+
+/* The answer to a prepared statement, as a number. */
+static int called(struct pg_conn *conn, const char *sql) {
+  PGresult *result = NULL;
+  assert_int_equal(pg_call(conn, in_ms(&a, 2000), &result, &(struct pg_stmt){sql, 0}, NULL), 0);
+  int n = PQntuples(result) ? atoi(PQgetvalue(result, 0, 0)) : -1;
+  PQclear(result);
+  return n;
+}
+
+/* Also where two texts have stood at the same place in memory. */
+static void a_prepared_statement_is_known_by_its_text(void **state) {
+  (void)state;
+  char sql[40];
+  struct pg_conn *conn = operator_open();
+  for (int round = 0; round < 2; round++)
+    for (int n = 1; n <= 32; n++) {
+      snprintf(sql, sizeof sql, "SELECT %d", n);
+      assert_int_equal(called(conn, sql), n);
+    }
+  PGresult *result = NULL;
+  assert_int_equal(pg_call(conn, in_ms(&a, 2000), &result, &(struct pg_stmt){"SELECT 33", 0}, NULL), -ENOSPC);
+  assert_int_equal(called(conn, "SELECT 7"), 7); /* nothing was sent */
+  pg_close(conn);
+}
+
+static void what_is_told_is_done_and_its_answer_is_nobodys(void **state) {
+  (void)state;
+  struct pg_conn *conn = operator_open();
+  operator_says(conn, "CREATE TABLE told(n int)");
+  for (int i = 0; i < 3; i++) {
+    pg_tell(conn, in_ms(&a, 2000), &(struct pg_stmt){"INSERT INTO told VALUES (1) RETURNING 4711", 0}, NULL);
+    assert_int_equal(called(conn, "SELECT 42"), 42);
+  }
+  pg_tell(conn, in_ms(&a, 2000), &(struct pg_stmt){"SELECT 1 / (SELECT count(*) - 3 FROM told)", 0}, NULL); /* fails */
+  assert_int_equal(operator_says(conn, "SELECT count(*) FROM told"), 3);
+  pg_tell(conn, in_ms(&a, 2000), &(struct pg_stmt){"SELECT no_such_function()", 0}, NULL); /* cannot be prepared */
+  assert_int_equal(called(conn, "SELECT 43"), 43);
+  operator_says(conn, "DROP TABLE told");
+  pg_close(conn);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(before_setup_no_server_knows_of_any_holder),
@@ -324,6 +368,8 @@ int main(void) {
       WITH_CLIENTS(a_login_is_asked_for_and_given),
       WITH_CLIENTS(a_server_is_found_by_name_and_by_ipv6),
       WITH_CLIENTS(encryption_that_the_server_does_not_have_is_told),
+      WITH_CLIENTS(a_prepared_statement_is_known_by_its_text),
+      WITH_CLIENTS(what_is_told_is_done_and_its_answer_is_nobodys),
       WITH_CLIENTS(teardown_drops_the_schema_with_all_that_is_in_it),
       WITH_CLIENTS(teardown_comes_back_at_its_deadline),
       cmocka_unit_test(opening_without_a_server_fails_in_time),
