@@ -184,6 +184,10 @@ enum lb_trait {
    * record was removed, perhaps somebody else's; LB_LOST, there was none. holds: LB_OK, somebody holds it; LB_LOST, nobody does. extend
    * likewise. A repeated try of an attempt that was granted may say LB_BUSY. */
   LB_TRAIT_NO_OWNER = 1 << 11,
+  /* A session that holds may be granted the same lock again: another attempt, with a grant of its own. Others are refused until it has
+   * released as many grants as it was given, in any order. Without this trait a session that holds is refused like anybody else. (The same
+   * attempt, handed back, is no second one: see try_acquire.) */
+  LB_TRAIT_REENTRANT = 1 << 12,
 };
 
 struct lb_session; /* private: every protocol file defines its own body */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -15,6 +16,7 @@
 
 const struct lb_protocol *tested = &lb_pg_row;
 int64_t ttl_ms = 1000;
+union lb_value settings[4];
 
 struct pg_server server;
 struct client a, b;
@@ -30,7 +32,8 @@ int open_client(struct client *client, const char *name, const struct lb_target 
   static uint64_t seed;
   client->protocol = tested;
   lb_env_init(&client->env, ++seed);
-  client->options[0].i = lock_wait_ms;
+  memcpy(client->options, settings, sizeof settings);
+  if (tested->options[0].type == LB_OPT_INT) client->options[0].i = lock_wait_ms;
   client->session = calloc(1, client->protocol->session_size);
   assert_non_null(client->session);
   struct lb_config config = {.env = &client->env.base,

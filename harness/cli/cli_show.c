@@ -33,6 +33,7 @@ static const struct {
     {LB_TRAIT_SERVER_CLOCK, "uses-server-clock"},
     {LB_TRAIT_UNSAFE, "known-unsafe"},
     {LB_TRAIT_NO_OWNER, "no-owner"},
+    {LB_TRAIT_REENTRANT, "reentrant"},
 };
 
 void lb_print_traits(unsigned traits) {

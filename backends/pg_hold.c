@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A lock that a server process holds: the life of an attempt, for all protocols of that kind.
+ */
+#include "pg_hold.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOCK_WAIT_MS = 100, SETTLE_NAP_MS = 5 };
+
+const char *const pg_hold_numbers[] = {PG_CREATE_FENCE, NULL};
+
+struct answer {
+  bool came, yes, refused; /* refused: somebody else has locked it */
+  uint64_t fence;
+};
+
+/* ---- statements ------------------------------------------------------------------------------------------- */
+
+/* Of a result, which is gone then. 0, or the refusal as -errno. */
+static int read_answer(struct lb_session *s, PGresult *result, struct answer *ret) {
+  *ret = (struct answer){.came = true, .refused = pg_is(result, "55P03")};
+  int rc = ret->refused ? 0 : pg_refusal(s->env, result);
+  ret->yes = !rc && PQntuples(result) > 0;
+  if (ret->yes && PQnfields(result)) ret->fence = strtoull(PQgetvalue(result, 0, 0), NULL, 10);
+  PQclear(result);
+  return rc;
+}
+
+/* On the connection that there is. LB_UNKNOWN, and -errno that leaves no connection: it is lost, and what it held. */
+static int ask(struct lb_session *s, struct pg_line *line, const struct pg_stmt *stmt, const char *key, lb_ns deadline,
+               struct answer *ret) {
+  PGresult *result = NULL;
+  *ret = (struct answer){0};
+  int rc = pg_primary_ask(&line->primary, deadline, &result, stmt, (const char *[]){key});
+  return rc ? rc : read_answer(s, result, ret);
+}
+
+/* On whatever connection there is or can be made, which is noted in `origin` (may be NULL). As pg_primary_call(). */
+static int call(struct lb_session *s, struct pg_line *line, const struct pg_stmt *stmt, const char *key, lb_ns deadline,
+                struct pg_origin *origin, struct answer *ret) {
+  PGresult *result = NULL;
+  *ret = (struct answer){0};
+  int rc = pg_primary_call(&line->primary, deadline, &result, stmt, (const char *[]){key}, origin);
+  return rc ? rc : read_answer(s, result, ret);
+}
+
+/* A server process that was this session's, and is not any more. What another session was granted is its own affair. */
+static bool is_left_behind(struct lb_session *s, const struct pg_attempt *attempt) {
+  if (attempt->state == PG_NO_PROCESS || strncmp(attempt->owner, s->name, strlen(s->name)) != 0) return false;
+  return !pg_lines_lead_to(&s->lines, &attempt->origin);
+}
+
+/* Until the server process that got a statement of the attempt has ended: 0. LB_UNKNOWN: it lives, or nobody can tell. -errno. */
+static int settle(struct lb_session *s, const struct pg_attempt *attempt, lb_ns deadline) {
+  int error;
+  struct pg_line *line = pg_lines_free(&s->lines, &error);
+  if (!line) return LB_UNKNOWN;
+  for (;;) {
+    int settled = pg_primary_settled(&line->primary, deadline, &attempt->origin);
+    if (settled) return settled == 1 ? 0 : settled == -ETIMEDOUT ? LB_UNKNOWN : settled;
+    lb_ns next = lb_now(s->env) + SETTLE_NAP_MS * LB_NS_PER_MS;
+    if (next >= deadline) return LB_UNKNOWN;
+    lb_sleep_until(s->env, next);
+  }
+}
+
+/* ---- acquire ---------------------------------------------------------------------------------------------- */
+
+/* Of a transaction that was begun in vain. If it cannot be ended it goes with its connection. */
+static void end_transaction(struct lb_session *s, struct pg_line *line, lb_ns deadline) {
+  static const struct pg_stmt rollback = {"ROLLBACK", 0};
+  struct answer answer;
+  if (ask(s, line, &rollback, NULL, deadline, &answer)) pg_primary_drop(&line->primary);
+}
+
+/* The statement that takes, where the connection holds. */
+static int take_plainly(struct lb_session *s, struct pg_line *line, const char *key, struct pg_attempt *attempt,
+                        lb_ns deadline, struct answer *ret) {
+  const struct pg_hold_kind *kind = s->kind;
+  lb_point(s->env, kind->before_take);
+  int rc = call(s, line, s->fence ? &kind->take_number : &kind->take, key, deadline, &attempt->origin, ret);
+  if (rc == LB_UNKNOWN) attempt->state = PG_TAKING;
+  return rc;
+}
+
+/* In a transaction of its own, which is to hold. A begin without an answer has taken nothing: LB_TIMEOUT. */
+static int take_in_transaction(struct lb_session *s, struct pg_line *line, const char *key, struct pg_attempt *attempt,
+                               lb_ns deadline, struct answer *ret) {
+  const struct pg_hold_kind *kind = s->kind;
+  int rc = call(s, line, &kind->begin, NULL, deadline, &attempt->origin, ret);
+  if (rc) return rc < 0 ? rc : LB_TIMEOUT;
+  lb_point(s->env, kind->before_take);
+  rc = ask(s, line, s->fence ? &kind->take_number : &kind->take, key, deadline, ret);
+  if (rc == LB_UNKNOWN) attempt->state = PG_TAKING;
+  if (!ret->yes) end_transaction(s, line, deadline);
+  return rc;
+}
+
+static int take(struct lb_session *s, struct pg_line *line, const char *key, struct pg_attempt *attempt, lb_ns deadline,
+                struct answer *ret) {
+  return s->kind->begin.sql ? take_in_transaction(s, line, key, attempt, deadline, ret)
+                            : take_plainly(s, line, key, attempt, deadline, ret);
+}
+
+/* What take looks for. LB_TIMEOUT: it may be there or not; nothing was taken. */
+static int make(struct lb_session *s, struct pg_line *line, const char *key, lb_ns deadline) {
+  struct answer answer;
+  int rc = call(s, line, &s->kind->make, key, deadline, NULL, &answer);
+  if (rc) return rc < 0 ? rc : LB_TIMEOUT;
+  if (answer.refused)
+    rc = lb_fail(s->env, -EAGAIN, "postgres: another transaction makes this row and has not ended yet");
+  return rc;
+}
+
+/* A transaction may idle from its latest statement on; that was sent after `asked`. */
+static lb_ns end_of(const struct lb_session *s, lb_ns asked) {
+  return s->idle_ms ? lb_lease_end(asked, s->idle_ms) : LB_NEVER;
+}
+
+static int acquire(struct lb_session *s, const char *key, struct pg_attempt *attempt, struct lb_grant *grant,
+                   lb_ns deadline) {
+  struct answer answer;
+  int rc;
+  struct pg_line *line = pg_lines_free(&s->lines, &rc);
+  if (!line) return rc;
+  lb_ns asked = lb_now(s->env);
+  rc = take(s, line, key, attempt, deadline, &answer);
+  if (rc == 0 && !answer.yes && !answer.refused && s->kind->make.sql) {
+    rc = make(s, line, key, deadline);
+    if (rc == 0) rc = take(s, line, key, attempt, deadline, &answer);
+  }
+  if (rc || !answer.yes) return rc ? rc : LB_BUSY;
+  attempt->state = PG_HELD_BY;
+  pg_lines_remember(&s->lines, line, attempt->owner, key);
+  grant->fence = s->fence ? answer.fence : 0;
+  grant->valid_until = end_of(s, asked);
+  lb_point(s->env, s->kind->after_take);
+  return LB_OK;
+}
+
+/* Whether the server process that holds for an attempt says so. */
+static int confirm(struct lb_session *s, const struct pg_held *held, lb_ns deadline) {
+  struct answer answer;
+  int rc = ask(s, held->line, &s->kind->holds, held->key, deadline, &answer);
+  return rc ? rc : answer.yes ? LB_OK : LB_LOST;
+}
+
+int pg_hold_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  bool repeated = grant->token_len > 0;
+  struct pg_attempt attempt = repeated ? pg_attempt_get(grant) : pg_attempt_new(s->env, s->name);
+  const struct pg_held *held = pg_lines_held(&s->lines, attempt.owner);
+  if (attempt.state == PG_FREEING) return lb_fail(s->env, -EINVAL, "postgres: this attempt is being released");
+  if (held) return confirm(s, held, deadline) == LB_OK ? LB_OK : LB_UNKNOWN;
+  if (!repeated) grant->asked_at = lb_now(s->env);
+  if (is_left_behind(s, &attempt) && settle(s, &attempt, deadline)) return LB_UNKNOWN;
+  attempt.state = PG_NO_PROCESS;
+  int rc = acquire(s, lock->key, &attempt, grant, deadline);
+  if (rc == LB_OK || rc == LB_UNKNOWN || repeated) pg_attempt_put(&attempt, grant);
+  return rc;
+}
+
+/* ---- a grant we have, or may have ------------------------------------------------------------------------- */
+
+/* Of an attempt that this session does not hold for: nothing of it is left, or nothing will be. */
+static int outlive(struct lb_session *s, const struct pg_attempt *attempt, lb_ns deadline) {
+  return is_left_behind(s, attempt) ? settle(s, attempt, deadline) : 0;
+}
+
+/* A transaction that has answered its end is over, whatever it answered. LB_LOST: it was not held. LB_UNKNOWN; -errno: not sent; without a
+ * connection, lost. */
+static int free_held(struct lb_session *s, struct pg_held *held, lb_ns deadline) {
+  struct answer answer;
+  struct pg_line *line = held->line;
+  lb_point(s->env, s->kind->before_free);
+  int rc = ask(s, line, &s->kind->free, held->key, deadline, &answer);
+  if (s->kind->begin.sql && answer.came) answer.yes = true, rc = 0;
+  if (rc) return rc;
+  if (s->wakes) pg_wake_tell(&line->primary, held->key, deadline);
+  pg_lines_forget(&s->lines, held);
+  return answer.yes ? LB_OK : LB_LOST;
+}
+
+int pg_hold_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  struct pg_attempt attempt = pg_attempt_get(grant);
+  struct pg_held *held = pg_lines_held(&s->lines, attempt.owner);
+  (void)lock;
+  if (held) {
+    const struct pg_line *line = held->line;
+    int rc = free_held(s, held, deadline);
+    if (rc == LB_UNKNOWN) attempt.state = PG_FREEING;
+    if (rc == LB_UNKNOWN) pg_attempt_put(&attempt, grant);
+    if (rc >= 0 || line->primary.conn) return rc;
+  }
+  int rc = outlive(s, &attempt, deadline);
+  if (rc) return rc;
+  return attempt.state == PG_FREEING || !grant->valid_until ? LB_OK : LB_LOST;
+}
+
+/* The question is a statement, which begins the time anew that the transaction may idle. */
+int pg_hold_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  lb_ns asked = lb_now(s->env);
+  int rc = pg_hold_holds(s, lock, grant, deadline);
+  if (rc == LB_OK) grant->valid_until = end_of(s, asked);
+  return rc;
+}
+
+int pg_hold_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  struct pg_attempt attempt = pg_attempt_get(grant);
+  const struct pg_held *held = pg_lines_held(&s->lines, attempt.owner);
+  (void)lock;
+  if (held) return confirm(s, held, deadline) == LB_OK ? LB_OK : LB_UNKNOWN;
+  int rc = outlive(s, &attempt, deadline);
+  return rc ? rc : LB_BUSY;
+}
+
+int pg_hold_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+  struct pg_attempt attempt = pg_attempt_get(grant);
+  const struct pg_held *held = pg_lines_held(&s->lines, attempt.owner);
+  (void)lock;
+  int rc = held ? confirm(s, held, deadline) : -ENOTCONN;
+  if (rc != -ENOTCONN) return rc;
+  rc = outlive(s, &attempt, deadline);
+  return rc ? rc : LB_LOST;
+}
+
+/* Without its connection a hold is over for its client, whatever the server knows of it. */
+int pg_hold_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
+  struct pg_attempt attempt = pg_attempt_get(grant);
+  (void)lock;
+  if (pg_lines_held(&s->lines, attempt.owner)) return LB_OK;
+  lb_fail(s->env, -ENOTCONN, "postgres: the connection whose server process held it was lost");
+  return LB_LOST;
+}
+
+/* ---- the session ------------------------------------------------------------------------------------------ */
+
+int pg_hold_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
+  uint32_t unique;
+  s->env = config->env;
+  s->kind = config->protocol->data;
+  lb_random(s->env, &unique, sizeof unique);
+  snprintf(s->name, sizeof s->name, "%.31s-%08" PRIx32, config->client, unique);
+  for (char *at = s->name; (at = strchr(at, '@'));) *at = '-';
+  s->fence = config->options[PG_HOLD_OPT_FENCE].b;
+  s->wakes = config->options[PG_HOLD_OPT_WAKE].b;
+  if (s->kind->begin.sql && config->options[PG_HOLD_OPT_IDLE].b) s->idle_ms = config->ttl_ms;
+  struct pg_primary like = {.env = s->env,
+                            .target = config->target,
+                            .schema = config->prefix,
+                            .lock_timeout_ms = LOCK_WAIT_MS,
+                            .idle_timeout_ms = s->idle_ms};
+  pg_lines_open(&s->lines, &like, s->kind->begin.sql != NULL);
+  return pg_primary_get(&s->lines.line[0].primary, deadline);
+}
+
+void pg_hold_close(struct lb_session *s) { pg_lines_close(&s->lines); }
+
+/* On a line without a transaction: it would not be committed there. */
+int pg_hold_setup(struct lb_session *s, lb_ns deadline) {
+  int rc;
+  struct pg_line *line = pg_lines_free(&s->lines, &rc);
+  return line ? pg_schema_make(&line->primary, s->kind->create, deadline) : rc;
+}
+
+/* Also what this session itself holds, and the server processes of clients that are dead or were given up. */
+int pg_hold_teardown(struct lb_session *s, lb_ns deadline) {
+  struct pg_primary *primary = &s->lines.line[0].primary;
+  pg_lines_drop(&s->lines);
+  int rc = pg_end_others(primary, deadline);
+  return rc ? rc : pg_schema_drop(primary, deadline);
+}
+
+int pg_hold_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  int rc;
+  struct pg_line *line = pg_lines_free(&s->lines, &rc);
+  (void)grant;
+  return line ? pg_wake_wait(&line->primary, &line->ear, &s->kind->held, (const char *[]){lock->key}, deadline) : rc;
+}
+
+int pg_hold_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
+  return pg_inspect(&s->lines.line[0].primary, endpoint, &s->kind->held, (const char *[]){lock->key}, deadline);
+}
+
+int pg_hold_server(struct lb_session *s) {
+  return s->lines.latest ? pg_primary_server(&s->lines.latest->primary) : -ENOENT;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * pg_hold.h - a lock that a server process of PostgreSQL holds in memory, for as long as it lives or its transaction lasts: what the
+ * protocols without a row of their own share. A protocol brings the statements; here are the hooks, and the care about connections.
+ *
+ * What holds is the server process behind the session's connection. So a hold is as good as that connection: nothing can be asked or
+ * released over another one, and a statement of it is never sent again over a new one. When the connection is lost, so is the hold,
+ * for its client. For others the lock is free when the server process has ended, which is when the server notices: at once, if the
+ * client's kernel closed the connection; not for hours, if the network went silent. And a statement without an answer in time costs its
+ * connection, with all that it holds. That is why an attempt remembers its server process:
+ *  - a try that had no answer is never a hold any more. It is asked about until that process has ended, and is then refused for good.
+ *  - a hold whose connection was lost is lost, and may stand in the way of others until that process has ended.
+ * It is asked to end (pg_terminate_backend) where it idles. One that is at work ends by itself; or waits for a standby, as any commit does.
+ *
+ * The server knows of a process that it holds a key, not for which attempt. The session remembers its attempts, and so tells an old grant
+ * from the one that it has now.
+ *
+ * With `begin` a transaction holds, not the session. It ends with all that it has, so each lock has a transaction of its own, and a
+ * connection: as with a pool. A session that holds as many as it has lines is refused with -EMFILE. Without `begin` one connection holds all
+ * locks of the session, and each as often as it was granted; others get it after as many releases.
+ *
+ * With the option `idle_timeout` the server ends a transaction that has idled for longer than the ttl. Then a hold has an end, which every
+ * statement on its connection moves, and extend() is such a statement.
+ */
+#ifndef LB_PG_HOLD_H
+#define LB_PG_HOLD_H
+
+#include "pg_attempt.h"
+#include "pg_lines.h"
+#include "pg_schema.h"
+
+/* The statements of one protocol: $1 is the key; one row means yes, none no. One whose sql is NULL is left out. */
+struct pg_hold_kind {
+  struct pg_stmt begin;       /* the transaction that is to hold; NULL sql = the connection holds */
+  struct pg_stmt take;        /* yes: it was free, or this server process had it, and holds it now (once more) */
+  struct pg_stmt take_number; /* the same, and its first column is a number drawn when it was taken */
+  struct pg_stmt
+      make; /* makes what take looks for, where take neither says yes nor is refused with 55P03; harmless to repeat */
+  struct pg_stmt holds; /* yes: this server process holds it */
+  struct pg_stmt
+      free; /* yes: this server process held it, and does so once less now. Of a transaction: its end, which is a yes */
+  struct pg_stmt held;       /* yes: somebody holds it */
+  const char *const *create; /* of pg_schema_make() */
+  /* Points. after_take: the answer has been read, and it was yes. */
+  const char *before_take, *after_take, *before_free;
+};
+
+/* For `create`, where nothing is in a table: the numbers of grants alone. */
+extern const char *const pg_hold_numbers[];
+
+/* The options that every such protocol has, as its first; the last only with a transaction. */
+enum { PG_HOLD_OPT_FENCE, PG_HOLD_OPT_WAKE, PG_HOLD_OPT_IDLE };
+#define PG_HOLD_FENCE_OPTION                                                                                           \
+  { "fence", LB_OPT_BOOL, 0, 0, 1, "a number from a sequence, drawn by the statement that takes the lock" }
+#define PG_HOLD_IDLE_OPTION                                                                                            \
+  { "idle_timeout", LB_OPT_BOOL, 0, 0, 1, "the server ends a transaction that idles for longer than the ttl" }
+
+/* The hooks of struct lb_protocol, as they are; extend only with PG_HOLD_IDLE_OPTION. `data` points to the kind. */
+#define PG_HOLD_HOOKS                                                                                                  \
+  .session_size = PG_HOLD_SESSION_SIZE, .open = pg_hold_open, .close = pg_hold_close, .try_acquire = pg_hold_try,      \
+  .release = pg_hold_release, .wait = pg_hold_wait, .setup = pg_hold_setup, .resolve = pg_hold_resolve,                \
+  .holds = pg_hold_holds, .inspect = pg_hold_inspect, .teardown = pg_hold_teardown, .doubt = pg_hold_doubt,            \
+  .server = pg_hold_server
+
+/* The body of struct lb_session for all of these protocols. */
+struct lb_session {
+  struct lb_env *env;
+  const struct pg_hold_kind *kind;
+  char name[41]; /* of this session: its attempts' owners begin with it */
+  bool fence, wakes;
+  int64_t idle_ms; /* a transaction may idle for so long; 0 = for ever */
+  struct pg_lines lines;
+};
+#define PG_HOLD_SESSION_SIZE sizeof(struct lb_session)
+
+int pg_hold_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline);
+void pg_hold_close(struct lb_session *s);
+int pg_hold_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int pg_hold_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int pg_hold_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int pg_hold_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int pg_hold_setup(struct lb_session *s, lb_ns deadline);
+int pg_hold_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+int pg_hold_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
+int pg_hold_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
+int pg_hold_teardown(struct lb_session *s, lb_ns deadline);
+int pg_hold_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant);
+int pg_hold_server(struct lb_session *s);
+
+#endif
