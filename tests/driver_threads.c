@@ -5,6 +5,10 @@
  * workers really run side by side.
  *
  * A stop or a kill takes effect where a client asks for its turn again. Whoever waits does not run, so it stands still at once.
+ *
+ * Clients that never rest have the mutex of their worker nearly all the time. Who waits for it gets it in its turn: a mutex with
+ * priority inheritance is handed over by the kernel, an ordinary one is left to whoever comes first, which the controller may not
+ * be for seconds.
  */
 #include "driver_threads.h"
 
@@ -194,16 +198,20 @@ static size_t threads_writers(size_t clients) {
 
 static int threads_gather(struct lb_client_plan *plan, size_t writers) {
   pthread_condattr_t attr;
+  pthread_mutexattr_t handed_over;
   struct lb_workers *workers = calloc(1, sizeof *workers);
   if (!workers) return -ENOMEM;
   lb_hooks_own_process();
   pthread_condattr_init(&attr);
   pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+  pthread_mutexattr_init(&handed_over);
+  pthread_mutexattr_setprotocol(&handed_over, PTHREAD_PRIO_INHERIT);
   workers->count = writers;
   for (size_t i = 0; i < writers; i++) {
-    pthread_mutex_init(&workers->worker[i].mutex, NULL);
+    pthread_mutex_init(&workers->worker[i].mutex, &handed_over);
     pthread_cond_init(&workers->worker[i].changed, &attr);
   }
+  pthread_mutexattr_destroy(&handed_over);
   pthread_condattr_destroy(&attr);
   plan->workers = workers;
   return 0;
@@ -295,18 +303,19 @@ static int threads_kill(struct lb_body *b) {
   return 0;
 }
 
+/* It has its second from when it is told. */
 static int threads_signal(struct lb_client *client, enum lb_client_signal signal) {
   struct lb_body *b = client->body;
   bool stop = signal == LB_CLIENT_STOP, in_time = true;
-  lb_ns deadline = lb_clock_ns() + FOLLOW_MS * LB_NS_PER_MS;
   if (signal == LB_CLIENT_KILL) return threads_kill(b);
   pthread_mutex_lock(&b->worker->mutex);
+  lb_ns deadline = lb_clock_ns() + FOLLOW_MS * LB_NS_PER_MS;
   b->stop = stop;
   changed(b->worker);
   while (stop && b->runs && !b->over && in_time) in_time = wait_for_change(b->worker, deadline);
-  bool over = b->over;
+  int r = b->over ? -ESRCH : stop && b->runs ? -ETIMEDOUT : 0;
   pthread_mutex_unlock(&b->worker->mutex);
-  return over ? -ESRCH : in_time ? 0 : -ETIMEDOUT;
+  return r;
 }
 
 static void threads_tell_end(const struct lb_client *client, char *buf, size_t size) {

@@ -107,6 +107,15 @@ static void begin(size_t count) {
   }
 }
 
+/* A machine that is busy for a second is no reason to fail. */
+static void stop(struct lb_client *client) {
+  lb_ns deadline = in_ms(PATIENCE_MS);
+  int r;
+  do r = lb_client_signal(client, LB_CLIENT_STOP);
+  while (r == -ETIMEDOUT && lb_clock_ns() < deadline);
+  assert_int_equal(r, 0);
+}
+
 static void wait_for_life(struct lb_client *client, enum lb_life life) {
   lb_ns deadline = in_ms(PATIENCE_MS);
   while (lb_client_look(client) != life && lb_clock_ns() < deadline) lb_clock_sleep_until(in_ms(1));
@@ -203,7 +212,7 @@ static void who_is_stopped_says_nothing_until_it_goes_on(void **state) {
   use("local");
   begin(2);
   assert_int_equal(lb_client_look(client), LB_LIFE_RUNS);
-  assert_int_equal(lb_client_signal(client, LB_CLIENT_STOP), 0);
+  stop(client);
   assert_int_equal(lb_client_look(client), LB_LIFE_STOPPED);
   give(client, LB_DO_ACQUIRE);
   assert_int_equal(lb_client_await(client, in_ms(30), &reply), LB_TIMEOUT);
@@ -221,7 +230,7 @@ static void who_works_can_be_stopped_and_the_others_go_on(void **state) {
   w.plan.work.hold_ns = 0;
   begin(CLIENTS);
   for (size_t i = 0; i < CLIENTS; i++) give(&w.client[i], LB_DO_WORK);
-  assert_int_equal(lb_client_signal(&w.client[3], LB_CLIENT_STOP), 0);
+  stop(&w.client[3]);
   uint64_t value = atomic_load(&w.memory->resource[w.client[3].own_key].value), other = atomic_load(&w.memory->grants);
   lb_ns deadline = in_ms(PATIENCE_MS);
   while (atomic_load(&w.memory->grants) < other + 1000 && lb_clock_ns() < deadline) lb_clock_sleep_until(in_ms(1));
