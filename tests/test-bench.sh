@@ -320,11 +320,36 @@ test_of_a_broken_build_is_a_failure() {
   expect_code 1 && [[ $out == *$'\n0 passed, 1 failed' ]] || { echo "$out" && return 1; }
 }
 
-full_test_sums_all_builds() {
+full_test_sums_all_builds_and_both_lanes() {
   make_checkout "$work/full"
-  call "$work/full/bench" test
-  # gcc: one, two and a skip, one and a skip; valgrind, address+undefined, thread: one each.
-  expect_code 0 && [[ $out == *$'\n7 passed, 0 failed, 2 skipped' ]] || { echo "$out" && return 1; }
+  # shellcheck disable=SC2016 # for the shell of the test
+  echo "test('sum', sh, args: ['-c', 'eval \"\$SUM\"'], suite: ['unit', 'compute'])" >>"$work/full/meson.build"
+  call env SUM=: "$work/full/bench" test
+  # gcc: one, two and a skip, one and a skip, sum; valgrind, address+undefined, thread: one and sum each.
+  expect_code 0 && [[ $out == *$'\n11 passed, 0 failed, 2 skipped' ]] || { echo "$out" && return 1; }
+}
+
+full_test_names_failures_of_the_lane_behind() {
+  call env SUM='exit 1' "$work/full/bench" test
+  expect_code 1 && expect 'failed in gcc: computes: stand-in:unit+compute / sum (FAIL)' &&
+    expect 'failed in thread: computes: stand-in:unit+compute / sum (FAIL)' &&
+    [[ $out == *$'\n7 passed, 4 failed, 2 skipped' ]] || { echo "$out" && return 1; }
+}
+
+# What is signalled is the process group, as by a terminal; the lane behind has one of its own.
+an_ended_test_run_ends_its_lane_behind() {
+  local tries=600 bench pid=''
+  set -m
+  # shellcheck disable=SC2016
+  SUM='echo $$ >"$OUT.part" && mv "$OUT.part" "$OUT"; exec sleep 200' OUT=$work/long "$work/full/bench" test >/dev/null 2>&1 </dev/null &
+  bench=$!
+  set +m
+  while [[ ! -s $work/long ]] && ((tries-- > 0)); do sleep 0.1; done
+  kill -- "-$bench"
+  wait "$bench"
+  read -r pid <"$work/long" && tries=600
+  while [[ -e /proc/$pid ]] && ((tries-- > 0)); do sleep 0.1; done
+  [[ -n $pid && ! -e /proc/$pid ]] || { echo "process '$pid' is left" && return 1; }
 }
 
 # ---- runner -----------------------------------------------------------------------------------------------------
@@ -350,7 +375,7 @@ without_matplotlib true 2>/dev/null || no_matplotlib='no user namespaces here, o
 type -P sudo >/dev/null && no_sudo_check='sudo is installed here' || no_sudo_check=$no_namespaces
 type -P clang valgrind >/dev/null || no_sanitizers='no clang or valgrind'
 
-echo 1..29
+echo 1..31
 check help_names_both_commands_and_builds_nothing
 check help_goes_on_to_the_program_once_it_is_built
 check arguments_and_exit_code_pass_unchanged
@@ -379,5 +404,7 @@ check test_refuses_what_matches_no_test
 check test_takes_the_options_of_meson
 check test_names_failures_and_exits_with_1
 check test_of_a_broken_build_is_a_failure
-check full_test_sums_all_builds "$no_sanitizers"
+check full_test_sums_all_builds_and_both_lanes "$no_sanitizers"
+check full_test_names_failures_of_the_lane_behind "$no_sanitizers"
+check an_ended_test_run_ends_its_lane_behind "$no_sanitizers"
 exit $bad
