@@ -40,6 +40,12 @@ render() { # render NAME: its exit status in $code, what it said in out and err
   code=$?
 }
 
+draw() { # draw NAME: as render, by the command that makes the page as well, if it is given
+  [ -n "$bin" ] || { render "$1"; return; }
+  "$bin" report "$work/$1" >"$work/out" 2>"$work/err"
+  code=$?
+}
+
 ends_with() { # ends_with CODE: the latest render; shows what it said
   cat "$work/out" "$work/err"
   echo "exit $code, expected $1"
@@ -199,7 +205,7 @@ with open(f"{folder}/trials.csv") as f:
 with open(f"{folder}/trials.csv", "a") as f:
     f.writelines(row.replace("contention", s["name"], 1) for s in more for row in rows if row.startswith("contention,"))
 END
-render loads
+draw loads
 holds 'a run of several loads is drawn' ends_with 0
 holds 'the first with one lock for all is the one of the figures' same first loads scaling.csv
 for load in own 'hot~hold_ms=0.5'; do
@@ -208,7 +214,6 @@ done
 holds 'each says which load it is' sh -c 'grep -q "scenario own " "$1/scaling-own.svg" && grep -q "Every client has a lock of its own" "$1/scaling-own.svg"' \
   - "$work/loads/figures"
 if [ -n "$bin" ]; then
-  "$bin" report "$work/loads" >/dev/null 2>&1
   holds 'and stands on the page' grep -q 'figures/scaling-own.svg' "$work/loads/report.html"
 fi
 
@@ -229,11 +234,10 @@ holds 'which the first alone does not have' one_line "$work/out" 'not drawn: no 
 # A sweep of delays.
 sample late
 "$python" "$root/tests/plots/late_points.py" "$work/late" plant
-render late
+draw late
 holds 'a run with several delays is drawn' ends_with 0
 holds 'each trial stands at its delay, as what it was, and the edges are those of the run' "$python" "$root/tests/plots/late_points.py" "$work/late"
 if [ -n "$bin" ]; then
-  "$bin" report "$work/late" >/dev/null 2>&1
   holds 'and stands on the page' grep -q 'figures/lagging-follower.svg' "$work/late/report.html"
 fi
 
