@@ -46,13 +46,18 @@ own nobody 1 'cut primary from replicas'
 own aside 4 'cut client any from node 3' # a replica: clients talk to the primary and to Sentinels
 own strangers 4 'cut primary from replicas' 'pause client any'
 short="-s duration_s=4"
-run first 7 storm -b redis-token@redis,pg-lease@pg,broken -g none $short &
-run back 28 "$dir/back.ini" -b redis-token@redis &
+# Three lanes of about the same length.
 {
+  run first 7 storm -b redis-token@redis,pg-lease@pg,broken -g none $short
   run fenced 7 storm -b redis-token@redis -g fence $short
   run other 8 storm -b local -g none $short
-  run clocks 1 "$dir/clocks.ini" -b redis-token@redis
+} &
+{
+  run back 28 "$dir/back.ini" -b redis-token@redis
   run nobody 1 "$dir/nobody.ini" -b redis-token@redis,local
+} &
+{
+  run clocks 1 "$dir/clocks.ini" -b redis-token@redis
   run aside 1 "$dir/aside.ini" -b redis-token@sentinel
   run strangers 3 "$dir/strangers.ini" -b redlock@redis-x3,redis-token@sentinel
 } &

@@ -38,16 +38,17 @@ for run in "$root"/results/reference*/; do
   [ -e "$run/run.json" ] && check "kept run $(basename "$run")" "$judge" "$page" "${run%/}"
 done
 
-# Verdicts do not matter here; 3, 4 and 5 are runs, too.
-"$bin" run pause-holder -b local,broken -n 1 -o "$dir/guards" >/dev/null 2>&1
+# Verdicts do not matter here; 3, 4 and 5 are runs, too. Nor do speeds, so they run side by side.
+"$bin" run pause-holder -b local,broken -n 1 -o "$dir/guards" >/dev/null 2>&1 &
+"$bin" run contention -b local,broken -n 2 -s clients=2 -s duration_s=0.2 -s warmup_s=0.1 -o "$dir/load" >/dev/null 2>&1 &
+"$bin" run contention -b local -n 5 -s hold_ms=0,0.5 -s clients=2 -s duration_s=0.2 -s warmup_s=0.1 -o "$dir/variants" >/dev/null 2>&1 &
+"$bin" run storm -b local -g none -n 1 -s duration_s=2 -o "$dir/storm" >/dev/null 2>&1 &
+wait
 check 'a fresh run with guards' "$judge" --fresh "$page" "$dir/guards"
-"$bin" run contention -b local,broken -n 2 -s clients=2 -s duration_s=0.2 -s warmup_s=0.1 -o "$dir/load" >/dev/null 2>&1
 check 'a fresh load' "$judge" --fresh "$page" "$dir/load"
-"$bin" run contention -b local -n 5 -s hold_ms=0,0.5 -s clients=2 -s duration_s=0.2 -s warmup_s=0.1 -o "$dir/variants" >/dev/null 2>&1
 check 'a fresh load in variants' "$judge" --fresh "$page" "$dir/variants"
 "$bin" compare --json "$dir/variants" >"$dir/compare.json" 2>&1
 check 'compare --json' "$judge" --compare "$page" "$dir/compare.json"
-"$bin" run storm -b local -g none -n 1 -s duration_s=2 -o "$dir/storm" >/dev/null 2>&1
 check 'a fresh campaign' "$judge" --fresh "$page" "$dir/storm"
 
 said() { # NAME PATTERN SED: with this edit in a copy of the page, the judge says PATTERN
