@@ -102,6 +102,7 @@ struct lb_target {
   size_t replicas;             /* servers that follow the one that decides; 0 = none, or each decides for itself */
   void *shared;                /* memory shared by all clients of the trial, zeroed; for local and broken */
   size_t shared_size;
+  size_t shards; /* parts that the keys are split into by their names, each with a server of its own that decides (Redis Cluster); 0 = they are not */
 };
 
 /* ---- options ------------------------------------------------------------------------------------------ */

@@ -17,6 +17,9 @@
  *             at least once a day. It is forgotten with everything else: after a failover the promoted replica may lack
  *             the latest counts, a server restarted without persistence begins at 1 again, and then a later holder gets
  *             a number that an earlier one had, or a smaller one. A failover is just when a fence would be needed.
+ * Cluster     The master of the key's slot decides; the counter is in the same slot, by the braces in its name. A failover is as
+ *             asynchronous there as with Sentinel. A master that is cut off grants until it has missed most others for
+ *             cluster-node-timeout.
  * Waking      With the option `wake` the script that releases publishes, too, and who waits is subscribed (redis_ear.h).
  *             Nothing that is promised rests on it: a message only says when to ask again.
  * Source      redis.io, SET and "Distributed Locks with Redis", single-instance form; for Sentinel the clients' guide.

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * For the hook teardown: removes what a run has left on Redis servers, which is every key that begins with its prefix. Redis finds those
+ * For the hook teardown: removes what a run has left on Redis servers, which is every key that begins with its prefix, and the counters of
+ * these, whose names have a brace in front. Redis finds those
  * only by a walk through all its keys; it answers others between two pages. What stays is in the cache of scripts, from which nothing can
  * be taken out one by one, and holds nothing of a run but its program.
+ *
+ * No server of a cluster refuses that walk: not a replica, and not one that knows of no majority. So it also tells whether a server has a key.
  */
 #include "redis_util.h"
 
@@ -11,7 +14,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CURSOR_MAX = 24 };
+enum { PATTERN_MAX = 300 };
+
+struct walk { /* through the keys that fit a pattern */
+  struct redis_conn *conn;
+  lb_ns deadline;
+  char pattern[PATTERN_MAX]; /* no letter of a key or a prefix means anything in it */
+  char cursor[24];           /* "0" = the begin and the end */
+};
 
 /* One command that has to be answered as `type`. 0, LB_UNKNOWN, -errno. */
 static int call(struct redis_conn *conn, lb_ns deadline, int type, int argc, const char *const argv[], redisReply **ret) {
@@ -21,43 +31,90 @@ static int call(struct redis_conn *conn, lb_ns deadline, int type, int argc, con
   return rc;
 }
 
-static int delete_keys(struct redis_conn *conn, const redisReply *keys, lb_ns deadline) {
-  if (keys->elements == 0) return 0;
-  const char **argv = calloc(keys->elements + 1, sizeof *argv);
-  redisReply *reply = NULL;
-  if (!argv) return lb_fail(redis_env(conn), -ENOMEM, "no memory to delete %zu keys", keys->elements);
+static int begin_walk(struct walk *walk, struct redis_conn *conn, lb_ns deadline, const char *before, const char *name, const char *after) {
+  *walk = (struct walk){.conn = conn, .deadline = deadline, .cursor = "0"};
+  int length = snprintf(walk->pattern, PATTERN_MAX, "%s%s%s", before, name, after);
+  return length < PATTERN_MAX ? 0 : lb_fail(redis_env(conn), -ENAMETOOLONG, "a name too long to look for");
+}
+
+/* One page. *ret holds the keys as its second element and is the caller's, also after an error. */
+static int next_page(struct walk *walk, redisReply **ret) {
+  const char *const argv[] = {"SCAN", walk->cursor, "MATCH", walk->pattern, "COUNT", "1000"};
+  int rc = call(walk->conn, walk->deadline, REDIS_REPLY_ARRAY, 6, argv, ret);
+  if (!rc && (*ret)->elements != 2) rc = lb_fail(redis_env(walk->conn), -EPROTO, "redis answered SCAN in a way it never does");
+  if (!rc) snprintf(walk->cursor, sizeof walk->cursor, "%s", (*ret)->element[0]->str);
+  return rc;
+}
+
+static bool ended(const struct walk *walk) { return strcmp(walk->cursor, "0") == 0; }
+
+int redis_has_key(struct redis_conn *conn, const char *key, lb_ns deadline) {
+  struct walk walk;
+  size_t found = 0;
+  int rc = begin_walk(&walk, conn, deadline, "", key, "");
+  while (!rc) {
+    redisReply *page = NULL;
+    rc = next_page(&walk, &page);
+    if (!rc) found += page->element[1]->elements;
+    freeReplyObject(page);
+    if (found || ended(&walk)) break;
+  }
+  return rc ? rc : found > 0;
+}
+
+/* ---- removal ------------------------------------------------------------------------------------------ */
+
+/* At most `at_once` keys with a command: in a cluster the keys of one command must have one slot. */
+static int delete_keys(const struct walk *walk, const redisReply *keys, size_t at_once) {
+  int rc = 0;
+  const char **argv = calloc(at_once + 1, sizeof *argv);
+  if (!argv) return lb_fail(redis_env(walk->conn), -ENOMEM, "no memory to delete %zu keys", keys->elements);
   argv[0] = "DEL";
-  for (size_t i = 0; i < keys->elements; i++) argv[i + 1] = keys->element[i]->str;
-  int rc = call(conn, deadline, REDIS_REPLY_INTEGER, (int)keys->elements + 1, argv, &reply);
-  freeReplyObject(reply);
+  for (size_t done = 0, count; done < keys->elements && !rc; done += count) {
+    redisReply *reply = NULL;
+    count = keys->elements - done < at_once ? keys->elements - done : at_once;
+    for (size_t i = 0; i < count; i++) argv[i + 1] = keys->element[done + i]->str;
+    rc = call(walk->conn, walk->deadline, REDIS_REPLY_INTEGER, (int)count + 1, argv, &reply);
+    freeReplyObject(reply);
+  }
   free(argv);
   return rc;
 }
 
-/* One page of the walk, whose end is the cursor "0". */
-static int remove_page(struct redis_conn *conn, const char *pattern, char cursor[CURSOR_MAX], lb_ns deadline) {
-  redisReply *page = NULL;
-  int rc = call(conn, deadline, REDIS_REPLY_ARRAY, 6, (const char *[]){"SCAN", cursor, "MATCH", pattern, "COUNT", "1000"}, &page);
-  if (!rc && page->elements != 2) rc = lb_fail(redis_env(conn), -EPROTO, "redis answered SCAN in a way it never does");
-  if (!rc) snprintf(cursor, CURSOR_MAX, "%s", page->element[0]->str);
-  if (!rc) rc = delete_keys(conn, page->element[1], deadline);
-  freeReplyObject(page);
+static int remove_all(struct redis_conn *conn, const char *before, const char *prefix, size_t at_once, lb_ns deadline) {
+  struct walk walk;
+  int rc = begin_walk(&walk, conn, deadline, before, prefix, "-*");
+  while (!rc) {
+    redisReply *page = NULL;
+    rc = next_page(&walk, &page);
+    if (!rc) rc = delete_keys(&walk, page->element[1], at_once);
+    freeReplyObject(page);
+    if (ended(&walk)) break;
+  }
   return rc;
 }
 
-int redis_remove(struct redis_conn *conn, const char *prefix, lb_ns deadline) {
-  char pattern[128], cursor[CURSOR_MAX] = "0";
-  snprintf(pattern, sizeof pattern, "%s-*", prefix); /* no letter of a prefix means anything in a pattern */
-  int rc;
-  do rc = remove_page(conn, pattern, cursor, deadline);
-  while (!rc && strcmp(cursor, "0") != 0);
+static int remove_run(struct redis_conn *conn, const char *prefix, bool is_cluster, lb_ns deadline) {
+  const size_t at_once = is_cluster ? 1 : 1000;
+  int rc = remove_all(conn, "", prefix, at_once, deadline);
+  return rc ? rc : remove_all(conn, "{", prefix, at_once, deadline);
+}
+
+/* A replica of a cluster is cleaned by its master. */
+static int clean_server(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, const char *prefix, lb_ns deadline) {
+  struct redis_conn *conn = NULL;
+  int rc = redis_open(env, at, deadline, &conn);
+  int other = !rc && target->shards ? redis_check_master(conn, deadline) : 0;
+  if (!rc && other != -EROFS) rc = other ? other : remove_run(conn, prefix, target->shards > 0, deadline);
+  redis_close(conn);
   return rc;
 }
 
 int redis_link_clean(struct redis_link *link, const char *prefix, lb_ns deadline) {
   struct redis_conn *conn = NULL;
-  int rc = redis_link_open(link, deadline, &conn);
-  if (!rc) rc = redis_remove(conn, prefix, deadline);
+  if (link->target->shards) return redis_clean_each(link->env, link->target, prefix, deadline);
+  int rc = redis_link_open(link, NULL, deadline, &conn);
+  if (!rc) rc = remove_run(conn, prefix, false, deadline);
   redis_close(conn);
   return rc;
 }
@@ -67,8 +124,7 @@ int redis_clean_each(struct lb_env *env, const struct lb_target *target, const c
   int failed = 0;
   for (size_t i = 0; i < target->count; i++) {
     if (strcmp(target->endpoints[i].service, "redis") != 0) continue;
-    struct redis_link link = {.env = env, .target = target, .only = &target->endpoints[i]};
-    int rc = redis_link_clean(&link, prefix, deadline);
+    int rc = clean_server(env, target, &target->endpoints[i], prefix, deadline);
     if (rc && !failed) failed = rc, memcpy(text, env->err, sizeof text);
   }
   if (failed) memcpy(env->err, text, sizeof text);

@@ -46,7 +46,7 @@ static int await(struct redis_ear *ear, struct lb_env *env, const char *kind, co
 static int subscribe(struct redis_ear *ear, struct redis_session *session, const char *key, lb_ns until) {
   struct lb_env *env = session->env;
   struct redis_link link = session->link; /* the search for the server is not to touch what the session has found */
-  int rc = ear->conn ? 0 : redis_link_open(&link, until, &ear->conn);
+  int rc = ear->conn ? 0 : redis_link_open(&link, key, until, &ear->conn);
   if (rc) return rc;
   redis_listen(ear->conn);
   if (ear->key[0]) rc = redis_queue(ear->conn, 2, (const char *[]){"UNSUBSCRIBE", ear->key}, NULL);

@@ -63,30 +63,34 @@ void redis_new_token(struct lb_env *env, struct lb_grant *grant) {
   grant->token_len = REDIS_TOKEN_LEN;
 }
 
+static int exists(struct redis_conn *conn, const char *key, lb_ns deadline) {
+  redisReply *reply = NULL;
+  int rc = redis_callf(conn, deadline, &reply, "EXISTS %s", key);
+  if (!rc) rc = redis_refusal(redis_env(conn), reply);
+  if (!rc) rc = reply->integer > 0;
+  freeReplyObject(reply);
+  return rc;
+}
+
+/* A server of a cluster answers EXISTS only for what it decides, and only while the whole is up: there it is looked through. */
 int redis_inspect(struct lb_env *env, const struct lb_target *target, size_t endpoint, const char *key,
                   lb_ns deadline) {
   if (endpoint >= target->count || strcmp(target->endpoints[endpoint].service, "redis"))
     return lb_fail(env, -EINVAL, "endpoint %zu is not a redis server", endpoint);
-  const struct lb_endpoint *server = &target->endpoints[endpoint];
   struct redis_conn *conn = NULL;
-  redisReply *reply = NULL;
-  int rc = redis_open(env, server, deadline, &conn);
-  if (!rc) rc = redis_callf(conn, deadline, &reply, "EXISTS %s", key);
-  if (rc == LB_UNKNOWN) rc = -ETIMEDOUT;
-  if (!rc) rc = redis_refusal(env, reply);
-  if (!rc) rc = reply->integer > 0;
-  freeReplyObject(reply);
+  int rc = redis_open(env, &target->endpoints[endpoint], deadline, &conn);
+  if (!rc) rc = target->shards ? redis_has_key(conn, key, deadline) : exists(conn, key, deadline);
   redis_close(conn);
-  return rc;
+  return rc == LB_UNKNOWN ? -ETIMEDOUT : rc;
 }
 
 static bool is_unknown_script(const redisReply *reply) {
   return reply->type == REDIS_REPLY_ERROR && !strncmp(reply->str, "NOSCRIPT", strlen("NOSCRIPT"));
 }
 
-/* '.' is no character of a key, so a counter is never taken for a lock. */
+/* '.' and braces are no characters of a key, so a counter is never taken for a lock. */
 static int name_counter(struct lb_env *env, const char *key, char ret[REDIS_COUNTER_MAX]) {
-  int length = snprintf(ret, REDIS_COUNTER_MAX, "%s.fence", key);
+  int length = snprintf(ret, REDIS_COUNTER_MAX, "{%s}.fence", key);
   return length < REDIS_COUNTER_MAX ? 0 : lb_fail(env, -ENAMETOOLONG, "a key too long to have a counter");
 }
 
@@ -142,6 +146,7 @@ int redis_refusal(struct lb_env *env, const redisReply *reply) {
   } table[] = {
       {"READONLY", EROFS}, {"MASTERDOWN", EROFS}, {"LOADING", EAGAIN}, {"BUSY", EAGAIN},  {"NOREPLICAS", ENOLINK},
       {"OOM", ENOMEM},     {"MISCONF", EIO},      {"NOAUTH", EACCES},  {"NOPERM", EPERM},
+      {"MOVED", EROFS},    {"ASK", EROFS},        {"CLUSTERDOWN", EAGAIN}, {"TRYAGAIN", EAGAIN}, {"CROSSSLOT", EINVAL},
   };
   if (reply->type != REDIS_REPLY_ERROR) return 0;
   size_t length = strcspn(reply->str, " ");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds the server that decides. With Sentinel, after the clients' guide of Redis: ask the Sentinels in turn with a
+ * Finds the server that decides. In a cluster that is redis_slots.c's. With Sentinel, after the clients' guide of Redis: ask the Sentinels in turn with a
  * short timeout, believe the first that knows the master, connect there, and believe the connection only when the
  * server itself says ROLE master. A Sentinel may name a dead or just demoted master until the failover is through, so
  * the search goes round until the caller's deadline.
@@ -24,6 +24,7 @@ int redis_link_init(struct redis_link *link, struct lb_env *env, const struct lb
     if (!strcmp(endpoint->service, "sentinel") && link->sentinel_count < REDIS_SENTINELS_MAX)
       link->sentinel[link->sentinel_count++] = endpoint;
   }
+  if (target->shards && target->count > REDIS_NODES_MAX) return lb_fail(env, -EINVAL, "a cluster of more than %d redis servers", REDIS_NODES_MAX);
   if (target->sentinel_master ? link->sentinel_count > 0 : link->only != NULL) return 0;
   return lb_fail(env, -EINVAL, "topology %s has no %s server", target->topology,
                  target->sentinel_master ? "sentinel" : "redis");
@@ -85,7 +86,8 @@ static int find_master(struct redis_link *link, lb_ns deadline, lb_ns step, stru
 
 /* ---- asking the server -------------------------------------------------------------------------------- */
 
-static int check_role(struct lb_env *env, struct redis_conn *conn, lb_ns deadline) {
+int redis_check_master(struct redis_conn *conn, lb_ns deadline) {
+  struct lb_env *env = redis_env(conn);
   redisReply *reply = NULL;
   int rc = redis_callf(conn, deadline, &reply, "ROLE");
   if (rc == LB_UNKNOWN) return -ETIMEDOUT;
@@ -93,16 +95,15 @@ static int check_role(struct lb_env *env, struct redis_conn *conn, lb_ns deadlin
   rc = redis_refusal(env, reply);
   if (!rc && (reply->type != REDIS_REPLY_ARRAY || !reply->elements || reply->element[0]->type != REDIS_REPLY_STRING ||
               strcmp(reply->element[0]->str, "master")))
-    rc = lb_fail(env, -EROFS, "the server the sentinels name is not a master");
+    rc = lb_fail(env, -EROFS, "the server says that it is no master");
   freeReplyObject(reply);
   return rc;
 }
 
-/* The Redis server at this address. */
-static const struct lb_endpoint *listed(const struct lb_target *target, const struct address *address) {
+const struct lb_endpoint *redis_listed(const struct lb_target *target, const char *host, uint16_t port) {
   for (size_t i = 0; i < target->count; i++) {
     const struct lb_endpoint *at = &target->endpoints[i];
-    if (!strcmp(at->service, "redis") && !strcmp(at->host, address->host) && at->port == address->port) return at;
+    if (!strcmp(at->service, "redis") && !strcmp(at->host, host) && at->port == port) return at;
   }
   return NULL;
 }
@@ -116,17 +117,18 @@ static int connect_master(struct redis_link *link, lb_ns deadline, lb_ns step, s
   struct lb_endpoint master = {.service = "redis", .host = address.host, .port = address.port};
   if (link->only) master.user = link->only->user, master.password = link->only->password, master.tls = link->only->tls;
   rc = redis_open(link->env, &master, limit, &conn);
-  if (!rc) rc = check_role(link->env, conn, limit);
+  if (!rc) rc = redis_check_master(conn, limit);
   if (rc) {
     redis_close(conn);
     return rc;
   }
-  link->reached = listed(link->target, &address);
+  link->reached = redis_listed(link->target, address.host, address.port);
   *ret = conn;
   return 0;
 }
 
-int redis_link_open(struct redis_link *link, lb_ns deadline, struct redis_conn **ret) {
+int redis_link_open(struct redis_link *link, const char *key, lb_ns deadline, struct redis_conn **ret) {
+  if (link->target->shards) return redis_slots_open(link, key, deadline, ret);
   link->reached = link->only;
   if (!link->target->sentinel_master) return redis_open(link->env, link->only, deadline, ret);
   for (unsigned round = 0;; round++) {

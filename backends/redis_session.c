@@ -8,6 +8,7 @@
 
 #define GRACE_MS 200
 #define IDLE_MS 10 /* after that long it is worth a system call to see whether the server has hung up meanwhile */
+#define HOPS_MAX 5 /* times that one request is sent on: two servers may name each other for a moment */
 
 /* ---- the connection ----------------------------------------------------------------------------------- */
 
@@ -20,18 +21,49 @@ static void give_up_conn(struct redis_session *s) {
   redis_close(s->conn);
   s->conn = NULL;
   s->losses++;
+  s->link.stale = true;
 }
 
 static bool is_silent(const struct redis_session *s) { return s->conn && redis_owed(s->conn) > 0; }
 
+/* Where a connection to that server waits. */
+static struct redis_conn **place_of(struct redis_session *s, const struct lb_endpoint *at) {
+  return &s->parked[at - s->link.target->endpoints];
+}
+
+/* Nothing is owed to a connection that is put aside, so no answer on it can settle a doubt any more. It may be a second one to its
+ * server, where the search for another server has led there. */
+static void park_conn(struct redis_session *s) {
+  struct redis_conn **place = place_of(s, s->link.reached);
+  s->doubt.in_conn = false;
+  redis_close(*place);
+  *place = s->conn;
+  s->conn = NULL;
+}
+
+/* Of a cluster: the connection becomes the one to the server that has the key's slot, if there is one. Where nobody says who has
+ * it, it stays what it is. */
+static void turn_to(struct redis_session *s, const char *key, lb_ns deadline) {
+  const struct lb_endpoint *to = redis_link_owner(&s->link, key, deadline);
+  if (!to || (s->conn && to == s->link.reached)) return;
+  if (is_silent(s)) give_up_conn(s);
+  else if (s->conn) park_conn(s);
+  s->conn = *place_of(s, to);
+  *place_of(s, to) = NULL;
+  s->link.reached = to;
+  s->used_at = 0;
+}
+
 /* Looks at the connection there is and connects if there is none, or if it is silent and shall not be waited for. */
-static int use_conn(struct redis_session *s, bool allow_silent, lb_ns deadline) {
+static int use_conn(struct redis_session *s, const char *key, bool allow_silent, lb_ns deadline) {
+  s->sent_on = false;
+  if (s->link.target->shards && key) turn_to(s, key, deadline);
   lb_ns now = lb_now(s->env);
   if (s->conn && (is_silent(s) || now > s->used_at + IDLE_MS * LB_NS_PER_MS)) redis_drain(s->conn);
   if (s->conn && (redis_lost(s->conn) || (!allow_silent && is_silent(s)))) give_up_conn(s);
   if (s->conn) return 0;
   s->used_at = now;
-  return redis_link_open(&s->link, deadline, &s->conn);
+  return redis_link_open(&s->link, key, deadline, &s->conn);
 }
 
 /* After a call on conn that returned rc. */
@@ -61,6 +93,10 @@ int redis_session_server(const struct redis_session *s) {
 void redis_session_close(struct redis_session *s) {
   redis_close(s->conn);
   s->conn = NULL;
+  for (size_t i = 0; i < REDIS_NODES_MAX; i++) {
+    redis_close(s->parked[i]);
+    s->parked[i] = NULL;
+  }
 }
 
 /* ---- doubt -------------------------------------------------------------------------------------------- */
@@ -99,10 +135,21 @@ int redis_session_confirm(struct redis_session *s, const struct lb_grant *grant)
   return LB_OK;
 }
 
+/* Which of them the grant is about is not known here, so the loss of any is one. */
+static void look_at_parked(struct redis_session *s) {
+  for (size_t i = 0; i < REDIS_NODES_MAX; i++) {
+    if (!s->parked[i] || redis_drain(s->parked[i]) == 0) continue;
+    redis_close(s->parked[i]);
+    s->parked[i] = NULL;
+    s->losses++;
+  }
+}
+
 int redis_session_doubt(struct redis_session *s, const struct lb_grant *grant) {
   s->env->err[0] = '\0';
   if (s->conn) redis_drain(s->conn);
   if (s->conn && redis_lost(s->conn)) give_up_conn(s);
+  look_at_parked(s);
   if (s->conn && lb_still_confirmed(&s->confirmed, grant, s->losses)) return LB_OK;
   if (!s->env->err[0]) lb_fail(s->env, -ENOTCONN, "the connection to redis was lost since the grant");
   return LB_UNKNOWN;
@@ -110,35 +157,47 @@ int redis_session_doubt(struct redis_session *s, const struct lb_grant *grant) {
 
 /* ---- requests ----------------------------------------------------------------------------------------- */
 
+/* Behind ASKING, if the server that had the slot has sent us here. The reply to that is passed over as a late one, and a script behind a
+ * reply that is owed is sent whole, which it has to be here: ASKING counts for one command. */
+static int run(struct redis_session *s, struct redis_request *request, lb_ns deadline) {
+  bool asking = s->link.ask != NULL;
+  s->link.ask = NULL;
+  if (asking) redis_queue(s->conn, 1, (const char *[]){"ASKING"}, NULL); /* if it fails, the connection is lost */
+  return redis_run(s->conn, deadline, &request->reply, &request->command);
+}
+
 /* An error reply is a refusal, and no answer. */
 static int check_reply(struct redis_session *s, struct redis_request *request) {
   int rc = redis_refusal(s->env, request->reply);
   if (!rc) return 0;
+  s->sent_on = redis_link_heed(&s->link, request->reply);
   freeReplyObject(request->reply);
   request->reply = NULL;
   return rc;
 }
 
 static int try_once(struct redis_session *s, struct redis_request *request, lb_ns deadline) {
-  int rc = use_conn(s, false, deadline);
+  int rc = use_conn(s, redis_key_of(&request->command), false, deadline);
   if (rc) return rc;
   if (request->before) lb_point(s->env, request->before);
   request->sent_at = lb_now(s->env);
   if (request->grant && !request->repeated) request->grant->asked_at = request->sent_at;
-  rc = redis_run(s->conn, deadline, &request->reply, &request->command);
+  rc = run(s, request, deadline);
   if (request->after) lb_point(s->env, request->after);
   if (rc == LB_UNKNOWN && request->grant) note_doubt(s, request);
   note_result(s, rc);
   if (!rc) rc = check_reply(s, request);
-  if (rc == -EROFS) give_up_conn(s);
+  if (rc == -EROFS && !s->sent_on) give_up_conn(s);
   return rc;
 }
 
 int redis_session_once(struct redis_session *s, struct redis_request *request, lb_ns deadline) {
-  for (;;) {
+  s->link.ask = NULL; /* was for another request */
+  for (int hops = 0;; hops++) {
     bool had_conn = s->conn != NULL;
     int rc = try_once(s, request, deadline);
-    bool again = rc == -EROFS ? s->link.target->sentinel_master != NULL : rc < 0 && had_conn && !s->conn;
+    bool elsewhere = s->link.target->sentinel_master || (s->sent_on && hops < HOPS_MAX);
+    bool again = rc == -EROFS ? elsewhere : rc < 0 && had_conn && !s->conn;
     if (!again || lb_now(s->env) >= deadline) return rc;
   }
 }
@@ -147,9 +206,9 @@ static int ask_once(struct redis_session *s, struct redis_request *request, lb_n
   lb_ns now = lb_now(s->env), limit = deadline, grace = deadline > now ? (deadline - now) / 2 : 0;
   if (grace > GRACE_MS * LB_NS_PER_MS) grace = GRACE_MS * LB_NS_PER_MS;
   if (is_silent(s)) limit = now + grace;
-  /* With Sentinel another server may be the master by now: half of the time is left to find and to ask it. */
-  else if (s->link.target->sentinel_master && deadline > now) limit = now + (deadline - now) / 2;
-  int rc = redis_run(s->conn, limit, &request->reply, &request->command);
+  /* Another server may be the master by now: half of the time is left to find and to ask it. */
+  else if (redis_link_moves(&s->link) && deadline > now) limit = now + (deadline - now) / 2;
+  int rc = run(s, request, limit);
   if (rc == LB_UNKNOWN) request->unsure = true;
   if (rc == LB_UNKNOWN && request->undoes) settle_doubt(s, request->grant);
   note_result(s, rc);
@@ -157,13 +216,15 @@ static int ask_once(struct redis_session *s, struct redis_request *request, lb_n
 }
 
 int redis_session_ask(struct redis_session *s, struct redis_request *request, lb_ns deadline) {
-  for (;;) {
+  s->link.ask = NULL;
+  for (int hops = 0;; hops++) {
     bool had_conn = s->conn != NULL;
-    int rc = use_conn(s, true, deadline);
+    int rc = use_conn(s, redis_key_of(&request->command), true, deadline);
     if (!rc) rc = ask_once(s, request, deadline);
     if (!rc) return 0;
     bool late = lb_now(s->env) >= deadline;
-    if (rc == -EROFS || (is_silent(s) && !late)) give_up_conn(s);
-    if (late || !had_conn || s->conn) return request->unsure ? LB_UNKNOWN : rc;
+    if ((rc == -EROFS && !s->sent_on) || (is_silent(s) && !late)) give_up_conn(s);
+    bool again = s->sent_on ? hops < HOPS_MAX : had_conn && !s->conn;
+    if (late || !again) return request->unsure ? LB_UNKNOWN : rc;
   }
 }

@@ -13,6 +13,10 @@
  *    not believe in it, which makes "not held" definite. All a SET can do after that is block others for one ttl.
  * A silent connection gets a short grace in the next redis_session_ask(), and none from a redis_session_once().
  *
+ * In a cluster the key of a request says which server decides (redis_link). The connection is the one to that server; those to others are
+ * kept for later, unless they are silent. A request that is sent on (MOVED, ASK) was not executed, and goes on at once; what is refused
+ * because nobody decides (CLUSTERDOWN) is refused to the caller.
+ *
  * Source: the order of a connection's commands is Redis's own promise (redis.io, "Pipelining"); the rest follows.
  */
 #ifndef LB_REDIS_SESSION_H
@@ -26,6 +30,8 @@ struct redis_session { /* one thread; the fields are its own but env, link.targe
   struct redis_link link;
   const char *prefix; /* of the run */
   struct redis_conn *conn; /* NULL: the next use connects */
+  struct redis_conn *parked[REDIS_NODES_MAX]; /* of a cluster: to the other servers, in the order of the endpoints */
+  bool sent_on;            /* the latest reply named another server */
   lb_ns used_at;           /* when conn last answered */
   uint64_t losses;         /* connections that were given up */
   struct lb_confirmed confirmed;
@@ -65,8 +71,8 @@ void redis_session_close(struct redis_session *session);
 
 /* A request that takes the lock, or another that must not be executed twice. It does not wait behind a connection that
  * is silent. It is sent again only while that is harmless and time is left: on a new connection when the old one was
- * lost before anything was sent, and with Sentinel when the server is no master any more (the search for the master
- * does the waiting). Sets the grant's asked_at, unless it is repeated. 0: request->reply. LB_UNKNOWN: no reply came; the
+ * lost before anything was sent, with Sentinel when the server is no master any more (the search for the master
+ * does the waiting), and in a cluster where it is sent on. Sets the grant's asked_at, unless it is repeated. 0: request->reply. LB_UNKNOWN: no reply came; the
  * attempt is in doubt from now on. -errno: refused, or never sent; nothing of this request remains. */
 int redis_session_once(struct redis_session *session, struct redis_request *request, lb_ns deadline);
 /* A request that may be executed twice: a read, or a script that looks at the token first. A connection that existed

@@ -2,10 +2,10 @@
  *
  * redis_util.h - what the Redis protocols and the harness's Redis topologies share; private to them.
  *   redis_util.c    connections with our own deadlines, on hiredis 0.14 (whose timeouts are per read, not per call)
- *   redis_link.c    which server to connect to: the only one, or the master the Sentinels name
+ *   redis_link.c    which server to connect to: the only one, the master the Sentinels name, or (redis_slots.c) the one that has the key's slot
  *   redis_lease.c   the commands of a lock that is a key with a random token, and what their errors mean
  *   redis_ear.c     waits for a release that was published (redis_ear.h)
- *   redis_clean.c   for teardown: removes what carries the prefix of a run
+ *   redis_clean.c   for teardown: removes what carries the prefix of a run; looks through a server for a key
  *   redis_fanout.c  one command to several servers at once, and their votes
  * redis_session.h   one server at a time, and what is known of a request whose reply did not come
  *
@@ -74,6 +74,13 @@ bool redis_ended_by_server(const struct redis_conn *conn);
 /* ---- which server to connect to ------------------------------------------------------------------------ */
 
 #define REDIS_SENTINELS_MAX 16
+#define REDIS_SLOTS 16384   /* of a cluster */
+#define REDIS_RANGES_MAX 64 /* of a cluster with more of them, those beyond are learnt one by one */
+
+struct redis_range { /* slots of a cluster that have one owner */
+  unsigned first, last;
+  const struct lb_endpoint *owner;
+};
 
 struct redis_link {
   struct lb_env *env;
@@ -82,13 +89,38 @@ struct redis_link {
   const struct lb_endpoint *sentinel[REDIS_SENTINELS_MAX]; /* the one that answered last stands first */
   size_t sentinel_count;
   const struct lb_endpoint *reached; /* where the latest connection leads to; NULL = a server that the target does not list */
+  /* Of a cluster. */
+  struct redis_range range[REDIS_RANGES_MAX]; /* who has which slots, as far as somebody said; of several that fit the first counts */
+  size_t range_count;
+  size_t asked;                  /* servers asked for that so far: the next one is endpoints[asked % count] */
+  bool stale;                    /* that is asked again before it is used */
+  const struct lb_endpoint *ask; /* the next request alone is to go there, behind ASKING; NULL = where its key belongs */
 };
 
-/* 0, or -EINVAL when the target has no such server. Needs no release; points into target. */
+/* 0, or -EINVAL when the target has no such server, or too many for a cluster. Needs no release; points into target. */
 int redis_link_init(struct redis_link *link, struct lb_env *env, const struct lb_target *target);
-/* Connects to the server that decides. Without Sentinel one try. With Sentinel asks until a server the Sentinels name
+/* Connects to the server that decides for the key (which matters in a cluster only; NULL = for any). Without Sentinel one try; in a
+ * cluster one with each server's word for who that is. With Sentinel asks until a server the Sentinels name
  * says itself that it is the master, or the deadline passes: -ETIMEDOUT. 0 or -errno. */
-int redis_link_open(struct redis_link *link, lb_ns deadline, struct redis_conn **ret);
+int redis_link_open(struct redis_link *link, const char *key, lb_ns deadline, struct redis_conn **ret);
+/* Whether another server may decide later: with Sentinel, and in a cluster. */
+static inline bool redis_link_moves(const struct redis_link *link) { return link->target->sentinel_master || link->target->shards; }
+/* The Redis server at this address; NULL = the target lists none. */
+const struct lb_endpoint *redis_listed(const struct lb_target *target, const char *host, uint16_t port);
+/* Asks the server itself. 0; -EROFS: it is no master; -errno. */
+int redis_check_master(struct redis_conn *conn, lb_ns deadline);
+
+/* Of a cluster (redis_slots.c). */
+
+/* The slot of a key: of what stands in its first braces, if anything does. */
+unsigned redis_slot(const char *key);
+/* Where a request about the key is to be sent now. Asks the servers in turn, if that is not known or stale. NULL with the reason in
+ * env->err: nobody says. */
+const struct lb_endpoint *redis_link_owner(struct redis_link *link, const char *key, lb_ns deadline);
+/* The same search as redis_link_open. */
+int redis_slots_open(struct redis_link *link, const char *key, lb_ns deadline, struct redis_conn **ret);
+/* Heeds what an error reply says of who decides. True: it names another server, which is to be asked at once. */
+bool redis_link_heed(struct redis_link *link, const redisReply *reply);
 
 /* ---- a key with a random token -------------------------------------------------------------------------- */
 
@@ -116,7 +148,13 @@ extern const struct redis_script redis_number_if_mine;
 struct redis_command {
   const struct redis_script *script; /* NULL: argv is the command */
   const char *argv[REDIS_ARGV_MAX];  /* NULL at the end; for a script KEYS[1], then its ARGV */
+  bool keyless; /* argv[1] is no key (WAIT, EXEC): in a cluster it goes where the request before it went */
 };
+
+/* Its key, NULL = none. */
+static inline const char *redis_key_of(const struct redis_command *command) {
+  return command->keyless ? NULL : command->script ? command->argv[0] : command->argv[1];
+}
 
 /* The command as Redis gets it. */
 struct redis_words {
@@ -125,7 +163,7 @@ struct redis_words {
   char counter[REDIS_COUNTER_MAX];
 };
 
-/* A script goes as EVALSHA, or with its whole text as EVAL. 0, or -ENAMETOOLONG: a key too long to have a counter. */
+/* The counter of a key is called "{KEY}.fence": in a cluster it then has the same slot. A script goes as EVALSHA, or with its whole text as EVAL. 0, or -ENAMETOOLONG: a key too long to have a counter. */
 int redis_spell(struct lb_env *env, const struct redis_command *command, bool whole, struct redis_words *ret);
 /* Runs it: a script as EVALSHA, or as EVAL when the server does not know it. Results as redis_call. */
 int redis_run(struct redis_conn *conn, lb_ns deadline, redisReply **ret, const struct redis_command *command);
@@ -139,15 +177,16 @@ const char *redis_decimal(int64_t number, char buf[REDIS_DECIMAL_MAX]);
 bool redis_is_one(const redisReply *reply);
 /* True when a string reply is the grant's token. */
 bool redis_is_token(const redisReply *reply, const struct lb_grant *grant);
-/* The -errno of an error reply, with its text in env->err (-EROFS: ask another server); 0 for every other reply. All
- * of them are definite: the command was not executed. */
+/* The -errno of an error reply, with its text in env->err (-EROFS: ask another server; -EAGAIN: ask again later); 0 for every other
+ * reply. All of them are definite: the command was not executed. */
 int redis_refusal(struct lb_env *env, const redisReply *reply);
 
 /* ---- what a run has left: for teardown ------------------------------------------------------------------ */
 
-/* Removes every key called <prefix>-..., page by page, on one server; on the one that decides; on each server with service "redis", of
- * which one that fails does not spare the others. 0; LB_UNKNOWN, -errno: some of it may remain. */
-int redis_remove(struct redis_conn *conn, const char *prefix, lb_ns deadline);
+/* Whether the server has the key, whoever decides for it: a walk through all its keys. 1, 0, -errno. */
+int redis_has_key(struct redis_conn *conn, const char *key, lb_ns deadline);
+/* Removes every key called <prefix>-... and its counter, page by page, on the server that decides (in a cluster on every master); on each server
+ * with service "redis" that takes writes, of which one that fails does not spare the others. 0; LB_UNKNOWN, -errno: some of it may remain. */
 int redis_link_clean(struct redis_link *link, const char *prefix, lb_ns deadline);
 int redis_clean_each(struct lb_env *env, const struct lb_target *target, const char *prefix, lb_ns deadline);
 

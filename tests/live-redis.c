@@ -423,7 +423,7 @@ static void the_counter_outlives_the_lease(void **state) {
   struct lb_grant mine = LB_GRANT_INIT;
   assert_int_equal(try(&a, "k", &mine), LB_OK);
   assert_true(operate(0, "PTTL k", NULL) > 0);
-  assert_true(operate(0, "PTTL k.fence", NULL) > 23 * 3600 * 1000); /* and ends by itself, if nobody tears down */
+  assert_true(operate(0, "PTTL {k}.fence", NULL) > 23 * 3600 * 1000); /* and ends by itself, if nobody tears down */
 }
 
 static void an_attempt_whose_reply_was_lost_gets_a_number_when_resolved(void **state) {
@@ -454,7 +454,7 @@ static void an_attempt_whose_reply_was_lost_gets_a_number_when_repeated(void **s
 static void a_counter_that_cannot_count_leaves_no_lock_behind(void **state) {
   (void)state;
   struct lb_grant mine = LB_GRANT_INIT;
-  operate(0, "SET k.fence word", NULL);
+  operate(0, "SET {k}.fence word", NULL);
   assert_int_equal(try(&a, "k", &mine), -EPROTO);
   assert_int_equal(mine.token_len, 0);
   assert_int_equal(records(&a, "k"), 0);

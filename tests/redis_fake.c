@@ -26,6 +26,7 @@ static struct {
   size_t conn_count, answer_count, heard_count;
   const char *answer[COMMANDS_MAX];
   char heard[COMMANDS_MAX][256];
+  unsigned heard_at[COMMANDS_MAX];
   bool deaf;
   lb_ns per_byte;
   const char *dripping; /* rest of the answer on the newest connection */
@@ -47,9 +48,17 @@ static void hang_up(size_t i) {
   fake.conn[i].fd = -1;
 }
 
+static unsigned address_of(size_t i) {
+  struct sockaddr_in at;
+  socklen_t size = sizeof at;
+  if (getsockname(fake.conn[i].fd, (struct sockaddr *)&at, &size)) err(1, "fake server");
+  return ntohl(at.sin_addr.s_addr) & 0xff;
+}
+
 static void hear(size_t i, const redisReply *command) {
   if (fake.heard_count == COMMANDS_MAX) errx(1, "fake server: too many commands");
   size_t n = fake.heard_count++, length = 0;
+  fake.heard_at[n] = address_of(i);
   for (size_t w = 0; w < command->elements && length < sizeof fake.heard[n]; w++)
     length += (size_t)snprintf(fake.heard[n] + length, sizeof fake.heard[n] - length, "%s%s", w ? " " : "",
                                command->element[w]->str);
@@ -123,7 +132,7 @@ struct lb_env fake_env = {.now = now, .wait_fds = wait_fds, .sleep_until = sleep
 /* ---- for the test ------------------------------------------------------------------------------------- */
 
 void fake_start(void) {
-  struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_ANY)};
   socklen_t size = sizeof at;
   memset(&fake, 0, sizeof fake);
   fake_now = LB_NS_PER_S;
@@ -151,4 +160,5 @@ void fake_go_deaf(void) { fake.deaf = true; }
 void fake_drip(lb_ns per_byte) { fake.per_byte = per_byte; }
 const char *fake_heard(size_t i) { return fake.heard[i]; }
 size_t fake_heard_count(void) { return fake.heard_count; }
+unsigned fake_heard_at(size_t i) { return fake.heard_at[i]; }
 size_t fake_accepted(void) { return fake.conn_count; }

@@ -16,7 +16,7 @@ extern uint16_t fake_port;
 #define FAKE_SILENCE ((const char *)0) /* answer: none; also when the test has given no answer */
 #define FAKE_CLOSE "close"             /* answer: the server ends the connection */
 
-/* Starts over: time 1 s, a new port, no connections, no answers. */
+/* Starts over, on every loopback address: time 1 s, a new port, no connections, no answers. */
 void fake_start(void);
 void fake_stop(void);
 /* What the next command not yet spoken for is answered with: a reply as on the wire, "+OK\r\n". */
@@ -32,6 +32,8 @@ void fake_drip(lb_ns per_byte);
 /* The command received as number i, its words joined by blanks; "" = not received. */
 const char *fake_heard(size_t i);
 size_t fake_heard_count(void);
+/* The address that it was sent to: 3 for 127.0.0.3; 0 = not received. */
+unsigned fake_heard_at(size_t i);
 /* Connections accepted so far. */
 size_t fake_accepted(void);
 

@@ -128,7 +128,7 @@ static void a_command_is_spelled_as_redis_gets_it(void **state) {
   assert_string_equal(spelled(&(struct redis_command){.argv = {"SET", "k", "v"}}, false), "SET k v");
   assert_string_equal(spelled(&(struct redis_command){&plain, {"k", "v", "5"}}, false), "EVALSHA sha 1 k v 5");
   assert_string_equal(spelled(&(struct redis_command){&plain, {"k"}}, true), "EVAL text 1 k");
-  assert_string_equal(spelled(&(struct redis_command){&counting, {"k", "v"}}, false), "EVALSHA sha 2 k k.fence v");
+  assert_string_equal(spelled(&(struct redis_command){&counting, {"k", "v"}}, false), "EVALSHA sha 2 k {k}.fence v");
 }
 
 static void a_key_too_long_for_a_counter_is_refused(void **state) {

@@ -372,7 +372,7 @@ static void a_numbered_grant_has_the_number_of_the_reply(void **state) {
   assert_int_equal(grant.fence, 7);
   assert_int_equal(grant.valid_until, lb_lease_end(grant.asked_at, TTL_MS));
   assert_int_equal(fake_heard_count(), 1); /* one round trip */
-  assert_non_null(strstr(fake_heard(0), " 2 k k.fence "));
+  assert_non_null(strstr(fake_heard(0), " 2 k {k}.fence "));
 }
 
 static void a_number_without_a_lock_is_busy(void **state) {

@@ -331,7 +331,7 @@ static void a_server_that_does_not_call_itself_master_is_not_taken(void **state)
   fake_answer("*1\r\n$5\r\nslave\r\n");
   answer_master();
   fake_answer("*1\r\n$6\r\nmaster\r\n");
-  assert_int_equal(redis_link_open(&link, in_ms(1000), &found), 0);
+  assert_int_equal(redis_link_open(&link, NULL, in_ms(1000), &found), 0);
   redis_close(found);
   assert_string_equal(fake_heard(0), "SENTINEL get-master-addr-by-name m");
   assert_string_equal(fake_heard(3), "ROLE");
@@ -349,7 +349,7 @@ static void sentinels_that_know_nothing_are_asked_until_the_deadline(void **stat
   fake_answer("*-1\r\n");
   fake_answer("-IDONTKNOW who are you\r\n"); /* and silence from then on */
   lb_ns deadline = in_ms(700);
-  assert_int_equal(redis_link_open(&link, deadline, &found), -ETIMEDOUT);
+  assert_int_equal(redis_link_open(&link, NULL, deadline, &found), -ETIMEDOUT);
   assert_int_equal(fake_now, deadline);
   assert_true(fake_heard_count() > 3);
 }
@@ -365,7 +365,7 @@ static void the_sentinel_that_answered_is_asked_first_from_then_on(void **state)
   fake_answer("*-1\r\n");
   answer_master();
   fake_answer("*1\r\n$6\r\nmaster\r\n");
-  assert_int_equal(redis_link_open(&link, in_ms(1000), &found), 0);
+  assert_int_equal(redis_link_open(&link, NULL, in_ms(1000), &found), 0);
   redis_close(found);
   assert_ptr_equal(link.sentinel[0], &endpoint[1]);
   assert_ptr_equal(link.sentinel[1], &endpoint[0]);
