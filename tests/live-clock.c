@@ -70,6 +70,7 @@ static bool place(const struct lb_topology *topology, const char *cache) {
   lb_cluster_init(&cluster, topology, &env.base);
   cluster.cache_dir = cache;
   cluster.ttl_ms = 2000;
+  cluster.key = "probe";
   cluster.durable = lb_topology_on_disk(topology, true);
   if (!mkdtemp(folder) || chmod(folder, 0755) < 0) return false;
   for (size_t i = 0; i < cluster.server_count; i++) {

@@ -24,12 +24,15 @@
 #define THREADED
 #include <zookeeper/zookeeper.h>
 
+#include "backends/redis_util.h"
 #include "base/clock.h"
 #include "client/env.h"
 #include "base/files.h"
 #include "servers/cluster.h"
 
 #define LOOPBACK "127.0.0.1"
+#define PROBE "probe"       /* a key */
+#define KEPT "{" PROBE "}kept" /* another one, in a cluster on the same server */
 #define START_S 30
 #define FAILOVER_S 15
 
@@ -89,6 +92,7 @@ static bool place(struct trial *t, const struct lb_topology *topology, const cha
   lb_cluster_init(&t->cluster, topology, &t->env.base);
   t->cluster.cache_dir = cache;
   t->cluster.ttl_ms = 2000;
+  t->cluster.key = PROBE;
   t->cluster.durable = lb_topology_on_disk(topology, true);
   if (!mkdtemp(t->dir) || chmod(t->dir, 0755) < 0) return false;
   for (size_t i = 0; i < t->cluster.server_count; i++) {
@@ -208,9 +212,36 @@ static void sentinel_is_ready(struct trial *t) {
   }
   check(t, named, "all Sentinels name the primary");
   check(t, known, "all Sentinels see three usable Sentinels");
-  redis_says(&c->server[0], "SET probe 1");
+  redis_says(&c->server[0], "SET " PROBE " 1");
   check(t, is(redis_says(&c->server[0], "WAIT 2 1000"), "2"), "a write reaches both replicas");
-  redis_says(&c->server[0], "DEL probe");
+  redis_says(&c->server[0], "DEL " PROBE);
+}
+
+/* Slots, roles and timeout as every server itself says, and a failover's worth of copies. */
+static void cluster_is_ready(struct trial *t) {
+  struct lb_cluster *c = &t->cluster;
+  bool up = true, linked = true, settled = true;
+  char slot[16];
+  redis_is_ready(t);
+  check(t, lb_cluster_primary(c, in_s(1)) == 0, "the first server has the slot of the key");
+  snprintf(slot, sizeof slot, "%u", redis_slot(KEPT));
+  check(t, is(redis_says(&c->server[5], "CLUSTER KEYSLOT " PROBE), slot), "which is slot %s for it, too", slot);
+  for (size_t i = 0; i < 6; i++) {
+    const char *info = redis_says(&c->server[i], "CLUSTER INFO");
+    up &= has(info, "cluster_state:ok") && has(info, "cluster_known_nodes:6") && has(info, "cluster_size:3");
+    settled &= is(redis_says(&c->server[i], "CONFIG GET cluster-node-timeout"), "cluster-node-timeout 1000");
+    info = redis_says(&c->server[i], "INFO replication");
+    linked &= i < 3 ? has(info, "connected_slaves:1") : has(info, "role:slave") && has(info, "master_link_status:up");
+  }
+  check(t, up, "every server knows six, three of them with slots, and says that the cluster is up");
+  check(t, linked, "the masters have a replica each");
+  check(t, settled, "every server has the timeout of a trial of faults");
+  redis_says(&c->server[0], "SET " PROBE " 1");
+  lb_ns deadline = in_s(1);
+  while (!is(redis_says(&c->server[3], "DBSIZE"), "1") && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + LB_NS_PER_MS);
+  check(t, is(redis_says(&c->server[3], "DBSIZE"), "1"), "a write reaches the replica of its master");
+  check(t, is(redis_says(&c->server[4], "DBSIZE"), "0"), "and no other one");
+  redis_says(&c->server[0], "DEL " PROBE);
 }
 
 /* A JVM that cannot make an archive leaves an empty one. A full one has to be mapped: the JVM drops one that does not fit it,
@@ -261,6 +292,7 @@ static void is_ready(struct trial *t) {
   bool asks = !is(topology->family->service, "zookeeper"); /* ZooKeeper tells only some of its settings */
   for (size_t i = 0; asks && i < t->cluster.data_count; i++) settings_are_in_force(t, &t->cluster.server[i]);
   if (topology->other_count > 0) sentinel_is_ready(t);
+  else if (topology->shards > 0) cluster_is_ready(t);
   else if (is(topology->family->service, "redis")) redis_is_ready(t);
   else if (is(topology->family->service, "zookeeper")) zookeeper_is_ready(t);
   else postgres_is_ready(t);
@@ -269,7 +301,7 @@ static void is_ready(struct trial *t) {
 /* ---- faults ------------------------------------------------------------------------------------------------- */
 
 static bool accepts_writes(struct trial *t, const struct lb_server *s) {
-  if (is(s->service, "redis")) return is(redis_says(s, "SET probe 1"), "OK");
+  if (is(s->service, "redis")) return is(redis_says(s, "SET " PROBE " 1"), "OK");
   if (is(s->service, "postgres")) return is(postgres_says(s, "CREATE TABLE probe2 (x int)"), "done");
   return t->cluster.data_count == 1 || has(zookeeper_says(s, "mntr"), "zk_server_state\tleader");
 }
@@ -332,7 +364,7 @@ static zhandle_t *zookeeper_session(const struct lb_server *s) {
 /* Something to remember: written, or asked for. A PostgreSQL that does not wait for its log is told to, this once. */
 static bool remember(const struct lb_server *s, bool write) {
   const char *create = "SET synchronous_commit = on; CREATE TABLE IF NOT EXISTS kept (x int)";
-  if (is(s->service, "redis")) return is(redis_says(s, write ? "SET kept 1" : "GET kept"), write ? "OK" : "1");
+  if (is(s->service, "redis")) return is(redis_says(s, write ? "SET " KEPT " 1" : "GET " KEPT), write ? "OK" : "1");
   if (is(s->service, "postgres")) return is(postgres_says(s, write ? create : "SELECT count(*) FROM kept"), write ? "done" : "0");
   zhandle_t *z = zookeeper_session(s);
   int r = !z ? ZCONNECTIONLOSS : write ? zoo_create(z, "/kept", "", 0, &ZOO_OPEN_ACL_UNSAFE, 0, NULL, 0) : zoo_exists(z, "/kept", 0, NULL);
@@ -436,10 +468,13 @@ static bool claims_to_lead(const struct lb_server *s) {
 }
 
 /* A Sentinel that has just led a failover is busy with it for a while: a second one would be left to the other two, and
- * they may split their votes. */
-static void await_settled(struct trial *t) {
+ * they may split their votes. In a cluster the old primary has to be back as a replica of the new one. */
+static void await_settled(struct trial *t, const struct lb_server *primary) {
   struct lb_cluster *c = &t->cluster;
   lb_ns deadline = in_s(FAILOVER_S);
+  while (c->topology->shards > 0 && lb_clock_ns() < deadline &&
+         !(has(redis_says(primary, "INFO replication"), "state=online") && !has(redis_says(primary, "CLUSTER NODES"), "fail")))
+    lb_clock_sleep_until(lb_clock_ns() + 10 * LB_NS_PER_MS);
   for (size_t i = c->data_count; i < c->server_count;) {
     if (is(redis_says(&c->server[i], "SENTINEL CKQUORUM lockbench"),
            "OK 3 usable Sentinels. Quorum and failover authorization can be reached") &&
@@ -455,7 +490,7 @@ static void paused_primary_is_replaced(struct trial *t) {
   struct lb_cluster *c = &t->cluster;
   int old = lb_cluster_primary(c, in_s(1));
   if (!check(t, old >= 0, "there is a primary")) return;
-  await_settled(t);
+  await_settled(t, &c->server[old]);
   check(t, lb_proc_signal(&c->server[old].proc, SIGSTOP) == 0, "the primary %s can be paused", c->server[old].name);
   lb_ns begin = lb_clock_ns();
   int r = lb_cluster_failover(c, old, in_s(FAILOVER_S));
@@ -550,6 +585,8 @@ static void settings_are_those_of_a_user(struct trial *t, const struct lb_server
   } else if (is(s->service, "postgres")) {
     check(t, is(postgres_says(s, "SHOW shared_buffers"), "128MB"), "measured, it has the buffers that it comes with");
     check(t, is(postgres_says(s, "SHOW fsync"), "on") && is(postgres_says(s, "SHOW full_page_writes"), "on"), "and syncs");
+  } else if (t->cluster.topology->shards > 0) {
+    check(t, is(redis_says(s, "CONFIG GET cluster-node-timeout"), "cluster-node-timeout 15000"), "measured, it misses another one after 15 s");
   }
 }
 

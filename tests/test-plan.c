@@ -165,7 +165,7 @@ static void a_topology_that_stands_for_another_is_taken_where_it_is_named(void *
   assert_systems(w, "redis-token@redis-aof");
   w->request.systems = "redis-token";
   make(w);
-  assert_systems(w, "redis-token@redis redis-token@sentinel");
+  assert_systems(w, "redis-token@redis redis-token@sentinel redis-token@cluster");
   w->request.systems = "redlock@redis-aof";
   assert_refused(w, "redlock does not run on topology 'redis-aof', see `lockbench show redlock`");
 }

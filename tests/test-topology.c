@@ -38,6 +38,7 @@ static void every_row_is_complete(void **state) {
     assert_string_not_equal(lb_keeps_text(t->keeps), "?");
     assert_true(!t->settings || t->settings[strlen(t->settings) - 1] == '\n');
     assert_true(!t->synchronous || t->data_count > 1);
+    assert_true(t->shards == 0 || t->data_count % t->shards == 0); /* each part has as many replicas */
   }
 }
 
@@ -93,6 +94,7 @@ static void one_server_is_no_majority(void **state) {
   assert_false(lb_topology_majority(lb_topology_find("zk")));
   assert_true(lb_topology_majority(lb_topology_find("zk-x3")));
   assert_false(lb_topology_majority(lb_topology_find("sentinel")));
+  assert_false(lb_topology_majority(lb_topology_find("cluster"))); /* of its masters, which is not said of data servers */
   assert_false(lb_topology_majority(lb_topology_find("pg-sync")));
 }
 
@@ -110,6 +112,25 @@ static void a_cluster_is_laid_out_by_its_row(void **state) {
   assert_int_equal(c.server_count, 0);
 }
 
+/* What a client may wait for are the replicas of its own part. */
+static void a_target_says_how_the_keys_are_split(void **state) {
+  const struct {
+    const char *topology;
+    size_t replicas, shards;
+  } row[] = {{"redis", 0, 0}, {"redis-x5", 0, 0}, {"sentinel", 2, 0}, {"cluster", 1, 3}, {"pg-sync", 1, 0}};
+  struct lb_host host = {.address = "127.0.0.1"};
+  struct lb_cluster c;
+  struct lb_target target;
+  (void)state;
+  for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+    lb_cluster_init(&c, lb_topology_find(row[i].topology), NULL);
+    for (size_t k = 0; k < c.server_count; k++) c.server[k].host = &host;
+    lb_cluster_target(&c, &target);
+    assert_int_equal(target.replicas, row[i].replicas);
+    assert_int_equal(target.shards, row[i].shards);
+  }
+}
+
 static void the_names_are_those_of_the_rows(void **state) {
   const char *words[100];
   size_t count = lb_topology_names(words, 100);
@@ -125,7 +146,7 @@ static void a_redis_keeps_what_its_settings_say(void **state) {
   const struct lb_topology *t;
   (void)state;
   for (size_t i = 0; (t = lb_topology_at(i)); i++)
-    if (t->family == &lb_family_redis || t->family == &lb_family_sentinel)
+    if (t->family == &lb_family_redis || t->family == &lb_family_sentinel || t->family == &lb_family_cluster)
       assert_true((t->keeps == LB_KEEPS_ON_DISK) == (t->settings && strstr(t->settings, "appendonly yes\n")));
 }
 
@@ -222,6 +243,7 @@ int main(void) {
       cmocka_unit_test(what_a_row_keeps_decides_where_it_lies),
       cmocka_unit_test(one_server_is_no_majority),
       cmocka_unit_test(a_cluster_is_laid_out_by_its_row),
+      cmocka_unit_test(a_target_says_how_the_keys_are_split),
       cmocka_unit_test(the_names_are_those_of_the_rows),
       cmocka_unit_test(a_redis_keeps_what_its_settings_say),
       cmocka_unit_test(a_setting_is_written_by_what_the_trial_is_for),

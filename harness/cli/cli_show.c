@@ -110,6 +110,7 @@ static void show_topology(const struct lb_topology *t) {
   const char *missing = lb_topology_missing(t);
   printf("topology %s: %s\n\nservers:  %zu that hold%s locks", t->name, t->summary, t->data_count, t->data_count == 1 ? "s" : "");
   if (t->other_count) printf(", %zu others (%s)", t->other_count, t->family->other_service);
+  if (t->shards) printf("\nkeys:     split into %zu parts, each with a primary of its own", t->shards);
   if (t->data_count) printf("\nkeeps:    %s", lb_keeps_text(t->keeps));
   print_settings(t->settings);
   if (t->stands_for) printf("\nlike:     %s: protocols that run there run here", t->stands_for);

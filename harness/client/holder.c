@@ -36,8 +36,12 @@ void lb_holder_record(struct lb_holder *h, enum lb_event_kind kind, struct lb_ev
   record_of(h, h->key, kind, event);
 }
 
+void lb_holder_key_name(const char *prefix, uint32_t key, char name[LB_KEY_NAME_MAX]) {
+  snprintf(name, LB_KEY_NAME_MAX, "%s-%u", prefix, key);
+}
+
 struct lb_lock lb_holder_lock(const struct lb_holder *h, uint32_t key, char name[LB_KEY_NAME_MAX]) {
-  snprintf(name, LB_KEY_NAME_MAX, "%s-%u", h->prefix, key);
+  lb_holder_key_name(h->prefix, key, name);
   return (struct lb_lock){.key = name, .ttl_ms = h->ttl_ms};
 }
 

@@ -90,6 +90,8 @@ int lb_holder_renew(struct lb_holder *holder);
 int lb_holder_server(struct lb_holder *holder);
 /* The points of every client, whatever its protocol (which has its own besides), NULL-terminated. */
 extern const char *const lb_holder_points[];
+/* The name of key number `key` of a trial at the service. */
+void lb_holder_key_name(const char *prefix, uint32_t key, char name[LB_KEY_NAME_MAX]);
 /* A key as the service knows it; its name is written to `name`, which has to live as long. */
 struct lb_lock lb_holder_lock(const struct lb_holder *holder, uint32_t key, char name[LB_KEY_NAME_MAX]);
 

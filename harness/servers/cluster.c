@@ -36,8 +36,13 @@ int lb_cluster_primary(struct lb_cluster *cluster, lb_ns deadline) {
   return family_of(cluster)->primary ? family_of(cluster)->primary(cluster, deadline) : -ENOENT;
 }
 
-/* `replicas` are those whose acknowledgement a client could wait for: masters that do not know each
- * other have none. */
+/* Those whose acknowledgement a client could wait for: masters that do not know each other have
+ * none, and where the keys are split each part has its own. */
+static size_t replicas(const struct lb_cluster *cluster) {
+  size_t shards = cluster->topology->shards > 0 ? cluster->topology->shards : 1;
+  return family_of(cluster)->independent || cluster->data_count == 0 ? 0 : cluster->data_count / shards - 1;
+}
+
 void lb_cluster_target(struct lb_cluster *cluster, struct lb_target *ret) {
   for (size_t i = 0; i < cluster->server_count; i++) {
     const struct lb_server *server = &cluster->server[i];
@@ -49,7 +54,8 @@ void lb_cluster_target(struct lb_cluster *cluster, struct lb_target *ret) {
       .endpoints = cluster->endpoint,
       .count = cluster->server_count,
       .sentinel_master = family_of(cluster)->sentinel_master,
-      .replicas = family_of(cluster)->independent || cluster->data_count == 0 ? 0 : cluster->data_count - 1,
+      .replicas = replicas(cluster),
+      .shards = cluster->topology->shards,
   };
 }
 
@@ -107,7 +113,7 @@ int lb_cluster_commits(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret
   *ret = 0;
   if (!family_of(cluster)->commits)
     return lb_fail(cluster->env, -EOPNOTSUPP, "topology %s has no servers that count their writes", cluster->topology->name);
-  if (!family_of(cluster)->independent) {
+  if (!family_of(cluster)->independent && cluster->topology->shards == 0) {
     int primary = lb_cluster_primary(cluster, deadline);
     return primary < 0 ? primary : add_commits(cluster, (size_t)primary, deadline, ret);
   }

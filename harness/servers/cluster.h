@@ -34,13 +34,14 @@ struct lb_cluster {
   int64_t ttl_ms;     /* of the trial: session timeouts must be within the servers' bounds */
   bool measured;      /* speed is measured: the servers have a user's settings (setting.h) */
   bool durable;       /* true: on disk, fsync as a careful operator would; false: memory, for directed faults */
+  const char *key;    /* the lock that `primary` is about, where the servers share the keys out; NULL = whichever */
   const char *cache_dir; /* a folder that outlives the trial within one run, for templates (initdb once); may be NULL */
   char err[512];      /* one line after a negative return */
   struct lb_endpoint endpoint[LB_SERVERS_MAX]; /* filled by lb_cluster_target */
 };
 
 /* An empty cluster with its servers' names, services and whether they hold locks. The caller fills
- * in ttl_ms, durable and cache_dir, and for each server host, ports, folder and log; then it
+ * in ttl_ms, durable, key and cache_dir, and for each server host, ports, folder and log; then it
  * starts. */
 void lb_cluster_init(struct lb_cluster *ret, const struct lb_topology *topology, struct lb_env *env);
 /* Starts all servers and waits until the cluster serves. 0 or -errno with err. Where there are no
@@ -67,7 +68,7 @@ int lb_cluster_mono_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline,
  * -EOPNOTSUPP: it never says so. */
 int lb_cluster_left(struct lb_cluster *cluster, size_t index, lb_ns deadline);
 /* How many writes the cluster has committed, from a moment of its own choice: what the server that
- * decides says, or of servers that decide each for itself the sum. 0, or -errno with the reason in
+ * decides says, or of servers that decide each for itself or for its keys the sum. 0, or -errno with the reason in
  * env->err; -EOPNOTSUPP: they do not count. */
 int lb_cluster_commits(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret);
 /* CPU time that its servers have spent on compiling themselves so far. 0, or -errno; -EOPNOTSUPP: they

@@ -41,8 +41,8 @@ struct lb_family {
   int (*launch)(struct lb_cluster *cluster, size_t index);
   /* 0 = this server answers a request by itself; else not, with the reason in env->err. */
   int (*answers)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
-  /* Index of the data server that decides now, asked from the servers themselves; -ENOENT = none
-   * right now; -errno. Quick: a server that does not answer within about 200 ms counts as silent. */
+  /* Index of the data server that decides now (of several, for cluster->key), asked from the servers
+   * themselves; -ENOENT = none right now; -errno. Quick: a server that does not answer within about 200 ms counts as silent. */
   int (*primary)(struct lb_cluster *cluster, lb_ns deadline);
   /* The operator's move, where the system does not fail over by itself (PostgreSQL): makes another
    * data server than `old` the primary. 0 or -errno (-ENOENT: nobody answers that could be
@@ -59,8 +59,8 @@ struct lb_family {
    * (Redis, PostgreSQL). */
   int (*mono_ms)(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
   /* How many writes this server has committed since some moment, by asking it: only differences mean
-   * something, and only while the same server decides. 0, or -errno with env->err. NULL = it does
-   * not count. */
+   * something, and only while the same server decides. One that repeats another's says 0. 0, or
+   * -errno with env->err. NULL = it does not count. */
   int (*commits)(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
   /* Servers in a machine that compiles what it does often are slow until it has: CPU time that this one
    * has spent on compiling so far. 0, or -errno. NULL = as fast from the begin. */
@@ -76,6 +76,6 @@ struct lb_family {
 };
 
 /* The families there are; the table of topologies is made of these. */
-extern const struct lb_family lb_family_none, lb_family_redis, lb_family_sentinel, lb_family_zookeeper, lb_family_postgres;
+extern const struct lb_family lb_family_none, lb_family_redis, lb_family_sentinel, lb_family_cluster, lb_family_zookeeper, lb_family_postgres;
 
 #endif

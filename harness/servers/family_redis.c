@@ -74,6 +74,25 @@ redisReply *lb_redis_ask(struct lb_cluster *cluster, size_t index, lb_ns deadlin
   return reply;
 }
 
+int lb_redis_expect(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *const argv[],
+                    bool (*good)(const struct lb_cluster *cluster, const redisReply *reply), const char *what) {
+  redisReply *reply = lb_redis_ask(cluster, index, deadline, argv);
+  if (!reply) return -EIO;
+  int r = !good || good(cluster, reply) ? 0 : lb_fail(cluster->env, -EAGAIN, "%s: %s", cluster->server[index].name, what);
+  freeReplyObject(reply);
+  return r;
+}
+
+/* "slave0:ip=127.0.0.1,port=7002,state=online,offset=42,lag=0". */
+size_t lb_redis_replicas_online(const redisReply *info) {
+  size_t online = 0;
+  for (const char *at = info->str; at && (at = strstr(at, "state=online")); at++) {
+    const char *lag = strstr(at, "lag=");
+    if (lag && strcspn(at, "\n") > (size_t)(lag - at) && atoi(lag + 4) <= 1) online++;
+  }
+  return online;
+}
+
 int lb_redis_ping(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "PING");
   if (!reply) return -EIO;

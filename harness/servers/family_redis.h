@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * family_redis.h - one Redis server and how it is asked; shared by family_redis.c and
- * family_sentinel.c, private to them.
+ * family_redis.h - one Redis server and how it is asked; shared by family_redis.c,
+ * family_sentinel.c and family_cluster.c, private to them.
  */
 #ifndef LB_FAMILY_REDIS_H
 #define LB_FAMILY_REDIS_H
@@ -27,6 +27,14 @@ int lb_redis_launch(struct lb_cluster *cluster, struct lb_server *server, const 
 redisReply *lb_redis_ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *const argv[]);
 #define LB_REDIS_ASK(cluster, index, deadline, ...)                                                                    \
   lb_redis_ask(cluster, index, deadline, (const char *const[]){__VA_ARGS__, NULL})
+/* 0 when the server answers the command with a reply for which `good` holds (NULL = any but an
+ * error); else not, with the reason in env->err, which is `what` if the reply was not good. */
+int lb_redis_expect(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *const argv[],
+                    bool (*good)(const struct lb_cluster *cluster, const redisReply *reply), const char *what);
+#define LB_REDIS_EXPECT(cluster, index, deadline, good, what, ...)                                                     \
+  lb_redis_expect(cluster, index, deadline, (const char *const[]){__VA_ARGS__, NULL}, good, what)
+/* How many replicas follow closely, as the answer of their primary to INFO replication says. */
+size_t lb_redis_replicas_online(const redisReply *info);
 /* PING: 0 = answered. */
 int lb_redis_ping(struct lb_cluster *cluster, size_t index, lb_ns deadline);
 /* lb_family.wall_ms: TIME. */

@@ -85,22 +85,6 @@ static const char *field(const redisReply *list, const char *name) {
   return "";
 }
 
-static int doubt(struct lb_cluster *cluster, size_t index, const char *what) {
-  return lb_fail(cluster->env, -EAGAIN, "%s: %s", cluster->server[index].name, what);
-}
-
-/* 0 when `index` answers the command with a reply for which `good` holds; NULL = any but an error. */
-static int expect(struct lb_cluster *cluster, size_t index, lb_ns deadline, const char *const argv[],
-                  bool (*good)(const struct lb_cluster *cluster, const redisReply *reply), const char *what) {
-  redisReply *reply = lb_redis_ask(cluster, index, deadline, argv);
-  if (!reply) return -EIO;
-  int r = !good || good(cluster, reply) ? 0 : doubt(cluster, index, what);
-  freeReplyObject(reply);
-  return r;
-}
-#define EXPECT(cluster, index, deadline, good, what, ...)                                                              \
-  expect(cluster, index, deadline, (const char *const[]){__VA_ARGS__, NULL}, good, what)
-
 static bool is_marker(const struct lb_cluster *cluster, const redisReply *reply) {
   (void)cluster;
   return reply->type == REDIS_REPLY_STRING && strcmp(reply->str, "1") == 0;
@@ -111,14 +95,8 @@ static bool is_nil(const struct lb_cluster *cluster, const redisReply *reply) {
   return reply->type == REDIS_REPLY_NIL;
 }
 
-/* "slave0:ip=127.0.0.1,port=7002,state=online,offset=42,lag=0". */
 static bool lists_replicas_online(const struct lb_cluster *cluster, const redisReply *reply) {
-  size_t online = 0;
-  for (const char *at = reply->str; at && (at = strstr(at, "state=online")); at++) {
-    const char *lag = strstr(at, "lag=");
-    if (lag && strcspn(at, "\n") > (size_t)(lag - at) && atoi(lag + 4) <= 1) online++;
-  }
-  return online == cluster->data_count - 1;
+  return lb_redis_replicas_online(reply) == cluster->data_count - 1;
 }
 
 /* "master" stands alone among the flags only while this Sentinel has a link to it and no doubt:
@@ -141,29 +119,28 @@ static bool replicas_usable(const struct lb_cluster *cluster, const redisReply *
 /* ---- ready ----------------------------------------------------------------------------------- */
 
 static int replicas_online(struct lb_cluster *cluster, lb_ns deadline) {
-  return EXPECT(cluster, 0, deadline, lists_replicas_online, "does not list all replicas as online", "INFO",
-                "replication");
+  return LB_REDIS_EXPECT(cluster, 0, deadline, lists_replicas_online, "does not list all replicas as online", "INFO", "replication");
 }
 
 static int marker_written(struct lb_cluster *cluster, lb_ns deadline) {
-  return EXPECT(cluster, 0, deadline, NULL, "no marker", "SET", MARKER, "1");
+  return LB_REDIS_EXPECT(cluster, 0, deadline, NULL, "no marker", "SET", MARKER, "1");
 }
 
 static int marker_arrived(struct lb_cluster *cluster, lb_ns deadline) {
   int r = 0;
   for (size_t i = 1; i < cluster->data_count && r == 0; i++)
-    r = EXPECT(cluster, i, deadline, is_marker, "the marker has not arrived", "GET", MARKER);
+    r = LB_REDIS_EXPECT(cluster, i, deadline, is_marker, "the marker has not arrived", "GET", MARKER);
   return r;
 }
 
 static int marker_deleted(struct lb_cluster *cluster, lb_ns deadline) {
-  return EXPECT(cluster, 0, deadline, NULL, "marker not deleted", "DEL", MARKER);
+  return LB_REDIS_EXPECT(cluster, 0, deadline, NULL, "marker not deleted", "DEL", MARKER);
 }
 
 static int marker_gone(struct lb_cluster *cluster, lb_ns deadline) {
   int r = 0;
   for (size_t i = 0; i < cluster->data_count && r == 0; i++)
-    r = EXPECT(cluster, i, deadline, is_nil, "the marker is still there", "GET", MARKER);
+    r = LB_REDIS_EXPECT(cluster, i, deadline, is_nil, "the marker is still there", "GET", MARKER);
   return r;
 }
 
@@ -172,11 +149,9 @@ static int marker_gone(struct lb_cluster *cluster, lb_ns deadline) {
 static int sentinels_agree(struct lb_cluster *cluster, lb_ns deadline) {
   int r = 0;
   for (size_t i = cluster->data_count; i < cluster->server_count && r == 0; i++) {
-    r = EXPECT(cluster, i, deadline, knows_all, "does not know all others yet", "SENTINEL", "MASTER", MASTER);
-    if (r == 0)
-      r = EXPECT(cluster, i, deadline, replicas_usable, "has not seen all replicas yet", "SENTINEL", "REPLICAS",
-                 MASTER);
-    if (r == 0) r = EXPECT(cluster, i, deadline, NULL, "no quorum", "SENTINEL", "CKQUORUM", MASTER);
+    r = LB_REDIS_EXPECT(cluster, i, deadline, knows_all, "does not know all others yet", "SENTINEL", "MASTER", MASTER);
+    if (r == 0) r = LB_REDIS_EXPECT(cluster, i, deadline, replicas_usable, "has not seen all replicas yet", "SENTINEL", "REPLICAS", MASTER);
+    if (r == 0) r = LB_REDIS_EXPECT(cluster, i, deadline, NULL, "no quorum", "SENTINEL", "CKQUORUM", MASTER);
   }
   return r;
 }
@@ -289,7 +264,7 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
     named = candidate;
   }
   if (named < 0) return -ENOENT;
-  return EXPECT(cluster, (size_t)named, deadline, is_master, "is not a master", "ROLE") == 0 ? named : -ENOENT;
+  return LB_REDIS_EXPECT(cluster, (size_t)named, deadline, is_master, "is not a master", "ROLE") == 0 ? named : -ENOENT;
 }
 
 const struct lb_family lb_family_sentinel = {

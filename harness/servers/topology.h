@@ -25,6 +25,7 @@ struct lb_topology {
   const struct lb_family *family;
   size_t data_count;   /* servers that hold locks: masters, a primary and its replicas, members of an ensemble */
   size_t other_count;  /* further servers (Sentinels) */
+  size_t shards;       /* parts that the keys are split into, each with a primary of its own; 0 = they are not split */
   enum lb_keeps keeps;
   bool synchronous;    /* the primary acknowledges nothing that its replicas do not have */
   /* Lines, each with its newline, at the end of the configuration of every data server, in its own

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "client/holder.h"
 #include "servers/patience.h"
 #include "servers/sandbox.h"
 
@@ -76,13 +77,15 @@ static int build_network(struct lb_stage *s, size_t hosts) {
 /* The clients' hosts stand behind those of the servers. */
 static int open_at(struct lb_stage *s, size_t clients, const char *scratch) {
   const struct lb_trial_plan *plan = s->plan;
-  static char cache[4000];
+  static char cache[4000], key[LB_KEY_NAME_MAX];
   int r = prepare_folder(s, scratch);
   if (r == 0) r = build_network(s, plan->topology->data_count + plan->topology->other_count + clients);
   if (r < 0) return r;
   snprintf(cache, sizeof cache, "%s/scratch/cache", s->run_dir);
   lb_cluster_init(&s->cluster, plan->topology, &s->env.base);
   s->cluster.cache_dir = cache;
+  lb_holder_key_name(s->key_prefix, 0, key); /* that of a timeline, and the first of a load */
+  s->cluster.key = key;
   s->cluster.ttl_ms = plan->scenario->ttl_ms;
   s->cluster.measured = plan->scenario->kind == LB_KIND_LOAD;
   s->cluster.durable = lb_topology_on_disk(plan->topology, plan->scenario->memory_storage);
