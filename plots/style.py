@@ -33,7 +33,7 @@ _PROTOCOLS = {  # colour, topologies; grey: not locks one would deploy, but the 
     "broken": (BLACK, {"none": (STAR, DASH_DOT)}),
     "redis-token": (ORANGE, {"redis": (CIRCLE, SOLID), "redis-aof": (CIRCLE_OPEN, DASHED),
                              "redis-aof-everysec": (BOLD_PLUS, DASH_DOT), "sentinel": (PENTAGON, DOTTED),
-                             "sentinel-minreplicas": (PENTAGON_OPEN, DASH_DOT)}),
+                             "sentinel-minreplicas": (PENTAGON_OPEN, DASH_DOT), "cluster": (SQUARE, DASHED)}),
     "redlock": (PURPLE, {"redis-x5": (UP, SOLID), "redis-x3": (UP_OPEN, DASHED), "redis-x5-aof": (LEFT, DOTTED)}),
     "zk-sequential": (GREEN, {"zk": (SQUARE, SOLID), "zk-x3": (SQUARE_OPEN, DASHED)}),
     "pg-row": (BLUE, _POSTGRES),
