@@ -242,6 +242,12 @@ int lb_conform_inspect(struct lb_conform *c, int i, const char *key, size_t endp
   CALL(LB_CONFORM_CALL_MS, LB_HOOK_INSPECT, inspect, &(struct lb_lock){key, LB_CONFORM_TTL_MS}, endpoint, deadline);
 }
 
+size_t lb_conform_who_knows(struct lb_conform *c, int i, const char *key) {
+  for (size_t at = 0; c->topology->shards > 0 && at < c->topology->data_count; at++)
+    if (lb_conform_inspect(c, i, key, at) == 1) return at;
+  return 0;
+}
+
 static int must_not_poll(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline) {
   if (deadline > lb_now(env)) lb_conform_fail(current, "%s waited in lb_wait_fd (%s session)", lb_hook_name(current->hook), ordinal[current->caller]);
   return current->wait_fds(env, fds, count, deadline);

@@ -128,6 +128,8 @@ int lb_conform_extend(struct lb_conform *c, int i, const char *key, int64_t ttl_
 int lb_conform_wait(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms);
 int lb_conform_holds(struct lb_conform *c, int i, const char *key, const struct lb_grant *grant);
 int lb_conform_inspect(struct lb_conform *c, int i, const char *key, size_t endpoint);
+/* The endpoint to inspect for a held key: the first; where the keys are split, the first that has it. */
+size_t lb_conform_who_knows(struct lb_conform *c, int i, const char *key);
 /* Fails also if the hook waits: it may not sleep, and not poll beyond what is there by now. */
 int lb_conform_doubt(struct lb_conform *c, int i, const char *key, const struct lb_grant *grant);
 /* The same of the hook `server`: an index into the target's endpoints, or -ENOENT. */

@@ -12,20 +12,13 @@
  * so that a record which is gone by then was removed and has not expired. */
 enum { FOLLOW_MS = 1000 };
 
-/* The server to ask for a key: the first, but where the keys are split only some have it. */
-static size_t who_knows(struct lb_conform *c, const char *key) {
-  for (size_t i = 0; c->topology->shards > 0 && i < c->topology->data_count; i++)
-    if (lb_conform_inspect(c, 1, key, i) == 1) return i;
-  return 0;
-}
-
 /* A key that nobody asked for is the other half: a server that says 1 of everything knows
  * nothing. */
 void lb_statement_one_server_knows(struct lb_conform *c) {
   const char *held = lb_conform_key(c), *unheld = lb_conform_key(c);
   struct lb_grant a = LB_GRANT_INIT;
   WANT(LB_OK, lb_conform_try(c, 0, held, &a));
-  size_t server = who_knows(c, held);
+  size_t server = lb_conform_who_knows(c, 1, held);
   WANT(1, lb_conform_inspect(c, 1, held, server));
   WANT(0, lb_conform_inspect(c, 1, unheld, server));
   WANT(LB_OK, lb_conform_release(c, 0, held, &a));
