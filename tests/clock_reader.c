@@ -67,12 +67,12 @@ static void wait_on(clockid_t clock, long ms, int name_clock) {
   pthread_condattr_init(&attr);
   if (!name_clock) pthread_condattr_setclock(&attr, clock);
   pthread_cond_init(&cond, &attr);
+  double begin = true_ms(); /* before it is said until when: what passes in between is waited for, too */
   clock_gettime(clock, &until);
   until.tv_sec += ms / 1000;
   until.tv_nsec += ms % 1000 * 1000000;
   if (until.tv_nsec >= 1000000000) until.tv_sec++, until.tv_nsec -= 1000000000;
   pthread_mutex_lock(&mutex);
-  double begin = true_ms();
   while ((name_clock ? pthread_cond_clockwait(&cond, &mutex, clock, &until) : pthread_cond_timedwait(&cond, &mutex, &until)) == 0) {
   }
   printf("%s%s %.0f\n", clock == CLOCK_MONOTONIC ? "monotonic" : "realtime", name_clock ? "-named" : "", true_ms() - begin);
