@@ -110,13 +110,6 @@ int lb_complain(int code, const char *format, ...) __attribute__((format(printf,
 /* An --expect, taken apart: 0 and *ret, or -1 after one line on stderr. Without a guard of its own
  * it is of `guard`. */
 int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret);
-/* "one, two, three" on stdout; NULL = none. */
-void lb_print_words(const char *const *words);
-/* "leased, fifo" on stdout: enum lb_trait in words. */
-void lb_print_traits(unsigned traits);
-struct lb_protocol;
-/* Whose locks they are: "Redis"; "none" where no server has them. */
-const char *lb_server_title(const struct lb_protocol *protocol);
 /* Folder of scenarios/ and plots/: LOCKBENCH_ROOT, else where the sources were when this was built. */
 const char *lb_root(void);
 /* The history of a file, or of standard input for "-" (cli_history.c). 0 (release with
@@ -132,6 +125,18 @@ char *lb_find_scenario(const char *name);
 char *lb_look_for_scenario(const char *name);
 /* The same of a suite. */
 char *lb_find_suite(const char *name);
+
+/* ---- what is said of protocols (cli_words.c) ------------------------------------------------- */
+
+struct lb_protocol;
+/* "one, two, three" on stdout; NULL = none. */
+void lb_print_words(const char *const *words);
+/* "leased, fifo" on stdout: enum lb_trait in words. */
+void lb_print_traits(unsigned traits);
+/* Whose locks they are: "Redis"; "none" where no server has them. One of lb_server_title_at(). */
+const char *lb_server_title(const struct lb_protocol *protocol);
+/* All of them, in the order of lists; NULL behind the last. */
+const char *lb_server_title_at(size_t index);
 
 /* ---- a run (cli_run.c) ----------------------------------------------------------------------- */
 
@@ -149,13 +154,18 @@ struct lb_order { /* what a command wants done */
 };
 /* Plans it, runs it, writes its results and says what came of it. An exit code. */
 int lb_carry_out(const struct lb_order *order);
-/* The folder of all runs of this user. Not to be freed. */
-const char *lb_results_folder(void);
-/* A seed to be shown and typed again. */
-uint64_t lb_random_seed(void);
 /* `run --against TOOL` (cli_against.c): this build and another one take turns, and what came of it is compared. An exit code. */
 int lb_run_against(const struct lb_args *args);
 /* Compares two results folders, or the variants in `a` (NULL = no `b`), and prints it as `args` say (cli_compare.c). An exit code. */
 int lb_compare_folders(const struct lb_args *args, const char *a, const char *b);
+
+/* ---- what a run takes by default (cli_defaults.c) -------------------------------------------- */
+
+/* The folder of all runs of this user. Not to be freed. */
+const char *lb_results_folder(void);
+/* A seed to be shown and typed again. */
+uint64_t lb_random_seed(void);
+/* How many trials that only wait run side by side. */
+int lb_default_jobs(void);
 
 #endif

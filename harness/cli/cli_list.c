@@ -16,10 +16,6 @@
 #include "scenario/suite.h"
 #include "servers/topology.h"
 
-void lb_print_words(const char *const *words) {
-  for (; words && *words; words++) printf("%s%s", *words, words[1] ? ", " : "");
-}
-
 /* Columns: the second one begins behind the longest name of the first. */
 static int wider(int width, const char *name) {
   int length = (int)strlen(name);
@@ -33,23 +29,6 @@ static int width_of_protocols(void) {
   return width;
 }
 
-/* The servers whose locks there are, in the order of the list. Who keeps what in memory alone stands
- * behind them all. */
-static const struct {
-  const char *service, *title;
-} servers[] = {{"redis", "Redis"}, {"zookeeper", "ZooKeeper"}, {"postgres", "PostgreSQL"}, {"etcd", "etcd"}, {NULL, "none"}};
-enum { SERVER_COUNT = sizeof servers / sizeof *servers };
-
-/* By the topology that it runs on by default. A topology that only a plugin knows has no servers of ours. */
-static size_t server_of(const struct lb_protocol *p) {
-  const struct lb_topology *t = lb_topology_find(p->topologies[0]);
-  size_t i = 0;
-  while (i < SERVER_COUNT - 1 && !(t && t->family->service && strcmp(servers[i].service, t->family->service) == 0)) i++;
-  return i;
-}
-
-const char *lb_server_title(const struct lb_protocol *protocol) { return servers[server_of(protocol)].title; }
-
 static void list_protocol(const struct lb_protocol *p, int width, int server_width) {
   printf("%-*s  %-*s  %s (", width, p->name, server_width, lb_server_title(p), p->summary);
   lb_print_words(p->topologies);
@@ -62,10 +41,11 @@ static void list_protocol(const struct lb_protocol *p, int width, int server_wid
 static int list_protocols(void) {
   const struct lb_protocol *p;
   int width = width_of_protocols(), server_width = 0;
-  for (size_t i = 0; i < SERVER_COUNT; i++) server_width = wider(server_width, servers[i].title);
-  for (size_t server = 0; server < SERVER_COUNT; server++)
+  const char *title;
+  for (size_t i = 0; (title = lb_server_title_at(i)); i++) server_width = wider(server_width, title);
+  for (size_t server = 0; (title = lb_server_title_at(server)); server++)
     for (size_t i = 0; (p = lb_protocol_at(i)); i++)
-      if (server_of(p) == server) list_protocol(p, width, server_width);
+      if (lb_server_title(p) == title) list_protocol(p, width, server_width);
   return LB_EXIT_OK;
 }
 

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/called.h"
@@ -20,28 +19,6 @@
 #include "show/report.h"
 #include "run/results.h"
 #include "scenario/suite.h"
-
-/* 32 bits: enough to draw from, and short enough to be copied from a screen. */
-uint64_t lb_random_seed(void) {
-  uint32_t word = 1;
-  if (getrandom(&word, sizeof word, 0) != sizeof word) word = (uint32_t)lb_clock_ns();
-  return word;
-}
-
-static int default_jobs(void) {
-  long cores = sysconf(_SC_NPROCESSORS_ONLN); /* a directed trial mostly waits: four a core */
-  return cores < 1 ? 4 : cores > 4 ? 16 : (int)(4 * cores);
-}
-
-/* results/ below the sources belongs to whoever built the tool; who may not write there gets a
- * folder below the one he stands in. */
-const char *lb_results_folder(void) {
-  static char path[4096];
-  const char *folder = getenv("LOCKBENCH_RESULTS");
-  if (folder && *folder) return folder;
-  snprintf(path, sizeof path, "%s/results", lb_root());
-  return access(path, W_OK) == 0 ? path : "lockbench-results";
-}
 
 /* The order is that of interest: verdict, truth table, figures, remarks, and last what is needed to
  * replay it. */
@@ -113,7 +90,7 @@ static int execute(const struct lb_plan *plan, const struct lb_order *order) {
   int r = lb_rundir_open(&dir, lb_results_folder(), order->label, order->args->out, err, sizeof err);
   if (r < 0) return lb_complain(r == -EEXIST && order->args->out ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", err);
   info.id = dir.id;
-  info.jobs = order->args->jobs ? order->args->jobs : default_jobs();
+  info.jobs = order->args->jobs ? order->args->jobs : lb_default_jobs();
   r = lb_run_info_ask(&info, plan, dir.partial);
   if (r == 0) r = lb_tally_begin(plan, &tally);
   if (r == 0) r = run_and_write(&tally, &info, &dir, order, err, sizeof err);

@@ -18,30 +18,6 @@
 
 /* ---- a protocol ------------------------------------------------------------------------------ */
 
-static const struct {
-  unsigned trait;
-  const char *name;
-} trait_names[] = {
-    {LB_TRAIT_LEASED, "leased"},
-    {LB_TRAIT_SESSION, "session"},
-    {LB_TRAIT_NO_EXPIRY, "no-expiry"},
-    {LB_TRAIT_FENCED, "fenced"},
-    {LB_TRAIT_FIFO, "fifo"},
-    {LB_TRAIT_WAKES, "wakes-waiters"},
-    {LB_TRAIT_QUEUES, "queues"},
-    {LB_TRAIT_CLIENT_CLOCK, "uses-client-clock"},
-    {LB_TRAIT_SERVER_CLOCK, "uses-server-clock"},
-    {LB_TRAIT_UNSAFE, "known-unsafe"},
-    {LB_TRAIT_NO_OWNER, "no-owner"},
-    {LB_TRAIT_REENTRANT, "reentrant"},
-};
-
-void lb_print_traits(unsigned traits) {
-  const char *between = "";
-  for (size_t i = 0; i < sizeof trait_names / sizeof *trait_names; i++)
-    if (traits & trait_names[i].trait) printf("%s%s", between, trait_names[i].name), between = ", ";
-}
-
 /* Topologies that a protocol runs on without naming them. */
 static void print_stand_ins(const char *const *named) {
   const struct lb_topology *t;

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a run takes where nothing was said: a seed, how many trials run side by side, and the folder of
+ * results.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cli.h"
+
+/* 32 bits: enough to draw from, and short enough to be copied from a screen. */
+uint64_t lb_random_seed(void) {
+  uint32_t word = 1;
+  if (getrandom(&word, sizeof word, 0) != sizeof word) word = (uint32_t)lb_clock_ns();
+  return word;
+}
+
+int lb_default_jobs(void) {
+  long cores = sysconf(_SC_NPROCESSORS_ONLN); /* a directed trial mostly waits: four a core */
+  return cores < 1 ? 4 : cores > 4 ? 16 : (int)(4 * cores);
+}
+
+/* results/ below the sources belongs to whoever built the tool; who may not write there gets a
+ * folder below the one he stands in. */
+const char *lb_results_folder(void) {
+  static char path[4096];
+  const char *folder = getenv("LOCKBENCH_RESULTS");
+  if (folder && *folder) return folder;
+  snprintf(path, sizeof path, "%s/results", lb_root());
+  return access(path, W_OK) == 0 ? path : "lockbench-results";
+}
