@@ -133,6 +133,16 @@ union lb_value {
   const char *text; /* ends with NUL, outlives the session */
 };
 
+/* ---- flaws -------------------------------------------------------------------------------------------- */
+
+/* A promise of the contract that a protocol does not keep, by its design. `lockbench conform` asks for it all the same, and there it has to
+ * fail: a flaw that does not show is not there. It is about promises only; answers that the contract does not know are never a flaw. */
+struct lb_flaw { /* a table of these ends with .statement = NULL */
+  const char *statement; /* as conform says it: "a stale release leaves the next holder alone" */
+  const char *reason;    /* one line: "the release deletes the key, whoever set it" */
+  const char *where;     /* the flaw is there with this value of a bool or choice option only: "token=no"; NULL = always */
+};
+
 /* ---- a lock ------------------------------------------------------------------------------------------- */
 
 /* What is asked for. The caller's; it is valid for the call. All calls about one attempt name the same key and ttl, but for extend, whose
@@ -290,6 +300,8 @@ struct lb_protocol {
    * after that grant, asks nobody and does not wait. For proofs: of two grants the one with the smaller number has read the older state.
    * NULL = the service has no such number, or does not tell. */
   uint64_t (*seen)(struct lb_session *session);
+  /* What conform asks of it in vain. NULL = nothing. */
+  const struct lb_flaw *flaws;
 };
 
 /* Whether waiters of this protocol are told: it has the hook wait and, if it has an option `wake`, that is on. `options` as

@@ -58,6 +58,36 @@ bool lb_protocol_can_fence(const struct lb_protocol *protocol) {
   return protocol->traits & LB_TRAIT_FENCED || has_switch(protocol, "fence");
 }
 
+/* ---- flaws ------------------------------------------------------------------------------------------------------------ */
+
+/* The option that NAME=VALUE of a flaw speaks of, of type bool or choice, and which of its values: 1 for yes, the index of a word. */
+static const struct lb_option *option_of(const struct lb_protocol *protocol, const char *where, size_t *ret_index, int64_t *ret_value) {
+  static const char *const no_yes[] = {"no", "yes", NULL};
+  const char *equals = strchr(where, '=');
+  size_t length = equals ? (size_t)(equals - where) : 0;
+  for (size_t i = 0; equals && protocol->options && protocol->options[i].name; i++) {
+    const struct lb_option *o = &protocol->options[i];
+    if (strlen(o->name) != length || strncmp(o->name, where, length) != 0) continue;
+    const char *const *words = o->type == LB_OPT_BOOL ? no_yes : o->type == LB_OPT_CHOICE ? o->words : NULL;
+    for (*ret_value = 0; words && words[*ret_value]; ++*ret_value)
+      if (strcmp(words[*ret_value], equals + 1) == 0) return *ret_index = i, o;
+  }
+  return NULL;
+}
+
+static bool is_there(const struct lb_protocol *protocol, const union lb_value *options, const char *where) {
+  size_t index;
+  int64_t value;
+  const struct lb_option *o = where ? option_of(protocol, where, &index, &value) : NULL;
+  return !o || (o->type == LB_OPT_BOOL ? options[index].b == (value == 1) : options[index].i == value);
+}
+
+const struct lb_flaw *lb_protocol_flaw(const struct lb_protocol *protocol, const union lb_value *options, const char *statement) {
+  for (const struct lb_flaw *f = protocol->flaws; f && f->statement; f++)
+    if (strcmp(f->statement, statement) == 0 && is_there(protocol, options, f->where)) return f;
+  return NULL;
+}
+
 /* ---- one table -------------------------------------------------------------------------------------------------------- */
 
 /* Where a scenario, a setting or a file name has room for so much. */
@@ -147,11 +177,24 @@ static const char *hooks_complaint(const struct lb_protocol *p) {
   return NULL;
 }
 
+/* Which statements there are, conform knows. */
+static const char *flaws_complaint(const struct lb_protocol *p) {
+  size_t index;
+  int64_t value;
+  for (const struct lb_flaw *f = p->flaws; f && f->statement; f++) {
+    if (!good_text(f->statement, false)) return "a flaw whose statement is not one line of text";
+    if (!good_text(f->reason, false)) return "a flaw whose reason is not one line of text";
+    if (f->where && !option_of(p, f->where, &index, &value)) return "a flaw whose `where` is no OPTION=VALUE of an option of type bool or choice";
+  }
+  return NULL;
+}
+
 static const char *complaint(const struct lb_protocol *p) {
   const char *what = names_complaint(p);
   if (!what) what = texts_complaint(p);
   if (!what) what = hooks_complaint(p);
-  return what ? what : options_complaint(p->options);
+  if (!what) what = options_complaint(p->options);
+  return what ? what : flaws_complaint(p);
 }
 
 /* Looks at the first two fields only, which every table of every version has. */

@@ -250,6 +250,23 @@ code 'but not one that does not' 3 '^FAIL a stale release leaves the next holder
   "$bin" conform --plugin "$plugins/plugin-ownerless-untold.so"
 code 'as TAP' 3 '^not ok [0-9]+ - a stale release leaves the next holder alone$' \
   "$bin" conform --tap --plugin "$plugins/plugin-ownerless-untold.so"
+code 'flaws that are declared and show' 0 '^ownerless-flawed@none: 11 of 15 statements hold, 4 fail as declared$' \
+  "$bin" conform --plugin "$plugins/plugin-ownerless-flawed.so"
+code 'each with its reason' 0 '^     fails as declared, because a release removes the word, whoever set it$' \
+  "$bin" conform --plugin "$plugins/plugin-ownerless-flawed.so"
+code 'and as TAP' 0 '^# fails as declared, because a release removes the word, whoever set it$' \
+  "$bin" conform --tap --plugin "$plugins/plugin-ownerless-flawed.so"
+code 'a flaw that is declared and does not show' 3 \
+  '^FAIL a held lock is refused to another session: it holds, though the protocol declares that it does not$' \
+  "$bin" conform --plugin "$plugins/plugin-flaw-false.so"
+code 'a flaw in a statement that is none' 3 \
+  "^FAIL the table is well formed: .* in 'a held lock is refused to other sessions', which is no statement, did you mean 'a held lock is refused to another session'\\?\$" \
+  "$bin" conform --plugin "$plugins/plugin-flaw-unknown.so"
+code 'a flaw in a statement that nobody asks' 3 "^FAIL the table is well formed: .* 'fences grow', which its traits, hooks or options keep from being asked\$" \
+  "$bin" conform --plugin "$plugins/plugin-flaw-unasked.so"
+expect 'a flaw of an option that is none' 2 'a flaw whose `where` is no OPTION=VALUE' "$bin" conform --plugin "$plugins/plugin-flaw-where.so"
+says 'show: what a protocol fails, and why' 0 '^fails:    "a stale release leaves the next holder alone": a release removes the word, whoever set it$' \
+  "$bin" show --plugin "$plugins/plugin-ownerless-flawed.so" ownerless-flawed
 code 'with an option on' 0 '^ok   fences grow$' "$bin" conform redis-token -s redis-token.fence=yes
 expect 'conform without a name' 2 'conform: expected a PROTOCOL, PROTOCOL@TOPOLOGY or --plugin FILE' "$bin" conform
 expect 'conform of an unknown protocol' 2 "unknown protocol 'locl', did you mean 'local'" "$bin" conform locl

@@ -207,6 +207,11 @@ static int holds_and_dies(struct lb_session *s, const struct lb_lock *lock, cons
   return raise(SIGTERM);
 }
 
+static int release_and_die(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)s, (void)lock, (void)grant, (void)deadline;
+  return raise(SIGTERM);
+}
+
 static int holds_and_exits(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
   (void)s, (void)lock, (void)grant, (void)deadline;
   exit(7);
@@ -465,6 +470,55 @@ static void a_session_names_the_server_that_has_its_lock(void **state) {
   }
 }
 
+static int try_numbered(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  int r = try_good(s, lock, grant, deadline);
+  grant->fence = 5;
+  return r;
+}
+
+/* Only the verdict of the statement is the flaw that was declared, not whatever else may go wrong in it. */
+static void a_declared_flaw_has_to_show(void **state) {
+  (void)state;
+  static const struct lb_flaw flaws[] = {{HELD_LOCK, "it grants to all", NULL}, {NULL, NULL, NULL}};
+  bad.flaws = flaws;
+  bad.try_acquire = try_always;
+  run();
+  SAYS(HELD_LOCK, "expected BUSY from try_acquire, got OK (second session)");
+  assert_true(said(HELD_LOCK)->holds);
+  assert_string_equal(said(HELD_LOCK)->declared, "it grants to all");
+  assert_string_equal(said(FREE_LOCK)->declared, "");
+  bad.try_acquire = good->try_acquire;
+  run();
+  SAYS(HELD_LOCK, "it holds, though the protocol declares that it does not");
+  assert_false(said(HELD_LOCK)->holds);
+  bad.try_acquire = try_politely;
+  run();
+  SAYS(HELD_LOCK, "expected OK from try_acquire, got -ECONNREFUSED (first session): no service");
+  assert_false(said(HELD_LOCK)->holds);
+  bad.try_acquire = try_42;
+  run();
+  assert_false(said(HELD_LOCK)->holds);
+  bad.try_acquire = good->try_acquire;
+  bad.release = release_and_die;
+  run();
+  SAYS(HELD_LOCK, "it died of SIGTERM inside release (first session)");
+  assert_false(said(HELD_LOCK)->holds);
+}
+
+/* The other statement is not asked, and its flaw not missed, because that option is off. */
+static void a_flaw_may_hang_on_an_option(void **state) {
+  (void)state;
+  static const struct lb_flaw flaws[] = {
+      {"a grant without fence says so", "it numbers them", "fence=no"}, {"fences grow", "it always says 5", "fence=yes"}, {NULL, NULL, NULL}};
+  if (lb_topology_missing(lb_topology_find("redis"))) skip();
+  bad.flaws = flaws;
+  bad.try_acquire = try_numbered;
+  run_on("redis", 10 * LIMIT_MS);
+  SAYS("the table is well formed", "expected to find redis-token by its name, found another protocol");
+  SAYS("a grant without fence says so", "expected fence = 0 from a lock that numbers no grants, got 5");
+  assert_true(said("a grant without fence says so")->holds);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(a_good_protocol_holds, set_up),
@@ -482,6 +536,8 @@ int main(void) {
       cmocka_unit_test_setup(who_dies_takes_one_statement_along, set_up),
       cmocka_unit_test_setup(a_process_that_ends_badly_does_not_hold, set_up),
       cmocka_unit_test_setup(nothing_outlives_its_statement, set_up),
+      cmocka_unit_test_setup(a_declared_flaw_has_to_show, set_up),
+      cmocka_unit_test_setup(a_flaw_may_hang_on_an_option, set_up_lease),
   };
   return cmocka_run_group_tests_name("conform", tests, NULL, NULL);
 }

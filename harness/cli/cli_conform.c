@@ -26,7 +26,7 @@
 struct suite {
   bool tap, many; /* many: more than one system, so each line of TAP has to name its own */
   const char *system;
-  int statements, held; /* of this system */
+  int statements, held, declared; /* of this system; declared: of those that held, by failing as declared */
   int points, failed;   /* of all of them */
 };
 
@@ -41,6 +41,7 @@ static void print_indented(const char *before, const char *lines) {
 static void print_tap(const struct suite *s, const struct lb_conform_result *r) {
   printf("%s %d - %s%s%s\n", r->holds ? "ok" : "not ok", s->points, s->many ? s->system : "", s->many ? ": " : "",
          r->statement);
+  if (r->holds && r->declared[0]) printf("# fails as declared, because %s\n", r->declared);
   if (r->why[0]) printf("# %s\n", r->why);
   print_indented("# | ", r->output);
 }
@@ -51,14 +52,22 @@ static void print_result(void *data, const struct lb_conform_result *r) {
   s->statements++;
   s->points++;
   s->held += r->holds;
+  s->declared += r->holds && r->declared[0];
   s->failed += !r->holds;
   if (s->tap) {
     print_tap(s, r);
   } else {
     printf("%s %s%s%s\n", r->holds ? "ok  " : "FAIL", r->statement, r->why[0] ? ": " : "", r->why);
+    if (r->holds && r->declared[0]) printf("     fails as declared, because %s\n", r->declared);
     print_indented("     | ", r->output);
   }
   fflush(stdout); /* the next one may take its time */
+}
+
+static void print_sum(const struct suite *s) {
+  printf("%s: %d of %d statements hold", s->system, s->held - s->declared, s->statements);
+  if (s->declared) printf(", %d fail%s as declared", s->declared, s->declared == 1 ? "s" : "");
+  putchar('\n');
 }
 
 /* ---- one system ------------------------------------------------------------------------------ */
@@ -73,11 +82,11 @@ static int run_system(struct suite *s, const struct lb_system *system, const str
   if (!options) return lb_complain(LB_EXIT_FAILURE, "conform %s: no memory", system->name);
   plan.options = options;
   s->system = system->name;
-  s->statements = s->held = 0;
+  s->statements = s->held = s->declared = 0;
   int r = lb_conform_run(&plan, print_result, s, err, sizeof err);
   free(options);
   if (r < 0) return lb_complain(LB_EXIT_FAILURE, "conform %s: %s", system->name, err);
-  if (!s->tap) printf("%s: %d of %d statements hold\n", system->name, s->held, s->statements);
+  if (!s->tap) print_sum(s);
   return s->held == s->statements ? LB_EXIT_OK : LB_EXIT_UNEXPECTED;
 }
 

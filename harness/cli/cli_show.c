@@ -44,6 +44,12 @@ static void show_option(const struct lb_protocol *p, const struct lb_option *o) 
   }
 }
 
+/* What conform asks of it in vain. */
+static void show_flaws(const struct lb_protocol *p) {
+  for (const struct lb_flaw *f = p->flaws; f && f->statement; f++)
+    printf("fails:    \"%s\"%s%s: %s\n", f->statement, f->where ? ", with " : "", f->where ? f->where : "", f->reason);
+}
+
 /* What its author says. Of a plugin nobody has the file. */
 static void show_design(const struct lb_protocol *p) {
   const struct lb_design *design = lb_protocol_design(p);
@@ -69,6 +75,7 @@ static void show_protocol(const struct lb_protocol *p) {
     putchar('\n');
   }
   for (const struct lb_option *o = p->options; o && o->name; o++) show_option(p, o);
+  show_flaws(p);
   show_design(p);
 }
 

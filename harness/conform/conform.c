@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "backends/registry.h"
 #include "base/clock.h"
 #include "conform_outcome.h"
 #include "conform_parts.h"
@@ -195,7 +196,8 @@ static void run_statement(struct controller *k, const struct lb_conform_statemen
                                             .output = k->output,
                                             .limit_ms = k->limit_ms,
                                             .in_time = in_time,
-                                            .status = status},
+                                            .status = status,
+                                            .flaw = lb_protocol_flaw(k->plan->protocol, k->plan->options, statement->text)},
                    result);
 }
 

@@ -9,6 +9,9 @@
  *
  * A statement that holds says that this call of it went well, not that the protocol is right: what
  * happens under faults and load is for scenarios.
+ *
+ * Where a protocol declares a flaw (struct lb_flaw), the statement has to fail, by its own verdict:
+ * neither an error nor an answer that the contract does not know is the flaw that was declared.
  */
 #ifndef LB_CONFORM_H
 #define LB_CONFORM_H
@@ -19,8 +22,11 @@
 struct lb_conform_result { /* of one statement; plain data, printable: it travels through a pipe */
   char statement[100];     /* "a held lock is refused to another session" */
   bool holds;
+  /* Why the protocol says that it fails this statement, cut off where it is too long; "" = it does
+   * not say so. */
+  char declared[200];
   /* One line where it does not hold: "expected BUSY from try_acquire, got OK (second session)";
-   * else "". */
+   * also where it fails as declared; else "". */
   char why[700];
   /* Then also: the last lines of what the protocol wrote to stdout and stderr, or the first of a
    * sanitizer's report; each ends with '\n'. */

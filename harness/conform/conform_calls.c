@@ -31,16 +31,27 @@ const char *lb_conform_key(struct lb_conform *c) {
 
 /* ---- verdicts -------------------------------------------------------------------------------- */
 
-/* The reason is written before the state: the controller reads it when it sees FAILS. */
+/* The reason is written before the state: the controller reads it when it sees the state. */
+static _Noreturn void end(struct lb_conform *c, enum lb_conform_state state, const char *format, va_list args) {
+  vsnprintf(c->shared->why, sizeof c->shared->why, format, args);
+  lb_contract_clean_text(c->shared->why, sizeof c->shared->why);
+  atomic_store(&c->shared->hook, LB_HOOK_NONE);
+  atomic_store(&c->shared->state, (int)state);
+  _exit(0); /* what the protocol has registered for its end is not asked any more */
+}
+
 void lb_conform_fail(struct lb_conform *c, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  vsnprintf(c->shared->why, sizeof c->shared->why, format, args);
-  va_end(args);
-  lb_contract_clean_text(c->shared->why, sizeof c->shared->why);
-  atomic_store(&c->shared->hook, LB_HOOK_NONE);
-  atomic_store(&c->shared->state, LB_CONFORM_FAILS);
-  _exit(0); /* what the protocol has registered for its end is not asked any more */
+  end(c, LB_CONFORM_FAILS, format, args);
+}
+
+/* After a call that broke the contract, or met an error: of the statement it says nothing. */
+static _Noreturn void break_off(struct lb_conform *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static _Noreturn void break_off(struct lb_conform *c, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  end(c, LB_CONFORM_BREAKS, format, args);
 }
 
 void lb_conform_check(struct lb_conform *c, bool good, const char *format, ...) {
@@ -70,9 +81,10 @@ void lb_conform_want(struct lb_conform *c, int wanted, int got) {
   if (got == wanted) return;
   const char *text = c->env[c->caller].base.err;
   if (c->within_ms) snprintf(within, sizeof within, " within %lld ms", (long long)c->within_ms);
-  lb_conform_fail(c, "expected %s from %s%s, got %s (%s session)%s%s",
-                  describe(c->hook, wanted, expected, sizeof expected), lb_hook_name(c->hook), within,
-                  describe(c->hook, got, came, sizeof came), ordinal[c->caller], text[0] ? ": " : "", text);
+  (got < 0 ? break_off : lb_conform_fail)(c, "expected %s from %s%s, got %s (%s session)%s%s",
+                                          describe(c->hook, wanted, expected, sizeof expected), lb_hook_name(c->hook),
+                                          within, describe(c->hook, got, came, sizeof came), ordinal[c->caller],
+                                          text[0] ? ": " : "", text);
 }
 
 /* ---- sessions -------------------------------------------------------------------------------- */
@@ -158,12 +170,12 @@ static int leave(struct lb_conform *c, int result) {
   lb_ns now = lb_now(env), late_ms = now > c->due ? (now - c->due) / LB_NS_PER_MS : 0;
   atomic_store(&c->shared->hook, LB_HOOK_NONE);
   if (lb_contract_result(c->hook, result, complaint, sizeof complaint) < 0)
-    lb_conform_fail(c, "%s (%s session)", complaint, ordinal[c->caller]);
+    break_off(c, "%s (%s session)", complaint, ordinal[c->caller]);
   if (result < 0 && lb_contract_text(env->err, sizeof env->err, complaint, sizeof complaint) < 0)
-    lb_conform_fail(c, "%s answered %s and %s (%s session)", lb_hook_name(c->hook),
+    break_off(c, "%s answered %s and %s (%s session)", lb_hook_name(c->hook),
                     describe(c->hook, result, came, sizeof came), complaint, ordinal[c->caller]);
   if (late_ms > LB_CONFORM_LATE_MS)
-    lb_conform_fail(c, "%s came back %" PRIu64 " ms past its deadline (%s session)", lb_hook_name(c->hook), late_ms,
+    break_off(c, "%s came back %" PRIu64 " ms past its deadline (%s session)", lb_hook_name(c->hook), late_ms,
                     ordinal[c->caller]);
   return result;
 }
@@ -173,7 +185,7 @@ static int leave(struct lb_conform *c, int result) {
 static void open_session(struct lb_conform *c, int i) {
   if (c->session[i]) return;
   c->session[i] = calloc(1, c->protocol->session_size);
-  if (!c->session[i]) lb_conform_fail(c, "no memory for a session of %zu bytes", c->protocol->session_size);
+  if (!c->session[i]) break_off(c, "no memory for a session of %zu bytes", c->protocol->session_size);
   lb_ns deadline = lb_conform_in_ms(10000);
   enter(c, LB_HOOK_OPEN, i, deadline);
   lb_conform_want(c, LB_OK, leave(c, c->protocol->open(c->session[i], &c->config[i], deadline)));
@@ -210,7 +222,7 @@ int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl
   lb_ns before = lb_now(env);
   int r = leave(c, c->protocol->try_acquire(c->session[i], &(struct lb_lock){key, ttl_ms}, grant, deadline));
   if (r == LB_OK && lb_contract_grant(c->protocol, grant, before, lb_now(env), ttl_ms, complaint, sizeof complaint) < 0)
-    lb_conform_fail(c, "%s (try_acquire, %s session)", complaint, ordinal[i]);
+    break_off(c, "%s (try_acquire, %s session)", complaint, ordinal[i]);
   return r;
 }
 
@@ -249,12 +261,12 @@ size_t lb_conform_who_knows(struct lb_conform *c, int i, const char *key) {
 }
 
 static int must_not_poll(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline) {
-  if (deadline > lb_now(env)) lb_conform_fail(current, "%s waited in lb_wait_fd (%s session)", lb_hook_name(current->hook), ordinal[current->caller]);
+  if (deadline > lb_now(env)) break_off(current, "%s waited in lb_wait_fd (%s session)", lb_hook_name(current->hook), ordinal[current->caller]);
   return current->wait_fds(env, fds, count, deadline);
 }
 
 static void must_not_sleep(struct lb_env *env, lb_ns when) {
-  if (when > lb_now(env)) lb_conform_fail(current, "%s waited in lb_sleep_until (%s session)", lb_hook_name(current->hook), ordinal[current->caller]);
+  if (when > lb_now(env)) break_off(current, "%s waited in lb_sleep_until (%s session)", lb_hook_name(current->hook), ordinal[current->caller]);
 }
 
 int lb_conform_doubt(struct lb_conform *c, int i, const char *key, const struct lb_grant *grant) {
@@ -292,7 +304,7 @@ static int ask_quietly(struct lb_conform *c, enum lb_hook hook, int i, uint64_t 
 int lb_conform_server(struct lb_conform *c, int i) {
   char complaint[200];
   int r = ask_quietly(c, LB_HOOK_SERVER, i, NULL);
-  if (lb_contract_server(r, c->target.count, complaint, sizeof complaint) < 0) lb_conform_fail(c, "%s (%s session)", complaint, ordinal[i]);
+  if (lb_contract_server(r, c->target.count, complaint, sizeof complaint) < 0) break_off(c, "%s (%s session)", complaint, ordinal[i]);
   return r;
 }
 
@@ -300,7 +312,7 @@ uint64_t lb_conform_seen(struct lb_conform *c, int i) {
   char complaint[200];
   uint64_t seen;
   ask_quietly(c, LB_HOOK_SEEN, i, &seen);
-  if (lb_contract_seen(seen, complaint, sizeof complaint) < 0) lb_conform_fail(c, "%s (%s session)", complaint, ordinal[i]);
+  if (lb_contract_seen(seen, complaint, sizeof complaint) < 0) break_off(c, "%s (%s session)", complaint, ordinal[i]);
   return seen;
 }
 

@@ -68,6 +68,15 @@ static void say_where(const struct lb_conform_shared *shared, char *buf, size_t 
              ordinal[(unsigned)atomic_load(&shared->session) % LB_CONFORM_SESSIONS]);
 }
 
+/* Of a declared flaw only the statement's own verdict counts: a protocol that dies, hangs, breaks the
+ * contract or meets an error has not shown it. */
+static void judge_flaw(const struct lb_conform_end *end, struct lb_conform_result *result) {
+  bool shown = atomic_load(&end->shared->state) == LB_CONFORM_FAILS;
+  snprintf(result->declared, sizeof result->declared, "%s", end->flaw->reason);
+  if (result->holds) snprintf(result->why, sizeof result->why, "it holds, though the protocol declares that it does not");
+  result->holds = shown;
+}
+
 /* From what says most to what says least. A process may also end badly after its statement held: a
  * sanitizer that finds a leak at the end does so. */
 void lb_conform_judge(const struct lb_conform_end *end, struct lb_conform_result *result) {
@@ -76,7 +85,7 @@ void lb_conform_judge(const struct lb_conform_end *end, struct lb_conform_result
   int state = atomic_load(&shared->state);
   char where[80];
   say_where(shared, where, sizeof where);
-  if (state == LB_CONFORM_FAILS)
+  if (state == LB_CONFORM_FAILS || state == LB_CONFORM_BREAKS)
     snprintf(result->why, sizeof result->why, "%.*s", (int)sizeof shared->why - 1, shared->why);
   else if (!end->in_time)
     snprintf(result->why, sizeof result->why, "it did not end within %g s, %s", (double)end->limit_ms / 1000, where);
@@ -90,7 +99,8 @@ void lb_conform_judge(const struct lb_conform_end *end, struct lb_conform_result
     snprintf(result->why, sizeof result->why, "it held, but its process then ended with exit status %d",
              WEXITSTATUS(status));
   result->holds = result->why[0] == '\0';
-  if (result->holds) return;
+  if (end->flaw) judge_flaw(end, result);
   lb_contract_clean_text(result->why, sizeof result->why);
+  if (result->holds) return;
   show_output(end->output, result->output, sizeof result->output);
 }

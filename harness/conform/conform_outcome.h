@@ -15,9 +15,11 @@ struct lb_conform_end {
   int64_t limit_ms;                       /* how long it was given */
   bool in_time;                           /* false = it was killed for taking longer */
   int status;                             /* of waitpid() */
+  const struct lb_flaw *flaw;             /* declared in this statement; NULL = none */
 };
 
-/* Sets whether it holds, and if not, why and what it printed. result->why is empty before. */
+/* Sets whether it holds, and if not, why and what it printed: a declared flaw holds if the statement
+ * fails. result->why is empty before. */
 void lb_conform_judge(const struct lb_conform_end *end, struct lb_conform_result *result);
 
 #endif

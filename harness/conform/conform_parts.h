@@ -26,9 +26,11 @@ enum {
   LB_CONFORM_HOLD_MS = 200,
 };
 
-/* RUNS is set before the process begins; the process itself moves on to HOLDS or FAILS, once. If it
- * is still RUNS when the process has ended, something else has ended it: the protocol, as a rule. */
-enum lb_conform_state { LB_CONFORM_RUNS, LB_CONFORM_HOLDS, LB_CONFORM_FAILS };
+/* RUNS is set before the process begins; the process itself moves on to one of the others, once. If
+ * it is still RUNS when the process has ended, something else has ended it: the protocol, as a rule.
+ * FAILS is the verdict of the statement; BREAKS is that it got none, because a call broke the
+ * contract or met an error. */
+enum lb_conform_state { LB_CONFORM_RUNS, LB_CONFORM_HOLDS, LB_CONFORM_FAILS, LB_CONFORM_BREAKS };
 /* SERVE until the statement asks for SHALL_DIE. The controller kills them and answers with DEAD;
  * the statement has to be the last one. */
 enum lb_conform_servers { LB_CONFORM_SERVE, LB_CONFORM_SHALL_DIE, LB_CONFORM_DEAD };
@@ -90,6 +92,7 @@ enum {
   LB_NEEDS_DOUBT = 1 << 13,
   LB_NEEDS_SERVER = 1 << 14, /* the hook */
   LB_NEEDS_SEEN = 1 << 15,
+  LB_NEEDS_OF_TOPOLOGY = LB_NEEDS_SERVERS, /* what the table of a protocol does not say */
 };
 
 /* One promise of the contract, as a sentence that is true of a protocol which keeps it. */
@@ -153,7 +156,7 @@ lb_ns lb_conform_answered_at(struct lb_conform *c, int i);
 void lb_conform_want(struct lb_conform *c, int wanted, int got);
 /* Fails with a printf text unless `good`. */
 void lb_conform_check(struct lb_conform *c, bool good, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Ends the process of the statement. */
+/* Ends the process of the statement: it does not hold. */
 _Noreturn void lb_conform_fail(struct lb_conform *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* ---- connections (conform_sockets.c) --------------------------------------------------------- */

@@ -7,7 +7,35 @@
 #include <string.h>
 
 #include "backends/registry.h"
+#include "base/suggest.h"
 #include "conform_statement.h"
+
+static const struct lb_conform_statement *find_statement(const char *text) {
+  const struct lb_conform_statement *s = lb_conform_statements;
+  while (s->text && strcmp(s->text, text) != 0) s++;
+  return s->text ? s : NULL;
+}
+
+static const char *nearest_statement(const char *text) {
+  const char *texts[200];
+  size_t count = 0;
+  for (const struct lb_conform_statement *s = lb_conform_statements; s->text && count < 200; s++) texts[count++] = s->text;
+  return lb_suggest(text, texts, count);
+}
+
+/* A flaw in a statement that nobody asks would never be seen. Servers that a topology has not got are
+ * no fault of the table. */
+static void check_flaws(struct lb_conform *c) {
+  for (const struct lb_flaw *f = c->protocol->flaws; f && f->statement; f++) {
+    const struct lb_conform_statement *s = find_statement(f->statement);
+    const char *near = s ? NULL : nearest_statement(f->statement);
+    lb_conform_check(c, s, "it declares a flaw in '%s', which is no statement%s%s%s", f->statement, near ? ", did you mean '" : "",
+                     near ? near : "", near ? "'?" : "");
+    bool there = lb_protocol_flaw(c->protocol, c->options, f->statement) != NULL;
+    lb_conform_check(c, !there || !(s->needs & ~lb_conform_has(c) & ~(unsigned)LB_NEEDS_OF_TOPOLOGY),
+                     "it declares a flaw in '%s', which its traits, hooks or options keep from being asked", f->statement);
+  }
+}
 
 /* Its name has to lead back to it: two protocols of one name would hide each other. */
 void lb_statement_well_formed(struct lb_conform *c) {
@@ -19,6 +47,7 @@ void lb_statement_well_formed(struct lb_conform *c) {
   lb_conform_check(
       c, !(lb_conform_has(c) & LB_NEEDS_FENCE) || lb_protocol_can_fence(c->protocol),
       "expected an option or a trait that says that grants are numbered, or the guard would be refused to it");
+  check_flaws(c);
 }
 
 /* setup() is called where there is one: a protocol without it has to work at once. */

@@ -2,13 +2,28 @@
  *
  * A lock without an owner, as a SETNX without a token is one: a word in shared memory that is set or not. Whoever releases removes it,
  * whoever set it. The trait no-owner says so; LB_TEST_NO_TRAIT builds the same lock without it, which is then wrong about ownership.
+ * With LB_TEST_FLAWS it declares that as flaws; with LB_TEST_FLAW, which is a statement, it declares this one.
  */
 #include <errno.h>
 
 #include "backends/backend.h"
 #include "backends/shm_util.h"
 
-#ifdef LB_TEST_NO_TRAIT
+#if defined LB_TEST_FLAWS
+#define NAME "ownerless-flawed"
+#define TRAITS LB_TRAIT_NO_EXPIRY
+static const struct lb_flaw flaws[] = {
+    {"a stale release leaves the next holder alone", "a release removes the word, whoever set it", NULL},
+    {"asking again in the same attempt is granted again", "nobody can tell whose the word is", NULL},
+    {"an old grant is lost although its session holds again", "a grant is as good as any other", NULL},
+    {"the server confirms a hold and nothing else", "that somebody holds is all that is known", NULL},
+    {NULL, NULL, NULL},
+};
+#elif defined LB_TEST_FLAW
+#define NAME "ownerless-misdeclared"
+#define TRAITS LB_TRAIT_NO_EXPIRY | LB_TRAIT_NO_OWNER
+static const struct lb_flaw flaws[] = {{LB_TEST_FLAW, "so we thought", LB_TEST_WHERE}, {NULL, NULL, NULL}};
+#elif defined LB_TEST_NO_TRAIT
 #define NAME "ownerless-untold"
 #define TRAITS LB_TRAIT_NO_EXPIRY
 #else
@@ -70,6 +85,9 @@ static const struct lb_protocol word = {
     .try_acquire = word_try_acquire,
     .release = word_release,
     .holds = word_holds,
+#if defined LB_TEST_FLAWS || defined LB_TEST_FLAW
+    .flaws = flaws,
+#endif
 };
 
 extern const struct lb_protocol *const lockbench_plugin;
