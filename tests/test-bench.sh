@@ -15,6 +15,7 @@ trap 'chmod -R u+w -- "$work"; rm -rf -- "$work"' EXIT
 chmod 755 -- "$work"
 unset LOCKBENCH_ROOT LOCKBENCH_RESULTS LOCKBENCH_PYTHON LOCKBENCH_CALLED_AS MAKEFLAGS CC
 export XDG_CACHE_HOME=$work/cache
+export CCACHE_DISABLE=1 # it would keep its files there, too, those of root first
 
 # ---- a stand-in for lockbench -----------------------------------------------------------------------------------
 
