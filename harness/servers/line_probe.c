@@ -11,12 +11,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "host_socket.h"
 #include "line.h"
 
 int lb_line_probe_open(struct lb_line *line) {
   for (size_t i = 0; i < line->way_count; i++) {
-    if ((line->near[i] = lb_net_datagram(line->way[i].from)) < 0) return line->near[i];
-    if ((line->far[i] = lb_net_datagram(line->way[i].to)) < 0) return line->far[i];
+    if ((line->near[i] = lb_host_datagram(line->way[i].from)) < 0) return line->near[i];
+    if ((line->far[i] = lb_host_datagram(line->way[i].to)) < 0) return line->far[i];
   }
   return 0;
 }

@@ -40,16 +40,4 @@ void lb_net_down(struct lb_net *net);
  * kernel names. 0 = none. */
 uint16_t lb_net_port(struct lb_net *net);
 
-/* A socket for single packets on a host, at a port that the kernel names. A descriptor, or -errno. */
-int lb_net_datagram(const struct lb_host *host);
-/* Begins a TCP connection from one host to to:port. A descriptor for lb_net_connected(), or -errno. */
-int lb_net_connect(const struct lb_host *from, const struct lb_host *to, uint16_t port);
-/* The same from this port of the first host, as far as it can be had: packets of a probe are then
- * known by it. */
-int lb_net_connect_by(const struct lb_host *from, uint16_t from_port, const struct lb_host *to, uint16_t port);
-/* Whether that connection is established within timeout_ms. Closes fd; false for a negative one. */
-bool lb_net_connected(int fd, int timeout_ms);
-/* Both. */
-bool lb_net_reaches(const struct lb_host *from, const struct lb_host *to, uint16_t port, int timeout_ms);
-
 #endif

@@ -15,6 +15,7 @@
 #include "fault_links.h"
 #include "fault_parts.h"
 #include "servers/cut.h"
+#include "servers/host_socket.h"
 #include "servers/line.h"
 
 enum { REACH_MS = 1000, SILENCE_MS = 60, TOGETHER = 64 };
@@ -34,7 +35,7 @@ static int ask_before(struct lb_doing *d, const struct lb_links *links) {
   for (size_t i = 0; i < links->count; i++) {
     const struct lb_link *l = &links->link[i];
     if (is_troubled(d->s, l)) continue;
-    if (!lb_net_reaches(caller(l), l->listener->host, l->listener->port, REACH_MS))
+    if (!lb_host_reaches(caller(l), l->listener->host, l->listener->port, REACH_MS))
       return lb_doing_fail(d, "%s could not be reached even before the cut", l->listener->name);
   }
   return 0;
@@ -85,13 +86,13 @@ static int ask_some(struct lb_doing *d, const struct lb_link *link, size_t count
   int fd[TOGETHER], back[TOGETHER], r = 0;
   for (size_t i = 0; i < count; i++) {
     const struct lb_server *listener = link[i].listener;
-    fd[i] = lb_net_connect_by(caller(&link[i]), LB_CUT_PROBE_PORT, listener->host, listener->port);
-    back[i] = lb_net_connect(listener->host, caller(&link[i]), LB_CUT_PROBE_PORT);
+    fd[i] = lb_host_connect_by(caller(&link[i]), LB_CUT_PROBE_PORT, listener->host, listener->port);
+    back[i] = lb_host_connect(listener->host, caller(&link[i]), LB_CUT_PROBE_PORT);
   }
   lb_clock_sleep_until(lb_clock_ns() + SILENCE_MS * LB_NS_PER_MS);
   for (size_t i = 0; i < count; i++) {
-    bool reached = lb_net_connected(fd[i], 0);
-    lb_net_connected(back[i], 0);
+    bool reached = lb_host_connected(fd[i], 0);
+    lb_host_connected(back[i], 0);
     if (reached) r = lb_doing_fail(d, "%s can still be reached after the cut", link[i].listener->name);
   }
   return r;
