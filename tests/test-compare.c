@@ -398,7 +398,7 @@ static void write_rounds(struct side *side, int count, bool b, int undecided) {
     lb_run_clear(&side->run);
   }
   char err[1000];
-  if (lb_run_load(dir, &side->run, err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_run_load_side(dir, &side->run, err, sizeof err) < 0) fail_msg("%s", err);
 }
 
 static void compare_rounds(struct world *w, int a_count, int b_count, int undecided) {

@@ -166,7 +166,7 @@ static int compare(const struct lb_args *args, const char *const names[2], const
 
 static int load(const char *dir, struct lb_run *ret) {
   char err[1000];
-  int r = lb_run_load(dir, ret, err, sizeof err);
+  int r = lb_run_load_side(dir, ret, err, sizeof err);
   return r < 0 ? lb_complain(r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE, "%s", err) : 0;
 }
 

@@ -18,8 +18,6 @@ static bool is_there(const char *dir, int round) {
   return snprintf(path, sizeof path, "%s/%d/run.json", dir, round) < (int)sizeof path && access(path, F_OK) == 0;
 }
 
-bool lb_run_is_rounds(const char *dir) { return is_there(dir, 1); }
-
 /* Loads each; *trials = of how many trials. */
 static int load_each(const char *dir, struct lb_run *ret, size_t *trials, char *err, size_t err_size) {
   char path[PATH_MAX];
@@ -52,7 +50,7 @@ static bool has_group(const struct lb_run *run, const struct lb_run_trial *like)
   return false;
 }
 
-int lb_run_load_rounds(const char *dir, struct lb_run *ret, char *err, size_t err_size) {
+static int load_rounds(const char *dir, struct lb_run *ret, char *err, size_t err_size) {
   size_t trials;
   *ret = (struct lb_run){0};
   int r = load_each(dir, ret, &trials, err, err_size);
@@ -64,4 +62,8 @@ int lb_run_load_rounds(const char *dir, struct lb_run *ret, char *err, size_t er
   if (r == 0) ret->json = json_incref(ret->round[0].json);
   else lb_run_clear(ret);
   return r;
+}
+
+int lb_run_load_side(const char *dir, struct lb_run *ret, char *err, size_t err_size) {
+  return is_there(dir, 1) ? load_rounds(dir, ret, err, err_size) : lb_run_load(dir, ret, err, err_size);
 }

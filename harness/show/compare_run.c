@@ -147,7 +147,6 @@ static int load_trials(struct lb_run *run, char *err, size_t err_size) {
 }
 
 int lb_run_load(const char *dir, struct lb_run *ret, char *err, size_t err_size) {
-  if (lb_run_is_rounds(dir)) return lb_run_load_rounds(dir, ret, err, err_size);
   *ret = (struct lb_run){0};
   int r = load_json(dir, ret, err, err_size);
   if (r == 0 && snprintf(ret->path, sizeof ret->path, "%s/trials.csv", dir) >= (int)sizeof ret->path)

@@ -32,14 +32,13 @@ struct lb_run {
   size_t rounds;
 };
 
-/* `dir` is a run, or a folder of rounds. Trials of timelines and campaigns are left out: they measure no speed. 0 (release with
- * lb_run_clear()), -EINVAL or other -errno, with one line in err. */
+/* A run folder. Trials of timelines and campaigns are left out: they measure no speed. 0 (release with lb_run_clear()), -EINVAL or
+ * other -errno, with one line in err. */
 int lb_run_load(const char *dir, struct lb_run *ret, char *err, size_t err_size);
 void lb_run_clear(struct lb_run *run);
-/* A folder of rounds has runs in it with the names 1, 2, 3 ...: one side of two builds that took turns
- * (cli/cli_against.c). Each group has its trials in the order of the rounds. For lb_run_load(). */
-bool lb_run_is_rounds(const char *dir);
-int lb_run_load_rounds(const char *dir, struct lb_run *ret, char *err, size_t err_size);
+/* The same of one side of a comparison: a run folder, or a folder of rounds, which has runs in it with the names 1, 2, 3 ... (one of two
+ * builds that took turns, cli/cli_against.c). Each group has its trials in the order of the rounds. */
+int lb_run_load_side(const char *dir, struct lb_run *ret, char *err, size_t err_size);
 /* The scenario or the cell as run.json has it; NULL = it has none of that name. */
 const json_t *lb_run_scenario(const struct lb_run *run, const char *name);
 const json_t *lb_run_cell(const struct lb_run *run, const struct lb_run_trial *trial);
