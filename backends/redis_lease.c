@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The commands of a lock that is a key with a random token: the scripts that look at the token before they touch the
- * key, and what the server's errors mean.
+ * key.
  *
  * Every script writes the lock's key at most once and last, so an error it raises is definite: nothing was done, but a
  * number drawn and lost.
@@ -63,27 +63,6 @@ void redis_new_token(struct lb_env *env, struct lb_grant *grant) {
   grant->token_len = REDIS_TOKEN_LEN;
 }
 
-static int exists(struct redis_conn *conn, const char *key, lb_ns deadline) {
-  redisReply *reply = NULL;
-  int rc = redis_callf(conn, deadline, &reply, "EXISTS %s", key);
-  if (!rc) rc = redis_refusal(redis_env(conn), reply);
-  if (!rc) rc = reply->integer > 0;
-  freeReplyObject(reply);
-  return rc;
-}
-
-/* A server of a cluster answers EXISTS only for what it decides, and only while the whole is up: there it is looked through. */
-int redis_inspect(struct lb_env *env, const struct lb_target *target, size_t endpoint, const char *key,
-                  lb_ns deadline) {
-  if (endpoint >= target->count || strcmp(target->endpoints[endpoint].service, "redis"))
-    return lb_fail(env, -EINVAL, "endpoint %zu is not a redis server", endpoint);
-  struct redis_conn *conn = NULL;
-  int rc = redis_open(env, &target->endpoints[endpoint], deadline, &conn);
-  if (!rc) rc = target->shards ? redis_has_key(conn, key, deadline) : exists(conn, key, deadline);
-  redis_close(conn);
-  return rc == LB_UNKNOWN ? -ETIMEDOUT : rc;
-}
-
 static bool is_unknown_script(const redisReply *reply) {
   return reply->type == REDIS_REPLY_ERROR && !strncmp(reply->str, "NOSCRIPT", strlen("NOSCRIPT"));
 }
@@ -137,21 +116,4 @@ bool redis_is_one(const redisReply *reply) { return reply->type == REDIS_REPLY_I
 bool redis_is_token(const redisReply *reply, const struct lb_grant *grant) {
   return reply->type == REDIS_REPLY_STRING && reply->len == grant->token_len &&
          !memcmp(reply->str, grant->token, grant->token_len);
-}
-
-int redis_refusal(struct lb_env *env, const redisReply *reply) {
-  static const struct {
-    const char *code;
-    int error;
-  } table[] = {
-      {"READONLY", EROFS}, {"MASTERDOWN", EROFS}, {"LOADING", EAGAIN}, {"BUSY", EAGAIN},  {"NOREPLICAS", ENOLINK},
-      {"OOM", ENOMEM},     {"MISCONF", EIO},      {"NOAUTH", EACCES},  {"NOPERM", EPERM},
-      {"MOVED", EROFS},    {"ASK", EROFS},        {"CLUSTERDOWN", EAGAIN}, {"TRYAGAIN", EAGAIN}, {"CROSSSLOT", EINVAL},
-  };
-  if (reply->type != REDIS_REPLY_ERROR) return 0;
-  size_t length = strcspn(reply->str, " ");
-  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-    if (strlen(table[i].code) == length && !strncmp(reply->str, table[i].code, length))
-      return lb_fail(env, -table[i].error, "redis refused: %s", reply->str);
-  return lb_fail(env, -EPROTO, "redis refused: %s", reply->str);
 }

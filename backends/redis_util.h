@@ -3,9 +3,12 @@
  * redis_util.h - what the Redis protocols and the harness's Redis topologies share; private to them.
  *   redis_util.c    connections with our own deadlines, on hiredis 0.14 (whose timeouts are per read, not per call)
  *   redis_link.c    which server to connect to: the only one, the master the Sentinels name, or (redis_slots.c) the one that has the key's slot
- *   redis_lease.c   the commands of a lock that is a key with a random token, and what their errors mean
+ *   redis_which.c   which server it is that was reached
+ *   redis_lease.c   the commands of a lock that is a key with a random token
+ *   redis_refusal.c what the errors of a server mean
  *   redis_ear.c     waits for a release that was published (redis_ear.h)
  *   redis_clean.c   for teardown: removes what carries the prefix of a run; looks through a server for a key
+ *   redis_inspect.c what one server knows of a key
  *   redis_fanout.c  one command to several servers at once, and their votes
  * redis_session.h   one server at a time, and what is known of a request whose reply did not come
  *
