@@ -66,6 +66,14 @@ static int use_conn(struct redis_session *s, const char *key, bool allow_silent,
   return redis_link_open(&s->link, key, deadline, &s->conn);
 }
 
+/* What a connection knows (what it watches, what it wrote last) another one does not. */
+static int stay_on_conn(struct redis_session *s) {
+  s->sent_on = false;
+  if (s->conn) redis_drain(s->conn);
+  if (s->conn && redis_lost(s->conn)) give_up_conn(s);
+  return s->conn && !is_silent(s) ? 0 : lb_fail(s->env, -ENOTCONN, "the connection of the request before this one is gone");
+}
+
 /* After a call on conn that returned rc. */
 static void note_result(struct redis_session *s, int rc) {
   if (redis_lost(s->conn)) {
@@ -177,7 +185,7 @@ static int check_reply(struct redis_session *s, struct redis_request *request) {
 }
 
 static int try_once(struct redis_session *s, struct redis_request *request, lb_ns deadline) {
-  int rc = use_conn(s, redis_key_of(&request->command), false, deadline);
+  int rc = request->stays ? stay_on_conn(s) : use_conn(s, redis_key_of(&request->command), false, deadline);
   if (rc) return rc;
   if (request->before) lb_point(s->env, request->before);
   request->sent_at = lb_now(s->env);
@@ -198,7 +206,7 @@ int redis_session_once(struct redis_session *s, struct redis_request *request, l
     int rc = try_once(s, request, deadline);
     bool elsewhere = s->link.target->sentinel_master || (s->sent_on && hops < HOPS_MAX);
     bool again = rc == -EROFS ? elsewhere : rc < 0 && had_conn && !s->conn;
-    if (!again || lb_now(s->env) >= deadline) return rc;
+    if (!again || request->stays || lb_now(s->env) >= deadline) return rc;
   }
 }
 

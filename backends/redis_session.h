@@ -48,6 +48,7 @@ struct redis_request {
   struct lb_grant *grant; /* the attempt that it takes the lock for, or undoes; else NULL */
   /* for redis_session_once() */
   bool repeated;              /* the attempt sent such a request before: its asked_at stays */
+  bool stays;                 /* only over the connection of the request before it, wherever its key belongs: -ENOTCONN if that is gone */
   int64_t ttl_ms;             /* of the lease that it starts, 0 = for ever */
   const char *before, *after; /* points: connected, nothing sent yet; the reply has been read, or given up */
   /* for redis_session_ask() */
@@ -72,7 +73,7 @@ void redis_session_close(struct redis_session *session);
 /* A request that takes the lock, or another that must not be executed twice. It does not wait behind a connection that
  * is silent. It is sent again only while that is harmless and time is left: on a new connection when the old one was
  * lost before anything was sent, with Sentinel when the server is no master any more (the search for the master
- * does the waiting), and in a cluster where it is sent on. Sets the grant's asked_at, unless it is repeated. 0: request->reply. LB_UNKNOWN: no reply came; the
+ * does the waiting), and in a cluster where it is sent on; one that `stays` never. Sets the grant's asked_at, unless it is repeated. 0: request->reply. LB_UNKNOWN: no reply came; the
  * attempt is in doubt from now on. -errno: refused, or never sent; nothing of this request remains. */
 int redis_session_once(struct redis_session *session, struct redis_request *request, lb_ns deadline);
 /* A request that may be executed twice: a read, or a script that looks at the token first. A connection that existed

@@ -93,6 +93,33 @@ static void once_is_not_sent_again_after_it_may_have_been_executed(void **state)
   assert_int_equal(fake_heard_count(), 2);
 }
 
+static int setnx_staying(void) {
+  struct redis_request request = {.command = {.argv = {"SETNX", "k", "1"}}, .stays = true};
+  int rc = redis_session_once(&session, &request, in_ms(100));
+  freeReplyObject(request.reply);
+  return rc;
+}
+
+static void what_stays_is_sent_over_the_connection_before_it(void **state) {
+  (void)state;
+  assert_int_equal(setnx_staying(), -ENOTCONN);
+  fake_answer(":1\r\n");
+  assert_int_equal(setnx("first", NULL, 0), 0);
+  fake_answer(":1\r\n");
+  assert_int_equal(setnx_staying(), 0);
+  fake_hang_up();
+  assert_int_equal(setnx_staying(), -ENOTCONN);
+  assert_int_equal(fake_accepted(), 1);
+}
+
+static void what_stays_does_not_wait_behind_silence(void **state) {
+  (void)state;
+  fake_answer(FAKE_SILENCE);
+  assert_int_equal(setnx("first", NULL, 0), LB_UNKNOWN);
+  assert_int_equal(setnx_staying(), -ENOTCONN);
+  assert_int_equal(fake_heard_count(), 1);
+}
+
 static void a_question_is_asked_again_on_a_new_connection(void **state) {
   (void)state;
   fake_answer(":1\r\n");
@@ -150,6 +177,8 @@ int main(void) {
       T(a_lease_ends_the_doubt),
       T(a_request_for_no_attempt_leaves_no_doubt),
       T(once_is_not_sent_again_after_it_may_have_been_executed),
+      T(what_stays_is_sent_over_the_connection_before_it),
+      T(what_stays_does_not_wait_behind_silence),
       T(a_question_is_asked_again_on_a_new_connection),
       T(a_refusal_is_no_answer),
       T(a_command_is_spelled_as_redis_gets_it),
