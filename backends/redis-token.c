@@ -26,10 +26,7 @@
  *
  * What can be known of a request whose reply never came, stands in redis_session.h.
  */
-#include <errno.h>
-#include <stdlib.h>
-
-#include "redis_ear.h"
+#include "redis_key.h"
 
 enum { OPT_FENCE, OPT_WAKE };
 static const struct lb_option token_options[] = {
@@ -38,138 +35,29 @@ static const struct lb_option token_options[] = {
     {0},
 };
 
-struct lb_session {
-  struct redis_session redis;
-  struct redis_ear ear; /* of use with wake */
-  bool fence, wake;
-};
-
-/* ---- acquire ------------------------------------------------------------------------------------------ */
-
-static int read_set(const struct redis_request *set, struct lb_grant *grant) {
-  const redisReply *reply = set->reply;
-  bool numbered = reply->type == REDIS_REPLY_INTEGER;
-  bool done = numbered ? reply->integer > 0 : reply->type == (set->repeated ? REDIS_REPLY_NIL : REDIS_REPLY_STATUS);
-  bool earlier = numbered ? reply->integer < 0 : set->repeated && redis_is_token(reply, grant);
-  if (!done && !earlier) return LB_BUSY;
-  if (numbered) grant->fence = (uint64_t)llabs(reply->integer);
-  /* Set by an earlier try: its lease runs since then, or as far as it was extended. */
-  if (done) grant->valid_until = lb_lease_end(set->sent_at, set->ttl_ms);
-  else if (!grant->valid_until) grant->valid_until = lb_lease_end(grant->asked_at, set->ttl_ms);
-  return LB_OK;
-}
-
-/* The first try is plain SET NX. A repeated one adds GET (Redis 7), which tells the own token from somebody else's. */
-static int set_key(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, bool repeated,
-                   lb_ns deadline) {
-  char ttl[REDIS_DECIMAL_MAX];
-  redis_decimal(lock->ttl_ms, ttl);
-  struct redis_command plain = {.argv = {"SET", lock->key, grant->token, "NX", "PX", ttl, repeated ? "GET" : NULL}};
-  struct redis_command numbered = {&redis_set_numbered, {lock->key, grant->token, ttl}};
-  struct redis_request set = {
-      .command = s->fence ? numbered : plain,
-      .grant = grant,
-      .repeated = repeated,
-      .ttl_ms = lock->ttl_ms,
-      .before = "before-set",
-      .after = "after-set",
-  };
-  int rc = redis_session_once(&s->redis, &set, deadline);
-  if (!rc) rc = read_set(&set, grant);
-  freeReplyObject(set.reply);
-  return rc;
-}
+static bool has(struct lb_session *s, int option) { return redis_key(s)->options[option].b; }
 
 static int token_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  bool repeated = grant->token_len != 0;
-  if (!repeated) redis_new_token(s->redis.env, grant);
-  int rc = set_key(s, lock, grant, repeated, deadline);
-  if (rc == -ETIMEDOUT) rc = LB_TIMEOUT;
-  /* What this try was refused says nothing about the earlier one. */
-  if (repeated && (rc < 0 || rc == LB_TIMEOUT)) rc = LB_UNKNOWN;
-  if (rc == LB_BUSY) rc = redis_session_absent(&s->redis, grant, LB_BUSY);
-  if (rc == LB_OK) redis_session_confirm(&s->redis, grant);
-  if (rc != LB_OK && rc != LB_UNKNOWN) *grant = LB_GRANT_INIT;
-  return rc;
+  return redis_key_try_by(s, has(s, OPT_FENCE) ? &redis_set_numbered : NULL, lock, grant, deadline);
 }
-
-static int token_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)grant;
-  return redis_ear_wait(&s->ear, &s->redis, lock->key, deadline);
-}
-
-/* ---- a grant we have, or may have ----------------------------------------------------------------------- */
 
 static int token_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  struct redis_request delete = {
-      .command = {s->wake ? &redis_delete_and_tell : &redis_delete_if_mine, {lock->key, grant->token}}, .grant = grant, .undoes = true};
-  lb_point(s->redis.env, "before-release");
-  int rc = redis_session_ask(&s->redis, &delete, deadline);
-  /* valid_until == 0 says: never known as held, or an earlier release may have done it. "Not mine" is then no loss. */
-  if (delete.unsure) grant->valid_until = 0;
-  if (!rc && !redis_is_one(delete.reply))
-    rc = redis_session_absent(&s->redis, grant, grant->valid_until ? LB_LOST : LB_OK);
-  freeReplyObject(delete.reply);
-  return rc;
+  return redis_key_release_by(s, has(s, OPT_WAKE) ? &redis_delete_and_tell : &redis_delete_if_mine, lock, grant, deadline);
 }
 
-static int token_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  char ttl[REDIS_DECIMAL_MAX];
-  struct redis_request expire = {
-      .command = {&redis_expire_if_mine, {lock->key, grant->token, redis_decimal(lock->ttl_ms, ttl)}}};
-  lb_ns end = lb_lease_end(lb_now(s->redis.env), lock->ttl_ms);
-  int rc = redis_session_ask(&s->redis, &expire, deadline);
-  if (!rc && !redis_is_one(expire.reply)) rc = LB_LOST;
-  freeReplyObject(expire.reply);
-  if (rc == LB_OK) redis_session_confirm(&s->redis, grant);
-  return lb_lease_extended(grant, rc, end);
-}
-
+/* Whose reply never came has no number yet. */
 static int token_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  struct redis_request get = {.command = {.argv = {"GET", lock->key}}};
-  if (s->fence) get.command = (struct redis_command){&redis_number_if_mine, {lock->key, grant->token}};
-  int rc = redis_session_ask(&s->redis, &get, deadline);
-  bool numbered = !rc && get.reply->type == REDIS_REPLY_INTEGER && get.reply->integer > 0;
-  if (!rc && !numbered && !redis_is_token(get.reply, grant)) rc = redis_session_absent(&s->redis, grant, LB_BUSY);
-  if (!rc && numbered) grant->fence = (uint64_t)get.reply->integer;
-  if (!rc && !grant->valid_until) grant->valid_until = lb_lease_end(grant->asked_at, lock->ttl_ms);
-  freeReplyObject(get.reply);
-  return rc == LB_OK ? redis_session_confirm(&s->redis, grant) : rc;
-}
-
-static int token_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
-  struct redis_request get = {.command = {.argv = {"GET", lock->key}}};
-  int rc = redis_session_ask(&s->redis, &get, deadline);
-  if (!rc && !redis_is_token(get.reply, grant)) rc = LB_LOST;
-  freeReplyObject(get.reply);
-  return rc == LB_OK ? redis_session_confirm(&s->redis, grant) : rc;
-}
-
-static int token_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
-  (void)lock;
-  return redis_session_doubt(&s->redis, grant);
-}
-
-static int token_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
-  return redis_inspect(s->redis.env, s->redis.link.target, endpoint, lock->key, deadline);
-}
-
-/* ---- session ------------------------------------------------------------------------------------------ */
-
-static int token_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
-  (void)deadline;
-  s->fence = config->options[OPT_FENCE].b;
-  s->wake = config->options[OPT_WAKE].b;
-  return redis_session_open(&s->redis, config);
-}
-
-static int token_teardown(struct lb_session *s, lb_ns deadline) { return redis_session_teardown(&s->redis, deadline); }
-
-static int token_server(struct lb_session *s) { return redis_session_server(&s->redis); }
-
-static void token_close(struct lb_session *s) {
-  redis_ear_close(&s->ear);
-  redis_session_close(&s->redis);
+  if (!has(s, OPT_FENCE)) return redis_key_resolve(s, lock, grant, deadline);
+  struct redis_session *redis = &redis_key(s)->redis;
+  struct redis_request number = {.command = {&redis_number_if_mine, {lock->key, grant->token}}};
+  int rc = redis_session_ask(redis, &number, deadline);
+  uint64_t drawn = !rc && number.reply->type == REDIS_REPLY_INTEGER ? (uint64_t)number.reply->integer : 0;
+  freeReplyObject(number.reply);
+  if (rc) return rc;
+  if (!drawn) return redis_session_absent(redis, grant, LB_BUSY);
+  grant->fence = drawn;
+  if (!grant->valid_until) grant->valid_until = lb_lease_end(grant->asked_at, lock->ttl_ms);
+  return redis_session_confirm(redis, grant);
 }
 
 const struct lb_protocol lb_redis_token = {
@@ -188,22 +76,16 @@ const struct lb_protocol lb_redis_token = {
         "a dead holder keeps the key) or its drift; eviction. The fence does not help after a failover or such a\n"
         "restart: the counter may have gone back, too.",
     .source = "redis.io: SET, and Distributed Locks with Redis (single instance)",
-    .topologies = (const char *const[]){"redis", "sentinel", "cluster", NULL},
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK,
     .options = token_options,
     /* after-set: the reply has been read, or given up, and not been looked at. */
     .points = (const char *const[]){"before-set", "after-set", "before-release", NULL},
-    .session_size = sizeof(struct lb_session),
-    .open = token_open,
-    .close = token_close,
+    .session_size = sizeof(struct redis_key),
+    REDIS_KEY_HOOKS,
     .try_acquire = token_try_acquire,
     .release = token_release,
-    .extend = token_extend,
-    .wait = token_wait,
+    .extend = redis_key_extend,
+    .wait = redis_key_wait,
     .resolve = token_resolve,
-    .holds = token_holds,
-    .inspect = token_inspect,
-    .teardown = token_teardown,
-    .doubt = token_doubt,
-    .server = token_server,
+    .holds = redis_key_holds,
 };

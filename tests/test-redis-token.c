@@ -49,6 +49,7 @@ static int tear_down(void **state) {
   (void)state;
   lb_redis_token.close(session);
   free(session);
+  options[0].b = options[1].b = false;
   fake_stop();
   return 0;
 }
@@ -241,9 +242,7 @@ static void the_lease_of_a_repeated_try_counts_from_the_try_that_set_it(void **s
 
 static int set_up_waking(void **state) {
   options[1].b = true;
-  int rc = set_up(state);
-  options[1].b = false;
-  return rc;
+  return set_up(state);
 }
 
 #define SUBSCRIBED "*3\r\n$9\r\nsubscribe\r\n$1\r\nk\r\n:1\r\n"
@@ -359,9 +358,7 @@ static void a_release_tells_with_the_option(void **state) {
 
 static int set_up_fenced(void **state) {
   options[0].b = true;
-  int rc = set_up(state);
-  options[0].b = false;
-  return rc;
+  return set_up(state);
 }
 
 static void a_numbered_grant_has_the_number_of_the_reply(void **state) {

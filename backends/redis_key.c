@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The session of a lock that is one key, and the hooks of one whose value is the grant's token.
+ */
+#include "redis_key.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* ---- the session -------------------------------------------------------------------------------------- */
+
+const char *const redis_key_topologies[] = {"redis", "sentinel", "cluster", NULL};
+
+int redis_key_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
+  (void)deadline;
+  redis_key(s)->options = config->options;
+  return redis_session_open(&redis_key(s)->redis, config);
+}
+
+void redis_key_close(struct lb_session *s) {
+  redis_ear_close(&redis_key(s)->ear);
+  redis_session_close(&redis_key(s)->redis);
+}
+
+int redis_key_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
+  struct redis_session *redis = &redis_key(s)->redis;
+  return redis_inspect(redis->env, redis->link.target, endpoint, lock->key, deadline);
+}
+
+int redis_key_teardown(struct lb_session *s, lb_ns deadline) { return redis_session_teardown(&redis_key(s)->redis, deadline); }
+
+int redis_key_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
+  (void)lock;
+  return redis_session_doubt(&redis_key(s)->redis, grant);
+}
+
+int redis_key_server(struct lb_session *s) { return redis_session_server(&redis_key(s)->redis); }
+
+int redis_key_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)grant;
+  return redis_ear_wait(&redis_key(s)->ear, &redis_key(s)->redis, lock->key, deadline);
+}
+
+/* ---- begin and end of a try --------------------------------------------------------------------------- */
+
+bool redis_key_begin(struct lb_session *s, struct lb_grant *grant) {
+  if (grant->token_len) return true;
+  redis_new_token(redis_key(s)->redis.env, grant);
+  return false;
+}
+
+int redis_key_tried(struct lb_session *s, struct lb_grant *grant, bool repeated, int rc) {
+  if (rc == -ETIMEDOUT) rc = LB_TIMEOUT;
+  /* What this try was refused says nothing about the earlier one. */
+  if (repeated && (rc < 0 || rc == LB_TIMEOUT)) rc = LB_UNKNOWN;
+  if (rc == LB_BUSY) rc = redis_session_absent(&redis_key(s)->redis, grant, LB_BUSY);
+  if (rc == LB_OK) redis_session_confirm(&redis_key(s)->redis, grant);
+  if (rc != LB_OK && rc != LB_UNKNOWN) *grant = LB_GRANT_INIT;
+  return rc;
+}
+
+/* ---- a key whose value is the token of the grant ------------------------------------------------------ */
+
+static int read_set(const struct redis_request *set, struct lb_grant *grant) {
+  const redisReply *reply = set->reply;
+  bool numbered = reply->type == REDIS_REPLY_INTEGER;
+  bool done = numbered ? reply->integer > 0 : reply->type == (set->repeated ? REDIS_REPLY_NIL : REDIS_REPLY_STATUS);
+  bool earlier = numbered ? reply->integer < 0 : set->repeated && redis_is_token(reply, grant);
+  if (!done && !earlier) return LB_BUSY;
+  if (numbered) grant->fence = (uint64_t)llabs(reply->integer);
+  /* Set by an earlier try: its lease runs since then, or as far as it was extended. */
+  if (done) grant->valid_until = lb_lease_end(set->sent_at, set->ttl_ms);
+  else if (!grant->valid_until) grant->valid_until = lb_lease_end(grant->asked_at, set->ttl_ms);
+  return LB_OK;
+}
+
+int redis_key_try_by(struct lb_session *s, const struct redis_script *script, const struct lb_lock *lock, struct lb_grant *grant,
+                     lb_ns deadline) {
+  char ttl[REDIS_DECIMAL_MAX];
+  bool repeated = redis_key_begin(s, grant);
+  struct redis_request set = {
+      .command = {.argv = {"SET", lock->key, grant->token, "NX", "PX", redis_decimal(lock->ttl_ms, ttl), repeated ? "GET" : NULL}},
+      .grant = grant,
+      .repeated = repeated,
+      .ttl_ms = lock->ttl_ms,
+      .before = "before-set",
+      .after = "after-set",
+  };
+  if (script) set.command = (struct redis_command){script, {lock->key, grant->token, ttl}};
+  int rc = redis_session_once(&redis_key(s)->redis, &set, deadline);
+  if (!rc) rc = read_set(&set, grant);
+  freeReplyObject(set.reply);
+  return redis_key_tried(s, grant, repeated, rc);
+}
+
+int redis_key_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  return redis_key_try_by(s, NULL, lock, grant, deadline);
+}
+
+int redis_key_release_by(struct lb_session *s, const struct redis_script *script, const struct lb_lock *lock, struct lb_grant *grant,
+                         lb_ns deadline) {
+  struct redis_session *redis = &redis_key(s)->redis;
+  struct redis_request delete = {.command = {script, {lock->key, grant->token}}, .grant = grant, .undoes = true};
+  lb_point(redis->env, "before-release");
+  int rc = redis_session_ask(redis, &delete, deadline);
+  /* valid_until == 0 says: never known as held, or an earlier release may have done it. "Not mine" is then no loss. */
+  if (delete.unsure) grant->valid_until = 0;
+  if (!rc && !redis_is_one(delete.reply)) rc = redis_session_absent(redis, grant, grant->valid_until ? LB_LOST : LB_OK);
+  freeReplyObject(delete.reply);
+  return rc;
+}
+
+int redis_key_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  return redis_key_release_by(s, &redis_delete_if_mine, lock, grant, deadline);
+}
+
+int redis_key_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  struct redis_session *redis = &redis_key(s)->redis;
+  char ttl[REDIS_DECIMAL_MAX];
+  struct redis_request expire = {.command = {&redis_expire_if_mine, {lock->key, grant->token, redis_decimal(lock->ttl_ms, ttl)}}};
+  lb_ns end = lb_lease_end(lb_now(redis->env), lock->ttl_ms);
+  int rc = redis_session_ask(redis, &expire, deadline);
+  if (!rc && !redis_is_one(expire.reply)) rc = LB_LOST;
+  freeReplyObject(expire.reply);
+  if (rc == LB_OK) redis_session_confirm(redis, grant);
+  return lb_lease_extended(grant, rc, end);
+}
+
+int redis_key_look(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+  struct redis_request get = {.command = {.argv = {"GET", lock->key}}};
+  int rc = redis_session_ask(&redis_key(s)->redis, &get, deadline);
+  if (!rc && !redis_is_token(get.reply, grant)) rc = LB_LOST;
+  freeReplyObject(get.reply);
+  return rc;
+}
+
+int redis_key_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  struct redis_session *redis = &redis_key(s)->redis;
+  int rc = redis_key_look(s, lock, grant, deadline);
+  if (rc == LB_LOST) return redis_session_absent(redis, grant, LB_BUSY);
+  if (rc != LB_OK) return rc;
+  if (!grant->valid_until) grant->valid_until = lb_lease_end(grant->asked_at, lock->ttl_ms);
+  return redis_session_confirm(redis, grant);
+}
+
+int redis_key_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+  int rc = redis_key_look(s, lock, grant, deadline);
+  return rc == LB_OK ? redis_session_confirm(&redis_key(s)->redis, grant) : rc;
+}
