@@ -2,36 +2,17 @@
 # SPDX-License-Identifier: MIT
 # bench-redis leaves nothing behind, neither folder nor process: when it ends, when it fails, when it is interrupted. TAP.
 # Usage: live-bench-redis.sh BENCH_REDIS
-bin=$1 n=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
+bin=$1
+. "$(dirname "$0")/tap.sh"
 mkdir "$dir/tmp" "$dir/bin"
 export TMPDIR="$dir/tmp"
 
-check() { # NAME, then a command that must succeed
-  n=$((n + 1))
-  name=$1
-  shift
-  if "$@" >"$dir/said" 2>&1; then echo "ok $n - $name"; else echo "not ok $n - $name"; sed 's/^/# /' "$dir/said" "$dir/out"; fi
-}
-servers() { ls -ld /proc/[0-9]*/cwd 2>/dev/null | grep -F -- "-> $dir/"; }
-within() { # within SECONDS COMMAND...
-  i=$(($1 * 50))
-  shift
-  while [ $i -gt 0 ]; do
-    "$@" && return 0
-    sleep 0.02
-    i=$((i - 1))
-  done
-  return 1
-}
 works() { [ -n "$(servers)" ]; }
 none_runs() { [ -z "$(servers)" ]; }
 nothing_left() {
   ls -A "$dir/tmp"
   servers
-  [ -z "$(ls -A "$dir/tmp")" ] && within 5 none_runs
+  [ -z "$(ls -A "$dir/tmp")" ] && wait_until 5 none_runs
 }
 ended_with() {
   echo "exit $code, expected $1"
@@ -52,7 +33,7 @@ for signal in INT:130 TERM:143; do
   # A shell starts what is in the background with SIGINT ignored.
   env --default-signal=INT "$bin" 5 >"$dir/out" 2>&1 &
   pid=$!
-  within 10 works
+  wait_until 10 works
   kill -${signal%:*} $pid
   wait $pid
   code=$?

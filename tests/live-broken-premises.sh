@@ -2,17 +2,9 @@
 # SPDX-License-Identifier: MIT
 # The scenarios of this tree with their premises broken on purpose: whatever else comes out, every trial is undecided and names the premise. A
 # scenario whose question was not put must not say "safe". TAP. Usage: live-broken-premises.sh LOCKBENCH FOLDER-OF-SCENARIOS
-bin=$1 scenarios=$2 n=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
+bin=$1 scenarios=$2
+. "$(dirname "$0")/tap.sh"
 
-check() { # NAME, then a command that must succeed
-  n=$((n + 1))
-  name=$1
-  shift
-  if "$@" >"$dir/out" 2>&1; then echo "ok $n - $name"; else echo "not ok $n - $name"; sed 's/^/# /' "$dir/out"; fi
-}
 cells() { # scenario, system, verdict and reason of each cell, one a line
   awk '{ name = $1; sub(/^ *"[a-z0-9_]*": /, ""); sub(/,$/, ""); gsub(/^"|"$/, "") }
     name == "\"scenario\":" { at = $0 }

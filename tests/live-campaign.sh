@@ -2,18 +2,10 @@
 # SPDX-License-Identifier: MIT
 # Campaigns on real servers: schedules that a seed decides, faults that are proved, and that whoever was hit is back when a fault
 # is over. TAP. Usage: live-campaign.sh LOCKBENCH
-bin=$1 n=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
+bin=$1
+. "$(dirname "$0")/tap.sh"
 
 # ---- asking ---------------------------------------------------------------------------------------------------------
-check() { # NAME, then a command that must succeed
-  n=$((n + 1))
-  name=$1
-  shift
-  if "$@" >"$dir/out" 2>&1; then echo "ok $n - $name"; else echo "not ok $n - $name"; sed 's/^/# /' "$dir/out"; fi
-}
 run() { # RUN SEED, then what to run
   run=$1 seed=$2
   shift 2

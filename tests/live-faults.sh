@@ -2,18 +2,10 @@
 # SPDX-License-Identifier: MIT
 # Faults on real servers: what each directed scenario comes to, and that a fault which did not fire, a point nobody passed or a
 # death that nobody ordered never makes a trial safe. TAP. Usage: live-faults.sh LOCKBENCH
-bin=$1 n=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
+bin=$1
+. "$(dirname "$0")/tap.sh"
 
 # ---- asking ---------------------------------------------------------------------------------------------------------
-check() { # NAME, then a command that must succeed
-  n=$((n + 1))
-  name=$1
-  shift
-  if "$@" >"$dir/out" 2>&1; then echo "ok $n - $name"; else echo "not ok $n - $name"; sed 's/^/# /' "$dir/out"; fi
-}
 run() { # RUN, then what to run: its cells in RUN.json
   run=$1
   shift

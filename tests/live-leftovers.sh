@@ -2,36 +2,17 @@
 # SPDX-License-Identifier: MIT
 # Nothing survives: the tool is killed with SIGKILL in the middle of a run, early and late; two runs side by side do not disturb
 # each other. TAP. Usage: live-leftovers.sh LOCKBENCH
-bin=$1 n=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
+bin=$1
+. "$(dirname "$0")/tap.sh"
 mkdir "$dir/results"
 
-check() { # NAME, then a command that must succeed
-  n=$((n + 1))
-  name=$1
-  shift
-  if "$@" >"$dir/out" 2>&1; then echo "ok $n - $name"; else echo "not ok $n - $name"; sed 's/^/# /' "$dir/out"; fi
-}
 # Servers work in folders below the run's (some hide their arguments); the tool, its trials and clients name it in theirs. (The
 # guardian goes by another name: it is seen by what it has removed.)
-servers() { ls -ld /proc/[0-9]*/cwd 2>/dev/null | grep -F -- "-> $dir/"; }
 ours() {
   servers
   for process in /proc/[0-9]*; do
     [ "$process" != /proc/$$ ] && tr '\0' ' ' <"$process/cmdline" 2>/dev/null | grep -qF -- "$dir/" && echo "$process"
   done
-}
-wait_until() { # seconds, command
-  i=$(($1 * 20))
-  shift
-  while [ $i -gt 0 ]; do
-    "$@" && return 0
-    sleep 0.05
-    i=$((i - 1))
-  done
-  return 1
 }
 none_left() { [ -z "$(ours)" ]; }
 nothing_written() { [ -z "$(ls -A "$dir/results")" ]; }

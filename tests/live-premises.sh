@@ -2,18 +2,9 @@
 # SPDX-License-Identifier: MIT
 # Premises on real servers, each broken on purpose: such a trial is undecided and says which premise, whatever else came out. Whom a
 # fault touched, which server a client talks to, and cuts that nobody used. TAP. Usage: live-premises.sh LOCKBENCH
-bin=$1 n=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
+bin=$1
+. "$(dirname "$0")/tap.sh"
 
-check() { # NAME, then a command that must succeed
-  n=$((n + 1))
-  name=$1
-  shift
-  if "$@" >"$dir/out" 2>&1; then echo "ok $n - $name"; else echo "not ok $n - $name"; sed 's/^/# /' "$dir/out"; fi
-}
-not() { if "$@"; then return 1; fi; }
 own() { # NAME SYSTEM..., with steps (and sections) on standard input: a scenario of this test
   name=$1
   shift

@@ -2,18 +2,9 @@
 # SPDX-License-Identifier: MIT
 # Loads on real servers: windows that begin when the rate has settled, what the servers commit, how they are set, and waiters that are told of a
 # release. TAP. Usage: live-speed.sh LOCKBENCH
-bin=$1 n=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
+bin=$1
+. "$(dirname "$0")/tap.sh"
 
-check() { # NAME, then a command that must succeed
-  n=$((n + 1))
-  name=$1
-  shift
-  if "$@" >"$dir/out" 2>&1; then echo "ok $n - $name"; else echo "not ok $n - $name"; sed 's/^/# /' "$dir/out"; fi
-}
-not() { if "$@"; then return 1; fi; }
 run() { # NAME SYSTEM, then settings: a load of one trial
   name=$1 system=$2
   shift 2

@@ -3,10 +3,8 @@
 # `lockbench compare` as a user meets it, on runs of a lock without servers whose rates are written by hand: a planted difference is found, two looks at the same run
 # find none, other machines and settings are refused by name; variants of one run; --keep-logs. TAP.
 # Usage: test-compare.sh LOCKBENCH PLUGIN_FOLDER
-bin=$1 plugins=$2 n=0
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
+bin=$1 plugins=$2
+. "$(dirname "$0")/tap.sh"
 
 # ends NAME CODE STDOUT STDERR COMMAND...: a line of each matches; '' = it is empty.
 ends() {
@@ -24,12 +22,6 @@ ends() {
   fi
 }
 has() { if [ -n "$2" ]; then grep -qE -- "$2" "$1"; else [ ! -s "$1" ]; fi; }
-check() { # NAME, then a command that must succeed
-  n=$((n + 1))
-  name=$1
-  shift
-  if "$@" >"$dir/out" 2>&1; then echo "ok $n - $name"; else echo "not ok $n - $name"; sed 's/^/# /' "$dir/out"; fi
-}
 # load FOLDER TRIALS WORD...: a run of the hot lock. What this machine measured meanwhile is put aside: the rates of its trials are
 # 1000/s in the first variant, 10 % less in the second and half in the third, a thousandth apart from each other; times $scale.
 scale=1

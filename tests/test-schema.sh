@@ -2,18 +2,10 @@
 # SPDX-License-Identifier: MIT
 # results/SCHEMA.md against the runs that are kept and against fresh ones; and that planted errors are found. TAP.
 # Usage: test-schema.sh LOCKBENCH TEST_SCHEMA SOURCE_ROOT
-bin=$1 judge=$2 root=$3 n=0
+bin=$1 judge=$2 root=$3
 page=$root/results/SCHEMA.md
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-trap 'exit 1' HUP INT TERM
+. "$(dirname "$0")/tap.sh"
 
-check() { # NAME, then a command that must succeed
-  n=$((n + 1))
-  name=$1
-  shift
-  if "$@" >"$dir/out" 2>&1; then echo "ok $n - $name"; else echo "not ok $n - $name"; sed 's/^/# /' "$dir/out"; fi
-}
 found() { # NAME PATTERN FILE SED: with this edit in a copy of the run, the judge says PATTERN
   n=$((n + 1))
   rm -rf "$dir/bad"
