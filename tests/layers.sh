@@ -20,7 +20,7 @@ rooms='
 base      :
 history   : base
 scenario  : base
-servers   : base backends:backend,redis_util,pg_util
+servers   : base backends:backend,redis_util,pg_util,etcd_util
 client    : base history scenario servers backends:backend
 trial     : base history scenario servers client backends:backend
 run       : base history scenario servers client trial backends:backend,registry
@@ -63,7 +63,7 @@ breach 'headers include each other in a circle' \
 # A protocol sees backend.h, its own helpers in this folder and its client library; nothing of the harness.
 breach 'backends/ includes nothing of harness/' "$(grep -nE "#include \"(\.\./)?(harness|$(echo "$room_names" | tr '\n' '|' | sed 's/^|*//; s/|*$//'))/" backends/*.[ch])"
 breach 'connection helpers are for the families of servers only' \
-  "$(grep -nE '#include "backends/(redis|pg)_util\.h"' harness/*/*.[ch] | grep -v '^harness/servers/family_')"
+  "$(grep -nE '#include "backends/(redis|pg|etcd)_util\.h"' harness/*/*.[ch] | grep -v '^harness/servers/family_')"
 
 # Nobody but backends/ names a protocol: names of several words in no string, those of one word (null, local ...) not as a string, as
 # a system or as the begin of an option.

@@ -127,7 +127,8 @@ static const char *redis_says(const struct lb_server *s, const char *command) {
   return said;
 }
 
-static const char *zookeeper_says(const struct lb_server *s, const char *word) {
+/* All that comes after something was sent, until the server closes the connection. */
+static const char *says(const struct lb_server *s, const char *asked) {
   static char said[16384];
   struct sockaddr_in at = {
       .sin_family = AF_INET, .sin_port = htons(s->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -136,11 +137,36 @@ static const char *zookeeper_says(const struct lb_server *s, const char *word) {
   ssize_t n;
   int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &second, sizeof second);
-  if (connect(fd, (struct sockaddr *)&at, sizeof at) == 0 && write(fd, word, 4) == 4)
+  if (connect(fd, (struct sockaddr *)&at, sizeof at) == 0 && write(fd, asked, strlen(asked)) == (ssize_t)strlen(asked))
     while (len + 1 < sizeof said && (n = read(fd, said + len, sizeof said - 1 - len)) > 0) len += (size_t)n;
   said[len] = '\0';
   close(fd);
   return said;
+}
+
+static const char *zookeeper_says(const struct lb_server *s, const char *word) { return says(s, word); }
+
+/* The answer of its gateway: headers and JSON. */
+static const char *etcd_says(const struct lb_server *s, const char *path, const char *body) {
+  char request[500];
+  snprintf(request, sizeof request, "POST %s HTTP/1.1\r\nHost: etcd\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n%s", path, strlen(body), body);
+  return says(s, request);
+}
+
+/* The number behind a name, as text; "" = it is left out, which means 0. */
+static void etcd_number_of(const char *said, const char *name, char ret[24]) {
+  char quoted[40];
+  snprintf(quoted, sizeof quoted, "\"%s\":\"", name);
+  const char *at = strstr(said, quoted);
+  snprintf(ret, 24, "%.*s", at ? (int)strcspn(at + strlen(quoted), "\"") : 0, at ? at + strlen(quoted) : "");
+}
+
+static bool etcd_leads(const struct lb_server *s) {
+  char member[24], leader[24];
+  const char *said = etcd_says(s, "/v3/maintenance/status", "{}");
+  etcd_number_of(said, "member_id", member);
+  etcd_number_of(said, "leader", leader);
+  return leader[0] && strcmp(member, leader) == 0;
 }
 
 /* First column of the first row; "" = none. */
@@ -287,14 +313,46 @@ static void postgres_is_ready(struct trial *t) {
         "replication is %s", sync ? "synchronous" : "asynchronous");
 }
 
+/* Whether this word stands on the command line of its process. */
+static bool was_told(const struct lb_server *s, const char *word) {
+  char path[40], line[8192];
+  snprintf(path, sizeof path, "/proc/%d/cmdline", (int)s->proc.pid);
+  FILE *in = fopen(path, "re");
+  size_t n = in ? fread(line, 1, sizeof line - 1, in) : 0;
+  if (in) fclose(in);
+  line[n] = '\0';
+  for (const char *at = line; at < line + n; at += strlen(at) + 1)
+    if (strncmp(at, word, strlen(word)) == 0) return true;
+  return false;
+}
+
+/* The shortest lease shows the election timeout: 3/2 of it, in whole seconds. */
+static void etcd_is_ready(struct trial *t) {
+  struct lb_cluster *c = &t->cluster;
+  int p = lb_cluster_primary(c, in_s(1));
+  size_t leaders = 0, members = 0;
+  char leader[24], first[24];
+  for (size_t i = 0; i < c->data_count; i++) {
+    leaders += etcd_leads(&c->server[i]);
+    etcd_number_of(etcd_says(&c->server[i], "/v3/maintenance/status", "{}"), "leader", i == 0 ? first : leader);
+    members += i == 0 || is(first, leader);
+  }
+  check(t, p >= 0 && leaders == 1 && members == c->data_count, "one leads, and all know it");
+  check(t, p >= 0 && etcd_leads(&c->server[p]), "the primary is the leader");
+  check(t, has(etcd_says(&c->server[0], "/v3/kv/range", "{\"key\":\"AA==\",\"range_end\":\"AA==\"}"), "\"revision\":\"1\""), "nothing was written at the start");
+  check(t, has(etcd_says(&c->server[0], "/v3/lease/grant", "{\"TTL\":1}"), "\"TTL\":\"1\""), "a lease may be as short as a second");
+  check(t, has(etcd_says(&c->server[0], "/v3/lock/lock", "{\"lease\":1}"), "lease not found"), "it has a lock service, which asks for a lease");
+}
+
 static void is_ready(struct trial *t) {
   const struct lb_topology *topology = t->cluster.topology;
-  bool asks = !is(topology->family->service, "zookeeper"); /* ZooKeeper tells only some of its settings */
+  bool asks = is(topology->family->service, "redis") || is(topology->family->service, "postgres"); /* others tell only some of their settings */
   for (size_t i = 0; asks && i < t->cluster.data_count; i++) settings_are_in_force(t, &t->cluster.server[i]);
   if (topology->other_count > 0) sentinel_is_ready(t);
   else if (topology->shards > 0) cluster_is_ready(t);
   else if (is(topology->family->service, "redis")) redis_is_ready(t);
   else if (is(topology->family->service, "zookeeper")) zookeeper_is_ready(t);
+  else if (is(topology->family->service, "etcd")) etcd_is_ready(t);
   else postgres_is_ready(t);
 }
 
@@ -303,6 +361,7 @@ static void is_ready(struct trial *t) {
 static bool accepts_writes(struct trial *t, const struct lb_server *s) {
   if (is(s->service, "redis")) return is(redis_says(s, "SET " PROBE " 1"), "OK");
   if (is(s->service, "postgres")) return is(postgres_says(s, "CREATE TABLE probe2 (x int)"), "done");
+  if (is(s->service, "etcd")) return has(etcd_says(s, "/v3/kv/put", "{\"key\":\"cHJvYmU=\"}"), "revision");
   return t->cluster.data_count == 1 || has(zookeeper_says(s, "mntr"), "zk_server_state\tleader");
 }
 
@@ -366,6 +425,7 @@ static bool remember(const struct lb_server *s, bool write) {
   const char *create = "SET synchronous_commit = on; CREATE TABLE IF NOT EXISTS kept (x int)";
   if (is(s->service, "redis")) return is(redis_says(s, write ? "SET " KEPT " 1" : "GET " KEPT), write ? "OK" : "1");
   if (is(s->service, "postgres")) return is(postgres_says(s, write ? create : "SELECT count(*) FROM kept"), write ? "done" : "0");
+  if (is(s->service, "etcd")) return has(etcd_says(s, write ? "/v3/kv/put" : "/v3/kv/range", "{\"key\":\"a2VwdA==\"}"), write ? "revision" : "\"count\":\"1\"");
   zhandle_t *z = zookeeper_session(s);
   int r = !z ? ZCONNECTIONLOSS : write ? zoo_create(z, "/kept", "", 0, &ZOO_OPEN_ACL_UNSAFE, 0, NULL, 0) : zoo_exists(z, "/kept", 0, NULL);
   if (z) zookeeper_close(z);
@@ -463,6 +523,7 @@ static void primary_is_replaced(struct trial *t) {
 }
 
 static bool claims_to_lead(const struct lb_server *s) {
+  if (is(s->service, "etcd")) return etcd_leads(s);
   return is(s->service, "redis") ? has(redis_says(s, "INFO replication"), "role:master")
                                  : has(zookeeper_says(s, "mntr"), "zk_server_state\tleader");
 }
@@ -563,19 +624,6 @@ static void nothing_is_left(struct trial *t) {
 
 /* ---- as a user has it --------------------------------------------------------------------------------------- */
 
-/* Whether this word stands on the command line of its process. */
-static bool was_told(const struct lb_server *s, const char *word) {
-  char path[40], line[8192];
-  snprintf(path, sizeof path, "/proc/%d/cmdline", (int)s->proc.pid);
-  FILE *in = fopen(path, "re");
-  size_t n = in ? fread(line, 1, sizeof line - 1, in) : 0;
-  if (in) fclose(in);
-  line[n] = '\0';
-  for (const char *at = line; at < line + n; at += strlen(at) + 1)
-    if (strncmp(at, word, strlen(word)) == 0) return true;
-  return false;
-}
-
 static void settings_are_those_of_a_user(struct trial *t, const struct lb_server *s) {
   if (is(s->service, "zookeeper")) {
     const char *conf = zookeeper_says(s, "conf");
@@ -585,6 +633,9 @@ static void settings_are_those_of_a_user(struct trial *t, const struct lb_server
   } else if (is(s->service, "postgres")) {
     check(t, is(postgres_says(s, "SHOW shared_buffers"), "128MB"), "measured, it has the buffers that it comes with");
     check(t, is(postgres_says(s, "SHOW fsync"), "on") && is(postgres_says(s, "SHOW full_page_writes"), "on"), "and syncs");
+  } else if (is(s->service, "etcd")) {
+    check(t, was_told(s, "--election-timeout=1000"), "measured, it elects after a second");
+    check(t, has(etcd_says(s, "/v3/lease/grant", "{\"TTL\":1}"), "\"TTL\":\"2\""), "and no lease is shorter than two");
   } else if (t->cluster.topology->shards > 0) {
     check(t, is(redis_says(s, "CONFIG GET cluster-node-timeout"), "cluster-node-timeout 15000"), "measured, it misses another one after 15 s");
   }

@@ -572,8 +572,8 @@ static void a_lease_shorter_than_any_session_means_nothing(void **state) {
   w->request.guard = "none";
   with_steps(w, "step = client 1 acquire within 1s\n");
   SETTINGS(w, "ttl_ms=399");
-  assert_skip(w, "zk-sequential@zk", "none", "zk grants no session shorter than two of its ticks, 400 ms");
-  assert_skip(w, "zk-sequential@zk-x3-stock", "none", "zk-x3-stock grants no session shorter than two of its ticks, 4000 ms");
+  assert_skip(w, "zk-sequential@zk", "none", "zk grants no lease or session shorter than 400 ms");
+  assert_skip(w, "zk-sequential@zk-x3-stock", "none", "zk-x3-stock grants no lease or session shorter than 4000 ms");
   assert_skip(w, "redis-token@redis", "none", "");
 }
 
@@ -581,7 +581,7 @@ static void where_speed_is_measured_ticks_are_longer(void **state) {
   struct world *w = *state;
   scenario(w, "b", LOAD "* = safe\n");
   SETTINGS(w, "ttl_ms=3999");
-  assert_skip(w, "zk-sequential@zk", "none", "zk grants no session shorter than two of its ticks, 4000 ms");
+  assert_skip(w, "zk-sequential@zk", "none", "zk grants no lease or session shorter than 4000 ms");
 }
 
 /* A suite: nothing is missing in scenarios x systems x guards, whoever is named where. */

@@ -93,7 +93,7 @@ static void check_ttl(struct fitting *f, const struct lb_scenario *scenario) {
   const struct lb_family *family = f->topology->family;
   int64_t least = family->least_ttl_ms ? family->least_ttl_ms(f->topology, scenario->kind == LB_KIND_LOAD) : 0;
   if (scenario->ttl_ms < least)
-    miss(f, "%s grants no session shorter than two of its ticks, %lld ms", f->topology->name, (long long)least);
+    miss(f, "%s grants no lease or session shorter than %lld ms", f->topology->name, (long long)least);
 }
 
 /* Programs, rights and our own library. */

@@ -105,6 +105,8 @@ static const struct lb_topology topologies[] = {
      .data_count = 2,
      .keeps = LB_KEEPS_AS_ASKED,
      .synchronous = true},
+    {.name = "etcd", .summary = "one etcd", .family = &lb_family_etcd, .data_count = 1, .keeps = LB_KEEPS_AS_ASKED},
+    {.name = "etcd-x3", .summary = "a cluster of three etcds", .family = &lb_family_etcd, .data_count = 3, .keeps = LB_KEEPS_AS_ASKED},
 };
 enum { TOPOLOGY_COUNT = sizeof topologies / sizeof *topologies };
 

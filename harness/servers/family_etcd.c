@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * etcd: one member, or a cluster of them.
+ *
+ * Members are asked what they know by themselves ("/v3/maintenance/status"), which a member without a
+ * leader answers, too. One that starts opens its port for clients only when a majority has taken it
+ * in.
+ *
+ * Their clocks cannot be set: a Go program asks the kernel for the time without the C library, so no
+ * preloaded library comes between. It counts a lease by its monotonic clock anyway.
+ *
+ * Debian's version has no option that leaves fsync out. What need not be synced lies in memory.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/etcd_util.h"
+#include "family_util.h"
+#include "setting.h"
+
+/* A leader that has not heard of a majority for the election timeout steps down. A fifth of that passes
+ * between heartbeats, so a member that was not scheduled for a while on a busy machine is not taken
+ * for dead. A lease is 3/2 of the election timeout long at least, in whole seconds. */
+#define ELECTION "--election-timeout="
+static const struct lb_setting settings[] = {
+    {.name = "--heartbeat-interval=", .stock = "100", .faults = "100", .measured = "100", .place = LB_SETTING_PROGRAM},
+    {.name = ELECTION, .stock = "1000", .faults = "500", .measured = "1000", .place = LB_SETTING_PROGRAM},
+    {.name = "--logger=", .stock = "capnslog", .faults = "zap", .measured = "zap", .place = LB_SETTING_PROGRAM},
+    {.name = "--log-outputs=", .stock = "default", .faults = "stderr", .measured = "stderr", .place = LB_SETTING_PROGRAM},
+    {0},
+};
+enum { OPTIONS_MAX = sizeof settings / sizeof *settings, URL_MAX = 80, MEMBER_MAX = 120 };
+
+static int64_t least_ttl_ms(const struct lb_topology *topology, bool measured) {
+  const struct lb_setting *row = settings;
+  (void)topology;
+  while (strcmp(row->name, ELECTION) != 0) row++;
+  return (strtoll(lb_setting_value(row, measured, true), NULL, 10) * 3 / 2 + 999) / 1000 * 1000;
+}
+
+/* ---- starting -------------------------------------------------------------------------------- */
+
+static void url(char *buf, const struct lb_server *server, uint16_t port) {
+  snprintf(buf, URL_MAX, "http://%s:%u", server->host->address, (unsigned)port);
+}
+
+/* "etcd-1=http://...,etcd-2=http://...". What says how a cluster begins is passed over by a member that has data. */
+static void list_members(const struct lb_cluster *cluster, char *buf, size_t size) {
+  char at[URL_MAX];
+  size_t len = 0;
+  buf[0] = '\0';
+  for (size_t i = 0; i < cluster->server_count && len < size; i++) {
+    const struct lb_server *server = &cluster->server[i];
+    url(at, server, server->extra_port[0]);
+    len += (size_t)snprintf(buf + len, size - len, "%s%s=%s", i > 0 ? "," : "", server->name, at);
+  }
+}
+
+/* Members talk by HTTP, and Go would send that to a proxy that the environment names. */
+static const char *const no_proxy[] = {"NO_PROXY=*", "no_proxy=*", "HTTP_PROXY=", "http_proxy=", NULL};
+
+static int launch(struct lb_cluster *cluster, size_t index) {
+  struct lb_server *server = &cluster->server[index];
+  char *program = lb_need_path("etcd"), clients[URL_MAX], peers[URL_MAX], members[LB_SERVERS_MAX * MEMBER_MAX], texts[OPTIONS_MAX][LB_SETTING_TEXT_MAX];
+  if (!program) return lb_cluster_fail(cluster, -ENOENT, "%s: etcd is not installed", server->name);
+  url(clients, server, server->port);
+  url(peers, server, server->extra_port[0]);
+  list_members(cluster, members, sizeof members);
+  const char *const fixed[] = {
+      "--name", server->name, "--data-dir", "data", "--listen-client-urls", clients, "--advertise-client-urls", clients,
+      "--listen-peer-urls", peers, "--initial-advertise-peer-urls", peers, "--initial-cluster", members, NULL,
+  };
+  const char *argv[1 + OPTIONS_MAX + sizeof fixed / sizeof *fixed] = {program};
+  size_t count = 1 + lb_setting_options(cluster, settings, texts, argv + 1, OPTIONS_MAX);
+  memcpy(argv + count, fixed, sizeof fixed);
+  server->env = no_proxy;
+  int r = lb_server_start(cluster, server, argv, NULL, false);
+  free(program);
+  return r;
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+struct status {
+  uint64_t member, leader, term, index; /* leader: 0 = it knows of none */
+};
+
+/* A connection of its own each time, as with Redis: one that was kept could be from before a cut. */
+static int ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct status *ret) {
+  const struct lb_server *server = &cluster->server[index];
+  struct lb_endpoint at = {.service = server->service, .host = server->host->address, .port = server->port};
+  struct etcd_link *link;
+  json_t *said = NULL;
+  deadline = lb_ask_until(cluster->env, deadline);
+  int r = etcd_open(cluster->env, &at, deadline, &link);
+  if (r == 0) r = etcd_call(link, "/v3/maintenance/status", json_object(), deadline, &said);
+  etcd_close(link);
+  if (r != LB_OK) return r < 0 ? r : -ETIMEDOUT;
+  const json_t *header = json_object_get(said, "header");
+  *ret = (struct status){
+      .member = etcd_number(header, "member_id"),
+      .leader = etcd_number(said, "leader"),
+      .term = etcd_number(said, "raftTerm"),
+      .index = etcd_number(said, "raftIndex"),
+  };
+  json_decref(said);
+  return 0;
+}
+
+static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  struct status status;
+  return ask(cluster, index, deadline, &status);
+}
+
+/* All follow the same one. Less would do to serve, but a member that is still joining makes a later cut
+ * a different fault. */
+static int all_follow(struct lb_cluster *cluster, lb_ns deadline) {
+  struct status status, first = {0};
+  for (size_t i = 0; i < cluster->server_count; i++) {
+    int r = ask(cluster, i, deadline, &status);
+    if (r < 0) return r;
+    if (i == 0) first = status;
+    if (status.leader == 0 || status.leader != first.leader) return lb_fail(cluster->env, -EAGAIN, "%s follows nobody, or another one", cluster->server[i].name);
+  }
+  return 0;
+}
+
+static int start(struct lb_cluster *cluster, lb_ns deadline) {
+  int r = lb_cluster_launch_all(cluster);
+  return r < 0 ? r : lb_cluster_await(cluster, deadline, all_follow, "every member follows the same leader");
+}
+
+/* A leader that was cut off claims to lead for up to an election timeout: the later term is the
+ * truth. */
+static int primary(struct lb_cluster *cluster, lb_ns deadline) {
+  struct status status;
+  uint64_t best_term = 0;
+  int best = -ENOENT;
+  for (size_t i = 0; i < cluster->data_count; i++) {
+    if (ask(cluster, i, deadline, &status) < 0 || status.leader == 0 || status.leader != status.member || status.term <= best_term) continue;
+    best = (int)i;
+    best_term = status.term;
+  }
+  return best;
+}
+
+static int left(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  struct status status;
+  int r = ask(cluster, index, deadline, &status);
+  return r < 0 ? r : status.leader == 0;
+}
+
+/* Entries of the log: every change of a key, and of a lease. */
+static int commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
+  struct status status;
+  int r = ask(cluster, index, deadline, &status);
+  *ret = r < 0 ? 0 : status.index;
+  return r;
+}
+
+static int version(char *buf, size_t size) {
+  char *program = lb_need_path("etcd"), said[300], number[32];
+  if (!program) return -ENOENT;
+  int r = lb_program_output((const char *const[]){program, "--version", NULL}, NULL, said, sizeof said);
+  free(program);
+  if (r < 0) return r;
+  if (sscanf(said, "etcd Version: %31[^ \n]", number) != 1) return -EPROTO;
+  snprintf(buf, size, "etcd %s", number);
+  return 0;
+}
+
+const struct lb_family lb_family_etcd = {
+    .name = "etcd",
+    .needs = (const char *const[]){"etcd", NULL},
+    .service = "etcd",
+    .settings = settings,
+    .majority = true,
+    .start = start,
+    .launch = launch,
+    .answers = answers,
+    .primary = primary,
+    .left = left,
+    .commits = commits,
+    .least_ttl_ms = least_ttl_ms,
+    .version = version,
+};
