@@ -66,27 +66,12 @@ struct lb_session {
 
 /* At best. */
 static lb_ns trust(struct lb_session *s) {
-  return s->recipe ? zk_timeout_ns(s->queue.zk) / 3 * 2 : zk_queue_alive(&s->queue)->span;
+  return s->recipe ? zk_timeout_ns(s->queue.zk) / 3 * 2 : zk_life_known(&s->queue.life)->span;
 }
 
 /* What was confirmed just now. */
 static lb_ns believed_until(struct lb_session *s) {
-  return s->recipe ? lb_now(s->env) + trust(s) : zk_queue_alive(&s->queue)->until;
-}
-
-static bool lives_for(struct lb_session *s, lb_ns least) { return zk_queue_alive(&s->queue)->until > lb_now(s->env) + least; }
-
-/* So long that a grant is worth having. */
-static bool is_known_to_live(struct lb_session *s) { return lives_for(s, trust(s) / 3); }
-
-/* By writes, if it is not known yet: one, or two of which the first makes the second good. More only where answers take so long
- * that nothing is left of them. Answers like a step of zk_queue.h. */
-static int make_sure_to_live(struct lb_session *s, const char *dir, struct lb_grant *grant, lb_ns deadline) {
-  for (int writes = 0; !is_known_to_live(s) && (writes < 2 || !lives_for(s, 0)); writes++) {
-    int result = zk_queue_touch(&s->queue, dir, grant, deadline);
-    if (result != LB_OK) return result;
-  }
-  return LB_OK;
+  return s->recipe ? lb_now(s->env) + trust(s) : zk_life_known(&s->queue.life)->until;
 }
 
 /* ---- acquire ------------------------------------------------------------------------------------------- */
@@ -96,7 +81,7 @@ static int make_sure_to_live(struct lb_session *s, const char *dir, struct lb_gr
 static int granted(struct lb_session *s, const char *dir, struct lb_grant *grant, uint64_t losses, lb_ns deadline) {
   uint64_t czxid;
   int result = zk_queue_number(&s->queue, grant, deadline, &czxid);
-  if (result == LB_OK && !s->recipe) result = make_sure_to_live(s, dir, grant, deadline);
+  if (result == LB_OK && !s->recipe) result = zk_queue_make_sure(&s->queue, dir, grant, deadline);
   if (result != LB_OK) return result;
   lb_ns until = believed_until(s);
   if (lb_now(s->env) >= until) return ZK_AGAIN;
@@ -115,7 +100,7 @@ static int advance(struct lb_session *s, const char *dir, struct lb_grant *grant
   if (!grant->asked_at) grant->asked_at = lb_now(s->env);
   if (!grant->token_len) result = zk_queue_join(&s->queue, dir, grant, "after-create", deadline);
   else if (!zk_queue_has_node(grant)) result = zk_queue_find(&s->queue, grant, deadline);
-  else result = zk_queue_look(&s->queue, dir, grant, !s->recipe && !is_known_to_live(s), deadline);
+  else result = zk_queue_look(&s->queue, dir, grant, !s->recipe && !zk_life_is_known(&s->queue.life), deadline);
   return result == LB_OK ? granted(s, dir, grant, losses, deadline) : result;
 }
 
@@ -172,7 +157,7 @@ static int zk_sequential_extend(struct lb_session *s, const struct lb_lock *lock
   if (!zk_queue_has_node(grant) || !grant->valid_until) return LB_LOST;
   lb_ns sent = 0;
   int result = confirm(s, grant, true, deadline, &sent);
-  if (result == LB_OK && !s->recipe && !lives_for(s, trust(s) / 4 * 3)) result = confirm(s, grant, true, deadline, &sent);
+  if (result == LB_OK && !s->recipe && !zk_life_lasts(&s->queue.life, trust(s) / 4 * 3)) result = confirm(s, grant, true, deadline, &sent);
   if (result != LB_OK) return result;
   lb_ns until = believed_until(s);
   if (lb_now(s->env) >= until) return LB_UNKNOWN;

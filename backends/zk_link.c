@@ -117,7 +117,8 @@ void zk_on_children(int rc, const struct String_vector *strings, const struct St
 }
 
 void zk_on_data(int rc, const char *value, int length, const struct Stat *stat, const void *data) {
-  (void)value, (void)length;
+  struct zk_call *call = call_of(data);
+  if (rc == ZOK && !(call->names = strndup(value ? value : "", length > 0 ? (size_t)length : 0))) rc = ZSYSTEMERROR;
   zk_on_stat(rc, stat, data);
 }
 

@@ -13,9 +13,8 @@
  *  - An answer may get lost after the node was made. The guid finds it again, after a sync and in the same session: then
  *    "not there" means it never will be, because a session's requests keep their order and a server that lost the
  *    session to another may not write for it any more.
- *  - The guid begins with the session's id. So a node of an earlier session that the servers have not removed yet is
- *    never taken for one's own (CURATOR-604 is that mistake). An attempt of an earlier session is dead: its node goes
- *    with the session, and nobody has to delete it.
+ *  - The guid is of a session (zk_name.h). An attempt of an earlier session is dead: its node goes with the session, and nobody has to
+ *    delete it.
  *  - A node whose deletion was not answered is remembered, and the library's own thread deletes it when it is connected again:
  *    left in the queue it would block it for as long as the heartbeats keep the session of a client that asks for nothing. Such
  *    a node is never granted again, though it may be seen as the first for a moment.
@@ -35,9 +34,9 @@
 #ifndef LB_ZK_QUEUE_H
 #define LB_ZK_QUEUE_H
 
-#include "doubt.h"
-#include "zk_alive.h"
-#include "zk_util.h"
+#include "zk_life.h"
+#include "zk_name.h"
+#include "zk_run.h"
 
 /* Beside enum lb_result: the session, the connection or the node changed under a request. Look at the situation anew, beginning
  * with zk_queue_connect(). */
@@ -52,7 +51,7 @@ struct zk_queue { /* one client's side; one thread */
   int64_t ttl_ms; /* asked for as the session's timeout */
   uint64_t losses; /* of the session, before the question left that zk_queue_confirm() got an answer to */
   struct lb_confirmed confirmed;
-  struct zk_alive alive; /* what the answered writes of the session say of it: create, write to the folder, delete */
+  struct zk_life life;   /* what the answered writes of the session say of it: create, write to the folder, delete */
   bool lists;            /* set after zk_queue_open(): a list is asked for, whatever the node ahead has told */
   uint64_t seen;         /* transaction that changed the folder last, in the state in which the place was read; 0 = it was not read in a list */
   struct {               /* what is known about the latest attempt, to spare round trips; private */
@@ -81,6 +80,8 @@ int zk_queue_connect(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadl
 
 /* False: there is none, or whether there is one is not known. */
 bool zk_queue_has_node(const struct lb_grant *grant);
+/* False: it died with an earlier session. */
+bool zk_queue_is_alive(const struct zk_queue *queue, const struct lb_grant *grant);
 /* There is no attempt any more; only asked_at is kept. */
 void zk_queue_forget(struct lb_grant *grant);
 
@@ -104,11 +105,9 @@ int zk_queue_find(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadline
  * told that it passed the lock on. */
 int zk_queue_look(struct zk_queue *queue, const char *dir, struct lb_grant *grant, bool by_write, lb_ns deadline);
 
-/* Writes to the key's folder, which is what keeps queue->alive up. To the folder, because a write to the own node would wake the next
- * in the queue. Answers like a step, with LB_OK = it was committed. */
-int zk_queue_touch(struct zk_queue *queue, const char *dir, struct lb_grant *grant, lb_ns deadline);
-/* What is known of the session there is now: zk_alive.h. Valid until the next step. */
-const struct zk_alive *zk_queue_alive(struct zk_queue *queue);
+/* Writes to the key's folder until the session is known to live: zk_life_make_sure(). To the folder, because a write to the own node would
+ * wake the next in the queue. Answers like a step, with LB_OK = it is known. */
+int zk_queue_make_sure(struct zk_queue *queue, const char *dir, struct lb_grant *grant, lb_ns deadline);
 /* After LB_BUSY: sleeps until it is worth to look again, as zk_await_change() for the node ahead. Meanwhile the knowledge that the
  * session lives is kept up by a write to the folder from time to time, which nobody waits for. LB_OK, LB_TIMEOUT, -errno. */
 int zk_queue_await_turn(struct zk_queue *queue, const char *dir, const char *ahead, lb_ns deadline);
@@ -133,8 +132,7 @@ int zk_queue_doubt(struct zk_queue *queue, const struct lb_grant *grant);
  * valid_until), and it had gone. LB_UNKNOWN, or -errno where the session failed: the node is deleted at the next contact, valid_until
  * is cleared, because its absence will be our own work and no loss. Other -errno: refused, it is still there. */
 int zk_queue_leave(struct zk_queue *queue, struct lb_grant *grant, bool pass_on, lb_ns deadline);
-/* For inspect(): whether one server shows nodes in the key's queue, over a session of its own, because only a server that takes
- * one shows its tree. Without a quorum it takes none, unless it runs with readonlymode.enabled. 1, 0, -errno. */
+/* For inspect(): whether one server shows nodes in the key's queue. As zk_inspect(). */
 int zk_queue_inspect(struct zk_queue *queue, const char *key, size_t endpoint, lb_ns deadline);
 
 #endif

@@ -199,6 +199,11 @@ struct zk_call *zk_exists(struct zk_session *s, const char *path) {
   return call ? zk_call_sent(call, zoo_aexists(s->link->handle, path, 0, zk_on_stat, call)) : NULL;
 }
 
+struct zk_call *zk_get(struct zk_session *s, const char *path) {
+  struct zk_call *call = zk_call_new(s->link);
+  return call ? zk_call_sent(call, zoo_aget(s->link->handle, path, 0, zk_on_data, call)) : NULL;
+}
+
 struct zk_call *zk_children(struct zk_session *s, const char *path) {
   struct zk_call *call = zk_call_new(s->link);
   return call ? zk_call_sent(call, zoo_aget_children2(s->link->handle, path, 0, zk_on_children, call)) : NULL;

@@ -26,9 +26,9 @@ struct zk_session; /* one thread; owns its calls */
  * deadline that passes first. Fields below `rc` are valid when zk_wait() returned ZOK. */
 struct zk_call {
   int rc;                 /* the library's result, once done */
-  struct Stat stat;       /* create, set, exists; children: of the parent, as the server had it for this answer */
+  struct Stat stat;       /* create, set, exists, get; children: of the parent, as the server had it for this answer */
   char path[ZK_PATH_MAX]; /* create: the full name */
-  char *names;            /* children: `count` strings, one after the other, each with its NUL */
+  char *names;            /* children: `count` strings, one after the other, each with its NUL. get: what stands in the node */
   size_t count;
   /* private */
   zoo_op_result_t results[2]; /* the library's, of a request with several operations */
@@ -73,6 +73,7 @@ struct zk_call *zk_delete(struct zk_session *session, const char *path);
 struct zk_call *zk_write_and_delete(struct zk_session *session, const char *path);
 struct zk_call *zk_set(struct zk_session *session, const char *path, const char *data);
 struct zk_call *zk_exists(struct zk_session *session, const char *path);
+struct zk_call *zk_get(struct zk_session *session, const char *path);
 struct zk_call *zk_children(struct zk_session *session, const char *path);
 /* Makes the server catch up with the leader before it answers what follows. */
 struct zk_call *zk_sync(struct zk_session *session, const char *path);
@@ -108,6 +109,11 @@ bool zk_is_expiry(int rc);
 /* Any other unexpected result as -errno, with the library's words in env->err. */
 int zk_fail(struct zk_session *session, const char *what, int rc);
 
+/* For the hook inspect: whether one server shows this node, over a session of its own, because only a server that takes one shows its
+ * tree. Without a quorum it takes none, unless it runs with readonlymode.enabled. *ret_children (may be NULL): how many nodes are below it,
+ * if it is there. 1, 0, -errno. */
+int zk_inspect(struct lb_env *env, const struct lb_target *target, size_t endpoint, int64_t ttl_ms, const char *path, lb_ns deadline,
+               int *ret_children);
 /* Removes a node and all that is below it. LB_OK: nothing of it is there. LB_TIMEOUT, LB_UNKNOWN, -errno: some of it may be. */
 int zk_remove_tree(struct zk_session *session, const char *path, lb_ns deadline);
 /* Creates a node and its parents, each if missing, as containers: ZooKeeper removes one some time after its last child has gone. The

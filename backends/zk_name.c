@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * GUIDs, numbers of nodes, and which comes before which.
+ */
+#include "zk_name.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void zk_guid(struct lb_env *env, struct zk_session *zk, char guid[ZK_GUID_SIZE]) {
+  uint64_t random;
+  lb_random(env, &random, sizeof random);
+  snprintf(guid, ZK_GUID_SIZE, "%016" PRIx64 "%016" PRIx64, (uint64_t)zk_id(zk), random);
+}
+
+bool zk_guid_is_alive(struct zk_session *zk, const char *guid) {
+  char id[17];
+  snprintf(id, sizeof id, "%016" PRIx64, (uint64_t)zk_id(zk));
+  return !zk_expired(zk) && strncmp(guid, id, sizeof id - 1) == 0;
+}
+
+static bool number_of(const char *name, int32_t *ret_number) {
+  const char *mark = NULL;
+  for (const char *at = name; (at = strstr(at, ZK_LOCK_MARK)); at++) mark = at;
+  if (mark) *ret_number = (int32_t)strtol(mark + strlen(ZK_LOCK_MARK), NULL, 10);
+  return mark;
+}
+
+/* By their distance, because numbers turn negative after 2147483647. Right as long as fewer than 2^31 nodes lie
+ * between two that exist at the same time. */
+static bool is_before(int32_t a, int32_t b) { return (int32_t)((uint32_t)a - (uint32_t)b) < 0; }
+
+bool zk_find_place(const struct zk_call *children, const char *own, const char **ret_ahead) {
+  const char *child = children->names;
+  int32_t own_number = 0, ahead_number = 0, number;
+  bool found = false;
+  number_of(own, &own_number);
+  *ret_ahead = NULL;
+  for (size_t i = 0; i < children->count; i++, child += strlen(child) + 1) {
+    if (strcmp(child, own) == 0) found = true;
+    if (!number_of(child, &number) || !is_before(number, own_number)) continue;
+    if (*ret_ahead && !is_before(ahead_number, number)) continue;
+    *ret_ahead = child;
+    ahead_number = number;
+  }
+  return found;
+}
