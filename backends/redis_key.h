@@ -9,6 +9,8 @@
  *  - Begin and end of a try: redis_key_begin(), redis_key_tried(). They keep the rules of what a try may answer, whatever was sent.
  *  - A key whose value is the token of the grant (SET key token NX PX ttl), so its owner is known to the server: whole hooks,
  *    REDIS_KEY_TOKEN_HOOKS, or one by one.
+ *
+ * A key that says nothing of its owner: redis_blind.h.
  */
 #ifndef LB_REDIS_KEY_H
 #define LB_REDIS_KEY_H

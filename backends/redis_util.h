@@ -12,6 +12,7 @@
  *   redis_fanout.c  one command to several servers at once, and their votes
  * redis_session.h   one server at a time, and what is known of a request whose reply did not come
  * redis_key.h       the session and the hooks of a lock that is one key
+ * redis_blind.h     of one that does not say whose it is
  *
  * hiredis writes with write(2), so the process that uses this ignores SIGPIPE.
  *

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * redis-setnx - SETNX, then EXPIRE, released by DEL: the lock of every blog before 2013, and of many since.
+ *
+ *     if redis.setnx(key, 1):
+ *         redis.expire(key, ttl)
+ *         ...
+ *         redis.delete(key)
+ *
+ * Promises    One holder per key while every holder gets from SETNX to EXPIRE, and releases within its lease.
+ * Assumes     As redis-del, and that no client dies, and no answer is lost, between the two commands.
+ * Breaks it   A client that dies between SETNX and EXPIRE: its key has no end, so nobody is ever granted that lock again, until an operator
+ *             deletes the key. An answer of SETNX that is lost does the same: the client does not know that it holds, so it never comes to
+ *             EXPIRE. The server does nothing wrong, and no restart helps where it keeps its data.
+ *             As redis-del: a release after the end of the lease deletes the next holder's lock.
+ *             To put both into one MULTI is no cure: EXPIRE then runs where SETNX said no, and moves the holder's end.
+ * Source      redis.io, SETNX, as it was used before SET took NX and PX (Redis 2.6.12); redis-py 2.x Lock (redis/redis-py #554, #818).
+ *
+ * EXPIRE counts whole seconds: the key stays for the ttl, rounded up, and the client counts on the ttl. It looks at no answer of EXPIRE. What can be known
+ * of a request whose reply never came, stands in redis_blind.h.
+ */
+#include "redis_blind.h"
+
+/* The key is ours, as SETNX said so; without an answer it is not known whether it has an end, and the key stays where it is. */
+static int set_end(struct lb_session *s, const struct lb_lock *lock, lb_ns deadline) {
+  char seconds[REDIS_DECIMAL_MAX];
+  struct redis_request expire = {.command = {.argv = {"EXPIRE", lock->key, redis_decimal((lock->ttl_ms + 999) / 1000, seconds)}}};
+  int rc = redis_session_once(&redis_key(s)->redis, &expire, deadline);
+  freeReplyObject(expire.reply);
+  return rc ? LB_UNKNOWN : LB_OK;
+}
+
+static int setnx_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  bool repeated = grant->token_len != 0;
+  struct redis_request setnx = {
+      .command = {.argv = {"SETNX", lock->key, REDIS_BLIND_VALUE}}, .ttl_ms = 0, .before = "before-set", .after = "after-set"};
+  int rc = redis_blind_try(s, &setnx, lock, grant, deadline);
+  if (rc != LB_OK || repeated) return rc;
+  return set_end(s, lock, deadline);
+}
+
+const struct lb_protocol lb_redis_setnx = {
+    .abi = LB_ABI,
+    .size = sizeof(struct lb_protocol),
+    .name = "redis-setnx",
+    .summary = "one Redis server: SETNX, then EXPIRE, released by DEL",
+    .promises = "One holder per key while every holder gets from SETNX to EXPIRE, releases within its lease, and all that redis-token\n"
+                "assumes holds.",
+    .breaks = "A client that dies between the two commands, or gets no answer to the first, leaves a key without an end: nobody is\n"
+              "granted the lock any more. A release after the end of the lease deletes the next holder's lock. And what breaks redis-token.",
+    .source = "redis.io: SETNX before Redis 2.6.12; redis-py 2.x Lock (#554, #818)",
+    .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NO_OWNER,
+    /* after-set: between SETNX and EXPIRE; the reply has been read, or given up, and not been looked at. */
+    .points = (const char *const[]){"before-set", "after-set", "before-release", NULL},
+    REDIS_BLIND_HOOKS,
+    .try_acquire = setnx_try_acquire,
+};

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a lock without an owner says about a request whose reply never came, when nothing in the key tells whose it is.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/backend.h"
+#include "redis_fake.h"
+
+#define TTL_MS 1000
+#define NO_KEY ":-2\r\n" /* answers of PTTL */
+#define NO_END ":-1\r\n"
+#define SOME_KEY ":700\r\n"
+
+extern const struct lb_protocol lb_redis_del, lb_redis_setnx;
+
+static const struct lb_protocol *protocol;
+static struct lb_session *session;
+static struct lb_endpoint endpoint;
+static struct lb_target target;
+static const struct lb_lock lock = {"k", TTL_MS};
+
+static lb_ns in_ms(int64_t ms) { return fake_now + (lb_ns)ms * LB_NS_PER_MS; }
+
+static int set_up_as(const struct lb_protocol *as) {
+  fake_start();
+  endpoint = (struct lb_endpoint){"redis", "127.0.0.1", fake_port};
+  target = (struct lb_target){.topology = "fake", .endpoints = &endpoint, .count = 1};
+  protocol = as;
+  session = calloc(1, as->session_size);
+  struct lb_config config = {
+      .env = &fake_env, .target = &target, .ttl_ms = TTL_MS, .client = "client", .protocol = as, .prefix = "k"};
+  return as->open(session, &config, in_ms(100));
+}
+static int set_up_del(void **state) { return (void)state, set_up_as(&lb_redis_del); }
+static int set_up_setnx(void **state) { return (void)state, set_up_as(&lb_redis_setnx); }
+
+static int tear_down(void **state) {
+  (void)state;
+  protocol->close(session);
+  free(session);
+  fake_stop();
+  return 0;
+}
+
+static int try(struct lb_grant *grant) { return protocol->try_acquire(session, &lock, grant, in_ms(100)); }
+static int resolve(struct lb_grant *grant) { return protocol->resolve(session, &lock, grant, in_ms(100)); }
+static int release(struct lb_grant *grant) { return protocol->release(session, &lock, grant, in_ms(100)); }
+
+static bool heard_del(void) {
+  for (size_t i = 0; i < fake_heard_count(); i++)
+    if (!strcmp(fake_heard(i), "DEL k")) return true;
+  return false;
+}
+
+/* Its server hung up instead of an answer. */
+static struct lb_grant unknown_attempt(void) {
+  struct lb_grant grant = LB_GRANT_INIT;
+  fake_answer(FAKE_CLOSE);
+  assert_int_equal(try(&grant), LB_UNKNOWN);
+  return grant;
+}
+
+static void no_key_is_an_answer(void **state) {
+  (void)state;
+  struct lb_grant grant = unknown_attempt();
+  fake_answer(NO_KEY);
+  assert_int_equal(resolve(&grant), LB_BUSY);
+}
+
+static void a_key_is_no_answer_while_it_may_be_ours(void **state) {
+  (void)state;
+  struct lb_grant grant = unknown_attempt();
+  fake_answer(SOME_KEY);
+  assert_int_equal(resolve(&grant), LB_UNKNOWN);
+  fake_now = grant.asked_at + TTL_MS * LB_NS_PER_MS;
+  fake_answer(SOME_KEY);
+  assert_int_equal(resolve(&grant), LB_BUSY);
+}
+
+static void an_unknown_attempt_is_asked_about_and_not_repeated(void **state) {
+  (void)state;
+  struct lb_grant grant = unknown_attempt();
+  fake_answer(SOME_KEY);
+  assert_int_equal(try(&grant), LB_UNKNOWN);
+  assert_string_equal(fake_heard(1), "PTTL k");
+  assert_int_equal(fake_heard_count(), 2);
+}
+
+static void an_unknown_attempt_is_not_deleted(void **state) {
+  (void)state;
+  struct lb_grant grant = unknown_attempt();
+  fake_answer(SOME_KEY);
+  assert_int_equal(release(&grant), LB_UNKNOWN);
+  fake_answer(NO_KEY);
+  assert_int_equal(release(&grant), LB_OK);
+  assert_false(heard_del());
+}
+
+/* A grant whose DEL was answered so, and then asked about. */
+static struct lb_grant deleted(const char *answer) {
+  struct lb_grant grant = LB_GRANT_INIT;
+  fake_answer("+OK\r\n");
+  assert_int_equal(try(&grant), LB_OK);
+  fake_answer(answer);
+  assert_int_equal(release(&grant), LB_UNKNOWN);
+  return grant;
+}
+
+static void a_delete_without_an_answer_is_not_repeated(void **state) {
+  (void)state;
+  struct lb_grant grant = deleted(FAKE_CLOSE);
+  fake_answer(SOME_KEY);
+  assert_int_equal(release(&grant), LB_UNKNOWN);
+  assert_string_equal(fake_heard(2), "PTTL k");
+  fake_now += TTL_MS * LB_NS_PER_MS; /* no lease of ours lasts longer */
+  fake_answer(SOME_KEY);
+  assert_int_equal(release(&grant), LB_OK);
+}
+
+static void what_is_answered_behind_the_delete_says_that_it_was_done(void **state) {
+  (void)state;
+  struct lb_grant grant = deleted(FAKE_SILENCE);
+  fake_say(":1\r\n"); /* late, and over again by now */
+  fake_answer(SOME_KEY);
+  assert_int_equal(release(&grant), LB_OK);
+  assert_int_equal(fake_accepted(), 1);
+}
+
+static void over_another_connection_it_says_nothing_of_the_delete(void **state) {
+  (void)state;
+  struct lb_grant grant = deleted(FAKE_SILENCE);
+  fake_hang_up();
+  fake_answer(SOME_KEY);
+  assert_int_equal(release(&grant), LB_UNKNOWN);
+  assert_int_equal(fake_accepted(), 2);
+}
+
+static void a_renewal_asks_nobody_whose_it_is(void **state) {
+  (void)state;
+  struct lb_grant grant = LB_GRANT_INIT;
+  fake_answer("+OK\r\n");
+  assert_int_equal(try(&grant), LB_OK);
+  fake_answer(":1\r\n");
+  assert_int_equal(protocol->extend(session, &lock, &grant, in_ms(100)), LB_OK);
+  assert_string_equal(fake_heard(1), "PEXPIRE k 1000");
+}
+
+/* ---- two commands -------------------------------------------------------------------------------------- */
+
+static void a_key_without_an_end_is_in_doubt_for_ever(void **state) {
+  (void)state;
+  struct lb_grant grant = unknown_attempt();
+  fake_now += 3600 * LB_NS_PER_S;
+  fake_answer(NO_END);
+  assert_int_equal(resolve(&grant), LB_UNKNOWN);
+}
+
+/* SETNX said yes, and the server hung up before it answered EXPIRE. */
+static struct lb_grant without_an_answer_to_expire(void) {
+  struct lb_grant grant = LB_GRANT_INIT;
+  fake_answer(":1\r\n");
+  fake_answer(FAKE_CLOSE);
+  assert_int_equal(try(&grant), LB_UNKNOWN);
+  assert_string_equal(fake_heard(1), "EXPIRE k 1");
+  return grant;
+}
+
+static void a_key_of_ours_with_an_end_is_held(void **state) {
+  (void)state;
+  struct lb_grant grant = without_an_answer_to_expire();
+  fake_answer(SOME_KEY);
+  assert_int_equal(resolve(&grant), LB_OK);
+  assert_int_equal(grant.valid_until, lb_lease_end(grant.asked_at, TTL_MS));
+}
+
+static void a_key_of_ours_without_an_end_is_deleted(void **state) {
+  (void)state;
+  struct lb_grant grant = without_an_answer_to_expire();
+  fake_answer(NO_END);
+  assert_int_equal(resolve(&grant), LB_UNKNOWN);
+  fake_answer(":1\r\n");
+  assert_int_equal(release(&grant), LB_OK);
+  assert_true(heard_del());
+}
+
+static void nobody_looks_at_what_expire_says(void **state) {
+  (void)state;
+  struct lb_grant grant = LB_GRANT_INIT;
+  fake_answer(":1\r\n");
+  fake_answer(":0\r\n");
+  assert_int_equal(try(&grant), LB_OK);
+}
+
+#define DEL(test) cmocka_unit_test_setup_teardown(test, set_up_del, tear_down)
+#define SETNX(test) cmocka_unit_test_setup_teardown(test, set_up_setnx, tear_down)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      DEL(no_key_is_an_answer),
+      DEL(a_key_is_no_answer_while_it_may_be_ours),
+      DEL(an_unknown_attempt_is_asked_about_and_not_repeated),
+      DEL(an_unknown_attempt_is_not_deleted),
+      DEL(a_delete_without_an_answer_is_not_repeated),
+      DEL(what_is_answered_behind_the_delete_says_that_it_was_done),
+      DEL(over_another_connection_it_says_nothing_of_the_delete),
+      DEL(a_renewal_asks_nobody_whose_it_is),
+      SETNX(a_key_without_an_end_is_in_doubt_for_ever),
+      SETNX(a_key_of_ours_with_an_end_is_held),
+      SETNX(a_key_of_ours_without_an_end_is_deleted),
+      SETNX(nobody_looks_at_what_expire_says),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
