@@ -21,7 +21,7 @@
 #include "run/settings.h"
 #include "skip.h"
 
-enum { LIMIT_MS = UNDER_TSAN ? 5000 : 1000, RESULTS_MAX = 40 };
+enum { LIMIT_MS = UNDER_TSAN ? 5000 : 1000, RESULTS_MAX = 80 };
 
 /* The first lines of every session's body in local.c: what a bad hook needs. */
 struct lb_session {
@@ -32,6 +32,7 @@ static struct lb_protocol bad;
 static const struct lb_protocol *good;
 static struct lb_conform_result results[RESULTS_MAX];
 static size_t result_count;
+static const char *const *only; /* NULL = all statements */
 static int alive = -1; /* held open by every process of the run */
 
 static void note(void *data, const struct lb_conform_result *result) {
@@ -50,11 +51,19 @@ static void run_on(const char *topology, int64_t limit_ms) {
                                  .topology = lb_topology_find(topology),
                                  .options = options,
                                  .dir = &dir,
-                                 .limit_ms = limit_ms};
+                                 .limit_ms = limit_ms,
+                                 .only = only};
   assert_int_equal(lb_conform_run(&plan, note, NULL, err, sizeof err), 0);
   lb_rundir_close(&dir);
   free(options);
 }
+
+/* From here to the end of the test; what costs little asks for all. */
+#define ONLY(...)                                              \
+  do {                                                         \
+    static const char *const texts[] = {__VA_ARGS__, NULL};    \
+    only = texts;                                              \
+  } while (0)
 
 static void run(void) { run_on("none", LIMIT_MS); }
 
@@ -76,6 +85,15 @@ static const struct lb_conform_result *said(const char *statement) {
 #define DOUBTS "a broken connection is a doubt until the hold is confirmed again"
 #define SERVER "the server that a session names has its lock"
 #define WOKEN "a waiter is woken by the release"
+#define AT_ONCE "who is refused is told at once"
+#define REFUSED_RELEASE "who was refused releases nobody else's lock"
+#define ITSELF "a session that holds is refused like anybody else"
+#define DEPTH "a holder is granted again, and others after as many releases"
+#define SIXTEEN "of sixteen clients one holds, and each gets its turn"
+#define TOO_LATE "extending what has expired does not bring it back"
+#define FIFO "who comes first is served first"
+#define POLLS "who waits to be told does not poll"
+#define GIVES_UP_WAITING "a waiter that gives up leaves nothing behind"
 
 /* What it says begins with one text and ends with the other; between them is a time. */
 static void says_with_a_time(const char *statement, const char *begin, const char *end) {
@@ -90,6 +108,7 @@ static int set_up(void **state) {
   (void)state;
   good = lb_protocol_find("local");
   bad = *good;
+  only = NULL;
   return 0;
 }
 
@@ -97,6 +116,7 @@ static int set_up_lease(void **state) {
   (void)state;
   good = lb_protocol_find("redis-token");
   bad = *good;
+  only = NULL;
   return 0;
 }
 
@@ -311,6 +331,7 @@ static void who_hangs_is_stopped_and_the_rest_not_tried(void **state) {
 
 static void who_comes_back_late_is_named(void **state) {
   (void)state;
+  ONLY(WOKEN, FREE_LOCK);
   bad.wait = wait_late;
   run_on("none", 10 * LIMIT_MS);
   says_with_a_time(WOKEN, "wait came back ", " ms past its deadline (second session)");
@@ -347,6 +368,7 @@ static void a_lock_without_expiry_holds_for_ever(void **state) {
 /* Seen only if the reply takes longer than the drift that a lease is shortened by. */
 static void what_counts_from_the_reply_is_seen(void **state) {
   (void)state;
+  ONLY(VALIDITY, EXTENDS);
   if (lb_topology_missing(lb_topology_find("redis"))) skip();
   bad.try_acquire = try_valid_from_the_reply;
   bad.extend = extend_from_the_reply;
@@ -415,6 +437,7 @@ static int doubt_never(struct lb_session *s, const struct lb_lock *lock, const s
 
 static void doubt_has_its_reasons_and_no_time(void **state) {
   (void)state;
+  ONLY(NO_DOUBT, DOUBTS);
   bad.doubt = doubt_1;
   run();
   SAYS(NO_DOUBT, "doubt answered 1 (BUSY), which is no result of it (first session)");
@@ -432,6 +455,7 @@ static void doubt_has_its_reasons_and_no_time(void **state) {
 
 static void what_a_teardown_forgets_is_found_at_the_servers(void **state) {
   (void)state;
+  ONLY(TORN_DOWN);
   bad.teardown = tear_down_nothing;
   run_on("redis", 10 * LIMIT_MS);
   SAYS(TORN_DOWN, "expected no record of a key at server 1 after teardown, it has one (third session)");
@@ -454,6 +478,7 @@ static int server_after_a_nap(struct lb_session *s) {
 
 static void a_session_names_the_server_that_has_its_lock(void **state) {
   (void)state;
+  ONLY(SERVER);
   static const struct {
     int (*server)(struct lb_session *);
     const char *why;
@@ -479,6 +504,7 @@ static int try_numbered(struct lb_session *s, const struct lb_lock *lock, struct
 /* Only the verdict of the statement is the flaw that was declared, not whatever else may go wrong in it. */
 static void a_declared_flaw_has_to_show(void **state) {
   (void)state;
+  ONLY(HELD_LOCK, FREE_LOCK);
   static const struct lb_flaw flaws[] = {{HELD_LOCK, "it grants to all", NULL}, {NULL, NULL, NULL}};
   bad.flaws = flaws;
   bad.try_acquire = try_always;
@@ -508,6 +534,7 @@ static void a_declared_flaw_has_to_show(void **state) {
 /* The other statement is not asked, and its flaw not missed, because that option is off. */
 static void a_flaw_may_hang_on_an_option(void **state) {
   (void)state;
+  ONLY("the table is well formed", "a grant without fence says so", "fences grow");
   static const struct lb_flaw flaws[] = {
       {"a grant without fence says so", "it numbers them", "fence=no"}, {"fences grow", "it always says 5", "fence=yes"}, {NULL, NULL, NULL}};
   if (lb_topology_missing(lb_topology_find("redis"))) skip();
@@ -517,6 +544,107 @@ static void a_flaw_may_hang_on_an_option(void **state) {
   SAYS("the table is well formed", "expected to find redis-token by its name, found another protocol");
   SAYS("a grant without fence says so", "expected fence = 0 from a lock that numbers no grants, got 5");
   assert_true(said("a grant without fence says so")->holds);
+}
+
+/* ---- exclusion, waiters, depth ------------------------------------------------------------------------------------------------ */
+
+static int try_slowly(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  int r = try_good(s, lock, grant, deadline);
+  if (r == LB_BUSY) lb_sleep_until(s->env, lb_now(s->env) + 1100 * LB_NS_PER_MS);
+  return r;
+}
+
+/* Of the latest grant of any session, as a lock has it that does not look at who releases. */
+static struct lb_grant latest;
+static struct lb_session *latest_session;
+
+static int try_and_note(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  int r = try_good(s, lock, grant, deadline);
+  if (r == LB_OK) latest = *grant, latest_session = s;
+  return r;
+}
+static int release_the_latest(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  struct lb_grant whose = latest;
+  (void)grant;
+  return good->release(s, lock, &whose, deadline);
+}
+static int try_again_for_oneself(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  int r = try_and_note(s, lock, grant, deadline);
+  if (r != LB_BUSY || s != latest_session) return r;
+  *grant = latest;
+  return LB_OK;
+}
+
+static int extend_by_asking(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  return good->try_acquire(s, lock, grant, deadline);
+}
+
+static int wait_asking(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  while (lb_now(s->env) < deadline) {
+    int r = good->try_acquire(s, lock, grant, deadline);
+    if (r < 0 || r == LB_OK) return r;
+    lb_sleep_until(s->env, lb_now(s->env) + LB_NS_PER_MS);
+  }
+  return LB_TIMEOUT;
+}
+
+static int release_holds_only(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  return grant->valid_until ? good->release(s, lock, grant, deadline) : LB_OK;
+}
+
+static void who_has_no_right_to_the_lock_is_seen_to_get_it(void **state) {
+  (void)state;
+  ONLY(SIXTEEN);
+  bad.try_acquire = try_always;
+  run_on("none", 10 * LIMIT_MS);
+  const char *why = said(SIXTEEN)->why;
+  if (!strstr(why, "expected nobody else inside, client ")) fail_msg("%s", why);
+  ONLY(AT_ONCE);
+  bad.try_acquire = try_slowly;
+  run_on("none", 10 * LIMIT_MS);
+  says_with_a_time(AT_ONCE, "expected BUSY at once, got it after ", " ms (second session)");
+  ONLY(REFUSED_RELEASE, ITSELF);
+  bad.try_acquire = try_and_note;
+  bad.release = release_the_latest;
+  run();
+  SAYS(REFUSED_RELEASE, "expected BUSY from try_acquire, got OK (third session)");
+  bad.release = good->release;
+  bad.try_acquire = try_again_for_oneself;
+  run();
+  SAYS(ITSELF, "expected BUSY from try_acquire, got OK (first session)");
+}
+
+static void what_a_trait_promises_is_asked(void **state) {
+  (void)state;
+  ONLY(DEPTH, FIFO);
+  bad.traits |= LB_TRAIT_REENTRANT | LB_TRAIT_FIFO;
+  run();
+  SAYS(DEPTH, "expected OK from try_acquire, got BUSY (first session)");
+  SAYS(FIFO, "expected BUSY from try_acquire, got OK (sixth session)");
+  bad.try_acquire = try_again_for_oneself; /* which forgets how often */
+  run();
+  SAYS(DEPTH, "expected BUSY from try_acquire, got OK (second session)");
+}
+
+static void an_extension_that_revives_is_seen(void **state) {
+  (void)state;
+  ONLY(TOO_LATE);
+  if (lb_topology_missing(lb_topology_find("redis"))) skip();
+  bad.extend = extend_by_asking;
+  run_on("redis", 10 * LIMIT_MS);
+  SAYS(TOO_LATE, "expected LOST from extend, got OK (first session)");
+}
+
+static void waiters_that_poll_or_stay_are_seen(void **state) {
+  (void)state;
+  ONLY(POLLS, GIVES_UP_WAITING);
+  if (lb_topology_missing(lb_topology_find("zk"))) skip();
+  good = lb_protocol_find("zk-sequential"), bad = *good;
+  bad.wait = wait_asking;
+  bad.release = release_holds_only;
+  run_on("zk", 10 * LIMIT_MS);
+  says_with_a_time(POLLS, "expected at most 10 packets in 400 ms of waiting, got ", " (first and second session)");
+  SAYS(GIVES_UP_WAITING, "expected OK from try_acquire within 2000 ms, got BUSY (third session)");
 }
 
 int main(void) {
@@ -536,6 +664,10 @@ int main(void) {
       cmocka_unit_test_setup(who_dies_takes_one_statement_along, set_up),
       cmocka_unit_test_setup(a_process_that_ends_badly_does_not_hold, set_up),
       cmocka_unit_test_setup(nothing_outlives_its_statement, set_up),
+      cmocka_unit_test_setup(who_has_no_right_to_the_lock_is_seen_to_get_it, set_up),
+      cmocka_unit_test_setup(what_a_trait_promises_is_asked, set_up),
+      cmocka_unit_test_setup(an_extension_that_revives_is_seen, set_up_lease),
+      cmocka_unit_test_setup(waiters_that_poll_or_stay_are_seen, set_up),
       cmocka_unit_test_setup(a_declared_flaw_has_to_show, set_up),
       cmocka_unit_test_setup(a_flaw_may_hang_on_an_option, set_up_lease),
   };

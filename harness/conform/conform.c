@@ -183,6 +183,9 @@ static void run_statement(struct controller *k, const struct lb_conform_statemen
   atomic_store(&shared->state, LB_CONFORM_RUNS);
   atomic_store(&shared->hook, LB_HOOK_NONE);
   atomic_store(&shared->servers, LB_CONFORM_SERVE);
+  atomic_store(&shared->told, false);
+  atomic_store(&shared->inside, 0);
+  atomic_store(&shared->latest, 0);
   pid_t parent = getpid(), pid = fork();
   if (pid == 0) statement_main(k, statement, parent);
   if (pid < 0) {
@@ -223,6 +226,12 @@ static bool read_all(int fd, void *data, size_t size) {
   return true;
 }
 
+static bool is_asked(const struct lb_conform_plan *plan, const struct lb_conform_statement *s, unsigned has) {
+  bool named = !plan->only;
+  for (const char *const *text = plan->only; text && *text; text++) named |= strcmp(*text, s->text) == 0;
+  return named && (s->needs & ~has) == 0;
+}
+
 /* Runs in the sandbox. Whatever it returns, the caller takes down what was started. */
 static int control(struct controller *k, char *err, size_t err_size) {
   const struct lb_conform_plan *plan = k->plan;
@@ -240,7 +249,7 @@ static int control(struct controller *k, char *err, size_t err_size) {
   unsigned has = lb_conform_has(c);
   for (const struct lb_conform_statement *s = lb_conform_statements; s->text; s++) {
     struct message message = {0};
-    if ((s->needs & ~has) != 0) continue;
+    if (!is_asked(plan, s, has)) continue;
     run_statement(k, s, &message.statement);
     if (!write_all(k->out, &message, sizeof message)) return -EPIPE;
   }

@@ -39,6 +39,7 @@ struct lb_conform_plan {
   const union lb_value *options;
   const struct lb_rundir *dir; /* for the servers' files; one folder serves several calls, one after the other */
   int64_t limit_ms;            /* of one statement; 0 = 30 s */
+  const char *const *only;     /* these statements alone, NULL at the end; NULL = all */
 };
 
 /* Runs all statements that apply, in order, and tells each result to `said`, in the caller's

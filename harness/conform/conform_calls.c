@@ -14,7 +14,9 @@
 #include "base/clock.h"
 #include "conform_parts.h"
 
-static const char *const ordinal[LB_CONFORM_SESSIONS] = {"first", "second", "third"};
+static const char *const ordinal[LB_CONFORM_SESSIONS] = {"first", "second", "third", "fourth", "fifth", "sixth"};
+
+const char *lb_conform_ordinal(int i) { return ordinal[(unsigned)i % LB_CONFORM_SESSIONS]; }
 
 lb_ns lb_conform_in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
 bool lb_conform_trait(const struct lb_conform *c, unsigned traits) { return c->protocol->traits & traits; }
@@ -33,6 +35,7 @@ const char *lb_conform_key(struct lb_conform *c) {
 
 /* The reason is written before the state: the controller reads it when it sees the state. */
 static _Noreturn void end(struct lb_conform *c, enum lb_conform_state state, const char *format, va_list args) {
+  if (atomic_exchange(&c->shared->told, true)) _exit(0); /* another process of the statement was first */
   vsnprintf(c->shared->why, sizeof c->shared->why, format, args);
   lb_contract_clean_text(c->shared->why, sizeof c->shared->why);
   atomic_store(&c->shared->hook, LB_HOOK_NONE);
@@ -135,15 +138,14 @@ lb_ns lb_conform_answered_at(struct lb_conform *c, int i) {
 void lb_conform_prepare(struct lb_conform *c) {
   current = c;
   for (int i = 0; i < LB_CONFORM_SESSIONS; i++) {
-    lb_env_init(&c->env[i],
-                lb_clock_ns() ^ (uint64_t)i << 56); /* a statement must not draw the tokens of the one before it */
+    lb_env_init(&c->env[i], lb_clock_ns() ^ (uint64_t)i << 56 ^ (uint64_t)getpid() << 32); /* no process draws the tokens of another */
     c->env[i].base.point = note_point;
     c->wait_fds = c->env[i].base.wait_fds;
     c->config[i] = (struct lb_config){.env = &c->env[i].base,
                                       .target = &c->target,
                                       .options = c->options,
                                       .ttl_ms = LB_CONFORM_TTL_MS,
-                                      .client = ordinal[i],
+                                      .client = c->name[0] ? c->name : ordinal[i],
                                       .protocol = c->protocol,
                                       .prefix = c->key_prefix};
   }
@@ -324,6 +326,22 @@ int lb_conform_acquire(struct lb_conform *c, int i, const char *key, struct lb_g
   while ((r = lb_conform_try(c, i, key, grant)) == LB_BUSY && lb_clock_ns() < deadline) {
     if (!lb_conform_trait(c, LB_TRAIT_QUEUES)) *grant = LB_GRANT_INIT;
     lb_clock_sleep_until(lb_conform_in_ms(5));
+  }
+  c->within_ms = ms;
+  return r;
+}
+
+int lb_conform_queue_up(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms) {
+  lb_ns end_at = lb_conform_in_ms(ms);
+  bool told = lb_wakes(c->protocol, c->options);
+  unsigned char word;
+  int r;
+  while ((r = lb_conform_try(c, i, key, grant)) == LB_BUSY && lb_clock_ns() < end_at) {
+    int64_t left_ms = (int64_t)((end_at - lb_clock_ns()) / LB_NS_PER_MS);
+    if (told) lb_conform_wait(c, i, key, grant, left_ms < 1000 ? left_ms : 1000);
+    if (!lb_conform_trait(c, LB_TRAIT_QUEUES)) *grant = LB_GRANT_INIT;
+    lb_random(&c->env[i].base, &word, sizeof word);
+    if (!told) lb_clock_sleep_until(lb_clock_ns() + (1 + word % 8) * LB_NS_PER_MS);
   }
   c->within_ms = ms;
   return r;

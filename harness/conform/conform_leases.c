@@ -98,6 +98,17 @@ void lb_statement_lease_ends_unasked(struct lb_conform *c) {
   WANT(LB_LOST, lb_conform_release(c, 0, key, &a));
 }
 
+/* Who asks for more time too late has to ask for the lock. */
+void lb_statement_extended_too_late(struct lb_conform *c) {
+  KEY;
+  struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
+  WANT(LB_OK, lb_statement_try_for(c, 0, key, SHORT_TTL_MS, &a));
+  lb_clock_sleep_until(a.asked_at + (SHORT_TTL_MS + 50) * LB_NS_PER_MS);
+  WANT(LB_LOST, lb_conform_extend(c, 0, key, TTL_MS, &a));
+  WANT(LB_OK, lb_conform_acquire(c, 1, key, &b, TTL_MS / 2));
+  WANT(LB_OK, lb_conform_release(c, 1, key, &b));
+}
+
 /* The new end is later than the old one, but not by more than was asked for. A lease also has to
  * last for all of that. */
 void lb_statement_extending_moves_the_end(struct lb_conform *c) {

@@ -60,12 +60,11 @@ static void show_output(const char *path, char *buf, size_t size) {
 
 /* Shared memory was told before every call where the process was going to be (conform_calls.c). */
 static void say_where(const struct lb_conform_shared *shared, char *buf, size_t size) {
-  static const char *const ordinal[LB_CONFORM_SESSIONS] = {"first", "second", "third"};
   int hook = atomic_load(&shared->hook);
   if (hook == LB_HOOK_NONE) snprintf(buf, size, "outside of its hooks");
   else
     snprintf(buf, size, "inside %s (%s session)", lb_hook_name((enum lb_hook)hook),
-             ordinal[(unsigned)atomic_load(&shared->session) % LB_CONFORM_SESSIONS]);
+             lb_conform_ordinal(atomic_load(&shared->session)));
 }
 
 /* Of a declared flaw only the statement's own verdict counts: a protocol that dies, hangs, breaks the

@@ -31,6 +31,19 @@ void lb_statement_stale_release(struct lb_conform *c) {
   WANT(LB_OK, lb_conform_release(c, 1, key, &b));
 }
 
+/* Its attempt has a token, too, as a rule: of a lock that was never its own. */
+void lb_statement_released_by_who_was_refused(struct lb_conform *c) {
+  KEY;
+  struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT, d = LB_GRANT_INIT;
+  WANT(LB_OK, lb_conform_try(c, 0, key, &a));
+  WANT(LB_BUSY, lb_conform_try(c, 1, key, &b));
+  lb_conform_release(c, 1, key, &b); /* nothing of it remains: OK, or there was nothing: LOST */
+  WANT(LB_BUSY, lb_conform_try(c, 2, key, &d));
+  lb_conform_leave(c, 2, key, &d);
+  if (c->protocol->holds) WANT(LB_OK, lb_conform_holds(c, 0, key, &a));
+  WANT(LB_OK, lb_conform_release(c, 0, key, &a));
+}
+
 /* A client that got no answer asks again with the same grant. It must not be shut out by itself. */
 void lb_statement_asked_again(struct lb_conform *c) {
   KEY;
@@ -72,6 +85,39 @@ void lb_statement_old_grant_after_another_holder(struct lb_conform *c) {
   WANT(LB_BUSY, lb_conform_try(c, 1, key, &d));
   lb_conform_leave(c, 1, key, &d);
   WANT(LB_OK, lb_conform_release(c, 0, key, &again));
+}
+
+/* ---- a session that holds and asks again ----------------------------------------------------- */
+
+/* Another attempt is another client's, for all that the lock knows. */
+void lb_statement_refused_while_it_holds_itself(struct lb_conform *c) {
+  KEY;
+  struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
+  WANT(LB_OK, lb_conform_try(c, 0, key, &a));
+  WANT(LB_BUSY, lb_conform_try(c, 0, key, &b));
+  lb_conform_leave(c, 0, key, &b);
+  WANT(LB_OK, lb_conform_release(c, 0, key, &a));
+}
+
+static void refused(struct lb_conform *c, const char *key) {
+  struct lb_grant g = LB_GRANT_INIT;
+  WANT(LB_BUSY, lb_conform_try(c, 1, key, &g));
+  lb_conform_leave(c, 1, key, &g);
+}
+
+/* Three deep, and out of it in another order. */
+void lb_statement_granted_again_to_its_holder(struct lb_conform *c) {
+  KEY;
+  struct lb_grant g[3] = {0}, b = LB_GRANT_INIT;
+  static const int order[] = {1, 0, 2};
+  for (int i = 0; i < 3; i++) WANT(LB_OK, lb_conform_try(c, 0, key, &g[i]));
+  for (int i = 0; i < 3; i++) {
+    refused(c, key);
+    if (c->protocol->holds) WANT(LB_OK, lb_conform_holds(c, 0, key, &g[order[i]]));
+    WANT(LB_OK, lb_conform_release(c, 0, key, &g[order[i]]));
+  }
+  WANT(LB_OK, lb_conform_acquire(c, 1, key, &b, 2000));
+  WANT(LB_OK, lb_conform_release(c, 1, key, &b));
 }
 
 /* ---- a lock without an owner ----------------------------------------------------------------- */

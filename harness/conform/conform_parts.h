@@ -11,6 +11,7 @@
 #define LB_CONFORM_PARTS_H
 
 #include <stdatomic.h>
+#include <sys/types.h>
 
 #include "conform.h"
 #include "client/contract.h"
@@ -18,7 +19,8 @@
 
 enum {
   LB_CONFORM_TTL_MS = 3000,
-  LB_CONFORM_SESSIONS = 3,
+  LB_CONFORM_SESSIONS = 6,
+  LB_CONFORM_PROCESSES = 40, /* of one statement, beside its own */
   LB_CONFORM_POINTS = 64,
   LB_CONFORM_POINT_BYTES = 32, /* with the NUL, as in a step of a scenario */
   LB_CONFORM_CALL_MS = 5000,   /* the deadline of a call that is not about deadlines */
@@ -41,6 +43,8 @@ struct lb_conform_shared {
   _Atomic int state;         /* enum lb_conform_state */
   _Atomic int servers;       /* enum lb_conform_servers: the statement asks, the controller kills */
   _Atomic unsigned keys, point_count;
+  _Atomic bool told;           /* somebody has begun to write `why` */
+  _Atomic uint64_t inside, latest; /* for a statement of several processes: 0 at first */
   /* Names of points that some session came by, in any statement so far. */
   char point[LB_CONFORM_POINTS][LB_CONFORM_POINT_BYTES];
   char why[700];
@@ -69,6 +73,10 @@ struct lb_conform {
   int (*wait_fds)(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline);
   /* For so long readiness may still be held back; when there last was one. */
   lb_ns hold_left, ready_at;
+  /* Further processes of this statement (conform_processes.c). */
+  pid_t process[LB_CONFORM_PROCESSES];
+  int process_count;
+  char name[24]; /* of the client that this process is, where it is one of several */
 };
 
 /* ---- what a statement needs of a system ------------------------------------------------------ */
@@ -92,6 +100,9 @@ enum {
   LB_NEEDS_DOUBT = 1 << 13,
   LB_NEEDS_SERVER = 1 << 14, /* the hook */
   LB_NEEDS_SEEN = 1 << 15,
+  LB_NEEDS_FIFO = 1 << 16,
+  LB_NEEDS_DEPTH = 1 << 17,    /* LB_TRAIT_REENTRANT */
+  LB_NEEDS_NO_DEPTH = 1 << 18, /* not that */
   LB_NEEDS_OF_TOPOLOGY = LB_NEEDS_SERVERS, /* what the table of a protocol does not say */
 };
 
@@ -113,6 +124,8 @@ unsigned lb_conform_has(const struct lb_conform *c);
 void lb_conform_prepare(struct lb_conform *c);
 /* Closes all sessions. */
 void lb_conform_close(struct lb_conform *c);
+/* "first", ...: what a session is called. */
+const char *lb_conform_ordinal(int i);
 /* A key of its own, [a-z0-9-]; valid until four more were asked for. */
 const char *lb_conform_key(struct lb_conform *c);
 lb_ns lb_conform_in_ms(int64_t ms);
@@ -141,6 +154,9 @@ int lb_conform_server(struct lb_conform *c, int i);
 uint64_t lb_conform_seen(struct lb_conform *c, int i);
 /* Tries until it is not LB_BUSY, or for ms. */
 int lb_conform_acquire(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms);
+/* As a client does who needs the lock: waits for a release where the protocol tells of one, and else
+ * asks again after a few ms. The last answer. */
+int lb_conform_queue_up(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms);
 /* Gives up what was refused: a place in a queue has to be given back. */
 void lb_conform_leave(struct lb_conform *c, int i, const char *key, struct lb_grant *grant);
 
@@ -164,5 +180,16 @@ _Noreturn void lb_conform_fail(struct lb_conform *c, const char *format, ...) __
 /* Shuts down every socket of this process that is connected to one of the target's endpoints, as a
  * cut would. How many. */
 int lb_conform_shutdown_sockets(const struct lb_target *target);
+/* How many packets with data these have sent so far. */
+uint64_t lb_conform_packets_sent(const struct lb_target *target);
+
+/* ---- processes (conform_processes.c) --------------------------------------------------------- */
+
+/* Runs act(c, number) in a process of its own, whose sessions are all its own, as client "NAME-NUMBER".
+ * What fails there fails the statement. Before the first session of this process is open: threads of
+ * a library do not survive a fork. */
+void lb_conform_start(struct lb_conform *c, const char *name, int number, void (*act)(struct lb_conform *c, int number));
+/* Waits until all of them have ended. Fails after so long. */
+void lb_conform_join(struct lb_conform *c, int64_t ms);
 
 #endif

@@ -7,6 +7,7 @@
  * connection can be broken without asking the protocol, which is what happens in a network, too.
  */
 #include <arpa/inet.h>
+#include <linux/tcp.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,16 +41,29 @@ static bool leads_to(int fd, const struct lb_target *target) {
   return false;
 }
 
-/* Shut down, not closed: the descriptor stays with its library, which then finds the connection at
- * its end. */
-int lb_conform_shutdown_sockets(const struct lb_target *target) {
-  int count = 0;
+/* What act(fd) says of each connection to a server, summed up. */
+static uint64_t of_each(const struct lb_target *target, uint64_t (*act)(int fd)) {
+  uint64_t sum = 0;
   DIR *files = opendir("/proc/self/fd");
   if (!files) return 0;
   for (struct dirent *entry; (entry = readdir(files));) {
     int fd = atoi(entry->d_name);
-    if (entry->d_name[0] != '.' && leads_to(fd, target) && shutdown(fd, SHUT_RDWR) == 0) count++;
+    if (entry->d_name[0] != '.' && leads_to(fd, target)) sum += act(fd);
   }
   closedir(files);
-  return count;
+  return sum;
 }
+
+/* Shut down, not closed: the descriptor stays with its library, which then finds the connection at
+ * its end. */
+static uint64_t shut_down(int fd) { return shutdown(fd, SHUT_RDWR) == 0; }
+
+int lb_conform_shutdown_sockets(const struct lb_target *target) { return (int)of_each(target, shut_down); }
+
+static uint64_t packets_sent(int fd) {
+  struct tcp_info info = {0};
+  socklen_t size = sizeof info;
+  return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info.tcpi_data_segs_out : 0;
+}
+
+uint64_t lb_conform_packets_sent(const struct lb_target *target) { return of_each(target, packets_sent); }

@@ -36,7 +36,19 @@ void lb_statement_keys_are_apart(struct lb_conform *c);
 void lb_statement_giving_up_leaves_nothing(struct lb_conform *c);
 void lb_statement_woken_by_release(struct lb_conform *c);
 
+/* conform_crowd.c */
+void lb_statement_one_of_sixteen(struct lb_conform *c);
+
+/* conform_waiters.c */
+void lb_statement_refused_at_once(struct lb_conform *c);
+void lb_statement_first_come_first_served(struct lb_conform *c);
+void lb_statement_waits_without_polling(struct lb_conform *c);
+void lb_statement_gives_up_waiting(struct lb_conform *c);
+
 /* conform_owner.c */
+void lb_statement_released_by_who_was_refused(struct lb_conform *c);
+void lb_statement_refused_while_it_holds_itself(struct lb_conform *c);
+void lb_statement_granted_again_to_its_holder(struct lb_conform *c);
 void lb_statement_released_twice(struct lb_conform *c);
 void lb_statement_stale_release(struct lb_conform *c);
 void lb_statement_asked_again(struct lb_conform *c);
@@ -53,6 +65,7 @@ void lb_statement_no_fence(struct lb_conform *c);
 void lb_statement_validity_counts_from_the_send(struct lb_conform *c);
 void lb_statement_lease_ends(struct lb_conform *c);
 void lb_statement_lease_ends_unasked(struct lb_conform *c);
+void lb_statement_extended_too_late(struct lb_conform *c);
 void lb_statement_extending_moves_the_end(struct lb_conform *c);
 void lb_statement_extended_past_its_first_end(struct lb_conform *c);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * All statements, in the order they run, and which of them a system can be asked. They are found by
- * subject: conform_table.c, conform_exclusion.c, conform_owner.c, conform_fences.c,
- * conform_leases.c, conform_servers.c, conform_faults.c. Each one is straight-line code on keys of
+ * subject: conform_table.c, conform_exclusion.c, conform_crowd.c, conform_owner.c, conform_fences.c,
+ * conform_leases.c, conform_waiters.c, conform_servers.c, conform_faults.c. Each one is straight-line code on keys of
  * its own.
  *
  * The order is that of a protocol's making: first whether it works at all, then what it promises,
@@ -19,13 +19,18 @@ const struct lb_conform_statement lb_conform_statements[] = {
     {"a session opens, sets up and works", 0, lb_statement_opens_and_sets_up},
     {"a free lock is granted and released", 0, lb_statement_granted_and_released},
     {"a held lock is refused to another session", LB_NEEDS_SAFE, lb_statement_refused_while_held},
+    {"who is refused is told at once", LB_NEEDS_SAFE, lb_statement_refused_at_once},
     {"a released lock is granted to another session", 0, lb_statement_granted_after_release},
     {"two keys do not exclude each other", 0, lb_statement_keys_are_apart},
     {"releasing twice says lost", LB_NEEDS_MEMORY | LB_NEEDS_OWNER, lb_statement_released_twice},
     {"a stale release leaves the next holder alone", LB_NEEDS_SAFE | LB_NEEDS_OWNER, lb_statement_stale_release},
+    {"who was refused releases nobody else's lock", LB_NEEDS_SAFE | LB_NEEDS_OWNER, lb_statement_released_by_who_was_refused},
     {"asking again in the same attempt is granted again", LB_NEEDS_SAFE | LB_NEEDS_OWNER, lb_statement_asked_again},
     {"an old grant is lost although its session holds again", LB_NEEDS_SAFE | LB_NEEDS_OWNER,
      lb_statement_old_grant_after_another_holder},
+    {"a session that holds is refused like anybody else", LB_NEEDS_SAFE | LB_NEEDS_NO_DEPTH, lb_statement_refused_while_it_holds_itself},
+    {"a holder is granted again, and others after as many releases", LB_NEEDS_SAFE | LB_NEEDS_DEPTH, lb_statement_granted_again_to_its_holder},
+    {"of sixteen clients one holds, and each gets its turn", LB_NEEDS_SAFE, lb_statement_one_of_sixteen},
     {"a release removes whatever record is there", LB_NEEDS_SAFE | LB_NEEDS_ANYBODY, lb_statement_anybody_releases},
     {"holds says whether anybody holds", LB_NEEDS_SAFE | LB_NEEDS_ANYBODY | LB_NEEDS_HOLDS, lb_statement_somebody_holds},
     {"fences grow", LB_NEEDS_FENCE, lb_statement_fences_grow},
@@ -35,8 +40,12 @@ const struct lb_conform_statement lb_conform_statements[] = {
     {"extending moves the end", LB_NEEDS_EXTEND, lb_statement_extending_moves_the_end},
     {"an extended lease is held past its first end", LB_NEEDS_LEASE, lb_statement_extended_past_its_first_end},
     {"an expired lease is lost before anybody else comes", LB_NEEDS_LEASE, lb_statement_lease_ends_unasked},
+    {"extending what has expired does not bring it back", LB_NEEDS_LEASE, lb_statement_extended_too_late},
     {"the server confirms a hold and nothing else", LB_NEEDS_HOLDS | LB_NEEDS_OWNER, lb_statement_confirms_a_hold},
     {"a waiter is woken by the release", LB_NEEDS_WAIT, lb_statement_woken_by_release},
+    {"who comes first is served first", LB_NEEDS_SAFE | LB_NEEDS_FIFO, lb_statement_first_come_first_served},
+    {"who waits to be told does not poll", LB_NEEDS_WAIT | LB_NEEDS_SERVERS, lb_statement_waits_without_polling},
+    {"a waiter that gives up leaves nothing behind", LB_NEEDS_SAFE | LB_NEEDS_WAIT, lb_statement_gives_up_waiting},
     {"giving up leaves nothing behind", LB_NEEDS_SAFE, lb_statement_giving_up_leaves_nothing},
     {"one server knows of a held key", LB_NEEDS_INSPECT | LB_NEEDS_SERVERS, lb_statement_one_server_knows},
     {"the server that a session names has its lock", LB_NEEDS_INSPECT | LB_NEEDS_SERVERS | LB_NEEDS_SERVER, lb_statement_names_its_server},
@@ -69,6 +78,8 @@ unsigned lb_conform_has(const struct lb_conform *c) {
   if (!has(c, LB_TRAIT_UNSAFE)) all |= LB_NEEDS_SAFE | LB_NEEDS_MEMORY;
   if (p->holds) all |= LB_NEEDS_HOLDS | LB_NEEDS_MEMORY;
   if (has(c, LB_TRAIT_LEASED)) all |= LB_NEEDS_LEASE;
+  if (has(c, LB_TRAIT_FIFO)) all |= LB_NEEDS_FIFO;
+  all |= has(c, LB_TRAIT_REENTRANT) ? LB_NEEDS_DEPTH : LB_NEEDS_NO_DEPTH;
   if (p->extend) all |= LB_NEEDS_EXTEND;
   if (lb_wakes(p, c->options)) all |= LB_NEEDS_WAIT;
   if (p->inspect) all |= LB_NEEDS_INSPECT;
