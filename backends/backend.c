@@ -26,8 +26,29 @@ int lb_lease_extended(struct lb_grant *grant, int result, lb_ns end) {
   return result;
 }
 
-bool lb_wakes(const struct lb_protocol *protocol, const union lb_value *options) {
+/* The value of an option of this type. NULL: there is none. */
+static const union lb_value *value_of(const struct lb_protocol *protocol, const union lb_value *options, const char *name,
+                                      enum lb_option_type type, const struct lb_option **ret) {
   for (size_t i = 0; protocol->options && protocol->options[i].name; i++)
-    if (strcmp(protocol->options[i].name, "wake") == 0) return protocol->wait && options && options[i].b;
-  return protocol->wait;
+    if (strcmp(protocol->options[i].name, name) == 0 && protocol->options[i].type == type) return *ret = &protocol->options[i], options ? &options[i] : NULL;
+  *ret = NULL;
+  return NULL;
+}
+
+bool lb_wakes(const struct lb_protocol *protocol, const union lb_value *options) {
+  const struct lb_option *option;
+  const union lb_value *value = value_of(protocol, options, "wake", LB_OPT_BOOL, &option);
+  return protocol->wait && (!option || (value && value->b));
+}
+
+bool lb_believes_late(const struct lb_protocol *protocol, const union lb_value *options) {
+  const struct lb_option *option;
+  const union lb_value *value = value_of(protocol, options, "check_validity", LB_OPT_BOOL, &option);
+  return value && !value->b;
+}
+
+bool lb_counts_by_wall(const struct lb_protocol *protocol, const union lb_value *options) {
+  const struct lb_option *option;
+  const union lb_value *value = value_of(protocol, options, "clock", LB_OPT_CHOICE, &option);
+  return value && strcmp(option->words[value->i], "wall") == 0;
 }

@@ -58,7 +58,7 @@ struct lb_env {
 
 /* Monotonic time of this client, in ns. The only clock for deadlines and leases. */
 static inline lb_ns lb_now(struct lb_env *env) { return env->now(env); }
-/* Wall clock of this client, ms since 1970. Only protocols with LB_TRAIT_CLIENT_CLOCK may use it. */
+/* Wall clock of this client, ms since 1970. Only protocols with LB_TRAIT_CLIENT_CLOCK may use it, and those with an option `clock`. */
 static inline int64_t lb_wall_ms(struct lb_env *env) { return env->wall_ms(env); }
 /* Sleeps until `when` (or returns at once if it has passed). */
 static inline void lb_sleep_until(struct lb_env *env, lb_ns when) { env->sleep_until(env, when); }
@@ -109,7 +109,9 @@ struct lb_target {
 
 /* One name means the same everywhere: a boolean option `fence` gives grants a fencing number, at a price that is not paid without
  * it. A boolean option `wake` says whether waiters are told of a release or poll: without it the hook wait is not called, and the
- * trait LB_TRAIT_WAKES is left out. The guard `fence` switches `fence` on. A protocol is fit for that guard if it has LB_TRAIT_FENCED (always numbered) or such an
+ * trait LB_TRAIT_WAKES is left out. A boolean option `check_validity` that is off: a grant whose lease is over by the time its answer was
+ * read is handed out all the same, and the client believes it. A choice `clock` with the word `wall`: valid_until is what the wall
+ * clock of the client makes of the lease, and as wrong as that clock. The guard `fence` switches `fence` on. A protocol is fit for that guard if it has LB_TRAIT_FENCED (always numbered) or such an
  * option: lb_protocol_can_fence() in registry.h. */
 enum lb_option_type {
   LB_OPT_INT,
@@ -245,6 +247,7 @@ struct lb_protocol {
   /* Gives up all resources without waiting for the network for long. Accepts a half-opened session. */
   void (*close)(struct lb_session *session);
   /* One attempt, no waiting for other holders.
+   * (Options may ask for several tries and the pauses between them, as one call of a library makes them.)
    * LB_OK: granted, *grant complete. LB_BUSY: see enum (with LB_TRAIT_QUEUES the place in the queue is kept in *grant).
    * LB_TIMEOUT: the deadline passed before anything was sent or could take effect. LB_UNKNOWN: *grant names the
    * attempt, to be given to resolve() or release(). -errno: a definite refusal or no server; nothing remains. */
@@ -307,6 +310,10 @@ struct lb_protocol {
 /* Whether waiters of this protocol are told: it has the hook wait and, if it has an option `wake`, that is on. `options` as
  * in lb_config, NULL = none was given a value, so `wake` is off. */
 bool lb_wakes(const struct lb_protocol *protocol, const union lb_value *options);
+/* Whether a grant that came too late is believed (`check_validity` is off), and whether leases are counted by the client's wall clock
+ * (`clock` is `wall`). False without such an option. */
+bool lb_believes_late(const struct lb_protocol *protocol, const union lb_value *options);
+bool lb_counts_by_wall(const struct lb_protocol *protocol, const union lb_value *options);
 
 /* Up to and with the mandatory hooks: no table is smaller. */
 #define LB_PROTOCOL_SIZE_MIN offsetof(struct lb_protocol, setup)

@@ -96,9 +96,8 @@ static void a_complaint_says_what_was_answered(void **state) {
 
 /* Asked at 1000 ms, looked at until 1010 ms, for 500 ms. */
 static const char *grant_of(unsigned traits, struct lb_grant grant) {
-  struct lb_protocol protocol = {.traits = traits};
   complaint[0] = '\0';
-  int r = lb_contract_grant(&protocol, &grant, MS(1000), MS(1010), 500, complaint, sizeof complaint);
+  int r = lb_contract_grant(traits & LB_TRAIT_LEASED, &grant, MS(1000), MS(1010), 500, complaint, sizeof complaint);
   assert_int_equal(r, complaint[0] ? -1 : 0);
   return complaint;
 }
@@ -116,11 +115,10 @@ static void a_good_grant_is_left_alone(void **state) {
 
 static void a_lease_that_the_drift_eats_up_is_no_breach(void **state) {
   (void)state;
-  struct lb_protocol protocol = {.traits = LB_TRAIT_LEASED};
   struct lb_grant g = {.asked_at = MS(1000), .valid_until = lb_lease_end(MS(1000), 2)};
-  assert_int_equal(lb_contract_grant(&protocol, &g, MS(1000), MS(1010), 2, complaint, sizeof complaint), 0);
+  assert_int_equal(lb_contract_grant(true, &g, MS(1000), MS(1010), 2, complaint, sizeof complaint), 0);
   g.valid_until--;
-  assert_int_equal(lb_contract_grant(&protocol, &g, MS(1000), MS(1010), 2, complaint, sizeof complaint), -1);
+  assert_int_equal(lb_contract_grant(true, &g, MS(1000), MS(1010), 2, complaint, sizeof complaint), -1);
 }
 
 static void a_broken_grant_is_named(void **state) {

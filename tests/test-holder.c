@@ -444,6 +444,28 @@ static void a_grant_that_breaks_the_contract_is_no_hold(void **state) {
   }
 }
 
+static void a_wall_clock_may_make_a_lease_longer(void **state) {
+  struct fixture *f = *state;
+  f->protocol.traits = LB_TRAIT_LEASED;
+  f->holder.by_wall = true;
+  f->session.gives = &(struct lb_grant){.token_len = 4, .asked_at = 1, .valid_until = 3600 * LB_NS_PER_S};
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
+  assert_false(f->holder.breached);
+}
+
+static void an_option_says_what_is_believed(void **state) {
+  struct fixture *f = *state;
+  static const char *const clocks[] = {"monotonic", "wall", NULL};
+  static const struct lb_option options[] = {{.name = "check_validity", .type = LB_OPT_BOOL}, {.name = "clock", .type = LB_OPT_CHOICE, .words = clocks}, {0}};
+  union lb_value values[] = {{.b = true}, {.i = 0}};
+  assert_false(lb_believes_late(&f->protocol, values) || lb_counts_by_wall(&f->protocol, values)); /* no such options */
+  f->protocol.options = options;
+  assert_false(lb_believes_late(&f->protocol, NULL) || lb_counts_by_wall(&f->protocol, NULL));
+  assert_false(lb_believes_late(&f->protocol, values) || lb_counts_by_wall(&f->protocol, values));
+  values[0].b = false, values[1].i = 1;
+  assert_true(lb_believes_late(&f->protocol, values) && lb_counts_by_wall(&f->protocol, values));
+}
+
 static void a_lease_is_not_longer_than_was_asked_for(void **state) {
   struct fixture *f = *state;
   f->protocol.traits = LB_TRAIT_LEASED;
@@ -529,6 +551,17 @@ static void a_grant_that_is_over_when_it_is_read_is_let_go(void **state) {
   assert_int_equal(f->session.acquire_calls, 2);
   assert_int_equal(f->session.release_calls, 1);
   assert_string_equal(story(f), "acquire granted");
+}
+
+static void who_never_looks_believes_a_grant_that_is_over(void **state) {
+  struct fixture *f = *state;
+  f->session.late_replies = 1;
+  f->holder.believes_late = true;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
+  assert_int_equal(f->session.acquire_calls, 1);
+  assert_true(f->holder.holding);
+  f->holder.guard = LB_GUARD_DEADLINE;
+  assert_int_equal(lb_holder_write(&f->holder), LB_LOST); /* who looks sees it */
 }
 
 static void release_is_recorded_before_the_request_and_lost_after_it(void **state) {
@@ -962,6 +995,9 @@ int main(void) {
       TEST(an_unknown_attempt_is_not_resolved_by_nonsense),
       TEST(the_hook_a_client_is_in_can_be_seen_from_outside),
       TEST(a_grant_that_is_over_when_it_is_read_is_let_go),
+      TEST(who_never_looks_believes_a_grant_that_is_over),
+      TEST(a_wall_clock_may_make_a_lease_longer),
+      TEST(an_option_says_what_is_believed),
       TEST(release_is_recorded_before_the_request_and_lost_after_it),
       TEST(an_unknown_release_is_repeated),
       TEST(who_holds_nothing_touches_nothing),

@@ -101,8 +101,8 @@ static int check_lease(const struct lb_grant *grant, lb_ns before, lb_ns now, in
                   whole_ms(grant->valid_until - end));
 }
 
-int lb_contract_grant(const struct lb_protocol *protocol, const struct lb_grant *grant, lb_ns before, lb_ns now,
-                      int64_t ttl_ms, char *complaint, size_t size) {
+int lb_contract_grant(bool bounded, const struct lb_grant *grant, lb_ns before, lb_ns now, int64_t ttl_ms,
+                      char *complaint, size_t size) {
   if (grant->token_len > LB_TOKEN_MAX)
     return complain(complaint, size, "granted with token_len = %zu, at most %d", grant->token_len, LB_TOKEN_MAX);
   if (grant->asked_at == 0) return complain(complaint, size, "granted with asked_at = 0");
@@ -111,7 +111,7 @@ int lb_contract_grant(const struct lb_protocol *protocol, const struct lb_grant 
     return complain(complaint, size, "granted with an asked_at %" PRIu64 " ms in the future",
                     whole_ms(grant->asked_at - now));
   if (check_begin(grant, ttl_ms, complaint, size) < 0) return -1;
-  return protocol->traits & LB_TRAIT_LEASED ? check_lease(grant, before, now, ttl_ms, complaint, size) : 0;
+  return bounded ? check_lease(grant, before, now, ttl_ms, complaint, size) : 0;
 }
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */

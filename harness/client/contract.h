@@ -44,12 +44,13 @@ int lb_contract_server(int result, size_t endpoint_count, char *complaint, size_
 int lb_contract_voters(uint64_t voters, size_t endpoint_count, char *complaint, size_t size);
 /* The answer of `seen`: a number that a history can hold. 0 = fine; -1: "seen answered a number of more than 63 bits". */
 int lb_contract_seen(uint64_t seen, char *complaint, size_t size);
-/* The grant that came with LB_OK from try_acquire or resolve for a lease of ttl_ms. `before` and
+/* The grant that came with LB_OK from try_acquire or resolve for a lease of ttl_ms; `bounded`: it has to
+ * end with that lease (LB_TRAIT_LEASED, unless a wrong wall clock counts it). `before` and
  * `now` are lb_now() of the session's own env, just before and just after the call. A repeated try
  * may keep the asked_at of an earlier one: an asked_at before `before` is taken for that, and the
  * lease may then have begun as late as now. 0 = fine; -1: "granted with asked_at = 0". */
-int lb_contract_grant(const struct lb_protocol *protocol, const struct lb_grant *grant, lb_ns before, lb_ns now,
-                      int64_t ttl_ms, char *complaint, size_t size);
+int lb_contract_grant(bool bounded, const struct lb_grant *grant, lb_ns before, lb_ns now, int64_t ttl_ms,
+                      char *complaint, size_t size);
 /* env->err after a negative result: it ends within err_size bytes, is not empty, and is one line of
  * printable UTF-8. 0 = fine; -1: "left no text in env->err". */
 int lb_contract_text(const char *err, size_t err_size, char *complaint, size_t size);

@@ -184,7 +184,7 @@ int lb_holder_give_up_hold(struct lb_holder *h) {
   return LB_LOST;
 }
 
-/* A reply can come so late that the lease is over when it is read: such a grant is no hold. */
+/* A reply can come so late that the lease is over when it is read: such a grant is no hold, unless the client's library never looks. */
 static int let_go(struct lb_holder *h, const struct lb_lock *lock) {
   int r = lb_hook_release(h, lock, &h->grant, lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS);
   if (r != LB_OK && r != LB_LOST) owe(h);
@@ -209,7 +209,7 @@ static int ask_until_granted(struct lb_holder *h, const struct lb_lock *lock, lb
     } else if (r == LB_TIMEOUT || r < 0 || (r == LB_BUSY && !(h->protocol->traits & LB_TRAIT_QUEUES))) {
       h->grant = LB_GRANT_INIT;
     }
-    if (r == LB_OK && !lb_holder_is_over(h)) return granted(h);
+    if (r == LB_OK && (h->believes_late || !lb_holder_is_over(h))) return granted(h);
     if (r == LB_OK) r = let_go(h, lock);
     if (h->breached) return give_up(h, lock, LB_TIMEOUT);
     if (r == LB_BUSY) due = pay_again(h, due, deadline);

@@ -32,6 +32,8 @@ struct lb_holder {
   struct lb_rng rng;  /* backoff */
   enum lb_guard guard;
   bool polls;     /* does not use the protocol's hook wait */
+  bool believes_late; /* also a grant whose lease was over when its answer was read (lb_believes_late()) */
+  bool by_wall;       /* the protocol counts leases by the wall clock (lb_counts_by_wall()) */
   bool renew;     /* renews every third of the ttl while it holds, if the protocol can extend */
   lb_ns renew_at; /* when the next renewal is due, on the clock of env; of use only while `holding`. LB_NEVER = none */
   /* What the true clock reads when env's clock reads `ns`: the history knows true time only. NULL =

@@ -117,7 +117,7 @@ static int check_grant(struct lb_holder *h, enum lb_hook hook, struct lb_grant *
   lb_ns now = lb_now(h->env);
   bool sound = clock_is_sound(h, before);
   keep_lateness(h, hook, now);
-  if (!clock_is_sound(h, now) || !sound || lb_contract_grant(h->protocol, grant, before, now, ttl_ms, what, sizeof what) == 0)
+  if (!clock_is_sound(h, now) || !sound || lb_contract_grant(h->protocol->traits & LB_TRAIT_LEASED && !h->by_wall, grant, before, now, ttl_ms, what, sizeof what) == 0)
     return LB_OK;
   *grant = LB_GRANT_INIT;
   snprintf(complaint, sizeof complaint, "%s %s", lb_hook_name(hook), what);

@@ -173,6 +173,8 @@ void lb_program_begin(struct lb_program *p, const struct lb_client_plan *plan, c
                  .prefix = plan->key_prefix,
                  .guard = plan->guard,
                  .polls = !lb_wakes(plan->protocol, plan->options),
+                 .believes_late = lb_believes_late(plan->protocol, plan->options),
+                 .by_wall = lb_counts_by_wall(plan->protocol, plan->options),
                  .renew = plan->renew,
                  .to_truth = holder_to_truth,
                  .rng = lb_rng_fork(plan->seed, STREAM_BACKOFF, stream)},

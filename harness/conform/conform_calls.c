@@ -223,7 +223,8 @@ int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl
   enter(c, LB_HOOK_TRY_ACQUIRE, i, deadline);
   lb_ns before = lb_now(env);
   int r = leave(c, c->protocol->try_acquire(c->session[i], &(struct lb_lock){key, ttl_ms}, grant, deadline));
-  if (r == LB_OK && lb_contract_grant(c->protocol, grant, before, lb_now(env), ttl_ms, complaint, sizeof complaint) < 0)
+  bool bounded = c->protocol->traits & LB_TRAIT_LEASED && !lb_counts_by_wall(c->protocol, c->options);
+  if (r == LB_OK && lb_contract_grant(bounded, grant, before, lb_now(env), ttl_ms, complaint, sizeof complaint) < 0)
     break_off(c, "%s (try_acquire, %s session)", complaint, ordinal[i]);
   return r;
 }
