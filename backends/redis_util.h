@@ -9,10 +9,10 @@
  *   redis_ear.c     waits for a release that was published (redis_ear.h)
  *   redis_clean.c   for teardown: removes what carries the prefix of a run; looks through a server for a key
  *   redis_inspect.c what one server knows of a key
- *   redis_fanout.c  one command to several servers at once, and their votes
  * redis_session.h   one server at a time, and what is known of a request whose reply did not come
  * redis_key.h       the session and the hooks of a lock that is one key
  * redis_blind.h     of one that does not say whose it is
+ * redis_fanout.h    one command to several servers, and their votes
  *
  * hiredis writes with write(2), so the process that uses this ignores SIGPIPE.
  *
@@ -75,6 +75,8 @@ int redis_lost(const struct redis_conn *conn);
 /* True when the server ended it: what it has not executed by then, it never will. False after a network error or while
  * it works. */
 bool redis_ended_by_server(const struct redis_conn *conn);
+
+#define REDIS_NODES_MAX 15 /* servers of one lock */
 
 /* ---- which server to connect to ------------------------------------------------------------------------ */
 
@@ -194,64 +196,5 @@ int redis_has_key(struct redis_conn *conn, const char *key, lb_ns deadline);
  * with service "redis" that takes writes, of which one that fails does not spare the others. 0; LB_UNKNOWN, -errno: some of it may remain. */
 int redis_link_clean(struct redis_link *link, const char *prefix, lb_ns deadline);
 int redis_clean_each(struct lb_env *env, const struct lb_target *target, const char *prefix, lb_ns deadline);
-
-/* ---- one command to several servers at once ------------------------------------------------------------- */
-
-#define REDIS_NODES_MAX 15
-
-enum redis_vote {
-  REDIS_PENDING, /* may still answer */
-  REDIS_YES,
-  REDIS_NO,     /* a definite no */
-  REDIS_SILENT, /* no answer that counts will come in this round: down, too far behind, or it refused */
-};
-
-struct redis_node {
-  const struct lb_endpoint *endpoint;
-  struct redis_conn *conn; /* NULL: the next round connects */
-  lb_ns open_at;           /* not before: it was refused a moment ago */
-  lb_ns heard_at;          /* when it answered last, or when we began to wait for it */
-  size_t late;             /* replies to earlier rounds that come before the one to this round */
-  enum redis_vote vote;
-  bool reopened; /* in this round */
-  uint64_t losses; /* connections to it that were given up */
-  /* Of redis_fanout_confirm(): whether it said yes in that round, and its losses then. */
-  bool confirmed;
-  uint64_t losses_confirmed;
-  char trouble[160]; /* why its connection failed; empty since it answered */
-};
-
-struct redis_round {
-  struct redis_command command; /* a script is sent with its whole text */
-  size_t owed_max; /* a server that owes this many replies is left out */
-  enum redis_vote (*read)(const redisReply *reply, const void *context);
-  const void *context;
-  size_t yes, no, silent; /* counted so far */
-};
-
-struct redis_fanout {
-  struct lb_env *env;
-  const struct lb_endpoint *endpoints; /* of the target */
-  struct redis_node node[REDIS_NODES_MAX];
-  size_t count, quorum; /* quorum: more than half of all, up or not */
-};
-
-/* Starts to connect to all servers with service "redis", without waiting. 0 or -errno (none, or too many). */
-int redis_fanout_init(struct redis_fanout *fanout, struct lb_env *env, const struct lb_target *target);
-void redis_fanout_deinit(struct redis_fanout *fanout);
-/* Why one of the servers cannot be reached, if one cannot: ": TEXT", or "". For messages. */
-const char *redis_fanout_trouble(struct redis_fanout *fanout);
-/* A quorum has just confirmed the grant that redis_fanout_intact() will be asked about: those that said yes so far. A yes
- * that arrives later does not count, so after a round that ended with the quorum these are hardly more than that. */
-void redis_fanout_confirm(struct redis_fanout *fanout);
-/* Who that was: 1 << i is the endpoint i of the target. */
-uint64_t redis_fanout_confirmed(const struct redis_fanout *fanout);
-/* How many of the connections to these have worked without a break since then. Takes late replies from them; does not wait. */
-size_t redis_fanout_intact(struct redis_fanout *fanout);
-/* Sends the round's command to every server, without waiting. Replies not gathered are thrown away in a later round. */
-void redis_fanout_send(struct redis_fanout *fanout, struct redis_round *round);
-/* Gathers votes until there is a quorum of yes, or no such quorum is possible against the definite no alone (with
- * silent_is_no: against no and silence), or all have voted, or the deadline passes. */
-void redis_fanout_gather(struct redis_fanout *fanout, struct redis_round *round, bool silent_is_no, lb_ns deadline);
 
 #endif

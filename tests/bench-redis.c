@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "backends/redis_util.h"
+#include "backends/redlock_options.h"
 #include "client/env.h"
 #include "base/files.h"
 #include "redis_server.h"
@@ -33,8 +33,14 @@ static uint64_t count_pairs(const struct lb_protocol *protocol, size_t nodes, un
   struct lb_process_env env;
   struct lb_session *session = calloc(1, protocol->session_size);
   struct lb_target target = {.topology = "bench", .endpoints = endpoint, .count = nodes};
-  /* redis-token: fence=no; redlock: node_timeout_ms. */
-  union lb_value options[2] = {protocol == &lb_redis_token ? (union lb_value){.b = false} : (union lb_value){.i = 1000}};
+  union lb_value options[REDLOCK_OPTION_COUNT] = {{0}};
+  for (size_t i = 0; protocol->options[i].name; i++) {
+    const struct lb_option *o = &protocol->options[i];
+    if (o->type == LB_OPT_REAL) options[i].f = o->def;
+    else if (o->type == LB_OPT_BOOL) options[i].b = o->def != 0;
+    else options[i].i = (int64_t)o->def;
+  }
+  if (protocol == &lb_redlock) options[REDLOCK_NODE_TIMEOUT].i = 1000;
   char key[32];
   uint64_t pairs = 0;
   lb_env_init(&env, client + 1);

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backends/redis_util.h"
+#include "backends/redlock_options.h"
 #include "client/env.h"
 #include "redis_server.h"
 #include "skip.h"
@@ -35,11 +35,12 @@ struct client {
   const struct lb_protocol *protocol;
   struct lb_process_env env;
   struct lb_session *session;
-  union lb_value options[2];
+  union lb_value options[REDLOCK_OPTION_COUNT];
   struct lb_target target;
 };
 static struct client a, b; /* two clients of every test */
 static bool fence;         /* redis-token's option, for those opened from now on */
+static int64_t way;        /* redlock's, which of the words of fanout */
 
 static lb_ns in_ms(struct client *client, int64_t ms) { return lb_now(&client->env.base) + (lb_ns)ms * LB_NS_PER_MS; }
 static int64_t ms_since(struct client *client, lb_ns start) {
@@ -48,11 +49,22 @@ static int64_t ms_since(struct client *client, lb_ns start) {
 
 /* ---- clients ------------------------------------------------------------------------------------------ */
 
+/* Those of this test, the others as they are by default. */
+static void set_options(struct client *client) {
+  for (size_t i = 0; client->protocol->options[i].name; i++) {
+    const struct lb_option *o = &client->protocol->options[i];
+    if (o->type == LB_OPT_REAL) client->options[i].f = o->def;
+    else if (o->type == LB_OPT_BOOL) client->options[i].b = o->def != 0;
+    else client->options[i].i = (int64_t)o->def;
+  }
+  if (client->protocol == &lb_redis_token) client->options[0].b = fence;
+  else client->options[REDLOCK_NODE_TIMEOUT].i = NODE_TIMEOUT_MS, client->options[REDLOCK_FANOUT].i = way;
+}
+
 static void open_client(struct client *client, const struct lb_protocol *protocol, const struct lb_target *target) {
   static uint64_t seed;
   *client = (struct client){.protocol = protocol, .target = *target};
-  if (protocol == &lb_redis_token) client->options[0].b = fence;
-  else client->options[0].i = NODE_TIMEOUT_MS;
+  set_options(client);
   lb_env_init(&client->env, ++seed);
   client->session = calloc(1, protocol->session_size);
   assert_non_null(client->session);
@@ -165,6 +177,18 @@ static int open_redlock(void **state) {
   (void)state;
   open_both(&lb_redlock, NODES);
   return 0;
+}
+
+static int open_redlock_all(void **state) {
+  way = REDIS_ALL;
+  int rc = open_redlock(state);
+  return way = REDIS_QUORUM, rc;
+}
+
+static int open_redlock_sequential(void **state) {
+  way = REDIS_ONE_BY_ONE;
+  int rc = open_redlock(state);
+  return way = REDIS_QUORUM, rc;
 }
 
 static int close_both(void **state) {
@@ -820,6 +844,8 @@ int main(void) {
   { "fenced: " #f, f, open_fenced, close_both, NULL }
 #define REDLOCK(f)                                                                                                     \
   { "redlock: " #f, f, open_redlock, close_both, NULL }
+#define WAYS(f)                                                                                                        \
+  { "redlock, all: " #f, f, open_redlock_all, close_both, NULL }, { "redlock, sequential: " #f, f, open_redlock_sequential, close_both, NULL }
 #define SENTINEL(f)                                                                                                    \
   { "sentinel: " #f, f, open_sentinel, close_sentinel, NULL }
 #define BOTH(f) TOKEN(f), REDLOCK(f)
@@ -862,6 +888,10 @@ int main(void) {
       REDLOCK(a_minority_of_foreign_keys_does_not_hinder),
       REDLOCK(a_lease_over_before_the_quorum_is_no_grant),
       REDLOCK(the_loss_of_a_majority_is_the_loss_of_the_lock),
+      WAYS(two_dead_servers_of_five_do_not_matter),
+      WAYS(restarted_servers_vote_again),
+      WAYS(a_late_reply_is_not_mistaken),
+      WAYS(a_stopped_server_forgets_nothing_it_was_told_to_delete),
       cmocka_unit_test_setup(a_login_by_address_of_either_kind_and_by_name, start_guarded),
       cmocka_unit_test_setup(a_refused_login_is_told_and_grants_nothing, start_guarded),
       cmocka_unit_test_setup(encryption_that_cannot_be_had_is_told, start_guarded),

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backends/redis_util.h"
+#include "backends/redis_fanout.h"
 #include "redis_fake.h"
 
 static struct redis_conn *conn;
@@ -385,15 +385,15 @@ static struct redis_round vote_round(void) {
 
 static struct redis_round hold_round(struct redis_fanout *fanout, bool silent_is_no) {
   struct redis_round round = vote_round();
-  redis_fanout_send(fanout, &round);
-  redis_fanout_gather(fanout, &round, silent_is_no, in_ms(50));
+  redis_round_send(fanout, &round);
+  redis_round_gather(fanout, &round, silent_is_no, in_ms(50));
   return round;
 }
 
 static void a_round_ends_with_the_quorum_and_late_votes_are_skipped(void **state) {
   (void)state;
   struct lb_endpoint endpoint[3];
-  struct redis_fanout fanout;
+  struct redis_fanout fanout = {0};
   struct lb_target target = fake_target(endpoint, 3, "redis");
   lb_ns start = fake_now;
   assert_int_equal(redis_fanout_init(&fanout, &fake_env, &target), 0);
@@ -413,7 +413,7 @@ static void a_round_ends_with_the_quorum_and_late_votes_are_skipped(void **state
 static void votes_of_servers_that_ask_for_a_password(void **state) {
   (void)state;
   struct lb_endpoint endpoint[3];
-  struct redis_fanout fanout;
+  struct redis_fanout fanout = {0};
   struct lb_target target = fake_target(endpoint, 3, "redis");
   for (int i = 0; i < 3; i++) endpoint[i].password = "secret";
   assert_int_equal(redis_fanout_init(&fanout, &fake_env, &target), 0);
@@ -430,7 +430,7 @@ static void votes_of_servers_that_ask_for_a_password(void **state) {
 static void a_server_far_behind_is_spared_and_one_long_silent_gets_a_new_connection(void **state) {
   (void)state;
   struct lb_endpoint endpoint[1];
-  struct redis_fanout fanout;
+  struct redis_fanout fanout = {0};
   struct lb_target target = fake_target(endpoint, 1, "redis");
   assert_int_equal(redis_fanout_init(&fanout, &fake_env, &target), 0);
   for (int i = 0; i < 5; i++) hold_round(&fanout, true);
@@ -446,13 +446,13 @@ static void a_server_far_behind_is_spared_and_one_long_silent_gets_a_new_connect
 static void unread_replies_are_not_taken_for_silence(void **state) {
   (void)state;
   struct lb_endpoint endpoint[1];
-  struct redis_fanout fanout;
+  struct redis_fanout fanout = {0};
   struct redis_round unread = vote_round();
   struct lb_target target = fake_target(endpoint, 1, "redis");
   assert_int_equal(redis_fanout_init(&fanout, &fake_env, &target), 0);
   fake_answer("+yes\r\n");
   assert_int_equal(hold_round(&fanout, true).yes, 1);
-  redis_fanout_send(&fanout, &unread);
+  redis_round_send(&fanout, &unread);
   fake_say("+yes\r\n");
   size_t before = fake_accepted();
   fake_now += 2 * LB_NS_PER_S;
@@ -466,7 +466,7 @@ static void unread_replies_are_not_taken_for_silence(void **state) {
 static void a_connection_lost_between_rounds_is_replaced_within_the_round(void **state) {
   (void)state;
   struct lb_endpoint endpoint[1];
-  struct redis_fanout fanout;
+  struct redis_fanout fanout = {0};
   struct lb_target target = fake_target(endpoint, 1, "redis");
   assert_int_equal(redis_fanout_init(&fanout, &fake_env, &target), 0);
   fake_answer(FAKE_CLOSE);
