@@ -67,15 +67,19 @@ static int is_free(struct redis_session *session, const char *key, lb_ns until) 
   return gone;
 }
 
-int redis_ear_wait(struct redis_ear *ear, struct redis_session *session, const char *key, lb_ns deadline) {
+static lb_ns in_ms(struct lb_env *env, int64_t ms, lb_ns deadline) {
+  lb_ns until = lb_now(env) + (ms > 0 ? (lb_ns)ms : 0) * LB_NS_PER_MS;
+  return until < deadline ? until : deadline;
+}
+
+int redis_ear_wait(struct redis_ear *ear, struct redis_session *session, const char *key, int64_t most_ms, lb_ns deadline) {
   struct lb_env *env = session->env;
-  lb_ns until = lb_now(env) + REDIS_EAR_MS * LB_NS_PER_MS;
-  if (until > deadline) until = deadline;
+  lb_ns until = in_ms(env, most_ms, deadline), soon = in_ms(env, REDIS_EAR_MS, deadline);
   if (strlen(key) >= sizeof ear->key) return lb_fail(env, -ENAMETOOLONG, "a key too long to listen for");
   int rc = 0;
   if (!ear->conn || strcmp(ear->key, key) != 0) {
-    rc = subscribe(ear, session, key, until);
-    if (rc == 0 && is_free(session, key, until)) return LB_OK;
+    rc = subscribe(ear, session, key, soon);
+    if (rc == 0 && is_free(session, key, soon)) return LB_OK;
   }
   if (rc == 0) rc = await(ear, env, "message", key, until);
   if (rc < 0) redis_ear_close(ear);

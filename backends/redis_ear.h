@@ -4,7 +4,8 @@
  * the key. Who releases publishes there, in the script that deletes the key. Private to the Redis protocols.
  *
  * Redis keeps no message for who is not subscribed when it is published, and a key that expires is told to nobody. So who
- * has just subscribed looks at the key once, and nobody waits for a message for longer than REDIS_EAR_MS.
+ * has just subscribed looks at the key once, and nobody waits for a message for longer than some time: REDIS_EAR_MS where
+ * one wants to be careful, or for as long as the key had to live when it was refused, as is shipped.
  *
  * All who wait hear each message, and all but one of them ask in vain: the price of this way of waking.
  *
@@ -22,9 +23,9 @@ struct redis_ear { /* one thread; zeroed before the first use */
   char key[LB_TOKEN_MAX];  /* it is subscribed to; empty = to none */
 };
 
-/* Sleeps until a new try is worth it: the key was released or is free, or REDIS_EAR_MS have passed. The session says which
+/* Sleeps until a new try is worth it: the key was released or is free, or most_ms have passed. The session says which
  * server decides, and is asked for the key. LB_OK, LB_TIMEOUT: the deadline passed; -errno: it cannot be heard. */
-int redis_ear_wait(struct redis_ear *ear, struct redis_session *session, const char *key, lb_ns deadline);
+int redis_ear_wait(struct redis_ear *ear, struct redis_session *session, const char *key, int64_t most_ms, lb_ns deadline);
 /* Closes the connection. */
 void redis_ear_close(struct redis_ear *ear);
 

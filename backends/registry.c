@@ -14,12 +14,14 @@
 extern const struct lb_protocol lb_null, lb_local, lb_broken, lb_redis_token, lb_redlock, lb_zk_sequential, lb_zk_ephemeral, lb_zk_persistent, lb_pg_row,
     lb_pg_lease, lb_pg_lease_client, lb_pg_advisory, lb_pg_advisory_xact, lb_pg_for_update;
 extern const struct lb_protocol lb_redis_setnx, lb_redis_lua, lb_redis_del;
+extern const struct lb_protocol lb_redis_reentrant;
 
 static const struct lb_protocol *const builtin[] = {
     &lb_null,          &lb_local,  &lb_broken,   &lb_redis_token,      &lb_redlock,
     &lb_zk_sequential, &lb_zk_ephemeral, &lb_zk_persistent, &lb_pg_row, &lb_pg_lease, &lb_pg_lease_client,  &lb_pg_advisory,
     &lb_pg_advisory_xact, &lb_pg_for_update,
     &lb_redis_setnx, &lb_redis_lua, &lb_redis_del,
+    &lb_redis_reentrant,
 };
 enum { BUILTIN_COUNT = sizeof builtin / sizeof builtin[0], PLUGINS_MAX = 8 };
 
