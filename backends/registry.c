@@ -15,6 +15,7 @@ extern const struct lb_protocol lb_null, lb_local, lb_broken, lb_redis_token, lb
     lb_pg_lease, lb_pg_lease_client, lb_pg_advisory, lb_pg_advisory_xact, lb_pg_for_update;
 extern const struct lb_protocol lb_redis_setnx, lb_redis_lua, lb_redis_del;
 extern const struct lb_protocol lb_redis_reentrant;
+extern const struct lb_protocol lb_etcd_lease;
 
 static const struct lb_protocol *const builtin[] = {
     &lb_null,          &lb_local,  &lb_broken,   &lb_redis_token,      &lb_redlock,
@@ -22,6 +23,7 @@ static const struct lb_protocol *const builtin[] = {
     &lb_pg_advisory_xact, &lb_pg_for_update,
     &lb_redis_setnx, &lb_redis_lua, &lb_redis_del,
     &lb_redis_reentrant,
+    &lb_etcd_lease,
 };
 enum { BUILTIN_COUNT = sizeof builtin / sizeof builtin[0], PLUGINS_MAX = 8 };
 
