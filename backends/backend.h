@@ -305,6 +305,9 @@ struct lb_protocol {
   uint64_t (*seen)(struct lb_session *session);
   /* What conform asks of it in vain. NULL = nothing. */
   const struct lb_flaw *flaws;
+  /* How long who is refused, and is not told of a release, pauses before it asks again, where the algorithm says so. 0 = as the harness does
+   * it: at random, of up to 1 ms at first, and up to 16 ms later. */
+  int64_t poll_ms;
 };
 
 /* Whether waiters of this protocol are told: it has the hook wait and, if it has an option `wake`, that is on. `options` as

@@ -194,6 +194,17 @@ static void a_place_in_a_queue_is_kept_between_tries_and_left_at_the_deadline(vo
   assert_string_equal(story(f), "acquire busy");
 }
 
+/* Every time, and not past the deadline. */
+static void who_says_how_long_it_pauses_is_asked_again_then(void **state) {
+  struct fixture *f = *state;
+  f->protocol.poll_ms = 3;
+  for (int i = 0; i < 4; i++) f->session.acquires[i] = LB_BUSY;
+  lb_ns deadline = in_ms(14);
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, deadline), LB_BUSY);
+  assert_int_equal(f->session.acquire_calls, 4); /* each takes a millisecond: at 0, 4, 8 and 12 */
+  assert_int_equal(fake_now, deadline);
+}
+
 /* An option of the protocol may say so (lb_wakes()). */
 static void who_polls_does_not_use_the_hook(void **state) {
   struct fixture *f = *state;
@@ -968,6 +979,7 @@ int main(void) {
       TEST(a_grant_is_recorded_with_its_fence_and_its_end),
       TEST(a_busy_lock_is_asked_for_again_until_granted),
       TEST(a_place_in_a_queue_is_kept_between_tries_and_left_at_the_deadline),
+      TEST(who_says_how_long_it_pauses_is_asked_again_then),
       TEST(who_polls_does_not_use_the_hook),
       TEST(an_option_says_whether_waiters_are_told),
       TEST(an_unknown_outcome_that_the_server_confirms_is_a_grant),

@@ -65,6 +65,7 @@ static void show_protocol(const struct lb_protocol *p) {
          p->breaks, p->source);
   lb_print_traits(p->traits);
   if (p->unsafe_why) printf(" (%s)", p->unsafe_why);
+  if (p->poll_ms) printf("\nretry:    who is refused asks again after %lld ms", (long long)p->poll_ms);
   printf("\nserver:   %s\nruns on:  ", lb_server_title(p));
   lb_print_words(p->topologies);
   print_stand_ins(p->topologies);

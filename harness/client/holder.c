@@ -8,7 +8,7 @@
  * unknown outcome is asked from the server (resolve) while there is time; what stays unknown is
  * neither a failure nor a success.
  *
- * Backoff is full jitter: uniform in [0, cap), the cap doubling from 1 to 16 ms. Spreading over the
+ * Backoff, unless the protocol says how long (poll_ms), is full jitter: uniform in [0, cap), the cap doubling from 1 to 16 ms. Spreading over the
  * whole interval is what keeps clients that were refused together from coming back together (M.
  * Brooker, "Exponential backoff and jitter").
  */
@@ -81,6 +81,10 @@ static void pause_before_retry(struct lb_holder *h, const struct lb_lock *lock, 
   if (h->protocol->wait && !h->polls) {
     int r = lb_hook_wait(h, lock, &h->grant, deadline);
     if (r == LB_OK || r == LB_TIMEOUT) return;
+  }
+  if (h->protocol->poll_ms) {
+    lb_sleep_until(h->env, lb_earlier(deadline, lb_now(h->env) + (lb_ns)h->protocol->poll_ms * LB_NS_PER_MS));
+    return;
   }
   lb_ns cap = (lb_ns)LB_POLL_FIRST_MS << (tries < 4 ? tries : 4);
   if (cap > LB_POLL_LAST_MS) cap = LB_POLL_LAST_MS;
