@@ -21,22 +21,14 @@
  */
 #include "redis_blind.h"
 
-/* The key is ours, as SETNX said so; without an answer it is not known whether it has an end, and the key stays where it is. */
-static int set_end(struct lb_session *s, const struct lb_lock *lock, lb_ns deadline) {
-  char seconds[REDIS_DECIMAL_MAX];
-  struct redis_request expire = {.command = {.argv = {"EXPIRE", lock->key, redis_decimal((lock->ttl_ms + 999) / 1000, seconds)}}};
-  int rc = redis_session_once(&redis_key(s)->redis, &expire, deadline);
-  freeReplyObject(expire.reply);
-  return rc ? LB_UNKNOWN : LB_OK;
-}
-
 static int setnx_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   bool repeated = grant->token_len != 0;
   struct redis_request setnx = {
       .command = {.argv = {"SETNX", lock->key, REDIS_BLIND_VALUE}}, .ttl_ms = 0, .before = "before-set", .after = "after-set"};
   int rc = redis_blind_try(s, &setnx, lock, grant, deadline);
   if (rc != LB_OK || repeated) return rc;
-  return set_end(s, lock, deadline);
+  /* Without an answer it is not known whether it has an end; the key stays where it is. */
+  return redis_key_set_end(s, lock, deadline) ? LB_UNKNOWN : LB_OK;
 }
 
 const struct lb_protocol lb_redis_setnx = {

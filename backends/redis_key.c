@@ -59,6 +59,14 @@ int redis_key_tried(struct lb_session *s, struct lb_grant *grant, bool repeated,
   return rc;
 }
 
+int redis_key_set_end(struct lb_session *s, const struct lb_lock *lock, lb_ns deadline) {
+  char seconds[REDIS_DECIMAL_MAX];
+  struct redis_request expire = {.command = {.argv = {"EXPIRE", lock->key, redis_decimal((lock->ttl_ms + 999) / 1000, seconds)}}};
+  int rc = redis_session_once(&redis_key(s)->redis, &expire, deadline);
+  freeReplyObject(expire.reply);
+  return rc;
+}
+
 /* ---- a key whose value is the token of the grant ------------------------------------------------------ */
 
 static int read_set(const struct redis_request *set, struct lb_grant *grant) {

@@ -98,6 +98,8 @@ int redis_session_server(const struct redis_session *s) {
   return (int)(s->link.reached - s->link.target->endpoints);
 }
 
+void redis_session_hang_up(struct redis_session *s) { give_up_conn(s); }
+
 void redis_session_close(struct redis_session *s) {
   redis_close(s->conn);
   s->conn = NULL;

@@ -67,6 +67,8 @@ int redis_session_teardown(struct redis_session *session, lb_ns deadline);
 /* For the hook server: index of the endpoint that the connection leads to, -ENOENT = there is none now, or it leads
  * elsewhere. */
 int redis_session_server(const struct redis_session *session);
+/* Gives the connection up, as nobody wants what it knows any more (a transaction that was begun). */
+void redis_session_hang_up(struct redis_session *session);
 /* Closes the connection. A zeroed session is fine. */
 void redis_session_close(struct redis_session *session);
 

@@ -16,6 +16,7 @@ extern const struct lb_protocol lb_null, lb_local, lb_broken, lb_redis_token, lb
 extern const struct lb_protocol lb_redis_setnx, lb_redis_lua, lb_redis_del;
 extern const struct lb_protocol lb_redis_reentrant;
 extern const struct lb_protocol lb_etcd_lease;
+extern const struct lb_protocol lb_redis_setnx, lb_redis_lua, lb_redis_del, lb_redis_getdel, lb_redis_watch;
 
 static const struct lb_protocol *const builtin[] = {
     &lb_null,          &lb_local,  &lb_broken,   &lb_redis_token,      &lb_redlock,
@@ -24,6 +25,7 @@ static const struct lb_protocol *const builtin[] = {
     &lb_redis_setnx, &lb_redis_lua, &lb_redis_del,
     &lb_redis_reentrant,
     &lb_etcd_lease,
+    &lb_redis_setnx, &lb_redis_lua, &lb_redis_del, &lb_redis_getdel, &lb_redis_watch,
 };
 enum { BUILTIN_COUNT = sizeof builtin / sizeof builtin[0], PLUGINS_MAX = 8 };
 
@@ -172,6 +174,7 @@ static const char *options_complaint(const struct lb_option *option) {
 static const char *hooks_complaint(const struct lb_protocol *p) {
   if (!p->open || !p->close || !p->try_acquire || !p->release)
     return "a missing hook: open, close, try_acquire and release are mandatory";
+  if (p->poll_ms < 0) return "a poll_ms below 0";
   if (p->session_size == 0) return "session_size 0";
   if (!(p->traits & (LB_TRAIT_LEASED | LB_TRAIT_SESSION | LB_TRAIT_NO_EXPIRY)))
     return "no trait that says how a grant ends (leased, session or no-expiry)";

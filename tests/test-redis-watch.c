@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What redis-watch sends when its transaction is refused or cut short, and which key it repairs.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/backend.h"
+#include "redis_fake.h"
+
+#define TTL_MS 1000
+#define OTHER "$5\r\nother\r\n"
+
+extern const struct lb_protocol lb_redis_watch;
+
+static struct lb_session *session;
+static struct lb_endpoint endpoint;
+static struct lb_target target;
+static const struct lb_lock lock = {"k", TTL_MS};
+static struct lb_grant grant;
+static char own[64];
+
+static lb_ns in_ms(int64_t ms) { return fake_now + (lb_ns)ms * LB_NS_PER_MS; }
+static int try(struct lb_grant *of) { return lb_redis_watch.try_acquire(session, &lock, of, in_ms(100)); }
+static int release(void) { return lb_redis_watch.release(session, &lock, &grant, in_ms(100)); }
+
+static int set_up(void **state) {
+  (void)state;
+  fake_start();
+  endpoint = (struct lb_endpoint){"redis", "127.0.0.1", fake_port};
+  target = (struct lb_target){.topology = "fake", .endpoints = &endpoint, .count = 1};
+  session = calloc(1, lb_redis_watch.session_size);
+  grant = LB_GRANT_INIT;
+  struct lb_config config = {
+      .env = &fake_env, .target = &target, .ttl_ms = TTL_MS, .client = "client", .protocol = &lb_redis_watch, .prefix = "k"};
+  return lb_redis_watch.open(session, &config, in_ms(100));
+}
+
+/* It holds: SETNX and EXPIRE are heard as 0 and 1. */
+static int set_up_holding(void **state) {
+  int rc = set_up(state);
+  fake_answer(":1\r\n");
+  fake_answer(":1\r\n");
+  if (!rc) rc = try(&grant);
+  snprintf(own, sizeof own, "$%zu\r\n%s\r\n", grant.token_len, grant.token);
+  return rc;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  lb_redis_watch.close(session);
+  free(session);
+  fake_stop();
+  return 0;
+}
+
+static void answer_all(const char *const *answers) {
+  for (; *answers; answers++) fake_answer(*answers);
+}
+
+static void heard(size_t from, const char *const *commands) {
+  for (; *commands; commands++, from++) assert_string_equal(fake_heard(from), *commands);
+  assert_int_equal(fake_heard_count(), from);
+}
+
+static void a_release_is_a_transaction(void **state) {
+  (void)state;
+  answer_all((const char *const[]){"+OK\r\n", own, "+OK\r\n", "+QUEUED\r\n", "*1\r\n:1\r\n", NULL});
+  assert_int_equal(release(), LB_OK);
+  heard(2, (const char *const[]){"WATCH k", "GET k", "MULTI", "DEL k", "EXEC", NULL});
+}
+
+static void a_refused_transaction_is_begun_again(void **state) {
+  (void)state;
+  answer_all((const char *const[]){"+OK\r\n", own, "+OK\r\n", "+QUEUED\r\n", "*-1\r\n", "+OK\r\n", OTHER, "+OK\r\n", NULL});
+  assert_int_equal(release(), LB_LOST);
+  heard(2, (const char *const[]){"WATCH k", "GET k", "MULTI", "DEL k", "EXEC", "WATCH k", "GET k", "UNWATCH", NULL});
+}
+
+/* What comes next is not asked in the middle of it. */
+static void a_transaction_that_is_cut_short_is_forgotten(void **state) {
+  (void)state;
+  answer_all((const char *const[]){"+OK\r\n", own, "+OK\r\n", FAKE_SILENCE, NULL});
+  fake_answer(FAKE_SILENCE);
+  assert_int_equal(release(), -ETIMEDOUT);
+  assert_true(grant.valid_until > 0);
+  fake_answer(own);
+  assert_int_equal(lb_redis_watch.holds(session, &lock, &grant, in_ms(100)), LB_OK);
+  assert_int_equal(fake_accepted(), 2);
+}
+
+static void a_lost_connection_takes_no_delete_to_another_one(void **state) {
+  (void)state;
+  answer_all((const char *const[]){"+OK\r\n", own, FAKE_CLOSE, NULL});
+  assert_int_equal(release(), -ETIMEDOUT);
+  heard(2, (const char *const[]){"WATCH k", "GET k", "MULTI", NULL});
+  assert_int_equal(fake_accepted(), 1);
+}
+
+static void an_answer_of_exec_that_is_lost_is_unknown(void **state) {
+  (void)state;
+  answer_all((const char *const[]){"+OK\r\n", own, "+OK\r\n", "+QUEUED\r\n", FAKE_CLOSE, NULL});
+  assert_int_equal(release(), LB_UNKNOWN);
+  answer_all((const char *const[]){"+OK\r\n", "$-1\r\n", "+OK\r\n", NULL});
+  assert_int_equal(release(), LB_OK); /* it may have been done by the first: no loss */
+}
+
+static void a_key_without_an_end_gets_one(void **state) {
+  (void)state;
+  answer_all((const char *const[]){":0\r\n", ":-1\r\n", ":1\r\n", NULL});
+  assert_int_equal(try(&grant), LB_BUSY);
+  assert_string_equal(fake_heard(1), "PTTL k");
+  assert_string_equal(fake_heard(2), "EXPIRE k 1");
+}
+
+static void a_key_with_an_end_keeps_it(void **state) {
+  (void)state;
+  answer_all((const char *const[]){":0\r\n", ":1\r\n", NULL});
+  assert_int_equal(try(&grant), LB_BUSY);
+  assert_int_equal(fake_heard_count(), 2);
+}
+
+static void a_try_whose_answer_is_lost_is_asked_about_by_its_token(void **state) {
+  (void)state;
+  fake_answer(FAKE_CLOSE);
+  assert_int_equal(try(&grant), LB_UNKNOWN);
+  snprintf(own, sizeof own, "$%zu\r\n%s\r\n", grant.token_len, grant.token);
+  answer_all((const char *const[]){"+OK\r\n", own, "+OK\r\n", "+QUEUED\r\n", "*1\r\n:1\r\n", NULL});
+  assert_int_equal(lb_redis_watch.resolve(session, &lock, &grant, in_ms(100)), LB_OK);
+  assert_string_equal(fake_heard(4), "PEXPIRE k 1000");
+  assert_int_equal(grant.valid_until, lb_lease_end(grant.asked_at, TTL_MS));
+}
+
+#define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+#define HOLDING(test) cmocka_unit_test_setup_teardown(test, set_up_holding, tear_down)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      HOLDING(a_release_is_a_transaction),
+      HOLDING(a_refused_transaction_is_begun_again),
+      HOLDING(a_transaction_that_is_cut_short_is_forgotten),
+      HOLDING(a_lost_connection_takes_no_delete_to_another_one),
+      HOLDING(an_answer_of_exec_that_is_lost_is_unknown),
+      T(a_key_without_an_end_gets_one),
+      T(a_key_with_an_end_keeps_it),
+      T(a_try_whose_answer_is_lost_is_asked_about_by_its_token),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
