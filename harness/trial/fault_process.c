@@ -18,14 +18,16 @@
 
 enum { QUICK_MS = 1000, RESTART_MS = 20000 };
 
+/* It stands still before its end is recorded, and that before it is killed. A dead client's kernel closes its connections, and a server
+ * may grant its lock to the next one before anybody here has seen that it is dead: the two would seem to have held at once. */
 bool lb_fault_bury(struct lb_stage *s, struct lb_client *client) {
-  bool killed = lb_client_signal(client, LB_CLIENT_KILL) == 0;
+  lb_client_signal(client, LB_CLIENT_STOP);
   atomic_store(&lb_stage_state(s, client)->holds, false);
   atomic_store(&lb_stage_state(s, client)->asks, false);
   atomic_store(&lb_stage_state(s, client)->waits, false);
   lb_memory_record(s->memory, s->memory->controller,
                    (struct lb_event){.kind = LB_EV_CRASH, .client = client->number, .key = LB_NO_NAME, .fact = LB_NO_NAME});
-  return killed;
+  return lb_client_signal(client, LB_CLIENT_KILL) == 0;
 }
 
 /* ---- kill ------------------------------------------------------------------------------------------------------------ */
