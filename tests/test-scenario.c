@@ -628,7 +628,7 @@ static void a_bad_step_names_its_line(void **state) {
   refused(
       "[timeline]\nstep = client 1 acquier within 5s\n",
       "f.ini:2: step = client 1 acquier within 5s: unknown verb 'acquier', did you mean 'acquire'? expected client N and acquire, begin, "
-      "release, read, write or reopen");
+      "release, read, write, reopen or start");
 }
 
 static void a_name_that_cannot_name_results_is_refused(void **state) {
@@ -682,6 +682,19 @@ static void a_step_of_a_dead_client_is_refused(void **state) {
           "f.ini:11: step = client 1 acquire within 1s: client 1 was killed by an earlier step");
   refused(TIMELINE "step = kill clients\nstep = pause client 2\n",
           "f.ini:11: step = pause client 2: client 2 was killed by an earlier step");
+}
+
+/* It knows nothing of its former life, so it has not asked for anything. */
+static void only_a_dead_client_is_started_and_begins_anew(void **state) {
+  (void)state;
+  refused(TIMELINE "step = client 1 start within 1s\n", "f.ini:10: step = client 1 start within 1s: client 1 lives: expected kill client 1 before it");
+  refused(TIMELINE "step = kill client 1\nstep = client 1 start within 1s\nstep = client 1 start within 1s\n",
+          "f.ini:12: step = client 1 start within 1s: client 1 lives: expected kill client 1 before it");
+  refused(TIMELINE "step = client 1 acquire within 1s\nstep = kill client 1\nstep = client 1 start within 1s\nstep = client 1 read\n",
+          "f.ini:13: step = client 1 read: client 1 never asked for the lock: expected client 1 [begin] acquire within T before it");
+  struct lb_scenario s = good(TIMELINE "step = kill client 1\nstep = client 1 start within 1s\nstep = client 1 acquire within 1s\n");
+  assert_int_equal(s.step_count, 3);
+  lb_scenario_clear(&s);
 }
 
 static void what_undoes_or_awaits_needs_its_fault_before(void **state) {
@@ -1166,6 +1179,7 @@ int main(void) {
       cmocka_unit_test(a_step_of_a_client_that_is_not_there_is_refused),
       cmocka_unit_test(a_step_of_a_client_that_never_asked_is_refused),
       cmocka_unit_test(a_step_of_a_dead_client_is_refused),
+      cmocka_unit_test(only_a_dead_client_is_started_and_begins_anew),
       cmocka_unit_test(what_undoes_or_awaits_needs_its_fault_before),
       cmocka_unit_test(a_heal_of_one_cut_needs_that_cut),
       cmocka_unit_test(a_release_needs_its_hold),

@@ -47,7 +47,7 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 #define ROLES "primary, current primary, replicas, node N, majority, partners, minority, all, client N, clients, holder, waiters or server of client N"
 #define VERBS                                                                                                          \
   "cut, slow, hold, release, heal, kill, pause, resume, restart, clock, client, stop, crash, await, wait or observe"
-#define CLIENT_VERBS "client N and acquire, begin, release, read, write or reopen"
+#define CLIENT_VERBS "client N and acquire, begin, release, read, write, reopen or start"
 #define CUTS "cut A [from] B or cut A to B"
 #define CLOCKS "clock A [wall|monotonic] OFFSET or clock A rate R"
 #define AWAIT_CLIENT "await client N asks within T, await client N waits within T, await client N holds within T or await client N has written within T"
@@ -74,6 +74,7 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "client 3 read",
       "client 4 write",
       "client 2 reopen within 10s",
+      "client 2 start within 10s",
       "stop client 1 at after-check",
       "crash client 2 at after-setnx",
       "await failover within 20s",

@@ -39,7 +39,7 @@ static int check_client(struct story *t, const struct lb_step *step, struct lb_r
   if (role.number > clients)
     return lb_refuse(t->err, t->err_size, "step = %s: names client %d, but clients = %d", step->text, role.number,
                      clients);
-  if (role.kind == LB_ROLE_CLIENT && t->dead[role.number])
+  if (role.kind == LB_ROLE_CLIENT && t->dead[role.number] && !lb_step_needs(step, LB_NEED_DEAD))
     return lb_refuse(t->err, t->err_size, "step = %s: client %d was killed by an earlier step", step->text,
                      role.number);
   return 0;
@@ -53,6 +53,12 @@ static int check_asked(struct story *t, const struct lb_step *step) {
                    "step = %s: client %d never asked for the lock: expected client %d [begin] acquire within T before "
                    "it",
                    step->text, n, n);
+}
+
+static int check_dead(struct story *t, const struct lb_step *step) {
+  int n = step->a.number;
+  if (t->dead[n]) return 0;
+  return lb_refuse(t->err, t->err_size, "step = %s: client %d lives: expected kill client %d before it", step->text, n, n);
 }
 
 /* `holder` and `waiters` are not known here, so whoever was meant is taken for alive. */
@@ -114,6 +120,7 @@ static void mark(struct story *t, const struct lb_step *step) {
   const struct lb_step_row *row = lb_step_row(step);
   if (row->asks) t->asked[step->a.number] = true;
   if (row->kills) mark_dead(t, step->a);
+  if (row->needs & LB_NEED_DEAD) t->dead[step->a.number] = t->asked[step->a.number] = false;
   t->fault |= lb_step_hits_server(step);
 }
 
@@ -124,6 +131,7 @@ static int check_step(struct story *t, const struct lb_step *step) {
   if (r == 0) r = check_client(t, step, step->a);
   if (r == 0) r = check_client(t, step, step->b);
   if (r == 0 && lb_step_needs(step, LB_NEED_ASKED)) r = check_asked(t, step);
+  if (r == 0 && lb_step_needs(step, LB_NEED_DEAD)) r = check_dead(t, step);
   if (r == 0 && lb_step_needs(step, LB_NEED_FAILOVER)) r = check_failover(t, step);
   if (r == 0 && lb_step_row(step)->class == LB_STEP_CURE) r = check_cure(t, step);
   if (r == 0) mark(t, step);

@@ -93,6 +93,11 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                         .help = "ends the session of a client that does not hold and opens another one, as if it were started anew; "
                                 "not in time = undecided",
                         .class = LB_STEP_COMMAND},
+    [LB_STEP_START] = {.form = "client N start within T",
+                       .help = "starts a client that an earlier step killed, as its supervisor would: it has its name and its host, and "
+                               "remembers nothing; without a session in time = undecided",
+                       .class = LB_STEP_COMMAND,
+                       .needs = LB_NEED_DEAD},
     [LB_STEP_STOP_AT] = {.form = "stop client N at POINT",
                          .help = "the client stops itself (SIGSTOP) when it next passes that point of its program",
                          .class = LB_STEP_FAULT,

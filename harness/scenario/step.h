@@ -58,6 +58,7 @@ enum lb_verb {
   LB_STEP_READ,
   LB_STEP_WRITE,
   LB_STEP_REOPEN,
+  LB_STEP_START,
   LB_STEP_STOP_AT,
   LB_STEP_CRASH_AT,
   LB_STEP_AWAIT_FAILOVER,
@@ -115,6 +116,7 @@ enum lb_step_need {
   LB_NEED_ASKED = 1 << 5,      /* an earlier step with which this client asked for the lock */
   LB_NEED_FAILOVER = 1 << 6,   /* an earlier fault of a server, and another server that can take over */
   LB_NEED_MEMBERS = 1 << 7,    /* servers that say when they have left the others */
+  LB_NEED_DEAD = 1 << 8,       /* an earlier step that killed this client */
 };
 struct lb_step_row {
   const char *form; /* "client N acquire within T": A, B are roles, N a number, T a time, [word] may be left out */
@@ -123,7 +125,7 @@ struct lb_step_row {
   unsigned needs;            /* enum lb_step_need */
   bool drawn;                /* a campaign may draw it */
   bool asks;                 /* the client asks for the lock */
-  bool kills;                /* who it hits has no further steps */
+  bool kills;                /* who it hits has no further steps, unless it is started again */
   enum lb_verb undone_by[2]; /* verbs that take it back; first the one that takes back nothing else. LB_STEP_NONE = none */
 };
 extern const struct lb_step_row lb_step_rows[LB_VERB_COUNT]; /* by verb; that of LB_STEP_NONE is empty */

@@ -77,11 +77,10 @@ int lb_crew_gather(struct lb_stage *s) {
 /* Gives a command that has to succeed, and awaits the answer. 0, or -1 with err: the text names a
  * breach of the contract before the client's own words, and says how a client died that cannot
  * speak any more. */
-static int call(struct lb_stage *s, struct lb_client *client, enum lb_client_verb verb, const char *what, char *err,
+static int call(struct lb_stage *s, struct lb_client *client, enum lb_client_verb verb, const char *what, lb_ns deadline, char *err,
                 size_t err_size) {
   struct lb_reply reply;
-  int r = lb_client_call(client, (struct lb_command){.verb = verb, .deadline = lb_clock_ns() + OPEN_S * LB_NS_PER_S},
-                         1000, &reply);
+  int r = lb_client_call(client, (struct lb_command){.verb = verb, .deadline = deadline}, 1000, &reply);
   if (r == 0 && reply.result == LB_OK) return 0;
   const struct lb_client_state *state = lb_stage_state(s, client);
   char fate[200];
@@ -91,6 +90,8 @@ static int call(struct lb_stage *s, struct lb_client *client, enum lb_client_ver
             r == 0 && state->breach[0] ? "breach of the contract: " : "", why);
   return -1;
 }
+
+static lb_ns open_by(void) { return lb_clock_ns() + OPEN_S * LB_NS_PER_S; }
 
 static int start_workers(struct lb_stage *s, char *err, size_t err_size) {
   const struct lb_driver *driver = s->client[0].driver;
@@ -102,8 +103,8 @@ static int start_workers(struct lb_stage *s, char *err, size_t err_size) {
 static int start_observer(struct lb_stage *s, char *err, size_t err_size) {
   int r = lb_client_start(&s->observer, &s->client_plan);
   if (r < 0) return lb_refuse(err, err_size, "no observer process: %s", strerror(-r)), -1;
-  r = call(s, &s->observer, LB_DO_OPEN, "open a session", err, err_size);
-  if (r == 0) r = call(s, &s->observer, LB_DO_SETUP, "set up", err, err_size);
+  r = call(s, &s->observer, LB_DO_OPEN, "open a session", open_by(), err, err_size);
+  if (r == 0) r = call(s, &s->observer, LB_DO_SETUP, "set up", open_by(), err, err_size);
   s->is_set_up = r == 0;
   return r;
 }
@@ -130,14 +131,18 @@ int lb_crew_start(struct lb_stage *s) {
   if (r == 0) r = start_observer(s, err, sizeof err);
   for (size_t i = 0; i < s->client_count && r == 0; i++) r = start_client(s, &s->client[i], err, sizeof err);
   for (size_t i = 0; i < s->client_count && r == 0; i++)
-    r = call(s, &s->client[i], LB_DO_OPEN, "open a session", err, sizeof err);
+    r = call(s, &s->client[i], LB_DO_OPEN, "open a session", open_by(), err, sizeof err);
   return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err) : 0;
 }
 
-int lb_crew_restart(struct lb_stage *s, struct lb_client *client, char *err, size_t err_size) {
+int lb_crew_revive(struct lb_stage *s, struct lb_client *client, lb_ns deadline, char *err, size_t err_size) {
   lb_client_end(client);
-  if (start_client(s, client, err, err_size) < 0 || call(s, client, LB_DO_OPEN, "open a session", err, err_size) < 0)
-    return -1;
+  int r = start_client(s, client, err, err_size);
+  return r < 0 ? r : call(s, client, LB_DO_OPEN, "open a session", deadline, err, err_size);
+}
+
+int lb_crew_restart(struct lb_stage *s, struct lb_client *client, char *err, size_t err_size) {
+  if (lb_crew_revive(s, client, open_by(), err, err_size) < 0) return -1;
   int r = lb_client_send(client, (struct lb_command){.verb = LB_DO_WORK});
   return r < 0 ? lb_refuse(err, err_size, "%s is gone: %s", client->name, strerror(-r)), -1 : 0;
 }

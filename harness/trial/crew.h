@@ -14,7 +14,9 @@ int lb_crew_gather(struct lb_stage *stage);
 /* Starts the observer (which runs the protocol's setup) and all clients, and opens their sessions.
  * 0, or -ECANCELED after lb_stage_doubt(). */
 int lb_crew_start(struct lb_stage *stage);
-/* Starts a client that is dead again, and sends it back to work. 0, or -1 with err. */
+/* Starts a client that is dead again, and opens its session. 0, or -1 with err. */
+int lb_crew_revive(struct lb_stage *stage, struct lb_client *client, lb_ns deadline, char *err, size_t err_size);
+/* The same, and sends it back to work. */
 int lb_crew_restart(struct lb_stage *stage, struct lb_client *client, char *err, size_t err_size);
 /* SIGKILL to all; from then on nobody writes into the memory. */
 void lb_crew_end(struct lb_stage *stage);

@@ -199,6 +199,7 @@ static const struct part parts[LB_VERB_COUNT] = {
     [LB_STEP_READ] = {tell, LB_DO_READ},
     [LB_STEP_WRITE] = {tell, LB_DO_WRITE},
     [LB_STEP_REOPEN] = {lb_timeline_reopen},
+    [LB_STEP_START] = {lb_timeline_start},
     [LB_STEP_STOP_AT] = {lb_timeline_arm},
     [LB_STEP_CRASH_AT] = {lb_timeline_arm},
     [LB_STEP_AWAIT_FAILOVER] = {await_failover},

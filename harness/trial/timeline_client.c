@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "crew.h"
 #include "fault.h"
 
 enum { QUICK_MS = 1000, POLL_US = 500 };
@@ -122,6 +123,18 @@ int lb_timeline_reopen(struct lb_stage *s, const struct lb_step *step) {
   int r = lb_client_call(client, command, LB_GRACE_MS, &reply);
   if (r != 0) return lb_stage_silent(s, client, step->text, r);
   if (reply.result != LB_OK) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, reply.err);
+  lb_stage_met(s, step);
+  return 0;
+}
+
+/* What it owed and was armed for died with it. */
+int lb_timeline_start(struct lb_stage *s, const struct lb_step *step) {
+  struct lb_client *client = lb_timeline_client(s, step);
+  char err[400];
+  if (lb_client_look(client) != LB_LIFE_KILLED) return lb_stage_doubt(s, LB_UNDECIDED, "%s: the client was not killed", step->text);
+  *pending_of(s, client) = (struct lb_pending){0};
+  if (lb_crew_revive(s, client, lb_timeline_in_ms(step->within_ms), err, sizeof err) < 0)
+    return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, err);
   lb_stage_met(s, step);
   return 0;
 }

@@ -20,9 +20,10 @@ struct lb_client *lb_timeline_client(struct lb_stage *stage, const struct lb_ste
 /* Gives the client of the step a command. Its answer is awaited here, unless the step only begins, or
  * the client stops or dies at its armed point. */
 int lb_timeline_tell(struct lb_stage *stage, const struct lb_step *step, enum lb_client_verb verb);
-/* The steps that arm a point, and the one that opens a new session. */
+/* The steps that arm a point, and those that open a new session: in the same life, and in a new one. */
 int lb_timeline_arm(struct lb_stage *stage, const struct lb_step *step);
 int lb_timeline_reopen(struct lb_stage *stage, const struct lb_step *step);
+int lb_timeline_start(struct lb_stage *stage, const struct lb_step *step);
 
 /* The answer that the client owes, until its deadline; nothing where it owes none. */
 int lb_timeline_collect(struct lb_stage *stage, struct lb_client *client);
