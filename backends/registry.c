@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct lb_protocol lb_null, lb_local, lb_broken, lb_redis_token, lb_redlock, lb_zk_sequential, lb_zk_ephemeral, lb_zk_persistent, lb_pg_row,
+extern const struct lb_protocol lb_null, lb_local, lb_broken, lb_redis_token, lb_redlock, lb_zk_sequential, lb_zk_ephemeral, lb_zk_persistent, lb_zk_persistent_sequential, lb_zk_careless, lb_pg_row,
     lb_pg_lease, lb_pg_lease_client, lb_pg_advisory, lb_pg_advisory_xact, lb_pg_for_update;
 extern const struct lb_protocol lb_redis_setnx, lb_redis_lua, lb_redis_del;
 extern const struct lb_protocol lb_redis_reentrant;
@@ -20,7 +20,7 @@ extern const struct lb_protocol lb_redis_setnx, lb_redis_lua, lb_redis_del, lb_r
 
 static const struct lb_protocol *const builtin[] = {
     &lb_null,          &lb_local,  &lb_broken,   &lb_redis_token,      &lb_redlock,
-    &lb_zk_sequential, &lb_zk_ephemeral, &lb_zk_persistent, &lb_pg_row, &lb_pg_lease, &lb_pg_lease_client,  &lb_pg_advisory,
+    &lb_zk_sequential, &lb_zk_ephemeral, &lb_zk_persistent, &lb_zk_persistent_sequential, &lb_zk_careless, &lb_pg_row, &lb_pg_lease, &lb_pg_lease_client,  &lb_pg_advisory,
     &lb_pg_advisory_xact, &lb_pg_for_update,
     &lb_redis_setnx, &lb_redis_lua, &lb_redis_del,
     &lb_redis_reentrant,
