@@ -29,10 +29,11 @@ static int write_after_get(struct lb_session *s, struct redis_request *write, lb
 
 static int getdel_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   struct redis_session *redis = &redis_key(s)->redis;
+  lb_point(redis->env, "before-release");
   int rc = redis_key_look(s, lock, grant, deadline);
   if (rc == LB_LOST) return redis_session_absent(redis, grant, grant->valid_until ? LB_LOST : LB_OK);
   if (rc) return rc;
-  lb_point(redis->env, "before-release");
+  lb_point(redis->env, "before-del");
   rc = write_after_get(s, &(struct redis_request){.command = {.argv = {"DEL", lock->key}}}, deadline);
   if (rc == LB_UNKNOWN) grant->valid_until = 0; /* it may be done: "not mine" is then no loss */
   return rc;
@@ -60,8 +61,8 @@ const struct lb_protocol lb_redis_getdel = {
               "client is granted it beside the second. And what breaks redis-token.",
     .source = "redis.io: SET, without the script that it shows",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK,
-    /* after-set: the reply has been read, or given up, and not been looked at. before-release: between GET, which found the own token, and DEL. */
-    .points = (const char *const[]){"before-set", "after-set", "before-release", NULL},
+    /* after-set: the reply has been read, or given up, and not been looked at. before-del: between GET, which found the own token, and DEL. */
+    .points = (const char *const[]){"before-set", "after-set", "before-release", "before-del", NULL},
     .session_size = sizeof(struct redis_key),
     REDIS_KEY_HOOKS,
     .try_acquire = redis_key_try,

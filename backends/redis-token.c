@@ -79,7 +79,7 @@ const struct lb_protocol lb_redis_token = {
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK,
     .options = token_options,
     /* after-set: the reply has been read, or given up, and not been looked at. */
-    .points = (const char *const[]){"before-set", "after-set", "before-release", NULL},
+    .points = (const char *const[]){"before-set", "after-set", "before-release", "before-del", NULL},
     .session_size = sizeof(struct redis_key),
     REDIS_KEY_HOOKS,
     .try_acquire = token_try_acquire,

@@ -124,7 +124,8 @@ static int watch_try_acquire(struct lb_session *s, const struct lb_lock *lock, s
 /* ---- a grant we have, or may have --------------------------------------------------------------------- */
 
 static int watch_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  int rc = change_ours(s, lock, grant, (struct redis_command){.argv = {"DEL", lock->key}}, "before-release", deadline);
+  lb_point(redis_of(s)->env, "before-release");
+  int rc = change_ours(s, lock, grant, (struct redis_command){.argv = {"DEL", lock->key}}, "before-del", deadline);
   if (rc == LB_UNKNOWN) grant->valid_until = 0; /* it may be done: "not mine" is then no loss */
   return rc == LB_LOST ? redis_session_absent(redis_of(s), grant, grant->valid_until ? LB_LOST : LB_OK) : rc;
 }
@@ -147,9 +148,9 @@ const struct lb_protocol lb_redis_watch = {
               "thousand times a second.",
     .source = "J. Carlson, Redis in Action (2013), 6.2",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK,
-    /* after-set: between SETNX and EXPIRE; the reply has been read, or given up, and not been looked at. before-release: between GET, which found the own
+    /* after-set: between SETNX and EXPIRE; the reply has been read, or given up, and not been looked at. before-del: between GET, which found the own
      * token, and MULTI. */
-    .points = (const char *const[]){"before-set", "after-set", "before-release", NULL},
+    .points = (const char *const[]){"before-set", "after-set", "before-release", "before-del", NULL},
     .poll_ms = 1,
     .session_size = sizeof(struct redis_key),
     REDIS_KEY_HOOKS,

@@ -110,6 +110,7 @@ int redis_key_release_by(struct lb_session *s, const struct redis_script *script
   struct redis_session *redis = &redis_key(s)->redis;
   struct redis_request delete = {.command = {script, {lock->key, grant->token}}, .grant = grant, .undoes = true};
   lb_point(redis->env, "before-release");
+  lb_point(redis->env, "before-del"); /* where others have compared the token by now, this one has not */
   int rc = redis_session_ask(redis, &delete, deadline);
   /* valid_until == 0 says: never known as held, or an earlier release may have done it. "Not mine" is then no loss. */
   if (delete.unsure) grant->valid_until = 0;

@@ -60,7 +60,8 @@ int redis_key_set_end(struct lb_session *s, const struct lb_lock *lock, lb_ns de
 
 /* ---- a key whose value is the token of the grant ------------------------------------------------------ */
 
-/* Points: before-set, after-set (the reply has been read, or given up, and not been looked at), before-release. */
+/* Points: before-set, after-set (the reply has been read, or given up, and not been looked at), before-release, before-del (just
+ * before the request leaves that deletes the key: here the same place). */
 #define REDIS_KEY_TOKEN_HOOKS                                                                                          \
   .try_acquire = redis_key_try, .release = redis_key_release, .extend = redis_key_extend,                              \
   .resolve = redis_key_resolve, .holds = redis_key_holds
