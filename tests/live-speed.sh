@@ -27,6 +27,7 @@ check 'polls: safe' [ "$(column polls verdict)" = safe ]
 check 'polls: the rate has settled' [ "$(column polls unsettled)" = 0 ]
 check 'polls: not before it could be seen' within "$(column polls warmup_ms)" 1500 21000
 per_grant=$(awk -v c="$(column polls commits)" -v r="$(column polls grants_per_s)" -v s="$(column polls measured_s)" 'BEGIN { print c / (r * s) }')
+check 'polls: its requests are counted' within "$(column polls requests)" 100 10000000
 check 'polls: two writes for each grant' within "$per_grant" 1.9 2.1
 says polls '"waits": "polls"'
 says polls '"poll_last_ms": 16'
@@ -50,8 +51,16 @@ done
 run zk zk-sequential@zk
 check 'zk: safe' [ "$(column zk verdict)" = safe ]
 check 'zk: two writes at least for each hand-off' within "$(column zk commits_per_handoff)" 1.9 4
+# The create and the list in one breath, the watch, the deletion.
+check 'zk: some four requests for each hand-off' within "$(column zk requests_per_handoff)" 2.9 8
 check 'zk: a release takes its time' within "$(column zk release_p50_us)" 50 1000000
 silent zk 'TieredStopAtLevel'
 silent zk 'forceSync'
 says zk '"4lw.commands.whitelist=\* \(else srvr\)"'
+
+# A refused create and a new watch of each who waits; those who think meanwhile do not wait.
+run herd zk-ephemeral@zk -s clients=16 -s hold_ms=5 -s think_ms=5
+check 'herd: safe' [ "$(column herd verdict)" = safe ]
+check 'herd: all who wait are woken' within "$(column herd requests_per_handoff)" 20 60
+check 'herd: and what they are refused is written' within "$(column herd commits_per_handoff)" 10 30
 echo "1..$n"

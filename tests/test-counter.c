@@ -108,7 +108,9 @@ static void a_real_number_that_was_not_seen_does_not_apply(void **state) {
   struct lb_counters x = lb_counters_none();
   assert_false(applies("commits", &x, LB_IF_MEASURED));
   assert_false(applies("commits_per_handoff", &x, LB_IF_MEASURED));
-  x.commits = 0, x.commits_per_handoff = 0;
+  assert_false(applies("requests_per_handoff", &x, LB_IF_MEASURED));
+  x.commits = 0, x.commits_per_handoff = 0, x.requests_per_handoff = 0;
+  assert_true(applies("requests_per_handoff", &x, LB_IF_MEASURED));
   assert_true(applies("commits", &x, LB_IF_MEASURED));
   assert_true(applies("commits_per_handoff", &x, LB_IF_MEASURED));
   assert_true(applies("grants_per_s", &x, LB_IF_MEASURED)); /* one that every measured trial has */

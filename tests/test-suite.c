@@ -180,7 +180,7 @@ static bool is_any_of(const char *name, const char *const *names) {
  * exclusion, and half a minute for a trial is too long for `quick`. What they cost is the question of
  * `speed`, which is about loads alone. */
 static bool is_left_out(const char *suite, const char *scenario) {
-  static const char *const only_speed[] = {"/03-contention-10ms-wake.ini", "/03-contention-10ms.ini", "/03-contention-1ms.ini", "/03-contention-wake.ini", NULL};
+  static const char *const only_speed[] = {"/03-contention-10ms-wake.ini", "/03-contention-10ms.ini", "/03-contention-1ms.ini", "/03-contention-wake.ini", "/03-herd.ini", NULL};
   static const char *const too_long[] = {"/20-clock-drift-2.ini", "/21-clock-drift-client-2.ini", "/30-lagging-follower-sweep.ini", NULL};
   /* The flaws of one lock each: they are known, and shown by `full`. */
   static const char *const only_full[] = {"/14-dead-owner-restart.ini", "/31-crash-between.ini", "/32-late-release.ini", "/33-stopped-before-del.ini",

@@ -30,6 +30,7 @@ static struct world {
   int asked, answer[2];     /* of the servers: how often, and with which result */
   int phase_when_asked[2];
   lb_ns asked_at[2];
+  int asked_requests, answer_requests[2]; /* the same of their requests */
 } world;
 
 /* ---- what stands in for time and servers --------------------------------------------------------------------------- */
@@ -37,6 +38,7 @@ static struct world {
 lb_ns __wrap_lb_clock_ns(void);
 void __wrap_lb_clock_sleep_until(lb_ns when);
 int __wrap_lb_cluster_commits(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret);
+int __wrap_lb_cluster_requests(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret);
 int __wrap_lb_cluster_compiling(struct lb_cluster *cluster, lb_ns *ret);
 
 lb_ns __wrap_lb_clock_ns(void) { return world.now; }
@@ -59,6 +61,16 @@ int __wrap_lb_cluster_commits(struct lb_cluster *cluster, lb_ns deadline, uint64
   world.phase_when_asked[i] = atomic_load(&world.stage.memory->phase);
   *ret = i ? 1600 : 1000;
   return world.answer[i];
+}
+
+/* 20000 before the window, 29000 at its end. */
+int __wrap_lb_cluster_requests(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret) {
+  int i = world.asked_requests++;
+  assert_ptr_equal(cluster, &world.stage.cluster);
+  assert_true(deadline > world.now);
+  assert_true(i < 2);
+  *ret = i ? 29000 : 20000;
+  return world.answer_requests[i];
 }
 
 /* Half a processor, without a pause. */
@@ -215,6 +227,22 @@ static void what_the_servers_commit_in_the_window_is_counted_while_the_clients_w
   assert_int_equal(atomic_load(&world.stage.memory->phase), LB_PHASE_STOP);
 }
 
+static void what_the_servers_are_asked_in_the_window_is_counted_beside_it(void **state) {
+  (void)state;
+  play();
+  assert_int_equal(world.asked_requests, 2);
+  assert_int_equal(world.stage.requests, 9000);
+}
+
+static void servers_that_count_one_of_the_two_are_asked_for_that_alone(void **state) {
+  (void)state;
+  world.answer_requests[0] = -EOPNOTSUPP;
+  play();
+  assert_int_equal(world.asked_requests, 1);
+  assert_int_equal(world.stage.requests, -1);
+  assert_int_equal(world.stage.commits, 600);
+}
+
 static void servers_that_do_not_say_have_committed_nobody_knows_what(void **state) {
   (void)state;
   world.answer[0] = -EOPNOTSUPP;
@@ -258,6 +286,8 @@ int main(void) {
       TEST(under_a_guard_nobody_waits_for_the_rate),
       TEST(a_log_that_fills_ends_the_warm_up),
       TEST(what_the_servers_commit_in_the_window_is_counted_while_the_clients_work),
+      TEST(what_the_servers_are_asked_in_the_window_is_counted_beside_it),
+      TEST(servers_that_count_one_of_the_two_are_asked_for_that_alone),
       TEST(servers_that_do_not_say_have_committed_nobody_knows_what),
       TEST(a_count_without_its_end_is_none),
       TEST(nobody_is_asked_without_servers_or_under_faults),

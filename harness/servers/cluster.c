@@ -99,26 +99,45 @@ int lb_cluster_left(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   return family_of(cluster)->left(cluster, index, deadline);
 }
 
-/* ---- what was written ------------------------------------------------------------------------ */
+/* ---- what was asked and written --------------------------------------------------------------- */
 
-static int add_commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *sum) {
-  uint64_t commits;
-  int r = family_of(cluster)->commits(cluster, index, deadline, &commits);
-  if (r == 0) *sum += commits;
+/* A hook that counts on one server. */
+typedef int counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
+
+static int add(struct lb_cluster *cluster, counts *count, size_t index, lb_ns deadline, uint64_t *sum) {
+  uint64_t counted;
+  int r = count(cluster, index, deadline, &counted);
+  if (r == 0) *sum += counted;
   return r;
 }
 
-int lb_cluster_commits(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret) {
+/* On all data servers, or on the one that decides. */
+static int add_up(struct lb_cluster *cluster, counts *count, bool on_all, lb_ns deadline, uint64_t *ret) {
   int r = 0;
   *ret = 0;
+  if (!on_all) {
+    int primary = lb_cluster_primary(cluster, deadline);
+    return primary < 0 ? primary : add(cluster, count, (size_t)primary, deadline, ret);
+  }
+  for (size_t i = 0; i < cluster->data_count && r == 0; i++) r = add(cluster, count, i, deadline, ret);
+  return r;
+}
+
+/* Each for itself, or for its part of the keys. */
+static bool several_decide(const struct lb_cluster *cluster) {
+  return family_of(cluster)->independent || cluster->topology->shards > 0;
+}
+
+int lb_cluster_commits(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret) {
   if (!family_of(cluster)->commits)
     return lb_fail(cluster->env, -EOPNOTSUPP, "topology %s has no servers that count their writes", cluster->topology->name);
-  if (!family_of(cluster)->independent && cluster->topology->shards == 0) {
-    int primary = lb_cluster_primary(cluster, deadline);
-    return primary < 0 ? primary : add_commits(cluster, (size_t)primary, deadline, ret);
-  }
-  for (size_t i = 0; i < cluster->data_count && r == 0; i++) r = add_commits(cluster, i, deadline, ret);
-  return r;
+  return add_up(cluster, family_of(cluster)->commits, several_decide(cluster), deadline, ret);
+}
+
+int lb_cluster_requests(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret) {
+  if (!family_of(cluster)->requests)
+    return lb_fail(cluster->env, -EOPNOTSUPP, "topology %s has no servers that count requests", cluster->topology->name);
+  return add_up(cluster, family_of(cluster)->requests, several_decide(cluster) || family_of(cluster)->all_serve, deadline, ret);
 }
 
 int lb_cluster_compiling(struct lb_cluster *cluster, lb_ns *ret) {

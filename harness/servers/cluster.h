@@ -71,6 +71,9 @@ int lb_cluster_left(struct lb_cluster *cluster, size_t index, lb_ns deadline);
  * decides says, or of servers that decide each for itself or for its keys the sum. 0, or -errno with the reason in
  * env->err; -EOPNOTSUPP: they do not count. */
 int lb_cluster_commits(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret);
+/* How many requests the clients have sent, as the servers count them, from a moment of its own choice: of those that clients talk to, the
+ * sum. 0, or -errno with the reason in env->err; -EOPNOTSUPP: they do not count. */
+int lb_cluster_requests(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret);
 /* CPU time that its servers have spent on compiling themselves so far. 0, or -errno; -EOPNOTSUPP: they
  * are as fast from the begin. */
 int lb_cluster_compiling(struct lb_cluster *cluster, lb_ns *ret);

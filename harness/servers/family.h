@@ -31,6 +31,7 @@ struct lb_family {
   const char *cause;           /* how a line of the log begins that says why the server ended; NULL = its last line does */
   const struct lb_setting *settings; /* of its data servers, see setting.h; NULL = none */
   bool majority;    /* several data servers serve only with a majority of them */
+  bool all_serve;   /* clients talk to any of several data servers, also to those that follow another */
   bool independent; /* several data servers do not know each other: they never talk, and no one of them decides */
   /* Starts all servers and waits until each says it is ready and the cluster can serve (replicas
    * online, leader elected). Hosts, ports, folders and logs are already filled in. 0 or -errno with
@@ -62,6 +63,9 @@ struct lb_family {
    * something, and only while the same server decides. One that repeats another's says 0. 0, or
    * -errno with env->err. NULL = it does not count. */
   int (*commits)(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
+  /* How many requests this server has received since some moment, by asking it: only differences mean something. The asking counts,
+   * and so does what keeps a session up. 0, or -errno with env->err. NULL = it does not count them. */
+  int (*requests)(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
   /* Servers in a machine that compiles what it does often are slow until it has: CPU time that this one
    * has spent on compiling so far. 0, or -errno. NULL = as fast from the begin. */
   int (*compiling)(struct lb_cluster *cluster, size_t index, lb_ns *ret);

@@ -323,12 +323,23 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   return says_up(cluster, (size_t)claims, deadline) == 0 ? claims : -ENOENT;
 }
 
-/* A replica repeats what its master has counted. */
-static int commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
+/* 1, 0, -errno. A replica repeats what its master has counted, and is asked for nothing. */
+static int is_master(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   struct self self;
   int r = ask_self(cluster, index, deadline, &self);
+  return r < 0 ? r : strstr(self.flags, "master") != NULL;
+}
+
+static int commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
+  int r = is_master(cluster, index, deadline);
   *ret = 0;
-  return r < 0 || !strstr(self.flags, "master") ? r : lb_redis_commits(cluster, index, deadline, ret);
+  return r <= 0 ? r : lb_redis_commits(cluster, index, deadline, ret);
+}
+
+static int requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
+  int r = is_master(cluster, index, deadline);
+  *ret = 0;
+  return r <= 0 ? r : lb_redis_requests(cluster, index, deadline, ret);
 }
 
 const struct lb_family lb_family_cluster = {
@@ -342,5 +353,6 @@ const struct lb_family lb_family_cluster = {
     .primary = primary,
     .wall_ms = lb_redis_wall_ms,
     .commits = commits,
+    .requests = requests,
     .version = lb_redis_version,
 };

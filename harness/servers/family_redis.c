@@ -110,15 +110,23 @@ int lb_redis_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, i
   return good ? 0 : lb_fail(cluster->env, -EPROTO, "%s: unexpected answer to TIME", cluster->server[index].name);
 }
 
-/* A key that is set or deleted is one change each. */
-int lb_redis_commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
-  static const char field[] = "rdb_changes_since_last_save:";
-  redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "INFO", "persistence");
+static int ask_number(struct lb_cluster *cluster, size_t index, const char *section, const char *field, lb_ns deadline, uint64_t *ret) {
+  redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "INFO", section);
   if (!reply) return -EIO;
   const char *at = reply->str ? strstr(reply->str, field) : NULL;
   if (at) *ret = strtoull(at + strlen(field), NULL, 10);
   freeReplyObject(reply);
   return at ? 0 : lb_fail(cluster->env, -EPROTO, "%s: unexpected answer to INFO", cluster->server[index].name);
+}
+
+/* A key that is set or deleted is one change each. */
+int lb_redis_commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
+  return ask_number(cluster, index, "persistence", "rdb_changes_since_last_save:", deadline, ret);
+}
+
+/* Its count of commands would be of those that scripts call, too. */
+int lb_redis_requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
+  return ask_number(cluster, index, "stats", "total_reads_processed:", deadline, ret);
 }
 
 int lb_redis_version(char *buf, size_t size) {
@@ -171,5 +179,6 @@ const struct lb_family lb_family_redis = {
     .primary = primary,
     .wall_ms = lb_redis_wall_ms,
     .commits = lb_redis_commits,
+    .requests = lb_redis_requests,
     .version = lb_redis_version,
 };

@@ -280,5 +280,6 @@ const struct lb_family lb_family_sentinel = {
     .primary = primary,
     .wall_ms = wall_ms,
     .commits = lb_redis_commits,
+    .requests = lb_redis_requests,
     .version = lb_redis_version,
 };

@@ -98,16 +98,27 @@ int lb_zookeeper_left(struct lb_cluster *cluster, size_t index, lb_ns deadline) 
   return lb_fail(cluster->env, -EPROTO, "%s: %.*s", cluster->server[index].name, (int)strcspn(said, "\n"), said);
 }
 
-/* Every transaction has a number, which is the lower half of a zxid; the upper one is the epoch of
- * the leader. */
-int lb_zookeeper_commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
+/* A number behind a word of the answer. */
+static int ask_number(struct lb_cluster *cluster, size_t index, const char *word, lb_ns deadline, uint64_t *ret) {
   char said[1024];
   int r = four_letters(cluster, index, "srvr", said, sizeof said, deadline, NULL);
   if (r < 0) return r;
-  const char *z = strstr(said, "Zxid: 0x");
-  if (!z) return lb_fail(cluster->env, -EAGAIN, "%s: %.*s", cluster->server[index].name, (int)strcspn(said, "\n"), said);
-  *ret = strtoull(z + 6, NULL, 16) & UINT32_MAX;
+  const char *at = strstr(said, word);
+  if (!at) return lb_fail(cluster->env, -EAGAIN, "%s: %.*s", cluster->server[index].name, (int)strcspn(said, "\n"), said);
+  *ret = strtoull(at + strlen(word), NULL, 0);
   return 0;
+}
+
+/* Every transaction has a number, which is the lower half of a zxid; the upper one is the epoch of
+ * the leader. */
+int lb_zookeeper_commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
+  int r = ask_number(cluster, index, "Zxid: ", deadline, ret);
+  *ret &= UINT32_MAX;
+  return r;
+}
+
+int lb_zookeeper_requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
+  return ask_number(cluster, index, "Received: ", deadline, ret);
 }
 
 /* ---- its time -------------------------------------------------------------------------------- */

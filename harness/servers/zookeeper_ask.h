@@ -17,6 +17,8 @@ int lb_zookeeper_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadlin
 /* lb_family.mono_ms: its uptime (ServerStats.getUptime), which it counts on its monotonic clock
  * from when it last began to serve. */
 int lb_zookeeper_mono_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
+/* lb_family.requests: packets of clients, pings and words like the one that is asked by included. */
+int lb_zookeeper_requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
 /* lb_family.commits: the number of its latest transaction in the present epoch. */
 int lb_zookeeper_commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
 

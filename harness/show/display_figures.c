@@ -57,15 +57,17 @@ static double samples_of(const struct line *line, const char *rate) {
  * cheap, and how often it happens is beside it. */
 static void print_line(const struct line *line, FILE *out) {
   const struct lb_trial_plan *p = &line->trial[0]->job->plan;
-  char wait[48], handoff[48], release[48], commits[24] = "-";
-  double grants = samples_of(line, "grants_per_s"), per_handoff = median_of(line, "commits_per_handoff");
+  char wait[48], handoff[48], release[48], commits[24] = "-", requests[24] = "-";
+  double grants = samples_of(line, "grants_per_s"), per_handoff = median_of(line, "commits_per_handoff"),
+         asked = median_of(line, "requests_per_handoff");
   quantiles(line, "wait_p50_us", "wait_p99_us", grants, wait, sizeof wait);
   quantiles(line, "handoff_p50_us", "handoff_p99_us", samples_of(line, "handoffs_per_s"), handoff, sizeof handoff);
   quantiles(line, "release_p50_us", "release_p99_us", grants, release, sizeof release);
   if (per_handoff > 0) snprintf(commits, sizeof commits, "%.2f", per_handoff);
-  fprintf(out, "%-*s %-24s %3d %11.0f %5.1f%% %10.0f %5.3f %15s %15s %15s %6s %6.1f%s\n", line->name_width, p->scenario->name, p->system, p->clients,
+  if (asked > 0) snprintf(requests, sizeof requests, "%.1f", asked);
+  fprintf(out, "%-*s %-24s %3d %11.0f %5.1f%% %10.0f %5.3f %15s %15s %15s %6s %8s %6.1f%s\n", line->name_width, p->scenario->name, p->system, p->clients,
           median_of(line, "handoffs_per_s"), 100 * median_of(line, "regranted"), median_of(line, "grants_per_s"), median_of(line, "jain"),
-          wait, handoff, release, commits, median_of(line, "warmup_ms") / 1e3, median_of(line, "unsettled") > 0 ? "!" : "");
+          wait, handoff, release, commits, requests, median_of(line, "warmup_ms") / 1e3, median_of(line, "unsettled") > 0 ? "!" : "");
 }
 
 /* Jobs stand in the order of cells, clients, trials, so those of one line are neighbours. */
@@ -95,8 +97,8 @@ static void print_speed(const struct lb_tally *tally, struct line line, FILE *ou
         line.trial[line.count++] = &tally->jobs[j];
     if (line.count == 0) continue;
     if (!header)
-      fprintf(out, "%-*s %-24s %3s %11s %6s %10s %5s %15s %15s %15s %6s %6s\n", line.name_width, "", "us: p50/p99", "c", "hand-offs/s", "again", "grants/s", "Jain",
-              "wait", "hand-off", "release", "writes", "warm s");
+      fprintf(out, "%-*s %-24s %3s %11s %6s %10s %5s %15s %15s %15s %6s %8s %6s\n", line.name_width, "", "us: p50/p99", "c", "hand-offs/s", "again", "grants/s", "Jain",
+              "wait", "hand-off", "release", "writes", "requests", "warm s");
     header = true;
     unsettled |= median_of(&line, "unsettled") > 0;
     print_line(&line, out);

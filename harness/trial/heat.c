@@ -48,7 +48,7 @@ int lb_heat_play(struct lb_stage *s) {
   struct lb_compilers compilers = {0};
   for (size_t i = 0; i < s->client_count; i++)
     if (lb_client_send(&s->client[i], (struct lb_command){.verb = LB_DO_WORK}) < 0) return lb_stage_died(s, &s->client[i]);
-  s->commits_before = -1;
+  s->commits_before = s->requests_before = -1;
   while (!(s->site.warm = lb_compilers_at_rest(&compilers, &s->cluster)) && lb_clock_ns() < most && !atomic_load(&s->memory->log_full))
     lb_workload_continue(s, lb_clock_ns() + LB_COMPILERS_LOOK_MS * LB_NS_PER_MS, &s->memory->log_full);
   s->site.heated_ns = lb_clock_ns() - begin;

@@ -247,9 +247,10 @@ void lb_judge_unwritten(struct lb_outcome *out, int error) {
   decide(out, LB_UNDECIDED, "the trial's results could not be written: %s", strerror(-error));
 }
 
-/* Each hand-off takes what it writes and a share of whatever else is written beside it. */
-static void count_commits(const struct lb_stats *stats, struct lb_outcome *out) {
+/* Each hand-off takes what it asks and writes, and a share of whatever else is asked and written beside it. */
+static void count_per_handoff(const struct lb_stats *stats, struct lb_outcome *out) {
   if (out->commits >= 0 && stats->handoffs > 0) out->commits_per_handoff = (double)out->commits / (double)stats->handoffs;
+  if (out->requests >= 0 && stats->handoffs > 0) out->requests_per_handoff = (double)out->requests / (double)stats->handoffs;
 }
 
 int lb_judge(struct lb_stage *s, struct lb_judgement *ret, struct lb_outcome *out) {
@@ -259,7 +260,7 @@ int lb_judge(struct lb_stage *s, struct lb_judgement *ret, struct lb_outcome *ou
   if (r == 0) r = lb_stats_history(&s->history, &ret->stats);
   if (r < 0) return r;
   lb_counters_take(&out->counters, &ret->check.counters, LB_FROM_CHECK);
-  if (s->plan->scenario->kind != LB_KIND_TIMELINE) lb_stats_counters(&ret->stats, &out->counters), count_commits(&ret->stats, out);
+  if (s->plan->scenario->kind != LB_KIND_TIMELINE) lb_stats_counters(&ret->stats, &out->counters), count_per_handoff(&ret->stats, out);
   decide_trial(s, ret, out);
   return 0;
 }

@@ -55,10 +55,11 @@ struct lb_stage {
   int primary;               /* data server that `primary` is bound to, -1 = not named yet */
   pid_t heartbeat;
   /* Of the load: how long it ran before the measured window, whether its rate was to settle by then
-   * and had not, and how many writes the servers committed in the window (-1 = nobody says). */
+   * and had not, how many writes the servers committed and how many requests they had in the window
+   * (-1 = nobody says). */
   lb_ns warmup_ns;
   bool unsettled;
-  int64_t commits_before, commits;
+  int64_t commits_before, commits, requests_before, requests;
   enum lb_verdict verdict; /* LB_VERDICT_NONE while nothing speaks against a verdict from the history */
   char why[400];
 };

@@ -43,6 +43,7 @@ static void set_stage(struct lb_stage *s, const struct lb_trial_plan *plan) {
                             .client_count = (size_t)plan->clients,
                             .primary = -1,
                             .commits = -1,
+                            .requests = -1,
                             .verdict = LB_VERDICT_NONE};
   *s = fresh;
   lb_env_init(&s->env, plan->seed);
@@ -79,6 +80,7 @@ static void keep_load(const struct lb_stage *s, struct lb_outcome *out) {
   out->heated_ns = s->site.heated_ns;
   out->unsettled = s->unsettled || (lb_heat_needed(s->plan) && !s->site.warm);
   out->commits = s->commits;
+  out->requests = s->requests;
 }
 
 static void play_scenario(struct lb_stage *s, struct lb_outcome *out) {

@@ -43,13 +43,20 @@ static int silent(struct lb_stage *s, struct lb_client *client, int result) {
   return result == LB_TIMEOUT ? lb_stage_silent(s, client, what, result) : lb_stage_died(s, client);
 }
 
-/* ---- what the servers have written --------------------------------------------------------------- */
+/* ---- what the servers were asked, and have written ------------------------------------------------ */
+
+typedef int counts(struct lb_cluster *cluster, lb_ns deadline, uint64_t *ret);
 
 /* -1: they do not say. Only a load is counted: faults change who decides, and who has counted what. */
-static int64_t ask_commits(struct lb_stage *s) {
-  uint64_t commits;
+static int64_t ask(struct lb_stage *s, counts *count) {
+  uint64_t counted;
   if (s->plan->scenario->kind != LB_KIND_LOAD || s->cluster.data_count == 0) return -1;
-  return lb_cluster_commits(&s->cluster, lb_clock_ns() + COUNT_MS * LB_NS_PER_MS, &commits) == 0 ? (int64_t)commits : -1;
+  return count(&s->cluster, lb_clock_ns() + COUNT_MS * LB_NS_PER_MS, &counted) == 0 ? (int64_t)counted : -1;
+}
+
+static int64_t ask_since(struct lb_stage *s, counts *count, int64_t before) {
+  int64_t now = before < 0 ? -1 : ask(s, count);
+  return now >= before && now >= 0 ? now - before : -1;
 }
 
 /* ---- the window ---------------------------------------------------------------------------------- */
@@ -58,8 +65,8 @@ static int64_t ask_commits(struct lb_stage *s) {
  * to stop write, too, and are not part of what was measured. */
 int lb_workload_end(struct lb_stage *s) {
   lb_stage_phase(s, LB_PHASE_END);
-  int64_t commits = s->commits_before < 0 ? -1 : ask_commits(s);
-  if (commits >= 0 && commits >= s->commits_before) s->commits = commits - s->commits_before;
+  s->requests = ask_since(s, lb_cluster_requests, s->requests_before);
+  s->commits = ask_since(s, lb_cluster_commits, s->commits_before);
   atomic_store(&s->memory->phase, LB_PHASE_STOP);
   /* A client may be in the middle of an acquire and then of a release, each bounded by wait_ms. */
   lb_ns deadline = lb_clock_ns() + 2 * s->client_plan.work.wait_ns + STOP_GRACE_MS * LB_NS_PER_MS;
@@ -118,13 +125,13 @@ static void warm_up(struct lb_stage *s) {
 }
 
 int lb_workload_begin(struct lb_stage *s) {
-  s->commits = s->commits_before = -1;
   for (size_t i = 0; i < s->client_count; i++) {
     int r = lb_client_send(&s->client[i], (struct lb_command){.verb = LB_DO_WORK});
     if (r < 0) return lb_stage_died(s, &s->client[i]);
   }
   warm_up(s);
-  s->commits_before = ask_commits(s);
+  s->commits_before = ask(s, lb_cluster_commits);
+  s->requests_before = ask(s, lb_cluster_requests);
   lb_stage_phase(s, LB_PHASE_MEASURE);
   return 0;
 }
