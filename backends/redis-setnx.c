@@ -46,4 +46,7 @@ const struct lb_protocol lb_redis_setnx = {
     .points = (const char *const[]){"before-set", "after-set", "before-release", NULL},
     REDIS_BLIND_HOOKS,
     .try_acquire = setnx_try_acquire,
+    .flaws = (const struct lb_flaw[]){{"what nobody asks about ends with its lease or session",
+                                       "without an answer to SETNX nobody sends EXPIRE, and the key has no end", NULL},
+                                      {NULL, NULL, NULL}},
 };

@@ -93,6 +93,12 @@ static const struct lb_conform_result *said(const char *statement) {
 #define TOO_LATE "extending what has expired does not bring it back"
 #define FIFO "who comes first is served first"
 #define POLLS "who waits to be told does not poll"
+#define LOST_TRY "a try without an answer is told for what it is"
+#define LOST_RELEASE "a release without an answer can be repeated"
+#define LOST_EXTENSION "an extension without an answer promises nothing"
+#define NOBODY_ASKS "what nobody asks about ends with its lease or session"
+#define SHORT_TIME "what a try says is true however short its time"
+#define ANY_POINT "what a try says is true wherever its connections break"
 #define GIVES_UP_WAITING "a waiter that gives up leaves nothing behind"
 
 /* What it says begins with one text and ends with the other; between them is a time. */
@@ -647,6 +653,79 @@ static void waiters_that_poll_or_stay_are_seen(void **state) {
   SAYS(GIVES_UP_WAITING, "expected OK from try_acquire within 2000 ms, got BUSY (third session)");
 }
 
+/* ---- answers that do not come ------------------------------------------------------------------------------------------------- */
+
+/* Takes silence for a refusal. */
+static int try_sure(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  int r = try_good(s, lock, grant, deadline);
+  return r == LB_UNKNOWN ? LB_TIMEOUT : r;
+}
+/* Takes it for a grant. */
+static int try_in_hope(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  lb_ns asked_at = lb_now(s->env);
+  int r = try_good(s, lock, grant, deadline);
+  if (r == LB_OK || r == LB_BUSY) return r;
+  grant->asked_at = asked_at;
+  grant->valid_until = lb_lease_end(asked_at, lock->ttl_ms);
+  return LB_OK;
+}
+static int try_after_its_time(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  if (deadline > lb_now(s->env)) return try_good(s, lock, grant, deadline);
+  return try_good(s, lock, grant, deadline + LB_NS_PER_S) == LB_OK ? LB_TIMEOUT : LB_BUSY;
+}
+static int try_for_too_long(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  int r = try_good(s, &(struct lb_lock){lock->key, 20 * lock->ttl_ms}, grant, deadline);
+  if (r == LB_OK) grant->valid_until = lb_lease_end(grant->asked_at, lock->ttl_ms);
+  return r;
+}
+static int resolve_sure(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  (void)s, (void)lock, (void)grant, (void)deadline;
+  return LB_BUSY;
+}
+static int extend_in_hope(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  int r = good->extend(s, lock, grant, deadline);
+  if (r == LB_UNKNOWN) grant->valid_until += LB_NS_PER_S;
+  return r;
+}
+
+static void what_is_said_without_an_answer_is_looked_at(void **state) {
+  (void)state;
+  static const char still_held[] = "expected OK from try_acquire within 3000 ms, got BUSY (second session)";
+  if (lb_topology_missing(lb_topology_find("redis"))) skip();
+  ONLY(LOST_TRY);
+  bad.try_acquire = try_sure;
+  run_on("redis", 10 * LIMIT_MS);
+  SAYS(LOST_TRY, still_held);
+  bad.try_acquire = good->try_acquire;
+  bad.resolve = resolve_sure;
+  run_on("redis", 10 * LIMIT_MS);
+  SAYS(LOST_TRY, still_held);
+  ONLY(SHORT_TIME);
+  bad.try_acquire = try_after_its_time;
+  run_on("redis", 10 * LIMIT_MS);
+  SAYS(SHORT_TIME, still_held);
+  ONLY(ANY_POINT);
+  bad.try_acquire = try_in_hope;
+  run_on("redis", 10 * LIMIT_MS);
+  SAYS(ANY_POINT, "expected BUSY from try_acquire, got OK (second session)");
+  ONLY(NOBODY_ASKS);
+  bad.try_acquire = try_for_too_long;
+  run_on("redis", 10 * LIMIT_MS);
+  SAYS(NOBODY_ASKS, "expected OK from try_acquire within 3400 ms, got BUSY (second session)");
+}
+
+static void what_comes_after_no_answer_is_looked_at(void **state) {
+  (void)state;
+  if (lb_topology_missing(lb_topology_find("redis"))) skip();
+  ONLY(LOST_RELEASE, LOST_EXTENSION);
+  bad.try_acquire = try_and_note;
+  bad.release = release_the_latest;
+  bad.extend = extend_in_hope;
+  run_on("redis", 10 * LIMIT_MS);
+  SAYS(LOST_RELEASE, "expected BUSY from try_acquire, got OK (third session)");
+  SAYS(LOST_EXTENSION, "expected valid_until not to move out, it did by 1000.000 ms (extend, first session)");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(a_good_protocol_holds, set_up),
@@ -668,6 +747,8 @@ int main(void) {
       cmocka_unit_test_setup(what_a_trait_promises_is_asked, set_up),
       cmocka_unit_test_setup(an_extension_that_revives_is_seen, set_up_lease),
       cmocka_unit_test_setup(waiters_that_poll_or_stay_are_seen, set_up),
+      cmocka_unit_test_setup(what_is_said_without_an_answer_is_looked_at, set_up_lease),
+      cmocka_unit_test_setup(what_comes_after_no_answer_is_looked_at, set_up_lease),
       cmocka_unit_test_setup(a_declared_flaw_has_to_show, set_up),
       cmocka_unit_test_setup(a_flaw_may_hang_on_an_option, set_up_lease),
   };

@@ -134,6 +134,7 @@ static _Noreturn void statement_main(struct controller *k, const struct lb_confo
   /* The parent may have died before the line above could ask for a signal. */
   if (getppid() != parent) _exit(1);
   setrlimit(RLIMIT_CORE, &no_core);
+  signal(SIGPIPE, SIG_IGN); /* as in every client */
   close(k->out);
   redirect(k->output);
   lb_conform_prepare(&k->conform);

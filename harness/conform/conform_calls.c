@@ -99,7 +99,10 @@ static struct lb_conform *current; /* one statement per process: lb_point() does
 static void note_point(struct lb_env *env, const char *name) {
   struct lb_conform_shared *shared = current->shared;
   unsigned count = atomic_load(&shared->point_count);
-  (void)env;
+  if (current->point && env == &current->env[0].base && strcmp(current->point, name) == 0) {
+    current->point = NULL;
+    current->at_point(current);
+  }
   for (unsigned i = 0; i < count; i++)
     if (strncmp(shared->point[i], name, LB_CONFORM_POINT_BYTES - 1) == 0) return;
   if (count == LB_CONFORM_POINTS) return;
@@ -122,6 +125,11 @@ static int wait_and_hold_back(struct lb_env *env, struct pollfd *fds, size_t cou
   if (hold == 0) return n;
   lb_sleep_until(env, now + hold);
   return c->wait_fds(env, fds, count, deadline); /* others may have become ready meanwhile */
+}
+
+void lb_conform_at_point(struct lb_conform *c, const char *point, void (*act)(struct lb_conform *c)) {
+  c->point = point;
+  c->at_point = act;
 }
 
 void lb_conform_hold_back(struct lb_conform *c, int i, int64_t most_ms) {
@@ -193,40 +201,56 @@ static void open_session(struct lb_conform *c, int i) {
   lb_conform_want(c, LB_OK, leave(c, c->protocol->open(c->session[i], &c->config[i], deadline)));
 }
 
+void lb_conform_hang_up(struct lb_conform *c, int i) {
+  if (!c->session[i]) return;
+  enter(c, LB_HOOK_CLOSE, i, LB_NEVER);
+  c->protocol->close(c->session[i]);
+  leave(c, 0);
+  free(c->session[i]);
+  c->session[i] = NULL;
+}
+
 void lb_conform_close(struct lb_conform *c) {
-  for (int i = 0; i < LB_CONFORM_SESSIONS; i++) {
-    if (!c->session[i]) continue;
-    enter(c, LB_HOOK_CLOSE, i, LB_NEVER);
-    c->protocol->close(c->session[i]);
-    leave(c, 0);
-    free(c->session[i]);
-    c->session[i] = NULL;
-  }
+  for (int i = 0; i < LB_CONFORM_SESSIONS; i++) lb_conform_hang_up(c, i);
 }
 
 /* ---- hooks ----------------------------------------------------------------------------------- */
 
+#define CALL_BY(hook_id, hook, ...)                                                                                    \
+  enter(c, hook_id, i, deadline);                                                                                      \
+  return leave(c, c->protocol->hook(c->session[i], __VA_ARGS__))
 /* `deadline` in the arguments is that of the call: ms from now, when the session is open. */
 #define CALL(ms, hook_id, hook, ...)                                                                                   \
   open_session(c, i);                                                                                                  \
   lb_ns deadline = lb_conform_in_ms(ms);                                                                               \
-  enter(c, hook_id, i, deadline);                                                                                      \
-  return leave(c, c->protocol->hook(c->session[i], __VA_ARGS__))
+  CALL_BY(hook_id, hook, __VA_ARGS__)
 
-/* Beside what CALL checks, a grant is held against the contract: what it says of when it was asked
- * for, and until when it is good. */
+/* A grant is held against the contract: what it says of when it was asked for, and until when it is
+ * good. Returns r. */
+static int look_at(struct lb_conform *c, int r, const struct lb_grant *grant, lb_ns before, int64_t ttl_ms) {
+  char complaint[200];
+  lb_ns now = lb_now(&c->env[c->caller].base);
+  bool bounded = c->protocol->traits & LB_TRAIT_LEASED && !lb_counts_by_wall(c->protocol, c->options);
+  if (r == LB_OK && lb_contract_grant(bounded, grant, before, now, ttl_ms, complaint, sizeof complaint) < 0)
+    break_off(c, "%s (%s, %s session)", complaint, lb_hook_name(c->hook), ordinal[c->caller]);
+  return r;
+}
+
 int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant,
                        lb_ns deadline) {
-  char complaint[200];
-  struct lb_env *env = &c->env[i].base;
   open_session(c, i);
   enter(c, LB_HOOK_TRY_ACQUIRE, i, deadline);
-  lb_ns before = lb_now(env);
+  lb_ns before = lb_now(&c->env[i].base);
   int r = leave(c, c->protocol->try_acquire(c->session[i], &(struct lb_lock){key, ttl_ms}, grant, deadline));
-  bool bounded = c->protocol->traits & LB_TRAIT_LEASED && !lb_counts_by_wall(c->protocol, c->options);
-  if (r == LB_OK && lb_contract_grant(bounded, grant, before, lb_now(env), ttl_ms, complaint, sizeof complaint) < 0)
-    break_off(c, "%s (try_acquire, %s session)", complaint, ordinal[i]);
-  return r;
+  return look_at(c, r, grant, before, ttl_ms);
+}
+
+int lb_conform_resolve(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant) {
+  lb_ns deadline = lb_conform_in_ms(LB_CONFORM_CALL_MS);
+  enter(c, LB_HOOK_RESOLVE, i, deadline);
+  lb_ns before = lb_now(&c->env[i].base);
+  int r = leave(c, c->protocol->resolve(c->session[i], &(struct lb_lock){key, ttl_ms}, grant, deadline));
+  return look_at(c, r, grant, before, ttl_ms);
 }
 
 int lb_conform_try(struct lb_conform *c, int i, const char *key, struct lb_grant *grant) {
@@ -239,6 +263,14 @@ int lb_conform_teardown(struct lb_conform *c, int i) { CALL(10000, LB_HOOK_TEARD
 
 int lb_conform_release(struct lb_conform *c, int i, const char *key, struct lb_grant *grant) {
   CALL(LB_CONFORM_CALL_MS, LB_HOOK_RELEASE, release, &(struct lb_lock){key, LB_CONFORM_TTL_MS}, grant, deadline);
+}
+
+int lb_conform_release_by(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, lb_ns deadline) {
+  CALL_BY(LB_HOOK_RELEASE, release, &(struct lb_lock){key, LB_CONFORM_TTL_MS}, grant, deadline);
+}
+
+int lb_conform_extend_by(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+  CALL_BY(LB_HOOK_EXTEND, extend, &(struct lb_lock){key, ttl_ms}, grant, deadline);
 }
 
 int lb_conform_extend(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant) {

@@ -76,6 +76,9 @@ struct lb_conform {
   /* Further processes of this statement (conform_processes.c). */
   pid_t process[LB_CONFORM_PROCESSES];
   int process_count;
+  /* Done once, by the first session, where it comes by this point; NULL = nothing. */
+  const char *point;
+  void (*at_point)(struct lb_conform *c);
   char name[24]; /* of the client that this process is, where it is one of several */
 };
 
@@ -103,6 +106,8 @@ enum {
   LB_NEEDS_FIFO = 1 << 16,
   LB_NEEDS_DEPTH = 1 << 17,    /* LB_TRAIT_REENTRANT */
   LB_NEEDS_NO_DEPTH = 1 << 18, /* not that */
+  LB_NEEDS_END = 1 << 19,      /* a lease or a session: what nobody releases ends by itself */
+  LB_NEEDS_POINTS = 1 << 20,
   LB_NEEDS_OF_TOPOLOGY = LB_NEEDS_SERVERS, /* what the table of a protocol does not say */
 };
 
@@ -122,7 +127,8 @@ unsigned lb_conform_has(const struct lb_conform *c);
 
 /* Fills in env and config. Sessions open with their first call. */
 void lb_conform_prepare(struct lb_conform *c);
-/* Closes all sessions. */
+/* Closes one session, which opens again with its next call; closes all. */
+void lb_conform_hang_up(struct lb_conform *c, int i);
 void lb_conform_close(struct lb_conform *c);
 /* "first", ...: what a session is called. */
 const char *lb_conform_ordinal(int i);
@@ -140,7 +146,10 @@ int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl
 int lb_conform_try(struct lb_conform *c, int i, const char *key,
                    struct lb_grant *grant); /* the usual ttl and deadline */
 int lb_conform_release(struct lb_conform *c, int i, const char *key, struct lb_grant *grant);
+int lb_conform_release_by(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, lb_ns deadline);
 int lb_conform_extend(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant);
+int lb_conform_extend_by(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline);
+int lb_conform_resolve(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant);
 int lb_conform_wait(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms);
 int lb_conform_holds(struct lb_conform *c, int i, const char *key, const struct lb_grant *grant);
 int lb_conform_inspect(struct lb_conform *c, int i, const char *key, size_t endpoint);
@@ -160,6 +169,8 @@ int lb_conform_queue_up(struct lb_conform *c, int i, const char *key, struct lb_
 /* Gives up what was refused: a place in a queue has to be given back. */
 void lb_conform_leave(struct lb_conform *c, int i, const char *key, struct lb_grant *grant);
 
+/* When the first session next comes by this point: act(c). NULL = never mind. */
+void lb_conform_at_point(struct lb_conform *c, const char *point, void (*act)(struct lb_conform *c));
 /* From now on session i is told late that a server has answered, each time by LB_CONFORM_HOLD_MS,
  * in all by most_ms: what a protocol counts from a reply then ends later than what it counts from
  * its request. Of no effect without servers. */
@@ -180,6 +191,9 @@ _Noreturn void lb_conform_fail(struct lb_conform *c, const char *format, ...) __
 /* Shuts down every socket of this process that is connected to one of the target's endpoints, as a
  * cut would. How many. */
 int lb_conform_shutdown_sockets(const struct lb_target *target);
+/* From now on nothing that comes in on these is heard: what is sent still arrives, its answer does
+ * not. How many. */
+int lb_conform_deafen_sockets(const struct lb_target *target);
 /* How many packets with data these have sent so far. */
 uint64_t lb_conform_packets_sent(const struct lb_target *target);
 

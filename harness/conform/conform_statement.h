@@ -75,6 +75,14 @@ void lb_statement_names_its_server(struct lb_conform *c);
 void lb_statement_reads_a_later_state(struct lb_conform *c);
 void lb_statement_torn_down(struct lb_conform *c);
 
+/* conform_lost.c */
+void lb_statement_answer_of_a_try_is_lost(struct lb_conform *c);
+void lb_statement_answer_of_a_release_is_lost(struct lb_conform *c);
+void lb_statement_answer_of_an_extension_is_lost(struct lb_conform *c);
+void lb_statement_lost_answer_ends_with_its_lease(struct lb_conform *c);
+void lb_statement_true_however_short_the_time(struct lb_conform *c);
+void lb_statement_cut_off_at_any_point(struct lb_conform *c);
+
 /* conform_faults.c */
 void lb_statement_no_doubt_in_health(struct lb_conform *c);
 void lb_statement_doubts_a_broken_connection(struct lb_conform *c);

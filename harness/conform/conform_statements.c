@@ -2,7 +2,8 @@
  *
  * All statements, in the order they run, and which of them a system can be asked. They are found by
  * subject: conform_table.c, conform_exclusion.c, conform_crowd.c, conform_owner.c, conform_fences.c,
- * conform_leases.c, conform_waiters.c, conform_servers.c, conform_faults.c. Each one is straight-line code on keys of
+ * conform_leases.c, conform_waiters.c, conform_servers.c, conform_lost.c,
+ * conform_faults.c. Each one is straight-line code on keys of
  * its own.
  *
  * The order is that of a protocol's making: first whether it works at all, then what it promises,
@@ -50,6 +51,14 @@ const struct lb_conform_statement lb_conform_statements[] = {
     {"one server knows of a held key", LB_NEEDS_INSPECT | LB_NEEDS_SERVERS, lb_statement_one_server_knows},
     {"the server that a session names has its lock", LB_NEEDS_INSPECT | LB_NEEDS_SERVERS | LB_NEEDS_SERVER, lb_statement_names_its_server},
     {"a later grant has read a later state", LB_NEEDS_SAFE | LB_NEEDS_SEEN, lb_statement_reads_a_later_state},
+    {"a try without an answer is told for what it is", LB_NEEDS_SAFE | LB_NEEDS_SERVERS, lb_statement_answer_of_a_try_is_lost},
+    {"a release without an answer can be repeated", LB_NEEDS_SAFE | LB_NEEDS_SERVERS, lb_statement_answer_of_a_release_is_lost},
+    {"an extension without an answer promises nothing", LB_NEEDS_SAFE | LB_NEEDS_SERVERS | LB_NEEDS_EXTEND | LB_NEEDS_HOLDS,
+     lb_statement_answer_of_an_extension_is_lost},
+    {"what nobody asks about ends with its lease or session", LB_NEEDS_SAFE | LB_NEEDS_SERVERS | LB_NEEDS_END,
+     lb_statement_lost_answer_ends_with_its_lease},
+    {"what a try says is true however short its time", LB_NEEDS_SAFE, lb_statement_true_however_short_the_time},
+    {"what a try says is true wherever its connections break", LB_NEEDS_SAFE | LB_NEEDS_SERVERS | LB_NEEDS_POINTS, lb_statement_cut_off_at_any_point},
     {"what holds says after a reconnect is true", LB_NEEDS_HOLDS | LB_NEEDS_SERVERS, lb_statement_asked_after_a_reconnect},
     {"a healthy session is in no doubt, and says so at once", LB_NEEDS_DOUBT, lb_statement_no_doubt_in_health},
     {"a broken connection is a doubt until the hold is confirmed again", LB_NEEDS_DOUBT | LB_NEEDS_SERVERS,
@@ -80,6 +89,8 @@ unsigned lb_conform_has(const struct lb_conform *c) {
   if (has(c, LB_TRAIT_LEASED)) all |= LB_NEEDS_LEASE;
   if (has(c, LB_TRAIT_FIFO)) all |= LB_NEEDS_FIFO;
   all |= has(c, LB_TRAIT_REENTRANT) ? LB_NEEDS_DEPTH : LB_NEEDS_NO_DEPTH;
+  if (has(c, LB_TRAIT_LEASED | LB_TRAIT_SESSION)) all |= LB_NEEDS_END;
+  if (p->points && p->points[0]) all |= LB_NEEDS_POINTS;
   if (p->extend) all |= LB_NEEDS_EXTEND;
   if (lb_wakes(p, c->options)) all |= LB_NEEDS_WAIT;
   if (p->inspect) all |= LB_NEEDS_INSPECT;
