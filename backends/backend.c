@@ -52,3 +52,9 @@ bool lb_counts_by_wall(const struct lb_protocol *protocol, const union lb_value 
   const union lb_value *value = value_of(protocol, options, "clock", LB_OPT_CHOICE, &option);
   return value && strcmp(option->words[value->i], "wall") == 0;
 }
+
+lb_ns lb_renewed_for(const struct lb_protocol *protocol, const union lb_value *options) {
+  const struct lb_option *option;
+  const union lb_value *value = value_of(protocol, options, "renewed_for_ms", LB_OPT_INT, &option);
+  return value && value->i > 0 ? (lb_ns)value->i * LB_NS_PER_MS : 0;
+}

@@ -111,7 +111,8 @@ struct lb_target {
  * it. A boolean option `wake` says whether waiters are told of a release or poll: without it the hook wait is not called, and the
  * trait LB_TRAIT_WAKES is left out. A boolean option `check_validity` that is off: a grant whose lease is over by the time its answer was
  * read is handed out all the same, and the client believes it. A choice `clock` with the word `wall`: valid_until is what the wall
- * clock of the client makes of the lease, and as wrong as that clock. The guard `fence` switches `fence` on. A protocol is fit for that guard if it has LB_TRAIT_FENCED (always numbered) or such an
+ * clock of the client makes of the lease, and as wrong as that clock. A whole number `renewed_for_ms`: a hold is not renewed any more so long after it
+ * was asked for, whoever renews it; 0 = it is for as long as it lasts. The guard `fence` switches `fence` on. A protocol is fit for that guard if it has LB_TRAIT_FENCED (always numbered) or such an
  * option: lb_protocol_can_fence() in registry.h. */
 enum lb_option_type {
   LB_OPT_INT,
@@ -201,6 +202,9 @@ enum lb_trait {
    * released as many grants as it was given, in any order. Without this trait a session that holds is refused like anybody else. (The same
    * attempt, handed back, is no second one: see try_acquire.) */
   LB_TRAIT_REENTRANT = 1 << 12,
+  /* Holds are renewed beside the program, every third of the ttl until they are released, without being asked to: the client of this lock has a
+   * watchdog. Whoever runs the protocol calls extend then; no hook does, and none runs beside another. Needs extend. */
+  LB_TRAIT_RENEWED = 1 << 13,
 };
 
 struct lb_session; /* private: every protocol file defines its own body */
@@ -317,6 +321,8 @@ bool lb_wakes(const struct lb_protocol *protocol, const union lb_value *options)
  * (`clock` is `wall`). False without such an option. */
 bool lb_believes_late(const struct lb_protocol *protocol, const union lb_value *options);
 bool lb_counts_by_wall(const struct lb_protocol *protocol, const union lb_value *options);
+/* For how long after it was asked for a hold is renewed; 0 = for as long as it lasts. */
+lb_ns lb_renewed_for(const struct lb_protocol *protocol, const union lb_value *options);
 
 /* Up to and with the mandatory hooks: no table is smaller. */
 #define LB_PROTOCOL_SIZE_MIN offsetof(struct lb_protocol, setup)

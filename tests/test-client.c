@@ -209,6 +209,63 @@ static void a_hold_is_renewed_between_two_commands(void **state) {
   assert_int_equal(call(f, LB_DO_RELEASE), LB_OK);
 }
 
+static void hang(struct fixture *f, const char *point, enum lb_client_verb verb) {
+  struct lb_command arm = {.verb = LB_DO_ARM, .deadline = in_ms(PATIENCE_MS), .argument = LB_AT_POINT_HANG};
+  strcpy(arm.text, point);
+  assert_int_equal(lb_client_send(&f->client, arm), 0);
+  assert_int_equal(answer(f).result, LB_OK);
+  give(f, verb);
+  lb_ns deadline = in_ms(PATIENCE_MS);
+  while (!atomic_load(&f->memory->state[0].hangs) && lb_clock_ns() < deadline) lb_clock_sleep_until(in_ms(1));
+  assert_true(atomic_load(&f->memory->state[0].hangs));
+}
+
+static void a_hold_is_renewed_while_the_program_hangs(void **state) {
+  struct fixture *f = *state;
+  start(f);
+  assert_int_equal(call(f, LB_DO_OPEN), 0);
+  assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
+  hang(f, "before-check", LB_DO_WRITE);
+  int before = atomic_load(&script->extends);
+  wait_for(&script->extends, before + 3);
+  assert_false(is_logged(f, LB_EV_WRITE));
+  atomic_store(&f->memory->state[0].hangs, false);
+  assert_int_equal(answer(f).result, LB_OK);
+  assert_true(is_logged(f, LB_EV_WRITE));
+}
+
+/* Before the check and after it. */
+static void who_loses_the_lock_while_it_hangs_does_not_write(void **state) {
+  struct fixture *f = *state;
+  start(f);
+  assert_int_equal(call(f, LB_DO_OPEN), 0);
+  for (int i = 0; i < 2; i++) {
+    atomic_store(&script->extend_answer, LB_OK);
+    assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
+    hang(f, i ? "after-check" : "before-check", LB_DO_WRITE);
+    int before = atomic_load(&script->extends);
+    atomic_store(&script->extend_answer, LB_LOST);
+    wait_for(&script->extends, before + 1);
+    while (atomic_load(&f->memory->state[0].holds)) lb_clock_sleep_until(in_ms(1));
+    atomic_store(&f->memory->state[0].hangs, false);
+    assert_int_equal(answer(f).result, LB_LOST);
+    assert_false(is_logged(f, LB_EV_WRITE));
+  }
+}
+
+static void a_lock_with_a_watchdog_is_renewed_unasked(void **state) {
+  struct fixture *f = *state;
+  static struct lb_protocol renewed;
+  renewed = protocol;
+  renewed.traits |= LB_TRAIT_RENEWED;
+  f->plan.protocol = &renewed;
+  f->plan.renew = false;
+  start(f);
+  assert_int_equal(call(f, LB_DO_OPEN), 0);
+  assert_int_equal(call(f, LB_DO_ACQUIRE), LB_OK);
+  wait_for(&script->extends, 3);
+}
+
 static void a_loss_is_learned_between_two_commands(void **state) {
   struct fixture *f = *state;
   start(f);
@@ -389,6 +446,9 @@ int main(void) {
       TEST(a_client_stops_itself_at_a_point_once),
       TEST(a_client_dies_at_a_point),
       TEST(a_hold_is_renewed_between_two_commands),
+      TEST(a_hold_is_renewed_while_the_program_hangs),
+      TEST(who_loses_the_lock_while_it_hangs_does_not_write),
+      TEST(a_lock_with_a_watchdog_is_renewed_unasked),
       TEST(a_loss_is_learned_between_two_commands),
       TEST(work_longer_than_the_lease_is_renewed),
       TEST(who_loses_the_lock_stops_working),

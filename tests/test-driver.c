@@ -93,8 +93,8 @@ static int call(struct lb_client *client, enum lb_client_verb verb) {
   return answer(client).result;
 }
 
-static void arm(struct lb_client *client, const char *point, bool dies) {
-  struct lb_command command = {.verb = LB_DO_ARM, .deadline = in_ms(PATIENCE_MS), .argument = dies};
+static void arm(struct lb_client *client, const char *point, enum lb_at_point told) {
+  struct lb_command command = {.verb = LB_DO_ARM, .deadline = in_ms(PATIENCE_MS), .argument = told};
   strcpy(command.text, point);
   assert_int_equal(lb_client_send(client, command), 0);
   assert_int_equal(answer(client).result, LB_OK);
@@ -269,13 +269,13 @@ static void points_stop_and_kill(void **state) {
   use("local");
   begin(5);
   assert_int_equal(call(client, LB_DO_ACQUIRE), LB_OK);
-  arm(client, "after-check", false);
+  arm(client, "after-check", LB_AT_POINT_STOP);
   give(client, LB_DO_READ);
   wait_for_life(client, LB_LIFE_STOPPED);
   assert_true(atomic_load(&w.memory->state[4].at_point));
   assert_int_equal(lb_client_signal(client, LB_CLIENT_CONTINUE), 0);
   assert_int_equal(answer(client).result, LB_OK);
-  arm(client, "after-write", true);
+  arm(client, "after-write", LB_AT_POINT_DIE);
   give(client, LB_DO_WRITE);
   wait_for_life(client, LB_LIFE_DIED);
   assert_int_equal(lb_client_await(client, in_ms(PATIENCE_MS), &(struct lb_reply){0}), -ECONNRESET);
@@ -286,6 +286,28 @@ static void points_stop_and_kill(void **state) {
   assert_int_equal(lb_client_look(client), LB_LIFE_KILLED);
 }
 
+/* Its process lives, its program stays where it is. */
+static void who_hangs_runs_until_it_is_told_to_go_on(void **state) {
+  (void)state;
+  struct lb_client *client = &w.client[4];
+  struct lb_client_state *at = &w.memory->state[4];
+  lb_ns deadline = in_ms(PATIENCE_MS);
+  use("local");
+  begin(5);
+  assert_int_equal(call(client, LB_DO_ACQUIRE), LB_OK);
+  arm(client, "before-check", LB_AT_POINT_HANG);
+  give(client, LB_DO_WRITE);
+  while (!atomic_load(&at->hangs) && lb_clock_ns() < deadline) lb_clock_sleep_until(in_ms(1));
+  assert_true(atomic_load(&at->hangs) && atomic_load(&at->at_point));
+  assert_int_equal(lb_client_look(client), LB_LIFE_RUNS);
+  assert_int_equal(lb_client_await(client, in_ms(150), &(struct lb_reply){0}), LB_TIMEOUT);
+  assert_int_equal(atomic_load(&at->writes), 0);
+  atomic_store(&at->hangs, false);
+  assert_int_equal(answer(client).result, LB_OK);
+  assert_int_equal(atomic_load(&at->writes), 1);
+  assert_false(atomic_load(&at->at_point));
+}
+
 #define UNDER(run_by, name)                                                                                            \
   { #name " (" #run_by ")", name, set_up, tear_down, (void *)(uintptr_t)&run_by }
 #define ALL(run_by)                                                                                                    \
@@ -293,7 +315,8 @@ static void points_stop_and_kill(void **state) {
       UNDER(run_by, keys_of_their_own_meet_nobody), UNDER(run_by, a_log_is_the_story_of_its_writer),                   \
       UNDER(run_by, who_is_stopped_says_nothing_until_it_goes_on),                                                     \
       UNDER(run_by, who_works_can_be_stopped_and_the_others_go_on),                                                    \
-      UNDER(run_by, who_is_killed_leaves_its_log_and_its_lock), UNDER(run_by, points_stop_and_kill)
+      UNDER(run_by, who_is_killed_leaves_its_log_and_its_lock), UNDER(run_by, points_stop_and_kill),                                 \
+      UNDER(run_by, who_hangs_runs_until_it_is_told_to_go_on)
 
 int main(void) {
   const struct CMUnitTest tests[] = {ALL(lb_driver_process), ALL(driver_threads)};

@@ -477,6 +477,18 @@ static void an_option_says_what_is_believed(void **state) {
   assert_true(lb_believes_late(&f->protocol, values) && lb_counts_by_wall(&f->protocol, values));
 }
 
+static void an_option_says_how_long_a_hold_is_renewed(void **state) {
+  struct fixture *f = *state;
+  static const struct lb_option options[] = {{.name = "renewed_for_ms", .type = LB_OPT_INT, .max = 1000}, {0}};
+  union lb_value value = {.i = 7};
+  assert_int_equal(lb_renewed_for(&f->protocol, &value), 0); /* no such option */
+  f->protocol.options = options;
+  assert_int_equal(lb_renewed_for(&f->protocol, NULL), 0);
+  assert_int_equal(lb_renewed_for(&f->protocol, &value), 7 * LB_NS_PER_MS);
+  value.i = 0;
+  assert_int_equal(lb_renewed_for(&f->protocol, &value), 0);
+}
+
 static void a_lease_is_not_longer_than_was_asked_for(void **state) {
   struct fixture *f = *state;
   f->protocol.traits = LB_TRAIT_LEASED;
@@ -900,6 +912,37 @@ static void a_lease_is_renewed_every_third_of_the_ttl_and_not_before(void **stat
   assert_int_equal(f->holder.grant.valid_until, fake_now + LB_NS_PER_S);
 }
 
+static void a_hold_is_renewed_for_as_long_as_is_allowed(void **state) {
+  struct fixture *f = *state;
+  lb_ns third = 1000 * LB_NS_PER_MS / 3;
+  f->holder.renewed_for = 3 * third - 1;
+  granted_and_renewed(state, LB_OK);
+  for (int i = 1; i <= 2; i++) {
+    assert_int_equal(f->holder.renew_at, fake_now + third);
+    fake_now = f->holder.renew_at;
+    assert_int_equal(lb_holder_renew(&f->holder), LB_OK);
+    assert_int_equal(f->session.extend_calls, i);
+  }
+  assert_int_equal(f->holder.renew_at, LB_NEVER);
+  assert_true(f->holder.holding); /* what it has it may use to its end */
+}
+
+static void a_renewal_at_the_very_end_of_what_is_allowed_is_none(void **state) {
+  struct fixture *f = *state;
+  f->holder.renewed_for = 1000 * LB_NS_PER_MS / 3 - LB_NS_PER_MS;
+  granted_and_renewed(state, LB_OK);
+  assert_int_equal(f->holder.renew_at, LB_NEVER);
+}
+
+static void a_renewal_that_failed_is_not_tried_again_beyond_what_is_allowed(void **state) {
+  struct fixture *f = *state;
+  f->holder.renewed_for = 1000 * LB_NS_PER_MS / 3 + 50 * LB_NS_PER_MS;
+  granted_and_renewed(state, LB_UNKNOWN);
+  fake_now = f->holder.renew_at;
+  assert_int_equal(lb_holder_renew(&f->holder), LB_UNKNOWN);
+  assert_int_equal(f->holder.renew_at, LB_NEVER);
+}
+
 static void a_lease_shorter_than_the_ttl_is_renewed_when_half_of_it_is_left(void **state) {
   struct fixture *f = *state;
   f->session.validity = 400 * LB_NS_PER_MS;
@@ -1036,6 +1079,10 @@ int main(void) {
       TEST(who_holds_is_not_granted_again),
       TEST(the_end_of_a_lease_is_recorded_in_true_time),
       TEST(a_lease_is_renewed_every_third_of_the_ttl_and_not_before),
+      TEST(a_hold_is_renewed_for_as_long_as_is_allowed),
+      TEST(a_renewal_at_the_very_end_of_what_is_allowed_is_none),
+      TEST(a_renewal_that_failed_is_not_tried_again_beyond_what_is_allowed),
+      TEST(an_option_says_how_long_a_hold_is_renewed),
       TEST(a_lease_shorter_than_the_ttl_is_renewed_when_half_of_it_is_left),
       TEST(a_renewal_is_recorded_with_its_end_in_true_time),
       TEST(a_renewal_for_ever_has_no_end),

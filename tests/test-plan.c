@@ -729,6 +729,10 @@ static void a_point_has_to_be_one_of_the_system(void **state) {
   assert_skip(w, "redis-token@redis", "none", "redis-token has no point 'after-quorum', see `lockbench list points`");
   with_steps(w, "step = stop client 1 at after-check\nstep = client 1 acquire within 1s\n");
   assert_skip(w, "local", "none", ""); /* every client has it */
+  with_steps(w, "step = hang client 1 at after-check\nstep = client 1 acquire within 1s\n");
+  assert_skip(w, "redis-token@redis", "none", "");
+  with_steps(w, "step = hang client 1 at after-set\nstep = client 1 acquire within 1s\n");
+  assert_skip(w, "redis-token@redis", "none", "hang client 1 at after-set: that is inside a call of redis-token, where nobody could renew");
 }
 
 /* A client that asks several servers at once has none that it talks to; one without servers has none at all. */

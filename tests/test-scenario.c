@@ -707,9 +707,9 @@ static void what_undoes_or_awaits_needs_its_fault_before(void **state) {
   snprintf(message, sizeof message, failover, 11);
   refused(TIMELINE "step = kill client 1\nstep = await failover within 5s\n", message);
   refused(TIMELINE "step = heal\n", "f.ini:10: step = heal: expected an earlier cut, slow or hold");
-  refused(TIMELINE "step = resume primary\n", "f.ini:10: step = resume primary: expected an earlier pause or stop");
+  refused(TIMELINE "step = resume primary\n", "f.ini:10: step = resume primary: expected an earlier pause, stop or hang");
   refused(TIMELINE "step = pause primary\nstep = resume client 1\n",
-          "f.ini:11: step = resume client 1: expected an earlier pause or stop");
+          "f.ini:11: step = resume client 1: expected an earlier pause, stop or hang");
   struct lb_scenario s =
       good(TIMELINE "step = pause primary\nstep = await failover within 5s\nstep = resume primary\n");
   lb_scenario_clear(&s);
@@ -837,7 +837,7 @@ static void a_campaign_draws_faults_that_can_be_undone(void **state) {
           "f.ini:10: fault = clock holder +5s: a client at work tells nobody its time: expected a server");
   refused(CAMPAIGN "fault = kil primary\n",
           "f.ini:10: fault = kil primary: unknown verb 'kil', did you mean 'kill'? expected cut, slow, hold, release, heal, kill, pause, resume, "
-          "restart, clock, client, stop, crash, await, wait or observe");
+          "restart, clock, client, stop, crash, hang, await, wait or observe");
 }
 
 static void a_campaign_fits_every_number_of_clients(void **state) {

@@ -46,7 +46,7 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 
 #define ROLES "primary, current primary, replicas, node N, majority, partners, minority, all, client N, clients, holder, waiters or server of client N"
 #define VERBS                                                                                                          \
-  "cut, slow, hold, release, heal, kill, pause, resume, restart, clock, client, stop, crash, await, wait or observe"
+  "cut, slow, hold, release, heal, kill, pause, resume, restart, clock, client, stop, crash, hang, await, wait or observe"
 #define CLIENT_VERBS "client N and acquire, begin, release, read, write, reopen or start"
 #define CUTS "cut A [from] B or cut A to B"
 #define CLOCKS "clock A [wall|monotonic] OFFSET or clock A rate R"
@@ -77,6 +77,7 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "client 2 start within 10s",
       "stop client 1 at after-check",
       "crash client 2 at after-setnx",
+      "hang client 2 at before-check",
       "await failover within 20s",
       "await client 1 asks within 1s",
       "await client 2 waits within 3s",

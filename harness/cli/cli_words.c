@@ -30,6 +30,7 @@ static const struct {
     {LB_TRAIT_UNSAFE, "known-unsafe"},
     {LB_TRAIT_NO_OWNER, "no-owner"},
     {LB_TRAIT_REENTRANT, "reentrant"},
+    {LB_TRAIT_RENEWED, "renewed"},
 };
 
 void lb_print_traits(unsigned traits) {

@@ -21,9 +21,15 @@ enum lb_client_verb {
   LB_DO_READ,
   LB_DO_WRITE,
   LB_DO_INSPECT, /* key 0 on endpoint `argument` */
-  LB_DO_ARM,   /* the next time it passes the point `text` it stops itself (argument 0) or kills itself (argument 1) */
+  LB_DO_ARM,   /* the next time it passes the point `text` it does what `argument` says: enum lb_at_point */
   LB_DO_SERVER, /* which server do you talk to? reply.result = index of its endpoint, -ENOENT = none, or several */
   LB_DO_CLOCK, /* what time is it? reply.value = its wall clock (argument 0) or its monotonic clock (1), in ms */
+};
+
+enum lb_at_point {
+  LB_AT_POINT_STOP, /* stops itself */
+  LB_AT_POINT_DIE,  /* kills itself */
+  LB_AT_POINT_HANG, /* goes no further until its state says so, but for what renews its lease */
 };
 
 struct lb_command {

@@ -145,10 +145,16 @@ static int give_up(struct lb_holder *h, const struct lb_lock *lock, int latest) 
   return remains ? LB_UNKNOWN : h->refused ? LB_BUSY : LB_TIMEOUT;
 }
 
+static lb_ns renew_in(const struct lb_holder *h, lb_ns now, lb_ns pause) {
+  lb_ns due = now + pause;
+  bool ends = h->renewed_for && due > h->grant.asked_at && due - h->grant.asked_at >= h->renewed_for;
+  return h->renew && h->protocol->extend && !ends ? due : LB_NEVER;
+}
+
 /* In a third of the ttl; sooner, where the protocol lets a client believe for less than that. */
 static lb_ns when_to_renew(struct lb_holder *h) {
   lb_ns now = lb_now(h->env), left = h->grant.valid_until > now ? h->grant.valid_until - now : 0;
-  return h->renew && h->protocol->extend ? now + lb_earlier(lb_holder_ttl_over(h, 3), left / 2) : LB_NEVER;
+  return renew_in(h, now, lb_earlier(lb_holder_ttl_over(h, 3), left / 2));
 }
 
 /* Records what gives a lease, with its end as the client now knows it. */
@@ -267,6 +273,6 @@ int lb_holder_renew(struct lb_holder *h) {
   if (r == LB_OK) record_lease(h, LB_EV_RENEWED, (struct lb_event){0});
   else lb_holder_record(h, LB_EV_NOT_RENEWED, (struct lb_event){.check = (uint8_t)lb_holder_answer(r), .flags = LB_EVF_CHECK});
   if (r == LB_LOST) return lb_holder_give_up_hold(h);
-  h->renew_at = r == LB_OK ? when_to_renew(h) : lb_now(h->env) + lb_holder_ttl_over(h, 10);
+  h->renew_at = r == LB_OK ? when_to_renew(h) : renew_in(h, lb_now(h->env), lb_holder_ttl_over(h, 10));
   return r;
 }

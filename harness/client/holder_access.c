@@ -69,10 +69,12 @@ static enum lb_check_result guard_says(struct lb_holder *h) {
   return LB_CHECK_ERROR;
 }
 
-/* Between the check and the access, "after-check", lies what no check by the client can close. */
+/* Between the check and the access, "after-check", lies what no check by the client can close. Who hangs at a
+ * point may learn there that a renewal was denied. */
 static int check(struct lb_holder *h) {
   if (!h->holding) return LB_BUSY;
   lb_point(h->env, "before-check");
+  if (!h->holding) return LB_LOST;
   lb_ns begun = lb_clock_ns();
   enum lb_check_result result = guard_says(h);
   struct lb_event checked = {.check = (uint8_t)result, .due = begun, .flags = LB_EVF_CHECK};
@@ -80,7 +82,7 @@ static int check(struct lb_holder *h) {
   if (result) lb_holder_record(h, LB_EV_CHECK, checked);
   if (result && result != LB_CHECK_PASSED) return lb_holder_give_up_hold(h);
   lb_point(h->env, "after-check");
-  return LB_OK;
+  return h->holding ? LB_OK : LB_LOST;
 }
 
 /* ---- the resource ---------------------------------------------------------------------------------------------------- */

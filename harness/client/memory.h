@@ -41,7 +41,8 @@ struct lb_client_state {
   _Atomic bool holds;          /* it believes that it holds ... */
   _Atomic lb_ns until;         /* ... until then, in true time; LB_NEVER = nothing was said of an end */
   _Atomic int server;          /* index + 1 of the endpoint that it was last known to talk to; 0 = none, or several */
-  _Atomic bool at_point;       /* it stops or kills itself now, because it was told to at this point */
+  _Atomic bool at_point;       /* it stops or kills itself, or hangs now, because it was told to at this point */
+  _Atomic bool hangs;          /* ... hangs, until the controller says that it does not */
   _Atomic uint32_t writes;     /* accepted writes since it was granted */
   _Atomic int pid;             /* of its process, for the heartbeat; 0 = it has none yet */
   _Atomic uint32_t lives;      /* how many it has had, the present one included: a killed client may start again */

@@ -49,17 +49,20 @@ void lb_program_renew(struct lb_program *p) { lb_holder_renew(&p->holder); }
 
 static lb_ns min_ns(lb_ns a, lb_ns b) { return a < b ? a : b; }
 
-/* Work that takes `duration` of true time, with the watchdog beside it; who learns that it lost the
- * lock stops working. The clock that says when to renew may be set meanwhile, so it is looked at
- * from time to time. */
+/* Some of the time until `end`, with the watchdog beside it. The clock that says when to renew may be
+ * set meanwhile, so it is looked at from time to time. */
+static void rest_and_renew(struct lb_program *p, lb_ns end) {
+  lb_ns due = lb_program_due(p), look = lb_clock_ns() + LOOK_MS * LB_NS_PER_MS;
+  if (due != LB_NEVER) end = min_ns(end, lb_env_to_truth(&p->env, due));
+  p->ground->sleep_until(p, min_ns(end, look));
+  lb_program_renew(p);
+}
+
+/* Work that takes `duration` of true time; who learns that it lost the lock stops working. */
 static void work_inside(struct lb_program *p, lb_ns duration) {
   if (lb_program_due(p) == LB_NEVER) return rest(p, duration);
-  lb_ns end = lb_clock_ns() + duration, now;
-  while (p->holder.holding && (now = lb_clock_ns()) < end) {
-    lb_ns next = min_ns(end, lb_env_to_truth(&p->env, lb_program_due(p)));
-    p->ground->sleep_until(p, min_ns(next, now + LOOK_MS * LB_NS_PER_MS));
-    lb_program_renew(p);
-  }
+  lb_ns end = lb_clock_ns() + duration;
+  while (p->holder.holding && lb_clock_ns() < end) rest_and_renew(p, end);
 }
 
 static uint32_t next_key(struct lb_program *p) {
@@ -88,14 +91,21 @@ static int do_work(struct lb_program *p) {
   return LB_OK;
 }
 
+/* The lease of a program that goes no further is renewed all the same. */
+static void hang(struct lb_program *p, struct lb_client_state *state) {
+  atomic_store(&state->hangs, true);
+  while (atomic_load(&state->hangs)) rest_and_renew(p, LB_NEVER);
+}
+
 static void pass_point(struct lb_env *env, const char *name) {
   struct lb_program *p = (struct lb_program *)((char *)env - offsetof(struct lb_program, env.base));
   if (strcmp(p->armed.text, name) != 0) return;
-  _Atomic bool *at_point = &p->plan->memory->state[p->client->number].at_point;
+  struct lb_client_state *state = &p->plan->memory->state[p->client->number];
   env->point = NULL; /* once */
-  atomic_store(at_point, true);
-  p->ground->halt(p, p->armed.argument != 0);
-  atomic_store(at_point, false);
+  atomic_store(&state->at_point, true);
+  if (p->armed.argument == LB_AT_POINT_HANG) hang(p, state);
+  else p->ground->halt(p, p->armed.argument == LB_AT_POINT_DIE);
+  atomic_store(&state->at_point, false);
 }
 
 static int do_arm(struct lb_program *p, const struct lb_command *c) {
@@ -175,7 +185,8 @@ void lb_program_begin(struct lb_program *p, const struct lb_client_plan *plan, c
                  .polls = !lb_wakes(plan->protocol, plan->options),
                  .believes_late = lb_believes_late(plan->protocol, plan->options),
                  .by_wall = lb_counts_by_wall(plan->protocol, plan->options),
-                 .renew = plan->renew,
+                 .renew = plan->renew || plan->protocol->traits & LB_TRAIT_RENEWED,
+                 .renewed_for = lb_renewed_for(plan->protocol, plan->options),
                  .to_truth = holder_to_truth,
                  .rng = lb_rng_fork(plan->seed, STREAM_BACKOFF, stream)},
       .rng = lb_rng_fork(plan->seed, STREAM_WORK, stream),

@@ -74,6 +74,8 @@ static void check_meaning(struct fitting *f, const struct lb_step *step) {
   char why[300];
   if (lb_step_needs(step, LB_NEED_POINT) && !has_point(f->protocol->points, step->point) && !has_point(lb_holder_points, step->point))
     miss(f, "%s has no point '%s', see `%s list points`", f->protocol->name, step->point, lb_called());
+  if (lb_step_needs(step, LB_NEED_OUTSIDE) && !has_point(lb_holder_points, step->point))
+    miss(f, "%s: that is inside a call of %s, where nobody could renew", step->text, f->protocol->name);
   if (lb_step_names_server_of(step) && !f->protocol->server)
     miss(f, "%s: no client of %s has one server that it talks to", step->text, f->protocol->name);
   if (means_nothing(step, f->topology, why, sizeof why)) miss(f, "%s", why);

@@ -50,7 +50,7 @@ const struct lb_scenario_key lb_scenario_keys[] = {
     {"workload", "delay_ms", LB_KEY_MS, LB_KEY_SET | LB_KEY_DELAY, "ms", NULL, 1, 3600000,
      "what steps of a timeline mean by `delay` and `delay+T`; must be given if one does, and is refused if none does", FIELD(delay_ms)},
     {"workload", "renew", LB_KEY_YES_NO, LB_KEY_SET, "", "no", 0, 0,
-     "`yes`: a client renews its lease every third of `ttl_ms` while it holds, as a watchdog does; when half of what it may count on is left, if that is sooner", FIELD(renew)},
+     "`yes`: a client renews its lease every third of `ttl_ms` while it holds, as a watchdog does; when half of what it may count on is left, if that is sooner. A lock with the trait `renewed` is renewed anyway", FIELD(renew)},
     {"workload", "option", LB_KEY_OPTION, LB_KEY_REPEATED, "", NULL, 0, 0,
      "an option of a protocol, PROTOCOL.OPTION=VALUE as `-s` takes it; may stand several times, and `-s` wins over it", FIELD(options)},
     {"servers", "storage", LB_KEY_STORAGE, 0, "", "disk", 0, 0,

@@ -52,7 +52,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                        .class = LB_STEP_FAULT,
                        .drawn = true,
                        .undone_by = {LB_STEP_RESUME}},
-    [LB_STEP_RESUME] = {.form = "resume A", .help = "lets paused processes go on (SIGCONT)", .class = LB_STEP_CURE},
+    [LB_STEP_RESUME] = {.form = "resume A", .help = "lets paused processes go on (SIGCONT), and programs that hang", .class = LB_STEP_CURE},
     [LB_STEP_RESTART] = {.form = "restart A",
                          .help = "kills servers that still run, starts them on what they left behind and waits until they answer",
                          .class = LB_STEP_FAULT, /* of a server that runs it is one */
@@ -107,6 +107,12 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                           .help = "the client kills itself (SIGKILL) when it next passes that point of its program",
                           .class = LB_STEP_FAULT,
                           .needs = LB_NEED_POINT},
+    [LB_STEP_HANG_AT] = {.form = "hang client N at POINT",
+                         .help = "the program of the client goes no further when it next passes that point; its process lives, and what "
+                                 "renews its lease goes on beside it",
+                         .class = LB_STEP_FAULT,
+                         .needs = LB_NEED_POINT | LB_NEED_OUTSIDE,
+                         .undone_by = {LB_STEP_RESUME}},
     [LB_STEP_AWAIT_FAILOVER] = {.form = "await failover within T",
                                 .help = "waits until another server decides, promoting one where that is an operator's job; not in time = stuck",
                                 .class = LB_STEP_CONDITION,

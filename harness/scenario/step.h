@@ -61,6 +61,7 @@ enum lb_verb {
   LB_STEP_START,
   LB_STEP_STOP_AT,
   LB_STEP_CRASH_AT,
+  LB_STEP_HANG_AT,
   LB_STEP_AWAIT_FAILOVER,
   LB_STEP_AWAIT_ASKS,
   LB_STEP_AWAIT_WAITS,
@@ -117,6 +118,7 @@ enum lb_step_need {
   LB_NEED_FAILOVER = 1 << 6,   /* an earlier fault of a server, and another server that can take over */
   LB_NEED_MEMBERS = 1 << 7,    /* servers that say when they have left the others */
   LB_NEED_DEAD = 1 << 8,       /* an earlier step that killed this client */
+  LB_NEED_OUTSIDE = 1 << 9,    /* the point is in no call of a protocol */
 };
 struct lb_step_row {
   const char *form; /* "client N acquire within T": A, B are roles, N a number, T a time, [word] may be left out */

@@ -121,7 +121,10 @@ static int prove_stopped(struct lb_doing *d) {
   }
   return r;
 }
-static int go_on(struct lb_doing *d) { return signal_all(d, SIGCONT); }
+static int go_on(struct lb_doing *d) {
+  for (size_t i = 0; i < d->a->client_count; i++) atomic_store(&lb_stage_state(d->s, d->a->client[i])->hangs, false);
+  return signal_all(d, SIGCONT);
+}
 static int prove_going_on(struct lb_doing *d) { return await_servers(d, false); }
 static int go_on_again(struct lb_doing *d) { return go_on(d) < 0 ? -1 : prove_going_on(d); }
 

@@ -202,6 +202,7 @@ static const struct part parts[LB_VERB_COUNT] = {
     [LB_STEP_START] = {lb_timeline_start},
     [LB_STEP_STOP_AT] = {lb_timeline_arm},
     [LB_STEP_CRASH_AT] = {lb_timeline_arm},
+    [LB_STEP_HANG_AT] = {lb_timeline_arm},
     [LB_STEP_AWAIT_FAILOVER] = {await_failover},
     [LB_STEP_AWAIT_ASKS] = {await_client, .met = asks},
     [LB_STEP_AWAIT_WAITS] = {await_client, .met = waits},

@@ -48,10 +48,26 @@ int lb_timeline_finish(struct lb_stage *s, struct lb_client *client) {
   return lb_timeline_collect(s, client);
 }
 
-/* Stands at its armed point, or died there; and not because somebody else stopped or killed it. */
+/* What a client does at an armed point, and how it is found there. */
+struct at_point {
+  enum lb_at_point told;
+  enum lb_life life;
+  bool hangs;
+};
+
+static struct at_point at_point(enum lb_verb verb) {
+  switch (verb) {
+    case LB_STEP_CRASH_AT: return (struct at_point){LB_AT_POINT_DIE, LB_LIFE_DIED, false};
+    case LB_STEP_HANG_AT: return (struct at_point){LB_AT_POINT_HANG, LB_LIFE_RUNS, true};
+    default: return (struct at_point){LB_AT_POINT_STOP, LB_LIFE_STOPPED, false};
+  }
+}
+
+/* Stands or hangs at its armed point, or died there; and not because somebody else stopped or killed it. */
 static bool is_at_point(const struct lb_stage *s, struct lb_client *client, const struct lb_pending *p) {
-  enum lb_life wanted = p->armed->verb == LB_STEP_STOP_AT ? LB_LIFE_STOPPED : LB_LIFE_DIED;
-  return atomic_load(&lb_stage_state(s, client)->at_point) && lb_client_look(client) == wanted;
+  const struct lb_client_state *state = lb_stage_state(s, client);
+  struct at_point wanted = at_point(p->armed->verb);
+  return atomic_load(&state->at_point) && atomic_load(&state->hangs) == wanted.hangs && lb_client_look(client) == wanted.life;
 }
 
 /* A client with an armed point: true once it is there, false once it has answered or the time is
@@ -65,7 +81,7 @@ static bool reaches_point(const struct lb_stage *s, struct lb_client *client, co
   return false;
 }
 
-/* 1: the client stands at its point or died there, and that is recorded as a proved fault; 0: it
+/* 1: the client stands or hangs at its point or died there, and that is recorded as a proved fault; 0: it
  * has not come by; -ECANCELED after lb_stage_doubt(). A stopped client goes on owing its answer, a
  * dead one owes nothing. */
 static int stand_at_point(struct lb_stage *s, struct lb_client *client) {
@@ -78,7 +94,7 @@ static int stand_at_point(struct lb_stage *s, struct lb_client *client) {
     p->step = NULL;
     if (!lb_fault_bury(s, client)) return lb_stage_died(s, client);
   }
-  if (armed->verb == LB_STEP_STOP_AT) lb_stage_holds(s, armed, client);
+  if (armed->verb != LB_STEP_CRASH_AT) lb_stage_holds(s, armed, client);
   lb_stage_proved(s, armed);
   return 1;
 }
@@ -104,7 +120,7 @@ int lb_timeline_tell(struct lb_stage *s, const struct lb_step *step, enum lb_cli
 int lb_timeline_arm(struct lb_stage *s, const struct lb_step *step) {
   struct lb_client *client = lb_timeline_client(s, step);
   struct lb_command command = {
-      .verb = LB_DO_ARM, .deadline = lb_timeline_in_ms(QUICK_MS), .argument = step->verb == LB_STEP_CRASH_AT};
+      .verb = LB_DO_ARM, .deadline = lb_timeline_in_ms(QUICK_MS), .argument = at_point(step->verb).told};
   struct lb_reply reply;
   memcpy(command.text, step->point, sizeof command.text);
   if (lb_timeline_collect(s, client) < 0) return -ECANCELED;
