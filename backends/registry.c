@@ -17,6 +17,7 @@ extern const struct lb_protocol lb_redis_setnx, lb_redis_lua, lb_redis_del;
 extern const struct lb_protocol lb_redis_reentrant;
 extern const struct lb_protocol lb_etcd_lease;
 extern const struct lb_protocol lb_redis_setnx, lb_redis_lua, lb_redis_del, lb_redis_getdel, lb_redis_watch;
+extern const struct lb_protocol lb_redis_reentrant, lb_redis_watchdog;
 
 static const struct lb_protocol *const builtin[] = {
     &lb_null,          &lb_local,  &lb_broken,   &lb_redis_token,      &lb_redlock,
@@ -26,6 +27,7 @@ static const struct lb_protocol *const builtin[] = {
     &lb_redis_reentrant,
     &lb_etcd_lease,
     &lb_redis_setnx, &lb_redis_lua, &lb_redis_del, &lb_redis_getdel, &lb_redis_watch,
+    &lb_redis_reentrant, &lb_redis_watchdog,
 };
 enum { BUILTIN_COUNT = sizeof builtin / sizeof builtin[0], PLUGINS_MAX = 8 };
 
@@ -180,6 +182,7 @@ static const char *hooks_complaint(const struct lb_protocol *p) {
     return "no trait that says how a grant ends (leased, session or no-expiry)";
   if (has_switch(p, "wake") ? p->traits & LB_TRAIT_WAKES || !p->wait : !!(p->traits & LB_TRAIT_WAKES) != !!p->wait)
     return "the trait wakes-waiters and the wait hook only together (with an option `wake` the hook alone)";
+  if (p->traits & LB_TRAIT_RENEWED && !p->extend) return "the trait renewed, but not the hook extend";
   if (p->traits & LB_TRAIT_LEASED && (!p->extend || !p->holds || !p->inspect))
     return "the trait leased, but not all of the hooks extend, holds and inspect";
   if (!!(p->traits & LB_TRAIT_UNSAFE) != !!p->unsafe_why) return "the trait unsafe and its reason only together";
