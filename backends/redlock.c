@@ -95,11 +95,11 @@ static int ask_once(struct lb_session *s, const struct lb_lock *lock, struct lb_
 }
 
 static int redlock_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  int rc;
   if (lb_now(s->env) >= deadline) return grant->token_len ? LB_UNKNOWN : LB_TIMEOUT;
-  for (int64_t tries = 1; (rc = ask_once(s, lock, grant, deadline)) != LB_OK && tries < s->options.tries; tries++)
-    if (!redlock_rest(&s->options, s->env, deadline)) break;
-  return rc;
+  int rc = ask_once(s, lock, grant, deadline), refused = rc;
+  for (int64_t tries = 1; rc != LB_OK && tries < s->options.tries && redlock_rest(&s->options, s->env, deadline); tries++)
+    if ((rc = ask_once(s, lock, grant, deadline)) == LB_BUSY) refused = LB_BUSY;
+  return rc == LB_TIMEOUT && refused == LB_BUSY ? LB_BUSY : rc; /* by an earlier try */
 }
 
 /* ---- a grant we have ---------------------------------------------------------------------------------- */

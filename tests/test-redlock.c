@@ -378,6 +378,17 @@ static void no_pause_goes_past_the_deadline(void **state) {
   assert_int_equal(ms_since(begin), 70);
 }
 
+/* The deadline ends the second try before anybody has answered it. */
+static void who_was_refused_by_an_earlier_try_is_refused(void **state) {
+  (void)state;
+  struct lb_grant grant = LB_GRANT_INIT;
+  options[REDLOCK_TRIES].i = 100, options[REDLOCK_RETRY].i = 1, options[REDLOCK_RETRY_MS].i = 70;
+  open_session();
+  answers(NO, NO, NO);
+  assert_int_equal(try_for(&grant, 80), LB_BUSY);
+  assert_int_equal(heard("SET k"), 2 * NODES);
+}
+
 static void extensions_have_a_limit_for_each_grant(void **state) {
   (void)state;
   options[REDLOCK_EXTENSIONS_MAX].i = 1;
@@ -419,6 +430,7 @@ int main(void) {
       T(a_fixed_pause_is_between_two_tries),
       T(a_random_pause_is_shorter),
       T(no_pause_goes_past_the_deadline),
+      T(who_was_refused_by_an_earlier_try_is_refused),
       T(extensions_have_a_limit_for_each_grant),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
