@@ -17,22 +17,8 @@
  * lost, and cannot learn whether the session has ended: the servers say it at the next contact. And anybody who writes to a node
  * of the queue from outside (zk_queue.h): a waiter takes that for a release.
  *
- * Why a list may be old, and a session may not
- *  - Reads are answered by the server at hand, which may be behind, by as much as the network makes it. Its state is one that the
- *    ensemble was in, some time ago.
- *  - Numbers only grow: a folder gives each once, and cannot be removed and made anew while a node stands in it. Deletions are permanent.
- *    So whose node was the first in any state, however old, is the first in every later one in which the node still exists. And the
- *    node exists as long as the session lives, for nobody else deletes it.
- *  - So a list is believed, whatever its age, while it is known that the session lives; and that is known from the client's own
- *    answered writes and its own clock (zk_alive.h), not from the server at hand.
- *  - The next holder has seen a state in which this node is gone. So the session had ended then, which cannot be before
- *    `valid_until`. Until then one holds; afterwards the other.
- *  - What costs nothing where locks change hands quickly: the create of the next attempt and the delete of the one before are such
- *    writes. Who waits for long keeps the knowledge up in the background of its wait (zk_turn.c). Only a client that has written
- *    nothing for a while asks first: with a write more, beside its create, before it holds.
- *  - A holder deletes its node in a way that tells the next one that this was the first (zk_queue.h). That is as good as a list: it is
- *    a state that the ensemble was in. So a hand-off is one commit, the deletion, and one event; and one read more, of the list, where a
- *    node went in another way: its client gave up, its session ended, or the connection was lost meanwhile.
+ * What a list shows may be old. It is believed, whatever its age, while it is known that the session lives: zk_trust.c says why that is
+ * enough. So a hand-off is one commit, the deletion, and one event.
  *
  * With the option `recipe` the steps are those of the source below and nothing else: create, list without a watch, the first holds, exists
  * with a watch on the one before, wait for its event, list again. (Create and list are sent in one breath; a session's requests
@@ -57,39 +43,10 @@ static const struct lb_option zk_sequential_options[] = {
 };
 
 struct lb_session {
-  struct lb_env *env;
   struct zk_queue queue;
-  bool recipe;
 };
 
-/* ---- how long a session is trusted ----------------------------------------------------------------------- */
-
-/* At best. */
-static lb_ns trust(struct lb_session *s) {
-  return s->recipe ? zk_timeout_ns(s->queue.zk) / 3 * 2 : zk_life_known(&s->queue.life)->span;
-}
-
-/* What was confirmed just now. */
-static lb_ns believed_until(struct lb_session *s) {
-  return s->recipe ? lb_now(s->env) + trust(s) : zk_life_known(&s->queue.life)->until;
-}
-
 /* ---- acquire ------------------------------------------------------------------------------------------- */
-
-/* Completes the grant of a node that was seen to be the first. `losses` of the connection before that question left. ZK_AGAIN: it
- * would be over already. */
-static int granted(struct lb_session *s, const char *dir, struct lb_grant *grant, uint64_t losses, lb_ns deadline) {
-  uint64_t czxid;
-  int result = zk_queue_number(&s->queue, grant, deadline, &czxid);
-  if (result == LB_OK && !s->recipe) result = zk_queue_make_sure(&s->queue, dir, grant, deadline);
-  if (result != LB_OK) return result;
-  lb_ns until = believed_until(s);
-  if (lb_now(s->env) >= until) return ZK_AGAIN;
-  grant->fence = czxid;
-  grant->valid_until = until;
-  lb_confirm(&s->queue.confirmed, grant, losses);
-  return LB_OK;
-}
 
 /* One step of the attempt, from where it stands: into the queue; or to its node, if it is not known whether there is one; or
  * to its place, with a write if one is needed anyway. */
@@ -97,11 +54,11 @@ static int advance(struct lb_session *s, const char *dir, struct lb_grant *grant
   bool connected;
   uint64_t losses = zk_losses(s->queue.zk, &connected);
   int result;
-  if (!grant->asked_at) grant->asked_at = lb_now(s->env);
+  if (!grant->asked_at) grant->asked_at = lb_now(s->queue.env);
   if (!grant->token_len) result = zk_queue_join(&s->queue, dir, grant, "after-create", deadline);
   else if (!zk_queue_has_node(grant)) result = zk_queue_find(&s->queue, grant, deadline);
-  else result = zk_queue_look(&s->queue, dir, grant, !s->recipe && !zk_life_is_known(&s->queue.life), deadline);
-  return result == LB_OK ? granted(s, dir, grant, losses, deadline) : result;
+  else result = zk_queue_look(&s->queue, dir, grant, !s->queue.recipe && !zk_life_is_known(&s->queue.life), deadline);
+  return result == LB_OK ? zk_queue_grant(&s->queue, dir, grant, losses, deadline) : result;
 }
 
 static int zk_sequential_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
@@ -131,48 +88,25 @@ static int zk_sequential_wait(struct lb_session *s, const struct lb_lock *lock, 
   if (result) return result;
   const char *ahead = zk_queue_ahead(&s->queue, grant);
   if (!ahead) return LB_OK;
-  return s->recipe ? wait_by_recipe(s, ahead, deadline) : zk_queue_await_turn(&s->queue, dir, ahead, deadline);
+  return s->queue.recipe ? wait_by_recipe(s, ahead, deadline) : zk_queue_await_turn(&s->queue, dir, ahead, deadline);
 }
 
 /* ---- a grant we have, or may have ------------------------------------------------------------------------ */
 
 static int zk_sequential_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)lock;
-  lb_point(s->env, "before-release");
-  return zk_queue_leave(&s->queue, grant, grant->valid_until && !s->recipe, deadline);
-}
-
-/* zk_queue_confirm(), and an answer that is read when the time it could be good for is over is asked for again. LB_UNKNOWN: also,
- * the deadline has come by then. */
-static int confirm(struct lb_session *s, const struct lb_grant *grant, bool by_write, lb_ns deadline, lb_ns *ret_sent) {
-  for (;;) {
-    int result = zk_queue_confirm(&s->queue, grant, by_write, deadline, ret_sent);
-    if (result != LB_OK || lb_now(s->env) < *ret_sent + trust(s)) return result;
-    if (lb_now(s->env) >= deadline) return LB_UNKNOWN;
-  }
+  lb_point(s->queue.env, "before-release");
+  return zk_queue_leave(&s->queue, grant, grant->valid_until && !s->queue.recipe, deadline);
 }
 
 static int zk_sequential_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)lock; /* the lease is the session, agreed upon when it was opened */
-  if (!zk_queue_has_node(grant) || !grant->valid_until) return LB_LOST;
-  lb_ns sent = 0;
-  int result = confirm(s, grant, true, deadline, &sent);
-  if (result == LB_OK && !s->recipe && !zk_life_lasts(&s->queue.life, trust(s) / 4 * 3)) result = confirm(s, grant, true, deadline, &sent);
-  if (result != LB_OK) return result;
-  lb_ns until = believed_until(s);
-  if (lb_now(s->env) >= until) return LB_UNKNOWN;
-  grant->valid_until = until;
-  lb_confirm(&s->queue.confirmed, grant, s->queue.losses);
-  return LB_OK;
+  return zk_queue_extend(&s->queue, grant, deadline);
 }
 
 static int zk_sequential_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
   (void)lock;
-  if (!zk_queue_has_node(grant)) return grant->token_len ? LB_UNKNOWN : LB_LOST;
-  lb_ns sent;
-  int result = grant->valid_until ? confirm(s, grant, false, deadline, &sent) : LB_LOST;
-  if (result == LB_OK) lb_confirm(&s->queue.confirmed, grant, s->queue.losses);
-  return result;
+  return zk_queue_holds(&s->queue, grant, deadline);
 }
 
 static int zk_sequential_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
@@ -203,10 +137,8 @@ static int zk_sequential_resolve(struct lb_session *s, const struct lb_lock *loc
 /* ---- session ------------------------------------------------------------------------------------------- */
 
 static int zk_sequential_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
-  s->env = config->env;
-  s->recipe = config->options[OPT_RECIPE].b;
   int result = zk_queue_open(&s->queue, config, deadline);
-  s->queue.lists = s->recipe;
+  s->queue.recipe = config->options[OPT_RECIPE].b;
   return result;
 }
 

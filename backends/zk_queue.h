@@ -52,7 +52,7 @@ struct zk_queue { /* one client's side; one thread */
   uint64_t losses; /* of the session, before the question left that zk_queue_confirm() got an answer to */
   struct lb_confirmed confirmed;
   struct zk_life life;   /* what the answered writes of the session say of it: create, write to the folder, delete */
-  bool lists;            /* set after zk_queue_open(): a list is asked for, whatever the node ahead has told */
+  bool recipe;           /* set after zk_queue_open(): the published steps and nothing else (zk_trust.c); a list is asked for, whatever the node ahead has told */
   uint64_t seen;         /* transaction that changed the folder last, in the state in which the place was read; 0 = it was not read in a list */
   struct {               /* what is known about the latest attempt, to spare round trips; private */
     char own[ZK_PATH_MAX], ahead[ZK_PATH_MAX];
@@ -124,8 +124,14 @@ int zk_queue_number(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadli
  * moment, as the write is.) *ret_sent: when the answered question left; untouched if none did. LB_OK, LB_LOST (also: the
  * session is over), LB_UNKNOWN: no answer by the deadline; -errno. */
 int zk_queue_confirm(struct zk_queue *queue, const struct lb_grant *grant, bool by_write, lb_ns deadline, lb_ns *ret_sent);
+/* Completes the grant of a node that was seen to be the first; `losses` of the connection before that question left. LB_OK; ZK_AGAIN: it would be
+ * over already; or as a step. */
+int zk_queue_grant(struct zk_queue *queue, const char *dir, struct lb_grant *grant, uint64_t losses, lb_ns deadline);
+/* The hooks extend and holds. */
+int zk_queue_extend(struct zk_queue *queue, struct lb_grant *grant, lb_ns deadline);
+int zk_queue_holds(struct zk_queue *queue, const struct lb_grant *grant, lb_ns deadline);
 /* The hook doubt: LB_OK; LB_UNKNOWN: the connection is lost, or was since the grant was confirmed, also if the same session is
- * connected again by now (which Curator trusts: doubt.h); LB_LOST: its session is over. The recipe calls lb_confirm() with queue->confirmed. */
+ * connected again by now (which Curator trusts: doubt.h); LB_LOST: its session is over. */
 int zk_queue_doubt(struct zk_queue *queue, const struct lb_grant *grant);
 /* Takes the attempt out of the queue, node known or not. pass_on: it is a hold, so its node is the first, and the next one shall
  * know that it is the first now. LB_OK: nothing of it remains. LB_LOST: it was a hold (it has a
