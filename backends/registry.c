@@ -11,24 +11,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const struct lb_protocol lb_null, lb_local, lb_broken, lb_redis_token, lb_redlock, lb_zk_sequential, lb_zk_ephemeral, lb_zk_persistent, lb_zk_persistent_sequential, lb_zk_careless, lb_pg_row,
-    lb_pg_lease, lb_pg_lease_client, lb_pg_advisory, lb_pg_advisory_xact, lb_pg_for_update;
-extern const struct lb_protocol lb_redis_setnx, lb_redis_lua, lb_redis_del;
-extern const struct lb_protocol lb_redis_reentrant;
-extern const struct lb_protocol lb_etcd_lease;
-extern const struct lb_protocol lb_redis_setnx, lb_redis_lua, lb_redis_del, lb_redis_getdel, lb_redis_watch;
-extern const struct lb_protocol lb_redis_reentrant, lb_redis_watchdog;
+/* Each once, in the order of `lockbench list protocols`, which puts those of one server together. */
+#define PROTOCOLS(P)                                                                                   \
+  P(null) P(local) P(broken)                                                                           \
+  P(redis_token) P(redis_setnx) P(redis_lua) P(redis_del) P(redis_getdel) P(redis_watch) \
+  P(redis_reentrant) P(redis_watchdog)                                                                 \
+  P(redlock)                                                                                           \
+  P(zk_sequential) P(zk_persistent) P(zk_persistent_sequential) P(zk_ephemeral) P(zk_careless)         \
+  P(pg_row) P(pg_lease) P(pg_lease_client) P(pg_advisory) P(pg_advisory_xact) P(pg_for_update)         \
+  P(etcd_lease)
 
-static const struct lb_protocol *const builtin[] = {
-    &lb_null,          &lb_local,  &lb_broken,   &lb_redis_token,      &lb_redlock,
-    &lb_zk_sequential, &lb_zk_ephemeral, &lb_zk_persistent, &lb_zk_persistent_sequential, &lb_zk_careless, &lb_pg_row, &lb_pg_lease, &lb_pg_lease_client,  &lb_pg_advisory,
-    &lb_pg_advisory_xact, &lb_pg_for_update,
-    &lb_redis_setnx, &lb_redis_lua, &lb_redis_del,
-    &lb_redis_reentrant,
-    &lb_etcd_lease,
-    &lb_redis_setnx, &lb_redis_lua, &lb_redis_del, &lb_redis_getdel, &lb_redis_watch,
-    &lb_redis_reentrant, &lb_redis_watchdog,
-};
+#define DECLARED(name) extern const struct lb_protocol lb_##name;
+#define LISTED(name) &lb_##name,
+PROTOCOLS(DECLARED)
+static const struct lb_protocol *const builtin[] = {PROTOCOLS(LISTED)};
 enum { BUILTIN_COUNT = sizeof builtin / sizeof builtin[0], PLUGINS_MAX = 8 };
 
 static const struct lb_protocol *plugin[PLUGINS_MAX];

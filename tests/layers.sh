@@ -89,10 +89,11 @@ breach 'no sentence decides' \
 breach 'English of facts is for those who show them' \
   "$(grep -nE '#include "(history/)?say\.h"' harness/*/*.[ch] | grep -vE '^harness/((history/(say|explain|explain_sentence|explain_stuck|explain_wrong|check_print)|show/[a-z_]*|cli/[a-z_]*)\.c)')"
 
-# One list: every protocol file is in the registry.
+# One list: every protocol file is in the registry, once.
 for file in backends/*.c; do
-  symbol=$(sed -nE 's/^const struct lb_protocol (lb_[a-z_]+) = \{$/\1/p' "$file")
-  if [ -n "$symbol" ] && ! grep -q "&$symbol" backends/registry.c; then breach 'every protocol is in the registry' "$file"; fi
+  for name in $(sed -nE 's/^const struct lb_protocol lb_([a-z0-9_]+) = \{$/\1/p' "$file"); do
+    [ "$(grep -oF "P($name)" backends/registry.c | wc -l)" -eq 1 ] || breach 'every protocol is in the registry, once' "$file"
+  done
 done
 
 # Every source says under which licence it stands, and nothing is left for later without a reason.

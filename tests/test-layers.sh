@@ -60,7 +60,8 @@ planted 'no sentence decides' harness/trial/judge.c 'static int x(const char *s)
 planted 'no sentence decides' harness/history/stats.c 'static const char *x(const char *s) { return strstr(s, "proved: "); }'
 planted 'English of facts is for those who show them' harness/trial/judge.c '#include "history/say.h"'
 planted 'English of facts is for those who show them' harness/history/evidence.c '#include "say.h"'
-planted 'every protocol is in the registry' backends/new.c 'const struct lb_protocol lb_new = {' backends/new.c
+planted 'every protocol is in the registry, once' backends/new.c 'const struct lb_protocol lb_new = {' backends/new.c
+planted 'every protocol is in the registry, once' backends/registry.c '/* P(local) */' backends/local.c
 planted 'no TODO' harness/base/clock.c '/* TODO: later */'
 fresh
 sed -i 1d "$copy/harness/base/clock.c"
