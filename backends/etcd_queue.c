@@ -40,6 +40,10 @@ static int transact(struct etcd_session *s, json_t *body, lb_ns deadline, json_t
 
 /* ---- into the queue --------------------------------------------------------------------------------------------- */
 
+static void note_revision(struct lb_grant *grant, uint64_t revision) {
+  grant->token_len = (size_t)snprintf(grant->token, sizeof grant->token, "%" PRIx64 "@%" PRIu64, etcd_lease(grant), revision);
+}
+
 int etcd_join(struct etcd_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   char key[ETCD_KEY_MAX], lease[24];
   json_t *said;
@@ -54,8 +58,20 @@ int etcd_join(struct etcd_session *s, const struct lb_lock *lock, struct lb_gran
   bool made = json_is_true(json_object_get(said, "succeeded"));
   uint64_t revision = made ? etcd_number(json_object_get(said, "header"), "revision") : etcd_number(answer(said, 0), "create_revision");
   json_decref(said);
-  grant->token_len = (size_t)snprintf(grant->token, sizeof grant->token, "%" PRIx64 "@%" PRIu64, etcd_lease(grant), revision);
+  note_revision(grant, revision);
   return LB_OK;
+}
+
+int etcd_find(struct etcd_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  char key[ETCD_KEY_MAX];
+  json_t *said;
+  etcd_key(lock, grant, key);
+  int result = transact(s, json_pack("{s:[o]}", "success", read_of(key)), deadline, &said, NULL);
+  uint64_t revision = result == LB_OK ? etcd_number(answer(said, 0), "create_revision") : 0;
+  json_decref(said);
+  if (result == LB_OK && !revision) return ETCD_AGAIN;
+  if (result == LB_OK) note_revision(grant, revision);
+  return result;
 }
 
 /* ---- the place --------------------------------------------------------------------------------------------------- */
@@ -91,7 +107,8 @@ int etcd_confirm(struct etcd_session *s, const struct lb_lock *lock, const struc
   json_t *said;
   etcd_key(lock, grant, key);
   int result = transact(s, json_pack("{s:[o]}", "success", read_of(key)), deadline, &said, NULL);
-  bool there = result == LB_OK && etcd_number(answer(said, 0), "create_revision") == etcd_revision(grant);
+  uint64_t made = result == LB_OK ? etcd_number(answer(said, 0), "create_revision") : 0;
+  bool there = made && (made == etcd_revision(grant) || !etcd_revision(grant));
   json_decref(said);
   if (result == LB_OK && !there) return lb_fail(s->env, -ENOENT, "its key is gone"), LB_LOST;
   if (there) lb_confirm(&s->confirmed, grant, s->losses + etcd_losses(s->link, false));

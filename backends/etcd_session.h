@@ -66,11 +66,13 @@ void etcd_forget(struct lb_grant *grant);
 
 /* Makes the key of the attempt at the end of the queue, unless it is there. LB_OK: it stands there; ETCD_AGAIN, LB_UNKNOWN, -errno. */
 int etcd_join(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+/* Looks for the key of an attempt, and notes its revision. LB_OK; ETCD_AGAIN: it is not there; LB_UNKNOWN, -errno. */
+int etcd_find(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 /* Its place. LB_OK: it is there, and the first; LB_BUSY: another one is `ahead`; ETCD_AGAIN: it is not there; LB_UNKNOWN, -errno. */
 int etcd_look(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 /* Deletes it. LB_OK; LB_LOST: it was held and had gone; LB_UNKNOWN, -errno. */
 int etcd_leave(struct etcd_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
-/* Whether it is there, for the hook holds. LB_OK, LB_LOST, LB_UNKNOWN, -errno. */
+/* Whether it is there, by this revision if one is noted; for the hook holds. LB_OK, LB_LOST, LB_UNKNOWN, -errno. */
 int etcd_confirm(struct etcd_session *session, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
 /* Until `ahead` is deleted, or for a third of the ttl: then the lease has to be kept up. LB_OK, LB_TIMEOUT, -errno. */
 int etcd_await_turn(struct etcd_session *session, const struct lb_lock *lock, lb_ns deadline);

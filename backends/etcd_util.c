@@ -255,6 +255,8 @@ int etcd_await_text(struct etcd_link *link, const char *text, lb_ns deadline) {
   return link->result == CURLE_OK ? lb_fail(link->env, -EPIPE, "etcd %s: the stream has ended", link->base) : broken(link);
 }
 
+int etcd_await(struct etcd_link *link, lb_ns deadline) { return go_on(link, NULL, deadline); }
+
 bool etcd_is_asking(const struct etcd_link *link) { return link && link->asking; }
 
 int etcd_give_up(struct etcd_link *link) {

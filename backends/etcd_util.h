@@ -34,6 +34,8 @@ int etcd_send(struct etcd_link *link, const char *path, json_t *body);
 int etcd_receive(struct etcd_link *link, lb_ns deadline, json_t **ret);
 /* For an answer that is a stream, as of a watch: waits until `text` has come in it. LB_OK; LB_BUSY: not yet; LB_UNKNOWN, -errno: it has ended. */
 int etcd_await_text(struct etcd_link *link, const char *text, lb_ns deadline);
+/* Waits until the answer can be received at once. LB_OK; LB_BUSY: not yet; -errno. */
+int etcd_await(struct etcd_link *link, lb_ns deadline);
 /* Whether a request is under way. */
 bool etcd_is_asking(const struct etcd_link *link);
 /* Gives up what is under way: the connection is closed. LB_UNKNOWN, or LB_TIMEOUT: nothing of it had left. */

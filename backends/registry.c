@@ -19,7 +19,7 @@
   P(redlock)                                                                                           \
   P(zk_sequential) P(zk_persistent) P(zk_persistent_sequential) P(zk_ephemeral) P(zk_careless)         \
   P(pg_row) P(pg_lease) P(pg_lease_client) P(pg_advisory) P(pg_advisory_xact) P(pg_for_update)         \
-  P(etcd_lease)
+  P(etcd_lease) P(etcd_v3lock)
 
 #define DECLARED(name) extern const struct lb_protocol lb_##name;
 #define LISTED(name) &lb_##name,

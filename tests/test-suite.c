@@ -185,7 +185,7 @@ static bool is_left_out(const char *suite, const char *scenario) {
   /* The flaws of one lock each: they are known, and shown by `full`. */
   static const char *const only_full[] = {"/14-dead-owner-restart.ini", "/31-crash-between.ini", "/32-late-release.ini", "/33-stopped-before-del.ini",
                                           "/14-dead-waiter.ini", "/38-careless-session.ini", "/34-idle-transaction.ini", "/37-cluster-failover.ini",
-                                          "/42-lost-reply.ini", "/43-lost-reply-absolute.ini", "/44-hung-holder.ini", "/45-hung-holder-capped.ini",
+                                          "/42-lost-reply.ini", "/43-lost-reply-absolute.ini", "/46-dead-lease.ini", "/44-hung-holder.ini", "/45-hung-holder-capped.ini",
                                           "/38-nobody-wins-random.ini", "/38-nobody-wins.ini", "/39-redlock-late-checked.ini", "/39-redlock-late.ini", NULL};
   const char *name = strrchr(scenario, '/');
   if (strcmp(suite, "speed") == 0) return !is_load(scenario);
