@@ -32,8 +32,7 @@ static int look(struct lb_session *s, const struct lb_lock *lock, long long *lef
   return rc;
 }
 
-/* What was just answered stood behind the DEL of this grant. */
-static bool was_deleted(struct lb_session *s, const struct lb_grant *grant) {
+bool redis_blind_was_deleted(struct lb_session *s, const struct lb_grant *grant) {
   const struct lb_confirmed *deleted = &((struct redis_blind *)s)->deleted;
   return lb_is_confirmed(deleted, grant) && deleted->losses == redis_of(s)->losses;
 }
@@ -44,7 +43,7 @@ int redis_blind_resolve(struct lb_session *s, const struct lb_lock *lock, struct
   int rc = look(s, lock, &left_ms, deadline);
   if (rc) return rc;
   if (left_ms == NO_KEY) return redis_session_absent(redis, grant, LB_BUSY);
-  if (was_deleted(s, grant)) return LB_BUSY;
+  if (redis_blind_was_deleted(s, grant)) return LB_BUSY;
   bool endless = left_ms == NO_END;
   if (grant->valid_until && !endless) return redis_session_confirm(redis, grant); /* it was only asked whether the end was set */
   if (!endless && lb_now(redis->env) >= grant->asked_at + (lb_ns)lock->ttl_ms * LB_NS_PER_MS) return LB_BUSY;
@@ -52,7 +51,7 @@ int redis_blind_resolve(struct lb_session *s, const struct lb_lock *lock, struct
   return LB_UNKNOWN;
 }
 
-static int delete(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+int redis_blind_delete(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   struct redis_session *redis = redis_of(s);
   struct redis_request del = {.command = {.argv = {"DEL", lock->key}}};
   int rc = redis_session_once(redis, &del, deadline);
@@ -68,7 +67,7 @@ static int delete(struct lb_session *s, const struct lb_lock *lock, struct lb_gr
 
 int redis_blind_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   lb_point(redis_of(s)->env, "before-release");
-  if (grant->valid_until) return delete(s, lock, grant, deadline);
+  if (grant->valid_until) return redis_blind_delete(s, lock, grant, deadline);
   int rc = redis_blind_resolve(s, lock, grant, deadline);
   return rc == LB_BUSY ? LB_OK : rc;
 }

@@ -37,6 +37,10 @@ struct redis_blind { /* the session of a protocol without more of its own */
 int redis_blind_try(struct lb_session *s, struct redis_request *set, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 /* DEL. Point: before-release. */
 int redis_blind_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+/* What it is made of: the DEL of a grant that is known to be held, sent once. LB_UNKNOWN: *grant is not known to be held any more. */
+int redis_blind_delete(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
+/* Whether what the server has just answered stood behind that DEL. */
+bool redis_blind_was_deleted(struct lb_session *s, const struct lb_grant *grant);
 /* PEXPIRE of whatever is there. */
 int redis_blind_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 /* PTTL, which tells whether there is a key, and whether it has an end. */

@@ -14,7 +14,7 @@
 /* Each once, in the order of `lockbench list protocols`, which puts those of one server together. */
 #define PROTOCOLS(P)                                                                                   \
   P(null) P(local) P(broken)                                                                           \
-  P(redis_token) P(redis_setnx) P(redis_lua) P(redis_del) P(redis_getdel) P(redis_watch) \
+  P(redis_token) P(redis_setnx) P(redis_lua) P(redis_del) P(redis_getdel) P(redis_watch) P(redis_stamp)        \
   P(redis_reentrant) P(redis_watchdog)                                                                 \
   P(redlock)                                                                                           \
   P(zk_sequential) P(zk_persistent) P(zk_persistent_sequential) P(zk_ephemeral) P(zk_careless)         \

@@ -183,7 +183,7 @@ static bool is_left_out(const char *suite, const char *scenario) {
   static const char *const only_speed[] = {"/03-contention-10ms-wake.ini", "/03-contention-10ms.ini", "/03-contention-1ms.ini", "/03-contention-wake.ini", "/03-herd.ini", NULL};
   static const char *const too_long[] = {"/20-clock-drift-2.ini", "/21-clock-drift-client-2.ini", "/30-lagging-follower-sweep.ini", NULL};
   /* The flaws of one lock each: they are known, and shown by `full`. */
-  static const char *const only_full[] = {"/14-dead-owner-restart.ini", "/31-crash-between.ini", "/32-late-release.ini", "/33-stopped-before-del.ini",
+  static const char *const only_full[] = {"/14-dead-owner-restart.ini", "/31-crash-between.ini", "/32-late-release.ini", "/33-stopped-before-del.ini", "/35-moved-stamp.ini",
                                           "/14-dead-waiter.ini", "/38-careless-session.ini", "/34-idle-transaction.ini", "/37-cluster-failover.ini",
                                           "/42-lost-reply.ini", "/43-lost-reply-absolute.ini", "/46-dead-lease.ini", "/44-hung-holder.ini", "/45-hung-holder-capped.ini",
                                           "/38-nobody-wins-random.ini", "/38-nobody-wins.ini", "/39-redlock-late-checked.ini", "/39-redlock-late.ini", NULL};
