@@ -25,8 +25,9 @@ client    : base history scenario servers backends:backend
 trial     : base history scenario servers client backends:backend
 run       : base history scenario servers client trial backends:backend,registry
 conform   : base servers client run backends:backend,registry
+cost      : base servers client run backends:backend
 show      : base history scenario run
-cli       : base history scenario servers client trial run conform show backends:registry
+cli       : base history scenario servers client trial run conform cost show backends:registry
 '
 room_names=$(echo "$rooms" | sed -n 's/ *:.*//p')
 

@@ -81,7 +81,7 @@ struct lb_args {
   size_t setting_count;
   int trials, jobs, trial;
   uint64_t seed;
-  bool has_seed, json, past_lease, tap, keep_logs, anyway;
+  bool has_seed, json, past_lease, tap, keep_logs, anyway, cost;
 };
 
 /* Which options a command takes, beside --help. */
@@ -95,6 +95,7 @@ enum {
   LB_ARG_TAP = 1 << 6, /* --tap -s */
   LB_ARG_ANYWAY = 1 << 7,
   LB_ARG_AGAINST = 1 << 8,
+  LB_ARG_COST = 1 << 9, /* --cost -s */
 };
 
 /* Of lb_args_parse(): --help is among them. */
@@ -125,6 +126,9 @@ char *lb_find_scenario(const char *name);
 char *lb_look_for_scenario(const char *name);
 /* The same of a suite. */
 char *lb_find_suite(const char *name);
+
+/* `show PROTOCOL --cost` (cli_cost.c): what a lock costs, counted. An exit code. */
+int lb_cli_cost(const struct lb_args *args);
 
 /* ---- what is said of protocols (cli_words.c) ------------------------------------------------- */
 

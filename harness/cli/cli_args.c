@@ -40,6 +40,7 @@ enum kind {
   TAP,
   KEEP_LOGS,
   ANYWAY,
+  COST,
   HELP
 };
 
@@ -57,7 +58,7 @@ static const struct arg {
     {"-n", "--trials", COUNT_TRIALS, LB_ARG_RUN, "TRIALS", "trials of each cell and number of clients (default: the scenario says)"},
     {"-g", "--guard", TEXT_GUARD, LB_ARG_RUN, "GUARD", "runs only this guard: " LB_GUARD_NAMES},
     {"-s", "--set", SETTING, LB_ARG_RUN, "KEY=VALUE", "sets a key of the scenario, as in ttl_ms=5000, or PROTOCOL.OPTION=VALUE; several values, as in hold_ms=0,1, side by side"},
-    {"-s", "--set", SETTING, LB_ARG_TAP, "OPTION=VALUE", "PROTOCOL.OPTION=VALUE, as `show PROTOCOL` lists them"},
+    {"-s", "--set", SETTING, LB_ARG_TAP | LB_ARG_COST, "OPTION=VALUE", "PROTOCOL.OPTION=VALUE, as `show PROTOCOL` lists them"},
     {"-j", "--jobs", COUNT_JOBS, LB_ARG_RUN, "JOBS", "trials side by side (trials that measure speed run alone)"},
     {"-o", "--out", TEXT_OUT, LB_ARG_RUN, "DIR", "results folder (must be new)"},
     {"--expect", NULL, EXPECT, LB_ARG_RUN, "VERDICT",
@@ -73,6 +74,7 @@ static const struct arg {
     {"--plugin", NULL, PLUGIN, LB_ARG_RUN, "FILE", "adds a protocol from a shared library; without -b, only plugins run"},
     {"--plugin", NULL, PLUGIN, LB_ARG_PLUGIN, "FILE", "adds a protocol from a shared library"},
     {"--anyway", NULL, ANYWAY, LB_ARG_ANYWAY, NULL, "compares runs of other machines or settings, and says what differs (default: refused)"},
+    {"--cost", NULL, COST, LB_ARG_COST, NULL, "starts the servers and counts what a lock costs (PROTOCOL or PROTOCOL@TOPOLOGY)"},
     {"--tap", NULL, TAP, LB_ARG_TAP, NULL, "prints TAP, for a test suite"},
     {"-h", "--help", HELP, EVERY_COMMAND, NULL, "this help"},
 };
@@ -178,6 +180,7 @@ static int set(const struct arg *arg, const char *value, struct lb_args *args) {
     case TAP: args->tap = true; return 0;
     case KEEP_LOGS: args->keep_logs = true; return 0;
     case ANYWAY: args->anyway = true; return 0;
+    case COST: args->cost = true; return 0;
     case HELP: return LB_WANTS_HELP;
     case COUNT_TRIALS:
       r = set_number("-n", value, 1, 100000, &number);

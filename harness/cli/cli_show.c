@@ -185,6 +185,7 @@ int lb_cli_show(const struct lb_args *args) {
     return lb_complain(LB_EXIT_USAGE,
                        "show: expected one name of a protocol, a topology or a scenario, see `%s list`",
                        lb_called());
+  if (args->cost) return lb_cli_cost(args);
   const struct lb_protocol *protocol = lb_protocol_find(args->words[0]);
   const struct lb_topology *topology = lb_topology_find(args->words[0]);
   const char *near = nearest_of_all(args->words[0]);

@@ -26,13 +26,12 @@
 #include "conform_parts.h"
 #include "base/environ.h"
 #include "base/files.h"
-#include "servers/cluster.h"
-#include "servers/net.h"
 #include "servers/sandbox.h"
+#include "servers/stand.h"
 
 /* After LATE_MAX statements that hung the rest would only hang as well: each costs its whole
  * limit. */
-enum { START_S = 60, LIMIT_MS = 30000, LATE_MAX = 3, NAP_MS = 2 };
+enum { LIMIT_MS = 30000, LATE_MAX = 3, NAP_MS = 2 };
 
 struct message { /* through the pipe */
   bool last;     /* what follows is how it ended, not a result */
@@ -49,9 +48,8 @@ struct controller {
    * not see. */
   struct lb_conform conform;
   struct lb_process_env env;
-  struct lb_net net;
-  struct lb_cluster cluster;
-  char scratch[200], output[240];
+  struct lb_stand stand;
+  char output[LB_STAND_PATH + 20];
   int64_t limit_ms;
   int late; /* statements that did not end in time */
   int out;  /* of the pipe */
@@ -59,49 +57,16 @@ struct controller {
 
 /* ---- the set-up ------------------------------------------------------------------------------ */
 
-/* A host, a folder and a log of its own, and three ports. Which of them it uses is up to its
- * family. */
-static void place_server(struct controller *k, size_t i) {
-  struct lb_server *s = &k->cluster.server[i];
-  s->host = &k->net.host[i];
-  s->port = lb_net_port(&k->net);
-  s->extra_port[0] = lb_net_port(&k->net);
-  s->extra_port[1] = lb_net_port(&k->net);
-  snprintf(s->dir, sizeof s->dir, "%s/%s", k->scratch, s->name);
-  snprintf(s->log, sizeof s->log, "%s/%s.log", k->scratch, s->name);
-  lb_make_dirs(s->dir);
-}
-
-/* Data is in memory unless the topology insists on the disk: no statement is about a loss of power.
- * A mount needs the sandbox's own mount namespace. */
-static int prepare_folder(struct controller *k, char *err, size_t err_size) {
-  snprintf(k->scratch, sizeof k->scratch, "%s/scratch/servers", k->plan->dir->partial);
-  snprintf(k->output, sizeof k->output, "%s/output", k->scratch);
-  int r = lb_make_dirs(k->scratch);
-  if (r == 0 && !lb_topology_on_disk(k->plan->topology, true) && lb_proc_sandboxed) r = lb_sandbox_mount_memory(k->scratch);
-  if (r < 0) snprintf(err, err_size, "cannot prepare %s: %s", k->scratch, strerror(-r));
-  return r;
-}
-
-/* Once for all statements. They use keys of their own, so that none is in the way of another. */
+/* Once for all statements. They use keys of their own, so that none is in the way of another. Data is in memory unless the topology insists
+ * on the disk: no statement is about a loss of power. */
 static int start_servers(struct controller *k, char *err, size_t err_size) {
-  const struct lb_topology *t = k->plan->topology;
-  static char cache[4000];
-  size_t servers = t->data_count + t->other_count;
-  int r = lb_net_up(&k->net, false, servers ? servers : 1, err, err_size);
-  if (r < 0) return r;
-  snprintf(cache, sizeof cache, "%s/scratch/cache", k->plan->dir->partial);
-  lb_cluster_init(&k->cluster, t, &k->env.base);
-  k->cluster.durable = lb_topology_on_disk(t, true);
-  k->cluster.ttl_ms = LB_CONFORM_TTL_MS;
-  k->cluster.cache_dir = cache;
-  for (size_t i = 0; i < servers; i++) place_server(k, i);
-  if ((r = lb_cluster_start(&k->cluster, lb_clock_ns() + START_S * LB_NS_PER_S)) != 0) {
-    snprintf(err, err_size, "%s did not start: %s", t->name, k->cluster.err);
-    return r < 0 ? r : -ETIMEDOUT;
-  }
-  lb_cluster_target(&k->cluster, &k->conform.target);
-  return 0;
+  k->stand.on_disk = lb_topology_on_disk(k->plan->topology, true);
+  k->stand.ttl_ms = LB_CONFORM_TTL_MS;
+  snprintf(k->stand.folder, sizeof k->stand.folder, "%s/scratch", k->plan->dir->partial);
+  int r = lb_stand_up(&k->stand, k->plan->topology, &k->env.base, err, err_size);
+  snprintf(k->output, sizeof k->output, "%s/output", k->stand.scratch);
+  k->conform.target = k->stand.target;
+  return r;
 }
 
 /* The table that protocols without servers share, and all that a statement leaves behind. Made
@@ -147,7 +112,7 @@ static _Noreturn void statement_main(struct controller *k, const struct lb_confo
 /* The controller does it for the statement: the servers are its children, and only it can wait for
  * their end. */
 static void kill_servers(struct controller *k) {
-  for (size_t i = 0; i < k->cluster.server_count; i++) lb_proc_kill(&k->cluster.server[i].proc);
+  for (size_t i = 0; i < k->stand.cluster.server_count; i++) lb_proc_kill(&k->stand.cluster.server[i].proc);
   atomic_store(&k->conform.shared->servers, LB_CONFORM_DEAD);
 }
 
@@ -242,8 +207,7 @@ static int control(struct controller *k, char *err, size_t err_size) {
            (unsigned long long)(lb_clock_wall_ns() >> 10 & 0xffffffff));
   lb_environ_forget();
   lb_env_init(&k->env, 1);
-  int r = prepare_folder(k, err, err_size);
-  if (r == 0) r = start_servers(k, err, err_size);
+  int r = start_servers(k, err, err_size);
   if (r == 0 && (r = share_memory(k)) < 0) snprintf(err, err_size, "no shared memory");
   if (r < 0) return r;
   /* A statement that this system cannot be asked is passed over without a result. */
@@ -265,9 +229,7 @@ static _Noreturn void controller_main(const struct lb_conform_plan *plan, int ou
   k.limit_ms = plan->limit_ms ? plan->limit_ms : LIMIT_MS;
   k.out = out;
   end.result = control(&k, end.err, sizeof end.err);
-  lb_cluster_stop(&k.cluster);
-  lb_net_down(&k.net);
-  lb_remove_tree(k.scratch);
+  lb_stand_down(&k.stand);
   write_all(out, &end, sizeof end);
   _exit(0);
 }

@@ -17,6 +17,7 @@
 #include "backends/backend.h"
 
 struct lb_cluster;
+struct lb_counts;
 struct lb_setting;
 struct lb_topology;
 
@@ -66,6 +67,9 @@ struct lb_family {
   /* How many requests this server has received since some moment, by asking it: only differences mean something. The asking counts,
    * and so does what keeps a session up. 0, or -errno with env->err. NULL = it does not count them. */
   int (*requests)(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
+  /* What else this server counts, by names of its own (counts.h), added to `ret`: the commands that it executed, what it logs. The asking
+   * may count. 0, or -errno with env->err. NULL = nothing. */
+  int (*counts)(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct lb_counts *ret);
   /* Servers in a machine that compiles what it does often are slow until it has: CPU time that this one
    * has spent on compiling so far. 0, or -errno. NULL = as fast from the begin. */
   int (*compiling)(struct lb_cluster *cluster, size_t index, lb_ns *ret);

@@ -17,6 +17,7 @@
 #include <sys/shm.h>
 
 #include "backends/pg_util.h"
+#include "counts.h"
 #include "pg_template.h"
 #include "family_util.h"
 #include "setting.h"
@@ -87,6 +88,15 @@ static int commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uin
   char said[1][64];
   int r = ask(cluster, index, deadline, "SELECT pg_snapshot_xmax(pg_current_snapshot())::text", NULL, said, 1);
   if (r == 0) *ret = strtoull(said[0], NULL, 10);
+  return r;
+}
+
+/* At once, unlike its statistics, which lag by seconds. */
+static int counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct lb_counts *ret) {
+  char said[1][64];
+  if (index > 0) return 0; /* a standby only repeats */
+  int r = ask(cluster, index, deadline, "SELECT (pg_current_wal_insert_lsn() - '0/0')::text", NULL, said, 1);
+  if (r == 0) lb_counts_add(ret, "bytes of WAL", strtoull(said[0], NULL, 10));
   return r;
 }
 
@@ -241,6 +251,7 @@ const struct lb_family lb_family_postgres = {
     .primary = primary,
     .wall_ms = wall_ms,
     .commits = commits,
+    .counts = counts,
     .promote = promote,
     .clean = clean,
     .version = version,

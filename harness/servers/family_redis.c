@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "backends/redis_util.h"
+#include "counts.h"
 #include "setting.h"
 
 static const struct lb_setting settings[] = {LB_REDIS_SETTINGS, {0}};
@@ -129,6 +130,21 @@ int lb_redis_requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, 
   return ask_number(cluster, index, "stats", "total_reads_processed:", deadline, ret);
 }
 
+/* "cmdstat_evalsha:calls=3,usec=..." in a line each. */
+int lb_redis_counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct lb_counts *ret) {
+  redisReply *reply = LB_REDIS_ASK(cluster, index, deadline, "INFO", "commandstats");
+  if (!reply) return -EIO;
+  for (const char *at = reply->str; at && (at = strstr(at, "cmdstat_")); at++) {
+    char what[40], name[28];
+    unsigned long long calls;
+    if (sscanf(at, "cmdstat_%27[^:]:calls=%llu", name, &calls) != 2) continue;
+    snprintf(what, sizeof what, "command %s", name);
+    lb_counts_add(ret, what, calls);
+  }
+  freeReplyObject(reply);
+  return 0;
+}
+
 int lb_redis_version(char *buf, size_t size) {
   char *program = lb_need_path(LB_NEED_REDIS), said[300];
   if (!program) return -ENOENT;
@@ -180,5 +196,6 @@ const struct lb_family lb_family_redis = {
     .wall_ms = lb_redis_wall_ms,
     .commits = lb_redis_commits,
     .requests = lb_redis_requests,
+    .counts = lb_redis_counts,
     .version = lb_redis_version,
 };

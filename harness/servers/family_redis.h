@@ -43,6 +43,8 @@ int lb_redis_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, i
 int lb_redis_requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
 /* lb_family.commits: changes since the start, as no file of this server is ever a snapshot. */
 int lb_redis_commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret);
+/* lb_family.counts: INFO commandstats; what a script calls is counted, too. */
+int lb_redis_counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct lb_counts *ret);
 int lb_redis_version(char *buf, size_t size);
 
 #endif

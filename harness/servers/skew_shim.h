@@ -13,5 +13,7 @@
  * executable, in harness/ below it, or in ../harness/ (where a test finds it). NULL: not there, so
  * no server's clocks can be set. Static; one thread. */
 const char *lb_skew_shim_path(void);
+/* The same of any library of this build, and the variable that says where it is. */
+const char *lb_shim_path(const char *name, const char *variable);
 
 #endif

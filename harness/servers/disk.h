@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * disk.h - what a server writes to files, and how often it has them synced, counted by a library that is loaded into it (disk_shim.c):
+ * servers have no statistics of that, or none that is up to date.
+ */
+#ifndef LB_DISK_H
+#define LB_DISK_H
+
+#include "cluster.h"
+#include "counts.h"
+
+struct lb_disk {
+  struct lb_disk_page *page;
+  char library[300], file[300]; /* "LD_PRELOAD=...", "LOCKBENCH_DISK=..." */
+  const char *env[3];
+};
+
+/* Before the server is started: it loads the library, server->env is its. 0 or -errno (-ENOENT: there is no such library); then the server
+ * is as before. */
+int lb_disk_watch(struct lb_disk *disk, struct lb_server *server);
+/* Adds "writes to files", "bytes written" and "fsyncs" so far. False: nobody has counted (the library was not loaded, or its functions are
+ * not those that the server calls). */
+bool lb_disk_counts(const struct lb_disk *disk, struct lb_counts *counts);
+void lb_disk_forget(struct lb_disk *disk);
+
+#endif
