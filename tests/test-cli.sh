@@ -204,7 +204,7 @@ check 'protocols of one server stand together' sh -c 'awk "{ print \$2 }" "$1" |
 check 'their servers are named' grep -qE '^pg-row +PostgreSQL +[^ ]' "$dir/protocols"
 check 'who has no server runs without' sh -c '! awk "\$2 == \"none\"" "$1" | grep -vF "(none) ["' - "$dir/protocols"
 check 'their traits are shown' grep -qE '^null +none .* \(none\) \[.*known-unsafe.*\]$' "$dir/protocols"
-check 'none is left out' test "$(wc -l <"$dir/protocols")" -eq "$(sed -n '/builtin\[\] = {/,/};/p' "$root/backends/registry.c" | grep -o '&lb_' | wc -l)"
+check 'none is left out' test "$(wc -l <"$dir/protocols")" -eq "$(sed -n '/define PROTOCOLS/,/^$/p' "$root/backends/registry.c" | grep -o ' P([a-z0-9_]*)' | wc -l)"
 # head_of FILE: the first comment of a source, without the licence and what stands before each line.
 head_of() { sed -nE '2,/\*\/$/ { s, *\*/$,,; s,^ \* ?,,; p }' "$1" | sed '1{/^$/d}; ${/^$/d}'; }
 shows_head() { # PROTOCOL FILE
