@@ -58,13 +58,14 @@ static int subscribe(struct redis_ear *ear, struct redis_session *session, const
   return rc > 0 ? 0 : rc;
 }
 
-/* 1, 0; no answer counts as 0: the next try will ask again. */
-static int is_free(struct redis_session *session, const char *key, lb_ns until) {
-  struct redis_request exists = {.command = {.argv = {"EXISTS", key}}};
-  int rc = redis_session_ask(session, &exists, until);
-  bool gone = !rc && exists.reply->type == REDIS_REPLY_INTEGER && exists.reply->integer == 0;
-  freeReplyObject(exists.reply);
-  return gone;
+/* What a command says of the key; NOTHING without an answer: the next try will ask again. */
+enum { NOTHING = -3, GONE = -2 };
+static int64_t look(struct redis_session *session, const char *command, const char *key, lb_ns until) {
+  struct redis_request ask = {.command = {.argv = {command, key}}};
+  int rc = redis_session_ask(session, &ask, until);
+  int64_t answer = !rc && ask.reply->type == REDIS_REPLY_INTEGER ? ask.reply->integer : NOTHING;
+  freeReplyObject(ask.reply);
+  return answer;
 }
 
 static lb_ns in_ms(struct lb_env *env, int64_t ms, lb_ns deadline) {
@@ -74,12 +75,16 @@ static lb_ns in_ms(struct lb_env *env, int64_t ms, lb_ns deadline) {
 
 int redis_ear_wait(struct redis_ear *ear, struct redis_session *session, const char *key, int64_t most_ms, lb_ns deadline) {
   struct lb_env *env = session->env;
-  lb_ns until = in_ms(env, most_ms, deadline), soon = in_ms(env, REDIS_EAR_MS, deadline);
+  lb_ns soon = in_ms(env, REDIS_EAR_MS, deadline), until = most_ms == REDIS_EAR_LIFE ? soon : in_ms(env, most_ms, deadline);
   if (strlen(key) >= sizeof ear->key) return lb_fail(env, -ENAMETOOLONG, "a key too long to listen for");
-  int rc = 0;
-  if (!ear->conn || strcmp(ear->key, key) != 0) {
-    rc = subscribe(ear, session, key, soon);
-    if (rc == 0 && is_free(session, key, soon)) return LB_OK;
+  bool listens = ear->conn && strcmp(ear->key, key) == 0;
+  int rc = listens ? 0 : subscribe(ear, session, key, soon);
+  if (rc == 0 && most_ms == REDIS_EAR_LIFE) {
+    int64_t left_ms = look(session, "PTTL", key, soon);
+    if (left_ms == GONE) return LB_OK;
+    if (left_ms >= 0) until = in_ms(env, left_ms, deadline);
+  } else if (rc == 0 && !listens && look(session, "EXISTS", key, soon) == 0) {
+    return LB_OK;
   }
   if (rc == 0) rc = await(ear, env, "message", key, until);
   if (rc < 0) redis_ear_close(ear);

@@ -5,7 +5,7 @@
  *
  * Redis keeps no message for who is not subscribed when it is published, and a key that expires is told to nobody. So who
  * has just subscribed looks at the key once, and nobody waits for a message for longer than some time: REDIS_EAR_MS where
- * one wants to be careful, or for as long as the key had to live when it was refused, as is shipped.
+ * one wants to be careful, or for as long as the key has to live, as is shipped.
  *
  * All who wait hear each message, and all but one of them ask in vain: the price of this way of waking.
  *
@@ -17,13 +17,14 @@
 #include "redis_session.h"
 
 #define REDIS_EAR_MS 200
+#define REDIS_EAR_LIFE (-1) /* for as long as the key has to live, which is asked */
 
 struct redis_ear { /* one thread; zeroed before the first use */
   struct redis_conn *conn; /* NULL: none yet */
   char key[LB_TOKEN_MAX];  /* it is subscribed to; empty = to none */
 };
 
-/* Sleeps until a new try is worth it: the key was released or is free, or most_ms have passed. The session says which
+/* Sleeps until a new try is worth it: the key was released or is free, or most_ms have passed (or REDIS_EAR_LIFE). The session says which
  * server decides, and is asked for the key. LB_OK, LB_TIMEOUT: the deadline passed; -errno: it cannot be heard. */
 int redis_ear_wait(struct redis_ear *ear, struct redis_session *session, const char *key, int64_t most_ms, lb_ns deadline);
 /* Closes the connection. */
