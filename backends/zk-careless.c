@@ -16,6 +16,7 @@
  *  - Disconnects are ignored. A holder that was cut off for longer than its session timeout goes on working (no hook doubt), and for all
  *    that it knows its hold never ends (`valid_until` is LB_NEVER).
  *  - What a list shows is believed, however old it is (zk-sequential.c, option recipe).
+ *  - A client that holds and asks for the same lock once more finds the node of its hold, and is granted; the first release ends both.
  * A resource that compares fencing numbers refuses both, for the node of a session that has ended has the smaller one. But a node that
  * is taken over gives its number a second time, so numbers do not grow with every grant.
  *
@@ -47,6 +48,9 @@ const struct lb_protocol lb_zk_careless = {
     .topologies = topologies,
     .traits = LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
     .points = zk_recipe_points,
+    .flaws = (const struct lb_flaw[]){{"a session that holds is refused like anybody else",
+                                       "it takes the node of its hold for that of the new attempt, which has the same name"},
+                                      {0}},
     ZK_RECIPE_HOOKS,
     .data = &kind,
 };

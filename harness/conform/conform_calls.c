@@ -34,6 +34,8 @@ const char *lb_conform_key(struct lb_conform *c) {
 /* ---- verdicts -------------------------------------------------------------------------------- */
 
 /* The reason is written before the state: the controller reads it when it sees the state. */
+static _Noreturn void end(struct lb_conform *c, enum lb_conform_state state, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
 static _Noreturn void end(struct lb_conform *c, enum lb_conform_state state, const char *format, va_list args) {
   if (atomic_exchange(&c->shared->told, true)) _exit(0); /* another process of the statement was first */
   vsnprintf(c->shared->why, sizeof c->shared->why, format, args);
