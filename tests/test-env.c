@@ -163,6 +163,22 @@ static void a_wait_on_true_clocks_is_not_over_before_its_deadline(void **state) 
   close(pair[0]), close(pair[1]);
 }
 
+/* Each look of a wait, and of a sleep, tells how far the wall clock is ahead. */
+static void a_wait_tells_what_its_wall_clock_shows(void **state) {
+  struct fixture *f = *state;
+  struct lb_wall_told told = {0};
+  int pair[2], fd = silent_fd(pair);
+  f->env.told = &told;
+  assert_int_equal(lb_wait_fd(&f->env.base, fd, POLLIN, lb_clock_ns() + ms(3)), 0);
+  uint32_t looks = atomic_load(&told.looks);
+  assert_true(looks > 0 && llabs(atomic_load(&told.ahead_ms)) < 100);
+  lb_skew_jump(f->skew, false, -3600 * (int64_t)LB_NS_PER_S);
+  lb_sleep_until(&f->env.base, lb_clock_ns() + ms(3));
+  assert_true(atomic_load(&told.looks) > looks && llabs(atomic_load(&told.ahead_ms) + 3600000) < 100);
+  f->env.told = NULL;
+  close(pair[0]), close(pair[1]);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
@@ -174,6 +190,7 @@ int main(void) {
       TEST(a_wait_ends_early_when_the_clock_jumps_ahead),
       TEST(a_wait_goes_on_when_the_clock_jumps_back),
       TEST(a_wait_sees_what_arrives_with_or_without_skewed_clocks),
+      TEST(a_wait_tells_what_its_wall_clock_shows),
       TEST(a_wait_on_true_clocks_is_not_over_before_its_deadline),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,10 +35,17 @@ static int64_t env_wall_ms(struct lb_env *env) {
   return skew ? (int64_t)(lb_skew_wall_ns(skew, (uint64_t)wall_ms * LB_NS_PER_MS) / LB_NS_PER_MS) : wall_ms;
 }
 
+static void tell_wall(struct lb_process_env *env) {
+  if (!env->told) return;
+  atomic_store(&env->told->ahead_ms, env_wall_ms(&env->base) - lb_clock_wall_ms());
+  atomic_fetch_add(&env->told->looks, 1);
+}
+
 /* How long to wait, in true time, before the clock has to be looked at again; 0 = it shows
  * `deadline` or later. */
 static lb_ns patience(struct lb_env *env, lb_ns deadline) {
   lb_ns true_now = lb_clock_ns(), slice = SLICE_MS * LB_NS_PER_MS;
+  if (process_env(env)->skew) tell_wall(process_env(env));
   if (env->now(env) >= deadline) return 0;
   lb_ns end = lb_env_to_truth(process_env(env), deadline);
   lb_ns left = end > true_now ? end - true_now : 1; /* rounded, or the clock has just been set */

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 
 #include "backends/backend.h"
+#include "env.h"
 #include "history/history.h"
 #include "resource.h"
 
@@ -44,6 +45,7 @@ struct lb_client_state {
   _Atomic bool at_point;       /* it stops or kills itself, or hangs now, because it was told to at this point */
   _Atomic bool hangs;          /* ... hangs, until the controller says that it does not */
   _Atomic uint32_t writes;     /* accepted writes since it was granted */
+  struct lb_wall_told wall;    /* its wall clock, see env.h */
   _Atomic int pid;             /* of its process, for the heartbeat; 0 = it has none yet */
   _Atomic uint32_t lives;      /* how many it has had, the present one included: a killed client may start again */
   _Atomic int hook;            /* enum lb_hook: the one of its protocol that it is in; LB_HOOK_NONE = none */

@@ -193,6 +193,7 @@ void lb_program_begin(struct lb_program *p, const struct lb_client_plan *plan, c
   };
   lb_env_init(&p->env, lb_rng_fork(plan->seed, STREAM_ENV, stream).state);
   p->env.skew = client->skew;
+  p->env.told = &plan->memory->state[client->number].wall;
   p->config.env = p->holder.env = &p->env.base;
 }
 

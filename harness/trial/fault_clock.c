@@ -48,6 +48,21 @@ static int ask_client(struct lb_client *client, bool monotonic, int64_t *ret_ms)
   return r == 0 ? 0 : -ETIMEDOUT;
 }
 
+/* It owes the answer to another command, and has not got it yet. */
+static bool is_busy(const struct lb_doing *d, const struct lb_client *client) {
+  return d->s->pending && d->s->pending[client->number].step && lb_client_peek(client) == 0;
+}
+
+/* Of one that waits for a server: what its env shows to itself (env.h), in a look that began after this. */
+static int hear_client(const struct lb_doing *d, const struct lb_client *client, int64_t *ret_ahead_ms) {
+  struct lb_wall_told *wall = &lb_stage_state(d->s, client)->wall;
+  lb_ns deadline = in_ms(QUICK_MS);
+  for (uint32_t looks = atomic_load(&wall->looks); atomic_load(&wall->looks) - looks < 2; lb_clock_sleep_until(in_ms(1)))
+    if (lb_clock_ns() > deadline) return -ETIMEDOUT;
+  *ret_ahead_ms = atomic_load(&wall->ahead_ms);
+  return 0;
+}
+
 /* How a server tells its time is up to its family; -EOPNOTSUPP: it has no way to tell a monotonic
  * clock. */
 static int ask_server(struct lb_doing *d, const struct lb_server *server, bool monotonic, int64_t *ret_ms) {
@@ -67,7 +82,9 @@ static int ask_offset(struct lb_doing *d, const struct dial *dial, int64_t *ret)
   bool monotonic = d->step->monotonic;
   lb_ns deadline = in_ms(ASK_MS);
   int64_t told = 0, before;
-  int r;
+  int r = 0;
+  if (dial->client && !monotonic && is_busy(d, dial->client))
+    return hear_client(d, dial->client, ret) == 0 ? 0 : lb_doing_fail(d, "%s: %s does not look at its clock", d->step->text, dial->name);
   do { /* a server may be busy with other things when it is asked first */
     before = true_ms(monotonic);
     if (dial->server) r = ask_server(d, dial->server, monotonic, &told);
