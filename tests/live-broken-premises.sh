@@ -48,11 +48,12 @@ run_names() { # FOLDER SYSTEMS NAME...
   "$bin" run "$@" -b "$systems" -g none -n 1 -j 4 --seed 1 --json -o "$dir/$folder" >"$dir/run.json" 2>"$dir/$folder.err"
   cells >>"$dir/cells"
 }
-late='' elected='' others=''
+late='' elected='' moved='' others=''
 for path in $names; do
   case ${path##*/} in
     lagging-follower*) late="$late $path" ;;
     cluster-failover*) elected="$elected $path" ;;
+    moved-stamp*) moved="$moved $path" ;;
     *) others="$others $path" ;;
   esac
 done
@@ -61,6 +62,7 @@ done
   run_names run redis-token@redis,redis-token@sentinel,pg-lease@pg-async $others
   run_names late zk-sequential@zk-x3 $late
   run_names elected redis-token@cluster $elected
+  run_names moved redis-stamp@redis $moved
 }
 "$bin" run "$dir/restart-soon.ini" -b redis-token@redis,redlock@redis-x3,redlock@redis-x5 -g none -n 1 -j 4 --seed 1 --json -o "$dir/soon" \
   >"$dir/run.json" 2>"$dir/soon.err"
