@@ -163,7 +163,7 @@ static void on_session(zhandle_t *handle, int type, int state, const char *path,
   bool connected = link->state == ZK_LINK_UP;
   signal_change(link);
   pthread_mutex_unlock(&link->lock);
-  if (connected) zk_link_delete_doomed(link);
+  if (connected) link->on_up(link);
 }
 
 /* ---- handles ------------------------------------------------------------------------------------------- */
@@ -195,33 +195,34 @@ static void link_free(struct zk_link *link) {
 }
 
 /* The library's threads must not take signals that are meant for the program. */
-static zhandle_t *start_handle(const char *servers, int timeout_ms, bool read_only, struct zk_link *link) {
+static zhandle_t *start_handle(const struct zk_link_wish *wish, struct zk_link *link) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  zhandle_t *handle = zookeeper_init(servers, on_session, timeout_ms, NULL, link,
-                                     ZOO_NO_LOG_CLIENTENV | (read_only ? ZOO_READONLY : 0));
+  zhandle_t *handle = zookeeper_init(wish->servers, on_session, wish->timeout_ms, NULL, link,
+                                     ZOO_NO_LOG_CLIENTENV | (wish->read_only ? ZOO_READONLY : 0));
   int saved = errno;
   pthread_sigmask(SIG_SETMASK, &before, NULL);
   errno = saved;
   return handle;
 }
 
-int zk_link_open(struct lb_env *env, const char *servers, const char *login, int timeout_ms, bool read_only, struct zk_link **ret) {
+int zk_link_open(struct lb_env *env, const struct zk_link_wish *wish, struct zk_link **ret) {
   struct zk_link *link = calloc(1, sizeof *link);
   if (!link) return lb_fail(env, -ENOMEM, "no memory for a ZooKeeper session");
   pthread_mutex_init(&link->lock, NULL);
+  link->on_up = wish->on_up;
   link->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   zoo_set_debug_level((ZooLogLevel)0); /* no messages at all: what fails reaches the caller as a result */
   zoo_deterministic_conn_order(1);     /* the caller shuffles, with the random stream of the trial */
-  if (link->event >= 0) link->handle = start_handle(servers, timeout_ms, read_only, link);
+  if (link->event >= 0) link->handle = start_handle(wish, link);
   if (!link->handle) {
-    int result = lb_fail(env, errno ? -errno : -EINVAL, "cannot start a ZooKeeper session with %s: %m", servers);
+    int result = lb_fail(env, errno ? -errno : -EINVAL, "cannot start a ZooKeeper session with %s: %m", wish->servers);
     link_free(link);
     return result;
   }
   /* Kept by the handle, and said again on every connection. */
-  if (login) zoo_add_auth(link->handle, "digest", login, (int)strlen(login), NULL, NULL);
+  if (wish->login) zoo_add_auth(link->handle, "digest", wish->login, (int)strlen(wish->login), NULL, NULL);
   zoo_set_servers_resolution_delay(link->handle, -1); /* addresses are numeric: do not parse them for every packet */
   *ret = link;
   return 0;

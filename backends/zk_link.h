@@ -16,6 +16,7 @@ enum zk_link_state { ZK_LINK_NEW, ZK_LINK_UP, ZK_LINK_DOWN, ZK_LINK_EXPIRED };
 /* The library's threads know a link only, never the session: a link can be left behind to die by itself. */
 struct zk_link {
   zhandle_t *handle;
+  void (*on_up)(struct zk_link *link);
   int event;            /* eventfd: something below has changed */
   pthread_mutex_t lock; /* guards everything below */
   enum zk_link_state state;
@@ -33,8 +34,15 @@ struct zk_link {
   bool orphaned;         /* the session has gone: the closing thread frees the link */
 };
 
-/* Starts a handle. `servers`: "127.0.0.1:2181,::1:2181". `login`: "user:password" for the scheme digest, NULL = none. 0 or -errno. */
-int zk_link_open(struct lb_env *env, const char *servers, const char *login, int timeout_ms, bool read_only, struct zk_link **ret);
+struct zk_link_wish {
+  const char *servers; /* "127.0.0.1:2181,::1:2181" */
+  const char *login;   /* "user:password" for the scheme digest, NULL = none */
+  int timeout_ms;
+  bool read_only;
+  void (*on_up)(struct zk_link *link); /* whenever it is connected, in the library's thread, perhaps before `handle` is set */
+};
+/* Starts a handle. The wish need not outlive the call. 0 or -errno. */
+int zk_link_open(struct lb_env *env, const struct zk_link_wish *wish, struct zk_link **ret);
 /* Closes it within about `patience`, or leaves that to a detached thread. Calls still held become invalid. */
 void zk_link_close(struct lb_env *env, struct zk_link *link, lb_ns patience);
 enum zk_link_state zk_link_state(struct zk_link *link);

@@ -62,7 +62,14 @@ static int start_link(struct zk_session *s) {
   s->first = (s->first + 1) % s->count;
   s->link_started = lb_now(s->env);
   if (first->password) snprintf(login, sizeof login, "%s:%s", first->user, first->password);
-  return zk_link_open(s->env, list, first->password ? login : NULL, s->timeout_ms, s->read_only, &s->link);
+  struct zk_link_wish wish = {
+      .servers = list,
+      .login = first->password ? login : NULL,
+      .timeout_ms = s->timeout_ms,
+      .read_only = s->read_only,
+      .on_up = zk_link_delete_doomed,
+  };
+  return zk_link_open(s->env, &wish, &s->link);
 }
 
 /* One session has one login, and this library speaks in the clear. */
