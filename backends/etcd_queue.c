@@ -115,6 +115,14 @@ int etcd_confirm(struct etcd_session *s, const struct lb_lock *lock, const struc
   return result;
 }
 
+/* A lease that lives tells nothing of a key that somebody deleted. */
+int etcd_extend(struct etcd_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  lb_ns until;
+  int result = etcd_renew(s, lock, grant, deadline, &until);
+  if (result == LB_OK) result = etcd_confirm(s, lock, grant, deadline);
+  return lb_lease_extended(grant, result, until);
+}
+
 /* A watch from the revision on in which the key was seen, so that no deletion is missed. */
 static int watch(struct etcd_session *s, lb_ns deadline) {
   char from[24];

@@ -106,10 +106,10 @@ int etcd_begin(struct etcd_session *s, const struct lb_lock *lock, struct lb_gra
   return LB_OK;
 }
 
-/* LB_OK, LB_LOST, LB_UNKNOWN, -errno. A lease that is over has no TTL in the answer. */
-static int renew(struct etcd_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline, lb_ns *ret_until) {
+/* A lease that is over has no TTL in the answer. */
+int etcd_renew(struct etcd_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline, lb_ns *ret) {
   json_t *body = with_lease(etcd_lease(grant)), *said;
-  *ret_until = lb_lease_end(lb_now(s->env), lock->ttl_ms);
+  *ret = lb_lease_end(lb_now(s->env), lock->ttl_ms);
   int result = etcd_ask(s, "/v3/lease/keepalive", body, deadline, &said, NULL);
   if (result == LB_OK && etcd_number(json_object_get(said, "result"), "TTL") == 0) result = LB_LOST;
   if (result == LB_LOST) lb_fail(s->env, -ENOENT, "the lease is over");
@@ -121,18 +121,10 @@ static int renew(struct etcd_session *s, const struct lb_lock *lock, const struc
 int etcd_keep(struct etcd_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   lb_ns until;
   if (grant->valid_until > lb_now(s->env) + (lb_ns)lock->ttl_ms * LB_NS_PER_MS / 3 * 2) return LB_OK;
-  int result = renew(s, lock, grant, deadline, &until);
+  int result = etcd_renew(s, lock, grant, deadline, &until);
   if (result == LB_OK) grant->valid_until = until;
   if (result == LB_LOST) etcd_forget(grant);
   return result == LB_LOST ? ETCD_AGAIN : result;
-}
-
-/* A lease that lives tells nothing of a key that somebody deleted. */
-int etcd_extend(struct etcd_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  lb_ns until;
-  int result = renew(s, lock, grant, deadline, &until);
-  if (result == LB_OK) result = etcd_confirm(s, lock, grant, deadline);
-  return lb_lease_extended(grant, result, until);
 }
 
 int etcd_revoke(struct etcd_session *s, const struct lb_grant *grant, lb_ns deadline) {
