@@ -9,7 +9,8 @@
 #include "conform_statement.h"
 
 /* AT_ONCE_MS is far less than the deadline that a try has here, and longer than a busy machine needs. */
-enum { WAITERS = 5, QUIET_MS = 400, QUIET_PACKETS = 10, PATIENCE_MS = 150, AT_ONCE_MS = 1000 };
+/* Who is told may look again every 200 ms, which is a dozen packets with what acknowledges them; who polls sends a hundred. */
+enum { WAITERS = 5, QUIET_MS = 400, QUIET_PACKETS = 20, PATIENCE_MS = 150, AT_ONCE_MS = 1000 };
 
 /* A try has a deadline, but it is not there to be waited for. */
 void lb_statement_refused_at_once(struct lb_conform *c) {
