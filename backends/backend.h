@@ -152,7 +152,7 @@ struct lb_flaw { /* a table of these ends with .statement = NULL */
  * ttl is the new one. It grows at its end, by what a request can know besides (how many may share the lock, who asks): 0 there always
  * means what a protocol did that knew nothing of it. So it is written with the names of its fields, and never copied into an array. */
 struct lb_lock {
-  const char *key; /* the whole name, [a-z0-9:-]; it begins with the prefix of the run (struct lb_config) */
+  const char *key; /* the whole name, [a-z0-9:-], at most 63 bytes; it begins with the prefix of the run (struct lb_config) */
   int64_t ttl_ms;  /* length of the lease */
 };
 
@@ -215,7 +215,7 @@ struct lb_config {
   const struct lb_target *target;
   const union lb_value *options; /* in the order of the protocol's option table */
   int64_t ttl_ms;                /* of the trial; session protocols use it as their session timeout */
-  const char *client;            /* name of this client, for owner tags and logs */
+  const char *client;            /* name of this client, at most 31 bytes, for owner tags and logs */
   const struct lb_protocol *protocol; /* the table it is opened as: its `data` tells the members of a family apart */
   /* Of the run, [a-z0-9:-], no other run has it: every key is called <prefix>-<more>, and everything that a protocol makes on a server
    * carries it, so that teardown finds all of it and nothing else. */
@@ -254,7 +254,8 @@ struct lb_protocol {
    * (Options may ask for several tries and the pauses between them, as one call of a library makes them.)
    * LB_OK: granted, *grant complete. LB_BUSY: see enum (with LB_TRAIT_QUEUES the place in the queue is kept in *grant).
    * LB_TIMEOUT: the deadline passed before anything was sent or could take effect. LB_UNKNOWN: *grant names the
-   * attempt, to be given to resolve() or release(). -errno: a definite refusal or no server; nothing remains. */
+   * attempt, to be given to resolve() or release(). -errno: a definite refusal or no server; nothing remains. -EMFILE: this
+   * session holds as many locks as it can. */
   int (*try_acquire)(struct lb_session *session, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
   /* Ends an attempt, granted, queued or unknown. LB_OK: nothing of it remains at the service. LB_LOST: it was not
    * held any more (somebody else's lock was left alone). LB_UNKNOWN: may still be there; call again. -errno. */

@@ -46,5 +46,6 @@ const struct lb_protocol lb_redis_reentrant = {
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_REENTRANT,
     .options = options,
     .points = REDIS_HASH_POINTS,
+    .flaws = REDIS_HASH_FLAWS,
     REDIS_HASH_HOOKS,
 };

@@ -48,5 +48,6 @@ const struct lb_protocol lb_redis_setnx = {
     .try_acquire = setnx_try_acquire,
     .flaws = (const struct lb_flaw[]){{"what nobody asks about ends with its lease or session",
                                        "without an answer to SETNX nobody sends EXPIRE, and the key has no end", NULL},
+                                      {"what a dead client had ends with its lease or session", "who dies between SETNX and EXPIRE leaves a key without an end", NULL},
                                       {NULL, NULL, NULL}},
 };

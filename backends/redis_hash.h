@@ -43,6 +43,12 @@ struct lb_session {
 };
 
 /* The hooks of struct lb_protocol, as they are. */
+/* Of every protocol with these hooks. */
+#define REDIS_HASH_FLAWS                                                                                               \
+  (const struct lb_flaw[]) {                                                                                           \
+    {"an attempt that was repeated is one hold", "the server adds 1 for each request that it gets", "absolute=no"}, {0} \
+  }
+
 #define REDIS_HASH_HOOKS                                                                                               \
   .topologies = redis_key_topologies, .session_size = sizeof(struct lb_session), .open = redis_hash_open,              \
   .close = redis_hash_close, .try_acquire = redis_hash_try, .release = redis_hash_release,                             \

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -89,6 +90,7 @@ static const struct lb_conform_result *said(const char *statement) {
 #define REFUSED_RELEASE "who was refused releases nobody else's lock"
 #define ITSELF "a session that holds is refused like anybody else"
 #define DEPTH "a holder is granted again, and others after as many releases"
+#define ONE_HOLD "an attempt that was repeated is one hold"
 #define SIXTEEN "of sixteen clients one holds, and each gets its turn"
 #define TOO_LATE "extending what has expired does not bring it back"
 #define FIFO "who comes first is served first"
@@ -99,6 +101,11 @@ static const struct lb_conform_result *said(const char *statement) {
 #define NOBODY_ASKS "what nobody asks about ends with its lease or session"
 #define SHORT_TIME "what a try says is true however short its time"
 #define ANY_POINT "what a try says is true wherever its connections break"
+#define THOUSAND "one session holds a thousand locks"
+#define NAMES "names may be as long and as alike as they may be"
+#define LEAKS "ten thousand cycles leave no file open and no memory behind"
+#define DEAD_CLIENTS "what a dead client had ends with its lease or session"
+#define RESTART "a session goes on after a restart of its servers"
 #define GIVES_UP_WAITING "a waiter that gives up leaves nothing behind"
 
 /* What it says begins with one text and ends with the other; between them is a time. */
@@ -108,6 +115,11 @@ static void says_with_a_time(const char *statement, const char *begin, const cha
   if (length < strlen(begin) + strlen(end) || strncmp(why, begin, strlen(begin)) != 0 ||
       strcmp(why + length - strlen(end), end) != 0)
     fail_msg("%s: %s", statement, why);
+}
+
+static void says_somewhere(const char *statement, const char *part) {
+  const struct lb_conform_result *result = said(statement);
+  if (result && !strstr(result->why, part)) fail_msg("%s: %s", statement, result->why);
 }
 
 static int set_up(void **state) {
@@ -581,6 +593,17 @@ static int try_again_for_oneself(struct lb_session *s, const struct lb_lock *loc
   return LB_OK;
 }
 
+/* Counts requests, not attempts. */
+static int asked;
+static int try_and_count(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  int r = try_good(s, lock, grant, deadline);
+  asked = r == LB_OK ? asked + 1 : asked;
+  return r;
+}
+static int release_as_counted(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  return --asked > 0 ? LB_OK : good->release(s, lock, grant, deadline);
+}
+
 static int extend_by_asking(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   return good->try_acquire(s, lock, grant, deadline);
 }
@@ -603,8 +626,7 @@ static void who_has_no_right_to_the_lock_is_seen_to_get_it(void **state) {
   ONLY(SIXTEEN);
   bad.try_acquire = try_always;
   run_on("none", 10 * LIMIT_MS);
-  const char *why = said(SIXTEEN)->why;
-  if (!strstr(why, "expected nobody else inside, client ")) fail_msg("%s", why);
+  says_somewhere(SIXTEEN, "expected nobody else inside, client ");
   ONLY(AT_ONCE);
   bad.try_acquire = try_slowly;
   run_on("none", 10 * LIMIT_MS);
@@ -618,6 +640,11 @@ static void who_has_no_right_to_the_lock_is_seen_to_get_it(void **state) {
   bad.try_acquire = try_again_for_oneself;
   run();
   SAYS(ITSELF, "expected BUSY from try_acquire, got OK (first session)");
+  ONLY(ONE_HOLD);
+  bad.try_acquire = try_and_count;
+  bad.release = release_as_counted;
+  run_on("none", 10 * LIMIT_MS);
+  SAYS(ONE_HOLD, "expected OK from try_acquire within 3000 ms, got BUSY (second session)");
 }
 
 static void what_a_trait_promises_is_asked(void **state) {
@@ -726,6 +753,91 @@ static void what_comes_after_no_answer_is_looked_at(void **state) {
   SAYS(LOST_EXTENSION, "expected valid_until not to move out, it did by 1000.000 ms (extend, first session)");
 }
 
+/* ---- many locks, long names, long lives, ends ---------------------------------------------------------------------------------- */
+
+static int try_fifty(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  static int calls;
+  return calls++ < 50 ? try_good(s, lock, grant, deadline) : LB_BUSY;
+}
+/* As a column of so many characters has it. */
+static int try_short_names(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  char name[64];
+  snprintf(name, 60, "%s", lock->key);
+  return try_good(s, &(struct lb_lock){name, lock->ttl_ms}, grant, deadline);
+}
+static void *volatile lost;
+static int try_and_lose_memory(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  lost = malloc(64);
+  return try_good(s, lock, grant, deadline);
+}
+static int try_and_lose_files(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  static int calls;
+  if (calls++ % 20 == 0 && open("/dev/null", O_RDONLY | O_CLOEXEC) < 0) return lb_fail(s->env, -EMFILE, "no file");
+  return try_good(s, lock, grant, deadline);
+}
+static int try_numbered_backwards(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  static uint64_t left = 100;
+  int r = try_good(s, lock, grant, deadline);
+  if (r == LB_OK) grant->fence = left--;
+  return r;
+}
+static int holds_never(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+  (void)s, (void)lock, (void)grant, (void)deadline;
+  return LB_LOST;
+}
+
+static void few_locks_and_short_names_are_seen(void **state) {
+  (void)state;
+  ONLY(THOUSAND);
+  bad.try_acquire = try_fifty;
+  run_on("none", 10 * LIMIT_MS);
+  SAYS(THOUSAND, "expected OK from try_acquire, got BUSY (first session)");
+  ONLY(NAMES);
+  bad.try_acquire = try_short_names;
+  run();
+  SAYS(NAMES, "expected OK from try_acquire, got BUSY (third session)");
+}
+
+/* Sanitizers bring a malloc that does not say how much it has given. */
+static void what_is_lost_in_every_cycle_is_seen(void **state) {
+  (void)state;
+  struct mallinfo2 before = mallinfo2();
+  lost = malloc(1000);
+  ONLY(LEAKS);
+  bad.try_acquire = try_and_lose_files;
+  run_on("none", 10 * LIMIT_MS);
+  says_somewhere(LEAKS, " open files as before ");
+  bool counts = mallinfo2().uordblks > before.uordblks;
+  free(lost);
+  if (!counts) SKIP("this malloc does not count");
+  bad.try_acquire = try_and_lose_memory;
+  run_on("none", 10 * LIMIT_MS);
+  says_somewhere(LEAKS, " bytes allocated as before ");
+}
+
+static void what_outlives_a_client_is_seen(void **state) {
+  (void)state;
+  ONLY(DEAD_CLIENTS);
+  bad.traits = LB_TRAIT_LEASED | LB_TRAIT_FENCED; /* without an end of its own */
+  bad.try_acquire = try_until_a_time;
+  run_on("none", 15 * LIMIT_MS);
+  SAYS(DEAD_CLIENTS, "expected OK from try_acquire within 3400 ms, got BUSY (first session)");
+}
+
+static void what_a_restart_takes_is_seen(void **state) {
+  (void)state;
+  if (lb_topology_missing(lb_topology_find("redis-aof"))) skip();
+  ONLY(RESTART);
+  bad.holds = holds_never;
+  run_on("redis-aof", 30 * LIMIT_MS);
+  SAYS(RESTART, "expected OK from holds within 10000 ms, got LOST (first session)");
+  bad.holds = good->holds;
+  bad.try_acquire = try_numbered_backwards;
+  bad.traits |= LB_TRAIT_FENCED;
+  run_on("redis-aof", 30 * LIMIT_MS);
+  says_with_a_time(RESTART, "expected a fence above 98 after the restart, got ", "");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(a_good_protocol_holds, set_up),
@@ -749,6 +861,10 @@ int main(void) {
       cmocka_unit_test_setup(waiters_that_poll_or_stay_are_seen, set_up),
       cmocka_unit_test_setup(what_is_said_without_an_answer_is_looked_at, set_up_lease),
       cmocka_unit_test_setup(what_comes_after_no_answer_is_looked_at, set_up_lease),
+      cmocka_unit_test_setup(few_locks_and_short_names_are_seen, set_up),
+      cmocka_unit_test_setup(what_is_lost_in_every_cycle_is_seen, set_up),
+      cmocka_unit_test_setup(what_outlives_a_client_is_seen, set_up),
+      cmocka_unit_test_setup(what_a_restart_takes_is_seen, set_up_lease),
       cmocka_unit_test_setup(a_declared_flaw_has_to_show, set_up),
       cmocka_unit_test_setup(a_flaw_may_hang_on_an_option, set_up_lease),
   };

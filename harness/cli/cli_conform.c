@@ -41,6 +41,7 @@ static void print_indented(const char *before, const char *lines) {
 static void print_tap(const struct suite *s, const struct lb_conform_result *r) {
   printf("%s %d - %s%s%s\n", r->holds ? "ok" : "not ok", s->points, s->many ? s->system : "", s->many ? ": " : "",
          r->statement);
+  if (r->note[0]) printf("# %s\n", r->note);
   if (r->holds && r->declared[0]) printf("# fails as declared, because %s\n", r->declared);
   if (r->why[0]) printf("# %s\n", r->why);
   print_indented("# | ", r->output);
@@ -57,7 +58,9 @@ static void print_result(void *data, const struct lb_conform_result *r) {
   if (s->tap) {
     print_tap(s, r);
   } else {
-    printf("%s %s%s%s\n", r->holds ? "ok  " : "FAIL", r->statement, r->why[0] ? ": " : "", r->why);
+    printf("%s %s%s%s", r->holds ? "ok  " : "FAIL", r->statement, r->why[0] ? ": " : "", r->why);
+    if (r->note[0]) printf(" (%s)", r->note);
+    putchar('\n');
     if (r->holds && r->declared[0]) printf("     fails as declared, because %s\n", r->declared);
     print_indented("     | ", r->output);
   }

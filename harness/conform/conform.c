@@ -31,7 +31,7 @@
 
 /* After LATE_MAX statements that hung the rest would only hang as well: each costs its whole
  * limit. */
-enum { LIMIT_MS = 30000, LATE_MAX = 3, NAP_MS = 2 };
+enum { RESTART_S = 20, LIMIT_MS = 30000, LATE_MAX = 3, NAP_MS = 2 };
 
 struct message { /* through the pipe */
   bool last;     /* what follows is how it ended, not a result */
@@ -116,6 +116,14 @@ static void kill_servers(struct controller *k) {
   atomic_store(&k->conform.shared->servers, LB_CONFORM_DEAD);
 }
 
+/* All at once, as when the power comes back. What they did not write is gone. */
+static void restart_servers(struct controller *k) {
+  size_t all[LB_SERVERS_MAX], count = k->stand.cluster.server_count;
+  for (size_t i = 0; i < count; i++) all[i] = i;
+  int r = lb_cluster_restart_many(&k->stand.cluster, all, count, lb_clock_ns() + RESTART_S * LB_NS_PER_S);
+  atomic_store(&k->conform.shared->servers, r == 0 ? LB_CONFORM_SERVE : LB_CONFORM_DEAD);
+}
+
 /* Waits for the end of the process, and kills what it leaves: it is a process group of its own.
  * Meanwhile a statement may ask for the death of the servers. False: it took too long and was
  * killed. */
@@ -123,7 +131,9 @@ static bool await_end(struct controller *k, pid_t pid, int *ret_status) {
   lb_ns end = lb_clock_ns() + (lb_ns)k->limit_ms * LB_NS_PER_MS;
   pid_t got;
   while ((got = waitpid(pid, ret_status, WNOHANG)) == 0 && lb_clock_ns() < end) {
-    if (atomic_load(&k->conform.shared->servers) == LB_CONFORM_SHALL_DIE) kill_servers(k);
+    int servers = atomic_load(&k->conform.shared->servers);
+    if (servers == LB_CONFORM_SHALL_DIE) kill_servers(k);
+    if (servers == LB_CONFORM_SHALL_RESTART) restart_servers(k);
     lb_clock_sleep_until(lb_clock_ns() + NAP_MS * LB_NS_PER_MS);
   }
   if (got != 0) {
@@ -150,6 +160,7 @@ static void run_statement(struct controller *k, const struct lb_conform_statemen
   atomic_store(&shared->hook, LB_HOOK_NONE);
   atomic_store(&shared->servers, LB_CONFORM_SERVE);
   atomic_store(&shared->told, false);
+  shared->note[0] = '\0';
   atomic_store(&shared->inside, 0);
   atomic_store(&shared->latest, 0);
   pid_t parent = getpid(), pid = fork();

@@ -22,6 +22,7 @@
 struct lb_conform_result { /* of one statement; plain data, printable: it travels through a pipe */
   char statement[100];     /* "a held lock is refused to another session" */
   bool holds;
+  char note[100]; /* how much of it was asked, where that is not always the same; else "" */
   /* Why the protocol says that it fails this statement, cut off where it is too long; "" = it does
    * not say so. */
   char declared[200];

@@ -52,11 +52,17 @@ void lb_conform_fail(struct lb_conform *c, const char *format, ...) {
 }
 
 /* After a call that broke the contract, or met an error: of the statement it says nothing. */
-static _Noreturn void break_off(struct lb_conform *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static _Noreturn void break_off(struct lb_conform *c, const char *format, ...) {
+void lb_conform_break(struct lb_conform *c, const char *format, ...) {
   va_list args;
   va_start(args, format);
   end(c, LB_CONFORM_BREAKS, format, args);
+}
+
+void lb_conform_note(struct lb_conform *c, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(c->shared->note, sizeof c->shared->note, format, args);
+  va_end(args);
 }
 
 void lb_conform_check(struct lb_conform *c, bool good, const char *format, ...) {
@@ -86,7 +92,7 @@ void lb_conform_want(struct lb_conform *c, int wanted, int got) {
   if (got == wanted) return;
   const char *text = c->env[c->caller].base.err;
   if (c->within_ms) snprintf(within, sizeof within, " within %lld ms", (long long)c->within_ms);
-  (got < 0 ? break_off : lb_conform_fail)(c, "expected %s from %s%s, got %s (%s session)%s%s",
+  (got < 0 ? lb_conform_break : lb_conform_fail)(c, "expected %s from %s%s, got %s (%s session)%s%s",
                                           describe(c->hook, wanted, expected, sizeof expected), lb_hook_name(c->hook),
                                           within, describe(c->hook, got, came, sizeof came), ordinal[c->caller],
                                           text[0] ? ": " : "", text);
@@ -182,12 +188,12 @@ static int leave(struct lb_conform *c, int result) {
   lb_ns now = lb_now(env), late_ms = now > c->due ? (now - c->due) / LB_NS_PER_MS : 0;
   atomic_store(&c->shared->hook, LB_HOOK_NONE);
   if (lb_contract_result(c->hook, result, complaint, sizeof complaint) < 0)
-    break_off(c, "%s (%s session)", complaint, ordinal[c->caller]);
+    lb_conform_break(c, "%s (%s session)", complaint, ordinal[c->caller]);
   if (result < 0 && lb_contract_text(env->err, sizeof env->err, complaint, sizeof complaint) < 0)
-    break_off(c, "%s answered %s and %s (%s session)", lb_hook_name(c->hook),
+    lb_conform_break(c, "%s answered %s and %s (%s session)", lb_hook_name(c->hook),
                     describe(c->hook, result, came, sizeof came), complaint, ordinal[c->caller]);
   if (late_ms > LB_CONFORM_LATE_MS)
-    break_off(c, "%s came back %" PRIu64 " ms past its deadline (%s session)", lb_hook_name(c->hook), late_ms,
+    lb_conform_break(c, "%s came back %" PRIu64 " ms past its deadline (%s session)", lb_hook_name(c->hook), late_ms,
                     ordinal[c->caller]);
   return result;
 }
@@ -197,7 +203,7 @@ static int leave(struct lb_conform *c, int result) {
 static void open_session(struct lb_conform *c, int i) {
   if (c->session[i]) return;
   c->session[i] = calloc(1, c->protocol->session_size);
-  if (!c->session[i]) break_off(c, "no memory for a session of %zu bytes", c->protocol->session_size);
+  if (!c->session[i]) lb_conform_break(c, "no memory for a session of %zu bytes", c->protocol->session_size);
   lb_ns deadline = lb_conform_in_ms(10000);
   enter(c, LB_HOOK_OPEN, i, deadline);
   lb_conform_want(c, LB_OK, leave(c, c->protocol->open(c->session[i], &c->config[i], deadline)));
@@ -227,6 +233,9 @@ void lb_conform_close(struct lb_conform *c) {
   lb_ns deadline = lb_conform_in_ms(ms);                                                                               \
   CALL_BY(hook_id, hook, __VA_ARGS__)
 
+/* A session that has not tried speaks of the grant of another, or of nobody's. */
+static int64_t ttl_of(const struct lb_conform *c, int i) { return c->ttl_ms[i] ? c->ttl_ms[i] : LB_CONFORM_TTL_MS; }
+
 /* A grant is held against the contract: what it says of when it was asked for, and until when it is
  * good. Returns r. */
 static int look_at(struct lb_conform *c, int r, const struct lb_grant *grant, lb_ns before, int64_t ttl_ms) {
@@ -234,13 +243,14 @@ static int look_at(struct lb_conform *c, int r, const struct lb_grant *grant, lb
   lb_ns now = lb_now(&c->env[c->caller].base);
   bool bounded = c->protocol->traits & LB_TRAIT_LEASED && !lb_counts_by_wall(c->protocol, c->options);
   if (r == LB_OK && lb_contract_grant(bounded, grant, before, now, ttl_ms, complaint, sizeof complaint) < 0)
-    break_off(c, "%s (%s, %s session)", complaint, lb_hook_name(c->hook), ordinal[c->caller]);
+    lb_conform_break(c, "%s (%s, %s session)", complaint, lb_hook_name(c->hook), ordinal[c->caller]);
   return r;
 }
 
 int lb_conform_try_for(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant,
                        lb_ns deadline) {
   open_session(c, i);
+  c->ttl_ms[i] = ttl_ms;
   enter(c, LB_HOOK_TRY_ACQUIRE, i, deadline);
   lb_ns before = lb_now(&c->env[i].base);
   int r = leave(c, c->protocol->try_acquire(c->session[i], &(struct lb_lock){key, ttl_ms}, grant, deadline));
@@ -264,11 +274,11 @@ int lb_conform_setup(struct lb_conform *c, int i) { CALL(10000, LB_HOOK_SETUP, s
 int lb_conform_teardown(struct lb_conform *c, int i) { CALL(10000, LB_HOOK_TEARDOWN, teardown, deadline); }
 
 int lb_conform_release(struct lb_conform *c, int i, const char *key, struct lb_grant *grant) {
-  CALL(LB_CONFORM_CALL_MS, LB_HOOK_RELEASE, release, &(struct lb_lock){key, LB_CONFORM_TTL_MS}, grant, deadline);
+  CALL(LB_CONFORM_CALL_MS, LB_HOOK_RELEASE, release, &(struct lb_lock){key, ttl_of(c, i)}, grant, deadline);
 }
 
 int lb_conform_release_by(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, lb_ns deadline) {
-  CALL_BY(LB_HOOK_RELEASE, release, &(struct lb_lock){key, LB_CONFORM_TTL_MS}, grant, deadline);
+  CALL_BY(LB_HOOK_RELEASE, release, &(struct lb_lock){key, ttl_of(c, i)}, grant, deadline);
 }
 
 int lb_conform_extend_by(struct lb_conform *c, int i, const char *key, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
@@ -280,11 +290,11 @@ int lb_conform_extend(struct lb_conform *c, int i, const char *key, int64_t ttl_
 }
 
 int lb_conform_wait(struct lb_conform *c, int i, const char *key, struct lb_grant *grant, int64_t ms) {
-  CALL(ms, LB_HOOK_WAIT, wait, &(struct lb_lock){key, LB_CONFORM_TTL_MS}, grant, deadline);
+  CALL(ms, LB_HOOK_WAIT, wait, &(struct lb_lock){key, ttl_of(c, i)}, grant, deadline);
 }
 
 int lb_conform_holds(struct lb_conform *c, int i, const char *key, const struct lb_grant *grant) {
-  CALL(LB_CONFORM_CALL_MS, LB_HOOK_HOLDS, holds, &(struct lb_lock){key, LB_CONFORM_TTL_MS}, grant, deadline);
+  CALL(LB_CONFORM_CALL_MS, LB_HOOK_HOLDS, holds, &(struct lb_lock){key, ttl_of(c, i)}, grant, deadline);
 }
 
 int lb_conform_inspect(struct lb_conform *c, int i, const char *key, size_t endpoint) {
@@ -298,12 +308,12 @@ size_t lb_conform_who_knows(struct lb_conform *c, int i, const char *key) {
 }
 
 static int must_not_poll(struct lb_env *env, struct pollfd *fds, size_t count, lb_ns deadline) {
-  if (deadline > lb_now(env)) break_off(current, "%s waited in lb_wait_fd (%s session)", lb_hook_name(current->hook), ordinal[current->caller]);
+  if (deadline > lb_now(env)) lb_conform_break(current, "%s waited in lb_wait_fd (%s session)", lb_hook_name(current->hook), ordinal[current->caller]);
   return current->wait_fds(env, fds, count, deadline);
 }
 
 static void must_not_sleep(struct lb_env *env, lb_ns when) {
-  if (when > lb_now(env)) break_off(current, "%s waited in lb_sleep_until (%s session)", lb_hook_name(current->hook), ordinal[current->caller]);
+  if (when > lb_now(env)) lb_conform_break(current, "%s waited in lb_sleep_until (%s session)", lb_hook_name(current->hook), ordinal[current->caller]);
 }
 
 int lb_conform_doubt(struct lb_conform *c, int i, const char *key, const struct lb_grant *grant) {
@@ -312,7 +322,7 @@ int lb_conform_doubt(struct lb_conform *c, int i, const char *key, const struct 
   enter(c, LB_HOOK_DOUBT, i, 0);
   env->wait_fds = must_not_poll;
   env->sleep_until = must_not_sleep;
-  int r = leave(c, c->protocol->doubt(c->session[i], &(struct lb_lock){key, LB_CONFORM_TTL_MS}, grant));
+  int r = leave(c, c->protocol->doubt(c->session[i], &(struct lb_lock){key, ttl_of(c, i)}, grant));
   env->wait_fds = c->wait_fds;
   env->sleep_until = sleep_until;
   return r;
@@ -341,7 +351,7 @@ static int ask_quietly(struct lb_conform *c, enum lb_hook hook, int i, uint64_t 
 int lb_conform_server(struct lb_conform *c, int i) {
   char complaint[200];
   int r = ask_quietly(c, LB_HOOK_SERVER, i, NULL);
-  if (lb_contract_server(r, c->target.count, complaint, sizeof complaint) < 0) break_off(c, "%s (%s session)", complaint, ordinal[i]);
+  if (lb_contract_server(r, c->target.count, complaint, sizeof complaint) < 0) lb_conform_break(c, "%s (%s session)", complaint, ordinal[i]);
   return r;
 }
 
@@ -349,7 +359,7 @@ uint64_t lb_conform_seen(struct lb_conform *c, int i) {
   char complaint[200];
   uint64_t seen;
   ask_quietly(c, LB_HOOK_SEEN, i, &seen);
-  if (lb_contract_seen(seen, complaint, sizeof complaint) < 0) break_off(c, "%s (%s session)", complaint, ordinal[i]);
+  if (lb_contract_seen(seen, complaint, sizeof complaint) < 0) lb_conform_break(c, "%s (%s session)", complaint, ordinal[i]);
   return seen;
 }
 
@@ -372,7 +382,8 @@ int lb_conform_queue_up(struct lb_conform *c, int i, const char *key, struct lb_
   unsigned char word;
   int r;
   while ((r = lb_conform_try(c, i, key, grant)) == LB_BUSY && lb_clock_ns() < end_at) {
-    int64_t left_ms = (int64_t)((end_at - lb_clock_ns()) / LB_NS_PER_MS);
+    int64_t left_ms = (int64_t)(end_at - lb_clock_ns()) / (int64_t)LB_NS_PER_MS;
+    if (told && left_ms <= 0) break;
     if (told) lb_conform_wait(c, i, key, grant, left_ms < 1000 ? left_ms : 1000);
     if (!lb_conform_trait(c, LB_TRAIT_QUEUES)) *grant = LB_GRANT_INIT;
     lb_random(&c->env[i].base, &word, sizeof word);

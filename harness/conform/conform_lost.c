@@ -33,11 +33,17 @@ static void release_until_known(struct lb_conform *c, const char *key, struct lb
   if (r != LB_LOST) WANT(LB_OK, r);
 }
 
+/* Of a try. Where a session may hold more than once, an attempt that was sent again may have been counted
+ * again, which another statement is about: here that ends soon. */
+static int64_t lost_ttl_ms(const struct lb_conform *c) {
+  return has(c, LB_TRAIT_REENTRANT) ? SLACK_MS / 2 : CUT_TTL_MS;
+}
+
 /* What nobody can find out stays unknown, and a client may not ask for ever. */
 static int resolve_while_unknown(struct lb_conform *c, const char *key, struct lb_grant *grant) {
   int r = LB_UNKNOWN;
   for (lb_ns end = in_ms(has_owner(c) ? RESOLVE_MS : 0); r == LB_UNKNOWN;) {
-    r = lb_conform_resolve(c, 0, key, CUT_TTL_MS, grant);
+    r = lb_conform_resolve(c, 0, key, lost_ttl_ms(c), grant);
     if (r < 0) r = LB_UNKNOWN; /* there is no server to ask, for now */
     if (lb_clock_ns() >= end) break;
     if (r == LB_UNKNOWN) lb_clock_sleep_until(in_ms(NAP_MS));
@@ -85,7 +91,7 @@ void lb_statement_answer_of_a_try_is_lost(struct lb_conform *c) {
   KEY;
   struct lb_grant a = LB_GRANT_INIT;
   connect_and_deafen(c, key, NULL);
-  int r = lb_conform_try_for(c, 0, key, CUT_TTL_MS, &a, in_ms(LOST_MS));
+  int r = lb_conform_try_for(c, 0, key, lost_ttl_ms(c), &a, in_ms(LOST_MS));
   lb_conform_shutdown_sockets(&c->target);
   is_true(c, key, &a, r);
 }
@@ -128,8 +134,9 @@ void lb_statement_answer_of_an_extension_is_lost(struct lb_conform *c) {
 /* Nobody asks what came of it: the client has gone. */
 void lb_statement_lost_answer_ends_with_its_lease(struct lb_conform *c) {
   KEY;
-  enum { BRIEF_MS = 400 };
+  enum { BRIEF_MS = 400, BRIEF_SESSION_MS = 1000 };
   struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
+  if (has(c, LB_TRAIT_SESSION)) c->config[0].ttl_ms = BRIEF_SESSION_MS;
   connect_and_deafen(c, key, NULL);
   lb_conform_try_for(c, 0, key, BRIEF_MS, &a, in_ms(LOST_MS));
   lb_conform_shutdown_sockets(&c->target);
@@ -145,7 +152,7 @@ void lb_statement_true_however_short_the_time(struct lb_conform *c) {
   for (size_t i = 0; i < sizeof us / sizeof *us; i++) {
     KEY;
     struct lb_grant a = LB_GRANT_INIT;
-    int r = lb_conform_try_for(c, 0, key, CUT_TTL_MS, &a, lb_clock_ns() + us[i] * 1000);
+    int r = lb_conform_try_for(c, 0, key, lost_ttl_ms(c), &a, lb_clock_ns() + us[i] * 1000);
     is_true(c, key, &a, r);
   }
 }
@@ -159,7 +166,7 @@ void lb_statement_cut_off_at_any_point(struct lb_conform *c) {
     KEY;
     struct lb_grant a = LB_GRANT_INIT;
     lb_conform_at_point(c, *point, cut_here);
-    int r = lb_conform_try_for(c, 0, key, CUT_TTL_MS, &a, in_ms(2000));
+    int r = lb_conform_try_for(c, 0, key, lost_ttl_ms(c), &a, in_ms(2000));
     is_true(c, key, &a, r);
     lb_conform_at_point(c, NULL, NULL);
   }

@@ -98,6 +98,7 @@ void lb_conform_judge(const struct lb_conform_end *end, struct lb_conform_result
     snprintf(result->why, sizeof result->why, "it held, but its process then ended with exit status %d",
              WEXITSTATUS(status));
   result->holds = result->why[0] == '\0';
+  if (result->holds) snprintf(result->note, sizeof result->note, "%.*s", (int)sizeof shared->note - 1, shared->note);
   if (end->flaw) judge_flaw(end, result);
   lb_contract_clean_text(result->why, sizeof result->why);
   if (result->holds) return;

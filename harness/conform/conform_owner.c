@@ -53,6 +53,17 @@ void lb_statement_asked_again(struct lb_conform *c) {
   WANT(LB_OK, lb_conform_release(c, 0, key, &a));
 }
 
+/* It asked once, for all that it knows, and releases once. */
+void lb_statement_asked_again_is_one_hold(struct lb_conform *c) {
+  KEY;
+  struct lb_grant a = LB_GRANT_INIT, b = LB_GRANT_INIT;
+  WANT(LB_OK, lb_statement_try_for(c, 0, key, CUT_TTL_MS, &a));
+  WANT(LB_OK, lb_statement_try_for(c, 0, key, CUT_TTL_MS, &a));
+  WANT(LB_OK, lb_conform_release(c, 0, key, &a));
+  WANT(LB_OK, lb_conform_acquire(c, 1, key, &b, SLACK_MS));
+  WANT(LB_OK, lb_conform_release(c, 1, key, &b));
+}
+
 /* The old grant is asked about twice, while the lock is free and while another one holds it: a
  * server that looks for any record would say OK to the second. */
 void lb_statement_confirms_a_hold(struct lb_conform *c) {

@@ -34,8 +34,8 @@ enum {
  * contract or met an error. */
 enum lb_conform_state { LB_CONFORM_RUNS, LB_CONFORM_HOLDS, LB_CONFORM_FAILS, LB_CONFORM_BREAKS };
 /* SERVE until the statement asks for SHALL_DIE. The controller kills them and answers with DEAD;
- * the statement has to be the last one. */
-enum lb_conform_servers { LB_CONFORM_SERVE, LB_CONFORM_SHALL_DIE, LB_CONFORM_DEAD };
+ * the statement has to be the last one. After SHALL_RESTART they SERVE again, or stay DEAD. */
+enum lb_conform_servers { LB_CONFORM_SERVE, LB_CONFORM_SHALL_DIE, LB_CONFORM_DEAD, LB_CONFORM_SHALL_RESTART };
 
 /* In memory that all processes of a system share: what a statement leaves behind, however it ends. */
 struct lb_conform_shared {
@@ -47,8 +47,8 @@ struct lb_conform_shared {
   _Atomic uint64_t inside, latest; /* for a statement of several processes: 0 at first */
   /* Names of points that some session came by, in any statement so far. */
   char point[LB_CONFORM_POINTS][LB_CONFORM_POINT_BYTES];
-  char why[700];
-  _Alignas(64) char table[1 << 14]; /* lb_target.shared */
+  char why[700], note[100];
+  _Alignas(64) char table[1 << 17]; /* lb_target.shared */
 };
 
 /* What the process of one statement has. Its sessions are all in this one process. */
@@ -62,6 +62,7 @@ struct lb_conform {
   struct lb_process_env env[LB_CONFORM_SESSIONS];
   struct lb_config config[LB_CONFORM_SESSIONS];
   struct lb_session *session[LB_CONFORM_SESSIONS]; /* NULL until the first call */
+  int64_t ttl_ms[LB_CONFORM_SESSIONS];             /* of its latest try: what comes after that names the same */
   /* Of the latest call, and its session: what lb_conform_want() speaks of. */
   enum lb_hook hook; /* of the latest call, and its session: what lb_conform_want() speaks of */
   int caller;
@@ -183,6 +184,10 @@ lb_ns lb_conform_answered_at(struct lb_conform *c, int i);
 void lb_conform_want(struct lb_conform *c, int wanted, int got);
 /* Fails with a printf text unless `good`. */
 void lb_conform_check(struct lb_conform *c, bool good, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Says of a statement that holds how much of it was asked: printed behind it. */
+void lb_conform_note(struct lb_conform *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Ends the process of the statement without a verdict: something else is in the way. */
+_Noreturn void lb_conform_break(struct lb_conform *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Ends the process of the statement: it does not hold. */
 _Noreturn void lb_conform_fail(struct lb_conform *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -46,6 +46,7 @@ void lb_statement_waits_without_polling(struct lb_conform *c);
 void lb_statement_gives_up_waiting(struct lb_conform *c);
 
 /* conform_owner.c */
+void lb_statement_asked_again_is_one_hold(struct lb_conform *c);
 void lb_statement_released_by_who_was_refused(struct lb_conform *c);
 void lb_statement_refused_while_it_holds_itself(struct lb_conform *c);
 void lb_statement_granted_again_to_its_holder(struct lb_conform *c);
@@ -82,6 +83,17 @@ void lb_statement_answer_of_an_extension_is_lost(struct lb_conform *c);
 void lb_statement_lost_answer_ends_with_its_lease(struct lb_conform *c);
 void lb_statement_true_however_short_the_time(struct lb_conform *c);
 void lb_statement_cut_off_at_any_point(struct lb_conform *c);
+
+/* conform_scale.c */
+void lb_statement_holds_a_thousand(struct lb_conform *c);
+void lb_statement_names_at_their_limits(struct lb_conform *c);
+
+/* conform_leaks.c */
+void lb_statement_leaks_nothing(struct lb_conform *c);
+
+/* conform_ends.c */
+void lb_statement_dead_clients_hold_nothing(struct lb_conform *c);
+void lb_statement_goes_on_after_a_restart(struct lb_conform *c);
 
 /* conform_faults.c */
 void lb_statement_no_doubt_in_health(struct lb_conform *c);

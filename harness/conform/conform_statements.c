@@ -2,8 +2,8 @@
  *
  * All statements, in the order they run, and which of them a system can be asked. They are found by
  * subject: conform_table.c, conform_exclusion.c, conform_crowd.c, conform_owner.c, conform_fences.c,
- * conform_leases.c, conform_waiters.c, conform_servers.c, conform_lost.c,
- * conform_faults.c. Each one is straight-line code on keys of
+ * conform_leases.c, conform_waiters.c, conform_servers.c, conform_scale.c, conform_leaks.c,
+ * conform_lost.c, conform_ends.c, conform_faults.c. Each one is straight-line code on keys of
  * its own.
  *
  * The order is that of a protocol's making: first whether it works at all, then what it promises,
@@ -27,6 +27,7 @@ const struct lb_conform_statement lb_conform_statements[] = {
     {"a stale release leaves the next holder alone", LB_NEEDS_SAFE | LB_NEEDS_OWNER, lb_statement_stale_release},
     {"who was refused releases nobody else's lock", LB_NEEDS_SAFE | LB_NEEDS_OWNER, lb_statement_released_by_who_was_refused},
     {"asking again in the same attempt is granted again", LB_NEEDS_SAFE | LB_NEEDS_OWNER, lb_statement_asked_again},
+    {"an attempt that was repeated is one hold", LB_NEEDS_SAFE | LB_NEEDS_OWNER, lb_statement_asked_again_is_one_hold},
     {"an old grant is lost although its session holds again", LB_NEEDS_SAFE | LB_NEEDS_OWNER,
      lb_statement_old_grant_after_another_holder},
     {"a session that holds is refused like anybody else", LB_NEEDS_SAFE | LB_NEEDS_NO_DEPTH, lb_statement_refused_while_it_holds_itself},
@@ -51,6 +52,9 @@ const struct lb_conform_statement lb_conform_statements[] = {
     {"one server knows of a held key", LB_NEEDS_INSPECT | LB_NEEDS_SERVERS, lb_statement_one_server_knows},
     {"the server that a session names has its lock", LB_NEEDS_INSPECT | LB_NEEDS_SERVERS | LB_NEEDS_SERVER, lb_statement_names_its_server},
     {"a later grant has read a later state", LB_NEEDS_SAFE | LB_NEEDS_SEEN, lb_statement_reads_a_later_state},
+    {"one session holds a thousand locks", LB_NEEDS_SAFE, lb_statement_holds_a_thousand},
+    {"names may be as long and as alike as they may be", LB_NEEDS_SAFE, lb_statement_names_at_their_limits},
+    {"ten thousand cycles leave no file open and no memory behind", 0, lb_statement_leaks_nothing},
     {"a try without an answer is told for what it is", LB_NEEDS_SAFE | LB_NEEDS_SERVERS, lb_statement_answer_of_a_try_is_lost},
     {"a release without an answer can be repeated", LB_NEEDS_SAFE | LB_NEEDS_SERVERS, lb_statement_answer_of_a_release_is_lost},
     {"an extension without an answer promises nothing", LB_NEEDS_SAFE | LB_NEEDS_SERVERS | LB_NEEDS_EXTEND | LB_NEEDS_HOLDS,
@@ -59,11 +63,13 @@ const struct lb_conform_statement lb_conform_statements[] = {
      lb_statement_lost_answer_ends_with_its_lease},
     {"what a try says is true however short its time", LB_NEEDS_SAFE, lb_statement_true_however_short_the_time},
     {"what a try says is true wherever its connections break", LB_NEEDS_SAFE | LB_NEEDS_SERVERS | LB_NEEDS_POINTS, lb_statement_cut_off_at_any_point},
+    {"what a dead client had ends with its lease or session", LB_NEEDS_SAFE | LB_NEEDS_END, lb_statement_dead_clients_hold_nothing},
     {"what holds says after a reconnect is true", LB_NEEDS_HOLDS | LB_NEEDS_SERVERS, lb_statement_asked_after_a_reconnect},
     {"a healthy session is in no doubt, and says so at once", LB_NEEDS_DOUBT, lb_statement_no_doubt_in_health},
     {"a broken connection is a doubt until the hold is confirmed again", LB_NEEDS_DOUBT | LB_NEEDS_SERVERS,
      lb_statement_doubts_a_broken_connection},
     {"teardown leaves nothing behind", LB_NEEDS_TEARDOWN | LB_NEEDS_MEMORY, lb_statement_torn_down},
+    {"a session goes on after a restart of its servers", LB_NEEDS_SAFE | LB_NEEDS_SERVERS, lb_statement_goes_on_after_a_restart},
     {"the table of points is complete and true", 0, lb_statement_points_are_true},
     {"a try against dead servers ends at its deadline", LB_NEEDS_SERVERS, lb_statement_ends_without_servers},
     {NULL, 0, NULL},

@@ -16,6 +16,7 @@ static const struct lb_flaw flaws[] = {
     {"a stale release leaves the next holder alone", "a release removes the word, whoever set it", NULL},
     {"who was refused releases nobody else's lock", "a release removes the word, whoever set it", NULL},
     {"asking again in the same attempt is granted again", "nobody can tell whose the word is", NULL},
+    {"an attempt that was repeated is one hold", "nobody can tell whose the word is", NULL},
     {"an old grant is lost although its session holds again", "a grant is as good as any other", NULL},
     {"the server confirms a hold and nothing else", "that somebody holds is all that is known", NULL},
     {NULL, NULL, NULL},
