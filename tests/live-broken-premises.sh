@@ -45,7 +45,7 @@ done
 run_names() { # FOLDER SYSTEMS NAME...
   folder=$1 systems=$2
   shift 2
-  "$bin" run "$@" -b "$systems" -g none -n 1 -j 4 --seed 1 --json -o "$dir/$folder" >"$dir/run.json" 2>"$dir/$folder.err"
+  "$bin" run "$@" -b "$systems" -g none -n 1 -j 8 --seed 1 --json -o "$dir/$folder" >"$dir/run.json" 2>"$dir/$folder.err"
   cells >>"$dir/cells"
 }
 late='' elected='' moved='' capped='' others=''
