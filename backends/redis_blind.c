@@ -73,15 +73,9 @@ int redis_blind_release(struct lb_session *s, const struct lb_lock *lock, struct
 }
 
 int redis_blind_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  struct redis_session *redis = redis_of(s);
   char ttl[REDIS_DECIMAL_MAX];
-  struct redis_request expire = {.command = {.argv = {"PEXPIRE", lock->key, redis_decimal(lock->ttl_ms, ttl)}}};
-  lb_ns end = lb_lease_end(lb_now(redis->env), lock->ttl_ms);
-  int rc = redis_session_ask(redis, &expire, deadline);
-  if (!rc && !redis_is_one(expire.reply)) rc = LB_LOST;
-  freeReplyObject(expire.reply);
-  if (rc == LB_OK) redis_session_confirm(redis, grant);
-  return lb_lease_extended(grant, rc, end);
+  struct redis_command expire = {.argv = {"PEXPIRE", lock->key, redis_decimal(lock->ttl_ms, ttl)}};
+  return redis_session_extend(redis_of(s), expire, lock->ttl_ms, grant, deadline);
 }
 
 int redis_blind_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {

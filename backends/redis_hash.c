@@ -202,14 +202,9 @@ int redis_hash_extend(struct lb_session *s, const struct lb_lock *lock, struct l
   char ttl[REDIS_DECIMAL_MAX];
   struct owner owner = owner_of(grant->token);
   if (is_over(s, lock, grant)) return LB_LOST;
-  struct redis_request extend = {.command = {&extend_if_ours, {lock->key, owner.name, redis_decimal(lock->ttl_ms, ttl)}}};
-  lb_ns end = lb_lease_end(lb_now(s->key.redis.env), lock->ttl_ms);
-  int rc = redis_session_ask(&s->key.redis, &extend, deadline);
-  if (!rc && !redis_is_one(extend.reply)) rc = LB_LOST;
-  freeReplyObject(extend.reply);
+  struct redis_command extend = {&extend_if_ours, {lock->key, owner.name, redis_decimal(lock->ttl_ms, ttl)}};
+  int rc = redis_session_extend(&s->key.redis, extend, lock->ttl_ms, grant, deadline);
   if (rc == LB_LOST) forget(s, lock, grant);
-  if (rc == LB_OK) redis_session_confirm(&s->key.redis, grant);
-  lb_lease_extended(grant, rc, end);
   note_end(s, lock, grant);
   return rc;
 }

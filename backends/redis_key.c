@@ -124,15 +124,9 @@ int redis_key_release(struct lb_session *s, const struct lb_lock *lock, struct l
 }
 
 int redis_key_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  struct redis_session *redis = &redis_key(s)->redis;
   char ttl[REDIS_DECIMAL_MAX];
-  struct redis_request expire = {.command = {&redis_expire_if_mine, {lock->key, grant->token, redis_decimal(lock->ttl_ms, ttl)}}};
-  lb_ns end = lb_lease_end(lb_now(redis->env), lock->ttl_ms);
-  int rc = redis_session_ask(redis, &expire, deadline);
-  if (!rc && !redis_is_one(expire.reply)) rc = LB_LOST;
-  freeReplyObject(expire.reply);
-  if (rc == LB_OK) redis_session_confirm(redis, grant);
-  return lb_lease_extended(grant, rc, end);
+  struct redis_command expire = {&redis_expire_if_mine, {lock->key, grant->token, redis_decimal(lock->ttl_ms, ttl)}};
+  return redis_session_extend(&redis_key(s)->redis, expire, lock->ttl_ms, grant, deadline);
 }
 
 int redis_key_look(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {

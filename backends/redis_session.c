@@ -145,6 +145,16 @@ int redis_session_confirm(struct redis_session *s, const struct lb_grant *grant)
   return LB_OK;
 }
 
+int redis_session_extend(struct redis_session *s, struct redis_command command, int64_t ttl_ms, struct lb_grant *grant, lb_ns deadline) {
+  struct redis_request expire = {.command = command};
+  lb_ns end = lb_lease_end(lb_now(s->env), ttl_ms);
+  int rc = redis_session_ask(s, &expire, deadline);
+  if (!rc && !redis_is_one(expire.reply)) rc = LB_LOST;
+  freeReplyObject(expire.reply);
+  if (rc == LB_OK) redis_session_confirm(s, grant);
+  return lb_lease_extended(grant, rc, end);
+}
+
 /* Which of them the grant is about is not known here, so the loss of any is one. */
 static void look_at_parked(struct redis_session *s) {
   for (size_t i = 0; i < REDIS_NODES_MAX; i++) {

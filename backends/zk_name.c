@@ -4,10 +4,18 @@
  */
 #include "zk_name.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+int zk_name_queue(struct lb_env *env, const char *root, const char *key, char dir[ZK_PATH_MAX]) {
+  size_t room = ZK_PATH_MAX - sizeof "/0123456789abcdef0123456789abcdef" ZK_LOCK_MARK "-2147483648";
+  return (size_t)snprintf(dir, ZK_PATH_MAX, "%s/%s", root, key) < room
+             ? 0
+             : lb_fail(env, -ENAMETOOLONG, "a key of %zu characters does not fit into a node's name", strlen(key));
+}
 
 void zk_guid(struct lb_env *env, struct zk_session *zk, char guid[ZK_GUID_SIZE]) {
   uint64_t random;

@@ -15,7 +15,9 @@
 #define ZK_LOCK_MARK "-lock-" /* stands between who and the number */
 enum { ZK_GUID_SIZE = 33 };
 
-/* A new one, of the session that there is now. */
+/* The folder of a key's queue, below the folder of the run: short enough for the longest name in it. 0, or -ENAMETOOLONG with a text. */
+int zk_name_queue(struct lb_env *env, const char *root, const char *key, char ret_dir[ZK_PATH_MAX]);
+/* A new GUID, of the session that there is now. */
 void zk_guid(struct lb_env *env, struct zk_session *zk, char ret_guid[ZK_GUID_SIZE]);
 /* Whether what begins with a GUID is of the session that there is now, and that is not known to be over. */
 bool zk_guid_is_alive(struct zk_session *zk, const char *guid);

@@ -12,10 +12,7 @@
 /* ---- names --------------------------------------------------------------------------------------------- */
 
 int zk_queue_dir(struct zk_queue *q, const char *key, char dir[ZK_PATH_MAX]) {
-  size_t room = ZK_PATH_MAX - sizeof "/0123456789abcdef0123456789abcdef" ZK_LOCK_MARK "-2147483648";
-  return (size_t)snprintf(dir, ZK_PATH_MAX, "%s/%s", q->root, key) < room
-             ? 0
-             : lb_fail(q->env, -ENAMETOOLONG, "a key of %zu characters does not fit into a node's name", strlen(key));
+  return zk_name_queue(q->env, q->root, key, dir);
 }
 
 static void name_attempt(struct zk_queue *q, const char *dir, struct lb_grant *grant) {

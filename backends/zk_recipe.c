@@ -19,10 +19,7 @@ const char *const zk_recipe_points[] = {"after-create", "before-release", NULL};
 /* ---- names --------------------------------------------------------------------------------------------- */
 
 static int dir_of(struct lb_session *s, const char *key, char dir[ZK_PATH_MAX]) {
-  size_t room = ZK_PATH_MAX - sizeof "/0123456789abcdef0123456789abcdef" ZK_LOCK_MARK "-2147483648";
-  return (size_t)snprintf(dir, ZK_PATH_MAX, "%s/%s", s->root, key) < room
-             ? 0
-             : lb_fail(s->env, -ENAMETOOLONG, "a key of %zu characters does not fit into a node's name", strlen(key));
+  return zk_name_queue(s->env, s->root, key, dir);
 }
 
 static void name_attempt(struct lb_session *s, const char *dir, struct lb_grant *grant) {
