@@ -23,7 +23,7 @@
  *             wait, later ones do. Its Session has one lease for all locks of a client, so that two of them share a key, and Unlock deletes by
  *             name; here each attempt has a lease for itself, and deletes what it has made.
  */
-#include "etcd_session.h"
+#include "etcd_hooks.h"
 
 struct lb_session {
   struct etcd_session etcd;
@@ -70,10 +70,6 @@ static int etcd_lease_release(struct lb_session *s, const struct lb_lock *lock, 
   return etcd_leave(&s->etcd, lock, grant, deadline);
 }
 
-static int etcd_lease_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  return etcd_extend(&s->etcd, lock, grant, deadline);
-}
-
 static int etcd_lease_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
   return grant->fence ? etcd_confirm(&s->etcd, lock, grant, deadline) : LB_LOST;
 }
@@ -87,28 +83,6 @@ static int etcd_lease_resolve(struct lb_session *s, const struct lb_lock *lock, 
   return result == LB_OK ? LB_BUSY : result;
 }
 
-static int etcd_lease_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
-  (void)lock;
-  return etcd_doubt(&s->etcd, grant);
-}
-
-/* ---- session ------------------------------------------------------------------------------------------ */
-
-static int etcd_lease_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
-  (void)deadline;
-  return etcd_session_open(&s->etcd, config);
-}
-
-static void etcd_lease_close(struct lb_session *s) { etcd_session_close(&s->etcd); }
-
-static int etcd_lease_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
-  return etcd_inspect(&s->etcd, lock, endpoint, deadline);
-}
-
-static int etcd_lease_teardown(struct lb_session *s, lb_ns deadline) { return etcd_teardown(&s->etcd, deadline); }
-
-static int etcd_lease_server(struct lb_session *s) { return etcd_server(&s->etcd); }
-
 const struct lb_protocol lb_etcd_lease = {
     .abi = LB_ABI,
     .size = sizeof(struct lb_protocol),
@@ -120,21 +94,13 @@ const struct lb_protocol lb_etcd_lease = {
     .breaks = "A holder that works on past its lease; a resource that compares the fencing number refuses it. No\n"
               "progress without a majority of the members.",
     .source = "etcd 3.4, client/v3/concurrency: Mutex, with a lease for each attempt",
-    .topologies = (const char *const[]){"etcd-x3", "etcd", NULL},
     .traits = LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
     /* after-create: the reply has been read, or given up; the place is not known yet. */
     .points = (const char *const[]){"before-create", "after-create", "before-release", NULL},
-    .session_size = sizeof(struct lb_session),
-    .open = etcd_lease_open,
-    .close = etcd_lease_close,
+    ETCD_HOOKS,
     .try_acquire = etcd_lease_try_acquire,
     .release = etcd_lease_release,
-    .extend = etcd_lease_extend,
     .wait = etcd_lease_wait,
     .resolve = etcd_lease_resolve,
     .holds = etcd_lease_holds,
-    .inspect = etcd_lease_inspect,
-    .teardown = etcd_lease_teardown,
-    .doubt = etcd_lease_doubt,
-    .server = etcd_lease_server,
 };

@@ -23,7 +23,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "etcd_session.h"
+#include "etcd_hooks.h"
 
 enum { LOOK_MS = 5 }; /* for an answer, before the queue is looked at */
 
@@ -124,10 +124,6 @@ static int etcd_v3lock_release(struct lb_session *s, const struct lb_lock *lock,
   return result == LB_LOST && !knows ? LB_OK : result;
 }
 
-static int etcd_v3lock_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  return etcd_extend(&s->etcd, lock, grant, deadline);
-}
-
 static int etcd_v3lock_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
   return is_held(grant) ? etcd_confirm(&s->etcd, lock, grant, deadline) : LB_LOST;
 }
@@ -136,28 +132,6 @@ static int etcd_v3lock_resolve(struct lb_session *s, const struct lb_lock *lock,
   int result = etcd_v3lock_release(s, lock, grant, deadline);
   return result == LB_OK || result == LB_LOST ? LB_BUSY : result;
 }
-
-static int etcd_v3lock_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant) {
-  (void)lock;
-  return etcd_doubt(&s->etcd, grant);
-}
-
-/* ---- session ------------------------------------------------------------------------------------------ */
-
-static int etcd_v3lock_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
-  (void)deadline;
-  return etcd_session_open(&s->etcd, config);
-}
-
-static void etcd_v3lock_close(struct lb_session *s) { etcd_session_close(&s->etcd); }
-
-static int etcd_v3lock_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
-  return etcd_inspect(&s->etcd, lock, endpoint, deadline);
-}
-
-static int etcd_v3lock_teardown(struct lb_session *s, lb_ns deadline) { return etcd_teardown(&s->etcd, deadline); }
-
-static int etcd_v3lock_server(struct lb_session *s) { return etcd_server(&s->etcd); }
 
 const struct lb_protocol lb_etcd_v3lock = {
     .abi = LB_ABI,
@@ -168,21 +142,13 @@ const struct lb_protocol lb_etcd_v3lock = {
     .breaks = "A lease that ends in the queue: etcd 3.4 grants on it all the same, and grants the next one, too (etcd issue\n"
               "11456). A holder that works on past its lease. No fencing number.",
     .source = "etcd 3.4: api/v3lock over the JSON gateway, with clientv3/concurrency behind it",
-    .topologies = (const char *const[]){"etcd-x3", "etcd", NULL},
     .traits = LB_TRAIT_SESSION | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
     /* after-lock: the answer has been read, or given up. */
     .points = (const char *const[]){"before-lock", "after-lock", "before-release", NULL},
-    .session_size = sizeof(struct lb_session),
-    .open = etcd_v3lock_open,
-    .close = etcd_v3lock_close,
+    ETCD_HOOKS,
     .try_acquire = etcd_v3lock_try_acquire,
     .release = etcd_v3lock_release,
-    .extend = etcd_v3lock_extend,
     .wait = etcd_v3lock_wait,
     .resolve = etcd_v3lock_resolve,
     .holds = etcd_v3lock_holds,
-    .inspect = etcd_v3lock_inspect,
-    .teardown = etcd_v3lock_teardown,
-    .doubt = etcd_v3lock_doubt,
-    .server = etcd_v3lock_server,
 };

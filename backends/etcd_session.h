@@ -91,10 +91,5 @@ uint64_t etcd_lease(const struct lb_grant *grant);
 int etcd_ask(struct etcd_session *session, const char *path, json_t *body, lb_ns deadline, json_t **ret, bool *unsure);
 /* The second connection, to the same member. 0 or -errno. */
 int etcd_lend_ear(struct etcd_session *session, lb_ns deadline);
-/* Hooks. */
-int etcd_doubt(struct etcd_session *session, const struct lb_grant *grant);
-int etcd_inspect(struct etcd_session *session, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
-int etcd_teardown(struct etcd_session *session, lb_ns deadline);
-int etcd_server(const struct etcd_session *session);
 
 #endif

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "backends/etcd_session.h"
+#include "backends/etcd_hooks.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "client/env.h"
@@ -80,7 +80,7 @@ static void open_clients(const struct lb_protocol *protocol) {
 }
 
 static void close_clients(void) {
-  assert_int_equal(etcd_teardown(&hand, in_ms(2000)), LB_OK);
+  assert_int_equal(etcd_hook_teardown((struct lb_session *)&hand, in_ms(2000)), LB_OK);
   etcd_session_close(&hand);
   for (size_t i = 0; i < CLIENTS; i++) {
     client[i].protocol->close(client[i].session);
@@ -151,7 +151,7 @@ static void an_attempt_whose_lease_was_revoked_can_make_no_key(void **state) {
   assert_int_equal(etcd_leave(&hand, &lock, &grant, in_ms(1000)), LB_OK);
   assert_int_equal(etcd_join(&hand, &lock, &late, in_ms(1000)), ETCD_AGAIN);
   assert_int_equal(late.token_len, 0);
-  assert_int_equal(etcd_inspect(&hand, &lock, 0, in_ms(1000)), 0);
+  assert_int_equal(etcd_hook_inspect((struct lb_session *)&hand, &lock, 0, in_ms(1000)), 0);
   close_clients();
 }
 
@@ -175,7 +175,7 @@ static void a_key_that_somebody_deleted_is_lost_although_its_lease_lives(void **
   open_clients(&lb_etcd_lease);
   assert_int_equal(try(0), LB_OK);
   assert_int_equal(extend(0), LB_OK);
-  assert_int_equal(etcd_teardown(&hand, in_ms(1000)), LB_OK);
+  assert_int_equal(etcd_hook_teardown((struct lb_session *)&hand, in_ms(1000)), LB_OK);
   assert_int_equal(extend(0), LB_LOST);
   assert_int_equal(holds(0), LB_LOST);
   close_clients();
