@@ -999,6 +999,51 @@ static void a_renewal_that_is_denied_ends_the_hold(void **state) {
   assert_int_equal(f->session.extend_calls, 1);
 }
 
+static struct fixture *renewed_under_the_guard_deadline(void **state, int answer) {
+  struct fixture *f = *state;
+  f->holder.renew = true;
+  f->session.extend_answer = answer;
+  return granted_under(state, LB_GUARD_DEADLINE);
+}
+
+static void who_goes_by_the_end_of_a_lease_loses_it_there_without_an_answer(void **state) {
+  struct fixture *f = renewed_under_the_guard_deadline(state, LB_UNKNOWN);
+  lb_ns end = f->holder.grant.valid_until;
+  fake_now = end - 40 * LB_NS_PER_MS;
+  assert_int_equal(lb_holder_renew(&f->holder), LB_UNKNOWN);
+  assert_int_equal(f->session.asked_until, 40 * LB_NS_PER_MS); /* not beyond the end */
+  assert_int_equal(f->holder.renew_at, end);
+  fake_now = end - 1;
+  assert_int_equal(lb_holder_renew(&f->holder), LB_OK);
+  assert_true(f->holder.holding);
+  fake_now = end;
+  assert_int_equal(lb_holder_renew(&f->holder), LB_LOST);
+  assert_int_equal(f->session.extend_calls, 1);
+  assert_lost(f, "acquire granted not-renewed(no answer) check(lease over) lost");
+}
+
+static void who_goes_by_the_end_of_a_lease_loses_it_there_when_it_is_renewed_no_more(void **state) {
+  struct fixture *f = *state;
+  f->holder.renewed_for = 1;
+  renewed_under_the_guard_deadline(state, LB_OK);
+  assert_int_equal(f->holder.renew_at, f->holder.grant.valid_until);
+  fake_now = f->holder.renew_at;
+  assert_int_equal(lb_holder_renew(&f->holder), LB_LOST);
+  assert_int_equal(f->session.extend_calls, 0);
+  assert_lost(f, "acquire granted check(lease over) lost");
+}
+
+static void who_does_not_go_by_it_believes_on(void **state) {
+  struct fixture *f = granted_and_renewed(state, LB_UNKNOWN);
+  fake_now = f->holder.grant.valid_until - 40 * LB_NS_PER_MS;
+  assert_int_equal(lb_holder_renew(&f->holder), LB_UNKNOWN);
+  assert_int_equal(f->session.asked_until, 1000 * LB_NS_PER_MS / 3);
+  fake_now = f->holder.renew_at;
+  assert_true(fake_now > f->holder.grant.valid_until);
+  assert_int_equal(lb_holder_renew(&f->holder), LB_UNKNOWN);
+  assert_true(f->holder.holding);
+}
+
 static void nothing_is_renewed_unless_asked_for_possible_and_held(void **state) {
   struct fixture *f = granted_under(state, LB_GUARD_NONE);
   assert_int_equal(f->holder.renew_at, LB_NEVER); /* not asked for */
@@ -1088,6 +1133,9 @@ int main(void) {
       TEST(a_renewal_for_ever_has_no_end),
       TEST(a_renewal_without_an_answer_is_tried_again_soon),
       TEST(a_renewal_that_is_denied_ends_the_hold),
+      TEST(who_goes_by_the_end_of_a_lease_loses_it_there_without_an_answer),
+      TEST(who_goes_by_the_end_of_a_lease_loses_it_there_when_it_is_renewed_no_more),
+      TEST(who_does_not_go_by_it_believes_on),
       TEST(nothing_is_renewed_unless_asked_for_possible_and_held),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

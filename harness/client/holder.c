@@ -145,10 +145,13 @@ static int give_up(struct lb_holder *h, const struct lb_lock *lock, int latest) 
   return remains ? LB_UNKNOWN : h->refused ? LB_BUSY : LB_TIMEOUT;
 }
 
+/* LB_NEVER = not any more. Under the guard `deadline` a hold that is renewed has an end all the same. */
 static lb_ns renew_in(const struct lb_holder *h, lb_ns now, lb_ns pause) {
+  if (!h->renew || !h->protocol->extend) return LB_NEVER;
   lb_ns due = now + pause;
   bool ends = h->renewed_for && due > h->grant.asked_at && due - h->grant.asked_at >= h->renewed_for;
-  return h->renew && h->protocol->extend && !ends ? due : LB_NEVER;
+  if (ends) due = LB_NEVER;
+  return h->guard == LB_GUARD_DEADLINE ? lb_earlier(due, h->grant.valid_until) : due;
 }
 
 /* In a third of the ttl; sooner, where the protocol lets a client believe for less than that. */
@@ -264,12 +267,18 @@ int lb_holder_release(struct lb_holder *h, lb_ns deadline) {
   return LB_UNKNOWN;
 }
 
+/* An answer that comes after the end of the lease is of no use to who goes by that end. */
+static lb_ns renewal_deadline(struct lb_holder *h) {
+  lb_ns deadline = lb_now(h->env) + lb_earlier(lb_holder_ttl_over(h, 3), RENEW_MS * LB_NS_PER_MS);
+  return h->guard == LB_GUARD_DEADLINE ? lb_earlier(deadline, h->grant.valid_until) : deadline;
+}
+
 int lb_holder_renew(struct lb_holder *h) {
   char name[LB_KEY_NAME_MAX];
   if (!h->holding || lb_now(h->env) < h->renew_at) return LB_OK;
+  if (h->guard == LB_GUARD_DEADLINE && lb_holder_is_over(h)) return lb_holder_stop_at_end(h);
   struct lb_lock lock = lb_holder_lock(h, h->key, name);
-  lb_ns bound = lb_earlier(lb_holder_ttl_over(h, 3), RENEW_MS * LB_NS_PER_MS);
-  int r = lb_hook_extend(h, &lock, &h->grant, lb_now(h->env) + bound);
+  int r = lb_hook_extend(h, &lock, &h->grant, renewal_deadline(h));
   if (r == LB_OK) record_lease(h, LB_EV_RENEWED, (struct lb_event){0});
   else lb_holder_record(h, LB_EV_NOT_RENEWED, (struct lb_event){.check = (uint8_t)lb_holder_answer(r), .flags = LB_EVF_CHECK});
   if (r == LB_LOST) return lb_holder_give_up_hold(h);

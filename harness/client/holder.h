@@ -86,7 +86,8 @@ int lb_holder_write(struct lb_holder *holder);
 /* Renews if a renewal is due; event `renewed` with the new end of the lease, or `not-renewed` with
  * what the service said, after which comes `lost` if the lease is gone. LB_OK (also if none was due),
  * LB_LOST; LB_UNKNOWN, -errno: it still believes that it holds, and tries again after a tenth of the
- * ttl. Takes half a second at most. */
+ * ttl. Takes half a second at most. Under the guard `deadline` the end of the lease is when the hold ends, whether a renewal was
+ * answered or not: events `check` and `lost`, LB_LOST, at the next call from then on; and no renewal is waited for beyond it. */
 int lb_holder_renew(struct lb_holder *holder);
 /* The server that its session talks to now, as the hook `server` says, and notes it in the client's
  * state: its index, or -ENOENT. */

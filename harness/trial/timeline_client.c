@@ -139,7 +139,7 @@ int lb_timeline_reopen(struct lb_stage *s, const struct lb_step *step) {
   int r = lb_client_call(client, command, LB_GRACE_MS, &reply);
   if (r != 0) return lb_stage_silent(s, client, step->text, r);
   if (reply.result != LB_OK) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, reply.err);
-  lb_stage_met(s, step);
+  lb_stage_note(s, "%s begins anew, with another session", client->name);
   return 0;
 }
 
@@ -151,7 +151,7 @@ int lb_timeline_start(struct lb_stage *s, const struct lb_step *step) {
   *pending_of(s, client) = (struct lb_pending){0};
   if (lb_crew_revive(s, client, lb_timeline_in_ms(step->within_ms), err, sizeof err) < 0)
     return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, err);
-  lb_stage_met(s, step);
+  lb_stage_note(s, "%s is started again", client->name);
   return 0;
 }
 
