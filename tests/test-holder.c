@@ -345,6 +345,9 @@ static void every_outcome_names_the_server_that_was_asked(void **state) {
       {LB_UNKNOWN, {2, 0}, 0, "acquire unknown server"},
       {LB_UNKNOWN, {2, -ENOENT}, 2, "acquire unknown server"}, /* dropped, as it brought no answer */
       {LB_UNKNOWN, {-ENOENT, -ENOENT}, -1, "acquire unknown"},
+      {-ENOLINK, {2, 2, -ENOENT}, 2, "acquire timeout server"}, /* an error is an answer, though the server has gone since */
+      {-ENOLINK, {2, 2, 1}, 1, "acquire timeout server"},
+      {-ECONNRESET, {2, -ENOENT, -ENOENT}, -1, "acquire timeout"},
   };
   struct fixture *f = *state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -125,9 +125,15 @@ static void record_seen(struct lb_holder *h) {
   if (seen) lb_holder_record(h, LB_EV_SEEN, (struct lb_event){.value = seen, .flags = LB_EVF_VALUE});
 }
 
+/* After a try that failed: who is still there has answered, with an error. */
+static void note_who_failed(struct lb_holder *h) {
+  int server = h->names_server ? lb_holder_server(h) : -ENOENT;
+  if (server >= 0) h->failed_at = server;
+}
+
 /* A connection that brought no answer may have been dropped for that: then who was asked is whom the
  * session talked to when the latest try began. Of who certainly does not hold it counts only who is
- * there now: without a server the request may never have left.
+ * there now, or had answered with an error: without a server the request may never have left.
  *
  * Leaves a queue, or makes sure that nothing of a refused attempt remains. */
 static int give_up(struct lb_holder *h, const struct lb_lock *lock, int latest) {
@@ -141,7 +147,7 @@ static int give_up(struct lb_holder *h, const struct lb_lock *lock, int latest) 
   memcpy(h->env->err, h->error, sizeof h->error);
   lb_holder_record(h, remains ? LB_EV_UNKNOWN : h->refused ? LB_EV_BUSY : LB_EV_TIMEOUT,
          (struct lb_event){.flags = remains && h->refused ? LB_EVF_REFUSED : 0});
-  record_server(h, remains && now < 0 ? h->asked : now);
+  record_server(h, now >= 0 ? now : remains ? h->asked : h->failed_at);
   return remains ? LB_UNKNOWN : h->refused ? LB_BUSY : LB_TIMEOUT;
 }
 
@@ -216,6 +222,7 @@ static int ask_until_granted(struct lb_holder *h, const struct lb_lock *lock, lb
     int r = lb_hook_try_acquire(h, lock, &h->grant, deadline);
     h->refused |= r == LB_BUSY;
     if (r == LB_BUSY) atomic_store(&lb_holder_state(h)->waits, true);
+    if (r < 0) note_who_failed(h);
     if (r == LB_UNKNOWN) {
       r = resolve(h, lock, deadline);
       if (r == LB_BUSY) h->grant = LB_GRANT_INIT; /* that attempt is over; the next one is new */
@@ -239,6 +246,7 @@ int lb_holder_acquire(struct lb_holder *h, uint32_t key, lb_ns deadline) {
   h->key = key;
   h->grant = LB_GRANT_INIT;
   h->refused = false;
+  h->failed_at = -ENOENT;
   h->error[0] = h->env->err[0] = '\0';
   struct lb_lock lock = lb_holder_lock(h, key, name);
   lb_holder_record(h, LB_EV_ACQUIRE, (struct lb_event){0});
