@@ -24,11 +24,6 @@
 #include "pg_advisory.h"
 #include "pg_hold.h"
 
-static const struct lb_option options[] = {[PG_HOLD_OPT_FENCE] = PG_HOLD_FENCE_OPTION,
-                                           [PG_HOLD_OPT_WAKE] = PG_WAKE_OPTION,
-                                           [PG_HOLD_OPT_IDLE] = PG_HOLD_IDLE_OPTION,
-                                           {0}};
-
 static const struct pg_hold_kind advisory_xact = {
     .begin = {"BEGIN", 0},
     .take = {"SELECT 1 WHERE pg_try_advisory_xact_lock(" PG_ADVISORY_KEY ")", 1},
@@ -42,7 +37,6 @@ static const struct pg_hold_kind advisory_xact = {
     .before_free = "before-commit",
 };
 
-static const char *const topologies[] = {"pg", "pg-async", "pg-sync", NULL};
 /* before-lock: the transaction has begun. after-lock: the answer has been read, and the lock is ours. */
 static const char *const points[] = {"before-lock", "after-lock", "before-commit", NULL};
 
@@ -59,9 +53,9 @@ const struct lb_protocol lb_pg_advisory_xact = {
         "What breaks pg-advisory, but for a pooler; an error in the transaction ends the hold. With `idle_timeout`\n"
         "a holder that says nothing for longer than the ttl loses the lock, and may go on working.",
     .source = "PostgreSQL's documentation, \"Advisory Locks\" (postgresql.org/docs/15/explicit-locking.html)",
-    .topologies = topologies,
+    .topologies = pg_topologies,
     .traits = LB_TRAIT_SESSION,
-    .options = options,
+    .options = pg_hold_transaction_options,
     .points = points,
     PG_HOLD_HOOKS,
     .extend = pg_hold_extend,

@@ -43,7 +43,6 @@ static const struct pg_hold_kind advisory = {
     .before_free = "before-unlock",
 };
 
-static const char *const topologies[] = {"pg", "pg-async", "pg-sync", NULL};
 /* after-lock: the answer has been read, and the lock is ours. */
 static const char *const points[] = {"before-lock", "after-lock", "before-unlock", NULL};
 
@@ -61,7 +60,7 @@ const struct lb_protocol lb_pg_advisory = {
         "cut-off old primary that still answers. A silent network: the server keeps the lock of a client that it\n"
         "does not know to be gone. A pooler that changes connections between two transactions.",
     .source = "PostgreSQL's documentation, \"Advisory Locks\" (postgresql.org/docs/15/explicit-locking.html)",
-    .topologies = topologies,
+    .topologies = pg_topologies,
     .traits = LB_TRAIT_SESSION | LB_TRAIT_REENTRANT,
     .options = options,
     .points = points,

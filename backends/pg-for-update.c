@@ -31,11 +31,6 @@
  */
 #include "pg_hold.h"
 
-static const struct lb_option options[] = {[PG_HOLD_OPT_FENCE] = PG_HOLD_FENCE_OPTION,
-                                           [PG_HOLD_OPT_WAKE] = PG_WAKE_OPTION,
-                                           [PG_HOLD_OPT_IDLE] = PG_HOLD_IDLE_OPTION,
-                                           {0}};
-
 static const char *const create[] = {"CREATE TABLE IF NOT EXISTS lockbench_locked(name text PRIMARY KEY)",
                                      PG_CREATE_FENCE, NULL};
 
@@ -59,7 +54,6 @@ static const struct pg_hold_kind for_update = {
     .before_free = "before-commit",
 };
 
-static const char *const topologies[] = {"pg", "pg-async", "pg-sync", NULL};
 /* before-select: the transaction has begun. after-select: the answer has been read, and the row is locked by us. */
 static const char *const points[] = {"before-select", "after-select", "before-commit", NULL};
 
@@ -76,9 +70,9 @@ const struct lb_protocol lb_pg_for_update = {
         "primary that still answers. A silent network or a client that hangs keeps the lock; with `idle_timeout`\n"
         "it loses it, and may go on working.",
     .source = "PostgreSQL's documentation, \"Row-Level Locks\"; Quartz's StdRowLockSemaphore",
-    .topologies = topologies,
+    .topologies = pg_topologies,
     .traits = LB_TRAIT_SESSION,
-    .options = options,
+    .options = pg_hold_transaction_options,
     .points = points,
     PG_HOLD_HOOKS,
     .extend = pg_hold_extend,

@@ -75,7 +75,6 @@ static const struct pg_lock_sql lease_sql = {
 
 static const struct pg_lock_kind lease = {.sql = &lease_sql}, client_lease = {.sql = &lease_sql, .client_clock = true};
 
-static const char *const topologies[] = {"pg", "pg-async", "pg-sync", NULL};
 /* before-upsert: pg-lease-client has read its clock. after-upsert: the answer has been read, and the lease is ours. before-confirm:
  * it may be ours, as an answer was lost. */
 static const char *const points[] = {"before-upsert", "after-upsert", "before-release", "before-confirm", NULL};
@@ -95,7 +94,7 @@ const struct lb_protocol lb_pg_lease = {
         "a dead holder's lease. Losing committed rows (promotion of an asynchronous standby, synchronous_commit=off\n"
         "and a crash) or a cut-off old primary that still answers; a number may then repeat an earlier one.",
     .source = "ShedLock's JDBC provider with usingDbTime(), as one PostgreSQL statement",
-    .topologies = topologies,
+    .topologies = pg_topologies,
     .traits = LB_TRAIT_LEASED | LB_TRAIT_FENCED | LB_TRAIT_SERVER_CLOCK,
     .options = options,
     .points = points,
@@ -115,7 +114,7 @@ const struct lb_protocol lb_pg_lease_client = {
         "a lease that its holder still counts on. A client paused between reading its clock and sending\n"
         "writes a lease that others find over.",
     .source = "ShedLock's JDBC provider in its default form; Spring Integration's DefaultLockRepository",
-    .topologies = topologies,
+    .topologies = pg_topologies,
     .traits = LB_TRAIT_LEASED | LB_TRAIT_FENCED | LB_TRAIT_CLIENT_CLOCK,
     .options = options,
     .points = points,

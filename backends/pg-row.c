@@ -58,7 +58,6 @@ static const struct pg_lock_sql row_sql = {
 
 static const struct pg_lock_kind row = {.sql = &row_sql};
 
-static const char *const topologies[] = {"pg", "pg-async", "pg-sync", NULL};
 /* after-insert: the answer has been read, and the row is ours. before-confirm: it may be ours, as an answer was lost. */
 static const char *const points[] = {"before-insert", "after-insert", "before-delete", "before-confirm", NULL};
 
@@ -74,7 +73,7 @@ const struct lb_protocol lb_pg_row = {
         "synchronous_commit=off and a crash) or a cut-off old primary that still answers lets a second client in;\n"
         "its number may then repeat an earlier one.",
     .source = "the lock table of ShedLock's and Spring Integration's JDBC providers, without the lease",
-    .topologies = topologies,
+    .topologies = pg_topologies,
     .traits = LB_TRAIT_NO_EXPIRY | LB_TRAIT_FENCED,
     .options = options,
     .points = points,

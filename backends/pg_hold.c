@@ -12,6 +12,12 @@
 
 enum { LOCK_WAIT_MS = 100, SETTLE_NAP_MS = 5 };
 
+const struct lb_option pg_hold_transaction_options[] = {
+    [PG_HOLD_OPT_FENCE] = PG_HOLD_FENCE_OPTION,
+    [PG_HOLD_OPT_WAKE] = PG_WAKE_OPTION,
+    [PG_HOLD_OPT_IDLE] = {"idle_timeout", LB_OPT_BOOL, 0, 0, 1, "the server ends a transaction that idles for longer than the ttl"},
+    {0}};
+
 const char *const pg_hold_numbers[] = {PG_CREATE_FENCE, NULL};
 
 struct answer {

@@ -52,10 +52,10 @@ extern const char *const pg_hold_numbers[];
 enum { PG_HOLD_OPT_FENCE, PG_HOLD_OPT_WAKE, PG_HOLD_OPT_IDLE };
 #define PG_HOLD_FENCE_OPTION                                                                                           \
   { "fence", LB_OPT_BOOL, 0, 0, 1, "a number from a sequence, drawn by the statement that takes the lock" }
-#define PG_HOLD_IDLE_OPTION                                                                                            \
-  { "idle_timeout", LB_OPT_BOOL, 0, 0, 1, "the server ends a transaction that idles for longer than the ttl" }
+/* Of those that hold by a transaction. */
+extern const struct lb_option pg_hold_transaction_options[];
 
-/* The hooks of struct lb_protocol, as they are; extend only with PG_HOLD_IDLE_OPTION. `data` points to the kind. */
+/* The hooks of struct lb_protocol, as they are; extend only with pg_hold_transaction_options. `data` points to the kind. */
 #define PG_HOLD_HOOKS                                                                                                  \
   .session_size = PG_HOLD_SESSION_SIZE, .open = pg_hold_open, .close = pg_hold_close, .try_acquire = pg_hold_try,      \
   .release = pg_hold_release, .wait = pg_hold_wait, .setup = pg_hold_setup, .resolve = pg_hold_resolve,                \

@@ -11,6 +11,8 @@
 
 #define NAP_MS 5
 
+const char *const pg_topologies[] = {"pg", "pg-async", "pg-sync", NULL};
+
 /* A statement that makes or removes something, and does nothing where that is done already: so what was not answered, or waited too
  * long for another transaction, is repeated. LB_OK, LB_UNKNOWN, LB_TIMEOUT (not done), -errno. */
 static int define(struct pg_primary *primary, const char *sql, lb_ns deadline) {

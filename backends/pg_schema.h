@@ -13,6 +13,8 @@
  * would hand them out of order. For pg_schema_make(). */
 #define PG_CREATE_FENCE "CREATE SEQUENCE IF NOT EXISTS lockbench_fence CACHE 1"
 
+extern const char *const pg_topologies[];
+
 /* The hook setup: the schema, and in it what `create` makes, statements that are harmless to repeat, NULL at the end. Comes back when the
  * log on disk and every standby have it. LB_OK, -errno. */
 int pg_schema_make(struct pg_primary *primary, const char *const create[], lb_ns deadline);

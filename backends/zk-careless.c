@@ -31,8 +31,6 @@
 
 static const struct zk_recipe_kind kind = {.ephemeral = true, .by_client = true};
 
-static const char *const topologies[] = {"zk-x3", "zk", NULL};
-
 const struct lb_protocol lb_zk_careless = {
     .abi = LB_ABI,
     .size = sizeof(struct lb_protocol),
@@ -45,7 +43,6 @@ const struct lb_protocol lb_zk_careless = {
               "paused or cut off for longer than its session timeout. A resource that compares the fencing number\n"
               "refuses both.",
     .source = "ZooKeeper Recipes and Solutions, \"Locks\", without its note on recoverable errors and the GUID",
-    .topologies = topologies,
     .traits = LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
     .points = zk_recipe_points,
     .flaws = (const struct lb_flaw[]){{"a session that holds is refused like anybody else",

@@ -28,8 +28,6 @@
 
 static const struct zk_node_kind ephemeral = {.ephemeral = true};
 
-static const char *const topologies[] = {"zk-x3", "zk", NULL};
-
 const struct lb_protocol lb_zk_ephemeral = {
     .abi = LB_ABI,
     .size = sizeof(struct lb_protocol),
@@ -41,7 +39,6 @@ const struct lb_protocol lb_zk_ephemeral = {
               "that compares the fencing number refuses it. No progress without a majority of the servers. Each release\n"
               "wakes everybody who waits, and each of them sends a write that all but one find refused.",
     .source = "ZooKeeper Programmer's Guide, \"Ephemeral Nodes\"; Recipes and Solutions, \"Locks\", on the herd effect",
-    .topologies = topologies,
     .traits = LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_WAKES,
     .points = zk_node_points,
     ZK_NODE_HOOKS,

@@ -25,8 +25,6 @@
 
 static const struct zk_recipe_kind kind = {.ephemeral = false, .by_client = false};
 
-static const char *const topologies[] = {"zk-x3", "zk", NULL};
-
 const struct lb_protocol lb_zk_persistent_sequential = {
     .abi = LB_ABI,
     .size = sizeof(struct lb_protocol),
@@ -38,7 +36,6 @@ const struct lb_protocol lb_zk_persistent_sequential = {
               "stays, over restarts of the servers, too, and all behind it wait for ever. No progress without a majority\n"
               "of the servers.",
     .source = "ZooKeeper Recipes and Solutions, \"Locks\", without its flag EPHEMERAL",
-    .topologies = topologies,
     .traits = LB_TRAIT_NO_EXPIRY | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
     .points = zk_recipe_points,
     ZK_RECIPE_HOOKS,

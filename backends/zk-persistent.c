@@ -24,8 +24,6 @@
 
 static const struct zk_node_kind persistent = {.ephemeral = false};
 
-static const char *const topologies[] = {"zk-x3", "zk", NULL};
-
 const struct lb_protocol lb_zk_persistent = {
     .abi = LB_ABI,
     .size = sizeof(struct lb_protocol),
@@ -37,7 +35,6 @@ const struct lb_protocol lb_zk_persistent = {
               "stays, over restarts of the servers, too. No progress without a majority of the servers. Each release\n"
               "wakes everybody who waits.",
     .source = "ZooKeeper Programmer's Guide, \"ZNodes\": create() without flags",
-    .topologies = topologies,
     .traits = LB_TRAIT_NO_EXPIRY | LB_TRAIT_FENCED | LB_TRAIT_WAKES,
     .points = zk_node_points,
     ZK_NODE_HOOKS,

@@ -52,9 +52,9 @@ struct lb_session {
  * to its place, with a write if one is needed anyway. */
 static int advance(struct lb_session *s, const char *dir, struct lb_grant *grant, lb_ns deadline) {
   bool connected;
-  uint64_t losses = zk_losses(s->queue.zk, &connected);
+  uint64_t losses = zk_losses(s->queue.run.zk, &connected);
   int result;
-  if (!grant->asked_at) grant->asked_at = lb_now(s->queue.env);
+  if (!grant->asked_at) grant->asked_at = lb_now(s->queue.run.env);
   if (!grant->token_len) result = zk_queue_join(&s->queue, dir, grant, "after-create", deadline);
   else if (!zk_queue_has_node(grant)) result = zk_queue_find(&s->queue, grant, deadline);
   else result = zk_queue_look(&s->queue, dir, grant, !s->queue.recipe && !zk_life_is_known(&s->queue.life), deadline);
@@ -75,16 +75,16 @@ static int zk_sequential_try_acquire(struct lb_session *s, const struct lb_lock 
 
 /* Step 4 of the recipe, and the wait of step 5. */
 static int wait_by_recipe(struct lb_session *s, const char *ahead, lb_ns deadline) {
-  int result = zk_await_watch(s->queue.zk, zk_watch_exists(s->queue.zk, ahead), deadline);
+  int result = zk_await_watch(s->queue.run.zk, zk_watch_exists(s->queue.run.zk, ahead), deadline);
   if (result == LB_BUSY) return LB_OK;
-  return result == LB_OK ? zk_wait_event(s->queue.zk, deadline) : result;
+  return result == LB_OK ? zk_wait_event(s->queue.run.zk, deadline) : result;
 }
 
 /* Until the node just before the own one goes. */
 static int zk_sequential_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   char dir[ZK_PATH_MAX];
   int result = zk_queue_dir(&s->queue, lock->key, dir);
-  if (!result) result = zk_connect(s->queue.zk, deadline);
+  if (!result) result = zk_connect(s->queue.run.zk, deadline);
   if (result) return result;
   const char *ahead = zk_queue_ahead(&s->queue, grant);
   if (!ahead) return LB_OK;
@@ -95,7 +95,7 @@ static int zk_sequential_wait(struct lb_session *s, const struct lb_lock *lock, 
 
 static int zk_sequential_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)lock;
-  lb_point(s->queue.env, "before-release");
+  lb_point(s->queue.run.env, "before-release");
   return zk_queue_leave(&s->queue, grant, grant->valid_until && !s->queue.recipe, deadline);
 }
 
@@ -122,7 +122,7 @@ static int zk_sequential_resolve(struct lb_session *s, const struct lb_lock *loc
   do {
     if (!grant->token_len) return LB_BUSY;
     result = LB_BUSY; /* what is about to be deleted is not asked for again */
-    if (zk_is_doomed(s->queue.zk, grant->token)) break;
+    if (zk_is_doomed(s->queue.run.zk, grant->token)) break;
     result = zk_queue_connect(&s->queue, grant, deadline);
     if (result) return result == LB_TIMEOUT ? LB_UNKNOWN : result;
     result = grant->token_len ? advance(s, dir, grant, deadline) : ZK_AGAIN;
@@ -142,21 +142,12 @@ static int zk_sequential_open(struct lb_session *s, const struct lb_config *conf
   return result;
 }
 
-static void zk_sequential_close(struct lb_session *s) { zk_queue_close(&s->queue); }
-
-static int zk_sequential_setup(struct lb_session *s, lb_ns deadline) { return zk_queue_setup(&s->queue, deadline); }
-
-static int zk_sequential_teardown(struct lb_session *s, lb_ns deadline) { return zk_queue_teardown(&s->queue, deadline); }
-
 static int zk_sequential_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   return zk_queue_inspect(&s->queue, lock->key, endpoint, deadline);
 }
 
-static int zk_sequential_server(struct lb_session *s) { return zk_server(s->queue.zk); }
-
 static uint64_t zk_sequential_seen(struct lb_session *s) { return s->queue.seen; }
 
-static const char *const zk_sequential_topologies[] = {"zk-x3", "zk", NULL};
 /* after-create: the reply has been read, the node stands in the queue, and its place is not known yet. */
 static const char *const zk_sequential_points[] = {"after-create", "before-release", NULL};
 
@@ -173,23 +164,19 @@ const struct lb_protocol lb_zk_sequential = {
               "a node of the queue by anybody else is taken for a release, and nothing forbids it. With `recipe`\n"
               "not that, but a server that follows its leader late by more than a session.",
     .source = "ZooKeeper Recipes and Solutions, \"Locks\" (zookeeper.apache.org/doc/r3.8.0/recipes.html)",
-    .topologies = zk_sequential_topologies,
     .traits = LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
     .options = zk_sequential_options,
     .points = zk_sequential_points,
     .session_size = sizeof(struct lb_session),
+    ZK_RUN_HOOKS,
     .open = zk_sequential_open,
-    .close = zk_sequential_close,
     .try_acquire = zk_sequential_try_acquire,
     .release = zk_sequential_release,
-    .setup = zk_sequential_setup,
     .extend = zk_sequential_extend,
     .wait = zk_sequential_wait,
     .resolve = zk_sequential_resolve,
     .holds = zk_sequential_holds,
     .inspect = zk_sequential_inspect,
-    .teardown = zk_sequential_teardown,
     .doubt = zk_sequential_doubt,
-    .server = zk_sequential_server,
     .seen = zk_sequential_seen,
 };

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "zk_name.h"
-#include "zk_run.h"
 
 /* Beside enum lb_result: the session or the connection changed under a request; connect and look at the situation anew. */
 #define AGAIN 100
@@ -18,15 +17,15 @@ const char *const zk_node_points[] = {"after-create", "before-release", NULL};
 
 /* False: the attempt died with an earlier session. One with a persistent node does not. */
 static bool is_alive(const struct lb_session *s, const struct lb_grant *grant) {
-  return !s->ephemeral || zk_guid_is_alive(s->zk, grant->token);
+  return !s->ephemeral || zk_guid_is_alive(s->run.zk, grant->token);
 }
 
 static void forget(struct lb_grant *grant) { *grant = (struct lb_grant){.asked_at = grant->asked_at}; }
 
 static int path_of(struct lb_session *s, const char *key, char path[ZK_PATH_MAX]) {
-  return snprintf(path, ZK_PATH_MAX, "%s/%s", s->root, key) < ZK_PATH_MAX
+  return snprintf(path, ZK_PATH_MAX, "%s/%s", s->run.root, key) < ZK_PATH_MAX
              ? 0
-             : lb_fail(s->env, -ENAMETOOLONG, "a key of %zu characters does not fit into a node's name", strlen(key));
+             : lb_fail(s->run.env, -ENAMETOOLONG, "a key of %zu characters does not fit into a node's name", strlen(key));
 }
 
 /* ---- asking ---------------------------------------------------------------------------------------------- */
@@ -34,13 +33,13 @@ static int path_of(struct lb_session *s, const char *key, char path[ZK_PATH_MAX]
 /* Whether the attempt's node is there, by a read behind `before` (a sync or a write; NULL = what the server at hand has, which is
  * at least what this session has been told already). LB_OK, LB_LOST: it is not; AGAIN, LB_UNKNOWN: no answer by the deadline; -errno. */
 static int ask(struct lb_session *s, const char *path, const struct lb_grant *grant, struct zk_call *before, lb_ns deadline, uint64_t *ret_czxid) {
-  struct zk_call *node = zk_get(s->zk, path);
-  int result, rc = before ? zk_wait(s->zk, before, deadline) : ZOK;
-  if (rc == ZOK) rc = zk_wait(s->zk, node, deadline);
+  struct zk_call *node = zk_get(s->run.zk, path);
+  int result, rc = before ? zk_wait(s->run.zk, before, deadline) : ZOK;
+  if (rc == ZOK) rc = zk_wait(s->run.zk, node, deadline);
   if (rc == ZOK) result = strcmp(node->names, grant->token) == 0 ? LB_OK : LB_LOST;
   else if (rc == ZNONODE || zk_is_expiry(rc)) result = rc == ZNONODE ? LB_LOST : AGAIN;
   else if (rc == ZK_NO_REPLY) result = LB_UNKNOWN;
-  else result = zk_is_unknown(rc) ? AGAIN : zk_fail(s->zk, "read the lock's node", rc);
+  else result = zk_is_unknown(rc) ? AGAIN : zk_fail(s->run.zk, "read the lock's node", rc);
   if (rc == ZOK && ret_czxid) *ret_czxid = (uint64_t)node->stat.czxid;
   zk_drop(before);
   zk_drop(node);
@@ -51,17 +50,17 @@ static int ask(struct lb_session *s, const char *path, const struct lb_grant *gr
 static int confirm(struct lb_session *s, const char *path, const struct lb_grant *grant, bool by_write, lb_ns deadline) {
   int result = AGAIN;
   while (result == AGAIN) {
-    result = zk_connect(s->zk, deadline);
+    result = zk_connect(s->run.zk, deadline);
     if (result) return result == LB_TIMEOUT ? LB_UNKNOWN : result;
     if (!grant->valid_until || !is_alive(s, grant)) return LB_LOST;
     bool connected;
-    uint64_t losses = zk_losses(s->zk, &connected);
-    lb_ns sent = lb_now(s->env);
-    int rc = by_write ? zk_life_touch(&s->life, s->root, deadline) : ZOK;
-    if (rc == ZOK) result = ask(s, path, grant, by_write ? NULL : zk_sync(s->zk, path), deadline, NULL);
-    else result = rc == ZK_NO_REPLY ? LB_UNKNOWN : zk_is_unknown(rc) || zk_is_expiry(rc) ? AGAIN : zk_fail(s->zk, "write to the folder", rc);
+    uint64_t losses = zk_losses(s->run.zk, &connected);
+    lb_ns sent = lb_now(s->run.env);
+    int rc = by_write ? zk_life_touch(&s->life, s->run.root, deadline) : ZOK;
+    if (rc == ZOK) result = ask(s, path, grant, by_write ? NULL : zk_sync(s->run.zk, path), deadline, NULL);
+    else result = rc == ZK_NO_REPLY ? LB_UNKNOWN : zk_is_unknown(rc) || zk_is_expiry(rc) ? AGAIN : zk_fail(s->run.zk, "write to the folder", rc);
     if (result != LB_OK) continue;
-    if (s->ephemeral && lb_now(s->env) >= sent + zk_life_known(&s->life)->span) result = lb_now(s->env) < deadline ? AGAIN : LB_UNKNOWN;
+    if (s->ephemeral && lb_now(s->run.env) >= sent + zk_life_known(&s->life)->span) result = lb_now(s->run.env) < deadline ? AGAIN : LB_UNKNOWN;
     else lb_confirm(&s->confirmed, grant, losses);
   }
   return result;
@@ -73,10 +72,10 @@ static int confirm(struct lb_session *s, const char *path, const struct lb_grant
 static int granted(struct lb_session *s, struct lb_grant *grant, uint64_t czxid, uint64_t losses, lb_ns deadline) {
   lb_ns until = LB_NEVER;
   if (s->ephemeral) {
-    int rc = zk_life_make_sure(&s->life, s->root, deadline);
+    int rc = zk_life_make_sure(&s->life, s->run.root, deadline);
     if (rc != ZOK) return zk_is_expiry(rc) || (rc != ZK_NO_REPLY && zk_is_unknown(rc)) ? AGAIN : LB_UNKNOWN;
     until = zk_life_known(&s->life)->until;
-    if (lb_now(s->env) >= until) return AGAIN;
+    if (lb_now(s->run.env) >= until) return AGAIN;
   }
   grant->fence = czxid;
   grant->valid_until = until;
@@ -89,30 +88,30 @@ static int refused(struct lb_session *s, struct lb_grant *grant, int rc, lb_ns d
   forget(grant);
   if (rc == ZNODEEXISTS) return LB_BUSY;
   if (zk_is_expiry(rc)) return AGAIN;
-  if (rc != ZNONODE) return zk_fail(s->zk, "create the lock's node", rc);
-  int result = zk_run_setup(s->env, s->zk, s->root, deadline);
+  if (rc != ZNONODE) return zk_fail(s->run.zk, "create the lock's node", rc);
+  int result = zk_run_setup(&s->run, deadline);
   return result ? result : AGAIN;
 }
 
 static int create(struct lb_session *s, const char *path, struct lb_grant *grant, uint64_t losses, lb_ns deadline) {
-  zk_guid(s->env, s->zk, grant->token);
+  zk_guid(s->run.env, s->run.zk, grant->token);
   grant->token_len = strlen(grant->token);
   struct zk_mark mark = zk_life_mark(&s->life);
-  struct zk_call *create = zk_create(s->zk, path, grant->token, s->ephemeral ? ZOO_EPHEMERAL : ZOO_PERSISTENT);
+  struct zk_call *create = zk_create(s->run.zk, path, grant->token, s->ephemeral ? ZOO_EPHEMERAL : ZOO_PERSISTENT);
   int rc = zk_life_await(&s->life, create, mark, deadline);
   uint64_t czxid = rc == ZOK ? (uint64_t)create->stat.czxid : 0;
   zk_drop(create);
   if (rc == ZK_NO_REPLY) return LB_UNKNOWN;
   if (zk_is_unknown(rc)) return AGAIN;
   if (rc != ZOK) return refused(s, grant, rc, deadline);
-  lb_point(s->env, zk_node_points[0]);
+  lb_point(s->run.env, zk_node_points[0]);
   return granted(s, grant, czxid, losses, deadline);
 }
 
 /* What became of a create that was sent. After a sync: what is not there now will never be. */
 static int find(struct lb_session *s, const char *path, struct lb_grant *grant, uint64_t losses, lb_ns deadline) {
   uint64_t czxid = 0;
-  int result = is_alive(s, grant) ? ask(s, path, grant, zk_sync(s->zk, path), deadline, &czxid) : LB_LOST;
+  int result = is_alive(s, grant) ? ask(s, path, grant, zk_sync(s->run.zk, path), deadline, &czxid) : LB_LOST;
   if (result == LB_OK) return granted(s, grant, czxid, losses, deadline);
   if (result != LB_LOST) return result;
   forget(grant);
@@ -126,11 +125,11 @@ static int attempt(struct lb_session *s, const char *key, struct lb_grant *grant
   if (result) return result;
   do {
     if (!grant->token_len && only_find) return LB_BUSY;
-    result = zk_connect(s->zk, deadline);
+    result = zk_connect(s->run.zk, deadline);
     if (result) return grant->token_len ? LB_UNKNOWN : result;
     bool connected;
-    uint64_t losses = zk_losses(s->zk, &connected);
-    if (!grant->asked_at) grant->asked_at = lb_now(s->env);
+    uint64_t losses = zk_losses(s->run.zk, &connected);
+    if (!grant->asked_at) grant->asked_at = lb_now(s->run.env);
     result = grant->token_len ? find(s, path, grant, losses, deadline) : create(s, path, grant, losses, deadline);
   } while (result == AGAIN);
   return result;
@@ -149,33 +148,33 @@ int zk_node_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_gra
   char path[ZK_PATH_MAX];
   (void)grant;
   int result = path_of(s, lock->key, path);
-  if (!result) result = zk_connect(s->zk, deadline);
-  return result ? result : zk_await_change(s->zk, path, deadline);
+  if (!result) result = zk_connect(s->run.zk, deadline);
+  return result ? result : zk_await_change(s->run.zk, path, deadline);
 }
 
 /* ---- a grant we have, or may have -------------------------------------------------------------------------- */
 
 /* One's own node, and no other. LB_OK, LB_LOST: it is not there; AGAIN, LB_UNKNOWN, -errno. */
 static int delete_own(struct lb_session *s, const char *path, const struct lb_grant *grant, lb_ns deadline) {
-  int result = ask(s, path, grant, grant->valid_until ? NULL : zk_sync(s->zk, path), deadline, NULL);
+  int result = ask(s, path, grant, grant->valid_until ? NULL : zk_sync(s->run.zk, path), deadline, NULL);
   if (result != LB_OK) return result;
   struct zk_mark mark = zk_life_mark(&s->life);
-  struct zk_call *delete = zk_delete(s->zk, path);
+  struct zk_call *delete = zk_delete(s->run.zk, path);
   int rc = zk_life_await(&s->life, delete, mark, deadline);
   zk_drop(delete);
   if (rc == ZOK || rc == ZNONODE) return rc == ZOK ? LB_OK : LB_LOST;
   if (rc == ZK_NO_REPLY) return LB_UNKNOWN;
-  return zk_is_unknown(rc) || zk_is_expiry(rc) ? AGAIN : zk_fail(s->zk, "delete the lock's node", rc);
+  return zk_is_unknown(rc) || zk_is_expiry(rc) ? AGAIN : zk_fail(s->run.zk, "delete the lock's node", rc);
 }
 
 int zk_node_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   char path[ZK_PATH_MAX];
   bool must_exist = grant->valid_until != 0;
   int result = path_of(s, lock->key, path);
-  lb_point(s->env, zk_node_points[1]);
+  lb_point(s->run.env, zk_node_points[1]);
   if (result || !grant->token_len) return result;
   do {
-    result = zk_connect(s->zk, deadline);
+    result = zk_connect(s->run.zk, deadline);
     if (!result) result = is_alive(s, grant) ? delete_own(s, path, grant, deadline) : LB_LOST;
     if (result != AGAIN) continue;
     must_exist = false; /* its absence may be our own work */
@@ -194,7 +193,7 @@ int zk_node_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_g
   if (result == LB_OK && !zk_life_lasts(&s->life, zk_life_known(&s->life)->span / 4 * 3)) result = confirm(s, path, grant, true, deadline);
   if (result != LB_OK) return result;
   lb_ns until = zk_life_known(&s->life)->until;
-  if (lb_now(s->env) >= until) return LB_UNKNOWN;
+  if (lb_now(s->run.env) >= until) return LB_UNKNOWN;
   grant->valid_until = until;
   return LB_OK;
 }
@@ -214,25 +213,14 @@ int zk_node_doubt(struct lb_session *s, const struct lb_lock *lock, const struct
 
 int zk_node_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
   const struct zk_node_kind *kind = config->protocol->data;
-  *s = (struct lb_session){.env = config->env, .target = config->target, .ttl_ms = config->ttl_ms, .ephemeral = kind->ephemeral};
-  int result = zk_run_open(config, deadline, &s->zk, s->root);
-  s->life = (struct zk_life){.env = s->env, .zk = s->zk};
+  *s = (struct lb_session){.ephemeral = kind->ephemeral};
+  int result = zk_run_open(&s->run, config, deadline);
+  s->life = (struct zk_life){.env = s->run.env, .zk = s->run.zk};
   return result;
 }
-
-void zk_node_close(struct lb_session *s) {
-  zk_close(s->zk);
-  s->zk = NULL;
-}
-
-int zk_node_setup(struct lb_session *s, lb_ns deadline) { return zk_run_setup(s->env, s->zk, s->root, deadline); }
-
-int zk_node_teardown(struct lb_session *s, lb_ns deadline) { return zk_remove_tree(s->zk, s->root, deadline); }
 
 int zk_node_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   char path[ZK_PATH_MAX];
   int result = path_of(s, lock->key, path);
-  return result ? result : zk_inspect(s->env, s->target, endpoint, s->ttl_ms, path, deadline, NULL);
+  return result ? result : zk_inspect(s->run.env, s->run.target, endpoint, s->run.ttl_ms, path, deadline, NULL);
 }
-
-int zk_node_server(struct lb_session *s) { return zk_server(s->zk); }

@@ -20,6 +20,7 @@
 #define LB_ZK_NODE_H
 
 #include "zk_life.h"
+#include "zk_run.h"
 
 /* What `data` points to. */
 struct zk_node_kind {
@@ -28,11 +29,7 @@ struct zk_node_kind {
 
 /* The body of struct lb_session for these protocols. */
 struct lb_session {
-  struct lb_env *env;
-  const struct lb_target *target;
-  struct zk_session *zk;
-  char root[ZK_PATH_MAX]; /* folder of all locks: the prefix of the run */
-  int64_t ttl_ms;
+  struct zk_run run;
   bool ephemeral;
   struct zk_life life;
   struct lb_confirmed confirmed;
@@ -40,25 +37,21 @@ struct lb_session {
 #define ZK_NODE_SESSION_SIZE sizeof(struct lb_session)
 
 /* The hooks of struct lb_protocol, as they are; extend and doubt only for an ephemeral node. */
-#define ZK_NODE_HOOKS                                                                                                                      \
-  .session_size = ZK_NODE_SESSION_SIZE, .open = zk_node_open, .close = zk_node_close, .try_acquire = zk_node_try,                          \
-  .release = zk_node_release, .wait = zk_node_wait, .setup = zk_node_setup, .resolve = zk_node_resolve, .holds = zk_node_holds,            \
-  .inspect = zk_node_inspect, .teardown = zk_node_teardown, .server = zk_node_server
+#define ZK_NODE_HOOKS                                                                                                 \
+  .session_size = ZK_NODE_SESSION_SIZE, ZK_RUN_HOOKS, .open = zk_node_open, .try_acquire = zk_node_try,                   \
+  .release = zk_node_release, .wait = zk_node_wait, .resolve = zk_node_resolve, .holds = zk_node_holds,                    \
+  .inspect = zk_node_inspect
 /* after-create: the reply has been read, the node stands. */
 extern const char *const zk_node_points[];
 
 int zk_node_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline);
-void zk_node_close(struct lb_session *s);
 int zk_node_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int zk_node_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int zk_node_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int zk_node_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
-int zk_node_setup(struct lb_session *s, lb_ns deadline);
 int zk_node_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int zk_node_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
 int zk_node_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
-int zk_node_teardown(struct lb_session *s, lb_ns deadline);
 int zk_node_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant);
-int zk_node_server(struct lb_session *s);
 
 #endif

@@ -12,12 +12,12 @@
 /* ---- names --------------------------------------------------------------------------------------------- */
 
 int zk_queue_dir(struct zk_queue *q, const char *key, char dir[ZK_PATH_MAX]) {
-  return zk_name_queue(q->env, q->root, key, dir);
+  return zk_name_queue(q->run.env, q->run.root, key, dir);
 }
 
 static void name_attempt(struct zk_queue *q, const char *dir, struct lb_grant *grant) {
   char guid[ZK_GUID_SIZE];
-  zk_guid(q->env, q->zk, guid);
+  zk_guid(q->run.env, q->run.zk, guid);
   grant->token_len = (size_t)snprintf(grant->token, sizeof grant->token, "%s/%s" ZK_LOCK_MARK, dir, guid);
 }
 
@@ -29,33 +29,21 @@ bool zk_queue_has_node(const struct lb_grant *grant) {
 }
 
 bool zk_queue_is_alive(const struct zk_queue *q, const struct lb_grant *grant) {
-  return zk_guid_is_alive(q->zk, strrchr(grant->token, '/') + 1);
+  return zk_guid_is_alive(q->run.zk, strrchr(grant->token, '/') + 1);
 }
 
 /* ---- the session --------------------------------------------------------------------------------------- */
 
 int zk_queue_open(struct zk_queue *q, const struct lb_config *config, lb_ns deadline) {
-  *q = (struct zk_queue){.env = config->env,
-                         .target = config->target,
-                         .client = config->client,
-                         .ttl_ms = config->ttl_ms};
-  int result = zk_run_open(config, deadline, &q->zk, q->root);
-  q->life = (struct zk_life){.env = q->env, .zk = q->zk};
+  *q = (struct zk_queue){0};
+  int result = zk_run_open(&q->run, config, deadline);
+  q->life = (struct zk_life){.env = q->run.env, .zk = q->run.zk};
   return result;
 }
 
-void zk_queue_close(struct zk_queue *q) {
-  zk_close(q->zk);
-  q->zk = NULL;
-}
-
-int zk_queue_teardown(struct zk_queue *q, lb_ns deadline) { return zk_remove_tree(q->zk, q->root, deadline); }
-
-int zk_queue_setup(struct zk_queue *q, lb_ns deadline) { return zk_run_setup(q->env, q->zk, q->root, deadline); }
-
 int zk_queue_connect(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline) {
-  int result = zk_connect(q->zk, deadline);
-  if (!result && grant->token_len && (!zk_queue_is_alive(q, grant) || zk_is_doomed(q->zk, grant->token))) zk_queue_forget(grant);
+  int result = zk_connect(q->run.zk, deadline);
+  if (!result && grant->token_len && (!zk_queue_is_alive(q, grant) || zk_is_doomed(q->run.zk, grant->token))) zk_queue_forget(grant);
   return result;
 }
 
@@ -65,9 +53,9 @@ int zk_queue_connect(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline)
 static int after(struct zk_queue *q, struct lb_grant *grant, const char *what, int rc) {
   if (rc == ZK_NO_REPLY) return LB_UNKNOWN;
   if (zk_is_unknown(rc) || zk_is_expiry(rc)) return ZK_AGAIN;
-  if (zk_queue_has_node(grant)) zk_doom(q->zk, grant->token);
+  if (zk_queue_has_node(grant)) zk_doom(q->run.zk, grant->token);
   zk_queue_forget(grant);
-  return zk_fail(q->zk, what, rc);
+  return zk_fail(q->run.zk, what, rc);
 }
 
 /* czxid 0: not known yet. */
@@ -99,19 +87,19 @@ static int judge(struct zk_queue *q, const char *dir, struct lb_grant *grant, co
 int zk_queue_join(struct zk_queue *q, const char *dir, struct lb_grant *grant, const char *made, lb_ns deadline) {
   name_attempt(q, dir, grant);
   struct zk_mark mark = zk_life_mark(&q->life);
-  struct zk_call *create = zk_create(q->zk, grant->token, q->client, ZOO_EPHEMERAL_SEQUENTIAL);
-  struct zk_call *children = zk_children(q->zk, dir);
+  struct zk_call *create = zk_create(q->run.zk, grant->token, q->run.client, ZOO_EPHEMERAL_SEQUENTIAL);
+  struct zk_call *children = zk_children(q->run.zk, dir);
   int result, rc = zk_life_await(&q->life, create, mark, deadline);
   if (rc == ZNONODE) {
     zk_queue_forget(grant);
-    rc = zk_make_path(q->zk, dir, deadline);
+    rc = zk_make_path(q->run.zk, dir, deadline);
     result = rc == ZOK ? ZK_AGAIN : rc == ZK_NO_REPLY ? LB_TIMEOUT : after(q, grant, "create the lock's folder", rc);
   } else if (rc != ZOK) {
     result = after(q, grant, "create the lock's node", rc);
   } else {
     take_node(q, grant, create->path, (uint64_t)create->stat.czxid);
-    if (made) lb_point(q->env, made);
-    rc = zk_wait(q->zk, children, deadline);
+    if (made) lb_point(q->run.env, made);
+    rc = zk_wait(q->run.zk, children, deadline);
     result = rc == ZOK ? judge(q, dir, grant, children) : after(q, grant, "list the lock's nodes", rc);
   }
   zk_drop(create);
@@ -121,7 +109,7 @@ int zk_queue_join(struct zk_queue *q, const char *dir, struct lb_grant *grant, c
 
 int zk_queue_find(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline) {
   char path[ZK_PATH_MAX];
-  int rc = zk_find(q->zk, grant->token, deadline, path);
+  int rc = zk_find(q->run.zk, grant->token, deadline, path);
   if (rc != ZOK && rc != ZNONODE) return after(q, grant, "look for the lock's node", rc);
   if (rc == ZOK) take_node(q, grant, path, 0);
   else zk_queue_forget(grant);
@@ -131,16 +119,16 @@ int zk_queue_find(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline) {
 /* By the one that was ahead. */
 static bool was_passed_on(struct zk_queue *q, const struct lb_grant *grant) {
   const char *ahead = zk_queue_ahead(q, grant);
-  return ahead && zk_was_written(q->zk, ahead);
+  return ahead && zk_was_written(q->run.zk, ahead);
 }
 
 int zk_queue_look(struct zk_queue *q, const char *dir, struct lb_grant *grant, bool by_write, lb_ns deadline) {
   if (!by_write && !q->recipe && was_passed_on(q, grant)) return q->seen = 0, LB_OK;
   struct zk_mark mark = zk_life_mark(&q->life);
-  struct zk_call *write = by_write ? zk_set(q->zk, dir, "") : NULL;
-  struct zk_call *children = zk_children(q->zk, dir);
+  struct zk_call *write = by_write ? zk_set(q->run.zk, dir, "") : NULL;
+  struct zk_call *children = zk_children(q->run.zk, dir);
   int result, rc = by_write ? zk_life_await(&q->life, write, mark, deadline) : ZOK;
-  if (rc == ZOK) rc = zk_wait(q->zk, children, deadline);
+  if (rc == ZOK) rc = zk_wait(q->run.zk, children, deadline);
   if (rc == ZOK) {
     result = judge(q, dir, grant, children);
   } else if (rc == ZNONODE) {
@@ -168,8 +156,8 @@ const char *zk_queue_ahead(const struct zk_queue *q, const struct lb_grant *gran
 
 int zk_queue_number(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline, uint64_t *ret_czxid) {
   if (!q->place.czxid) {
-    struct zk_call *exists = zk_exists(q->zk, grant->token);
-    int rc = zk_wait(q->zk, exists, deadline);
+    struct zk_call *exists = zk_exists(q->run.zk, grant->token);
+    int rc = zk_wait(q->run.zk, exists, deadline);
     if (rc == ZOK) q->place.czxid = (uint64_t)exists->stat.czxid;
     zk_drop(exists);
     if (rc == ZNONODE) return ZK_AGAIN;
@@ -182,6 +170,6 @@ int zk_queue_number(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline, 
 int zk_queue_inspect(struct zk_queue *q, const char *key, size_t endpoint, lb_ns deadline) {
   char dir[ZK_PATH_MAX];
   int children = 0, result = zk_queue_dir(q, key, dir);
-  if (!result) result = zk_inspect(q->env, q->target, endpoint, q->ttl_ms, dir, deadline, &children);
+  if (!result) result = zk_inspect(q->run.env, q->run.target, endpoint, q->run.ttl_ms, dir, deadline, &children);
   return result < 0 ? result : children > 0;
 }

@@ -43,12 +43,7 @@
 #define ZK_AGAIN 100
 
 struct zk_queue { /* one client's side; one thread */
-  struct lb_env *env;
-  struct zk_session *zk;
-  const struct lb_target *target;
-  const char *client;
-  char root[ZK_PATH_MAX]; /* folder of all folders of locks: the prefix of the run */
-  int64_t ttl_ms; /* asked for as the session's timeout */
+  struct zk_run run; /* its root: the folder of all folders of locks */
   uint64_t losses; /* of the session, before the question left that zk_queue_confirm() got an answer to */
   struct lb_confirmed confirmed;
   struct zk_life life;   /* what the answered writes of the session say of it: create, write to the folder, delete */
@@ -62,14 +57,9 @@ struct zk_queue { /* one client's side; one thread */
 
 /* ---- the session --------------------------------------------------------------------------------------- */
 
-/* Opens a session of the config's ttl and waits until it is usable. 0 or -errno (-ETIMEDOUT: no session by the deadline). */
+/* Opens a session of the config's ttl and waits until it is usable. 0 or -errno (-ETIMEDOUT: no session by the deadline); ended by
+ * zk_run_close(). */
 int zk_queue_open(struct zk_queue *queue, const struct lb_config *config, lb_ns deadline);
-/* Ends the session, and with it every node of this client. Half-opened is fine. */
-void zk_queue_close(struct zk_queue *queue);
-/* Creates the root. LB_OK, LB_TIMEOUT: no session; -errno. */
-int zk_queue_setup(struct zk_queue *queue, lb_ns deadline);
-/* Removes the root and everything below it, also nodes of sessions that live. LB_OK, LB_TIMEOUT, LB_UNKNOWN, -errno. */
-int zk_queue_teardown(struct zk_queue *queue, lb_ns deadline);
 /* The folder of the key's queue. 0, or -ENAMETOOLONG: no node's name would fit. */
 int zk_queue_dir(struct zk_queue *queue, const char *key, char ret_dir[ZK_PATH_MAX]);
 /* Waits until the session is usable. An attempt of an earlier session is forgotten, and so is one that zk_queue_leave() could

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "zk_name.h"
-#include "zk_run.h"
 
 /* Beside enum lb_result: the session, the connection or the folder changed under a request; connect and look at the situation anew. */
 #define AGAIN 100
@@ -19,14 +18,14 @@ const char *const zk_recipe_points[] = {"after-create", "before-release", NULL};
 /* ---- names --------------------------------------------------------------------------------------------- */
 
 static int dir_of(struct lb_session *s, const char *key, char dir[ZK_PATH_MAX]) {
-  return zk_name_queue(s->env, s->root, key, dir);
+  return zk_name_queue(s->run.env, s->run.root, key, dir);
 }
 
 static void name_attempt(struct lb_session *s, const char *dir, struct lb_grant *grant) {
   char guid[ZK_GUID_SIZE];
-  zk_guid(s->env, s->zk, guid);
+  zk_guid(s->run.env, s->run.zk, guid);
   grant->token_len =
-      (size_t)snprintf(grant->token, sizeof grant->token, "%s/%.32s" ZK_LOCK_MARK, dir, s->kind->by_client ? s->client : guid);
+      (size_t)snprintf(grant->token, sizeof grant->token, "%s/%.32s" ZK_LOCK_MARK, dir, s->kind->by_client ? s->run.client : guid);
 }
 
 static bool has_node(const struct lb_grant *grant) { return grant->token_len && grant->token[grant->token_len - 1] != '-'; }
@@ -40,24 +39,24 @@ static void forget(struct lb_grant *grant) { *grant = (struct lb_grant){.asked_a
 /* The situation after a result that is neither success nor a missing node. */
 static int after(struct lb_session *s, const char *what, int rc) {
   if (rc == ZK_NO_REPLY) return LB_UNKNOWN;
-  return zk_is_unknown(rc) || zk_is_expiry(rc) ? AGAIN : zk_fail(s->zk, what, rc);
+  return zk_is_unknown(rc) || zk_is_expiry(rc) ? AGAIN : zk_fail(s->run.zk, what, rc);
 }
 
 /* ---- steps: LB_OK, AGAIN, LB_UNKNOWN, -errno --------------------------------------------------------------- */
 
 static int make_dir(struct lb_session *s, const char *dir, lb_ns deadline) {
-  int rc = zk_make_path(s->zk, dir, deadline);
+  int rc = zk_make_path(s->run.zk, dir, deadline);
   return rc == ZOK ? AGAIN : after(s, "create the lock's folder", rc);
 }
 
 /* Step 1: a node at the end of the queue. */
 static int join(struct lb_session *s, const char *dir, struct lb_grant *grant, lb_ns deadline) {
-  struct zk_call *create = zk_create(s->zk, grant->token, s->client, s->kind->ephemeral ? ZOO_EPHEMERAL_SEQUENTIAL : ZOO_PERSISTENT_SEQUENTIAL);
-  int rc = zk_wait(s->zk, create, deadline);
+  struct zk_call *create = zk_create(s->run.zk, grant->token, s->run.client, s->kind->ephemeral ? ZOO_EPHEMERAL_SEQUENTIAL : ZOO_PERSISTENT_SEQUENTIAL);
+  int rc = zk_wait(s->run.zk, create, deadline);
   int result = rc == ZOK ? LB_OK : rc == ZNONODE ? make_dir(s, dir, deadline) : after(s, "create the lock's node", rc);
   if (rc == ZOK) take_node(grant, create->path);
   zk_drop(create);
-  if (rc == ZOK) lb_point(s->env, zk_recipe_points[0]);
+  if (rc == ZOK) lb_point(s->run.env, zk_recipe_points[0]);
   return result;
 }
 
@@ -65,7 +64,7 @@ static int join(struct lb_session *s, const char *dir, struct lb_grant *grant, l
  * of it. ZNONODE, or as above. */
 static int find(struct lb_session *s, struct lb_grant *grant, lb_ns deadline) {
   char path[ZK_PATH_MAX];
-  int rc = zk_find(s->zk, grant->token, deadline, path);
+  int rc = zk_find(s->run.zk, grant->token, deadline, path);
   if (rc == ZOK) take_node(grant, path);
   return rc == ZOK ? LB_OK : rc == ZNONODE ? ZNONODE : after(s, "look for the lock's node", rc);
 }
@@ -80,8 +79,8 @@ static int enter(struct lb_session *s, const char *dir, struct lb_grant *grant, 
 /* Steps 2 and 3: the list, without a watch. Also LB_BUSY. */
 static int look(struct lb_session *s, const char *dir, struct lb_grant *grant, lb_ns deadline) {
   const char *ahead = NULL;
-  struct zk_call *children = zk_children(s->zk, dir);
-  int rc = zk_wait(s->zk, children, deadline), result = AGAIN;
+  struct zk_call *children = zk_children(s->run.zk, dir);
+  int rc = zk_wait(s->run.zk, children, deadline), result = AGAIN;
   bool there = rc == ZOK && zk_find_place(children, strrchr(grant->token, '/') + 1, &ahead);
   s->ahead[0] = '\0';
   if (ahead) snprintf(s->ahead, sizeof s->ahead, "%s/%s", dir, ahead);
@@ -94,8 +93,8 @@ static int look(struct lb_session *s, const char *dir, struct lb_grant *grant, l
 
 /* The hold lasts until the node goes, which the client takes for as long as it likes. */
 static int granted(struct lb_session *s, struct lb_grant *grant, lb_ns deadline) {
-  struct zk_call *node = zk_exists(s->zk, grant->token);
-  int rc = zk_wait(s->zk, node, deadline);
+  struct zk_call *node = zk_exists(s->run.zk, grant->token);
+  int rc = zk_wait(s->run.zk, node, deadline);
   if (rc == ZOK) grant->fence = (uint64_t)node->stat.czxid;
   if (rc == ZOK) grant->valid_until = LB_NEVER;
   zk_drop(node);
@@ -110,9 +109,9 @@ int zk_recipe_try(struct lb_session *s, const struct lb_lock *lock, struct lb_gr
   int result = dir_of(s, lock->key, dir);
   if (result) return result;
   do {
-    result = zk_connect(s->zk, deadline);
+    result = zk_connect(s->run.zk, deadline);
     if (result) return grant->token_len ? LB_UNKNOWN : result;
-    if (!grant->asked_at) grant->asked_at = lb_now(s->env);
+    if (!grant->asked_at) grant->asked_at = lb_now(s->run.env);
     result = has_node(grant) ? LB_OK : enter(s, dir, grant, deadline);
     if (result == LB_OK) result = look(s, dir, grant, deadline);
     if (result == LB_OK) result = granted(s, grant, deadline);
@@ -133,15 +132,15 @@ int zk_recipe_resolve(struct lb_session *s, const struct lb_lock *lock, struct l
 /* Steps 4 and 5. */
 int zk_recipe_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   (void)lock, (void)grant;
-  int result = zk_connect(s->zk, deadline);
-  return result || !s->ahead[0] ? result : zk_await_change(s->zk, s->ahead, deadline);
+  int result = zk_connect(s->run.zk, deadline);
+  return result || !s->ahead[0] ? result : zk_await_change(s->run.zk, s->ahead, deadline);
 }
 
 /* Its own node, by the whole path: numbers are given once. LB_OK, LB_LOST: it is not there; AGAIN, LB_UNKNOWN, -errno. */
 static int leave(struct lb_session *s, struct lb_grant *grant, lb_ns deadline) {
   int result = has_node(grant) ? LB_OK : find(s, grant, deadline);
   if (result != LB_OK) return result == ZNONODE ? LB_LOST : result;
-  int rc = zk_run(s->zk, zk_delete(s->zk, grant->token), deadline);
+  int rc = zk_run(s->run.zk, zk_delete(s->run.zk, grant->token), deadline);
   return rc == ZOK ? LB_OK : rc == ZNONODE ? LB_LOST : after(s, "delete the lock's node", rc);
 }
 
@@ -149,11 +148,11 @@ int zk_recipe_release(struct lb_session *s, const struct lb_lock *lock, struct l
   (void)lock;
   bool must_exist = grant->valid_until != 0;
   int result = LB_OK;
-  lb_point(s->env, zk_recipe_points[1]);
+  lb_point(s->run.env, zk_recipe_points[1]);
   if (!grant->token_len) return LB_OK;
   do {
     if (result == AGAIN) must_exist = false; /* its absence may be our own work */
-    result = zk_connect(s->zk, deadline);
+    result = zk_connect(s->run.zk, deadline);
     if (!result) result = leave(s, grant, deadline);
   } while (result == AGAIN);
   if (result == LB_LOST) return must_exist ? LB_LOST : LB_OK;
@@ -167,12 +166,12 @@ int zk_recipe_holds(struct lb_session *s, const struct lb_lock *lock, const stru
   (void)lock;
   int result, rc;
   do {
-    result = zk_connect(s->zk, deadline);
+    result = zk_connect(s->run.zk, deadline);
     if (result) return result == LB_TIMEOUT ? LB_UNKNOWN : result;
     if (!has_node(grant) || !grant->valid_until) return LB_LOST;
-    struct zk_call *sync = zk_sync(s->zk, grant->token), *node = zk_exists(s->zk, grant->token);
-    rc = zk_wait(s->zk, sync, deadline);
-    if (rc == ZOK) rc = zk_wait(s->zk, node, deadline);
+    struct zk_call *sync = zk_sync(s->run.zk, grant->token), *node = zk_exists(s->run.zk, grant->token);
+    rc = zk_wait(s->run.zk, sync, deadline);
+    if (rc == ZOK) rc = zk_wait(s->run.zk, node, deadline);
     zk_drop(sync);
     zk_drop(node);
     result = rc == ZOK ? LB_OK : rc == ZNONODE ? LB_LOST : after(s, "ask for the lock's node", rc);
@@ -181,25 +180,13 @@ int zk_recipe_holds(struct lb_session *s, const struct lb_lock *lock, const stru
 }
 
 int zk_recipe_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
-  *s = (struct lb_session){
-      .env = config->env, .kind = config->protocol->data, .target = config->target, .client = config->client, .ttl_ms = config->ttl_ms};
-  return zk_run_open(config, deadline, &s->zk, s->root);
+  *s = (struct lb_session){.kind = config->protocol->data};
+  return zk_run_open(&s->run, config, deadline);
 }
-
-void zk_recipe_close(struct lb_session *s) {
-  zk_close(s->zk);
-  s->zk = NULL;
-}
-
-int zk_recipe_setup(struct lb_session *s, lb_ns deadline) { return zk_run_setup(s->env, s->zk, s->root, deadline); }
-
-int zk_recipe_teardown(struct lb_session *s, lb_ns deadline) { return zk_remove_tree(s->zk, s->root, deadline); }
 
 int zk_recipe_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline) {
   char dir[ZK_PATH_MAX];
   int children = 0, result = dir_of(s, lock->key, dir);
-  if (!result) result = zk_inspect(s->env, s->target, endpoint, s->ttl_ms, dir, deadline, &children);
+  if (!result) result = zk_inspect(s->run.env, s->run.target, endpoint, s->run.ttl_ms, dir, deadline, &children);
   return result < 0 ? result : children > 0;
 }
-
-int zk_recipe_server(struct lb_session *s) { return zk_server(s->zk); }

@@ -18,7 +18,7 @@
 #ifndef LB_ZK_RECIPE_H
 #define LB_ZK_RECIPE_H
 
-#include "zk_util.h"
+#include "zk_run.h"
 
 /* What `data` points to. */
 struct zk_recipe_kind {
@@ -28,35 +28,26 @@ struct zk_recipe_kind {
 
 /* The body of struct lb_session for these protocols. */
 struct lb_session {
-  struct lb_env *env;
+  struct zk_run run; /* its root: the folder of the folders of all locks */
   const struct zk_recipe_kind *kind;
-  const struct lb_target *target;
-  const char *client;
-  struct zk_session *zk;
-  char root[ZK_PATH_MAX]; /* folder of the folders of all locks: the prefix of the run */
-  int64_t ttl_ms;
   char ahead[ZK_PATH_MAX]; /* the node before that of the latest try; "" = none is known */
 };
 #define ZK_RECIPE_SESSION_SIZE sizeof(struct lb_session)
 
 /* The hooks of struct lb_protocol, as they are. */
-#define ZK_RECIPE_HOOKS                                                                                                                    \
-  .session_size = ZK_RECIPE_SESSION_SIZE, .open = zk_recipe_open, .close = zk_recipe_close, .try_acquire = zk_recipe_try,                  \
-  .release = zk_recipe_release, .wait = zk_recipe_wait, .setup = zk_recipe_setup, .resolve = zk_recipe_resolve,                            \
-  .holds = zk_recipe_holds, .inspect = zk_recipe_inspect, .teardown = zk_recipe_teardown, .server = zk_recipe_server
+#define ZK_RECIPE_HOOKS                                                                                                 \
+  .session_size = ZK_RECIPE_SESSION_SIZE, ZK_RUN_HOOKS, .open = zk_recipe_open, .try_acquire = zk_recipe_try,                   \
+  .release = zk_recipe_release, .wait = zk_recipe_wait, .resolve = zk_recipe_resolve, .holds = zk_recipe_holds,                    \
+  .inspect = zk_recipe_inspect
 /* after-create: the reply has been read, the node stands in the queue, and its place is not known yet. */
 extern const char *const zk_recipe_points[];
 
 int zk_recipe_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline);
-void zk_recipe_close(struct lb_session *s);
 int zk_recipe_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int zk_recipe_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int zk_recipe_wait(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
-int zk_recipe_setup(struct lb_session *s, lb_ns deadline);
 int zk_recipe_resolve(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline);
 int zk_recipe_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline);
 int zk_recipe_inspect(struct lb_session *s, const struct lb_lock *lock, size_t endpoint, lb_ns deadline);
-int zk_recipe_teardown(struct lb_session *s, lb_ns deadline);
-int zk_recipe_server(struct lb_session *s);
 
 #endif

@@ -25,11 +25,11 @@
 #include "zk_queue.h"
 
 /* At best. */
-static lb_ns trust(struct zk_queue *q) { return q->recipe ? zk_timeout_ns(q->zk) / 3 * 2 : zk_life_known(&q->life)->span; }
+static lb_ns trust(struct zk_queue *q) { return q->recipe ? zk_timeout_ns(q->run.zk) / 3 * 2 : zk_life_known(&q->life)->span; }
 
 /* What was confirmed just now. */
 static lb_ns believed_until(struct zk_queue *q) {
-  return q->recipe ? lb_now(q->env) + trust(q) : zk_life_known(&q->life)->until;
+  return q->recipe ? lb_now(q->run.env) + trust(q) : zk_life_known(&q->life)->until;
 }
 
 int zk_queue_grant(struct zk_queue *q, const char *dir, struct lb_grant *grant, uint64_t losses, lb_ns deadline) {
@@ -38,7 +38,7 @@ int zk_queue_grant(struct zk_queue *q, const char *dir, struct lb_grant *grant, 
   if (result == LB_OK && !q->recipe) result = zk_queue_make_sure(q, dir, grant, deadline);
   if (result != LB_OK) return result;
   lb_ns until = believed_until(q);
-  if (lb_now(q->env) >= until) return ZK_AGAIN;
+  if (lb_now(q->run.env) >= until) return ZK_AGAIN;
   grant->fence = czxid;
   grant->valid_until = until;
   lb_confirm(&q->confirmed, grant, losses);
@@ -50,8 +50,8 @@ int zk_queue_grant(struct zk_queue *q, const char *dir, struct lb_grant *grant, 
 static int confirm(struct zk_queue *q, const struct lb_grant *grant, bool by_write, lb_ns deadline) {
   for (lb_ns sent = 0;;) {
     int result = zk_queue_confirm(q, grant, by_write, deadline, &sent);
-    if (result != LB_OK || lb_now(q->env) < sent + trust(q)) return result;
-    if (lb_now(q->env) >= deadline) return LB_UNKNOWN;
+    if (result != LB_OK || lb_now(q->run.env) < sent + trust(q)) return result;
+    if (lb_now(q->run.env) >= deadline) return LB_UNKNOWN;
   }
 }
 
@@ -61,7 +61,7 @@ int zk_queue_extend(struct zk_queue *q, struct lb_grant *grant, lb_ns deadline) 
   if (result == LB_OK && !q->recipe && !zk_life_lasts(&q->life, trust(q) / 4 * 3)) result = confirm(q, grant, true, deadline);
   if (result != LB_OK) return result;
   lb_ns until = believed_until(q);
-  if (lb_now(q->env) >= until) return LB_UNKNOWN;
+  if (lb_now(q->run.env) >= until) return LB_UNKNOWN;
   grant->valid_until = until;
   lb_confirm(&q->confirmed, grant, q->losses);
   return LB_OK;

@@ -15,9 +15,9 @@ struct renewal {
 };
 
 static void take_answer(struct zk_queue *q, struct renewal *r) {
-  int rc = r->write ? zk_wait(q->zk, r->write, lb_now(q->env)) : ZK_NO_REPLY;
+  int rc = r->write ? zk_wait(q->run.zk, r->write, lb_now(q->run.env)) : ZK_NO_REPLY;
   if (rc == ZK_NO_REPLY) return;
-  if (rc == ZOK) zk_alive_answered(&q->life.alive, r->mark, lb_now(q->env));
+  if (rc == ZOK) zk_alive_answered(&q->life.alive, r->mark, lb_now(q->run.env));
   zk_drop(r->write);
   r->write = NULL;
 }
@@ -25,30 +25,30 @@ static void take_answer(struct zk_queue *q, struct renewal *r) {
 /* Sends what is due. When to look again. */
 static lb_ns keep_up(struct zk_queue *q, const char *dir, struct renewal *r) {
   take_answer(q, r);
-  lb_ns now = lb_now(q->env), due = zk_alive_renew_at(&q->life.alive);
+  lb_ns now = lb_now(q->run.env), due = zk_alive_renew_at(&q->life.alive);
   if (due < r->again) due = r->again;
   if (now < due) return due;
   if (!r->write) {
     r->mark = zk_alive_mark(&q->life.alive, now);
-    r->write = zk_set(q->zk, dir, "");
+    r->write = zk_set(q->run.zk, dir, "");
   }
   return r->again = now + q->life.alive.span / 4;
 }
 
 int zk_queue_await_turn(struct zk_queue *q, const char *dir, const char *ahead, lb_ns deadline) {
-  if (zk_was_written(q->zk, ahead)) return LB_OK; /* between two waits */
-  int result = zk_await_watch(q->zk, zk_watch(q->zk, ahead), deadline);
+  if (zk_was_written(q->run.zk, ahead)) return LB_OK; /* between two waits */
+  int result = zk_await_watch(q->run.zk, zk_watch(q->run.zk, ahead), deadline);
   if (result != LB_OK) return result == LB_BUSY ? LB_OK : result;
-  lb_ns bound = lb_now(q->env) + zk_timeout_ns(q->zk); /* a lost event must not cost more */
+  lb_ns bound = lb_now(q->run.env) + zk_timeout_ns(q->run.zk); /* a lost event must not cost more */
   if (bound > deadline) bound = deadline;
   struct renewal renewal = {0};
   zk_life_known(&q->life); /* of this session */
   do {
     lb_ns look = keep_up(q, dir, &renewal);
-    result = zk_wait_event(q->zk, look < bound ? look : bound);
-  } while (result == LB_TIMEOUT && lb_now(q->env) < bound);
+    result = zk_wait_event(q->run.zk, look < bound ? look : bound);
+  } while (result == LB_TIMEOUT && lb_now(q->run.env) < bound);
   take_answer(q, &renewal);
-  if (renewal.write) zk_alive_given_up(&q->life.alive, renewal.mark, lb_now(q->env));
+  if (renewal.write) zk_alive_given_up(&q->life.alive, renewal.mark, lb_now(q->run.env));
   zk_drop(renewal.write);
   return result == LB_TIMEOUT && bound < deadline ? LB_OK : result;
 }

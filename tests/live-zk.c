@@ -455,15 +455,15 @@ static void a_place_is_seen_without_a_write_too(void **state) {
   assert_int_equal(zk_queue_join(&first, dir, &a.grant, NULL, in_ms(3000)), LB_OK);
   assert_int_equal(zk_queue_join(&second, dir, &b.grant, NULL, in_ms(3000)), LB_BUSY);
   assert_string_equal(zk_queue_ahead(&second, &b.grant), a.grant.token);
-  assert_int_equal(version_of(first.zk, dir), 0);
+  assert_int_equal(version_of(first.run.zk, dir), 0);
   assert_int_equal(zk_queue_look(&second, dir, &b.grant, false, in_ms(3000)), LB_BUSY);
-  assert_int_equal(version_of(first.zk, dir), 0);
+  assert_int_equal(version_of(first.run.zk, dir), 0);
   assert_int_equal(zk_queue_look(&second, dir, &b.grant, true, in_ms(3000)), LB_BUSY);
-  assert_int_equal(version_of(first.zk, dir), 1);
+  assert_int_equal(version_of(first.run.zk, dir), 1);
   assert_int_equal(zk_queue_leave(&first, &a.grant, true, in_ms(3000)), LB_OK);
   assert_int_equal(zk_queue_look(&second, dir, &b.grant, false, in_ms(3000)), LB_OK);
   assert_null(zk_queue_ahead(&second, &b.grant));
-  zk_queue_close(&first), zk_queue_close(&second);
+  zk_run_close(&first.run), zk_run_close(&second.run);
   close_client(&a), close_client(&b);
 }
 
@@ -603,7 +603,7 @@ static void assert_took(lb_ns since, uint64_t at_least_ms, uint64_t below_ms) {
 static void join_and_watch(struct client *client, struct zk_queue *queue, const char *dir) {
   open_queue(client, queue);
   assert_int_equal(zk_queue_join(queue, dir, &client->grant, NULL, in_ms(3000)), LB_BUSY);
-  assert_int_equal(zk_await_watch(queue->zk, zk_watch(queue->zk, zk_queue_ahead(queue, &client->grant)), in_ms(3000)), LB_OK);
+  assert_int_equal(zk_await_watch(queue->run.zk, zk_watch(queue->run.zk, zk_queue_ahead(queue, &client->grant)), in_ms(3000)), LB_OK);
 }
 
 /* The server stands still while the next one looks: it has to know already. */
@@ -617,7 +617,7 @@ static void who_is_told_that_it_is_the_first_asks_nobody(void **state) {
   join_and_watch(&b, &queue, dir);
   const char *ahead = zk_queue_ahead(&queue, &b.grant);
   assert_int_equal(release(&a, "told"), LB_OK);
-  assert_int_equal(zk_wait_event(queue.zk, in_ms(3000)), LB_OK);
+  assert_int_equal(zk_wait_event(queue.run.zk, in_ms(3000)), LB_OK);
   assert_true(queue.seen > 0);
   pause_server();
   assert_int_equal(zk_queue_await_turn(&queue, dir, ahead, in_ms(200)), LB_OK);
@@ -626,7 +626,7 @@ static void who_is_told_that_it_is_the_first_asks_nobody(void **state) {
   assert_int_equal(queue.seen, 0); /* it has read nothing */
   resume_server();
   assert_int_equal(zk_queue_look(&queue, dir, &b.grant, true, in_ms(3000)), LB_OK);
-  zk_queue_close(&queue);
+  zk_run_close(&queue.run);
   close_client(&a), close_client(&b);
 }
 
@@ -640,9 +640,9 @@ static void who_gives_up_does_not_make_the_next_one_the_first(void **state) {
   assert_int_equal(try(&b, "not-passed-on", 3000), LB_BUSY);
   join_and_watch(&c, &queue, dir);
   assert_int_equal(release(&b, "not-passed-on"), LB_OK);
-  assert_int_equal(zk_wait_event(queue.zk, in_ms(3000)), LB_OK);
+  assert_int_equal(zk_wait_event(queue.run.zk, in_ms(3000)), LB_OK);
   assert_int_equal(zk_queue_look(&queue, dir, &c.grant, false, in_ms(3000)), LB_BUSY);
-  zk_queue_close(&queue);
+  zk_run_close(&queue.run);
   close_client(&a), close_client(&b), close_client(&c);
 }
 
@@ -657,9 +657,9 @@ static void a_renewal_tells_the_next_one_nothing(void **state) {
   join_and_watch(&b, &queue, dir);
   assert_int_equal(zk->extend(a.session, &(struct lb_lock){"renews", 4000}, &a.grant, in_ms(3000)), LB_OK);
   assert_int_equal(holds(&a, "renews"), LB_OK);
-  assert_int_equal(zk_wait_event(queue.zk, in_ms(200)), LB_TIMEOUT);
+  assert_int_equal(zk_wait_event(queue.run.zk, in_ms(200)), LB_TIMEOUT);
   assert_int_equal(zk_queue_look(&queue, dir, &b.grant, false, in_ms(3000)), LB_BUSY);
-  zk_queue_close(&queue);
+  zk_run_close(&queue.run);
   close_client(&a), close_client(&b);
 }
 
@@ -825,20 +825,20 @@ static void what_a_release_left_is_never_granted_again(void **state) {
   assert_int_equal(zk_queue_join(&queue, dir, &a.grant, NULL, in_ms(3000)), LB_OK);
   pause_server();
   assert_int_equal(zk_queue_leave(&queue, &a.grant, true, in_ms(100)), LB_UNKNOWN);
-  assert_true(zk_is_doomed(queue.zk, a.grant.token));
+  assert_true(zk_is_doomed(queue.run.zk, a.grant.token));
   struct lb_grant left = a.grant;
   assert_int_equal(zk_queue_connect(&queue, &a.grant, in_ms(100)), 0);
   assert_false(zk_queue_has_node(&a.grant));
   resume_server();
   assert_int_equal(zk_queue_connect(&queue, &left, in_ms(3000)), 0);
-  assert_false(zk_is_doomed(queue.zk, left.token));
-  zk_queue_close(&queue);
+  assert_false(zk_is_doomed(queue.run.zk, left.token));
+  zk_run_close(&queue.run);
   close_client(&a);
 }
 
 static bool any_is_doomed(struct zk_queue *queue, const struct lb_grant *grants, size_t count) {
   for (size_t i = 0; i < count; i++)
-    if (zk_is_doomed(queue->zk, grants[i].token)) return true;
+    if (zk_is_doomed(queue->run.zk, grants[i].token)) return true;
   return false;
 }
 
@@ -860,7 +860,7 @@ static void deletions_made_good_in_the_background_are_forgotten(void **state) {
   while (any_is_doomed(&queue, grants, 8) && lb_clock_ns() < end) lb_clock_sleep_until(in_ms(5));
   assert_false(any_is_doomed(&queue, grants, 8));
   assert_int_equal(inspect(&b, "background"), 0);
-  zk_queue_close(&queue);
+  zk_run_close(&queue.run);
   close_client(&a), close_client(&b);
 }
 
