@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # Nothing survives: the tool is killed with SIGKILL in the middle of a run, early and late; two runs side by side do not disturb
-# each other. TAP. Usage: live-leftovers.sh LOCKBENCH
+# each other; and what ends with a trial is no part of it. TAP. Usage: live-leftovers.sh LOCKBENCH
 bin=$1
 . "$(dirname "$0")/tap.sh"
 mkdir "$dir/results"
@@ -49,4 +49,25 @@ wait $first
 check 'and so is the other' test $? -eq 0
 check 'both wrote whole results' test -s "$dir/a/run.json" -a -s "$dir/b/run.json"
 check 'and nothing of them is left' wait_until 5 none_left
+
+# A client that ends lets go of what its connection held. Who still asks is not to be granted that.
+cat >"$dir/ends.ini" <<'END'
+[scenario]
+title = a trial that ends while somebody asks
+question = Is the one who asks granted the lock because the trial ends?
+refuted = It is.
+min_handoffs = 0
+[workload]
+clients = 2
+ttl_ms = 5000
+[timeline]
+step = client 1 acquire within 5s
+step = client 2 begin acquire within 20s
+step = await client 2 waits within 3s
+[expect]
+pg-advisory@pg = any: only its history counts
+END
+"$bin" run "$dir/ends.ini" -b pg-advisory@pg -g none -n 12 -o "$dir/ends" >"$dir/out" 2>&1
+check 'twelve trials end while somebody asks' test "$(grep -c '^ends,' "$dir/ends/trials.csv")" -eq 12
+check 'and nobody is granted a lock by that' not grep -q ',violated,' "$dir/ends/trials.csv"
 echo "1..$n"

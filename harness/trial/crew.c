@@ -160,8 +160,11 @@ static void tear_down(struct lb_stage *s) {
   memcpy(state->error, error, sizeof error); /* what is told of the trial is from before */
 }
 
-/* Clients first: one that lives could leave new records at the service after the teardown. */
+/* Clients first: one that lives could leave new records at the service after the teardown. All of them stand still before the first one ends, as
+ * its connection ends with it: the lock that this frees would be granted to one that still asks, beside a hold that nobody has ended. */
 void lb_crew_end(struct lb_stage *s) {
+  for (size_t i = 0; i < s->client_count; i++)
+    if (lb_client_look(&s->client[i]) == LB_LIFE_RUNS) lb_client_signal(&s->client[i], LB_CLIENT_STOP);
   for (size_t i = 0; i < s->client_count; i++) lb_client_end(&s->client[i]);
   tear_down(s);
   lb_client_end(&s->observer);
