@@ -8,7 +8,10 @@
  *   RedLock.net             fanout=all tries=3 retry_ms=400
  *   redsync                 drift_ms=0 tries=32; it waits 50 to 250 ms
  *   redis-plus-plus         fanout=sequential tries=3 retry_ms=200
- *   Redisson's RedLock      fanout=sequential clock=wall check_validity=no drift=0 drift_ms=0
+ *
+ * Not among them, because no options make it: the RedLock of Redisson asks one server after the other, subtracts the time that each took from how long it
+ * may wait, and unlocks all when that is used up. So it looks at how long it waited, not at what is left of the leases. With a lease time it sets the
+ * end of each key anew at the last, and does not look whether the key was still there.
  */
 #include "redlock_options.h"
 
