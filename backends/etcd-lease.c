@@ -19,8 +19,8 @@
  *             lease, counted from before the latest answered request that began it or kept it up. Before that end a leader deletes no key.
  * Waiting     The lease is kept up, and the place looked at, every third of the ttl at the latest; so a lost event costs no more than that.
  * Unknown     What becomes of a request without an answer: etcd_session.h.
- * Source      etcd's client/v3/concurrency, Mutex. It waits for the key before its own as well; that of 3.4 does not look for its own one after the
- *             wait, later ones do. Its Session has one lease for all locks of a client, so that two of them share a key, and Unlock deletes by
+ * Source      etcd's clientv3/concurrency, Mutex. It waits for the key before its own as well; that of 3.4 does not look for its own one after the
+ *             wait, that of 3.5 on does. Its Session has one lease for all locks of a client, so that two of them share a key, and Unlock deletes by
  *             name; here each attempt has a lease for itself, and deletes what it has made.
  */
 #include "etcd_hooks.h"
@@ -91,9 +91,10 @@ const struct lb_protocol lb_etcd_lease = {
     .promises = "Mutual exclusion in order of arrival while holders stop at valid_until, and a fencing number that grows\n"
                 "over the whole cluster, also over failovers and restarts. A dead holder is replaced when its lease is over.\n"
                 "One client is woken per release; it looks for its own key before it holds.",
-    .breaks = "A holder that works on past its lease; a resource that compares the fencing number refuses it. No\n"
-              "progress without a majority of the members.",
-    .source = "etcd 3.4, client/v3/concurrency: Mutex, with a lease for each attempt",
+    .breaks = "A holder that works on past its lease; a resource that compares the fencing number refuses it. A leader of\n"
+              "etcd 3.4 that was deposed and wakes up: it may revoke a lease that was kept up. No progress without a\n"
+              "majority of the members.",
+    .source = "etcd 3.4, clientv3/concurrency: Mutex, with a lease for each attempt",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
     /* after-create: the reply has been read, or given up; the place is not known yet. */
     .points = (const char *const[]){"before-create", "after-create", "before-release", NULL},

@@ -18,7 +18,7 @@
  *             to wait for its answer.
  * Unknown     When a call is cut short the server deletes its key by name, whenever it notices. A second call on the same lease makes a key of
  *             the same name. So an attempt whose call broke is over, its lease is revoked, and the next one has another.
- * Source      etcd 3.4, etcdserver/api/v3lock/lock.go and clientv3/concurrency/mutex.go. Later versions look for the key after the wait.
+ * Source      etcd 3.4, etcdserver/api/v3lock/lock.go and clientv3/concurrency/mutex.go. From 3.5 on it looks for the key after the wait.
  */
 #include <errno.h>
 #include <inttypes.h>

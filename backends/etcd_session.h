@@ -16,7 +16,7 @@
  *    begin. Both are longer than what a client believes, which counts from before the request that was answered.
  *  - A lease whose key was deleted serves the next attempt: that saves a commit. The next key has a revision of its own.
  *
- * Source: etcd's client/v3/concurrency (key.go, mutex.go, session.go), release 3.4.
+ * Source: etcd's clientv3/concurrency (key.go, mutex.go, session.go), release 3.4.
  */
 #ifndef LB_ETCD_SESSION_H
 #define LB_ETCD_SESSION_H
