@@ -17,7 +17,8 @@
  *             that out, the winner's lock ends as early as the loser's would have, within the winner's lease, and is taken over then. Else it ends
  *             later, and if the winner dies, everybody waits for a holder that there never was. A release that compares the value would fail
  *             for the winner.
- *             A release between the own time and the next holder's: DEL deletes whosever key it is. The value is a time: it says not whose.
+ *             A release looks at the own time and then sends DEL: who stands still between the two, until another one has taken over, deletes that one's
+ *             key. The value is a time: it says not whose.
  * Source      redis.io, SETNX, "Design pattern: Locking with SETNX"; kenn/redis-mutex #5, #6.
  *
  * What can be known of a request whose reply never came, stands in redis_blind.h: the value tells as little, as two clients may have the
@@ -112,8 +113,11 @@ static int stamp_try_acquire(struct lb_session *s, const struct lb_lock *lock, s
 
 static int stamp_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   lb_point(redis_of(s)->env, "before-release");
-  if (grant->valid_until)
-    return has_passed(s, strtoll(grant->token, NULL, 10)) ? LB_LOST : redis_blind_delete(s, lock, grant, deadline);
+  if (grant->valid_until) {
+    if (has_passed(s, strtoll(grant->token, NULL, 10))) return LB_LOST;
+    lb_point(redis_of(s)->env, "before-del");
+    return redis_blind_delete(s, lock, grant, deadline);
+  }
   int rc = stamp_resolve(s, lock, grant, deadline);
   return rc == LB_BUSY ? LB_OK : rc;
 }
@@ -157,8 +161,8 @@ const struct lb_protocol lb_redis_stamp = {
     .topologies = redis_key_topologies,
     .traits = LB_TRAIT_LEASED | LB_TRAIT_CLIENT_CLOCK | LB_TRAIT_NO_OWNER,
     /* after-set: the reply of SETNX has been read, or given up, and not been looked at. before-getset: the time in the key has passed, the own one is
-     * worked out. */
-    .points = (const char *const[]){"before-set", "after-set", "before-getset", "before-release", NULL},
+     * worked out. before-del: the own time has not passed, when it was looked at. */
+    .points = (const char *const[]){"before-set", "after-set", "before-getset", "before-release", "before-del", NULL},
     .session_size = sizeof(struct redis_blind),
     .open = redis_key_open,
     .close = redis_key_close,
