@@ -14,11 +14,12 @@
  *             the key, a cut-off old master, a jump of the server's clock. And a nested take with a shorter ttl: it
  *             shortens the lease that the outer one counts on.
  *
- * Twice       A client library that does not send a take again (Redisson's) reports it as failed, and the lock stays held until its lease ends:
- *             the same wait for others. With `absolute` the client sends the depth that it wants: repeated it changes nothing.
+ * Twice       With a single server Redisson reports a take without an answer as failed, and the lock stays held until its lease ends: the same wait for
+ *             others. In replicated mode it sends it again (Redisson issue 7367, the hold count is then 2). With `absolute` the client sends the depth that it wants: repeated it changes nothing.
  *             It is the client that counts then, so an owner may not be shared by two that do not count together.
  * Owner       A session, as Redisson has an id of a client and a thread. The owner has to be a handle of its own: an id of an operating
- *             system's thread means nothing where another thread finishes what one began.
+ *             system's thread means nothing where another thread finishes what one began. A session that let a lease run out is another owner from then on;
+ *             Redisson's stays the same (uuid:threadId), so what it still has of the key counts as part of what it takes next.
  * Wake        With `wake` this is the lock that Redisson ships, but for its watchdog: redis-watchdog.
  * Source      Redisson's RedissonLock (tryLockInnerAsync, unlockInnerAsync); the absolute depth is this project's.
  *

@@ -14,7 +14,8 @@
  *             EXPIRE. The server does nothing wrong, and no restart helps where it keeps its data.
  *             As redis-del: a release after the end of the lease deletes the next holder's lock.
  *             To put both into one MULTI is no cure: EXPIRE then runs where SETNX said no, and moves the holder's end.
- * Source      redis.io, SETNX, as it was used before SET took NX and PX (Redis 2.6.12); redis-py 2.x Lock (redis/redis-py #554, #818).
+ * Source      redis.io, SETNX, as it was used before SET took NX and PX (Redis 2.6.12). redis-py 2.x Lock (redis/redis-py #554, #818) took it so, in two
+ *             commands, but with a token as the value, and PEXPIRE: a source for the taking, not for a value of 1 and EXPIRE.
  *
  * EXPIRE counts whole seconds: the key stays for the ttl, rounded up, and the client counts on the ttl. It looks at no answer of EXPIRE. What can be known
  * of a request whose reply never came, stands in redis_blind.h.
@@ -40,7 +41,7 @@ const struct lb_protocol lb_redis_setnx = {
                 "assumes holds.",
     .breaks = "A client that dies between the two commands, or gets no answer to the first, leaves a key without an end: nobody is\n"
               "granted the lock any more. A release after the end of the lease deletes the next holder's lock. And what breaks redis-token.",
-    .source = "redis.io: SETNX before Redis 2.6.12; redis-py 2.x Lock (#554, #818)",
+    .source = "redis.io: SETNX before Redis 2.6.12; the taking: redis-py 2.x Lock (#554, #818)",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NO_OWNER,
     /* after-set: between SETNX and EXPIRE; the reply has been read, or given up, and not been looked at. */
     .points = (const char *const[]){"before-set", "after-set", "before-release", NULL},

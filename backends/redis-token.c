@@ -8,8 +8,9 @@
  * Assumes     The server keeps what it has confirmed, and its clock and the client's run at nearly the same rate.
  * Breaks it   A holder that works on past its lease (a pause, with nobody checking); a failover, because replication is
  *             asynchronous and the promoted replica may not know the key; a cut-off old master, which goes on granting;
- *             a restart that forgets the key (no persistence, or with appendfsync everysec a machine that crashes);
- *             a jump of the server's wall clock, by which Redis counts a TTL; eviction.
+ *             a restart that forgets the key (no persistence, RDB snapshots only, or with appendfsync everysec a machine that crashes);
+ *             a jump of the server's wall clock, by which Redis counts a TTL; eviction. Since Redis 7.0 a TTL reaches the replicas as an absolute time:
+ *             one that is promoted counts by its own wall clock, so a difference between the two clocks is a jump, too.
  *
  * Numbers     With the option `fence` acquiring is a script that sets the key and counts the key's grants in another
  *             one, in one round trip. The counter expires a day after its latest number, so that it does not stay for

@@ -5,8 +5,9 @@
  * Promises    What redis-token promises; and with all replicas, which is the default, whichever of them takes over has the key of every grant, as long as it keeps
  *             its memory. A primary that reaches too few grants nothing.
  * Assumes     What redis-token assumes; and that who takes over is one of those that confirmed. Replicas confirm that they have received it,
- *             not that it is on any disk.
- * Breaks it   Fewer than all: the one that did not confirm may be the one that is promoted. A restart that forgets the key. What is
+ *             not that it is on any disk (WAITAOF, since Redis 7.2, asks for the disk, too; it is not used here).
+ * Breaks it   Fewer than all: the one that confirmed may be unreachable, or have the worse replica-priority, so that one is promoted that did not. (At equal
+ *             priority Sentinel takes the one that has received most.) A restart that forgets the key. What is
  *             taken back after a failed WAIT may be on some replica already: if that is promoted before the DEL reaches it, nobody gets the lock until
  *             the lease ends. WAIT is no consensus (redis.io says so): what a cut-off primary answers to GET is not asked of anybody else, so a
  *             guard that asks it hears that all is well. And all that breaks a lease in one Redis key and is no failover.
@@ -106,7 +107,8 @@ const struct lb_protocol lb_redis_wait = {
         "What redis-token promises; and whichever replica takes over has the key of every grant, as long as all had\n"
         "to confirm it and keep their memory. A primary that reaches too few grants nothing.",
     .breaks =
-        "Fewer replicas than all: the one that did not confirm may take over. Working on past the lease; a restart\n"
+        "Fewer replicas than all: the one that confirmed may be unreachable, or have the worse replica-priority, and\n"
+        "another one takes over. Working on past the lease; a restart\n"
         "without persistence; a jump of the server's wall clock, or its drift; eviction. One replica that is away keeps\n"
         "everybody from the lock.",
     .source = "redis.io: WAIT; Redisson waits for replicas in a weaker form",

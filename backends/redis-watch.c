@@ -8,9 +8,10 @@
  *             between SETNX and EXPIRE blocks nobody for ever: the next one that is refused gives its key an end.
  * Assumes     As redis-token; and that the watched key's expiry ends the transaction, which is so since Redis 6.0.9. That every client is of this kind: a
  *             lock that has no end on purpose gets one.
- * Breaks it   As redis-token. The repair itself is a check, then an act: between PTTL and PEXPIRE the key may have got another
- *             owner, whose lease then ends a ttl from now, sooner or later than it thinks (if all ask for the same ttl: later). The book's own
- *             listing repairs nothing: it asks "not ttl", and the -1 of a key without an end is not false.
+ * Breaks it   As redis-token. The repair itself is a check, then an act: between PTTL and EXPIRE the key may have got another
+ *             owner, whose lease then ends a ttl from now (in whole seconds, rounded up), sooner or later than it thinks (if all ask for the same
+ *             ttl: later). The book's own listing asks "not ttl". It repairs with redis.Redis of redis-py 2, which turns -1 into None; with StrictRedis, as
+ *             without that mapping, it repairs nothing, as -1 is not false.
  *             A release is five round trips, and each waiter asks a thousand times a second: cheap only while few wait.
  * Source      J. Carlson, "Redis in Action" (2013), 6.2: acquire_lock_with_timeout, release_lock. redis.io, "Transactions".
  *

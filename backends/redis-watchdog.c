@@ -16,8 +16,9 @@
  *             thread, so a renewal never overtakes the release, and none follows it. Implementations with a thread or a timer had to learn
  *             that: of Redisson's bugs with a watchdog most are renewals that outlive the release (its issues 2714, 7272) or end too soon (2515, 5698).
  * Redisson    This, with wake=yes, is the algorithm of Redisson's RLock as it is used without a lease time: the hash, the scripts, the
- *             publish on release, a lease of 30 s that is renewed every 10 s. Redisson itself is not run here. It renews a hundred locks in one request, it does
- *             not send a take again, and it keeps the answer to a release for when that is sent again.
+ *             publish on release, a lease of 30 s that is renewed every 10 s. Redisson itself is not run here. It renews a hundred locks in one request, and it
+ *             keeps the answer to a release for when that is sent again. A take without an answer it reports as failed with a single server; in
+ *             replicated mode it sends it again (its issue 7367, the hold count is then 2).
  * Source      Redisson: RedissonLock, RenewalTask; redis.io, "Distributed Locks with Redis", which asks for an end of extensions.
  */
 #include "redis_hash.h"
