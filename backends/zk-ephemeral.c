@@ -11,8 +11,8 @@
  * (zk_alive.h), so `valid_until` is what it is for zk-sequential.
  * Breaks: a holder that is paused or cut off for longer than the session timeout and goes on working; a resource that compares the fencing
  * number refuses it. And the herd: a release wakes all who wait, however many. Each of them sends a create, all but one are
- * refused, and each of those reads the node again to watch it. With 16 clients that is some 30 requests for one hand-off where a queue
- * sends five; and the refused creates are transactions: the leader orders them, and a majority writes them to disk before the refusal is
+ * refused, and each of those reads the node again to watch it. With 16 clients that is 33 requests for one hand-off where a queue
+ * sends four; and the refused creates are transactions: the leader orders them, and a majority writes them to disk before the refusal is
  * told. So the lock becomes slower with every client that waits for it. There is no order of arrival, and a client may starve.
  *
  * Details that matter
