@@ -275,6 +275,12 @@ int lb_holder_release(struct lb_holder *h, lb_ns deadline) {
   return LB_UNKNOWN;
 }
 
+/* The guard `deadline` says no between two accesses. */
+static int stop_at_end(struct lb_holder *h) {
+  lb_holder_record(h, LB_EV_CHECK, (struct lb_event){.check = LB_CHECK_LEASE_OVER, .due = lb_clock_ns(), .flags = LB_EVF_CHECK});
+  return lb_holder_give_up_hold(h);
+}
+
 /* An answer that comes after the end of the lease is of no use to who goes by that end. */
 static lb_ns renewal_deadline(struct lb_holder *h) {
   lb_ns deadline = lb_now(h->env) + lb_earlier(lb_holder_ttl_over(h, 3), RENEW_MS * LB_NS_PER_MS);
@@ -284,7 +290,7 @@ static lb_ns renewal_deadline(struct lb_holder *h) {
 int lb_holder_renew(struct lb_holder *h) {
   char name[LB_KEY_NAME_MAX];
   if (!h->holding || lb_now(h->env) < h->renew_at) return LB_OK;
-  if (h->guard == LB_GUARD_DEADLINE && lb_holder_is_over(h)) return lb_holder_stop_at_end(h);
+  if (h->guard == LB_GUARD_DEADLINE && lb_holder_is_over(h)) return stop_at_end(h);
   struct lb_lock lock = lb_holder_lock(h, h->key, name);
   int r = lb_hook_extend(h, &lock, &h->grant, renewal_deadline(h));
   if (r == LB_OK) record_lease(h, LB_EV_RENEWED, (struct lb_event){0});

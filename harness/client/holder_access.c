@@ -50,17 +50,6 @@ static enum lb_check_result guard_says(struct lb_holder *h) {
   return LB_CHECK_ERROR;
 }
 
-static void record_check(struct lb_holder *h, enum lb_check_result result, lb_ns begun) {
-  struct lb_event checked = {.check = (uint8_t)result, .due = begun, .flags = LB_EVF_CHECK};
-  if (h->guard == LB_GUARD_RECHECK) checked.flags |= LB_EVF_DUE;
-  lb_holder_record(h, LB_EV_CHECK, checked);
-}
-
-int lb_holder_stop_at_end(struct lb_holder *h) {
-  record_check(h, LB_CHECK_LEASE_OVER, lb_clock_ns());
-  return lb_holder_give_up_hold(h);
-}
-
 /* Between the check and the access, "after-check", lies what no check by the client can close. Who hangs at a
  * point may learn there that a renewal was denied. */
 static int check(struct lb_holder *h) {
@@ -69,7 +58,9 @@ static int check(struct lb_holder *h) {
   if (!h->holding) return LB_LOST;
   lb_ns begun = lb_clock_ns();
   enum lb_check_result result = guard_says(h);
-  if (result) record_check(h, result, begun);
+  struct lb_event checked = {.check = (uint8_t)result, .due = begun, .flags = LB_EVF_CHECK};
+  if (h->guard == LB_GUARD_RECHECK) checked.flags |= LB_EVF_DUE;
+  if (result) lb_holder_record(h, LB_EV_CHECK, checked);
   if (result && result != LB_CHECK_PASSED) return lb_holder_give_up_hold(h);
   lb_point(h->env, "after-check");
   return h->holding ? LB_OK : LB_LOST;

@@ -14,8 +14,6 @@ void lb_holder_record(struct lb_holder *holder, enum lb_event_kind kind, struct 
 /* It does not touch the resource any more, but nobody knows what the service still keeps of it: event
  * `lost`, and a debt. LB_LOST. */
 int lb_holder_give_up_hold(struct lb_holder *holder);
-/* The guard `deadline` says no: event `check`, then as above. LB_LOST. */
-int lb_holder_stop_at_end(struct lb_holder *holder);
 /* What the service said of a hold that it was asked about, as a hook's answer: of `holds`, or of an
  * `extend` that failed. */
 enum lb_check_result lb_holder_answer(int result);
