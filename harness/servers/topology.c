@@ -88,7 +88,7 @@ static const struct lb_topology topologies[] = {
      .stands_for = "zk-x3"},
     {.name = "pg", .summary = "one PostgreSQL", .family = &lb_family_postgres, .data_count = 1, .keeps = LB_KEEPS_AS_ASKED},
     {.name = "pg-nosync",
-     .summary = "one PostgreSQL that acknowledges a commit up to some seconds before it stands in the log",
+     .summary = "one PostgreSQL that acknowledges a commit up to some 10 s before it stands in the log (by default 200 ms)",
      .family = &lb_family_postgres,
      .data_count = 1,
      .keeps = LB_KEEPS_AS_ASKED,
