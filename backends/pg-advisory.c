@@ -12,7 +12,8 @@
  *
  * Breaks: a restart of the server or a failover forgets the lock, whatever is replicated and however durably: no standby knows of it,
  * a synchronous one as little as any. An old primary that is cut off, yet still answers its clients, grants by itself. A client behind a
- * network that went silent keeps the lock until TCP gives up: hours, unless tcp_keepalives_* or tcp_user_timeout of the server say less.
+ * network that went silent keeps the lock until TCP gives up: hours, unless tcp_keepalives_idle and its kin on the server say less.
+ * (tcp_user_timeout alone does not: the server sends nothing to a holder that idles, so it counts only from the first keepalive on.)
  * A pooler that hands out connections for a transaction takes the lock with one connection, and frees it with another one. The number
  * that names the lock is a hash of the key: of two keys with one hash, each keeps the other out.
  *

@@ -36,7 +36,8 @@
  *    from then on holds asks by a write.
  *
  * Source: ShedLock's JDBC provider, with usingDbTime() and without (its issues 231 and 263 tell why the former came),
- * as one statement for PostgreSQL; the lock repository of Spring Integration for the client's clock.
+ * as one statement for PostgreSQL; the lock repository of Spring Integration for the client's clock. The release here compares
+ * the owner of the attempt. ShedLock's compared none until its PR 2959 (issue 1986), and compares the host since.
  */
 #include "pg_lock.h"
 
