@@ -335,6 +335,11 @@ for history in early late alone; do
     sh -c '"$1" explain "$2" | head -1 | cmp - "$3"' - "$bin" "$dir/$history.jsonl" "$dir/first"
 done
 says 'explain FILE: which file' 0 "late.jsonl: 4 events\$" "$bin" explain "$dir/late.jsonl"
+for history in late alone; do
+  says "explain FILE, undecided: what a file does not say ($history)" 0 '^  what its scenario counts .* is not in a file: explain RUN CELL ' \
+    "$bin" explain "$dir/$history.jsonl"
+done
+check 'explain FILE, decided: not a word of it' sh -c '! "$1" explain "$2" | grep "is not in a file"' - "$bin" "$dir/early.jsonl"
 says 'explain FILE: what is wrong' 0 'b  *granted .*<-- granted while a holds, lease over since 1.000 ms' "$bin" explain "$dir/late.jsonl"
 says 'explain FILE: in a sentence' 0 '^a and b held x at the same time for 1.000 ms' "$bin" explain "$dir/late.jsonl"
 says 'explain FILE --past-lease' 0 '^violated: ' "$bin" explain --past-lease "$dir/late.jsonl"

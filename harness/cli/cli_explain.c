@@ -25,12 +25,15 @@ static int written(void) {
                              : lb_complain(LB_EXIT_FAILURE, "cannot write to standard output: %s", strerror(errno));
 }
 
-/* What stands above the story of a file. */
+/* What stands above the story of a file. What its scenario counts is not in it, and may decide what the events leave open. */
 static void print_file(const char *name, const struct lb_history *history, const struct lb_check *check,
                        bool past_lease) {
   lb_check_print_verdict(check, past_lease, stdout);
   printf("  %s: %zu event%s\n", strcmp(name, "-") == 0 ? "standard input" : name, history->count,
          history->count == 1 ? "" : "s");
+  if (lb_check_rule(check, past_lease).verdict == LB_RULED_UNDECIDED)
+    puts("  what its scenario counts (past_lease, min_handoffs, premises) is not in a file: explain RUN CELL has the verdict of"
+         " the trial, --past-lease counts leases that were over");
 }
 
 /* What the run knows of the trial beside its history. */
