@@ -149,8 +149,7 @@ static int take(struct lb_session *s, const struct lb_lock *lock, struct lb_gran
       .before = "before-take",
       .after = "after-take",
   };
-  lb_ns until = lb_now(s->key.redis.env) + (lb_ns)lock->ttl_ms * LB_NS_PER_MS / 2;
-  int rc = redis_session_once(&s->key.redis, &request, until < deadline ? until : deadline);
+  int rc = redis_session_once(&s->key.redis, &request, deadline);
   if (rc) return rc;
   s->left_ms = request.reply->type == REDIS_REPLY_INTEGER ? request.reply->integer : 0;
   freeReplyObject(request.reply);

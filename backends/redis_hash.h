@@ -13,8 +13,7 @@
  * Two ways to count. As shipped the server adds (HINCRBY). So a request that is sent twice counts twice, and a client has to do something about
  * one that brought no answer. With the option `absolute` the client says which depth it wants (HSET): sent twice it counts once.
  *
- * A take without an answer is given up after half a lease: a grant that comes later is hardly worth having. Whoever goes on with
- * the attempt sends the same again.
+ * Whoever goes on with an attempt whose take brought no answer sends the same again.
  *
  * Waking. A release publishes, whether anybody listens or not. With the option `wake` waiters do, and otherwise sleep for as long as the key
  * had to live when they were refused (redis_ear.h).

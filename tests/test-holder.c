@@ -36,6 +36,7 @@ struct lb_session {
   bool sets_back; /* the clock, while it answers */
   int hook_seen;
   lb_ns deadline_seen;
+  lb_ns try_until, resolve_until; /* the deadline of the latest, counted from then; 0 = it was not called */
   struct lb_env *env;
 };
 
@@ -50,7 +51,8 @@ static void sleep_hook(struct lb_env *env, lb_ns when) {
 }
 
 static int try_acquire_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)lock, (void)deadline;
+  (void)lock;
+  s->try_until = deadline - fake_now;
   s->token_len_seen[s->acquire_calls] = grant->token_len;
   int r = s->acquires[s->acquire_calls++];
   s->seen_asking = atomic_load(&s->state->asks);
@@ -74,7 +76,8 @@ static int release_hook(struct lb_session *s, const struct lb_lock *lock, struct
   return s->releases[s->release_calls++];
 }
 static int resolve_hook(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
-  (void)lock, (void)grant, (void)deadline;
+  (void)lock, (void)grant;
+  s->resolve_until = deadline - fake_now;
   fake_now += LB_NS_PER_MS;
   return s->resolves[s->resolve_calls++];
 }
@@ -258,6 +261,43 @@ static void what_stays_unknown_is_recorded_as_unknown_and_released_before_the_ne
   assert_int_equal(f->session.release_calls, 1);
   assert_string_equal(story(f), "acquire unknown released acquire granted");
   assert_int_equal(f->holder.debt_count, 0);
+}
+
+/* Each for so long, and the acquire for as long as it may take. */
+static void a_request_that_is_not_answered_in_time_is_given_up_and_asked_about(void **state) {
+  struct fixture *f = *state;
+  f->holder.request_ms = 20;
+  f->session.acquires[0] = LB_UNKNOWN;
+  memcpy(f->session.resolves, (int[]){LB_UNKNOWN, LB_OK}, 2 * sizeof(int));
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
+  assert_int_equal(f->session.resolve_calls, 2);
+  assert_int_equal(f->session.try_until, 20 * LB_NS_PER_MS);
+  assert_int_equal(f->session.resolve_until, 20 * LB_NS_PER_MS);
+}
+
+static void no_request_is_waited_for_beyond_the_end_of_the_acquire(void **state) {
+  struct fixture *f = *state;
+  f->holder.request_ms = 2000;
+  f->session.acquires[0] = LB_UNKNOWN;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
+  assert_int_equal(f->session.try_until, LB_NS_PER_S);
+  assert_int_equal(f->session.resolve_until, LB_NS_PER_S - LB_NS_PER_MS);
+}
+
+static void without_a_limit_of_its_own_a_request_may_take_as_long_as_the_acquire(void **state) {
+  struct fixture *f = *state;
+  f->session.acquires[0] = LB_UNKNOWN;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
+  assert_int_equal(f->session.try_until, LB_NS_PER_S);
+  assert_int_equal(f->session.resolve_until, LB_NS_PER_S - LB_NS_PER_MS);
+}
+
+static void who_queues_may_wait_for_its_turn_in_a_try(void **state) {
+  struct fixture *f = *state;
+  f->holder.request_ms = 20;
+  f->protocol.traits = LB_TRAIT_QUEUES;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
+  assert_int_equal(f->session.try_until, LB_NS_PER_S);
 }
 
 /* The last try may stay without an answer because the time was over; the service did answer. */
@@ -1076,6 +1116,10 @@ int main(void) {
       TEST(an_unknown_outcome_that_the_server_confirms_is_a_grant),
       TEST(an_unknown_outcome_that_the_server_denies_is_followed_by_a_new_attempt),
       TEST(what_stays_unknown_is_recorded_as_unknown_and_released_before_the_next_attempt),
+      TEST(a_request_that_is_not_answered_in_time_is_given_up_and_asked_about),
+      TEST(no_request_is_waited_for_beyond_the_end_of_the_acquire),
+      TEST(without_a_limit_of_its_own_a_request_may_take_as_long_as_the_acquire),
+      TEST(who_queues_may_wait_for_its_turn_in_a_try),
       TEST(an_unknown_acquire_says_that_an_earlier_try_was_refused),
       TEST(a_server_that_is_missing_is_a_timeout_with_its_reason),
       TEST(an_error_is_of_the_acquire_it_came_in),

@@ -110,15 +110,6 @@ static void an_attempt_without_an_answer_is_sent_again_as_it_was(void **state) {
   assert_int_equal(a.valid_until, lb_lease_end(before.asked_at, TTL_MS));
 }
 
-static void a_try_waits_for_half_a_lease_at_most(void **state) {
-  (void)state;
-  struct lb_grant a = LB_GRANT_INIT;
-  lb_ns begun = fake_now;
-  fake_answer(FAKE_SILENCE);
-  assert_int_equal(lb_redis_reentrant.try_acquire(session, &lock, &a, in_ms(5000)), LB_UNKNOWN);
-  assert_int_equal(fake_now - begun, TTL_MS / 2 * LB_NS_PER_MS);
-}
-
 static void what_was_released_is_lost_without_a_question(void **state) {
   (void)state;
   struct lb_grant a = LB_GRANT_INIT;
@@ -218,7 +209,6 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       T(every_grant_of_a_session_is_of_one_owner),
       T(an_attempt_without_an_answer_is_sent_again_as_it_was),
-      T(a_try_waits_for_half_a_lease_at_most),
       T(what_was_released_is_lost_without_a_question),
       T(a_release_without_an_answer_is_sent_again),
       T(whoever_let_a_lease_run_out_is_somebody_else_afterwards),

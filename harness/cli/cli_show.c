@@ -117,6 +117,7 @@ static void show_workload(const struct lb_scenario *s) {
   printf("clients:  ");
   for (size_t i = 0; i < s->client_count_count; i++) printf("%s%d", i ? ", " : "", s->client_counts[i]);
   printf("; ttl %lld ms%s", (long long)s->ttl_ms, s->renew ? ", renewed while they hold" : "");
+  if (s->request_ms) printf("; a request is given up after %lld ms", (long long)s->request_ms);
   if (s->kind != LB_KIND_TIMELINE) {
     if (s->keys == 0) printf("; a lock each");
     else printf("; %d lock%s", s->keys, s->keys == 1 ? "" : "s");

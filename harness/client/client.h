@@ -26,6 +26,7 @@ struct lb_client_plan { /* what all clients of a trial have in common; must outl
   const union lb_value *options;
   struct lb_memory *memory;
   int64_t ttl_ms;
+  int64_t request_ms; /* of struct lb_holder */
   uint64_t seed;
   const char *key_prefix;
   struct lb_work work;

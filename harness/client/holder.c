@@ -91,10 +91,16 @@ static void pause_before_retry(struct lb_holder *h, const struct lb_lock *lock, 
   lb_sleep_until(h->env, lb_earlier(deadline, lb_now(h->env) + lb_rng_below(&h->rng, cap * LB_NS_PER_MS)));
 }
 
+/* Until when the answer to a request that leaves now is waited for. */
+static lb_ns patience(const struct lb_holder *h, lb_ns deadline) {
+  if (!h->request_ms || h->protocol->traits & LB_TRAIT_QUEUES) return deadline;
+  return lb_earlier(deadline, lb_now(h->env) + (lb_ns)h->request_ms * LB_NS_PER_MS);
+}
+
 /* Asks the server about an unknown attempt until it knows or the time is over. */
 static int resolve(struct lb_holder *h, const struct lb_lock *lock, lb_ns deadline) {
   for (unsigned tries = 0; h->protocol->resolve; tries++) {
-    int r = lb_hook_resolve(h, lock, &h->grant, deadline);
+    int r = lb_hook_resolve(h, lock, &h->grant, patience(h, deadline));
     if (r == LB_OK || r == LB_BUSY || h->breached) return r;
     if (lb_now(h->env) >= deadline) break;
     lb_sleep_until(h->env, lb_earlier(deadline, lb_now(h->env) + (1 + lb_rng_below(&h->rng, 10)) * LB_NS_PER_MS));
@@ -219,7 +225,7 @@ static int ask_until_granted(struct lb_holder *h, const struct lb_lock *lock, lb
   lb_ns due = 0;
   for (unsigned tries = 0;; tries++) {
     h->asked = h->names_server ? lb_holder_server(h) : -ENOENT;
-    int r = lb_hook_try_acquire(h, lock, &h->grant, deadline);
+    int r = lb_hook_try_acquire(h, lock, &h->grant, patience(h, deadline));
     h->refused |= r == LB_BUSY;
     if (r == LB_BUSY) atomic_store(&lb_holder_state(h)->waits, true);
     if (r < 0) note_who_failed(h);

@@ -26,6 +26,10 @@ struct lb_holder {
   uint32_t client; /* its number */
   size_t log;      /* of the memory, which this thread writes */
   int64_t ttl_ms;
+  /* How long it waits for the answer to a try, or to the question what became of one, before it gives the request up and asks (again),
+   * as a client library with a time limit of its own does; 0 = until the deadline of the acquire. Not of a protocol that queues, whose
+   * try may be the wait for its turn. */
+  int64_t request_ms;
   size_t endpoint_count; /* of the target of its session */
   bool names_server;     /* records which server each outcome of an acquire came from */
   const char *prefix; /* of the names of this trial's keys at the service */

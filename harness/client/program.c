@@ -178,6 +178,7 @@ void lb_program_begin(struct lb_program *p, const struct lb_client_plan *plan, c
                  .client = client->number,
                  .log = client->log,
                  .ttl_ms = plan->ttl_ms,
+                 .request_ms = plan->request_ms,
                  .endpoint_count = plan->target ? plan->target->count : 0,
                  .names_server = plan->names_server,
                  .prefix = plan->key_prefix,

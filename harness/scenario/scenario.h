@@ -78,6 +78,7 @@ struct lb_scenario {
   double warmup_s;   /* load before the measured window, at least */
   double settle_s;   /* and then until the rate has settled, at most so long; 0 = it need not settle */
   int64_t delay_ms;  /* what steps mean by `delay`; 0 = none of them does */
+  int64_t request_ms; /* bound on the wait for an answer in an acquire (struct lb_holder); 0 = that of the acquire */
   /* renew = yes: a client renews its lease every third of the ttl while it holds (the watchdog). */
   bool renew;
   /* option = PROTOCOL.OPTION=VALUE (several): as `-s` sets it, which wins over it. Whether there is such

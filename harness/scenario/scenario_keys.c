@@ -49,6 +49,10 @@ const struct lb_scenario_key lb_scenario_keys[] = {
      FIELD(settle_s)},
     {"workload", "delay_ms", LB_KEY_MS, LB_KEY_SET | LB_KEY_DELAY, "ms", NULL, 1, 3600000,
      "what steps of a timeline mean by `delay` and `delay+T`; must be given if one does, and is refused if none does", FIELD(delay_ms)},
+    {"workload", "request_ms", LB_KEY_MS, LB_KEY_SET, "ms", "0", 0, 3600000,
+     "how long a client waits for the answer to a try of an acquire before it gives the request up and asks what became of it, as the time limit of a client "
+     "library; 0: as long as the acquire may take. A lock with the trait `queues` waits for its turn, however long that takes",
+     FIELD(request_ms)},
     {"workload", "renew", LB_KEY_YES_NO, LB_KEY_SET, "", "no", 0, 0,
      "`yes`: a client renews its lease every third of `ttl_ms` while it holds, as a watchdog does; when half of what it may count on is left, if that is sooner. A lock with the trait `renewed` is renewed anyway", FIELD(renew)},
     {"workload", "option", LB_KEY_OPTION, LB_KEY_REPEATED, "", NULL, 0, 0,

@@ -34,6 +34,7 @@ static void plan_clients(struct lb_stage *s) {
       .options = s->plan->options,
       .memory = s->memory,
       .ttl_ms = scenario->ttl_ms,
+      .request_ms = scenario->request_ms,
       .seed = s->plan->seed,
       .key_prefix = s->key_prefix,
       .guard = s->plan->guard,
