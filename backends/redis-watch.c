@@ -12,7 +12,7 @@
  *             owner, whose lease then ends a ttl from now (in whole seconds, rounded up), sooner or later than it thinks (if all ask for the same
  *             ttl: later). The book's own listing asks "not ttl". It repairs with redis.Redis of redis-py 2, which turns -1 into None; with StrictRedis, as
  *             without that mapping, it repairs nothing, as -1 is not false.
- *             A release is five round trips, and each waiter asks a thousand times a second: cheap only while few wait.
+ *             A release is three round trips (MULTI, DEL and EXEC leave together), and each waiter asks a thousand times a second: cheap only while few wait.
  * Source      J. Carlson, "Redis in Action" (2013), 6.2: acquire_lock_with_timeout, release_lock. redis.io, "Transactions".
  *
  * WATCH belongs to a connection, so all five go over one, or it begins anew. What can be known of a request whose reply never came, stands
@@ -46,28 +46,18 @@ static int watch(struct lb_session *s, const struct lb_lock *lock, const struct 
   return rc;
 }
 
-/* Until EXEC nothing is done, and what is asked of the connection next would become part of the transaction: it is closed. */
+/* Nothing is done yet, and what the connection watches would be so in the next transaction, too: it is closed. */
 static int give_up(struct lb_session *s, int rc) {
   redis_session_hang_up(redis_of(s));
   return rc == LB_UNKNOWN ? -ETIMEDOUT : rc;
 }
 
-static int queue(struct lb_session *s, struct redis_command command, lb_ns deadline) {
-  struct redis_request request = {.command = command};
-  int rc = follow(s, &request, deadline);
-  freeReplyObject(request.reply);
-  return rc;
-}
-
 /* LB_OK: EXEC did it; LB_BUSY: it did nothing, as the key has changed since it is watched; LB_UNKNOWN, -errno. */
 static int execute(struct lb_session *s, struct redis_command change, lb_ns deadline) {
-  struct redis_request exec = {.command = {.argv = {"EXEC"}}};
-  int rc = queue(s, (struct redis_command){.argv = {"MULTI"}}, deadline);
-  if (!rc) rc = queue(s, change, deadline);
-  if (rc) return give_up(s, rc);
-  rc = follow(s, &exec, deadline);
-  if (!rc && exec.reply->type == REDIS_REPLY_NIL) rc = LB_BUSY;
-  freeReplyObject(exec.reply);
+  redisReply *reply;
+  int rc = redis_session_exec(redis_of(s), &change, &reply, deadline);
+  if (!rc && reply->type == REDIS_REPLY_NIL) rc = LB_BUSY;
+  freeReplyObject(reply);
   return rc;
 }
 

@@ -222,6 +222,24 @@ int redis_session_once(struct redis_session *s, struct redis_request *request, l
   }
 }
 
+/* The replies to MULTI and to the command are passed over, as late ones are: where either was refused, EXEC is, too. */
+int redis_session_exec(struct redis_session *s, const struct redis_command *command, redisReply **reply, lb_ns deadline) {
+  struct redis_request exec = {.command = {.argv = {"EXEC"}, .keyless = true}};
+  int words = 0, rc = stay_on_conn(s);
+  *reply = NULL;
+  s->link.ask = NULL;
+  if (rc) return rc;
+  while (command->argv[words]) words++;
+  redis_queue(s->conn, 1, (const char *[]){"MULTI"}, NULL); /* if it fails, the connection is lost */
+  redis_queue(s->conn, words, command->argv, NULL);
+  rc = run(s, &exec, deadline);
+  note_result(s, rc);
+  if (!rc) rc = check_reply(s, &exec);
+  if (rc < 0) give_up_conn(s); /* what has not left yet must not */
+  *reply = exec.reply;
+  return rc;
+}
+
 static int ask_once(struct redis_session *s, struct redis_request *request, lb_ns deadline) {
   lb_ns now = lb_now(s->env), limit = deadline, grace = deadline > now ? (deadline - now) / 2 : 0;
   if (grace > GRACE_MS * LB_NS_PER_MS) grace = GRACE_MS * LB_NS_PER_MS;

@@ -78,6 +78,9 @@ void redis_session_close(struct redis_session *session);
  * does the waiting), and in a cluster where it is sent on; one that `stays` never. Sets the grant's asked_at, unless it is repeated. 0: request->reply. LB_UNKNOWN: no reply came; the
  * attempt is in doubt from now on. -errno: refused, or never sent; nothing of this request remains. */
 int redis_session_once(struct redis_session *session, struct redis_request *request, lb_ns deadline);
+/* MULTI, the command (no script) and EXEC, sent together over the connection of the request before, or not at all. 0: *reply, which the caller
+ * frees, is what EXEC said, nil if something watched has changed. LB_UNKNOWN: no reply came. -errno: nothing was changed, and the connection is given up. */
+int redis_session_exec(struct redis_session *session, const struct redis_command *command, redisReply **reply, lb_ns deadline);
 /* A request that may be executed twice: a read, or a script that looks at the token first. A connection that existed
  * before and fails is replaced within the call: it may have been stale, silent, or to a server that is no master any
  * more. 0: request->reply. LB_UNKNOWN: executed perhaps, no reply. -errno: not executed. */

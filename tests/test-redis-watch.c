@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "backends/backend.h"
+#include "backends/redis_key.h"
 #include "redis_fake.h"
 
 #define TTL_MS 1000
@@ -85,14 +86,14 @@ static void a_refused_transaction_is_begun_again(void **state) {
   heard(2, (const char *const[]){"WATCH k", "GET k", "MULTI", "DEL k", "EXEC", "WATCH k", "GET k", "UNWATCH", NULL});
 }
 
-/* What comes next is not asked in the middle of it. */
-static void a_transaction_that_is_cut_short_is_forgotten(void **state) {
+/* It has left as a whole, so it may have been executed as a whole. */
+static void a_transaction_without_an_answer_is_unknown(void **state) {
   (void)state;
   answer_all((const char *const[]){"+OK\r\n", own, "+OK\r\n", FAKE_SILENCE, NULL});
   fake_answer(FAKE_SILENCE);
-  assert_int_equal(release(), -ETIMEDOUT);
-  assert_true(grant.valid_until > 0);
-  fake_answer(own);
+  assert_int_equal(release(), LB_UNKNOWN);
+  assert_int_equal(grant.valid_until, 0);
+  answer_all((const char *const[]){FAKE_CLOSE, own, NULL});
   assert_int_equal(lb_redis_watch.holds(session, &lock, &grant, in_ms(100)), LB_OK);
   assert_int_equal(fake_accepted(), 2);
 }
@@ -100,9 +101,31 @@ static void a_transaction_that_is_cut_short_is_forgotten(void **state) {
 static void a_lost_connection_takes_no_delete_to_another_one(void **state) {
   (void)state;
   answer_all((const char *const[]){"+OK\r\n", own, FAKE_CLOSE, NULL});
-  assert_int_equal(release(), -ETIMEDOUT);
+  assert_int_equal(release(), LB_UNKNOWN);
   heard(2, (const char *const[]){"WATCH k", "GET k", "MULTI", NULL});
   assert_int_equal(fake_accepted(), 1);
+}
+
+static void a_transaction_that_is_refused_as_a_whole_changes_nothing(void **state) {
+  (void)state;
+  answer_all((const char *const[]){"+OK\r\n", own, "+OK\r\n", "-READONLY r\r\n", "-EXECABORT e\r\n", NULL});
+  assert_true(release() < 0);
+  assert_true(grant.valid_until > 0);
+  fake_answer(own);
+  assert_int_equal(lb_redis_watch.holds(session, &lock, &grant, in_ms(100)), LB_OK);
+  assert_int_equal(fake_accepted(), 2);
+}
+
+/* It would stand between MULTI and EXEC, or behind them over another connection. */
+static void a_transaction_past_its_deadline_sends_nothing(void **state) {
+  (void)state;
+  redisReply *reply;
+  struct redis_command del = {.argv = {"DEL", "k"}};
+  assert_int_equal(redis_session_exec(&((struct redis_key *)session)->redis, &del, &reply, fake_now), -ETIMEDOUT);
+  assert_null(reply);
+  fake_answer(own);
+  assert_int_equal(lb_redis_watch.holds(session, &lock, &grant, in_ms(100)), LB_OK);
+  heard(2, (const char *const[]){"GET k", NULL});
 }
 
 static void an_answer_of_exec_that_is_lost_is_unknown(void **state) {
@@ -146,8 +169,10 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       HOLDING(a_release_is_a_transaction),
       HOLDING(a_refused_transaction_is_begun_again),
-      HOLDING(a_transaction_that_is_cut_short_is_forgotten),
+      HOLDING(a_transaction_without_an_answer_is_unknown),
       HOLDING(a_lost_connection_takes_no_delete_to_another_one),
+      HOLDING(a_transaction_that_is_refused_as_a_whole_changes_nothing),
+      HOLDING(a_transaction_past_its_deadline_sends_nothing),
       HOLDING(an_answer_of_exec_that_is_lost_is_unknown),
       T(a_key_without_an_end_gets_one),
       T(a_key_with_an_end_keeps_it),
