@@ -57,6 +57,8 @@ TESTS = {
     "harness/client/resource.c": ["resource", "holder"],
     "harness/client/holder.c": ["holder-debts", "holder", "client"],
     "harness/client/holder_access.c": ["holder-debts", "holder", "client"],
+    "harness/client/holder_hold.c": ["holder-debts", "holder", "client"],
+    "harness/client/holder_renew.c": ["holder", "holder-debts", "client"],
     "harness/client/hooks.c": ["hooks", "holder", "holder-debts", "client"],
     "harness/trial/campaign.c": ["campaign-play", "campaign", "exhausted"],
     "harness/trial/schedule.c": ["campaign", "exhausted"],

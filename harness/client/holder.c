@@ -15,43 +15,12 @@
 #include "holder.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "holder_parts.h"
 #include "hooks.h"
 
-enum { CLEAN_UP_MS = 500, RENEW_MS = 500 };
-
-static void record_of(struct lb_holder *h, uint32_t key, enum lb_event_kind kind, struct lb_event event) {
-  event.kind = (uint16_t)kind;
-  event.client = h->client;
-  event.key = key;
-  event.fact = LB_NO_NAME;
-  lb_memory_record(h->memory, h->log, event);
-}
-
-void lb_holder_record(struct lb_holder *h, enum lb_event_kind kind, struct lb_event event) {
-  record_of(h, h->key, kind, event);
-}
-
-void lb_holder_key_name(const char *prefix, uint32_t key, char name[LB_KEY_NAME_MAX]) {
-  snprintf(name, LB_KEY_NAME_MAX, "%s-%u", prefix, key);
-}
-
-struct lb_lock lb_holder_lock(const struct lb_holder *h, uint32_t key, char name[LB_KEY_NAME_MAX]) {
-  lb_holder_key_name(h->prefix, key, name);
-  return (struct lb_lock){.key = name, .ttl_ms = h->ttl_ms};
-}
-
-static void owe(struct lb_holder *h) {
-  if (h->debt_count == LB_DEBTS_MAX) { /* the oldest is the most likely to have expired */
-    for (size_t i = 1; i < h->debt_count; i++) h->debt[i - 1] = h->debt[i];
-    h->debt_count--;
-  }
-  h->debt[h->debt_count++] = (struct lb_debt){.key = h->key, .grant = h->grant};
-}
+enum { CLEAN_UP_MS = 500 };
 
 /* What is paid is recorded: from then on nobody has to think that this client might hold the key. */
 static void pay_debts(struct lb_holder *h, lb_ns deadline) {
@@ -60,7 +29,7 @@ static void pay_debts(struct lb_holder *h, lb_ns deadline) {
   for (size_t i = 0; i < h->debt_count; i++) {
     struct lb_lock lock = lb_holder_lock(h, h->debt[i].key, name);
     int r = lb_hook_release(h, &lock, &h->debt[i].grant, deadline);
-    if (r == LB_OK || r == LB_LOST) record_of(h, h->debt[i].key, LB_EV_RELEASED, (struct lb_event){0});
+    if (r == LB_OK || r == LB_LOST) lb_holder_record_of(h, h->debt[i].key, LB_EV_RELEASED, (struct lb_event){0});
     else h->debt[kept++] = h->debt[i];
   }
   h->debt_count = kept;
@@ -149,7 +118,7 @@ static int give_up(struct lb_holder *h, const struct lb_lock *lock, int latest) 
     int r = lb_hook_release(h, lock, &h->grant, lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS);
     remains = r != LB_OK && r != LB_LOST;
   }
-  if (remains) owe(h);
+  if (remains) lb_holder_owe(h);
   memcpy(h->env->err, h->error, sizeof h->error);
   lb_holder_record(h, remains ? LB_EV_UNKNOWN : h->refused ? LB_EV_BUSY : LB_EV_TIMEOUT,
          (struct lb_event){.flags = remains && h->refused ? LB_EVF_REFUSED : 0});
@@ -157,38 +126,13 @@ static int give_up(struct lb_holder *h, const struct lb_lock *lock, int latest) 
   return remains ? LB_UNKNOWN : h->refused ? LB_BUSY : LB_TIMEOUT;
 }
 
-/* LB_NEVER = not any more. Under the guard `deadline` a hold that is renewed has an end all the same. */
-static lb_ns renew_in(const struct lb_holder *h, lb_ns now, lb_ns pause) {
-  if (!h->renew || !h->protocol->extend) return LB_NEVER;
-  lb_ns due = now + pause;
-  bool ends = h->renewed_for && due > h->grant.asked_at && due - h->grant.asked_at >= h->renewed_for;
-  if (ends) due = LB_NEVER;
-  return h->guard == LB_GUARD_DEADLINE ? lb_earlier(due, h->grant.valid_until) : due;
-}
-
-/* In a third of the ttl; sooner, where the protocol lets a client believe for less than that. */
-static lb_ns when_to_renew(struct lb_holder *h) {
-  lb_ns now = lb_now(h->env), left = h->grant.valid_until > now ? h->grant.valid_until - now : 0;
-  return renew_in(h, now, lb_earlier(lb_holder_ttl_over(h, 3), left / 2));
-}
-
-/* Records what gives a lease, with its end as the client now knows it. */
-static void record_lease(struct lb_holder *h, enum lb_event_kind kind, struct lb_event event) {
-  if (h->grant.valid_until != LB_NEVER) {
-    event.flags |= LB_EVF_UNTIL;
-    event.until = h->to_truth ? h->to_truth(h->env, h->grant.valid_until) : h->grant.valid_until;
-  }
-  atomic_store(&lb_holder_state(h)->until, event.flags & LB_EVF_UNTIL ? event.until : LB_NEVER);
-  lb_holder_record(h, kind, event);
-}
-
 static int granted(struct lb_holder *h) {
   struct lb_event event = {.fence = h->grant.fence};
   if (h->grant.fence) event.flags |= LB_EVF_FENCE;
-  record_lease(h, LB_EV_GRANTED, event);
+  lb_holder_record_lease(h, LB_EV_GRANTED, event);
   if (h->names_server) record_server(h, lb_holder_server(h)), record_voters(h), record_seen(h);
   h->holding = true;
-  h->renew_at = when_to_renew(h);
+  h->renew_at = lb_holder_when_to_renew(h);
   atomic_store(&lb_holder_state(h)->writes, 0);
   atomic_store(&lb_holder_state(h)->holds, true);
   h->claim = atomic_fetch_add_explicit(&h->memory->grants, 1, memory_order_relaxed) + 1;
@@ -196,23 +140,10 @@ static int granted(struct lb_holder *h) {
   return LB_OK;
 }
 
-/* The hold is over: `how` is LB_EV_RELEASE or LB_EV_LOST. */
-static void end_hold(struct lb_holder *h, enum lb_event_kind how) {
-  h->holding = false;
-  atomic_store(&lb_holder_state(h)->holds, false);
-  lb_holder_record(h, how, (struct lb_event){0});
-}
-
-int lb_holder_give_up_hold(struct lb_holder *h) {
-  end_hold(h, LB_EV_LOST);
-  owe(h);
-  return LB_LOST;
-}
-
 /* A reply can come so late that the lease is over when it is read: such a grant is no hold, unless the client's library never looks. */
 static int let_go(struct lb_holder *h, const struct lb_lock *lock) {
   int r = lb_hook_release(h, lock, &h->grant, lb_now(h->env) + CLEAN_UP_MS * LB_NS_PER_MS);
-  if (r != LB_OK && r != LB_LOST) owe(h);
+  if (r != LB_OK && r != LB_LOST) lb_holder_owe(h);
   h->grant = LB_GRANT_INIT;
   return LB_TIMEOUT;
 }
@@ -267,7 +198,7 @@ int lb_holder_release(struct lb_holder *h, lb_ns deadline) {
   char name[LB_KEY_NAME_MAX];
   if (!h->holding) return pay_debts(h, deadline), LB_BUSY;
   struct lb_lock lock = lb_holder_lock(h, h->key, name);
-  end_hold(h, LB_EV_RELEASE);
+  lb_holder_end_hold(h, LB_EV_RELEASE);
   for (;;) {
     int r = lb_hook_release(h, &lock, &h->grant, deadline);
     if (r == LB_OK || r == LB_LOST) {
@@ -277,31 +208,6 @@ int lb_holder_release(struct lb_holder *h, lb_ns deadline) {
     if (h->breached || lb_now(h->env) >= deadline) break;
     lb_sleep_until(h->env, lb_earlier(deadline, lb_now(h->env) + lb_rng_below(&h->rng, 10 * LB_NS_PER_MS)));
   }
-  owe(h);
+  lb_holder_owe(h);
   return LB_UNKNOWN;
-}
-
-/* The guard `deadline` says no between two accesses. */
-static int stop_at_end(struct lb_holder *h) {
-  lb_holder_record(h, LB_EV_CHECK, (struct lb_event){.check = LB_CHECK_LEASE_OVER, .due = lb_clock_ns(), .flags = LB_EVF_CHECK});
-  return lb_holder_give_up_hold(h);
-}
-
-/* An answer that comes after the end of the lease is of no use to who goes by that end. */
-static lb_ns renewal_deadline(struct lb_holder *h) {
-  lb_ns deadline = lb_now(h->env) + lb_earlier(lb_holder_ttl_over(h, 3), RENEW_MS * LB_NS_PER_MS);
-  return h->guard == LB_GUARD_DEADLINE ? lb_earlier(deadline, h->grant.valid_until) : deadline;
-}
-
-int lb_holder_renew(struct lb_holder *h) {
-  char name[LB_KEY_NAME_MAX];
-  if (!h->holding || lb_now(h->env) < h->renew_at) return LB_OK;
-  if (h->guard == LB_GUARD_DEADLINE && lb_holder_is_over(h)) return stop_at_end(h);
-  struct lb_lock lock = lb_holder_lock(h, h->key, name);
-  int r = lb_hook_extend(h, &lock, &h->grant, renewal_deadline(h));
-  if (r == LB_OK) record_lease(h, LB_EV_RENEWED, (struct lb_event){0});
-  else lb_holder_record(h, LB_EV_NOT_RENEWED, (struct lb_event){.check = (uint8_t)lb_holder_answer(r), .flags = LB_EVF_CHECK});
-  if (r == LB_LOST) return lb_holder_give_up_hold(h);
-  h->renew_at = r == LB_OK ? when_to_renew(h) : renew_in(h, lb_now(h->env), lb_holder_ttl_over(h, 10));
-  return r;
 }
