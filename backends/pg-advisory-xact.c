@@ -5,7 +5,8 @@
  * Promises: what pg-advisory does, for as long as a transaction is open: one holder per key, in the memory of one server, without a commit
  * that writes (as long as the transaction changes nothing). There is no statement that frees it, so it cannot be forgotten: it
  * ends with the transaction, be that by COMMIT, ROLLBACK, an error or the end of the connection. And a pooler that hands out
- * connections for a transaction does it no harm. Three round trips for a lock and its release, three for a refusal.
+ * connections for a transaction does it no harm. Three round trips for a lock and its release, three for a refusal: BEGIN has one of
+ * its own here. Drivers such as pgjdbc send it along with the first statement, and then both are two.
  *
  * Assumes: what pg-advisory assumes; and that the client does nothing else with its connection, or wants it in one transaction.
  *

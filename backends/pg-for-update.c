@@ -4,7 +4,8 @@
  *
  * Promises: one holder per key, for as long as its transaction is open. The row is only what is locked, it says nothing; it is
  * made with the first attempt at its key and stays. A dead client frees it with its connection, a client that forgets it with its
- * transaction. Nothing depends on any clock. Three round trips for a lock and its release.
+ * transaction. Nothing depends on any clock. Three round trips for a lock and its release: BEGIN has one of
+ * its own here. Drivers such as pgjdbc send it along with the SELECT, and then they are two.
  *
  * Assumes: one primary at a time, which nobody restarts; a client that stops when its connection is lost.
  *
