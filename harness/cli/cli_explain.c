@@ -32,8 +32,9 @@ static void print_file(const char *name, const struct lb_history *history, const
   printf("  %s: %zu event%s\n", strcmp(name, "-") == 0 ? "standard input" : name, history->count,
          history->count == 1 ? "" : "s");
   if (lb_check_rule(check, past_lease).verdict == LB_RULED_UNDECIDED)
-    puts("  what its scenario counts (past_lease, min_handoffs, premises) is not in a file: explain RUN CELL has the verdict of"
-         " the trial, --past-lease counts leases that were over");
+    puts(
+        "  what its scenario counts (past_lease, min_handoffs, premises) is not in a file: explain RUN CELL has the verdict of"
+        " the trial, --past-lease counts leases that were over");
 }
 
 /* What the run knows of the trial beside its history. */
@@ -89,8 +90,8 @@ static bool is_left_out(const struct lb_told *told, int *ret) {
   if (r == 0) return false;
   lb_told_again(told, again, sizeof again);
   *ret = r < 0 ? lb_complain(LB_EXIT_USAGE, "%s", why)
-               : lb_complain(LB_EXIT_USAGE, "%s was left out on purpose: %s; to make one like it: %s", told->trial.history,
-                             why, again);
+               : lb_complain(LB_EXIT_USAGE, "%s was left out on purpose: %s; to make one like it: %s",
+                             told->trial.history, why, again);
   return true;
 }
 
@@ -111,7 +112,8 @@ static int explain_trial(const struct lb_told *told, const struct lb_args *args)
 static int explain_cell(const struct lb_args *args) {
   struct lb_told told;
   char err[1000];
-  if (args->past_lease) return lb_complain(LB_EXIT_USAGE, "--past-lease: only with a history file, a cell has its verdict");
+  if (args->past_lease)
+    return lb_complain(LB_EXIT_USAGE, "--past-lease: only with a history file, a cell has its verdict");
   int r = lb_told_find(args->words[0], args->words + 1, args->word_count - 1, args->trial, &told, err, sizeof err);
   if (r < 0) return lb_complain(r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE, "%s", err);
   r = explain_trial(&told, args);
@@ -131,6 +133,7 @@ static int explain_file(const struct lb_args *args) {
 
 int lb_cli_explain(const struct lb_args *args) {
   if (args->word_count == 0)
-    return lb_complain(LB_EXIT_USAGE, "explain: expected a results folder and a cell, as in failover.SYSTEM, or a history file");
+    return lb_complain(LB_EXIT_USAGE,
+                       "explain: expected a results folder and a cell, as in failover.SYSTEM, or a history file");
   return args->word_count == 1 && !lb_is_run_folder(args->words[0]) ? explain_file(args) : explain_cell(args);
 }
