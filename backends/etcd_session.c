@@ -11,7 +11,7 @@
 
 #include "backend.h"
 
-enum { PATIENCE_MS = 1000, PAUSE_MS = 10 }; /* for one member; before the next one is asked */
+enum { PATIENCE_MS = 300, PAUSE_MS = 10 }; /* for one member; before the next one is asked */
 
 static lb_ns earlier(lb_ns a, lb_ns b) { return a < b ? a : b; }
 
