@@ -630,6 +630,23 @@ static void who_never_looks_believes_a_grant_that_is_over(void **state) {
   assert_int_equal(lb_holder_write(&f->holder), LB_LOST); /* who looks sees it */
 }
 
+/* It knows nothing of an end that it would have to be quick for; who goes by the end of leases is told at once. */
+static void who_never_looks_renews_a_grant_that_is_over_as_any_other(void **state) {
+  struct fixture *f = *state;
+  f->session.late_replies = 1;
+  f->protocol.extend = extend_hook;
+  f->holder.believes_late = f->holder.renew = true;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
+  assert_true(fake_now >= f->holder.grant.valid_until);
+  assert_int_equal(f->holder.renew_at, fake_now + 1000 * LB_NS_PER_MS / 3);
+  assert_int_equal(lb_holder_release(&f->holder, in_ms(1000)), LB_OK);
+  f->session.late_replies = 1;
+  f->holder.guard = LB_GUARD_DEADLINE;
+  assert_int_equal(lb_holder_acquire(&f->holder, 0, in_ms(1000)), LB_OK);
+  assert_true(f->holder.renew_at <= fake_now);
+  assert_int_equal(lb_holder_renew(&f->holder), LB_LOST);
+}
+
 static void release_is_recorded_before_the_request_and_lost_after_it(void **state) {
   struct fixture *f = *state;
   f->session.releases[0] = LB_LOST;
@@ -1143,6 +1160,7 @@ int main(void) {
       TEST(the_hook_a_client_is_in_can_be_seen_from_outside),
       TEST(a_grant_that_is_over_when_it_is_read_is_let_go),
       TEST(who_never_looks_believes_a_grant_that_is_over),
+      TEST(who_never_looks_renews_a_grant_that_is_over_as_any_other),
       TEST(a_wall_clock_may_make_a_lease_longer),
       TEST(an_option_says_what_is_believed),
       TEST(release_is_recorded_before_the_request_and_lost_after_it),

@@ -132,7 +132,9 @@ static int granted(struct lb_holder *h) {
   lb_holder_record_lease(h, LB_EV_GRANTED, event);
   if (h->names_server) record_server(h, lb_holder_server(h)), record_voters(h), record_seen(h);
   h->holding = true;
-  h->renew_at = lb_holder_when_to_renew(h);
+  /* Who takes a grant without a look at its lease does not hurry to keep that up. */
+  bool looked = !lb_holder_is_over(h);
+  h->renew_at = looked ? lb_holder_when_to_renew(h) : lb_holder_renew_in(h, lb_now(h->env), lb_holder_ttl_over(h, 3));
   atomic_store(&lb_holder_state(h)->writes, 0);
   atomic_store(&lb_holder_state(h)->holds, true);
   h->claim = atomic_fetch_add_explicit(&h->memory->grants, 1, memory_order_relaxed) + 1;
