@@ -5,13 +5,15 @@
  * A client takes a lease and calls /v3/lock/lock with it. The server makes the key <lock>/<lease> on that lease, waits until no older key is
  * left, and answers with the name of the key. To release is to delete that key.
  *
- * Promises    One holder per key, in order of arrival, while the lease of each client lives that is in the queue or holds.
- * Assumes     The answer is true when it is read. A client keeps its lease up while it waits, every third of the ttl, so it
- *             believes that two thirds of it are left when the service says that the lock is its own.
+ * Promises    One holder per key, in order of arrival, while the lease of each client lives that is in the queue or holds. It is kept up every third
+ *             of the ttl for as long as the client's process waits or holds (LB_TRAIT_RENEWED), as a session of etcd's client does.
+ * Assumes     That the lease lives when the answer is read. Nobody looks: a client takes the lock that the service says it has, as who calls Lock()
+ *             does. What it knows of the lease's end is what it has last kept up; that may be over by then.
  * Breaks it   The service of etcd 3.4 waits for the older keys, and does not look whether the own key is still there. A client whose lease ended in
  *             the queue, because it stood still or was cut off, is granted the lock all the same when the older keys are gone; and so is the
- *             next one (etcd issues 11456 and 9921). Its own clock does not help a client that takes the service's word. To ask whether
- *             the key is there does. And what breaks every lease: a holder that works on past its own.
+ *             next one (etcd issues 11456 and 9921). Its own clock helps, if it looks at that before it works (or with check_validity=yes);
+ *             so does to ask whether the key is there. And what breaks every lease: a holder that works on past its own. A program that hangs
+ *             while its process lives keeps the lock for ever.
  *
  * Numbers     The answer carries none that grows from holder to holder: the two that are granted at once may read the same revision.
  * Being busy  The service does not say whether somebody holds. That another key is older is read beside the call, which stays under way: to wait is
@@ -51,10 +53,8 @@ static int call(struct lb_session *s, const struct lb_lock *lock, struct lb_gran
   return etcd_send(s->etcd.ear, "/v3/lock/lock", json_pack("{s:o,s:s}", "name", etcd_text(lock->key), "lease", lease));
 }
 
-/* What is granted is believed, see Assumes: the lease as it was last kept up, or two thirds of one from the begin of this try. */
-static int granted(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns tried_at) {
-  lb_ns believed = lb_lease_end(tried_at, lock->ttl_ms / 3 * 2);
-  if (believed > grant->valid_until) grant->valid_until = believed;
+/* Until the end of the lease as it was last kept up, which may be over. See Assumes. */
+static int granted(struct lb_session *s, struct lb_grant *grant) {
   memcpy(grant->token + grant->token_len++, "+", 2);
   lb_confirm(&s->etcd.confirmed, grant, s->etcd.losses + (s->etcd.link ? etcd_losses(s->etcd.link, false) : 0));
   return LB_OK;
@@ -70,12 +70,11 @@ static int look(struct lb_session *s, const struct lb_lock *lock, const struct l
 
 static int etcd_v3lock_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   struct lb_env *env = s->etcd.env;
-  lb_ns tried_at = lb_now(env);
   json_t *said;
   int result = is_held(grant) ? etcd_confirm(&s->etcd, lock, grant, deadline) : LB_BUSY;
   if (result != LB_BUSY && result != LB_LOST) return result;
   if (result == LB_LOST) etcd_forget(grant);
-  if (!grant->asked_at) grant->asked_at = tried_at;
+  if (!grant->asked_at) grant->asked_at = lb_now(env);
   if (!grant->token_len && (result = call(s, lock, grant, deadline)) != LB_OK) return result;
   for (result = LB_OK; result == LB_OK;) {
     if (!is_calling(s, grant)) return lb_fail(env, -ECONNRESET, "the call of the lock service broke"), LB_UNKNOWN;
@@ -88,7 +87,7 @@ static int etcd_v3lock_try_acquire(struct lb_session *s, const struct lb_lock *l
   }
   lb_point(env, "after-lock");
   json_decref(said);
-  if (result == LB_OK) return granted(s, lock, grant, tried_at);
+  if (result == LB_OK) return granted(s, grant);
   if (result == -ENOENT) etcd_forget(grant); /* no such lease, so nothing hangs on it */
   return grant->token_len ? LB_UNKNOWN : result;
 }
@@ -133,16 +132,23 @@ static int etcd_v3lock_resolve(struct lb_session *s, const struct lb_lock *lock,
   return result == LB_OK || result == LB_LOST ? LB_BUSY : result;
 }
 
+static const struct lb_option options[] = {
+    {"check_validity", LB_OPT_BOOL, 0, 0, 1, "a grant whose lease was over by the client's clock when it was read is none"},
+    {0}};
+
 const struct lb_protocol lb_etcd_v3lock = {
     .abi = LB_ABI,
     .size = sizeof(struct lb_protocol),
     .name = "etcd-v3lock",
     .summary = "the lock service of etcd itself, believed",
-    .promises = "One holder per key, in order of arrival, while the lease of each client lives that waits or holds.",
+    .promises = "One holder per key, in order of arrival, while the lease of each client lives that waits or holds. It is\n"
+                "kept up while the client's process lives.",
     .breaks = "A lease that ends in the queue: etcd 3.4 grants on it all the same, and grants the next one, too (etcd issue\n"
-              "11456). A holder that works on past its lease. No fencing number.",
+              "11456). A holder that works on past its lease, paused or cut off. A program that hangs while its process\n"
+              "lives keeps the lock for ever. No fencing number.",
     .source = "etcd 3.4: api/v3lock over the JSON gateway, with clientv3/concurrency behind it",
-    .traits = LB_TRAIT_SESSION | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
+    .traits = LB_TRAIT_SESSION | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES | LB_TRAIT_RENEWED,
+    .options = options,
     /* after-lock: the answer has been read, or given up. */
     .points = (const char *const[]){"before-lock", "after-lock", "before-release", NULL},
     ETCD_HOOKS,
