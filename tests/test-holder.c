@@ -387,6 +387,7 @@ static void every_outcome_names_the_server_that_was_asked(void **state) {
       {LB_UNKNOWN, {-ENOENT, -ENOENT}, -1, "acquire unknown"},
       {-ENOLINK, {2, 2, -ENOENT}, 2, "acquire timeout server"}, /* an error is an answer, though the server has gone since */
       {-ENOLINK, {2, 2, 1}, 1, "acquire timeout server"},
+      {-ENOLINK, {2, 0, -ENOENT}, 0, "acquire timeout server"},
       {-ECONNRESET, {2, -ENOENT, -ENOENT}, -1, "acquire timeout"},
   };
   struct fixture *f = *state;
@@ -401,6 +402,8 @@ static void every_outcome_names_the_server_that_was_asked(void **state) {
     lb_holder_acquire(&f->holder, 0, in_ms(1));
     assert_string_equal(story(f), cases[i].story);
     if (cases[i].recorded >= 0) assert_int_equal(f->holder.memory->events[2].value, cases[i].recorded);
+    int latest = cases[i].servers[f->session.server_calls - 1]; /* and what is noted for the controller: 0 = none */
+    assert_int_equal(atomic_load(&f->holder.memory->state[0].server), latest < 0 ? 0 : latest + 1);
   }
 }
 
