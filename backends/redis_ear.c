@@ -88,6 +88,8 @@ int redis_ear_wait(struct redis_ear *ear, struct redis_session *session, const c
   }
   if (rc == 0) rc = await(ear, env, "message", key, until);
   if (rc < 0) redis_ear_close(ear);
-  if (rc) return rc < 0 ? rc : LB_OK;
-  return lb_now(env) >= deadline ? LB_TIMEOUT : LB_OK;
+  if (rc > 0) return LB_OK;
+  bool over = lb_now(env) >= deadline;
+  if (rc < 0 && !(rc == -ETIMEDOUT && over)) return rc; /* no time to ask is no failure of the server */
+  return over ? LB_TIMEOUT : LB_OK;
 }
