@@ -15,7 +15,8 @@
  *             lock is lost. A resource that compares the number refuses it. A program that hangs while its process lives keeps the lock for
  *             ever, for what keeps the lease up knows nothing of it. No progress without a majority of the members. In etcd 3.4 the last
  *             assumption is not kept: such a leader may answer a keep-alive that counts for nothing, or revoke leases that others have kept up
- *             meanwhile (etcd issues 15247 and 12528).
+ *             meanwhile (etcd issues 15247 and 12528). Both are of a leader whose disk stood still while the rest of it ran on, which no
+ *             scenario does; one whose whole process is stopped reads that it is deposed before it ends a lease, if it is not very unlucky.
  *
  * The own key counts   That nobody is ahead does not make a client the first: its lease may have ended while it waited, and its key be gone. So
  *             own key and the one ahead are read in one transaction, which shows one state; and a grant is believed until the end of the
