@@ -77,8 +77,10 @@ int redis_ear_wait(struct redis_ear *ear, struct redis_session *session, const c
   struct lb_env *env = session->env;
   lb_ns soon = in_ms(env, REDIS_EAR_MS, deadline), until = most_ms == REDIS_EAR_LIFE ? soon : in_ms(env, most_ms, deadline);
   if (strlen(key) >= sizeof ear->key) return lb_fail(env, -ENAMETOOLONG, "a key too long to listen for");
+  if (lb_now(env) >= deadline) return LB_TIMEOUT;
   bool listens = ear->conn && strcmp(ear->key, key) == 0;
   int rc = listens ? 0 : subscribe(ear, session, key, soon);
+  if (rc == -ETIMEDOUT && !ear->conn && lb_now(env) >= deadline) return LB_TIMEOUT; /* none was left to ask in */
   if (rc == 0 && most_ms == REDIS_EAR_LIFE) {
     int64_t left_ms = look(session, "PTTL", key, soon);
     if (left_ms == GONE) return LB_OK;
@@ -88,8 +90,6 @@ int redis_ear_wait(struct redis_ear *ear, struct redis_session *session, const c
   }
   if (rc == 0) rc = await(ear, env, "message", key, until);
   if (rc < 0) redis_ear_close(ear);
-  if (rc > 0) return LB_OK;
-  bool over = lb_now(env) >= deadline;
-  if (rc < 0 && !(rc == -ETIMEDOUT && over)) return rc; /* no time to ask is no failure of the server */
-  return over ? LB_TIMEOUT : LB_OK;
+  if (rc) return rc < 0 ? rc : LB_OK;
+  return lb_now(env) >= deadline ? LB_TIMEOUT : LB_OK;
 }

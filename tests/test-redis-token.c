@@ -337,6 +337,11 @@ static void a_subscription_that_is_not_answered_is_told(void **state) {
   assert_int_equal(fake_now - before, 100 * LB_NS_PER_MS);
 }
 
+static void a_wait_without_time_to_ask_is_over_in_time(void **state) {
+  (void)state;
+  assert_int_equal(wait_for("k", 0), LB_TIMEOUT);
+}
+
 static const char *script_of_a_release(void) {
   struct lb_grant grant = LB_GRANT_INIT;
   fake_answer("+OK\r\n");
@@ -440,6 +445,7 @@ int main(void) {
       WAKING(who_waits_for_another_key_hears_of_that_one_only),
       WAKING(a_lost_ear_is_told_and_replaced),
       WAKING(a_subscription_that_is_not_answered_is_told),
+      WAKING(a_wait_without_time_to_ask_is_over_in_time),
       T(a_release_tells_nobody),
       WAKING(a_release_tells_with_the_option),
       FENCED(a_numbered_grant_has_the_number_of_the_reply),
