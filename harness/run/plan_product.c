@@ -4,7 +4,7 @@
  * hole. What cannot be asked is there, too, with the reason why not (fit.h).
  *
  * The systems are one list for all scenarios. Without names it is what any of the scenarios names
- * exactly, in the order in which they come.
+ * exactly, protocol after protocol as `list protocols` has them, so that those of one server stand together in the tables.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -65,9 +65,17 @@ static int add_named(struct systems *list, const struct lb_plan *plan, const cha
   return r;
 }
 
+/* At the end what is of no protocol: it is refused when its cell is made. */
+static int add_all_stated(struct systems *list, const struct lb_plan *plan) {
+  const struct lb_protocol *protocol;
+  for (size_t i = 0; (protocol = lb_protocol_at(i)); i++)
+    if (add_stated(list, plan, protocol->name) < 0) return -ENOMEM;
+  return add_stated(list, plan, NULL);
+}
+
 static int find_systems(struct systems *list, const struct lb_plan *plan, const char *names) {
   int r = 0;
-  if (!names) return add_stated(list, plan, NULL);
+  if (!names) return add_all_stated(list, plan);
   char *copy = strdup(names), *rest = copy;
   if (!copy) return -ENOMEM;
   for (char *name; r == 0 && (name = strsep(&rest, ","));) r = add_named(list, plan, name);
