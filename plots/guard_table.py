@@ -15,6 +15,7 @@ from table import HEAD_LINE, LEGEND, MARGIN, TITLE
 
 COLUMNS = (*table.COLUMNS, *table.STOPPED, "changed", "why")
 GUARD_HEAD, SCENARIO_HEAD, GAP, BLOCK_GAP = 0.2, 0.24, 0.14, 0.3
+MANY = 20  # systems
 NOTE = ("guards, by what a client does before it touches the resource: none; deadline: it looks at its own clock; signal: whether its library or "
         "connection reported a loss; recheck: it asks the server; claim and fence: the resource compares unique tokens or fencing numbers (refused). "
         "Below a verdict: what stopped clients, the most frequent")
@@ -50,12 +51,14 @@ class Guards:
         return table.row_of(cell) | more
 
     def blocks(self):
-        """Scenarios that stand side by side: as few blocks as there is room for, of about the same width."""
+        """Scenarios that stand side by side: as few blocks as there is room for, of about the same width. Many systems make a block high,
+        so there it may be wider."""
         total = sum(map(len, self.columns.values()))
-        at_most = math.ceil(len(self.columns) / math.ceil(total / table.NARROW))
+        room = table.NARROW * max(1, round(len({c["system"] for c in self.cells}) / MANY))
+        at_most = math.ceil(len(self.columns) / math.ceil(total / room))
         blocks, used = [[]], 0
         for name, guards in self.columns.items():
-            if blocks[-1] and (len(blocks[-1]) == at_most or used + len(guards) > table.NARROW):
+            if blocks[-1] and (len(blocks[-1]) == at_most or used + len(guards) > room):
                 blocks.append([])
                 used = 0
             blocks[-1].append(name)
