@@ -85,11 +85,21 @@ class Styles:
         return {"color": colour, "linestyle": DASHES[dash], "linewidth": 1.4}
 
 
+# How the name of a protocol begins, in the order of the rows: those of one server stand together.
+_FAMILIES = ("null", "local", "broken", "redis", "redlock", "zk", "pg", "etcd")
+
+
 def rows_in_order(systems):
-    """Systems as in the table above, the references and the negative control first; unknown ones last, as they
-    appear."""
+    """The references and the negative control first, then server after server, plugins last. Of one server first the systems of the table
+    above, in its order, then others as they appear."""
     known = list(SYSTEMS)
-    return sorted(dict.fromkeys(systems), key=lambda s: known.index(s) if s in known else len(known))
+
+    def place(system):
+        family = system.split("@")[0].split("-")[0]
+        return (_FAMILIES.index(family) if family in _FAMILIES else len(_FAMILIES),
+                known.index(system) if system in known else len(known))
+
+    return sorted(dict.fromkeys(systems), key=place)
 
 
 def matplotlib_deterministic():
