@@ -592,7 +592,7 @@ static void a_product_has_every_cell_and_says_which_of_them_mean_nothing(void **
   w->request.guard = NULL;
   w->request.product = true;
   make(w);
-  static const char *const systems[] = {"null@none", "local@none", "broken@none"}; /* as the list of protocols has them */
+  static const char *const systems[] = {"null@none", "local@none", "broken@none"}; /* as the registry has them */
   static const char overtakes[] = "nothing overtakes a client here, so no guard has anything to stop";
   static const char unsafe[] = "known to be unsafe: it runs only where the harness has to catch it";
   size_t n = 0;

@@ -4,7 +4,7 @@
  * hole. What cannot be asked is there, too, with the reason why not (fit.h).
  *
  * The systems are one list for all scenarios. Without names it is what any of the scenarios names
- * exactly, protocol after protocol as `list protocols` has them, so that those of one server stand together in the tables.
+ * exactly, protocol after protocol as the registry has them, so that those of one server stand together in the tables.
  */
 #include <errno.h>
 #include <stdio.h>
