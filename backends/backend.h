@@ -103,6 +103,9 @@ struct lb_target {
   void *shared;                /* memory shared by all clients of the trial, zeroed; for local and broken */
   size_t shared_size;
   size_t shards; /* parts that the keys are split into by their names, each with a server of its own that decides (Redis Cluster); 0 = they are not */
+  /* Of servers that are not ours. */
+  const char *database; /* of PostgreSQL; NULL = "postgres" */
+  const char *ca_file;  /* where an endpoint says tls: certificates, one of which has to have signed the server's; NULL = any server is believed */
 };
 
 /* ---- options ------------------------------------------------------------------------------------------ */
@@ -154,6 +157,7 @@ struct lb_flaw { /* a table of these ends with .statement = NULL */
 struct lb_lock {
   const char *key; /* the whole name, [a-z0-9:-], at most 63 bytes; it begins with the prefix of the run (struct lb_config) */
   int64_t ttl_ms;  /* length of the lease */
+  bool patient;    /* with LB_TRAIT_WAITS_INSIDE: the try may wait for its turn until its deadline; false = it may not */
 };
 
 /* ---- a grant ------------------------------------------------------------------------------------------ */
@@ -205,6 +209,13 @@ enum lb_trait {
   /* Holds are renewed beside the program, every third of the ttl until they are released, without being asked to: the client of this lock has a
    * watchdog. Whoever runs the protocol calls extend then; no hook does, and none runs beside another. Needs extend. */
   LB_TRAIT_RENEWED = 1 << 13,
+  /* A try waits for its turn by itself, until its deadline, if it is told that it may (struct lb_lock, `patient`): the library behind it has a blocking
+   * acquire with pauses or a queue of its own. It comes back with LB_BUSY, LB_TIMEOUT or LB_UNKNOWN, and nobody need pause before the next one. */
+  LB_TRAIT_WAITS_INSIDE = 1 << 14,
+  LB_TRAIT_TRUE_CLOCK = 1 << 15, /* its clocks are the machine's, and cannot be set: a program that asks the kernel for them */
+  /* A program of somebody else behind a pipe (foreign.h): a session is a process of its own beside the client, which it is stopped and killed with. Its
+   * -EPROTO says that the program broke the rules of the pipe. It need not have extend, holds and inspect. */
+  LB_TRAIT_FOREIGN = 1 << 16,
 };
 
 struct lb_session; /* private: every protocol file defines its own body */
@@ -220,6 +231,7 @@ struct lb_config {
   /* Of the run, [a-z0-9:-], no other run has it: every key is called <prefix>-<more>, and everything that a protocol makes on a server
    * carries it, so that teardown finds all of it and nothing else. */
   const char *prefix;
+  bool looks_on; /* this session asks for no lock: it sets up, inspects, tears down */
 };
 
 /* Grows by one when a plugin that was built before could not work any more. What is handed over by pointer, one at a time (lock, config,
@@ -313,6 +325,9 @@ struct lb_protocol {
   /* How long who is refused, and is not told of a release, pauses before it asks again, where the algorithm says so. 0 = as the harness does
    * it: at random, of up to 1 ms at first, and up to 16 ms later. */
   int64_t poll_ms;
+  /* What stands between the client and its library, if that is another process: how long a call takes there and back that asks for nothing, as it was measured when the
+   * session was opened, in ns. NULL = nothing does. */
+  lb_ns (*round_trip)(struct lb_session *session);
 };
 
 /* Whether waiters of this protocol are told: it has the hook wait and, if it has an option `wake`, that is on. `options` as

@@ -12,8 +12,7 @@ static struct etcd_session *etcd(struct lb_session *s) { return (struct etcd_ses
 const char *const etcd_topologies[] = {"etcd-x3", "etcd", NULL};
 
 int etcd_hook_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
-  (void)deadline;
-  return etcd_session_open(etcd(s), config);
+  return etcd_session_open(etcd(s), config, deadline);
 }
 
 void etcd_hook_close(struct lb_session *s) { etcd_session_close(etcd(s)); }
@@ -45,7 +44,7 @@ int etcd_hook_inspect(struct lb_session *s, const struct lb_lock *lock, size_t e
   json_t *body = all_of(lock->key, '/', '0'), *said = NULL;
   json_object_set_new(body, "serializable", json_true()); /* as this member has it */
   json_object_set_new(body, "count_only", json_true());
-  int result = etcd_open(etcd(s)->env, &etcd(s)->target->endpoints[endpoint], deadline, &link);
+  int result = etcd_open(etcd(s)->env, etcd(s)->target, &etcd(s)->target->endpoints[endpoint], deadline, &link);
   if (result == 0) result = etcd_call(link, "/v3/kv/range", json_incref(body), deadline, &said);
   bool any = result == LB_OK && etcd_number(said, "count") > 0;
   etcd_close(link);

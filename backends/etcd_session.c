@@ -17,12 +17,16 @@ static lb_ns earlier(lb_ns a, lb_ns b) { return a < b ? a : b; }
 
 /* ---- whom to ask ----------------------------------------------------------------------------------------------- */
 
-int etcd_session_open(struct etcd_session *s, const struct lb_config *config) {
+static int connect_to(struct etcd_session *s, struct etcd_link **link, lb_ns deadline) {
+  return *link ? 0 : etcd_open(s->env, s->target, &s->target->endpoints[s->member], deadline, link);
+}
+
+int etcd_session_open(struct etcd_session *s, const struct lb_config *config, lb_ns deadline) {
   *s = (struct etcd_session){.env = config->env, .target = config->target, .prefix = config->prefix, .client = config->client};
   if (config->target->count == 0) return lb_fail(s->env, -EINVAL, "the target has no etcd");
   /* Clients begin with different members, as behind a balancer. */
   for (const char *c = config->client; *c; c++) s->member = (s->member * 31 + (unsigned char)*c) % config->target->count;
-  return 0;
+  return config->target->endpoints[s->member].password ? connect_to(s, &s->link, deadline) : 0;
 }
 
 static void hang_up(struct etcd_session *s) {
@@ -37,11 +41,9 @@ void etcd_session_close(struct etcd_session *s) {
   if (s->env) hang_up(s);
 }
 
-static int connect_to(struct etcd_session *s, struct etcd_link **link, lb_ns deadline) {
-  return *link ? 0 : etcd_open(s->env, &s->target->endpoints[s->member], deadline, link);
+int etcd_lend_ear(struct etcd_session *s, lb_ns deadline) {
+  return s->ear ? 0 : etcd_open_beside(s->link, s->env, s->target, &s->target->endpoints[s->member], deadline, &s->ear);
 }
-
-int etcd_lend_ear(struct etcd_session *s, lb_ns deadline) { return connect_to(s, &s->ear, deadline); }
 
 static int ask_once(struct etcd_session *s, const char *path, json_t *body, lb_ns deadline, json_t **ret) {
   int result = connect_to(s, &s->link, deadline);

@@ -47,7 +47,8 @@ struct etcd_session { /* one thread; private but for env, ahead and confirmed */
   uint64_t revision;        /* in which it was seen */
 };
 
-int etcd_session_open(struct etcd_session *session, const struct lb_config *config);
+/* Logs in, where there is a password: that takes the server long, and no request has so much time. 0 or -errno. */
+int etcd_session_open(struct etcd_session *session, const struct lb_config *config, lb_ns deadline);
 void etcd_session_close(struct etcd_session *session);
 
 /* ---- leases -------------------------------------------------------------------------------------------------- */

@@ -13,14 +13,16 @@
 
 #include "address.h"
 
-enum { SOCKETS_MAX = 4, GRPC_NOT_FOUND = 5, GRPC_UNAVAILABLE = 14, HTTP_OK = 200, HTTP_SERVER = 500 };
+enum { SOCKETS_MAX = 4, GRPC_NOT_FOUND = 5, GRPC_UNAVAILABLE = 14, GRPC_UNAUTHENTICATED = 16, HTTP_OK = 200, HTTP_SERVER = 500 };
 
 struct etcd_link {
   struct lb_env *env;
   CURLM *multi;
   CURL *easy;
   struct curl_slist *headers;
-  char base[LB_ADDRESS_MAX + 32]; /* "http://10.0.0.1:2379" */
+  struct curl_slist *addresses; /* of its name */
+  char *token;                  /* what a login gave; NULL = there was none */
+  char base[300]; /* "http://10.0.0.1:2379" */
   struct pollfd socket[SOCKETS_MAX];
   size_t socket_count;
   lb_ns timer;          /* when libcurl wants to be called; LB_NEVER */
@@ -111,14 +113,51 @@ static bool prepare(struct etcd_link *link) {
          SET(CURLOPT_TCP_KEEPALIVE, 1L) && SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) && SET(CURLOPT_HTTPHEADER, link->headers) &&
          SET(CURLOPT_READFUNCTION, give_body) && SET(CURLOPT_READDATA, link) && SET(CURLOPT_WRITEFUNCTION, take_answer) && SET(CURLOPT_WRITEDATA, link) &&
          SET(CURLOPT_OPENSOCKETFUNCTION, open_socket) && SET(CURLOPT_OPENSOCKETDATA, link) && SET(CURLOPT_CLOSESOCKETFUNCTION, close_socket) &&
-         SET(CURLOPT_CLOSESOCKETDATA, link) && SET(CURLOPT_ERRORBUFFER, link->error) && SET(CURLOPT_PROTOCOLS_STR, "http");
+         SET(CURLOPT_CLOSESOCKETDATA, link) && SET(CURLOPT_ERRORBUFFER, link->error) && SET(CURLOPT_PROTOCOLS_STR, "http,https");
 }
 
-int etcd_open(struct lb_env *env, const struct lb_endpoint *at, lb_ns deadline, struct etcd_link **ret) {
+/* By its name, as a certificate is of a name; the address has been looked up, because libcurl would block for that. */
+static bool aim(struct etcd_link *link, const struct lb_endpoint *at, const char *address, const char *ca) {
+  char known[400];
+  bool ipv6 = strchr(at->host, ':');
+  snprintf(link->base, sizeof link->base, "http%s://%s%s%s:%u", at->tls ? "s" : "", ipv6 ? "[" : "", at->host, ipv6 ? "]" : "", at->port);
+  snprintf(known, sizeof known, "%s:%u:%s", at->host, at->port, address);
+  if (strcmp(at->host, address) != 0 && (!(link->addresses = curl_slist_append(NULL, known)) || !SET(CURLOPT_RESOLVE, link->addresses))) return false;
+  return ca ? SET(CURLOPT_CAINFO, ca) : SET(CURLOPT_SSL_VERIFYPEER, 0L) && SET(CURLOPT_SSL_VERIFYHOST, 0L);
+}
+
+/* What a login gives is carried by all requests after it. */
+static bool carry(struct etcd_link *link, const char *token) {
+  char header[600];
+  if (snprintf(header, sizeof header, "Authorization: %s", token) >= (int)sizeof header || !(link->token = strdup(token))) return false;
+  struct curl_slist *more = curl_slist_append(link->headers, header);
+  return more && SET(CURLOPT_HTTPHEADER, link->headers = more);
+}
+
+static int log_in(struct etcd_link *link, const struct lb_endpoint *at, lb_ns deadline) {
+  json_t *said = NULL;
+  int r = etcd_call(link, "/v3/auth/authenticate", json_pack("{s:s,s:s}", "name", at->user ? at->user : "root", "password", at->password), deadline, &said);
+  const char *token = json_string_value(json_object_get(said, "token"));
+  if (r > 0) r = -ETIMEDOUT;
+  if (r == -EPROTO) r = -EACCES;
+  if (r == 0 && !(token && carry(link, token))) r = lb_fail(link->env, -EPROTO, "etcd %s: a login without a token", link->base);
+  json_decref(said);
+  return r;
+}
+
+int etcd_open_beside(const struct etcd_link *other, struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, lb_ns deadline,
+                     struct etcd_link **ret) {
+  struct lb_endpoint plain = *at;
+  if (other && other->token) plain.password = NULL;
+  int r = etcd_open(env, target, &plain, deadline, ret);
+  if (r < 0 || !other || !other->token || carry(*ret, other->token)) return r;
+  etcd_close(*ret);
+  return lb_fail(env, -ENOMEM, "no memory for libcurl");
+}
+
+int etcd_open(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, lb_ns deadline, struct etcd_link **ret) {
   char address[LB_ADDRESS_MAX];
   *ret = NULL;
-  if (at->tls) return lb_fail(env, -EPROTONOSUPPORT, "etcd %s:%u asks for TLS, which lockbench does not give it", at->host, at->port);
-  if (at->password) return lb_fail(env, -EPROTONOSUPPORT, "etcd %s:%u asks for a password, which lockbench does not give it", at->host, at->port);
   int r = lb_address(env, at->host, deadline, address);
   if (r < 0) return r;
   struct etcd_link *link = calloc(1, sizeof *link);
@@ -126,11 +165,11 @@ int etcd_open(struct lb_env *env, const struct lb_endpoint *at, lb_ns deadline, 
   link->env = env;
   link->timer = LB_NEVER;
   link->fd = -1;
-  bool ipv6 = strchr(address, ':');
-  snprintf(link->base, sizeof link->base, "http://%s%s%s:%u", ipv6 ? "[" : "", address, ipv6 ? "]" : "", at->port);
-  if (!prepare(link)) return etcd_close(link), lb_fail(env, -ENOMEM, "no memory for libcurl");
-  *ret = link;
-  return 0;
+  if (!prepare(link) || !aim(link, at, address, target ? target->ca_file : NULL)) return etcd_close(link), lb_fail(env, -ENOMEM, "no memory for libcurl");
+  r = at->password ? log_in(link, at, deadline) : 0;
+  if (r < 0) etcd_close(link);
+  else *ret = link;
+  return r;
 }
 
 void etcd_close(struct etcd_link *link) {
@@ -139,7 +178,9 @@ void etcd_close(struct etcd_link *link) {
   curl_easy_cleanup(link->easy);
   curl_multi_cleanup(link->multi);
   curl_slist_free_all(link->headers);
+  curl_slist_free_all(link->addresses);
   curl_global_cleanup();
+  free(link->token);
   free(link->body);
   free(link->answer);
   free(link);
@@ -219,7 +260,9 @@ static int unanswered(const struct etcd_link *link) { return link->body_read > 0
 static int broken(struct etcd_link *link) {
   long error = 0;
   curl_easy_getinfo(link->easy, CURLINFO_OS_ERRNO, &error);
-  int r = lb_fail(link->env, error > 0 ? -(int)error : -ECONNRESET, "etcd %s: %s", link->base, link->error[0] ? link->error : curl_easy_strerror(link->result));
+  const char *why = link->error[0] ? link->error : curl_easy_strerror(link->result);
+  if (error > 0 && link->result == CURLE_COULDNT_CONNECT) why = strerror((int)error); /* which libcurl's words leave out */
+  int r = lb_fail(link->env, error > 0 ? -(int)error : -ECONNRESET, "etcd %s: %s", link->base, why);
   return unanswered(link) == LB_UNKNOWN ? LB_UNKNOWN : r;
 }
 
@@ -228,7 +271,7 @@ static int broken(struct etcd_link *link) {
 static int refused(struct etcd_link *link, long status, const json_t *said) {
   const char *text = json_string_value(json_object_get(said, "error"));
   json_int_t code = json_integer_value(json_object_get(said, "code"));
-  int r = lb_fail(link->env, code == GRPC_NOT_FOUND ? -ENOENT : -EPROTO, "etcd %s: HTTP %ld: %s", link->base, status, text ? text : "no reason");
+  int r = lb_fail(link->env, code == GRPC_NOT_FOUND ? -ENOENT : code == GRPC_UNAUTHENTICATED ? -EACCES : -EPROTO, "etcd %s: HTTP %ld: %s", link->base, status, text ? text : "no reason");
   return status >= HTTP_SERVER && link->body ? LB_UNKNOWN : r;
 }
 

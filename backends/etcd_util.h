@@ -21,8 +21,13 @@
 
 struct etcd_link;
 
-/* Sends nothing yet. Numeric addresses and names. A server that asks for TLS or a password is refused. 0 or -errno. */
-int etcd_open(struct lb_env *env, const struct lb_endpoint *at, lb_ns deadline, struct etcd_link **ret);
+/* Numeric addresses and names. With a password it logs in, and all further requests carry what that gave; else it sends nothing yet. With TLS the
+ * certificate has to be of the host and signed by one of target->ca_file (NULL, or no target: any is believed). 0; -EACCES: it does not take the
+ * user or the password; -errno. */
+int etcd_open(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, lb_ns deadline, struct etcd_link **ret);
+/* The same for one more connection of a client, which needs no login of its own: it carries what that of `other` gave. */
+int etcd_open_beside(const struct etcd_link *other, struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, lb_ns deadline,
+                     struct etcd_link **ret);
 /* NULL is fine. A request that is not answered yet is given up. */
 void etcd_close(struct etcd_link *link);
 

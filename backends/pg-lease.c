@@ -41,7 +41,12 @@
  */
 #include "pg_lock.h"
 
-static const struct lb_option options[] = {[PG_LOCK_OPT_WAIT] = PG_LOCK_WAIT_OPTION, [PG_LOCK_OPT_WAKE] = PG_WAKE_OPTION, {0}};
+/* The harness reads check_validity, as of every protocol that has it. A task of ShedLock does not look how long it was asked for. */
+static const struct lb_option options[] = {
+    [PG_LOCK_OPT_WAIT] = PG_LOCK_WAIT_OPTION,
+    [PG_LOCK_OPT_WAKE] = PG_WAKE_OPTION,
+    {"check_validity", LB_OPT_BOOL, 1, 0, 1, "a grant whose lease was over by the client's clock when it was read is none"},
+    {0}};
 
 /* Rows are updated for ever: half of each page stays free, so that the new version finds room beside the old one and no
  * index has to be changed. Vacuum by count, as in pg-row.c. */

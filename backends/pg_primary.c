@@ -56,7 +56,7 @@ static int greet(struct pg_primary *primary, lb_ns deadline) {
 
 static int try_endpoint(struct pg_primary *primary, size_t endpoint, lb_ns deadline) {
   const struct lb_endpoint *at = &primary->target->endpoints[endpoint];
-  int rc = pg_open(primary->env, at, primary->schema, deadline, &primary->conn);
+  int rc = pg_open(primary->env, primary->target, at, primary->schema, deadline, &primary->conn);
   if (!rc) rc = greet(primary, deadline);
   if (rc) pg_primary_drop(primary);
   else primary->endpoint = endpoint;

@@ -99,7 +99,7 @@ int pg_inspect(struct pg_primary *primary, size_t endpoint, const struct pg_stmt
   PGresult *result = NULL;
   if (endpoint >= target->count) return lb_fail(env, -EINVAL, "postgres: there is no server %zu", endpoint + 1);
   const struct lb_endpoint *at = &target->endpoints[endpoint];
-  int rc = pg_open(env, at, primary->schema, deadline, &conn);
+  int rc = pg_open(env, target, at, primary->schema, deadline, &conn);
   if (rc) return rc;
   rc = pg_query(conn, deadline, &result, held->sql, held->params, params);
   if (rc > 0) rc = lb_fail(env, -ETIMEDOUT, "postgres: no answer from %s", at->host);

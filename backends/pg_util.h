@@ -20,10 +20,10 @@ struct pg_stmt {
   int params;
 };
 
-/* Connects to database `postgres`, as the endpoint's user or as `lockbench`. Names without a schema are looked for in `schema` (letters,
+/* Connects to the database of the target (NULL: `postgres`), as the endpoint's user or as `lockbench`. Names without a schema are looked for in `schema` (letters,
  * digits, ':', '-') and nowhere else, and the server process shows it as its application_name; NULL = as the server has it, and "lockbench". 0, or -errno with env->err (-ETIMEDOUT, -ECONNREFUSED ...; -EACCES:
  * the server does not take the user or the password; -EIO: it answered, and refused, e.g. because it is starting up). */
-int pg_open(struct lb_env *env, const struct lb_endpoint *at, const char *schema, lb_ns deadline, struct pg_conn **ret);
+int pg_open(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, const char *schema, lb_ns deadline, struct pg_conn **ret);
 /* NULL is fine. */
 void pg_close(struct pg_conn *conn);
 /* One statement in autocommit with text parameters. 0: *ret holds the result, also an error result (PQresultStatus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * For the hook teardown: removes what a run has left on Redis servers, which is every key that begins with its prefix, and the counters of
- * these, whose names have a brace in front. Redis finds those
+ * For the hook teardown: removes what a run has left on Redis servers, which is every key whose name has its prefix in it: the counters of keys have a
+ * brace in front, and a foreign library a word of its own. Redis finds those
  * only by a walk through all its keys; it answers others between two pages. What stays is in the cache of scripts, from which nothing can
  * be taken out one by one, and holds nothing of a run but its program.
  *
@@ -94,8 +94,11 @@ static int remove_all(struct redis_conn *conn, const char *before, const char *p
   return rc;
 }
 
+/* Libraries put words of their own before the prefix of a run, which nobody else has. A pattern of many prefixes may fit more than those, so there
+ * a key has to begin with it. */
 static int remove_run(struct redis_conn *conn, const char *prefix, bool is_cluster, lb_ns deadline) {
   const size_t at_once = is_cluster ? 1 : 1000;
+  if (!strchr(prefix, '[')) return remove_all(conn, "*", prefix, at_once, deadline);
   int rc = remove_all(conn, "", prefix, at_once, deadline);
   return rc ? rc : remove_all(conn, "{", prefix, at_once, deadline);
 }

@@ -193,7 +193,7 @@ int redis_refusal(struct lb_env *env, const redisReply *reply);
 /* Whether the server has the key, whoever decides for it: a walk through all its keys. 1, 0, -errno. */
 int redis_has_key(struct redis_conn *conn, const char *key, lb_ns deadline);
 /* Removes every key called <prefix>-... and its counter, page by page, on the server that decides (in a cluster on every master); on each server
- * with service "redis" that takes writes, of which one that fails does not spare the others. 0; LB_UNKNOWN, -errno: some of it may remain. */
+ * with service "redis" that takes writes, of which one that fails does not spare the others. A prefix with [...] in it is a pattern of many. 0; LB_UNKNOWN, -errno: some of it may remain. */
 int redis_link_clean(struct redis_link *link, const char *prefix, lb_ns deadline);
 int redis_clean_each(struct lb_env *env, const struct lb_target *target, const char *prefix, lb_ns deadline);
 

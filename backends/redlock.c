@@ -35,7 +35,8 @@
  * the option `tries` an attempt is what a library's lock() is, several tries and the pauses between them.
  *
  * Options     What implementations do differently stands in redlock_options.c. With check_validity=no a majority is believed
- *             however late it came; with clock=wall validity is what the client's wall clock says.
+ *             however late it came; with clock=wall validity is what the client's wall clock says; with keep_failed=yes
+ *             the keys of a failed try stay where they are, so a client can refuse itself until they end.
  */
 #include <errno.h>
 
@@ -74,10 +75,11 @@ static int explain(struct lb_session *s, const struct redis_round *round, lb_ns 
   return too_few(s, round->yes, "answered in time");
 }
 
-static int ask_once(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+/* `again`: an earlier try of this attempt has left its keys (keep_failed), and this one asks with their token as if there were none. */
+static int ask_once(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, bool again, lb_ns deadline) {
   char ttl[REDIS_DECIMAL_MAX];
-  bool repeated = grant->token_len != 0;
-  if (!repeated) redis_new_token(s->env, grant), grant->asked_at = lb_now(s->env);
+  bool repeated = grant->token_len != 0 && !again;
+  if (!repeated && !again) redis_new_token(s->env, grant), grant->asked_at = lb_now(s->env);
   struct redlock_since since = redlock_since(&s->options, s->env, grant->asked_at);
   struct redis_round round = redlock_set(lock, redis_decimal(lock->ttl_ms, ttl), grant, repeated);
   redis_round_send(&s->fanout, &round);
@@ -89,6 +91,7 @@ static int ask_once(struct lb_session *s, const struct lb_lock *lock, struct lb_
   if (!repeated) s->extensions = 0;
   if (round.yes >= s->fanout.quorum && redlock_is_valid(&s->options, s->env, grant->valid_until)) return redis_fanout_confirm(&s->fanout, grant);
   int rc = explain(s, &round, deadline);
+  if (s->options.keep_failed) return grant->valid_until = 0, rc;
   undo(s, lock, grant);
   *grant = LB_GRANT_INIT;
   return rc;
@@ -96,9 +99,10 @@ static int ask_once(struct lb_session *s, const struct lb_lock *lock, struct lb_
 
 static int redlock_try_acquire(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   if (lb_now(s->env) >= deadline) return grant->token_len ? LB_UNKNOWN : LB_TIMEOUT;
-  int rc = ask_once(s, lock, grant, deadline), refused = rc;
+  int rc = ask_once(s, lock, grant, false, deadline), refused = rc;
   for (int64_t tries = 1; rc != LB_OK && tries < s->options.tries && redlock_rest(&s->options, s->env, deadline); tries++)
-    if ((rc = ask_once(s, lock, grant, deadline)) == LB_BUSY) refused = LB_BUSY;
+    if ((rc = ask_once(s, lock, grant, s->options.keep_failed, deadline)) == LB_BUSY) refused = LB_BUSY;
+  if (rc != LB_OK && grant->token_len) undo(s, lock, grant), *grant = LB_GRANT_INIT;
   return rc == LB_TIMEOUT && refused == LB_BUSY ? LB_BUSY : rc; /* by an earlier try */
 }
 

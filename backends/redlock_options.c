@@ -4,7 +4,7 @@
  *
  *   antirez' redlock-rb     fanout=sequential clock=wall tries=3 retry_ms=200
  *   redlock-rb              fanout=sequential node_timeout_ms=100 tries=4; it waits 200 ms and up to 50 more
- *   node-redlock 5          clock=wall check_validity=no tries=11; it waits 200 ms, 100 more or less
+ *   node-redlock 5          clock=wall check_validity=no tries=11 keep_failed=yes; it waits 200 ms, 100 more or less
  *   RedLock.net             fanout=all tries=3 retry_ms=400
  *   redsync                 drift_ms=0 tries=32; it waits 50 to 250 ms
  *   redis-plus-plus         fanout=sequential tries=3 retry_ms=200
@@ -32,6 +32,7 @@ const struct lb_option redlock_options[] = {
     [REDLOCK_RETRY] = {"retry", LB_OPT_CHOICE, 0, 0, 0, "the pause between two of these tries: up to retry_ms, or just that", .words = retries},
     [REDLOCK_RETRY_MS] = {"retry_ms", LB_OPT_INT, 200, 0, 60000, "see retry"},
     [REDLOCK_EXTENSIONS_MAX] = {"extensions_max", LB_OPT_INT, 0, 0, 1000000, "how often the session's latest grant may be extended; 0: as often as it likes"},
+    [REDLOCK_KEEP_FAILED] = {"keep_failed", LB_OPT_BOOL, 0, 0, 1, "the keys of a try that failed stay, and refuse the next of these tries, until the last one has failed"},
     {0},
 };
 
@@ -49,6 +50,7 @@ void redlock_options_read(struct redlock_options *ret, const union lb_value *val
       .by_wall = values[REDLOCK_CLOCK].i == 1,
       .fixed_retry = values[REDLOCK_RETRY].i == 1,
       .tries = values[REDLOCK_TRIES].i,
+      .keep_failed = values[REDLOCK_KEEP_FAILED].b,
       .extensions_max = values[REDLOCK_EXTENSIONS_MAX].i,
       .retry = ms(values[REDLOCK_RETRY_MS].i),
   };

@@ -21,6 +21,7 @@ enum {
   REDLOCK_RETRY,
   REDLOCK_RETRY_MS,
   REDLOCK_EXTENSIONS_MAX,
+  REDLOCK_KEEP_FAILED,
   REDLOCK_OPTION_COUNT,
 };
 extern const struct lb_option redlock_options[REDLOCK_OPTION_COUNT + 1];
@@ -30,7 +31,7 @@ struct redlock_options {
   enum redis_fanout_way way;
   double drift;
   lb_ns drift_ns, min_validity;
-  bool check_validity, by_wall, fixed_retry;
+  bool check_validity, by_wall, fixed_retry, keep_failed;
   int64_t tries, extensions_max; /* extensions_max: 0 = as many as it likes */
   lb_ns retry;
 };

@@ -25,14 +25,19 @@
 #define LISTED(name) &lb_##name,
 PROTOCOLS(DECLARED)
 static const struct lb_protocol *const builtin[] = {PROTOCOLS(LISTED)};
-enum { BUILTIN_COUNT = sizeof builtin / sizeof builtin[0], PLUGINS_MAX = 8 };
+enum { BUILTIN_COUNT = sizeof builtin / sizeof builtin[0], PLUGINS_MAX = 8, FOREIGN_MAX = 64 };
 
 static const struct lb_protocol *plugin[PLUGINS_MAX];
 static size_t plugin_count;
+static const struct lb_protocol *foreign[FOREIGN_MAX];
+static size_t foreign_count;
 
 const struct lb_protocol *lb_protocol_at(size_t i) {
   if (i < BUILTIN_COUNT) return builtin[i];
-  return i - BUILTIN_COUNT < plugin_count ? plugin[i - BUILTIN_COUNT] : NULL;
+  i -= BUILTIN_COUNT;
+  if (i < foreign_count) return foreign[i];
+  i -= foreign_count;
+  return i < plugin_count ? plugin[i] : NULL;
 }
 
 const struct lb_protocol *lb_protocol_find(const char *name) {
@@ -101,6 +106,8 @@ enum { NAME_MAX_BYTES = 63, POINT_MAX_BYTES = 31 };
 
 static bool consists_of(const char *text, const char *letters) { return text && *text && strspn(text, letters) == strlen(text); }
 
+/* KIND:NAME */
+static bool good_foreign(const char *name) { return consists_of(name, "abcdefghijklmnopqrstuvwxyz0123456789-:"); }
 static bool good_name(const char *name) { return consists_of(name, "abcdefghijklmnopqrstuvwxyz0123456789-"); }
 static bool good_option(const char *name) { return consists_of(name, "abcdefghijklmnopqrstuvwxyz0123456789_"); }
 
@@ -121,7 +128,7 @@ static const char *texts_complaint(const struct lb_protocol *p) {
 }
 
 static const char *names_complaint(const struct lb_protocol *p) {
-  if (!good_name(p->name)) return "no name of a-z, 0-9 and '-'";
+  if (p->traits & LB_TRAIT_FOREIGN ? !good_foreign(p->name) : !good_name(p->name)) return "no name of a-z, 0-9 and '-'";
   if (strlen(p->name) > NAME_MAX_BYTES) return "a name of more than 63 bytes";
   if (!p->topologies || !p->topologies[0]) return "no topology";
   for (const char *const *t = p->topologies; *t; t++)
@@ -179,7 +186,7 @@ static const char *hooks_complaint(const struct lb_protocol *p) {
   if (has_switch(p, "wake") ? p->traits & LB_TRAIT_WAKES || !p->wait : !!(p->traits & LB_TRAIT_WAKES) != !!p->wait)
     return "the trait wakes-waiters and the wait hook only together (with an option `wake` the hook alone)";
   if (p->traits & LB_TRAIT_RENEWED && !p->extend) return "the trait renewed, but not the hook extend";
-  if (p->traits & LB_TRAIT_LEASED && (!p->extend || !p->holds || !p->inspect))
+  if (p->traits & LB_TRAIT_LEASED && !(p->traits & LB_TRAIT_FOREIGN) && (!p->extend || !p->holds || !p->inspect))
     return "the trait leased, but not all of the hooks extend, holds and inspect";
   if (!!(p->traits & LB_TRAIT_UNSAFE) != !!p->unsafe_why) return "the trait unsafe and its reason only together";
   return NULL;
@@ -234,6 +241,16 @@ int lb_protocol_check(const struct lb_protocol *p, char *err, size_t err_size) {
   if (!what) return 0;
   snprintf(err, err_size, "protocol table has %s", what);
   return -EINVAL;
+}
+
+/* ---- foreign locks ------------------------------------------------------------------------------------------------------ */
+
+int lb_protocol_add(const struct lb_protocol *protocol, char *err, size_t err_size) {
+  if (lb_protocol_check(protocol, err, err_size) < 0) return -EINVAL;
+  if (lb_protocol_find(protocol->name)) return snprintf(err, err_size, "protocol name '%s' is taken", protocol->name), -EINVAL;
+  if (foreign_count == FOREIGN_MAX) return snprintf(err, err_size, "at most %d foreign locks", FOREIGN_MAX), -EINVAL;
+  foreign[foreign_count++] = protocol;
+  return 0;
 }
 
 /* ---- plugins ----------------------------------------------------------------------------------------------------------- */

@@ -27,6 +27,9 @@ struct lb_design {
 extern const struct lb_design lb_designs[];
 /* NULL for what was loaded: nobody has seen its file. */
 const struct lb_design *lb_protocol_design(const struct lb_protocol *protocol);
+/* Adds the table of a foreign lock (foreign.h), which stays the caller's and has to stay there until the process ends. 0, or -EINVAL with one line in err: a name that is
+ * taken, a broken table, too many. */
+int lb_protocol_add(const struct lb_protocol *protocol, char *err, size_t err_size);
 /* Checks one table: version, size, names, texts, mandatory hooks, traits that agree with the hooks. 0, or -EINVAL with one line in err,
  * which repeats nothing of the table: what is in there may not be printable. */
 int lb_protocol_check(const struct lb_protocol *protocol, char *err, size_t err_size);

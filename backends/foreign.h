@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * foreign.h - locks of programs that somebody else has written: an adapter, which speaks the line protocol of peers/README.md on its
+ * stdin and stdout, becomes a protocol like those of this folder. Each session runs one such program; its calls become lines.
+ *
+ * What the contract of backend.h asks of a protocol is promised as far as a pipe can. A foreign library knows nothing of our deadlines and
+ * of leases that count from before a request, so: a call that is not answered by its deadline is LB_UNKNOWN, and its answer is taken when it
+ * comes; a lease whose library does not say what is left of it counts from when the answer was read (its caller knows nothing else).
+ * An answer that the line protocol does not know, an end of the program or a flood of lines is -EPROTO, which hooks.c treats as a breach
+ * of the contract (LB_TRAIT_FOREIGN).
+ */
+#ifndef LB_FOREIGN_H
+#define LB_FOREIGN_H
+
+#include "backend.h"
+
+#define LB_FOREIGN_LINE_MAX 4096
+
+/* How a foreign lock is called. The texts are copied. */
+struct lb_foreign_plan {
+  const char *kind;    /* in front of its name: "peer", "exec" */
+  const char *command; /* for /bin/sh: "python3 mylock.py" */
+  const char *folder;  /* where it is called; NULL = where we are */
+  const char *says;    /* the words of its first line, "name=... topologies=..."; without version= where that is not known yet */
+  const char *version; /* that its first line has to name; NULL = any */
+  const char *like;    /* the protocol of ours with the same algorithm; NULL = none */
+  const char *summary; /* one line; NULL = made of its name */
+};
+
+/* Makes a protocol of it and puts it into the registry (registry.h), under the name KIND:NAME. It stays until the process ends. NULL with one line in
+ * err: a word that is missing, unknown or wrong, a name that is taken, no memory. */
+const struct lb_protocol *lb_foreign_add(const struct lb_foreign_plan *plan, char *err, size_t err_size);
+/* Calls `command` and reads its first line, as lb_foreign_plan.says has it. Waits at most 20 s, then ends it. 0, or with one line in err: -EPROTO, the line
+ * is none of the line protocol; -ENODATA, it ended without one; -ETIMEDOUT, it wrote none; -errno, it could not be started. */
+int lb_foreign_ask(const char *command, char *says, size_t size, char *err, size_t err_size);
+
+/* Of a foreign protocol only: lb_protocol.data of others is something else. */
+const char *lb_foreign_version(const struct lb_protocol *protocol); /* "" = not known */
+const char *lb_foreign_like(const struct lb_protocol *protocol);    /* NULL = none */
+const char *lb_foreign_command(const struct lb_protocol *protocol);
+/* Whether its first line says that grants carry what is left of them, and what a server has of a held lock. */
+bool lb_foreign_tells_validity(const struct lb_protocol *protocol);
+bool lb_foreign_names_record(const struct lb_protocol *protocol);
+
+#endif

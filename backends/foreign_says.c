@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The first line of an adapter: what its lock is, in words that become traits and hooks. Each word has one table or one line here.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "foreign_parts.h"
+
+#define GREETING "lockbench-adapter "
+#define SPOKEN "1"
+
+static int refuse(char *err, size_t err_size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static int refuse(char *err, size_t err_size, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  vsnprintf(err, err_size, format, args);
+  va_end(args);
+  return -EINVAL;
+}
+
+const char *foreign_first_line(const char *line, char *err, size_t err_size) {
+  char quoted[120];
+  foreign_quote(line, quoted, sizeof quoted);
+  const char *rest = line + strlen(GREETING);
+  if (strncmp(line, GREETING, strlen(GREETING)) != 0)
+    return refuse(err, err_size, "its first line is '%s', expected 'lockbench-adapter 1 name=... topologies=... ends=...'", quoted), NULL;
+  if (strncmp(rest, SPOKEN " ", strlen(SPOKEN " ")) == 0) return rest + strlen(SPOKEN " ");
+  return refuse(err, err_size, "it speaks another version of the line protocol ('%s'), expected 'lockbench-adapter 1 ...'", quoted), NULL;
+}
+
+/* ---- lists ------------------------------------------------------------------------------------------------------ */
+
+/* The words of a list with commas, one after the other; NULL at its end. */
+static const char *next_of(const char **rest, char *buf, size_t size) {
+  size_t length = strcspn(*rest, ",");
+  if (!**rest) return NULL;
+  snprintf(buf, size, "%.*s", (int)length, *rest);
+  *rest += length + ((*rest)[length] == ',');
+  return buf;
+}
+
+static bool is_plain(const char *text) { return *text && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(text); }
+
+static int read_topologies(const char *list, struct foreign_says *ret, char *err, size_t err_size) {
+  char word[64];
+  while (next_of(&list, word, sizeof word)) {
+    if (!is_plain(word) || strlen(word) >= sizeof ret->topology[0]) return refuse(err, err_size, "topologies: '%s' is no name of a topology", word);
+    if (ret->topology_count == FOREIGN_TOPOLOGIES_MAX) return refuse(err, err_size, "topologies: at most %d", FOREIGN_TOPOLOGIES_MAX);
+    snprintf(ret->topology[ret->topology_count++], sizeof ret->topology[0], "%.31s", word);
+  }
+  return ret->topology_count ? 0 : refuse(err, err_size, "topologies= names none, expected some of `lockbench list topologies`");
+}
+
+static int read_ends(const char *word, struct foreign_says *ret, char *err, size_t err_size) {
+  static const struct {
+    const char *word;
+    unsigned trait;
+  } ends[] = {{"lease", LB_TRAIT_LEASED}, {"session", LB_TRAIT_SESSION}, {"never", LB_TRAIT_NO_EXPIRY}};
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+    if (strcmp(ends[i].word, word) == 0) return ret->traits |= ends[i].trait, 0;
+  return refuse(err, err_size, "ends=%s: expected lease, session or never", word);
+}
+
+static int read_can(const char *list, struct foreign_says *ret, char *err, size_t err_size) {
+  char word[64];
+  while (next_of(&list, word, sizeof word)) {
+    if (strcmp(word, "extend") == 0) ret->can_extend = true;
+    else if (strcmp(word, "holds") == 0) ret->can_holds = true;
+    else if (strcmp(word, "validity") == 0) ret->can_validity = true;
+    else if (strcmp(word, "signal") == 0) ret->can_signal = true;
+    else if (strcmp(word, "fence") == 0) ret->traits |= LB_TRAIT_FENCED;
+    else if (strcmp(word, "reentrant") == 0) ret->traits |= LB_TRAIT_REENTRANT;
+    else return refuse(err, err_size, "can: '%s' is unknown, expected extend, holds, fence, validity, signal or reentrant", word);
+  }
+  return 0;
+}
+
+static int read_records(const char *list, struct foreign_says *ret, char *err, size_t err_size) {
+  char word[128];
+  while (next_of(&list, word, sizeof word)) {
+    if (ret->record_count == FOREIGN_RECORDS_MAX) return refuse(err, err_size, "record: at most %d", FOREIGN_RECORDS_MAX);
+    snprintf(ret->record[ret->record_count++], sizeof ret->record[0], "%s", word);
+  }
+  return 0;
+}
+
+/* ---- all of it -------------------------------------------------------------------------------------------------- */
+
+static int read_word(const char *name, const char *value, struct foreign_says *ret, char *err, size_t err_size) {
+  if (strcmp(name, "name") == 0) {
+    if (!is_plain(value) || strlen(value) >= sizeof ret->name) return refuse(err, err_size, "name=%.60s: expected up to 47 of a-z, 0-9 and '-'", value);
+    return snprintf(ret->name, sizeof ret->name, "%s", value), 0;
+  }
+  if (strcmp(name, "version") == 0) return foreign_quote(value, ret->version, sizeof ret->version), 0;
+  if (strcmp(name, "topologies") == 0) return read_topologies(value, ret, err, err_size);
+  if (strcmp(name, "ends") == 0) return read_ends(value, ret, err, err_size);
+  if (strcmp(name, "can") == 0) return read_can(value, ret, err, err_size);
+  if (strcmp(name, "record") == 0) return read_records(value, ret, err, err_size);
+  if (strcmp(name, "clock") == 0) {
+    if (strcmp(value, "no") == 0) ret->traits |= LB_TRAIT_TRUE_CLOCK;
+    else if (strcmp(value, "yes") != 0) return refuse(err, err_size, "clock=%.60s: expected yes or no", value);
+  }
+  return 0; /* a later version of the line protocol may say more */
+}
+
+int foreign_read_says(char *text, struct foreign_says *ret, char *err, size_t err_size) {
+  struct foreign_words words;
+  *ret = (struct foreign_says){.traits = LB_TRAIT_FOREIGN | LB_TRAIT_WAITS_INSIDE};
+  if (foreign_split(text, &words) < 0) return refuse(err, err_size, "its first line has too many words, or a '%%' without two digits");
+  for (size_t i = 0; i < words.count; i++) {
+    char *equals = strchr(words.word[i], '=');
+    if (!equals) return refuse(err, err_size, "'%.60s': expected NAME=VALUE", words.word[i]);
+    *equals = '\0';
+    int r = read_word(words.word[i], equals + 1, ret, err, err_size);
+    if (r < 0) return r;
+  }
+  if (!ret->name[0]) return refuse(err, err_size, "its first line has no name=");
+  if (!ret->topology_count) return refuse(err, err_size, "its first line has no topologies=");
+  if (!(ret->traits & (LB_TRAIT_LEASED | LB_TRAIT_SESSION | LB_TRAIT_NO_EXPIRY))) return refuse(err, err_size, "its first line has no ends=");
+  return 0;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An adapter and its lines, without any opinion on them.
+ */
+#include "foreign_talk.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "foreign_hooks.h"
+
+struct lb_talk {
+  struct foreign_child child;
+};
+
+struct lb_talk *lb_talk_start(const struct lb_protocol *protocol) {
+  const struct foreign *foreign = protocol->data;
+  struct lb_talk *talk = calloc(1, sizeof *talk);
+  if (talk && foreign_start(&talk->child, foreign->command, foreign->folder) == 0) return talk;
+  if (talk) lb_talk_end(talk, 0, NULL, 0);
+  return NULL;
+}
+
+int lb_talk_say(struct lb_talk *talk, const char *line) {
+  char whole[LB_FOREIGN_LINE_MAX];
+  if (snprintf(whole, sizeof whole, "%s\n", line) >= (int)sizeof whole) return -E2BIG;
+  return talk->child.in < 0 ? -EPIPE : foreign_write(&talk->child, whole);
+}
+
+int lb_talk_hear(struct lb_talk *talk, struct lb_env *env, lb_ns deadline, const char **ret) {
+  for (;;) {
+    char *line = NULL;
+    int r = foreign_next_line(&talk->child, &line);
+    *ret = line;
+    if (r) return r;
+    r = lb_wait_fd(env, talk->child.out, POLLIN, deadline);
+    if (r <= 0) return r;
+  }
+}
+
+pid_t lb_talk_pid(const struct lb_talk *talk) { return talk->child.pid; }
+
+void lb_talk_hang_up(struct lb_talk *talk) { foreign_hang_up(&talk->child); }
+
+bool lb_talk_end(struct lb_talk *talk, int patience_ms, char *fate, size_t size) {
+  if (!talk) return true;
+  bool by_itself = foreign_end(&talk->child, patience_ms, fate, size);
+  free(talk);
+  return by_itself;
+}
+
+const char *lb_talk_first_line(const char *line, char *err, size_t err_size) { return foreign_first_line(line, err, err_size); }
+
+bool lb_talk_open_line(const struct lb_config *config, char *line, size_t size) { return foreign_open_line(config, line, size); }
+
+bool lb_talk_value(const char *line, const char *name, char *buf, size_t size) {
+  char copy[LB_FOREIGN_LINE_MAX];
+  struct foreign_words words;
+  snprintf(copy, sizeof copy, "%s", line);
+  const char *value = foreign_split(copy, &words) == 0 ? foreign_value(&words, 0, name) : NULL;
+  if (value) snprintf(buf, size, "%s", value);
+  return value != NULL;
+}

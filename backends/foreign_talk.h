@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * foreign_talk.h - an adapter, spoken to line by line: for who looks at the lines themselves, and at how its program ends. Whoever only wants its lock has hooks (foreign.h).
+ */
+#ifndef LB_FOREIGN_TALK_H
+#define LB_FOREIGN_TALK_H
+
+#include <sys/types.h>
+
+#include "backend.h"
+
+struct lb_talk;
+
+/* Starts the program of a foreign protocol. lb_talk_end() ends it and frees this. NULL: no memory, no process. */
+struct lb_talk *lb_talk_start(const struct lb_protocol *protocol);
+/* Writes a line, to which it puts the end. 0; -EPIPE: stdin was closed; -EAGAIN: nobody reads it; -E2BIG: it is too long. */
+int lb_talk_say(struct lb_talk *talk, const char *line);
+/* The next line without its end, valid until the next call. 1; 0: there was none by `deadline` of env; -ENODATA: stdout has ended; -EMSGSIZE: a line that does not
+ * end; -errno. */
+int lb_talk_hear(struct lb_talk *talk, struct lb_env *env, lb_ns deadline, const char **ret);
+/* Its process, as long as lb_talk_end() was not called. */
+pid_t lb_talk_pid(const struct lb_talk *talk);
+/* Nothing more will be said: its stdin ends. */
+void lb_talk_hang_up(struct lb_talk *talk);
+/* Gives it `patience_ms` to end by itself, then kills it. Frees *talk. What became of it in `fate` (NULL = never mind): "exited with status 0". False: it was killed
+ * here, and `fate` is not about it. Safe with NULL. */
+bool lb_talk_end(struct lb_talk *talk, int patience_ms, char *fate, size_t size);
+
+/* The first line of the program, in words for lb_foreign_add(): NULL with one line in err. */
+const char *lb_talk_first_line(const char *line, char *err, size_t err_size);
+/* "open topology=... server=...", without a number. False: no room for it. */
+bool lb_talk_open_line(const struct lb_config *config, char *line, size_t size);
+/* What stands behind NAME= in an answer, percent signs decoded, in `buf`. False: nothing does. */
+bool lb_talk_value(const char *line, const char *name, char *buf, size_t size);
+
+#endif
