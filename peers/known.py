@@ -1,0 +1,104 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+#
+# What peers.ini says, and what of it this machine has. `./bench peers` asks it:
+#   known.py packages        the Debian packages that are missing, a line each: NAME|for which peers
+#   known.py list            one line per peer: its version, or why it is skipped
+# $LOCKBENCH_PEERS is the folder of what ./bench peers makes ($PEERS in peers.ini).
+import configparser
+import os
+import shutil
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LINES = ("run", "says", "version", "like", "packages", "npm", "there", "summary")  # of every section
+
+
+def folder():
+    return os.environ.get("LOCKBENCH_PEERS") or os.path.join(ROOT, "build", "peers")
+
+
+def in_folder(text):
+    return text.replace("$PEERS", folder())
+
+
+def read(path=os.path.join(ROOT, "peers", "peers.ini")):
+    ini = configparser.ConfigParser(interpolation=None, delimiters=("=",), comment_prefixes=("#", ";"), strict=True, default_section="\n")
+    with open(path, encoding="utf-8") as f:
+        ini.read_file(f)
+    return {name: dict(ini[name]) for name in ini.sections()}
+
+
+def is_there(peer):
+    return os.path.exists(in_folder(peer["there"]))
+
+
+def has_package(name):
+    said = subprocess.run(["dpkg-query", "-W", "-f", "${db:Status-Status}", name], capture_output=True, text=True, check=False).stdout
+    return said == "installed"
+
+
+def missing_packages(peers):
+    """Of a peer whose file is there without its packages, none: it is from elsewhere."""
+    wanted = {}
+    for name, peer in peers.items():
+        made_here = peer["there"].startswith("$PEERS")
+        for package in peer["packages"].split():
+            if (made_here or not is_there(peer)) and not has_package(package):
+                wanted.setdefault(package, []).append(name)
+    return wanted
+
+
+def expected_line(peer):
+    """The first line that its adapter has to write."""
+    name, _, rest = peer["says"].partition(" ")
+    return "lockbench-adapter 1 %s version=%s %s" % (name, peer["version"], rest)
+
+
+def first_line(peer):
+    """What its adapter writes first, or None and why not."""
+    words = [in_folder(word) for word in peer["run"].split()]  # a shell runs them, as lockbench does
+    if shutil.which(words[0], path=os.environ.get("PATH", "") + ":/usr/bin") is None:
+        return None, "%s is not %s" % (words[0], "made: see what ./bench peers said" if words[0].startswith(folder()) else "installed")
+    try:
+        ended = subprocess.run(["sh", "-c", "exec " + peer["run"]], input="1 quit\n", capture_output=True, text=True, cwd=ROOT, timeout=20, check=False,
+                               env={**os.environ, "PEERS": folder(), "LOCKBENCH_PEERS": folder()})
+    except subprocess.TimeoutExpired:
+        return None, "it did not end within 20 s"
+    lines = ended.stdout.splitlines()
+    if not lines:
+        said = [line for line in ended.stderr.splitlines() if line.strip()]
+        return None, said[-1].strip() if said else "it wrote nothing and ended with exit status %d" % ended.returncode
+    return lines[0], None
+
+
+def reason(peer):
+    """Why it cannot be used, or None."""
+    line, why = first_line(peer)
+    if line is None:
+        lacking = [p for p in peer["packages"].split() if not has_package(p)]
+        return "needs the package%s %s" % ("s" if len(lacking) > 1 else "", ", ".join(lacking)) if lacking else why
+    if line != expected_line(peer):
+        return "it says '%s', expected '%s'" % (line, expected_line(peer))
+    return None
+
+
+def main():
+    peers = read()
+    if sys.argv[1:] == ["packages"]:
+        for package, names in missing_packages(peers).items():
+            print("%s|for the peers %s" % (package, ", ".join(names)))
+    elif sys.argv[1:] == ["list"]:
+        for name, peer in peers.items():
+            why = reason(peer)
+            if not why and peer["there"] == "$PEERS/%s.speaks" % name:  # its library is installed, but only this shows that it can be used
+                with open(in_folder(peer["there"]), "w", encoding="utf-8"):
+                    pass
+            print("%-18s %s" % (name, "skipped: " + why if why else "%-10s %s" % (peer["version"], peer["summary"])), flush=True)
+    else:
+        sys.exit("known.py: expected packages or list, got '%s'" % " ".join(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

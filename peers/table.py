@@ -1,0 +1,119 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+#
+# What a library does not tell its user, as a table in Markdown, out of runs of the suites `peers` and `peers-speed`, or of some of their scenarios:
+#   peers/table.py RUN... [--lockbench PROGRAM]
+# Every cell is counted from the histories and trials.csv of these runs. A cell that they do not have is a dash.
+import argparse
+import csv
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import known  # noqa: E402
+
+TOLD = ("in-doubt", "session-over")
+
+
+def trials_of(run):
+    with open(os.path.join(run, "trials.csv"), encoding="utf-8", newline="") as f:
+        return [{**t, "run": run} for t in csv.DictReader(f) if "@" in t["system"]]
+
+
+def events_of(program, trial):
+    path = trial.get("history") and os.path.join(trial["run"], trial["history"])
+    if not path or not os.path.exists(path):
+        return []
+    said = subprocess.run([program, "check", "--export", "json", path], capture_output=True, text=True, check=True).stdout
+    return [json.loads(line) for line in said.splitlines()[1:]]
+
+
+def silence(events):
+    """ms from the cut to the library's word, and to the grant of another client; None = it did not come."""
+    cut = next((e["t"] for e in events if e["e"] == "fault" and e.get("verb") == "cut"), None)
+    if cut is None:
+        return None, None
+    told = next((e["t"] for e in events if e["e"] == "check" and e.get("check") in TOLD and e["t"] > cut), None)
+    other = next((e["t"] for e in events if e["e"] == "granted" and e.get("c") == "client-2" and e["t"] > cut), None)
+    return tuple(t and (t - cut) / 1e6 for t in (told, other))
+
+
+def middle(values):
+    values = [v for v in values if v is not None]
+    return statistics.median(values) if values else None
+
+
+def number(value, digits=0):
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+class Table:
+    def __init__(self, program, runs):
+        self.program = program
+        self.trials = [t for run in runs for t in trials_of(run)]
+
+    def of(self, scenario, system, guard="none"):
+        return [t for t in self.trials if (t["scenario"], t["system"], t["guard"]) == (scenario, system, guard)]
+
+    def verdicts(self, scenario, system, guard="none"):
+        """ "violated 10", or a dash."""
+        counts = {}
+        for t in self.of(scenario, system, guard):
+            if t["verdict"] != "undecided":
+                counts[t["verdict"]] = counts.get(t["verdict"], 0) + 1
+        return ", ".join(f"{verdict} {n}" for verdict, n in sorted(counts.items())) or "–"
+
+    def told(self, system):
+        pairs = [silence(events_of(self.program, t)) for t in self.of("blind-window", system, "signal")]
+        if not pairs:
+            others = [silence(events_of(self.program, t))[1] for t in self.of("blind-window", system)]
+            return "nothing", number(middle(others))
+        word, other = middle(p[0] for p in pairs), middle(p[1] for p in pairs)
+        return number(word) if word is not None else "nothing within 8 s", number(other)
+
+    def checks(self, system):
+        """What stops its holder after a pause: its own check of the lease, a question to the service, its signal."""
+        return " · ".join(f"{guard}: {self.verdicts('pause-holder', system, guard)}" for guard in ("deadline", "recheck", "signal")
+                          if self.of("pause-holder", system, guard)) or "–"
+
+    def load(self, system, column, scenario="contention", clients="8"):
+        values = [float(t[column]) for t in self.trials if (t["scenario"], t["system"], t["clients"]) == (scenario, system, clients) and t.get(column)]
+        return statistics.median(values) if values else None
+
+    def row(self, system, peer, like):
+        told, other = self.told(system)
+        rate, ours = self.load(system, "handoffs_per_s"), self.load(like, "handoffs_per_s")
+        handoff = self.load(system, "handoff_p50_us")
+        return [f"`{system}` {peer['version']}", told, other, self.verdicts("lost-reply", system), self.checks(system), number(self.load(system, "jain"), 2),
+                number(handoff and handoff / 1000, 1), number(rate), number(ours), "–" if not rate or not ours else f"{rate / ours:.2f}",
+                number(self.load(system, "pipe_us"))]
+
+    def print(self):
+        peers = known.read()
+        head = ["library", "says a word after (ms)", "another holds after (ms)", "the answer to its acquire is lost", "after a pause, stopped by", "Jain", "hand-off p50 (ms)",
+                "hand-offs/s", "ours", "ratio", "pipe (µs a call)"]
+        print("| " + " | ".join(head) + " |")
+        print("|" + "---|" * len(head))
+        seen = []
+        for t in self.trials:
+            if t["system"].startswith("peer:") and t["system"] not in seen:
+                seen.append(t["system"])
+        for system in seen:
+            name, _, topology = system[len("peer:"):].partition("@")
+            peer = peers[name]
+            ours = "redis-token" if topology == "redis" and peer["like"] == "redlock" else peer["like"]
+            print("| " + " | ".join(self.row(system, peer, f"{ours}@{topology}")) + " |")
+
+
+def main():
+    args = argparse.ArgumentParser(description="What a library does not tell its user.")
+    args.add_argument("run", nargs="+")
+    args.add_argument("--lockbench", default="lockbench")
+    said = args.parse_args()
+    Table(said.lockbench, said.run).print()
+
+
+main()
