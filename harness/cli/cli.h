@@ -18,6 +18,7 @@
 
 #include "run/exit.h"
 #include "scenario/scenario.h"
+#include "servers/own.h"
 
 struct lb_args;
 
@@ -30,7 +31,11 @@ int lb_cli_check(const struct lb_args *args);
 int lb_cli_report(const struct lb_args *args);
 int lb_cli_explain(const struct lb_args *args);
 int lb_cli_conform(const struct lb_args *args);
+int lb_cli_adapter(const struct lb_args *args);
 int lb_cli_compare(const struct lb_args *args);
+int lb_cli_serve(const struct lb_args *args);
+int lb_cli_fault(const struct lb_args *args);
+int lb_cli_clean(const struct lb_args *args);
 /* What `report` does with a results folder: also the end of a suite. An exit code. */
 int lb_draw_report(const char *dir);
 
@@ -79,9 +84,12 @@ struct lb_args {
   size_t expect_count;
   const char *settings[LB_ARGS_MAX];
   size_t setting_count;
-  int trials, jobs, trial;
+  const char *const *command; /* what stands behind `--`, NULL at its end */
+  const char *storage;        /* "disk", "memory" */
+  int trials, jobs, trial, hosts, ttl_ms;
+  const char *own[LB_OWN_COUNT], *auth; /* servers of the user's own, by kind; NULL = none */
   uint64_t seed;
-  bool has_seed, json, past_lease, tap, keep_logs, anyway, cost;
+  bool has_seed, json, past_lease, tap, keep_logs, anyway, cost, speed, clocks;
 };
 
 /* Which options a command takes, beside --help. */
@@ -96,6 +104,9 @@ enum {
   LB_ARG_ANYWAY = 1 << 7,
   LB_ARG_AGAINST = 1 << 8,
   LB_ARG_COST = 1 << 9, /* --cost -s */
+  LB_ARG_SERVE = 1 << 10, /* --hosts --ttl --storage --speed --clocks -- COMMAND */
+  LB_ARG_OWN = 1 << 11, /* --redis --sentinel ... --auth */
+  LB_ARG_ADAPTER = 1 << 12, /* -b --tap, of an adapter */
 };
 
 /* Of lb_args_parse(): --help is among them. */
@@ -162,6 +173,17 @@ int lb_carry_out(const struct lb_order *order);
 int lb_run_against(const struct lb_args *args);
 /* Compares two results folders, or the variants in `a` (NULL = no `b`), and prints it as `args` say (cli_compare.c). An exit code. */
 int lb_compare_folders(const struct lb_args *args, const char *a, const char *b);
+
+/* ---- servers of the user's own (cli_own.c) ---------------------------------------------------- */
+
+/* Whether any of the options that name such servers was given. */
+bool lb_names_own(const struct lb_args *args);
+/* Takes the servers and logins that the options name, and asks each server who it is. 0, also without any; LB_EXIT_USAGE or LB_EXIT_MISSING after
+ * one line on stderr. */
+int lb_own_begin(const struct lb_args *args);
+/* The systems that a run on such servers is about, malloc'd: `asked` with a topology for every protocol that has none; NULL = every protocol
+ * that runs on one of them. NULL = none. */
+char *lb_own_systems(const char *asked);
 
 /* ---- what a run takes by default (cli_defaults.c) -------------------------------------------- */
 

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "backends/foreign.h"
 #include "backends/registry.h"
 #include "base/called.h"
 #include "cli.h"
@@ -36,11 +37,19 @@ enum kind {
   JSON,
   PAST_LEASE,
   PLUGIN,
+  EXEC,
   EXPECT,
   TAP,
   KEEP_LOGS,
   ANYWAY,
   COST,
+  COUNT_HOSTS,
+  TTL,
+  STORAGE,
+  SPEED,
+  CLOCKS,
+  OWN_SERVERS,
+  AUTH,
   HELP
 };
 
@@ -55,6 +64,7 @@ static const struct arg {
   const char *help;
 } table[] = { /* an option twice: what it means depends on the command */
     {"-b", "--systems", TEXT_SYSTEMS, LB_ARG_RUN, "SYSTEM,...", "runs only these systems: PROTOCOL@TOPOLOGY or PROTOCOL"},
+    {"-b", "--topologies", TEXT_SYSTEMS, LB_ARG_ADAPTER, "TOPOLOGY,...", "tries it on these (default: the first that it names)"},
     {"-n", "--trials", COUNT_TRIALS, LB_ARG_RUN, "TRIALS", "trials of each cell and number of clients (default: the scenario says)"},
     {"-g", "--guard", TEXT_GUARD, LB_ARG_RUN, "GUARD", "runs only this guard: " LB_GUARD_NAMES},
     {"-s", "--set", SETTING, LB_ARG_RUN, "KEY=VALUE", "sets a key of the scenario, as in ttl_ms=5000, or PROTOCOL.OPTION=VALUE; several values, as in hold_ms=0,1, side by side"},
@@ -73,9 +83,23 @@ static const struct arg {
     {"--export", NULL, TEXT_EXPORT, LB_ARG_EXPORT, "json", "prints the events as JSON lines and judges nothing"},
     {"--plugin", NULL, PLUGIN, LB_ARG_RUN, "FILE", "adds a protocol from a shared library; without -b, only plugins run"},
     {"--plugin", NULL, PLUGIN, LB_ARG_PLUGIN, "FILE", "adds a protocol from a shared library"},
+    {"--exec", NULL, EXEC, LB_ARG_RUN, "CMD", "adds the lock of a foreign program, which speaks the line protocol of peers/README.md; without -b, only that runs"},
+    {"--exec", NULL, EXEC, LB_ARG_PLUGIN, "CMD", "adds the lock of a foreign program (peers/README.md)"},
     {"--anyway", NULL, ANYWAY, LB_ARG_ANYWAY, NULL, "compares runs of other machines or settings, and says what differs (default: refused)"},
     {"--cost", NULL, COST, LB_ARG_COST, NULL, "starts the servers and counts what a lock costs (PROTOCOL or PROTOCOL@TOPOLOGY)"},
-    {"--tap", NULL, TAP, LB_ARG_TAP, NULL, "prints TAP, for a test suite"},
+    {"--hosts", NULL, COUNT_HOSTS, LB_ARG_SERVE, "N", "hosts of clients (default: 1); the command runs on the first, `nsenter --net=$LOCKBENCH_CLIENT_2` is on the second"},
+    {"--storage", NULL, STORAGE, LB_ARG_SERVE, "WHERE", "where servers keep their data: memory or disk (default: memory, with --speed disk)"},
+    {"--speed", NULL, SPEED, LB_ARG_SERVE, NULL, "servers with the settings of a user, as where speed is measured"},
+    {"--clocks", NULL, CLOCKS, LB_ARG_SERVE, NULL, "servers whose clocks can be set, for the step clock"},
+    {"--ttl", NULL, TTL, LB_ARG_SERVE, "MS", "lease or session timeout that the servers have to allow (default: 10000)"},
+    {"--tap", NULL, TAP, LB_ARG_TAP | LB_ARG_ADAPTER, NULL, "prints TAP, for a test suite"},
+    {"--redis", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...", "servers of your own instead of ones that are started: one Redis, or several for locks that ask a majority"},
+    {"--sentinel", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...=NAME", "your own Sentinels, and the NAME of the master that they watch"},
+    {"--redis-cluster", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...", "a server of your own Redis Cluster, or several"},
+    {"--zookeeper", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...", "your own ZooKeeper ensemble"},
+    {"--postgres", NULL, OWN_SERVERS, LB_ARG_OWN, "CONNINFO", "your own PostgreSQL, as in 'host=db.example.org dbname=test user=me', without the password"},
+    {"--etcd", NULL, OWN_SERVERS, LB_ARG_OWN, "HOST:PORT,...", "your own etcd cluster"},
+    {"--auth", NULL, AUTH, LB_ARG_OWN, "FILE", "logins for them: sections [redis], [sentinel], [zookeeper], [postgres], [etcd] with user=, password=, tls=yes, ca=FILE"},
     {"-h", "--help", HELP, EVERY_COMMAND, NULL, "this help"},
 };
 enum { TABLE_COUNT = sizeof table / sizeof *table };
@@ -111,6 +135,11 @@ static int set_number(const char *name, const char *text, uint64_t min, uint64_t
                      (unsigned long long)min, (unsigned long long)max);
 }
 
+static void run_alone(const struct lb_protocol *protocol, struct lb_args *args) {
+  size_t length = strlen(args->plugins);
+  snprintf(args->plugins + length, sizeof args->plugins - length, "%s%s", length ? "," : "", protocol->name);
+}
+
 /* The library is loaded while options are still being read, so the command finds its protocol like
  * any that is built in. */
 static int set_plugin(const char *path, struct lb_args *args) {
@@ -118,8 +147,19 @@ static int set_plugin(const char *path, struct lb_args *args) {
   if (!*path) return lb_complain(LB_EXIT_USAGE, "--plugin: expected a file");
   const struct lb_protocol *protocol = lb_protocol_load(path, err, sizeof err);
   if (!protocol) return lb_complain(LB_EXIT_USAGE, "--plugin %s", err);
-  size_t length = strlen(args->plugins);
-  snprintf(args->plugins + length, sizeof args->plugins - length, "%s%s", length ? "," : "", protocol->name);
+  run_alone(protocol, args);
+  return 0;
+}
+
+/* It is called once to hear what it is, so the command finds its lock like any other. */
+static int set_exec(const char *command, struct lb_args *args) {
+  char says[LB_FOREIGN_LINE_MAX], err[600];
+  if (!*command) return lb_complain(LB_EXIT_USAGE, "--exec: expected a command");
+  if (lb_foreign_ask(command, says, sizeof says, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "--exec '%s': %s", command, err);
+  struct lb_foreign_plan plan = {.kind = "exec", .command = command, .says = says};
+  const struct lb_protocol *protocol = lb_foreign_add(&plan, err, sizeof err);
+  if (!protocol) return lb_complain(LB_EXIT_USAGE, "--exec '%s': %s", command, err);
+  run_alone(protocol, args);
   return 0;
 }
 
@@ -162,6 +202,14 @@ static int set_guard(const char *text, struct lb_args *args) {
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
+static int set_own(const char *name, const char *value, struct lb_args *args) {
+  int what = 0;
+  while (strcmp(lb_own_kind((enum lb_own_what)what)->option, name) != 0) what++;
+  if (args->own[what]) return lb_complain(LB_EXIT_USAGE, "%s: given twice; name several servers in one, with commas", name);
+  args->own[what] = value;
+  return 0;
+}
+
 /* The one place that knows which kind goes where. 0, LB_WANTS_HELP, or LB_EXIT_USAGE after a
  * complaint. */
 static int set(const struct arg *arg, const char *value, struct lb_args *args) {
@@ -175,12 +223,29 @@ static int set(const struct arg *arg, const char *value, struct lb_args *args) {
     case TEXT_AGAINST: args->against = value; return 0;
     case JSON: args->json = true; return 0;
     case PLUGIN: return set_plugin(value, args);
+    case EXEC: return set_exec(value, args);
     case EXPECT: return add_expect(value, args);
     case PAST_LEASE: args->past_lease = true; return 0;
     case TAP: args->tap = true; return 0;
     case KEEP_LOGS: args->keep_logs = true; return 0;
     case ANYWAY: args->anyway = true; return 0;
     case COST: args->cost = true; return 0;
+    case SPEED: args->speed = true; return 0;
+    case CLOCKS: args->clocks = true; return 0;
+    case STORAGE:
+      args->storage = value;
+      if (strcmp(value, "disk") == 0 || strcmp(value, "memory") == 0) return 0;
+      return lb_complain(LB_EXIT_USAGE, "--storage %s: expected memory or disk", value);
+    case COUNT_HOSTS:
+      r = set_number("--hosts", value, 1, 64, &number);
+      args->hosts = (int)number;
+      return r;
+    case TTL:
+      r = set_number("--ttl", value, 10, 3600000, &number);
+      args->ttl_ms = (int)number;
+      return r;
+    case OWN_SERVERS: return set_own(arg->name, value, args);
+    case AUTH: args->auth = value; return 0;
     case HELP: return LB_WANTS_HELP;
     case COUNT_TRIALS:
       r = set_number("-n", value, 1, 100000, &number);
@@ -261,6 +326,11 @@ int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret) {
   int r = 0;
   *ret = (struct lb_args){.argc = argc, .argv = (const char *const *)argv};
   for (int i = 1; i < argc && r == 0; i++) {
+    if ((takes & LB_ARG_SERVE) && strcmp(argv[i], "--") == 0) {
+      if (i + 1 == argc) return lb_complain(LB_EXIT_USAGE, "%s: expected a command behind `--`", argv[0]);
+      ret->command = (const char *const *)argv + i + 1;
+      break;
+    }
     if (argv[i][0] == '-' && argv[i][1]) r = parse_option(argc, argv, &i, takes | EVERY_COMMAND, ret);
     else if (ret->word_count < LB_ARGS_MAX) ret->words[ret->word_count++] = argv[i];
     else r = lb_complain(LB_EXIT_USAGE, "too many arguments");

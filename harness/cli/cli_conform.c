@@ -17,9 +17,9 @@
 #include "cli.h"
 #include "conform/conform.h"
 #include "run/exit.h"
+#include "cli_conform.h"
 #include "run/rundir.h"
 #include "run/settings.h"
-#include "run/system.h"
 
 /* What has been said so far. TAP numbers its lines through all systems, people read a sum for
  * each. */
@@ -77,26 +77,27 @@ static void print_sum(const struct suite *s) {
 
 /* All statements on one system. LB_EXIT_OK, LB_EXIT_UNEXPECTED if some do not hold, LB_EXIT_FAILURE
  * after a complaint if they could not be tried. */
-static int run_system(struct suite *s, const struct lb_system *system, const struct lb_args *args,
+static int run_system(struct suite *s, const struct lb_system *system, const struct lb_conform_order *order,
                       const struct lb_rundir *dir) {
+  const struct lb_args *args = order->args;
   char err[600];
-  struct lb_conform_plan plan = {.protocol = system->protocol, .topology = system->topology, .dir = dir};
+  struct lb_conform_plan plan = {.protocol = system->protocol, .topology = system->topology, .dir = dir, .only = order->only, .adapter = order->adapter};
   union lb_value *options = lb_settings_options(system->protocol, args->settings, args->setting_count);
-  if (!options) return lb_complain(LB_EXIT_FAILURE, "conform %s: no memory", system->name);
+  if (!options) return lb_complain(LB_EXIT_FAILURE, "%s %s: no memory", args->argv[0], system->name);
   plan.options = options;
   s->system = system->name;
   s->statements = s->held = s->declared = 0;
   int r = lb_conform_run(&plan, print_result, s, err, sizeof err);
   free(options);
-  if (r < 0) return lb_complain(LB_EXIT_FAILURE, "conform %s: %s", system->name, err);
+  if (r < 0) return lb_complain(LB_EXIT_FAILURE, "%s %s: %s", args->argv[0], system->name, err);
   if (!s->tap) print_sum(s);
   return s->held == s->statements ? LB_EXIT_OK : LB_EXIT_UNEXPECTED;
 }
 
 /* A system whose servers are not there: a skip for TAP, a line for people. */
-static int miss(struct suite *s, const struct lb_system *system, const char *missing) {
+static int miss(struct suite *s, const char *command, const struct lb_system *system, const char *missing) {
   if (!s->tap)
-    return lb_complain(LB_EXIT_MISSING, "conform %s: needs %s, which is not on this machine", system->name, missing);
+    return lb_complain(LB_EXIT_MISSING, "%s %s: needs %s, which is not on this machine", command, system->name, missing);
   printf("ok %d - %s # SKIP needs %s\n", ++s->points, system->name, missing);
   return LB_EXIT_OK;
 }
@@ -113,7 +114,9 @@ static int worse(int a, int b) {
 /* The folder for the servers' files is a run folder that is never committed, so its guardian
  * removes it even if the tool is killed. The plan of TAP, "1..N", stands at the end: how many
  * statements apply is only known then. */
-static int run_all(const struct lb_system *systems, int count, bool named, const struct lb_args *args) {
+int lb_conform_systems(const struct lb_conform_order *order) {
+  const struct lb_args *args = order->args;
+  int count = order->count;
   struct suite suite = {.tap = args->tap, .many = count > 1};
   struct lb_rundir dir;
   char err[600];
@@ -122,11 +125,11 @@ static int run_all(const struct lb_system *systems, int count, bool named, const
   if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "conform", NULL, err, sizeof err) < 0)
     return lb_complain(LB_EXIT_FAILURE, "%s", err);
   for (int i = 0; i < count; i++) {
-    const char *missing = lb_topology_missing(systems[i].topology);
+    const char *missing = lb_topology_missing(order->systems[i].topology);
     if (i > 0 && !args->tap) putchar('\n');
-    int r = missing ? miss(&suite, &systems[i], missing) : run_system(&suite, &systems[i], args, &dir);
+    int r = missing ? miss(&suite, args->argv[0], &order->systems[i], missing) : run_system(&suite, &order->systems[i], order, &dir);
     tried += !missing;
-    if (!missing || named) code = worse(code, r); /* of a plugin's topologies those count that are here */
+    if (!missing || order->named) code = worse(code, r); /* of a plugin's topologies those count that are here */
   }
   lb_rundir_close(&dir);
   if (args->tap) printf("1..%d\n", suite.points);
@@ -180,5 +183,6 @@ int lb_cli_conform(const struct lb_args *args) {
   int r = check_settings(args);
   if (r) return r;
   int count = args->word_count ? named_systems(args, systems) : plugin_systems(systems, LB_ARGS_MAX);
-  return count < 0 ? LB_EXIT_USAGE : run_all(systems, count, args->word_count > 0, args);
+  struct lb_conform_order order = {.args = args, .systems = systems, .count = count, .named = args->word_count > 0};
+  return count < 0 ? LB_EXIT_USAGE : lb_conform_systems(&order);
 }

@@ -11,9 +11,9 @@
 #include "cli.h"
 
 static const struct lb_cli_command commands[] = {
-    {"run", lb_cli_run, LB_ARG_RUN | LB_ARG_JSON | LB_ARG_AGAINST, "SCENARIO...",
+    {"run", lb_cli_run, LB_ARG_RUN | LB_ARG_JSON | LB_ARG_AGAINST | LB_ARG_OWN, "SCENARIO...",
      "runs scenarios (names or .ini files) and prints verdicts", NULL},
-    {"suite", lb_cli_suite, LB_ARG_RUN | LB_ARG_JSON, "SUITE",
+    {"suite", lb_cli_suite, LB_ARG_RUN | LB_ARG_JSON | LB_ARG_OWN, "SUITE",
      "runs the scenarios of a suite, draws charts and a report",
      "SUITE is one of `list suites`, or an .ini file of your own: scenarios/README.md describes its form.\n"},
     {"list", lb_cli_list, LB_ARG_PLUGIN, "[protocols|topologies|scenarios|suites|steps|points]", "lists what there is to run", NULL},
@@ -36,6 +36,25 @@ static const struct lb_cli_command commands[] = {
      "tests protocols against the contract (backends/backend.h)",
      "SYSTEM is PROTOCOL or PROTOCOL@TOPOLOGY. Without one, the plugin is tested on each of its topologies.\n"
      "exit: 0 all hold, 1 failure of the harness, 2 usage, 3 some do not, 5 servers are missing\n"},
+    {"serve", lb_cli_serve, LB_ARG_SERVE, "TOPOLOGY [-- COMMAND]",
+     "starts servers as a trial would, and keeps them",
+     "COMMAND runs on the host of client 1, with the addresses in its environment: LOCKBENCH_SERVERS, LOCKBENCH_REDIS,\n"
+     "LOCKBENCH_SENTINELS, LOCKBENCH_SENTINEL_MASTER, LOCKBENCH_ZOOKEEPER, LOCKBENCH_POSTGRES, PGHOST ..., LOCKBENCH_ETCD,\n"
+     "ETCDCTL_ENDPOINTS; LOCKBENCH_TOOL is this program. Without COMMAND there is a prompt: `help` lists what can be asked. All of it ends with COMMAND.\n"
+     "exit: that of COMMAND; 1 failure of the harness, 2 usage, 5 servers are missing, 127 no such command\n"},
+    {"fault", lb_cli_fault, 0, "STEP",
+     "does a step of a scenario to servers that `serve` keeps, and proves it",
+     "STEP is what a scenario says: 'kill primary', 'cut primary from replicas', 'await failover within 20s'; or help, hosts, env.\n"
+     "LOCKBENCH_SERVE says whom to ask: a COMMAND of `serve` has it, and for other terminals `serve` prints it.\n"
+     "exit: 0 done and proved, 4 not proved, 2 not understood, 1 nobody serves\n"},
+    {"adapter-check", lb_cli_adapter, LB_ARG_ADAPTER, "CMD [WORDS...]",
+     "tests somebody's adapter against the line protocol (peers/README.md)",
+     "CMD is called in a shell, once per client. With WORDS only those statements are tried whose text has one of them in it.\n"
+     "CONTRIBUTING.md, \"A foreign lock\", says what to look at where one does not hold.\n"
+     "exit: 0 all hold, 1 failure of the harness, 2 usage or no adapter, 3 some do not, 5 servers are missing\n"},
+    {"clean", lb_cli_clean, LB_ARG_OWN, "", "removes from servers of your own what killed runs have left",
+     "Whatever carries the name of a run (lockbench: and eight hexadecimal digits) goes, also what a run that goes on now has there.\n"
+     "exit: 0 nothing is left, 1 not all could be removed, 2 usage, 5 a server could not be asked\n"},
     {"doctor", lb_cli_doctor, 0, "", "says what this machine can and cannot run", NULL},
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
@@ -67,7 +86,7 @@ static void put_run_options(FILE *out) {
   for (size_t i = 0; i < COMMAND_COUNT; i++)
     if (commands[i].takes & LB_ARG_RUN) fprintf(out, "%s%s", between, commands[i].name), between = " and ";
   fputs(":\n", out);
-  lb_args_help(LB_ARG_RUN | LB_ARG_JSON, out);
+  lb_args_help(LB_ARG_RUN | LB_ARG_JSON | LB_ARG_OWN, out);
 }
 
 /* The column of explanations begins behind the longest command, so a new row keeps the table

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/foreign.h"
 #include "backends/registry.h"
 #include "base/suggest.h"
 #include "cli.h"
+#include "run/peers.h"
 #include "client/holder.h"
 #include "scenario/scenario.h"
 #include "scenario/suite.h"
@@ -46,6 +48,21 @@ static int list_protocols(void) {
   for (size_t server = 0; (title = lb_server_title_at(server)); server++)
     for (size_t i = 0; (p = lb_protocol_at(i)); i++)
       if (lb_server_title(p) == title) list_protocol(p, width, server_width);
+  return LB_EXIT_OK;
+}
+
+/* The libraries of others: which version, which file of ours has the same algorithm, and what is missing. */
+static int list_peers(void) {
+  const struct lb_protocol *p;
+  int width = 0;
+  for (size_t i = 0; (p = lb_protocol_at(i)); i++)
+    if (lb_is_peer(p)) width = wider(width, p->name);
+  for (size_t i = 0; (p = lb_protocol_at(i)); i++) {
+    if (!lb_is_peer(p)) continue;
+    const char *missing = lb_peer_missing(p), *like = lb_foreign_like(p);
+    printf("%-*s  %-14s like %-16s %s%s%s%s\n", width, p->name, lb_foreign_version(p), like ? like : "-", p->summary, missing ? " [needs " : "", missing ? missing : "",
+           missing ? "]" : "");
+  }
   return LB_EXIT_OK;
 }
 
@@ -130,6 +147,7 @@ int lb_cli_list(const struct lb_args *args) {
     const char *name;
     int (*list)(void);
   } lists[] = {{"protocols", list_protocols},
+               {"peers", list_peers},
                {"topologies", list_topologies},
                {"scenarios", list_scenarios},
                {"suites", list_suites},
@@ -151,6 +169,6 @@ int lb_cli_list(const struct lb_args *args) {
     names[i] = lists[i].name;
   }
   const char *near = lb_suggest(args->words[0], names, LIST_COUNT);
-  return lb_complain(LB_EXIT_USAGE, "list %s: expected protocols, topologies, scenarios, suites, steps or points%s%s%s", args->words[0],
+  return lb_complain(LB_EXIT_USAGE, "list %s: expected protocols, peers, topologies, scenarios, suites, steps or points%s%s%s", args->words[0],
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "show/display.h"
 #include "show/report.h"
+#include "run/peers.h"
 #include "run/results.h"
 #include "scenario/suite.h"
 
@@ -94,7 +95,8 @@ static int execute(const struct lb_plan *plan, const struct lb_order *order) {
   r = lb_run_info_ask(&info, plan, dir.partial);
   if (r == 0) r = lb_tally_begin(plan, &tally);
   if (r == 0) r = run_and_write(&tally, &info, &dir, order, err, sizeof err);
-  int code = r == 0 ? show(&tally, &info, &dir, order) : lb_complain(r == -EINTR ? 130 : LB_EXIT_FAILURE, "%s", err);
+  const char *left = lb_own_at(0) ? "; what it had on your servers goes with `clean`" : "";
+  int code = r == 0 ? show(&tally, &info, &dir, order) : lb_complain(r == -EINTR ? 130 : LB_EXIT_FAILURE, "%s%s", err, left);
   lb_tally_clear(&tally);
   lb_run_info_clear(&info);
   lb_rundir_close(&dir);
@@ -129,10 +131,17 @@ int lb_carry_out(const struct lb_order *order) {
   struct lb_plan plan;
   struct lb_expect expects[LB_GUARD_COUNT];
   if (read_expects(order->args, expects) < 0) return LB_EXIT_USAGE;
+  int code = lb_own_begin(order->args);
+  if (code) return code;
+  char *own = lb_own_at(0) ? lb_own_systems(order->args->systems || order->args->plugins[0] ? systems_of(order) : NULL) : NULL;
+  const char *named = own ? own : systems_of(order);
+  char *systems = named ? lb_peers_expand(named) : NULL;
+  free(own);
+  if (systems && !*systems) return free(systems), lb_complain(LB_EXIT_MISSING, "no peer is installed, see `./bench peers`");
   struct lb_plan_request request = {.scenario_paths = order->paths,
                                     .own_settings = order->own_settings,
                                     .scenario_count = order->path_count,
-                                    .systems = systems_of(order),
+                                    .systems = systems,
                                     .product = order->suite != NULL,
                                     .guards = order->suite ? order->suite->guards : 0,
                                     .guard_trials = order->suite ? order->suite->guard_trials : 0,
@@ -144,9 +153,9 @@ int lb_carry_out(const struct lb_order *order) {
                                     .setting_count = order->args->setting_count,
                                     .keep_logs = order->args->keep_logs,
                                     .seed = order->args->has_seed ? order->args->seed : lb_random_seed()};
-  if (lb_plan_make(&request, &plan, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
-  int code = execute(&plan, order);
-  lb_plan_clear(&plan);
+  if (lb_plan_make(&request, &plan, err, sizeof err) < 0) code = lb_complain(LB_EXIT_USAGE, "%s", err);
+  else code = execute(&plan, order), lb_plan_clear(&plan);
+  free(systems);
   return code;
 }
 
@@ -162,6 +171,7 @@ int lb_cli_run(const struct lb_args *args) {
   char *paths[LB_ARGS_MAX], label[100];
   size_t count = 0, wanted = (size_t)args->word_count;
   if (wanted == 0) return lb_complain(LB_EXIT_USAGE, "run: expected a scenario, see `%s list scenarios`", lb_called());
+  if (args->against && lb_names_own(args)) return lb_complain(LB_EXIT_USAGE, "--against: two builds are compared on servers that they start, not on your own");
   if (args->against) return lb_run_against(args);
   while (count < wanted && (paths[count] = lb_find_scenario(args->words[count]))) count++;
   label_of(args->words[0], label, sizeof label);

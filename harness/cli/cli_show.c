@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/foreign.h"
 #include "backends/registry.h"
 #include "base/called.h"
 #include "base/suggest.h"
 #include "cli.h"
+#include "run/peers.h"
 #include "scenario/scenario.h"
 #include "servers/topology.h"
 
@@ -50,8 +52,42 @@ static void show_flaws(const struct lb_protocol *p) {
     printf("fails:    \"%s\"%s%s: %s\n", f->statement, f->where ? ", with " : "", f->where ? f->where : "", f->reason);
 }
 
+/* The file that an adapter is called from: a word of its command that names one below our root. */
+static FILE *open_adapter(const struct lb_protocol *p, char *name, size_t size) {
+  char path[5000], copy[1000];
+  snprintf(copy, sizeof copy, "%s", lb_foreign_command(p));
+  for (char *rest = copy, *word; (word = strsep(&rest, " "));) {
+    const char *dot = strrchr(word, '.');
+    if (!dot || word[0] == '/' || !strchr(word, '/')) continue;
+    snprintf(path, sizeof path, "%s/%s", lb_root(), word);
+    snprintf(name, size, "%s", word);
+    FILE *in = fopen(path, "re");
+    if (in) return in;
+  }
+  return NULL;
+}
+
+/* Its comment: the lines that begin with # or // after the first two, which are for machines. */
+static void show_adapter(const struct lb_protocol *p) {
+  char name[200], line[1000];
+  printf("\nversion:  %s\ncommand:  %s\n", lb_foreign_version(p)[0] ? lb_foreign_version(p) : "not said", lb_foreign_command(p));
+  if (lb_foreign_like(p)) printf("compare:  %s, our file of the same algorithm\n", lb_foreign_like(p));
+  if (lb_peer_missing(p)) printf("MISSING:  %s\n", lb_peer_missing(p));
+  FILE *in = open_adapter(p, name, sizeof name);
+  if (!in) return;
+  printf("\n%s begins:\n\n", name);
+  while (fgets(line, sizeof line, in)) {
+    size_t mark = line[0] == '#' ? 1 : strncmp(line, "//", 2) == 0 ? 2 : 0;
+    if (!mark) break;
+    if (line[1] == '!' || strstr(line, "SPDX-License-Identifier")) continue;
+    printf("  %s", line + mark + (line[mark] == ' '));
+  }
+  fclose(in);
+}
+
 /* What its author says. Of a plugin nobody has the file. */
 static void show_design(const struct lb_protocol *p) {
+  if (p->traits & LB_TRAIT_FOREIGN) return show_adapter(p);
   const struct lb_design *design = lb_protocol_design(p);
   if (!design) return;
   printf("\nbackends/%s begins:\n\n", design->file);
@@ -155,8 +191,10 @@ static int show_scenario(const char *path) {
   struct lb_scenario s;
   char err[600];
   if (lb_scenario_load(path, &s, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
-  printf("scenario %s: %s\n\nquestion: %s\nrefuted:  %s\nfile:     %s\n", s.name, s.title,
-         s.question ? s.question : "", s.refuted ? s.refuted : "", s.path);
+  printf("scenario %s: %s\n\nquestion: %s\nrefuted:  %s\n", s.name, s.title, s.question ? s.question : "",
+         s.refuted ? s.refuted : "");
+  if (s.upstream) printf("upstream: %s\n", s.upstream);
+  printf("file:     %s\n", s.path);
   show_workload(&s);
   show_steps("steps:", s.steps, s.step_count);
   show_steps("faults:", s.faults, s.fault_count);

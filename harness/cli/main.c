@@ -9,6 +9,7 @@
 
 #include "base/called.h"
 #include "cli.h"
+#include "run/peers.h"
 #include "base/suggest.h"
 #include "base/title.h"
 #include "version.h"
@@ -48,6 +49,8 @@ int main(int argc, char **argv) {
   const struct lb_cli_command *command = lb_cli_command_find(argv[1]);
   if (!command) return unknown_command(argv[1]);
   struct lb_args args;
+  char err[600];
+  if (lb_peers_load(lb_root(), err, sizeof err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
   int r = lb_args_parse(argc - 1, argv + 1, command->takes, &args);
   if (r == LB_WANTS_HELP) return lb_cli_help_command(command), LB_EXIT_OK;
   return r ? r : command->run(&args);

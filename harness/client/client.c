@@ -18,6 +18,10 @@ static void begin_life(struct lb_client_state *state) {
   atomic_fetch_add(&state->lives, 1);
 }
 
+const struct lb_driver *lb_driver_of(const struct lb_protocol *protocol) {
+  return protocol->traits & LB_TRAIT_FOREIGN ? &lb_driver_exec : &lb_driver_process;
+}
+
 int lb_client_start(struct lb_client *client, const struct lb_client_plan *plan) {
   begin_life(&plan->memory->state[client->number]);
   return client->driver->start(client, plan);

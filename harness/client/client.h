@@ -46,6 +46,7 @@ struct lb_client { /* who it is, set before its first life; and its body, which 
   uint32_t own_key; /* the key it uses where each client has its own */
   struct lb_host *host;
   struct lb_skew *skew; /* the clocks of its host; NULL = true ones */
+  char skew_file[4100]; /* that page as a file, for the programs that it starts; empty = there is none */
   struct lb_body *body; /* NULL = no life yet, or lb_client_end() */
 };
 

@@ -8,13 +8,11 @@
  * for commands. SIGSTOP and SIGKILL are honest: all of the client stands still or is gone. One log
  * per client.
  *
- * The table is made to fit two more:
- * - exec: a foreign program per client. `start` runs it below a process of ours with a clock page
- *   that is a file (skew.h), which the preload library maps. That process runs program.h with a
- *   protocol table whose hooks speak the line protocol with the program, so events are stamped here
- *   and never by the stranger. `signal` and `look` mean the whole tree, as proctree.h finds it;
- *   ours with it, or it would touch the resource for a client that stands still. `tell_end` names
- *   the program that ended.
+ * exec (driver_exec.c): for a foreign lock. The same, and below that process the foreign program: its hooks speak the line protocol with
+ * it (backends/foreign.h), so events are stamped here and never by the stranger. `signal` and `look` mean the whole tree,
+ * as proctree.h finds it. The host's clocks are a page that is a file (skew.h), which the preload library maps there.
+ *
+ * The table is made to fit one more:
  * - coroutine: thousands of clients in a few processes. `writers` is the number of workers, and
  *   `gather` starts them with a queue each; the body of a client is its place in one. Each
  *   coroutine runs program.h; its env and its `ground` give the turn away where they wait, so a log
@@ -49,6 +47,8 @@ struct lb_driver {
   void (*end)(struct lb_client *client);
 };
 
-extern const struct lb_driver lb_driver_process;
+extern const struct lb_driver lb_driver_process, lb_driver_exec;
+/* The one for the clients of this protocol. */
+const struct lb_driver *lb_driver_of(const struct lb_protocol *protocol);
 
 #endif

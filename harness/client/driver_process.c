@@ -4,7 +4,7 @@
  * the process itself (client_main). The kernel does what a fault asks for: a stopped or killed
  * process is an honest one, with all the threads of its libraries.
  */
-#include "driver.h"
+#include "driver_process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,16 +25,9 @@
 
 enum { FOLLOW_MS = 1000 };
 
-struct lb_body {
-  pid_t pid;   /* 0 = reaped */
-  int status;  /* as of waitpid(2), once it is reaped */
-  bool killed; /* by the signal hook */
-  int socket;
-};
-
 /* ---- the process ------------------------------------------------------------------------------------------ */
 
-static void process_sleep_until(struct lb_program *p, lb_ns when) {
+void lb_process_sleep_until(struct lb_program *p, lb_ns when) {
   (void)p;
   if (when) lb_clock_sleep_until(when);
 }
@@ -45,7 +38,7 @@ static void process_halt(struct lb_program *p, bool dies) {
   else raise(SIGSTOP);
 }
 
-static const struct lb_ground process_ground = {.sleep_until = process_sleep_until, .halt = process_halt};
+static const struct lb_ground process_ground = {.sleep_until = lb_process_sleep_until, .halt = process_halt};
 
 /* The next command; renews while there is none. False: the controller has gone. */
 static bool next_command(struct lb_program *p, int commands, struct lb_command *ret) {
@@ -66,13 +59,14 @@ static void note_lost_socket(struct lb_client_state *state, int commands) {
 
 /* The whole life of the process. It never returns into the controller's code, of which it is a
  * copy. */
-static _Noreturn void client_main(const struct lb_client *client, const struct lb_client_plan *plan, int commands) {
+static _Noreturn void client_main(const struct lb_client *client, const struct lb_client_plan *plan, const struct lb_ground *ground,
+                                  int commands) {
   struct lb_program program;
   struct lb_command command;
   struct lb_reply reply;
   lb_hooks_own_process();
   atomic_store(&plan->memory->state[client->number].pid, (int)getpid());
-  lb_program_begin(&program, plan, client, &process_ground);
+  lb_program_begin(&program, plan, client, ground);
   while (next_command(&program, commands, &command)) {
     lb_program_do(&program, command, &reply);
     if (send(commands, &reply, sizeof reply, MSG_NOSIGNAL) < 0) break;
@@ -92,22 +86,23 @@ static void speak_into(int output) {
 
 /* Between fork and the first command. It must not outlive the controller, and its connections must
  * begin on its own host. */
-static _Noreturn void become_client(const struct lb_client *client, const struct lb_client_plan *plan, pid_t parent,
-                                    const int pair[2]) {
+static _Noreturn void become_client(const struct lb_client *client, const struct lb_client_plan *plan, const struct lb_ground *ground,
+                                    pid_t parent, const int pair[2]) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
+  if (ground->prepare) setpgid(0, 0), ground->prepare(client, plan); /* it will not stay alone */
   signal(SIGPIPE, SIG_IGN);
   if (plan->output > 0) speak_into(plan->output);
   close(pair[0]);
   if (client->host->netns >= 0 && setns(client->host->netns, CLONE_NEWNET) < 0) _exit(1);
-  client_main(client, plan, pair[1]);
+  client_main(client, plan, ground, pair[1]);
 }
 
 /* ---- the controller's side ---------------------------------------------------------------------------------- */
 
-static size_t process_writers(size_t clients) { return clients; }
+size_t lb_process_writers(size_t clients) { return clients; }
 
-static int process_start(struct lb_client *client, const struct lb_client_plan *plan) {
+int lb_process_start(struct lb_client *client, const struct lb_client_plan *plan, const struct lb_ground *ground) {
   int pair[2];
   pid_t parent = getpid();
   struct lb_body *body = malloc(sizeof *body);
@@ -121,19 +116,24 @@ static int process_start(struct lb_client *client, const struct lb_client_plan *
   client->body = body;
   body->pid = fork();
   int error = errno;
-  if (body->pid == 0) become_client(client, plan, parent, pair);
+  if (body->pid == 0) become_client(client, plan, ground, parent, pair);
   close(pair[1]);
+  if (body->pid > 0 && ground->prepare) setpgid(body->pid, body->pid); /* both do: whoever is first */
   if (body->pid > 0) return 0;
   body->pid = 0;
   client->driver->end(client);
   return -error;
 }
 
-static int process_send(struct lb_client *client, const struct lb_command *command) {
+static int process_start(struct lb_client *client, const struct lb_client_plan *plan) {
+  return lb_process_start(client, plan, &process_ground);
+}
+
+int lb_process_send(struct lb_client *client, const struct lb_command *command) {
   return send(client->body->socket, command, sizeof *command, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-static int process_await(struct lb_client *client, lb_ns deadline, struct lb_reply *ret) {
+int lb_process_await(struct lb_client *client, lb_ns deadline, struct lb_reply *ret) {
   int socket = client->body->socket;
   struct pollfd p = {.fd = socket, .events = POLLIN};
   for (;;) {
@@ -146,7 +146,7 @@ static int process_await(struct lb_client *client, lb_ns deadline, struct lb_rep
   }
 }
 
-static int process_peek(const struct lb_client *client) {
+int lb_process_peek(const struct lb_client *client) {
   char byte;
   ssize_t n = recv(client->body->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return n > 0 ? 1 : n < 0 && errno == EAGAIN ? 0 : -ECONNRESET;
@@ -159,7 +159,7 @@ static void reap(struct lb_body *body) {
 }
 
 /* A stop is told by the kernel once every thread of the process stands still. */
-static enum lb_life process_look(struct lb_client *client) {
+enum lb_life lb_process_look(struct lb_client *client) {
   struct lb_body *body = client->body;
   siginfo_t info = {0};
   if (body->killed) return LB_LIFE_KILLED;
@@ -188,7 +188,7 @@ static int process_signal(struct lb_client *client, enum lb_client_signal signal
   if (signal == LB_CLIENT_KILL) return process_kill(client->body);
   if (client->body->pid == 0 || kill(client->body->pid, signal == LB_CLIENT_STOP ? SIGSTOP : SIGCONT) < 0)
     return -ESRCH;
-  while ((life = process_look(client)) != wanted) {
+  while ((life = lb_process_look(client)) != wanted) {
     if (life == LB_LIFE_DIED) return -ESRCH;
     if (lb_clock_ns() > deadline) return -ETIMEDOUT;
     lb_clock_sleep_until(lb_clock_ns() + LB_NS_PER_MS);
@@ -196,7 +196,7 @@ static int process_signal(struct lb_client *client, enum lb_client_signal signal
   return 0;
 }
 
-static void process_tell_end(const struct lb_client *client, char *buf, size_t size) {
+void lb_process_tell_end(const struct lb_client *client, char *buf, size_t size) {
   int status = client->body->status;
   const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;
   if (name) snprintf(buf, size, "died of SIG%s", name);
@@ -214,13 +214,13 @@ static void process_end(struct lb_client *client) {
 
 const struct lb_driver lb_driver_process = {
     .name = "process",
-    .writers = process_writers,
+    .writers = lb_process_writers,
     .start = process_start,
-    .send = process_send,
-    .await = process_await,
-    .peek = process_peek,
-    .look = process_look,
+    .send = lb_process_send,
+    .await = lb_process_await,
+    .peek = lb_process_peek,
+    .look = lb_process_look,
     .signal = process_signal,
-    .tell_end = process_tell_end,
+    .tell_end = lb_process_tell_end,
     .end = process_end,
 };

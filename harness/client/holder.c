@@ -62,7 +62,7 @@ static void pause_before_retry(struct lb_holder *h, const struct lb_lock *lock, 
 
 /* Until when the answer to a request that leaves now is waited for. */
 static lb_ns patience(const struct lb_holder *h, lb_ns deadline) {
-  if (!h->request_ms || h->protocol->traits & LB_TRAIT_QUEUES) return deadline;
+  if (!h->request_ms || h->protocol->traits & (LB_TRAIT_QUEUES | LB_TRAIT_WAITS_INSIDE)) return deadline;
   return lb_earlier(deadline, lb_now(h->env) + (lb_ns)h->request_ms * LB_NS_PER_MS);
 }
 
@@ -152,14 +152,18 @@ static int let_go(struct lb_holder *h, const struct lb_lock *lock) {
 
 /* One round is a try, what can be learned of an unknown try, and a pause. The grant is kept from
  * try to try only where it stands for something at the service: a place in a queue, or an attempt
- * of unknown outcome. A breach of the contract ends the rounds, for whatever the protocol says
+ * of unknown outcome. Of a library that waits inside its call the first try of a timeline does not wait, so that it is known when the lock
+ * is refused: the others do. A breach of the contract ends the rounds, for whatever the protocol says
  * afterwards is worth nothing. */
-static int ask_until_granted(struct lb_holder *h, const struct lb_lock *lock, lb_ns deadline) {
+static int ask_until_granted(struct lb_holder *h, struct lb_lock *lock, lb_ns deadline) {
   lb_ns due = 0;
+  lock->patient = !h->names_server;
   for (unsigned tries = 0;; tries++) {
     h->asked = h->names_server ? lb_holder_server(h) : -ENOENT;
+    bool looked = h->protocol->traits & LB_TRAIT_WAITS_INSIDE && !lock->patient;
     int r = lb_hook_try_acquire(h, lock, &h->grant, patience(h, deadline));
     h->refused |= r == LB_BUSY;
+    lock->patient |= r == LB_BUSY;
     if (r == LB_BUSY) atomic_store(&lb_holder_state(h)->waits, true);
     if (r < 0) note_who_failed(h);
     if (r == LB_UNKNOWN) {
@@ -172,7 +176,7 @@ static int ask_until_granted(struct lb_holder *h, const struct lb_lock *lock, lb
     if (r == LB_OK) r = let_go(h, lock);
     if (h->breached) return give_up(h, lock, LB_TIMEOUT);
     if (r == LB_BUSY) due = pay_again(h, due, deadline);
-    if (r != LB_UNKNOWN && lb_now(h->env) < deadline) pause_before_retry(h, lock, tries, deadline);
+    if (r != LB_UNKNOWN && !(looked && r == LB_BUSY) && lb_now(h->env) < deadline) pause_before_retry(h, lock, tries, deadline);
     if (h->breached) return give_up(h, lock, LB_TIMEOUT);
     if (r == LB_UNKNOWN || lb_now(h->env) >= deadline) return give_up(h, lock, r);
   }

@@ -93,6 +93,11 @@ static int leave(struct lb_holder *h, enum lb_hook hook, int result) {
   char complaint[200];
   come_back(h, hook);
   if (lb_contract_result(hook, result, complaint, sizeof complaint) < 0) return breach(h, complaint);
+  if (result == -EPROTO && h->protocol->traits & LB_TRAIT_FOREIGN && text_ends(h->env)) {
+    lb_contract_clean_text(h->env->err, sizeof h->env->err);
+    snprintf(complaint, sizeof complaint, "%s: %.180s", lb_hook_name(hook), h->env->err);
+    return breach(h, complaint);
+  }
   if (!text_ends(h->env)) {
     snprintf(complaint, sizeof complaint, "%s left a text in env->err that does not end", lb_hook_name(hook));
     return breach(h, complaint);

@@ -50,6 +50,7 @@ struct lb_client_state {
   _Atomic uint32_t lives;      /* how many it has had, the present one included: a killed client may start again */
   _Atomic int hook;            /* enum lb_hook: the one of its protocol that it is in; LB_HOOK_NONE = none */
   _Atomic lb_ns hook_deadline; /* the one that this hook was given, on the true clock */
+  _Atomic lb_ns round_trip;    /* of its protocol (hook round_trip), when its session was opened; 0 = there is none */
   /* "try_acquire: cannot connect ...": its latest failure; empty = none. Written by the client,
    * always ends. */
   char error[256];

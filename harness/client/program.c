@@ -28,7 +28,10 @@ static int do_open(struct lb_program *p, lb_ns deadline) {
   p->holder.session = calloc(1, p->plan->protocol->session_size);
   if (!p->holder.session)
     return lb_fail(&p->env.base, -ENOMEM, "no memory for a session of %zu bytes", p->plan->protocol->session_size);
-  return lb_hook_open(&p->holder, &p->config, deadline);
+  int r = lb_hook_open(&p->holder, &p->config, deadline);
+  if (r == LB_OK && p->plan->protocol->round_trip)
+    atomic_store(&p->plan->memory->state[p->client->number].round_trip, p->plan->protocol->round_trip(p->holder.session));
+  return r;
 }
 
 /* As a client that is started anew, only that what it may still owe is not forgotten. */
@@ -172,7 +175,8 @@ void lb_program_begin(struct lb_program *p, const struct lb_client_plan *plan, c
                  .ttl_ms = plan->ttl_ms,
                  .client = client->name,
                  .protocol = plan->protocol,
-                 .prefix = plan->key_prefix},
+                 .prefix = plan->key_prefix,
+                 .looks_on = client->number == plan->memory->client_count},
       .holder = {.protocol = plan->protocol,
                  .memory = plan->memory,
                  .client = client->number,

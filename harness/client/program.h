@@ -27,6 +27,8 @@ struct lb_ground {
   void (*sleep_until)(struct lb_program *program, lb_ns when);
   /* At an armed point: stands still until it is told to go on; or dies, and does not return. */
   void (*halt)(struct lb_program *program, bool dies);
+  /* Before the program begins, where its client has a process of its own that is to lead a process group. NULL = it does not. */
+  void (*prepare)(const struct lb_client *client, const struct lb_client_plan *plan);
 };
 
 struct lb_program {

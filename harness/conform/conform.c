@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "adapter.h"
 #include "backends/registry.h"
 #include "base/clock.h"
 #include "conform_outcome.h"
@@ -222,8 +223,8 @@ static int control(struct controller *k, char *err, size_t err_size) {
   if (r == 0 && (r = share_memory(k)) < 0) snprintf(err, err_size, "no shared memory");
   if (r < 0) return r;
   /* A statement that this system cannot be asked is passed over without a result. */
-  unsigned has = lb_conform_has(c);
-  for (const struct lb_conform_statement *s = lb_conform_statements; s->text; s++) {
+  unsigned has = plan->adapter ? lb_adapter_has(c) : lb_conform_has(c);
+  for (const struct lb_conform_statement *s = plan->adapter ? lb_adapter_statements : lb_conform_statements; s->text; s++) {
     struct message message = {0};
     if (!is_asked(plan, s, has)) continue;
     run_statement(k, s, &message.statement);

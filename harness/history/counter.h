@@ -164,6 +164,9 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
     .only = LB_IF_MEASURED, .places = LB_IN_TRIALS,                                                                                                \
     .help = "1 = the rate of grants had not settled when the measured window began, though the scenario asks for that, or the servers still "       \
             "compiled")                                                                                                                             \
+  X(int64_t, pipe_ns, .name = "pipe_us", .group = LB_COUNT_SPEED, .source = LB_FROM_TRIAL, .add = LB_ADD_MEDIAN, .unit = "us",                     \
+    .decimals = 3, .only = LB_IF_SEEN, .places = LB_IN_TRIALS,                                                                                     \
+    .help = "of a foreign lock: how long a call takes to its adapter and back that asks for nothing; so much of every time is not the library's")  \
   X(uint64_t, start_ns, .name = "start_ms", .group = LB_COUNT_TRIAL, .source = LB_FROM_TRIAL, .unit = "ms", .decimals = 3,                         \
     .places = LB_IN_TRIALS, .help = "until the servers were up and ready")                                                                         \
   X(uint64_t, trial_ns, .name = "trial_ms", .group = LB_COUNT_TRIAL, .source = LB_FROM_TRIAL, .unit = "ms", .decimals = 3,                         \

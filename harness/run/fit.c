@@ -17,6 +17,7 @@
 #include "backends/registry.h"
 #include "base/called.h"
 #include "client/holder.h"
+#include "peers.h"
 #include "servers/sandbox.h"
 #include "servers/skew_shim.h"
 
@@ -46,8 +47,15 @@ static bool has_point(const char *const *points, const char *name) {
 /* A step that these servers give no meaning to, whatever the lock: true with the reason in `why`. A
  * fault of a client needs no server, unless it is one of the network: the client then has nobody to
  * be cut off from. */
+/* A step that needs servers of ours: it would hurt one, or has to look at one more closely than its owner lets us. */
+static bool touches_servers(const struct lb_step *step) {
+  bool of_server = (step->a.kind != LB_ROLE_NONE && !lb_role_is_client(step->a)) || (step->b.kind != LB_ROLE_NONE && !lb_role_is_client(step->b));
+  return of_server || lb_step_hits_server(step) || lb_step_needs(step, LB_NEED_NETWORK | LB_NEED_SERVERS | LB_NEED_FAILOVER | LB_NEED_MEMBERS);
+}
+
 static bool means_nothing(const struct lb_step *step, const struct lb_topology *t, char *why, size_t size) {
   bool of_client = lb_role_is_client(step->a);
+  if (t->own && touches_servers(step)) return snprintf(why, size, "'%s' would touch servers of your own, or their network", step->text);
   if (t->data_count == 0 && lb_step_row(step)->class == LB_STEP_FAULT && (!of_client || lb_step_needs(step, LB_NEED_NETWORK)))
     return snprintf(why, size, "there are no servers");
   if (lb_step_needs(step, LB_NEED_FAILOVER) && t->data_count < 2)
@@ -68,6 +76,14 @@ bool lb_scenario_means_something(const struct lb_scenario *scenario, const struc
   return true;
 }
 
+const struct lb_step *lb_scenario_touches(const struct lb_scenario *scenario) {
+  for (size_t i = 0; i < scenario->step_count; i++)
+    if (touches_servers(&scenario->steps[i])) return &scenario->steps[i];
+  for (size_t i = 0; i < scenario->fault_count; i++)
+    if (touches_servers(&scenario->faults[i])) return &scenario->faults[i];
+  return NULL;
+}
+
 /* What a step asks of a system that not every system has. Points belong to the protocol or to every
  * client (holder.h). */
 static void check_meaning(struct fitting *f, const struct lb_step *step) {
@@ -78,6 +94,8 @@ static void check_meaning(struct fitting *f, const struct lb_step *step) {
     miss(f, "%s: that is inside a call of %s, where nobody could renew", step->text, f->protocol->name);
   if (lb_step_names_server_of(step) && !f->protocol->server)
     miss(f, "%s: no client of %s has one server that it talks to", step->text, f->protocol->name);
+  if (lb_step_needs(step, LB_NEED_CLOCKS) && lb_role_is_client(step->a) && f->protocol->traits & LB_TRAIT_TRUE_CLOCK)
+    miss(f, "the clock of %s cannot be set: it asks the kernel", f->protocol->name);
   if (means_nothing(step, f->topology, why, sizeof why)) miss(f, "%s", why);
 }
 
@@ -102,6 +120,8 @@ static void check_ttl(struct fitting *f, const struct lb_scenario *scenario) {
 static void check_machine(struct fitting *f, const struct lb_scenario *scenario) {
   const char *missing = lb_topology_missing(f->topology);
   const struct lb_isolation *isolation = lb_isolation_probe();
+  const char *library = lb_peer_missing(f->protocol);
+  if (library) miss(f, "%s needs %s", f->protocol->name, library);
   if (missing) miss(f, "%s needs %s, which is not installed", f->topology->name, missing);
   if (lb_scenario_needs(scenario, LB_NEED_NETWORK) && isolation->kind == LB_ISOLATION_NONE)
     miss(f, "cutting links needs network namespaces: %s", isolation->why);

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/refuse.h"
+#include "fit.h"
 #include "plan_parts.h"
 #include "settings.h"
 
@@ -43,6 +44,17 @@ static bool is_expected(const struct lb_plan *plan, const struct lb_expect *expe
   return false;
 }
 
+/* And has cells. */
+static bool runs_on_own_only(const struct lb_plan *plan, const struct lb_scenario *scenario) {
+  bool any = false;
+  for (size_t i = 0; i < plan->cell_count; i++) {
+    if (plan->cells[i].scenario != scenario) continue;
+    if (!plan->cells[i].topology->own) return false;
+    any = true;
+  }
+  return any;
+}
+
 /* What was asked for and would change nothing is a mistake of the user's: he would believe that it
  * did. */
 static int check_use(const struct lb_plan *plan, const struct lb_plan_request *request, char *err, size_t err_size) {
@@ -50,6 +62,10 @@ static int check_use(const struct lb_plan *plan, const struct lb_plan_request *r
   for (size_t i = 0; i < request->setting_count; i++)
     if (lb_settings_protocol(request->settings[i], protocol, sizeof protocol) && !has_protocol(plan, protocol))
       return lb_refuse(err, err_size, "-s %s: no system of this run is of protocol %s", request->settings[i], protocol);
+  for (size_t i = 0; i < plan->scenario_count && !request->product; i++)
+    if (runs_on_own_only(plan, &plan->scenarios[i]) && lb_scenario_touches(&plan->scenarios[i]))
+      return lb_refuse(err, err_size, "%s: '%s' would touch the servers or their network, which are your own: expected a scenario with faults of clients only, such as %s",
+                       plan->scenarios[i].name, lb_scenario_touches(&plan->scenarios[i])->text, "control, contention, pause-holder, crash-holder or clock-client");
   for (size_t i = 0; i < plan->own_expect_count; i++) {
     const struct lb_expect *expect = &plan->own_expect[i];
     if (!is_expected(plan, expect))

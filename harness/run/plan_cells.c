@@ -111,6 +111,13 @@ static bool has_room(struct lb_plan *plan) {
   return grown;
 }
 
+/* No scenario knows servers of the user's own: what it says of those that are like them holds there, too. */
+static const char *expected_as(const struct lb_cell *cell, char *buf, size_t size) {
+  if (!cell->topology->own) return cell->system;
+  snprintf(buf, size, "%s@%s", cell->protocol->name, cell->topology->stands_for);
+  return buf;
+}
+
 /* One cell, unless it is there already. Its expectation is the scenario's own; what the user
  * expects only fills a gap. */
 int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
@@ -118,10 +125,11 @@ int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request
   struct lb_system named;
   int r = lb_system_parse(system, &named, err, err_size);
   if (r < 0) return r;
+  char as[96];
   struct lb_cell cell = {.scenario = scenario, .protocol = named.protocol, .topology = named.topology, .guard = guard};
   snprintf(cell.system, sizeof cell.system, "%s", named.name);
   if (is_there(plan, &cell)) return 0;
-  cell.expect = lb_scenario_expect(scenario, cell.system, cell.guard);
+  cell.expect = lb_scenario_expect(scenario, expected_as(&cell, as, sizeof as), cell.guard);
   if (!cell.expect) cell.expect = own_expect(plan, guard);
   r = check_variant(&cell, err, err_size);
   if (r < 0) return r;
@@ -139,10 +147,10 @@ int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request
   return 0;
 }
 
-/* True if the scenario has an [expect] section for this guard with anything in it. */
+/* True if the scenario has an [expect] section for this guard with anything in it but foreign locks. */
 static bool states(const struct lb_scenario *scenario, enum lb_guard guard) {
   for (size_t i = 0; i < scenario->expect_count; i++)
-    if (scenario->expect[i].guard == guard) return true;
+    if (scenario->expect[i].guard == guard && !lb_expect_is_foreign(&scenario->expect[i])) return true;
   return false;
 }
 
@@ -154,7 +162,7 @@ static int add_stated(struct lb_plan *plan, const struct lb_plan_request *reques
   for (size_t i = 0; i < scenario->expect_count; i++) {
     const struct lb_expect *expect = &scenario->expect[i];
     char why[300];
-    if (!lb_expect_is_exact(expect) || !lb_scenario_expect(scenario, expect->system, section)) continue;
+    if (!lb_expect_adds(expect) || !lb_scenario_expect(scenario, expect->system, section)) continue;
     int r = lb_plan_add_cell(plan, request, scenario, expect->system, guard, why, sizeof why);
     if (r == -EINVAL) lb_refuse(err, err_size, "%s: [expect]: %s", scenario->path, why);
     if (r < 0) return r;

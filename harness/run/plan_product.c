@@ -45,7 +45,7 @@ static int add_stated(struct systems *list, const struct lb_plan *plan, const ch
     const struct lb_scenario *scenario = &plan->scenarios[s];
     for (size_t i = 0; i < scenario->expect_count; i++) {
       const char *name = scenario->expect[i].system;
-      if (!lb_expect_is_exact(&scenario->expect[i])) continue;
+      if (protocol ? !lb_expect_is_exact(&scenario->expect[i]) : !lb_expect_adds(&scenario->expect[i])) continue;
       if (protocol && (strncmp(name, protocol, length) != 0 || name[length] != '@')) continue;
       if (add_system(list, name, "") < 0) return -ENOMEM;
     }
@@ -69,7 +69,7 @@ static int add_named(struct systems *list, const struct lb_plan *plan, const cha
 static int add_all_stated(struct systems *list, const struct lb_plan *plan) {
   const struct lb_protocol *protocol;
   for (size_t i = 0; (protocol = lb_protocol_at(i)); i++)
-    if (add_stated(list, plan, protocol->name) < 0) return -ENOMEM;
+    if (!(protocol->traits & LB_TRAIT_FOREIGN) && add_stated(list, plan, protocol->name) < 0) return -ENOMEM;
   return add_stated(list, plan, NULL);
 }
 

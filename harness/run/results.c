@@ -71,7 +71,7 @@ static void trial_row(const struct lb_job_result *trial, FILE *out) {
           (unsigned long long)p->seed, lb_verdict_name(x->verdict));
   csv_text(x->why, out);
   csv_counters(trial, (measured ? LB_IF_MEASURED : 0) | (p->scenario->kind == LB_KIND_CAMPAIGN ? LB_IF_CAMPAIGN : 0), out);
-  fprintf(out, ",%s,", p->scenario->memory_storage ? "memory" : "disk");
+  fprintf(out, ",%s,", p->topology->own ? "own" : p->scenario->memory_storage ? "memory" : "disk");
   if (x->history_kept) fprintf(out, "histories/%s.hist", p->name);
   putc('\n', out);
 }
@@ -178,9 +178,9 @@ static json_t *scenario_json(const struct lb_scenario *s) {
                                s->keys, "hold_ms", s->hold_ms, "think_ms", s->think_ms, "ttl_ms", (json_int_t)s->ttl_ms,
                                "wait_ms", (json_int_t)s->wait_ms, "duration_s", s->duration_s, "warmup_s", s->warmup_s,
                                "settle_s", s->settle_s, "delay_ms", (json_int_t)s->delay_ms, "request_ms", (json_int_t)s->request_ms, "renew", s->renew, "storage", s->memory_storage ? "memory" : "disk");
-  return json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", s->name, "base", s->base, "varied",
+  return json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", s->name, "base", s->base, "varied",
                    varied_json(s->varied), "title", s->title ? s->title : "",
-                   "question", s->question ? s->question : "", "refuted", s->refuted ? s->refuted : "", "file",
+                   "question", s->question ? s->question : "", "refuted", s->refuted ? s->refuted : "", "upstream", s->upstream ? s->upstream : "", "file",
                    scenario_file(s->path), "workload", workload, "steps", steps, "proof", proof_json(s), "campaign", campaign_json(s));
 }
 

@@ -43,7 +43,7 @@ json_t *lb_results_settings(const struct lb_plan *plan) {
   json_t *list = json_array();
   for (size_t i = 0; i < plan->cell_count; i++) {
     struct asked a = asked_by(&plan->cells[i]);
-    if (plan->cells[i].skip[0] || a.topology->data_count == 0 || !is_first(plan, i)) continue;
+    if (plan->cells[i].skip[0] || a.topology->data_count == 0 || a.topology->own || !is_first(plan, i)) continue;
     json_array_append_new(list, json_pack("{s:s, s:b, s:s, s:o}", "topology", a.topology->name, "measured", a.measured, "storage",
                                           a.durable ? "disk" : "memory", "differs", lines_json(lb_setting_differing(a.topology, a.measured, a.durable))));
   }

@@ -11,7 +11,7 @@
 
 struct lb_version { /* of the servers of a topology */
   const char *topology;
-  char text[128];
+  char text[700];
 };
 
 struct lb_run_info {

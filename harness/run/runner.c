@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "servers/own.h"
 #include "servers/sandbox.h"
 #include "trial/heat.h"
 #include "trial/trial.h"
@@ -84,6 +85,7 @@ static void deliver(void *to, int result, const struct lb_outcome *outcome) {
 }
 
 static _Noreturn void trial_main(const struct runner *r, const struct slot *slot, const struct lb_trial_plan *const plan[], size_t count, int out) {
+  if (!plan[0]->topology->own) lb_own_forget_logins();
   lb_trial_run(plan, count, r->dir->partial, &r->live[slot - r->slot], deliver, &out);
   _exit(0);
 }
@@ -107,7 +109,8 @@ static int start(struct runner *r, int index, size_t count) {
     return -errno;
   }
   r->live[index] = (struct lb_live){0};
-  pid_t pid = lb_sandbox_fork(r->dir->alive, r->dir->guard_pipe);
+  bool online = series[0]->topology->own;
+  pid_t pid = online ? lb_sandbox_fork_online(r->dir->alive, r->dir->guard_pipe) : lb_sandbox_fork(r->dir->alive, r->dir->guard_pipe);
   if (pid == 0) trial_main(r, slot, series, count, pipe_fd[1]);
   free(series);
   close(pipe_fd[1]);

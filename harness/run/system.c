@@ -11,6 +11,7 @@
 #include "base/called.h"
 #include "base/refuse.h"
 #include "base/suggest.h"
+#include "servers/own.h"
 
 enum { WORDS_MAX = 128 };
 
@@ -34,6 +35,10 @@ static int find_topology(const char *name, const struct lb_topology **ret, char 
   const char *words[WORDS_MAX];
   size_t count = lb_topology_names(words, WORDS_MAX);
   *ret = lb_topology_find(name);
+  for (int i = 0; !*ret && i < LB_OWN_COUNT; i++) {
+    const struct lb_own_kind *kind = lb_own_kind((enum lb_own_what)i);
+    if (strcmp(kind->topology, name) == 0) return lb_refuse(err, err_size, "topology '%s' is servers of your own: expected %s %s", name, kind->option, kind->takes);
+  }
   return *ret ? 0 : unknown_word("topology", name, words, count, "topologies", err, err_size);
 }
 

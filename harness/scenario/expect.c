@@ -55,8 +55,8 @@ int lb_expect_guards(const char *section, unsigned *ret, char *err, size_t err_s
 
 /* Form only: this room knows no protocols, and one may be a plugin that is not loaded now. */
 static bool is_name(const char *name) {
-  static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-*";
-  size_t protocol = strspn(name, letters);
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-*", kinds[] = "abcdefghijklmnopqrstuvwxyz0123456789-*:";
+  size_t protocol = strspn(name, kinds);
   if (strcmp(name, "*") == 0) return true;
   if (protocol == 0 || name[protocol] != '@') return false;
   size_t topology = strspn(name + protocol + 1, letters);
@@ -64,6 +64,10 @@ static bool is_name(const char *name) {
 }
 
 bool lb_expect_is_exact(const struct lb_expect *expect) { return !strchr(expect->system, '*'); }
+
+bool lb_expect_is_foreign(const struct lb_expect *expect) { return strchr(expect->system, ':') != NULL; }
+
+bool lb_expect_adds(const struct lb_expect *expect) { return lb_expect_is_exact(expect) && !lb_expect_is_foreign(expect); }
 
 bool lb_expect_fits(const struct lb_expect *expect, const char *system) { return fnmatch(expect->system, system, 0) == 0; }
 
@@ -133,18 +137,34 @@ static int add_name(struct lb_scenario *scenario, unsigned guards, const char *s
   return 0;
 }
 
+/* A file may write `:` for `=`, so "peer:kazoo@zk = safe: ..." comes here as "peer" and "kazoo@zk = safe: ...". The last name decides: one
+ * that is the kind of a foreign lock alone goes on in the value. */
+static const char *go_on(const char *names, const char *value, char *list, size_t size) {
+  static const char *const kinds[] = {"peer", "exec"};
+  const char *comma = strrchr(names, ','), *last = comma ? comma + 1 : names, *equals = strchr(value, '=');
+  last += strspn(last, LB_BLANKS);
+  snprintf(list, size, "%s", names);
+  for (size_t i = 0; equals && i < sizeof kinds / sizeof *kinds; i++) {
+    if (strcmp(last, kinds[i]) != 0) continue;
+    snprintf(list, size, "%s:%.*s", names, (int)(equals - value), value);
+    value = equals + 1;
+    return value + strspn(value, LB_BLANKS);
+  }
+  return value;
+}
+
 /* "safe: a majority has to agree": the verdict, and behind the first colon the reason, which tables
  * and reports show. */
 int lb_expect_add(struct lb_scenario *scenario, unsigned guards, const char *names, const char *value, char *err,
                   size_t err_size) {
-  char word[256], list[256];
+  char word[256], list[1024];
   enum lb_verdict verdict = LB_SAFE;
+  value = go_on(names, value, list, sizeof list);
   size_t len = strcspn(value, ":");
   const char *reason = value[len] ? value + len + 1 : value + len;
   reason += strspn(reason, LB_BLANKS);
   while (len > 0 && strchr(LB_BLANKS, value[len - 1])) len--;
   snprintf(word, sizeof word, "%.*s", (int)len, value);
-  snprintf(list, sizeof list, "%s", names);
   int r = *value ? parse_verdict(names, word, &verdict, err, err_size)
                  : lb_refuse(err, err_size, "%s is empty: expected %s", names, lb_scenario_type_name(LB_KEY_VERDICT));
   for (char *rest = list, *name; r == 0 && (name = strsep(&rest, ","));) {

@@ -58,6 +58,7 @@ struct lb_scenario {
   char *title;    /* [scenario] title */
   char *question; /* [scenario] question: what it settles */
   char *refuted;  /* [scenario] refuted: what outcome would refute the expectation */
+  char *upstream; /* [scenario] upstream: who published it, where and when; NULL = nobody is named */
   /* By its sections: [timeline], [campaign], or neither. Set when the file has been read; nothing
    * else decides it. */
   enum lb_scenario_kind kind;
@@ -154,6 +155,10 @@ int lb_scenario_vary(struct lb_scenario *scenario, const char *key, const char *
 const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard);
 /* True if it names one system; else `*` is in its name. */
 bool lb_expect_is_exact(const struct lb_expect *expect);
+/* True if it is of a foreign lock: KIND:NAME@TOPOLOGY. */
+bool lb_expect_is_foreign(const struct lb_expect *expect);
+/* True if a run that names no system runs this one. A foreign lock (KIND:NAME@TOPOLOGY) has to be named, as it has to be installed. */
+bool lb_expect_adds(const struct lb_expect *expect);
 /* True if its name is or matches that of the system. The guard is not looked at. */
 bool lb_expect_fits(const struct lb_expect *expect, const char *system);
 /* True if some step or fault needs it: hosts with links of their own (LB_NEED_NETWORK), clocks that

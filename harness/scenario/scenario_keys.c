@@ -19,6 +19,8 @@ const struct lb_scenario_key lb_scenario_keys[] = {
      FIELD(question)},
     {"scenario", "refuted", LB_KEY_TEXT, LB_KEY_MANDATORY | LB_KEY_LINES, "", NULL, 0, 0,
      "what outcome would refute the expectation", FIELD(refuted)},
+    {"scenario", "upstream", LB_KEY_TEXT, LB_KEY_LINES, "", NULL, 0, 0,
+     "of a published bug or experiment: its address, by whom and when, and what was found there", FIELD(upstream)},
     {"scenario", "trials", LB_KEY_WHOLE, LB_KEY_SET, "", "1", 1, 10000,
      "trials of each system, guard and number of clients, if the command does not say", FIELD(trials)},
     {"scenario", "min_handoffs", LB_KEY_WHOLE, 0, "", "1", 0, 1000000,

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "family_util.h"
+#include "own.h"
 #include "skew.h"
 
 #define POLL_MS 10
@@ -44,6 +45,7 @@ static size_t replicas(const struct lb_cluster *cluster) {
 }
 
 void lb_cluster_target(struct lb_cluster *cluster, struct lb_target *ret) {
+  if (cluster->topology->own) return lb_own_target(cluster->topology->own, cluster->endpoint, ret);
   for (size_t i = 0; i < cluster->server_count; i++) {
     const struct lb_server *server = &cluster->server[i];
     cluster->endpoint[i] =

@@ -94,7 +94,7 @@ static int ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct 
   struct etcd_link *link;
   json_t *said = NULL;
   deadline = lb_ask_until(cluster->env, deadline);
-  int r = etcd_open(cluster->env, &at, deadline, &link);
+  int r = etcd_open(cluster->env, NULL, &at, deadline, &link);
   if (r == 0) r = etcd_call(link, "/v3/maintenance/status", json_object(), deadline, &said);
   etcd_close(link);
   if (r != LB_OK) return r < 0 ? r : -ETIMEDOUT;

@@ -53,7 +53,7 @@ static int ask_until(struct lb_cluster *cluster, size_t index, lb_ns deadline, c
   struct pg_conn *conn = NULL;
   PGresult *result = NULL;
   struct lb_endpoint at = {.service = server->service, .host = server->host->address, .port = server->port};
-  int r = pg_open(cluster->env, &at, NULL, deadline, &conn);
+  int r = pg_open(cluster->env, NULL, &at, NULL, deadline, &conn);
   if (r == 0) r = pg_query(conn, deadline, &result, sql, param ? 1 : 0, param ? (const char *const[]){param} : NULL);
   pg_close(conn);
   if (r != 0) return r < 0 ? r : -EIO;

@@ -69,7 +69,7 @@ static bool parent_is_gone(int alive) {
 
 /* The ids come first: until they are mapped we are nobody in the new user namespace. /proc is
  * mounted anew because the old one shows the processes outside. */
-static int move_in(enum lb_isolation_kind kind, uid_t uid, gid_t gid) {
+static int move_in(enum lb_isolation_kind kind, bool online, uid_t uid, gid_t gid) {
   int r;
   if (kind == LB_ISOLATION_USER && (r = map_self_to_root(uid, gid)) < 0) return r;
   /* In a chroot "/" is no mount point and cannot be told apart from what is around it; the probe
@@ -78,10 +78,11 @@ static int move_in(enum lb_isolation_kind kind, uid_t uid, gid_t gid) {
       (errno != EINVAL || mount("none", "/proc", NULL, MS_REC | MS_PRIVATE, NULL) < 0))
     return -errno;
   if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0) return -errno;
-  return lb_net_loopback_up();
+  return online ? 0 : lb_net_loopback_up();
 }
 
-static pid_t fork_kind(enum lb_isolation_kind kind, int alive, int parents_end) {
+/* online: in the network that this process has. */
+static pid_t fork_kind(enum lb_isolation_kind kind, bool online, int alive, int parents_end) {
   static const unsigned long flags[] = {
       [LB_ISOLATION_ROOT] = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC,
       [LB_ISOLATION_USER] = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC,
@@ -89,11 +90,14 @@ static pid_t fork_kind(enum lb_isolation_kind kind, int alive, int parents_end) 
   };
   uid_t uid = geteuid();
   gid_t gid = getegid();
-  pid_t pid = fork_into(flags[kind]);
+  int dumpable = prctl(PR_GET_DUMPABLE);
+  pid_t pid = fork_into(online ? flags[kind] & ~(unsigned long)CLONE_NEWNET : flags[kind]);
   if (pid < 0) return -errno;
   if (pid > 0) return pid;
   /* After the credentials are settled: a change of credentials would clear it. */
-  int r = kind == LB_ISOLATION_NONE ? 0 : move_in(kind, uid, gid);
+  if (dumpable == 0) prctl(PR_SET_DUMPABLE, 1); /* else its own files in /proc would be root's, and no id could be mapped */
+  int r = kind == LB_ISOLATION_NONE ? 0 : move_in(kind, online, uid, gid);
+  if (dumpable == 0) prctl(PR_SET_DUMPABLE, 0);
   if (parents_end >= 0) close(parents_end);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (r < 0 || parent_is_gone(alive)) _exit(r < 0 ? -r : 1);
@@ -143,7 +147,7 @@ static bool kind_works(enum lb_isolation_kind kind, char *why, size_t why_size) 
     close(pipe_fd[1]);
     return false;
   }
-  pid_t pid = fork_kind(kind, -1, -1);
+  pid_t pid = fork_kind(kind, false, -1, -1);
   if (pid == 0) try_everything(pipe_fd[1], folder);
   close(pipe_fd[1]);
   if (pid < 0) {
@@ -179,4 +183,6 @@ const struct lb_isolation *lb_isolation_probe(void) {
   return &answer;
 }
 
-pid_t lb_sandbox_fork(int alive, int parents_end) { return fork_kind(lb_isolation_probe()->kind, alive, parents_end); }
+pid_t lb_sandbox_fork(int alive, int parents_end) { return fork_kind(lb_isolation_probe()->kind, false, alive, parents_end); }
+
+pid_t lb_sandbox_fork_online(int alive, int parents_end) { return fork_kind(lb_isolation_probe()->kind, true, alive, parents_end); }

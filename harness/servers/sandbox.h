@@ -34,6 +34,8 @@ const struct lb_isolation *lb_isolation_probe(void);
  * child closes the write end, so that the pipe ends with the parent, and looks at the read end
  * once, to notice a parent that died before the child could ask for that signal. */
 pid_t lb_sandbox_fork(int alive, int parents_end);
+/* The same in the network of this machine, for who has to reach servers that are not ours. */
+pid_t lb_sandbox_fork_online(int alive, int parents_end);
 /* In the sandbox: a memory file system on `dir`. 0 or -errno. */
 int lb_sandbox_mount_memory(const char *dir);
 

@@ -5,10 +5,12 @@
 #include "topology.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "family_util.h"
+#include "own.h"
 
 static const struct lb_topology topologies[] = {
     {.name = "none", .summary = "no servers, only the memory all clients share", .family = &lb_family_none},
@@ -110,17 +112,22 @@ static const struct lb_topology topologies[] = {
 };
 enum { TOPOLOGY_COUNT = sizeof topologies / sizeof *topologies };
 
-const struct lb_topology *lb_topology_at(size_t index) { return index < TOPOLOGY_COUNT ? &topologies[index] : NULL; }
+const struct lb_topology *lb_topology_at(size_t index) {
+  if (index < TOPOLOGY_COUNT) return &topologies[index];
+  const struct lb_own *own = lb_own_at(index - TOPOLOGY_COUNT);
+  return own ? &own->topology : NULL;
+}
 
 const struct lb_topology *lb_topology_find(const char *name) {
-  for (size_t i = 0; i < TOPOLOGY_COUNT; i++)
-    if (strcmp(topologies[i].name, name) == 0) return &topologies[i];
+  const struct lb_topology *t;
+  for (size_t i = 0; (t = lb_topology_at(i)); i++)
+    if (strcmp(t->name, name) == 0) return t;
   return NULL;
 }
 
 size_t lb_topology_names(const char **words, size_t max) {
   size_t count = 0;
-  for (; count < TOPOLOGY_COUNT && count < max; count++) words[count] = topologies[count].name;
+  for (const struct lb_topology *t; count < max && (t = lb_topology_at(count)); count++) words[count] = t->name;
   return count;
 }
 
@@ -142,6 +149,7 @@ const char *lb_topology_missing(const struct lb_topology *topology) {
 }
 
 int lb_topology_version(const struct lb_topology *topology, char *buf, size_t size) {
+  if (topology->own) return snprintf(buf, size, "%s", topology->own->summary), 0;
   return topology->family->version ? topology->family->version(buf, size) : -ENOENT;
 }
 

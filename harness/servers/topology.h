@@ -19,6 +19,8 @@ enum lb_keeps {
   LB_KEEPS_ON_DISK,  /* everything, on disk even where `storage` says `memory`; when it is synced is in the row's settings */
 };
 
+struct lb_own;
+
 struct lb_topology {
   const char *name;    /* "redis-x3": letters, digits, '-' */
   const char *summary; /* one line */
@@ -35,9 +37,10 @@ struct lb_topology {
    * one, too. A run takes it only where it is named ("PROTOCOL@TOPOLOGY"). NULL = it is for the
    * protocols that name it. */
   const char *stands_for;
+  const struct lb_own *own; /* the user's own servers (own.h), which nobody starts and nobody hurts; NULL = ours */
 };
 
-/* The rows in order, "none" first; NULL behind the last. */
+/* The rows in order, "none" first, and behind them the user's own servers (own.h); NULL behind the last. */
 const struct lb_topology *lb_topology_at(size_t index);
 /* By name, or NULL. */
 const struct lb_topology *lb_topology_find(const char *name);

@@ -22,7 +22,7 @@ typedef const char *names[NAMES_MAX];
 static const names of_one_run = {"schema_version", "id",        "tool",  "argv",    "started_utc", "seconds",  "seed", "jobs",
                                  "servers",        "trials",         "machine",   "cells", "control", "verdict",     "exit_code", "scenarios"};
 static const names of_one_moment = {"load_before", "load_after"};
-static const names of_people = {"name", "title", "question", "refuted", "file", "base", "varied", "workload"};
+static const names of_people = {"name", "title", "question", "refuted", "upstream", "file", "base", "varied", "workload"};
 static const names nothing = {NULL};
 
 static bool is_one_of(const char *key, const char *const *list) {

@@ -35,6 +35,13 @@ static double median_of(const struct line *line, const char *name) {
   return median(line->values, line->count);
 }
 
+/* Of one that is there whether anything was measured or not; 0 = it was not seen. */
+static double median_if_seen(const struct line *line, const char *name) {
+  const struct lb_counter *row = lb_counter_named(name);
+  const struct lb_counters *counters = &line->trial[0]->outcome.counters;
+  return lb_counter_applies(row, counters, LB_IF_MEASURED | LB_IF_SEEN) && lb_counter_value(row, counters) > 0 ? median_of(line, name) : 0;
+}
+
 /* A quantile with fewer samples beyond it is that of a few accidents. */
 enum { TAIL_SAMPLES = 10 };
 
@@ -57,7 +64,8 @@ static double samples_of(const struct line *line, const char *rate) {
  * cheap, and how often it happens is beside it. */
 static void print_line(const struct line *line, FILE *out) {
   const struct lb_trial_plan *p = &line->trial[0]->job->plan;
-  char wait[48], handoff[48], release[48], commits[24] = "-", requests[24] = "-";
+  char wait[48], handoff[48], release[48], commits[24] = "-", requests[24] = "-", behind[64] = "";
+  double pipe = median_if_seen(line, "pipe_us");
   double grants = samples_of(line, "grants_per_s"), per_handoff = median_of(line, "commits_per_handoff"),
          asked = median_of(line, "requests_per_handoff");
   quantiles(line, "wait_p50_us", "wait_p99_us", grants, wait, sizeof wait);
@@ -65,9 +73,10 @@ static void print_line(const struct line *line, FILE *out) {
   quantiles(line, "release_p50_us", "release_p99_us", grants, release, sizeof release);
   if (per_handoff > 0) snprintf(commits, sizeof commits, "%.2f", per_handoff);
   if (asked > 0) snprintf(requests, sizeof requests, "%.1f", asked);
-  fprintf(out, "%-*s %-24s %3d %11.0f %5.1f%% %10.0f %5.3f %15s %15s %15s %6s %8s %6.1f%s\n", line->name_width, p->scenario->name, p->system, p->clients,
+  if (pipe > 0) snprintf(behind, sizeof behind, "   of each call %.0f us in the pipe", pipe);
+  fprintf(out, "%-*s %-24s %3d %11.0f %5.1f%% %10.0f %5.3f %15s %15s %15s %6s %8s %6.1f%s%s\n", line->name_width, p->scenario->name, p->system, p->clients,
           median_of(line, "handoffs_per_s"), 100 * median_of(line, "regranted"), median_of(line, "grants_per_s"), median_of(line, "jain"),
-          wait, handoff, release, commits, requests, median_of(line, "warmup_ms") / 1e3, median_of(line, "unsettled") > 0 ? "!" : "");
+          wait, handoff, release, commits, requests, median_of(line, "warmup_ms") / 1e3, median_of(line, "unsettled") > 0 ? "!" : "", behind);
 }
 
 /* Jobs stand in the order of cells, clients, trials, so those of one line are neighbours. */

@@ -81,6 +81,7 @@ void lb_report_asked(FILE *out, const json_t *run) {
     fputs("</h3>\n<dl>\n", out);
     write_term(out, "Question", scenario, "question");
     write_term(out, "Refuted if", scenario, "refuted");
+    write_term(out, "Published", scenario, "upstream");
     write_workload(out, json_object_get(scenario, "workload"));
     write_steps(out, "Steps", json_object_get(scenario, "steps"));
     write_steps(out, "A trial has to show", json_object_get(scenario, "proof"));

@@ -21,7 +21,8 @@
 #include "base/files.h"
 #include "base/refuse.h"
 
-enum { OPEN_S = 10, TEARDOWN_MS = 500 };
+/* Servers of the user's own are there, and are to be left as they were: that may take longer. */
+enum { OPEN_S = 10, OPEN_FOREIGN_S = 30, TEARDOWN_MS = 500, TEARDOWN_OWN_MS = 10000, LATE_S = 1 };
 
 /* What all clients of the trial have in common. The key prefix comes from the seed, so two trials
  * do not share a key, whatever else they share. */
@@ -54,7 +55,7 @@ static size_t key_count(const struct lb_trial_plan *plan) {
 
 int lb_crew_gather(struct lb_stage *s) {
   static struct lb_host here = {.name = "controller", .address = "127.0.0.1", .netns = -1};
-  const struct lb_driver *driver = &lb_driver_process;
+  const struct lb_driver *driver = lb_driver_of(s->plan->protocol);
   size_t writers = driver->writers(s->client_count);
   s->memory = lb_memory_map(s->client_count, writers, key_count(s->plan));
   if (!s->memory) return -ENOMEM;
@@ -75,24 +76,44 @@ int lb_crew_gather(struct lb_stage *s) {
   return 0;
 }
 
-/* Gives a command that has to succeed, and awaits the answer. 0, or -1 with err: the text names a
+/* Awaits the answer to a command that has to succeed; `sent` = what became of sending it. 0, or -1 with err: the text names a
  * breach of the contract before the client's own words, and says how a client died that cannot
  * speak any more. */
-static int call(struct lb_stage *s, struct lb_client *client, enum lb_client_verb verb, const char *what, lb_ns deadline, char *err,
-                size_t err_size) {
+static int expect(struct lb_stage *s, struct lb_client *client, int sent, const char *what, lb_ns deadline, char *err, size_t err_size) {
   struct lb_reply reply;
-  int r = lb_client_call(client, (struct lb_command){.verb = verb, .deadline = deadline}, 1000, &reply);
+  int r = sent < 0 ? sent : lb_client_await(client, deadline + LATE_S * LB_NS_PER_S, &reply);
   if (r == 0 && reply.result == LB_OK) return 0;
   const struct lb_client_state *state = lb_stage_state(s, client);
   char fate[200];
   if (r != 0) lb_client_fate(client, state, r, fate, sizeof fate);
   const char *why = r != 0 ? fate : state->breach[0] ? state->breach : reply.err[0] ? reply.err : "unknown outcome";
   lb_refuse(err, err_size, "%s could not %s: %s%s", client->name, what,
-            r == 0 && state->breach[0] ? "breach of the contract: " : "", why);
+            r != 0 || !state->breach[0] ? "" : s->plan->protocol->traits & LB_TRAIT_FOREIGN ? "breach of the line protocol: " : "breach of the contract: ", why);
   return -1;
 }
 
-static lb_ns open_by(void) { return lb_clock_ns() + OPEN_S * LB_NS_PER_S; }
+static int call(struct lb_stage *s, struct lb_client *client, enum lb_client_verb verb, const char *what, lb_ns deadline, char *err,
+                size_t err_size) {
+  int sent = lb_client_send(client, (struct lb_command){.verb = verb, .deadline = deadline});
+  return expect(s, client, sent, what, deadline, err, err_size);
+}
+
+/* An interpreter and its libraries take a second to start, and that of each client starts at once. */
+static lb_ns open_by(const struct lb_stage *s) {
+  bool foreign = s->plan->protocol->traits & LB_TRAIT_FOREIGN;
+  return lb_clock_ns() + (foreign ? OPEN_FOREIGN_S : OPEN_S) * LB_NS_PER_S;
+}
+
+/* All at once: each takes its time, and none has to wait for another one. */
+static int open_sessions(struct lb_stage *s, char *err, size_t err_size) {
+  lb_ns deadline = open_by(s);
+  int *sent = calloc(s->client_count, sizeof *sent), r = sent ? 0 : lb_refuse(err, err_size, "out of memory");
+  for (size_t i = 0; i < s->client_count && r == 0; i++)
+    sent[i] = lb_client_send(&s->client[i], (struct lb_command){.verb = LB_DO_OPEN, .deadline = deadline});
+  for (size_t i = 0; i < s->client_count && r == 0; i++) r = expect(s, &s->client[i], sent[i], "open a session", deadline, err, err_size);
+  free(sent);
+  return r;
+}
 
 static int start_workers(struct lb_stage *s, char *err, size_t err_size) {
   const struct lb_driver *driver = s->client[0].driver;
@@ -104,8 +125,8 @@ static int start_workers(struct lb_stage *s, char *err, size_t err_size) {
 static int start_observer(struct lb_stage *s, char *err, size_t err_size) {
   int r = lb_client_start(&s->observer, &s->client_plan);
   if (r < 0) return lb_refuse(err, err_size, "no observer process: %s", strerror(-r)), -1;
-  r = call(s, &s->observer, LB_DO_OPEN, "open a session", open_by(), err, err_size);
-  if (r == 0) r = call(s, &s->observer, LB_DO_SETUP, "set up", open_by(), err, err_size);
+  r = call(s, &s->observer, LB_DO_OPEN, "open a session", open_by(s), err, err_size);
+  if (r == 0) r = call(s, &s->observer, LB_DO_SETUP, "set up", open_by(s), err, err_size);
   s->is_set_up = r == 0;
   return r;
 }
@@ -131,8 +152,7 @@ int lb_crew_start(struct lb_stage *s) {
   if (r == 0) r = start_workers(s, err, sizeof err);
   if (r == 0) r = start_observer(s, err, sizeof err);
   for (size_t i = 0; i < s->client_count && r == 0; i++) r = start_client(s, &s->client[i], err, sizeof err);
-  for (size_t i = 0; i < s->client_count && r == 0; i++)
-    r = call(s, &s->client[i], LB_DO_OPEN, "open a session", open_by(), err, sizeof err);
+  if (r == 0) r = open_sessions(s, err, sizeof err);
   return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err) : 0;
 }
 
@@ -143,7 +163,7 @@ int lb_crew_revive(struct lb_stage *s, struct lb_client *client, lb_ns deadline,
 }
 
 int lb_crew_restart(struct lb_stage *s, struct lb_client *client, char *err, size_t err_size) {
-  if (lb_crew_revive(s, client, open_by(), err, err_size) < 0) return -1;
+  if (lb_crew_revive(s, client, open_by(s), err, err_size) < 0) return -1;
   int r = lb_client_send(client, (struct lb_command){.verb = LB_DO_WORK});
   return r < 0 ? lb_refuse(err, err_size, "%s is gone: %s", client->name, strerror(-r)), -1 : 0;
 }
@@ -152,12 +172,13 @@ int lb_crew_restart(struct lb_stage *s, struct lb_client *client, char *err, siz
  * nothing of the lock. What the hook itself gets wrong is told by hooks.c, as with every other one. */
 static void tear_down(struct lb_stage *s) {
   struct lb_reply reply;
-  struct lb_command command = {.verb = LB_DO_TEARDOWN, .deadline = lb_clock_ns() + TEARDOWN_MS * LB_NS_PER_MS};
+  int64_t patience_ms = s->plan->topology->own ? TEARDOWN_OWN_MS : TEARDOWN_MS;
+  struct lb_command command = {.verb = LB_DO_TEARDOWN, .deadline = lb_clock_ns() + (lb_ns)patience_ms * LB_NS_PER_MS};
   struct lb_client_state *state = lb_stage_state(s, &s->observer);
   char error[sizeof state->error];
   if (!s->is_set_up || !s->plan->protocol->teardown) return;
   memcpy(error, state->error, sizeof error);
-  lb_client_call(&s->observer, command, TEARDOWN_MS, &reply);
+  lb_client_call(&s->observer, command, patience_ms, &reply);
   memcpy(state->error, error, sizeof error); /* what is told of the trial is from before */
 }
 

@@ -165,7 +165,8 @@ static bool decide_breach(const struct lb_stage *s, struct lb_outcome *out) {
   for (size_t i = 0; i <= s->client_count; i++) {
     const char *breach = s->memory->state[i].breach;
     if (!breach[0]) continue;
-    decide(out, LB_UNDECIDED, "%s: breach of the contract (backends/backend.h): %s", lb_stage_speaker(s, i, name), breach);
+    decide(out, LB_UNDECIDED, "%s: breach of the %s: %s", lb_stage_speaker(s, i, name),
+           s->plan->protocol->traits & LB_TRAIT_FOREIGN ? "line protocol (peers/README.md)" : "contract (backends/backend.h)", breach);
     return true;
   }
   return false;

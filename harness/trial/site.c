@@ -44,13 +44,16 @@ static int place_server(struct lb_stage *s, size_t i, const char *scratch) {
 }
 
 /* A page per host whose clock may be set. */
-static int prepare_clocks(struct lb_stage *s) {
+static int prepare_clocks(struct lb_stage *s, const char *scratch) {
   if (!lb_scenario_needs(s->plan->scenario, LB_NEED_CLOCKS)) return 0;
   for (size_t i = 0; i < s->cluster.server_count; i++)
     if (lb_cluster_skew(&s->cluster, i) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "no clocks: %s", s->cluster.err);
-  for (size_t i = 0; i < s->client_count; i++)
-    if (!(s->client[i].skew = lb_skew_create(NULL)))
+  for (size_t i = 0; i < s->client_count; i++) {
+    struct lb_client *client = &s->client[i];
+    if (s->plan->protocol && (s->plan->protocol->traits & LB_TRAIT_FOREIGN)) snprintf(client->skew_file, sizeof client->skew_file, "%s/%s.page", scratch, client->name);
+    if (!(client->skew = lb_skew_create(client->skew_file[0] ? client->skew_file : NULL)))
       return lb_stage_doubt(s, LB_UNDECIDED, "no clock for client %zu: %s", i + 1, strerror(errno));
+  }
   return 0;
 }
 
@@ -91,7 +94,7 @@ static int open_at(struct lb_stage *s, size_t clients, const char *scratch) {
   s->cluster.durable = lb_topology_on_disk(plan->topology, plan->scenario->memory_storage);
   for (size_t i = 0; i < s->cluster.server_count; i++)
     if ((r = place_server(s, i, scratch)) < 0) return r;
-  if ((r = prepare_clocks(s)) < 0) return r;
+  if ((r = prepare_clocks(s, scratch)) < 0) return r;
   if ((r = lb_cluster_start(&s->cluster, lb_clock_ns() + START_S * LB_NS_PER_S)) != 0)
     return lb_stage_doubt(s, LB_UNDECIDED, "%s did not start: %s", plan->topology->name, s->cluster.err);
   return 0;

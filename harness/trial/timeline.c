@@ -234,13 +234,19 @@ static int settle(struct lb_stage *s, bool wait) {
   return lb_fault_settle(s, wait, err, sizeof err) < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err) : 0;
 }
 
+int lb_timeline_step(struct lb_stage *s, const struct lb_step *step) {
+  if (lb_timeline_look_at_points(s) < 0 || settle(s, false) < 0) return -ECANCELED;
+  return play_step(s, step);
+}
+
+int lb_timeline_settle(struct lb_stage *s) { return settle(s, true); }
+
 int lb_timeline_play(struct lb_stage *s) {
   for (size_t i = 0; i < s->plan->scenario->step_count; i++) {
-    if (lb_timeline_look_at_points(s) < 0 || settle(s, false) < 0) return -ECANCELED;
-    int r = play_step(s, &s->plan->scenario->steps[i]);
+    int r = lb_timeline_step(s, &s->plan->scenario->steps[i]);
     if (r < 0) return r;
   }
-  if (settle(s, true) < 0) return -ECANCELED;
+  if (lb_timeline_settle(s) < 0) return -ECANCELED;
   lb_fault_note_unused(s);
   return lb_timeline_all_fired(s);
 }

@@ -115,6 +115,14 @@ static bool as_expected(const struct lb_trial_plan *plan, enum lb_verdict verdic
   return verdict == (plan->expect ? plan->expect->verdict : LB_SAFE);
 }
 
+/* That of the client whose call took the least: the others had to wait for a processor, too. */
+static void note_pipe(const struct lb_stage *s, struct lb_outcome *ret) {
+  for (size_t i = 0; i < s->client_count; i++) {
+    int64_t took = (int64_t)atomic_load(&s->memory->state[i].round_trip);
+    if (took > 0 && (ret->pipe_ns < 0 || took < ret->pipe_ns)) ret->pipe_ns = took;
+  }
+}
+
 /* Order matters. All clients have ended before anything is judged, so nobody writes into the memory
  * any more. The servers stop after that, for nothing asks them any more; those of a series go on, unless
  * something is wrong with them. The logs go last, when the verdict is known. */
@@ -127,6 +135,7 @@ static int run(struct lb_stage *s, const struct lb_trial_plan *plan, bool last, 
   if (r < 0) return r;
   play(s, ret);
   ret->stall_ns = atomic_load(&s->memory->max_stall_ns);
+  note_pipe(s, ret);
   lb_crew_end(s); /* before anything is judged */
   r = lb_judge(s, &judgement, ret);
   if (r == 0) r = lb_keep(s, &judgement, ret);

@@ -16,7 +16,7 @@
 struct lb_trial_plan {
   const struct lb_scenario *scenario;
   const struct lb_expect *expect; /* NULL = nothing is stated */
-  const struct lb_protocol *protocol;
+  const struct lb_protocol *protocol; /* NULL = only its site is wanted (serve/) */
   const struct lb_topology *topology;
   const union lb_value *options;
   const char *system; /* "PROTOCOL@TOPOLOGY" */

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * peers/peers.ini: a section per peer.
+ */
+#include "peers.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backends/foreign.h"
+#include "backends/registry.h"
+#include "base/refuse.h"
+
+enum { PEERS_MAX = 48, TEXT_MAX = 600 };
+
+/* Of the section that is being read. */
+struct section {
+  char name[64], run[TEXT_MAX], says[TEXT_MAX], version[64], like[64], there[TEXT_MAX], summary[TEXT_MAX];
+};
+
+static struct peer {
+  const struct lb_protocol *protocol;
+  char there[TEXT_MAX];
+} peers[PEERS_MAX];
+static size_t peer_count;
+
+struct reading {
+  struct section section;
+  const char *path, *root;
+  char *err;
+  size_t err_size;
+  int result;
+};
+
+/* ---- places ------------------------------------------------------------------------------------------------------ */
+
+/* Where ./bench peers puts what is neither Debian's nor ours; adapters know it as $PEERS. */
+static void name_places(const char *root) {
+  char home[TEXT_MAX], modules[TEXT_MAX * 2];
+  const char *said = getenv("LOCKBENCH_PEERS"), *others = getenv("NODE_PATH");
+  snprintf(home, sizeof home, "%s%s", said && *said ? said : root, said && *said ? "" : "/build/peers");
+  snprintf(modules, sizeof modules, "%s/node_modules%s%s", home, others && *others ? ":" : "", others && *others ? others : "");
+  setenv("PEERS", home, 1);
+  setenv("LOCKBENCH_PEERS", home, 1);
+  setenv("NODE_PATH", modules, 1);
+}
+
+static void expand_place(const char *text, char *buf, size_t size) {
+  bool ours = strncmp(text, "$PEERS", 6) == 0;
+  snprintf(buf, size, "%s%s", ours ? getenv("PEERS") : "", ours ? text + 6 : text);
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------ */
+
+static int refuse(struct reading *r, const char *why) {
+  if (r->result == 0) lb_refuse(r->err, r->err_size, "%s: [%s]: %s", r->path, r->section.name, why);
+  return r->result = -EINVAL;
+}
+
+static void end_section(struct reading *r) {
+  const struct section *s = &r->section;
+  char err[300];
+  if (!s->name[0] || r->result < 0) return;
+  if (!s->run[0] || !s->says[0] || !s->there[0]) {
+    refuse(r, "expected run =, says = and there =");
+    return;
+  }
+  if (peer_count == PEERS_MAX) {
+    refuse(r, "too many peers");
+    return;
+  }
+  struct lb_foreign_plan plan = {.kind = "peer", .command = s->run, .folder = r->root, .says = s->says, .version = s->version[0] ? s->version : NULL,
+                                 .like = s->like[0] ? s->like : NULL, .summary = s->summary[0] ? s->summary : NULL};
+  struct peer *peer = &peers[peer_count];
+  peer->protocol = lb_foreign_add(&plan, err, sizeof err);
+  expand_place(s->there, peer->there, sizeof peer->there);
+  if (peer->protocol) peer_count++;
+  else refuse(r, err);
+}
+
+static char *place_of(struct section *s, const char *key, size_t *ret_size) {
+  static const struct {
+    const char *key;
+    size_t at, size;
+  } keys[] = {
+#define KEY(name) {#name, offsetof(struct section, name), sizeof ((struct section *)0)->name}
+      KEY(run), KEY(says), KEY(version), KEY(like), KEY(there), KEY(summary),
+#undef KEY
+  };
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    if (strcmp(keys[i].key, key) == 0) return *ret_size = keys[i].size, (char *)s + keys[i].at;
+  return NULL;
+}
+
+static int take(void *user, const char *section, const char *key, const char *value) {
+  struct reading *r = user;
+  size_t size;
+  if (strcmp(section, r->section.name) != 0) {
+    end_section(r);
+    r->section = (struct section){0};
+    snprintf(r->section.name, sizeof r->section.name, "%s", section);
+  }
+  char *place = place_of(&r->section, key, &size);
+  if (place && snprintf(place, size, "%s", value) >= (int)size) refuse(r, "a value that is too long");
+  return 1; /* `packages` and `npm` are for ./bench peers */
+}
+
+int lb_peers_load(const char *root, char *err, size_t err_size) {
+  static char folder[4096];
+  char path[4200];
+  snprintf(folder, sizeof folder, "%s", root);
+  snprintf(path, sizeof path, "%s/peers/peers.ini", folder);
+  struct reading reading = {.path = path, .root = folder, .err = err, .err_size = err_size};
+  if (access(path, R_OK) < 0) return 0;
+  name_places(folder);
+  int r = ini_parse(path, take, &reading);
+  if (r > 0) return lb_refuse(err, err_size, "%s:%d: expected [NAME] or KEY = VALUE", path, r);
+  end_section(&reading);
+  return reading.result;
+}
+
+/* ---- questions ---------------------------------------------------------------------------------------------------- */
+
+static const struct peer *peer_of(const struct lb_protocol *protocol) {
+  for (size_t i = 0; i < peer_count; i++)
+    if (peers[i].protocol == protocol) return &peers[i];
+  return NULL;
+}
+
+bool lb_is_peer(const struct lb_protocol *protocol) { return peer_of(protocol) != NULL; }
+
+const char *lb_peer_missing(const struct lb_protocol *protocol) {
+  static char why[TEXT_MAX + 100];
+  const struct peer *peer = peer_of(protocol);
+  if (!peer || access(peer->there, F_OK) == 0) return NULL;
+  snprintf(why, sizeof why, "%s (`./bench peers` installs it)", peer->there);
+  return why;
+}
+
+char *lb_peers_expand(const char *systems) {
+  char *ret = NULL, *copy = strdup(systems), *rest = copy;
+  size_t size;
+  FILE *out = open_memstream(&ret, &size);
+  const char *between = "";
+  for (char *word; copy && out && (word = strsep(&rest, ","));) {
+    bool all = strcmp(word, "peers") == 0;
+    if (!all) fprintf(out, "%s%s", between, word), between = ",";
+    for (size_t i = 0; all && i < peer_count; i++)
+      if (!lb_peer_missing(peers[i].protocol)) fprintf(out, "%s%s", between, peers[i].protocol->name), between = ",";
+  }
+  if (out) fclose(out);
+  free(copy);
+  return ret;
+}

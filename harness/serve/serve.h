@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * serve.h - the servers of a trial, kept for whoever wants to play with them: a command that runs beside them, a person at a prompt, or
+ * `lockbench fault` from anywhere. Faults are the steps of a scenario, done and proved as in a trial.
+ */
+#ifndef LB_SERVE_H
+#define LB_SERVE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "run/rundir.h"
+#include "servers/topology.h"
+
+/* The environment variable that tells `lockbench fault` whom to ask: the path of a socket. */
+#define LB_SERVE_VARIABLE "LOCKBENCH_SERVE"
+
+struct lb_serve_plan {
+  const struct lb_topology *topology; /* with servers */
+  const struct lb_rundir *dir;        /* for their files and the socket; goes with the tool */
+  const char *const *command;         /* NULL-terminated, runs on the host of client 1; NULL = a prompt on standard input */
+  int hosts;                          /* of clients, from 1 */
+  int64_t ttl_ms;                     /* what session timeouts have to be possible for */
+  uint64_t seed;
+  bool on_disk;  /* else in memory, where the topology does not insist */
+  bool measured; /* the servers have the settings of a user, as in loads */
+  bool clocks;   /* theirs can be set */
+  FILE *out;     /* what is asked at the prompt is told here */
+  FILE *notes;   /* one-line notes and refusals */
+};
+
+/* Serves until the command or the prompt ends. *ret_status is the exit status of the command (128 + signal if it was killed), or
+ * at the prompt 0, or, where nobody sits there, that of the first line that failed (as lb_serve_ask() returns it). 0, or -errno with a
+ * line in err: nothing was served. Nothing of it is left. */
+int lb_serve_run(const struct lb_serve_plan *plan, int *ret_status, char *err, size_t err_size);
+
+/* Asks whoever serves at the socket `path` to do a line: a step, or a word of the prompt. What was done and proved goes to `out`. An
+ * exit code: LB_EXIT_OK; LB_EXIT_USAGE = not understood, LB_EXIT_UNDECIDED = not proved, LB_EXIT_FAILURE = nobody there; all three
+ * with a line in err. */
+int lb_serve_ask(const char *path, const char *line, FILE *out, char *err, size_t err_size);
+
+#endif

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The user's own PostgreSQL. What a run makes is one schema of its name, in the database that was named.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/pg_util.h"
+#include "base/refuse.h"
+#include "family_own.h"
+
+/* ---- CONNINFO ----------------------------------------------------------------------------------- */
+
+static const char *value_of(const PQconninfoOption *options, const char *keyword) {
+  for (; options->keyword; options++)
+    if (strcmp(options->keyword, keyword) == 0) return options->val && *options->val ? options->val : NULL;
+  return NULL;
+}
+
+/* Of the keywords that libpq knows those that mean something here. */
+static const char *not_taken(const PQconninfoOption *options) {
+  static const char *const taken[] = {"host", "hostaddr", "port", "dbname", "user", "sslmode", "sslrootcert", NULL};
+  for (; options->keyword; options++) {
+    size_t i = 0;
+    while (taken[i] && strcmp(taken[i], options->keyword) != 0) i++;
+    if (!taken[i] && options->val && *options->val) return options->keyword;
+  }
+  return NULL;
+}
+
+/* "a,b" and "5432,5433", as libpq takes several. */
+static int read_hosts(struct lb_own *own, const char *hosts, const char *ports, char *err, size_t err_size) {
+  char *host_list = strdup(hosts), *port_list = strdup(ports ? ports : ""), *host_rest = host_list, *port_rest = port_list, *port = NULL;
+  int r = host_list && port_list ? 0 : -ENOMEM;
+  for (char *host; r == 0 && (host = strsep(&host_rest, ","));) {
+    char text[LB_OWN_HOST_MAX + 16], *next = port_rest ? strsep(&port_rest, ",") : NULL;
+    bool literal = strchr(host, ':');
+    if (next) port = next; /* one port is that of all hosts */
+    if (*host == '/') r = lb_refuse(err, err_size, "--postgres: expected host=NAME or an address: sockets of files are not taken");
+    else snprintf(text, sizeof text, "%s%.250s%s%s%.8s", literal ? "[" : "", host, literal ? "]" : "", port && *port ? ":" : "", port ? port : "");
+    if (r == 0) r = lb_own_add_address(own, text, err, err_size);
+  }
+  free(host_list);
+  free(port_list);
+  return r;
+}
+
+/* Encrypted or not at all: there is nothing between. */
+static int read_tls(const char *mode, const char *ca, char *err, size_t err_size) {
+  struct lb_own_login *login = lb_own_login(LB_LOGIN_POSTGRES);
+  if (ca) snprintf(login->ca, sizeof login->ca, "%s", ca);
+  if (!mode) return login->tls |= ca != NULL, 0;
+  if (strcmp(mode, "disable") == 0) return login->tls = false, 0;
+  login->tls = true;
+  if (strcmp(mode, "require") == 0) return 0;
+  if (strcmp(mode, "verify-full") != 0) return lb_refuse(err, err_size, "--postgres: sslmode=%s: expected disable, require or verify-full", mode);
+  return login->ca[0] ? 0 : lb_refuse(err, err_size, "--postgres: sslmode=verify-full: expected sslrootcert=FILE beside it");
+}
+
+static int read_options(struct lb_own *own, const PQconninfoOption *options, char *err, size_t err_size) {
+  struct lb_own_login *login = lb_own_login(LB_LOGIN_POSTGRES);
+  const char *host = value_of(options, "host"), *user = value_of(options, "user"), *database = value_of(options, "dbname"), *odd = not_taken(options);
+  if (value_of(options, "password")) return lb_own_refuse_login(own->kind, err, err_size);
+  if (odd) return lb_refuse(err, err_size, "--postgres: %s is not taken: expected host, port, dbname, user, sslmode and sslrootcert", odd);
+  if (!host) host = value_of(options, "hostaddr");
+  if (!host) return lb_refuse(err, err_size, "--postgres: expected a host, as in 'host=db.example.org dbname=test user=me'");
+  if (user) snprintf(login->user, sizeof login->user, "%s", user);
+  if (!login->user[0]) return lb_refuse(err, err_size, "--postgres: expected user=NAME in it, or in the file of --auth");
+  snprintf(own->database, sizeof own->database, "%s", database ? database : "postgres");
+  int r = read_tls(value_of(options, "sslmode"), value_of(options, "sslrootcert"), err, err_size);
+  return r < 0 ? r : read_hosts(own, host, value_of(options, "port"), err, err_size);
+}
+
+/* The message of libpq may repeat what was typed, and with it a password. */
+int lb_own_read_conninfo(struct lb_own *own, const char *text, char *err, size_t err_size) {
+  char *why = NULL;
+  PQconninfoOption *options = PQconninfoParse(text, &why);
+  bool plain = !strchr(text, '=') && !strstr(text, "://");
+  PQfreemem(why);
+  int r;
+  if (options) r = read_options(own, options, err, err_size);
+  else if (plain && !strchr(text, '@')) r = snprintf(own->database, sizeof own->database, "postgres"), read_hosts(own, text, NULL, err, err_size);
+  else r = lb_refuse(err, err_size, "--postgres: expected a CONNINFO of libpq, as in 'host=db.example.org port=5432 dbname=test user=me'");
+  PQconninfoFree(options);
+  return r;
+}
+
+/* ---- asking ------------------------------------------------------------------------------------- */
+
+/* The first row of an answer, or NULL with env->err and *ret_rc. */
+static PGresult *ask(struct lb_env *env, struct pg_conn *conn, lb_ns deadline, int *ret_rc, const char *sql) {
+  PGresult *result = NULL;
+  int rc = pg_query(conn, deadline, &result, sql, 0, NULL);
+  if (rc > 0) rc = -ETIMEDOUT;
+  if (!rc) rc = pg_refusal(env, result);
+  if (rc) PQclear(result), result = NULL;
+  *ret_rc = rc;
+  return result;
+}
+
+static int ask_one(struct lb_env *env, const struct lb_target *target, size_t i, lb_ns deadline, struct lb_own_found *ret) {
+  const struct lb_endpoint *at = &target->endpoints[i];
+  struct pg_conn *conn = NULL;
+  int rc = pg_open(env, target, at, NULL, deadline, &conn);
+  PGresult *said = rc ? NULL : ask(env, conn, deadline, &rc,
+                                   "SELECT split_part(current_setting('server_version'), ' ', 1), pg_is_in_recovery() OR"
+                                   " has_database_privilege(current_database(), 'CREATE')");
+  if (!rc) snprintf(ret->version, sizeof ret->version, "postgresql %s", PQgetvalue(said, 0, 0));
+  if (!rc && *PQgetvalue(said, 0, 1) != 't')
+    rc = lb_fail(env, -EPERM, "postgres %s:%u: the user may not create a schema in database %s", at->host, (unsigned)at->port, target->database);
+  PQclear(said);
+  pg_close(conn);
+  return rc;
+}
+
+int lb_own_postgres_ask(struct lb_env *env, const struct lb_own *own, lb_ns deadline, struct lb_own_found *ret) {
+  struct lb_endpoint endpoint[LB_SERVERS_MAX];
+  struct lb_target target;
+  int rc = 0;
+  lb_own_target(own, endpoint, &target);
+  for (size_t i = 0; i < target.count && !rc; i++) {
+    rc = ask_one(env, &target, i, deadline, ret);
+    if (!rc) rc = lb_own_note(env, own, ret, endpoint[i].host, endpoint[i].port);
+  }
+  ret->data_count = ret->count;
+  ret->replicas = ret->count ? ret->count - 1 : 0;
+  return rc;
+}
+
+/* ---- cleaning ----------------------------------------------------------------------------------- */
+
+static int drop(struct lb_env *env, struct pg_conn *conn, lb_ns deadline, const char *name) {
+  char sql[200];
+  int rc;
+  snprintf(sql, sizeof sql, "DROP SCHEMA IF EXISTS \"%s\" CASCADE", name);
+  PQclear(ask(env, conn, deadline, &rc, sql));
+  return rc;
+}
+
+/* A standby is cleaned by its primary. */
+static int clean_one(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, lb_ns deadline) {
+  struct pg_conn *conn = NULL;
+  int rc = pg_open(env, target, at, NULL, deadline, &conn);
+  PGresult *names = rc ? NULL : ask(env, conn, deadline, &rc, "SELECT nspname FROM pg_namespace WHERE NOT pg_is_in_recovery() AND nspname ~ '^" LB_OWN_PREFIX LB_OWN_DIGITS "$'");
+  for (int i = 0; !rc && i < PQntuples(names); i++) rc = drop(env, conn, deadline, PQgetvalue(names, i, 0));
+  PQclear(names);
+  pg_close(conn);
+  return rc;
+}
+
+int lb_own_postgres_clean(struct lb_env *env, const struct lb_own *own, lb_ns deadline) {
+  struct lb_endpoint endpoint[LB_SERVERS_MAX];
+  struct lb_target target;
+  int rc = 0;
+  lb_own_target(own, endpoint, &target);
+  for (size_t i = 0; i < target.count && !rc; i++) rc = clean_one(env, &target, &endpoint[i], deadline);
+  return rc;
+}
