@@ -20,14 +20,15 @@ rooms='
 base      :
 history   : base
 scenario  : base
-servers   : base backends:backend,redis_util,pg_util,etcd_util
+servers   : base backends:backend,redis_util,pg_util,etcd_util,zk_util
 client    : base history scenario servers backends:backend
 trial     : base history scenario servers client backends:backend
-run       : base history scenario servers client trial backends:backend,registry
-conform   : base servers client run backends:backend,registry
+run       : base history scenario servers client trial backends:backend,foreign,registry
+conform   : base servers client run backends:backend,foreign,foreign_talk,registry
 cost      : base servers client run backends:backend
+serve     : base history scenario servers client trial run
 show      : base history scenario run
-cli       : base history scenario servers client trial run conform cost show backends:registry
+cli       : base history scenario servers client trial run conform cost serve show backends:foreign,registry
 '
 room_names=$(echo "$rooms" | sed -n 's/ *:.*//p')
 
@@ -64,7 +65,7 @@ breach 'headers include each other in a circle' \
 # A protocol sees backend.h, its own helpers in this folder and its client library; nothing of the harness.
 breach 'backends/ includes nothing of harness/' "$(grep -nE "#include \"(\.\./)?(harness|$(echo "$room_names" | tr '\n' '|' | sed 's/^|*//; s/|*$//'))/" backends/*.[ch])"
 breach 'connection helpers are for the families of servers only' \
-  "$(grep -nE '#include "backends/(redis|pg|etcd)_util\.h"' harness/*/*.[ch] | grep -v '^harness/servers/family_')"
+  "$(grep -nE '#include "backends/(redis|pg|etcd|zk)_util\.h"' harness/*/*.[ch] | grep -v '^harness/servers/family_')"
 
 # Nobody but backends/ names a protocol: names of several words in no string, those of one word (null, local ...) not as a string, as
 # a system or as the begin of an option.
@@ -88,7 +89,7 @@ breach 'no sentence decides' \
   "$(grep -nE '\b(strn?(case)?cmp|strstr|memcmp)\([^";)]*"[^"]*[a-z:] [^"]*"' harness/client/*.c harness/history/*.c harness/trial/*.c harness/run/*.c |
      grep -v '^harness/history/history_1\.c')"
 breach 'English of facts is for those who show them' \
-  "$(grep -nE '#include "(history/)?say\.h"' harness/*/*.[ch] | grep -vE '^harness/((history/(say|explain|explain_sentence|explain_stuck|explain_wrong|check_print)|show/[a-z_]*|cli/[a-z_]*)\.c)')"
+  "$(grep -nE '#include "(history/)?say\.h"' harness/*/*.[ch] | grep -vE '^harness/((history/(say|explain|explain_sentence|explain_stuck|explain_wrong|check_print)|serve/serve_line|show/[a-z_]*|cli/[a-z_]*)\.c)')"
 
 # One list: every protocol file is in the registry, once.
 for file in backends/*.c; do

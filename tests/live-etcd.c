@@ -72,7 +72,7 @@ static struct lb_config config_of(const struct lb_protocol *protocol) {
 
 static void open_clients(const struct lb_protocol *protocol) {
   struct lb_config config = config_of(protocol);
-  assert_int_equal(etcd_session_open(&hand, &config), 0);
+  assert_int_equal(etcd_session_open(&hand, &config, in_ms(1000)), 0);
   for (size_t i = 0; i < CLIENTS; i++) {
     client[i] = (struct client){.protocol = protocol, .session = calloc(1, protocol->session_size)};
     assert_int_equal(protocol->open(client[i].session, &config, in_ms(2000)), 0);
@@ -102,7 +102,7 @@ static void a_refused_connection_leaves_nothing_unknown(void **state) {
   json_t *said;
   (void)state;
   lb_env_init(&env, 1);
-  assert_int_equal(etcd_open(&env.base, &nobody, in_ms(1000), &link), 0);
+  assert_int_equal(etcd_open(&env.base, NULL, &nobody, in_ms(1000), &link), 0);
   assert_int_equal(etcd_call(link, "/v3/kv/txn", json_object(), in_ms(1000), &said), -ECONNREFUSED);
   etcd_close(link);
 }
@@ -112,7 +112,7 @@ static void a_request_without_an_answer_is_unknown_and_given_up(void **state) {
   struct etcd_link *link;
   json_t *said;
   (void)state;
-  assert_int_equal(etcd_open(&env.base, &target.endpoints[0], in_ms(1000), &link), 0);
+  assert_int_equal(etcd_open(&env.base, NULL, &target.endpoints[0], in_ms(1000), &link), 0);
   assert_int_equal(etcd_call(link, "/v3/maintenance/status", json_object(), in_ms(1000), &said), LB_OK);
   json_decref(said);
   uint64_t losses = etcd_losses(link, true);

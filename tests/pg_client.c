@@ -73,7 +73,7 @@ int row(struct client *client, const char *key) {
 
 struct pg_conn *operator_open(void) {
   struct pg_conn *conn = NULL;
-  assert_int_equal(pg_open(&a.env.base, &endpoint, "k", in_ms(&a, 2000), &conn), 0);
+  assert_int_equal(pg_open(&a.env.base, NULL, &endpoint, "k", in_ms(&a, 2000), &conn), 0);
   return conn;
 }
 int operator_says(struct pg_conn *conn, const char *sql) {

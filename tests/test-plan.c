@@ -675,6 +675,17 @@ static void under_a_guard_a_suite_may_want_fewer_trials(void **state) {
   assert_int_equal(w->plan.job_count, 8);
 }
 
+static void a_foreign_lock_has_to_be_named(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", STEPS "local@none, peer:none-such@none = safe: also with a colon in its name\n[expect deadline]\npeer:none-such@none = n/a: so\n");
+  w->request.guard = NULL;
+  make(w);
+  assert_int_equal(w->plan.cell_count, 1); /* nor is its guard asked of others */
+  assert_string_equal(w->plan.cells[0].system, "local@none");
+  w->request.systems = "peer:none-such@none";
+  assert_refused(w, "unknown protocol 'peer:none-such', expected one of `lockbench list protocols`");
+}
+
 static void what_means_nothing_is_as_expected_where_it_is_stated(void **state) {
   struct world *w = *state;
   scenario(w, "a",
@@ -1274,6 +1285,7 @@ int main(void) {
       TEST(a_product_has_every_cell_and_says_which_of_them_mean_nothing),
       TEST(every_cell_of_the_shipped_suites_has_an_expectation_with_its_reason),
       TEST(under_a_guard_a_suite_may_want_fewer_trials),
+      TEST(a_foreign_lock_has_to_be_named),
       TEST(what_means_nothing_is_as_expected_where_it_is_stated),
       TEST(what_means_nothing_misses_nothing),
       TEST(a_pattern_adds_no_system_and_is_the_expectation_of_those_it_fits),

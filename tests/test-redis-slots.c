@@ -359,20 +359,18 @@ static void teardown_deletes_key_by_key_on_every_master(void **state) {
   (void)state;
   fake_answer("*1\r\n$5\r\nslave\r\n");
   fake_answer("*1\r\n$6\r\nmaster\r\n");
-  fake_answer("*2\r\n$1\r\n0\r\n*2\r\n$5\r\nrun-1\r\n$5\r\nrun-2\r\n");
+  fake_answer("*2\r\n$1\r\n0\r\n*3\r\n$5\r\nrun-1\r\n$11\r\nmutex:run-2\r\n$13\r\n{run-1}.fence\r\n");
   fake_answer(":1\r\n");
   fake_answer(":1\r\n");
-  fake_answer("*2\r\n$1\r\n0\r\n*1\r\n$13\r\n{run-1}.fence\r\n");
   fake_answer(":1\r\n");
   fake_answer("*1\r\n$5\r\nslave\r\n");
   fake_answer("*1\r\n$5\r\nslave\r\n");
   assert_int_equal(redis_session_teardown(&session, in_ms(1000)), 0);
-  assert_heard(2, 2, "SCAN 0 MATCH run-* COUNT 1000");
+  assert_heard(2, 2, "SCAN 0 MATCH *run-* COUNT 1000");
   assert_heard(3, 2, "DEL run-1");
-  assert_heard(4, 2, "DEL run-2");
-  assert_heard(5, 2, "SCAN 0 MATCH {run-* COUNT 1000");
-  assert_heard(6, 2, "DEL {run-1}.fence");
-  assert_heard(8, 4, "ROLE");
+  assert_heard(4, 2, "DEL mutex:run-2");
+  assert_heard(5, 2, "DEL {run-1}.fence");
+  assert_heard(7, 4, "ROLE");
 }
 
 #define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)

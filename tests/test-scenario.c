@@ -201,13 +201,14 @@ static void a_minimal_load_gets_the_documented_defaults(void **state) {
 static void every_key_of_a_load_is_read(void **state) {
   (void)state;
   struct lb_scenario s =
-      good("[scenario]\ntitle = a title\nquestion = why?\nrefuted = if so\ntrials = 7\nmin_handoffs = 3\n"
+      good("[scenario]\ntitle = a title\nquestion = why?\nrefuted = if so\nupstream = gh:a/b#1\n  by c\ntrials = 7\nmin_handoffs = 3\n"
            "[workload]\nclients = 1, 4 ,16\nkeys = 100\nhold_ms = 0.25\nthink_ms = 2\nttl_ms = 500\n"
            "wait_ms = 60\nduration_s = 1.5\nwarmup_s = 0.5\nsettle_s = 12\nrenew = yes\n[servers]\nstorage = memory\n"
            "[expect]\nlocal@none = safe: a reason: with a colon\nbroken@none=violated\n* = stuck :late\n");
   assert_string_equal(s.title, "a title");
   assert_string_equal(s.question, "why?");
   assert_string_equal(s.refuted, "if so");
+  assert_string_equal(s.upstream, "gh:a/b#1 by c");
   assert_int_equal(s.trials, 7);
   assert_int_equal(s.min_handoffs, 3);
   assert_int_equal(s.client_count_count, 3);
@@ -517,7 +518,7 @@ static void unknown_keys_are_named_with_the_nearest(void **state) {
           "f.ini:2: [proof] has no key 'violate', did you mean 'violated'? expected violated, premise, safe or past_lease");
   refused("[servers]\nfsync = 1\n", "f.ini:2: [servers] has no key 'fsync': expected storage");
   refused("[scenario]\n= 5\n",
-          "f.ini:2: [scenario] has no key '': expected title, question, refuted, trials, min_handoffs or control");
+          "f.ini:2: [scenario] has no key '': expected title, question, refuted, upstream, trials, min_handoffs or control");
 }
 
 static void a_key_stands_once(void **state) {

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Foreign locks: words of a line, what an adapter says of itself, its process and its pipes, and the hooks against adapters of a few lines of shell.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "backends/foreign_parts.h"
+#include "base/clock.h"
+#include "client/env.h"
+
+enum { PATIENCE_MS = 20000, SOON_MS = 100 };
+
+static lb_ns in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+static void a_line_is_taken_apart(void **state) {
+  struct foreign_words words;
+  char line[] = "granted token=a%20b%25  fence=7 100%", bad[] = "x=%2", nul[] = "x=%00", many[400] = "";
+  (void)state;
+  assert_int_equal(foreign_split(line, &words), 0);
+  assert_int_equal(words.count, 4);
+  assert_string_equal(foreign_value(&words, 1, "token"), "a b%");
+  assert_string_equal(foreign_value(&words, 1, "fence"), "7");
+  assert_null(foreign_value(&words, 1, "fenc"));
+  assert_null(foreign_value(&words, 3, "fence"));
+  assert_string_equal(words.word[3], "100%"); /* a text for people is not encoded */
+  assert_int_equal(foreign_split(bad, &words), -EINVAL);
+  assert_int_equal(foreign_split(nul, &words), -EINVAL);
+  for (int i = 0; i <= FOREIGN_WORDS_MAX; i++) strcat(many, "w ");
+  assert_int_equal(foreign_split(many, &words), -EINVAL);
+}
+
+static void a_value_comes_back_as_it_was(void **state) {
+  struct foreign_words words;
+  char line[60] = "password=";
+  (void)state;
+  assert_true(foreign_append_value(line, sizeof line, "a %\n\xc3\xa4=@", false));
+  assert_string_equal(line, "password=a%20%25%0A%C3%A4=@");
+  assert_int_equal(foreign_split(line, &words), 0);
+  assert_string_equal(foreign_value(&words, 0, "password"), "a %\n\xc3\xa4=@");
+  line[0] = '\0';
+  assert_true(foreign_append_value(line, sizeof line, "p@ss:w/rd", true));
+  assert_string_equal(line, "p%40ss%3Aw%2Frd");
+  char small[6] = "";
+  assert_false(foreign_append_value(small, sizeof small, "too long", false));
+  foreign_quote("\033[31mred\x80", line, sizeof line);
+  assert_string_equal(line, "?[31mred?");
+  foreign_quote("a long text", small, sizeof small);
+  assert_string_equal(small, "a ...");
+}
+
+/* ---- what it says of itself ---------------------------------------------------------------------------------------- */
+
+static void a_first_line_becomes_traits(void **state) {
+  struct foreign_says says;
+  char err[300], line[] = "name=my-lock version=1.2%20rc topologies=redis,sentinel ends=session can=extend,fence,signal record=a{key},b later=1 clock=no";
+  (void)state;
+  assert_int_equal(foreign_read_says(line, &says, err, sizeof err), 0);
+  assert_string_equal(says.name, "my-lock");
+  assert_string_equal(says.version, "1.2 rc");
+  assert_int_equal(says.topology_count, 2);
+  assert_string_equal(says.topology[1], "sentinel");
+  assert_int_equal(says.record_count, 2);
+  assert_true(says.can_extend && says.can_signal && !says.can_holds && !says.can_validity);
+  assert_int_equal(says.traits, LB_TRAIT_FOREIGN | LB_TRAIT_WAITS_INSIDE | LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_TRUE_CLOCK);
+}
+
+static void a_bad_first_line_is_refused_with_what_is_wrong(void **state) {
+  static const struct {
+    const char *line, *why;
+  } bad[] = {
+      {"topologies=none ends=lease", "no name="},
+      {"name=a ends=lease", "no topologies="},
+      {"name=a topologies=none", "no ends="},
+      {"name=A topologies=none ends=lease", "name=A: expected"},
+      {"name=a topologies=NONE ends=lease", "'NONE' is no name"},
+      {"name=a topologies= ends=lease", "names none"},
+      {"name=a topologies=none ends=soon", "expected lease, session or never"},
+      {"name=a topologies=none ends=lease can=fly", "'fly' is unknown"},
+      {"name=a topologies=none ends=lease clock=maybe", "clock=maybe"},
+      {"name=a topologies=none ends=lease word", "expected NAME=VALUE"},
+      {"name=a topologies=none ends=lease record=a,b,c,d,e", "at most 4"},
+      {"name=%zz", "without two digits"},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    struct foreign_says says;
+    char line[200], err[300] = "";
+    snprintf(line, sizeof line, "%s", bad[i].line);
+    assert_int_equal(foreign_read_says(line, &says, err, sizeof err), -EINVAL);
+    if (!strstr(err, bad[i].why)) fail_msg("%s: '%s'", bad[i].line, err);
+  }
+  char err[300];
+  assert_string_equal(foreign_first_line("lockbench-adapter 1 name=a", err, sizeof err), "name=a");
+  assert_null(foreign_first_line("lockbench-adapter 10 name=a", err, sizeof err));
+  assert_non_null(strstr(err, "another version"));
+  assert_null(foreign_first_line("Hello", err, sizeof err));
+  assert_non_null(strstr(err, "'Hello'"));
+}
+
+/* ---- its process ----------------------------------------------------------------------------------------------------- */
+
+static struct foreign_child child;
+
+static int next(char **ret) {
+  int r;
+  while ((r = foreign_next_line(&child, ret)) == 0) {
+    struct pollfd p = {.fd = child.out, .events = POLLIN};
+    assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
+  }
+  return r;
+}
+
+static void lines_come_whole(void **state) {
+  char *line, fate[100];
+  (void)state;
+  assert_int_equal(foreign_start(&child, "sh -c 'printf \"one\\ntwo\\r\\n\\nth\"; read x; printf \"ree\\n%04095d\\nrest\" 0; exit 7'", NULL), 0);
+  assert_int_equal(next(&line), 1);
+  assert_string_equal(line, "one");
+  assert_int_equal(next(&line), 1);
+  assert_string_equal(line, "two");
+  assert_int_equal(next(&line), 1);
+  assert_string_equal(line, "");
+  assert_int_equal(foreign_write(&child, "go\n"), 0);
+  assert_int_equal(next(&line), 1);
+  assert_string_equal(line, "three");
+  assert_int_equal(next(&line), 1);
+  assert_int_equal(strlen(line), LB_FOREIGN_LINE_MAX - 1);
+  assert_int_equal(next(&line), -ENODATA); /* what has no end is no line */
+  assert_true(foreign_end(&child, PATIENCE_MS, fate, sizeof fate));
+  assert_string_equal(fate, "exited with status 7");
+}
+
+static void a_line_that_does_not_end_is_told(void **state) {
+  char *line;
+  (void)state;
+  assert_int_equal(foreign_start(&child, "sh -c 'printf %04096d 0; read x'", NULL), 0);
+  assert_int_equal(next(&line), -EMSGSIZE);
+  foreign_end(&child, PATIENCE_MS, NULL, 0);
+}
+
+static void who_does_not_read_is_told_apart_from_who_cannot(void **state) {
+  char line[LB_FOREIGN_LINE_MAX], *read;
+  int r;
+  (void)state;
+  memset(line, 'x', sizeof line - 2);
+  strcpy(line + sizeof line - 2, "\n");
+  assert_int_equal(foreign_start(&child, "sleep 1000", NULL), 0);
+  for (int i = 0; i < 1000 && (r = foreign_write(&child, line)) == 0; i++) {
+  }
+  assert_int_equal(r, -EAGAIN);
+  assert_false(foreign_end(&child, 1, NULL, 0));
+  assert_int_equal(foreign_start(&child, "sh -c 'exec <&-; echo closed; exec sleep 1000'", NULL), 0);
+  assert_int_equal(next(&read), 1);
+  assert_int_equal(foreign_write(&child, line), -EPIPE);
+  assert_false(foreign_end(&child, 1, NULL, 0));
+  foreign_end(&child, 0, NULL, 0); /* safe on one that has ended */
+}
+
+/* Its parent dies without a word: the kernel ends it. */
+static void it_does_not_outlive_us(void **state) {
+  int leash[2];
+  char byte;
+  (void)state;
+  assert_int_equal(pipe(leash), 0);
+  pid_t pid = fork();
+  if (pid == 0) {
+    char command[80], *line;
+    snprintf(command, sizeof command, "sh -c 'trap \"\" HUP TERM; echo up; exec sleep 1000 >&%d'", leash[1]);
+    if (foreign_start(&child, command, NULL) == 0 && next(&line) == 1) kill(getpid(), SIGKILL);
+    _exit(1);
+  }
+  close(leash[1]); /* the other end is with the adapter now */
+  assert_int_equal(waitpid(pid, NULL, 0), pid);
+  struct pollfd p = {.fd = leash[0], .events = POLLIN};
+  assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
+  assert_int_equal(read(leash[0], &byte, 1), 0);
+  close(leash[0]);
+}
+
+/* ---- the hooks -------------------------------------------------------------------------------------------------------- */
+
+static struct lb_process_env env;
+static struct lb_config config;
+static struct lb_target target = {.topology = "none"};
+static const struct lb_protocol *lock_of;
+static struct lb_session *session;
+static struct lb_grant grant;
+static const struct lb_lock lock = {.key = "run-1", .ttl_ms = 60000, .patient = true};
+
+/* Answers each request with ok, but those in `cases`: "acquire) echo $n granted;;" */
+static int open_adapter(const char *cases) {
+  static int count;
+  char command[1500], says[200], err[300];
+  snprintf(says, sizeof says, "name=t%d version=1 topologies=none ends=lease can=extend,holds,signal", ++count);
+  snprintf(command, sizeof command, "sh -c 'echo \"lockbench-adapter 1 %s\"; while read n word rest; do case $word in %s *) echo $n ok;; esac; done'", says, cases);
+  lock_of = lb_foreign_add(&(struct lb_foreign_plan){.kind = "unit", .command = command, .says = says}, err, sizeof err);
+  if (!lock_of) fail_msg("%s", err);
+  lb_env_init(&env, 1);
+  grant = LB_GRANT_INIT;
+  config = (struct lb_config){.env = &env.base, .target = &target, .ttl_ms = 1000, .client = "client-1", .protocol = lock_of, .prefix = "run"};
+  session = calloc(1, lock_of->session_size);
+  assert_non_null(session);
+  return lock_of->open(session, &config, in_ms(PATIENCE_MS));
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  if (session) lock_of->close(session);
+  free(session);
+  session = NULL;
+  return 0;
+}
+
+static int try(int64_t ms) { return lock_of->try_acquire(session, &lock, &grant, in_ms(ms)); }
+static int release(int64_t ms) { return lock_of->release(session, &lock, &grant, in_ms(ms)); }
+static int resolve(int64_t ms) { return lock_of->resolve(session, &lock, &grant, in_ms(ms)); }
+
+static void each_answer_has_its_result(void **state) {
+  (void)state;
+  assert_int_equal(open_adapter("acquire) i=$((i+1)); set -- \"granted token=abc\" busy \"timeout it is late\" \"unknown no reply\" \"error broken\"; shift $((i-1)); echo $n $1;; "
+                                "release) echo $n lost;; extend) echo $n error no;; holds) echo $n lost;;"), 0);
+  assert_int_equal(try(PATIENCE_MS), LB_OK);
+  assert_string_equal(grant.token, "abc");
+  assert_true(grant.valid_until > lb_clock_ns());
+  assert_int_equal(lock_of->holds(session, &lock, &grant, in_ms(PATIENCE_MS)), LB_LOST);
+  assert_int_equal(lock_of->extend(session, &lock, &grant, in_ms(PATIENCE_MS)), LB_UNKNOWN);
+  assert_int_equal(release(PATIENCE_MS), LB_LOST);
+  assert_int_equal(try(PATIENCE_MS), LB_BUSY);
+  assert_int_equal(try(PATIENCE_MS), LB_TIMEOUT);
+  assert_string_equal(env.base.err, "it is late");
+  assert_int_equal(try(PATIENCE_MS), LB_UNKNOWN);
+  assert_string_equal(env.base.err, "no reply");
+  assert_int_equal(try(PATIENCE_MS), -EIO);
+  assert_string_equal(env.base.err, "broken");
+  assert_true(lock_of->round_trip(session) > 0);
+}
+
+/* The answer to acquire waits for a file that the test makes. */
+#define HELD_BACK(answer) "acquire) while ! [ -e %s ]; do sleep 0.01; done; echo $n " answer ";;"
+static char gate[] = "/tmp/lockbench-gate-XXXXXX";
+
+static void open_held_back(const char *format) {
+  char cases[600];
+  strcpy(gate + strlen(gate) - 6, "XXXXXX");
+  int fd = mkstemp(gate);
+  assert_true(fd >= 0);
+  close(fd);
+  unlink(gate);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+  snprintf(cases, sizeof cases, format, gate);
+#pragma GCC diagnostic pop
+  assert_int_equal(open_adapter(cases), 0);
+}
+static void let_it_answer(void) {
+  FILE *file = fopen(gate, "we");
+  assert_non_null(file);
+  fclose(file);
+}
+
+static void a_late_grant_is_found_by_resolve(void **state) {
+  (void)state;
+  open_held_back(HELD_BACK("granted token=late"));
+  assert_int_equal(try(SOON_MS), LB_UNKNOWN);
+  assert_string_equal(env.base.err, "the adapter has not answered acquire in time");
+  assert_int_equal(resolve(SOON_MS), LB_UNKNOWN);
+  let_it_answer();
+  assert_int_equal(resolve(PATIENCE_MS), LB_OK);
+  assert_string_equal(grant.token, "late");
+  assert_int_equal(release(PATIENCE_MS), LB_OK);
+  unlink(gate);
+}
+
+static void a_late_grant_is_ended_by_release(void **state) {
+  (void)state;
+  open_held_back(HELD_BACK("granted") " release) echo $n lost;;"); /* so it was asked */
+  assert_int_equal(try(SOON_MS), LB_UNKNOWN);
+  assert_int_equal(release(SOON_MS), LB_UNKNOWN);
+  let_it_answer();
+  assert_int_equal(release(PATIENCE_MS), LB_LOST);
+  unlink(gate);
+}
+
+static void a_late_refusal_leaves_nothing_to_release(void **state) {
+  (void)state;
+  open_held_back(HELD_BACK("busy") " release) echo $n error nobody should ask;;");
+  assert_int_equal(try(SOON_MS), LB_UNKNOWN);
+  let_it_answer();
+  assert_int_equal(release(PATIENCE_MS), LB_OK);
+  unlink(gate);
+}
+
+static void no_question_is_put_before_the_last_one_is_answered(void **state) {
+  (void)state;
+  open_held_back(HELD_BACK("busy"));
+  assert_int_equal(try(SOON_MS), LB_UNKNOWN);
+  grant = LB_GRANT_INIT;
+  assert_int_equal(try(SOON_MS), LB_TIMEOUT); /* this one was not asked */
+  let_it_answer();
+  assert_int_equal(try(PATIENCE_MS), LB_BUSY);
+  unlink(gate);
+}
+
+static int doubt_within(int64_t ms) {
+  int r;
+  for (lb_ns end = in_ms(ms); (r = lock_of->doubt(session, &lock, &grant)) == LB_OK && lb_clock_ns() < end;) lb_clock_sleep_until(in_ms(1));
+  return r;
+}
+
+static void what_the_library_tells_is_kept(void **state) {
+  (void)state;
+  assert_int_equal(open_adapter("acquire) echo $n granted; i=$((i+1)); if [ $i = 1 ]; then echo \"! doubt it is suspended\"; fi;; holds) echo \"! lost the session is over\"; echo $n lost;;"), 0);
+  assert_int_equal(try(PATIENCE_MS), LB_OK);
+  assert_int_equal(doubt_within(PATIENCE_MS), LB_UNKNOWN);
+  assert_string_equal(env.base.err, "the library says: it is suspended");
+  assert_int_equal(lock_of->holds(session, &lock, &grant, in_ms(PATIENCE_MS)), LB_LOST);
+  assert_int_equal(lock_of->doubt(session, &lock, &grant), LB_LOST);
+  assert_string_equal(env.base.err, "the library says: the session is over");
+  assert_int_equal(try(PATIENCE_MS), LB_OK); /* a new attempt */
+  assert_int_equal(lock_of->doubt(session, &lock, &grant), LB_OK);
+}
+
+/* What no adapter may do is told in every call from then on. */
+static void breaks(const char *cases, const char *why) {
+  int r = open_adapter(cases);
+  if (r == 0) r = try(PATIENCE_MS);
+  assert_int_equal(r, -EPROTO);
+  if (!strstr(env.base.err, why)) fail_msg("'%s', expected '%s'", env.base.err, why);
+  assert_int_equal(release(PATIENCE_MS), -EPROTO);
+  assert_non_null(strstr(env.base.err, why));
+  tear_down(NULL);
+}
+
+static void what_breaks_the_rules_is_told_once_and_for_all(void **state) {
+  (void)state;
+  breaks("acquire) echo 99 granted;;", "wrote '99 granted', which answers no open question");
+  breaks("acquire) echo hello;;", "wrote 'hello', expected '");
+  breaks("acquire) echo $n perhaps;;", "answered 'perhaps' to acquire, expected granted, busy");
+  breaks("acquire) echo \"! nonsense\";;", "expected '! lost TEXT' or '! doubt TEXT'");
+  breaks("acquire) kill -SEGV $$;;", "the adapter died of SIGSEGV, and nobody had asked it to end");
+  breaks("acquire) exit 3;;", "the adapter exited with status 3");
+  breaks("acquire) exec sleep 1000 1>&-;;", "the adapter closed its stdout");
+  breaks("acquire) printf %05000d 0;;", "4096 bytes and no end of a line");
+  breaks("acquire) echo $n \"x=%zz\";;", "cannot be read");
+  breaks("acquire) i=0; while [ $i -lt 1001 ]; do echo \"! doubt x\"; i=$((i+1)); done; echo $n busy;;", "more than 1000 lines");
+  breaks("ping) echo $n no;;", "answered 'no' to ping");
+}
+
+static void an_open_that_fails_says_why(void **state) {
+  (void)state;
+  assert_int_equal(open_adapter("open) echo $n error no such server;;"), -EIO);
+  assert_string_equal(env.base.err, "no such server");
+}
+
+int main(void) {
+#define TEST(name) cmocka_unit_test_teardown(name, tear_down)
+  const struct CMUnitTest tests[] = {
+      TEST(a_line_is_taken_apart),
+      TEST(a_value_comes_back_as_it_was),
+      TEST(a_first_line_becomes_traits),
+      TEST(a_bad_first_line_is_refused_with_what_is_wrong),
+      TEST(lines_come_whole),
+      TEST(a_line_that_does_not_end_is_told),
+      TEST(who_does_not_read_is_told_apart_from_who_cannot),
+      TEST(it_does_not_outlive_us),
+      TEST(each_answer_has_its_result),
+      TEST(a_late_grant_is_found_by_resolve),
+      TEST(a_late_grant_is_ended_by_release),
+      TEST(a_late_refusal_leaves_nothing_to_release),
+      TEST(no_question_is_put_before_the_last_one_is_answered),
+      TEST(what_the_library_tells_is_kept),
+      TEST(what_breaks_the_rules_is_told_once_and_for_all),
+      TEST(an_open_that_fails_says_why),
+  };
+  signal(SIGPIPE, SIG_IGN); /* as in every client */
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
