@@ -27,8 +27,9 @@ run       : base history scenario servers client trial backends:backend,foreign,
 conform   : base servers client run backends:backend,foreign,foreign_talk,registry
 cost      : base servers client run backends:backend
 serve     : base history scenario servers client trial run
+hunt      : base history scenario servers client trial run backends:backend,registry
 show      : base history scenario run
-cli       : base history scenario servers client trial run conform cost serve show backends:foreign,registry
+cli       : base history scenario servers client trial run conform cost serve hunt show backends:foreign,registry
 '
 room_names=$(echo "$rooms" | sed -n 's/ *:.*//p')
 

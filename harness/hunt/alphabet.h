@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * alphabet.h - the faults that a hunt knows: what is done, to whom, at which slot of the program and
+ * until when. One table says all of it; which rows mean something for a system follows from what the
+ * system is (struct lb_hunt_system), never from its name.
+ */
+#ifndef LB_HUNT_ALPHABET_H
+#define LB_HUNT_ALPHABET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "backends/backend.h"
+#include "servers/topology.h"
+
+enum lb_hunt_kind {
+  LB_HUNT_RESTART,
+  LB_HUNT_KILL,
+  LB_HUNT_PAUSE,
+  LB_HUNT_ISOLATE, /* a server from all other servers */
+  LB_HUNT_PART,    /* a primary from its replicas only: who watches it still sees it */
+  LB_HUNT_CUT,     /* a client from some of the servers */
+  LB_HUNT_CUT_OFF, /* a client from all servers */
+  LB_HUNT_AHEAD,   /* a wall clock jumps an hour ahead */
+  LB_HUNT_BACK,    /* or back */
+  LB_HUNT_FAST,    /* clocks run twice as fast */
+  LB_HUNT_SLOW,    /* or half as fast */
+  LB_HUNT_KIND_COUNT
+};
+enum lb_hunt_target {
+  LB_HUNT_P,   /* the primary; of servers that do not know each other the first */
+  LB_HUNT_F,   /* those outside the smallest majority that has P: see `others` in lb_hunt_system */
+  LB_HUNT_ALL, /* all servers */
+  LB_HUNT_C1,
+  LB_HUNT_C2,
+  LB_HUNT_TARGET_COUNT
+};
+/* When it is done, in the order of the program. */
+enum lb_hunt_slot {
+  LB_HUNT_BEFORE,  /* B: before client 1 asks */
+  LB_HUNT_ASKING,  /* A: while client 1 stands at a point inside its acquire */
+  LB_HUNT_HOLDING, /* H: client 1 holds and has read, client 2 has begun its section */
+  LB_HUNT_CHECKED, /* X: client 1 has passed its check and not written yet */
+  LB_HUNT_DONE,    /* R: client 1 has written and not released yet */
+  LB_HUNT_WOKEN,   /* W: client 1 has released, and client 2 that waited has not seen it yet */
+  LB_HUNT_SLOT_COUNT
+};
+enum lb_hunt_undo {
+  LB_HUNT_STAYS, /* nothing takes it back (clocks, dead clients), or it has an end of its own (a restart; a stopped client
+                  * goes on when another one has written) */
+  LB_HUNT_MID,   /* before another server takes over */
+  LB_HUNT_AFTER, /* "back": when another one has taken over, client 1 still holding */
+  LB_HUNT_GONE,  /* when the program is over */
+  LB_HUNT_UNDO_COUNT
+};
+/* What leases do. A timeline with a clock that runs at another rate is of the regime `drift`, and only it. */
+enum lb_hunt_regime {
+  LB_HUNT_LONG,  /* ttl 10 s, not renewed: no lease ends by itself */
+  LB_HUNT_SHORT, /* ttl 1 s, renewed: a lease ends through a fault only */
+  LB_HUNT_DRIFT, /* ttl 2 s, not renewed, and client 1 works for 0.8 of it */
+  LB_HUNT_REGIME_COUNT
+};
+
+struct lb_hunt_fault {
+  enum lb_hunt_kind kind;
+  enum lb_hunt_target target;
+  enum lb_hunt_slot slot;
+  enum lb_hunt_undo undo;
+};
+
+/* How the servers of a system stand to each other. */
+enum lb_hunt_servers {
+  LB_HUNT_NO_SERVERS,
+  LB_HUNT_SINGLE,
+  LB_HUNT_INDEPENDENT, /* several that do not know each other */
+  LB_HUNT_REPLICATED,  /* one decides, and another one can take over */
+  LB_HUNT_ENSEMBLE,    /* they decide with a majority */
+};
+/* All that the hunt knows of a system. The texts are static or the protocol's. */
+struct lb_hunt_system {
+  char name[96]; /* "PROTOCOL@TOPOLOGY" */
+  enum lb_hunt_servers servers;
+  size_t count;          /* of the servers that hold locks */
+  bool watched;          /* others watch them (Sentinels): a primary can lose its replicas and be seen all the same */
+  bool promoted;         /* an operator makes another server primary: after a kill, a pause or an isolation only */
+  bool any_server;       /* a client talks to any of them: client 2 does to `others` */
+  bool own;              /* the user's own servers: nothing is done to them or to the network */
+  bool network;          /* hosts with links of their own: without, nothing is cut */
+  const char *others;    /* the role of F in a step: "minority", "replicas"; NULL = there is none */
+  const char *inside;    /* the point of slot A; NULL = there is none */
+  bool decided_inside;   /* at that point the reply has been read, and no request follows */
+  bool gated;            /* points of every client can be used: slots A and X. Not of a foreign lock */
+  bool queues;           /* waiters have a place in a queue and are told: slot W */
+  bool sets_servers;     /* the clocks of its servers can be set */
+  bool sets_clients;     /* the clocks of its clients can be set */
+  bool client_wall;      /* its correctness depends on the wall clock of clients */
+  int64_t detector_ms;   /* how long a server has to be silent for another to take over; 0 = nobody looks */
+  int64_t least_ttl_ms;  /* the shortest lease that the servers grant; 0 = any */
+};
+/* Fills it in from the tables of both. Nothing is started or asked. */
+void lb_hunt_system_of(const struct lb_protocol *protocol, const struct lb_topology *topology, struct lb_hunt_system *ret);
+
+/* "kill-P@H-gone". 32 bytes are enough. */
+void lb_hunt_fault_format(struct lb_hunt_fault fault, char *buf, size_t size);
+/* The words that ids are made of; `lb_hunt_kind_name(LB_HUNT_CUT_OFF)` is "cutoff". */
+const char *lb_hunt_kind_name(enum lb_hunt_kind kind);
+const char *lb_hunt_target_name(enum lb_hunt_target target);
+const char *lb_hunt_slot_name(enum lb_hunt_slot slot); /* "B", "A", "H", "X", "R", "W" */
+const char *lb_hunt_undo_name(enum lb_hunt_undo undo); /* "", "mid", "back", "gone" */
+const char *lb_hunt_regime_name(enum lb_hunt_regime regime); /* "long", "short", "drift" */
+/* The kind of that name, or -1. */
+int lb_hunt_kind_find(const char *name);
+/* A sentence part: "client 1 is cut off from all servers", "the primary is killed". */
+void lb_hunt_fault_say(struct lb_hunt_fault fault, const struct lb_hunt_system *system, char *buf, size_t size);
+
+#define LB_HUNT_LETTERS_MAX 128
+/* The alphabet of a system in a regime, in a fixed order: every fault that means something there. Kinds in `without`
+ * (1 << kind) are left out. How many. */
+size_t lb_hunt_letters(const struct lb_hunt_system *system, enum lb_hunt_regime regime, unsigned without,
+                       struct lb_hunt_fault ret[LB_HUNT_LETTERS_MAX]);
+
+#endif

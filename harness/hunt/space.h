@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * space.h - all timelines of a hunt: a regime, and at most k faults in the order in which they are
+ * done. Timelines that need not be run stand there, too, with the reason, so that a sample of them can
+ * be run all the same.
+ */
+#ifndef LB_HUNT_SPACE_H
+#define LB_HUNT_SPACE_H
+
+#include <stdio.h>
+
+#include "alphabet.h"
+
+#define LB_HUNT_FAULTS_MAX 3
+#define LB_HUNT_ID_MAX 128
+
+/* Why a timeline need not be run. The first ones are sound: it cannot come out otherwise than another one that is run
+ * (or means nothing). The last ones are bounds that the hunt declares (lb_hunt_pruned_is_sound). */
+enum lb_hunt_pruned {
+  LB_HUNT_RUN,           /* it is run */
+  LB_HUNT_CLIENT_WALL,   /* the wall clock of a client, of which this lock knows nothing */
+  LB_HUNT_SAME_AS_H,     /* at A the reply has been read and no request follows: as at H */
+  LB_HUNT_NO_LINKS,      /* a cut between servers that never talk to each other */
+  LB_HUNT_SYMMETRIC,     /* the same with another name: a cut of one of two servers from the other */
+  LB_HUNT_DEAD_HOST,     /* a host that is dead or stopped by then, or was hit by this very fault */
+  LB_HUNT_CLIENT_1_DEAD, /* client 1 is dead by then, so this slot never comes */
+  LB_HUNT_ORDER,         /* neighbours in one slot that touch no common host: another order of them is run */
+  LB_HUNT_NO_QUEUE,      /* a waiter that is woken, where nobody queues */
+  LB_HUNT_NO_DRIFT,      /* of the regime drift, and no clock drifts: as in `long`. Run for the subsets of others */
+  /* Bounds, at two faults and more. */
+  LB_HUNT_HARMLESS_CLOCK, /* a clock that only makes leases longer */
+  LB_HUNT_HOLDER_KILLED,  /* client 1 is killed after its grant */
+  LB_HUNT_LATE_RESTART,   /* a restart at R */
+  LB_HUNT_LATE_FOR_GOOD,  /* a fault after B that lasts until the end */
+  LB_HUNT_TWICE,          /* the same done to the same host twice */
+  LB_HUNT_PRUNED_COUNT
+};
+bool lb_hunt_pruned_is_sound(enum lb_hunt_pruned why);
+/* One line: why it need not be run; "" of LB_HUNT_RUN. */
+const char *lb_hunt_pruned_text(enum lb_hunt_pruned why);
+
+struct lb_hunt_timeline {
+  enum lb_hunt_regime regime;
+  size_t fault_count;
+  struct lb_hunt_fault fault[LB_HUNT_FAULTS_MAX]; /* in the order in which they are done */
+  enum lb_hunt_pruned pruned;
+};
+/* What is left out of a space, for tests of the hunt and to look closer. All 0 = nothing. */
+struct lb_hunt_switches {
+  unsigned without;     /* kinds, 1 << enum lb_hunt_kind */
+  bool no_client_3;     /* timelines are written without it */
+};
+struct lb_hunt_space {
+  struct lb_hunt_system system;
+  struct lb_hunt_switches switches;
+  int faults_max;
+  struct lb_hunt_timeline *timeline; /* by number of faults, then regime, then the order of the alphabet */
+  size_t count;
+};
+
+/* All timelines of at most faults_max (0..3) faults. 0, -EINVAL (faults_max) or -ENOMEM; on error *ret is empty. */
+int lb_hunt_space_make(const struct lb_hunt_system *system, int faults_max, const struct lb_hunt_switches *switches, struct lb_hunt_space *ret);
+void lb_hunt_space_clear(struct lb_hunt_space *space);
+
+/* "S2.kill-P@B-back+pause-c1@H": regime (L, S, D), number of faults, faults. Says what the timeline is, wherever it stands. */
+void lb_hunt_id(const struct lb_hunt_timeline *timeline, char buf[LB_HUNT_ID_MAX]);
+/* The timeline of an id, whether it is run or not; it need not stand in a space. 0, or -EINVAL with one line in err. */
+int lb_hunt_of_id(const char *id, struct lb_hunt_timeline *ret, char *err, size_t err_size);
+/* Its index in the space by regime and faults, or -1. */
+ptrdiff_t lb_hunt_find(const struct lb_hunt_space *space, const struct lb_hunt_timeline *timeline);
+/* Its proper subsets, of the same regime, with fewer faults first (the first has none): at most 7. In a space an order that is
+ * pruned as LB_HUNT_ORDER is replaced by the one that is run; `pruned` says of each whether the space would run it. How many. */
+#define LB_HUNT_SUBSETS_MAX 7
+size_t lb_hunt_subsets(const struct lb_hunt_space *space, const struct lb_hunt_timeline *timeline,
+                       struct lb_hunt_timeline ret[LB_HUNT_SUBSETS_MAX]);
+/* Why it need not be run in this system (prune.c); timelines of a space have it filled in. */
+enum lb_hunt_pruned lb_hunt_prune(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline);
+
+/* One line per timeline: id, regime, "run" or why not. In the order of the space. */
+void lb_hunt_space_print(const struct lb_hunt_space *space, FILE *file);
+
+#endif
