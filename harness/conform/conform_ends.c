@@ -80,7 +80,7 @@ static void restart_servers(struct lb_conform *c) {
 }
 
 /* Errors and silence are true answers while a server is coming back. */
-static void get_back(struct lb_conform *c, int i, const char *key, struct lb_grant *grant) {
+void lb_statement_get_back(struct lb_conform *c, int i, const char *key, struct lb_grant *grant) {
   lb_ns end = in_ms(BACK_MS);
   int r;
   while ((r = lb_conform_try_for(c, i, key, RESTART_TTL_MS, grant, in_ms(1000))) != LB_OK && lb_clock_ns() < end) {
@@ -119,7 +119,7 @@ static void hold_is_what_it_is_said_to_be(struct lb_conform *c, const char *key,
     lb_conform_leave(c, 1, key, &b);
     WANT(LB_OK, lb_conform_release(c, 0, key, grant));
   } else if (has_owner(c)) {
-    get_back(c, 1, key, &b);
+    lb_statement_get_back(c, 1, key, &b);
     WANT(LB_OK, lb_conform_release(c, 1, key, &b));
   }
 }
@@ -138,10 +138,10 @@ void lb_statement_goes_on_after_a_restart(struct lb_conform *c) {
   uint64_t fence = largest_fence(c, numbered);
   WANT(LB_OK, lb_conform_try_for(c, 0, held, RESTART_TTL_MS, &a, in_ms(2000)));
   restart_servers(c);
-  get_back(c, 0, other, &d);
+  lb_statement_get_back(c, 0, other, &d);
   WANT(LB_OK, lb_conform_release(c, 0, other, &d));
   if (c->protocol->holds) hold_is_what_it_is_said_to_be(c, held, &a, kept && !has(c, LB_TRAIT_SESSION));
-  get_back(c, 2, numbered, &g);
+  lb_statement_get_back(c, 2, numbered, &g);
   lb_conform_check(c, !fenced || !kept || g.fence > fence, "expected a fence above %" PRIu64 " after the restart, got %" PRIu64, fence, g.fence);
   WANT(LB_OK, lb_conform_release(c, 2, numbered, &g));
   if (!kept) lb_conform_note(c, "no hold%s asked for, as its servers need not keep any", fenced ? " or number" : "");

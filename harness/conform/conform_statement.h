@@ -94,6 +94,8 @@ void lb_statement_leaks_nothing(struct lb_conform *c);
 /* conform_ends.c */
 void lb_statement_dead_clients_hold_nothing(struct lb_conform *c);
 void lb_statement_goes_on_after_a_restart(struct lb_conform *c);
+/* The lock, from servers that were started again: those of other keys may serve already while that of this one does not. */
+void lb_statement_get_back(struct lb_conform *c, int i, const char *key, struct lb_grant *grant);
 
 /* conform_faults.c */
 void lb_statement_no_doubt_in_health(struct lb_conform *c);
