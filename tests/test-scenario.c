@@ -629,7 +629,7 @@ static void a_bad_step_names_its_line(void **state) {
   refused(
       "[timeline]\nstep = client 1 acquier within 5s\n",
       "f.ini:2: step = client 1 acquier within 5s: unknown verb 'acquier', did you mean 'acquire'? expected client N and acquire, begin, "
-      "release, read, write, reopen or start");
+      "open, release, read, write, reopen or start");
 }
 
 static void a_name_that_cannot_name_results_is_refused(void **state) {
@@ -696,6 +696,29 @@ static void only_a_dead_client_is_started_and_begins_anew(void **state) {
   struct lb_scenario s = good(TIMELINE "step = kill client 1\nstep = client 1 start within 1s\nstep = client 1 acquire within 1s\n");
   assert_int_equal(s.step_count, 3);
   lb_scenario_clear(&s);
+}
+
+static void a_session_is_opened_late_or_not(void **state) {
+  (void)state;
+  refused(TIMELINE "step = client 1 acquire within 1s\nstep = client 1 open and begin section within 1s\n",
+          "f.ini:11: step = client 1 open and begin section within 1s: client 1 has done 'client 1 acquire within 1s' before: expected its first step to "
+          "open its session");
+  struct lb_scenario s = good(TIMELINE "step = client 1 acquire within 1s\nstep = client 2 open and begin section within 1s\n"
+                                       "step = let client 1 or 2 write within 1s\n");
+  assert_false(lb_scenario_opens_late(&s, 1));
+  assert_true(lb_scenario_opens_late(&s, 2));
+  lb_scenario_clear(&s);
+}
+
+static void a_gate_is_passed_once(void **state) {
+  (void)state;
+  refused(TIMELINE "step = pass client 1\n", "f.ini:10: step = pass client 1: expected an earlier gate of client 1");
+  refused(TIMELINE "step = gate client 1 at after-check\nstep = gate client 1 at after-write\n",
+          "f.ini:11: step = gate client 1 at after-write: client 1 is at 'gate client 1 at after-check': expected pass client 1 before it");
+  refused(TIMELINE "step = let client 1 or 2 write within 1s\n",
+          "f.ini:10: step = let client 1 or 2 write within 1s: client 2 never asked for the lock: expected client 2 [begin] acquire within T before it");
+  refused(TIMELINE "step = client 1 acquire within 1s\nstep = let client 1 or 1 write within 1s\n",
+          "f.ini:11: step = let client 1 or 1 write within 1s: client 1 twice: expected two clients");
 }
 
 static void what_undoes_or_awaits_needs_its_fault_before(void **state) {
@@ -838,7 +861,7 @@ static void a_campaign_draws_faults_that_can_be_undone(void **state) {
           "f.ini:10: fault = clock holder +5s: a client at work tells nobody its time: expected a server");
   refused(CAMPAIGN "fault = kil primary\n",
           "f.ini:10: fault = kil primary: unknown verb 'kil', did you mean 'kill'? expected cut, slow, hold, release, heal, kill, pause, resume, "
-          "restart, clock, client, stop, crash, hang, await, wait or observe");
+          "restart, clock, client, stop, crash, hang, gate, pass, await, let, wait or observe");
 }
 
 static void a_campaign_fits_every_number_of_clients(void **state) {
@@ -1181,6 +1204,8 @@ int main(void) {
       cmocka_unit_test(a_step_of_a_client_that_never_asked_is_refused),
       cmocka_unit_test(a_step_of_a_dead_client_is_refused),
       cmocka_unit_test(only_a_dead_client_is_started_and_begins_anew),
+      cmocka_unit_test(a_session_is_opened_late_or_not),
+      cmocka_unit_test(a_gate_is_passed_once),
       cmocka_unit_test(what_undoes_or_awaits_needs_its_fault_before),
       cmocka_unit_test(a_heal_of_one_cut_needs_that_cut),
       cmocka_unit_test(a_release_needs_its_hold),

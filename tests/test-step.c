@@ -46,8 +46,8 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 
 #define ROLES "primary, current primary, replicas, node N, majority, partners, minority, all, client N, clients, holder, waiters or server of client N"
 #define VERBS                                                                                                          \
-  "cut, slow, hold, release, heal, kill, pause, resume, restart, clock, client, stop, crash, hang, await, wait or observe"
-#define CLIENT_VERBS "client N and acquire, begin, release, read, write, reopen or start"
+  "cut, slow, hold, release, heal, kill, pause, resume, restart, clock, client, stop, crash, hang, gate, pass, await, let, wait or observe"
+#define CLIENT_VERBS "client N and acquire, begin, open, release, read, write, reopen or start"
 #define CUTS "cut A [from] B or cut A to B"
 #define CLOCKS "clock A [wall|monotonic] OFFSET or clock A rate R"
 #define AWAIT_CLIENT "await client N asks within T, await client N waits within T, await client N holds within T or await client N has written within T"
@@ -70,6 +70,8 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "clock clients rate 1.02",
       "client 1 acquire within 2s",
       "client 1 begin acquire within 2s",
+      "client 2 begin section within 4s",
+      "client 3 open and begin section within 4s",
       "client 2 release within 250ms",
       "client 3 read",
       "client 4 write",
@@ -78,11 +80,17 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "stop client 1 at after-check",
       "crash client 2 at after-setnx",
       "hang client 2 at before-check",
+      "gate client 1 at after-set",
+      "pass client 1",
       "await failover within 20s",
       "await client 1 asks within 1s",
       "await client 2 waits within 3s",
       "await client 2 holds within 3s",
       "await client 128 has written within 1m",
+      "let failover within 3s",
+      "let client 1 hold within 1s",
+      "let client 1 write within 1s",
+      "let client 2 or 3 write within 1s",
       "wait 1s",
       "observe key on primary",
       "observe client 1",
@@ -334,7 +342,7 @@ static void a_wrong_word_is_named(void **state) {
   refused("client 1 acquire witihn 5s", "found 'witihn', did you mean 'within'? expected client N acquire within T");
   refused("cut primary form replicas", "found 'form', did you mean 'from'? expected " CUTS);
   refused("client 1 begin acqire within 5s",
-          "found 'acqire', did you mean 'acquire'? expected client N begin acquire within T");
+          "found 'acqire', did you mean 'acquire'? expected client N begin acquire within T or client N begin section within T");
   refused("stop client 1 before after-check", "found 'before', expected 'at': stop client N at POINT");
 }
 

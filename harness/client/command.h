@@ -17,6 +17,7 @@ enum lb_client_verb {
   LB_DO_TEARDOWN,
   LB_DO_WORK,    /* critical sections, one after the other, until memory.phase is LB_PHASE_STOP */
   LB_DO_ACQUIRE, /* key 0 */
+  LB_DO_SECTION, /* key 0: acquire until the deadline, read, write, release */
   LB_DO_RELEASE,
   LB_DO_READ,
   LB_DO_WRITE,
@@ -29,6 +30,7 @@ enum lb_client_verb {
 enum lb_at_point {
   LB_AT_POINT_STOP, /* stops itself */
   LB_AT_POINT_DIE,  /* kills itself */
+  LB_AT_POINT_GATE, /* stops itself, unless its state says that the gate is open */
   LB_AT_POINT_HANG, /* goes no further until its state says so, but for what renews its lease */
 };
 

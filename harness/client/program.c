@@ -14,7 +14,7 @@
 #include "hooks.h"
 
 enum { STREAM_ENV = 1, STREAM_WORK = 2, STREAM_BACKOFF = 3 };
-enum { LOOK_MS = 50 };
+enum { LOOK_MS = 50, OPEN_AGAIN_MS = 20, LET_GO_MS = 2000 };
 
 /* Deadlines arrive in true time and protocols live by their host's clock: this is the only place
  * where the one becomes the other. */
@@ -34,11 +34,27 @@ static int do_open(struct lb_program *p, lb_ns deadline) {
   return r;
 }
 
+static void undo_open(struct lb_program *p, lb_ns deadline) {
+  if (p->holder.session) lb_hook_close(&p->holder, deadline);
+  lb_program_end(p);
+}
+
+/* A client that opens its session late goes on trying: the service may be coming back just then. */
+static int need_session(struct lb_program *p, lb_ns deadline) {
+  while (!p->holder.session) {
+    int r = do_open(p, deadline);
+    if (r == LB_OK) return LB_OK;
+    undo_open(p, deadline);
+    if (p->holder.breached || lb_now(&p->env.base) >= deadline) return r;
+    p->ground->sleep_until(p, lb_clock_ns() + OPEN_AGAIN_MS * LB_NS_PER_MS);
+  }
+  return LB_OK;
+}
+
 /* As a client that is started anew, only that what it may still owe is not forgotten. */
 static int do_reopen(struct lb_program *p, lb_ns deadline) {
   if (p->holder.holding) return lb_fail(&p->env.base, -EBUSY, "it holds the lock, which would end with its session");
-  lb_hook_close(&p->holder, deadline);
-  lb_program_end(p);
+  undo_open(p, deadline);
   return do_open(p, deadline);
 }
 
@@ -66,6 +82,20 @@ static void work_inside(struct lb_program *p, lb_ns duration) {
   if (lb_program_due(p) == LB_NEVER) return rest(p, duration);
   lb_ns end = lb_clock_ns() + duration;
   while (p->holder.holding && lb_clock_ns() < end) rest_and_renew(p, end);
+}
+
+static int do_acquire(struct lb_program *p, lb_ns deadline) {
+  int r = need_session(p, deadline);
+  return r == LB_OK ? lb_holder_acquire(&p->holder, 0, deadline) : r;
+}
+
+/* What the program of a client does if nobody tells it what comes next. */
+static int do_section(struct lb_program *p, lb_ns deadline) {
+  int r = do_acquire(p, deadline);
+  if (r != LB_OK) return r;
+  if (lb_holder_read(&p->holder) == LB_OK) lb_holder_write(&p->holder);
+  lb_holder_release(&p->holder, as_seen(p, lb_clock_ns() + LET_GO_MS * LB_NS_PER_MS));
+  return LB_OK;
 }
 
 static uint32_t next_key(struct lb_program *p) {
@@ -107,7 +137,7 @@ static void pass_point(struct lb_env *env, const char *name) {
   env->point = NULL; /* once */
   atomic_store(&state->at_point, true);
   if (p->armed.argument == LB_AT_POINT_HANG) hang(p, state);
-  else p->ground->halt(p, p->armed.argument == LB_AT_POINT_DIE);
+  else if (p->armed.argument != LB_AT_POINT_GATE || !atomic_load(&state->gate_open)) p->ground->halt(p, p->armed.argument == LB_AT_POINT_DIE);
   atomic_store(&state->at_point, false);
 }
 
@@ -138,13 +168,14 @@ static int execute(struct lb_program *p, const struct lb_command *c, int64_t *re
     case LB_DO_SETUP: return lb_hook_setup(&p->holder, c->deadline);
     case LB_DO_TEARDOWN: return lb_hook_teardown(&p->holder, c->deadline);
     case LB_DO_WORK: return do_work(p);
-    case LB_DO_ACQUIRE: return lb_holder_acquire(&p->holder, 0, c->deadline);
+    case LB_DO_ACQUIRE: return do_acquire(p, c->deadline);
+    case LB_DO_SECTION: return do_section(p, c->deadline);
     case LB_DO_RELEASE: return lb_holder_release(&p->holder, c->deadline);
     case LB_DO_READ: return lb_holder_read(&p->holder);
     case LB_DO_WRITE: return lb_holder_write(&p->holder);
     case LB_DO_INSPECT: return do_inspect(p, c);
     case LB_DO_ARM: return do_arm(p, c);
-    case LB_DO_SERVER: return lb_holder_server(&p->holder);
+    case LB_DO_SERVER: return p->holder.session ? lb_holder_server(&p->holder) : -ENOENT;
     case LB_DO_CLOCK: return *ret = clock_ms(p, c->argument != 0), LB_OK;
   }
   return -EINVAL;

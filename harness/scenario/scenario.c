@@ -248,6 +248,12 @@ int lb_scenario_vary(struct lb_scenario *scenario, const char *key, const char *
 
 /* ---- questions ------------------------------------------------------------------------------- */
 
+bool lb_scenario_opens_late(const struct lb_scenario *scenario, int client) {
+  for (size_t i = 0; i < scenario->step_count; i++)
+    if (lb_step_row(&scenario->steps[i])->opens && scenario->steps[i].a.number == client) return true;
+  return false;
+}
+
 bool lb_scenario_needs(const struct lb_scenario *scenario, enum lb_step_need need) {
   for (size_t i = 0; i < scenario->step_count; i++)
     if (lb_step_needs(&scenario->steps[i], need)) return true;

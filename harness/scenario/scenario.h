@@ -161,6 +161,8 @@ bool lb_expect_is_foreign(const struct lb_expect *expect);
 bool lb_expect_adds(const struct lb_expect *expect);
 /* True if its name is or matches that of the system. The guard is not looked at. */
 bool lb_expect_fits(const struct lb_expect *expect, const char *system);
+/* True if this client, from 1, has no session until a step of the timeline opens it. */
+bool lb_scenario_opens_late(const struct lb_scenario *scenario, int client);
 /* True if some step or fault needs it: hosts with links of their own (LB_NEED_NETWORK), clocks that
  * can be set (LB_NEED_CLOCKS) ... */
 bool lb_scenario_needs(const struct lb_scenario *scenario, enum lb_step_need need);

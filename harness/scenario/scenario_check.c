@@ -47,12 +47,41 @@ static int check_client(struct story *t, const struct lb_step *step, struct lb_r
 
 /* release, read, write and waiting for them mean nothing for a client that never asked. */
 static int check_asked(struct story *t, const struct lb_step *step) {
-  int n = step->a.number;
+  bool both = step->b.kind == LB_ROLE_CLIENT && !t->asked[step->b.number];
+  int n = both ? step->b.number : step->a.number;
   if (t->asked[n]) return 0;
   return lb_refuse(t->err, t->err_size,
                    "step = %s: client %d never asked for the lock: expected client %d [begin] acquire within T before "
                    "it",
                    step->text, n, n);
+}
+
+/* A gate at which a client stands cannot be followed by another one. */
+static int check_gate(struct story *t, const struct lb_step *step) {
+  const struct lb_step *gate = NULL;
+  bool passes = lb_step_needs(step, LB_NEED_GATE);
+  for (size_t i = 0; i < t->at; i++) {
+    const struct lb_step *earlier = &t->scenario->steps[i];
+    if (earlier->a.number != step->a.number) continue;
+    if (earlier->verb == LB_STEP_GATE_AT) gate = earlier;
+    if (earlier->verb == LB_STEP_PASS) gate = NULL;
+  }
+  if (passes && !gate) return lb_refuse(t->err, t->err_size, "step = %s: expected an earlier gate of client %d", step->text, step->a.number);
+  if (!passes && gate)
+    return lb_refuse(t->err, t->err_size, "step = %s: client %d is at '%s': expected pass client %d before it", step->text, step->a.number, gate->text,
+                     step->a.number);
+  return 0;
+}
+
+/* Whoever is named before has a session. (`let` and `await` speak of who asked, so they cannot come first.) */
+static int check_first(struct story *t, const struct lb_step *step) {
+  for (size_t i = 0; i < t->at; i++) {
+    const struct lb_step *earlier = &t->scenario->steps[i];
+    if (lb_step_row(earlier)->class != LB_STEP_COMMAND || earlier->a.number != step->a.number) continue;
+    return lb_refuse(t->err, t->err_size, "step = %s: client %d has done '%s' before: expected its first step to open its session", step->text,
+                     step->a.number, earlier->text);
+  }
+  return 0;
 }
 
 static int check_dead(struct story *t, const struct lb_step *step) {
@@ -131,6 +160,8 @@ static int check_step(struct story *t, const struct lb_step *step) {
   if (r == 0) r = check_client(t, step, step->a);
   if (r == 0) r = check_client(t, step, step->b);
   if (r == 0 && lb_step_needs(step, LB_NEED_ASKED)) r = check_asked(t, step);
+  if (r == 0 && (step->verb == LB_STEP_GATE_AT || lb_step_needs(step, LB_NEED_GATE))) r = check_gate(t, step);
+  if (r == 0 && lb_step_row(step)->opens) r = check_first(t, step);
   if (r == 0 && lb_step_needs(step, LB_NEED_DEAD)) r = check_dead(t, step);
   if (r == 0 && lb_step_needs(step, LB_NEED_FAILOVER)) r = check_failover(t, step);
   if (r == 0 && lb_step_row(step)->class == LB_STEP_CURE) r = check_cure(t, step);

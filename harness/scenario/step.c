@@ -76,7 +76,21 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
     [LB_STEP_BEGIN_ACQUIRE] = {.form = "client N begin acquire within T",
                                .help = "the same, but the next steps are done meanwhile; the next step of this client waits for its outcome",
                                .class = LB_STEP_COMMAND,
-                               .asks = true},
+                               .asks = true,
+                               .beside = true},
+    [LB_STEP_BEGIN_SECTION] = {.form = "client N begin section within T",
+                               .help = "a whole critical section, while the next steps are done: tries until it is granted or T has passed, then "
+                                       "reads, writes and releases; the next step of this client waits for its end",
+                               .class = LB_STEP_COMMAND,
+                               .asks = true,
+                               .beside = true},
+    [LB_STEP_OPEN_SECTION] = {.form = "client N open and begin section within T",
+                              .help = "the same of a client that opens its session only now, and sees the service as it is by then; the first "
+                                      "step of this client",
+                              .class = LB_STEP_COMMAND,
+                              .asks = true,
+                              .beside = true,
+                              .opens = true},
     [LB_STEP_RELEASE] = {.form = "client N release within T",
                          .help = "releases, if it holds",
                          .class = LB_STEP_COMMAND,
@@ -113,6 +127,15 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                          .class = LB_STEP_FAULT,
                          .needs = LB_NEED_POINT | LB_NEED_OUTSIDE,
                          .undone_by = {LB_STEP_RESUME}},
+    [LB_STEP_GATE_AT] = {.form = "gate client N at POINT",
+                         .help = "the client stands still when it next passes that point, for as long as the steps up to `pass` take: so they are "
+                                 "done just then. It is no fault: for over a quarter of the lease it would be a pause, and is undecided",
+                         .class = LB_STEP_COMMAND,
+                         .needs = LB_NEED_POINT},
+    [LB_STEP_PASS] = {.form = "pass client N",
+                      .help = "opens the gate again, also if the client never came to it",
+                      .class = LB_STEP_COMMAND,
+                      .needs = LB_NEED_GATE},
     [LB_STEP_AWAIT_FAILOVER] = {.form = "await failover within T",
                                 .help = "waits until another server decides, promoting one where that is an operator's job; not in time = stuck",
                                 .class = LB_STEP_CONDITION,
@@ -134,6 +157,22 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                                .help = "waits until it wrote the resource after its grant; not in time = stuck",
                                .class = LB_STEP_CONDITION,
                                .needs = LB_NEED_ASKED},
+    [LB_STEP_LET_FAILOVER] = {.form = "let failover within T",
+                              .help = "gives another server the time to take over, promoting one where that is an operator's job, and goes on "
+                                      "either way; whether one did is recorded",
+                              .class = LB_STEP_PAUSES},
+    [LB_STEP_LET_HOLD] = {.form = "let client N hold within T",
+                          .help = "gives a client the time to be granted the lock, and goes on either way; whether it was is recorded",
+                          .class = LB_STEP_PAUSES,
+                          .needs = LB_NEED_ASKED},
+    [LB_STEP_LET_WRITE] = {.form = "let client N write within T",
+                           .help = "gives a client the time to write the resource, and goes on either way; whether it did is recorded",
+                           .class = LB_STEP_PAUSES,
+                           .needs = LB_NEED_ASKED},
+    [LB_STEP_LET_EITHER_WRITE] = {.form = "let client N or M write within T",
+                                  .help = "the same, of two clients: until one of them has written",
+                                  .class = LB_STEP_PAUSES,
+                                  .needs = LB_NEED_ASKED},
     [LB_STEP_WAIT] = {.form = "wait T", .help = "waits", .class = LB_STEP_PAUSES},
     [LB_STEP_OBSERVE_KEY] = {.form = "observe key on A",
                              .help = "records the fact \"key present on A\" or \"key absent on A\"; A is one server",
@@ -174,7 +213,7 @@ bool lb_step_undoes(const struct lb_step *cure, const struct lb_step *earlier) {
 /* A cut between a client and a server hits the server, too: it may be the one that must be
  * replaced. */
 bool lb_step_hits_server(const struct lb_step *step) {
-  bool linked = step->b.kind != LB_ROLE_NONE && !lb_role_is_client(step->b);
+  bool linked = step->b.kind != LB_ROLE_NONE && !lb_role_is_client(step->b); /* no fault has two clients */
   return lb_step_row(step)->class == LB_STEP_FAULT && (linked || !lb_role_is_client(step->a));
 }
 

@@ -54,6 +54,8 @@ enum lb_verb {
   LB_STEP_CLOCK_RATE,
   LB_STEP_ACQUIRE,
   LB_STEP_BEGIN_ACQUIRE,
+  LB_STEP_BEGIN_SECTION,
+  LB_STEP_OPEN_SECTION,
   LB_STEP_RELEASE,
   LB_STEP_READ,
   LB_STEP_WRITE,
@@ -62,11 +64,17 @@ enum lb_verb {
   LB_STEP_STOP_AT,
   LB_STEP_CRASH_AT,
   LB_STEP_HANG_AT,
+  LB_STEP_GATE_AT,
+  LB_STEP_PASS,
   LB_STEP_AWAIT_FAILOVER,
   LB_STEP_AWAIT_ASKS,
   LB_STEP_AWAIT_WAITS,
   LB_STEP_AWAIT_HOLDS,
   LB_STEP_AWAIT_WRITTEN,
+  LB_STEP_LET_FAILOVER,
+  LB_STEP_LET_HOLD,
+  LB_STEP_LET_WRITE,
+  LB_STEP_LET_EITHER_WRITE,
   LB_STEP_WAIT,
   LB_STEP_OBSERVE_KEY,
   LB_STEP_OBSERVE_CLIENT,
@@ -79,7 +87,7 @@ enum lb_verb {
  * owns `text`. */
 struct lb_step {
   enum lb_verb verb;
-  struct lb_role a, b; /* b: the other side of a link; LB_ROLE_NONE where a step speaks of none */
+  struct lb_role a, b; /* b: the other side of a link, or the other client of whom one will do; LB_ROLE_NONE where a step speaks of none */
   int64_t within_ms; /* for acquire, release, await, wait; slow: how late */
   /* T is "delay" or "delay+DURATION": that of the scenario ([workload] delay_ms) and this much more.
    * Then within_ms is filled in by scenario.c. */
@@ -103,7 +111,7 @@ enum lb_step_class {
   LB_STEP_FAULT,       /* done to hosts or to a client, and proved */
   LB_STEP_CURE,        /* takes back what earlier faults did */
   LB_STEP_CONDITION,   /* waits until something is so; not in time = stuck */
-  LB_STEP_PAUSES,      /* the timeline does nothing for a while */
+  LB_STEP_PAUSES,      /* the timeline does nothing for a while, or until something is so: whether it was, is recorded and decides nothing */
   LB_STEP_OBSERVATION, /* records a fact */
 };
 /* What has to be there before the step can be played: on this machine (network, clocks), in the
@@ -118,15 +126,18 @@ enum lb_step_need {
   LB_NEED_FAILOVER = 1 << 6,   /* an earlier fault of a server, and another server that can take over */
   LB_NEED_MEMBERS = 1 << 7,    /* servers that say when they have left the others */
   LB_NEED_DEAD = 1 << 8,       /* an earlier step that killed this client */
+  LB_NEED_GATE = 1 << 10,      /* an earlier gate of this client that it has not been let through */
   LB_NEED_OUTSIDE = 1 << 9,    /* the point is in no call of a protocol */
 };
 struct lb_step_row {
-  const char *form; /* "client N acquire within T": A, B are roles, N a number, T a time, [word] may be left out */
+  const char *form; /* "client N acquire within T": A, B are roles, N and M numbers of clients, T a time, [word] may be left out */
   const char *help; /* one line */
   enum lb_step_class class;
   unsigned needs;            /* enum lb_step_need */
   bool drawn;                /* a campaign may draw it */
   bool asks;                 /* the client asks for the lock */
+  bool beside;               /* the client does it while the next steps are done; its next step awaits the outcome */
+  bool opens;                /* the client has no session before it */
   bool kills;                /* who it hits has no further steps, unless it is started again */
   enum lb_verb undone_by[2]; /* verbs that take it back; first the one that takes back nothing else. LB_STEP_NONE = none */
 };

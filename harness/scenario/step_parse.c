@@ -114,7 +114,7 @@ static int take_value(struct cursor *c, const char *part, lb_value_parser *parse
   return 0;
 }
 
-/* "N" in a form stands behind the word "client", so only the number is left to read. */
+/* "N" in a form stands behind the word "client", "M" behind "client N or": so only the number is left to read. */
 static int take_client(struct cursor *c, struct lb_role *ret) {
   char why[LB_SCENARIO_ERR];
   int number = 0;
@@ -137,6 +137,7 @@ static int take(struct cursor *c, const char *part, struct lb_step *step) {
   if (same_part(part, "A")) return take_role(c, &step->a);
   if (same_part(part, "B")) return take_role(c, &step->b);
   if (same_part(part, "N")) return take_client(c, &step->a);
+  if (same_part(part, "M")) return take_client(c, &step->b);
   if (same_part(part, "T")) return take_value(c, part, lb_time_parse, step);
   if (same_part(part, "R")) return take_value(c, part, lb_rate_parse, step);
   if (same_part(part, "OFFSET")) return take_value(c, part, lb_offset_parse, step);
@@ -241,6 +242,8 @@ static int check_roles(const struct lb_step *step, char *err, size_t err_size) {
   if (lb_step_needs(step, LB_NEED_SERVERS) && lb_role_is_client(step->a))
     return lb_refuse(err, err_size, "'%s' is no server: expected servers", name);
   if (step->b.kind == LB_ROLE_NONE) return 0;
+  if (lb_step_form_has(lb_step_row(step), "M"))
+    return lb_role_equal(step->a, step->b) ? lb_refuse(err, err_size, "client %d twice: expected two clients", step->a.number) : 0;
   if (lb_role_is_client(step->a) && lb_role_is_client(step->b))
     return lb_refuse(err, err_size, "clients do not talk to each other: expected a server on one side");
   if (lb_role_equal(step->a, step->b) && (lb_role_is_one_server(step->a) || lb_role_is_any(step->a)))

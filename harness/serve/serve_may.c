@@ -12,13 +12,9 @@
 
 static bool is_of_a_client(enum lb_verb verb) {
   switch (verb) {
-    case LB_STEP_AWAIT_ASKS:
-    case LB_STEP_AWAIT_WAITS:
-    case LB_STEP_AWAIT_HOLDS:
-    case LB_STEP_AWAIT_WRITTEN:
-    case LB_STEP_OBSERVE_CLIENT:
+    case LB_STEP_PASS:
     case LB_STEP_OBSERVE_SERVER: return true;
-    default: return lb_step_rows[verb].class == LB_STEP_COMMAND || (lb_step_rows[verb].needs & LB_NEED_POINT);
+    default: return lb_step_rows[verb].class == LB_STEP_COMMAND || (lb_step_rows[verb].needs & (LB_NEED_POINT | LB_NEED_ASKED));
   }
 }
 

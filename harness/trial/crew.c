@@ -104,13 +104,15 @@ static lb_ns open_by(const struct lb_stage *s) {
   return lb_clock_ns() + (foreign ? OPEN_FOREIGN_S : OPEN_S) * LB_NS_PER_S;
 }
 
-/* All at once: each takes its time, and none has to wait for another one. */
+/* All at once: each takes its time, and none has to wait for another one. Who opens late is told by a step. */
 static int open_sessions(struct lb_stage *s, char *err, size_t err_size) {
   lb_ns deadline = open_by(s);
   int *sent = calloc(s->client_count, sizeof *sent), r = sent ? 0 : lb_refuse(err, err_size, "out of memory");
+  const struct lb_scenario *scenario = s->plan->scenario;
   for (size_t i = 0; i < s->client_count && r == 0; i++)
-    sent[i] = lb_client_send(&s->client[i], (struct lb_command){.verb = LB_DO_OPEN, .deadline = deadline});
-  for (size_t i = 0; i < s->client_count && r == 0; i++) r = expect(s, &s->client[i], sent[i], "open a session", deadline, err, err_size);
+    if (!lb_scenario_opens_late(scenario, (int)i + 1)) sent[i] = lb_client_send(&s->client[i], (struct lb_command){.verb = LB_DO_OPEN, .deadline = deadline});
+  for (size_t i = 0; i < s->client_count && r == 0; i++)
+    if (!lb_scenario_opens_late(scenario, (int)i + 1)) r = expect(s, &s->client[i], sent[i], "open a session", deadline, err, err_size);
   free(sent);
   return r;
 }

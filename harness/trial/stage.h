@@ -20,7 +20,9 @@ struct lb_live;
 struct lb_pending { /* a command a client has not answered yet, or a point it has not passed yet */
   const struct lb_step *step; /* NULL = none */
   lb_ns until;
-  const struct lb_step *armed; /* its next point: stop or crash; NULL = none */
+  const struct lb_step *armed; /* its next point: stop, crash or gate; NULL = none */
+  const struct lb_step *gate;  /* that has not been passed; NULL = none */
+  lb_ns gate_since;            /* when it was found there, if it was */
 };
 
 struct lb_site {

@@ -53,6 +53,20 @@ static int await_client(struct lb_stage *s, const struct lb_step *step) {
   return 0;
 }
 
+/* Whether it came true is recorded, and decides nothing: what comes after shows what the lock made of it. */
+static int let_client(struct lb_stage *s, const struct lb_step *step) {
+  const struct lb_client_state *one = &s->memory->state[step->a.number - 1];
+  const struct lb_client_state *other = step->b.kind == LB_ROLE_CLIENT ? &s->memory->state[step->b.number - 1] : one;
+  lb_ns deadline = lb_timeline_in_ms(step->within_ms);
+  while (!parts[step->verb].met(one) && !parts[step->verb].met(other)) {
+    if (lb_clock_ns() > deadline) return lb_stage_not_met(s, step), 0;
+    if (lb_timeline_look_at_points(s) < 0) return -ECANCELED;
+    lb_timeline_doze();
+  }
+  lb_stage_met(s, step);
+  return 0;
+}
+
 static int pass_time(struct lb_stage *s, const struct lb_step *step) {
   (void)s;
   lb_clock_sleep_until(lb_timeline_in_ms(step->within_ms));
@@ -67,6 +81,17 @@ static int await_failover(struct lb_stage *s, const struct lb_step *step) {
   int r = lb_cluster_failover(&s->cluster, s->primary, lb_timeline_in_ms(step->within_ms));
   if (r == LB_TIMEOUT) return in_vain(s, step, "no other server took over");
   if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, s->cluster.err);
+  int now = lb_cast_primary(s);
+  if (now >= 0) lb_stage_failover(s, &s->cluster.server[now]);
+  return 0;
+}
+
+/* A service that cannot say whether one did has not: nobody is asked again. */
+static int let_failover(struct lb_stage *s, const struct lb_step *step) {
+  char err[300];
+  if (lb_cast_bind_primary(s, err, sizeof err) < 0) return lb_stage_not_met(s, step), 0;
+  if (lb_cluster_failover(&s->cluster, s->primary, lb_timeline_in_ms(step->within_ms)) != LB_OK) return lb_stage_not_met(s, step), 0;
+  lb_stage_met(s, step);
   int now = lb_cast_primary(s);
   if (now >= 0) lb_stage_failover(s, &s->cluster.server[now]);
   return 0;
@@ -181,7 +206,7 @@ static int resume(struct lb_stage *s, const struct lb_step *step) {
  * seen all the same (fault_clock.c). */
 static bool shows_its_clock(const struct lb_stage *s, const struct lb_step *step, const struct lb_client *client) {
   const struct lb_pending *p = &s->pending[client->number];
-  return step->verb == LB_STEP_CLOCK_JUMP && !step->monotonic && p->step && p->step->verb == LB_STEP_BEGIN_ACQUIRE && lb_client_peek(client) == 0;
+  return step->verb == LB_STEP_CLOCK_JUMP && !step->monotonic && p->step && lb_step_row(p->step)->beside && lb_client_peek(client) == 0;
 }
 
 static int set_clock(struct lb_stage *s, const struct lb_step *step) {
@@ -202,6 +227,8 @@ static const struct part parts[LB_VERB_COUNT] = {
     [LB_STEP_CLOCK_RATE] = {set_clock},
     [LB_STEP_ACQUIRE] = {tell, LB_DO_ACQUIRE},
     [LB_STEP_BEGIN_ACQUIRE] = {tell, LB_DO_ACQUIRE},
+    [LB_STEP_BEGIN_SECTION] = {tell, LB_DO_SECTION},
+    [LB_STEP_OPEN_SECTION] = {tell, LB_DO_SECTION},
     [LB_STEP_RELEASE] = {tell, LB_DO_RELEASE},
     [LB_STEP_READ] = {tell, LB_DO_READ},
     [LB_STEP_WRITE] = {tell, LB_DO_WRITE},
@@ -210,6 +237,12 @@ static const struct part parts[LB_VERB_COUNT] = {
     [LB_STEP_STOP_AT] = {lb_timeline_arm},
     [LB_STEP_CRASH_AT] = {lb_timeline_arm},
     [LB_STEP_HANG_AT] = {lb_timeline_arm},
+    [LB_STEP_GATE_AT] = {lb_timeline_gate},
+    [LB_STEP_PASS] = {lb_timeline_pass},
+    [LB_STEP_LET_FAILOVER] = {let_failover},
+    [LB_STEP_LET_HOLD] = {let_client, .met = holds},
+    [LB_STEP_LET_WRITE] = {let_client, .met = has_written},
+    [LB_STEP_LET_EITHER_WRITE] = {let_client, .met = has_written},
     [LB_STEP_AWAIT_FAILOVER] = {await_failover},
     [LB_STEP_AWAIT_ASKS] = {await_client, .met = asks},
     [LB_STEP_AWAIT_WAITS] = {await_client, .met = waits},

@@ -14,7 +14,8 @@
 #include "crew.h"
 #include "fault.h"
 
-enum { QUICK_MS = 1000, POLL_US = 500 };
+/* SECTION_MS: what a section takes at most once it was granted: its client lets go of what it has. */
+enum { QUICK_MS = 1000, POLL_US = 500, SECTION_MS = 2500 };
 
 lb_ns lb_timeline_in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
 void lb_timeline_doze(void) { lb_clock_sleep_until(lb_clock_ns() + POLL_US * (LB_NS_PER_MS / 1000)); }
@@ -43,7 +44,7 @@ int lb_timeline_collect(struct lb_stage *s, struct lb_client *client) {
 /* Who was only asking goes on asking. */
 int lb_timeline_finish(struct lb_stage *s, struct lb_client *client) {
   struct lb_pending *p = pending_of(s, client);
-  if (!p->step || p->step->verb == LB_STEP_BEGIN_ACQUIRE) return 0;
+  if (!p->step || lb_step_row(p->step)->beside) return 0;
   p->until = lb_timeline_in_ms(QUICK_MS + LB_GRACE_MS);
   return lb_timeline_collect(s, client);
 }
@@ -58,6 +59,7 @@ struct at_point {
 static struct at_point at_point(enum lb_verb verb) {
   switch (verb) {
     case LB_STEP_CRASH_AT: return (struct at_point){LB_AT_POINT_DIE, LB_LIFE_DIED, false};
+    case LB_STEP_GATE_AT: return (struct at_point){LB_AT_POINT_GATE, LB_LIFE_STOPPED, false};
     case LB_STEP_HANG_AT: return (struct at_point){LB_AT_POINT_HANG, LB_LIFE_RUNS, true};
     default: return (struct at_point){LB_AT_POINT_STOP, LB_LIFE_STOPPED, false};
   }
@@ -89,6 +91,7 @@ static int stand_at_point(struct lb_stage *s, struct lb_client *client) {
   if (!reaches_point(s, client, p)) return 0; /* it may pass the point in a later command */
   const struct lb_step *armed = p->armed;
   p->armed = NULL;
+  if (armed->verb == LB_STEP_GATE_AT) return p->gate_since = lb_clock_ns(), lb_stage_met(s, armed), 1;
   lb_stage_fault(s, armed);
   if (armed->verb == LB_STEP_CRASH_AT) {
     p->step = NULL;
@@ -108,8 +111,9 @@ int lb_timeline_tell(struct lb_stage *s, const struct lb_step *step, enum lb_cli
   struct lb_command command = {.verb = verb, .deadline = lb_timeline_in_ms(step->within_ms > 0 ? step->within_ms : QUICK_MS)};
   int r = lb_client_send(client, command);
   if (r < 0) return lb_stage_silent(s, client, step->text, r);
-  *p = (struct lb_pending){.step = step, .until = command.deadline + LB_GRACE_MS * LB_NS_PER_MS, .armed = p->armed};
-  if (step->verb == LB_STEP_BEGIN_ACQUIRE) return 0;
+  *p = (struct lb_pending){.step = step, .until = command.deadline + LB_GRACE_MS * LB_NS_PER_MS, .armed = p->armed, .gate = p->gate};
+  if (verb == LB_DO_SECTION) p->until += SECTION_MS * LB_NS_PER_MS;
+  if (lb_step_row(step)->beside) return 0;
   r = p->armed ? stand_at_point(s, client) : 0;
   if (r != 0) return r < 0 ? r : 0;
   return lb_timeline_collect(s, client);
@@ -165,11 +169,11 @@ int lb_timeline_look_at_points(struct lb_stage *s) {
   return 0;
 }
 
-/* A point nobody passed is a fault that did not fire. */
+/* A point nobody passed is a fault that did not fire. A gate is none. */
 int lb_timeline_all_fired(struct lb_stage *s) {
   if (lb_timeline_look_at_points(s) < 0) return -ECANCELED;
   for (size_t i = 0; i < s->client_count; i++)
-    if (s->pending[i].armed)
+    if (s->pending[i].armed && s->pending[i].armed->verb != LB_STEP_GATE_AT)
       return lb_stage_doubt(s, LB_UNDECIDED, "%s: it never passed that point", s->pending[i].armed->text);
   return 0;
 }

@@ -25,6 +25,11 @@ int lb_timeline_arm(struct lb_stage *stage, const struct lb_step *step);
 int lb_timeline_reopen(struct lb_stage *stage, const struct lb_step *step);
 int lb_timeline_start(struct lb_stage *stage, const struct lb_step *step);
 
+/* timeline_gate.c: a client is to stand still at a point for as long as a few steps take, and goes on. A gate that took over a quarter of the ttl is a
+ * doubt; one that the client has not come to is open from now on. */
+int lb_timeline_gate(struct lb_stage *stage, const struct lb_step *step);
+int lb_timeline_pass(struct lb_stage *stage, const struct lb_step *step);
+
 /* The answer that the client owes, until its deadline; nothing where it owes none. */
 int lb_timeline_collect(struct lb_stage *stage, struct lb_client *client);
 /* The same of a client that stood still in the middle of a command and goes on now. */
