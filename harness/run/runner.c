@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "admit.h"
 #include "base/clock.h"
 #include "servers/own.h"
 #include "servers/sandbox.h"
@@ -30,7 +31,7 @@
 
 /* PATIENCE_S is for what a scenario does not bound: starting servers, opening sessions, judging. It
  * is long, because it only has to end what would never end. */
-enum { SLOTS_MAX = 64, TICK_MS = 1000, PATIENCE_S = 180, CAMPAIGN_PATIENCE_S = 120 };
+enum { SLOTS_MAX = 64, TICK_MS = 1000, LOOK_MS = 20, PATIENCE_S = 180, CAMPAIGN_PATIENCE_S = 120 };
 
 /* A place for a running trial or series. States: free, running (from start() until finish() has reaped it). */
 struct slot {
@@ -53,7 +54,7 @@ struct runner {
   struct slot slot[SLOTS_MAX];
   /* One per slot, shared with the trials. */
   struct lb_live *live;
-  int slots;
+  int slots, cores;
   /* Position in the plan's order of the next job to start. */
   size_t next;
   char *err;
@@ -178,13 +179,32 @@ static int busy_slots(const struct runner *r) {
   return n;
 }
 
+static struct lb_crowd crowd(const struct runner *r) {
+  struct lb_crowd now = {.running = busy_slots(r), .most = r->slots, .cores = r->cores};
+  for (int i = 0; i < r->slots; i++) {
+    if (!r->slot[i].result || atomic_load(&r->live[i].started)) continue;
+    now.starting++;
+    now.starting_ms += r->slot[i].result->job->plan.topology->start_ms;
+  }
+  return now;
+}
+
+/* Whether the next job waits for others that are starting, which nobody will tell of. */
+static bool waits_for_a_start(const struct runner *r) {
+  struct lb_crowd now = crowd(r);
+  return r->next < r->tally->plan->job_count && now.running < now.most && now.starting > 0;
+}
+
 /* Starts what may run now. A trial that measures waits until it is alone, and nothing starts beside
  * it. The order puts those first, so that the waiting happens once. */
 static int fill(struct runner *r) {
   const struct lb_plan *plan = r->tally->plan;
-  while (r->next < plan->job_count && busy_slots(r) < r->slots) {
+  while (r->next < plan->job_count) {
+    const struct lb_job *job = &plan->jobs[plan->order[r->next]];
+    struct lb_crowd now = crowd(r);
+    if (!lb_admits(&now, job->plan.topology->start_ms)) return 0;
     size_t series = lb_plan_series(plan, r->next);
-    bool measuring = lb_job_measures(&plan->jobs[plan->order[r->next]]);
+    bool measuring = lb_job_measures(job);
     for (int i = 0; i < r->slots; i++)
       if (r->slot[i].result) measuring |= lb_job_measures(r->slot[i].result->job);
     if (measuring && busy_slots(r) > 0) return 0;
@@ -198,7 +218,7 @@ static int fill(struct runner *r) {
   return 0;
 }
 
-/* Until a trial ends, a signal comes or the next tick is due. Deadlines are looked at once a tick
+/* Until a trial ends, a signal comes, the next tick is due, or those that are starting are to be looked at. Deadlines are looked at once a tick
  * or more often, which is soon enough for them. */
 static int wait_for_some(struct runner *r, lb_ns next_tick) {
   struct pollfd p[SLOTS_MAX];
@@ -210,6 +230,7 @@ static int wait_for_some(struct runner *r, lb_ns next_tick) {
     }
   lb_ns now = lb_clock_ns();
   int left_ms = next_tick > now ? (int)((next_tick - now) / LB_NS_PER_MS) + 1 : 0;
+  if (left_ms > LOOK_MS && waits_for_a_start(r)) left_ms = LOOK_MS;
   if (poll(p, (nfds_t)count, left_ms) < 0) return errno == EINTR ? 0 : -errno;
   for (int i = 0; i < count && result == 0; i++) {
     struct slot *slot = &r->slot[which[i]];
@@ -248,6 +269,7 @@ int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, int jobs,
   struct runner r = {.tally = tally, .dir = dir, .progress = progress, .err = err, .err_size = err_size};
   struct sigaction action = {.sa_handler = on_signal}, old_int, old_term;
   size_t live_size = SLOTS_MAX * sizeof *r.live;
+  r.cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
   r.slots = jobs < 1 ? 1 : jobs > SLOTS_MAX ? SLOTS_MAX : jobs;
   r.live = mmap(NULL, live_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (r.live == MAP_FAILED) return snprintf(err, err_size, "out of memory"), -ENOMEM;

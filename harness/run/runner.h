@@ -17,8 +17,8 @@ struct lb_progress { /* what a display may want; called on the runner's thread *
   void *display;
 };
 
-/* Runs all jobs of the tally's plan and fills it: timelines at most `jobs` at once, trials that
- * measure alone. 0; -EINTR after SIGINT or SIGTERM (all trials are then dead); other -errno with
+/* Runs all jobs of the tally's plan and fills it: timelines at most `jobs` at once and those that start as the
+ * machine bears it (admit.h), trials that measure alone. 0; -EINTR after SIGINT or SIGTERM (all trials are then dead); other -errno with
  * one line in err when results could not be written. */
 int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, int jobs, const struct lb_progress *progress,
                   char *err, size_t err_size);

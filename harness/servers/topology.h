@@ -29,6 +29,7 @@ struct lb_topology {
   size_t other_count;  /* further servers (Sentinels) */
   size_t shards;       /* parts that the keys are split into, each with a primary of its own; 0 = they are not split */
   enum lb_keeps keeps;
+  int start_ms;        /* processor time that a trial takes until its servers and clients are there, as measured on one machine; 0 = hardly any */
   bool synchronous;    /* the primary acknowledges nothing that its replicas do not have */
   /* Lines, each with its newline, at the end of the configuration of every data server, in its own
    * words; they win over the family's. NULL = none. */
