@@ -11,7 +11,7 @@ MANY = 400  # events; of a longer history only the surroundings of its first ove
 ENLARGE_BELOW = 0.15  # share of the width
 ROW, LANE, LEVEL = 0.23, 0.68, 0.165  # inches: a fault, a client, a line of small texts
 # Verbs of faults, and of what ends them.
-LASTING = {"cut": {"heal"}, "slow": {"heal"}, "hold": {"release", "heal"}, "pause": {"resume"}, "kill": {"restart"}}
+LASTING = {"cut": {"heal"}, "slow": {"heal"}, "drop": {"heal"}, "hold": {"release", "heal"}, "pause": {"resume"}, "kill": {"restart"}}
 
 
 def _sides(fault):

@@ -356,7 +356,7 @@ expect 'a report of no run' 2 'run.json' "$bin" report "$dir"
 # Points, and guards that a system lacks.
 says 'the help names the guards' 0 '-g, --guard GUARD  *runs only this guard: none, deadline, signal, recheck, claim or fence' "$bin" help
 "$bin" list steps >"$dir/steps"
-check 'all steps are listed with what they mean' grep -qx 'heal  *undoes every cut, slow and hold' "$dir/steps"
+check 'all steps are listed with what they mean' grep -qx 'heal  *undoes every cut, slow, drop and hold' "$dir/steps"
 check '  those of clients, too' grep -q '^await client N has written within T  *waits until' "$dir/steps"
 "$bin" list points >"$dir/points"
 for point in 'every client  *before-check' 'every client  *after-check' 'every client  *after-write' 'redis-token  *after-set' \

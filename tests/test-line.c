@@ -75,10 +75,12 @@ static const char *build(void) {
   return lb_net_up(&net, true, HOSTS, err, sizeof err) == 0 ? NULL : complain("%s", err);
 }
 
-static const char *delay(size_t from, size_t to, uint64_t delay_ns) {
+static const char *make(size_t from, size_t to, struct lb_line_plan plan) {
   const struct lb_way way = {&net.host[from], &net.host[to]};
-  return lb_line_make(&net, NULL, &way, 1, delay_ns, &line, err, sizeof err) == 0 ? NULL : complain("%s", err);
+  return lb_line_make(&net, NULL, &way, 1, &plan, &line, err, sizeof err) == 0 ? NULL : complain("%s", err);
 }
+
+static const char *delay(size_t from, size_t to, uint64_t delay_ns) { return make(from, to, (struct lb_line_plan){.delay_ns = delay_ns}); }
 
 static const char *undo(struct lb_line *which) { return lb_line_end(&net, which, err, sizeof err) == 0 ? NULL : complain("%s", err); }
 
@@ -165,7 +167,7 @@ static const char *look_twice(void) {
   snprintf(net.host[1].name, sizeof net.host[1].name, "two");
   if (!wrong) wrong = delay(0, 1, LATE_MS * MS);
   if (wrong) return wrong;
-  int r = lb_line_make(&net, NULL, &way, 1, MS, &second, err, sizeof err);
+  int r = lb_line_make(&net, NULL, &way, 1, &line->plan, &second, err, sizeof err);
   if (r != -EBUSY || strcmp(err, "what one sends to two is late already") != 0) return complain("%d: %s", r, err);
   return net.lines == line && !line->older ? NULL : "a line that was refused is kept";
 }
@@ -190,7 +192,7 @@ static const char *send_numbers(int to) {
 static const char *look_at_each(void) {
   int a, b, yes = 1;
   const char *wrong = build();
-  if (!wrong && lb_net_be_patient(&net, LATE_MS, err, sizeof err) < 0) wrong = complain("%s", err);
+  if (!wrong && lb_net_be_patient(&net, LATE_MS, false, err, sizeof err) < 0) wrong = complain("%s", err);
   if (!wrong) wrong = connect_pair(0, 1, &a, &b);
   if (!wrong && byte_takes(a, b) < 0) wrong = "no connection";
   if (!wrong) wrong = delay(0, 1, LATE_MS * MS);
@@ -261,6 +263,115 @@ static void a_line_keeps_nothing_open_that_is_not_its_own(void **state) {
   (void)state;
   NEED_SANDBOX();
   inside(look_at_ends);
+}
+
+/* ---- jitter and loss ---------------------------------------------------------------------------------------------- */
+
+/* Packets of one connection in a range wider than their distance: they come in their order, and the probe spreads. */
+static const char *look_at_jitter(void) {
+  int a, b, yes = 1;
+  const char *wrong = build();
+  if (!wrong) wrong = connect_pair(0, 1, &a, &b);
+  if (!wrong) wrong = make(0, 1, (struct lb_line_plan){.delay_ns = 20 * MS, .jitter_ns = 15 * MS, .seed = 7});
+  if (wrong) return wrong;
+  setsockopt(a, IPPROTO_TCP, 1 /* TCP_NODELAY */, &yes, sizeof yes);
+  if (lb_line_probe(line, 64) < 0) return "no probe";
+  if (fork() == 0) _exit(send_numbers(a) != NULL);
+  for (uint64_t i = 0; i < MANY; i++) {
+    uint64_t message[2];
+    if (recv(b, message, sizeof message, MSG_WAITALL) != sizeof message || message[0] != i) return complain("message %llu is not the next", (unsigned long long)i);
+    if (lb_clock_ns() - message[1] < 5 * MS) return complain("message %llu is early", (unsigned long long)i);
+  }
+  uint64_t least = atomic_load(&line->seen[0].trip_min), most = atomic_load(&line->seen[0].trip_max);
+  if (atomic_load(&line->seen[0].probes_came) != 64) return "not all packets of the probe came";
+  if (least < 5 * MS || least >= 20 * MS || most - least < 15 * MS) return complain("trips from %llu to %llu ns", (unsigned long long)least, (unsigned long long)most);
+  if (lb_line_pass(line, err, sizeof err) < 0) return complain("%s", err);
+  return line->shared->own.count >= MANY ? NULL : "what the line adds itself is not counted";
+}
+
+static void packets_spread_and_a_connection_keeps_its_order(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_at_jitter);
+}
+
+/* Exactly those come that the line has not dropped, and the same seed drops the same. */
+static const char *look_at_loss(void) {
+  enum { PACKETS = 2000 };
+  uint64_t dropped[2];
+  const char *wrong = build();
+  for (int turn = 0; !wrong && turn < 2; turn++) {
+    net.lines_made = 0; /* what is drawn depends on the number of the line, too */
+    if ((wrong = make(0, 1, (struct lb_line_plan){.delay_ns = MS, .loss = 0.1, .seed = 7}))) return wrong;
+    if (lb_line_probe(line, PACKETS) < 0) return "no probe";
+    const struct lb_line_seen *seen = &line->seen[0];
+    uint64_t deadline = lb_clock_ns() + WAIT_MS * MS;
+    while (atomic_load(&seen->probes_came) + atomic_load(&seen->probes_dropped) < PACKETS && lb_clock_ns() < deadline) lb_clock_sleep_until(lb_clock_ns() + MS);
+    dropped[turn] = atomic_load(&seen->probes_dropped);
+    if (atomic_load(&seen->probes_came) + dropped[turn] != PACKETS) return "some are lost that the line did not drop";
+    wrong = undo(line);
+  }
+  if (wrong) return wrong;
+  if (dropped[0] < PACKETS / 20 || dropped[0] > PACKETS / 5) return complain("%llu dropped", (unsigned long long)dropped[0]);
+  return dropped[0] == dropped[1] ? NULL : complain("%llu and %llu dropped", (unsigned long long)dropped[0], (unsigned long long)dropped[1]);
+}
+
+static void so_many_are_lost_as_the_seed_says(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_at_loss);
+}
+
+/* ---- one message -------------------------------------------------------------------------------------------------- */
+
+/* The second message of one connection is lost with all that follows; another connection and the way back are whole. */
+static const char *look_at_drop(void) {
+  int a, b, c, d;
+  const char *wrong = build();
+  if (!wrong) wrong = connect_pair(0, 1, &a, &b);
+  if (!wrong) wrong = connect_pair(0, 1, &c, &d);
+  if (!wrong) wrong = make(0, 1, (struct lb_line_plan){.pick = LB_LINE_PICKS_DROPPED, .after = 1});
+  if (wrong) return wrong;
+  if (byte_takes(c, d) < 0 || byte_takes(a, b) < 0) return "the first message does not pass";
+  if (atomic_load(&line->shared->picked.fired)) return "the first message is taken for the second";
+  if (send(a, "xyz", 3, MSG_NOSIGNAL) != 3 || readable(b, SILENT_MS)) return "the second message came";
+  const struct lb_line_picked *m = &line->shared->picked;
+  if (!atomic_load(&m->fired) || m->bytes != 3 || m->to_port != PORT || m->before != 1) return complain("found %llu bytes to %u after %u", (unsigned long long)m->bytes, m->to_port, m->before);
+  if (send(a, "x", 1, MSG_NOSIGNAL) != 1 || readable(b, SILENT_MS)) return "what follows came";
+  if (byte_takes(b, a) < 0) return "nothing passes the other way";
+  if (byte_takes(c, d) < 0 || byte_takes(c, d) < 0) return "another connection does not pass";
+  if (atomic_load(&line->seen[0].dropped) == 0) return "nothing was counted";
+  if ((wrong = undo(line))) return wrong;
+  return readable(b, WAIT_MS) ? NULL : "it is not sent again";
+}
+
+static void one_message_is_lost_with_all_that_follows_it(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_at_drop);
+}
+
+static const char *look_at_kept(void) {
+  int a, b, c, d;
+  char text[8];
+  const char *wrong = build();
+  if (!wrong) wrong = connect_pair(0, 1, &a, &b);
+  if (!wrong) wrong = connect_pair(0, 1, &c, &d);
+  if (!wrong) wrong = make(0, 1, (struct lb_line_plan){.pick = LB_LINE_PICKS_HELD});
+  if (wrong) return wrong;
+  if (send(a, "ab", 2, MSG_NOSIGNAL) != 2 || readable(b, SILENT_MS)) return "what is held came";
+  if (send(a, "c", 1, MSG_NOSIGNAL) != 1 || readable(b, SILENT_MS)) return "what follows came";
+  if (byte_takes(c, d) < 0) return "another connection does not pass";
+  if (lb_line_pass(line, err, sizeof err) < 0) return complain("%s", err);
+  if (recv(b, text, 3, MSG_WAITALL) != 3 || memcmp(text, "abc", 3) != 0) return "what was held did not come";
+  if (atomic_load(&line->seen[0].dropped) > 0) return "something was dropped";
+  return undo(line);
+}
+
+static void one_message_is_held_with_all_that_follows_it(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_at_kept);
 }
 
 /* ---- held --------------------------------------------------------------------------------------------------------- */
@@ -336,7 +447,7 @@ static const char *look_at_probe(void) {
   const char *wrong = build();
   if (!wrong) wrong = delay(0, 1, LATE_MS * MS);
   if (wrong) return wrong;
-  if (lb_line_probe(line) < 0) return "no probe";
+  if (lb_line_probe(line, 1) < 0) return "no probe";
   if (lb_line_trip(line, 0, &took)) return "the probe came at once";
   if ((back = lb_line_trip_back(line, 0, WAIT_MS)) >= LATE_MS * MS) return "the probe is late the other way";
   uint64_t deadline = lb_clock_ns() + WAIT_MS * MS;
@@ -361,7 +472,7 @@ static const char *look_at_broken(void) {
   static const char *const match[] = {""};
   struct lb_rules rules = {.table = "line1", .match = match, .match_count = 1, .way = line->way, .way_count = 1};
   if (lb_rules_remove(&rules, err, sizeof err) < 0) return complain("%s", err);
-  if (lb_line_probe(line) < 0) return "no probe";
+  if (lb_line_probe(line, 1) < 0) return "no probe";
   lb_clock_sleep_until(lb_clock_ns() + SILENT_MS * MS);
   if (!lb_line_trip(line, 0, &took)) return "the probe did not come straight";
   return took < LATE_MS * MS ? NULL : "a packet that came straight seems late";
@@ -376,7 +487,7 @@ static void a_line_that_does_not_delay_is_not_proved(void **state) {
 static const char *look_without_hosts(void) {
   if (lb_net_up(&net, false, 2, err, sizeof err) != 0) return complain("%s", err);
   const struct lb_way way = {&net.host[0], &net.host[1]};
-  int r = lb_line_make(&net, NULL, &way, 1, MS, &line, err, sizeof err);
+  int r = lb_line_make(&net, NULL, &way, 1, &(struct lb_line_plan){.delay_ns = MS}, &line, err, sizeof err);
   return r == -ENOTSUP && strcmp(err, "hosts share one loopback here: nothing to delay") == 0 ? NULL : complain("%d: %s", r, err);
 }
 
@@ -394,6 +505,10 @@ int main(void) {
       cmocka_unit_test(on_patient_hosts_every_message_is_late_by_the_delay_alone),
       cmocka_unit_test(much_data_comes_whole_and_in_order),
       cmocka_unit_test(a_line_keeps_nothing_open_that_is_not_its_own),
+      cmocka_unit_test(packets_spread_and_a_connection_keeps_its_order),
+      cmocka_unit_test(so_many_are_lost_as_the_seed_says),
+      cmocka_unit_test(one_message_is_lost_with_all_that_follows_it),
+      cmocka_unit_test(one_message_is_held_with_all_that_follows_it),
       cmocka_unit_test(what_is_held_comes_when_it_is_passed_on),
       cmocka_unit_test(the_end_of_a_line_passes_on_what_it_holds),
       cmocka_unit_test(a_cut_drops_what_is_on_its_way),

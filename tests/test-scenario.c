@@ -724,13 +724,13 @@ static void a_gate_is_passed_once(void **state) {
 static void what_undoes_or_awaits_needs_its_fault_before(void **state) {
   (void)state;
   const char *const failover =
-      "f.ini:%d: step = await failover within 5s: expected a fault of a server (cut, slow, hold, kill, pause, restart or clock) before it";
+      "f.ini:%d: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, kill, pause, restart or clock) before it";
   char message[256];
   snprintf(message, sizeof message, failover, 10);
   refused(TIMELINE "step = await failover within 5s\n", message);
   snprintf(message, sizeof message, failover, 11);
   refused(TIMELINE "step = kill client 1\nstep = await failover within 5s\n", message);
-  refused(TIMELINE "step = heal\n", "f.ini:10: step = heal: expected an earlier cut, slow or hold");
+  refused(TIMELINE "step = heal\n", "f.ini:10: step = heal: expected an earlier cut, slow, hold or drop");
   refused(TIMELINE "step = resume primary\n", "f.ini:10: step = resume primary: expected an earlier pause, stop or hang");
   refused(TIMELINE "step = pause primary\nstep = resume client 1\n",
           "f.ini:11: step = resume client 1: expected an earlier pause, stop or hang");
@@ -753,7 +753,7 @@ static void a_heal_of_one_cut_needs_that_cut(void **state) {
     for (const char *at = before[i]; *at; at++) line += *at == '\n';
     snprintf(text, sizeof text, TIMELINE "%sstep = heal primary from replicas\n", before[i]);
     snprintf(message, sizeof message,
-             "f.ini:%d: step = heal primary from replicas: expected an earlier cut or slow of these two roles, in this order, that still holds", line);
+             "f.ini:%d: step = heal primary from replicas: expected an earlier cut, slow or drop of these two roles, in this order, that still holds", line);
     refused(text, message);
   }
   struct lb_scenario s = good(TIMELINE "step = cut primary from replicas\nstep = cut primary replicas\nstep = cut client 1 all\n"
@@ -779,7 +779,7 @@ static void a_release_needs_its_hold(void **state) {
     refused(text, message);
   }
   refused(TIMELINE "step = hold primary to replicas\nstep = heal primary replicas\n",
-          "f.ini:11: step = heal primary replicas: expected an earlier cut or slow of these two roles, in this order, that still holds");
+          "f.ini:11: step = heal primary replicas: expected an earlier cut, slow or drop of these two roles, in this order, that still holds");
   struct lb_scenario s = good(TIMELINE "step = hold primary to replicas\nstep = slow primary to client 1 5s\nstep = release primary to replicas\n"
                                        "step = heal primary client 1\nstep = hold primary to replicas\nstep = slow client 2 to all 20ms\nstep = heal\n");
   assert_true(lb_scenario_needs(&s, LB_NEED_NETWORK));
@@ -819,7 +819,7 @@ static void a_fault_of_a_client_is_none_of_a_server(void **state) {
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
     char text[256];
     snprintf(text, sizeof text, TIMELINE "step = %s\nstep = await failover within 5s\n", faults[i]);
-    refused(text, "f.ini:11: step = await failover within 5s: expected a fault of a server (cut, slow, hold, kill, pause, restart or "
+    refused(text, "f.ini:11: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, kill, pause, restart or "
                   "clock) before it");
   }
 }
@@ -860,7 +860,7 @@ static void a_campaign_draws_faults_that_can_be_undone(void **state) {
   refused(CAMPAIGN "fault = clock holder +5s\n",
           "f.ini:10: fault = clock holder +5s: a client at work tells nobody its time: expected a server");
   refused(CAMPAIGN "fault = kil primary\n",
-          "f.ini:10: fault = kil primary: unknown verb 'kil', did you mean 'kill'? expected cut, slow, hold, release, heal, kill, pause, resume, "
+          "f.ini:10: fault = kil primary: unknown verb 'kil', did you mean 'kill'? expected cut, slow, hold, drop, release, heal, kill, pause, resume, "
           "restart, clock, client, stop, crash, hang, gate, pass, await, let, wait or observe");
 }
 

@@ -46,9 +46,10 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 
 #define ROLES "primary, current primary, replicas, node N, majority, partners, minority, all, client N, clients, holder, waiters or server of client N"
 #define VERBS                                                                                                          \
-  "cut, slow, hold, release, heal, kill, pause, resume, restart, clock, client, stop, crash, hang, gate, pass, await, let, wait or observe"
+  "cut, slow, hold, drop, release, heal, kill, pause, resume, restart, clock, client, stop, crash, hang, gate, pass, await, let, wait or observe"
 #define CLIENT_VERBS "client N and acquire, begin, open, release, read, write, reopen or start"
 #define CUTS "cut A [from] B or cut A to B"
+#define SLOW "slow A to B T [jitter J] [loss P]"
 #define CLOCKS "clock A [wall|monotonic] OFFSET or clock A rate R"
 #define AWAIT_CLIENT "await client N asks within T, await client N waits within T, await client N holds within T or await client N has written within T"
 
@@ -57,8 +58,10 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
   static const char *const examples[] = {
       "cut primary from replicas",
       "cut node 1 to client 2",
-      "slow primary to server of client 2 700ms",
+      "slow primary to server of client 2 700ms jitter 20ms loss 1.5%",
       "hold primary to client 1",
+      "drop next primary to client 1 after 2",
+      "hold next client 1 to server of client 1",
       "release primary to client 1",
       "heal primary from replicas",
       "heal",
@@ -374,7 +377,7 @@ static void words_after_the_end_are_refused(void **state) {
   refused("heal all from primary now", "found 'now' after its end: expected heal A [from] B");
   refused("client 1 read 5", "found '5' after its end: expected client N read");
   refused("kill primary 1", "found '1' after its end: expected kill A");
-  refused("a b c d e f g h i j k l m", "a step of more than 12 words");
+  refused("a b c d e f g h i j k l m n o p q", "a step of more than 16 words");
 }
 
 static void an_endless_step_is_refused(void **state) {
@@ -437,13 +440,47 @@ static void a_delay_is_of_one_direction_and_says_how_long(void **state) {
   assert_int_equal(step.within_ms, 0);
   step = good("release client 1 to all");
   assert_int_equal(step.verb, LB_STEP_RELEASE_HELD);
-  refused("slow primary replicas 5s", "found 'replicas', expected 'to': slow A to B T");
-  refused("slow primary from replicas 5s", "found 'from', expected 'to': slow A to B T");
-  refused("slow primary to replicas", "it ends where 'T' was expected: slow A to B T");
+  refused("slow primary replicas 5s", "found 'replicas', expected 'to': " SLOW);
+  refused("slow primary from replicas 5s", "found 'from', expected 'to': " SLOW);
+  refused("slow primary to replicas", "it ends where 'T' was expected: " SLOW);
   refused("slow primary to replicas 0s", "'0s': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m");
   refused("hold primary to replicas 5s", "found '5s' after its end: expected hold A to B");
   refused("slow primary to primary 5s", "'primary' has no link to itself");
   refused("hold client 1 to clients", "clients do not talk to each other: expected a server on one side");
+}
+
+static void a_delay_may_vary_and_lose(void **state) {
+  (void)state;
+  struct lb_step step = good("slow primary to client 1 20ms jitter 5ms");
+  assert_true(step.within_ms == 20 && step.jitter_ms == 5 && step.loss == 0);
+  step = good("slow primary to client 1 delay loss 0.5%");
+  assert_true(step.delayed && step.jitter_ms == 0 && step.loss == 0.005);
+  step = good("slow server of client 1 to server of client 2 20ms jitter 20ms loss 50%");
+  assert_true(step.jitter_ms == 20 && step.loss == 0.5);
+  refused("slow primary to client 1 20ms jitter 21ms", "it cannot be early: expected a jitter of at most the delay, like 20ms jitter 5ms");
+  refused("slow primary to client 1 20ms jitter", "it ends where 'J' was expected: " SLOW);
+  refused("slow primary to client 1 20ms jiter 5ms", "found 'jiter', did you mean 'jitter'? expected " SLOW);
+  refused("slow primary to client 1 20ms loss 1", "'1': expected a loss from 0.1% to 50%, like 1%");
+  refused("slow primary to client 1 20ms loss 1.%", "'1.%': expected a loss from 0.1% to 50%, like 1%");
+  refused("slow primary to client 1 20ms loss 1.2.3%", "'1.2.3%': expected a loss from 0.1% to 50%, like 1%");
+  refused("slow primary to client 1 20ms loss 51%", "'51%': expected a loss from 0.1% to 50%, like 1%");
+  refused("slow primary to client 1 20ms jitter 0ms", "'0ms': expected a jitter, a duration from 1ms to the delay, like 5ms");
+}
+
+static void one_message_is_named_by_its_place(void **state) {
+  (void)state;
+  struct lb_step step = good("drop next primary to client 1");
+  assert_int_equal(step.verb, LB_STEP_DROP_NEXT);
+  assert_int_equal(step.after, 0);
+  step = good("hold next client 1 to primary after 1000");
+  assert_int_equal(step.verb, LB_STEP_HOLD_NEXT);
+  assert_int_equal(step.after, 1000);
+  assert_true(lb_step_undoes(&(struct lb_step){.verb = LB_STEP_RELEASE_HELD, .a = step.a, .b = step.b}, &step));
+  assert_false(lb_step_undoes(&(struct lb_step){.verb = LB_STEP_HEAL_ONE, .a = step.a, .b = step.b}, &step));
+  refused("drop next primary to client 1 after 0", "'0': expected a number of messages from 1 to 1000");
+  refused("drop next primary to client 1 after 1001", "'1001': expected a number of messages from 1 to 1000");
+  refused("drop primary to client 1", "found 'primary', expected 'next': drop next A to B [after K]");
+  refused("hold nxt primary to client 1", "found 'nxt', did you mean 'next'? expected hold A to B or hold next A to B [after K]");
 }
 
 /* How long the delay is stands in the scenario. */
@@ -535,6 +572,8 @@ int main(void) {
       cmocka_unit_test(a_heal_names_the_two_roles_of_a_cut_or_none),
       cmocka_unit_test(cuts_that_nobody_can_mean_are_refused),
       cmocka_unit_test(a_delay_is_of_one_direction_and_says_how_long),
+      cmocka_unit_test(a_delay_may_vary_and_lose),
+      cmocka_unit_test(one_message_is_named_by_its_place),
       cmocka_unit_test(a_time_may_be_the_delay),
       cmocka_unit_test(only_one_server_is_observed),
       cmocka_unit_test(the_server_of_a_client_is_a_role_of_four_words),

@@ -62,6 +62,8 @@ enum lb_event_kind {
   LB_EV_SEEN,       /* of a client, no fact: how old the state was that its grant was read in; it neither begins nor ends a hold */
   LB_EV_NOT_RENEWED, /* of a client, no fact: a renewal failed, and `check` says how; it neither begins nor ends a hold */
   LB_EV_LEFT,       /* whether a server was seen to have left the others: it says that it serves nobody */
+  LB_EV_MESSAGE,    /* the one message that a fault was armed for, with its connection, was met */
+  LB_EV_CARRIED,    /* how many packets of others a delay line was given, and how many of them it sent on */
 };
 
 enum {
@@ -147,8 +149,8 @@ struct lb_fact {
    * how long */
   int64_t ms;
   uint64_t in_ms;   /* clock, rate: in that time */
-  uint64_t kept;    /* shortened: so many events ... */
-  uint64_t total;   /* ... of so many */
+  uint64_t kept;    /* shortened: so many events ...; carried: packets; message: those of its connection before it */
+  uint64_t total;   /* ... of so many; message: its bytes */
 };
 extern const struct lb_fact lb_no_fact;
 

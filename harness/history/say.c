@@ -101,6 +101,19 @@ static void say_trip(const struct lb_history *h, const struct lb_fact *f, FILE *
   else fprintf(out, " took %lld ms", (long long)f->ms);
 }
 
+/* "drop of a message of 5 bytes from redis-1:6379 to client-1:40122, after 2 others of its connection" */
+static void say_message(const struct lb_history *h, const struct lb_fact *f, FILE *out) {
+  put(h, "", f->verb, out);
+  fprintf(out, " of a message of %llu byte%s", (unsigned long long)f->total, f->total == 1 ? "" : "s");
+  put(h, " from ", f->from, out), put(h, " to ", f->host, out);
+  if (f->kept > 0) fprintf(out, ", after %llu other%s of its connection", (unsigned long long)f->kept, f->kept == 1 ? "" : "s");
+}
+
+static void say_carried(const struct lb_history *h, const struct lb_fact *f, FILE *out) {
+  fprintf(out, "%llu of %llu packet%s went on", (unsigned long long)f->kept, (unsigned long long)f->total, f->total == 1 ? "" : "s");
+  put(h, " from ", f->from, out), put(h, " to ", f->host, out);
+}
+
 static void say_undone(const struct lb_history *h, const char *before, const struct lb_fact *f, FILE *out) {
   put(h, before, f->what, out);
   put(h, ": ", f->why, out);
@@ -147,6 +160,8 @@ void lb_event_say(const struct lb_history *h, const struct lb_event *e, FILE *ou
     case LB_EV_TOUCHED: say_touched(h, f, out); break;
     case LB_EV_UNUSED: put(h, "", f->what, out), fputs(": it met no packet but those of its proof", out); break;
     case LB_EV_TRIP: say_trip(h, f, out); break;
+    case LB_EV_MESSAGE: say_message(h, f, out); break;
+    case LB_EV_CARRIED: say_carried(h, f, out); break;
     case LB_EV_LEFT: put(h, "", f->host, out), fputs(f->present ? " has left the others: it serves nobody" : " has not left the others", out); break;
     default: break;
   }

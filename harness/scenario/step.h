@@ -43,6 +43,8 @@ enum lb_verb {
   LB_STEP_CUT_TO,
   LB_STEP_SLOW,
   LB_STEP_HOLD,
+  LB_STEP_DROP_NEXT,
+  LB_STEP_HOLD_NEXT,
   LB_STEP_RELEASE_HELD,
   LB_STEP_HEAL_ONE, /* before LB_STEP_HEAL: what is wrong with a role is then said of it */
   LB_STEP_HEAL,
@@ -93,6 +95,9 @@ struct lb_step {
    * Then within_ms is filled in by scenario.c. */
   bool delayed;
   int64_t beyond_ms;
+  int64_t jitter_ms; /* slow: by so much more or less, at most within_ms */
+  double loss;       /* slow: so many of the packets are lost, from 0 to 1 */
+  int after;         /* drop next, hold next: so many messages pass before */
   bool monotonic;    /* clock jump: of the monotonic clock, not the wall clock */
   int64_t offset_ms; /* clock jump */
   double rate;       /* clock rate */
@@ -130,7 +135,7 @@ enum lb_step_need {
   LB_NEED_OUTSIDE = 1 << 9,    /* the point is in no call of a protocol */
 };
 struct lb_step_row {
-  const char *form; /* "client N acquire within T": A, B are roles, N and M numbers of clients, T a time, [word] may be left out */
+  const char *form; /* "client N acquire within T": A, B are roles, N and M numbers of clients, T a time, [word] and [word VALUE] may be left out */
   const char *help; /* one line */
   enum lb_step_class class;
   unsigned needs;            /* enum lb_step_need */
@@ -138,6 +143,7 @@ struct lb_step_row {
   bool asks;                 /* the client asks for the lock */
   bool beside;               /* the client does it while the next steps are done; its next step awaits the outcome */
   bool opens;                /* the client has no session before it */
+  bool armed;                /* it acts when somebody does something later: its proof is there by the end, or when it is undone */
   bool kills;                /* who it hits has no further steps, unless it is started again */
   enum lb_verb undone_by[2]; /* verbs that take it back; first the one that takes back nothing else. LB_STEP_NONE = none */
 };

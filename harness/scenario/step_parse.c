@@ -14,7 +14,7 @@
 #include "scenario_parts.h"
 #include "base/suggest.h"
 
-#define WORDS_MAX 12   /* the longest form has 11, with roles of four words */
+#define WORDS_MAX 16   /* the longest form has 15, with roles of four words */
 #define TEXT_BYTES 256 /* a line of a file is shorter */
 #define EXPECTED_MAX (2 * LB_VERB_COUNT)
 
@@ -142,10 +142,21 @@ static int take(struct cursor *c, const char *part, struct lb_step *step) {
   if (same_part(part, "R")) return take_value(c, part, lb_rate_parse, step);
   if (same_part(part, "OFFSET")) return take_value(c, part, lb_offset_parse, step);
   if (same_part(part, "POINT")) return take_value(c, part, lb_point_parse, step);
+  if (same_part(part, "J")) return take_value(c, part, lb_jitter_parse, step);
+  if (same_part(part, "P")) return take_value(c, part, lb_loss_parse, step);
+  if (same_part(part, "K")) return take_value(c, part, lb_after_parse, step);
   if (*part != '[') return take_word(c, part);
   int number = take_optional(c, part);
   step->monotonic = step->verb == LB_STEP_CLOCK_JUMP && number == 2;
   return 0;
+}
+
+/* "[loss P]": a word and a value, together or not at all. */
+static bool begins_group(const char *part) { return *part == '[' && part[strcspn(part, " ]")] == ' '; }
+
+/* Where the rest of the form begins: at the value, if the word stood there; else behind the group. */
+static const char *enter_group(struct cursor *c, const char *part) {
+  return take_word(c, part + 1) == 0 ? part + strcspn(part, " ") : part + strcspn(part, "]") + 1;
 }
 
 /* All words of the step against one form. 0, or -EINVAL with the miss noted: how far it came, and
@@ -153,9 +164,11 @@ static int take(struct cursor *c, const char *part, struct lb_step *step) {
 static int match(struct cursor *c, struct lb_step *step) {
   char why[LB_SCENARIO_ERR];
   step->verb = (enum lb_verb)(c->form - lb_step_rows);
-  for (const char *part = c->form->form; *part; part += strcspn(part, " "), part += strspn(part, " ")) {
-    int r = take(c, part, step);
+  for (const char *part = c->form->form; *part; part += strspn(part, " ")) {
+    bool group = begins_group(part);
+    int r = group ? 0 : take(c, part, step);
     if (r < 0) return r;
+    part = group ? enter_group(c, part) : part + strcspn(part, " ");
   }
   if (!peek(c)) return 0;
   lb_refuse(why, sizeof why, "found '%s' after its end: expected %s", peek(c), c->form->form);
@@ -234,9 +247,11 @@ static int refuse_step(const struct miss *m, char *const *words, size_t count, c
 
 /* What the form allows but nobody can mean, as far as the step alone tells it. What depends on
  * other steps is scenario_check.c's. */
-static int check_roles(const struct lb_step *step, char *err, size_t err_size) {
+static int check_alone(const struct lb_step *step, char *err, size_t err_size) {
   char name[32];
   lb_role_format(step->a, name, sizeof name);
+  if (step->jitter_ms > step->within_ms && !step->delayed)
+    return lb_refuse(err, err_size, "it cannot be early: expected a jitter of at most the delay, like 20ms jitter 5ms");
   if (lb_step_needs(step, LB_NEED_ONE_SERVER) && !lb_role_is_one_server(step->a))
     return lb_refuse(err, err_size, "'%s' is not one server: expected primary, current primary, node N or server of client N", name);
   if (lb_step_needs(step, LB_NEED_SERVERS) && lb_role_is_client(step->a))
@@ -260,7 +275,7 @@ static int match_any(char **words, size_t count, struct lb_step *ret, char *err,
     struct lb_step step = {.line = ret->line};
     if (match(&c, &step) < 0) continue;
     *ret = step;
-    return check_roles(ret, err, err_size);
+    return check_alone(ret, err, err_size);
   }
   return refuse_step(&miss, words, count, err, err_size);
 }

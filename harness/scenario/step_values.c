@@ -15,6 +15,9 @@
 #define DURATION_MAX_MS INT64_C(3600000)
 #define RATE_MIN 0.5
 #define RATE_MAX 2.0
+#define LOSS_MIN 0.1
+#define LOSS_MAX 50.0
+#define AFTER_MAX 1000
 
 /* Milliseconds of "250ms", "1.5s", "1m", exactly; -1 if it is none. */
 static int64_t duration_ms(const char *word) {
@@ -55,6 +58,35 @@ int lb_time_parse(const char *word, struct lb_step *ret, char *why, size_t why_s
   if (ms < 1 || ms > DURATION_MAX_MS)
     return lb_refuse(why, why_size, "'%s': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m", word);
   ret->within_ms = ms;
+  return 0;
+}
+
+int lb_jitter_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
+  int64_t ms = duration_ms(word);
+  if (ms < 1 || ms > DURATION_MAX_MS)
+    return lb_refuse(why, why_size, "'%s': expected a jitter, a duration from 1ms to the delay, like 5ms", word);
+  ret->jitter_ms = ms;
+  return 0;
+}
+
+/* "1%", "0.5%": a share that says so. Less could not be proved in reasonable time, and with more there is hardly a link. */
+int lb_loss_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
+  size_t digits = strspn(word, "0123456789.");
+  const char *point = memchr(word, '.', digits);
+  bool good = digits > 0 && digits < 8 && strcmp(word + digits, "%") == 0 && isdigit((unsigned char)*word);
+  if (good && point) good = isdigit((unsigned char)point[1]) && !memchr(point + 1, '.', digits - (size_t)(point - word) - 1);
+  double percent = good ? strtod(word, NULL) : 0;
+  if (percent < LOSS_MIN || percent > LOSS_MAX)
+    return lb_refuse(why, why_size, "'%s': expected a loss from %g%% to %g%%, like 1%%", word, LOSS_MIN, LOSS_MAX);
+  ret->loss = percent / 100;
+  return 0;
+}
+
+int lb_after_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
+  size_t digits = strspn(word, "0123456789");
+  int number = digits > 0 && digits < 5 && word[digits] == '\0' ? atoi(word) : 0;
+  if (number < 1 || number > AFTER_MAX) return lb_refuse(why, why_size, "'%s': expected a number of messages from 1 to %d", word, AFTER_MAX);
+  ret->after = number;
   return 0;
 }
 

@@ -118,7 +118,7 @@ static bool tell_facts(const struct lb_stage *s, FILE *out, int *ret_told) {
 
 /* Connections that begin from now on do not take late for lost. */
 static int be_patient(struct lb_stage *s, const struct lb_step *step, char *err, size_t err_size) {
-  return step->verb == LB_STEP_SLOW ? lb_net_be_patient(&s->net, step->within_ms, err, err_size) : 0;
+  return step->verb == LB_STEP_SLOW ? lb_net_be_patient(&s->net, step->within_ms + step->jitter_ms, step->loss > 0, err, err_size) : 0;
 }
 
 static int do_step(struct lb_serve *v, const struct lb_step *step, FILE *out, char *err, size_t err_size) {
@@ -133,6 +133,7 @@ static int do_step(struct lb_serve *v, const struct lb_step *step, FILE *out, ch
   s->verdict = LB_VERDICT_NONE;
   s->why[0] = '\0';
   if (r < 0) return LB_EXIT_UNDECIDED;
+  if (!proved && lb_step_row(step)->armed) return fprintf(out, "armed: %s\n", step->text), LB_EXIT_OK;
   if (!proved && lb_step_row(step)->class == LB_STEP_FAULT) return lb_refuse(err, err_size, "not proved: %s: there is nobody", step->text), LB_EXIT_UNDECIDED;
   if (told == 0 || (!proved && lb_step_row(step)->class == LB_STEP_CURE)) fprintf(out, "done: %s\n", step->text);
   return LB_EXIT_OK;

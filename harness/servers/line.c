@@ -68,10 +68,11 @@ static int choose(int tap, const struct lb_way *way) {
   return setsockopt(tap, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) < 0 ? -errno : 0;
 }
 
-/* Room for what comes while this process gets no processor; without the right to it, what every
+/* The kernel's time of each packet: what it waits for this process counts as its own time. Room for what comes while this process gets no processor; without the right to it, what every
  * socket may have. */
-static void make_room(int tap) {
-  int bytes = TAP_BYTES;
+static void prepare(int tap) {
+  int bytes = TAP_BYTES, on = 1;
+  setsockopt(tap, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on);
   if (setsockopt(tap, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes) < 0) setsockopt(tap, SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
 }
 
@@ -90,7 +91,7 @@ static int tap(const struct lb_net *net, const struct lb_way *way) {
   struct sockaddr_ll at = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = link_of(net, way->from)};
   int fd = frame_socket(), r = 0;
   if (fd < 0) return fd;
-  make_room(fd);
+  prepare(fd);
   r = choose(fd, way);
   if (r == 0 && bind(fd, (struct sockaddr *)&at, sizeof at) < 0) r = -errno;
   if (r == 0) return fd;
@@ -183,10 +184,12 @@ static void end_process(struct lb_line *line) {
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
+static size_t shared_bytes(size_t ways) { return sizeof(struct lb_line_shared) + (ways + 1) * sizeof(struct lb_line_seen); }
+
 static void free_line(struct lb_line *line) {
   if (!line) return;
   if (line->near && line->far) lb_line_probe_close(line);
-  if (line->seen) munmap(line->seen, (line->way_count + 1) * sizeof *line->seen);
+  if (line->shared) munmap(line->shared, shared_bytes(line->way_count));
   free(line->near);
   free(line->far);
   free(line->way);
@@ -201,17 +204,19 @@ static void forget(struct lb_net *net, struct lb_line *line) {
 }
 
 /* NULL = no memory. It is not in the list yet. */
-static struct lb_line *new_line(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, uint64_t delay_ns) {
+static struct lb_line *new_line(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, const struct lb_line_plan *plan) {
   struct lb_line *line = calloc(1, sizeof *line);
   if (!line) return NULL;
-  *line = (struct lb_line){.owner = owner, .number = ++net->lines_made, .delay_ns = delay_ns, .way_count = count, .talk = -1, .older = net->lines};
+  *line = (struct lb_line){.owner = owner, .number = ++net->lines_made, .plan = *plan, .way_count = count, .talk = -1, .older = net->lines};
   line->way = malloc((count + 1) * sizeof *line->way);
   line->near = malloc((count + 1) * sizeof *line->near);
   line->far = malloc((count + 1) * sizeof *line->far);
-  line->seen = mmap(NULL, (count + 1) * sizeof *line->seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (line->seen == MAP_FAILED) line->seen = NULL;
+  line->shared = mmap(NULL, shared_bytes(count), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (line->shared == MAP_FAILED) line->shared = NULL;
   for (size_t i = 0; line->near && line->far && i < count; i++) line->near[i] = line->far[i] = -1;
-  if (!line->way || !line->near || !line->far || !line->seen) return free_line(line), NULL;
+  if (!line->way || !line->near || !line->far || !line->shared) return free_line(line), NULL;
+  line->seen = line->shared->seen;
+  lb_hist_init(&line->shared->own);
   memcpy(line->way, ways, count * sizeof *ways);
   return line;
 }
@@ -234,12 +239,12 @@ static int check_ways(const struct lb_net *net, const struct lb_way *ways, size_
 
 /* The taps come before the rules: what is dropped has been copied. In between a packet can arrive
  * twice, as packets can anywhere. */
-int lb_line_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, uint64_t delay_ns, struct lb_line **ret,
+int lb_line_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, const struct lb_line_plan *plan, struct lb_line **ret,
                  char *err, size_t err_size) {
   char why[200];
   int r = check_ways(net, ways, count, err, err_size);
   if (r < 0) return r;
-  struct lb_line *line = new_line(net, owner, ways, count, delay_ns);
+  struct lb_line *line = new_line(net, owner, ways, count, plan);
   if (!line) return lb_refuse(err, err_size, "out of memory"), -ENOMEM;
   net->lines = line;
   r = lb_line_probe_open(line);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * line.h - delay lines of a trial's network: what one host sends to another arrives later, in its
- * order, also on connections that exist. Only this direction is late, and nobody else's packets.
+ * order, also on connections that exist; or some of it is lost; or one connection hears nothing more
+ * from one message on. Only this direction is touched, and nobody else's packets.
  *
  * A line delays packets as a long wire does, so TCP's acknowledgements are late as well: see
  * patience.h for what hosts need to put up with that. Packets pass a line before a cut: one that
@@ -16,38 +17,74 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/hist.h"
 #include "net.h"
 #include "rules.h"
 
 #define LB_LINE_HOLD UINT64_MAX /* a delay that ends when the line does */
+#define LB_LINE_PROBES_MAX 10000
 
-struct lb_line_seen { /* on one way, by the line's process; in ns of lb_clock_ns(), 0 = not yet */
-  atomic_uint_least64_t probe_taken; /* the line has the probe's packet */
+/* Whose packets a line keeps or drops: everybody's, or those of one connection, from one message on
+ * (line_pick.h). Other packets then pass at once. */
+enum lb_line_pick { LB_LINE_PICKS_NONE, LB_LINE_PICKS_DROPPED, LB_LINE_PICKS_HELD };
+
+struct lb_line_plan { /* what a line does to the packets on its ways */
+  uint64_t delay_ns;  /* LB_LINE_HOLD: until it ends; 0 where it picks */
+  uint64_t jitter_ns; /* each packet's delay is uniform in delay_ns - jitter_ns .. delay_ns + jitter_ns; packets of one connection keep their order */
+  double loss;        /* so many of all packets are lost, from 0 to 1; drawn for each */
+  uint64_t seed;      /* of what is drawn */
+  enum lb_line_pick pick;
+  unsigned after;     /* so many messages of the connection pass before the one that is picked */
+};
+
+struct lb_line_seen { /* on one way, by the line's process; times in ns of lb_clock_ns(), 0 = not yet */
+  atomic_uint_least64_t probe_taken; /* the line has the first packet of the probe */
   atomic_uint_least64_t probe_came;  /* the other host has it */
-  atomic_uint_least64_t others;      /* packets of others that were kept for their time */
+  atomic_uint_least64_t probes_came, probes_dropped; /* of all packets of the probe; dropped as the plan says */
+  atomic_uint_least64_t trip_min, trip_max;          /* of those that came: how long they took; 0, 0 = none did */
+  atomic_uint_least64_t others;      /* packets of others that were taken */
+  atomic_uint_least64_t dropped;     /* of these, dropped as the plan says */
   atomic_uint_least64_t lost;        /* packets that this machine was too slow to take */
+};
+
+struct lb_line_picked { /* the message, once there was one */
+  atomic_bool fired;    /* the rest is known */
+  size_t way;
+  uint64_t at;          /* when it was taken */
+  uint16_t from_port, to_port;
+  uint64_t bytes;       /* of the message: what TCP carried in this packet */
+  unsigned before;      /* messages of this connection that had passed */
+};
+
+struct lb_line_shared { /* written by the line's process */
+  struct lb_line_picked picked;
+  /* What the line itself added to the delay of each packet, in ns. To be read after lb_line_pass(). */
+  struct lb_hist own;
+  struct lb_line_seen seen[]; /* [way_count] */
 };
 
 struct lb_line { /* one that holds */
   const void *owner;    /* whatever the caller finds it by */
   int number;           /* from 1 in this net; never used again */
-  uint64_t delay_ns;    /* LB_LINE_HOLD: until it ends */
+  struct lb_line_plan plan;
   struct lb_way *way;   /* each stands in no other line */
   size_t way_count;
   bool is_proved;       /* the caller's: a new line has false */
   uint64_t probed_at;   /* when lb_line_probe() was called, 0 = not yet */
+  unsigned probes;      /* how many packets it has on each way */
   unsigned trips_back;  /* how many were asked for */
-  struct lb_line_seen *seen; /* [way_count] */
+  struct lb_line_shared *shared;
+  struct lb_line_seen *seen; /* [way_count], in `shared` */
   int *near, *far;      /* [way_count] sockets of the probe, on the two hosts of each way */
   pid_t process;
   int talk;             /* to the process: one byte = send on all at once; its end = end */
   struct lb_line *older;
 };
 
-/* From now on what goes these ways arrives delay_ns later, never earlier. 0, and *ret until it
+/* From now on what goes these ways is treated as the plan says: late packets are never early. 0, and *ret until it
  * ends; or -errno with err. Then nothing is late, or, if nft would not take back what it had done,
  * the line stands in net->lines. -EBUSY: one of the ways has a line already. */
-int lb_line_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, uint64_t delay_ns, struct lb_line **ret,
+int lb_line_make(struct lb_net *net, const void *owner, const struct lb_way *ways, size_t count, const struct lb_line_plan *plan, struct lb_line **ret,
                  char *err, size_t err_size);
 /* The line on this way; NULL = none. */
 struct lb_line *lb_line_on(const struct lb_net *net, const struct lb_host *from, const struct lb_host *to);
@@ -60,14 +97,14 @@ int lb_line_end(struct lb_net *net, struct lb_line *line, char *err, size_t err_
  * gone. */
 void lb_line_forget_all(struct lb_net *net);
 
-/* ---- the probe (line_probe.c): a packet of our own on each way ------------------------------- */
+/* ---- the probe (line_probe.c): packets of our own on each way -------------------------------- */
 
 /* Sockets for it on all hosts of the line. 0 or -errno. For lb_line_make(). */
 int lb_line_probe_open(struct lb_line *line);
 void lb_line_probe_close(struct lb_line *line);
-/* Sends it on every way. 0, or -errno. */
-int lb_line_probe(struct lb_line *line);
-/* Whether that of way i has come, and the time that it took at least; until then *ret_ns is how long
+/* Sends so many on every way, at most LB_LINE_PROBES_MAX; once per line. 0, or -errno. */
+int lb_line_probe(struct lb_line *line, unsigned packets);
+/* Whether the first of way i has come, and the time that it took at least; until then *ret_ns is how long
  * it has been on its way by now. */
 bool lb_line_trip(const struct lb_line *line, size_t i, uint64_t *ret_ns);
 /* Sends one the other way and waits for it: its time, or UINT64_MAX if it has not come by

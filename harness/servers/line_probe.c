@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The proof of a delay line: a datagram of our own on each way. It goes through the sockets and the
- * rules of both hosts like everybody's packets; the process of the line stamps it when it comes
+ * The proof of a delay line: datagrams of our own on each way, each with its number. They go through the sockets and the
+ * rules of both hosts like everybody's packets; the process of the line stamps them when they come
  * out of the receiver's socket.
  */
 #include <arpa/inet.h>
@@ -14,10 +14,14 @@
 #include "host_socket.h"
 #include "line.h"
 
+enum { FAR_BYTES = 16 << 20 };
+
 int lb_line_probe_open(struct lb_line *line) {
+  int bytes = FAR_BYTES;
   for (size_t i = 0; i < line->way_count; i++) {
     if ((line->near[i] = lb_host_datagram(line->way[i].from)) < 0) return line->near[i];
     if ((line->far[i] = lb_host_datagram(line->way[i].to)) < 0) return line->far[i];
+    setsockopt(line->far[i], SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof bytes); /* they may come all at once */
   }
   return 0;
 }
@@ -31,17 +35,19 @@ void lb_line_probe_close(struct lb_line *line) {
 }
 
 /* From one socket to the address of the other. */
-static int send_to(int from, int to, char byte) {
+static int send_to(int from, int to, const void *bytes, size_t count) {
   struct sockaddr_in sin;
   socklen_t size = sizeof sin;
   if (getsockname(to, (struct sockaddr *)&sin, &size) < 0) return -errno;
-  return sendto(from, &byte, 1, 0, (struct sockaddr *)&sin, size) == 1 ? 0 : -errno;
+  return sendto(from, bytes, count, 0, (struct sockaddr *)&sin, size) == (ssize_t)count ? 0 : -errno;
 }
 
-int lb_line_probe(struct lb_line *line) {
+int lb_line_probe(struct lb_line *line, unsigned packets) {
   int r = 0;
   line->probed_at = lb_clock_ns();
-  for (size_t i = 0; i < line->way_count && r == 0; i++) r = send_to(line->near[i], line->far[i], 'p');
+  line->probes = packets;
+  for (uint32_t n = 0; n < packets && r == 0; n++)
+    for (size_t i = 0; i < line->way_count && r == 0; i++) r = send_to(line->near[i], line->far[i], &n, sizeof n);
   return r;
 }
 
@@ -59,7 +65,7 @@ uint64_t lb_line_trip_back(struct lb_line *line, size_t i, int timeout_ms) {
   struct pollfd p = {.fd = line->near[i], .events = POLLIN};
   char number = (char)++line->trips_back, byte;
   uint64_t sent_at = lb_clock_ns();
-  if (send_to(line->far[i], line->near[i], number) < 0) return UINT64_MAX;
+  if (send_to(line->far[i], line->near[i], &number, 1) < 0) return UINT64_MAX;
   while (poll(&p, 1, timeout_ms) > 0)
     if (recv(line->near[i], &byte, 1, MSG_DONTWAIT) == 1 && byte == number) return lb_clock_ns() - sent_at;
   return UINT64_MAX;

@@ -1,107 +1,138 @@
 /* SPDX-License-Identifier: MIT
  *
- * The process of a delay line. Every packet is kept for the same time, so they are due in the order
- * in which they came: one queue for all ways of the line.
+ * The process of a delay line: it takes packets, says what becomes of each (line_fate.c), keeps them
+ * for their time (line_queue.c) and sends them on.
  *
- * A packet's time begins when it is read here, so it is never early. Frames are read and sent with
- * the kernel's own header in front of them (virtio_net_hdr): large segments and unfinished
- * checksums pass as they are.
+ * A packet's time begins when the sender's link had it, by the kernel's stamp, so it is never early and
+ * what it waits for this process is in its time. What is left beyond it is the line's own, and is
+ * counted. To keep that small the process asks to be woken without slack and before others, and
+ * reads and sends many packets in one call.
  */
 #include <arpa/inet.h>
-#include <errno.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
-#include <linux/virtio_net.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <signal.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "line_fate.h"
 #include "line_parts.h"
+#include "line_queue.h"
 
-enum {
-  HEADER = sizeof(struct virtio_net_hdr),
-  FRAME_MAX = HEADER + ETH_HLEN + 65536,
-  PROTOCOL_AT = HEADER + ETH_HLEN + 9, /* of the IP header */
-};
+enum { TOGETHER = 32, CONTROL_BYTES = 64, EVENTS = 64, COUNT_LOST_MS = 10 };
 #define NS_PER_S UINT64_C(1000000000)
-
-struct kept { /* a packet with its headers */
-  struct kept *next;
-  uint64_t due;
-  size_t way, size;
-  unsigned char bytes[];
-};
 
 struct run {
   const struct lb_line_job *job;
-  const struct lb_line *line;
-  struct kept *first, **end;
+  struct lb_line *line;
+  struct lb_line_queue queue;
+  struct lb_line_fate *fate;
   bool passing; /* nothing is kept any more */
+  uint64_t counted_at;
+  int epoll;
 };
 
 /* ---- packets --------------------------------------------------------------------------------- */
 
 /* A packet that cannot be had in memory is lost, as one that the kernel had no room for. */
-static void keep(struct run *run, size_t way, const unsigned char *bytes, size_t size) {
+static void keep(struct run *run, size_t way, const unsigned char *bytes, size_t size, uint64_t due) {
   static const unsigned char mac[ETH_ALEN] = LB_LINE_MAC_BYTES;
-  struct lb_line_seen *seen = &run->line->seen[way];
-  struct kept *k = size > PROTOCOL_AT ? malloc(sizeof *k + size) : NULL;
-  if (!k) {
-    atomic_fetch_add(&seen->lost, 1);
-    return;
+  struct lb_kept *k = malloc(sizeof *k + size);
+  if (k) {
+    *k = (struct lb_kept){.due = due, .way = way, .size = size};
+    memcpy(k->bytes, bytes, size);
+    memcpy(k->bytes + LB_LINE_HEADER + ETH_ALEN, mac, ETH_ALEN); /* the sender's address */
   }
-  uint64_t now = lb_clock_ns();
-  *k = (struct kept){.due = run->line->delay_ns == LB_LINE_HOLD ? UINT64_MAX : now + run->line->delay_ns, .way = way, .size = size};
-  memcpy(k->bytes, bytes, size);
-  memcpy(k->bytes + HEADER + ETH_ALEN, mac, ETH_ALEN); /* the sender's address */
-  if (bytes[PROTOCOL_AT] != IPPROTO_UDP) atomic_fetch_add(&seen->others, 1); /* only the probe is no TCP */
-  else if (atomic_load(&seen->probe_taken) == 0) atomic_store(&seen->probe_taken, now);
-  *run->end = k;
-  run->end = &k->next;
+  if (k && lb_line_queue_add(&run->queue, k) == 0) return;
+  free(k);
+  atomic_fetch_add(&run->line->seen[way].lost, 1);
+}
+
+/* The kernel stamps by the wall clock. One that was set meanwhile makes nothing early: the packet's
+ * time begins now. */
+static uint64_t stamp_of(struct msghdr *header, uint64_t wall, uint64_t now) {
+  struct timespec ts = {0};
+  for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c; c = CMSG_NXTHDR(header, c))
+    if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) memcpy(&ts, CMSG_DATA(c), sizeof ts);
+  uint64_t stamp = (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+  return stamp < wall && wall - stamp < NS_PER_S ? now - (wall - stamp) : now;
+}
+
+static int take_some(struct run *run, size_t way) {
+  static unsigned char bytes[TOGETHER][LB_LINE_FRAME_MAX];
+  static _Alignas(struct cmsghdr) unsigned char control[TOGETHER][CONTROL_BYTES];
+  struct iovec iov[TOGETHER];
+  struct mmsghdr message[TOGETHER];
+  for (size_t i = 0; i < TOGETHER; i++) {
+    iov[i] = (struct iovec){bytes[i], LB_LINE_FRAME_MAX};
+    message[i] = (struct mmsghdr){.msg_hdr = {.msg_iov = &iov[i], .msg_iovlen = 1, .msg_control = control[i], .msg_controllen = CONTROL_BYTES}};
+  }
+  int count = recvmmsg(run->job->tap[way], message, TOGETHER, MSG_DONTWAIT, NULL);
+  uint64_t wall = lb_clock_wall_ns(), now = lb_clock_ns(), due; /* in this order: a stamp is late rather than early */
+  for (int i = 0; i < count; i++)
+    if (lb_line_fate(run->fate, way, bytes[i], message[i].msg_len, stamp_of(&message[i].msg_hdr, wall, now), &due))
+      keep(run, way, bytes[i], message[i].msg_len, due);
+  return count;
 }
 
 static void take_all(struct run *run, size_t way) {
-  static unsigned char bytes[FRAME_MAX];
-  ssize_t size;
-  while ((size = recv(run->job->tap[way], bytes, sizeof bytes, MSG_DONTWAIT)) > 0) keep(run, way, bytes, (size_t)size);
+  while (take_some(run, way) == TOGETHER) {
+  }
 }
 
-static void count_lost(struct run *run, size_t way) {
-  struct tpacket_stats stats;
-  socklen_t size = sizeof stats;
-  if (getsockopt(run->job->tap[way], SOL_PACKET, PACKET_STATISTICS, &stats, &size) == 0) /* since the last time */
-    atomic_fetch_add(&run->line->seen[way].lost, stats.tp_drops);
+static void count_lost(struct run *run) {
+  for (size_t i = 0; i < run->line->way_count; i++) {
+    struct tpacket_stats stats;
+    socklen_t size = sizeof stats;
+    if (getsockopt(run->job->tap[i], SOL_PACKET, PACKET_STATISTICS, &stats, &size) == 0) /* since the last time */
+      atomic_fetch_add(&run->line->seen[i].lost, stats.tp_drops);
+  }
+}
+
+/* The first packets that are due, TOGETHER at most. */
+static size_t take_due(struct run *run, struct lb_kept **kept) {
+  size_t count = 0;
+  uint64_t now = lb_clock_ns();
+  for (struct lb_kept *k; count < TOGETHER && (k = lb_line_queue_first(&run->queue)) && (run->passing || k->due <= now);)
+    kept[count++] = lb_line_queue_take(&run->queue);
+  return count;
+}
+
+static size_t send_some(struct run *run) {
+  struct lb_kept *kept[TOGETHER];
+  struct sockaddr_ll to[TOGETHER];
+  struct iovec iov[TOGETHER];
+  struct mmsghdr message[TOGETHER];
+  size_t count = take_due(run, kept);
+  for (size_t i = 0; i < count; i++) {
+    to[i] = (struct sockaddr_ll){.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP), .sll_ifindex = run->job->interface[kept[i]->way]};
+    iov[i] = (struct iovec){kept[i]->bytes, kept[i]->size};
+    message[i] = (struct mmsghdr){.msg_hdr = {.msg_name = &to[i], .msg_namelen = sizeof to[i], .msg_iov = &iov[i], .msg_iovlen = 1}};
+  }
+  for (size_t sent = 0; sent < count;) {
+    int n = sendmmsg(run->job->out, message + sent, (unsigned)(count - sent), 0);
+    if (n <= 0) atomic_fetch_add(&run->line->seen[kept[sent]->way].lost, 1), n = 1;
+    sent += (size_t)n;
+  }
+  uint64_t now = count > 0 ? lb_clock_ns() : 0;
+  for (size_t i = 0; i < count; i++) {
+    if (!run->passing) lb_hist_add(&run->line->shared->own, now - kept[i]->due);
+    free(kept[i]);
+  }
+  return count;
 }
 
 static void send_due(struct run *run) {
-  uint64_t now = lb_clock_ns();
-  while (run->first && (run->passing || run->first->due <= now)) {
-    struct kept *k = run->first;
-    struct sockaddr_ll to = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP), .sll_ifindex = run->job->interface[k->way]};
-    if (sendto(run->job->out, k->bytes, k->size, 0, (struct sockaddr *)&to, sizeof to) < 0)
-      atomic_fetch_add(&run->line->seen[k->way].lost, 1);
-    run->first = k->next;
-    if (!run->first) run->end = &run->first;
-    free(k);
+  while (send_some(run) == TOGETHER) {
   }
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
-
-/* The probe's packet at its other end. It is seen here and not by the controller, which would only
- * know when it looked. */
-static void look_for_probe(struct run *run, size_t way) {
-  char byte;
-  uint64_t unset = 0;
-  if (recv(run->line->far[way], &byte, 1, MSG_DONTWAIT) == 1)
-    atomic_compare_exchange_strong(&run->line->seen[way].probe_came, &unset, lb_clock_ns());
-}
 
 /* A byte: all that is there by now is sent before it is answered. Its end: the same, and then there
  * is nothing left to do. */
@@ -110,41 +141,64 @@ static void listen_to(struct run *run) {
   ssize_t n = recv(run->job->talk, &byte, 1, 0);
   if (n < 0) return;
   run->passing = true;
-  for (size_t i = 0; i < run->line->way_count; i++) take_all(run, i), count_lost(run, i);
+  lb_line_fate_pass(run->fate);
+  for (size_t i = 0; i < run->line->way_count; i++) take_all(run, i);
+  count_lost(run);
   send_due(run);
   if (n == 0) _exit(0);
   if (send(run->job->talk, &byte, 1, MSG_NOSIGNAL) != 1) _exit(1);
 }
 
-static void wait_for_more(struct run *run, struct pollfd *fd, size_t count) {
+static int wait_for_more(struct run *run, struct epoll_event *event) {
   struct timespec left = {0};
   uint64_t now = lb_clock_ns();
-  bool due = run->first && run->first->due != UINT64_MAX;
-  if (due && run->first->due > now) {
-    left.tv_sec = (time_t)((run->first->due - now) / NS_PER_S);
-    left.tv_nsec = (long)((run->first->due - now) % NS_PER_S);
+  const struct lb_kept *first = lb_line_queue_first(&run->queue);
+  bool due = first && first->due != UINT64_MAX;
+  if (due && first->due > now) {
+    left.tv_sec = (time_t)((first->due - now) / NS_PER_S);
+    left.tv_nsec = (long)((first->due - now) % NS_PER_S);
   }
-  if (ppoll(fd, count, due ? &left : NULL, NULL) < 0) /* interrupted: nothing is known of the others */
-    for (size_t i = 0; i < count; i++) fd[i].revents = 0;
+  return epoll_pwait2(run->epoll, event, EVENTS, due ? &left : NULL, NULL);
+}
+
+/* What an event is of: its number is 0 for the controller, odd for a tap, even for the receiver's
+ * end of a probe. */
+static void watch(struct run *run, int fd, size_t number) {
+  struct epoll_event e = {.events = EPOLLIN, .data.u64 = number};
+  if (epoll_ctl(run->epoll, EPOLL_CTL_ADD, fd, &e) < 0) _exit(1);
+}
+
+static void watch_all(struct run *run) {
+  if ((run->epoll = epoll_create1(EPOLL_CLOEXEC)) < 0) _exit(1);
+  watch(run, run->job->talk, 0);
+  for (size_t i = 0; i < run->line->way_count; i++) watch(run, run->job->tap[i], 2 * i + 1), watch(run, run->line->far[i], 2 * i + 2);
+}
+
+/* The kernel delays no packet because programs are busy; a line should not either. Without the right
+ * to it, it is a program like others. */
+static void be_quick(void) {
+  struct sched_param first = {.sched_priority = 1};
+  prctl(PR_SET_TIMERSLACK, 1UL);
+  sched_setscheduler(0, SCHED_FIFO, &first);
 }
 
 void lb_line_run(const struct lb_line_job *job) {
-  struct run run = {.job = job, .line = job->line, .end = &run.first};
-  size_t ways = job->line->way_count;
-  struct pollfd *fd = calloc(1 + 2 * ways, sizeof *fd);
-  if (!fd) _exit(1);
-  fd[0] = (struct pollfd){.fd = job->talk, .events = POLLIN};
-  for (size_t i = 0; i < ways; i++) {
-    fd[1 + 2 * i] = (struct pollfd){.fd = job->tap[i], .events = POLLIN};
-    fd[2 + 2 * i] = (struct pollfd){.fd = job->line->far[i], .events = POLLIN};
-  }
+  struct run run = {.job = job, .line = job->line, .fate = lb_line_fate_new(job->line)};
+  struct epoll_event event[EVENTS];
+  if (!run.fate) _exit(1);
+  watch_all(&run);
+  be_quick();
   for (;;) {
-    wait_for_more(&run, fd, 1 + 2 * ways);
-    for (size_t i = 0; i < ways; i++) {
-      if (fd[1 + 2 * i].revents) take_all(&run, i), count_lost(&run, i);
-      if (fd[2 + 2 * i].revents) look_for_probe(&run, i);
+    int count = wait_for_more(&run, event);
+    bool told = false;
+    for (int i = 0; i < count; i++) {
+      uint64_t number = event[i].data.u64;
+      if (number == 0) told = true;
+      else if (number % 2) take_all(&run, (number - 1) / 2);
+      else lb_line_fate_arrived(run.fate, (number - 2) / 2);
     }
     send_due(&run);
-    if (fd[0].revents) listen_to(&run);
+    if (told) listen_to(&run);
+    if (lb_clock_ns() - run.counted_at > COUNT_LOST_MS * UINT64_C(1000000)) count_lost(&run), run.counted_at = lb_clock_ns();
   }
 }

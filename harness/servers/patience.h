@@ -11,8 +11,9 @@
 #include "net.h"
 
 /* Connections that are made from now on, on all hosts of the net: nothing is sent again before
- * late_ms and a second have passed without an acknowledgement, and many packets may be on their way
+ * late_ms and a second have passed without an acknowledgement (where packets get lost late_ms and the
+ * 200 ms that TCP waits at least anyway, so that what is lost is not late by a second), and many packets may be on their way
  * without one. 0, or -errno with err. */
-int lb_net_be_patient(const struct lb_net *net, int64_t late_ms, char *err, size_t err_size);
+int lb_net_be_patient(const struct lb_net *net, int64_t late_ms, bool lossy, char *err, size_t err_size);
 
 #endif

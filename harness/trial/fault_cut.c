@@ -141,7 +141,7 @@ static void note_unused(struct lb_stage *s, const struct lb_cut *cut) {
 
 void lb_fault_note_unused(struct lb_stage *s) {
   for (const struct lb_cut *cut = s->net.cuts; cut; cut = cut->older) note_unused(s, cut);
-  for (const struct lb_line *line = s->net.lines; line; line = line->older) lb_line_note_unused(s, line);
+  for (const struct lb_line *line = s->net.lines; line; line = line->older) lb_line_note(s, line);
 }
 
 static int heal(struct lb_doing *d, struct lb_cut *cut) {
@@ -153,20 +153,15 @@ static int heal(struct lb_doing *d, struct lb_cut *cut) {
 
 static int heal_own(struct lb_doing *d) { return heal(d, cut_of(d, d->step)); }
 
-static bool names_the_same(const void *owner, const struct lb_step *step) {
-  const struct lb_step *earlier = owner;
-  return lb_role_equal(earlier->a, step->a) && lb_role_equal(earlier->b, step->b);
-}
-
 static uint32_t number_of(const void *owner) { return ((const struct lb_step *)owner)->number; }
 
-/* The latest cut or slow that holds of those whose step names the same roles: its hosts, whoever
+/* The latest cut, slow or drop that holds of those whose step names the same roles: its hosts, whoever
  * plays these roles now. */
 static int heal_named(struct lb_doing *d) {
   struct lb_cut *cut = d->s->net.cuts;
   struct lb_line *line = d->s->net.lines;
-  while (cut && !names_the_same(cut->owner, d->step)) cut = cut->older;
-  while (line && (line->delay_ns == LB_LINE_HOLD || !names_the_same(line->owner, d->step))) line = line->older;
+  while (cut && !lb_step_undoes(d->step, cut->owner)) cut = cut->older;
+  while (line && !lb_step_undoes(d->step, line->owner)) line = line->older;
   if (line && (!cut || number_of(line->owner) > number_of(cut->owner))) return lb_doing_end_line(d, line);
   return heal(d, cut);
 }

@@ -33,6 +33,7 @@ struct lb_fault {
  * fault. */
 extern const struct lb_fault lb_faults_of_links[LB_VERB_COUNT];     /* fault_cut.c */
 extern const struct lb_fault lb_faults_of_lines[LB_VERB_COUNT];     /* fault_line.c */
+extern const struct lb_fault lb_faults_of_messages[LB_VERB_COUNT];  /* fault_message.c */
 extern const struct lb_fault lb_faults_of_processes[LB_VERB_COUNT]; /* fault_process.c */
 extern const struct lb_fault lb_faults_of_clocks[LB_VERB_COUNT];    /* fault_clock.c */
 
@@ -40,11 +41,22 @@ extern const struct lb_fault lb_faults_of_clocks[LB_VERB_COUNT];    /* fault_clo
 
 /* Says in err that there is nobody, and returns 1. */
 int lb_doing_nobody(const struct lb_doing *d);
-/* fault_line.c: undoes a delay; of a hold the packet of its proof has to come then. 0, or -1 with
- * err. */
+/* fault_line.c: a line on every link of the step, which has one; the seed of the plan is filled in. 0 and
+ * *ret, or -1 with err. */
+int lb_doing_make_line(struct lb_doing *d, struct lb_line_plan plan, struct lb_line **ret);
+/* Undoes a line, which has to have done what it was for by then; of a hold the packet of its proof has to
+ * come then. 0, or -1 with err. */
 int lb_doing_end_line(struct lb_doing *d, struct lb_line *line);
-/* Records of a delay whether nobody used it. */
-void lb_line_note_unused(struct lb_stage *stage, const struct lb_line *line);
+/* Records of a line that ends whether nobody used it, what it carried, and what it added itself. */
+void lb_line_note(struct lb_stage *stage, const struct lb_line *line);
+/* fault_slow.c: how many packets the proof of this plan takes. */
+unsigned lb_slow_probes(const struct lb_line_plan *plan);
+/* 1 = all of them have come, as the plan says, and that is recorded; 0 = not yet; -1 with err. */
+int lb_slow_look(const struct lb_doing *d, struct lb_line *line);
+/* fault_message.c: 1 = there was such a message, and that is recorded, once; 0 = not yet. */
+int lb_message_look(const struct lb_doing *d, struct lb_line *line);
+/* The same for one that is undone now: 0, or -1 with err, as there was none. */
+int lb_message_settle(struct lb_doing *d, struct lb_line *line);
 /* Puts a printf text into err and returns -1. */
 int lb_doing_fail(const struct lb_doing *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -62,9 +62,15 @@ static int64_t latest_ms(const struct lb_scenario *scenario) {
   int64_t latest = 0;
   for (size_t i = 0; i < scenario->step_count; i++) {
     const struct lb_step *step = &scenario->steps[i];
-    if (step->verb == LB_STEP_SLOW && step->within_ms > latest) latest = step->within_ms;
+    if (step->verb == LB_STEP_SLOW && step->within_ms + step->jitter_ms > latest) latest = step->within_ms + step->jitter_ms;
   }
   return latest;
+}
+
+static bool loses_packets(const struct lb_scenario *scenario) {
+  for (size_t i = 0; i < scenario->step_count; i++)
+    if (scenario->steps[i].loss > 0) return true;
+  return false;
 }
 
 /* Hosts with links of their own only where a step does something to links, for they need a sandbox. */
@@ -73,7 +79,7 @@ static int build_network(struct lb_stage *s, size_t hosts) {
   int64_t late_ms = latest_ms(scenario);
   char err[200];
   int r = lb_net_up(&s->net, lb_scenario_needs(scenario, LB_NEED_NETWORK), hosts, err, sizeof err);
-  if (r == 0 && late_ms > 0) r = lb_net_be_patient(&s->net, late_ms, err, sizeof err);
+  if (r == 0 && late_ms > 0) r = lb_net_be_patient(&s->net, late_ms, loses_packets(scenario), err, sizeof err);
   return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "no network for the trial: %s", err) : 0;
 }
 

@@ -77,6 +77,12 @@ void lb_stage_touched(struct lb_stage *stage, const struct lb_step *step, const 
 void lb_stage_unused(struct lb_stage *stage, const struct lb_step *step);
 /* A packet of the fault's proof was on its way for so long, at least. */
 void lb_stage_trip(struct lb_stage *stage, const struct lb_step *step, const struct lb_host *from, const struct lb_host *to, lb_ns took);
+/* The fault met the one message that it was for: where from and to ("redis-1:6379"), its bytes, and how many messages of its
+ * connection had passed before. */
+void lb_stage_message(struct lb_stage *stage, const struct lb_step *step, const char *from, const char *to, uint64_t bytes, uint64_t before);
+/* Of so many packets of others from one host to another a delay line sent so many on. */
+void lb_stage_carried(struct lb_stage *stage, const struct lb_step *step, const struct lb_host *from, const struct lb_host *to, uint64_t sent_on,
+                      uint64_t taken);
 /* The effect of the fault was seen. */
 void lb_stage_proved(struct lb_stage *stage, const struct lb_step *step);
 /* A campaign takes the fault back now. */

@@ -97,6 +97,28 @@ void lb_stage_trip(struct lb_stage *s, const struct lb_step *step, const struct 
   record(s, LB_EV_TRIP, &fact);
 }
 
+void lb_stage_message(struct lb_stage *s, const struct lb_step *step, const char *from, const char *to, uint64_t bytes, uint64_t before) {
+  struct lb_fact fact = lb_no_fact;
+  fact.step = step->number;
+  fact.verb = verb(s, step);
+  fact.from = text(s, from);
+  fact.host = text(s, to);
+  fact.total = bytes;
+  fact.kept = before;
+  record(s, LB_EV_MESSAGE, &fact);
+}
+
+void lb_stage_carried(struct lb_stage *s, const struct lb_step *step, const struct lb_host *from, const struct lb_host *to, uint64_t sent_on,
+                      uint64_t taken) {
+  struct lb_fact fact = lb_no_fact;
+  fact.step = step->number;
+  fact.from = text(s, from->name);
+  fact.host = text(s, to->name);
+  fact.kept = sent_on;
+  fact.total = taken;
+  record(s, LB_EV_CARRIED, &fact);
+}
+
 /* ---- clients and servers ------------------------------------------------------------------------------------------ */
 
 /* What a hook's result means depends on what was asked: LB_BUSY is "somebody else holds it" for an

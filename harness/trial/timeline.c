@@ -274,12 +274,18 @@ int lb_timeline_step(struct lb_stage *s, const struct lb_step *step) {
 
 int lb_timeline_settle(struct lb_stage *s) { return settle(s, true); }
 
+/* What was armed for a message has to have met it by the end. */
+static int all_met(struct lb_stage *s) {
+  char err[400];
+  return lb_fault_all_met(s, err, sizeof err) < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err) : 0;
+}
+
 int lb_timeline_play(struct lb_stage *s) {
   for (size_t i = 0; i < s->plan->scenario->step_count; i++) {
     int r = lb_timeline_step(s, &s->plan->scenario->steps[i]);
     if (r < 0) return r;
   }
-  if (lb_timeline_settle(s) < 0) return -ECANCELED;
+  if (lb_timeline_settle(s) < 0 || all_met(s) < 0) return -ECANCELED;
   lb_fault_note_unused(s);
   return lb_timeline_all_fired(s);
 }
