@@ -845,6 +845,56 @@ static void a_claim_belongs_to_one_grant(void **state) {
   assert_int_equal(atomic_load(&resource->value), 1);
 }
 
+/* What it carries is of the grant that it was written under, whatever its client does since. */
+static void a_late_write_is_on_its_way_until_it_arrives(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_NONE);
+  struct lb_client_state *client = f->session.state;
+  uint64_t fence = f->holder.grant.fence;
+  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
+  assert_int_equal(lb_holder_write_late(&f->holder), LB_OK);
+  assert_true(atomic_load(&client->on_its_way));
+  assert_int_equal(lb_holder_write_late(&f->holder), -EBUSY);
+  assert_int_equal(atomic_load(&f->holder.memory->resource[0].value), 0);
+  assert_int_equal(atomic_load(&client->writes), 0);
+  assert_int_equal(lb_holder_release(&f->holder, in_ms(100)), LB_OK);
+  assert_string_equal(story(f), "acquire granted read release released");
+  assert_int_equal(client->letter.fence, fence);
+  assert_true(lb_letter_arrive(&client->letter, f->holder.memory->resource));
+  assert_int_equal(atomic_load(&f->holder.memory->resource[0].value), 1);
+  atomic_store(&client->on_its_way, false);
+  assert_int_equal(lb_holder_write_late(&f->holder), LB_BUSY); /* it holds nothing */
+  assert_false(atomic_load(&client->on_its_way));
+}
+
+static void a_late_write_is_refused_by_what_stands_at_the_resource_then(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_FENCE);
+  struct lb_resource *resource = &f->holder.memory->resource[0];
+  assert_int_equal(lb_holder_write_late(&f->holder), LB_OK);
+  atomic_store(&resource->fence_seen, f->holder.grant.fence + 1);
+  assert_false(lb_letter_arrive(&f->session.state->letter, resource));
+  assert_int_equal(atomic_load(&resource->value), 0);
+}
+
+static void a_late_write_shows_the_claim_of_its_hold(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_CLAIM);
+  struct lb_resource *resource = &f->holder.memory->resource[0];
+  uint64_t value;
+  assert_int_equal(lb_holder_read(&f->holder), LB_OK);
+  assert_int_equal(lb_holder_write_late(&f->holder), LB_OK);
+  lb_resource_claim(resource, 99, &value);
+  assert_false(lb_letter_arrive(&f->session.state->letter, resource));
+  f->session.state->letter.claims = true; /* as the first access of a hold, which takes it from whoever has it */
+  assert_true(lb_letter_arrive(&f->session.state->letter, resource));
+  assert_int_equal(atomic_load(&resource->value), 1);
+}
+
+static void a_guard_stands_before_a_late_write_as_it_leaves(void **state) {
+  struct fixture *f = granted_under(state, LB_GUARD_DEADLINE);
+  fake_now = f->holder.grant.valid_until;
+  assert_int_equal(lb_holder_write_late(&f->holder), LB_LOST);
+  assert_false(atomic_load(&f->session.state->on_its_way));
+}
+
 static void a_fence_that_was_overtaken_is_refused_at_the_read(void **state) {
   struct fixture *f = granted_under(state, LB_GUARD_FENCE);
   atomic_store(&f->holder.memory->resource[0].fence_seen, 8);
@@ -1182,6 +1232,10 @@ int main(void) {
       TEST(who_tells_nobody_of_a_loss_does_not_pass),
       TEST(a_claim_stands_until_another_one_is_made),
       TEST(a_claim_belongs_to_one_grant),
+      TEST(a_late_write_is_on_its_way_until_it_arrives),
+      TEST(a_late_write_is_refused_by_what_stands_at_the_resource_then),
+      TEST(a_late_write_shows_the_claim_of_its_hold),
+      TEST(a_guard_stands_before_a_late_write_as_it_leaves),
       TEST(a_fence_that_was_overtaken_is_refused_at_the_read),
       TEST(a_fence_that_was_overtaken_after_the_read_is_refused_at_the_write),
       TEST(a_fence_asks_neither_clock_nor_server),

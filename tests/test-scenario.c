@@ -763,6 +763,26 @@ static void a_heal_of_one_cut_needs_that_cut(void **state) {
   lb_scenario_clear(&s);
 }
 
+/* Of that client, and once for each. */
+static void a_delivery_needs_its_late_write(void **state) {
+  (void)state;
+  static const char *const before[] = {"", "step = client 2 write late\n", "step = client 1 write\n",
+                                       "step = client 1 write late\nstep = deliver write of client 1\n"};
+  for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
+    char text[600], message[200];
+    int line = 12;
+    for (const char *at = before[i]; *at; at++) line += *at == '\n';
+    snprintf(text, sizeof text, TIMELINE "step = client 1 acquire within 1s\nstep = client 2 acquire within 1s\n%sstep = deliver write of client 1\n",
+             before[i]);
+    snprintf(message, sizeof message,
+             "f.ini:%d: step = deliver write of client 1: expected a 'client 1 write late' before it that is not delivered yet", line);
+    refused(text, message);
+  }
+  struct lb_scenario s = good(TIMELINE "step = client 1 acquire within 1s\nstep = client 1 write late\nstep = deliver write of client 1\n"
+                                       "step = client 1 write late\nstep = deliver write of client 1\n");
+  lb_scenario_clear(&s);
+}
+
 /* What is held is released by its words, or healed with everything; what is slow is healed. */
 static void a_release_needs_its_hold(void **state) {
   (void)state;
@@ -861,7 +881,7 @@ static void a_campaign_draws_faults_that_can_be_undone(void **state) {
           "f.ini:10: fault = clock holder +5s: a client at work tells nobody its time: expected a server");
   refused(CAMPAIGN "fault = kil primary\n",
           "f.ini:10: fault = kil primary: unknown verb 'kil', did you mean 'kill'? expected cut, slow, hold, drop, release, heal, kill, pause, resume, "
-          "restart, clock, client, stop, crash, hang, gate, pass, await, let, wait or observe");
+          "restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe");
 }
 
 static void a_campaign_fits_every_number_of_clients(void **state) {
@@ -1208,6 +1228,7 @@ int main(void) {
       cmocka_unit_test(a_gate_is_passed_once),
       cmocka_unit_test(what_undoes_or_awaits_needs_its_fault_before),
       cmocka_unit_test(a_heal_of_one_cut_needs_that_cut),
+      cmocka_unit_test(a_delivery_needs_its_late_write),
       cmocka_unit_test(a_release_needs_its_hold),
       cmocka_unit_test(a_story_may_use_all_of_the_grammar),
       cmocka_unit_test(a_dead_client_is_not_told_to_stop),

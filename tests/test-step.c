@@ -46,7 +46,7 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 
 #define ROLES "primary, current primary, replicas, node N, majority, partners, minority, all, client N, clients, holder, waiters or server of client N"
 #define VERBS                                                                                                          \
-  "cut, slow, hold, drop, release, heal, kill, pause, resume, restart, clock, client, stop, crash, hang, gate, pass, await, let, wait or observe"
+  "cut, slow, hold, drop, release, heal, kill, pause, resume, restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe"
 #define CLIENT_VERBS "client N and acquire, begin, open, release, read, write, reopen or start"
 #define CUTS "cut A [from] B or cut A to B"
 #define SLOW "slow A to B T [jitter J] [loss P]"
@@ -78,6 +78,8 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "client 2 release within 250ms",
       "client 3 read",
       "client 4 write",
+      "client 4 write late",
+      "deliver write of client 4",
       "client 2 reopen within 10s",
       "client 2 start within 10s",
       "stop client 1 at after-check",

@@ -184,12 +184,15 @@ static bool has(const struct lb_suite *suite, const char *path) {
 
 /* Loads that differ from contention in the time of the work, or in who is told, say no more of
  * exclusion, and half a minute for a trial is too long for `quick` and `truth`. What they cost is the
- * question of `speed`, which is about loads alone. What the suite `flaws` runs is known of one lock each. */
+ * question of `speed`, which is about loads alone. What the suite `flaws` runs is known of one lock each. Attacks
+ * that say the same of all locks, or ask one that the hunt finds by itself, are run by `full` alone. */
 static bool is_left_out(const char *suite, const char *path, const struct lb_suite *flaws) {
   static const char *const only_speed[] = {"/03-contention-10ms-wake.ini", "/03-contention-10ms.ini", "/03-contention-1ms.ini", "/03-contention-wake.ini", "/03-herd.ini", NULL};
   static const char *const too_long[] = {"/20-clock-drift-2.ini", "/21-clock-drift-client-2.ini", "/30-lagging-follower-sweep.ini", NULL};
+  static const char *const only_full[] = {"/47-late-write.ini", NULL};
   const char *name = strrchr(path, '/');
   if (strcmp(suite, "full") == 0) return false;
+  if (is_any_of(name, only_full)) return true;
   if (strcmp(suite, "flaws") == 0) return !has(flaws, path);
   if (strcmp(suite, "speed") == 0) return kind_of(path) != LB_KIND_LOAD;
   if (strcmp(suite, "truth") == 0) return kind_of(path) != LB_KIND_TIMELINE || is_any_of(name, too_long);

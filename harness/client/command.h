@@ -21,6 +21,7 @@ enum lb_client_verb {
   LB_DO_RELEASE,
   LB_DO_READ,
   LB_DO_WRITE,
+  LB_DO_WRITE_LATE, /* it leaves the client and does not arrive yet */
   LB_DO_INSPECT, /* key 0 on endpoint `argument` */
   LB_DO_ARM,   /* the next time it passes the point `text` it does what `argument` says: enum lb_at_point */
   LB_DO_SERVER, /* which server do you talk to? reply.result = index of its endpoint, -ENOENT = none, or several */

@@ -88,6 +88,10 @@ int lb_holder_release(struct lb_holder *holder, lb_ns deadline);
  * the refusal, where the resource refused), the hold is over. */
 int lb_holder_read(struct lb_holder *holder);
 int lb_holder_write(struct lb_holder *holder);
+/* The write leaves the client and does not arrive: it is on its way (memory.h) until somebody delivers it. Like lb_holder_write() otherwise, but nobody
+ * tells the client what becomes of it: no event, and neither LB_LOST nor a write that counts because of the resource. -EBUSY: an earlier one is still
+ * on its way. */
+int lb_holder_write_late(struct lb_holder *holder);
 /* Renews if a renewal is due; event `renewed` with the new end of the lease, or `not-renewed` with
  * what the service said, after which comes `lost` if the lease is gone. LB_OK (also if none was due),
  * LB_LOST; LB_UNKNOWN, -errno: it still believes that it holds, and tries again after a tenth of the

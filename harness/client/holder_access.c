@@ -97,13 +97,15 @@ static bool read_resource(struct lb_holder *h) {
   return h->claimed = true;
 }
 
-static bool write_resource(struct lb_holder *h) {
-  struct lb_resource *resource = &h->memory->resource[h->key];
-  uint64_t before;
-  if (h->guard != LB_GUARD_CLAIM) return lb_resource_write(resource, h->guard == LB_GUARD_FENCE, h->grant.fence, h->value_read + 1);
-  if (!h->claimed) lb_resource_claim(resource, h->claim, &before);
-  h->claimed = true;
-  return lb_resource_write_claimed(resource, h->claim, h->value_read + 1);
+static struct lb_letter next_write(struct lb_holder *h) {
+  struct lb_letter letter = {.guard = h->guard,
+                             .key = h->key,
+                             .value = h->value_read + 1,
+                             .fence = h->grant.fence,
+                             .claim = h->claim,
+                             .claims = h->guard == LB_GUARD_CLAIM && !h->claimed};
+  h->claimed |= letter.claims;
+  return letter;
 }
 
 int lb_holder_read(struct lb_holder *h) {
@@ -116,10 +118,22 @@ int lb_holder_read(struct lb_holder *h) {
 int lb_holder_write(struct lb_holder *h) {
   int r = check(h);
   if (r != LB_OK) return r;
-  bool accepted = write_resource(h);
-  r = note_access(h, LB_EV_WRITE, accepted, h->value_read + 1);
+  struct lb_letter letter = next_write(h);
+  r = note_access(h, LB_EV_WRITE, lb_letter_arrive(&letter, h->memory->resource), letter.value);
   if (r != LB_OK) return r;
   atomic_fetch_add(&lb_holder_state(h)->writes, 1);
+  lb_point(h->env, "after-write");
+  return LB_OK;
+}
+
+/* Nobody tells the client what becomes of it. */
+int lb_holder_write_late(struct lb_holder *h) {
+  struct lb_client_state *state = lb_holder_state(h);
+  if (atomic_load(&state->on_its_way)) return lb_fail(h->env, -EBUSY, "an earlier write of it is still on its way");
+  int r = check(h);
+  if (r != LB_OK) return r;
+  state->letter = next_write(h);
+  atomic_store(&state->on_its_way, true);
   lb_point(h->env, "after-write");
   return LB_OK;
 }

@@ -15,6 +15,7 @@
 #include "backends/backend.h"
 #include "env.h"
 #include "history/history.h"
+#include "letter.h"
 #include "resource.h"
 
 /* Events of all logs of a trial together: the oldest are never overwritten; a full log ends the
@@ -45,7 +46,9 @@ struct lb_client_state {
   _Atomic bool at_point;       /* it stops or kills itself, or hangs now, because it was told to at this point */
   _Atomic bool gate_open;      /* it need not stop at its gate any more. Looked at after at_point is set, as whoever opens it looks at at_point after */
   _Atomic bool hangs;          /* ... hangs, until the controller says that it does not */
-  _Atomic uint32_t writes;     /* accepted writes since it was granted */
+  _Atomic uint32_t writes;     /* accepted writes since it was granted, without those that came late */
+  _Atomic bool on_its_way;     /* `letter` has left the client, or an earlier life of it, and has not arrived */
+  struct lb_letter letter;
   struct lb_wall_told wall;    /* its wall clock, see env.h */
   _Atomic int pid;             /* of its process, for the heartbeat; 0 = it has none yet */
   _Atomic uint32_t lives;      /* how many it has had, the present one included: a killed client may start again */

@@ -173,6 +173,7 @@ static int execute(struct lb_program *p, const struct lb_command *c, int64_t *re
     case LB_DO_RELEASE: return lb_holder_release(&p->holder, c->deadline);
     case LB_DO_READ: return lb_holder_read(&p->holder);
     case LB_DO_WRITE: return lb_holder_write(&p->holder);
+    case LB_DO_WRITE_LATE: return lb_holder_write_late(&p->holder);
     case LB_DO_INSPECT: return do_inspect(p, c);
     case LB_DO_ARM: return do_arm(p, c);
     case LB_DO_SERVER: return p->holder.session ? lb_holder_server(&p->holder) : -ENOENT;

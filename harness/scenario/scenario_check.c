@@ -116,16 +116,16 @@ static int check_failover(struct story *t, const struct lb_step *step) {
 
 /* How many of the steps before this cure did something that it takes back and that still holds. A
  * `heal` without roles takes back all faults of links; a cure with two roles takes back one of these
- * two, so a second heal needs a second cut. */
+ * two, so a second heal needs a second cut; and so does a late write that is delivered. */
 static size_t count_open(const struct story *t, const struct lb_step *cure) {
   size_t open = 0;
-  bool of_two = cure->b.kind != LB_ROLE_NONE;
+  bool of_two = cure->b.kind != LB_ROLE_NONE, of_one = of_two || lb_step_form_has(lb_step_row(cure), "N");
   for (size_t i = 0; i < t->at; i++) {
     const struct lb_step *earlier = &t->scenario->steps[i];
     bool same = earlier->verb == cure->verb && lb_role_equal(earlier->a, cure->a) && lb_role_equal(earlier->b, cure->b);
     if (lb_step_undoes(cure, earlier)) open++;
     else if (of_two && earlier->verb == LB_STEP_HEAL) open = 0;
-    else if (of_two && same) open--;
+    else if (of_one && same) open--;
   }
   return open;
 }
@@ -139,6 +139,8 @@ static int check_cure(struct story *t, const struct lb_step *step) {
   if (count_open(t, step) > 0) return 0;
   for (fault.verb = LB_STEP_NONE + 1; fault.verb < LB_VERB_COUNT; fault.verb++) undone[fault.verb] = lb_step_undoes(step, &fault);
   lb_step_list(undone, faults, sizeof faults);
+  if (lb_step_form_has(lb_step_row(step), "N"))
+    return lb_refuse(t->err, t->err_size, "step = %s: expected a 'client %d write late' before it that is not delivered yet", step->text, step->a.number);
   return lb_refuse(t->err, t->err_size, "step = %s: expected an earlier %s%s", step->text, faults,
                    step->b.kind == LB_ROLE_NONE ? "" : " of these two roles, in this order, that still holds");
 }

@@ -115,6 +115,15 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                        .help = "writes what it read plus one, if it believes it holds",
                        .class = LB_STEP_COMMAND,
                        .needs = LB_NEED_ASKED},
+    [LB_STEP_WRITE_LATE] = {.form = "client N write late",
+                            .help = "the same write leaves the client, and is on its way until a later step delivers it; the client goes on "
+                                    "without an answer",
+                            .class = LB_STEP_FAULT,
+                            .needs = LB_NEED_ASKED,
+                            .undone_by = {LB_STEP_DELIVER}},
+    [LB_STEP_DELIVER] = {.form = "deliver write of client N",
+                         .help = "lets the late write of that client arrive at the resource, whatever the client does by then",
+                         .class = LB_STEP_CURE},
     [LB_STEP_REOPEN] = {.form = "client N reopen within T",
                         .help = "ends the session of a client that does not hold and opens another one, as if it were started anew; "
                                 "not in time = undecided",
@@ -212,14 +221,15 @@ const struct lb_step_row *lb_step_row(const struct lb_step *step) { return &lb_s
 bool lb_step_needs(const struct lb_step *step, enum lb_step_need need) { return lb_step_row(step)->needs & need; }
 
 /* A cure without a second role takes back what its verb can take back, also where it stands with
- * another role: one host may go by several. One with two roles takes back only what was done to
- * these two, in this order. */
+ * another role: one host may go by several. One with two roles, or with the number of a client, takes
+ * back only what was done to these, in this order. */
 bool lb_step_undoes(const struct lb_step *cure, const struct lb_step *earlier) {
   const enum lb_verb *by = lb_step_row(earlier)->undone_by;
   bool alike = lb_role_equal(cure->a, earlier->a) && lb_role_equal(cure->b, earlier->b);
   bool of_a_kind = cure->a.kind == LB_ROLE_NONE || earlier->a.kind == LB_ROLE_NONE ||
                    lb_role_is_client(cure->a) == lb_role_is_client(earlier->a);
-  return (cure->verb == by[0] || cure->verb == by[1]) && (cure->b.kind == LB_ROLE_NONE ? of_a_kind : alike);
+  bool exact = cure->b.kind != LB_ROLE_NONE || lb_step_form_has(lb_step_row(cure), "N");
+  return (cure->verb == by[0] || cure->verb == by[1]) && (exact ? alike : of_a_kind);
 }
 
 /* A cut between a client and a server hits the server, too: it may be the one that must be

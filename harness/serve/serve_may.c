@@ -13,6 +13,7 @@
 static bool is_of_a_client(enum lb_verb verb) {
   switch (verb) {
     case LB_STEP_PASS:
+    case LB_STEP_DELIVER:
     case LB_STEP_OBSERVE_SERVER: return true;
     default: return lb_step_rows[verb].class == LB_STEP_COMMAND || (lb_step_rows[verb].needs & (LB_NEED_POINT | LB_NEED_ASKED));
   }

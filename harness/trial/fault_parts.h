@@ -36,6 +36,7 @@ extern const struct lb_fault lb_faults_of_lines[LB_VERB_COUNT];     /* fault_lin
 extern const struct lb_fault lb_faults_of_messages[LB_VERB_COUNT];  /* fault_message.c */
 extern const struct lb_fault lb_faults_of_processes[LB_VERB_COUNT]; /* fault_process.c */
 extern const struct lb_fault lb_faults_of_clocks[LB_VERB_COUNT];    /* fault_clock.c */
+extern const struct lb_fault lb_faults_of_writes[LB_VERB_COUNT];    /* fault_late.c */
 
 #define LB_NAMES_BYTES 5000 /* the names of all hosts of a trial */
 

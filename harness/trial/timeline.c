@@ -232,6 +232,7 @@ static const struct part parts[LB_VERB_COUNT] = {
     [LB_STEP_RELEASE] = {tell, LB_DO_RELEASE},
     [LB_STEP_READ] = {tell, LB_DO_READ},
     [LB_STEP_WRITE] = {tell, LB_DO_WRITE},
+    [LB_STEP_WRITE_LATE] = {lb_timeline_write_late},
     [LB_STEP_REOPEN] = {lb_timeline_reopen},
     [LB_STEP_START] = {lb_timeline_start},
     [LB_STEP_STOP_AT] = {lb_timeline_arm},

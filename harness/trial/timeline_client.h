@@ -20,6 +20,8 @@ struct lb_client *lb_timeline_client(struct lb_stage *stage, const struct lb_ste
 /* Gives the client of the step a command. Its answer is awaited here, unless the step only begins, or
  * the client stops or dies at its armed point. */
 int lb_timeline_tell(struct lb_stage *stage, const struct lb_step *step, enum lb_client_verb verb);
+/* The client sends a write that does not arrive yet (fault_late.c). */
+int lb_timeline_write_late(struct lb_stage *stage, const struct lb_step *step);
 /* The steps that arm a point, and those that open a new session: in the same life, and in a new one. */
 int lb_timeline_arm(struct lb_stage *stage, const struct lb_step *step);
 int lb_timeline_reopen(struct lb_stage *stage, const struct lb_step *step);
