@@ -341,6 +341,8 @@ static const char *look_at_drop(void) {
   if (byte_takes(b, a) < 0) return "nothing passes the other way";
   if (byte_takes(c, d) < 0 || byte_takes(c, d) < 0) return "another connection does not pass";
   if (atomic_load(&line->seen[0].dropped) == 0) return "nothing was counted";
+  for (uint64_t deadline = lb_clock_ns() + WAIT_MS * MS; atomic_load(&m->again) == 0;)
+    if (lb_clock_ns() > deadline) return "it is not seen to be sent again";
   if ((wrong = undo(line))) return wrong;
   return readable(b, WAIT_MS) ? NULL : "it is not sent again";
 }

@@ -54,6 +54,8 @@ struct lb_line_picked { /* the message, once there was one */
   uint16_t from_port, to_port;
   uint64_t bytes;       /* of the message: what TCP carried in this packet */
   unsigned before;      /* messages of this connection that had passed */
+  uint32_t seq;         /* of its first byte */
+  atomic_uint again;    /* how often it was sent again: who got it would have acknowledged it */
 };
 
 struct lb_line_shared { /* written by the line's process */
@@ -69,7 +71,7 @@ struct lb_line { /* one that holds */
   struct lb_line_plan plan;
   struct lb_way *way;   /* each stands in no other line */
   size_t way_count;
-  bool is_proved;       /* the caller's: a new line has false */
+  bool is_told, is_proved; /* the caller's: a new line has false */
   uint64_t probed_at;   /* when lb_line_probe() was called, 0 = not yet */
   unsigned probes;      /* how many packets it has on each way */
   unsigned trips_back;  /* how many were asked for */

@@ -29,9 +29,18 @@ static bool is_new(struct lb_pick_connection *c, const struct lb_frame *f) {
   return true;
 }
 
+/* Whether the message is in this packet of its connection, once more. */
+static bool is_again(const struct lb_line_picked *m, const struct lb_frame *f) { return f->data_bytes > 0 && m->seq - f->seq < f->data_bytes; }
+
+static bool follows(const struct lb_line_picker *p, size_t way, const struct lb_frame *f, struct lb_line_picked *picked) {
+  if (!is_of(p->picked, way, f)) return false;
+  if (is_again(picked, f)) atomic_fetch_add(&picked->again, 1);
+  return true;
+}
+
 bool lb_line_pick(struct lb_line_picker *p, unsigned after, size_t way, const struct lb_frame *f, uint64_t now, struct lb_line_picked *picked) {
   if (!f->is_tcp) return false;
-  if (p->picked) return is_of(p->picked, way, f);
+  if (p->picked) return follows(p, way, f, picked);
   struct lb_pick_connection *c = find(p, way, f);
   if (c && f->opens) c->heard = false, c->messages = 0; /* another connection with these ports */
   if (!c || !is_new(c, f) || c->messages++ < after) return false;
@@ -42,6 +51,7 @@ bool lb_line_pick(struct lb_line_picker *p, unsigned after, size_t way, const st
   picked->to_port = f->to_port;
   picked->bytes = f->data_bytes;
   picked->before = after;
+  picked->seq = f->seq;
   atomic_store(&picked->fired, true);
   return true;
 }

@@ -58,7 +58,7 @@ void lb_line_note(struct lb_stage *stage, const struct lb_line *line);
 unsigned lb_slow_probes(const struct lb_line_plan *plan);
 /* 1 = all of them have come, as the plan says, and that is recorded; 0 = not yet; -1 with err. */
 int lb_slow_look(const struct lb_doing *d, struct lb_line *line);
-/* fault_message.c: 1 = there was such a message, and that is recorded, once; 0 = not yet. */
+/* fault_message.c: 1 = there was such a message, which did not arrive, and that is recorded, once; 0 = not yet. */
 int lb_message_look(const struct lb_doing *d, struct lb_line *line);
 /* The same for one that is undone now: 0, or -1 with err, as there was none. */
 int lb_message_settle(struct lb_doing *d, struct lb_line *line);
