@@ -328,6 +328,9 @@ struct lb_protocol {
   /* What stands between the client and its library, if that is another process: how long a call takes there and back that asks for nothing, as it was measured when the
    * session was opened, in ns. NULL = nothing does. */
   lb_ns (*round_trip)(struct lb_session *session);
+  /* The one of its points that lies in the middle of an acquire: something of it has been done, replies are still to be read or requests to be sent. NULL = there is none: at
+   * its points nothing was sent, or all is decided. */
+  const char *midway;
 };
 
 /* Whether waiters of this protocol are told: it has the hook wait and, if it has an option `wake`, that is on. `options` as

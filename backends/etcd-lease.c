@@ -105,6 +105,7 @@ const struct lb_protocol lb_etcd_lease = {
     .traits = LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES | LB_TRAIT_RENEWED,
     /* after-create: the reply has been read, or given up; the place is not known yet. */
     .points = (const char *const[]){"before-create", "after-create", "before-release", NULL},
+    .midway = "after-create",
     ETCD_HOOKS,
     .try_acquire = etcd_lease_try_acquire,
     .release = etcd_lease_release,

@@ -151,6 +151,7 @@ const struct lb_protocol lb_etcd_v3lock = {
     .options = options,
     /* after-lock: the answer has been read, or given up. */
     .points = (const char *const[]){"before-lock", "after-lock", "before-release", NULL},
+    .midway = "before-lock",
     ETCD_HOOKS,
     .try_acquire = etcd_v3lock_try_acquire,
     .release = etcd_v3lock_release,

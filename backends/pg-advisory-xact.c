@@ -58,6 +58,7 @@ const struct lb_protocol lb_pg_advisory_xact = {
     .traits = LB_TRAIT_SESSION,
     .options = pg_hold_transaction_options,
     .points = points,
+    .midway = "before-lock",
     PG_HOLD_HOOKS,
     .extend = pg_hold_extend,
     .data = &advisory_xact,

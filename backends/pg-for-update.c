@@ -75,6 +75,7 @@ const struct lb_protocol lb_pg_for_update = {
     .traits = LB_TRAIT_SESSION,
     .options = pg_hold_transaction_options,
     .points = points,
+    .midway = "before-select",
     PG_HOLD_HOOKS,
     .extend = pg_hold_extend,
     .data = &for_update,

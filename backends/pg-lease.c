@@ -124,6 +124,7 @@ const struct lb_protocol lb_pg_lease_client = {
     .traits = LB_TRAIT_LEASED | LB_TRAIT_FENCED | LB_TRAIT_CLIENT_CLOCK,
     .options = options,
     .points = points,
+    .midway = "before-upsert",
     PG_LOCK_HOOKS,
     .extend = pg_lock_extend,
     .data = &client_lease,

@@ -45,6 +45,7 @@ const struct lb_protocol lb_redis_setnx = {
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NO_OWNER,
     /* after-set: between SETNX and EXPIRE; the reply has been read, or given up, and not been looked at. */
     .points = (const char *const[]){"before-set", "after-set", "before-release", NULL},
+    .midway = "after-set",
     REDIS_BLIND_HOOKS,
     .try_acquire = setnx_try_acquire,
     .flaws = (const struct lb_flaw[]){{"what nobody asks about ends with its lease or session",

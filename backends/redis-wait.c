@@ -116,6 +116,7 @@ const struct lb_protocol lb_redis_wait = {
     .options = options,
     /* after-wait: the reply has been read, or given up, and not been looked at. before-del: nothing has been compared. */
     .points = (const char *const[]){"before-set", "after-set", "before-wait", "after-wait", "before-release", "before-del", NULL},
+    .midway = "before-wait",
     .session_size = sizeof(struct redis_key),
     .topologies = (const char *const[]){"sentinel", "cluster", NULL},
     .open = redis_key_open,

@@ -142,6 +142,7 @@ const struct lb_protocol lb_redis_watch = {
     /* after-set: between SETNX and EXPIRE; the reply has been read, or given up, and not been looked at. before-del: between GET, which found the own
      * token, and MULTI. */
     .points = (const char *const[]){"before-set", "after-set", "before-release", "before-del", NULL},
+    .midway = "after-set",
     .poll_ms = 1,
     .session_size = sizeof(struct redis_key),
     REDIS_KEY_HOOKS,

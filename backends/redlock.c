@@ -190,6 +190,7 @@ const struct lb_protocol lb_redlock = {
     .options = redlock_options,
     /* after-send: no reply has been read; with fanout=sequential the first server was asked. after-quorum: the outcome is decided, a quorum or none. */
     .points = (const char *const[]){"after-send", "after-quorum", "before-release", NULL},
+    .midway = "after-send",
     .session_size = sizeof(struct lb_session),
     .open = redlock_open,
     .close = redlock_close,

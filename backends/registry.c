@@ -127,6 +127,12 @@ static const char *texts_complaint(const struct lb_protocol *p) {
   return NULL;
 }
 
+static bool has_point(const struct lb_protocol *p, const char *name) {
+  for (const char *const *point = p->points; point && *point; point++)
+    if (strcmp(*point, name) == 0) return true;
+  return false;
+}
+
 static const char *names_complaint(const struct lb_protocol *p) {
   if (p->traits & LB_TRAIT_FOREIGN ? !good_foreign(p->name) : !good_name(p->name)) return "no name of a-z, 0-9 and '-'";
   if (strlen(p->name) > NAME_MAX_BYTES) return "a name of more than 63 bytes";
@@ -137,6 +143,7 @@ static const char *names_complaint(const struct lb_protocol *p) {
     if (!good_name(*point)) return "a point whose name has more than a-z, 0-9 and '-'";
     if (strlen(*point) > POINT_MAX_BYTES) return "a point whose name has more than 31 bytes";
   }
+  if (p->midway && !has_point(p, p->midway)) return "a point midway that is none of its points";
   return NULL;
 }
 

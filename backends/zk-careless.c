@@ -45,6 +45,7 @@ const struct lb_protocol lb_zk_careless = {
     .source = "ZooKeeper Recipes and Solutions, \"Locks\", without its note on recoverable errors and the GUID",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
     .points = zk_recipe_points,
+    .midway = "after-create",
     .flaws = (const struct lb_flaw[]){{"a session that holds is refused like anybody else",
                                        "it takes the node of its hold for that of the new attempt, which has the same name"},
                                       {0}},

@@ -38,6 +38,7 @@ const struct lb_protocol lb_zk_persistent_sequential = {
     .source = "ZooKeeper Recipes and Solutions, \"Locks\", without its flag EPHEMERAL",
     .traits = LB_TRAIT_NO_EXPIRY | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
     .points = zk_recipe_points,
+    .midway = "after-create",
     ZK_RECIPE_HOOKS,
     .data = &kind,
 };

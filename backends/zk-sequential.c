@@ -167,6 +167,7 @@ const struct lb_protocol lb_zk_sequential = {
     .traits = LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
     .options = zk_sequential_options,
     .points = zk_sequential_points,
+    .midway = "after-create",
     .session_size = sizeof(struct lb_session),
     ZK_RUN_HOOKS,
     .open = zk_sequential_open,
