@@ -187,7 +187,6 @@ const struct lb_family lb_family_redis = {
     .needs = (const char *const[]){LB_NEED_REDIS, NULL},
     .service = "redis",
     .settings = settings,
-    .by_libc = true,
     .majority = true,
     .independent = true,
     .start = start,

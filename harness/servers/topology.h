@@ -28,6 +28,9 @@ struct lb_topology {
   size_t data_count;   /* servers that hold locks: masters, a primary and its replicas, members of an ensemble */
   size_t other_count;  /* further servers (Sentinels) */
   size_t shards;       /* parts that the keys are split into, each with a primary of its own; 0 = they are not split */
+  /* With faults: for how long a server has to be silent before the others take it for dead (which is not yet a takeover), as its settings have it; 0 =
+   * nobody looks (single servers, an operator). */
+  int64_t detector_ms;
   enum lb_keeps keeps;
   int start_ms;        /* processor time that a trial takes until its servers and clients are there, as measured on one machine; 0 = hardly any */
   bool synchronous;    /* the primary acknowledges nothing that its replicas do not have */
