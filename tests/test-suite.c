@@ -189,7 +189,7 @@ static bool has(const struct lb_suite *suite, const char *path) {
 static bool is_left_out(const char *suite, const char *path, const struct lb_suite *flaws) {
   static const char *const only_speed[] = {"/03-contention-10ms-wake.ini", "/03-contention-10ms.ini", "/03-contention-1ms.ini", "/03-contention-wake.ini", "/03-herd.ini", NULL};
   static const char *const too_long[] = {"/20-clock-drift-2.ini", "/21-clock-drift-client-2.ini", "/30-lagging-follower-sweep.ini", NULL};
-  static const char *const only_full[] = {"/47-late-write.ini", "/60-power-loss.ini", NULL};
+  static const char *const only_full[] = {"/47-late-write.ini", NULL};
   const char *name = strrchr(path, '/');
   if (strcmp(suite, "full") == 0) return false;
   if (is_any_of(name, only_full)) return true;

@@ -63,10 +63,10 @@ enum lb_hunt_regime {
 };
 
 struct lb_hunt_fault {
-  enum lb_hunt_kind kind;
-  enum lb_hunt_target target;
-  enum lb_hunt_slot slot;
-  enum lb_hunt_undo undo;
+  enum lb_hunt_kind kind : 8;
+  enum lb_hunt_target target : 8;
+  enum lb_hunt_slot slot : 8;
+  enum lb_hunt_undo undo : 8;
 };
 
 /* How the servers of a system stand to each other. */
@@ -94,11 +94,12 @@ struct lb_hunt_system {
   bool queues;           /* waiters have a place in a queue and are told: slot W */
   bool sets_servers;     /* the clocks of its servers can be set */
   bool sets_clients;     /* the clocks of its clients can be set */
+  bool session;          /* a lock lives as long as a session */
   bool client_wall;      /* its correctness depends on the wall clock of clients */
   int64_t detector_ms;   /* how long a server has to be silent for another to take over; 0 = nobody looks */
   int64_t least_ttl_ms;  /* the shortest lease that the servers grant; 0 = any */
 };
-/* Fills it in from the tables of both. Nothing is started or asked. */
+/* Fills it in from the tables of both (system.c). Nothing is started; whether this machine has namespaces is looked up. */
 void lb_hunt_system_of(const struct lb_protocol *protocol, const struct lb_topology *topology, struct lb_hunt_system *ret);
 
 /* "kill-P@H-gone". 32 bytes are enough. */
@@ -111,8 +112,15 @@ const char *lb_hunt_undo_name(enum lb_hunt_undo undo); /* "", "mid", "back", "go
 const char *lb_hunt_regime_name(enum lb_hunt_regime regime); /* "long", "short", "drift" */
 /* The kind of that name, or -1. */
 int lb_hunt_kind_find(const char *name);
-/* A sentence part: "client 1 is cut off from all servers", "the primary is killed". */
-void lb_hunt_fault_say(struct lb_hunt_fault fault, const struct lb_hunt_system *system, char *buf, size_t size);
+bool lb_hunt_fault_equal(struct lb_hunt_fault a, struct lb_hunt_fault b);
+/* True if it is done to a client. */
+bool lb_hunt_of_client(struct lb_hunt_fault fault);
+/* True if clocks run at another rate from then on. */
+bool lb_hunt_drifts(struct lb_hunt_fault fault);
+/* True if another server takes over after it, where one can: the primary is gone or reaches nobody for long enough. */
+bool lb_hunt_takes_over(struct lb_hunt_fault fault, const struct lb_hunt_system *system);
+/* "the primary is killed at H, and comes back after the takeover": a part of a sentence. 160 bytes are enough. */
+void lb_hunt_fault_say(struct lb_hunt_fault fault, char *buf, size_t size);
 
 #define LB_HUNT_LETTERS_MAX 128
 /* The alphabet of a system in a regime, in a fixed order: every fault that means something there. Kinds in `without`

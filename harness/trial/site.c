@@ -13,7 +13,6 @@
 #include "base/files.h"
 #include "client/holder.h"
 #include "servers/patience.h"
-#include "servers/power.h"
 #include "servers/sandbox.h"
 
 enum { START_S = 60 };
@@ -55,14 +54,6 @@ static int prepare_clocks(struct lb_stage *s, const char *scratch) {
     if (!(client->skew = lb_skew_create(client->skew_file[0] ? client->skew_file : NULL)))
       return lb_stage_doubt(s, LB_UNDECIDED, "no clock for client %zu: %s", i + 1, strerror(errno));
   }
-  return 0;
-}
-
-/* What servers write is watched from their start where their power is to go. */
-static int watch_writes(struct lb_stage *s) {
-  if (!lb_scenario_needs(s->plan->scenario, LB_NEED_SYNCS)) return 0;
-  for (size_t i = 0; i < s->cluster.server_count; i++)
-    if (lb_power_watch(&s->cluster, i) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "what is written cannot be seen: %s", s->cluster.err);
   return 0;
 }
 
@@ -109,7 +100,7 @@ static int open_at(struct lb_stage *s, size_t clients, const char *scratch) {
   s->cluster.durable = lb_topology_on_disk(plan->topology, plan->scenario->memory_storage);
   for (size_t i = 0; i < s->cluster.server_count; i++)
     if ((r = place_server(s, i, scratch)) < 0) return r;
-  if ((r = prepare_clocks(s, scratch)) < 0 || (r = watch_writes(s)) < 0) return r;
+  if ((r = prepare_clocks(s, scratch)) < 0) return r;
   if ((r = lb_cluster_start(&s->cluster, lb_clock_ns() + START_S * LB_NS_PER_S)) != 0)
     return lb_stage_doubt(s, LB_UNDECIDED, "%s did not start: %s", plan->topology->name, s->cluster.err);
   return 0;

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The alphabet of the hunt: one row says what is done to whom, in which slots, with which undo, and what
+ * a system has to have for it. What is sound or bold to leave out stands in prune.c, not here.
+ */
+#include "alphabet.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What a system has to have. */
+enum {
+  HAS_SERVERS = 1 << 0,   /* of ours */
+  HAS_SEVERAL = 1 << 1,   /* at least two */
+  HAS_WATCHERS = 1 << 2,  /* who see a server that its replicas do not */
+  HAS_NETWORK = 1 << 3,
+  SETS_SERVERS = 1 << 4,
+  SETS_CLIENTS = 1 << 5,
+  HAS_SERVER = 1 << 6,    /* to be cut off from, ours or not */
+};
+#define SLOT(s) (1u << LB_HUNT_##s)
+#define UNDO(u) (1u << LB_HUNT_##u)
+#define TARGET(t) (1u << LB_HUNT_##t)
+#define REGIME(r) (1u << LB_HUNT_##r)
+#define ANY_REGIME (REGIME(LONG) | REGIME(SHORT) | REGIME(DRIFT))
+
+static const struct row {
+  enum lb_hunt_kind kind;
+  unsigned targets, slots, undos;
+  unsigned regimes;
+  unsigned needs;
+} rows[] = {
+    {LB_HUNT_RESTART, TARGET(P), SLOT(ASKING) | SLOT(HOLDING) | SLOT(DONE) | SLOT(WOKEN), UNDO(STAYS), ANY_REGIME, HAS_SERVERS},
+    {LB_HUNT_RESTART, TARGET(F) | TARGET(ALL), SLOT(ASKING) | SLOT(HOLDING) | SLOT(DONE) | SLOT(WOKEN), UNDO(STAYS), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
+    {LB_HUNT_KILL, TARGET(P) | TARGET(F), SLOT(BEFORE) | SLOT(ASKING) | SLOT(HOLDING), UNDO(AFTER) | UNDO(GONE), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
+    {LB_HUNT_KILL, TARGET(P) | TARGET(F), SLOT(WOKEN), UNDO(GONE), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
+    {LB_HUNT_PAUSE, TARGET(P), SLOT(ASKING) | SLOT(HOLDING), UNDO(MID), ANY_REGIME, HAS_SERVERS},
+    {LB_HUNT_PAUSE, TARGET(F), SLOT(ASKING) | SLOT(HOLDING), UNDO(MID), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
+    {LB_HUNT_PAUSE, TARGET(P) | TARGET(F), SLOT(WOKEN), UNDO(MID), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
+    {LB_HUNT_PAUSE, TARGET(P) | TARGET(F), SLOT(BEFORE) | SLOT(ASKING) | SLOT(HOLDING), UNDO(AFTER), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
+    {LB_HUNT_ISOLATE, TARGET(P) | TARGET(F), SLOT(BEFORE) | SLOT(ASKING) | SLOT(HOLDING), UNDO(MID) | UNDO(AFTER) | UNDO(GONE), ANY_REGIME,
+     HAS_SERVERS | HAS_SEVERAL | HAS_NETWORK},
+    {LB_HUNT_ISOLATE, TARGET(P) | TARGET(F), SLOT(WOKEN), UNDO(MID) | UNDO(GONE), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL | HAS_NETWORK},
+    {LB_HUNT_PART, TARGET(P), SLOT(BEFORE) | SLOT(ASKING) | SLOT(HOLDING), UNDO(AFTER) | UNDO(GONE), ANY_REGIME,
+     HAS_SERVERS | HAS_SEVERAL | HAS_NETWORK | HAS_WATCHERS},
+    {LB_HUNT_AHEAD, TARGET(P), SLOT(HOLDING), UNDO(STAYS), ANY_REGIME, HAS_SERVERS | SETS_SERVERS},
+    {LB_HUNT_AHEAD, TARGET(ALL), SLOT(HOLDING), UNDO(STAYS), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL | SETS_SERVERS},
+    {LB_HUNT_BACK, TARGET(P), SLOT(HOLDING), UNDO(STAYS), ANY_REGIME, HAS_SERVERS | SETS_SERVERS},
+    {LB_HUNT_BACK, TARGET(ALL), SLOT(HOLDING), UNDO(STAYS), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL | SETS_SERVERS},
+    {LB_HUNT_FAST, TARGET(P), SLOT(BEFORE), UNDO(STAYS), REGIME(DRIFT), HAS_SERVERS | SETS_SERVERS},
+    {LB_HUNT_FAST, TARGET(ALL), SLOT(BEFORE), UNDO(STAYS), REGIME(DRIFT), HAS_SERVERS | HAS_SEVERAL | SETS_SERVERS},
+    {LB_HUNT_SLOW, TARGET(P), SLOT(BEFORE), UNDO(STAYS), REGIME(DRIFT), HAS_SERVERS | SETS_SERVERS},
+    {LB_HUNT_SLOW, TARGET(ALL), SLOT(BEFORE), UNDO(STAYS), REGIME(DRIFT), HAS_SERVERS | HAS_SEVERAL | SETS_SERVERS},
+    {LB_HUNT_CUT, TARGET(C1), SLOT(BEFORE) | SLOT(HOLDING), UNDO(GONE), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL | HAS_NETWORK},
+    {LB_HUNT_CUT_OFF, TARGET(C1), SLOT(ASKING) | SLOT(HOLDING) | SLOT(DONE), UNDO(STAYS), REGIME(SHORT), HAS_SERVER | HAS_NETWORK},
+    {LB_HUNT_CUT_OFF, TARGET(C2), SLOT(HOLDING), UNDO(STAYS), REGIME(SHORT), HAS_SERVER | HAS_NETWORK},
+    {LB_HUNT_PAUSE, TARGET(C1), SLOT(ASKING) | SLOT(HOLDING) | SLOT(CHECKED) | SLOT(DONE), UNDO(STAYS), REGIME(SHORT), 0},
+    {LB_HUNT_PAUSE, TARGET(C2), SLOT(HOLDING) | SLOT(WOKEN), UNDO(STAYS), REGIME(SHORT), 0},
+    {LB_HUNT_KILL, TARGET(C1), SLOT(ASKING) | SLOT(HOLDING) | SLOT(DONE), UNDO(STAYS), ANY_REGIME, 0},
+    {LB_HUNT_KILL, TARGET(C2), SLOT(HOLDING) | SLOT(WOKEN), UNDO(STAYS), ANY_REGIME, 0},
+    {LB_HUNT_AHEAD, TARGET(C1), SLOT(BEFORE) | SLOT(HOLDING), UNDO(STAYS), ANY_REGIME, SETS_CLIENTS},
+    {LB_HUNT_AHEAD, TARGET(C2), SLOT(BEFORE), UNDO(STAYS), ANY_REGIME, SETS_CLIENTS},
+    {LB_HUNT_BACK, TARGET(C1), SLOT(BEFORE) | SLOT(HOLDING), UNDO(STAYS), ANY_REGIME, SETS_CLIENTS},
+    {LB_HUNT_BACK, TARGET(C2), SLOT(BEFORE), UNDO(STAYS), ANY_REGIME, SETS_CLIENTS},
+    {LB_HUNT_FAST, TARGET(C1), SLOT(BEFORE), UNDO(STAYS), REGIME(DRIFT), SETS_CLIENTS},
+    {LB_HUNT_SLOW, TARGET(C1), SLOT(BEFORE), UNDO(STAYS), REGIME(DRIFT), SETS_CLIENTS},
+};
+enum { ROW_COUNT = sizeof rows / sizeof *rows };
+
+static unsigned has(const struct lb_hunt_system *s) {
+  bool ours = s->count > 0 && !s->own;
+  return (ours ? HAS_SERVERS : 0) | (s->count > 1 ? HAS_SEVERAL : 0) | (s->watched ? HAS_WATCHERS : 0) | (s->network ? HAS_NETWORK : 0) |
+         (s->sets_servers ? SETS_SERVERS : 0) | (s->sets_clients ? SETS_CLIENTS : 0) | (s->count > 0 ? HAS_SERVER : 0);
+}
+
+/* Whether its slot comes in the program of this system. */
+static bool comes(const struct lb_hunt_system *s, struct lb_hunt_fault f) {
+  if (f.slot == LB_HUNT_ASKING) return s->inside != NULL;
+  return f.slot != LB_HUNT_CHECKED || s->gated;
+}
+
+/* A lease of two seconds ends before another server has taken over: what drifts then shows nothing. */
+static bool outlasts(enum lb_hunt_regime regime, struct lb_hunt_fault f) {
+  bool late = f.undo == LB_HUNT_AFTER || (f.undo == LB_HUNT_GONE && f.slot != LB_HUNT_BEFORE);
+  return regime == LB_HUNT_DRIFT && late && !lb_hunt_of_client(f);
+}
+
+static size_t add_undos(const struct lb_hunt_system *s, enum lb_hunt_regime regime, const struct row *row, struct lb_hunt_fault f, struct lb_hunt_fault *ret) {
+  size_t count = 0;
+  for (unsigned u = 0; u < LB_HUNT_UNDO_COUNT; u++) {
+    f.undo = (enum lb_hunt_undo)u;
+    if (row->undos & (1u << u) && comes(s, f) && !outlasts(regime, f)) ret[count++] = f;
+  }
+  return count;
+}
+
+size_t lb_hunt_letters(const struct lb_hunt_system *s, enum lb_hunt_regime regime, unsigned without, struct lb_hunt_fault ret[LB_HUNT_LETTERS_MAX]) {
+  size_t count = 0;
+  for (unsigned slot = 0; slot < LB_HUNT_SLOT_COUNT; slot++)
+    for (const struct row *row = rows; row < rows + ROW_COUNT; row++) {
+      bool fits = row->regimes & (1u << regime) && (row->needs & ~has(s)) == 0 && !(without & (1u << row->kind));
+      if (!fits || !(row->slots & (1u << slot))) continue;
+      for (unsigned t = 0; t < LB_HUNT_TARGET_COUNT; t++)
+        if (row->targets & (1u << t))
+          count += add_undos(s, regime, row, (struct lb_hunt_fault){row->kind, (enum lb_hunt_target)t, (enum lb_hunt_slot)slot, LB_HUNT_STAYS}, ret + count);
+    }
+  return count;
+}
+
+/* ---- what can be said of one letter ------------------------------------------------------------------ */
+
+bool lb_hunt_fault_equal(struct lb_hunt_fault a, struct lb_hunt_fault b) {
+  return a.kind == b.kind && a.target == b.target && a.slot == b.slot && a.undo == b.undo;
+}
+bool lb_hunt_of_client(struct lb_hunt_fault f) { return f.target == LB_HUNT_C1 || f.target == LB_HUNT_C2; }
+bool lb_hunt_drifts(struct lb_hunt_fault f) { return f.kind == LB_HUNT_FAST || f.kind == LB_HUNT_SLOW; }
+bool lb_hunt_takes_over(struct lb_hunt_fault f, const struct lb_hunt_system *s) {
+  bool can = s->servers == LB_HUNT_REPLICATED || s->servers == LB_HUNT_ENSEMBLE;
+  bool away = f.kind == LB_HUNT_KILL || f.kind == LB_HUNT_PAUSE || f.kind == LB_HUNT_ISOLATE;
+  return can && away && f.target == LB_HUNT_P && f.undo != LB_HUNT_MID;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Faults as steps: how each kind is written, and how it is taken back.
+ */
+#include "program.h"
+
+#define LINE(p, ...) (fprintf((p)->file, "step = " __VA_ARGS__), fputc('\n', (p)->file))
+
+static const char *role_of(const struct lb_hunt_program *p, enum lb_hunt_target target) {
+  switch (target) {
+    case LB_HUNT_P: return "primary";
+    case LB_HUNT_F: return p->system->others;
+    case LB_HUNT_ALL: return "all";
+    case LB_HUNT_C1: return "client 1";
+    default: return "client 2";
+  }
+}
+
+bool lb_hunt_has(const struct lb_hunt_timeline *t, enum lb_hunt_slot slot) {
+  for (size_t i = 0; i < t->fault_count; i++)
+    if (t->fault[i].slot == slot) return true;
+  return false;
+}
+
+bool lb_hunt_does(const struct lb_hunt_timeline *t, enum lb_hunt_kind kind, enum lb_hunt_target target, enum lb_hunt_slot slot) {
+  for (size_t i = 0; i < t->fault_count; i++)
+    if (t->fault[i].kind == kind && t->fault[i].target == target && t->fault[i].slot == slot) return true;
+  return false;
+}
+
+/* A client of an ensemble goes to another server when it is cut off from one: so it is left with one that neither leads nor is F. */
+static void cut(struct lb_hunt_program *p, const char *who) {
+  if (p->system->servers == LB_HUNT_ENSEMBLE) LINE(p, "cut %s from primary", who);
+  LINE(p, "cut %s from %s", who, p->system->others);
+}
+
+static void act(struct lb_hunt_program *p, struct lb_hunt_fault f) {
+  const char *who = role_of(p, f.target);
+  switch (f.kind) {
+    case LB_HUNT_RESTART: LINE(p, "restart %s", who); break;
+    case LB_HUNT_KILL: LINE(p, "kill %s", who); break;
+    case LB_HUNT_PAUSE: LINE(p, "pause %s", who); break;
+    case LB_HUNT_ISOLATE: LINE(p, "isolate %s", who); break;
+    case LB_HUNT_PART: LINE(p, "isolate %s from replicas", who); break;
+    case LB_HUNT_CUT: cut(p, who); break;
+    case LB_HUNT_CUT_OFF: LINE(p, "cut %s from all", who); break;
+    case LB_HUNT_AHEAD: LINE(p, "clock %s wall +60m", who); break;
+    case LB_HUNT_BACK: LINE(p, "clock %s wall -60m", who); break;
+    case LB_HUNT_FAST: LINE(p, "clock %s rate 2", who); break;
+    case LB_HUNT_SLOW: LINE(p, "clock %s rate 0.5", who); break;
+    case LB_HUNT_KIND_COUNT: break;
+  }
+  if (f.kind == LB_HUNT_KILL && lb_hunt_of_client(f)) p->dead[f.target == LB_HUNT_C1 ? 1 : 2] = true;
+}
+
+/* Who was killed or started again later does not stand still any more. */
+static bool is_over(const struct lb_hunt_program *p, size_t i) {
+  const struct lb_hunt_fault *f = p->timeline->fault;
+  for (size_t j = i + 1; j < p->timeline->fault_count; j++) {
+    bool ends = f[j].kind == LB_HUNT_RESTART || f[j].kind == LB_HUNT_KILL;
+    if (f[i].kind == LB_HUNT_PAUSE && ends && (f[j].target == f[i].target || f[j].target == LB_HUNT_ALL)) return true;
+  }
+  return false;
+}
+
+static void take_back(struct lb_hunt_program *p, size_t i) {
+  struct lb_hunt_fault f = p->timeline->fault[i];
+  const char *who = role_of(p, f.target);
+  if (is_over(p, i)) return;
+  switch (f.kind) {
+    case LB_HUNT_KILL: LINE(p, "restart %s", who); break;
+    case LB_HUNT_PAUSE: LINE(p, "resume %s", who); break;
+    case LB_HUNT_ISOLATE:
+    case LB_HUNT_PART: LINE(p, "rejoin %s", who); break;
+    default: break; /* cuts of clients are healed together, and clocks stay */
+  }
+}
+
+void lb_hunt_do(struct lb_hunt_program *p, enum lb_hunt_slot slot) {
+  for (size_t i = 0; i < p->timeline->fault_count; i++) {
+    struct lb_hunt_fault f = p->timeline->fault[i];
+    if (f.slot == slot && !(f.kind == LB_HUNT_PAUSE && lb_hunt_of_client(f))) act(p, f);
+  }
+}
+
+void lb_hunt_take_back_mid(struct lb_hunt_program *p, enum lb_hunt_slot slot) {
+  bool waited = false;
+  for (size_t i = 0; i < p->timeline->fault_count; i++) {
+    struct lb_hunt_fault f = p->timeline->fault[i];
+    if (f.slot != slot || f.undo != LB_HUNT_MID) continue;
+    if (!waited) LINE(p, "wait %lldms", (long long)p->times.mid_ms);
+    waited = true;
+    take_back(p, i);
+  }
+}
+
+void lb_hunt_take_back(struct lb_hunt_program *p, enum lb_hunt_undo undo) {
+  for (size_t i = 0; i < p->timeline->fault_count; i++)
+    if (p->timeline->fault[i].undo == undo && !lb_hunt_of_client(p->timeline->fault[i])) take_back(p, i);
+}
+
+void lb_hunt_heal(struct lb_hunt_program *p) {
+  for (size_t i = 0; i < p->timeline->fault_count; i++) {
+    enum lb_hunt_kind kind = p->timeline->fault[i].kind;
+    if (kind == LB_HUNT_CUT || kind == LB_HUNT_CUT_OFF) {
+      LINE(p, "heal");
+      return;
+    }
+  }
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which timelines need not be run. Two kinds of reason are kept apart. The sound ones: such a timeline means nothing, or
+ * comes out as another one that is run (a sample of them is run all the same, and has to agree). The bounds: from two faults on
+ * the hunt does without some that cost most and teach least, and says so. What is never a reason: that a
+ * fault is harmless alone.
+ */
+#include "space.h"
+
+/* ---- sound, of a single fault ------------------------------------------------------------------------ */
+
+static bool is_wall(struct lb_hunt_fault f) { return f.kind == LB_HUNT_AHEAD || f.kind == LB_HUNT_BACK; }
+static bool is_clock(struct lb_hunt_fault f) { return is_wall(f) || lb_hunt_drifts(f); }
+
+/* Client 1 that is killed or cut off behind the last reply holds, as at H. One that is stopped there does not: it has yet to look whether its
+ * grant came in time. */
+static bool is_as_at_h(const struct lb_hunt_system *s, struct lb_hunt_fault f) {
+  bool told = lb_hunt_of_client(f) && f.kind == LB_HUNT_PAUSE;
+  return f.slot == LB_HUNT_ASKING && s->decided_inside && !told;
+}
+
+static enum lb_hunt_pruned of_fault(const struct lb_hunt_system *s, struct lb_hunt_fault f) {
+  bool links = f.kind == LB_HUNT_ISOLATE || f.kind == LB_HUNT_PART;
+  if (lb_hunt_of_client(f) && is_wall(f) && !s->client_wall) return LB_HUNT_CLIENT_WALL;
+  if (links && s->servers == LB_HUNT_INDEPENDENT) return LB_HUNT_NO_LINKS;
+  if (links && s->count == 2 && f.target == LB_HUNT_F) return LB_HUNT_SYMMETRIC;
+  if (f.slot == LB_HUNT_WOKEN && !s->queues) return LB_HUNT_NO_QUEUE;
+  return is_as_at_h(s, f) ? LB_HUNT_SAME_AS_H : LB_HUNT_RUN;
+}
+
+/* ---- sound, of two ----------------------------------------------------------------------------------- */
+
+enum { HOST_P = 1 << 0, HOST_F = 1 << 1, HOST_OTHERS = 1 << 2, SERVERS = HOST_P | HOST_F | HOST_OTHERS, HOST_C1 = 1 << 3, HOST_C2 = 1 << 4 };
+static unsigned targeted(struct lb_hunt_fault f) {
+  static const unsigned hosts[LB_HUNT_TARGET_COUNT] = {
+      [LB_HUNT_P] = HOST_P, [LB_HUNT_F] = HOST_F, [LB_HUNT_ALL] = SERVERS, [LB_HUNT_C1] = HOST_C1, [LB_HUNT_C2] = HOST_C2};
+  return hosts[f.target];
+}
+/* With those at the other ends of its links. */
+static unsigned touched(struct lb_hunt_fault f) {
+  bool links = f.kind == LB_HUNT_ISOLATE || f.kind == LB_HUNT_PART || f.kind == LB_HUNT_CUT || f.kind == LB_HUNT_CUT_OFF;
+  return targeted(f) | (links ? (unsigned)SERVERS : 0);
+}
+
+/* Whether what an earlier fault did still holds when a later one is done. */
+static bool lasts(struct lb_hunt_fault earlier, struct lb_hunt_fault later) {
+  if (earlier.slot == later.slot || earlier.undo == LB_HUNT_GONE) return true;
+  if (earlier.kind == LB_HUNT_KILL && lb_hunt_of_client(earlier)) return true;
+  return earlier.undo == LB_HUNT_AFTER && later.slot < LB_HUNT_CHECKED;
+}
+
+/* Who is dead cannot be hit, and who stands still can neither be stopped nor asked for its clock. */
+static bool is_dead(struct lb_hunt_fault earlier, struct lb_hunt_fault later) {
+  if (!(targeted(earlier) & targeted(later)) || !lasts(earlier, later)) return false;
+  bool asks = later.kind == LB_HUNT_PAUSE || is_clock(later);
+  return earlier.kind == LB_HUNT_KILL || (earlier.kind == LB_HUNT_PAUSE && asks);
+}
+
+static bool never_comes(struct lb_hunt_fault earlier, struct lb_hunt_fault later) {
+  bool died = earlier.kind == LB_HUNT_KILL && earlier.target == LB_HUNT_C1;
+  return died && (later.target == LB_HUNT_C1 || (later.slot > earlier.slot && later.slot >= LB_HUNT_CHECKED));
+}
+
+static int compare(struct lb_hunt_fault a, struct lb_hunt_fault b) {
+  if (a.kind != b.kind) return a.kind < b.kind ? -1 : 1;
+  if (a.target != b.target) return a.target < b.target ? -1 : 1;
+  return a.undo < b.undo ? -1 : a.undo > b.undo;
+}
+
+/* Of all orders that differ by neighbours without a common host, the one that is first by the alphabet is run: in it no fault stands
+ * behind a larger one that it could be moved in front of. */
+static bool is_moved(const struct lb_hunt_timeline *t) {
+  for (size_t j = 1; j < t->fault_count; j++)
+    for (size_t i = j; i > 0 && t->fault[i - 1].slot == t->fault[j].slot && !(touched(t->fault[i - 1]) & touched(t->fault[j])); i--)
+      if (compare(t->fault[j], t->fault[i - 1]) < 0) return true;
+  return false;
+}
+
+static enum lb_hunt_pruned of_pairs(const struct lb_hunt_timeline *t) {
+  for (size_t j = 1; j < t->fault_count; j++)
+    for (size_t i = 0; i < j; i++) {
+      if (never_comes(t->fault[i], t->fault[j])) return LB_HUNT_CLIENT_1_DEAD;
+      if (is_dead(t->fault[i], t->fault[j])) return LB_HUNT_DEAD_HOST;
+    }
+  return is_moved(t) ? LB_HUNT_ORDER : LB_HUNT_RUN;
+}
+
+/* ---- bounds ------------------------------------------------------------------------------------------ */
+
+/* Slow servers keep leases longer, and a fast client gives them up sooner; where clients stamp leases by their wall clock, a
+ * holder that is ahead takes a longer one, and who is behind waits longer. */
+static bool is_harmless(struct lb_hunt_fault f) {
+  if (!lb_hunt_of_client(f)) return f.kind == LB_HUNT_BACK || f.kind == LB_HUNT_SLOW;
+  if (f.target == LB_HUNT_C2) return f.kind == LB_HUNT_BACK;
+  return f.kind == LB_HUNT_AHEAD || f.kind == LB_HUNT_FAST;
+}
+
+static enum lb_hunt_pruned bound_of(struct lb_hunt_fault f) {
+  if (is_harmless(f)) return LB_HUNT_HARMLESS_CLOCK;
+  if (f.kind == LB_HUNT_KILL && f.target == LB_HUNT_C1 && f.slot > LB_HUNT_ASKING) return LB_HUNT_HOLDER_KILLED;
+  if (f.kind == LB_HUNT_RESTART && f.slot == LB_HUNT_DONE) return LB_HUNT_LATE_RESTART;
+  return f.undo == LB_HUNT_GONE && f.slot != LB_HUNT_BEFORE ? LB_HUNT_LATE_FOR_GOOD : LB_HUNT_RUN;
+}
+
+/* A cut from the replicas is a part of one from all servers. */
+static bool is_again(struct lb_hunt_fault a, struct lb_hunt_fault b) {
+  bool links = (a.kind == LB_HUNT_ISOLATE || a.kind == LB_HUNT_PART) && (b.kind == LB_HUNT_ISOLATE || b.kind == LB_HUNT_PART);
+  return a.target == b.target && (a.kind == b.kind || links);
+}
+
+static enum lb_hunt_pruned bounds(const struct lb_hunt_timeline *t) {
+  for (size_t i = 0; i < t->fault_count; i++) {
+    enum lb_hunt_pruned why = bound_of(t->fault[i]);
+    if (why != LB_HUNT_RUN) return why;
+    for (size_t j = 0; j < i; j++)
+      if (is_again(t->fault[j], t->fault[i])) return LB_HUNT_TWICE;
+  }
+  return LB_HUNT_RUN;
+}
+
+enum lb_hunt_pruned lb_hunt_prune(const struct lb_hunt_system *s, const struct lb_hunt_timeline *t) {
+  enum lb_hunt_pruned why = LB_HUNT_RUN;
+  bool drifts = t->regime != LB_HUNT_DRIFT || t->fault_count == 0;
+  for (size_t i = 0; i < t->fault_count && why == LB_HUNT_RUN; i++) {
+    why = of_fault(s, t->fault[i]);
+    drifts |= lb_hunt_drifts(t->fault[i]);
+  }
+  if (why == LB_HUNT_RUN && !drifts) why = LB_HUNT_NO_DRIFT;
+  if (why == LB_HUNT_RUN) why = of_pairs(t);
+  return why == LB_HUNT_RUN && t->fault_count > 1 ? bounds(t) : why;
+}
+
+/* ---- in words ---------------------------------------------------------------------------------------- */
+
+static const struct {
+  bool sound;
+  const char *text;
+} reasons[LB_HUNT_PRUNED_COUNT] = {
+    [LB_HUNT_RUN] = {false, ""},
+    [LB_HUNT_CLIENT_WALL] = {true, "this lock does not know the wall clocks of clients"},
+    [LB_HUNT_SAME_AS_H] = {true, "behind the last reply of an acquire: as while client 1 holds"},
+    [LB_HUNT_NO_LINKS] = {true, "these servers never talk to each other"},
+    [LB_HUNT_SYMMETRIC] = {true, "the same as with the primary: there is one link"},
+    [LB_HUNT_DEAD_HOST] = {true, "this host is dead or stands still by then"},
+    [LB_HUNT_CLIENT_1_DEAD] = {true, "client 1 is dead by then"},
+    [LB_HUNT_ORDER] = {true, "another order of faults that touch no common host is run"},
+    [LB_HUNT_NO_QUEUE] = {true, "nobody queues, so no waiter is woken"},
+    [LB_HUNT_NO_DRIFT] = {true, "no clock drifts: as in `long`"},
+    [LB_HUNT_HARMLESS_CLOCK] = {false, "bound: no clock that only makes leases longer, beside other faults"},
+    [LB_HUNT_HOLDER_KILLED] = {false, "bound: no holder that is killed, beside other faults"},
+    [LB_HUNT_LATE_RESTART] = {false, "bound: no restart behind the last write, beside other faults"},
+    [LB_HUNT_LATE_FOR_GOOD] = {false, "bound: nothing that begins after B and lasts until the end, beside other faults"},
+    [LB_HUNT_TWICE] = {false, "bound: nothing is done to one host twice"},
+};
+bool lb_hunt_pruned_is_sound(enum lb_hunt_pruned why) { return reasons[why].sound; }
+const char *lb_hunt_pruned_text(enum lb_hunt_pruned why) { return reasons[why].text; }

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Whether the space of a hunt is what its rules say: against a brute force that was written apart, by its ids,
+ * its orders and its scenario files.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "backends/registry.h"
+#include "hunt/order.h"
+#include "hunt/write.h"
+#include "hunt_brute.h"
+#include "run/system.h"
+#include "scenario/scenario.h"
+
+/* A machine without network namespaces has a smaller alphabet: here all of it is wanted. */
+static struct lb_hunt_system system_of(const char *name) {
+  struct lb_hunt_system ret;
+  struct lb_system system;
+  char err[400];
+  assert_int_equal(lb_system_parse(name, &system, err, sizeof err), 0);
+  lb_hunt_system_of(system.protocol, system.topology, &ret);
+  ret.network = ret.count > 0 && !ret.own;
+  return ret;
+}
+
+static const char *const systems[] = {"local@none",          "redis-token@redis",     "redlock@redis-x3",   "redlock@redis-x5",
+                                      "redis-token@sentinel", "redis-token@cluster",   "pg-lease@pg",        "pg-lease-client@pg-async",
+                                      "zk-sequential@zk-x3",  "zk-sequential@zk",      "etcd-v3lock@etcd-x3", "pg-advisory@pg-sync"};
+enum { SYSTEM_COUNT = sizeof systems / sizeof *systems };
+
+static int by_text(const void *a, const void *b) { return strcmp(a, b); }
+
+struct ids {
+  char (*id)[LB_HUNT_ID_MAX + 1]; /* with "+" or "-" in front: run or not */
+  size_t count;
+};
+static struct ids ids_of(const struct lb_hunt_space *space, bool (*keep)(const char *fault)) {
+  struct ids ids = {.id = calloc(space->count + 1, sizeof *ids.id)};
+  assert_non_null(ids.id);
+  for (size_t i = 0; i < space->count; i++) {
+    const struct lb_hunt_timeline *t = &space->timeline[i];
+    bool kept = true;
+    for (size_t f = 0; f < t->fault_count && keep; f++) {
+      char text[40];
+      lb_hunt_fault_format(t->fault[f], text, sizeof text);
+      kept &= keep(text);
+    }
+    if (!kept) continue;
+    lb_hunt_id(t, ids.id[ids.count]);
+    ids.id[ids.count++][LB_HUNT_ID_MAX] = t->pruned == LB_HUNT_RUN;
+  }
+  qsort(ids.id, ids.count, sizeof *ids.id, by_text);
+  return ids;
+}
+
+static void compare(const char *name, int k, bool (*keep)(const char *fault)) {
+  struct lb_hunt_system system = system_of(name);
+  struct lb_hunt_space space;
+  struct brute brute;
+  assert_int_equal(lb_hunt_space_make(&system, k, NULL, &space), 0);
+  brute_make(&system, k, keep, &brute);
+  struct ids ids = ids_of(&space, keep);
+  for (size_t i = 0; i < ids.count && i < brute.count; i++) {
+    if (strcmp(ids.id[i], brute.id[i]) != 0 || (ids.id[i][LB_HUNT_ID_MAX] != 0) != brute.runs[i])
+      fail_msg("%s: the space has %s (%s), brute force %s (%s)", name, ids.id[i], ids.id[i][LB_HUNT_ID_MAX] ? "run" : "not run", brute.id[i],
+               brute.runs[i] ? "run" : "not run");
+  }
+  assert_int_equal(ids.count, brute.count);
+  assert_true(brute.count > 0);
+  free(ids.id);
+  brute_clear(&brute);
+  lb_hunt_space_clear(&space);
+}
+
+static void the_alphabet_of_every_system_equals_brute_force(void **state) {
+  (void)state;
+  for (size_t i = 0; i < SYSTEM_COUNT; i++) compare(systems[i], 1, NULL);
+}
+
+/* One fault of each way to be left out. */
+static bool is_few(const char *fault) {
+  static const char *const few[] = {"kill-P@B-back", "kill-P@H-gone", "pause-P@H-mid", "restart-all@H", "isolate-P@B-back", "part-P@B-back", "ahead-P@H", "fast-c1@B",
+                                    "slow-c1@B",     "kill-c1@H",     "pause-c1@H",    "pause-c1@A",    "kill-c2@H",        "kill-c2@W",     "restart-P@R"};
+  for (size_t i = 0; i < sizeof few / sizeof *few; i++)
+    if (strcmp(few[i], fault) == 0) return true;
+  return false;
+}
+static void three_faults_of_a_small_alphabet_equal_brute_force(void **state) {
+  (void)state;
+  for (size_t i = 0; i < SYSTEM_COUNT; i += 3) compare(systems[i], 2, is_few);
+  compare("redis-token@redis", 3, is_few);
+}
+static void two_faults_of_the_whole_alphabet_equal_brute_force(void **state) {
+  (void)state;
+  compare("redis-token@redis", 2, NULL);
+  compare("redis-token@sentinel", 2, NULL);
+  compare("zk-sequential@zk-x3", 2, NULL);
+}
+
+static void every_reason_occurs_and_is_said(void **state) {
+  size_t seen[LB_HUNT_PRUNED_COUNT] = {0};
+  (void)state;
+  for (size_t i = 0; i < SYSTEM_COUNT; i++) {
+    struct lb_hunt_system system = system_of(systems[i]);
+    struct lb_hunt_space space;
+    assert_int_equal(lb_hunt_space_make(&system, 2, NULL, &space), 0);
+    for (size_t t = 0; t < space.count; t++) {
+      struct lb_hunt_timeline sub[LB_HUNT_SUBSETS_MAX];
+      size_t count = lb_hunt_subsets(&space, &space.timeline[t], sub);
+      seen[space.timeline[t].pruned]++;
+      for (size_t s = 0; s < count; s++) seen[sub[s].pruned]++; /* of `drift`, without one */
+    }
+    lb_hunt_space_clear(&space);
+  }
+  for (int why = 0; why < LB_HUNT_PRUNED_COUNT; why++) {
+    if (seen[why] == 0) fail_msg("nothing is pruned for reason %d: %s", why, lb_hunt_pruned_text((enum lb_hunt_pruned)why));
+    assert_int_equal(*lb_hunt_pruned_text((enum lb_hunt_pruned)why) == '\0', why == LB_HUNT_RUN);
+  }
+}
+
+static void an_id_says_what_its_timeline_is(void **state) {
+  struct lb_hunt_system system = system_of("redis-token@sentinel");
+  struct lb_hunt_space space;
+  char err[200];
+  (void)state;
+  assert_int_equal(lb_hunt_space_make(&system, 2, NULL, &space), 0);
+  struct ids ids = ids_of(&space, NULL);
+  for (size_t i = 1; i < ids.count; i++) assert_true(strcmp(ids.id[i - 1], ids.id[i]) < 0); /* each is there once */
+  for (size_t i = 0; i < space.count; i += 7) {
+    struct lb_hunt_timeline back;
+    char id[LB_HUNT_ID_MAX];
+    lb_hunt_id(&space.timeline[i], id);
+    assert_int_equal(lb_hunt_of_id(id, &back, err, sizeof err), 0);
+    assert_int_equal(lb_hunt_find(&space, &back), i);
+  }
+  free(ids.id);
+  lb_hunt_space_clear(&space);
+}
+
+static void what_is_no_id_is_refused(void **state) {
+  static const char *const bad[] = {"", "L", "X0", "L1", "L4.a", "L0.kill-P@B-back", "L1.kil-P@B-back", "L2.kill-P@B-back", "L1+kill-P@B-back",
+                                    "L1.kill-P@B-back+", "L2.restart-P@H+kill-P@B-back", "L1.kill-P@B-back ", "l0"};
+  struct lb_hunt_timeline t;
+  char err[400];
+  (void)state;
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_int_equal(lb_hunt_of_id(bad[i], &t, err, sizeof err), -22);
+  assert_int_equal(lb_hunt_of_id("L1.kil-P@B-back", &t, err, sizeof err), -22);
+  assert_non_null(strstr(err, "no fault is called 'kil-P@B-back'"));
+}
+
+static void subsets_are_of_one_regime_and_in_the_order_that_is_run(void **state) {
+  static const char *const wanted[] = {"L0", "L1.part-P@B-back", "L1.ahead-all@H", "L1.kill-P@H-back", "L2.part-P@B-back+ahead-all@H", "L2.part-P@B-back+kill-P@H-back",
+                                       "L2.kill-P@H-back+ahead-all@H"};
+  struct lb_hunt_system system = system_of("redis-token@sentinel");
+  struct lb_hunt_space space = {.system = system};
+  struct lb_hunt_timeline t, sub[LB_HUNT_SUBSETS_MAX];
+  char err[200], id[LB_HUNT_ID_MAX];
+  (void)state;
+  assert_int_equal(lb_hunt_of_id("L3.part-P@B-back+kill-P@H-back+ahead-all@H", &t, err, sizeof err), 0);
+  assert_int_equal(lb_hunt_subsets(&space, &t, sub), LB_HUNT_SUBSETS_MAX);
+  for (size_t i = 0; i < LB_HUNT_SUBSETS_MAX; i++) {
+    bool found = false;
+    lb_hunt_id(&sub[i], id);
+    for (size_t w = 0; w < LB_HUNT_SUBSETS_MAX; w++) found |= strcmp(wanted[w], id) == 0;
+    if (!found) fail_msg("%s is no subset", id);
+    if (i > 0) assert_true(sub[i].fault_count >= sub[i - 1].fault_count);
+  }
+  /* ahead-c1 and kill-f share no host: of the two orders the first by the alphabet is run. */
+  assert_int_equal(lb_hunt_of_id("S3.pause-c2@H+kill-f@H-back+pause-c1@R", &t, err, sizeof err), 0);
+  assert_int_equal(lb_hunt_subsets(&space, &t, sub), LB_HUNT_SUBSETS_MAX);
+  lb_hunt_id(&sub[4], id);
+  assert_string_equal(id, "S2.kill-f@H-back+pause-c2@H");
+}
+
+static size_t *order_of(const struct lb_hunt_space *space, uint64_t seed, size_t *ret_count) {
+  size_t *order;
+  assert_int_equal(lb_hunt_order(space, seed, &order, ret_count), 0);
+  return order;
+}
+static int by_number(const void *a, const void *b) { return (*(const size_t *)a > *(const size_t *)b) - (*(const size_t *)a < *(const size_t *)b); }
+
+static void a_seed_chooses_the_order_and_nothing_else(void **state) {
+  struct lb_hunt_system system = system_of("redis-token@sentinel");
+  struct lb_hunt_space space;
+  size_t count[3], *order[3];
+  (void)state;
+  assert_int_equal(lb_hunt_space_make(&system, 2, NULL, &space), 0);
+  for (int i = 0; i < 3; i++) order[i] = order_of(&space, i < 2 ? 7 : 8, &count[i]);
+  assert_int_equal(count[0], count[2]);
+  assert_memory_equal(order[0], order[1], count[0] * sizeof **order);
+  assert_memory_not_equal(order[0], order[2], count[0] * sizeof **order);
+  size_t kinds_seen[LB_HUNT_KIND_COUNT][LB_HUNT_KIND_COUNT] = {{0}}, rounds = 0;
+  for (size_t i = 0; i < count[0]; i++) {
+    const struct lb_hunt_timeline *t = &space.timeline[order[0][i]];
+    assert_int_equal(t->pruned, LB_HUNT_RUN);
+    assert_int_equal(t->fault_count == 0, i < LB_HUNT_CONTROLS);
+    if (i > 0) assert_true(t->fault_count >= space.timeline[order[0][i - 1]].fault_count);
+    if (t->fault_count != 2) continue;
+    size_t a = t->fault[0].kind, b = t->fault[1].kind, turn = ++kinds_seen[a < b ? a : b][a < b ? b : a];
+    assert_true(turn >= rounds); /* nobody's turn comes again before all had theirs */
+    rounds = turn;
+  }
+  for (int i = 0; i < 3; i += 2) qsort(order[i], count[i], sizeof **order, by_number);
+  assert_memory_equal(order[0], order[2], count[0] * sizeof **order);
+  for (int i = 0; i < 3; i++) free(order[i]);
+  lb_hunt_space_clear(&space);
+}
+
+static void an_audit_draws_what_is_soundly_pruned(void **state) {
+  struct lb_hunt_system system = system_of("redlock@redis-x3");
+  struct lb_hunt_space space;
+  size_t count, *drawn;
+  (void)state;
+  assert_int_equal(lb_hunt_space_make(&system, 2, NULL, &space), 0);
+  assert_int_equal(lb_hunt_audit(&space, 1, 0.05, 50, &drawn, &count), 0);
+  assert_int_equal(count, 50);
+  for (size_t i = 0; i < count; i++) assert_true(lb_hunt_pruned_is_sound(space.timeline[drawn[i]].pruned));
+  free(drawn);
+  lb_hunt_space_clear(&space);
+}
+
+static void a_kind_can_be_left_out(void **state) {
+  struct lb_hunt_system system = system_of("redis-token@redis");
+  struct lb_hunt_switches switches = {.without = 1u << LB_HUNT_RESTART};
+  struct lb_hunt_space space;
+  (void)state;
+  assert_int_equal(lb_hunt_space_make(&system, 2, &switches, &space), 0);
+  for (size_t i = 0; i < space.count; i++)
+    for (size_t f = 0; f < space.timeline[i].fault_count; f++) assert_int_not_equal(space.timeline[i].fault[f].kind, LB_HUNT_RESTART);
+  lb_hunt_space_clear(&space);
+  assert_int_equal(lb_hunt_space_make(&system, 4, NULL, &space), -22);
+}
+
+/* A scenario as it is written, parsed; the text is the caller's. */
+static char *write_one(const struct lb_hunt_timeline *t, const struct lb_hunt_system *system, enum lb_guard guard, const struct lb_hunt_settings *settings) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *file = open_memstream(&text, &size);
+  assert_non_null(file);
+  assert_int_equal(lb_hunt_write(t, system, guard, settings, "any", file), 0);
+  fclose(file);
+  return text;
+}
+
+/* Steps that this build does not know are those of another part: their timelines are left out. */
+static bool is_known(const struct lb_hunt_timeline *t) {
+  struct lb_step step = {0};
+  char err[400];
+  if (lb_step_parse("isolate primary", &step, err, sizeof err) == 0) return free(step.text), true;
+  for (size_t i = 0; i < t->fault_count; i++)
+    if (t->fault[i].kind == LB_HUNT_ISOLATE || t->fault[i].kind == LB_HUNT_PART) return false;
+  return true;
+}
+
+static void every_timeline_is_a_scenario(void **state) {
+  static const struct lb_hunt_settings alone = {.no_client_3 = true, .no_renewal = true, .note = "breaks 5 of 5"};
+  (void)state;
+  for (size_t i = 0; i < SYSTEM_COUNT; i++) {
+    struct lb_hunt_system system = system_of(systems[i]);
+    struct lb_hunt_space space;
+    assert_int_equal(lb_hunt_space_make(&system, 2, NULL, &space), 0);
+    for (size_t n = 0; n < space.count; n += space.timeline[n].fault_count < 2 ? 1 : 11) {
+      struct lb_scenario scenario;
+      char err[500];
+      if (space.timeline[n].pruned != LB_HUNT_RUN || !is_known(&space.timeline[n])) continue;
+      char *text = write_one(&space.timeline[n], &system, n % 2 ? LB_GUARD_NONE : LB_GUARD_FENCE, n % 5 ? NULL : &alone);
+      if (lb_scenario_parse("hunted.ini", text, strlen(text), &scenario, err, sizeof err) < 0) fail_msg("%s: %s\n%s", systems[i], err, text);
+      assert_int_equal(scenario.kind, LB_KIND_TIMELINE);
+      assert_true(scenario.past_lease);
+      lb_scenario_clear(&scenario);
+      free(text);
+    }
+    lb_hunt_space_clear(&space);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_alphabet_of_every_system_equals_brute_force), cmocka_unit_test(three_faults_of_a_small_alphabet_equal_brute_force),
+      cmocka_unit_test(two_faults_of_the_whole_alphabet_equal_brute_force), cmocka_unit_test(every_reason_occurs_and_is_said),
+      cmocka_unit_test(an_id_says_what_its_timeline_is), cmocka_unit_test(what_is_no_id_is_refused),
+      cmocka_unit_test(subsets_are_of_one_regime_and_in_the_order_that_is_run), cmocka_unit_test(a_seed_chooses_the_order_and_nothing_else),
+      cmocka_unit_test(an_audit_draws_what_is_soundly_pruned), cmocka_unit_test(a_kind_can_be_left_out), cmocka_unit_test(every_timeline_is_a_scenario),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
