@@ -89,7 +89,7 @@ struct lb_args {
   int trials, jobs, trial, hosts, ttl_ms;
   const char *own[LB_OWN_COUNT], *auth; /* servers of the user's own, by kind; NULL = none */
   uint64_t seed;
-  bool has_seed, json, past_lease, tap, keep_logs, anyway, cost, speed, clocks;
+  bool has_seed, json, past_lease, tap, keep_logs, reuse, anyway, cost, speed, clocks;
 };
 
 /* Which options a command takes, beside --help. */

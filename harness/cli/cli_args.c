@@ -41,6 +41,7 @@ enum kind {
   EXPECT,
   TAP,
   KEEP_LOGS,
+  REUSE,
   ANYWAY,
   COST,
   COUNT_HOSTS,
@@ -75,6 +76,7 @@ static const struct arg {
      "your expectation where the scenario has none: safe, violated or stuck; GUARD=VERDICT for one guard"},
     {"--seed", NULL, SEED, LB_ARG_RUN, "N", "seed of the random order and of random faults: the same seed draws the same, at other moments"},
     {"--keep-logs", NULL, KEEP_LOGS, LB_ARG_RUN, NULL, "keeps the logs of every trial (default: of those that are not as expected)"},
+    {"--reuse", NULL, REUSE, LB_ARG_RUN, NULL, "plays timelines one after the other on the same servers where these are as good as new (default: each trial has fresh ones)"},
     {"--against", NULL, TEXT_AGAINST, LB_ARG_AGAINST, "LOCKBENCH",
      "takes turns with another build, -n rounds of a trial each, and compares what both measured; A is the other one"},
     {"--json", NULL, JSON, LB_ARG_JSON, NULL, "JSON on stdout instead of text (results/SCHEMA.md)"},
@@ -228,6 +230,7 @@ static int set(const struct arg *arg, const char *value, struct lb_args *args) {
     case PAST_LEASE: args->past_lease = true; return 0;
     case TAP: args->tap = true; return 0;
     case KEEP_LOGS: args->keep_logs = true; return 0;
+    case REUSE: args->reuse = true; return 0;
     case ANYWAY: args->anyway = true; return 0;
     case COST: args->cost = true; return 0;
     case SPEED: args->speed = true; return 0;

@@ -152,6 +152,7 @@ int lb_carry_out(const struct lb_order *order) {
                                     .settings = order->args->settings,
                                     .setting_count = order->args->setting_count,
                                     .keep_logs = order->args->keep_logs,
+                                    .reuse = order->args->reuse,
                                     .seed = order->args->has_seed ? order->args->seed : lb_random_seed()};
   if (lb_plan_make(&request, &plan, err, sizeof err) < 0) code = lb_complain(LB_EXIT_USAGE, "%s", err);
   else code = execute(&plan, order), lb_plan_clear(&plan);

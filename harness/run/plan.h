@@ -46,6 +46,7 @@ struct lb_plan {
   struct lb_expect *own_expect;
   size_t own_expect_count;
   uint64_t seed;
+  bool reuse; /* timelines that can share their servers do */
 };
 
 /* What a user asks for, as it was typed. Texts are borrowed and have to outlive the plan. */
@@ -77,6 +78,7 @@ struct lb_plan_request {
   const char *const *settings;
   size_t setting_count;
   uint64_t seed;
+  bool reuse; /* timelines may share their servers (trial/share.h) */
   bool keep_logs; /* of every trial, not only of those that somebody will want to understand */
 };
 

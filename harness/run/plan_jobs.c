@@ -13,6 +13,7 @@
 #include "base/rng.h"
 #include "plan_parts.h"
 #include "trial/heat.h"
+#include "trial/share.h"
 
 /* Numbers of random streams: two uses of the run's seed must never draw the same. */
 enum { STREAM_ORDER = 11, STREAM_TRIAL = 12 };
@@ -61,10 +62,18 @@ int lb_plan_add_jobs(struct lb_plan *plan, size_t cell_index, int trials, int gu
   return 0;
 }
 
+/* Timelines on the same servers: so many one after the other, and not all of them, or nothing would run beside them. */
+enum { TIMELINES_TOGETHER = 10 };
+
+static bool share(const struct lb_plan *plan, size_t a, size_t b) {
+  const struct lb_trial_plan *first = &plan->jobs[a].plan, *other = &plan->jobs[b].plan;
+  return lb_heat_shared(first, other) || (plan->reuse && lb_share_together(first, other));
+}
+
 size_t lb_plan_series(const struct lb_plan *plan, size_t position) {
   size_t end = position + 1;
-  while (end < plan->job_count && lb_heat_shared(&plan->jobs[plan->order[position]].plan, &plan->jobs[plan->order[end]].plan)) end++;
-  return end - position;
+  while (end < plan->job_count && share(plan, plan->order[position], plan->order[end])) end++;
+  return !lb_job_measures(&plan->jobs[plan->order[position]]) && end - position > TIMELINES_TOGETHER ? TIMELINES_TOGETHER : end - position;
 }
 
 bool lb_job_measures(const struct lb_job *job) { return job->plan.scenario->kind == LB_KIND_LOAD; }
@@ -81,10 +90,10 @@ static void shuffle(size_t *order, size_t count, struct lb_rng *rng) {
 /* Jobs that share their servers become neighbours of the first of them; the rest keeps its order. */
 static void bring_together(const struct lb_plan *plan, size_t *order, size_t count) {
   for (size_t i = 0; i < count; i++) {
-    const struct lb_trial_plan *first = &plan->jobs[order[i]].plan;
+    size_t first = order[i];
     for (size_t j = i + 1; j < count; j++) {
       size_t job = order[j];
-      if (!lb_heat_shared(first, &plan->jobs[job].plan)) continue;
+      if (!share(plan, first, job)) continue;
       memmove(&order[i + 2], &order[i + 1], (j - i - 1) * sizeof *order);
       order[++i] = job;
     }
@@ -112,5 +121,6 @@ int lb_plan_set_order(struct lb_plan *plan) {
   for (size_t i = 0; i < plan->job_count; i++)
     if (!lb_job_measures(&plan->jobs[i])) plan->order[n++] = i;
   shuffle(plan->order + first, n - first, &rng);
+  if (plan->reuse) bring_together(plan, plan->order + first, n - first);
   return 0;
 }

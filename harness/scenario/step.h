@@ -136,6 +136,11 @@ enum lb_step_need {
   LB_NEED_GATE = 1 << 10,      /* an earlier gate of this client that it has not been let through */
   LB_NEED_OUTSIDE = 1 << 9,    /* the point is in no call of a protocol */
 };
+/* What of a fault of servers is there when it is taken back. Of clients nothing is: each trial has its own. */
+enum lb_step_trace {
+  LB_TRACE_LASTS, /* something: these servers serve no other timeline */
+  LB_TRACE_ASKED, /* perhaps a new process, another leader or an old connection: the servers have to say that they are well (lb_family.healthy) */
+};
 struct lb_step_row {
   const char *form; /* "client N acquire within T": A, B are roles, N and M numbers of clients, T a time, [word] and [word VALUE] may be left out */
   const char *help; /* one line */
@@ -147,6 +152,7 @@ struct lb_step_row {
   bool opens;                /* the client has no session before it */
   bool armed;                /* it acts when somebody does something later: its proof is there by the end, or when it is undone */
   bool kills;                /* who it hits has no further steps, unless it is started again */
+  enum lb_step_trace trace;  /* of a fault */
   enum lb_verb undone_by[2]; /* verbs that take it back; first the one that takes back nothing else. LB_STEP_NONE = none */
 };
 extern const struct lb_step_row lb_step_rows[LB_VERB_COUNT]; /* by verb; that of LB_STEP_NONE is empty */
@@ -158,6 +164,8 @@ bool lb_step_needs(const struct lb_step *step, enum lb_step_need need);
 bool lb_step_undoes(const struct lb_step *cure, const struct lb_step *earlier);
 /* True for a fault of a server, or of a link of one. */
 bool lb_step_hits_server(const struct lb_step *step);
+/* True if servers that it was done to serve no other timeline, even when it was taken back. */
+bool lb_step_outlives(const struct lb_step *step);
 /* True if somebody has to know which server a client talks to before the step can be played. */
 bool lb_step_names_server_of(const struct lb_step *step);
 /* True for a form with this part: "A", "B", "N", ... */

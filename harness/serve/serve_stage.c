@@ -77,8 +77,8 @@ int lb_serve_open(struct lb_serve *v, char *err, size_t err_size) {
   if (r == 0) r = set_stage(v);
   if (r == 0) r = make_log_folder(v);
   if (r < 0) return lb_refuse(err, err_size, "cannot set the stage: %s", strerror(-r)), r;
-  if (lb_site_open(s, s->client_count) < 0) return lb_refuse(err, err_size, "%s", s->why), -EIO;
-  lb_site_enter(s);
+  struct lb_site_needs needs = lb_site_needs(&v->trial);
+  if (lb_site_open(s, &needs) < 0 || lb_site_enter(s) < 0) return lb_refuse(err, err_size, "%s", s->why), -EIO;
   return 0;
 }
 

@@ -10,6 +10,7 @@
 
 #include "family_util.h"
 #include "own.h"
+#include "rest.h"
 #include "skew.h"
 
 #define POLL_MS 10
@@ -31,6 +32,22 @@ void lb_cluster_init(struct lb_cluster *ret, const struct lb_topology *topology,
 
 int lb_cluster_start(struct lb_cluster *cluster, lb_ns deadline) {
   return family_of(cluster)->start ? family_of(cluster)->start(cluster, deadline) : 0;
+}
+
+/* Between servers at rest, too: what was cut or late a moment ago would be slow for a while. */
+static int well(struct lb_cluster *cluster, lb_ns deadline) {
+  const char *restless = NULL;
+  int r = family_of(cluster)->healthy(cluster, deadline);
+  for (size_t i = 0; i < cluster->server_count && r == 0 && !restless; i++)
+    if (!lb_rest_of_links(cluster, i)) restless = cluster->server[i].name;
+  return restless ? lb_fail(cluster->env, -EAGAIN, "%s still sends again to another server what was lost", restless) : r;
+}
+
+int lb_cluster_await_health(struct lb_cluster *cluster, lb_ns deadline) {
+  if (!family_of(cluster)->healthy) return lb_cluster_fail(cluster, -EOPNOTSUPP, "topology %s cannot be asked whether it is well", cluster->topology->name);
+  for (size_t i = 0; i < cluster->server_count; i++)
+    if (cluster->server[i].proc.pid <= 0) return lb_cluster_fail(cluster, -ESRCH, "%s is dead", cluster->server[i].name);
+  return lb_cluster_await(cluster, deadline, well, "all servers are well");
 }
 
 int lb_cluster_primary(struct lb_cluster *cluster, lb_ns deadline) {

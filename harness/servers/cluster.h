@@ -47,6 +47,9 @@ void lb_cluster_init(struct lb_cluster *ret, const struct lb_topology *topology,
 /* Starts all servers and waits until the cluster serves. 0 or -errno with err. Where there are no
  * servers: 0. */
 int lb_cluster_start(struct lb_cluster *cluster, lb_ns deadline);
+/* Waits until all servers run and say that they are as good as new. 0, or -errno with err; at once where one
+ * has ended, or nobody can say so (-EOPNOTSUPP). */
+int lb_cluster_await_health(struct lb_cluster *cluster, lb_ns deadline);
 /* Index of the data server that decides now; -ENOENT = none right now, or there are no servers;
  * -errno. */
 int lb_cluster_primary(struct lb_cluster *cluster, lb_ns deadline);

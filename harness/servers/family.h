@@ -43,6 +43,9 @@ struct lb_family {
   int (*launch)(struct lb_cluster *cluster, size_t index);
   /* 0 = this server answers a request by itself; else not, with the reason in env->err. */
   int (*answers)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
+  /* 0 = the servers are as good as those that have just been started: each answers, and has a role of a complete set, if not the one
+   * that it began with; else not (yet), with the reason in env->err. NULL = nobody can say so. */
+  int (*healthy)(struct lb_cluster *cluster, lb_ns deadline);
   /* Index of the data server that decides now (of several, for cluster->key), asked from the servers
    * themselves; -ENOENT = none right now; -errno. Quick: a server that does not answer within about 200 ms counts as silent. */
   int (*primary)(struct lb_cluster *cluster, lb_ns deadline);

@@ -180,6 +180,7 @@ const struct lb_family lb_family_etcd = {
     .start = start,
     .launch = launch,
     .answers = answers,
+    .healthy = all_follow,
     .primary = primary,
     .left = left,
     .commits = commits,

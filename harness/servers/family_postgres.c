@@ -248,6 +248,7 @@ const struct lb_family lb_family_postgres = {
     .start = start,
     .launch = launch,
     .answers = answers,
+    .healthy = serving,
     .primary = primary,
     .wall_ms = wall_ms,
     .commits = commits,

@@ -192,6 +192,7 @@ const struct lb_family lb_family_redis = {
     .start = start,
     .launch = launch,
     .answers = lb_redis_ping,
+    .healthy = lb_cluster_all_answer,
     .primary = primary,
     .wall_ms = lb_redis_wall_ms,
     .commits = lb_redis_commits,

@@ -267,6 +267,28 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   return LB_REDIS_EXPECT(cluster, (size_t)named, deadline, is_master, "is not a master", "ROLE") == 0 ? named : -ENOENT;
 }
 
+/* A Sentinel that has tried a failover waits for twice the failover-timeout before the next one, so no later trial would find what
+ * it found at its start. Each try has an epoch, which stands in the file of every Sentinel that voted. */
+static bool has_voted(const struct lb_server *sentinel) {
+  char path[300], line[300];
+  unsigned long long epoch = 0;
+  snprintf(path, sizeof path, "%s/redis.conf", sentinel->dir);
+  FILE *in = fopen(path, "re");
+  if (!in) return true;
+  while (epoch == 0 && fgets(line, sizeof line, in))
+    if (sscanf(line, "sentinel current-epoch %llu", &epoch) != 1) epoch = 0;
+  fclose(in);
+  return epoch != 0;
+}
+
+static int healthy(struct lb_cluster *cluster, lb_ns deadline) {
+  for (size_t i = cluster->data_count; i < cluster->server_count; i++)
+    if (has_voted(&cluster->server[i])) return lb_fail(cluster->env, -EAGAIN, "%s has voted for a failover", cluster->server[i].name);
+  int r = data_answers(cluster, deadline);
+  if (r == 0) r = replicas_online(cluster, deadline);
+  return r < 0 ? r : sentinels_agree(cluster, deadline);
+}
+
 const struct lb_family lb_family_sentinel = {
     .name = "sentinel",
     .needs = (const char *const[]){LB_NEED_REDIS, NULL},
@@ -277,6 +299,7 @@ const struct lb_family lb_family_sentinel = {
     .start = start,
     .launch = launch,
     .answers = answers,
+    .healthy = healthy,
     .primary = primary,
     .wall_ms = wall_ms,
     .commits = lb_redis_commits,

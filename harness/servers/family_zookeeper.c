@@ -221,6 +221,7 @@ const struct lb_family lb_family_zookeeper = {
     .start = start,
     .launch = launch,
     .answers = answers,
+    .healthy = ensemble_formed,
     .primary = primary,
     .left = lb_zookeeper_left,
     .wall_ms = lb_zookeeper_wall_ms,

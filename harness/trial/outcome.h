@@ -19,6 +19,7 @@ struct lb_outcome { /* plain data: travels through a pipe */
    * Kinds beyond the room are counted in `faults` only. */
   uint32_t faults_of[LB_FAULT_KINDS_MAX];
   bool history_kept;
+  bool fresh; /* its servers were started for it, and had served nobody else */
   bool premises_observed; /* all that the scenario states */
 };
 

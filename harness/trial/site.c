@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/files.h"
@@ -36,7 +37,8 @@ static int place_server(struct lb_stage *s, size_t i, const char *scratch) {
   server->extra_port[1] = lb_net_port(&s->net);
   snprintf(server->host->name, sizeof server->host->name, "%s", server->name);
   int n = snprintf(server->dir, sizeof server->dir, "%s/%s", scratch, server->name);
-  int m = snprintf(server->log, sizeof server->log, "%s/logs/%s/%s.log", s->run_dir, s->plan->name, server->name);
+  int m = s->site.logs[0] ? snprintf(server->log, sizeof server->log, "%s/%s.log", s->site.logs, server->name)
+                          : snprintf(server->log, sizeof server->log, "%s/logs/%s/%s.log", s->run_dir, s->plan->name, server->name);
   if (n >= (int)sizeof server->dir || m >= (int)sizeof server->log)
     return lb_stage_doubt(s, LB_UNDECIDED, "the path of the results folder is too long for the servers' files");
   int r = lb_make_dirs(server->dir);
@@ -44,13 +46,19 @@ static int place_server(struct lb_stage *s, size_t i, const char *scratch) {
 }
 
 /* A page per host whose clock may be set. */
-static int prepare_clocks(struct lb_stage *s, const char *scratch) {
-  if (!lb_scenario_needs(s->plan->scenario, LB_NEED_CLOCKS)) return 0;
-  for (size_t i = 0; i < s->cluster.server_count; i++)
+static int prepare_clocks(struct lb_stage *s) {
+  for (size_t i = 0; i < s->cluster.server_count && s->site.has.clocks; i++)
     if (lb_cluster_skew(&s->cluster, i) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "no clocks: %s", s->cluster.err);
+  return 0;
+}
+
+/* The servers keep theirs, each client of a trial has a true one. */
+static int give_clocks(struct lb_stage *s) {
+  if (!lb_scenario_needs(s->plan->scenario, LB_NEED_CLOCKS)) return 0;
   for (size_t i = 0; i < s->client_count; i++) {
     struct lb_client *client = &s->client[i];
-    if (s->plan->protocol && (s->plan->protocol->traits & LB_TRAIT_FOREIGN)) snprintf(client->skew_file, sizeof client->skew_file, "%s/%s.page", scratch, client->name);
+    if (s->plan->protocol && (s->plan->protocol->traits & LB_TRAIT_FOREIGN)) snprintf(client->skew_file, sizeof client->skew_file, "%s/%s.page", s->site.scratch, client->name);
+    if (client->skew_file[0]) unlink(client->skew_file); /* of a trial before */
     if (!(client->skew = lb_skew_create(client->skew_file[0] ? client->skew_file : NULL)))
       return lb_stage_doubt(s, LB_UNDECIDED, "no clock for client %zu: %s", i + 1, strerror(errno));
   }
@@ -73,47 +81,63 @@ static bool loses_packets(const struct lb_scenario *scenario) {
   return false;
 }
 
+struct lb_site_needs lb_site_needs(const struct lb_trial_plan *plan) {
+  return (struct lb_site_needs){
+      .clients = (size_t)plan->clients,
+      .network = lb_scenario_needs(plan->scenario, LB_NEED_NETWORK),
+      .clocks = lb_scenario_needs(plan->scenario, LB_NEED_CLOCKS),
+      .late_ms = latest_ms(plan->scenario),
+      .lossy = loses_packets(plan->scenario),
+  };
+}
+
 /* Hosts with links of their own only where a step does something to links, for they need a sandbox. */
 static int build_network(struct lb_stage *s, size_t hosts) {
-  const struct lb_scenario *scenario = s->plan->scenario;
-  int64_t late_ms = latest_ms(scenario);
+  const struct lb_site_needs *has = &s->site.has;
   char err[200];
-  int r = lb_net_up(&s->net, lb_scenario_needs(scenario, LB_NEED_NETWORK), hosts, err, sizeof err);
-  if (r == 0 && late_ms > 0) r = lb_net_be_patient(&s->net, late_ms, loses_packets(scenario), err, sizeof err);
+  int r = lb_net_up(&s->net, has->network, hosts, err, sizeof err);
+  if (r == 0 && has->late_ms > 0) r = lb_net_be_patient(&s->net, has->late_ms, has->lossy, err, sizeof err);
   return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "no network for the trial: %s", err) : 0;
 }
 
+static void name_key(struct lb_stage *s) {
+  static char key[LB_KEY_NAME_MAX];
+  lb_holder_key_name(s->key_prefix, 0, key); /* that of a timeline, and the first of a load */
+  s->cluster.key = key;
+}
+
 /* The clients' hosts stand behind those of the servers. */
-static int open_at(struct lb_stage *s, size_t clients, const char *scratch) {
+static int open_at(struct lb_stage *s, const char *scratch) {
   const struct lb_trial_plan *plan = s->plan;
-  static char cache[4000], key[LB_KEY_NAME_MAX];
+  static char cache[4000];
   int r = prepare_folder(s, scratch);
-  if (r == 0) r = build_network(s, plan->topology->data_count + plan->topology->other_count + clients);
+  if (r == 0) r = build_network(s, plan->topology->data_count + plan->topology->other_count + s->site.has.clients);
   if (r < 0) return r;
   snprintf(cache, sizeof cache, "%s/scratch/cache", s->run_dir);
   lb_cluster_init(&s->cluster, plan->topology, &s->env.base);
   s->cluster.cache_dir = cache;
-  lb_holder_key_name(s->key_prefix, 0, key); /* that of a timeline, and the first of a load */
-  s->cluster.key = key;
+  name_key(s);
   s->cluster.ttl_ms = plan->scenario->ttl_ms;
   s->cluster.measured = plan->scenario->kind == LB_KIND_LOAD;
   s->cluster.durable = lb_topology_on_disk(plan->topology, plan->scenario->memory_storage);
   for (size_t i = 0; i < s->cluster.server_count; i++)
     if ((r = place_server(s, i, scratch)) < 0) return r;
-  if ((r = prepare_clocks(s, scratch)) < 0) return r;
+  if ((r = prepare_clocks(s)) < 0) return r;
   if ((r = lb_cluster_start(&s->cluster, lb_clock_ns() + START_S * LB_NS_PER_S)) != 0)
     return lb_stage_doubt(s, LB_UNDECIDED, "%s did not start: %s", plan->topology->name, s->cluster.err);
   return 0;
 }
 
-int lb_site_open(struct lb_stage *s, size_t clients) {
-  s->site = (struct lb_site){.is_open = true};
+int lb_site_open(struct lb_stage *s, const struct lb_site_needs *needs) {
+  s->site.is_open = true;
+  s->site.has = *needs;
   if (snprintf(s->site.scratch, sizeof s->site.scratch, "%s/scratch/%s", s->run_dir, s->plan->name) >= (int)sizeof s->site.scratch)
     return lb_stage_doubt(s, LB_UNDECIDED, "the path of the results folder is too long for the servers' files");
-  return open_at(s, clients, s->site.scratch);
+  return open_at(s, s->site.scratch);
 }
 
-void lb_site_enter(struct lb_stage *s) {
+int lb_site_enter(struct lb_stage *s) {
+  name_key(s);
   lb_cluster_target(&s->cluster, &s->target);
   s->target.shared = s->memory->shared;
   s->target.shared_size = s->memory->shared_size;
@@ -122,6 +146,7 @@ void lb_site_enter(struct lb_stage *s) {
     s->client[i].host = host;
     snprintf(host->name, sizeof host->name, "%s", s->client[i].name);
   }
+  return give_clocks(s);
 }
 
 void lb_site_close(struct lb_stage *s) {

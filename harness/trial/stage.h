@@ -25,8 +25,18 @@ struct lb_pending { /* a command a client has not answered yet, or a point it ha
   lb_ns gate_since;            /* when it was found there, if it was */
 };
 
+struct lb_site_needs { /* what a site is built with */
+  size_t clients;  /* hosts for so many */
+  bool network;    /* hosts have links of their own */
+  bool clocks;     /* clocks of servers can be set */
+  int64_t late_ms; /* hosts put up with packets that are late by so much; 0 = with none */
+  bool lossy;      /* ... and with some that are lost */
+};
+
 struct lb_site {
   bool is_open;
+  struct lb_site_needs has;
+  int rules_gone;     /* of the faults of links made so far, how many are known to have left nothing */
   char scratch[4000]; /* the folder of its servers */
   lb_ns heated_ns;    /* for how long its servers were heated; 0 = not at all */
   bool warm;          /* ... until they had stopped compiling */

@@ -5,7 +5,7 @@
  * way, the servers are stopped and the outcome is filled in.
  *
  * A series of trials is played on one site, one after the other, because its servers take longer to
- * become warm than any of them takes to measure. Nothing else is shared.
+ * become warm than any of them takes to measure, or longer to start than a timeline takes (share.h). Nothing else is shared.
  *
  * A failure on the stage is no error of this code: it is a doubt (lb_stage_doubt()), and the trial
  * comes out undecided with that reason. Only what keeps the results from being written is an error.
@@ -25,6 +25,7 @@
 #include "heat.h"
 #include "judge.h"
 #include "keep.h"
+#include "share.h"
 #include "site.h"
 #include "timeline.h"
 #include "workload.h"
@@ -99,12 +100,12 @@ static void tell_started(const struct lb_stage *s, bool started) {
 
 /* The heartbeat runs from before the servers start until nobody plays any more, so that it sees
  * every stall that a client could have had. */
-static void play(struct lb_stage *s, struct lb_outcome *out) {
+static void play(struct lb_stage *s, const struct lb_site_needs *needs, struct lb_outcome *out) {
   lb_ns begin = lb_clock_ns();
   s->heartbeat = lb_heartbeat_start(s->memory);
   tell_started(s, s->site.is_open);
-  if (make_log_folder(s) == 0 && (s->site.is_open || lb_site_open(s, s->client_count) == 0)) {
-    lb_site_enter(s);
+  out->fresh = !s->site.is_open;
+  if (make_log_folder(s) == 0 && (s->site.is_open || lb_site_open(s, needs) == 0) && lb_site_enter(s) == 0) {
     out->start_ns = lb_clock_ns() - begin;
     if (lb_crew_start(s) == 0) {
       tell_started(s, true);
@@ -130,17 +131,33 @@ static void note_pipe(const struct lb_stage *s, struct lb_outcome *ret) {
   }
 }
 
+/* Whether the servers are there for the next trial, too, as far as that can be said before it is asked of them. */
+static bool goes_on(const struct lb_stage *s, const struct lb_trial_plan *const plan[], size_t count) {
+  if (count < 2 || plan[1]->fresh) return false;
+  return lb_heat_shared(plan[0], plan[1]) || (lb_share_together(plan[0], plan[1]) && lb_share_fits(&s->site, plan[1]));
+}
+
+/* The logs of servers that serve several timelines belong to none of them. */
+static int make_shared_logs(struct lb_stage *s) {
+  char path[4000];
+  if (log_folder(s, path, sizeof path) < 0 || snprintf(s->site.logs, sizeof s->site.logs, "%s.servers", path) >= (int)sizeof s->site.logs) return -ENAMETOOLONG;
+  return lb_make_dirs(s->site.logs);
+}
+
 /* Order matters. All clients have ended before anything is judged, so nobody writes into the memory
  * any more. The servers stop after that, for nothing asks them any more; those of a series go on, unless
- * something is wrong with them. The logs go last, when the verdict is known. */
-static int run(struct lb_stage *s, const struct lb_trial_plan *plan, bool last, struct lb_outcome *ret) {
+ * something is wrong with them. The logs go last, when the verdict is known. Of `count` plans the first is run. */
+static int run(struct lb_stage *s, const struct lb_trial_plan *const plans[], size_t count, struct lb_outcome *ret) {
+  const struct lb_trial_plan *plan = plans[0];
+  const struct lb_site_needs needs = lb_share_needs(plans, count);
   static struct lb_judgement judgement;
   lb_ns begin = lb_clock_ns();
   *ret = (struct lb_outcome){.counters = lb_counters_none()};
   set_stage(s, plan);
   int r = lb_crew_gather(s);
+  if (r == 0 && !s->site.is_open && count > 1 && lb_share_together(plan, plans[1])) r = make_shared_logs(s);
   if (r < 0) return r;
-  play(s, ret);
+  play(s, &needs, ret);
   ret->stall_ns = atomic_load(&s->memory->max_stall_ns);
   note_pipe(s, ret);
   lb_crew_end(s); /* before anything is judged */
@@ -150,7 +167,7 @@ static int run(struct lb_stage *s, const struct lb_trial_plan *plan, bool last, 
   ret->trial_ns = lb_clock_ns() - begin;
   bool keep = r < 0 || plan->keep_logs || !as_expected(plan, ret->verdict);
   s->site.keep_logs |= keep;
-  if (last || r < 0 || ret->verdict == LB_UNDECIDED) lb_site_close(s);
+  if (r < 0 || ret->verdict == LB_UNDECIDED || !goes_on(s, plans, count)) lb_site_close(s);
   clear_logs(s, keep);
   lb_judgement_clear(&judgement);
   clear_stage(s);
@@ -174,9 +191,10 @@ static void heat(struct lb_stage *s, const struct lb_trial_plan *const plan[], s
   lb_heat_plan(plan[0], &scenario, &heating);
   set_stage(s, &heating);
   if (lb_crew_gather(s) < 0) return;
-  bool open = make_log_folder(s) == 0 && lb_site_open(s, clients > s->client_count ? clients : s->client_count) == 0;
+  struct lb_site_needs needs = lb_site_needs(&heating);
+  if (clients > needs.clients) needs.clients = clients;
+  bool open = make_log_folder(s) == 0 && lb_site_open(s, &needs) == 0 && lb_site_enter(s) == 0;
   if (open) log_folder(s, s->site.logs, sizeof s->site.logs);
-  if (open) lb_site_enter(s);
   s->site.keep_logs = !open || lb_crew_start(s) < 0 || lb_heat_play(s) < 0;
   if (s->site.keep_logs) lb_site_close(s);
   atomic_store(&s->memory->phase, LB_PHASE_STOP);
@@ -187,13 +205,15 @@ static void heat(struct lb_stage *s, const struct lb_trial_plan *const plan[], s
 int lb_trial_run(const struct lb_trial_plan *const plan[], size_t count, const char *run_dir, struct lb_live *live, lb_trial_told *tell, void *to) {
   static struct lb_stage stage; /* one series per process */
   struct lb_outcome outcome;
+  char err[600];
   int r = 0;
   lb_environ_forget();
   stage = (struct lb_stage){.run_dir = run_dir, .live = live};
   for (size_t i = 0; i < count && r == 0; i++) {
     if (!stage.site.is_open && lb_heat_needed(plan[i])) heat(&stage, plan + i, count - i);
-    r = run(&stage, plan[i], i + 1 == count, &outcome);
+    r = run(&stage, plan + i, count - i, &outcome);
     tell(to, r, &outcome);
+    if (stage.site.is_open && !lb_heat_needed(plan[i]) && !lb_share_go_on(&stage, err, sizeof err)) lb_site_close(&stage);
   }
   return r;
 }

@@ -20,8 +20,9 @@ struct lb_live { /* shared with the tool */
 /* Is told of each trial when it has ended: its result, and its outcome, which is gone after the call. */
 typedef void lb_trial_told(void *to, int result, const struct lb_outcome *outcome);
 
-/* Runs one trial, or several that share their servers (lb_heat_shared()), one after the other, and tells `tell`
- * of each. Their files go to the folder `run_dir`, in which histories/, logs/, parts/ and scratch/ are (see
+/* Runs one trial, or several one after the other, and tells `tell`
+ * of each. Neighbours that can share their servers do (lb_heat_shared(), lb_share_together()), unless the later one wants fresh ones, or the servers
+ * are not as good as new after the earlier one; outcome->fresh says so. Their files go to the folder `run_dir`, in which histories/, logs/, parts/ and scratch/ are (see
  * keep.h; unless all went well the logs stay, too). `live` (NULL = nobody looks) is kept up to date. 0,
  * also for undecided trials; -errno with outcome->why when the results of one could not be written:
  * those after it are then not run. */

@@ -24,6 +24,7 @@ struct lb_trial_plan {
   int clients;
   int trial; /* from 1 within (cell, clients) */
   bool keep_logs; /* of servers and clients, also if the trial ends as expected */
+  bool fresh;     /* wants servers that have served no other trial */
   uint64_t seed;
   /* Of a campaign's schedule: that of the same trial of every other system and guard. */
   uint64_t fault_seed;

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Timelines one after the other on the same servers: when they share them, when they get fresh ones, and that a fault of one is no fault of the
+ * next. Three Redis servers and Redlock, which start in no time.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/files.h"
+#include "run/plan.h"
+#include "run/rundir.h"
+#include "servers/sandbox.h"
+#include "trial/trial.h"
+
+#define HEAD "[scenario]\ntitle = t\nquestion = q\nrefuted = r\ntrials = 1\nmin_handoffs = 1\n[workload]\nclients = 2\nttl_ms = 10000\n[timeline]\n"
+#define ASK                                                                                                                       \
+  "step = client 1 acquire within 3s\nstep = client 2 acquire within 200ms\nstep = client 1 release within 1s\n"                   \
+  "step = client 2 acquire within 3s\n"
+#define END "step = client 2 release within 1s\n[expect]\n* = safe: so it should be\n"
+#define KILLS HEAD "step = kill node 1\n" ASK END /* that node has to live before */
+#define QUIET HEAD ASK END
+#define CUTS HEAD "step = cut clients from node 1\n" ASK END /* and nobody heals it */
+#define SEES HEAD ASK "step = observe key on node 1\nstep = client 2 release within 1s\n[proof]\npremise = key present on node 1\n[expect]\n* = safe: so it should be\n"
+#define JUMPS HEAD "step = clock node 1 +60m\nstep = clock node 1 -60m\n" ASK END
+#define PAUSES HEAD "step = pause node 1\n" ASK "step = resume node 1\n" END
+enum { MOST = 3 };
+
+struct world {
+  struct lb_rundir dir;
+  char folder[64], path[MOST][128];
+  const char *paths[MOST];
+  struct lb_plan plan;
+};
+
+struct told { /* in memory that the trials share with us */
+  size_t count;
+  struct lb_outcome outcome[MOST];
+};
+
+static void tell(void *to, int result, const struct lb_outcome *outcome) {
+  struct told *told = to;
+  if (result == 0) told->outcome[told->count++] = *outcome;
+}
+
+static int set_up(void **state) {
+  struct world *w = calloc(1, sizeof *w);
+  char err[400];
+  *state = w;
+  snprintf(w->folder, sizeof w->folder, "/tmp/live-share-XXXXXX");
+  return w && mkdtemp(w->folder) && lb_rundir_open(&w->dir, w->folder, "share", NULL, err, sizeof err) == 0 ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+  struct world *w = *state;
+  lb_rundir_close(&w->dir);
+  lb_plan_clear(&w->plan);
+  lb_remove_tree(w->folder);
+  free(w);
+  return 0;
+}
+
+/* Plays them in this order in one process, and says of each which servers it had: "fresh", or "used" before. */
+static void play(struct world *w, const char *const text[], size_t count, bool last_fresh, const char *expected) {
+  char err[600] = "", got[100] = "";
+  const struct lb_trial_plan *series[MOST];
+  struct told *told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  assert_ptr_not_equal(told, MAP_FAILED);
+  if (lb_isolation_probe()->kind == LB_ISOLATION_NONE) skip();
+  for (size_t i = 0; i < count; i++) {
+    snprintf(w->path[i], sizeof w->path[i], "%s/play-%zu.ini", w->folder, i);
+    w->paths[i] = w->path[i];
+    FILE *out = fopen(w->path[i], "we");
+    assert_non_null(out);
+    fputs(text[i], out);
+    assert_int_equal(fclose(out), 0);
+  }
+  struct lb_plan_request request = {.scenario_paths = w->paths, .scenario_count = count, .systems = "redlock@redis-x3", .guard = "none", .seed = 1};
+  if (lb_plan_make(&request, &w->plan, err, sizeof err) < 0) fail_msg("%s", err);
+  assert_int_equal(w->plan.job_count, count);
+  w->plan.jobs[count - 1].plan.fresh = last_fresh;
+  for (size_t i = 0; i < count; i++) series[i] = &w->plan.jobs[i].plan;
+  fflush(NULL);
+  pid_t pid = lb_sandbox_fork(w->dir.alive, w->dir.guard_pipe);
+  if (pid == 0) _exit(lb_trial_run(series, count, w->dir.partial, NULL, tell, told) < 0);
+  assert_true(pid > 0);
+  assert_int_equal(waitpid(pid, NULL, 0), pid);
+  assert_int_equal(told->count, count);
+  for (size_t i = 0; i < count; i++) {
+    const struct lb_outcome *o = &told->outcome[i];
+    if (o->verdict != LB_SAFE) fail_msg("timeline %zu is %s: %s", i + 1, lb_verdict_name(o->verdict), o->why);
+    snprintf(got + strlen(got), sizeof got - strlen(got), "%s%s", i ? " " : "", o->fresh ? "fresh" : "used");
+  }
+  assert_string_equal(got, expected);
+  munmap(told, sizeof *told);
+}
+#define PLAY(w, last_fresh, expected, ...) play(w, (const char *const[]){__VA_ARGS__}, sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), last_fresh, expected)
+
+static void timelines_share_their_servers(void **state) { PLAY(*state, false, "fresh used used", QUIET, PAUSES, SEES); }
+
+static void a_dead_server_is_left_to_nobody(void **state) { PLAY(*state, false, "fresh used fresh", QUIET, KILLS, KILLS); }
+
+static void a_cut_ends_with_its_timeline(void **state) { PLAY(*state, false, "fresh used used", QUIET, CUTS, SEES); }
+
+static void what_outlives_its_undo_closes_the_site(void **state) { PLAY(*state, false, "fresh used fresh", QUIET, JUMPS, QUIET); }
+
+static void who_asks_for_fresh_servers_has_them(void **state) { PLAY(*state, true, "fresh used fresh", QUIET, QUIET, QUIET); }
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(timelines_share_their_servers, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_dead_server_is_left_to_nobody, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_cut_ends_with_its_timeline, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(what_outlives_its_undo_closes_the_site, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(who_asks_for_fresh_servers_has_them, set_up, tear_down),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
