@@ -226,6 +226,19 @@ static void an_audit_draws_what_is_soundly_pruned(void **state) {
   lb_hunt_space_clear(&space);
 }
 
+static void every_system_with_servers_has_the_core(void **state) {
+  (void)state;
+  for (size_t i = 0; i < SYSTEM_COUNT; i++) {
+    struct lb_hunt_system system = system_of(systems[i]);
+    struct lb_hunt_space space;
+    size_t core = 0;
+    assert_int_equal(lb_hunt_space_make(&system, 1, NULL, &space), 0);
+    for (size_t t = 0; t < space.count; t++) core += space.timeline[t].pruned == LB_HUNT_RUN && lb_hunt_is_core(&space.timeline[t]);
+    if (system.count > 0 && system.sets_servers && core != 28) fail_msg("%s has %zu faults of the core", systems[i], core);
+    lb_hunt_space_clear(&space);
+  }
+}
+
 static void a_kind_can_be_left_out(void **state) {
   struct lb_hunt_system system = system_of("redis-token@redis");
   struct lb_hunt_switches switches = {.without = 1u << LB_HUNT_RESTART};
@@ -287,7 +300,7 @@ int main(void) {
       cmocka_unit_test(two_faults_of_the_whole_alphabet_equal_brute_force), cmocka_unit_test(every_reason_occurs_and_is_said),
       cmocka_unit_test(an_id_says_what_its_timeline_is), cmocka_unit_test(what_is_no_id_is_refused),
       cmocka_unit_test(subsets_are_of_one_regime_and_in_the_order_that_is_run), cmocka_unit_test(a_seed_chooses_the_order_and_nothing_else),
-      cmocka_unit_test(an_audit_draws_what_is_soundly_pruned), cmocka_unit_test(a_kind_can_be_left_out), cmocka_unit_test(every_timeline_is_a_scenario),
+      cmocka_unit_test(an_audit_draws_what_is_soundly_pruned), cmocka_unit_test(a_kind_can_be_left_out), cmocka_unit_test(every_system_with_servers_has_the_core), cmocka_unit_test(every_timeline_is_a_scenario),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

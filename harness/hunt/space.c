@@ -126,6 +126,24 @@ size_t lb_hunt_subsets(const struct lb_hunt_space *space, const struct lb_hunt_t
   return count;
 }
 
+/* What a single server has that can do everything, and that decides with one reply. */
+bool lb_hunt_is_core(const struct lb_hunt_timeline *t) {
+  static const struct lb_hunt_system plain = {.servers = LB_HUNT_SINGLE,
+                                              .count = 1,
+                                              .network = true,
+                                              .inside = "",
+                                              .decided_inside = true,
+                                              .gated = true,
+                                              .sets_servers = true,
+                                              .sets_clients = true};
+  struct lb_hunt_fault letter[LB_HUNT_LETTERS_MAX];
+  size_t count = lb_hunt_letters(&plain, t->regime, 0, letter);
+  if (t->fault_count != 1 || lb_hunt_prune(&plain, t) != LB_HUNT_RUN) return false;
+  for (size_t i = 0; i < count; i++)
+    if (lb_hunt_fault_equal(letter[i], t->fault[0])) return true;
+  return false;
+}
+
 void lb_hunt_space_print(const struct lb_hunt_space *space, FILE *file) {
   for (size_t i = 0; i < space->count; i++) {
     const struct lb_hunt_timeline *t = &space->timeline[i];

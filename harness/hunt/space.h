@@ -73,6 +73,9 @@ ptrdiff_t lb_hunt_find(const struct lb_hunt_space *space, const struct lb_hunt_t
 #define LB_HUNT_SUBSETS_MAX 7
 size_t lb_hunt_subsets(const struct lb_hunt_space *space, const struct lb_hunt_timeline *timeline,
                        struct lb_hunt_timeline ret[LB_HUNT_SUBSETS_MAX]);
+/* True of a timeline of one fault that every system with a server of its own has: shares of what breaks compare only over these (28 of them;
+ * fewer where clocks cannot be set, links cannot be cut or a lock has no points). */
+bool lb_hunt_is_core(const struct lb_hunt_timeline *timeline);
 /* Why it need not be run in this system (prune.c); timelines of a space have it filled in. */
 enum lb_hunt_pruned lb_hunt_prune(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline);
 
