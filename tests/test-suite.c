@@ -122,7 +122,7 @@ static void nothing_stands_twice(void **state) {
 static void a_setting_is_tried_on_its_scenario(void **state) {
   (void)state;
   assert_refused(ABOUT "[control]\ntrils = 1\n", "dir/mine.ini:5: cannot set 'trils', did you mean 'trials'? expected trials, clients, keys, hold_ms, "
-                                                "think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, delay_ms, request_ms, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
+                                                "think_ms, ttl_ms, wait_ms, duration_s, warmup_s, settle_s, round_trip_ms, delay_ms, request_ms, renew, every_ms, lasts_ms, progress_ms or delayed_restart");
   assert_refused(ABOUT "[control]\ntrials = none\n", "dir/mine.ini:5: trials = none: expected a whole number from 1 to 10000");
   assert_refused(ABOUT "[failover]\nduration_s = 2\n",
                  "dir/mine.ini:5: duration_s = 2: failover has a timeline, and a timeline has no duration_s");
@@ -189,7 +189,7 @@ static bool has(const struct lb_suite *suite, const char *path) {
 static bool is_left_out(const char *suite, const char *path, const struct lb_suite *flaws) {
   static const char *const only_speed[] = {"/03-contention-10ms-wake.ini", "/03-contention-10ms.ini", "/03-contention-1ms.ini", "/03-contention-wake.ini", "/03-herd.ini", NULL};
   static const char *const too_long[] = {"/20-clock-drift-2.ini", "/21-clock-drift-client-2.ini", "/30-lagging-follower-sweep.ini", NULL};
-  static const char *const only_full[] = {"/47-late-write.ini", NULL};
+  static const char *const only_full[] = {"/03-contention-apart.ini", "/42-lost-one-reply.ini", "/47-late-write.ini", NULL};
   const char *name = strrchr(path, '/');
   if (strcmp(suite, "full") == 0) return false;
   if (is_any_of(name, only_full)) return true;

@@ -123,6 +123,7 @@ static void check_machine(struct fitting *f, const struct lb_scenario *scenario)
   const char *library = lb_peer_missing(f->protocol);
   if (library) miss(f, "%s needs %s", f->protocol->name, library);
   if (missing) miss(f, "%s needs %s, which is not installed", f->topology->name, missing);
+  if (scenario->apart && f->topology->own) miss(f, "round_trip_ms would make the network of your own servers slow");
   if (lb_scenario_needs(scenario, LB_NEED_NETWORK) && isolation->kind == LB_ISOLATION_NONE)
     miss(f, "cutting links needs network namespaces: %s", isolation->why);
   if (f->topology->data_count > 0 && sets_clocks(scenario) && !lb_skew_shim_path())

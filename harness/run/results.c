@@ -174,10 +174,11 @@ static json_t *scenario_json(const struct lb_scenario *s) {
   json_t *steps = json_array(), *clients = json_array();
   for (size_t i = 0; i < s->step_count; i++) json_array_append_new(steps, json_string(s->steps[i].text));
   for (size_t i = 0; i < s->client_count_count; i++) json_array_append_new(clients, json_integer(s->client_counts[i]));
-  json_t *workload = json_pack("{s:o, s:i, s:f, s:f, s:I, s:I, s:f, s:f, s:f, s:I, s:I, s:b, s:s}", "clients", clients, "keys",
+  json_t *workload = json_pack("{s:o, s:i, s:f, s:f, s:I, s:I, s:f, s:f, s:f, s:I, s:I, s:b, s:s, s:o}", "clients", clients, "keys",
                                s->keys, "hold_ms", s->hold_ms, "think_ms", s->think_ms, "ttl_ms", (json_int_t)s->ttl_ms,
                                "wait_ms", (json_int_t)s->wait_ms, "duration_s", s->duration_s, "warmup_s", s->warmup_s,
-                               "settle_s", s->settle_s, "delay_ms", (json_int_t)s->delay_ms, "request_ms", (json_int_t)s->request_ms, "renew", s->renew, "storage", s->memory_storage ? "memory" : "disk");
+                               "settle_s", s->settle_s, "delay_ms", (json_int_t)s->delay_ms, "request_ms", (json_int_t)s->request_ms, "renew", s->renew, "storage", s->memory_storage ? "memory" : "disk",
+                               "round_trip_ms", s->apart ? json_real(s->round_trip_ms) : json_null());
   return json_pack("{s:s, s:s, s:o, s:s, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "name", s->name, "base", s->base, "varied",
                    varied_json(s->varied), "title", s->title ? s->title : "",
                    "question", s->question ? s->question : "", "refuted", s->refuted ? s->refuted : "", "upstream", s->upstream ? s->upstream : "", "file",

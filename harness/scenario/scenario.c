@@ -92,6 +92,9 @@ static int complete(struct lb_scenario *scenario, const int *key_lines, char *er
   scenario->kind = scenario->step_count > 0 ? LB_KIND_TIMELINE : scenario->fault_count > 0 ? LB_KIND_CAMPAIGN : LB_KIND_LOAD;
   if (scenario->kind != LB_KIND_LOAD && !given("storage", key_lines)) scenario->memory_storage = true;
   if (scenario->keys == 0 && !given("min_handoffs", key_lines)) scenario->min_handoffs = 0;
+  scenario->apart = given("round_trip_ms", key_lines);
+  if (scenario->apart && scenario->kind == LB_KIND_CAMPAIGN)
+    return lb_refuse(err, err_size, "%s:%d: a campaign has no round_trip_ms: expected it only of a load", scenario->path, line_of("round_trip_ms", key_lines));
   int r = complete_delay(scenario, line_of("delay_ms", key_lines), err, err_size);
   if (r < 0 || scenario->kind != LB_KIND_TIMELINE) return r;
   for (size_t i = 0; i < lb_scenario_key_count; i++) {
@@ -197,10 +200,13 @@ int lb_scenario_change(struct lb_scenario *scenario, const char *key, const char
     return lb_refuse(err, err_size, "%s = %s: %s has a timeline, and a timeline has no %s", key, value, scenario->name, key), -ENOTSUP;
   if ((k->flags & LB_KEY_CAMPAIGN) && scenario->kind != LB_KIND_CAMPAIGN)
     return lb_refuse(err, err_size, "%s = %s: %s has no campaign", key, value, scenario->name), -ENOTSUP;
+  if ((k->flags & LB_KEY_APART) && scenario->kind == LB_KIND_CAMPAIGN)
+    return lb_refuse(err, err_size, "%s = %s: %s has a campaign, and a campaign has no %s", key, value, scenario->name, key), -ENOTSUP;
   if ((k->flags & LB_KEY_DELAY) && !names_delay(scenario))
     return lb_refuse(err, err_size, "%s = %s: no step of %s names the delay", key, value, scenario->name), -ENOTSUP;
   int r = lb_scenario_key_set(k, &changed, key, value, 0, err, err_size);
   if (r < 0) return r;
+  changed.apart |= (k->flags & LB_KEY_APART) != 0;
   if ((changed.keys == 0) != (scenario->keys == 0))
     changed.min_handoffs = changed.keys != 0; /* clients meet, or they do not */
   if (lb_scenario_check(&changed, &line, why, sizeof why) < 0)
@@ -255,6 +261,7 @@ bool lb_scenario_opens_late(const struct lb_scenario *scenario, int client) {
 }
 
 bool lb_scenario_needs(const struct lb_scenario *scenario, enum lb_step_need need) {
+  if (need == LB_NEED_NETWORK && scenario->apart) return true;
   for (size_t i = 0; i < scenario->step_count; i++)
     if (lb_step_needs(&scenario->steps[i], need)) return true;
   for (size_t i = 0; i < scenario->fault_count; i++)

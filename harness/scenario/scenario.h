@@ -78,6 +78,10 @@ struct lb_scenario {
   double duration_s; /* measured; 0 with a timeline */
   double warmup_s;   /* load before the measured window, at least */
   double settle_s;   /* and then until the rate has settled, at most so long; 0 = it need not settle */
+  /* Hosts with links of their own, and the round trip between any two of them that talk: each way is late
+   * by half of it (trial/distance.h). Without `apart` they share the loopback. */
+  bool apart;
+  double round_trip_ms;
   int64_t delay_ms;  /* what steps mean by `delay`; 0 = none of them does */
   int64_t request_ms; /* bound on the wait for an answer in an acquire (struct lb_holder); 0 = that of the acquire */
   /* renew = yes: a client renews its lease every third of the ttl while it holds (the watchdog). */
@@ -204,6 +208,7 @@ enum lb_scenario_key_flag {
   LB_KEY_LOAD = 1 << 4,     /* of a pure workload: refused beside a timeline */
   LB_KEY_CAMPAIGN = 1 << 5, /* read by a campaign only */
   LB_KEY_DELAY = 1 << 6,    /* read by steps that name it */
+  LB_KEY_APART = 1 << 7, /* only of a load: its hosts have links of their own if it is given */
 };
 /* One key of the form. A key that is not in the table does not exist: the reader, `-s`, the help
  * and the page of the form all read these rows. */

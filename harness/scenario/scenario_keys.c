@@ -49,6 +49,9 @@ const struct lb_scenario_key lb_scenario_keys[] = {
     {"workload", "settle_s", LB_KEY_REAL, LB_KEY_SET | LB_KEY_LOAD, "s", "0", 0, 3600,
      "after `warmup_s` the load goes on until its rate has settled, at most so long; 0: it need not settle",
      FIELD(settle_s)},
+    {"workload", "round_trip_ms", LB_KEY_REAL, LB_KEY_SET | LB_KEY_LOAD | LB_KEY_APART, "ms", NULL, 0, 100,
+     "the servers and clients of a load are hosts with links of their own, and a packet between two of them and its answer are late by so much together, half on "
+     "each way; 0: by nothing but the links; not given: all share the loopback of one machine", FIELD(round_trip_ms)},
     {"workload", "delay_ms", LB_KEY_MS, LB_KEY_SET | LB_KEY_DELAY, "ms", NULL, 1, 3600000,
      "what steps of a timeline mean by `delay` and `delay+T`; must be given if one does, and is refused if none does", FIELD(delay_ms)},
     {"workload", "request_ms", LB_KEY_MS, LB_KEY_SET, "ms", "0", 0, 3600000,

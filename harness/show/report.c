@@ -117,6 +117,7 @@ static void write_page(FILE *out, const char *run_dir, const json_t *run, const 
   fputs("<h2>What it costs</h2>\n", out);
   write_figure(out, &figures, "scaling", "Hand-offs and grants per second, and hand-off time, over the number of clients.");
   write_other_loads(out, &figures, run);
+  write_figure(out, &figures, "distance", "The same over the round trip between the hosts.");
   write_figure(out, &figures, "latency", "How long an acquire takes, over percentiles.");
   write_figure(out, &figures, "safety-speed", "Safety under faults against speed.");
   lb_report_speed(out, run, trials);

@@ -20,7 +20,7 @@
 enum { CLIENTS = 16, KEYS = 8, WAIT_MS = 5000, MOST_S = 120, STREAM_HEAT = 13 };
 
 bool lb_heat_needed(const struct lb_trial_plan *plan) {
-  return plan->scenario->kind == LB_KIND_LOAD && plan->scenario->settle_s > 0 && plan->guard == LB_GUARD_NONE && plan->topology->family &&
+  return plan->scenario->kind == LB_KIND_LOAD && plan->scenario->settle_s > 0 && plan->guard == LB_GUARD_NONE && !plan->scenario->apart && plan->topology->family &&
          plan->topology->family->compiling;
 }
 

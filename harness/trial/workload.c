@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "compilers.h"
+#include "distance.h"
 #include "settle.h"
 #include "trial.h"
 #include "workload.h"
@@ -65,6 +66,7 @@ static int64_t ask_since(struct lb_stage *s, counts *count, int64_t before) {
  * to stop write, too, and are not part of what was measured. */
 int lb_workload_end(struct lb_stage *s) {
   lb_stage_phase(s, LB_PHASE_END);
+  if (s->plan->scenario->apart) lb_distance_note(s);
   s->requests = ask_since(s, lb_cluster_requests, s->requests_before);
   s->commits = ask_since(s, lb_cluster_commits, s->commits_before);
   atomic_store(&s->memory->phase, LB_PHASE_STOP);
@@ -125,8 +127,10 @@ static void warm_up(struct lb_stage *s) {
 }
 
 int lb_workload_begin(struct lb_stage *s) {
+  int r = lb_distance_make(s);
+  if (r < 0) return r;
   for (size_t i = 0; i < s->client_count; i++) {
-    int r = lb_client_send(&s->client[i], (struct lb_command){.verb = LB_DO_WORK});
+    r = lb_client_send(&s->client[i], (struct lb_command){.verb = LB_DO_WORK});
     if (r < 0) return lb_stage_died(s, &s->client[i]);
   }
   warm_up(s);

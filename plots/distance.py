@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""distance.py RUN_DIR - hand-offs and grants per second of one lock, by how far its clients and servers are apart.
+
+It is drawn for the first load of the run that has variants of its round trip (`round_trip_ms`), for its largest number of
+clients. A round trip of 0 is the links of separate hosts alone. figures/distance.csv has a row per repeat (`repeat` is its
+trial) and a row per system and round trip (`repeat` is `median`): the median over `repeats` repeats, with the ends of its
+95 % bootstrap interval (bootstrap.py). Columns without a unit in their name: handoffs_per_s and grants_per_s in 1/s.
+"""
+
+import sys
+
+import figure
+import style
+from bootstrap import median_interval
+from scaling import COUNTS, label_axis, legend
+from speed import Speed
+
+METRICS = ("handoffs_per_s", "grants_per_s")
+COLUMNS = ("scenario", "system", "style", "clients", "round_trip_ms", "repeat", "repeats",
+           *(f"{metric}{end}" for metric in METRICS for end in ("", "_low", "_high")))
+TITLES = {"handoffs_per_s": "Hand-offs per second", "grants_per_s": "Grants per second"}
+
+
+def swept(run):
+    """The variants of one load with several round trips, by their round trip; else nothing is drawn."""
+    by_base = {}
+    for scenario in run["scenarios"]:
+        apart = (scenario.get("workload") or {}).get("round_trip_ms")
+        if apart is not None:
+            by_base.setdefault(scenario.get("base") or scenario["name"], {})[apart] = scenario["name"]
+    for base, variants in by_base.items():
+        if len(variants) > 1:
+            return base, dict(sorted(variants.items()))
+    raise figure.NotDrawn("no load of this run has several round trips")
+
+
+def rows_of(run_dir, run):
+    base, variants = swept(run)
+    styles, rows = style.Styles(run), []
+    for apart, name in variants.items():
+        try:
+            speed = Speed(run_dir, run, name)
+        except figure.NotDrawn:
+            continue
+        clients = speed.clients[-1]
+        for system in speed.systems:
+            repeats = speed.repeats.get((system, clients), ())
+            named = {"scenario": base, "system": system, "style": styles.number(system), "clients": clients, "round_trip_ms": apart, "repeats": len(repeats)}
+            rows += [named | {"repeat": int(r["trial"] or 0)} | {m: r[m] or None for m in METRICS} for r in repeats]
+            median = named | {"repeat": "median"}
+            for metric in METRICS:
+                values = speed.values(system, clients, metric)
+                if values:
+                    median |= dict(zip((metric, f"{metric}_low", f"{metric}_high"), median_interval(values)))
+            if repeats:
+                rows.append(median)
+    if not rows:
+        raise figure.NotDrawn(f"no system excluded in every trial of '{base}'")
+    return rows
+
+
+def draw_panel(ax, rows, systems, styles, metric, places):
+    """Large markers and lines: medians, with their intervals; small dots, a little to the right: repeats."""
+    for system in systems:
+        mine = [r for r in rows if r["system"] == system and r.get(metric)]
+        medians = [r for r in mine if r["repeat"] == "median"]
+        repeats = [r for r in mine if r["repeat"] != "median"]
+        sure = [r for r in medians if r[f"{metric}_low"] is not None]
+        at = lambda some: [places[r["round_trip_ms"]] for r in some]  # noqa: E731
+        colour = styles.of(system)[0]
+        ax.plot([x + 0.07 for x in at(repeats)], [r[metric] for r in repeats], linestyle="none", marker="o", markersize=1.7,
+                color=colour, markeredgewidth=0, gid=f"repeats {metric} {system}")
+        ax.vlines(at(sure), [r[f"{metric}_low"] for r in sure], [r[f"{metric}_high"] for r in sure], color=colour, linewidth=1.2)
+        ax.plot(at(medians), [r[metric] for r in medians], **styles.line(system))
+        ax.plot(at(medians), [r[metric] for r in medians], linestyle="none", **styles.marker(system), gid=f"medians {metric} {system}")
+
+
+def by_speed(rows):
+    """Fastest first where they are nearest to each other."""
+    nearest = min(r["round_trip_ms"] for r in rows)
+    first = {r["system"]: -(r.get("handoffs_per_s") or 0) for r in rows if r["repeat"] == "median" and r["round_trip_ms"] == nearest}
+    return sorted({r["system"] for r in rows}, key=lambda s: (first.get(s, 0), s))
+
+
+def paint(run, rows):
+    from matplotlib.figure import Figure
+
+    styles, columns, systems = style.Styles(run), 4, by_speed(rows)
+    apart = sorted({r["round_trip_ms"] for r in rows})
+    legend_height = 0.2 * -(-len(systems) // columns) + 0.15
+    height = 0.55 + 3.4 + 0.5 + legend_height + 0.5
+    fig = Figure(figsize=(8.4, height))
+    foot = figure.title_and_foot(fig, "What does distance cost a lock?", [
+        f"scenario {rows[0]['scenario']} · {rows[0]['clients']} clients want one lock · every link between two hosts is late by half of the round trip "
+        "· the axis of round trips is not to scale"], run)[1]
+    bottom = foot + legend_height + 0.45
+    axes = fig.subplots(1, len(METRICS), squeeze=False, gridspec_kw={
+        "left": 0.07, "right": 0.985, "wspace": 0.25, "bottom": bottom / height, "top": 1 - 0.75 / height})[0]
+    rates = [r[m] for m in METRICS for r in rows if r.get(m)]
+    for ax, metric in zip(axes, METRICS):
+        draw_panel(ax, rows, systems, styles, metric, {a: i for i, a in enumerate(apart)})
+        ax.set_title(TITLES[metric])
+        ax.set_yscale("log")
+        ax.set_xlabel("round trip between hosts (ms)")
+        ax.set_xticks(range(len(apart)), [f"{a:g}" for a in apart])
+        ax.set_xlim(-0.4, len(apart) - 0.6)
+        label_axis(ax.yaxis, COUNTS, rates)
+    legend(fig, systems, styles, (foot + 0.02) / height, columns)
+    return fig
+
+
+def make(run_dir, run, _):
+    rows = rows_of(run_dir, run)
+    said = (f"{len({r['system'] for r in rows})} systems, {len({r['round_trip_ms'] for r in rows})} round trips, "
+            f"{sum(r['repeat'] != 'median' for r in rows)} repeats")
+    return figure.Picture(COLUMNS, rows, lambda _: paint(run, rows), said)
+
+
+if __name__ == "__main__":
+    sys.exit(figure.main("distance", make))
