@@ -36,6 +36,7 @@ bool lb_share_together(const struct lb_trial_plan *a, const struct lb_trial_plan
 
 static struct lb_site_needs both(struct lb_site_needs a, struct lb_site_needs b) {
   a.clients = a.clients > b.clients ? a.clients : b.clients;
+  a.shared = true;
   a.network |= b.network;
   a.clocks |= b.clocks;
   return a;
