@@ -113,7 +113,7 @@ static void a_cut_ends_with_its_timeline(void **state) { PLAY(*state, false, "fr
 
 static void what_outlives_its_undo_closes_the_site(void **state) { PLAY(*state, false, "fresh used fresh", QUIET, JUMPS, QUIET); }
 
-static void who_asks_for_fresh_servers_has_them(void **state) { PLAY(*state, true, "fresh used fresh", QUIET, QUIET, QUIET); }
+static void who_asks_for_fresh_servers_has_them(void **state) { PLAY(*state, true, "fresh used fresh", QUIET, CUTS, SEES); }
 
 int main(void) {
   const struct CMUnitTest tests[] = {

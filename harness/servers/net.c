@@ -134,9 +134,25 @@ static int wait_for_links(const struct lb_net *net, int home) {
   return 0;
 }
 
+/* Links of a network that this process had before: they would go with their namespaces, but later, and the bridge not at all. What is
+ * gone already is no error. */
+static void remove_links(size_t count) {
+  char *argv[] = {(char *)"ip", (char *)"-force", (char *)"-batch", (char *)"-", NULL}, *text = NULL, err[200];
+  size_t size = 0;
+  FILE *out = count > 0 ? open_memstream(&text, &size) : NULL;
+  if (!out) return;
+  for (size_t i = 0; i < count; i++) fprintf(out, "link del lbh%zu\n", i);
+  fputs("link del lb0\n", out);
+  if (fclose(out) == 0) lb_tool_run(NULL, argv, text, NULL, err, sizeof err);
+  free(text);
+}
+
 /* In this order: namespaces, because a pair of interfaces is made with one end in each of them; the
  * links, all in one run of ip(8); addresses; and then the wait until packets pass. */
 static int build_links(struct lb_net *net, int home, char *err, size_t err_size) {
+  static size_t before; /* hosts of the network that this process has built last */
+  remove_links(before);
+  before = net->count;
   for (size_t i = 0; i < net->count; i++) {
     net->host[i].netns = new_namespace(home);
     if (net->host[i].netns < 0)
