@@ -294,6 +294,23 @@ static void every_timeline_is_a_scenario(void **state) {
   }
 }
 
+/* A session of 1 s is over after a tick more, and the ensemble bears a silence of 1.6 s: what lies between is a window. One of 10 s is over after it. */
+static void what_ends_before_a_takeover_ends_in_the_window_if_there_is_one(void **state) {
+  static const struct lb_hunt_settings longer = {.mid_ms = 700, .write_ms = 50, .ttl_ms = 3000, .no_renewal = true};
+  struct lb_hunt_system zk = system_of("zk-sequential@zk-x3"), sentinel = system_of("redis-token@sentinel"), etcd = system_of("etcd-lease@etcd-x3");
+  (void)state;
+  assert_int_equal(lb_hunt_times_of(&zk, LB_HUNT_SHORT, NULL).mid_ms, 1400);
+  assert_int_equal(lb_hunt_times_of(&zk, LB_HUNT_LONG, NULL).mid_ms, 800);
+  assert_int_equal(lb_hunt_times_of(&sentinel, LB_HUNT_SHORT, NULL).mid_ms, 150);
+  assert_int_equal(lb_hunt_times_of(&sentinel, LB_HUNT_DRIFT, NULL).write_ms, 1600);
+  assert_true(lb_hunt_times_of(&etcd, LB_HUNT_SHORT, NULL).ttl_ms >= etcd.least_ttl_ms);
+  struct lb_hunt_times t = lb_hunt_times_of(&sentinel, LB_HUNT_SHORT, &longer);
+  assert_int_equal(t.mid_ms, 700);
+  assert_int_equal(t.write_ms, 50);
+  assert_int_equal(t.ttl_ms, 3000);
+  assert_false(t.renew);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_alphabet_of_every_system_equals_brute_force), cmocka_unit_test(three_faults_of_a_small_alphabet_equal_brute_force),
@@ -301,6 +318,7 @@ int main(void) {
       cmocka_unit_test(an_id_says_what_its_timeline_is), cmocka_unit_test(what_is_no_id_is_refused),
       cmocka_unit_test(subsets_are_of_one_regime_and_in_the_order_that_is_run), cmocka_unit_test(a_seed_chooses_the_order_and_nothing_else),
       cmocka_unit_test(an_audit_draws_what_is_soundly_pruned), cmocka_unit_test(a_kind_can_be_left_out), cmocka_unit_test(every_system_with_servers_has_the_core), cmocka_unit_test(every_timeline_is_a_scenario),
+      cmocka_unit_test(what_ends_before_a_takeover_ends_in_the_window_if_there_is_one),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,9 +15,9 @@ enum { PROLOGUE_MS = 10000, RELEASE_MS = 2000, UNSEEN_MS = 600 };
 
 static void comment(struct lb_hunt_program *p, const char *text) { fprintf(p->file, "# %s\n", text); }
 
-/* Whoever can still write: a dead client is not waited for. */
+/* Whoever can still write: a dead client is not waited for, nor one that has written before. */
 static void let_write(struct lb_hunt_program *p, int64_t ms) {
-  if (p->client_3 && !p->dead[2]) LINE(p, "let client 2 or 3 write within %lldms", MS(ms));
+  if (p->client_3 && !p->dead[2] && !p->spent_2) LINE(p, "let client 2 or 3 write within %lldms", MS(ms));
   else if (p->client_3) LINE(p, "let client 3 write within %lldms", MS(ms));
   else if (!p->dead[2]) LINE(p, "let client 2 write within %lldms", MS(ms));
 }
@@ -33,6 +33,20 @@ static bool stops(const struct lb_hunt_program *p, enum lb_hunt_target client, e
 /* Its request waits at a primary that stands still. */
 static bool is_late(const struct lb_hunt_program *p) {
   return p->system->servers == LB_HUNT_REPLICATED && lb_hunt_does(p->timeline, LB_HUNT_PAUSE, LB_HUNT_P, LB_HUNT_BEFORE);
+}
+
+/* Then client 2 goes to the new primary while the old one stands still, and asks there when client 1 has been granted: else both would go wherever the
+ * library takes them, and client 3 that opens its session later finds the old one again. */
+static bool moves_2(const struct lb_hunt_program *p) {
+  for (size_t i = 0; i < p->timeline->fault_count; i++)
+    if (p->timeline->fault[i].target == LB_HUNT_C2 && p->timeline->fault[i].slot == LB_HUNT_HOLDING) return false;
+  return is_late(p) && !stops(p, LB_HUNT_C1, LB_HUNT_HOLDING) && !stops(p, LB_HUNT_C1, LB_HUNT_ASKING);
+}
+
+static void move_2(struct lb_hunt_program *p) {
+  LINE(p, "client 2 reopen within %dms", PROLOGUE_MS);
+  LINE(p, "client 2 acquire within %lldms", MS(p->times.write_ms + 1000));
+  LINE(p, "client 2 release within %dms", RELEASE_MS);
 }
 
 /* ---- before ------------------------------------------------------------------------------------------ */
@@ -70,10 +84,11 @@ static void acquire(struct lb_hunt_program *p) {
   if (any && !stop && !p->dead[1]) LINE(p, "pass client 1");
   lb_hunt_take_back_mid(p, LB_HUNT_ASKING);
   if (!stop && (any || is_late(p))) let_hold(p);
-  begin_2(p);
+  if (!moves_2(p)) begin_2(p);
   if (stop && !p->dead[1]) {
     LINE(p, "let client 2 write within %lldms", MS(p->times.pause_ms));
     LINE(p, "resume client 1");
+    p->spent_2 = true;
     let_hold(p);
   }
   if (!is_late(p) && !p->dead[1]) LINE(p, "client 1 read");
@@ -104,10 +119,12 @@ static void hold(struct lb_hunt_program *p) {
   lb_hunt_take_back_mid(p, LB_HUNT_HOLDING);
   take_over(p);
   if (!is_late(p) || stop_1) open_3(p);
+  if (moves_2(p)) move_2(p);
   lb_hunt_take_back(p, LB_HUNT_AFTER);
   if (is_late(p) && !stop_1) {
     let_hold(p);
     if (!p->dead[1]) LINE(p, "client 1 read");
+    if (moves_2(p)) begin_2(p);
     open_3(p);
   }
   let_write(p, stop_1 || stop_2 ? p->times.pause_ms : p->times.write_ms);

@@ -15,6 +15,7 @@ struct lb_hunt_program {
   bool client_3;
   FILE *file;
   bool dead[4]; /* by number of the client */
+  bool spent_2; /* client 2 may have done its section by now: only another one shows anything */
 };
 /* All lines "step = ...". */
 void lb_hunt_program_write(struct lb_hunt_program *program);
