@@ -156,7 +156,7 @@ static void decide_violation(const struct lb_stage *s, const struct lb_check *ch
   else if (scenario->proof_violated && !lb_evidence_observed(&s->history, role, scenario->proof_present))
     decide(out, LB_UNDECIDED, "exclusion was lost, but \"%s\" was not observed", scenario->proof_violated);
   else if (!is_violated(s->plan->guard, check, scenario->past_lease)) decide(out, LB_UNDECIDED, "%s", LB_CHECK_LATE);
-  else decide(out, LB_VIOLATED, "%s", "");
+  else decide(out, LB_VIOLATED, "%s", ""), out->late_only = !is_violated(s->plan->guard, check, false);
 }
 
 /* True if some client's protocol broke its contract: nothing that it did afterwards says anything. */
@@ -211,7 +211,7 @@ static void decide_safe(const struct lb_stage *s, const struct lb_judgement *fou
   if (out->handoffs < needed)
     decide(out, LB_UNDECIDED, "%llu hand-offs, the scenario asks for %llu", (unsigned long long)out->handoffs,
            (unsigned long long)needed);
-  else if (is_timeline && !lb_evidence_contested(&s->history, &asked))
+  else if (is_timeline && (out->uncontested = !lb_evidence_contested(&s->history, &asked)))
     decide(out, LB_UNDECIDED, asked ? "clients asked while another one held the lock, and nobody answered"
                                     : "no client asked while another one held the lock or might have held it");
   else if (!held_twice && !lb_premises_of_safe(scenario, &s->history, doubt, sizeof doubt)) decide(out, LB_UNDECIDED, "%s", doubt);
@@ -238,7 +238,7 @@ static void decide_trial(const struct lb_stage *s, const struct lb_judgement *fo
   else if (is_violated(s->plan->guard, &found->check, true)) decide_violation(s, &found->check, out);
   else if (is_stuck) decide_stuck(s, &last, out);
   else if (stands_still(s, out)) decide_standstill(s, out);
-  else if (out->grants == 0) decide(out, LB_UNDECIDED, "nothing was ever granted, so nothing was tested");
+  else if ((out->uncontested = out->grants == 0)) decide(out, LB_UNDECIDED, "nothing was ever granted, so nothing was tested");
   else decide_safe(s, found, out);
   if (out->verdict == LB_UNDECIDED || out->verdict == LB_STUCK) add_errors(s, out);
   lb_contract_clean_text(out->why, sizeof out->why); /* it may have been cut off inside a character */
