@@ -36,6 +36,7 @@ int lb_cli_compare(const struct lb_args *args);
 int lb_cli_serve(const struct lb_args *args);
 int lb_cli_fault(const struct lb_args *args);
 int lb_cli_clean(const struct lb_args *args);
+int lb_cli_hunt(const struct lb_args *args);
 /* What `report` does with a results folder: also the end of a suite. An exit code. */
 int lb_draw_report(const char *dir);
 
@@ -89,6 +90,11 @@ struct lb_args {
   int trials, jobs, trial, hosts, ttl_ms;
   const char *own[LB_OWN_COUNT], *auth; /* servers of the user's own, by kind; NULL = none */
   uint64_t seed;
+  /* Of a hunt: one timeline by its id, most faults, time in all (0 = no end), whether only to list. */
+  const char *only;
+  int faults;
+  double budget_s;
+  bool has_faults, list;
   bool has_seed, json, past_lease, tap, keep_logs, reuse, anyway, cost, speed, clocks;
 };
 
@@ -107,6 +113,7 @@ enum {
   LB_ARG_SERVE = 1 << 10, /* --hosts --ttl --storage --speed --clocks -- COMMAND */
   LB_ARG_OWN = 1 << 11, /* --redis --sentinel ... --auth */
   LB_ARG_ADAPTER = 1 << 12, /* -b --tap, of an adapter */
+  LB_ARG_HUNT = 1 << 13, /* --faults --budget --only --list --seed -o -j -s --plugin --exec */
 };
 
 /* Of lb_args_parse(): --help is among them. */

@@ -49,6 +49,10 @@ enum kind {
   STORAGE,
   SPEED,
   CLOCKS,
+  FAULTS,
+  BUDGET,
+  ONLY,
+  LIST,
   OWN_SERVERS,
   AUTH,
   HELP
@@ -69,9 +73,15 @@ static const struct arg {
     {"-n", "--trials", COUNT_TRIALS, LB_ARG_RUN, "TRIALS", "trials of each cell and number of clients (default: the scenario says)"},
     {"-g", "--guard", TEXT_GUARD, LB_ARG_RUN, "GUARD", "runs only this guard: " LB_GUARD_NAMES},
     {"-s", "--set", SETTING, LB_ARG_RUN, "KEY=VALUE", "sets a key of the scenario, as in ttl_ms=5000, or PROTOCOL.OPTION=VALUE; several values, as in hold_ms=0,1, side by side"},
-    {"-s", "--set", SETTING, LB_ARG_TAP | LB_ARG_COST, "OPTION=VALUE", "PROTOCOL.OPTION=VALUE, as `show PROTOCOL` lists them"},
-    {"-j", "--jobs", COUNT_JOBS, LB_ARG_RUN, "JOBS", "trials side by side (trials that measure speed run alone)"},
+    {"-s", "--set", SETTING, LB_ARG_TAP | LB_ARG_COST | LB_ARG_HUNT, "OPTION=VALUE", "PROTOCOL.OPTION=VALUE, as `show PROTOCOL` lists them"},
+    {"-j", "--jobs", COUNT_JOBS, LB_ARG_RUN | LB_ARG_HUNT, "JOBS", "trials side by side (trials that measure speed run alone)"},
     {"-o", "--out", TEXT_OUT, LB_ARG_RUN, "DIR", "results folder (must be new)"},
+    {"-o", "--out", TEXT_OUT, LB_ARG_HUNT, "DIR", "results folder; a hunt whose journal is there goes on (default: results/hunt-SEED)"},
+    {"--faults", NULL, FAULTS, LB_ARG_HUNT, "K", "timelines of at most so many faults: 0 to 3 (default: 2)"},
+    {"--budget", NULL, BUDGET, LB_ARG_HUNT, "TIME", "ends after so long, as in 90s, 10m, 2h; of several systems each gets its share (default: when it is whole)"},
+    {"--only", NULL, ONLY, LB_ARG_HUNT, "ID", "one timeline, by its id, several times"},
+    {"--list", NULL, LIST, LB_ARG_HUNT, NULL, "prints the timelines, each with what is done with it, and runs none"},
+    {"--seed", NULL, SEED, LB_ARG_HUNT, "N", "seed of the order and of the trials: the same one gives the same order (default: 1)"},
     {"--expect", NULL, EXPECT, LB_ARG_RUN, "VERDICT",
      "your expectation where the scenario has none: safe, violated or stuck; GUARD=VERDICT for one guard"},
     {"--seed", NULL, SEED, LB_ARG_RUN, "N", "seed of the random order and of random faults: the same seed draws the same, at other moments"},
@@ -84,9 +94,9 @@ static const struct arg {
     {"--past-lease", NULL, PAST_LEASE, LB_ARG_PAST_LEASE, NULL, "counts overlaps that began after the lease had ended (default: undecided)"},
     {"--export", NULL, TEXT_EXPORT, LB_ARG_EXPORT, "json", "prints the events as JSON lines and judges nothing"},
     {"--plugin", NULL, PLUGIN, LB_ARG_RUN, "FILE", "adds a protocol from a shared library; without -b, only plugins run"},
-    {"--plugin", NULL, PLUGIN, LB_ARG_PLUGIN, "FILE", "adds a protocol from a shared library"},
+    {"--plugin", NULL, PLUGIN, LB_ARG_PLUGIN | LB_ARG_HUNT, "FILE", "adds a protocol from a shared library"},
     {"--exec", NULL, EXEC, LB_ARG_RUN, "CMD", "adds the lock of a foreign program, which speaks the line protocol of peers/README.md; without -b, only that runs"},
-    {"--exec", NULL, EXEC, LB_ARG_PLUGIN, "CMD", "adds the lock of a foreign program (peers/README.md)"},
+    {"--exec", NULL, EXEC, LB_ARG_PLUGIN | LB_ARG_HUNT, "CMD", "adds the lock of a foreign program (peers/README.md)"},
     {"--anyway", NULL, ANYWAY, LB_ARG_ANYWAY, NULL, "compares runs of other machines or settings, and says what differs (default: refused)"},
     {"--cost", NULL, COST, LB_ARG_COST, NULL, "starts the servers and counts what a lock costs (PROTOCOL or PROTOCOL@TOPOLOGY)"},
     {"--hosts", NULL, COUNT_HOSTS, LB_ARG_SERVE, "N", "hosts of clients (default: 1); the command runs on the first, `nsenter --net=$LOCKBENCH_CLIENT_2` is on the second"},
@@ -212,6 +222,15 @@ static int set_own(const char *name, const char *value, struct lb_args *args) {
   return 0;
 }
 
+static int set_budget(const char *text, struct lb_args *args) {
+  char *end = NULL;
+  double value = *text >= '0' && *text <= '9' ? strtod(text, &end) : -1;
+  double unit = !end || end[0] == '\0' || end[1] != '\0' ? 0 : *end == 's' ? 1 : *end == 'm' ? 60 : *end == 'h' ? 3600 : 0;
+  args->budget_s = value * unit;
+  if (args->budget_s >= 1 && args->budget_s <= 1e6) return 0;
+  return lb_complain(LB_EXIT_USAGE, "--budget %s: expected a time of at least a second, as in 90s, 10m or 2h", text);
+}
+
 /* The one place that knows which kind goes where. 0, LB_WANTS_HELP, or LB_EXIT_USAGE after a
  * complaint. */
 static int set(const struct arg *arg, const char *value, struct lb_args *args) {
@@ -246,6 +265,13 @@ static int set(const struct arg *arg, const char *value, struct lb_args *args) {
     case TTL:
       r = set_number("--ttl", value, 10, 3600000, &number);
       args->ttl_ms = (int)number;
+      return r;
+    case ONLY: args->only = value; return 0;
+    case LIST: args->list = true; return 0;
+    case BUDGET: return set_budget(value, args);
+    case FAULTS:
+      r = set_number("--faults", value, 0, 3, &number);
+      args->faults = (int)number, args->has_faults = true;
       return r;
     case OWN_SERVERS: return set_own(arg->name, value, args);
     case AUTH: args->auth = value; return 0;

@@ -52,6 +52,11 @@ static const struct lb_cli_command commands[] = {
      "CMD is called in a shell, once per client. With WORDS only those statements are tried whose text has one of them in it.\n"
      "CONTRIBUTING.md, \"A foreign lock\", says what to look at where one does not hold.\n"
      "exit: 0 all hold, 1 failure of the harness, 2 usage or no adapter, 3 some do not, 5 servers are missing\n"},
+    {"hunt", lb_cli_hunt, LB_ARG_HUNT, "SYSTEM...|all",
+     "looks for the smallest sets of faults that break a lock: all timelines of at most K faults",
+     "SYSTEM is PROTOCOL@TOPOLOGY; a plugin or a foreign lock needs no name. All timelines run the same program: three clients, of which one holds while the\n"
+     "faults are done. Sets are run again with new seeds, and so is every part of them. Kept are hunt.csv, and hunt/NN.ini for each set, which `run` replays.\n"
+     "exit: 0 done or out of budget, 1 failure of the harness, 2 usage, 5 servers are missing, 130 interrupted (the same command goes on)\n"},
     {"clean", lb_cli_clean, LB_ARG_OWN, "", "removes from servers of your own what killed runs have left",
      "Whatever carries the name of a run (lockbench: and eight hexadecimal digits) goes, also what a run that goes on now has there.\n"
      "exit: 0 nothing is left, 1 not all could be removed, 2 usage, 5 a server could not be asked\n"},

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `lockbench hunt SYSTEM`, and `hunt all`, which shares its time out among the systems. A hunt may take long, so what it has is on the disk all the time:
+ * the same command with the same folder goes on.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "backends/registry.h"
+#include "base/called.h"
+#include "base/clock.h"
+#include "base/files.h"
+#include "cli.h"
+#include "hunt/tell.h"
+#include "run/rundir.h"
+#include "run/settings.h"
+#include "run/system.h"
+#include "scenario/scenario.h"
+
+enum { PATH = 4000, FAULTS_DEFAULT = 2, LATE_SHOWN = 3 };
+
+/* ---- the live line --------------------------------------------------------------------------------------------------- */
+
+struct view {
+  const char *system;
+  bool terminal;
+  size_t last; /* without a terminal: at how many it last spoke */
+};
+
+static void show(void *to, const struct lb_hunt_live *live) {
+  struct view *v = to;
+  char left[40] = "";
+  if (live->left_s >= 0) snprintf(left, sizeof left, ", %.0f s left", live->left_s);
+  if (!v->terminal && !(live->done == live->count && live->count != v->last)) return;
+  fprintf(stderr, "%s%s: %zu fault%s, %s %zu of %zu, %zu break, %zu undecided%s%s", v->terminal ? "\r\033[K" : "", v->system, live->faults,
+          live->faults == 1 ? "" : "s", live->what, live->done, live->count, live->breaking, live->undecided, left, v->terminal ? "" : "\n");
+  v->last = live->done == live->count ? live->count : 0;
+  fflush(stderr);
+}
+
+static int faults_of(const struct lb_args *args) { return args->has_faults ? args->faults : FAULTS_DEFAULT; }
+
+/* ---- one system ------------------------------------------------------------------------------------------------------ */
+
+/* A folder of its own for each system, below that of the command. */
+static int make_folder(const char *of, const char *system, char *ret, size_t size) {
+  snprintf(ret, size, "%s/%s", of, system);
+  for (char *c = ret + strlen(of) + 1; *c; c++)
+    if (*c == ':' || *c == '/') *c = '-';
+  int r = lb_make_dirs(ret);
+  return r < 0 ? lb_complain(r, "cannot make %s: %s", ret, strerror(-r)) : 0;
+}
+
+static int say(const struct lb_hunt *h, const struct lb_hunt_order *order, bool head) {
+  char err[600];
+  int r = lb_hunt_keep(h, order->folder, err, sizeof err);
+  if (head) lb_hunt_tell_head(stdout);
+  lb_hunt_tell_row(h, stdout);
+  lb_hunt_tell_sets(h, order->folder, LATE_SHOWN, stdout);
+  lb_hunt_tell_remarks(h, order, stdout);
+  fflush(stdout);
+  return r < 0 ? lb_complain(LB_EXIT_FAILURE, "%s", err) : h->end == LB_HUNT_INTERRUPTED ? 130 : LB_EXIT_OK;
+}
+
+static int hunt_one(const struct lb_args *args, const struct lb_system *system, const char *of, const struct lb_rundir *dir, double budget_s, bool head) {
+  char folder[PATH], err[600] = "out of memory";
+  struct view view = {.system = system->name, .terminal = isatty(2)};
+  struct lb_hunt hunt;
+  if (make_folder(of, system->name, folder, sizeof folder) < 0) return LB_EXIT_FAILURE;
+  struct lb_hunt_order order = {.protocol = system->protocol,
+                                .topology = system->topology,
+                                .system = system->name,
+                                .settings = args->settings,
+                                .setting_count = args->setting_count,
+                                .faults_max = faults_of(args),
+                                .seed = args->has_seed ? args->seed : 1,
+                                .budget_s = budget_s,
+                                .only = args->only,
+                                .jobs = args->jobs ? args->jobs : lb_default_jobs(),
+                                .folder = folder,
+                                .dir = dir,
+                                .tick = show,
+                                .display = &view};
+  int r = lb_hunt_run(&order, &hunt, err, sizeof err);
+  if (view.terminal) fputs("\r\033[K", stderr);
+  if (r < 0) return lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "hunt %s: %s", system->name, err);
+  int code = say(&hunt, &order, head);
+  lb_hunt_clear(&hunt);
+  return code;
+}
+
+/* ---- which systems --------------------------------------------------------------------------------------------------- */
+
+/* `all`: every protocol on the first of its topologies. */
+static int every_system(struct lb_system *systems, int max) {
+  char name[160], err[300];
+  const struct lb_protocol *p;
+  int count = 0;
+  for (size_t i = 0; (p = lb_protocol_at(i)) && count < max; i++) {
+    snprintf(name, sizeof name, "%s@%s", p->name, p->topologies[0]);
+    if (!(p->traits & LB_TRAIT_FOREIGN) && lb_system_parse(name, &systems[count], err, sizeof err) == 0 && !lb_topology_missing(systems[count].topology)) count++;
+  }
+  return count;
+}
+
+static int find_systems(const struct lb_args *args, struct lb_system *systems, int max) {
+  char err[300], names[600];
+  int count = 0;
+  if (args->word_count == 1 && strcmp(args->words[0], "all") == 0) return every_system(systems, max);
+  for (int i = 0; i < args->word_count && count < max; i++)
+    if (lb_system_parse(args->words[i], &systems[count++], err, sizeof err) < 0) return lb_complain(-1, "hunt: %s", err);
+  if (count > 0) return count;
+  snprintf(names, sizeof names, "%s", args->plugins);
+  for (char *rest = NULL, *name = strtok_r(names, ",", &rest); name && count < max; name = strtok_r(NULL, ",", &rest))
+    if (lb_system_parse(name, &systems[count++], err, sizeof err) < 0) return lb_complain(-1, "hunt: %s", err);
+  return count > 0 ? count : lb_complain(-1, "hunt: expected PROTOCOL@TOPOLOGY, or all, see `%s list`", lb_called());
+}
+
+static int list(const struct lb_args *args, const struct lb_system *systems, int count) {
+  struct lb_hunt_space space;
+  struct lb_hunt_system system;
+  struct lb_hunt_switches none = {0};
+  for (int i = 0; i < count; i++) {
+    lb_hunt_system_of(systems[i].protocol, systems[i].topology, &system);
+    int r = lb_hunt_space_make(&system, faults_of(args), &none, &space);
+    if (r < 0) return lb_complain(LB_EXIT_FAILURE, "hunt %s: %s", systems[i].name, strerror(-r));
+    lb_hunt_space_print(&space, stdout);
+    lb_hunt_space_clear(&space);
+  }
+  return LB_EXIT_OK;
+}
+
+/* Before anything is started: what is wrong with settings, and what is missing. */
+static int check(const struct lb_args *args, const struct lb_system *systems, int count) {
+  for (int i = 0; i < count; i++) {
+    const char *missing = lb_topology_missing(systems[i].topology);
+    union lb_value *options = lb_settings_options(systems[i].protocol, args->settings, args->setting_count);
+    free(options);
+    if (missing) return lb_complain(LB_EXIT_MISSING, "hunt %s: needs %s, which is not on this machine", systems[i].name, missing);
+    if (!options) return lb_complain(LB_EXIT_FAILURE, "hunt %s: no memory", systems[i].name);
+  }
+  return 0;
+}
+
+/* The time that is left is shared out among the systems that are left: one that needs less leaves more to the others. */
+static int hunt_each(const struct lb_args *args, const struct lb_system *systems, int count, const char *folder, const struct lb_rundir *dir) {
+  lb_ns begin = lb_clock_ns();
+  int code = LB_EXIT_OK;
+  for (int i = 0; i < count && code == LB_EXIT_OK; i++) {
+    double left = args->budget_s - (double)(lb_clock_ns() - begin) / 1e9;
+    code = hunt_one(args, &systems[i], folder, dir, args->budget_s > 0 ? (left > 1 ? left : 1) / (count - i) : 0, true);
+  }
+  return code;
+}
+
+int lb_cli_hunt(const struct lb_args *args) {
+  static struct lb_system systems[LB_ARGS_MAX];
+  char err[600], folder[PATH];
+  struct lb_rundir dir;
+  int count = find_systems(args, systems, LB_ARGS_MAX), code = count < 0 ? LB_EXIT_USAGE : check(args, systems, count);
+  if (code) return code;
+  if (args->list) return list(args, systems, count);
+  snprintf(folder, sizeof folder, "%s", args->out ? args->out : lb_results_folder());
+  if (!args->out) snprintf(folder + strlen(folder), sizeof folder - strlen(folder), "/hunt-%llu", (unsigned long long)(args->has_seed ? args->seed : 1));
+  const char *tmp = getenv("TMPDIR");
+  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "hunt", NULL, err, sizeof err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  code = hunt_each(args, systems, count, folder, &dir);
+  lb_rundir_close(&dir);
+  return code;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * book.h - what a hunt has seen so far: for every timeline and guard how often it came out how. Each trial is a line of a file as soon as it has
+ * ended, so a hunt that is interrupted, or killed, keeps what it has and can go on from there.
+ */
+#ifndef LB_HUNT_BOOK_H
+#define LB_HUNT_BOOK_H
+
+#include <stdio.h>
+
+#include "came.h"
+#include "scenario/guard.h"
+#include "space.h"
+
+struct lb_hunt_book {
+  const struct lb_hunt_space *space; /* borrowed */
+  struct lb_hunt_count (*count)[LB_GUARD_COUNT]; /* by the index of the timeline, and guard */
+  char (*why)[160];                  /* by the index of the timeline: of its latest undecided trial */
+  size_t trials, undecided;          /* of all of them */
+  size_t read;                       /* of these, those that were in the file already */
+  FILE *file;
+};
+
+/* Opens the file, or makes it, and takes what is in it. The first line says what it is of: `of`, as in "PROTOCOL@TOPOLOGY, seed 42, at most 2 faults"; a file of anything
+ * else is refused. 0 (release with lb_hunt_book_close()), or -errno with one line in err. */
+int lb_hunt_book_open(struct lb_hunt_book *book, const struct lb_hunt_space *space, const char *path, const char *of, char *err, size_t err_size);
+/* One more trial, in memory and in the file. */
+void lb_hunt_book_add(struct lb_hunt_book *book, size_t timeline, enum lb_guard guard, enum lb_hunt_came came, const char *why);
+/* 0, or -errno if something could not be written. */
+int lb_hunt_book_close(struct lb_hunt_book *book);
+
+#endif

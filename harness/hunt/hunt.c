@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The order of a hunt: timelines without faults, then those with one, with two ...; after each number what broke is run again with new seeds, and so are
+ * its proper subsets. A timeline with a minimal set in it is not run: that it breaks would be no news, and if a further fault hides it, that is told by a
+ * sample of them.
+ */
+#include "hunt.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/refuse.h"
+#include "order.h"
+
+/* CHUNK: timelines at a time; budget and undecided ones are looked at between two chunks. A fifth of the budget is kept for what follows the search. */
+enum { CHUNK = 160, AGAIN = 2, AUDIT_MAX = 60, GUARD_TRIALS = 3 };
+#define KEPT 0.2
+#define AUDITED 0.05
+
+struct hunting {
+  const struct lb_hunt_order *order;
+  struct lb_hunt *h;
+  struct lb_hunt_gun gun;
+  struct lb_hunt_live live;
+  lb_ns begin;
+  char *err;
+  size_t err_size;
+};
+
+/* ---- time ------------------------------------------------------------------------------------------------------------ */
+
+static double spent(const struct hunting *g) { return (double)(lb_clock_ns() - g->begin) / 1e9; }
+
+static bool is_over(const struct hunting *g, double share) { return g->order->budget_s > 0 && spent(g) > g->order->budget_s * share; }
+
+static void tick(void *to, size_t done, size_t count) {
+  struct hunting *g = to;
+  g->live.done = done;
+  g->live.count = count;
+  g->live.undecided = g->h->book.undecided;
+  g->live.left_s = g->order->budget_s > 0 ? g->order->budget_s - spent(g) : -1;
+  if (g->order->tick) g->order->tick(g->order->display, &g->live);
+}
+
+/* ---- volleys --------------------------------------------------------------------------------------------------------- */
+
+/* -EINTR is an end, not an error. */
+static int fire(struct hunting *g, const size_t timeline[], size_t count, enum lb_guard guard, int repeats, int jobs) {
+  int r = lb_hunt_fire(&g->gun, timeline, count, guard, repeats, jobs, g->err, g->err_size);
+  if (r == -EINTR) g->h->end = LB_HUNT_INTERRUPTED;
+  return r;
+}
+
+static size_t keep_undecided(const struct hunting *g, const size_t timeline[], size_t count, enum lb_guard guard, unsigned least, size_t *ret) {
+  size_t left = 0;
+  for (size_t i = 0; i < count; i++)
+    if (lb_hunt_decided(&g->h->book.count[timeline[i]][guard]) < least) ret[left++] = timeline[i];
+  return left;
+}
+
+/* Timelines that have no decided trial get another one: twice beside others, at last alone on the machine. */
+static int fire_decided(struct hunting *g, const size_t timeline[], size_t count, enum lb_guard guard, int repeats) {
+  size_t *left = malloc((count + 1) * sizeof *left), still;
+  if (!left) return -ENOMEM;
+  still = keep_undecided(g, timeline, count, guard, (unsigned)repeats, left); /* an earlier part of this hunt may have had some */
+  int r = fire(g, left, still, guard, repeats, g->order->jobs);
+  for (int again = 0; r == 0 && again <= AGAIN; again++) {
+    still = keep_undecided(g, timeline, count, guard, 1, left);
+    if (still > 0) r = fire(g, left, still, guard, 1, again < AGAIN ? g->order->jobs : 1);
+  }
+  free(left);
+  return r;
+}
+
+/* ---- the search ------------------------------------------------------------------------------------------------------ */
+
+static void count_breaking(struct hunting *g) {
+  g->live.breaking = 0;
+  for (size_t i = 0; i < g->h->space.count; i++) g->live.breaking += lb_hunt_broke(&g->h->book.count[i][LB_GUARD_NONE]);
+}
+
+static int find_sets(struct hunting *g) {
+  lb_hunt_sets_clear(&g->h->sets);
+  return lb_hunt_sets_find(&g->h->book, &g->h->sets);
+}
+
+static bool is_known(const struct hunting *g, size_t timeline) { return lb_hunt_decided(&g->h->book.count[timeline][LB_GUARD_NONE]) > 0; }
+
+/* In chunks, until there is none left or the time is over. */
+static int search(struct hunting *g, const size_t timeline[], size_t count) {
+  int r = 0;
+  for (size_t at = 0; at < count && r == 0; at += CHUNK) {
+    if (is_over(g, 1 - KEPT)) return g->h->end = LB_HUNT_OUT_OF_BUDGET, 0;
+    size_t chunk[CHUNK], some = 0, end = at + CHUNK < count ? at + CHUNK : count;
+    for (size_t i = at; i < end; i++)
+      if (!is_known(g, timeline[i])) chunk[some++] = timeline[i];
+    g->live.what = "looking";
+    r = fire_decided(g, chunk, some, LB_GUARD_NONE, 1);
+    count_breaking(g);
+  }
+  return r;
+}
+
+/* The timelines of the order with so many faults, without those that contain a minimal set. Each once. */
+static size_t pick(struct hunting *g, const size_t order[], size_t count, size_t faults, size_t *ret) {
+  size_t some = 0;
+  for (size_t i = 0; i < count; i++) {
+    if (g->h->space.timeline[order[i]].fault_count != faults) continue;
+    g->h->wanted[faults]++;
+    if (lb_hunt_sets_contained(&g->h->sets, &g->h->space, order[i], LB_HUNT_LEASE)) g->h->held[faults]++;
+    else ret[some++] = order[i];
+  }
+  return some;
+}
+
+static int confirm(struct hunting *g, size_t faults) {
+  size_t *wanting;
+  int r = find_sets(g);
+  g->live.what = "confirming";
+  for (int round = 0; r == 0 && round <= AGAIN; round++) {
+    ptrdiff_t count = lb_hunt_sets_wanting(&g->h->book, &g->h->sets, faults, &wanting);
+    if (count < 0) return (int)count;
+    r = count > 0 && !is_over(g, 1) ? fire(g, wanting, (size_t)count, LB_GUARD_NONE, round == 0 ? LB_HUNT_SURE : 1, g->order->jobs) : 0;
+    free(wanting);
+    if (r == 0) r = find_sets(g);
+    if (count == 0) break;
+  }
+  return r;
+}
+
+/* Those without faults are run so often that what breaks by itself is seen to. */
+static int look_without_faults(struct hunting *g, const size_t picked[], size_t count) {
+  int repeats = count > 0 ? (int)((LB_HUNT_CONTROLS + count - 1) / count) : 0;
+  size_t some = 0, *fresh = malloc((count + 1) * sizeof *fresh);
+  if (!fresh) return -ENOMEM;
+  for (size_t i = 0; i < count; i++) {
+    bool seen = is_known(g, picked[i]);
+    for (size_t j = 0; j < some; j++) seen |= fresh[j] == picked[i];
+    if (!seen) fresh[some++] = picked[i];
+  }
+  g->live.what = "looking";
+  if (some > 0) repeats = (int)((LB_HUNT_CONTROLS + some - 1) / some);
+  int r = fire_decided(g, fresh, some, LB_GUARD_NONE, repeats);
+  free(fresh);
+  return r;
+}
+
+static int look(struct hunting *g, const size_t order[], size_t count, size_t faults) {
+  size_t *picked = malloc((count + 1) * sizeof *picked);
+  if (!picked) return -ENOMEM;
+  g->live.faults = faults;
+  size_t some = pick(g, order, count, faults, picked);
+  int r = faults == 0 ? look_without_faults(g, picked, some) : search(g, picked, some);
+  if (r == 0) r = confirm(g, faults);
+  free(picked);
+  return r;
+}
+
+/* ---- what a minimal set says of others --------------------------------------------------------------------------------- */
+
+/* Timelines that were not run because of a set in them: does a sample of them break as well? One that does not is no mistake of the set, but a fault that
+ * hides another one. */
+static int audit(struct hunting *g, const size_t order[], size_t count) {
+  size_t sample[AUDIT_MAX] = {0}, some = 0, held = 0;
+  for (size_t i = 0; i < count; i++)
+    if (!is_known(g, order[i]) && lb_hunt_sets_contained(&g->h->sets, &g->h->space, order[i], LB_HUNT_LEASE)) held++;
+  size_t wanted = (size_t)(AUDITED * (double)held + 0.999), every = wanted ? held / wanted : 1, seen = 0;
+  for (size_t i = 0; i < count && some < AUDIT_MAX && some < wanted; i++) /* the order is shuffled already */
+    if (!is_known(g, order[i]) && lb_hunt_sets_contained(&g->h->sets, &g->h->space, order[i], LB_HUNT_LEASE) && seen++ % (every ? every : 1) == 0)
+      sample[some++] = order[i];
+  g->live.what = "auditing";
+  int r = is_over(g, 1) ? 0 : fire_decided(g, sample, some, LB_GUARD_NONE, 1);
+  for (size_t i = 0; i < some; i++) {
+    g->h->audited += is_known(g, sample[i]);
+    g->h->audit_new += is_known(g, sample[i]) && !lb_hunt_broke(&g->h->book.count[sample[i]][LB_GUARD_NONE]);
+  }
+  return r;
+}
+
+static int ask_guard(struct hunting *g, enum lb_guard guard, const size_t set[], size_t count) {
+  int r = fire_decided(g, set, count, guard, GUARD_TRIALS);
+  for (size_t i = 0; i < count; i++) {
+    const struct lb_hunt_count *came = &g->h->book.count[set[i]][guard];
+    if (lb_hunt_decided(came) == 0) continue;
+    g->h->asked_of[guard]++;
+    g->h->stopped_by[guard] += !lb_hunt_broke(came);
+  }
+  return r;
+}
+
+static int ask_guards(struct hunting *g) {
+  size_t *set = malloc((g->h->sets.count + 1) * sizeof *set), count = 0;
+  int r = set ? 0 : -ENOMEM;
+  for (size_t i = 0; i < g->h->sets.count && set; i++)
+    if (g->h->sets.set[i].standing == LB_HUNT_MINIMAL && g->h->sets.set[i].class == LB_HUNT_LEASE) set[count++] = g->h->sets.set[i].timeline;
+  g->live.what = "guards";
+  for (int guard = LB_GUARD_NONE + 1; guard < LB_GUARD_COUNT && r == 0 && !is_over(g, 1); guard++) r = ask_guard(g, (enum lb_guard)guard, set, count);
+  free(set);
+  return r;
+}
+
+/* ---- a hunt ---------------------------------------------------------------------------------------------------------- */
+
+static void count_ran(struct lb_hunt *h) {
+  for (size_t i = 0; i < h->space.count; i++)
+    h->ran[h->space.timeline[i].fault_count] += lb_hunt_decided(&h->book.count[i][LB_GUARD_NONE]) > 0;
+}
+
+static int hunt_all(struct hunting *g) {
+  size_t *order, count;
+  int r = lb_hunt_order(&g->h->space, g->order->seed, &order, &count);
+  if (r < 0) return r;
+  for (int k = 0; k <= g->order->faults_max && r == 0 && g->h->end == LB_HUNT_WHOLE; k++) r = look(g, order, count, (size_t)k);
+  if (r == 0) r = audit(g, order, count);
+  if (r == 0) r = ask_guards(g);
+  free(order);
+  return r;
+}
+
+/* One timeline by its id, as often as it takes to be sure, whether the space would run it or not. */
+static int hunt_one(struct hunting *g) {
+  struct lb_hunt_timeline timeline;
+  int r = lb_hunt_of_id(g->order->only, &timeline, g->err, g->err_size);
+  if (r < 0) return r;
+  ptrdiff_t at = lb_hunt_find(&g->h->space, &timeline);
+  if (at < 0) return lb_refuse(g->err, g->err_size, "--only %s: %s has no such timeline of at most %d faults", g->order->only, g->order->system, g->order->faults_max);
+  size_t one = (size_t)at;
+  g->live.faults = timeline.fault_count;
+  r = fire(g, &one, 1, LB_GUARD_NONE, LB_HUNT_SURE, g->order->jobs);
+  return r == 0 ? find_sets(g) : r;
+}
+
+static int prepare(const struct lb_hunt_order *order, struct lb_hunt *h, char *err, size_t err_size) {
+  struct lb_hunt_system system;
+  char path[4000], of[300];
+  lb_hunt_system_of(order->protocol, order->topology, &system);
+  int r = lb_hunt_space_make(&system, order->faults_max, &order->switches, &h->space);
+  if (r < 0) return lb_refuse(err, err_size, "no space of timelines: %s", strerror(-r)), r;
+  snprintf(path, sizeof path, "%s/trials.csv", order->folder);
+  size_t at = (size_t)snprintf(of, sizeof of, "%s, seed %llu, at most %d faults", order->system, (unsigned long long)order->seed, order->faults_max);
+  for (size_t i = 0; i < order->setting_count && at < sizeof of; i++) at += (size_t)snprintf(of + at, sizeof of - at, ", %s", order->settings[i]);
+  r = lb_hunt_book_open(&h->book, &h->space, path, of, err, err_size);
+  if (r < 0) lb_hunt_space_clear(&h->space);
+  return r;
+}
+
+int lb_hunt_run(const struct lb_hunt_order *order, struct lb_hunt *ret, char *err, size_t err_size) {
+  *ret = (struct lb_hunt){0};
+  int r = prepare(order, ret, err, err_size);
+  if (r < 0) return r;
+  struct hunting g = {.order = order, .h = ret, .begin = lb_clock_ns(), .err = err, .err_size = err_size, .live = {.what = "looking"}};
+  g.gun = (struct lb_hunt_gun){.space = &ret->space, .book = &ret->book, .dir = order->dir, .settings = order->settings, .setting_count = order->setting_count,
+                               .seed = order->seed, .jobs = order->jobs, .tick = tick, .display = &g, .fired = (unsigned)ret->book.trials, .fresh = true};
+  r = order->only ? hunt_one(&g) : hunt_all(&g);
+  if (r == -EINTR) r = find_sets(&g);
+  count_ran(ret);
+  ret->seconds = spent(&g);
+  if (r < 0) lb_hunt_clear(ret);
+  return r;
+}
+
+void lb_hunt_clear(struct lb_hunt *hunt) {
+  if (hunt->book.file) lb_hunt_book_close(&hunt->book);
+  lb_hunt_sets_clear(&hunt->sets);
+  lb_hunt_space_clear(&hunt->space);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is kept of a hunt beside its journal: every timeline with what came of it, and a complete scenario file for every set, which `run` replays.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "base/files.h"
+#include "base/refuse.h"
+#include "tell.h"
+
+enum { PATH = 4200 };
+
+static const char *standing_name(const struct lb_hunt *h, size_t timeline) {
+  static const char *const names[] = {"minimal", "open", "sometimes"};
+  for (size_t i = 0; i < h->sets.count; i++)
+    if (h->sets.set[i].timeline == timeline) return names[h->sets.set[i].standing];
+  return "";
+}
+
+static void write_row(const struct lb_hunt *h, size_t i, FILE *out) {
+  const struct lb_hunt_timeline *t = &h->space.timeline[i];
+  const struct lb_hunt_count *c = &h->book.count[i][LB_GUARD_NONE];
+  char id[LB_HUNT_ID_MAX];
+  lb_hunt_id(t, id);
+  bool ran = lb_hunt_decided(c) + c->of[LB_HUNT_UNDECIDED] > 0;
+  bool holds = !ran && lb_hunt_sets_contained(&h->sets, &h->space, i, LB_HUNT_LEASE);
+  const char *why = ran ? "" : t->pruned != LB_HUNT_RUN ? lb_hunt_pruned_text(t->pruned) : holds ? "a minimal set is in it" : "not reached";
+  fprintf(out, "%s,%s,%zu,%u,%u,%u,%u,%u,%s,%s\n", id, lb_hunt_regime_name(t->regime), t->fault_count, c->of[LB_HUNT_SAFE], c->of[LB_HUNT_LEASE],
+          c->of[LB_HUNT_EXPIRED], c->of[LB_HUNT_BLOCKED], c->of[LB_HUNT_UNDECIDED], standing_name(h, i), why);
+}
+
+static int write_table(const struct lb_hunt *h, const char *folder) {
+  char part[PATH], path[PATH];
+  snprintf(path, sizeof path, "%s/hunt.csv", folder);
+  snprintf(part, sizeof part, "%s/hunt.csv.part", folder);
+  FILE *out = fopen(part, "we");
+  if (!out) return -errno;
+  fputs("timeline,regime,faults,safe,lease,expired,blocked,undecided,set,not_run\n", out);
+  for (size_t i = 0; i < h->space.count; i++) write_row(h, i, out);
+  bool failed = ferror(out);
+  if (fclose(out) != 0 || failed) return -EIO;
+  return rename(part, path) < 0 ? -errno : 0;
+}
+
+static int write_set(const struct lb_hunt *h, size_t i, const char *folder) {
+  const struct lb_hunt_set *set = &h->sets.set[i];
+  char path[PATH], note[100];
+  struct lb_hunt_settings settings = {.no_client_3 = h->space.switches.no_client_3, .note = note};
+  snprintf(note, sizeof note, "It broke in %u of %u trials%s.", set->broke, set->decided,
+           set->standing == LB_HUNT_MINIMAL ? ", and no part of it alone did" : "");
+  snprintf(path, sizeof path, "%s/hunt/%02zu.ini", folder, i + 1);
+  return lb_hunt_write_file(&h->space, set->timeline, LB_GUARD_NONE, &settings, set->broke == set->decided ? "violated" : "any", path);
+}
+
+int lb_hunt_keep(const struct lb_hunt *hunt, const char *folder, char *err, size_t err_size) {
+  char sets[PATH];
+  snprintf(sets, sizeof sets, "%s/hunt", folder);
+  lb_remove_tree(sets); /* of an earlier part of this hunt */
+  int r = lb_make_dirs(sets);
+  for (size_t i = 0; i < hunt->sets.count && r == 0; i++) r = write_set(hunt, i, folder);
+  if (r == 0) r = write_table(hunt, folder);
+  return r < 0 ? lb_refuse(err, err_size, "cannot write %s: %s", folder, strerror(-r)), r : 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sets.h - the minimal breaking sets in a book: which faults it takes, none of them too many. Nothing is run here.
+ *
+ * A set is minimal in its class if its timeline broke in every decided trial, at least LB_HUNT_SURE of them, and every proper subset, run as often, did
+ * not break in that class once. Nothing is assumed of supersets: a further fault can hide what two did.
+ */
+#ifndef LB_HUNT_SETS_H
+#define LB_HUNT_SETS_H
+
+#include "book.h"
+
+#define LB_HUNT_SURE 5 /* n of n */
+
+enum lb_hunt_standing {
+  LB_HUNT_MINIMAL,   /* n of n, and no proper subset breaks */
+  LB_HUNT_OPEN,      /* n of n, but a proper subset, or itself, has not been decided often enough */
+  LB_HUNT_SOMETIMES, /* k of n; or a proper subset breaks k of n */
+};
+struct lb_hunt_set {
+  size_t timeline;
+  enum lb_hunt_came class; /* LB_HUNT_LEASE or LB_HUNT_EXPIRED */
+  enum lb_hunt_standing standing;
+  unsigned broke, decided;
+  unsigned open; /* subsets that were not decided often enough */
+};
+struct lb_hunt_sets {
+  struct lb_hunt_set *set; /* by class, number of faults, then the order of the space */
+  size_t count;
+};
+
+/* Finds them, without a guard. 0 (release with lb_hunt_sets_clear()) or -ENOMEM. */
+int lb_hunt_sets_find(const struct lb_hunt_book *book, struct lb_hunt_sets *ret);
+void lb_hunt_sets_clear(struct lb_hunt_sets *sets);
+/* True if the timeline has all faults of one of the minimal sets of this class, and more. */
+bool lb_hunt_sets_contained(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t timeline, enum lb_hunt_came class);
+/* True if two sets show the same mechanism: the same class, and the same things done to the same hosts, whenever, until whenever and in whatever
+ * regime. */
+bool lb_hunt_alike(const struct lb_hunt_space *space, const struct lb_hunt_set *a, const struct lb_hunt_set *b);
+/* True if no set before this one, of the same standing, shows the same mechanism. */
+bool lb_hunt_is_first(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t index);
+/* How often a timeline broke in a class. Who broke within a lease did not only break after it. */
+unsigned lb_hunt_breaks(const struct lb_hunt_book *book, size_t timeline, enum lb_hunt_came class);
+/* What has to be run before the sets with `faults` faults are known: timelines that broke once, and their proper subsets, decided less often than
+ * LB_HUNT_SURE times. Indices, malloc'd, each once, into *ret. How many, or -ENOMEM. */
+ptrdiff_t lb_hunt_sets_wanting(const struct lb_hunt_book *book, const struct lb_hunt_sets *sets, size_t faults, size_t **ret);
+
+#endif

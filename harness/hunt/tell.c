@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The table of a hunt, for people. What it says of a system is in words of the readers: the smallest number of faults that breaks it, and which.
+ */
+#include "tell.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Mechanisms: the same faults at another moment are no other set to a reader. */
+static size_t count_sets(const struct lb_hunt *h, enum lb_hunt_came class, enum lb_hunt_standing standing, size_t faults) {
+  size_t count = 0;
+  for (size_t i = 0; i < h->sets.count; i++) {
+    const struct lb_hunt_set *s = &h->sets.set[i];
+    if (s->class != class || s->standing != standing || h->space.timeline[s->timeline].fault_count != faults) continue;
+    count += lb_hunt_is_first(&h->sets, &h->space, i);
+  }
+  return count;
+}
+
+static size_t count_class(const struct lb_hunt *h, enum lb_hunt_came class, enum lb_hunt_standing standing) {
+  size_t count = 0;
+  for (size_t k = 0; k <= LB_HUNT_FAULTS_MAX; k++) count += count_sets(h, class, standing, k);
+  return count;
+}
+
+/* Timelines of which nothing but this came. */
+static size_t count_came(const struct lb_hunt *h, enum lb_hunt_came came) {
+  size_t count = 0;
+  for (size_t i = 0; i < h->space.count; i++) {
+    const struct lb_hunt_count *c = &h->book.count[i][LB_GUARD_NONE];
+    unsigned decided = lb_hunt_decided(c);
+    count += came == LB_HUNT_UNDECIDED ? decided == 0 && c->of[came] > 0 : decided > 0 && c->of[came] == decided;
+  }
+  return count;
+}
+
+void lb_hunt_tell_head(FILE *out) {
+  fprintf(out, "%-32s %8s %6s %6s %6s %6s %9s %7s %8s %9s %8s\n", "system", "smallest", "0", "1", "2", "3", "sometimes", "late", "blocked", "undecided", "time");
+  fprintf(out, "%-32s %8s %27s %9s %7s %8s %9s %8s\n", "", "faults", "minimal sets with .. faults", "", "", "", "", "");
+}
+
+void lb_hunt_tell_row(const struct lb_hunt *h, FILE *out) {
+  char smallest[8] = "-";
+  for (size_t k = LB_HUNT_FAULTS_MAX + 1; k-- > 0;)
+    if (count_sets(h, LB_HUNT_LEASE, LB_HUNT_MINIMAL, k) > 0) snprintf(smallest, sizeof smallest, "%zu", k);
+  fprintf(out, "%-32s %8s", h->space.system.name, smallest);
+  for (size_t k = 0; k <= LB_HUNT_FAULTS_MAX; k++) {
+    if ((int)k > h->space.faults_max || h->wanted[k] == 0) fprintf(out, " %6s", "");
+    else fprintf(out, " %6zu", count_sets(h, LB_HUNT_LEASE, LB_HUNT_MINIMAL, k));
+  }
+  fprintf(out, " %9zu %7zu %8zu %9zu %6.0f s\n", count_class(h, LB_HUNT_LEASE, LB_HUNT_SOMETIMES) + count_class(h, LB_HUNT_LEASE, LB_HUNT_OPEN),
+          count_class(h, LB_HUNT_EXPIRED, LB_HUNT_MINIMAL), count_came(h, LB_HUNT_BLOCKED), count_came(h, LB_HUNT_UNDECIDED), h->seconds);
+}
+
+/* ---- sets ------------------------------------------------------------------------------------------------------------ */
+
+static const char *standing_text(enum lb_hunt_standing standing) {
+  switch (standing) {
+    case LB_HUNT_MINIMAL: return "";
+    case LB_HUNT_OPEN: return ", not known to be minimal";
+    default: return ", sometimes";
+  }
+}
+
+static void tell_faults(const struct lb_hunt_timeline *t, FILE *out) {
+  char words[200];
+  if (t->fault_count == 0) fputs("without any fault", out);
+  for (size_t i = 0; i < t->fault_count; i++) {
+    lb_hunt_fault_say(t->fault[i], words, sizeof words);
+    fprintf(out, "%s%s", i ? "; " : "", words);
+  }
+}
+
+/* "L1.kill-P@H-back" where the first of its kind stood at L1.kill-P@H-gone: ids of the others, as many as there is room for. */
+static void tell_others(const struct lb_hunt *h, size_t first, FILE *out) {
+  enum { ROOM = 4 };
+  char id[LB_HUNT_ID_MAX];
+  size_t count = 0;
+  for (size_t i = first + 1; i < h->sets.count; i++) {
+    const struct lb_hunt_set *s = &h->sets.set[i];
+    if (s->standing != h->sets.set[first].standing || !lb_hunt_alike(&h->space, &h->sets.set[first], s)) continue;
+    if (count++ >= ROOM) continue;
+    lb_hunt_id(&h->space.timeline[s->timeline], id);
+    fprintf(out, "%s%s %u/%u", count == 1 ? "\n      also " : ", ", id, s->broke, s->decided);
+  }
+  if (count > ROOM) fprintf(out, " and %zu more", count - ROOM);
+}
+
+void lb_hunt_tell_sets(const struct lb_hunt *h, const char *folder, size_t max, FILE *out) {
+  char id[LB_HUNT_ID_MAX];
+  size_t late = 0;
+  for (size_t i = 0; i < h->sets.count; i++) {
+    const struct lb_hunt_set *s = &h->sets.set[i];
+    const struct lb_hunt_timeline *t = &h->space.timeline[s->timeline];
+    if (!lb_hunt_is_first(&h->sets, &h->space, i) || (s->class == LB_HUNT_EXPIRED && late++ >= max)) continue;
+    lb_hunt_id(t, id);
+    fprintf(out, "  %s/hunt/%02zu.ini  %u/%u  %s%s%s\n      ", folder, i + 1, s->broke, s->decided, id, s->class == LB_HUNT_EXPIRED ? ", after the lease" : "",
+            standing_text(s->standing));
+    tell_faults(t, out);
+    tell_others(h, i, out);
+    fputc('\n', out);
+  }
+  if (late > max) fprintf(out, "  and %zu more that break only after the lease: hunt.csv\n", late - max);
+}
+
+/* ---- remarks --------------------------------------------------------------------------------------------------------- */
+
+static void tell_end(const struct lb_hunt *h, const struct lb_hunt_order *order, FILE *out) {
+  if (h->end == LB_HUNT_OUT_OF_BUDGET) fprintf(out, "The budget of %.0f s was over:", order->budget_s);
+  if (h->end == LB_HUNT_INTERRUPTED) fputs("Interrupted (the same command goes on from here):", out);
+  if (h->end == LB_HUNT_WHOLE) fputs("Timelines:", out);
+  for (int k = 0; k <= h->space.faults_max; k++)
+    if (h->wanted[k] > 0) fprintf(out, "%s %zu of %zu with %d fault%s%s", k ? "," : "", h->ran[k], k ? h->wanted[k] : h->ran[k], k, k == 1 ? "" : "s",
+                                  h->held[k] ? "" : "");
+  size_t held = 0;
+  for (int k = 0; k <= h->space.faults_max; k++) held += h->held[k];
+  if (held) fprintf(out, "; %zu have a minimal set in them and were not run", held);
+  if (h->audited) fprintf(out, ", but for a sample of %zu, of which %zu did not break: a fault can hide another", h->audited, h->audit_new);
+  fprintf(out, ". %zu trials, %zu undecided.\n", h->book.trials, h->book.undecided);
+}
+
+static void tell_pruned(const struct lb_hunt *h, FILE *out) {
+  for (int why = LB_HUNT_RUN + 1; why < LB_HUNT_PRUNED_COUNT; why++) {
+    size_t count = 0;
+    for (size_t i = 0; i < h->space.count; i++) count += h->space.timeline[i].pruned == (enum lb_hunt_pruned)why;
+    if (count) fprintf(out, "  %6zu not run: %s%s\n", count, lb_hunt_pruned_text((enum lb_hunt_pruned)why), lb_hunt_pruned_is_sound((enum lb_hunt_pruned)why) ? "" : " (a bound, not a proof)");
+  }
+}
+
+static void tell_guards(const struct lb_hunt *h, FILE *out) {
+  bool some = false;
+  for (int guard = LB_GUARD_NONE + 1; guard < LB_GUARD_COUNT; guard++) {
+    if (h->asked_of[guard] == 0) continue;
+    fprintf(out, "%s %s %u of %u", some ? "," : "Without damage under a guard, of the minimal sets:", lb_guard_name((enum lb_guard)guard), h->stopped_by[guard], h->asked_of[guard]);
+    some = true;
+  }
+  if (some) fputs(".\n", out);
+}
+
+/* The reasons begin alike and end in names and numbers: those with the same first words are told once. */
+static void tell_undecided(const struct lb_hunt *h, FILE *out) {
+  enum { REASONS = 6, ALIKE = 40 };
+  const char *reason[REASONS];
+  size_t of[REASONS] = {0}, count = 0;
+  for (size_t i = 0; i < h->space.count; i++) {
+    if (!h->book.why[i][0] || lb_hunt_decided(&h->book.count[i][LB_GUARD_NONE]) > 0) continue;
+    size_t at = 0;
+    while (at < count && strncmp(reason[at], h->book.why[i], ALIKE) != 0) at++;
+    if (at == REASONS) continue;
+    if (at == count) reason[count++] = h->book.why[i];
+    of[at]++;
+  }
+  for (size_t i = 0; i < count; i++) fprintf(out, "  %6zu undecided: %s\n", of[i], reason[i]);
+}
+
+void lb_hunt_tell_remarks(const struct lb_hunt *h, const struct lb_hunt_order *order, FILE *out) {
+  tell_end(h, order, out);
+  tell_guards(h, out);
+  tell_undecided(h, out);
+  tell_pruned(h, out);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tell.h - what a person sees of a hunt: its table, and the files that are kept: hunt.csv and a scenario file for each set.
+ */
+#ifndef LB_HUNT_TELL_H
+#define LB_HUNT_TELL_H
+
+#include "hunt.h"
+
+/* The head of the table of systems, and the row of a hunt. */
+void lb_hunt_tell_head(FILE *out);
+void lb_hunt_tell_row(const struct lb_hunt *hunt, FILE *out);
+/* A line for each set: its file, how often it broke, what it is in words. At most `max` after-the-lease ones. */
+void lb_hunt_tell_sets(const struct lb_hunt *hunt, const char *folder, size_t max, FILE *out);
+/* Why it ended, what was left out by which bound, and why trials were undecided: grouped by reason. */
+void lb_hunt_tell_remarks(const struct lb_hunt *hunt, const struct lb_hunt_order *order, FILE *out);
+
+/* Writes folder/hunt.csv and folder/hunt/NN.ini. 0, or -errno with one line in err. */
+int lb_hunt_keep(const struct lb_hunt *hunt, const char *folder, char *err, size_t err_size);
+
+#endif

@@ -1,0 +1,52 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# A lock that breaks when two of five conditions hold together, which the day draws: a hunt finds just these two, and nothing with one fault alone. Its file
+# replays, its halves do not. Then what a user meets: an interrupted hunt goes on, a killed one leaves nothing behind. TAP.
+# Usage: live-hunt.sh LOCKBENCH PLUGIN_FOLDER
+bin=$1 plugin=$2/plugin-planted.so
+. "$(dirname "$0")/tap.sh"
+
+# Ten pairs of five; the word of a condition, and what it is called in an id.
+pair=$(($(date +%j) % 10))
+set -- 'c1-ahead c2-back' 'c1-ahead p-ahead' 'c1-ahead p-restarted' 'c1-ahead p-back' 'c2-back p-ahead' 'c2-back p-restarted' 'c2-back p-back' 'p-ahead p-restarted' \
+  'p-restarted p-back' 'p-restarted c1-ahead'
+shift $pair
+first=${1% *} second=${1#* }
+fault_of() {
+  case $1 in
+    c1-ahead) echo ahead-c1 ;;
+    c2-back) echo back-c2 ;;
+    p-ahead) echo ahead-P ;;
+    p-back) echo back-P ;;
+    p-restarted) echo 'restart-P|kill-P' ;;
+  esac
+}
+a="($(fault_of "$first"))@[A-Z]+(-[a-z]+)?" b="($(fault_of "$second"))@[A-Z]+(-[a-z]+)?"
+echo "# the pair: $first and $second"
+
+hunt() { "$bin" hunt --plugin "$plugin" -s "planted.first=$first" -s "planted.second=$second" --seed 5 "$@" >"$dir/out" 2>"$dir/err"; }
+csv() { cat "$dir/$1/planted@redis/hunt.csv"; }
+sets() { csv "$1" | awk -F, '$9 == "minimal" {print $1}'; }
+
+check 'a hunt ends well' hunt --faults 2 -o "$dir/two"
+check 'nothing breaks with no fault or one' not sh -c "grep -E '^[LSD][01]\\.' '$dir/two/planted@redis/hunt.csv' | grep -q minimal"
+check 'there is a minimal set of two faults' test -n "$(sets two)"
+check 'every minimal set is that pair' sh -c "! grep -E ',minimal,' '$dir/two/planted@redis/hunt.csv' | grep -qvE '^[LSD]2\\.($a\\+$b|$b\\+$a),'"
+check 'nothing is undecided' sh -c "! awk -F, 'NR > 1 && \$8 > 0 && \$4 + \$5 + \$6 + \$7 == 0' '$dir/two/planted@redis/hunt.csv' | grep ."
+file=$dir/two/planted@redis/hunt/01.ini
+check 'its file replays' sh -c "'$bin' run '$file' --plugin '$plugin' -s planted.first=$first -s planted.second=$second -n 5 -o '$dir/again' && ! grep -q ',safe,' '$dir/again/trials.csv'"
+
+hunt --faults 1 -o "$dir/cut" &
+has_some() { [ "$(cat "$dir/cut/planted@redis/trials.csv" 2>/dev/null | wc -l)" -gt 3 ]; }
+wait_until 30 has_some
+pkill -9 -o -f -- "hunt --plugin $plugin .*-o $dir/cut"
+wait
+check 'a killed hunt leaves no process behind' wait_until 10 not pgrep -f -- "-o $dir/cut"
+check 'nor servers' wait_until 10 sh -c "! ls -ld /proc/[0-9]*/cwd 2>/dev/null | grep -q hunt-"
+rows=$(wc -l <"$dir/cut/planted@redis/trials.csv")
+check 'it goes on from its journal' hunt --faults 1 -o "$dir/cut"
+check 'what it had is still there' sh -c "[ $rows -lt \$(wc -l <'$dir/cut/planted@redis/trials.csv') ] && head -$rows '$dir/cut/planted@redis/trials.csv' | tail -1 | grep -q ."
+check 'a journal of another hunt is refused with one line' sh -c "'$bin' hunt --plugin '$plugin' --seed 6 --faults 1 -o '$dir/cut' >'$dir/out' 2>&1; [ \$? = 2 ] && grep -q 'expected .# hunt of planted@redis, seed 6' '$dir/out'"
+check 'a wrong id is refused with one line' sh -c "'$bin' hunt --plugin '$plugin' --only L1.kil-P@H -o '$dir/none' >'$dir/out' 2>&1; [ \$? = 2 ] && [ \$(wc -l <'$dir/out') = 1 ]"
+check 'the same seed gives the same list' sh -c "'$bin' hunt --plugin '$plugin' --list >'$dir/l1' && '$bin' hunt --plugin '$plugin' --list >'$dir/l2' && cmp '$dir/l1' '$dir/l2'"
+echo "1..$n"

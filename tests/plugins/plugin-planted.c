@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * planted: a lock that breaks when two of five conditions hold together, and is otherwise right. A test draws the two, and a hunt has to find just them.
+ *
+ * The lock itself is a word in the memory that all clients share. The conditions are looked for at every try: the wall clocks of clients 1 and 2 against
+ * the machine's, and what one Redis says of itself, its clock and its run_id; that client 1 was cut off it finds out by a connection that comes to nothing.
+ * What was once seen stays seen. Option of_ten: in so many of ten trials it breaks at all (the trial's first client draws); hidden: a third condition
+ * under which it does not break.
+ */
+#include <errno.h>
+#include <hiredis.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "backends/backend.h"
+
+enum { OPT_FIRST, OPT_SECOND, OPT_HIDDEN, OPT_OF_TEN };
+enum { C1_AHEAD, C2_BACK, P_AHEAD, P_RESTARTED, P_BACK, CONDITIONS };
+static const char *const words[] = {"c1-ahead", "c2-back", "p-ahead", "p-restarted", "p-back", "none", NULL};
+
+enum { HALF_AN_HOUR_MS = 1800000, ASK_MS = 300 };
+
+struct shared {
+  _Atomic uint64_t owner; /* 0 = free */
+  _Atomic uint64_t next;
+  _Atomic unsigned seen;  /* conditions, 1 << number */
+  _Atomic int drawn;      /* 0 = not yet, 1 = it breaks in this trial, 2 = it does not */
+  _Atomic int has_run_id;
+  char run_id[48];
+};
+
+struct lb_session {
+  const struct lb_config *config;
+  struct lb_env *env;
+  struct shared *shared;
+};
+
+static int64_t true_wall_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_REALTIME, &t);
+  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void see(struct lb_session *s, int condition) { atomic_fetch_or(&s->shared->seen, 1u << condition); }
+
+static void look_at_client(struct lb_session *s) {
+  int64_t off = lb_wall_ms(s->env) - true_wall_ms();
+  if (strcmp(s->config->client, "client-1") == 0 && off > HALF_AN_HOUR_MS) see(s, C1_AHEAD);
+  if (strcmp(s->config->client, "client-2") == 0 && off < -HALF_AN_HOUR_MS) see(s, C2_BACK);
+}
+
+/* The first who asks notes who the server is; another answer later is another life of it. */
+static void look_at_run_id(struct lb_session *s, redisContext *c) {
+  redisReply *reply = redisCommand(c, "INFO server");
+  const char *at = reply && reply->type == REDIS_REPLY_STRING ? strstr(reply->str, "run_id:") : NULL;
+  int fresh = 0;
+  if (at && atomic_compare_exchange_strong(&s->shared->has_run_id, &fresh, 1)) {
+    snprintf(s->shared->run_id, sizeof s->shared->run_id, "%.40s", at + 7);
+    atomic_store(&s->shared->has_run_id, 2);
+  } else if (at && atomic_load(&s->shared->has_run_id) == 2 && strncmp(at + 7, s->shared->run_id, 40) != 0) {
+    see(s, P_RESTARTED);
+  }
+  freeReplyObject(reply);
+}
+
+static void look_at_server(struct lb_session *s) {
+  const struct lb_endpoint *e = &s->config->target->endpoints[0];
+  redisContext *c = redisConnectWithTimeout(e->host, e->port, (struct timeval){0, ASK_MS * 1000});
+  if (c && !c->err) {
+    redisSetTimeout(c, (struct timeval){0, ASK_MS * 1000});
+    redisReply *reply = redisCommand(c, "TIME");
+    int64_t off = reply && reply->type == REDIS_REPLY_ARRAY ? atoll(reply->element[0]->str) * 1000 - true_wall_ms() : 0;
+    if (off > HALF_AN_HOUR_MS) see(s, P_AHEAD);
+    if (off < -HALF_AN_HOUR_MS) see(s, P_BACK);
+    freeReplyObject(reply);
+    if (!c->err) look_at_run_id(s, c);
+  }
+  if (c) redisFree(c);
+}
+
+static bool has(struct lb_session *s, int option) {
+  int64_t condition = s->config->options[option].i;
+  return condition < CONDITIONS && (atomic_load(&s->shared->seen) & 1u << condition);
+}
+
+static bool breaks(struct lb_session *s) {
+  unsigned char random;
+  int drawn = 0;
+  lb_random(s->env, &random, 1);
+  atomic_compare_exchange_strong(&s->shared->drawn, &drawn, random % 10 < s->config->options[OPT_OF_TEN].i ? 1 : 2);
+  return has(s, OPT_FIRST) && has(s, OPT_SECOND) && !has(s, OPT_HIDDEN) && atomic_load(&s->shared->drawn) == 1;
+}
+
+static int planted_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
+  (void)deadline;
+  *s = (struct lb_session){config, config->env, config->target->shared};
+  return 0;
+}
+
+static void planted_close(struct lb_session *s) { (void)s; }
+
+static uint64_t mine(const struct lb_grant *grant) { return grant->token_len ? strtoull(grant->token, NULL, 10) : 0; }
+
+static int planted_try(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  uint64_t free = 0;
+  (void)lock, (void)deadline;
+  if (grant->token_len) return atomic_load(&s->shared->owner) == mine(grant) ? LB_OK : LB_UNKNOWN;
+  look_at_client(s);
+  look_at_server(s);
+  uint64_t number = atomic_fetch_add(&s->shared->next, 1) + 1;
+  grant->asked_at = lb_now(s->env);
+  if (breaks(s)) atomic_store(&s->shared->owner, number);
+  else if (!atomic_compare_exchange_strong(&s->shared->owner, &free, number)) return LB_BUSY;
+  grant->token_len = (size_t)snprintf(grant->token, sizeof grant->token, "%llu", (unsigned long long)number);
+  grant->valid_until = LB_NEVER;
+  return LB_OK;
+}
+
+static int planted_holds(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant, lb_ns deadline) {
+  (void)lock, (void)deadline;
+  return atomic_load(&s->shared->owner) == mine(grant) ? LB_OK : LB_LOST;
+}
+
+static int planted_release(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
+  uint64_t own = mine(grant);
+  (void)lock, (void)deadline;
+  return atomic_compare_exchange_strong(&s->shared->owner, &own, 0) ? LB_OK : LB_LOST;
+}
+
+#define CONDITION(word, def_, text) {.name = word, .type = LB_OPT_CHOICE, .words = words, .def = def_, .help = text}
+static const struct lb_option options[] = {[OPT_FIRST] = CONDITION("first", C1_AHEAD, "a condition"),
+                                           [OPT_SECOND] = CONDITION("second", P_RESTARTED, "another one"),
+                                           [OPT_HIDDEN] = CONDITION("hidden", CONDITIONS, "one that hides the two"),
+                                           [OPT_OF_TEN] = {.name = "of_ten", .type = LB_OPT_INT, .def = 10, .min = 0, .max = 10, .help = "trials of ten in which it breaks"},
+                                           {.name = NULL}};
+static const char *const points[] = {NULL}, *const topologies[] = {"redis", NULL};
+
+static const struct lb_protocol planted = {
+    .abi = LB_ABI,
+    .size = sizeof(struct lb_protocol),
+    .name = "planted",
+    .summary = "breaks when two of five conditions hold together",
+    .promises = "Mutual exclusion, unless both conditions have been seen.",
+    .breaks = "The two conditions, and nothing else.",
+    .source = "a test",
+    .topologies = topologies,
+    .traits = LB_TRAIT_NO_EXPIRY | LB_TRAIT_CLIENT_CLOCK,
+    .options = options,
+    .points = points,
+    .session_size = sizeof(struct lb_session),
+    .open = planted_open,
+    .close = planted_close,
+    .try_acquire = planted_try,
+    .holds = planted_holds,
+    .release = planted_release,
+};
+
+extern const struct lb_protocol *const lockbench_plugin;
+const struct lb_protocol *const lockbench_plugin = &planted;

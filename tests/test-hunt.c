@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The minimal sets of a hunt, from books that are filled in by a rule: who breaks is known, so it is known what has to be found.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "backends/registry.h"
+#include "hunt/hunt.h"
+
+struct rule { /* a timeline breaks if it has all of these faults, and not the one that hides them */
+  const char *faults[2], *hidden_by;
+  unsigned of_ten; /* how many of ten trials break; 10 = all */
+};
+
+static struct lb_hunt_space space;
+static struct lb_hunt_book book;
+static char folder[] = "/tmp/test-hunt-XXXXXX";
+static char path[200];
+
+static int begin(void **state) {
+  struct lb_hunt_system system;
+  struct lb_hunt_switches none = {0};
+  char err[300];
+  (void)state;
+  lb_hunt_system_of(lb_protocol_find("redis-token"), lb_topology_find("redis"), &system);
+  snprintf(path, sizeof path, "%s/trials.csv", folder);
+  unlink(path);
+  assert_int_equal(lb_hunt_space_make(&system, 2, &none, &space), 0);
+  assert_int_equal(lb_hunt_book_open(&book, &space, path, "test", err, sizeof err), 0);
+  return 0;
+}
+
+static int end(void **state) {
+  (void)state;
+  lb_hunt_book_close(&book);
+  lb_hunt_space_clear(&space);
+  unlink(path);
+  return 0;
+}
+
+static bool has(const struct lb_hunt_timeline *t, const char *fault) {
+  char name[40];
+  for (size_t i = 0; i < t->fault_count; i++) {
+    lb_hunt_fault_format(t->fault[i], name, sizeof name);
+    if (strcmp(name, fault) == 0) return true;
+  }
+  return false;
+}
+
+static bool breaks(const struct rule *rule, const struct lb_hunt_timeline *t, unsigned trial) {
+  for (int i = 0; i < 2; i++)
+    if (rule->faults[i] && !has(t, rule->faults[i])) return false;
+  return !(rule->hidden_by && has(t, rule->hidden_by)) && trial % 10 < rule->of_ten;
+}
+
+static void add(size_t timeline, const struct rule *rule, unsigned trials) {
+  for (unsigned i = 0; i < trials; i++)
+    lb_hunt_book_add(&book, timeline, LB_GUARD_NONE, breaks(rule, &space.timeline[timeline], i) ? LB_HUNT_LEASE : LB_HUNT_SAFE, "");
+}
+
+static void look_at_all(const struct rule *rule, unsigned trials) {
+  for (size_t i = 0; i < space.count; i++)
+    if (space.timeline[i].pruned == LB_HUNT_RUN) add(i, rule, trials);
+}
+
+/* As a hunt does it: everything once, then what is wanting until nothing is. */
+static struct lb_hunt_sets hunt(const struct rule *rule) {
+  struct lb_hunt_sets sets;
+  size_t *wanting;
+  ptrdiff_t count;
+  look_at_all(rule, 1);
+  for (size_t k = 0; k <= 2; k++) {
+    assert_int_equal(lb_hunt_sets_find(&book, &sets), 0);
+    while ((count = lb_hunt_sets_wanting(&book, &sets, k, &wanting)) > 0) {
+      for (ptrdiff_t i = 0; i < count; i++) add(wanting[i], rule, 10);
+      free(wanting);
+      lb_hunt_sets_clear(&sets);
+      assert_int_equal(lb_hunt_sets_find(&book, &sets), 0);
+    }
+    free(wanting);
+    if (k < 2) lb_hunt_sets_clear(&sets);
+  }
+  return sets;
+}
+
+/* Two faults of the space that stand together in one timeline that is run: the first pair of it. */
+static const struct lb_hunt_timeline *some_pair(size_t number) {
+  for (size_t i = 0; i < space.count; i++)
+    if (space.timeline[i].pruned == LB_HUNT_RUN && space.timeline[i].fault_count == 2 && number-- == 0) return &space.timeline[i];
+  fail_msg("there are no pairs");
+  return NULL;
+}
+
+static void a_single_fault_is_found_and_nothing_else(void **state) {
+  (void)state;
+  struct lb_hunt_sets sets = hunt(&(struct rule){.faults = {"restart-P@H"}, .of_ten = 10});
+  for (size_t i = 0; i < sets.count; i++) {
+    assert_int_equal(sets.set[i].standing, LB_HUNT_MINIMAL);
+    assert_int_equal(space.timeline[sets.set[i].timeline].fault_count, 1);
+    assert_true(has(&space.timeline[sets.set[i].timeline], "restart-P@H"));
+  }
+  assert_true(sets.count >= 1);
+  for (size_t i = 0; i < space.count; i++)
+    if (space.timeline[i].fault_count == 2 && has(&space.timeline[i], "restart-P@H") && space.timeline[i].regime == space.timeline[sets.set[0].timeline].regime)
+      assert_true(lb_hunt_sets_contained(&sets, &space, i, LB_HUNT_LEASE));
+  lb_hunt_sets_clear(&sets);
+}
+
+static void a_pair_is_found_whole_and_its_halves_are_not(void **state) {
+  (void)state;
+  char a[40], b[40];
+  const struct lb_hunt_timeline *pair = some_pair(5);
+  lb_hunt_fault_format(pair->fault[0], a, sizeof a);
+  lb_hunt_fault_format(pair->fault[1], b, sizeof b);
+  struct lb_hunt_sets sets = hunt(&(struct rule){.faults = {a, b}, .of_ten = 10});
+  assert_true(sets.count >= 1);
+  for (size_t i = 0; i < sets.count; i++) {
+    const struct lb_hunt_timeline *found = &space.timeline[sets.set[i].timeline];
+    assert_int_equal(sets.set[i].standing, LB_HUNT_MINIMAL);
+    assert_true(found->fault_count == 2 && has(found, a) && has(found, b));
+  }
+  lb_hunt_sets_clear(&sets);
+}
+
+static void what_breaks_now_and_then_is_no_minimal_set(void **state) {
+  (void)state;
+  struct lb_hunt_sets sets = hunt(&(struct rule){.faults = {"restart-P@H"}, .of_ten = 3});
+  assert_true(sets.count >= 1);
+  for (size_t i = 0; i < sets.count; i++) assert_int_equal(sets.set[i].standing, LB_HUNT_SOMETIMES);
+  lb_hunt_sets_clear(&sets);
+}
+
+/* The first fault breaks it, the second hides that: it breaks with one, and is not asked with both. */
+static void a_fault_that_hides_another_takes_nothing_away(void **state) {
+  (void)state;
+  char a[40], b[40];
+  const struct lb_hunt_timeline *pair = some_pair(0);
+  lb_hunt_fault_format(pair->fault[0], a, sizeof a);
+  lb_hunt_fault_format(pair->fault[1], b, sizeof b);
+  struct lb_hunt_sets sets = hunt(&(struct rule){.faults = {a}, .hidden_by = b, .of_ten = 10});
+  bool found = false;
+  for (size_t i = 0; i < sets.count; i++)
+    found |= sets.set[i].standing == LB_HUNT_MINIMAL && space.timeline[sets.set[i].timeline].fault_count == 1 && has(&space.timeline[sets.set[i].timeline], a);
+  assert_true(found);
+  lb_hunt_sets_clear(&sets);
+}
+
+static void a_lock_that_breaks_by_itself_breaks_without_faults(void **state) {
+  (void)state;
+  struct lb_hunt_sets sets = hunt(&(struct rule){.of_ten = 10});
+  for (size_t i = 0; i < sets.count; i++) assert_int_equal(space.timeline[sets.set[i].timeline].fault_count, 0);
+  assert_true(sets.count >= 1);
+  lb_hunt_sets_clear(&sets);
+}
+
+static void a_set_of_which_a_part_is_undecided_stays_open(void **state) {
+  (void)state;
+  const struct lb_hunt_timeline *pair = some_pair(0);
+  size_t at = (size_t)(pair - space.timeline);
+  struct lb_hunt_sets sets;
+  for (int i = 0; i < 6; i++) lb_hunt_book_add(&book, at, LB_GUARD_NONE, LB_HUNT_LEASE, "");
+  assert_int_equal(lb_hunt_sets_find(&book, &sets), 0);
+  assert_int_equal(sets.count, 1);
+  assert_int_equal(sets.set[0].standing, LB_HUNT_OPEN);
+  assert_true(sets.set[0].open > 0);
+  lb_hunt_sets_clear(&sets);
+}
+
+static void a_hunt_goes_on_from_its_journal(void **state) {
+  (void)state;
+  char err[300];
+  look_at_all(&(struct rule){.faults = {"restart-P@H"}, .of_ten = 10}, 2);
+  lb_hunt_book_add(&book, 3, LB_GUARD_FENCE, LB_HUNT_UNDECIDED, "client-1 died, and more");
+  size_t trials = book.trials;
+  struct lb_hunt_count before = book.count[3][LB_GUARD_NONE];
+  assert_int_equal(lb_hunt_book_close(&book), 0);
+  FILE *file = fopen(path, "ae");
+  fputs("L1.restart-P@H,no", file); /* cut off by a death */
+  fclose(file);
+  assert_int_equal(lb_hunt_book_open(&book, &space, path, "test", err, sizeof err), 0);
+  assert_int_equal(book.trials, trials);
+  assert_int_equal(book.read, trials);
+  assert_memory_equal(&before, &book.count[3][LB_GUARD_NONE], sizeof before);
+  assert_int_equal(book.count[3][LB_GUARD_FENCE].of[LB_HUNT_UNDECIDED], 1);
+  assert_string_equal(book.why[3], "client-1 died, and more");
+}
+
+static void a_journal_of_another_hunt_is_refused(void **state) {
+  (void)state;
+  char err[300];
+  struct lb_hunt_book other;
+  assert_int_equal(lb_hunt_book_open(&other, &space, path, "another", err, sizeof err), -EINVAL);
+  assert_non_null(strstr(err, "expected '# hunt of another'"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(a_single_fault_is_found_and_nothing_else, begin, end),
+      cmocka_unit_test_setup_teardown(a_pair_is_found_whole_and_its_halves_are_not, begin, end),
+      cmocka_unit_test_setup_teardown(what_breaks_now_and_then_is_no_minimal_set, begin, end),
+      cmocka_unit_test_setup_teardown(a_fault_that_hides_another_takes_nothing_away, begin, end),
+      cmocka_unit_test_setup_teardown(a_lock_that_breaks_by_itself_breaks_without_faults, begin, end),
+      cmocka_unit_test_setup_teardown(a_set_of_which_a_part_is_undecided_stays_open, begin, end),
+      cmocka_unit_test_setup_teardown(a_hunt_goes_on_from_its_journal, begin, end),
+      cmocka_unit_test_setup_teardown(a_journal_of_another_hunt_is_refused, begin, end),
+  };
+  if (!mkdtemp(folder)) return 1;
+  int r = cmocka_run_group_tests_name("hunt", tests, NULL, NULL);
+  rmdir(folder);
+  return r;
+}
