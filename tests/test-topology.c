@@ -38,6 +38,7 @@ static void every_row_is_complete(void **state) {
     assert_string_not_equal(lb_keeps_text(t->keeps), "?");
     assert_true(!t->settings || t->settings[strlen(t->settings) - 1] == '\n');
     assert_true(!t->synchronous || t->data_count > 1);
+    assert_true(t->favourite == 0 || (t->family == &lb_family_sentinel && t->favourite > 1 && t->favourite <= t->data_count)); /* node 1 begins as primary */
     assert_true(t->shards == 0 || t->data_count % t->shards == 0); /* each part has as many replicas */
   }
 }

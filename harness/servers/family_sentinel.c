@@ -44,7 +44,8 @@ static const struct lb_setting settings[] = {
 static int configure_data(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *first = &cluster->server[0];
   char role[128] = "";
-  if (index > 0) snprintf(role, sizeof role, "replicaof %s %u\n", first->host->address, (unsigned)first->port);
+  const char *priority = cluster->topology->favourite == index + 1 ? "replica-priority 1\n" : ""; /* of all others 100 */
+  if (index > 0) snprintf(role, sizeof role, "replicaof %s %u\n%s", first->host->address, (unsigned)first->port, priority);
   return lb_redis_configure_data(cluster, &cluster->server[index], role);
 }
 

@@ -33,6 +33,7 @@ struct lb_topology {
   int64_t detector_ms;
   enum lb_keeps keeps;
   int start_ms;        /* processor time that a trial takes until its servers and clients are there, as measured on one machine; 0 = hardly any */
+  size_t favourite;    /* the data server, from 1, that Sentinel promotes before any other, whatever they have received; 0 = none */
   bool synchronous;    /* the primary acknowledges nothing that its replicas do not have */
   /* Lines, each with its newline, at the end of the configuration of every data server, in its own
    * words; they win over the family's. NULL = none. */
