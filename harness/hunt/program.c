@@ -11,7 +11,7 @@
 
 #define LINE(p, ...) (fprintf((p)->file, "step = " __VA_ARGS__), fputc('\n', (p)->file))
 #define MS(ms) ((long long)(ms))
-enum { PROLOGUE_MS = 10000, RELEASE_MS = 2000, UNSEEN_MS = 600 };
+enum { PROLOGUE_MS = 10000, RELEASE_MS = 2000, UNSEEN_MS = 600, SENT_MS = 50 };
 
 static void comment(struct lb_hunt_program *p, const char *text) { fprintf(p->file, "# %s\n", text); }
 
@@ -83,7 +83,8 @@ static void acquire(struct lb_hunt_program *p) {
   lb_hunt_do(p, LB_HUNT_ASKING);
   if (any && !stop && !p->dead[1]) LINE(p, "pass client 1");
   lb_hunt_take_back_mid(p, LB_HUNT_ASKING);
-  if (!stop && (any || is_late(p))) let_hold(p);
+  if (!stop && is_late(p) && !p->dead[1]) LINE(p, "let client 1 hold within %dms", SENT_MS); /* it cannot yet: its request leaves */
+  else if (!stop && any) let_hold(p);
   if (!moves_2(p)) begin_2(p);
   if (stop && !p->dead[1]) {
     LINE(p, "let client 2 write within %lldms", MS(p->times.pause_ms));
