@@ -118,6 +118,16 @@ static void an_older_state_with_a_larger_number_names_no_end_of_a_session(void *
   says_not("In the order of the service"); /* of the same state */
 }
 
+static void what_a_loss_of_power_took_is_told(void **state) {
+  (void)state;
+  tell_text("{\"format\":2}\n"
+            "{\"t\":1000000,\"c\":\"client-1\",\"k\":\"x\",\"e\":\"acquire\"}\n"
+            "{\"t\":2000000,\"e\":\"unsynced\",\"step\":3,\"role\":\"primary\",\"host\":\"redis-1\",\"kept\":88,\"total\":385}\n"
+            "{\"t\":3000000,\"e\":\"unsynced\",\"step\":4,\"host\":\"redis-2\",\"kept\":385,\"total\":385}\n");
+  says("seen      redis-1 lost 297 of 385 bytes that it had written: they were not synced\n");
+  says("seen      redis-2 had synced all of 385 bytes that it had written\n");
+}
+
 static void a_server_that_left_is_told(void **state) {
   (void)state;
   tell_text("{\"format\":2}\n"
@@ -583,6 +593,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_teardown(an_older_state_with_a_larger_number_names_no_end_of_a_session, forget),
       cmocka_unit_test_teardown(a_grant_says_what_it_had_read, forget),
+      cmocka_unit_test_teardown(what_a_loss_of_power_took_is_told, forget),
       cmocka_unit_test_teardown(a_server_that_left_is_told, forget),
       cmocka_unit_test(a_grant_names_its_server_and_the_epoch_of_a_czxid),
       cmocka_unit_test(a_paused_holder_is_told_line_by_line),

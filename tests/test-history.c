@@ -342,6 +342,7 @@ static const char sample[] =
     "{\"t\":31,\"e\":\"trip\",\"from\":\"zookeeper-3\",\"host\":\"zookeeper-1\",\"ms\":0}\n"
     "{\"t\":31,\"e\":\"left\",\"step\":5,\"role\":\"node 1\",\"host\":\"zookeeper-1\",\"present\":true}\n"
     "{\"t\":31,\"e\":\"left\",\"host\":\"zookeeper-1\",\"present\":false}\n"
+    "{\"t\":31,\"e\":\"unsynced\",\"step\":5,\"role\":\"primary\",\"host\":\"redis-1\",\"kept\":0,\"total\":385}\n"
     "{\"t\":31,\"e\":\"message\",\"step\":5,\"verb\":\"drop\",\"from\":\"redis-1:7001\",\"host\":\"client-1:40122\",\"kept\":2,\"total\":5}\n"
     "{\"t\":31,\"e\":\"carried\",\"step\":5,\"from\":\"redis-1\",\"host\":\"client-1\",\"kept\":0,\"total\":13}\n"
     "{\"t\":31,\"c\":\"a\",\"k\":\"x\",\"e\":\"seen\",\"value\":4294967310}\n"
@@ -463,7 +464,7 @@ static void kinds_keep_their_numbers(void **state) {
                                       "write",   "crash",   "fault",    "note",       "renewed", "phase",    "proved",   "over",  "not-done",
                                       "not-proved", "reply", "met",     "observed",   "role",    "failover", "clock",    "error", "shortened",
                                       "check", "server",  "holds",   "touched", "unused", "voted", "not-met", "trip", "seen",
-                                      "not-renewed", "left", "message", "carried"};
+                                      "not-renewed", "left", "message", "carried", "unsynced"};
   enum { COUNT = sizeof words / sizeof *words };
   for (unsigned i = 0; i < COUNT; i++) assert_string_equal(lb_event_kind_name(i + 1), words[i]);
   assert_null(lb_event_kind_name(0));
@@ -475,7 +476,7 @@ static void an_event_that_could_not_be_read_back_is_not_written(void **state) {
   static const struct lb_event wrong[] = {
       {.t = 1, .kind = 99, .client = 0, .key = 0, .fact = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_SEEN, .client = 0, .key = 0, .fact = LB_NO_NAME},
-      {.t = 1, .kind = LB_EV_LEFT + 1, .client = 0, .key = 0, .fact = LB_NO_NAME},
+      {.t = 1, .kind = LB_EV_UNSYNCED + 1, .client = 0, .key = 0, .fact = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_CHECK, .client = 0, .key = 0, .fact = LB_NO_NAME},
       {.t = 1, .kind = LB_EV_CHECK, .client = 0, .key = 0, .fact = LB_NO_NAME, .flags = LB_EVF_CHECK},
       {.t = 1, .kind = LB_EV_CHECK, .client = 0, .key = 0, .fact = LB_NO_NAME, .flags = LB_EVF_CHECK, .check = LB_CHECK_NO_MAJORITY + 1},
@@ -552,7 +553,7 @@ static void damaged_binary_files_are_refused_with_the_place(void **state) {
   DAMAGED("FILE: byte 56: found an empty name", copy[NAMES] = 0);
   DAMAGED("FILE: byte 56: found a name that is not UTF-8", copy[NAMES] = '\xff');
   DAMAGED("FILE: byte 62: event 1: found kind 99", copy[EVENTS + 52] = 99);
-  DAMAGED("FILE: byte 62: event 1: found kind 41 with flags 0, expected a kind from 1 to 40", copy[EVENTS + 52] = 41);
+  DAMAGED("FILE: byte 62: event 1: found kind 42 with flags 0, expected a kind from 1 to 41", copy[EVENTS + 52] = 42);
   DAMAGED("FILE: byte 62: event 1: found kind 2 with flags 0x40", copy[EVENTS + 54] = 64);
   DAMAGED("FILE: byte 118: event 2: found name 77 in \"c\", expected one of 2", copy[EVENTS + 56 + 40] = 77);
   DAMAGED("FILE: byte 118: event 2: found no \"c\", expected one on a \"granted\" event",

@@ -724,7 +724,7 @@ static void a_gate_is_passed_once(void **state) {
 static void what_undoes_or_awaits_needs_its_fault_before(void **state) {
   (void)state;
   const char *const failover =
-      "f.ini:%d: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, kill, pause, restart or clock) before it";
+      "f.ini:%d: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, kill, power, pause, restart or clock) before it";
   char message[256];
   snprintf(message, sizeof message, failover, 10);
   refused(TIMELINE "step = await failover within 5s\n", message);
@@ -839,7 +839,7 @@ static void a_fault_of_a_client_is_none_of_a_server(void **state) {
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
     char text[256];
     snprintf(text, sizeof text, TIMELINE "step = %s\nstep = await failover within 5s\n", faults[i]);
-    refused(text, "f.ini:11: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, kill, pause, restart or "
+    refused(text, "f.ini:11: step = await failover within 5s: expected a fault of a server (cut, slow, hold, drop, kill, power, pause, restart or "
                   "clock) before it");
   }
 }
@@ -880,7 +880,7 @@ static void a_campaign_draws_faults_that_can_be_undone(void **state) {
   refused(CAMPAIGN "fault = clock holder +5s\n",
           "f.ini:10: fault = clock holder +5s: a client at work tells nobody its time: expected a server");
   refused(CAMPAIGN "fault = kil primary\n",
-          "f.ini:10: fault = kil primary: unknown verb 'kil', did you mean 'kill'? expected cut, slow, hold, drop, release, heal, kill, pause, resume, "
+          "f.ini:10: fault = kil primary: unknown verb 'kil', did you mean 'kill'? expected cut, slow, hold, drop, release, heal, kill, power, pause, resume, "
           "restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe");
 }
 
@@ -921,7 +921,7 @@ static void a_proof_is_a_fact_that_a_step_observes(void **state) {
 
 #define STEPS COMPLETE "[timeline]\nstep = client 1 acquire within 1s\nstep = observe client 1\nstep = observe client 1\n"
 #define FACTS                                                                                                          \
-  "key absent|present on A, client N holds, client N does not hold, client N asked and was granted|not granted|refused, server of client N is A, server of client N is not A, A left or A did not leave"
+  "key absent|present on A, client N holds, client N does not hold, client N asked and was granted|not granted|refused, server of client N is A, server of client N is not A, A lost writes, A lost no writes, A left or A did not leave"
 
 static void premises_are_kept_in_one_spelling(void **state) {
   (void)state;
@@ -965,6 +965,22 @@ static void a_premise_is_observed_by_some_step(void **state) {
   refused(STEPS "[proof]\npremise = key absent on primary\n",
           "f.ini:14: premise = key absent on primary: no step observes it: expected step = observe key on primary");
   refused(STEPS "[proof]\npremise = client 9 holds\n", "f.ini:14: premise = client 9 holds: names client 9, but clients = 2");
+}
+
+static void what_a_loss_of_power_took_is_a_premise_too(void **state) {
+  (void)state;
+#define POWER "[servers]\nstorage = disk\n" STEPS "step = power off primary\n[proof]\npremise = "
+  struct lb_scenario s = good(POWER "primary  lost writes\n");
+  assert_string_equal(s.premises[0].text, "primary lost writes");
+  assert_true(s.premises[0].is);
+  lb_scenario_clear(&s);
+  s = good(POWER "primary lost no writes\n");
+  assert_false(s.premises[0].is);
+  lb_scenario_clear(&s);
+  refused(POWER "node 2 lost writes\n", "f.ini:17: premise = node 2 lost writes: no step observes it: expected step = power off node 2");
+  refused(STEPS "step = power off primary\n", "f.ini:13: step = power off primary: in memory servers sync nothing: expected storage = disk in [servers]");
+  refused(STEPS "step = power off client 1\n", "f.ini:13: step = power off client 1: 'client 1' is no server: expected servers");
+#undef POWER
 }
 
 static void what_a_client_was_told_is_a_premise_too(void **state) {
@@ -1243,6 +1259,7 @@ int main(void) {
       cmocka_unit_test(a_premise_that_is_no_fact_is_refused_with_the_nearest_word),
       cmocka_unit_test(a_premise_is_observed_by_some_step),
       cmocka_unit_test(what_is_observed_twice_has_one_premise_or_two),
+      cmocka_unit_test(what_a_loss_of_power_took_is_a_premise_too),
       cmocka_unit_test(what_a_client_was_told_is_a_premise_too),
       cmocka_unit_test(set_changes_one_key),
       cmocka_unit_test(set_changes_a_campaign_and_the_watchdog),

@@ -148,7 +148,7 @@ static int rank_of(const struct lb_cutter *x, size_t i) {
   const struct lb_event *e = &x->h->events[i];
   if (lb_explain_repeats(x->h, e)) return -1;
   if (e->kind == LB_EV_FAULT || e->kind == LB_EV_HOLDS || e->kind == LB_EV_SERVER || e->kind == LB_EV_UNUSED || e->kind == LB_EV_NOT_MET ||
-      e->kind == LB_EV_LEFT)
+      e->kind == LB_EV_LEFT || e->kind == LB_EV_UNSYNCED)
     return 0;
   if (e->kind == LB_EV_REPLY) return 3;
   if (lb_event_is_fact(e)) return 1;

@@ -64,6 +64,7 @@ enum lb_event_kind {
   LB_EV_LEFT,       /* whether a server was seen to have left the others: it says that it serves nobody */
   LB_EV_MESSAGE,    /* the one message that a fault was armed for, with its connection, was met */
   LB_EV_CARRIED,    /* how many packets of others a delay line was given, and how many of them it sent on */
+  LB_EV_UNSYNCED,   /* of the bytes that a server had written, so many were synced when it lost its power: the others are gone */
 };
 
 enum {
@@ -149,7 +150,7 @@ struct lb_fact {
    * how long */
   int64_t ms;
   uint64_t in_ms;   /* clock, rate: in that time */
-  uint64_t kept;    /* shortened: so many events ...; carried: packets; message: those of its connection before it */
+  uint64_t kept;    /* shortened: so many events, unsynced: bytes ...; carried: packets; message: those of its connection before it */
   uint64_t total;   /* ... of so many; message: its bytes */
 };
 extern const struct lb_fact lb_no_fact;

@@ -93,6 +93,7 @@ static const struct {
     [LB_EV_NOT_RENEWED] = {"not-renewed", false, LB_M_C | LB_M_K | LB_M_CHECK, 0},
     [LB_EV_LEFT] = {"left", true, LB_M_HOST | LB_M_PRESENT, LB_M_ROLE | LB_M_STEP},
     [LB_EV_MESSAGE] = {"message", true, LB_M_VERB | LB_M_FROM | LB_M_HOST | LB_M_TOTAL, LB_M_STEP | LB_M_KEPT},
+    [LB_EV_UNSYNCED] = {"unsynced", true, LB_M_HOST | LB_M_KEPT | LB_M_TOTAL, LB_M_ROLE | LB_M_STEP},
     [LB_EV_CARRIED] = {"carried", true, LB_M_FROM | LB_M_HOST | LB_M_KEPT | LB_M_TOTAL, LB_M_STEP},
 };
 

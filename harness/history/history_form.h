@@ -39,7 +39,7 @@ enum {
 };
 #define LB_MEMBER_COUNT 26
 #define LB_MEMBER_COUNT_1 10 /* in format 1 */
-#define LB_KIND_COUNT (LB_EV_CARRIED + 1)
+#define LB_KIND_COUNT (LB_EV_UNSYNCED + 1)
 #define LB_KIND_COUNT_1 (LB_EV_RENEWED + 1)
 
 enum lb_member_type {

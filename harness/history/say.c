@@ -114,6 +114,13 @@ static void say_carried(const struct lb_history *h, const struct lb_fact *f, FIL
   put(h, " from ", f->from, out), put(h, " to ", f->host, out);
 }
 
+/* All that it had written may be synced. */
+static void say_unsynced(const struct lb_history *h, const struct lb_fact *f, FILE *out) {
+  put(h, "", f->host, out);
+  if (f->kept >= f->total) fprintf(out, " had synced all of %llu bytes that it had written", (unsigned long long)f->total);
+  else fprintf(out, " lost %llu of %llu bytes that it had written: they were not synced", (unsigned long long)(f->total - f->kept), (unsigned long long)f->total);
+}
+
 static void say_undone(const struct lb_history *h, const char *before, const struct lb_fact *f, FILE *out) {
   put(h, before, f->what, out);
   put(h, ": ", f->why, out);
@@ -163,6 +170,7 @@ void lb_event_say(const struct lb_history *h, const struct lb_event *e, FILE *ou
     case LB_EV_MESSAGE: say_message(h, f, out); break;
     case LB_EV_CARRIED: say_carried(h, f, out); break;
     case LB_EV_LEFT: put(h, "", f->host, out), fputs(f->present ? " has left the others: it serves nobody" : " has not left the others", out); break;
+    case LB_EV_UNSYNCED: say_unsynced(h, f, out); break;
     default: break;
   }
 }

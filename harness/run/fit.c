@@ -18,6 +18,7 @@
 #include "base/called.h"
 #include "client/holder.h"
 #include "peers.h"
+#include "servers/disk.h"
 #include "servers/sandbox.h"
 #include "servers/skew_shim.h"
 
@@ -64,6 +65,8 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
     return snprintf(why, size, "%s: %s has %zu data servers", step->text, t->name, t->data_count);
   if (lb_step_needs(step, LB_NEED_CLOCKS) && !of_client && !t->family->wall_ms)
     return snprintf(why, size, "the clock of %s cannot be set", t->family->service);
+  if (lb_step_needs(step, LB_NEED_SYNCS) && !t->family->by_libc)
+    return snprintf(why, size, "what %s has synced cannot be seen: it asks the kernel without the C library", t->family->service);
   if (lb_step_needs(step, LB_NEED_MEMBERS) && !t->family->left)
     return snprintf(why, size, "no server here says that it has left the others");
   return false;
@@ -126,6 +129,8 @@ static void check_machine(struct fitting *f, const struct lb_scenario *scenario)
   if (scenario->apart && f->topology->own) miss(f, "round_trip_ms would make the network of your own servers slow");
   if (lb_scenario_needs(scenario, LB_NEED_NETWORK) && isolation->kind == LB_ISOLATION_NONE)
     miss(f, "cutting links needs network namespaces: %s", isolation->why);
+  if (f->topology->data_count > 0 && lb_scenario_needs(scenario, LB_NEED_SYNCS) && !lb_disk_shim_path())
+    miss(f, "seeing what servers write needs the disk shim, which was not found beside the program");
   if (f->topology->data_count > 0 && sets_clocks(scenario) && !lb_skew_shim_path())
     miss(f, "setting clocks needs the clock shim, which was not found beside the program");
 }

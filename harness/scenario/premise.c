@@ -30,12 +30,14 @@ static const struct {
     {"client N does not hold", LB_PREMISE_HOLDS, false},
     {"server of client N is not A", LB_PREMISE_SERVER, false},
     {"server of client N is A", LB_PREMISE_SERVER, true},
+    {"A lost no writes", LB_PREMISE_UNSYNCED, false},
+    {"A lost writes", LB_PREMISE_UNSYNCED, true},
     {"A did not leave", LB_PREMISE_LEFT, false},
     {"A left", LB_PREMISE_LEFT, true},
 };
 enum { FORM_COUNT = sizeof forms / sizeof *forms };
 #define FORMS_TEXT                                                                                                     \
-  "key absent|present on A, client N holds, client N does not hold, client N asked and was granted|not granted|refused, server of client N is A, server of client N is not A, A left or A did not leave"
+  "key absent|present on A, client N holds, client N does not hold, client N asked and was granted|not granted|refused, server of client N is A, server of client N is not A, A lost writes, A lost no writes, A left or A did not leave"
 
 struct try { /* one form against the words */
   char **words;
@@ -108,6 +110,7 @@ static void spell(const struct lb_premise *p, char *buf, size_t size) {
     case LB_PREMISE_GRANTED: snprintf(buf, size, "client %d asked and was %sgranted", p->client, p->is ? "" : "not "); break;
     case LB_PREMISE_REFUSED: snprintf(buf, size, "client %d asked and was refused", p->client); break;
     case LB_PREMISE_SERVER: snprintf(buf, size, "server of client %d is %s%s", p->client, p->is ? "" : "not ", server); break;
+    case LB_PREMISE_UNSYNCED: snprintf(buf, size, "%s lost %swrites", server, p->is ? "" : "no "); break;
     case LB_PREMISE_LEFT: snprintf(buf, size, "%s %s", server, p->is ? "left" : "did not leave"); break;
   }
 }
@@ -156,6 +159,7 @@ bool lb_premise_observed_by(const struct lb_premise *p, const struct lb_step *st
     case LB_PREMISE_GRANTED:
     case LB_PREMISE_REFUSED: return asks(step, p->client);
     case LB_PREMISE_SERVER: return step->verb == LB_STEP_OBSERVE_SERVER && step->a.number == p->client;
+    case LB_PREMISE_UNSYNCED: return step->verb == LB_STEP_POWER_OFF && lb_role_equal(step->a, p->server);
     case LB_PREMISE_LEFT: return step->verb == LB_STEP_OBSERVE_LEAVES && lb_role_equal(step->a, p->server);
   }
   return false;
@@ -168,6 +172,7 @@ void lb_premise_format_step(const struct lb_premise *p, char *buf, size_t size) 
     case LB_PREMISE_KEY: snprintf(buf, size, "observe key on %s", server); break;
     case LB_PREMISE_HOLDS: snprintf(buf, size, "observe client %d", p->client); break;
     case LB_PREMISE_SERVER: snprintf(buf, size, "observe server of client %d", p->client); break;
+    case LB_PREMISE_UNSYNCED: snprintf(buf, size, "power off %s", server); break;
     case LB_PREMISE_LEFT: snprintf(buf, size, "observe %s leaves within T", server); break;
     case LB_PREMISE_GRANTED:
     case LB_PREMISE_REFUSED: snprintf(buf, size, "client %d acquire within T", p->client); break;

@@ -17,6 +17,7 @@ enum lb_premise_kind {
    * and can tell to which server, for else it may have asked nobody. */
   LB_PREMISE_GRANTED,
   LB_PREMISE_REFUSED,
+  LB_PREMISE_UNSYNCED, /* A lost writes | A lost no writes, seen by `power off A` */
   LB_PREMISE_LEFT, /* A left | A did not leave, seen by `observe A leaves` */
 };
 

@@ -171,6 +171,16 @@ static int check_step(struct story *t, const struct lb_step *step) {
   return r;
 }
 
+/* In memory servers sync nothing: with the power everything would be gone, which is no question about a lock. */
+static int check_syncs(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
+  for (size_t i = 0; scenario->memory_storage && i < scenario->step_count; i++) {
+    if (!lb_step_needs(&scenario->steps[i], LB_NEED_SYNCS)) continue;
+    *ret_line = scenario->steps[i].line;
+    return lb_refuse(err, err_size, "step = %s: in memory servers sync nothing: expected storage = disk in [servers]", scenario->steps[i].text);
+  }
+  return 0;
+}
+
 static int check_steps(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
   struct story story = {.scenario = scenario, .err = err, .err_size = err_size};
   for (size_t i = 0; i < scenario->step_count; i++) {
@@ -288,6 +298,7 @@ static int check_control(const struct lb_scenario *scenario, int *ret_line, char
 
 int lb_scenario_check(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
   int r = check_steps(scenario, ret_line, err, err_size);
+  if (r == 0) r = check_syncs(scenario, ret_line, err, err_size);
   if (r == 0) r = check_faults(scenario, ret_line, err, err_size);
   if (r == 0) r = check_control(scenario, ret_line, err, err_size);
   if (r == 0) r = check_proof(scenario, err, err_size);

@@ -66,6 +66,12 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                       .drawn = true,
                       .kills = true,
                       .undone_by = {LB_STEP_RESTART}},
+    [LB_STEP_POWER_OFF] = {.form = "power off A",
+                           .help = "kills servers and takes out of their files what they had not synced, as a loss of power does; how much that "
+                                   "was is a fact",
+                           .class = LB_STEP_FAULT,
+                           .needs = LB_NEED_SERVERS | LB_NEED_SYNCS,
+                           .undone_by = {LB_STEP_RESTART}},
     [LB_STEP_PAUSE] = {.form = "pause A",
                        .help = "stops the processes of a role (SIGSTOP)",
                        .class = LB_STEP_FAULT,

@@ -49,6 +49,7 @@ enum lb_verb {
   LB_STEP_HEAL_ONE, /* before LB_STEP_HEAL: what is wrong with a role is then said of it */
   LB_STEP_HEAL,
   LB_STEP_KILL,
+  LB_STEP_POWER_OFF,
   LB_STEP_PAUSE,
   LB_STEP_RESUME,
   LB_STEP_RESTART,
@@ -134,6 +135,7 @@ enum lb_step_need {
   LB_NEED_MEMBERS = 1 << 7,    /* servers that say when they have left the others */
   LB_NEED_DEAD = 1 << 8,       /* an earlier step that killed this client */
   LB_NEED_GATE = 1 << 10,      /* an earlier gate of this client that it has not been let through */
+  LB_NEED_SYNCS = 1 << 11,     /* servers of which it is seen what they write and sync, and that do sync */
   LB_NEED_OUTSIDE = 1 << 9,    /* the point is in no call of a protocol */
 };
 /* What of a fault of servers is there when it is taken back. Of clients nothing is: each trial has its own. */

@@ -22,6 +22,7 @@ struct lb_server {
   char dir[256];       /* its own data folder, empty and existing before start */
   char log[256];
   const char *const *env; /* "NAME=value" for its process, NULL-terminated; NULL = nothing extra */
+  char journal[300];      /* the file in which a preload library keeps what it writes, see power.h; "" = none */
   struct lb_skew *skew;   /* its clocks, see lb_cluster_skew; NULL = true ones, it runs without the preload library */
   struct lb_proc proc;
 };

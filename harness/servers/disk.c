@@ -15,7 +15,7 @@
 #include "disk_page.h"
 #include "skew_shim.h"
 
-#define SHIM "lockbench-disk.so"
+const char *lb_disk_shim_path(void) { return lb_shim_path(LB_DISK_SHIM, LB_DISK_SHIM_VARIABLE); }
 
 static struct lb_disk_page *make_page(const char *path) {
   int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -27,16 +27,16 @@ static struct lb_disk_page *make_page(const char *path) {
 }
 
 int lb_disk_watch(struct lb_disk *disk, struct lb_server *server) {
-  const char *shim = lb_shim_path(SHIM, "LOCKBENCH_DISK_SHIM"), *others = getenv("LD_PRELOAD");
+  const char *shim = lb_disk_shim_path(), *others = getenv("LD_PRELOAD");
   char path[300];
   *disk = (struct lb_disk){0};
   if (!shim) return -ENOENT;
-  snprintf(path, sizeof path, "%s/" SHIM, server->dir);
+  snprintf(path, sizeof path, "%s/" LB_DISK_SHIM, server->dir);
   if (symlink(shim, path) < 0) return -errno;
   snprintf(path, sizeof path, "%s/disk.page", server->dir);
   disk->page = make_page(path);
   if (!disk->page) return -errno;
-  snprintf(disk->library, sizeof disk->library, "LD_PRELOAD=./" SHIM "%s%s", others && others[0] ? ":" : "", others ? others : "");
+  snprintf(disk->library, sizeof disk->library, "LD_PRELOAD=./" LB_DISK_SHIM "%s%s", others && others[0] ? ":" : "", others ? others : "");
   snprintf(disk->file, sizeof disk->file, LB_DISK_VARIABLE "=%s", path);
   disk->env[0] = disk->library, disk->env[1] = disk->file;
   server->env = disk->env;

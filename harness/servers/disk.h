@@ -9,12 +9,17 @@
 #include "cluster.h"
 #include "counts.h"
 
+#define LB_DISK_SHIM "lockbench-disk.so"
+#define LB_DISK_SHIM_VARIABLE "LOCKBENCH_DISK_SHIM"
+
 struct lb_disk {
   struct lb_disk_page *page;
   char library[300], file[300]; /* "LD_PRELOAD=...", "LOCKBENCH_DISK=..." */
   const char *env[3];
 };
 
+/* Where that library is, as lb_skew_shim_path(); NULL: not there. Static; one thread. */
+const char *lb_disk_shim_path(void);
 /* Before the server is started: it loads the library, server->env is its. 0 or -errno (-ENOENT: there is no such library); then the server
  * is as before. */
 int lb_disk_watch(struct lb_disk *disk, struct lb_server *server);

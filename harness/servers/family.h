@@ -33,6 +33,7 @@ struct lb_family {
   const struct lb_setting *settings; /* of its data servers, see setting.h; NULL = none */
   bool majority;    /* several data servers serve only with a majority of them */
   bool all_serve;   /* clients talk to any of several data servers, also to those that follow another */
+  bool by_libc;     /* its servers call the kernel through the C library only, so a preload library sees what they write and sync */
   bool independent; /* several data servers do not know each other: they never talk, and no one of them decides */
   /* Starts all servers and waits until each says it is ready and the cluster can serve (replicas
    * online, leader elected). Hosts, ports, folders and logs are already filled in. 0 or -errno with

@@ -347,6 +347,7 @@ const struct lb_family lb_family_cluster = {
     .needs = (const char *const[]){LB_NEED_REDIS, NULL},
     .service = "redis",
     .settings = settings,
+    .by_libc = true,
     .start = start,
     .launch = launch,
     .answers = lb_redis_ping,

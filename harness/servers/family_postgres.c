@@ -245,6 +245,7 @@ const struct lb_family lb_family_postgres = {
     .needs = needs,
     .service = "postgres",
     .settings = settings,
+    .by_libc = true,
     .start = start,
     .launch = launch,
     .answers = answers,

@@ -187,6 +187,7 @@ const struct lb_family lb_family_redis = {
     .needs = (const char *const[]){LB_NEED_REDIS, NULL},
     .service = "redis",
     .settings = settings,
+    .by_libc = true,
     .majority = true,
     .independent = true,
     .start = start,

@@ -297,6 +297,7 @@ const struct lb_family lb_family_sentinel = {
     .other_service = "sentinel",
     .sentinel_master = MASTER,
     .settings = settings,
+    .by_libc = true,
     .start = start,
     .launch = launch,
     .answers = answers,

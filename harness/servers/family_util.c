@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include "base/files.h"
+#include "disk.h"
+#include "journal.h"
 #include "skew_shim.h"
 
 #define ASK_MS 200
@@ -139,40 +141,53 @@ static int copy_file(const char *from, const char *to) {
  * relative to the folder the process starts in. A link is enough, and works where nothing in that
  * folder may be executed; but who drops to nobody may not be able to follow it (a build below
  * /root), and gets a copy. */
-int lb_server_bring_shim(struct lb_cluster *cluster, const struct lb_server *server) {
-  const char *shim = lb_skew_shim_path();
+static int bring(struct lb_cluster *cluster, const struct lb_server *server, const char *shim, const char *name) {
   char path[300];
-  if (!shim)
-    return lb_cluster_fail(cluster, -ENOENT, "no clock can be set: " LB_SKEW_SHIM " is neither beside the program nor named by "
-                           LB_SKEW_SHIM_VARIABLE);
-  snprintf(path, sizeof path, "%s/" LB_SKEW_SHIM, server->dir);
+  snprintf(path, sizeof path, "%s/%s", server->dir, name);
   if (unlink(path) < 0 && errno != ENOENT) return lb_cluster_fail(cluster, -errno, "%s: %s: %m", server->name, path);
   bool drops = geteuid() == 0 && !lb_proc_sandboxed;
   int r = drops ? copy_file(shim, path) : symlink(shim, path) < 0 ? -errno : 0;
   return r < 0 ? lb_cluster_fail(cluster, r, "%s: cannot make %s: %s", server->name, path, strerror(-r)) : 0;
 }
 
-/* What is preloaded anyway stays behind our library. */
-static const char *preload(char *buf, size_t size) {
+int lb_server_bring_shim(struct lb_cluster *cluster, const struct lb_server *server) {
+  const char *shim = lb_skew_shim_path();
+  if (shim) return bring(cluster, server, shim, LB_SKEW_SHIM);
+  return lb_cluster_fail(cluster, -ENOENT, "no clock can be set: " LB_SKEW_SHIM " is neither beside the program nor named by " LB_SKEW_SHIM_VARIABLE);
+}
+
+int lb_server_bring_disk(struct lb_cluster *cluster, const struct lb_server *server) {
+  const char *shim = lb_disk_shim_path();
+  if (shim) return bring(cluster, server, shim, LB_DISK_SHIM);
+  return lb_cluster_fail(cluster, -ENOENT, "nobody sees what is written: " LB_DISK_SHIM " is neither beside the program nor named by " LB_DISK_SHIM_VARIABLE);
+}
+
+/* What is preloaded anyway stays behind our libraries. */
+static const char *preload(const struct lb_server *server, char *buf, size_t size) {
   const char *others = getenv("LD_PRELOAD");
-  snprintf(buf, size, "LD_PRELOAD=./" LB_SKEW_SHIM "%s%s", others && others[0] ? ":" : "", others ? others : "");
+  snprintf(buf, size, "LD_PRELOAD=%s%s%s", server->skew ? "./" LB_SKEW_SHIM ":" : "", server->journal[0] ? "./" LB_DISK_SHIM ":" : "",
+           others ? others : "");
   return buf;
 }
 
 int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const char *const argv[], const char *argv0,
                     bool unprivileged) {
-  char err[300], library[4096], path[300], page[350];
-  const char *env[ENV_MAX + 3];
+  char err[300], library[4096], path[300], page[350], journal[350];
+  const char *env[ENV_MAX + 4];
   size_t count = 0;
   for (; server->env && server->env[count]; count++) {
     if (count == ENV_MAX) return lb_cluster_fail(cluster, -E2BIG, "%s: too many variables", server->name);
     env[count] = server->env[count];
   }
+  if (server->skew || server->journal[0]) env[count++] = preload(server, library, sizeof library);
   if (server->skew) {
     lb_server_page_path(server, path, sizeof path);
     snprintf(page, sizeof page, "LOCKBENCH_SKEW=%s", path);
-    env[count++] = preload(library, sizeof library);
     env[count++] = page;
+  }
+  if (server->journal[0]) {
+    snprintf(journal, sizeof journal, LB_JOURNAL_VARIABLE "=%s", server->journal);
+    env[count++] = journal;
   }
   env[count] = NULL;
   int r = lb_proc_start(&server->proc, server->host, argv, argv0, server->dir, server->log, unprivileged, env, err,

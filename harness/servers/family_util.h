@@ -30,8 +30,9 @@ const char *lb_cluster_cache(const struct lb_cluster *cluster);
 int lb_cluster_lock_cache(struct lb_cluster *cluster, lb_ns deadline, int *ret_fd);
 /* Where the page with its clocks lies: in its folder, which is there for whoever it runs as. */
 void lb_server_page_path(const struct lb_server *server, char *buf, size_t size);
-/* Puts the preload library within reach of its process. 0 or -errno with cluster->err. */
+/* Puts the preload library of clocks within reach of its process, or that which sees what it writes. 0 or -errno with cluster->err. */
 int lb_server_bring_shim(struct lb_cluster *cluster, const struct lb_server *server);
+int lb_server_bring_disk(struct lb_cluster *cluster, const struct lb_server *server);
 /* Starts the server's process in its folder, with its clocks if it has any. 0 or -errno with
  * cluster->err. */
 int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const char *const argv[], const char *argv0,

@@ -216,6 +216,7 @@ const struct lb_family lb_family_zookeeper = {
     .service = "zookeeper",
     .cause = "Caused by: ",
     .settings = settings,
+    .by_libc = true,
     .majority = true,
     .all_serve = true,
     .start = start,

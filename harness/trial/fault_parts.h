@@ -35,11 +35,15 @@ extern const struct lb_fault lb_faults_of_links[LB_VERB_COUNT];     /* fault_cut
 extern const struct lb_fault lb_faults_of_lines[LB_VERB_COUNT];     /* fault_line.c */
 extern const struct lb_fault lb_faults_of_messages[LB_VERB_COUNT];  /* fault_message.c */
 extern const struct lb_fault lb_faults_of_processes[LB_VERB_COUNT]; /* fault_process.c */
+extern const struct lb_fault lb_faults_of_power[LB_VERB_COUNT];     /* fault_power.c */
 extern const struct lb_fault lb_faults_of_clocks[LB_VERB_COUNT];    /* fault_clock.c */
 extern const struct lb_fault lb_faults_of_writes[LB_VERB_COUNT];    /* fault_late.c */
 
 #define LB_NAMES_BYTES 5000 /* the names of all hosts of a trial */
 
+/* fault_process.c: kills the servers of `a`, each of which has to live; starts who is dead of `a` again. 0, or -1 with err. */
+int lb_doing_kill_servers(struct lb_doing *d);
+int lb_doing_restart(struct lb_doing *d);
 /* Says in err that there is nobody, and returns 1. */
 int lb_doing_nobody(const struct lb_doing *d);
 /* fault_line.c: a line on every link of the step, which has one; the seed of the plan is filled in. 0 and

@@ -55,10 +55,15 @@ static int kill_server(struct lb_doing *d, struct lb_server *server) {
 }
 
 /* The proof is the exit status, which is there when it has been reaped. */
+int lb_doing_kill_servers(struct lb_doing *d) {
+  int r = 0;
+  for (size_t i = 0; i < d->a->server_count && r == 0; i++) r = kill_server(d, d->a->server[i]);
+  return r;
+}
+
 static int kill_all(struct lb_doing *d) {
   const struct lb_cast *c = d->a;
-  int r = 0;
-  for (size_t i = 0; i < c->server_count && r == 0; i++) r = kill_server(d, c->server[i]);
+  int r = lb_doing_kill_servers(d);
   for (size_t i = 0; i < c->client_count && r == 0; i++) r = kill_client(d, c->client[i]);
   return r;
 }
@@ -131,7 +136,7 @@ static int go_on_again(struct lb_doing *d) { return go_on(d) < 0 ? -1 : prove_go
 /* ---- restart --------------------------------------------------------------------------------------------------------- */
 
 /* A restart must not hide that a server had died before. */
-static int restart_all(struct lb_doing *d) {
+int lb_doing_restart(struct lb_doing *d) {
   const struct lb_cast *c = d->a;
   size_t index[LB_SERVERS_MAX];
   for (size_t i = 0; i < c->server_count; i++) {
@@ -147,8 +152,8 @@ static int restart_all(struct lb_doing *d) {
 }
 
 const struct lb_fault lb_faults_of_processes[LB_VERB_COUNT] = {
-    [LB_STEP_KILL] = {kill_all, .undo = restart_all},
+    [LB_STEP_KILL] = {kill_all, .undo = lb_doing_restart},
     [LB_STEP_PAUSE] = {stop, prove_stopped, go_on_again},
     [LB_STEP_RESUME] = {go_on, prove_going_on},
-    [LB_STEP_RESTART] = {restart_all},
+    [LB_STEP_RESTART] = {lb_doing_restart},
 };

@@ -66,6 +66,8 @@ static enum seen says(const struct lb_history *h, size_t event, const struct lb_
     case LB_PREMISE_KEY: return as_present(f, e->kind == LB_EV_OBSERVED && names_role(h, f, premise->server));
     case LB_PREMISE_HOLDS: return as_present(f, e->kind == LB_EV_HOLDS);
     case LB_PREMISE_SERVER: return as_present(f, e->kind == LB_EV_SERVER && names_role(h, f, premise->server));
+    case LB_PREMISE_UNSYNCED:
+      return e->kind != LB_EV_UNSYNCED || !names_role(h, f, premise->server) ? NOTHING : f->kept < f->total ? SO : NOT_SO;
     case LB_PREMISE_LEFT: return as_present(f, e->kind == LB_EV_LEFT && names_role(h, f, premise->server));
     case LB_PREMISE_GRANTED: return e->kind == LB_EV_REPLY ? came_of_asking(h, event, LB_ANSWER_GRANTED) : NOTHING;
     case LB_PREMISE_REFUSED: return e->kind == LB_EV_REPLY ? came_of_asking(h, event, LB_ANSWER_REFUSED) : NOTHING;

@@ -119,6 +119,8 @@ void lb_stage_server(struct lb_stage *stage, const struct lb_step *step, const s
                      struct lb_role role, bool plays);
 /* Whether a step saw this server of its role A leave the others. */
 void lb_stage_left(struct lb_stage *stage, const struct lb_step *step, const struct lb_server *server, bool left);
+/* A step took the power of this server of its role A: of so many bytes written so many were kept. */
+void lb_stage_unsynced(struct lb_stage *stage, const struct lb_step *step, const struct lb_server *server, uint64_t kept, uint64_t total);
 /* `primary` is bound to this server; after a failover this one decides. */
 void lb_stage_primary(struct lb_stage *stage, const struct lb_server *server);
 void lb_stage_failover(struct lb_stage *stage, const struct lb_server *server);

@@ -190,6 +190,16 @@ void lb_stage_left(struct lb_stage *s, const struct lb_step *step, const struct 
   record(s, LB_EV_LEFT, &fact);
 }
 
+void lb_stage_unsynced(struct lb_stage *s, const struct lb_step *step, const struct lb_server *server, uint64_t kept, uint64_t total) {
+  struct lb_fact fact = lb_no_fact;
+  fact.step = step->number;
+  fact.host = text(s, server->name);
+  fact.role = role(s, step->a);
+  fact.kept = kept;
+  fact.total = total;
+  record(s, LB_EV_UNSYNCED, &fact);
+}
+
 void lb_stage_primary(struct lb_stage *s, const struct lb_server *server) {
   struct lb_fact fact = lb_no_fact;
   fact.role = role(s, (struct lb_role){.kind = LB_ROLE_PRIMARY});

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A loss of power: what a program had synced is there afterwards, what it had not is gone, and neither is believed without a look. The
+ * program knows nothing of it (disk_writer.c).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "scratch.h"
+#include "servers/family_util.h"
+#include "servers/power.h"
+
+static char scratch[200], writer[PATH_MAX + 20];
+static struct lb_cluster cluster;
+static struct lb_server *server = &cluster.server[0];
+
+static int fresh(void **state) {
+  (void)state;
+  if (!scratch_folder(scratch, sizeof scratch, "power")) return -1;
+  lb_proc_sandboxed = true; /* it stays who we are */
+  cluster = (struct lb_cluster){.server_count = 1};
+  snprintf(server->name, sizeof server->name, "disk-1");
+  snprintf(server->dir, sizeof server->dir, "%s/disk-1", scratch);
+  snprintf(server->log, sizeof server->log, "%s/log", scratch);
+  if (lb_make_dirs(server->dir) < 0) return -1;
+  return lb_power_watch(&cluster, 0);
+}
+
+static int gone(void **state) {
+  (void)state;
+  lb_remove_tree(scratch);
+  return 0;
+}
+
+/* Lets it write, to its end. */
+static void writes(const char *const argv[]) {
+  if (lb_server_start(&cluster, server, argv, NULL, false) < 0) fail_msg("%s", cluster.err);
+  while (lb_proc_alive(&server->proc)) lb_clock_sleep_until(lb_clock_ns() + 1000000);
+}
+#define WRITES(...) writes((const char *const[]){writer, __VA_ARGS__, NULL})
+
+static void path_of_data(char *path, size_t size) { snprintf(path, size, "%s/data", server->dir); }
+
+static void data_is(const char *wanted) {
+  char path[300], text[100] = "";
+  path_of_data(path, sizeof path);
+  FILE *in = fopen(path, "re");
+  assert_non_null(in);
+  text[fread(text, 1, sizeof text - 1, in)] = '\0';
+  fclose(in);
+  assert_string_equal(text, wanted);
+}
+
+static void cut(uint64_t written, uint64_t lost) {
+  struct lb_power_loss loss;
+  if (lb_power_cut(&cluster, 0, &loss) < 0) fail_msg("%s", cluster.err);
+  assert_int_equal(loss.written, written);
+  assert_int_equal(loss.lost, lost);
+}
+
+static void what_was_not_synced_is_gone(void **state) {
+  (void)state;
+  WRITES("append", "kept", "sync", "append", "gone", "append", "too");
+  data_is("keptgonetoo");
+  cut(11, 7);
+  data_is("kept");
+}
+
+static void what_was_synced_is_all_there(void **state) {
+  (void)state;
+  WRITES("append", "kept", "put", "1", "EP", "sync");
+  cut(6, 0);
+  data_is("kEPt");
+}
+
+static void what_was_overwritten_is_there_again(void **state) {
+  (void)state;
+  WRITES("append", "abcdef", "sync", "put", "1", "XY", "put", "2", "Z12345");
+  data_is("aXZ12345");
+  cut(14, 8);
+  data_is("abcdef");
+}
+
+static void a_server_that_came_back_can_lose_its_power_again(void **state) {
+  (void)state;
+  WRITES("append", "one", "sync", "append", "two");
+  cut(6, 3);
+  WRITES("append", "three", "sync", "append", "four");
+  cut(9, 4);
+  data_is("onethree");
+}
+
+static void what_nobody_has_seen_is_not_believed(void **state) {
+  struct lb_power_loss loss;
+  (void)state;
+  assert_int_equal(lb_power_cut(&cluster, 0, &loss), -ENODATA);
+  assert_string_equal(cluster.err, "disk-1: nobody has seen what it writes");
+}
+
+static void a_file_that_lacks_what_was_synced_is_no_disk(void **state) {
+  char path[300];
+  struct lb_power_loss loss;
+  (void)state;
+  WRITES("append", "kept", "sync", "append", "gone");
+  path_of_data(path, sizeof path);
+  assert_int_equal(truncate(path, 2), 0);
+  assert_int_equal(lb_power_cut(&cluster, 0, &loss), -EIO);
+  assert_string_equal(cluster.err, "disk-1: what it had synced is not there");
+}
+
+int main(void) {
+  static const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(what_was_not_synced_is_gone, fresh, gone),
+      cmocka_unit_test_setup_teardown(what_was_synced_is_all_there, fresh, gone),
+      cmocka_unit_test_setup_teardown(what_was_overwritten_is_there_again, fresh, gone),
+      cmocka_unit_test_setup_teardown(a_server_that_came_back_can_lose_its_power_again, fresh, gone),
+      cmocka_unit_test_setup_teardown(what_nobody_has_seen_is_not_believed, fresh, gone),
+      cmocka_unit_test_setup_teardown(a_file_that_lacks_what_was_synced_is_no_disk, fresh, gone),
+  };
+  char exe[PATH_MAX];
+  ssize_t length = readlink("/proc/self/exe", exe, sizeof exe - 1);
+  if (length < 0) return 1;
+  exe[length] = '\0';
+  *strrchr(exe, '/') = '\0';
+  snprintf(writer, sizeof writer, "%s/disk-writer", exe);
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
