@@ -46,7 +46,7 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 
 #define ROLES "primary, current primary, replicas, node N, majority, partners, minority, all, client N, clients, holder, waiters or server of client N"
 #define VERBS                                                                                                          \
-  "cut, slow, hold, drop, release, heal, kill, power, pause, resume, restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe"
+  "cut, slow, hold, drop, release, heal, kill, power, shut, depose, fill, free, pause, resume, restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe"
 #define CLIENT_VERBS "client N and acquire, begin, open, release, read, write, reopen or start"
 #define CUTS "cut A [from] B or cut A to B"
 #define SLOW "slow A to B T [jitter J] [loss P]"
@@ -67,6 +67,10 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "heal",
       "kill node 2",
       "power off primary",
+      "shut down node 1",
+      "depose current primary",
+      "fill memory of primary policy volatile-ttl",
+      "free memory of primary",
       "pause client 1",
       "resume client 1",
       "restart all",

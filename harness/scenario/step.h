@@ -50,6 +50,10 @@ enum lb_verb {
   LB_STEP_HEAL,
   LB_STEP_KILL,
   LB_STEP_POWER_OFF,
+  LB_STEP_SHUT_DOWN,
+  LB_STEP_DEPOSE,
+  LB_STEP_FILL_MEMORY,
+  LB_STEP_FREE_MEMORY,
   LB_STEP_PAUSE,
   LB_STEP_RESUME,
   LB_STEP_RESTART,
@@ -105,6 +109,7 @@ struct lb_step {
   int64_t offset_ms; /* clock jump */
   double rate;       /* clock rate */
   char point[32];    /* stop, crash */
+  const char *policy; /* fill memory: one of lb_policies; NULL = another step */
   char *text;        /* as written */
   int line;
   uint32_t number;   /* its place among the steps, from 1; of a drawn fault: in the schedule */
@@ -136,6 +141,8 @@ enum lb_step_need {
   LB_NEED_DEAD = 1 << 8,       /* an earlier step that killed this client */
   LB_NEED_GATE = 1 << 10,      /* an earlier gate of this client that it has not been let through */
   LB_NEED_SYNCS = 1 << 11,     /* servers of which it is seen what they write and sync, and that do sync */
+  LB_NEED_ORDERLY = 1 << 12,   /* servers that hand over on demand, and another one that takes over */
+  LB_NEED_MEMORY = 1 << 13,    /* servers whose memory has a limit */
   LB_NEED_OUTSIDE = 1 << 9,    /* the point is in no call of a protocol */
 };
 /* What of a fault of servers is there when it is taken back. Of clients nothing is: each trial has its own. */
@@ -175,6 +182,9 @@ bool lb_step_form_has(const struct lb_step_row *row, const char *part);
 /* "cut, kill, pause or clock": the first words of the verbs that are chosen, each once, in the
  * order of the table. */
 void lb_step_list(const bool chosen[LB_VERB_COUNT], char *buf, size_t size);
+
+/* What a Redis may do when its memory is full, ends with NULL. */
+extern const char *const lb_policies[];
 
 /* ---- text ------------------------------------------------------------------------------------ */
 

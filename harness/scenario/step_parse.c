@@ -142,6 +142,7 @@ static int take(struct cursor *c, const char *part, struct lb_step *step) {
   if (same_part(part, "R")) return take_value(c, part, lb_rate_parse, step);
   if (same_part(part, "OFFSET")) return take_value(c, part, lb_offset_parse, step);
   if (same_part(part, "POINT")) return take_value(c, part, lb_point_parse, step);
+  if (same_part(part, "POLICY")) return take_value(c, part, lb_policy_parse, step);
   if (same_part(part, "J")) return take_value(c, part, lb_jitter_parse, step);
   if (same_part(part, "P")) return take_value(c, part, lb_loss_parse, step);
   if (same_part(part, "K")) return take_value(c, part, lb_after_parse, step);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/suggest.h"
 #include "scenario_parts.h"
 
 #define DELAY "delay"
@@ -111,6 +112,18 @@ int lb_rate_parse(const char *word, struct lb_step *ret, char *why, size_t why_s
 }
 
 /* Form only: which points a client has is known to the protocol that it runs. */
+const char *const lb_policies[] = {"noeviction",     "volatile-ttl", "volatile-lru", "volatile-lfu", "volatile-random",
+                                   "allkeys-lru", "allkeys-lfu",  "allkeys-random", NULL};
+
+int lb_policy_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
+  size_t count = 0;
+  for (; lb_policies[count]; count++)
+    if (strcmp(lb_policies[count], word) == 0) return ret->policy = lb_policies[count], 0;
+  const char *near = lb_suggest(word, lb_policies, count);
+  if (near) return lb_refuse(why, why_size, "unknown policy '%s', did you mean '%s'?", word, near);
+  return lb_refuse(why, why_size, "unknown policy '%s': expected noeviction, volatile-ttl, -lru, -lfu or -random, allkeys-lru, -lfu or -random", word);
+}
+
 int lb_point_parse(const char *word, struct lb_step *ret, char *why, size_t why_size) {
   size_t size = sizeof ret->point;
   if (strlen(word) >= size || word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789-")] != '\0')

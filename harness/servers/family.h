@@ -21,6 +21,14 @@ struct lb_counts;
 struct lb_setting;
 struct lb_topology;
 
+/* How a server is told to shut down as its operator would, and how it is seen to have done so. */
+struct lb_ending {
+  int signal;       /* to its first process */
+  int status;       /* its exit status */
+  bool by_signal;   /* ... or it dies of the signal, having tidied up */
+  const char *says; /* in its log by then; NULL = nothing: it does not tidy up */
+};
+
 struct lb_family {
   const char *name; /* "sentinel" */
   /* Programs (found in PATH) and files (a path, wildcards allowed) it needs, each perhaps with
@@ -54,6 +62,15 @@ struct lb_family {
    * data server than `old` the primary. 0 or -errno (-ENOENT: nobody answers that could be
    * promoted, so far). NULL = it fails over by itself. */
   int (*promote)(struct lb_cluster *cluster, int old, lb_ns deadline);
+  const struct lb_ending *ending; /* NULL = no server of ours */
+  /* Lets this server, which decides, hand over to another one while all of them run: the operator's order. 0 when it was taken, or
+   * -errno with env->err. NULL = there is no such order. */
+  int (*depose)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
+  /* Limits the memory of this server to little more than it uses now, tells it what to do when that is full (a word of LB_POLICIES), and writes
+   * until it has given up keys, or refuses: says in `said` how that showed. free_memory takes all of it back. 0 or -errno with env->err. NULL =
+   * its memory has no such limit. */
+  int (*fill_memory)(struct lb_cluster *cluster, size_t index, const char *policy, lb_ns deadline, char *said, size_t size);
+  int (*free_memory)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
   /* Whether it has left the others: by asking this very server. 1 = it says that it serves nobody now,
    * 0 = it serves, or -errno with env->err. NULL = it never says so. */
   int (*left)(struct lb_cluster *cluster, size_t index, lb_ns deadline);

@@ -342,10 +342,24 @@ static int requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, ui
   return r <= 0 ? r : lb_redis_requests(cluster, index, deadline, ret);
 }
 
+/* The order goes to its replica, which asks it to stop and wait. */
+static int depose(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  struct self old, self;
+  int r = ask_self(cluster, index, deadline, &old);
+  if (r < 0) return r;
+  for (size_t i = 0; i < cluster->data_count; i++) {
+    if (i == index || ask_self(cluster, i, deadline, &self) < 0 || strcmp(self.master, old.id) != 0) continue;
+    return LB_REDIS_EXPECT(cluster, i, deadline, NULL, "does not fail over", "CLUSTER", "FAILOVER");
+  }
+  return lb_fail(cluster->env, -ENOENT, "nobody follows %s", cluster->server[index].name);
+}
+
 const struct lb_family lb_family_cluster = {
     .name = "cluster",
     .needs = (const char *const[]){LB_NEED_REDIS, NULL},
     .service = "redis",
+    .ending = &lb_redis_ending,
+    .depose = depose,
     .settings = settings,
     .by_libc = true,
     .start = start,

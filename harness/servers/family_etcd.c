@@ -12,6 +12,7 @@
  * Debian's version has no option that leaves fsync out. What need not be synced lies in memory.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,6 +161,24 @@ static int commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, uin
   return r;
 }
 
+/* To any of the others, asked of the leader. */
+static int depose(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  const struct lb_server *server = &cluster->server[index];
+  struct lb_endpoint at = {.service = server->service, .host = server->host->address, .port = server->port};
+  struct status other = {0};
+  struct etcd_link *link;
+  json_t *said = NULL;
+  char member[24];
+  int r = ask(cluster, (index + 1) % cluster->data_count, deadline, &other);
+  if (r < 0) return r;
+  snprintf(member, sizeof member, "%llu", (unsigned long long)other.member);
+  r = etcd_open(cluster->env, NULL, &at, deadline, &link);
+  if (r == 0) r = etcd_call(link, "/v3/maintenance/transfer-leadership", json_pack("{s:s}", "targetID", member), deadline, &said);
+  etcd_close(link);
+  json_decref(said);
+  return r == LB_OK ? 0 : r < 0 ? r : -ETIMEDOUT;
+}
+
 static int version(char *buf, size_t size) {
   char *program = lb_need_path("etcd"), said[300], number[32];
   if (!program) return -ENOENT;
@@ -171,10 +190,14 @@ static int version(char *buf, size_t size) {
   return 0;
 }
 
+static const struct lb_ending ending = {.signal = SIGTERM, .by_signal = true, .says = "closed etcd server"};
+
 const struct lb_family lb_family_etcd = {
     .name = "etcd",
     .needs = (const char *const[]){"etcd", NULL},
     .service = "etcd",
+    .ending = &ending,
+    .depose = depose,
     .settings = settings,
     .majority = true,
     .start = start,

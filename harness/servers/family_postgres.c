@@ -11,6 +11,7 @@
  * wait for, and the operator who promotes is taken to know that.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,6 +216,12 @@ static int promote(struct lb_cluster *cluster, int old, lb_ns deadline) {
   return lb_cluster_fail(cluster, -ENOENT, "no standby answers that could be promoted");
 }
 
+/* Nobody tells the old one: it goes on, and so do its clients. */
+static int promote_other(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  int r = promote(cluster, (int)index, deadline);
+  return r < 0 ? lb_fail(cluster->env, r, "%s", cluster->err) : 0;
+}
+
 /* The postmaster marks its data folder as used with a System V segment, named in its pid file;
  * killed, it leaves the segment. */
 static void clean(struct lb_cluster *cluster) {
@@ -240,10 +247,14 @@ static int version(char *buf, size_t size) {
 
 static const char *const needs[] = {LB_NEED_POSTGRES, LB_NEED_INITDB, NULL};
 
+static const struct lb_ending ending = {.signal = SIGINT, .says = "database system is shut down"};
+
 const struct lb_family lb_family_postgres = {
     .name = "postgres",
     .needs = needs,
     .service = "postgres",
+    .ending = &ending,
+    .depose = promote_other,
     .settings = settings,
     .by_libc = true,
     .start = start,

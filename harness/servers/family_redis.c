@@ -10,6 +10,7 @@
 #include "family_redis.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,6 +158,8 @@ int lb_redis_version(char *buf, size_t size) {
   return 0;
 }
 
+const struct lb_ending lb_redis_ending = {.signal = SIGTERM, .says = "bye bye"};
+
 /* ---- hooks ----------------------------------------------------------------------------------- */
 
 static int launch(struct lb_cluster *cluster, size_t index) {
@@ -186,6 +189,9 @@ const struct lb_family lb_family_redis = {
     .name = "redis",
     .needs = (const char *const[]){LB_NEED_REDIS, NULL},
     .service = "redis",
+    .ending = &lb_redis_ending,
+    .fill_memory = lb_redis_fill_memory,
+    .free_memory = lb_redis_free_memory,
     .settings = settings,
     .by_libc = true,
     .majority = true,

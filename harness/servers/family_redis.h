@@ -46,5 +46,10 @@ int lb_redis_commits(struct lb_cluster *cluster, size_t index, lb_ns deadline, u
 /* lb_family.counts: INFO commandstats; what a script calls is counted, too. */
 int lb_redis_counts(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct lb_counts *ret);
 int lb_redis_version(char *buf, size_t size);
+/* What SIGTERM does is what its command SHUTDOWN does. */
+extern const struct lb_ending lb_redis_ending;
+/* lb_family.fill_memory and free_memory (family_redis_memory.c): maxmemory, and keys of our own. */
+int lb_redis_fill_memory(struct lb_cluster *cluster, size_t index, const char *policy, lb_ns deadline, char *said, size_t size);
+int lb_redis_free_memory(struct lb_cluster *cluster, size_t index, lb_ns deadline);
 
 #endif

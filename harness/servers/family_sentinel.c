@@ -290,12 +290,31 @@ static int healthy(struct lb_cluster *cluster, lb_ns deadline) {
   return r < 0 ? r : sentinels_agree(cluster, deadline);
 }
 
+/* The first Sentinel that takes the order: it needs no majority for it. The order names no server: it is about the one that decides. While the
+ * primary lives, the other Sentinels make a replica of whoever calls himself primary, after four publish-periods in which nobody has told
+ * them why; and the first asks the promoted one only once a second. So they get their usual period back. */
+static int depose(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  int r = -ENOENT;
+  long long epoch;
+  for (size_t i = cluster->data_count; i < cluster->server_count; i++)
+    LB_REDIS_EXPECT(cluster, i, deadline, NULL, "keeps its period", "SENTINEL", "DEBUG", "publish-period", "2000");
+  for (size_t i = cluster->data_count; i < cluster->server_count && r != 0; i++) {
+    if (named_by(cluster, i, deadline, &epoch) != (int)index) continue;
+    r = LB_REDIS_EXPECT(cluster, i, deadline, NULL, "does not fail over", "SENTINEL", "FAILOVER", MASTER);
+  }
+  return r == -ENOENT ? lb_fail(cluster->env, r, "no Sentinel takes %s for the primary", cluster->server[index].name) : r;
+}
+
 const struct lb_family lb_family_sentinel = {
     .name = "sentinel",
     .needs = (const char *const[]){LB_NEED_REDIS, NULL},
     .service = "redis",
     .other_service = "sentinel",
     .sentinel_master = MASTER,
+    .ending = &lb_redis_ending,
+    .depose = depose,
+    .fill_memory = lb_redis_fill_memory,
+    .free_memory = lb_redis_free_memory,
     .settings = settings,
     .by_libc = true,
     .start = start,

@@ -8,6 +8,7 @@
  * it has the ticks of zoo_sample.cfg, and the JVM its full compiler and the heap of zkServer.sh.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,11 +211,14 @@ static int version(char *buf, size_t size) {
   return 0;
 }
 
+static const struct lb_ending ending = {.signal = SIGTERM, .status = 143};
+
 const struct lb_family lb_family_zookeeper = {
     .name = "zookeeper",
     .needs = needs,
     .service = "zookeeper",
     .cause = "Caused by: ",
+    .ending = &ending,
     .settings = settings,
     .by_libc = true,
     .majority = true,

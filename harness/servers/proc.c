@@ -133,6 +133,18 @@ int lb_proc_kill(struct lb_proc *proc) {
   return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL ? 0 : -ESRCH;
 }
 
+int lb_proc_end(struct lb_proc *proc, int sig, uint64_t deadline, int *ret) {
+  if (!lb_proc_alive(proc)) return -ESRCH;
+  int fd = (int)syscall(SYS_pidfd_open, proc->pid, 0);
+  if (fd < 0) return -errno;
+  bool ended = kill(proc->pid, sig) == 0 && lb_proctree_await_end(fd, deadline);
+  close(fd);
+  if (!ended) return -ETIMEDOUT;
+  *ret = lb_proctree_reap(proc->pid);
+  proc->pid = 0;
+  return 0;
+}
+
 /* ---- commands -------------------------------------------------------------------------------- */
 
 /* A pidfd instead of SIGCHLD or a waiting thread: the end of a process is one more thing to poll,

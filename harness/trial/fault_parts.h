@@ -35,6 +35,8 @@ extern const struct lb_fault lb_faults_of_links[LB_VERB_COUNT];     /* fault_cut
 extern const struct lb_fault lb_faults_of_lines[LB_VERB_COUNT];     /* fault_line.c */
 extern const struct lb_fault lb_faults_of_messages[LB_VERB_COUNT];  /* fault_message.c */
 extern const struct lb_fault lb_faults_of_processes[LB_VERB_COUNT]; /* fault_process.c */
+extern const struct lb_fault lb_faults_of_orders[LB_VERB_COUNT];    /* fault_order.c */
+extern const struct lb_fault lb_faults_of_memory[LB_VERB_COUNT];    /* fault_memory.c */
 extern const struct lb_fault lb_faults_of_power[LB_VERB_COUNT];     /* fault_power.c */
 extern const struct lb_fault lb_faults_of_clocks[LB_VERB_COUNT];    /* fault_clock.c */
 extern const struct lb_fault lb_faults_of_writes[LB_VERB_COUNT];    /* fault_late.c */

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What operators do on purpose: shut a server down, and let another one decide while all run. A shutdown is proved by the exit status and
+ * the last words of the server, a change of who decides by asking the servers.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "fault_parts.h"
+
+enum { END_MS = 15000, HAND_OVER_MS = 15000, POLL_MS = 5 };
+
+/* ---- shut down -------------------------------------------------------------------------------------------------------- */
+
+static long length_of(const char *path) {
+  struct stat s;
+  return stat(path, &s) == 0 ? (long)s.st_size : 0;
+}
+
+/* In what was appended to its log since. */
+static bool has_said(const struct lb_server *server, long since, const char *words) {
+  char line[4000];
+  bool said = false;
+  FILE *in = fopen(server->log, "re");
+  if (in && fseek(in, since, SEEK_SET) == 0)
+    while (!said && fgets(line, sizeof line, in)) said = strstr(line, words) != NULL;
+  if (in) fclose(in);
+  return said;
+}
+
+static int shut_one(struct lb_doing *d, struct lb_server *server) {
+  const struct lb_ending *ending = d->s->cluster.topology->family->ending;
+  long since = length_of(server->log);
+  int status = 0;
+  if (!ending) return lb_doing_fail(d, "%s: nobody knows how %s is shut down", d->step->text, server->name);
+  if (lb_proc_end(&server->proc, ending->signal, lb_clock_ns() + END_MS * LB_NS_PER_MS, &status) < 0)
+    return lb_doing_fail(d, "%s: %s does not run, or does not end", d->step->text, server->name);
+  bool as_it_should = ending->by_signal ? WIFSIGNALED(status) && WTERMSIG(status) == ending->signal : WIFEXITED(status) && WEXITSTATUS(status) == ending->status;
+  if (!as_it_should) return lb_doing_fail(d, "%s: %s ended with another status (%#x)", d->step->text, server->name, (unsigned)status);
+  if (ending->says && !has_said(server, since, ending->says)) return lb_doing_fail(d, "%s: %s has not said \"%s\"", d->step->text, server->name, ending->says);
+  lb_stage_note(d->s, "%s has ended by itself%s%s", server->name, ending->says ? ": " : "", ending->says ? ending->says : "");
+  return 0;
+}
+
+/* One after the other, as an operator does. */
+static int shut_down(struct lb_doing *d) {
+  int r = 0;
+  for (size_t i = 0; i < d->a->server_count && r == 0; i++) r = shut_one(d, d->a->server[i]);
+  return r;
+}
+
+/* ---- depose ----------------------------------------------------------------------------------------------------------- */
+
+static int hand_over(struct lb_doing *d) {
+  struct lb_cluster *cluster = &d->s->cluster;
+  size_t index = (size_t)(d->a->server[0] - cluster->server);
+  lb_ns deadline = lb_clock_ns() + HAND_OVER_MS * LB_NS_PER_MS;
+  return cluster->topology->family->depose(cluster, index, deadline) == 0 ? 0 : lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
+}
+
+static int await_other(struct lb_doing *d) {
+  struct lb_cluster *cluster = &d->s->cluster;
+  int old = (int)(d->a->server[0] - cluster->server);
+  for (lb_ns deadline = lb_clock_ns() + HAND_OVER_MS * LB_NS_PER_MS; lb_clock_ns() < deadline; lb_clock_sleep_until(lb_clock_ns() + POLL_MS * LB_NS_PER_MS)) {
+    int now = lb_cluster_primary(cluster, deadline);
+    if (now < 0 || now == old) continue;
+    if (!lb_proc_alive(&d->a->server[0]->proc)) return lb_doing_fail(d, "%s: %s has ended", d->step->text, d->a->server[0]->name);
+    lb_stage_failover(d->s, &cluster->server[now]);
+    return 0;
+  }
+  return lb_doing_fail(d, "%s: no other server decides", d->step->text);
+}
+
+const struct lb_fault lb_faults_of_orders[LB_VERB_COUNT] = {
+    [LB_STEP_SHUT_DOWN] = {shut_down, .undo = lb_doing_restart},
+    [LB_STEP_DEPOSE] = {hand_over, await_other},
+};
