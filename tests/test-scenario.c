@@ -783,6 +783,24 @@ static void a_delivery_needs_its_late_write(void **state) {
   lb_scenario_clear(&s);
 }
 
+/* Hosts are put apart by the key being there, whatever it says. */
+static void the_hosts_of_a_load_are_apart_if_it_says_how_far(void **state) {
+  (void)state;
+  struct lb_scenario s = good(SCENARIO WORKLOAD "round_trip_ms = 0\n" EXPECT);
+  assert_true(s.apart && s.round_trip_ms == 0 && lb_scenario_needs(&s, LB_NEED_NETWORK));
+  lb_scenario_clear(&s);
+  s = good(COMPLETE);
+  assert_true(!s.apart && !lb_scenario_needs(&s, LB_NEED_NETWORK));
+  assert_int_equal(lb_scenario_set(&s, "round_trip_ms", "0.5", err, sizeof err), 0);
+  assert_true(s.apart && s.round_trip_ms == 0.5);
+  lb_scenario_clear(&s);
+  refused(SCENARIO WORKLOAD "round_trip_ms = 1\n" EXPECT "[campaign]\nfault = kill primary\n", "f.ini:7: a campaign has no round_trip_ms: expected it only of a load");
+  s = good(COMPLETE "[campaign]\nfault = kill primary\n");
+  assert_int_equal(lb_scenario_set(&s, "round_trip_ms", "0.5", err, sizeof err), -ENOTSUP);
+  assert_string_equal(err, "-s: round_trip_ms = 0.5: some-name has a campaign, and a campaign has no round_trip_ms");
+  lb_scenario_clear(&s);
+}
+
 /* What is held is released by its words, or healed with everything; what is slow is healed. */
 static void a_release_needs_its_hold(void **state) {
   (void)state;
@@ -1245,6 +1263,7 @@ int main(void) {
       cmocka_unit_test(what_undoes_or_awaits_needs_its_fault_before),
       cmocka_unit_test(a_heal_of_one_cut_needs_that_cut),
       cmocka_unit_test(a_delivery_needs_its_late_write),
+      cmocka_unit_test(the_hosts_of_a_load_are_apart_if_it_says_how_far),
       cmocka_unit_test(a_release_needs_its_hold),
       cmocka_unit_test(a_story_may_use_all_of_the_grammar),
       cmocka_unit_test(a_dead_client_is_not_told_to_stop),

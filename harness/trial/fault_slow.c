@@ -37,7 +37,9 @@ static int check_delay(const struct lb_doing *d, const struct lb_line *line, siz
   if (line->probes == 1) lb_line_trip(line, i, &trip);
   if (trip < plan->delay_ns - plan->jitter_ns)
     return lb_doing_fail(d, "%s: a packet from %s to %s took %.3f s", text_of(line), line->way[i].from->name, line->way[i].to->name, (double)trip / 1e9);
-  if (plan->jitter_ns > 0 && (least >= plan->delay_ns || most - least < plan->jitter_ns)) return refuse_way(d, line, i, "all took the same time: there is no jitter");
+  if (plan->jitter_ns > 0 && (least >= plan->delay_ns || most - least < plan->jitter_ns))
+    return lb_doing_fail(d, "%s: the %u packets from %s to %s took %.1f to %.1f ms: that is no such jitter", text_of(line), line->probes, line->way[i].from->name,
+                         line->way[i].to->name, (double)least / 1e6, (double)most / 1e6);
   return 0;
 }
 
