@@ -119,6 +119,7 @@ static int confirm(struct hunting *g, size_t faults) {
   size_t *wanting;
   int r = find_sets(g);
   g->live.what = "confirming";
+  g->gun.fresh = true; /* what a trial before it has left on the servers is no part of a set */
   for (int round = 0; r == 0 && round <= AGAIN; round++) {
     ptrdiff_t count = lb_hunt_sets_wanting(&g->h->book, &g->h->sets, faults, &wanting);
     if (count < 0) return (int)count;
@@ -127,6 +128,7 @@ static int confirm(struct hunting *g, size_t faults) {
     if (r == 0) r = find_sets(g);
     if (count == 0) break;
   }
+  g->gun.fresh = false;
   return r;
 }
 
@@ -252,7 +254,7 @@ int lb_hunt_run(const struct lb_hunt_order *order, struct lb_hunt *ret, char *er
   if (r < 0) return r;
   struct hunting g = {.order = order, .h = ret, .begin = lb_clock_ns(), .err = err, .err_size = err_size, .live = {.what = "looking"}};
   g.gun = (struct lb_hunt_gun){.space = &ret->space, .book = &ret->book, .dir = order->dir, .settings = order->settings, .setting_count = order->setting_count,
-                               .seed = order->seed, .jobs = order->jobs, .tick = tick, .display = &g, .fired = (unsigned)ret->book.trials, .fresh = true};
+                               .seed = order->seed, .jobs = order->jobs, .tick = tick, .display = &g, .fired = (unsigned)ret->book.trials};
   r = order->only ? hunt_one(&g) : hunt_all(&g);
   if (r == -EINTR) r = find_sets(&g);
   count_ran(ret);

@@ -111,12 +111,19 @@ static void take_over(struct lb_hunt_program *p) {
   else if (waits) LINE(p, "wait %lldms", MS(p->system->detector_ms > 0 ? 2 * p->system->detector_ms : UNSEEN_MS));
 }
 
+/* Who stands still cannot say what time it has. */
+static bool sets_clock_of(const struct lb_hunt_program *p, enum lb_hunt_target client) {
+  return lb_hunt_does(p->timeline, LB_HUNT_AHEAD, client, LB_HUNT_HOLDING) || lb_hunt_does(p->timeline, LB_HUNT_BACK, client, LB_HUNT_HOLDING);
+}
+
 static void hold(struct lb_hunt_program *p) {
   bool stop_1 = stops(p, LB_HUNT_C1, LB_HUNT_HOLDING), stop_2 = stops(p, LB_HUNT_C2, LB_HUNT_HOLDING);
+  bool clock_first = (stop_1 && sets_clock_of(p, LB_HUNT_C1)) || (stop_2 && sets_clock_of(p, LB_HUNT_C2));
   comment(p, "client 1 holds");
+  if (clock_first) lb_hunt_do(p, LB_HUNT_HOLDING);
   if (stop_1 && !p->dead[1]) LINE(p, "pause client 1");
   if (stop_2) LINE(p, "pause client 2");
-  lb_hunt_do(p, LB_HUNT_HOLDING);
+  if (!clock_first) lb_hunt_do(p, LB_HUNT_HOLDING);
   lb_hunt_take_back_mid(p, LB_HUNT_HOLDING);
   take_over(p);
   if (!is_late(p) || stop_1) open_3(p);
