@@ -55,12 +55,15 @@ static int make_folder(const char *of, const char *system, char *ret, size_t siz
 }
 
 static int say(const struct lb_hunt *h, const struct lb_hunt_order *order, bool head) {
-  char err[600];
+  char err[600], folder[PATH];
+  struct lb_hunt_comparison comparison;
   int r = lb_hunt_keep(h, order->folder, err, sizeof err);
   if (head) lb_hunt_tell_head(stdout);
   lb_hunt_tell_row(h, stdout);
   lb_hunt_tell_sets(h, order->folder, LATE_SHOWN, stdout);
   lb_hunt_tell_remarks(h, order, stdout);
+  snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
+  if (lb_hunt_compare(h, folder, &comparison, err, sizeof err) == 0) lb_hunt_tell_scenarios(h, &comparison, stdout), lb_hunt_comparison_clear(&comparison);
   fflush(stdout);
   return r < 0 ? lb_complain(LB_EXIT_FAILURE, "%s", err) : h->end == LB_HUNT_INTERRUPTED ? 130 : LB_EXIT_OK;
 }

@@ -5,7 +5,7 @@
 #ifndef LB_HUNT_TELL_H
 #define LB_HUNT_TELL_H
 
-#include "hunt.h"
+#include "compare.h"
 
 /* The head of the table of systems, and the row of a hunt. */
 void lb_hunt_tell_head(FILE *out);
@@ -14,6 +14,9 @@ void lb_hunt_tell_row(const struct lb_hunt *hunt, FILE *out);
 void lb_hunt_tell_sets(const struct lb_hunt *hunt, const char *folder, size_t max, FILE *out);
 /* Why it ended, what was left out by which bound, and why trials were undecided: grouped by reason. */
 void lb_hunt_tell_remarks(const struct lb_hunt *hunt, const struct lb_hunt_order *order, FILE *out);
+
+/* What the hunt says of the scenarios: how many of each relation, those to look at by name, and the sets that no scenario has. */
+void lb_hunt_tell_scenarios(const struct lb_hunt *hunt, const struct lb_hunt_comparison *comparison, FILE *out);
 
 /* Writes folder/hunt.csv and folder/hunt/NN.ini. 0, or -errno with one line in err. */
 int lb_hunt_keep(const struct lb_hunt *hunt, const char *folder, char *err, size_t err_size);
