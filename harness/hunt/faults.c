@@ -40,8 +40,8 @@ static void act(struct lb_hunt_program *p, struct lb_hunt_fault f) {
     case LB_HUNT_RESTART: LINE(p, "restart %s", who); break;
     case LB_HUNT_KILL: LINE(p, "kill %s", who); break;
     case LB_HUNT_PAUSE: LINE(p, "pause %s", who); break;
-    case LB_HUNT_ISOLATE: LINE(p, "isolate %s", who); break;
-    case LB_HUNT_PART: LINE(p, "isolate %s from replicas", who); break;
+    case LB_HUNT_ISOLATE: LINE(p, "cut %s from all", who); break; /* its link to itself is none */
+    case LB_HUNT_PART: LINE(p, "cut %s from replicas", who); break;
     case LB_HUNT_CUT: cut(p, who); break;
     case LB_HUNT_CUT_OFF: LINE(p, "cut %s from all", who); break;
     case LB_HUNT_AHEAD: LINE(p, "clock %s wall +60m", who); break;
@@ -70,8 +70,8 @@ static void take_back(struct lb_hunt_program *p, size_t i) {
   switch (f.kind) {
     case LB_HUNT_KILL: LINE(p, "restart %s", who); break;
     case LB_HUNT_PAUSE: LINE(p, "resume %s", who); break;
-    case LB_HUNT_ISOLATE:
-    case LB_HUNT_PART: LINE(p, "rejoin %s", who); break;
+    case LB_HUNT_ISOLATE: LINE(p, "heal %s from all", who); break;
+    case LB_HUNT_PART: LINE(p, "heal %s from replicas", who); break;
     default: break; /* cuts of clients are healed together, and clocks stay */
   }
 }

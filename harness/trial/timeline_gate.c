@@ -46,5 +46,5 @@ int lb_timeline_pass(struct lb_stage *s, const struct lb_step *step) {
   if (r < 0 || !stands_behind(s, client)) return r;
   if (lb_client_signal(client, LB_CLIENT_CONTINUE) < 0) return lb_stage_died(s, client);
   lb_stage_met(s, step);
-  return lb_timeline_finish(s, client);
+  return !p->step || lb_step_row(p->step)->beside ? 0 : lb_timeline_collect(s, client); /* until the deadline of its own command */
 }
