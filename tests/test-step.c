@@ -51,7 +51,10 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 #define CUTS "cut A [from] B or cut A to B"
 #define SLOW "slow A to B T [jitter J] [loss P]"
 #define CLOCKS "clock A [wall|monotonic] OFFSET or clock A rate R"
-#define AWAIT_CLIENT "await client N asks within T, await client N waits within T, await client N holds within T or await client N has written within T"
+#define AWAIT_CLIENT "await client N asks within T, await client N waits within T, await client N holds within T, await client N has written within T, " \
+  "await client N is stopped within T"
+#define AWAIT_CRASHED "await client N has crashed within T"
+#define AWAIT_ABSENT "await key absent on A within T"
 
 static void every_form_of_the_table_has_an_example_that_parses(void **state) {
   (void)state;
@@ -97,6 +100,9 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "await client 2 waits within 3s",
       "await client 2 holds within 3s",
       "await client 128 has written within 1m",
+      "await client 2 is stopped within 1s",
+      "await client 2 has crashed within 1s",
+      "await key absent on node 2 within 1s",
       "let failover within 3s",
       "let client 1 hold within 1s",
       "let client 1 write within 1s",
@@ -359,13 +365,13 @@ static void a_wrong_word_is_named(void **state) {
 static void forms_that_share_their_begin_are_told_apart_by_the_word_that_differs(void **state) {
   (void)state;
   refused("await restart within 5s",
-          "found 'restart', expected 'failover' or 'client': await failover within T, " AWAIT_CLIENT);
+          "found 'restart', expected 'failover', 'client' or 'key': await failover within T, " AWAIT_CLIENT ", " AWAIT_CRASHED " or " AWAIT_ABSENT);
   refused("await failvoer within 5s",
-          "found 'failvoer', did you mean 'failover'? expected await failover within T, " AWAIT_CLIENT);
-  refused("await client 1 hodls within 5s", "found 'hodls', did you mean 'holds'? expected " AWAIT_CLIENT);
-  refused("await client 1 sleeps", "found 'sleeps', expected 'asks', 'waits', 'holds' or 'has': " AWAIT_CLIENT);
-  refused("await client 1", "it ends where 'asks', 'waits', 'holds' or 'has' was expected: " AWAIT_CLIENT);
-  refused("await client 1 has within 5s", "found 'within', expected 'written': await client N has written within T");
+          "found 'failvoer', did you mean 'failover'? expected await failover within T, " AWAIT_CLIENT ", " AWAIT_CRASHED " or " AWAIT_ABSENT);
+  refused("await client 1 hodls within 5s", "found 'hodls', did you mean 'holds'? expected " AWAIT_CLIENT " or " AWAIT_CRASHED);
+  refused("await client 1 sleeps", "found 'sleeps', expected 'asks', 'waits', 'holds', 'has' or 'is': " AWAIT_CLIENT " or " AWAIT_CRASHED);
+  refused("await client 1", "it ends where 'asks', 'waits', 'holds', 'has' or 'is' was expected: " AWAIT_CLIENT " or " AWAIT_CRASHED);
+  refused("await client 1 has within 5s", "found 'within', expected 'written' or 'crashed': await client N has written within T or " AWAIT_CRASHED);
   refused("await failover within 5", "'5': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m");
   refused("await client 1 has written within 5",
           "'5': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m");

@@ -190,6 +190,7 @@ static bool is_left_out(const char *suite, const char *path, const struct lb_sui
   static const char *const only_speed[] = {"/03-contention-10ms-wake.ini", "/03-contention-10ms.ini", "/03-contention-1ms.ini", "/03-contention-wake.ini", "/03-herd.ini", NULL};
   static const char *const too_long[] = {"/20-clock-drift-2.ini", "/21-clock-drift-client-2.ini", "/30-lagging-follower-sweep.ini", NULL};
   static const char *const only_full[] = {"/03-contention-apart.ini", "/12-bad-link.ini", "/42-late-reply.ini", "/42-lost-one-reply.ini", "/47-late-write.ini", "/48-wait-priority.ini", "/49-minreplicas-awake.ini",
+                                          "/50-orphan.ini",
                                           NULL};
   const char *name = strrchr(path, '/');
   if (strncmp(name, "/60-", 4) == 0) return strcmp(suite, "full") != 0; /* states of servers: whole runs ask for them */

@@ -230,7 +230,7 @@ static const struct lb_step_row *form_without_client(const char *word) {
 /* From the most telling to the least: a client is missing in front, the verb is unknown, a word is
  * misspelt, a value is wrong, or something else was expected. */
 static int refuse_step(const struct miss *m, char *const *words, size_t count, char *err, size_t err_size) {
-  char list[LB_SCENARIO_ERR / 2], forms[LB_SCENARIO_ERR / 2], near[16];
+  char list[LB_SCENARIO_ERR / 2], forms[LB_SCENARIO_ERR * 3 / 4], near[16];
   const char *word = m->at < count ? words[m->at] : NULL;
   const struct lb_step_row *whose = m->at == 0 ? form_without_client(word) : NULL;
   if (whose) return lb_refuse(err, err_size, "found '%s', expected 'client': %s", word, whose->form);

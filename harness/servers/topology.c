@@ -69,6 +69,7 @@ static const struct lb_topology topologies[] = {
      .summary = "as sentinel, and of the two replicas node 3 is promoted first, by its replica-priority",
      .family = &lb_family_sentinel,
      .data_count = 3,
+     .detector_ms = 300,
      .other_count = 3,
      .favourite = 3,
      .stands_for = "sentinel",

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "fault.h"
+#include "timeline_await.h"
 #include "timeline_client.h"
 
 enum { ASK_MS = 5000, LEAVES_POLL_MS = 50 };
@@ -249,6 +250,9 @@ static const struct part parts[LB_VERB_COUNT] = {
     [LB_STEP_AWAIT_WAITS] = {await_client, .met = waits},
     [LB_STEP_AWAIT_HOLDS] = {await_client, .met = holds},
     [LB_STEP_AWAIT_WRITTEN] = {await_client, .met = has_written},
+    [LB_STEP_AWAIT_STOPPED] = {lb_timeline_await_stopped},
+    [LB_STEP_AWAIT_CRASHED] = {lb_timeline_await_crashed},
+    [LB_STEP_AWAIT_ABSENT] = {lb_timeline_await_absent},
     [LB_STEP_WAIT] = {pass_time},
     [LB_STEP_OBSERVE_KEY] = {observe_key},
     [LB_STEP_OBSERVE_CLIENT] = {observe_client},

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Conditions of a timeline that are more than a look at the memory of the trial: a server is asked, or a point has to be found passed.
+ */
+#include "timeline_await.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "cast.h"
+#include "timeline_client.h"
+
+enum { ASK_MS = 5000, POLL_MS = 20 };
+
+/* Whether that server has a record of the key; -1 after lb_stage_doubt(). */
+static int is_present(struct lb_stage *s, const struct lb_step *step, const struct lb_server *server) {
+  struct lb_reply reply;
+  struct lb_command command = {
+      .verb = LB_DO_INSPECT, .deadline = lb_timeline_in_ms(ASK_MS), .argument = (size_t)(server - s->cluster.server)};
+  int r = lb_client_call(&s->observer, command, LB_GRACE_MS, &reply);
+  if (r != 0) return lb_stage_silent(s, &s->observer, step->text, r), -1;
+  if (reply.result < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, reply.err), -1;
+  return reply.result > 0;
+}
+
+/* What was seen last is recorded: absent, or present to the end. */
+int lb_timeline_await_absent(struct lb_stage *s, const struct lb_step *step) {
+  char err[400];
+  struct lb_cast cast;
+  lb_ns deadline = lb_timeline_in_ms(step->within_ms);
+  if (lb_cast_find(s, &step->a, &cast, err, sizeof err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
+  int present = is_present(s, step, cast.server[0]);
+  while (present == 1 && lb_clock_ns() < deadline) {
+    lb_clock_sleep_until(lb_clock_ns() + POLL_MS * LB_NS_PER_MS);
+    present = is_present(s, step, cast.server[0]);
+  }
+  if (present < 0) return -ECANCELED;
+  lb_stage_observed_at(s, step, cast.server[0], present);
+  if (!present) return lb_stage_met(s, step), 0;
+  lb_stage_not_met(s, step);
+  return lb_stage_doubt(s, LB_STUCK, "%s: it is there to the end", step->text);
+}
+
+/* It has got there by itself: who was paused or killed by another step is at no point. */
+static int await_life(struct lb_stage *s, const struct lb_step *step, enum lb_life life) {
+  struct lb_client *client = lb_timeline_client(s, step);
+  const struct lb_client_state *state = lb_stage_state(s, client);
+  lb_ns deadline = lb_timeline_in_ms(step->within_ms);
+  while (lb_clock_ns() < deadline) {
+    if (lb_timeline_look_at_points(s) < 0) return -ECANCELED;
+    if (atomic_load(&state->at_point) && lb_client_look(client) == life) return lb_stage_met(s, step), 0;
+    lb_timeline_doze();
+  }
+  lb_stage_not_met(s, step);
+  return lb_stage_doubt(s, LB_UNDECIDED, "%s: it is at no point that an earlier step has armed", step->text);
+}
+
+int lb_timeline_await_stopped(struct lb_stage *s, const struct lb_step *step) { return await_life(s, step, LB_LIFE_STOPPED); }
+int lb_timeline_await_crashed(struct lb_stage *s, const struct lb_step *step) { return await_life(s, step, LB_LIFE_KILLED); }

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * timeline_await.h - steps that wait until something is so that somebody has to be asked for, or that a client does to itself. All return 0, or
+ * -ECANCELED after lb_stage_doubt().
+ */
+#ifndef LB_TIMELINE_AWAIT_H
+#define LB_TIMELINE_AWAIT_H
+
+#include "stage.h"
+
+/* One server has no record of the key. Not in time: stuck. */
+int lb_timeline_await_absent(struct lb_stage *stage, const struct lb_step *step);
+/* A client stands still, or has died, at the point that an earlier step has armed. Not in time: undecided, as any fault that did not
+ * fire. */
+int lb_timeline_await_stopped(struct lb_stage *stage, const struct lb_step *step);
+int lb_timeline_await_crashed(struct lb_stage *stage, const struct lb_step *step);
+
+#endif
