@@ -10,7 +10,7 @@
 
 #include "family_redis.h"
 
-enum { ROOM_BYTES = 1 << 20, FILLER_BYTES = 16 << 10, FILLERS_MAX = 4000, LOOK_EVERY = 25, EVICTED_ENOUGH = 400 };
+enum { ROOM_BYTES = 1 << 20, FILLER_BYTES = 16 << 10, FILLERS_MAX = 4000, LOOK_EVERY = 25, EVICTED_ENOUGH = 400, AT_ONCE = 100 };
 #define FILLER "lockbench:filler:%d"
 
 /* "used_memory:1031240" in a line of INFO. */
@@ -57,12 +57,13 @@ int lb_redis_fill_memory(struct lb_cluster *cluster, size_t index, const char *p
 }
 
 int lb_redis_free_memory(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
-  char name[40];
+  char name[AT_ONCE][40];
+  const char *argv[AT_ONCE + 2] = {"DEL"};
   int r = set(cluster, index, deadline, "maxmemory", "0");
   if (r == 0) r = set(cluster, index, deadline, "maxmemory-policy", "noeviction");
-  for (int i = 0; r == 0 && i < FILLERS_MAX; i++) {
-    snprintf(name, sizeof name, FILLER, i);
-    r = LB_REDIS_EXPECT(cluster, index, deadline, NULL, "not deleted", "DEL", name);
+  for (int i = 0; r == 0 && i < FILLERS_MAX; i += AT_ONCE) {
+    for (int k = 0; k < AT_ONCE; k++) snprintf(name[k], sizeof name[k], FILLER, i + k), argv[k + 1] = name[k];
+    r = lb_redis_expect(cluster, index, deadline, argv, NULL, "not deleted");
   }
   return r < 0 ? r : write_filler(cluster, index, deadline, 0) < 0 ? -EIO : LB_REDIS_EXPECT(cluster, index, deadline, NULL, "not deleted", "DEL", "lockbench:filler:0");
 }
