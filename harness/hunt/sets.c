@@ -96,6 +96,17 @@ void lb_hunt_sets_clear(struct lb_hunt_sets *sets) {
   *sets = (struct lb_hunt_sets){0};
 }
 
+struct lb_hunt_share lb_hunt_core(const struct lb_hunt_book *b) {
+  struct lb_hunt_share share = {0};
+  for (size_t i = 0; i < b->space->count; i++) {
+    const struct lb_hunt_timeline *t = &b->space->timeline[i];
+    if (t->pruned != LB_HUNT_RUN || !lb_hunt_is_core(t) || lb_hunt_decided(&b->count[i][LB_GUARD_NONE]) == 0) continue;
+    share.decided++;
+    share.broke += lb_hunt_breaks(b, i, LB_HUNT_LEASE) > 0;
+  }
+  return share;
+}
+
 /* ---- what is not known yet ------------------------------------------------------------------------------------------- */
 
 static bool wants(const struct lb_hunt_book *b, size_t timeline) {

@@ -41,6 +41,12 @@ bool lb_hunt_alike(const struct lb_hunt_space *space, const struct lb_hunt_set *
 bool lb_hunt_is_first(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t index);
 /* How often a timeline broke in a class. Who broke within a lease did not only break after it. */
 unsigned lb_hunt_breaks(const struct lb_hunt_book *book, size_t timeline, enum lb_hunt_came class);
+/* The share of the common core (lb_hunt_is_core()) that breaks a lock within a lease: of so many timelines that were decided, so many broke once or more. What is
+ * pruned is not counted. */
+struct lb_hunt_share {
+  unsigned broke, decided;
+};
+struct lb_hunt_share lb_hunt_core(const struct lb_hunt_book *book);
 /* What has to be run before the sets with `faults` faults are known: timelines that broke once, and their proper subsets, decided less often than
  * LB_HUNT_SURE times. Indices, malloc'd, each once, into *ret. How many, or -ENOMEM. */
 ptrdiff_t lb_hunt_sets_wanting(const struct lb_hunt_book *book, const struct lb_hunt_sets *sets, size_t faults, size_t **ret);

@@ -36,12 +36,13 @@ static size_t count_came(const struct lb_hunt *h, enum lb_hunt_came came) {
 }
 
 void lb_hunt_tell_head(FILE *out) {
-  fprintf(out, "%-32s %8s %6s %6s %6s %6s %9s %7s %8s %9s %8s\n", "system", "smallest", "0", "1", "2", "3", "sometimes", "late", "blocked", "undecided", "time");
-  fprintf(out, "%-32s %8s %27s %9s %7s %8s %9s %8s\n", "", "faults", "minimal sets with .. faults", "", "", "", "", "");
+  fprintf(out, "%-32s %8s %6s %6s %6s %6s %6s %9s %7s %8s %9s %8s\n", "system", "smallest", "0", "1", "2", "3", "core", "sometimes", "late", "blocked", "undecided", "time");
+  fprintf(out, "%-32s %8s %27s %6s %9s %7s %8s %9s %8s\n", "", "faults", "minimal sets with .. faults", "breaks", "", "", "", "", "");
 }
 
 void lb_hunt_tell_row(const struct lb_hunt *h, FILE *out) {
-  char smallest[8] = "-";
+  char smallest[8] = "-", core[24];
+  struct lb_hunt_share share = lb_hunt_core(&h->book);
   for (size_t k = LB_HUNT_FAULTS_MAX + 1; k-- > 0;)
     if (count_sets(h, LB_HUNT_LEASE, LB_HUNT_MINIMAL, k) > 0) snprintf(smallest, sizeof smallest, "%zu", k);
   fprintf(out, "%-32s %8s", h->space.system.name, smallest);
@@ -49,7 +50,8 @@ void lb_hunt_tell_row(const struct lb_hunt *h, FILE *out) {
     if ((int)k > h->space.faults_max || h->wanted[k] == 0) fprintf(out, " %6s", "");
     else fprintf(out, " %6zu", count_sets(h, LB_HUNT_LEASE, LB_HUNT_MINIMAL, k));
   }
-  fprintf(out, " %9zu %7zu %8zu %9zu %6.0f s\n", count_class(h, LB_HUNT_LEASE, LB_HUNT_SOMETIMES) + count_class(h, LB_HUNT_LEASE, LB_HUNT_OPEN),
+  snprintf(core, sizeof core, "%u/%u", share.broke, share.decided);
+  fprintf(out, " %6s %9zu %7zu %8zu %9zu %6.0f s\n", core, count_class(h, LB_HUNT_LEASE, LB_HUNT_SOMETIMES) + count_class(h, LB_HUNT_LEASE, LB_HUNT_OPEN),
           count_class(h, LB_HUNT_EXPIRED, LB_HUNT_MINIMAL), count_came(h, LB_HUNT_BLOCKED), count_came(h, LB_HUNT_UNDECIDED), h->seconds);
 }
 

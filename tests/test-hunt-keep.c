@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is kept of a hunt: hunt.csv has the columns that results/SCHEMA.md names, whatever stands in them, and the share of the common core is that of
+ * the timelines that were decided.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "backends/registry.h"
+#include "base/csv.h"
+#include "base/files.h"
+#include "hunt/tell.h"
+
+static struct lb_hunt hunt;
+static char folder[] = "/tmp/test-hunt-keep-XXXXXX";
+static char path[200];
+
+static int begin(void **state) {
+  struct lb_hunt_system system;
+  char err[300];
+  (void)state;
+  lb_hunt_system_of(lb_protocol_find("redis-token"), lb_topology_find("redis"), &system);
+  system.network = true; /* a machine without namespaces has a smaller core */
+  snprintf(path, sizeof path, "%s/trials.csv", folder);
+  hunt = (struct lb_hunt){0};
+  assert_int_equal(lb_hunt_space_make(&system, 2, NULL, &hunt.space), 0);
+  assert_int_equal(lb_hunt_book_open(&hunt.book, &hunt.space, path, "test", err, sizeof err), 0);
+  return 0;
+}
+
+static int end(void **state) {
+  (void)state;
+  lb_hunt_clear(&hunt);
+  unlink(path);
+  return 0;
+}
+
+static size_t find(const char *id) {
+  struct lb_hunt_timeline timeline;
+  char err[200];
+  assert_int_equal(lb_hunt_of_id(id, &timeline, err, sizeof err), 0);
+  ptrdiff_t at = lb_hunt_find(&hunt.space, &timeline);
+  if (at < 0) fail_msg("there is no %s", id);
+  return (size_t)at;
+}
+
+static void enter(const char *id, enum lb_hunt_came came, int trials) {
+  for (int i = 0; i < trials; i++) lb_hunt_book_add(&hunt.book, find(id), LB_GUARD_NONE, came, "");
+}
+
+static void only_what_was_decided_counts_of_the_core(void **state) {
+  (void)state;
+  struct lb_hunt_share share = lb_hunt_core(&hunt.book);
+  assert_int_equal(share.decided, 0);
+  enter("L1.restart-P@H", LB_HUNT_LEASE, 2);
+  enter("L1.kill-c2@H", LB_HUNT_SAFE, 1);
+  enter("S1.pause-c1@H", LB_HUNT_EXPIRED, 1);   /* not within a lease */
+  enter("S1.restart-P@H", LB_HUNT_UNDECIDED, 3);
+  enter("L2.restart-P@H+kill-c2@H", LB_HUNT_LEASE, 1); /* not of the core */
+  share = lb_hunt_core(&hunt.book);
+  assert_int_equal(share.decided, 3);
+  assert_int_equal(share.broke, 1);
+}
+
+/* The columns of a table of the page. */
+static size_t read_page(const char *title, char (*ret)[40], size_t max) {
+  char line[2000];
+  bool here = false;
+  size_t count = 0;
+  FILE *file = fopen(LB_SOURCE_ROOT "/results/SCHEMA.md", "re");
+  assert_non_null(file);
+  while (fgets(line, sizeof line, file) && count < max) {
+    if (strncmp(line, "## ", 3) == 0) here = strncmp(line + 3, title, strlen(title)) == 0 && line[3 + strlen(title)] == '\n';
+    if (here) count += sscanf(line, "| `%39[a-z_]`", ret[count]) == 1;
+  }
+  fclose(file);
+  return count;
+}
+
+static void the_table_has_the_columns_of_the_page(void **state) {
+  (void)state;
+  enum { MAX = 20 };
+  char column[MAX][40], err[300], csv_path[260], sets[260];
+  size_t count = read_page("A hunt: hunt.csv", column, MAX), rows = 0, core = 0;
+  struct lb_csv csv;
+  enter("L1.restart-P@H", LB_HUNT_LEASE, LB_HUNT_SURE);
+  assert_int_equal(lb_hunt_sets_find(&hunt.book, &hunt.sets), 0);
+  assert_int_equal(lb_hunt_keep(&hunt, folder, err, sizeof err), 0);
+  snprintf(csv_path, sizeof csv_path, "%s/hunt.csv", folder);
+  if (lb_csv_open(csv_path, &csv, err, sizeof err) < 0) fail_msg("%s", err);
+  assert_int_equal(csv.columns, count);
+  for (size_t i = 0; i < count; i++) assert_string_equal(csv.header[i], column[i]);
+  int is_core = lb_csv_column(&csv, "core", err, sizeof err), r;
+  while ((r = lb_csv_next(&csv, err, sizeof err)) == 1) rows++, core += strcmp(csv.field[is_core], "yes") == 0;
+  if (r < 0) fail_msg("%s", err);
+  assert_int_equal(rows, hunt.space.count);
+  assert_int_equal(core, 28);
+  lb_csv_close(&csv);
+  unlink(csv_path);
+  snprintf(sets, sizeof sets, "%s/hunt", folder);
+  lb_remove_tree(sets);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(only_what_was_decided_counts_of_the_core, begin, end),
+      cmocka_unit_test_setup_teardown(the_table_has_the_columns_of_the_page, begin, end),
+  };
+  if (!mkdtemp(folder)) return 1;
+  int r = cmocka_run_group_tests_name("hunt-keep", tests, NULL, NULL);
+  rmdir(folder);
+  return r;
+}
