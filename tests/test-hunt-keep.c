@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What is kept of a hunt: hunt.csv has the columns that results/SCHEMA.md names, whatever stands in them, and the share of the common core is that of
- * the timelines that were decided.
+ * the timelines that were decided. A set is written in its simplest form, and says as what it was found.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +15,7 @@
 #include "base/csv.h"
 #include "base/files.h"
 #include "hunt/tell.h"
+#include "scenario/scenario.h"
 
 static struct lb_hunt hunt;
 static char folder[] = "/tmp/test-hunt-keep-XXXXXX";
@@ -51,6 +52,16 @@ static size_t find(const char *id) {
 
 static void enter(const char *id, enum lb_hunt_came came, int trials) {
   for (int i = 0; i < trials; i++) lb_hunt_book_add(&hunt.book, find(id), LB_GUARD_NONE, came, "");
+}
+
+static bool says(const char *file, const char *wanted) {
+  char line[400];
+  bool found = false;
+  FILE *in = fopen(file, "re");
+  assert_non_null(in);
+  while (fgets(line, sizeof line, in)) found |= strcmp(line, wanted) == 0;
+  fclose(in);
+  return found;
 }
 
 static void only_what_was_decided_counts_of_the_core(void **state) {
@@ -106,10 +117,34 @@ static void the_table_has_the_columns_of_the_page(void **state) {
   lb_remove_tree(sets);
 }
 
+static void a_set_is_written_in_its_simplest_form(void **state) {
+  (void)state;
+  char err[300], csv_path[260], sets[260], ini[300];
+  struct lb_scenario scenario;
+  enter("S1.restart-P@H", LB_HUNT_LEASE, LB_HUNT_SURE);
+  enter("S0", LB_HUNT_SAFE, LB_HUNT_SURE);
+  assert_int_equal(lb_hunt_sets_find(&hunt.book, &hunt.sets), 0);
+  assert_int_equal(hunt.sets.count, 1);
+  hunt.sets.set[0].simplest.without = LB_HUNT_WITHOUT_CLIENT_3 | LB_HUNT_WITHOUT_RENEWAL;
+  assert_int_equal(lb_hunt_keep(&hunt, folder, err, sizeof err), 0);
+  snprintf(csv_path, sizeof csv_path, "%s/hunt.csv", folder);
+  snprintf(sets, sizeof sets, "%s/hunt", folder);
+  snprintf(ini, sizeof ini, "%s/01.ini", sets);
+  if (lb_scenario_load(ini, &scenario, err, sizeof err) < 0) fail_msg("%s", err);
+  assert_int_equal(scenario.client_counts[0], 2);
+  assert_false(scenario.renew);
+  lb_scenario_clear(&scenario);
+  assert_true(says(ini, "# It broke in 5 of 5 trials in this form, its simplest, without client 3 and without renewal.\n"));
+  assert_true(says(ini, "# Found as S1.restart-P@H, which broke in 5 of 5, and no part of it alone did.\n"));
+  unlink(csv_path);
+  lb_remove_tree(sets);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(only_what_was_decided_counts_of_the_core, begin, end),
       cmocka_unit_test_setup_teardown(the_table_has_the_columns_of_the_page, begin, end),
+      cmocka_unit_test_setup_teardown(a_set_is_written_in_its_simplest_form, begin, end),
   };
   if (!mkdtemp(folder)) return 1;
   int r = cmocka_run_group_tests_name("hunt-keep", tests, NULL, NULL);

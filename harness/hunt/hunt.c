@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/refuse.h"
+#include "lab.h"
 #include "order.h"
 
 /* CHUNK: timelines at a time; budget and undecided ones are looked at between two chunks. A fifth of the budget is kept for what follows the search. */
@@ -203,6 +204,27 @@ static int ask_guards(struct hunting *g) {
   return r;
 }
 
+/* ---- simpler forms --------------------------------------------------------------------------------------------------- */
+
+static bool budget_is_over(void *clock) { return is_over(clock, 1); }
+
+/* What a hunt is of: the first line of its journal. */
+static void describe(const struct lb_hunt_order *order, char *ret, size_t size) {
+  size_t at = (size_t)snprintf(ret, size, "%s, seed %llu, at most %d faults", order->system, (unsigned long long)order->seed, order->faults_max);
+  for (size_t i = 0; i < order->setting_count && at < size; i++) at += (size_t)snprintf(ret + at, size - at, ", %s", order->settings[i]);
+}
+
+static int simplify(struct hunting *g) {
+  char of[300];
+  describe(g->order, of, sizeof of);
+  struct lb_hunt_lab lab = {.gun = &g->gun, .folder = g->order->folder, .of = of, .is_over = budget_is_over, .clock = g, .err = g->err, .err_size = g->err_size};
+  struct lb_hunt_player player = lb_hunt_lab_player(&lab);
+  g->live.what = "simplifying";
+  int r = lb_hunt_simplify(&g->h->space, &g->h->sets, &player), closed = lb_hunt_lab_close(&lab);
+  if (r == -EINTR) g->h->end = LB_HUNT_INTERRUPTED;
+  return r < 0 ? r : closed < 0 ? (lb_refuse(g->err, g->err_size, "cannot write %s", g->order->folder), closed) : 0;
+}
+
 /* ---- a hunt ---------------------------------------------------------------------------------------------------------- */
 
 static void count_ran(struct lb_hunt *h) {
@@ -216,6 +238,7 @@ static int hunt_all(struct hunting *g) {
   if (r < 0) return r;
   for (int k = 0; k <= g->order->faults_max && r == 0 && g->h->end == LB_HUNT_WHOLE; k++) r = look(g, order, count, (size_t)k);
   if (r == 0) r = audit(g, order, count);
+  if (r == 0) r = simplify(g);
   if (r == 0) r = ask_guards(g);
   free(order);
   return r;
@@ -241,8 +264,7 @@ static int prepare(const struct lb_hunt_order *order, struct lb_hunt *h, char *e
   int r = lb_hunt_space_make(&system, order->faults_max, &order->switches, &h->space);
   if (r < 0) return lb_refuse(err, err_size, "no space of timelines: %s", strerror(-r)), r;
   snprintf(path, sizeof path, "%s/trials.csv", order->folder);
-  size_t at = (size_t)snprintf(of, sizeof of, "%s, seed %llu, at most %d faults", order->system, (unsigned long long)order->seed, order->faults_max);
-  for (size_t i = 0; i < order->setting_count && at < sizeof of; i++) at += (size_t)snprintf(of + at, sizeof of - at, ", %s", order->settings[i]);
+  describe(order, of, sizeof of);
   r = lb_hunt_book_open(&h->book, &h->space, path, of, err, err_size);
   if (r < 0) lb_hunt_space_clear(&h->space);
   return r;

@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "base/refuse.h"
+#include "simplify.h"
 #include "tell.h"
 
 enum { PATH = 4200 };
@@ -44,14 +45,26 @@ static int write_table(const struct lb_hunt *h, const char *folder) {
   return rename(part, path) < 0 ? -errno : 0;
 }
 
+/* How often the set broke as it was found, and in what form it is written. */
+static void describe(const struct lb_hunt *h, const struct lb_hunt_set *set, char *ret, size_t size) {
+  char found[LB_HUNT_ID_MAX];
+  const char *minimal = set->standing == LB_HUNT_MINIMAL ? ", and no part of it alone did" : "";
+  lb_hunt_id(&h->space.timeline[set->timeline], found);
+  if (!lb_hunt_is_simplified(set)) snprintf(ret, size, "It broke in %u of %u trials%s.", set->broke, set->decided, minimal);
+  else
+    snprintf(ret, size, "It broke in %d of %d trials in this form, its simplest%s.\nFound as %s, which broke in %u of %u%s.", LB_HUNT_SURE, LB_HUNT_SURE,
+             lb_hunt_without_text(set->simplest.without), found, set->broke, set->decided, minimal);
+}
+
 static int write_set(const struct lb_hunt *h, size_t i, const char *folder) {
   const struct lb_hunt_set *set = &h->sets.set[i];
-  char path[PATH], note[100];
-  struct lb_hunt_settings settings = {.no_client_3 = h->space.switches.no_client_3, .note = note};
-  snprintf(note, sizeof note, "It broke in %u of %u trials%s.", set->broke, set->decided,
-           set->standing == LB_HUNT_MINIMAL ? ", and no part of it alone did" : "");
+  char path[PATH], note[400];
+  struct lb_hunt_settings settings = {.no_client_3 = h->space.switches.no_client_3 || set->simplest.without & LB_HUNT_WITHOUT_CLIENT_3,
+                                      .no_renewal = set->simplest.without & LB_HUNT_WITHOUT_RENEWAL,
+                                      .note = note};
+  describe(h, set, note, sizeof note);
   snprintf(path, sizeof path, "%s/hunt/%02zu.ini", folder, i + 1);
-  return lb_hunt_write_file(&h->space, set->timeline, LB_GUARD_NONE, &settings, set->broke == set->decided ? "violated" : "any", path);
+  return lb_hunt_write_file(&h->space, set->simplest.timeline, LB_GUARD_NONE, &settings, set->broke == set->decided ? "violated" : "any", path);
 }
 
 int lb_hunt_keep(const struct lb_hunt *hunt, const char *folder, char *err, size_t err_size) {

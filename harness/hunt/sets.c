@@ -59,7 +59,7 @@ static bool judge(const struct lb_hunt_book *b, const struct lb_hunt_sets *small
   unsigned breaking, broke = count->of[class], decided = lb_hunt_decided(count);
   if (broke == 0 || lb_hunt_sets_contained(smaller, b->space, timeline, class)) return false;
   if (class == LB_HUNT_EXPIRED && count->of[LB_HUNT_LEASE] > 0) return false; /* it has the worse one */
-  *ret = (struct lb_hunt_set){.timeline = timeline, .class = class, .broke = broke, .decided = decided};
+  *ret = (struct lb_hunt_set){.timeline = timeline, .class = class, .broke = broke, .decided = decided, .simplest = {timeline, 0}};
   look_at_subsets(b, timeline, class, &breaking, &ret->open);
   if (broke < decided || breaking > 0) ret->standing = LB_HUNT_SOMETIMES;
   else ret->standing = decided < LB_HUNT_SURE || ret->open > 0 ? LB_HUNT_OPEN : LB_HUNT_MINIMAL;

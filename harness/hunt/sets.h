@@ -17,12 +17,18 @@ enum lb_hunt_standing {
   LB_HUNT_OPEN,      /* n of n, but a proper subset, or itself, has not been decided often enough */
   LB_HUNT_SOMETIMES, /* k of n; or a proper subset breaks k of n */
 };
+enum { LB_HUNT_WITHOUT_CLIENT_3 = 1 << 0, LB_HUNT_WITHOUT_RENEWAL = 1 << 1, LB_HUNT_WITHOUT_COUNT = 1 << 2 };
+struct lb_hunt_form { /* how a timeline is played: what of the program is left out (simplify.h); 0 = nothing */
+  size_t timeline;
+  unsigned without;
+};
 struct lb_hunt_set {
   size_t timeline;
   enum lb_hunt_came class; /* LB_HUNT_LEASE or LB_HUNT_EXPIRED */
   enum lb_hunt_standing standing;
   unsigned broke, decided;
   unsigned open; /* subsets that were not decided often enough */
+  struct lb_hunt_form simplest; /* in which it still breaks n of n; as found, it is itself */
 };
 struct lb_hunt_sets {
   struct lb_hunt_set *set; /* by class, number of faults, then the order of the space */

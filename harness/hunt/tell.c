@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "simplify.h"
+
 /* Mechanisms: the same faults at another moment are no other set to a reader. */
 static size_t count_sets(const struct lb_hunt *h, enum lb_hunt_came class, enum lb_hunt_standing standing, size_t faults) {
   size_t count = 0;
@@ -89,6 +91,14 @@ static void tell_others(const struct lb_hunt *h, size_t first, FILE *out) {
   if (count > ROOM) fprintf(out, " and %zu more", count - ROOM);
 }
 
+static void tell_simplest(const struct lb_hunt *h, const struct lb_hunt_set *set, FILE *out) {
+  char id[LB_HUNT_ID_MAX];
+  if (!lb_hunt_is_simplified(set)) return;
+  lb_hunt_id(&h->space.timeline[set->simplest.timeline], id);
+  bool same = set->simplest.timeline == set->timeline;
+  fprintf(out, "\n      its simplest form: %s%s", same ? "" : id, lb_hunt_without_text(set->simplest.without) + (same ? strlen(", ") : 0));
+}
+
 void lb_hunt_tell_sets(const struct lb_hunt *h, const char *folder, size_t max, FILE *out) {
   char id[LB_HUNT_ID_MAX];
   size_t late = 0;
@@ -100,6 +110,7 @@ void lb_hunt_tell_sets(const struct lb_hunt *h, const char *folder, size_t max, 
     fprintf(out, "  %s/hunt/%02zu.ini  %u/%u  %s%s%s\n      ", folder, i + 1, s->broke, s->decided, id, s->class == LB_HUNT_EXPIRED ? ", after the lease" : "",
             standing_text(s->standing));
     tell_faults(t, out);
+    tell_simplest(h, s, out);
     tell_others(h, i, out);
     fputc('\n', out);
   }

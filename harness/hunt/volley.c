@@ -38,7 +38,8 @@ static void free_files(struct files *files) {
 
 static int write_files(const struct lb_hunt_gun *g, const size_t timeline[], size_t count, enum lb_guard guard, struct files *ret) {
   char folder[PATH], path[PATH + 40];
-  struct lb_hunt_settings settings = {.no_client_3 = g->space->switches.no_client_3};
+  struct lb_hunt_settings settings = g->change ? *g->change : (struct lb_hunt_settings){0};
+  settings.no_client_3 |= g->space->switches.no_client_3;
   *ret = (struct files){.path = calloc(count + 1, sizeof *ret->path)};
   snprintf(folder, sizeof folder, "%s/scratch/hunt", g->dir->partial);
   int r = ret->path ? lb_make_dirs(folder) : -ENOMEM;

@@ -19,6 +19,7 @@ struct lb_hunt_gun { /* what all volleys of a hunt have in common */
   size_t setting_count;
   uint64_t seed;
   int jobs;
+  const struct lb_hunt_settings *change; /* what is played otherwise than the program says; NULL = nothing */
   bool fresh; /* every trial has servers of its own; else timelines share them where that is sound (trial/share.h) */
   /* Called when a trial has ended and about once a second, with how many of this volley are done. May be NULL. */
   void (*tick)(void *display, size_t done, size_t count);

@@ -19,7 +19,10 @@ static void head(const struct lb_hunt_program *p, enum lb_guard guard, const str
   }
   if (t->fault_count == 0) fprintf(p->file, "# In it nothing is done to anybody.\n");
   fprintf(p->file, "# Leases: %lld ms, %s.\n", (long long)p->times.ttl_ms, p->times.renew ? "renewed while a client holds" : "not renewed");
-  if (settings->note) fprintf(p->file, "# %s\n", settings->note);
+  for (const char *line = settings->note, *next; line; line = next) {
+    next = strchr(line, '\n');
+    fprintf(p->file, "# %.*s\n", next ? (int)(next++ - line) : (int)strlen(line), line);
+  }
   fprintf(p->file, "#\n# To play it again: lockbench run FILE -b %s -g %s -n 20\n\n", p->system->name, lb_guard_name(guard));
 }
 

@@ -19,7 +19,7 @@ struct lb_hunt_settings {
   int64_t mid_ms;    /* another length of what is undone before a takeover */
   int64_t write_ms;  /* another W: how long a contender is given to write */
   const char *option; /* "PROTOCOL.OPTION=VALUE", as [workload] option; NULL = none */
-  const char *note;   /* one more line of the header, NULL = none: "breaks 5 of 5" */
+  const char *note;   /* more of the header, one line or several; NULL = none: "breaks 5 of 5" */
 };
 /* The times of a system in a regime, in ms (0 in settings = this). */
 struct lb_hunt_times {

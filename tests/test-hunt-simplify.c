@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Simpler forms of a set, played by a rule instead of servers: what breaks is known, so it is known where the steps have to end.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "backends/registry.h"
+#include "hunt/simplify.h"
+
+static struct lb_hunt_space space;
+static struct lb_hunt_count *counts[LB_HUNT_WITHOUT_COUNT];
+static unsigned plays; /* trials */
+static unsigned plays_max;
+/* What comes of a trial of a form: number `trial` of it. */
+static enum lb_hunt_came (*rule)(const char *id, unsigned without, unsigned trial);
+
+static int begin(void **state) {
+  struct lb_hunt_system system;
+  (void)state;
+  lb_hunt_system_of(lb_protocol_find("redis-token"), lb_topology_find("sentinel"), &system);
+  system.network = true;
+  assert_int_equal(lb_hunt_space_make(&system, 2, NULL, &space), 0);
+  for (int i = 0; i < LB_HUNT_WITHOUT_COUNT; i++) assert_non_null(counts[i] = calloc(space.count, sizeof *counts[i]));
+  plays = 0;
+  plays_max = 10000;
+  return 0;
+}
+
+static int end(void **state) {
+  (void)state;
+  for (int i = 0; i < LB_HUNT_WITHOUT_COUNT; i++) free(counts[i]);
+  lb_hunt_space_clear(&space);
+  return 0;
+}
+
+static size_t find(const char *id) {
+  struct lb_hunt_timeline timeline;
+  char err[200];
+  assert_int_equal(lb_hunt_of_id(id, &timeline, err, sizeof err), 0);
+  ptrdiff_t at = lb_hunt_find(&space, &timeline);
+  if (at < 0) fail_msg("there is no %s", id);
+  return (size_t)at;
+}
+
+static int play(void *of, unsigned without, const size_t timeline[], size_t count, int repeats) {
+  (void)of;
+  if (plays >= plays_max) return 1;
+  for (size_t i = 0; i < count; i++) {
+    struct lb_hunt_count *c = &counts[without][timeline[i]];
+    char id[LB_HUNT_ID_MAX];
+    lb_hunt_id(&space.timeline[timeline[i]], id);
+    for (int t = 0; t < repeats; t++, plays++) c->of[rule(id, without, lb_hunt_decided(c) + c->of[LB_HUNT_UNDECIDED])]++;
+  }
+  return 0;
+}
+
+static const struct lb_hunt_count *seen(void *of, const struct lb_hunt_form *form) {
+  (void)of;
+  return &counts[form->without][form->timeline];
+}
+
+/* The simplest form of this set, as the only one or beside another one that is minimal, too. */
+static struct lb_hunt_form simplify(const char *id, enum lb_hunt_came class, const char *other) {
+  struct lb_hunt_player player = {play, seen, NULL};
+  struct lb_hunt_set set[2] = {{.timeline = find(id), .class = class, .standing = LB_HUNT_MINIMAL, .simplest = {find(id), 0}},
+                               {.timeline = other ? find(other) : 0, .class = class, .standing = LB_HUNT_MINIMAL}};
+  struct lb_hunt_sets sets = {set, other ? 2 : 1};
+  set[1].simplest.timeline = set[1].timeline;
+  assert_in_range(lb_hunt_simplify(&space, &sets, &player), 0, 1);
+  return set[0].simplest;
+}
+
+static void expect(struct lb_hunt_form form, const char *id, unsigned without) {
+  char found[LB_HUNT_ID_MAX];
+  lb_hunt_id(&space.timeline[form.timeline], found);
+  assert_string_equal(found, id);
+  assert_int_equal(form.without, without);
+}
+
+static enum lb_hunt_came always(const char *id, unsigned without, unsigned trial) { return (void)id, (void)without, (void)trial, LB_HUNT_LEASE; }
+static enum lb_hunt_came never(const char *id, unsigned without, unsigned trial) { return (void)id, (void)without, (void)trial, LB_HUNT_SAFE; }
+static enum lb_hunt_came with_client_3(const char *id, unsigned without, unsigned trial) {
+  return (void)id, (void)trial, without & LB_HUNT_WITHOUT_CLIENT_3 ? LB_HUNT_SAFE : LB_HUNT_LEASE;
+}
+static enum lb_hunt_came of_the_primary(const char *id, unsigned without, unsigned trial) {
+  return (void)without, (void)trial, strstr(id, "-P@") ? LB_HUNT_LEASE : LB_HUNT_SAFE;
+}
+static enum lb_hunt_came after_a_takeover(const char *id, unsigned without, unsigned trial) {
+  return (void)without, (void)trial, strstr(id, "-P@") && !strstr(id, "-mid") ? LB_HUNT_LEASE : LB_HUNT_SAFE;
+}
+static enum lb_hunt_came nearly(const char *id, unsigned without, unsigned trial) {
+  return (void)id, (void)without, trial == LB_HUNT_SURE - 1 ? LB_HUNT_SAFE : LB_HUNT_LEASE;
+}
+static enum lb_hunt_came late(const char *id, unsigned without, unsigned trial) {
+  return (void)id, (void)without, (void)trial, LB_HUNT_EXPIRED;
+}
+static enum lb_hunt_came nothing(const char *id, unsigned without, unsigned trial) { return (void)id, (void)without, (void)trial, LB_HUNT_UNDECIDED; }
+static enum lb_hunt_came at_times_nothing(const char *id, unsigned without, unsigned trial) {
+  return (void)id, (void)without, trial % 2 ? LB_HUNT_LEASE : LB_HUNT_UNDECIDED;
+}
+
+static void what_always_breaks_loses_all_it_can(void **state) {
+  (void)state;
+  rule = always;
+  expect(simplify("S1.isolate-P@B-gone", LB_HUNT_LEASE, NULL), "S1.isolate-f@B-mid", LB_HUNT_WITHOUT_CLIENT_3 | LB_HUNT_WITHOUT_RENEWAL);
+  expect(simplify("L1.restart-all@H", LB_HUNT_LEASE, NULL), "L1.restart-f@H", LB_HUNT_WITHOUT_CLIENT_3); /* never renewed */
+}
+
+static void what_does_not_break_simpler_stays_and_costs_a_trial_a_step(void **state) {
+  (void)state;
+  struct lb_hunt_form form[LB_HUNT_SIMPLER_MAX], start = {find("S1.isolate-P@B-gone"), 0};
+  rule = never;
+  expect(simplify("S1.isolate-P@B-gone", LB_HUNT_LEASE, NULL), "S1.isolate-P@B-gone", 0);
+  assert_int_equal(plays, lb_hunt_simpler(&space, &start, LB_HUNT_LEASE, form));
+}
+
+static void what_a_set_needs_is_kept(void **state) {
+  (void)state;
+  rule = with_client_3;
+  expect(simplify("S1.kill-P@H-gone", LB_HUNT_LEASE, NULL), "S1.kill-f@H-back", LB_HUNT_WITHOUT_RENEWAL);
+}
+
+static void of_hosts_and_undos_those_that_break_are_taken(void **state) {
+  (void)state;
+  rule = of_the_primary;
+  expect(simplify("L1.restart-all@H", LB_HUNT_LEASE, NULL), "L1.restart-P@H", LB_HUNT_WITHOUT_CLIENT_3);
+  rule = after_a_takeover;
+  for (int i = 0; i < LB_HUNT_WITHOUT_COUNT; i++) memset(counts[i], 0, space.count * sizeof *counts[i]);
+  expect(simplify("L1.isolate-P@H-gone", LB_HUNT_LEASE, NULL), "L1.isolate-P@H-back", LB_HUNT_WITHOUT_CLIENT_3);
+}
+
+static void four_of_five_is_not_enough(void **state) {
+  (void)state;
+  rule = nearly;
+  expect(simplify("L1.restart-all@H", LB_HUNT_LEASE, NULL), "L1.restart-all@H", 0);
+}
+
+static void another_class_is_no_simpler_form(void **state) {
+  (void)state;
+  rule = late;
+  expect(simplify("S1.kill-P@H-gone", LB_HUNT_LEASE, NULL), "S1.kill-P@H-gone", 0);
+  for (int i = 0; i < LB_HUNT_WITHOUT_COUNT; i++) memset(counts[i], 0, space.count * sizeof *counts[i]);
+  expect(simplify("S1.kill-P@H-gone", LB_HUNT_EXPIRED, NULL), "S1.kill-f@H-back", LB_HUNT_WITHOUT_CLIENT_3); /* without renewal every lease ends */
+}
+
+static void what_cannot_be_decided_is_no_simpler_and_ends(void **state) {
+  (void)state;
+  rule = nothing;
+  expect(simplify("L1.restart-all@H", LB_HUNT_LEASE, NULL), "L1.restart-all@H", 0);
+}
+
+static void an_undecided_trial_is_asked_again(void **state) {
+  (void)state;
+  rule = at_times_nothing;
+  expect(simplify("L1.restart-P@H", LB_HUNT_LEASE, NULL), "L1.restart-f@H", LB_HUNT_WITHOUT_CLIENT_3);
+}
+
+/* {restart all, kill c2} with fewer hosts would have {restart f} in it. */
+static void a_form_with_a_smaller_set_in_it_is_not_minimal(void **state) {
+  (void)state;
+  rule = always;
+  expect(simplify("L2.restart-all@H+kill-c2@H", LB_HUNT_LEASE, "L1.restart-f@H"), "L2.restart-P@H+kill-c2@H", LB_HUNT_WITHOUT_CLIENT_3);
+}
+
+static void it_stops_when_the_time_is_over(void **state) {
+  (void)state;
+  rule = always;
+  plays_max = 1;
+  expect(simplify("L1.restart-all@H", LB_HUNT_LEASE, NULL), "L1.restart-all@H", 0);
+  assert_int_equal(plays, 1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(what_always_breaks_loses_all_it_can, begin, end),
+      cmocka_unit_test_setup_teardown(what_does_not_break_simpler_stays_and_costs_a_trial_a_step, begin, end),
+      cmocka_unit_test_setup_teardown(what_a_set_needs_is_kept, begin, end),
+      cmocka_unit_test_setup_teardown(of_hosts_and_undos_those_that_break_are_taken, begin, end),
+      cmocka_unit_test_setup_teardown(four_of_five_is_not_enough, begin, end),
+      cmocka_unit_test_setup_teardown(another_class_is_no_simpler_form, begin, end),
+      cmocka_unit_test_setup_teardown(what_cannot_be_decided_is_no_simpler_and_ends, begin, end),
+      cmocka_unit_test_setup_teardown(an_undecided_trial_is_asked_again, begin, end),
+      cmocka_unit_test_setup_teardown(a_form_with_a_smaller_set_in_it_is_not_minimal, begin, end),
+      cmocka_unit_test_setup_teardown(it_stops_when_the_time_is_over, begin, end),
+  };
+  return cmocka_run_group_tests_name("hunt-simplify", tests, NULL, NULL);
+}
