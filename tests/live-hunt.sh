@@ -15,16 +15,18 @@ first=${1% *} second=${1#* }
 fault_of() {
   case $1 in
     c1-ahead) echo ahead-c1 ;;
-    c2-back) echo back-c2 ;;
+    c2-back) echo behind-c2 ;;
     p-ahead) echo ahead-P ;;
-    p-back) echo back-P ;;
+    p-back) echo behind-P ;;
     p-restarted) echo 'restart-P|kill-P' ;;
   esac
 }
 a="($(fault_of "$first"))@[A-Z]+(-[a-z]+)?" b="($(fault_of "$second"))@[A-Z]+(-[a-z]+)?"
 echo "# the pair: $first and $second"
 
-hunt() { "$bin" hunt --plugin "$plugin" -s "planted.first=$first" -s "planted.second=$second" --seed 5 "$@" >"$dir/out" 2>"$dir/err"; }
+# Kinds that none of the five conditions is about are left out here, to be quick; by hand all of them have been run.
+hunt() { "$bin" hunt --plugin "$plugin" -s "planted.first=$first" -s "planted.second=$second" --seed 5 --without "$without" "$@" >"$dir/out" 2>"$dir/err"; }
+without=cut,cutoff,pause,kill,fast,slow
 csv() { cat "$dir/$1/planted@redis/hunt.csv"; }
 sets() { csv "$1" | awk -F, '$9 == "minimal" {print $1}'; }
 
@@ -32,6 +34,9 @@ check 'a hunt ends well' hunt --faults 2 -o "$dir/two"
 check 'nothing breaks with no fault or one' not sh -c "grep -E '^[LSD][01]\\.' '$dir/two/planted@redis/hunt.csv' | grep -q minimal"
 check 'there is a minimal set of two faults' test -n "$(sets two)"
 check 'every minimal set is that pair' sh -c "! grep -E ',minimal,' '$dir/two/planted@redis/hunt.csv' | grep -qvE '^[LSD]2\\.($a\\+$b|$b\\+$a),'"
+missing=$(fault_of "$first" | sed 's/-.*//')
+without=$without,$missing hunt --faults 2 -o "$dir/less"
+check 'without the kind of one of them nothing is found' test -z "$(sets less)"
 check 'nothing is undecided' sh -c "! awk -F, 'NR > 1 && \$8 > 0 && \$4 + \$5 + \$6 + \$7 == 0' '$dir/two/planted@redis/hunt.csv' | grep ."
 file=$dir/two/planted@redis/hunt/01.ini
 check 'its file replays' sh -c "'$bin' run '$file' --plugin '$plugin' -s planted.first=$first -s planted.second=$second -n 5 -o '$dir/again' && ! grep -q ',safe,' '$dir/again/trials.csv'"
@@ -46,7 +51,7 @@ check 'nor servers' wait_until 10 sh -c "! ls -ld /proc/[0-9]*/cwd 2>/dev/null |
 rows=$(wc -l <"$dir/cut/planted@redis/trials.csv")
 check 'it goes on from its journal' hunt --faults 1 -o "$dir/cut"
 check 'what it had is still there' sh -c "[ $rows -lt \$(wc -l <'$dir/cut/planted@redis/trials.csv') ] && head -$rows '$dir/cut/planted@redis/trials.csv' | tail -1 | grep -q ."
-check 'a journal of another hunt is refused with one line' sh -c "'$bin' hunt --plugin '$plugin' --seed 6 --faults 1 -o '$dir/cut' >'$dir/out' 2>&1; [ \$? = 2 ] && grep -q 'expected .# hunt of planted@redis, seed 6' '$dir/out'"
+check 'a journal of another hunt is refused with one line' sh -c "'$bin' hunt --plugin '$plugin' --without $without --seed 6 --faults 1 -o '$dir/cut' >'$dir/out' 2>&1; [ \$? = 2 ] && grep -q 'expected .# hunt of planted@redis, seed 6' '$dir/out'"
 check 'a wrong id is refused with one line' sh -c "'$bin' hunt --plugin '$plugin' --only L1.kil-P@H -o '$dir/none' >'$dir/out' 2>&1; [ \$? = 2 ] && [ \$(wc -l <'$dir/out') = 1 ]"
 check 'the same seed gives the same list' sh -c "'$bin' hunt --plugin '$plugin' --list >'$dir/l1' && '$bin' hunt --plugin '$plugin' --list >'$dir/l2' && cmp '$dir/l1' '$dir/l2'"
 echo "1..$n"

@@ -90,8 +90,8 @@ struct lb_args {
   int trials, jobs, trial, hosts, ttl_ms;
   const char *own[LB_OWN_COUNT], *auth; /* servers of the user's own, by kind; NULL = none */
   uint64_t seed;
-  /* Of a hunt: one timeline by its id, most faults, time in all (0 = no end), whether only to list. */
-  const char *only;
+  /* Of a hunt: one timeline by its id, kinds that are left out, most faults, time in all (0 = no end), whether only to list. */
+  const char *only, *without;
   int faults;
   double budget_s;
   bool has_faults, list;
@@ -113,7 +113,7 @@ enum {
   LB_ARG_SERVE = 1 << 10, /* --hosts --ttl --storage --speed --clocks -- COMMAND */
   LB_ARG_OWN = 1 << 11, /* --redis --sentinel ... --auth */
   LB_ARG_ADAPTER = 1 << 12, /* -b --tap, of an adapter */
-  LB_ARG_HUNT = 1 << 13, /* --faults --budget --only --list --seed -o -j -s --plugin --exec */
+  LB_ARG_HUNT = 1 << 13, /* --faults --budget --without --only --list --seed -o -j -s --plugin --exec */
 };
 
 /* Of lb_args_parse(): --help is among them. */

@@ -51,6 +51,7 @@ enum kind {
   CLOCKS,
   FAULTS,
   BUDGET,
+  WITHOUT,
   ONLY,
   LIST,
   OWN_SERVERS,
@@ -79,6 +80,7 @@ static const struct arg {
     {"-o", "--out", TEXT_OUT, LB_ARG_HUNT, "DIR", "results folder; a hunt whose journal is there goes on (default: results/hunt-SEED)"},
     {"--faults", NULL, FAULTS, LB_ARG_HUNT, "K", "timelines of at most so many faults: 0 to 3 (default: 2)"},
     {"--budget", NULL, BUDGET, LB_ARG_HUNT, "TIME", "ends after so long, as in 90s, 10m, 2h; of several systems each gets its share (default: when it is whole)"},
+    {"--without", NULL, WITHOUT, LB_ARG_HUNT, "KIND,...", "leaves kinds of faults out: the first words of ids, as in restart,kill,pause (what is left out is not known to be harmless)"},
     {"--only", NULL, ONLY, LB_ARG_HUNT, "ID", "one timeline, by its id, several times"},
     {"--list", NULL, LIST, LB_ARG_HUNT, NULL, "prints the timelines, each with what is done with it, and runs none"},
     {"--seed", NULL, SEED, LB_ARG_HUNT, "N", "seed of the order and of the trials: the same one gives the same order (default: 1)"},
@@ -266,6 +268,7 @@ static int set(const struct arg *arg, const char *value, struct lb_args *args) {
       r = set_number("--ttl", value, 10, 3600000, &number);
       args->ttl_ms = (int)number;
       return r;
+    case WITHOUT: args->without = value; return 0;
     case ONLY: args->only = value; return 0;
     case LIST: args->list = true; return 0;
     case BUDGET: return set_budget(value, args);

@@ -13,6 +13,7 @@
 #include "base/called.h"
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/suggest.h"
 #include "cli.h"
 #include "hunt/tell.h"
 #include "run/rundir.h"
@@ -39,6 +40,22 @@ static void show(void *to, const struct lb_hunt_live *live) {
           live->faults == 1 ? "" : "s", live->what, live->done, live->count, live->breaking, live->undecided, left, v->terminal ? "" : "\n");
   v->last = live->done == live->count ? live->count : 0;
   fflush(stderr);
+}
+
+/* Kinds of faults, each by its name: as bits. 0, or -1 after a complaint. */
+static int read_without(const struct lb_args *args, unsigned *ret) {
+  char words[300];
+  *ret = 0;
+  snprintf(words, sizeof words, "%s", args->without ? args->without : "");
+  for (char *rest = NULL, *word = strtok_r(words, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+    const char *names[LB_HUNT_KIND_COUNT];
+    int kind = lb_hunt_kind_find(word);
+    for (int i = 0; i < LB_HUNT_KIND_COUNT; i++) names[i] = lb_hunt_kind_name((enum lb_hunt_kind)i);
+    const char *near = lb_suggest(word, names, LB_HUNT_KIND_COUNT);
+    if (kind < 0) return lb_complain(-1, "--without %s: no kind of fault%s%s%s", word, near ? ", did you mean '" : ", see the ids of `hunt --list`", near ? near : "", near ? "'?" : "");
+    *ret |= 1u << kind;
+  }
+  return 0;
 }
 
 static int faults_of(const struct lb_args *args) { return args->has_faults ? args->faults : FAULTS_DEFAULT; }
@@ -72,12 +89,15 @@ static int hunt_one(const struct lb_args *args, const struct lb_system *system, 
   char folder[PATH], err[600] = "out of memory";
   struct view view = {.system = system->name, .terminal = isatty(2)};
   struct lb_hunt hunt;
+  unsigned without = 0;
+  if (read_without(args, &without) < 0) return LB_EXIT_USAGE;
   if (make_folder(of, system->name, folder, sizeof folder) < 0) return LB_EXIT_FAILURE;
   struct lb_hunt_order order = {.protocol = system->protocol,
                                 .topology = system->topology,
                                 .system = system->name,
                                 .settings = args->settings,
                                 .setting_count = args->setting_count,
+                                .switches = {.without = without},
                                 .faults_max = faults_of(args),
                                 .seed = args->has_seed ? args->seed : 1,
                                 .budget_s = budget_s,
@@ -125,10 +145,11 @@ static int find_systems(const struct lb_args *args, struct lb_system *systems, i
 static int list(const struct lb_args *args, const struct lb_system *systems, int count) {
   struct lb_hunt_space space;
   struct lb_hunt_system system;
-  struct lb_hunt_switches none = {0};
+  struct lb_hunt_switches switches = {0};
+  if (read_without(args, &switches.without) < 0) return LB_EXIT_USAGE;
   for (int i = 0; i < count; i++) {
     lb_hunt_system_of(systems[i].protocol, systems[i].topology, &system);
-    int r = lb_hunt_space_make(&system, faults_of(args), &none, &space);
+    int r = lb_hunt_space_make(&system, faults_of(args), &switches, &space);
     if (r < 0) return lb_complain(LB_EXIT_FAILURE, "hunt %s: %s", systems[i].name, strerror(-r));
     lb_hunt_space_print(&space, stdout);
     lb_hunt_space_clear(&space);

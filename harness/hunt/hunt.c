@@ -211,6 +211,7 @@ static bool budget_is_over(void *clock) { return is_over(clock, 1); }
 /* What a hunt is of: the first line of its journal. */
 static void describe(const struct lb_hunt_order *order, char *ret, size_t size) {
   size_t at = (size_t)snprintf(ret, size, "%s, seed %llu, at most %d faults", order->system, (unsigned long long)order->seed, order->faults_max);
+  if (order->switches.without && at < size) at += (size_t)snprintf(ret + at, size - at, ", without %#x", order->switches.without);
   for (size_t i = 0; i < order->setting_count && at < size; i++) at += (size_t)snprintf(ret + at, size - at, ", %s", order->settings[i]);
 }
 
