@@ -116,6 +116,15 @@ static size_t pick(struct hunting *g, const size_t order[], size_t count, size_t
   return some;
 }
 
+/* In small parts, so that the budget is kept: what it does not reach stays open. */
+static int fire_in_time(struct hunting *g, const size_t timeline[], size_t count, int repeats) {
+  enum { PART = 24 };
+  int r = 0;
+  for (size_t at = 0; at < count && r == 0 && !is_over(g, 1); at += PART)
+    r = fire(g, timeline + at, count - at < PART ? count - at : PART, LB_GUARD_NONE, repeats, g->order->jobs);
+  return r;
+}
+
 static int confirm(struct hunting *g, size_t faults) {
   size_t *wanting;
   int r = find_sets(g);
@@ -124,7 +133,7 @@ static int confirm(struct hunting *g, size_t faults) {
   for (int round = 0; r == 0 && round <= AGAIN; round++) {
     ptrdiff_t count = lb_hunt_sets_wanting(&g->h->book, &g->h->sets, faults, &wanting);
     if (count < 0) return (int)count;
-    r = count > 0 && !is_over(g, 1) ? fire(g, wanting, (size_t)count, LB_GUARD_NONE, round == 0 ? LB_HUNT_SURE : 1, g->order->jobs) : 0;
+    r = fire_in_time(g, wanting, (size_t)count, round == 0 ? LB_HUNT_SURE : 1);
     free(wanting);
     if (r == 0) r = find_sets(g);
     if (count == 0) break;
