@@ -5,8 +5,8 @@
  * A cut is proved link by link. A connection over the link was established before it, and no longer
  * is; and on each of its ways the rules of this cut have dropped something, so it is this cut that
  * silences the link, not another one. (Where another cut holds a link already, or packets
- * are late on it, no connection can be asked for, and the rules alone are the proof.) A dead server cannot be cut off, because nothing
- * could be reached before; one that is paused can, because its kernel answers for it.
+ * are late on it, no connection can be asked for, and the rules alone are the proof.) The rules are also the proof where a step
+ * has killed the server, which is cut off when it is started again. One that is paused can be asked, because its kernel answers for it.
  */
 #include <stdlib.h>
 
@@ -30,11 +30,15 @@ static bool is_troubled(const struct lb_stage *s, const struct lb_link *l) {
   return lb_cut_parts(s->net.cuts, l->a, l->b) || lb_line_on(&s->net, l->a, l->b) || lb_line_on(&s->net, l->b, l->a);
 }
 
-/* A link that nothing troubles yet has to work, or its silence afterwards would prove nothing. */
+/* A link that nothing troubles yet has to work, or its silence afterwards would prove nothing. Those of servers that a step has killed are proved by
+ * their counters, beside others; alone they are no cut of anybody. */
 static int ask_before(struct lb_doing *d, const struct lb_links *links) {
+  size_t dead = 0;
   for (size_t i = 0; i < links->count; i++) {
     const struct lb_link *l = &links->link[i];
-    if (is_troubled(d->s, l)) continue;
+    bool is_dead = l->listener->proc.pid <= 0;
+    dead += is_dead;
+    if (is_troubled(d->s, l) || (is_dead && dead < links->count)) continue;
     if (!lb_host_reaches(caller(l), l->listener->host, l->listener->port, REACH_MS))
       return lb_doing_fail(d, "%s could not be reached even before the cut", l->listener->name);
   }
