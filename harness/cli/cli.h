@@ -37,6 +37,7 @@ int lb_cli_serve(const struct lb_args *args);
 int lb_cli_fault(const struct lb_args *args);
 int lb_cli_clean(const struct lb_args *args);
 int lb_cli_hunt(const struct lb_args *args);
+int lb_cli_shrink(const struct lb_args *args);
 /* What `report` does with a results folder: also the end of a suite. An exit code. */
 int lb_draw_report(const char *dir);
 
@@ -114,6 +115,7 @@ enum {
   LB_ARG_OWN = 1 << 11, /* --redis --sentinel ... --auth */
   LB_ARG_ADAPTER = 1 << 12, /* -b --tap, of an adapter */
   LB_ARG_HUNT = 1 << 13, /* --faults --budget --without --only --list --seed -o -j -s --plugin --exec */
+  LB_ARG_SHRINK = 1 << 14, /* -n -j -o --budget --seed, beside --trial and --plugin */
 };
 
 /* Of lb_args_parse(): --help is among them. */

@@ -57,6 +57,12 @@ static const struct lb_cli_command commands[] = {
      "SYSTEM is PROTOCOL@TOPOLOGY; a plugin or a foreign lock needs no name. All timelines run the same program: three clients, of which one holds while the\n"
      "faults are done. Sets are run again with new seeds, and so is every part of them. Kept are hunt.csv, and hunt/NN.ini for each set, which `run` replays.\n"
      "exit: 0 done or out of budget, 1 failure of the harness, 2 usage, 5 servers are missing, 130 interrupted (the same command goes on)\n"},
+    {"shrink", lb_cli_shrink, LB_ARG_SHRINK | LB_ARG_TRIAL | LB_ARG_PLUGIN, "DIR CELL",
+     "cuts a violation of a campaign down to the smallest timeline that still breaks the lock",
+     "DIR is a results folder, CELL a cell of it that played random faults, as `explain` takes it. Of the trial the first overlap within a lease is taken,\n"
+     "or the first if there is none. The faults before it become steps; then faults are left out and waits made shorter, each time played with new seeds.\n"
+     "Kept is shrunk.ini, which `run` replays, with how often it broke at the end. By chance something may be left that could go: a longer -n helps.\n"
+     "exit: 0 done or out of budget, 1 failure of the harness, 2 usage, 3 no directed timeline broke the lock, 130 interrupted\n"},
     {"clean", lb_cli_clean, LB_ARG_OWN, "", "removes from servers of your own what killed runs have left",
      "Whatever carries the name of a run (lockbench: and eight hexadecimal digits) goes, also what a run that goes on now has there.\n"
      "exit: 0 nothing is left, 1 not all could be removed, 2 usage, 5 a server could not be asked\n"},

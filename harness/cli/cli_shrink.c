@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `lockbench shrink RUN CELL`: a violated trial of a campaign as the smallest directed scenario that still breaks the lock. What the run says of the trial is
+ * read here; the search is hunt/shrink.c's. The file appears under its name when it is complete, and not at all if nothing breaks.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/called.h"
+#include "base/files.h"
+#include "cli.h"
+#include "hunt/shrink.h"
+#include "run/system.h"
+#include "show/explain_run.h"
+#include "show/left_out.h"
+
+enum { PATH = 4000, TRIALS = 5 };
+
+static const char *text(const json_t *object, const char *key) {
+  const char *value = json_string_value(json_object_get(object, key));
+  return value ? value : "";
+}
+
+/* ---- what the run says --------------------------------------------------------------------------------- */
+
+/* "yes", "12", "0.5" or a word, as -s takes it; false where it is the default. */
+static bool differs(const struct lb_option *option, const json_t *value, char *ret, size_t size) {
+  const char *def = option->words ? option->words[(int)option->def] : option->text ? option->text : "";
+  if (json_is_boolean(value)) snprintf(ret, size, "%s", json_is_true(value) ? "yes" : "no");
+  else if (json_is_number(value)) snprintf(ret, size, "%.15g", json_number_value(value));
+  else if (json_is_string(value)) snprintf(ret, size, "%s", json_string_value(value));
+  else return false;
+  if (json_is_string(value)) return strcmp(ret, def) != 0;
+  return (json_is_boolean(value) ? (double)json_is_true(value) : json_number_value(value)) != option->def;
+}
+
+static void take_options(const json_t *cell, const struct lb_protocol *protocol, struct lb_directed_of *ret) {
+  size_t count = 0;
+  char value[100];
+  for (const struct lb_option *o = protocol->options; o && o->name && count < sizeof ret->options / sizeof *ret->options; o++)
+    if (differs(o, json_object_get(json_object_get(cell, "options"), o->name), value, sizeof value))
+      snprintf(ret->options[count++], sizeof *ret->options, "%s.%s=%s", protocol->name, o->name, value);
+}
+
+static int take(const struct lb_told *told, const char *run, struct lb_directed_of *ret) {
+  struct lb_system system;
+  char err[300];
+  const json_t *workload = json_object_get(told->scenario, "workload");
+  if (lb_system_parse(text(told->cell, "system"), &system, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "shrink: %s", err);
+  int guard = lb_guard_find(text(told->cell, "guard"));
+  *ret = (struct lb_directed_of){.scenario = text(told->cell, "scenario"),
+                                 .system = text(told->cell, "system"),
+                                 .trial = told->trial.trial,
+                                 .seed = told->trial.seed,
+                                 .run = run,
+                                 .guard = guard < 0 ? LB_GUARD_NONE : (enum lb_guard)guard,
+                                 .ttl_ms = json_integer_value(json_object_get(workload, "ttl_ms")),
+                                 .request_ms = json_integer_value(json_object_get(workload, "request_ms")),
+                                 .hold_ms = json_number_value(json_object_get(workload, "hold_ms")),
+                                 .renew = json_is_true(json_object_get(workload, "renew")),
+                                 .disk = strcmp(text(workload, "storage"), "disk") == 0};
+  take_options(told->cell, system.protocol, ret);
+  return 0;
+}
+
+/* Whether there is something to cut down; else one line says why not. */
+static int may_shrink(const struct lb_told *told) {
+  char why[600];
+  if (json_array_size(json_object_get(json_object_get(told->scenario, "campaign"), "faults")) == 0)
+    return lb_complain(LB_EXIT_USAGE, "shrink: %s is no campaign: only random faults are cut down to a timeline", text(told->cell, "scenario"));
+  if (!told->found) return lb_complain(LB_EXIT_USAGE, "shrink: this cell was skipped, so it has no trial");
+  if (strcmp(told->trial.verdict, "violated") != 0)
+    return lb_complain(LB_EXIT_USAGE, "shrink: expected a violated trial, trial %s is %s", told->trial.trial, told->trial.verdict);
+  if (!*told->trial.history) return lb_complain(LB_EXIT_USAGE, "shrink: the run has no history of trial %s", told->trial.trial);
+  if (!told->trial.readable && lb_left_out(told->trial.history, why, sizeof why) > 0)
+    return lb_complain(LB_EXIT_USAGE, "%s was left out on purpose: %s", told->trial.history, why);
+  return 0;
+}
+
+static int read_directed(const struct lb_told *told, const struct lb_directed_of *of, struct lb_directed *ret) {
+  struct lb_history history;
+  struct lb_check check;
+  char err[600];
+  int code = lb_load_history(told->trial.history, &history);
+  if (code) return code;
+  int r = lb_check_history(&history, &check);
+  if (r < 0) return lb_history_clear(&history), lb_complain(LB_EXIT_FAILURE, "%s", strerror(-r));
+  r = lb_directed_read(&history, &check, of, ret, err, sizeof err);
+  lb_check_clear(&check);
+  lb_history_clear(&history);
+  return r < 0 ? lb_complain(LB_EXIT_USAGE, "shrink: %s", err) : 0;
+}
+
+/* ---- what is said -------------------------------------------------------------------------------------- */
+
+static void show(void *to, const struct lb_shrink_live *live) {
+  (void)to;
+  fprintf(stderr, "%3zu  %-9s  %zu fault%s, waits of %lld ms: breaks %d of %d\n", live->asked, live->what, live->faults, live->faults == 1 ? "" : "s",
+          live->ms, live->broke, live->trials);
+  fflush(stderr);
+}
+
+static int keep_file(const struct lb_directed *d, const struct lb_shrunk *s, const struct lb_directed_of *of, const char *path) {
+  char partial[PATH + 20], note[200];
+  snprintf(partial, sizeof partial, "%s.partial", path);
+  snprintf(note, sizeof note, "It breaks %d of %d%s.", s->broke, s->trials,
+           s->end == LB_SHRINK_OUT_OF_BUDGET ? "; the time was over before everything that might go had been tried" : "; without one of its faults, or with shorter waits, it broke less often or not at all");
+  FILE *file = fopen(partial, "we");
+  int r = file ? lb_directed_write(d, s->keep, of, note, s->broke == s->trials ? "violated" : "mixed", file) : -errno;
+  if (file && fclose(file) != 0 && r == 0) r = -EIO;
+  if (r == 0 && rename(partial, path) < 0) r = -errno;
+  if (r < 0 && file) unlink(partial);
+  return r < 0 ? lb_complain(LB_EXIT_FAILURE, "cannot write %s: %s", path, strerror(-r)) : 0;
+}
+
+static int never(const struct lb_shrunk *s, const struct lb_directed *d) {
+  return lb_complain(LB_EXIT_UNEXPECTED, "no directed timeline of its %zu fault%s broke the lock; nothing was written%s%s%s", d->fault_count,
+                     d->fault_count == 1 ? "" : "s", *s->why ? " (an undecided trial: " : "", s->why, *s->why ? ")" : "");
+}
+
+/* ---- the command --------------------------------------------------------------------------------------- */
+
+static int shrink(const struct lb_args *args, const struct lb_directed_of *of, struct lb_directed *d, const char *folder) {
+  char err[600] = "out of memory", path[PATH + 20];
+  const char *tmp = getenv("TMPDIR");
+  struct lb_rundir dir;
+  struct lb_shrunk s;
+  snprintf(path, sizeof path, "%s/shrunk.ini", folder);
+  if (access(path, F_OK) == 0) return lb_complain(LB_EXIT_USAGE, "%s exists already, expected a new name with -o", path);
+  if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "shrink", NULL, err, sizeof err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  struct lb_shrink_order order = {.of = of,
+                                  .dir = &dir,
+                                  .trials = args->trials ? args->trials : TRIALS,
+                                  .jobs = args->jobs ? args->jobs : lb_default_jobs(),
+                                  .seed = args->has_seed ? args->seed : 1,
+                                  .budget_s = args->budget_s,
+                                  .tick = show};
+  int r = lb_shrink(&order, d, &s, err, sizeof err);
+  lb_rundir_close(&dir);
+  if (r == -EINTR) return lb_complain(130, "interrupted; nothing was written");
+  if (r < 0) return lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "shrink: %s", err);
+  if (s.end == LB_SHRINK_NEVER) return never(&s, d);
+  r = lb_make_dirs(folder);
+  if (r < 0) return lb_complain(LB_EXIT_FAILURE, "cannot make %s: %s", folder, strerror(-r));
+  if (keep_file(d, &s, of, path)) return LB_EXIT_FAILURE;
+  printf("%s: %zu of %zu faults, breaks %d of %d; %zu timelines were played\n", path, s.faults, d->fault_count, s.broke, s.trials, s.asked);
+  return LB_EXIT_OK;
+}
+
+static int shrink_trial(const struct lb_args *args, const struct lb_told *told) {
+  struct lb_directed_of of;
+  struct lb_directed d;
+  char folder[PATH];
+  int code = may_shrink(told);
+  if (code == 0) code = take(told, args->words[0], &of);
+  if (code == 0) code = read_directed(told, &of, &d);
+  if (code) return code;
+  if (args->out) snprintf(folder, sizeof folder, "%s", args->out);
+  else snprintf(folder, sizeof folder, "%s/shrink-%s.%s.%s.t%s", lb_results_folder(), of.scenario, of.system, lb_guard_name(of.guard), of.trial);
+  code = shrink(args, &of, &d, folder);
+  lb_directed_clear(&d);
+  return code;
+}
+
+int lb_cli_shrink(const struct lb_args *args) {
+  struct lb_told told;
+  char err[1000];
+  if (args->word_count == 0)
+    return lb_complain(LB_EXIT_USAGE, "shrink: expected a results folder and a cell of a campaign, as in `%s shrink results/RUN storm.SYSTEM`", lb_called());
+  int r = lb_told_find(args->words[0], args->words + 1, args->word_count - 1, args->trial, &told, err, sizeof err);
+  if (r < 0) return lb_complain(r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE, "%s", err);
+  r = shrink_trial(args, &told);
+  lb_told_clear(&told);
+  return r;
+}

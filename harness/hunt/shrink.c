@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Each question is one plan of one timeline, played by the runner as any run is. The budget is looked at before a question; what is known by then is kept.
+ */
+#include "shrink.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/refuse.h"
+#include "base/files.h"
+#include "base/rng.h"
+#include "ddmin.h"
+#include "run/runner.h"
+
+enum { PATH = 3400, STREAM_SHRINK = 32, LEAST_MS = 50, FINAL = 4 };
+
+struct shrinker {
+  const struct lb_shrink_order *o;
+  struct lb_directed *d;
+  struct lb_shrunk *s;
+  const char *what;
+  size_t item;  /* whose gap is cut down */
+  int needed;   /* trials that have to break */
+  int broke;    /* of the latest question */
+  lb_ns end;    /* of the budget, 0 = none */
+  char *err;
+  size_t err_size;
+};
+
+static size_t count_of(const bool keep[], size_t count) {
+  size_t kept = 0;
+  for (size_t i = 0; i < count; i++) kept += keep[i];
+  return kept;
+}
+
+static long long waits(const struct lb_directed *d, const bool keep[]) {
+  long long ms = 0;
+  for (size_t i = 1; i < d->item_count; i++)
+    if (d->item[i].within < 0 || keep[d->item[i].within]) ms += d->item[i].gap_ms;
+  return ms;
+}
+
+/* ---- one question -------------------------------------------------------------------------------------- */
+
+static int write_file(const struct shrinker *k, const bool keep[], const char *path) {
+  FILE *file = fopen(path, "we");
+  if (!file) return -errno;
+  int r = lb_directed_write(k->d, keep, k->o->of, NULL, "any", file);
+  return fclose(file) != 0 && r == 0 ? -EIO : r;
+}
+
+/* How many broke, and why one was undecided. */
+static int count_broken(struct shrinker *k, const struct lb_tally *tally) {
+  for (size_t i = 0; i < tally->plan->job_count; i++)
+    if (tally->jobs[i].outcome.verdict == LB_UNDECIDED) memcpy(k->s->why, tally->jobs[i].outcome.why, sizeof k->s->why);
+  return tally->cells[0].violated;
+}
+
+static int play(struct shrinker *k, const struct lb_plan *plan) {
+  struct lb_tally tally;
+  struct lb_progress silent = {0};
+  if (plan->cells[0].skip[0]) return lb_refuse(k->err, k->err_size, "the timeline cannot be played: %s", plan->cells[0].skip);
+  int r = lb_tally_begin(plan, &tally);
+  if (r < 0) return r;
+  r = lb_runner_run(&tally, k->o->dir, k->o->jobs, &silent, k->err, k->err_size);
+  if (r == 0) k->broke = count_broken(k, &tally);
+  lb_tally_clear(&tally);
+  return r;
+}
+
+static int fire(struct shrinker *k, const bool keep[], int trials) {
+  char folder[PATH], path[PATH + 40];
+  struct lb_plan plan;
+  snprintf(folder, sizeof folder, "%s/scratch/hunt", k->o->dir->partial);
+  snprintf(path, sizeof path, "%s/s%06zu.ini", folder, k->s->asked);
+  int r = lb_make_dirs(folder);
+  if (r == 0) r = write_file(k, keep, path);
+  if (r < 0) return lb_refuse(k->err, k->err_size, "cannot write %s: %s", path, strerror(-r)), r;
+  const char *paths[] = {path};
+  struct lb_plan_request request = {.scenario_paths = paths,
+                                    .scenario_count = 1,
+                                    .systems = k->o->of->system,
+                                    .guard = lb_guard_name(k->o->of->guard),
+                                    .trials = trials,
+                                    .seed = lb_rng_fork(k->o->seed, STREAM_SHRINK, k->s->asked++).state};
+  r = lb_plan_make(&request, &plan, k->err, k->err_size);
+  if (r < 0) return r;
+  r = play(k, &plan);
+  lb_plan_clear(&plan);
+  if (r == 0 && k->o->tick) {
+    struct lb_shrink_live live = {k->what, k->s->asked, k->broke, trials, count_of(keep, k->d->fault_count), waits(k->d, keep)};
+    k->o->tick(k->o->display, &live);
+  }
+  return r;
+}
+
+/* ---- faults, then times -------------------------------------------------------------------------------- */
+
+static int breaks(struct shrinker *k, const bool keep[]) {
+  if (k->end && lb_clock_ns() > k->end) return -ETIME;
+  int r = fire(k, keep, k->o->trials);
+  return r < 0 ? r : k->broke >= k->needed;
+}
+
+static int without(void *of, const bool keep[]) { return breaks(of, keep); }
+
+static int with_gap(void *of, long long value) {
+  struct shrinker *k = of;
+  long long was = k->d->item[k->item].gap_ms;
+  k->d->item[k->item].gap_ms = value;
+  int r = breaks(k, k->s->keep);
+  k->d->item[k->item].gap_ms = was;
+  return r;
+}
+
+/* The violation usually belongs to the fault before it: that one alone is asked about first, and nothing at all before. */
+static int cut_faults(struct shrinker *k) {
+  size_t count = k->d->fault_count;
+  bool few[LB_DIRECTED_FAULTS_MAX] = {0};
+  k->what = "faults";
+  for (size_t kept = 0; kept <= 1 && kept < count; kept++) {
+    if (kept) few[count - 1] = true;
+    int r = breaks(k, few);
+    if (r > 0) memcpy(k->s->keep, few, sizeof few);
+    if (r != 0) return r < 0 ? r : 0;
+  }
+  return lb_ddmin(k->s->keep, count, without, k);
+}
+
+/* The longest wait first would change the order of the file, and nothing else: they go from the front. Of what is left out nothing is waited for. */
+static int cut_times(struct shrinker *k) {
+  k->what = "times";
+  int r = 0;
+  for (size_t i = 1; i < k->d->item_count && r == 0; i++) {
+    struct lb_directed_item *item = &k->d->item[i];
+    bool kept = item->kind != LB_DIRECTED_DO && item->kind != LB_DIRECTED_UNDO ? true : k->s->keep[item->fault];
+    if (item->kind == LB_DIRECTED_HOLDS_2) break; /* what follows is not waited for */
+    if (!kept || (item->within >= 0 && !k->s->keep[item->within])) continue;
+    k->item = i;
+    r = lb_halve(&item->gap_ms, LEAST_MS, with_gap, k);
+  }
+  return r;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------- */
+
+static bool may_be_fresh(const struct lb_directed *d) {
+  for (size_t i = 0; i < d->fault_count; i++)
+    if (d->fault[i].client == 2) return false;
+  return true;
+}
+
+/* All its faults, with a client 2 that has had its connection all along, then with one that opens its session when it asks. 1 = it broke. */
+static int whole(struct shrinker *k) {
+  k->what = "the whole";
+  memset(k->s->keep, 0, sizeof k->s->keep);
+  for (size_t i = 0; i < k->d->fault_count; i++) k->s->keep[i] = true;
+  for (int fresh = 0; fresh <= may_be_fresh(k->d); fresh++) {
+    k->d->fresh = fresh;
+    int r = fire(k, k->s->keep, k->o->trials);
+    if (r < 0) return r;
+    k->needed = k->broke == k->o->trials ? k->o->trials : (k->broke + 1) / 2;
+    if (k->broke > 0) return 1;
+  }
+  return 0;
+}
+
+int lb_shrink(const struct lb_shrink_order *order, struct lb_directed *directed, struct lb_shrunk *ret, char *err, size_t err_size) {
+  *ret = (struct lb_shrunk){.end = LB_SHRINK_NEVER};
+  struct shrinker k = {.o = order, .d = directed, .s = ret, .err = err, .err_size = err_size};
+  if (order->budget_s > 0) k.end = lb_clock_ns() + (lb_ns)(order->budget_s * 1e9);
+  int r = whole(&k);
+  if (r <= 0) return r;
+  ret->end = LB_SHRINK_WHOLE;
+  r = cut_faults(&k);
+  if (r == 0) r = cut_times(&k);
+  if (r == -ETIME) ret->end = LB_SHRINK_OUT_OF_BUDGET, r = 0;
+  if (r < 0) return r;
+  k.what = "again";
+  ret->trials = FINAL * order->trials;
+  ret->faults = count_of(ret->keep, directed->fault_count);
+  r = fire(&k, ret->keep, ret->trials);
+  ret->broke = k.broke;
+  if (r == 0 && ret->broke == 0) ret->end = LB_SHRINK_NEVER;
+  return r;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * shrink.h - a directed timeline (directed.h) is cut down on real servers: first its faults, then its times, as long as it breaks the lock.
+ *
+ * It breaks if a trial of its scenario is violated. How often it has to: in all trials if the whole timeline did, else in half as many as the whole
+ * did. Every question is asked with new seeds.
+ */
+#ifndef LB_HUNT_SHRINK_H
+#define LB_HUNT_SHRINK_H
+
+#include "directed.h"
+#include "run/rundir.h"
+
+struct lb_shrink_live {
+  const char *what; /* "the whole", "faults", "times", "again" */
+  size_t asked;     /* timelines that were played */
+  int broke, trials; /* of the latest of them */
+  size_t faults;    /* that are left in the smallest so far */
+  long long ms;     /* that it waits in all */
+};
+struct lb_shrink_order {
+  const struct lb_directed_of *of; /* borrowed */
+  const struct lb_rundir *dir;     /* scratch */
+  int trials, jobs;                /* of each timeline; the last one is played four times as often */
+  uint64_t seed;
+  double budget_s;                 /* 0 = as long as it takes */
+  void (*tick)(void *display, const struct lb_shrink_live *live); /* after each timeline */
+  void *display;
+};
+enum lb_shrink_end { LB_SHRINK_WHOLE, LB_SHRINK_OUT_OF_BUDGET, LB_SHRINK_NEVER }; /* NEVER: no directed timeline broke */
+struct lb_shrunk {
+  enum lb_shrink_end end;
+  bool keep[LB_DIRECTED_FAULTS_MAX];
+  size_t faults;     /* that are kept */
+  int broke, trials; /* of the smallest, at the end, with seeds of its own */
+  size_t asked;      /* timelines that were played */
+  char why[400];     /* of NEVER: what the latest undecided trial said; may be empty */
+};
+
+/* Cuts it down in place (its times, and whether client 2 is fresh) and into *ret. 0; -EINTR; other -errno with one line in err. */
+int lb_shrink(const struct lb_shrink_order *order, struct lb_directed *directed, struct lb_shrunk *ret, char *err, size_t err_size);
+
+#endif
