@@ -78,7 +78,7 @@ static struct lb_hunt_sets hunt(const struct rule *rule) {
   look_at_all(rule, 1);
   for (size_t k = 0; k <= 2; k++) {
     assert_int_equal(lb_hunt_sets_find(&book, &sets), 0);
-    while ((count = lb_hunt_sets_wanting(&book, &sets, k, &wanting)) > 0) {
+    while ((count = lb_hunt_sets_wanting(&book, &sets, k, false, &wanting)) > 0) {
       for (ptrdiff_t i = 0; i < count; i++) add(wanting[i], rule, 10);
       free(wanting);
       lb_hunt_sets_clear(&sets);

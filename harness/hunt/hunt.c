@@ -125,18 +125,19 @@ static int fire_in_time(struct hunting *g, const size_t timeline[], size_t count
   return r;
 }
 
+/* First one of each mechanism, so that a budget that ends here leaves none out; then all; then what is still not decided. */
 static int confirm(struct hunting *g, size_t faults) {
   size_t *wanting;
   int r = find_sets(g);
   g->live.what = "confirming";
   g->gun.fresh = true; /* what a trial before it has left on the servers is no part of a set */
-  for (int round = 0; r == 0 && round <= AGAIN; round++) {
-    ptrdiff_t count = lb_hunt_sets_wanting(&g->h->book, &g->h->sets, faults, &wanting);
+  for (int round = 0; r == 0 && round <= AGAIN + 1; round++) {
+    ptrdiff_t count = lb_hunt_sets_wanting(&g->h->book, &g->h->sets, faults, round == 0, &wanting);
     if (count < 0) return (int)count;
-    r = fire_in_time(g, wanting, (size_t)count, round == 0 ? LB_HUNT_SURE : 1);
+    r = fire_in_time(g, wanting, (size_t)count, round < 2 ? LB_HUNT_SURE : 1);
     free(wanting);
     if (r == 0) r = find_sets(g);
-    if (count == 0) break;
+    if (count == 0 && round > 0) break;
   }
   g->gun.fresh = false;
   return r;

@@ -107,38 +107,6 @@ struct lb_hunt_share lb_hunt_core(const struct lb_hunt_book *b) {
   return share;
 }
 
-/* ---- what is not known yet ------------------------------------------------------------------------------------------- */
-
-static bool wants(const struct lb_hunt_book *b, size_t timeline) {
-  const struct lb_hunt_count *count = &b->count[timeline][LB_GUARD_NONE];
-  return lb_hunt_decided(count) < LB_HUNT_SURE && count->of[LB_HUNT_UNDECIDED] < LB_HUNT_SURE;
-}
-
-/* Who broke once, within a lease or after it, and has no minimal set of that class in it. */
-static bool is_candidate(const struct lb_hunt_book *b, const struct lb_hunt_sets *sets, size_t timeline, size_t faults) {
-  if (b->space->timeline[timeline].fault_count != faults) return false;
-  for (int class = LB_HUNT_LEASE; class <= LB_HUNT_EXPIRED; class++)
-    if (lb_hunt_breaks(b, timeline, (enum lb_hunt_came)class) && !lb_hunt_sets_contained(sets, b->space, timeline, (enum lb_hunt_came)class)) return true;
-  return false;
-}
-
-ptrdiff_t lb_hunt_sets_wanting(const struct lb_hunt_book *b, const struct lb_hunt_sets *sets, size_t faults, size_t **ret) {
-  size_t part[LB_HUNT_SUBSETS_MAX], count = 0;
-  bool *wanted = calloc(b->space->count + 1, sizeof *wanted);
-  *ret = malloc((b->space->count + 1) * sizeof **ret);
-  if (!wanted || !*ret) return free(wanted), free(*ret), *ret = NULL, -ENOMEM;
-  for (size_t i = 0; i < b->space->count; i++) {
-    if (!is_candidate(b, sets, i, faults)) continue;
-    size_t parts = subsets(b->space, i, part);
-    wanted[i] = true;
-    for (size_t p = 0; p < parts; p++) wanted[part[p]] = true;
-  }
-  for (size_t i = 0; i < b->space->count; i++)
-    if (wanted[i] && wants(b, i)) (*ret)[count++] = i;
-  free(wanted);
-  return (ptrdiff_t)count;
-}
-
 /* ---- mechanisms -------------------------------------------------------------------------------------------------------- */
 
 /* How many of its faults do this to this host. */
@@ -160,4 +128,48 @@ bool lb_hunt_is_first(const struct lb_hunt_sets *sets, const struct lb_hunt_spac
   for (size_t i = 0; i < index; i++)
     if (sets->set[i].standing == sets->set[index].standing && lb_hunt_alike(space, &sets->set[i], &sets->set[index])) return false;
   return true;
+}
+
+/* ---- what is not known yet ------------------------------------------------------------------------------------------- */
+
+static bool wants(const struct lb_hunt_book *b, size_t timeline) {
+  const struct lb_hunt_count *count = &b->count[timeline][LB_GUARD_NONE];
+  return lb_hunt_decided(count) < LB_HUNT_SURE && count->of[LB_HUNT_UNDECIDED] < LB_HUNT_SURE;
+}
+
+/* Who broke once, within a lease or after it, and has no minimal set of that class in it. */
+static bool is_candidate(const struct lb_hunt_book *b, const struct lb_hunt_sets *sets, size_t timeline, size_t faults) {
+  if (b->space->timeline[timeline].fault_count != faults) return false;
+  for (int class = LB_HUNT_LEASE; class <= LB_HUNT_EXPIRED; class++)
+    if (lb_hunt_breaks(b, timeline, (enum lb_hunt_came)class) && !lb_hunt_sets_contained(sets, b->space, timeline, (enum lb_hunt_came)class)) return true;
+  return false;
+}
+
+/* The first of its mechanism that is in question: none before it is, and none is minimal. */
+static bool is_news(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t timeline) {
+  size_t at = 0;
+  while (at < sets->count && (sets->set[at].timeline != timeline || sets->set[at].class != LB_HUNT_LEASE)) at++;
+  if (at == sets->count) return false;
+  for (size_t i = 0; i < sets->count; i++) {
+    bool known = sets->set[i].standing == LB_HUNT_MINIMAL || (i < at && sets->set[i].standing == LB_HUNT_OPEN);
+    if (i != at && known && lb_hunt_alike(space, &sets->set[i], &sets->set[at])) return false;
+  }
+  return true;
+}
+
+ptrdiff_t lb_hunt_sets_wanting(const struct lb_hunt_book *b, const struct lb_hunt_sets *sets, size_t faults, bool firsts, size_t **ret) {
+  size_t part[LB_HUNT_SUBSETS_MAX], count = 0;
+  bool *wanted = calloc(b->space->count + 1, sizeof *wanted);
+  *ret = malloc((b->space->count + 1) * sizeof **ret);
+  if (!wanted || !*ret) return free(wanted), free(*ret), *ret = NULL, -ENOMEM;
+  for (size_t i = 0; i < b->space->count; i++) {
+    if (!is_candidate(b, sets, i, faults) || (firsts && !is_news(sets, b->space, i))) continue;
+    size_t parts = subsets(b->space, i, part);
+    wanted[i] = true;
+    for (size_t p = 0; p < parts; p++) wanted[part[p]] = true;
+  }
+  for (size_t i = 0; i < b->space->count; i++)
+    if (wanted[i] && wants(b, i)) (*ret)[count++] = i;
+  free(wanted);
+  return (ptrdiff_t)count;
 }
