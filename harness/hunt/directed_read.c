@@ -18,7 +18,6 @@ struct reader {
   struct lb_directed *d;
   uint32_t client[CLIENTS_MAX]; /* those that are named, in the order of their numbers */
   uint64_t at[LB_DIRECTED_ITEMS_MAX], end[LB_DIRECTED_ITEMS_MAX]; /* of each item: when it began and was done */
-  uint32_t number[LB_DIRECTED_FAULTS_MAX];                        /* of each fault: its number in the schedule */
 };
 
 static const char *text(const struct lb_history *h, uint32_t index) { return index == LB_NO_NAME ? "" : h->texts.name[index]; }
@@ -78,7 +77,7 @@ static int add_fault(struct reader *r, size_t index, char *err, size_t err_size)
   snprintf(f->from, sizeof f->from, "%s", text(h, whom->from));
   if (lb_role_is_client(f->step.a)) f->client = client_named(r, f->host);
   else f->decided = *f->host && strcmp(f->host, deciding(h, index)) == 0;
-  r->number[r->d->fault_count] = fact->step;
+  if (f->step.b.kind == LB_ROLE_CLIENT) f->step.b.number = client_named(r, f->from);
   add(r, LB_DIRECTED_DO, r->d->fault_count, h->events[index].t, proved->t);
   uint64_t ended = over ? over->t : h->events[h->count - 1].t;
   add(r, LB_DIRECTED_UNDO, r->d->fault_count++, ended, ended);

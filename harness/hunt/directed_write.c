@@ -22,11 +22,15 @@ struct writer {
   const char *first;           /* the host that `primary` stands for; NULL = nobody yet */
   bool acquired[LB_DIRECTED_FAULTS_MAX]; /* the holder that this fault hits has the lock */
   bool started_2, ended_1;     /* client 2 has begun to ask; client 1 has written and released */
+  bool begun;                  /* something was done: before that nothing has to be waited for */
+  long long wait_ms;           /* before the next step */
 };
 
 static void step(struct writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void step(struct writer *w, const char *format, ...) {
   va_list args;
+  if (w->wait_ms > 0) fprintf(w->file, "step = wait %lldms\n", w->wait_ms);
+  w->wait_ms = 0;
   va_start(args, format);
   fputs("step = ", w->file);
   vfprintf(w->file, format, args);
@@ -35,7 +39,7 @@ static void step(struct writer *w, const char *format, ...) {
 }
 
 static void pass(struct writer *w, long long ms) {
-  if (ms > 0) step(w, "wait %lldms", ms);
+  if (w->begun) w->wait_ms += ms;
 }
 
 /* ---- what is where ----------------------------------------------------------------------------------- */
@@ -167,6 +171,7 @@ static void hold_1(struct writer *w, size_t place) {
   step(w, "client 1 read");
   if (asked_2 < place) ask_2(w);
   if (!w->d->late || ever_stops_1(w)) return;
+  ask_2(w);
   pass(w, (long long)w->of->hold_ms);
   end_1(w);
 }
@@ -185,7 +190,8 @@ static void play(struct writer *w, size_t i) {
   size_t held = place_of(w, LB_DIRECTED_HOLDS_1), met = place_of(w, LB_DIRECTED_HOLDS_2);
   bool begins = i < held && parted(w, i, held);
   if (!is_kept(w, item)) return;
-  if (i > 0 && i < met && (item->within < 0 || w->keep[item->within])) pass(w, item->gap_ms);
+  if ( i < met && (item->within < 0 || w->keep[item->within])) pass(w, item->gap_ms);
+  w->begun |= is_fault(item) || item->kind == LB_DIRECTED_HOLDS_1 || begins;
   switch (item->kind) {
     case LB_DIRECTED_DO: fault_begins(w, i); break;
     case LB_DIRECTED_UNDO: fault_ends(w, item->fault); break;
@@ -226,8 +232,11 @@ static void settings(const struct writer *w) {
   fprintf(w->file, "question = Does this timeline, cut down from a campaign, break exclusion?\n");
   fprintf(w->file, "refuted = It comes out otherwise than when it was cut down.\ntrials = 5\nmin_handoffs = 0\n\n");
   int clients = 2;
-  for (size_t i = 0; i < w->d->fault_count; i++)
-    if (w->keep[i] && w->d->fault[i].client > clients) clients = w->d->fault[i].client;
+  for (size_t i = 0; i < w->d->fault_count; i++) {
+    const struct lb_directed_fault *f = &w->d->fault[i];
+    int from = f->step.b.kind == LB_ROLE_CLIENT ? f->step.b.number : 0, most = f->client > from ? f->client : from;
+    if (w->keep[i] && most > clients) clients = most;
+  }
   fprintf(w->file, "[workload]\nclients = %d\nttl_ms = %lld\nrenew = %s\n", clients, of->ttl_ms, of->renew ? "yes" : "no");
   if (of->request_ms > 0) fprintf(w->file, "request_ms = %lld\n", of->request_ms);
   for (size_t i = 0; i < sizeof of->options / sizeof *of->options && *of->options[i]; i++) fprintf(w->file, "option = %s\n", of->options[i]);

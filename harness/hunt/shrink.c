@@ -38,7 +38,7 @@ static size_t count_of(const bool keep[], size_t count) {
 
 static long long waits(const struct lb_directed *d, const bool keep[]) {
   long long ms = 0;
-  for (size_t i = 1; i < d->item_count; i++)
+  for (size_t i = 1; i < d->item_count && d->item[i].kind != LB_DIRECTED_HOLDS_2; i++)
     if (d->item[i].within < 0 || keep[d->item[i].within]) ms += d->item[i].gap_ms;
   return ms;
 }
@@ -130,15 +130,18 @@ static int cut_faults(struct shrinker *k) {
   return lb_ddmin(k->s->keep, count, without, k);
 }
 
-/* The longest wait first would change the order of the file, and nothing else: they go from the front. Of what is left out nothing is waited for. */
+/* From the front. Of what is left out nothing is waited for. */
 static int cut_times(struct shrinker *k) {
   k->what = "times";
   int r = 0;
-  for (size_t i = 1; i < k->d->item_count && r == 0; i++) {
+  bool begun = false; /* before the first step nothing is waited for */
+  for (size_t i = 0; i < k->d->item_count && r == 0; i++) {
     struct lb_directed_item *item = &k->d->item[i];
     bool kept = item->kind != LB_DIRECTED_DO && item->kind != LB_DIRECTED_UNDO ? true : k->s->keep[item->fault];
     if (item->kind == LB_DIRECTED_HOLDS_2) break; /* what follows is not waited for */
-    if (!kept || (item->within >= 0 && !k->s->keep[item->within])) continue;
+    bool waits = kept && begun && (item->within < 0 || k->s->keep[item->within]);
+    begun |= kept && item->kind != LB_DIRECTED_ASKS_1 && item->kind != LB_DIRECTED_ASKS_2;
+    if (!waits) continue;
     k->item = i;
     r = lb_halve(&item->gap_ms, LEAST_MS, with_gap, k);
   }
