@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Simpler forms of a set, played by a rule instead of servers: what breaks is known, so it is known where the steps have to end.
+ * Simpler forms of a set, played by a rule instead of servers: what breaks is known, so it is known where the steps have to end, and how
+ * long a fault has to last.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -12,6 +13,7 @@
 #include <cmocka.h>
 
 #include "backends/registry.h"
+#include "hunt/narrow.h"
 #include "hunt/simplify.h"
 
 static struct lb_hunt_space space;
@@ -177,6 +179,82 @@ static void it_stops_when_the_time_is_over(void **state) {
   assert_int_equal(plays, 1);
 }
 
+/* ---- lengths --------------------------------------------------------------------------------------------------------- */
+
+struct window { /* breaks from .. to, in ms; `stop` = nobody plays any more after so many */
+  int64_t from, to;
+  int asked, stop;
+};
+static int probe(void *of, int64_t ms) {
+  struct window *w = of;
+  assert_int_equal(ms % LB_HUNT_TENTH_MS, 0);
+  if (w->asked++ == w->stop) return -ETIME;
+  return ms >= w->from && ms <= w->to;
+}
+
+static void a_window_is_found_to_a_tenth(void **state) {
+  (void)state;
+  struct {
+    int64_t from, to, start, most;
+    bool known;
+    int64_t found_from, found_to;
+    bool from_open, to_open;
+  } cases[] = {
+      {1100, 1600, 1400, 4200, true, 1100, 1600, false, false},
+      {1010, 1690, 1400, 4200, true, 1100, 1600, false, false}, /* to a tenth that breaks */
+      {0, 1600, 1400, 4200, true, 100, 1600, true, false},
+      {1100, 9000, 1400, 4200, true, 1100, 4200, false, true},
+      {0, 9000, 1400, 4200, true, 100, 4200, true, true},
+      {1400, 1400, 1400, 4200, true, 1400, 1400, false, false},
+      {1400, 1400, 1360, 4200, true, 1400, 1400, false, false}, /* begins at the next tenth */
+      {0, 9000, 30, 90, true, 100, 100, true, true},            /* shorter than all that is tried */
+      {1500, 1600, 1400, 4200, false, 0, 0, false, false},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct window window = {cases[i].from, cases[i].to, 0, -1};
+    struct lb_hunt_range range = {0};
+    assert_int_equal(lb_hunt_narrow(probe, &window, cases[i].start, cases[i].most, &range), 0);
+    assert_int_equal(range.known, cases[i].known);
+    if (!range.known) continue;
+    assert_int_equal(range.from_ms, cases[i].found_from);
+    assert_int_equal(range.to_ms, cases[i].found_to);
+    assert_int_equal(range.from_open, cases[i].from_open);
+    assert_int_equal(range.to_open, cases[i].to_open);
+    assert_in_range(window.asked, 1, 13);
+  }
+}
+
+static void a_range_that_was_not_looked_at_to_the_end_is_not_known(void **state) {
+  (void)state;
+  for (int stop = 0; stop < 10; stop++) {
+    struct window window = {1100, 1600, 0, stop};
+    struct lb_hunt_range range = {0};
+    assert_int_equal(lb_hunt_narrow(probe, &window, 1400, 4200, &range), -ETIME);
+    assert_false(lb_hunt_range_tells(&range));
+  }
+}
+
+static void a_range_is_a_sentence(void **state) {
+  (void)state;
+  char words[160];
+  struct lb_hunt_range mid = {true, LB_HUNT_OF_MID, 1100, 1600, false, false}, write = {true, LB_HUNT_OF_WRITE, 900, 4800, false, true};
+  lb_hunt_range_say(&mid, words, sizeof words);
+  assert_string_equal(words, "breaks if what is undone before a takeover lasts from 1.1 to 1.6 s");
+  lb_hunt_range_say(&write, words, sizeof words);
+  assert_string_equal(words, "breaks if a contender is given at least 0.9 s to write (tried up to 4.8 s)");
+  assert_true(lb_hunt_range_tells(&write));
+  write.from_open = true; /* at every length: that says nothing of W, but something of a fault */
+  mid.from_open = mid.to_open = true;
+  assert_false(lb_hunt_range_tells(&write));
+  assert_true(lb_hunt_range_tells(&mid));
+}
+
+static void what_is_undone_before_a_takeover_is_narrowed_first(void **state) {
+  (void)state;
+  assert_int_equal(lb_hunt_length_of(&space.timeline[find("L1.isolate-P@H-mid")]), LB_HUNT_OF_MID);
+  assert_int_equal(lb_hunt_length_of(&space.timeline[find("L1.isolate-P@H-gone")]), LB_HUNT_OF_WRITE);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(what_always_breaks_loses_all_it_can, begin, end),
@@ -189,6 +267,10 @@ int main(void) {
       cmocka_unit_test_setup_teardown(an_undecided_trial_is_asked_again, begin, end),
       cmocka_unit_test_setup_teardown(a_form_with_a_smaller_set_in_it_is_not_minimal, begin, end),
       cmocka_unit_test_setup_teardown(it_stops_when_the_time_is_over, begin, end),
+      cmocka_unit_test(a_window_is_found_to_a_tenth),
+      cmocka_unit_test(a_range_that_was_not_looked_at_to_the_end_is_not_known),
+      cmocka_unit_test(a_range_is_a_sentence),
+      cmocka_unit_test_setup_teardown(what_is_undone_before_a_takeover_is_narrowed_first, begin, end),
   };
   return cmocka_run_group_tests_name("hunt-simplify", tests, NULL, NULL);
 }

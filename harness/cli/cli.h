@@ -95,7 +95,7 @@ struct lb_args {
   const char *only, *without;
   int faults;
   double budget_s;
-  bool has_faults, list;
+  bool has_faults, list, narrow;
   bool has_seed, json, past_lease, tap, keep_logs, reuse, anyway, cost, speed, clocks;
 };
 
@@ -114,7 +114,7 @@ enum {
   LB_ARG_SERVE = 1 << 10, /* --hosts --ttl --storage --speed --clocks -- COMMAND */
   LB_ARG_OWN = 1 << 11, /* --redis --sentinel ... --auth */
   LB_ARG_ADAPTER = 1 << 12, /* -b --tap, of an adapter */
-  LB_ARG_HUNT = 1 << 13, /* --faults --budget --without --only --list --seed -o -j -s --plugin --exec */
+  LB_ARG_HUNT = 1 << 13, /* --faults --budget --without --only --narrow --list --seed -o -j -s --plugin --exec */
   LB_ARG_SHRINK = 1 << 14, /* -n -j -o --budget --seed, beside --trial and --plugin */
 };
 

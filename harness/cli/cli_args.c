@@ -54,6 +54,7 @@ enum kind {
   WITHOUT,
   ONLY,
   LIST,
+  NARROW,
   OWN_SERVERS,
   AUTH,
   HELP
@@ -85,6 +86,7 @@ static const struct arg {
     {"--budget", NULL, BUDGET, LB_ARG_HUNT, "TIME", "ends after so long, as in 90s, 10m, 2h; of several systems each gets its share (default: when it is whole)"},
     {"--without", NULL, WITHOUT, LB_ARG_HUNT, "KIND,...", "leaves kinds of faults out: the first words of ids, as in restart,kill,pause (what is left out is not known to be harmless)"},
     {"--only", NULL, ONLY, LB_ARG_HUNT, "ID", "one timeline, by its id, several times"},
+    {"--narrow", NULL, NARROW, LB_ARG_HUNT, NULL, "finds out, too, from how long to how long a fault that is undone before a takeover, or the wait for a write, has to last"},
     {"--list", NULL, LIST, LB_ARG_HUNT, NULL, "prints the timelines, each with what is done with it, and runs none"},
     {"--seed", NULL, SEED, LB_ARG_HUNT, "N", "seed of the order and of the trials: the same one gives the same order (default: 1)"},
     {"--seed", NULL, SEED, LB_ARG_SHRINK, "N", "seed of the trials (default: 1)"},
@@ -275,6 +277,7 @@ static int set(const struct arg *arg, const char *value, struct lb_args *args) {
     case WITHOUT: args->without = value; return 0;
     case ONLY: args->only = value; return 0;
     case LIST: args->list = true; return 0;
+    case NARROW: args->narrow = true; return 0;
     case BUDGET: return set_budget(value, args);
     case FAULTS:
       r = set_number("--faults", value, 0, 3, &number);

@@ -225,13 +225,17 @@ static void describe(const struct lb_hunt_order *order, char *ret, size_t size) 
   for (size_t i = 0; i < order->setting_count && at < size; i++) at += (size_t)snprintf(ret + at, size - at, ", %s", order->settings[i]);
 }
 
-static int simplify(struct hunting *g) {
+/* only: of one timeline, or of all that are minimal (-1). What was simplified before costs nothing: it is in the journals. */
+static int simplify(struct hunting *g, ptrdiff_t only) {
   char of[300];
   describe(g->order, of, sizeof of);
   struct lb_hunt_lab lab = {.gun = &g->gun, .folder = g->order->folder, .of = of, .is_over = budget_is_over, .clock = g, .err = g->err, .err_size = g->err_size};
   struct lb_hunt_player player = lb_hunt_lab_player(&lab);
   g->live.what = "simplifying";
-  int r = lb_hunt_simplify(&g->h->space, &g->h->sets, &player), closed = lb_hunt_lab_close(&lab);
+  int r = lb_hunt_simplify(&g->h->space, &g->h->sets, &player);
+  g->live.what = "narrowing";
+  if (r == 0 && g->order->narrow) r = lb_hunt_lab_narrow(&lab, &g->h->sets, only);
+  int closed = lb_hunt_lab_close(&lab);
   if (r == -EINTR) g->h->end = LB_HUNT_INTERRUPTED;
   return r < 0 ? r : closed < 0 ? (lb_refuse(g->err, g->err_size, "cannot write %s", g->order->folder), closed) : 0;
 }
@@ -249,7 +253,7 @@ static int hunt_all(struct hunting *g) {
   if (r < 0) return r;
   for (int k = 0; k <= g->order->faults_max && r == 0 && g->h->end == LB_HUNT_WHOLE; k++) r = look(g, order, count, (size_t)k);
   if (r == 0) r = audit(g, order, count);
-  if (r == 0) r = simplify(g);
+  if (r == 0) r = simplify(g, -1);
   if (r == 0) r = ask_guards(g);
   free(order);
   return r;
@@ -265,7 +269,8 @@ static int hunt_one(struct hunting *g) {
   size_t one = (size_t)at;
   g->live.faults = timeline.fault_count;
   r = fire(g, &one, 1, LB_GUARD_NONE, LB_HUNT_SURE, g->order->jobs);
-  return r == 0 ? find_sets(g) : r;
+  if (r == 0) r = find_sets(g);
+  return r == 0 ? simplify(g, at) : r;
 }
 
 static int prepare(const struct lb_hunt_order *order, struct lb_hunt *h, char *err, size_t err_size) {

@@ -32,6 +32,7 @@ struct lb_hunt_order { /* what is wanted. Texts and tables are borrowed */
   uint64_t seed;
   double budget_s; /* 0 = as long as it takes */
   const char *only; /* the id of one timeline; NULL = all */
+  bool narrow;      /* the lengths at which sets break are looked for, too */
   int jobs;
   const char *folder; /* of results: it is there */
   const struct lb_rundir *dir;

@@ -5,6 +5,7 @@
 #include "lab.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 static const char *const words[LB_HUNT_WITHOUT_COUNT] = {"", "without-client-3", "without-renewal", "without-both"};
 
@@ -20,9 +21,13 @@ static struct lb_hunt_book *book_of(struct lb_hunt_lab *lab, unsigned without, i
   return *ret_error == 0 ? book : NULL;
 }
 
+static struct lb_hunt_settings settings_of(unsigned without) {
+  return (struct lb_hunt_settings){.no_client_3 = without & LB_HUNT_WITHOUT_CLIENT_3, .no_renewal = without & LB_HUNT_WITHOUT_RENEWAL};
+}
+
 static int play(void *of, unsigned without, const size_t timeline[], size_t count, int repeats) {
   struct lb_hunt_lab *lab = of;
-  struct lb_hunt_settings change = {.no_client_3 = without & LB_HUNT_WITHOUT_CLIENT_3, .no_renewal = without & LB_HUNT_WITHOUT_RENEWAL};
+  struct lb_hunt_settings change = settings_of(without);
   struct lb_hunt_gun gun = *lab->gun;
   int r;
   if (lab->is_over && lab->is_over(lab->clock)) return 1;
@@ -42,6 +47,68 @@ static const struct lb_hunt_count *seen(void *of, const struct lb_hunt_form *for
 }
 
 struct lb_hunt_player lb_hunt_lab_player(struct lb_hunt_lab *lab) { return (struct lb_hunt_player){play, seen, lab}; }
+
+/* Until so many are decided, or one did not break. An undecided one is played again once. */
+static int try(struct lb_hunt_lab *lab, struct lb_hunt_gun *gun, const struct lb_hunt_form *form, enum lb_hunt_came class) {
+  const struct lb_hunt_count *count = &gun->book->count[form->timeline][LB_GUARD_NONE];
+  int r = 0;
+  for (int round = 0; round < 2 && r == 0; round++) {
+    unsigned decided = lb_hunt_decided(count);
+    if (decided < LB_HUNT_NARROW_TRIALS && count->of[class] == decided)
+      r = lb_hunt_fire(gun, &form->timeline, 1, LB_GUARD_NONE, (int)(LB_HUNT_NARROW_TRIALS - decided), gun->jobs, lab->err, lab->err_size);
+  }
+  return r < 0 ? r : count->of[class] == LB_HUNT_NARROW_TRIALS && lb_hunt_decided(count) == LB_HUNT_NARROW_TRIALS;
+}
+
+struct probing {
+  struct lb_hunt_lab *lab;
+  const struct lb_hunt_set *set;
+};
+
+/* Its trials are in a book of their own, which nobody keeps: it is about one length. */
+static int probe(void *to, int64_t ms) {
+  const struct probing *p = to;
+  const struct lb_hunt_form *form = &p->set->simplest;
+  struct lb_hunt_settings change = settings_of(form->without);
+  struct lb_hunt_gun gun = *p->lab->gun;
+  struct lb_hunt_book book;
+  char path[3200];
+  *(p->set->range.length == LB_HUNT_OF_MID ? &change.mid_ms : &change.write_ms) = ms;
+  if (p->lab->is_over && p->lab->is_over(p->lab->clock)) return -ETIME;
+  snprintf(path, sizeof path, "%s/scratch/narrow.csv", gun.dir->partial);
+  unlink(path);
+  int r = lb_hunt_book_open(&book, gun.space, path, p->lab->of, p->lab->err, p->lab->err_size);
+  if (r < 0) return r;
+  gun.book = &book;
+  gun.change = &change;
+  gun.fresh = true;
+  r = try(p->lab, &gun, form, p->set->class);
+  p->lab->gun->fired = gun.fired;
+  lb_hunt_book_close(&book);
+  return r;
+}
+
+static int narrow(struct lb_hunt_lab *lab, struct lb_hunt_set *set) {
+  enum { MOST = 3 };
+  const struct lb_hunt_space *space = lab->gun->space;
+  const struct lb_hunt_timeline *t = &space->timeline[set->simplest.timeline];
+  struct lb_hunt_settings change = settings_of(set->simplest.without);
+  struct lb_hunt_times times = lb_hunt_times_of(&space->system, t->regime, &change);
+  struct probing probing = {lab, set};
+  set->range.length = lb_hunt_length_of(t);
+  int64_t start = set->range.length == LB_HUNT_OF_MID ? times.mid_ms : times.write_ms;
+  return lb_hunt_narrow(probe, &probing, start, MOST * start, &set->range);
+}
+
+int lb_hunt_lab_narrow(struct lb_hunt_lab *lab, struct lb_hunt_sets *sets, ptrdiff_t only) {
+  int r = 0;
+  for (size_t i = 0; i < sets->count && r == 0; i++) {
+    struct lb_hunt_set *set = &sets->set[i];
+    bool minimal = set->standing == LB_HUNT_MINIMAL && lb_hunt_is_first(sets, lab->gun->space, i);
+    if (only < 0 ? minimal : (ptrdiff_t)set->timeline == only && set->broke == set->decided) r = narrow(lab, set);
+  }
+  return r == -ETIME ? 0 : r;
+}
 
 int lb_hunt_lab_close(struct lb_hunt_lab *lab) {
   int r = 0;

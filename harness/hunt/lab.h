@@ -6,6 +6,7 @@
 #ifndef LB_HUNT_LAB_H
 #define LB_HUNT_LAB_H
 
+#include "narrow.h"
 #include "simplify.h"
 #include "volley.h"
 
@@ -21,6 +22,10 @@ struct lb_hunt_lab {
 
 /* The player of lb_hunt_simplify(): `of` is a lab. */
 struct lb_hunt_player lb_hunt_lab_player(struct lb_hunt_lab *lab);
+/* Sets `range` of each minimal set that is the first of its mechanism, in its simplest form; with only >= 0 of the set of that timeline, minimal or not, if it broke every time. Nothing shorter
+ * than a tenth of a second and nothing longer than three times the usual is tried. A length at which a trial is undecided twice counts as one at which it does not break. No journal
+ * has these trials. 0, also when the time is over; -EINTR or other -errno with one line in lab->err. */
+int lb_hunt_lab_narrow(struct lb_hunt_lab *lab, struct lb_hunt_sets *sets, ptrdiff_t only);
 /* 0, or -errno if something could not be written. */
 int lb_hunt_lab_close(struct lb_hunt_lab *lab);
 

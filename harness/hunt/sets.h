@@ -22,6 +22,13 @@ struct lb_hunt_form { /* how a timeline is played: what of the program is left o
   size_t timeline;
   unsigned without;
 };
+enum lb_hunt_length { LB_HUNT_OF_MID, LB_HUNT_OF_WRITE };
+struct lb_hunt_range { /* of lengths at which a set breaks (narrow.h) */
+  bool known;
+  enum lb_hunt_length length; /* of what */
+  int64_t from_ms, to_ms;
+  bool from_open, to_open; /* nothing shorter, or longer, was tried */
+};
 struct lb_hunt_set {
   size_t timeline;
   enum lb_hunt_came class; /* LB_HUNT_LEASE or LB_HUNT_EXPIRED */
@@ -29,6 +36,7 @@ struct lb_hunt_set {
   unsigned broke, decided;
   unsigned open; /* subsets that were not decided often enough */
   struct lb_hunt_form simplest; /* in which it still breaks n of n; as found, it is itself */
+  struct lb_hunt_range range;   /* of lengths, if it was narrowed */
 };
 struct lb_hunt_sets {
   struct lb_hunt_set *set; /* by class, number of faults, then the order of the space */

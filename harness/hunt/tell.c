@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "narrow.h"
 #include "simplify.h"
 
 /* Mechanisms: the same faults at another moment are no other set to a reader. */
@@ -92,7 +93,9 @@ static void tell_others(const struct lb_hunt *h, size_t first, FILE *out) {
 }
 
 static void tell_simplest(const struct lb_hunt *h, const struct lb_hunt_set *set, FILE *out) {
-  char id[LB_HUNT_ID_MAX];
+  char id[LB_HUNT_ID_MAX], words[200];
+  lb_hunt_range_say(&set->range, words, sizeof words);
+  if (lb_hunt_range_tells(&set->range)) fprintf(out, "\n      %s", words);
   if (!lb_hunt_is_simplified(set)) return;
   lb_hunt_id(&h->space.timeline[set->simplest.timeline], id);
   bool same = set->simplest.timeline == set->timeline;
