@@ -173,6 +173,25 @@ static void a_set_of_which_a_part_is_undecided_stays_open(void **state) {
   lb_hunt_sets_clear(&sets);
 }
 
+static void sets_are_those_under_the_guard_of_the_hunt(void **state) {
+  (void)state;
+  struct lb_hunt_timeline timeline;
+  struct lb_hunt_sets sets;
+  char err[200];
+  assert_int_equal(lb_hunt_of_id("L1.restart-P@H", &timeline, err, sizeof err), 0);
+  size_t at = (size_t)lb_hunt_find(&space, &timeline);
+  book.guard = LB_GUARD_FENCE;
+  for (int i = 0; i < LB_HUNT_SURE; i++) lb_hunt_book_add(&book, at, LB_GUARD_NONE, LB_HUNT_LEASE, "");
+  assert_int_equal(lb_hunt_sets_find(&book, &sets), 0);
+  assert_int_equal(sets.count, 0);
+  assert_int_equal(lb_hunt_core(&book).decided, 0);
+  for (int i = 0; i < LB_HUNT_SURE; i++) lb_hunt_book_add(&book, at, LB_GUARD_FENCE, LB_HUNT_LEASE, "");
+  assert_int_equal(lb_hunt_sets_find(&book, &sets), 0);
+  assert_int_equal(sets.count, 1);
+  assert_int_equal(sets.set[0].broke, LB_HUNT_SURE);
+  lb_hunt_sets_clear(&sets);
+}
+
 static void a_hunt_goes_on_from_its_journal(void **state) {
   (void)state;
   char err[300];
@@ -208,6 +227,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_fault_that_hides_another_takes_nothing_away, begin, end),
       cmocka_unit_test_setup_teardown(a_lock_that_breaks_by_itself_breaks_without_faults, begin, end),
       cmocka_unit_test_setup_teardown(a_set_of_which_a_part_is_undecided_stays_open, begin, end),
+      cmocka_unit_test_setup_teardown(sets_are_those_under_the_guard_of_the_hunt, begin, end),
       cmocka_unit_test_setup_teardown(a_hunt_goes_on_from_its_journal, begin, end),
       cmocka_unit_test_setup_teardown(a_journal_of_another_hunt_is_refused, begin, end),
   };

@@ -114,7 +114,7 @@ enum {
   LB_ARG_SERVE = 1 << 10, /* --hosts --ttl --storage --speed --clocks -- COMMAND */
   LB_ARG_OWN = 1 << 11, /* --redis --sentinel ... --auth */
   LB_ARG_ADAPTER = 1 << 12, /* -b --tap, of an adapter */
-  LB_ARG_HUNT = 1 << 13, /* --faults --budget --without --only --narrow --list --seed -o -j -s --plugin --exec */
+  LB_ARG_HUNT = 1 << 13, /* -g --faults --budget --without --only --narrow --list --seed -o -j -s --plugin --exec */
   LB_ARG_SHRINK = 1 << 14, /* -n -j -o --budget --seed, beside --trial and --plugin */
 };
 

@@ -68,6 +68,8 @@ void lb_hunt_book_add(struct lb_hunt_book *book, size_t timeline, enum lb_guard 
   count(book, timeline, guard, came, why);
 }
 
+const struct lb_hunt_count *lb_hunt_seen(const struct lb_hunt_book *book, size_t timeline) { return &book->count[timeline][book->guard]; }
+
 int lb_hunt_book_close(struct lb_hunt_book *book) {
   int failed = ferror(book->file);
   failed |= fclose(book->file);

@@ -14,6 +14,7 @@
 
 struct lb_hunt_book {
   const struct lb_hunt_space *space; /* borrowed */
+  enum lb_guard guard;               /* of the hunt: sets are those under it */
   struct lb_hunt_count (*count)[LB_GUARD_COUNT]; /* by the index of the timeline, and guard */
   char (*why)[160];                  /* by the index of the timeline: of its latest undecided trial */
   size_t trials, undecided;          /* of all of them */
@@ -22,10 +23,12 @@ struct lb_hunt_book {
 };
 
 /* Opens the file, or makes it, and takes what is in it. The first line says what it is of: `of`, as in "PROTOCOL@TOPOLOGY, seed 42, at most 2 faults"; a file of anything
- * else is refused. 0 (release with lb_hunt_book_close()), or -errno with one line in err. */
+ * else is refused. Its guard is none until the caller says otherwise. 0 (release with lb_hunt_book_close()), or -errno with one line in err. */
 int lb_hunt_book_open(struct lb_hunt_book *book, const struct lb_hunt_space *space, const char *path, const char *of, char *err, size_t err_size);
 /* One more trial, in memory and in the file. */
 void lb_hunt_book_add(struct lb_hunt_book *book, size_t timeline, enum lb_guard guard, enum lb_hunt_came came, const char *why);
+/* What came of a timeline under the guard of the hunt. */
+const struct lb_hunt_count *lb_hunt_seen(const struct lb_hunt_book *book, size_t timeline);
 /* 0, or -errno if something could not be written. */
 int lb_hunt_book_close(struct lb_hunt_book *book);
 

@@ -126,7 +126,7 @@ static void mark_written(const struct lb_hunt *h, const struct lb_scenario *scen
 /* ---- all scenarios --------------------------------------------------------------------------------------------------- */
 
 static int add_scenario(const struct lb_hunt *h, const struct lb_scenario *scenario, struct lb_hunt_comparison *ret) {
-  const struct lb_expect *expect = lb_scenario_expect(scenario, h->space.system.name, LB_GUARD_NONE);
+  const struct lb_expect *expect = lb_scenario_expect(scenario, h->space.system.name, h->book.guard);
   if (scenario->kind != LB_KIND_TIMELINE || !expect || (expect->verdict != LB_SAFE && expect->verdict != LB_VIOLATED)) return 0;
   struct lb_hunt_told *grown = realloc(ret->scenario, (ret->count + 1) * sizeof *grown);
   if (!grown) return -ENOMEM;

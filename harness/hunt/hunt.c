@@ -79,7 +79,7 @@ static int fire_decided(struct hunting *g, const size_t timeline[], size_t count
 
 static void count_breaking(struct hunting *g) {
   g->live.breaking = 0;
-  for (size_t i = 0; i < g->h->space.count; i++) g->live.breaking += lb_hunt_broke(&g->h->book.count[i][LB_GUARD_NONE]);
+  for (size_t i = 0; i < g->h->space.count; i++) g->live.breaking += lb_hunt_broke(lb_hunt_seen(&g->h->book, i));
 }
 
 static int find_sets(struct hunting *g) {
@@ -87,7 +87,7 @@ static int find_sets(struct hunting *g) {
   return lb_hunt_sets_find(&g->h->book, &g->h->sets);
 }
 
-static bool is_known(const struct hunting *g, size_t timeline) { return lb_hunt_decided(&g->h->book.count[timeline][LB_GUARD_NONE]) > 0; }
+static bool is_known(const struct hunting *g, size_t timeline) { return lb_hunt_decided(lb_hunt_seen(&g->h->book, timeline)) > 0; }
 
 /* In chunks, until there is none left or the time is over. */
 static int search(struct hunting *g, const size_t timeline[], size_t count) {
@@ -98,7 +98,7 @@ static int search(struct hunting *g, const size_t timeline[], size_t count) {
     for (size_t i = at; i < end; i++)
       if (!is_known(g, timeline[i])) chunk[some++] = timeline[i];
     g->live.what = "looking";
-    r = fire_decided(g, chunk, some, LB_GUARD_NONE, 1);
+    r = fire_decided(g, chunk, some, g->order->guard, 1);
     count_breaking(g);
   }
   return r;
@@ -121,7 +121,7 @@ static int fire_in_time(struct hunting *g, const size_t timeline[], size_t count
   enum { PART = 24 };
   int r = 0;
   for (size_t at = 0; at < count && r == 0 && !is_over(g, 1); at += PART)
-    r = fire(g, timeline + at, count - at < PART ? count - at : PART, LB_GUARD_NONE, repeats, g->order->jobs);
+    r = fire(g, timeline + at, count - at < PART ? count - at : PART, g->order->guard, repeats, g->order->jobs);
   return r;
 }
 
@@ -155,7 +155,7 @@ static int look_without_faults(struct hunting *g, const size_t picked[], size_t 
   }
   g->live.what = "looking";
   if (some > 0) repeats = (int)((LB_HUNT_CONTROLS + some - 1) / some);
-  int r = fire_decided(g, fresh, some, LB_GUARD_NONE, repeats);
+  int r = fire_decided(g, fresh, some, g->order->guard, repeats);
   free(fresh);
   return r;
 }
@@ -184,10 +184,10 @@ static int audit(struct hunting *g, const size_t order[], size_t count) {
     if (!is_known(g, order[i]) && lb_hunt_sets_contained(&g->h->sets, &g->h->space, order[i], LB_HUNT_LEASE) && seen++ % (every ? every : 1) == 0)
       sample[some++] = order[i];
   g->live.what = "auditing";
-  int r = is_over(g, 1) ? 0 : fire_decided(g, sample, some, LB_GUARD_NONE, 1);
+  int r = is_over(g, 1) ? 0 : fire_decided(g, sample, some, g->order->guard, 1);
   for (size_t i = 0; i < some; i++) {
     g->h->audited += is_known(g, sample[i]);
-    g->h->audit_new += is_known(g, sample[i]) && !lb_hunt_broke(&g->h->book.count[sample[i]][LB_GUARD_NONE]);
+    g->h->audit_new += is_known(g, sample[i]) && !lb_hunt_broke(lb_hunt_seen(&g->h->book, sample[i]));
   }
   return r;
 }
@@ -203,7 +203,9 @@ static int ask_guard(struct hunting *g, enum lb_guard guard, const size_t set[],
   return r;
 }
 
+/* A hunt under a guard is about that one. */
 static int ask_guards(struct hunting *g) {
+  if (g->order->guard != LB_GUARD_NONE) return 0;
   size_t *set = malloc((g->h->sets.count + 1) * sizeof *set), count = 0;
   int r = set ? 0 : -ENOMEM;
   for (size_t i = 0; i < g->h->sets.count && set; i++)
@@ -222,6 +224,7 @@ static bool budget_is_over(void *clock) { return is_over(clock, 1); }
 static void describe(const struct lb_hunt_order *order, char *ret, size_t size) {
   size_t at = (size_t)snprintf(ret, size, "%s, seed %llu, at most %d faults", order->system, (unsigned long long)order->seed, order->faults_max);
   if (order->switches.without && at < size) at += (size_t)snprintf(ret + at, size - at, ", without %#x", order->switches.without);
+  if (order->guard != LB_GUARD_NONE && at < size) at += (size_t)snprintf(ret + at, size - at, ", guard %s", lb_guard_name(order->guard));
   for (size_t i = 0; i < order->setting_count && at < size; i++) at += (size_t)snprintf(ret + at, size - at, ", %s", order->settings[i]);
 }
 
@@ -244,7 +247,7 @@ static int simplify(struct hunting *g, ptrdiff_t only) {
 
 static void count_ran(struct lb_hunt *h) {
   for (size_t i = 0; i < h->space.count; i++)
-    h->ran[h->space.timeline[i].fault_count] += lb_hunt_decided(&h->book.count[i][LB_GUARD_NONE]) > 0;
+    h->ran[h->space.timeline[i].fault_count] += lb_hunt_decided(lb_hunt_seen(&h->book, i)) > 0;
 }
 
 static int hunt_all(struct hunting *g) {
@@ -268,7 +271,7 @@ static int hunt_one(struct hunting *g) {
   if (at < 0) return lb_refuse(g->err, g->err_size, "--only %s: %s has no such timeline of at most %d faults", g->order->only, g->order->system, g->order->faults_max);
   size_t one = (size_t)at;
   g->live.faults = timeline.fault_count;
-  r = fire(g, &one, 1, LB_GUARD_NONE, LB_HUNT_SURE, g->order->jobs);
+  r = fire(g, &one, 1, g->order->guard, LB_HUNT_SURE, g->order->jobs);
   if (r == 0) r = find_sets(g);
   return r == 0 ? simplify(g, at) : r;
 }
@@ -283,6 +286,7 @@ static int prepare(const struct lb_hunt_order *order, struct lb_hunt *h, char *e
   describe(order, of, sizeof of);
   r = lb_hunt_book_open(&h->book, &h->space, path, of, err, err_size);
   if (r < 0) lb_hunt_space_clear(&h->space);
+  h->book.guard = order->guard;
   return r;
 }
 

@@ -29,6 +29,7 @@ struct lb_hunt_order { /* what is wanted. Texts and tables are borrowed */
   size_t setting_count;
   struct lb_hunt_switches switches;
   int faults_max;
+  enum lb_guard guard; /* under which the sets are looked for */
   uint64_t seed;
   double budget_s; /* 0 = as long as it takes */
   const char *only; /* the id of one timeline; NULL = all */

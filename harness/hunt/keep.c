@@ -23,7 +23,7 @@ static const char *standing_name(const struct lb_hunt *h, size_t timeline) {
 /* Of the texts, reasons have commas. */
 static void write_row(const struct lb_hunt *h, size_t i, FILE *out) {
   const struct lb_hunt_timeline *t = &h->space.timeline[i];
-  const struct lb_hunt_count *c = &h->book.count[i][LB_GUARD_NONE];
+  const struct lb_hunt_count *c = lb_hunt_seen(&h->book, i);
   char id[LB_HUNT_ID_MAX];
   lb_hunt_id(t, id);
   bool ran = lb_hunt_decided(c) + c->of[LB_HUNT_UNDECIDED] > 0;
@@ -67,7 +67,7 @@ static int write_set(const struct lb_hunt *h, size_t i, const char *folder) {
   lb_hunt_range_say(&set->range, range, sizeof range);
   if (lb_hunt_range_tells(&set->range)) snprintf(note + strlen(note), sizeof note - strlen(note), "\nIt %s.", range);
   snprintf(path, sizeof path, "%s/hunt/%02zu.ini", folder, i + 1);
-  return lb_hunt_write_file(&h->space, set->simplest.timeline, LB_GUARD_NONE, &settings, set->broke == set->decided ? "violated" : "any", path);
+  return lb_hunt_write_file(&h->space, set->simplest.timeline, h->book.guard, &settings, set->broke == set->decided ? "violated" : "any", path);
 }
 
 int lb_hunt_keep(const struct lb_hunt *hunt, const char *folder, char *err, size_t err_size) {

@@ -18,6 +18,7 @@ static struct lb_hunt_book *book_of(struct lb_hunt_lab *lab, unsigned without, i
   snprintf(path, sizeof path, "%s/trials-%s.csv", lab->folder, words[without]);
   snprintf(of, sizeof of, "%s%s", lab->of, lb_hunt_without_text(without));
   *ret_error = lb_hunt_book_open(book, lab->gun->space, path, of, lab->err, lab->err_size);
+  book->guard = lab->gun->book->guard;
   return *ret_error == 0 ? book : NULL;
 }
 
@@ -34,7 +35,7 @@ static int play(void *of, unsigned without, const size_t timeline[], size_t coun
   if (!(gun.book = book_of(lab, without, &r))) return r;
   gun.change = &change;
   gun.fresh = true;
-  r = lb_hunt_fire(&gun, timeline, count, LB_GUARD_NONE, repeats, gun.jobs, lab->err, lab->err_size);
+  r = lb_hunt_fire(&gun, timeline, count, lab->gun->book->guard, repeats, gun.jobs, lab->err, lab->err_size);
   lab->gun->fired = gun.fired;
   return r;
 }
@@ -43,19 +44,19 @@ static int play(void *of, unsigned without, const size_t timeline[], size_t coun
 static const struct lb_hunt_count *seen(void *of, const struct lb_hunt_form *form) {
   int error;
   struct lb_hunt_book *book = book_of(of, form->without, &error);
-  return book ? &book->count[form->timeline][LB_GUARD_NONE] : NULL;
+  return book ? lb_hunt_seen(book, form->timeline) : NULL;
 }
 
 struct lb_hunt_player lb_hunt_lab_player(struct lb_hunt_lab *lab) { return (struct lb_hunt_player){play, seen, lab}; }
 
 /* Until so many are decided, or one did not break. An undecided one is played again once. */
 static int try(struct lb_hunt_lab *lab, struct lb_hunt_gun *gun, const struct lb_hunt_form *form, enum lb_hunt_came class) {
-  const struct lb_hunt_count *count = &gun->book->count[form->timeline][LB_GUARD_NONE];
+  const struct lb_hunt_count *count = lb_hunt_seen(gun->book, form->timeline);
   int r = 0;
   for (int round = 0; round < 2 && r == 0; round++) {
     unsigned decided = lb_hunt_decided(count);
     if (decided < LB_HUNT_NARROW_TRIALS && count->of[class] == decided)
-      r = lb_hunt_fire(gun, &form->timeline, 1, LB_GUARD_NONE, (int)(LB_HUNT_NARROW_TRIALS - decided), gun->jobs, lab->err, lab->err_size);
+      r = lb_hunt_fire(gun, &form->timeline, 1, gun->book->guard, (int)(LB_HUNT_NARROW_TRIALS - decided), gun->jobs, lab->err, lab->err_size);
   }
   return r < 0 ? r : count->of[class] == LB_HUNT_NARROW_TRIALS && lb_hunt_decided(count) == LB_HUNT_NARROW_TRIALS;
 }
@@ -79,6 +80,7 @@ static int probe(void *to, int64_t ms) {
   unlink(path);
   int r = lb_hunt_book_open(&book, gun.space, path, p->lab->of, p->lab->err, p->lab->err_size);
   if (r < 0) return r;
+  book.guard = gun.book->guard;
   gun.book = &book;
   gun.change = &change;
   gun.fresh = true;

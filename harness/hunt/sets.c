@@ -30,7 +30,7 @@ static bool is_subset(const struct lb_hunt_space *space, size_t small, size_t la
 }
 
 unsigned lb_hunt_breaks(const struct lb_hunt_book *book, size_t timeline, enum lb_hunt_came class) {
-  return book->count[timeline][LB_GUARD_NONE].of[class];
+  return lb_hunt_seen(book, timeline)->of[class];
 }
 
 bool lb_hunt_sets_contained(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t timeline, enum lb_hunt_came class) {
@@ -49,13 +49,13 @@ static void look_at_subsets(const struct lb_hunt_book *b, size_t timeline, enum 
   *ret_breaking = *ret_open = 0;
   for (size_t i = 0; i < count; i++) {
     if (lb_hunt_breaks(b, part[i], class)) ++*ret_breaking;
-    else if (lb_hunt_decided(&b->count[part[i]][LB_GUARD_NONE]) < LB_HUNT_SURE) ++*ret_open;
+    else if (lb_hunt_decided(lb_hunt_seen(b, part[i])) < LB_HUNT_SURE) ++*ret_open;
   }
 }
 
 /* True if it belongs into the list. Those that contain a minimal set do not: the smaller one says more. */
 static bool judge(const struct lb_hunt_book *b, const struct lb_hunt_sets *smaller, size_t timeline, enum lb_hunt_came class, struct lb_hunt_set *ret) {
-  const struct lb_hunt_count *count = &b->count[timeline][LB_GUARD_NONE];
+  const struct lb_hunt_count *count = lb_hunt_seen(b, timeline);
   unsigned breaking, broke = count->of[class], decided = lb_hunt_decided(count);
   if (broke == 0 || lb_hunt_sets_contained(smaller, b->space, timeline, class)) return false;
   if (class == LB_HUNT_EXPIRED && count->of[LB_HUNT_LEASE] > 0) return false; /* it has the worse one */
@@ -100,7 +100,7 @@ struct lb_hunt_share lb_hunt_core(const struct lb_hunt_book *b) {
   struct lb_hunt_share share = {0};
   for (size_t i = 0; i < b->space->count; i++) {
     const struct lb_hunt_timeline *t = &b->space->timeline[i];
-    if (t->pruned != LB_HUNT_RUN || !lb_hunt_is_core(t) || lb_hunt_decided(&b->count[i][LB_GUARD_NONE]) == 0) continue;
+    if (t->pruned != LB_HUNT_RUN || !lb_hunt_is_core(t) || lb_hunt_decided(lb_hunt_seen(b, i)) == 0) continue;
     share.decided++;
     share.broke += lb_hunt_breaks(b, i, LB_HUNT_LEASE) > 0;
   }
@@ -133,7 +133,7 @@ bool lb_hunt_is_first(const struct lb_hunt_sets *sets, const struct lb_hunt_spac
 /* ---- what is not known yet ------------------------------------------------------------------------------------------- */
 
 static bool wants(const struct lb_hunt_book *b, size_t timeline) {
-  const struct lb_hunt_count *count = &b->count[timeline][LB_GUARD_NONE];
+  const struct lb_hunt_count *count = lb_hunt_seen(b, timeline);
   return lb_hunt_decided(count) < LB_HUNT_SURE && count->of[LB_HUNT_UNDECIDED] < LB_HUNT_SURE;
 }
 

@@ -43,7 +43,7 @@ struct lb_hunt_sets {
   size_t count;
 };
 
-/* Finds them, without a guard. 0 (release with lb_hunt_sets_clear()) or -ENOMEM. */
+/* Finds them, under the guard of the book. 0 (release with lb_hunt_sets_clear()) or -ENOMEM. */
 int lb_hunt_sets_find(const struct lb_hunt_book *book, struct lb_hunt_sets *ret);
 void lb_hunt_sets_clear(struct lb_hunt_sets *sets);
 /* True if the timeline has all faults of one of the minimal sets of this class, and more. */

@@ -31,7 +31,7 @@ static size_t count_class(const struct lb_hunt *h, enum lb_hunt_came class, enum
 static size_t count_came(const struct lb_hunt *h, enum lb_hunt_came came) {
   size_t count = 0;
   for (size_t i = 0; i < h->space.count; i++) {
-    const struct lb_hunt_count *c = &h->book.count[i][LB_GUARD_NONE];
+    const struct lb_hunt_count *c = lb_hunt_seen(&h->book, i);
     unsigned decided = lb_hunt_decided(c);
     count += came == LB_HUNT_UNDECIDED ? decided == 0 && c->of[came] > 0 : decided > 0 && c->of[came] == decided;
   }
@@ -44,11 +44,12 @@ void lb_hunt_tell_head(FILE *out) {
 }
 
 void lb_hunt_tell_row(const struct lb_hunt *h, FILE *out) {
-  char smallest[8] = "-", core[24];
+  char smallest[8] = "-", core[24], name[120];
   struct lb_hunt_share share = lb_hunt_core(&h->book);
   for (size_t k = LB_HUNT_FAULTS_MAX + 1; k-- > 0;)
     if (count_sets(h, LB_HUNT_LEASE, LB_HUNT_MINIMAL, k) > 0) snprintf(smallest, sizeof smallest, "%zu", k);
-  fprintf(out, "%-32s %8s", h->space.system.name, smallest);
+  snprintf(name, sizeof name, "%s%s%s", h->space.system.name, h->book.guard == LB_GUARD_NONE ? "" : " ", h->book.guard == LB_GUARD_NONE ? "" : lb_guard_name(h->book.guard));
+  fprintf(out, "%-32s %8s", name, smallest);
   for (size_t k = 0; k <= LB_HUNT_FAULTS_MAX; k++) {
     if ((int)k > h->space.faults_max || h->wanted[k] == 0) fprintf(out, " %6s", "");
     else fprintf(out, " %6zu", count_sets(h, LB_HUNT_LEASE, LB_HUNT_MINIMAL, k));
@@ -160,7 +161,7 @@ static void tell_undecided(const struct lb_hunt *h, FILE *out) {
   const char *reason[REASONS];
   size_t of[REASONS] = {0}, count = 0;
   for (size_t i = 0; i < h->space.count; i++) {
-    if (!h->book.why[i][0] || lb_hunt_decided(&h->book.count[i][LB_GUARD_NONE]) > 0) continue;
+    if (!h->book.why[i][0] || lb_hunt_decided(lb_hunt_seen(&h->book, i)) > 0) continue;
     size_t at = 0;
     while (at < count && strncmp(reason[at], h->book.why[i], ALIKE) != 0) at++;
     if (at == REASONS) continue;

@@ -74,10 +74,10 @@ static void tick(void *to, const struct lb_tally *tally, const struct lb_job *co
   if (ear->gun->tick) ear->gun->tick(ear->gun->display, tally->done, tally->plan->job_count);
 }
 
-/* What cannot be played is no trial, and must not look like one that was safe. A guard that means nothing there was not asked. */
+/* What cannot be played is no trial, and must not look like one that was safe. One of several guards that means nothing there was not asked. */
 static void enter_skipped(struct lb_hunt_gun *g, const struct lb_plan *plan, enum lb_guard guard) {
   for (size_t i = 0; i < plan->cell_count; i++)
-    if (plan->cells[i].skip[0] && !(guard != LB_GUARD_NONE && plan->cells[i].means_nothing))
+    if (plan->cells[i].skip[0] && !(guard != g->book->guard && plan->cells[i].means_nothing))
       lb_hunt_book_add(g->book, timeline_of(plan->cells[i].scenario), guard, LB_HUNT_UNDECIDED, plan->cells[i].skip);
 }
 
