@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""hunt.py HUNT_DIR OUT.svg - which faults break which lock: a row per mechanism, a column per system, from the hunt.csv of each.
+"""hunt.py HUNT_DIR OUT - which faults break which lock: a row per mechanism, a column per system, from the hunt.csv of each.
 
 A mechanism is what is done to whom, whenever; one fault, or two together. A cell is filled where a minimal set of it breaks
 the lock within a lease, open where it does so sometimes only, and small where only after the lease. A dash: no timeline of
-it was run there. HUNT_DIR has a folder per system, as `lockbench hunt -o HUNT_DIR` leaves it. OUT.csv has what is drawn.
+it was run there. HUNT_DIR has a folder per system, as `lockbench hunt -o HUNT_DIR` leaves it. OUT is an .svg or a .png; beside it the .csv of that name has what is drawn.
 """
 
 import csv
@@ -13,7 +13,7 @@ import sys
 
 import matplotlib
 
-matplotlib.use("svg")
+matplotlib.use("agg")
 import matplotlib.pyplot as plt
 
 import style
@@ -91,7 +91,7 @@ def draw(hunts, mechanisms, out):
         spine.set_visible(False)
     axes.tick_params(length=0)
     axes.legend(loc="upper left", bbox_to_anchor=(0, -0.02), ncols=2, frameon=False, fontsize=8)
-    figure.savefig(out, bbox_inches="tight", metadata={"Date": None})
+    figure.savefig(out, bbox_inches="tight", dpi=130, metadata={"Date": None} if out.endswith(".svg") else None)
 
 
 def write(hunts, mechanisms, out):
@@ -104,8 +104,9 @@ def write(hunts, mechanisms, out):
 
 
 def main():
-    if len(sys.argv) != 3 or not sys.argv[2].endswith(".svg"):
-        sys.exit("usage: hunt.py HUNT_DIR OUT.svg")
+    if len(sys.argv) != 3 or not sys.argv[2].endswith((".svg", ".png")):
+        print("usage: hunt.py HUNT_DIR OUT.svg|OUT.png", file=sys.stderr)
+        sys.exit(2)
     hunts = hunts_of(sys.argv[1])
     # Those that break something within a lease; what comes after it only is the same for every lease.
     found = {m for broke, _ in hunts.values() for m, kind in broke.items() if len(m) < 2 or kind == "minimal"}

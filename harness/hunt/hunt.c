@@ -15,7 +15,7 @@
 #include "lab.h"
 #include "order.h"
 
-/* CHUNK: timelines at a time; budget and undecided ones are looked at between two chunks. A fifth of the budget is kept for what follows the search. */
+/* CHUNK: most timelines at a time; budget and undecided ones are looked at between two chunks. A fifth of the budget is kept for what follows the search. */
 enum { CHUNK = 160, AGAIN = 2, AUDIT_MAX = 60, GUARD_TRIALS = 3 };
 #define KEPT 0.2
 #define AUDITED 0.05
@@ -89,12 +89,21 @@ static int find_sets(struct hunting *g) {
 
 static bool is_known(const struct hunting *g, size_t timeline) { return lb_hunt_decided(lb_hunt_seen(&g->h->book, timeline)) > 0; }
 
+/* As many as a twentieth of the budget is enough for, at the speed so far. */
+static size_t chunk_of(const struct hunting *g) {
+  double ran = (double)(g->h->book.trials - g->h->book.read), s = spent(g);
+  double fits = g->order->budget_s > 0 && s > 1 ? ran / s * g->order->budget_s * 0.05 : CHUNK;
+  size_t least = (size_t)g->order->jobs < CHUNK ? (size_t)g->order->jobs : CHUNK;
+  return fits > CHUNK ? CHUNK : fits < (double)least ? least : (size_t)fits;
+}
+
 /* In chunks, until there is none left or the time is over. */
 static int search(struct hunting *g, const size_t timeline[], size_t count) {
   int r = 0;
-  for (size_t at = 0; at < count && r == 0; at += CHUNK) {
+  for (size_t at = 0, end; at < count && r == 0; at = end) {
     if (is_over(g, 1 - KEPT)) return g->h->end = LB_HUNT_OUT_OF_BUDGET, 0;
-    size_t chunk[CHUNK], some = 0, end = at + CHUNK < count ? at + CHUNK : count;
+    size_t chunk[CHUNK], some = 0, most = chunk_of(g);
+    end = at + most < count ? at + most : count;
     for (size_t i = at; i < end; i++)
       if (!is_known(g, timeline[i])) chunk[some++] = timeline[i];
     g->live.what = "looking";
