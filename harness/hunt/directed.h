@@ -55,6 +55,11 @@ struct lb_directed_of { /* where it comes from. Texts are borrowed */
 int lb_directed_read(const struct lb_history *history, const struct lb_check *check, const struct lb_directed_of *of, struct lb_directed *ret, char *err,
                      size_t err_size);
 void lb_directed_clear(struct lb_directed *directed);
+/* Of each item, whether the timeline with these faults waits before it: not before anything was done, not while a fault lasted that is left out, and not
+ * when both hold, for which the timeline goes by events. */
+void lb_directed_waits(const struct lb_directed *directed, const bool keep[], bool ret[LB_DIRECTED_ITEMS_MAX]);
+/* Its steps, a line each. */
+void lb_directed_steps(const struct lb_directed *directed, const bool keep[], const struct lb_directed_of *of, FILE *file);
 /* The scenario with the faults that are kept; `note` is a line of its header or NULL, `expected` a word of [expect]. 0 or -errno of the file. */
 int lb_directed_write(const struct lb_directed *directed, const bool keep[], const struct lb_directed_of *of, const char *note, const char *expected,
                       FILE *file);

@@ -37,9 +37,10 @@ static size_t count_of(const bool keep[], size_t count) {
 }
 
 static long long waits(const struct lb_directed *d, const bool keep[]) {
+  bool before[LB_DIRECTED_ITEMS_MAX];
   long long ms = 0;
-  for (size_t i = 1; i < d->item_count && d->item[i].kind != LB_DIRECTED_HOLDS_2; i++)
-    if (d->item[i].within < 0 || keep[d->item[i].within]) ms += d->item[i].gap_ms;
+  lb_directed_waits(d, keep, before);
+  for (size_t i = 0; i < d->item_count; i++) ms += before[i] ? d->item[i].gap_ms : 0;
   return ms;
 }
 
@@ -130,20 +131,15 @@ static int cut_faults(struct shrinker *k) {
   return lb_ddmin(k->s->keep, count, without, k);
 }
 
-/* From the front. Of what is left out nothing is waited for. */
+/* From the front. */
 static int cut_times(struct shrinker *k) {
-  k->what = "times";
+  bool before[LB_DIRECTED_ITEMS_MAX];
   int r = 0;
-  bool begun = false; /* before the first step nothing is waited for */
+  k->what = "times";
+  lb_directed_waits(k->d, k->s->keep, before);
   for (size_t i = 0; i < k->d->item_count && r == 0; i++) {
-    struct lb_directed_item *item = &k->d->item[i];
-    bool kept = item->kind != LB_DIRECTED_DO && item->kind != LB_DIRECTED_UNDO ? true : k->s->keep[item->fault];
-    if (item->kind == LB_DIRECTED_HOLDS_2) break; /* what follows is not waited for */
-    bool waits = kept && begun && (item->within < 0 || k->s->keep[item->within]);
-    begun |= kept && item->kind != LB_DIRECTED_ASKS_1 && item->kind != LB_DIRECTED_ASKS_2;
-    if (!waits) continue;
     k->item = i;
-    r = lb_halve(&item->gap_ms, LEAST_MS, with_gap, k);
+    if (before[i]) r = lb_halve(&k->d->item[i].gap_ms, LEAST_MS, with_gap, k);
   }
   return r;
 }
