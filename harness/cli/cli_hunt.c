@@ -81,7 +81,7 @@ static int say(const struct lb_hunt *h, const struct lb_hunt_order *order, bool 
   lb_hunt_tell_sets(h, order->folder, LATE_SHOWN, stdout);
   lb_hunt_tell_remarks(h, order, stdout);
   snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
-  if (lb_hunt_compare(h, folder, &comparison, err, sizeof err) == 0) lb_hunt_tell_scenarios(h, &comparison, stdout), lb_hunt_comparison_clear(&comparison);
+  if (!order->only && lb_hunt_compare(h, folder, &comparison, err, sizeof err) == 0) lb_hunt_tell_scenarios(h, &comparison, stdout), lb_hunt_comparison_clear(&comparison);
   fflush(stdout);
   return r < 0 ? lb_complain(LB_EXIT_FAILURE, "%s", err) : h->end == LB_HUNT_INTERRUPTED ? 130 : LB_EXIT_OK;
 }
