@@ -48,13 +48,14 @@ run_names() { # FOLDER SYSTEMS NAME...
   "$bin" run "$@" -b "$systems" -g none -n 1 -j 8 --seed 1 --json -o "$dir/$folder" >"$dir/run.json" 2>"$dir/$folder.err"
   cells >>"$dir/cells"
 }
-late='' elected='' moved='' capped='' others=''
+late='' elected='' moved='' capped='' synced='' others=''
 for path in $names; do
   case ${path##*/} in
     lagging-follower*) late="$late $path" ;;
     cluster-failover*) elected="$elected $path" ;;
     moved-stamp*) moved="$moved $path" ;;
     hung-holder-capped*) capped="$capped $path" ;;
+    power-loss*) synced="$synced $path" ;;
     *) others="$others $path" ;;
   esac
 done
@@ -65,6 +66,7 @@ done
   run_names elected redis-token@cluster $elected
   run_names moved redis-stamp@redis $moved
   run_names capped redis-watchdog@redis $capped
+  run_names synced redis-token@redis-aof $synced
 }
 "$bin" run "$dir/restart-soon.ini" -b redis-token@redis,redlock@redis-x3,redlock@redis-x5 -g none -n 1 -j 4 --seed 1 --json -o "$dir/soon" \
   >"$dir/run.json" 2>"$dir/soon.err"
