@@ -154,7 +154,6 @@ static int confirm(struct hunting *g, size_t faults) {
 
 /* Those without faults are run so often that what breaks by itself is seen to. */
 static int look_without_faults(struct hunting *g, const size_t picked[], size_t count) {
-  int repeats = count > 0 ? (int)((LB_HUNT_CONTROLS + count - 1) / count) : 0;
   size_t some = 0, *fresh = malloc((count + 1) * sizeof *fresh);
   if (!fresh) return -ENOMEM;
   for (size_t i = 0; i < count; i++) {
@@ -163,7 +162,7 @@ static int look_without_faults(struct hunting *g, const size_t picked[], size_t 
     if (!seen) fresh[some++] = picked[i];
   }
   g->live.what = "looking";
-  if (some > 0) repeats = (int)((LB_HUNT_CONTROLS + some - 1) / some);
+  int repeats = some > 0 ? (int)((LB_HUNT_CONTROLS + some - 1) / some) : 0;
   int r = fire_decided(g, fresh, some, g->order->guard, repeats);
   free(fresh);
   return r;

@@ -47,7 +47,7 @@ int lb_hunt_of_id(const char *id, struct lb_hunt_timeline *ret, char *err, size_
   for (const char *at = id + 2; *at; t.fault_count++) {
     size_t len = strcspn(at + 1, "+");
     if (*at != (t.fault_count == 0 ? '.' : '+') || t.fault_count == wanted) return lb_refuse(err, err_size, "'%s': " EXPECTED, id);
-    if (!fault_of(at + 1, len, &t.fault[t.fault_count])) return lb_refuse(err, err_size, "'%s': no fault is called '%.*s'", id, (int)len, at + 1);
+    if (!fault_of(at + 1, len, &t.fault[t.fault_count])) return lb_refuse(err, err_size, "'%s': no fault is called '%.*s', see `hunt --list`", id, (int)len, at + 1);
     if (t.fault_count > 0 && t.fault[t.fault_count].slot < t.fault[t.fault_count - 1].slot)
       return lb_refuse(err, err_size, "'%s': '%.*s' comes before the fault in front of it", id, (int)len, at + 1);
     at += 1 + len;

@@ -126,10 +126,9 @@ void lb_hunt_tell_sets(const struct lb_hunt *h, const char *folder, size_t max, 
 static void tell_end(const struct lb_hunt *h, const struct lb_hunt_order *order, FILE *out) {
   if (h->end == LB_HUNT_OUT_OF_BUDGET) fprintf(out, "The budget of %.0f s was over:", order->budget_s);
   if (h->end == LB_HUNT_INTERRUPTED) fputs("Interrupted (the same command goes on from here):", out);
-  if (h->end == LB_HUNT_WHOLE) fputs("Timelines:", out);
+  if (h->end == LB_HUNT_WHOLE) fputs(order->only ? "One timeline" : "Timelines:", out);
   for (int k = 0; k <= h->space.faults_max; k++)
-    if (h->wanted[k] > 0) fprintf(out, "%s %zu of %zu with %d fault%s%s", k ? "," : "", h->ran[k], k ? h->wanted[k] : h->ran[k], k, k == 1 ? "" : "s",
-                                  h->held[k] ? "" : "");
+    if (h->wanted[k] > 0) fprintf(out, "%s %zu of %zu with %d fault%s", k ? "," : "", h->ran[k], k ? h->wanted[k] : h->ran[k], k, k == 1 ? "" : "s");
   size_t held = 0;
   for (int k = 0; k <= h->space.faults_max; k++) held += h->held[k];
   if (held) fprintf(out, "; %zu have a minimal set in them and were not run", held);
