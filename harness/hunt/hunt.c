@@ -10,111 +10,47 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/refuse.h"
-#include "lab.h"
+#include "follow.h"
 #include "order.h"
 
 /* CHUNK: most timelines at a time; budget and undecided ones are looked at between two chunks. A fifth of the budget is kept for what follows the search. */
-enum { CHUNK = 160, AGAIN = 2, AUDIT_MAX = 60, GUARD_TRIALS = 3 };
+enum { CHUNK = 160, AGAIN = 2 };
 #define KEPT 0.2
-#define AUDITED 0.05
-
-struct hunting {
-  const struct lb_hunt_order *order;
-  struct lb_hunt *h;
-  struct lb_hunt_gun gun;
-  struct lb_hunt_live live;
-  lb_ns begin;
-  char *err;
-  size_t err_size;
-};
-
-/* ---- time ------------------------------------------------------------------------------------------------------------ */
-
-static double spent(const struct hunting *g) { return (double)(lb_clock_ns() - g->begin) / 1e9; }
-
-static bool is_over(const struct hunting *g, double share) { return g->order->budget_s > 0 && spent(g) > g->order->budget_s * share; }
-
-static void tick(void *to, size_t done, size_t count) {
-  struct hunting *g = to;
-  g->live.done = done;
-  g->live.count = count;
-  g->live.undecided = g->h->book.undecided;
-  g->live.left_s = g->order->budget_s > 0 ? g->order->budget_s - spent(g) : -1;
-  if (g->order->tick) g->order->tick(g->order->display, &g->live);
-}
-
-/* ---- volleys --------------------------------------------------------------------------------------------------------- */
-
-/* -EINTR is an end, not an error. */
-static int fire(struct hunting *g, const size_t timeline[], size_t count, enum lb_guard guard, int repeats, int jobs) {
-  int r = lb_hunt_fire(&g->gun, timeline, count, guard, repeats, jobs, g->err, g->err_size);
-  if (r == -EINTR) g->h->end = LB_HUNT_INTERRUPTED;
-  return r;
-}
-
-static size_t keep_undecided(const struct hunting *g, const size_t timeline[], size_t count, enum lb_guard guard, unsigned least, size_t *ret) {
-  size_t left = 0;
-  for (size_t i = 0; i < count; i++)
-    if (lb_hunt_decided(&g->h->book.count[timeline[i]][guard]) < least) ret[left++] = timeline[i];
-  return left;
-}
-
-/* Timelines that have no decided trial get another one: twice beside others, at last alone on the machine. */
-static int fire_decided(struct hunting *g, const size_t timeline[], size_t count, enum lb_guard guard, int repeats) {
-  size_t *left = malloc((count + 1) * sizeof *left), still;
-  if (!left) return -ENOMEM;
-  still = keep_undecided(g, timeline, count, guard, (unsigned)repeats, left); /* an earlier part of this hunt may have had some */
-  int r = fire(g, left, still, guard, repeats, g->order->jobs);
-  for (int again = 0; r == 0 && again <= AGAIN; again++) {
-    still = keep_undecided(g, timeline, count, guard, 1, left);
-    if (still > 0) r = fire(g, left, still, guard, 1, again < AGAIN ? g->order->jobs : 1);
-  }
-  free(left);
-  return r;
-}
 
 /* ---- the search ------------------------------------------------------------------------------------------------------ */
 
-static void count_breaking(struct hunting *g) {
+static void count_breaking(struct lb_hunting *g) {
   g->live.breaking = 0;
   for (size_t i = 0; i < g->h->space.count; i++) g->live.breaking += lb_hunt_broke(lb_hunt_seen(&g->h->book, i));
 }
 
-static int find_sets(struct hunting *g) {
-  lb_hunt_sets_clear(&g->h->sets);
-  return lb_hunt_sets_find(&g->h->book, &g->h->sets);
-}
-
-static bool is_known(const struct hunting *g, size_t timeline) { return lb_hunt_decided(lb_hunt_seen(&g->h->book, timeline)) > 0; }
-
 /* As many as a twentieth of the budget is enough for, at the speed so far. */
-static size_t chunk_of(const struct hunting *g) {
-  double ran = (double)(g->h->book.trials - g->h->book.read), s = spent(g);
+static size_t chunk_of(const struct lb_hunting *g) {
+  double ran = (double)(g->h->book.trials - g->h->book.read), s = lb_hunting_spent(g);
   double fits = g->order->budget_s > 0 && s > 1 ? ran / s * g->order->budget_s * 0.05 : CHUNK;
   size_t least = (size_t)g->order->jobs < CHUNK ? (size_t)g->order->jobs : CHUNK;
   return fits > CHUNK ? CHUNK : fits < (double)least ? least : (size_t)fits;
 }
 
 /* In chunks, until there is none left or the time is over. */
-static int search(struct hunting *g, const size_t timeline[], size_t count) {
+static int search(struct lb_hunting *g, const size_t timeline[], size_t count) {
   int r = 0;
   for (size_t at = 0, end; at < count && r == 0; at = end) {
-    if (is_over(g, 1 - KEPT)) return g->h->end = LB_HUNT_OUT_OF_BUDGET, 0;
+    if (lb_hunting_is_over(g, 1 - KEPT)) return g->h->end = LB_HUNT_OUT_OF_BUDGET, 0;
     size_t chunk[CHUNK], some = 0, most = chunk_of(g);
     end = at + most < count ? at + most : count;
     for (size_t i = at; i < end; i++)
-      if (!is_known(g, timeline[i])) chunk[some++] = timeline[i];
+      if (!lb_hunting_knows(g, timeline[i])) chunk[some++] = timeline[i];
     g->live.what = "looking";
-    r = fire_decided(g, chunk, some, g->order->guard, 1);
+    r = lb_hunting_fire_decided(g, chunk, some, g->order->guard, 1);
     count_breaking(g);
   }
   return r;
 }
 
 /* The timelines of the order with so many faults, without those that contain a minimal set. Each once. */
-static size_t pick(struct hunting *g, const size_t order[], size_t count, size_t faults, size_t *ret) {
+static size_t pick(struct lb_hunting *g, const size_t order[], size_t count, size_t faults, size_t *ret) {
   size_t some = 0;
   for (size_t i = 0; i < count; i++) {
     if (g->h->space.timeline[order[i]].fault_count != faults) continue;
@@ -126,18 +62,18 @@ static size_t pick(struct hunting *g, const size_t order[], size_t count, size_t
 }
 
 /* In small parts, so that the budget is kept: what it does not reach stays open. */
-static int fire_in_time(struct hunting *g, const size_t timeline[], size_t count, int repeats) {
+static int fire_in_time(struct lb_hunting *g, const size_t timeline[], size_t count, int repeats) {
   enum { PART = 24 };
   int r = 0;
-  for (size_t at = 0; at < count && r == 0 && !is_over(g, 1); at += PART)
-    r = fire(g, timeline + at, count - at < PART ? count - at : PART, g->order->guard, repeats, g->order->jobs);
+  for (size_t at = 0; at < count && r == 0 && !lb_hunting_is_over(g, 1); at += PART)
+    r = lb_hunting_fire(g, timeline + at, count - at < PART ? count - at : PART, g->order->guard, repeats, g->order->jobs);
   return r;
 }
 
 /* First one of each mechanism, so that a budget that ends here leaves none out; then all; then what is still not decided. */
-static int confirm(struct hunting *g, size_t faults) {
+static int confirm(struct lb_hunting *g, size_t faults) {
   size_t *wanting;
-  int r = find_sets(g);
+  int r = lb_hunting_find_sets(g);
   g->live.what = "confirming";
   g->gun.fresh = true; /* what a trial before it has left on the servers is no part of a set */
   for (int round = 0; r == 0 && round <= AGAIN + 1; round++) {
@@ -145,7 +81,7 @@ static int confirm(struct hunting *g, size_t faults) {
     if (count < 0) return (int)count;
     r = fire_in_time(g, wanting, (size_t)count, round < 2 ? LB_HUNT_SURE : 1);
     free(wanting);
-    if (r == 0) r = find_sets(g);
+    if (r == 0) r = lb_hunting_find_sets(g);
     if (count == 0 && round > 0) break;
   }
   g->gun.fresh = false;
@@ -153,22 +89,22 @@ static int confirm(struct hunting *g, size_t faults) {
 }
 
 /* Those without faults are run so often that what breaks by itself is seen to. */
-static int look_without_faults(struct hunting *g, const size_t picked[], size_t count) {
+static int look_without_faults(struct lb_hunting *g, const size_t picked[], size_t count) {
   size_t some = 0, *fresh = malloc((count + 1) * sizeof *fresh);
   if (!fresh) return -ENOMEM;
   for (size_t i = 0; i < count; i++) {
-    bool seen = is_known(g, picked[i]);
+    bool seen = lb_hunting_knows(g, picked[i]);
     for (size_t j = 0; j < some; j++) seen |= fresh[j] == picked[i];
     if (!seen) fresh[some++] = picked[i];
   }
   g->live.what = "looking";
   int repeats = some > 0 ? (int)((LB_HUNT_CONTROLS + some - 1) / some) : 0;
-  int r = fire_decided(g, fresh, some, g->order->guard, repeats);
+  int r = lb_hunting_fire_decided(g, fresh, some, g->order->guard, repeats);
   free(fresh);
   return r;
 }
 
-static int look(struct hunting *g, const size_t order[], size_t count, size_t faults) {
+static int look(struct lb_hunting *g, const size_t order[], size_t count, size_t faults) {
   size_t *picked = malloc((count + 1) * sizeof *picked);
   if (!picked) return -ENOMEM;
   g->live.faults = faults;
@@ -179,78 +115,6 @@ static int look(struct hunting *g, const size_t order[], size_t count, size_t fa
   return r;
 }
 
-/* ---- what a minimal set says of others --------------------------------------------------------------------------------- */
-
-/* Timelines that were not run because of a set in them: does a sample of them break as well? One that does not is no mistake of the set, but a fault that
- * hides another one. */
-static int audit(struct hunting *g, const size_t order[], size_t count) {
-  size_t sample[AUDIT_MAX] = {0}, some = 0, held = 0;
-  for (size_t i = 0; i < count; i++)
-    if (!is_known(g, order[i]) && lb_hunt_sets_contained(&g->h->sets, &g->h->space, order[i], LB_HUNT_LEASE)) held++;
-  size_t wanted = (size_t)(AUDITED * (double)held + 0.999), every = wanted ? held / wanted : 1, seen = 0;
-  for (size_t i = 0; i < count && some < AUDIT_MAX && some < wanted; i++) /* the order is shuffled already */
-    if (!is_known(g, order[i]) && lb_hunt_sets_contained(&g->h->sets, &g->h->space, order[i], LB_HUNT_LEASE) && seen++ % (every ? every : 1) == 0)
-      sample[some++] = order[i];
-  g->live.what = "auditing";
-  int r = is_over(g, 1) ? 0 : fire_decided(g, sample, some, g->order->guard, 1);
-  for (size_t i = 0; i < some; i++) {
-    g->h->audited += is_known(g, sample[i]);
-    g->h->audit_new += is_known(g, sample[i]) && !lb_hunt_broke(lb_hunt_seen(&g->h->book, sample[i]));
-  }
-  return r;
-}
-
-static int ask_guard(struct hunting *g, enum lb_guard guard, const size_t set[], size_t count) {
-  int r = fire_decided(g, set, count, guard, GUARD_TRIALS);
-  for (size_t i = 0; i < count; i++) {
-    const struct lb_hunt_count *came = &g->h->book.count[set[i]][guard];
-    if (lb_hunt_decided(came) == 0) continue;
-    g->h->asked_of[guard]++;
-    g->h->stopped_by[guard] += !lb_hunt_broke(came);
-  }
-  return r;
-}
-
-/* A hunt under a guard is about that one. */
-static int ask_guards(struct hunting *g) {
-  if (g->order->guard != LB_GUARD_NONE) return 0;
-  size_t *set = malloc((g->h->sets.count + 1) * sizeof *set), count = 0;
-  int r = set ? 0 : -ENOMEM;
-  for (size_t i = 0; i < g->h->sets.count && set; i++)
-    if (g->h->sets.set[i].standing == LB_HUNT_MINIMAL && g->h->sets.set[i].class == LB_HUNT_LEASE) set[count++] = g->h->sets.set[i].timeline;
-  g->live.what = "guards";
-  for (int guard = LB_GUARD_NONE + 1; guard < LB_GUARD_COUNT && r == 0 && !is_over(g, 1); guard++) r = ask_guard(g, (enum lb_guard)guard, set, count);
-  free(set);
-  return r;
-}
-
-/* ---- simpler forms --------------------------------------------------------------------------------------------------- */
-
-static bool budget_is_over(void *clock) { return is_over(clock, 1); }
-
-/* What a hunt is of: the first line of its journal. */
-static void describe(const struct lb_hunt_order *order, char *ret, size_t size) {
-  size_t at = (size_t)snprintf(ret, size, "%s, seed %llu, at most %d faults", order->system, (unsigned long long)order->seed, order->faults_max);
-  if (order->switches.without && at < size) at += (size_t)snprintf(ret + at, size - at, ", without %#x", order->switches.without);
-  if (order->guard != LB_GUARD_NONE && at < size) at += (size_t)snprintf(ret + at, size - at, ", guard %s", lb_guard_name(order->guard));
-  for (size_t i = 0; i < order->setting_count && at < size; i++) at += (size_t)snprintf(ret + at, size - at, ", %s", order->settings[i]);
-}
-
-/* only: of one timeline, or of all that are minimal (-1). What was simplified before costs nothing: it is in the journals. */
-static int simplify(struct hunting *g, ptrdiff_t only) {
-  char of[300];
-  describe(g->order, of, sizeof of);
-  struct lb_hunt_lab lab = {.gun = &g->gun, .folder = g->order->folder, .of = of, .is_over = budget_is_over, .clock = g, .err = g->err, .err_size = g->err_size};
-  struct lb_hunt_player player = lb_hunt_lab_player(&lab);
-  g->live.what = "simplifying";
-  int r = lb_hunt_simplify(&g->h->space, &g->h->sets, &player);
-  g->live.what = "narrowing";
-  if (r == 0 && g->order->narrow) r = lb_hunt_lab_narrow(&lab, &g->h->sets, only);
-  int closed = lb_hunt_lab_close(&lab);
-  if (r == -EINTR) g->h->end = LB_HUNT_INTERRUPTED;
-  return r < 0 ? r : closed < 0 ? (lb_refuse(g->err, g->err_size, "cannot write %s", g->order->folder), closed) : 0;
-}
-
 /* ---- a hunt ---------------------------------------------------------------------------------------------------------- */
 
 static void count_ran(struct lb_hunt *h) {
@@ -258,20 +122,20 @@ static void count_ran(struct lb_hunt *h) {
     h->ran[h->space.timeline[i].fault_count] += lb_hunt_decided(lb_hunt_seen(&h->book, i)) > 0;
 }
 
-static int hunt_all(struct hunting *g) {
+static int hunt_all(struct lb_hunting *g) {
   size_t *order, count;
   int r = lb_hunt_order(&g->h->space, g->order->seed, &order, &count);
   if (r < 0) return r;
   for (int k = 0; k <= g->order->faults_max && r == 0 && g->h->end == LB_HUNT_WHOLE; k++) r = look(g, order, count, (size_t)k);
-  if (r == 0) r = audit(g, order, count);
-  if (r == 0) r = simplify(g, -1);
-  if (r == 0) r = ask_guards(g);
+  if (r == 0) r = lb_hunting_audit(g, order, count);
+  if (r == 0) r = lb_hunting_simplify(g, -1);
+  if (r == 0) r = lb_hunting_ask_guards(g);
   free(order);
   return r;
 }
 
 /* One timeline by its id, as often as it takes to be sure, whether the space would run it or not. */
-static int hunt_one(struct hunting *g) {
+static int hunt_one(struct lb_hunting *g) {
   struct lb_hunt_timeline timeline;
   int r = lb_hunt_of_id(g->order->only, &timeline, g->err, g->err_size);
   if (r < 0) return r;
@@ -279,9 +143,9 @@ static int hunt_one(struct hunting *g) {
   if (at < 0) return lb_refuse(g->err, g->err_size, "--only %s: %s has no such timeline of at most %d faults", g->order->only, g->order->system, g->order->faults_max);
   size_t one = (size_t)at;
   g->live.faults = timeline.fault_count;
-  r = fire(g, &one, 1, g->order->guard, LB_HUNT_SURE, g->order->jobs);
-  if (r == 0) r = find_sets(g);
-  return r == 0 ? simplify(g, at) : r;
+  r = lb_hunting_fire(g, &one, 1, g->order->guard, LB_HUNT_SURE, g->order->jobs);
+  if (r == 0) r = lb_hunting_find_sets(g);
+  return r == 0 ? lb_hunting_simplify(g, at) : r;
 }
 
 static int prepare(const struct lb_hunt_order *order, struct lb_hunt *h, char *err, size_t err_size) {
@@ -291,24 +155,33 @@ static int prepare(const struct lb_hunt_order *order, struct lb_hunt *h, char *e
   int r = lb_hunt_space_make(&system, order->faults_max, &order->switches, &h->space);
   if (r < 0) return lb_refuse(err, err_size, "no space of timelines: %s", strerror(-r)), r;
   snprintf(path, sizeof path, "%s/trials.csv", order->folder);
-  describe(order, of, sizeof of);
+  lb_hunting_describe(order, of, sizeof of);
   r = lb_hunt_book_open(&h->book, &h->space, path, of, err, err_size);
   if (r < 0) lb_hunt_space_clear(&h->space);
   h->book.guard = order->guard;
   return r;
 }
 
+static void tick(void *to, size_t done, size_t count) {
+  struct lb_hunting *g = to;
+  g->live.done = done;
+  g->live.count = count;
+  g->live.undecided = g->h->book.undecided;
+  g->live.left_s = g->order->budget_s > 0 ? g->order->budget_s - lb_hunting_spent(g) : -1;
+  if (g->order->tick) g->order->tick(g->order->display, &g->live);
+}
+
 int lb_hunt_run(const struct lb_hunt_order *order, struct lb_hunt *ret, char *err, size_t err_size) {
   *ret = (struct lb_hunt){0};
   int r = prepare(order, ret, err, err_size);
   if (r < 0) return r;
-  struct hunting g = {.order = order, .h = ret, .begin = lb_clock_ns(), .err = err, .err_size = err_size, .live = {.what = "looking"}};
+  struct lb_hunting g = {.order = order, .h = ret, .begin = lb_clock_ns(), .err = err, .err_size = err_size, .live = {.what = "looking"}};
   g.gun = (struct lb_hunt_gun){.space = &ret->space, .book = &ret->book, .dir = order->dir, .settings = order->settings, .setting_count = order->setting_count,
                                .seed = order->seed, .jobs = order->jobs, .tick = tick, .display = &g, .fired = (unsigned)ret->book.trials};
   r = order->only ? hunt_one(&g) : hunt_all(&g);
-  if (r == -EINTR) r = find_sets(&g);
+  if (r == -EINTR) r = lb_hunting_find_sets(&g);
   count_ran(ret);
-  ret->seconds = spent(&g);
+  ret->seconds = lb_hunting_spent(&g);
   if (r < 0) lb_hunt_clear(ret);
   return r;
 }

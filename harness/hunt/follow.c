@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What follows the search: a sample of what was not run because of a set that it found, guards under the sets, and simpler forms of them.
+ */
+#include "follow.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/refuse.h"
+#include "lab.h"
+
+enum { AUDIT_MAX = 60, GUARD_TRIALS = 3 };
+#define AUDITED 0.05
+
+/* ---- what a minimal set says of others --------------------------------------------------------------------------------- */
+
+/* Timelines that were not run because of a set in them: does a sample of them break as well? One that does not is no mistake of the set, but a fault that
+ * hides another one. */
+int lb_hunting_audit(struct lb_hunting *g, const size_t order[], size_t count) {
+  size_t sample[AUDIT_MAX] = {0}, some = 0, held = 0;
+  for (size_t i = 0; i < count; i++)
+    if (!lb_hunting_knows(g, order[i]) && lb_hunt_sets_contained(&g->h->sets, &g->h->space, order[i], LB_HUNT_LEASE)) held++;
+  size_t wanted = (size_t)(AUDITED * (double)held + 0.999), every = wanted ? held / wanted : 1, seen = 0;
+  for (size_t i = 0; i < count && some < AUDIT_MAX && some < wanted; i++) /* the order is shuffled already */
+    if (!lb_hunting_knows(g, order[i]) && lb_hunt_sets_contained(&g->h->sets, &g->h->space, order[i], LB_HUNT_LEASE) && seen++ % (every ? every : 1) == 0)
+      sample[some++] = order[i];
+  g->live.what = "auditing";
+  int r = lb_hunting_is_over(g, 1) ? 0 : lb_hunting_fire_decided(g, sample, some, g->order->guard, 1);
+  for (size_t i = 0; i < some; i++) {
+    g->h->audited += lb_hunting_knows(g, sample[i]);
+    g->h->audit_new += lb_hunting_knows(g, sample[i]) && !lb_hunt_broke(lb_hunt_seen(&g->h->book, sample[i]));
+  }
+  return r;
+}
+
+static int ask_guard(struct lb_hunting *g, enum lb_guard guard, const size_t set[], size_t count) {
+  int r = lb_hunting_fire_decided(g, set, count, guard, GUARD_TRIALS);
+  for (size_t i = 0; i < count; i++) {
+    const struct lb_hunt_count *came = &g->h->book.count[set[i]][guard];
+    if (lb_hunt_decided(came) == 0) continue;
+    g->h->asked_of[guard]++;
+    g->h->stopped_by[guard] += !lb_hunt_broke(came);
+  }
+  return r;
+}
+
+/* A hunt under a guard is about that one. */
+int lb_hunting_ask_guards(struct lb_hunting *g) {
+  if (g->order->guard != LB_GUARD_NONE) return 0;
+  size_t *set = malloc((g->h->sets.count + 1) * sizeof *set), count = 0;
+  int r = set ? 0 : -ENOMEM;
+  for (size_t i = 0; i < g->h->sets.count && set; i++)
+    if (g->h->sets.set[i].standing == LB_HUNT_MINIMAL && g->h->sets.set[i].class == LB_HUNT_LEASE) set[count++] = g->h->sets.set[i].timeline;
+  g->live.what = "guards";
+  for (int guard = LB_GUARD_NONE + 1; guard < LB_GUARD_COUNT && r == 0 && !lb_hunting_is_over(g, 1); guard++) r = ask_guard(g, (enum lb_guard)guard, set, count);
+  free(set);
+  return r;
+}
+
+/* ---- simpler forms --------------------------------------------------------------------------------------------------- */
+
+static bool budget_is_over(void *clock) { return lb_hunting_is_over(clock, 1); }
+
+/* only: of one timeline, or of all that are minimal (-1). What was simplified before costs nothing: it is in the journals. */
+int lb_hunting_simplify(struct lb_hunting *g, ptrdiff_t only) {
+  char of[300];
+  lb_hunting_describe(g->order, of, sizeof of);
+  struct lb_hunt_lab lab = {.gun = &g->gun, .folder = g->order->folder, .of = of, .is_over = budget_is_over, .clock = g, .err = g->err, .err_size = g->err_size};
+  struct lb_hunt_player player = lb_hunt_lab_player(&lab);
+  g->live.what = "simplifying";
+  int r = lb_hunt_simplify(&g->h->space, &g->h->sets, &player);
+  g->live.what = "narrowing";
+  if (r == 0 && g->order->narrow) r = lb_hunt_lab_narrow(&lab, &g->h->sets, only);
+  int closed = lb_hunt_lab_close(&lab);
+  if (r == -EINTR) g->h->end = LB_HUNT_INTERRUPTED;
+  return r < 0 ? r : closed < 0 ? (lb_refuse(g->err, g->err_size, "cannot write %s", g->order->folder), closed) : 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * follow.h - what is asked when the sets of a hunt are known. All of these return 0, also if the budget is over; -EINTR; or -errno with one line in err.
+ */
+#ifndef LB_HUNT_FOLLOW_H
+#define LB_HUNT_FOLLOW_H
+
+#include "hunting.h"
+
+/* Runs a sample of the timelines of the order that were not run because there is a minimal set in them. */
+int lb_hunting_audit(struct lb_hunting *g, const size_t order[], size_t count);
+/* Plays the minimal sets under each other guard. A hunt under a guard is about that one. */
+int lb_hunting_ask_guards(struct lb_hunting *g);
+/* Plays sets in simpler forms, and at other lengths where that is asked for. only: the index of one timeline, or -1 = all that are minimal. */
+int lb_hunting_simplify(struct lb_hunting *g, ptrdiff_t only);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the parts of a hunt share: its time, and how a timeline gets a trial that is decided.
+ */
+#include "hunting.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+
+enum { AGAIN = 2 };
+
+/* ---- time ------------------------------------------------------------------------------------------------------------ */
+
+double lb_hunting_spent(const struct lb_hunting *g) { return (double)(lb_clock_ns() - g->begin) / 1e9; }
+
+bool lb_hunting_is_over(const struct lb_hunting *g, double share) { return g->order->budget_s > 0 && lb_hunting_spent(g) > g->order->budget_s * share; }
+
+/* ---- what is known -------------------------------------------------------------------------------------------------- */
+
+int lb_hunting_find_sets(struct lb_hunting *g) {
+  lb_hunt_sets_clear(&g->h->sets);
+  return lb_hunt_sets_find(&g->h->book, &g->h->sets);
+}
+
+bool lb_hunting_knows(const struct lb_hunting *g, size_t timeline) { return lb_hunt_decided(lb_hunt_seen(&g->h->book, timeline)) > 0; }
+
+/* What a hunt is of: the first line of its journal. */
+void lb_hunting_describe(const struct lb_hunt_order *order, char *ret, size_t size) {
+  size_t at = (size_t)snprintf(ret, size, "%s, seed %llu, at most %d faults", order->system, (unsigned long long)order->seed, order->faults_max);
+  if (order->switches.without && at < size) at += (size_t)snprintf(ret + at, size - at, ", without %#x", order->switches.without);
+  if (order->guard != LB_GUARD_NONE && at < size) at += (size_t)snprintf(ret + at, size - at, ", guard %s", lb_guard_name(order->guard));
+  for (size_t i = 0; i < order->setting_count && at < size; i++) at += (size_t)snprintf(ret + at, size - at, ", %s", order->settings[i]);
+}
+
+/* ---- volleys --------------------------------------------------------------------------------------------------------- */
+
+/* -EINTR is an end, not an error. */
+int lb_hunting_fire(struct lb_hunting *g, const size_t timeline[], size_t count, enum lb_guard guard, int repeats, int jobs) {
+  int r = lb_hunt_fire(&g->gun, timeline, count, guard, repeats, jobs, g->err, g->err_size);
+  if (r == -EINTR) g->h->end = LB_HUNT_INTERRUPTED;
+  return r;
+}
+
+static size_t keep_undecided(const struct lb_hunting *g, const size_t timeline[], size_t count, enum lb_guard guard, unsigned least, size_t *ret) {
+  size_t left = 0;
+  for (size_t i = 0; i < count; i++)
+    if (lb_hunt_decided(&g->h->book.count[timeline[i]][guard]) < least) ret[left++] = timeline[i];
+  return left;
+}
+
+/* Timelines that have no decided trial get another one: twice beside others, at last alone on the machine. */
+int lb_hunting_fire_decided(struct lb_hunting *g, const size_t timeline[], size_t count, enum lb_guard guard, int repeats) {
+  size_t *left = malloc((count + 1) * sizeof *left), still;
+  if (!left) return -ENOMEM;
+  still = keep_undecided(g, timeline, count, guard, (unsigned)repeats, left); /* an earlier part of this hunt may have had some */
+  int r = lb_hunting_fire(g, left, still, guard, repeats, g->order->jobs);
+  for (int again = 0; r == 0 && again <= AGAIN; again++) {
+    still = keep_undecided(g, timeline, count, guard, 1, left);
+    if (still > 0) r = lb_hunting_fire(g, left, still, guard, 1, again < AGAIN ? g->order->jobs : 1);
+  }
+  free(left);
+  return r;
+}

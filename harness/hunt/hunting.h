@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hunting.h - a hunt that is going on, for the files that play its parts: the search (hunt.c) and what follows it (follow.c).
+ */
+#ifndef LB_HUNT_HUNTING_H
+#define LB_HUNT_HUNTING_H
+
+#include "base/clock.h"
+#include "hunt.h"
+
+struct lb_hunting {
+  const struct lb_hunt_order *order;
+  struct lb_hunt *h;
+  struct lb_hunt_gun gun;
+  struct lb_hunt_live live;
+  lb_ns begin;
+  char *err; /* one line, where a function below fails */
+  size_t err_size;
+};
+
+/* Seconds since the begin. */
+double lb_hunting_spent(const struct lb_hunting *g);
+/* True if this share of the budget (1 = all of it) is used up; never where there is none. */
+bool lb_hunting_is_over(const struct lb_hunting *g, double share);
+/* What it is of, as the first line of its journal says. */
+void lb_hunting_describe(const struct lb_hunt_order *order, char *ret, size_t size);
+/* True if a trial of the timeline was decided. */
+bool lb_hunting_knows(const struct lb_hunting *g, size_t timeline);
+/* Reads the sets off the book again. 0 or -ENOMEM. */
+int lb_hunting_find_sets(struct lb_hunting *g);
+
+/* Plays these timelines. 0; -EINTR, which is an end (h->end), not an error; -errno with one line in err. */
+int lb_hunting_fire(struct lb_hunting *g, const size_t timeline[], size_t count, enum lb_guard guard, int repeats, int jobs);
+/* Plays those of which fewer than `repeats` trials are decided, and what is undecided again. As lb_hunting_fire(), or -ENOMEM. */
+int lb_hunting_fire_decided(struct lb_hunting *g, const size_t timeline[], size_t count, enum lb_guard guard, int repeats);
+
+#endif
