@@ -8,6 +8,16 @@
 #include <stdio.h>
 #include <string.h>
 
+const struct lb_assumption lb_assumptions[] = {
+    {"memory", "a server that comes back has what it had confirmed", LB_TRAIT_NEEDS_MEMORY},
+    {"successor", "who takes over has what was confirmed, and who was replaced grants and ends nothing", LB_TRAIT_NEEDS_SUCCESSOR},
+    {"wall-clock", "the wall clock of a server that counts a lease does not jump", LB_TRAIT_SERVER_CLOCK},
+    {"rate", "the clocks that count a lease run at nearly the rate of the holder's", LB_TRAIT_NEEDS_RATE},
+    {"client-clock", "the wall clocks of all clients agree and do not jump", LB_TRAIT_CLIENT_CLOCK},
+    {"stops", "a holder touches nothing when its lease or session may be over", LB_TRAIT_LEASED | LB_TRAIT_SESSION},
+    {NULL, NULL, 0},
+};
+
 int lb_fail(struct lb_env *env, int negative_errno, const char *format, ...) {
   va_list args;
   va_start(args, format);

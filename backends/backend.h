@@ -216,7 +216,19 @@ enum lb_trait {
   /* A program of somebody else behind a pipe (foreign.h): a session is a process of its own beside the client, which it is stopped and killed with. Its
    * -EPROTO says that the program broke the rules of the pipe. It need not have extend, holds and inspect. */
   LB_TRAIT_FOREIGN = 1 << 16,
+  /* What exclusion rests on besides, as the design comment of the file says under "Assumes"; lb_assumptions has all of it in words. */
+  LB_TRAIT_NEEDS_MEMORY = 1 << 17,    /* a server that comes back has what it had confirmed */
+  LB_TRAIT_NEEDS_SUCCESSOR = 1 << 18, /* who takes over has what was confirmed, and who was replaced grants nothing and ends nothing */
+  LB_TRAIT_NEEDS_RATE = 1 << 19,      /* the clocks that count a lease run at nearly the rate of the holder's */
 };
+
+/* What a lock declares that its exclusion rests on: it is one of these if it has one of the traits. In the order of a table, a NULL name behind the last. */
+struct lb_assumption {
+  const char *name; /* "memory" */
+  const char *text; /* what has to be so, as a clause */
+  unsigned traits;
+};
+extern const struct lb_assumption lb_assumptions[];
 
 struct lb_session; /* private: every protocol file defines its own body */
 

@@ -147,7 +147,7 @@ const struct lb_protocol lb_etcd_v3lock = {
               "11456). A holder that works on past its lease, paused or cut off. A program that hangs while its process\n"
               "lives keeps the lock for ever. No fencing number.",
     .source = "etcd 3.4: api/v3lock over the JSON gateway, with clientv3/concurrency behind it",
-    .traits = LB_TRAIT_SESSION | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES | LB_TRAIT_RENEWED,
+    .traits = LB_TRAIT_SESSION | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES | LB_TRAIT_RENEWED | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
     .options = options,
     /* after-lock: the answer has been read, or given up. */
     .points = (const char *const[]){"before-lock", "after-lock", "before-release", NULL},

@@ -138,7 +138,7 @@ const struct lb_protocol lb_redis_watch = {
     .breaks = "What breaks redis-token. The repair may meet the next holder's key, whose lease it moves. Each waiter asks a\n"
               "thousand times a second.",
     .source = "J. Carlson, Redis in Action (2013), 6.2",
-    .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK,
+    .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
     /* after-set: between SETNX and EXPIRE; the reply has been read, or given up, and not been looked at. before-del: between GET, which found the own
      * token, and MULTI. */
     .points = (const char *const[]){"before-set", "after-set", "before-release", "before-del", NULL},

@@ -186,7 +186,7 @@ const struct lb_protocol lb_redlock = {
               "they keep a dead holder's key. Working on past the lease: no fencing number stops such a holder at the resource.",
     .source = "redis.io: Distributed Locks with Redis; the Kleppmann and Sanfilippo exchange of 2016",
     .topologies = (const char *const[]){"redis-x5", "redis-x3", NULL},
-    .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK,
+    .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_RATE,
     .options = redlock_options,
     /* after-send: no reply has been read; with fanout=sequential the first server was asked. after-quorum: the outcome is decided, a quorum or none. */
     .points = (const char *const[]){"after-send", "after-quorum", "before-release", NULL},

@@ -80,7 +80,7 @@ expect 'a guard like no other' 2 '-g x: unknown guard, expected none, deadline, 
 expect 'a guard without its name' 2 '-g: expected a value' "$bin" run control -g
 expect 'an unknown suite' 2 "unknown suite 'quik', did you mean 'quick'" "$bin" suite quik
 expect 'a suite without its name' 2 'suite: expected one suite, see .*list suites' "$bin" suite
-expect 'an unknown list' 2 "list pionts: expected protocols, .* or points; did you mean 'points'" "$bin" list pionts
+expect 'an unknown list' 2 "list pionts: expected protocols, .* or assumptions; did you mean 'points'" "$bin" list pionts
 expect 'an unknown name to show' 2 "did you mean 'redlock'" "$bin" show redlok
 says 'where a bug was published' 0 '^upstream: https://github.com/etcd-io/etcd/issues/11456 ' "$bin" show "$root/scenarios/museum/etcd-11456.ini"
 expect 'one list at a time' 2 "list: expected at most one word, found 'junk', too" "$bin" list protocols junk
@@ -88,7 +88,7 @@ expect 'run without a scenario' 2 'expected a scenario' "$bin" run
 expect 'a scenario file that is not there' 2 'nowhere.ini' "$bin" run "$dir/nowhere.ini"
 
 # The second column of every list begins behind the longest name.
-for list in protocols topologies scenarios suites steps points; do
+for list in protocols topologies scenarios suites steps points assumptions; do
   check "columns of list $list" sh -c '"$1" list "$2" | awk "{ match(\$0, /  +/); at = RSTART + RLENGTH } RSTART == 0 || (NR > 1 && at != begin) { exit 1 } { begin = at }"' \
     - "$bin" "$list"
 done
@@ -363,6 +363,8 @@ for point in 'every client  *before-check' 'every client  *after-check' 'every c
   'redlock  *after-quorum' 'zk-sequential  *after-create' 'pg-row  *after-insert' 'pg-lease  *before-release'; do
   check "a point: $point" grep -qx "$point" "$dir/points"
 done
+check 'what a lock rests on is listed' sh -c '"$1" list assumptions | grep -q "^redlock  *memory  " && ! "$1" list assumptions | grep -q "^redlock  *successor\|^local "' - "$bin"
+check 'and shown with it' sh -c '"$1" show pg-row | grep -q "^assumes: .*(memory)" && ! "$1" show pg-row | grep -q "(wall-clock)"' - "$bin"
 check 'no point twice' test "$(sort "$dir/points" | uniq -d | wc -l)" -eq 0
 check 'all lists have it, too' sh -c '"$1" list | grep -qx "redlock  *after-quorum"' - "$bin"
 check 'and the protocol itself' sh -c '"$1" show redlock | grep -q "^points: .*after-quorum"' - "$bin"

@@ -16,7 +16,7 @@ static const struct lb_cli_command commands[] = {
     {"suite", lb_cli_suite, LB_ARG_RUN | LB_ARG_JSON | LB_ARG_OWN, "SUITE",
      "runs the scenarios of a suite, draws charts and a report",
      "SUITE is one of `list suites`, or an .ini file of your own: scenarios/README.md describes its form.\n"},
-    {"list", lb_cli_list, LB_ARG_PLUGIN, "[protocols|topologies|scenarios|suites|steps|points]", "lists what there is to run", NULL},
+    {"list", lb_cli_list, LB_ARG_PLUGIN, "[protocols|topologies|scenarios|suites|steps|points|assumptions]", "lists what there is to run", NULL},
     {"show", lb_cli_show, LB_ARG_PLUGIN | LB_ARG_COST, "NAME", "shows what a protocol promises and what breaks it, or a topology, or a scenario",
      NULL},
     {"check", lb_cli_check, LB_ARG_JSON | LB_ARG_EXPORT | LB_ARG_PAST_LEASE, "FILE|-",

@@ -133,6 +133,16 @@ static int list_points(void) {
   return LB_EXIT_OK;
 }
 
+/* What each lock declares that its exclusion rests on, a line for each. A foreign one declares nothing. */
+static int list_assumptions(void) {
+  const struct lb_protocol *p;
+  int width = width_of_protocols();
+  for (size_t i = 0; (p = lb_protocol_at(i)); i++)
+    for (const struct lb_assumption *a = lb_assumptions; a->name; a++)
+      if (p->traits & a->traits && !(p->traits & LB_TRAIT_FOREIGN)) printf("%-*s  %-12s  %s\n", width, p->name, a->name, a->text);
+  return LB_EXIT_OK;
+}
+
 static int list_steps(void) {
   int width = 0;
   for (enum lb_verb v = LB_STEP_NONE + 1; v < LB_VERB_COUNT; v++) width = wider(width, lb_step_rows[v].form);
@@ -152,7 +162,8 @@ int lb_cli_list(const struct lb_args *args) {
                {"scenarios", list_scenarios},
                {"suites", list_suites},
                {"steps", list_steps},
-               {"points", list_points}};
+               {"points", list_points},
+               {"assumptions", list_assumptions}};
   enum { LIST_COUNT = sizeof lists / sizeof *lists };
   const char *names[LIST_COUNT];
   int r = LB_EXIT_OK;
@@ -169,6 +180,6 @@ int lb_cli_list(const struct lb_args *args) {
     names[i] = lists[i].name;
   }
   const char *near = lb_suggest(args->words[0], names, LIST_COUNT);
-  return lb_complain(LB_EXIT_USAGE, "list %s: expected protocols, peers, topologies, scenarios, suites, steps or points%s%s%s", args->words[0],
+  return lb_complain(LB_EXIT_USAGE, "list %s: expected protocols, peers, topologies, scenarios, suites, steps, points or assumptions%s%s%s", args->words[0],
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }

@@ -95,12 +95,20 @@ static void show_design(const struct lb_protocol *p) {
     printf("%s%.*s\n", end > line ? "  " : "", (int)(end - line), line);
 }
 
+/* What its exclusion rests on, each in a line; nothing of who declares nothing. */
+static void show_assumptions(const struct lb_protocol *p) {
+  const char *label = "assumes:";
+  for (const struct lb_assumption *a = lb_assumptions; a->name; a++)
+    if (p->traits & a->traits) printf("\n%-9s %s (%s)", label, a->text, a->name), label = "";
+}
+
 /* What it promises and what breaks it come first: that is what a reader compares. */
 static void show_protocol(const struct lb_protocol *p) {
   printf("protocol %s: %s\n\npromises: %s\nbreaks:   %s\nsource:   %s\ntraits:   ", p->name, p->summary, p->promises,
          p->breaks, p->source);
   lb_print_traits(p->traits);
   if (p->unsafe_why) printf(" (%s)", p->unsafe_why);
+  if (!(p->traits & LB_TRAIT_FOREIGN)) show_assumptions(p);
   if (p->poll_ms) printf("\nretry:    who is refused asks again after %lld ms", (long long)p->poll_ms);
   printf("\nserver:   %s\nruns on:  ", lb_server_title(p));
   lb_print_words(p->topologies);
