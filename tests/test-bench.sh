@@ -337,6 +337,58 @@ full_test_names_failures_of_the_lane_behind() {
     [[ $out == *$'\n7 passed, 4 failed, 2 skipped' ]] || { echo "$out" && return 1; }
 }
 
+# Adds tests of the suites `live` and `style` to the full checkout: each fails as often as $work/fails/NAME has bytes left.
+can_be_unsteady() {
+  local name
+  mkdir -p -- "$work/fails"
+  # shellcheck disable=SC2016 # for the shell of the test
+  printf '#!/bin/sh\n%s\n' 'left="$FAILS/${1##*/}"' 'echo "$1" >>"$FAILS.log"; echo 1..2; echo ok 1 - a' \
+    'if [ -s "$left" ]; then truncate -s -1 "$left"; echo "not ok 2 - b"; echo "$2"; else echo "ok 2 - b"; fi' >"$work/full/unsteady.sh"
+  for name in 'one of/x@y-x3 a=b' two three four; do
+    echo "test('$name', sh, args: [files('unsteady.sh'), '$name', ''], protocol: 'tap', suite: 'live', env: {'FAILS': '$work/fails'})"
+  done >>"$work/full/meson.build"
+  echo "test('drawn', sh, args: [files('unsteady.sh'), 'drawn', ''], protocol: 'tap', suite: ['live', 'style'], env: {'FAILS': '$work/fails'})
+test('sick', sh, args: [files('unsteady.sh'), 'sick', '# | ERROR: AddressSanitizer: stack-overflow'], protocol: 'tap', suite: 'live', env: {'FAILS': '$work/fails'})
+test('dead', sh, args: ['-c', 'echo 1..1; echo ok 1 - a; if [ -s dead ]; then : >dead; kill -SEGV \$\$; fi'],
+  protocol: 'tap', suite: 'live', workdir: '$work/fails')" >>"$work/full/meson.build"
+}
+
+# Each NAME:TIMES fails so often; leaves in $ran how often each ran.
+full_test_with() { # NAME:TIMES...
+  local name
+  rm -f -- "$work/fails/"* "$work/fails.log"
+  for name in "$@"; do head -c "${name#*:}" /dev/zero >"$work/fails/${name%:*}"; done
+  call env SUM=: "$work/full/bench" test
+  ran=$(sort "$work/fails.log" | uniq -c | sed 's/^ *//')
+}
+
+what_passes_alone_is_unsteady_and_named() {
+  can_be_unsteady
+  full_test_with 'x@y-x3 a=b:1'
+  expect_code 0 && expect 'unsteady in gcc: stand-in:live / one of/x@y-x3 a=b: 2 - b (failed beside others, passed alone)' &&
+    [[ $out != *'failed in'* && $ran == *'2 one of/x'* && $ran == *'1 two'* ]] &&
+    [[ $out == *$'\n24 passed, 0 failed, 2 skipped, 1 unsteady' ]] || { printf '%s\n' "$out" "$ran" && return 1; }
+  out=$(cat "$work/full/build/meson-logs/"bench-{tests,again}.txt)
+  expect 'not ok 2 - b' && expect $'\nok 2 - b'
+}
+
+what_fails_twice_is_failed() {
+  full_test_with 'two:2' 'three:1'
+  expect_code 1 && expect 'failed in gcc: stand-in:live / two: 2 - b' && expect 'unsteady in gcc: stand-in:live / three: 2 - b (' &&
+    [[ $out == *$'\n23 passed, 1 failed, 2 skipped, 1 unsteady' && $ran == *'2 two'* ]] || { printf '%s\n' "$out" "$ran" && return 1; }
+}
+
+what_proves_a_mistake_or_computes_is_not_run_again() {
+  full_test_with drawn:1 sick:1 dead:1
+  expect_code 1 && expect 'failed in gcc: stand-in:live+style / drawn: 2 - b' && expect 'failed in gcc: stand-in:live / sick: 2 - b' &&
+    expect 'failed in gcc: stand-in:live / dead (ERROR)' && [[ $out != *'unsteady in'* && $ran == *'1 drawn'*'1 sick'* ]] || { echo "$ran" && return 1; }
+}
+
+four_that_fail_are_not_run_again() {
+  full_test_with 'x@y-x3 a=b:1' two:1 three:1 four:1
+  expect_code 1 && [[ $out == *$'\n20 passed, 4 failed, 2 skipped' && $ran != *'2 '* ]] || { printf '%s\n' "$out" "$ran" && return 1; }
+}
+
 # What is signalled is the process group, as by a terminal; the lane behind has one of its own.
 an_ended_test_run_ends_its_lane_behind() {
   local tries=600 bench pid=''
@@ -376,7 +428,7 @@ without_matplotlib true 2>/dev/null || no_matplotlib='no user namespaces here, o
 type -P sudo >/dev/null && no_sudo_check='sudo is installed here' || no_sudo_check=$no_namespaces
 type -P clang valgrind >/dev/null || no_sanitizers='no clang or valgrind'
 
-echo 1..31
+echo 1..35
 check help_names_both_commands_and_builds_nothing
 check help_goes_on_to_the_program_once_it_is_built
 check arguments_and_exit_code_pass_unchanged
@@ -407,5 +459,9 @@ check test_names_failures_and_exits_with_1
 check test_of_a_broken_build_is_a_failure
 check full_test_sums_all_builds_and_both_lanes "$no_sanitizers"
 check full_test_names_failures_of_the_lane_behind "$no_sanitizers"
+check what_passes_alone_is_unsteady_and_named "$no_sanitizers"
+check what_fails_twice_is_failed "$no_sanitizers"
+check what_proves_a_mistake_or_computes_is_not_run_again "$no_sanitizers"
+check four_that_fail_are_not_run_again "$no_sanitizers"
 check an_ended_test_run_ends_its_lane_behind "$no_sanitizers"
 exit $bad
