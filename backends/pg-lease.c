@@ -45,6 +45,7 @@
 static const struct lb_option options[] = {
     [PG_LOCK_OPT_WAIT] = PG_LOCK_WAIT_OPTION,
     [PG_LOCK_OPT_WAKE] = PG_WAKE_OPTION,
+    [PG_LOCK_OPT_HEED] = PG_LOCK_HEED_OPTION,
     {"check_validity", LB_OPT_BOOL, 1, 0, 1, "a grant whose lease was over by the client's clock when it was read is none"},
     {0}};
 

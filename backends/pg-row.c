@@ -30,7 +30,8 @@
  */
 #include "pg_lock.h"
 
-static const struct lb_option options[] = {[PG_LOCK_OPT_WAIT] = PG_LOCK_WAIT_OPTION, [PG_LOCK_OPT_WAKE] = PG_WAKE_OPTION, {0}};
+static const struct lb_option options[] = {[PG_LOCK_OPT_WAIT] = PG_LOCK_WAIT_OPTION, [PG_LOCK_OPT_WAKE] = PG_WAKE_OPTION,
+                                            [PG_LOCK_OPT_HEED] = PG_LOCK_HEED_OPTION, {0}};
 
 /* Rows are inserted and deleted, and updated only to confirm an attempt whose answer was lost, which is rare. So pages
  * need no free space left for updates: fillfactor 100. Each pair leaves a dead row behind. Vacuum has to come by count,

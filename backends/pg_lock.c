@@ -95,7 +95,8 @@ int pg_lock_open(struct lb_session *s, const struct lb_config *config, lb_ns dea
   s->primary = (struct pg_primary){.env = config->env,
                                    .target = config->target,
                                    .schema = config->prefix,
-                                   .lock_timeout_ms = config->options[PG_LOCK_OPT_WAIT].i};
+                                   .lock_timeout_ms = config->options[PG_LOCK_OPT_WAIT].i,
+                                   .careless = !config->options[PG_LOCK_OPT_HEED].b};
   s->wakes = config->options[PG_LOCK_OPT_WAKE].b;
   return pg_primary_get(&s->primary, deadline);
 }

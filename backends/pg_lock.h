@@ -84,11 +84,16 @@ int pg_lock_setup(struct lb_session *s, lb_ns deadline);
 int pg_lock_teardown(struct lb_session *s, lb_ns deadline);
 
 /* The options that every such protocol has, as its first. */
-enum { PG_LOCK_OPT_WAIT, PG_LOCK_OPT_WAKE };
+enum { PG_LOCK_OPT_WAIT, PG_LOCK_OPT_WAKE, PG_LOCK_OPT_HEED };
 #define PG_LOCK_WAIT_OPTION                                                                                            \
   {                                                                                                                    \
     "lock_wait_ms", LB_OPT_INT, 100, 1, 60000,                                                                         \
         "a try waits this long for another client's uncommitted change of the row"                                     \
+  }
+#define PG_LOCK_HEED_OPTION                                                                                            \
+  {                                                                                                                    \
+    "heed_warnings", LB_OPT_BOOL, 1, 0, 1,                                                                             \
+        "a commit whose wait for the standby was cancelled is no answer; else it is one, as for who reads no warnings" \
   }
 
 #endif

@@ -107,6 +107,10 @@ int pg_primary_call(struct pg_primary *primary, lb_ns deadline, PGresult **ret, 
       memcpy(origin->born, primary->born, sizeof origin->born);
     }
     rc = pg_call(primary->conn, sooner(deadline, lb_now(primary->env) + SILENCE_MS * LB_NS_PER_MS), ret, stmt, params);
+    if (!rc && pg_unconfirmed(primary->conn) && !primary->careless) {
+      PQclear(*ret);
+      return lb_fail(primary->env, -EIO, "postgres: committed on this server, and perhaps on no standby"), LB_UNKNOWN;
+    }
     bool standby = !rc && pg_is(*ret, "25006"), again = !rc && (pg_is(*ret, "40001") || pg_is(*ret, "40P01"));
     if (standby || !pg_usable(primary->conn)) pg_primary_drop(primary);
     if (rc > 0 || (!rc && !standby && !again)) return rc;

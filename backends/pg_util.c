@@ -24,6 +24,7 @@ struct pg_conn {
   PGconn *pg;
   char *prepared[PREPARED_MAX]; /* the texts, each called by its place here; they begin with NULL where there are no more */
   bool owes; /* an answer that nobody waits for has not been read */
+  bool unconfirmed; /* the latest answer: the server was told not to wait for its standby any more */
   bool dead;
 };
 
@@ -44,11 +45,14 @@ static int connection_error(struct pg_conn *conn) {
   return lb_fail(conn->env, errno_of(text), "postgres: %.*s%s", n, text, vague ? ": it has expired, or nothing in the ca file has signed it" : "");
 }
 
-/* Notices would go to stderr. A FATAL on an idle connection arrives as one: the server says good-bye. */
+/* Notices would go to stderr. A FATAL on an idle connection arrives as one: the server says good-bye. That a commit has waited for the standby in vain
+ * is only warned of, without a SQLSTATE of its own and in the server's language: the place in its source tells it. */
 static void on_notice(void *arg, const PGresult *notice) {
   struct pg_conn *conn = arg;
+  const char *place = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
   const char *severity = PQresultErrorField(notice, PG_DIAG_SEVERITY_NONLOCALIZED);
   if (severity && (strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0)) conn->dead = true;
+  if (place && strcmp(place, "SyncRepWaitForLSN") == 0) conn->unconfirmed = true;
 }
 
 static int finish_connecting(struct pg_conn *conn, lb_ns deadline) {
@@ -149,6 +153,7 @@ static bool fatal(const PGresult *result) { return pg_is(result, "57P") || pg_is
 /* Takes the one result and the NULL behind it. */
 static int answer(struct pg_conn *conn, lb_ns deadline, PGresult **ret) {
   PGresult *result = NULL, *next;
+  conn->unconfirmed = false;
   int rc = flush(conn, deadline);
   while (!rc) {
     while (!rc && PQisBusy(conn->pg)) {
@@ -268,6 +273,8 @@ void pg_tell(struct pg_conn *conn, lb_ns deadline, const struct pg_stmt *stmt, c
   if (rc == 0 && !result) conn->owes = flush(conn, deadline) == 0;
   PQclear(result);
 }
+
+bool pg_unconfirmed(const struct pg_conn *conn) { return conn->unconfirmed; }
 
 bool pg_usable(const struct pg_conn *conn) { return !conn->dead; }
 

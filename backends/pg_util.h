@@ -45,6 +45,8 @@ bool pg_still_open(struct pg_conn *conn);
 /* Waits until another session has notified one of the channels that this one listens to; notifications that came before count,
  * and are taken. 1; 0: the deadline passed; -errno: the connection is lost. */
 int pg_await_notice(struct pg_conn *conn, lb_ns deadline);
+/* After the latest answer, which the server gave without its standby: it was told to wait no longer, did, and warned of it. */
+bool pg_unconfirmed(const struct pg_conn *conn);
 /* True if the result is an error with this SQLSTATE, or one that begins like it ("08" is a class). */
 bool pg_is(const PGresult *result, const char *sqlstate);
 
@@ -63,6 +65,7 @@ struct pg_primary {
   const char *schema;      /* of pg_open() */
   int64_t lock_timeout_ms; /* how long a statement may wait for another transaction: then SQLSTATE 55P03 */
   int64_t idle_timeout_ms; /* how long a transaction may idle: then the server ends it with its connection; 0 = for ever */
+  bool careless;           /* a commit whose wait for the standby was cancelled is an answer like any other */
   struct pg_conn *conn;    /* NULL = none now */
   size_t endpoint;         /* that conn leads to, or the first one to try */
   char born[32];           /* start time of the server process behind conn */
@@ -80,7 +83,7 @@ struct pg_origin {
 int pg_primary_get(struct pg_primary *primary, lb_ns deadline);
 /* One statement on the primary, which has 1.5 s to answer. Repeated until the deadline while it provably had no effect: nothing was sent, the
  * server turned out to be a standby, or the transaction was rolled back to be tried again. 0: *ret as in pg_query.
- * LB_TIMEOUT: the deadline passed, no effect. LB_UNKNOWN: sent, and no answer in time. -errno: no primary. `origin` (may be NULL) is where it was
+ * LB_TIMEOUT: the deadline passed, no effect. LB_UNKNOWN: sent, and no answer in time, or (unless careless) one that no standby has confirmed. -errno: no primary. `origin` (may be NULL) is where it was
  * sent, valid with 0 and LB_UNKNOWN. */
 int pg_primary_call(struct pg_primary *primary, lb_ns deadline, PGresult **ret, const struct pg_stmt *stmt,
                     const char *const params[], struct pg_origin *origin);

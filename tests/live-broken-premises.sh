@@ -48,7 +48,7 @@ run_names() { # FOLDER SYSTEMS NAME...
   "$bin" run "$@" -b "$systems" -g none -n 1 -j 8 --seed 1 --json -o "$dir/$folder" >"$dir/run.json" 2>"$dir/$folder.err"
   cells >>"$dir/cells"
 }
-late='' elected='' moved='' capped='' synced='' others=''
+late='' elected='' moved='' capped='' synced='' standby='' others=''
 for path in $names; do
   case ${path##*/} in
     lagging-follower*) late="$late $path" ;;
@@ -56,6 +56,7 @@ for path in $names; do
     moved-stamp*) moved="$moved $path" ;;
     hung-holder-capped*) capped="$capped $path" ;;
     power-loss*) synced="$synced $path" ;;
+    cancelled-wait*) standby="$standby $path" ;;
     *) others="$others $path" ;;
   esac
 done
@@ -66,6 +67,7 @@ done
   run_names elected redis-token@cluster $elected
   run_names moved redis-stamp@redis $moved
   run_names capped redis-watchdog@redis $capped
+  run_names standby pg-row@pg-sync $standby
   run_names synced redis-token@redis-aof $synced
 }
 "$bin" run "$dir/restart-soon.ini" -b redis-token@redis,redlock@redis-x3,redlock@redis-x5 -g none -n 1 -j 4 --seed 1 --json -o "$dir/soon" \

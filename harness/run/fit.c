@@ -69,6 +69,7 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
     return snprintf(why, size, "what %s has synced cannot be seen: it asks the kernel without the C library", t->family->service);
   if (lb_step_needs(step, LB_NEED_ORDERLY) && (t->data_count < 2 || !t->family->depose))
     return snprintf(why, size, t->data_count < 2 ? "one server, so no other can take over" : "no server here hands over by order");
+  if (lb_step_needs(step, LB_NEED_CANCEL) && !(t->family->cancel && t->synchronous)) return snprintf(why, size, "no commit waits for another server until somebody cancels it");
   if (lb_step_needs(step, LB_NEED_MEMORY) && !t->family->fill_memory) return snprintf(why, size, "the memory of %s has no limit that a lock could meet", t->family->service);
   if (lb_step_needs(step, LB_NEED_MEMBERS) && !t->family->left)
     return snprintf(why, size, "no server here says that it has left the others");

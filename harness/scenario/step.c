@@ -83,6 +83,12 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                                 "another one says that it decides",
                         .class = LB_STEP_FAULT,
                         .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_ORDERLY},
+    [LB_STEP_CANCEL] = {.form = "cancel wait of B on A",
+                        .help = "lets A, one server, cancel the statement with which client B waits there for a standby, as an operator or a "
+                                "time limit does; proved by what the server says of it",
+                        .class = LB_STEP_FAULT,
+                        .trace = LB_TRACE_ASKED,
+                        .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_CANCEL},
     [LB_STEP_FILL_MEMORY] = {.form = "fill memory of A policy POLICY",
                              .help = "limits the memory of Redis servers and writes until they have given up keys as POLICY says, or refuse; "
                                      "proved by their count of these keys, or by the refusal",

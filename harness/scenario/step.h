@@ -52,6 +52,7 @@ enum lb_verb {
   LB_STEP_POWER_OFF,
   LB_STEP_SHUT_DOWN,
   LB_STEP_DEPOSE,
+  LB_STEP_CANCEL,
   LB_STEP_FILL_MEMORY,
   LB_STEP_FREE_MEMORY,
   LB_STEP_PAUSE,
@@ -146,6 +147,7 @@ enum lb_step_need {
   LB_NEED_SYNCS = 1 << 11,     /* servers of which it is seen what they write and sync, and that do sync */
   LB_NEED_ORDERLY = 1 << 12,   /* servers that hand over on demand, and another one that takes over */
   LB_NEED_MEMORY = 1 << 13,    /* servers whose memory has a limit */
+  LB_NEED_CANCEL = 1 << 14,    /* servers that wait for another one with a commit, until somebody tells them not to */
   LB_NEED_OUTSIDE = 1 << 9,    /* the point is in no call of a protocol */
 };
 /* What of a fault of servers is there when it is taken back. Of clients nothing is: each trial has its own. */

@@ -66,6 +66,10 @@ struct lb_family {
   /* Lets this server, which decides, hand over to another one while all of them run: the operator's order. 0 when it was taken, or
    * -errno with env->err. NULL = there is no such order. */
   int (*depose)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
+  /* Cancels the statement with which a client at that address waits for the standby of this server, as an operator does, when there is one. 0 when the server has
+   * been told, and then says `cancelled` in its log; or -errno with env->err. NULL = nobody waits so. */
+  int (*cancel)(struct lb_cluster *cluster, size_t index, const char *client, lb_ns deadline);
+  const char *cancelled;
   /* Limits the memory of this server to little more than it uses now, tells it what to do when that is full (a word of LB_POLICIES), and writes
    * until it has given up keys, or refuses: says in `said` how that showed. free_memory takes all of it back. 0 or -errno with env->err. NULL =
    * its memory has no such limit. */

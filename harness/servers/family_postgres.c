@@ -222,6 +222,16 @@ static int promote_other(struct lb_cluster *cluster, size_t index, lb_ns deadlin
   return r < 0 ? lb_fail(cluster->env, r, "%s", cluster->err) : 0;
 }
 
+/* Of a client that waits for the standby: its statement is done and committed here, and what ends is the wait. */
+static int cancel(struct lb_cluster *cluster, size_t index, const char *client, lb_ns deadline) {
+  static const char sql[] = "SELECT (SELECT count(*) FROM (SELECT pg_cancel_backend(pid) AS told FROM pg_stat_activity"
+                            " WHERE client_addr = $1::inet AND wait_event = 'SyncRep') AS waiting WHERE told)";
+  char told[1][64];
+  int r = ask(cluster, index, deadline, sql, client, told, 1);
+  if (r == 0 && strcmp(told[0], "0") == 0) r = lb_fail(cluster->env, -EAGAIN, "%s: no statement of that client waits for a standby", cluster->server[index].name);
+  return r;
+}
+
 /* The postmaster marks its data folder as used with a System V segment, named in its pid file;
  * killed, it leaves the segment. */
 static void clean(struct lb_cluster *cluster) {
@@ -255,6 +265,8 @@ const struct lb_family lb_family_postgres = {
     .service = "postgres",
     .ending = &ending,
     .depose = promote_other,
+    .cancel = cancel,
+    .cancelled = "canceling wait for synchronous replication due to user request",
     .settings = settings,
     .by_libc = true,
     .start = start,

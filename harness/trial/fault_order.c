@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What operators do on purpose: shut a server down, and let another one decide while all run. A shutdown is proved by the exit status and
- * the last words of the server, a change of who decides by asking the servers.
+ * What operators do on purpose: shut a server down, let another one decide while all run, and cancel a wait. A shutdown is proved by the exit status and
+ * the last words of the server, a change of who decides by asking the servers, the end of a wait by what the server says of it.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "base/clock.h"
 #include "fault_parts.h"
 
-enum { END_MS = 15000, HAND_OVER_MS = 15000, POLL_MS = 5 };
+enum { END_MS = 15000, HAND_OVER_MS = 15000, CANCEL_MS = 3000, POLL_MS = 5 };
 
 /* ---- shut down -------------------------------------------------------------------------------------------------------- */
 
@@ -75,7 +76,28 @@ static int await_other(struct lb_doing *d) {
   return lb_doing_fail(d, "%s: no other server decides", d->step->text);
 }
 
+/* ---- cancel ----------------------------------------------------------------------------------------------------------- */
+
+static int cancel(struct lb_doing *d) {
+  struct lb_cluster *cluster = &d->s->cluster;
+  const struct lb_family *family = cluster->topology->family;
+  struct lb_server *server = d->a->server[0];
+  long since = length_of(server->log);
+  lb_ns deadline = lb_clock_ns() + CANCEL_MS * LB_NS_PER_MS;
+  int r;
+  while ((r = family->cancel(cluster, (size_t)(server - cluster->server), d->b->client[0]->host->address, deadline)) == -EAGAIN && lb_clock_ns() < deadline)
+    lb_clock_sleep_until(lb_clock_ns() + POLL_MS * LB_NS_PER_MS);
+  if (r < 0) return lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
+  while (!has_said(server, since, family->cancelled)) {
+    if (lb_clock_ns() > deadline) return lb_doing_fail(d, "%s: %s has not said \"%s\"", d->step->text, server->name, family->cancelled);
+    lb_clock_sleep_until(lb_clock_ns() + POLL_MS * LB_NS_PER_MS);
+  }
+  lb_stage_note(d->s, "%s says: %s", server->name, family->cancelled);
+  return 0;
+}
+
 const struct lb_fault lb_faults_of_orders[LB_VERB_COUNT] = {
     [LB_STEP_SHUT_DOWN] = {shut_down, .undo = lb_doing_restart},
     [LB_STEP_DEPOSE] = {hand_over, await_other},
+    [LB_STEP_CANCEL] = {cancel},
 };
