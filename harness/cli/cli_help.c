@@ -56,7 +56,8 @@ static const struct lb_cli_command commands[] = {
      "looks for the smallest sets of faults that break a lock: all timelines of at most K faults",
      "SYSTEM is PROTOCOL@TOPOLOGY; a plugin or a foreign lock needs no name. All timelines run the same program: three clients, of which one holds while the\n"
      "faults are done. Sets are run again with new seeds, and so is every part of them. Kept are hunt.csv, and hunt/NN.ini for each set, which `run` replays.\n"
-     "exit: 0 done or out of budget, 1 failure of the harness, 2 usage, 5 servers are missing, 130 interrupted (the same command goes on)\n"},
+     "exit: 0 done or out of budget, 1 failure of the harness, 2 usage, 3 what a reason leaves out came out otherwise (audit), 5 servers are missing,\n"
+     "      130 interrupted (the same command goes on)\n"},
     {"shrink", lb_cli_shrink, LB_ARG_SHRINK | LB_ARG_TRIAL | LB_ARG_PLUGIN, "DIR CELL",
      "cuts a violation of a campaign down to the smallest timeline that still breaks the lock",
      "DIR is a results folder, CELL a cell of it that played random faults, as `explain` takes it. Of the trial the first overlap within a lease is taken,\n"

@@ -9,6 +9,8 @@
 
 /* Runs a sample of the timelines of the order that were not run because there is a minimal set in them. */
 int lb_hunting_audit(struct lb_hunting *g, const size_t order[], size_t count);
+/* Runs a sample of the timelines with so many faults that are soundly pruned, and those that stand for them (audit.h), until nine tenths of the budget are used. */
+int lb_hunting_audit_pruned(struct lb_hunting *g, size_t faults);
 /* Plays the minimal sets under each other guard. A hunt under a guard is about that one. */
 int lb_hunting_ask_guards(struct lb_hunting *g);
 /* Plays sets in simpler forms, and at other lengths where that is asked for. only: the index of one timeline, or -1 = all that are minimal. */

@@ -126,7 +126,10 @@ static int hunt_all(struct lb_hunting *g) {
   size_t *order, count;
   int r = lb_hunt_order(&g->h->space, g->order->seed, &order, &count);
   if (r < 0) return r;
-  for (int k = 0; k <= g->order->faults_max && r == 0 && g->h->end == LB_HUNT_WHOLE; k++) r = look(g, order, count, (size_t)k);
+  for (int k = 0; k <= g->order->faults_max && r == 0 && g->h->end == LB_HUNT_WHOLE; k++) {
+    r = look(g, order, count, (size_t)k);
+    if (r == 0) r = lb_hunting_audit_pruned(g, (size_t)k);
+  }
   if (r == 0) r = lb_hunting_audit(g, order, count);
   if (r == 0) r = lb_hunting_simplify(g, -1);
   if (r == 0) r = lb_hunting_ask_guards(g);
@@ -188,6 +191,7 @@ int lb_hunt_run(const struct lb_hunt_order *order, struct lb_hunt *ret, char *er
 
 void lb_hunt_clear(struct lb_hunt *hunt) {
   if (hunt->book.file) lb_hunt_book_close(&hunt->book);
+  lb_hunt_audit_clear(&hunt->audit);
   lb_hunt_sets_clear(&hunt->sets);
   lb_hunt_space_clear(&hunt->space);
 }

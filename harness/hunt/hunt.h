@@ -10,6 +10,7 @@
 #ifndef LB_HUNT_HUNT_H
 #define LB_HUNT_HUNT_H
 
+#include "audit.h"
 #include "sets.h"
 #include "volley.h"
 
@@ -47,6 +48,7 @@ struct lb_hunt { /* its result. Released with lb_hunt_clear() */
   struct lb_hunt_space space;
   struct lb_hunt_book book;
   struct lb_hunt_sets sets;
+  struct lb_hunt_audit audit; /* of what it does not run */
   enum lb_hunt_end end;
   double seconds;
   size_t wanted[LB_HUNT_FAULTS_MAX + 1]; /* timelines with so many faults that the space would run */

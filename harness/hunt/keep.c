@@ -29,8 +29,13 @@ static void write_row(const struct lb_hunt *h, size_t i, FILE *out) {
   bool ran = lb_hunt_decided(c) + c->of[LB_HUNT_UNDECIDED] > 0;
   bool holds = !ran && lb_hunt_sets_contained(&h->sets, &h->space, i, LB_HUNT_LEASE);
   const char *why = ran ? "" : t->pruned != LB_HUNT_RUN ? lb_hunt_pruned_text(t->pruned) : holds ? "a minimal set is in it" : "not reached";
-  fprintf(out, "%s,%s,%zu,%u,%u,%u,%u,%u,%s,%s%s%s,%s\n", id, lb_hunt_regime_name(t->regime), t->fault_count, c->of[LB_HUNT_SAFE], c->of[LB_HUNT_LEASE],
-          c->of[LB_HUNT_EXPIRED], c->of[LB_HUNT_BLOCKED], c->of[LB_HUNT_UNDECIDED], standing_name(h, i), *why ? "\"" : "", why, *why ? "\"" : "", lb_hunt_is_core(t) ? "yes" : "no");
+  struct lb_hunt_timeline other;
+  char as[LB_HUNT_ID_MAX] = "";
+  const struct lb_hunt_drawn *drawn = lb_hunt_audit_find(&h->audit, i);
+  if (lb_hunt_stand_in(&h->space.system, t, &other)) lb_hunt_id(&other, as);
+  fprintf(out, "%s,%s,%zu,%u,%u,%u,%u,%u,%s,%s%s%s,%s,%s,%s\n", id, lb_hunt_regime_name(t->regime), t->fault_count, c->of[LB_HUNT_SAFE], c->of[LB_HUNT_LEASE],
+          c->of[LB_HUNT_EXPIRED], c->of[LB_HUNT_BLOCKED], c->of[LB_HUNT_UNDECIDED], standing_name(h, i), *why ? "\"" : "", why, *why ? "\"" : "", lb_hunt_is_core(t) ? "yes" : "no",
+          as, lb_hunt_answer_name(drawn ? lb_hunt_audit_answer(&h->audit, &h->book, drawn) : LB_HUNT_NOT_DRAWN));
 }
 
 static int write_table(const struct lb_hunt *h, const char *folder) {
@@ -39,7 +44,7 @@ static int write_table(const struct lb_hunt *h, const char *folder) {
   snprintf(part, sizeof part, "%s/hunt.csv.part", folder);
   FILE *out = fopen(part, "we");
   if (!out) return -errno;
-  fputs("timeline,regime,faults,safe,lease,expired,blocked,undecided,set,not_run,core\n", out);
+  fputs("timeline,regime,faults,safe,lease,expired,blocked,undecided,set,not_run,core,as,audit\n", out);
   for (size_t i = 0; i < h->space.count; i++) write_row(h, i, out);
   bool failed = ferror(out);
   if (fclose(out) != 0 || failed) return -EIO;

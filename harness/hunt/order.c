@@ -11,7 +11,7 @@
 
 #include "base/rng.h"
 
-enum { PURPOSE_ORDER = 0x68756e74, PURPOSE_AUDIT = 0x61756474 }; /* streams of their own */
+enum { PURPOSE_ORDER = 0x68756e74 }; /* a stream of its own */
 enum { GROUPS = LB_HUNT_KIND_COUNT * LB_HUNT_KIND_COUNT * LB_HUNT_KIND_COUNT };
 
 struct entry {
@@ -99,25 +99,4 @@ int lb_hunt_order(const struct lb_hunt_space *space, uint64_t seed, size_t **ret
   *ret = o.index;
   *ret_count = o.count;
   return full ? 0 : -ENOMEM;
-}
-
-/* A share of all of them, not of each reason: most are pruned for few reasons, and those that are rare have few ways to be wrong. */
-int lb_hunt_audit(const struct lb_hunt_space *space, uint64_t seed, double share, size_t max, size_t **ret, size_t *ret_count) {
-  struct lb_rng rng = lb_rng_fork(seed, PURPOSE_AUDIT, 0);
-  size_t count = 0;
-  size_t *index = calloc(space->count + 1, sizeof *index);
-  *ret = index;
-  *ret_count = 0;
-  if (!index) return -ENOMEM;
-  for (size_t i = 0; i < space->count; i++)
-    if (lb_hunt_pruned_is_sound(space->timeline[i].pruned)) index[count++] = i;
-  size_t wanted = (size_t)((double)count * share + 0.999);
-  if (wanted > max) wanted = max;
-  for (size_t i = 0; i < wanted && i < count; i++) { /* the first of a shuffle */
-    size_t j = i + (size_t)lb_rng_below(&rng, count - i), drawn = index[j];
-    index[j] = index[i];
-    index[i] = drawn;
-  }
-  *ret_count = wanted < count ? wanted : count;
-  return 0;
 }

@@ -14,8 +14,5 @@
  * with one fault (shuffled by the seed), then those with two round-robin over pairs of kinds and shuffled inside, then those
  * with three likewise. Only what is run (LB_HUNT_RUN). The same space and seed give the same order. 0 or -ENOMEM. */
 int lb_hunt_order(const struct lb_hunt_space *space, uint64_t seed, size_t **ret, size_t *ret_count);
-/* A sample for an audit: a share (0.05) of those that are soundly pruned, at most `max`, drawn by the seed; indices, malloc'd, into
- * *ret. 0 or -ENOMEM. */
-int lb_hunt_audit(const struct lb_hunt_space *space, uint64_t seed, double share, size_t max, size_t **ret, size_t *ret_count);
 
 #endif

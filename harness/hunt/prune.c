@@ -69,20 +69,21 @@ static int compare(struct lb_hunt_fault a, struct lb_hunt_fault b) {
 
 /* Of all orders that differ by neighbours without a common host, the one that is first by the alphabet is run: in it no fault stands
  * behind a larger one that it could be moved in front of. */
-static bool is_moved(const struct lb_hunt_timeline *t) {
+bool lb_hunt_is_moved(const struct lb_hunt_timeline *t, size_t *ret_from, size_t *ret_to) {
   for (size_t j = 1; j < t->fault_count; j++)
     for (size_t i = j; i > 0 && t->fault[i - 1].slot == t->fault[j].slot && !(touched(t->fault[i - 1]) & touched(t->fault[j])); i--)
-      if (compare(t->fault[j], t->fault[i - 1]) < 0) return true;
+      if (compare(t->fault[j], t->fault[i - 1]) < 0) return *ret_from = j, *ret_to = i - 1, true;
   return false;
 }
 
 static enum lb_hunt_pruned of_pairs(const struct lb_hunt_timeline *t) {
+  size_t from, to;
   for (size_t j = 1; j < t->fault_count; j++)
     for (size_t i = 0; i < j; i++) {
       if (never_comes(t->fault[i], t->fault[j])) return LB_HUNT_CLIENT_1_DEAD;
       if (is_dead(t->fault[i], t->fault[j])) return LB_HUNT_DEAD_HOST;
     }
-  return is_moved(t) ? LB_HUNT_ORDER : LB_HUNT_RUN;
+  return lb_hunt_is_moved(t, &from, &to) ? LB_HUNT_ORDER : LB_HUNT_RUN;
 }
 
 /* ---- bounds ------------------------------------------------------------------------------------------ */

@@ -143,12 +143,3 @@ bool lb_hunt_is_core(const struct lb_hunt_timeline *t) {
     if (lb_hunt_fault_equal(letter[i], t->fault[0])) return true;
   return false;
 }
-
-void lb_hunt_space_print(const struct lb_hunt_space *space, FILE *file) {
-  for (size_t i = 0; i < space->count; i++) {
-    const struct lb_hunt_timeline *t = &space->timeline[i];
-    char id[LB_HUNT_ID_MAX];
-    lb_hunt_id(t, id);
-    fprintf(file, "%s\t%s\t%s\n", id, lb_hunt_regime_name(t->regime), t->pruned == LB_HUNT_RUN ? "run" : lb_hunt_pruned_text(t->pruned));
-  }
-}

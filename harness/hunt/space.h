@@ -79,7 +79,15 @@ bool lb_hunt_is_core(const struct lb_hunt_timeline *timeline);
 /* Why it need not be run in this system (prune.c); timelines of a space have it filled in. */
 enum lb_hunt_pruned lb_hunt_prune(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline);
 
-/* One line per timeline: id, regime, "run" or why not. In the order of the space. */
-void lb_hunt_space_print(const struct lb_hunt_space *space, FILE *file);
+/* prune.c: true if a fault stands behind a larger one of its slot that it could be moved in front of: where it stands, and where it belongs. */
+bool lb_hunt_is_moved(const struct lb_hunt_timeline *timeline, size_t *ret_from, size_t *ret_to);
+/* stand_in.c: the timeline as which one that is soundly pruned has to come out, by the reason for which it is: without a fault that means nothing, in
+ * another slot, in another order. It may be one that a bound leaves out. False if there is none: of one that is run, or left out by a bound, and where the same
+ * would be done twice. */
+bool lb_hunt_stand_in(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline, struct lb_hunt_timeline *ret);
+
+/* One line per timeline: id, regime, "run" or why not, and of one that is soundly pruned "as ID", with "audited, " in front if a hunt with this seed runs it all
+ * the same. In the order of the space. How many are drawn so, or -ENOMEM. */
+ptrdiff_t lb_hunt_space_print(const struct lb_hunt_space *space, uint64_t seed, FILE *file);
 
 #endif

@@ -172,6 +172,7 @@ static void tell_undecided(const struct lb_hunt *h, FILE *out) {
 
 void lb_hunt_tell_remarks(const struct lb_hunt *h, const struct lb_hunt_order *order, FILE *out) {
   tell_end(h, order, out);
+  lb_hunt_tell_audit(h, out);
   tell_guards(h, out);
   tell_undecided(h, out);
   tell_pruned(h, out);

@@ -14,6 +14,8 @@ void lb_hunt_tell_row(const struct lb_hunt *hunt, FILE *out);
 void lb_hunt_tell_sets(const struct lb_hunt *hunt, const char *folder, size_t max, FILE *out);
 /* Why it ended, what was left out by which bound, and why trials were undecided: grouped by reason. */
 void lb_hunt_tell_remarks(const struct lb_hunt *hunt, const struct lb_hunt_order *order, FILE *out);
+/* What became of the audit of what is not run: one line, and one for each answer but the same. */
+void lb_hunt_tell_audit(const struct lb_hunt *hunt, FILE *out);
 
 /* What the hunt says of the scenarios: how many of each relation, those to look at by name, and the sets that no scenario has. */
 void lb_hunt_tell_scenarios(const struct lb_hunt *hunt, const struct lb_hunt_comparison *comparison, FILE *out);

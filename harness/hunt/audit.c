@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What an audit draws, and what its trials say. Of each reason at least one timeline is drawn: most are pruned for few reasons, and a wrong one may be
+ * among the others.
+ */
+#include "audit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/rng.h"
+#include "scenario/scenario.h"
+#include "sets.h"
+#include "write.h"
+
+enum { PURPOSE_AUDIT = 0x61756474 }; /* a stream of its own */
+
+/* ---- the sample ------------------------------------------------------------------------------------------------------ */
+
+static bool can_be_written(const struct lb_hunt_space *space, const struct lb_hunt_timeline *t) {
+  char *text = NULL, err[300];
+  size_t size = 0;
+  struct lb_scenario scenario;
+  FILE *file = open_memstream(&text, &size);
+  if (!file) return false;
+  int r = lb_hunt_write(t, &space->system, LB_GUARD_NONE, NULL, "any", file);
+  if (fclose(file) != 0) r = -ENOMEM;
+  if (r == 0) r = lb_scenario_parse("audit.ini", text, size, &scenario, err, sizeof err);
+  if (r == 0) lb_scenario_clear(&scenario);
+  free(text);
+  return r == 0;
+}
+
+static bool take(const struct lb_hunt_space *space, size_t timeline, struct lb_hunt_drawn *ret) {
+  struct lb_hunt_timeline other;
+  if (!lb_hunt_stand_in(&space->system, &space->timeline[timeline], &other)) return false;
+  ptrdiff_t at = lb_hunt_find(space, &other);
+  if (at < 0 || !can_be_written(space, &space->timeline[timeline])) return false;
+  *ret = (struct lb_hunt_drawn){timeline, (size_t)at};
+  return true;
+}
+
+/* The first of a shuffle that can be taken. How many. */
+static size_t draw(const struct lb_hunt_space *space, struct lb_rng *rng, size_t *index, size_t count, size_t wanted, struct lb_hunt_drawn *ret) {
+  size_t taken = 0;
+  for (size_t i = 0; i < count && taken < wanted; i++) {
+    size_t j = i + (size_t)lb_rng_below(rng, count - i), drawn = index[j];
+    index[j] = index[i];
+    taken += take(space, drawn, ret + taken);
+  }
+  return taken;
+}
+
+int lb_hunt_draw(const struct lb_hunt_space *space, uint64_t seed, size_t faults, double share, struct lb_hunt_drawn **ret, size_t *ret_count) {
+  struct lb_rng rng = lb_rng_fork(seed, PURPOSE_AUDIT, faults);
+  size_t *index = calloc(space->count + 1, sizeof *index);
+  *ret = calloc(space->count + 1, sizeof **ret);
+  *ret_count = 0;
+  for (int why = LB_HUNT_RUN + 1; why < LB_HUNT_PRUNED_COUNT && index && *ret; why++) {
+    size_t count = 0;
+    for (size_t i = 0; i < space->count && lb_hunt_pruned_is_sound((enum lb_hunt_pruned)why); i++)
+      if (space->timeline[i].pruned == (enum lb_hunt_pruned)why && space->timeline[i].fault_count == faults) index[count++] = i;
+    *ret_count += draw(space, &rng, index, count, (size_t)((double)count * share + 0.999), *ret + *ret_count);
+  }
+  free(index);
+  if (index && *ret) return 0;
+  free(*ret);
+  *ret = NULL;
+  return -ENOMEM;
+}
+
+/* ---- the answer ------------------------------------------------------------------------------------------------------ */
+
+static const char *const names[LB_HUNT_ANSWER_COUNT] = {"", "same", "other", "unclear", "undecided"};
+const char *lb_hunt_answer_name(enum lb_hunt_answer answer) { return names[answer]; }
+
+struct lb_hunt_count lb_hunt_audit_seen(const struct lb_hunt_audit *a, const struct lb_hunt_book *hunt, size_t timeline) {
+  struct lb_hunt_count sum = *lb_hunt_seen(hunt, timeline);
+  for (int came = 0; came < LB_HUNT_CAME_COUNT && a->book.file; came++) sum.of[came] = (uint16_t)(sum.of[came] + lb_hunt_seen(&a->book, timeline)->of[came]);
+  return sum;
+}
+
+enum lb_hunt_answer lb_hunt_audit_answer(const struct lb_hunt_audit *a, const struct lb_hunt_book *hunt, const struct lb_hunt_drawn *drawn) {
+  struct lb_hunt_count one = lb_hunt_audit_seen(a, hunt, drawn->timeline), other = lb_hunt_audit_seen(a, hunt, drawn->stand_in);
+  unsigned of_one = lb_hunt_decided(&one), of_other = lb_hunt_decided(&other);
+  enum lb_hunt_answer answer = of_one > 0 && of_other > 0 ? LB_HUNT_SAME : LB_HUNT_NO_ANSWER;
+  for (int class = LB_HUNT_LEASE; class <= LB_HUNT_EXPIRED && answer != LB_HUNT_NO_ANSWER; class++) {
+    unsigned broke = one.of[class], broke_other = other.of[class];
+    if ((broke == 0) == (broke_other == 0)) continue;
+    bool always = broke + broke_other == (broke > 0 ? of_one : of_other);
+    if (of_one < LB_HUNT_SURE || of_other < LB_HUNT_SURE) answer = LB_HUNT_NO_ANSWER;
+    else if (answer != LB_HUNT_OTHER) answer = always ? LB_HUNT_OTHER : LB_HUNT_UNCLEAR;
+  }
+  return answer;
+}
+
+const struct lb_hunt_drawn *lb_hunt_audit_find(const struct lb_hunt_audit *a, size_t timeline) {
+  for (size_t i = 0; i < a->count; i++)
+    if (a->drawn[i].timeline == timeline) return &a->drawn[i];
+  return NULL;
+}
+
+size_t lb_hunt_audit_count(const struct lb_hunt_audit *a, const struct lb_hunt_book *hunt, enum lb_hunt_answer answer) {
+  size_t count = 0;
+  for (size_t i = 0; i < a->count; i++) count += lb_hunt_audit_answer(a, hunt, &a->drawn[i]) == answer;
+  return count;
+}
+
+void lb_hunt_audit_clear(struct lb_hunt_audit *a) {
+  if (a->book.file) lb_hunt_book_close(&a->book);
+  free(a->drawn);
+  *a = (struct lb_hunt_audit){0};
+}

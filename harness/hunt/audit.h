@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * audit.h - does the hunt leave out what it may? A share of the timelines that it does not run for a sound reason is run all the same, and each has to come
+ * out as the one that stands for it (lb_hunt_stand_in()).
+ *
+ * These trials have a journal of their own and count nowhere else: no set and no share comes from them.
+ */
+#ifndef LB_HUNT_AUDIT_H
+#define LB_HUNT_AUDIT_H
+
+#include "book.h"
+
+#define LB_HUNT_AUDITED 0.05 /* of each reason, rounded up */
+
+enum lb_hunt_answer {
+  LB_HUNT_NOT_DRAWN,
+  LB_HUNT_SAME,      /* it came out as the other one */
+  LB_HUNT_OTHER,     /* one broke in every trial, the other in none: the reason is wrong */
+  LB_HUNT_UNCLEAR,   /* one broke in some of its trials, the other in none: a race, or a mistake */
+  LB_HUNT_NO_ANSWER, /* one of the two was not decided, or not often enough to say */
+  LB_HUNT_ANSWER_COUNT
+};
+/* "", "same", "other", "unclear", "undecided". */
+const char *lb_hunt_answer_name(enum lb_hunt_answer answer);
+
+struct lb_hunt_drawn { /* both as indices of the space */
+  size_t timeline, stand_in;
+};
+/* The sample: of each sound reason a share of those with so many faults, drawn by the seed; malloc'd, into *ret. Not drawn is what has nobody who stands for it, or
+ * cannot be written as a scenario, as it asks somebody who is dead. 0 or -ENOMEM. */
+int lb_hunt_draw(const struct lb_hunt_space *space, uint64_t seed, size_t faults, double share, struct lb_hunt_drawn **ret, size_t *ret_count);
+
+struct lb_hunt_audit {
+  struct lb_hunt_book book; /* of its own trials. book.file == NULL = there was none */
+  struct lb_hunt_drawn *drawn;
+  size_t count;
+};
+/* What the trials of both books say of one that was drawn. `sure` trials of each are enough to call it wrong. */
+enum lb_hunt_answer lb_hunt_audit_answer(const struct lb_hunt_audit *audit, const struct lb_hunt_book *hunt, const struct lb_hunt_drawn *drawn);
+/* How often a timeline was run in both books. */
+struct lb_hunt_count lb_hunt_audit_seen(const struct lb_hunt_audit *audit, const struct lb_hunt_book *hunt, size_t timeline);
+/* The one that was drawn of this timeline, or NULL. */
+const struct lb_hunt_drawn *lb_hunt_audit_find(const struct lb_hunt_audit *audit, size_t timeline);
+size_t lb_hunt_audit_count(const struct lb_hunt_audit *audit, const struct lb_hunt_book *hunt, enum lb_hunt_answer answer);
+void lb_hunt_audit_clear(struct lb_hunt_audit *audit);
+
+#endif

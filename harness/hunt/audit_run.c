@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An audit of what a hunt does not run, played: each timeline that was drawn, and who stands for it if the hunt has not run that. Where the two differ both are
+ * run again, until it is sure that they do.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "follow.h"
+#include "sets.h"
+
+/* PART: so many at a time, between which the time is looked at. The last of the rounds is alone on the machine. */
+enum { PART = 24, ROUNDS = 3 };
+/* The last tenth of the budget is for simpler forms and guards. */
+#define AUDIT_UNTIL 0.9
+
+static int open_book(struct lb_hunting *g) {
+  char path[4200], of[400];
+  struct lb_hunt_book *book = &g->h->audit.book;
+  if (book->file) return 0;
+  snprintf(path, sizeof path, "%s/trials-audit.csv", g->order->folder);
+  lb_hunting_describe(g->order, of, sizeof of);
+  int r = lb_hunt_book_open(book, &g->h->space, path, of, g->err, g->err_size);
+  book->guard = g->order->guard;
+  return r;
+}
+
+static unsigned decided(const struct lb_hunting *g, size_t timeline) {
+  struct lb_hunt_count count = lb_hunt_audit_seen(&g->h->audit, &g->h->book, timeline);
+  return lb_hunt_decided(&count);
+}
+
+/* The trials go into the book of the audit, with seeds that no other volley has. */
+static int fire(struct lb_hunting *g, const size_t timeline[], size_t count, int repeats, int jobs) {
+  struct lb_hunt_gun gun = g->gun;
+  gun.book = &g->h->audit.book;
+  int r = lb_hunt_fire(&gun, timeline, count, g->order->guard, repeats, jobs, g->err, g->err_size);
+  g->gun.fired = gun.fired;
+  if (r == -EINTR) g->h->end = LB_HUNT_INTERRUPTED;
+  return r;
+}
+
+/* Those of the pairs with fewer than `least` decided trials, each once. */
+static size_t collect(const struct lb_hunting *g, const struct lb_hunt_drawn *drawn, size_t count, unsigned least, size_t *ret) {
+  size_t some = 0;
+  for (size_t i = 0; i < 2 * count; i++) {
+    size_t timeline = i % 2 ? drawn[i / 2].stand_in : drawn[i / 2].timeline;
+    bool listed = false;
+    for (size_t j = 0; j < some; j++) listed |= ret[j] == timeline;
+    if (!listed && decided(g, timeline) < least) ret[some++] = timeline;
+  }
+  return some;
+}
+
+/* Until each has so many decided trials, or has had its rounds. */
+static int decide(struct lb_hunting *g, const struct lb_hunt_drawn *drawn, size_t count, int least) {
+  size_t timeline[2 * PART];
+  int r = 0;
+  for (int round = 0; round <= ROUNDS && r == 0; round++) {
+    size_t some = collect(g, drawn, count, (unsigned)least, timeline);
+    r = fire(g, timeline, some, round == 0 ? least : 1, round < ROUNDS ? g->order->jobs : 1);
+  }
+  return r;
+}
+
+static int look_closer(struct lb_hunting *g, const struct lb_hunt_drawn *drawn, size_t count) {
+  int r = 0;
+  g->gun.fresh = true; /* what a trial before it has left on the servers is no part of an answer */
+  for (size_t i = 0; i < count && r == 0; i++) {
+    struct lb_hunt_count one = lb_hunt_audit_seen(&g->h->audit, &g->h->book, drawn[i].timeline), other = lb_hunt_audit_seen(&g->h->audit, &g->h->book, drawn[i].stand_in);
+    bool known = lb_hunt_decided(&one) > 0 && lb_hunt_decided(&other) > 0;
+    if (known && lb_hunt_audit_answer(&g->h->audit, &g->h->book, &drawn[i]) != LB_HUNT_SAME) r = decide(g, &drawn[i], 1, LB_HUNT_SURE);
+  }
+  g->gun.fresh = false;
+  return r;
+}
+
+static int run(struct lb_hunting *g, const struct lb_hunt_drawn *drawn, size_t count) {
+  int r = 0;
+  for (size_t at = 0; at < count && r == 0 && !lb_hunting_is_over(g, AUDIT_UNTIL); at += PART) {
+    size_t some = count - at < PART ? count - at : PART;
+    r = decide(g, drawn + at, some, 1);
+    if (r == 0) r = look_closer(g, drawn + at, some);
+  }
+  return r;
+}
+
+int lb_hunting_audit_pruned(struct lb_hunting *g, size_t faults) {
+  struct lb_hunt_audit *a = &g->h->audit;
+  struct lb_hunt_drawn *drawn;
+  size_t count;
+  int r = open_book(g);
+  if (r == 0) r = lb_hunt_draw(&g->h->space, g->order->seed, faults, LB_HUNT_AUDITED, &drawn, &count);
+  if (r < 0) return r;
+  struct lb_hunt_drawn *grown = realloc(a->drawn, (a->count + count + 1) * sizeof *grown);
+  if (!grown) return free(drawn), -ENOMEM;
+  memcpy(grown + a->count, drawn, count * sizeof *grown);
+  free(drawn);
+  a->drawn = grown;
+  a->count += count;
+  g->live.what = "auditing";
+  return run(g, grown + a->count - count, count);
+}

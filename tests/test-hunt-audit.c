@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The audit of what a hunt leaves out: who stands for whom, what is drawn, and what is said of trials that agree or do not.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "backends/registry.h"
+#include "hunt/tell.h"
+#include "run/system.h"
+
+static struct lb_hunt hunt;
+static char folder[] = "/tmp/test-hunt-audit-XXXXXX";
+
+static void make_space(const char *name, int faults_max, struct lb_hunt_space *ret) {
+  struct lb_hunt_system hunted;
+  struct lb_system system;
+  char err[400];
+  assert_int_equal(lb_system_parse(name, &system, err, sizeof err), 0);
+  lb_hunt_system_of(system.protocol, system.topology, &hunted);
+  hunted.network = hunted.count > 0; /* a machine without namespaces has a smaller alphabet */
+  assert_int_equal(lb_hunt_space_make(&hunted, faults_max, NULL, ret), 0);
+}
+
+static size_t find(const struct lb_hunt_space *space, const char *id) {
+  struct lb_hunt_timeline timeline;
+  char err[200];
+  assert_int_equal(lb_hunt_of_id(id, &timeline, err, sizeof err), 0);
+  ptrdiff_t at = lb_hunt_find(space, &timeline);
+  if (at < 0) fail_msg("there is no %s", id);
+  return (size_t)at;
+}
+
+/* ---- who stands for whom --------------------------------------------------------------------------------------------- */
+
+/* Somebody who is run, or whom only a bound leaves out. But where the same would be done twice nobody stands. */
+static void somebody_stands_for_whom_a_sound_reason_prunes(void **state) {
+  static const char *const systems[] = {"local@none", "redis-token@redis", "redlock@redis-x3", "redis-token@sentinel", "pg-lease-client@pg-async", "zk-sequential@zk-x3"};
+  (void)state;
+  for (size_t i = 0; i < sizeof systems / sizeof *systems; i++) {
+    struct lb_hunt_space space;
+    struct lb_hunt_timeline other;
+    size_t sound = 0, nobody = 0;
+    make_space(systems[i], 2, &space);
+    for (size_t n = 0; n < space.count; n++) {
+      const struct lb_hunt_timeline *t = &space.timeline[n];
+      bool stands = lb_hunt_stand_in(&space.system, t, &other);
+      if (!lb_hunt_pruned_is_sound(t->pruned)) assert_false(stands);
+      else sound++, nobody += !stands;
+      if (!stands) continue;
+      ptrdiff_t at = n % 5 ? 0 : lb_hunt_find(&space, &other); /* slow: of a fifth */
+      assert_true(at >= 0);
+      assert_false(lb_hunt_pruned_is_sound(other.pruned));
+    }
+    if (nobody * 50 > sound) fail_msg("%s: nobody stands for %zu of %zu", systems[i], nobody, sound);
+    lb_hunt_space_clear(&space);
+  }
+}
+
+static void it_is_the_one_that_the_reason_names(void **state) {
+  static const struct {
+    const char *system, *id, *other; /* NULL = nobody */
+  } cases[] = {
+      {"redis-token@redis", "L1.ahead-c1@H", "L0"},
+      {"redis-token@redis", "L2.ahead-c2@B+restart-P@H", "L1.restart-P@H"},
+      {"redis-token@redis", "L2.ahead-c2@B+behind-c1@H", "L0"},
+      {"redis-token@redis", "L1.restart-P@A", "L1.restart-P@H"},
+      {"redis-token@redis", "L2.restart-P@A+kill-c2@H", "L2.restart-P@H+kill-c2@H"},
+      {"redis-token@redis", "L2.pause-P@A-mid+kill-c1@A", "L2.kill-c1@H+pause-P@H-mid"},
+      {"redis-token@redis", "S2.kill-c1@H+restart-P@R", "S1.kill-c1@H"},
+      {"redis-token@redis", "S2.pause-P@H-mid+ahead-P@H", "S1.pause-P@H-mid"},
+      {"redis-token@redis", "L1.restart-P@W", "L0"},
+      {"redis-token@redis", "L2.restart-P@A+restart-P@H", NULL},
+      {"redlock@redis-x3", "S2.isolate-P@B-back+restart-P@H", "S1.restart-P@H"},
+      {"zk-sequential@zk-x3", "L2.kill-P@B-gone+pause-P@H-back", "L1.kill-P@B-gone"},
+      {"pg-lease-client@pg-async", "L1.isolate-f@H-back", "L1.isolate-P@H-back"},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct lb_hunt_space space;
+    struct lb_hunt_timeline other;
+    char id[LB_HUNT_ID_MAX];
+    make_space(cases[i].system, 2, &space);
+    bool stands = lb_hunt_stand_in(&space.system, &space.timeline[find(&space, cases[i].id)], &other);
+    if (stands) lb_hunt_id(&other, id);
+    if (stands != (cases[i].other != NULL) || (stands && strcmp(id, cases[i].other) != 0))
+      fail_msg("%s: %s stands for %s, expected %s", cases[i].system, stands ? id : "nobody", cases[i].id, cases[i].other ? cases[i].other : "nobody");
+    lb_hunt_space_clear(&space);
+  }
+}
+
+/* ---- what is drawn --------------------------------------------------------------------------------------------------- */
+
+static void a_share_of_each_reason_is_drawn_by_the_seed(void **state) {
+  struct lb_hunt_space space;
+  struct lb_hunt_drawn *drawn, *again, *other;
+  size_t count, count_again, count_other, of[LB_HUNT_PRUNED_COUNT] = {0}, pruned[LB_HUNT_PRUNED_COUNT] = {0};
+  (void)state;
+  make_space("redis-token@sentinel", 2, &space);
+  assert_int_equal(lb_hunt_draw(&space, 7, 2, 0.05, &drawn, &count), 0);
+  assert_int_equal(lb_hunt_draw(&space, 7, 2, 0.05, &again, &count_again), 0);
+  assert_int_equal(lb_hunt_draw(&space, 8, 2, 0.05, &other, &count_other), 0);
+  assert_int_equal(count, count_again);
+  assert_memory_equal(drawn, again, count * sizeof *drawn);
+  assert_memory_not_equal(drawn, other, count * sizeof *drawn);
+  for (size_t i = 0; i < space.count; i++) pruned[space.timeline[i].pruned] += space.timeline[i].fault_count == 2;
+  for (size_t i = 0; i < count; i++) {
+    assert_int_equal(space.timeline[drawn[i].timeline].fault_count, 2);
+    assert_false(lb_hunt_pruned_is_sound(space.timeline[drawn[i].stand_in].pruned));
+    for (size_t j = 0; j < i; j++) assert_int_not_equal(drawn[i].timeline, drawn[j].timeline);
+    of[space.timeline[drawn[i].timeline].pruned]++;
+  }
+  for (int why = 0; why < LB_HUNT_PRUNED_COUNT; why++) assert_int_equal(of[why], lb_hunt_pruned_is_sound((enum lb_hunt_pruned)why) ? (pruned[why] + 19) / 20 : 0);
+  free(drawn);
+  free(again);
+  free(other);
+  lb_hunt_space_clear(&space);
+}
+
+/* ---- what is said ---------------------------------------------------------------------------------------------------- */
+
+static int begin(void **state) {
+  char path[200], err[300];
+  (void)state;
+  hunt = (struct lb_hunt){0};
+  make_space("redis-token@redis", 1, &hunt.space);
+  snprintf(path, sizeof path, "%s/trials.csv", folder);
+  assert_int_equal(lb_hunt_book_open(&hunt.book, &hunt.space, path, "test", err, sizeof err), 0);
+  unlink(path);
+  snprintf(path, sizeof path, "%s/trials-audit.csv", folder);
+  assert_int_equal(lb_hunt_book_open(&hunt.audit.book, &hunt.space, path, "test", err, sizeof err), 0);
+  unlink(path);
+  assert_non_null(hunt.audit.drawn = malloc(sizeof *hunt.audit.drawn));
+  hunt.audit.drawn[0] = (struct lb_hunt_drawn){find(&hunt.space, "L1.restart-P@A"), find(&hunt.space, "L1.restart-P@H")};
+  hunt.audit.count = 1;
+  return 0;
+}
+
+static int end(void **state) {
+  (void)state;
+  lb_hunt_clear(&hunt);
+  return 0;
+}
+
+static void enter(struct lb_hunt_book *book, const char *id, enum lb_hunt_came came, int trials) {
+  for (int i = 0; i < trials; i++) lb_hunt_book_add(book, find(&hunt.space, id), LB_GUARD_NONE, came, "");
+}
+
+static bool tells(const char *wanted) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  assert_non_null(out);
+  lb_hunt_tell_audit(&hunt, out);
+  fclose(out);
+  bool found = strstr(text, wanted) != NULL;
+  if (!found) print_message("told: %s", text);
+  free(text);
+  return found;
+}
+
+static enum lb_hunt_answer answer(void) { return lb_hunt_audit_answer(&hunt.audit, &hunt.book, &hunt.audit.drawn[0]); }
+
+static void who_comes_out_alike_agrees(void **state) {
+  (void)state;
+  assert_int_equal(answer(), LB_HUNT_NO_ANSWER);
+  enter(&hunt.audit.book, "L1.restart-P@A", LB_HUNT_SAFE, 1);
+  assert_int_equal(answer(), LB_HUNT_NO_ANSWER);
+  enter(&hunt.book, "L1.restart-P@H", LB_HUNT_BLOCKED, 1);
+  assert_int_equal(answer(), LB_HUNT_SAME);
+  assert_true(tells("audit: 1 of 24 timelines that need not be run were run, all agree."));
+}
+
+static void a_wrong_reason_is_told_when_it_is_sure(void **state) {
+  (void)state;
+  enter(&hunt.audit.book, "L1.restart-P@A", LB_HUNT_LEASE, LB_HUNT_SURE);
+  enter(&hunt.book, "L1.restart-P@H", LB_HUNT_SAFE, LB_HUNT_SURE - 1);
+  assert_int_equal(answer(), LB_HUNT_NO_ANSWER);
+  assert_true(tells("0 of 24 timelines that need not be run were run; 1 more were drawn and not decided."));
+  enter(&hunt.audit.book, "L1.restart-P@H", LB_HUNT_SAFE, 1);
+  assert_int_equal(answer(), LB_HUNT_OTHER);
+  assert_true(tells("0 agree, 1 disagree, 0 are unclear."));
+  assert_true(tells("ERROR: L1.restart-P@A (broke 5 of 5 within a lease) was to come out as L1.restart-P@H (broke 0 of 5). Reason not to run it: behind the last reply"));
+}
+
+/* To lose it only after the lease is another answer, too. */
+static void so_is_one_that_breaks_less(void **state) {
+  (void)state;
+  enter(&hunt.audit.book, "L1.restart-P@A", LB_HUNT_EXPIRED, LB_HUNT_SURE);
+  enter(&hunt.book, "L1.restart-P@H", LB_HUNT_LEASE, LB_HUNT_SURE);
+  assert_int_equal(answer(), LB_HUNT_OTHER);
+}
+
+static void a_race_is_not_called_a_mistake(void **state) {
+  (void)state;
+  enter(&hunt.audit.book, "L1.restart-P@A", LB_HUNT_LEASE, 1);
+  enter(&hunt.audit.book, "L1.restart-P@A", LB_HUNT_SAFE, LB_HUNT_SURE);
+  enter(&hunt.book, "L1.restart-P@H", LB_HUNT_SAFE, LB_HUNT_SURE);
+  assert_int_equal(answer(), LB_HUNT_UNCLEAR);
+  assert_true(tells("unclear: L1.restart-P@A (broke 1 of 6 within a lease)"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(somebody_stands_for_whom_a_sound_reason_prunes), cmocka_unit_test(it_is_the_one_that_the_reason_names), cmocka_unit_test(a_share_of_each_reason_is_drawn_by_the_seed),
+      cmocka_unit_test_setup_teardown(who_comes_out_alike_agrees, begin, end), cmocka_unit_test_setup_teardown(a_wrong_reason_is_told_when_it_is_sure, begin, end),
+      cmocka_unit_test_setup_teardown(so_is_one_that_breaks_less, begin, end), cmocka_unit_test_setup_teardown(a_race_is_not_called_a_mistake, begin, end),
+  };
+  if (!mkdtemp(folder)) return 1;
+  int r = cmocka_run_group_tests_name("hunt-audit", tests, NULL, NULL);
+  rmdir(folder);
+  return r;
+}
