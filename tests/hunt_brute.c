@@ -126,9 +126,18 @@ static bool first_of_its_orders(const struct fault *f, int n) {
   return true;
 }
 
+/* Paused or cut off inside the acquire, and free again before something of H is done to the same hosts: not as if all were done at H. */
+static bool over_before_h(const struct fault *f, int n, int i) {
+  for (int j = 0; j < n; j++)
+    if (f[i].slot == 'A' && is(f[i].undo, "mid") && f[j].slot == 'H' && share_host(f[i], f[j], true)) return true;
+  return false;
+}
+
 static bool runs(const struct lb_hunt_system *s, const struct fault *f, int n) {
   for (int i = 0; i < n; i++) {
-    if (!single_runs(s, f[i]) || (n > 1 && bounded(f[i]))) return false;
+    struct fault alone = f[i];
+    if (over_before_h(f, n, i)) alone.slot = 'H';
+    if (!single_runs(s, alone) || (n > 1 && bounded(f[i]))) return false;
     for (int j = 0; j < i; j++)
       if (!pair_runs(f[j], f[i])) return false;
   }

@@ -72,6 +72,8 @@ static void it_is_the_one_that_the_reason_names(void **state) {
       {"redis-token@redis", "L1.restart-P@A", "L1.restart-P@H"},
       {"redis-token@redis", "L2.restart-P@A+kill-c2@H", "L2.restart-P@H+kill-c2@H"},
       {"redis-token@redis", "L2.pause-P@A-mid+kill-c1@A", "L2.kill-c1@H+pause-P@H-mid"},
+      {"redis-token@redis", "L2.pause-P@A-mid+kill-c2@H", "L2.kill-c2@H+pause-P@H-mid"},
+      {"redis-token@redis", "L2.pause-P@A-mid+ahead-P@H", NULL}, /* its clock can be set by then */
       {"redis-token@redis", "S2.kill-c1@H+restart-P@R", "S1.kill-c1@H"},
       {"redis-token@redis", "S2.pause-P@H-mid+ahead-P@H", "S1.pause-P@H-mid"},
       {"redis-token@redis", "L1.restart-P@W", "L0"},

@@ -10,8 +10,9 @@
 #include "follow.h"
 #include "sets.h"
 
-/* PART: so many at a time, between which the time is looked at. The last of the rounds is alone on the machine. */
-enum { PART = 24, ROUNDS = 3 };
+/* PART: so many at a time, between which the time is looked at. What is undecided is asked once more, alone on the machine: much of what means nothing
+ * cannot be played. */
+enum { PART = 24, ROUNDS = 1 };
 /* The last tenth of the budget is for simpler forms and guards. */
 #define AUDIT_UNTIL 0.9
 
@@ -53,7 +54,7 @@ static size_t collect(const struct lb_hunting *g, const struct lb_hunt_drawn *dr
   return some;
 }
 
-/* Until each has so many decided trials, or has had its rounds. */
+/* Until each has so many decided trials, or was asked so often. */
 static int decide(struct lb_hunting *g, const struct lb_hunt_drawn *drawn, size_t count, int least) {
   size_t timeline[2 * PART];
   int r = 0;

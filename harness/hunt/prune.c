@@ -67,6 +67,13 @@ static int compare(struct lb_hunt_fault a, struct lb_hunt_fault b) {
   return a.undo < b.undo ? -1 : a.undo > b.undo;
 }
 
+/* What is over before H is not done beside what is done at H: of hosts that both touch the one is free again when the other comes. */
+static bool is_over_before_h(const struct lb_hunt_timeline *t, size_t at) {
+  for (size_t i = 0; i < t->fault_count && t->fault[at].undo == LB_HUNT_MID; i++)
+    if (t->fault[i].slot == LB_HUNT_HOLDING && touched(t->fault[i]) & touched(t->fault[at])) return true;
+  return false;
+}
+
 /* Of all orders that differ by neighbours without a common host, the one that is first by the alphabet is run: in it no fault stands
  * behind a larger one that it could be moved in front of. */
 bool lb_hunt_is_moved(const struct lb_hunt_timeline *t, size_t *ret_from, size_t *ret_to) {
@@ -124,6 +131,7 @@ enum lb_hunt_pruned lb_hunt_prune(const struct lb_hunt_system *s, const struct l
   bool drifts = t->regime != LB_HUNT_DRIFT || t->fault_count == 0;
   for (size_t i = 0; i < t->fault_count && why == LB_HUNT_RUN; i++) {
     why = of_fault(s, t->fault[i]);
+    if (why == LB_HUNT_SAME_AS_H && is_over_before_h(t, i)) why = LB_HUNT_RUN;
     drifts |= lb_hunt_drifts(t->fault[i]);
   }
   if (why == LB_HUNT_RUN && !drifts) why = LB_HUNT_NO_DRIFT;

@@ -17,13 +17,23 @@ static void put(struct lb_hunt_timeline *t, size_t at, struct lb_hunt_fault f) {
   t->fault_count++;
 }
 
-/* The first fault that is pruned for this reason even alone, in whatever regime. */
-static size_t find_fault(const struct lb_hunt_system *s, const struct lb_hunt_timeline *t, enum lb_hunt_pruned why) {
-  for (size_t i = 0; i < t->fault_count; i++) {
-    struct lb_hunt_timeline one = {.fault_count = 1, .fault = {t->fault[i]}};
-    if (lb_hunt_prune(s, &one) == why) return i;
+/* Pruned for this reason alone, in whatever regime, and beside each fault that comes later: one that is over before H is not as at H beside some of those. */
+static bool is_it(const struct lb_hunt_system *s, const struct lb_hunt_timeline *t, size_t at, enum lb_hunt_pruned why) {
+  struct lb_hunt_timeline one = {.fault_count = 1, .fault = {t->fault[at]}};
+  bool is = lb_hunt_prune(s, &one) == why;
+  for (size_t i = at + 1; i < t->fault_count && is && why == LB_HUNT_SAME_AS_H; i++) {
+    one.fault_count = 2;
+    one.fault[1] = t->fault[i];
+    is = t->fault[i].slot != LB_HUNT_HOLDING || lb_hunt_prune(s, &one) == why;
   }
-  return t->fault_count;
+  return is;
+}
+
+/* The first such fault. */
+static size_t find_fault(const struct lb_hunt_system *s, const struct lb_hunt_timeline *t, enum lb_hunt_pruned why) {
+  size_t i = 0;
+  while (i < t->fault_count && !is_it(s, t, i, why)) i++;
+  return i;
 }
 
 /* The later one of the first two faults that are pruned for this reason as a pair. */
