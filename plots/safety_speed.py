@@ -69,6 +69,20 @@ def label_of(row):
     return f"{row['system']}  {row['safe']} of {row['scenarios']}{more}"
 
 
+def dots(ax, styles, rows):
+    """One per row, with the interval of its speed."""
+    for r in rows:
+        if r["handoffs_per_s_low"] is not None:
+            ax.vlines(r["share"], r["handoffs_per_s_low"], r["handoffs_per_s_high"], linewidth=1.2,
+                      color=styles.of(r["system"])[0])
+        marker = styles.marker(r["system"], 7.5)
+        if marker["markerfacecolor"] != "white" and marker["marker"] not in "x+":
+            # a white edge, to be seen where two dots meet
+            marker |= {"markeredgecolor": "white", "markersize": marker["markersize"] + 1.8}
+        # a dot at the end of the axis is drawn whole
+        ax.plot([r["share"]], [r["handoffs_per_s"]], linestyle="none", clip_on=False, **marker, gid=f"dot {r['system']}")
+
+
 def paint(run, fast, speed, rows, core, missing):
     from matplotlib.figure import Figure
 
@@ -83,16 +97,7 @@ def paint(run, fast, speed, rows, core, missing):
         notes.append(f"safety known, speed not measured: {', '.join(missing)}")
     foot = figure.title_and_foot(fig, "What does safety cost?", notes, run)[1]
     ax = fig.add_axes((0.09, (foot + 0.55) / 5.9, 0.88, 1 - (foot + 0.55 + 0.6) / 5.9))
-    for r in rows:
-        if r["handoffs_per_s_low"] is not None:
-            ax.vlines(r["share"], r["handoffs_per_s_low"], r["handoffs_per_s_high"], linewidth=1.2,
-                      color=styles.of(r["system"])[0])
-        marker = styles.marker(r["system"], 7.5)
-        if marker["markerfacecolor"] != "white" and marker["marker"] not in "x+":
-            # a white edge, to be seen where two dots meet
-            marker |= {"markeredgecolor": "white", "markersize": marker["markersize"] + 1.8}
-        # a dot at the end of the axis is drawn whole
-        ax.plot([r["share"]], [r["handoffs_per_s"]], linestyle="none", clip_on=False, **marker, gid=f"dot {r['system']}")
+    dots(ax, styles, rows)
     ax.set_xlim(-0.06, 1.06)
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])
     ax.set_yscale("log")

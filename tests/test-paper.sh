@@ -87,10 +87,14 @@ call "$python" "$root/paper/numbers" "$work/run" "$work/first"
 holds 'every number that the text asks for is in a run of all scenarios' ended 0
 (cd / && LC_ALL=C TZ=Asia/Tokyo PYTHONHASHSEED=5 "$python" "$root/paper/numbers" "$work/run" "$work/second" >/dev/null)
 holds 'the same run gives the same bytes' diff -r "$work/first" "$work/second"
-{ read -r committed && read -r committed_speed; } <"$root/paper/RUN"
+{ read -r committed && read -r committed_speed && read -r committed_hunt; } <"$root/paper/RUN"
+# What `lockbench list assumptions` says of the systems of the sample.
+assumes() { for word in $2; do echo "$1  $word  text"; done; }
+{ assumes redis-token 'memory successor wall-clock rate stops' && assumes redlock 'memory wall-clock rate stops' && assumes zk-sequential stops; } >"$work/assumptions"
 beside=
 if [ -e "$root/$committed_speed/run.json" ]; then beside="--speed $root/$committed_speed"; fi
-# shellcheck disable=SC2086 # two words, or none
+if [ -e "$root/$committed_hunt" ]; then beside="$beside --hunt $root/$committed_hunt --assumptions $work/assumptions"; fi
+# shellcheck disable=SC2086 # words, or none
 call "$python" "$root/paper/numbers" "$root/$committed" "$work/committed" $beside
 holds 'every number that the text asks for is in the runs that paper/RUN names' ended 0
 
@@ -365,6 +369,42 @@ END_OF_CHANGES
 call "$python" "$root/paper/numbers" "$work/run" "$work/none" --speed "$work/no-run"
 holds 'a second folder that is no run is refused' ended 2 'is not a run folder'
 
+# ---- a hunt
+
+hunted=$root/tests/data/hunt-sample
+call "$python" "$root/paper/numbers" "$work/run" "$work/hunted" --hunt "$hunted" --assumptions "$work/assumptions"
+holds 'every number that the text asks for is in a hunt, too' ended 0
+holds 'a difference that the text does not explain is named' ended 0 'Not explained yet: \sys{redlock@redis-x5} (wall clock), \sys{redlock@redis-x5} (nothing) and \sys{zk-sequential@zk-x3} (successor).'
+holds 'in the text, too' grep -q 'LBset{hunt.unexplained}{Not explained yet' "$work/hunted/numbers.tex"
+holds 'the text can tell whether it has one' sh -c '! grep -q "LBhas{hunt}" "$1/first/numbers.tex" && grep -q "LBhas{hunt}" "$1/hunted/numbers.tex"' sh "$work"
+row() { # row TABLE SYSTEM CELLS: the row of a system
+  grep -F "\\sys{$2}&" "$work/hunted/table-$1.tex"
+  printf "expected: %s\n" "$3"
+  grep -qxF "\\sys{$2}&$3\\\\" "$work/hunted/table-$1.tex"
+}
+yes='\cellcolor{violated}'
+holds 'a row: what was run of the space, what holds a set left out; smallest number; minimal sets; core; sometimes; after the lease; blocked; undecided' \
+  row hunt redis-token@redis '9/9&1/2&1&2&1&3/7&0&1&1&0'
+holds 'a row with more than a twentieth undecided is marked' row hunt zk-sequential@zk-x3 '5/6&&--&0&&0/3&1&1&0&1!'
+holds 'of servers that are apart, too' row hunt redlock@redis-x5 '5/5&2/2&1&1&1&0/2&1&0&0&0'
+holds 'a lock that lies needs no fault' row hunt broken@none '1/1&&0&0&&--&0&0&0&0'
+holds 'what a lock rests on: the least number of faults; two of them where one is not enough' row rests redis-token@redis "${yes}1&${yes}&${yes}1&${yes}2&&${yes}1"
+holds 'declared and kept is no number, and what is not declared is not shaded' row rests redlock@redis-x5 "${yes}1&&${yes}--&${yes}&&${yes}"
+holds 'not decided is not kept; what breaks sometimes is in brackets' row rests zk-sequential@zk-x3 "?&(1)&--&&&${yes}1"
+holds 'who lies rests on nothing' sh -c '! grep -F broken "$1"' sh "$work/hunted/table-rests.tex"
+plant '\WhenRun{differs.zk-sequential@zk-x3.successor}{It \emph{was} \LB{hunt.zk-sequential@zk-x3.least}.}\WhenRun{differs.local@none.memory}{\LB{no.such}}'
+call "$python" "$work/paper/numbers" "$work/run" "$work/planted-hunt" --hunt "$hunted" --assumptions "$work/assumptions"
+holds 'a difference that the text explains is not, and one that is not there asks for nothing' \
+  sh -c '[ "$1" -eq 0 ] && grep -F "Not explained yet: \\sys{redlock@redis-x5} (wall clock) and" "$2" && ! grep -F "zk-sequential" "$2"' sh "$code" "$work/out"
+call "$python" "$root/paper/numbers" "$work/run" "$work/none" --hunt "$work/run" --assumptions "$work/assumptions"
+holds 'a folder without a hunt is refused' ended 2 'found no SYSTEM/hunt.csv'
+echo 'redlock luck text' >"$work/luck"
+call "$python" "$root/paper/numbers" "$work/run" "$work/none" --hunt "$hunted" --assumptions "$work/luck"
+holds 'an assumption that nobody here knows is refused' ended 2 'with one of memory, successor'
+sed -n 's/^    {"\([a-z-]*\)", "[^"]*", LB_TRAIT.*/\1/p' "$root/backends/backend.c" >"$work/declared"
+"$python" -c 'import sys; sys.path.insert(0, sys.argv[1]); import hunted; print("\n".join(hunted.HEADS))' "$root/paper" >"$work/known"
+holds 'those of the protocols are those of the paper' diff "$work/declared" "$work/known"
+
 # Whatever the python3 in PATH is: Debian's is taken. (A number in the text stops the build before LaTeX is needed.)
 mkdir "$work/stub" && printf '#!/bin/sh\nexit 1\n' >"$work/stub/python3" && chmod +x "$work/stub/python3"
 plant 'In 17 trials nothing was lost.'
@@ -376,13 +416,14 @@ holds 'by ./bench paper, too, before it installs or builds anything' ended 2 'is
 call bash "$root/bench" paper "$work/run" "$work/no-run"
 holds 'the second one as well' ended 2 "$work/no-run is no run folder"
 call bash "$root/bench" paper "$work/run" "$work/fast" "$work/run"
-holds 'a third one is one too many' ended 2 'paper takes a run folder, or one and that of a run of speed'
+holds 'a third one is one too many' ended 2 'paper takes a run folder, or one and that of a run of speed, and the folder of a hunt'
 
 # ---- the PDF
 
 if command -v pdflatex >/dev/null 2>&1 && command -v bibtex >/dev/null 2>&1 && kpsewhich lmodern.sty booktabs.sty >/dev/null 2>&1; then
   call "$root/paper/build" "$work/run" "$work/pdf" false
   holds 'the paper sets: no undefined reference, nothing sticks out by more than ten points' ended 0
+  holds 'and says that it has no hunt' ended 0 'no hunt is part of this build'
   pages=$(sed -n 's/.*: \([0-9]*\) pages from.*/\1/p' "$work/out")
   holds "it has six to eighteen pages (${pages:-none})" test "${pages:-0}" -ge 6 -a "${pages:-0}" -le 18
   cp "$work/pdf/lockbench.pdf" "$work/first.pdf"
@@ -393,6 +434,11 @@ if command -v pdflatex >/dev/null 2>&1 && command -v bibtex >/dev/null 2>&1 && k
     holds 'of two runs it sets, too' ended 0 'pages from the run run and the run fast'
     holds 'with the figures of speed of the second' sh -c 'cmp "$1/fast/figures/scaling.pdf" "$1/pdf/figures/scaling.pdf" && cmp "$1/run/figures/violation.pdf" "$1/pdf/figures/violation.pdf"' sh "$work"
     holds 'and that of safety and speed drawn from both' sh -c '! cmp -s "$1/run/figures/safety-speed.pdf" "$1/pdf/figures/safety-speed.pdf"' sh "$work"
+  fi
+  if "$python" -c 'import matplotlib' 2>/dev/null; then
+    printf '#!/bin/sh\ncat "%s"\n' "$work/assumptions" >"$work/lockbench" && chmod +x "$work/lockbench"
+    call "$root/paper/build" "$work/run" "$work/pdf" "$work/lockbench" '' "$hunted"
+    holds 'with a hunt it sets, too, with both its figures' sh -c '[ "$1" -eq 0 ] && grep "and the hunt hunt-sample" "$2/out" && [ -s "$2/pdf/figures/hunt.pdf" ] && [ -s "$2/pdf/figures/hunt-speed.pdf" ]' sh "$code" "$work"
   fi
   plant 'See Section~\ref{sec:nowhere}, and~\cite{nobody}.
 

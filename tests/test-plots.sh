@@ -231,6 +231,32 @@ holds 'with the speed of the second' test -n "$(column first redis-token@redis)"
 "$python" "$root/plots/safety_speed.py" "$work/safety" >"$work/out" 2>"$work/err"
 holds 'which the first alone does not have' one_line "$work/out" 'not drawn: no measured trial'
 
+# A hunt: which faults break which lock, and what that costs.
+hunts=$root/tests/data/hunt-sample
+holds 'a hunt is drawn' "$python" "$root/plots/hunt.py" "$hunts" "$work/hunt.svg"
+holds 'a set is a mechanism, and what was not run is not called kept' diff "$root/tests/plots/hunt.csv" "$work/hunt.csv"
+(cd / && TZ=Asia/Tokyo LC_ALL=C HOME=/nonexistent "$python" "$root/plots/hunt.py" "$hunts" "$work/again.svg")
+holds 'drawn again it is the same' cmp "$work/hunt.svg" "$work/again.svg"
+sample hunted
+holds 'the faults that break a lock stand beside its speed' "$python" "$root/plots/hunt_speed.py" "$work/hunted" "$hunts"
+cut -d, -f1,3-6 "$work/hunted/figures/hunt-speed.csv" >"$work/found"
+printf '%s\n' system,core,core_broke,share,smallest redis-token@redis,7,3,0.4285714286,1 redlock@redis-x5,2,0,0,1 zk-sequential@zk-x3,3,0,0, >"$work/wanted"
+holds 'of the systems that have both, with the share of the core that was decided' diff "$work/wanted" "$work/found"
+of_speed() { sed -n 's/^redis-token@redis,//p' "$work/$1" | rev | cut -d, -f1-3; }
+holds 'and the speed of the other figure' test "$(of_speed hunted/figures/hunt-speed.csv)" = "$(of_speed first/figures/safety-speed.csv)"
+"$python" "$root/plots/hunt_speed.py" "$work/safety" "$hunts" >"$work/out" 2>"$work/err"
+holds 'a run without speed has nothing beside a hunt' one_line "$work/out" 'not drawn: no measured trial'
+"$python" "$root/plots/hunt.py" "$work/first" "$work/hunt.svg" >"$work/out" 2>"$work/err"
+code=$?
+holds 'a folder without hunts ends with 2' ends_with 2
+holds 'and says so' one_line "$work/err" 'found no SYSTEM/hunt.csv'
+cp -R "$hunts" "$work/hunts"
+sed -i 's/^L1.restart-P@H,long,1/L1.restart-P@H,long,one/' "$work/hunts/redis-token@redis/hunt.csv"
+"$python" "$root/plots/hunt.py" "$work/hunts" "$work/hunt.svg" >"$work/out" 2>"$work/err"
+code=$?
+holds 'a bad number in hunt.csv ends with 2' ends_with 2
+holds 'and is named with its place' one_line "$work/err" "hunt.csv:4: faults is 'one'"
+
 # A sweep of delays.
 sample late
 "$python" "$root/tests/plots/late_points.py" "$work/late" plant

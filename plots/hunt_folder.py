@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""hunt_folder.py - reads what `lockbench hunt -o FOLDER` leaves (results/SCHEMA.md, "A hunt"): a folder per system, its hunt.csv and its journal.
+
+A mechanism is what is done to whom, whenever and until whenever: sets that differ in nothing else are one to a reader, as on the terminal.
+"""
+
+import os
+import re
+
+import run_folder
+import style
+
+CAME = ("safe", "lease", "expired", "blocked", "undecided")
+_TEXTS, _NUMBERS = ("timeline", "regime", "set", "not_run"), ("faults", *CAME)
+LEFT = ("", "not reached", "a minimal set is in it")  # not_run of a timeline that belongs to the space; all else names what leaves it out
+_FAULT = re.compile(r"([a-z]+)-([A-Za-z0-9]+)@")
+_HEAD = re.compile(r"# hunt of (\S+), (.*)")
+
+
+class Timeline:
+    def __init__(self, row):
+        self.id, self.regime, self.standing, self.not_run = row["timeline"], row["regime"], row["set"], row["not_run"]
+        self.count, self.core = int(row["faults"]), row["core"] == "yes"
+        self.came = {name: int(row[name]) for name in CAME}
+        self.decided = sum(self.came[name] for name in CAME[:4])
+        self.parts = frozenset(filter(None, self.id.partition(".")[2].split("+")))
+        self.faults = tuple(sorted(_FAULT.match(part).groups() for part in self.parts))  # (kind, host) of each
+        self.late = self.standing != "" and not self.came["lease"]  # a set that breaks it after the lease only
+
+    def only(self, came):
+        """Whether this is all that came of it."""
+        return self.came[came] > 0 and self.came[came] == self.decided + (self.came[came] if came == "undecided" else 0)
+
+
+class Hunt:
+    """What was found of one system."""
+
+    def __init__(self, folder, system):
+        self.system, path = system, os.path.join(folder, system)
+        self.timelines = [Timeline(row) for row in run_folder.load_csv(path, "hunt.csv", _TEXTS, _NUMBERS, newer=("core",))]
+        self.said, self.trials = _journal(os.path.join(path, "trials.csv"))  # seed and number of faults, as the journal has them
+        self.minimal = [t for t in self.timelines if t.standing == "minimal"]
+
+    def sets(self, standing=("minimal",), late=False, count=None):
+        """The mechanisms of the sets of that standing, each once: [(faults, first timeline)]."""
+        found = {}
+        for t in self.timelines:
+            if t.standing in standing and t.late == late and count in (None, t.count):
+                found.setdefault((t.standing, t.faults), t)
+        return [(faults, t) for (_, faults), t in found.items()]
+
+    def smallest(self):
+        """How many faults it takes to break it within a lease, n of n; None: not known to be broken."""
+        return min((t.count for _, t in self.sets()), default=None)
+
+    def holds_a_set(self, t):
+        """A minimal set and more: such a timeline is run in a sample only."""
+        return any(s.parts < t.parts and s.regime == t.regime and not s.late for s in self.minimal)
+
+    def ran(self, count):
+        """(timelines that were decided, those that the space has), without those that hold a minimal set."""
+        space = [t for t in self.timelines if t.count == count and t.not_run in LEFT and not self.holds_a_set(t)]
+        return sum(t.decided > 0 for t in space), len(space)
+
+    def held(self, count):
+        return sum(t.count == count and t.not_run in LEFT and self.holds_a_set(t) for t in self.timelines)
+
+    def counts(self):
+        return sorted({t.count for t in self.timelines})
+
+    def core(self):
+        """(timelines of the common core that broke it within a lease, those that were decided)."""
+        decided = [t for t in self.timelines if t.core and t.decided]
+        return sum(t.came["lease"] > 0 for t in decided), len(decided)
+
+    def number_of(self, came):
+        """Timelines of which nothing else came."""
+        return sum(t.only(came) for t in self.timelines)
+
+
+def _journal(path):
+    """(what its first line says, the number of its trials)."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            found, trials = _HEAD.match(file.readline().rstrip("\n")), sum(not line.startswith("#") for line in file)
+    except OSError as error:
+        raise run_folder.BadInput(f"{path}: {error.strerror}") from error
+    if not found:
+        raise run_folder.BadInput(f"{path}:1: expected '# hunt of SYSTEM, seed N, ...'")
+    return found.group(2), trials
+
+
+def hunts_of(folder):
+    """{system: Hunt}, in the order of the rows of all tables; BadInput if there is none."""
+    try:
+        names = [name for name in sorted(os.listdir(folder)) if os.path.exists(os.path.join(folder, name, "hunt.csv"))]
+    except OSError as error:
+        raise run_folder.BadInput(f"{folder}: {error.strerror}") from error
+    if not names:
+        raise run_folder.BadInput(f"{folder}: found no SYSTEM/hunt.csv, expected the folder of a `lockbench hunt -o`")
+    return {name: Hunt(folder, name) for name in style.rows_in_order(names)}
