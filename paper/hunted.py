@@ -115,6 +115,19 @@ def systems(some):
     return listing(system_name(system) for system in some)
 
 
+def checks(hunts):
+    """Two sentences: what became of the sample that holds a minimal set, and of the one that was left out by argument."""
+    sample = [t for h in hunts for t in h.sample()]
+    masked = sum(t.came["lease"] == 0 for t in sample)
+    drawn = [t.audit for h in hunts for t in h.timelines if t.audit]
+    said = f"Of those that hold a minimal set, {integer(len(sample))} were run, and {integer(masked)} of them did not break: a fault can hide another. "
+    if not drawn:
+        return said + "Of those that are left out by argument, none was run here."
+    alike, other = drawn.count("same"), drawn.count("other")
+    return said + (f"Of those that are left out by argument, {integer(len(drawn))} were drawn and run all the same: {integer(alike)} came out as the one that stands for them, "
+                   f"{integer(other)} otherwise, and {integer(len(drawn) - alike - other)} cannot be told.")
+
+
 def keys(rests):
     """All keys hunt.*; nothing without a hunt."""
     if not rests:
@@ -129,7 +142,7 @@ def keys(rests):
            "one": systems(r.system for r in locks if r.hunt.smallest() == 1), "two": systems(r.system for r in locks if r.hunt.smallest() == 2),
            "unbroken": systems(r.system for r in locks if r.hunt.smallest() is None),
            "after": systems(r.system for r in locks if r.hunt.sets(late=True)),
-           "undecided_from": percent(MANY_UNDECIDED), "differences": integer(sum(len(r.differences()) for r in rests.values()))}
+           "checks": checks(hunts), "undecided_from": percent(MANY_UNDECIDED), "differences": integer(sum(len(r.differences()) for r in rests.values()))}
     for system, r in rests.items():
         smallest = r.hunt.smallest()
         out |= {f"{system}.smallest": "none" if smallest is None else integer(smallest), f"{system}.core": share(r.hunt),

@@ -21,6 +21,7 @@ class Timeline:
     def __init__(self, row):
         self.id, self.regime, self.standing, self.not_run = row["timeline"], row["regime"], row["set"], row["not_run"]
         self.count, self.core = int(row["faults"]), row["core"] == "yes"
+        self.audit = row["audit"]  # of one that need not be run and was, apart: whether it came out as the one that stands for it
         self.came = {name: int(row[name]) for name in CAME}
         self.decided = sum(self.came[name] for name in CAME[:4])
         self.parts = frozenset(filter(None, self.id.partition(".")[2].split("+")))
@@ -37,7 +38,7 @@ class Hunt:
 
     def __init__(self, folder, system):
         self.system, path = system, os.path.join(folder, system)
-        self.timelines = [Timeline(row) for row in run_folder.load_csv(path, "hunt.csv", _TEXTS, _NUMBERS, newer=("core",))]
+        self.timelines = [Timeline(row) for row in run_folder.load_csv(path, "hunt.csv", _TEXTS, _NUMBERS, newer=("core", "audit"))]
         self.said, self.trials = _journal(os.path.join(path, "trials.csv"))  # seed and number of faults, as the journal has them
         self.minimal = [t for t in self.timelines if t.standing == "minimal"]
 
@@ -62,8 +63,9 @@ class Hunt:
         space = [t for t in self.timelines if t.count == count and t.not_run in LEFT and not self.holds_a_set(t)]
         return sum(t.decided > 0 for t in space), len(space)
 
-    def held(self, count):
-        return sum(t.count == count and t.not_run in LEFT and self.holds_a_set(t) for t in self.timelines)
+    def sample(self):
+        """Of the timelines that hold a minimal set: those that were decided all the same."""
+        return [t for t in self.timelines if t.not_run in LEFT and t.decided and self.holds_a_set(t)]
 
     def counts(self):
         return sorted({t.count for t in self.timelines})
