@@ -91,7 +91,7 @@ static void play(struct world *w, const char *const text[], size_t count, bool l
   for (size_t i = 0; i < count; i++) series[i] = &w->plan.jobs[i].plan;
   fflush(NULL);
   pid_t pid = lb_sandbox_fork(w->dir.alive, w->dir.guard_pipe);
-  if (pid == 0) _exit(lb_trial_run(series, count, w->dir.partial, NULL, tell, told) < 0);
+  if (pid == 0) _exit(lb_trial_run(series, count, NULL, w->dir.partial, NULL, tell, told) < 0);
   assert_true(pid > 0);
   assert_int_equal(waitpid(pid, NULL, 0), pid);
   assert_int_equal(told->count, count);

@@ -67,11 +67,22 @@ static void everything_gets_its_turn(void **state) {
   assert_true(lb_admits(&(struct lb_crowd){.most = 1, .cores = -1}, 1000000));
 }
 
+/* Others whose servers serve one trial after the other do the few that are left sooner than an ensemble would be there. */
+static void who_shares_servers_is_worth_its_start(void **state) {
+  (void)state;
+  struct lb_crowd now = {.running = 3, .most = 16, .cores = 2, .serving = 3, .waiting = 4};
+  assert_false(lb_admits(&now, cost("zk-x3")));
+  assert_true(lb_admits(&now, cost("redis")));
+  now.waiting = 40;
+  assert_true(lb_admits(&now, cost("zk-x3")));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ensembles_start_one_after_the_other), cmocka_unit_test(small_servers_start_together),
       cmocka_unit_test(the_processors_count),                cmocka_unit_test(a_place_has_to_be_free),
       cmocka_unit_test(who_has_started_holds_up_nobody),     cmocka_unit_test(everything_gets_its_turn),
+      cmocka_unit_test(who_shares_servers_is_worth_its_start),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,9 +10,8 @@
 #include "follow.h"
 #include "sets.h"
 
-/* PART: so many at a time, between which the time is looked at. What is undecided is asked once more, alone on the machine: much of what means nothing
- * cannot be played. */
-enum { PART = 24, ROUNDS = 1 };
+/* What is undecided is asked once more: much of what means nothing cannot be played. */
+enum { AGAIN = 1 };
 /* The last tenth of the budget is for simpler forms and guards. */
 #define AUDIT_UNTIL 0.9
 
@@ -33,10 +32,11 @@ static unsigned decided(const struct lb_hunting *g, size_t timeline) {
 }
 
 /* The trials go into the book of the audit, with seeds that no other volley has. */
-static int fire(struct lb_hunting *g, const size_t timeline[], size_t count, int repeats, int jobs) {
+static int fire(struct lb_hunting *g, const size_t timeline[], size_t count, int repeats) {
   struct lb_hunt_gun gun = g->gun;
+  struct lb_hunt_volley volley = {.timeline = timeline, .count = count, .guards = 1u << g->order->guard, .repeats = repeats, .again = AGAIN, .jobs = g->order->jobs};
   gun.book = &g->h->audit.book;
-  int r = lb_hunt_fire(&gun, timeline, count, g->order->guard, repeats, jobs, g->err, g->err_size);
+  int r = lb_hunt_fire(&gun, &volley, g->err, g->err_size);
   g->gun.fired = gun.fired;
   if (r == -EINTR) g->h->end = LB_HUNT_INTERRUPTED;
   return r;
@@ -56,34 +56,34 @@ static size_t collect(const struct lb_hunting *g, const struct lb_hunt_drawn *dr
 
 /* Until each has so many decided trials, or was asked so often. */
 static int decide(struct lb_hunting *g, const struct lb_hunt_drawn *drawn, size_t count, int least) {
-  size_t timeline[2 * PART];
-  int r = 0;
-  for (int round = 0; round <= ROUNDS && r == 0; round++) {
-    size_t some = collect(g, drawn, count, (unsigned)least, timeline);
-    r = fire(g, timeline, some, round == 0 ? least : 1, round < ROUNDS ? g->order->jobs : 1);
-  }
+  size_t *timeline = malloc((2 * count + 1) * sizeof *timeline);
+  if (!timeline) return -ENOMEM;
+  int r = fire(g, timeline, collect(g, drawn, count, (unsigned)least, timeline), least);
+  free(timeline);
   return r;
 }
 
+/* Those that differ as far as is known. */
 static int look_closer(struct lb_hunting *g, const struct lb_hunt_drawn *drawn, size_t count) {
-  int r = 0;
-  g->gun.fresh = true; /* what a trial before it has left on the servers is no part of an answer */
-  for (size_t i = 0; i < count && r == 0; i++) {
-    struct lb_hunt_count one = lb_hunt_audit_seen(&g->h->audit, &g->h->book, drawn[i].timeline), other = lb_hunt_audit_seen(&g->h->audit, &g->h->book, drawn[i].stand_in);
-    bool known = lb_hunt_decided(&one) > 0 && lb_hunt_decided(&other) > 0;
-    if (known && lb_hunt_audit_answer(&g->h->audit, &g->h->book, &drawn[i]) != LB_HUNT_SAME) r = decide(g, &drawn[i], 1, LB_HUNT_SURE);
+  struct lb_hunt_drawn *differ = malloc((count + 1) * sizeof *differ);
+  size_t some = 0;
+  if (!differ) return -ENOMEM;
+  for (size_t i = 0; i < count; i++) {
+    bool known = decided(g, drawn[i].timeline) > 0 && decided(g, drawn[i].stand_in) > 0;
+    if (known && lb_hunt_audit_answer(&g->h->audit, &g->h->book, &drawn[i]) != LB_HUNT_SAME) differ[some++] = drawn[i];
   }
+  g->gun.fresh = true; /* what a trial before it has left on the servers is no part of an answer */
+  int r = decide(g, differ, some, LB_HUNT_SURE);
   g->gun.fresh = false;
+  free(differ);
   return r;
 }
 
 static int run(struct lb_hunting *g, const struct lb_hunt_drawn *drawn, size_t count) {
-  int r = 0;
-  for (size_t at = 0; at < count && r == 0 && !lb_hunting_is_over(g, AUDIT_UNTIL); at += PART) {
-    size_t some = count - at < PART ? count - at : PART;
-    r = decide(g, drawn + at, some, 1);
-    if (r == 0) r = look_closer(g, drawn + at, some);
-  }
+  g->share = AUDIT_UNTIL;
+  int r = lb_hunting_is_over(g, g->share) ? 0 : decide(g, drawn, count, 1);
+  if (r == 0 && !lb_hunting_is_over(g, g->share)) r = look_closer(g, drawn, count);
+  g->share = 1;
   return r;
 }
 

@@ -27,7 +27,8 @@ int lb_hunting_audit(struct lb_hunting *g, const size_t order[], size_t count) {
     if (!lb_hunting_knows(g, order[i]) && lb_hunt_sets_contained(&g->h->sets, &g->h->space, order[i], LB_HUNT_LEASE) && seen++ % (every ? every : 1) == 0)
       sample[some++] = order[i];
   g->live.what = "auditing";
-  int r = lb_hunting_is_over(g, 1) ? 0 : lb_hunting_fire_decided(g, sample, some, g->order->guard, 1);
+  struct lb_hunt_volley volley = {.timeline = sample, .count = some, .guards = 1u << g->order->guard, .repeats = 1, .jobs = g->order->jobs};
+  int r = lb_hunting_is_over(g, 1) ? 0 : lb_hunting_fire_decided(g, &volley);
   for (size_t i = 0; i < some; i++) {
     g->h->audited += lb_hunting_knows(g, sample[i]);
     g->h->audit_new += lb_hunting_knows(g, sample[i]) && !lb_hunt_broke(lb_hunt_seen(&g->h->book, sample[i]));
@@ -35,15 +36,13 @@ int lb_hunting_audit(struct lb_hunting *g, const size_t order[], size_t count) {
   return r;
 }
 
-static int ask_guard(struct lb_hunting *g, enum lb_guard guard, const size_t set[], size_t count) {
-  int r = lb_hunting_fire_decided(g, set, count, guard, GUARD_TRIALS);
+static void count_stopped(struct lb_hunting *g, enum lb_guard guard, const size_t set[], size_t count) {
   for (size_t i = 0; i < count; i++) {
     const struct lb_hunt_count *came = &g->h->book.count[set[i]][guard];
     if (lb_hunt_decided(came) == 0) continue;
     g->h->asked_of[guard]++;
     g->h->stopped_by[guard] += !lb_hunt_broke(came);
   }
-  return r;
 }
 
 /* A hunt under a guard is about that one. */
@@ -54,7 +53,10 @@ int lb_hunting_ask_guards(struct lb_hunting *g) {
   for (size_t i = 0; i < g->h->sets.count && set; i++)
     if (g->h->sets.set[i].standing == LB_HUNT_MINIMAL && g->h->sets.set[i].class == LB_HUNT_LEASE) set[count++] = g->h->sets.set[i].timeline;
   g->live.what = "guards";
-  for (int guard = LB_GUARD_NONE + 1; guard < LB_GUARD_COUNT && r == 0 && !lb_hunting_is_over(g, 1); guard++) r = ask_guard(g, (enum lb_guard)guard, set, count);
+  unsigned others = ((1u << LB_GUARD_COUNT) - 1) & ~(1u << LB_GUARD_NONE);
+  struct lb_hunt_volley volley = {.timeline = set, .count = count, .guards = others, .repeats = GUARD_TRIALS, .jobs = g->order->jobs};
+  if (r == 0 && !lb_hunting_is_over(g, 1)) r = lb_hunting_fire_decided(g, &volley);
+  for (int guard = LB_GUARD_NONE + 1; guard < LB_GUARD_COUNT; guard++) count_stopped(g, (enum lb_guard)guard, set, count);
   free(set);
   return r;
 }
@@ -67,7 +69,7 @@ static bool budget_is_over(void *clock) { return lb_hunting_is_over(clock, 1); }
 int lb_hunting_simplify(struct lb_hunting *g, ptrdiff_t only) {
   char of[300];
   lb_hunting_describe(g->order, of, sizeof of);
-  struct lb_hunt_lab lab = {.gun = &g->gun, .folder = g->order->folder, .of = of, .is_over = budget_is_over, .clock = g, .err = g->err, .err_size = g->err_size};
+  struct lb_hunt_lab lab = {.gun = &g->gun, .jobs = g->order->jobs, .folder = g->order->folder, .of = of, .is_over = budget_is_over, .clock = g, .err = g->err, .err_size = g->err_size};
   struct lb_hunt_player player = lb_hunt_lab_player(&lab);
   g->live.what = "simplifying";
   int r = lb_hunt_simplify(&g->h->space, &g->h->sets, &player);

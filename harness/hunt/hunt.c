@@ -15,7 +15,7 @@
 #include "order.h"
 
 /* CHUNK: most timelines at a time; budget and undecided ones are looked at between two chunks. A fifth of the budget is kept for what follows the search. */
-enum { CHUNK = 160, AGAIN = 2 };
+enum { CHUNK = 400, AGAIN = 2 };
 #define KEPT 0.2
 
 /* ---- the search ------------------------------------------------------------------------------------------------------ */
@@ -23,6 +23,10 @@ enum { CHUNK = 160, AGAIN = 2 };
 static void count_breaking(struct lb_hunting *g) {
   g->live.breaking = 0;
   for (size_t i = 0; i < g->h->space.count; i++) g->live.breaking += lb_hunt_broke(lb_hunt_seen(&g->h->book, i));
+}
+
+static struct lb_hunt_volley volley_of(const struct lb_hunting *g, const size_t timeline[], size_t count, int repeats) {
+  return (struct lb_hunt_volley){.timeline = timeline, .count = count, .guards = 1u << g->order->guard, .repeats = repeats, .jobs = g->order->jobs};
 }
 
 /* As many as a twentieth of the budget is enough for, at the speed so far. */
@@ -37,13 +41,15 @@ static size_t chunk_of(const struct lb_hunting *g) {
 static int search(struct lb_hunting *g, const size_t timeline[], size_t count) {
   int r = 0;
   for (size_t at = 0, end; at < count && r == 0; at = end) {
-    if (lb_hunting_is_over(g, 1 - KEPT)) return g->h->end = LB_HUNT_OUT_OF_BUDGET, 0;
+    if (g->gun.late || lb_hunting_is_over(g, g->share)) return g->h->end = LB_HUNT_OUT_OF_BUDGET, 0;
     size_t chunk[CHUNK], some = 0, most = chunk_of(g);
     end = at + most < count ? at + most : count;
     for (size_t i = at; i < end; i++)
       if (!lb_hunting_knows(g, timeline[i])) chunk[some++] = timeline[i];
     g->live.what = "looking";
-    r = lb_hunting_fire_decided(g, chunk, some, g->order->guard, 1);
+    struct lb_hunt_volley volley = volley_of(g, chunk, some, 1);
+    volley.as_given = g->order->budget_s > 0; /* where it ends has to be a fair sample */
+    r = lb_hunting_fire_decided(g, &volley);
     count_breaking(g);
   }
   return r;
@@ -61,15 +67,6 @@ static size_t pick(struct lb_hunting *g, const size_t order[], size_t count, siz
   return some;
 }
 
-/* In small parts, so that the budget is kept: what it does not reach stays open. */
-static int fire_in_time(struct lb_hunting *g, const size_t timeline[], size_t count, int repeats) {
-  enum { PART = 24 };
-  int r = 0;
-  for (size_t at = 0; at < count && r == 0 && !lb_hunting_is_over(g, 1); at += PART)
-    r = lb_hunting_fire(g, timeline + at, count - at < PART ? count - at : PART, g->order->guard, repeats, g->order->jobs);
-  return r;
-}
-
 /* First one of each mechanism, so that a budget that ends here leaves none out; then all; then what is still not decided. */
 static int confirm(struct lb_hunting *g, size_t faults) {
   size_t *wanting;
@@ -79,7 +76,9 @@ static int confirm(struct lb_hunting *g, size_t faults) {
   for (int round = 0; r == 0 && round <= AGAIN + 1; round++) {
     ptrdiff_t count = lb_hunt_sets_wanting(&g->h->book, &g->h->sets, faults, round == 0, &wanting);
     if (count < 0) return (int)count;
-    r = fire_in_time(g, wanting, (size_t)count, round < 2 ? LB_HUNT_SURE : 1);
+    struct lb_hunt_volley volley = volley_of(g, wanting, (size_t)count, round < 2 ? LB_HUNT_SURE : 1);
+    volley.again = round < 2 ? AGAIN : 0;
+    r = lb_hunting_fire(g, &volley);
     free(wanting);
     if (r == 0) r = lb_hunting_find_sets(g);
     if (count == 0 && round > 0) break;
@@ -99,7 +98,8 @@ static int look_without_faults(struct lb_hunting *g, const size_t picked[], size
   }
   g->live.what = "looking";
   int repeats = some > 0 ? (int)((LB_HUNT_CONTROLS + some - 1) / some) : 0;
-  int r = lb_hunting_fire_decided(g, fresh, some, g->order->guard, repeats);
+  struct lb_hunt_volley volley = volley_of(g, fresh, some, repeats);
+  int r = lb_hunting_fire_decided(g, &volley);
   free(fresh);
   return r;
 }
@@ -109,7 +109,10 @@ static int look(struct lb_hunting *g, const size_t order[], size_t count, size_t
   if (!picked) return -ENOMEM;
   g->live.faults = faults;
   size_t some = pick(g, order, count, faults, picked);
+  g->share = 1 - KEPT;
+  g->gun.late = false;
   int r = faults == 0 ? look_without_faults(g, picked, some) : search(g, picked, some);
+  g->share = 1;
   if (r == 0) r = confirm(g, faults);
   free(picked);
   return r;
@@ -146,7 +149,8 @@ static int hunt_one(struct lb_hunting *g) {
   if (at < 0) return lb_refuse(g->err, g->err_size, "--only %s: %s has no such timeline of at most %d faults", g->order->only, g->order->system, g->order->faults_max);
   size_t one = (size_t)at;
   g->live.faults = timeline.fault_count;
-  r = lb_hunting_fire(g, &one, 1, g->order->guard, LB_HUNT_SURE, g->order->jobs);
+  struct lb_hunt_volley volley = volley_of(g, &one, 1, LB_HUNT_SURE);
+  r = lb_hunting_fire(g, &volley);
   if (r == 0) r = lb_hunting_find_sets(g);
   return r == 0 ? lb_hunting_simplify(g, at) : r;
 }
@@ -174,13 +178,18 @@ static void tick(void *to, size_t done, size_t count) {
   if (g->order->tick) g->order->tick(g->order->display, &g->live);
 }
 
+static double left_s(void *clock) {
+  const struct lb_hunting *g = clock;
+  return g->order->budget_s * g->share - lb_hunting_spent(g);
+}
+
 int lb_hunt_run(const struct lb_hunt_order *order, struct lb_hunt *ret, char *err, size_t err_size) {
   *ret = (struct lb_hunt){0};
   int r = prepare(order, ret, err, err_size);
   if (r < 0) return r;
-  struct lb_hunting g = {.order = order, .h = ret, .begin = lb_clock_ns(), .err = err, .err_size = err_size, .live = {.what = "looking"}};
+  struct lb_hunting g = {.order = order, .h = ret, .begin = lb_clock_ns(), .share = 1, .err = err, .err_size = err_size, .live = {.what = "looking"}};
   g.gun = (struct lb_hunt_gun){.space = &ret->space, .book = &ret->book, .dir = order->dir, .settings = order->settings, .setting_count = order->setting_count,
-                               .seed = order->seed, .jobs = order->jobs, .tick = tick, .display = &g, .fired = (unsigned)ret->book.trials};
+                               .seed = order->seed, .tick = tick, .display = &g, .left_s = order->budget_s > 0 ? left_s : NULL, .clock = &g, .fired = (unsigned)ret->book.trials};
   r = order->only ? hunt_one(&g) : hunt_all(&g);
   if (r == -EINTR) r = lb_hunting_find_sets(&g);
   count_ran(ret);

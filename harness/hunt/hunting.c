@@ -5,6 +5,7 @@
 #include "hunting.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -38,29 +39,41 @@ void lb_hunting_describe(const struct lb_hunt_order *order, char *ret, size_t si
 /* ---- volleys --------------------------------------------------------------------------------------------------------- */
 
 /* -EINTR is an end, not an error. */
-int lb_hunting_fire(struct lb_hunting *g, const size_t timeline[], size_t count, enum lb_guard guard, int repeats, int jobs) {
-  int r = lb_hunt_fire(&g->gun, timeline, count, guard, repeats, jobs, g->err, g->err_size);
+int lb_hunting_fire(struct lb_hunting *g, const struct lb_hunt_volley *volley) {
+  int r = lb_hunt_fire(&g->gun, volley, g->err, g->err_size);
   if (r == -EINTR) g->h->end = LB_HUNT_INTERRUPTED;
   return r;
 }
 
-static size_t keep_undecided(const struct lb_hunting *g, const size_t timeline[], size_t count, enum lb_guard guard, unsigned least, size_t *ret) {
+static unsigned least_decided(const struct lb_hunting *g, size_t timeline, unsigned guards) {
+  unsigned least = UINT_MAX;
+  for (unsigned guard = 0; guard < LB_GUARD_COUNT; guard++) {
+    unsigned decided = lb_hunt_decided(&g->h->book.count[timeline][guard]);
+    if (guards >> guard & 1 && decided < least) least = decided;
+  }
+  return least;
+}
+
+static size_t keep_undecided(const struct lb_hunting *g, const struct lb_hunt_volley *v, unsigned least, size_t *ret) {
   size_t left = 0;
-  for (size_t i = 0; i < count; i++)
-    if (lb_hunt_decided(&g->h->book.count[timeline[i]][guard]) < least) ret[left++] = timeline[i];
+  for (size_t i = 0; i < v->count; i++)
+    if (least_decided(g, v->timeline[i], v->guards) < least) ret[left++] = v->timeline[i];
   return left;
 }
 
 /* Timelines that have no decided trial get another one: twice beside others, at last alone on the machine. */
-int lb_hunting_fire_decided(struct lb_hunting *g, const size_t timeline[], size_t count, enum lb_guard guard, int repeats) {
-  size_t *left = malloc((count + 1) * sizeof *left), still;
+int lb_hunting_fire_decided(struct lb_hunting *g, const struct lb_hunt_volley *volley) {
+  struct lb_hunt_volley v = *volley;
+  size_t *left = malloc((v.count + 1) * sizeof *left);
   if (!left) return -ENOMEM;
-  still = keep_undecided(g, timeline, count, guard, (unsigned)repeats, left); /* an earlier part of this hunt may have had some */
-  int r = lb_hunting_fire(g, left, still, guard, repeats, g->order->jobs);
-  for (int again = 0; r == 0 && again <= AGAIN; again++) {
-    still = keep_undecided(g, timeline, count, guard, 1, left);
-    if (still > 0) r = lb_hunting_fire(g, left, still, guard, 1, again < AGAIN ? g->order->jobs : 1);
-  }
+  v.count = keep_undecided(g, volley, (unsigned)v.repeats, left); /* an earlier part of this hunt may have had some */
+  v.timeline = left;
+  v.again = AGAIN;
+  int r = lb_hunting_fire(g, &v);
+  v.count = keep_undecided(g, &v, 1, left);
+  v.again = 0;
+  v.repeats = v.jobs = 1;
+  if (r == 0) r = lb_hunting_fire(g, &v);
   free(left);
   return r;
 }

@@ -14,6 +14,7 @@ struct lb_hunting {
   struct lb_hunt_gun gun;
   struct lb_hunt_live live;
   lb_ns begin;
+  double share; /* of the budget: what is played now may take until then */
   char *err; /* one line, where a function below fails */
   size_t err_size;
 };
@@ -29,9 +30,9 @@ bool lb_hunting_knows(const struct lb_hunting *g, size_t timeline);
 /* Reads the sets off the book again. 0 or -ENOMEM. */
 int lb_hunting_find_sets(struct lb_hunting *g);
 
-/* Plays these timelines. 0; -EINTR, which is an end (h->end), not an error; -errno with one line in err. */
-int lb_hunting_fire(struct lb_hunting *g, const size_t timeline[], size_t count, enum lb_guard guard, int repeats, int jobs);
-/* Plays those of which fewer than `repeats` trials are decided, and what is undecided again. As lb_hunting_fire(), or -ENOMEM. */
-int lb_hunting_fire_decided(struct lb_hunting *g, const size_t timeline[], size_t count, enum lb_guard guard, int repeats);
+/* Plays it. 0; -EINTR, which is an end (h->end), not an error; -errno with one line in err. */
+int lb_hunting_fire(struct lb_hunting *g, const struct lb_hunt_volley *volley);
+/* Plays those of which fewer than `repeats` trials are decided, and what is undecided again (`again` is not looked at). As lb_hunting_fire(), or -ENOMEM. */
+int lb_hunting_fire_decided(struct lb_hunting *g, const struct lb_hunt_volley *volley);
 
 #endif

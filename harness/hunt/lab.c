@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <unistd.h>
 
-enum { PART = 24 }; /* so many side by side, so that the budget is kept */
 static const char *const words[LB_HUNT_WITHOUT_COUNT] = {"", "without-client-3", "without-renewal", "without-both"};
 
 /* Opened when it is needed. */
@@ -27,6 +26,10 @@ static struct lb_hunt_settings settings_of(unsigned without) {
   return (struct lb_hunt_settings){.no_client_3 = without & LB_HUNT_WITHOUT_CLIENT_3, .no_renewal = without & LB_HUNT_WITHOUT_RENEWAL};
 }
 
+static struct lb_hunt_volley volley_of(const struct lb_hunt_lab *lab, const size_t timeline[], size_t count, int repeats) {
+  return (struct lb_hunt_volley){.timeline = timeline, .count = count, .guards = 1u << lab->gun->book->guard, .repeats = repeats, .jobs = lab->jobs};
+}
+
 static int play(void *of, unsigned without, const size_t timeline[], size_t count, int repeats) {
   struct lb_hunt_lab *lab = of;
   struct lb_hunt_settings change = settings_of(without);
@@ -35,12 +38,12 @@ static int play(void *of, unsigned without, const size_t timeline[], size_t coun
   if (!(gun.book = book_of(lab, without, &r))) return r;
   gun.change = &change;
   gun.fresh = true;
-  for (size_t at = 0; at < count && r == 0; at += PART) {
-    if (lab->is_over && lab->is_over(lab->clock)) return 1;
-    r = lb_hunt_fire(&gun, timeline + at, count - at < PART ? count - at : PART, lab->gun->book->guard, repeats, gun.jobs, lab->err, lab->err_size);
-    lab->gun->fired = gun.fired;
-  }
-  return r;
+  gun.late = false;
+  if (lab->is_over && lab->is_over(lab->clock)) return 1;
+  struct lb_hunt_volley volley = volley_of(lab, timeline, count, repeats);
+  r = lb_hunt_fire(&gun, &volley, lab->err, lab->err_size);
+  lab->gun->fired = gun.fired;
+  return r == 0 && gun.late ? 1 : r;
 }
 
 /* A journal that cannot be opened is told of when something is to be written into it. */
@@ -58,8 +61,8 @@ static int try(struct lb_hunt_lab *lab, struct lb_hunt_gun *gun, const struct lb
   int r = 0;
   for (int round = 0; round < 2 && r == 0; round++) {
     unsigned decided = lb_hunt_decided(count);
-    if (decided < LB_HUNT_NARROW_TRIALS && count->of[class] == decided)
-      r = lb_hunt_fire(gun, &form->timeline, 1, gun->book->guard, (int)(LB_HUNT_NARROW_TRIALS - decided), gun->jobs, lab->err, lab->err_size);
+    struct lb_hunt_volley volley = volley_of(lab, &form->timeline, 1, (int)(LB_HUNT_NARROW_TRIALS - decided));
+    if (decided < LB_HUNT_NARROW_TRIALS && count->of[class] == decided) r = lb_hunt_fire(gun, &volley, lab->err, lab->err_size);
   }
   return r < 0 ? r : count->of[class] == LB_HUNT_NARROW_TRIALS && lb_hunt_decided(count) == LB_HUNT_NARROW_TRIALS;
 }

@@ -18,18 +18,30 @@ struct lb_hunt_gun { /* what all volleys of a hunt have in common */
   const char *const *settings; /* "PROTOCOL.OPTION=VALUE" */
   size_t setting_count;
   uint64_t seed;
-  int jobs;
   const struct lb_hunt_settings *change; /* what is played otherwise than the program says; NULL = nothing */
   bool fresh; /* every trial has servers of its own; else timelines share them where that is sound (trial/share.h) */
   /* Called when a trial has ended and about once a second, with how many of this volley are done. May be NULL. */
   void (*tick)(void *display, size_t done, size_t count);
   void *display;
+  /* Seconds that are left: no trial is begun that would not be done in them. NULL = as many as it takes. */
+  double (*left_s)(void *clock);
+  void *clock;
+  bool late; /* set when one was not begun for that */
   unsigned fired; /* volleys so far: each draws new seeds */
 };
+struct lb_hunt_volley {
+  const size_t *timeline; /* `count` of them */
+  size_t count;
+  unsigned guards; /* each timeline under each of these: 1 << enum lb_guard */
+  int repeats;     /* decided trials that are wanted of each */
+  int again;       /* trials more at most, for undecided ones */
+  bool as_given;   /* in this order; else those that take long come first, so that nobody waits for them at the end */
+  int jobs;        /* trials side by side */
+};
 
-/* Plays each of these timelines `repeats` times under the guard. 0; -EINTR (what had ended is in the book); -errno with one line in err. A timeline that
- * this machine or system cannot play is entered as undecided, with the reason. */
-int lb_hunt_fire(struct lb_hunt_gun *gun, const size_t timeline[], size_t count, enum lb_guard guard, int repeats, int jobs, char *err, size_t err_size);
+/* Plays it. 0; -EINTR (what had ended is in the book); -errno with one line in err. A timeline that this machine or system cannot play is entered as
+ * undecided, with the reason. What the time does not reach is not in the book. */
+int lb_hunt_fire(struct lb_hunt_gun *gun, const struct lb_hunt_volley *volley, char *err, size_t err_size);
 /* The scenario file of a timeline, written at this path. 0 or -errno. */
 int lb_hunt_write_file(const struct lb_hunt_space *space, size_t timeline, enum lb_guard guard, const struct lb_hunt_settings *settings,
                        const char *expected, const char *path);

@@ -16,6 +16,8 @@ struct lb_crowd { /* what runs now */
   int starting;      /* of the running ones: those whose servers and clients are not there yet */
   int starting_ms;   /* what these cost together (lb_topology.start_ms) */
   int cores;         /* processors of this machine */
+  int waiting;       /* trials that have not been started */
+  int serving;       /* of the running ones: those whose servers serve others of them next */
 };
 
 /* Whether a trial whose start takes `start_ms` of processor time may start now: there is a place for it, and what starts

@@ -40,13 +40,14 @@ struct lb_plan {
   struct lb_job *jobs; /* in the order of cells, clients, trials */
   size_t job_count;
   /* Job indexes in the order they are run: measuring ones first, each group shuffled; jobs that share
-   * their servers are neighbours. */
+   * heated servers are neighbours. */
   size_t *order;
   /* Of the cells for which their scenario states nothing, one for each guard at most. Owned. */
   struct lb_expect *own_expect;
   size_t own_expect_count;
   uint64_t seed;
   bool reuse; /* timelines that can share their servers do */
+  bool in_order; /* what does not measure stands in the order of its scenarios, all first trials before all second ones */
 };
 
 /* What a user asks for, as it was typed. Texts are borrowed and have to outlive the plan. */
@@ -64,7 +65,7 @@ struct lb_plan_request {
   /* A suite: each scenario on every system under every guard, cells that mean nothing included. The
    * systems are then one list for all scenarios: `systems`, or those that any of them names. */
   bool product;
-  unsigned guards; /* of a product: one bit each, 0 = all; `guard` wins */
+  unsigned guards; /* one bit each; 0 = of a product all, else those that `guard` says. `guard` wins */
   /* Of systems that a scenario states nothing for, one for each guard at most (copied; their texts
    * must outlive the plan). One that fits no cell is refused. */
   const struct lb_expect *expect;
@@ -79,6 +80,7 @@ struct lb_plan_request {
   size_t setting_count;
   uint64_t seed;
   bool reuse; /* timelines may share their servers (trial/share.h) */
+  bool in_order; /* timelines come in the order of the scenarios, round by round; else in a random one */
   bool keep_logs; /* of every trial, not only of those that somebody will want to understand */
 };
 
@@ -87,7 +89,7 @@ struct lb_plan_request {
  * run has). */
 int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, char *err, size_t err_size);
 void lb_plan_clear(struct lb_plan *plan);
-/* How many jobs from this position of the order on share their servers; at least 1. */
+/* How many jobs from this position of the order on share heated servers; at least 1. */
 size_t lb_plan_series(const struct lb_plan *plan, size_t position);
 /* Whether it measures speed: anything beside it would be measured as well, so it runs alone. */
 bool lb_job_measures(const struct lb_job *job);

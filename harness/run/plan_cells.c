@@ -216,9 +216,10 @@ static int add_list(struct lb_plan *plan, const struct lb_plan_request *request,
   return r;
 }
 
-/* Without -g: `none`, and each that the scenario states something for. With it: that one alone. */
+/* Without -g: `none`, and each that the scenario states something for. With it, or a list: those alone. */
 static bool wants_guard(const struct lb_plan_request *request, const struct lb_scenario *scenario, enum lb_guard guard) {
   if (request->guard) return strcmp(request->guard, lb_guard_name(guard)) == 0;
+  if (request->guards) return request->guards >> guard & 1;
   return guard == LB_GUARD_NONE || states(scenario, guard);
 }
 

@@ -13,7 +13,6 @@
 #include "base/rng.h"
 #include "plan_parts.h"
 #include "trial/heat.h"
-#include "trial/share.h"
 
 /* Numbers of random streams: two uses of the run's seed must never draw the same. */
 enum { STREAM_ORDER = 11, STREAM_TRIAL = 12 };
@@ -62,18 +61,12 @@ int lb_plan_add_jobs(struct lb_plan *plan, size_t cell_index, int trials, int gu
   return 0;
 }
 
-/* Timelines on the same servers: so many one after the other, and not all of them, or nothing would run beside them. */
-enum { TIMELINES_TOGETHER = 10 };
-
-static bool share(const struct lb_plan *plan, size_t a, size_t b) {
-  const struct lb_trial_plan *first = &plan->jobs[a].plan, *other = &plan->jobs[b].plan;
-  return lb_heat_shared(first, other) || (plan->reuse && lb_share_together(first, other));
-}
+static bool share(const struct lb_plan *plan, size_t a, size_t b) { return lb_heat_shared(&plan->jobs[a].plan, &plan->jobs[b].plan); }
 
 size_t lb_plan_series(const struct lb_plan *plan, size_t position) {
   size_t end = position + 1;
   while (end < plan->job_count && share(plan, plan->order[position], plan->order[end])) end++;
-  return !lb_job_measures(&plan->jobs[plan->order[position]]) && end - position > TIMELINES_TOGETHER ? TIMELINES_TOGETHER : end - position;
+  return end - position;
 }
 
 bool lb_job_measures(const struct lb_job *job) { return job->plan.scenario->kind == LB_KIND_LOAD; }
@@ -103,7 +96,7 @@ static void bring_together(const struct lb_plan *plan, size_t *order, size_t cou
 /* A trial that measures runs alone, so all of them come first. They come in rounds: the first trial of
  * every cell in random order, then the second ones, so that no system and no variant has a slow hour
  * of the machine to itself. Those of a round that share their servers are neighbours. Of the others the order is
- * random. */
+ * random, unless it was given. */
 int lb_plan_set_order(struct lb_plan *plan) {
   struct lb_rng rng = lb_rng_fork(plan->seed, STREAM_ORDER, 0);
   plan->order = malloc((plan->job_count + 1) * sizeof *plan->order);
@@ -118,9 +111,9 @@ int lb_plan_set_order(struct lb_plan *plan) {
     bring_together(plan, plan->order + first, n - first);
   }
   first = n;
-  for (size_t i = 0; i < plan->job_count; i++)
-    if (!lb_job_measures(&plan->jobs[i])) plan->order[n++] = i;
-  shuffle(plan->order + first, n - first, &rng);
-  if (plan->reuse) bring_together(plan, plan->order + first, n - first);
+  for (int round = 1; n < plan->job_count; round++)
+    for (size_t i = 0; i < plan->job_count; i++)
+      if (!lb_job_measures(&plan->jobs[i]) && (!plan->in_order || plan->jobs[i].plan.trial == round)) plan->order[n++] = i;
+  if (!plan->in_order) shuffle(plan->order + first, n - first, &rng);
   return 0;
 }

@@ -11,7 +11,6 @@
 #include "runner.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,32 +18,26 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "admit.h"
 #include "base/clock.h"
-#include "servers/own.h"
-#include "servers/sandbox.h"
 #include "trial/heat.h"
-#include "trial/trial.h"
+#include "trial/share.h"
+#include "worker.h"
 
 /* PATIENCE_S is for what a scenario does not bound: starting servers, opening sessions, judging. It
  * is long, because it only has to end what would never end. */
-enum { SLOTS_MAX = 64, TICK_MS = 1000, LOOK_MS = 20, PATIENCE_S = 180, CAMPAIGN_PATIENCE_S = 120 };
+enum { SLOTS_MAX = 64, TICK_MS = 1000, LOOK_MS = 20, PATIENCE_S = 180, CAMPAIGN_PATIENCE_S = 120, END_S = 60 };
 
-/* A place for a running trial or series. States: free, running (from start() until finish() has reaped it). */
+/* A place for a worker. States: free (no process); running; idle (it waits to be told); ending (it has been told that nothing comes any more). */
 struct slot {
-  struct lb_job_result *result; /* of the trial that runs now; NULL = free */
-  size_t next, end;             /* positions in the plan's order: of the trial after it, and behind the last one */
-  pid_t pid;
-  int pipe;
-  lb_ns deadline;
-};
-
-struct message { /* through the pipe */
-  int result;
-  struct lb_outcome outcome;
+  struct lb_worker worker;
+  struct lb_job_result *result;     /* of the trial that runs now; NULL = none does */
+  size_t next, end;                 /* positions in the plan's order: of the trial after it, and behind the last one */
+  const struct lb_trial_plan *like; /* whoever can be played on these servers may be told to it; NULL = it is not told */
+  bool ending;
+  lb_ns deadline; /* of the trial, or of its end */
 };
 
 struct runner {
@@ -55,8 +48,7 @@ struct runner {
   /* One per slot, shared with the trials. */
   struct lb_live *live;
   int slots, cores;
-  /* Position in the plan's order of the next job to start. */
-  size_t next;
+  struct lb_queue queue;
   char *err;
   size_t err_size;
 };
@@ -78,49 +70,40 @@ static lb_ns patience(const struct lb_trial_plan *plan) {
   return (lb_ns)(s * 1e9) + (lb_heat_needed(plan) ? lb_heat_most() : 0);
 }
 
-/* The process of a trial or series. The message is smaller than a pipe holds, so the write does not wait for
- * the runner. */
-static void deliver(void *to, int result, const struct lb_outcome *outcome) {
-  struct message message = {.result = result, .outcome = *outcome};
-  if (write(*(const int *)to, &message, sizeof message) != (ssize_t)sizeof message) _exit(1);
-}
+static const struct lb_job *job_at(const struct runner *r, size_t position) { return &r->tally->plan->jobs[r->tally->plan->order[position]]; }
 
-static _Noreturn void trial_main(const struct runner *r, const struct slot *slot, const struct lb_trial_plan *const plan[], size_t count, int out) {
-  if (!plan[0]->topology->own) lb_own_forget_logins();
-  lb_trial_run(plan, count, r->dir->partial, &r->live[slot - r->slot], deliver, &out);
-  _exit(0);
-}
-
-/* The next trial of a slot is the one that runs. */
-static void go_on(struct runner *r, struct slot *slot) {
-  slot->result = &r->tally->jobs[r->tally->plan->order[slot->next++]];
+/* The trial at this position runs in the slot from now on. */
+static void run_at(struct runner *r, struct slot *slot, size_t position) {
+  slot->result = &r->tally->jobs[r->tally->plan->order[position]];
   slot->deadline = lb_clock_ns() + patience(&slot->result->job->plan);
 }
 
-/* The child inherits the write end and this process closes its own copy: so the pipe ends when the
- * trial does, however it ends. */
-static int start(struct runner *r, int index, size_t count) {
+/* Those that could be told to a worker that begins with the trial at `first`. How many, itself included. */
+static size_t alike(const struct runner *r, size_t first, size_t ret[]) {
+  const struct lb_trial_plan *like = &job_at(r, first)->plan;
+  size_t count = 0;
+  ret[count++] = first;
+  for (size_t i = r->queue.first; i < r->tally->plan->job_count; i++)
+    if (i != first && !r->queue.gone[i] && lb_share_together(like, &job_at(r, i)->plan)) ret[count++] = i;
+  return count;
+}
+
+/* `series` jobs from this position on, which belong together; or, where servers are shared, this one and then whatever it is told. */
+static int start(struct runner *r, struct slot *slot, size_t position, size_t series) {
   const struct lb_plan *plan = r->tally->plan;
-  const struct lb_trial_plan **series = calloc(count, sizeof *series);
-  int pipe_fd[2];
-  struct slot *slot = &r->slot[index];
-  for (size_t i = 0; i < count && series; i++) series[i] = &plan->jobs[plan->order[r->next + i]].plan;
-  if (!series || pipe2(pipe_fd, O_CLOEXEC) < 0) {
-    free(series);
-    return -errno;
-  }
-  r->live[index] = (struct lb_live){0};
-  bool online = series[0]->topology->own;
-  pid_t pid = online ? lb_sandbox_fork_online(r->dir->alive, r->dir->guard_pipe) : lb_sandbox_fork(r->dir->alive, r->dir->guard_pipe);
-  if (pid == 0) trial_main(r, slot, series, count, pipe_fd[1]);
-  free(series);
-  close(pipe_fd[1]);
-  if (pid < 0) {
-    close(pipe_fd[0]);
-    return pid;
-  }
-  *slot = (struct slot){.pid = pid, .pipe = pipe_fd[0], .next = r->next, .end = r->next + count};
-  go_on(r, slot);
+  size_t *positions = malloc((plan->job_count + 1) * sizeof *positions), count = series;
+  struct lb_live *live = &r->live[slot - r->slot];
+  if (!positions) return -ENOMEM;
+  bool told = plan->reuse && series == 1 && lb_share_together(&job_at(r, position)->plan, &job_at(r, position)->plan);
+  for (size_t i = 0; i < series; i++) positions[i] = position + i;
+  if (told) count = alike(r, position, positions);
+  *live = (struct lb_live){0};
+  *slot = (struct slot){.next = position + 1, .end = position + series, .like = told ? &job_at(r, position)->plan : NULL};
+  int result = lb_worker_start(plan, positions, count, told, r->dir, live, &slot->worker);
+  free(positions);
+  if (result < 0) return result;
+  for (size_t i = 0; i < series; i++) lb_queue_take(&r->queue, position + i);
+  run_at(r, slot, position);
   return 0;
 }
 
@@ -137,51 +120,74 @@ static void tick(struct runner *r) {
     r->progress->tick(r->progress->display, r->tally, running, grants, count);
 }
 
-/* SIGKILL comes first also for a trial that has delivered: it has nothing left to do, and its whole
- * namespace goes with it. */
 static void reap(struct slot *slot) {
-  kill(slot->pid, SIGKILL);
-  while (waitpid(slot->pid, NULL, 0) < 0 && errno == EINTR) {
-  }
-  close(slot->pipe);
-  slot->result = NULL;
+  lb_worker_end(&slot->worker);
+  *slot = (struct slot){0};
 }
 
-/* Takes an outcome. Half a message counts as none. After the last one the slot is free; a process that has
+/* The next one of its series, or it waits to be told; else it is at its end. `lives`: its process has not died. */
+static void go_on(struct runner *r, struct slot *slot, bool lives) {
+  slot->result = NULL;
+  if (slot->next < slot->end) run_at(r, slot, slot->next++);
+  else if (!slot->like || !lives) reap(slot);
+}
+
+/* Takes an outcome. A process that has
  * died leaves the rest of its series undecided, one by one. The result is that of the trial: negative if the
  * harness could not do its work, which ends the run. */
 static int finish(struct runner *r, struct slot *slot, bool late) {
-  struct message message;
+  struct lb_worker_says says;
   struct lb_job_result *result = slot->result;
-  size_t got = 0;
-  ssize_t n = 1;
-  while (!late && got < sizeof message && n > 0)
-    if ((n = read(slot->pipe, (char *)&message + got, sizeof message - got)) > 0) got += (size_t)n;
-  if (got < sizeof message) {
-    message = (struct message){.outcome = {.verdict = LB_UNDECIDED, .counters = lb_counters_none()}};
-    snprintf(message.outcome.why, sizeof message.outcome.why, "the trial's process %s",
-             late ? "took too long and was killed" : "died");
+  bool lives = !late && lb_worker_hear(&slot->worker, &says);
+  if (!lives) {
+    says = (struct lb_worker_says){.outcome = {.verdict = LB_UNDECIDED, .counters = lb_counters_none()}};
+    snprintf(says.outcome.why, sizeof says.outcome.why, "the trial's process %s", late ? "took too long and was killed" : "died");
   }
-  if (late) kill(slot->pid, SIGKILL);
-  if (slot->next == slot->end) reap(slot);
-  else go_on(r, slot);
-  lb_tally_add(r->tally, result, &message.outcome);
+  if (late) kill(slot->worker.pid, SIGKILL);
+  lb_queue_done(&r->queue, result->job);
+  go_on(r, slot, lives);
+  lb_tally_add(r->tally, result, &says.outcome);
   if (r->progress && r->progress->finished) r->progress->finished(r->progress->display, r->tally, result);
-  if (message.result < 0)
-    snprintf(r->err, r->err_size, "%s: %s", result->job->plan.name,
-             message.outcome.why[0] ? message.outcome.why : strerror(-message.result));
-  return message.result;
+  if (says.result < 0)
+    snprintf(r->err, r->err_size, "%s: %s", result->job->plan.name, says.outcome.why[0] ? says.outcome.why : strerror(-says.result));
+  return says.result;
+}
+
+static bool plays(const struct runner *r) {
+  bool some = false;
+  for (int i = 0; i < r->slots; i++) some |= r->slot[i].result != NULL;
+  return some;
+}
+
+/* Those that wait get what is left for their servers; where nothing is, they end. */
+static void tell_idle(struct runner *r) {
+  for (int i = 0; i < r->slots; i++) {
+    struct slot *slot = &r->slot[i];
+    if (!slot->worker.pid || slot->result || slot->ending) continue;
+    ptrdiff_t position = lb_queue_next(&r->queue, slot->like);
+    if (position >= 0) {
+      lb_queue_take(&r->queue, (size_t)position);
+      run_at(r, slot, (size_t)position);
+    } else if (plays(r) && lb_queue_has(&r->queue, slot->like)) {
+      continue; /* what runs decides whether it is wanted */
+    } else {
+      slot->ending = true;
+      slot->deadline = lb_clock_ns() + END_S * LB_NS_PER_S;
+    }
+    lb_worker_tell(&slot->worker, position);
+  }
 }
 
 static int busy_slots(const struct runner *r) {
   int n = 0;
-  for (int i = 0; i < r->slots; i++) n += r->slot[i].result != NULL;
+  for (int i = 0; i < r->slots; i++) n += r->slot[i].worker.pid != 0;
   return n;
 }
 
 static struct lb_crowd crowd(const struct runner *r) {
-  struct lb_crowd now = {.running = busy_slots(r), .most = r->slots, .cores = r->cores};
+  struct lb_crowd now = {.running = busy_slots(r), .most = r->slots, .cores = r->cores, .waiting = (int)r->queue.left};
   for (int i = 0; i < r->slots; i++) {
+    now.serving += r->slot[i].like && !r->slot[i].ending;
     if (!r->slot[i].result || atomic_load(&r->live[i].started)) continue;
     now.starting++;
     now.starting_ms += r->slot[i].result->job->plan.topology->start_ms;
@@ -192,27 +198,25 @@ static struct lb_crowd crowd(const struct runner *r) {
 /* Whether the next job waits for others that are starting, which nobody will tell of. */
 static bool waits_for_a_start(const struct runner *r) {
   struct lb_crowd now = crowd(r);
-  return r->next < r->tally->plan->job_count && now.running < now.most && now.starting > 0;
+  return r->queue.left > 0 && now.running < now.most && now.starting > 0;
 }
 
 /* Starts what may run now. A trial that measures waits until it is alone, and nothing starts beside
  * it. The order puts those first, so that the waiting happens once. */
 static int fill(struct runner *r) {
   const struct lb_plan *plan = r->tally->plan;
-  while (r->next < plan->job_count) {
-    const struct lb_job *job = &plan->jobs[plan->order[r->next]];
+  for (ptrdiff_t at; (at = lb_queue_next(&r->queue, NULL)) >= 0;) {
+    const struct lb_job *job = job_at(r, (size_t)at);
     struct lb_crowd now = crowd(r);
     if (!lb_admits(&now, job->plan.topology->start_ms)) return 0;
-    size_t series = lb_plan_series(plan, r->next);
     bool measuring = lb_job_measures(job);
     for (int i = 0; i < r->slots; i++)
       if (r->slot[i].result) measuring |= lb_job_measures(r->slot[i].result->job);
     if (measuring && busy_slots(r) > 0) return 0;
     int free_slot = 0;
-    while (r->slot[free_slot].result) free_slot++;
-    int result = start(r, free_slot, series);
+    while (r->slot[free_slot].worker.pid) free_slot++;
+    int result = start(r, &r->slot[free_slot], (size_t)at, lb_plan_series(plan, (size_t)at));
     if (result < 0) return snprintf(r->err, r->err_size, "cannot start a trial: %s", strerror(-result)), result;
-    r->next += series;
     tick(r);
   }
   return 0;
@@ -224,9 +228,9 @@ static int wait_for_some(struct runner *r, lb_ns next_tick) {
   struct pollfd p[SLOTS_MAX];
   int which[SLOTS_MAX], count = 0, result = 0;
   for (int i = 0; i < r->slots; i++)
-    if (r->slot[i].result) {
+    if (r->slot[i].worker.pid) {
       which[count] = i;
-      p[count++] = (struct pollfd){.fd = r->slot[i].pipe, .events = POLLIN};
+      p[count++] = (struct pollfd){.fd = r->slot[i].worker.pipe, .events = POLLIN};
     }
   lb_ns now = lb_clock_ns();
   int left_ms = next_tick > now ? (int)((next_tick - now) / LB_NS_PER_MS) + 1 : 0;
@@ -234,8 +238,10 @@ static int wait_for_some(struct runner *r, lb_ns next_tick) {
   if (poll(p, (nfds_t)count, left_ms) < 0) return errno == EINTR ? 0 : -errno;
   for (int i = 0; i < count && result == 0; i++) {
     struct slot *slot = &r->slot[which[i]];
-    if (p[i].revents) result = finish(r, slot, false);
-    else if (lb_clock_ns() > slot->deadline) result = finish(r, slot, true);
+    bool late = lb_clock_ns() > slot->deadline && (slot->result || slot->ending);
+    if (!p[i].revents && !late) continue;
+    if (slot->result) result = finish(r, slot, !p[i].revents);
+    else reap(slot); /* it has ended, as it was told, or died while it waited */
   }
   return result;
 }
@@ -243,9 +249,11 @@ static int wait_for_some(struct runner *r, lb_ns next_tick) {
 static int run_all(struct runner *r) {
   lb_ns next_tick = lb_clock_ns() + TICK_MS * LB_NS_PER_MS;
   int result = 0;
-  while (result == 0 && !interrupted && r->tally->done < r->tally->plan->job_count) {
+  while (result == 0 && !interrupted) {
+    tell_idle(r);
     result = fill(r);
-    if (result == 0) result = wait_for_some(r, next_tick);
+    if (result < 0 || busy_slots(r) == 0) break;
+    result = wait_for_some(r, next_tick);
     if (lb_clock_ns() >= next_tick) {
       tick(r);
       next_tick += TICK_MS * LB_NS_PER_MS;
@@ -273,12 +281,15 @@ int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, int jobs,
   r.slots = jobs < 1 ? 1 : jobs > SLOTS_MAX ? SLOTS_MAX : jobs;
   r.live = mmap(NULL, live_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (r.live == MAP_FAILED) return snprintf(err, err_size, "out of memory"), -ENOMEM;
+  if (lb_queue_begin(tally->plan, progress ? progress->wanted : NULL, progress ? progress->display : NULL, &r.queue) < 0)
+    return munmap(r.live, live_size), snprintf(err, err_size, "out of memory"), -ENOMEM;
   sigaction(SIGINT, &action, &old_int);
   sigaction(SIGTERM, &action, &old_term);
   raise_file_limit();
   int result = run_all(&r);
   for (int i = 0; i < r.slots; i++)
-    if (r.slot[i].result) reap(&r.slot[i]);
+    if (r.slot[i].worker.pid) reap(&r.slot[i]);
+  lb_queue_clear(&r.queue);
   munmap(r.live, live_size);
   sigaction(SIGINT, &old_int, NULL);
   sigaction(SIGTERM, &old_term, NULL);

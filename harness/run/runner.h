@@ -6,6 +6,7 @@
 #ifndef LB_RUNNER_H
 #define LB_RUNNER_H
 
+#include "queue.h"
 #include "rundir.h"
 #include "tally.h"
 
@@ -14,10 +15,12 @@ struct lb_progress { /* what a display may want; called on the runner's thread *
   /* About once a second and at every start and end of a trial. `running` lists them, with `grants`
    * so far. */
   void (*tick)(void *display, const struct lb_tally *tally, const struct lb_job *const *running, const uint64_t *grants, size_t count);
+  /* Asked before a trial is started. NULL = all are wanted. */
+  lb_wanted_ask *wanted;
   void *display;
 };
 
-/* Runs all jobs of the tally's plan and fills it: timelines at most `jobs` at once and those that start as the
+/* Runs all jobs of the tally's plan that are wanted and fills it: timelines at most `jobs` at once and those that start as the
  * machine bears it (admit.h), trials that measure alone. 0; -EINTR after SIGINT or SIGTERM (all trials are then dead); other -errno with
  * one line in err when results could not be written. */
 int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, int jobs, const struct lb_progress *progress,

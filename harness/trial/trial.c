@@ -132,9 +132,9 @@ static void note_pipe(const struct lb_stage *s, struct lb_outcome *ret) {
 }
 
 /* Whether the servers are there for the next trial, too, as far as that can be said before it is asked of them. */
-static bool goes_on(const struct lb_stage *s, const struct lb_trial_plan *const plan[], size_t count) {
-  if (count < 2 || plan[1]->fresh) return false;
-  return lb_heat_shared(plan[0], plan[1]) || (lb_share_together(plan[0], plan[1]) && lb_share_fits(&s->site, plan[1]));
+static bool goes_on(const struct lb_stage *s, const struct lb_trial_plan *plan, const struct lb_trial_plan *then) {
+  if (!then || then->fresh) return false;
+  return lb_heat_shared(plan, then) || (lb_share_together(plan, then) && lb_share_fits(&s->site, then));
 }
 
 /* The logs of servers that serve several timelines belong to none of them. */
@@ -144,20 +144,27 @@ static int make_shared_logs(struct lb_stage *s) {
   return lb_make_dirs(s->site.logs);
 }
 
+struct turn { /* of a series */
+  const struct lb_trial_plan *plan;
+  const struct lb_trial_plan *then; /* that comes after it; NULL = none, or that is not known yet */
+  bool waits;                       /* it is not known yet */
+  bool shares;                      /* others are for the same servers */
+  struct lb_site_needs needs;       /* of it and those */
+};
+
 /* Order matters. All clients have ended before anything is judged, so nobody writes into the memory
  * any more. The servers stop after that, for nothing asks them any more; those of a series go on, unless
- * something is wrong with them. The logs go last, when the verdict is known. Of `count` plans the first is run. */
-static int run(struct lb_stage *s, const struct lb_trial_plan *const plans[], size_t count, struct lb_outcome *ret) {
-  const struct lb_trial_plan *plan = plans[0];
-  const struct lb_site_needs needs = lb_share_needs(plans, count);
+ * something is wrong with them. The logs go last, when the verdict is known. */
+static int run(struct lb_stage *s, const struct turn *turn, struct lb_outcome *ret) {
+  const struct lb_trial_plan *plan = turn->plan;
   static struct lb_judgement judgement;
   lb_ns begin = lb_clock_ns();
   *ret = (struct lb_outcome){.counters = lb_counters_none()};
   set_stage(s, plan);
   int r = lb_crew_gather(s);
-  if (r == 0 && !s->site.is_open && count > 1 && lb_share_together(plan, plans[1])) r = make_shared_logs(s);
+  if (r == 0 && !s->site.is_open && turn->shares) r = make_shared_logs(s);
   if (r < 0) return r;
-  play(s, &needs, ret);
+  play(s, &turn->needs, ret);
   ret->stall_ns = atomic_load(&s->memory->max_stall_ns);
   note_pipe(s, ret);
   lb_crew_end(s); /* before anything is judged */
@@ -167,7 +174,7 @@ static int run(struct lb_stage *s, const struct lb_trial_plan *const plans[], si
   ret->trial_ns = lb_clock_ns() - begin;
   bool keep = r < 0 || plan->keep_logs || !as_expected(plan, ret->verdict);
   s->site.keep_logs |= keep;
-  if (r < 0 || ret->verdict == LB_UNDECIDED || !goes_on(s, plans, count)) lb_site_close(s);
+  if (r < 0 || ret->verdict == LB_UNDECIDED || !(turn->waits || goes_on(s, plan, turn->then))) lb_site_close(s);
   clear_logs(s, keep);
   lb_judgement_clear(&judgement);
   clear_stage(s);
@@ -202,18 +209,31 @@ static void heat(struct lb_stage *s, const struct lb_trial_plan *const plan[], s
   clear_stage(s);
 }
 
-int lb_trial_run(const struct lb_trial_plan *const plan[], size_t count, const char *run_dir, struct lb_live *live, lb_trial_told *tell, void *to) {
+/* A series in order knows what comes behind; one that is told shares all there is. */
+static struct turn turn_of(const struct lb_trial_plan *const plan[], size_t count, size_t at, bool told) {
+  struct turn turn = {.plan = plan[at], .waits = told && count > 1};
+  if (told) turn.needs = lb_share_needs(plan, count);
+  else turn.needs = lb_share_needs(plan + at, count - at);
+  if (!told && at + 1 < count) turn.then = plan[at + 1];
+  turn.shares = turn.waits || (turn.then && lb_share_together(turn.plan, turn.then));
+  return turn;
+}
+
+int lb_trial_run(const struct lb_trial_plan *const plan[], size_t count, lb_trial_next *next, const char *run_dir, struct lb_live *live, lb_trial_told *tell, void *to) {
   static struct lb_stage stage; /* one series per process */
   struct lb_outcome outcome;
   char err[600];
   int r = 0;
   lb_environ_forget();
   stage = (struct lb_stage){.run_dir = run_dir, .live = live};
-  for (size_t i = 0; i < count && r == 0; i++) {
-    if (!stage.site.is_open && lb_heat_needed(plan[i])) heat(&stage, plan + i, count - i);
-    r = run(&stage, plan + i, count - i, &outcome);
+  for (ptrdiff_t at = 0, then; at >= 0 && r == 0; at = then) {
+    const struct turn turn = turn_of(plan, count, (size_t)at, next);
+    if (!stage.site.is_open && lb_heat_needed(turn.plan)) heat(&stage, plan + at, count - (size_t)at);
+    r = run(&stage, &turn, &outcome);
     tell(to, r, &outcome);
-    if (stage.site.is_open && !lb_heat_needed(plan[i]) && !lb_share_go_on(&stage, err, sizeof err)) lb_site_close(&stage);
+    if (stage.site.is_open && !lb_heat_needed(turn.plan) && !lb_share_go_on(&stage, err, sizeof err)) lb_site_close(&stage);
+    then = next ? next(to) : (size_t)at + 1 < count ? at + 1 : -1;
+    if (stage.site.is_open && !goes_on(&stage, turn.plan, then < 0 ? NULL : plan[then])) lb_site_close(&stage);
   }
   return r;
 }
