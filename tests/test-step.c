@@ -52,9 +52,11 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 #define SLOW "slow A to B T [jitter J] [loss P]"
 #define CLOCKS "clock A [wall|monotonic] OFFSET or clock A rate R"
 #define AWAIT_CLIENT "await client N asks within T, await client N waits within T, await client N holds within T, await client N has written within T, " \
-  "await client N is stopped within T"
+  "await client N is stopped within T, await client N has crashed within T"
 #define AWAIT_CRASHED "await client N has crashed within T"
+#define AWAIT_WOKEN "await client N is woken within T"
 #define AWAIT_ABSENT "await key absent on A within T"
+#define AWAIT_CAUGHT_UP "await replica A is online and caught up within T"
 
 static void every_form_of_the_table_has_an_example_that_parses(void **state) {
   (void)state;
@@ -103,7 +105,9 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "await client 128 has written within 1m",
       "await client 2 is stopped within 1s",
       "await client 2 has crashed within 1s",
+      "await client 2 is woken within 1s",
       "await key absent on node 2 within 1s",
+      "await replica node 2 is online and caught up within 1s",
       "let failover within 3s",
       "let client 1 hold within 1s",
       "let client 1 write within 1s",
@@ -366,12 +370,12 @@ static void a_wrong_word_is_named(void **state) {
 static void forms_that_share_their_begin_are_told_apart_by_the_word_that_differs(void **state) {
   (void)state;
   refused("await restart within 5s",
-          "found 'restart', expected 'failover', 'client' or 'key': await failover within T, " AWAIT_CLIENT ", " AWAIT_CRASHED " or " AWAIT_ABSENT);
+          "found 'restart', expected 'failover', 'client', 'key' or 'replica': await failover within T, " AWAIT_CLIENT ", " AWAIT_WOKEN ", " AWAIT_ABSENT " or " AWAIT_CAUGHT_UP);
   refused("await failvoer within 5s",
-          "found 'failvoer', did you mean 'failover'? expected await failover within T, " AWAIT_CLIENT ", " AWAIT_CRASHED " or " AWAIT_ABSENT);
-  refused("await client 1 hodls within 5s", "found 'hodls', did you mean 'holds'? expected " AWAIT_CLIENT " or " AWAIT_CRASHED);
-  refused("await client 1 sleeps", "found 'sleeps', expected 'asks', 'waits', 'holds', 'has' or 'is': " AWAIT_CLIENT " or " AWAIT_CRASHED);
-  refused("await client 1", "it ends where 'asks', 'waits', 'holds', 'has' or 'is' was expected: " AWAIT_CLIENT " or " AWAIT_CRASHED);
+          "found 'failvoer', did you mean 'failover'? expected await failover within T, " AWAIT_CLIENT ", " AWAIT_WOKEN ", " AWAIT_ABSENT " or " AWAIT_CAUGHT_UP);
+  refused("await client 1 hodls within 5s", "found 'hodls', did you mean 'holds'? expected " AWAIT_CLIENT " or " AWAIT_WOKEN);
+  refused("await client 1 sleeps", "found 'sleeps', expected 'asks', 'waits', 'holds', 'has' or 'is': " AWAIT_CLIENT " or " AWAIT_WOKEN);
+  refused("await client 1", "it ends where 'asks', 'waits', 'holds', 'has' or 'is' was expected: " AWAIT_CLIENT " or " AWAIT_WOKEN);
   refused("await client 1 has within 5s", "found 'within', expected 'written' or 'crashed': await client N has written within T or " AWAIT_CRASHED);
   refused("await failover within 5", "'5': expected a duration from 1ms to 60m, like 250ms, 2s, 1.5s or 1m");
   refused("await client 1 has written within 5",

@@ -49,6 +49,7 @@ static lb_ns pay_again(struct lb_holder *h, lb_ns due, lb_ns deadline) {
 static void pause_before_retry(struct lb_holder *h, const struct lb_lock *lock, unsigned tries, lb_ns deadline) {
   if (h->protocol->wait && !h->polls) {
     int r = lb_hook_wait(h, lock, &h->grant, deadline);
+    atomic_store(&lb_holder_state(h)->woken, r == LB_OK);
     if (r == LB_OK || r == LB_TIMEOUT) return;
   }
   if (h->protocol->poll_ms) {
@@ -164,7 +165,7 @@ static int ask_until_granted(struct lb_holder *h, struct lb_lock *lock, lb_ns de
     int r = lb_hook_try_acquire(h, lock, &h->grant, patience(h, deadline));
     h->refused |= r == LB_BUSY;
     lock->patient |= r == LB_BUSY;
-    if (r == LB_BUSY) atomic_store(&lb_holder_state(h)->waits, true);
+    if (r == LB_BUSY) atomic_store(&lb_holder_state(h)->woken, false), atomic_store(&lb_holder_state(h)->waits, true);
     if (r < 0) note_who_failed(h);
     if (r == LB_UNKNOWN) {
       r = resolve(h, lock, deadline);
@@ -195,6 +196,7 @@ int lb_holder_acquire(struct lb_holder *h, uint32_t key, lb_ns deadline) {
   lb_holder_record(h, LB_EV_ACQUIRE, (struct lb_event){0});
   atomic_store(&lb_holder_state(h)->asks, true);
   int r = ask_until_granted(h, &lock, deadline);
+  atomic_store(&lb_holder_state(h)->woken, false);
   atomic_store(&lb_holder_state(h)->waits, false);
   atomic_store(&lb_holder_state(h)->asks, false);
   return r;

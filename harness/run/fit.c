@@ -70,6 +70,7 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
   if (lb_step_needs(step, LB_NEED_ORDERLY) && (t->data_count < 2 || !t->family->depose))
     return snprintf(why, size, t->data_count < 2 ? "one server, so no other can take over" : "no server here hands over by order");
   if (lb_step_needs(step, LB_NEED_CANCEL) && !(t->family->cancel && t->synchronous)) return snprintf(why, size, "no commit waits for another server until somebody cancels it");
+  if (lb_step_needs(step, LB_NEED_FOLLOWERS) && (!t->family->caught_up || t->data_count < 2)) return snprintf(why, size, "no server here says how far it follows another one");
   if (lb_step_needs(step, LB_NEED_MEMORY) && !t->family->fill_memory) return snprintf(why, size, "the memory of %s has no limit that a lock could meet", t->family->service);
   if (lb_step_needs(step, LB_NEED_MEMBERS) && !t->family->left)
     return snprintf(why, size, "no server here says that it has left the others");
@@ -99,6 +100,7 @@ static void check_meaning(struct fitting *f, const struct lb_step *step) {
     miss(f, "%s has no point '%s', see `%s list points`", f->protocol->name, step->point, lb_called());
   if (lb_step_needs(step, LB_NEED_OUTSIDE) && !has_point(lb_holder_points, step->point))
     miss(f, "%s: that is inside a call of %s, where nobody could renew", step->text, f->protocol->name);
+  if (lb_step_needs(step, LB_NEED_WAKES) && !f->protocol->wait) miss(f, "%s: nobody tells who waits for %s", step->text, f->protocol->name);
   if (lb_step_names_server_of(step) && !f->protocol->server)
     miss(f, "%s: no client of %s has one server that it talks to", step->text, f->protocol->name);
   if (lb_step_needs(step, LB_NEED_CLOCKS) && lb_role_is_client(step->a) && f->protocol->traits & LB_TRAIT_TRUE_CLOCK)

@@ -83,7 +83,9 @@ enum lb_verb {
   LB_STEP_AWAIT_WRITTEN,
   LB_STEP_AWAIT_STOPPED,
   LB_STEP_AWAIT_CRASHED,
+  LB_STEP_AWAIT_WOKEN,
   LB_STEP_AWAIT_ABSENT,
+  LB_STEP_AWAIT_CAUGHT_UP,
   LB_STEP_LET_FAILOVER,
   LB_STEP_LET_HOLD,
   LB_STEP_LET_WRITE,
@@ -148,6 +150,8 @@ enum lb_step_need {
   LB_NEED_ORDERLY = 1 << 12,   /* servers that hand over on demand, and another one that takes over */
   LB_NEED_MEMORY = 1 << 13,    /* servers whose memory has a limit */
   LB_NEED_CANCEL = 1 << 14,    /* servers that wait for another one with a commit, until somebody tells them not to */
+  LB_NEED_FOLLOWERS = 1 << 15, /* servers that say how far they follow another one */
+  LB_NEED_WAKES = 1 << 16,     /* waiters that are told */
   LB_NEED_OUTSIDE = 1 << 9,    /* the point is in no call of a protocol */
 };
 /* What of a fault of servers is there when it is taken back. Of clients nothing is: each trial has its own. */

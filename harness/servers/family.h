@@ -75,6 +75,8 @@ struct lb_family {
    * its memory has no such limit. */
   int (*fill_memory)(struct lb_cluster *cluster, size_t index, const char *policy, lb_ns deadline, char *said, size_t size);
   int (*free_memory)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
+  /* 0 = this server follows `leader`, and by now has all that this one had when it was asked; else not (yet), with the reason in env->err. NULL = nobody says so. */
+  int (*caught_up)(struct lb_cluster *cluster, size_t index, size_t leader, lb_ns deadline);
   /* Whether it has left the others: by asking this very server. 1 = it says that it serves nobody now,
    * 0 = it serves, or -errno with env->err. NULL = it never says so. */
   int (*left)(struct lb_cluster *cluster, size_t index, lb_ns deadline);

@@ -366,6 +366,7 @@ const struct lb_family lb_family_cluster = {
     .launch = launch,
     .answers = lb_redis_ping,
     .primary = primary,
+    .caught_up = lb_redis_caught_up,
     .wall_ms = lb_redis_wall_ms,
     .commits = commits,
     .requests = requests,

@@ -174,6 +174,15 @@ static int serving(struct lb_cluster *cluster, lb_ns deadline) {
   return 0;
 }
 
+static int caught_up(struct lb_cluster *cluster, size_t index, size_t leader, lb_ns deadline) {
+  static const char streams[] = "SELECT pg_current_wal_lsn(), EXISTS(SELECT FROM pg_stat_replication WHERE state = 'streaming' AND client_addr = $1::inet)";
+  char said[2][64], replayed[1][64];
+  int r = ask(cluster, leader, deadline, streams, cluster->server[index].host->address, said, 2);
+  if (r == 0 && said[1][0] != 't') return not_yet(cluster, leader, "does not stream to it");
+  if (r == 0) r = ask(cluster, index, deadline, "SELECT pg_is_in_recovery() AND pg_last_wal_replay_lsn() >= $1::pg_lsn", said[0], replayed, 1);
+  return r < 0 ? r : replayed[0][0] == 't' ? 0 : not_yet(cluster, index, "has not replayed everything yet");
+}
+
 static int start(struct lb_cluster *cluster, lb_ns deadline) {
   char template[512];
   int r = lb_pg_template(cluster, deadline, template, sizeof template);
@@ -274,6 +283,7 @@ const struct lb_family lb_family_postgres = {
     .answers = answers,
     .healthy = serving,
     .primary = primary,
+    .caught_up = caught_up,
     .wall_ms = wall_ms,
     .commits = commits,
     .counts = counts,

@@ -322,6 +322,7 @@ const struct lb_family lb_family_sentinel = {
     .answers = answers,
     .healthy = healthy,
     .primary = primary,
+    .caught_up = lb_redis_caught_up,
     .wall_ms = wall_ms,
     .commits = lb_redis_commits,
     .requests = lb_redis_requests,

@@ -57,3 +57,33 @@ static int await_life(struct lb_stage *s, const struct lb_step *step, enum lb_li
 
 int lb_timeline_await_stopped(struct lb_stage *s, const struct lb_step *step) { return await_life(s, step, LB_LIFE_STOPPED); }
 int lb_timeline_await_crashed(struct lb_stage *s, const struct lb_step *step) { return await_life(s, step, LB_LIFE_KILLED); }
+
+/* Looks often: it may be a matter of a millisecond. */
+int lb_timeline_await_woken(struct lb_stage *s, const struct lb_step *step) {
+  const struct lb_client_state *state = lb_stage_state(s, lb_timeline_client(s, step));
+  lb_ns deadline = lb_timeline_in_ms(step->within_ms);
+  while (!atomic_load(&state->woken) || atomic_load(&state->holds)) {
+    if (lb_clock_ns() > deadline) return lb_stage_not_met(s, step), lb_stage_doubt(s, LB_UNDECIDED, "%s: it was told nothing", step->text);
+    lb_timeline_doze();
+  }
+  return lb_stage_met(s, step), 0;
+}
+
+int lb_timeline_await_caught_up(struct lb_stage *s, const struct lb_step *step) {
+  char err[400];
+  struct lb_cast cast;
+  struct lb_cluster *cluster = &s->cluster;
+  lb_ns deadline = lb_timeline_in_ms(step->within_ms);
+  if (lb_cast_find(s, &step->a, &cast, err, sizeof err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
+  if (!cluster->topology->family->caught_up) return lb_stage_doubt(s, LB_UNDECIDED, "%s: no server here says how far it follows another one", step->text);
+  size_t index = (size_t)(cast.server[0] - cluster->server);
+  for (;;) {
+    int leader = lb_cluster_primary(cluster, deadline);
+    if (leader == (int)index) lb_fail(cluster->env, -EINVAL, "%s decides itself", cast.server[0]->name);
+    else if (leader >= 0 && cluster->topology->family->caught_up(cluster, index, (size_t)leader, deadline) == 0) return lb_stage_met(s, step), 0;
+    if (lb_clock_ns() >= deadline) break;
+    lb_clock_sleep_until(lb_clock_ns() + POLL_MS * LB_NS_PER_MS);
+  }
+  lb_stage_not_met(s, step);
+  return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, cluster->env->err);
+}

@@ -14,5 +14,9 @@ int lb_timeline_await_absent(struct lb_stage *stage, const struct lb_step *step)
  * fire. */
 int lb_timeline_await_stopped(struct lb_stage *stage, const struct lb_step *step);
 int lb_timeline_await_crashed(struct lb_stage *stage, const struct lb_step *step);
+/* A client was told that the lock may be free, and has had no answer since: nobody is asked. One server follows the one that decides now, and has all that
+ * this one has. Not in time: undecided. */
+int lb_timeline_await_woken(struct lb_stage *stage, const struct lb_step *step);
+int lb_timeline_await_caught_up(struct lb_stage *stage, const struct lb_step *step);
 
 #endif
