@@ -91,7 +91,11 @@ static int say(const struct lb_hunt *h, const struct lb_hunt_order *order, bool 
   lb_hunt_tell_sets(h, order->folder, LATE_SHOWN, stdout);
   lb_hunt_tell_remarks(h, order, stdout);
   snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
-  if (!order->only && lb_hunt_compare(h, folder, &comparison, err, sizeof err) == 0) lb_hunt_tell_scenarios(h, &comparison, stdout), lb_hunt_comparison_clear(&comparison);
+  if (r == 0 && !order->only && (r = lb_hunt_compare(h, order->settings, order->setting_count, folder, &comparison, err, sizeof err)) == 0) {
+    lb_hunt_tell_scenarios(h, &comparison, stdout);
+    if ((r = lb_hunt_keep_scenarios(h, &comparison, order->folder)) < 0) snprintf(err, sizeof err, "cannot write %s/scenarios.csv: %s", order->folder, strerror(-r));
+    lb_hunt_comparison_clear(&comparison);
+  }
   fflush(stdout);
   return r < 0 ? lb_complain(LB_EXIT_FAILURE, "%s", err) : judge(h);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Scenarios beside sets. A step is turned into what the alphabet of the hunt calls it: the primary that is cut off from its replicas is silenced as the
- * one that is cut off from all servers; who is killed and started again was restarted.
+ * Scenarios beside sets: which sets are in a scenario, and where it and the hunt differ, why.
  */
 #include "compare.h"
 
@@ -9,134 +8,118 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEEDS_MAX = 24 };
-
-struct deed { /* what is done to whom */
-  enum lb_hunt_kind kind;
-  enum lb_hunt_target target;
-};
-struct deeds {
-  struct deed deed[DEEDS_MAX];
-  size_t count;
-  bool foreign; /* a fault that the hunt does not know */
-};
-
 static const char *const names[LB_HUNT_RELATION_COUNT] = {"explained", "unexplained", "agrees", "contradicted", "not comparable"};
 const char *lb_hunt_relation_name(enum lb_hunt_relation relation) { return names[relation]; }
 
-/* ---- a scenario in the words of the hunt ----------------------------------------------------------------------------- */
+/* ---- a set beside a scenario ----------------------------------------------------------------------------------------- */
 
-static enum lb_hunt_target target_of(struct lb_role role) {
-  switch (role.kind) {
-    case LB_ROLE_PRIMARY:
-    case LB_ROLE_CURRENT_PRIMARY:
-    case LB_ROLE_SERVER_OF: return LB_HUNT_P;
-    case LB_ROLE_NODE: return role.number == 1 ? LB_HUNT_P : LB_HUNT_F;
-    case LB_ROLE_ALL:
-    case LB_ROLE_MAJORITY: return LB_HUNT_ALL;
-    case LB_ROLE_CLIENT: return role.number == 1 ? LB_HUNT_C1 : LB_HUNT_C2;
-    case LB_ROLE_CLIENTS:
-    case LB_ROLE_HOLDER: return LB_HUNT_C1;
-    case LB_ROLE_WAITERS: return LB_HUNT_C2;
-    default: return LB_HUNT_F;
-  }
+/* Until after a takeover or for good is the same to who asks in between. A client that is cut off is healed whenever. */
+static bool same_undo(struct lb_hunt_fault of_set, struct lb_hunt_fault deed) {
+  if (of_set.undo == LB_HUNT_STAYS || lb_hunt_of_client(of_set)) return true;
+  return (of_set.undo == LB_HUNT_MID) == (deed.undo == LB_HUNT_MID);
 }
 
-static bool has(const struct deeds *d, enum lb_hunt_kind kind, enum lb_hunt_target target) {
-  for (size_t i = 0; i < d->count; i++)
-    if (d->deed[i].kind == kind && d->deed[i].target == target) return true;
+static bool same_slot(const struct lb_hunt_system *s, struct lb_hunt_fault of_set, struct lb_hunt_fault deed) {
+  if (of_set.slot == deed.slot) return true;
+  struct lb_hunt_timeline at_a = {.fault_count = 1, .fault = {deed}}, other;
+  at_a.pruned = lb_hunt_prune(s, &at_a);
+  return at_a.pruned == LB_HUNT_SAME_AS_H && lb_hunt_stand_in(s, &at_a, &other) && other.fault[0].slot == of_set.slot;
+}
+
+static bool does(const struct lb_hunt_system *s, struct lb_hunt_fault of_set, struct lb_hunt_fault deed) {
+  bool there = of_set.target == deed.target || (of_set.target == LB_HUNT_P && deed.target == LB_HUNT_ALL);
+  return of_set.kind == deed.kind && there && same_slot(s, of_set, deed) && same_undo(of_set, deed);
+}
+
+/* All faults of the timeline are among those of the scenario, in their order. What breaks only where leases are short needs one that is renewed or ends. */
+static bool is_in(const struct lb_hunt_system *s, const struct lb_hunt_timeline *t, const struct lb_hunt_deeds *d) {
+  size_t found = 0;
+  for (size_t i = 0; i < d->count && found < t->fault_count; i++) found += does(s, t->fault[found], d->deed[i]);
+  return found == t->fault_count && (t->regime != LB_HUNT_SHORT || d->renews || d->ends);
+}
+
+static bool always_breaks(const struct lb_hunt_set *set) { return set->broke == set->decided; }
+
+/* The best set in it that broke every time: a minimal one, or else one of which not all is known; -1 = none. */
+static ptrdiff_t find_set(const struct lb_hunt *h, const struct lb_hunt_deeds *d) {
+  ptrdiff_t best = -1;
+  for (size_t i = 0; i < h->sets.count; i++) {
+    const struct lb_hunt_set *set = &h->sets.set[i];
+    bool better = best < 0 || set->standing < h->sets.set[best].standing;
+    if (better && always_breaks(set) && is_in(&h->space.system, &h->space.timeline[set->timeline], d)) best = (ptrdiff_t)i;
+  }
+  return best;
+}
+
+/* The very timeline of the scenario: has the hunt run it, and was it safe every time? */
+static enum lb_hunt_why look_it_up(const struct lb_hunt *h, const struct lb_hunt_deeds *d) {
+  for (size_t i = 0; i < h->space.count; i++) {
+    const struct lb_hunt_timeline *t = &h->space.timeline[i];
+    if (t->fault_count != d->count || !is_in(&h->space.system, t, d)) continue;
+    const struct lb_hunt_count *count = lb_hunt_seen(&h->book, i);
+    if (lb_hunt_decided(count) > 0 && !lb_hunt_broke(count)) return LB_HUNT_WHY_SAFE;
+  }
+  return LB_HUNT_WHY_UNRUN;
+}
+
+/* ---- a scenario ------------------------------------------------------------------------------------------------------ */
+
+/* An option of this lock that the hunt was not played with. */
+static bool sets_another(const struct lb_hunt *h, const struct lb_scenario *scenario, const char *const settings[], size_t setting_count) {
+  size_t name = strcspn(h->space.system.name, "@");
+  for (size_t i = 0; i < scenario->option_count; i++) {
+    const char *option = scenario->options[i];
+    bool own = strncmp(option, h->space.system.name, name) == 0 && option[name] == '.', known = false;
+    for (size_t j = 0; j < setting_count; j++) known |= strcmp(settings[j], option) == 0;
+    if (own && !known) return true;
+  }
   return false;
 }
 
-static void add(struct deeds *d, enum lb_hunt_kind kind, enum lb_hunt_target target) {
-  if (!has(d, kind, target) && d->count < DEEDS_MAX) d->deed[d->count++] = (struct deed){kind, target};
-}
-
-/* Of a client and servers it is a cut of the client; of servers, the one that is named first. */
-static void add_cut(struct deeds *d, const struct lb_step *step) {
-  bool a = lb_role_is_client(step->a), b = lb_role_is_client(step->b);
-  struct lb_role client = a ? step->a : step->b, server = a ? step->b : step->a;
-  if (!a && !b) add(d, LB_HUNT_ISOLATE, target_of(step->a));
-  else add(d, server.kind == LB_ROLE_ALL || server.kind == LB_ROLE_PRIMARY ? LB_HUNT_CUT_OFF : LB_HUNT_CUT, target_of(client));
-}
-
-static void add_step(struct deeds *d, const struct lb_step *step) {
-  if (lb_step_row(step)->class != LB_STEP_FAULT) return;
-  switch (step->verb) {
-    case LB_STEP_CUT: add_cut(d, step); return;
-    case LB_STEP_KILL:
-    case LB_STEP_CRASH_AT: add(d, LB_HUNT_KILL, target_of(step->a)); return;
-    case LB_STEP_PAUSE:
-    case LB_STEP_STOP_AT: add(d, LB_HUNT_PAUSE, target_of(step->a)); return;
-    case LB_STEP_RESTART: add(d, LB_HUNT_RESTART, target_of(step->a)); return;
-    case LB_STEP_CLOCK_JUMP: add(d, step->offset_ms > 0 ? LB_HUNT_AHEAD : LB_HUNT_BACK, target_of(step->a)); return;
-    case LB_STEP_CLOCK_RATE: add(d, step->rate > 1 ? LB_HUNT_FAST : LB_HUNT_SLOW, target_of(step->a)); return;
-    default: d->foreign = true;
+static struct lb_hunt_told tell(const struct lb_hunt *h, const struct lb_hunt_deeds *d, const char *name, enum lb_verdict expected) {
+  struct lb_hunt_told told = {.relation = LB_HUNT_AGREES, .expected = expected, .form = ""};
+  ptrdiff_t set = find_set(h, d);
+  bool option = d->foreign == LB_HUNT_WHY_OPTION;
+  snprintf(told.name, sizeof told.name, "%s", name);
+  if (set >= 0) told.set = (size_t)set;
+  if (expected == LB_VIOLATED && set >= 0 && !option) {
+    told.relation = LB_HUNT_EXPLAINED;
+  } else if (d->foreign) {
+    told.relation = LB_HUNT_FOREIGN, told.why = d->foreign, told.form = d->form;
+  } else if (expected == LB_VIOLATED) {
+    told.relation = LB_HUNT_UNEXPLAINED, told.why = d->ends ? LB_HUNT_WHY_ENDS : look_it_up(h, d);
+  } else if (set >= 0) {
+    told.relation = LB_HUNT_CONTRADICTED;
+    told.why = d->count > h->space.timeline[h->sets.set[set].timeline].fault_count ? LB_HUNT_WHY_MORE : LB_HUNT_WHY_SAME;
   }
-}
-
-static struct deeds deeds_of(const struct lb_scenario *scenario) {
-  struct deeds d = {0};
-  for (size_t i = 0; i < scenario->step_count; i++) add_step(&d, &scenario->steps[i]);
-  return d;
-}
-
-/* ---- a set beside a scenario ----------------------------------------------------------------------------------------- */
-
-static bool does(const struct deeds *d, const struct lb_hunt_fault *fault) {
-  enum lb_hunt_kind kind = fault->kind == LB_HUNT_PART ? LB_HUNT_ISOLATE : fault->kind;
-  if (has(d, kind, fault->target)) return true;
-  if (kind == LB_HUNT_CUT_OFF) return has(d, LB_HUNT_CUT, fault->target);
-  return fault->target == LB_HUNT_P && has(d, kind, LB_HUNT_ALL);
-}
-
-/* All faults of the set are among those of the scenario. */
-static bool covers(const struct deeds *d, const struct lb_hunt_timeline *t) {
-  for (size_t i = 0; i < t->fault_count; i++)
-    if (!does(d, &t->fault[i])) return false;
-  return true;
-}
-
-/* The first minimal set that has only faults of the scenario; -1 = none. `late`: those after the lease, too. */
-static ptrdiff_t find_set(const struct lb_hunt *h, const struct deeds *d, bool late) {
-  for (size_t i = 0; i < h->sets.count; i++) {
-    const struct lb_hunt_set *s = &h->sets.set[i];
-    if (s->standing == LB_HUNT_MINIMAL && (late || s->class == LB_HUNT_LEASE) && covers(d, &h->space.timeline[s->timeline])) return (ptrdiff_t)i;
-  }
-  return -1;
-}
-
-static struct lb_hunt_told tell(const struct lb_hunt *h, const struct lb_scenario *scenario, enum lb_verdict expected) {
-  struct deeds d = deeds_of(scenario);
-  ptrdiff_t set = find_set(h, &d, expected == LB_VIOLATED);
-  struct lb_hunt_told told = {.relation = LB_HUNT_FOREIGN, .set = set >= 0 ? (size_t)set : 0};
-  snprintf(told.name, sizeof told.name, "%s", scenario->name);
-  if (expected == LB_VIOLATED && set >= 0) told.relation = LB_HUNT_EXPLAINED;
-  else if (d.foreign || d.count == 0) told.relation = LB_HUNT_FOREIGN;
-  else if (expected == LB_VIOLATED) told.relation = LB_HUNT_UNEXPLAINED;
-  else told.relation = set >= 0 ? LB_HUNT_CONTRADICTED : LB_HUNT_AGREES;
   return told;
 }
 
-static void mark_written(const struct lb_hunt *h, const struct lb_scenario *scenario, bool *written) {
-  struct deeds d = deeds_of(scenario);
-  for (size_t i = 0; i < h->sets.count; i++) written[i] |= covers(&d, &h->space.timeline[h->sets.set[i].timeline]);
+static void mark_written(const struct lb_hunt *h, const struct lb_hunt_deeds *d, bool *written) {
+  for (size_t i = 0; i < h->sets.count; i++) {
+    const struct lb_hunt_set *set = &h->sets.set[i];
+    bool there = is_in(&h->space.system, &h->space.timeline[set->timeline], d) || is_in(&h->space.system, &h->space.timeline[set->simplest.timeline], d);
+    if (!there) continue;
+    for (size_t j = 0; j < h->sets.count; j++) written[j] |= i == j || lb_hunt_alike(&h->space, set, &h->sets.set[j]);
+  }
 }
 
-/* ---- all scenarios --------------------------------------------------------------------------------------------------- */
-
-static int add_scenario(const struct lb_hunt *h, const struct lb_scenario *scenario, struct lb_hunt_comparison *ret) {
+static int add_scenario(const struct lb_hunt *h, const struct lb_scenario *scenario, const char *const settings[], size_t setting_count,
+                        struct lb_hunt_comparison *ret) {
   const struct lb_expect *expect = lb_scenario_expect(scenario, h->space.system.name, h->book.guard);
   if (scenario->kind != LB_KIND_TIMELINE || !expect || (expect->verdict != LB_SAFE && expect->verdict != LB_VIOLATED)) return 0;
   struct lb_hunt_told *grown = realloc(ret->scenario, (ret->count + 1) * sizeof *grown);
   if (!grown) return -ENOMEM;
   ret->scenario = grown;
-  grown[ret->count++] = tell(h, scenario, expect->verdict);
-  if (expect->verdict == LB_VIOLATED) mark_written(h, scenario, ret->written);
+  struct lb_hunt_deeds d = lb_hunt_deeds_of(scenario, &h->space.system);
+  if (sets_another(h, scenario, settings, setting_count)) d.foreign = LB_HUNT_WHY_OPTION, d.form = "";
+  grown[ret->count++] = tell(h, &d, scenario->name, expect->verdict);
+  if (expect->verdict == LB_VIOLATED && d.foreign != LB_HUNT_WHY_OPTION) mark_written(h, &d, ret->written);
   return 0;
 }
 
-int lb_hunt_compare(const struct lb_hunt *h, const char *folder, struct lb_hunt_comparison *ret, char *err, size_t err_size) {
+int lb_hunt_compare(const struct lb_hunt *h, const char *const settings[], size_t setting_count, const char *folder, struct lb_hunt_comparison *ret,
+                    char *err, size_t err_size) {
   char **scenario_names = NULL, **paths = NULL;
   size_t count = 0;
   *ret = (struct lb_hunt_comparison){.written = calloc(h->sets.count + 1, sizeof *ret->written)};
@@ -145,7 +128,7 @@ int lb_hunt_compare(const struct lb_hunt *h, const char *folder, struct lb_hunt_
   for (size_t i = 0; i < count; i++) {
     struct lb_scenario scenario;
     if (r == 0) r = lb_scenario_load(paths[i], &scenario, err, err_size);
-    if (r == 0) r = add_scenario(h, &scenario, ret), lb_scenario_clear(&scenario);
+    if (r == 0) r = add_scenario(h, &scenario, settings, setting_count, ret), lb_scenario_clear(&scenario);
     free(scenario_names[i]);
     free(paths[i]);
   }

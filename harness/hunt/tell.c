@@ -177,29 +177,3 @@ void lb_hunt_tell_remarks(const struct lb_hunt *h, const struct lb_hunt_order *o
   tell_undecided(h, out);
   tell_pruned(h, out);
 }
-
-/* ---- the scenarios --------------------------------------------------------------------------------------------------- */
-
-static void tell_related(const struct lb_hunt_comparison *c, enum lb_hunt_relation relation, FILE *out) {
-  bool sets = relation == LB_HUNT_EXPLAINED || relation == LB_HUNT_CONTRADICTED;
-  size_t count = 0;
-  for (size_t i = 0; i < c->count; i++) {
-    if (c->scenario[i].relation != relation) continue;
-    fprintf(out, "%s%s", count++ ? ", " : "  ", c->scenario[i].name);
-    if (sets) fprintf(out, " (%02zu)", c->scenario[i].set + 1);
-  }
-  if (count) fprintf(out, ": %s\n", lb_hunt_relation_name(relation));
-}
-
-void lb_hunt_tell_scenarios(const struct lb_hunt *h, const struct lb_hunt_comparison *c, FILE *out) {
-  char id[LB_HUNT_ID_MAX];
-  size_t count = 0;
-  if (c->count) fputs("Scenarios that state something for it, by what is done to whom (NN = hunt/NN.ini):\n", out);
-  for (int relation = 0; relation < LB_HUNT_RELATION_COUNT; relation++) tell_related(c, (enum lb_hunt_relation)relation, out);
-  for (size_t i = 0; i < h->sets.count; i++) {
-    if (c->written[i] || h->sets.set[i].standing != LB_HUNT_MINIMAL || !lb_hunt_is_first(&h->sets, &h->space, i)) continue;
-    lb_hunt_id(&h->space.timeline[h->sets.set[i].timeline], id);
-    fprintf(out, "%s%s", count++ ? ", " : "  no scenario has: ", id);
-  }
-  if (count) fputc('\n', out);
-}

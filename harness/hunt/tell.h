@@ -17,8 +17,11 @@ void lb_hunt_tell_remarks(const struct lb_hunt *hunt, const struct lb_hunt_order
 /* What became of the audit of what is not run: one line, and one for each answer but the same. */
 void lb_hunt_tell_audit(const struct lb_hunt *hunt, FILE *out);
 
-/* What the hunt says of the scenarios: how many of each relation, those to look at by name, and the sets that no scenario has. */
+/* What the hunt says of the scenarios: each by name, with why the two differ, and the sets that no scenario has. */
 void lb_hunt_tell_scenarios(const struct lb_hunt *hunt, const struct lb_hunt_comparison *comparison, FILE *out);
+
+/* The same as folder/scenarios.csv. 0 or -errno. */
+int lb_hunt_keep_scenarios(const struct lb_hunt *hunt, const struct lb_hunt_comparison *comparison, const char *folder);
 
 /* Writes folder/hunt.csv and folder/hunt/NN.ini. 0, or -errno with one line in err. */
 int lb_hunt_keep(const struct lb_hunt *hunt, const char *folder, char *err, size_t err_size);
