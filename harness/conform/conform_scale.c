@@ -10,8 +10,9 @@
 #include "base/clock.h"
 #include "conform_statement.h"
 
-/* TAKE_MS: where each lock is a write that is synced, fewer have to do. RELEASE_MS: how fast is not the question. */
-enum { MANY = 1000, AT_LEAST = 16, TAKE_MS = 600, RELEASE_MS = 5000, KEY_BYTES = 63, PAIRS = 5 };
+/* TAKE_MS: where each lock is a write that is synced, fewer have to do. How fast is not the question: a call may take as long as a
+ * machine that is busy needs, what is held outlives the statement, and after RELEASE_MS whoever is left goes with its session. */
+enum { MANY = 1000, AT_LEAST = 16, TAKE_MS = 600, RELEASE_MS = 10000, HOLD_TTL_MS = 4 * CUT_TTL_MS, KEY_BYTES = 63, PAIRS = 5 };
 
 static struct lb_grant grants[MANY];
 
@@ -21,14 +22,28 @@ static const char *name_of(const struct lb_conform *c, int number) {
   return name;
 }
 
+/* An error says that nothing was taken: where servers that were too slow are one, they are asked again. */
+static int take(struct lb_conform *c, const char *key, struct lb_grant *grant) {
+  lb_ns end = in_ms(LB_CONFORM_CALL_MS);
+  int r;
+  while ((r = lb_conform_try_for(c, 0, key, HOLD_TTL_MS, grant, in_ms(LB_CONFORM_CALL_MS))) < 0 && r != -EMFILE && lb_clock_ns() < end) {
+    *grant = LB_GRANT_INIT;
+    lb_clock_sleep_until(in_ms(5));
+  }
+  return r;
+}
+
 /* How many the first session got: all, or as many as it can hold at once (-EMFILE), or as there was
- * time for. */
+ * time for. One that was not answered in time is given up. */
 static int take_many(struct lb_conform *c, const char **ret_why) {
   lb_ns end = in_ms(TAKE_MS);
+  c->config[0].ttl_ms = HOLD_TTL_MS;
   for (int n = 0; n < MANY; n++) {
-    int r = lb_conform_try_for(c, 0, name_of(c, n), 4 * CUT_TTL_MS, &grants[n], in_ms(2000));
+    int r = take(c, name_of(c, n), &grants[n]);
     if (r == -EMFILE && n >= AT_LEAST) return *ret_why = "is all that one session holds", n;
-    if (r == LB_TIMEOUT && n >= AT_LEAST) return *ret_why = "in the time there was", n;
+    bool no_answer = r == LB_TIMEOUT || r == LB_UNKNOWN;
+    if (r == LB_UNKNOWN && n > 0) lb_conform_release(c, 0, name_of(c, n), &grants[n]);
+    if (no_answer && n > 0) return *ret_why = "in the time there was", n;
     WANT(LB_OK, r);
     if (lb_clock_ns() > end && n + 1 < MANY) return *ret_why = "in the time there was", n + 1;
   }
@@ -44,10 +59,12 @@ void lb_statement_holds_a_thousand(struct lb_conform *c) {
     const char *key = name_of(c, i * (count - 1) / 2);
     struct lb_grant d = LB_GRANT_INIT;
     WANT(LB_BUSY, lb_conform_try(c, 1, key, &d));
-    lb_conform_leave(c, 1, key, &d);
+    if (has(c, LB_TRAIT_QUEUES)) WANT(LB_OK, lb_conform_release(c, 1, key, &d));
   }
-  for (int n = 0; n < count; n++) WANT(LB_OK, lb_conform_release_by(c, 0, name_of(c, n), &grants[n], in_ms(RELEASE_MS)));
-  WANT(LB_OK, lb_conform_acquire(c, 1, name_of(c, count - 1), &b, 2000));
+  lb_ns end = in_ms(RELEASE_MS);
+  for (int n = count - 1; n >= 0 && lb_clock_ns() < end; n--)
+    WANT(LB_OK, lb_conform_release(c, 0, name_of(c, n), &grants[n]));
+  WANT(LB_OK, lb_conform_acquire(c, 1, name_of(c, count - 1), &b, LB_CONFORM_CALL_MS));
   WANT(LB_OK, lb_conform_release(c, 1, name_of(c, count - 1), &b));
 }
 
