@@ -21,7 +21,8 @@
 #include "run/system.h"
 #include "scenario/scenario.h"
 
-/* HUNT_JOBS: a timeline waits even more than a scenario does, mostly for what does not happen; what starts at once is limited by its cost. */
+/* HUNT_JOBS: a timeline waits even more than a scenario does, mostly for what does not happen; what starts at once is limited by its cost. Without servers twice as
+ * many are as little work. */
 enum { PATH = 4000, FAULTS_DEFAULT = 2, LATE_SHOWN = 3, HUNT_JOBS = 2 };
 
 /* ---- the live line --------------------------------------------------------------------------------------------------- */
@@ -119,7 +120,7 @@ static int hunt_one(const struct lb_args *args, const struct lb_system *system, 
                                 .budget_s = budget_s,
                                 .only = args->only,
                                 .narrow = args->narrow,
-                                .jobs = args->jobs ? args->jobs : HUNT_JOBS * lb_default_jobs(),
+                                .jobs = args->jobs ? args->jobs : (system->topology->data_count > 0 ? HUNT_JOBS : 2 * HUNT_JOBS) * lb_default_jobs(),
                                 .folder = folder,
                                 .dir = dir,
                                 .tick = show,

@@ -11,7 +11,7 @@
 
 #define LINE(p, ...) (fprintf((p)->file, "step = " __VA_ARGS__), fputc('\n', (p)->file))
 #define MS(ms) ((long long)(ms))
-enum { PROLOGUE_MS = 10000, RELEASE_MS = 2000, UNSEEN_MS = 600, SENT_MS = 50 };
+enum { PROLOGUE_MS = 10000, RELEASE_MS = 2000, UNSEEN_MS = 600, SENT_MS = 50, FREE_MS = 4000 };
 
 static void comment(struct lb_hunt_program *p, const char *text) { fprintf(p->file, "# %s\n", text); }
 
@@ -22,9 +22,16 @@ static void let_write(struct lb_hunt_program *p, int64_t ms) {
   else if (!p->dead[2]) LINE(p, "let client 2 write within %lldms", MS(ms));
 }
 
-static void begin_2(struct lb_hunt_program *p) { LINE(p, "client 2 begin section within %lldms", MS(p->times.section_ms)); }
+/* They go on trying while a client stands still, but not until the lease of one that died is over: whether the lock can be had then is asked at the end. */
+static int64_t section_ms(const struct lb_hunt_program *p) {
+  bool stands = false;
+  for (size_t i = 0; i < p->timeline->fault_count; i++) stands |= p->timeline->fault[i].kind == LB_HUNT_PAUSE && lb_hunt_of_client(p->timeline->fault[i]);
+  return p->times.section_ms + (stands ? p->times.pause_ms : 0);
+}
+
+static void begin_2(struct lb_hunt_program *p) { LINE(p, "client 2 begin section within %lldms", MS(section_ms(p))); }
 static void open_3(struct lb_hunt_program *p) {
-  if (p->client_3) LINE(p, "client 3 open and begin section within %lldms", MS(p->times.section_ms));
+  if (p->client_3) LINE(p, "client 3 open and begin section within %lldms", MS(section_ms(p)));
 }
 static bool stops(const struct lb_hunt_program *p, enum lb_hunt_target client, enum lb_hunt_slot slot) {
   return lb_hunt_does(p->timeline, LB_HUNT_PAUSE, client, slot);
@@ -177,7 +184,8 @@ static void release(struct lb_hunt_program *p) {
 }
 
 static void epilogue(struct lb_hunt_program *p) {
-  int64_t patience = PROLOGUE_MS + (p->dead[1] || p->dead[2] ? p->times.ttl_ms : 0); /* the lease of who died ends first */
+  bool dead = p->dead[1] || p->dead[2]; /* its lease ends first, if it does */
+  int64_t patience = dead ? p->times.failover_ms + p->times.ttl_ms + FREE_MS : PROLOGUE_MS;
   comment(p, "all is healed, and each client must be able to get the lock");
   lb_hunt_take_back(p, LB_HUNT_GONE);
   lb_hunt_heal(p);
@@ -185,6 +193,7 @@ static void epilogue(struct lb_hunt_program *p) {
     if (p->dead[n]) continue;
     LINE(p, "client %d acquire within %lldms", n, MS(patience));
     LINE(p, "client %d release within %dms", n, RELEASE_MS);
+    if (dead) patience = FREE_MS + p->times.failover_ms; /* the next one: where the first one could not, it cannot either */
   }
 }
 

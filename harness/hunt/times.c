@@ -47,7 +47,7 @@ struct lb_hunt_times lb_hunt_times_of(const struct lb_hunt_system *s, enum lb_hu
   t.mid_ms = settings->mid_ms > 0 ? settings->mid_ms : mid_of(s, regime, t.ttl_ms);
   t.pause_ms = t.ttl_ms * 3 / 2 + t.write_ms;
   t.acquire_ms = t.failover_ms + 4000;
-  t.section_ms = t.failover_ms + t.pause_ms + 2 * (t.write_ms + t.mid_ms) + 3000;
+  t.section_ms = t.failover_ms + 2 * (t.write_ms + t.mid_ms) + 3000;
   return t;
 }
 

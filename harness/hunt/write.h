@@ -26,7 +26,7 @@ struct lb_hunt_times {
   int64_t ttl_ms;
   bool renew;
   int64_t acquire_ms;  /* ACQ: client 1's acquire */
-  int64_t section_ms;  /* S: how long clients 2 and 3 try */
+  int64_t section_ms;  /* S: how long clients 2 and 3 try where no client stands still */
   int64_t write_ms;    /* W: how long a contender is given to write */
   int64_t failover_ms; /* D: patience for a takeover */
   int64_t mid_ms;      /* how long what is undone before a takeover lasts */
