@@ -13,6 +13,8 @@ int lb_hunting_audit(struct lb_hunting *g, const size_t order[], size_t count);
 int lb_hunting_audit_pruned(struct lb_hunting *g, size_t faults);
 /* Plays the minimal sets under each other guard. A hunt under a guard is about that one. */
 int lb_hunting_ask_guards(struct lb_hunting *g);
+/* Plays a twentieth of the timelines that did not break under each other guard, once. */
+int lb_hunting_audit_guards(struct lb_hunting *g, const size_t order[], size_t count);
 /* Plays sets in simpler forms, and at other lengths where that is asked for. only: the index of one timeline, or -1 = all that are minimal. */
 int lb_hunting_simplify(struct lb_hunting *g, ptrdiff_t only);
 

@@ -136,6 +136,7 @@ static int hunt_all(struct lb_hunting *g) {
   if (r == 0) r = lb_hunting_audit(g, order, count);
   if (r == 0) r = lb_hunting_simplify(g, -1);
   if (r == 0) r = lb_hunting_ask_guards(g);
+  if (r == 0) r = lb_hunting_audit_guards(g, order, count);
   free(order);
   return r;
 }

@@ -14,7 +14,7 @@ void lb_hunt_tell_row(const struct lb_hunt *hunt, FILE *out);
 void lb_hunt_tell_sets(const struct lb_hunt *hunt, const char *folder, size_t max, FILE *out);
 /* Why it ended, what was left out by which bound, and why trials were undecided: grouped by reason. */
 void lb_hunt_tell_remarks(const struct lb_hunt *hunt, const struct lb_hunt_order *order, FILE *out);
-/* What became of the audit of what is not run: one line, and one for each answer but the same. */
+/* What became of the audit of what is not run: one line, and one for each answer but the same; and of guards over what does not break. */
 void lb_hunt_tell_audit(const struct lb_hunt *hunt, FILE *out);
 
 /* What the hunt says of the scenarios: each by name, with why the two differ, and the sets that no scenario has. */

@@ -47,8 +47,38 @@ static void tell_all(const struct lb_hunt *h, enum lb_hunt_answer answer, const 
   }
 }
 
+/* A timeline that keeps exclusion without a guard was asked under this one. */
+static bool was_asked(const struct lb_hunt *h, size_t timeline, int guard) {
+  const struct lb_hunt_count *none = lb_hunt_seen(&h->book, timeline);
+  return lb_hunt_decided(none) > 0 && !lb_hunt_broke(none) && lb_hunt_decided(&h->book.count[timeline][guard]) > 0;
+}
+
+static void tell_damage(const struct lb_hunt *h, int guard, FILE *out) {
+  char id[LB_HUNT_ID_MAX];
+  for (size_t i = 0; i < h->space.count; i++) {
+    const struct lb_hunt_count *count = &h->book.count[i][guard];
+    if (!was_asked(h, i, guard) || !lb_hunt_broke(count)) continue;
+    lb_hunt_id(&h->space.timeline[i], id);
+    fprintf(out, "  damage under %s, and none without: %s (%u of %u)\n", lb_guard_name((enum lb_guard)guard), id, count->of[LB_HUNT_LEASE] + count->of[LB_HUNT_EXPIRED],
+            lb_hunt_decided(count));
+  }
+}
+
+static void tell_guards(const struct lb_hunt *h, FILE *out) {
+  size_t asked[LB_GUARD_COUNT] = {0}, broke = 0, told = 0;
+  for (int guard = LB_GUARD_NONE + 1; guard < LB_GUARD_COUNT && h->book.guard == LB_GUARD_NONE; guard++)
+    for (size_t i = 0; i < h->space.count; i++)
+      if (was_asked(h, i, guard)) asked[guard]++, broke += lb_hunt_broke(&h->book.count[i][guard]);
+  for (int guard = 0; guard < LB_GUARD_COUNT; guard++)
+    if (asked[guard]) fprintf(out, "%s %s %zu", told++ ? "," : "audit of guards, timelines that keep exclusion without one:", lb_guard_name((enum lb_guard)guard), asked[guard]);
+  if (told) fprintf(out, broke ? "; %zu did damage.\n" : "; none did damage.\n", broke);
+  for (int guard = 0; guard < LB_GUARD_COUNT; guard++)
+    if (asked[guard]) tell_damage(h, guard, out);
+}
+
 void lb_hunt_tell_audit(const struct lb_hunt *h, FILE *out) {
   size_t of[LB_HUNT_ANSWER_COUNT] = {0};
+  tell_guards(h, out);
   if (h->audit.count == 0) return;
   for (int answer = 0; answer < LB_HUNT_ANSWER_COUNT; answer++) of[answer] = lb_hunt_audit_count(&h->audit, &h->book, (enum lb_hunt_answer)answer);
   size_t ran = of[LB_HUNT_SAME] + of[LB_HUNT_OTHER] + of[LB_HUNT_UNCLEAR];
