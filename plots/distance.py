@@ -11,8 +11,7 @@ import sys
 
 import figure
 import style
-from bootstrap import median_interval
-from scaling import COUNTS, label_axis, legend
+from scaling import COUNTS, draw_panel, label_axis, legend
 from speed import Speed
 
 METRICS = ("handoffs_per_s", "grants_per_s")
@@ -44,35 +43,10 @@ def rows_of(run_dir, run):
             continue
         clients = speed.clients[-1]
         for system in speed.systems:
-            repeats = speed.repeats.get((system, clients), ())
-            named = {"scenario": base, "system": system, "style": styles.number(system), "clients": clients, "round_trip_ms": apart, "repeats": len(repeats)}
-            rows += [named | {"repeat": int(r["trial"] or 0)} | {m: r[m] or None for m in METRICS} for r in repeats]
-            median = named | {"repeat": "median"}
-            for metric in METRICS:
-                values = speed.values(system, clients, metric)
-                if values:
-                    median |= dict(zip((metric, f"{metric}_low", f"{metric}_high"), median_interval(values)))
-            if repeats:
-                rows.append(median)
+            rows += speed.rows(system, clients, METRICS, {"scenario": base, "system": system, "style": styles.number(system), "clients": clients, "round_trip_ms": apart})
     if not rows:
         raise figure.NotDrawn(f"no system excluded in every trial of '{base}'")
     return rows
-
-
-def draw_panel(ax, rows, systems, styles, metric, places):
-    """Large markers and lines: medians, with their intervals; small dots, a little to the right: repeats."""
-    for system in systems:
-        mine = [r for r in rows if r["system"] == system and r.get(metric)]
-        medians = [r for r in mine if r["repeat"] == "median"]
-        repeats = [r for r in mine if r["repeat"] != "median"]
-        sure = [r for r in medians if r[f"{metric}_low"] is not None]
-        at = lambda some: [places[r["round_trip_ms"]] for r in some]  # noqa: E731
-        colour = styles.of(system)[0]
-        ax.plot([x + 0.07 for x in at(repeats)], [r[metric] for r in repeats], linestyle="none", marker="o", markersize=1.7,
-                color=colour, markeredgewidth=0, gid=f"repeats {metric} {system}")
-        ax.vlines(at(sure), [r[f"{metric}_low"] for r in sure], [r[f"{metric}_high"] for r in sure], color=colour, linewidth=1.2)
-        ax.plot(at(medians), [r[metric] for r in medians], **styles.line(system))
-        ax.plot(at(medians), [r[metric] for r in medians], linestyle="none", **styles.marker(system), gid=f"medians {metric} {system}")
 
 
 def by_speed(rows):
@@ -98,7 +72,7 @@ def paint(run, rows):
         "left": 0.07, "right": 0.985, "wspace": 0.25, "bottom": bottom / height, "top": 1 - 0.75 / height})[0]
     rates = [r[m] for m in METRICS for r in rows if r.get(m)]
     for ax, metric in zip(axes, METRICS):
-        draw_panel(ax, rows, systems, styles, metric, {a: i for i, a in enumerate(apart)})
+        draw_panel(ax, rows, systems, styles, metric, lambda r: apart.index(r["round_trip_ms"]), lambda x: x + 0.07)
         ax.set_title(TITLES[metric])
         ax.set_yscale("log")
         ax.set_xlabel("round trip between hosts (ms)")

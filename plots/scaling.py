@@ -12,7 +12,7 @@ import sys
 
 import figure
 import style
-from bootstrap import LEAST_REPEATS, median_interval
+from bootstrap import LEAST_REPEATS
 from speed import METRICS, TAIL_SAMPLES, Speed
 
 COLUMNS = ("system", "style", "clients", "repeat", "repeats",
@@ -30,17 +30,7 @@ def rows_of(run, speed):
     styles, rows = style.Styles(run), []
     for system in speed.systems:
         for clients in speed.clients:
-            repeats = speed.repeats.get((system, clients), ())
-            named = {"system": system, "style": styles.number(system), "clients": clients, "repeats": len(repeats)}
-            for repeat in repeats:
-                rows.append(named | {"repeat": int(repeat["trial"] or 0)} | {m: repeat[m] or None for m in METRICS})
-            median = named | {"repeat": "median"}
-            for metric in METRICS:
-                values = speed.values(system, clients, metric)
-                if values:
-                    median |= dict(zip((metric, f"{metric}_low", f"{metric}_high"), median_interval(values)))
-            if repeats:
-                rows.append(median)
+            rows += speed.rows(system, clients, METRICS, {"system": system, "style": styles.number(system), "clients": clients})
     return rows
 
 
@@ -53,20 +43,21 @@ def label_axis(axis, ticks, values):
     axis.axes.set(**{f"{axis.axis_name}lim": (low * 0.95, (high if high > low else low * 10) * 1.05)})
 
 
-def draw_panel(ax, rows, systems, styles, metric):
-    """Large markers and lines: medians, with their intervals; small dots, a little to the right: repeats."""
+def draw_panel(ax, rows, systems, styles, metric, at, beside):
+    """Large markers and lines: medians, with their intervals; small dots, a little to the right: repeats. at(row) is a place on the axis across, beside(place)
+    one a little to the right of it."""
     for system in systems:
         mine = [r for r in rows if r["system"] == system and r.get(metric)]
         medians = [r for r in mine if r["repeat"] == "median"]
         repeats = [r for r in mine if r["repeat"] != "median"]
         colour = styles.of(system)[0]
-        ax.plot([r["clients"] * 1.07 for r in repeats], [r[metric] for r in repeats], linestyle="none", marker="o",
+        ax.plot([beside(at(r)) for r in repeats], [r[metric] for r in repeats], linestyle="none", marker="o",
                 markersize=1.7, color=colour, markeredgewidth=0, gid=f"repeats {metric} {system}")
         sure = [r for r in medians if r[f"{metric}_low"] is not None]
-        ax.vlines([r["clients"] for r in sure], [r[f"{metric}_low"] for r in sure], [r[f"{metric}_high"] for r in sure],
+        ax.vlines([at(r) for r in sure], [r[f"{metric}_low"] for r in sure], [r[f"{metric}_high"] for r in sure],
                   color=colour, linewidth=1.2, gid=f"intervals {metric} {system}")
-        ax.plot([r["clients"] for r in medians], [r[metric] for r in medians], **styles.line(system))
-        ax.plot([r["clients"] for r in medians], [r[metric] for r in medians], linestyle="none",
+        ax.plot([at(r) for r in medians], [r[metric] for r in medians], **styles.line(system))
+        ax.plot([at(r) for r in medians], [r[metric] for r in medians], linestyle="none",
                 **styles.marker(system), gid=f"medians {metric} {system}")
 
 
@@ -95,7 +86,7 @@ def paint(run, speed, rows):
     rates = [r[m] for m in METRICS[:2] for r in rows if r.get(m)]
     times = [r[m] for m in METRICS[2:] for r in rows if r.get(m)]
     for ax, metric in zip(axes, metrics):
-        draw_panel(ax, rows, speed.systems, styles, metric)
+        draw_panel(ax, rows, speed.systems, styles, metric, lambda r: r["clients"], lambda x: 1.07 * x)
         ax.set_title(TITLES[metric])
         ax.set_xscale("log", base=2)
         ax.set_yscale("log")

@@ -83,6 +83,20 @@ class Speed:
     def values(self, system, clients, metric):
         return [r[metric] for r in self.repeats.get((system, clients), ()) if r[metric]]
 
+    def rows(self, system, clients, metrics, named):
+        """Of one system at one number of clients, as dicts with what `named` has: a row per repeat, and behind them one of the medians with the ends of their
+        intervals (`repeat` is its trial, or `median`). Without a repeat there is none."""
+        repeats = self.repeats.get((system, clients), ())
+        if not repeats:
+            return []
+        named = named | {"repeats": len(repeats)}
+        median = named | {"repeat": "median"}
+        for metric in metrics:
+            values = self.values(system, clients, metric)
+            if values:
+                median |= dict(zip((metric, f"{metric}_low", f"{metric}_high"), median_interval(values)))
+        return [named | {"repeat": int(r["trial"] or 0)} | {m: r[m] or None for m in metrics} for r in repeats] + [median]
+
     def locks(self):
         """What the clients want, for a label."""
         return "one lock" if self.keys == 1 else "own locks" if self.keys == 0 else f"{self.keys} locks"
