@@ -153,9 +153,11 @@ def keys(rests):
 
 
 def names(rests, measured):
-    """What \\WhenRun may ask for: the hunt, each difference, and that some of its systems have a speed."""
+    """What \\WhenRun may ask for: the hunt, each difference, and its figures, as far as there is something to draw: that some of its systems have a speed."""
     found = {f"differs.{r.system}.{name}" for r in rests.values() for name in r.differences()}
-    return found | ({"hunt"} if rests else set()) | ({"hunt-speed"} if any(s in measured for s in rests if not s.endswith("@none")) else set())
+    drawn = any(t.standing == "minimal" and not t.late or t.standing and t.count < 2 for r in rests.values() for t in r.hunt.timelines)
+    dots = any(s in measured and r.hunt.core()[1] for s, r in rests.items() if not s.endswith("@none"))
+    return found | {name for name, there in (("hunt", rests), ("hunt-figure", drawn), ("hunt-speed", dots)) if there}
 
 
 def unexplained(rests, explained):
