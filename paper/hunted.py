@@ -141,7 +141,7 @@ def keys(rests):
            "partial": systems(r.system for r in rests.values() if not all(map(r.whole, r.hunt.counts()))),
            "one": systems(r.system for r in locks if r.hunt.smallest() == 1), "two": systems(r.system for r in locks if r.hunt.smallest() == 2),
            "unbroken": systems(r.system for r in locks if r.hunt.smallest() is None),
-           "after": systems(r.system for r in locks if r.hunt.sets(late=True)),
+           "after": systems(r.system for r in locks if r.hunt.sets(late=True, count=1)),
            "checks": checks(hunts), "undecided_from": percent(MANY_UNDECIDED), "differences": integer(sum(len(r.differences()) for r in rests.values()))}
     for system, r in rests.items():
         smallest = r.hunt.smallest()
