@@ -21,7 +21,7 @@ break_it() { # NAME SCENARIO FACT STEP N: the copy NAME, in which client N lets 
 
 names=
 for file in "$scenarios"/[0-9]*.ini; do
-  case $file in *-stock.ini) continue ;; esac # the steps of another one, on slower servers
+  case $file in *-stock.ini | *-c-recipe.ini) continue ;; esac # the steps of another one, on slower servers or a library that may not be there
   scenario=$(basename "$file" .ini | cut -c4-)
   cp "$file" "$dir/$scenario.of"
   for client in 1 2 3; do
@@ -48,14 +48,15 @@ run_names() { # FOLDER SYSTEMS NAME...
   "$bin" run "$@" -b "$systems" -g none -n 1 -j 8 --seed 1 --json -o "$dir/$folder" >"$dir/run.json" 2>"$dir/$folder.err"
   cells >>"$dir/cells"
 }
-late='' elected='' moved='' capped='' synced='' standby='' others=''
+late='' elected='' moved='' capped='' synced='' standby='' queued='' others=''
 for path in $names; do
   case ${path##*/} in
     lagging-follower*) late="$late $path" ;;
     cluster-failover*) elected="$elected $path" ;;
     moved-stamp*) moved="$moved $path" ;;
     hung-holder-capped*) capped="$capped $path" ;;
-    power-loss*) synced="$synced $path" ;;
+    power-loss* | disk-full*) synced="$synced $path" ;;
+    vanished-ahead*) queued="$queued $path" ;;
     cancelled-wait*) standby="$standby $path" ;;
     *) others="$others $path" ;;
   esac
@@ -67,6 +68,7 @@ done
   run_names elected redis-token@cluster $elected
   run_names moved redis-stamp@redis $moved
   run_names capped redis-watchdog@redis $capped
+  run_names queued zk-sequential@zk $queued
   run_names standby pg-row@pg-sync $standby
   run_names synced redis-token@redis-aof $synced
 }

@@ -77,6 +77,8 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "cancel wait of client 1 on primary",
       "fill memory of primary policy volatile-ttl",
       "free memory of primary",
+      "fill disk of primary",
+      "free disk of primary",
       "pause client 1",
       "resume client 1",
       "restart all",

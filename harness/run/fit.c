@@ -71,6 +71,7 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
     return snprintf(why, size, t->data_count < 2 ? "one server, so no other can take over" : "no server here hands over by order");
   if (lb_step_needs(step, LB_NEED_CANCEL) && !(t->family->cancel && t->synchronous)) return snprintf(why, size, "no commit waits for another server until somebody cancels it");
   if (lb_step_needs(step, LB_NEED_FOLLOWERS) && (!t->family->caught_up || t->data_count < 2)) return snprintf(why, size, "no server here says how far it follows another one");
+  if (lb_step_needs(step, LB_NEED_ROOM) && !t->family->need_room) return snprintf(why, size, "nobody has seen what becomes of %s on a full disk", t->family->service);
   if (lb_step_needs(step, LB_NEED_MEMORY) && !t->family->fill_memory) return snprintf(why, size, "the memory of %s has no limit that a lock could meet", t->family->service);
   if (lb_step_needs(step, LB_NEED_MEMBERS) && !t->family->left)
     return snprintf(why, size, "no server here says that it has left the others");
@@ -133,6 +134,8 @@ static void check_machine(struct fitting *f, const struct lb_scenario *scenario)
   if (library) miss(f, "%s needs %s", f->protocol->name, library);
   if (missing) miss(f, "%s needs %s, which is not installed", f->topology->name, missing);
   if (scenario->apart && f->topology->own) miss(f, "round_trip_ms would make the network of your own servers slow");
+  if (f->topology->data_count > 0 && lb_scenario_needs(scenario, LB_NEED_ROOM) && isolation->kind == LB_ISOLATION_NONE)
+    miss(f, "a disk that can be full needs a sandbox: %s", isolation->why);
   if (lb_scenario_needs(scenario, LB_NEED_NETWORK) && isolation->kind == LB_ISOLATION_NONE)
     miss(f, "cutting links needs network namespaces: %s", isolation->why);
   if (f->topology->data_count > 0 && lb_scenario_needs(scenario, LB_NEED_SYNCS) && !lb_disk_shim_path())

@@ -55,6 +55,8 @@ enum lb_verb {
   LB_STEP_CANCEL,
   LB_STEP_FILL_MEMORY,
   LB_STEP_FREE_MEMORY,
+  LB_STEP_FILL_DISK,
+  LB_STEP_FREE_DISK,
   LB_STEP_PAUSE,
   LB_STEP_RESUME,
   LB_STEP_RESTART,
@@ -152,6 +154,7 @@ enum lb_step_need {
   LB_NEED_CANCEL = 1 << 14,    /* servers that wait for another one with a commit, until somebody tells them not to */
   LB_NEED_FOLLOWERS = 1 << 15, /* servers that say how far they follow another one */
   LB_NEED_WAKES = 1 << 16,     /* waiters that are told */
+  LB_NEED_ROOM = 1 << 17,      /* servers with a disk that can be full, and of which it is known what they do then */
   LB_NEED_OUTSIDE = 1 << 9,    /* the point is in no call of a protocol */
 };
 /* What of a fault of servers is there when it is taken back. Of clients nothing is: each trial has its own. */

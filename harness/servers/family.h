@@ -75,6 +75,10 @@ struct lb_family {
    * its memory has no such limit. */
   int (*fill_memory)(struct lb_cluster *cluster, size_t index, const char *policy, lb_ns deadline, char *said, size_t size);
   int (*free_memory)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
+  /* Makes this server, whose disk is full, write until it needs room there. -ENOSPC: it refused, for want of it, with its words in env->err; 0: it found some all the
+   * same; other -errno, for one when it ended: then `no_room` is in its log. NULL = nobody has seen what becomes of it. */
+  int (*need_room)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
+  const char *no_room;
   /* 0 = this server follows `leader`, and by now has all that this one had when it was asked; else not (yet), with the reason in env->err. NULL = nobody says so. */
   int (*caught_up)(struct lb_cluster *cluster, size_t index, size_t leader, lb_ns deadline);
   /* Whether it has left the others: by asking this very server. 1 = it says that it serves nobody now,

@@ -241,6 +241,13 @@ static int cancel(struct lb_cluster *cluster, size_t index, const char *client, 
   return r;
 }
 
+/* A table is made of what it has no room for. Rows for which there is a page already are taken all the same, and so is the log, until its file is full. */
+static int need_room(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  char none[1][64];
+  int r = ask_until(cluster, index, deadline, "CREATE TABLE lockbench_room AS SELECT repeat(md5(i::text), 100) FROM generate_series(1, 5000) AS i", NULL, none, 0);
+  return r < 0 && strstr(cluster->env->err, "No space left on device") ? -ENOSPC : r;
+}
+
 /* The postmaster marks its data folder as used with a System V segment, named in its pid file;
  * killed, it leaves the segment. */
 static void clean(struct lb_cluster *cluster) {
@@ -283,6 +290,8 @@ const struct lb_family lb_family_postgres = {
     .answers = answers,
     .healthy = serving,
     .primary = primary,
+    .need_room = need_room,
+    .no_room = "No space left on device",
     .caught_up = caught_up,
     .wall_ms = wall_ms,
     .commits = commits,

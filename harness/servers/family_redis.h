@@ -51,6 +51,9 @@ extern const struct lb_ending lb_redis_ending;
 /* lb_family.fill_memory and free_memory (family_redis_memory.c): maxmemory, and keys of our own. */
 int lb_redis_fill_memory(struct lb_cluster *cluster, size_t index, const char *policy, lb_ns deadline, char *said, size_t size);
 int lb_redis_free_memory(struct lb_cluster *cluster, size_t index, lb_ns deadline);
+/* lb_family.need_room (family_redis_room.c), and what one that ends says. */
+int lb_redis_need_room(struct lb_cluster *cluster, size_t index, lb_ns deadline);
+#define LB_REDIS_NO_ROOM "Can't recover from AOF write error"
 /* lb_family.caught_up, where a primary has replicas (family_redis_follow.c): by the offsets of their stream. */
 int lb_redis_caught_up(struct lb_cluster *cluster, size_t index, size_t leader, lb_ns deadline);
 

@@ -173,3 +173,27 @@ int lb_zookeeper_mono_ms(struct lb_cluster *cluster, size_t index, lb_ns deadlin
   *ret_ms = uptime_ms;
   return 0;
 }
+
+/* ---- a full disk ----------------------------------------------------------------------------- */
+
+/* A request for a session, which the server writes to its log before it answers. Nobody closes it: it ends by itself. 0, or -errno. */
+static int open_session(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  enum { LENGTH = 45, TIMEOUT_MS = 1000 };
+  unsigned char request[4 + LENGTH] = {[3] = LENGTH, [18] = TIMEOUT_MS >> 8, [19] = TIMEOUT_MS & 255, [31] = 16}; /* version, zxid, timeout, id 0, an empty password */
+  const struct lb_server *server = &cluster->server[index];
+  char byte;
+  int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  int r = fd < 0 ? -errno : connect_to(cluster->env, server, fd, deadline);
+  if (r == 0 && send(fd, request, sizeof request, MSG_NOSIGNAL) < 0) r = -errno;
+  if (r == 0 && (r = lb_wait_fd(cluster->env, fd, POLLIN, deadline)) >= 0) r = r == 0 ? -ETIMEDOUT : recv(fd, &byte, 1, 0) == 1 ? 0 : -ECONNRESET;
+  if (fd >= 0) close(fd);
+  return r < 0 ? no_answer(cluster, server, r) : 0;
+}
+
+/* What is left of the last page of its log takes some hundred. One that is only slow is asked again. */
+int lb_zookeeper_need_room(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  enum { SESSIONS = 2000 };
+  int r = 0;
+  for (int i = 0; i < SESSIONS && (r == 0 || (r == -ETIMEDOUT && lb_now(cluster->env) < deadline)); i++) r = open_session(cluster, index, lb_ask_until(cluster->env, deadline));
+  return r;
+}

@@ -12,6 +12,8 @@
 int lb_zookeeper_mode(struct lb_cluster *cluster, size_t index, lb_ns deadline, char mode[16], unsigned *ret_epoch);
 /* lb_family.left: it neither leads nor follows. */
 int lb_zookeeper_left(struct lb_cluster *cluster, size_t index, lb_ns deadline);
+/* lb_family.need_room: sessions are opened, which it writes down, until it has ended. */
+int lb_zookeeper_need_room(struct lb_cluster *cluster, size_t index, lb_ns deadline);
 /* lb_family.wall_ms: read off its log. */
 int lb_zookeeper_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
 /* lb_family.mono_ms: its uptime (ServerStats.getUptime), which it counts on its monotonic clock

@@ -17,13 +17,12 @@ enum { END_MS = 15000, HAND_OVER_MS = 15000, CANCEL_MS = 3000, POLL_MS = 5 };
 
 /* ---- shut down -------------------------------------------------------------------------------------------------------- */
 
-static long length_of(const char *path) {
+long lb_doing_said(const struct lb_server *server) {
   struct stat s;
-  return stat(path, &s) == 0 ? (long)s.st_size : 0;
+  return stat(server->log, &s) == 0 ? (long)s.st_size : 0;
 }
 
-/* In what was appended to its log since. */
-static bool has_said(const struct lb_server *server, long since, const char *words) {
+bool lb_doing_has_said(const struct lb_server *server, long since, const char *words) {
   char line[4000];
   bool said = false;
   FILE *in = fopen(server->log, "re");
@@ -35,14 +34,14 @@ static bool has_said(const struct lb_server *server, long since, const char *wor
 
 static int shut_one(struct lb_doing *d, struct lb_server *server) {
   const struct lb_ending *ending = d->s->cluster.topology->family->ending;
-  long since = length_of(server->log);
+  long since = lb_doing_said(server);
   int status = 0;
   if (!ending) return lb_doing_fail(d, "%s: nobody knows how %s is shut down", d->step->text, server->name);
   if (lb_proc_end(&server->proc, ending->signal, lb_clock_ns() + END_MS * LB_NS_PER_MS, &status) < 0)
     return lb_doing_fail(d, "%s: %s does not run, or does not end", d->step->text, server->name);
   bool as_it_should = ending->by_signal ? WIFSIGNALED(status) && WTERMSIG(status) == ending->signal : WIFEXITED(status) && WEXITSTATUS(status) == ending->status;
   if (!as_it_should) return lb_doing_fail(d, "%s: %s ended with another status (%#x)", d->step->text, server->name, (unsigned)status);
-  if (ending->says && !has_said(server, since, ending->says)) return lb_doing_fail(d, "%s: %s has not said \"%s\"", d->step->text, server->name, ending->says);
+  if (ending->says && !lb_doing_has_said(server, since, ending->says)) return lb_doing_fail(d, "%s: %s has not said \"%s\"", d->step->text, server->name, ending->says);
   lb_stage_note(d->s, "%s has ended by itself%s%s", server->name, ending->says ? ": " : "", ending->says ? ending->says : "");
   return 0;
 }
@@ -82,13 +81,13 @@ static int cancel(struct lb_doing *d) {
   struct lb_cluster *cluster = &d->s->cluster;
   const struct lb_family *family = cluster->topology->family;
   struct lb_server *server = d->a->server[0];
-  long since = length_of(server->log);
+  long since = lb_doing_said(server);
   lb_ns deadline = lb_clock_ns() + CANCEL_MS * LB_NS_PER_MS;
   int r;
   while ((r = family->cancel(cluster, (size_t)(server - cluster->server), d->b->client[0]->host->address, deadline)) == -EAGAIN && lb_clock_ns() < deadline)
     lb_clock_sleep_until(lb_clock_ns() + POLL_MS * LB_NS_PER_MS);
   if (r < 0) return lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
-  while (!has_said(server, since, family->cancelled)) {
+  while (!lb_doing_has_said(server, since, family->cancelled)) {
     if (lb_clock_ns() > deadline) return lb_doing_fail(d, "%s: %s has not said \"%s\"", d->step->text, server->name, family->cancelled);
     lb_clock_sleep_until(lb_clock_ns() + POLL_MS * LB_NS_PER_MS);
   }

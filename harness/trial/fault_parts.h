@@ -37,6 +37,7 @@ extern const struct lb_fault lb_faults_of_messages[LB_VERB_COUNT];  /* fault_mes
 extern const struct lb_fault lb_faults_of_processes[LB_VERB_COUNT]; /* fault_process.c */
 extern const struct lb_fault lb_faults_of_orders[LB_VERB_COUNT];    /* fault_order.c */
 extern const struct lb_fault lb_faults_of_memory[LB_VERB_COUNT];    /* fault_memory.c */
+extern const struct lb_fault lb_faults_of_disks[LB_VERB_COUNT];     /* fault_disk.c */
 extern const struct lb_fault lb_faults_of_power[LB_VERB_COUNT];     /* fault_power.c */
 extern const struct lb_fault lb_faults_of_clocks[LB_VERB_COUNT];    /* fault_clock.c */
 extern const struct lb_fault lb_faults_of_writes[LB_VERB_COUNT];    /* fault_late.c */
@@ -46,6 +47,9 @@ extern const struct lb_fault lb_faults_of_writes[LB_VERB_COUNT];    /* fault_lat
 /* fault_process.c: kills the servers of `a`, each of which has to live; starts who is dead of `a` again. 0, or -1 with err. */
 int lb_doing_kill_servers(struct lb_doing *d);
 int lb_doing_restart(struct lb_doing *d);
+/* fault_order.c: how much a server has said in its log so far, and whether these words stand in what it has said since. */
+long lb_doing_said(const struct lb_server *server);
+bool lb_doing_has_said(const struct lb_server *server, long since, const char *words);
 /* Says in err that there is nobody, and returns 1. */
 int lb_doing_nobody(const struct lb_doing *d);
 /* fault_line.c: a line on every link of the step, which has one; the seed of the plan is filled in. 0 and

@@ -15,6 +15,7 @@
 #include "client/holder.h"
 #include "servers/patience.h"
 #include "servers/power.h"
+#include "servers/room.h"
 #include "servers/rest.h"
 #include "servers/sandbox.h"
 
@@ -72,6 +73,14 @@ static int watch_writes(struct lb_stage *s) {
   if (!lb_scenario_needs(s->plan->scenario, LB_NEED_SYNCS)) return 0;
   for (size_t i = 0; i < s->cluster.server_count; i++)
     if (lb_power_watch(&s->cluster, i) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "what is written cannot be seen: %s", s->cluster.err);
+  return 0;
+}
+
+/* Each has a disk of its own where one is to be full. */
+static int give_room(struct lb_stage *s) {
+  if (!lb_scenario_needs(s->plan->scenario, LB_NEED_ROOM)) return 0;
+  for (size_t i = 0; i < s->cluster.server_count; i++)
+    if (lb_room_make(&s->cluster, i) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "no disk that could be full: %s", s->cluster.err);
   return 0;
 }
 
@@ -133,7 +142,7 @@ static int open_at(struct lb_stage *s, const char *scratch) {
   s->cluster.durable = lb_topology_on_disk(plan->topology, plan->scenario->memory_storage);
   for (size_t i = 0; i < s->cluster.server_count; i++)
     if ((r = place_server(s, i, scratch)) < 0) return r;
-  if ((r = prepare_clocks(s)) < 0 || (r = watch_writes(s)) < 0) return r;
+  if ((r = give_room(s)) < 0 || (r = prepare_clocks(s)) < 0 || (r = watch_writes(s)) < 0) return r;
   if ((r = lb_cluster_start(&s->cluster, lb_clock_ns() + START_S * LB_NS_PER_S)) != 0)
     return lb_stage_doubt(s, LB_UNDECIDED, "%s did not start: %s", plan->topology->name, s->cluster.err);
   return 0;

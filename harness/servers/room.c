@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A disk of a server's own that can be full. What has room already, keeps it: who writes where something stood before is not refused, as on any disk.
+ */
+#include "room.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "family_util.h"
+#include "proc.h"
+
+#define ROOM "mode=0755,size=400m" /* more than any server needs in a trial */
+#define FILLER "lockbench.filler"
+
+static int fail(struct lb_cluster *cluster, const struct lb_server *server, int error, const char *what) {
+  return lb_cluster_fail(cluster, -error, "%s: %s: %s", server->name, what, strerror(error));
+}
+
+static void name_filler(const struct lb_server *server, char path[400]) { snprintf(path, 400, "%s/" FILLER, server->dir); }
+
+int lb_room_make(struct lb_cluster *cluster, size_t index) {
+  const struct lb_server *server = &cluster->server[index];
+  if (!lb_proc_sandboxed) return fail(cluster, server, EPERM, "no disk of its own without a sandbox");
+  return mount("lockbench", server->dir, "tmpfs", MS_NOSUID | MS_NODEV, ROOM) < 0 ? fail(cluster, server, errno, "no disk of its own") : 0;
+}
+
+/* The large part at once, the rest as it comes, for the server may take some meanwhile. */
+static int take_all(int fd) {
+  static const char piece[65536];
+  struct statvfs left;
+  if (fstatvfs(fd, &left) < 0) return -errno;
+  off_t bytes = (off_t)(left.f_bavail * left.f_frsize);
+  if (bytes > 0 && fallocate(fd, 0, 0, bytes) < 0 && errno != ENOSPC) return -errno;
+  if (lseek(fd, 0, SEEK_END) < 0) return -errno;
+  while (write(fd, piece, sizeof piece) > 0) continue;
+  return errno == ENOSPC ? 0 : -errno;
+}
+
+int lb_room_fill(struct lb_cluster *cluster, size_t index) {
+  const struct lb_server *server = &cluster->server[index];
+  char path[400];
+  name_filler(server, path);
+  int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return fail(cluster, server, errno, "its disk cannot be filled");
+  int r = take_all(fd);
+  struct statvfs left;
+  bool full = r == 0 && fstatvfs(fd, &left) == 0 && left.f_bavail == 0;
+  close(fd);
+  return full ? 0 : fail(cluster, server, r < 0 ? -r : EAGAIN, "its disk is not full");
+}
+
+int lb_room_free(struct lb_cluster *cluster, size_t index) {
+  const struct lb_server *server = &cluster->server[index];
+  char path[400];
+  struct statvfs left;
+  name_filler(server, path);
+  if (unlink(path) < 0) return fail(cluster, server, errno, "its disk was not filled");
+  return statvfs(server->dir, &left) == 0 && left.f_bavail > 0 ? 0 : fail(cluster, server, ENOSPC, "its disk is still full");
+}
