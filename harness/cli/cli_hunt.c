@@ -61,6 +61,14 @@ static int read_without(const struct lb_args *args, unsigned *ret) {
 }
 
 static uint64_t seed_of(const struct lb_args *args) { return args->has_seed ? args->seed : 1; }
+/* Servers that are dear to start are many processes, and take their time of the processors as long as they run. */
+static int jobs_of(const struct lb_args *args, const struct lb_topology *t) {
+  enum { DEAR_MS = 600, LEAST = 3 };
+  int jobs = (t->data_count > 0 ? HUNT_JOBS : 2 * HUNT_JOBS) * lb_default_jobs();
+  if (args->jobs) return args->jobs;
+  return t->start_ms > DEAR_MS ? jobs * DEAR_MS / t->start_ms > LEAST ? jobs * DEAR_MS / t->start_ms : LEAST : jobs;
+}
+
 static int faults_of(const struct lb_args *args) { return args->has_faults ? args->faults : FAULTS_DEFAULT; }
 
 /* ---- one system ------------------------------------------------------------------------------------------------------ */
@@ -120,7 +128,7 @@ static int hunt_one(const struct lb_args *args, const struct lb_system *system, 
                                 .budget_s = budget_s,
                                 .only = args->only,
                                 .narrow = args->narrow,
-                                .jobs = args->jobs ? args->jobs : (system->topology->data_count > 0 ? HUNT_JOBS : 2 * HUNT_JOBS) * lb_default_jobs(),
+                                .jobs = jobs_of(args, system->topology),
                                 .folder = folder,
                                 .dir = dir,
                                 .tick = show,

@@ -4,6 +4,7 @@
  */
 #include "program.h"
 
+enum { GATE_SHARE = 4 };
 #define LINE(p, ...) (fprintf((p)->file, "step = " __VA_ARGS__), fputc('\n', (p)->file))
 
 static const char *role_of(const struct lb_hunt_program *p, enum lb_hunt_target target) {
@@ -28,6 +29,29 @@ bool lb_hunt_does(const struct lb_hunt_timeline *t, enum lb_hunt_kind kind, enum
   return false;
 }
 
+/* Where a start takes longer than anybody may be held up (a quarter of a lease); not beside another fault of servers, to which it may matter in which order they happen, nor behind one that may keep client 1 from coming so far. */
+static bool starts_later(const struct lb_hunt_program *p, struct lb_hunt_fault fault) {
+  const struct lb_hunt_timeline *t = p->timeline;
+  bool gated = !lb_hunt_does(t, LB_HUNT_PAUSE, LB_HUNT_C1, LB_HUNT_ASKING), alone = !lb_hunt_has(t, LB_HUNT_BEFORE);
+  for (size_t i = 0; i < t->fault_count; i++) {
+    struct lb_hunt_fault f = t->fault[i];
+    if (f.slot == LB_HUNT_ASKING && !lb_hunt_of_client(f) && !lb_hunt_fault_equal(f, fault)) alone = false;
+  }
+  bool long_enough = p->system->start_ms * GATE_SHARE > p->times.ttl_ms;
+  return fault.kind == LB_HUNT_RESTART && fault.slot == LB_HUNT_ASKING && gated && alone && long_enough;
+}
+
+bool lb_hunt_start_later(struct lb_hunt_program *p, bool write) {
+  bool some = false;
+  for (size_t i = 0; i < p->timeline->fault_count; i++) {
+    struct lb_hunt_fault f = p->timeline->fault[i];
+    if (!starts_later(p, f)) continue;
+    if (write) LINE(p, "restart %s", role_of(p, f.target));
+    some = true;
+  }
+  return some;
+}
+
 /* A client of an ensemble goes to another server when it is cut off from one: so it is left with one that neither leads nor is F. */
 static void cut(struct lb_hunt_program *p, const char *who) {
   if (p->system->servers == LB_HUNT_ENSEMBLE) LINE(p, "cut %s from primary", who);
@@ -37,7 +61,7 @@ static void cut(struct lb_hunt_program *p, const char *who) {
 static void act(struct lb_hunt_program *p, struct lb_hunt_fault f) {
   const char *who = role_of(p, f.target);
   switch (f.kind) {
-    case LB_HUNT_RESTART: LINE(p, "restart %s", who); break;
+    case LB_HUNT_RESTART: LINE(p, "%s %s", starts_later(p, f) ? "kill" : "restart", who); break;
     case LB_HUNT_KILL: LINE(p, "kill %s", who); break;
     case LB_HUNT_PAUSE: LINE(p, "pause %s", who); break;
     case LB_HUNT_ISOLATE: LINE(p, "cut %s from all", who); break; /* its link to itself is none */

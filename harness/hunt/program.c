@@ -83,12 +83,14 @@ static void let_hold(struct lb_hunt_program *p) {
 }
 
 static void acquire(struct lb_hunt_program *p) {
-  bool any = lb_hunt_has(p->timeline, LB_HUNT_ASKING), stop = stops(p, LB_HUNT_C1, LB_HUNT_ASKING);
+  bool any = lb_hunt_has(p->timeline, LB_HUNT_ASKING), stop = stops(p, LB_HUNT_C1, LB_HUNT_ASKING), later = lb_hunt_start_later(p, false);
   comment(p, any ? "client 1 asks, and stands still inside its acquire" : "client 1 asks");
   if (any) LINE(p, "%s client 1 at %s", stop ? "stop" : "gate", p->system->inside);
-  LINE(p, "client 1 %sacquire within %lldms", is_late(p) ? "begin " : "", MS(p->times.acquire_ms));
+  LINE(p, "client 1 %sacquire within %lldms", is_late(p) || later ? "begin " : "", MS(p->times.acquire_ms));
+  if (later) LINE(p, "await client 1 is stopped within %lldms", MS(p->times.acquire_ms));
   lb_hunt_do(p, LB_HUNT_ASKING);
   if (any && !stop && !p->dead[1]) LINE(p, "pass client 1");
+  lb_hunt_start_later(p, true);
   lb_hunt_take_back_mid(p, LB_HUNT_ASKING);
   if (!stop && is_late(p) && !p->dead[1]) LINE(p, "let client 1 hold within %dms", SENT_MS); /* it cannot yet: its request leaves */
   else if (!stop && any) let_hold(p);

@@ -22,6 +22,9 @@ void lb_hunt_program_write(struct lb_hunt_program *program);
 
 /* faults.c: what a slot has in it. */
 bool lb_hunt_has(const struct lb_hunt_timeline *t, enum lb_hunt_slot slot);
+/* A restart inside client 1's acquire, where a start takes longer than anybody may be held up: the server is killed while client 1 is held up at the gate, and started
+ * again when it has gone on. Whether there is one; `write`: the step that starts it again. */
+bool lb_hunt_start_later(struct lb_hunt_program *program, bool write);
 /* A fault of this kind, target and slot. */
 bool lb_hunt_does(const struct lb_hunt_timeline *t, enum lb_hunt_kind kind, enum lb_hunt_target target, enum lb_hunt_slot slot);
 /* Does all of a slot but clients that are stopped, and takes back what is undone before a takeover. */

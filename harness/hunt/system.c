@@ -52,6 +52,7 @@ void lb_hunt_system_of(const struct lb_protocol *p, const struct lb_topology *t,
       .session = p->traits & LB_TRAIT_SESSION,
       .client_wall = p->traits & LB_TRAIT_CLIENT_CLOCK,
       .detector_ms = t->detector_ms,
+      .start_ms = t->start_ms,
       .least_ttl_ms = family->least_ttl_ms ? family->least_ttl_ms(t, false) : 0,
   };
   snprintf(ret->name, sizeof ret->name, "%s@%s", p->name, t->name);
