@@ -219,9 +219,24 @@ static void a_journal_of_another_hunt_is_refused(void **state) {
   assert_non_null(strstr(err, "expected '# hunt of another'"));
 }
 
+static void who_has_the_same_reason_twice_is_not_asked_again(void **state) {
+  (void)state;
+  lb_hunt_book_add(&book, 3, LB_GUARD_NONE, LB_HUNT_UNDECIDED, "it stood there for 300 ms");
+  lb_hunt_book_add(&book, 3, LB_GUARD_NONE, LB_HUNT_UNDECIDED, "it stood there for 301 ms");
+  lb_hunt_book_add(&book, 3, LB_GUARD_FENCE, LB_HUNT_UNDECIDED, "it stood there for 301 ms");
+  assert_false(lb_hunt_is_hopeless(&book, 3, LB_GUARD_NONE));
+  lb_hunt_book_add(&book, 3, LB_GUARD_NONE, LB_HUNT_UNDECIDED, "it never passed that point");
+  lb_hunt_book_add(&book, 3, LB_GUARD_NONE, LB_HUNT_SAFE, "");
+  lb_hunt_book_add(&book, 3, LB_GUARD_NONE, LB_HUNT_UNDECIDED, "it never passed that point");
+  assert_true(lb_hunt_is_hopeless(&book, 3, LB_GUARD_NONE));
+  assert_false(lb_hunt_is_hopeless(&book, 3, LB_GUARD_FENCE));
+  assert_false(lb_hunt_is_hopeless(&book, 4, LB_GUARD_NONE));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(a_single_fault_is_found_and_nothing_else, begin, end),
+      cmocka_unit_test_setup_teardown(who_has_the_same_reason_twice_is_not_asked_again, begin, end),
       cmocka_unit_test_setup_teardown(a_pair_is_found_whole_and_its_halves_are_not, begin, end),
       cmocka_unit_test_setup_teardown(what_breaks_now_and_then_is_no_minimal_set, begin, end),
       cmocka_unit_test_setup_teardown(a_fault_that_hides_another_takes_nothing_away, begin, end),

@@ -12,10 +12,24 @@
 
 enum { LINE = 600 };
 
+/* FNV-1a. */
+static uint64_t number_of(const char *text) {
+  uint64_t hash = UINT64_C(0xcbf29ce484222325);
+  for (; *text && *text != '\n'; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+  return hash;
+}
+
+static void doubt(struct lb_hunt_doubt *d, const char *why) {
+  uint64_t number = number_of(why);
+  d->same = d->same > 0 && d->why == number ? d->same + 1 : 1;
+  d->why = number;
+}
+
 static void count(struct lb_hunt_book *b, size_t timeline, enum lb_guard guard, enum lb_hunt_came came, const char *why) {
   b->count[timeline][guard].of[came]++;
   b->trials++;
   b->undecided += came == LB_HUNT_UNDECIDED;
+  if (came == LB_HUNT_UNDECIDED) doubt(&b->doubt[timeline][guard], why);
   if (came == LB_HUNT_UNDECIDED) snprintf(b->why[timeline], sizeof b->why[timeline], "%s", why);
 }
 
@@ -54,7 +68,8 @@ int lb_hunt_book_open(struct lb_hunt_book *book, const struct lb_hunt_space *spa
   if (!book->file) return lb_refuse(err, err_size, "cannot write %s: %s", path, strerror(errno)), -errno;
   book->count = calloc(space->count + 1, sizeof *book->count);
   book->why = calloc(space->count + 1, sizeof *book->why);
-  int r = book->count && book->why ? take(book, path, of, err, err_size) : lb_refuse(err, err_size, "out of memory");
+  book->doubt = calloc(space->count + 1, sizeof *book->doubt);
+  int r = book->count && book->why && book->doubt ? take(book, path, of, err, err_size) : lb_refuse(err, err_size, "out of memory");
   book->read = book->trials;
   if (r < 0) lb_hunt_book_close(book);
   return r;
@@ -70,11 +85,14 @@ void lb_hunt_book_add(struct lb_hunt_book *book, size_t timeline, enum lb_guard 
 
 const struct lb_hunt_count *lb_hunt_seen(const struct lb_hunt_book *book, size_t timeline) { return &book->count[timeline][book->guard]; }
 
+bool lb_hunt_is_hopeless(const struct lb_hunt_book *book, size_t timeline, enum lb_guard guard) { return book->doubt[timeline][guard].same >= 2; }
+
 int lb_hunt_book_close(struct lb_hunt_book *book) {
   int failed = ferror(book->file);
   failed |= fclose(book->file);
   free(book->count);
   free(book->why);
+  free(book->doubt);
   *book = (struct lb_hunt_book){0};
   return failed ? -EIO : 0;
 }

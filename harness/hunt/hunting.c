@@ -45,11 +45,12 @@ int lb_hunting_fire(struct lb_hunting *g, const struct lb_hunt_volley *volley) {
   return r;
 }
 
+/* The least of those guards under which it may come out otherwise. */
 static unsigned least_decided(const struct lb_hunting *g, size_t timeline, unsigned guards) {
   unsigned least = UINT_MAX;
   for (unsigned guard = 0; guard < LB_GUARD_COUNT; guard++) {
     unsigned decided = lb_hunt_decided(&g->h->book.count[timeline][guard]);
-    if (guards >> guard & 1 && decided < least) least = decided;
+    if (guards >> guard & 1 && decided < least && !lb_hunt_is_hopeless(&g->h->book, timeline, (enum lb_guard)guard)) least = decided;
   }
   return least;
 }
@@ -61,7 +62,7 @@ static size_t keep_undecided(const struct lb_hunting *g, const struct lb_hunt_vo
   return left;
 }
 
-/* Timelines that have no decided trial get another one: twice beside others, at last alone on the machine. */
+/* Timelines that have no decided trial get another one: twice beside others, at last alone on the machine. Not if two had the same reason. */
 int lb_hunting_fire_decided(struct lb_hunting *g, const struct lb_hunt_volley *volley) {
   struct lb_hunt_volley v = *volley;
   size_t *left = malloc((v.count + 1) * sizeof *left);

@@ -95,8 +95,9 @@ static enum lb_wanted wanted(void *to, const struct lb_job *job, size_t running)
   const struct shot *shot = &ear->shot[job->cell];
   if (shot->decided >= (unsigned)ear->volley->repeats) return LB_WANTED_NO_MORE;
   if (shot->decided + running >= (unsigned)ear->volley->repeats) return LB_WANTED_LATER;
-  if (!g->left_s) return LB_WANTED_NOW;
   size_t timeline = timeline_of(job->plan.scenario);
+  if (shot->undecided > 1 && lb_hunt_is_hopeless(g->book, timeline, job->plan.guard)) return LB_WANTED_NO_MORE;
+  if (!g->left_s) return LB_WANTED_NOW;
   double takes_s = 1.5e-3 * (double)lb_hunt_takes_ms(&g->space->system, &g->space->timeline[timeline]);
   bool late = g->left_s(g->clock) < takes_s;
   g->late |= late;
