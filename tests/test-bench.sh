@@ -349,6 +349,8 @@ can_be_unsteady() {
   done >>"$work/full/meson.build"
   echo "test('drawn', sh, args: [files('unsteady.sh'), 'drawn', ''], protocol: 'tap', suite: ['live', 'style'], env: {'FAILS': '$work/fails'})
 test('sick', sh, args: [files('unsteady.sh'), 'sick', '# | ERROR: AddressSanitizer: stack-overflow'], protocol: 'tap', suite: 'live', env: {'FAILS': '$work/fails'})
+test('ended', sh, args: ['-c', 'echo 1..1; echo ok 1 - a; if [ -s ended ]; then : >ended; exit 3; fi'],
+  protocol: 'tap', suite: 'live', workdir: '$work/fails')
 test('dead', sh, args: ['-c', 'echo 1..1; echo ok 1 - a; if [ -s dead ]; then : >dead; kill -SEGV \$\$; fi'],
   protocol: 'tap', suite: 'live', workdir: '$work/fails')" >>"$work/full/meson.build"
 }
@@ -364,10 +366,11 @@ full_test_with() { # NAME:TIMES...
 
 what_passes_alone_is_unsteady_and_named() {
   can_be_unsteady
-  full_test_with 'x@y-x3 a=b:1'
+  full_test_with 'x@y-x3 a=b:1' ended:1
   expect_code 0 && expect 'unsteady in gcc: stand-in:live / one of/x@y-x3 a=b: 2 - b (failed beside others, passed alone)' &&
+    expect 'unsteady in gcc: stand-in:live / ended (ERROR) (failed beside others, passed alone)' &&
     [[ $out != *'failed in'* && $ran == *'2 one of/x'* && $ran == *'1 two'* ]] &&
-    [[ $out == *$'\n24 passed, 0 failed, 2 skipped, 1 unsteady' ]] || { printf '%s\n' "$out" "$ran" && return 1; }
+    [[ $out == *$'\n25 passed, 0 failed, 2 skipped, 2 unsteady' ]] || { printf '%s\n' "$out" "$ran" && return 1; }
   out=$(cat "$work/full/build/meson-logs/"bench-{tests,again}.txt)
   expect 'not ok 2 - b' && expect $'\nok 2 - b'
 }
@@ -375,7 +378,7 @@ what_passes_alone_is_unsteady_and_named() {
 what_fails_twice_is_failed() {
   full_test_with 'two:2' 'three:1'
   expect_code 1 && expect 'failed in gcc: stand-in:live / two: 2 - b' && expect 'unsteady in gcc: stand-in:live / three: 2 - b (' &&
-    [[ $out == *$'\n23 passed, 1 failed, 2 skipped, 1 unsteady' && $ran == *'2 two'* ]] || { printf '%s\n' "$out" "$ran" && return 1; }
+    [[ $out == *$'\n24 passed, 1 failed, 2 skipped, 1 unsteady' && $ran == *'2 two'* ]] || { printf '%s\n' "$out" "$ran" && return 1; }
 }
 
 what_proves_a_mistake_or_computes_is_not_run_again() {
@@ -386,7 +389,7 @@ what_proves_a_mistake_or_computes_is_not_run_again() {
 
 four_that_fail_are_not_run_again() {
   full_test_with 'x@y-x3 a=b:1' two:1 three:1 four:1
-  expect_code 1 && [[ $out == *$'\n20 passed, 4 failed, 2 skipped' && $ran != *'2 '* ]] || { printf '%s\n' "$out" "$ran" && return 1; }
+  expect_code 1 && [[ $out == *$'\n21 passed, 4 failed, 2 skipped' && $ran != *'2 '* ]] || { printf '%s\n' "$out" "$ran" && return 1; }
 }
 
 # What is signalled is the process group, as by a terminal; the lane behind has one of its own.
