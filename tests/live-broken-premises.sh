@@ -5,12 +5,12 @@
 bin=$1 scenarios=$2
 . "$(dirname "$0")/tap.sh"
 
-cells() { # scenario, system, verdict and reason of each cell, one a line
+cells() { # FILE...: scenario, system, verdict and reason of each cell of these runs, one a line
   awk '{ name = $1; sub(/^ *"[a-z0-9_]*": /, ""); sub(/,$/, ""); gsub(/^"|"$/, "") }
     name == "\"scenario\":" { at = $0 }
     name == "\"system\":" { at = at " " $0 }
     name == "\"verdict\":" { verdict = $0 }
-    name == "\"why\":" && at { print at, verdict, $0; at = "" }' "$dir/run.json"
+    name == "\"why\":" && at { print at, verdict, $0; at = "" }' "$@"
 }
 break_it() { # NAME SCENARIO FACT STEP N: the copy NAME, in which client N lets go before STEP
   check "$2 states: $3" grep -qx "premise = $3" "$dir/$2.of"
@@ -41,46 +41,40 @@ for name in servers-fast holder-slow; do
   check "$name: a clock drifts the other way" sh -c '! cmp -s "$0" "$1"' "$dir/clock-drift-harmless.of" "$dir/$name.ini"
 done
 
-# On systems that the scenarios mean something on.
-run_names() { # FOLDER SYSTEMS NAME...
-  folder=$1 systems=$2
-  shift 2
-  "$bin" run "$@" -b "$systems" -g none -n 1 -j 8 --seed 1 --json -o "$dir/$folder" >"$dir/run.json" 2>"$dir/$folder.err"
-  cells >>"$dir/cells"
-}
-late='' elected='' moved='' capped='' synced='' standby='' queued='' others=''
-for path in $names; do
-  case ${path##*/} in
-    lagging-follower*) late="$late $path" ;;
-    cluster-failover*) elected="$elected $path" ;;
-    moved-stamp*) moved="$moved $path" ;;
-    hung-holder-capped*) capped="$capped $path" ;;
-    power-loss* | disk-full*) synced="$synced $path" ;;
-    vanished-ahead*) queued="$queued $path" ;;
-    cancelled-wait*) standby="$standby $path" ;;
-    *) others="$others $path" ;;
+# Where each scenario means something.
+systems_of() { # NAME
+  case $1 in
+    lagging-follower*) echo zk-sequential@zk-x3 ;;
+    vanished-ahead*) echo zk-sequential@zk ;;
+    cluster-failover*) echo redis-token@cluster ;;
+    moved-stamp*) echo redis-stamp@redis ;;
+    hung-holder-capped*) echo redis-watchdog@redis ;;
+    power-loss* | disk-full*) echo redis-token@redis-aof ;;
+    cancelled-wait*) echo pg-row@pg-sync ;;
+    *) echo redis-token@redis,redis-token@sentinel,pg-lease@pg-async ;;
   esac
-done
-# shellcheck disable=SC2086
-{
-  run_names run redis-token@redis,redis-token@sentinel,pg-lease@pg-async $others
-  run_names late zk-sequential@zk-x3 $late
-  run_names elected redis-token@cluster $elected
-  run_names moved redis-stamp@redis $moved
-  run_names capped redis-watchdog@redis $capped
-  run_names queued zk-sequential@zk $queued
-  run_names standby pg-row@pg-sync $standby
-  run_names synced redis-token@redis-aof $synced
 }
-"$bin" run "$dir/restart-soon.ini" -b redis-token@redis,redlock@redis-x3,redlock@redis-x5 -g none -n 1 -j 4 --seed 1 --json -o "$dir/soon" \
-  >"$dir/run.json" 2>"$dir/soon.err"
-cells >"$dir/sharp-cells"
-"$bin" run "$dir/restart-unneeded.ini" -b redlock@redis-x3,redlock@redis-x5 -g signal -n 1 -j 4 --seed 1 --json -o "$dir/unneeded" \
-  >"$dir/run.json" 2>"$dir/unneeded.err"
-cells >>"$dir/sharp-cells"
-"$bin" run "$dir/servers-fast.ini" "$dir/holder-slow.ini" -b redis-token@redis,redlock@redis-x3 -g none -n 1 -j 4 --seed 1 --json -o "$dir/drift" \
-  >"$dir/run.json" 2>"$dir/drift.err"
-cells >>"$dir/sharp-cells"
+for path in $names; do echo "$path" >>"$dir/on.$(systems_of "${path##*/}")"; done
+plays() { # NAME SYSTEMS GUARD SIDE_BY_SIDE FILE...: leaves NAME.json
+  name=$1 systems=$2 guard=$3 side_by_side=$4
+  shift 4
+  "$bin" run "$@" -b "$systems" -g "$guard" -n 1 -j "$side_by_side" --seed 1 --json -o "$dir/$name" >"$dir/$name.json" 2>"$dir/$name.err"
+}
+# They mostly wait: two lanes of about the same length.
+most=$dir/on.$(systems_of others)
+# shellcheck disable=SC2046
+{
+  plays on-most "${most#*/on.}" none 8 $(cat "$most") &
+  for on in "$dir"/on.*; do
+    [ "$on" = "$most" ] || plays "on-${on##*.}" "${on##*/on.}" none 8 $(cat "$on")
+  done
+  plays sharp-soon redis-token@redis,redlock@redis-x3,redlock@redis-x5 none 4 "$dir/restart-soon.ini"
+  plays sharp-unneeded redlock@redis-x3,redlock@redis-x5 signal 4 "$dir/restart-unneeded.ini"
+  plays sharp-drift redis-token@redis,redlock@redis-x3 none 4 "$dir/servers-fast.ini" "$dir/holder-slow.ini"
+  wait
+}
+cells "$dir"/on-*.json >"$dir/cells"
+cells "$dir"/sharp-*.json >"$dir/sharp-cells"
 for path in $names; do
   name=$(basename "$path" .ini)
   # Who does not hold does not come to the point at which a holder is to hang.
