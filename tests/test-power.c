@@ -22,6 +22,7 @@
 #include "scratch.h"
 #include "servers/family_util.h"
 #include "servers/power.h"
+#include "servers/room.h"
 
 static char scratch[200], writer[PATH_MAX + 20];
 static struct lb_cluster cluster;
@@ -121,12 +122,20 @@ static void a_file_that_lacks_what_was_synced_is_no_disk(void **state) {
   assert_string_equal(cluster.err, "disk-1: what it had synced is not there");
 }
 
+/* Or the disk of whoever runs the tool would be full. */
+static void a_folder_that_is_no_disk_of_its_own_is_not_filled(void **state) {
+  (void)state;
+  assert_int_equal(lb_room_fill(&cluster, 0), -EPERM);
+  assert_non_null(strstr(cluster.err, "it has no disk of its own"));
+}
+
 int main(void) {
   static const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(what_was_not_synced_is_gone, fresh, gone),
       cmocka_unit_test_setup_teardown(what_was_synced_is_all_there, fresh, gone),
       cmocka_unit_test_setup_teardown(what_was_overwritten_is_there_again, fresh, gone),
       cmocka_unit_test_setup_teardown(a_server_that_came_back_can_lose_its_power_again, fresh, gone),
+      cmocka_unit_test_setup_teardown(a_folder_that_is_no_disk_of_its_own_is_not_filled, fresh, gone),
       cmocka_unit_test_setup_teardown(what_nobody_has_seen_is_not_believed, fresh, gone),
       cmocka_unit_test_setup_teardown(a_file_that_lacks_what_was_synced_is_no_disk, fresh, gone),
   };

@@ -23,6 +23,7 @@ struct lb_server {
   char log[256];
   const char *const *env; /* "NAME=value" for its process, NULL-terminated; NULL = nothing extra */
   char journal[300];      /* the file in which a preload library keeps what it writes, see power.h; "" = none */
+  bool own_disk;          /* its folder is a file system of its own, which may be filled (room.h) */
   struct lb_skew *skew;   /* its clocks, see lb_cluster_skew; NULL = true ones, it runs without the preload library */
   struct lb_proc proc;
 };

@@ -27,7 +27,9 @@ static void name_filler(const struct lb_server *server, char path[400]) { snprin
 int lb_room_make(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *server = &cluster->server[index];
   if (!lb_proc_sandboxed) return fail(cluster, server, EPERM, "no disk of its own without a sandbox");
-  return mount("lockbench", server->dir, "tmpfs", MS_NOSUID | MS_NODEV, ROOM) < 0 ? fail(cluster, server, errno, "no disk of its own") : 0;
+  if (mount("lockbench", server->dir, "tmpfs", MS_NOSUID | MS_NODEV, ROOM) < 0) return fail(cluster, server, errno, "no disk of its own");
+  cluster->server[index].own_disk = true;
+  return 0;
 }
 
 /* The large part at once, the rest as it comes, for the server may take some meanwhile. */
@@ -45,6 +47,7 @@ static int take_all(int fd) {
 int lb_room_fill(struct lb_cluster *cluster, size_t index) {
   const struct lb_server *server = &cluster->server[index];
   char path[400];
+  if (!server->own_disk) return fail(cluster, server, EPERM, "it has no disk of its own");
   name_filler(server, path);
   int fd = open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return fail(cluster, server, errno, "its disk cannot be filled");
