@@ -178,6 +178,22 @@ static void a_safe_scenario_with_a_set_in_it_is_contradicted(void **state) {
   end(&c);
 }
 
+/* It may explain a violation, but contradicts nothing. */
+static void what_breaks_now_and_then_says_less(void **state) {
+  (void)state;
+  struct lb_hunt_comparison c = compare("redis-token@redis", (const char *const[]){"L1.restart-P@H", "L1.kill-c2@H", NULL});
+  enter("L1.restart-P@H", LB_HUNT_SAFE, 1);
+  enter("L1.kill-c2@H", LB_HUNT_SAFE, 1);
+  lb_hunt_comparison_clear(&c);
+  lb_hunt_sets_clear(&hunt.sets);
+  char err[300];
+  assert_int_equal(lb_hunt_sets_find(&hunt.book, &hunt.sets), 0);
+  assert_int_equal(lb_hunt_compare(&hunt, NULL, 0, LB_SOURCE_ROOT "/scenarios", &c, err, sizeof err), 0);
+  says(&c, "restart-node", LB_HUNT_EXPLAINED, LB_HUNT_NO_WHY);
+  says(&c, "dead-waiter", LB_HUNT_AGREES, LB_HUNT_NO_WHY);
+  end(&c);
+}
+
 static void the_table_has_the_columns_of_the_page(void **state) {
   char path[200], line[300];
   (void)state;
@@ -199,7 +215,7 @@ static void the_table_has_the_columns_of_the_page(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(steps_are_faults_of_their_slots), cmocka_unit_test(what_is_done_at_another_time_explains_and_contradicts_nothing), cmocka_unit_test(a_pair_is_explained_by_that_pair),
-      cmocka_unit_test(a_safe_scenario_with_a_set_in_it_is_contradicted), cmocka_unit_test(the_table_has_the_columns_of_the_page),
+      cmocka_unit_test(a_safe_scenario_with_a_set_in_it_is_contradicted), cmocka_unit_test(what_breaks_now_and_then_says_less), cmocka_unit_test(the_table_has_the_columns_of_the_page),
   };
   if (!mkdtemp(folder)) return 1;
   int r = cmocka_run_group_tests_name("hunt-compare", tests, NULL, NULL);

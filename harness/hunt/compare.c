@@ -38,15 +38,16 @@ static bool is_in(const struct lb_hunt_system *s, const struct lb_hunt_timeline 
   return found == t->fault_count && (t->regime != LB_HUNT_SHORT || d->renews || d->ends);
 }
 
-static bool always_breaks(const struct lb_hunt_set *set) { return set->broke == set->decided; }
+/* How little it says: a minimal set most, one that broke in some trials only least. */
+static int rank(const struct lb_hunt_set *set) { return set->broke < set->decided ? LB_HUNT_SOMETIMES + 1 : (int)set->standing; }
 
-/* The best set in it that broke every time: a minimal one, or else one of which not all is known; -1 = none. */
-static ptrdiff_t find_set(const struct lb_hunt *h, const struct lb_hunt_deeds *d) {
+/* The best set in it, which broke every time; `some`: or, where there is none, in some trials. -1 = there is none. */
+static ptrdiff_t find_set(const struct lb_hunt *h, const struct lb_hunt_deeds *d, bool some) {
   ptrdiff_t best = -1;
   for (size_t i = 0; i < h->sets.count; i++) {
     const struct lb_hunt_set *set = &h->sets.set[i];
-    bool better = best < 0 || set->standing < h->sets.set[best].standing;
-    if (better && always_breaks(set) && is_in(&h->space.system, &h->space.timeline[set->timeline], d)) best = (ptrdiff_t)i;
+    bool better = best < 0 ? some || rank(set) <= LB_HUNT_SOMETIMES : rank(set) < rank(&h->sets.set[best]);
+    if (better && is_in(&h->space.system, &h->space.timeline[set->timeline], d)) best = (ptrdiff_t)i;
   }
   return best;
 }
@@ -78,7 +79,7 @@ static bool sets_another(const struct lb_hunt *h, const struct lb_scenario *scen
 
 static struct lb_hunt_told tell(const struct lb_hunt *h, const struct lb_hunt_deeds *d, const char *name, enum lb_verdict expected) {
   struct lb_hunt_told told = {.relation = LB_HUNT_AGREES, .expected = expected, .form = ""};
-  ptrdiff_t set = find_set(h, d);
+  ptrdiff_t set = find_set(h, d, expected == LB_VIOLATED);
   bool option = d->foreign == LB_HUNT_WHY_OPTION;
   snprintf(told.name, sizeof told.name, "%s", name);
   if (set >= 0) told.set = (size_t)set;

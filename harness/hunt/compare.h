@@ -13,7 +13,7 @@
 #include "hunt.h"
 
 enum lb_hunt_relation {
-  LB_HUNT_EXPLAINED,    /* violated, and a set that broke every time is in it */
+  LB_HUNT_EXPLAINED,    /* violated, and a set that broke every time is in it, or at least one that broke in some trials */
   LB_HUNT_UNEXPLAINED,  /* violated, and none is */
   LB_HUNT_AGREES,       /* safe, and no such set is in it */
   LB_HUNT_CONTRADICTED, /* safe, and one is */
