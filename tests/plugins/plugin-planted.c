@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: MIT
  *
- * planted: a lock that breaks when two of four conditions hold together, and is otherwise right. A test draws the two, and a hunt has to find just them.
+ * planted: a lock that breaks when two of five conditions hold together, and is otherwise right. A test draws the two, and a hunt has to find just them.
  *
  * The lock itself is a word in the memory that all clients share. The conditions are looked for at every try: the wall clocks of clients 1 and 2 against
- * the machine's, and what one Redis says of itself, its clock and its run_id.
- * What was once seen stays seen. Option of_ten: in so many of ten trials it breaks at all (the trial's first client draws); hidden: a third condition
- * under which it does not break.
+ * the machine's, and what one Redis says of itself, its clock and its run_id. A clock that runs too fast is seen when it is ahead by a little, whatever hours it has
+ * jumped. What was once seen stays seen. Option of_ten: of ten trials in which it could break so many do, by a counter of all of them: the length of the file that
+ * PLANTED_COUNTER in the environment names; hidden: a third condition under which it does not break.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <hiredis.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "backends/backend.h"
 
 enum { OPT_FIRST, OPT_SECOND, OPT_HIDDEN, OPT_OF_TEN };
-enum { C1_BEHIND, C2_AHEAD, P_AHEAD, P_RESTARTED, CONDITIONS };
-static const char *const words[] = {"c1-behind", "c2-ahead", "p-ahead", "p-restarted", "none", NULL};
+enum { C1_BEHIND, C2_AHEAD, P_AHEAD, P_RESTARTED, P_FAST, CONDITIONS };
+static const char *const words[] = {"c1-behind", "c2-ahead", "p-ahead", "p-restarted", "p-fast", "none", NULL};
 
-enum { HALF_AN_HOUR_MS = 1800000, ASK_MS = 300 };
+enum { HALF_AN_HOUR_MS = 1800000, ASK_MS = 300, FAST_MS = 200 };
 
 struct shared {
   _Atomic uint64_t owner; /* 0 = free */
@@ -73,7 +76,9 @@ static void look_at_server(struct lb_session *s) {
     redisSetTimeout(c, (struct timeval){0, ASK_MS * 1000});
     redisReply *reply = redisCommand(c, "TIME");
     int64_t off = reply && reply->type == REDIS_REPLY_ARRAY ? atoll(reply->element[0]->str) * 1000 - true_wall_ms() : 0;
+    int64_t hours = (off + (off < 0 ? -HALF_AN_HOUR_MS : HALF_AN_HOUR_MS)) / (2 * HALF_AN_HOUR_MS);
     if (off > HALF_AN_HOUR_MS) see(s, P_AHEAD);
+    if (off - hours * 2 * HALF_AN_HOUR_MS > FAST_MS) see(s, P_FAST);
     freeReplyObject(reply);
     if (!c->err) look_at_run_id(s, c);
   }
@@ -85,13 +90,28 @@ static bool has(struct lb_session *s, int option) {
   return condition < CONDITIONS && (atomic_load(&s->shared->seen) & 1u << condition);
 }
 
-static bool breaks(struct lb_session *s) {
-  unsigned char random;
-  int drawn = 0;
-  lb_random(s->env, &random, 1);
-  atomic_compare_exchange_strong(&s->shared->drawn, &drawn, random % 10 < s->config->options[OPT_OF_TEN].i ? 1 : 2);
-  return has(s, OPT_FIRST) && has(s, OPT_SECOND) && !has(s, OPT_HIDDEN) && atomic_load(&s->shared->drawn) == 1;
+/* How many came here before, in any trial. */
+static long count_up(void) {
+  const char *path = getenv("PLANTED_COUNTER");
+  int fd = path ? open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600) : -1;
+  if (fd < 0) return 0;
+  flock(fd, LOCK_EX);
+  long before = lseek(fd, 0, SEEK_END);
+  if (write(fd, ".", 1) != 1) before = 0;
+  close(fd);
+  return before;
 }
+
+/* Once per trial. */
+static bool is_drawn(struct lb_session *s) {
+  int64_t of_ten = s->config->options[OPT_OF_TEN].i;
+  int fresh = 0;
+  if (of_ten == 10) return true;
+  if (atomic_compare_exchange_strong(&s->shared->drawn, &fresh, 2) && count_up() % 10 < of_ten) atomic_store(&s->shared->drawn, 1);
+  return atomic_load(&s->shared->drawn) == 1;
+}
+
+static bool breaks(struct lb_session *s) { return has(s, OPT_FIRST) && has(s, OPT_SECOND) && !has(s, OPT_HIDDEN) && is_drawn(s); }
 
 static int planted_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
   (void)deadline;
@@ -141,7 +161,7 @@ static const struct lb_protocol planted = {
     .abi = LB_ABI,
     .size = sizeof(struct lb_protocol),
     .name = "planted",
-    .summary = "breaks when two of four conditions hold together",
+    .summary = "breaks when two of five conditions hold together",
     .promises = "Mutual exclusion, unless both conditions have been seen.",
     .breaks = "The two conditions, and nothing else.",
     .source = "a test",
