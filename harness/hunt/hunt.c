@@ -14,7 +14,7 @@
 #include "follow.h"
 #include "order.h"
 
-/* CHUNK: most timelines at a time; budget and undecided ones are looked at between two chunks. A fifth of the budget is kept for what follows the search. */
+/* CHUNK: most timelines at a time; those that are still undecided are played alone between two chunks. A fifth of the budget is kept for what follows the search. */
 enum { CHUNK = 400, AGAIN = 2 };
 #define KEPT 0.2
 
@@ -29,21 +29,13 @@ static struct lb_hunt_volley volley_of(const struct lb_hunting *g, const size_t 
   return (struct lb_hunt_volley){.timeline = timeline, .count = count, .guards = 1u << g->order->guard, .repeats = repeats, .jobs = g->order->jobs};
 }
 
-/* As many as a twentieth of the budget is enough for, at the speed so far. */
-static size_t chunk_of(const struct lb_hunting *g) {
-  double ran = (double)(g->h->book.trials - g->h->book.read), s = lb_hunting_spent(g);
-  double fits = g->order->budget_s > 0 && s > 1 ? ran / s * g->order->budget_s * 0.05 : CHUNK;
-  size_t least = (size_t)g->order->jobs < CHUNK ? (size_t)g->order->jobs : CHUNK;
-  return fits > CHUNK ? CHUNK : fits < (double)least ? least : (size_t)fits;
-}
-
 /* In chunks, until there is none left or the time is over. */
 static int search(struct lb_hunting *g, const size_t timeline[], size_t count) {
   int r = 0;
   for (size_t at = 0, end; at < count && r == 0; at = end) {
     if (g->gun.late || lb_hunting_is_over(g, g->share)) return g->h->end = LB_HUNT_OUT_OF_BUDGET, 0;
-    size_t chunk[CHUNK], some = 0, most = chunk_of(g);
-    end = at + most < count ? at + most : count;
+    size_t chunk[CHUNK], some = 0;
+    end = at + CHUNK < count ? at + CHUNK : count;
     for (size_t i = at; i < end; i++)
       if (!lb_hunting_knows(g, timeline[i])) chunk[some++] = timeline[i];
     g->live.what = "looking";
