@@ -76,10 +76,10 @@ most=$dir/on.$(systems_of others)
 cells "$dir"/on-*.json >"$dir/cells"
 cells "$dir"/sharp-*.json >"$dir/sharp-cells"
 for path in $names; do
-  name=$(basename "$path" .ini)
+  copy=$(basename "$path" .ini)
   # Who does not hold does not come to the point at which a holder is to hang.
-  check "$name ran" grep -qE "^$name [^ ]* undecided (the premise .* does not hold|hang .*: it never passed that point)" "$dir/cells"
-  check "$name: nowhere safe, violated or stuck" sh -c '! grep -E "^$0 [^ ]* (safe|violated|stuck|mixed)" "$1"' "$name" "$dir/cells"
+  check "$copy ran" grep -qE "^$copy [^ ]* undecided (the premise .* does not hold|hang .*: it never passed that point)" "$dir/cells"
+  check "$copy: nowhere safe, violated or stuck" sh -c '! grep -E "^$0 [^ ]* (safe|violated|stuck|mixed)" "$1"' "$copy" "$dir/cells"
 done
 for system in redis-token@redis redlock@redis-x3 redlock@redis-x5; do
   check "restart-soon $system: violated" grep -q "^restart-soon $system violated" "$dir/sharp-cells"
