@@ -113,6 +113,10 @@ static void who_is_primary(void **state) {
   assert_non_null(strstr(both, "step = kill primary\n"));
   assert_non_null(strstr(both, "step = cut node 2 from node 1\nstep = cut node 2 from node 3\n"));
   assert_non_null(strstr(one, "step = cut primary from replicas\n"));
+  assert_string_equal(lb_directed_after_takeover(&d)->step.text, "cut primary from replicas"); /* which server that is, is drawn anew */
+  d.fault_count = 1;
+  assert_null(lb_directed_after_takeover(&d));
+  d.fault_count = 6;
   free(both), free(one);
   lb_directed_clear(&d);
 }

@@ -116,8 +116,11 @@ static int keep_file(const struct lb_directed *d, const struct lb_shrunk *s, con
 }
 
 static int never(const struct lb_shrunk *s, const struct lb_directed *d) {
-  return lb_complain(LB_EXIT_UNEXPECTED, "no directed timeline of its %zu fault%s broke the lock; nothing was written%s%s%s", d->fault_count,
-                     d->fault_count == 1 ? "" : "s", *s->why ? " (an undecided trial: " : "", s->why, *s->why ? ")" : "");
+  const struct lb_directed_fault *after = lb_directed_after_takeover(d);
+  char drawn[300] = "";
+  if (after) snprintf(drawn, sizeof drawn, "; `%s` hit %s when it led after another server, and which one takes over is the servers' choice", after->step.text, after->host);
+  return lb_complain(LB_EXIT_UNEXPECTED, "no directed timeline of its %zu fault%s broke the lock; nothing was written%s%s%s%s", d->fault_count,
+                     d->fault_count == 1 ? "" : "s", *s->why ? " (an undecided trial: " : "", s->why, *s->why ? ")" : "", drawn);
 }
 
 /* ---- the command --------------------------------------------------------------------------------------- */

@@ -55,6 +55,9 @@ struct lb_directed_of { /* where it comes from. Texts are borrowed */
 int lb_directed_read(const struct lb_history *history, const struct lb_check *check, const struct lb_directed_of *of, struct lb_directed *ret, char *err,
                      size_t err_size);
 void lb_directed_clear(struct lb_directed *directed);
+/* The first fault that hit a server which decided because another one, of an earlier fault, did no more: which server takes over is not in the hands of who plays it
+ * again. NULL = there is none. */
+const struct lb_directed_fault *lb_directed_after_takeover(const struct lb_directed *directed);
 /* Of each item, whether the timeline with these faults waits before it: not before anything was done, not while a fault lasted that is left out, and not
  * when both hold, for which the timeline goes by events. */
 void lb_directed_waits(const struct lb_directed *directed, const bool keep[], bool ret[LB_DIRECTED_ITEMS_MAX]);

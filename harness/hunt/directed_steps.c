@@ -104,6 +104,17 @@ static void target(struct writer *w, const struct lb_directed_fault *f, char ret
   else lb_role_format(f->step.a, ret, ROLE);
 }
 
+const struct lb_directed_fault *lb_directed_after_takeover(const struct lb_directed *d) {
+  const char *first = NULL;
+  for (size_t i = 0; i < d->fault_count; i++) {
+    const struct lb_directed_fault *f = &d->fault[i];
+    if (f->client || strchr(f->host, ',') || !(f->decided || names_primary(f->step.a))) continue;
+    if (first && strcmp(first, f->host) != 0) return f;
+    first = f->host;
+  }
+  return NULL;
+}
+
 /* ---- faults ------------------------------------------------------------------------------------------ */
 
 /* A cut names the other side by its role, where that is still what it was; else each of its servers. */
