@@ -128,6 +128,17 @@ def checks(hunts):
                    f"{integer(other)} otherwise, and {integer(len(drawn) - alike - other)} cannot be told.")
 
 
+def where(hunts):
+    """A sentence: on which machine, with which protocols and servers."""
+    sittings = [s for h in hunts for s in h.sittings]
+    if not sittings:
+        return "On which machine and servers they were run, this folder does not say."
+    machines = listing(dict.fromkeys(tex(f"{s['machine']['cores']} cores of {s['machine']['cpu']}, Linux {s['machine']['kernel'].replace('Linux ', '')}") for s in sittings))
+    protocols = listing(dict.fromkeys(tex(s["tool"]["protocols"]) for s in sittings))
+    servers = listing(dict.fromkeys(tex(s["servers"]) for s in sittings if s["servers"]))
+    return f"They were run on {machines}, with protocols of the digest {protocols}, against {servers or 'no servers'}."
+
+
 def keys(rests):
     """All keys hunt.*; nothing without a hunt."""
     if not rests:
@@ -142,7 +153,7 @@ def keys(rests):
            "one": systems(r.system for r in locks if r.hunt.smallest() == 1), "two": systems(r.system for r in locks if r.hunt.smallest() == 2),
            "unbroken": systems(r.system for r in locks if r.hunt.smallest() is None),
            "after": systems(r.system for r in locks if r.hunt.sets(late=True, count=1)),
-           "checks": checks(hunts), "undecided_from": percent(MANY_UNDECIDED), "differences": integer(sum(len(r.differences()) for r in rests.values()))}
+           "checks": checks(hunts), "where": where(hunts), "undecided_from": percent(MANY_UNDECIDED), "differences": integer(sum(len(r.differences()) for r in rests.values()))}
     for system, r in rests.items():
         smallest = r.hunt.smallest()
         out |= {f"{system}.smallest": "none" if smallest is None else integer(smallest), f"{system}.core": share(r.hunt),

@@ -4,6 +4,7 @@
 A mechanism is what is done to whom, whenever and until whenever: sets that differ in nothing else are one to a reader, as on the terminal.
 """
 
+import json
 import os
 import re
 
@@ -41,6 +42,7 @@ class Hunt:
         self.timelines = [Timeline(row) for row in run_folder.load_csv(path, "hunt.csv", _TEXTS, _NUMBERS, newer=("core", "audit"))]
         self.said, self.trials = _journal(os.path.join(path, "trials.csv"))  # seed and number of faults, as the journal has them
         self.minimal = [t for t in self.timelines if t.standing == "minimal"]
+        self.sittings = _sittings(os.path.join(path, "hunt.json"))  # each call of it, as run.json has one; empty where an older tool made it
 
     def sets(self, standing=("minimal",), late=False, count=None):
         """The mechanisms of the sets of that standing, each once: [(faults, first timeline)]."""
@@ -78,6 +80,16 @@ class Hunt:
     def number_of(self, came):
         """Timelines of which nothing else came."""
         return sum(t.only(came) for t in self.timelines)
+
+
+def _sittings(path):
+    if not os.path.exists(path):
+        return []
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)["sittings"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise run_folder.BadInput(f"{path}: expected what a hunt writes, found {error!r}") from error
 
 
 def _journal(path):

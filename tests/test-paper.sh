@@ -267,6 +267,7 @@ END_OF_CHANGES
 "$python" "$work/change.py" "$work/run" "$work/changed" other || exit 1
 call "$python" "$root/paper/numbers" "$work/changed" "$work/other"
 holds 'any other run may lack a scenario, and that is said aloud' ended 0 "has no scenario 'clock-back'"
+holds 'where it was run, as far as the folder says it' grep -q 'LBset{hunt.where}{They were run on 2 cores of A .* B, Linux 6.1, with protocols of the digest 0123456789ab, against redis 7[.]}' "$work/hunted/numbers.tex"
 holds 'in the text, too' grep -qF 'This run lacks \scen{clock-back}' "$work/other/numbers.tex"
 call "$python" "$root/paper/numbers" "$work/no-run" "$work/none"
 holds 'a folder that is no run is refused' ended 2 'is not a run folder'

@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "base/suggest.h"
 #include "cli.h"
+#include "hunt/sitting.h"
 #include "hunt/tell.h"
 #include "run/rundir.h"
 #include "run/settings.h"
@@ -91,10 +92,11 @@ static int judge(const struct lb_hunt *h) {
                      h->space.system.name, wrong, wrong == 1 ? "" : "s");
 }
 
-static int say(const struct lb_hunt *h, const struct lb_hunt_order *order, bool head) {
+static int say(const struct lb_hunt *h, const struct lb_hunt_order *order, const struct lb_hunt_sitting *sitting, bool head) {
   char err[600], folder[PATH];
   struct lb_hunt_comparison comparison;
   int r = lb_hunt_keep(h, order->folder, err, sizeof err);
+  if (r == 0) r = lb_hunt_sitting_keep(sitting, h, order, err, sizeof err);
   if (head) lb_hunt_tell_head(stdout);
   lb_hunt_tell_row(h, stdout);
   lb_hunt_tell_sets(h, order->folder, LATE_SHOWN, stdout);
@@ -112,6 +114,7 @@ static int say(const struct lb_hunt *h, const struct lb_hunt_order *order, bool 
 static int hunt_one(const struct lb_args *args, const struct lb_system *system, const char *of, const struct lb_rundir *dir, double budget_s, bool head) {
   char folder[PATH], err[600] = "out of memory";
   struct view view = {.system = system->name, .terminal = isatty(2)};
+  struct lb_hunt_sitting sitting;
   struct lb_hunt hunt;
   unsigned without = 0;
   if (read_without(args, &without) < 0) return LB_EXIT_USAGE;
@@ -133,10 +136,11 @@ static int hunt_one(const struct lb_args *args, const struct lb_system *system, 
                                 .dir = dir,
                                 .tick = show,
                                 .display = &view};
+  lb_hunt_sitting_begin(&sitting, args->argv, args->argc, system->topology, folder);
   int r = lb_hunt_run(&order, &hunt, err, sizeof err);
   if (view.terminal) fputs("\r\033[K", stderr);
   if (r < 0) return lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "hunt %s: %s", system->name, err);
-  int code = say(&hunt, &order, head);
+  int code = say(&hunt, &order, &sitting, head);
   lb_hunt_clear(&hunt);
   return code;
 }

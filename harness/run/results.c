@@ -12,10 +12,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "rate.h"
+#include "about.h"
 #include "base/files.h"
-#include "protocols.h"
-#include "version.h"
+#include "rate.h"
 
 enum { PATH_LENGTH = 4000 };
 
@@ -111,13 +110,6 @@ static int join_parts(const struct lb_plan *plan, const char *dir, const char *n
 
 /* ---- run.json -------------------------------------------------------------------------------- */
 
-static json_t *machine_json(const struct lb_run_info *info) {
-  const struct lb_machine *m = &info->before;
-  return json_pack("{s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:s, s:s}", "hostname", m->hostname, "kernel", m->kernel, "cpu",
-                   m->cpu, "cores", (json_int_t)m->cores, "memory_mib", (json_int_t)m->memory_mib, "load_before",
-                   m->load, "load_after", info->load_after, "filesystem", m->filesystem, "namespaces", info->namespaces);
-}
-
 /* Versions by topology; one that did not say its version has no member. */
 static json_t *servers_json(const struct lb_run_info *info) {
   json_t *o = json_object();
@@ -198,14 +190,14 @@ static json_t *control_json(const struct lb_tally *tally) {
 /* json_pack() takes over what stands under `o`. */
 static json_t *run_json(const struct lb_tally *tally, const struct lb_run_info *info) {
   const struct lb_plan *plan = tally->plan;
-  json_t *argv = json_array(), *scenarios = json_array();
-  for (int i = 0; i < info->argc; i++) json_array_append_new(argv, json_string(info->argv[i]));
+  json_t *scenarios = json_array();
   for (size_t i = 0; i < plan->scenario_count; i++)
     json_array_append_new(scenarios, scenario_json(&plan->scenarios[i]));
-  return json_pack("{s:i, s:s, s:{s:s, s:s, s:s}, s:o, s:s, s:f, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i}",
-                   "schema_version", 1, "id", info->id, "tool", "version", LB_VERSION, "commit", LB_COMMIT,
-                   "protocols", LB_PROTOCOLS, "argv", argv, "started_utc", info->started_utc, "seconds", info->seconds, "seed", (json_int_t)plan->seed,
-                   "jobs", info->jobs, "trials", (json_int_t)plan->job_count, "machine", machine_json(info), "servers",
+  return json_pack("{s:i, s:s, s:o, s:o, s:s, s:f, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i}",
+                   "schema_version", 1, "id", info->id, "tool", lb_about_tool(), "argv",
+                   lb_about_argv(info->argv, info->argc), "started_utc", info->started_utc, "seconds", info->seconds, "seed", (json_int_t)plan->seed,
+                   "jobs", info->jobs, "trials", (json_int_t)plan->job_count, "machine",
+                   lb_about_machine(&info->before, info->load_after, info->namespaces), "servers",
                    servers_json(info), "settings", lb_results_settings(plan), "scenarios", scenarios, "cells", lb_results_cells(tally), "control",
                    control_json(tally), "verdict", info->verdict, "exit_code", info->exit_code);
 }
@@ -214,18 +206,10 @@ static int write_run(const struct lb_tally *tally, const struct lb_run_info *inf
                      size_t err_size) {
   char path[PATH_LENGTH];
   snprintf(path, sizeof path, "%s/run.json", dir);
-  json_t *root = run_json(tally, info);
-  FILE *out = root ? fopen(path, "we") : NULL;
-  int r = root ? (out ? 0 : -errno) : -EILSEQ; /* the only way json_pack fails here: a text that is not UTF-8 */
-  if (out && json_dumpf(root, out, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) < 0) r = errno ? -errno : -EIO;
-  if (out) fputc('\n', out);
-  int closed = out ? lb_close_written(out) : 0;
-  if (r == 0) r = closed;
-  json_decref(root);
+  int r = lb_about_write(run_json(tally, info), path);
   return r < 0 ? fail(r, path, err, err_size) : 0;
 }
 
-/* run.json comes last: where it is, the tables are whole. */
 int lb_results_write(const struct lb_tally *tally, const struct lb_run_info *info, const char *dir, char *err,
                      size_t err_size) {
   int r = write_trials(tally, dir, err, err_size);

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "about.h"
 #include "base/clock.h"
-#include "servers/sandbox.h"
 
 /* Several cells share a topology. Only one that has answered is in the list. */
 static bool is_asked(const struct lb_run_info *info, const char *topology) {
@@ -37,12 +37,10 @@ static int ask_versions(struct lb_run_info *info, const struct lb_plan *plan) {
 
 /* What the machine does not say stays empty; that is no reason not to run. */
 int lb_run_info_ask(struct lb_run_info *info, const struct lb_plan *plan, const char *run_dir) {
-  const struct lb_isolation *isolation = lb_isolation_probe();
   struct tm tm = lb_clock_utc();
   strftime(info->started_utc, sizeof info->started_utc, "%Y-%m-%dT%H:%M:%SZ", &tm);
   lb_machine_read(&info->before, run_dir);
-  if (isolation->kind == LB_ISOLATION_NONE) snprintf(info->namespaces, sizeof info->namespaces, "none: %s", isolation->why);
-  else snprintf(info->namespaces, sizeof info->namespaces, "%s", lb_isolation_name(isolation->kind));
+  lb_about_namespaces(info->namespaces, sizeof info->namespaces);
   return ask_versions(info, plan);
 }
 
