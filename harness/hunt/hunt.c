@@ -112,9 +112,10 @@ static int look(struct lb_hunting *g, const size_t order[], size_t count, size_t
 
 /* ---- a hunt ---------------------------------------------------------------------------------------------------------- */
 
+/* Not what a bound leaves out and was run as a part of a set. */
 static void count_ran(struct lb_hunt *h) {
   for (size_t i = 0; i < h->space.count; i++)
-    h->ran[h->space.timeline[i].fault_count] += lb_hunt_decided(lb_hunt_seen(&h->book, i)) > 0;
+    h->ran[h->space.timeline[i].fault_count] += h->space.timeline[i].pruned == LB_HUNT_RUN && lb_hunt_decided(lb_hunt_seen(&h->book, i)) > 0;
 }
 
 static int hunt_all(struct lb_hunting *g) {

@@ -28,7 +28,7 @@ static void write_row(const struct lb_hunt *h, size_t i, FILE *out) {
   lb_hunt_id(t, id);
   bool ran = lb_hunt_decided(c) + c->of[LB_HUNT_UNDECIDED] > 0;
   bool holds = !ran && lb_hunt_sets_contained(&h->sets, &h->space, i, LB_HUNT_LEASE);
-  const char *why = ran ? "" : t->pruned != LB_HUNT_RUN ? lb_hunt_pruned_text(t->pruned) : holds ? "a minimal set is in it" : "not reached";
+  const char *why = t->pruned != LB_HUNT_RUN ? lb_hunt_pruned_text(t->pruned) : ran ? "" : holds ? "a minimal set is in it" : "not reached";
   struct lb_hunt_timeline other;
   char as[LB_HUNT_ID_MAX] = "";
   const struct lb_hunt_drawn *drawn = lb_hunt_audit_find(&h->audit, i);
