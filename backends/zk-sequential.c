@@ -8,11 +8,13 @@
  *
  * Promises: exclusion as far as the session lives, in order of arrival; a fencing number (czxid, the transaction that
  * created the node) that grows over the whole ensemble and survives fail-over.
- * Assumes: a client stops by itself before its session can have ended. The session is kept alive by the library's own
+ * Assumes: a client stops by itself before its session can have ended; and the leader's clock, which ends sessions, runs at about the rate of
+ * the client's. The session is kept alive by the library's own
  * thread, which does not tell when a leader last heard of it. What can be known of that stands in zk_alive.h, and `valid_until` is no
  * more than that: 5/12 of the session timeout T after the sending of an answered write, once a later one was answered as well; or T after
  * it, once two later ones were, the first of them T/4 after its answer. extend() moves the point by writes to the folder. A session may outlive `valid_until` by far.
- * Breaks: a holder that is paused or cut off for longer than the session timeout and goes on working, like every
+ * Breaks: a leader whose clock runs twice as fast, while the follower of the holder stands still: half a session is a whole one to it (rarely:
+ * mostly the holder knew of half a session only). A holder that is paused or cut off for longer than the session timeout and goes on working, like every
  * lease; a resource that compares the fencing number refuses it. A client that is cut off is told that its connection is
  * lost, and cannot learn whether the session has ended: the servers say it at the next contact. And anybody who writes to a node
  * of the queue from outside (zk_queue.h): a waiter takes that for a release.
@@ -164,7 +166,7 @@ const struct lb_protocol lb_zk_sequential = {
               "a node of the queue by anybody else is taken for a release, and nothing forbids it. With `recipe`\n"
               "not that, but a server that follows its leader late by more than a session.",
     .source = "ZooKeeper Recipes and Solutions, \"Locks\" (zookeeper.apache.org/doc/r3.8.0/recipes.html)",
-    .traits = LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
+    .traits = LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
     .options = zk_sequential_options,
     .points = zk_sequential_points,
     .midway = "after-create",
