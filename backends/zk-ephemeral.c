@@ -7,7 +7,7 @@
  *
  * Promises: exclusion as far as the session lives; a fencing number (czxid, the transaction that created the node) that comes with
  * the reply. The servers delete the node of a dead client when its session ends.
- * Assumes: a client stops by itself before its session can have ended. It knows no more of that than its own answered writes tell
+ * Assumes: a client stops by itself before its session can have ended, by a leader's clock that runs at about the rate of its own. It knows no more of that than its own answered writes tell
  * (zk_alive.h), so `valid_until` is what it is for zk-sequential.
  * Breaks: a holder that is paused or cut off for longer than the session timeout and goes on working; a resource that compares the fencing
  * number refuses it. And the herd: a release wakes all who wait, however many. Each of them sends a create, all but one are

@@ -14,17 +14,7 @@
 
 #include "backends/registry.h"
 #include "hunt/tell.h"
-#include "run/system.h"
-
-static struct lb_hunt_system system_of(const char *name) {
-  struct lb_hunt_system ret;
-  struct lb_system system;
-  char err[400];
-  assert_int_equal(lb_system_parse(name, &system, err, sizeof err), 0);
-  lb_hunt_system_of(system.protocol, system.topology, &ret);
-  ret.network = true; /* a machine without namespaces has a smaller alphabet */
-  return ret;
-}
+#include "hunted_system.h"
 
 /* ---- scenarios in the words of the hunt ------------------------------------------------------------------------------ */
 

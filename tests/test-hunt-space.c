@@ -16,19 +16,8 @@
 #include "hunt/order.h"
 #include "hunt/write.h"
 #include "hunt_brute.h"
-#include "run/system.h"
+#include "hunted_system.h"
 #include "scenario/scenario.h"
-
-/* A machine without network namespaces has a smaller alphabet: here all of it is wanted. */
-static struct lb_hunt_system system_of(const char *name) {
-  struct lb_hunt_system ret;
-  struct lb_system system;
-  char err[400];
-  assert_int_equal(lb_system_parse(name, &system, err, sizeof err), 0);
-  lb_hunt_system_of(system.protocol, system.topology, &ret);
-  ret.network = ret.count > 0 && !ret.own;
-  return ret;
-}
 
 static const char *const systems[] = {"local@none",          "redis-token@redis",     "redlock@redis-x3",   "redlock@redis-x5",
                                       "redis-token@sentinel", "redis-token@cluster",   "pg-lease@pg",        "pg-lease-client@pg-async",

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hunted_system.h - a system as a hunt knows it, by its name, wherever the test runs.
+ */
+#ifndef LB_HUNTED_SYSTEM_H
+#define LB_HUNTED_SYSTEM_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "hunt/space.h"
+#include "run/system.h"
+
+/* A machine without network namespaces has a smaller alphabet: here all of it is wanted. */
+static inline struct lb_hunt_system system_of(const char *name) {
+  struct lb_hunt_system ret;
+  struct lb_system system;
+  char err[400];
+  assert_int_equal(lb_system_parse(name, &system, err, sizeof err), 0);
+  lb_hunt_system_of(system.protocol, system.topology, &ret);
+  ret.network = ret.count > 0 && !ret.own;
+  return ret;
+}
+
+#endif
