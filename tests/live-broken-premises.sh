@@ -41,6 +41,13 @@ for name in servers-fast holder-slow; do
   check "$name: a clock drifts the other way" sh -c '! cmp -s "$0" "$1"' "$dir/clock-drift-harmless.of" "$dir/$name.ini"
 done
 
+# What refutes an expectation is no premise of it: a server that forgets makes a trial violated, not undecided.
+sed 's/^step = fill disk of primary$/step = power off primary/; /^step = free disk of primary$/d' "$dir/disk-full.of" >"$dir/disk-forgets.ini"
+sed 's/policy noeviction$/policy allkeys-lru/' "$dir/eviction-none.of" >"$dir/memory-forgets.ini"
+for pair in disk-forgets:disk-full memory-forgets:eviction-none; do
+  check "${pair%:*}: the server forgets" sh -c '! cmp -s "$0" "$1"' "$dir/${pair#*:}.of" "$dir/${pair%:*}.ini"
+done
+
 # Where each scenario means something.
 systems_of() { # NAME
   case $1 in
@@ -71,6 +78,8 @@ most=$dir/on.$(systems_of others)
   plays sharp-soon redis-token@redis,redlock@redis-x3,redlock@redis-x5 none 4 "$dir/restart-soon.ini"
   plays sharp-unneeded redlock@redis-x3,redlock@redis-x5 signal 4 "$dir/restart-unneeded.ini"
   plays sharp-drift redis-token@redis,redlock@redis-x3 none 4 "$dir/servers-fast.ini" "$dir/holder-slow.ini"
+  plays sharp-disk redis-token@redis-aof-everysec none 4 "$dir/disk-forgets.ini"
+  plays sharp-memory redis-token@redis none 4 "$dir/memory-forgets.ini"
   wait
 }
 cells "$dir"/on-*.json >"$dir/cells"
@@ -90,5 +99,8 @@ done
 for system in redis-token@redis redlock@redis-x3; do
   check "servers-fast $system: violated" grep -q "^servers-fast $system violated" "$dir/sharp-cells"
   check "holder-slow $system: not safe" grep -qE "^holder-slow $system (violated|undecided)" "$dir/sharp-cells"
+done
+for cell in 'disk-forgets redis-token@redis-aof-everysec' 'memory-forgets redis-token@redis'; do
+  check "$cell: violated" grep -q "^$cell violated" "$dir/sharp-cells"
 done
 echo "1..$n"
