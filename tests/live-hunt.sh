@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# A lock that breaks when two of five conditions hold together, which the day draws: a hunt finds just these two, and nothing with one fault alone. Its file
+# A lock that breaks when two of five conditions hold together, which the day draws, and gives itself away only to a client that opens its session behind them: a
+# hunt finds just these two, and nothing with one fault alone; without the kind of one of them, or without the client that comes late, it finds nothing. Its file
 # replays, its halves do not. What breaks in three of ten is listed as that, and a fault that hides another takes nothing away. Then what a user meets: an interrupted hunt goes on, a killed one leaves nothing behind. TAP.
 # Usage: live-hunt.sh LOCKBENCH PLUGIN_FOLDER
 bin=$1 plugin=$2/plugin-planted.so
@@ -25,7 +26,7 @@ a="($(fault_of "$first"))@[A-Z]+(-[a-z]+)?" b="($(fault_of "$second"))@[A-Z]+(-[
 echo "# the pair: $first and $second"
 
 # Kinds that none of the five conditions is about are left out here, to be quick, and clocks that are fast on most days; by hand all of them have been run.
-hunt() { "$bin" hunt --plugin "$plugin" -s "planted.first=$first" -s "planted.second=$second" --seed 5 --without "$without" "$@" >"$dir/out" 2>"$dir/err"; }
+hunt() { "$bin" hunt --plugin "$plugin" -s "planted.first=$first" -s "planted.second=$second" -s planted.fresh=yes --seed 5 --without "$without" "$@" >"$dir/out" 2>"$dir/err"; }
 without=cut,cutoff,pause,kill,slow
 [ "$second" = p-fast ] || without=$without,fast
 csv() { cat "$dir/$1/planted@redis/hunt.csv"; }
@@ -38,12 +39,25 @@ check 'every minimal set is that pair' sh -c "! grep -E ',minimal,' '$dir/two/pl
 missing=$(fault_of "$first" | sed 's/-.*//')
 without=$without,$missing hunt --faults 2 -o "$dir/less"
 check 'without the kind of one of them nothing is found' test -z "$(sets less)"
+# Kinds of other conditions are left out, too: what is looked for is in what is left.
+rest=cut,cutoff,pause,kill,slow
+for kind in restart ahead behind fast; do
+  case " $(fault_of "$first") $(fault_of "$second")" in
+    *" $kind-"*) ;;
+    *) rest=$rest,$kind ;;
+  esac
+done
+without=$rest,client-3 hunt --faults 2 -o "$dir/two-clients"
+one=$(sets two | head -1)
+check 'without the client that comes late nothing is found, and what breaks with it was played' \
+  test "$(csv two-clients | awk -F, -v one="$one" 'NR > 1 {broke += $5 + $6; played += $1 == one && $4 > 0} END {print broke, played}')" = '0 1'
+check 'what a hunt was done without stands in its journal' sh -c "head -1 '$dir/two-clients/planted@redis/trials.csv' | grep -q ', without .*client-3,'"
 check 'nothing is undecided' sh -c "! awk -F, 'NR > 1 && \$8 > 0 && \$4 + \$5 + \$6 + \$7 == 0' '$dir/two/planted@redis/hunt.csv' | grep ."
 file=$dir/two/planted@redis/hunt/01.ini
-check 'its file replays' sh -c "'$bin' run '$file' --plugin '$plugin' -s planted.first=$first -s planted.second=$second -n 5 -o '$dir/again' && ! grep -q ',safe,' '$dir/again/trials.csv'"
+check 'its file replays' sh -c "'$bin' run '$file' --plugin '$plugin' -s planted.first=$first -s planted.second=$second -s planted.fresh=yes -n 5 -o '$dir/again' && ! grep -q ',safe,' '$dir/again/trials.csv'"
 
 export PLANTED_COUNTER="$dir/counter"
-id=$(sets two | head -1)
+id=$one
 planted() { "$bin" hunt --plugin "$plugin" -s "planted.first=$1" -s "planted.second=$2" -s "$3" --seed 5 --faults 2 --without "$4" -o "$5" --only "$6" >"$dir/out" 2>&1; }
 check 'what breaks in three of ten is played' planted "$first" "$second" planted.of_ten=3 "$without" "$dir/three" "$id"
 check 'and listed as sometimes' grep -q "hunt/01.ini  3/5  $id, sometimes" "$dir/out"
@@ -65,6 +79,7 @@ rows=$(wc -l <"$dir/cut/planted@redis/trials.csv")
 check 'it goes on from its journal' hunt --faults 1 -o "$dir/cut"
 check 'what it had is still there' sh -c "[ $rows -lt \$(wc -l <'$dir/cut/planted@redis/trials.csv') ] && head -$rows '$dir/cut/planted@redis/trials.csv' | tail -1 | grep -q ."
 check 'a journal of another hunt is refused with one line' sh -c "'$bin' hunt --plugin '$plugin' --without $without --seed 6 --faults 1 -o '$dir/cut' >'$dir/out' 2>&1; [ \$? = 2 ] && grep -q 'expected .# hunt of planted@redis, seed 6' '$dir/out'"
+check 'a wrong word of --without is refused with one line' sh -c "'$bin' hunt --plugin '$plugin' --without client-2 -o '$dir/none' >'$dir/out' 2>&1; [ \$? = 2 ] && [ \$(wc -l <'$dir/out') = 1 ] && grep -q \"did you mean 'client-3'\" '$dir/out'"
 check 'a wrong id is refused with one line' sh -c "'$bin' hunt --plugin '$plugin' --only L1.kil-P@H -o '$dir/none' >'$dir/out' 2>&1; [ \$? = 2 ] && [ \$(wc -l <'$dir/out') = 1 ]"
 check 'the same seed gives the same list' sh -c "'$bin' hunt --plugin '$plugin' --list >'$dir/l1' && '$bin' hunt --plugin '$plugin' --list >'$dir/l2' && cmp '$dir/l1' '$dir/l2'"
 echo "1..$n"

@@ -227,6 +227,24 @@ static void a_kind_can_be_left_out(void **state) {
   assert_int_equal(lb_hunt_space_make(&system, 4, NULL, &space), -22);
 }
 
+static void words_say_what_is_left_out(void **state) {
+  struct lb_hunt_switches switches;
+  char said[LB_HUNT_WITHOUT_MAX], err[300];
+  (void)state;
+  assert_int_equal(lb_hunt_leave_out("client-3,restart,slow", &switches, err, sizeof err), 0);
+  assert_true(switches.no_client_3);
+  assert_int_equal(switches.without, 1u << LB_HUNT_RESTART | 1u << LB_HUNT_SLOW);
+  lb_hunt_left_out(&switches, said);
+  assert_string_equal(said, "restart,slow,client-3");
+  assert_int_equal(lb_hunt_leave_out("", &switches, err, sizeof err), 0);
+  lb_hunt_left_out(&switches, said);
+  assert_string_equal(said, "");
+  assert_int_equal(lb_hunt_leave_out("restart,client3", &switches, err, sizeof err), -22);
+  assert_string_equal(err, "--without client3: no kind of fault, nor client-3, did you mean 'client-3'?");
+  assert_int_equal(lb_hunt_leave_out("nonsense", &switches, err, sizeof err), -22);
+  assert_string_equal(err, "--without nonsense: no kind of fault, nor client-3, see the ids of `hunt --list`");
+}
+
 /* A scenario as it is written, parsed; the text is the caller's. */
 static char *write_one(const struct lb_hunt_timeline *t, const struct lb_hunt_system *system, enum lb_guard guard, const struct lb_hunt_settings *settings) {
   char *text = NULL;
@@ -283,7 +301,7 @@ int main(void) {
       cmocka_unit_test(two_faults_of_the_whole_alphabet_equal_brute_force), cmocka_unit_test(every_reason_occurs_and_is_said),
       cmocka_unit_test(an_id_says_what_its_timeline_is), cmocka_unit_test(what_is_no_id_is_refused),
       cmocka_unit_test(subsets_are_of_one_regime_and_in_the_order_that_is_run), cmocka_unit_test(a_seed_chooses_the_order_and_nothing_else),
-      cmocka_unit_test(a_kind_can_be_left_out), cmocka_unit_test(every_system_with_servers_has_the_core), cmocka_unit_test(every_timeline_is_a_scenario),
+      cmocka_unit_test(a_kind_can_be_left_out), cmocka_unit_test(words_say_what_is_left_out), cmocka_unit_test(every_system_with_servers_has_the_core), cmocka_unit_test(every_timeline_is_a_scenario),
       cmocka_unit_test(what_ends_before_a_takeover_ends_in_the_window_if_there_is_one),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

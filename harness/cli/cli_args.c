@@ -85,7 +85,7 @@ static const struct arg {
     {"--budget", NULL, BUDGET, LB_ARG_SHRINK, "TIME", "asks nothing new after so long, as in 90s, 10m, 2h (default: when nothing more can go)"},
     {"--faults", NULL, FAULTS, LB_ARG_HUNT, "K", "timelines of at most so many faults: 0 to 3 (default: 2)"},
     {"--budget", NULL, BUDGET, LB_ARG_HUNT, "TIME", "ends after so long, as in 90s, 10m, 2h; of several systems each gets its share (default: when it is whole)"},
-    {"--without", NULL, WITHOUT, LB_ARG_HUNT, "KIND,...", "leaves kinds of faults out: the first words of ids, as in restart,kill,pause (what is left out is not known to be harmless)"},
+    {"--without", NULL, WITHOUT, LB_ARG_HUNT, "WORD,...", "leaves kinds of faults out, the first words of ids, as in restart,kill,pause, and client-3, which opens its session behind the faults (what is left out is not known to be harmless)"},
     {"--only", NULL, ONLY, LB_ARG_HUNT, "ID", "one timeline, by its id, several times"},
     {"--narrow", NULL, NARROW, LB_ARG_HUNT, NULL, "finds out, too, from how long to how long a fault that is undone before a takeover, or the wait for a write, has to last"},
     {"--list", NULL, LIST, LB_ARG_HUNT, NULL, "prints the timelines, each with what is done with it, and runs none"},

@@ -13,7 +13,6 @@
 #include "base/called.h"
 #include "base/clock.h"
 #include "base/files.h"
-#include "base/suggest.h"
 #include "cli.h"
 #include "hunt/sitting.h"
 #include "hunt/tell.h"
@@ -45,20 +44,10 @@ static void show(void *to, const struct lb_hunt_live *live) {
   fflush(stderr);
 }
 
-/* Kinds of faults, each by its name: as bits. 0, or -1 after a complaint. */
-static int read_without(const struct lb_args *args, unsigned *ret) {
-  char words[300];
-  *ret = 0;
-  snprintf(words, sizeof words, "%s", args->without ? args->without : "");
-  for (char *rest = NULL, *word = strtok_r(words, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-    const char *names[LB_HUNT_KIND_COUNT];
-    int kind = lb_hunt_kind_find(word);
-    for (int i = 0; i < LB_HUNT_KIND_COUNT; i++) names[i] = lb_hunt_kind_name((enum lb_hunt_kind)i);
-    const char *near = lb_suggest(word, names, LB_HUNT_KIND_COUNT);
-    if (kind < 0) return lb_complain(-1, "--without %s: no kind of fault%s%s%s", word, near ? ", did you mean '" : ", see the ids of `hunt --list`", near ? near : "", near ? "'?" : "");
-    *ret |= 1u << kind;
-  }
-  return 0;
+/* 0, or -1 after a complaint. */
+static int read_without(const struct lb_args *args, struct lb_hunt_switches *ret) {
+  char err[400];
+  return lb_hunt_leave_out(args->without ? args->without : "", ret, err, sizeof err) < 0 ? lb_complain(-1, "%s", err) : 0;
 }
 
 static uint64_t seed_of(const struct lb_args *args) { return args->has_seed ? args->seed : 1; }
@@ -116,15 +105,15 @@ static int hunt_one(const struct lb_args *args, const struct lb_system *system, 
   struct view view = {.system = system->name, .terminal = isatty(2)};
   struct lb_hunt_sitting sitting;
   struct lb_hunt hunt;
-  unsigned without = 0;
-  if (read_without(args, &without) < 0) return LB_EXIT_USAGE;
+  struct lb_hunt_switches switches;
+  if (read_without(args, &switches) < 0) return LB_EXIT_USAGE;
   if (make_folder(of, system->name, folder, sizeof folder) < 0) return LB_EXIT_FAILURE;
   struct lb_hunt_order order = {.protocol = system->protocol,
                                 .topology = system->topology,
                                 .system = system->name,
                                 .settings = args->settings,
                                 .setting_count = args->setting_count,
-                                .switches = {.without = without},
+                                .switches = switches,
                                 .faults_max = faults_of(args),
                                 .guard = args->guard ? (enum lb_guard)lb_guard_find(args->guard) : LB_GUARD_NONE,
                                 .seed = seed_of(args),
@@ -186,8 +175,8 @@ static void count_list(const struct lb_system *system, const struct lb_hunt_spac
 static int list(const struct lb_args *args, const struct lb_system *systems, int count) {
   struct lb_hunt_space space;
   struct lb_hunt_system system;
-  struct lb_hunt_switches switches = {0};
-  if (read_without(args, &switches.without) < 0) return LB_EXIT_USAGE;
+  struct lb_hunt_switches switches;
+  if (read_without(args, &switches) < 0) return LB_EXIT_USAGE;
   for (int i = 0; i < count; i++) {
     lb_hunt_system_of(systems[i].protocol, systems[i].topology, &system);
     int r = lb_hunt_space_make(&system, faults_of(args), &switches, &space);

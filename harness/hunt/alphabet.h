@@ -111,8 +111,6 @@ const char *lb_hunt_target_name(enum lb_hunt_target target);
 const char *lb_hunt_slot_name(enum lb_hunt_slot slot); /* "B", "A", "H", "X", "R", "W" */
 const char *lb_hunt_undo_name(enum lb_hunt_undo undo); /* "", "mid", "back", "gone" */
 const char *lb_hunt_regime_name(enum lb_hunt_regime regime); /* "long", "short", "drift" */
-/* The kind of that name, or -1. */
-int lb_hunt_kind_find(const char *name);
 bool lb_hunt_fault_equal(struct lb_hunt_fault a, struct lb_hunt_fault b);
 /* True if it is done to a client. */
 bool lb_hunt_of_client(struct lb_hunt_fault fault);

@@ -30,8 +30,10 @@ bool lb_hunting_knows(const struct lb_hunting *g, size_t timeline) { return lb_h
 
 /* What a hunt is of: the first line of its journal. */
 void lb_hunting_describe(const struct lb_hunt_order *order, char *ret, size_t size) {
+  char without[LB_HUNT_WITHOUT_MAX];
+  lb_hunt_left_out(&order->switches, without);
   size_t at = (size_t)snprintf(ret, size, "%s, seed %llu, at most %d faults", order->system, (unsigned long long)order->seed, order->faults_max);
-  if (order->switches.without && at < size) at += (size_t)snprintf(ret + at, size - at, ", without %#x", order->switches.without);
+  if (*without && at < size) at += (size_t)snprintf(ret + at, size - at, ", without %s", without);
   if (order->guard != LB_GUARD_NONE && at < size) at += (size_t)snprintf(ret + at, size - at, ", guard %s", lb_guard_name(order->guard));
   for (size_t i = 0; i < order->setting_count && at < size; i++) at += (size_t)snprintf(ret + at, size - at, ", %s", order->settings[i]);
 }

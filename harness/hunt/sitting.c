@@ -42,6 +42,14 @@ static json_t *settings_json(const struct lb_hunt_order *order) {
   return all;
 }
 
+static json_t *without_json(const struct lb_hunt_order *order) {
+  char without[LB_HUNT_WITHOUT_MAX];
+  json_t *all = json_array();
+  lb_hunt_left_out(&order->switches, without);
+  for (char *rest = NULL, *word = strtok_r(without, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) json_array_append_new(all, json_string(word));
+  return all;
+}
+
 static json_t *sitting_json(const struct lb_hunt_sitting *s, const struct lb_hunt *h, const struct lb_hunt_order *order) {
   struct lb_machine after;
   lb_machine_read(&after, order->folder);
@@ -57,8 +65,9 @@ int lb_hunt_sitting_keep(const struct lb_hunt_sitting *s, const struct lb_hunt *
   int r = !one ? -EILSEQ : json_array_append_new(sittings, one) < 0 ? -ENOMEM : 0;
   if (r < 0) json_decref(sittings);
   else
-    r = lb_about_write(json_pack("{s:i, s:s, s:I, s:i, s:s, s:o, s:o}", "schema_version", 1, "system", h->space.system.name, "seed", (json_int_t)order->seed,
-                                 "faults_max", order->faults_max, "guard", lb_guard_name(order->guard), "settings", settings_json(order), "sittings", sittings),
+    r = lb_about_write(json_pack("{s:i, s:s, s:I, s:i, s:s, s:o, s:o, s:o}", "schema_version", 1, "system", h->space.system.name, "seed", (json_int_t)order->seed,
+                                 "faults_max", order->faults_max, "guard", lb_guard_name(order->guard), "settings", settings_json(order), "without", without_json(order), "sittings",
+                                 sittings),
                        path);
   return r < 0 ? lb_refuse(err, err_size, "cannot write %s: %s", path, strerror(-r)), r : 0;
 }

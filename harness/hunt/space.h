@@ -47,9 +47,15 @@ struct lb_hunt_timeline {
 };
 /* What is left out of a space, for tests of the hunt and to look closer. All 0 = nothing. */
 struct lb_hunt_switches {
-  unsigned without;     /* kinds, 1 << enum lb_hunt_kind */
-  bool no_client_3;     /* timelines are written without it */
+  unsigned without; /* kinds, 1 << enum lb_hunt_kind */
+  bool no_client_3; /* timelines are written without it */
 };
+#define LB_HUNT_WITHOUT_MAX 160
+/* left_out.c: leaves out what the words say, as in "restart,client-3": kinds of faults, and the client that opens its session afresh. 0, or -EINVAL with one line in err. */
+int lb_hunt_leave_out(const char *words, struct lb_hunt_switches *ret, char *err, size_t err_size);
+/* These words, in an order of their own; "" = nothing is left out. */
+void lb_hunt_left_out(const struct lb_hunt_switches *switches, char ret[LB_HUNT_WITHOUT_MAX]);
+
 struct lb_hunt_space {
   struct lb_hunt_system system;
   struct lb_hunt_switches switches;

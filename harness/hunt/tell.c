@@ -136,6 +136,12 @@ static void tell_end(const struct lb_hunt *h, const struct lb_hunt_order *order,
   fprintf(out, ". %zu trials, %zu undecided.\n", h->book.trials, h->book.undecided);
 }
 
+static void tell_left_out(const struct lb_hunt *h, FILE *out) {
+  char without[LB_HUNT_WITHOUT_MAX];
+  lb_hunt_left_out(&h->space.switches, without);
+  if (*without) fprintf(out, "Left out, as was asked: %s. What that would have broken is not known.\n", without);
+}
+
 static void tell_pruned(const struct lb_hunt *h, FILE *out) {
   for (int why = LB_HUNT_RUN + 1; why < LB_HUNT_PRUNED_COUNT; why++) {
     size_t count = 0;
@@ -172,6 +178,7 @@ static void tell_undecided(const struct lb_hunt *h, FILE *out) {
 
 void lb_hunt_tell_remarks(const struct lb_hunt *h, const struct lb_hunt_order *order, FILE *out) {
   tell_end(h, order, out);
+  tell_left_out(h, out);
   lb_hunt_tell_audit(h, out);
   tell_guards(h, out);
   tell_undecided(h, out);

@@ -6,7 +6,6 @@
 #include "alphabet.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static const struct {
   const char *name;
@@ -58,12 +57,6 @@ const char *lb_hunt_target_name(enum lb_hunt_target target) { return targets[tar
 const char *lb_hunt_slot_name(enum lb_hunt_slot slot) { return slots[slot].name; }
 const char *lb_hunt_undo_name(enum lb_hunt_undo undo) { return undos[undo].name; }
 const char *lb_hunt_regime_name(enum lb_hunt_regime regime) { return regimes[regime]; }
-
-int lb_hunt_kind_find(const char *name) {
-  for (int k = 0; k < LB_HUNT_KIND_COUNT; k++)
-    if (strcmp(kinds[k].name, name) == 0) return k;
-  return -1;
-}
 
 void lb_hunt_fault_format(struct lb_hunt_fault f, char *buf, size_t size) {
   const char *undo = undos[f.undo].name;

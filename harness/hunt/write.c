@@ -18,6 +18,7 @@ static void head(const struct lb_hunt_program *p, enum lb_guard guard, const str
     fprintf(p->file, "# %s%s%s\n", i == 0 ? "In it " : "and ", said, i + 1 == t->fault_count ? "." : ",");
   }
   if (t->fault_count == 0) fprintf(p->file, "# In it nothing is done to anybody.\n");
+  if (!p->client_3) fprintf(p->file, "# Without client 3: nobody opens a session behind the faults.\n");
   fprintf(p->file, "# Leases: %lld ms, %s.\n", (long long)p->times.ttl_ms, p->times.renew ? "renewed while a client holds" : "not renewed");
   for (const char *line = settings->note, *next; line; line = next) {
     next = strchr(line, '\n');

@@ -5,7 +5,8 @@
  * The lock itself is a word in the memory that all clients share. The conditions are looked for at every try: the wall clocks of clients 1 and 2 against
  * the machine's, and what one Redis says of itself, its clock and its run_id. A clock that runs too fast is seen when it is ahead by a little, whatever hours it has
  * jumped. What was once seen stays seen. Option of_ten: of ten trials in which it could break so many do, by a counter of all of them: the length of the file that
- * PLANTED_COUNTER in the environment names; hidden: a third condition under which it does not break.
+ * PLANTED_COUNTER in the environment names; hidden: a third condition under which it does not break; fresh: it breaks for a client only that opened its session while
+ * another one held the lock, as one does that comes when the faults have happened and learns then who decides.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,7 @@
 
 #include "backends/backend.h"
 
-enum { OPT_FIRST, OPT_SECOND, OPT_HIDDEN, OPT_OF_TEN };
+enum { OPT_FIRST, OPT_SECOND, OPT_HIDDEN, OPT_OF_TEN, OPT_FRESH };
 enum { C1_BEHIND, C2_AHEAD, P_AHEAD, P_RESTARTED, P_FAST, CONDITIONS };
 static const char *const words[] = {"c1-behind", "c2-ahead", "p-ahead", "p-restarted", "p-fast", "none", NULL};
 
@@ -39,6 +40,7 @@ struct lb_session {
   const struct lb_config *config;
   struct lb_env *env;
   struct shared *shared;
+  bool late; /* another one held when it was opened */
 };
 
 static int64_t true_wall_ms(void) {
@@ -111,11 +113,14 @@ static bool is_drawn(struct lb_session *s) {
   return atomic_load(&s->shared->drawn) == 1;
 }
 
-static bool breaks(struct lb_session *s) { return has(s, OPT_FIRST) && has(s, OPT_SECOND) && !has(s, OPT_HIDDEN) && is_drawn(s); }
+static bool sees(const struct lb_session *s) { return s->late || !s->config->options[OPT_FRESH].b; }
+
+static bool breaks(struct lb_session *s) { return sees(s) && has(s, OPT_FIRST) && has(s, OPT_SECOND) && !has(s, OPT_HIDDEN) && is_drawn(s); }
 
 static int planted_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
   (void)deadline;
-  *s = (struct lb_session){config, config->env, config->target->shared};
+  struct shared *shared = config->target->shared;
+  *s = (struct lb_session){config, config->env, shared, atomic_load(&shared->owner) != 0};
   return 0;
 }
 
@@ -154,6 +159,7 @@ static const struct lb_option options[] = {[OPT_FIRST] = CONDITION("first", C1_B
                                            [OPT_SECOND] = CONDITION("second", P_RESTARTED, "another one"),
                                            [OPT_HIDDEN] = CONDITION("hidden", CONDITIONS, "one that hides the two"),
                                            [OPT_OF_TEN] = {.name = "of_ten", .type = LB_OPT_INT, .def = 10, .min = 0, .max = 10, .help = "trials of ten in which it breaks"},
+                                           [OPT_FRESH] = {.name = "fresh", .type = LB_OPT_BOOL, .max = 1, .help = "only for a client that opened its session while another one held"},
                                            {.name = NULL}};
 static const char *const points[] = {NULL}, *const topologies[] = {"redis", NULL};
 
