@@ -721,6 +721,19 @@ static void a_gate_is_passed_once(void **state) {
           "f.ini:11: step = let client 1 or 1 write within 1s: client 1 twice: expected two clients");
 }
 
+static void who_took_over_is_told_from_the_one_before(void **state) {
+  (void)state;
+  refused(TIMELINE "step = kill node 1\nstep = pause primary 2\n",
+          "f.ini:11: step = pause primary 2: no step before it names primary, from which primary 2 took over");
+  refused(TIMELINE "step = kill primary\nstep = kill primary 3\n",
+          "f.ini:11: step = kill primary 3: no step before it names primary 2, from which primary 3 took over");
+  refused(TIMELINE "step = observe key on primary\nstep = observe key on primary 2\n",
+          "f.ini:11: step = observe key on primary 2: expected a fault of a server (cut, slow, hold, drop, kill, power, shut, depose, cancel, fill, pause, restart or clock) before it");
+  struct lb_scenario s = good(TIMELINE "step = cut replicas from primary\nstep = cut primary 2 from replicas\nstep = heal primary 2 replicas\n"
+                              "step = pause primary 2\nstep = kill primary 3\nstep = resume primary 2\nstep = restart primary 3\n");
+  lb_scenario_clear(&s);
+}
+
 static void what_undoes_or_awaits_needs_its_fault_before(void **state) {
   (void)state;
   const char *const failover =
@@ -931,7 +944,7 @@ static void a_proof_is_a_fact_that_a_step_observes(void **state) {
       "f.ini:2: violated = key absent on primary now: expected key absent on A or key present on A, as in observe key on A");
   refused(
       "[proof]\nviolated = key absent on primry\n",
-      "f.ini:2: violated = key absent on primry: 'primry' is not a role, did you mean 'primary'? expected primary, current primary, "
+      "f.ini:2: violated = key absent on primry: 'primry' is not a role, did you mean 'primary'? expected primary, primary N, current primary, "
       "replicas, node N, majority, partners, minority, all, client N, clients, holder, waiters or server of client N");
   refused(COMPLETE "[proof]\nviolated = key absent on primary\n[timeline]\nstep = observe key on current primary\n",
           "f.ini:10: violated = key absent on primary: no step observes it: expected step = observe key on primary");
@@ -967,7 +980,7 @@ static void a_premise_that_is_no_fact_is_refused_with_the_nearest_word(void **st
   refused(P "key absnt on primary\n", "f.ini:2: premise = key absnt on primary: found 'absnt', did you mean 'absent'? expected " FACTS);
   refused(P "key absent on replicas\n", "f.ini:2: premise = key absent on replicas: 'replicas' is not one server: expected " FACTS);
   refused(P "server of client 1 is\n",
-          "f.ini:2: premise = server of client 1 is: it ends where a role was expected: primary, current primary, replicas, node N, majority, "
+          "f.ini:2: premise = server of client 1 is: it ends where a role was expected: primary, primary N, current primary, replicas, node N, majority, "
           "partners, minority, all, client N, clients, holder, waiters or server of client N: expected " FACTS);
   refused(P "client 1\n", "f.ini:2: premise = client 1: it ends early: expected " FACTS);
   refused(P "client 1 holds now\n", "f.ini:2: premise = client 1 holds now: found 'now' after its end: expected " FACTS);
@@ -1260,6 +1273,7 @@ int main(void) {
       cmocka_unit_test(only_a_dead_client_is_started_and_begins_anew),
       cmocka_unit_test(a_session_is_opened_late_or_not),
       cmocka_unit_test(a_gate_is_passed_once),
+      cmocka_unit_test(who_took_over_is_told_from_the_one_before),
       cmocka_unit_test(what_undoes_or_awaits_needs_its_fault_before),
       cmocka_unit_test(a_heal_of_one_cut_needs_that_cut),
       cmocka_unit_test(a_delivery_needs_its_late_write),

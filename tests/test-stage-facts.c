@@ -180,7 +180,7 @@ static void a_server_is_recorded_with_the_role_that_was_asked_for(void **state) 
 
 static void who_decides_is_recorded(void **state) {
   (void)state;
-  lb_stage_primary(&stage, &server);
+  lb_stage_primary(&stage, 0, &server);
   assert_recorded("{\"t\":1,\"e\":\"role\",\"role\":\"primary\",\"host\":\"redis-1\"}");
   lb_stage_failover(&stage, &server);
   assert_recorded("{\"t\":1,\"e\":\"failover\",\"host\":\"redis-1\"}");

@@ -44,7 +44,7 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
   assert_int_equal(role.number, number);
 }
 
-#define ROLES "primary, current primary, replicas, node N, majority, partners, minority, all, client N, clients, holder, waiters or server of client N"
+#define ROLES "primary, primary N, current primary, replicas, node N, majority, partners, minority, all, client N, clients, holder, waiters or server of client N"
 #define VERBS                                                                                                          \
   "cut, slow, hold, drop, release, heal, kill, power, shut, depose, cancel, fill, free, pause, resume, restart, clock, client, deliver, stop, crash, hang, gate, pass, await, let, wait or observe"
 #define CLIENT_VERBS "client N and acquire, begin, open, release, read, write, reopen or start"
@@ -193,6 +193,29 @@ static void roles_of_two_words_stand_anywhere(void **state) {
   step = good("cut node 1 from node 2");
   assert_role(step.a, LB_ROLE_NODE, 1);
   assert_role(step.b, LB_ROLE_NODE, 2);
+}
+
+static void who_took_over_has_a_number(void **state) {
+  (void)state;
+  assert_role(good("pause primary").a, LB_ROLE_PRIMARY, 0);
+  assert_role(good("pause primary 2").a, LB_ROLE_PRIMARY, 2);
+  struct lb_step step = good("slow primary 2 to replicas 700ms"); /* the others beside that one */
+  assert_role(step.a, LB_ROLE_PRIMARY, 2);
+  assert_role(step.b, LB_ROLE_REPLICAS, 2);
+  assert_int_equal(step.within_ms, 700);
+  assert_int_equal(lb_step_later_primary(&step), 2);
+  step = good("slow replicas to primary 700ms");
+  assert_role(step.a, LB_ROLE_REPLICAS, 0);
+  assert_role(step.b, LB_ROLE_PRIMARY, 0);
+  assert_int_equal(lb_step_later_primary(&step), 0);
+  step = good("cut primary 3 from primary");
+  assert_int_equal(lb_step_later_primary(&step), 3);
+  char words[32];
+  lb_role_format(good("observe key on primary 9").a, words, sizeof words);
+  assert_string_equal(words, "primary 9");
+  refused("kill primary 1", "'primary 1': the first one is called primary; primary 2 is the server that took over from it");
+  refused("kill primary 10", "'primary 10': expected primary and its number from 1 to 9");
+  refused("cut primary 2 from primary 2", "'primary 2' has no link to itself");
 }
 
 static void durations_have_units_and_are_exact(void **state) {
@@ -396,7 +419,7 @@ static void words_after_the_end_are_refused(void **state) {
   (void)state;
   refused("heal all from primary now", "found 'now' after its end: expected heal A [from] B");
   refused("client 1 read 5", "found '5' after its end: expected client N read");
-  refused("kill primary 1", "found '1' after its end: expected kill A");
+  refused("kill holder 1", "found '1' after its end: expected kill A");
   refused("a b c d e f g h i j k l m n o p q", "a step of more than 16 words");
 }
 
@@ -571,6 +594,7 @@ int main(void) {
       cmocka_unit_test(from_may_be_left_out_of_a_cut),
       cmocka_unit_test(every_role_is_known_and_written_as_it_is_read),
       cmocka_unit_test(roles_of_two_words_stand_anywhere),
+      cmocka_unit_test(who_took_over_has_a_number),
       cmocka_unit_test(durations_have_units_and_are_exact),
       cmocka_unit_test(a_clock_jumps_by_a_signed_duration),
       cmocka_unit_test(a_jump_without_sign_or_length_is_refused),

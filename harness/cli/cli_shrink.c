@@ -116,11 +116,9 @@ static int keep_file(const struct lb_directed *d, const struct lb_shrunk *s, con
 }
 
 static int never(const struct lb_shrunk *s, const struct lb_directed *d) {
-  const struct lb_directed_fault *after = lb_directed_after_takeover(d);
-  char drawn[300] = "";
-  if (after) snprintf(drawn, sizeof drawn, "; `%s` hit %s when it led after another server, and which one takes over is the servers' choice", after->step.text, after->host);
-  return lb_complain(LB_EXIT_UNEXPECTED, "no directed timeline of its %zu fault%s broke the lock; nothing was written%s%s%s%s", d->fault_count,
-                     d->fault_count == 1 ? "" : "s", *s->why ? " (an undecided trial: " : "", s->why, *s->why ? ")" : "", drawn);
+  return lb_complain(LB_EXIT_UNEXPECTED, "no directed timeline of its %zu fault%s broke the lock%s; nothing was written%s%s%s", d->fault_count,
+                     d->fault_count == 1 ? "" : "s", s->end == LB_SHRINK_NEVER_IN_TIME ? ", of those for which there was time" : "",
+                     *s->why ? " (an undecided trial: " : "", s->why, *s->why ? ")" : "");
 }
 
 /* ---- the command --------------------------------------------------------------------------------------- */
@@ -144,7 +142,7 @@ static int shrink(const struct lb_args *args, const struct lb_directed_of *of, s
   lb_rundir_close(&dir);
   if (r == -EINTR) return lb_complain(130, "interrupted; nothing was written");
   if (r < 0) return lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "shrink: %s", err);
-  if (s.end == LB_SHRINK_NEVER) return never(&s, d);
+  if (s.end == LB_SHRINK_NEVER || s.end == LB_SHRINK_NEVER_IN_TIME) return never(&s, d);
   r = lb_make_dirs(folder);
   if (r < 0) return lb_complain(LB_EXIT_FAILURE, "cannot make %s: %s", folder, strerror(-r));
   if (keep_file(d, &s, of, path)) return LB_EXIT_FAILURE;

@@ -80,6 +80,7 @@ static int node_target(const struct lb_hunt_system *s, int number) {
 
 static int target_of(const struct lb_hunt_system *s, struct lb_role role) {
   bool one = s->count < 2;
+  if (lb_role_is_relative(role) && role.number) return OTHERS; /* who took over */
   switch (role.kind) {
     case LB_ROLE_PRIMARY:
     case LB_ROLE_CURRENT_PRIMARY: return LB_HUNT_P;

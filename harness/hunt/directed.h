@@ -24,6 +24,7 @@ struct lb_directed_fault {
   char from[160];       /* the other side of a cut, "redis-2, redis-3" */
   int client;           /* the number here of the client that it hit, 0 = a server */
   bool decided;         /* the host that it hit decided then: it had answered the grant before */
+  int reign;            /* of a host that decided: how many had led before it, of those that were hit; -1 = it did not */
 };
 enum lb_directed_kind { LB_DIRECTED_DO, LB_DIRECTED_UNDO, LB_DIRECTED_ASKS_1, LB_DIRECTED_HOLDS_1, LB_DIRECTED_ASKS_2, LB_DIRECTED_HOLDS_2 };
 struct lb_directed_item {
@@ -32,13 +33,20 @@ struct lb_directed_item {
   int within;       /* the fault that lasted when it came, or -1 */
   long long gap_ms; /* after what was before it */
 };
+/* In a campaign clients wait behind others, and go from server to server, which a directed timeline leaves out. So there are several ways to play the two. */
+enum lb_directed_way {
+  LB_DIRECTED_AS_ASKED,  /* each asks at the place of its request in the history, over the connection that it has had all along */
+  LB_DIRECTED_FRESH,     /* the same, but client 2 opens its session only when it asks */
+  LB_DIRECTED_BY_SERVER, /* who was granted by the server that a fault had hit asks it when the fault has begun; who was granted by another one opens a session then */
+};
 struct lb_directed { /* owns the texts of its steps */
   struct lb_directed_fault fault[LB_DIRECTED_FAULTS_MAX];
   size_t fault_count;
   struct lb_directed_item item[LB_DIRECTED_ITEMS_MAX];
   size_t item_count;
   bool late;       /* the overlap began when the earlier lease was over */
-  bool fresh;      /* client 2 opens its session only when it asks */
+  char by[2][64];  /* the servers that granted client 1 and client 2 the lock; "" = it is not known */
+  enum lb_directed_way way;
   int clients;     /* so many are named */
 };
 struct lb_directed_of { /* where it comes from. Texts are borrowed */
@@ -55,9 +63,8 @@ struct lb_directed_of { /* where it comes from. Texts are borrowed */
 int lb_directed_read(const struct lb_history *history, const struct lb_check *check, const struct lb_directed_of *of, struct lb_directed *ret, char *err,
                      size_t err_size);
 void lb_directed_clear(struct lb_directed *directed);
-/* The first fault that hit a server which decided because another one, of an earlier fault, did no more: which server takes over is not in the hands of who plays it
- * again. NULL = there is none. */
-const struct lb_directed_fault *lb_directed_after_takeover(const struct lb_directed *directed);
+/* Whether this way to play these faults differs from the others. */
+bool lb_directed_may(const struct lb_directed *directed, const bool keep[], enum lb_directed_way way);
 /* Of each item, whether the timeline with these faults waits before it: not before anything was done, not while a fault lasted that is left out, and not
  * when both hold, for which the timeline goes by events. */
 void lb_directed_waits(const struct lb_directed *directed, const bool keep[], bool ret[LB_DIRECTED_ITEMS_MAX]);

@@ -59,6 +59,15 @@ static const char *deciding(const struct lb_history *h, size_t before) {
   return "";
 }
 
+/* A fault that hit another server that decided than the one before it of this kind: somebody had taken over. */
+static int reign_of(const struct lb_directed *d, const struct lb_directed_fault *f) {
+  bool names = f->step.a.kind == LB_ROLE_PRIMARY || f->step.a.kind == LB_ROLE_CURRENT_PRIMARY;
+  if (f->client || strchr(f->host, ',') || !(f->decided || names)) return -1;
+  for (const struct lb_directed_fault *before = f; before-- > d->fault;)
+    if (before->reign >= 0) return before->reign + (strcmp(before->host, f->host) != 0);
+  return 0;
+}
+
 /* Faults that were not proved did nothing that is known of. When there are more than there is room for, the earliest go. */
 static int add_fault(struct reader *r, size_t index, char *err, size_t err_size) {
   const struct lb_history *h = r->history;
@@ -77,6 +86,7 @@ static int add_fault(struct reader *r, size_t index, char *err, size_t err_size)
   snprintf(f->from, sizeof f->from, "%s", text(h, whom->from));
   if (lb_role_is_client(f->step.a)) f->client = client_named(r, f->host);
   else f->decided = *f->host && strcmp(f->host, deciding(h, index)) == 0;
+  f->reign = reign_of(r->d, f);
   if (f->step.b.kind == LB_ROLE_CLIENT) f->step.b.number = client_named(r, f->from);
   add(r, LB_DIRECTED_DO, r->d->fault_count, h->events[index].t, proved->t);
   uint64_t ended = over ? over->t : h->events[h->count - 1].t;
@@ -106,6 +116,12 @@ static uint32_t earlier(const struct lb_history *h, const struct lb_episode *e) 
   return LB_NO_NAME;
 }
 
+/* The server that answered the grant at this index: it is recorded beside it. */
+static void take_server(const struct lb_history *h, size_t granted, char ret[NAME]) {
+  for (size_t i = granted > 4 ? granted - 4 : 0; i < h->count && i < granted + 5; i++)
+    if (h->events[i].kind == LB_EV_SERVER && h->events[i].client == h->events[granted].client) snprintf(ret, NAME, "%s", text(h, lb_event_fact(h, &h->events[i])->host));
+}
+
 static int add_clients(struct reader *r, const struct lb_episode *e, char *err, size_t err_size) {
   const struct lb_history *h = r->history;
   const struct lb_event *came = &h->events[e->begin_event];
@@ -115,6 +131,7 @@ static int add_clients(struct reader *r, const struct lb_episode *e, char *err, 
   size_t asked_1 = held == SIZE_MAX ? SIZE_MAX : latest(h, held, LB_EV_ACQUIRE, one, e->key);
   if (asked_1 == SIZE_MAX || asked_2 == SIZE_MAX) return lb_refuse(err, err_size, "the history does not have the begin of the two holds that met");
   number_of(r, one), number_of(r, two);
+  take_server(h, held, r->d->by[0]), take_server(h, e->begin_event, r->d->by[1]);
   add(r, LB_DIRECTED_ASKS_1, 0, h->events[asked_1].t, h->events[asked_1].t);
   add(r, LB_DIRECTED_HOLDS_1, 0, h->events[held].t, h->events[held].t);
   add(r, LB_DIRECTED_ASKS_2, 0, h->events[asked_2].t, h->events[asked_2].t);

@@ -25,6 +25,7 @@ struct shrinker {
   size_t item;  /* whose gap is cut down */
   int needed;   /* trials that have to break */
   int broke;    /* of the latest question */
+  struct { int broke; enum lb_directed_way way; } start; /* of what broke most often so far */
   lb_ns end;    /* of the budget, 0 = none */
   char *err;
   size_t err_size;
@@ -117,18 +118,9 @@ static int with_gap(void *of, long long value) {
   return r;
 }
 
-/* The violation usually belongs to the fault before it: that one alone is asked about first, and nothing at all before. */
 static int cut_faults(struct shrinker *k) {
-  size_t count = k->d->fault_count;
-  bool few[LB_DIRECTED_FAULTS_MAX] = {0};
   k->what = "faults";
-  for (size_t kept = 0; kept <= 1 && kept < count; kept++) {
-    if (kept) few[count - 1] = true;
-    int r = breaks(k, few);
-    if (r > 0) memcpy(k->s->keep, few, sizeof few);
-    if (r != 0) return r < 0 ? r : 0;
-  }
-  return lb_ddmin(k->s->keep, count, without, k);
+  return count_of(k->s->keep, k->d->fault_count) > 1 ? lb_ddmin(k->s->keep, k->d->fault_count, without, k) : 0;
 }
 
 /* From the front. */
@@ -144,34 +136,50 @@ static int cut_times(struct shrinker *k) {
   return r;
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------------- */
+/* ---- where it starts ----------------------------------------------------------------------------------- */
 
-static bool may_be_fresh(const struct lb_directed *d) {
-  for (size_t i = 0; i < d->fault_count; i++)
-    if (d->fault[i].client == 2) return false;
-  return true;
-}
-
-/* All its faults, with a client 2 that has had its connection all along, then with one that opens its session when it asks. 1 = it broke. */
-static int whole(struct shrinker *k) {
-  k->what = "the whole";
-  memset(k->s->keep, 0, sizeof k->s->keep);
-  for (size_t i = 0; i < k->d->fault_count; i++) k->s->keep[i] = true;
-  for (int fresh = 0; fresh <= may_be_fresh(k->d); fresh++) {
-    k->d->fresh = fresh;
-    int r = fire(k, k->s->keep, k->o->trials);
+/* These faults, in each way to play the two clients, until it breaks every time; the best so far stays in k->s and k->start. */
+static int try_faults(struct shrinker *k, const bool keep[]) {
+  for (enum lb_directed_way way = LB_DIRECTED_BY_SERVER + 1; way-- > 0;) {
+    if (!lb_directed_may(k->d, keep, way)) continue;
+    if (k->end && lb_clock_ns() > k->end) return -ETIME;
+    k->d->way = way;
+    int r = fire(k, keep, k->o->trials);
     if (r < 0) return r;
-    k->needed = k->broke == k->o->trials ? k->o->trials : (k->broke + 1) / 2;
-    if (k->broke > 0) return 1;
+    if (k->broke > k->start.broke) k->start.broke = k->broke, k->start.way = way, memcpy(k->s->keep, keep, sizeof k->s->keep);
+    if (k->broke == k->o->trials) return 1;
   }
   return 0;
+}
+
+/* The violation usually belongs to the fault before it, and what the campaign had to do in long stretches at once (a cut that it took seconds to install) can
+ * keep the whole from breaking. So first nothing at all, then each fault alone from the last on, then the last two and more, up to the whole. 1 = some broke. */
+static int find_start(struct shrinker *k) {
+  size_t count = k->d->fault_count;
+  bool keep[LB_DIRECTED_FAULTS_MAX] = {0};
+  k->what = "start";
+  int r = try_faults(k, keep);
+  for (size_t i = count; i-- > 0 && r == 0;) {
+    memset(keep, 0, sizeof keep), keep[i] = true;
+    r = try_faults(k, keep);
+  }
+  memset(keep, 0, sizeof keep);
+  for (size_t i = count; i-- > 0 && r == 0;) {
+    keep[i] = true;
+    if (i + 1 < count) r = try_faults(k, keep);
+  }
+  if (r < 0 && !(r == -ETIME && k->start.broke > 0)) return r;
+  k->d->way = k->start.way;
+  k->needed = k->start.broke == k->o->trials ? k->o->trials : (k->start.broke + 1) / 2;
+  return k->start.broke > 0;
 }
 
 int lb_shrink(const struct lb_shrink_order *order, struct lb_directed *directed, struct lb_shrunk *ret, char *err, size_t err_size) {
   *ret = (struct lb_shrunk){.end = LB_SHRINK_NEVER};
   struct shrinker k = {.o = order, .d = directed, .s = ret, .err = err, .err_size = err_size};
   if (order->budget_s > 0) k.end = lb_clock_ns() + (lb_ns)(order->budget_s * 1e9);
-  int r = whole(&k);
+  int r = find_start(&k);
+  if (r == -ETIME) ret->end = LB_SHRINK_NEVER_IN_TIME, r = 0;
   if (r <= 0) return r;
   ret->end = LB_SHRINK_WHOLE;
   r = cut_faults(&k);

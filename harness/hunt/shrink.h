@@ -2,8 +2,9 @@
  *
  * shrink.h - a directed timeline (directed.h) is cut down on real servers: first its faults, then its times, as long as it breaks the lock.
  *
- * It breaks if a trial of its scenario is violated. How often it has to: in all trials if the whole timeline did, else in half as many as the whole
- * did. Every question is asked with new seeds.
+ * It breaks if a trial of its scenario is violated. It starts with the first of these that breaks in every trial: no fault, one fault alone, the last two and more
+ * up to the whole, each in every way to play the two clients (lb_directed_way). If none does, with what broke most often; then half as often is enough.
+ * Every question is asked with new seeds.
  */
 #ifndef LB_HUNT_SHRINK_H
 #define LB_HUNT_SHRINK_H
@@ -12,7 +13,7 @@
 #include "run/rundir.h"
 
 struct lb_shrink_live {
-  const char *what; /* "the whole", "faults", "times", "again" */
+  const char *what; /* "start", "faults", "times", "again" */
   size_t asked;     /* timelines that were played */
   int broke, trials; /* of the latest of them */
   size_t faults;    /* that are left in the smallest so far */
@@ -27,7 +28,12 @@ struct lb_shrink_order {
   void (*tick)(void *display, const struct lb_shrink_live *live); /* after each timeline */
   void *display;
 };
-enum lb_shrink_end { LB_SHRINK_WHOLE, LB_SHRINK_OUT_OF_BUDGET, LB_SHRINK_NEVER }; /* NEVER: no directed timeline broke */
+enum lb_shrink_end {
+  LB_SHRINK_WHOLE,
+  LB_SHRINK_OUT_OF_BUDGET,
+  LB_SHRINK_NEVER,         /* no directed timeline broke */
+  LB_SHRINK_NEVER_IN_TIME, /* none of those for which there was time */
+};
 struct lb_shrunk {
   enum lb_shrink_end end;
   bool keep[LB_DIRECTED_FAULTS_MAX];
@@ -37,7 +43,7 @@ struct lb_shrunk {
   char why[400];     /* of NEVER: what the latest undecided trial said; may be empty */
 };
 
-/* Cuts it down in place (its times, and whether client 2 is fresh) and into *ret. 0; -EINTR; other -errno with one line in err. */
+/* Cuts it down in place (its times, and the way to play it) and into *ret. 0; -EINTR; other -errno with one line in err. */
 int lb_shrink(const struct lb_shrink_order *order, struct lb_directed *directed, struct lb_shrunk *ret, char *err, size_t err_size);
 
 #endif

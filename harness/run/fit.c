@@ -59,7 +59,7 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
   if (t->own && touches_servers(step)) return snprintf(why, size, "'%s' would touch servers of your own, or their network", step->text);
   if (t->data_count == 0 && lb_step_row(step)->class == LB_STEP_FAULT && (!of_client || lb_step_needs(step, LB_NEED_NETWORK)))
     return snprintf(why, size, "there are no servers");
-  if (lb_step_needs(step, LB_NEED_FAILOVER) && t->data_count < 2)
+  if ((lb_step_needs(step, LB_NEED_FAILOVER) || lb_step_later_primary(step)) && t->data_count < 2)
     return snprintf(why, size, "one server, so no other can take over");
   if (step->a.kind == LB_ROLE_NODE && (size_t)step->a.number > t->data_count)
     return snprintf(why, size, "%s: %s has %zu data servers", step->text, t->name, t->data_count);

@@ -17,14 +17,14 @@
 #define ANY "any"   /* number 0, drawn from the seed */
 
 /* What follows the first word of a role: nothing, a number or `any` of nodes or of clients, the
- * word "primary", or "of client" and a number. */
-enum tail { TAIL_NONE, TAIL_NODE, TAIL_CLIENT, TAIL_PRIMARY, TAIL_OF_CLIENT };
+ * word "primary", a number from 2 or nothing, or "of client" and a number. */
+enum tail { TAIL_NONE, TAIL_NODE, TAIL_CLIENT, TAIL_PRIMARY, TAIL_LATER, TAIL_OF_CLIENT };
 static const struct {
   const char *word;
   enum lb_role_kind kind;
   enum tail tail;
 } roles[] = {
-    {"primary", LB_ROLE_PRIMARY, TAIL_NONE},       {"current", LB_ROLE_CURRENT_PRIMARY, TAIL_PRIMARY},
+    {"primary", LB_ROLE_PRIMARY, TAIL_LATER},      {"current", LB_ROLE_CURRENT_PRIMARY, TAIL_PRIMARY},
     {"replicas", LB_ROLE_REPLICAS, TAIL_NONE},     {"node", LB_ROLE_NODE, TAIL_NODE},
     {"majority", LB_ROLE_MAJORITY, TAIL_NONE},     {"partners", LB_ROLE_PARTNERS, TAIL_NONE},
     {"minority", LB_ROLE_MINORITY, TAIL_NONE},     {"all", LB_ROLE_ALL, TAIL_NONE},
@@ -34,7 +34,7 @@ static const struct {
 };
 #define ROLE_COUNT (sizeof roles / sizeof *roles)
 #define ROLES_TEXT                                                                                                     \
-  "primary, current primary, replicas, node N, majority, partners, minority, all, client N, clients, holder, "         \
+  "primary, primary N, current primary, replicas, node N, majority, partners, minority, all, client N, clients, holder, "         \
   "waiters or server of client N"
 
 /* The words that lb_role_parse() takes, in the one spelling that messages, facts and charts use. */
@@ -43,12 +43,17 @@ void lb_role_format(struct lb_role role, char *buf, size_t size) {
     if (roles[i].kind != role.kind) continue;
     if (roles[i].tail == TAIL_PRIMARY) snprintf(buf, size, "current primary");
     else if (roles[i].tail == TAIL_OF_CLIENT) snprintf(buf, size, "server of client %d", role.number);
-    else if (roles[i].tail == TAIL_NONE) snprintf(buf, size, "%s", roles[i].word);
+    else if (roles[i].tail == TAIL_NONE || (roles[i].tail == TAIL_LATER && role.number == 0)) snprintf(buf, size, "%s", roles[i].word);
     else if (role.number == 0) snprintf(buf, size, "%s " ANY, roles[i].word);
     else snprintf(buf, size, "%s %d", roles[i].word, role.number);
     return;
   }
   snprintf(buf, size, "nothing");
+}
+
+bool lb_role_is_relative(struct lb_role role) {
+  return role.kind == LB_ROLE_PRIMARY || role.kind == LB_ROLE_REPLICAS || role.kind == LB_ROLE_MAJORITY || role.kind == LB_ROLE_PARTNERS ||
+         role.kind == LB_ROLE_MINORITY;
 }
 
 bool lb_role_is_one_server(struct lb_role role) {
@@ -94,6 +99,14 @@ static int parse_of_client(char *const *words, size_t count, struct lb_role *ret
   return r < 0 ? r : 4;
 }
 
+/* "2", behind "primary"; what is no whole number belongs to the step ("700ms"). */
+static int parse_later(const char *tail, struct lb_role *ret, char *err, size_t err_size) {
+  if (!tail || !*tail || tail[strspn(tail, "0123456789")] != '\0') return 1;
+  if (strcmp(tail, "1") == 0) return lb_refuse(err, err_size, "'primary 1': the first one is called primary; primary 2 is the server that took over from it");
+  int r = lb_number_parse("primary", tail, LB_PRIMARIES_MAX, &ret->number, err, err_size);
+  return r < 0 ? r : 2;
+}
+
 /* Takes as many words as the role has and leaves the rest, because what follows a role ("to B",
  * "within T") is known to the form of the step only. */
 int lb_role_parse(char *const *words, size_t count, struct lb_role *ret, char *err, size_t err_size) {
@@ -110,6 +123,7 @@ int lb_role_parse(char *const *words, size_t count, struct lb_role *ret, char *e
       if (!tail || strcmp(tail, "primary") != 0)
         return lb_refuse(err, err_size, "'current %s': expected 'current primary'", tail ? tail : "");
       return 2;
+    case TAIL_LATER: return parse_later(tail, ret, err, err_size);
     case TAIL_OF_CLIENT: return parse_of_client(words, count, ret, err, err_size);
     case TAIL_NODE:
     case TAIL_CLIENT:

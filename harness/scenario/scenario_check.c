@@ -20,6 +20,7 @@ struct story {
   bool asked[LB_CLIENTS_MAX + 1]; /* client N has tried to acquire */
   bool dead[LB_CLIENTS_MAX + 1];
   bool fault; /* something was done to some server */
+  int primaries; /* so many that led one after the other have been named */
   char *err;
   size_t err_size;
 };
@@ -114,6 +115,23 @@ static int check_failover(struct story *t, const struct lb_step *step) {
   return lb_refuse(t->err, t->err_size, "step = %s: expected a fault of a server (%s) before it", step->text, faults);
 }
 
+/* So many primaries have been named when this step is done: a later one comes after those before it. */
+static int named_primaries(const struct lb_step *step) {
+  int later = lb_step_later_primary(step);
+  if (later) return later;
+  return lb_role_is_relative(step->a) || lb_role_is_relative(step->b) || step->verb == LB_STEP_AWAIT_FAILOVER || step->verb == LB_STEP_LET_FAILOVER;
+}
+
+/* Who took over is known only against the one before it. */
+static int check_primary(struct story *t, const struct lb_step *step) {
+  int n = lb_step_later_primary(step);
+  if (n < 2) return 0;
+  if (t->primaries < n - 1 && n == 2) return lb_refuse(t->err, t->err_size, "step = %s: no step before it names primary, from which primary 2 took over", step->text);
+  if (t->primaries < n - 1)
+    return lb_refuse(t->err, t->err_size, "step = %s: no step before it names primary %d, from which primary %d took over", step->text, n - 1, n);
+  return check_failover(t, step);
+}
+
 /* How many of the steps before this cure did something that it takes back and that still holds. A
  * `heal` without roles takes back all faults of links; a cure with two roles takes back one of these
  * two, so a second heal needs a second cut; and so does a late write that is delivered. */
@@ -153,6 +171,7 @@ static void mark(struct story *t, const struct lb_step *step) {
   if (row->kills) mark_dead(t, step->a);
   if (row->needs & LB_NEED_DEAD) t->dead[step->a.number] = t->asked[step->a.number] = false;
   t->fault |= lb_step_hits_server(step);
+  if (named_primaries(step) > t->primaries) t->primaries = named_primaries(step);
 }
 
 /* The order decides which refusal the user sees: first whom the step means, then whether it can be
@@ -166,6 +185,7 @@ static int check_step(struct story *t, const struct lb_step *step) {
   if (r == 0 && lb_step_row(step)->opens) r = check_first(t, step);
   if (r == 0 && lb_step_needs(step, LB_NEED_DEAD)) r = check_dead(t, step);
   if (r == 0 && lb_step_needs(step, LB_NEED_FAILOVER)) r = check_failover(t, step);
+  if (r == 0) r = check_primary(t, step);
   if (r == 0 && lb_step_row(step)->class == LB_STEP_CURE) r = check_cure(t, step);
   if (r == 0) mark(t, step);
   return r;
@@ -217,6 +237,8 @@ static int check_faults(const struct lb_scenario *scenario, int *ret_line, char 
                        fault->text);
     if (fault->a.kind == LB_ROLE_SERVER_OF || fault->b.kind == LB_ROLE_SERVER_OF)
       return lb_refuse(err, err_size, "fault = %s: a client at work tells nobody its server: expected another role", fault->text);
+    if (lb_step_later_primary(fault))
+      return lb_refuse(err, err_size, "fault = %s: in a campaign primary is whoever decides then: expected primary", fault->text);
     if (client->kind == LB_ROLE_CLIENT && client->number > clients)
       return lb_refuse(err, err_size, "fault = %s: names client %d, but clients = %d", fault->text, client->number,
                        clients);

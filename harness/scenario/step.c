@@ -318,6 +318,11 @@ bool lb_step_names_server_of(const struct lb_step *step) {
   return step->verb == LB_STEP_OBSERVE_SERVER || step->a.kind == LB_ROLE_SERVER_OF || step->b.kind == LB_ROLE_SERVER_OF;
 }
 
+int lb_step_later_primary(const struct lb_step *step) {
+  if (step->a.kind == LB_ROLE_PRIMARY && step->a.number) return step->a.number;
+  return step->b.kind == LB_ROLE_PRIMARY ? step->b.number : 0;
+}
+
 bool lb_step_form_has(const struct lb_step_row *row, const char *part) {
   size_t len = strlen(part);
   for (const char *at = row->form; at; at = strchr(at, ' ')) {

@@ -17,9 +17,9 @@
 /* How a step names hosts without knowing the topology. */
 enum lb_role_kind {
   LB_ROLE_NONE,
-  LB_ROLE_PRIMARY,         /* the server that decides; bound when a timeline first names it */
+  LB_ROLE_PRIMARY,         /* the server that decides; bound when a timeline first names it. Number 2: the server that took over from it, and so on */
   LB_ROLE_CURRENT_PRIMARY, /* asked again each time */
-  LB_ROLE_REPLICAS,        /* the other data servers, as seen when `primary` was bound */
+  LB_ROLE_REPLICAS,        /* the other data servers, as seen from `primary`; in a step that names primary N from that one, and `number` is N */
   LB_ROLE_NODE,            /* node N, from 1 */
   LB_ROLE_MAJORITY,        /* the smallest majority of the data servers that contains the primary */
   LB_ROLE_PARTNERS,        /* the others of it, beside the primary */
@@ -33,8 +33,9 @@ enum lb_role_kind {
 };
 struct lb_role {
   enum lb_role_kind kind;
-  int number; /* node, client: from 1; 0 = `any`, drawn from the seed (faults of a [campaign] only) */
+  int number; /* node, client: from 1; 0 = `any`, drawn from the seed (faults of a [campaign] only). Primary: 0, or from 2 */
 };
+enum { LB_PRIMARIES_MAX = 9 }; /* so many may lead one after the other in a timeline */
 
 /* In the order of help. What each of them says and means stands in its row (step.c). */
 enum lb_verb {
@@ -202,6 +203,10 @@ extern const char *const lb_policies[];
 
 /* A role as a step would write it: "current primary", "node 2". 32 bytes are enough. */
 void lb_role_format(struct lb_role role, char *buf, size_t size);
+/* The number of the primary N, from 2, that the step speaks of; 0 = of none but the first. */
+int lb_step_later_primary(const struct lb_step *step);
+/* True if it is told from `primary` who plays this role; `primary` does, too. */
+bool lb_role_is_relative(struct lb_role role);
 /* True for roles of clients. */
 bool lb_role_is_client(struct lb_role role);
 /* True for the same words. */

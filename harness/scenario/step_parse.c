@@ -271,6 +271,13 @@ static int check_alone(const struct lb_step *step, char *err, size_t err_size) {
   return 0;
 }
 
+/* `replicas` of a step that names primary 2 are the others beside that one. */
+static void relate(struct lb_step *step) {
+  int number = lb_step_later_primary(step);
+  if (lb_role_is_relative(step->a) && step->a.kind != LB_ROLE_PRIMARY) step->a.number = number;
+  if (lb_role_is_relative(step->b) && step->b.kind != LB_ROLE_PRIMARY) step->b.number = number;
+}
+
 /* The first form that fits all words; of those that do not, the refusal speaks of the ones that
  * came furthest. */
 static int match_any(char **words, size_t count, struct lb_step *ret, char *err, size_t err_size) {
@@ -279,6 +286,7 @@ static int match_any(char **words, size_t count, struct lb_step *ret, char *err,
     struct cursor c = {.words = words, .count = count, .form = &lb_step_rows[verb], .miss = &miss};
     struct lb_step step = {.line = ret->line};
     if (match(&c, &step) < 0) continue;
+    relate(&step);
     *ret = step;
     return check_alone(ret, err, err_size);
   }

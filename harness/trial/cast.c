@@ -5,7 +5,8 @@
  *
  * `primary` is bound by the first step that needs it, and `replicas`, `majority`, `partners` and
  * `minority` are told from that binding: a later step means the same hosts, whoever decides by then. (A campaign
- * binds anew for each fault.) `current primary` asks anew every time.
+ * binds anew for each fault.) `primary 2` is bound in the same way, to a server that decides in the place of `primary`: if none does, the step is
+ * about nobody. `current primary` asks anew every time.
  */
 #include "cast.h"
 
@@ -39,8 +40,40 @@ int lb_cast_bind_primary(struct lb_stage *s, char *err, size_t err_size) {
   int primary = lb_cast_primary(s);
   if (primary < 0) return lb_refuse(err, err_size, "no server says it is the primary: %s", s->cluster.err), -1;
   s->primary = primary;
-  lb_stage_primary(s, &s->cluster.server[primary]);
+  lb_stage_primary(s, 0, &s->cluster.server[primary]);
   return 0;
+}
+
+int lb_cast_latest_primary(const struct lb_stage *s) { return s->heirs > 0 ? s->heir[s->heirs - 1] : s->primary; }
+
+/* Who takes over needs its time to say so. */
+static int decides_instead(struct lb_stage *s, int old) {
+  lb_ns deadline = in_ms(ASK_MS);
+  int primary = lb_cast_primary(s);
+  while (primary == old && lb_clock_ns() < deadline) {
+    lb_clock_sleep_until(in_ms(POLL_MS));
+    primary = lb_cast_primary(s);
+  }
+  return primary;
+}
+
+/* Primary N, from 2, unless it is bound already. */
+static int bind_heir(struct lb_stage *s, int number, char *err, size_t err_size) {
+  if (lb_cast_bind_primary(s, err, err_size) < 0) return -1;
+  if (number - 2 < s->heirs) return 0;
+  if (number - 2 > s->heirs) return lb_refuse(err, err_size, "primary %d: nobody has named primary %d", number, number - 1), -1;
+  int old = lb_cast_latest_primary(s), primary = decides_instead(s, old);
+  if (primary < 0) return lb_refuse(err, err_size, "primary %d: no server says it is the primary: %s", number, s->cluster.err), -1;
+  if (primary == old) return lb_refuse(err, err_size, "primary %d: %s still decides, nobody took over from it", number, s->cluster.server[old].name), -1;
+  s->heir[s->heirs++] = primary;
+  lb_stage_primary(s, number, &s->cluster.server[primary]);
+  return 0;
+}
+
+/* The server that `primary` or primary N is bound to, which is bound now if it was not. -1 with err. */
+static int bound(struct lb_stage *s, int number, char *err, size_t err_size) {
+  int r = number < 2 ? lb_cast_bind_primary(s, err, err_size) : bind_heir(s, number, err, err_size);
+  return r < 0 ? -1 : number < 2 ? s->primary : s->heir[number - 2];
 }
 
 static void add_server(struct lb_cast *c, struct lb_server *server) { c->server[c->server_count++] = server; }
@@ -48,26 +81,27 @@ static void add_client(struct lb_cast *c, struct lb_client *client) { c->client[
 
 /* The smallest majority that contains the primary: the primary and its next neighbours in node
  * order. */
-static bool in_majority(const struct lb_stage *s, size_t i) {
-  size_t n = s->cluster.data_count, distance = (i + n - (size_t)s->primary) % n;
+static bool in_majority(const struct lb_stage *s, int primary, size_t i) {
+  size_t n = s->cluster.data_count, distance = (i + n - (size_t)primary) % n;
   return distance < n / 2 + 1;
 }
 
 /* The roles that are told from the bound primary. */
-static bool is_relative(const struct lb_stage *s, enum lb_role_kind kind, size_t i) {
-  bool is_primary = (int)i == s->primary;
+static bool is_relative(const struct lb_stage *s, int primary, enum lb_role_kind kind, size_t i) {
+  bool is_primary = (int)i == primary;
   switch (kind) {
     case LB_ROLE_PRIMARY: return is_primary;
     case LB_ROLE_REPLICAS: return !is_primary;
-    case LB_ROLE_PARTNERS: return !is_primary && in_majority(s, i);
-    default: return in_majority(s, i) == (kind == LB_ROLE_MAJORITY);
+    case LB_ROLE_PARTNERS: return !is_primary && in_majority(s, primary, i);
+    default: return in_majority(s, primary, i) == (kind == LB_ROLE_MAJORITY);
   }
 }
 
 static int add_relatives(struct lb_stage *s, const struct lb_role *role, struct lb_cast *c, char *err, size_t err_size) {
-  if (lb_cast_bind_primary(s, err, err_size) < 0) return -1;
+  int primary = bound(s, role->number, err, err_size);
+  if (primary < 0) return -1;
   for (size_t i = 0; i < s->cluster.data_count; i++)
-    if (is_relative(s, role->kind, i)) add_server(c, &s->cluster.server[i]);
+    if (is_relative(s, primary, role->kind, i)) add_server(c, &s->cluster.server[i]);
   return 0;
 }
 

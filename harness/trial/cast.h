@@ -19,6 +19,8 @@ struct lb_cast {
 int lb_cast_primary(struct lb_stage *stage);
 /* Binds `primary` to whoever decides now, unless it is bound already. 0, or -1 with err. */
 int lb_cast_bind_primary(struct lb_stage *stage, char *err, size_t err_size);
+/* Index of the server that took over last of those that were named: `primary`, which has to be bound, or a later one. */
+int lb_cast_latest_primary(const struct lb_stage *stage);
 /* Index of the server that this client of a timeline talks to now: it is asked if it is free to
  * answer; else it is what it said last, at its latest grant. -1 = to none, or to several. */
 int lb_cast_server_of(struct lb_stage *stage, struct lb_client *client);

@@ -66,6 +66,8 @@ struct lb_stage {
   bool is_set_up;            /* the observer has a session, and has set up with it */
   struct lb_history history; /* facts from the begin; events when all is over (judge.c) */
   int primary;               /* data server that `primary` is bound to, -1 = not named yet */
+  int heir[LB_PRIMARIES_MAX - 1]; /* ... primary 2, primary 3 and so on */
+  int heirs;                      /* so many of them are bound */
   pid_t heartbeat;
   /* Of the load: how long it ran before the measured window, whether its rate was to settle by then
    * and had not, how many writes the servers committed and how many requests they had in the window
@@ -121,8 +123,8 @@ void lb_stage_server(struct lb_stage *stage, const struct lb_step *step, const s
 void lb_stage_left(struct lb_stage *stage, const struct lb_step *step, const struct lb_server *server, bool left);
 /* A step took the power of this server of its role A: of so many bytes written so many were kept. */
 void lb_stage_unsynced(struct lb_stage *stage, const struct lb_step *step, const struct lb_server *server, uint64_t kept, uint64_t total);
-/* `primary` is bound to this server; after a failover this one decides. */
-void lb_stage_primary(struct lb_stage *stage, const struct lb_server *server);
+/* `primary`, or primary N, is bound to this server; after a failover this one decides. */
+void lb_stage_primary(struct lb_stage *stage, int number, const struct lb_server *server);
 void lb_stage_failover(struct lb_stage *stage, const struct lb_server *server);
 /* The clock that a step has set was asked. `name`: of the server or client. ms: wall = how far it
  * is off, monotonic = how far it has jumped, rate = what it has gained in in_ms (else 0). */

@@ -200,9 +200,9 @@ void lb_stage_unsynced(struct lb_stage *s, const struct lb_step *step, const str
   record(s, LB_EV_UNSYNCED, &fact);
 }
 
-void lb_stage_primary(struct lb_stage *s, const struct lb_server *server) {
+void lb_stage_primary(struct lb_stage *s, int number, const struct lb_server *server) {
   struct lb_fact fact = lb_no_fact;
-  fact.role = role(s, (struct lb_role){.kind = LB_ROLE_PRIMARY});
+  fact.role = role(s, (struct lb_role){.kind = LB_ROLE_PRIMARY, .number = number});
   fact.host = text(s, server->name);
   record(s, LB_EV_ROLE, &fact);
 }

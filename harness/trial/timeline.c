@@ -74,12 +74,12 @@ static int pass_time(struct lb_stage *s, const struct lb_step *step) {
   return 0;
 }
 
-/* Waits until the cluster decides without the server that `primary` is bound to. The binding stays:
+/* Waits until the cluster decides without the server that `primary` is bound to, or the latest one that took over from it. The binding stays:
  * later steps go on naming the old one. */
 static int await_failover(struct lb_stage *s, const struct lb_step *step) {
   char err[300];
   if (lb_cast_bind_primary(s, err, sizeof err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
-  int r = lb_cluster_failover(&s->cluster, s->primary, lb_timeline_in_ms(step->within_ms));
+  int r = lb_cluster_failover(&s->cluster, lb_cast_latest_primary(s), lb_timeline_in_ms(step->within_ms));
   if (r == LB_TIMEOUT) return in_vain(s, step, "no other server took over");
   if (r < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, s->cluster.err);
   int now = lb_cast_primary(s);
@@ -91,7 +91,7 @@ static int await_failover(struct lb_stage *s, const struct lb_step *step) {
 static int let_failover(struct lb_stage *s, const struct lb_step *step) {
   char err[300];
   if (lb_cast_bind_primary(s, err, sizeof err) < 0) return lb_stage_not_met(s, step), 0;
-  if (lb_cluster_failover(&s->cluster, s->primary, lb_timeline_in_ms(step->within_ms)) != LB_OK) return lb_stage_not_met(s, step), 0;
+  if (lb_cluster_failover(&s->cluster, lb_cast_latest_primary(s), lb_timeline_in_ms(step->within_ms)) != LB_OK) return lb_stage_not_met(s, step), 0;
   lb_stage_met(s, step);
   int now = lb_cast_primary(s);
   if (now >= 0) lb_stage_failover(s, &s->cluster.server[now]);
