@@ -15,6 +15,8 @@
 #include "base/refuse.h"
 #include "tool.h"
 
+enum { TOGETHER = 16 };
+
 /* True for the first of the ways that lead to the same host. What is done once per receiving host
  * is done at that one: its rules are made, read and deleted together. */
 static bool is_first_to(const struct lb_rules *rules, size_t i) {
@@ -23,9 +25,50 @@ static bool is_first_to(const struct lb_rules *rules, size_t i) {
   return true;
 }
 
-static int run_nft(const struct lb_host *host, const char *input, char **ret_output, char *err, size_t err_size) {
-  char *argv[] = {(char *)"nft", (char *)"-f", (char *)"-", NULL};
-  return lb_tool_run(host, argv, input, ret_output, err, err_size);
+/* What nft is told on a host, and what is done with what it printed. */
+struct order {
+  char *(*input)(const struct lb_rules *rules, const struct lb_host *host); /* to be freed; NULL = no memory */
+  int (*take)(const struct lb_rules *rules, const struct lb_host *host, const char *output, uint64_t *ret, char *err, size_t err_size); /* NULL: nothing */
+};
+
+static char *const nft[] = {(char *)"nft", (char *)"-f", (char *)"-", NULL};
+
+static int begin(const struct lb_rules *rules, const struct order *order, const struct lb_host *host, struct lb_tool *ret, char *err, size_t err_size) {
+  char *input = order->input(rules, host);
+  int r = input ? lb_tool_start(host, nft, input, ret, err, err_size) : (lb_refuse(err, err_size, "out of memory"), -ENOMEM);
+  free(input);
+  return r;
+}
+
+static int end(const struct lb_rules *rules, const struct order *order, const struct lb_host *host, struct lb_tool *tool, uint64_t *ret, char *err, size_t err_size) {
+  char *output = NULL;
+  int r = lb_tool_end(tool, nft[0], &output, err, err_size);
+  if (r == 0 && order->take) r = order->take(rules, host, output, ret, err, err_size);
+  free(output);
+  return r;
+}
+
+/* On every receiving host, whatever fails on another one, side by side: the links of a fault are to go together, and quickly. 0, or the first -errno with err. */
+static int on_each(const struct lb_rules *rules, const struct order *order, uint64_t *ret, char *err, size_t err_size) {
+  struct lb_tool tool[TOGETHER];
+  const struct lb_host *host[TOGETHER];
+  char later[200];
+  int r = 0;
+  for (size_t at = 0; at < rules->way_count;) {
+    size_t count = 0;
+    for (; at < rules->way_count && count < TOGETHER; at++) {
+      if (!is_first_to(rules, at)) continue;
+      host[count] = rules->way[at].to;
+      int one = begin(rules, order, host[count], &tool[count], r == 0 ? err : later, r == 0 ? err_size : sizeof later);
+      if (one == 0) count++;
+      if (r == 0) r = one;
+    }
+    for (size_t i = 0; i < count; i++) {
+      int one = end(rules, order, host[i], &tool[i], ret, r == 0 ? err : later, r == 0 ? err_size : sizeof later);
+      if (r == 0) r = one;
+    }
+  }
+  return r;
 }
 
 /* The table for one host, to be freed; NULL = no memory. */
@@ -43,27 +86,18 @@ static char *table_on(const struct lb_rules *rules, const struct lb_host *host) 
 }
 
 int lb_rules_add(const struct lb_rules *rules, char *err, size_t err_size) {
-  int r = 0;
-  for (size_t i = 0; i < rules->way_count && r == 0; i++) {
-    if (!is_first_to(rules, i)) continue;
-    char *table = table_on(rules, rules->way[i].to);
-    r = table ? run_nft(rules->way[i].to, table, NULL, err, err_size) : (lb_refuse(err, err_size, "out of memory"), -ENOMEM);
-    free(table);
-  }
-  return r;
+  return on_each(rules, &(struct order){table_on, NULL}, NULL, err, err_size);
+}
+
+/* Added first, so that it is no error where making it has failed. */
+static char *removal_on(const struct lb_rules *rules, const struct lb_host *host) {
+  char *text;
+  (void)host;
+  return asprintf(&text, "add table ip %s\ndelete table ip %s\n", rules->table, rules->table) < 0 ? NULL : text;
 }
 
 int lb_rules_remove(const struct lb_rules *rules, char *err, size_t err_size) {
-  char command[80], later[200];
-  int r = 0;
-  /* Added first, so that it is no error where making it has failed. */
-  snprintf(command, sizeof command, "add table ip %s\ndelete table ip %s\n", rules->table, rules->table);
-  for (size_t i = 0; i < rules->way_count; i++) {
-    if (!is_first_to(rules, i)) continue;
-    int one = run_nft(rules->way[i].to, command, NULL, r == 0 ? err : later, r == 0 ? err_size : sizeof later);
-    if (r == 0) r = one;
-  }
-  return r;
+  return on_each(rules, &(struct order){removal_on, NULL}, NULL, err, err_size);
 }
 
 /* ---- what they have dropped ------------------------------------------------------------------ */
@@ -88,20 +122,19 @@ static int read_way(const struct lb_rules *rules, size_t i, const char *listing,
   return 0;
 }
 
-static int read_host(const struct lb_rules *rules, const struct lb_host *host, uint64_t *ret, char *err, size_t err_size) {
-  char command[40], *listing;
-  snprintf(command, sizeof command, "list table ip %s\n", rules->table);
-  int r = run_nft(host, command, &listing, err, err_size);
-  if (r < 0) return r;
+static char *question_on(const struct lb_rules *rules, const struct lb_host *host) {
+  char *text;
+  (void)host;
+  return asprintf(&text, "list table ip %s\n", rules->table) < 0 ? NULL : text;
+}
+
+static int read_host(const struct lb_rules *rules, const struct lb_host *host, const char *listing, uint64_t *ret, char *err, size_t err_size) {
+  int r = 0;
   for (size_t i = 0; i < rules->way_count && r == 0; i++)
     if (rules->way[i].to == host) r = read_way(rules, i, listing, ret, err, err_size);
-  free(listing);
   return r;
 }
 
 int lb_rules_read(const struct lb_rules *rules, uint64_t *ret, char *err, size_t err_size) {
-  int r = 0;
-  for (size_t i = 0; i < rules->way_count && r == 0; i++)
-    if (is_first_to(rules, i)) r = read_host(rules, rules->way[i].to, ret, err, err_size);
-  return r;
+  return on_each(rules, &(struct order){question_on, read_host}, ret, err, err_size);
 }

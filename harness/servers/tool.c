@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * One run of ip(8) or nft(8). They are short: the controller waits.
+ * Runs of ip(8) or nft(8). They are short: the controller waits.
  */
 #include "tool.h"
 
@@ -52,42 +52,47 @@ static int make_pipes(int in[2], int out[2]) {
   return -1;
 }
 
-/* Writes all of the input first, then reads all of the output: that cannot lock up, because the
- * input fits the pipe. 0 and what was printed, or -errno. */
-static int talk(pid_t pid, int in, int out, const char *input, char **ret_output) {
-  int status = 0;
-  size_t length = strlen(input);
-  bool sent = write(in, input, length) == (ssize_t)length; /* fits the pipe */
-  close(in);
-  *ret_output = read_all(out);
-  close(out);
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (!*ret_output) return -ENOMEM;
-  return sent && status == 0 ? 0 : -EPERM;
-}
-
-int lb_tool_run(const struct lb_host *host, char *const argv[], const char *input, char **ret_output, char *err, size_t err_size) {
-  char *path = lb_proc_find(argv[0], sbin), *output = NULL;
-  int in[2], out[2], r;
+int lb_tool_start(const struct lb_host *host, char *const argv[], const char *input, struct lb_tool *ret, char *err, size_t err_size) {
+  char *path = lb_proc_find(argv[0], sbin);
+  int in[2], out[2], r = 0;
   if (!path) return lb_refuse(err, err_size, "%s is not installed", argv[0]), -ENOENT;
   if (make_pipes(in, out) < 0) {
     r = -errno;
     free(path);
     return lb_refuse(err, err_size, "no pipe to %s: %s", argv[0], strerror(-r)), r;
   }
-  pid_t pid = fork();
-  if (pid == 0) become(path, argv, host, in[0], out[1]);
+  *ret = (struct lb_tool){.pid = fork(), .output = out[0]};
+  if (ret->pid == 0) become(path, argv, host, in[0], out[1]);
+  if (ret->pid < 0) r = -errno;
   free(path);
   close(in[0]);
   close(out[1]);
-  if (pid < 0) r = -errno, close(in[1]), close(out[0]);
-  else r = talk(pid, in[1], out[0], input, &output);
+  /* All of the input first, then all of the output: that cannot lock up, because the input fits the pipe. */
+  ret->told = r == 0 && write(in[1], input, strlen(input)) == (ssize_t)strlen(input);
+  close(in[1]);
+  if (r < 0) close(out[0]), lb_refuse(err, err_size, "%s cannot be started: %s", argv[0], strerror(-r));
+  return r;
+}
+
+int lb_tool_end(struct lb_tool *tool, const char *name, char **ret_output, char *err, size_t err_size) {
+  char *output = read_all(tool->output);
+  int status = 0, r = 0;
+  close(tool->output);
+  while (waitpid(tool->pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!output) r = -ENOMEM;
+  else if (!tool->told || status != 0) r = -EPERM;
   if (r < 0) {
     if (output) output[strcspn(output, "\n")] = '\0';
-    lb_refuse(err, err_size, "%s failed: %.160s", argv[0], output && output[0] ? output : "no message");
+    lb_refuse(err, err_size, "%s failed: %.160s", name, output && output[0] ? output : "no message");
   }
   if (r == 0 && ret_output) *ret_output = output;
   else free(output);
   return r;
+}
+
+int lb_tool_run(const struct lb_host *host, char *const argv[], const char *input, char **ret_output, char *err, size_t err_size) {
+  struct lb_tool tool;
+  int r = lb_tool_start(host, argv, input, &tool, err, err_size);
+  return r < 0 ? r : lb_tool_end(&tool, argv[0], ret_output, err, err_size);
 }

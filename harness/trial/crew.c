@@ -202,6 +202,8 @@ void lb_crew_dismiss(struct lb_stage *s) {
   s->memory = NULL;
   free(s->client);
   free(s->pending);
+  free(s->kept);
+  s->kept = NULL;
   s->client = NULL;
   s->pending = NULL;
 }

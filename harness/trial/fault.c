@@ -9,6 +9,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "fault_parts.h"
 
@@ -56,6 +57,40 @@ static bool hits_nobody(const struct lb_doing *d) {
   return !lb_step_needs(d->step, LB_NEED_NETWORK) && d->a->server_count + d->a->client_count == 0;
 }
 
+/* ---- a proof that waits for a gate ----------------------------------------------------------------------------------- */
+
+struct lb_kept { /* one is enough: the next fault first has it proved */
+  const struct lb_step *step;
+  struct lb_cast a, b;
+};
+
+static bool somebody_at_gate(const struct lb_stage *s) {
+  for (size_t i = 0; s->pending && i < s->client_count; i++)
+    if (s->pending[i].gate && s->pending[i].armed != s->pending[i].gate) return true;
+  return false;
+}
+
+static int keep(struct lb_doing *d) {
+  struct lb_kept *kept = malloc(sizeof *kept);
+  if (!kept) return lb_doing_fail(d, "out of memory");
+  *kept = (struct lb_kept){.step = d->step, .a = *d->a, .b = *d->b};
+  d->s->kept = kept;
+  return 0;
+}
+
+int lb_fault_prove_kept(struct lb_stage *s, bool now, char *err, size_t err_size) {
+  struct lb_kept *kept = s->kept;
+  if (!kept || (!now && somebody_at_gate(s))) return 0;
+  struct lb_doing d = {.s = s, .step = kept->step, .a = &kept->a, .b = &kept->b, .err = err, .err_size = err_size};
+  int r = fault_of(kept->step->verb)->prove(&d);
+  if (r == 0) lb_stage_proved(s, kept->step);
+  s->kept = NULL;
+  free(kept);
+  return r;
+}
+
+/* ---- doing and undoing ----------------------------------------------------------------------------------------------- */
+
 /* The fault is recorded before it acts: its first effects may be in the history already when the
  * proof is there. A fault without `prove` has seen its effect in `act`, and is recorded as proved;
  * a cure without one is not. */
@@ -64,10 +99,12 @@ int lb_fault_do(struct lb_stage *s, const struct lb_step *step, const struct lb_
   const struct lb_fault *fault = fault_of(step->verb);
   struct lb_doing d = {.s = s, .step = step, .a = a, .b = b, .err = err, .err_size = err_size};
   if (!fault) return lb_doing_fail(&d, "%s: not a fault", step->text);
+  if (lb_fault_prove_kept(s, true, err, err_size) < 0) return -1;
   lb_stage_fault(s, step);
   touch(&d);
   if (hits_nobody(&d)) return lb_doing_fail(&d, "%s: this system has no such host", step->text);
   int r = fault->act(&d);
+  if (r == 0 && fault->patient && somebody_at_gate(s)) return keep(&d);
   if (r == 0 && fault->prove) r = fault->prove(&d);
   if (r == 0 && !fault->settles && (fault->prove || lb_step_row(step)->class == LB_STEP_FAULT)) lb_stage_proved(s, step);
   return r;

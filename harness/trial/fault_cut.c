@@ -184,8 +184,8 @@ static int heal_all(struct lb_doing *d) {
 }
 
 const struct lb_fault lb_faults_of_links[LB_VERB_COUNT] = {
-    [LB_STEP_CUT] = {cut_both_ways, prove_cut, heal_own},
-    [LB_STEP_CUT_TO] = {cut_one_way, prove_cut, heal_own},
+    [LB_STEP_CUT] = {cut_both_ways, prove_cut, heal_own, .patient = true},
+    [LB_STEP_CUT_TO] = {cut_one_way, prove_cut, heal_own, .patient = true},
     [LB_STEP_HEAL] = {heal_all},
     [LB_STEP_HEAL_ONE] = {heal_named},
 };

@@ -59,7 +59,11 @@ static int hand_over(struct lb_doing *d) {
   struct lb_cluster *cluster = &d->s->cluster;
   size_t index = (size_t)(d->a->server[0] - cluster->server);
   lb_ns deadline = lb_clock_ns() + HAND_OVER_MS * LB_NS_PER_MS;
-  return cluster->topology->family->depose(cluster, index, deadline) == 0 ? 0 : lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
+  int r;
+  /* On a busy machine who is to take over may be slow to answer its first question. */
+  while ((r = cluster->topology->family->depose(cluster, index, deadline)) == -ENOENT && lb_clock_ns() < deadline)
+    lb_clock_sleep_until(lb_clock_ns() + POLL_MS * LB_NS_PER_MS);
+  return r == 0 ? 0 : lb_doing_fail(d, "%s: %s", d->step->text, cluster->env->err);
 }
 
 static int await_other(struct lb_doing *d) {

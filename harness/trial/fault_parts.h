@@ -27,6 +27,7 @@ struct lb_fault {
   /* For a campaign. NULL: nothing to take back. */
   int (*undo)(struct lb_doing *d);
   bool settles; /* its proof comes later: lb_fault_settle() */
+  bool patient; /* ... may come later: it shows as well when a gate is open again (lb_fault_prove_kept()) */
 };
 
 /* One table for each kind of fault, by verb. A verb without `act` stands in another one, or is no

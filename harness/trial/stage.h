@@ -16,6 +16,7 @@
 #include "trial_plan.h"
 
 struct lb_live;
+struct lb_kept;
 
 struct lb_pending { /* a command a client has not answered yet, or a point it has not passed yet */
   const struct lb_step *step; /* NULL = none */
@@ -62,6 +63,7 @@ struct lb_stage {
   struct lb_client *client;
   struct lb_pending *pending;
   char key_prefix[32];
+  struct lb_kept *kept;      /* a fault that is proved when a gate is open (fault.c); NULL = none */
   struct lb_client observer; /* sets up, and looks at single servers; takes no lock */
   bool is_set_up;            /* the observer has a session, and has set up with it */
   struct lb_history history; /* facts from the begin; events when all is over (judge.c) */

@@ -271,7 +271,7 @@ static int play_step(struct lb_stage *s, const struct lb_step *step) {
 /* What had to take its time before it could be proved. */
 static int settle(struct lb_stage *s, bool wait) {
   char err[400];
-  return lb_fault_settle(s, wait, err, sizeof err) < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err) : 0;
+  return lb_fault_prove_kept(s, wait, err, sizeof err) < 0 || lb_fault_settle(s, wait, err, sizeof err) < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err) : 0;
 }
 
 int lb_timeline_step(struct lb_stage *s, const struct lb_step *step) {

@@ -6,6 +6,7 @@
 #include "timeline_client.h"
 
 #include "base/clock.h"
+#include "fault.h"
 
 enum { GATE_SHARE = 4, QUICK_MS = 1000 };
 
@@ -46,5 +47,7 @@ int lb_timeline_pass(struct lb_stage *s, const struct lb_step *step) {
   if (r < 0 || !stands_behind(s, client)) return r;
   if (lb_client_signal(client, LB_CLIENT_CONTINUE) < 0) return lb_stage_died(s, client);
   lb_stage_met(s, step);
+  char err[400];
+  if (lb_fault_prove_kept(s, false, err, sizeof err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
   return !p->step || lb_step_row(p->step)->beside ? 0 : lb_timeline_collect(s, client); /* until the deadline of its own command */
 }
