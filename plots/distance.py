@@ -11,6 +11,7 @@ import sys
 
 import figure
 import style
+from bootstrap import LEAST_REPEATS
 from scaling import COUNTS, draw_panel, label_axis, legend
 from speed import Speed
 
@@ -63,10 +64,13 @@ def paint(run, rows):
     apart = sorted({r["round_trip_ms"] for r in rows})
     legend_height = 0.2 * -(-len(systems) // columns) + 0.15
     height = 0.55 + 3.4 + 0.5 + legend_height + 0.5
+    counts = sorted({r["repeats"] for r in rows if r["repeat"] == "median"})
+    known = any(r.get("grants_per_s_low") for r in rows if r["repeat"] == "median")
+    interval = "with 95 % bootstrap interval" if known else f"(no interval: fewer than {LEAST_REPEATS})"
     fig = Figure(figsize=(8.4, height))
     foot = figure.title_and_foot(fig, "What does distance cost a lock?", [
-        f"scenario {rows[0]['scenario']} · {rows[0]['clients']} clients want one lock · every link between two hosts is late by half of the round trip "
-        "· the axis of round trips is not to scale"], run)[1]
+        f"scenario {rows[0]['scenario']} · {rows[0]['clients']} clients want one lock · every link between two hosts is late by half of the round trip",
+        f"repeats as dots, medians over {' to '.join(str(n) for n in counts[:1] + counts[1:][-1:])} repeats {interval} · the axis of round trips is not to scale"], run)[1]
     bottom = foot + legend_height + 0.45
     axes = fig.subplots(1, len(METRICS), squeeze=False, gridspec_kw={
         "left": 0.07, "right": 0.985, "wspace": 0.25, "bottom": bottom / height, "top": 1 - 0.75 / height})[0]
