@@ -13,8 +13,6 @@
 #include "rest.h"
 #include "skew.h"
 
-#define POLL_MS 10
-
 static const struct lb_family *family_of(const struct lb_cluster *cluster) { return cluster->topology->family; }
 
 void lb_cluster_init(struct lb_cluster *ret, const struct lb_topology *topology, struct lb_env *env) {
@@ -34,13 +32,19 @@ int lb_cluster_start(struct lb_cluster *cluster, lb_ns deadline) {
   return family_of(cluster)->start ? family_of(cluster)->start(cluster, deadline) : 0;
 }
 
-/* Between servers at rest, too: what was cut or late a moment ago would be slow for a while. */
+/* Between servers at rest, too: what was cut or late a moment ago would be slow for a while. The kernel says that for little; so the servers are
+ * asked when it is so, and it is looked at again behind their answers. */
+static const char *restless(struct lb_cluster *cluster) {
+  for (size_t i = 0; i < cluster->server_count; i++)
+    if (!lb_rest_of_links(cluster, i)) return cluster->server[i].name;
+  return NULL;
+}
+
 static int well(struct lb_cluster *cluster, lb_ns deadline) {
-  const char *restless = NULL;
-  int r = family_of(cluster)->healthy(cluster, deadline);
-  for (size_t i = 0; i < cluster->server_count && r == 0 && !restless; i++)
-    if (!lb_rest_of_links(cluster, i)) restless = cluster->server[i].name;
-  return restless ? lb_fail(cluster->env, -EAGAIN, "%s still sends again to another server what was lost", restless) : r;
+  const char *who = restless(cluster);
+  int r = who ? 0 : family_of(cluster)->healthy(cluster, deadline);
+  if (r == 0 && !who) who = restless(cluster);
+  return who ? lb_fail(cluster->env, -EAGAIN, "%s still sends again to another server what was lost", who) : r;
 }
 
 int lb_cluster_await_health(struct lb_cluster *cluster, lb_ns deadline) {
@@ -181,7 +185,7 @@ static int await_answer(struct lb_cluster *cluster, size_t index, lb_ns deadline
     if (lb_server_check_alive(cluster, server) < 0) return -EIO;
     if (lb_now(env) >= deadline)
       return lb_cluster_fail(cluster, -ETIMEDOUT, "%s does not answer after its restart: %s", server->name, env->err);
-    lb_sleep_until(env, lb_now(env) + POLL_MS * LB_NS_PER_MS);
+    lb_cluster_doze(cluster);
   }
   return 0;
 }
@@ -230,12 +234,12 @@ int lb_cluster_failover(struct lb_cluster *cluster, int old, lb_ns deadline) {
     int r;
     /* On a busy machine a standby may be slow to answer its first question. */
     while ((r = family_of(cluster)->promote(cluster, old, deadline)) == -ENOENT && lb_now(env) < deadline)
-      lb_sleep_until(env, lb_now(env) + POLL_MS * LB_NS_PER_MS);
+      lb_cluster_doze(cluster);
     if (r < 0) return r;
   }
   while (!taken_over(cluster, old, deadline)) {
     if (lb_now(env) >= deadline) return LB_TIMEOUT;
-    lb_sleep_until(env, lb_now(env) + POLL_MS * LB_NS_PER_MS);
+    lb_cluster_doze(cluster);
   }
   return 0;
 }

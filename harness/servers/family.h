@@ -42,6 +42,7 @@ struct lb_family {
   bool majority;    /* several data servers serve only with a majority of them */
   bool all_serve;   /* clients talk to any of several data servers, also to those that follow another */
   bool by_libc;     /* its servers call the kernel through the C library only, so a preload library sees what they write and sync */
+  int poll_ms;      /* while somebody waits for them, its servers are asked again after so long: often enough, and not so often that the answers cost them much; 0 = 10 */
   bool independent; /* several data servers do not know each other: they never talk, and no one of them decides */
   /* Starts all servers and waits until each says it is ready and the cluster can serve (replicas
    * online, leader elected). Hosts, ports, folders and logs are already filled in. 0 or -errno with

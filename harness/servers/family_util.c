@@ -241,6 +241,11 @@ static int check_all_alive(struct lb_cluster *cluster) {
   return r;
 }
 
+void lb_cluster_doze(const struct lb_cluster *cluster) {
+  int poll_ms = cluster->topology->family->poll_ms;
+  lb_sleep_until(cluster->env, lb_now(cluster->env) + (lb_ns)(poll_ms > 0 ? poll_ms : POLL_MS) * LB_NS_PER_MS);
+}
+
 int lb_cluster_await(struct lb_cluster *cluster, lb_ns deadline,
                      int (*ready)(struct lb_cluster *cluster, lb_ns deadline), const char *what) {
   struct lb_env *env = cluster->env;
@@ -252,7 +257,7 @@ int lb_cluster_await(struct lb_cluster *cluster, lb_ns deadline,
     if (lb_now(env) >= deadline)
       return lb_cluster_fail(cluster, -ETIMEDOUT, "%s: not in time: %s; last seen: %s", cluster->topology->name, what,
                              env->err);
-    lb_sleep_until(env, lb_now(env) + POLL_MS * LB_NS_PER_MS);
+    lb_cluster_doze(cluster);
   }
 }
 

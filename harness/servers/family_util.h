@@ -41,6 +41,8 @@ int lb_server_start(struct lb_cluster *cluster, struct lb_server *server, const 
 int lb_cluster_launch_all(struct lb_cluster *cluster);
 /* 0; -EIO if its process has ended, with its last words in cluster->err. */
 int lb_server_check_alive(struct lb_cluster *cluster, struct lb_server *server);
+/* Until its servers are asked again (lb_family.poll_ms). */
+void lb_cluster_doze(const struct lb_cluster *cluster);
 /* Asks `ready` (0 = yes; else why not, in env->err) until it says yes. 0; -ETIMEDOUT; -EIO when a
  * server ended meanwhile, with its last words; cluster->err says what was awaited and
  * what came instead. */
