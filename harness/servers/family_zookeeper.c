@@ -41,11 +41,12 @@ static const char *const needs[] = {
  * the ttl of a scenario without a word. The lower one stays, because what a client can know of its
  * session rests on it (backends/zk_alive.h): see least_ttl_ms(). cnxTimeout and maxNotificationInterval are for members that
  * are cut off: connecting to them must not hold up an election, and after the cut is healed they must
- * not wait for up to a minute before they ask again. UsePerfData: its file would outlive a killed
+ * not wait for up to a minute before they ask again. initLimit: a leader to which a follower acknowledged an older proposal before the new
+ * epoch leads nobody, and serves nobody, until that is over. UsePerfData: its file would outlive a killed
  * server, in /tmp. */
 static const struct lb_setting settings[] = {
     {.name = "tickTime=", .stock = "2000", .faults = "200", .measured = "2000"},
-    {.name = "initLimit=", .stock = "10", .faults = "50", .measured = "10"},
+    {.name = "initLimit=", .stock = "10", .faults = "20", .measured = "10"},
     {.name = "syncLimit=", .stock = "5", .faults = "8", .measured = "5"},
     {.name = "minSessionTimeout=", .stock = "2 ticks", .faults = "400"},
     {.name = "maxSessionTimeout=", .stock = "20 ticks", .faults = "3600000", .measured = "3600000"},
