@@ -343,6 +343,10 @@ struct lb_protocol {
   /* The one of its points that lies in the middle of an acquire: something of it has been done, replies are still to be read or requests to be sent. NULL = there is none: at
    * its points nothing was sent, or all is decided. */
   const char *midway;
+  /* The session at the service that an attempt or a hold stands and falls with, by its number there (ZooKeeper: the session, etcd: the lease); 0 = it has
+   * none now. Called right after a try that was granted or refused, asks nobody and does not wait. For proofs: a scenario waits until the servers have ended that
+   * session. NULL = the service has no sessions, or does not tell. */
+  uint64_t (*session_id)(struct lb_session *session, const struct lb_grant *grant);
 };
 
 /* Whether waiters of this protocol are told: it has the hook wait and, if it has an option `wake`, that is on. `options` as

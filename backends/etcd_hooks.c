@@ -19,6 +19,11 @@ void etcd_hook_close(struct lb_session *s) { etcd_session_close(etcd(s)); }
 
 int etcd_hook_server(struct lb_session *s) { return etcd(s)->answered ? (int)etcd(s)->member : -ENOENT; }
 
+uint64_t etcd_hook_session_id(struct lb_session *s, const struct lb_grant *grant) {
+  (void)s;
+  return etcd_lease(grant);
+}
+
 int etcd_hook_extend(struct lb_session *s, const struct lb_lock *lock, struct lb_grant *grant, lb_ns deadline) {
   return etcd_extend(etcd(s), lock, grant, deadline);
 }

@@ -13,7 +13,7 @@ extern const char *const etcd_topologies[];
 #define ETCD_HOOKS                                                                                                     \
   .topologies = etcd_topologies, .session_size = sizeof(struct lb_session), .open = etcd_hook_open,                    \
   .close = etcd_hook_close, .extend = etcd_hook_extend, .inspect = etcd_hook_inspect, .teardown = etcd_hook_teardown,  \
-  .doubt = etcd_hook_doubt, .server = etcd_hook_server
+  .doubt = etcd_hook_doubt, .server = etcd_hook_server, .session_id = etcd_hook_session_id
 
 int etcd_hook_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline);
 void etcd_hook_close(struct lb_session *s);
@@ -26,5 +26,7 @@ int etcd_hook_teardown(struct lb_session *s, lb_ns deadline);
 int etcd_hook_doubt(struct lb_session *s, const struct lb_lock *lock, const struct lb_grant *grant);
 /* The member that has answered last. */
 int etcd_hook_server(struct lb_session *s);
+/* The lease of this attempt or hold. */
+uint64_t etcd_hook_session_id(struct lb_session *s, const struct lb_grant *grant);
 
 #endif

@@ -42,3 +42,8 @@ int zk_run_hook_setup(struct lb_session *s, lb_ns deadline) { return zk_run_setu
 int zk_run_hook_teardown(struct lb_session *s, lb_ns deadline) { return zk_remove_tree(run_of(s)->zk, run_of(s)->root, deadline); }
 
 int zk_run_hook_server(struct lb_session *s) { return zk_server(run_of(s)->zk); }
+
+uint64_t zk_run_hook_session_id(struct lb_session *s, const struct lb_grant *grant) {
+  (void)grant;
+  return (uint64_t)zk_id(run_of(s)->zk);
+}

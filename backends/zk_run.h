@@ -29,11 +29,12 @@ int zk_run_setup(struct zk_run *run, lb_ns deadline);
  * nodes of sessions that live. */
 #define ZK_RUN_HOOKS                                                                                                   \
   .topologies = zk_run_topologies, .close = zk_run_hook_close, .setup = zk_run_hook_setup,                             \
-  .teardown = zk_run_hook_teardown, .server = zk_run_hook_server
+  .teardown = zk_run_hook_teardown, .server = zk_run_hook_server, .session_id = zk_run_hook_session_id
 extern const char *const zk_run_topologies[];
 void zk_run_hook_close(struct lb_session *s);
 int zk_run_hook_setup(struct lb_session *s, lb_ns deadline);
 int zk_run_hook_teardown(struct lb_session *s, lb_ns deadline);
 int zk_run_hook_server(struct lb_session *s);
+uint64_t zk_run_hook_session_id(struct lb_session *s, const struct lb_grant *grant);
 
 #endif

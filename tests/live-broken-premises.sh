@@ -48,6 +48,10 @@ for pair in disk-forgets:disk-full memory-forgets:eviction-none; do
   check "${pair%:*}: the server forgets" sh -c '! cmp -s "$0" "$1"' "$dir/${pair#*:}.of" "$dir/${pair%:*}.ini"
 done
 
+# Who is not stopped keeps its session up, so it does not end.
+sed '/^step = pause client 2$/d; s/^step = resume client 2$/step = wait 1ms/; s/ ended within 10s$/ ended within 1s/' "$dir/dead-lease.of" >"$dir/session-lives.ini"
+check 'session-lives: nobody is stopped' sh -c '! grep -q "^step = pause" "$0" && grep -q "ended within 1s" "$0"' "$dir/session-lives.ini"
+
 # Where each scenario means something.
 systems_of() { # NAME
   case $1 in
@@ -58,6 +62,7 @@ systems_of() { # NAME
     hung-holder-capped*) echo redis-watchdog@redis ;;
     power-loss* | disk-full*) echo redis-token@redis-aof ;;
     cancelled-wait*) echo pg-row@pg-sync ;;
+    dead-lease*) echo etcd-lease@etcd-x3 ;;
     *) echo redis-token@redis,redis-token@sentinel,pg-lease@pg-async ;;
   esac
 }
@@ -80,6 +85,7 @@ most=$dir/on.$(systems_of others)
   plays sharp-drift redis-token@redis,redlock@redis-x3 none 4 "$dir/servers-fast.ini" "$dir/holder-slow.ini"
   plays sharp-disk redis-token@redis-aof-everysec none 4 "$dir/disk-forgets.ini"
   plays sharp-memory redis-token@redis none 4 "$dir/memory-forgets.ini"
+  plays sharp-session etcd-lease@etcd-x3,zk-sequential@zk none 4 "$dir/session-lives.ini"
   wait
 }
 cells "$dir"/on-*.json >"$dir/cells"
@@ -102,5 +108,8 @@ for system in redis-token@redis redlock@redis-x3; do
 done
 for cell in 'disk-forgets redis-token@redis-aof-everysec' 'memory-forgets redis-token@redis'; do
   check "$cell: violated" grep -q "^$cell violated" "$dir/sharp-cells"
+done
+for system in etcd-lease@etcd-x3 zk-sequential@zk; do
+  check "session-lives $system: undecided" grep -q "^session-lives $system undecided await session of client 2 ended within 1s: .* still has it" "$dir/sharp-cells"
 done
 echo "1..$n"

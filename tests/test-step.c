@@ -57,6 +57,7 @@ static void assert_role(struct lb_role role, enum lb_role_kind kind, int number)
 #define AWAIT_WOKEN "await client N is woken within T"
 #define AWAIT_ABSENT "await key absent on A within T"
 #define AWAIT_CAUGHT_UP "await replica A is online and caught up within T"
+#define AWAIT_SESSION "await session of client N ended within T"
 
 static void every_form_of_the_table_has_an_example_that_parses(void **state) {
   (void)state;
@@ -110,6 +111,7 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "await client 2 is woken within 1s",
       "await key absent on node 2 within 1s",
       "await replica node 2 is online and caught up within 1s",
+      "await session of client 2 ended within 5s",
       "let failover within 3s",
       "let client 1 hold within 1s",
       "let client 1 write within 1s",
@@ -395,9 +397,9 @@ static void a_wrong_word_is_named(void **state) {
 static void forms_that_share_their_begin_are_told_apart_by_the_word_that_differs(void **state) {
   (void)state;
   refused("await restart within 5s",
-          "found 'restart', expected 'failover', 'client', 'key' or 'replica': await failover within T, " AWAIT_CLIENT ", " AWAIT_WOKEN ", " AWAIT_ABSENT " or " AWAIT_CAUGHT_UP);
+          "found 'restart', expected 'failover', 'client', 'key', 'replica' or 'session': await failover within T, " AWAIT_CLIENT ", " AWAIT_WOKEN ", " AWAIT_ABSENT ", " AWAIT_CAUGHT_UP " or " AWAIT_SESSION);
   refused("await failvoer within 5s",
-          "found 'failvoer', did you mean 'failover'? expected await failover within T, " AWAIT_CLIENT ", " AWAIT_WOKEN ", " AWAIT_ABSENT " or " AWAIT_CAUGHT_UP);
+          "found 'failvoer', did you mean 'failover'? expected await failover within T, " AWAIT_CLIENT ", " AWAIT_WOKEN ", " AWAIT_ABSENT ", " AWAIT_CAUGHT_UP " or " AWAIT_SESSION);
   refused("await client 1 hodls within 5s", "found 'hodls', did you mean 'holds'? expected " AWAIT_CLIENT " or " AWAIT_WOKEN);
   refused("await client 1 sleeps", "found 'sleeps', expected 'asks', 'waits', 'holds', 'has' or 'is': " AWAIT_CLIENT " or " AWAIT_WOKEN);
   refused("await client 1", "it ends where 'asks', 'waits', 'holds', 'has' or 'is' was expected: " AWAIT_CLIENT " or " AWAIT_WOKEN);

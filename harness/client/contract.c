@@ -35,6 +35,7 @@ static const struct {
     [LB_HOOK_SERVER] = {"server", 0}, /* an index: lb_contract_server() */
     [LB_HOOK_VOTERS] = {"voters", 0}, /* bits: lb_contract_voters() */
     [LB_HOOK_SEEN] = {"seen", 0},     /* a number: lb_contract_seen() */
+    [LB_HOOK_SESSION_ID] = {"session_id", 0}, /* any number */
 };
 
 static bool is_hook(enum lb_hook hook) { return (int)hook >= 0 && hook < LB_HOOK_COUNT; }

@@ -29,6 +29,7 @@ enum lb_hook {
   LB_HOOK_SERVER,
   LB_HOOK_VOTERS,
   LB_HOOK_SEEN,
+  LB_HOOK_SESSION_ID,
   LB_HOOK_COUNT
 };
 

@@ -166,6 +166,7 @@ static int ask_until_granted(struct lb_holder *h, struct lb_lock *lock, lb_ns de
     h->refused |= r == LB_BUSY;
     lock->patient |= r == LB_BUSY;
     if (r == LB_BUSY) atomic_store(&lb_holder_state(h)->woken, false), atomic_store(&lb_holder_state(h)->waits, true);
+    if (r == LB_OK || r == LB_BUSY) atomic_store(&lb_holder_state(h)->session, lb_hook_session_id(h));
     if (r < 0) note_who_failed(h);
     if (r == LB_UNKNOWN) {
       r = resolve(h, lock, deadline);

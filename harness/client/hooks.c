@@ -243,3 +243,11 @@ uint64_t lb_hook_seen(struct lb_holder *h) {
   breach(h, complaint);
   return 0;
 }
+
+uint64_t lb_hook_session_id(struct lb_holder *h) {
+  if (!h->protocol->session_id) return 0;
+  enter(h, LB_HOOK_SESSION_ID, LB_NEVER);
+  uint64_t id = h->protocol->session_id(h->session, &h->grant);
+  come_back(h, LB_HOOK_SESSION_ID);
+  return id;
+}

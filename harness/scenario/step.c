@@ -251,6 +251,10 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                                          "not in time = undecided",
                                  .class = LB_STEP_CONDITION,
                                  .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_FOLLOWERS},
+    [LB_STEP_AWAIT_SESSION] = {.form = "await session of client N ended within T",
+                               .help = "waits until the server that decides knows no more of the session of this client's latest try, by asking it; not in time = undecided",
+                               .class = LB_STEP_CONDITION,
+                               .needs = LB_NEED_ASKED | LB_NEED_SESSION},
     [LB_STEP_LET_FAILOVER] = {.form = "let failover within T",
                               .help = "gives another server the time to take over, promoting one where that is an operator's job, and goes on "
                                       "either way; whether one did is recorded",

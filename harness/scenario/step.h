@@ -89,6 +89,7 @@ enum lb_verb {
   LB_STEP_AWAIT_WOKEN,
   LB_STEP_AWAIT_ABSENT,
   LB_STEP_AWAIT_CAUGHT_UP,
+  LB_STEP_AWAIT_SESSION,
   LB_STEP_LET_FAILOVER,
   LB_STEP_LET_HOLD,
   LB_STEP_LET_WRITE,
@@ -156,6 +157,7 @@ enum lb_step_need {
   LB_NEED_FOLLOWERS = 1 << 15, /* servers that say how far they follow another one */
   LB_NEED_WAKES = 1 << 16,     /* waiters that are told */
   LB_NEED_ROOM = 1 << 17,      /* servers with a disk that can be full, and of which it is known what they do then */
+  LB_NEED_SESSION = 1 << 18,   /* a lock that stands and falls with a session, and servers that say which ones there are */
   LB_NEED_OUTSIDE = 1 << 9,    /* the point is in no call of a protocol */
 };
 /* What of a fault of servers is there when it is taken back. Of clients nothing is: each trial has its own. */

@@ -82,6 +82,9 @@ struct lb_family {
   const char *no_room;
   /* 0 = this server follows `leader`, and by now has all that this one had when it was asked; else not (yet), with the reason in env->err. NULL = nobody says so. */
   int (*caught_up)(struct lb_cluster *cluster, size_t index, size_t leader, lb_ns deadline);
+  /* Whether this server knows a session of that number (lb_protocol.session_id): one that has run out counts until it has been ended. 1, 0, or -errno with
+   * env->err. NULL = there are none, or it tells nobody. */
+  int (*has_session)(struct lb_cluster *cluster, size_t index, uint64_t id, lb_ns deadline);
   /* Whether it has left the others: by asking this very server. 1 = it says that it serves nobody now,
    * 0 = it serves, or -errno with env->err. NULL = it never says so. */
   int (*left)(struct lb_cluster *cluster, size_t index, lb_ns deadline);

@@ -88,17 +88,22 @@ struct status {
   uint64_t member, leader, term, index; /* leader: 0 = it knows of none */
 };
 
-/* A connection of its own each time, as with Redis: one that was kept could be from before a cut. */
-static int ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct status *ret) {
+/* A connection of its own each time, as with Redis: one that was kept could be from before a cut. 0 (then *ret is the caller's), or -errno. */
+static int call(struct lb_cluster *cluster, size_t index, const char *path, lb_ns deadline, json_t **ret) {
   const struct lb_server *server = &cluster->server[index];
   struct lb_endpoint at = {.service = server->service, .host = server->host->address, .port = server->port};
   struct etcd_link *link;
-  json_t *said = NULL;
   deadline = lb_ask_until(cluster->env, deadline);
   int r = etcd_open(cluster->env, NULL, &at, deadline, &link);
-  if (r == 0) r = etcd_call(link, "/v3/maintenance/status", json_object(), deadline, &said);
+  if (r == 0) r = etcd_call(link, path, json_object(), deadline, ret);
   etcd_close(link);
-  if (r != LB_OK) return r < 0 ? r : -ETIMEDOUT;
+  return r == LB_OK ? 0 : r < 0 ? r : -ETIMEDOUT;
+}
+
+static int ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct status *ret) {
+  json_t *said = NULL;
+  int r = call(cluster, index, "/v3/maintenance/status", deadline, &said);
+  if (r < 0) return r;
   const json_t *header = json_object_get(said, "header");
   *ret = (struct status){
       .member = etcd_number(header, "member_id"),
@@ -113,6 +118,16 @@ static int ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct 
 static int answers(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   struct status status;
   return ask(cluster, index, deadline, &status);
+}
+
+/* The leases that it has: one is there until its end has been committed. */
+static int has_session(struct lb_cluster *cluster, size_t index, uint64_t id, lb_ns deadline) {
+  json_t *said = NULL, *lease;
+  size_t i;
+  int r = call(cluster, index, "/v3/lease/leases", deadline, &said), found = 0;
+  json_array_foreach(json_object_get(said, "leases"), i, lease) found |= etcd_number(lease, "ID") == id;
+  json_decref(said);
+  return r < 0 ? r : found;
 }
 
 /* All follow the same one. Less would do to serve, but a member that is still joining makes a later cut
@@ -205,6 +220,7 @@ const struct lb_family lb_family_etcd = {
     .answers = answers,
     .healthy = all_follow,
     .primary = primary,
+    .has_session = has_session,
     .left = left,
     .commits = commits,
     .least_ttl_ms = least_ttl_ms,

@@ -231,6 +231,7 @@ const struct lb_family lb_family_zookeeper = {
     .healthy = ensemble_formed,
     .primary = primary,
     .left = lb_zookeeper_left,
+    .has_session = lb_zookeeper_has_session,
     .need_room = lb_zookeeper_need_room,
     .no_room = "No space left on device",
     .wall_ms = lb_zookeeper_wall_ms,

@@ -8,6 +8,7 @@
 #include "zookeeper_ask.h"
 
 #include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -119,6 +120,19 @@ int lb_zookeeper_commits(struct lb_cluster *cluster, size_t index, lb_ns deadlin
 
 int lb_zookeeper_requests(struct lb_cluster *cluster, size_t index, lb_ns deadline, uint64_t *ret) {
   return ask_number(cluster, index, "Received: ", deadline, ret);
+}
+
+/* A session that has run out is counted down no more, but its nodes are there until its end has been committed. */
+int lb_zookeeper_has_session(struct lb_cluster *cluster, size_t index, uint64_t id, lb_ns deadline) {
+  char said[32768], number[24];
+  int r = four_letters(cluster, index, "dump", said, sizeof said, deadline, NULL);
+  if (r < 0) return r;
+  if (!strstr(said, "SessionTracker dump")) return lb_fail(cluster->env, -EAGAIN, "%s: %.*s", cluster->server[index].name, (int)strcspn(said, "\n"), said);
+  if (strlen(said) + 1 == sizeof said) return lb_fail(cluster->env, -EOVERFLOW, "%s: more sessions than can be read", cluster->server[index].name);
+  snprintf(number, sizeof number, "0x%llx", (unsigned long long)id);
+  for (const char *at = said; (at = strstr(at, number)); at++)
+    if (!isxdigit((unsigned char)at[strlen(number)])) return 1;
+  return 0;
 }
 
 /* ---- its time -------------------------------------------------------------------------------- */

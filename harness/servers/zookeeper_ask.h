@@ -14,6 +14,8 @@ int lb_zookeeper_mode(struct lb_cluster *cluster, size_t index, lb_ns deadline, 
 int lb_zookeeper_left(struct lb_cluster *cluster, size_t index, lb_ns deadline);
 /* lb_family.need_room: sessions are opened, which it writes down, until it has ended. */
 int lb_zookeeper_need_room(struct lb_cluster *cluster, size_t index, lb_ns deadline);
+/* lb_family.has_session: one that it counts down, or of which it has a node. */
+int lb_zookeeper_has_session(struct lb_cluster *cluster, size_t index, uint64_t id, lb_ns deadline);
 /* lb_family.wall_ms: read off its log. */
 int lb_zookeeper_wall_ms(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);
 /* lb_family.mono_ms: its uptime (ServerStats.getUptime), which it counts on its monotonic clock

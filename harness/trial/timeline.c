@@ -253,6 +253,7 @@ static const struct part parts[LB_VERB_COUNT] = {
     [LB_STEP_AWAIT_STOPPED] = {lb_timeline_await_stopped},
     [LB_STEP_AWAIT_CRASHED] = {lb_timeline_await_crashed},
     [LB_STEP_AWAIT_WOKEN] = {lb_timeline_await_woken},
+    [LB_STEP_AWAIT_SESSION] = {lb_timeline_await_session},
     [LB_STEP_AWAIT_CAUGHT_UP] = {lb_timeline_await_caught_up},
     [LB_STEP_AWAIT_ABSENT] = {lb_timeline_await_absent},
     [LB_STEP_WAIT] = {pass_time},

@@ -87,3 +87,24 @@ int lb_timeline_await_caught_up(struct lb_stage *s, const struct lb_step *step) 
   lb_stage_not_met(s, step);
   return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, cluster->env->err);
 }
+
+/* Nobody is believed but the one that decides: another one may not have heard of the end, or still list what is over. */
+int lb_timeline_await_session(struct lb_stage *s, const struct lb_step *step) {
+  struct lb_cluster *cluster = &s->cluster;
+  const struct lb_family *family = cluster->topology->family;
+  uint64_t id = atomic_load(&lb_stage_state(s, lb_timeline_client(s, step))->session);
+  lb_ns deadline = lb_timeline_in_ms(step->within_ms);
+  if (id == 0 || !family->has_session) return lb_stage_doubt(s, LB_UNDECIDED, "%s: it has none", step->text);
+  int known_at = -ENOENT; /* who said last that it lives; an ask that the deadline cut off says nothing */
+  for (;;) {
+    int leader = lb_cluster_primary(cluster, deadline);
+    int has = leader < 0 ? leader : family->has_session(cluster, (size_t)leader, id, deadline);
+    if (has == 0) return lb_stage_met(s, step), 0;
+    if (has > 0) known_at = leader;
+    if (lb_clock_ns() >= deadline) break;
+    lb_clock_sleep_until(lb_clock_ns() + POLL_MS * LB_NS_PER_MS);
+  }
+  lb_stage_not_met(s, step);
+  if (known_at >= 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s still has it", step->text, cluster->server[known_at].name);
+  return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, cluster->env->err);
+}

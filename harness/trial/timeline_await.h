@@ -18,5 +18,7 @@ int lb_timeline_await_crashed(struct lb_stage *stage, const struct lb_step *step
  * this one has. Not in time: undecided. */
 int lb_timeline_await_woken(struct lb_stage *stage, const struct lb_step *step);
 int lb_timeline_await_caught_up(struct lb_stage *stage, const struct lb_step *step);
+/* The server that decides has ended the session of a client. Not in time, or there is none: undecided. */
+int lb_timeline_await_session(struct lb_stage *stage, const struct lb_step *step);
 
 #endif
