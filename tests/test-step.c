@@ -18,7 +18,7 @@
 #include "trial/fault.h"
 #include "trial/timeline.h"
 
-static char err[600];
+static char err[768];
 
 /* Parses what must be good. The text is freed at once: tests look at the rest. */
 static struct lb_step good(const char *text) {

@@ -11,7 +11,7 @@
 #include "base/refuse.h"
 #include "scenario.h"
 
-#define LB_SCENARIO_ERR 512 /* room for one message without its place */
+#define LB_SCENARIO_ERR 768 /* room for one message without its place */
 #define LB_EXPECT "expect" /* first word of a section of expectations; its guards follow */
 
 /* scenario_keys.c: the key of a section (in `expect` every name is one), or NULL with err saying
