@@ -11,6 +11,8 @@
 #include <cmocka.h>
 
 #include "backends/registry.h"
+#include "hunt/follow.h"
+#include "hunt/order.h"
 #include "hunt/tell.h"
 #include "run/system.h"
 
@@ -207,11 +209,39 @@ static void a_race_is_not_called_a_mistake(void **state) {
   assert_true(tells("unclear: L1.restart-P@A (broke 1 of 6 within a lease)"));
 }
 
+/* ---- samples of what the sets say --------------------------------------------------------------------------------------- */
+
+/* A hunt that goes on has run its sample: it must not draw others in their place. */
+static void what_was_run_does_not_change_what_is_drawn(void **state) {
+  struct lb_hunt_order asked = {0};
+  struct lb_hunting g = {.order = &asked, .h = &hunt};
+  size_t *order, count, held[LB_HUNTING_SAMPLE_MAX], again[LB_HUNTING_SAMPLE_MAX], safe[LB_HUNTING_SAMPLE_MAX];
+  (void)state;
+  assert_int_equal(lb_hunt_order(&hunt.space, 7, &order, &count), 0);
+  enter(&hunt.book, "L0", LB_HUNT_LEASE, LB_HUNT_SURE);
+  assert_int_equal(lb_hunting_find_sets(&g), 0);
+  size_t some = lb_hunting_draw_held(&g, order, count, held);
+  assert_true(some > 0);
+  for (size_t i = 0; i < some; i++) lb_hunt_book_add(&hunt.book, held[i], LB_GUARD_NONE, LB_HUNT_LEASE, "");
+  assert_int_equal(lb_hunting_draw_held(&g, order, count, again), some);
+  assert_memory_equal(held, again, some * sizeof *held);
+  size_t late = LB_HUNT_CONTROLS + 1; /* not drawn, and not run before the second time */
+  for (size_t i = LB_HUNT_CONTROLS; i < count; i++)
+    if (i != late) lb_hunt_book_add(&hunt.book, order[i], LB_GUARD_NONE, LB_HUNT_SAFE, "");
+  some = lb_hunting_draw_safe(&g, order, count, safe);
+  assert_true(some > 0);
+  lb_hunt_book_add(&hunt.book, order[late], LB_GUARD_NONE, LB_HUNT_SAFE, "");
+  assert_int_equal(lb_hunting_draw_safe(&g, order, count, again), some);
+  assert_memory_equal(safe, again, some * sizeof *safe);
+  free(order);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(somebody_stands_for_whom_a_sound_reason_prunes), cmocka_unit_test(it_is_the_one_that_the_reason_names), cmocka_unit_test(a_share_of_each_reason_is_drawn_by_the_seed),
       cmocka_unit_test_setup_teardown(who_comes_out_alike_agrees, begin, end), cmocka_unit_test_setup_teardown(a_wrong_reason_is_told_when_it_is_sure, begin, end),
       cmocka_unit_test_setup_teardown(so_is_one_that_breaks_less, begin, end), cmocka_unit_test_setup_teardown(a_race_is_not_called_a_mistake, begin, end),
+      cmocka_unit_test_setup_teardown(what_was_run_does_not_change_what_is_drawn, begin, end),
   };
   if (!mkdtemp(folder)) return 1;
   int r = cmocka_run_group_tests_name("hunt-audit", tests, NULL, NULL);

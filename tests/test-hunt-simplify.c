@@ -70,7 +70,7 @@ static const struct lb_hunt_count *seen(void *of, const struct lb_hunt_form *for
 
 /* The simplest form of this set, as the only one or beside another one that is minimal, too. */
 static struct lb_hunt_form simplify(const char *id, enum lb_hunt_came class, const char *other) {
-  struct lb_hunt_player player = {play, seen, NULL};
+  struct lb_hunt_player player = {play, seen, NULL, 1};
   struct lb_hunt_set set[2] = {{.timeline = find(id), .class = class, .standing = LB_HUNT_MINIMAL, .simplest = {find(id), 0}},
                                {.timeline = other ? find(other) : 0, .class = class, .standing = LB_HUNT_MINIMAL}};
   struct lb_hunt_sets sets = {set, other ? 2 : 1};

@@ -42,16 +42,24 @@ static int fire(struct lb_hunting *g, const size_t timeline[], size_t count, int
   return r;
 }
 
-/* Those of the pairs with fewer than `least` decided trials, each once. */
-static size_t collect(const struct lb_hunting *g, const struct lb_hunt_drawn *drawn, size_t count, unsigned least, size_t *ret) {
-  size_t some = 0;
+/* One that was undecided so often is left. */
+static bool may_ask(const struct lb_hunting *g, size_t timeline) {
+  return lb_hunt_audit_seen(&g->h->audit, &g->h->book, timeline).of[LB_HUNT_UNDECIDED] <= AGAIN;
+}
+
+/* Those of the pairs with fewer than `least` decided trials, each once, behind the first `some`. */
+static size_t collect_more(const struct lb_hunting *g, const struct lb_hunt_drawn *drawn, size_t count, unsigned least, size_t *ret, size_t some) {
   for (size_t i = 0; i < 2 * count; i++) {
     size_t timeline = i % 2 ? drawn[i / 2].stand_in : drawn[i / 2].timeline;
     bool listed = false;
     for (size_t j = 0; j < some; j++) listed |= ret[j] == timeline;
-    if (!listed && decided(g, timeline) < least) ret[some++] = timeline;
+    if (!listed && decided(g, timeline) < least && may_ask(g, timeline)) ret[some++] = timeline;
   }
   return some;
+}
+
+static size_t collect(const struct lb_hunting *g, const struct lb_hunt_drawn *drawn, size_t count, unsigned least, size_t *ret) {
+  return collect_more(g, drawn, count, least, ret, 0);
 }
 
 /* Until each has so many decided trials, or was asked so often. */
@@ -63,15 +71,18 @@ static int decide(struct lb_hunting *g, const struct lb_hunt_drawn *drawn, size_
   return r;
 }
 
+static bool differs(const struct lb_hunting *g, const struct lb_hunt_drawn *drawn) {
+  bool known = decided(g, drawn->timeline) > 0 && decided(g, drawn->stand_in) > 0;
+  return known && lb_hunt_audit_answer(&g->h->audit, &g->h->book, drawn) != LB_HUNT_SAME;
+}
+
 /* Those that differ as far as is known. */
 static int look_closer(struct lb_hunting *g, const struct lb_hunt_drawn *drawn, size_t count) {
   struct lb_hunt_drawn *differ = malloc((count + 1) * sizeof *differ);
   size_t some = 0;
   if (!differ) return -ENOMEM;
-  for (size_t i = 0; i < count; i++) {
-    bool known = decided(g, drawn[i].timeline) > 0 && decided(g, drawn[i].stand_in) > 0;
-    if (known && lb_hunt_audit_answer(&g->h->audit, &g->h->book, &drawn[i]) != LB_HUNT_SAME) differ[some++] = drawn[i];
-  }
+  for (size_t i = 0; i < count; i++)
+    if (differs(g, &drawn[i])) differ[some++] = drawn[i];
   g->gun.fresh = true; /* what a trial before it has left on the servers is no part of an answer */
   int r = decide(g, differ, some, LB_HUNT_SURE);
   g->gun.fresh = false;
@@ -87,7 +98,7 @@ static int run(struct lb_hunting *g, const struct lb_hunt_drawn *drawn, size_t c
   return r;
 }
 
-int lb_hunting_audit_pruned(struct lb_hunting *g, size_t faults) {
+int lb_hunting_audit_draw(struct lb_hunting *g, size_t faults) {
   struct lb_hunt_audit *a = &g->h->audit;
   struct lb_hunt_drawn *drawn;
   size_t count;
@@ -100,6 +111,35 @@ int lb_hunting_audit_pruned(struct lb_hunting *g, size_t faults) {
   free(drawn);
   a->drawn = grown;
   a->count += count;
+  return 0;
+}
+
+int lb_hunting_audit_pruned(struct lb_hunting *g, size_t faults) {
+  struct lb_hunt_audit *a = &g->h->audit;
+  size_t before = a->count;
+  int r = lb_hunting_audit_draw(g, faults);
   g->live.what = "auditing";
-  return run(g, grown + a->count - count, count);
+  return r == 0 ? run(g, a->drawn + before, a->count - before) : r;
+}
+
+/* Who stands for another one is run by the hunt, unless the space leaves it out or there is a set in it. */
+static bool is_run_by_the_hunt(const struct lb_hunting *g, size_t timeline) {
+  const struct lb_hunt_space *space = &g->h->space;
+  return space->timeline[timeline].pruned == LB_HUNT_RUN && !lb_hunt_sets_contained(&g->h->sets, space, timeline, LB_HUNT_LEASE);
+}
+
+size_t lb_hunting_audit_open(const struct lb_hunting *g, size_t ret[]) {
+  const struct lb_hunt_audit *a = &g->h->audit;
+  size_t some = 0;
+  for (size_t i = 0, count = collect(g, a->drawn, a->count, 1, ret); i < count; i++)
+    if (!is_run_by_the_hunt(g, ret[i])) ret[some++] = ret[i];
+  return some;
+}
+
+size_t lb_hunting_audit_closer(const struct lb_hunting *g, size_t ret[]) {
+  const struct lb_hunt_audit *a = &g->h->audit;
+  size_t some = 0;
+  for (size_t i = 0; i < a->count; i++)
+    if (differs(g, &a->drawn[i])) some = collect_more(g, &a->drawn[i], 1, LB_HUNT_SURE, ret, some);
+  return some;
 }

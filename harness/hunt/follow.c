@@ -11,21 +11,27 @@
 #include "base/refuse.h"
 #include "lab.h"
 
-enum { AUDIT_MAX = 60, GUARD_TRIALS = 3, EVERY = 20, OTHER_GUARDS = ((1 << LB_GUARD_COUNT) - 1) & ~(1 << LB_GUARD_NONE) };
+enum { EVERY = 20, GUARD_TRIALS = LB_HUNTING_GUARD_TRIALS, OTHER_GUARDS = LB_HUNTING_OTHER_GUARDS };
 #define AUDITED 0.05
 
 /* ---- what a minimal set says of others --------------------------------------------------------------------------------- */
 
 /* Timelines that were not run because of a set in them: does a sample of them break as well? One that does not is no mistake of the set, but a fault that
  * hides another one. */
+static bool is_held(const struct lb_hunting *g, size_t timeline) { return lb_hunt_sets_contained(&g->h->sets, &g->h->space, timeline, LB_HUNT_LEASE); }
+
+/* Drawn from all of them, whether they were run or not: so the same sets have the same sample, however often a hunt goes on. */
+size_t lb_hunting_draw_held(const struct lb_hunting *g, const size_t order[], size_t count, size_t ret[LB_HUNTING_SAMPLE_MAX]) {
+  size_t some = 0, held = 0, seen = 0;
+  for (size_t i = 0; i < count; i++) held += is_held(g, order[i]);
+  size_t wanted = (size_t)(AUDITED * (double)held + 0.999), every = wanted ? held / wanted : 1;
+  for (size_t i = 0; i < count && some < LB_HUNTING_SAMPLE_MAX && some < wanted; i++) /* the order is shuffled already */
+    if (is_held(g, order[i]) && seen++ % every == 0) ret[some++] = order[i];
+  return some;
+}
+
 int lb_hunting_audit(struct lb_hunting *g, const size_t order[], size_t count) {
-  size_t sample[AUDIT_MAX] = {0}, some = 0, held = 0;
-  for (size_t i = 0; i < count; i++)
-    if (!lb_hunting_knows(g, order[i]) && lb_hunt_sets_contained(&g->h->sets, &g->h->space, order[i], LB_HUNT_LEASE)) held++;
-  size_t wanted = (size_t)(AUDITED * (double)held + 0.999), every = wanted ? held / wanted : 1, seen = 0;
-  for (size_t i = 0; i < count && some < AUDIT_MAX && some < wanted; i++) /* the order is shuffled already */
-    if (!lb_hunting_knows(g, order[i]) && lb_hunt_sets_contained(&g->h->sets, &g->h->space, order[i], LB_HUNT_LEASE) && seen++ % (every ? every : 1) == 0)
-      sample[some++] = order[i];
+  size_t sample[LB_HUNTING_SAMPLE_MAX] = {0}, some = lb_hunting_draw_held(g, order, count, sample);
   g->live.what = "auditing";
   struct lb_hunt_volley volley = {.timeline = sample, .count = some, .guards = 1u << g->order->guard, .repeats = 1, .jobs = g->order->jobs};
   int r = lb_hunting_is_over(g, 1) ? 0 : lb_hunting_fire_decided(g, &volley);
@@ -62,14 +68,18 @@ int lb_hunting_ask_guards(struct lb_hunting *g) {
 
 /* What keeps exclusion without a guard has to do no damage under one: numbers could go backwards, or a guard let a late write through. Of a share of these
  * timelines it is seen. */
-int lb_hunting_audit_guards(struct lb_hunting *g, const size_t order[], size_t count) {
-  size_t sample[AUDIT_MAX], some = 0, safe = 0, last = SIZE_MAX;
-  if (g->order->guard != LB_GUARD_NONE) return 0;
-  for (size_t i = 0; i < count && some < AUDIT_MAX; i++) { /* the order is shuffled already; controls stand in it several times */
-    if (!lb_hunting_knows(g, order[i]) || lb_hunt_broke(lb_hunt_seen(&g->h->book, order[i])) || order[i] == last) continue;
+size_t lb_hunting_draw_safe(const struct lb_hunting *g, const size_t order[], size_t count, size_t ret[LB_HUNTING_SAMPLE_MAX]) {
+  size_t some = 0, place = 0, last = SIZE_MAX;
+  for (size_t i = 0; i < count && some < LB_HUNTING_SAMPLE_MAX && g->order->guard == LB_GUARD_NONE; i++) { /* the order is shuffled already; controls stand in it several times */
+    if (order[i] == last) continue;
     last = order[i];
-    if (safe++ % EVERY == 0) sample[some++] = order[i];
+    if (place++ % EVERY == 0 && lb_hunting_knows(g, order[i]) && !lb_hunt_broke(lb_hunt_seen(&g->h->book, order[i]))) ret[some++] = order[i];
   }
+  return some;
+}
+
+int lb_hunting_audit_guards(struct lb_hunting *g, const size_t order[], size_t count) {
+  size_t sample[LB_HUNTING_SAMPLE_MAX], some = lb_hunting_draw_safe(g, order, count, sample);
   g->live.what = "auditing guards";
   struct lb_hunt_volley volley = {.timeline = sample, .count = some, .guards = OTHER_GUARDS, .repeats = 1, .jobs = g->order->jobs};
   return lb_hunting_is_over(g, 1) ? 0 : lb_hunting_fire_decided(g, &volley);
@@ -83,7 +93,7 @@ static bool budget_is_over(void *clock) { return lb_hunting_is_over(clock, 1); }
 int lb_hunting_simplify(struct lb_hunting *g, ptrdiff_t only) {
   char of[300];
   lb_hunting_describe(g->order, of, sizeof of);
-  struct lb_hunt_lab lab = {.gun = &g->gun, .jobs = g->order->jobs, .folder = g->order->folder, .of = of, .is_over = budget_is_over, .clock = g, .err = g->err, .err_size = g->err_size};
+  struct lb_hunt_lab lab = {.gun = &g->gun, .jobs = g->order->jobs, .folder = g->order->folder, .of = of, .is_over = budget_is_over, .clock = g, .hasty = g->order->budget_s == 0, .err = g->err, .err_size = g->err_size};
   struct lb_hunt_player player = lb_hunt_lab_player(&lab);
   g->live.what = "simplifying";
   int r = lb_hunt_simplify(&g->h->space, &g->h->sets, &player);

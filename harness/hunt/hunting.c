@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 
-enum { AGAIN = 2 };
+enum { AGAIN = 2, UNDECIDED_MAX = AGAIN + 2 };
 
 /* ---- time ------------------------------------------------------------------------------------------------------------ */
 
@@ -28,6 +28,10 @@ int lb_hunting_find_sets(struct lb_hunting *g) {
 
 bool lb_hunting_knows(const struct lb_hunting *g, size_t timeline) { return lb_hunt_decided(lb_hunt_seen(&g->h->book, timeline)) > 0; }
 
+bool lb_hunting_may_ask(const struct lb_hunting *g, size_t timeline, enum lb_guard guard) {
+  return g->h->book.count[timeline][guard].of[LB_HUNT_UNDECIDED] < UNDECIDED_MAX && !lb_hunt_is_hopeless(&g->h->book, timeline, guard);
+}
+
 /* What a hunt is of: the first line of its journal. */
 void lb_hunting_describe(const struct lb_hunt_order *order, char *ret, size_t size) {
   char without[LB_HUNT_WITHOUT_MAX];
@@ -41,18 +45,20 @@ void lb_hunting_describe(const struct lb_hunt_order *order, char *ret, size_t si
 /* ---- volleys --------------------------------------------------------------------------------------------------------- */
 
 /* -EINTR is an end, not an error. */
-int lb_hunting_fire(struct lb_hunting *g, const struct lb_hunt_volley *volley) {
-  int r = lb_hunt_fire(&g->gun, volley, g->err, g->err_size);
+int lb_hunting_fire_together(struct lb_hunting *g, const struct lb_hunt_volley volley[], size_t count) {
+  int r = lb_hunt_fire_together(&g->gun, volley, count, g->err, g->err_size);
   if (r == -EINTR) g->h->end = LB_HUNT_INTERRUPTED;
   return r;
 }
+
+int lb_hunting_fire(struct lb_hunting *g, const struct lb_hunt_volley *volley) { return lb_hunting_fire_together(g, volley, 1); }
 
 /* The least of those guards under which it may come out otherwise. */
 static unsigned least_decided(const struct lb_hunting *g, size_t timeline, unsigned guards) {
   unsigned least = UINT_MAX;
   for (unsigned guard = 0; guard < LB_GUARD_COUNT; guard++) {
     unsigned decided = lb_hunt_decided(&g->h->book.count[timeline][guard]);
-    if (guards >> guard & 1 && decided < least && !lb_hunt_is_hopeless(&g->h->book, timeline, (enum lb_guard)guard)) least = decided;
+    if (guards >> guard & 1 && decided < least && lb_hunting_may_ask(g, timeline, (enum lb_guard)guard)) least = decided;
   }
   return least;
 }

@@ -32,6 +32,10 @@ int lb_hunting_find_sets(struct lb_hunting *g);
 
 /* Plays it. 0; -EINTR, which is an end (h->end), not an error; -errno with one line in err. */
 int lb_hunting_fire(struct lb_hunting *g, const struct lb_hunt_volley *volley);
+/* Plays all of them at once, as lb_hunting_fire(). */
+int lb_hunting_fire_together(struct lb_hunting *g, const struct lb_hunt_volley volley[], size_t count);
+/* False if so many of its trials under this guard were undecided, or for one reason, that nobody asks again, nor does a hunt that goes on. */
+bool lb_hunting_may_ask(const struct lb_hunting *g, size_t timeline, enum lb_guard guard);
 /* Plays those of which fewer than `repeats` trials are decided, and what is undecided again (`again` is not looked at). As lb_hunting_fire(), or -ENOMEM. */
 int lb_hunting_fire_decided(struct lb_hunting *g, const struct lb_hunt_volley *volley);
 

@@ -53,7 +53,7 @@ static const struct lb_hunt_count *seen(void *of, const struct lb_hunt_form *for
   return book ? lb_hunt_seen(book, form->timeline) : NULL;
 }
 
-struct lb_hunt_player lb_hunt_lab_player(struct lb_hunt_lab *lab) { return (struct lb_hunt_player){play, seen, lab}; }
+struct lb_hunt_player lb_hunt_lab_player(struct lb_hunt_lab *lab) { return (struct lb_hunt_player){play, seen, lab, lab->hasty ? LB_HUNT_SURE : 1}; }
 
 /* Until so many are decided, or one did not break. An undecided one is played again once. */
 static int try(struct lb_hunt_lab *lab, struct lb_hunt_gun *gun, const struct lb_hunt_form *form, enum lb_hunt_came class) {

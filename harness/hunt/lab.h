@@ -17,6 +17,7 @@ struct lb_hunt_lab {
   struct lb_hunt_book book[LB_HUNT_WITHOUT_COUNT]; /* the first one is not used: that is the book of the hunt */
   bool (*is_over)(void *clock); /* the time of the hunt */
   void *clock;
+  bool hasty; /* waiting is dearer than trials */
   char *err;
   size_t err_size;
 };

@@ -53,6 +53,12 @@ static void look_at_subsets(const struct lb_hunt_book *b, size_t timeline, enum 
   }
 }
 
+bool lb_hunt_part_broke(const struct lb_hunt_book *book, size_t timeline, enum lb_hunt_came class) {
+  unsigned breaking, open;
+  look_at_subsets(book, timeline, class, &breaking, &open);
+  return breaking > 0;
+}
+
 /* True if it belongs into the list. Those that contain a minimal set do not: the smaller one says more. */
 static bool judge(const struct lb_hunt_book *b, const struct lb_hunt_sets *smaller, size_t timeline, enum lb_hunt_came class, struct lb_hunt_set *ret) {
   const struct lb_hunt_count *count = lb_hunt_seen(b, timeline);

@@ -48,6 +48,8 @@ int lb_hunt_sets_find(const struct lb_hunt_book *book, struct lb_hunt_sets *ret)
 void lb_hunt_sets_clear(struct lb_hunt_sets *sets);
 /* True if the timeline has all faults of one of the minimal sets of this class, and more. */
 bool lb_hunt_sets_contained(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t timeline, enum lb_hunt_came class);
+/* True if a proper subset of the timeline broke in this class, once or more. */
+bool lb_hunt_part_broke(const struct lb_hunt_book *book, size_t timeline, enum lb_hunt_came class);
 /* True if two sets show the same mechanism: the same class, and the same things done to the same hosts, whenever, until whenever and in whatever
  * regime. */
 bool lb_hunt_alike(const struct lb_hunt_space *space, const struct lb_hunt_set *a, const struct lb_hunt_set *b);

@@ -142,7 +142,7 @@ static int play(struct job *job, unsigned without, bool first) {
     const struct lb_hunt_count *seen = job->player->seen(job->player->of, &job->ask[i]);
     if (job->ask[i].without == without && first == (!seen || lb_hunt_decided(seen) == 0)) job->timeline[count++] = job->ask[i].timeline;
   }
-  return count > 0 ? job->player->play(job->player->of, without, job->timeline, count, first ? 1 : LB_HUNT_SURE - 1) : 0;
+  return count > 0 ? job->player->play(job->player->of, without, job->timeline, count, first ? job->player->first : LB_HUNT_SURE - 1) : 0;
 }
 
 static int play_round(struct job *job) {

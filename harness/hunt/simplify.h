@@ -21,6 +21,8 @@ struct lb_hunt_player {
   /* NULL = it was never played. Valid until the next call of play. */
   const struct lb_hunt_count *(*seen)(void *of, const struct lb_hunt_form *form);
   void *of;
+  /* Trials of a form that was never played: 1, so that one that fails costs no more, or LB_HUNT_SURE, so that one that does not fail takes no second round. */
+  int first;
 };
 /* Sets `simplest` of each minimal set that is the first of its mechanism: a step is made where the simpler form breaks n of n in the class of the set, and no smaller
  * minimal set is in it. One that could not be decided is not simpler. 0; what `play` returned when it stopped (sets are as simple as they are by then); -ENOMEM. */

@@ -36,16 +36,21 @@ static void free_files(struct files *files) {
   free(files->path);
 }
 
-static int write_files(const struct lb_hunt_gun *g, const size_t timeline[], size_t count, struct files *ret) {
-  char folder[PATH], path[PATH + 40];
+struct timed { /* a timeline of a volley */
+  size_t timeline, volley, place;
+  int64_t takes_ms;
+};
+
+static int write_files(const struct lb_hunt_gun *g, const struct timed timed[], size_t count, struct files *ret) {
+  char folder[PATH], path[PATH + 60];
   struct lb_hunt_settings settings = g->change ? *g->change : (struct lb_hunt_settings){0};
   settings.no_client_3 |= g->space->switches.no_client_3;
   *ret = (struct files){.path = calloc(count + 1, sizeof *ret->path)};
   snprintf(folder, sizeof folder, "%s/scratch/hunt", g->dir->partial);
   int r = ret->path ? lb_make_dirs(folder) : -ENOMEM;
   for (size_t i = 0; i < count && r == 0; i++) {
-    snprintf(path, sizeof path, "%s/t%06zu.ini", folder, timeline[i]);
-    r = lb_hunt_write_file(g->space, timeline[i], LB_GUARD_NONE, &settings, "any", path);
+    snprintf(path, sizeof path, "%s/t%06zu-%zu.ini", folder, timed[i].timeline, timed[i].volley);
+    r = lb_hunt_write_file(g->space, timed[i].timeline, LB_GUARD_NONE, &settings, "any", path);
     if (r == 0 && !(ret->path[ret->count++] = strdup(path))) r = -ENOMEM;
   }
   return r;
@@ -58,14 +63,20 @@ struct shot { /* of a cell: what came of it in this volley */
 };
 struct ear { /* what the runner asks and tells */
   struct lb_hunt_gun *gun;
-  const struct lb_hunt_volley *volley;
+  const struct lb_hunt_volley *volley; /* all that are played together */
   const struct lb_plan *plan;
   struct shot *shot;  /* by cell */
   size_t done, count; /* trials: for the live line */
 };
 
-/* "t000012" is timeline 12. */
+/* "t000012-3" is timeline 12 of volley 3. */
 static size_t timeline_of(const struct lb_scenario *scenario) { return strtoul(scenario->name + 1, NULL, 10); }
+static const struct lb_hunt_volley *volley_of(const struct ear *ear, const struct lb_scenario *scenario) {
+  return &ear->volley[strtoul(strchr(scenario->name, '-') + 1, NULL, 10)];
+}
+static struct lb_hunt_book *book_of(const struct ear *ear, const struct lb_hunt_volley *volley) { return volley->book ? volley->book : ear->gun->book; }
+/* The plan has every guard and number of trials that one of the volleys wants. */
+static bool is_asked(const struct lb_hunt_volley *volley, enum lb_guard guard) { return volley->guards >> guard & 1; }
 
 static void tell(const struct ear *ear) {
   if (ear->gun->tick) ear->gun->tick(ear->gun->display, ear->done, ear->count);
@@ -75,11 +86,12 @@ static void finished(void *to, const struct lb_tally *tally, const struct lb_job
   struct ear *ear = to;
   const struct lb_cell *cell = &tally->plan->cells[result->job->cell];
   struct shot *shot = &ear->shot[result->job->cell];
+  const struct lb_hunt_volley *volley = volley_of(ear, cell->scenario);
   enum lb_hunt_came came = lb_hunt_came_of(&result->outcome);
-  lb_hunt_book_add(ear->gun->book, timeline_of(cell->scenario), cell->guard, came, result->outcome.why);
+  lb_hunt_book_add(book_of(ear, volley), timeline_of(cell->scenario), cell->guard, came, result->outcome.why);
   shot->decided += came != LB_HUNT_UNDECIDED;
   shot->undecided += came == LB_HUNT_UNDECIDED;
-  ear->done += came != LB_HUNT_UNDECIDED || shot->undecided > (unsigned)ear->volley->again;
+  ear->done += came != LB_HUNT_UNDECIDED || shot->undecided > (unsigned)volley->again;
   tell(ear);
 }
 
@@ -93,10 +105,12 @@ static enum lb_wanted wanted(void *to, const struct lb_job *job, size_t running)
   const struct ear *ear = to;
   struct lb_hunt_gun *g = ear->gun;
   const struct shot *shot = &ear->shot[job->cell];
-  if (shot->decided >= (unsigned)ear->volley->repeats) return LB_WANTED_NO_MORE;
-  if (shot->decided + running >= (unsigned)ear->volley->repeats) return LB_WANTED_LATER;
+  const struct lb_hunt_volley *volley = volley_of(ear, job->plan.scenario);
+  if (!is_asked(volley, job->plan.guard) || job->plan.trial > volley->repeats + volley->again) return LB_WANTED_NO_MORE;
+  if (shot->decided >= (unsigned)volley->repeats) return LB_WANTED_NO_MORE;
+  if (shot->decided + running >= (unsigned)volley->repeats) return LB_WANTED_LATER;
   size_t timeline = timeline_of(job->plan.scenario);
-  if (shot->undecided > 1 && lb_hunt_is_hopeless(g->book, timeline, job->plan.guard)) return LB_WANTED_NO_MORE;
+  if (shot->undecided > 1 && lb_hunt_is_hopeless(book_of(ear, volley), timeline, job->plan.guard)) return LB_WANTED_NO_MORE;
   if (!g->left_s) return LB_WANTED_NOW;
   double takes_s = 1.5e-3 * (double)lb_hunt_takes_ms(&g->space->system, &g->space->timeline[timeline]);
   bool late = g->left_s(g->clock) < takes_s;
@@ -105,22 +119,33 @@ static enum lb_wanted wanted(void *to, const struct lb_job *job, size_t running)
 }
 
 /* What cannot be played is no trial, and must not look like one that was safe. One of several guards that means nothing there was not asked. */
-static void enter_skipped(struct lb_hunt_gun *g, const struct lb_plan *plan) {
-  for (size_t i = 0; i < plan->cell_count; i++) {
-    const struct lb_cell *cell = &plan->cells[i];
-    if (cell->skip[0] && !(cell->guard != g->book->guard && cell->means_nothing))
-      lb_hunt_book_add(g->book, timeline_of(cell->scenario), cell->guard, LB_HUNT_UNDECIDED, cell->skip);
+static void enter_skipped(const struct ear *ear) {
+  for (size_t i = 0; i < ear->plan->cell_count; i++) {
+    const struct lb_cell *cell = &ear->plan->cells[i];
+    const struct lb_hunt_volley *volley = volley_of(ear, cell->scenario);
+    struct lb_hunt_book *book = book_of(ear, volley);
+    if (cell->skip[0] && is_asked(volley, cell->guard) && !(cell->guard != book->guard && cell->means_nothing))
+      lb_hunt_book_add(book, timeline_of(cell->scenario), cell->guard, LB_HUNT_UNDECIDED, cell->skip);
   }
 }
 
 /* ---- a volley -------------------------------------------------------------------------------------------------------- */
 
+static size_t count_wanted(const struct ear *ear) {
+  size_t count = 0;
+  for (size_t i = 0; i < ear->plan->cell_count; i++) {
+    const struct lb_cell *cell = &ear->plan->cells[i];
+    const struct lb_hunt_volley *volley = volley_of(ear, cell->scenario);
+    if (!cell->skip[0] && is_asked(volley, cell->guard)) count += (size_t)volley->repeats;
+  }
+  return count;
+}
+
 static int play(struct ear *ear, char *err, size_t err_size) {
   struct lb_tally tally;
   struct lb_progress progress = {.finished = finished, .tick = tick, .wanted = wanted, .display = ear};
-  enter_skipped(ear->gun, ear->plan);
-  if (ear->plan->job_count == 0) return 0;
-  ear->count = ear->plan->job_count / (size_t)(ear->volley->repeats + ear->volley->again) * (size_t)ear->volley->repeats;
+  enter_skipped(ear);
+  if ((ear->count = count_wanted(ear)) == 0) return 0;
   int r = (ear->shot = calloc(ear->plan->cell_count, sizeof *ear->shot)) ? lb_tally_begin(ear->plan, &tally) : -ENOMEM;
   if (r < 0) return free(ear->shot), lb_refuse(err, err_size, "out of memory"), r;
   r = lb_runner_run(&tally, ear->gun->dir, ear->volley->jobs, &progress, err, err_size);
@@ -129,31 +154,31 @@ static int play(struct ear *ear, char *err, size_t err_size) {
   return r;
 }
 
-static int fire(struct lb_hunt_gun *g, const struct lb_hunt_volley *v, const size_t timeline[], char *err, size_t err_size) {
+static int fire(struct lb_hunt_gun *g, const struct lb_hunt_volley v[], size_t volley_count, const struct timed timed[], size_t count, char *err,
+                size_t err_size) {
   struct files files;
   struct lb_plan plan;
-  int r = write_files(g, timeline, v->count, &files);
+  int r = write_files(g, timed, count, &files);
   if (r < 0) return free_files(&files), lb_refuse(err, err_size, "cannot write the timelines: %s", strerror(-r)), r;
   struct lb_plan_request request = {.scenario_paths = (const char *const *)files.path,
                                     .scenario_count = files.count,
                                     .systems = g->space->system.name,
-                                    .guards = v->guards,
-                                    .trials = v->repeats + v->again,
                                     .settings = g->settings,
                                     .setting_count = g->setting_count,
                                     .reuse = !g->fresh,
                                     .in_order = true,
                                     .seed = lb_rng_fork(g->seed, STREAM_VOLLEY, g->fired++).state};
+  for (size_t i = 0; i < volley_count; i++) {
+    request.guards |= v[i].guards;
+    if (v[i].repeats + v[i].again > request.trials) request.trials = v[i].repeats + v[i].again;
+  }
   r = lb_plan_make(&request, &plan, err, err_size);
-  if (r == 0) r = play(&(struct ear){.gun = g, .volley = v, .plan = &plan}, err, err_size), lb_plan_clear(&plan);
+  struct ear ear = {.gun = g, .volley = v, .plan = &plan};
+  for (size_t i = 0; i < plan.job_count && r == 0; i++) plan.jobs[i].plan.fresh = volley_of(&ear, plan.jobs[i].plan.scenario)->fresh;
+  if (r == 0) r = play(&ear, err, err_size), lb_plan_clear(&plan);
   free_files(&files);
   return r;
 }
-
-struct timed {
-  size_t timeline, place;
-  int64_t takes_ms;
-};
 
 static int by_time(const void *left, const void *right) {
   const struct timed *a = left, *b = right;
@@ -162,23 +187,26 @@ static int by_time(const void *left, const void *right) {
 }
 
 /* The longest first; of those that take as long, as they come. */
-static int sort(const struct lb_hunt_gun *g, const struct lb_hunt_volley *v, size_t ret[]) {
-  struct timed *timed = malloc((v->count + 1) * sizeof *timed);
-  if (!timed) return -ENOMEM;
-  for (size_t i = 0; i < v->count; i++)
-    timed[i] = (struct timed){v->timeline[i], i, v->as_given ? 0 : lb_hunt_takes_ms(&g->space->system, &g->space->timeline[v->timeline[i]])};
-  qsort(timed, v->count, sizeof *timed, by_time);
-  for (size_t i = 0; i < v->count; i++) ret[i] = timed[i].timeline;
+static size_t sort(const struct lb_hunt_gun *g, const struct lb_hunt_volley v[], size_t volley_count, struct timed ret[]) {
+  size_t count = 0;
+  for (size_t n = 0; n < volley_count; n++)
+    for (size_t i = 0; i < v[n].count; i++, count++)
+      ret[count] = (struct timed){v[n].timeline[i], n, count, v->as_given ? 0 : lb_hunt_takes_ms(&g->space->system, &g->space->timeline[v[n].timeline[i]])};
+  qsort(ret, count, sizeof *ret, by_time);
+  return count;
+}
+
+int lb_hunt_fire_together(struct lb_hunt_gun *gun, const struct lb_hunt_volley volley[], size_t count, char *err, size_t err_size) {
+  size_t room = 0;
+  for (size_t i = 0; i < count; i++) room += volley[i].count;
+  if (room == 0) return 0;
+  struct timed *timed = malloc(room * sizeof *timed);
+  if (!timed) return lb_refuse(err, err_size, "out of memory"), -ENOMEM;
+  int r = fire(gun, volley, count, timed, sort(gun, volley, count, timed), err, err_size);
   free(timed);
-  return 0;
+  return r;
 }
 
 int lb_hunt_fire(struct lb_hunt_gun *gun, const struct lb_hunt_volley *volley, char *err, size_t err_size) {
-  if (volley->count == 0) return 0;
-  size_t *timeline = malloc(volley->count * sizeof *timeline);
-  int r = timeline ? sort(gun, volley, timeline) : -ENOMEM;
-  if (r == 0) r = fire(gun, volley, timeline, err, err_size);
-  else lb_refuse(err, err_size, "out of memory");
-  free(timeline);
-  return r;
+  return lb_hunt_fire_together(gun, volley, 1, err, err_size);
 }

@@ -37,11 +37,15 @@ struct lb_hunt_volley {
   int again;       /* trials more at most, for undecided ones */
   bool as_given;   /* in this order; else those that take long come first, so that nobody waits for them at the end */
   int jobs;        /* trials side by side */
+  bool fresh;      /* each on servers of its own, whatever the gun says */
+  struct lb_hunt_book *book; /* into which they are entered; NULL = that of the gun */
 };
 
 /* Plays it. 0; -EINTR (what had ended is in the book); -errno with one line in err. A timeline that this machine or system cannot play is entered as
  * undecided, with the reason. What the time does not reach is not in the book. */
 int lb_hunt_fire(struct lb_hunt_gun *gun, const struct lb_hunt_volley *volley, char *err, size_t err_size);
+/* Plays several at once: nobody waits for the end of another one. `as_given` and `jobs` are those of the first. As lb_hunt_fire(). */
+int lb_hunt_fire_together(struct lb_hunt_gun *gun, const struct lb_hunt_volley volley[], size_t count, char *err, size_t err_size);
 /* The scenario file of a timeline, written at this path. 0 or -errno. */
 int lb_hunt_write_file(const struct lb_hunt_space *space, size_t timeline, enum lb_guard guard, const struct lb_hunt_settings *settings,
                        const char *expected, const char *path);

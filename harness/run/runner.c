@@ -159,16 +159,30 @@ static bool plays(const struct runner *r) {
   return some;
 }
 
+static int busy_slots(const struct runner *r) {
+  int n = 0;
+  for (int i = 0; i < r->slots; i++) n += r->slot[i].worker.pid != 0;
+  return n;
+}
+
+/* One that wants fresh servers is before this position (< 0 = there is none), and no place is left but those of workers that wait to be told. */
+static bool gives_way(struct runner *r, ptrdiff_t position) {
+  if (busy_slots(r) < r->slots) return false;
+  ptrdiff_t first = lb_queue_next(&r->queue, NULL);
+  return first >= 0 && (position < 0 || first < position) && job_at(r, (size_t)first)->plan.fresh;
+}
+
 /* Those that wait get what is left for their servers; where nothing is, they end. */
 static void tell_idle(struct runner *r) {
   for (int i = 0; i < r->slots; i++) {
     struct slot *slot = &r->slot[i];
     if (!slot->worker.pid || slot->result || slot->ending) continue;
     ptrdiff_t position = lb_queue_next(&r->queue, slot->like);
-    if (position >= 0) {
+    bool goes = gives_way(r, position);
+    if (position >= 0 && !goes) {
       lb_queue_take(&r->queue, (size_t)position);
       run_at(r, slot, (size_t)position);
-    } else if (plays(r) && lb_queue_has(&r->queue, slot->like)) {
+    } else if (!goes && plays(r) && lb_queue_has(&r->queue, slot->like)) {
       continue; /* what runs decides whether it is wanted */
     } else {
       slot->ending = true;
@@ -176,12 +190,6 @@ static void tell_idle(struct runner *r) {
     }
     lb_worker_tell(&slot->worker, position);
   }
-}
-
-static int busy_slots(const struct runner *r) {
-  int n = 0;
-  for (int i = 0; i < r->slots; i++) n += r->slot[i].worker.pid != 0;
-  return n;
 }
 
 static struct lb_crowd crowd(const struct runner *r) {
