@@ -45,10 +45,10 @@ static int in_vain(struct lb_stage *s, const struct lb_step *step, const char *w
 /* Looks at the memory and asks nobody: the client may be deep in a hook, or stand still. */
 static int await_client(struct lb_stage *s, const struct lb_step *step) {
   const struct lb_client_state *state = &s->memory->state[step->a.number - 1];
-  lb_ns deadline = lb_timeline_in_ms(step->within_ms);
+  lb_ns since = lb_clock_ns(), deadline = lb_timeline_in_ms(step->within_ms);
   while (!parts[step->verb].met(state)) {
     if (lb_clock_ns() > deadline) return in_vain(s, step, "it did not");
-    lb_timeline_doze();
+    lb_timeline_doze(since);
   }
   lb_stage_met(s, step);
   return 0;
@@ -58,11 +58,11 @@ static int await_client(struct lb_stage *s, const struct lb_step *step) {
 static int let_client(struct lb_stage *s, const struct lb_step *step) {
   const struct lb_client_state *one = &s->memory->state[step->a.number - 1];
   const struct lb_client_state *other = step->b.kind == LB_ROLE_CLIENT ? &s->memory->state[step->b.number - 1] : one;
-  lb_ns deadline = lb_timeline_in_ms(step->within_ms);
+  lb_ns since = lb_clock_ns(), deadline = lb_timeline_in_ms(step->within_ms);
   while (!parts[step->verb].met(one) && !parts[step->verb].met(other)) {
     if (lb_clock_ns() > deadline) return lb_stage_not_met(s, step), 0;
     if (lb_timeline_look_at_points(s) < 0) return -ECANCELED;
-    lb_timeline_doze();
+    lb_timeline_doze(since);
   }
   lb_stage_met(s, step);
   return 0;

@@ -45,11 +45,11 @@ int lb_timeline_await_absent(struct lb_stage *s, const struct lb_step *step) {
 static int await_life(struct lb_stage *s, const struct lb_step *step, enum lb_life life) {
   struct lb_client *client = lb_timeline_client(s, step);
   const struct lb_client_state *state = lb_stage_state(s, client);
-  lb_ns deadline = lb_timeline_in_ms(step->within_ms);
+  lb_ns since = lb_clock_ns(), deadline = lb_timeline_in_ms(step->within_ms);
   while (lb_clock_ns() < deadline) {
     if (lb_timeline_look_at_points(s) < 0) return -ECANCELED;
     if (atomic_load(&state->at_point) && lb_client_look(client) == life) return lb_stage_met(s, step), 0;
-    lb_timeline_doze();
+    lb_timeline_doze(since);
   }
   lb_stage_not_met(s, step);
   return lb_stage_doubt(s, LB_UNDECIDED, "%s: it is at no point that an earlier step has armed", step->text);
@@ -64,7 +64,7 @@ int lb_timeline_await_woken(struct lb_stage *s, const struct lb_step *step) {
   lb_ns deadline = lb_timeline_in_ms(step->within_ms);
   while (!atomic_load(&state->woken) || atomic_load(&state->holds)) {
     if (lb_clock_ns() > deadline) return lb_stage_not_met(s, step), lb_stage_doubt(s, LB_UNDECIDED, "%s: it was told nothing", step->text);
-    lb_timeline_doze();
+    lb_timeline_doze(lb_clock_ns());
   }
   return lb_stage_met(s, step), 0;
 }

@@ -15,10 +15,18 @@
 #include "fault.h"
 
 /* SECTION_MS: what a section takes at most once it was granted: its client lets go of what it has. */
-enum { QUICK_MS = 1000, POLL_US = 500, SECTION_MS = 2500 };
+enum { QUICK_MS = 1000, SECTION_MS = 2500, DOZE_LEAST_US = 500, DOZE_MOST_US = 5000, DOZE_SHARE = 20 };
 
 lb_ns lb_timeline_in_ms(int64_t ms) { return lb_clock_ns() + (lb_ns)ms * LB_NS_PER_MS; }
-void lb_timeline_doze(void) { lb_clock_sleep_until(lb_clock_ns() + POLL_US * (LB_NS_PER_MS / 1000)); }
+
+/* Each look wakes a processor up. Who has waited for seconds can be late by milliseconds. */
+void lb_timeline_doze(lb_ns since) {
+  const lb_ns us = LB_NS_PER_MS / 1000;
+  lb_ns now = lb_clock_ns(), nap = (now - since) / DOZE_SHARE;
+  if (nap < DOZE_LEAST_US * us) nap = DOZE_LEAST_US * us;
+  if (nap > DOZE_MOST_US * us) nap = DOZE_MOST_US * us;
+  lb_clock_sleep_until(now + nap);
+}
 
 struct lb_client *lb_timeline_client(struct lb_stage *s, const struct lb_step *step) {
   return &s->client[step->a.number - 1];
@@ -75,10 +83,9 @@ static bool is_at_point(const struct lb_stage *s, struct lb_client *client, cons
 /* A client with an armed point: true once it is there, false once it has answered or the time is
  * over. */
 static bool reaches_point(const struct lb_stage *s, struct lb_client *client, const struct lb_pending *p) {
-  while (lb_clock_ns() < p->until) {
+  for (lb_ns since = lb_clock_ns(); lb_clock_ns() < p->until; lb_timeline_doze(since)) {
     if (is_at_point(s, client, p)) return true;
     if (lb_client_peek(client) > 0) return false;
-    lb_timeline_doze();
   }
   return false;
 }

@@ -12,8 +12,8 @@ enum { LB_GRACE_MS = 3000 }; /* so much later than the deadline of a command an 
 
 /* That time, on the clock of lb_clock_ns(). */
 lb_ns lb_timeline_in_ms(int64_t ms);
-/* A short sleep between two looks at what others do. */
-void lb_timeline_doze(void);
+/* A sleep between two looks at what others do, by who has waited since then: 0.5 ms, and a twentieth of the wait where that is more, up to 5 ms. */
+void lb_timeline_doze(lb_ns since);
 
 /* The client that a step names. */
 struct lb_client *lb_timeline_client(struct lb_stage *stage, const struct lb_step *step);

@@ -21,10 +21,10 @@ int lb_timeline_gate(struct lb_stage *s, const struct lb_step *step) {
 /* A client that had come to the gate before it was opened stops all the same: then it has to be told to go on. True if it stands there. */
 static bool stands_behind(struct lb_stage *s, struct lb_client *client) {
   const struct lb_client_state *state = lb_stage_state(s, client);
-  lb_ns deadline = lb_timeline_in_ms(QUICK_MS);
+  lb_ns since = lb_clock_ns(), deadline = lb_timeline_in_ms(QUICK_MS);
   while (atomic_load(&state->at_point) && lb_clock_ns() < deadline) {
     if (lb_client_look(client) == LB_LIFE_STOPPED) return true;
-    lb_timeline_doze();
+    lb_timeline_doze(since);
   }
   return false;
 }
