@@ -15,12 +15,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/files.h"
 #include "scratch.h"
 #include "servers/family_util.h"
+#include "servers/journal.h"
 #include "servers/power.h"
 #include "servers/room.h"
 
@@ -122,6 +124,56 @@ static void a_file_that_lacks_what_was_synced_is_no_disk(void **state) {
   assert_string_equal(cluster.err, "disk-1: what it had synced is not there");
 }
 
+static void synced_is(int wanted) {
+  int r = lb_power_is_synced(&cluster, 0);
+  if (r < 0) fail_msg("%s", cluster.err);
+  assert_int_equal(r, wanted);
+}
+
+static void a_server_has_synced_when_nothing_came_behind_its_last_sync(void **state) {
+  char path[300];
+  (void)state;
+  WRITES("append", "one");
+  synced_is(0);
+  WRITES("sync");
+  synced_is(1);
+  WRITES("append", "two", "sync", "append", "three");
+  synced_is(0);
+  data_is("onetwothree"); /* a look takes nothing out */
+  cut(11, 5);
+  WRITES("append", "four");
+  path_of_data(path, sizeof path);
+  assert_int_equal(unlink(path), 0);
+  synced_is(1); /* of a file that is there no more nothing can be lost */
+}
+
+/* Until its moment is there a write may still be under way, and until its size is there an entry cannot be read. */
+static void what_is_not_in_the_journal_yet_is_not_synced(void **state) {
+  (void)state;
+  WRITES("append", "one", "sync");
+  int fd = open(server->journal, O_RDWR | O_CLOEXEC);
+  struct lb_journal *journal = mmap(NULL, LB_JOURNAL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  assert_true(fd >= 0 && journal != MAP_FAILED);
+  struct lb_journal_entry *write = (struct lb_journal_entry *)journal->entries;
+  uint64_t moment = atomic_load(&write->moment), written = write->written;
+  synced_is(1);
+  atomic_store(&write->moment, 0);
+  write->written = 0;
+  synced_is(0);
+  atomic_store(&write->moment, moment);
+  write->written = written;
+  atomic_fetch_add(&journal->used, sizeof *write);
+  synced_is(0);
+  munmap(journal, LB_JOURNAL_BYTES);
+  close(fd);
+}
+
+static void of_whom_nobody_has_seen_what_it_writes_it_is_not_said(void **state) {
+  (void)state;
+  assert_int_equal(lb_power_is_synced(&cluster, 0), -ENODATA);
+  assert_string_equal(cluster.err, "disk-1: nobody has seen what it writes");
+}
+
 /* Or the disk of whoever runs the tool would be full. */
 static void a_folder_that_is_no_disk_of_its_own_is_not_filled(void **state) {
   (void)state;
@@ -135,6 +187,9 @@ int main(void) {
       cmocka_unit_test_setup_teardown(what_was_synced_is_all_there, fresh, gone),
       cmocka_unit_test_setup_teardown(what_was_overwritten_is_there_again, fresh, gone),
       cmocka_unit_test_setup_teardown(a_server_that_came_back_can_lose_its_power_again, fresh, gone),
+      cmocka_unit_test_setup_teardown(a_server_has_synced_when_nothing_came_behind_its_last_sync, fresh, gone),
+      cmocka_unit_test_setup_teardown(what_is_not_in_the_journal_yet_is_not_synced, fresh, gone),
+      cmocka_unit_test_setup_teardown(of_whom_nobody_has_seen_what_it_writes_it_is_not_said, fresh, gone),
       cmocka_unit_test_setup_teardown(a_folder_that_is_no_disk_of_its_own_is_not_filled, fresh, gone),
       cmocka_unit_test_setup_teardown(what_nobody_has_seen_is_not_believed, fresh, gone),
       cmocka_unit_test_setup_teardown(a_file_that_lacks_what_was_synced_is_no_disk, fresh, gone),

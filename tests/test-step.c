@@ -113,6 +113,7 @@ static void every_form_of_the_table_has_an_example_that_parses(void **state) {
       "await replica node 2 is online and caught up within 1s",
       "await session of client 2 ended within 5s",
       "let failover within 3s",
+      "let primary sync within 2s",
       "let client 1 hold within 1s",
       "let client 1 write within 1s",
       "let client 2 or 3 write within 1s",

@@ -259,6 +259,10 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
                               .help = "gives another server the time to take over, promoting one where that is an operator's job, and goes on "
                                       "either way; whether one did is recorded",
                               .class = LB_STEP_PAUSES},
+    [LB_STEP_LET_SYNC] = {.form = "let A sync within T",
+                          .help = "gives A, one server, the time to sync what it has written, and goes on either way; whether it has is recorded",
+                          .class = LB_STEP_PAUSES,
+                          .needs = LB_NEED_SERVERS | LB_NEED_ONE_SERVER | LB_NEED_SYNCS},
     [LB_STEP_LET_HOLD] = {.form = "let client N hold within T",
                           .help = "gives a client the time to be granted the lock, and goes on either way; whether it was is recorded",
                           .class = LB_STEP_PAUSES,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * journal.h - what a server has written to its files, and what of it a disk would have kept if the power had gone: a file that the
- * processes of the server map and append to (journal_shim.c), and that is read when all of them are dead (power.c). Private to these.
+ * processes of the server map and append to (journal_shim.c), and that is read when all of them are dead, or while they go on (power.c). Private to these.
  *
  * Each write leaves an entry with what stood there before, each sync one that says when it began. A write has reached the disk when a sync
  * of its file began after it had returned: then it is kept. Nobody waits for anybody, so a process may be killed anywhere.

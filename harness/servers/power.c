@@ -56,8 +56,8 @@ int lb_power_watch(struct lb_cluster *cluster, size_t index) {
 }
 
 static int map_journal(struct look *l) {
-  int fd = open(l->server->journal, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-  void *mapped = fd < 0 ? MAP_FAILED : mmap(NULL, LB_JOURNAL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  int fd = open(l->server->journal, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  void *mapped = fd < 0 ? MAP_FAILED : mmap(NULL, LB_JOURNAL_BYTES, PROT_READ, MAP_SHARED, fd, 0);
   if (fd >= 0) close(fd);
   if (mapped == MAP_FAILED) return fail(l, -errno, "its journal cannot be read");
   l->journal = mapped;
@@ -65,15 +65,17 @@ static int map_journal(struct look *l) {
   return atomic_load(&l->journal->full) ? fail(l, -EIO, "it has written more than its journal holds") : 0;
 }
 
+/* -EAGAIN: one of them is not there yet, and never will be if its writer is dead. */
 static int list_entries(struct look *l) {
   uint64_t used = atomic_load(&l->journal->used);
   l->entry = calloc(used / sizeof **l->entry + 1, sizeof *l->entry);
   if (!l->entry) return fail(l, -ENOMEM, "no memory");
   for (uint64_t at = 0; at < used;) {
     struct lb_journal_entry *entry = (struct lb_journal_entry *)(l->journal->entries + at);
-    if (entry->bytes < sizeof *entry || entry->bytes > used - at) return fail(l, -EIO, "it was killed while it wrote its journal");
+    uint64_t bytes = __atomic_load_n(&entry->bytes, __ATOMIC_ACQUIRE);
+    if (bytes < sizeof *entry || bytes > used - at) return -EAGAIN;
     l->entry[l->entry_count++] = entry;
-    at += entry->bytes;
+    at += bytes;
   }
   return 0;
 }
@@ -135,6 +137,15 @@ static void find_syncs(struct look *l) {
     struct file *file = l->entry[i]->kind == LB_JOURNAL_SYNC ? file_of(l, l->entry[i]) : NULL;
     if (file && atomic_load(&l->entry[i]->moment) > file->synced_from) file->synced_from = atomic_load(&l->entry[i]->moment);
   }
+}
+
+static int look_at(struct look *l) {
+  if (!l->server->journal[0]) return fail(l, -ENODATA, "it keeps no journal");
+  int r = map_journal(l);
+  if (r == 0) r = list_entries(l);
+  if (r == 0) r = list_files(l);
+  if (r == 0) find_syncs(l);
+  return r;
 }
 
 /* One that never returned may have written all that it was to. */
@@ -215,16 +226,28 @@ static void forget(struct look *l) {
 int lb_power_cut(struct lb_cluster *cluster, size_t index, struct lb_power_loss *ret) {
   struct look look = {.cluster = cluster, .server = &cluster->server[index]}, *l = &look;
   *ret = (struct lb_power_loss){0};
-  if (!l->server->journal[0]) return fail(l, -ENODATA, "it keeps no journal");
-  int r = map_journal(l);
-  if (r == 0) r = list_entries(l);
-  if (r == 0) r = list_files(l);
+  int r = look_at(l);
+  if (r == -EAGAIN) r = fail(l, -EIO, "it was killed while it wrote its journal");
   if (r == 0) {
-    find_syncs(l);
     add_up(l, ret);
     r = take_out(l);
   }
   if (r == 0) r = check(l);
   forget(l);
   return r < 0 ? r : begin_anew(cluster, l->server);
+}
+
+/* Its processes go on writing meanwhile. What they have begun and not ended counts as not synced; one that ended and wrote nothing has nothing to lose. */
+static bool may_be_lost(const struct look *l, const struct lb_journal_entry *entry) {
+  const struct file *file = entry->kind == LB_JOURNAL_WRITE ? file_of(l, entry) : NULL;
+  return file && !is_synced(entry, file) && (atomic_load(&entry->moment) == 0 || entry->written > 0);
+}
+
+int lb_power_is_synced(struct lb_cluster *cluster, size_t index) {
+  struct look look = {.cluster = cluster, .server = &cluster->server[index]}, *l = &look;
+  int r = look_at(l);
+  bool lost = r == -EAGAIN;
+  for (size_t i = 0; r == 0 && i < l->entry_count && !lost; i++) lost = may_be_lost(l, l->entry[i]);
+  forget(l);
+  return r < 0 && r != -EAGAIN ? r : !lost;
 }

@@ -25,5 +25,8 @@ int lb_power_watch(struct lb_cluster *cluster, size_t index);
  * synced to each file is there. The journal begins anew. 0, or -errno with cluster->err (-ENODATA: nobody has kept a journal; -EIO: it is
  * not as it should be). */
 int lb_power_cut(struct lb_cluster *cluster, size_t index, struct lb_power_loss *ret);
+/* 1 = a server has synced all that it has written so far, so lb_power_cut() would take nothing; 0 = not all. It may run: nothing is changed, and what it
+ * keeps in its memory is not written. -errno with cluster->err: as lb_power_cut(), or its files cannot be listed just now. */
+int lb_power_is_synced(struct lb_cluster *cluster, size_t index);
 
 #endif

@@ -242,6 +242,7 @@ static const struct part parts[LB_VERB_COUNT] = {
     [LB_STEP_GATE_AT] = {lb_timeline_gate},
     [LB_STEP_PASS] = {lb_timeline_pass},
     [LB_STEP_LET_FAILOVER] = {let_failover},
+    [LB_STEP_LET_SYNC] = {lb_timeline_let_sync},
     [LB_STEP_LET_HOLD] = {let_client, .met = holds},
     [LB_STEP_LET_WRITE] = {let_client, .met = has_written},
     [LB_STEP_LET_EITHER_WRITE] = {let_client, .met = has_written},

@@ -8,9 +8,10 @@
 
 #include "base/clock.h"
 #include "cast.h"
+#include "servers/power.h"
 #include "timeline_client.h"
 
-enum { ASK_MS = 5000, POLL_MS = 20 };
+enum { ASK_MS = 5000, POLL_MS = 20, QUIET_MS = 150 };
 
 /* Whether that server has a record of the key; -1 after lb_stage_doubt(). */
 static int is_present(struct lb_stage *s, const struct lb_step *step, const struct lb_server *server) {
@@ -107,4 +108,22 @@ int lb_timeline_await_session(struct lb_stage *s, const struct lb_step *step) {
   lb_stage_not_met(s, step);
   if (known_at >= 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s still has it", step->text, cluster->server[known_at].name);
   return lb_stage_doubt(s, LB_UNDECIDED, "%s: %s", step->text, cluster->env->err);
+}
+
+/* A server may have answered before it writes: one that is in the middle of a sync keeps it for its next timer, up to a tenth of a second later. So it has to
+ * have synced all for longer than that. */
+int lb_timeline_let_sync(struct lb_stage *s, const struct lb_step *step) {
+  char err[400];
+  struct lb_cast cast;
+  lb_ns deadline = lb_timeline_in_ms(step->within_ms), since = 0;
+  if (lb_cast_find(s, &step->a, &cast, err, sizeof err) < 0) return lb_stage_doubt(s, LB_UNDECIDED, "%s", err);
+  for (;;) {
+    lb_ns now = lb_clock_ns();
+    bool synced = lb_power_is_synced(&s->cluster, (size_t)(cast.server[0] - s->cluster.server)) == 1;
+    if (!synced) since = 0;
+    else if (since == 0) since = now;
+    if (since > 0 && now - since >= QUIET_MS * LB_NS_PER_MS) return lb_stage_met(s, step), 0;
+    if (now >= deadline) return lb_stage_not_met(s, step), 0;
+    lb_clock_sleep_until(now + POLL_MS * LB_NS_PER_MS);
+  }
 }

@@ -20,5 +20,7 @@ int lb_timeline_await_woken(struct lb_stage *stage, const struct lb_step *step);
 int lb_timeline_await_caught_up(struct lb_stage *stage, const struct lb_step *step);
 /* The server that decides has ended the session of a client. Not in time, or there is none: undecided. */
 int lb_timeline_await_session(struct lb_stage *stage, const struct lb_step *step);
+/* Gives one server the time to sync what it has written; not in time, or nobody can say: it is recorded so, and that is all. */
+int lb_timeline_let_sync(struct lb_stage *stage, const struct lb_step *step);
 
 #endif
