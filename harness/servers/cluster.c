@@ -190,15 +190,24 @@ static int await_answer(struct lb_cluster *cluster, size_t index, lb_ns deadline
   return 0;
 }
 
-/* Three passes, not one restart after the other: all are dead before the first starts, so none can
- * answer with the help of one that is about to be killed, and all have started before the first is
- * asked. */
-int lb_cluster_restart_many(struct lb_cluster *cluster, const size_t index[], size_t count, lb_ns deadline) {
+/* Passes, not one restart after the other: all are dead before the first starts, so none can answer with the help of one that is about to be killed, and all
+ * have started before the first is asked. */
+int lb_cluster_begin_restart(struct lb_cluster *cluster, const size_t index[], size_t count) {
   int r = 0;
   for (size_t i = 0; i < count; i++) lb_proc_kill(&cluster->server[index[i]].proc);
   for (size_t i = 0; i < count && r == 0; i++) r = family_of(cluster)->launch(cluster, index[i]);
+  return r;
+}
+
+int lb_cluster_await_answers(struct lb_cluster *cluster, const size_t index[], size_t count, lb_ns deadline) {
+  int r = 0;
   for (size_t i = 0; i < count && r == 0; i++) r = await_answer(cluster, index[i], deadline);
   return r;
+}
+
+int lb_cluster_restart_many(struct lb_cluster *cluster, const size_t index[], size_t count, lb_ns deadline) {
+  int r = lb_cluster_begin_restart(cluster, index, count);
+  return r == 0 ? lb_cluster_await_answers(cluster, index, count, deadline) : r;
 }
 
 int lb_cluster_restart(struct lb_cluster *cluster, size_t index, lb_ns deadline) {

@@ -135,25 +135,39 @@ static int go_on_again(struct lb_doing *d) { return go_on(d) < 0 ? -1 : prove_go
 
 /* ---- restart --------------------------------------------------------------------------------------------------------- */
 
+static size_t indexes_of(const struct lb_doing *d, size_t ret[]) {
+  for (size_t i = 0; i < d->a->server_count; i++) ret[i] = (size_t)(d->a->server[i] - d->s->cluster.server);
+  return d->a->server_count;
+}
+
 /* A restart must not hide that a server had died before. */
-int lb_doing_restart(struct lb_doing *d) {
+static int begin_restart(struct lb_doing *d) {
   const struct lb_cast *c = d->a;
-  size_t index[LB_SERVERS_MAX];
-  for (size_t i = 0; i < c->server_count; i++) {
-    index[i] = (size_t)(c->server[i] - d->s->cluster.server);
-    if (c->server[i]->proc.pid > 0 && !lb_proc_alive(&c->server[i]->proc))
-      return died_by_itself(d, c->server[i]->name);
-  }
-  if (c->server_count > 0 && lb_cluster_restart_many(&d->s->cluster, index, c->server_count, lb_clock_ns() + RESTART_MS * LB_NS_PER_MS) < 0)
+  size_t index[LB_SERVERS_MAX], count = indexes_of(d, index);
+  for (size_t i = 0; i < count; i++)
+    if (c->server[i]->proc.pid > 0 && !lb_proc_alive(&c->server[i]->proc)) return died_by_itself(d, c->server[i]->name);
+  if (lb_cluster_begin_restart(&d->s->cluster, index, count) < 0) return lb_doing_fail(d, "%s: %s", d->step->text, d->s->cluster.err);
+  return 0;
+}
+
+static int end_restart(struct lb_doing *d) {
+  const struct lb_cast *c = d->a;
+  size_t index[LB_SERVERS_MAX], count = indexes_of(d, index);
+  if (lb_cluster_await_answers(&d->s->cluster, index, count, lb_clock_ns() + RESTART_MS * LB_NS_PER_MS) < 0)
     return lb_doing_fail(d, "%s: %s", d->step->text, d->s->cluster.err);
   for (size_t i = 0; i < c->client_count; i++)
     if (lb_crew_restart(d->s, c->client[i], d->err, d->err_size) < 0) return -1;
   return 0;
 }
 
+int lb_doing_restart(struct lb_doing *d) {
+  int r = begin_restart(d);
+  return r == 0 ? end_restart(d) : r;
+}
+
 const struct lb_fault lb_faults_of_processes[LB_VERB_COUNT] = {
     [LB_STEP_KILL] = {kill_all, .undo = lb_doing_restart},
     [LB_STEP_PAUSE] = {stop, prove_stopped, go_on_again},
     [LB_STEP_RESUME] = {go_on, prove_going_on},
-    [LB_STEP_RESTART] = {lb_doing_restart},
+    [LB_STEP_RESTART] = {begin_restart, end_restart, .patient = true}, /* at a gate: who is asked there may meet a server that does not answer yet */
 };
