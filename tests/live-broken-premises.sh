@@ -42,7 +42,7 @@ for name in servers-fast holder-slow; do
 done
 
 # What refutes an expectation is no premise of it: a server that forgets makes a trial violated, not undecided.
-sed 's/^step = fill disk of primary$/step = power off primary/; /^step = free disk of primary$/d' "$dir/disk-full.of" >"$dir/disk-forgets.ini"
+sed 's/^step = fill disk of primary$/step = power off primary/; /^step = free disk of primary$/d; s/^step = client 2 release within 5s$/&\nstep = let primary sync within 2s/' "$dir/disk-full.of" >"$dir/disk-forgets.ini"
 sed 's/policy noeviction$/policy allkeys-lru/' "$dir/eviction-none.of" >"$dir/memory-forgets.ini"
 for pair in disk-forgets:disk-full memory-forgets:eviction-none; do
   check "${pair%:*}: the server forgets" sh -c '! cmp -s "$0" "$1"' "$dir/${pair#*:}.of" "$dir/${pair%:*}.ini"
