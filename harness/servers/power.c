@@ -110,14 +110,14 @@ static int compare(const void *a, const void *b) {
 static int list_files(struct look *l) {
   listing = l;
   if (nftw(l->server->dir, list_file, 16, FTW_PHYS) != 0) return fail(l, -EIO, "its files cannot be listed");
-  qsort(l->file, l->file_count, sizeof *l->file, compare);
+  if (l->file_count > 0) qsort(l->file, l->file_count, sizeof *l->file, compare);
   return 0;
 }
 
 /* NULL: it is there no more, so there is nothing to take out of it. */
 static struct file *file_of(const struct look *l, const struct lb_journal_entry *entry) {
   struct file wanted = {.device = entry->device, .inode = entry->inode, .born = entry->born};
-  return bsearch(&wanted, l->file, l->file_count, sizeof wanted, compare);
+  return l->file_count > 0 ? bsearch(&wanted, l->file, l->file_count, sizeof wanted, compare) : NULL;
 }
 
 static int open_file(struct look *l, struct file *file) {
