@@ -30,8 +30,6 @@ static bool was_asked(const struct lb_hunting *g, size_t timeline) {
   return lb_hunting_knows(g, timeline) || lb_hunt_seen(&g->h->book, timeline)->of[LB_HUNT_UNDECIDED] > 0;
 }
 
-static bool is_held(const struct lb_hunting *g, size_t timeline) { return lb_hunt_sets_contained(&g->h->sets, &g->h->space, timeline, LB_HUNT_LEASE); }
-
 static void add(struct round *r, enum part part, size_t timeline) { r->timeline[part][r->count[part]++] = timeline; }
 
 /* Those with so many faults. `open`: a set with fewer is not confirmed yet. True if one of them was not asked before this round. */
@@ -40,7 +38,7 @@ static bool look(struct round *r, size_t faults, bool open) {
   bool left = false;
   for (size_t i = 0; i < r->order_count; i++) {
     size_t t = r->order[i];
-    if (g->h->space.timeline[t].fault_count != faults || r->taken[t] || was_asked(g, t) || is_held(g, t)) continue;
+    if (g->h->space.timeline[t].fault_count != faults || r->taken[t] || was_asked(g, t) || lb_hunting_is_held(g, t)) continue;
     left = true;
     if (r->count[LOOKING] == MOST || (open && faults > 1 && lb_hunt_part_broke(&g->h->book, t, LB_HUNT_LEASE))) continue;
     r->taken[t] = true;
@@ -122,8 +120,7 @@ static int fire(struct round *r) {
   }
   g->live.what = r->count[CONTROLS] + r->count[LOOKING] > 0 ? "looking" : r->count[CONFIRMING] > 0 ? "confirming" : "auditing";
   int result = lb_hunting_fire_together(g, volley, PART_COUNT);
-  g->live.breaking = 0;
-  for (size_t i = 0; i < g->h->space.count; i++) g->live.breaking += lb_hunt_broke(lb_hunt_seen(&g->h->book, i));
+  lb_hunting_count_breaking(g);
   return result;
 }
 
@@ -132,7 +129,7 @@ static int fire_alone(struct round *r) {
   struct lb_hunting *g = r->g;
   for (size_t i = 0; i < r->order_count; i++) {
     size_t t = r->order[i];
-    if (r->taken[t] || lb_hunting_knows(g, t) || is_held(g, t) || !lb_hunting_may_ask(g, t, g->order->guard)) continue;
+    if (r->taken[t] || lb_hunting_knows(g, t) || lb_hunting_is_held(g, t) || !lb_hunting_may_ask(g, t, g->order->guard)) continue;
     r->taken[t] = true;
     add(r, LOOKING, t);
   }
@@ -164,6 +161,18 @@ static int play(struct round *r) {
 
 /* ---- the whole ------------------------------------------------------------------------------------------------------- */
 
+/* What was to be run, and what was left out for a set in it; of that a sample was run. */
+static void count_wanted(struct lb_hunting *g, const size_t order[], size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    size_t faults = g->h->space.timeline[order[i]].fault_count;
+    if (faults > (size_t)g->order->faults_max) continue;
+    g->h->wanted[faults]++;
+    g->h->held[faults] += lb_hunting_is_held(g, order[i]) && !lb_hunting_knows(g, order[i]);
+  }
+  size_t sample[LB_HUNTING_SAMPLE_MAX], sampled = lb_hunting_draw_held(g, order, count, sample);
+  for (size_t i = 0; i < sampled; i++) g->h->held[g->h->space.timeline[sample[i]].fault_count] += lb_hunting_knows(g, sample[i]);
+}
+
 int lb_hunting_at_once(struct lb_hunting *g, const size_t order[], size_t count) {
   struct round round = {.g = g, .order = order, .order_count = count};
   int r = 0;
@@ -173,13 +182,6 @@ int lb_hunting_at_once(struct lb_hunting *g, const size_t order[], size_t count)
   while (r == 0 && full) r = play(&round);
   for (int part = 0; part < PART_COUNT; part++) free(round.timeline[part]);
   free(round.taken);
-  for (size_t i = 0; i < count; i++) {
-    size_t faults = g->h->space.timeline[order[i]].fault_count;
-    if (faults > (size_t)g->order->faults_max) continue;
-    g->h->wanted[faults]++;
-    g->h->held[faults] += is_held(g, order[i]) && !lb_hunting_knows(g, order[i]);
-  }
-  size_t sample[LB_HUNTING_SAMPLE_MAX], sampled = lb_hunting_draw_held(g, order, count, sample);
-  for (size_t i = 0; i < sampled; i++) g->h->held[g->h->space.timeline[sample[i]].fault_count] += lb_hunting_knows(g, sample[i]);
+  count_wanted(g, order, count);
   return !full ? -ENOMEM : r == 1 ? 0 : r;
 }

@@ -18,11 +18,6 @@ enum { CHUNK = 400, AGAIN = 2 };
 
 /* ---- the search ------------------------------------------------------------------------------------------------------ */
 
-static void count_breaking(struct lb_hunting *g) {
-  g->live.breaking = 0;
-  for (size_t i = 0; i < g->h->space.count; i++) g->live.breaking += lb_hunt_broke(lb_hunt_seen(&g->h->book, i));
-}
-
 static struct lb_hunt_volley volley_of(const struct lb_hunting *g, const size_t timeline[], size_t count, int repeats) {
   return (struct lb_hunt_volley){.timeline = timeline, .count = count, .guards = 1u << g->order->guard, .repeats = repeats, .jobs = g->order->jobs};
 }
@@ -38,9 +33,9 @@ static int search(struct lb_hunting *g, const size_t timeline[], size_t count) {
       if (!lb_hunting_knows(g, timeline[i])) chunk[some++] = timeline[i];
     g->live.what = "looking";
     struct lb_hunt_volley volley = volley_of(g, chunk, some, 1);
-    volley.as_given = g->order->budget_s > 0; /* where it ends has to be a fair sample */
+    volley.as_given = true; /* where it ends has to be a fair sample */
     r = lb_hunting_fire_decided(g, &volley);
-    count_breaking(g);
+    lb_hunting_count_breaking(g);
   }
   return r;
 }
@@ -51,7 +46,7 @@ static size_t pick(struct lb_hunting *g, const size_t order[], size_t count, siz
   for (size_t i = 0; i < count; i++) {
     if (g->h->space.timeline[order[i]].fault_count != faults) continue;
     g->h->wanted[faults]++;
-    if (lb_hunt_sets_contained(&g->h->sets, &g->h->space, order[i], LB_HUNT_LEASE)) g->h->held[faults]++;
+    if (lb_hunting_is_held(g, order[i])) g->h->held[faults]++;
     else ret[some++] = order[i];
   }
   return some;

@@ -18,15 +18,13 @@ enum { EVERY = 20, GUARD_TRIALS = LB_HUNTING_GUARD_TRIALS, OTHER_GUARDS = LB_HUN
 
 /* Timelines that were not run because of a set in them: does a sample of them break as well? One that does not is no mistake of the set, but a fault that
  * hides another one. */
-static bool is_held(const struct lb_hunting *g, size_t timeline) { return lb_hunt_sets_contained(&g->h->sets, &g->h->space, timeline, LB_HUNT_LEASE); }
-
 /* Drawn from all of them, whether they were run or not: so the same sets have the same sample, however often a hunt goes on. */
 size_t lb_hunting_draw_held(const struct lb_hunting *g, const size_t order[], size_t count, size_t ret[LB_HUNTING_SAMPLE_MAX]) {
   size_t some = 0, held = 0, seen = 0;
-  for (size_t i = 0; i < count; i++) held += is_held(g, order[i]);
+  for (size_t i = 0; i < count; i++) held += lb_hunting_is_held(g, order[i]);
   size_t wanted = (size_t)(AUDITED * (double)held + 0.999), every = wanted ? held / wanted : 1;
   for (size_t i = 0; i < count && some < LB_HUNTING_SAMPLE_MAX && some < wanted; i++) /* the order is shuffled already */
-    if (is_held(g, order[i]) && seen++ % every == 0) ret[some++] = order[i];
+    if (lb_hunting_is_held(g, order[i]) && seen++ % every == 0) ret[some++] = order[i];
   return some;
 }
 

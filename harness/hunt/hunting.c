@@ -32,6 +32,13 @@ bool lb_hunting_may_ask(const struct lb_hunting *g, size_t timeline, enum lb_gua
   return g->h->book.count[timeline][guard].of[LB_HUNT_UNDECIDED] < UNDECIDED_MAX && !lb_hunt_is_hopeless(&g->h->book, timeline, guard);
 }
 
+bool lb_hunting_is_held(const struct lb_hunting *g, size_t timeline) { return lb_hunt_sets_contained(&g->h->sets, &g->h->space, timeline, LB_HUNT_LEASE); }
+
+void lb_hunting_count_breaking(struct lb_hunting *g) {
+  g->live.breaking = 0;
+  for (size_t i = 0; i < g->h->space.count; i++) g->live.breaking += lb_hunt_broke(lb_hunt_seen(&g->h->book, i));
+}
+
 /* What a hunt is of: the first line of its journal. */
 void lb_hunting_describe(const struct lb_hunt_order *order, char *ret, size_t size) {
   char without[LB_HUNT_WITHOUT_MAX];

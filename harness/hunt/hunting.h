@@ -27,6 +27,10 @@ bool lb_hunting_is_over(const struct lb_hunting *g, double share);
 void lb_hunting_describe(const struct lb_hunt_order *order, char *ret, size_t size);
 /* True if a trial of the timeline was decided. */
 bool lb_hunting_knows(const struct lb_hunting *g, size_t timeline);
+/* Whether a minimal set that breaks within the lease is in it, and it is more than that. */
+bool lb_hunting_is_held(const struct lb_hunting *g, size_t timeline);
+/* For the live line. */
+void lb_hunting_count_breaking(struct lb_hunting *g);
 /* Reads the sets off the book again. 0 or -ENOMEM. */
 int lb_hunting_find_sets(struct lb_hunting *g);
 
