@@ -19,6 +19,7 @@
 #include "base/files.h"
 #include "run/plan.h"
 #include "run/rundir.h"
+#include "run/runner.h"
 #include "servers/sandbox.h"
 #include "trial/trial.h"
 
@@ -69,13 +70,9 @@ static int tear_down(void **state) {
   return 0;
 }
 
-/* Plays them in this order in one process, and says of each which servers it had: "fresh", or "used" before. */
-static void play(struct world *w, const char *const text[], size_t count, bool last_fresh, const char *expected) {
-  char err[600] = "", got[100] = "";
-  const struct lb_trial_plan *series[MOST];
-  struct told *told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  assert_ptr_not_equal(told, MAP_FAILED);
-  if (lb_isolation_probe()->kind == LB_ISOLATION_NONE) skip();
+/* One trial of each of them, in this order. */
+static void plan(struct world *w, const char *const text[], size_t count) {
+  char err[600] = "";
   for (size_t i = 0; i < count; i++) {
     snprintf(w->path[i], sizeof w->path[i], "%s/play-%zu.ini", w->folder, i);
     w->paths[i] = w->path[i];
@@ -84,9 +81,19 @@ static void play(struct world *w, const char *const text[], size_t count, bool l
     fputs(text[i], out);
     assert_int_equal(fclose(out), 0);
   }
-  struct lb_plan_request request = {.scenario_paths = w->paths, .scenario_count = count, .systems = "redlock@redis-x3", .guard = "none", .seed = 1};
+  struct lb_plan_request request = {.scenario_paths = w->paths, .scenario_count = count, .systems = "redlock@redis-x3", .guard = "none", .seed = 1, .reuse = true, .in_order = true};
   if (lb_plan_make(&request, &w->plan, err, sizeof err) < 0) fail_msg("%s", err);
   assert_int_equal(w->plan.job_count, count);
+}
+
+/* Plays them in this order in one process, and says of each which servers it had: "fresh", or "used" before. */
+static void play(struct world *w, const char *const text[], size_t count, bool last_fresh, const char *expected) {
+  char got[100] = "";
+  const struct lb_trial_plan *series[MOST];
+  struct told *told = mmap(NULL, sizeof *told, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  assert_ptr_not_equal(told, MAP_FAILED);
+  if (lb_isolation_probe()->kind == LB_ISOLATION_NONE) skip();
+  plan(w, text, count);
   w->plan.jobs[count - 1].plan.fresh = last_fresh;
   for (size_t i = 0; i < count; i++) series[i] = &w->plan.jobs[i].plan;
   fflush(NULL);
@@ -115,6 +122,35 @@ static void what_outlives_its_undo_closes_the_site(void **state) { PLAY(*state, 
 
 static void who_asks_for_fresh_servers_has_them(void **state) { PLAY(*state, true, "fresh used fresh", QUIET, CUTS, SEES); }
 
+/* Each trial leaves a history: one more than the runner was told of was played for nobody. */
+static void count_histories(void *to, const struct lb_tally *tally, const struct lb_job_result *result) {
+  struct world *w = to;
+  char path[3100];
+  size_t played = 0;
+  (void)result;
+  for (size_t i = 0; i < tally->plan->job_count; i++) {
+    snprintf(path, sizeof path, "%s/histories/%s.hist", w->dir.partial, tally->plan->jobs[i].plan.name);
+    played += access(path, F_OK) == 0;
+  }
+  assert_int_equal(played, tally->done);
+}
+
+/* There is one place. Who waits there with used servers gives way to the second timeline, and plays none of what is left. */
+static void who_gives_way_plays_nothing_more(void **state) {
+  struct world *w = *state;
+  struct lb_tally tally;
+  struct lb_progress progress = {.finished = count_histories, .display = w};
+  char err[600] = "";
+  if (lb_isolation_probe()->kind == LB_ISOLATION_NONE) skip();
+  plan(w, (const char *const[]){QUIET, PAUSES, SEES}, 3);
+  w->plan.jobs[1].plan.fresh = true;
+  assert_int_equal(lb_tally_begin(&w->plan, &tally), 0);
+  fflush(NULL);
+  if (lb_runner_run(&tally, &w->dir, 1, &progress, err, sizeof err) < 0) fail_msg("%s", err);
+  assert_int_equal(tally.done, 3);
+  lb_tally_clear(&tally);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(timelines_share_their_servers, set_up, tear_down),
@@ -122,6 +158,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(a_cut_ends_with_its_timeline, set_up, tear_down),
       cmocka_unit_test_setup_teardown(what_outlives_its_undo_closes_the_site, set_up, tear_down),
       cmocka_unit_test_setup_teardown(who_asks_for_fresh_servers_has_them, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(who_gives_way_plays_nothing_more, set_up, tear_down),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

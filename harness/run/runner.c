@@ -172,23 +172,27 @@ static bool gives_way(struct runner *r, ptrdiff_t position) {
   return first >= 0 && (position < 0 || first < position) && job_at(r, (size_t)first)->plan.fresh;
 }
 
+/* What it is told is what runs in its slot from now on; < 0 = nothing any more. */
+static void tell(struct runner *r, struct slot *slot, ptrdiff_t position) {
+  if (position >= 0) {
+    lb_queue_take(&r->queue, (size_t)position);
+    run_at(r, slot, (size_t)position);
+  } else {
+    slot->ending = true;
+    slot->deadline = lb_clock_ns() + END_S * LB_NS_PER_S;
+  }
+  lb_worker_tell(&slot->worker, position);
+}
+
 /* Those that wait get what is left for their servers; where nothing is, they end. */
 static void tell_idle(struct runner *r) {
   for (int i = 0; i < r->slots; i++) {
     struct slot *slot = &r->slot[i];
     if (!slot->worker.pid || slot->result || slot->ending) continue;
     ptrdiff_t position = lb_queue_next(&r->queue, slot->like);
-    bool goes = gives_way(r, position);
-    if (position >= 0 && !goes) {
-      lb_queue_take(&r->queue, (size_t)position);
-      run_at(r, slot, (size_t)position);
-    } else if (!goes && plays(r) && lb_queue_has(&r->queue, slot->like)) {
-      continue; /* what runs decides whether it is wanted */
-    } else {
-      slot->ending = true;
-      slot->deadline = lb_clock_ns() + END_S * LB_NS_PER_S;
-    }
-    lb_worker_tell(&slot->worker, position);
+    if (gives_way(r, position)) tell(r, slot, -1);
+    else if (position < 0 && plays(r) && lb_queue_has(&r->queue, slot->like)) continue; /* what runs decides whether it is wanted */
+    else tell(r, slot, position);
   }
 }
 
