@@ -350,7 +350,21 @@ step = client 1 write
 step = client 2 release within 2s
 E
 sed -i 's/^ttl_ms = .*/ttl_ms = 30000/' "$dir/silent.ini"
-mkdir "$dir/more" && mv "$dir/silent.ini" "$dir/more/"
+# It cannot serve before the cut is healed: that it says so is all that can be waited for.
+own restart-alone <<'E'
+[timeline]
+step = cut node 1 from all
+step = restart node 1
+step = client 1 acquire within 9s
+step = client 2 acquire within 300ms
+step = client 1 release within 3s
+step = heal node 1 from all
+step = client 2 acquire within 9s
+step = client 2 release within 3s
+[expect]
+zk-sequential@zk-x3 = safe: two of three are a majority
+E
+mkdir "$dir/more" && mv "$dir/silent.ini" "$dir/restart-alone.ini" "$dir/more/"
 
 # ---- somebody dies --------------------------------------------------------------------------------------------------
 # The client that stands still at its point shows that the trial is where it should be. Each search is one process: the trial waits two
@@ -391,6 +405,7 @@ others() {
   run split split-brain -b redis-token@sentinel,redlock@redis-x3 -g none
 }
 silent() { run silent "$dir/more/silent.ini" -b redis-token@sentinel,pg-row@pg-async -g recheck; }
+alone() { run alone "$dir/more/restart-alone.ini" -b zk-sequential@zk-x3 -g none; }
 signal() {
   run signal partition -b zk-sequential@zk-x3 -g signal
   for guard in none signal; do run renewed-$guard partition-renewed -b redis-token@redis,redlock@redis-x5 -g $guard; done
@@ -409,6 +424,7 @@ redis &
 others &
 mine &
 silent &
+alone &
 signal &
 wait
 reason=$(cat "$dir"/*.json | grep -m1 -E '"why": ".*(, which is not installed|needs network namespaces|needs the clock shim)')
@@ -460,6 +476,7 @@ comes_to n/a split-brain redlock@redis-x3
 comes_to violated partition redis-token@redis
 comes_to safe partition redis-token@redis deadline
 comes_to stuck partition pg-row@pg
+comes_to safe restart-alone zk-sequential@zk-x3
 comes_to safe partition zk-sequential@zk-x3 signal
 check '  because its library had told it' test "$(value stopped_in_doubt partition zk-sequential@zk-x3 signal)" -ge 1
 for system in redis-token@redis redlock@redis-x5; do

@@ -32,8 +32,7 @@ int lb_cluster_start(struct lb_cluster *cluster, lb_ns deadline) {
   return family_of(cluster)->start ? family_of(cluster)->start(cluster, deadline) : 0;
 }
 
-/* Between servers at rest, too: what was cut or late a moment ago would be slow for a while. The kernel says that for little; so the servers are
- * asked when it is so, and it is looked at again behind their answers. */
+/* Between servers at rest, too: what was cut or late a moment ago would be slow for a while. */
 static const char *restless(struct lb_cluster *cluster) {
   for (size_t i = 0; i < cluster->server_count; i++)
     if (!lb_rest_of_links(cluster, i)) return cluster->server[i].name;
@@ -41,9 +40,8 @@ static const char *restless(struct lb_cluster *cluster) {
 }
 
 static int well(struct lb_cluster *cluster, lb_ns deadline) {
-  const char *who = restless(cluster);
-  int r = who ? 0 : family_of(cluster)->healthy(cluster, deadline);
-  if (r == 0 && !who) who = restless(cluster);
+  int r = family_of(cluster)->healthy(cluster, deadline);
+  const char *who = r == 0 ? restless(cluster) : NULL; /* the kernel walks all its connections to say so */
   return who ? lb_fail(cluster->env, -EAGAIN, "%s still sends again to another server what was lost", who) : r;
 }
 
@@ -177,11 +175,17 @@ int lb_cluster_compiling(struct lb_cluster *cluster, lb_ns *ret) {
 
 /* ---- restart --------------------------------------------------------------------------------- */
 
+/* By itself, or `alone` with the words that it serves nobody: it runs again, and that is all that can be asked of it. */
+static bool is_there(struct lb_cluster *cluster, size_t index, bool alone, lb_ns deadline) {
+  if (family_of(cluster)->answers(cluster, index, lb_ask_until(cluster->env, deadline)) == 0) return true;
+  return alone && family_of(cluster)->left && family_of(cluster)->left(cluster, index, lb_ask_until(cluster->env, deadline)) == 1;
+}
+
 /* A server that ends at once is told apart from a slow one: no waiting mends that. */
-static int await_answer(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+static int await_answer(struct lb_cluster *cluster, size_t index, bool alone, lb_ns deadline) {
   struct lb_server *server = &cluster->server[index];
   struct lb_env *env = cluster->env;
-  while (family_of(cluster)->answers(cluster, index, lb_ask_until(env, deadline)) != 0) {
+  while (!is_there(cluster, index, alone, deadline)) {
     if (lb_server_check_alive(cluster, server) < 0) return -EIO;
     if (lb_now(env) >= deadline)
       return lb_cluster_fail(cluster, -ETIMEDOUT, "%s does not answer after its restart: %s", server->name, env->err);
@@ -201,9 +205,11 @@ int lb_cluster_begin_restart(struct lb_cluster *cluster, const size_t index[], s
 
 int lb_cluster_await_answers(struct lb_cluster *cluster, const size_t index[], size_t count, lb_ns deadline) {
   int r = 0;
-  for (size_t i = 0; i < count && r == 0; i++) r = await_answer(cluster, index[i], deadline);
+  for (size_t i = 0; i < count && r == 0; i++) r = await_answer(cluster, index[i], false, deadline);
   return r;
 }
+
+int lb_cluster_await_alone(struct lb_cluster *cluster, size_t index, lb_ns deadline) { return await_answer(cluster, index, true, deadline); }
 
 int lb_cluster_restart_many(struct lb_cluster *cluster, const size_t index[], size_t count, lb_ns deadline) {
   int r = lb_cluster_begin_restart(cluster, index, count);

@@ -15,6 +15,7 @@
 #include "crew.h"
 #include "fault.h"
 #include "fault_parts.h"
+#include "servers/cut.h"
 
 enum { QUICK_MS = 1000, RESTART_MS = 20000 };
 
@@ -150,11 +151,28 @@ static int begin_restart(struct lb_doing *d) {
   return 0;
 }
 
+/* Of those that serve only with a majority: one that is cut off, or whose peers are dead or stand still, does not, however long it is waited for. */
+static bool is_alone(const struct lb_stage *s, size_t index) {
+  const struct lb_cluster *c = &s->cluster;
+  size_t reached = 1;
+  if (!c->topology->family->majority || index >= c->data_count) return false;
+  for (size_t i = 0; i < c->data_count; i++)
+    if (i != index && c->server[i].proc.pid > 0 && !server_stands(&c->server[i]) && !lb_cut_parts(s->net.cuts, c->server[index].host, c->server[i].host)) reached++;
+  return 2 * reached <= c->data_count;
+}
+
+static int await_answers(struct lb_stage *s, const size_t index[], size_t count) {
+  lb_ns deadline = lb_clock_ns() + RESTART_MS * LB_NS_PER_MS;
+  int r = 0;
+  for (size_t i = 0; i < count && r == 0; i++)
+    r = is_alone(s, index[i]) ? lb_cluster_await_alone(&s->cluster, index[i], deadline) : lb_cluster_await_answers(&s->cluster, &index[i], 1, deadline);
+  return r;
+}
+
 static int end_restart(struct lb_doing *d) {
   const struct lb_cast *c = d->a;
   size_t index[LB_SERVERS_MAX], count = indexes_of(d, index);
-  if (lb_cluster_await_answers(&d->s->cluster, index, count, lb_clock_ns() + RESTART_MS * LB_NS_PER_MS) < 0)
-    return lb_doing_fail(d, "%s: %s", d->step->text, d->s->cluster.err);
+  if (await_answers(d->s, index, count) < 0) return lb_doing_fail(d, "%s: %s", d->step->text, d->s->cluster.err);
   for (size_t i = 0; i < c->client_count; i++)
     if (lb_crew_restart(d->s, c->client[i], d->err, d->err_size) < 0) return -1;
   return 0;
