@@ -16,7 +16,7 @@
 #include "servers/rest.h"
 #include "site.h"
 
-enum { WELL_MS = 2000 };
+enum { WELL_MS = 4000 }; /* who was cut off asks the others again after a second or two */
 
 /* ---- before -------------------------------------------------------------------------------------------------------- */
 
