@@ -9,11 +9,34 @@
 
 #include "trial/share.h"
 
+static const struct lb_job *job_at(const struct lb_queue *q, size_t position) { return &q->plan->jobs[q->plan->order[position]]; }
+
+/* 0 = its servers are for it alone, or for those of no job here. */
+static size_t kind_of(const struct lb_queue *q, const struct lb_trial_plan *plan) {
+  for (size_t kind = 1; kind < q->kinds; kind++)
+    if (lb_share_together(&job_at(q, q->example[kind])->plan, plan)) return kind;
+  return 0;
+}
+
+/* Found out once: to ask two plans takes a look at all their steps, and each look at the queue compares as many as are in it. */
+static void sort_into_kinds(struct lb_queue *q) {
+  q->kinds = 1;
+  for (size_t i = 0; i < q->plan->job_count; i++) {
+    const struct lb_trial_plan *plan = &job_at(q, i)->plan;
+    q->kind[i] = kind_of(q, plan);
+    if (q->kind[i] > 0 || !lb_share_together(plan, plan)) continue;
+    q->kind[i] = q->kinds++;
+    q->example[q->kind[i]] = i;
+  }
+}
+
 int lb_queue_begin(const struct lb_plan *plan, lb_wanted_ask *ask, void *to, struct lb_queue *ret) {
   *ret = (struct lb_queue){.plan = plan, .ask = ask, .to = to, .left = plan->job_count};
   ret->gone = calloc(plan->job_count + 1, sizeof *ret->gone);
   ret->running = calloc(plan->cell_count + 1, sizeof *ret->running);
-  if (ret->gone && ret->running) return 0;
+  ret->kind = calloc(plan->job_count + 1, sizeof *ret->kind);
+  ret->example = calloc(plan->job_count + 2, sizeof *ret->example);
+  if (ret->gone && ret->running && ret->kind && ret->example) return sort_into_kinds(ret), 0;
   lb_queue_clear(ret);
   return -ENOMEM;
 }
@@ -21,10 +44,10 @@ int lb_queue_begin(const struct lb_plan *plan, lb_wanted_ask *ask, void *to, str
 void lb_queue_clear(struct lb_queue *queue) {
   free(queue->gone);
   free(queue->running);
+  free(queue->kind);
+  free(queue->example);
   *queue = (struct lb_queue){0};
 }
-
-static const struct lb_job *job_at(const struct lb_queue *q, size_t position) { return &q->plan->jobs[q->plan->order[position]]; }
 
 static void go(struct lb_queue *q, size_t position) {
   q->gone[position] = true;
@@ -32,12 +55,23 @@ static void go(struct lb_queue *q, size_t position) {
   while (q->first < q->plan->job_count && q->gone[q->first]) q->first++;
 }
 
-static bool fits(const struct lb_trial_plan *like, const struct lb_job *job) { return !like || (!job->plan.fresh && lb_share_together(like, &job->plan)); }
+/* What servers are looked at: those of a kind, or any. */
+struct servers {
+  bool any;
+  size_t kind;
+};
+
+static struct servers servers_of(const struct lb_queue *q, const struct lb_trial_plan *like) { return (struct servers){!like, like ? kind_of(q, like) : 0}; }
+
+static bool fits(const struct lb_queue *q, struct servers servers, size_t position) {
+  return servers.any || (servers.kind > 0 && q->kind[position] == servers.kind && !job_at(q, position)->plan.fresh);
+}
 
 ptrdiff_t lb_queue_next(struct lb_queue *q, const struct lb_trial_plan *like) {
+  struct servers servers = servers_of(q, like);
   for (size_t i = q->first; i < q->plan->job_count; i++) {
     const struct lb_job *job = job_at(q, i);
-    if (q->gone[i] || !fits(like, job)) continue;
+    if (q->gone[i] || !fits(q, servers, i)) continue;
     enum lb_wanted wanted = q->ask ? q->ask(q->to, job, q->running[job->cell]) : LB_WANTED_NOW;
     if (wanted == LB_WANTED_NOW) return (ptrdiff_t)i;
     if (wanted == LB_WANTED_NO_MORE) go(q, i);
@@ -46,8 +80,9 @@ ptrdiff_t lb_queue_next(struct lb_queue *q, const struct lb_trial_plan *like) {
 }
 
 bool lb_queue_has(const struct lb_queue *q, const struct lb_trial_plan *like) {
+  struct servers servers = servers_of(q, like);
   for (size_t i = q->first; i < q->plan->job_count; i++)
-    if (!q->gone[i] && fits(like, job_at(q, i))) return true;
+    if (!q->gone[i] && fits(q, servers, i)) return true;
   return false;
 }
 

@@ -26,6 +26,9 @@ struct lb_queue {
   size_t *running; /* by cell */
   size_t left;     /* neither taken nor given up */
   size_t first;    /* no position before it is left */
+  size_t *kind;    /* by position: jobs of one kind can be played on each other's servers (share.h); 0 = on nobody's */
+  size_t *example; /* of each kind but the first: a position */
+  size_t kinds;
 };
 
 /* 0 (release with lb_queue_clear(); the plan must live longer) or -ENOMEM. */
