@@ -146,7 +146,7 @@ static void who_gives_way_plays_nothing_more(void **state) {
   w->plan.jobs[1].plan.fresh = true;
   assert_int_equal(lb_tally_begin(&w->plan, &tally), 0);
   fflush(NULL);
-  if (lb_runner_run(&tally, &w->dir, 1, &progress, err, sizeof err) < 0) fail_msg("%s", err);
+  if (lb_runner_run(&tally, &w->dir, LB_JOBS_ALONE, &progress, err, sizeof err) < 0) fail_msg("%s", err);
   assert_int_equal(tally.done, 3);
   lb_tally_clear(&tally);
 }

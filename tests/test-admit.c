@@ -10,13 +10,15 @@
 #include <cmocka.h>
 
 #include "run/admit.h"
+#include "base/clock.h"
+#include "run/spare.h"
 #include "servers/topology.h"
 
 static int cost(const char *name) { return lb_topology_find(name)->start_ms; }
 
 /* How many of a topology start at once on so many processors, if all want to. */
 static int together(const char *name, int cores, int most) {
-  struct lb_crowd now = {.most = most, .cores = cores};
+  struct lb_crowd now = {.jobs = {most, most}, .cores = cores};
   while (lb_admits(&now, cost(name))) {
     now.running++;
     now.starting++;
@@ -49,32 +51,87 @@ static void the_processors_count(void **state) {
 static void a_place_has_to_be_free(void **state) {
   (void)state;
   assert_int_equal(together("redis", 16, 3), 3);
-  assert_false(lb_admits(&(struct lb_crowd){.running = 4, .most = 4, .cores = 8}, 0));
+  assert_false(lb_admits(&(struct lb_crowd){.running = 4, .jobs = {4, 4}, .cores = 8}, 0));
 }
 
 /* Those that run already cost nothing more: only starts are counted. */
 static void who_has_started_holds_up_nobody(void **state) {
   (void)state;
-  assert_true(lb_admits(&(struct lb_crowd){.running = 5, .most = 8, .cores = 1}, cost("zk-x3")));
-  assert_false(lb_admits(&(struct lb_crowd){.running = 5, .most = 8, .cores = 1, .starting = 1, .starting_ms = cost("redis")}, cost("zk-x3")));
-  assert_true(lb_admits(&(struct lb_crowd){.running = 5, .most = 8, .cores = 1, .starting = 1, .starting_ms = cost("redis")}, cost("redis")));
+  assert_true(lb_admits(&(struct lb_crowd){.running = 5, .jobs = {8, 8}, .cores = 1}, cost("zk-x3")));
+  assert_false(lb_admits(&(struct lb_crowd){.running = 5, .jobs = {8, 8}, .cores = 1, .starting = 1, .starting_ms = cost("redis")}, cost("zk-x3")));
+  assert_true(lb_admits(&(struct lb_crowd){.running = 5, .jobs = {8, 8}, .cores = 1, .starting = 1, .starting_ms = cost("redis")}, cost("redis")));
 }
 
 /* However dear it is, and however few processors are known. */
 static void everything_gets_its_turn(void **state) {
   (void)state;
-  assert_true(lb_admits(&(struct lb_crowd){.most = 1, .cores = 1}, 1000000));
-  assert_true(lb_admits(&(struct lb_crowd){.most = 1, .cores = -1}, 1000000));
+  assert_true(lb_admits(&(struct lb_crowd){.jobs = {1, 1}, .cores = 1}, 1000000));
+  assert_true(lb_admits(&(struct lb_crowd){.jobs = {1, 1}, .cores = -1}, 1000000));
 }
 
 /* Others whose servers serve one trial after the other do the few that are left sooner than an ensemble would be there. */
 static void who_shares_servers_is_worth_its_start(void **state) {
   (void)state;
-  struct lb_crowd now = {.running = 3, .most = 16, .cores = 2, .serving = 3, .waiting = 4};
+  struct lb_crowd now = {.running = 3, .jobs = {16, 16}, .cores = 2, .serving = 3, .waiting = 4};
   assert_false(lb_admits(&now, cost("zk-x3")));
   assert_true(lb_admits(&now, cost("redis")));
   now.waiting = 40;
   assert_true(lb_admits(&now, cost("zk-x3")));
+}
+
+/* Beyond those that always may run, the processors have to stand still, and each look at them lets few in: it does not know those. */
+static void who_runs_beyond_that_needs_idle_processors(void **state) {
+  (void)state;
+  struct lb_crowd now = {.running = 4, .jobs = {4, 12}, .cores = 2, .spare = 0.6};
+  assert_true(lb_admits(&now, cost("redis")));
+  now.since = 1;
+  assert_true(lb_admits(&now, cost("redis")));
+  now.since = 2;
+  assert_false(lb_admits(&now, cost("redis")));
+  now.since = 0, now.spare = 0.4;
+  assert_false(lb_admits(&now, cost("redis")));
+  now.running = 3;
+  assert_true(lb_admits(&now, cost("redis")));
+  now.running = 12, now.spare = 1;
+  assert_false(lb_admits(&now, cost("redis")));
+}
+
+/* Nobody is stopped, but who has done a trial waits with its servers until the processors have some time for the next one. */
+static void who_has_servers_waits_for_processors(void **state) {
+  (void)state;
+  struct lb_crowd now = {.running = 8, .playing = 7, .jobs = {4, 12}, .cores = 2, .spare = 0.2};
+  assert_false(lb_admits_another(&now));
+  now.spare = 0.4;
+  assert_true(lb_admits_another(&now));
+  now.spare = 0, now.playing = 3;
+  assert_true(lb_admits_another(&now));
+}
+
+static void what_is_left_is_read_off_the_kernel(void **state) {
+  (void)state;
+  unsigned long long idle, all;
+  assert_true(lb_spare_read("cpu  10 20 30 400 50 6 7 8 9 0\n", &idle, &all));
+  assert_int_equal(idle, 450);
+  assert_int_equal(all, 531);
+  assert_false(lb_spare_read("intr 10 20 30 400 50 6 7 8 9 0\n", &idle, &all));
+  assert_false(lb_spare_read("cpu  10 20 30\n", &idle, &all));
+  assert_false(lb_spare_read("", &idle, &all));
+}
+
+/* Somebody who works is seen, and a machine has no more than itself. */
+static void a_look_has_to_be_some_time_ago(void **state) {
+  (void)state;
+  struct lb_spare spare = {0};
+  assert_true(lb_spare_look(&spare));
+  assert_true(spare.share == 0);
+  assert_false(lb_spare_look(&spare));
+  lb_clock_sleep_until(lb_clock_ns() + 300 * LB_NS_PER_MS);
+  assert_true(lb_spare_look(&spare));
+  assert_true(spare.share >= 0 && spare.share <= 1);
+  for (lb_ns until = lb_clock_ns() + 300 * LB_NS_PER_MS; lb_clock_ns() < until;) {
+  }
+  assert_true(lb_spare_look(&spare));
+  assert_true(spare.share < 1);
 }
 
 int main(void) {
@@ -82,7 +139,9 @@ int main(void) {
       cmocka_unit_test(ensembles_start_one_after_the_other), cmocka_unit_test(small_servers_start_together),
       cmocka_unit_test(the_processors_count),                cmocka_unit_test(a_place_has_to_be_free),
       cmocka_unit_test(who_has_started_holds_up_nobody),     cmocka_unit_test(everything_gets_its_turn),
-      cmocka_unit_test(who_shares_servers_is_worth_its_start),
+      cmocka_unit_test(who_shares_servers_is_worth_its_start), cmocka_unit_test(who_runs_beyond_that_needs_idle_processors),
+      cmocka_unit_test(who_has_servers_waits_for_processors),
+      cmocka_unit_test(what_is_left_is_read_off_the_kernel),  cmocka_unit_test(a_look_has_to_be_some_time_ago),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "run/admit.h"
 #include "run/exit.h"
 #include "scenario/scenario.h"
 #include "servers/own.h"
@@ -202,5 +203,7 @@ const char *lb_results_folder(void);
 uint64_t lb_random_seed(void);
 /* How many trials that only wait run side by side. */
 int lb_default_jobs(void);
+/* Trials side by side: as many as the user said; or the guess always, and more where the processors stand still. */
+struct lb_jobs lb_jobs_of(const struct lb_args *args, int guess);
 
 #endif

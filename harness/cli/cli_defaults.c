@@ -11,6 +11,8 @@
 #include "base/clock.h"
 #include "cli.h"
 
+enum { JOBS_MORE = 3 };
+
 /* 32 bits: enough to draw from, and short enough to be copied from a screen. */
 uint64_t lb_random_seed(void) {
   uint32_t word = 1;
@@ -21,6 +23,11 @@ uint64_t lb_random_seed(void) {
 int lb_default_jobs(void) {
   long cores = sysconf(_SC_NPROCESSORS_ONLN); /* a directed trial mostly waits: four a core */
   return cores < 1 ? 4 : cores > 4 ? 16 : (int)(4 * cores);
+}
+
+/* What the user said is meant; what is guessed is exceeded where the machine bears it. */
+struct lb_jobs lb_jobs_of(const struct lb_args *args, int guess) {
+  return args->jobs ? (struct lb_jobs){args->jobs, args->jobs} : (struct lb_jobs){guess, JOBS_MORE * guess};
 }
 
 /* results/ below the sources belongs to whoever built the tool; who may not write there gets a

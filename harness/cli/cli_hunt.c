@@ -51,12 +51,13 @@ static int read_without(const struct lb_args *args, struct lb_hunt_switches *ret
 }
 
 static uint64_t seed_of(const struct lb_args *args) { return args->has_seed ? args->seed : 1; }
-/* Servers that are dear to start are many processes, and take their time of the processors as long as they run. */
-static int jobs_of(const struct lb_args *args, const struct lb_topology *t) {
-  enum { DEAR_MS = 600, LEAST = 3 };
+/* Servers that are dear to start are many processes, and take their time of the processors as long as they run: more of them end no sooner. */
+static struct lb_jobs jobs_of(const struct lb_args *args, const struct lb_topology *t) {
+  enum { DEAR_MS = 750, LEAST = 3 };
   int jobs = (t->data_count > 0 ? HUNT_JOBS : 2 * HUNT_JOBS) * lb_default_jobs();
-  if (args->jobs) return args->jobs;
-  return t->start_ms > DEAR_MS ? jobs * DEAR_MS / t->start_ms > LEAST ? jobs * DEAR_MS / t->start_ms : LEAST : jobs;
+  if (t->start_ms <= DEAR_MS || args->jobs) return lb_jobs_of(args, jobs);
+  jobs = jobs * DEAR_MS / t->start_ms > LEAST ? jobs * DEAR_MS / t->start_ms : LEAST;
+  return (struct lb_jobs){jobs, jobs};
 }
 
 static int faults_of(const struct lb_args *args) { return args->has_faults ? args->faults : FAULTS_DEFAULT; }

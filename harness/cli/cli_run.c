@@ -69,7 +69,7 @@ static int run_and_write(struct lb_tally *tally, struct lb_run_info *info, struc
   struct lb_display display = {.out = stderr, .terminal = isatty(2), .quiet = order->args->json && !isatty(2)};
   struct lb_progress progress = lb_display_progress(&display);
   uint64_t begin = lb_clock_ns();
-  int r = lb_runner_run(tally, dir, info->jobs, &progress, err, err_size);
+  int r = lb_runner_run(tally, dir, (struct lb_jobs){info->jobs, info->jobs}, &progress, err, err_size);
   lb_display_end(&display);
   if (r < 0) return r;
   info->seconds = (double)(lb_clock_ns() - begin) / 1e9;

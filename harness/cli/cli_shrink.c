@@ -134,7 +134,7 @@ static int shrink(const struct lb_args *args, const struct lb_directed_of *of, s
   struct lb_shrink_order order = {.of = of,
                                   .dir = &dir,
                                   .trials = args->trials ? args->trials : TRIALS,
-                                  .jobs = args->jobs ? args->jobs : lb_default_jobs(),
+                                  .jobs = lb_jobs_of(args, lb_default_jobs()),
                                   .seed = args->has_seed ? args->seed : 1,
                                   .budget_s = args->budget_s,
                                   .tick = show};

@@ -133,7 +133,7 @@ static int fire_alone(struct round *r) {
     r->taken[t] = true;
     add(r, LOOKING, t);
   }
-  struct lb_hunt_volley volley = {.timeline = r->timeline[LOOKING], .count = r->count[LOOKING], .guards = 1u << g->order->guard, .repeats = 1, .jobs = 1};
+  struct lb_hunt_volley volley = {.timeline = r->timeline[LOOKING], .count = r->count[LOOKING], .guards = 1u << g->order->guard, .repeats = 1, .jobs = LB_JOBS_ALONE};
   return lb_hunting_fire(g, &volley);
 }
 

@@ -35,7 +35,7 @@ struct lb_hunt_order { /* what is wanted. Texts and tables are borrowed */
   double budget_s; /* 0 = as long as it takes */
   const char *only; /* the id of one timeline; NULL = all */
   bool narrow;      /* the lengths at which sets break are looked for, too */
-  int jobs;
+  struct lb_jobs jobs; /* trials side by side */
   const char *folder; /* of results: it is there */
   const struct lb_rundir *dir;
   void (*tick)(void *display, const struct lb_hunt_live *live);

@@ -88,7 +88,8 @@ int lb_hunting_fire_decided(struct lb_hunting *g, const struct lb_hunt_volley *v
   int r = lb_hunting_fire(g, &v);
   v.count = keep_undecided(g, &v, 1, left);
   v.again = 0;
-  v.repeats = v.jobs = 1;
+  v.repeats = 1;
+  v.jobs = LB_JOBS_ALONE;
   if (r == 0) r = lb_hunting_fire(g, &v);
   free(left);
   return r;

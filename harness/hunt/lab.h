@@ -12,7 +12,7 @@
 
 struct lb_hunt_lab {
   struct lb_hunt_gun *gun; /* of the hunt; borrowed */
-  int jobs; /* trials side by side */
+  struct lb_jobs jobs; /* trials side by side */
   const char *folder, *of; /* where journals are, and what they are of; borrowed */
   struct lb_hunt_book book[LB_HUNT_WITHOUT_COUNT]; /* the first one is not used: that is the book of the hunt */
   bool (*is_over)(void *clock); /* the time of the hunt */

@@ -10,6 +10,7 @@
 #define LB_HUNT_SHRINK_H
 
 #include "directed.h"
+#include "run/admit.h"
 #include "run/rundir.h"
 
 struct lb_shrink_live {
@@ -22,7 +23,8 @@ struct lb_shrink_live {
 struct lb_shrink_order {
   const struct lb_directed_of *of; /* borrowed */
   const struct lb_rundir *dir;     /* scratch */
-  int trials, jobs;                /* of each timeline; the last one is played four times as often */
+  int trials;                      /* of each timeline; the last one is played four times as often */
+  struct lb_jobs jobs;             /* so many side by side */
   uint64_t seed;
   double budget_s;                 /* 0 = as long as it takes */
   void (*tick)(void *display, const struct lb_shrink_live *live); /* after each timeline */

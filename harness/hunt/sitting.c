@@ -53,8 +53,8 @@ static json_t *without_json(const struct lb_hunt_order *order) {
 static json_t *sitting_json(const struct lb_hunt_sitting *s, const struct lb_hunt *h, const struct lb_hunt_order *order) {
   struct lb_machine after;
   lb_machine_read(&after, order->folder);
-  return json_pack("{s:o, s:o, s:s, s:f, s:f, s:s, s:i, s:o, s:s}", "tool", lb_about_tool(), "argv", lb_about_argv(s->argv, s->argc), "started_utc",
-                   s->started_utc, "seconds", h->seconds, "budget_s", order->budget_s, "end", end_name(h->end), "jobs", order->jobs, "machine",
+  return json_pack("{s:o, s:o, s:s, s:f, s:f, s:s, s:i, s:i, s:o, s:s}", "tool", lb_about_tool(), "argv", lb_about_argv(s->argv, s->argc), "started_utc",
+                   s->started_utc, "seconds", h->seconds, "budget_s", order->budget_s, "end", end_name(h->end), "jobs", order->jobs.always, "jobs_most", order->jobs.most, "machine",
                    lb_about_machine(&s->before, after.load, s->namespaces), "servers", s->servers);
 }
 

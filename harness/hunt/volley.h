@@ -36,7 +36,7 @@ struct lb_hunt_volley {
   int repeats;     /* decided trials that are wanted of each */
   int again;       /* trials more at most, for undecided ones */
   bool as_given;   /* in this order; else those that take long come first, so that nobody waits for them at the end */
-  int jobs;        /* trials side by side */
+  struct lb_jobs jobs; /* trials side by side */
   bool fresh;      /* each on servers of its own, whatever the gun says */
   struct lb_hunt_book *book; /* into which they are entered; NULL = that of the gun */
 };

@@ -11,8 +11,18 @@
 
 #include <stdbool.h>
 
+/* How many trials run side by side: `always` so many, if there are as many; up to `most` as long as the machine has time left. */
+struct lb_jobs {
+  int always, most;
+};
+#define LB_JOBS_ALONE ((struct lb_jobs){1, 1})
+
 struct lb_crowd { /* what runs now */
-  int running, most; /* trials, and how many may run side by side */
+  int running;         /* trials, and who has servers and waits for another one */
+  int playing;         /* trials alone */
+  struct lb_jobs jobs; /* and how many may */
+  double spare;        /* of the processors' time: what nobody used when it was looked last (spare.h) */
+  int since;           /* trials that were started since that look, which did not see them */
   int starting;      /* of the running ones: those whose servers and clients are not there yet */
   int starting_ms;   /* what these cost together (lb_topology.start_ms) */
   int cores;         /* processors of this machine */
@@ -21,7 +31,11 @@ struct lb_crowd { /* what runs now */
 };
 
 /* Whether a trial whose start takes `start_ms` of processor time may start now: there is a place for it, and what starts
- * beside it is little enough for the processors; or nothing starts, so that the dearest one gets its turn. */
+ * beside it is little enough for the processors; or nothing starts, so that the dearest one gets its turn. Beyond `always`, a place is there where the
+ * processors stood still for half of the time. */
 bool lb_admits(const struct lb_crowd *now, int start_ms);
+/* Whether one that has its servers already may go on with another trial: always so many may, the others as long as the processors bear it: not if
+ * less than three tenths of their time are left. */
+bool lb_admits_another(const struct lb_crowd *now);
 
 #endif

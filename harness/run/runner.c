@@ -22,6 +22,7 @@
 
 #include "admit.h"
 #include "base/clock.h"
+#include "spare.h"
 #include "trial/heat.h"
 #include "trial/share.h"
 #include "worker.h"
@@ -48,6 +49,9 @@ struct runner {
   /* One per slot, shared with the trials. */
   struct lb_live *live;
   int slots, cores;
+  struct lb_jobs jobs;
+  struct lb_spare spare;
+  int since; /* trials that were started since the last look at that */
   struct lb_queue queue;
   char *err;
   size_t err_size;
@@ -153,16 +157,28 @@ static int finish(struct runner *r, struct slot *slot, bool late) {
   return says.result;
 }
 
-static bool plays(const struct runner *r) {
-  bool some = false;
-  for (int i = 0; i < r->slots; i++) some |= r->slot[i].result != NULL;
-  return some;
+static int playing(const struct runner *r) {
+  int n = 0;
+  for (int i = 0; i < r->slots; i++) n += r->slot[i].result != NULL;
+  return n;
 }
 
 static int busy_slots(const struct runner *r) {
   int n = 0;
   for (int i = 0; i < r->slots; i++) n += r->slot[i].worker.pid != 0;
   return n;
+}
+
+static struct lb_crowd crowd(const struct runner *r) {
+  struct lb_crowd now = {
+      .running = busy_slots(r), .playing = playing(r), .jobs = r->jobs, .spare = r->spare.share, .since = r->since, .cores = r->cores, .waiting = (int)r->queue.left};
+  for (int i = 0; i < r->slots; i++) {
+    now.serving += r->slot[i].like && !r->slot[i].ending;
+    if (!r->slot[i].result || atomic_load(&r->live[i].started)) continue;
+    now.starting++;
+    now.starting_ms += r->slot[i].result->job->plan.topology->start_ms;
+  }
+  return now;
 }
 
 /* One that wants fresh servers is before this position (< 0 = there is none), and no place is left but those of workers that wait to be told. */
@@ -186,31 +202,25 @@ static void tell(struct runner *r, struct slot *slot, ptrdiff_t position) {
 
 /* Those that wait get what is left for their servers; where nothing is, they end. */
 static void tell_idle(struct runner *r) {
+  if (lb_spare_look(&r->spare)) r->since = 0;
   for (int i = 0; i < r->slots; i++) {
     struct slot *slot = &r->slot[i];
     if (!slot->worker.pid || slot->result || slot->ending) continue;
+    struct lb_crowd now = crowd(r);
+    if (!lb_admits_another(&now)) continue;
     ptrdiff_t position = lb_queue_next(&r->queue, slot->like);
     if (gives_way(r, position)) tell(r, slot, -1);
-    else if (position < 0 && plays(r) && lb_queue_has(&r->queue, slot->like)) continue; /* what runs decides whether it is wanted */
+    else if (position < 0 && playing(r) > 0 && lb_queue_has(&r->queue, slot->like)) continue; /* what runs decides whether it is wanted */
     else tell(r, slot, position);
   }
 }
 
-static struct lb_crowd crowd(const struct runner *r) {
-  struct lb_crowd now = {.running = busy_slots(r), .most = r->slots, .cores = r->cores, .waiting = (int)r->queue.left};
-  for (int i = 0; i < r->slots; i++) {
-    now.serving += r->slot[i].like && !r->slot[i].ending;
-    if (!r->slot[i].result || atomic_load(&r->live[i].started)) continue;
-    now.starting++;
-    now.starting_ms += r->slot[i].result->job->plan.topology->start_ms;
-  }
-  return now;
-}
-
-/* Whether the next job waits for others that are starting, which nobody will tell of. */
-static bool waits_for_a_start(const struct runner *r) {
+/* Whether the next job waits for others that are starting, or for processors, which nobody will tell of. */
+static bool waits_for_the_machine(const struct runner *r) {
   struct lb_crowd now = crowd(r);
-  return r->queue.left > 0 && now.running < now.most && now.starting > 0;
+  if (r->queue.left == 0) return false;
+  if (now.playing < now.running) return true;
+  return now.running < now.jobs.always ? now.starting > 0 : now.running < now.jobs.most;
 }
 
 /* Starts what may run now. A trial that measures waits until it is alone, and nothing starts beside
@@ -229,6 +239,7 @@ static int fill(struct runner *r) {
     while (r->slot[free_slot].worker.pid) free_slot++;
     int result = start(r, &r->slot[free_slot], (size_t)at, lb_plan_series(plan, (size_t)at));
     if (result < 0) return snprintf(r->err, r->err_size, "cannot start a trial: %s", strerror(-result)), result;
+    r->since++;
     tick(r);
   }
   return 0;
@@ -246,7 +257,7 @@ static int wait_for_some(struct runner *r, lb_ns next_tick) {
     }
   lb_ns now = lb_clock_ns();
   int left_ms = next_tick > now ? (int)((next_tick - now) / LB_NS_PER_MS) + 1 : 0;
-  if (left_ms > LOOK_MS && waits_for_a_start(r)) left_ms = LOOK_MS;
+  if (left_ms > LOOK_MS && waits_for_the_machine(r)) left_ms = LOOK_MS;
   if (poll(p, (nfds_t)count, left_ms) < 0) return errno == EINTR ? 0 : -errno;
   for (int i = 0; i < count && result == 0; i++) {
     struct slot *slot = &r->slot[which[i]];
@@ -284,13 +295,14 @@ static void raise_file_limit(void) {
 
 /* After an interruption or a failure the trials that still run are killed and waited for: nobody is
  * left who writes to the run folder. */
-int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, int jobs, const struct lb_progress *progress,
+int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb_jobs jobs, const struct lb_progress *progress,
                   char *err, size_t err_size) {
-  struct runner r = {.tally = tally, .dir = dir, .progress = progress, .err = err, .err_size = err_size};
+  struct runner r = {.tally = tally, .dir = dir, .jobs = jobs, .progress = progress, .err = err, .err_size = err_size};
   struct sigaction action = {.sa_handler = on_signal}, old_int, old_term;
   size_t live_size = SLOTS_MAX * sizeof *r.live;
   r.cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
-  r.slots = jobs < 1 ? 1 : jobs > SLOTS_MAX ? SLOTS_MAX : jobs;
+  r.slots = jobs.most < 1 ? 1 : jobs.most > SLOTS_MAX ? SLOTS_MAX : jobs.most;
+  if (r.jobs.always < 1) r.jobs.always = 1;
   r.live = mmap(NULL, live_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (r.live == MAP_FAILED) return snprintf(err, err_size, "out of memory"), -ENOMEM;
   if (lb_queue_begin(tally->plan, progress ? progress->wanted : NULL, progress ? progress->display : NULL, &r.queue) < 0)

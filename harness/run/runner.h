@@ -6,6 +6,7 @@
 #ifndef LB_RUNNER_H
 #define LB_RUNNER_H
 
+#include "admit.h"
 #include "queue.h"
 #include "rundir.h"
 #include "tally.h"
@@ -20,10 +21,10 @@ struct lb_progress { /* what a display may want; called on the runner's thread *
   void *display;
 };
 
-/* Runs all jobs of the tally's plan that are wanted and fills it: timelines at most `jobs` at once and those that start as the
- * machine bears it (admit.h), trials that measure alone. 0; -EINTR after SIGINT or SIGTERM (all trials are then dead); other -errno with
+/* Runs all jobs of the tally's plan that are wanted and fills it: timelines side by side, as many as `jobs` says and as the
+ * machine bears (admit.h), trials that measure alone. 0; -EINTR after SIGINT or SIGTERM (all trials are then dead); other -errno with
  * one line in err when results could not be written. */
-int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, int jobs, const struct lb_progress *progress,
+int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb_jobs jobs, const struct lb_progress *progress,
                   char *err, size_t err_size);
 
 #endif
