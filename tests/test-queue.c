@@ -75,6 +75,24 @@ static void servers_get_what_can_be_played_on_them(void **state) {
   lb_queue_clear(&q);
 }
 
+/* A worker is told one of these, whether that wants servers of its own or not. */
+static void who_can_share_is_found_by_position(void **state) {
+  (void)state;
+  struct lb_queue q = make(NULL);
+  size_t alike[JOBS];
+  assert_true(lb_queue_shares(&q, 0));
+  assert_int_equal(lb_queue_alike(&q, 1, alike), 4);
+  assert_int_equal(alike[0], 1);
+  assert_int_equal(alike[1], 0);
+  lb_queue_take(&q, 0);
+  lb_queue_take(&q, 1);
+  assert_int_equal(lb_queue_alike(&q, 1, alike), 3);
+  assert_int_equal(alike[0], 1);
+  assert_int_equal(alike[1], 3);
+  assert_int_equal(lb_queue_alike(&q, 5, alike), 2);
+  lb_queue_clear(&q);
+}
+
 static void what_may_be_superfluous_waits_for_what_runs(void **state) {
   (void)state;
   struct lb_queue q = make(ask);
@@ -105,6 +123,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(jobs_come_in_their_order_and_once, begin),
       cmocka_unit_test_setup(servers_get_what_can_be_played_on_them, begin),
+      cmocka_unit_test_setup(who_can_share_is_found_by_position, begin),
       cmocka_unit_test_setup(what_may_be_superfluous_waits_for_what_runs, begin),
       cmocka_unit_test_setup(running_ones_are_counted_by_cell, begin),
   };

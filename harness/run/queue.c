@@ -86,6 +86,16 @@ bool lb_queue_has(const struct lb_queue *q, const struct lb_trial_plan *like) {
   return false;
 }
 
+bool lb_queue_shares(const struct lb_queue *q, size_t position) { return q->kind[position] > 0; }
+
+size_t lb_queue_alike(const struct lb_queue *q, size_t position, size_t ret[]) {
+  size_t count = 0;
+  ret[count++] = position;
+  for (size_t i = q->first; i < q->plan->job_count; i++)
+    if (i != position && !q->gone[i] && q->kind[i] > 0 && q->kind[i] == q->kind[position]) ret[count++] = i;
+  return count;
+}
+
 void lb_queue_take(struct lb_queue *q, size_t position) {
   go(q, position);
   q->running[job_at(q, position)->cell]++;

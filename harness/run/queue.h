@@ -39,6 +39,11 @@ void lb_queue_clear(struct lb_queue *queue);
 ptrdiff_t lb_queue_next(struct lb_queue *queue, const struct lb_trial_plan *like);
 /* Whether one is left, wanted now or later, that can be played on the servers of `like`. */
 bool lb_queue_has(const struct lb_queue *queue, const struct lb_trial_plan *like);
+/* Whether others could be played on the servers of the job at this position, as far as that can be said before. */
+bool lb_queue_shares(const struct lb_queue *queue, size_t position);
+/* The positions of those that are left and can be played on the servers of this one, which comes first whether it is left or not: into `ret`, which has room for all
+ * jobs. How many. */
+size_t lb_queue_alike(const struct lb_queue *queue, size_t position, size_t ret[]);
 /* The job at this position runs, and one of this cell has ended. */
 void lb_queue_take(struct lb_queue *queue, size_t position);
 void lb_queue_done(struct lb_queue *queue, const struct lb_job *job);

@@ -24,7 +24,6 @@
 #include "base/clock.h"
 #include "spare.h"
 #include "trial/heat.h"
-#include "trial/share.h"
 #include "worker.h"
 
 /* PATIENCE_S is for what a scenario does not bound: starting servers, opening sessions, judging. It
@@ -82,25 +81,15 @@ static void run_at(struct runner *r, struct slot *slot, size_t position) {
   slot->deadline = lb_clock_ns() + patience(&slot->result->job->plan);
 }
 
-/* Those that could be told to a worker that begins with the trial at `first`. How many, itself included. */
-static size_t alike(const struct runner *r, size_t first, size_t ret[]) {
-  const struct lb_trial_plan *like = &job_at(r, first)->plan;
-  size_t count = 0;
-  ret[count++] = first;
-  for (size_t i = r->queue.first; i < r->tally->plan->job_count; i++)
-    if (i != first && !r->queue.gone[i] && lb_share_together(like, &job_at(r, i)->plan)) ret[count++] = i;
-  return count;
-}
-
 /* `series` jobs from this position on, which belong together; or, where servers are shared, this one and then whatever it is told. */
 static int start(struct runner *r, struct slot *slot, size_t position, size_t series) {
   const struct lb_plan *plan = r->tally->plan;
   size_t *positions = malloc((plan->job_count + 1) * sizeof *positions), count = series;
   struct lb_live *live = &r->live[slot - r->slot];
   if (!positions) return -ENOMEM;
-  bool told = plan->reuse && series == 1 && lb_share_together(&job_at(r, position)->plan, &job_at(r, position)->plan);
+  bool told = plan->reuse && series == 1 && lb_queue_shares(&r->queue, position);
   for (size_t i = 0; i < series; i++) positions[i] = position + i;
-  if (told) count = alike(r, position, positions);
+  if (told) count = lb_queue_alike(&r->queue, position, positions);
   *live = (struct lb_live){0};
   *slot = (struct slot){.next = position + 1, .end = position + series, .like = told ? &job_at(r, position)->plan : NULL};
   int result = lb_worker_start(plan, positions, count, told, r->dir, live, &slot->worker);
