@@ -363,6 +363,7 @@ step = client 2 acquire within 9s
 step = client 2 release within 3s
 [expect]
 zk-sequential@zk-x3 = safe: two of three are a majority
+etcd-lease@etcd-x3 = safe: two of three are a majority
 E
 mkdir "$dir/more" && mv "$dir/silent.ini" "$dir/restart-alone.ini" "$dir/more/"
 
@@ -405,7 +406,7 @@ others() {
   run split split-brain -b redis-token@sentinel,redlock@redis-x3 -g none
 }
 silent() { run silent "$dir/more/silent.ini" -b redis-token@sentinel,pg-row@pg-async -g recheck; }
-alone() { run alone "$dir/more/restart-alone.ini" -b zk-sequential@zk-x3 -g none; }
+alone() { run alone "$dir/more/restart-alone.ini" -b zk-sequential@zk-x3,etcd-lease@etcd-x3 -g none; }
 signal() {
   run signal partition -b zk-sequential@zk-x3 -g signal
   for guard in none signal; do run renewed-$guard partition-renewed -b redis-token@redis,redlock@redis-x5 -g $guard; done
@@ -476,7 +477,7 @@ comes_to n/a split-brain redlock@redis-x3
 comes_to violated partition redis-token@redis
 comes_to safe partition redis-token@redis deadline
 comes_to stuck partition pg-row@pg
-comes_to safe restart-alone zk-sequential@zk-x3
+for system in zk-sequential@zk-x3 etcd-lease@etcd-x3; do comes_to safe restart-alone $system; done
 comes_to safe partition zk-sequential@zk-x3 signal
 check '  because its library had told it' test "$(value stopped_in_doubt partition zk-sequential@zk-x3 signal)" -ge 1
 for system in redis-token@redis redlock@redis-x5; do

@@ -175,10 +175,10 @@ int lb_cluster_compiling(struct lb_cluster *cluster, lb_ns *ret) {
 
 /* ---- restart --------------------------------------------------------------------------------- */
 
-/* By itself, or `alone` with the words that it serves nobody: it runs again, and that is all that can be asked of it. */
+/* It serves, or `alone` it runs: that is all that can be asked of it. */
 static bool is_there(struct lb_cluster *cluster, size_t index, bool alone, lb_ns deadline) {
   if (family_of(cluster)->answers(cluster, index, lb_ask_until(cluster->env, deadline)) == 0) return true;
-  return alone && family_of(cluster)->left && family_of(cluster)->left(cluster, index, lb_ask_until(cluster->env, deadline)) == 1;
+  return alone && family_of(cluster)->runs && family_of(cluster)->runs(cluster, index, lb_ask_until(cluster->env, deadline)) == 0;
 }
 
 /* A server that ends at once is told apart from a slow one: no waiting mends that. */

@@ -91,7 +91,7 @@ int lb_cluster_restart_many(struct lb_cluster *cluster, const size_t index[], si
 /* Its two halves: kills them and starts them on what they left behind; and waits until each of them answers. 0 or -errno with cluster->err. */
 int lb_cluster_begin_restart(struct lb_cluster *cluster, const size_t index[], size_t count);
 int lb_cluster_await_answers(struct lb_cluster *cluster, const size_t index[], size_t count, lb_ns deadline);
-/* The same for one that has no majority with those whom it reaches: it is enough that it says that it serves nobody. */
+/* The same for one that has no majority with those whom it reaches: it is enough that it says that it has started. */
 int lb_cluster_await_alone(struct lb_cluster *cluster, size_t index, lb_ns deadline);
 /* `await failover`: promotes where needed, then waits until another server than `old` decides (with
  * independent masters: until a majority answers without `old`). 0, LB_TIMEOUT, or -errno. */

@@ -88,6 +88,9 @@ struct lb_family {
   /* Whether it has left the others: by asking this very server. 1 = it says that it serves nobody now,
    * 0 = it serves, or -errno with env->err. NULL = it never says so. */
   int (*left)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
+  /* 0 = this server has started and says so, be it that it can serve nobody yet for want of a majority; or -errno with env->err. NULL = it says nothing
+   * before it serves. */
+  int (*runs)(struct lb_cluster *cluster, size_t index, lb_ns deadline);
   /* What its wall clock says, by asking this very server: ms since 1970. 0, or -errno with
    * env->err. NULL = nobody can be asked. */
   int (*wall_ms)(struct lb_cluster *cluster, size_t index, lb_ns deadline, int64_t *ret_ms);

@@ -89,15 +89,20 @@ struct status {
 };
 
 /* A connection of its own each time, as with Redis: one that was kept could be from before a cut. 0 (then *ret is the caller's), or -errno. */
-static int call(struct lb_cluster *cluster, size_t index, const char *path, lb_ns deadline, json_t **ret) {
-  const struct lb_server *server = &cluster->server[index];
-  struct lb_endpoint at = {.service = server->service, .host = server->host->address, .port = server->port};
+static int call_at(struct lb_cluster *cluster, const struct lb_server *server, uint16_t port, const char *path, json_t *body, lb_ns deadline, json_t **ret) {
+  struct lb_endpoint at = {.service = server->service, .host = server->host->address, .port = port};
   struct etcd_link *link;
   deadline = lb_ask_until(cluster->env, deadline);
   int r = etcd_open(cluster->env, NULL, &at, deadline, &link);
-  if (r == 0) r = etcd_call(link, path, json_object(), deadline, ret);
+  if (r == 0) r = etcd_call(link, path, body, deadline, ret);
+  else json_decref(body);
   etcd_close(link);
   return r == LB_OK ? 0 : r < 0 ? r : -ETIMEDOUT;
+}
+
+static int call(struct lb_cluster *cluster, size_t index, const char *path, lb_ns deadline, json_t **ret) {
+  const struct lb_server *server = &cluster->server[index];
+  return call_at(cluster, server, server->port, path, json_object(), deadline, ret);
 }
 
 static int ask(struct lb_cluster *cluster, size_t index, lb_ns deadline, struct status *ret) {
@@ -162,6 +167,15 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
   return best;
 }
 
+/* One that starts answers its peers at once, and clients when a majority has taken it in. */
+static int runs(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  const struct lb_server *server = &cluster->server[index];
+  json_t *said = NULL;
+  int r = call_at(cluster, server, server->extra_port[0], "/version", NULL, deadline, &said);
+  json_decref(said);
+  return r;
+}
+
 static int left(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
   struct status status;
   int r = ask(cluster, index, deadline, &status);
@@ -222,6 +236,7 @@ const struct lb_family lb_family_etcd = {
     .primary = primary,
     .has_session = has_session,
     .left = left,
+    .runs = runs,
     .commits = commits,
     .least_ttl_ms = least_ttl_ms,
     .version = version,

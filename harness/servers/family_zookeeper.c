@@ -178,6 +178,12 @@ static int start(struct lb_cluster *cluster, lb_ns deadline) {
   return r < 0 ? r : lb_cluster_await(cluster, deadline, ensemble_formed, "one server leads and all others follow");
 }
 
+/* It says at once that it serves nobody. */
+static int runs(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
+  int r = lb_zookeeper_left(cluster, index, deadline);
+  return r < 0 ? r : 0;
+}
+
 /* A leader that was cut off claims to lead until it has missed its followers for SYNC_TICKS: the
  * later epoch is the truth. */
 static int primary(struct lb_cluster *cluster, lb_ns deadline) {
@@ -231,6 +237,7 @@ const struct lb_family lb_family_zookeeper = {
     .healthy = ensemble_formed,
     .primary = primary,
     .left = lb_zookeeper_left,
+    .runs = runs,
     .has_session = lb_zookeeper_has_session,
     .need_room = lb_zookeeper_need_room,
     .no_room = "No space left on device",
