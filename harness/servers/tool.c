@@ -20,7 +20,7 @@
 
 static const char *const sbin[] = {"/usr/sbin", "/sbin", NULL};
 
-/* Between vfork and exec, in memory that is still the parent's: no allocation, no output, nothing written. 126 and 127 are what a shell would say, too. */
+/* Between vfork and exec, in memory that is still the parent's: no allocation, no output, nothing but errno is written. 126 and 127 are what a shell would say, too. */
 static _Noreturn void become(const char *path, char *const argv[], const struct lb_host *host, int in, int out) {
   signal(SIGPIPE, SIG_DFL);
   if (host && host->netns >= 0 && setns(host->netns, CLONE_NEWNET) < 0) _exit(126);
@@ -61,9 +61,10 @@ int lb_tool_start(const struct lb_host *host, char *const argv[], const char *in
     free(path);
     return lb_refuse(err, err_size, "no pipe to %s: %s", argv[0], strerror(-r)), r;
   }
-  *ret = (struct lb_tool){.pid = vfork(), .output = out[0]};
-  if (ret->pid == 0) become(path, argv, host, in[0], out[1]);
-  if (ret->pid < 0) r = -errno;
+  pid_t pid = vfork();
+  if (pid == 0) become(path, argv, host, in[0], out[1]);
+  if (pid < 0) r = -errno;
+  *ret = (struct lb_tool){.pid = pid, .output = out[0]};
   free(path);
   close(in[0]);
   close(out[1]);
