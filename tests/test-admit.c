@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -97,6 +98,17 @@ static void who_runs_beyond_that_needs_idle_processors(void **state) {
 }
 
 /* Nobody is stopped, but who has done a trial waits with its servers until the processors have some time for the next one. */
+/* Who gave way did so for one that wants fresh servers: that takes the place, whatever the processors do, but not before it is empty. */
+static void a_place_that_was_freed_is_taken(void **state) {
+  (void)state;
+  struct lb_crowd now = {.running = 6, .jobs = {4, 7}, .cores = 2, .freed = 1};
+  assert_true(lb_admits_one(&now));
+  now.running = 7;
+  assert_false(lb_admits_one(&now));
+  now.running = 6, now.freed = 0;
+  assert_false(lb_admits_one(&now));
+}
+
 static void who_has_servers_waits_for_processors(void **state) {
   (void)state;
   struct lb_crowd now = {.running = 8, .playing = 7, .jobs = {4, 12}, .cores = 2, .spare = 0.2};
@@ -132,6 +144,7 @@ static void a_look_has_to_be_some_time_ago(void **state) {
   }
   assert_true(lb_spare_look(&spare));
   assert_true(spare.share < 1);
+  assert_true(spare.all > 0 || access("/proc/stat", R_OK) < 0);
 }
 
 int main(void) {
@@ -140,7 +153,7 @@ int main(void) {
       cmocka_unit_test(the_processors_count),                cmocka_unit_test(a_place_has_to_be_free),
       cmocka_unit_test(who_has_started_holds_up_nobody),     cmocka_unit_test(everything_gets_its_turn),
       cmocka_unit_test(who_shares_servers_is_worth_its_start), cmocka_unit_test(who_runs_beyond_that_needs_idle_processors),
-      cmocka_unit_test(who_has_servers_waits_for_processors),
+      cmocka_unit_test(who_has_servers_waits_for_processors), cmocka_unit_test(a_place_that_was_freed_is_taken),
       cmocka_unit_test(what_is_left_is_read_off_the_kernel),  cmocka_unit_test(a_look_has_to_be_some_time_ago),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

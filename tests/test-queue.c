@@ -75,11 +75,12 @@ static void servers_get_what_can_be_played_on_them(void **state) {
   lb_queue_clear(&q);
 }
 
-/* A worker is told one of these, whether that wants servers of its own or not. */
+/* Also of those that want servers of their own, which nobody will be told: whether they do is asked when they are next. */
 static void who_can_share_is_found_by_position(void **state) {
   (void)state;
   struct lb_queue q = make(NULL);
   size_t alike[JOBS];
+  jobs[order[3]].plan.fresh = true;
   assert_true(lb_queue_shares(&q, 0));
   assert_int_equal(lb_queue_alike(&q, 1, alike), 4);
   assert_int_equal(alike[0], 1);
@@ -90,6 +91,12 @@ static void who_can_share_is_found_by_position(void **state) {
   assert_int_equal(alike[0], 1);
   assert_int_equal(alike[1], 3);
   assert_int_equal(lb_queue_alike(&q, 5, alike), 2);
+  lb_queue_clear(&q);
+  static struct lb_scenario load = {.kind = LB_KIND_LOAD};
+  jobs[order[2]].plan.scenario = &load;
+  q = make(NULL);
+  assert_false(lb_queue_shares(&q, 2));
+  assert_int_equal(lb_queue_alike(&q, 2, alike), 1);
   lb_queue_clear(&q);
 }
 

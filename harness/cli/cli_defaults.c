@@ -27,7 +27,8 @@ int lb_default_jobs(void) {
 
 /* What the user said is meant; what is guessed is exceeded where the machine bears it. */
 struct lb_jobs lb_jobs_of(const struct lb_args *args, int guess) {
-  return args->jobs ? (struct lb_jobs){args->jobs, args->jobs} : (struct lb_jobs){guess, JOBS_MORE * guess};
+  int most = JOBS_MORE * guess > LB_JOBS_MOST ? LB_JOBS_MOST : JOBS_MORE * guess;
+  return args->jobs ? (struct lb_jobs){args->jobs, args->jobs} : (struct lb_jobs){guess < most ? guess : most, most};
 }
 
 /* results/ below the sources belongs to whoever built the tool; who may not write there gets a

@@ -15,17 +15,19 @@ enum { TOGETHER_MS = 500 };
 #define SPARE_LEAST 0.5
 #define SPARE_NONE 0.3
 
+static int cores_of(const struct lb_crowd *now) { return now->cores < 1 ? 1 : now->cores; }
+
 /* What was started since the last look is not in it yet: one for each processor, then it is looked again. */
-static bool has_place(const struct lb_crowd *now, int cores) {
+bool lb_admits_one(const struct lb_crowd *now) {
   if (now->running < now->jobs.always) return true;
-  return now->running < now->jobs.most && now->spare > SPARE_LEAST && now->since < cores;
+  if (now->running >= now->jobs.most) return false;
+  return now->freed > 0 || (now->spare > SPARE_LEAST && now->since < cores_of(now));
 }
 
 bool lb_admits(const struct lb_crowd *now, int start_ms) {
-  int cores = now->cores < 1 ? 1 : now->cores;
-  if (!has_place(now, cores)) return false;
+  if (!lb_admits_one(now)) return false;
   if (now->serving > 0 && now->waiting * TOGETHER_MS <= now->serving * start_ms) return false;
-  return now->starting == 0 || now->starting_ms + start_ms <= cores * TOGETHER_MS;
+  return now->starting == 0 || now->starting_ms + start_ms <= cores_of(now) * TOGETHER_MS;
 }
 
 bool lb_admits_another(const struct lb_crowd *now) { return now->playing < now->jobs.always || now->spare > SPARE_NONE; }

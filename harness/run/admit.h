@@ -15,6 +15,7 @@
 struct lb_jobs {
   int always, most;
 };
+#define LB_JOBS_MOST 64 /* more are not played side by side, whatever is asked for */
 #define LB_JOBS_ALONE ((struct lb_jobs){1, 1})
 
 struct lb_crowd { /* what runs now */
@@ -23,6 +24,7 @@ struct lb_crowd { /* what runs now */
   struct lb_jobs jobs; /* and how many may */
   double spare;        /* of the processors' time: what nobody used when it was looked last (spare.h) */
   int since;           /* trials that were started since that look, which did not see them */
+  int freed;           /* places that somebody gave up for one that wants servers of its own, and that nobody has taken */
   int starting;      /* of the running ones: those whose servers and clients are not there yet */
   int starting_ms;   /* what these cost together (lb_topology.start_ms) */
   int cores;         /* processors of this machine */
@@ -34,8 +36,10 @@ struct lb_crowd { /* what runs now */
  * beside it is little enough for the processors; or nothing starts, so that the dearest one gets its turn. Beyond `always`, a place is there where the
  * processors stood still for half of the time. */
 bool lb_admits(const struct lb_crowd *now, int start_ms);
+/* Whether one more may run at all, whatever its start costs. */
+bool lb_admits_one(const struct lb_crowd *now);
 /* Whether one that has its servers already may go on with another trial: always so many may, the others as long as the processors bear it: not if
- * less than three tenths of their time are left. */
+ * less than three tenths of their time are left. Those that become free between two looks go on together. */
 bool lb_admits_another(const struct lb_crowd *now);
 
 #endif

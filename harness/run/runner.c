@@ -28,7 +28,7 @@
 
 /* PATIENCE_S is for what a scenario does not bound: starting servers, opening sessions, judging. It
  * is long, because it only has to end what would never end. */
-enum { SLOTS_MAX = 64, TICK_MS = 1000, LOOK_MS = 20, PATIENCE_S = 180, CAMPAIGN_PATIENCE_S = 120, END_S = 60 };
+enum { SLOTS_MAX = LB_JOBS_MOST, TICK_MS = 1000, LOOK_MS = 20, PATIENCE_S = 180, CAMPAIGN_PATIENCE_S = 120, END_S = 60 };
 
 /* A place for a worker. States: free (no process); running; idle (it waits to be told); ending (it has been told that nothing comes any more). */
 struct slot {
@@ -51,6 +51,7 @@ struct runner {
   struct lb_jobs jobs;
   struct lb_spare spare;
   int since; /* trials that were started since the last look at that */
+  int freed; /* places that were given up for one that wants servers of its own */
   struct lb_queue queue;
   char *err;
   size_t err_size;
@@ -160,7 +161,7 @@ static int busy_slots(const struct runner *r) {
 
 static struct lb_crowd crowd(const struct runner *r) {
   struct lb_crowd now = {
-      .running = busy_slots(r), .playing = playing(r), .jobs = r->jobs, .spare = r->spare.share, .since = r->since, .cores = r->cores, .waiting = (int)r->queue.left};
+      .running = busy_slots(r), .playing = playing(r), .jobs = r->jobs, .spare = r->spare.share, .since = r->since, .freed = r->freed, .cores = r->cores, .waiting = (int)r->queue.left};
   for (int i = 0; i < r->slots; i++) {
     now.serving += r->slot[i].like && !r->slot[i].ending;
     if (!r->slot[i].result || atomic_load(&r->live[i].started)) continue;
@@ -170,9 +171,10 @@ static struct lb_crowd crowd(const struct runner *r) {
   return now;
 }
 
-/* One that wants fresh servers is before this position (< 0 = there is none), and no place is left but those of workers that wait to be told. */
+/* One that wants fresh servers is before this position (< 0 = there is none), and no place is left but those of workers that wait to be told. One gives way at a time. */
 static bool gives_way(struct runner *r, ptrdiff_t position) {
-  if (busy_slots(r) < r->slots) return false;
+  struct lb_crowd now = crowd(r);
+  if (r->freed > 0 || lb_admits_one(&now)) return false;
   ptrdiff_t first = lb_queue_next(&r->queue, NULL);
   return first >= 0 && (position < 0 || first < position) && job_at(r, (size_t)first)->plan.fresh;
 }
@@ -195,12 +197,16 @@ static void tell_idle(struct runner *r) {
   for (int i = 0; i < r->slots; i++) {
     struct slot *slot = &r->slot[i];
     if (!slot->worker.pid || slot->result || slot->ending) continue;
-    struct lb_crowd now = crowd(r);
-    if (!lb_admits_another(&now)) continue;
     ptrdiff_t position = lb_queue_next(&r->queue, slot->like);
-    if (gives_way(r, position)) tell(r, slot, -1);
-    else if (position < 0 && playing(r) > 0 && lb_queue_has(&r->queue, slot->like)) continue; /* what runs decides whether it is wanted */
-    else tell(r, slot, position);
+    struct lb_crowd now = crowd(r);
+    if (gives_way(r, position)) {
+      r->freed++;
+      tell(r, slot, -1);
+    } else if (position < 0 && now.playing > 0 && lb_queue_has(&r->queue, slot->like)) {
+      continue; /* what runs decides whether it is wanted */
+    } else if (position < 0 || lb_admits_another(&now)) {
+      tell(r, slot, position);
+    }
   }
 }
 
@@ -229,6 +235,7 @@ static int fill(struct runner *r) {
     int result = start(r, &r->slot[free_slot], (size_t)at, lb_plan_series(plan, (size_t)at));
     if (result < 0) return snprintf(r->err, r->err_size, "cannot start a trial: %s", strerror(-result)), result;
     r->since++;
+    if (r->freed > 0) r->freed--;
     tick(r);
   }
   return 0;
@@ -291,7 +298,7 @@ int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb
   size_t live_size = SLOTS_MAX * sizeof *r.live;
   r.cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
   r.slots = jobs.most < 1 ? 1 : jobs.most > SLOTS_MAX ? SLOTS_MAX : jobs.most;
-  if (r.jobs.always < 1) r.jobs.always = 1;
+  r.jobs = (struct lb_jobs){.always = jobs.always < 1 ? 1 : jobs.always > r.slots ? r.slots : jobs.always, .most = r.slots};
   r.live = mmap(NULL, live_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (r.live == MAP_FAILED) return snprintf(err, err_size, "out of memory"), -ENOMEM;
   if (lb_queue_begin(tally->plan, progress ? progress->wanted : NULL, progress ? progress->display : NULL, &r.queue) < 0)
