@@ -22,7 +22,7 @@ struct lb_directed_writer {
   long long wait_ms;                     /* before the next step */
 };
 
-/* directed_steps.c: a line, behind the time that has to pass before it. */
+/* directed_line.c: a line, behind the time that has to pass before it. */
 void lb_directed_step(struct lb_directed_writer *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* directed_order.c: what lies between what. */

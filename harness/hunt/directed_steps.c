@@ -5,20 +5,7 @@
  * A client's request is a step of its own only where a fault lies between it and its answer, else client 1 acquires where it was granted, and client 2
  * asks when client 1 holds.
  */
-#include <stdarg.h>
-
 #include "directed_parts.h"
-
-void lb_directed_step(struct lb_directed_writer *w, const char *format, ...) {
-  va_list args;
-  if (w->wait_ms > 0) fprintf(w->file, "step = wait %lldms\n", w->wait_ms);
-  w->wait_ms = 0;
-  va_start(args, format);
-  fputs("step = ", w->file);
-  vfprintf(w->file, format, args);
-  fputc('\n', w->file);
-  va_end(args);
-}
 
 static bool is_fresh(const struct lb_directed_writer *w, int client) { return lb_directed_is_fresh(w->d, w->keep, client); }
 static bool is_stopped(const struct lb_directed_writer *w) { return lb_directed_stops_1(w->d, w->keep); }
