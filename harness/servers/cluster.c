@@ -32,7 +32,7 @@ int lb_cluster_start(struct lb_cluster *cluster, lb_ns deadline) {
   return family_of(cluster)->start ? family_of(cluster)->start(cluster, deadline) : 0;
 }
 
-/* Between servers at rest, too: what was cut or late a moment ago would be slow for a while. */
+/* Between servers at rest, too: what was cut or late a moment ago would be slow for a while. Looked at behind their answers, which may still have come late. */
 static const char *restless(struct lb_cluster *cluster) {
   for (size_t i = 0; i < cluster->server_count; i++)
     if (!lb_rest_of_links(cluster, i)) return cluster->server[i].name;
