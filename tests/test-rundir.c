@@ -91,7 +91,7 @@ static void open_run(struct world *w, struct lb_rundir *dir) {
 }
 
 static void commit(struct world *w) {
-  if (lb_rundir_commit(&w->dir, w->err, sizeof w->err) != 0) fail_msg("%s", w->err);
+  if (lb_rundir_commit(&w->dir, true, w->err, sizeof w->err) != 0) fail_msg("%s", w->err);
 }
 
 static void write_file(const char *folder, const char *name) {
@@ -151,7 +151,7 @@ static void a_folder_that_took_the_name_meanwhile_is_not_touched(void **state) {
   open_run(w, &w->dir);
   snprintf(final, sizeof final, "%s", w->dir.final);
   assert_int_equal(mkdir(final, 0755), 0);
-  assert_int_equal(lb_rundir_commit(&w->dir, w->err, sizeof w->err), -EEXIST);
+  assert_int_equal(lb_rundir_commit(&w->dir, true, w->err, sizeof w->err), -EEXIST);
   assert_non_null(strstr(w->err, final));
   lb_rundir_close(&w->dir);
   assert_int_equal(entries(w->root), 1);
@@ -231,6 +231,72 @@ static void the_guardian_waits_for_the_trials_of_a_killed_tool(void **state) {
   pid_t pid = start_tool(w, true, &tool);
   end_tool(pid, &tool);
   assert_int_equal(entries(w->root), 0);
+}
+
+/* ---- of a run that has something to keep --------------------------------------------------------------------------- */
+
+static void a_folder_with_outcomes_gets_its_name(void **state) {
+  struct world *w = *state;
+  char final[3000];
+  open_run(w, &w->dir);
+  snprintf(final, sizeof final, "%s", w->dir.final);
+  write_file(w->dir.partial, "resume.bin");
+  write_file(w->dir.partial, "parts/a.latency");
+  write_file(w->dir.partial, "scratch/cache/template");
+  lb_rundir_close(&w->dir);
+  assert_true(in(final, "resume.bin") && in(final, "parts/a.latency"));
+  assert_int_equal(entries(final), 2);
+  assert_int_equal(entries(w->root), 1);
+}
+
+static void write_tables(void *data) { write_file(((struct lb_rundir *)data)->partial, "run.json"); }
+
+static void the_guardian_calls_for_rescue(void **state) {
+  struct world *w = *state;
+  char final[3000];
+  open_run(w, &w->dir);
+  snprintf(final, sizeof final, "%s", w->dir.final);
+  write_file(w->dir.partial, "resume.bin");
+  int first = w->dir.guardian;
+  assert_int_equal(lb_rundir_set_rescue(&w->dir, write_tables, &w->dir), 0);
+  assert_int_not_equal(w->dir.guardian, first);
+  lb_rundir_close(&w->dir);
+  assert_true(in(final, "run.json") && in(final, "resume.bin"));
+}
+
+static void a_committed_folder_needs_no_rescue(void **state) {
+  struct world *w = *state;
+  char final[3000];
+  open_run(w, &w->dir);
+  snprintf(final, sizeof final, "%s", w->dir.final);
+  write_file(w->dir.partial, "resume.bin");
+  assert_int_equal(lb_rundir_set_rescue(&w->dir, write_tables, &w->dir), 0);
+  commit(w);
+  lb_rundir_close(&w->dir);
+  assert_int_equal(entries(final), 0);
+}
+
+static void a_stopped_run_is_opened_again_and_loses_nothing(void **state) {
+  struct world *w = *state;
+  char final[3000];
+  struct lb_rundir second;
+  open_run(w, &w->dir);
+  snprintf(final, sizeof final, "%s", w->dir.final);
+  write_file(w->dir.partial, "resume.bin");
+  write_file(w->dir.partial, "histories/a.hist");
+  assert_int_equal(lb_rundir_commit(&w->dir, false, w->err, sizeof w->err), 0);
+  lb_rundir_close(&w->dir);
+  write_file(final, "report.html");
+  assert_int_equal(lb_rundir_reopen(&w->dir, final, w->err, sizeof w->err), 0);
+  assert_false(exists(final));
+  assert_true(in(w->dir.partial, "histories/a.hist") && in(w->dir.partial, "parts"));
+  assert_int_equal(lb_rundir_reopen(&second, final, w->err, sizeof w->err), -EBUSY);
+  lb_rundir_forget_drawn(&w->dir);
+  lb_rundir_close(&w->dir);
+  assert_true(in(final, "histories/a.hist") && in(final, "resume.bin"));
+  assert_int_equal(entries(final), 2);
+  assert_int_equal(entries(w->root), 1);
+  assert_int_equal(lb_rundir_reopen(&second, in_root(w, "none"), w->err, sizeof w->err), -ENOENT);
 }
 
 /* The signals it ignores, as a mask; 0 = it is gone. */
@@ -438,6 +504,10 @@ int main(void) {
       TEST(a_close_without_a_commit_removes_it),
       TEST(the_guardian_removes_what_a_killed_tool_left),
       TEST(the_guardian_waits_for_the_trials_of_a_killed_tool),
+      TEST(a_folder_with_outcomes_gets_its_name),
+      TEST(the_guardian_calls_for_rescue),
+      TEST(a_committed_folder_needs_no_rescue),
+      TEST(a_stopped_run_is_opened_again_and_loses_nothing),
       TEST(signals_of_a_terminal_do_not_end_the_guardian),
       TEST(the_next_run_removes_what_a_killed_guardian_could_not),
       TEST(only_partial_folders_that_nobody_owns_are_swept),

@@ -79,6 +79,8 @@ struct lb_args {
   const char *words[LB_ARGS_MAX]; /* what is no option */
   int word_count;
   const char *systems, *guard, *out, *export, *against;
+  const char *resume;  /* folder of a stopped run */
+  const char *resumed; /* the same, in the arguments of that run: set by lb_resume() alone */
   /* Names of the protocols that --plugin loaded, "a,b": what -b defaults to. */
   char plugins[400];
   /* Of --expect: "VERDICT" or "GUARD=VERDICT". They are checked here and taken apart by the run,
@@ -181,6 +183,8 @@ struct lb_order { /* what a command wants done */
 int lb_carry_out(const struct lb_order *order);
 /* `run --against TOOL` (cli_against.c): this build and another one take turns, and what came of it is compared. An exit code. */
 int lb_run_against(const struct lb_args *args);
+/* `--resume DIR` (cli_resume.c): calls the command of that run again as it was called then, with its seed and in its folder. An exit code. */
+int lb_resume(const struct lb_args *args);
 /* Compares two results folders, or the variants in `a` (NULL = no `b`), and prints it as `args` say (cli_compare.c). An exit code. */
 int lb_compare_folders(const struct lb_args *args, const char *a, const char *b);
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/called.h"
+#include "base/files.h"
 #include "cli.h"
 #include "run/rundir.h"
 
@@ -80,10 +81,19 @@ static int play_round(const struct lb_args *args, const char *const tool[2], con
     make_line(args, tool[side], text, out, &line);
     fprintf(stderr, "round %d of %d, %s\n", round, rounds, side == THIS_BUILD ? "this build" : "the other one");
     int code = run_program(line.word);
-    if (code == 130) return lb_complain(130, "interrupted: nothing was kept");
+    if (code == LB_EXIT_STOPPED) return code;
     if (!has_results(code)) return lb_complain(code == LB_EXIT_USAGE ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "round %d: %s ended with %d", round, tool[side], code);
   }
   return LB_EXIT_OK;
+}
+
+/* One side of it may be there. */
+static void forget_round(const struct lb_rundir *dir, int round) {
+  char path[PATH_MAX];
+  for (int side = 'a'; side <= 'b'; side++) {
+    snprintf(path, sizeof path, "%s/%c/%d", dir->partial, side, round);
+    lb_remove_tree(path);
+  }
 }
 
 static int compare(const struct lb_args *args, const struct lb_rundir *dir) {
@@ -100,10 +110,15 @@ static int take_turns(const struct lb_args *args, const char *const tool[2], str
   int rounds = args->trials ? args->trials : ROUNDS, code = LB_EXIT_OK;
   uint64_t seed = args->has_seed ? args->seed : lb_random_seed();
   char err[600];
-  for (int round = 1; round <= rounds && code == LB_EXIT_OK; round++) code = play_round(args, tool, dir, round, rounds, seed);
-  if (code != LB_EXIT_OK) return code;
-  if (lb_rundir_commit(dir, err, sizeof err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
-  return compare(args, dir);
+  int round = 1;
+  for (; round <= rounds && code == LB_EXIT_OK; round++) code = play_round(args, tool, dir, round, rounds, seed);
+  int whole = code == LB_EXIT_OK ? rounds : round - 2;
+  if (code == LB_EXIT_STOPPED && whole < 1) return lb_complain(code, "interrupted before the first round had ended: nothing was kept");
+  if (code != LB_EXIT_OK && code != LB_EXIT_STOPPED) return code;
+  if (whole < rounds) forget_round(dir, whole + 1);
+  if (lb_rundir_commit(dir, true, err, sizeof err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  int compared = compare(args, dir);
+  return whole == rounds ? compared : lb_complain(code, "interrupted: compared %d of %d rounds", whole, rounds);
 }
 
 /* Something that says that it is a lockbench. */

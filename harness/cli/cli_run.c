@@ -3,8 +3,9 @@
  * `lockbench run`, and what it has in common with `lockbench suite`: plan, run, write, say what
  * came of it. The first line of the summary is the verdict.
  *
- * Nothing is printed on stdout before the folder of results is whole: who reads JSON gets all or
- * nothing, and the path that is printed last exists. Progress goes to stderr.
+ * Nothing is printed on stdout before the folder of results has its name: who reads JSON gets all or
+ * nothing, and the path that is printed last exists. Progress goes to stderr. A run that is stopped keeps
+ * what is decided (run/part.h), and --resume plays the rest (cli_resume.c).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,9 +15,9 @@
 
 #include "base/called.h"
 #include "cli.h"
-#include "base/clock.h"
 #include "show/display.h"
 #include "show/report.h"
+#include "run/part.h"
 #include "run/peers.h"
 #include "run/results.h"
 #include "scenario/suite.h"
@@ -47,59 +48,119 @@ static bool has_variants(const struct lb_plan *plan) {
   return false;
 }
 
-/* What the user asked to see of a run whose folder is whole. */
+/* What the user asked to see of a run whose folder has its name. Of one that was stopped nothing is drawn: who stopped it does not want to wait. */
 static int show(const struct lb_tally *tally, const struct lb_run_info *info, const struct lb_rundir *dir, const struct lb_order *order) {
   if (order->args->json) {
     int code = print_json(tally);
     return code ? code : info->exit_code;
   }
   print_summary(tally, info->verdict, dir->final);
-  if (order->draw) lb_draw_report(dir->final);
+  if (order->draw && tally->done == tally->plan->job_count) lb_draw_report(dir->final);
   else printf("draw it: %s report %s\n", lb_called(), dir->final);
   if (has_variants(tally->plan)) printf("compare its variants: %s compare %s\n", lb_called(), dir->final);
   return info->exit_code;
 }
 
-/* Runs the trials, decides, writes. 0, or -errno with err. The order matters: the load of the
- * machine is read again as soon as the trials are over, the exit code is part of run.json, and the
- * folder gets its name last, when everything is in it. */
-static int run_and_write(struct lb_tally *tally, struct lb_run_info *info, struct lb_rundir *dir, const struct lb_order *order,
-                         char *err, size_t err_size) {
-  struct lb_machine after;
-  struct lb_display display = {.out = stderr, .terminal = isatty(2), .quiet = order->args->json && !isatty(2)};
-  struct lb_progress progress = lb_display_progress(&display);
-  uint64_t begin = lb_clock_ns();
-  int r = lb_runner_run(tally, dir, (struct lb_jobs){info->jobs, info->jobs}, &progress, err, err_size);
-  lb_display_end(&display);
-  if (r < 0) return r;
-  info->seconds = (double)(lb_clock_ns() - begin) / 1e9;
-  lb_machine_read(&after, dir->partial);
-  info->load_after = after.load;
-  info->exit_code = lb_exit_of_run(tally, info->verdict, sizeof info->verdict);
-  r = lb_results_write(tally, info, dir->partial, err, err_size);
-  return r < 0 ? r : lb_rundir_commit(dir, err, err_size);
+struct session { /* a run from the first trial to its folder */
+  const struct lb_order *order;
+  struct lb_tally tally;
+  struct lb_run_info info;
+  struct lb_rundir dir;
+  struct lb_journal journal;
+  struct lb_progress shown; /* that of the display */
+  char err[600];
+};
+
+/* An outcome is kept before it is shown. One that could not be kept is in the results all the same, unless the tool dies. */
+static void keep_and_show(void *data, const struct lb_tally *tally, const struct lb_job_result *result) {
+  struct session *s = data;
+  lb_journal_add(&s->journal, tally, result);
+  s->shown.finished(s->shown.display, tally, result);
 }
 
-/* From a plan to results and an exit code. The folder comes first, because a trial writes into it.
- * An interrupted run (130, as a shell says of SIGINT) leaves nothing: the folder was not
- * committed. */
-static int execute(const struct lb_plan *plan, const struct lb_order *order) {
-  struct lb_rundir dir;
-  struct lb_tally tally = {0};
-  struct lb_run_info info = {.argv = order->args->argv, .argc = order->args->argc};
-  char err[600] = "out of memory";
-  int r = lb_rundir_open(&dir, lb_results_folder(), order->label, order->args->out, err, sizeof err);
-  if (r < 0) return lb_complain(r == -EEXIST && order->args->out ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", err);
-  info.id = dir.id;
-  info.jobs = order->args->jobs ? order->args->jobs : lb_default_jobs();
-  r = lb_run_info_ask(&info, plan, dir.partial);
-  if (r == 0) r = lb_tally_begin(plan, &tally);
-  if (r == 0) r = run_and_write(&tally, &info, &dir, order, err, sizeof err);
+static void show_tick(void *data, const struct lb_tally *tally, const struct lb_job *const *running, const uint64_t *grants, size_t count) {
+  const struct session *s = data;
+  s->shown.tick(s->shown.display, tally, running, grants, count);
+}
+
+static int run_trials(struct session *s) {
+  struct lb_display display = {.out = stderr, .terminal = isatty(2), .quiet = s->order->args->json && !isatty(2)};
+  struct lb_progress progress = {.finished = keep_and_show, .tick = show_tick, .display = s};
+  s->shown = lb_display_progress(&display);
+  int r = lb_runner_run(&s->tally, &s->dir, (struct lb_jobs){s->info.jobs, s->info.jobs}, &progress, s->err, sizeof s->err);
+  lb_display_end(&display);
+  return r;
+}
+
+/* Decides, and writes what there is. The order matters: the load of the machine is read again as soon as the trials are over, the exit code
+ * is part of run.json, and the folder gets its name last, when everything is in it. 0, -ENOENT (nothing was decided), or another -errno. */
+static int write_results(struct session *s, int stopped) {
+  struct lb_machine after;
+  s->info.seconds = lb_journal_seconds(&s->journal);
+  lb_machine_read(&after, s->dir.partial);
+  s->info.load_after = after.load;
+  s->info.exit_code = lb_exit_of_stopped(&s->tally, s->info.verdict, sizeof s->info.verdict);
+  if (s->info.exit_code == LB_EXIT_STOPPED && stopped != -EINTR && stopped != -ENOSPC) s->info.exit_code = LB_EXIT_FAILURE;
+  char err[600];
+  int r = lb_part_keep(&s->tally, &s->info, &s->dir, err, sizeof err);
+  if (r < 0 && r != -ENOENT) snprintf(s->err, sizeof s->err, "%s", err);
+  return r;
+}
+
+/* Why it stopped, and how to go on. On stderr: stdout has the table of what is known. */
+static int tell_stopped(const struct session *s, int kept) {
   const char *left = lb_own_at(0) ? "; what it had on your servers goes with `clean`" : "";
-  int code = r == 0 ? show(&tally, &info, &dir, order) : lb_complain(r == -EINTR ? 130 : LB_EXIT_FAILURE, "%s%s", err, left);
-  lb_tally_clear(&tally);
-  lb_run_info_clear(&info);
-  lb_rundir_close(&dir);
+  int code = s->info.exit_code;
+  if (kept == -ENOENT) return lb_complain(code, "%s before the first trial had ended: nothing was kept%s", s->err, left);
+  lb_complain(code, "%s: %zu of %zu trials are kept, the rest goes on with: %s %s --resume %s%s", s->err, s->tally.done, s->tally.plan->job_count,
+              lb_called(), s->order->args->argv[0], s->dir.final, left);
+  return code;
+}
+
+static int play(struct session *s) {
+  int stopped = run_trials(s), kept = write_results(s, stopped);
+  if (stopped == 0 && kept == 0) return show(&s->tally, &s->info, &s->dir, s->order);
+  if (stopped == 0) return lb_complain(LB_EXIT_FAILURE, "%s", s->err);
+  if (kept == 0) show(&s->tally, &s->info, &s->dir, s->order);
+  return tell_stopped(s, kept);
+}
+
+/* A new folder, or that of a stopped run. */
+static int open_folder(struct session *s) {
+  const struct lb_args *args = s->order->args;
+  if (args->resumed) return lb_rundir_reopen(&s->dir, args->resumed, s->err, sizeof s->err);
+  return lb_rundir_open(&s->dir, lb_results_folder(), s->order->label, args->out, s->err, sizeof s->err);
+}
+
+/* The guardian is told last: from then on a tool that is killed leaves the results of what it has decided. */
+static int prepare(struct session *s, const struct lb_plan *plan) {
+  static struct lb_part_of of;
+  const struct lb_args *args = s->order->args;
+  s->info.id = s->dir.id;
+  s->info.jobs = args->jobs ? args->jobs : lb_default_jobs();
+  int r = lb_run_info_ask(&s->info, plan, s->dir.partial);
+  if (r == 0) r = lb_tally_begin(plan, &s->tally);
+  if (r < 0) return snprintf(s->err, sizeof s->err, "out of memory"), r;
+  r = args->resumed ? lb_journal_resume(&s->journal, s->dir.partial, &s->tally, &s->info, s->err, sizeof s->err)
+                    : lb_journal_begin(&s->journal, s->dir.partial, plan, &s->info, s->err, sizeof s->err);
+  if (r < 0) return r;
+  lb_rundir_forget_drawn(&s->dir);
+  of = (struct lb_part_of){plan, &s->info, &s->dir};
+  r = lb_rundir_set_rescue(&s->dir, lb_part_rescue, &of);
+  return r < 0 ? snprintf(s->err, sizeof s->err, "cannot start a process: %s", strerror(-r)), r : 0;
+}
+
+/* From a plan to results and an exit code. The folder comes first, because a trial writes into it. */
+static int execute(const struct lb_plan *plan, const struct lb_order *order) {
+  struct session s = {.order = order, .info = {.argv = order->args->argv, .argc = order->args->argc, .sittings = 1}, .journal = {.fd = -1}};
+  int r = open_folder(&s);
+  if (r < 0) return lb_complain(r == -EEXIST || r == -ENOENT || r == -EBUSY ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", s.err);
+  r = prepare(&s, plan);
+  int code = r == 0 ? play(&s) : lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", s.err);
+  lb_journal_close(&s.journal);
+  lb_rundir_close(&s.dir);
+  lb_tally_clear(&s.tally);
+  lb_run_info_clear(&s.info);
   return code;
 }
 
@@ -171,6 +232,7 @@ static void label_of(const char *word, char *buf, size_t size) {
 int lb_cli_run(const struct lb_args *args) {
   char *paths[LB_ARGS_MAX], label[100];
   size_t count = 0, wanted = (size_t)args->word_count;
+  if (args->resume) return lb_resume(args);
   if (wanted == 0) return lb_complain(LB_EXIT_USAGE, "run: expected a scenario, see `%s list scenarios`", lb_called());
   if (args->against && lb_names_own(args)) return lb_complain(LB_EXIT_USAGE, "--against: two builds are compared on servers that they start, not on your own");
   if (args->against) return lb_run_against(args);

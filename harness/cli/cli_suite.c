@@ -14,6 +14,7 @@
 int lb_cli_suite(const struct lb_args *args) {
   struct lb_suite suite;
   char folder[4096], err[1200];
+  if (args->resume) return lb_resume(args);
   if (args->word_count != 1) return lb_complain(LB_EXIT_USAGE, "suite: expected one suite, see `%s list suites`", lb_called());
   char *path = lb_find_suite(args->words[0]);
   if (!path) return LB_EXIT_USAGE;

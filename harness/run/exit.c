@@ -17,6 +17,7 @@ const char *lb_exit_meaning(long long code) {
     case LB_EXIT_UNEXPECTED: return "a verdict differs from the expectation, or there is a violation where none is stated";
     case LB_EXIT_UNDECIDED: return "something stayed undecided";
     case LB_EXIT_MISSING: return "a needed server or permission is missing";
+    case LB_EXIT_STOPPED: return "stopped before its end; what is decided is kept";
     default: return "unknown";
   }
 }
@@ -48,4 +49,13 @@ enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t siz
     if (more[i].count && n > 0 && (size_t)n < size)
       n += snprintf(line + n, size - (size_t)n, ", %d %s", more[i].count, more[i].what);
   return code;
+}
+
+enum lb_exit lb_exit_of_stopped(const struct lb_tally *tally, char *line, size_t size) {
+  char known[300];
+  enum lb_exit code = lb_exit_of_run(tally, known, sizeof known);
+  bool whole = tally->done == tally->plan->job_count;
+  if (whole) snprintf(line, size, "%s", known);
+  else snprintf(line, size, "partial, %zu of %zu trials: %s", tally->done, tally->plan->job_count, known);
+  return whole ? code : LB_EXIT_STOPPED;
 }

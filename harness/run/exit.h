@@ -19,11 +19,16 @@ enum lb_exit {
   LB_EXIT_UNDECIDED = 4,
   /* A needed server or permission is missing. Of a run: what could be run is as expected. */
   LB_EXIT_MISSING = 5,
+  /* Stopped before its end, by a signal or a full disk: what is decided is kept. As a shell says of SIGINT. */
+  LB_EXIT_STOPPED = 130,
 };
 
 /* What a code says of a run, in words for a page; "unknown" for a code of another version. */
 const char *lb_exit_meaning(long long code);
 /* The exit code of a finished run, and into `line` the first line of its summary. */
 enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t size);
+
+/* The same of a run that was stopped: LB_EXIT_STOPPED, unless all of it was done by then. The line begins with how much is decided. */
+enum lb_exit lb_exit_of_stopped(const struct lb_tally *tally, char *line, size_t size);
 
 #endif

@@ -44,6 +44,8 @@ bool lb_queue_shares(const struct lb_queue *queue, size_t position);
 /* The positions of those that are left and can be played on the servers of this one, which comes first whether it is left or not: into `ret`, which has room for all
  * jobs. How many. */
 size_t lb_queue_alike(const struct lb_queue *queue, size_t position, size_t ret[]);
+/* The job at this position has been done before: nobody takes it. */
+void lb_queue_leave_out(struct lb_queue *queue, size_t position);
 /* The job at this position runs, and one of this cell has ended. */
 void lb_queue_take(struct lb_queue *queue, size_t position);
 void lb_queue_done(struct lb_queue *queue, const struct lb_job *job);

@@ -162,7 +162,7 @@ static json_t *varied_json(const char *varied) {
 }
 
 /* The scenario as it was run, with all settings applied: the file may have changed since. */
-static json_t *scenario_json(const struct lb_scenario *s) {
+json_t *lb_results_scenario(const struct lb_scenario *s) {
   json_t *steps = json_array(), *clients = json_array();
   for (size_t i = 0; i < s->step_count; i++) json_array_append_new(steps, json_string(s->steps[i].text));
   for (size_t i = 0; i < s->client_count_count; i++) json_array_append_new(clients, json_integer(s->client_counts[i]));
@@ -192,11 +192,12 @@ static json_t *run_json(const struct lb_tally *tally, const struct lb_run_info *
   const struct lb_plan *plan = tally->plan;
   json_t *scenarios = json_array();
   for (size_t i = 0; i < plan->scenario_count; i++)
-    json_array_append_new(scenarios, scenario_json(&plan->scenarios[i]));
-  return json_pack("{s:i, s:s, s:o, s:o, s:s, s:f, s:I, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i}",
+    json_array_append_new(scenarios, lb_results_scenario(&plan->scenarios[i]));
+  return json_pack("{s:i, s:s, s:o, s:o, s:s, s:f, s:i, s:I, s:i, s:I, s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i}",
                    "schema_version", 1, "id", info->id, "tool", lb_about_tool(), "argv",
-                   lb_about_argv(info->argv, info->argc), "started_utc", info->started_utc, "seconds", info->seconds, "seed", (json_int_t)plan->seed,
-                   "jobs", info->jobs, "trials", (json_int_t)plan->job_count, "machine",
+                   lb_about_argv(info->argv, info->argc), "started_utc", info->started_utc, "seconds", info->seconds, "sittings",
+                   info->sittings, "seed", (json_int_t)plan->seed, "jobs", info->jobs, "trials", (json_int_t)plan->job_count, "done",
+                   (json_int_t)tally->done, "partial", tally->done < plan->job_count, "machine",
                    lb_about_machine(&info->before, info->load_after, info->namespaces), "servers",
                    servers_json(info), "settings", lb_results_settings(plan), "scenarios", scenarios, "cells", lb_results_cells(tally), "control",
                    control_json(tally), "verdict", info->verdict, "exit_code", info->exit_code);

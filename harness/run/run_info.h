@@ -20,7 +20,8 @@ struct lb_run_info {
   const char *const *argv;
   int argc;
   char started_utc[32];
-  double seconds;
+  double seconds; /* of all sittings */
+  int sittings;   /* 1 = it was never stopped and resumed */
   int jobs;
   struct lb_machine before;
   /* Set by the caller when all trials are over. */

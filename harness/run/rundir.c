@@ -2,8 +2,8 @@
  *
  * The guardian is a child in a session of its own that only waits: first for the tool to end (a
  * pipe whose write end the tool alone holds), then for all trials to be gone (another pipe that
- * trials inherit; the kernel ends them with the tool), then it removes the partial folder. After a
- * commit there is nothing left to remove. So nobody has to catch SIGKILL.
+ * trials inherit; the kernel ends them with the tool), then it clears up. After a commit there is
+ * nothing left to clear. So nobody has to catch SIGKILL.
  */
 #include "rundir.h"
 
@@ -52,41 +52,96 @@ static void kill_inhabitants(const char *partial) {
   closedir(proc);
 }
 
+/* Of a folder that has its final name there is none of these. */
+static const char *const temporary[] = {"scratch", "lock", "reserve"};
+
+static void remove_below(const char *folder, const char *const names[], size_t count) {
+  char path[3100];
+  for (size_t i = 0; i < count; i++) {
+    snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+    lb_remove_tree(path);
+  }
+}
+
+static void remove_empty_folders(const char *folder) {
+  static const char *const names[] = {"logs", "histories", "parts"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char path[3100];
+    snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+    rmdir(path); /* stays if it holds anything */
+  }
+}
+
+/* What becomes of a folder whose tool is gone: with outcomes in it, it gets its name; else it is removed. Nothing, if it was committed. */
+static void clear_up(const char *partial, const char *final) {
+  char path[3100];
+  struct stat records;
+  snprintf(path, sizeof path, "%s/resume.bin", partial);
+  bool keeps = stat(path, &records) == 0 && records.st_size > 0;
+  remove_below(partial, temporary, keeps ? sizeof temporary / sizeof *temporary : 0);
+  remove_empty_folders(partial);
+  if (!keeps || renameat2(AT_FDCWD, partial, AT_FDCWD, final, RENAME_NOREPLACE) < 0) lb_remove_tree(partial);
+}
+
+struct rescue {
+  void (*call)(void *data); /* NULL = nobody asked for one */
+  void *data;
+};
+
 /* The order of the two waits matters: while the tool lives its trials come and go. After that
- * trials only need time to die, and one that does not is no reason to keep the folder. */
-static _Noreturn void watch_over(const char *partial, int tool_gone, int trials_gone) {
+ * trials only need time to die, and one that does not is no reason to wait longer. */
+static _Noreturn void watch_over(const struct lb_rundir *dir, struct rescue rescue) {
   setsid();
   lb_title_set("lb-guardian"); /* who kills the tool by name means the tool */
   signal(SIGINT, SIG_IGN);
   signal(SIGTERM, SIG_IGN);
   signal(SIGHUP, SIG_IGN);
   for (int fd = 0; fd < 3; fd++) close(fd); /* whoever reads the tool's output must not wait for us */
-  wait_for_end(tool_gone, -1);
-  wait_for_end(trials_gone, TRIALS_GONE_MS);
-  kill_inhabitants(partial);
-  lb_remove_tree(partial);
+  while (rescue.call && open("/dev/null", O_RDWR) < 2) continue; /* no file that it writes may get one of these numbers */
+  wait_for_end(dir->alive, -1);
+  wait_for_end(dir->trials_gone, TRIALS_GONE_MS);
+  kill_inhabitants(dir->partial);
+  if (rescue.call && access(dir->partial, F_OK) == 0) rescue.call(rescue.data);
+  clear_up(dir->partial, dir->final);
   _exit(0);
 }
 
-/* Of each pipe this process keeps the end that its own death closes. The read end of the first is
- * what trials watch, too. */
-static int start_guardian(struct lb_rundir *dir) {
+static int make_pipes(struct lb_rundir *dir) {
   int tool[2], trials[2];
   if (pipe2(tool, O_CLOEXEC) < 0) return -errno;
   dir->alive = tool[0];
   dir->guard_pipe = tool[1];
   if (pipe2(trials, O_CLOEXEC) < 0) return -errno;
+  dir->trials_gone = trials[0];
   dir->trials_pipe = trials[1];
+  return 0;
+}
+
+/* Of each pipe the tool keeps the end that its own death closes; the guardian closes its copy of these. The read end of the first is
+ * what trials watch, too. */
+static int start_guardian(struct lb_rundir *dir, struct rescue rescue) {
   pid_t pid = fork();
-  int r = pid < 0 ? -errno : 0;
   if (pid == 0) {
-    close(tool[1]);
-    close(trials[1]);
-    watch_over(dir->partial, tool[0], trials[0]);
+    close(dir->guard_pipe);
+    close(dir->trials_pipe);
+    watch_over(dir, rescue);
   }
-  close(trials[0]);
   if (pid > 0) dir->guardian = pid;
-  return r;
+  return pid < 0 ? -errno : 0;
+}
+
+static void wait_for_guardian(int pid) {
+  while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR) {
+  }
+}
+
+/* The new one is there before the old one goes. */
+int lb_rundir_set_rescue(struct lb_rundir *dir, void (*rescue)(void *data), void *data) {
+  int old = dir->guardian, r = start_guardian(dir, (struct rescue){rescue, data});
+  if (r < 0 || old <= 0) return r;
+  kill(old, SIGKILL);
+  wait_for_guardian(old);
+  return 0;
 }
 
 /* An open, locked file, or -1 with errno. */
@@ -113,10 +168,10 @@ static int make_lock(const char *partial) {
   return r;
 }
 
-/* Removes partial folders whose lock nobody holds: those of tools that were killed together with
+/* Clears up partial folders whose lock nobody holds: those of tools that were killed together with
  * their guardian. One that has no lock yet is just being made. */
 static void sweep(const char *parent) {
-  char path[PATH_MAX];
+  char path[PATH_MAX], final[PATH_MAX];
   DIR *dir = opendir(parent);
   if (!dir) return;
   for (struct dirent *entry; (entry = readdir(dir));) {
@@ -126,7 +181,8 @@ static void sweep(const char *parent) {
     int lock = open_locked(path, 0);
     if (lock < 0) continue;
     *strrchr(path, '/') = '\0';
-    lb_remove_tree(path);
+    snprintf(final, sizeof final, "%s/%.*s", parent, (int)(length - 9), entry->d_name + 1);
+    clear_up(path, final);
     close(lock);
   }
   closedir(dir);
@@ -156,9 +212,8 @@ static int absolute_folder(const char *path, char ret[PATH_MAX], char *err, size
   return r < 0 ? fail(r, path, err, err_size) : 0;
 }
 
-/* A path that the user named. It has to be new: results are never added to a folder or written over
- * another run's. Sets id, final and partial, and makes the partial folder. */
-static int choose_exact(struct lb_rundir *dir, const char *exact, char *err, size_t err_size) {
+/* A path that the user named, taken apart: sets id, final and partial. Clears up in its parent, which is made if missing. */
+static int take_path(struct lb_rundir *dir, const char *exact, char *err, size_t err_size) {
   char copy[PATH_MAX], parent[PATH_MAX];
   snprintf(copy, sizeof copy, "%s", exact);
   size_t length = strlen(copy);
@@ -168,15 +223,25 @@ static int choose_exact(struct lb_rundir *dir, const char *exact, char *err, siz
     return snprintf(err, err_size, "results folder %s: the name has more than 100 bytes", exact), -ENAMETOOLONG;
   snprintf(dir->id, sizeof dir->id, "%.100s", slash ? slash + 1 : copy);
   if (slash) slash[slash == copy] = '\0';
-  if (access(exact, F_OK) == 0)
-    return snprintf(err, err_size, "results folder %s exists already, expected a new name", exact), -EEXIST;
   int r = absolute_folder(slash ? copy : ".", parent, err, err_size);
   if (r < 0) return r;
   sweep(parent);
   snprintf(dir->final, sizeof dir->final, "%.*s/%s", 2800, parent, dir->id);
-  snprintf(dir->partial, sizeof dir->partial, "%.*s/.%s.%d.partial", 2800, parent, dir->id, (int)getpid());
-  r = mkdir(dir->partial, 0755) < 0 ? -errno : 0;
-  return r < 0 ? fail(r, dir->partial, err, err_size) : 0;
+  snprintf(dir->partial, sizeof dir->partial, "%.*s/.%s.partial", 2800, parent, dir->id);
+  return 0;
+}
+
+/* It has to be new: results are never added to a folder or written over another run's. Makes the partial folder. */
+static int choose_exact(struct lb_rundir *dir, const char *exact, char *err, size_t err_size) {
+  if (access(exact, F_OK) == 0)
+    return snprintf(err, err_size, "results folder %s exists already, expected a new name", exact), -EEXIST;
+  int r = take_path(dir, exact, err, err_size);
+  if (r < 0) return r;
+  if (access(dir->final, F_OK) == 0)
+    return snprintf(err, err_size, "results folder %s is that of a run that was killed: expected a new name, or --resume", exact), -EEXIST;
+  if (mkdir(dir->partial, 0755) == 0) return 0;
+  if (errno == EEXIST) return snprintf(err, err_size, "results folder %s is being written by another run, expected a new name", exact), -EEXIST;
+  return fail(-errno, dir->partial, err, err_size);
 }
 
 /* The same with a name made of time and label. */
@@ -196,10 +261,35 @@ static int choose_name(struct lb_rundir *dir, const char *results, const char *l
   return r < 0 ? r : fail(-EEXIST, parent, err, err_size);
 }
 
+static const struct lb_rundir closed = {.guard_pipe = -1, .alive = -1, .trials_pipe = -1, .trials_gone = -1, .lock = -1};
+
+static int make_folders(const struct lb_rundir *dir) {
+  static const char *const folders[] = {"histories", "logs", "parts", "scratch/cache"};
+  int r = 0;
+  for (size_t i = 0; r == 0 && i < sizeof folders / sizeof *folders; i++) {
+    char path[3100];
+    snprintf(path, sizeof path, "%s/%s", dir->partial, folders[i]);
+    r = lb_make_dirs(path);
+  }
+  return r;
+}
+
+/* What both ways of opening have in common, once there is a partial folder. */
+static int settle_in(struct lb_rundir *dir, char *err, size_t err_size) {
+  int r = dir->lock = make_lock(dir->partial);
+  if (r >= 0) r = make_pipes(dir);
+  if (r == 0) r = start_guardian(dir, (struct rescue){NULL, NULL});
+  if (r == 0) r = make_folders(dir);
+  if (r < 0) {
+    fail(r, dir->partial, err, err_size);
+    lb_rundir_close(dir);
+  }
+  return r;
+}
+
 int lb_rundir_open(struct lb_rundir *dir, const char *results, const char *label, const char *exact, char *err,
                    size_t err_size) {
-  static const char *const folders[] = {"histories", "logs", "parts", "scratch/cache"};
-  *dir = (struct lb_rundir){.guard_pipe = -1, .alive = -1, .trials_pipe = -1, .lock = -1};
+  *dir = closed;
   int r = exact ? choose_exact(dir, exact, err, err_size) : choose_name(dir, results, label, err, err_size);
   if (r < 0) return r;
   if (strlen(dir->partial) > PATH_BYTES_MAX) {
@@ -208,48 +298,45 @@ int lb_rundir_open(struct lb_rundir *dir, const char *results, const char *label
                     dir->partial, strlen(dir->partial), PATH_BYTES_MAX),
            -ENAMETOOLONG;
   }
-  dir->lock = r = make_lock(dir->partial);
-  if (r >= 0) r = start_guardian(dir);
-  for (size_t i = 0; r == 0 && i < sizeof folders / sizeof *folders; i++) {
-    char path[3100];
-    snprintf(path, sizeof path, "%s/%s", dir->partial, folders[i]);
-    r = lb_make_dirs(path);
-  }
-  if (r < 0) {
-    fail(r, dir->partial, err, err_size);
-    lb_rundir_close(dir);
-  }
-  return r;
+  return settle_in(dir, err, err_size);
+}
+
+void lb_rundir_forget_drawn(const struct lb_rundir *dir) {
+  static const char *const drawn[] = {"report.html", "figures"};
+  remove_below(dir->partial, drawn, sizeof drawn / sizeof *drawn);
+}
+
+int lb_rundir_reopen(struct lb_rundir *dir, const char *path, char *err, size_t err_size) {
+  *dir = closed;
+  int r = take_path(dir, path, err, err_size);
+  if (r < 0) return r;
+  if (access(dir->partial, F_OK) == 0)
+    return snprintf(err, err_size, "%s: is still being written by another process", path), *dir = closed, -EBUSY;
+  if (renameat2(AT_FDCWD, dir->final, AT_FDCWD, dir->partial, RENAME_NOREPLACE) < 0)
+    return snprintf(err, err_size, "%s: cannot be opened again: %s", path, strerror(errno)), *dir = closed, -ENOENT;
+  return settle_in(dir, err, err_size);
 }
 
 /* renameat2() refuses a target that has come into being meanwhile, where rename() would replace an
- * empty folder. */
-int lb_rundir_commit(struct lb_rundir *dir, char *err, size_t err_size) {
-  char path[3100];
-  snprintf(path, sizeof path, "%s/scratch", dir->partial);
-  lb_remove_tree(path);
-  snprintf(path, sizeof path, "%s/parts", dir->partial);
-  lb_remove_tree(path);
-  snprintf(path, sizeof path, "%s/lock", dir->partial);
-  unlink(path);
-  snprintf(path, sizeof path, "%s/logs", dir->partial);
-  rmdir(path); /* stays if it holds anything */
-  snprintf(path, sizeof path, "%s/histories", dir->partial);
-  rmdir(path);
-  if (renameat2(AT_FDCWD, dir->partial, AT_FDCWD, dir->final, RENAME_NOREPLACE) == 0) return 0;
-  return fail(-errno, dir->final, err, err_size);
+ * empty folder. What a resumed run needs goes last: who dies before that loses nothing. */
+int lb_rundir_commit(struct lb_rundir *dir, bool whole, char *err, size_t err_size) {
+  static const char *const for_resuming[] = {"resume.bin", "resume.json", "parts"};
+  remove_below(dir->partial, temporary, sizeof temporary / sizeof *temporary);
+  remove_empty_folders(dir->partial);
+  if (renameat2(AT_FDCWD, dir->partial, AT_FDCWD, dir->final, RENAME_NOREPLACE) < 0) return fail(-errno, dir->final, err, err_size);
+  if (whole) remove_below(dir->final, for_resuming, sizeof for_resuming / sizeof *for_resuming);
+  return 0;
 }
 
 /* Closing the pipes is what the guardian waits for; waiting for it means that the folder is gone,
- * or has its final name, when this returns. A folder whose guardian could not be started is removed
+ * or has its final name, when this returns. A folder whose guardian could not be started is cleared up
  * here. */
 void lb_rundir_close(struct lb_rundir *dir) {
-  if (dir->guard_pipe >= 0) close(dir->guard_pipe);
-  if (dir->trials_pipe >= 0) close(dir->trials_pipe);
-  if (dir->alive >= 0) close(dir->alive);
+  const int fds[] = {dir->guard_pipe, dir->trials_pipe, dir->trials_gone, dir->alive};
+  for (size_t i = 0; i < sizeof fds / sizeof *fds; i++)
+    if (fds[i] >= 0) close(fds[i]);
   if (dir->lock >= 0) close(dir->lock);
-  if (dir->partial[0] && dir->guardian <= 0) lb_remove_tree(dir->partial);
-  while (dir->guardian > 0 && waitpid(dir->guardian, NULL, 0) < 0 && errno == EINTR) {
-  }
-  *dir = (struct lb_rundir){.guard_pipe = -1, .alive = -1, .trials_pipe = -1, .lock = -1};
+  if (dir->partial[0] && dir->guardian <= 0) clear_up(dir->partial, dir->final);
+  wait_for_guardian(dir->guardian);
+  *dir = closed;
 }

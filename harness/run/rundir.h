@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * rundir.h - the folder of a run: written under a temporary name, renamed when it is whole, and
- * removed by a guardian process if the tool dies before that, be it by SIGKILL. Should somebody
- * kill the guardian as well, the next run that comes to the same place removes what nobody owns any
- * more.
+ * rundir.h - the folder of a run: written under a temporary name, renamed when it is whole.
+ *
+ * If the tool dies before that, be it by SIGKILL, a guardian process clears up: it removes the folder, or,
+ * where outcomes of trials are kept (resume.bin, see journal.h), gives it its name. Should somebody kill the
+ * guardian as well, the next run that comes to the same place does that.
  */
 #ifndef LB_RUNDIR_H
 #define LB_RUNDIR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct lb_rundir {
@@ -17,6 +19,7 @@ struct lb_rundir {
   int guard_pipe;     /* write end: closes when the tool dies */
   int alive;          /* read end that the trials watch (see lb_sandbox_fork) */
   int trials_pipe;    /* write end that every trial inherits: the guardian waits until all of them are gone */
+  int trials_gone;    /* its read end */
   int lock;           /* of the partial folder: held as long as the tool or a trial lives */
   int guardian;       /* pid */
 };
@@ -27,10 +30,18 @@ struct lb_rundir {
  * err. */
 int lb_rundir_open(struct lb_rundir *dir, const char *results, const char *label, const char *exact, char *err,
                    size_t err_size);
-/* Removes scratch/ and parts/ and empty folders, renames to the final name. 0 or -errno with err;
- * the guardian then removes the rest. */
-int lb_rundir_commit(struct lb_rundir *dir, char *err, size_t err_size);
-/* Removes it (unless committed) and ends the guardian. */
+/* Opens the folder of a stopped run again, which gets its temporary name back. 0; -ENOENT or -EBUSY (somebody writes it) with one line
+ * in err, and nothing is changed; other -errno with err. */
+int lb_rundir_reopen(struct lb_rundir *dir, const char *path, char *err, size_t err_size);
+/* Removes the page and the figures of an earlier sitting: they are not those of the whole run. */
+void lb_rundir_forget_drawn(const struct lb_rundir *dir);
+/* From now on the guardian calls `rescue` when the tool has died, in its own process and with the memory of this moment, before it clears
+ * up. 0 or -errno. */
+int lb_rundir_set_rescue(struct lb_rundir *dir, void (*rescue)(void *data), void *data);
+/* Removes scratch/ and empty folders, renames to the final name. `whole`: also parts/ and what a resumed run would need. 0 or -errno with err;
+ * the guardian then clears up. */
+int lb_rundir_commit(struct lb_rundir *dir, bool whole, char *err, size_t err_size);
+/* Clears up, as the guardian does (unless committed), and ends the guardian. */
 void lb_rundir_close(struct lb_rundir *dir);
 
 #endif

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "admit.h"
@@ -28,7 +29,7 @@
 
 /* PATIENCE_S is for what a scenario does not bound: starting servers, opening sessions, judging. It
  * is long, because it only has to end what would never end. */
-enum { SLOTS_MAX = LB_JOBS_MOST, TICK_MS = 1000, LOOK_MS = 20, PATIENCE_S = 180, CAMPAIGN_PATIENCE_S = 120, END_S = 60 };
+enum { SLOTS_MAX = LB_JOBS_MOST, TICK_MS = 1000, LOOK_MS = 20, PATIENCE_S = 180, CAMPAIGN_PATIENCE_S = 120, END_S = 60, FULL_BYTES = 64 * 1024 };
 
 /* A place for a worker. States: free (no process); running; idle (it waits to be told); ending (it has been told that nothing comes any more). */
 struct slot {
@@ -85,10 +86,13 @@ static void run_at(struct runner *r, struct slot *slot, size_t position) {
 /* `series` jobs from this position on, which belong together; or, where servers are shared, this one and then whatever it is told. */
 static int start(struct runner *r, struct slot *slot, size_t position, size_t series) {
   const struct lb_plan *plan = r->tally->plan;
-  size_t *positions = malloc((plan->job_count + 1) * sizeof *positions), count = series;
+  size_t *positions = malloc((plan->job_count + 1) * sizeof *positions);
   struct lb_live *live = &r->live[slot - r->slot];
   if (!positions) return -ENOMEM;
+  for (size_t i = 1; i < series; i++)
+    if (r->tally->jobs[plan->order[position + i]].done) series = i;
   bool told = plan->reuse && series == 1 && lb_queue_shares(&r->queue, position);
+  size_t count = series;
   for (size_t i = 0; i < series; i++) positions[i] = position + i;
   if (told) count = lb_queue_alike(&r->queue, position, positions);
   *live = (struct lb_live){0};
@@ -126,6 +130,12 @@ static void go_on(struct runner *r, struct slot *slot, bool lives) {
   else if (!slot->like || !lives) reap(slot);
 }
 
+/* What servers cannot write, they do not survive: that says nothing of a lock. */
+static bool is_full(const char *folder) {
+  struct statvfs fs;
+  return statvfs(folder, &fs) == 0 && fs.f_bavail * fs.f_frsize < FULL_BYTES;
+}
+
 /* Takes an outcome. A process that has
  * died leaves the rest of its series undecided, one by one. The result is that of the trial: negative if the
  * harness could not do its work, which ends the run. */
@@ -133,6 +143,7 @@ static int finish(struct runner *r, struct slot *slot, bool late) {
   struct lb_worker_says says;
   struct lb_job_result *result = slot->result;
   bool lives = !late && lb_worker_hear(&slot->worker, &says);
+  if (!lives && interrupted) return -EINTR; /* it may have died of the same signal */
   if (!lives) {
     says = (struct lb_worker_says){.outcome = {.verdict = LB_UNDECIDED, .counters = lb_counters_none()}};
     snprintf(says.outcome.why, sizeof says.outcome.why, "the trial's process %s", late ? "took too long and was killed" : "died");
@@ -140,11 +151,17 @@ static int finish(struct runner *r, struct slot *slot, bool late) {
   if (late) kill(slot->worker.pid, SIGKILL);
   lb_queue_done(&r->queue, result->job);
   go_on(r, slot, lives);
+  if (says.result == 0 && says.outcome.verdict == LB_UNDECIDED && is_full(r->dir->partial)) {
+    says.result = -ENOSPC;
+    says.outcome.why[0] = '\0';
+  }
+  if (says.result < 0) {
+    snprintf(r->err, r->err_size, "%s: %s", result->job->plan.name, says.outcome.why[0] ? says.outcome.why : strerror(-says.result));
+    return says.result;
+  }
   lb_tally_add(r->tally, result, &says.outcome);
   if (r->progress && r->progress->finished) r->progress->finished(r->progress->display, r->tally, result);
-  if (says.result < 0)
-    snprintf(r->err, r->err_size, "%s: %s", result->job->plan.name, says.outcome.why[0] ? says.outcome.why : strerror(-says.result));
-  return says.result;
+  return 0;
 }
 
 static int playing(const struct runner *r) {
@@ -294,7 +311,7 @@ static void raise_file_limit(void) {
 int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb_jobs jobs, const struct lb_progress *progress,
                   char *err, size_t err_size) {
   struct runner r = {.tally = tally, .dir = dir, .jobs = jobs, .progress = progress, .err = err, .err_size = err_size};
-  struct sigaction action = {.sa_handler = on_signal}, old_int, old_term;
+  struct sigaction action = {.sa_handler = on_signal}, old_int, old_term, old_hup;
   size_t live_size = SLOTS_MAX * sizeof *r.live;
   r.cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
   r.slots = jobs.most < 1 ? 1 : jobs.most > SLOTS_MAX ? SLOTS_MAX : jobs.most;
@@ -303,8 +320,11 @@ int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb
   if (r.live == MAP_FAILED) return snprintf(err, err_size, "out of memory"), -ENOMEM;
   if (lb_queue_begin(tally->plan, progress ? progress->wanted : NULL, progress ? progress->display : NULL, &r.queue) < 0)
     return munmap(r.live, live_size), snprintf(err, err_size, "out of memory"), -ENOMEM;
+  for (size_t i = 0; i < tally->plan->job_count; i++)
+    if (tally->jobs[tally->plan->order[i]].done) lb_queue_leave_out(&r.queue, i);
   sigaction(SIGINT, &action, &old_int);
   sigaction(SIGTERM, &action, &old_term);
+  sigaction(SIGHUP, &action, &old_hup);
   raise_file_limit();
   int result = run_all(&r);
   for (int i = 0; i < r.slots; i++)
@@ -313,6 +333,7 @@ int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb
   munmap(r.live, live_size);
   sigaction(SIGINT, &old_int, NULL);
   sigaction(SIGTERM, &old_term, NULL);
-  if (result == -EINTR) snprintf(err, err_size, "interrupted: nothing was kept");
+  sigaction(SIGHUP, &old_hup, NULL);
+  if (result == -EINTR) snprintf(err, err_size, "interrupted");
   return result;
 }

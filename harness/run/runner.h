@@ -21,9 +21,9 @@ struct lb_progress { /* what a display may want; called on the runner's thread *
   void *display;
 };
 
-/* Runs all jobs of the tally's plan that are wanted and fills it: timelines side by side, as many as `jobs` says and as the
- * machine bears (admit.h), trials that measure alone. 0; -EINTR after SIGINT or SIGTERM (all trials are then dead); other -errno with
- * one line in err when results could not be written. */
+/* Runs all jobs of the tally's plan that are wanted and not done yet, and fills it: timelines side by side, as many as `jobs` says and as the
+ * machine bears (admit.h), trials that measure alone. 0; -EINTR after SIGINT, SIGTERM or SIGHUP; other -errno when results
+ * could not be written (-ENOSPC also if the disk is full when a trial is undecided). Then one line is in err, all trials are dead, and those that had not ended are not in the tally. */
 int lb_runner_run(struct lb_tally *tally, const struct lb_rundir *dir, struct lb_jobs jobs, const struct lb_progress *progress,
                   char *err, size_t err_size);
 

@@ -42,6 +42,7 @@ static ptrdiff_t next(void *to) {
 }
 
 static _Noreturn void work(const struct lb_trial_plan *const plan[], struct pipes *pipes, bool told, const char *folder, struct lb_live *live) {
+  setpgid(0, 0); /* Ctrl-C is for the tool: a trial whose clients it kills would be undecided */
   if (!plan[0]->topology->own) lb_own_forget_logins();
   lb_trial_run(plan, pipes->count, told ? next : NULL, folder, live, deliver, pipes);
   _exit(0);
@@ -68,6 +69,7 @@ int lb_worker_start(const struct lb_plan *plan, const size_t position[], size_t 
   close(out[1]);
   close(in[0]);
   if (pid < 0) return close(out[0]), close(in[1]), pid;
+  setpgid(pid, pid); /* whoever of us comes first */
   *ret = (struct lb_worker){.pid = pid, .pipe = out[0], .orders = in[1]};
   return 0;
 }

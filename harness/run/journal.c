@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Records have one size, so a run of the same build reads them back as they were. Whether the plan is the
+ * same is told by a digest of everything that a trial depends on: scenarios as they are run, cells with
+ * their options and expectations, seeds, versions of the servers.
+ */
+#include "journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "about.h"
+#include "base/clock.h"
+#include "base/refuse.h"
+#include "results.h"
+
+enum { PATH = 4200, FORMAT = 1 };
+
+struct record {
+  uint64_t job; /* its index in the plan */
+  double seconds; /* of the run, when it ended */
+  struct lb_outcome outcome;
+  uint64_t sum; /* of all before it */
+};
+
+/* ---- digests --------------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t hash, const void *data, size_t size) {
+  for (const unsigned char *byte = data; size > 0; size--) hash = (hash ^ *byte++) * UINT64_C(0x100000001b3); /* FNV-1a */
+  return hash;
+}
+static const uint64_t seed_of_hash = UINT64_C(0xcbf29ce484222325);
+
+static uint64_t mix_json(uint64_t hash, json_t *o) {
+  char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
+  if (text) hash = mix(hash, text, strlen(text));
+  free(text);
+  json_decref(o);
+  return hash;
+}
+
+/* Of a tally of which nothing is done: its cells then say what is asked, and nothing that came of it. */
+static uint64_t digest(const struct lb_plan *plan, const struct lb_run_info *info) {
+  struct lb_tally nothing = {0};
+  uint64_t hash = seed_of_hash;
+  if (lb_tally_begin(plan, &nothing) < 0) return 0;
+  for (size_t i = 0; i < plan->scenario_count; i++) hash = mix_json(hash, lb_results_scenario(&plan->scenarios[i]));
+  hash = mix_json(hash, lb_results_cells(&nothing));
+  for (size_t i = 0; i < plan->job_count; i++) {
+    const struct lb_trial_plan *trial = &plan->jobs[i].plan;
+    hash = mix(mix(mix(hash, trial->name, strlen(trial->name)), &trial->seed, sizeof trial->seed), &trial->fault_seed, sizeof trial->fault_seed);
+  }
+  for (size_t i = 0; i < info->version_count; i++) hash = mix(hash, info->versions[i].text, strlen(info->versions[i].text));
+  lb_tally_clear(&nothing);
+  return hash;
+}
+
+static void digest_text(uint64_t hash, char ret[20]) { snprintf(ret, 20, "%016llx", (unsigned long long)hash); }
+
+/* ---- disk space ------------------------------------------------------------------------------ */
+
+/* Kept free, so that results can be written when the disk is full: more than the tables of a run need. */
+static void reserve(const char *folder, const struct lb_plan *plan) {
+  char path[PATH];
+  snprintf(path, sizeof path, "%s/reserve", folder);
+  int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (fd < 0) return;
+  off_t size = 256 * 1024 + 2048 * (off_t)plan->job_count + 8192 * (off_t)plan->cell_count;
+  (void)!fallocate(fd, 0, 0, size); /* not on every file system: then there is no reserve */
+  close(fd);
+}
+
+void lb_journal_free_reserve(const char *folder) {
+  char path[PATH];
+  snprintf(path, sizeof path, "%s/reserve", folder);
+  unlink(path);
+}
+
+/* ---- its two files --------------------------------------------------------------------------- */
+
+static int fail(int r, const char *folder, char *err, size_t err_size) {
+  snprintf(err, err_size, "cannot keep the journal of the run in %s: %s", folder, strerror(-r));
+  return r;
+}
+
+static int open_records(struct lb_journal *journal, const char *folder, const struct lb_plan *plan) {
+  char path[PATH];
+  snprintf(path, sizeof path, "%s/resume.bin", folder);
+  journal->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (journal->fd < 0) return -errno;
+  if (fallocate(journal->fd, FALLOC_FL_KEEP_SIZE, 0, (off_t)(plan->job_count * sizeof(struct record))) < 0 && errno == ENOSPC) return -ENOSPC;
+  return 0;
+}
+
+static int write_head(const char *folder, const struct lb_plan *plan, const struct lb_run_info *info) {
+  char path[PATH], cwd[PATH], text[20];
+  snprintf(path, sizeof path, "%s/resume.json", folder);
+  digest_text(digest(plan, info), text);
+  json_t *head = json_pack("{s:i, s:o, s:o, s:s, s:I, s:I, s:s, s:I, s:s, s:i}", "format", FORMAT, "tool", lb_about_tool(), "argv",
+                           lb_about_argv(info->argv, info->argc), "cwd", getcwd(cwd, sizeof cwd) ? cwd : "/", "seed", (json_int_t)plan->seed,
+                           "trials", (json_int_t)plan->job_count, "plan", text, "record_bytes", (json_int_t)sizeof(struct record), "started_utc",
+                           info->started_utc, "sittings", info->sittings);
+  return lb_about_write(head, path);
+}
+
+int lb_journal_begin(struct lb_journal *journal, const char *folder, const struct lb_plan *plan, const struct lb_run_info *info,
+                     char *err, size_t err_size) {
+  *journal = (struct lb_journal){.fd = -1, .begin_ns = lb_clock_ns()};
+  reserve(folder, plan);
+  int r = open_records(journal, folder, plan);
+  if (r == 0) r = write_head(folder, plan, info);
+  if (r < 0) lb_journal_close(journal);
+  return r < 0 ? fail(r, folder, err, err_size) : 0;
+}
+
+json_t *lb_journal_read(const char *folder, char *err, size_t err_size) {
+  char path[PATH];
+  json_error_t error;
+  snprintf(path, sizeof path, "%s/resume.json", folder);
+  if (access(path, R_OK) < 0) {
+    snprintf(path, sizeof path, "%s/run.json", folder);
+    lb_refuse(err, err_size, access(path, R_OK) == 0 ? "%s: this run is whole, nothing of it is left to play"
+                                                     : "%s: expected the folder of a run that was stopped", folder);
+    return NULL;
+  }
+  json_t *head = json_load_file(path, 0, &error);
+  if (!head) lb_refuse(err, err_size, "%s:%d: %s", path, error.line, error.text);
+  else if (json_array_size(json_object_get(head, "argv")) == 0 || !json_is_integer(json_object_get(head, "seed")) ||
+           !json_is_string(json_object_get(head, "cwd")))
+    lb_refuse(err, err_size, "%s: expected argv, cwd and seed of a run", path), json_decref(head), head = NULL;
+  return head;
+}
+
+/* Whether it is of this build and this plan. */
+static int check_head(const char *folder, const json_t *head, const struct lb_plan *plan, const struct lb_run_info *info, char *err, size_t err_size) {
+  char text[20];
+  json_t *tool = lb_about_tool();
+  bool same = json_equal(json_object_get(head, "tool"), tool) && json_integer_value(json_object_get(head, "format")) == FORMAT &&
+              json_integer_value(json_object_get(head, "record_bytes")) == (json_int_t)sizeof(struct record);
+  const char *commit = json_string_value(json_object_get(json_object_get(head, "tool"), "commit"));
+  json_decref(tool);
+  if (!same) return lb_refuse(err, err_size, "%s: was played by another build of lockbench (commit %s), expected this one", folder, commit ? commit : "unknown");
+  digest_text(digest(plan, info), text);
+  const char *was = json_string_value(json_object_get(head, "plan"));
+  if (was && strcmp(was, text) == 0) return 0;
+  return lb_refuse(err, err_size, "%s: scenarios, options, installed servers or libraries are not those of that run any more: expected the same plan", folder);
+}
+
+/* Reading ends with the first record that is not whole or not of the plan. Where that is. */
+static off_t read_records(int fd, struct lb_tally *tally, double *ret_seconds) {
+  struct record record;
+  off_t good = 0;
+  while (pread(fd, &record, sizeof record, good) == (ssize_t)sizeof record) {
+    if (record.sum != mix(seed_of_hash, &record, offsetof(struct record, sum)) || record.job >= tally->plan->job_count) break;
+    struct lb_job_result *result = &tally->jobs[record.job];
+    if (!result->done) lb_tally_add(tally, result, &record.outcome);
+    *ret_seconds = record.seconds;
+    good += (off_t)sizeof record;
+  }
+  return good;
+}
+
+int lb_journal_load(const char *folder, struct lb_tally *tally, double *ret_seconds) {
+  char path[PATH];
+  snprintf(path, sizeof path, "%s/resume.bin", folder);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -errno;
+  read_records(fd, tally, ret_seconds);
+  close(fd);
+  return 0;
+}
+
+int lb_journal_resume(struct lb_journal *journal, const char *folder, struct lb_tally *tally, struct lb_run_info *info, char *err,
+                      size_t err_size) {
+  *journal = (struct lb_journal){.fd = -1, .begin_ns = lb_clock_ns()};
+  json_t *head = lb_journal_read(folder, err, err_size);
+  if (!head) return -EINVAL;
+  const char *started = json_string_value(json_object_get(head, "started_utc"));
+  if (started) snprintf(info->started_utc, sizeof info->started_utc, "%s", started);
+  info->sittings = 1 + (int)json_integer_value(json_object_get(head, "sittings"));
+  int r = check_head(folder, head, tally->plan, info, err, err_size);
+  json_decref(head);
+  if (r < 0) return r;
+  reserve(folder, tally->plan);
+  r = open_records(journal, folder, tally->plan);
+  if (r == 0 && ftruncate(journal->fd, read_records(journal->fd, tally, &journal->before_s)) < 0) r = -errno;
+  if (r == 0) r = write_head(folder, tally->plan, info);
+  if (r < 0) lb_journal_close(journal);
+  return r < 0 ? fail(r, folder, err, err_size) : 0;
+}
+
+double lb_journal_seconds(const struct lb_journal *journal) { return journal->before_s + (double)(lb_clock_ns() - journal->begin_ns) / 1e9; }
+
+int lb_journal_add(const struct lb_journal *journal, const struct lb_tally *tally, const struct lb_job_result *result) {
+  struct record record;
+  memset(&record, 0, sizeof record); /* also between its members: all of it is summed */
+  record.job = (uint64_t)(result - tally->jobs);
+  record.seconds = lb_journal_seconds(journal);
+  record.outcome = result->outcome;
+  record.sum = mix(seed_of_hash, &record, offsetof(struct record, sum));
+  off_t end = lseek(journal->fd, 0, SEEK_END);
+  ssize_t n = write(journal->fd, &record, sizeof record);
+  if (n == (ssize_t)sizeof record) return 0;
+  int r = n < 0 ? -errno : -ENOSPC;
+  (void)!ftruncate(journal->fd, end); /* half a record would hide those behind it */
+  return r;
+}
+
+void lb_journal_close(struct lb_journal *journal) {
+  if (journal->fd >= 0) close(journal->fd);
+  journal->fd = -1;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * journal.h - what a run keeps of itself while it goes on, so that it can be resumed: how it was called
+ * (resume.json) and the outcome of every trial that has ended (resume.bin), both in its folder.
+ *
+ * An outcome is appended before anybody sees it. A record that was cut off is none. Nothing is synced:
+ * the journal outlives the tool, not a loss of power.
+ */
+#ifndef LB_JOURNAL_H
+#define LB_JOURNAL_H
+
+#include <jansson.h>
+
+#include "run_info.h"
+#include "tally.h"
+
+struct lb_journal {
+  int fd;           /* of resume.bin; -1 = closed */
+  double before_s;  /* how long earlier sittings took, up to their last outcome */
+  uint64_t begin_ns; /* of this sitting, CLOCK_MONOTONIC */
+};
+
+/* Starts the journal of a new run in `folder`, and reserves disk space for all of it and for the files
+ * of results. Takes seed and jobs from the plan; argv, started_utc and versions from `info`. 0 (release
+ * with lb_journal_close()) or -errno with one line in err. */
+int lb_journal_begin(struct lb_journal *journal, const char *folder, const struct lb_plan *plan, const struct lb_run_info *info,
+                     char *err, size_t err_size);
+/* Reads the journal of a run of this plan back into a tally of which nothing is done, and goes on with
+ * it. Sets started_utc and sittings in `info`. 0 (release likewise); -EINVAL with one line in err if it
+ * is of another build, plan or server version, or broken; other -errno with err. */
+int lb_journal_resume(struct lb_journal *journal, const char *folder, struct lb_tally *tally, struct lb_run_info *info, char *err,
+                      size_t err_size);
+/* Only reads: the outcomes in `folder` into a tally of which nothing is done, and how long the run took.
+ * 0 or -errno. For who has the plan of that run in memory. */
+int lb_journal_load(const char *folder, struct lb_tally *tally, double *ret_seconds);
+/* Appends the outcome of a job of the tally's plan. 0 or -errno: that trial is then played again. */
+int lb_journal_add(const struct lb_journal *journal, const struct lb_tally *tally, const struct lb_job_result *result);
+/* How long all sittings took until now. */
+double lb_journal_seconds(const struct lb_journal *journal);
+/* Gives the reserved disk space back. Closing does so, too. */
+void lb_journal_free_reserve(const char *folder);
+/* Does not remove its files; lb_rundir_commit() does. */
+void lb_journal_close(struct lb_journal *journal);
+
+/* How a stopped run was called: resume.json with "argv", "cwd", "seed". A new reference, or NULL with
+ * one line in err. */
+json_t *lb_journal_read(const char *folder, char *err, size_t err_size);
+
+#endif

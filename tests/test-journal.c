@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The journal of a run: what was added is read back, in whichever state the file was left, and nothing is
+ * taken from the journal of another plan.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/files.h"
+#include "run/journal.h"
+
+struct world {
+  char folder[64], err[600];
+  struct lb_plan plan;
+  struct lb_tally tally;
+  struct lb_run_info info;
+  struct lb_journal journal;
+};
+
+static void plan_of_seed(struct world *w, struct lb_plan *ret, uint64_t seed) {
+  static char path[4096];
+  const char *root = getenv("LB_SOURCE_DIR"), *paths[] = {path};
+  snprintf(path, sizeof path, "%s/scenarios/01-control.ini", root ? root : ".");
+  struct lb_plan_request request = {.scenario_paths = paths, .scenario_count = 1, .systems = "local", .trials = 4, .seed = seed};
+  if (lb_plan_make(&request, ret, w->err, sizeof w->err) < 0) fail_msg("%s", w->err);
+}
+
+static const char *const words[] = {"run"};
+
+static int set_up(void **state) {
+  struct world *w = *state = calloc(1, sizeof *w);
+  snprintf(w->folder, sizeof w->folder, "/tmp/test-journal.XXXXXX");
+  if (!mkdtemp(w->folder)) return -1;
+  w->info = (struct lb_run_info){.argv = words, .argc = 1, .sittings = 1, .started_utc = "then"};
+  plan_of_seed(w, &w->plan, 7);
+  if (lb_journal_begin(&w->journal, w->folder, &w->plan, &w->info, w->err, sizeof w->err) < 0) fail_msg("%s", w->err);
+  return lb_tally_begin(&w->plan, &w->tally);
+}
+
+static int tear_down(void **state) {
+  struct world *w = *state;
+  lb_journal_close(&w->journal);
+  lb_tally_clear(&w->tally);
+  lb_plan_clear(&w->plan);
+  lb_remove_tree(w->folder);
+  free(w);
+  return 0;
+}
+
+/* The job ends, and is kept. */
+static void end(struct world *w, size_t job, enum lb_verdict verdict, const char *why) {
+  struct lb_outcome x = {.verdict = verdict, .counters = lb_counters_none()};
+  snprintf(x.why, sizeof x.why, "%s", why);
+  lb_tally_add(&w->tally, &w->tally.jobs[job], &x);
+  assert_int_equal(lb_journal_add(&w->journal, &w->tally, &w->tally.jobs[job]), 0);
+}
+
+/* What another sitting finds there: which jobs are done. It goes on with the journal. */
+static void read_back(struct world *w, struct lb_journal *journal, struct lb_tally *ret) {
+  assert_int_equal(lb_tally_begin(&w->plan, ret), 0);
+  if (lb_journal_resume(journal, w->folder, ret, &w->info, w->err, sizeof w->err) < 0) fail_msg("%s", w->err);
+}
+
+static char *records(const struct world *w) {
+  static char path[100];
+  snprintf(path, sizeof path, "%s/resume.bin", w->folder);
+  return path;
+}
+
+static off_t size_of(const char *path) {
+  struct stat st;
+  assert_int_equal(stat(path, &st), 0);
+  return st.st_size;
+}
+
+static void what_was_added_is_read_back(void **state) {
+  struct world *w = *state;
+  struct lb_tally tally;
+  struct lb_journal journal;
+  assert_int_equal(size_of(records(w)), 0); /* its space is reserved, but a folder without outcomes is one to be removed */
+  end(w, 2, LB_UNDECIDED, "because");
+  end(w, 0, LB_SAFE, "");
+  read_back(w, &journal, &tally);
+  assert_int_equal(tally.done, 2);
+  assert_true(tally.jobs[0].done && !tally.jobs[1].done && tally.jobs[2].done && !tally.jobs[3].done);
+  assert_memory_equal(&tally.jobs[2].outcome, &w->tally.jobs[2].outcome, sizeof w->tally.jobs[2].outcome);
+  assert_int_equal(w->info.sittings, 2);
+  assert_string_equal(w->info.started_utc, "then");
+  lb_journal_close(&journal);
+  lb_tally_clear(&tally);
+}
+
+/* Wherever the last record was cut off, the others are there, and the next one is read back, too. */
+static void half_a_record_is_none(void **state) {
+  struct world *w = *state;
+  end(w, 0, LB_SAFE, "");
+  off_t one = size_of(records(w));
+  for (off_t left = 0; left < one; left += one / 8 + 1) {
+    struct lb_tally tally;
+    struct lb_journal journal;
+    end(w, 1, LB_SAFE, "");
+    assert_int_equal(truncate(records(w), one + left), 0);
+    read_back(w, &journal, &tally);
+    assert_int_equal(tally.done, 1);
+    assert_int_equal(size_of(records(w)), one);
+    lb_journal_close(&journal);
+    lb_tally_clear(&tally);
+    w->tally.jobs[1].done = false;
+  }
+}
+
+static void a_record_with_a_wrong_byte_is_none(void **state) {
+  struct world *w = *state;
+  struct lb_tally tally;
+  struct lb_journal journal;
+  end(w, 0, LB_SAFE, "");
+  off_t one = size_of(records(w));
+  end(w, 1, LB_SAFE, "");
+  FILE *file = fopen(records(w), "r+e");
+  assert_non_null(file);
+  assert_int_equal(fseek(file, one + one / 2, SEEK_SET), 0);
+  int byte = fgetc(file);
+  assert_int_equal(fseek(file, -1, SEEK_CUR), 0);
+  fputc(byte ^ 1, file);
+  assert_int_equal(lb_close_written(file), 0);
+  read_back(w, &journal, &tally);
+  assert_int_equal(tally.done, 1);
+  lb_journal_close(&journal);
+  lb_tally_clear(&tally);
+}
+
+static void the_journal_of_another_plan_is_refused(void **state) {
+  struct world *w = *state;
+  struct lb_plan other;
+  struct lb_tally tally;
+  struct lb_journal journal;
+  end(w, 0, LB_SAFE, "");
+  off_t size = size_of(records(w));
+  plan_of_seed(w, &other, 8);
+  assert_int_equal(lb_tally_begin(&other, &tally), 0);
+  assert_int_equal(lb_journal_resume(&journal, w->folder, &tally, &w->info, w->err, sizeof w->err), -EINVAL);
+  assert_int_equal(tally.done, 0);
+  assert_int_equal(size_of(records(w)), size);
+  lb_tally_clear(&tally);
+  lb_plan_clear(&other);
+}
+
+static void a_folder_without_a_journal_is_refused(void **state) {
+  struct world *w = *state;
+  assert_null(lb_journal_read("/tmp", w->err, sizeof w->err));
+  assert_non_null(strstr(w->err, "expected the folder of a run that was stopped"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(what_was_added_is_read_back),
+      TEST(half_a_record_is_none),
+      TEST(a_record_with_a_wrong_byte_is_none),
+      TEST(the_journal_of_another_plan_is_refused),
+      TEST(a_folder_without_a_journal_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
