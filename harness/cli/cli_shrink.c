@@ -102,11 +102,16 @@ static void show(void *to, const struct lb_shrink_live *live) {
   fflush(stderr);
 }
 
+static const char *const how_it_ended[] = {
+    [LB_SHRINK_WHOLE] = "; without one of its faults, or with shorter waits, it broke less often or not at all",
+    [LB_SHRINK_OUT_OF_BUDGET] = "; the time was over before everything that might go had been tried",
+    [LB_SHRINK_INTERRUPTED] = " or more; the search was interrupted before everything that might go had been tried",
+};
+
 static int keep_file(const struct lb_directed *d, const struct lb_shrunk *s, const struct lb_directed_of *of, const char *path) {
   char partial[PATH + 20], note[200];
   snprintf(partial, sizeof partial, "%s.partial", path);
-  snprintf(note, sizeof note, "It breaks %d of %d%s.", s->broke, s->trials,
-           s->end == LB_SHRINK_OUT_OF_BUDGET ? "; the time was over before everything that might go had been tried" : "; without one of its faults, or with shorter waits, it broke less often or not at all");
+  snprintf(note, sizeof note, "It breaks %d of %d%s.", s->broke, s->trials, how_it_ended[s->end]);
   FILE *file = fopen(partial, "we");
   int r = file ? lb_directed_write(d, s->keep, of, note, s->broke == s->trials ? "violated" : "mixed", file) : -errno;
   if (file && fclose(file) != 0 && r == 0) r = -EIO;
@@ -140,14 +145,14 @@ static int shrink(const struct lb_args *args, const struct lb_directed_of *of, s
                                   .tick = show};
   int r = lb_shrink(&order, d, &s, err, sizeof err);
   lb_rundir_close(&dir);
-  if (r == -EINTR) return lb_complain(130, "interrupted; nothing was written");
+  if (r == -EINTR) return lb_complain(LB_EXIT_STOPPED, "interrupted before a timeline broke the lock; nothing was written");
   if (r < 0) return lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "shrink: %s", err);
   if (s.end == LB_SHRINK_NEVER || s.end == LB_SHRINK_NEVER_IN_TIME) return never(&s, d);
   r = lb_make_dirs(folder);
   if (r < 0) return lb_complain(LB_EXIT_FAILURE, "cannot make %s: %s", folder, strerror(-r));
   if (keep_file(d, &s, of, path)) return LB_EXIT_FAILURE;
   printf("%s: %zu of %zu faults, breaks %d of %d; %zu timelines were played\n", path, s.faults, d->fault_count, s.broke, s.trials, s.asked);
-  return LB_EXIT_OK;
+  return s.end == LB_SHRINK_INTERRUPTED ? lb_complain(LB_EXIT_STOPPED, "interrupted: perhaps not the smallest") : LB_EXIT_OK;
 }
 
 static int shrink_trial(const struct lb_args *args, const struct lb_told *told) {

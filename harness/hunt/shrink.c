@@ -185,10 +185,11 @@ int lb_shrink(const struct lb_shrink_order *order, struct lb_directed *directed,
   r = cut_faults(&k);
   if (r == 0) r = cut_times(&k);
   if (r == -ETIME) ret->end = LB_SHRINK_OUT_OF_BUDGET, r = 0;
+  ret->faults = count_of(ret->keep, directed->fault_count);
+  if (r == -EINTR) return ret->end = LB_SHRINK_INTERRUPTED, ret->broke = k.needed, ret->trials = order->trials, 0;
   if (r < 0) return r;
   k.what = "again";
   ret->trials = FINAL * order->trials;
-  ret->faults = count_of(ret->keep, directed->fault_count);
   r = fire(&k, ret->keep, ret->trials);
   ret->broke = k.broke;
   if (r == 0 && ret->broke == 0) ret->end = LB_SHRINK_NEVER;

@@ -33,6 +33,7 @@ struct lb_shrink_order {
 enum lb_shrink_end {
   LB_SHRINK_WHOLE,
   LB_SHRINK_OUT_OF_BUDGET,
+  LB_SHRINK_INTERRUPTED,   /* the smallest so far is there: `broke` is what it broke at least */
   LB_SHRINK_NEVER,         /* no directed timeline broke */
   LB_SHRINK_NEVER_IN_TIME, /* none of those for which there was time */
 };
@@ -45,7 +46,7 @@ struct lb_shrunk {
   char why[400];     /* of NEVER: what the latest undecided trial said; may be empty */
 };
 
-/* Cuts it down in place (its times, and the way to play it) and into *ret. 0; -EINTR; other -errno with one line in err. */
+/* Cuts it down in place (its times, and the way to play it) and into *ret. 0; -EINTR before one broke; other -errno with one line in err. */
 int lb_shrink(const struct lb_shrink_order *order, struct lb_directed *directed, struct lb_shrunk *ret, char *err, size_t err_size);
 
 #endif
