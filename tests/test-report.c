@@ -367,6 +367,8 @@ static void commands_are_as_the_user_called_the_tool(void **state) {
   assert_has(page, "<code>./bench report results/r1</code>");
   assert_has(page, "<code>./bench explain results/r1 s.a@t.none</code>");
   assert_has(page, "<code>./bench check results/r1/histories/x.hist</code>");
+  assert_null(strstr(page, "--resume"));
+  assert_has(page_of(RUN("", "", ",\"partial\":true"), trials), "<code>./bench run --resume results/r1</code>");
   setenv("LOCKBENCH_CALLED_AS", "../lb/bench", 1);
   assert_has(page_of(RUN("", "", ""), trials), "<code>../lb/bench report ../lb/results/r1</code>");
   snprintf(dir, sizeof dir, "%s", checkout); /* in no folder of results: whole */

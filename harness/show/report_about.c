@@ -113,7 +113,7 @@ static void write_machine(FILE *out, const json_t *run) {
   write_rows(out, json_object_get(run, "machine"), "");
   write_rows(out, json_object_get(run, "tool"), "lockbench ");
   write_rows(out, json_object_get(run, "servers"), "servers of ");
-  static const char *const more[] = {"seconds", "jobs", "trials"};
+  static const char *const more[] = {"seconds", "sittings", "jobs", "trials", "done"};
   for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
     fprintf(out, "<tr><th>%s</th><td>", more[i]);
     lb_report_value(out, run, more[i], "unknown");
@@ -162,6 +162,10 @@ static void write_repeat(FILE *out, const char *run_dir, const json_t *run) {
   fprintf(out, "</pre>\n<p>Draw this page again%s: <code>", strcmp(place, ".") == 0 ? ", in this folder" : "");
   lb_html_textf(out, "%s report %s", lb_called(), place);
   fputs("</code></p>\n", out);
+  if (!json_is_true(json_object_get(run, "partial"))) return;
+  fputs("<p>Play the trials that are missing: <code>", out);
+  lb_html_textf(out, "%s run --resume %s", lb_called(), place);
+  fputs("</code></p>\n", out);
 }
 
 /* Only what is there: a run loses its empty folders when it is kept, and figures may never have
@@ -176,6 +180,7 @@ static void write_files(FILE *out, const char *run_dir) {
       {"schedules", "the faults of single campaigns, as drawn from their seed"},
       {"faults", "what became of them"},
       {"logs", "logs of servers and clients, of trials that were not as expected (--keep-logs: of all)"},
+      {"resume.bin", "the outcomes so far, for --resume"},
       {"figures", "every figure as svg, png and pdf, with the drawn numbers as csv"},
   };
   fputs("<h2>Files</h2>\n<ul>\n", out);
