@@ -105,7 +105,7 @@ static void show(void *to, const struct lb_shrink_live *live) {
 static const char *const how_it_ended[] = {
     [LB_SHRINK_WHOLE] = "; without one of its faults, or with shorter waits, it broke less often or not at all",
     [LB_SHRINK_OUT_OF_BUDGET] = "; the time was over before everything that might go had been tried",
-    [LB_SHRINK_INTERRUPTED] = " or more; the search was interrupted before everything that might go had been tried",
+    [LB_SHRINK_INTERRUPTED] = "; the search was interrupted before everything that might go had been tried",
 };
 
 static int keep_file(const struct lb_directed *d, const struct lb_shrunk *s, const struct lb_directed_of *of, const char *path) {
