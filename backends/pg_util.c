@@ -289,5 +289,6 @@ int pg_refusal(struct lb_env *env, const PGresult *result) {
   if (PQresultStatus(result) == PGRES_COMMAND_OK || PQresultStatus(result) == PGRES_TUPLES_OK) return 0;
   const char *text = PQresultErrorMessage(result);
   int code = pg_is(result, "42P01") ? -ENOENT : pg_is(result, "57014") ? -ECANCELED : -EPROTO;
-  return lb_fail(env, code, "postgres: %.*s", (int)strcspn(text, "\n"), text);
+  bool shared = pg_is(result, "42P05") || pg_is(result, "26000"); /* somebody else's statement of that name is there, or ours is not */
+  return lb_fail(env, code, "postgres: %.*s%s", (int)strcspn(text, "\n"), text, shared ? ": " PG_POOLER : "");
 }

@@ -53,6 +53,8 @@ bool pg_is(const PGresult *result, const char *sqlstate);
 /* 0 when the result is an answer, else the refusal as -errno with the server's words in env->err: -ENOENT there is no such table,
  * -ECANCELED, -EPROTO all others. */
 int pg_refusal(struct lb_env *env, const PGresult *result);
+/* What is wrong where connections do not have a server process each. */
+#define PG_POOLER "a pooler in transaction mode stands between, and locks need session mode or a direct connection"
 /* The server process behind the connection. */
 int pg_pid(const struct pg_conn *conn);
 

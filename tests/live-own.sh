@@ -22,16 +22,17 @@ chmod 755 "$dir"
 mkdir "$dir/etcd" "$dir/etcd-old" "$dir/pg" "$dir/zk" "$dir/results"
 free_ports() {
   python3 -c 'import socket
-s = [socket.socket() for _ in range(8)]
+s = [socket.socket() for _ in range(9)]
 for x in s: x.bind(("127.0.0.1", 0))
 print(*[x.getsockname()[1] for x in s])'
 }
 # shellcheck disable=SC2046
 set -- $(free_ports)
-redis_port=$1 pg_port=$2 zk_port=$3 etcd_port=$4 etcd_peer=$5 old_port=$6 old_peer=$7 closed_port=$8
+redis_port=$1 pg_port=$2 zk_port=$3 etcd_port=$4 etcd_peer=$5 old_port=$6 old_peer=$7 closed_port=$8 pooler_port=$9
 processes=
 stop_all() {
   for process in $processes; do kill -9 "$process" 2>/dev/null; done
+  [ ! -s "$dir/pg/pooler.pid" ] || kill -9 "$(cat "$dir/pg/pooler.pid")" 2>/dev/null
   $as_nobody "$pg_bin/pg_ctl" -D "$dir/pg/data" -m immediate stop >/dev/null 2>&1
   rm -rf "$dir"
 }
@@ -182,6 +183,12 @@ check 'no password in the results, nor in what was said' not grep -r 'pass-[a-z]
 LOCKBENCH_POSTGRES_PASSWORD=pass-pg-4711 "$bin" run control -b pg-row -n 1 --postgres "host=localhost port=$pg_port user=locker dbname=mine sslmode=require" -o "$dir/results/require" >"$dir/out" 2>&1
 code=$?
 check 'encrypted, whoever has signed the certificate' test $code -eq 0
+(ours run control -n 1 -g none -o "$dir/results/usual") >"$dir/out" 2>&1
+code=$?
+check 'without -b the lock to use on each kind runs' test "$code $(cut -d, -f2 "$dir/results/usual/trials.csv" | sed 1d | sort | tr '\n' ' ')" = '0 etcd-v3lock@own-etcd pg-lease@own-postgres redis-token@own-redis zk-sequential@own-zookeeper '
+check 'which is said, and what runs the others' sh -c "[ \$(grep -c -- '-b all' '$dir/out') -eq 1 ] && grep -q 'redis-token@own-redis.*-b all' '$dir/out'"
+"$bin" run control -n 1 -g none -b all -o "$dir/results/all" --redis "localhost:$redis_port" --auth "$dir/logins.ini" >"$dir/out" 2>&1
+check 'with -b all there are others' sh -c "[ \$(cut -d, -f2 '$dir/results/all/trials.csv' | grep -c '@own-redis') -gt 8 ] && ! grep -q -- '-b all' '$dir/out'"
 check 'a lock that the servers do not have is refused' sh -c "! '$bin' run control -b redlock --redis localhost:$redis_port --auth '$dir/logins.ini' >'$dir/out' 2>&1 && grep -q 'redlock does not run on' '$dir/out'"
 check 'servers that nobody has named' sh -c "! '$bin' run control -b redis-token@own-redis >'$dir/out' 2>&1 && grep -q 'expected --redis HOST:PORT' '$dir/out'"
 
@@ -260,6 +267,7 @@ says() { # CODE TEXT ARGUMENT...: control with these ends with this code and one
   grep -Fq -- "$text" "$dir/out" && [ "$(wc -l <"$dir/out")" -eq 1 ] && [ $got -eq "$want" ] && ! grep -q 'pass-[a-z]*-4711' "$dir/out" || { echo "code $got"; return 1; }
 }
 check 'no password: one line' says 5 'NOAUTH' --redis "localhost:$redis_port"
+check 'and it says where a login goes' grep -q -- '--auth FILE$' "$dir/out"
 LOCKBENCH_REDIS_PASSWORD=wrong LOCKBENCH_POSTGRES_PASSWORD=wrong LOCKBENCH_ETCD_USER=locker LOCKBENCH_ETCD_PASSWORD=wrong LOCKBENCH_ETCD_CA=$dir/ca.pem
 export LOCKBENCH_REDIS_PASSWORD LOCKBENCH_POSTGRES_PASSWORD LOCKBENCH_ETCD_USER LOCKBENCH_ETCD_PASSWORD LOCKBENCH_ETCD_CA
 check 'a wrong password for Redis' says 5 'WRONGPASS' --redis "localhost:$redis_port"
@@ -281,6 +289,9 @@ check 'a password in an address' says 2 '--auth FILE' --redis "redis://:pass-red
 check 'a password in CONNINFO' says 2 'LOCKBENCH_POSTGRES_PASSWORD' --postgres "$conninfo password=pass-pg-4711"
 check 'a password in a URI' says 2 'LOCKBENCH_POSTGRES_PASSWORD' --postgres "postgresql://locker:pass-pg-4711@localhost:$pg_port/mine"
 check 'a CONNINFO that is none' says 2 'expected a CONNINFO' --postgres "password='pass-pg-4711"
+for option in --redis --redis-cluster --zookeeper --etcd; do
+  check "an address of IPv6 and a port without brackets: $option" says 2 "expected [::1]:6379" $option ::1:6379
+done
 check 'a port that is none' says 2 'expected HOST:PORT' --redis localhost:70000
 check 'Sentinels without a name' says 2 '=NAME' --sentinel localhost:26379
 check 'logins without servers' says 2 'expected servers' --auth "$dir/logins.ini"
@@ -292,6 +303,44 @@ chmod 600 "$dir/odd.ini"
 check 'a key that is none' says 2 "odd.ini:2: unknown key 'pasword', did you mean 'password'?" --redis "localhost:$redis_port" --auth "$dir/odd.ini"
 printf '[redis]\ntls = yes\n' >"$dir/odd.ini"
 check 'TLS for Redis' says 2 'tunnel' --redis "localhost:$redis_port" --auth "$dir/odd.ini"
+
+# ---- a pooler between -------------------------------------------------------------------------------------------------
+
+pooler=$(command -v pgbouncer || ls /usr/sbin/pgbouncer 2>/dev/null)
+start_pooler() { # MODE IGNORED: stops the one before
+  [ ! -s "$dir/pg/pooler.pid" ] || { kill "$(cat "$dir/pg/pooler.pid")"; sleep 0.3; }
+  printf '"locker" "pass-pg-4711"\n' | $as_nobody sh -c "cat >'$dir/pg/users'"
+  $as_nobody sh -c "cat >'$dir/pg/pooler.ini'" <<END
+[databases]
+mine = host=localhost port=$pg_port
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = $pooler_port
+unix_socket_dir =
+auth_type = plain
+auth_file = $dir/pg/users
+pool_mode = $1
+server_tls_sslmode = require
+logfile = $dir/pg/pooler.log
+pidfile = $dir/pg/pooler.pid
+$2
+END
+  $as_nobody "$pooler" -d "$dir/pg/pooler.ini"
+}
+if [ -n "$pooler" ]; then
+  pooled="host=127.0.0.1 port=$pooler_port user=locker dbname=mine"
+  sql -c 'ALTER ROLE locker SET search_path = "lockbench:asked", public' >"$dir/said" 2>&1
+  start_pooler transaction 'ignore_startup_parameters = options' >"$dir/said" 2>&1
+  check 'a pooler in transaction mode is named' wait_until 5 says 5 'a pooler in transaction mode stands between' --postgres "$pooled" --auth "$dir/logins.ini"
+  sql -c 'ALTER ROLE locker RESET search_path' >"$dir/said" 2>&1
+  start_pooler session 'ignore_startup_parameters = options' >"$dir/said" 2>&1
+  check 'a pooler that loses the search_path' wait_until 5 says 5 'a pooler stands between, and loses the search_path' --postgres "$pooled" --auth "$dir/logins.ini"
+  start_pooler session '' >"$dir/said" 2>&1
+  check 'a pooler that refuses it' wait_until 5 says 5 'a pooler stands between, and does not take search_path' --postgres "$pooled" --auth "$dir/logins.ini"
+  kill "$(cat "$dir/pg/pooler.pid")" && rm -f "$dir/pg/pooler.pid"
+else
+  echo '# no pgbouncer here: nothing is asked through a pooler'
+fi
 
 "$bin" run failover --redis "localhost:$redis_port" --auth "$dir/logins.ini" -o "$dir/results/failover" >"$dir/out" 2>&1
 code=$?

@@ -82,6 +82,29 @@ static void a_try_waits_for_an_uncommitted_row_no_longer_than_lock_wait(void **s
   assert_int_equal(release(&a, "k4", &grant, 1000), LB_OK);
 }
 
+/* What a client sees behind a pooler in transaction mode: its statement is there before it has made it, or gone. */
+static void a_statement_of_a_shared_session_names_the_pooler(void **state) {
+  (void)state;
+  static const struct pg_stmt stmt = {"SELECT 1", 0}, other = {"SELECT 2", 0};
+  struct pg_conn *conn = operator_open();
+  PGresult *result = NULL;
+  PQclear((pg_query(conn, in_ms(&a, 5000), &result, "PREPARE s0 AS SELECT 1", 0, NULL), result));
+  assert_int_equal(pg_call(conn, in_ms(&a, 5000), &result, &stmt, NULL), 0);
+  assert_int_equal(pg_refusal(&a.env.base, result), -EPROTO);
+  assert_non_null(strstr(a.env.base.err, PG_POOLER));
+  PQclear(result);
+  PQclear((pg_query(conn, in_ms(&a, 5000), &result, "DEALLOCATE ALL", 0, NULL), result));
+  assert_int_equal(pg_call(conn, in_ms(&a, 5000), &result, &other, NULL), 0);
+  PQclear(result);
+  PQclear((pg_query(conn, in_ms(&a, 5000), &result, "DEALLOCATE ALL", 0, NULL), result));
+  a.env.base.err[0] = '\0';
+  assert_int_equal(pg_call(conn, in_ms(&a, 5000), &result, &other, NULL), 0);
+  assert_int_equal(pg_refusal(&a.env.base, result), -EPROTO);
+  assert_non_null(strstr(a.env.base.err, PG_POOLER));
+  PQclear(result);
+  pg_close(conn);
+}
+
 /* ---- numbers --------------------------------------------------------------------------------------------- */
 
 struct late_try { /* a try in a thread of its own */
@@ -361,6 +384,7 @@ int main(void) {
       WITH_CLIENTS(a_release_by_another_owner_says_lost_and_leaves_the_row),
       WITH_CLIENTS(the_same_attempt_is_granted_once_more_and_released_once),
       WITH_CLIENTS(a_try_waits_for_an_uncommitted_row_no_longer_than_lock_wait),
+      WITH_CLIENTS(a_statement_of_a_shared_session_names_the_pooler),
       WITH_CLIENTS(a_number_is_drawn_after_the_wait_for_the_row),
       WITH_CLIENTS(a_number_of_a_lease_is_drawn_after_the_wait_for_the_row),
       WITH_CLIENTS(a_repeated_attempt_has_a_number_below_the_next_holders),

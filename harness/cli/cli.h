@@ -195,8 +195,8 @@ bool lb_names_own(const struct lb_args *args);
 /* Takes the servers and logins that the options name, and asks each server who it is. 0, also without any; LB_EXIT_USAGE or LB_EXIT_MISSING after
  * one line on stderr. */
 int lb_own_begin(const struct lb_args *args);
-/* The systems that a run on such servers is about, malloc'd: `asked` with a topology for every protocol that has none; NULL = every protocol
- * that runs on one of them. NULL = none. */
+/* The systems that a run on such servers is about, malloc'd: `asked` with a topology for every protocol that has none, where "all" is every protocol
+ * that runs on one of them; NULL = of each kind of servers the one lock to use there. */
 char *lb_own_systems(const char *asked);
 
 /* ---- what a run takes by default (cli_defaults.c) -------------------------------------------- */

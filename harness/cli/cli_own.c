@@ -111,13 +111,20 @@ static bool add_everywhere(char **list, const struct lb_protocol *protocol) {
 }
 
 /* A foreign library may make keys that are not called after the run, so who wants it there has to name it. */
+static void add_all(char **list) {
+  const struct lb_protocol *protocol;
+  for (size_t i = 0; (protocol = lb_protocol_at(i)); i++)
+    if (!strchr(protocol->name, ':')) add_everywhere(list, protocol);
+}
+
 char *lb_own_systems(const char *asked) {
   const struct lb_protocol *protocol;
+  const struct lb_own *own;
   char *list = NULL, *copy = asked ? strdup(asked) : NULL, *rest = copy;
-  for (size_t i = 0; !asked && (protocol = lb_protocol_at(i)); i++)
-    if (!strchr(protocol->name, ':')) add_everywhere(&list, protocol);
+  for (size_t i = 0; !asked && (own = lb_own_at(i)); i++) add(&list, lb_own_lock(own), own->topology.name);
   for (char *one; rest && (one = strsep(&rest, ","));)
-    if (strchr(one, '@') || !(protocol = lb_protocol_find(one))) add(&list, one, "");
+    if (strcmp(one, "all") == 0) add_all(&list);
+    else if (strchr(one, '@') || !(protocol = lb_protocol_find(one))) add(&list, one, "");
     else if (!add_everywhere(&list, protocol)) add(&list, one, lb_own_at(0)->topology.name); /* where it does not run, as the plan will say */
   free(copy);
   return list;

@@ -194,7 +194,8 @@ int lb_carry_out(const struct lb_order *order) {
   if (read_expects(order->args, expects) < 0) return LB_EXIT_USAGE;
   int code = lb_own_begin(order->args);
   if (code) return code;
-  char *own = lb_own_at(0) ? lb_own_systems(order->args->systems || order->args->plugins[0] ? systems_of(order) : NULL) : NULL;
+  bool asked = order->args->systems || order->args->plugins[0];
+  char *own = lb_own_at(0) ? lb_own_systems(asked ? systems_of(order) : NULL) : NULL;
   const char *named = own ? own : systems_of(order);
   char *systems = named ? lb_peers_expand(named) : NULL;
   free(own);
@@ -216,7 +217,11 @@ int lb_carry_out(const struct lb_order *order) {
                                     .reuse = order->args->reuse,
                                     .seed = order->args->has_seed ? order->args->seed : lb_random_seed()};
   if (lb_plan_make(&request, &plan, err, sizeof err) < 0) code = lb_complain(LB_EXIT_USAGE, "%s", err);
-  else code = execute(&plan, order), lb_plan_clear(&plan);
+  else {
+    if (lb_own_at(0) && !asked) lb_complain(0, "runs %s, the lock to use on these servers; -b all runs the others, too", systems);
+    code = execute(&plan, order);
+    lb_plan_clear(&plan);
+  }
   free(systems);
   return code;
 }

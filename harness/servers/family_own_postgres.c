@@ -100,10 +100,43 @@ static PGresult *ask(struct lb_env *env, struct pg_conn *conn, lb_ns deadline, i
   return result;
 }
 
+/* As a client of a run connects: names are looked for in a schema. A pooler may refuse that, or lose it on the way. */
+static int open_as_client(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, lb_ns deadline, struct pg_conn **ret) {
+  static const char schema[] = LB_OWN_PREFIX "asked";
+  int rc = pg_open(env, target, at, schema, deadline, ret);
+  if (rc && strstr(env->err, "startup parameter"))
+    return lb_fail(env, -EPROTO, "postgres %s:%u: a pooler stands between, and does not take search_path from its clients: locks need a direct connection", at->host, (unsigned)at->port);
+  PGresult *said = rc ? NULL : ask(env, *ret, deadline, &rc, "SELECT current_setting('search_path')");
+  if (!rc && !strstr(PQgetvalue(said, 0, 0), schema))
+    rc = lb_fail(env, -EPROTO, "postgres %s:%u: a pooler stands between, and loses the search_path of its clients: locks need a direct connection", at->host, (unsigned)at->port);
+  PQclear(said);
+  return rc;
+}
+
+static int ask_pid(struct lb_env *env, struct pg_conn *conn, lb_ns deadline, int *ret) {
+  int rc;
+  PGresult *said = ask(env, conn, deadline, &rc, "SELECT pg_backend_pid()");
+  if (!rc) *ret = atoi(PQgetvalue(said, 0, 0));
+  PQclear(said);
+  return rc;
+}
+
+/* What a lock keeps in its session is there for others, too, where two open connections have one server process. */
+static int check_pooler(struct lb_env *env, const struct lb_target *target, const struct lb_endpoint *at, struct pg_conn *conn, lb_ns deadline) {
+  struct pg_conn *other = NULL;
+  int one = 0, two = 0, rc = open_as_client(env, target, at, deadline, &other);
+  if (!rc) rc = ask_pid(env, conn, deadline, &one);
+  if (!rc) rc = ask_pid(env, other, deadline, &two);
+  if (!rc && one == two) rc = lb_fail(env, -EPROTO, "postgres %s:%u: " PG_POOLER, at->host, (unsigned)at->port);
+  pg_close(other);
+  return rc;
+}
+
 static int ask_one(struct lb_env *env, const struct lb_target *target, size_t i, lb_ns deadline, struct lb_own_found *ret) {
   const struct lb_endpoint *at = &target->endpoints[i];
   struct pg_conn *conn = NULL;
-  int rc = pg_open(env, target, at, NULL, deadline, &conn);
+  int rc = open_as_client(env, target, at, deadline, &conn);
+  if (!rc) rc = check_pooler(env, target, at, conn, deadline);
   PGresult *said = rc ? NULL : ask(env, conn, deadline, &rc,
                                    "SELECT split_part(current_setting('server_version'), ' ', 1), pg_is_in_recovery() OR"
                                    " has_database_privilege(current_database(), 'CREATE')");

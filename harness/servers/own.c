@@ -5,6 +5,7 @@
  */
 #include "own.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -15,17 +16,17 @@
 #include "family_own.h"
 
 static const struct lb_own_kind kinds[LB_OWN_COUNT] = {
-    [LB_OWN_REDIS] = {"--redis", "own-redis", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_REDIS, 6379, "redis", "redis-x3", &lb_family_own_redis,
+    [LB_OWN_REDIS] = {"--redis", "own-redis", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_REDIS, 6379, "redis", "redis-x3", "redis-token", "redlock", &lb_family_own_redis,
                       true, lb_own_redis_ask, lb_own_redis_clean},
     [LB_OWN_SENTINEL] = {"--sentinel", "own-sentinel", "HOST:PORT[,HOST:PORT...]=NAME", LB_LOGIN_REDIS, 26379, "sentinel", "sentinel",
-                         &lb_family_own_sentinel, true, lb_own_sentinel_ask, lb_own_redis_clean},
+                         "redis-token", "redis-token", &lb_family_own_sentinel, true, lb_own_sentinel_ask, lb_own_redis_clean},
     [LB_OWN_CLUSTER] = {"--redis-cluster", "own-cluster", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_REDIS, 6379, "cluster", "cluster",
-                        &lb_family_own_cluster, true, lb_own_cluster_ask, lb_own_redis_clean},
+                        "redis-token", "redis-token", &lb_family_own_cluster, true, lb_own_cluster_ask, lb_own_redis_clean},
     [LB_OWN_ZOOKEEPER] = {"--zookeeper", "own-zookeeper", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_ZOOKEEPER, 2181, "zk", "zk-x3",
-                          &lb_family_own_zookeeper, true, lb_own_zookeeper_ask, lb_own_zookeeper_clean},
-    [LB_OWN_POSTGRES] = {"--postgres", "own-postgres", "CONNINFO", LB_LOGIN_POSTGRES, 5432, "pg", "pg-async", &lb_family_own_postgres, false,
+                          "zk-sequential", "zk-sequential", &lb_family_own_zookeeper, true, lb_own_zookeeper_ask, lb_own_zookeeper_clean},
+    [LB_OWN_POSTGRES] = {"--postgres", "own-postgres", "CONNINFO", LB_LOGIN_POSTGRES, 5432, "pg", "pg-async", "pg-lease", "pg-lease", &lb_family_own_postgres, false,
                          lb_own_postgres_ask, lb_own_postgres_clean},
-    [LB_OWN_ETCD] = {"--etcd", "own-etcd", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_ETCD, 2379, "etcd", "etcd-x3", &lb_family_own_etcd, false,
+    [LB_OWN_ETCD] = {"--etcd", "own-etcd", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_ETCD, 2379, "etcd", "etcd-x3", "etcd-v3lock", "etcd-v3lock", &lb_family_own_etcd, false,
                      lb_own_etcd_ask, lb_own_etcd_clean},
 };
 
@@ -35,6 +36,8 @@ static size_t list_count;
 const struct lb_own_kind *lb_own_kind(enum lb_own_what what) { return &kinds[what]; }
 
 struct lb_own *lb_own_at(size_t index) { return index < list_count ? &list[index] : NULL; }
+
+const char *lb_own_lock(const struct lb_own *own) { return own->given_count > 1 ? own->kind->lock_many : own->kind->lock; }
 
 void lb_own_address_text(const struct lb_own_address *at, char *buf, size_t size) {
   bool literal = strchr(at->host, ':');
@@ -71,6 +74,17 @@ static bool read_address(char *text, uint16_t port, struct lb_own_address *ret) 
   return !after || read_port(after, &ret->port);
 }
 
+/* "::1:6379" is a valid address, and most likely meant as an address and a port: the length of the first, 0 = it is not. */
+static int looks_like_two(const char *text) {
+  struct in6_addr unused;
+  char host[LB_OWN_HOST_MAX];
+  uint16_t port;
+  const char *last = strrchr(text, ':');
+  if (!last || strlen(last + 1) < 4 || !read_port(last + 1, &port)) return 0;
+  snprintf(host, sizeof host, "%.*s", (int)(last - text), text);
+  return inet_pton(AF_INET6, host, &unused) == 1 ? (int)(last - text) : 0;
+}
+
 /* "user:password@host", "redis://...". */
 static bool has_login(const char *text) { return strchr(text, '@') || strstr(text, "://"); }
 
@@ -87,7 +101,11 @@ int lb_own_refuse_login(const struct lb_own_kind *kind, char *err, size_t err_si
 int lb_own_add_address(struct lb_own *own, char *text, char *err, size_t err_size) {
   const struct lb_own_kind *kind = own->kind;
   size_t count = own->given_count;
+  int length = looks_like_two(text);
   if (count == LB_SERVERS_MAX) return lb_refuse(err, err_size, "%s: at most %d servers", kind->option, LB_SERVERS_MAX);
+  if (length > 0)
+    return lb_refuse(err, err_size, "%s: address %zu: found %s, expected [%.*s]%s, or [%s] for the address alone", kind->option, count + 1, text, length, text,
+                     text + length, text);
   if (!read_address(text, kind->port, &own->given[count]))
     return lb_refuse(err, err_size, "%s: address %zu: expected HOST:PORT, in %s", kind->option, count + 1, kind->takes);
   for (size_t i = 0; i < count; i++)

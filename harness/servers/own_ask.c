@@ -66,7 +66,9 @@ static int run(struct lb_own *own, struct lb_env *env, bool clean, struct lb_own
   if (answer == MAP_FAILED) return snprintf(err, err_size, "%s: out of memory", own->kind->option), -ENOMEM;
   int r = ask(own, env, clean, answer);
   if (r > 0) r = -ETIMEDOUT;
-  if (r < 0) snprintf(err, err_size, "%s: %s", own->kind->option, answer->err[0] ? answer->err : strerror(-r));
+  if (r < 0)
+    snprintf(err, err_size, "%s: %s%s", own->kind->option, answer->err[0] ? answer->err : strerror(-r),
+             r == -EACCES ? "; a file with the login is named with --auth FILE" : "");
   else if (ret) *ret = answer->found;
   munmap(answer, sizeof *answer);
   return r;
