@@ -3,11 +3,13 @@
  * From what an adapter says of itself to a protocol of the registry.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -89,11 +91,48 @@ static void end_orphans(void) {
   }
 }
 
-int lb_foreign_ask(const char *command, char *says, size_t size, char *err, size_t err_size) {
+/* ---- what it says on stderr while it is asked: all of it where that went well, else its last line in our own ---- */
+
+struct aside {
+  int file, kept; /* kept: our stderr */
+};
+
+/* The child inherits it. */
+static struct aside lay_aside(void) {
+  struct aside a = {.file = memfd_create("stderr", MFD_CLOEXEC), .kept = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3)};
+  if (a.file >= 0 && a.kept >= 0) dup2(a.file, STDERR_FILENO);
+  return a;
+}
+
+static void take_back(const struct aside *a) {
+  if (a->file >= 0 && a->kept >= 0) dup2(a->kept, STDERR_FILENO);
+}
+
+static void end_aside(struct aside *a, bool well, char *err, size_t err_size) {
+  char buf[4096];
+  ssize_t n;
+  off_t end = a->file >= 0 ? lseek(a->file, 0, SEEK_END) : 0, from = well || end < (off_t)sizeof buf ? 0 : end - (off_t)sizeof buf + 1;
+  for (; from < end && (n = pread(a->file, buf, sizeof buf - 1, from)) > 0; from += n)
+    if (!well || write(STDERR_FILENO, buf, (size_t)n) < 0) break;
+  if (!well && from < end && n > 0) {
+    while (n > 0 && strchr(" \r\n", buf[n - 1])) n--;
+    buf[n] = '\0';
+    char *last = strrchr(buf, '\n');
+    for (char *c = last ? last + 1 : buf; *c; c++)
+      if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
+    size_t length = strlen(err);
+    snprintf(err + length, err_size - length, ": %.200s", last ? last + 1 : buf);
+  }
+  if (a->file >= 0) close(a->file);
+  if (a->kept >= 0) close(a->kept);
+}
+
+static int ask(const char *command, char *says, size_t size, struct aside *aside, char *err, size_t err_size) {
   struct foreign_child child;
   char fate[100] = "", *line = NULL;
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   int r = foreign_start(&child, command, NULL);
+  take_back(aside);
   if (r < 0) return snprintf(err, err_size, "cannot start it: %s", strerror(-r)), r;
   r = first_line(&child, &line);
   const char *words = r > 0 ? foreign_first_line(line, err, err_size) : NULL;
@@ -107,6 +146,13 @@ int lb_foreign_ask(const char *command, char *says, size_t size, char *err, size
   if (r == -EMSGSIZE) snprintf(err, err_size, "its first line does not end");
   else if (r < 0) return snprintf(err, err_size, "its stdout cannot be read: %s", strerror(-r)), r;
   return -EPROTO;
+}
+
+int lb_foreign_ask(const char *command, char *says, size_t size, char *err, size_t err_size) {
+  struct aside aside = lay_aside();
+  int r = ask(command, says, size, &aside, err, err_size);
+  end_aside(&aside, r == 0, err, err_size);
+  return r;
 }
 
 /* ---- of a foreign protocol ----------------------------------------------------------------------------------------- */

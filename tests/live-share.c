@@ -81,7 +81,7 @@ static void plan(struct world *w, const char *const text[], size_t count) {
     fputs(text[i], out);
     assert_int_equal(fclose(out), 0);
   }
-  struct lb_plan_request request = {.scenario_paths = w->paths, .scenario_count = count, .systems = "redlock@redis-x3", .guard = "none", .seed = 1, .reuse = true, .in_order = true};
+  struct lb_plan_request request = {.scenario_paths = w->paths, .scenario_count = count, .systems = "redlock@redis-x3", .only_guards = 1u << LB_GUARD_NONE, .seed = 1, .reuse = true, .in_order = true};
   if (lb_plan_make(&request, &w->plan, err, sizeof err) < 0) fail_msg("%s", err);
   assert_int_equal(w->plan.job_count, count);
 }

@@ -126,6 +126,15 @@ expect 'a glued workload key that is unknown' 2 "did you mean 'ttl_ms'" "$bin" r
 expect 'a long option with one dash' 2 "unknown option '-seed', did you mean '--seed'" "$bin" run control -seed 7
 expect 'an option that takes no value, with one' 2 "unknown option '-h5'" "$bin" run -h5
 
+# A list may be given again, and has commas; a verdict without a guard is expected under each of them.
+says 'systems: several -b' 0 '^  "system": "local@none",' "$bin" run control -b null -b local -n 1 -g none --json
+check 'and all of them run' sh -c '[ "$(grep "\"system\":" "$1" | sort -u | wc -l)" -eq 2 ]' - "$dir/out"
+for guards in '-g none,deadline' '-g none -g deadline'; do
+  # shellcheck disable=SC2086 # words
+  says "guards: $guards" 0 '^  "guard": "deadline",' "$bin" run "$root/scenarios/01-control.ini" --plugin "$plugins/plugin-example.so" -n 1 $guards --expect safe --json
+  check 'and both run' sh -c '[ "$(grep "\"guard\":" "$1" | sort -u | wc -l)" -eq 2 ]' - "$dir/out"
+done
+
 # Hints are what the user can type.
 called() { env LOCKBENCH_CALLED_AS=./bench "$@"; }
 expect 'called as ./bench: an unknown command' 2 'see `./bench help`' called "$bin" qqqqqqqq
@@ -170,7 +179,7 @@ expect 'a plugin without the symbol' 2 'no symbol lockbench_plugin' "$bin" list 
 expect 'a plugin that lacks a hook' 2 'release are mandatory' "$bin" list --plugin "$plugins/plugin-hook.so"
 expect 'a plugin that is not a library' 2 'not a loadable library' "$bin" list --plugin "$dir/step.ini"
 expect 'a plugin that is not there' 2 'not a loadable library' "$bin" list --plugin "$dir/none.so"
-expect 'a plugin without its name' 2 '^lockbench: --plugin: expected a file$' "$bin" list --plugin ''
+expect 'a plugin without its name' 2 "^lockbench: --plugin '': expected FILE\$" "$bin" list --plugin ''
 expect 'a scenario named twice' 2 "scenario 'contention' is named twice" "$bin" run contention contention -b local
 expect 'an option of a lock that is not run' 2 'redlock.node_timeout_ms=5: no system of this run is of protocol redlock' \
   "$bin" run contention -b local -s redlock.node_timeout_ms=5
@@ -354,7 +363,7 @@ expect 'explain of nothing' 2 'expected a results folder and a cell, .* or a his
 expect 'a report of no run' 2 'run.json' "$bin" report "$dir"
 
 # Points, and guards that a system lacks.
-says 'the help names the guards' 0 '-g, --guard GUARD  *runs only this guard: none, deadline, signal, recheck, claim or fence' "$bin" help
+says 'the help names the guards' 0 '-g, --guard GUARD,...  *runs only these guards: none, deadline, signal, recheck, claim or fence' "$bin" help
 "$bin" list steps >"$dir/steps"
 check 'all steps are listed with what they mean' grep -qx 'heal  *undoes every cut, slow, drop and hold' "$dir/steps"
 check '  those of clients, too' grep -q '^await client N has written within T  *waits until' "$dir/steps"
@@ -491,11 +500,11 @@ check 'and the rest still runs' grep -q 'control  *skipped  *safe 1' "$dir/out3"
 
 # Results that cannot be written.
 touch "$dir/file"
-expect 'a results folder below a file' 1 'cannot write results' "$bin" run control -b local -n 1 -o "$dir/file/x"
+expect 'a results folder below a file' 2 'cannot write results' "$bin" run control -b local -n 1 -o "$dir/file/x"
 expect 'a results folder that exists' 2 'exists already' "$bin" run control -b local -n 1 -o "$dir/ro"
 if [ "$(id -u)" -ne 0 ]; then
   chmod a-w "$dir/ro"
-  expect 'a results folder that is read-only' 1 'cannot write results' "$bin" run control -b local -n 1 -o "$dir/ro/x"
+  expect 'a results folder that is read-only' 2 'cannot write results' "$bin" run control -b local -n 1 -o "$dir/ro/x"
 fi
 if mount -t tmpfs -o size=64k none "$dir/full" 2>/dev/null; then
   dd if=/dev/zero of="$dir/full/filler" bs=1k count=56 2>/dev/null

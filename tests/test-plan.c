@@ -44,7 +44,7 @@ static int set_up(void **state) {
   if (!w) return -1;
   *state = w;
   snprintf(w->dir, sizeof w->dir, "/tmp/test-plan-XXXXXX");
-  w->request = (struct lb_plan_request){.scenario_paths = w->paths, .guard = "none", .seed = 1};
+  w->request = (struct lb_plan_request){.scenario_paths = w->paths, .only_guards = 1u << LB_GUARD_NONE, .seed = 1};
   return mkdtemp(w->dir) ? 0 : -1;
 }
 
@@ -185,13 +185,13 @@ static void an_expectation_of_ones_own_is_for_what_the_scenario_says_nothing_of(
   assert_int_equal(w->plan.cells[1].expect->verdict, LB_STUCK);
   assert_string_equal(w->plan.cells[1].expect->reason, "so");
   assert_ptr_equal(w->plan.jobs[0].plan.expect, w->plan.cells[0].expect);
-  w->request.guard = NULL;
+  w->request.only_guards = 0;
   w->request.expect_count = 2;
   make(w);
   assert_int_equal(w->plan.cell_count, 4);
   assert_int_equal(w->plan.cells[3].guard, LB_GUARD_FENCE);
   assert_string_equal(w->plan.cells[3].expect->reason, "so, too");
-  w->request.guard = "none";
+  w->request.only_guards = 1u << LB_GUARD_NONE;
   assert_refused(w, "--expect fence=safe: no system of this run is under that guard without an expectation of the scenario");
   w->request.systems = "local";
   assert_refused(w, "--expect none=stuck: no system of this run is under that guard without an expectation of the scenario");
@@ -274,7 +274,7 @@ static void assert_cells(const struct world *w, const char *expected) {
 
 static void without_a_guard_those_the_scenario_states_something_for_are_run(void **state) {
   struct world *w = *state;
-  w->request.guard = NULL;
+  w->request.only_guards = 0;
   scenario(w, "a", STEPS GUARDS);
   make(w);
   assert_cells(w, "local@none/none broken@none/none local@none/deadline broken@none/deadline broken@none/fence");
@@ -288,10 +288,10 @@ static void without_a_guard_those_the_scenario_states_something_for_are_run(void
 static void a_guard_of_the_request_is_the_only_one(void **state) {
   struct world *w = *state;
   scenario(w, "a", STEPS GUARDS);
-  w->request.guard = "fence";
+  w->request.only_guards = 1u << LB_GUARD_FENCE;
   make(w);
   assert_cells(w, "broken@none/fence");
-  w->request.guard = "none";
+  w->request.only_guards = 1u << LB_GUARD_NONE;
   make(w);
   assert_cells(w, "local@none/none broken@none/none");
 }
@@ -299,7 +299,7 @@ static void a_guard_of_the_request_is_the_only_one(void **state) {
 static void a_guard_the_scenario_does_not_speak_of_has_the_systems_of_none_and_no_expectation(void **state) {
   struct world *w = *state;
   scenario(w, "a", STEPS GUARDS);
-  w->request.guard = "recheck";
+  w->request.only_guards = 1u << LB_GUARD_RECHECK;
   make(w);
   assert_cells(w, "local@none/recheck broken@none/recheck");
   assert_null(w->plan.cells[0].expect);
@@ -308,7 +308,7 @@ static void a_guard_the_scenario_does_not_speak_of_has_the_systems_of_none_and_n
 
 static void a_scenario_that_speaks_of_one_guard_only_still_runs_without(void **state) {
   struct world *w = *state;
-  w->request.guard = NULL;
+  w->request.only_guards = 0;
   scenario(w, "a", HEAD "[workload]\nclients = 2\n[expect fence]\nlocal@none = safe\n");
   make(w);
   assert_cells(w, "local@none/fence"); /* no system is named without a guard */
@@ -322,7 +322,7 @@ static void a_star_beside_systems_adds_those_that_are_missing(void **state) {
   struct world *w = *state;
   scenario(w, "a",
            STEPS "local@none = safe\nbroken@none = violated\n[expect fence]\nbroken@none = violated\n* = safe\n");
-  w->request.guard = "fence";
+  w->request.only_guards = 1u << LB_GUARD_FENCE;
   make(w);
   assert_cells(w, "local@none/fence broken@none/fence");
   assert_int_equal(w->plan.cells[0].expect->verdict, LB_SAFE);
@@ -331,14 +331,14 @@ static void a_star_beside_systems_adds_those_that_are_missing(void **state) {
 
 static void systems_of_the_request_are_run_under_every_guard(void **state) {
   struct world *w = *state;
-  w->request.guard = NULL;
+  w->request.only_guards = 0;
   scenario(w, "a", STEPS GUARDS);
   w->request.systems = "local,broken";
   make(w);
   assert_cells(w, "local@none/none broken@none/none local@none/deadline broken@none/deadline local@none/fence "
                   "broken@none/fence");
   assert_null(w->plan.cells[4].expect); /* that section speaks of another system */
-  w->request.guard = "recheck";
+  w->request.only_guards = 1u << LB_GUARD_RECHECK;
   make(w);
   assert_cells(w, "local@none/recheck broken@none/recheck");
 }
@@ -346,7 +346,7 @@ static void systems_of_the_request_are_run_under_every_guard(void **state) {
 static void a_wrong_system_in_a_section_of_a_guard_is_refused_with_its_file(void **state) {
   struct world *w = *state;
   char message[300];
-  w->request.guard = NULL;
+  w->request.only_guards = 0;
   scenario(w, "a", STEPS "local@none = safe\n[expect fence]\nlokal@none = safe\n");
   snprintf(message, sizeof message, "%s: [expect]: unknown protocol 'lokal', did you mean 'local'?", w->path[0]);
   assert_refused(w, message);
@@ -354,7 +354,7 @@ static void a_wrong_system_in_a_section_of_a_guard_is_refused_with_its_file(void
 
 static void a_job_has_the_guard_of_its_cell(void **state) {
   struct world *w = *state;
-  w->request.guard = NULL, w->request.trials = 1;
+  w->request.only_guards = 0, w->request.trials = 1;
   scenario(w, "a", STEPS "local@none = safe\n[expect deadline]\n* = safe\n");
   make(w);
   assert_int_equal(w->plan.job_count, 2);
@@ -368,7 +368,7 @@ static void a_job_has_the_guard_of_its_cell(void **state) {
 
 static void systems_and_guards_are_compared_under_the_same_faults(void **state) {
   struct world *w = *state;
-  w->request.guard = NULL;
+  w->request.only_guards = 0;
   scenario(w, "a", LOAD "local@none = safe\nbroken@none = violated\n[expect fence]\n* = any: it is\n");
   make(w);
   assert_int_equal(w->plan.job_count, 16);
@@ -538,7 +538,7 @@ static void a_plan_in_which_all_is_skipped_has_no_jobs(void **state) {
 
 /* One cell, skipped for that reason; "" = not skipped. */
 static void assert_skip(struct world *w, const char *system, const char *guard, const char *reason) {
-  w->request.systems = system, w->request.guard = guard;
+  w->request.systems = system, w->request.only_guards = guard ? 1u << lb_guard_find(guard) : 0;
   make(w);
   assert_int_equal(w->plan.cell_count, 1);
   assert_string_equal(w->plan.cells[0].skip, reason);
@@ -569,7 +569,7 @@ static void a_guard_needs_what_it_looks_at(void **state) {
 /* Two ticks: of 200 ms where faults are played, of 2 s where speed is measured. */
 static void a_lease_shorter_than_any_session_means_nothing(void **state) {
   struct world *w = *state;
-  w->request.guard = "none";
+  w->request.only_guards = 1u << LB_GUARD_NONE;
   with_steps(w, "step = client 1 acquire within 1s\n");
   SETTINGS(w, "ttl_ms=399");
   assert_skip(w, "zk-sequential@zk", "none", "zk grants no lease or session shorter than 400 ms");
@@ -589,7 +589,7 @@ static void a_product_has_every_cell_and_says_which_of_them_mean_nothing(void **
   struct world *w = *state;
   scenario(w, "a", STEPS "local@none = safe\n[expect fence]\nnull@none = safe\n");
   scenario(w, "b", HEAD "[workload]\nclients = 2\n[expect]\n*@none = safe\nbroken@none = violated\n");
-  w->request.guard = NULL;
+  w->request.only_guards = 0;
   w->request.product = true;
   make(w);
   static const char *const systems[] = {"null@none", "local@none", "broken@none"}; /* as the registry has them */
@@ -616,7 +616,7 @@ static void a_product_has_every_cell_and_says_which_of_them_mean_nothing(void **
   make(w);
   assert_cells(w, "local@none/none redis-token@redis/none local@none/fence redis-token@redis/fence local@none/none "
                   "redis-token@redis/none local@none/fence redis-token@redis/fence");
-  w->request.guard = "recheck";
+  w->request.only_guards = 1u << LB_GUARD_RECHECK;
   make(w);
   assert_cells(w, "local@none/recheck redis-token@redis/recheck local@none/recheck redis-token@redis/recheck");
   w->request.systems = "lokal";
@@ -663,7 +663,7 @@ static void every_cell_of_the_shipped_suites_has_an_expectation_with_its_reason(
 static void under_a_guard_a_suite_may_want_fewer_trials(void **state) {
   struct world *w = *state;
   scenario(w, "a", STEPS "local@none = safe\n");
-  w->request.guard = NULL;
+  w->request.only_guards = 0;
   w->request.product = true, w->request.guards = 1u << LB_GUARD_NONE | 1u << LB_GUARD_DEADLINE;
   w->request.guard_trials = 2;
   const char *setting = "trials=3";
@@ -678,7 +678,7 @@ static void under_a_guard_a_suite_may_want_fewer_trials(void **state) {
 static void a_foreign_lock_has_to_be_named(void **state) {
   struct world *w = *state;
   scenario(w, "a", STEPS "local@none, peer:none-such@none = safe: also with a colon in its name\n[expect deadline]\npeer:none-such@none = n/a: so\n");
-  w->request.guard = NULL;
+  w->request.only_guards = 0;
   make(w);
   assert_int_equal(w->plan.cell_count, 1); /* nor is its guard asked of others */
   assert_string_equal(w->plan.cells[0].system, "local@none");
@@ -690,7 +690,7 @@ static void what_means_nothing_is_as_expected_where_it_is_stated(void **state) {
   struct world *w = *state;
   scenario(w, "a",
            STEPS "local@none = safe\n[expect fence]\nnull@none = n/a: it has none\nredlock@redis-x3 = safe\nlocal@none = n/a: so\n");
-  w->request.guard = "fence";
+  w->request.only_guards = 1u << LB_GUARD_FENCE;
   w->request.systems = "null@none,redlock@redis-x3,local@none";
   make(w);
   assert_int_equal(w->plan.job_count, 0);
@@ -706,11 +706,11 @@ static void what_means_nothing_is_as_expected_where_it_is_stated(void **state) {
 static void what_means_nothing_misses_nothing(void **state) {
   struct world *w = *state;
   scenario(w, "c", CUTS "redlock@redis-x3 = safe\n");
-  w->request.systems = "redlock@redis-x3", w->request.guard = "fence";
+  w->request.systems = "redlock@redis-x3", w->request.only_guards = 1u << LB_GUARD_FENCE;
   make(w);
   assert_string_equal(w->plan.cells[0].skip, "redlock has no fencing token");
   assert_true(w->plan.cells[0].means_nothing);
-  w->request.guard = "none";
+  w->request.only_guards = 1u << LB_GUARD_NONE;
   make(w);
   assert_true(w->plan.cells[0].skip[0] && !w->plan.cells[0].means_nothing);
 }
@@ -718,7 +718,7 @@ static void what_means_nothing_misses_nothing(void **state) {
 static void a_pattern_adds_no_system_and_is_the_expectation_of_those_it_fits(void **state) {
   struct world *w = *state;
   scenario(w, "a", STEPS "local@none = safe: own\nnull@* = violated: p\n*=any: all\n[expect deadline recheck]\nnull@none = safe\nlo*@none = stuck\n");
-  w->request.guard = NULL;
+  w->request.only_guards = 0;
   make(w);
   static const char *const wanted[][3] = {{"local@none", "none", "safe"},   {"null@none", "none", "violated"},
                                           {"local@none", "deadline", "stuck"}, {"null@none", "deadline", "safe"},
@@ -1159,7 +1159,7 @@ static bool fence_option(const struct lb_cell *cell) {
 static void the_guard_fence_switches_on_the_option_of_that_name(void **state) {
   struct world *w = *state;
   SETTINGS(w, "redis-token.fence=no");
-  w->request.guard = NULL, w->request.systems = "redis-token@redis,broken";
+  w->request.only_guards = 0, w->request.systems = "redis-token@redis,broken";
   scenario(w, "a",
            STEPS
            "local@none = safe\n[expect deadline]\n* = safe\n[expect recheck]\n* = safe\n[expect fence]\n* = safe\n");

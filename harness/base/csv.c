@@ -12,11 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "files.h"
+
 static int read_all(const char *path, char **ret_data) {
   size_t size = 0, room = 1 << 16;
   char *data = NULL;
   int result = 0;
-  FILE *file = fopen(path, "re");
+  FILE *file = lb_open_file(path);
   if (!file) return -errno;
   for (;;) {
     char *more = realloc(data, room);

@@ -62,3 +62,12 @@ int lb_append_file(FILE *out, const char *from) {
   fclose(in);
   return r;
 }
+
+FILE *lb_open_file(const char *path) {
+  struct stat st;
+  FILE *file = fopen(path, "re");
+  if (!file || fstat(fileno(file), &st) < 0 || !S_ISDIR(st.st_mode)) return file;
+  fclose(file);
+  errno = EISDIR;
+  return NULL;
+}

@@ -69,7 +69,7 @@ struct lb_history;
 /* Most of everything that can be given several times: words, -s, scenarios of a run. */
 enum { LB_ARGS_MAX = 64 };
 
-/* The arguments of a command, taken apart. All texts but `plugins` point into argv. What was not
+/* The arguments of a command, taken apart. Texts live as long as the process. What was not
  * given is 0, NULL or false; the default is the command's. Values are checked as far as that needs
  * no scenario: a guard exists, a number is in its range. A plugin is loaded at once. */
 struct lb_args {
@@ -78,9 +78,10 @@ struct lb_args {
   const char *const *argv;
   const char *words[LB_ARGS_MAX]; /* what is no option */
   int word_count;
-  const char *systems, *guard, *out, *export, *against;
   const char *resume;  /* folder of a stopped run */
   const char *resumed; /* the same, in the arguments of that run: set by lb_resume() alone */
+  const char *systems, *out, *export, *against; /* `systems` may be of several -b, "a,b" */
+  unsigned guards;                              /* a bit each; 0 = not said */
   /* Names of the protocols that --plugin loaded, "a,b": what -b defaults to. */
   char plugins[400];
   /* Of --expect: "VERDICT" or "GUARD=VERDICT". They are checked here and taken apart by the run,
@@ -131,6 +132,12 @@ void lb_args_help(unsigned takes, FILE *out);
 /* One line on stderr, "lockbench: ...". Returns `code`, so that a command can complain and end in
  * one statement. */
 int lb_complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Of a command without scenarios: whether each -s is a valid PROTOCOL.OPTION=VALUE. 0, or LB_EXIT_USAGE after one line on stderr (cli_conform.c). */
+int lb_check_options(const struct lb_args *args);
+/* What a command ends with that cannot make its folder, -errno: the place is the user's mistake where -o named it. */
+int lb_exit_of_place(int error, const char *out);
+/* Makes the folder of -o and tries to write there; nothing is left in it. 0, or an exit code after one line on stderr. */
+int lb_try_folder(const char *command, const char *path, const char *out);
 /* An --expect, taken apart: 0 and *ret, or -1 after one line on stderr. Without a guard of its own
  * it is of `guard`. */
 int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret);

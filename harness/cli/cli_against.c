@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -21,7 +23,7 @@
 #include "cli.h"
 #include "run/rundir.h"
 
-enum { ROUNDS = 20, WORDS_MAX = 4 * LB_ARGS_MAX, THIS_BUILD = 1 };
+enum { ROUNDS = 20, ANSWER_MS = 10000, WORDS_MAX = 4 * LB_ARGS_MAX, THIS_BUILD = 1 };
 
 /* What is typed for one round, in this order. */
 struct line {
@@ -43,7 +45,8 @@ static void make_line(const struct lb_args *args, const char *tool, const char *
   *ret = (struct line){.word = {tool, "run"}, .count = 2};
   for (int i = 0; i < args->word_count; i++) add(ret, args->words[i]);
   add_option(ret, "-b", args->systems);
-  add_option(ret, "-g", args->guard);
+  for (int guard = 0; guard < LB_GUARD_COUNT; guard++)
+    if (args->guards >> guard & 1) add_option(ret, "-g", lb_guard_name((enum lb_guard)guard));
   for (size_t i = 0; i < args->setting_count; i++) add_option(ret, "-s", args->settings[i]);
   for (size_t i = 0; i < args->expect_count; i++) add_option(ret, "--expect", args->expects[i]);
   if (args->keep_logs) add(ret, "--keep-logs");
@@ -121,10 +124,39 @@ static int take_turns(const struct lb_args *args, const char *const tool[2], str
   return whole == rounds ? compared : lb_complain(code, "interrupted: compared %d of %d rounds", whole, rounds);
 }
 
-/* Something that says that it is a lockbench. */
+/* The begin of what a program says of its version; "" = it cannot be started, or is silent for too long. */
+static void ask_version(const char *tool, char *buf, size_t size) {
+  size_t length = 0;
+  ssize_t n = 1;
+  int out[2], fate;
+  struct pollfd p = {.events = POLLIN};
+  buf[0] = '\0';
+  if (pipe2(out, O_CLOEXEC) < 0) return;
+  pid_t pid = fork();
+  if (pid == 0) {
+    int null = open("/dev/null", O_RDWR);
+    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(out[1], STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0) _exit(127);
+    execl(tool, tool, "--version", (char *)NULL);
+    _exit(127);
+  }
+  close(out[1]);
+  p.fd = out[0];
+  while (pid > 0 && n > 0 && length + 1 < size && poll(&p, 1, ANSWER_MS) > 0)
+    if ((n = read(out[0], buf + length, size - 1 - length)) > 0) length += (size_t)n;
+  buf[length] = '\0';
+  close(out[0]);
+  if (pid <= 0) return;
+  kill(pid, SIGKILL); /* no more is wanted of it */
+  while (waitpid(pid, &fate, 0) < 0 && errno == EINTR) {
+  }
+}
+
+/* Anything may end with 0 when it is asked for its version. */
 static bool answers(const char *tool) {
-  const char *argv[] = {tool, "--version", NULL};
-  return access(tool, X_OK) == 0 && run_program(argv) == LB_EXIT_OK;
+  static const char ours[] = "lockbench ";
+  char said[sizeof ours];
+  ask_version(tool, said, sizeof said);
+  return strcmp(said, ours) == 0;
 }
 
 int lb_run_against(const struct lb_args *args) {
@@ -135,9 +167,9 @@ int lb_run_against(const struct lb_args *args) {
   ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
   if (args->plugins[0]) return lb_complain(LB_EXIT_USAGE, "--against: a plugin belongs to one build, so it cannot be measured by two");
   if (length <= 0) return lb_complain(LB_EXIT_FAILURE, "cannot find this program: %s", strerror(errno));
-  if (!answers(args->against)) return lb_complain(LB_EXIT_USAGE, "--against %s: expected the program of another build", args->against);
+  if (!answers(args->against)) return lb_complain(LB_EXIT_USAGE, "--against %s: expected the program of another build of lockbench", args->against);
   int r = lb_rundir_open(&dir, lb_results_folder(), "against", args->out, err, sizeof err);
-  if (r < 0) return lb_complain(r == -EEXIST && args->out ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", err);
+  if (r < 0) return lb_complain(lb_exit_of_place(r, args->out), "%s", err);
   int code = take_turns(args, tool, &dir);
   lb_rundir_close(&dir);
   return code;

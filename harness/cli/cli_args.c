@@ -17,6 +17,7 @@
 #include "backends/foreign.h"
 #include "backends/registry.h"
 #include "base/called.h"
+#include "base/printable.h"
 #include "cli.h"
 #include "scenario/scenario.h"
 #include "base/suggest.h"
@@ -61,6 +62,8 @@ enum kind {
   HELP
 };
 
+enum { COMPLAINT_MAX = 8192 };
+
 /* Of --help: no row of a command has to ask for it. */
 #define EVERY_COMMAND (1u << 31)
 
@@ -76,7 +79,7 @@ static const struct arg {
     {"-g", "--guard", TEXT_GUARD, LB_ARG_HUNT, "GUARD", "looks for what breaks under this guard (default: none): " LB_GUARD_NAMES},
     {"-n", "--trials", COUNT_TRIALS, LB_ARG_RUN, "TRIALS", "trials of each cell and number of clients (default: the scenario says)"},
     {"-n", "--trials", COUNT_TRIALS, LB_ARG_SHRINK, "TRIALS", "plays each timeline so often, the last one four times as often (default: 5)"},
-    {"-g", "--guard", TEXT_GUARD, LB_ARG_RUN, "GUARD", "runs only this guard: " LB_GUARD_NAMES},
+    {"-g", "--guard", TEXT_GUARD, LB_ARG_RUN, "GUARD,...", "runs only these guards: " LB_GUARD_NAMES},
     {"-s", "--set", SETTING, LB_ARG_RUN, "KEY=VALUE", "sets a key of the scenario, as in ttl_ms=5000, or PROTOCOL.OPTION=VALUE; several values, as in hold_ms=0,1, side by side"},
     {"-s", "--set", SETTING, LB_ARG_TAP | LB_ARG_COST | LB_ARG_HUNT, "OPTION=VALUE", "PROTOCOL.OPTION=VALUE, as `show PROTOCOL` lists them"},
     {"-j", "--jobs", COUNT_JOBS, LB_ARG_RUN | LB_ARG_HUNT | LB_ARG_SHRINK, "JOBS", "trials side by side (trials that measure speed run alone)"},
@@ -128,18 +131,14 @@ static const struct arg {
 enum { TABLE_COUNT = sizeof table / sizeof *table };
 
 int lb_complain(int code, const char *format, ...) {
+  char line[COMPLAINT_MAX], shown[COMPLAINT_MAX];
   va_list args;
   va_start(args, format);
-  fputs("lockbench: ", stderr);
-  vfprintf(stderr, format, args);
-  fputc('\n', stderr);
+  vsnprintf(line, sizeof line, format, args);
   va_end(args);
+  lb_printable(line, shown, sizeof shown);
+  fprintf(stderr, "lockbench: %s\n", shown);
   return code;
-}
-
-const char *lb_root(void) {
-  const char *root = getenv("LOCKBENCH_ROOT");
-  return root && *root ? root : LB_SOURCE_ROOT;
 }
 
 /* strtoull() alone would take blanks, a sign and "-1" as a very large number. */
@@ -158,6 +157,39 @@ static int set_number(const char *name, const char *text, uint64_t min, uint64_t
                      (unsigned long long)min, (unsigned long long)max);
 }
 
+/* ---- lists ------------------------------------------------------------------------------------ */
+
+/* "SYSTEM,...": takes several, with commas or by being given again. */
+static bool is_list(const struct arg *arg) {
+  const char *dots = arg->value ? strstr(arg->value, ",...") : NULL;
+  return dots && !dots[4];
+}
+
+/* Those that mean more each time, without being a list. */
+static bool is_repeated(const struct arg *arg) { return arg->kind == SETTING || arg->kind == PLUGIN || arg->kind == EXEC || arg->kind == EXPECT; }
+
+/* The second one makes a text of both, which lives as long as the process. */
+static int add_to_list(const char **list, const char *value) {
+  static char *texts[LB_ARGS_MAX];
+  static size_t count;
+  if (!*list) return *list = value, 0;
+  if (count == LB_ARGS_MAX || asprintf(&texts[count], "%s,%s", *list, value) < 0) return lb_complain(LB_EXIT_USAGE, "too many arguments");
+  *list = texts[count++];
+  return 0;
+}
+
+/* An empty text is never what somebody meant: it is what a variable held that was not set. */
+static int check_value(const struct arg *arg, const char *name, const char *value, bool *given) {
+  size_t length = strlen(value);
+  bool again = *given;
+  *given = true;
+  if (length == 0) return lb_complain(LB_EXIT_USAGE, "%s '': expected %s", name, arg->value);
+  if (again && !is_list(arg) && !is_repeated(arg)) return lb_complain(LB_EXIT_USAGE, "%s %s: given twice, expected one %s", name, value, arg->value);
+  if (is_list(arg) && (*value == ',' || value[length - 1] == ',' || strstr(value, ",,")))
+    return lb_complain(LB_EXIT_USAGE, "%s %s: an entry is empty, expected %s", name, value, arg->value);
+  return 0;
+}
+
 static void run_alone(const struct lb_protocol *protocol, struct lb_args *args) {
   size_t length = strlen(args->plugins);
   snprintf(args->plugins + length, sizeof args->plugins - length, "%s%s", length ? "," : "", protocol->name);
@@ -167,7 +199,6 @@ static void run_alone(const struct lb_protocol *protocol, struct lb_args *args) 
  * any that is built in. */
 static int set_plugin(const char *path, struct lb_args *args) {
   char err[600];
-  if (!*path) return lb_complain(LB_EXIT_USAGE, "--plugin: expected a file");
   const struct lb_protocol *protocol = lb_protocol_load(path, err, sizeof err);
   if (!protocol) return lb_complain(LB_EXIT_USAGE, "--plugin %s", err);
   run_alone(protocol, args);
@@ -177,7 +208,6 @@ static int set_plugin(const char *path, struct lb_args *args) {
 /* It is called once to hear what it is, so the command finds its lock like any other. */
 static int set_exec(const char *command, struct lb_args *args) {
   char says[LB_FOREIGN_LINE_MAX], err[600];
-  if (!*command) return lb_complain(LB_EXIT_USAGE, "--exec: expected a command");
   if (lb_foreign_ask(command, says, sizeof says, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "--exec '%s': %s", command, err);
   struct lb_foreign_plan plan = {.kind = "exec", .command = command, .says = says};
   const struct lb_protocol *protocol = lb_foreign_add(&plan, err, sizeof err);
@@ -217,20 +247,31 @@ static int add_expect(const char *text, struct lb_args *args) {
 
 static int set_guard(const char *text, struct lb_args *args) {
   const char *names[LB_GUARD_COUNT];
-  args->guard = text;
-  if (lb_guard_find(text) >= 0) return 0;
+  int guard = lb_guard_find(text);
+  if (guard >= 0) return args->guards |= 1u << guard, 0;
   for (int i = 0; i < LB_GUARD_COUNT; i++) names[i] = lb_guard_name((enum lb_guard)i);
   const char *near = lb_suggest(text, names, LB_GUARD_COUNT);
   return lb_complain(LB_EXIT_USAGE, "-g %s: unknown guard, expected " LB_GUARD_NAMES "%s%s%s", text,
                      near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
+/* Of a hunt it is one, so a comma is part of an unknown name. */
+static int each_guard(const struct arg *arg, const char *value, struct lb_args *args) {
+  char one[64];
+  int r = 0;
+  if (!is_list(arg)) return set_guard(value, args);
+  for (size_t length; r == 0 && *value; value += length + (value[length] == ',')) {
+    length = strcspn(value, ",");
+    snprintf(one, sizeof one, "%.*s", (int)length, value);
+    r = set_guard(one, args);
+  }
+  return r;
+}
+
 static int set_own(const char *name, const char *value, struct lb_args *args) {
   int what = 0;
   while (strcmp(lb_own_kind((enum lb_own_what)what)->option, name) != 0) what++;
-  if (args->own[what]) return lb_complain(LB_EXIT_USAGE, "%s: given twice; name several servers in one, with commas", name);
-  args->own[what] = value;
-  return 0;
+  return add_to_list(&args->own[what], value);
 }
 
 static int set_budget(const char *text, struct lb_args *args) {
@@ -248,8 +289,8 @@ static int set(const struct arg *arg, const char *value, struct lb_args *args) {
   uint64_t number = 0;
   int r = 0;
   switch (arg->kind) {
-    case TEXT_SYSTEMS: args->systems = value; return 0;
-    case TEXT_GUARD: return set_guard(value, args);
+    case TEXT_SYSTEMS: return add_to_list(&args->systems, value);
+    case TEXT_GUARD: return each_guard(arg, value, args);
     case TEXT_OUT: args->out = value; return 0;
     case TEXT_EXPORT: args->export = value; return 0;
     case TEXT_AGAINST: args->against = value; return 0;
@@ -277,7 +318,7 @@ static int set(const struct arg *arg, const char *value, struct lb_args *args) {
       r = set_number("--ttl", value, 10, 3600000, &number);
       args->ttl_ms = (int)number;
       return r;
-    case WITHOUT: args->without = value; return 0;
+    case WITHOUT: return add_to_list(&args->without, value);
     case ONLY: args->only = value; return 0;
     case LIST: args->list = true; return 0;
     case NARROW: args->narrow = true; return 0;
@@ -353,7 +394,7 @@ static void split(const char *word, unsigned takes, char *name, size_t size, con
 
 /* Takes argv[*at], and the word after it if that is its value; *at is left at the last word
  * taken. */
-static int parse_option(int argc, char **argv, int *at, unsigned takes, struct lb_args *ret) {
+static int parse_option(int argc, char **argv, int *at, unsigned takes, bool given[TABLE_COUNT], struct lb_args *ret) {
   char name[64];
   const char *value;
   split(argv[*at], takes, name, sizeof name, &value);
@@ -361,12 +402,15 @@ static int parse_option(int argc, char **argv, int *at, unsigned takes, struct l
   if (!arg) return unknown_option(argv[0], name, takes);
   if (!arg->value && value) return lb_complain(LB_EXIT_USAGE, "%s takes no value", name);
   if (arg->value && !value && *at + 1 == argc) return lb_complain(LB_EXIT_USAGE, "%s: expected a value", name);
-  return set(arg, value ? value : arg->value ? argv[++*at] : NULL, ret);
+  if (arg->value && !value) value = argv[++*at];
+  int r = arg->value ? check_value(arg, name, value, &given[arg - table]) : 0;
+  return r ? r : set(arg, value, ret);
 }
 
 /* Options and words in any order. A lone "-" is a word: it stands for standard input. */
 int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret) {
   int r = 0;
+  bool given[TABLE_COUNT] = {false};
   *ret = (struct lb_args){.argc = argc, .argv = (const char *const *)argv};
   for (int i = 1; i < argc && r == 0; i++) {
     if ((takes & LB_ARG_SERVE) && strcmp(argv[i], "--") == 0) {
@@ -374,7 +418,8 @@ int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret) {
       ret->command = (const char *const *)argv + i + 1;
       break;
     }
-    if (argv[i][0] == '-' && argv[i][1]) r = parse_option(argc, argv, &i, takes | EVERY_COMMAND, ret);
+    if (!argv[i][0]) return lb_complain(LB_EXIT_USAGE, "%s: word %d is empty, see `%s %s --help`", argv[0], i, lb_called(), argv[0]);
+    if (argv[i][0] == '-' && argv[i][1]) r = parse_option(argc, argv, &i, takes | EVERY_COMMAND, given, ret);
     else if (ret->word_count < LB_ARGS_MAX) ret->words[ret->word_count++] = argv[i];
     else r = lb_complain(LB_EXIT_USAGE, "too many arguments");
   }
@@ -391,32 +436,3 @@ void lb_args_help(unsigned takes, FILE *out) {
     fprintf(out, "  %-26s  %s\n", names, arg->help);
   }
 }
-
-/* An .ini file below the root by its name, or as a path; malloc'd, NULL after one line on stderr.
- * What has a '/' or ends in .ini is a path, even if there is no such file: then the reader
- * complains, with the path. The name of a file is looked up in the folder, not put together,
- * because a scenario's file may begin with a number. `quiet`: without the line. */
-static char *find_file(const char *what, const char *place, const char *name, bool quiet) {
-  char folder[4096], **names = NULL, **paths = NULL, *found = NULL;
-  size_t count = 0, length = strlen(name);
-  if (strchr(name, '/') || (length > 4 && strcmp(name + length - 4, ".ini") == 0)) return strdup(name);
-  snprintf(folder, sizeof folder, "%s/%s", lb_root(), place);
-  int r = lb_scenario_list(folder, &names, &paths, &count);
-  for (size_t i = 0; i < count; i++)
-    if (strcmp(names[i], name) == 0) found = strdup(paths[i]);
-  const char *near = count ? lb_suggest(name, (const char *const *)names, count) : NULL;
-  if (!found && !quiet && r < 0) lb_complain(0, "cannot read %s: %s", folder, strerror(-r));
-  else if (!found && !quiet && near) lb_complain(0, "unknown %s '%s', did you mean '%s'?", what, name, near);
-  else if (!found && !quiet)
-    lb_complain(0, "unknown %s '%s', expected one of `%s list %ss` or a path to an .ini file", what, name, lb_called(), what);
-  for (size_t i = 0; i < count; i++) free(names[i]), free(paths[i]);
-  free(names);
-  free(paths);
-  return found;
-}
-
-char *lb_find_scenario(const char *name) { return find_file("scenario", LB_SCENARIOS, name, false); }
-
-char *lb_look_for_scenario(const char *name) { return find_file("scenario", LB_SCENARIOS, name, true); }
-
-char *lb_find_suite(const char *name) { return find_file("suite", LB_SUITES, name, false); }

@@ -163,7 +163,7 @@ static int named_systems(const struct lb_args *args, struct lb_system *systems) 
 }
 
 /* Options of protocols only: no scenario is here to have other keys. */
-static int check_settings(const struct lb_args *args) {
+int lb_check_options(const struct lb_args *args) {
   char err[300];
   for (size_t i = 0; i < args->setting_count; i++) {
     const char *equals = strchr(args->settings[i], '='), *dot = strchr(args->settings[i], '.');
@@ -180,7 +180,7 @@ static int check_settings(const struct lb_args *args) {
  * option is the user's mistake on every machine. */
 int lb_cli_conform(const struct lb_args *args) {
   static struct lb_system systems[LB_ARGS_MAX];
-  int r = check_settings(args);
+  int r = lb_check_options(args);
   if (r) return r;
   int count = args->word_count ? named_systems(args, systems) : plugin_systems(systems, LB_ARGS_MAX);
   struct lb_conform_order order = {.args = args, .systems = systems, .count = count, .named = args->word_count > 0};

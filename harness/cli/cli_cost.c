@@ -69,7 +69,8 @@ int lb_cli_cost(const struct lb_args *args) {
   char err[600];
   const char *tmp = getenv("TMPDIR"), *missing;
   if (lb_system_parse(args->words[0], &system, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "show --cost: %s", err);
-  if (lb_settings_check(args->settings, args->setting_count, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
+  int code = lb_check_options(args);
+  if (code) return code;
   if ((missing = lb_topology_missing(system.topology)))
     return lb_complain(LB_EXIT_MISSING, "show --cost %s: needs %s, which is not on this machine", system.name, missing);
   if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "cost", NULL, err, sizeof err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "backends/registry.h"
@@ -15,6 +16,7 @@
 #include "base/files.h"
 #include "cli.h"
 #include "hunt/sitting.h"
+#include "hunt/space.h"
 #include "hunt/tell.h"
 #include "run/rundir.h"
 #include "run/settings.h"
@@ -116,7 +118,7 @@ static int hunt_one(const struct lb_args *args, const struct lb_system *system, 
                                 .setting_count = args->setting_count,
                                 .switches = switches,
                                 .faults_max = faults_of(args),
-                                .guard = args->guard ? (enum lb_guard)lb_guard_find(args->guard) : LB_GUARD_NONE,
+                                .guard = args->guards ? (enum lb_guard)(ffs((int)args->guards) - 1) : LB_GUARD_NONE,
                                 .seed = seed_of(args),
                                 .budget_s = budget_s,
                                 .only = args->only,
@@ -152,7 +154,11 @@ static int every_system(struct lb_system *systems, int max) {
 static int find_systems(const struct lb_args *args, struct lb_system *systems, int max) {
   char err[300], names[600];
   int count = 0;
-  if (args->word_count == 1 && strcmp(args->words[0], "all") == 0) return every_system(systems, max);
+  for (int i = 0; i < args->word_count; i++) {
+    if (strcmp(args->words[i], "all") != 0) continue;
+    if (args->word_count == 1) return every_system(systems, max);
+    return lb_complain(-1, "hunt: expected systems, or `all` alone, found `all` and '%s'", args->words[i == 0]);
+  }
   for (int i = 0; i < args->word_count && count < max; i++)
     if (lb_system_parse(args->words[i], &systems[count++], err, sizeof err) < 0) return lb_complain(-1, "hunt: %s", err);
   if (count > 0) return count;
@@ -190,8 +196,27 @@ static int list(const struct lb_args *args, const struct lb_system *systems, int
   return LB_EXIT_OK;
 }
 
-/* Before anything is started: what is wrong with settings, and what is missing. */
+/* An option of a lock that is not hunted would change nothing. */
+static int check_use(const struct lb_args *args, const struct lb_system *systems, int count) {
+  char protocol[64];
+  for (size_t i = 0; i < args->setting_count; i++) {
+    bool used = !lb_settings_protocol(args->settings[i], protocol, sizeof protocol);
+    for (int k = 0; k < count; k++) used = used || strcmp(systems[k].protocol->name, protocol) == 0;
+    if (!used) return lb_complain(LB_EXIT_USAGE, "-s %s: no system of this hunt is of protocol %s", args->settings[i], protocol);
+  }
+  return 0;
+}
+
+/* Before anything is started: what is wrong with options, and what is missing. */
 static int check(const struct lb_args *args, const struct lb_system *systems, int count) {
+  struct lb_hunt_timeline timeline;
+  struct lb_hunt_switches switches;
+  char err[600];
+  int code = lb_check_options(args);
+  if (code == 0) code = check_use(args, systems, count);
+  if (code == 0 && read_without(args, &switches) < 0) code = LB_EXIT_USAGE;
+  if (code == 0 && args->only && lb_hunt_of_id(args->only, &timeline, err, sizeof err) < 0) code = lb_complain(LB_EXIT_USAGE, "--only %s", err);
+  if (code) return code;
   for (int i = 0; i < count; i++) {
     const char *missing = lb_topology_missing(systems[i].topology);
     union lb_value *options = lb_settings_options(systems[i].protocol, args->settings, args->setting_count);
@@ -223,6 +248,9 @@ int lb_cli_hunt(const struct lb_args *args) {
   if (args->list) return list(args, systems, count);
   snprintf(folder, sizeof folder, "%s", args->out ? args->out : lb_results_folder());
   if (!args->out) snprintf(folder + strlen(folder), sizeof folder - strlen(folder), "/hunt-%llu", (unsigned long long)(args->has_seed ? args->seed : 1));
+  if (args->out && lb_is_run_folder(args->out))
+    return lb_complain(LB_EXIT_USAGE, "hunt: -o %s: it has the results of a run (run.json), expected a new folder or that of a hunt", args->out);
+  if ((code = lb_try_folder("hunt", folder, args->out))) return code;
   const char *tmp = getenv("TMPDIR");
   if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "hunt", NULL, err, sizeof err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
   code = hunt_each(args, systems, count, folder, &dir);

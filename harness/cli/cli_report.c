@@ -57,7 +57,10 @@ int lb_draw_report(const char *dir) {
   snprintf(path, sizeof path, "%s/run.json", dir);
   if (access(path, R_OK) < 0)
     return lb_complain(LB_EXIT_USAGE, "%s: expected a results folder with run.json: %s", dir, strerror(errno));
-  int drawn = render(dir), r = lb_report_write(dir, err, sizeof err);
+  int r = lb_report_check(dir, err, sizeof err);
+  if (r < 0) return lb_complain(r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE, "%s", err);
+  int drawn = render(dir);
+  r = lb_report_write(dir, err, sizeof err);
   if (r < 0) return lb_complain(r == -EINVAL || r == -ENOENT ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", err);
   printf("report: %s/report.html\n", dir);
   print_not_drawn(dir, drawn);

@@ -154,7 +154,7 @@ static int prepare(struct session *s, const struct lb_plan *plan) {
 static int execute(const struct lb_plan *plan, const struct lb_order *order) {
   struct session s = {.order = order, .info = {.argv = order->args->argv, .argc = order->args->argc, .sittings = 1}, .journal = {.fd = -1}};
   int r = open_folder(&s);
-  if (r < 0) return lb_complain(r == -EEXIST || r == -ENOENT || r == -EBUSY ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", s.err);
+  if (r < 0) return lb_complain(lb_exit_of_place(r, order->args->resumed ? order->args->resumed : order->args->out), "%s", s.err);
   r = prepare(&s, plan);
   int code = r == 0 ? play(&s) : lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", s.err);
   lb_journal_close(&s.journal);
@@ -173,16 +173,27 @@ static const char *systems_of(const struct lb_order *order) {
   return order->suite ? order->suite->systems : NULL;
 }
 
-/* What --expect says, one for a guard. 0, or -1 after a complaint. */
-static int read_expects(const struct lb_args *args, struct lb_expect ret[LB_GUARD_COUNT]) {
-  enum lb_guard guard = args->guard ? (enum lb_guard)lb_guard_find(args->guard) : LB_GUARD_NONE;
-  for (size_t i = 0; i < args->expect_count; i++) {
-    if (lb_args_expect(args->expects[i], guard, &ret[i]) < 0) return -1;
-    for (size_t j = 0; j < i; j++)
-      if (ret[j].guard == ret[i].guard)
-        return lb_complain(-1, "--expect %s: given twice for guard %s", args->expects[i], lb_guard_name(ret[i].guard));
-  }
+/* Adds one, unless there is one for its guard. 0, or -1 after a complaint. */
+static int add_expect(const char *text, enum lb_guard guard, struct lb_expect ret[LB_GUARD_COUNT], size_t *count) {
+  struct lb_expect expect;
+  if (lb_args_expect(text, guard, &expect) < 0) return -1;
+  for (size_t i = 0; i < *count; i++)
+    if (ret[i].guard == expect.guard) return lb_complain(-1, "--expect %s: given twice for guard %s", text, lb_guard_name(expect.guard));
+  ret[(*count)++] = expect;
   return 0;
+}
+
+/* What --expect says, one for a guard; a verdict alone is for every guard of -g. 0, or -1 after a complaint. */
+static int read_expects(const struct lb_args *args, struct lb_expect ret[LB_GUARD_COUNT], size_t *count) {
+  int r = 0;
+  *count = 0;
+  for (size_t i = 0; r == 0 && i < args->expect_count; i++) {
+    bool names_guard = strchr(args->expects[i], '=');
+    unsigned guards = args->guards && !names_guard ? args->guards : 1u << LB_GUARD_NONE;
+    for (int guard = 0; r == 0 && guard < LB_GUARD_COUNT; guard++)
+      if (guards >> guard & 1) r = add_expect(args->expects[i], (enum lb_guard)guard, ret, count);
+  }
+  return r;
 }
 
 /* What is wrong with scenarios, systems and settings is found by the plan, before a folder is made
@@ -191,7 +202,8 @@ int lb_carry_out(const struct lb_order *order) {
   char err[600];
   struct lb_plan plan;
   struct lb_expect expects[LB_GUARD_COUNT];
-  if (read_expects(order->args, expects) < 0) return LB_EXIT_USAGE;
+  size_t expect_count;
+  if (read_expects(order->args, expects, &expect_count) < 0) return LB_EXIT_USAGE;
   int code = lb_own_begin(order->args);
   if (code) return code;
   bool asked = order->args->systems || order->args->plugins[0];
@@ -199,6 +211,8 @@ int lb_carry_out(const struct lb_order *order) {
   const char *named = own ? own : systems_of(order);
   char *systems = named ? lb_peers_expand(named) : NULL;
   free(own);
+  if (!lb_own_at(0) && order->args->systems && strcmp(order->args->systems, "all") == 0)
+    return free(systems), lb_complain(LB_EXIT_USAGE, "-b all: only on servers of your own, as in --redis HOST:PORT; without -b the systems of the scenario run");
   if (systems && !*systems) return free(systems), lb_complain(LB_EXIT_MISSING, "no peer is installed, see `./bench peers`");
   struct lb_plan_request request = {.scenario_paths = order->paths,
                                     .own_settings = order->own_settings,
@@ -208,8 +222,8 @@ int lb_carry_out(const struct lb_order *order) {
                                     .guards = order->suite ? order->suite->guards : 0,
                                     .guard_trials = order->suite ? order->suite->guard_trials : 0,
                                     .expect = expects,
-                                    .expect_count = order->args->expect_count,
-                                    .guard = order->args->guard,
+                                    .expect_count = expect_count,
+                                    .only_guards = order->args->guards,
                                     .trials = order->args->trials,
                                     .settings = order->args->settings,
                                     .setting_count = order->args->setting_count,
@@ -219,7 +233,7 @@ int lb_carry_out(const struct lb_order *order) {
   if (lb_plan_make(&request, &plan, err, sizeof err) < 0) code = lb_complain(LB_EXIT_USAGE, "%s", err);
   else {
     if (lb_own_at(0) && !asked) lb_complain(0, "runs %s, the lock to use on these servers; -b all runs the others, too", systems);
-    code = execute(&plan, order);
+    code = order->args->against ? lb_run_against(order->args) : execute(&plan, order);
     lb_plan_clear(&plan);
   }
   free(systems);
@@ -240,7 +254,6 @@ int lb_cli_run(const struct lb_args *args) {
   if (args->resume) return lb_resume(args);
   if (wanted == 0) return lb_complain(LB_EXIT_USAGE, "run: expected a scenario, see `%s list scenarios`", lb_called());
   if (args->against && lb_names_own(args)) return lb_complain(LB_EXIT_USAGE, "--against: two builds are compared on servers that they start, not on your own");
-  if (args->against) return lb_run_against(args);
   while (count < wanted && (paths[count] = lb_find_scenario(args->words[count]))) count++;
   label_of(args->words[0], label, sizeof label);
   struct lb_order order = {.args = args, .label = label, .paths = (const char *const *)paths, .path_count = count};

@@ -217,14 +217,24 @@ static int show_scenario(const char *path) {
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* NULL = nothing is near, and the name may be a scenario's. */
-static const char *nearest_of_all(const char *name) {
-  const char *words[256];
-  size_t count = 0;
+/* The nearest of all names that there are. */
+static int unknown(const char *name) {
+  char folder[4096], **names = NULL, **paths = NULL;
+  const char *words[512];
+  size_t count = 0, scenarios = 0;
   const struct lb_protocol *p;
-  for (size_t i = 0; (p = lb_protocol_at(i)); i++) words[count++] = p->name;
-  count += lb_topology_names(words + count, 256 - count);
-  return lb_suggest(name, words, count);
+  for (size_t i = 0; count < 256 && (p = lb_protocol_at(i)); i++) words[count++] = p->name;
+  count += lb_topology_names(words + count, 384 - count);
+  snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
+  lb_scenario_list(folder, &names, &paths, &scenarios);
+  for (size_t i = 0; i < scenarios && count < 512; i++) words[count++] = names[i];
+  const char *near = lb_suggest(name, words, count);
+  if (near) lb_complain(0, "show: unknown name '%s', did you mean '%s'?", name, near);
+  else lb_complain(0, "show: unknown name '%s', expected a protocol, a topology or a scenario of `%s list`, or a path to an .ini file", name, lb_called());
+  for (size_t i = 0; i < scenarios; i++) free(names[i]), free(paths[i]);
+  free(names);
+  free(paths);
+  return LB_EXIT_USAGE;
 }
 
 int lb_cli_show(const struct lb_args *args) {
@@ -235,14 +245,10 @@ int lb_cli_show(const struct lb_args *args) {
   if (args->cost) return lb_cli_cost(args);
   const struct lb_protocol *protocol = lb_protocol_find(args->words[0]);
   const struct lb_topology *topology = lb_topology_find(args->words[0]);
-  const char *near = nearest_of_all(args->words[0]);
   if (protocol) return show_protocol(protocol), LB_EXIT_OK;
   if (topology) return show_topology(topology), LB_EXIT_OK;
   char *path = lb_look_for_scenario(args->words[0]);
-  if (!path && near)
-    return lb_complain(LB_EXIT_USAGE, "show: unknown name '%s', did you mean '%s'?", args->words[0], near);
-  if (!path) path = lb_find_scenario(args->words[0]); /* for what it says */
-  int r = path ? show_scenario(path) : LB_EXIT_USAGE;
+  int r = path ? show_scenario(path) : unknown(args->words[0]);
   free(path);
   return r;
 }

@@ -128,13 +128,11 @@ static int never(const struct lb_shrunk *s, const struct lb_directed *d) {
 
 /* ---- the command --------------------------------------------------------------------------------------- */
 
-static int shrink(const struct lb_args *args, const struct lb_directed_of *of, struct lb_directed *d, const char *folder) {
-  char err[600] = "out of memory", path[PATH + 20];
+static int play(const struct lb_args *args, const struct lb_directed_of *of, struct lb_directed *d, const char *path) {
+  char err[600] = "out of memory";
   const char *tmp = getenv("TMPDIR");
   struct lb_rundir dir;
   struct lb_shrunk s;
-  snprintf(path, sizeof path, "%s/shrunk.ini", folder);
-  if (access(path, F_OK) == 0) return lb_complain(LB_EXIT_USAGE, "%s exists already, expected a new name with -o", path);
   if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "shrink", NULL, err, sizeof err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
   struct lb_shrink_order order = {.of = of,
                                   .dir = &dir,
@@ -148,11 +146,19 @@ static int shrink(const struct lb_args *args, const struct lb_directed_of *of, s
   if (r == -EINTR) return lb_complain(LB_EXIT_STOPPED, "interrupted before a timeline broke the lock; nothing was written");
   if (r < 0) return lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "shrink: %s", err);
   if (s.end == LB_SHRINK_NEVER || s.end == LB_SHRINK_NEVER_IN_TIME) return never(&s, d);
-  r = lb_make_dirs(folder);
-  if (r < 0) return lb_complain(LB_EXIT_FAILURE, "cannot make %s: %s", folder, strerror(-r));
   if (keep_file(d, &s, of, path)) return LB_EXIT_FAILURE;
   printf("%s: %zu of %zu faults, breaks %d of %d; %zu timelines were played\n", path, s.faults, d->fault_count, s.broke, s.trials, s.asked);
   return s.end == LB_SHRINK_INTERRUPTED ? lb_complain(LB_EXIT_STOPPED, "interrupted: perhaps not the smallest") : LB_EXIT_OK;
+}
+
+/* The folder is there before the first trial, so that no hour is lost for a place where nobody can write. */
+static int shrink(const struct lb_args *args, const struct lb_directed_of *of, struct lb_directed *d, const char *folder) {
+  char path[PATH + 20];
+  snprintf(path, sizeof path, "%s/shrunk.ini", folder);
+  if (access(path, F_OK) == 0) return lb_complain(LB_EXIT_USAGE, "%s exists already, expected a new name with -o", path);
+  int code = lb_try_folder("shrink", folder, args->out);
+  if (code == LB_EXIT_OK && (code = play(args, of, d, path))) rmdir(folder); /* unless somebody else has something in it */
+  return code;
 }
 
 static int shrink_trial(const struct lb_args *args, const struct lb_told *told) {

@@ -26,8 +26,11 @@ static int unknown_command(const char *word) {
   return lb_complain(LB_EXIT_USAGE, "unknown command '%s', see `%s help`", word, lb_called());
 }
 
+static int too_many(const char *command, const char *word) { return lb_complain(LB_EXIT_USAGE, "%s: expected nothing more, found '%s'", command, word); }
+
 /* `help`, `help COMMAND` */
 static int help(int argc, char **argv) {
+  if (argc > 2 && strcmp(argv[0], "help") == 0) return too_many(argv[0], argv[2]);
   if (argc < 2 || strcmp(argv[1], "help") == 0) return lb_cli_help(stdout), LB_EXIT_OK;
   const struct lb_cli_command *command = lb_cli_command_find(argv[1]);
   if (!command) return unknown_command(argv[1]);
@@ -43,6 +46,7 @@ int main(int argc, char **argv) {
   if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
     return help(argc - 1, argv + 1);
   if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+    if (argc > 2) return too_many(argv[1], argv[2]);
     printf("lockbench %s (%s)\n", LB_VERSION, LB_COMMIT);
     return LB_EXIT_OK;
   }

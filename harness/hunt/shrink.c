@@ -85,7 +85,7 @@ static int fire(struct shrinker *k, const bool keep[], int trials) {
   struct lb_plan_request request = {.scenario_paths = paths,
                                     .scenario_count = 1,
                                     .systems = k->o->of->system,
-                                    .guard = lb_guard_name(k->o->of->guard),
+                                    .only_guards = 1u << k->o->of->guard,
                                     .trials = trials,
                                     .seed = lb_rng_fork(k->o->seed, STREAM_SHRINK, k->s->asked++).state};
   r = lb_plan_make(&request, &plan, k->err, k->err_size);

@@ -60,12 +60,12 @@ struct lb_plan_request {
    * scenario names, or if it names none, each of its topologies on which the scenario means
    * something. */
   const char *systems;
-  /* One name, or NULL = those the scenario states expectations for. */
-  const char *guard;
+  /* Those of -g, a bit each; 0 = those the scenario states expectations for. They win over `guards`. */
+  unsigned only_guards;
   /* A suite: each scenario on every system under every guard, cells that mean nothing included. The
    * systems are then one list for all scenarios: `systems`, or those that any of them names. */
   bool product;
-  unsigned guards; /* one bit each; 0 = of a product all, else those that `guard` says. `guard` wins */
+  unsigned guards; /* one bit each; 0 = of a product all, else those that the scenario says */
   /* Of systems that a scenario states nothing for, one for each guard at most (copied; their texts
    * must outlive the plan). One that fits no cell is refused. */
   const struct lb_expect *expect;

@@ -51,7 +51,7 @@ static const struct lb_expect *own_expect(const struct lb_plan *plan, enum lb_gu
  * it, or asks for that one guard, gets it. */
 static const char *means_nothing(const struct lb_cell *cell, const struct lb_plan_request *request) {
   const struct lb_scenario *s = cell->scenario;
-  if (cell->guard != LB_GUARD_NONE && !request->guard && !cell->expect && (s->kind == LB_KIND_LOAD || s->control))
+  if (cell->guard != LB_GUARD_NONE && !request->only_guards && !cell->expect && (s->kind == LB_KIND_LOAD || s->control))
     return "nothing overtakes a client here, so no guard has anything to stop";
   bool named = cell->expect && lb_expect_is_exact(cell->expect);
   if (request->product && cell->protocol->traits & LB_TRAIT_UNSAFE && !named)
@@ -218,7 +218,7 @@ static int add_list(struct lb_plan *plan, const struct lb_plan_request *request,
 
 /* Without -g: `none`, and each that the scenario states something for. With it, or a list: those alone. */
 static bool wants_guard(const struct lb_plan_request *request, const struct lb_scenario *scenario, enum lb_guard guard) {
-  if (request->guard) return strcmp(request->guard, lb_guard_name(guard)) == 0;
+  if (request->only_guards) return request->only_guards >> guard & 1;
   if (request->guards) return request->guards >> guard & 1;
   return guard == LB_GUARD_NONE || states(scenario, guard);
 }

@@ -84,7 +84,7 @@ static int find_systems(struct systems *list, const struct lb_plan *plan, const 
 }
 
 static bool wants_guard(const struct lb_plan_request *request, enum lb_guard guard) {
-  if (request->guard) return strcmp(request->guard, lb_guard_name(guard)) == 0;
+  if (request->only_guards) return request->only_guards >> guard & 1;
   return !request->guards || request->guards & 1u << guard;
 }
 

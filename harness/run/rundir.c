@@ -241,7 +241,7 @@ static int choose_exact(struct lb_rundir *dir, const char *exact, char *err, siz
     return snprintf(err, err_size, "results folder %s is that of a run that was killed: expected a new name, or --resume", exact), -EEXIST;
   if (mkdir(dir->partial, 0755) == 0) return 0;
   if (errno == EEXIST) return snprintf(err, err_size, "results folder %s is being written by another run, expected a new name", exact), -EEXIST;
-  return fail(-errno, dir->partial, err, err_size);
+  return fail(-errno, exact, err, err_size);
 }
 
 /* The same with a name made of time and label. */

@@ -13,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
+#include "base/files.h"
 #include "base/refuse.h"
 #include "base/suggest.h"
 #include "sandbox.h"
@@ -40,7 +41,7 @@ static int put_yes_no(bool *ret, const char *value, char *err, size_t err_size) 
 
 /* A certificate to trust means that one is looked at. */
 static int put_ca(struct lb_own_login *login, const char *value, char *err, size_t err_size) {
-  FILE *in = fopen(value, "re");
+  FILE *in = lb_open_file(value);
   if (!in) return lb_refuse(err, err_size, "cannot read %s: %s", value, strerror(errno));
   fclose(in);
   login->tls = true;
@@ -119,7 +120,7 @@ int lb_own_read_logins(const char *path, char *err, size_t err_size) {
   struct stat st;
   size_t section = LB_LOGIN_COUNT;
   int number = 0, r = 0;
-  FILE *in = fopen(path, "re");
+  FILE *in = lb_open_file(path);
   if (!in || fstat(fileno(in), &st) < 0) r = lb_refuse(err, err_size, "--auth %s: %s", path, strerror(errno));
   else if (S_ISREG(st.st_mode) && st.st_mode & 077)
     r = lb_refuse(err, err_size, "--auth %s: others may read or write it (mode %03o), expected a file of yours alone: chmod 600 %s", path,

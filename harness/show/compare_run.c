@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
+
 enum { TAIL_SAMPLES = 10 };
 
 /* Columns beside the metrics. */
@@ -42,7 +44,7 @@ static int load_json(const char *dir, struct lb_run *run, char *err, size_t err_
   char path[PATH_MAX];
   json_error_t why;
   if (snprintf(path, sizeof path, "%s/run.json", dir) >= (int)sizeof path) return fail(-ENAMETOOLONG, dir, err, err_size);
-  FILE *file = fopen(path, "re");
+  FILE *file = lb_open_file(path);
   if (!file) return fail(-errno, path, err, err_size);
   run->json = json_loadf(file, JSON_REJECT_DUPLICATES, &why);
   fclose(file);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/csv.h"
+#include "base/files.h"
 #include "explain_cell.h"
 
 #define HISTORIES "histories/"
@@ -40,12 +41,14 @@ static int load_run(const struct finder *f) {
   char path[PATH_MAX];
   json_error_t why;
   snprintf(path, sizeof path, "%s/run.json", f->dir);
-  if (access(path, R_OK) < 0) {
+  FILE *file = lb_open_file(path);
+  if (!file) {
     int r = -errno;
     snprintf(f->err, f->err_size, "%s: expected a results folder with run.json: %s", f->dir, strerror(-r));
     return r;
   }
-  f->told->run = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
+  f->told->run = json_loadf(file, JSON_REJECT_DUPLICATES, &why);
+  fclose(file);
   if (f->told->run && json_is_array(json_object_get(f->told->run, "cells"))) return 0;
   if (f->told->run) snprintf(f->err, f->err_size, "%s: expected an object with a list 'cells'", path);
   else snprintf(f->err, f->err_size, "%s:%d: %s", path, why.line, why.text);

@@ -151,6 +151,16 @@ out:
   return r;
 }
 
+int lb_report_check(const char *run_dir, char *err, size_t err_size) {
+  json_t *run = NULL;
+  struct lb_report_trials *trials = NULL;
+  int r = lb_report_load(run_dir, &run, err, err_size);
+  if (r == 0) r = lb_report_trials_load(run_dir, &trials, err, err_size);
+  lb_report_trials_free(trials);
+  json_decref(run);
+  return r;
+}
+
 int lb_report_write(const char *run_dir, char *err, size_t err_size) {
   json_t *run = NULL;
   struct lb_report_trials *trials = NULL;

@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+/* Whether a run folder has what a report is made of: run.json and trials.csv, whole and well-formed. 0; -errno with one line in err. */
+int lb_report_check(const char *run_dir, char *err, size_t err_size);
 /* Writes report.html into a run folder from its run.json and trials.csv (results/SCHEMA.md), and
  * from nothing else: the same folder gives the same page. It shows the figures that are there at
  * this moment, so draw them first. The page appears under its name only when it is complete. 0;

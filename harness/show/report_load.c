@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/files.h"
 #include "report_parts.h"
 #include "scenario/scenario.h"
 
@@ -117,7 +118,7 @@ int lb_report_load(const char *run_dir, json_t **ret_run, char *err, size_t err_
     snprintf(err, err_size, "%.100s...: %s", run_dir, strerror(ENAMETOOLONG));
     return -ENAMETOOLONG;
   }
-  FILE *file = fopen(path, "re");
+  FILE *file = lb_open_file(path);
   if (!file) {
     int r = -errno;
     snprintf(err, err_size, "%s: %s", path, strerror(-r));
