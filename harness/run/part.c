@@ -39,7 +39,7 @@ static void remove_tables(const char *folder) {
 }
 
 int lb_part_keep(const struct lb_tally *tally, struct lb_run_info *info, struct lb_rundir *dir, char *err, size_t err_size) {
-  if (tally->done == 0) return -ENOENT;
+  if (tally->done == 0 && tally->plan->job_count > 0) return -ENOENT;
   bool whole = tally->done == tally->plan->job_count;
   for (size_t i = 0; i < tally->plan->job_count; i++)
     if (!tally->jobs[i].done) forget(dir->partial, tally->jobs[i].job->plan.name);
