@@ -32,6 +32,19 @@ static size_t plugin_count;
 static const struct lb_protocol *foreign[FOREIGN_MAX];
 static size_t foreign_count;
 
+/* What runs on a user's own servers unless another one is asked for. */
+static const struct {
+  const char *topology;
+  const struct lb_protocol *protocol;
+} to_use[] = {{"redis", &lb_redis_token}, {"sentinel", &lb_redis_token}, {"cluster", &lb_redis_token}, {"redis-x3", &lb_redlock},    {"zk", &lb_zk_sequential},
+              {"zk-x3", &lb_zk_sequential}, {"pg", &lb_pg_lease},        {"pg-async", &lb_pg_lease},   {"etcd", &lb_etcd_v3lock}, {"etcd-x3", &lb_etcd_v3lock}};
+
+const struct lb_protocol *lb_protocol_to_use(const char *topology) {
+  for (size_t i = 0; i < sizeof to_use / sizeof *to_use; i++)
+    if (strcmp(to_use[i].topology, topology) == 0) return to_use[i].protocol;
+  return NULL;
+}
+
 const struct lb_protocol *lb_protocol_at(size_t i) {
   if (i < BUILTIN_COUNT) return builtin[i];
   i -= BUILTIN_COUNT;

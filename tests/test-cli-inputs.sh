@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Bad input, every kind at every command: exit 2, one line on stderr that names what is wrong, nothing on stdout, and no file left behind. No byte of
 # the line but printable ASCII, whatever was typed. No server is started. TAP. Usage: test-cli-inputs.sh LOCKBENCH PLUGIN_FOLDER
-bin=$1 plugins=$2 n=0 inputs=0
+bin=$(realpath "$1") plugins=$(realpath "$2") n=0 inputs=0
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 export LOCKBENCH_RESULTS="$dir/results"
@@ -28,9 +28,9 @@ refused() {
   case $err in *[!\ -~$newline]*) wrong="$wrong, bytes that are no ASCII" ;; esac
   name="$*"
   case $name in *[!\ -~]* | *'#'*) name=$(printf %s "$name" | tr -c ' "$-~' '?') ;; esac
-  if [ -z "$wrong" ]; then echo "ok $n - $name"; else
-    echo "not ok $n - $name"
-    echo "# $wrong"
+  if [ -z "$wrong" ]; then printf 'ok %d - %s\n' $n "$name"; else
+    printf 'not ok %d - %s\n' $n "$name"
+    printf '# %s\n' "$wrong"
     head -n 5 "$dir/err" | sed 's/^/# /'
   fi
 }

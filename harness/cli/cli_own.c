@@ -121,7 +121,7 @@ char *lb_own_systems(const char *asked) {
   const struct lb_protocol *protocol;
   const struct lb_own *own;
   char *list = NULL, *copy = asked ? strdup(asked) : NULL, *rest = copy;
-  for (size_t i = 0; !asked && (own = lb_own_at(i)); i++) add(&list, lb_own_lock(own), own->topology.name);
+  for (size_t i = 0; !asked && (own = lb_own_at(i)); i++) if ((protocol = lb_protocol_to_use(own->topology.stands_for))) add(&list, protocol->name, own->topology.name);
   for (char *one; rest && (one = strsep(&rest, ","));)
     if (strcmp(one, "all") == 0) add_all(&list);
     else if (strchr(one, '@') || !(protocol = lb_protocol_find(one))) add(&list, one, "");

@@ -16,17 +16,17 @@
 #include "family_own.h"
 
 static const struct lb_own_kind kinds[LB_OWN_COUNT] = {
-    [LB_OWN_REDIS] = {"--redis", "own-redis", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_REDIS, 6379, "redis", "redis-x3", "redis-token", "redlock", &lb_family_own_redis,
+    [LB_OWN_REDIS] = {"--redis", "own-redis", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_REDIS, 6379, "redis", "redis-x3", &lb_family_own_redis,
                       true, lb_own_redis_ask, lb_own_redis_clean},
     [LB_OWN_SENTINEL] = {"--sentinel", "own-sentinel", "HOST:PORT[,HOST:PORT...]=NAME", LB_LOGIN_REDIS, 26379, "sentinel", "sentinel",
-                         "redis-token", "redis-token", &lb_family_own_sentinel, true, lb_own_sentinel_ask, lb_own_redis_clean},
+                         &lb_family_own_sentinel, true, lb_own_sentinel_ask, lb_own_redis_clean},
     [LB_OWN_CLUSTER] = {"--redis-cluster", "own-cluster", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_REDIS, 6379, "cluster", "cluster",
-                        "redis-token", "redis-token", &lb_family_own_cluster, true, lb_own_cluster_ask, lb_own_redis_clean},
+                        &lb_family_own_cluster, true, lb_own_cluster_ask, lb_own_redis_clean},
     [LB_OWN_ZOOKEEPER] = {"--zookeeper", "own-zookeeper", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_ZOOKEEPER, 2181, "zk", "zk-x3",
-                          "zk-sequential", "zk-sequential", &lb_family_own_zookeeper, true, lb_own_zookeeper_ask, lb_own_zookeeper_clean},
-    [LB_OWN_POSTGRES] = {"--postgres", "own-postgres", "CONNINFO", LB_LOGIN_POSTGRES, 5432, "pg", "pg-async", "pg-lease", "pg-lease", &lb_family_own_postgres, false,
+                          &lb_family_own_zookeeper, true, lb_own_zookeeper_ask, lb_own_zookeeper_clean},
+    [LB_OWN_POSTGRES] = {"--postgres", "own-postgres", "CONNINFO", LB_LOGIN_POSTGRES, 5432, "pg", "pg-async", &lb_family_own_postgres, false,
                          lb_own_postgres_ask, lb_own_postgres_clean},
-    [LB_OWN_ETCD] = {"--etcd", "own-etcd", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_ETCD, 2379, "etcd", "etcd-x3", "etcd-v3lock", "etcd-v3lock", &lb_family_own_etcd, false,
+    [LB_OWN_ETCD] = {"--etcd", "own-etcd", "HOST:PORT[,HOST:PORT...]", LB_LOGIN_ETCD, 2379, "etcd", "etcd-x3", &lb_family_own_etcd, false,
                      lb_own_etcd_ask, lb_own_etcd_clean},
 };
 
@@ -36,8 +36,6 @@ static size_t list_count;
 const struct lb_own_kind *lb_own_kind(enum lb_own_what what) { return &kinds[what]; }
 
 struct lb_own *lb_own_at(size_t index) { return index < list_count ? &list[index] : NULL; }
-
-const char *lb_own_lock(const struct lb_own *own) { return own->given_count > 1 ? own->kind->lock_many : own->kind->lock; }
 
 void lb_own_address_text(const struct lb_own_address *at, char *buf, size_t size) {
   bool literal = strchr(at->host, ':');

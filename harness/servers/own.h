@@ -44,7 +44,6 @@ struct lb_own_kind {
   enum lb_own_login_of login;     /* of those that hold locks */
   uint16_t port;                  /* where none is named */
   const char *alone, *many;       /* the topologies that one server stands for, and several */
-  const char *lock, *lock_many;   /* the protocol to use on one server, and on several: what runs without -b */
   const struct lb_family *family;
   bool no_tls;                    /* the client library here has none */
   /* Both run in a process of their own, in which a library may leave what it likes. Asks the servers of own->given; fills `ret`. 0, or
@@ -72,8 +71,6 @@ const struct lb_own_kind *lb_own_kind(enum lb_own_what what);
 int lb_own_add(enum lb_own_what what, const char *value, char *err, size_t err_size);
 /* NULL behind the last. */
 struct lb_own *lb_own_at(size_t index);
-/* The protocol to use on these servers. */
-const char *lb_own_lock(const struct lb_own *own);
 /* What clients get; it points into `own`, and the logins. Before lb_own_ask() it lists what was typed. `endpoint` has room for
  * LB_SERVERS_MAX. */
 void lb_own_target(const struct lb_own *own, struct lb_endpoint *endpoint, struct lb_target *ret);
