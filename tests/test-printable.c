@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Text of others on a terminal: what moves a cursor, or is no UTF-8, is written out; everything else stays.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/printable.h"
+
+static void becomes(const char *text, const char *expected) {
+  char buf[100];
+  lb_printable(text, buf, sizeof buf);
+  assert_string_equal(buf, expected);
+}
+
+static void text_stays(void **state) {
+  (void)state;
+  becomes("", "");
+  becomes("control.local@none: 'a b'", "control.local@none: 'a b'");
+  becomes("Z\xc3\xbcrich \xe2\x82\xac \xf0\x9f\x94\x92", "Z\xc3\xbcrich \xe2\x82\xac \xf0\x9f\x94\x92");
+}
+
+static void control_characters_are_written_out(void **state) {
+  (void)state;
+  becomes("a\033[2Jb\n\t\r\177", "a\\x1b[2Jb\\n\\t\\x0d\\x7f");
+  becomes("\xc2\x9b"
+          "31m", "\\xc2\\x9b31m"); /* CSI, as one character */
+}
+
+static void what_is_no_utf8_is_written_out(void **state) {
+  (void)state;
+  becomes("\xe9t\xe9", "\\xe9t\\xe9");
+  becomes("\xc0\x80", "\\xc0\\x80");             /* too long for what it is */
+  becomes("\xed\xa0\x80", "\\xed\\xa0\\x80");    /* a surrogate */
+  becomes("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80");
+  becomes("\xe2\x82", "\\xe2\\x82");             /* ends too early */
+}
+
+static void it_ends_before_what_has_no_room(void **state) {
+  (void)state;
+  char buf[6];
+  lb_printable("abc\033", buf, sizeof buf);
+  assert_string_equal(buf, "abc");
+  lb_printable("abcd\xe2\x82\xac", buf, sizeof buf);
+  assert_string_equal(buf, "abcd");
+  lb_printable("abcde", buf, sizeof buf);
+  assert_string_equal(buf, "abcde");
+  lb_printable("abc", buf, 1);
+  assert_string_equal(buf, "");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(text_stays),
+      cmocka_unit_test(control_characters_are_written_out),
+      cmocka_unit_test(what_is_no_utf8_is_written_out),
+      cmocka_unit_test(it_ends_before_what_has_no_room),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
