@@ -200,7 +200,9 @@ expect 'the second time by its name' 2 '^lockbench: --expect fence=safe: given t
 expect 'an expectation that nothing needs' 2 '--expect none=safe: no system of this run is under that guard without an expectation' "$bin" run control -b local --expect safe
 "$bin" run control --plugin "$plugins/plugin-example.so" -n 1 --expect violated >"$dir/out4" 2>&1
 check 'a plugin alone is what is run, and held against what its author expects: exit 3' test $? -eq 3
-check 'it, and nothing else' grep -qx 'NOT as expected: 1 cell: 1 safe, 0 violated, 1 against expectation' "$dir/out4"
+check 'it, and nothing else' grep -qx 'lock-file: safe in control. NOT as expected: 1 cell: 1 safe, 0 violated, 1 against expectation' "$dir/out4"
+says 'a question that means nothing is not asked: exit 5' 5 '^nothing was asked: [0-9]+ cells mean nothing on local@none$' "$bin" run failover -b local@none -o "$dir/nothing"
+check 'and its page is not green' sh -c '"$1" report "$2" >/dev/null 2>&1; grep -q "class=\"banner\"" "$2/report.html"' - "$bin" "$dir/nothing"
 check 'with the reason' grep -q 'lock-file@none: safe, expected violated: said with --expect' "$dir/out4"
 check 'a plugin that is as its author expects' "$bin" run control --plugin "$plugins/plugin-example.so" -n 1 --expect safe
 expect 'a plugin with a point that fits into no scenario' 2 'plugin-point.so: protocol table has a point whose name has more than 31 bytes' \
@@ -416,7 +418,7 @@ check 'an expectation is of the guard that is asked for' \
 check 'or of the one it names: exit 3' test $? -eq 3
 sed -i 's/^step = client 1 acquire/step = stop client 1 at after-quorum\n&/' "$dir/guards.ini"
 "$bin" run "$dir/guards.ini" -g none --json >"$dir/out4" 2>&1
-check 'a point the system does not have means nothing there: exit 0' test $? -eq 0
+check 'a point the system does not have means nothing there: exit 5' test $? -eq 5
 check 'and where to look is said' grep -q "local has no point 'after-quorum', see .lockbench list points" "$dir/out4"
 
 # The story of a trial, from a run folder.

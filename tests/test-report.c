@@ -169,6 +169,28 @@ static void the_verdict_comes_first_and_the_sections_follow_in_order(void **stat
                                            "Violated trials", "Machine and versions", "Run it again", "Files", NULL});
 }
 
+/* Of the user's own lock the colour is that of the lock, whatever was expected of it. */
+static void the_banner_of_an_own_lock_has_the_colour_of_the_lock(void **state) {
+  (void)state;
+  static const struct {
+    const char *rest, *banner;
+  } rows[] = {
+      {",\"lock_verdict\":\"violated\",\"exit_code\":0", "\"banner bad\""},
+      {",\"lock_verdict\":\"safe\",\"exit_code\":0", "\"banner good\""},
+      {",\"lock_verdict\":\"safe\",\"exit_code\":3", "\"banner good\""},
+      {",\"lock_verdict\":\"stuck\",\"exit_code\":0", "\"banner\""},
+      {",\"lock_verdict\":\"n/a\",\"exit_code\":5", "\"banner\""},
+      {",\"lock_verdict\":\"safe\",\"exit_code\":1", "\"banner bad\""},
+      {",\"lock_verdict\":null,\"exit_code\":3", "\"banner bad\""},
+      {",\"exit_code\":5", "\"banner\""},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char run[2000];
+    snprintf(run, sizeof run, "{\"schema_version\":1,\"id\":\"r1\",\"scenarios\":[{\"name\":\"s\"}],\"cells\":[%s]%s}", CELL("s", "p@t", "none", "safe", ""), rows[i].rest);
+    assert_has(page_of(run, TRIALS_HEADER), rows[i].banner);
+  }
+}
+
 static void a_scenario_says_what_a_trial_has_to_show_and_how_many_did(void **state) {
   (void)state;
   const char *page = page_of(RUN("{\"name\":\"s\",\"proof\":[\"premise = client 1 holds\"]},{\"name\":\"old\"}",
@@ -579,6 +601,7 @@ int main(void) {
       cmocka_unit_test(a_path_is_never_a_scheme),
       EACH(every_text_of_a_run_is_escaped),
       EACH(the_verdict_comes_first_and_the_sections_follow_in_order),
+      EACH(the_banner_of_an_own_lock_has_the_colour_of_the_lock),
       EACH(a_scenario_says_what_a_trial_has_to_show_and_how_many_did),
       EACH(a_cell_says_verdict_count_and_bound),
       EACH(a_difference_is_marked_in_its_cell_and_listed_with_the_reason),

@@ -12,6 +12,8 @@
 
 #include <cmocka.h>
 
+#include "run/exit.h"
+#include "run/lock_verdict.h"
 #include "run/rate.h"
 
 /* Those a trial can end with. */
@@ -390,6 +392,125 @@ static void the_control_is_of_honest_protocols_and_knows_the_longest_stall(void 
   assert_int_equal(control.stall_ns, 5);
 }
 
+/* ---- how a run ends ---------------------------------------------------------------------------------------------- */
+
+enum { ENDS = 12 };
+
+struct ended {
+  struct lb_scenario scenarios[ENDS];
+  struct lb_cell cells[ENDS];
+  struct lb_cell_sum sums[ENDS];
+  struct lb_plan plan;
+  struct lb_tally tally;
+  char line[600];
+};
+
+static void add_end(struct ended *run, const char *name, const char *system, bool own, enum lb_guard guard, enum lb_verdict verdict) {
+  size_t i = run->plan.cell_count++;
+  bool ran = verdict != LB_NA && verdict != LB_SKIPPED && verdict != LB_VERDICT_NONE;
+  assert_true(i < ENDS);
+  run->scenarios[i].name = (char *)name;
+  run->cells[i] = (struct lb_cell){.scenario = &run->scenarios[i], .own = own, .guard = guard};
+  snprintf(run->cells[i].system, sizeof run->cells[i].system, "%s", system);
+  run->sums[i] = (struct lb_cell_sum){.cell = &run->cells[i], .verdict = verdict, .trials = ran, .violated = verdict == LB_VIOLATED};
+}
+
+static enum lb_exit end_of(struct ended *run) {
+  run->plan.cells = run->cells;
+  run->tally = (struct lb_tally){.plan = &run->plan, .cells = run->sums};
+  return lb_exit_of_run(&run->tally, run->line, sizeof run->line);
+}
+
+static void a_run_in_which_nothing_was_asked_is_no_success(void **state) {
+  (void)state;
+  static const struct lb_expect nothing = {.verdict = LB_NA};
+  struct ended run = {0};
+  for (int i = 0; i < 6; i++) add_end(&run, "failover", "local@none", false, (enum lb_guard)i, LB_NA);
+  run.cells[0].expect = &nothing; /* that it means nothing there is no answer either */
+  assert_int_equal(end_of(&run), LB_EXIT_MISSING);
+  assert_string_equal(run.line, "nothing was asked: 6 cells mean nothing on local@none");
+  add_end(&run, "failover", "redis-token@redis", false, LB_GUARD_NONE, LB_SKIPPED);
+  assert_int_equal(end_of(&run), LB_EXIT_MISSING);
+  assert_string_equal(run.line, "nothing was asked: 6 cells mean nothing there, 1 cell skipped");
+  add_end(&run, "control", "local@none", false, LB_GUARD_NONE, LB_SAFE);
+  assert_int_equal(end_of(&run), LB_EXIT_MISSING);
+  assert_string_equal(run.line, "incomplete: 8 cells: 1 safe, 0 violated, 1 skipped, 6 n/a");
+  run.sums[6].verdict = LB_NA;
+  assert_int_equal(end_of(&run), LB_EXIT_OK);
+  assert_string_equal(run.line, "as expected: 8 cells: 1 safe, 0 violated, 7 n/a");
+}
+
+static void of_the_users_own_lock_its_verdict_comes_first(void **state) {
+  (void)state;
+  static const struct lb_expect violated = {.verdict = LB_VIOLATED};
+  struct ended run = {0};
+  add_end(&run, "failover", "mylock@redis", true, LB_GUARD_NONE, LB_VIOLATED);
+  add_end(&run, "pause-holder", "mylock@redis", true, LB_GUARD_NONE, LB_VIOLATED);
+  add_end(&run, "control", "mylock@redis", true, LB_GUARD_NONE, LB_SAFE);
+  add_end(&run, "control", "mylock@redis", true, LB_GUARD_FENCE, LB_SAFE); /* under a guard: of the resource */
+  add_end(&run, "control", "redis-token@redis", false, LB_GUARD_NONE, LB_SAFE);
+  run.cells[0].expect = run.cells[1].expect = &violated;
+  assert_int_equal(end_of(&run), LB_EXIT_OK);
+  assert_string_equal(run.line, "mylock: violated in 2 of 3 scenarios (failover, pause-holder); safe in 1. As expected: 5 cells: 3 safe, 2 violated");
+  assert_int_equal(lb_lock_verdict(&run.tally), LB_VIOLATED);
+  run.cells[0].expect = NULL;
+  assert_int_equal(end_of(&run), LB_EXIT_UNEXPECTED);
+  add_end(&run, "failover", "mylock@sentinel", true, LB_GUARD_DEADLINE, LB_SAFE); /* only under a guard: under that one */
+  static const struct lb_protocol mylock = {.name = "mylock"};
+  for (size_t i = 0; i < run.plan.cell_count; i++) run.cells[i].protocol = run.cells[i].own ? &mylock : NULL;
+  end_of(&run);
+  assert_non_null(strstr(run.line, "mylock@redis: violated"));
+  assert_non_null(strstr(run.line, "mylock@sentinel under guard deadline: safe in failover"));
+}
+
+static void the_verdict_of_an_own_lock_is_the_worst_of_what_was_asked(void **state) {
+  (void)state;
+  static const struct {
+    enum lb_verdict a, b, wanted;
+    const char *line;
+  } rows[] = {
+      {LB_SAFE, LB_SAFE, LB_SAFE, "mylock: safe in both scenarios. "},
+      {LB_SAFE, LB_NA, LB_SAFE, "mylock: safe in 1 of 2 scenarios; n/a in 1. "},
+      {LB_SAFE, LB_SKIPPED, LB_SKIPPED, "mylock: skipped in 1 of 2 scenarios (b); safe in 1. "},
+      {LB_SAFE, LB_STUCK, LB_STUCK, "mylock: stuck in 1 of 2 scenarios (b); safe in 1. "},
+      {LB_UNDECIDED, LB_SAFE, LB_UNDECIDED, "mylock: undecided in 1 of 2 scenarios (a); safe in 1. "},
+      {LB_STUCK, LB_VIOLATED, LB_VIOLATED, "mylock: violated in 1 of 2 scenarios (b); stuck in 1 (a). "},
+      {LB_SAFE, LB_VERDICT_NONE, LB_UNDECIDED, "mylock: not run in 1 of 2 scenarios (b); safe in 1. "},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    struct ended run = {0};
+    add_end(&run, "a", "mylock@none", true, LB_GUARD_NONE, rows[i].a);
+    add_end(&run, "b", "mylock@none", true, LB_GUARD_NONE, rows[i].b);
+    end_of(&run);
+    assert_int_equal(lb_lock_verdict(&run.tally), rows[i].wanted);
+    if (strncmp(run.line, rows[i].line, strlen(rows[i].line)) != 0) fail_msg("%s\nexpected %s", run.line, rows[i].line);
+  }
+  struct ended mixed = {0};
+  add_end(&mixed, "a", "mylock@none", true, LB_GUARD_NONE, LB_MIXED);
+  end_of(&mixed);
+  assert_int_equal(lb_lock_verdict(&mixed.tally), LB_MIXED);
+  mixed.sums[0].violated = 1; /* once is enough */
+  assert_int_equal(lb_lock_verdict(&mixed.tally), LB_VIOLATED);
+}
+
+/* However many scenarios and locks there are, the line is whole and has its counts. */
+static void a_line_of_many_own_locks_is_cut_and_keeps_the_expectation(void **state) {
+  (void)state;
+  struct ended run = {0};
+  char system[ENDS][90];
+  for (int i = 0; i < ENDS; i++) {
+    memset(system[i], 'a' + i, sizeof system[i]);
+    snprintf(system[i] + 80, 10, "@none");
+    add_end(&run, "a-scenario-with-a-name-that-is-long", system[i], true, LB_GUARD_NONE, LB_VIOLATED);
+  }
+  end_of(&run);
+  assert_non_null(strstr(run.line, ". NOT as expected: 12 cells: 0 safe, 12 violated, 12 against expectation"));
+  struct ended many = {0};
+  for (int i = 0; i < 6; i++) add_end(&many, i < 5 ? "bad" : "good", "mylock@none", true, LB_GUARD_NONE, i < 5 ? LB_VIOLATED : LB_SAFE);
+  end_of(&many);
+  assert_non_null(strstr(many.line, "violated in 5 of 6 scenarios (bad, bad, bad, bad and 1 more); safe in 1."));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(trials_that_observed_their_premises_are_counted),
@@ -409,6 +530,10 @@ int main(void) {
       cmocka_unit_test(violations_are_compared_with_those_of_the_control),
       cmocka_unit_test(one_decided_trial_is_not_compared),
       cmocka_unit_test(what_stands_still_is_not_compared),
+      cmocka_unit_test(a_run_in_which_nothing_was_asked_is_no_success),
+      cmocka_unit_test(of_the_users_own_lock_its_verdict_comes_first),
+      cmocka_unit_test(the_verdict_of_an_own_lock_is_the_worst_of_what_was_asked),
+      cmocka_unit_test(a_line_of_many_own_locks_is_cut_and_keeps_the_expectation),
       cmocka_unit_test(the_control_is_of_honest_protocols_and_knows_the_longest_stall),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,9 +5,12 @@
  */
 #include "exit.h"
 
+#include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "tally.h"
+#include "lock_verdict.h"
+#include "run_info.h"
 
 const char *lb_exit_meaning(long long code) {
   switch (code) {
@@ -16,15 +19,33 @@ const char *lb_exit_meaning(long long code) {
     case LB_EXIT_USAGE: return "usage or bad input";
     case LB_EXIT_UNEXPECTED: return "a verdict differs from the expectation, or there is a violation where none is stated";
     case LB_EXIT_UNDECIDED: return "something stayed undecided";
-    case LB_EXIT_MISSING: return "a needed server or permission is missing";
+    case LB_EXIT_MISSING: return "a needed server or permission is missing, or nothing was asked";
     case LB_EXIT_STOPPED: return "stopped before its end; what is decided is kept";
     default: return "unknown";
   }
 }
 
+static bool one_system(const struct lb_plan *plan) {
+  for (size_t i = 1; i < plan->cell_count; i++)
+    if (strcmp(plan->cells[i].system, plan->cells[0].system) != 0) return false;
+  return plan->cell_count > 0;
+}
+
+/* A run without a trial is no success: whoever named the wrong lock would take it for one. */
+static enum lb_exit nothing_asked(const struct lb_plan *plan, int na, int skipped, char *line, size_t size) {
+  char where[120] = "there";
+  int n = snprintf(line, size, "nothing was asked: ");
+  if (one_system(plan)) snprintf(where, sizeof where, "on %s", plan->cells[0].system);
+  if (na) n += snprintf(line + n, size - (size_t)n, "%d cell%s nothing %s%s", na, na == 1 ? " means" : "s mean", where, skipped ? ", " : "");
+  if (skipped) snprintf(line + n, size - (size_t)n, "%d cell%s skipped", skipped, skipped == 1 ? "" : "s");
+  return LB_EXIT_MISSING;
+}
+
+enum { COUNTS_ROOM = 250 }; /* kept for the second sentence, however many locks the first one names */
+
 /* Counts cells, not trials. Nothing is missing because of a cell that means nothing. */
 enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t size) {
-  int unexpected = 0, violated = 0, safe = 0, stuck = 0, mixed = 0, undecided = 0, skipped = 0, na = 0;
+  int unexpected = 0, violated = 0, safe = 0, stuck = 0, mixed = 0, undecided = 0, skipped = 0, na = 0, not_run = 0;
   for (size_t i = 0; i < tally->plan->cell_count; i++) {
     const struct lb_cell_sum *cell = &tally->cells[i];
     violated += cell->verdict == LB_VIOLATED;
@@ -34,17 +55,21 @@ enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t siz
     skipped += cell->verdict == LB_SKIPPED;
     mixed += cell->verdict == LB_MIXED;
     na += cell->verdict == LB_NA;
+    not_run += cell->verdict == LB_VERDICT_NONE;
     unexpected += lb_cell_as_expected(cell) == 0;
   }
+  if ((size_t)(na + skipped) == tally->plan->cell_count) return nothing_asked(tally->plan, na, skipped, line, size);
   enum lb_exit code = unexpected ? LB_EXIT_UNEXPECTED : undecided ? LB_EXIT_UNDECIDED : skipped ? LB_EXIT_MISSING : LB_EXIT_OK;
   static const char *const word[] = {"as expected", "", "", "NOT as expected", "undecided", "incomplete"};
-  int n = snprintf(line, size, "%s: %zu cell%s: %d safe, %d violated", word[code], tally->plan->cell_count,
-                   tally->plan->cell_count == 1 ? "" : "s", safe, violated);
+  int n = (int)lb_lock_verdict_line(tally, line, size > 2 * COUNTS_ROOM ? size - COUNTS_ROOM : size / 2);
+  if (n) n += snprintf(line + n, size - (size_t)n, ". ");
+  n += snprintf(line + n, size - (size_t)n, "%c%s: %zu cell%s: %d safe, %d violated", n ? toupper(word[code][0]) : word[code][0], word[code] + 1,
+                tally->plan->cell_count, tally->plan->cell_count == 1 ? "" : "s", safe, violated);
   /* What is 0 is not mentioned, but for safe and violated: a reader looks for both. */
   const struct {
     int count;
     const char *what;
-  } more[] = {{stuck, "stuck"}, {mixed, "mixed"}, {undecided, "undecided"}, {skipped, "skipped"}, {na, "n/a"}, {unexpected, "against expectation"}};
+  } more[] = {{stuck, "stuck"}, {mixed, "mixed"}, {undecided, "undecided"}, {skipped, "skipped"}, {na, "n/a"}, {not_run, "not run"}, {unexpected, "against expectation"}};
   for (size_t i = 0; i < sizeof more / sizeof *more; i++)
     if (more[i].count && n > 0 && (size_t)n < size)
       n += snprintf(line + n, size - (size_t)n, ", %d %s", more[i].count, more[i].what);
@@ -52,7 +77,7 @@ enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t siz
 }
 
 enum lb_exit lb_exit_of_stopped(const struct lb_tally *tally, char *line, size_t size) {
-  char known[300];
+  char known[sizeof ((struct lb_run_info *)0)->verdict];
   enum lb_exit code = lb_exit_of_run(tally, known, sizeof known);
   bool whole = tally->done == tally->plan->job_count;
   if (whole) snprintf(line, size, "%s", known);

@@ -12,12 +12,13 @@ struct lb_tally;
 /* Scripts rely on these numbers. Between several that apply, the first of UNEXPECTED, UNDECIDED,
  * MISSING is taken: a surprise has to be looked at even if the run is incomplete. */
 enum lb_exit {
-  LB_EXIT_OK = 0,         /* as expected */
+  LB_EXIT_OK = 0,         /* something was asked, and all of it is as expected */
   LB_EXIT_FAILURE = 1,    /* the harness failed */
   LB_EXIT_USAGE = 2,      /* usage or bad input */
   LB_EXIT_UNEXPECTED = 3, /* a verdict differs from its expectation, or a violation where none is stated */
   LB_EXIT_UNDECIDED = 4,
-  /* A needed server or permission is missing. Of a run: what could be run is as expected. */
+  /* A needed server or permission is missing. Of a run: what could be run is as expected, or nothing
+   * was asked, as every cell is n/a or skipped. */
   LB_EXIT_MISSING = 5,
   /* Stopped before its end, by a signal or a full disk: what is decided is kept. As a shell says of SIGINT. */
   LB_EXIT_STOPPED = 130,
@@ -25,7 +26,8 @@ enum lb_exit {
 
 /* What a code says of a run, in words for a page; "unknown" for a code of another version. */
 const char *lb_exit_meaning(long long code);
-/* The exit code of a finished run, and into `line` the first line of its summary. */
+/* The exit code of a finished run, and into `line` the first line of its summary. Of the user's own
+ * lock its verdict comes first (lock_verdict.h), and what was expected after it. */
 enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t size);
 
 /* The same of a run that was stopped: LB_EXIT_STOPPED, unless all of it was done by then. The line begins with how much is decided. */

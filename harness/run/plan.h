@@ -14,6 +14,7 @@ struct lb_cell {
   const struct lb_protocol *protocol;
   const struct lb_topology *topology;
   char system[96];
+  bool own; /* the user's: a lock of --plugin or --exec, or any on servers of the user's own */
   enum lb_guard guard;
   union lb_value *options;        /* of the protocol, owned */
   const struct lb_expect *expect; /* NULL = nothing is expected */

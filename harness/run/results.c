@@ -14,6 +14,7 @@
 
 #include "about.h"
 #include "base/files.h"
+#include "lock_verdict.h"
 #include "rate.h"
 
 enum { PATH_LENGTH = 4000 };
@@ -187,20 +188,25 @@ static json_t *control_json(const struct lb_tally *tally) {
                    (double)control.stall_ns / 1e6);
 }
 
+static json_t *lock_verdict_json(const struct lb_tally *tally) {
+  enum lb_verdict verdict = lb_lock_verdict(tally);
+  return verdict == LB_VERDICT_NONE ? json_null() : json_string(lb_verdict_name(verdict));
+}
+
 /* json_pack() takes over what stands under `o`. */
 static json_t *run_json(const struct lb_tally *tally, const struct lb_run_info *info) {
   const struct lb_plan *plan = tally->plan;
   json_t *scenarios = json_array();
   for (size_t i = 0; i < plan->scenario_count; i++)
     json_array_append_new(scenarios, lb_results_scenario(&plan->scenarios[i]));
-  return json_pack("{s:i, s:s, s:o, s:o, s:s, s:f, s:i, s:I, s:i, s:I, s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:i}",
+  return json_pack("{s:i, s:s, s:o, s:o, s:s, s:f, s:i, s:I, s:i, s:I, s:I, s:b, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:i}",
                    "schema_version", 1, "id", info->id, "tool", lb_about_tool(), "argv",
                    lb_about_argv(info->argv, info->argc), "started_utc", info->started_utc, "seconds", info->seconds, "sittings",
                    info->sittings, "seed", (json_int_t)plan->seed, "jobs", info->jobs, "trials", (json_int_t)plan->job_count, "done",
                    (json_int_t)tally->done, "partial", tally->done < plan->job_count, "machine",
                    lb_about_machine(&info->before, info->load_after, info->namespaces), "servers",
                    servers_json(info), "settings", lb_results_settings(plan), "scenarios", scenarios, "cells", lb_results_cells(tally), "control",
-                   control_json(tally), "verdict", info->verdict, "exit_code", info->exit_code);
+                   control_json(tally), "verdict", info->verdict, "lock_verdict", lock_verdict_json(tally), "exit_code", info->exit_code);
 }
 
 static int write_run(const struct lb_tally *tally, const struct lb_run_info *info, const char *dir, char *err,

@@ -32,7 +32,7 @@ struct lb_run_info {
   struct lb_version *versions;
   size_t version_count;
   /* First line of the summary (exit.h). */
-  char verdict[300];
+  char verdict[1200];
   int exit_code;
 };
 

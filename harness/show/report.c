@@ -20,17 +20,29 @@
 #include "not_drawn.h"
 #include "report_parts.h"
 #include "run/exit.h"
+#include "scenario/scenario.h"
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
 
-/* The sentence with which the run ended. Red is for what contradicts an expectation and for a
- * harness that failed; a run that is merely incomplete stays neutral. */
+/* Red is for what contradicts an expectation and for a harness that failed; a run that is merely
+ * incomplete stays neutral. Of the user's own lock the colour is that of the lock, whatever was
+ * expected of it: it is never green where it was violated. */
+static const char *tone_of(const json_t *run) {
+  const char *lock = lb_report_string(run, "lock_verdict");
+  const json_t *code = json_object_get(run, "exit_code");
+  json_int_t value = json_integer_value(code);
+  if (!json_is_integer(code)) return "";
+  if (lock && value != LB_EXIT_FAILURE)
+    return strcmp(lock, lb_verdict_name(LB_VIOLATED)) == 0 ? " bad" : strcmp(lock, lb_verdict_name(LB_SAFE)) == 0 ? " good" : "";
+  return value == LB_EXIT_OK ? " good" : value == LB_EXIT_FAILURE || value == LB_EXIT_UNEXPECTED ? " bad" : "";
+}
+
+/* The sentence with which the run ended. */
 static void write_verdict(FILE *out, const json_t *run) {
   const json_t *code = json_object_get(run, "exit_code");
   const char *verdict = lb_report_string(run, "verdict");
   json_int_t value = json_integer_value(code);
-  const char *tone = !json_is_integer(code) ? "" : value == 0 ? " good" : value == 1 || value == 3 ? " bad" : "";
-  fprintf(out, "<header class=\"banner%s\">\n<h1>", tone);
+  fprintf(out, "<header class=\"banner%s\">\n<h1>", tone_of(run));
   lb_html_text(out, verdict ? verdict : "no verdict in run.json");
   fputs("</h1>\n<p class=\"soft\">", out);
   if (json_is_integer(code))
