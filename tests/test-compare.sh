@@ -76,7 +76,8 @@ ends 'a planted difference is found' 3 '^contention~hold_ms=2, local@none, guard
 ends 'of a tenth, too' 3 '^  grants_per_s  .*  slower$' '' sh -c '"$1" compare "$2/variants" >"$2/table"; code=$?
   sed -n "/^contention~hold_ms=1.1,/,/^$/p" "$2/table"; exit $code' - "$bin" "$dir"
 ends 'too few repeats are too few' 4 ' of too few repeats$' '' "$bin" compare "$dir/few"
-ends 'and it is said how many it takes' 4 '  unknown: 2 and 2 repeats, it takes 5 of each$' '' "$bin" compare "$dir/few"
+ends 'and it is said how many it takes' 4 '  unknown: too few repeats \(2 and 2 of 5\)$' '' "$bin" compare "$dir/few"
+ends 'and with which option' 4 '^too few repeats to tell: .* measure again with -n 5$' '' "$bin" compare "$dir/few"
 ends 'a variant has a story of its own' 0 '^safe: no trial of this cell' '' "$bin" explain "$dir/variants" contention~hold_ms=1.1.local
 "$bin" run contention -b broken -n 1 -s hold_ms=0,1 -s clients=4 -s duration_s=0.2 -s warmup_s=0.1 -o "$dir/liar" >"$dir/log" 2>&1
 rm "$dir"/liar/histories/*hold_ms=1*

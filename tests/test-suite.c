@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "base/bootstrap.h"
 #include "scenario/scenario.h"
 #include "scenario/suite.h"
 
@@ -241,6 +242,41 @@ static void the_shipped_suites_run_every_shipped_scenario(void **state) {
   free(names), free(paths), free(all_names), free(all_paths);
 }
 
+/* Repeats of a scenario in a suite: its own, or as many as the suite says. */
+static int trials_in(const struct lb_suite *suite, size_t i, const struct lb_scenario *scenario) {
+  const char *said = strstr(suite->settings[i], "trials=");
+  return said ? atoi(said + strlen("trials=")) : scenario->trials;
+}
+
+/* A load that is measured less often than this cannot be told apart from itself on another day, whatever the suite took.
+ * `quick` asks each thing once: of its loads whether exclusion is kept, not at what cost. */
+static void loads_have_the_repeats_that_compare_takes(void **state) {
+  char suites[1100], **names, **paths;
+  size_t count, loads = 0;
+  (void)state;
+  snprintf(suites, sizeof suites, "%s/suites", folder);
+  assert_int_equal(lb_scenario_list(suites, &names, &paths, &count), 0);
+  for (size_t i = 0; i < count; i++) {
+    struct lb_suite s;
+    if (lb_suite_load(paths[i], folder, &s, err, sizeof err) < 0) fail_msg("%s", err);
+    for (size_t k = 0; k < s.count; k++) {
+      struct lb_scenario scenario;
+      if (lb_scenario_load(s.scenarios[k], &scenario, err, sizeof err) < 0) fail_msg("%s", err);
+      if (scenario.kind == LB_KIND_LOAD) {
+        loads++;
+        if (scenario.trials < LB_RATIO_REPEATS) fail_msg("%s: %d trials, compare takes %d", scenario.path, scenario.trials, LB_RATIO_REPEATS);
+        if (strcmp(names[i], "quick") != 0 && trials_in(&s, k, &scenario) < LB_RATIO_REPEATS)
+          fail_msg("suite %s, %s: %d trials, compare takes %d", names[i], scenario.name, trials_in(&s, k, &scenario), LB_RATIO_REPEATS);
+      }
+      lb_scenario_clear(&scenario);
+    }
+    lb_suite_clear(&s);
+    free(names[i]), free(paths[i]);
+  }
+  free(names), free(paths);
+  assert_true(loads >= 8);
+}
+
 /* A folder of its own. Each of its scenarios says where its bug was published. */
 static void the_museum_has_every_published_bug(void **state) {
   char path[1200], **names, **paths;
@@ -284,6 +320,7 @@ int main(void) {
       cmocka_unit_test(what_is_no_suite_file_is_refused_where_it_goes_wrong),
       cmocka_unit_test(a_folder_without_scenarios_is_named),
       cmocka_unit_test(the_shipped_suites_run_every_shipped_scenario),
+      cmocka_unit_test(loads_have_the_repeats_that_compare_takes),
       cmocka_unit_test(the_museum_has_every_published_bug),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -22,6 +22,11 @@
 
 static void print_count(size_t count, const char *one, const char *many) { printf("%zu %s", count, count == 1 ? one : many); }
 
+/* The other reason for `unknown` is a value of 0, which no number of repeats mends. */
+static bool too_few(const struct lb_compared *row) {
+  return row->difference == LB_DIFFERENCE_UNKNOWN && !isnan(row->ratio.value);
+}
+
 /* The first line is the answer. */
 static void print_answer(const struct lb_comparison *c) {
   const size_t *n = c->differences;
@@ -30,6 +35,15 @@ static void print_answer(const struct lb_comparison *c) {
   printf(" slower, %zu faster, %zu cannot be told apart", n[LB_DIFFERENCE_FASTER], n[LB_DIFFERENCE_NONE]);
   if (n[LB_DIFFERENCE_UNKNOWN]) printf(", %zu of too few repeats", n[LB_DIFFERENCE_UNKNOWN]);
   puts("");
+}
+
+/* The next command, where the runs were too short: a ratio that is shown beside no interval is easily quoted. */
+static void print_too_few(const struct lb_comparison *c) {
+  for (size_t i = 0; i < c->count; i++) {
+    if (!too_few(&c->row[i])) continue;
+    printf("too few repeats to tell: it takes %d on either side, so measure again with -n %d\n", LB_RATIO_REPEATS, LB_RATIO_REPEATS);
+    return;
+  }
 }
 
 static void print_run(const char *name, const char *dir, const struct lb_run *run) {
@@ -60,9 +74,8 @@ static void print_row(const struct lb_compared *row) {
   if (isnan(row->ratio.low)) printf("  %-16s", "");
   else printf("  [%.3f, %.3f]", row->ratio.low, row->ratio.high);
   printf("  %s", words[row->difference]);
-  if (row->difference == LB_DIFFERENCE_UNKNOWN && isnan(row->ratio.value)) printf(": a value is 0");
-  else if (row->difference == LB_DIFFERENCE_UNKNOWN)
-    printf(": %zu and %zu repeats, it takes %d of each", row->a_repeats, row->b_repeats, LB_RATIO_REPEATS);
+  if (too_few(row)) printf(": too few repeats (%zu and %zu of %d)", row->a_repeats, row->b_repeats, LB_RATIO_REPEATS);
+  else if (row->difference == LB_DIFFERENCE_UNKNOWN) printf(": a value is 0");
   puts("");
 }
 
@@ -129,6 +142,7 @@ static int print(const struct lb_args *args, const char *const names[2], const s
     r = print_json(c);
   } else {
     print_answer(c);
+    print_too_few(c);
     puts("");
     print_run(a == b ? "run" : "A", names[0], a);
     if (a != b) print_run("B", names[1], b);
