@@ -322,6 +322,17 @@ static void settings_are_compared_with_those_of_the_same_storage(void **state) {
   assert_int_equal(w->c.differs.count, 1);
 }
 
+/* Not in the 17 digits of a double: 0.3 has never been 0.29999999999999999 for whoever typed it. */
+static void what_differs_is_said_in_the_digits_that_were_typed(void **state) {
+  struct world *w = *state;
+  load_of(&w->a, "load", ",\"settle\":0.3,\"list\":[0.1]"), load_of(&w->b, "load", ",\"settle\":1.7,\"list\":[0.7]");
+  five(&w->a, CELL, 1000, 50);
+  five(&w->b, CELL, 1000, 50);
+  compare(w);
+  says(&w->c.differs, "load.settle: 0.3 in A, 1.7 in B");
+  says(&w->c.differs, "load.list: [0.1] in A, [0.7] in B");
+}
+
 /* ---- variants of one run ------------------------------------------------------------------------------------------ */
 
 static void a_variant_is_compared_with_the_first_of_its_scenario(void **state) {
@@ -475,6 +486,7 @@ int main(void) {
       TEST(another_machine_or_setting_is_named),
       TEST(settings_of_what_is_not_compared_do_not_matter),
       TEST(settings_are_compared_with_those_of_the_same_storage),
+      TEST(what_differs_is_said_in_the_digits_that_were_typed),
       TEST(a_variant_is_compared_with_the_first_of_its_scenario),
       TEST(a_run_without_variants_has_nothing_to_compare),
       TEST(in_one_run_the_repeats_of_a_round_are_pairs),

@@ -169,6 +169,19 @@ static void the_verdict_comes_first_and_the_sections_follow_in_order(void **stat
                                            "Violated trials", "Machine and versions", "Run it again", "Files", NULL});
 }
 
+/* Numbers of run.json, also where they are not a value of their own. */
+static void a_number_has_the_digits_that_were_typed(void **state) {
+  (void)state;
+  const char *page = page_of(RUN("{\"name\":\"s\",\"workload\":{\"hold_ms\":0.3,\"clients\":[0.1]}}", CELL("s", "p@t", "none", "safe", ""),
+                                 ",\"machine\":{\"load\":[1.7]},\"seconds\":0.3"), TRIALS_HEADER);
+  assert_has(page, "0.3");
+  for (const char *at = page; (at = strchr(at, '.')); at++)
+    if (strspn(at + 1, "0123456789") > 10) fail_msg("too many digits: %.40s", at - 3);
+  unlink(path_of("report.html"));
+  assert_refused("{\"schema_version\":1,\"id\":\"r1\",\"scenarios\":[{\"name\":\"s\"}],\"cells\":[{\"scenario\":\"s\",\"system\":\"p@t\",\"guard\":\"none\",\"verdict\":\"safe\",\"trials\":0.3}]}",
+                 TRIALS_HEADER, -EINVAL, "'trials' is 0.3, expected a number of trials");
+}
+
 /* Of the user's own lock the colour is that of the lock, whatever was expected of it. */
 static void the_banner_of_an_own_lock_has_the_colour_of_the_lock(void **state) {
   (void)state;
@@ -601,6 +614,7 @@ int main(void) {
       cmocka_unit_test(a_path_is_never_a_scheme),
       EACH(every_text_of_a_run_is_escaped),
       EACH(the_verdict_comes_first_and_the_sections_follow_in_order),
+      EACH(a_number_has_the_digits_that_were_typed),
       EACH(the_banner_of_an_own_lock_has_the_colour_of_the_lock),
       EACH(a_scenario_says_what_a_trial_has_to_show_and_how_many_did),
       EACH(a_cell_says_verdict_count_and_bound),

@@ -50,7 +50,7 @@ void lb_remark(struct lb_remarks *remarks, const char *format, ...) {
 
 /* "nothing", or the value as JSON, cut where it is long. */
 static void show_value(const json_t *value, char *buf, size_t size) {
-  char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+  char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
   snprintf(buf, size, "%s", text ? text : "nothing");
   for (char *at = buf; *at; at++)
     if ((unsigned char)*at < ' ' || *at == 127) *at = '?';

@@ -69,7 +69,7 @@ static void append_workload(struct command *c, const struct lb_told *told) {
   }
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
     if ((value = json_object_get(workload, keys[i])) && json_number_value(value) > 0)
-      append(c, " -s %s=%g", keys[i], json_number_value(value));
+      append(c, " -s %s=%.15g", keys[i], json_number_value(value));
 }
 
 /* True for what append_workload() and the seed have said already: that is exact where argv may

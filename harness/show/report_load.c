@@ -40,7 +40,7 @@ static int __attribute__((format(printf, 2, 3))) refuse(const struct place *at, 
 /* The same for a member, with the value that was found. */
 static int refuse_member(const struct place *at, const json_t *object, const char *key, const char *expected) {
   json_t *value = json_object_get(object, key);
-  char *found = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+  char *found = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
   int r = refuse(at, "'%s' is %.60s, expected %s", key, found ? found : "missing", expected);
   free(found);
   return r;

@@ -30,9 +30,9 @@ void lb_report_value(FILE *out, const json_t *object, const char *key, const cha
   } else if (json_is_string(value)) {
     lb_html_text(out, json_string_value(value));
   } else if (json_is_real(value)) {
-    lb_html_textf(out, "%.10g", json_real_value(value)); /* JSON's 17 digits would show 3.5 as 3.5000000000000001 */
-  } else {
-    char *text = json_dumps(value, JSON_ENCODE_ANY);
+    lb_html_textf(out, "%.10g", json_real_value(value));
+  } else { /* JSON's 17 digits would show 0.3 as 0.29999999999999999 */
+    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(10));
     lb_html_text(out, text);
     free(text);
   }
