@@ -473,7 +473,7 @@ static void the_sample_run_is_reported_whole(void **state) {
   assert_has(page, "<span>✗" NBSP "violated</span> <span>3/20</span><small>≠ expected safe</small>");
   assert_has(page, "lockbench check histories/failover.redis-token@sentinel.none.c2.t1.hist");
   assert_has(page, "<li><code>await failover within 30s</code></li>");
-  assert_has(page, "Refuted if</dt><dd>no dirty write without a guard &amp; one with fencing");
+  assert_has(page, "<dt>The expectation is refuted if</dt><dd>no dirty write without a guard &amp; one with fencing");
   assert_has(page, "-s &#39;note=it&#39;\\&#39;&#39;s made up&#39; --seed 7</pre>");
   assert_has_not(page, "&lt;/"); /* markup of ours that went through the escaping; the sample has none */
 }

@@ -199,7 +199,7 @@ static int show_scenario(const char *path) {
   struct lb_scenario s;
   char err[600];
   if (lb_scenario_load(path, &s, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
-  printf("scenario %s: %s\n\nquestion: %s\nrefuted:  %s\n", s.name, s.title, s.question ? s.question : "",
+  printf("scenario %s: %s\n\nquestion: %s\nthe expectation is refuted if: %s\n", s.name, s.title, s.question ? s.question : "",
          s.refuted ? s.refuted : "");
   if (s.upstream) printf("upstream: %s\n", s.upstream);
   printf("file:     %s\n", s.path);

@@ -80,7 +80,7 @@ void lb_report_asked(FILE *out, const json_t *run) {
     if (title && *title) lb_html_textf(out, ": %s", title);
     fputs("</h3>\n<dl>\n", out);
     write_term(out, "Question", scenario, "question");
-    write_term(out, "Refuted if", scenario, "refuted");
+    write_term(out, "The expectation is refuted if", scenario, "refuted");
     write_term(out, "Published", scenario, "upstream");
     write_workload(out, json_object_get(scenario, "workload"));
     write_steps(out, "Steps", json_object_get(scenario, "steps"));
