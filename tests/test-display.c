@@ -29,6 +29,7 @@ static int clear(void **state) {
   memset(scenarios, 0, sizeof scenarios);
   memset(cells, 0, sizeof cells);
   memset(sums, 0, sizeof sums);
+  unsetenv("COLUMNS"); /* of the shell that calls the tests */
   plan = (struct lb_plan){.scenarios = scenarios, .cells = cells};
   tally = (struct lb_tally){.plan = &plan, .cells = sums};
   return 0;
@@ -79,8 +80,10 @@ static void assert_has_not(const char *text, const char *part) {
 }
 
 static void assert_fits(const char *text) {
+  const char *columns = getenv("COLUMNS");
+  int width = columns ? atoi(columns) : WIDTH;
   for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
-    if (end - text > WIDTH) fail_msg("%d columns: %.*s", (int)(end - text), (int)(end - text), text);
+    if (end - text > width) fail_msg("%d columns: %.*s", (int)(end - text), (int)(end - text), text);
     if (end > text && end[-1] == ' ') fail_msg("ends with a blank: %.*s", (int)(end - text), text);
   }
   assert_string_equal(text, ""); /* the last line is a whole one */
@@ -260,9 +263,9 @@ static void a_campaign_is_a_rate_with_its_interval(void **state) {
   struct played jobs[] = {{.outcome = TRIAL}, {.outcome = TRIAL}};
   jobs_are(jobs, 2);
   const char *text = printed(lb_print_rates);
-  assert_has(text, "measured,      two held, within a lease,        damage,     violations violations per\n"
-                   "system guard    verdict  faults         s    % of faults    % of faults    % of faults       per hour 1000 hand-offs\n");
-  assert_has(text, "a@t    none     VIOL 2!     100      3600     50 [23,77]    2 [0.09,32]         0 (<3)     6 [0.7,52]    3 [0.35,26]\n");
+  assert_has(text, " measured,   two held, within a lease,     damage, violations violations per\n"
+                   "system guard verdict faults         s % of faults     % of faults % of faults   per hour 1000 hand-offs\n");
+  assert_has(text, "a@t    none  VIOL 2!    100      3600  50 [23,77]     2 [0.09,32]      0 (<3) 6 [0.7,52]    3 [0.35,26]\n");
   assert_has(text, "  proved over all rows: 100 pause holder; never: clock node any +5s\n");
   assert_has(text, "  Nothing tells what the violations of these rows would be without faults: ");
   assert_has(text, "by time, not by cause");
@@ -313,8 +316,8 @@ static void a_dead_holders_lock_has_a_time_unless_nobody_ever_gets_it(void **sta
                           {.cell = 1, .outcome = {.verdict = LB_STUCK, .orphan_ns = 3}}};
   jobs_are(jobs, 4);
   const char *text = printed(lb_print_figures);
-  assert_has(text, "900       1000   of 3 trials, ttl 1000 ms\n");
-  assert_has(text, "never            in 1 of 1 trials");
+  assert_has(text, " 900    1000 of 3 trials, ttl 1000 ms\n");
+  assert_has(text, " -       - never in 1 of 1 trials");
   assert_fits(text);
 }
 
@@ -329,6 +332,94 @@ static void no_trial_is_left_out_of_a_figure(void **state) {
   jobs[399].outcome.verdict = LB_STUCK;
   jobs_are(jobs, 400);
   assert_has(printed(lb_print_figures), "of 399, never in 1 of 400 trials");
+}
+
+/* ---- names that are longer than somebody thought, and terminals that are narrow ------------------------------------ */
+
+/* In the line that begins with this. */
+static size_t column_of(const char *text, const char *line, const char *what) {
+  char begin[120];
+  snprintf(begin, sizeof begin, "\n%s", line);
+  const char *at = strstr(text, begin), *found = at ? strstr(at + 1, what) : NULL;
+  if (!found || memchr(at + 1, '\n', (size_t)(found - at - 1))) fail_msg("no '%s' in the line of '%s' in:\n%s", what, line, text);
+  return (size_t)(found - at);
+}
+
+#define LONG_NAME "a-lock-whose-name-is-longer-than-any-that-was-thought-of@a-topology"
+
+static void a_long_name_widens_its_column_and_shifts_nothing(void **state) {
+  (void)state;
+  struct lb_scenario *s = scenario("crash"), *long_one = scenario("some-scenario-with-a-long-name");
+  s->kind = long_one->kind = LB_KIND_TIMELINE;
+  cell(s, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 3);
+  cell(long_one, LONG_NAME, LB_GUARD_DEADLINE, LB_SAFE, 0, 3);
+  struct played dead[] = {{.outcome = {.orphan_ns = 900000000}}, {.cell = 1, .outcome = {.orphan_ns = 900000000}}};
+  jobs_are(dead, 2);
+  const char *text = printed(lb_print_figures);
+  assert_int_equal(column_of(text, "crash ", "of 1 trials"), column_of(text, "some-scenario-with-a-long-name ", "of 1 trials"));
+  clear(state);
+  struct lb_scenario *storm = campaign("storm");
+  cell(storm, "a@t", LB_GUARD_NONE, LB_VIOLATED, 2, 2);
+  struct lb_cell_sum *many = cell(storm, LONG_NAME, LB_GUARD_DEADLINE, LB_VIOLATED, 1234567, 1234568);
+  struct played trials[] = {{.outcome = TRIAL}, {.outcome = TRIAL}, {.cell = 1, .outcome = TRIAL}, {.cell = 1, .outcome = TRIAL}};
+  jobs_are(trials, 4);
+  many->trials = 1234568;
+  text = printed(lb_print_rates);
+  assert_int_equal(column_of(text, "a@t ", "50 [23"), column_of(text, LONG_NAME, "50 [23"));
+}
+
+static void the_heads_of_a_load_are_explained_and_its_names_shift_nothing(void **state) {
+  (void)state;
+  static const char *const heads[] = {"c", "hand-offs/s", "again", "grants/s", "Jain", "wait", "hand-off", "release", "writes", "requests", "warm s"};
+  struct lb_scenario *s = scenario("contention"), *variant = scenario("contention~hold_ms=0.25");
+  s->kind = variant->kind = LB_KIND_LOAD;
+  cell(s, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 1);
+  cell(variant, LONG_NAME, LB_GUARD_NONE, LB_SAFE, 0, 1);
+  struct played loads[] = {{.outcome = {.grants = 100, .grants_per_s = 100, .measured_s = 1}}, {.cell = 1, .outcome = {.grants = 100, .grants_per_s = 123456789, .measured_s = 1}}};
+  jobs_are(loads, 2);
+  char text[20000], word[40];
+  snprintf(text, sizeof text, "\n%s", printed(lb_print_figures));
+  assert_int_equal(column_of(text, "contention ", " 0.000 "), column_of(text, "contention~", " 0.000 "));
+  const char *legend = strstr(text, "Medians over");
+  assert_non_null(legend);
+  for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+    column_of(text, "  ", heads[i]);
+    bool explained = false;
+    for (int k = 0; k < 2; k++) {
+      snprintf(word, sizeof word, "%s%s", heads[i], k ? "," : ":");
+      explained |= strstr(legend, word) != NULL;
+    }
+    if (!explained) fail_msg("what is '%s'?", heads[i]);
+  }
+}
+
+static void on_a_narrow_terminal_everything_but_numbers_fits(void **state) {
+  (void)state;
+  setenv("COLUMNS", "60", 1);
+  struct lb_scenario *s = scenario("some-scenario-of-the-suite"), *load = scenario("contention");
+  for (size_t i = 0; i < 8; i++)
+    for (int k = 0; k < LB_GUARD_COUNT; k++) {
+      struct lb_cell_sum *c = cell(s, systems[i], (enum lb_guard)k, LB_VIOLATED, 12, 20);
+      c->sum.lost_updates = c->sum.token_regressions = 1234, c->sum.stale_writes = 1235;
+    }
+  const char *text = printed(lb_print_truth_table);
+  assert_fits(text);
+  assert_int_equal(count(text, "1234 lost"), 8 * LB_GUARD_COUNT);
+  assert_int_equal(count(text, "regressions"), 8 + 1); /* and in the legend */
+  cells[0].means_nothing = true, cells[0].note = 1, sums[0].verdict = LB_NA;
+  snprintf(cells[0].skip, sizeof cells[0].skip, "the reason is a long sentence, which says at some length why nothing was asked there");
+  assert_fits(printed(lb_print_truth_table));
+  load->kind = LB_KIND_LOAD;
+  cell(load, "a@t", LB_GUARD_NONE, LB_SAFE, 0, 1);
+  struct played played = {.cell = plan.cell_count - 1, .outcome = {.grants = 100, .unsettled = 1}};
+  jobs_are(&played, 1);
+  assert_fits(strstr(printed(lb_print_figures), "Medians over"));
+  clear(state);
+  setenv("COLUMNS", "60", 1);
+  cell(campaign("storm"), "a@t", LB_GUARD_NONE, LB_VIOLATED, 2, 2);
+  struct played storm[] = {{.outcome = TRIAL}, {.outcome = TRIAL}};
+  jobs_are(storm, 2);
+  assert_fits(strstr(printed(lb_print_rates), "  proved over"));
 }
 
 #define EACH(test) cmocka_unit_test_setup(test, clear)
@@ -349,6 +440,9 @@ int main(void) {
       EACH(the_control_is_one_line),
       EACH(a_dead_holders_lock_has_a_time_unless_nobody_ever_gets_it),
       EACH(no_trial_is_left_out_of_a_figure),
+      EACH(a_long_name_widens_its_column_and_shifts_nothing),
+      EACH(the_heads_of_a_load_are_explained_and_its_names_shift_nothing),
+      EACH(on_a_narrow_terminal_everything_but_numbers_fits),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

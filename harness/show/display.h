@@ -29,7 +29,7 @@ struct lb_progress lb_display_progress(struct lb_display *display);
  * is printed. */
 void lb_display_end(struct lb_display *display);
 
-/* Verdicts of all cells, in at most 120 columns: without a guard, rows: scenarios, columns:
+/* Verdicts of all cells, in as many columns as the terminal has (120 in a log): without a guard, rows: scenarios, columns:
  * systems; then what each guard changes; then lb_print_rates(). A `!` marks what lb_print_remarks()
  * repeats with its reason. */
 void lb_print_truth_table(const struct lb_tally *tally, FILE *out);

@@ -5,25 +5,11 @@
  */
 #include <string.h>
 
+#include "base/grid.h"
 #include "campaign_text.h"
 #include "display.h"
 #include "display_parts.h"
 #include "run/rate.h"
-
-enum { GUARD = 8, VERDICT = 8, FAULTS = 6, MEASURED = 9, NUMBER = 14, FIRST_NUMBER = 6 };
-
-/* Lines of WIDTH columns at most, broken at blanks, with an indent of two. */
-static void print_wrapped(const char *text, FILE *out) {
-  enum { WIDTH = 118 };
-  while (*text) {
-    size_t length = strlen(text), n = length;
-    if (length > WIDTH)
-      for (n = WIDTH; n > 0 && text[n] != ' ';) n--;
-    if (n == 0) n = length;
-    fprintf(out, "  %.*s\n", (int)n, text);
-    text += n + (text[n] == ' ');
-  }
-}
 
 static bool is_campaign(const struct lb_tally *tally, size_t i, const struct lb_scenario *scenario) {
   const struct lb_cell *cell = &tally->plan->cells[i];
@@ -31,16 +17,15 @@ static bool is_campaign(const struct lb_tally *tally, size_t i, const struct lb_
 }
 
 /* The first line has the scenario in place of its column. Numbers are at the right of their columns. */
-static void print_head(const char *scenario, int system, FILE *out) {
+static const char columns[] = "lllrrrrrrr";
+
+static void add_head(const char *scenario, struct lb_grid *grid) {
   const struct lb_campaign_column *c = lb_campaign_columns;
-  fprintf(out, "\n%-*s %-*s %-*s %*s %*s", system, scenario, GUARD, "", VERDICT, "", FAULTS, "", MEASURED, c[5].what);
-  for (size_t i = FIRST_NUMBER; i < LB_CAMPAIGN_COLUMNS; i++) fprintf(out, " %*s", NUMBER, c[i].what);
-  fprintf(out, "\n%-*s %-*s %-*s %*s %*s", system, c[1].what, GUARD, c[2].what, VERDICT, c[3].what, FAULTS, c[4].what, MEASURED, c[5].per);
-  for (size_t i = FIRST_NUMBER; i < LB_CAMPAIGN_COLUMNS; i++) fprintf(out, " %*s", NUMBER, c[i].per);
-  putc('\n', out);
+  for (size_t i = 1; i < LB_CAMPAIGN_COLUMNS; i++) lb_grid_add(grid, "%s", i == 1 ? scenario : *c[i].per ? c[i].what : "");
+  for (size_t i = 1; i < LB_CAMPAIGN_COLUMNS; i++) lb_grid_add(grid, "%s", *c[i].per ? c[i].per : c[i].what);
 }
 
-static void print_row(const struct lb_tally *tally, size_t index, int system, FILE *out) {
+static void add_row(const struct lb_tally *tally, size_t index, struct lb_grid *grid) {
   const struct lb_cell_sum *sum = &tally->cells[index];
   const struct lb_cell *cell = sum->cell;
   struct lb_cell_rate x;
@@ -56,10 +41,12 @@ static void print_row(const struct lb_tally *tally, size_t index, int system, FI
   lb_campaign_rate_text(&(struct lb_campaign_rate){LB_PER_HOUR, x.violations_per_hour, x.violations, x.hours, trials}, text[3], sizeof text[3]);
   lb_campaign_rate_text(&(struct lb_campaign_rate){LB_PER_1000, x.violations_per_1000, x.violations, (double)x.handoffs, trials}, text[4],
                         sizeof text[4]);
-  fprintf(out, "%-*s %-*s %-*s %*llu %*s", system, cell->system, GUARD, lb_guard_name(cell->guard), VERDICT, verdict, FAULTS,
-          (unsigned long long)x.faults, MEASURED, measured);
-  for (size_t i = 0; i < 5; i++) fprintf(out, " %*s", NUMBER, text[i]);
-  putc('\n', out);
+  lb_grid_add(grid, "%s", cell->system);
+  lb_grid_add(grid, "%s", lb_guard_name(cell->guard));
+  lb_grid_add(grid, "%s", verdict);
+  lb_grid_add(grid, "%llu", (unsigned long long)x.faults);
+  lb_grid_add(grid, "%s", measured);
+  for (size_t i = 0; i < 5; i++) lb_grid_add(grid, "%s", text[i]);
 }
 
 static void note(const struct lb_tally *tally, size_t index, struct lb_campaign_notes *notes) {
@@ -75,26 +62,21 @@ static void note(const struct lb_tally *tally, size_t index, struct lb_campaign_
 static bool print_scenario(const struct lb_tally *tally, const struct lb_scenario *scenario, FILE *out) {
   struct lb_campaign_notes notes = {0};
   char text[1400];
-  int system = (int)strlen(scenario->name), head = (int)strlen(lb_campaign_columns[1].what);
-  if (system < head) system = head;
-  bool any = false;
+  struct lb_grid grid;
+  lb_grid_begin(&grid, columns);
   for (size_t i = 0; i < tally->plan->cell_count; i++) {
     if (!is_campaign(tally, i, scenario)) continue;
-    int length = (int)strlen(tally->plan->cells[i].system);
-    if (length > system) system = length;
-    any = true;
-  }
-  if (!any) return false;
-  print_head(scenario->name, system, out);
-  for (size_t i = 0; i < tally->plan->cell_count; i++) {
-    if (!is_campaign(tally, i, scenario)) continue;
-    print_row(tally, i, system, out);
+    if (grid.count == 0) add_head(scenario->name, &grid);
+    add_row(tally, i, &grid);
     note(tally, i, &notes);
   }
+  if (grid.count == 0) return false;
+  putc('\n', out);
+  lb_grid_end(&grid, out);
   lb_campaign_kinds_text(&notes, text, sizeof text);
-  print_wrapped(text, out);
+  if (*text) lb_display_wrap(text, 2, 2, out);
   lb_campaign_control_text(&notes, text, sizeof text);
-  print_wrapped(text, out);
+  if (*text) lb_display_wrap(text, 2, 2, out);
   return true;
 }
 
@@ -104,10 +86,12 @@ static void print_control(const struct lb_tally *tally, FILE *out) {
   struct lb_control control;
   lb_tally_control(tally, &control);
   if (control.trials == 0) return;
-  fprintf(out, "\nno-fault control: %llu hand-offs, %llu violations", (unsigned long long)control.handoffs,
-          (unsigned long long)control.violations);
-  if (control.undecided) fprintf(out, ", %d of %d trials undecided", control.undecided, control.trials);
-  fprintf(out, "; longest stall of the harness %.1f ms\n", (double)control.stall_ns / 1e6);
+  char text[300], undecided[80] = "";
+  if (control.undecided) snprintf(undecided, sizeof undecided, ", %d of %d trials undecided", control.undecided, control.trials);
+  snprintf(text, sizeof text, "no-fault control: %llu hand-offs, %llu violations%s; longest stall of the harness %.1f ms", (unsigned long long)control.handoffs,
+           (unsigned long long)control.violations, undecided, (double)control.stall_ns / 1e6);
+  putc('\n', out);
+  lb_display_wrap(text, 0, 2, out);
 }
 
 void lb_print_rates(const struct lb_tally *tally, FILE *out) {
@@ -115,6 +99,6 @@ void lb_print_rates(const struct lb_tally *tally, FILE *out) {
   for (size_t i = 0; i < tally->plan->scenario_count; i++)
     if (print_scenario(tally, &tally->plan->scenarios[i], out)) any = true;
   if (any) putc('\n', out);
-  if (any) print_wrapped(lb_campaign_caption, out);
+  if (any) lb_display_wrap(lb_campaign_caption, 2, 2, out);
   print_control(tally, out);
 }

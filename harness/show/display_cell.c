@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "display.h"
@@ -74,4 +75,31 @@ const struct lb_cell_sum *lb_display_cell_at(const struct lb_tally *tally, const
         strcmp(plan->cells[i].system, system) == 0)
       return &tally->cells[i];
   return NULL;
+}
+
+enum { WIDTH = 120, WIDTH_LEAST = 40 };
+
+size_t lb_display_width(FILE *out) {
+  const char *said = getenv("COLUMNS");
+  struct winsize terminal = {0};
+  long columns = said ? strtol(said, NULL, 10) : 0;
+  if (columns <= 0 && isatty(fileno(out)) && ioctl(fileno(out), TIOCGWINSZ, &terminal) == 0) columns = terminal.ws_col;
+  if (columns <= 0 || columns > WIDTH) return WIDTH;
+  return columns < WIDTH_LEAST ? WIDTH_LEAST : (size_t)columns;
+}
+
+/* A word that is longer than a line has one of its own. */
+void lb_display_wrap(const char *text, size_t first, size_t rest, FILE *out) {
+  size_t width = lb_display_width(out), indent = first;
+  do {
+    size_t room = width > indent + 1 ? width - indent : 1, n = strlen(text);
+    if (n > room) {
+      for (n = room; n > 0 && text[n] != ' ';) n--;
+      if (n == 0) n = strcspn(text, " ");
+    }
+    fprintf(out, "%*s%.*s\n", (int)indent, "", (int)n, text);
+    text += n;
+    text += strspn(text, " ");
+    indent = rest;
+  } while (*text);
 }

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "base/bootstrap.h"
+#include "base/grid.h"
 #include "display.h"
+#include "display_parts.h"
 
 /* ---- speed ----------------------------------------------------------------------------------- */
 
@@ -21,7 +23,6 @@ struct line {
   const struct lb_job_result **trial; /* room for all jobs of the run */
   double *values;                     /* the same, for a median */
   size_t count;
-  int name_width; /* of the column of scenarios, the same in all lines: variants have long names */
 };
 
 /* The median of one counter over the repeats. A repeat in which the counter does not apply counts
@@ -62,9 +63,10 @@ static double samples_of(const struct line *line, const char *rate) {
 
 /* How often a lock changed hands comes first: to take one again that nobody else had meanwhile is
  * cheap, and how often it happens is beside it. */
-static void print_line(const struct line *line, FILE *out) {
+static void add_line(const struct line *line, struct lb_grid *grid) {
   const struct lb_trial_plan *p = &line->trial[0]->job->plan;
   char wait[48], handoff[48], release[48], commits[24] = "-", requests[24] = "-", behind[64] = "";
+  const char *mark = median_of(line, "unsettled") > 0 ? "!" : "";
   double pipe = median_if_seen(line, "pipe_us");
   double grants = samples_of(line, "grants_per_s"), per_handoff = median_of(line, "commits_per_handoff"),
          asked = median_of(line, "requests_per_handoff");
@@ -73,10 +75,21 @@ static void print_line(const struct line *line, FILE *out) {
   quantiles(line, "release_p50_us", "release_p99_us", grants, release, sizeof release);
   if (per_handoff > 0) snprintf(commits, sizeof commits, "%.2f", per_handoff);
   if (asked > 0) snprintf(requests, sizeof requests, "%.1f", asked);
-  if (pipe > 0) snprintf(behind, sizeof behind, "   of each call %.0f us in the pipe", pipe);
-  fprintf(out, "%-*s %-24s %3d %11.0f %5.1f%% %10.0f %5.3f %15s %15s %15s %6s %8s %6.1f%s%s\n", line->name_width, p->scenario->name, p->system, p->clients,
-          median_of(line, "handoffs_per_s"), 100 * median_of(line, "regranted"), median_of(line, "grants_per_s"), median_of(line, "jain"),
-          wait, handoff, release, commits, requests, median_of(line, "warmup_ms") / 1e3, median_of(line, "unsettled") > 0 ? "!" : "", behind);
+  if (pipe > 0) snprintf(behind, sizeof behind, "%sof each call %.0f us in the pipe", *mark ? " " : "", pipe);
+  lb_grid_add(grid, "%s", p->scenario->name);
+  lb_grid_add(grid, "%s", p->system);
+  lb_grid_add(grid, "%d", p->clients);
+  lb_grid_add(grid, "%.0f", median_of(line, "handoffs_per_s"));
+  lb_grid_add(grid, "%.1f%%", 100 * median_of(line, "regranted"));
+  lb_grid_add(grid, "%.0f", median_of(line, "grants_per_s"));
+  lb_grid_add(grid, "%.3f", median_of(line, "jain"));
+  lb_grid_add(grid, "%s", wait);
+  lb_grid_add(grid, "%s", handoff);
+  lb_grid_add(grid, "%s", release);
+  lb_grid_add(grid, "%s", commits);
+  lb_grid_add(grid, "%s", requests);
+  lb_grid_add(grid, "%.1f", median_of(line, "warmup_ms") / 1e3);
+  lb_grid_add(grid, "%s%s", mark, behind);
 }
 
 /* Jobs stand in the order of cells, clients, trials, so those of one line are neighbours. */
@@ -84,19 +97,26 @@ static bool same_line(const struct lb_job *a, const struct lb_job *b) {
   return a->cell == b->cell && a->plan.clients == b->plan.clients;
 }
 
-static int name_width(const struct lb_plan *plan) {
-  size_t width = 14;
-  for (size_t i = 0; i < plan->job_count; i++) {
-    const struct lb_scenario *scenario = plan->jobs[i].plan.scenario;
-    if (scenario->kind == LB_KIND_LOAD && strlen(scenario->name) > width) width = strlen(scenario->name);
-  }
-  return (int)width;
+/* What the heads say in short. */
+static void print_legend(bool unsettled, FILE *out) {
+  static const char *const legend[] = {
+      "Medians over the repeats. c: clients. hand-offs/s: grants to another client than before; grants/s: all. again: the share of grants to the client that had the lock "
+      "just before. Jain: fairness, 1 = all clients got as much.",
+      "wait, hand-off, release: p50/p99 in us: from asking to being granted; from the release to the grant of a client that was waiting; from the release to its "
+      "confirmation. A p99 of fewer than 10 samples beyond it is left out.",
+      "writes, requests: of the servers, for each hand-off. warm s: seconds of load before the measured window.",
+  };
+  for (size_t i = 0; i < sizeof legend / sizeof *legend; i++) lb_display_wrap(legend[i], 0, 2, out);
+  if (unsettled) lb_display_wrap("!: in at least half of the repeats the rate was still changing when the measured window began", 0, 2, out);
 }
 
 /* Begins a line at the first job of its kind, and takes in its neighbours. Trials that died or
  * granted nothing are left out: their speed is not 0, it is unknown. */
 static void print_speed(const struct lb_tally *tally, struct line line, FILE *out) {
-  bool header = false, unsettled = false;
+  static const char *const head[] = {"", "us: p50/p99", "c", "hand-offs/s", "again", "grants/s", "Jain", "wait", "hand-off", "release", "writes", "requests", "warm s", ""};
+  bool unsettled = false;
+  struct lb_grid grid;
+  lb_grid_begin(&grid, "llrrrrrrrrrrrl");
   for (size_t i = 0; i < tally->plan->job_count; i++) {
     const struct lb_job *jobs = tally->plan->jobs, *job = &jobs[i];
     line.count = 0;
@@ -105,14 +125,13 @@ static void print_speed(const struct lb_tally *tally, struct line line, FILE *ou
       if (tally->jobs[j].done && tally->jobs[j].outcome.grants > 0)
         line.trial[line.count++] = &tally->jobs[j];
     if (line.count == 0) continue;
-    if (!header)
-      fprintf(out, "%-*s %-24s %3s %11s %6s %10s %5s %15s %15s %15s %6s %8s %6s\n", line.name_width, "", "us: p50/p99", "c", "hand-offs/s", "again", "grants/s", "Jain",
-              "wait", "hand-off", "release", "writes", "requests", "warm s");
-    header = true;
+    for (size_t k = 0; grid.count < sizeof head / sizeof *head; k++) lb_grid_add(&grid, "%s", head[k]);
     unsettled |= median_of(&line, "unsettled") > 0;
-    print_line(&line, out);
+    add_line(&line, &grid);
   }
-  if (unsettled) fputs("! in at least half of the repeats the rate was still changing when the measured window began\n", out);
+  bool any = grid.count > 0;
+  lb_grid_end(&grid, out);
+  if (any) print_legend(unsettled, out);
 }
 
 /* ---- a dead holder --------------------------------------------------------------------------- */
@@ -133,33 +152,39 @@ static size_t orphan_times(const struct lb_tally *tally, size_t cell, double *re
 
 /* Both kinds of outcome in one line: how long it took where the lock came back, and in how many
  * trials it never did. The ttl stands beside them as the time that a lease would take. */
-static void print_orphan(const struct lb_cell *cell, double *ms, size_t count, int never, FILE *out) {
-  fprintf(out, "%-14s %-24s %-8s", cell->scenario->name, cell->system, lb_guard_name(cell->guard));
+static void add_orphan(const struct lb_cell *cell, double *ms, size_t count, int never, struct lb_grid *grid) {
+  char of[100] = "";
   double middle = median(ms, count); /* sorts */
-  if (count) fprintf(out, " %10.0f %10.0f   of %zu", middle, ms[count - 1], count);
-  if (never)
-    fprintf(out, "%s in %d of %zu", count ? ", never" : "      never           ", never, count + (size_t)never);
-  fprintf(out, " trials, ttl %lld ms\n", (long long)cell->scenario->ttl_ms);
+  if (count) snprintf(of, sizeof of, "of %zu%s", count, never ? ", " : "");
+  if (never) snprintf(of + strlen(of), sizeof of - strlen(of), "never in %d of %zu", never, count + (size_t)never);
+  lb_grid_add(grid, "%s", cell->scenario->name);
+  lb_grid_add(grid, "%s", cell->system);
+  lb_grid_add(grid, "%s", lb_guard_name(cell->guard));
+  count ? lb_grid_add(grid, "%.0f", middle) : lb_grid_add(grid, "-");
+  count ? lb_grid_add(grid, "%.0f", ms[count - 1]) : lb_grid_add(grid, "-");
+  lb_grid_add(grid, "%s trials, ttl %lld ms", of, (long long)cell->scenario->ttl_ms);
 }
 
 /* Any cell may be here, a timeline or a campaign: what counts is that a holder died in it. */
 static void print_orphans(const struct lb_tally *tally, double *ms, FILE *out) {
-  bool any = false;
+  static const char *const head[] = {"", "", "", "median", "longest", ""};
+  struct lb_grid grid;
+  lb_grid_begin(&grid, "lllrrl");
   for (size_t i = 0; i < tally->plan->cell_count; i++) {
     int never;
     size_t count = orphan_times(tally, i, ms, &never);
     if (count == 0 && never == 0) continue;
-    if (!any) fprintf(out, "%-48s %10s %10s\n", "a holder died: ms until the next grant", "median", "longest");
-    any = true;
-    print_orphan(&tally->plan->cells[i], ms, count, never, out);
+    for (size_t k = 0; grid.count < sizeof head / sizeof *head; k++) lb_grid_add(&grid, "%s", head[k]);
+    add_orphan(&tally->plan->cells[i], ms, count, never, &grid);
   }
+  if (grid.count) fputs("a holder died: ms until the next grant\n", out);
+  lb_grid_end(&grid, out);
 }
 
 void lb_print_figures(const struct lb_tally *tally, FILE *out) {
   size_t most = tally->plan->job_count + 1;
   struct line line = {.trial = calloc(most, sizeof *line.trial),
-                      .values = calloc(most, sizeof *line.values),
-                      .name_width = name_width(tally->plan)};
+                      .values = calloc(most, sizeof *line.values)};
   if (line.trial && line.values) {
     print_speed(tally, line, out);
     print_orphans(tally, line.values, out);

@@ -12,8 +12,6 @@
 #include "display.h"
 #include "display_parts.h"
 
-enum { WIDTH = 120 }; /* as in display_table.c */
-
 /* True if some cell of the scenario was asked under a guard: only then there is something to
  * compare. */
 static bool has_guards(const struct lb_plan *plan, const struct lb_scenario *scenario) {
@@ -102,35 +100,64 @@ static void print_guard_row(const struct lb_tally *tally, const struct guards *g
   putc('\n', out);
 }
 
-/* The sentence below the table belongs to it: without it a reader would take "safe" under a guard
- * for a statement on the lock. */
-void lb_display_guards(const struct lb_tally *tally, FILE *out) {
+static void print_columns(const struct lb_tally *tally, const struct guards *g, FILE *out) {
   const struct lb_plan *plan = tally->plan;
-  struct guards g;
-  if (measure_guards(tally, LB_DISPLAY_WORDS, &g) > WIDTH) measure_guards(tally, LB_DISPLAY_SHORT, &g);
-  if (g.label == 0) return;
   bool colour = lb_display_has_colour(out);
   struct lb_display_line head = {0};
-  fputs("\nwhat each guard changes\n", out);
-  lb_display_field(&head, "", g.label, NULL, out);
+  lb_display_field(&head, "", g->label, NULL, out);
   for (int k = 0; k < LB_GUARD_COUNT; k++) {
-    if (!g.width[k]) continue;
+    if (!g->width[k]) continue;
     head.pending += 2;
-    lb_display_field(&head, lb_guard_name((enum lb_guard)k), g.width[k], NULL, out);
+    lb_display_field(&head, lb_guard_name((enum lb_guard)k), g->width[k], NULL, out);
   }
   putc('\n', out);
   for (size_t s = 0; s < plan->scenario_count; s++) {
     if (!has_guards(plan, &plan->scenarios[s])) continue;
     fprintf(out, "%s\n", plan->scenarios[s].name);
     for (size_t i = 0; i < plan->cell_count; i++)
-      if (plan->cells[i].scenario == &plan->scenarios[s] && first_of_row(plan, i))
-        print_guard_row(tally, &g, &plan->cells[i], colour, out);
+      if (plan->cells[i].scenario == &plan->scenarios[s] && first_of_row(plan, i)) print_guard_row(tally, g, &plan->cells[i], colour, out);
   }
-  if (g.style == LB_DISPLAY_SHORT) fputs("VIOL: violated; MIX: mixed; ??: undecided; where a guard has nothing to stop a scenario is left out\n", out);
-  fputs("without a guard: judged by who held the lock; with one: by lost updates, stale writes and (fence) token regressions\n"
-        "what stopped a client: lease over (its own clock), in doubt (its library or connection), told no (a server),\n"
-        "no majority (most servers answered, too few said yes), no answer (nobody, too few servers, or the question failed:\n"
-        "that alone makes nothing safe, unless the client was proved to be cut off, stood still while it asked, or had not\n"
-        "been overtaken), refused (by the resource)\n",
-        out);
+}
+
+/* A line for each guard, where the columns have no room side by side. */
+static void print_list(const struct lb_tally *tally, FILE *out) {
+  const struct lb_plan *plan = tally->plan;
+  char text[120], line[160];
+  for (size_t i = 0; i < plan->cell_count; i++) {
+    const struct lb_cell *first = &plan->cells[i];
+    if (!has_guards(plan, first->scenario) || !first_of_row(plan, i)) continue;
+    fprintf(out, "%s %s\n", first->scenario->name, first->system);
+    for (int k = 0; k < LB_GUARD_COUNT; k++) {
+      const struct lb_cell_sum *cell = lb_display_cell_at(tally, first->scenario, first->system, (enum lb_guard)k);
+      if (!cell) continue;
+      guard_text(cell, LB_DISPLAY_WORDS, text, sizeof text);
+      snprintf(line, sizeof line, "%-9s %s", lb_guard_name((enum lb_guard)k), text);
+      lb_display_wrap(line, 2, 12, out);
+    }
+  }
+}
+
+/* The sentences below the table belong to it: without them a reader would take "safe" under a guard
+ * for a statement on the lock. */
+void lb_display_guards(const struct lb_tally *tally, FILE *out) {
+  static const char *const legend[] = {
+      "without a guard: judged by who held the lock",
+      "with a guard: judged by lost updates, stale writes and (fence) token regressions",
+      "lease over: its own clock stopped the client",
+      "in doubt: its library or its connection did",
+      "told no: a server did",
+      "no majority: most servers answered, too few said yes",
+      "no answer: nobody, too few servers, or the question failed. That alone makes nothing safe, unless the client was proved to be cut off, stood still while it "
+      "asked, or had not been overtaken",
+      "refused: by the resource",
+  };
+  struct guards g;
+  size_t most = lb_display_width(out);
+  bool fits = measure_guards(tally, LB_DISPLAY_WORDS, &g) <= most || measure_guards(tally, LB_DISPLAY_SHORT, &g) <= most;
+  if (g.label == 0) return;
+  fputs("\nwhat each guard changes\n", out);
+  if (fits) print_columns(tally, &g, out);
+  else print_list(tally, out);
+  if (fits && g.style == LB_DISPLAY_SHORT) lb_display_wrap("VIOL: violated; MIX: mixed; ??: undecided; where a guard has nothing to stop a scenario is left out", 0, 2, out);
+  for (size_t i = 0; i < sizeof legend / sizeof *legend; i++) lb_display_wrap(legend[i], 0, 2, out);
 }

@@ -37,6 +37,13 @@ struct lb_display_line {
  * caller ends the line. */
 void lb_display_field(struct lb_display_line *line, const char *text, size_t width, const char *colour, FILE *out);
 
+/* Columns that there are: COLUMNS of the environment, or those of the terminal, 120 at most; 120 where
+ * `out` is no terminal, so that two logs of a run have the same lines. */
+size_t lb_display_width(FILE *out);
+/* Text for people in lines of at most lb_display_width(), broken at blanks: the first one behind `first`
+ * blanks, the others behind `rest`. Ends with a newline. */
+void lb_display_wrap(const char *text, size_t first, size_t rest, FILE *out);
+
 /* What each guard changes; nothing if the run has no guard (display_guards.c). */
 void lb_display_guards(const struct lb_tally *tally, FILE *out);
 

@@ -4,9 +4,8 @@
  * guard. Scenarios are rows, because they are the longer list and have the longer names; systems
  * are columns under a wrapped heading.
  *
- * Its width is not asked of the terminal: a run prints the same table everywhere, so that two logs
- * can be compared. The widest way to write a cell that fits into WIDTH is taken; if none does, the
- * columns go on in a second block. Colour only repeats what the words say.
+ * The widest way to write a cell that fits into the width (lb_display_width) is taken; if none does,
+ * the columns go on in a second block. Colour only repeats what the words say.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +13,8 @@
 #include "display.h"
 #include "display_parts.h"
 
-/* All three in bytes. A heading has HEAD_LINES lines at most, of about HEAD_WRAP bytes when it is
- * wrapped. */
-enum { WIDTH = 120, HEAD_LINES = 4, HEAD_WRAP = 8 };
+/* In bytes. A heading has HEAD_LINES lines at most, of about HEAD_WRAP bytes when it is wrapped. */
+enum { HEAD_LINES = 4, HEAD_WRAP = 8 };
 
 /* ---- rows and columns ------------------------------------------------------------------------ */
 
@@ -32,6 +30,7 @@ struct table {
   struct column *columns;
   size_t count, label; /* label: width of the first column */
   size_t gap;          /* blanks between columns */
+  size_t most;         /* bytes of a line */
   enum lb_display_style style;
 };
 
@@ -137,7 +136,7 @@ static void print_row(const struct table *t, const struct lb_scenario *scenario,
   putc('\n', out);
 }
 
-/* Columns per block: with the fewest blocks of which each fits into WIDTH. Columns are spread
+/* Columns per block: with the fewest blocks of which each fits into the width. Columns are spread
  * evenly over them, since a last block of one column looks like a mistake. */
 static size_t block_size(const struct table *t) {
   for (size_t blocks = 1; blocks < t->count; blocks++) {
@@ -147,7 +146,7 @@ static size_t block_size(const struct table *t) {
       for (size_t c = from; c < from + size && c < t->count; c++) width += t->gap + t->columns[c].width;
       if (width > widest) widest = width;
     }
-    if (widest <= WIDTH) return size;
+    if (widest <= t->most) return size;
   }
   return 1;
 }
@@ -167,17 +166,19 @@ static void print_blocks(const struct table *t, FILE *out) {
  * be several anyway, and then the words have room. */
 static void print_truth(const struct lb_tally *tally, FILE *out) {
   const struct lb_plan *plan = tally->plan;
-  struct table t = {.tally = tally, .columns = calloc(plan->cell_count + 1, sizeof *t.columns)};
+  struct table t = {.tally = tally, .columns = calloc(plan->cell_count + 1, sizeof *t.columns), .most = lb_display_width(out)};
   if (!t.columns) return;
   find_columns(&t);
   for (size_t s = 0; s < plan->scenario_count; s++)
     if (strlen(plan->scenarios[s].name) > t.label) t.label = strlen(plan->scenarios[s].name);
-  if (lay_out(&t, LB_DISPLAY_WORDS, 2) > WIDTH && lay_out(&t, LB_DISPLAY_SHORT, 2) > WIDTH && lay_out(&t, LB_DISPLAY_SHORT, 1) > WIDTH)
+  if (lay_out(&t, LB_DISPLAY_WORDS, 2) > t.most && lay_out(&t, LB_DISPLAY_SHORT, 2) > t.most && lay_out(&t, LB_DISPLAY_SHORT, 1) > t.most)
     lay_out(&t, LB_DISPLAY_WORDS, 2);
   print_blocks(&t, out);
   if (t.count)
-    fprintf(out, "n: all of n trials; k/n: k of n decided ones%s; !: not as expected; -: not asked\n",
-            t.style == LB_DISPLAY_SHORT ? "; VIOL: violated; ??: undecided" : "");
+    lb_display_wrap(t.style == LB_DISPLAY_SHORT
+                        ? "n: all of n trials; k/n: k of n decided ones; VIOL: violated; ??: undecided; !: not as expected; -: not asked"
+                        : "n: all of n trials; k/n: k of n decided ones; !: not as expected; -: not asked",
+                    0, 0, out);
   free(t.columns);
 }
 
@@ -190,7 +191,9 @@ static void print_notes(const struct lb_plan *plan, FILE *out) {
     const struct lb_cell *cell = &plan->cells[i];
     if (cell->note <= told) continue;
     if (told++ == 0) fputs("\nn/a: the question means nothing there\n", out);
-    fprintf(out, "%3d  %s\n", cell->note, cell->skip);
+    char text[400];
+    snprintf(text, sizeof text, "%3d  %s", cell->note, cell->skip);
+    lb_display_wrap(text, 0, 5, out);
   }
 }
 
