@@ -201,6 +201,12 @@ expect 'an expectation that nothing needs' 2 '--expect none=safe: no system of t
 "$bin" run control --plugin "$plugins/plugin-example.so" -n 1 --expect violated >"$dir/out4" 2>&1
 check 'a plugin alone is what is run, and held against what its author expects: exit 3' test $? -eq 3
 check 'it, and nothing else' grep -qx 'lock-file: safe in control. NOT as expected: 1 cell: 1 safe, 0 violated, 1 against expectation' "$dir/out4"
+widths() { # PATTERN FILE: where it begins is the same in every line that has it
+  test "$(grep -E -- "$1" "$2" | awk -v p="$1" '{ print match($0, p) }' | sort -u | wc -l)" -eq 1
+}
+"$bin" show failover >"$dir/failover"
+check 'names of systems do not shift what is expected of them' widths ' (safe|violated|stuck|n/a) ' "$dir/failover"
+check 'what is refuted is said' grep -q '^the expectation is refuted if: A ' "$dir/failover"
 says 'a question that means nothing is not asked: exit 5' 5 '^nothing was asked: [0-9]+ cells mean nothing on local@none$' "$bin" run failover -b local@none -o "$dir/nothing"
 check 'and its page is not green' sh -c '"$1" report "$2" >/dev/null 2>&1; grep -q "class=\"banner\"" "$2/report.html"' - "$bin" "$dir/nothing"
 check 'with the reason' grep -q 'lock-file@none: safe, expected violated: said with --expect' "$dir/out4"

@@ -209,6 +209,28 @@ static void a_race_is_not_called_a_mistake(void **state) {
   assert_true(tells("unclear: L1.restart-P@A (broke 1 of 6 within a lease)"));
 }
 
+/* Everything of the row behind the name, from the same column on. */
+static void a_long_name_does_not_shift_the_row_of_a_hunt(void **state) {
+  (void)state;
+  char *text = NULL, rows[2][300];
+  static const char *const names[] = {"a@b", "a-protocol-with-a-name-that-nobody-thought-of@a-topology"};
+  for (int i = 0; i < 2; i++) {
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    assert_non_null(out);
+    snprintf(hunt.space.system.name, sizeof hunt.space.system.name, "%s", names[i]);
+    lb_hunt_tell_row(&hunt, out);
+    fclose(out);
+    assert_int_equal(strncmp(text, names[i], strlen(names[i])), 0);
+    text[strlen(text) - 1] = '\0';
+    const char *last = strrchr(text, '\n'); /* the name may have a line of its own */
+    snprintf(rows[i], sizeof rows[i], "%s", last ? last + 1 : text);
+    memset(rows[i], ' ', strcspn(rows[i], " "));
+    free(text);
+  }
+  assert_string_equal(rows[0], rows[1]);
+}
+
 /* ---- samples of what the sets say --------------------------------------------------------------------------------------- */
 
 /* A hunt that goes on has run its sample: it must not draw others in their place. */
@@ -241,6 +263,7 @@ int main(void) {
       cmocka_unit_test(somebody_stands_for_whom_a_sound_reason_prunes), cmocka_unit_test(it_is_the_one_that_the_reason_names), cmocka_unit_test(a_share_of_each_reason_is_drawn_by_the_seed),
       cmocka_unit_test_setup_teardown(who_comes_out_alike_agrees, begin, end), cmocka_unit_test_setup_teardown(a_wrong_reason_is_told_when_it_is_sure, begin, end),
       cmocka_unit_test_setup_teardown(so_is_one_that_breaks_less, begin, end), cmocka_unit_test_setup_teardown(a_race_is_not_called_a_mistake, begin, end),
+      cmocka_unit_test_setup_teardown(a_long_name_does_not_shift_the_row_of_a_hunt, begin, end),
       cmocka_unit_test_setup_teardown(what_was_run_does_not_change_what_is_drawn, begin, end),
   };
   if (!mkdtemp(folder)) return 1;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grid.h"
 #include "cli.h"
 #include "cost/cost.h"
 #include "run/exit.h"
@@ -28,32 +29,40 @@ static size_t rows_of(const struct lb_cost *cost, const char *rows[LB_COUNTS_MAX
   return count;
 }
 
-static void print_row(const struct lb_cost *cost, const char *what) {
+static void add_row(const struct lb_cost *cost, const char *what, struct lb_grid *grid) {
   uint64_t sum = 0;
   for (int column = 0; column < LB_COST_COLUMNS; column++) sum += lb_counts_of(&cost->sum[column], what);
   if (sum == 0 && strncmp(what, "command ", 8) == 0) return; /* asked for by the looks only */
-  printf("%-24s", what);
+  lb_grid_add(grid, "%s ", what);
   for (int column = 0; column < LB_COST_COLUMNS; column++) {
     double each = (double)lb_counts_of(&cost->sum[column], what) / cost->times;
-    if (column == LB_COST_REFUSED && !cost->refuses) printf(" %9s", "-");
-    else printf(" %9.*f", each < 100 ? 2 : 0, each);
+    if (column == LB_COST_REFUSED && !cost->refuses) lb_grid_add(grid, "-");
+    else lb_grid_add(grid, "%.*f", each < 100 ? 2 : 0, each);
   }
-  putchar('\n');
+  lb_grid_add(grid, "%s", "");
 }
 
-static void print_unknown(const char *what, const char *why) { printf("%-24s %9s %9s %9s  %s\n", what, "-", "-", "-", why); }
+static void add_unknown(const char *what, const char *why, struct lb_grid *grid) {
+  lb_grid_add(grid, "%s ", what);
+  for (int column = 0; column < LB_COST_COLUMNS; column++) lb_grid_add(grid, "-");
+  lb_grid_add(grid, "%s", why);
+}
 
 static void print(const struct lb_system *system, const struct lb_cost *cost) {
   const char *rows[LB_COUNTS_MAX * LB_COST_COLUMNS];
   size_t count = rows_of(cost, rows);
   printf("cost of %s, counted over %d of each: a client alone, and one that is refused while another one holds\n\n", system->name, cost->times);
-  printf("%-24s %9s %9s %9s\n", "", "acquire", "release", "refused");
-  for (size_t i = 0; i < count; i++) print_row(cost, rows[i]);
-  if (!cost->has_servers) print_unknown("at servers, on disks", "it has none");
-  else if (!cost->disk_counts) print_unknown("writes to files, fsyncs", "nobody counts them: its servers call the kernel without the C library");
+  static const char *const head[] = {"", "acquire", "release", "refused", ""};
+  struct lb_grid grid;
+  lb_grid_begin(&grid, "lrrrl");
+  for (size_t i = 0; i < sizeof head / sizeof *head; i++) lb_grid_add(&grid, "%s", head[i]);
+  for (size_t i = 0; i < count; i++) add_row(cost, rows[i], &grid);
+  if (!cost->has_servers) add_unknown("at servers, on disks", "it has none", &grid);
+  else if (!cost->disk_counts) add_unknown("writes to files, fsyncs", "nobody counts them: its servers call the kernel without the C library", &grid);
   bool commands = false, requests = false;
   for (size_t i = 0; i < count; i++) commands |= strncmp(rows[i], "command ", 8) == 0, requests |= strcmp(rows[i], "requests") == 0;
-  if (cost->has_servers && !requests) print_unknown("requests", "its servers do not count them");
+  if (cost->has_servers && !requests) add_unknown("requests", "its servers do not count them", &grid);
+  lb_grid_end(&grid, stdout);
   putchar('\n');
   puts("A round trip is an answer waited for after something was sent, to one server or to several at once.");
   if (cost->has_servers) puts("Of several servers it is the sum. Bytes are those of the client's connections, without headers.");

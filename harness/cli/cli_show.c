@@ -185,12 +185,15 @@ static void show_proof(const struct lb_scenario *s) {
  * scenario states nothing. */
 static void show_expectations(const struct lb_scenario *s, enum lb_guard guard) {
   const char *label = "expects:";
+  int width = 0; /* of the longest system, under whichever guard */
+  for (size_t i = 0; i < s->expect_count; i++)
+    if ((int)strlen(s->expect[i].system) > width) width = (int)strlen(s->expect[i].system);
   for (size_t i = 0; i < s->expect_count; i++) {
     const struct lb_expect *e = &s->expect[i];
     if (e->guard != guard) continue;
     if (*label && guard != LB_GUARD_NONE)
       printf("expects under the guard %s (%s):\n", lb_guard_name(guard), lb_guard_help(guard)), label = "";
-    printf("%-9s %-24s %-9s %s\n", label, e->system, lb_verdict_name(e->verdict), e->reason ? e->reason : "");
+    printf("%-9s %-*s %-9s %s\n", label, width, e->system, lb_verdict_name(e->verdict), e->reason ? e->reason : "");
     label = "";
   }
 }

@@ -38,9 +38,11 @@ static size_t count_came(const struct lb_hunt *h, enum lb_hunt_came came) {
   return count;
 }
 
+enum { NAME_WIDTH = 32 };
+
 void lb_hunt_tell_head(FILE *out) {
-  fprintf(out, "%-32s %8s %6s %6s %6s %6s %6s %9s %7s %8s %9s %8s\n", "system", "smallest", "0", "1", "2", "3", "core", "sometimes", "late", "blocked", "undecided", "time");
-  fprintf(out, "%-32s %8s %27s %6s %9s %7s %8s %9s %8s\n", "", "faults", "minimal sets with .. faults", "breaks", "", "", "", "", "");
+  fprintf(out, "%-*s %8s %6s %6s %6s %6s %6s %9s %7s %8s %9s %8s\n", NAME_WIDTH, "system", "smallest", "0", "1", "2", "3", "core", "sometimes", "late", "blocked", "undecided", "time");
+  fprintf(out, "%-*s %8s %27s %6s %9s %7s %8s %9s %8s\n", NAME_WIDTH, "", "faults", "minimal sets with .. faults", "breaks", "", "", "", "", "");
 }
 
 void lb_hunt_tell_row(const struct lb_hunt *h, FILE *out) {
@@ -49,7 +51,8 @@ void lb_hunt_tell_row(const struct lb_hunt *h, FILE *out) {
   for (size_t k = LB_HUNT_FAULTS_MAX + 1; k-- > 0;)
     if (count_sets(h, LB_HUNT_LEASE, LB_HUNT_MINIMAL, k) > 0) snprintf(smallest, sizeof smallest, "%zu", k);
   snprintf(name, sizeof name, "%s%s%s", h->space.system.name, h->book.guard == LB_GUARD_NONE ? "" : " ", h->book.guard == LB_GUARD_NONE ? "" : lb_guard_name(h->book.guard));
-  fprintf(out, "%-32s %8s", name, smallest);
+  if (strlen(name) > NAME_WIDTH) fprintf(out, "%s\n", name), *name = '\0'; /* rows are told one by one, hours apart */
+  fprintf(out, "%-*s %8s", NAME_WIDTH, name, smallest);
   for (size_t k = 0; k <= LB_HUNT_FAULTS_MAX; k++) {
     if ((int)k > h->space.faults_max || h->wanted[k] == 0) fprintf(out, " %6s", "");
     else fprintf(out, " %6zu", count_sets(h, LB_HUNT_LEASE, LB_HUNT_MINIMAL, k));
