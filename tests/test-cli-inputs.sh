@@ -360,6 +360,21 @@ done <<'END'
 /trials.csv: |csv-dir
 END
 
+# Of a run that somebody else has made, or under a name that he chose, nothing reaches the terminal as it is.
+"$bin" run contention -b local -g none -n 1 -s clients=2 -s duration_s=0.1 -s warmup_s=0.05 -o "$dir/planted$esc" >"$dir/out" 2>&1
+sed -i 's/"\(local@none\|none\)"/"\1\\u001b[31m"/' "$dir/planted$esc/run.json"
+sed -i "s/local@none/&$esc/" "$dir/planted$esc"/*.csv
+cp "$dir/good.ini" "$dir/planted$esc"
+printf '{"t":1,"c":"a\\u001b[31m","k":"x\\u001b[31m","e":"granted","until":9}\n{"t":2,"c":"b","k":"x\\u001b[31m","e":"granted","until":9}\n' >"$dir/planted$esc/h.jsonl"
+for words in report explain 'compare -' 'show good.ini' 'check h.jsonl' 'explain h.jsonl'; do
+  # shellcheck disable=SC2086 # words
+  set -- $words
+  case $2 in - | '') what=$dir/planted$esc ;; *) what=$dir/planted$esc/$2 ;; esac
+  "$bin" "$1" "$what" ${2:+$([ "$2" != - ] || echo "$what")} >"$dir/out" 2>&1
+  check "nothing planted reaches the terminal: $words" sh -c '[ -s "$1" ] && ! grep -q "$2" "$1"' - "$dir/out" "$(printf '\033')"
+done
+rm -r "$dir/planted$esc"
+
 if [ "$(id -u)" -ne 0 ]; then
   mkdir "$dir/ro"
   chmod a-w "$dir/ro"

@@ -129,7 +129,9 @@ enum { LB_WANTS_HELP = -1 };
 int lb_args_parse(int argc, char **argv, unsigned takes, struct lb_args *ret);
 /* A line for each of these options, and for --help. */
 void lb_args_help(unsigned takes, FILE *out);
-/* One line on stderr, "lockbench: ...". Returns `code`, so that a command can complain and end in
+/* One line on stdout, in which control characters are written out: for names of files and what stands in them. */
+void lb_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* One line on stderr, "lockbench: ...", likewise. Returns `code`, so that a command can complain and end in
  * one statement. */
 int lb_complain(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Of a command without scenarios: whether each -s is a valid PROTOCOL.OPTION=VALUE. 0, or LB_EXIT_USAGE after one line on stderr (cli_conform.c). */

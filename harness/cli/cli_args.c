@@ -62,7 +62,7 @@ enum kind {
   HELP
 };
 
-enum { COMPLAINT_MAX = 8192 };
+enum { TEXT_MAX = 8192 };
 
 /* Of --help: no row of a command has to ask for it. */
 #define EVERY_COMMAND (1u << 31)
@@ -130,15 +130,26 @@ static const struct arg {
 };
 enum { TABLE_COUNT = sizeof table / sizeof *table };
 
+static void print_line(FILE *out, const char *prefix, const char *format, va_list args) {
+  char line[TEXT_MAX], shown[TEXT_MAX];
+  vsnprintf(line, sizeof line, format, args);
+  lb_printable(line, shown, sizeof shown);
+  fprintf(out, "%s%s\n", prefix, shown);
+}
+
 int lb_complain(int code, const char *format, ...) {
-  char line[COMPLAINT_MAX], shown[COMPLAINT_MAX];
   va_list args;
   va_start(args, format);
-  vsnprintf(line, sizeof line, format, args);
+  print_line(stderr, "lockbench: ", format, args);
   va_end(args);
-  lb_printable(line, shown, sizeof shown);
-  fprintf(stderr, "lockbench: %s\n", shown);
   return code;
+}
+
+void lb_say(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  print_line(stdout, "", format, args);
+  va_end(args);
 }
 
 /* strtoull() alone would take blanks, a sign and "-1" as a very large number. */

@@ -49,7 +49,7 @@ static void print_too_few(const struct lb_comparison *c) {
 static void print_run(const char *name, const char *dir, const struct lb_run *run) {
   const json_t *tool = json_object_get(run->json, "tool");
   const char *version = json_string_value(json_object_get(tool, "version")), *commit = json_string_value(json_object_get(tool, "commit"));
-  printf("%s: %s, lockbench %s (%s)\n", name, dir, version ? version : "?", commit ? commit : "?");
+  lb_say("%s: %s, lockbench %s (%s)", name, dir, version ? version : "?", commit ? commit : "?");
 }
 
 /* As fine as three or four digits need. */
@@ -58,10 +58,10 @@ static void print_value(double value, int width) { printf("%*.*f", width, value 
 static bool same_cell(const struct lb_compared *x, const struct lb_compared *y) { return x->a == y->a && x->b == y->b; }
 
 static void print_cell(const struct lb_compared *row) {
-  printf("\n%s, %s, guard %s, %s client%s", row->b->scenario, row->b->system, row->b->guard, row->b->clients,
-         strcmp(row->b->clients, "1") == 0 ? "" : "s");
-  if (strcmp(row->a->scenario, row->b->scenario) != 0) printf("; A is %s", row->a->scenario);
+  bool other = strcmp(row->a->scenario, row->b->scenario) != 0;
   puts("");
+  lb_say("%s, %s, guard %s, %s client%s%s%s", row->b->scenario, row->b->system, row->b->guard, row->b->clients, strcmp(row->b->clients, "1") == 0 ? "" : "s",
+         other ? "; A is " : "", other ? row->a->scenario : "");
 }
 
 static void print_row(const struct lb_compared *row) {

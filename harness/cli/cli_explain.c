@@ -29,7 +29,7 @@ static int written(void) {
 static void print_file(const char *name, const struct lb_history *history, const struct lb_check *check,
                        bool past_lease) {
   lb_check_print_verdict(check, past_lease, stdout);
-  printf("  %s: %zu event%s\n", strcmp(name, "-") == 0 ? "standard input" : name, history->count,
+  lb_say("  %s: %zu event%s", strcmp(name, "-") == 0 ? "standard input" : name, history->count,
          history->count == 1 ? "" : "s");
   if (lb_check_rule(check, past_lease).verdict == LB_RULED_UNDECIDED)
     puts(

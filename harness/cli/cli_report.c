@@ -62,7 +62,7 @@ int lb_draw_report(const char *dir) {
   int drawn = render(dir);
   r = lb_report_write(dir, err, sizeof err);
   if (r < 0) return lb_complain(r == -EINVAL || r == -ENOENT ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", err);
-  printf("report: %s/report.html\n", dir);
+  lb_say("report: %s/report.html", dir);
   print_not_drawn(dir, drawn);
   return drawn == 0                 ? LB_EXIT_OK
          : drawn == LB_EXIT_USAGE   ? LB_EXIT_USAGE

@@ -30,7 +30,8 @@ static void print_summary(const struct lb_tally *tally, const char *verdict, con
   putchar('\n');
   lb_print_figures(tally, stdout);
   lb_print_remarks(tally, stdout);
-  printf("\nseed %llu, results in %s\n", (unsigned long long)tally->plan->seed, dir);
+  puts("");
+  lb_say("seed %llu, results in %s", (unsigned long long)tally->plan->seed, dir);
   fflush(stdout);
 }
 
@@ -56,8 +57,8 @@ static int show(const struct lb_tally *tally, const struct lb_run_info *info, co
   }
   print_summary(tally, info->verdict, dir->final);
   if (order->draw && tally->done == tally->plan->job_count) lb_draw_report(dir->final);
-  else printf("draw it: %s report %s\n", lb_called(), dir->final);
-  if (has_variants(tally->plan)) printf("compare its variants: %s compare %s\n", lb_called(), dir->final);
+  else lb_say("draw it: %s report %s", lb_called(), dir->final);
+  if (has_variants(tally->plan)) lb_say("compare its variants: %s compare %s", lb_called(), dir->final);
   return info->exit_code;
 }
 

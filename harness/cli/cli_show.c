@@ -205,7 +205,7 @@ static int show_scenario(const char *path) {
   printf("scenario %s: %s\n\nquestion: %s\nthe expectation is refuted if: %s\n", s.name, s.title, s.question ? s.question : "",
          s.refuted ? s.refuted : "");
   if (s.upstream) printf("upstream: %s\n", s.upstream);
-  printf("file:     %s\n", s.path);
+  lb_say("file:     %s", s.path);
   show_workload(&s);
   show_steps("steps:", s.steps, s.step_count);
   show_steps("faults:", s.faults, s.fault_count);

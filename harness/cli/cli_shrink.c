@@ -147,7 +147,7 @@ static int play(const struct lb_args *args, const struct lb_directed_of *of, str
   if (r < 0) return lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "shrink: %s", err);
   if (s.end == LB_SHRINK_NEVER || s.end == LB_SHRINK_NEVER_IN_TIME) return never(&s, d);
   if (keep_file(d, &s, of, path)) return LB_EXIT_FAILURE;
-  printf("%s: %zu of %zu faults, breaks %d of %d; %zu timelines were played\n", path, s.faults, d->fault_count, s.broke, s.trials, s.asked);
+  lb_say("%s: %zu of %zu faults, breaks %d of %d; %zu timelines were played", path, s.faults, d->fault_count, s.broke, s.trials, s.asked);
   return s.end == LB_SHRINK_INTERRUPTED ? lb_complain(LB_EXIT_STOPPED, "interrupted: perhaps not the smallest") : LB_EXIT_OK;
 }
 
