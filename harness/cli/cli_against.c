@@ -167,7 +167,7 @@ int lb_run_against(const struct lb_args *args) {
   ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
   if (args->plugins[0]) return lb_complain(LB_EXIT_USAGE, "--against: a plugin belongs to one build, so it cannot be measured by two");
   if (length <= 0) return lb_complain(LB_EXIT_FAILURE, "cannot find this program: %s", strerror(errno));
-  if (!answers(args->against)) return lb_complain(LB_EXIT_USAGE, "--against %s: expected the program of another build of lockbench", args->against);
+  if (!answers(args->against)) return lb_complain(LB_EXIT_USAGE, "--against %s: expected the program of another build", args->against);
   int r = lb_rundir_open(&dir, lb_results_folder(), "against", args->out, err, sizeof err);
   if (r < 0) return lb_complain(lb_exit_of_place(r, args->out), "%s", err);
   int code = take_turns(args, tool, &dir);

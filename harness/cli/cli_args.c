@@ -130,7 +130,7 @@ static const struct arg {
 };
 enum { TABLE_COUNT = sizeof table / sizeof *table };
 
-static void print_line(FILE *out, const char *prefix, const char *format, va_list args) {
+static void __attribute__((format(printf, 3, 0))) print_line(FILE *out, const char *prefix, const char *format, va_list args) {
   char line[TEXT_MAX], shown[TEXT_MAX];
   vsnprintf(line, sizeof line, format, args);
   lb_printable(line, shown, sizeof shown);
