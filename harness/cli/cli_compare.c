@@ -150,7 +150,7 @@ static int print(const struct lb_args *args, const char *const names[2], const s
     print_remarks("left out", &c->left_out);
     print_table(c);
   }
-  if (r < 0 || fflush(stdout) != 0) return lb_complain(LB_EXIT_FAILURE, "cannot write to standard output: %s", strerror(errno));
+  if (r < 0 && !ferror(stdout)) return lb_complain(LB_EXIT_FAILURE, "cannot write the JSON: %s", strerror(ENOMEM));
   return exit_of(c);
 }
 

@@ -19,12 +19,6 @@
 #include "show/explain_run.h"
 #include "show/left_out.h"
 
-/* A disk that is full, or a reader that went away, may only show when the output is flushed. */
-static int written(void) {
-  return fflush(stdout) == 0 ? LB_EXIT_OK
-                             : lb_complain(LB_EXIT_FAILURE, "cannot write to standard output: %s", strerror(errno));
-}
-
 /* What stands above the story of a file. What its scenario counts is not in it, and may decide what the events leave open. */
 static void print_file(const char *name, const struct lb_history *history, const struct lb_check *check,
                        bool past_lease) {
@@ -63,13 +57,13 @@ static int print_story(const struct lb_told *told, const struct lb_args *args, c
     r = lb_explain(history, &check, &known, stdout);
     lb_check_clear(&check);
   }
-  return r < 0 ? lb_complain(LB_EXIT_FAILURE, "%s", strerror(-r)) : written();
+  return r < 0 && !ferror(stdout) ? lb_complain(LB_EXIT_FAILURE, "%s", strerror(-r)) : LB_EXIT_OK;
 }
 
 static int print_history(const struct lb_told *told, const struct lb_args *args, const struct lb_history *history) {
   if (!args->json) return print_story(told, args, history);
-  if (lb_history_write_json(history, stdout) == 0) return LB_EXIT_OK;
-  return lb_complain(LB_EXIT_FAILURE, "cannot write to standard output: %s", strerror(errno));
+  int r = lb_history_write_json(history, stdout);
+  return r < 0 && !ferror(stdout) ? lb_complain(LB_EXIT_FAILURE, "%s", strerror(-r)) : LB_EXIT_OK;
 }
 
 static int without_history(const struct lb_told *told, bool json) {
@@ -78,7 +72,7 @@ static int without_history(const struct lb_told *told, bool json) {
   if (json) return lb_complain(LB_EXIT_USAGE, "%s", told->found ? why : "this cell was skipped, so it has no history");
   lb_told_print(told, stdout);
   if (told->found) printf("\n%s\n", why);
-  return written();
+  return LB_EXIT_OK;
 }
 
 /* Large runs are published without some of their histories, with a list that says why. True if this

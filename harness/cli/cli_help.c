@@ -74,7 +74,9 @@ enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 /* Of `run` and `suite`; `check` and `conform` say theirs in their rows. */
 static const char exit_codes[] =
     "exit: 0 as expected, 1 failure of the harness, 2 usage or bad input, 3 verdict differs from the expectation,\n"
-    "      4 undecided, 5 a needed server or permission is missing, or nothing was asked\n";
+    "      4 undecided, 5 a needed server or permission is missing, or nothing was asked,\n"
+     "      130 stopped before its end: what is decided is kept, and --resume plays the rest\n"
+     "of every command: 1 its output could not be written, 141 who read its output went away (`| head`)\n";
 
 const struct lb_cli_command *lb_cli_command_at(size_t index) { return index < COMMAND_COUNT ? &commands[index] : NULL; }
 

@@ -40,7 +40,7 @@ static int print_json(const struct lb_tally *tally) {
   int r = cells ? json_dumpf(cells, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : -1;
   putchar('\n');
   json_decref(cells);
-  return r < 0 || fflush(stdout) != 0 ? lb_complain(LB_EXIT_FAILURE, "cannot write the JSON: %s", strerror(errno)) : 0;
+  return r < 0 && !ferror(stdout) ? lb_complain(LB_EXIT_FAILURE, "cannot write the JSON: %s", strerror(ENOMEM)) : 0;
 }
 
 static bool has_variants(const struct lb_plan *plan) {

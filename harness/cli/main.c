@@ -3,9 +3,12 @@
  * The first word is the command; the commands are in cli_help.c. Options of a command stand behind
  * it: before it there are only --help and --version.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/called.h"
 #include "cli.h"
@@ -37,11 +40,25 @@ static int help(int argc, char **argv) {
   return lb_cli_help_command(command), LB_EXIT_OK;
 }
 
-/* lb_title_init() comes first: it keeps the place of the original arguments, which is where
- * processes that are forked later write their names. */
-int main(int argc, char **argv) {
-  if (argc > 0) lb_title_init(argc, argv);
-  signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of the write that met it */
+/* A stream that we were started without would be the next file that is opened, and our words would be
+ * written into it. In its place comes one that cannot be used as it should be. */
+static void hold_streams(void) {
+  static const int modes[] = {O_WRONLY, O_RDONLY, O_RDWR};
+  for (int fd = 0; fd < 3; fd++)
+    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", modes[fd]); /* the lowest one that is free: fd */
+}
+
+/* The code of the command, if what it printed has arrived. A reader that went away (`| head`) has
+ * what it wanted: nothing is said. Every command relies on this and does not look itself. */
+static int printed(int code) {
+  errno = 0;
+  if (fflush(stdout) == 0 && !ferror(stdout)) return code;
+  if (!errno && write(STDOUT_FILENO, "\n", 1) == 1) errno = EIO; /* an earlier write failed: this one says why */
+  if (errno == EPIPE) return LB_EXIT_PIPE;
+  return lb_complain(LB_EXIT_FAILURE, "cannot write to standard output: %s", strerror(errno));
+}
+
+static int run_command(int argc, char **argv) {
   if (argc < 2) return lb_cli_help(stderr), LB_EXIT_USAGE;
   if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
     return help(argc - 1, argv + 1);
@@ -58,4 +75,13 @@ int main(int argc, char **argv) {
   int r = lb_args_parse(argc - 1, argv + 1, command->takes, &args);
   if (r == LB_WANTS_HELP) return lb_cli_help_command(command), LB_EXIT_OK;
   return r ? r : command->run(&args);
+}
+
+/* lb_title_init() comes first: it keeps the place of the original arguments, which is where
+ * processes that are forked later write their names. */
+int main(int argc, char **argv) {
+  if (argc > 0) lb_title_init(argc, argv);
+  hold_streams();
+  signal(SIGPIPE, SIG_IGN); /* a closed pipe is an error of the write that met it */
+  return printed(run_command(argc, argv));
 }
