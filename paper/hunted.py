@@ -16,6 +16,8 @@ from written import integer, listing, percent, system_name, tex
 sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "plots"))
 import hunt_folder
 import run_folder
+import ending
+from ending import BadInput
 
 LIARS = ("broken", "null")
 MANY_UNDECIDED = 0.05  # of the timelines of a row: it is marked
@@ -25,10 +27,6 @@ OF_CLIENTS = {"ahead": "client-clock", "behind": "client-clock", "fast": "rate",
 OVERSTAYS = {("pause", "c1"), ("cutoff", "c1")}  # a holder that does not learn, or cannot see, that its lease is over
 SILENT = ("kill", "pause", "isolate", "part")  # of servers of which another one can take over
 HEADS = {"memory": "memory", "successor": "successor", "wall-clock": "wall clock", "rate": "rate", "client-clock": "clients' clocks", "stops": "stops"}
-
-
-class BadInput(Exception):
-    pass
 
 
 def read(folder, declared_in):

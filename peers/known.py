@@ -11,6 +11,9 @@ import shutil
 import subprocess
 import sys
 
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "plots"))
+import ending  # noqa: E402
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 LINES = ("run", "says", "version", "like", "packages", "npm", "there", "summary")  # of every section
 
@@ -97,8 +100,8 @@ def main():
                     pass
             print("%-18s %s" % (name, "skipped: " + why if why else "%-10s %s" % (peer["version"], peer["summary"])), flush=True)
     else:
-        sys.exit("known.py: expected packages or list, got '%s'" % " ".join(sys.argv[1:]))
+        raise ending.BadInput("known.py: expected packages or list, got '%s'" % " ".join(sys.argv[1:]))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(ending.of(main))

@@ -14,6 +14,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import known  # noqa: E402
+from known import ending  # noqa: E402
 
 TOLD = ("in-doubt", "session-over")
 
@@ -113,7 +114,14 @@ def main():
     args.add_argument("run", nargs="+")
     args.add_argument("--lockbench", default="lockbench")
     said = args.parse_args()
-    Table(said.lockbench, said.run).print()
+    for run in said.run:
+        if not os.path.isfile(os.path.join(run, "trials.csv")):
+            raise ending.BadInput(f"table.py: {run}: expected a run folder (it has no trials.csv)")
+    try:
+        table = Table(said.lockbench, said.run)
+    except (LookupError, ValueError, TypeError) as error:
+        raise ending.BadInput(f"table.py: {' '.join(said.run)}: expected what results/SCHEMA.md describes, found {error!r}") from error
+    table.print()
 
 
-main()
+sys.exit(ending.of(main))

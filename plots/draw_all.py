@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 
+import ending
 import style
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -98,7 +99,7 @@ def _reason(program, code, err):
 class Drawing:
     def __init__(self, run, figures):
         """figures: (name, script, words of the script)."""
-        self.run, self.undrawn, self.worst = run, [], 0
+        self.run, self.undrawn, self.worst, self.unread = run, [], 0, None
         self.waiting, self.children = figures, {}
 
     def _start(self):
@@ -110,8 +111,11 @@ class Drawing:
                 self.children[name] = Child(script, [self.run, *words])
 
     def _show(self, name, code, out, err):
-        if out:
-            print(f"{name}: {out}", end="", flush=True)
+        if out and not self.unread:
+            try:
+                print(f"{name}: {out}", end="", flush=True)
+            except OSError as error:  # the figures are wanted all the same
+                self.unread = error
         for line in err.splitlines() if code else ():
             print(f"{name}: {line}", file=sys.stderr, flush=True)
 
@@ -153,14 +157,18 @@ def _load_matplotlib():
 
 
 def main():
+    if len(sys.argv) < 3:
+        raise ending.BadInput("usage: draw_all.py RUN_DIR LIST NAME...")
     run, into, *names = sys.argv[1:]
     _load_matplotlib()
     drawing = Drawing(run, _figures(run, names))
     code = drawing.all()
     with open(into, "w", encoding="utf-8") as file:
         file.writelines(f"{name}: {reason}\n" for name, reason in drawing.undrawn)
+    if drawing.unread:
+        raise drawing.unread
     return code
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ending.of(main))

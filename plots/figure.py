@@ -7,7 +7,7 @@ is for papers: what is SCREEN_ONLY (title, origin) is not in it, because a capti
 
 Usage of every script: NAME.py RUN_DIR [words]. Exit: 0 drawn, or there is nothing to draw (one line says why, and no
 older figure stays), 1 failed, 2 bad input, 5 the CSV is written, but matplotlib is missing. Files get their names
-when complete.
+when complete. How else it ends: ending.py.
 """
 
 import csv
@@ -18,6 +18,7 @@ import sys
 import tempfile
 import textwrap
 
+import ending
 import run_folder
 import style
 
@@ -84,9 +85,9 @@ def title_and_foot(figure, title, notes, run):
 
 
 def _forget(folder, name):
-    for ending in ENDINGS:
-        if os.path.exists(f"{folder}/{name}.{ending}"):
-            os.remove(f"{folder}/{name}.{ending}")
+    for suffix in ENDINGS:
+        if os.path.exists(f"{folder}/{name}.{suffix}"):
+            os.remove(f"{folder}/{name}.{suffix}")
 
 
 def _remedy():
@@ -107,18 +108,19 @@ def _draw(run_dir, name, make, words):
     os.makedirs(folder, exist_ok=True)
     work = tempfile.mkdtemp(prefix=".drawing-", dir=folder)
     try:
-        write_csv(f"{work}/{name}.csv", picture)
         endings = ENDINGS
         try:
-            matplotlib = style.matplotlib_deterministic()
-            save(picture.paint(matplotlib), f"{work}/{name}")
+            with ending.naming(folder):
+                write_csv(f"{work}/{name}.csv", picture)
+                matplotlib = style.matplotlib_deterministic()
+                save(picture.paint(matplotlib), f"{work}/{name}")
         except ModuleNotFoundError as error:
             if error.name != "matplotlib":
                 raise
             endings = ENDINGS[:1]
             print(f"{name}.csv is written, the figure is not drawn: matplotlib is missing{_remedy()}", file=sys.stderr)
-        for ending in endings:
-            os.replace(f"{work}/{name}.{ending}", f"{folder}/{name}.{ending}")
+        for suffix in endings:
+            os.replace(f"{work}/{name}.{suffix}", f"{folder}/{name}.{suffix}")
     finally:
         shutil.rmtree(work)
     if endings != ENDINGS:
@@ -138,11 +140,4 @@ def main(name, make):
     if not words or words[0].startswith("-"):
         print(f"usage: {os.path.basename(sys.argv[0])} RUN_DIR", file=sys.stderr)
         return 2
-    try:
-        return _draw(words[0], name, make, words[1:])
-    except run_folder.BadInput as error:
-        print(error, file=sys.stderr)
-        return 2
-    except OSError as error:
-        print(f"{error.filename}: {error.strerror}", file=sys.stderr)
-        return 1
+    return ending.of(lambda: _draw(words[0], name, make, words[1:]))

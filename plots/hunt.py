@@ -9,8 +9,8 @@ it was run there. HUNT_DIR has a folder per system, as `lockbench hunt -o HUNT_D
 import csv
 import sys
 
+import ending
 import hunt_folder
-import run_folder
 import style
 
 WORDS = {"restart": "restart", "kill": "kill", "pause": "stop", "isolate": "cut off from all servers", "part": "cut off from its replicas",
@@ -102,21 +102,18 @@ def main():
     if len(sys.argv) != 3 or sys.argv[2][-4:] not in SAVED:
         print("usage: hunt.py HUNT_DIR OUT.svg|OUT.png|OUT.pdf", file=sys.stderr)
         return 2
-    try:
-        hunts = {system: read(hunt) for system, hunt in hunt_folder.hunts_of(sys.argv[1]).items()}
-    except run_folder.BadInput as error:
-        print(error, file=sys.stderr)
-        return 2
+    hunts = {system: read(hunt) for system, hunt in hunt_folder.hunts_of(sys.argv[1]).items()}
     # Those that break something within a lease; what comes after it only is the same for every lease.
     drawn = {m for found in hunts.values() for m, kind in found.items() if kind == "minimal" or len(m) < 2 and kind in MARKS}
     mechanisms = sorted(drawn, key=lambda m: (len(m), -sum(breaks(found, m) for found in hunts.values()), m))
     if not mechanisms:
         print(f"{sys.argv[1]}: no set breaks any of these locks, so there is nothing to draw", file=sys.stderr)
         return 1
-    write(hunts, mechanisms, sys.argv[2][:-4] + ".csv")
-    draw(hunts, mechanisms, sys.argv[2])
+    with ending.naming(sys.argv[2]):
+        write(hunts, mechanisms, sys.argv[2][:-4] + ".csv")
+        draw(hunts, mechanisms, sys.argv[2])
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ending.of(main))

@@ -9,12 +9,11 @@ import operator
 import os
 import time
 
+import ending
+
 VERDICTS = ("safe", "violated", "stuck", "mixed", "undecided", "skipped", "n/a")
 GUARDS = ("none", "deadline", "signal", "recheck", "claim", "fence")
-
-
-class BadInput(Exception):
-    """One line: the file, what was found, what was expected."""
+BadInput = ending.BadInput
 
 
 def _read(path):

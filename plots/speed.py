@@ -3,7 +3,7 @@
 
 The load is the one that is asked for, else the first of the run with one lock for all clients, else its first. `speed.py
 RUN_DIR` prints the names of the others, a line each. A repeat is a trial; its numbers are those of trials.csv. A system
-with a violated trial did not exclude: it has no speed, is left out and named. Hand-offs, and their times, need other
+with a violated trial did not exclude: it has no speed, is left out and named, as is one of which no trial measured a grant. Hand-offs, and their times, need other
 clients; a p99 needs at least 10 samples beyond it. Runs of before counted hand-offs of whole trials only: their rate is
 the share of the grants that were hand-offs.
 """
@@ -11,6 +11,7 @@ the share of the grants that were hand-offs.
 import re
 import sys
 
+import ending
 import figure
 import run_folder
 from bootstrap import median_interval
@@ -20,9 +21,11 @@ METRICS = ("handoffs_per_s", "grants_per_s", "handoff_p50_us", "handoff_p99_us")
 _NUMBERS = ("clients", "trial", "grants", "handoffs", "measured_s", *METRICS[1:])
 
 
-def _measured(run_dir):
-    rows = run_folder.load_csv(run_dir, "trials.csv", ("scenario", "system", "guard", "verdict"), _NUMBERS,
-                               newer=("handoffs_per_s",))
+def _trials(run_dir):
+    return run_folder.load_csv(run_dir, "trials.csv", ("scenario", "system", "guard", "verdict"), _NUMBERS, newer=("handoffs_per_s",))
+
+
+def _measured(rows):
     return [r for r in rows if r["measured_s"] and r["grants_per_s"] and r["clients"]]
 
 
@@ -54,7 +57,8 @@ def _handoffs_per_s(row):
 
 class Speed:
     def __init__(self, run_dir, run, name=None):
-        rows = _measured(run_dir)
+        trials = _trials(run_dir)
+        rows = _measured(trials)
         found = [s for s in loads(run, rows) if name in (None, s["name"])]
         if not found:
             raise figure.NotDrawn(f"no measured trial{f' of {name!r}' if name else ' of a load'} in this run")
@@ -63,6 +67,8 @@ class Speed:
         self.guard = run_folder.guards_in_order(r["guard"] for r in rows)[0]
         rows = [r for r in rows if r["guard"] == self.guard]
         self.left_out = sorted({r["system"] for r in rows if r["verdict"] == "violated"})
+        tried = {r["system"] for r in trials if (r["scenario"], r["guard"]) == (self.scenario, self.guard)}
+        self.unmeasured = sorted(tried - {r["system"] for r in rows})
         self.repeats = {}
         for row in rows:
             if row["system"] not in self.left_out:
@@ -107,13 +113,18 @@ class Speed:
         text = f"scenario {self.scenario} · {count} {'repeat' if count == '1' else 'repeats'} each · guard {self.guard}"
         if self.left_out:
             text += f" · not drawn, for it did not exclude: {', '.join(self.left_out)}"
+        if self.unmeasured:
+            text += f" · not drawn, for nothing was measured: {', '.join(self.unmeasured)}"
         return text
 
 
+def main():
+    if len(sys.argv) != 2:
+        raise run_folder.BadInput("usage: speed.py RUN_DIR")
+    for scenario in loads(run_folder.load_run(sys.argv[1]), _measured(_trials(sys.argv[1])))[1:]:
+        if re.fullmatch(r"[\w~=.+-]+", scenario["name"], re.ASCII):  # it is to name files
+            print(scenario["name"])
+
+
 if __name__ == "__main__":
-    try:
-        for scenario in loads(run_folder.load_run(sys.argv[1]), _measured(sys.argv[1]))[1:]:
-            if re.fullmatch(r"[\w~=.+-]+", scenario["name"], re.ASCII):  # it is to name files
-                print(scenario["name"])
-    except run_folder.BadInput as bad:
-        sys.exit(str(bad))
+    sys.exit(ending.of(main))

@@ -134,4 +134,8 @@ def as_gnuplot():
 
 
 if __name__ == "__main__":
-    print(as_gnuplot(), end="")
+    import sys
+
+    import ending
+
+    sys.exit(ending.of(lambda: print(as_gnuplot(), end="")))
