@@ -5,7 +5,11 @@ load that is named the figure is scaling-SCENARIO.
 figures/scaling.csv has a row per repeat (`repeat` is its trial) and a row per system and number of clients (`repeat`
 is `median`): the median over `repeats` repeats, with the ends of its 95 % bootstrap interval (bootstrap.py). `style`
 is the number of the system's line style in style.gp; scaling.gp draws the same file with gnuplot. Columns without a
-unit in their name: handoffs_per_s and grants_per_s in 1/s.
+unit in their name: handoffs_per_s and grants_per_s in 1/s. A system that has no speed is a row with nothing but its name
+and why (`repeat` is `violated` or `unmeasured`).
+
+A system that has a number for so many clients and lacks it in one panel, where another system has it, gets the sign GAP at
+the lower edge there, in its colour, and is named below the panels. scaling.gp does the same.
 """
 
 import sys
@@ -26,12 +30,40 @@ COUNTS = ((0.01, "0.01"), (0.1, "0.1"), (1, "1"), (10, "10"), (100, "100"), (1e3
           (1e6, "1 M"), (1e7, "10 M"), (1e8, "100 M"))
 
 
+GAP, GAP_COMMA = "∅", ", "
+
+
 def rows_of(run, speed):
     styles, rows = style.Styles(run), []
     for system in speed.systems:
         for clients in speed.clients:
             rows += speed.rows(system, clients, METRICS, {"system": system, "style": styles.number(system), "clients": clients})
-    return rows
+    return rows + [{"system": s, "style": styles.number(s), "repeat": why} for why, systems in (("violated", speed.left_out), ("unmeasured", speed.unmeasured))
+                   for s in systems]
+
+
+def gaps(rows, metric):
+    """[(clients, system)] of the medians that lack what another system has for as many clients."""
+    medians = [r for r in rows if r["repeat"] == "median"]
+    there = {r["clients"] for r in medians if r.get(metric)}
+    return sorted(((r["clients"], r["system"]) for r in medians if r["clients"] in there and not r.get(metric)), key=lambda gap: gap[0])
+
+
+def say_gaps(rows, metric):
+    """"NAME: A (2, 16), B (8)", by clients; or nothing."""
+    found = {}
+    for clients, system in gaps(rows, metric):
+        found.setdefault(system, []).append(str(clients))
+    return [f"{GAP} no {TITLES[metric].lower()}: {', '.join(f'{system} ({GAP_COMMA.join(at)})' for system, at in found.items())} clients"] if found else []
+
+
+def mark_gaps(ax, rows, metric, styles):
+    """One above the other where several systems lack it."""
+    last, height = None, 0
+    for clients, system in gaps(rows, metric):
+        last, height = clients, height + 1 if clients == last else 0
+        ax.text(clients, 0.015 + 0.035 * height, GAP, transform=ax.get_xaxis_transform(), ha="center", va="bottom", size=7, color=styles.of(system)[0],
+                gid=f"gap {metric} {system}")
 
 
 def label_axis(axis, ticks, values):
@@ -79,7 +111,7 @@ def paint(run, speed, rows):
     foot = figure.title_and_foot(fig, f"What does a lock cost?  {WANTED.get(speed.keys, f'{speed.keys} locks, chosen at random')}", [
         f"{speed.note()} · repeats as dots, medians over repeats with 95 % bootstrap interval"
         f"{'' if any(r.get('grants_per_s_low') for r in rows) else f' (none: fewer than {LEAST_REPEATS} repeats)'}"
-        f" · hand-off: released → next granted · a p99 has at least {TAIL_SAMPLES} samples beyond it"], run)[1]
+        f" · hand-off: released → next granted · a p99 has at least {TAIL_SAMPLES} samples beyond it", *(line for m in metrics for line in say_gaps(rows, m))], run)[1]
     bottom = foot + legend_height + 0.45
     axes = fig.subplots(1, len(metrics), squeeze=False, gridspec_kw={
         "left": 0.05, "right": 0.99, "wspace": 0.3, "bottom": bottom / height, "top": 1 - 0.75 / height})[0]
@@ -87,6 +119,7 @@ def paint(run, speed, rows):
     times = [r[m] for m in METRICS[2:] for r in rows if r.get(m)]
     for ax, metric in zip(axes, metrics):
         draw_panel(ax, rows, speed.systems, styles, metric, lambda r: r["clients"], lambda x: 1.07 * x)
+        mark_gaps(ax, rows, metric, styles)
         ax.set_title(TITLES[metric])
         ax.set_xscale("log", base=2)
         ax.set_yscale("log")

@@ -257,6 +257,13 @@ code=$?
 holds 'a bad number in hunt.csv ends with 2' ends_with 2
 holds 'and is named with its place' one_line "$work/err" "hunt.csv:4: faults is 'one'"
 
+# A run with holes: what is drawn is inside the frames of both programs, what is not is named by both.
+sample gaps
+"$python" "$root/tests/plots/gaps.py" "$work/gaps" plant
+render gaps
+holds 'a run with holes is drawn' ends_with 0
+holds 'each system is inside of both frames, or marked and named by both' "$python" "$root/tests/plots/gaps.py" "$work/gaps"
+
 # A sweep of delays.
 sample late
 "$python" "$root/tests/plots/late_points.py" "$work/late" plant

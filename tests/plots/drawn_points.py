@@ -228,8 +228,10 @@ SAMPLE = {"redis-token@sentinel": (0, 1), "redis-token@redis": (0, 1), "redis-to
           "zk-sequential@zk": (0, 1), "pg-row@pg-sync": (0, 1), "redlock@redis-x5": (1, 1), "zk-sequential@zk-x3": (0, 1)}
 
 
-def main(run_dir):
-    trials, drawn = measured(run_dir), rows(f"{run_dir}/figures/scaling.csv")
+def check_scaling(run_dir):
+    """Systems that have a speed, and how many points both pictures have."""
+    trials = measured(run_dir)
+    drawn = [r for r in rows(f"{run_dir}/figures/scaling.csv") if r["clients"]]
     check_file(trials, drawn)
     systems = list(dict.fromkeys(r["system"] for r in drawn))
     metrics = [m for m in METRICS if any(r[m] for r in drawn)]
@@ -238,9 +240,14 @@ def main(run_dir):
         ("scaling-gnuplot.svg", gnuplot_panels(f"{run_dir}/figures/scaling-gnuplot.svg", systems, metrics)))]
     if both[0] != both[1] or not both[0]:
         fail(f"{both[0]} points by matplotlib, {both[1]} by gnuplot")
+    return systems, both[0]
+
+
+def main(run_dir):
+    systems, points = check_scaling(run_dir)
     check_latency(run_dir)
     check_safety(run_dir, SAMPLE)
-    print(f"{both[0]} points of {len(systems)} systems, drawn twice")
+    print(f"{points} points of {len(systems)} systems, drawn twice")
 
 
 if __name__ == "__main__":
