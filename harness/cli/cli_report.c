@@ -7,6 +7,7 @@
  * figures are missing: a machine without matplotlib can still read its results.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +18,28 @@
 #include "show/not_drawn.h"
 #include "show/report.h"
 
+/* What the figures say, as it comes. Our own stdout is written by us only, so that whoever draws is not stopped by a reader
+ * that went away. */
+static void pass_on(int from) {
+  char text[4096];
+  ssize_t length;
+  while ((length = read(from, text, sizeof text)) > 0 || (length < 0 && errno == EINTR)) {
+    if (length > 0) fwrite(text, 1, (size_t)length, stdout);
+    fflush(stdout);
+  }
+}
+
 /* Exit status of plots/render DIR: 0, 1 = drawing failed, 2 = bad input, 5 = a program is missing.
  * 127 when it could not be started. */
 static int render(const char *dir) {
   char script[4096], self[4096];
+  int said[2];
   snprintf(script, sizeof script, "%s/plots/render", lb_root());
   fflush(stdout);
+  if (pipe2(said, O_CLOEXEC) < 0) return 127;
   pid_t pid = fork();
   if (pid == 0) {
+    dup2(said[1], STDOUT_FILENO);
     ssize_t length = readlink("/proc/self/exe", self, sizeof self); /* for the figure that needs a history */
     if (length > 0 && length < (ssize_t)sizeof self) {
       self[length] = '\0';
@@ -34,6 +49,9 @@ static int render(const char *dir) {
     _exit(127);
   }
   int status = 127 << 8;
+  close(said[1]);
+  if (pid > 0) pass_on(said[0]);
+  close(said[0]);
   while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
