@@ -59,7 +59,7 @@ while IFS='|' read -r program before after; do
     check "$program, folder '$kind'" $wanted
   done
 done <"$dir/programs"
-call paper/numbers "$dir/run" "$dir/numbers" >/dev/null
+call paper/numbers "$root/results/reference-speed" "$dir/numbers" >/dev/null
 check "paper/numbers, a run of one's own: one line says what it lacks" ends 2 1 'the scenario control ('
 call plots/hunt.py "$dir/hunts-columns" "$dir/hunt.svg" >/dev/null
 check 'plots/hunt.py, a column of hunt.csv is missing' bad_input
