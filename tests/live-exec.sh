@@ -89,6 +89,7 @@ phase=is_judged run=0
 all
 check 'no process is left, also of those in sessions of their own' wait_until 5 none_left
 check 'nor a file beside the results' nothing_beside
+check 'the locks that were brought are what the first line is about' grep -q '^exec:reference: safe in turns\. exec:rogue: ' "$dir/run2.out"
 check 'what a client wrote to stderr is kept' sh -c 'grep -q ZeroDivisionError "$1"/run17/logs/*rogue*/clients.log' - "$dir"
 
 # What is no adapter is refused before anything runs.

@@ -183,6 +183,7 @@ check 'no password in the results, nor in what was said' not grep -r 'pass-[a-z]
 LOCKBENCH_POSTGRES_PASSWORD=pass-pg-4711 "$bin" run control -b pg-row -n 1 --postgres "host=localhost port=$pg_port user=locker dbname=mine sslmode=require" -o "$dir/results/require" >"$dir/out" 2>&1
 code=$?
 check 'encrypted, whoever has signed the certificate' test $code -eq 0
+check 'the lock on servers of the user is what the first line is about' grep -q '^pg-row: safe in control\. As expected: ' "$dir/out"
 (ours run control -n 1 -g none -o "$dir/results/usual") >"$dir/out" 2>&1
 code=$?
 check 'without -b the lock to use on each kind runs' test "$code $(cut -d, -f2 "$dir/results/usual/trials.csv" | sed 1d | sort | tr '\n' ' ')" = '0 etcd-v3lock@own-etcd pg-lease@own-postgres redis-token@own-redis zk-sequential@own-zookeeper '

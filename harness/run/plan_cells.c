@@ -129,7 +129,8 @@ int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request
   char as[96];
   struct lb_cell cell = {.scenario = scenario, .protocol = named.protocol, .topology = named.topology, .guard = guard};
   snprintf(cell.system, sizeof cell.system, "%s", named.name);
-  cell.own = cell.topology->own || (lb_protocol_is_plugin(cell.protocol) && !lb_is_peer(cell.protocol));
+  bool brought = lb_protocol_is_plugin(cell.protocol) || cell.protocol->traits & LB_TRAIT_FOREIGN;
+  cell.own = cell.topology->own || (brought && !lb_is_peer(cell.protocol));
   if (is_there(plan, &cell)) return 0;
   cell.expect = lb_scenario_expect(scenario, expected_as(&cell, as, sizeof as), cell.guard);
   if (!cell.expect) cell.expect = own_expect(plan, guard);

@@ -147,8 +147,7 @@ void lb_display_guards(const struct lb_tally *tally, FILE *out) {
       "in doubt: its library or its connection did",
       "told no: a server did",
       "no majority: most servers answered, too few said yes",
-      "no answer: nobody, too few servers, or the question failed. That alone makes nothing safe, unless the client was proved to be cut off, stood still while it "
-      "asked, or had not been overtaken",
+      "no answer: nobody, too few servers, or the question failed. That alone makes nothing safe, unless the client was cut off, asleep as it asked, or not overtaken",
       "refused: by the resource",
   };
   struct guards g;
