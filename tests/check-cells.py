@@ -34,8 +34,8 @@ def wrong_with(cell, directed):
         return f"{verdict}, but its trials were {counts}"
     if verdict != "mixed" and not counts[verdict]:
         return f"{verdict}, but none of its trials was"
-    if verdict == "safe" and cell["undecided"]:
-        return f"safe, but {cell['undecided']} trials were undecided"
+    if verdict == "safe" and decided <= cell["undecided"]:
+        return f"safe, but {decided} of {trials} trials were decided"
     return None
 
 

@@ -67,5 +67,5 @@ hole 'but it has 1 trials' 'first("n/a")["trials"] = 1'
 hole 'but 0 trials were decided' 'first("safe").update(trials=0)'
 hole 'violated, but its trials were' 'next(c for c in cells if c["scenario"] == "slow-holder" and c["verdict"] == "safe").update(verdict="violated", violated=1, trials=2)'
 hole 'but none of its trials was' 'next(c for c in cells if c["scenario"] == "spread" and c["verdict"] == "safe").update(verdict="stuck")'
-hole 'but 1 trials were undecided' 'first("safe").update(trials=2, undecided=1)'
+hole 'safe, but 1 of 2 trials were decided' 'first("safe").update(trials=2, undecided=1)'
 exit $failed

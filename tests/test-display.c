@@ -117,7 +117,11 @@ static void undecided_trials_do_not_count_as_trials_of_a_verdict(void **state) {
   c->safe = 0, c->undecided = 3;
   cell(scenario("u"), "a@t", LB_GUARD_NONE, LB_UNDECIDED, 2, 5);
   cell(scenario("n"), "a@t", LB_GUARD_NONE, LB_SKIPPED, 0, 0);
+  c = cell(scenario("m"), "a@t", LB_GUARD_NONE, LB_SAFE, 0, 21);
+  c->safe = 15, c->undecided = 6;
+  assert_has(printed(lb_print_remarks), " m a@t: decided 15 of 21; the others: ");
   const char *text = printed(lb_print_truth_table);
+  assert_has(text, "\nm  safe 15 of 21\n");
   assert_has(text, "\ns  VIOLATED 2/2!\n");
   assert_has(text, "\nu  undecided 2/5\n");
   assert_has(text, "\nn  skipped\n");

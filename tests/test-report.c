@@ -231,7 +231,7 @@ static void a_cell_says_verdict_count_and_bound(void **state) {
           ""),
       TRIALS_HEADER);
   assert_has(page, "✓" NBSP "safe</span> <span>0/20 (≤" NBSP "13.9" NBSP "%)</span>");
-  assert_has(page, "✗" NBSP "violated</span> <span>17/17 +3 undecided</span>");
+  assert_has(page, "✗" NBSP "violated</span> <span>17/17 (decided 17 of 20)</span>");
   assert_has(page, "■" NBSP "stuck</span> <span>4/5</span>");
   assert_has(page, "title=\"no fault\"><span>?" NBSP "undecided</span> <span>2/5</span>");
   assert_has(page, "title=\"no server\"><span>–" NBSP "skipped</span>");

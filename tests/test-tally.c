@@ -45,8 +45,7 @@ static struct lb_cell_sum empty(enum lb_scenario_kind kind) {
 /* The rule as a list of cases, the first that fits. */
 static enum lb_verdict wanted(enum lb_scenario_kind kind, const int count[LB_ANY]) {
   int decided = count[LB_SAFE] + count[LB_VIOLATED] + count[LB_STUCK];
-  if (decided == 0) return LB_UNDECIDED;
-  if (count[LB_SAFE] == decided) return count[LB_UNDECIDED] ? LB_UNDECIDED : LB_SAFE;
+  if (count[LB_SAFE] == decided) return decided > count[LB_UNDECIDED] ? LB_SAFE : LB_UNDECIDED;
   if (kind != LB_KIND_TIMELINE) return count[LB_VIOLATED] ? LB_VIOLATED : LB_STUCK;
   if (count[LB_VIOLATED] == decided) return LB_VIOLATED;
   return count[LB_STUCK] == decided ? LB_STUCK : LB_MIXED;
@@ -84,6 +83,73 @@ static void trials_are_counted_by_verdict_and_decide_the_cell(void **state) {
     for (unsigned code = 0; code < codes; code++)
       for (int kind = LB_KIND_LOAD; kind <= LB_KIND_CAMPAIGN; kind++) judge_sequence((enum lb_scenario_kind)kind, code, length);
   }
+}
+
+/* Any number of trials of one verdict, then undecided ones. */
+static struct lb_cell_sum cell_of(enum lb_scenario_kind kind, enum lb_verdict verdict, int decided, int undecided) {
+  struct lb_cell_sum cell = empty(kind);
+  for (int i = 0; i < decided; i++) add(&cell, verdict, "");
+  for (int i = 0; i < undecided; i++) add(&cell, LB_UNDECIDED, "");
+  return cell;
+}
+
+static void a_cell_is_judged_by_its_decided_trials_if_they_are_most(void **state) {
+  (void)state;
+  static const struct {
+    int decided, undecided;
+    enum lb_verdict verdict;
+  } cases[] = {{1, 0, LB_SAFE}, {1, 1, LB_UNDECIDED}, {2, 1, LB_SAFE}, {2, 2, LB_UNDECIDED}, {15, 6, LB_SAFE}, {11, 10, LB_SAFE}, {10, 11, LB_UNDECIDED}, {0, 1, LB_UNDECIDED}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (int kind = LB_KIND_LOAD; kind <= LB_KIND_CAMPAIGN; kind++) {
+      struct lb_cell_sum cell = cell_of((enum lb_scenario_kind)kind, LB_SAFE, cases[i].decided, cases[i].undecided);
+      assert_int_equal(cell.verdict, cases[i].verdict);
+      assert_int_equal(lb_cell_decided(&cell), cases[i].decided);
+      assert_int_equal(lb_cell_as_expected(&cell), cases[i].verdict == LB_SAFE ? 1 : -1);
+      assert_int_equal(lb_cell_is_open(&cell), cases[i].verdict == LB_UNDECIDED);
+    }
+}
+
+/* It counts against `safe`. That a timeline always goes wrong is said by most of its trials, or by nobody. */
+static void what_went_wrong_once_counts_and_does_not_meet_an_expectation_of_all(void **state) {
+  (void)state;
+  struct lb_expect violated = {.verdict = LB_VIOLATED}, safe = {.verdict = LB_SAFE}, any = {.verdict = LB_ANY};
+  for (int kind = LB_KIND_LOAD; kind <= LB_KIND_CAMPAIGN; kind++) {
+    struct lb_cell_sum few = cell_of((enum lb_scenario_kind)kind, LB_VIOLATED, 1, 20), most = cell_of((enum lb_scenario_kind)kind, LB_VIOLATED, 11, 10);
+    struct lb_cell cell = *few.cell;
+    bool all = kind == LB_KIND_TIMELINE;
+    few.cell = most.cell = &cell;
+    assert_int_equal(few.verdict, LB_VIOLATED);
+    assert_int_equal(lb_cell_as_expected(&few), 0);
+    cell.expect = &safe;
+    assert_int_equal(lb_cell_as_expected(&few), 0);
+    assert_false(lb_cell_is_open(&few));
+    cell.expect = &violated;
+    assert_int_equal(lb_cell_as_expected(&few), all ? -1 : 1);
+    assert_int_equal(lb_cell_is_open(&few), all);
+    assert_int_equal(lb_cell_as_expected(&most), 1);
+    cell.expect = &any;
+    assert_int_equal(lb_cell_as_expected(&most), 1);
+  }
+}
+
+static enum lb_exit exit_of(struct lb_cell_sum sum) {
+  char line[200];
+  struct lb_plan plan = {.cell_count = 1};
+  struct lb_tally tally = {.plan = &plan, .cells = &sum};
+  return lb_exit_of_run(&tally, line, sizeof line);
+}
+
+static void a_run_whose_cells_were_decided_by_most_of_their_trials_is_decided(void **state) {
+  (void)state;
+  struct lb_expect violated = {.verdict = LB_VIOLATED};
+  struct lb_cell_sum few = cell_of(LB_KIND_TIMELINE, LB_VIOLATED, 1, 20);
+  struct lb_cell cell = *few.cell;
+  assert_int_equal(exit_of(cell_of(LB_KIND_LOAD, LB_SAFE, 15, 6)), LB_EXIT_OK);
+  assert_int_equal(exit_of(cell_of(LB_KIND_LOAD, LB_SAFE, 10, 11)), LB_EXIT_UNDECIDED);
+  assert_int_equal(exit_of(few), LB_EXIT_UNEXPECTED);
+  cell.expect = &violated;
+  few.cell = &cell;
+  assert_int_equal(exit_of(few), LB_EXIT_UNDECIDED);
 }
 
 /* Ended in the order of `ended`: four jobs of one cell, and one of another. */
@@ -515,6 +581,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(trials_that_observed_their_premises_are_counted),
       cmocka_unit_test(trials_are_counted_by_verdict_and_decide_the_cell),
+      cmocka_unit_test(a_cell_is_judged_by_its_decided_trials_if_they_are_most),
+      cmocka_unit_test(what_went_wrong_once_counts_and_does_not_meet_an_expectation_of_all),
+      cmocka_unit_test(a_run_whose_cells_were_decided_by_most_of_their_trials_is_decided),
       cmocka_unit_test(the_reason_is_that_of_the_verdict_in_the_order_of_the_plan),
       cmocka_unit_test(counts_are_added_up),
       cmocka_unit_test(of_times_and_depth_the_largest_stays),

@@ -118,6 +118,7 @@ static json_t *cell_json(const struct lb_tally *tally, size_t index) {
   json_object_set_new(o, "note", cell->note ? json_integer(cell->note) : json_null());
   json_object_set_new(o, "violated", json_integer(all->violated));
   json_object_set_new(o, "undecided", json_integer(all->undecided));
+  json_object_set_new(o, "decided", json_integer(lb_cell_decided(all)));
   json_object_set_new(o, "stuck", json_integer(all->stuck));
   json_object_set_new(o, "premises_observed", whole_or_null((uint64_t)all->premises_observed, ran && states_premises(cell->scenario)));
   json_object_set_new(o, "upper95", upper95(all));

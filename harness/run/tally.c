@@ -9,10 +9,16 @@
  * named is a surprise. A load or a campaign looks for something rare, so there one violation is
  * enough for `violated`, and without any one stuck trial for `stuck`.
  *
- * An undecided trial outweighs safe ones and nothing else. A lock that was safe in two trials and
- * undecided in a third has not been shown to be safe in three. But what was seen to go wrong is not
- * made better by a trial that is no evidence: violated twice and undecided once is `violated`, with
- * the undecided trial beside it. Its counters are in the sums all the same.
+ * Undecided trials are no evidence, so the decided ones judge the cell, and it says how many they are.
+ * A slow machine may cost trials, but a reason that leaves them undecided may also go with the outcome:
+ * the trial in which the lock would have failed is the one that could not be proved. So a claim about
+ * the trials of a cell needs more than half of them decided: had every undecided one gone the other
+ * way, most would still agree with it. That is the one of one trial, two of three, 11 of 21.
+ *  - `safe` is such a claim. With fewer decided trials the cell is undecided.
+ *  - What was seen to go wrong counts whatever is undecided beside it: `violated` and `stuck` need one
+ *    trial. But that a timeline goes wrong each time, as its scenario expects, is such a claim, too: with
+ *    fewer decided trials nobody can say whether the cell is as expected.
+ * The counters of undecided trials are in the sums all the same.
  */
 #include "tally.h"
 
@@ -26,12 +32,16 @@
  * race any more. */
 #define AGREED_TRIALS 30
 
+int lb_cell_decided(const struct lb_cell_sum *sum) { return sum->trials - sum->undecided; }
+
+static bool most_decided(const struct lb_cell_sum *sum) { return lb_cell_decided(sum) > sum->undecided; }
+
 static enum lb_verdict verdict_of(const struct lb_cell_sum *sum, bool directed) {
   int kinds = (sum->safe > 0) + (sum->violated > 0) + (sum->stuck > 0);
   if (directed && kinds > 1) return LB_MIXED;
   if (sum->violated) return LB_VIOLATED;
   if (sum->stuck) return LB_STUCK;
-  return sum->undecided ? LB_UNDECIDED : LB_SAFE;
+  return most_decided(sum) ? LB_SAFE : LB_UNDECIDED;
 }
 
 void lb_cell_add(struct lb_cell_sum *cell, const struct lb_outcome *x) {
@@ -46,17 +56,28 @@ void lb_cell_add(struct lb_cell_sum *cell, const struct lb_outcome *x) {
   cell->verdict = verdict_of(cell, cell->cell->scenario->kind == LB_KIND_TIMELINE);
 }
 
+static bool is_timeline(const struct lb_cell_sum *sum) { return sum->cell->scenario && sum->cell->scenario->kind == LB_KIND_TIMELINE; }
+
 /* `any` is met by every decided verdict. So is `mixed` by few trials: a race may fall the same way
- * in all of them. Without an expectation a lock is taken to be safe, so a violation that nobody
+ * in all of them. */
+static bool fits(const struct lb_cell_sum *sum, const struct lb_expect *expect) {
+  if (expect->verdict == LB_ANY) return true;
+  if (expect->verdict == LB_MIXED && lb_cell_decided(sum) < AGREED_TRIALS) return true;
+  return sum->verdict == expect->verdict;
+}
+
+/* Without an expectation a lock is taken to be safe, so a violation that nobody
  * foresaw is one against expectation. */
 int lb_cell_as_expected(const struct lb_cell_sum *sum) {
   const struct lb_expect *expect = sum->cell->expect;
   if (sum->verdict == LB_NA) return expect && expect->verdict == LB_NA ? 1 : -1;
   if (sum->verdict == LB_UNDECIDED || sum->verdict == LB_SKIPPED || sum->verdict == LB_VERDICT_NONE) return -1;
-  if (expect && expect->verdict == LB_ANY) return 1;
-  if (expect && expect->verdict == LB_MIXED && sum->trials - sum->undecided < AGREED_TRIALS) return 1;
-  return sum->verdict == (expect ? expect->verdict : LB_SAFE);
+  if (!expect) return sum->verdict == LB_SAFE;
+  if (!fits(sum, expect)) return 0;
+  return is_timeline(sum) && !most_decided(sum) ? -1 : 1;
 }
+
+bool lb_cell_is_open(const struct lb_cell_sum *sum) { return sum->trials > 0 && lb_cell_as_expected(sum) < 0; }
 
 /* Jobs are in the order of the plan, whatever the order in which they ended. */
 const char *lb_tally_why(const struct lb_tally *tally, size_t cell, enum lb_verdict verdict) {

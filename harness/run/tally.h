@@ -48,8 +48,12 @@ const char *lb_tally_why(const struct lb_tally *tally, size_t cell, enum lb_verd
 
 /* Adds one trial. The reason of the cell is left as it is. */
 void lb_cell_add(struct lb_cell_sum *sum, const struct lb_outcome *outcome);
-/* 1 = as expected (or safe where nothing is expected), 0 = not, -1 = cannot be said (undecided,
+/* How many of its trials were decided. Where that is not all of them, whoever shows the verdict says it: "decided 15 of 21". */
+int lb_cell_decided(const struct lb_cell_sum *sum);
+/* 1 = as expected (or safe where nothing is expected), 0 = not, -1 = cannot be said (undecided, too few decided trials,
  * skipped, n/a where the scenario does not say so). */
 int lb_cell_as_expected(const struct lb_cell_sum *sum);
+/* It was played, and too few trials were decided to say whether it is as expected. */
+bool lb_cell_is_open(const struct lb_cell_sum *sum);
 
 #endif

@@ -86,7 +86,7 @@ void lb_print_remarks(const struct lb_tally *tally, FILE *out) {
       fprintf(out, "skipped: %s\n", sum->cell->skip);
     } else if (sum->undecided) {
       print_name(" ", sum->cell, out);
-      fprintf(out, "%d of %d trials undecided: %s\n", sum->undecided, sum->trials, lb_tally_why(tally, i, LB_UNDECIDED));
+      fprintf(out, "decided %d of %d; the other%s: %s\n", lb_cell_decided(sum), sum->trials, sum->undecided == 1 ? "" : "s", lb_tally_why(tally, i, LB_UNDECIDED));
     }
   }
 }

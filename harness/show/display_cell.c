@@ -23,10 +23,10 @@ static const char *word(enum lb_verdict verdict, enum lb_display_style style) {
 }
 
 /* A share is of decided trials: an undecided one is no evidence, so it does not make a violation
- * rarer. "k of n" becomes "n" where all agree and the words leave no doubt. VIOLATED keeps its
+ * rarer. "k/n" becomes "n" where all agree and the words leave no doubt; a safe cell with undecided trials says how many were decided. VIOLATED keeps its
  * fraction in the wide style: "VIOLATED 3" would read like a number of violations. */
 void lb_display_cell_text(const struct lb_cell_sum *cell, enum lb_display_style style, char *buf, size_t size) {
-  int decided = cell->trials - cell->undecided, k = cell->safe, of = decided;
+  int decided = lb_cell_decided(cell), k = cell->safe, of = decided;
   const char *mark = lb_cell_as_expected(cell) == 0 ? "!" : "", *name = word(cell->verdict, style);
   if (cell->verdict == LB_VIOLATED) k = cell->violated;
   else if (cell->verdict == LB_STUCK) k = cell->stuck;
@@ -34,6 +34,7 @@ void lb_display_cell_text(const struct lb_cell_sum *cell, enum lb_display_style 
   else if (cell->verdict == LB_UNDECIDED) k = cell->undecided, of = cell->trials;
   if (cell->verdict == LB_NA && cell->cell->note) snprintf(buf, size, "%s %d", name, cell->cell->note);
   else if (of == 0) snprintf(buf, size, "%s", name);
+  else if (cell->verdict == LB_SAFE && of < cell->trials) snprintf(buf, size, "%s %d of %d%s", name, of, cell->trials, mark);
   else if (k == of && (style == LB_DISPLAY_SHORT || cell->verdict == LB_SAFE)) snprintf(buf, size, "%s %d%s", name, of, mark);
   else snprintf(buf, size, "%s %d/%d%s", name, k, of, mark);
 }

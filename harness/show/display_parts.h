@@ -14,7 +14,7 @@
 enum lb_display_style { LB_DISPLAY_WORDS, LB_DISPLAY_SHORT }; /* "VIOLATED 2/3", "VIOL 2/3" */
 
 /* Verdict and count of a cell, with a `!` where it differs from the expectation: "safe 3" = all of
- * 3 trials, "VIOLATED 2/3" = 2 of 3 decided ones, "undecided 1/3" = 1 of all 3, "n/a 2" = for the
+ * 3 trials, "safe 15 of 21" = only these were decided, "VIOLATED 2/3" = 2 of 3 decided ones, "undecided 1/3" = 1 of all 3, "n/a 2" = for the
  * second of the reasons below the tables. 64 bytes are enough
  * for `buf`. */
 void lb_display_cell_text(const struct lb_cell_sum *cell, enum lb_display_style style, char *buf, size_t size);

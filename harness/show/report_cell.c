@@ -42,7 +42,7 @@ static const char *glyph(const char *verdict) {
 /* The class of its style; a '/' would have to be escaped there. */
 static const char *class_of(const char *verdict) { return strcmp(verdict, "n/a") == 0 ? "na" : verdict; }
 
-/* Of decided trials: an undecided one is no evidence, and is added behind. A safe cell has the
+/* Of decided trials: an undecided one is no evidence, so it is said how many were decided. A safe cell has the
  * upper bound of its violation rate, because "0 of 3" and "0 of 300" do not say the same. Runs of
  * older versions do not say how many were stuck. */
 static void write_count(FILE *out, const json_t *cell) {
@@ -57,7 +57,7 @@ static void write_count(FILE *out, const json_t *cell) {
   else if (lb_report_is(cell, "verdict", "undecided")) lb_html_textf(out, "%lld/%lld", (long long)undecided, (long long)trials);
   else if (lb_report_is(cell, "verdict", "stuck") && json_is_integer(json_object_get(cell, "stuck")))
     lb_html_textf(out, "%lld/%lld", (long long)count_of(cell, "stuck"), (long long)decided);
-  if (undecided > 0 && !lb_report_is(cell, "verdict", "undecided")) lb_html_textf(out, " +%lld undecided", (long long)undecided);
+  if (undecided > 0 && !lb_report_is(cell, "verdict", "undecided")) lb_html_textf(out, " (decided %lld of %lld)", (long long)decided, (long long)trials);
 }
 
 /* "why it was not decided; expected safe: a majority is left", as far as there is something to say. */
