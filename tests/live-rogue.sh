@@ -38,7 +38,7 @@ holds() { # NAME, then a command that must succeed
 # breaks FAULT WHAT VERDICT PATTERN [SCENARIO SETTINGS...]: the row of the plugin has this verdict and a reason that matches, that
 # of `local` beside it is safe, and standard output is JSON and nothing else. All of them are run first, a few at a time, for
 # most of what they do is to wait; then they are judged in their order.
-at_once=4 run=0
+at_once=4 run=0 loops=''
 breaks() {
   fault=$1 what=$2 verdict=$3 pattern=$4
   shift 4
@@ -105,4 +105,17 @@ holds 'the history says what clients were told' sh -c \
   '"$1" check --export json "$2"/histories/*.hist | grep -q "\"c\":\"client-2\",\"e\":\"error\",\"why\":\"try_acquire: cannot connect"' - "$bin" "$dir/told"
 "$bin" run "$dir/turns.ini" -b rogue --plugin "$plugins/plugin-rogue.so" -s rogue.fault=prints --expect stuck -n 1 -o "$dir/prints" >"$dir/rows" 2>&1
 holds 'what a plugin prints is kept beside the logs' grep -q verdict "$dir/prints/logs/turns.rogue@none.none.c2.t1/clients.log"
+
+# Sessions are opened a few at a time, so none waits for all the others. One that is late is waited for where the machine has nothing left.
+opens() { # FAULT CLIENTS NAME
+  "$bin" run contention -b rogue --plugin "$plugins/plugin-rogue.so" -s rogue.fault="$1" -s clients="$2" -s duration_s=0.2 -s warmup_s=0.1 -n 1 -o "$dir/$3" >"$dir/$3.out" 2>&1
+}
+ends() { cat "$dir/$1.out" && grep -qE "^contention,rogue@none,none,[0-9]*,1,[0-9]*,$2" "$dir/$1/trials.csv"; }
+opens opens-in-turn 64 turn
+for _ in $(seq "$(nproc)"); do timeout 40 sh -c 'while :; do :; done' & loops="$loops $!"; done
+opens opens-slowly 2 busy
+# shellcheck disable=SC2086 # words
+kill $loops
+holds '64 sessions of a service that opens one after the other' ends turn safe,
+holds 'a session that is late on a busy machine' ends busy safe,
 echo "1..$n"

@@ -12,7 +12,7 @@
 
 #include "run/admit.h"
 #include "base/clock.h"
-#include "run/spare.h"
+#include "base/spare.h"
 #include "servers/topology.h"
 
 static int cost(const char *name) { return lb_topology_find(name)->start_ms; }

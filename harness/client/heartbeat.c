@@ -49,17 +49,21 @@ static void watch(struct watched *w, int pid) {
   if (w->file >= 0) read_wait(w->file, &w->waited_ns);
 }
 
-static void note(struct lb_memory *memory, uint64_t stall_ns) {
-  if (stall_ns > atomic_load(&memory->max_stall_ns)) atomic_store(&memory->max_stall_ns, stall_ns);
+static uint64_t longer(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/* How long it waited, as far as it is known since the last beat. */
+static uint64_t look_at(struct watched *w, int pid) {
+  uint64_t waited, before = w->waited_ns;
+  if (pid == 0) return 0;
+  if (pid != w->pid) return watch(w, pid), 0;
+  if (w->file < 0 || !read_wait(w->file, &waited)) return 0;
+  return (w->waited_ns = waited) - before;
 }
 
-static void look_at(struct lb_memory *memory, struct watched *w, int pid) {
-  uint64_t waited;
-  if (pid == 0) return;
-  if (pid != w->pid) return watch(w, pid);
-  if (w->file < 0 || !read_wait(w->file, &waited)) return;
-  note(memory, waited - w->waited_ns);
-  w->waited_ns = waited;
+/* Less than a beat is no stall that adds up: whoever wakes up waits a little. */
+static void note(struct lb_memory *memory, uint64_t stall_ns) {
+  if (stall_ns > atomic_load(&memory->max_stall_ns)) atomic_store(&memory->max_stall_ns, stall_ns);
+  if (stall_ns > beat_ns) atomic_fetch_add(&memory->stalled_ns, stall_ns);
 }
 
 static _Noreturn void beat(struct lb_memory *memory) {
@@ -68,9 +72,10 @@ static _Noreturn void beat(struct lb_memory *memory) {
   for (;;) {
     uint64_t due = lb_clock_ns() + beat_ns;
     lb_clock_sleep_until(due);
-    note(memory, lb_clock_ns() - due);
+    uint64_t stall = lb_clock_ns() - due;
     for (size_t i = 0; watched && i < memory->client_count; i++)
-      look_at(memory, &watched[i], atomic_load(&memory->state[i].pid));
+      stall = longer(stall, look_at(&watched[i], atomic_load(&memory->state[i].pid)));
+    note(memory, stall);
   }
 }
 

@@ -11,7 +11,7 @@
 
 #include "memory.h"
 
-/* Forks it; it writes memory->max_stall_ns until stopped. -1 when it could not start. */
+/* Forks it; it writes memory->max_stall_ns and memory->stalled_ns until stopped. -1 when it could not start. */
 pid_t lb_heartbeat_start(struct lb_memory *memory);
 void lb_heartbeat_stop(pid_t pid);
 

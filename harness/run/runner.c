@@ -23,11 +23,12 @@
 
 #include "admit.h"
 #include "base/clock.h"
-#include "spare.h"
+#include "base/spare.h"
+#include "trial/crew_open.h"
 #include "trial/heat.h"
 #include "worker.h"
 
-/* PATIENCE_S is for what a scenario does not bound: starting servers, opening sessions, judging. It
+/* PATIENCE_S is for what neither a scenario nor crew_open.h bounds: starting servers, judging. It
  * is long, because it only has to end what would never end. */
 enum { SLOTS_MAX = LB_JOBS_MOST, TICK_MS = 1000, LOOK_MS = 20, PATIENCE_S = 180, CAMPAIGN_PATIENCE_S = 120, END_S = 60, FULL_BYTES = 64 * 1024 };
 
@@ -72,7 +73,7 @@ static lb_ns patience(const struct lb_trial_plan *plan) {
       PATIENCE_S + plan->scenario->warmup_s + 2 * plan->scenario->settle_s + plan->scenario->duration_s + 2e-3 * (double)plan->scenario->wait_ms;
   if (plan->scenario->kind == LB_KIND_CAMPAIGN) s += CAMPAIGN_PATIENCE_S;
   for (size_t i = 0; i < plan->scenario->step_count; i++) s += 1e-3 * (double)plan->scenario->steps[i].within_ms + 5;
-  return (lb_ns)(s * 1e9) + (lb_heat_needed(plan) ? lb_heat_most() : 0);
+  return (lb_ns)(s * 1e9) + lb_crew_open_most(plan) + (lb_heat_needed(plan) ? lb_heat_most() : 0);
 }
 
 static const struct lb_job *job_at(const struct runner *r, size_t position) { return &r->tally->plan->jobs[r->tally->plan->order[position]]; }

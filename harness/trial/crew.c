@@ -7,6 +7,7 @@
  * controller.
  */
 #include "crew.h"
+#include "crew_open.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,12 +18,11 @@
 
 #include "base/clock.h"
 #include "client/driver.h"
-#include "client/fate.h"
 #include "base/files.h"
 #include "base/refuse.h"
 
 /* Servers of the user's own are there, and are to be left as they were: that may take longer. */
-enum { OPEN_S = 10, OPEN_FOREIGN_S = 30, TEARDOWN_MS = 500, TEARDOWN_OWN_MS = 10000, LATE_S = 1 };
+enum { TEARDOWN_MS = 500, TEARDOWN_OWN_MS = 10000 };
 
 /* What all clients of the trial have in common. The key prefix comes from the seed, so two trials
  * do not share a key, whatever else they share. */
@@ -76,47 +76,6 @@ int lb_crew_gather(struct lb_stage *s) {
   return 0;
 }
 
-/* Awaits the answer to a command that has to succeed; `sent` = what became of sending it. 0, or -1 with err: the text names a
- * breach of the contract before the client's own words, and says how a client died that cannot
- * speak any more. */
-static int expect(struct lb_stage *s, struct lb_client *client, int sent, const char *what, lb_ns deadline, char *err, size_t err_size) {
-  struct lb_reply reply;
-  int r = sent < 0 ? sent : lb_client_await(client, deadline + LATE_S * LB_NS_PER_S, &reply);
-  if (r == 0 && reply.result == LB_OK) return 0;
-  const struct lb_client_state *state = lb_stage_state(s, client);
-  char fate[200];
-  if (r != 0) lb_client_fate(client, state, r, fate, sizeof fate);
-  const char *why = r != 0 ? fate : state->breach[0] ? state->breach : reply.err[0] ? reply.err : "unknown outcome";
-  lb_refuse(err, err_size, "%s could not %s: %s%s", client->name, what,
-            r != 0 || !state->breach[0] ? "" : s->plan->protocol->traits & LB_TRAIT_FOREIGN ? "breach of the line protocol: " : "breach of the contract: ", why);
-  return -1;
-}
-
-static int call(struct lb_stage *s, struct lb_client *client, enum lb_client_verb verb, const char *what, lb_ns deadline, char *err,
-                size_t err_size) {
-  int sent = lb_client_send(client, (struct lb_command){.verb = verb, .deadline = deadline});
-  return expect(s, client, sent, what, deadline, err, err_size);
-}
-
-/* An interpreter and its libraries take a second to start, and that of each client starts at once. */
-static lb_ns open_by(const struct lb_stage *s) {
-  bool foreign = s->plan->protocol->traits & LB_TRAIT_FOREIGN;
-  return lb_clock_ns() + (foreign ? OPEN_FOREIGN_S : OPEN_S) * LB_NS_PER_S;
-}
-
-/* All at once: each takes its time, and none has to wait for another one. Who opens late is told by a step. */
-static int open_sessions(struct lb_stage *s, char *err, size_t err_size) {
-  lb_ns deadline = open_by(s);
-  int *sent = calloc(s->client_count, sizeof *sent), r = sent ? 0 : lb_refuse(err, err_size, "out of memory");
-  const struct lb_scenario *scenario = s->plan->scenario;
-  for (size_t i = 0; i < s->client_count && r == 0; i++)
-    if (!lb_scenario_opens_late(scenario, (int)i + 1)) sent[i] = lb_client_send(&s->client[i], (struct lb_command){.verb = LB_DO_OPEN, .deadline = deadline});
-  for (size_t i = 0; i < s->client_count && r == 0; i++)
-    if (!lb_scenario_opens_late(scenario, (int)i + 1)) r = expect(s, &s->client[i], sent[i], "open a session", deadline, err, err_size);
-  free(sent);
-  return r;
-}
-
 static int start_workers(struct lb_stage *s, char *err, size_t err_size) {
   const struct lb_driver *driver = s->client[0].driver;
   int r = driver->gather ? driver->gather(&s->client_plan, s->memory->controller) : 0;
@@ -127,8 +86,8 @@ static int start_workers(struct lb_stage *s, char *err, size_t err_size) {
 static int start_observer(struct lb_stage *s, char *err, size_t err_size) {
   int r = lb_client_start(&s->observer, &s->client_plan);
   if (r < 0) return lb_refuse(err, err_size, "no observer process: %s", strerror(-r)), -1;
-  r = call(s, &s->observer, LB_DO_OPEN, "open a session", open_by(s), err, err_size);
-  if (r == 0) r = call(s, &s->observer, LB_DO_SETUP, "set up", open_by(s), err, err_size);
+  r = lb_crew_open(s, &s->observer, 1, err, err_size);
+  if (r == 0) r = lb_crew_set_up(s, err, err_size);
   s->is_set_up = r == 0;
   return r;
 }
@@ -154,19 +113,22 @@ int lb_crew_start(struct lb_stage *s) {
   if (r == 0) r = start_workers(s, err, sizeof err);
   if (r == 0) r = start_observer(s, err, sizeof err);
   for (size_t i = 0; i < s->client_count && r == 0; i++) r = start_client(s, &s->client[i], err, sizeof err);
-  if (r == 0) r = open_sessions(s, err, sizeof err);
+  if (r == 0) r = lb_crew_open(s, s->client, s->client_count, err, sizeof err);
   return r < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err) : 0;
 }
 
 int lb_crew_revive(struct lb_stage *s, struct lb_client *client, lb_ns deadline, char *err, size_t err_size) {
   lb_client_end(client);
   int r = start_client(s, client, err, err_size);
-  return r < 0 ? r : call(s, client, LB_DO_OPEN, "open a session", deadline, err, err_size);
+  return r < 0 ? r : lb_crew_open_by(s, client, deadline, err, err_size);
 }
 
 int lb_crew_restart(struct lb_stage *s, struct lb_client *client, char *err, size_t err_size) {
-  if (lb_crew_revive(s, client, open_by(s), err, err_size) < 0) return -1;
-  int r = lb_client_send(client, (struct lb_command){.verb = LB_DO_WORK});
+  lb_client_end(client);
+  int r = start_client(s, client, err, err_size);
+  if (r == 0) r = lb_crew_open(s, client, 1, err, err_size);
+  if (r < 0) return r;
+  r = lb_client_send(client, (struct lb_command){.verb = LB_DO_WORK});
   return r < 0 ? lb_refuse(err, err_size, "%s is gone: %s", client->name, strerror(-r)), -1 : 0;
 }
 

@@ -35,6 +35,8 @@ enum fault {
   NONSENSE_IN_TEARDOWN,
   HANGS_IN_TEARDOWN,
   FAILS_IN_TEARDOWN, /* as a server that is down does: no fault of the lock */
+  OPENS_IN_TURN,     /* its service makes one session after the other, as a server does that forks a process for each: no fault of the lock */
+  OPENS_SLOWLY,      /* in 11 s, one more than it has */
   FAULTS,
 };
 static const char *const faults[FAULTS + 1] = {
@@ -59,10 +61,12 @@ static const char *const faults[FAULTS + 1] = {
     [NONSENSE_IN_TEARDOWN] = "nonsense-in-teardown",
     [HANGS_IN_TEARDOWN] = "hangs-in-teardown",
     [FAILS_IN_TEARDOWN] = "fails-in-teardown",
+    [OPENS_IN_TURN] = "opens-in-turn",
+    [OPENS_SLOWLY] = "opens-slowly",
 };
 
 struct slot {
-  _Atomic uint64_t owner, fence;
+  _Atomic uint64_t owner, fence, opening;
 };
 
 struct lb_session {
@@ -77,13 +81,32 @@ static const struct lb_option options[] = {
     {.name = NULL},
 };
 
+/* 64 of them take longer than the 10 s that one has. */
+static int open_in_turn(struct lb_session *s, lb_ns deadline) {
+  uint64_t nobody = 0;
+  while (!atomic_compare_exchange_strong(&s->slot->opening, &nobody, 1)) {
+    nobody = 0;
+    if (lb_now(s->env) >= deadline) return lb_fail(s->env, -ETIMEDOUT, "no session before the deadline");
+    lb_sleep_until(s->env, lb_now(s->env) + LB_NS_PER_MS);
+  }
+  lb_sleep_until(s->env, lb_now(s->env) + 180 * LB_NS_PER_MS);
+  atomic_store(&s->slot->opening, 0);
+  return 0;
+}
+
+static int open_slowly(struct lb_session *s, lb_ns deadline) {
+  lb_ns done = lb_now(s->env) + 11 * LB_NS_PER_S;
+  lb_sleep_until(s->env, done < deadline ? done : deadline);
+  return done < deadline ? 0 : lb_fail(s->env, -ETIMEDOUT, "no session before the deadline");
+}
+
 /* All keys share one word: less parallel than it could be, and just as correct. */
 static int rogue_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
-  (void)deadline;
   *s = (struct lb_session){
       .env = config->env, .slot = config->target->shared, .fault = (enum fault)config->options[0].i};
   if (s->fault == DIES_IN_OPEN && strcmp(config->client, "observer") != 0) raise(SIGABRT);
-  return 0;
+  if (s->fault == OPENS_SLOWLY && strcmp(config->client, "observer") != 0) return open_slowly(s, deadline);
+  return s->fault == OPENS_IN_TURN ? open_in_turn(s, deadline) : 0;
 }
 
 static int rogue_setup(struct lb_session *s, lb_ns deadline) {

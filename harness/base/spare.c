@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "base/clock.h"
+#include "clock.h"
 
 enum { LOOK_MS = 250, COLUMNS = 8 };
 
@@ -29,9 +29,9 @@ static bool read_now(unsigned long long *ret_idle, unsigned long long *ret_all) 
 }
 
 bool lb_spare_look(struct lb_spare *spare) {
-  lb_ns now = lb_clock_ns();
+  uint64_t now = lb_clock_ns();
   unsigned long long idle, all;
-  if (spare->at && now - spare->at < LOOK_MS * LB_NS_PER_MS) return false;
+  if (spare->at && now - spare->at < LOOK_MS * UINT64_C(1000000)) return false;
   bool told = read_now(&idle, &all), before = spare->all > 0;
   spare->at = now;
   spare->share = 0;

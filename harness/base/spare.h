@@ -6,12 +6,11 @@
 #define LB_SPARE_H
 
 #include <stdbool.h>
-
-#include "backends/backend.h"
+#include <stdint.h>
 
 struct lb_spare {
   double share; /* of the time of all processors between the last two looks; 0 before the second one, and where nobody can tell */
-  lb_ns at;     /* of the last look */
+  uint64_t at;  /* of the last look, by lb_clock_ns() */
   unsigned long long idle, all;
 };
 
