@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,13 +68,12 @@ const struct lb_protocol *lb_foreign_add(const struct lb_foreign_plan *plan, cha
 
 /* ---- what it says of itself --------------------------------------------------------------------------------------- */
 
-/* 1, 0 after FIRST_LINE_MS, -errno. */
+/* 1, 0 after FIRST_LINE_MS and what the machine has taken from it meanwhile, -errno. */
 static int first_line(struct foreign_child *child, char **ret) {
-  for (int left = FIRST_LINE_MS;;) {
+  for (;;) {
     int r = foreign_next_line(child, ret);
     if (r) return r;
-    struct pollfd p = {.fd = child->out, .events = POLLIN};
-    if (poll(&p, 1, left) <= 0) return 0;
+    if (foreign_await(child, child->out, FIRST_LINE_MS) <= 0) return 0;
   }
 }
 

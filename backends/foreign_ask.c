@@ -60,14 +60,21 @@ int foreign_hear(struct lb_session *s, char **ret) {
   }
 }
 
+/* An acquire has to be over by its deadline, whoever is late. A session that opens belongs to nothing that is measured. */
+static bool is_over(struct lb_session *s, lb_ns deadline, lb_ns *ret_until) {
+  lb_ns now = lb_now(s->env), more = s->opens && now >= deadline ? foreign_more(&s->child, 0, now - deadline) : 0;
+  *ret_until = now + more;
+  return more == 0;
+}
+
 /* 1; 0: the deadline passed. Otherwise it is broken. */
 int foreign_await_line(struct lb_session *s, lb_ns deadline, char **ret) {
-  for (;;) {
+  for (lb_ns until = deadline;;) {
     int r = foreign_hear(s, ret);
     if (r) return r;
-    r = lb_wait_fd(s->env, s->child.out, POLLIN, deadline);
+    r = lb_wait_fd(s->env, s->child.out, POLLIN, until);
     if (r < 0) return foreign_broken(s, "its stdout cannot be read: %s", strerror(-r));
-    if (r == 0) return foreign_hear(s, ret);
+    if (r == 0 && is_over(s, deadline, &until)) return foreign_hear(s, ret);
   }
 }
 

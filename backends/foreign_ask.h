@@ -24,6 +24,7 @@ struct lb_session {
   size_t unasked;
   bool broken; /* it has said or done what no adapter may, in these words: */
   char why[200];
+  bool opens;       /* as long as it does, what the machine takes from its program makes every deadline later */
   lb_ns round_trip; /* of a question that asks for nothing */
 };
 
@@ -38,7 +39,7 @@ static inline lb_ns foreign_earlier(lb_ns a, lb_ns b) { return a < b ? a : b; }
 int foreign_broken(struct lb_session *session, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Everything that has come: what was said unasked is noted. 1: *ret is a line that is something else; 0: there is none. Does not wait. */
 int foreign_hear(struct lb_session *session, char **ret);
-/* The same, and waits for one. 0: the deadline passed. */
+/* The same, and waits for one. 0: the deadline passed, and, while the session opens, what the machine has taken from its program. */
 int foreign_await_line(struct lb_session *session, lb_ns deadline, char **ret);
 /* Asks "VERB ..." without waiting. 0 or -E2BIG. */
 int foreign_put(struct lb_session *session, enum foreign_question question, const char *what);

@@ -67,6 +67,13 @@ static int check_clock(struct lb_session *s) {
   return lb_fail(s->env, -ENOTSUP, "the clock of the adapter cannot be set: it has not loaded the library for that");
 }
 
+static int open_session(struct lb_session *s, lb_ns deadline) {
+  int r = greet(s, deadline);
+  if (r == 0) r = introduce(s, deadline);
+  if (r == 0) r = measure(s, deadline);
+  return r == 0 ? check_clock(s) : r;
+}
+
 /* Who only looks on needs no program. */
 int foreign_session_open(struct lb_session *s, const struct lb_config *config, lb_ns deadline) {
   s->config = config;
@@ -76,10 +83,10 @@ int foreign_session_open(struct lb_session *s, const struct lb_config *config, l
   if (config->looks_on) return 0;
   int r = foreign_start(&s->child, s->foreign->command, s->foreign->folder);
   if (r < 0) return lb_fail(s->env, r, "cannot start %.100s: %s", s->foreign->command, strerror(-r));
-  r = greet(s, deadline);
-  if (r == 0) r = introduce(s, deadline);
-  if (r == 0) r = measure(s, deadline);
-  return r == 0 ? check_clock(s) : r;
+  s->opens = true;
+  r = open_session(s, deadline);
+  s->opens = false;
+  return r;
 }
 
 void foreign_session_close(struct lb_session *s) {

@@ -30,15 +30,21 @@ int lb_talk_say(struct lb_talk *talk, const char *line) {
 }
 
 int lb_talk_hear(struct lb_talk *talk, struct lb_env *env, lb_ns deadline, const char **ret) {
-  for (;;) {
+  lb_ns before = foreign_held_up(&talk->child);
+  for (lb_ns until = deadline;;) {
     char *line = NULL;
     int r = foreign_next_line(&talk->child, &line);
     *ret = line;
     if (r) return r;
-    r = lb_wait_fd(env, talk->child.out, POLLIN, deadline);
-    if (r <= 0) return r;
+    r = lb_wait_fd(env, talk->child.out, POLLIN, until);
+    if (r < 0) return r;
+    lb_ns now = lb_now(env), more = r == 0 && now >= deadline ? foreign_more(&talk->child, before, now - deadline) : 0;
+    if (r == 0 && more == 0) return 0;
+    if (r == 0) until = now + more;
   }
 }
+
+lb_ns lb_talk_held_up(const struct lb_talk *talk) { return foreign_held_up(&talk->child); }
 
 pid_t lb_talk_pid(const struct lb_talk *talk) { return talk->child.pid; }
 

@@ -15,9 +15,11 @@ struct lb_talk;
 struct lb_talk *lb_talk_start(const struct lb_protocol *protocol);
 /* Writes a line, to which it puts the end. 0; -EPIPE: stdin was closed; -EAGAIN: nobody reads it; -E2BIG: it is too long. */
 int lb_talk_say(struct lb_talk *talk, const char *line);
-/* The next line without its end, valid until the next call. 1; 0: there was none by `deadline` of env; -ENODATA: stdout has ended; -EMSGSIZE: a line that does not
+/* The next line without its end, valid until the next call. 1; 0: there was none by `deadline` of env, nor in the time that the machine has taken from it since the call; -ENODATA: stdout has ended; -EMSGSIZE: a line that does not
  * end; -errno. */
 int lb_talk_hear(struct lb_talk *talk, struct lb_env *env, lb_ns deadline, const char **ret);
+/* How long it has waited for a processor so far, which is no delay of its own. */
+lb_ns lb_talk_held_up(const struct lb_talk *talk);
 /* Its process, as long as lb_talk_end() was not called. */
 pid_t lb_talk_pid(const struct lb_talk *talk);
 /* Nothing more will be said: its stdin ends. */

@@ -10,10 +10,12 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -192,6 +194,45 @@ static void it_does_not_outlive_us(void **state) {
   close(leash[0]);
 }
 
+/* ---- what the machine takes from it ------------------------------------------------------------------------------------ */
+
+/* 0.1 s of work or so, on a processor that a rival uses: it gets a tenth of it. */
+#define HARD_WORK "nice -n 10 taskset -c 0 sh -c 'i=0; while [ $i -lt 120000 ]; do i=$((i+1)); done; "
+
+static pid_t rival(void) {
+  pid_t pid = fork();
+  if (pid != 0) return pid;
+  cpu_set_t one;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  CPU_ZERO(&one);
+  CPU_SET(0, &one);
+  sched_setaffinity(0, sizeof one, &one);
+  for (;;) {
+  }
+}
+
+static void end_rival(pid_t pid) {
+  kill(pid, SIGKILL);
+  waitpid(pid, NULL, 0);
+}
+
+static void who_gets_no_processor_is_held_up_and_who_sleeps_is_not(void **state) {
+  char *line;
+  (void)state;
+  pid_t other = rival();
+  /* Of what a command starts, too. */
+  static const char script[] = "sh -c 'nice -n 10 taskset -c 0 sh -c \"i=0; while [ \\$i -lt 120000 ]; do i=\\$((i+1)); done; echo done; read x\"; true'";
+  assert_int_equal(foreign_start(&child, script, NULL), 0);
+  assert_int_equal(next(&line), 1);
+  assert_true(foreign_held_up(&child) > 100 * LB_NS_PER_MS);
+  end_rival(other);
+  lb_ns before = foreign_held_up(&child);
+  lb_clock_sleep_until(in_ms(200));
+  assert_true(foreign_held_up(&child) < before + 100 * LB_NS_PER_MS);
+  foreign_end(&child, 0, NULL, 0);
+  assert_int_equal(foreign_held_up(&child), 0);
+}
+
 /* ---- the hooks -------------------------------------------------------------------------------------------------------- */
 
 static struct lb_process_env env;
@@ -202,12 +243,12 @@ static struct lb_session *session;
 static struct lb_grant grant;
 static const struct lb_lock lock = {.key = "run-1", .ttl_ms = 60000, .patient = true};
 
-/* Answers each request with ok, but those in `cases`: "acquire) echo $n granted;;" */
-static int open_adapter(const char *cases) {
+/* Answers each request with ok, but those in `cases`: "acquire) echo $n granted;;". `before`: what stands before its first line, a quote open. */
+static int open_with(const char *before, const char *cases, int64_t within_ms) {
   static int count;
   char command[1500], says[200], err[300];
   snprintf(says, sizeof says, "name=t%d version=1 topologies=none ends=lease can=extend,holds,signal", ++count);
-  snprintf(command, sizeof command, "sh -c 'echo \"lockbench-adapter 1 %s\"; while read n word rest; do case $word in %s *) echo $n ok;; esac; done'", says, cases);
+  snprintf(command, sizeof command, "%secho \"lockbench-adapter 1 %s\"; while read n word rest; do case $word in %s *) echo $n ok;; esac; done'", before, says, cases);
   lock_of = lb_foreign_add(&(struct lb_foreign_plan){.kind = "unit", .command = command, .says = says}, err, sizeof err);
   if (!lock_of) fail_msg("%s", err);
   lb_env_init(&env, 1);
@@ -215,8 +256,10 @@ static int open_adapter(const char *cases) {
   config = (struct lb_config){.env = &env.base, .target = &target, .ttl_ms = 1000, .client = "client-1", .protocol = lock_of, .prefix = "run"};
   session = calloc(1, lock_of->session_size);
   assert_non_null(session);
-  return lock_of->open(session, &config, in_ms(PATIENCE_MS));
+  return lock_of->open(session, &config, in_ms(within_ms));
 }
+
+static int open_adapter(const char *cases) { return open_with("sh -c '", cases, PATIENCE_MS); }
 
 static int tear_down(void **state) {
   (void)state;
@@ -367,6 +410,24 @@ static void an_open_that_fails_says_why(void **state) {
   assert_string_equal(env.base.err, "no such server");
 }
 
+/* It starts in a tenth of a second of its own, and has half a second. */
+static void a_start_that_the_machine_holds_up_is_no_breach(void **state) {
+  (void)state;
+  pid_t other = rival();
+  int r = open_with(HARD_WORK, "", 500);
+  end_rival(other);
+  if (r != 0) fail_msg("%s", env.base.err);
+}
+
+static void a_start_that_sleeps_is_late(void **state) {
+  (void)state;
+  pid_t other = rival();
+  int r = open_with("sh -c 'exec sleep 1000; ", "", 300);
+  end_rival(other);
+  assert_int_equal(r, -EPROTO);
+  assert_non_null(strstr(env.base.err, "has not said what it is in time"));
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_teardown(name, tear_down)
   const struct CMUnitTest tests[] = {
@@ -378,6 +439,7 @@ int main(void) {
       TEST(a_line_that_does_not_end_is_told),
       TEST(who_does_not_read_is_told_apart_from_who_cannot),
       TEST(it_does_not_outlive_us),
+      TEST(who_gets_no_processor_is_held_up_and_who_sleeps_is_not),
       TEST(each_answer_has_its_result),
       TEST(a_late_grant_is_found_by_resolve),
       TEST(a_late_grant_is_ended_by_release),
@@ -386,6 +448,8 @@ int main(void) {
       TEST(what_the_library_tells_is_kept),
       TEST(what_breaks_the_rules_is_told_once_and_for_all),
       TEST(an_open_that_fails_says_why),
+      TEST(a_start_that_the_machine_holds_up_is_no_breach),
+      TEST(a_start_that_sleeps_is_late),
   };
   signal(SIGPIPE, SIG_IGN); /* as in every client */
   return cmocka_run_group_tests(tests, NULL, NULL);
