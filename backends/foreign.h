@@ -25,19 +25,23 @@ struct lb_foreign_plan {
   const char *version; /* that its first line has to name; NULL = any */
   const char *like;    /* the protocol of ours with the same algorithm; NULL = none */
   const char *summary; /* one line; NULL = made of its name */
+  int start_ms;        /* processor time until its first line; 0 = not known */
 };
 
 /* Makes a protocol of it and puts it into the registry (registry.h), under the name KIND:NAME. It stays until the process ends. NULL with one line in
  * err: a word that is missing, unknown or wrong, a name that is taken, no memory. */
 const struct lb_protocol *lb_foreign_add(const struct lb_foreign_plan *plan, char *err, size_t err_size);
-/* Calls `command` and reads its first line, as lb_foreign_plan.says has it. Waits at most 20 s, then ends it. 0, or with one line in err: -EPROTO, the line
+/* Calls `command` and reads its first line, as lb_foreign_plan.says has it, and how much processor time that took (at least 1 ms). Waits at most
+ * 20 s, not counted for how long it waits for a processor, then ends it. 0, or with one line in err: -EPROTO, the line
  * is none of the line protocol; -ENODATA, it ended without one; -ETIMEDOUT, it wrote none; -errno, it could not be started. */
-int lb_foreign_ask(const char *command, char *says, size_t size, char *err, size_t err_size);
+int lb_foreign_ask(const char *command, char *says, size_t size, int *ret_start_ms, char *err, size_t err_size);
 
 /* Of a foreign protocol only: lb_protocol.data of others is something else. */
 const char *lb_foreign_version(const struct lb_protocol *protocol); /* "" = not known */
 const char *lb_foreign_like(const struct lb_protocol *protocol);    /* NULL = none */
 const char *lb_foreign_command(const struct lb_protocol *protocol);
+/* Processor time that its program takes to start, for each client: as measured, or that of a usual interpreter. */
+int lb_foreign_start_ms(const struct lb_protocol *protocol);
 /* Whether its first line says that grants carry what is left of them, and what a server has of a held lock. */
 bool lb_foreign_tells_validity(const struct lb_protocol *protocol);
 bool lb_foreign_names_record(const struct lb_protocol *protocol);

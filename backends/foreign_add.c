@@ -16,7 +16,7 @@
 #include "foreign_hooks.h"
 #include "registry.h"
 
-enum { FIRST_LINE_MS = 20000, QUIT_MS = 300 };
+enum { FIRST_LINE_MS = 20000, QUIT_MS = 300, USUAL_START_MS = 300 };
 
 /* A grant of a foreign library is believed as it is given out: so it has the option that says so, off. */
 static const struct lb_option options[] = {
@@ -36,7 +36,7 @@ static char *copy_of(const char *text) { return text ? strdup(text) : NULL; }
 static struct foreign *make(const struct lb_foreign_plan *plan, const struct foreign_says *says) {
   struct foreign *f = calloc(1, sizeof *f);
   if (!f) return NULL;
-  *f = (struct foreign){.protocol = foreign_hooks, .says = *says, .command = copy_of(plan->command), .folder = copy_of(plan->folder), .like = copy_of(plan->like)};
+  *f = (struct foreign){.protocol = foreign_hooks, .says = *says, .command = copy_of(plan->command), .folder = copy_of(plan->folder), .like = copy_of(plan->like), .start_ms = plan->start_ms};
   if (plan->version) snprintf(f->says.version, sizeof f->says.version, "%s", plan->version);
   snprintf(f->name, sizeof f->name, "%s:%s", plan->kind, says->name);
   int n = plan->summary ? asprintf(&f->summary, "%s", plan->summary) : asprintf(&f->summary, "the lock of %s, behind an adapter", says->name);
@@ -125,7 +125,7 @@ static void end_aside(struct aside *a, bool well, char *err, size_t err_size) {
   if (a->kept >= 0) close(a->kept);
 }
 
-static int ask(const char *command, char *says, size_t size, struct aside *aside, char *err, size_t err_size) {
+static int ask(const char *command, char *says, size_t size, int *ret_start_ms, struct aside *aside, char *err, size_t err_size) {
   struct foreign_child child;
   char fate[100] = "", *line = NULL;
   prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -136,6 +136,7 @@ static int ask(const char *command, char *says, size_t size, struct aside *aside
   const char *words = r > 0 ? foreign_first_line(line, err, err_size) : NULL;
   if (words) snprintf(says, size, "%s", words);
   foreign_end(&child, r == -ENODATA ? QUIT_MS : 0, fate, sizeof fate);
+  *ret_start_ms = (int)(child.used / LB_NS_PER_MS) + 1;
   end_orphans();
   prctl(PR_SET_CHILD_SUBREAPER, 0);
   if (words) return 0;
@@ -146,9 +147,9 @@ static int ask(const char *command, char *says, size_t size, struct aside *aside
   return -EPROTO;
 }
 
-int lb_foreign_ask(const char *command, char *says, size_t size, char *err, size_t err_size) {
+int lb_foreign_ask(const char *command, char *says, size_t size, int *ret_start_ms, char *err, size_t err_size) {
   struct aside aside = lay_aside();
-  int r = ask(command, says, size, &aside, err, err_size);
+  int r = ask(command, says, size, ret_start_ms, &aside, err, err_size);
   end_aside(&aside, r == 0, err, err_size);
   return r;
 }
@@ -160,5 +161,6 @@ static const struct foreign *foreign_of(const struct lb_protocol *protocol) { re
 const char *lb_foreign_version(const struct lb_protocol *protocol) { return foreign_of(protocol)->says.version; }
 const char *lb_foreign_like(const struct lb_protocol *protocol) { return foreign_of(protocol)->like; }
 const char *lb_foreign_command(const struct lb_protocol *protocol) { return foreign_of(protocol)->command; }
+int lb_foreign_start_ms(const struct lb_protocol *protocol) { return foreign_of(protocol)->start_ms ? foreign_of(protocol)->start_ms : USUAL_START_MS; }
 bool lb_foreign_tells_validity(const struct lb_protocol *protocol) { return foreign_of(protocol)->says.can_validity; }
 bool lb_foreign_names_record(const struct lb_protocol *protocol) { return foreign_of(protocol)->says.record_count > 0; }

@@ -12,6 +12,7 @@ struct foreign {
   struct foreign_says says;
   char *command, *folder, *like, *summary;
   char name[64];
+  int start_ms; /* of lb_foreign_plan */
   const char *topologies[FOREIGN_TOPOLOGIES_MAX + 1];
 };
 

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "backends/foreign.h"
+#include "backends/registry.h"
 #include "run/admit.h"
 #include "base/clock.h"
 #include "base/spare.h"
@@ -17,21 +19,42 @@
 
 static int cost(const char *name) { return lb_topology_find(name)->start_ms; }
 
-/* How many of a topology start at once on so many processors, if all want to. */
-static int together(const char *name, int cores, int most) {
+/* How many of such a cost start at once on so many processors, if all want to. */
+static int of_cost(int start_ms, int cores, int most) {
   struct lb_crowd now = {.jobs = {most, most}, .cores = cores};
-  while (lb_admits(&now, cost(name))) {
+  while (lb_admits(&now, start_ms)) {
     now.running++;
     now.starting++;
-    now.starting_ms += cost(name);
+    now.starting_ms += start_ms;
   }
   return now.running;
 }
+
+static int together(const char *name, int cores, int most) { return of_cost(cost(name), cores, most); }
 
 static void ensembles_start_one_after_the_other(void **state) {
   (void)state;
   assert_int_equal(together("zk-x3", 2, 8), 1);
   assert_int_equal(together("zk-x3", 8, 8), 2);
+}
+
+/* A program for each client, as dear as it was measured: fewer of them start at once, by clients and by program. */
+static void adapters_cost_their_start(void **state) {
+  (void)state;
+  const struct lb_topology *redis = lb_topology_find("redis");
+  char err[200];
+  struct lb_foreign_plan plan = {.kind = "exec", .command = "true", .says = "name=quick topologies=redis ends=lease can=", .start_ms = 20};
+  const struct lb_protocol *quick = lb_foreign_add(&plan, err, sizeof err);
+  plan.says = "name=slow topologies=redis ends=lease can=", plan.start_ms = 3000;
+  const struct lb_protocol *slow = lb_foreign_add(&plan, err, sizeof err);
+  plan.says = "name=unknown topologies=redis ends=lease can=", plan.start_ms = 0;
+  const struct lb_protocol *unknown = lb_foreign_add(&plan, err, sizeof err);
+  assert_true(quick && slow && unknown);
+  assert_int_equal(lb_start_ms(lb_protocol_find("redis-token"), redis, 3), redis->start_ms);
+  assert_int_equal(lb_start_ms(quick, redis, 2), redis->start_ms + 2 * 20);
+  assert_int_equal(of_cost(lb_start_ms(slow, redis, 2), 2, 8), 1);
+  assert_in_range(of_cost(lb_start_ms(unknown, redis, 1), 2, 8), 2, 4);
+  assert_int_equal(of_cost(lb_start_ms(quick, redis, 2), 2, 8), 8);
 }
 
 static void small_servers_start_together(void **state) {
@@ -150,6 +173,7 @@ static void a_look_has_to_be_some_time_ago(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ensembles_start_one_after_the_other), cmocka_unit_test(small_servers_start_together),
+      cmocka_unit_test(adapters_cost_their_start),
       cmocka_unit_test(the_processors_count),                cmocka_unit_test(a_place_has_to_be_free),
       cmocka_unit_test(who_has_started_holds_up_nobody),     cmocka_unit_test(everything_gets_its_turn),
       cmocka_unit_test(who_shares_servers_is_worth_its_start), cmocka_unit_test(who_runs_beyond_that_needs_idle_processors),

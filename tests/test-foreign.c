@@ -233,6 +233,18 @@ static void who_gets_no_processor_is_held_up_and_who_sleeps_is_not(void **state)
   assert_int_equal(foreign_held_up(&child), 0);
 }
 
+/* Its own time, not that of the rival. */
+static void what_its_start_costs_is_measured(void **state) {
+  char says[LB_FOREIGN_LINE_MAX], err[300];
+  int quick = 0, slow = 0;
+  (void)state;
+  assert_int_equal(lb_foreign_ask("sh -c 'sleep 0.2; echo lockbench-adapter 1 name=x topologies=redis ends=lease can=; read x'", says, sizeof says, &quick, err, sizeof err), 0);
+  assert_int_equal(lb_foreign_ask("sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo lockbench-adapter 1 name=x topologies=redis ends=lease can=; read x'", says, sizeof says,
+                                  &slow, err, sizeof err), 0);
+  assert_in_range(quick, 1, 100);
+  assert_true(slow > quick + 50);
+}
+
 /* ---- the hooks -------------------------------------------------------------------------------------------------------- */
 
 static struct lb_process_env env;
@@ -440,6 +452,7 @@ int main(void) {
       TEST(who_does_not_read_is_told_apart_from_who_cannot),
       TEST(it_does_not_outlive_us),
       TEST(who_gets_no_processor_is_held_up_and_who_sleeps_is_not),
+      TEST(what_its_start_costs_is_measured),
       TEST(each_answer_has_its_result),
       TEST(a_late_grant_is_found_by_resolve),
       TEST(a_late_grant_is_ended_by_release),

@@ -27,7 +27,7 @@ static int refuse_first_line(const struct lb_args *args, bool spoke, const char 
 static const struct lb_protocol *hear(const struct lb_args *args, int *ret_code) {
   char says[LB_FOREIGN_LINE_MAX], err[600];
   struct lb_foreign_plan plan = {.kind = "exec", .command = args->words[0], .says = says};
-  int r = lb_foreign_ask(args->words[0], says, sizeof says, err, sizeof err);
+  int r = lb_foreign_ask(args->words[0], says, sizeof says, &plan.start_ms, err, sizeof err);
   const struct lb_protocol *protocol = r == 0 ? lb_foreign_add(&plan, err, sizeof err) : NULL;
   if (!protocol) *ret_code = refuse_first_line(args, r == 0 || r == -EPROTO, err);
   return protocol;

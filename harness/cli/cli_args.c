@@ -219,8 +219,9 @@ static int set_plugin(const char *path, struct lb_args *args) {
 /* It is called once to hear what it is, so the command finds its lock like any other. */
 static int set_exec(const char *command, struct lb_args *args) {
   char says[LB_FOREIGN_LINE_MAX], err[600];
-  if (lb_foreign_ask(command, says, sizeof says, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "--exec '%s': %s", command, err);
-  struct lb_foreign_plan plan = {.kind = "exec", .command = command, .says = says};
+  int start_ms;
+  if (lb_foreign_ask(command, says, sizeof says, &start_ms, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "--exec '%s': %s", command, err);
+  struct lb_foreign_plan plan = {.kind = "exec", .command = command, .says = says, .start_ms = start_ms};
   const struct lb_protocol *protocol = lb_foreign_add(&plan, err, sizeof err);
   if (!protocol) return lb_complain(LB_EXIT_USAGE, "--exec '%s': %s", command, err);
   run_alone(protocol, args);

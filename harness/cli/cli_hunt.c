@@ -53,12 +53,13 @@ static int read_without(const struct lb_args *args, struct lb_hunt_switches *ret
 }
 
 static uint64_t seed_of(const struct lb_args *args) { return args->has_seed ? args->seed : 1; }
-/* Servers that are dear to start are many processes, and take their time of the processors as long as they run: more of them end no sooner. */
-static struct lb_jobs jobs_of(const struct lb_args *args, const struct lb_topology *t) {
-  enum { DEAR_MS = 750, LEAST = 3 };
-  int jobs = (t->data_count > 0 ? HUNT_JOBS : 2 * HUNT_JOBS) * lb_default_jobs();
-  if (t->start_ms <= DEAR_MS || args->jobs) return lb_jobs_of(args, jobs);
-  jobs = jobs * DEAR_MS / t->start_ms > LEAST ? jobs * DEAR_MS / t->start_ms : LEAST;
+/* Servers and adapters that are dear to start are many processes, and take their time of the processors as long as they run: more of them end no sooner. */
+static struct lb_jobs jobs_of(const struct lb_args *args, const struct lb_system *system) {
+  enum { DEAR_MS = 750, LEAST = 3, CLIENTS = 3 };
+  int jobs = (system->topology->data_count > 0 ? HUNT_JOBS : 2 * HUNT_JOBS) * lb_default_jobs();
+  int start_ms = lb_start_ms(system->protocol, system->topology, CLIENTS);
+  if (start_ms <= DEAR_MS || args->jobs) return lb_jobs_of(args, jobs);
+  jobs = jobs * DEAR_MS / start_ms > LEAST ? jobs * DEAR_MS / start_ms : LEAST;
   return (struct lb_jobs){jobs, jobs};
 }
 
@@ -123,7 +124,7 @@ static int hunt_one(const struct lb_args *args, const struct lb_system *system, 
                                 .budget_s = budget_s,
                                 .only = args->only,
                                 .narrow = args->narrow,
-                                .jobs = jobs_of(args, system->topology),
+                                .jobs = jobs_of(args, system),
                                 .folder = folder,
                                 .dir = dir,
                                 .tick = show,

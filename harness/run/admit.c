@@ -8,12 +8,19 @@
  */
 #include "admit.h"
 
+#include "backends/foreign.h"
+#include "servers/topology.h"
+
 enum { TOGETHER_MS = 500 };
 /* A trial that waits for its turn is about processors and not about the lock. Two that are threads of one core do little more together than one alone, and
  * count as busy all the same: what is more than half busy may have nothing left. Trials of ensembles ended no sooner at 96 % than at 61 %, and more of them
  * were undecided. */
 #define SPARE_LEAST 0.5
 #define SPARE_NONE 0.3
+
+int lb_start_ms(const struct lb_protocol *protocol, const struct lb_topology *topology, int clients) {
+  return topology->start_ms + (protocol->traits & LB_TRAIT_FOREIGN ? clients * lb_foreign_start_ms(protocol) : 0);
+}
 
 static int cores_of(const struct lb_crowd *now) { return now->cores < 1 ? 1 : now->cores; }
 

@@ -18,6 +18,12 @@ struct lb_jobs {
 #define LB_JOBS_MOST 64 /* more are not played side by side, whatever is asked for */
 #define LB_JOBS_ALONE ((struct lb_jobs){1, 1})
 
+struct lb_protocol;
+struct lb_topology;
+
+/* Processor time until the servers of a trial and its clients are there: a foreign lock has a program for each client. */
+int lb_start_ms(const struct lb_protocol *protocol, const struct lb_topology *topology, int clients);
+
 struct lb_crowd { /* what runs now */
   int running;         /* trials, and who has servers and waits for another one */
   int playing;         /* trials alone */
@@ -26,7 +32,7 @@ struct lb_crowd { /* what runs now */
   int since;           /* trials that were started since that look, which did not see them */
   int freed;           /* places that somebody gave up for one that wants servers of its own, and that nobody has taken */
   int starting;      /* of the running ones: those whose servers and clients are not there yet */
-  int starting_ms;   /* what these cost together (lb_topology.start_ms) */
+  int starting_ms;   /* what these cost together (lb_start_ms()) */
   int cores;         /* processors of this machine */
   int waiting;       /* trials that have not been started */
   int serving;       /* of the running ones: those whose servers serve others of them next */

@@ -177,6 +177,8 @@ static int busy_slots(const struct runner *r) {
   return n;
 }
 
+static int start_ms_of(const struct lb_job *job) { return lb_start_ms(job->plan.protocol, job->plan.topology, job->plan.clients); }
+
 static struct lb_crowd crowd(const struct runner *r) {
   struct lb_crowd now = {
       .running = busy_slots(r), .playing = playing(r), .jobs = r->jobs, .spare = r->spare.share, .since = r->since, .freed = r->freed, .cores = r->cores, .waiting = (int)r->queue.left};
@@ -184,7 +186,7 @@ static struct lb_crowd crowd(const struct runner *r) {
     now.serving += r->slot[i].like && !r->slot[i].ending;
     if (!r->slot[i].result || atomic_load(&r->live[i].started)) continue;
     now.starting++;
-    now.starting_ms += r->slot[i].result->job->plan.topology->start_ms;
+    now.starting_ms += start_ms_of(r->slot[i].result->job);
   }
   return now;
 }
@@ -243,7 +245,7 @@ static int fill(struct runner *r) {
   for (ptrdiff_t at; (at = lb_queue_next(&r->queue, NULL)) >= 0;) {
     const struct lb_job *job = job_at(r, (size_t)at);
     struct lb_crowd now = crowd(r);
-    if (!lb_admits(&now, job->plan.topology->start_ms)) return 0;
+    if (!lb_admits(&now, start_ms_of(job))) return 0;
     bool measuring = lb_job_measures(job);
     for (int i = 0; i < r->slots; i++)
       if (r->slot[i].result) measuring |= lb_job_measures(r->slot[i].result->job);
