@@ -17,6 +17,7 @@ struct adapter_reply {
   char line[200];          /* as it was written */
   char word[24];           /* "granted" */
   lb_ns sent, came;        /* of the question, of the answer */
+  lb_ns held_up;           /* of the time between: for how long its program waited for a processor, which is no delay of its own */
 };
 
 /* ---- a client: i = 0, 1, ... ("the first client") ------------------------------------------------------------- */

@@ -18,7 +18,7 @@ static struct {
   bool open;
   unsigned long long number; /* of its latest question */
   char asked[24];            /* ... and its word */
-  lb_ns sent;
+  lb_ns sent, held_up; /* when, and what its program had been held up by then */
 } client[LB_CONFORM_SESSIONS];
 static bool strict;
 
@@ -88,6 +88,7 @@ void adapter_put(struct lb_conform *c, int i, const char *format, ...) {
   vsnprintf(line + length, sizeof line - length, format, args);
   va_end(args);
   snprintf(client[i].asked, sizeof client[i].asked, "%.*s", (int)strcspn(line + length, " "), line + length);
+  client[i].held_up = lb_talk_held_up(client[i].talk);
   client[i].sent = lb_clock_ns();
   int r = lb_talk_say(client[i].talk, line);
   if (r == -EPIPE) fail_read(c, i, r);
@@ -111,7 +112,7 @@ void adapter_take(struct lb_conform *c, int i, int64_t ms, struct adapter_reply 
     if (!hear(c, i, deadline, &line))
       lb_conform_fail(c, "expected an answer to '%s' within %lld ms, read nothing (%s client)", client[i].asked, (long long)ms, lb_conform_ordinal(i));
   } while (!is_answer(c, i, line));
-  *ret = (struct adapter_reply){.sent = client[i].sent, .came = lb_clock_ns()};
+  *ret = (struct adapter_reply){.sent = client[i].sent, .came = lb_clock_ns(), .held_up = lb_talk_held_up(client[i].talk) - client[i].held_up};
   snprintf(ret->line, sizeof ret->line, "%s", line);
   sscanf(line, "%*s %23s", ret->word);
 }
