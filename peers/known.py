@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: MIT
 #
 # What peers.ini says, and what of it this machine has. `./bench peers` asks it:
-#   known.py packages        the Debian packages that are missing, a line each: NAME|for which peers
-#   known.py list            one line per peer: its version, or why it is skipped
+#   known.py packages [NAME...]   the Debian packages that are missing, a line each: NAME|for which peers
+#   known.py npm [NAME...]        ends with 0 where one of them needs modules of npm
+#   known.py list [NAME...]       one line per peer: its version, or why it is skipped
+# Without a NAME it is about all of them. A NAME that is not there: one line, exit 2.
 # $LOCKBENCH_PEERS is the folder of what ./bench peers makes ($PEERS in peers.ini).
 import configparser
+import difflib
 import os
 import shutil
 import subprocess
@@ -87,12 +90,27 @@ def reason(peer):
     return None
 
 
+def chosen(peers, names):
+    """Those of these names, with or without `peer:`; all where there is none."""
+    names = [name.removeprefix("peer:") for name in names]
+    for name in names:
+        if name not in peers:
+            near = difflib.get_close_matches(name, peers, 1)
+            hint = ", did you mean '%s'?" % near[0] if near else ", expected one of `./bench list peers`"
+            print("bench: peers: unknown library '%s'%s" % (name, hint), file=sys.stderr)
+            sys.exit(2)
+    return {name: peer for name, peer in peers.items() if not names or name in names}
+
+
 def main():
-    peers = read()
-    if sys.argv[1:] == ["packages"]:
+    what = sys.argv[1:2]
+    peers = chosen(read(), sys.argv[2:])
+    if what == ["npm"]:
+        sys.exit(0 if any(peer["npm"] for peer in peers.values()) else 1)
+    if what == ["packages"]:
         for package, names in missing_packages(peers).items():
             print("%s|for the peers %s" % (package, ", ".join(names)))
-    elif sys.argv[1:] == ["list"]:
+    elif what == ["list"]:
         for name, peer in peers.items():
             why = reason(peer)
             if not why and peer["there"] == "$PEERS/%s.speaks" % name:  # its library is installed, but only this shows that it can be used
@@ -100,7 +118,7 @@ def main():
                     pass
             print("%-18s %s" % (name, "skipped: " + why if why else "%-10s %s" % (peer["version"], peer["summary"])), flush=True)
     else:
-        raise ending.BadInput("known.py: expected packages or list, got '%s'" % " ".join(sys.argv[1:]))
+        raise ending.BadInput("known.py: expected packages, npm or list, got '%s'" % " ".join(sys.argv[1:]))
 
 
 if __name__ == "__main__":

@@ -120,6 +120,7 @@ enum {
   LB_ARG_ADAPTER = 1 << 12, /* -b --tap, of an adapter */
   LB_ARG_HUNT = 1 << 13, /* -g --faults --budget --without --only --narrow --list --seed -o -j -s --plugin --exec */
   LB_ARG_SHRINK = 1 << 14, /* -n -j -o --budget --seed, beside --trial and --plugin */
+  LB_ARG_SHOW = 1 << 15, /* -b */
 };
 
 /* Of lb_args_parse(): --help is among them. */

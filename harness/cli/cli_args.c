@@ -75,6 +75,7 @@ static const struct arg {
   const char *help;
 } table[] = { /* an option twice: what it means depends on the command */
     {"-b", "--systems", TEXT_SYSTEMS, LB_ARG_RUN, "SYSTEM,...", "runs only these systems: PROTOCOL@TOPOLOGY or PROTOCOL"},
+    {"-b", "--systems", TEXT_SYSTEMS, LB_ARG_SHOW, "SYSTEM,...", "of a scenario: what it expects of these systems, and no others"},
     {"-b", "--topologies", TEXT_SYSTEMS, LB_ARG_ADAPTER, "TOPOLOGY,...", "tries it on these (default: the first that it names)"},
     {"-g", "--guard", TEXT_GUARD, LB_ARG_HUNT, "GUARD", "looks for what breaks under this guard (default: none): " LB_GUARD_NAMES},
     {"-n", "--trials", COUNT_TRIALS, LB_ARG_RUN, "TRIALS", "trials of each cell and number of clients (default: the scenario says)"},

@@ -51,10 +51,12 @@ static int list_protocols(void) {
   return LB_EXIT_OK;
 }
 
-/* The libraries of others: which version, which file of ours has the same algorithm, and what is missing. */
+/* The libraries of others: which version, which file of ours has the same algorithm, and the file that is missing. What installs those is said once, not on stdout,
+ * whose every line is a peer. */
 static int list_peers(void) {
   const struct lb_protocol *p;
   int width = 0;
+  size_t all, lacking = lb_peers_missing(&all);
   for (size_t i = 0; (p = lb_protocol_at(i)); i++)
     if (lb_is_peer(p)) width = wider(width, p->name);
   for (size_t i = 0; (p = lb_protocol_at(i)); i++) {
@@ -63,6 +65,7 @@ static int list_peers(void) {
     printf("%-*s  %-14s like %-16s %s%s%s%s\n", width, p->name, lb_foreign_version(p), like ? like : "-", p->summary, missing ? " [needs " : "", missing ? missing : "",
            missing ? "]" : "");
   }
+  if (lacking) fflush(stdout), fputs("lockbench: ", stderr), lb_peers_say_missing(NULL, lacking, all, stderr);
   return LB_EXIT_OK;
 }
 

@@ -210,11 +210,11 @@ int lb_carry_out(const struct lb_order *order) {
   bool asked = order->args->systems || order->args->plugins[0];
   char *own = lb_own_at(0) ? lb_own_systems(asked ? systems_of(order) : NULL) : NULL;
   const char *named = own ? own : systems_of(order);
-  char *systems = named ? lb_peers_expand(named) : NULL;
+  char *systems = named ? lb_peers_expand(named, false) : NULL;
   free(own);
   if (!lb_own_at(0) && order->args->systems && strcmp(order->args->systems, "all") == 0)
     return free(systems), lb_complain(LB_EXIT_USAGE, "-b all: only on servers of your own, as in --redis HOST:PORT; without -b the systems of the scenario run");
-  if (systems && !*systems) return free(systems), lb_complain(LB_EXIT_MISSING, "no peer is installed, see `./bench peers`");
+  if (systems && !*systems) return free(systems), LB_EXIT_MISSING;
   struct lb_plan_request request = {.scenario_paths = order->paths,
                                     .own_settings = order->own_settings,
                                     .scenario_count = order->path_count,

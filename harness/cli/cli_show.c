@@ -15,6 +15,8 @@
 #include "base/suggest.h"
 #include "cli.h"
 #include "run/peers.h"
+#include "run/plan.h"
+#include "run/system.h"
 #include "scenario/scenario.h"
 #include "servers/topology.h"
 
@@ -72,7 +74,7 @@ static void show_adapter(const struct lb_protocol *p) {
   char name[200], line[1000];
   printf("\nversion:  %s\ncommand:  %s\n", lb_foreign_version(p)[0] ? lb_foreign_version(p) : "not said", lb_foreign_command(p));
   if (lb_foreign_like(p)) printf("compare:  %s, our file of the same algorithm\n", lb_foreign_like(p));
-  if (lb_peer_missing(p)) printf("MISSING:  %s\n", lb_peer_missing(p));
+  if (lb_peer_missing(p)) printf("MISSING:  %s (`./bench peers %s` installs it)\n", lb_peer_missing(p), lb_peer_name(p));
   FILE *in = open_adapter(p, name, sizeof name);
   if (!in) return;
   printf("\n%s begins:\n\n", name);
@@ -198,9 +200,40 @@ static void show_expectations(const struct lb_scenario *s, enum lb_guard guard) 
   }
 }
 
-static int show_scenario(const char *path) {
+/* Those of the system of cell `first`; the plan goes guard by guard. Without an expectation: "-". */
+static void show_system_cells(const struct lb_plan *plan, size_t first, int width) {
+  for (size_t i = first; i < plan->cell_count; i++) {
+    const struct lb_cell *cell = &plan->cells[i];
+    const struct lb_expect *e = cell->expect;
+    if (strcmp(cell->system, plan->cells[first].system) != 0) continue;
+    const char *verdict = cell->means_nothing ? lb_verdict_name(LB_NA) : e ? lb_verdict_name(e->verdict) : "-";
+    const char *reason = cell->means_nothing ? cell->skip : e && e->reason ? e->reason : "";
+    printf("%-9s %-*s %-9s %-9s %s\n", i == 0 ? "expects:" : "", width, cell->system, lb_guard_name(cell->guard), verdict, reason);
+  }
+}
+
+/* Of these systems alone, under every guard: what the scenario states, or why there is nothing to ask. It is what a plan of them says before it is run. */
+static int show_systems(const char *path, const char *systems) {
+  struct lb_plan plan;
+  char err[600];
+  struct lb_plan_request request = {.scenario_paths = &path, .scenario_count = 1, .systems = systems, .guards = (1u << LB_GUARD_COUNT) - 1};
+  if (lb_plan_make(&request, &plan, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "show: %s", err);
+  const struct lb_scenario *s = &plan.scenarios[0];
+  printf("scenario %s: %s\n\nquestion: %s\n", s->name, s->title, s->question ? s->question : "");
+  show_steps("steps:", s->steps, s->step_count);
+  show_steps("faults:", s->faults, s->fault_count);
+  int width = 0;
+  for (size_t i = 0; i < plan.cell_count; i++)
+    if ((int)strlen(plan.cells[i].system) > width) width = (int)strlen(plan.cells[i].system);
+  for (size_t i = 0; i < plan.cell_count && plan.cells[i].guard == plan.cells[0].guard; i++) show_system_cells(&plan, i, width);
+  lb_plan_clear(&plan);
+  return LB_EXIT_OK;
+}
+
+static int show_scenario(const char *path, const char *systems) {
   struct lb_scenario s;
   char err[600];
+  if (systems) return show_systems(path, systems);
   if (lb_scenario_load(path, &s, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
   printf("scenario %s: %s\n\nquestion: %s\nthe expectation is refuted if: %s\n", s.name, s.title, s.question ? s.question : "",
          s.refuted ? s.refuted : "");
@@ -225,19 +258,39 @@ static int unknown(const char *name) {
   char folder[4096], **names = NULL, **paths = NULL;
   const char *words[512];
   size_t count = 0, scenarios = 0;
-  const struct lb_protocol *p;
-  for (size_t i = 0; count < 256 && (p = lb_protocol_at(i)); i++) words[count++] = p->name;
+  const char *system = lb_system_near(name);
   count += lb_topology_names(words + count, 384 - count);
   snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
   lb_scenario_list(folder, &names, &paths, &scenarios);
-  for (size_t i = 0; i < scenarios && count < 512; i++) words[count++] = names[i];
-  const char *near = lb_suggest(name, words, count);
+  for (size_t i = 0; i < scenarios && count < 511; i++) words[count++] = names[i];
+  if (system) words[count++] = system;
+  bool is_peer = system && strchr(system, ':') && !strchr(name, ':'); /* written without its kind, it is not near */
+  const char *near = is_peer ? system : lb_suggest(name, words, count);
   if (near) lb_complain(0, "show: unknown name '%s', did you mean '%s'?", name, near);
   else lb_complain(0, "show: unknown name '%s', expected a protocol, a topology or a scenario of `%s list`, or a path to an .ini file", name, lb_called());
   for (size_t i = 0; i < scenarios; i++) free(names[i]), free(paths[i]);
   free(names);
   free(paths);
   return LB_EXIT_USAGE;
+}
+
+/* What the protocol is, and then what it runs on. */
+static int show_system(const char *name) {
+  struct lb_system system;
+  char err[300];
+  if (lb_system_parse(name, &system, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "show: %s", err);
+  show_protocol(system.protocol);
+  putchar('\n');
+  show_topology(system.topology);
+  return LB_EXIT_OK;
+}
+
+static int show_named_scenario(const struct lb_args *args, char *path) {
+  char *systems = args->systems ? lb_peers_expand(args->systems, true) : NULL; /* what is expected needs no library */
+  int r = show_scenario(path, systems);
+  free(systems);
+  free(path);
+  return r;
 }
 
 int lb_cli_show(const struct lb_args *args) {
@@ -248,10 +301,11 @@ int lb_cli_show(const struct lb_args *args) {
   if (args->cost) return lb_cli_cost(args);
   const struct lb_protocol *protocol = lb_protocol_find(args->words[0]);
   const struct lb_topology *topology = lb_topology_find(args->words[0]);
+  if (args->systems && (protocol || topology)) return lb_complain(LB_EXIT_USAGE, "show %s -b: expected a scenario", args->words[0]);
   if (protocol) return show_protocol(protocol), LB_EXIT_OK;
   if (topology) return show_topology(topology), LB_EXIT_OK;
   char *path = lb_look_for_scenario(args->words[0]);
-  int r = path ? show_scenario(path) : unknown(args->words[0]);
-  free(path);
-  return r;
+  if (!path && strchr(args->words[0], '@'))
+    return args->systems ? lb_complain(LB_EXIT_USAGE, "show %s -b: expected a scenario", args->words[0]) : show_system(args->words[0]);
+  return path ? show_named_scenario(args, path) : unknown(args->words[0]);
 }

@@ -133,25 +133,45 @@ static const struct peer *peer_of(const struct lb_protocol *protocol) {
 
 bool lb_is_peer(const struct lb_protocol *protocol) { return peer_of(protocol) != NULL; }
 
-const char *lb_peer_missing(const struct lb_protocol *protocol) {
-  static char why[TEXT_MAX + 100];
-  const struct peer *peer = peer_of(protocol);
-  if (!peer || access(peer->there, F_OK) == 0) return NULL;
-  snprintf(why, sizeof why, "%s (`./bench peers` installs it)", peer->there);
-  return why;
+const char *lb_peer_name(const struct lb_protocol *protocol) {
+  const char *colon = strchr(protocol->name, ':');
+  return colon ? colon + 1 : protocol->name;
 }
 
-char *lb_peers_expand(const char *systems) {
+size_t lb_peers_missing(size_t *ret_all) {
+  size_t missing = 0;
+  for (size_t i = 0; i < peer_count; i++) missing += lb_peer_missing(peers[i].protocol) != NULL;
+  *ret_all = peer_count;
+  return missing;
+}
+
+const char *lb_peer_missing(const struct lb_protocol *protocol) {
+  const struct peer *peer = peer_of(protocol);
+  return !peer || access(peer->there, F_OK) == 0 ? NULL : peer->there;
+}
+
+void lb_peers_say_missing(const char *const *names, size_t count, size_t all, FILE *out) {
+  enum { NAMED_MAX = 5 }; /* more are all of them, for who has to type it */
+  if (all > 1) fprintf(out, "%zu of %zu libraries %s", count, all, count == 1 ? "is" : "are");
+  fprintf(out, "%s not installed: `./bench peers", all > 1 ? "" : "its library is");
+  for (size_t i = 0; i < count && names && count <= NAMED_MAX; i++) fprintf(out, " %s", names[i]);
+  fprintf(out, "` installs %s\n", count == 1 ? "it" : "them");
+}
+
+char *lb_peers_expand(const char *systems, bool missing_too) {
   char *ret = NULL, *copy = strdup(systems), *rest = copy;
-  size_t size;
+  size_t size, count, lacking = lb_peers_missing(&count);
+  bool asked = false;
   FILE *out = open_memstream(&ret, &size);
   const char *between = "";
   for (char *word; copy && out && (word = strsep(&rest, ","));) {
     bool all = strcmp(word, "peers") == 0;
+    asked |= all;
     if (!all) fprintf(out, "%s%s", between, word), between = ",";
     for (size_t i = 0; all && i < peer_count; i++)
-      if (!lb_peer_missing(peers[i].protocol)) fprintf(out, "%s%s", between, peers[i].protocol->name), between = ",";
+      if (missing_too || !lb_peer_missing(peers[i].protocol)) fprintf(out, "%s%s", between, peers[i].protocol->name), between = ",";
   }
+  if (asked && lacking && !missing_too) fputs("lockbench: ", stderr), lb_peers_say_missing(NULL, lacking, count, stderr);
   if (out) fclose(out);
   free(copy);
   return ret;

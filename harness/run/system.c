@@ -11,6 +11,7 @@
 #include "base/called.h"
 #include "base/refuse.h"
 #include "base/suggest.h"
+#include "peers.h"
 #include "servers/own.h"
 
 enum { WORDS_MAX = 128 };
@@ -23,12 +24,32 @@ static int unknown_word(const char *what, const char *word, const char *const *w
   return lb_refuse(err, err_size, "unknown %s '%s', expected one of `%s list %s`", what, word, lb_called(), list);
 }
 
-static int find_protocol(const char *name, const struct lb_protocol **ret, char *err, size_t err_size) {
+/* A foreign lock is meant by its name alone, too: "redis-py" is nearest to "peer:redis-py". */
+const char *lb_system_near(const char *name) {
   const char *words[WORDS_MAX];
   size_t count = 0;
-  for (const struct lb_protocol *p; count < WORDS_MAX && (p = lb_protocol_at(count)); count++) words[count] = p->name;
+  const struct lb_protocol *p;
+  for (size_t i = 0; count < WORDS_MAX && (p = lb_protocol_at(i)); i++) words[count++] = p->name;
+  for (size_t i = 0; count < WORDS_MAX && !strchr(name, ':') && (p = lb_protocol_at(i)); i++)
+    if (strchr(p->name, ':')) words[count++] = strchr(p->name, ':') + 1;
+  const char *near = lb_suggest(name, words, count);
+  for (size_t i = 0; near && (p = lb_protocol_at(i)); i++) {
+    const char *colon = strchr(p->name, ':');
+    if (colon && colon + 1 == near) return p->name;
+  }
+  return near;
+}
+
+/* `rest` stands behind the name: "@TOPOLOGY" or nothing. -EINVAL. */
+static int find_protocol(const char *name, const char *rest, const struct lb_protocol **ret, char *err, size_t err_size) {
   *ret = lb_protocol_find(name);
-  return *ret ? 0 : unknown_word("protocol", name, words, count, "protocols", err, err_size);
+  const char *near = *ret ? NULL : lb_system_near(name), *colon = near ? strchr(near, ':') : NULL;
+  if (*ret) return 0;
+  if (!near) return unknown_word("protocol", name, NULL, 0, "protocols", err, err_size);
+  const struct lb_protocol *meant = near ? lb_protocol_find(near) : NULL;
+  if (!colon) rest = ""; /* its name alone is misspelt */
+  if (!meant || !lb_peer_missing(meant)) return lb_refuse(err, err_size, "unknown protocol '%s', did you mean '%s%s'?", name, near, rest);
+  return lb_refuse(err, err_size, "unknown protocol '%s', did you mean '%s%s'? It is not installed: `./bench peers %s` installs it", name, near, rest, lb_peer_name(meant));
 }
 
 static int find_topology(const char *name, const struct lb_topology **ret, char *err, size_t err_size) {
@@ -52,7 +73,7 @@ int lb_system_parse(const char *text, struct lb_system *ret, char *err, size_t e
     return lb_refuse(err, err_size, "system '%s': expected PROTOCOL@TOPOLOGY", text);
   memcpy(protocol, text, length);
   protocol[length] = '\0';
-  int r = find_protocol(protocol, &ret->protocol, err, err_size);
+  int r = find_protocol(protocol, at ? at : "", &ret->protocol, err, err_size);
   if (r < 0) return r;
   r = find_topology(at ? at + 1 : ret->protocol->topologies[0], &ret->topology, err, err_size);
   if (r < 0) return r;

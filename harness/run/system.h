@@ -17,5 +17,7 @@ struct lb_system {
 /* "PROTOCOL@TOPOLOGY", or "PROTOCOL" for the first of its topologies. 0, or -EINVAL with one line
  * and the nearest known word. */
 int lb_system_parse(const char *text, struct lb_system *ret, char *err, size_t err_size);
+/* The name of the protocol that is nearest to this one; NULL = none is near. A foreign lock may be written without its kind. Static. */
+const char *lb_system_near(const char *name);
 
 #endif

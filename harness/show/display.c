@@ -8,6 +8,10 @@
  */
 #include "display.h"
 
+#include "run/peers.h"
+
+enum { NAMES_MAX = 64 }; /* of peers */
+
 /* ---- while it runs --------------------------------------------------------------------------- */
 
 /* The line of a trial that has just ended. Speed is named only where it was measured, damage only
@@ -73,6 +77,26 @@ static void print_unexpected(const struct lb_cell_sum *sum, FILE *out) {
   putc('\n', out);
 }
 
+/* The libraries that are not here, in one line for all their cells. */
+static void print_missing_peers(const struct lb_tally *tally, FILE *out) {
+  const char *names[NAMES_MAX];
+  size_t cells = 0, count = 0, all = 0;
+  const struct lb_protocol *seen[NAMES_MAX];
+  for (size_t i = 0; i < tally->plan->cell_count; i++) {
+    const struct lb_protocol *p = tally->plan->cells[i].protocol;
+    size_t at = 0;
+    if (!lb_is_peer(p)) continue;
+    if (tally->cells[i].verdict == LB_SKIPPED && lb_peer_missing(p)) cells++;
+    while (at < all && seen[at] != p) at++;
+    if (at < all || all == NAMES_MAX) continue;
+    seen[all++] = p;
+    if (lb_peer_missing(p)) names[count++] = lb_peer_name(p);
+  }
+  if (!cells) return;
+  fprintf(out, "  %zu cell%s skipped: ", cells, cells == 1 ? "" : "s");
+  lb_peers_say_missing(names, count, all, out);
+}
+
 /* A cell against expectation of which some trials were undecided comes twice: both are remarks of
  * their own. A cell that means nothing needs none. */
 void lb_print_remarks(const struct lb_tally *tally, FILE *out) {
@@ -81,6 +105,7 @@ void lb_print_remarks(const struct lb_tally *tally, FILE *out) {
     if (lb_cell_as_expected(&tally->cells[i]) == 0) print_unexpected(&tally->cells[i], out);
   for (size_t i = 0; i < count; i++) {
     const struct lb_cell_sum *sum = &tally->cells[i];
+    if (sum->verdict == LB_SKIPPED && lb_peer_missing(sum->cell->protocol)) continue;
     if (sum->verdict == LB_SKIPPED) {
       print_name(" ", sum->cell, out);
       fprintf(out, "skipped: %s\n", sum->cell->skip);
@@ -89,4 +114,5 @@ void lb_print_remarks(const struct lb_tally *tally, FILE *out) {
       fprintf(out, "decided %d of %d; the other%s: %s\n", lb_cell_decided(sum), sum->trials, sum->undecided == 1 ? "" : "s", lb_tally_why(tally, i, LB_UNDECIDED));
     }
   }
+  print_missing_peers(tally, out);
 }
