@@ -3,6 +3,7 @@
 #
 # What peers.ini says, and what of it this machine has. `./bench peers` asks it:
 #   known.py packages [NAME...]   the Debian packages that are missing, a line each: NAME|for which peers
+#   known.py names [NAME...]      a line each
 #   known.py npm [NAME...]        ends with 0 where one of them needs modules of npm
 #   known.py list [NAME...]       one line per peer: its version, or why it is skipped
 # Without a NAME it is about all of them. A NAME that is not there: one line, exit 2.
@@ -105,9 +106,11 @@ def chosen(peers, names):
 def main():
     what = sys.argv[1:2]
     peers = chosen(read(), sys.argv[2:])
-    if what == ["npm"]:
+    if what == ["names"]:
+        print("\n".join(peers))
+    elif what == ["npm"]:
         sys.exit(0 if any(peer["npm"] for peer in peers.values()) else 1)
-    if what == ["packages"]:
+    elif what == ["packages"]:
         for package, names in missing_packages(peers).items():
             print("%s|for the peers %s" % (package, ", ".join(names)))
     elif what == ["list"]:
@@ -118,7 +121,7 @@ def main():
                     pass
             print("%-18s %s" % (name, "skipped: " + why if why else "%-10s %s" % (peer["version"], peer["summary"])), flush=True)
     else:
-        raise ending.BadInput("known.py: expected packages, npm or list, got '%s'" % " ".join(sys.argv[1:]))
+        raise ending.BadInput("known.py: expected names, packages, npm or list, got '%s'" % " ".join(sys.argv[1:]))
 
 
 if __name__ == "__main__":
