@@ -51,8 +51,23 @@ all() {
   breaks unknown-topology 'the first line says what it is' "read 'rediss'"
   breaks no-greeting 'the first line says what it is' "its first line is 'hello name="
   breaks next-version 'the first line says what it is' 'another version of the line protocol'
+  breaks cannot-open 'a free lock is granted' "expected ok as the answer to open, read '1 error no'"
   breaks wrong-ends 'the first line says what it is' 'ends=sometimes: expected lease, session or never'
 }
+# What fails like the first one is a number: whole BROKEN MOST_FAILURES.
+whole() {
+  "$bin" adapter-check "python3 $here/adapters/broken.py $1" >"$dir/out" 2>&1
+  awk -v most="$2" '/^FAIL/ { fails++ } /^[0-9]+ more fails? as "/ { more += $1 } / statements hold/ { held = $2; all = $4 }
+    END { exit !(fails >= 1 && fails <= most && more > 0 && fails + more == all - held) }' "$dir/out"
+}
+check 'of many failures with one cause the first is told, and how many more' whole cannot-open 1
+check '... of those with several, the first of each' whole lies 10
+check '... and --tap prints each' sh -c '"$1" adapter-check --tap "python3 $2/adapters/broken.py cannot-open" >"$3" 2>&1; [ "$(grep -c "^not ok" "$3")" -gt 10 ]' - "$bin" "$here" "$dir/out"
+sed 's/topologies=redis/topologies=redis,redis-x5,sentinel/' "$here/../peers/reference.py" >"$dir/many.py"
+many="python3 $dir/many.py"
+check 'a topology that was not tried is named, with what tries it' sh -c '"$1" adapter-check "$2" quit >"$3" && grep -qx "not tried: redis-x5, sentinel: add -b redis-x5,sentinel" "$3"' - "$bin" "$many" "$dir/out"
+check '... not one that was' sh -c '"$1" adapter-check -b redis,redis-x5 "$2" quit >"$3" && grep -qx "not tried: sentinel: add -b sentinel" "$3"' - "$bin" "$many" "$dir/out"
+check '... and none where all were' sh -c '"$1" adapter-check "python3 $2/../peers/reference.py" quit >"$3" && ! grep "not tried" "$3"' - "$bin" "$here" "$dir/out"
 { "$bin" adapter-check --tap "python3 $here/../peers/reference.py" >"$dir/reference.out" 2>&1; echo $? >"$dir/reference.code"; } &
 phase=runs
 all

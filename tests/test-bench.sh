@@ -273,6 +273,29 @@ refusal_names_the_command_as_it_was_called() {
   expect_code 5 && expect 'or run refuse/bench once as root'
 }
 
+peers_are_those_of_these_names() {
+  local bench=$work/peers/bench name
+  make_checkout "$work/peers"
+  mkdir -- "$work/peers/peers" && cp -- "$here/peers/known.py" "$work/peers/peers/" || return
+  for name in alpha beta gamma; do
+    printf '[%s]\nrun = /nowhere/%s\nsays = name=%s\nversion = 1\nlike = x\npackages =\nnpm =\nthere = /nowhere/%s\nsummary = s\n' "$name"{,,,}
+  done >"$work/peers/peers/peers.ini"
+  call "$bench" peers
+  expect_code 0 && expect 'alpha  ' && expect 'beta  ' && expect 'gamma  ' || return
+  call "$bench" peers beta peer:gamma
+  expect_code 0 && expect 'beta  ' && expect 'gamma  ' && [[ $out != *alpha* ]] || { echo "$out" && return 1; }
+}
+
+peers_refuses_what_is_no_name() {
+  local bench=$work/peers/bench
+  call "$bench" peers bta
+  expect_code 2 && [[ $out == "bench: peers: unknown library 'bta', did you mean 'beta'?" ]] || { echo "$out" && return 1; }
+  call "$bench" peers alpha zzzzzz
+  expect_code 2 && [[ $out == "bench: peers: unknown library 'zzzzzz', "* && $out != *$'\n'* ]] || { echo "$out" && return 1; }
+  call "$bench" peers --all
+  expect_code 2 && [[ $out == "bench: "*"'--all'" ]] || { echo "$out" && return 1; }
+}
+
 test_counts_statements_and_ends_with_the_sum() {
   make_checkout "$work/count"
   call "$work/count/bench" test one statements cmocka
@@ -431,7 +454,7 @@ without_matplotlib true 2>/dev/null || no_matplotlib='no user namespaces here, o
 type -P sudo >/dev/null && no_sudo_check='sudo is installed here' || no_sudo_check=$no_namespaces
 type -P clang valgrind >/dev/null || no_sanitizers='no clang or valgrind'
 
-echo 1..35
+echo 1..37
 check help_names_both_commands_and_builds_nothing
 check help_goes_on_to_the_program_once_it_is_built
 check arguments_and_exit_code_pass_unchanged
@@ -454,6 +477,8 @@ check python_of_ones_own_is_kept
 check a_meson_and_a_ninja_that_do_not_run_are_passed_over
 check tells_the_program_how_it_was_called
 check refusal_names_the_command_as_it_was_called "$no_sudo_check"
+check peers_are_those_of_these_names
+check peers_refuses_what_is_no_name
 check test_counts_statements_and_ends_with_the_sum
 check test_counts_with_a_broken_python_in_front
 check test_refuses_what_matches_no_test

@@ -64,6 +64,31 @@ expect 'an unknown scenario' 2 "unknown scenario 'failovr', did you mean 'failov
 expect 'an unknown system' 2 "unknown protocol 'redis-tokn', did you mean 'redis-token'" "$bin" run control -b redis-tokn
 expect 'an unknown topology' 2 "unknown topology 'sentinal', did you mean 'sentinel'" "$bin" run control -b redis-token@sentinal
 expect 'a topology that does not fit' 2 "pg-row does not run on topology 'zk'" "$bin" run control -b pg-row@zk
+# Libraries, as no machine of ours has them: what is made by ./bench peers is looked for in a folder that is not there.
+without_peers() { LOCKBENCH_PEERS=$dir/none "$@"; }
+expect 'a library without its kind' 2 "unknown protocol 'reference', did you mean 'peer:reference@redis'\?\$" "$bin" run control -b reference@redis
+expect '... misspelt' 2 "unknown protocol 'refrence', did you mean 'peer:reference'\?\$" "$bin" run control -b refrence
+expect '... that is not installed' 2 "did you mean 'peer:curator@zk'\? It is not installed: \`./bench peers curator\` installs it\$" without_peers "$bin" run control -b curator@zk
+expect '... of a kind' 2 "unknown protocol 'peer:curatr', did you mean 'peer:curator@zk'" "$bin" run control -b peer:curatr@zk
+expect '... to show' 2 "unknown name 'reference', did you mean 'peer:reference'" "$bin" show reference
+says 'a library to show' 0 '^MISSING:  .*/none/curator.jar .*\./bench peers curator' without_peers "$bin" show peer:curator
+says 'a protocol on a topology to show' 0 '^protocol redis-token: ' "$bin" show redis-token@sentinel
+cp "$dir/out" "$dir/shown"
+check '... is both' grep -q '^topology sentinel: ' "$dir/shown"
+expect '... that it does not run on' 2 "pg-row does not run on topology 'zk'" "$bin" show pg-row@zk
+expect '... that is misspelt' 2 "unknown topology 'sentinal', did you mean 'sentinel'" "$bin" show redis-token@sentinal
+says 'a scenario for two systems' 0 '^expects:  redis-token@sentinel  *none  *violated ' "$bin" show failover -b redis-token@sentinel,peer:curator
+check '... says six guards of each, and of nobody else' test "$(sed -n '/^expects:/,$p' "$dir/out" | cut -c11- | cut -d' ' -f1 | sort | uniq -c | tr -s ' \n' ' ')" = ' 6 peer:curator@zk-x3 6 redis-token@sentinel '
+expect '... for one that is unknown' 2 "unknown protocol 'redis-tokn', did you mean 'redis-token'" "$bin" show failover -b redis-tokn
+expect '-b with what is no scenario' 2 'show redlock -b: expected a scenario' "$bin" show redlock -b redis-x3
+expect '-b with a system' 2 'show redlock@redis-x3 -b: expected a scenario' "$bin" show redlock@redis-x3 -b redlock
+says 'a step inside a lock says nothing of a foreign one' 0 '^expects:  peer:reference@redis  *none  *n/a  *a foreign lock has no points' "$bin" show stopped-before-del -b peer:reference
+says '... but of ours' 0 '^expects:  zk-sequential@zk-x3  *none  *n/a  *it sends no DEL' "$bin" show stopped-before-del -b zk-sequential@zk-x3
+without_peers "$bin" list peers >"$dir/peers" 2>"$dir/peers-said"
+check 'libraries that are not installed are one line' sh -c '[ "$(grep -c "libraries are not installed: .\./bench peers. installs them" "$1")" = 1 ] && [ "$(wc -l <"$1")" = 1 ]' - "$dir/peers-said"
+check '... beside a line for each library' sh -c '! grep -v "^peer:" "$1" && grep -q "^peer:curator .*needs .*/none/curator.jar" "$1"' - "$dir/peers"
+without_peers "$bin" run pause-writer -b peer:curator@zk-x3,peer:zoo-lock@zk-x3,peer:node-redlock-4@redis-x3 >"$dir/shown" 2>&1
+check 'a run with three of them says so once' sh -c '[ "$(grep -c "not installed" "$1")" = 1 ] && grep -q "3 of 3 libraries are not installed: .\./bench peers curator zoo-lock node-redlock-4. installs them" "$1"' - "$dir/shown"
 expect 'an unknown option' 2 "unknown option '--seeed', did you mean '--seed'" "$bin" run control --seeed 1
 expect 'an option without its value' 2 '--seed: expected a value' "$bin" run control --seed
 expect 'a number that is none' 2 '-n x: expected a whole number from 1' "$bin" run control -n x

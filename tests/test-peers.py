@@ -79,6 +79,9 @@ def main():
         check("peers.ini: [%s] is complete" % name, of_section(name, peer))
     for file in adapters:
         check("%s is short and says what it is about" % file, of_adapter(os.path.join(folder, file)))
+    check("packages are those of the names", [] if known.missing_packages(known.chosen(peers, ["peer:reference"])) == {} else ["reference needs none"])
+    check("names choose their sections", [] if list(known.chosen(peers, ["kazoo", "redis-py"])) == ["redis-py", "kazoo"] else ["not these two"])
+    check("no name chooses all", [] if known.chosen(peers, []) == peers else ["not all"])
     global count
     for name, peer in peers.items():
         title = "%s says at once what peers.ini expects" % name

@@ -60,6 +60,21 @@ static bool choose_statements(const struct lb_args *args, const char **only) {
   return true;
 }
 
+/* Of those that it names: none of them is told by what another one says. */
+static void say_not_tried(const struct lb_args *args, const struct lb_protocol *protocol, const struct lb_system *systems, int count) {
+  char list[400] = "";
+  for (const char *const *t = protocol->topologies; *t; t++) {
+    bool tried = !lb_topology_find(*t); /* what is no topology is a FAIL already */
+    for (int i = 0; i < count; i++) tried |= strcmp(systems[i].topology->name, *t) == 0;
+    size_t length = strlen(list);
+    if (!tried) snprintf(list + length, sizeof list - length, "%s%s", length ? "," : "", *t);
+  }
+  if (!list[0]) return;
+  printf("%snot tried: ", args->tap ? "# " : "");
+  for (const char *at = list; *at; at++) printf(*at == ',' ? ", " : "%c", *at);
+  printf(": add -b %s\n", list);
+}
+
 int lb_cli_adapter(const struct lb_args *args) {
   static struct lb_system systems[LB_ARGS_MAX];
   const char *only[STATEMENTS_MAX];
@@ -70,5 +85,8 @@ int lb_cli_adapter(const struct lb_args *args) {
   if (!protocol) return code;
   int count = choose_systems(protocol, args->systems, systems, LB_ARGS_MAX);
   struct lb_conform_order order = {.args = args, .systems = systems, .count = count, .named = true, .adapter = true, .only = args->word_count > 1 ? only : NULL};
-  return count < 0 ? LB_EXIT_USAGE : lb_conform_systems(&order);
+  if (count < 0) return LB_EXIT_USAGE;
+  code = lb_conform_systems(&order);
+  say_not_tried(args, protocol, systems, count);
+  return code;
 }

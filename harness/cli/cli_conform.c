@@ -23,11 +23,18 @@
 
 /* What has been said so far. TAP numbers its lines through all systems, people read a sum for
  * each. */
+enum { KINDS_MAX = 32, KIND_TEXT = 160 };
 struct suite {
   bool tap, many; /* many: more than one system, so each line of TAP has to name its own */
   const char *system;
   int statements, held, declared; /* of this system; declared: of those that held, by failing as declared */
   int points, failed;   /* of all of them */
+  /* Of this system: how its statements fail, each kind by the first that did so, and how many more. For people. */
+  struct kind {
+    char text[KIND_TEXT], statement[100];
+    int more;
+  } kinds[KINDS_MAX];
+  int kind_count;
 };
 
 /* ---- words ----------------------------------------------------------------------------------- */
@@ -47,6 +54,37 @@ static void print_tap(const struct suite *s, const struct lb_conform_result *r) 
   print_indented("# | ", r->output);
 }
 
+/* What two failures have in common that come from one mistake: what was expected and the word that came, without numbers, tokens and which client. */
+static void kind_of(const char *why, char *buf, size_t size) {
+  static const char read[] = ", read '";
+  const char *end = strstr(why, read), *client = strstr(why, " (");
+  size_t length = 0;
+  if (end) {
+    end += strlen(read);
+    end += strspn(end, "0123456789 ");
+    end += strcspn(end, " '");
+  } else {
+    end = client ? client : why + strlen(why);
+  }
+  for (const char *at = why; at < end && length + 1 < size; at++)
+    if (*at < '0' || *at > '9') buf[length++] = *at;
+  buf[length] = '\0';
+}
+
+/* Whether an earlier statement failed like that; else it is the first of its kind. */
+static bool follows(struct suite *s, const struct lb_conform_result *r) {
+  char text[KIND_TEXT];
+  kind_of(r->why, text, sizeof text);
+  for (int i = 0; i < s->kind_count; i++)
+    if (strcmp(s->kinds[i].text, text) == 0) return ++s->kinds[i].more, true;
+  if (s->kind_count == KINDS_MAX) return false;
+  struct kind *kind = &s->kinds[s->kind_count++];
+  *kind = (struct kind){0};
+  snprintf(kind->text, sizeof kind->text, "%s", text);
+  snprintf(kind->statement, sizeof kind->statement, "%s", r->statement);
+  return false;
+}
+
 /* Called for each statement as soon as it is decided. */
 static void print_result(void *data, const struct lb_conform_result *r) {
   struct suite *s = data;
@@ -57,7 +95,7 @@ static void print_result(void *data, const struct lb_conform_result *r) {
   s->failed += !r->holds;
   if (s->tap) {
     print_tap(s, r);
-  } else {
+  } else if (r->holds || !follows(s, r)) {
     printf("%s %s%s%s", r->holds ? "ok  " : "FAIL", r->statement, r->why[0] ? ": " : "", r->why);
     if (r->note[0]) printf(" (%s)", r->note);
     putchar('\n');
@@ -71,6 +109,8 @@ static void print_sum(const struct suite *s) {
   printf("%s: %d of %d statements hold", s->system, s->held - s->declared, s->statements);
   if (s->declared) printf(", %d fail%s as declared", s->declared, s->declared == 1 ? "s" : "");
   putchar('\n');
+  for (int i = 0; i < s->kind_count; i++)
+    if (s->kinds[i].more) printf("%d more fail%s as \"%s\" does (--tap prints them)\n", s->kinds[i].more, s->kinds[i].more == 1 ? "s" : "", s->kinds[i].statement);
 }
 
 /* ---- one system ------------------------------------------------------------------------------ */
@@ -86,7 +126,7 @@ static int run_system(struct suite *s, const struct lb_system *system, const str
   if (!options) return lb_complain(LB_EXIT_FAILURE, "%s %s: no memory", args->argv[0], system->name);
   plan.options = options;
   s->system = system->name;
-  s->statements = s->held = s->declared = 0;
+  s->statements = s->held = s->declared = s->kind_count = 0;
   int r = lb_conform_run(&plan, print_result, s, err, sizeof err);
   free(options);
   if (r < 0) return lb_complain(LB_EXIT_FAILURE, "%s %s: %s", args->argv[0], system->name, err);

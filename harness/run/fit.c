@@ -93,11 +93,22 @@ const struct lb_step *lb_scenario_touches(const struct lb_scenario *scenario) {
   return NULL;
 }
 
+/* At a point inside a protocol, not at one of every client. */
+static bool is_inside(const struct lb_step *step) { return lb_step_needs(step, LB_NEED_POINT) && !has_point(lb_holder_points, step->point); }
+
+bool lb_scenario_is_inside(const struct lb_scenario *scenario) {
+  for (size_t i = 0; i < scenario->step_count; i++)
+    if (is_inside(&scenario->steps[i])) return true;
+  return false;
+}
+
 /* What a step asks of a system that not every system has. Points belong to the protocol or to every
  * client (holder.h). */
 static void check_meaning(struct fitting *f, const struct lb_step *step) {
   char why[300];
-  if (lb_step_needs(step, LB_NEED_POINT) && !has_point(f->protocol->points, step->point) && !has_point(lb_holder_points, step->point))
+  if (is_inside(step) && f->protocol->traits & LB_TRAIT_FOREIGN)
+    miss(f, "a foreign lock has no points, and '%s' is at one inside a lock", step->text);
+  if (is_inside(step) && !has_point(f->protocol->points, step->point))
     miss(f, "%s has no point '%s', see `%s list points`", f->protocol->name, step->point, lb_called());
   if (lb_step_needs(step, LB_NEED_OUTSIDE) && !has_point(lb_holder_points, step->point))
     miss(f, "%s: that is inside a call of %s, where nobody could renew", step->text, f->protocol->name);

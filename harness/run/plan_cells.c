@@ -60,10 +60,15 @@ static const char *means_nothing(const struct lb_cell *cell, const struct lb_pla
   return NULL;
 }
 
+/* What is said of every other lock (`* = n/a`) where a step is inside a lock cannot be known of a foreign one. */
+static bool cannot_say(const struct lb_cell *cell) {
+  return cell->protocol->traits & LB_TRAIT_FOREIGN && !lb_expect_is_foreign(cell->expect) && lb_scenario_is_inside(cell->scenario);
+}
+
 /* A scenario may know better than the machine why a cell means nothing, so its reason comes
  * first. */
 static void leave_out(struct lb_cell *cell, const struct lb_plan_request *request) {
-  bool stated = cell->expect && cell->expect->verdict == LB_NA;
+  bool stated = cell->expect && cell->expect->verdict == LB_NA && !cannot_say(cell);
   const char *why = stated ? cell->expect->reason : means_nothing(cell, request);
   if (stated && !*why) why = "the scenario says so";
   if (why) snprintf(cell->skip, sizeof cell->skip, "%s", why);

@@ -45,6 +45,7 @@ FAULTS = {
     "unknown-topology": [("topologies=redis", "topologies=redis,rediss")],
     "no-greeting": [('"lockbench-adapter 1 ', '"hello ')],
     "next-version": [('"lockbench-adapter 1 ', '"lockbench-adapter 2 ')],
+    "cannot-open": [('if word == "open":', 'if word == "open": return "error no"\n    elif word == "opens":')],
     "wrong-ends": [("ends=lease", "ends=sometimes")],
 }
 
