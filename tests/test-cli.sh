@@ -555,5 +555,18 @@ else
   n=$((n + 1))
   echo "ok $n - a full disk # SKIP no permission to mount"
 fi
+# How long it takes, and how far it is.
+local_trials() { trials=$1 && shift && "$bin" run control -b local -g none -n "$trials" "$@" >"$dir/summary" 2>"$dir/progress"; }
+local_trials 9 -o "$dir/nine"
+check 'more than a few trials: how long they take is said before, and in a pipe nothing per trial' \
+  sh -c 'test "$(wc -l <"$1")" -eq 1 && grep -qE "^9 trials, about [0-9.]+ (s|min|h) here$" "$1"' - "$dir/progress"
+local_trials 9 -v -o "$dir/nine-v"
+check '-v: a line per trial' test "$(grep -cE '^\[[1-9]/9\] control\.local@none\.none\.c2\.t[1-9]: safe, ' "$dir/progress")" -eq 9
+local_trials 9 --json -o "$dir/nine-json"
+check 'with --json on stderr, too' sh -c 'grep -q "^9 trials, " "$1" && ! grep -q "trials, about" "$2" && head -c 1 "$2" | grep -q "\["' - "$dir/progress" "$dir/summary"
+local_trials 2 -o "$dir/two"
+check 'of a few that are over at once nothing is said' test ! -s "$dir/progress"
+"$bin" hunt local -o "$dir/hunt" --budget 2s >"$dir/summary" 2>"$dir/progress"
+check 'a hunt says it, too, and no more than its budget' grep -qE '^local(@none)?: [0-9]+ timelines, about [12] s here$' "$dir/progress"
 check 'no run left anything unfinished' test -z "$(ls -A "$dir/results" | grep partial)"
 echo "1..$n"

@@ -89,7 +89,7 @@ ends 'as JSON' 3 '"difference": "slower"' '' "$bin" compare --json "$dir/variant
 
 # Two builds in turns.
 turns() { "$bin" run contention -b local -g none -s clients=2 -s duration_s=0.1 -s warmup_s=0 "$@"; }
-ends 'another build takes turns with this one' '[034]' '^A: .*/turns/a, lockbench ' '^round 2 of 2, the other one$' turns -n 2 --against "$bin" -o "$dir/turns"
+ends 'another build takes turns with this one' '[034]' '^A: .*/turns/a, lockbench ' '^round 2 of 2, the other one$' turns -v -n 2 --against "$bin" -o "$dir/turns"
 check 'in every other round the other one begins' sh -c 'test "$(grep "^round" "$1" | cut -d, -f2 | tr -d "\n")" = " this build the other one the other one this build"' - "$dir/err"
 ends 'the folder can be compared again' '[034]' '^contention, local@none, guard none, 2 clients$' '' "$bin" compare "$dir/turns/a" "$dir/turns/b"
 ends 'two rounds are too few' 4 'of too few repeats$' '' "$bin" compare "$dir/turns/a" "$dir/turns/b"

@@ -426,6 +426,93 @@ static void on_a_narrow_terminal_everything_but_numbers_fits(void **state) {
   assert_fits(strstr(printed(lb_print_rates), "  proved over"));
 }
 
+/* ---- while it runs ------------------------------------------------------------------------------------------------ */
+
+static const char *line_of(const struct lb_live_state *state, int columns) {
+  static char line[LB_LIVE_LINE];
+  lb_live_line(state, columns, line);
+  return line;
+}
+
+static void the_live_line_has_done_left_elapsed_time_left_and_violations(void **state) {
+  (void)state;
+  struct lb_live_state s = {.done = 12, .all = 555, .elapsed_s = 62.9, .left_s = 655, .violations = 3, .what = "failover.redis-token@redis.none.c2.t1"};
+  assert_string_equal(line_of(&s, LB_LIVE_LINE), "[12/555] 543 left, 1m02s, about 11 min left, 3 violations, failover.redis-token@redis.none.c2.t1");
+  s.violations = 1, s.left_s = -1;
+  assert_has(line_of(&s, LB_LIVE_LINE), "1m02s, 1 violation, failover");
+  s.done = 555, s.left_s = 0, s.what = "";
+  assert_string_equal(line_of(&s, LB_LIVE_LINE), "[555/555] 0 left, 1m02s, 1 violation");
+}
+
+/* A line as wide as the terminal wraps in some of them. */
+static void the_live_line_never_wraps(void **state) {
+  (void)state;
+  char name[300];
+  memset(name, 'x', sizeof name - 1), name[sizeof name - 1] = '\0';
+  struct lb_live_state s = {.done = 99999, .all = 100000, .elapsed_s = 1e6, .left_s = 1e6, .violations = 99999, .what = name};
+  for (int columns = 10; columns < 200; columns++)
+    if ((int)strlen(line_of(&s, columns)) >= columns) fail_msg("%d columns: %s", columns, line_of(&s, columns));
+}
+
+static void a_time_is_rounded_as_one_would_say_it(void **state) {
+  (void)state;
+  static const struct {
+    double s;
+    const char *text;
+  } said[] = {{0, "about 1 s"}, {7.4, "about 7 s"}, {43, "about 45 s"}, {94, "about 90 s"}, {129, "about 2 min"}, {690, "about 12 min"}, {2700, "about 45 min"}, {9000, "about 2.5 h"}};
+  for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+    char text[40];
+    lb_live_about(said[i].s, text, sizeof text);
+    assert_string_equal(text, said[i].text);
+  }
+}
+
+enum { HALF_A_MINUTE = 31 };
+
+/* What stays of a run with one trial that ends after half a minute: on a terminal, or in a pipe; with a line for the trial, or without. */
+static const char *progress_of(bool terminal, bool verbose) {
+  static char text[2000];
+  struct played played = {.outcome = {.verdict = LB_VIOLATED, .trial_ns = 3000000000}};
+  clear(NULL);
+  cell(scenario("s"), "a@t", LB_GUARD_NONE, LB_VIOLATED, 1, 1);
+  jobs_are(&played, 1);
+  const struct lb_job *running[] = {tally.jobs[0].job};
+  uint64_t grants[] = {0};
+  memset(text, 0, sizeof text);
+  FILE *out = fmemopen(text, sizeof text - 1, "w");
+  assert_non_null(out);
+  struct lb_display display = {.live = {out, .terminal = terminal}, .verbose = verbose};
+  struct lb_progress progress = lb_display_progress(&display);
+  progress.tick(&display, &tally, running, grants, 1);
+  progress.finished(&display, &tally, &tally.jobs[0]);
+  display.live.said_ns -= HALF_A_MINUTE * UINT64_C(1000000000);
+  progress.tick(&display, &tally, running, grants, 1);
+  progress.tick(&display, &tally, running, grants, 1);
+  lb_display_end(&display);
+  fclose(out);
+  return text;
+}
+
+static void in_a_pipe_there_is_a_line_every_half_a_minute_and_none_per_trial(void **state) {
+  (void)state;
+  const char *text = progress_of(false, false);
+  assert_int_equal(count(text, "\n"), 1);
+  assert_has(text, "0 left, 0s, 1 violation");
+  assert_has_not(text, "\r");
+  text = progress_of(false, true);
+  assert_int_equal(count(text, "\n"), 2);
+  assert_has(text, ": violated, 3.0 s\n");
+}
+
+static void on_a_terminal_nothing_stays_but_the_lines_that_were_asked_for(void **state) {
+  (void)state;
+  const char *text = progress_of(true, false);
+  assert_int_equal(count(text, "\n"), 0);
+  assert_int_equal(count(text, "1 violation"), 3);
+  assert_string_equal(text + strlen(text) - strlen("\r\033[K"), "\r\033[K");
+  assert_int_equal(count(progress_of(true, true), "\n"), 1);
+}
+
 #define EACH(test) cmocka_unit_test_setup(test, clear)
 
 int main(void) {
@@ -447,6 +534,11 @@ int main(void) {
       EACH(a_long_name_widens_its_column_and_shifts_nothing),
       EACH(the_heads_of_a_load_are_explained_and_its_names_shift_nothing),
       EACH(on_a_narrow_terminal_everything_but_numbers_fits),
+      EACH(the_live_line_has_done_left_elapsed_time_left_and_violations),
+      EACH(the_live_line_never_wraps),
+      EACH(a_time_is_rounded_as_one_would_say_it),
+      EACH(in_a_pipe_there_is_a_line_every_half_a_minute_and_none_per_trial),
+      EACH(on_a_terminal_nothing_stays_but_the_lines_that_were_asked_for),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -233,6 +233,39 @@ static void who_has_the_same_reason_twice_is_not_asked_again(void **state) {
   assert_false(lb_hunt_is_hopeless(&book, 4, LB_GUARD_NONE));
 }
 
+/* ---- how long it takes ---------------------------------------------------------------------------------------------- */
+
+static const struct lb_room idle = {.cores = 2, .jobs = {16, 16}};
+
+static void what_is_known_is_not_ahead(void **state) {
+  (void)state;
+  static const struct rule nothing = {.of_ten = 0};
+  struct lb_hunt_ahead ahead, late;
+  size_t all;
+  assert_int_equal(lb_hunt_ahead_known(&book, &all), 0);
+  assert_true(all > 0);
+  lb_hunt_ahead_begin(&book, &idle, &ahead);
+  double whole_s = ahead.look_s + ahead.follow_s;
+  assert_true(whole_s > 0);
+  assert_true(lb_hunt_ahead_left_s(&ahead, &book, 0, 0) > 0.99 * whole_s && lb_hunt_ahead_left_s(&ahead, &book, 0, 0) < 1.01 * whole_s);
+  look_at_all(&nothing, 1);
+  assert_int_equal(lb_hunt_ahead_known(&book, &all), all);
+  lb_hunt_ahead_begin(&book, &idle, &late); /* the same hunt goes on */
+  assert_true(late.look_s == 0);
+  /* All as expected: what follows is left, and runs down. */
+  double follows_s = lb_hunt_ahead_left_s(&ahead, &book, ahead.look_s, 0);
+  assert_true(follows_s > 0 && follows_s < whole_s);
+  assert_true(lb_hunt_ahead_left_s(&ahead, &book, ahead.look_s + follows_s / 2, 0) < follows_s);
+}
+
+static void no_more_is_left_than_of_the_budget(void **state) {
+  (void)state;
+  struct lb_hunt_ahead ahead;
+  lb_hunt_ahead_begin(&book, &idle, &ahead);
+  assert_true(lb_hunt_ahead_left_s(&ahead, &book, 0, 2) <= 2);
+  assert_true(lb_hunt_ahead_left_s(&ahead, &book, 3, 2) == 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(a_single_fault_is_found_and_nothing_else, begin, end),
@@ -245,6 +278,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(sets_are_those_under_the_guard_of_the_hunt, begin, end),
       cmocka_unit_test_setup_teardown(a_hunt_goes_on_from_its_journal, begin, end),
       cmocka_unit_test_setup_teardown(a_journal_of_another_hunt_is_refused, begin, end),
+      cmocka_unit_test_setup_teardown(what_is_known_is_not_ahead, begin, end),
+      cmocka_unit_test_setup_teardown(no_more_is_left_than_of_the_budget, begin, end),
   };
   if (!mkdtemp(folder)) return 1;
   int r = cmocka_run_group_tests_name("hunt", tests, NULL, NULL);

@@ -16,4 +16,8 @@ struct lb_machine {
 /* Never fails: what cannot be read is "unknown" or 0. */
 void lb_machine_read(struct lb_machine *ret, const char *results_dir);
 
+/* How much others want of the processors: as many processes that always want one would leave as much to us. Tries it, with a process for each
+ * processor, which takes nearly half a second. 0 where that cannot be tried. */
+double lb_machine_others(void);
+
 #endif

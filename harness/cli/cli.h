@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "run/admit.h"
+#include "run/estimate.h"
 #include "run/exit.h"
 #include "scenario/scenario.h"
 #include "servers/own.h"
@@ -100,12 +100,12 @@ struct lb_args {
   int faults;
   double budget_s;
   bool has_faults, list, narrow;
-  bool has_seed, json, past_lease, tap, keep_logs, reuse, anyway, cost, speed, clocks;
+  bool has_seed, json, verbose, past_lease, tap, keep_logs, reuse, anyway, cost, speed, clocks;
 };
 
 /* Which options a command takes, beside --help. */
 enum {
-  LB_ARG_RUN = 1 << 0, /* -b -n -g -s -j -o --expect --seed --plugin --keep-logs */
+  LB_ARG_RUN = 1 << 0, /* -b -n -g -s -j -o -v --expect --seed --plugin --keep-logs */
   LB_ARG_JSON = 1 << 1,
   LB_ARG_PLUGIN = 1 << 2, /* --plugin alone; loaded at once */
   LB_ARG_EXPORT = 1 << 3,
@@ -118,8 +118,8 @@ enum {
   LB_ARG_SERVE = 1 << 10, /* --hosts --ttl --storage --speed --clocks -- COMMAND */
   LB_ARG_OWN = 1 << 11, /* --redis --sentinel ... --auth */
   LB_ARG_ADAPTER = 1 << 12, /* -b --tap, of an adapter */
-  LB_ARG_HUNT = 1 << 13, /* -g --faults --budget --without --only --narrow --list --seed -o -j -s --plugin --exec */
-  LB_ARG_SHRINK = 1 << 14, /* -n -j -o --budget --seed, beside --trial and --plugin */
+  LB_ARG_HUNT = 1 << 13, /* -g --faults --budget --without --only --narrow --list --seed -o -j -s -v --plugin --exec */
+  LB_ARG_SHRINK = 1 << 14, /* -n -j -o -v --budget --seed, beside --trial and --plugin */
   LB_ARG_SHOW = 1 << 15, /* -b */
 };
 
@@ -188,13 +188,15 @@ struct lb_order { /* what a command wants done */
   size_t path_count;
   const struct lb_suite *suite;    /* that they are of: its plan is the full product; NULL = none */
   bool draw;                       /* the charts and the page, too */
+  double *estimate_s;              /* not NULL: nothing is run, and it is how long that would take */
 };
 /* Plans it, runs it, writes its results and says what came of it. An exit code. */
 int lb_carry_out(const struct lb_order *order);
-/* `run --against TOOL` (cli_against.c): this build and another one take turns, and what came of it is compared. An exit code. */
-int lb_run_against(const struct lb_args *args);
 /* `--resume DIR` (cli_resume.c): calls the command of that run again as it was called then, with its seed and in its folder. An exit code. */
 int lb_resume(const struct lb_args *args);
+/* `run --against TOOL` (cli_against.c): this build and another one take turns, and what came of it is compared. `once` is what is played in a turn. An exit
+ * code. */
+int lb_run_against(const struct lb_args *args, const struct lb_order *once);
 /* Compares two results folders, or the variants in `a` (NULL = no `b`), and prints it as `args` say (cli_compare.c). An exit code. */
 int lb_compare_folders(const struct lb_args *args, const char *a, const char *b);
 
@@ -208,6 +210,16 @@ int lb_own_begin(const struct lb_args *args);
 /* The systems that a run on such servers is about, malloc'd: `asked` with a topology for every protocol that has none, where "all" is every protocol
  * that runs on one of them; NULL = of each kind of servers the one lock to use there. */
 char *lb_own_systems(const char *asked);
+
+/* ---- how long it takes (cli_time.c) ----------------------------------------------------------- */
+
+/* What this machine has for trials side by side. Takes nearly half a second. */
+struct lb_room lb_room_now(struct lb_jobs jobs);
+/* Estimates what is left to do of a run. If that is more than a few trials, or seconds, says it in one line on stderr. 0 (release with lb_estimate_end()) or
+ * -ENOMEM. */
+int lb_announce(const struct lb_tally *tally, struct lb_jobs jobs, struct lb_estimate *ret);
+/* How long a plan takes of which nothing is done. 0 without memory. */
+double lb_seconds_of(const struct lb_plan *plan, struct lb_jobs jobs);
 
 /* ---- what a run takes by default (cli_defaults.c) -------------------------------------------- */
 

@@ -15,14 +15,20 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/called.h"
+#include "base/clock.h"
+#include "base/csv.h"
 #include "base/files.h"
 #include "cli.h"
 #include "run/rundir.h"
+#include "show/live.h"
 
+/* Beside its trials a run asks the servers for their versions, and writes its files. */
+#define BESIDE_S 1.5
 enum { ROUNDS = 20, ANSWER_MS = 10000, WORDS_MAX = 4 * LB_ARGS_MAX, THIS_BUILD = 1 };
 
 /* What is typed for one round, in this order. */
@@ -55,40 +61,130 @@ static void make_line(const struct lb_args *args, const char *tool, const char *
   add_option(ret, "-o", out);
 }
 
-/* Its exit code, or 128 + the signal that it died of. Without standard output: what it prints there is of one round. */
-static int run_program(const char *const argv[]) {
-  int status;
+/* ---- a turn ------------------------------------------------------------------------------------------ */
+
+struct view {
+  struct lb_live_out live;
+  lb_ns begin;
+  size_t turns, all, violations;
+  double whole_s; /* as it was estimated before the first turn */
+  char what[40];
+};
+
+/* Whoever is told to stop tells the run of this turn, which then ends by itself. */
+static volatile sig_atomic_t stopped;
+static void on_signal(int sig) {
+  (void)sig;
+  stopped = 1;
+}
+
+static void show(struct view *v) {
+  double elapsed_s = (double)(lb_clock_ns() - v->begin) / 1e9, expected_s = v->whole_s * (double)v->turns / (double)v->all;
+  double left_s = lb_estimate_corrected(v->whole_s - expected_s, expected_s, elapsed_s, v->whole_s);
+  struct lb_live_state state = {v->turns, v->all, elapsed_s, left_s, v->violations, v->what};
+  lb_live_show(&v->live, &state);
+}
+
+static pid_t start(const char *const argv[], const char *err_path) {
   pid_t pid = fork();
+  if (pid != 0) return pid;
+  setpgid(0, 0); /* Ctrl-C is for us, and we tell it once */
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  int null = open("/dev/null", O_RDWR), err = err_path ? open(err_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600) : STDERR_FILENO;
+  if (null < 0 || err < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0) _exit(LB_EXIT_FAILURE);
+  execv(argv[0], (char *const *)argv);
+  _exit(127);
+}
+
+/* Its exit code, or 128 + the signal that it died of. Without standard output: what it prints there is of one round; so is what it says of its time, so what it
+ * complains of goes into a file, if one is named. `view` may be NULL. */
+static int run_program(const char *const argv[], const char *err_path, struct view *view) {
+  enum { LOOK_MS = 100 };
+  int status;
+  bool told = false;
+  pid_t pid = start(argv, err_path), ended;
   if (pid < 0) return LB_EXIT_FAILURE;
-  if (pid == 0) {
-    int null = open("/dev/null", O_RDWR);
-    if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0) _exit(LB_EXIT_FAILURE);
-    execv(argv[0], (char *const *)argv);
-    _exit(127);
+  while ((ended = waitpid(pid, &status, view ? WNOHANG : 0)) != pid) {
+    if (ended < 0 && errno != EINTR) return LB_EXIT_FAILURE;
+    if (!view) continue;
+    if (stopped && !told) told = kill(pid, SIGTERM) == 0;
+    show(view);
+    lb_clock_sleep_until(lb_clock_ns() + LOOK_MS * LB_NS_PER_MS);
   }
-  while (waitpid(pid, &status, 0) < 0)
-    if (errno != EINTR) return LB_EXIT_FAILURE;
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
 /* A run that was written: with verdicts as expected or not. */
 static bool has_results(int code) { return code == LB_EXIT_OK || code == LB_EXIT_UNEXPECTED || code == LB_EXIT_UNDECIDED; }
 
-static int play_round(const struct lb_args *args, const char *const tool[2], const struct lb_rundir *dir, int round, int rounds, uint64_t seed) {
-  char text[32], out[PATH_MAX];
+/* Of a run. What cannot be read has none: it is only shown. */
+static size_t count_violations(const char *run) {
+  char path[PATH_MAX], err[300];
+  struct lb_csv csv;
+  size_t count = 0;
+  snprintf(path, sizeof path, "%.*s/trials.csv", PATH_MAX - 20, run);
+  if (lb_csv_open(path, &csv, err, sizeof err) < 0) return 0;
+  int verdict = lb_csv_column(&csv, "verdict", err, sizeof err);
+  while (verdict >= 0 && lb_csv_next(&csv, err, sizeof err) > 0) count += strcmp(csv.field[verdict], "violated") == 0;
+  lb_csv_close(&csv);
+  return count;
+}
+
+static void repeat_complaints(const char *path) {
+  fflush(stderr);
+  lb_append_file(stderr, path);
+  fflush(stderr);
+}
+
+static int play_turn(const struct lb_args *args, const char *const tool[2], const struct lb_rundir *dir, struct view *view, int round, int side, const char *seed) {
+  char out[PATH_MAX], err_path[PATH_MAX];
   struct line line;
-  snprintf(text, sizeof text, "%llu", (unsigned long long)(seed + (uint64_t)round));
-  for (int turn = 0; turn < 2; turn++) {
-    int side = (turn + round) % 2;
-    snprintf(out, sizeof out, "%s/%c/%d", dir->partial, 'a' + side, round);
-    make_line(args, tool[side], text, out, &line);
-    fprintf(stderr, "round %d of %d, %s\n", round, rounds, side == THIS_BUILD ? "this build" : "the other one");
-    int code = run_program(line.word);
-    if (code == LB_EXIT_STOPPED) return code;
-    if (!has_results(code)) return lb_complain(code == LB_EXIT_USAGE ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "round %d: %s ended with %d", round, tool[side], code);
-  }
+  snprintf(out, sizeof out, "%s/%c/%d", dir->partial, 'a' + side, round);
+  snprintf(err_path, sizeof err_path, "%s/complaints", dir->partial);
+  make_line(args, tool[side], seed, out, &line);
+  if (args->verbose && side == THIS_BUILD) add(&line, "-v"); /* the other one may not know it */
+  int code = run_program(line.word, args->verbose ? NULL : err_path, view);
+  lb_live_hide(&view->live);
+  if (!has_results(code) && !args->verbose) repeat_complaints(err_path);
+  unlink(err_path);
+  view->turns++;
+  view->violations += count_violations(out);
+  if (code == LB_EXIT_STOPPED || stopped) return LB_EXIT_STOPPED;
+  if (!has_results(code)) return lb_complain(code == LB_EXIT_USAGE ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "round %d: %s ended with %d", round, tool[side], code);
   return LB_EXIT_OK;
 }
+
+static int play_round(const struct lb_args *args, const char *const tool[2], const struct lb_rundir *dir, struct view *view, int round, int rounds, uint64_t seed) {
+  char text[32];
+  int code = LB_EXIT_OK;
+  snprintf(text, sizeof text, "%llu", (unsigned long long)(seed + (uint64_t)round));
+  for (int turn = 0; turn < 2 && code == LB_EXIT_OK; turn++) {
+    int side = (turn + round) % 2;
+    snprintf(view->what, sizeof view->what, "%s", side == THIS_BUILD ? "this build" : "the other one");
+    if (args->verbose) fprintf(stderr, "round %d of %d, %s\n", round, rounds, view->what);
+    code = play_turn(args, tool, dir, view, round, side, text);
+  }
+  return code;
+}
+
+/* A round is one trial of every cell, twice. 0, or an exit code after a complaint. */
+static int announce(const struct lb_order *once, int rounds, double *ret_s) {
+  enum { SIDES = 2 };
+  struct lb_args args = *once->args;
+  struct lb_order order = *once;
+  char about[40];
+  args.trials = 1;
+  order.args = &args;
+  order.estimate_s = ret_s;
+  int code = lb_carry_out(&order);
+  if (code) return code;
+  *ret_s = (*ret_s + BESIDE_S) * SIDES * rounds;
+  lb_live_about(*ret_s, about, sizeof about);
+  fprintf(stderr, "%d rounds, %s here\n", rounds, about);
+  return LB_EXIT_OK;
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------- */
 
 /* One side of it may be there. */
 static void forget_round(const struct lb_rundir *dir, int round) {
@@ -109,12 +205,15 @@ static int compare(const struct lb_args *args, const struct lb_rundir *dir) {
   return code;
 }
 
-static int take_turns(const struct lb_args *args, const char *const tool[2], struct lb_rundir *dir) {
-  int rounds = args->trials ? args->trials : ROUNDS, code = LB_EXIT_OK;
+static int take_turns(const struct lb_args *args, const struct lb_order *once, const char *const tool[2], struct lb_rundir *dir) {
+  int rounds = args->trials ? args->trials : ROUNDS, round = 1;
+  struct view view = {.live = {stderr, .terminal = isatty(2), .said_ns = lb_clock_ns()}, .begin = lb_clock_ns(), .all = 2 * (size_t)rounds};
+  int code = announce(once, rounds, &view.whole_s);
   uint64_t seed = args->has_seed ? args->seed : lb_random_seed();
   char err[600];
-  int round = 1;
-  for (; round <= rounds && code == LB_EXIT_OK; round++) code = play_round(args, tool, dir, round, rounds, seed);
+  static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+  for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) sigaction(ends[i], &(struct sigaction){.sa_handler = on_signal}, NULL);
+  for (; round <= rounds && code == LB_EXIT_OK; round++) code = play_round(args, tool, dir, &view, round, rounds, seed);
   int whole = code == LB_EXIT_OK ? rounds : round - 2;
   if (code == LB_EXIT_STOPPED && whole < 1) return lb_complain(code, "interrupted before the first round had ended: nothing was kept");
   if (code != LB_EXIT_OK && code != LB_EXIT_STOPPED) return code;
@@ -159,7 +258,7 @@ static bool answers(const char *tool) {
   return strcmp(said, ours) == 0;
 }
 
-int lb_run_against(const struct lb_args *args) {
+int lb_run_against(const struct lb_args *args, const struct lb_order *once) {
   static char self[PATH_MAX];
   const char *tool[2] = {args->against, self};
   struct lb_rundir dir;
@@ -170,7 +269,7 @@ int lb_run_against(const struct lb_args *args) {
   if (!answers(args->against)) return lb_complain(LB_EXIT_USAGE, "--against %s: expected the program of another build", args->against);
   int r = lb_rundir_open(&dir, lb_results_folder(), "against", args->out, err, sizeof err);
   if (r < 0) return lb_complain(lb_exit_of_place(r, args->out), "%s", err);
-  int code = take_turns(args, tool, &dir);
+  int code = take_turns(args, once, tool, &dir);
   lb_rundir_close(&dir);
   return code;
 }

@@ -22,6 +22,7 @@
 #include "run/settings.h"
 #include "run/system.h"
 #include "scenario/scenario.h"
+#include "show/live.h"
 
 /* HUNT_JOBS: a timeline waits even more than a scenario does, mostly for what does not happen; what starts at once is limited by its cost. Without servers twice as
  * many are as little work. */
@@ -31,19 +32,32 @@ enum { PATH = 4000, FAULTS_DEFAULT = 2, LATE_SHOWN = 3, HUNT_JOBS = 2 };
 
 struct view {
   const char *system;
-  bool terminal;
-  size_t last; /* without a terminal: at how many it last spoke */
+  struct lb_live_out live;
+  size_t known, all; /* as it was shown last: for the lines of trials */
 };
+
+static void begin(void *to, size_t timelines, double seconds) {
+  const struct view *v = to;
+  char about[40];
+  lb_live_about(seconds, about, sizeof about);
+  fprintf(stderr, "%s: %zu timeline%s, %s here\n", v->system, timelines, timelines == 1 ? "" : "s", about);
+}
 
 static void show(void *to, const struct lb_hunt_live *live) {
   struct view *v = to;
-  char left[40] = "";
-  if (live->left_s >= 0) snprintf(left, sizeof left, ", %.0f s left", live->left_s);
-  if (!v->terminal && !(live->done == live->count && live->count != v->last)) return;
-  fprintf(stderr, "%s%s: %zu fault%s, %s %zu of %zu, %zu break, %zu undecided%s%s", v->terminal ? "\r\033[K" : "", v->system, live->faults,
-          live->faults == 1 ? "" : "s", live->what, live->done, live->count, live->breaking, live->undecided, left, v->terminal ? "" : "\n");
-  v->last = live->done == live->count ? live->count : 0;
-  fflush(stderr);
+  char what[200];
+  snprintf(what, sizeof what, "%s, %s %zu of %zu, %zu fault%s, %zu undecided", v->system, live->what, live->done, live->count, live->faults, live->faults == 1 ? "" : "s",
+           live->undecided);
+  struct lb_live_state state = {live->known, live->all, live->elapsed_s, live->left_s, live->breaking, what};
+  v->known = live->known, v->all = live->all;
+  lb_live_show(&v->live, &state);
+}
+
+static void show_trial(void *to, const struct lb_hunt_trial *trial) {
+  const struct view *v = to;
+  lb_live_hide(&v->live);
+  fprintf(stderr, "[%zu/%zu] %s %s.%s: %s%s%s%s, %.1f s\n", v->known, v->all, v->system, trial->id, lb_guard_name(trial->guard), lb_hunt_came_name(trial->came),
+          *trial->why ? " (" : "", trial->why, *trial->why ? ")" : "", trial->seconds);
 }
 
 /* 0, or -1 after a complaint. */
@@ -106,7 +120,7 @@ static int say(const struct lb_hunt *h, const struct lb_hunt_order *order, const
 
 static int hunt_one(const struct lb_args *args, const struct lb_system *system, const char *of, const struct lb_rundir *dir, double budget_s, bool head) {
   char folder[PATH], err[600] = "out of memory";
-  struct view view = {.system = system->name, .terminal = isatty(2)};
+  struct view view = {.system = system->name, .live = {stderr, .terminal = isatty(2), .said_ns = lb_clock_ns()}};
   struct lb_hunt_sitting sitting;
   struct lb_hunt hunt;
   struct lb_hunt_switches switches;
@@ -127,11 +141,14 @@ static int hunt_one(const struct lb_args *args, const struct lb_system *system, 
                                 .jobs = jobs_of(args, system),
                                 .folder = folder,
                                 .dir = dir,
+                                .room = lb_room_now(jobs_of(args, system)),
+                                .begin = begin,
                                 .tick = show,
+                                .trial = args->verbose ? show_trial : NULL,
                                 .display = &view};
   lb_hunt_sitting_begin(&sitting, args->argv, args->argc, system->topology, folder);
   int r = lb_hunt_run(&order, &hunt, err, sizeof err);
-  if (view.terminal) fputs("\r\033[K", stderr);
+  lb_live_hide(&view.live);
   if (r < 0) return lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "hunt %s: %s", system->name, err);
   int code = say(&hunt, &order, &sitting, head);
   lb_hunt_clear(&hunt);

@@ -85,11 +85,16 @@ static void show_tick(void *data, const struct lb_tally *tally, const struct lb_
 }
 
 static int run_trials(struct session *s) {
-  struct lb_display display = {.out = stderr, .terminal = isatty(2), .quiet = s->order->args->json && !isatty(2)};
+  struct lb_estimate estimate;
+  struct lb_jobs jobs = {s->info.jobs, s->info.jobs};
+  struct lb_display display = {.live = {stderr, .terminal = isatty(2)}, .verbose = s->order->args->verbose, .estimate = &estimate};
   struct lb_progress progress = {.finished = keep_and_show, .tick = show_tick, .display = s};
+  int r = lb_announce(&s->tally, jobs, &estimate);
+  if (r < 0) return snprintf(s->err, sizeof s->err, "out of memory"), r;
   s->shown = lb_display_progress(&display);
-  int r = lb_runner_run(&s->tally, &s->dir, (struct lb_jobs){s->info.jobs, s->info.jobs}, &progress, s->err, sizeof s->err);
+  r = lb_runner_run(&s->tally, &s->dir, jobs, &progress, s->err, sizeof s->err);
   lb_display_end(&display);
+  lb_estimate_end(&estimate);
   return r;
 }
 
@@ -165,6 +170,12 @@ static int execute(const struct lb_plan *plan, const struct lb_order *order) {
   return code;
 }
 
+static int forecast(const struct lb_plan *plan, const struct lb_order *order) {
+  int jobs = order->args->jobs ? order->args->jobs : lb_default_jobs();
+  *order->estimate_s = lb_seconds_of(plan, (struct lb_jobs){jobs, jobs});
+  return LB_EXIT_OK;
+}
+
 /* Without -b, a plugin runs alone: who brings a lock wants to see that one. Else those of the suite;
  * NULL = those that the scenarios name. */
 static const char *systems_of(const struct lb_order *order) {
@@ -234,7 +245,7 @@ int lb_carry_out(const struct lb_order *order) {
   if (lb_plan_make(&request, &plan, err, sizeof err) < 0) code = lb_complain(LB_EXIT_USAGE, "%s", err);
   else {
     if (lb_own_at(0) && !asked) lb_complain(0, "runs %s, the lock to use on these servers; -b all runs the others, too", systems);
-    code = order->args->against ? lb_run_against(order->args) : execute(&plan, order);
+    code = order->estimate_s ? forecast(&plan, order) : order->args->against ? lb_run_against(order->args, order) : execute(&plan, order);
     lb_plan_clear(&plan);
   }
   free(systems);

@@ -9,12 +9,14 @@
 #include <unistd.h>
 
 #include "base/called.h"
+#include "base/clock.h"
 #include "base/files.h"
 #include "cli.h"
 #include "hunt/shrink.h"
 #include "run/system.h"
 #include "show/explain_run.h"
 #include "show/left_out.h"
+#include "show/live.h"
 
 enum { PATH = 4000, TRIALS = 5 };
 
@@ -95,11 +97,29 @@ static int read_directed(const struct lb_told *told, const struct lb_directed_of
 
 /* ---- what is said -------------------------------------------------------------------------------------- */
 
-static void show(void *to, const struct lb_shrink_live *live) {
+struct view {
+  struct lb_live_out live;
+  bool verbose;
+};
+
+static void begin(void *to, size_t timelines, double seconds) {
+  char about[40];
   (void)to;
-  fprintf(stderr, "%3zu  %-9s  %zu fault%s, waits of %lld ms: breaks %d of %d\n", live->asked, live->what, live->faults, live->faults == 1 ? "" : "s",
-          live->ms, live->broke, live->trials);
-  fflush(stderr);
+  lb_live_about(seconds, about, sizeof about);
+  fprintf(stderr, "about %zu timelines, %s here\n", timelines, about);
+}
+
+static void show(void *to, const struct lb_shrink_live *live) {
+  struct view *v = to;
+  char what[100];
+  snprintf(what, sizeof what, "%s, %zu fault%s", live->what, live->faults, live->faults == 1 ? "" : "s");
+  struct lb_live_state state = {live->asked, live->all, live->elapsed_s, live->left_s, live->violations, what};
+  if (live->ended && v->verbose) {
+    lb_live_hide(&v->live);
+    fprintf(stderr, "%3zu  %-9s  %zu fault%s, waits of %lld ms: breaks %d of %d\n", live->asked, live->what, live->faults, live->faults == 1 ? "" : "s", live->ms,
+            live->broke, live->trials);
+  }
+  lb_live_show(&v->live, &state);
 }
 
 static const char *const how_it_ended[] = {
@@ -133,6 +153,7 @@ static int play(const struct lb_args *args, const struct lb_directed_of *of, str
   const char *tmp = getenv("TMPDIR");
   struct lb_rundir dir;
   struct lb_shrunk s;
+  struct view view = {.live = {stderr, .terminal = isatty(2), .said_ns = lb_clock_ns()}, .verbose = args->verbose};
   if (lb_rundir_open(&dir, tmp && *tmp ? tmp : "/tmp", "shrink", NULL, err, sizeof err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
   struct lb_shrink_order order = {.of = of,
                                   .dir = &dir,
@@ -140,8 +161,12 @@ static int play(const struct lb_args *args, const struct lb_directed_of *of, str
                                   .jobs = lb_jobs_of(args, lb_default_jobs()),
                                   .seed = args->has_seed ? args->seed : 1,
                                   .budget_s = args->budget_s,
-                                  .tick = show};
+                                  .room = lb_room_now(lb_jobs_of(args, lb_default_jobs())),
+                                  .begin = begin,
+                                  .tick = show,
+                                  .display = &view};
   int r = lb_shrink(&order, d, &s, err, sizeof err);
+  lb_live_hide(&view.live);
   lb_rundir_close(&dir);
   if (r == -EINTR) return lb_complain(LB_EXIT_STOPPED, "interrupted before a timeline broke the lock; nothing was written");
   if (r < 0) return lb_complain(r == -EINVAL ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "shrink: %s", err);

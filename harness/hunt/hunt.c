@@ -64,13 +64,43 @@ static int prepare(const struct lb_hunt_order *order, struct lb_hunt *h, char *e
   return r;
 }
 
+/* At most once a second, as all that is left is played for it. */
+static void estimate(struct lb_hunting *g) {
+  lb_ns now = lb_clock_ns();
+  if (g->estimated && now - g->estimated < LB_NS_PER_S) return;
+  g->estimated = now;
+  g->live.left_s = lb_hunt_ahead_left_s(&g->ahead, &g->h->book, g->live.elapsed_s, g->order->budget_s);
+}
+
 static void tick(void *to, size_t done, size_t count) {
   struct lb_hunting *g = to;
   g->live.done = done;
   g->live.count = count;
   g->live.undecided = g->h->book.undecided;
-  g->live.left_s = g->order->budget_s > 0 ? g->order->budget_s - lb_hunting_spent(g) : -1;
+  g->live.elapsed_s = lb_hunting_spent(g);
+  if (g->order->only) {
+    g->live.known = done, g->live.all = count;
+  } else {
+    g->live.known = lb_hunt_ahead_known(&g->h->book, &g->live.all);
+    estimate(g);
+  }
   if (g->order->tick) g->order->tick(g->order->display, &g->live);
+}
+
+static void trial(void *to, size_t timeline, enum lb_guard guard, const struct lb_outcome *outcome) {
+  const struct lb_hunting *g = to;
+  char id[LB_HUNT_ID_MAX];
+  if (!g->order->trial) return;
+  lb_hunt_id(&g->h->space.timeline[timeline], id);
+  struct lb_hunt_trial ended = {id, guard, lb_hunt_came_of(outcome), outcome->why, (double)outcome->trial_ns / 1e9};
+  g->order->trial(g->order->display, &ended);
+}
+
+static void begin(struct lb_hunting *g) {
+  size_t all, known = lb_hunt_ahead_known(&g->h->book, &all);
+  lb_hunt_ahead_begin(&g->h->book, &g->order->room, &g->ahead);
+  double s = g->ahead.look_s + g->ahead.follow_s, budget_s = g->order->budget_s;
+  if (g->order->begin) g->order->begin(g->order->display, all - known, budget_s > 0 && budget_s < s ? budget_s : s);
 }
 
 static double left_s(void *clock) {
@@ -82,9 +112,10 @@ int lb_hunt_run(const struct lb_hunt_order *order, struct lb_hunt *ret, char *er
   *ret = (struct lb_hunt){0};
   int r = prepare(order, ret, err, err_size);
   if (r < 0) return r;
-  struct lb_hunting g = {.order = order, .h = ret, .begin = lb_clock_ns(), .share = 1, .err = err, .err_size = err_size, .live = {.what = "looking"}};
+  struct lb_hunting g = {.order = order, .h = ret, .begin = lb_clock_ns(), .share = 1, .err = err, .err_size = err_size, .live = {.what = "looking", .left_s = -1}};
   g.gun = (struct lb_hunt_gun){.space = &ret->space, .book = &ret->book, .dir = order->dir, .settings = order->settings, .setting_count = order->setting_count,
-                               .seed = order->seed, .tick = tick, .display = &g, .left_s = order->budget_s > 0 ? left_s : NULL, .clock = &g, .fired = (unsigned)ret->book.trials};
+                               .seed = order->seed, .tick = tick, .trial = trial, .display = &g, .left_s = order->budget_s > 0 ? left_s : NULL, .clock = &g, .fired = (unsigned)ret->book.trials};
+  if (!order->only) begin(&g);
   r = order->only ? hunt_one(&g) : hunt_all(&g);
   if (r == -EINTR) r = lb_hunting_find_sets(&g);
   count_ran(ret);

@@ -10,6 +10,7 @@
 #ifndef LB_HUNT_HUNT_H
 #define LB_HUNT_HUNT_H
 
+#include "ahead.h"
 #include "audit.h"
 #include "sets.h"
 #include "volley.h"
@@ -20,7 +21,15 @@ struct lb_hunt_live { /* for the live line */
   size_t done, count; /* of these */
   size_t breaking;    /* timelines so far that broke once or more */
   size_t undecided;   /* trials so far */
-  double left_s;      /* of the budget; < 0 = there is none */
+  size_t known, all;  /* timelines that are run: those with a decided trial, and all */
+  double elapsed_s, left_s; /* since the begin; until the end, estimated (ahead.h) */
+};
+struct lb_hunt_trial { /* one that has ended */
+  const char *id; /* of its timeline */
+  enum lb_guard guard;
+  enum lb_hunt_came came;
+  const char *why; /* of an undecided one */
+  double seconds;
 };
 struct lb_hunt_order { /* what is wanted. Texts and tables are borrowed */
   const struct lb_protocol *protocol;
@@ -38,7 +47,11 @@ struct lb_hunt_order { /* what is wanted. Texts and tables are borrowed */
   struct lb_jobs jobs; /* trials side by side */
   const char *folder; /* of results: it is there */
   const struct lb_rundir *dir;
+  struct lb_room room; /* of the machine, for the estimate */
+  /* Before the first trial: it has so many timelines to look at, and takes so long, or as long as its budget. */
+  void (*begin)(void *display, size_t timelines, double seconds);
   void (*tick)(void *display, const struct lb_hunt_live *live);
+  void (*trial)(void *display, const struct lb_hunt_trial *trial); /* NULL = nobody wants to know */
   void *display;
 };
 

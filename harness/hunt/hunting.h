@@ -14,6 +14,8 @@ struct lb_hunting {
   struct lb_hunt_gun gun;
   struct lb_hunt_live live;
   lb_ns begin;
+  struct lb_hunt_ahead ahead;
+  lb_ns estimated; /* when live.left_s was */
   double share; /* of the budget: what is played now may take until then */
   char *err; /* one line, where a function below fails */
   size_t err_size;

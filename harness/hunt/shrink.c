@@ -14,6 +14,7 @@
 #include "base/rng.h"
 #include "ddmin.h"
 #include "run/runner.h"
+#include "run/system.h"
 
 enum { PATH = 3400, STREAM_SHRINK = 32, LEAST_MS = 50, FINAL = 4 };
 
@@ -26,7 +27,9 @@ struct shrinker {
   int needed;   /* trials that have to break */
   int broke;    /* of the latest question */
   struct { int broke; enum lb_directed_way way; } start; /* of what broke most often so far */
-  lb_ns end;    /* of the budget, 0 = none */
+  lb_ns begin, end; /* of the budget; end 0 = none */
+  size_t violations; /* trials so far */
+  struct { size_t count; double each_s; } ahead; /* timelines, and how long one was thought to take */
   char *err;
   size_t err_size;
 };
@@ -54,6 +57,63 @@ static int write_file(const struct shrinker *k, const bool keep[], const char *p
   return fclose(file) != 0 && r == 0 ? -EIO : r;
 }
 
+/* ---- how long it takes --------------------------------------------------------------------------------- */
+
+/* Most violations start with the latest fault alone: nothing at all and that fault, each in two ways, a wait or two that is made shorter, and the last one. */
+static size_t count_ahead(const struct lb_directed *d) {
+  enum { WAYS = 2, WAITS = 1, LAST = 1 };
+  return WAYS + (d->fault_count > 0 ? WAYS : 0) + WAITS + LAST;
+}
+
+/* Of so many that are ahead; the last one has FINAL times the trials. */
+static double seconds_ahead(const struct shrinker *k, size_t count) { return (double)(count > 0 ? count + FINAL - 1 : 0) * k->ahead.each_s; }
+
+/* The trials of a timeline side by side: it waits as long as all that happens up to its end, at most, and for whoever is asked. */
+static double seconds_of(const struct shrinker *k) {
+  enum { TRIALS_MOST = 100, OWN_MS = 1500, WAITS_MOST_MS = 10000 };
+  struct lb_effort effort[TRIALS_MOST];
+  struct lb_system system;
+  char err[300];
+  if (lb_system_parse(k->o->of->system, &system, err, sizeof err) < 0) return 0;
+  int count = k->o->trials < TRIALS_MOST ? k->o->trials : TRIALS_MOST, start_ms = system.topology->start_ms;
+  long long ms = k->o->of->ttl_ms < WAITS_MOST_MS ? k->o->of->ttl_ms : WAITS_MOST_MS;
+  for (int i = 0; i < count; i++)
+    effort[i] = (struct lb_effort){.start_s = start_ms / 1e3, .start_cpu_s = start_ms / 1e3, .start_ms = start_ms, .rest_s = (double)(ms + OWN_MS) / 1e3};
+  return lb_estimate_play(effort, (size_t)count, &k->o->room);
+}
+
+static void estimate(struct shrinker *k) {
+  k->ahead.count = count_ahead(k->d);
+  k->ahead.each_s = seconds_of(k);
+  double s = seconds_ahead(k, k->ahead.count), budget_s = k->o->budget_s;
+  if (k->o->begin) k->o->begin(k->o->display, k->ahead.count, budget_s > 0 && budget_s < s ? budget_s : s);
+}
+
+static void tell(const struct shrinker *k, const bool keep[], int trials, bool ended) {
+  if (!k->o->tick) return;
+  double elapsed_s = (double)(lb_clock_ns() - k->begin) / 1e9, budget_s = k->o->budget_s, asked = (double)k->s->asked;
+  size_t all = k->ahead.count > k->s->asked ? k->ahead.count : k->s->asked + !(ended && strcmp(k->what, "again") == 0);
+  double left_s = lb_estimate_corrected(seconds_ahead(k, all - k->s->asked), asked * k->ahead.each_s, elapsed_s, seconds_ahead(k, all));
+  if (budget_s > 0 && budget_s - elapsed_s < left_s) left_s = budget_s > elapsed_s ? budget_s - elapsed_s : 0;
+  struct lb_shrink_live live = {.what = k->what, .asked = k->s->asked, .all = all, .violations = k->violations, .elapsed_s = elapsed_s, .left_s = left_s,
+                                .ended = ended, .broke = k->broke, .trials = trials, .faults = count_of(keep, k->d->fault_count), .ms = waits(k->d, keep)};
+  k->o->tick(k->o->display, &live);
+}
+
+/* ---- one question, played ------------------------------------------------------------------------------- */
+
+struct question {
+  struct shrinker *k;
+  const bool *keep;
+  int trials;
+};
+
+static void tick(void *to, const struct lb_tally *tally, const struct lb_job *const *running, const uint64_t *grants, size_t count) {
+  const struct question *q = to;
+  (void)tally, (void)running, (void)grants, (void)count;
+  tell(q->k, q->keep, q->trials, false);
+}
+
 /* How many broke, and why one was undecided. */
 static int count_broken(struct shrinker *k, const struct lb_tally *tally) {
   for (size_t i = 0; i < tally->plan->job_count; i++)
@@ -61,14 +121,14 @@ static int count_broken(struct shrinker *k, const struct lb_tally *tally) {
   return tally->cells[0].violated;
 }
 
-static int play(struct shrinker *k, const struct lb_plan *plan) {
+static int play(struct shrinker *k, const struct lb_plan *plan, struct question *question) {
   struct lb_tally tally;
-  struct lb_progress silent = {0};
+  struct lb_progress progress = {.tick = tick, .display = question};
   if (plan->cells[0].skip[0]) return lb_refuse(k->err, k->err_size, "the timeline cannot be played: %s", plan->cells[0].skip);
   int r = lb_tally_begin(plan, &tally);
   if (r < 0) return r;
-  r = lb_runner_run(&tally, k->o->dir, k->o->jobs, &silent, k->err, k->err_size);
-  if (r == 0) k->broke = count_broken(k, &tally);
+  r = lb_runner_run(&tally, k->o->dir, k->o->jobs, &progress, k->err, k->err_size);
+  if (r == 0) k->broke = count_broken(k, &tally), k->violations += (size_t)k->broke;
   lb_tally_clear(&tally);
   return r;
 }
@@ -90,12 +150,9 @@ static int fire(struct shrinker *k, const bool keep[], int trials) {
                                     .seed = lb_rng_fork(k->o->seed, STREAM_SHRINK, k->s->asked++).state};
   r = lb_plan_make(&request, &plan, k->err, k->err_size);
   if (r < 0) return r;
-  r = play(k, &plan);
+  r = play(k, &plan, &(struct question){k, keep, trials});
   lb_plan_clear(&plan);
-  if (r == 0 && k->o->tick) {
-    struct lb_shrink_live live = {k->what, k->s->asked, k->broke, trials, count_of(keep, k->d->fault_count), waits(k->d, keep)};
-    k->o->tick(k->o->display, &live);
-  }
+  if (r == 0) tell(k, keep, trials, true);
   return r;
 }
 
@@ -176,8 +233,9 @@ static int find_start(struct shrinker *k) {
 
 int lb_shrink(const struct lb_shrink_order *order, struct lb_directed *directed, struct lb_shrunk *ret, char *err, size_t err_size) {
   *ret = (struct lb_shrunk){.end = LB_SHRINK_NEVER};
-  struct shrinker k = {.o = order, .d = directed, .s = ret, .err = err, .err_size = err_size};
-  if (order->budget_s > 0) k.end = lb_clock_ns() + (lb_ns)(order->budget_s * 1e9);
+  struct shrinker k = {.o = order, .d = directed, .s = ret, .begin = lb_clock_ns(), .err = err, .err_size = err_size};
+  if (order->budget_s > 0) k.end = k.begin + (lb_ns)(order->budget_s * 1e9);
+  estimate(&k);
   int r = find_start(&k);
   if (r == -ETIME) ret->end = LB_SHRINK_NEVER_IN_TIME, r = 0;
   if (r <= 0) return r;

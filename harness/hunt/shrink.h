@@ -10,12 +10,16 @@
 #define LB_HUNT_SHRINK_H
 
 #include "directed.h"
-#include "run/admit.h"
+#include "run/estimate.h"
 #include "run/rundir.h"
 
 struct lb_shrink_live {
   const char *what; /* "start", "faults", "times", "again" */
   size_t asked;     /* timelines that were played */
+  size_t all;       /* that will be, as far as can be said */
+  size_t violations; /* trials so far */
+  double elapsed_s, left_s;
+  bool ended;        /* a timeline has just ended; else a second of the clock */
   int broke, trials; /* of the latest of them */
   size_t faults;    /* that are left in the smallest so far */
   long long ms;     /* that it waits in all */
@@ -27,7 +31,9 @@ struct lb_shrink_order {
   struct lb_jobs jobs;             /* so many side by side */
   uint64_t seed;
   double budget_s;                 /* 0 = as long as it takes */
-  void (*tick)(void *display, const struct lb_shrink_live *live); /* after each timeline */
+  struct lb_room room;             /* of the machine, for the estimate */
+  void (*begin)(void *display, size_t timelines, double seconds); /* before the first one, about so many, of so long; no longer than the budget */
+  void (*tick)(void *display, const struct lb_shrink_live *live); /* after each timeline, and about once a second */
   void *display;
 };
 enum lb_shrink_end {

@@ -89,6 +89,7 @@ static void finished(void *to, const struct lb_tally *tally, const struct lb_job
   const struct lb_hunt_volley *volley = volley_of(ear, cell->scenario);
   enum lb_hunt_came came = lb_hunt_came_of(&result->outcome);
   lb_hunt_book_add(book_of(ear, volley), timeline_of(cell->scenario), cell->guard, came, result->outcome.why);
+  if (ear->gun->trial) ear->gun->trial(ear->gun->display, timeline_of(cell->scenario), cell->guard, &result->outcome);
   shot->decided += came != LB_HUNT_UNDECIDED;
   shot->undecided += came == LB_HUNT_UNDECIDED;
   ear->done += came != LB_HUNT_UNDECIDED || shot->undecided > (unsigned)volley->again;

@@ -22,6 +22,8 @@ struct lb_hunt_gun { /* what all volleys of a hunt have in common */
   bool fresh; /* every trial has servers of its own; else timelines share them where that is sound (trial/share.h) */
   /* Called when a trial has ended and about once a second, with how many of this volley are done. May be NULL. */
   void (*tick)(void *display, size_t done, size_t count);
+  /* Called before that of each trial that has ended. May be NULL. */
+  void (*trial)(void *display, size_t timeline, enum lb_guard guard, const struct lb_outcome *outcome);
   void *display;
   /* Seconds that are left: no trial is begun that would not be done in them. NULL = as many as it takes. */
   double (*left_s)(void *clock);

@@ -3,56 +3,84 @@
  * What a person sees while a run goes on, and after it the remarks. The tables are in
  * display_table.c, display_guards.c, display_campaigns.c and display_figures.c.
  *
- * On a terminal there is one live line. It is overwritten in place and taken away before anything
- * else is written, so what stays on the screen is one line per trial, the same as in a log.
+ * There is one live line (live.h). It is taken away before anything else is written, so what stays on the
+ * screen is the lines of trials, where these are asked for.
  */
 #include "display.h"
 
 #include "run/peers.h"
 
 enum { NAMES_MAX = 64 }; /* of peers */
+#include "base/clock.h"
 
 /* ---- while it runs --------------------------------------------------------------------------- */
+
+static void put_trial(const struct lb_display *d, const struct lb_tally *tally, const struct lb_job_result *result) {
+  const struct lb_trial_plan *plan = &result->job->plan;
+  const struct lb_outcome *x = &result->outcome;
+  fprintf(d->live.out, "[%zu/%zu] %s: %s", tally->done, tally->plan->job_count, plan->name, lb_verdict_name(x->verdict));
+  if (plan->scenario->kind == LB_KIND_LOAD && x->grants > 0)
+    fprintf(d->live.out, ", %.0f grants/s", x->grants_per_s);
+  if (x->double_holds > 0)
+    fprintf(d->live.out, ", %llu double holds, %.1f ms", (unsigned long long)x->double_holds,
+            (double)x->double_hold_ns / 1e6);
+  if (x->lost_updates > 0) fprintf(d->live.out, ", %lld lost updates", (long long)x->lost_updates);
+  if (x->why[0]) fprintf(d->live.out, " (%s)", x->why);
+  fprintf(d->live.out, ", %.1f s\n", (double)x->trial_ns / 1e9);
+  fflush(d->live.out);
+}
 
 /* The line of a trial that has just ended. Speed is named only where it was measured, damage only
  * where there was some: a line without either is a quiet trial. */
 static void finished(void *data, const struct lb_tally *tally, const struct lb_job_result *result) {
-  const struct lb_display *d = data;
-  const struct lb_trial_plan *plan = &result->job->plan;
-  const struct lb_outcome *x = &result->outcome;
-  if (d->quiet) return;
-  if (d->terminal) fputs("\r\033[K", d->out);
-  fprintf(d->out, "[%zu/%zu] %s: %s", tally->done, tally->plan->job_count, plan->name, lb_verdict_name(x->verdict));
-  if (plan->scenario->kind == LB_KIND_LOAD && x->grants > 0)
-    fprintf(d->out, ", %.0f grants/s", x->grants_per_s);
-  if (x->double_holds > 0)
-    fprintf(d->out, ", %llu double holds, %.1f ms", (unsigned long long)x->double_holds,
-            (double)x->double_hold_ns / 1e6);
-  if (x->lost_updates > 0) fprintf(d->out, ", %lld lost updates", (long long)x->lost_updates);
-  if (x->why[0]) fprintf(d->out, " (%s)", x->why);
-  fprintf(d->out, ", %.1f s\n", (double)x->trial_ns / 1e9);
-  fflush(d->out);
+  struct lb_display *d = data;
+  d->stale = true;
+  if (!d->verbose) return;
+  lb_live_hide(&d->live);
+  put_trial(d, tally, result);
 }
 
-/* The live line. It names one of the trials that run, because a line that wraps could not be
- * overwritten. */
+static size_t violations(const struct lb_tally *tally) {
+  size_t sum = 0;
+  for (size_t i = 0; i < tally->plan->cell_count; i++) sum += (size_t)tally->cells[i].violated;
+  return sum;
+}
+
+/* Estimated anew when a trial has ended; until the next one does, the time runs down. */
+static double left_s(struct lb_display *d, const struct lb_tally *tally, uint64_t now) {
+  if (!d->estimate) return -1;
+  if (d->stale) {
+    d->left_s = lb_estimate_left_s(d->estimate, tally, (double)(now - d->begin_ns) / 1e9);
+    d->left_ns = now;
+    d->stale = false;
+  }
+  double left = d->left_s - (double)(now - d->left_ns) / 1e9;
+  return left > 0 ? left : 0;
+}
+
+/* It names one of the trials that run. */
 static void tick(void *data, const struct lb_tally *tally, const struct lb_job *const *running, const uint64_t *grants, size_t count) {
-  const struct lb_display *d = data;
-  if (d->quiet || !d->terminal || count == 0) return;
-  uint64_t sum = 0;
-  for (size_t i = 0; i < count; i++) sum += grants[i];
-  fprintf(d->out, "\r\033[K[%zu/%zu] %zu running: %s%s", tally->done, tally->plan->job_count, count, running[0]->plan.name,
-          count > 1 ? " ..." : "");
-  if (sum) fprintf(d->out, ", %llu grants", (unsigned long long)sum);
-  fflush(d->out);
+  struct lb_display *d = data;
+  uint64_t now = lb_clock_ns();
+  (void)grants;
+  if (count == 0) return;
+  struct lb_live_state state = {.done = tally->done,
+                                .all = tally->plan->job_count,
+                                .elapsed_s = (double)(now - d->begin_ns) / 1e9,
+                                .left_s = left_s(d, tally, now),
+                                .violations = violations(tally),
+                                .what = running[0]->plan.name};
+  lb_live_show(&d->live, &state);
 }
 
 struct lb_progress lb_display_progress(struct lb_display *display) {
+  display->begin_ns = display->live.said_ns = lb_clock_ns();
+  display->stale = true;
   return (struct lb_progress){.finished = finished, .tick = tick, .display = display};
 }
 
 void lb_display_end(struct lb_display *d) {
-  if (!d->quiet && d->terminal) fputs("\r\033[K", d->out);
+  lb_live_hide(&d->live);
 }
 
 /* ---- afterwards ------------------------------------------------------------------------------ */

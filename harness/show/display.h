@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * display.h - what a person sees of a run: a live line on a terminal (plain lines in a log), the
- * truth table, the figures.
+ * display.h - what a person sees of a run: a live line (live.h), the truth table, the figures.
  *
  * Everything here reads a tally and writes to the stream that it is given. Nothing is decided here:
  * verdicts and expectations come from run/tally.h, rates from run/rate.h.
@@ -11,19 +10,25 @@
 
 #include <stdio.h>
 
+#include "live.h"
+#include "run/estimate.h"
 #include "run/runner.h"
 
 struct lb_display {
   /* Stderr as a rule: stdout is for results, which somebody may pipe into a program. */
-  FILE *out;
-  /* The live line can be overwritten. Without it only the lines of finished trials appear. */
-  bool terminal;
-  /* Neither the live line nor the lines of trials. Tables and remarks are up to the caller. */
-  bool quiet;
+  struct lb_live_out live;
+  /* A line for every trial that has ended, too. */
+  bool verbose;
+  /* For the time that is left; NULL = it is not said. Borrowed. */
+  const struct lb_estimate *estimate;
+  /* Its own: when the run began; the time left at `left_ns`, and whether trials have ended since. */
+  uint64_t begin_ns, left_ns;
+  double left_s;
+  bool stale;
 };
 
-/* Callbacks for the runner, with *display filled in. It is borrowed, and has to live as long as the
- * run. */
+/* Callbacks for the runner, with *display filled in; the run begins now. It is borrowed, and has to live
+ * as long as the run. */
 struct lb_progress lb_display_progress(struct lb_display *display);
 /* Takes the live line away. To be called once the runner has returned, before a table or an error
  * is printed. */

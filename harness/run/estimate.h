@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * estimate.h - how long a run will take here, before it starts and while it goes on. It plays the runner without playing a trial: what measures alone, the
+ * others side by side, as many as admit.h lets in. How long a trial takes is from times.h; processor time takes longer where others want it, too.
+ */
+#ifndef LB_ESTIMATE_H
+#define LB_ESTIMATE_H
+
+#include "admit.h"
+#include "tally.h"
+#include "times.h"
+
+struct lb_effort { /* of one trial, as it is alone on a machine */
+  double start_s, start_cpu_s; /* until its servers and clients are there, and the processor time in it */
+  double rest_s, rest_cpu_s;   /* and from then on until its outcome is there */
+  int start_ms;                /* what admit.h goes by (lb_topology.start_ms) */
+  bool alone;                  /* it measures */
+};
+
+struct lb_room { /* what the machine has for a run */
+  int cores;
+  double others; /* processes of others that want a processor */
+  struct lb_jobs jobs;
+};
+
+/* Seconds until all of them are done, started in this order. 0 without any, or without memory. */
+double lb_estimate_play(const struct lb_effort effort[], size_t count, const struct lb_room *room);
+
+struct lb_estimate { /* of a run that goes on. Filled by lb_estimate_begin() */
+  struct lb_effort *effort; /* by the position in the plan's order; scratch behind them */
+  size_t count;
+  struct lb_room room;
+  double whole_s;           /* of what was not done at the begin */
+};
+
+/* What the tally has already is done. `times` is not needed afterwards. 0 (release with lb_estimate_end()) or -ENOMEM. */
+int lb_estimate_begin(const struct lb_tally *tally, const struct lb_times *times, const struct lb_room *room, struct lb_estimate *ret);
+/* Seconds until the end of the run, `elapsed_s` after its begin: what is left by the measured times, corrected by how right these were so far. */
+double lb_estimate_left_s(const struct lb_estimate *estimate, const struct lb_tally *tally, double elapsed_s);
+void lb_estimate_end(struct lb_estimate *estimate);
+
+/* Corrects: `expected_s` were expected for what took `elapsed_s`, of `whole_s` in all. At the begin nobody knows better than what was measured before. */
+double lb_estimate_corrected(double left_s, double expected_s, double elapsed_s, double whole_s);
+
+#endif
