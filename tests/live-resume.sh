@@ -32,9 +32,9 @@ is_part() { # FOLDER: whole for the trials that it has
 resume() { # FOLDER
   (cd / && "$bin" run --resume "$1" >"$1.out" 2>"$1.err")
 }
-random() { # a moment in the run, in seconds
+random() { # a moment in the run, in seconds, into $at
   draw=$(((draw * 1103515245 + 12345) % 2147483648))
-  echo "$((draw / 65536 % whole_ms))" | awk '{ printf "%.3f", $1 / 1000 }'
+  at=$(echo "$((draw / 65536 % whole_ms))" | awk '{ printf "%.3f", $1 / 1000 }')
 }
 
 begin=$(date +%s%N)
@@ -45,7 +45,8 @@ check 'is whole' is_whole "$dir/whole"
 for signal in INT TERM KILL; do
   point=0
   while [ $point -lt "$points" ]; do
-    point=$((point + 1)) at=$(random) folder=$dir/$signal-$point
+    point=$((point + 1)) folder=$dir/$signal-$point
+    random
     run "$folder" setsid &
     shell=$!
     sleep "$at"

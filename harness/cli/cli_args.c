@@ -100,7 +100,7 @@ static const struct arg {
     {"--expect", NULL, EXPECT, LB_ARG_RUN, "VERDICT",
      "your expectation where the scenario has none: safe, violated or stuck; GUARD=VERDICT for one guard"},
     {"--seed", NULL, SEED, LB_ARG_RUN, "N", "seed of the random order and of random faults: the same seed draws the same, at other moments"},
-    {"--resume", NULL, RESUME, LB_ARG_RUN, "DIR", "plays what is left of a run that was stopped, in its folder; beside it only -j and --json"},
+    {"--resume", NULL, RESUME, LB_ARG_RUN, "DIR", "plays what is left of a run that was stopped, in its folder; beside it only -j, -v and --json"},
     {"--keep-logs", NULL, KEEP_LOGS, LB_ARG_RUN, NULL, "keeps the logs of every trial (default: of those that are not as expected)"},
     {"--reuse", NULL, REUSE, LB_ARG_RUN, NULL, "plays timelines one after the other on the same servers where these are as good as new (default: each trial has fresh ones)"},
     {"--against", NULL, TEXT_AGAINST, LB_ARG_AGAINST, "LOCKBENCH",

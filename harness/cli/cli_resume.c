@@ -45,13 +45,14 @@ static int call_again(const struct lb_args *args, const json_t *head, const char
   again.has_seed = true;
   again.seed = (uint64_t)json_integer_value(json_object_get(head, "seed"));
   again.json = args->json;
+  again.verbose = args->verbose;
   if (args->jobs) again.jobs = args->jobs;
   return command->run(&again);
 }
 
 int lb_resume(const struct lb_args *args) {
   char folder[PATH_MAX], err[600];
-  if (has_others(args)) return lb_complain(LB_EXIT_USAGE, "--resume %s: expected nothing beside it but -j and --json: the rest is as it was", args->resume);
+  if (has_others(args)) return lb_complain(LB_EXIT_USAGE, "--resume %s: expected nothing beside it but -j, -v and --json: the rest is as it was", args->resume);
   if (!realpath(args->resume, folder)) return lb_complain(LB_EXIT_USAGE, "--resume %s: expected the folder of a run that was stopped: %s", args->resume, strerror(errno));
   json_t *head = lb_journal_read(folder, err, sizeof err);
   if (!head) return lb_complain(LB_EXIT_USAGE, "--resume %s", err);
