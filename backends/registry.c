@@ -32,12 +32,12 @@ static size_t plugin_count;
 static const struct lb_protocol *foreign[FOREIGN_MAX];
 static size_t foreign_count;
 
-/* What runs on a user's own servers unless another one is asked for. */
+/* What runs on a user's own servers unless another one is asked for: of each kind the lock without a known flaw. */
 static const struct {
   const char *topology;
   const struct lb_protocol *protocol;
 } to_use[] = {{"redis", &lb_redis_token}, {"sentinel", &lb_redis_token}, {"cluster", &lb_redis_token}, {"redis-x3", &lb_redlock},    {"zk", &lb_zk_sequential},
-              {"zk-x3", &lb_zk_sequential}, {"pg", &lb_pg_lease},        {"pg-async", &lb_pg_lease},   {"etcd", &lb_etcd_v3lock}, {"etcd-x3", &lb_etcd_v3lock}};
+              {"zk-x3", &lb_zk_sequential}, {"pg", &lb_pg_lease},        {"pg-async", &lb_pg_lease},   {"etcd", &lb_etcd_lease}, {"etcd-x3", &lb_etcd_lease}};
 
 const struct lb_protocol *lb_protocol_to_use(const char *topology) {
   for (size_t i = 0; i < sizeof to_use / sizeof *to_use; i++)

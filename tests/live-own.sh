@@ -186,7 +186,7 @@ check 'encrypted, whoever has signed the certificate' test $code -eq 0
 check 'the lock on servers of the user is what the first line is about' grep -q '^pg-row: safe in control\. As expected: ' "$dir/out"
 (ours run control -n 1 -g none -o "$dir/results/usual") >"$dir/out" 2>&1
 code=$?
-check 'without -b the lock to use on each kind runs' test "$code $(cut -d, -f2 "$dir/results/usual/trials.csv" | sed 1d | sort | tr '\n' ' ')" = '0 etcd-v3lock@own-etcd pg-lease@own-postgres redis-token@own-redis zk-sequential@own-zookeeper '
+check 'without -b the lock to use on each kind runs' test "$code $(cut -d, -f2 "$dir/results/usual/trials.csv" | sed 1d | sort | tr '\n' ' ')" = '0 etcd-lease@own-etcd pg-lease@own-postgres redis-token@own-redis zk-sequential@own-zookeeper '
 check 'which is said, and what runs the others' sh -c "[ \$(grep -c -- '-b all' '$dir/out') -eq 1 ] && grep -q 'redis-token@own-redis.*-b all' '$dir/out'"
 "$bin" run control -n 1 -g none -b all -o "$dir/results/all" --redis "localhost:$redis_port" --auth "$dir/logins.ini" >"$dir/out" 2>&1
 check 'with -b all there are others' sh -c "[ \$(cut -d, -f2 '$dir/results/all/trials.csv' | grep -c '@own-redis') -gt 8 ] && ! grep -q -- '-b all' '$dir/out'"

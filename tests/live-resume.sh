@@ -3,7 +3,7 @@
 # A run that is stopped at any moment, by Ctrl-C, SIGTERM, kill -9 or a full disk, keeps what is decided; resumed, it has the same
 # trials, cells and verdicts as one that was not stopped. TAP. Usage: live-resume.sh LOCKBENCH
 # RESUME_POINTS=20 tries so many moments of each signal; RESUME_SEED draws other ones.
-bin=$1 points=${RESUME_POINTS:-1} draw=${RESUME_SEED:-$$}
+bin=$(realpath "$1") points=${RESUME_POINTS:-1} draw=${RESUME_SEED:-$$}
 . "$(dirname "$0")/tap.sh"
 echo "# RESUME_SEED=$draw"
 

@@ -276,7 +276,7 @@ refusal_names_the_command_as_it_was_called() {
 peers_are_those_of_these_names() {
   local bench=$work/peers/bench name
   make_checkout "$work/peers"
-  mkdir -- "$work/peers/peers" && cp -- "$here/peers/known.py" "$work/peers/peers/" || return
+  mkdir -- "$work/peers/peers" "$work/peers/plots" && cp -- "$here/peers/known.py" "$work/peers/peers/" && cp -- "$here/plots/ending.py" "$work/peers/plots/" || return
   for name in alpha beta gamma; do
     printf '[%s]\nrun = /nowhere/%s\nsays = name=%s\nversion = 1\nlike = x\npackages =\nnpm =\nthere = /nowhere/%s\nsummary = s\n' "$name"{,,,}
   done >"$work/peers/peers/peers.ini"
