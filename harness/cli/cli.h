@@ -188,15 +188,13 @@ struct lb_order { /* what a command wants done */
   size_t path_count;
   const struct lb_suite *suite;    /* that they are of: its plan is the full product; NULL = none */
   bool draw;                       /* the charts and the page, too */
-  double *estimate_s;              /* not NULL: nothing is run, and it is how long that would take */
 };
 /* Plans it, runs it, writes its results and says what came of it. An exit code. */
 int lb_carry_out(const struct lb_order *order);
 /* `--resume DIR` (cli_resume.c): calls the command of that run again as it was called then, with its seed and in its folder. An exit code. */
 int lb_resume(const struct lb_args *args);
-/* `run --against TOOL` (cli_against.c): this build and another one take turns, and what came of it is compared. `once` is what is played in a turn. An exit
- * code. */
-int lb_run_against(const struct lb_args *args, const struct lb_order *once);
+/* `run --against TOOL` (cli_against.c): this build and another one take turns, and what came of it is compared. A turn takes about `turn_s`. An exit code. */
+int lb_run_against(const struct lb_args *args, double turn_s);
 /* Compares two results folders, or the variants in `a` (NULL = no `b`), and prints it as `args` say (cli_compare.c). An exit code. */
 int lb_compare_folders(const struct lb_args *args, const char *a, const char *b);
 

@@ -145,7 +145,7 @@ static int play_turn(const struct lb_args *args, const char *const tool[2], cons
   if (args->verbose && side == THIS_BUILD) add(&line, "-v"); /* the other one may not know it */
   int code = run_program(line.word, args->verbose ? NULL : err_path, view);
   lb_live_hide(&view->live);
-  if (!has_results(code) && !args->verbose) repeat_complaints(err_path);
+  if (!has_results(code) && code != LB_EXIT_STOPPED && !args->verbose) repeat_complaints(err_path);
   unlink(err_path);
   view->turns++;
   view->violations += count_violations(out);
@@ -167,21 +167,14 @@ static int play_round(const struct lb_args *args, const char *const tool[2], con
   return code;
 }
 
-/* A round is one trial of every cell, twice. 0, or an exit code after a complaint. */
-static int announce(const struct lb_order *once, int rounds, double *ret_s) {
+/* Of all rounds, in seconds. */
+static double announce(double turn_s, int rounds) {
   enum { SIDES = 2 };
-  struct lb_args args = *once->args;
-  struct lb_order order = *once;
+  double whole_s = (turn_s + BESIDE_S) * SIDES * rounds;
   char about[40];
-  args.trials = 1;
-  order.args = &args;
-  order.estimate_s = ret_s;
-  int code = lb_carry_out(&order);
-  if (code) return code;
-  *ret_s = (*ret_s + BESIDE_S) * SIDES * rounds;
-  lb_live_about(*ret_s, about, sizeof about);
+  lb_live_about(whole_s, about, sizeof about);
   fprintf(stderr, "%d rounds, %s here\n", rounds, about);
-  return LB_EXIT_OK;
+  return whole_s;
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------- */
@@ -205,10 +198,10 @@ static int compare(const struct lb_args *args, const struct lb_rundir *dir) {
   return code;
 }
 
-static int take_turns(const struct lb_args *args, const struct lb_order *once, const char *const tool[2], struct lb_rundir *dir) {
-  int rounds = args->trials ? args->trials : ROUNDS, round = 1;
+static int take_turns(const struct lb_args *args, double turn_s, const char *const tool[2], struct lb_rundir *dir) {
+  int rounds = args->trials ? args->trials : ROUNDS, round = 1, code = LB_EXIT_OK;
   struct view view = {.live = {stderr, .terminal = isatty(2), .said_ns = lb_clock_ns()}, .begin = lb_clock_ns(), .all = 2 * (size_t)rounds};
-  int code = announce(once, rounds, &view.whole_s);
+  view.whole_s = announce(turn_s, rounds);
   uint64_t seed = args->has_seed ? args->seed : lb_random_seed();
   char err[600];
   static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
@@ -258,7 +251,7 @@ static bool answers(const char *tool) {
   return strcmp(said, ours) == 0;
 }
 
-int lb_run_against(const struct lb_args *args, const struct lb_order *once) {
+int lb_run_against(const struct lb_args *args, double turn_s) {
   static char self[PATH_MAX];
   const char *tool[2] = {args->against, self};
   struct lb_rundir dir;
@@ -269,7 +262,7 @@ int lb_run_against(const struct lb_args *args, const struct lb_order *once) {
   if (!answers(args->against)) return lb_complain(LB_EXIT_USAGE, "--against %s: expected the program of another build", args->against);
   int r = lb_rundir_open(&dir, lb_results_folder(), "against", args->out, err, sizeof err);
   if (r < 0) return lb_complain(lb_exit_of_place(r, args->out), "%s", err);
-  int code = take_turns(args, once, tool, &dir);
+  int code = take_turns(args, turn_s, tool, &dir);
   lb_rundir_close(&dir);
   return code;
 }

@@ -170,10 +170,10 @@ static int execute(const struct lb_plan *plan, const struct lb_order *order) {
   return code;
 }
 
-static int forecast(const struct lb_plan *plan, const struct lb_order *order) {
-  int jobs = order->args->jobs ? order->args->jobs : lb_default_jobs();
-  *order->estimate_s = lb_seconds_of(plan, (struct lb_jobs){jobs, jobs});
-  return LB_EXIT_OK;
+/* Two builds take turns, with one trial of each cell in a turn, as the plan has it. */
+static int take_turns(const struct lb_plan *plan, const struct lb_args *args) {
+  int jobs = args->jobs ? args->jobs : lb_default_jobs();
+  return lb_run_against(args, lb_seconds_of(plan, (struct lb_jobs){jobs, jobs}));
 }
 
 /* Without -b, a plugin runs alone: who brings a lock wants to see that one. Else those of the suite;
@@ -236,7 +236,7 @@ int lb_carry_out(const struct lb_order *order) {
                                     .expect = expects,
                                     .expect_count = expect_count,
                                     .only_guards = order->args->guards,
-                                    .trials = order->args->trials,
+                                    .trials = order->args->against ? 1 : order->args->trials,
                                     .settings = order->args->settings,
                                     .setting_count = order->args->setting_count,
                                     .keep_logs = order->args->keep_logs,
@@ -245,7 +245,7 @@ int lb_carry_out(const struct lb_order *order) {
   if (lb_plan_make(&request, &plan, err, sizeof err) < 0) code = lb_complain(LB_EXIT_USAGE, "%s", err);
   else {
     if (lb_own_at(0) && !asked) lb_complain(0, "runs %s, the lock to use on these servers; -b all runs the others, too", systems);
-    code = order->estimate_s ? forecast(&plan, order) : order->args->against ? lb_run_against(order->args, order) : execute(&plan, order);
+    code = order->args->against ? take_turns(&plan, order->args) : execute(&plan, order);
     lb_plan_clear(&plan);
   }
   free(systems);
