@@ -92,9 +92,9 @@ serve sentinel <<'END'
 fault() { "$LOCKBENCH_TOOL" fault "$@" 2>&1; echo "code $?"; }
 fault cut primary from replicas
 fault hosts
+fault await failover within 300ms
 fault kill primary
 fault await failover within 20s
-fault await failover within 1ms
 fault cut client 1 from current primary
 fault heal
 echo "$LOCKBENCH_SENTINEL_MASTER: $LOCKBENCH_SENTINELS"
