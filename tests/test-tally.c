@@ -134,7 +134,8 @@ static void what_went_wrong_once_counts_and_does_not_meet_an_expectation_of_all(
 
 static enum lb_exit exit_of(struct lb_cell_sum sum) {
   char line[200];
-  struct lb_plan plan = {.cell_count = 1};
+  struct lb_cell cell = *sum.cell;
+  struct lb_plan plan = {.cells = &cell, .cell_count = 1};
   struct lb_tally tally = {.plan = &plan, .cells = &sum};
   return lb_exit_of_run(&tally, line, sizeof line);
 }

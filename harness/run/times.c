@@ -99,8 +99,9 @@ struct lb_took lb_times_find(const struct lb_times *times, const struct lb_trial
     if (like > best) best = like, count = 0;
     count += like > 0 && like == best;
   }
-  double *start = best > 0 ? malloc(2 * count * sizeof *start) : NULL, *rest = start + count;
+  double *start = best > 0 ? malloc(2 * count * sizeof *start) : NULL;
   if (!start) return guess(plan);
+  double *rest = start + count;
   size_t n = 0;
   for (size_t i = 0; i < times->count; i++) {
     const struct lb_times_row *row = &times->row[i];
