@@ -93,7 +93,7 @@ static int make_folder(const char *of, const char *system, char *ret, size_t siz
 /* Beside what is told, for who only looks at the end and at the code: what a hunt leaves out for a wrong reason it cannot find. */
 static int judge(const struct lb_hunt *h) {
   size_t wrong = lb_hunt_audit_count(&h->audit, &h->book, LB_HUNT_OTHER);
-  if (h->end == LB_HUNT_INTERRUPTED) return 130;
+  if (h->end == LB_HUNT_INTERRUPTED) return LB_EXIT_STOPPED;
   if (wrong == 0) return LB_EXIT_OK;
   return lb_complain(LB_EXIT_UNEXPECTED, "hunt %s: ERROR: %zu timeline%s that need not be run came out otherwise than was claimed, so what is left out may break the lock: see `audit`",
                      h->space.system.name, wrong, wrong == 1 ? "" : "s");

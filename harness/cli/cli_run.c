@@ -68,6 +68,7 @@ struct session { /* a run from the first trial to its folder */
   struct lb_run_info info;
   struct lb_rundir dir;
   struct lb_journal journal;
+  struct lb_part_of of; /* what the guardian is told */
   struct lb_progress shown; /* that of the display */
   char err[600];
 };
@@ -140,7 +141,6 @@ static int open_folder(struct session *s) {
 
 /* The guardian is told last: from then on a tool that is killed leaves the results of what it has decided. */
 static int prepare(struct session *s, const struct lb_plan *plan) {
-  static struct lb_part_of of;
   const struct lb_args *args = s->order->args;
   s->info.id = s->dir.id;
   s->info.jobs = args->jobs ? args->jobs : lb_default_jobs();
@@ -151,8 +151,8 @@ static int prepare(struct session *s, const struct lb_plan *plan) {
                     : lb_journal_begin(&s->journal, s->dir.partial, plan, &s->info, s->err, sizeof s->err);
   if (r < 0) return r;
   lb_rundir_forget_drawn(&s->dir);
-  of = (struct lb_part_of){plan, &s->info, &s->dir};
-  r = lb_rundir_set_rescue(&s->dir, lb_part_rescue, &of);
+  s->of = (struct lb_part_of){plan, &s->info, &s->dir};
+  r = lb_rundir_set_rescue(&s->dir, lb_part_rescue, &s->of);
   return r < 0 ? snprintf(s->err, sizeof s->err, "cannot start a process: %s", strerror(-r)), r : 0;
 }
 

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "history_form.h"
 
 const struct lb_fact lb_no_fact = {
@@ -49,9 +50,8 @@ static char *copy_as_utf8(const char *name) {
   return copy;
 }
 
-static size_t hash(const char *name) { /* FNV-1a */
-  uint64_t h = UINT64_C(0xcbf29ce484222325);
-  for (; *name; name++) h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+static size_t hash(const char *name) {
+  uint64_t h = lb_hash(LB_HASH_BEGIN, name, strlen(name));
   return (size_t)(h ^ (h >> 32));
 }
 

@@ -8,16 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/refuse.h"
 
 enum { LINE = 600 };
 
-/* FNV-1a. */
-static uint64_t number_of(const char *text) {
-  uint64_t hash = UINT64_C(0xcbf29ce484222325);
-  for (; *text && *text != '\n'; text++) hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-  return hash;
-}
+/* Of its first line. */
+static uint64_t number_of(const char *text) { return lb_hash(LB_HASH_BEGIN, text, strcspn(text, "\n")); }
 
 static void doubt(struct lb_hunt_doubt *d, const char *why) {
   uint64_t number = number_of(why);

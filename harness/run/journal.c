@@ -17,6 +17,7 @@
 
 #include "about.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/refuse.h"
 #include "results.h"
 
@@ -31,15 +32,9 @@ struct record {
 
 /* ---- digests --------------------------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t hash, const void *data, size_t size) {
-  for (const unsigned char *byte = data; size > 0; size--) hash = (hash ^ *byte++) * UINT64_C(0x100000001b3); /* FNV-1a */
-  return hash;
-}
-static const uint64_t seed_of_hash = UINT64_C(0xcbf29ce484222325);
-
 static uint64_t mix_json(uint64_t hash, json_t *o) {
   char *text = o ? json_dumps(o, JSON_COMPACT) : NULL;
-  if (text) hash = mix(hash, text, strlen(text));
+  if (text) hash = lb_hash(hash, text, strlen(text));
   free(text);
   json_decref(o);
   return hash;
@@ -48,15 +43,15 @@ static uint64_t mix_json(uint64_t hash, json_t *o) {
 /* Of a tally of which nothing is done: its cells then say what is asked, and nothing that came of it. */
 static uint64_t digest(const struct lb_plan *plan, const struct lb_run_info *info) {
   struct lb_tally nothing = {0};
-  uint64_t hash = seed_of_hash;
+  uint64_t hash = LB_HASH_BEGIN;
   if (lb_tally_begin(plan, &nothing) < 0) return 0;
   for (size_t i = 0; i < plan->scenario_count; i++) hash = mix_json(hash, lb_results_scenario(&plan->scenarios[i]));
   hash = mix_json(hash, lb_results_cells(&nothing));
   for (size_t i = 0; i < plan->job_count; i++) {
     const struct lb_trial_plan *trial = &plan->jobs[i].plan;
-    hash = mix(mix(mix(hash, trial->name, strlen(trial->name)), &trial->seed, sizeof trial->seed), &trial->fault_seed, sizeof trial->fault_seed);
+    hash = lb_hash(lb_hash(lb_hash(hash, trial->name, strlen(trial->name)), &trial->seed, sizeof trial->seed), &trial->fault_seed, sizeof trial->fault_seed);
   }
-  for (size_t i = 0; i < info->version_count; i++) hash = mix(hash, info->versions[i].text, strlen(info->versions[i].text));
+  for (size_t i = 0; i < info->version_count; i++) hash = lb_hash(hash, info->versions[i].text, strlen(info->versions[i].text));
   lb_tally_clear(&nothing);
   return hash;
 }
@@ -157,7 +152,7 @@ static off_t read_records(int fd, struct lb_tally *tally, double *ret_seconds) {
   struct record record;
   off_t good = 0;
   while (pread(fd, &record, sizeof record, good) == (ssize_t)sizeof record) {
-    if (record.sum != mix(seed_of_hash, &record, offsetof(struct record, sum)) || record.job >= tally->plan->job_count) break;
+    if (record.sum != lb_hash(LB_HASH_BEGIN, &record, offsetof(struct record, sum)) || record.job >= tally->plan->job_count) break;
     struct lb_job_result *result = &tally->jobs[record.job];
     if (!result->done) lb_tally_add(tally, result, &record.outcome);
     *ret_seconds = record.seconds;
@@ -203,7 +198,7 @@ int lb_journal_add(const struct lb_journal *journal, const struct lb_tally *tall
   record.job = (uint64_t)(result - tally->jobs);
   record.seconds = lb_journal_seconds(journal);
   record.outcome = result->outcome;
-  record.sum = mix(seed_of_hash, &record, offsetof(struct record, sum));
+  record.sum = lb_hash(LB_HASH_BEGIN, &record, offsetof(struct record, sum));
   off_t end = lseek(journal->fd, 0, SEEK_END);
   ssize_t n = write(journal->fd, &record, sizeof record);
   if (n == (ssize_t)sizeof record) return 0;

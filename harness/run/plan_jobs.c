@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/rng.h"
 #include "plan_parts.h"
 #include "trial/heat.h"
@@ -20,9 +21,7 @@ enum { STREAM_ORDER = 11, STREAM_TRIAL = 12 };
 /* A trial's seed depends on its name only: the same trial alone, or among others, makes the same
  * choices. */
 static uint64_t trial_seed(uint64_t seed, const char *name) {
-  uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-  for (; *name; name++) hash = (hash ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-  return lb_rng_fork(seed, STREAM_TRIAL, hash).state;
+  return lb_rng_fork(seed, STREAM_TRIAL, lb_hash(LB_HASH_BEGIN, name, strlen(name))).state;
 }
 
 /* Jobs of a cell are neighbours, in the order of clients and trials: tables and trials.csv rely on

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bootstrap.h"
 #include "base/csv.h"
 
 /* What nobody has measured: a timeline waits for leases and failovers for some seconds, a load needs a little beside what it is told. */
@@ -68,16 +69,6 @@ static int likeness(const struct lb_times_row *row, const struct lb_trial_plan *
   return 2 + (topology ? 8 : 0) + (strcmp(row->system, plan->system) == 0 ? 4 : 0) + (row->clients == plan->clients ? 2 : 0) + name;
 }
 
-static int by_value(const void *left, const void *right) {
-  double a = *(const double *)left, b = *(const double *)right;
-  return (a > b) - (a < b);
-}
-
-static double median(double value[], size_t count) {
-  qsort(value, count, sizeof *value, by_value);
-  return value[count / 2];
-}
-
 /* A load that is told to take longer takes so much longer; in a campaign there are more faults then, each of which takes its time. */
 static double rest_of(const struct lb_times_row *row, const struct lb_scenario *s) {
   if (s->kind == LB_KIND_TIMELINE) return row->rest_s;
@@ -109,7 +100,7 @@ struct lb_took lb_times_find(const struct lb_times *times, const struct lb_trial
     start[n] = row->start_s;
     rest[n++] = rest_of(row, plan->scenario);
   }
-  struct lb_took took = {.start_s = median(start, count), .rest_s = median(rest, count)};
+  struct lb_took took = {.start_s = lb_median(start, count), .rest_s = lb_median(rest, count)};
   if (best < 10) took.start_s = plan->topology->start_ms / 1e3; /* of other servers */
   free(start);
   return took;

@@ -6,11 +6,11 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "display.h"
 #include "display_parts.h"
+#include "live.h"
 
 static const char *word(enum lb_verdict verdict, enum lb_display_style style) {
   static const char *const words[][2] = {
@@ -82,9 +82,8 @@ enum { WIDTH = 120, WIDTH_LEAST = 40 };
 
 size_t lb_display_width(FILE *out) {
   const char *said = getenv("COLUMNS");
-  struct winsize terminal = {0};
   long columns = said ? strtol(said, NULL, 10) : 0;
-  if (columns <= 0 && isatty(fileno(out)) && ioctl(fileno(out), TIOCGWINSZ, &terminal) == 0) columns = terminal.ws_col;
+  if (columns <= 0) columns = lb_live_columns(out);
   if (columns <= 0 || columns > WIDTH) return WIDTH;
   return columns < WIDTH_LEAST ? WIDTH_LEAST : (size_t)columns;
 }

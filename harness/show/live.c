@@ -47,15 +47,16 @@ void lb_live_line(const struct lb_live_state *state, int columns, char ret[LB_LI
 
 int lb_live_columns(FILE *out) {
   struct winsize size;
-  return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : LB_LIVE_COLUMNS;
+  return ioctl(fileno(out), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 0;
 }
 
 void lb_live_show(struct lb_live_out *out, const struct lb_live_state *state) {
   char line[LB_LIVE_LINE];
+  int columns = lb_live_columns(out->out);
   uint64_t now = lb_clock_ns();
   if (!out->terminal && now - out->said_ns < (uint64_t)EVERY_S * 1000000000) return;
   out->said_ns = now;
-  lb_live_line(state, out->terminal ? lb_live_columns(out->out) : LB_LIVE_LINE, line);
+  lb_live_line(state, !out->terminal ? LB_LIVE_LINE : columns ? columns : LB_LIVE_COLUMNS, line);
   fprintf(out->out, out->terminal ? "\r\033[K%s" : "%s\n", line);
   fflush(out->out);
 }

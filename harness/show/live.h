@@ -30,7 +30,7 @@ struct lb_live_out {
   bool terminal;
   uint64_t said_ns; /* without a terminal: when the latest line was written, or the begin */
 };
-/* Columns of the terminal that `out` is; LB_LIVE_COLUMNS where it does not say. */
+/* Columns of the terminal that `out` is; 0 = it is none, or does not say. */
 int lb_live_columns(FILE *out);
 /* Shows it, or, without a terminal, writes it if the latest one is half a minute old. */
 void lb_live_show(struct lb_live_out *out, const struct lb_live_state *state);
