@@ -20,12 +20,14 @@ import ending
 from ending import BadInput
 
 LIARS = ("broken", "null")
+OLDER = " They are older than the class of damage and numbers, and count those within a lease."
 MANY_UNDECIDED = 0.05  # of the timelines of a row: it is marked
 SHADE = r"\cellcolor{violated}"
 OF_SERVERS = {"restart": "memory", "ahead": "wall-clock", "behind": "wall-clock", "fast": "rate", "slow": "rate"}
 OF_CLIENTS = {"ahead": "client-clock", "behind": "client-clock", "fast": "rate", "slow": "rate"}
 OVERSTAYS = {("pause", "c1"), ("cutoff", "c1")}  # a holder that does not learn, or cannot see, that its lease is over
 SILENT = ("kill", "pause", "isolate", "part")  # of servers of which another one can take over
+LOST = ("lease", "expired")  # the classes in which exclusion was lost
 HEADS = {"memory": "memory", "successor": "successor", "wall-clock": "wall clock", "rate": "rate", "client-clock": "clients' clocks", "stops": "stops"}
 
 
@@ -61,11 +63,11 @@ class Rests:
         return ("successor" if self.several and not self.apart else None) if kind in SILENT else OF_SERVERS.get(kind)
 
     def of(self, timeline):
-        return {"stops"} if timeline.late else {self.violates(fault) for fault in timeline.faults} - {None}
+        return {"stops"} if timeline.of == "expired" else {self.violates(fault) for fault in timeline.faults} - {None}
 
     def sets(self, name, standing=("minimal",)):
         """The sets in which something violates it."""
-        return [t for late in (False, True) for _, t in self.hunt.sets(standing, late) if name in self.of(t)]
+        return [t for of in LOST for _, t in self.hunt.sets(standing, (of,)) if name in self.of(t)]
 
     def single(self, name):
         """The timelines with one fault that asks for it."""
@@ -87,7 +89,7 @@ class Rests:
         if self.lies:
             return []
         kept = [name for name in HEADS if name in self.declared and self.kept(name)]
-        beyond = [self.of(t) for late in (False, True) for _, t in self.hunt.sets(("minimal", "open", "sometimes"), late)]
+        beyond = [self.of(t) for of in LOST for _, t in self.hunt.sets(("minimal", "open", "sometimes"), (of,))]
         beyond = [names or {"nothing"} for names in beyond if not names & self.declared]
         return kept + sorted(set().union(*beyond))
 
@@ -134,7 +136,8 @@ def where(hunts):
     machines = listing(dict.fromkeys(tex(f"{s['machine']['cores']} cores of {s['machine']['cpu']}, Linux {s['machine']['kernel'].replace('Linux ', '')}") for s in sittings))
     protocols = listing(dict.fromkeys(tex(s["tool"]["protocols"]) for s in sittings))
     servers = listing(dict.fromkeys(tex(s["servers"]) for s in sittings if s["servers"]))
-    return f"They were run on {machines}, with protocols of the digest {protocols}, against {servers or 'no servers'}."
+    older = OLDER if any(h.older for h in hunts) else ""
+    return f"They were run on {machines}, with protocols of the digest {protocols}, against {servers or 'no servers'}.{older}"
 
 
 def keys(rests):
@@ -150,7 +153,7 @@ def keys(rests):
            "partial": systems(r.system for r in rests.values() if not all(map(r.whole, r.hunt.counts()))),
            "one": systems(r.system for r in locks if r.hunt.smallest() == 1), "two": systems(r.system for r in locks if r.hunt.smallest() == 2),
            "unbroken": systems(r.system for r in locks if r.hunt.smallest() is None),
-           "after": systems(r.system for r in locks if r.hunt.sets(late=True, count=1)),
+           "after": systems(r.system for r in locks if r.hunt.sets(of=("expired",), count=1)),
            "checks": checks(hunts), "where": where(hunts), "undecided_from": percent(MANY_UNDECIDED), "differences": integer(sum(len(r.differences()) for r in rests.values()))}
     for system, r in rests.items():
         smallest = r.hunt.smallest()
@@ -164,7 +167,7 @@ def keys(rests):
 def names(rests, measured):
     """What \\WhenRun may ask for: the hunt, each difference, and its figures, as far as there is something to draw: that some of its systems have a speed."""
     found = {f"differs.{r.system}.{name}" for r in rests.values() for name in r.differences()}
-    drawn = any(t.standing == "minimal" and not t.late or t.standing and t.count < 2 for r in rests.values() for t in r.hunt.timelines)
+    drawn = any(t.standing == "minimal" and t.of == "lease" or t.standing and t.count < 2 for r in rests.values() for t in r.hunt.timelines)
     dots = any(s in measured and r.hunt.core()[1] for s, r in rests.items() if not s.endswith("@none"))
     return found | {name for name, there in (("hunt", rests), ("hunt-figure", drawn), ("hunt-speed", dots)) if there}
 
@@ -186,16 +189,16 @@ def row(r, counts):
     smallest = h.smallest()
     return [system_name(h.system), *(of_space(h, k) for k in counts), "--" if smallest is None else str(smallest),
             *(integer(len(h.sets(count=k))) if k in h.counts() else "" for k in counts), share(h),
-            integer(len(h.sets(("sometimes", "open")))), integer(len(h.sets(late=True))), integer(h.number_of("blocked")),
+            integer(len(h.sets(("sometimes", "open")))), integer(len(h.sets(of=("expired",)))), integer(len(h.sets(of=("damage", "numbers")))), integer(h.number_of("blocked")),
             integer(undecided) + ("!" if seen and undecided > MANY_UNDECIDED * seen else "")]
 
 
 def hunt_table(rests):
     counts = range(1, 1 + max(max(r.hunt.counts()) for r in rests.values()))
     faults = [f"{k} fault{'s' if k > 1 else ''}" for k in counts]
-    lines = [rf"\begin{{tabular}}{{@{{}}l{'r' * (2 * len(counts) + 6)}@{{}}}}", r"\toprule",
-             rf"&\multicolumn{{{len(counts)}}}{{c}}{{timelines run}}&smallest&\multicolumn{{{len(counts)}}}{{c}}{{minimal sets}}&core&some-&after the&&un-\\",
-             "system&" + "&".join(faults) + "&number&" + "&".join(faults[:1] + [f"new with {k}" for k in counts[1:]]) + r"&breaks&times&lease&blocked&decided\\", r"\midrule"]
+    lines = [rf"\begin{{tabular}}{{@{{}}l{'r' * (2 * len(counts) + 7)}@{{}}}}", r"\toprule",
+             rf"&\multicolumn{{{len(counts)}}}{{c}}{{timelines run}}&smallest&\multicolumn{{{len(counts)}}}{{c}}{{minimal sets}}&core&some-&after the&damage,&&un-\\",
+             "system&" + "&".join(faults) + "&number&" + "&".join(faults[:1] + [f"new with {k}" for k in counts[1:]]) + r"&breaks&times&lease&numbers&blocked&decided\\", r"\midrule"]
     return lines + ["&".join(row(r, counts)) + r"\\" for r in rests.values()] + [r"\bottomrule", r"\end{tabular}"]
 
 

@@ -2,7 +2,7 @@
 """hunt.py HUNT_DIR OUT - which faults break which lock: a row per mechanism, a column per system, from the hunt.csv of each.
 
 A mechanism is what is done to whom, whenever; one fault, or two together. A square is filled where a minimal set of it breaks
-the lock within a lease, open where it does so sometimes only; a triangle is for what comes after the lease only. A cross: no timeline of
+the lock within a lease, open where it does so sometimes only; a triangle is for what comes after the lease only, a diamond for damage or numbers without a double hold. A cross: no timeline of
 it was run there. HUNT_DIR has a folder per system, as `lockbench hunt -o HUNT_DIR` leaves it. OUT is an .svg, .png or .pdf; beside it the .csv of that name has what is drawn.
 """
 
@@ -17,8 +17,8 @@ WORDS = {"restart": "restart", "kill": "kill", "pause": "stop", "isolate": "cut 
          "cut": "cut off from some servers", "cutoff": "cut off", "ahead": "wall clock ahead", "behind": "wall clock back", "fast": "clock twice as fast",
          "slow": "clock half as fast"}
 HOSTS = {"P": "primary", "f": "minority", "all": "all servers", "c1": "holder", "c2": "waiter"}
-MARKS = {"minimal": ("s", True, 90), "sometimes": ("s", False, 90), "late": ("v", True, 30)}
-LEGEND = {"minimal": "breaks within a lease, n of n", "sometimes": "breaks within a lease, k of n", "late": "breaks after the lease only"}
+MARKS = {"minimal": ("s", True, 90), "sometimes": ("s", False, 90), "late": ("v", True, 30), "other": ("d", False, 40)}
+LEGEND = {"minimal": "breaks within a lease, n of n", "sometimes": "breaks within a lease, k of n", "late": "breaks after the lease only", "other": "no double hold: damage or numbers only"}
 
 
 QUIET = {"smaller": {"marker": "s", "s": 16, "facecolors": "none", "edgecolors": style.GREY, "linewidths": 0.7},
@@ -37,7 +37,9 @@ def kind_of(timeline):
     """Its mark; None of what is no set."""
     if not timeline.standing:
         return None
-    return "late" if timeline.late else "minimal" if timeline.standing == "minimal" else "sometimes"
+    if timeline.of != "lease":
+        return "late" if timeline.of == "expired" else "other"
+    return "minimal" if timeline.standing == "minimal" else "sometimes"
 
 
 def read(hunt):

@@ -7,15 +7,18 @@ A mechanism is what is done to whom, whenever and until whenever: sets that diff
 import json
 import os
 import re
+import sys
 
 import run_folder
 import style
 
-CAME = ("safe", "lease", "expired", "blocked", "undecided")
-_TEXTS, _NUMBERS = ("timeline", "regime", "set", "not_run"), ("faults", *CAME)
+CLASSES = ("lease", "expired", "damage", "numbers")  # of a violation, the worst first
+CAME = ("safe", *CLASSES, "blocked", "undecided")
+_NEWER = ("damage", "numbers")  # a folder without them counts these as lease
+_TEXTS, _NUMBERS = ("timeline", "regime", "set", "not_run"), ("faults", *(name for name in CAME if name not in _NEWER))
 LEFT = ("", "not reached", "a minimal set is in it")  # not_run of a timeline that belongs to the space; all else names what leaves it out
 _FAULT = re.compile(r"([a-z]+)-([A-Za-z0-9]+)@")
-_HEAD = re.compile(r"# hunt of (\S+), (.*)")
+_HEAD = re.compile(r"# hunt(?: \d+)? of (\S+), (.*)")
 
 
 class Timeline:
@@ -23,11 +26,11 @@ class Timeline:
         self.id, self.regime, self.standing, self.not_run = row["timeline"], row["regime"], row["set"], row["not_run"]
         self.count, self.core = int(row["faults"]), row["core"] == "yes"
         self.audit = row["audit"]  # of one that need not be run and was, apart: whether it came out as the one that stands for it
-        self.came = {name: int(row[name]) for name in CAME}
-        self.decided = sum(self.came[name] for name in CAME[:4])
+        self.came = {name: int(row[name] or 0) for name in CAME}
+        self.decided = sum(self.came[name] for name in CAME if name != "undecided")
         self.parts = frozenset(filter(None, self.id.partition(".")[2].split("+")))
         self.faults = tuple(sorted(_FAULT.match(part).groups() for part in self.parts))  # (kind, host) of each
-        self.late = self.standing != "" and not self.came["lease"]  # a set that breaks it after the lease only
+        self.of = next((name for name in CLASSES if self.came[name]), "") if self.standing else ""  # the class of a set
 
     def only(self, came):
         """Whether this is all that came of it."""
@@ -39,16 +42,17 @@ class Hunt:
 
     def __init__(self, folder, system):
         self.system, path = system, os.path.join(folder, system)
-        self.timelines = [Timeline(row) for row in run_folder.load_csv(path, "hunt.csv", _TEXTS, _NUMBERS, newer=("core", "audit"))]
+        self.timelines = [Timeline(row) for row in run_folder.load_csv(path, "hunt.csv", _TEXTS, _NUMBERS, newer=("core", "audit", *_NEWER))]
+        self.older = _is_older(path)
         self.said, self.trials = _journal(os.path.join(path, "trials.csv"))  # seed and number of faults, as the journal has them
         self.minimal = [t for t in self.timelines if t.standing == "minimal"]
         self.sittings = _sittings(os.path.join(path, "hunt.json"))  # each call of it, as run.json has one; empty where an older tool made it
 
-    def sets(self, standing=("minimal",), late=False, count=None):
-        """The mechanisms of the sets of that standing, each once: [(faults, first timeline)]."""
+    def sets(self, standing=("minimal",), of=("lease",), count=None):
+        """The mechanisms of the sets of that standing and class, each once: [(faults, first timeline)]."""
         found = {}
         for t in self.timelines:
-            if t.standing in standing and t.late == late and count in (None, t.count):
+            if t.standing in standing and t.of in of and count in (None, t.count):
                 found.setdefault((t.standing, t.faults), t)
         return [(faults, t) for (_, faults), t in found.items()]
 
@@ -58,7 +62,7 @@ class Hunt:
 
     def holds_a_set(self, t):
         """A minimal set and more: such a timeline is run in a sample only."""
-        return any(s.parts < t.parts and s.regime == t.regime and not s.late for s in self.minimal)
+        return any(s.parts < t.parts and s.regime == t.regime and s.of == "lease" for s in self.minimal)
 
     def ran(self, count):
         """(timelines that were decided, those that the space has), without those that hold a minimal set."""
@@ -80,6 +84,12 @@ class Hunt:
     def number_of(self, came):
         """Timelines of which nothing else came."""
         return sum(t.only(came) for t in self.timelines)
+
+
+def _is_older(path):
+    """Whether it was written when a number that repeats counted as lease."""
+    with open(os.path.join(path, "hunt.csv"), encoding="utf-8") as file:
+        return not set(_NEWER) <= set(file.readline().rstrip("\n").split(","))
 
 
 def _sittings(path):
@@ -112,4 +122,7 @@ def hunts_of(folder):
         raise run_folder.BadInput(f"{folder}: {error.strerror}") from error
     if not names:
         raise run_folder.BadInput(f"{folder}: found no SYSTEM/hunt.csv, expected the folder of a `lockbench hunt -o`")
-    return {name: Hunt(folder, name) for name in style.rows_in_order(names)}
+    hunts = {name: Hunt(folder, name) for name in style.rows_in_order(names)}
+    if any(hunt.older for hunt in hunts.values()):
+        print(f"{folder}: of an older hunt, in which `lease` also counts damage and numbers without a double hold", file=sys.stderr)
+    return hunts

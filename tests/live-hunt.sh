@@ -30,7 +30,7 @@ hunt() { "$bin" hunt --plugin "$plugin" -s "planted.first=$first" -s "planted.se
 without=cut,cutoff,pause,kill,slow
 [ "$second" = p-fast ] || without=$without,fast
 csv() { cat "$dir/$1/planted@redis/hunt.csv"; }
-sets() { csv "$1" | awk -F, '$9 == "minimal" {print $1}'; }
+sets() { csv "$1" | awk -F, '$11 == "minimal" {print $1}'; }
 
 check 'a hunt ends well' hunt --faults 2 -o "$dir/two"
 check 'nothing breaks with no fault or one' not sh -c "grep -E '^[LSD][01]\\.' '$dir/two/planted@redis/hunt.csv' | grep -q minimal"
@@ -56,6 +56,12 @@ check 'nothing is undecided' sh -c "! awk -F, 'NR > 1 && \$8 > 0 && \$4 + \$5 + 
 file=$dir/two/planted@redis/hunt/01.ini
 check 'its file replays' sh -c "'$bin' run '$file' --plugin '$plugin' -s planted.first=$first -s planted.second=$second -s planted.fresh=yes -n 5 -o '$dir/again' && ! grep -q ',safe,' '$dir/again/trials.csv'"
 
+numbers() { "$bin" hunt --plugin "$plugin" -s planted.first=p-ahead -s planted.second=p-ahead -s planted.numbers=yes --seed 5 --faults 1 --without cut,cutoff,kill,pause,restart,behind,fast,slow -o "$dir/numbers" >"$dir/out" 2>"$dir/err"; }
+check 'a lock of which only the numbers repeat is hunted' numbers
+of_numbers() { csv numbers | awk -F, "NR == 1 {for (i = 1; i <= NF; i++) at[\$i] = i} NR > 1 {$1} END {print n + 0}"; }
+check 'it has minimal sets of numbers' test "$(of_numbers 'n += $at["set"] == "minimal" && $at["numbers"] > 0')" -gt 0
+check 'and no trial in which exclusion was lost' test "$(of_numbers 'n += $at["lease"] + $at["expired"]')" = 0
+
 export PLANTED_COUNTER="$dir/counter"
 id=$one
 planted() { "$bin" hunt --plugin "$plugin" -s "planted.first=$1" -s "planted.second=$2" -s "$3" --seed 5 --faults 2 --without "$4" -o "$5" --only "$6" >"$dir/out" 2>&1; }
@@ -78,7 +84,7 @@ check 'nor servers' wait_until 10 sh -c "! ls -ld /proc/[0-9]*/cwd 2>/dev/null |
 rows=$(wc -l <"$dir/cut/planted@redis/trials.csv")
 check 'it goes on from its journal' hunt --faults 1 -o "$dir/cut"
 check 'what it had is still there' sh -c "[ $rows -lt \$(wc -l <'$dir/cut/planted@redis/trials.csv') ] && head -$rows '$dir/cut/planted@redis/trials.csv' | tail -1 | grep -q ."
-check 'a journal of another hunt is refused with one line' sh -c "'$bin' hunt --plugin '$plugin' --without $without --seed 6 --faults 1 -o '$dir/cut' >'$dir/out' 2>&1; [ \$? = 2 ] && grep -q 'expected .# hunt of planted@redis, seed 6' '$dir/out'"
+check 'a journal of another hunt is refused with one line' sh -c "'$bin' hunt --plugin '$plugin' --without $without --seed 6 --faults 1 -o '$dir/cut' >'$dir/out' 2>&1; [ \$? = 2 ] && grep -q 'expected .# hunt 2 of planted@redis, seed 6' '$dir/out'"
 check 'a wrong word of --without is refused with one line' sh -c "'$bin' hunt --plugin '$plugin' --without client-2 -o '$dir/none' >'$dir/out' 2>&1; [ \$? = 2 ] && [ \$(wc -l <'$dir/out') = 1 ] && grep -q \"did you mean 'client-3'\" '$dir/out'"
 check 'a wrong id is refused with one line' sh -c "'$bin' hunt --plugin '$plugin' --only L1.kil-P@H -o '$dir/none' >'$dir/out' 2>&1; [ \$? = 2 ] && [ \$(wc -l <'$dir/out') = 1 ]"
 check 'the same seed gives the same list' sh -c "'$bin' hunt --plugin '$plugin' --list >'$dir/l1' && '$bin' hunt --plugin '$plugin' --list >'$dir/l2' && cmp '$dir/l1' '$dir/l2'"

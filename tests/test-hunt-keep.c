@@ -134,7 +134,7 @@ static void a_set_is_written_in_its_simplest_form(void **state) {
   assert_int_equal(scenario.client_counts[0], 2);
   assert_false(scenario.renew);
   lb_scenario_clear(&scenario);
-  assert_true(says(ini, "# It broke in 5 of 5 trials in this form, its simplest, without client 3 and without renewal.\n"));
+  assert_true(says(ini, "# It broke within a lease in 5 of 5 trials in this form, its simplest, without client 3 and without renewal.\n"));
   assert_true(says(ini, "# Found as S1.restart-P@H, which broke in 5 of 5, and no part of it alone did.\n"));
   unlink(csv_path);
   lb_remove_tree(sets);

@@ -216,7 +216,7 @@ static void a_journal_of_another_hunt_is_refused(void **state) {
   char err[300];
   struct lb_hunt_book other;
   assert_int_equal(lb_hunt_book_open(&other, &space, path, "another", err, sizeof err), -EINVAL);
-  assert_non_null(strstr(err, "expected '# hunt of another'"));
+  assert_non_null(strstr(err, "expected '# hunt 2 of another'"));
 }
 
 static void who_has_the_same_reason_twice_is_not_asked_again(void **state) {
@@ -231,6 +231,56 @@ static void who_has_the_same_reason_twice_is_not_asked_again(void **state) {
   assert_true(lb_hunt_is_hopeless(&book, 3, LB_GUARD_NONE));
   assert_false(lb_hunt_is_hopeless(&book, 3, LB_GUARD_FENCE));
   assert_false(lb_hunt_is_hopeless(&book, 4, LB_GUARD_NONE));
+}
+
+/* ---- what came of a trial --------------------------------------------------------------------------------------------- */
+
+static void a_violation_is_of_the_worst_that_happened(void **state) {
+  static const struct {
+    struct lb_counters counters;
+    enum lb_hunt_came came;
+  } cases[] = {
+      {{.within_lease = 1, .double_holds = 2, .lost_updates = 1, .token_regressions = 1}, LB_HUNT_LEASE},
+      {{.double_holds = 1, .lost_updates = 1, .token_regressions = 1}, LB_HUNT_EXPIRED},
+      {{.dirty_accesses = 1, .token_regressions = 1}, LB_HUNT_DAMAGE},
+      {{.stale_writes = 1}, LB_HUNT_DAMAGE},
+      {{.token_regressions = 3}, LB_HUNT_NUMBERS},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct lb_outcome outcome = {.verdict = LB_VIOLATED, .counters = cases[i].counters};
+    struct lb_hunt_count count = {{0}};
+    assert_int_equal(lb_hunt_came_of(&outcome), cases[i].came);
+    assert_int_equal(lb_hunt_came_find(lb_hunt_came_name(cases[i].came)), cases[i].came);
+    count.of[cases[i].came] = 1;
+    assert_int_equal(lb_hunt_broke(&count), cases[i].came == LB_HUNT_LEASE || cases[i].came == LB_HUNT_EXPIRED);
+    assert_int_equal(lb_hunt_violated(&count), 1);
+    outcome.verdict = LB_SAFE;
+    assert_int_equal(lb_hunt_came_of(&outcome), LB_HUNT_SAFE);
+  }
+}
+
+/* A fault that only repeats numbers is a set of that class, and stops nobody from asking whether two of them do worse. */
+static void each_class_has_minimal_sets_of_its_own(void **state) {
+  const struct lb_hunt_timeline *pair = some_pair(0);
+  struct lb_hunt_timeline part[LB_HUNT_SUBSETS_MAX];
+  struct lb_hunt_sets sets;
+  (void)state;
+  size_t at = (size_t)(pair - space.timeline), parts = lb_hunt_subsets(&space, pair, part);
+  for (size_t i = 0; i < parts; i++) {
+    ptrdiff_t p = lb_hunt_find(&space, &part[i]);
+    for (int n = 0; n < LB_HUNT_SURE && p >= 0; n++) lb_hunt_book_add(&book, (size_t)p, LB_GUARD_NONE, i == 1 ? LB_HUNT_NUMBERS : LB_HUNT_SAFE, "");
+  }
+  for (int n = 0; n < LB_HUNT_SURE; n++) lb_hunt_book_add(&book, at, LB_GUARD_NONE, LB_HUNT_LEASE, "");
+  assert_int_equal(lb_hunt_sets_find(&book, &sets), 0);
+  assert_int_equal(sets.count, 2);
+  assert_int_equal(sets.set[0].timeline, at);
+  assert_int_equal(sets.set[0].class, LB_HUNT_LEASE);
+  assert_int_equal(sets.set[0].standing, LB_HUNT_MINIMAL);
+  assert_int_equal(sets.set[1].class, LB_HUNT_NUMBERS);
+  assert_int_equal(sets.set[1].standing, LB_HUNT_MINIMAL);
+  assert_int_equal(lb_hunt_core(&book).broke, 0);
+  lb_hunt_sets_clear(&sets);
 }
 
 /* ---- how long it takes ---------------------------------------------------------------------------------------------- */
@@ -278,6 +328,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(sets_are_those_under_the_guard_of_the_hunt, begin, end),
       cmocka_unit_test_setup_teardown(a_hunt_goes_on_from_its_journal, begin, end),
       cmocka_unit_test_setup_teardown(a_journal_of_another_hunt_is_refused, begin, end),
+      cmocka_unit_test(a_violation_is_of_the_worst_that_happened),
+      cmocka_unit_test_setup_teardown(each_class_has_minimal_sets_of_its_own, begin, end),
       cmocka_unit_test_setup_teardown(what_is_known_is_not_ahead, begin, end),
       cmocka_unit_test_setup_teardown(no_more_is_left_than_of_the_budget, begin, end),
   };

@@ -85,7 +85,7 @@ enum lb_hunt_answer lb_hunt_audit_answer(const struct lb_hunt_audit *a, const st
   struct lb_hunt_count one = lb_hunt_audit_seen(a, hunt, drawn->timeline), other = lb_hunt_audit_seen(a, hunt, drawn->stand_in);
   unsigned of_one = lb_hunt_decided(&one), of_other = lb_hunt_decided(&other);
   enum lb_hunt_answer answer = of_one > 0 && of_other > 0 ? LB_HUNT_SAME : LB_HUNT_NO_ANSWER;
-  for (int class = LB_HUNT_LEASE; class <= LB_HUNT_EXPIRED && answer != LB_HUNT_NO_ANSWER; class++) {
+  for (int class = LB_HUNT_CLASS_FIRST; class <= LB_HUNT_CLASS_LAST && answer != LB_HUNT_NO_ANSWER; class++) {
     unsigned broke = one.of[class], broke_other = other.of[class];
     if ((broke == 0) == (broke_other == 0)) continue;
     bool always = broke + broke_other == (broke > 0 ? of_one : of_other);

@@ -12,6 +12,8 @@
 #include "base/refuse.h"
 
 enum { LINE = 600 };
+/* 2: what came of a trial has classes of its own for damage and numbers, which older journals call `lease`. */
+#define HEAD "# hunt 2 of "
 
 /* Of its first line. */
 static uint64_t number_of(const char *text) { return lb_hash(LB_HASH_BEGIN, text, strcspn(text, "\n")); }
@@ -48,10 +50,10 @@ static int take(struct lb_hunt_book *b, const char *path, const char *of, char *
   char line[LINE];
   int number = 1;
   rewind(b->file);
-  if (!fgets(line, sizeof line, b->file)) return fprintf(b->file, "# hunt of %s\n", of) < 0 || fflush(b->file) ? -EIO : 0;
+  if (!fgets(line, sizeof line, b->file)) return fprintf(b->file, HEAD "%s\n", of) < 0 || fflush(b->file) ? -EIO : 0;
   line[strcspn(line, "\n")] = '\0';
-  if (strncmp(line, "# hunt of ", 10) != 0 || strcmp(line + 10, of) != 0)
-    return lb_refuse(err, err_size, "%s:1: found '%.100s', expected '# hunt of %s': to go on with a hunt, ask for the same one", path, line, of);
+  if (strncmp(line, HEAD, sizeof HEAD - 1) != 0 || strcmp(line + sizeof HEAD - 1, of) != 0)
+    return lb_refuse(err, err_size, "%s:1: found '%.100s', expected '" HEAD "%s': to go on with a hunt, ask for the same one", path, line, of);
   while (fgets(line, sizeof line, b->file)) {
     number++;
     if (!strchr(line, '\n')) return 0; /* cut off by a death */

@@ -38,15 +38,19 @@ static bool is_in(const struct lb_hunt_system *s, const struct lb_hunt_timeline 
   return found == t->fault_count && (t->regime != LB_HUNT_SHORT || d->renews || d->ends);
 }
 
-/* How little it says: a minimal set most, one that broke in some trials only least. */
-static int rank(const struct lb_hunt_set *set) { return set->broke < set->decided ? LB_HUNT_SOMETIMES + 1 : (int)set->standing; }
+/* How little it says: a minimal set that loses exclusion most, then one that does damage or repeats numbers, one that broke in some trials only least. */
+static int rank(const struct lb_hunt_set *set) {
+  enum { STANDINGS = LB_HUNT_SOMETIMES + 1, SOME = 2 * STANDINGS };
+  if (set->broke < set->decided) return SOME;
+  return (int)set->standing + (set->class > LB_HUNT_EXPIRED ? STANDINGS : 0);
+}
 
 /* The best set in it, which broke every time; `some`: or, where there is none, in some trials. -1 = there is none. */
 static ptrdiff_t find_set(const struct lb_hunt *h, const struct lb_hunt_deeds *d, bool some) {
   ptrdiff_t best = -1;
   for (size_t i = 0; i < h->sets.count; i++) {
     const struct lb_hunt_set *set = &h->sets.set[i];
-    bool better = best < 0 ? some || rank(set) <= LB_HUNT_SOMETIMES : rank(set) < rank(&h->sets.set[best]);
+    bool better = best < 0 ? some || set->broke == set->decided : rank(set) < rank(&h->sets.set[best]);
     if (better && is_in(&h->space.system, &h->space.timeline[set->timeline], d)) best = (ptrdiff_t)i;
   }
   return best;
@@ -58,7 +62,7 @@ static enum lb_hunt_why look_it_up(const struct lb_hunt *h, const struct lb_hunt
     const struct lb_hunt_timeline *t = &h->space.timeline[i];
     if (t->fault_count != d->count || !is_in(&h->space.system, t, d)) continue;
     const struct lb_hunt_count *count = lb_hunt_seen(&h->book, i);
-    if (lb_hunt_decided(count) > 0 && !lb_hunt_broke(count)) return LB_HUNT_WHY_SAFE;
+    if (lb_hunt_decided(count) > 0 && lb_hunt_violated(count) == 0) return LB_HUNT_WHY_SAFE;
   }
   return LB_HUNT_WHY_UNRUN;
 }

@@ -45,7 +45,7 @@ static void count_stopped(struct lb_hunting *g, enum lb_guard guard, const size_
     const struct lb_hunt_count *came = &g->h->book.count[set[i]][guard];
     if (lb_hunt_decided(came) == 0) continue;
     g->h->asked_of[guard]++;
-    g->h->stopped_by[guard] += !lb_hunt_broke(came);
+    g->h->stopped_by[guard] += lb_hunt_violated(came) == 0;
   }
 }
 
@@ -71,7 +71,7 @@ size_t lb_hunting_draw_safe(const struct lb_hunting *g, const size_t order[], si
   for (size_t i = 0; i < count && some < LB_HUNTING_SAMPLE_MAX && g->order->guard == LB_GUARD_NONE; i++) { /* the order is shuffled already; controls stand in it several times */
     if (order[i] == last) continue;
     last = order[i];
-    if (place++ % EVERY == 0 && lb_hunting_knows(g, order[i]) && !lb_hunt_broke(lb_hunt_seen(&g->h->book, order[i]))) ret[some++] = order[i];
+    if (place++ % EVERY == 0 && lb_hunting_knows(g, order[i]) && lb_hunt_violated(lb_hunt_seen(&g->h->book, order[i])) == 0) ret[some++] = order[i];
   }
   return some;
 }

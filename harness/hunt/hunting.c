@@ -36,7 +36,7 @@ bool lb_hunting_is_held(const struct lb_hunting *g, size_t timeline) { return lb
 
 void lb_hunting_count_breaking(struct lb_hunting *g) {
   g->live.breaking = 0;
-  for (size_t i = 0; i < g->h->space.count; i++) g->live.breaking += lb_hunt_broke(lb_hunt_seen(&g->h->book, i));
+  for (size_t i = 0; i < g->h->space.count; i++) g->live.breaking += lb_hunt_violated(lb_hunt_seen(&g->h->book, i)) > 0;
 }
 
 /* What a hunt is of: the first line of its journal. */

@@ -33,8 +33,8 @@ static void write_row(const struct lb_hunt *h, size_t i, FILE *out) {
   char as[LB_HUNT_ID_MAX] = "";
   const struct lb_hunt_drawn *drawn = lb_hunt_audit_find(&h->audit, i);
   if (lb_hunt_stand_in(&h->space.system, t, &other)) lb_hunt_id(&other, as);
-  fprintf(out, "%s,%s,%zu,%u,%u,%u,%u,%u,%s,%s%s%s,%s,%s,%s\n", id, lb_hunt_regime_name(t->regime), t->fault_count, c->of[LB_HUNT_SAFE], c->of[LB_HUNT_LEASE],
-          c->of[LB_HUNT_EXPIRED], c->of[LB_HUNT_BLOCKED], c->of[LB_HUNT_UNDECIDED], standing_name(h, i), *why ? "\"" : "", why, *why ? "\"" : "", lb_hunt_is_core(t) ? "yes" : "no",
+  fprintf(out, "%s,%s,%zu,%u,%u,%u,%u,%u,%u,%u,%s,%s%s%s,%s,%s,%s\n", id, lb_hunt_regime_name(t->regime), t->fault_count, c->of[LB_HUNT_SAFE], c->of[LB_HUNT_LEASE],
+          c->of[LB_HUNT_EXPIRED], c->of[LB_HUNT_DAMAGE], c->of[LB_HUNT_NUMBERS], c->of[LB_HUNT_BLOCKED], c->of[LB_HUNT_UNDECIDED], standing_name(h, i), *why ? "\"" : "", why, *why ? "\"" : "", lb_hunt_is_core(t) ? "yes" : "no",
           as, lb_hunt_answer_name(drawn ? lb_hunt_audit_answer(&h->audit, &h->book, drawn) : LB_HUNT_NOT_DRAWN));
 }
 
@@ -44,7 +44,7 @@ static int write_table(const struct lb_hunt *h, const char *folder) {
   snprintf(part, sizeof part, "%s/hunt.csv.part", folder);
   FILE *out = fopen(part, "we");
   if (!out) return -errno;
-  fputs("timeline,regime,faults,safe,lease,expired,blocked,undecided,set,not_run,core,as,audit\n", out);
+  fputs("timeline,regime,faults,safe,lease,expired,damage,numbers,blocked,undecided,set,not_run,core,as,audit\n", out);
   for (size_t i = 0; i < h->space.count; i++) write_row(h, i, out);
   bool failed = ferror(out);
   if (fclose(out) != 0 || failed) return -EIO;
@@ -56,9 +56,9 @@ static void describe(const struct lb_hunt *h, const struct lb_hunt_set *set, cha
   char found[LB_HUNT_ID_MAX];
   const char *minimal = set->standing == LB_HUNT_MINIMAL ? ", and no part of it alone did" : "";
   lb_hunt_id(&h->space.timeline[set->timeline], found);
-  if (!lb_hunt_is_simplified(set)) snprintf(ret, size, "It broke in %u of %u trials%s.", set->broke, set->decided, minimal);
+  if (!lb_hunt_is_simplified(set)) snprintf(ret, size, "It broke %s in %u of %u trials%s.", lb_hunt_class_text(set->class), set->broke, set->decided, minimal);
   else
-    snprintf(ret, size, "It broke in %d of %d trials in this form, its simplest%s.\nFound as %s, which broke in %u of %u%s.", LB_HUNT_SURE, LB_HUNT_SURE,
+    snprintf(ret, size, "It broke %s in %d of %d trials in this form, its simplest%s.\nFound as %s, which broke in %u of %u%s.", lb_hunt_class_text(set->class), LB_HUNT_SURE, LB_HUNT_SURE,
              lb_hunt_without_text(set->simplest.without), found, set->broke, set->decided, minimal);
 }
 

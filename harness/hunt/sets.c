@@ -64,7 +64,8 @@ static bool judge(const struct lb_hunt_book *b, const struct lb_hunt_sets *small
   const struct lb_hunt_count *count = lb_hunt_seen(b, timeline);
   unsigned breaking, broke = count->of[class], decided = lb_hunt_decided(count);
   if (broke == 0 || lb_hunt_sets_contained(smaller, b->space, timeline, class)) return false;
-  if (class == LB_HUNT_EXPIRED && count->of[LB_HUNT_LEASE] > 0) return false; /* it has the worse one */
+  for (int worse = LB_HUNT_CLASS_FIRST; worse < (int)class; worse++)
+    if (count->of[worse] > 0) return false; /* it is a set of that class */
   *ret = (struct lb_hunt_set){.timeline = timeline, .class = class, .broke = broke, .decided = decided, .simplest = {timeline, 0}};
   look_at_subsets(b, timeline, class, &breaking, &ret->open);
   if (broke < decided || breaking > 0) ret->standing = LB_HUNT_SOMETIMES;
@@ -91,8 +92,8 @@ static int find_class(const struct lb_hunt_book *b, enum lb_hunt_came class, str
 
 int lb_hunt_sets_find(const struct lb_hunt_book *book, struct lb_hunt_sets *ret) {
   *ret = (struct lb_hunt_sets){0};
-  int r = find_class(book, LB_HUNT_LEASE, ret);
-  if (r == 0) r = find_class(book, LB_HUNT_EXPIRED, ret);
+  int r = 0;
+  for (int class = LB_HUNT_CLASS_FIRST; class <= LB_HUNT_CLASS_LAST && r == 0; class++) r = find_class(book, (enum lb_hunt_came)class, ret);
   if (r < 0) lb_hunt_sets_clear(ret);
   return r;
 }
@@ -143,10 +144,10 @@ static bool wants(const struct lb_hunt_book *b, size_t timeline) {
   return lb_hunt_decided(count) < LB_HUNT_SURE && count->of[LB_HUNT_UNDECIDED] < LB_HUNT_SURE;
 }
 
-/* Who broke once, within a lease or after it, and has no minimal set of that class in it. */
+/* Who broke once, in any class, and has no minimal set of that class in it. */
 static bool is_candidate(const struct lb_hunt_book *b, const struct lb_hunt_sets *sets, size_t timeline, size_t faults) {
   if (b->space->timeline[timeline].fault_count != faults) return false;
-  for (int class = LB_HUNT_LEASE; class <= LB_HUNT_EXPIRED; class++)
+  for (int class = LB_HUNT_CLASS_FIRST; class <= LB_HUNT_CLASS_LAST; class++)
     if (lb_hunt_breaks(b, timeline, (enum lb_hunt_came)class) && !lb_hunt_sets_contained(sets, b->space, timeline, (enum lb_hunt_came)class)) return true;
   return false;
 }

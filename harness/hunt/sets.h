@@ -31,7 +31,7 @@ struct lb_hunt_range { /* of lengths at which a set breaks (narrow.h) */
 };
 struct lb_hunt_set {
   size_t timeline;
-  enum lb_hunt_came class; /* LB_HUNT_LEASE or LB_HUNT_EXPIRED */
+  enum lb_hunt_came class; /* LB_HUNT_CLASS_FIRST .. LB_HUNT_CLASS_LAST */
   enum lb_hunt_standing standing;
   unsigned broke, decided;
   unsigned open; /* subsets that were not decided often enough */
@@ -55,7 +55,7 @@ bool lb_hunt_part_broke(const struct lb_hunt_book *book, size_t timeline, enum l
 bool lb_hunt_alike(const struct lb_hunt_space *space, const struct lb_hunt_set *a, const struct lb_hunt_set *b);
 /* True if no set before this one, of the same standing, shows the same mechanism. */
 bool lb_hunt_is_first(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t index);
-/* How often a timeline broke in a class. Who broke within a lease did not only break after it. */
+/* How often a timeline broke in a class. A trial counts in the worst class only. */
 unsigned lb_hunt_breaks(const struct lb_hunt_book *book, size_t timeline, enum lb_hunt_came class);
 /* The share of the common core (lb_hunt_is_core()) that breaks a lock within a lease: of so many timelines that were decided, so many broke once or more. What is
  * pruned is not counted. */

@@ -41,8 +41,8 @@ static size_t count_came(const struct lb_hunt *h, enum lb_hunt_came came) {
 enum { NAME_WIDTH = 32 };
 
 void lb_hunt_tell_head(FILE *out) {
-  fprintf(out, "%-*s %8s %6s %6s %6s %6s %6s %9s %7s %8s %9s %8s\n", NAME_WIDTH, "system", "smallest", "0", "1", "2", "3", "core", "sometimes", "late", "blocked", "undecided", "time");
-  fprintf(out, "%-*s %8s %27s %6s %9s %7s %8s %9s %8s\n", NAME_WIDTH, "", "faults", "minimal sets with .. faults", "breaks", "", "", "", "", "");
+  fprintf(out, "%-*s %8s %6s %6s %6s %6s %6s %9s %7s %6s %7s %8s %9s %8s\n", NAME_WIDTH, "system", "smallest", "0", "1", "2", "3", "core", "sometimes", "late", "damage", "numbers", "blocked", "undecided", "time");
+  fprintf(out, "%-*s %8s %27s %6s\n", NAME_WIDTH, "", "faults", "minimal sets with .. faults", "breaks");
 }
 
 void lb_hunt_tell_row(const struct lb_hunt *h, FILE *out) {
@@ -58,8 +58,8 @@ void lb_hunt_tell_row(const struct lb_hunt *h, FILE *out) {
     else fprintf(out, " %6zu", count_sets(h, LB_HUNT_LEASE, LB_HUNT_MINIMAL, k));
   }
   snprintf(core, sizeof core, "%u/%u", share.broke, share.decided);
-  fprintf(out, " %6s %9zu %7zu %8zu %9zu %6.0f s\n", core, count_class(h, LB_HUNT_LEASE, LB_HUNT_SOMETIMES) + count_class(h, LB_HUNT_LEASE, LB_HUNT_OPEN),
-          count_class(h, LB_HUNT_EXPIRED, LB_HUNT_MINIMAL), count_came(h, LB_HUNT_BLOCKED), count_came(h, LB_HUNT_UNDECIDED), h->seconds);
+  fprintf(out, " %6s %9zu %7zu %6zu %7zu %8zu %9zu %6.0f s\n", core, count_class(h, LB_HUNT_LEASE, LB_HUNT_SOMETIMES) + count_class(h, LB_HUNT_LEASE, LB_HUNT_OPEN),
+          count_class(h, LB_HUNT_EXPIRED, LB_HUNT_MINIMAL), count_class(h, LB_HUNT_DAMAGE, LB_HUNT_MINIMAL), count_class(h, LB_HUNT_NUMBERS, LB_HUNT_MINIMAL), count_came(h, LB_HUNT_BLOCKED), count_came(h, LB_HUNT_UNDECIDED), h->seconds);
 }
 
 /* ---- sets ------------------------------------------------------------------------------------------------------------ */
@@ -108,20 +108,22 @@ static void tell_simplest(const struct lb_hunt *h, const struct lb_hunt_set *set
 
 void lb_hunt_tell_sets(const struct lb_hunt *h, const char *folder, size_t max, FILE *out) {
   char id[LB_HUNT_ID_MAX];
-  size_t late = 0;
+  size_t told[LB_HUNT_CAME_COUNT] = {0};
   for (size_t i = 0; i < h->sets.count; i++) {
     const struct lb_hunt_set *s = &h->sets.set[i];
     const struct lb_hunt_timeline *t = &h->space.timeline[s->timeline];
-    if (!lb_hunt_is_first(&h->sets, &h->space, i) || (s->class == LB_HUNT_EXPIRED && late++ >= max)) continue;
+    if (!lb_hunt_is_first(&h->sets, &h->space, i) || (told[s->class]++ >= max && s->class != LB_HUNT_LEASE)) continue;
     lb_hunt_id(t, id);
-    fprintf(out, "  %s/hunt/%02zu.ini  %u/%u  %s%s%s\n      ", folder, i + 1, s->broke, s->decided, id, s->class == LB_HUNT_EXPIRED ? ", after the lease" : "",
+    fprintf(out, "  %s/hunt/%02zu.ini  %u/%u  %s%s%s%s\n      ", folder, i + 1, s->broke, s->decided, id, s->class == LB_HUNT_LEASE ? "" : ", ",
+            s->class == LB_HUNT_LEASE ? "" : lb_hunt_class_text(s->class),
             standing_text(s->standing));
     tell_faults(t, out);
     tell_simplest(h, s, out);
     tell_others(h, i, out);
     fputc('\n', out);
   }
-  if (late > max) fprintf(out, "  and %zu more that break only after the lease: hunt.csv\n", late - max);
+  for (int class = LB_HUNT_EXPIRED; class <= LB_HUNT_CLASS_LAST; class++)
+    if (told[class] > max) fprintf(out, "  and %zu more that break %s%s: hunt.csv\n", told[class] - max, class == LB_HUNT_EXPIRED ? "only " : "", lb_hunt_class_text((enum lb_hunt_came)class));
 }
 
 /* ---- remarks --------------------------------------------------------------------------------------------------------- */

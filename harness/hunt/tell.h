@@ -10,7 +10,7 @@
 /* The head of the table of systems, and the row of a hunt. */
 void lb_hunt_tell_head(FILE *out);
 void lb_hunt_tell_row(const struct lb_hunt *hunt, FILE *out);
-/* A line for each set: its file, how often it broke, what it is in words. At most `max` after-the-lease ones. */
+/* A line for each set: its file, how often it broke, what it is in words. Of each class but `lease` at most `max`. */
 void lb_hunt_tell_sets(const struct lb_hunt *hunt, const char *folder, size_t max, FILE *out);
 /* Why it ended, what was left out by which bound, and why trials were undecided: grouped by reason. */
 void lb_hunt_tell_remarks(const struct lb_hunt *hunt, const struct lb_hunt_order *order, FILE *out);

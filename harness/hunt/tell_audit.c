@@ -16,13 +16,13 @@ static size_t count_sound(const struct lb_hunt_space *space) {
 /* "L1.kill-c1@A (broke 5 of 5 within a lease)". */
 static void tell_one(const struct lb_hunt *h, size_t timeline, FILE *out) {
   struct lb_hunt_count count = lb_hunt_audit_seen(&h->audit, &h->book, timeline);
-  unsigned lease = count.of[LB_HUNT_LEASE], expired = count.of[LB_HUNT_EXPIRED], decided = lb_hunt_decided(&count);
+  unsigned decided = lb_hunt_decided(&count), told = 0;
   char id[LB_HUNT_ID_MAX];
   lb_hunt_id(&h->space.timeline[timeline], id);
   fprintf(out, "%s (", id);
-  if (lease) fprintf(out, "broke %u of %u within a lease", lease, decided);
-  if (expired) fprintf(out, "%s %u of %u after it", lease ? "," : "broke", expired, decided);
-  if (!lease && !expired) fprintf(out, "broke 0 of %u", decided);
+  for (int class = LB_HUNT_CLASS_FIRST; class <= LB_HUNT_CLASS_LAST; class++)
+    if (count.of[class]) fprintf(out, "%s %u of %u %s", told++ ? "," : "broke", count.of[class], decided, lb_hunt_class_text((enum lb_hunt_came)class));
+  if (!told) fprintf(out, "broke 0 of %u", decided);
   fputc(')', out);
 }
 
@@ -50,16 +50,16 @@ static void tell_all(const struct lb_hunt *h, enum lb_hunt_answer answer, const 
 /* A timeline that keeps exclusion without a guard was asked under this one. */
 static bool was_asked(const struct lb_hunt *h, size_t timeline, int guard) {
   const struct lb_hunt_count *none = lb_hunt_seen(&h->book, timeline);
-  return lb_hunt_decided(none) > 0 && !lb_hunt_broke(none) && lb_hunt_decided(&h->book.count[timeline][guard]) > 0;
+  return lb_hunt_decided(none) > 0 && lb_hunt_violated(none) == 0 && lb_hunt_decided(&h->book.count[timeline][guard]) > 0;
 }
 
 static void tell_damage(const struct lb_hunt *h, int guard, FILE *out) {
   char id[LB_HUNT_ID_MAX];
   for (size_t i = 0; i < h->space.count; i++) {
     const struct lb_hunt_count *count = &h->book.count[i][guard];
-    if (!was_asked(h, i, guard) || !lb_hunt_broke(count)) continue;
+    if (!was_asked(h, i, guard) || lb_hunt_violated(count) == 0) continue;
     lb_hunt_id(&h->space.timeline[i], id);
-    fprintf(out, "  damage under %s, and none without: %s (%u of %u)\n", lb_guard_name((enum lb_guard)guard), id, count->of[LB_HUNT_LEASE] + count->of[LB_HUNT_EXPIRED],
+    fprintf(out, "  damage under %s, and none without: %s (%u of %u)\n", lb_guard_name((enum lb_guard)guard), id, lb_hunt_violated(count),
             lb_hunt_decided(count));
   }
 }
@@ -68,7 +68,7 @@ static void tell_guards(const struct lb_hunt *h, FILE *out) {
   size_t asked[LB_GUARD_COUNT] = {0}, broke = 0, told = 0;
   for (int guard = LB_GUARD_NONE + 1; guard < LB_GUARD_COUNT && h->book.guard == LB_GUARD_NONE; guard++)
     for (size_t i = 0; i < h->space.count; i++)
-      if (was_asked(h, i, guard)) asked[guard]++, broke += lb_hunt_broke(&h->book.count[i][guard]);
+      if (was_asked(h, i, guard)) asked[guard]++, broke += lb_hunt_violated(&h->book.count[i][guard]) > 0;
   for (int guard = 0; guard < LB_GUARD_COUNT; guard++)
     if (asked[guard]) fprintf(out, "%s %s %zu", told++ ? "," : "audit of guards, timelines that keep exclusion without one:", lb_guard_name((enum lb_guard)guard), asked[guard]);
   if (told) fprintf(out, broke ? "; %zu did damage.\n" : "; none did damage.\n", broke);

@@ -19,11 +19,12 @@ static void tell_why(const struct lb_hunt_told *t, FILE *out) {
   if (*t->form) fprintf(out, ": %s", t->form);
 }
 
-/* " (02)", and of one that is not known to be minimal how often it broke. */
+/* " (02)", of one that is not known to be minimal how often it broke, and of one without a double hold what it did. */
 static void tell_set(const struct lb_hunt *h, size_t index, FILE *out) {
   const struct lb_hunt_set *set = &h->sets.set[index];
   fprintf(out, " (%02zu", index + 1);
   if (set->standing != LB_HUNT_MINIMAL) fprintf(out, ", %u of %u", set->broke, set->decided);
+  if (set->class > LB_HUNT_EXPIRED) fprintf(out, ", %s", lb_hunt_class_text(set->class));
   fputc(')', out);
 }
 
@@ -61,12 +62,12 @@ int lb_hunt_keep_scenarios(const struct lb_hunt *h, const struct lb_hunt_compari
   snprintf(path, sizeof path, "%s/scenarios.csv", folder);
   FILE *out = fopen(path, "we");
   if (!out) return -errno;
-  fputs("scenario,expected,says,set,why\n", out);
+  fputs("scenario,expected,says,set,class,why\n", out);
   for (size_t i = 0; i < c->count; i++) {
     const struct lb_hunt_told *t = &c->scenario[i];
     *id = '\0';
     if (has_set(t)) lb_hunt_id(&h->space.timeline[h->sets.set[t->set].timeline], id);
-    fprintf(out, "%s,%s,%s,%s,\"", t->name, t->expected == LB_SAFE ? "safe" : "violated", lb_hunt_relation_name(t->relation), id);
+    fprintf(out, "%s,%s,%s,%s,%s,\"", t->name, t->expected == LB_SAFE ? "safe" : "violated", lb_hunt_relation_name(t->relation), id, has_set(t) ? lb_hunt_came_name(h->sets.set[t->set].class) : "");
     tell_why(t, out);
     fputs("\"\n", out);
   }

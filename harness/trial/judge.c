@@ -156,7 +156,7 @@ static void decide_violation(const struct lb_stage *s, const struct lb_check *ch
   else if (scenario->proof_violated && !lb_evidence_observed(&s->history, role, scenario->proof_present))
     decide(out, LB_UNDECIDED, "exclusion was lost, but \"%s\" was not observed", scenario->proof_violated);
   else if (!is_violated(s->plan->guard, check, scenario->past_lease)) decide(out, LB_UNDECIDED, "%s", LB_CHECK_LATE);
-  else decide(out, LB_VIOLATED, "%s", ""), out->late_only = !is_violated(s->plan->guard, check, false);
+  else decide(out, LB_VIOLATED, "%s", "");
 }
 
 /* True if some client's protocol broke its contract: nothing that it did afterwards says anything. */

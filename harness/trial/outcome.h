@@ -21,7 +21,6 @@ struct lb_outcome { /* plain data: travels through a pipe */
   bool history_kept;
   bool fresh; /* its servers were started for it, and had served nobody else */
   bool premises_observed; /* all that the scenario states */
-  bool late_only;         /* of a violation: every one of its kind began after the earlier holder's lease was over */
   bool uncontested;       /* of an undecided one: because nobody asked, or was answered, while another one held */
 };
 

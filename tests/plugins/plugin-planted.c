@@ -6,7 +6,8 @@
  * the machine's, and what one Redis says of itself, its clock and its run_id. A clock that runs too fast is seen when it is ahead by a little, whatever hours it has
  * jumped. What was once seen stays seen. Option of_ten: of ten trials in which it could break so many do, by a counter of all of them: the length of the file that
  * PLANTED_COUNTER in the environment names; hidden: a third condition under which it does not break; fresh: it breaks for a client only that opened its session while
- * another one held the lock, as one does that comes when the faults have happened and learns then who decides.
+ * another one held the lock, as one does that comes when the faults have happened and learns then who decides. numbers: its grants have fencing numbers, and what breaks is these alone: nobody ever
+ * holds beside another one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +22,7 @@
 
 #include "backends/backend.h"
 
-enum { OPT_FIRST, OPT_SECOND, OPT_HIDDEN, OPT_OF_TEN, OPT_FRESH };
+enum { OPT_FIRST, OPT_SECOND, OPT_HIDDEN, OPT_OF_TEN, OPT_FRESH, OPT_NUMBERS };
 enum { C1_BEHIND, C2_AHEAD, P_AHEAD, P_RESTARTED, P_FAST, CONDITIONS };
 static const char *const words[] = {"c1-behind", "c2-ahead", "p-ahead", "p-restarted", "p-fast", "none", NULL};
 
@@ -136,8 +137,10 @@ static int planted_try(struct lb_session *s, const struct lb_lock *lock, struct 
   look_at_server(s);
   uint64_t number = atomic_fetch_add(&s->shared->next, 1) + 1;
   grant->asked_at = lb_now(s->env);
-  if (breaks(s)) atomic_store(&s->shared->owner, number);
+  bool broken = breaks(s), numbers = s->config->options[OPT_NUMBERS].b;
+  if (broken && !numbers) atomic_store(&s->shared->owner, number);
   else if (!atomic_compare_exchange_strong(&s->shared->owner, &free, number)) return LB_BUSY;
+  if (numbers) grant->fence = broken ? 1 : number;
   grant->token_len = (size_t)snprintf(grant->token, sizeof grant->token, "%llu", (unsigned long long)number);
   grant->valid_until = LB_NEVER;
   return LB_OK;
@@ -160,6 +163,7 @@ static const struct lb_option options[] = {[OPT_FIRST] = CONDITION("first", C1_B
                                            [OPT_HIDDEN] = CONDITION("hidden", CONDITIONS, "one that hides the two"),
                                            [OPT_OF_TEN] = {.name = "of_ten", .type = LB_OPT_INT, .def = 10, .min = 0, .max = 10, .help = "trials of ten in which it breaks"},
                                            [OPT_FRESH] = {.name = "fresh", .type = LB_OPT_BOOL, .max = 1, .help = "only for a client that opened its session while another one held"},
+                                           [OPT_NUMBERS] = {.name = "numbers", .type = LB_OPT_BOOL, .max = 1, .help = "grants have fencing numbers, and only these break"},
                                            {.name = NULL}};
 static const char *const points[] = {NULL}, *const topologies[] = {"redis", NULL};
 
