@@ -27,6 +27,7 @@ OF_SERVERS = {"restart": "memory", "ahead": "wall-clock", "behind": "wall-clock"
 OF_CLIENTS = {"ahead": "client-clock", "behind": "client-clock", "fast": "rate", "slow": "rate"}
 OVERSTAYS = {("pause", "c1"), ("cutoff", "c1")}  # a holder that does not learn, or cannot see, that its lease is over
 SILENT = ("kill", "pause", "isolate", "part")  # of servers of which another one can take over
+SEEN = ("minimal", "not replayed", "open", "sometimes")
 LOST = ("lease", "expired")  # the classes in which exclusion was lost
 HEADS = {"memory": "memory", "successor": "successor", "wall-clock": "wall clock", "rate": "rate", "client-clock": "clients' clocks", "stops": "stops"}
 
@@ -82,14 +83,14 @@ class Rests:
         single = self.single(name)
         if not single or not all(t.decided for t in single):
             return None
-        return not self.sets(name, ("minimal", "open", "sometimes"))
+        return not self.sets(name, SEEN)
 
     def differences(self):
         """Names of the assumptions that are not as declared, and `nothing` of a set without any."""
         if self.lies:
             return []
         kept = [name for name in HEADS if name in self.declared and self.kept(name)]
-        beyond = [self.of(t) for of in LOST for _, t in self.hunt.sets(("minimal", "open", "sometimes"), (of,))]
+        beyond = [self.of(t) for of in LOST for _, t in self.hunt.sets(SEEN, (of,))]
         beyond = [names or {"nothing"} for names in beyond if not names & self.declared]
         return kept + sorted(set().union(*beyond))
 
@@ -189,7 +190,7 @@ def row(r, counts):
     smallest = h.smallest()
     return [system_name(h.system), *(of_space(h, k) for k in counts), "--" if smallest is None else str(smallest),
             *(integer(len(h.sets(count=k))) if k in h.counts() else "" for k in counts), share(h),
-            integer(len(h.sets(("sometimes", "open")))), integer(len(h.sets(of=("expired",)))), integer(len(h.sets(of=("damage", "numbers")))), integer(h.number_of("blocked")),
+            integer(len(h.sets(("sometimes", "open", "not replayed")))), integer(len(h.sets(of=("expired",)))), integer(len(h.sets(of=("damage", "numbers")))), integer(h.number_of("blocked")),
             integer(undecided) + ("!" if seen and undecided > MANY_UNDECIDED * seen else "")]
 
 
@@ -203,7 +204,7 @@ def hunt_table(rests):
 
 
 def rests_cell(r, name):
-    least, some = r.least(name), r.sets(name, ("open", "sometimes"))
+    least, some = r.least(name), r.sets(name, SEEN[1:])
     text = str(least) if least is not None else f"({min(t.count for t in some)})" if some else {True: "--", None: ""}.get(r.kept(name), "")
     return (SHADE if name in r.declared else "") + (text or ("?" if r.single(name) else ""))
 

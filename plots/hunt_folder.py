@@ -45,7 +45,7 @@ class Hunt:
         self.timelines = [Timeline(row) for row in run_folder.load_csv(path, "hunt.csv", _TEXTS, _NUMBERS, newer=("core", "audit", *_NEWER))]
         self.older = _is_older(path)
         self.said, self.trials = _journal(os.path.join(path, "trials.csv"))  # seed and number of faults, as the journal has them
-        self.minimal = [t for t in self.timelines if t.standing == "minimal"]
+        self.minimal = [t for t in self.timelines if t.standing in ("minimal", "not replayed")]  # what contains one was not run
         self.sittings = _sittings(os.path.join(path, "hunt.json"))  # each call of it, as run.json has one; empty where an older tool made it
 
     def sets(self, standing=("minimal",), of=("lease",), count=None):

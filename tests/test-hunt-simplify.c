@@ -14,6 +14,7 @@
 
 #include "backends/registry.h"
 #include "hunt/narrow.h"
+#include "hunt/replay.h"
 #include "hunt/simplify.h"
 
 static struct lb_hunt_space space;
@@ -179,6 +180,86 @@ static void it_stops_when_the_time_is_over(void **state) {
   assert_int_equal(plays, 1);
 }
 
+/* ---- replays --------------------------------------------------------------------------------------------------------- */
+
+static struct lb_hunt_book book;
+
+/* Replays this set, found and simplified to these forms; after it the set is as the hunt publishes it. */
+static struct lb_hunt_set replay(const char *found, const char *simplest, unsigned without, int *ret_refuted) {
+  struct lb_hunt_player player = {play, seen, NULL, 1};
+  struct lb_hunt_set set = {.timeline = find(found), .class = LB_HUNT_LEASE, .standing = LB_HUNT_MINIMAL, .broke = 6, .decided = 6, .simplest = {find(simplest), without}};
+  struct lb_hunt_sets sets = {&set, 1};
+  book.space = &space;
+  assert_non_null(book.replay = calloc(space.count, sizeof *book.replay));
+  *ret_refuted = lb_hunt_replay(&book, &sets, &player);
+  return set;
+}
+static void forget(void) {
+  free(book.replay);
+  for (int i = 0; i < LB_HUNT_WITHOUT_COUNT; i++) memset(counts[i], 0, space.count * sizeof *counts[i]);
+}
+
+static enum lb_hunt_came nine_of_ten(const char *id, unsigned without, unsigned trial) {
+  return (void)id, (void)without, trial == LB_HUNT_REPLAYS - 1 ? LB_HUNT_EXPIRED : LB_HUNT_LEASE;
+}
+static enum lb_hunt_came whole_only(const char *id, unsigned without, unsigned trial) {
+  return (void)id, without ? nine_of_ten(id, without, trial) : LB_HUNT_LEASE;
+}
+
+static void what_agrees_ten_times_is_minimal(void **state) {
+  int refuted;
+  (void)state;
+  rule = always;
+  struct lb_hunt_set set = replay("L1.restart-P@H", "L1.restart-P@H", LB_HUNT_WITHOUT_CLIENT_3, &refuted);
+  assert_int_equal(set.standing, LB_HUNT_MINIMAL);
+  assert_int_equal(set.agreed, LB_HUNT_REPLAYS);
+  assert_int_equal(counts[LB_HUNT_WITHOUT_CLIENT_3][set.timeline].of[LB_HUNT_LEASE], LB_HUNT_REPLAYS); /* in the form that is published */
+  assert_int_equal(refuted, 0);
+  assert_int_equal(lb_hunt_replays_of(&book).agreed, LB_HUNT_REPLAYS);
+  forget();
+}
+
+static void another_class_once_is_sometimes_and_never_is_gone(void **state) {
+  int refuted;
+  (void)state;
+  rule = nine_of_ten;
+  struct lb_hunt_set set = replay("L1.restart-P@H", "L1.restart-P@H", 0, &refuted);
+  assert_int_equal(refuted, 1);
+  assert_int_equal(set.standing, LB_HUNT_SOMETIMES);
+  assert_int_equal(set.agreed, LB_HUNT_REPLAYS - 1);
+  assert_true(book.replay[set.timeline].refuted);
+  forget();
+  rule = late;
+  replay("L1.restart-P@H", "L1.restart-P@H", 0, &refuted);
+  assert_int_equal(lb_hunt_replays_of(&book).gone, 1);
+  forget();
+}
+
+static void a_simpler_form_that_fails_is_given_up(void **state) {
+  int refuted;
+  (void)state;
+  rule = whole_only;
+  struct lb_hunt_set set = replay("S1.restart-P@H", "S1.restart-P@H", LB_HUNT_WITHOUT_CLIENT_3, &refuted);
+  assert_int_equal(refuted, 0);
+  assert_int_equal(set.standing, LB_HUNT_MINIMAL);
+  expect(set.simplest, "S1.restart-P@H", 0);
+  forget();
+}
+
+static void without_time_or_decided_trials_it_is_not_replayed(void **state) {
+  int refuted;
+  (void)state;
+  rule = always;
+  plays_max = 0;
+  assert_int_equal(replay("L1.restart-P@H", "L1.restart-P@H", 0, &refuted).standing, LB_HUNT_NOT_REPLAYED);
+  forget();
+  plays_max = 10000;
+  rule = nothing;
+  assert_int_equal(replay("L1.restart-P@H", "L1.restart-P@H", 0, &refuted).standing, LB_HUNT_NOT_REPLAYED);
+  assert_int_equal(refuted, 0);
+  forget();
+}
+
 /* ---- lengths --------------------------------------------------------------------------------------------------------- */
 
 struct window { /* breaks from .. to, in ms; `stop` = nobody plays any more after so many */
@@ -267,6 +348,10 @@ int main(void) {
       cmocka_unit_test_setup_teardown(an_undecided_trial_is_asked_again, begin, end),
       cmocka_unit_test_setup_teardown(a_form_with_a_smaller_set_in_it_is_not_minimal, begin, end),
       cmocka_unit_test_setup_teardown(it_stops_when_the_time_is_over, begin, end),
+      cmocka_unit_test_setup_teardown(what_agrees_ten_times_is_minimal, begin, end),
+      cmocka_unit_test_setup_teardown(another_class_once_is_sometimes_and_never_is_gone, begin, end),
+      cmocka_unit_test_setup_teardown(a_simpler_form_that_fails_is_given_up, begin, end),
+      cmocka_unit_test_setup_teardown(without_time_or_decided_trials_it_is_not_replayed, begin, end),
       cmocka_unit_test(a_window_is_found_to_a_tenth),
       cmocka_unit_test(a_range_that_was_not_looked_at_to_the_end_is_not_known),
       cmocka_unit_test(a_range_is_a_sentence),

@@ -163,6 +163,8 @@ static int play(struct round *r) {
 
 /* What was to be run, and what was left out for a set in it; of that a sample was run. */
 static void count_wanted(struct lb_hunting *g, const size_t order[], size_t count) {
+  memset(g->h->wanted, 0, sizeof g->h->wanted);
+  memset(g->h->held, 0, sizeof g->h->held);
   for (size_t i = 0; i < count; i++) {
     size_t faults = g->h->space.timeline[order[i]].fault_count;
     if (faults > (size_t)g->order->faults_max) continue;
@@ -176,9 +178,10 @@ static void count_wanted(struct lb_hunting *g, const size_t order[], size_t coun
 int lb_hunting_at_once(struct lb_hunting *g, const size_t order[], size_t count) {
   struct round round = {.g = g, .order = order, .order_count = count};
   int r = 0;
+  bool drawn = g->h->audit.count > 0; /* the search goes on */
   bool full = (round.taken = calloc(g->h->space.count + 1, sizeof *round.taken));
   for (int part = 0; part < PART_COUNT; part++) full &= (round.timeline[part] = calloc(g->h->space.count + 1, sizeof *round.timeline[part])) != NULL;
-  for (int faults = 0; faults <= g->order->faults_max && r == 0 && full; faults++) r = lb_hunting_audit_draw(g, (size_t)faults);
+  for (int faults = 0; faults <= g->order->faults_max && r == 0 && full && !drawn; faults++) r = lb_hunting_audit_draw(g, (size_t)faults);
   while (r == 0 && full) r = play(&round);
   for (int part = 0; part < PART_COUNT; part++) free(round.timeline[part]);
   free(round.taken);

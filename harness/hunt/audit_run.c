@@ -12,8 +12,8 @@
 
 /* What is undecided is asked once more: much of what means nothing cannot be played. */
 enum { AGAIN = 1 };
-/* The last tenth of the budget is for simpler forms and guards. */
-#define AUDIT_UNTIL 0.9
+/* The rest of the budget is for simpler forms, replays and guards. */
+#define AUDIT_UNTIL 0.75
 
 static int open_book(struct lb_hunting *g) {
   char path[4200], of[400];

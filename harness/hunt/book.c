@@ -68,7 +68,8 @@ int lb_hunt_book_open(struct lb_hunt_book *book, const struct lb_hunt_space *spa
   book->count = calloc(space->count + 1, sizeof *book->count);
   book->why = calloc(space->count + 1, sizeof *book->why);
   book->doubt = calloc(space->count + 1, sizeof *book->doubt);
-  int r = book->count && book->why && book->doubt ? take(book, path, of, err, err_size) : lb_refuse(err, err_size, "out of memory");
+  book->replay = calloc(space->count + 1, sizeof *book->replay);
+  int r = book->count && book->why && book->doubt && book->replay ? take(book, path, of, err, err_size) : lb_refuse(err, err_size, "out of memory");
   book->read = book->trials;
   if (r < 0) lb_hunt_book_close(book);
   return r;
@@ -92,6 +93,7 @@ int lb_hunt_book_close(struct lb_hunt_book *book) {
   free(book->count);
   free(book->why);
   free(book->doubt);
+  free(book->replay);
   *book = (struct lb_hunt_book){0};
   return failed ? -EIO : 0;
 }

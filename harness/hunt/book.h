@@ -17,12 +17,17 @@ struct lb_hunt_doubt {
   uint64_t why;  /* of the latest undecided trial: a number for its words */
   unsigned same; /* so many of them in a row had these */
 };
+struct lb_hunt_replay { /* of a set in the form in which it is published (replay.h) */
+  uint16_t agreed, decided;
+  bool refuted; /* it did not come out so every time */
+};
 struct lb_hunt_book {
   const struct lb_hunt_space *space; /* borrowed */
   enum lb_guard guard;               /* of the hunt: sets are those under it */
   struct lb_hunt_count (*count)[LB_GUARD_COUNT]; /* by the index of the timeline, and guard */
   char (*why)[160];                  /* by the index of the timeline: of its latest undecided trial */
   struct lb_hunt_doubt (*doubt)[LB_GUARD_COUNT]; /* by the index of the timeline, and guard */
+  struct lb_hunt_replay *replay;     /* by the index of the timeline */
   size_t trials, undecided;          /* of all of them */
   size_t read;                       /* of these, those that were in the file already */
   FILE *file;

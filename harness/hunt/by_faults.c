@@ -12,9 +12,10 @@
 #include "follow.h"
 #include "order.h"
 
-/* CHUNK: most timelines at a time; those that are still undecided are played alone between two chunks. A fifth of the budget is kept for what follows the search. */
+/* CHUNK: most timelines at a time; those that are still undecided are played alone between two chunks. Of the budget a part is kept for what follows the search, and of that a part for replays. */
 enum { CHUNK = 400, AGAIN = 2 };
-#define KEPT 0.2
+#define KEPT 0.4
+#define CONFIRM_UNTIL 0.7
 
 /* ---- the search ------------------------------------------------------------------------------------------------------ */
 
@@ -98,8 +99,9 @@ static int look(struct lb_hunting *g, const size_t order[], size_t count, size_t
   g->gun.late = false;
   int r = faults == 0 ? look_without_faults(g, picked, some) : search(g, picked, some);
   if (r == 0 && g->gun.late) g->h->end = LB_HUNT_OUT_OF_BUDGET; /* also where only the end of the last chunk was not begun */
-  g->share = 1;
+  g->share = CONFIRM_UNTIL;
   if (r == 0) r = confirm(g, faults);
+  g->share = 1;
   free(picked);
   return r;
 }

@@ -85,19 +85,57 @@ int lb_hunting_audit_guards(struct lb_hunting *g, const size_t order[], size_t c
 
 /* ---- simpler forms --------------------------------------------------------------------------------------------------- */
 
-static bool budget_is_over(void *clock) { return lb_hunting_is_over(clock, 1); }
+static bool budget_is_over(void *clock) {
+  const struct lb_hunting *g = clock;
+  return lb_hunting_is_over(g, g->share);
+}
+static bool is_over_now(void *clock) { return (void)clock, true; }
 
-/* only: of one timeline, or of all that are minimal (-1). What was simplified before costs nothing: it is in the journals. */
-int lb_hunting_simplify(struct lb_hunting *g, ptrdiff_t only) {
-  char of[300];
-  lb_hunting_describe(g->order, of, sizeof of);
-  struct lb_hunt_lab lab = {.gun = &g->gun, .jobs = g->order->jobs, .folder = g->order->folder, .of = of, .is_over = budget_is_over, .clock = g, .hasty = g->order->budget_s == 0, .err = g->err, .err_size = g->err_size};
-  struct lb_hunt_player player = lb_hunt_lab_player(&lab);
-  g->live.what = "simplifying";
-  int r = lb_hunt_simplify(&g->h->space, &g->h->sets, &player);
-  g->live.what = "narrowing";
-  if (r == 0 && g->order->narrow) r = lb_hunt_lab_narrow(&lab, &g->h->sets, only);
-  int closed = lb_hunt_lab_close(&lab);
+/* Replays may use what simpler forms have left. */
+#define SIMPLIFY_UNTIL 0.85
+
+static struct lb_hunt_lab lab_of(struct lb_hunting *g, const char *of, bool plays) {
+  return (struct lb_hunt_lab){.gun = &g->gun, .jobs = g->order->jobs, .folder = g->order->folder, .of = of, .is_over = plays ? budget_is_over : is_over_now, .clock = g, .hasty = g->order->budget_s == 0, .err = g->err, .err_size = g->err_size};
+}
+
+static int close_lab(struct lb_hunting *g, struct lb_hunt_lab *lab, int r) {
+  int closed = lb_hunt_lab_close(lab);
   if (r == -EINTR) g->h->end = LB_HUNT_INTERRUPTED;
   return r < 0 ? r : closed < 0 ? (lb_refuse(g->err, g->err_size, "cannot write %s", g->order->folder), closed) : 0;
+}
+
+static int simplify(struct lb_hunting *g, const char *of, bool plays) {
+  struct lb_hunt_lab lab = lab_of(g, of, plays);
+  struct lb_hunt_player player = lb_hunt_lab_player(&lab);
+  g->live.what = "simplifying";
+  g->share = SIMPLIFY_UNTIL;
+  int r = lb_hunt_simplify(&g->h->space, &g->h->sets, &player);
+  g->share = 1;
+  return close_lab(g, &lab, r);
+}
+
+/* How many sets it refuted. */
+static int replay(struct lb_hunting *g, const char *of, bool plays) {
+  struct lb_hunt_lab lab = lab_of(g, of, plays);
+  lab.replays = true;
+  struct lb_hunt_player player = lb_hunt_lab_player(&lab);
+  g->live.what = "replaying";
+  int refuted = lb_hunt_replay(&g->h->book, &g->h->sets, &player), r = close_lab(g, &lab, refuted);
+  return r < 0 ? r : refuted;
+}
+
+static int narrow(struct lb_hunting *g, const char *of, ptrdiff_t only) {
+  struct lb_hunt_lab lab = lab_of(g, of, true);
+  g->live.what = "narrowing";
+  return close_lab(g, &lab, lb_hunt_lab_narrow(&lab, &g->h->sets, only));
+}
+
+/* What was simplified or replayed before costs nothing: it is in the journals. */
+int lb_hunting_settle(struct lb_hunting *g, bool plays, ptrdiff_t only) {
+  char of[300];
+  lb_hunting_describe(g->order, of, sizeof of);
+  int r = simplify(g, of, plays);
+  if (r == 0) r = replay(g, of, plays);
+  if (r == 0 && plays && g->order->narrow) r = narrow(g, of, only);
+  return r;
 }

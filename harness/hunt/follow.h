@@ -14,7 +14,7 @@ size_t lb_hunting_draw_held(const struct lb_hunting *g, const size_t order[], si
 size_t lb_hunting_draw_safe(const struct lb_hunting *g, const size_t order[], size_t count, size_t ret[LB_HUNTING_SAMPLE_MAX]);
 /* Runs a sample of the timelines of the order that were not run because there is a minimal set in them. */
 int lb_hunting_audit(struct lb_hunting *g, const size_t order[], size_t count);
-/* Runs a sample of the timelines with so many faults that are soundly pruned, and those that stand for them (audit.h), until nine tenths of the budget are used. */
+/* Runs a sample of the timelines with so many faults that are soundly pruned, and those that stand for them (audit.h), until most of the budget is used. */
 int lb_hunting_audit_pruned(struct lb_hunting *g, size_t faults);
 /* Draws that sample, and runs nothing. */
 int lb_hunting_audit_draw(struct lb_hunting *g, size_t faults);
@@ -25,7 +25,8 @@ size_t lb_hunting_audit_closer(const struct lb_hunting *g, size_t ret[]);
 int lb_hunting_ask_guards(struct lb_hunting *g);
 /* Plays a twentieth of the timelines that did not break under each other guard, once. */
 int lb_hunting_audit_guards(struct lb_hunting *g, const size_t order[], size_t count);
-/* Plays sets in simpler forms, and at other lengths where that is asked for. only: the index of one timeline, or -1 = all that are minimal. */
-int lb_hunting_simplify(struct lb_hunting *g, ptrdiff_t only);
+/* Plays minimal sets in simpler forms, replays them, and tries other lengths where that is asked for (only: the index of one timeline, or -1 = all that are minimal). `plays` false: by what the
+ * journals have. How many sets the replays refuted: then the sets have to be found again, as what contains one is to be looked at now. */
+int lb_hunting_settle(struct lb_hunting *g, bool plays, ptrdiff_t only);
 
 #endif

@@ -26,9 +26,14 @@ static int hunt_all(struct lb_hunting *g) {
   size_t *order, count;
   int r = lb_hunt_order(&g->h->space, g->order->seed, &order, &count);
   if (r < 0) return r;
-  r = g->order->budget_s > 0 ? lb_hunting_by_faults(g, order, count) : lb_hunting_at_once(g, order, count);
+  if (g->order->budget_s > 0) r = lb_hunting_by_faults(g, order, count);
+  int refuted = 1;
+  while (r == 0 && refuted > 0) {
+    r = g->order->budget_s > 0 ? lb_hunting_find_sets(g) : lb_hunting_at_once(g, order, count);
+    if (r == 0) r = refuted = lb_hunting_settle(g, true, -1);
+    if (r > 0) r = 0;
+  }
   if (r == 0) r = lb_hunting_audit(g, order, count);
-  if (r == 0) r = lb_hunting_simplify(g, -1);
   if (r == 0) r = lb_hunting_ask_guards(g);
   if (r == 0) r = lb_hunting_audit_guards(g, order, count);
   free(order);
@@ -47,7 +52,8 @@ static int hunt_one(struct lb_hunting *g) {
   struct lb_hunt_volley volley = {.timeline = &one, .count = 1, .guards = 1u << g->order->guard, .repeats = LB_HUNT_SURE, .jobs = g->order->jobs};
   r = lb_hunting_fire(g, &volley);
   if (r == 0) r = lb_hunting_find_sets(g);
-  return r == 0 ? lb_hunting_simplify(g, at) : r;
+  if (r == 0) r = lb_hunting_settle(g, true, at);
+  return r < 0 ? r : 0;
 }
 
 static int prepare(const struct lb_hunt_order *order, struct lb_hunt *h, char *err, size_t err_size) {
@@ -108,6 +114,16 @@ static double left_s(void *clock) {
   return g->order->budget_s * g->share - lb_hunting_spent(g);
 }
 
+/* Of what was interrupted: the sets as far as they are known. */
+static int close_off(struct lb_hunting *g) {
+  int r;
+  do {
+    r = lb_hunting_find_sets(g);
+    if (r == 0) r = lb_hunting_settle(g, false, -1);
+  } while (r > 0);
+  return r;
+}
+
 int lb_hunt_run(const struct lb_hunt_order *order, struct lb_hunt *ret, char *err, size_t err_size) {
   *ret = (struct lb_hunt){0};
   int r = prepare(order, ret, err, err_size);
@@ -117,7 +133,7 @@ int lb_hunt_run(const struct lb_hunt_order *order, struct lb_hunt *ret, char *er
                                .seed = order->seed, .tick = tick, .trial = trial, .display = &g, .left_s = order->budget_s > 0 ? left_s : NULL, .clock = &g, .fired = (unsigned)ret->book.trials};
   if (!order->only) begin(&g);
   r = order->only ? hunt_one(&g) : hunt_all(&g);
-  if (r == -EINTR) r = lb_hunting_find_sets(&g);
+  if (r == -EINTR) r = close_off(&g);
   count_ran(ret);
   ret->seconds = lb_hunting_spent(&g);
   if (r < 0) lb_hunt_clear(ret);

@@ -12,7 +12,7 @@
 
 #include "ahead.h"
 #include "audit.h"
-#include "sets.h"
+#include "replay.h"
 #include "volley.h"
 
 struct lb_hunt_live { /* for the live line */

@@ -14,9 +14,8 @@
 enum { PATH = 4200 };
 
 static const char *standing_name(const struct lb_hunt *h, size_t timeline) {
-  static const char *const names[] = {"minimal", "open", "sometimes"};
   for (size_t i = 0; i < h->sets.count; i++)
-    if (h->sets.set[i].timeline == timeline) return names[h->sets.set[i].standing];
+    if (h->sets.set[i].timeline == timeline) return lb_hunt_standing_name(h->sets.set[i].standing);
   return "";
 }
 
@@ -54,12 +53,13 @@ static int write_table(const struct lb_hunt *h, const char *folder) {
 /* How often the set broke as it was found, and in what form it is written. */
 static void describe(const struct lb_hunt *h, const struct lb_hunt_set *set, char *ret, size_t size) {
   char found[LB_HUNT_ID_MAX];
-  const char *minimal = set->standing == LB_HUNT_MINIMAL ? ", and no part of it alone did" : "";
+  const char *minimal = set->standing <= LB_HUNT_NOT_REPLAYED ? ", and no part of it alone did" : "";
   lb_hunt_id(&h->space.timeline[set->timeline], found);
   if (!lb_hunt_is_simplified(set)) snprintf(ret, size, "It broke %s in %u of %u trials%s.", lb_hunt_class_text(set->class), set->broke, set->decided, minimal);
   else
     snprintf(ret, size, "It broke %s in %d of %d trials in this form, its simplest%s.\nFound as %s, which broke in %u of %u%s.", lb_hunt_class_text(set->class), LB_HUNT_SURE, LB_HUNT_SURE,
              lb_hunt_without_text(set->simplest.without), found, set->broke, set->decided, minimal);
+  if (set->replayed) snprintf(ret + strlen(ret), size - strlen(ret), "\nIt came out so in %u of %u replays under another seed.", set->agreed, set->replayed);
 }
 
 static int write_set(const struct lb_hunt *h, size_t i, const char *folder) {
@@ -72,7 +72,7 @@ static int write_set(const struct lb_hunt *h, size_t i, const char *folder) {
   lb_hunt_range_say(&set->range, range, sizeof range);
   if (lb_hunt_range_tells(&set->range)) snprintf(note + strlen(note), sizeof note - strlen(note), "\nIt %s.", range);
   snprintf(path, sizeof path, "%s/hunt/%02zu.ini", folder, i + 1);
-  return lb_hunt_write_file(&h->space, set->simplest.timeline, h->book.guard, &settings, set->broke == set->decided ? "violated" : "any", path);
+  return lb_hunt_write_file(&h->space, set->simplest.timeline, h->book.guard, &settings, set->broke == set->decided && set->agreed == set->replayed ? "violated" : "any", path);
 }
 
 int lb_hunt_keep(const struct lb_hunt *hunt, const char *folder, char *err, size_t err_size) {

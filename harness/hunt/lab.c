@@ -7,16 +7,19 @@
 #include <errno.h>
 #include <unistd.h>
 
-static const char *const words[LB_HUNT_WITHOUT_COUNT] = {"", "without-client-3", "without-renewal", "without-both"};
+#include "base/rng.h"
 
-/* Opened when it is needed. */
+static const char *const words[LB_HUNT_WITHOUT_COUNT] = {"", "-without-client-3", "-without-renewal", "-without-both"};
+enum { STREAM_REPLAY = 33, AGAIN = 2 };
+
+/* Opened when it is needed. Replays have journals of their own. */
 static struct lb_hunt_book *book_of(struct lb_hunt_lab *lab, unsigned without, int *ret_error) {
   char path[4200], of[400];
-  struct lb_hunt_book *book = without ? &lab->book[without] : lab->gun->book;
+  struct lb_hunt_book *book = without || lab->replays ? &lab->book[without] : lab->gun->book;
   *ret_error = 0;
   if (book->file) return book;
-  snprintf(path, sizeof path, "%s/trials-%s.csv", lab->folder, words[without]);
-  snprintf(of, sizeof of, "%s%s", lab->of, lb_hunt_without_text(without));
+  snprintf(path, sizeof path, "%s/trials%s%s.csv", lab->folder, lab->replays ? "-replay" : "", words[without]);
+  snprintf(of, sizeof of, "%s%s%s", lab->of, lab->replays ? ", replayed" : "", lb_hunt_without_text(without));
   *ret_error = lb_hunt_book_open(book, lab->gun->space, path, of, lab->err, lab->err_size);
   book->guard = lab->gun->book->guard;
   return *ret_error == 0 ? book : NULL;
@@ -27,7 +30,7 @@ static struct lb_hunt_settings settings_of(unsigned without) {
 }
 
 static struct lb_hunt_volley volley_of(const struct lb_hunt_lab *lab, const size_t timeline[], size_t count, int repeats) {
-  return (struct lb_hunt_volley){.timeline = timeline, .count = count, .guards = 1u << lab->gun->book->guard, .repeats = repeats, .jobs = lab->jobs};
+  return (struct lb_hunt_volley){.timeline = timeline, .count = count, .guards = 1u << lab->gun->book->guard, .repeats = repeats, .again = lab->replays ? AGAIN : 0, .jobs = lab->jobs};
 }
 
 static int play(void *of, unsigned without, const size_t timeline[], size_t count, int repeats) {
@@ -39,6 +42,7 @@ static int play(void *of, unsigned without, const size_t timeline[], size_t coun
   gun.change = &change;
   gun.fresh = true;
   gun.late = false;
+  if (lab->replays) gun.seed = lb_rng_fork(gun.seed, STREAM_REPLAY, 0).state;
   if (lab->is_over && lab->is_over(lab->clock)) return 1;
   struct lb_hunt_volley volley = volley_of(lab, timeline, count, repeats);
   r = lb_hunt_fire(&gun, &volley, lab->err, lab->err_size);
@@ -120,7 +124,7 @@ int lb_hunt_lab_narrow(struct lb_hunt_lab *lab, struct lb_hunt_sets *sets, ptrdi
 
 int lb_hunt_lab_close(struct lb_hunt_lab *lab) {
   int r = 0;
-  for (unsigned i = 1; i < LB_HUNT_WITHOUT_COUNT; i++)
+  for (unsigned i = 0; i < LB_HUNT_WITHOUT_COUNT; i++)
     if (lab->book[i].file && lb_hunt_book_close(&lab->book[i]) < 0) r = -EIO;
   return r;
 }

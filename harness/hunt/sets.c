@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *lb_hunt_standing_name(enum lb_hunt_standing standing) {
+  static const char *const names[] = {"minimal", "not replayed", "open", "sometimes"};
+  return names[standing];
+}
+
 /* ---- subsets --------------------------------------------------------------------------------------------------------- */
 
 /* Proper subsets as indices of the space. Without a clock that drifts, a part of the regime drift is what it is in the regime long. */
@@ -36,7 +41,7 @@ unsigned lb_hunt_breaks(const struct lb_hunt_book *book, size_t timeline, enum l
 bool lb_hunt_sets_contained(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t timeline, enum lb_hunt_came class) {
   for (size_t i = 0; i < sets->count; i++) {
     const struct lb_hunt_set *set = &sets->set[i];
-    if (set->standing == LB_HUNT_MINIMAL && set->class == class && is_subset(space, set->timeline, timeline)) return true;
+    if (set->standing <= LB_HUNT_NOT_REPLAYED && set->class == class && is_subset(space, set->timeline, timeline)) return true;
   }
   return false;
 }
@@ -63,12 +68,13 @@ bool lb_hunt_part_broke(const struct lb_hunt_book *book, size_t timeline, enum l
 static bool judge(const struct lb_hunt_book *b, const struct lb_hunt_sets *smaller, size_t timeline, enum lb_hunt_came class, struct lb_hunt_set *ret) {
   const struct lb_hunt_count *count = lb_hunt_seen(b, timeline);
   unsigned breaking, broke = count->of[class], decided = lb_hunt_decided(count);
-  if (broke == 0 || lb_hunt_sets_contained(smaller, b->space, timeline, class)) return false;
+  const struct lb_hunt_replay *replay = &b->replay[timeline];
+  if (broke == 0 || (replay->refuted && replay->agreed == 0) || lb_hunt_sets_contained(smaller, b->space, timeline, class)) return false;
   for (int worse = LB_HUNT_CLASS_FIRST; worse < (int)class; worse++)
     if (count->of[worse] > 0) return false; /* it is a set of that class */
-  *ret = (struct lb_hunt_set){.timeline = timeline, .class = class, .broke = broke, .decided = decided, .simplest = {timeline, 0}};
+  *ret = (struct lb_hunt_set){.timeline = timeline, .class = class, .broke = broke, .decided = decided, .agreed = replay->agreed, .replayed = replay->decided, .simplest = {timeline, 0}};
   look_at_subsets(b, timeline, class, &breaking, &ret->open);
-  if (broke < decided || breaking > 0) ret->standing = LB_HUNT_SOMETIMES;
+  if (broke < decided || breaking > 0 || replay->refuted) ret->standing = LB_HUNT_SOMETIMES;
   else ret->standing = decided < LB_HUNT_SURE || ret->open > 0 ? LB_HUNT_OPEN : LB_HUNT_MINIMAL;
   return true;
 }
@@ -132,8 +138,11 @@ bool lb_hunt_alike(const struct lb_hunt_space *space, const struct lb_hunt_set *
 }
 
 bool lb_hunt_is_first(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t index) {
-  for (size_t i = 0; i < index; i++)
-    if (sets->set[i].standing == sets->set[index].standing && lb_hunt_alike(space, &sets->set[i], &sets->set[index])) return false;
+  enum lb_hunt_standing standing = sets->set[index].standing;
+  for (size_t i = 0; i < index; i++) {
+    bool said = sets->set[i].standing == standing || (standing == LB_HUNT_NOT_REPLAYED && sets->set[i].standing == LB_HUNT_MINIMAL);
+    if (said && lb_hunt_alike(space, &sets->set[i], &sets->set[index])) return false;
+  }
   return true;
 }
 

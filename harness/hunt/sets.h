@@ -13,9 +13,10 @@
 #define LB_HUNT_SURE 5 /* n of n */
 
 enum lb_hunt_standing {
-  LB_HUNT_MINIMAL,   /* n of n, and no proper subset breaks */
-  LB_HUNT_OPEN,      /* n of n, but a proper subset, or itself, has not been decided often enough */
-  LB_HUNT_SOMETIMES, /* k of n; or a proper subset breaks k of n */
+  LB_HUNT_MINIMAL,      /* n of n, and no proper subset breaks; when the hunt is over also: it agreed in every replay (replay.h) */
+  LB_HUNT_NOT_REPLAYED, /* minimal but for that: there was no time, or too few replays were decided */
+  LB_HUNT_OPEN,         /* n of n, but a proper subset, or itself, has not been decided often enough */
+  LB_HUNT_SOMETIMES,    /* k of n, there or in its replays; or a proper subset breaks k of n */
 };
 enum { LB_HUNT_WITHOUT_CLIENT_3 = 1 << 0, LB_HUNT_WITHOUT_RENEWAL = 1 << 1, LB_HUNT_WITHOUT_COUNT = 1 << 2 };
 struct lb_hunt_form { /* how a timeline is played: what of the program is left out (simplify.h); 0 = nothing */
@@ -34,6 +35,7 @@ struct lb_hunt_set {
   enum lb_hunt_came class; /* LB_HUNT_CLASS_FIRST .. LB_HUNT_CLASS_LAST */
   enum lb_hunt_standing standing;
   unsigned broke, decided;
+  unsigned agreed, replayed; /* decided replays, and those of its class */
   unsigned open; /* subsets that were not decided often enough */
   struct lb_hunt_form simplest; /* in which it still breaks n of n; as found, it is itself */
   struct lb_hunt_range range;   /* of lengths, if it was narrowed */
@@ -43,17 +45,19 @@ struct lb_hunt_sets {
   size_t count;
 };
 
+/* "minimal", "not replayed", "open", "sometimes". */
+const char *lb_hunt_standing_name(enum lb_hunt_standing standing);
 /* Finds them, under the guard of the book. 0 (release with lb_hunt_sets_clear()) or -ENOMEM. */
 int lb_hunt_sets_find(const struct lb_hunt_book *book, struct lb_hunt_sets *ret);
 void lb_hunt_sets_clear(struct lb_hunt_sets *sets);
-/* True if the timeline has all faults of one of the minimal sets of this class, and more. */
+/* True if the timeline has all faults of one of the minimal sets of this class, replayed or not, and more. */
 bool lb_hunt_sets_contained(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t timeline, enum lb_hunt_came class);
 /* True if a proper subset of the timeline broke in this class, once or more. */
 bool lb_hunt_part_broke(const struct lb_hunt_book *book, size_t timeline, enum lb_hunt_came class);
 /* True if two sets show the same mechanism: the same class, and the same things done to the same hosts, whenever, until whenever and in whatever
  * regime. */
 bool lb_hunt_alike(const struct lb_hunt_space *space, const struct lb_hunt_set *a, const struct lb_hunt_set *b);
-/* True if no set before this one, of the same standing, shows the same mechanism. */
+/* True if no set before this one, of the same standing, shows the same mechanism, nor a minimal one where this was only not replayed. */
 bool lb_hunt_is_first(const struct lb_hunt_sets *sets, const struct lb_hunt_space *space, size_t index);
 /* How often a timeline broke in a class. A trial counts in the worst class only. */
 unsigned lb_hunt_breaks(const struct lb_hunt_book *book, size_t timeline, enum lb_hunt_came class);

@@ -50,6 +50,30 @@ static json_t *without_json(const struct lb_hunt_order *order) {
   return all;
 }
 
+/* Of hunt/NN.ini. */
+static json_t *set_json(const struct lb_hunt *h, size_t i) {
+  const struct lb_hunt_set *set = &h->sets.set[i];
+  char file[40], id[LB_HUNT_ID_MAX], form[LB_HUNT_ID_MAX];
+  snprintf(file, sizeof file, "hunt/%02zu.ini", i + 1);
+  lb_hunt_id(&h->space.timeline[set->timeline], id);
+  lb_hunt_id(&h->space.timeline[set->simplest.timeline], form);
+  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:i, s:i, s:i, s:i}", "file", file, "timeline", id, "class", lb_hunt_came_name(set->class), "standing",
+                   lb_hunt_standing_name(set->standing), "form", form, "client_3", !(set->simplest.without & LB_HUNT_WITHOUT_CLIENT_3), "renewal",
+                   !(set->simplest.without & LB_HUNT_WITHOUT_RENEWAL), "broke", (int)set->broke, "decided", (int)set->decided, "replayed", (int)set->replayed, "agreed",
+                   (int)set->agreed);
+}
+
+static json_t *sets_json(const struct lb_hunt *h) {
+  json_t *all = json_array();
+  for (size_t i = 0; i < h->sets.count; i++) json_array_append_new(all, set_json(h, i));
+  return all;
+}
+
+static json_t *replays_json(const struct lb_hunt *h) {
+  struct lb_hunt_replays all = lb_hunt_replays_of(&h->book);
+  return json_pack("{s:i, s:i, s:i, s:i, s:i}", "sets", (int)all.sets, "decided", (int)all.decided, "agreed", (int)all.agreed, "sets_refuted", (int)all.refuted, "sets_gone", (int)all.gone);
+}
+
 static json_t *sitting_json(const struct lb_hunt_sitting *s, const struct lb_hunt *h, const struct lb_hunt_order *order) {
   struct lb_machine after;
   lb_machine_read(&after, order->folder);
@@ -65,9 +89,9 @@ int lb_hunt_sitting_keep(const struct lb_hunt_sitting *s, const struct lb_hunt *
   int r = !one ? -EILSEQ : json_array_append_new(sittings, one) < 0 ? -ENOMEM : 0;
   if (r < 0) json_decref(sittings);
   else
-    r = lb_about_write(json_pack("{s:i, s:s, s:I, s:i, s:s, s:o, s:o, s:o}", "schema_version", 1, "system", h->space.system.name, "seed", (json_int_t)order->seed,
-                                 "faults_max", order->faults_max, "guard", lb_guard_name(order->guard), "settings", settings_json(order), "without", without_json(order), "sittings",
-                                 sittings),
+    r = lb_about_write(json_pack("{s:i, s:s, s:I, s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "schema_version", 2, "system", h->space.system.name, "seed", (json_int_t)order->seed,
+                                 "faults_max", order->faults_max, "guard", lb_guard_name(order->guard), "settings", settings_json(order), "without", without_json(order), "replays", replays_json(h), "sets",
+                                 sets_json(h), "sittings", sittings),
                        path);
   return r < 0 ? lb_refuse(err, err_size, "cannot write %s: %s", path, strerror(-r)), r : 0;
 }

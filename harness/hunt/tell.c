@@ -58,7 +58,7 @@ void lb_hunt_tell_row(const struct lb_hunt *h, FILE *out) {
     else fprintf(out, " %6zu", count_sets(h, LB_HUNT_LEASE, LB_HUNT_MINIMAL, k));
   }
   snprintf(core, sizeof core, "%u/%u", share.broke, share.decided);
-  fprintf(out, " %6s %9zu %7zu %6zu %7zu %8zu %9zu %6.0f s\n", core, count_class(h, LB_HUNT_LEASE, LB_HUNT_SOMETIMES) + count_class(h, LB_HUNT_LEASE, LB_HUNT_OPEN),
+  fprintf(out, " %6s %9zu %7zu %6zu %7zu %8zu %9zu %6.0f s\n", core, count_class(h, LB_HUNT_LEASE, LB_HUNT_SOMETIMES) + count_class(h, LB_HUNT_LEASE, LB_HUNT_OPEN) + count_class(h, LB_HUNT_LEASE, LB_HUNT_NOT_REPLAYED),
           count_class(h, LB_HUNT_EXPIRED, LB_HUNT_MINIMAL), count_class(h, LB_HUNT_DAMAGE, LB_HUNT_MINIMAL), count_class(h, LB_HUNT_NUMBERS, LB_HUNT_MINIMAL), count_came(h, LB_HUNT_BLOCKED), count_came(h, LB_HUNT_UNDECIDED), h->seconds);
 }
 
@@ -67,6 +67,7 @@ void lb_hunt_tell_row(const struct lb_hunt *h, FILE *out) {
 static const char *standing_text(enum lb_hunt_standing standing) {
   switch (standing) {
     case LB_HUNT_MINIMAL: return "";
+    case LB_HUNT_NOT_REPLAYED: return ", not replayed";
     case LB_HUNT_OPEN: return ", not known to be minimal";
     default: return ", sometimes";
   }
@@ -118,6 +119,7 @@ void lb_hunt_tell_sets(const struct lb_hunt *h, const char *folder, size_t max, 
             s->class == LB_HUNT_LEASE ? "" : lb_hunt_class_text(s->class),
             standing_text(s->standing));
     tell_faults(t, out);
+    if (s->replayed) fprintf(out, "\n      replayed: %u of %u came out so", s->agreed, s->replayed);
     tell_simplest(h, s, out);
     tell_others(h, i, out);
     fputc('\n', out);
@@ -139,6 +141,14 @@ static void tell_end(const struct lb_hunt *h, const struct lb_hunt_order *order,
   if (held) fprintf(out, "; %zu have a minimal set in them and were not run", held);
   if (h->audited) fprintf(out, ", but for a sample of %zu, of which %zu did not break: a fault can hide another", h->audited, h->audit_new);
   fprintf(out, ". %zu trials, %zu undecided.\n", h->book.trials, h->book.undecided);
+}
+
+static void tell_replays(const struct lb_hunt *h, FILE *out) {
+  struct lb_hunt_replays all = lb_hunt_replays_of(&h->book);
+  if (all.sets == 0) return;
+  fprintf(out, "Replays under another seed: %u of %u trials of %u sets came out as before", all.agreed, all.decided, all.sets);
+  if (all.refuted) fprintf(out, "; %u sets did not every time, %u of them never", all.refuted, all.gone);
+  fputs(".\n", out);
 }
 
 static void tell_left_out(const struct lb_hunt *h, FILE *out) {
@@ -183,6 +193,7 @@ static void tell_undecided(const struct lb_hunt *h, FILE *out) {
 
 void lb_hunt_tell_remarks(const struct lb_hunt *h, const struct lb_hunt_order *order, FILE *out) {
   tell_end(h, order, out);
+  tell_replays(h, out);
   tell_left_out(h, out);
   lb_hunt_tell_audit(h, out);
   tell_guards(h, out);
