@@ -15,8 +15,8 @@ import style
 
 WORDS = {"restart": "restart", "kill": "kill", "pause": "stop", "isolate": "cut off from all servers", "part": "cut off from its replicas",
          "cut": "cut off from some servers", "cutoff": "cut off", "ahead": "wall clock ahead", "behind": "wall clock back", "fast": "clock twice as fast",
-         "slow": "clock half as fast"}
-HOSTS = {"P": "primary", "f": "minority", "all": "all servers", "c1": "holder", "c2": "waiter"}
+         "slow": "clock half as fast", "cutone": "cut off from one server"}
+HOSTS = {"P": "primary", "f": "minority", "one": "one of the minority", "most": "majority", "all": "all servers", "c1": "holder", "c2": "waiter"}
 MARKS = {"minimal": ("s", True, 90), "sometimes": ("s", False, 90), "late": ("v", True, 30), "other": ("d", False, 40)}
 LEGEND = {"minimal": "breaks within a lease, n of n", "sometimes": "breaks within a lease, k of n", "late": "breaks after the lease only", "other": "no double hold: damage or numbers only"}
 
@@ -49,8 +49,8 @@ def read(hunt):
         kind = kind_of(timeline)
         if kind:
             broke[timeline.faults] = min(kind, broke.get(timeline.faults, kind), key=ranks.index)
-    smaller = [set(faults) for faults, _ in hunt.sets()]
-    quiet = {t.faults: "smaller" if any(s < set(t.faults) for s in smaller) else "kept" if t.faults in ran else "not run" for t in hunt.timelines}
+    smaller = [faults for faults, _ in hunt.sets()]
+    quiet = {t.faults: "smaller" if any(hunt_folder.is_part(s, t.faults) for s in smaller) else "kept" if t.faults in ran else "not run" for t in hunt.timelines}
     return quiet | broke
 
 

@@ -17,8 +17,20 @@ CAME = ("safe", *CLASSES, "blocked", "undecided")
 _NEWER = ("damage", "numbers")  # a folder without them counts these as lease
 _TEXTS, _NUMBERS = ("timeline", "regime", "set", "not_run"), ("faults", *(name for name in CAME if name not in _NEWER))
 LEFT = ("", "not reached", "a minimal set is in it")  # not_run of a timeline that belongs to the space; all else names what leaves it out
+FEWER = {"all": ("most", "P", "f", "one"), "most": ("P",), "f": ("one",)}  # of the hosts of a target: those of another one
 _FAULT = re.compile(r"([a-z]+)-([A-Za-z0-9]+)@")
 _HEAD = re.compile(r"# hunt(?: \d+)? of (\S+), (.*)")
+
+
+def _is_within(small, large):
+    """Whether one fault (kind, host, ...) is the other one, or that done to fewer hosts."""
+    cut = (small[0], large[0]) == ("cutone", "cut") and small[1:] == large[1:]
+    return small == large or cut or (small[0] == large[0] and small[2:] == large[2:] and small[1] in FEWER.get(large[1], ()))
+
+
+def is_part(small, large):
+    """Whether faults are a proper part of others: fewer of them, or done to fewer hosts."""
+    return sorted(small) != sorted(large) and len(small) <= len(large) and all(any(_is_within(s, f) for f in large) for s in small)
 
 
 class Timeline:
@@ -29,6 +41,7 @@ class Timeline:
         self.came = {name: int(row[name] or 0) for name in CAME}
         self.decided = sum(self.came[name] for name in CAME if name != "undecided")
         self.parts = frozenset(filter(None, self.id.partition(".")[2].split("+")))
+        self.done = [(*_FAULT.match(part).groups(), part.partition("@")[2]) for part in sorted(self.parts)]  # (kind, host, when)
         self.faults = tuple(sorted(_FAULT.match(part).groups() for part in self.parts))  # (kind, host) of each
         self.of = next((name for name in CLASSES if self.came[name]), "") if self.standing else ""  # the class of a set
 
@@ -62,7 +75,7 @@ class Hunt:
 
     def holds_a_set(self, t):
         """A minimal set and more: such a timeline is run in a sample only."""
-        return any(s.parts < t.parts and s.regime == t.regime and s.of == "lease" for s in self.minimal)
+        return any(s.regime == t.regime and s.of == "lease" and is_part(s.done, t.done) for s in self.minimal)
 
     def ran(self, count):
         """(timelines that were decided, those that the space has), without those that hold a minimal set."""

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kinds[] = {"restart", "kill", "pause", "isolate", "part", "cut", "cutoff", "ahead", "behind", "fast", "slow"};
-static const char *const targets[] = {"P", "f", "all", "c1", "c2"};
+static const char *const kinds[] = {"restart", "kill", "pause", "isolate", "part", "cut", "cutoff", "ahead", "behind", "fast", "slow", "cutone"};
+static const char *const targets[] = {"P", "f", "all", "c1", "c2", "one", "most"};
 static const char *const undos[] = {"", "mid", "back", "gone"};
 static const char slots[] = "BAHXRW";
-enum { KINDS = 11, TARGETS = 5, SLOTS = 6, UNDOS = 4, ALL = KINDS * TARGETS * SLOTS * UNDOS };
+enum { KINDS = 12, TARGETS = 7, SLOTS = 6, UNDOS = 4, ALL = KINDS * TARGETS * SLOTS * UNDOS };
 
 struct fault {
   const char *kind, *target, *undo;
@@ -35,25 +35,28 @@ static bool in_table(const struct lb_hunt_system *s, char regime, struct fault f
   bool single = s->count == 1, server = !of_client(f), none = s->servers == LB_HUNT_NO_SERVERS, late = !is(f.undo, "-") && !is(f.undo, "mid");
   if (f.slot == 'A' && !s->inside) return false;
   if (f.slot == 'X' && !s->gated) return false;
+  if (is(f.target, "one") && !(s->servers == LB_HUNT_INDEPENDENT && s->count >= 5)) return false;
+  if (is(f.target, "most") && s->count < 3) return false;
   if (server && (none || s->own || (single && strcmp(f.target, "P") != 0))) return false;
-  if (is(f.kind, "isolate part cut cutoff") && !s->network) return false;
+  if (is(f.kind, "isolate part cut cutone cutoff") && !s->network) return false;
   if (is(f.kind, "ahead behind fast slow") && !(server ? s->sets_servers : s->sets_clients)) return false;
   if (regime == 'D' && server && late && (is(f.undo, "back") || f.slot != 'B')) return false;
-  if (is(f.kind, "fast slow")) return regime == 'D' && f.slot == 'B' && is(f.undo, "-") && is(f.target, "P all c1");
+  if (is(f.kind, "fast slow")) return regime == 'D' && f.slot == 'B' && is(f.undo, "-") && is(f.target, "P all most c1");
   if (is(f.kind, "ahead behind")) {
     if (!is(f.undo, "-")) return false;
-    return server ? f.slot == 'H' && is(f.target, "P all") : at(f, strcmp(f.target, "c1") == 0 ? "BH" : "B");
+    return server ? f.slot == 'H' && is(f.target, "P all most") : at(f, strcmp(f.target, "c1") == 0 ? "BH" : "B");
   }
   if (is(f.kind, "restart")) return server && is(f.undo, "-") && at(f, "AHRW");
-  if (is(f.kind, "kill") && server) return !single && is(f.target, "P f") && ((at(f, "BAH") && is(f.undo, "back gone")) || (f.slot == 'W' && is(f.undo, "gone")));
+  if (is(f.kind, "kill") && server) return !single && is(f.target, "P f one") && ((at(f, "BAH") && is(f.undo, "back gone")) || (f.slot == 'W' && is(f.undo, "gone")));
   if (is(f.kind, "pause") && server) {
-    if (!is(f.target, "P f")) return false;
+    if (!is(f.target, "P f one")) return false;
     if (is(f.undo, "mid")) return at(f, "AH") || (f.slot == 'W' && !single);
     return is(f.undo, "back") && at(f, "BAH") && !single;
   }
-  if (is(f.kind, "isolate")) return server && !single && is(f.target, "P f") && (at(f, "BAH") ? is(f.undo, "mid back gone") : f.slot == 'W' && is(f.undo, "mid gone"));
+  if (is(f.kind, "isolate")) return server && !single && is(f.target, "P f one") && (at(f, "BAH") ? is(f.undo, "mid back gone") : f.slot == 'W' && is(f.undo, "mid gone"));
   if (is(f.kind, "part")) return is(f.target, "P") && !single && s->watched && at(f, "BAH") && is(f.undo, "back gone");
   if (is(f.kind, "cut")) return is(f.target, "c1") && s->count > 1 && !s->own && at(f, "BH") && is(f.undo, "gone");
+  if (is(f.kind, "cutone")) return is(f.target, "c1") && s->servers == LB_HUNT_INDEPENDENT && s->count >= 5 && !s->own && at(f, "BH") && is(f.undo, "gone");
   if (!of_client(f) || !is(f.undo, "-")) return false;
   bool first = strcmp(f.target, "c1") == 0;
   if (is(f.kind, "kill")) return at(f, first ? "AHR" : "HW");
@@ -71,6 +74,7 @@ static bool single_runs(const struct lb_hunt_system *s, struct fault f) {
 }
 
 static bool bounded(struct fault f) {
+  if (is(f.kind, "cutone") || is(f.target, "one most")) return true;
   bool longer = of_client(f) ? (is(f.target, "c1") && is(f.kind, "ahead fast")) || (is(f.target, "c2") && is(f.kind, "behind")) : is(f.kind, "behind slow");
   if (longer || (is(f.kind, "kill") && is(f.target, "c1") && at(f, "HXRW"))) return true;
   return (is(f.kind, "restart") && f.slot == 'R') || (is(f.undo, "gone") && f.slot != 'B');
@@ -80,10 +84,10 @@ static bool share_host(struct fault a, struct fault b, bool links) {
   struct fault f[2] = {a, b};
   bool has[2][5] = {{false}}; /* P, f, the others, c1, c2 */
   for (int i = 0; i < 2; i++) {
-    bool all = is(f[i].target, "all") || (links && is(f[i].kind, "isolate part cut cutoff"));
-    has[i][0] = all || is(f[i].target, "P");
-    has[i][1] = all || is(f[i].target, "f");
-    has[i][2] = all;
+    bool all = is(f[i].target, "all") || (links && is(f[i].kind, "isolate part cut cutone cutoff"));
+    has[i][0] = all || is(f[i].target, "P most");
+    has[i][1] = all || is(f[i].target, "f one");
+    has[i][2] = all || is(f[i].target, "most");
     has[i][3] = is(f[i].target, "c1");
     has[i][4] = is(f[i].target, "c2");
   }

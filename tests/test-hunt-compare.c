@@ -54,7 +54,8 @@ static void steps_are_faults_of_their_slots(void **state) {
       {"redis-token@redis", TEN, HOLDS "restart primary" WRITES, "restart-P@H", LB_HUNT_NO_WHY, false},
       {"redis-token@redis", TEN, "cut client 1 from minority; " HOLDS "restart primary" WRITES, "restart-P@H", LB_HUNT_NO_WHY, false}, /* there is no minority */
       {"redlock@redis-x3", TEN, "cut client 1 from minority; " HOLDS "restart primary" WRITES, "cut-c1@B restart-P@H", LB_HUNT_NO_WHY, false},
-      {"redlock@redis-x3", TEN, HOLDS "restart majority" WRITES, "restart-all@H", LB_HUNT_NO_WHY, false},
+      {"redlock@redis-x3", TEN, HOLDS "restart majority" WRITES, "restart-most@H", LB_HUNT_NO_WHY, false},
+      {"redlock@redis-x5", TEN, "cut client 1 from node 5; " HOLDS "restart node 4" WRITES, "cutone-c1@B restart-one@H", LB_HUNT_NO_WHY, false},
       {"redlock@redis-x3", TEN, HOLDS "restart node 2" WRITES, "", LB_HUNT_WHY_PART, false},
       {"redis-token@redis", TWO, HOLDS "kill primary; wait 2200ms; restart primary" WRITES, "kill-P@H-mid", LB_HUNT_WHY_LONGER, true},
       {"redis-token@redis", TWO, HOLDS "kill client 1; restart primary; client 2 acquire within 5s", "kill-c1@H", LB_HUNT_NO_WHY, true}, /* nobody holds by then */

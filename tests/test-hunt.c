@@ -16,6 +16,7 @@
 
 struct rule { /* a timeline breaks if it has all of these faults, and not the one that hides them */
   const char *faults[2], *hidden_by;
+  const char *enough; /* instead of the second one */
   unsigned of_ten; /* how many of ten trials break; 10 = all */
 };
 
@@ -24,18 +25,19 @@ static struct lb_hunt_book book;
 static char folder[] = "/tmp/test-hunt-XXXXXX";
 static char path[200];
 
-static int begin(void **state) {
+static int begin_with(const char *protocol, const char *topology) {
   struct lb_hunt_system system;
   struct lb_hunt_switches none = {0};
   char err[300];
-  (void)state;
-  lb_hunt_system_of(lb_protocol_find("redis-token"), lb_topology_find("redis"), &system);
+  lb_hunt_system_of(lb_protocol_find(protocol), lb_topology_find(topology), &system);
   snprintf(path, sizeof path, "%s/trials.csv", folder);
   unlink(path);
   assert_int_equal(lb_hunt_space_make(&system, 2, &none, &space), 0);
   assert_int_equal(lb_hunt_book_open(&book, &space, path, "test", err, sizeof err), 0);
   return 0;
 }
+static int begin(void **state) { return (void)state, begin_with("redis-token", "redis"); }
+static int begin_five(void **state) { return (void)state, begin_with("redlock", "redis-x5"); }
 
 static int end(void **state) {
   (void)state;
@@ -56,7 +58,7 @@ static bool has(const struct lb_hunt_timeline *t, const char *fault) {
 
 static bool breaks(const struct rule *rule, const struct lb_hunt_timeline *t, unsigned trial) {
   for (int i = 0; i < 2; i++)
-    if (rule->faults[i] && !has(t, rule->faults[i])) return false;
+    if (rule->faults[i] && !has(t, rule->faults[i]) && !(i == 1 && rule->enough && has(t, rule->enough))) return false;
   return !(rule->hidden_by && has(t, rule->hidden_by)) && trial % 10 < rule->of_ten;
 }
 
@@ -233,6 +235,53 @@ static void who_has_the_same_reason_twice_is_not_asked_again(void **state) {
   assert_false(lb_hunt_is_hopeless(&book, 4, LB_GUARD_NONE));
 }
 
+/* ---- hosts ----------------------------------------------------------------------------------------------------------- */
+
+static bool names(const struct lb_hunt_sets *sets, const char *id, size_t servers) {
+  bool found = false;
+  for (size_t i = 0; i < sets->count; i++) {
+    char name[LB_HUNT_ID_MAX];
+    lb_hunt_id(&space.timeline[sets->set[i].timeline], name);
+    if (strcmp(name, id) != 0) continue;
+    found = sets->set[i].standing == LB_HUNT_MINIMAL;
+    assert_int_equal(lb_hunt_hosts_of(&space.system, &space.timeline[sets->set[i].timeline]).servers, servers);
+  }
+  return found;
+}
+
+static void two_hosts_are_refuted_if_one_is_enough(void **state) {
+  (void)state;
+  struct lb_hunt_sets sets = hunt(&(struct rule){.faults = {"restart-P@H", "kill-f@B-back"}, .enough = "kill-one@B-back", .of_ten = 10});
+  assert_true(names(&sets, "L2.kill-one@B-back+restart-P@H", 2));
+  for (size_t i = 0; i < sets.count; i++) assert_false(has(&space.timeline[sets.set[i].timeline], "kill-f@B-back"));
+  lb_hunt_sets_clear(&sets);
+}
+
+static void two_hosts_stay_if_one_is_not_enough(void **state) {
+  (void)state;
+  struct lb_hunt_sets sets = hunt(&(struct rule){.faults = {"restart-P@H", "kill-f@B-back"}, .of_ten = 10});
+  struct lb_hunt_timeline one;
+  char err[200];
+  assert_true(names(&sets, "L2.kill-f@B-back+restart-P@H", 3));
+  assert_int_equal(lb_hunt_of_id("L2.kill-one@B-back+restart-P@H", &one, err, sizeof err), 0);
+  assert_true(lb_hunt_decided(lb_hunt_seen(&book, (size_t)lb_hunt_find(&space, &one))) >= LB_HUNT_SURE); /* run, not assumed */
+  lb_hunt_sets_clear(&sets);
+}
+
+/* Links, too; and all servers, if a majority is enough. */
+static void fewer_links_and_fewer_than_all_are_parts(void **state) {
+  (void)state;
+  struct lb_hunt_sets sets = hunt(&(struct rule){.faults = {"restart-P@H", "cut-c1@B-gone"}, .enough = "cutone-c1@B-gone", .of_ten = 10});
+  assert_true(names(&sets, "L2.cutone-c1@B-gone+restart-P@H", 2));
+  lb_hunt_sets_clear(&sets);
+  assert_int_equal(end(NULL), 0);
+  assert_int_equal(begin_five(NULL), 0);
+  sets = hunt(&(struct rule){.faults = {NULL, "restart-all@H"}, .enough = "restart-most@H", .of_ten = 10});
+  assert_true(names(&sets, "L1.restart-most@H", 3));
+  assert_false(names(&sets, "L1.restart-all@H", 5));
+  lb_hunt_sets_clear(&sets);
+}
+
 /* ---- what came of a trial --------------------------------------------------------------------------------------------- */
 
 static void a_violation_is_of_the_worst_that_happened(void **state) {
@@ -328,6 +377,9 @@ int main(void) {
       cmocka_unit_test_setup_teardown(sets_are_those_under_the_guard_of_the_hunt, begin, end),
       cmocka_unit_test_setup_teardown(a_hunt_goes_on_from_its_journal, begin, end),
       cmocka_unit_test_setup_teardown(a_journal_of_another_hunt_is_refused, begin, end),
+      cmocka_unit_test_setup_teardown(two_hosts_are_refuted_if_one_is_enough, begin_five, end),
+      cmocka_unit_test_setup_teardown(two_hosts_stay_if_one_is_not_enough, begin_five, end),
+      cmocka_unit_test_setup_teardown(fewer_links_and_fewer_than_all_are_parts, begin_five, end),
       cmocka_unit_test(a_violation_is_of_the_worst_that_happened),
       cmocka_unit_test_setup_teardown(each_class_has_minimal_sets_of_its_own, begin, end),
       cmocka_unit_test_setup_teardown(what_is_known_is_not_ahead, begin, end),

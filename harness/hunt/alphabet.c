@@ -31,27 +31,28 @@ static const struct row {
   unsigned needs;
 } rows[] = {
     {LB_HUNT_RESTART, TARGET(P), SLOT(ASKING) | SLOT(HOLDING) | SLOT(DONE) | SLOT(WOKEN), UNDO(STAYS), ANY_REGIME, HAS_SERVERS},
-    {LB_HUNT_RESTART, TARGET(F) | TARGET(ALL), SLOT(ASKING) | SLOT(HOLDING) | SLOT(DONE) | SLOT(WOKEN), UNDO(STAYS), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
-    {LB_HUNT_KILL, TARGET(P) | TARGET(F), SLOT(BEFORE) | SLOT(ASKING) | SLOT(HOLDING), UNDO(AFTER) | UNDO(GONE), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
-    {LB_HUNT_KILL, TARGET(P) | TARGET(F), SLOT(WOKEN), UNDO(GONE), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
+    {LB_HUNT_RESTART, TARGET(F) | TARGET(ONE) | TARGET(ALL) | TARGET(MOST), SLOT(ASKING) | SLOT(HOLDING) | SLOT(DONE) | SLOT(WOKEN), UNDO(STAYS), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
+    {LB_HUNT_KILL, TARGET(P) | TARGET(F) | TARGET(ONE), SLOT(BEFORE) | SLOT(ASKING) | SLOT(HOLDING), UNDO(AFTER) | UNDO(GONE), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
+    {LB_HUNT_KILL, TARGET(P) | TARGET(F) | TARGET(ONE), SLOT(WOKEN), UNDO(GONE), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
     {LB_HUNT_PAUSE, TARGET(P), SLOT(ASKING) | SLOT(HOLDING), UNDO(MID), ANY_REGIME, HAS_SERVERS},
-    {LB_HUNT_PAUSE, TARGET(F), SLOT(ASKING) | SLOT(HOLDING), UNDO(MID), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
-    {LB_HUNT_PAUSE, TARGET(P) | TARGET(F), SLOT(WOKEN), UNDO(MID), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
-    {LB_HUNT_PAUSE, TARGET(P) | TARGET(F), SLOT(BEFORE) | SLOT(ASKING) | SLOT(HOLDING), UNDO(AFTER), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
-    {LB_HUNT_ISOLATE, TARGET(P) | TARGET(F), SLOT(BEFORE) | SLOT(ASKING) | SLOT(HOLDING), UNDO(MID) | UNDO(AFTER) | UNDO(GONE), ANY_REGIME,
+    {LB_HUNT_PAUSE, TARGET(F) | TARGET(ONE), SLOT(ASKING) | SLOT(HOLDING), UNDO(MID), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
+    {LB_HUNT_PAUSE, TARGET(P) | TARGET(F) | TARGET(ONE), SLOT(WOKEN), UNDO(MID), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
+    {LB_HUNT_PAUSE, TARGET(P) | TARGET(F) | TARGET(ONE), SLOT(BEFORE) | SLOT(ASKING) | SLOT(HOLDING), UNDO(AFTER), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL},
+    {LB_HUNT_ISOLATE, TARGET(P) | TARGET(F) | TARGET(ONE), SLOT(BEFORE) | SLOT(ASKING) | SLOT(HOLDING), UNDO(MID) | UNDO(AFTER) | UNDO(GONE), ANY_REGIME,
      HAS_SERVERS | HAS_SEVERAL | HAS_NETWORK},
-    {LB_HUNT_ISOLATE, TARGET(P) | TARGET(F), SLOT(WOKEN), UNDO(MID) | UNDO(GONE), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL | HAS_NETWORK},
+    {LB_HUNT_ISOLATE, TARGET(P) | TARGET(F) | TARGET(ONE), SLOT(WOKEN), UNDO(MID) | UNDO(GONE), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL | HAS_NETWORK},
     {LB_HUNT_PART, TARGET(P), SLOT(BEFORE) | SLOT(ASKING) | SLOT(HOLDING), UNDO(AFTER) | UNDO(GONE), ANY_REGIME,
      HAS_SERVERS | HAS_SEVERAL | HAS_NETWORK | HAS_WATCHERS},
     {LB_HUNT_AHEAD, TARGET(P), SLOT(HOLDING), UNDO(STAYS), ANY_REGIME, HAS_SERVERS | SETS_SERVERS},
-    {LB_HUNT_AHEAD, TARGET(ALL), SLOT(HOLDING), UNDO(STAYS), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL | SETS_SERVERS},
+    {LB_HUNT_AHEAD, TARGET(ALL) | TARGET(MOST), SLOT(HOLDING), UNDO(STAYS), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL | SETS_SERVERS},
     {LB_HUNT_BACK, TARGET(P), SLOT(HOLDING), UNDO(STAYS), ANY_REGIME, HAS_SERVERS | SETS_SERVERS},
-    {LB_HUNT_BACK, TARGET(ALL), SLOT(HOLDING), UNDO(STAYS), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL | SETS_SERVERS},
+    {LB_HUNT_BACK, TARGET(ALL) | TARGET(MOST), SLOT(HOLDING), UNDO(STAYS), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL | SETS_SERVERS},
     {LB_HUNT_FAST, TARGET(P), SLOT(BEFORE), UNDO(STAYS), REGIME(DRIFT), HAS_SERVERS | SETS_SERVERS},
-    {LB_HUNT_FAST, TARGET(ALL), SLOT(BEFORE), UNDO(STAYS), REGIME(DRIFT), HAS_SERVERS | HAS_SEVERAL | SETS_SERVERS},
+    {LB_HUNT_FAST, TARGET(ALL) | TARGET(MOST), SLOT(BEFORE), UNDO(STAYS), REGIME(DRIFT), HAS_SERVERS | HAS_SEVERAL | SETS_SERVERS},
     {LB_HUNT_SLOW, TARGET(P), SLOT(BEFORE), UNDO(STAYS), REGIME(DRIFT), HAS_SERVERS | SETS_SERVERS},
-    {LB_HUNT_SLOW, TARGET(ALL), SLOT(BEFORE), UNDO(STAYS), REGIME(DRIFT), HAS_SERVERS | HAS_SEVERAL | SETS_SERVERS},
+    {LB_HUNT_SLOW, TARGET(ALL) | TARGET(MOST), SLOT(BEFORE), UNDO(STAYS), REGIME(DRIFT), HAS_SERVERS | HAS_SEVERAL | SETS_SERVERS},
     {LB_HUNT_CUT, TARGET(C1), SLOT(BEFORE) | SLOT(HOLDING), UNDO(GONE), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL | HAS_NETWORK},
+    {LB_HUNT_CUT_ONE, TARGET(C1), SLOT(BEFORE) | SLOT(HOLDING), UNDO(GONE), ANY_REGIME, HAS_SERVERS | HAS_SEVERAL | HAS_NETWORK},
     {LB_HUNT_CUT_OFF, TARGET(C1), SLOT(ASKING) | SLOT(HOLDING) | SLOT(DONE), UNDO(STAYS), REGIME(SHORT), HAS_SERVER | HAS_NETWORK},
     {LB_HUNT_CUT_OFF, TARGET(C2), SLOT(HOLDING), UNDO(STAYS), REGIME(SHORT), HAS_SERVER | HAS_NETWORK},
     {LB_HUNT_PAUSE, TARGET(C1), SLOT(ASKING) | SLOT(HOLDING) | SLOT(CHECKED) | SLOT(DONE), UNDO(STAYS), REGIME(SHORT), 0},
@@ -85,6 +86,13 @@ static bool outlasts(enum lb_hunt_regime regime, struct lb_hunt_fault f) {
   return regime == LB_HUNT_DRIFT && late && !lb_hunt_of_client(f);
 }
 
+/* Servers that know each other may choose any of them: there no role is one of the others. */
+static bool exists(const struct lb_hunt_system *s, enum lb_hunt_target target) {
+  enum { WITH_SEVERAL_OTHERS = 5, WITH_MAJORITY = 3 };
+  if (target == LB_HUNT_ONE) return s->servers == LB_HUNT_INDEPENDENT && s->count >= WITH_SEVERAL_OTHERS;
+  return target != LB_HUNT_MOST || s->count >= WITH_MAJORITY;
+}
+
 static size_t add_undos(const struct lb_hunt_system *s, enum lb_hunt_regime regime, const struct row *row, struct lb_hunt_fault f, struct lb_hunt_fault *ret) {
   size_t count = 0;
   for (unsigned u = 0; u < LB_HUNT_UNDO_COUNT; u++) {
@@ -101,11 +109,38 @@ size_t lb_hunt_letters(const struct lb_hunt_system *s, enum lb_hunt_regime regim
       bool fits = row->regimes & (1u << regime) && (row->needs & ~has(s)) == 0 && !(without & (1u << row->kind));
       if (!fits || !(row->slots & (1u << slot))) continue;
       for (unsigned t = 0; t < LB_HUNT_TARGET_COUNT; t++)
-        if (row->targets & (1u << t))
+        if (row->targets & (1u << t) && exists(s, (enum lb_hunt_target)t) && (row->kind != LB_HUNT_CUT_ONE || exists(s, LB_HUNT_ONE)))
           count += add_undos(s, regime, row, (struct lb_hunt_fault){row->kind, (enum lb_hunt_target)t, (enum lb_hunt_slot)slot, LB_HUNT_STAYS}, ret + count);
     }
   return count;
 }
+
+/* ---- fewer hosts ------------------------------------------------------------------------------------- */
+
+bool lb_hunt_is_fewer(struct lb_hunt_fault less, struct lb_hunt_fault more) {
+  bool cut = less.kind == LB_HUNT_CUT_ONE && more.kind == LB_HUNT_CUT;
+  if (less.slot != more.slot || less.undo != more.undo || (less.kind != more.kind && !cut)) return false;
+  if (cut) return less.target == more.target;
+  switch (more.target) {
+    case LB_HUNT_ALL: return less.target == LB_HUNT_MOST || less.target == LB_HUNT_P || less.target == LB_HUNT_F || less.target == LB_HUNT_ONE;
+    case LB_HUNT_MOST: return less.target == LB_HUNT_P;
+    case LB_HUNT_F: return less.target == LB_HUNT_ONE;
+    default: return false;
+  }
+}
+
+size_t lb_hunt_fewer(const struct lb_hunt_system *s, struct lb_hunt_fault fault, struct lb_hunt_fault ret[LB_HUNT_FEWER_MAX]) {
+  struct lb_hunt_fault less = fault;
+  size_t count = 0;
+  if (fault.kind == LB_HUNT_CUT && exists(s, LB_HUNT_ONE)) less.kind = LB_HUNT_CUT_ONE, ret[count++] = less;
+  for (int t = 0; t < LB_HUNT_TARGET_COUNT && fault.kind != LB_HUNT_CUT; t++) {
+    less.target = (enum lb_hunt_target)t;
+    if (exists(s, less.target) && lb_hunt_is_fewer(less, fault)) ret[count++] = less;
+  }
+  return count;
+}
+
+bool lb_hunt_is_part(struct lb_hunt_fault f) { return f.kind == LB_HUNT_CUT_ONE || f.target == LB_HUNT_ONE || f.target == LB_HUNT_MOST; }
 
 /* ---- what can be said of one letter ------------------------------------------------------------------ */
 

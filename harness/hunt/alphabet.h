@@ -26,6 +26,7 @@ enum lb_hunt_kind {
   LB_HUNT_BACK,    /* or back */
   LB_HUNT_FAST,    /* clocks run twice as fast */
   LB_HUNT_SLOW,    /* or half as fast */
+  LB_HUNT_CUT_ONE, /* a client from one of the servers that LB_HUNT_CUT is about */
   LB_HUNT_KIND_COUNT
 };
 enum lb_hunt_target {
@@ -34,6 +35,8 @@ enum lb_hunt_target {
   LB_HUNT_ALL, /* all servers */
   LB_HUNT_C1,
   LB_HUNT_C2,
+  LB_HUNT_ONE,  /* one server of F, where that is several that do not know each other */
+  LB_HUNT_MOST, /* the smallest majority that has P, where that is not all */
   LB_HUNT_TARGET_COUNT
 };
 /* When it is done, in the order of the program. */
@@ -114,6 +117,13 @@ const char *lb_hunt_regime_name(enum lb_hunt_regime regime); /* "long", "short",
 bool lb_hunt_fault_equal(struct lb_hunt_fault a, struct lb_hunt_fault b);
 /* True if it is done to a client. */
 bool lb_hunt_of_client(struct lb_hunt_fault fault);
+/* True if `less` is the same thing, done to fewer hosts of those to which `more` does it. */
+bool lb_hunt_is_fewer(struct lb_hunt_fault less, struct lb_hunt_fault more);
+/* The faults that are so, of the servers of the system. How many. */
+#define LB_HUNT_FEWER_MAX 4
+size_t lb_hunt_fewer(const struct lb_hunt_system *system, struct lb_hunt_fault fault, struct lb_hunt_fault ret[LB_HUNT_FEWER_MAX]);
+/* True if it is there only as a part of another fault. */
+bool lb_hunt_is_part(struct lb_hunt_fault fault);
 /* True if clocks run at another rate from then on. */
 bool lb_hunt_drifts(struct lb_hunt_fault fault);
 /* True if another server takes over after it, where one can: the primary is gone or reaches nobody for long enough. */

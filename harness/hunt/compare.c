@@ -27,8 +27,9 @@ static bool same_slot(const struct lb_hunt_system *s, struct lb_hunt_fault of_se
 }
 
 static bool does(const struct lb_hunt_system *s, struct lb_hunt_fault of_set, struct lb_hunt_fault deed) {
-  bool there = of_set.target == deed.target || (of_set.target == LB_HUNT_P && deed.target == LB_HUNT_ALL);
-  return of_set.kind == deed.kind && there && same_slot(s, of_set, deed) && same_undo(of_set, deed);
+  struct lb_hunt_fault there = deed; /* as the set does it, to see whether it does it to fewer hosts */
+  there.slot = of_set.slot, there.undo = of_set.undo;
+  return (lb_hunt_fault_equal(of_set, there) || lb_hunt_is_fewer(of_set, there)) && same_slot(s, of_set, deed) && same_undo(of_set, deed);
 }
 
 /* All faults of the timeline are among those of the scenario, in their order. What breaks only where leases are short needs one that is renewed or ends. */

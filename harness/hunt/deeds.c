@@ -75,6 +75,7 @@ enum { NOBODY = -1, OTHERS = -2 }; /* no host has this role; hosts that no targe
 
 static int node_target(const struct lb_hunt_system *s, int number) {
   if (number == 1) return LB_HUNT_P;
+  if (s->servers == LB_HUNT_INDEPENDENT && s->count > 3 && number > (int)s->count / 2 + 1) return LB_HUNT_ONE;
   return s->others && number == (int)s->count && s->count <= 3 ? LB_HUNT_F : OTHERS;
 }
 
@@ -89,7 +90,7 @@ static int target_of(const struct lb_hunt_system *s, struct lb_role role) {
     case LB_ROLE_REPLICAS: return one ? NOBODY : s->count == 2 ? LB_HUNT_F : OTHERS;
     case LB_ROLE_PARTNERS: return one ? NOBODY : OTHERS;
     case LB_ROLE_MINORITY: return s->count < 3 ? NOBODY : LB_HUNT_F;
-    case LB_ROLE_MAJORITY: /* as good as all: the others alone decide nothing */
+    case LB_ROLE_MAJORITY: return one ? LB_HUNT_P : s->count < 3 ? LB_HUNT_ALL : LB_HUNT_MOST;
     case LB_ROLE_ALL: return one ? LB_HUNT_P : LB_HUNT_ALL;
     case LB_ROLE_HOLDER: return LB_HUNT_C1;
     case LB_ROLE_WAITERS: return LB_HUNT_C2;
@@ -110,9 +111,11 @@ static void know_not(struct lb_hunt_deeds *d, enum lb_hunt_why why, const struct
 static bool cut_of(const struct lb_hunt_system *s, const struct lb_step *step, int *ret_target, enum lb_hunt_kind *ret) {
   bool a = lb_role_is_client(step->a), client = a || lb_role_is_client(step->b);
   int from = target_of(s, a ? step->b : step->a), other = target_of(s, a ? step->a : step->b);
+  if (from == LB_HUNT_MOST) from = LB_HUNT_ALL; /* the others alone decide nothing */
+  if (other == LB_HUNT_MOST) other = LB_HUNT_ALL;
   if (client) {
     *ret_target = from == NOBODY ? NOBODY : other;
-    *ret = from == LB_HUNT_ALL || (from == LB_HUNT_P && s->count < 2) ? LB_HUNT_CUT_OFF : LB_HUNT_CUT;
+    *ret = from == LB_HUNT_ALL || (from == LB_HUNT_P && s->count < 2) ? LB_HUNT_CUT_OFF : from == LB_HUNT_ONE ? LB_HUNT_CUT_ONE : LB_HUNT_CUT;
     return *ret == LB_HUNT_CUT_OFF || other == LB_HUNT_C1;
   }
   *ret_target = s->count < 2 || from == NOBODY || other == NOBODY ? NOBODY : from;

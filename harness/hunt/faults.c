@@ -7,11 +7,19 @@
 enum { GATE_SHARE = 4 };
 #define LINE(p, ...) (fprintf((p)->file, "step = " __VA_ARGS__), fputc('\n', (p)->file))
 
+/* The primary of servers that do not know each other is the first, so the last one is outside its majority. */
+static const char *last_of(const struct lb_hunt_system *s) {
+  static const char *const nodes[] = {[5] = "node 5", [6] = "node 6", [7] = "node 7", [8] = "node 8", [9] = "node 9"};
+  return s->count < sizeof nodes / sizeof *nodes ? nodes[s->count] : s->others;
+}
+
 static const char *role_of(const struct lb_hunt_program *p, enum lb_hunt_target target) {
   switch (target) {
     case LB_HUNT_P: return "primary";
     case LB_HUNT_F: return p->system->others;
     case LB_HUNT_ALL: return "all";
+    case LB_HUNT_MOST: return "majority";
+    case LB_HUNT_ONE: return last_of(p->system);
     case LB_HUNT_C1: return "client 1";
     default: return "client 2";
   }
@@ -67,6 +75,7 @@ static void act(struct lb_hunt_program *p, struct lb_hunt_fault f) {
     case LB_HUNT_ISOLATE: LINE(p, "cut %s from all", who); break; /* its link to itself is none */
     case LB_HUNT_PART: LINE(p, "cut %s from replicas", who); break;
     case LB_HUNT_CUT: cut(p, who); break;
+    case LB_HUNT_CUT_ONE: LINE(p, "cut %s from %s", who, last_of(p->system)); break;
     case LB_HUNT_CUT_OFF: LINE(p, "cut %s from all", who); break;
     case LB_HUNT_AHEAD: LINE(p, "clock %s wall +60m", who); break;
     case LB_HUNT_BACK: LINE(p, "clock %s wall -60m", who); break;
@@ -82,7 +91,7 @@ static bool is_over(const struct lb_hunt_program *p, size_t i) {
   const struct lb_hunt_fault *f = p->timeline->fault;
   for (size_t j = i + 1; j < p->timeline->fault_count; j++) {
     bool ends = f[j].kind == LB_HUNT_RESTART || f[j].kind == LB_HUNT_KILL;
-    if (f[i].kind == LB_HUNT_PAUSE && ends && (f[j].target == f[i].target || f[j].target == LB_HUNT_ALL)) return true;
+    if (f[i].kind == LB_HUNT_PAUSE && ends && (f[j].target == f[i].target || f[j].target == LB_HUNT_ALL || (f[j].target == LB_HUNT_F && f[i].target == LB_HUNT_ONE) || (f[j].target == LB_HUNT_MOST && f[i].target == LB_HUNT_P))) return true;
   }
   return false;
 }
@@ -126,7 +135,7 @@ void lb_hunt_take_back(struct lb_hunt_program *p, enum lb_hunt_undo undo) {
 void lb_hunt_heal(struct lb_hunt_program *p) {
   for (size_t i = 0; i < p->timeline->fault_count; i++) {
     enum lb_hunt_kind kind = p->timeline->fault[i].kind;
-    if (kind == LB_HUNT_CUT || kind == LB_HUNT_CUT_OFF) {
+    if (kind == LB_HUNT_CUT || kind == LB_HUNT_CUT_ONE || kind == LB_HUNT_CUT_OFF) {
       LINE(p, "heal");
       return;
     }

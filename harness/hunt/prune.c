@@ -33,12 +33,12 @@ static enum lb_hunt_pruned of_fault(const struct lb_hunt_system *s, struct lb_hu
 enum { HOST_P = 1 << 0, HOST_F = 1 << 1, HOST_OTHERS = 1 << 2, SERVERS = HOST_P | HOST_F | HOST_OTHERS, HOST_C1 = 1 << 3, HOST_C2 = 1 << 4 };
 static unsigned targeted(struct lb_hunt_fault f) {
   static const unsigned hosts[LB_HUNT_TARGET_COUNT] = {
-      [LB_HUNT_P] = HOST_P, [LB_HUNT_F] = HOST_F, [LB_HUNT_ALL] = SERVERS, [LB_HUNT_C1] = HOST_C1, [LB_HUNT_C2] = HOST_C2};
+      [LB_HUNT_P] = HOST_P, [LB_HUNT_F] = HOST_F, [LB_HUNT_ALL] = SERVERS, [LB_HUNT_C1] = HOST_C1, [LB_HUNT_C2] = HOST_C2, [LB_HUNT_ONE] = HOST_F, [LB_HUNT_MOST] = HOST_P | HOST_OTHERS};
   return hosts[f.target];
 }
 /* With those at the other ends of its links. */
 static unsigned touched(struct lb_hunt_fault f) {
-  bool links = f.kind == LB_HUNT_ISOLATE || f.kind == LB_HUNT_PART || f.kind == LB_HUNT_CUT || f.kind == LB_HUNT_CUT_OFF;
+  bool links = f.kind == LB_HUNT_ISOLATE || f.kind == LB_HUNT_PART || f.kind == LB_HUNT_CUT || f.kind == LB_HUNT_CUT_ONE || f.kind == LB_HUNT_CUT_OFF;
   return targeted(f) | (links ? (unsigned)SERVERS : 0);
 }
 
@@ -104,6 +104,7 @@ static bool is_harmless(struct lb_hunt_fault f) {
 }
 
 static enum lb_hunt_pruned bound_of(struct lb_hunt_fault f) {
+  if (lb_hunt_is_part(f)) return LB_HUNT_FEWER_HOSTS;
   if (is_harmless(f)) return LB_HUNT_HARMLESS_CLOCK;
   if (f.kind == LB_HUNT_KILL && f.target == LB_HUNT_C1 && f.slot > LB_HUNT_ASKING) return LB_HUNT_HOLDER_KILLED;
   if (f.kind == LB_HUNT_RESTART && f.slot == LB_HUNT_DONE) return LB_HUNT_LATE_RESTART;
@@ -155,6 +156,7 @@ static const struct {
     [LB_HUNT_ORDER] = {true, "another order of faults that touch no common host is run"},
     [LB_HUNT_NO_QUEUE] = {true, "nobody queues, so no waiter is woken"},
     [LB_HUNT_NO_DRIFT] = {true, "no clock drifts: as in `long`"},
+    [LB_HUNT_FEWER_HOSTS] = {false, "bound: fewer hosts than all or a minority, beside other faults; run where those broke"},
     [LB_HUNT_HARMLESS_CLOCK] = {false, "bound: no clock that only makes leases longer, beside other faults"},
     [LB_HUNT_HOLDER_KILLED] = {false, "bound: no holder that is killed, beside other faults"},
     [LB_HUNT_LATE_RESTART] = {false, "bound: no restart behind the last write, beside other faults"},

@@ -15,10 +15,13 @@ const char *lb_hunt_standing_name(enum lb_hunt_standing standing) {
 
 /* ---- subsets --------------------------------------------------------------------------------------------------------- */
 
-/* Proper subsets as indices of the space. Without a clock that drifts, a part of the regime drift is what it is in the regime long. */
-static size_t subsets(const struct lb_hunt_space *space, size_t timeline, size_t ret[LB_HUNT_SUBSETS_MAX]) {
-  struct lb_hunt_timeline part[LB_HUNT_SUBSETS_MAX];
+enum { PARTS_MAX = LB_HUNT_SUBSETS_MAX + LB_HUNT_FEWER_SETS_MAX };
+
+/* Proper subsets, of faults and of the hosts to which they are done, as indices of the space. Without a clock that drifts, a part of the regime drift is what it is in the regime long. */
+static size_t subsets(const struct lb_hunt_space *space, size_t timeline, size_t ret[PARTS_MAX]) {
+  struct lb_hunt_timeline part[PARTS_MAX];
   size_t count = 0, parts = lb_hunt_subsets(space, &space->timeline[timeline], part);
+  parts += lb_hunt_fewer_sets(space, &space->timeline[timeline], part + parts);
   for (size_t i = 0; i < parts; i++) {
     ptrdiff_t at = lb_hunt_find(space, &part[i]);
     if (at < 0) part[i].regime = LB_HUNT_LONG, at = lb_hunt_find(space, &part[i]);
@@ -27,8 +30,19 @@ static size_t subsets(const struct lb_hunt_space *space, size_t timeline, size_t
   return count;
 }
 
+/* Quick: each fault of the small one is among those of the large one, or done to fewer hosts. */
+static bool may_be_in(const struct lb_hunt_timeline *small, const struct lb_hunt_timeline *large) {
+  if (small->fault_count > large->fault_count) return false;
+  for (size_t i = 0; i < small->fault_count; i++) {
+    bool found = false;
+    for (size_t j = 0; j < large->fault_count; j++) found |= lb_hunt_fault_equal(small->fault[i], large->fault[j]) || lb_hunt_is_fewer(small->fault[i], large->fault[j]);
+    if (!found) return false;
+  }
+  return true;
+}
+
 static bool is_subset(const struct lb_hunt_space *space, size_t small, size_t large) {
-  size_t part[LB_HUNT_SUBSETS_MAX], count = subsets(space, large, part);
+  size_t part[PARTS_MAX], count = may_be_in(&space->timeline[small], &space->timeline[large]) ? subsets(space, large, part) : 0;
   for (size_t i = 0; i < count; i++)
     if (part[i] == small) return true;
   return false;
@@ -50,7 +64,7 @@ bool lb_hunt_sets_contained(const struct lb_hunt_sets *sets, const struct lb_hun
 
 /* The subsets that break, and those of which that is not known. */
 static void look_at_subsets(const struct lb_hunt_book *b, size_t timeline, enum lb_hunt_came class, unsigned *ret_breaking, unsigned *ret_open) {
-  size_t part[LB_HUNT_SUBSETS_MAX], count = subsets(b->space, timeline, part);
+  size_t part[PARTS_MAX], count = subsets(b->space, timeline, part);
   *ret_breaking = *ret_open = 0;
   for (size_t i = 0; i < count; i++) {
     if (lb_hunt_breaks(b, part[i], class)) ++*ret_breaking;
@@ -87,12 +101,21 @@ static int add(struct lb_hunt_sets *sets, const struct lb_hunt_set *set) {
   return 0;
 }
 
-/* The space is in the order of the number of faults, so the smaller sets are known when a larger one is looked at. */
+/* One with fewer hosts may stand behind the one that it is a part of. */
+static void drop_contained(const struct lb_hunt_space *space, enum lb_hunt_came class, struct lb_hunt_sets *sets) {
+  size_t kept = 0;
+  for (size_t i = 0; i < sets->count; i++)
+    if (sets->set[i].class != class || !lb_hunt_sets_contained(sets, space, sets->set[i].timeline, class)) sets->set[kept++] = sets->set[i];
+  sets->count = kept;
+}
+
+/* The space is in the order of the number of faults, so sets with fewer faults are known when a larger one is looked at. */
 static int find_class(const struct lb_hunt_book *b, enum lb_hunt_came class, struct lb_hunt_sets *ret) {
   struct lb_hunt_set set;
   int r = 0;
   for (size_t i = 0; i < b->space->count && r == 0; i++)
     if (judge(b, ret, i, class, &set)) r = add(ret, &set);
+  drop_contained(b->space, class, ret);
   return r;
 }
 
@@ -174,7 +197,7 @@ static bool is_news(const struct lb_hunt_sets *sets, const struct lb_hunt_space 
 }
 
 ptrdiff_t lb_hunt_sets_wanting(const struct lb_hunt_book *b, const struct lb_hunt_sets *sets, size_t faults, bool firsts, size_t **ret) {
-  size_t part[LB_HUNT_SUBSETS_MAX], count = 0;
+  size_t part[PARTS_MAX], count = 0;
   bool *wanted = calloc(b->space->count + 1, sizeof *wanted);
   *ret = malloc((b->space->count + 1) * sizeof **ret);
   if (!wanted || !*ret) return free(wanted), free(*ret), *ret = NULL, -ENOMEM;

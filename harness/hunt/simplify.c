@@ -35,14 +35,20 @@ static void swap(struct lb_hunt_timeline *t, size_t i) {
   t->fault[i + 1] = first;
 }
 
+/* Fewer hosts are run beside other faults where all of them broke. */
+static bool is_run(const struct lb_hunt_space *space, const struct lb_hunt_timeline *t) {
+  enum lb_hunt_pruned why = lb_hunt_prune(&space->system, t);
+  return why == LB_HUNT_RUN || why == LB_HUNT_FEWER_HOSTS;
+}
+
 /* As it stands, or with two neighbours in the order in which they are run. -1 = the space would not run it. */
 static ptrdiff_t find_run(const struct lb_hunt_space *space, struct lb_hunt_timeline t) {
-  if (lb_hunt_prune(&space->system, &t) == LB_HUNT_RUN) return lb_hunt_find(space, &t);
+  if (is_run(space, &t)) return lb_hunt_find(space, &t);
   if (lb_hunt_prune(&space->system, &t) != LB_HUNT_ORDER) return -1;
   for (size_t i = 0; i + 1 < t.fault_count; i++) {
     if (t.fault[i].slot != t.fault[i + 1].slot) continue;
     swap(&t, i);
-    if (lb_hunt_prune(&space->system, &t) == LB_HUNT_RUN) return lb_hunt_find(space, &t);
+    if (is_run(space, &t)) return lb_hunt_find(space, &t);
     swap(&t, i);
   }
   return -1;

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+
 enum { FIRST_ROOM = 1024 };
 
 static int add(struct lb_hunt_space *space, size_t *room, const struct lb_hunt_timeline *t) {
@@ -64,6 +66,37 @@ static bool is_empty(const struct words *words, enum lb_hunt_regime regime) {
   return regime == LB_HUNT_DRIFT;
 }
 
+static bool is_same(const struct lb_hunt_timeline *a, const struct lb_hunt_timeline *b) {
+  if (a->regime != b->regime || a->fault_count != b->fault_count) return false;
+  for (size_t i = 0; i < a->fault_count; i++)
+    if (!lb_hunt_fault_equal(a->fault[i], b->fault[i])) return false;
+  return true;
+}
+
+/* Where it is looked for first. */
+static size_t place_of(const struct lb_hunt_space *space, const struct lb_hunt_timeline *t) {
+  unsigned char bytes[1 + 4 * LB_HUNT_FAULTS_MAX];
+  size_t len = 0;
+  bytes[len++] = (unsigned char)t->regime;
+  for (size_t i = 0; i < t->fault_count; i++) {
+    const struct lb_hunt_fault *f = &t->fault[i];
+    bytes[len++] = (unsigned char)f->kind, bytes[len++] = (unsigned char)f->target, bytes[len++] = (unsigned char)f->slot, bytes[len++] = (unsigned char)f->undo;
+  }
+  return space->places > 0 ? lb_hash(LB_HASH_BEGIN, bytes, len) % space->places : 0;
+}
+
+static int make_places(struct lb_hunt_space *space) {
+  space->places = 2 * space->count + 1;
+  space->place = calloc(space->places, sizeof *space->place);
+  if (!space->place) return -ENOMEM;
+  for (size_t i = 0; i < space->count; i++) {
+    size_t at = place_of(space, &space->timeline[i]);
+    while (space->place[at] > 0) at = (at + 1) % space->places;
+    space->place[at] = i + 1;
+  }
+  return 0;
+}
+
 int lb_hunt_space_make(const struct lb_hunt_system *system, int faults_max, const struct lb_hunt_switches *switches, struct lb_hunt_space *ret) {
   size_t room = 0;
   int r = 0;
@@ -77,25 +110,20 @@ int lb_hunt_space_make(const struct lb_hunt_system *system, int faults_max, cons
       words.count = lb_hunt_letters(system, t.regime, ret->switches.without, words.letter);
       if (!is_empty(&words, t.regime)) r = spell(ret, &room, &words, &t, faults);
     }
+  if (r == 0) r = make_places(ret);
   if (r < 0) lb_hunt_space_clear(ret);
   return r;
 }
 
 void lb_hunt_space_clear(struct lb_hunt_space *space) {
   free(space->timeline);
+  free(space->place);
   *space = (struct lb_hunt_space){0};
 }
 
-static bool is_same(const struct lb_hunt_timeline *a, const struct lb_hunt_timeline *b) {
-  if (a->regime != b->regime || a->fault_count != b->fault_count) return false;
-  for (size_t i = 0; i < a->fault_count; i++)
-    if (!lb_hunt_fault_equal(a->fault[i], b->fault[i])) return false;
-  return true;
-}
-
 ptrdiff_t lb_hunt_find(const struct lb_hunt_space *space, const struct lb_hunt_timeline *t) {
-  for (size_t i = 0; i < space->count; i++)
-    if (is_same(&space->timeline[i], t)) return (ptrdiff_t)i;
+  for (size_t at = place_of(space, t); space->places > 0 && space->place[at] > 0; at = (at + 1) % space->places)
+    if (is_same(&space->timeline[space->place[at] - 1], t)) return (ptrdiff_t)space->place[at] - 1;
   return -1;
 }
 

@@ -28,6 +28,7 @@ enum lb_hunt_pruned {
   LB_HUNT_NO_QUEUE,      /* a waiter that is woken, where nobody queues */
   LB_HUNT_NO_DRIFT,      /* of the regime drift, and no clock drifts: as in `long`. Run for the subsets of others */
   /* Bounds, at two faults and more. */
+  LB_HUNT_FEWER_HOSTS,    /* a majority, or one server of a minority: a part of all or of that minority, and run where these broke */
   LB_HUNT_HARMLESS_CLOCK, /* a clock that only makes leases longer */
   LB_HUNT_HOLDER_KILLED,  /* client 1 is killed after its grant */
   LB_HUNT_LATE_RESTART,   /* a restart at R */
@@ -62,6 +63,8 @@ struct lb_hunt_space {
   int faults_max;
   struct lb_hunt_timeline *timeline; /* by number of faults, then regime, then the order of the alphabet */
   size_t count;
+  size_t *place; /* by the hash of a timeline: 1 + its index; 0 = none */
+  size_t places;
 };
 
 /* All timelines of at most faults_max (0..3) faults. 0, -EINVAL (faults_max) or -ENOMEM; on error *ret is empty. */
@@ -79,6 +82,16 @@ ptrdiff_t lb_hunt_find(const struct lb_hunt_space *space, const struct lb_hunt_t
 #define LB_HUNT_SUBSETS_MAX 7
 size_t lb_hunt_subsets(const struct lb_hunt_space *space, const struct lb_hunt_timeline *timeline,
                        struct lb_hunt_timeline ret[LB_HUNT_SUBSETS_MAX]);
+/* Proper subsets by hosts, too, of the same regime: of its faults some, at least one of them done to fewer hosts. Only those that mean something there. How many. */
+#define LB_HUNT_FEWER_SETS_MAX 216
+size_t lb_hunt_fewer_sets(const struct lb_hunt_space *space, const struct lb_hunt_timeline *timeline, struct lb_hunt_timeline ret[LB_HUNT_FEWER_SETS_MAX]);
+/* Servers and clients to which its faults are done. A client that cannot reach some of the servers counts as these; one that reaches none as itself. */
+struct lb_hunt_hosts {
+  size_t servers, clients;
+};
+struct lb_hunt_hosts lb_hunt_hosts_of(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline);
+/* "It hits 3 of 5 servers and a client". 60 bytes are enough; "" of a timeline without faults. */
+void lb_hunt_hosts_say(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline, char *buf, size_t size);
 /* True of a timeline of one fault that every system with a server of its own has: shares of what breaks compare only over these (28 of them;
  * fewer where clocks cannot be set, links cannot be cut or a lock has no points). */
 bool lb_hunt_is_core(const struct lb_hunt_timeline *timeline);

@@ -108,7 +108,7 @@ static void tell_simplest(const struct lb_hunt *h, const struct lb_hunt_set *set
 }
 
 void lb_hunt_tell_sets(const struct lb_hunt *h, const char *folder, size_t max, FILE *out) {
-  char id[LB_HUNT_ID_MAX];
+  char id[LB_HUNT_ID_MAX], hosts[60];
   size_t told[LB_HUNT_CAME_COUNT] = {0};
   for (size_t i = 0; i < h->sets.count; i++) {
     const struct lb_hunt_set *s = &h->sets.set[i];
@@ -119,6 +119,8 @@ void lb_hunt_tell_sets(const struct lb_hunt *h, const char *folder, size_t max, 
             s->class == LB_HUNT_LEASE ? "" : lb_hunt_class_text(s->class),
             standing_text(s->standing));
     tell_faults(t, out);
+    lb_hunt_hosts_say(&h->space.system, t, hosts, sizeof hosts);
+    if (*hosts) fprintf(out, "\n      hits%s", hosts + strlen("It hits"));
     if (s->replayed) fprintf(out, "\n      replayed: %u of %u came out so", s->agreed, s->replayed);
     tell_simplest(h, s, out);
     tell_others(h, i, out);

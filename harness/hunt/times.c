@@ -59,7 +59,7 @@ static int64_t of_fault(const struct lb_hunt_times *t, const struct lb_hunt_syst
   int64_t ms = f.undo == LB_HUNT_MID ? t->mid_ms : f.undo == LB_HUNT_AFTER ? DETECTORS * s->detector_ms + UNSEEN_MS : 0;
   if (f.kind == LB_HUNT_RESTART || f.kind == LB_HUNT_KILL) ms += UNSEEN_MS;
   if (!lb_hunt_of_client(f)) return ms;
-  return ms + (f.kind == LB_HUNT_KILL ? t->ttl_ms + t->section_ms : f.kind == LB_HUNT_PAUSE || f.kind == LB_HUNT_CUT || f.kind == LB_HUNT_CUT_OFF ? t->write_ms : 0);
+  return ms + (f.kind == LB_HUNT_KILL ? t->ttl_ms + t->section_ms : f.kind == LB_HUNT_PAUSE || f.kind == LB_HUNT_CUT || f.kind == LB_HUNT_CUT_ONE || f.kind == LB_HUNT_CUT_OFF ? t->write_ms : 0);
 }
 
 int64_t lb_hunt_takes_ms(const struct lb_hunt_system *s, const struct lb_hunt_timeline *timeline) {

@@ -21,6 +21,7 @@ static const struct {
     [LB_HUNT_AHEAD] = {"ahead", "given a wall clock that jumps an hour ahead"},
     [LB_HUNT_BACK] = {"behind", "given a wall clock that jumps an hour back"},
     [LB_HUNT_FAST] = {"fast", "given clocks that run twice as fast"},
+    [LB_HUNT_CUT_ONE] = {"cutone", "cut off from one of the servers"},
     [LB_HUNT_SLOW] = {"slow", "given clocks that run half as fast"},
 };
 static const struct {
@@ -31,6 +32,8 @@ static const struct {
     [LB_HUNT_ALL] = {"all", "all servers are"},
     [LB_HUNT_C1] = {"c1", "client 1 is"},
     [LB_HUNT_C2] = {"c2", "client 2 is"},
+    [LB_HUNT_ONE] = {"one", "one of those outside the primary's majority is"},
+    [LB_HUNT_MOST] = {"most", "a majority of the servers are"},
 };
 static const struct {
   const char *name, *said;

@@ -11,12 +11,15 @@
 
 static void head(const struct lb_hunt_program *p, enum lb_guard guard, const struct lb_hunt_settings *settings, const char *id) {
   const struct lb_hunt_timeline *t = p->timeline;
+  char hosts[60];
   fprintf(p->file, "# %s of a hunt on %s.\n", id, p->system->name);
   for (size_t i = 0; i < t->fault_count; i++) {
     char said[160];
     lb_hunt_fault_say(t->fault[i], said, sizeof said);
     fprintf(p->file, "# %s%s%s\n", i == 0 ? "In it " : "and ", said, i + 1 == t->fault_count ? "." : ",");
   }
+  lb_hunt_hosts_say(p->system, t, hosts, sizeof hosts);
+  if (*hosts) fprintf(p->file, "# %s.\n", hosts);
   if (t->fault_count == 0) fprintf(p->file, "# In it nothing is done to anybody.\n");
   if (!p->client_3) fprintf(p->file, "# Without client 3: nobody opens a session behind the faults.\n");
   fprintf(p->file, "# Leases: %lld ms, %s.\n", (long long)p->times.ttl_ms, p->times.renew ? "renewed while a client holds" : "not renewed");
