@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Whether the intervals of a campaign hold what they promise: campaigns with a known rate are drawn many times, from a fixed
- * seed, and it is counted how often the interval has the rate in it. 95 % is promised; 93 to 97 % is asked for.
+ * seed, and it is counted how often the interval has the rate in it. 95 % is promised; 93 to 99 % is asked for. Trials that are alike
+ * get more: they count as no more events than there were, though chance makes some look like more.
  *
  * In the generators the trials differ by more than chance (each has a rate of its own), and one fault costs several violations, as
  * a paused holder does. What is usually quoted beside such counts is counted, too, so that it is seen what it would have claimed.
@@ -152,7 +153,7 @@ static void the_rate_lies_in_the_interval_as_often_as_promised(void **state) {
   };
   for (size_t i = 0; i < sizeof generators / sizeof *generators; i++) {
     double found = simulate(&generators[i]).ours;
-    if (!(found >= 93 && found <= 97)) fail_msg("%s: %.1f %%, expected 93 to 97", generators[i].name, found);
+    if (!(found >= 93 && found <= 99)) fail_msg("%s: %.1f %%, expected 93 to 99", generators[i].name, found);
   }
 }
 

@@ -31,17 +31,18 @@ double lb_upper95_zero(uint64_t n) { return n ? 1 - pow(ONE_SIDED, 1 / (double)n
 
 /* Trials are what is independent: the faults of one trial share its servers, and one fault can cost
  * many violations. So the spread of the trials is asked how much less the events are worth than as
- * many independent ones (the design effect), and the score interval is taken of that smaller
- * number, with Student's quantile, because few trials know their own spread badly.
+ * many independent ones (the design effect). Few trials know their own spread badly, so they are
+ * worth less again, by the square of Student's quantile over the normal one. The score interval is
+ * taken of what is left: the effective number, which is never above the number counted.
  *
  * Design effect and effective number: J. N. K. Rao and A. J. Scott, "A simple method for the
  * analysis of clustered binary data", Biometrics 48 (1992). Its use in an interval with Student's t:
  * E. L. Korn and B. I. Graubard, "Confidence intervals for proportions with small expected number
- * of positive counts", Survey Methodology 24 (1998). Why Wilson's form: C. Franco, R. J. A. Little,
+ * of positive counts", Survey Methodology 24 (1998). Its cap: J. D. Parker et al., "National Center
+ * for Health Statistics data presentation standards for proportions", Vital and Health Statistics 2 (2017). Why Wilson's form: C. Franco, R. J. A. Little,
  * T. A. Louis and E. V. Slud, "Comparative study of confidence intervals for proportions in complex
  * sample surveys", J. Survey Statistics and Methodology 7 (2019). A bootstrap over five trials
  * covers about 80 % where it says 95 % (tests/test-coverage.c). */
-#define LEAST_EFFECT 0.25 /* a few trials that happen to be alike are not worth more than four times their number */
 
 /* What Student's t with that many degrees of freedom exceeds with a chance of 2.5 %. From 11 on by
  * the expansion of Abramowitz and Stegun, 26.7.5: right to four digits. */
@@ -54,12 +55,12 @@ static double student(size_t freedom) {
 
 struct total {
   double events, exposure;
-  double effect, t; /* with one trial nothing is known of its spread: 1, and the normal quantile */
+  double effect; /* how many events are worth one independent one, at least 1; of one trial nothing is known of that: 1 */
 };
 
 /* `spread` is the variance that as many independent events would have. */
 static struct total total_of(const struct lb_part *part, size_t count, bool share) {
-  struct total sum = {.effect = 1, .t = Z};
+  struct total sum = {.effect = 1};
   size_t used = 0;
   double squares = 0;
   for (size_t i = 0; i < count; i++) {
@@ -70,8 +71,7 @@ static struct total total_of(const struct lb_part *part, size_t count, bool shar
   double rate = sum.exposure > 0 ? sum.events / sum.exposure : 0, spread = sum.events * (share ? 1 - rate : 1);
   if (used < 2 || spread <= 0) return sum;
   for (size_t i = 0; i < count; i++) squares += pow(part[i].events - rate * part[i].exposure, 2);
-  sum.effect = fmax((double)used / (double)(used - 1) * squares / spread, LEAST_EFFECT);
-  sum.t = student(used - 1);
+  sum.effect = fmax((double)used / (double)(used - 1) * squares / spread * pow(student(used - 1) / Z, 2), 1);
   return sum;
 }
 
@@ -81,8 +81,8 @@ struct lb_rate lb_rate_share(const struct lb_part *part, size_t count) {
   struct total sum = total_of(part, count, true);
   struct lb_rate x = {.value = NAN, .low = 0, .high = 1};
   if (sum.exposure <= 0) return x;
-  double n = sum.exposure / sum.effect, p = sum.events / sum.exposure, tt = sum.t * sum.t / n;
-  double middle = (p + tt / 2) / (1 + tt), half = sum.t * sqrt(p * (1 - p) / n + tt / (4 * n)) / (1 + tt);
+  double n = sum.exposure / sum.effect, p = sum.events / sum.exposure, zz = Z * Z / n;
+  double middle = (p + zz / 2) / (1 + zz), half = Z * sqrt(p * (1 - p) / n + zz / (4 * n)) / (1 + zz);
   x.value = p;
   x.low = sum.events <= 0 ? 0 : p < 1 ? middle - half : pow(ONE_SIDED, 1 / sum.exposure);
   x.high = p >= 1 ? 1 : sum.events > 0 ? middle + half : 1 - pow(ONE_SIDED, 1 / sum.exposure);
@@ -90,14 +90,14 @@ struct lb_rate lb_rate_share(const struct lb_part *part, size_t count) {
 }
 
 /* The score interval of a Poisson count, which is Wilson's for a share that may exceed 1: the means
- * m with |events - m| <= t sqrt(m). */
+ * m with |events - m| <= Z sqrt(m). */
 struct lb_rate lb_rate_per(const struct lb_part *part, size_t count, double per) {
   struct total sum = total_of(part, count, false);
   struct lb_rate x = {.value = NAN, .low = 0, .high = INFINITY};
   if (sum.exposure <= 0) return x;
-  double unit = per / sum.exposure, k = sum.events / sum.effect, tt = sum.t * sum.t, half = sum.t * sqrt(k + tt / 4);
+  double unit = per / sum.exposure, k = sum.events / sum.effect, zz = Z * Z, half = Z * sqrt(k + zz / 4);
   x.value = sum.events * unit;
-  x.low = sum.events > 0 ? (k + tt / 2 - half) * sum.effect * unit : 0;
-  x.high = (sum.events > 0 ? (k + tt / 2 + half) * sum.effect : -log(ONE_SIDED)) * unit;
+  x.low = sum.events > 0 ? (k + zz / 2 - half) * sum.effect * unit : 0;
+  x.high = (sum.events > 0 ? (k + zz / 2 + half) * sum.effect : -log(ONE_SIDED)) * unit;
   return x;
 }
