@@ -348,10 +348,15 @@ static bool is_charged(const struct lb_history *h, size_t i, uint64_t t) {
   return h->events[i].t <= t && !later;
 }
 
-static bool is_tested(const struct lb_history *h, size_t i) {
+static bool is_counted(const struct lb_history *h, size_t i) {
+  return is_used(h, i) && is_followed(h, i, LB_EV_PROVED);
+}
+
+/* Whether anything was granted between the fault at event i and the next one. */
+static bool is_granted(const struct lb_history *h, size_t i) {
   bool granted = false;
-  for (size_t j = i + 1; j < h->count; j++) granted |= h->events[j].kind == LB_EV_GRANTED && h->events[j].t > h->events[i].t;
-  return granted && is_used(h, i) && is_followed(h, i, LB_EV_PROVED);
+  for (size_t j = 0; j < h->count; j++) granted |= h->events[j].kind == LB_EV_GRANTED && is_charged(h, i, h->events[j].t);
+  return granted;
 }
 
 /* When the writer was overtaken: at the first grant to another client after its own latest one. A writer that never was granted: at its write. */
@@ -400,12 +405,13 @@ static void judge_costs(const struct scene *s, struct lb_check *c) {
     bool overlapped = false, within = false, damaged = false;
     if (h->events[i].kind != LB_EV_FAULT) continue;
     c->faults_unused += !is_used(h, i) && is_followed(h, i, LB_EV_PROVED);
-    if (!is_tested(h, i)) continue;
+    if (!is_counted(h, i)) continue;
     judge_overlaps(s, i, &overlapped, &within);
     for (size_t n = 0; n < h->count; n++) {
       const struct lb_event *e = &h->events[n];
       damaged |= e->kind == LB_EV_WRITE && !(e->flags & LB_EVF_REFUSED) && is_overtaken(h, e) && is_charged(h, i, overtaken_at(h, e));
     }
+    if (!is_granted(h, i) && !overlapped && !damaged) continue;
     c->faults_tested++;
     c->faults_overlapped += overlapped;
     c->faults_within_lease += within;

@@ -373,6 +373,29 @@ static void undecided_and_unfinished_trials_and_other_cells_are_in_no_rate(void 
   assert_int_equal(rate.handoffs, 0);
 }
 
+/* Sections are what an update can be lost in; where one trial loses them all, its interval is wide. Five servers can fail five times as often. */
+static void lost_updates_are_counted_by_section_and_faults_by_server(void **state) {
+  (void)state;
+  static const struct lb_topology five = {.name = "five", .data_count = 5};
+  struct played jobs[] = {
+      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_VIOLATED, .grants = 1000, .lost_updates = 40, .faults_tested = 20, .faults_overlapped = 4}},
+      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_SAFE, .grants = 1000, .faults_tested = 20}},
+      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_UNDECIDED, .grants = 9000, .lost_updates = 9}},
+  };
+  struct lb_tally tally = tally_of(jobs, sizeof jobs / sizeof *jobs);
+  struct lb_cell_rate rate;
+  lb_cell_rate(&tally, 1, &rate);
+  assert_int_equal(rate.grants, 2000);
+  assert_int_equal(rate.servers, 0);
+  struct lb_rate x = rate.lost_per_1000, y = lb_rate_per(&(struct lb_part){40, 2000}, 1, 1000);
+  assert_true(x.value > 19.999 && x.value < 20.001 && x.low < y.low / 2 && x.high > y.high * 2);
+  ((struct lb_cell *)tally.cells[1].cell)->topology = &five;
+  lb_cell_rate(&tally, 1, &rate);
+  assert_int_equal(rate.servers, 5);
+  assert_true(rate.overlapped_per_server_hour.value > 0.4999 && rate.overlapped_per_server_hour.value < 0.5001);
+  assert_true(rate.overlapped_per_server_hour.high > 4.9 * rate.overlapped_per_fault.high);
+}
+
 /* What was measured is the standstill. Where exclusion was lost besides, the hours count. */
 static void a_lock_that_stands_still_has_no_rate_by_hours_or_hand_offs(void **state) {
   (void)state;
@@ -596,6 +619,7 @@ int main(void) {
       cmocka_unit_test(one_overrun_critical_section_is_one_violation),
       cmocka_unit_test(a_violated_trial_is_one_violation_at_least),
       cmocka_unit_test(undecided_and_unfinished_trials_and_other_cells_are_in_no_rate),
+      cmocka_unit_test(lost_updates_are_counted_by_section_and_faults_by_server),
       cmocka_unit_test(a_lock_that_stands_still_has_no_rate_by_hours_or_hand_offs),
       cmocka_unit_test(violations_are_compared_with_those_of_the_control),
       cmocka_unit_test(one_decided_trial_is_not_compared),

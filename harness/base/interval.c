@@ -44,6 +44,8 @@ double lb_upper95_zero(uint64_t n) { return n ? 1 - pow(ONE_SIDED, 1 / (double)n
  * sample surveys", J. Survey Statistics and Methodology 7 (2019). A bootstrap over five trials
  * covers about 80 % where it says 95 % (tests/test-coverage.c). */
 
+#define LEAST_EFFECT 0.25 /* two or three trials that happen to be alike have not shown that all are */
+
 /* What Student's t with that many degrees of freedom exceeds with a chance of 2.5 %. From 11 on by
  * the expansion of Abramowitz and Stegun, 26.7.5: right to four digits. */
 static double student(size_t freedom) {
@@ -71,7 +73,8 @@ static struct total total_of(const struct lb_part *part, size_t count, bool shar
   double rate = sum.exposure > 0 ? sum.events / sum.exposure : 0, spread = sum.events * (share ? 1 - rate : 1);
   if (used < 2 || spread <= 0) return sum;
   for (size_t i = 0; i < count; i++) squares += pow(part[i].events - rate * part[i].exposure, 2);
-  sum.effect = fmax((double)used / (double)(used - 1) * squares / spread * pow(student(used - 1) / Z, 2), 1);
+  double effect = fmax((double)used / (double)(used - 1) * squares / spread, LEAST_EFFECT);
+  sum.effect = fmax(effect * pow(student(used - 1) / Z, 2), 1);
   return sum;
 }
 

@@ -8,6 +8,9 @@
  * A violation before the first fault is no fault's. One that comes late (a pause that ended, a server
  * that returned, just before the next fault) may be charged to the wrong one of two. A cut that
  * nobody used changed nothing, so it is no fault: what happens under it is the earlier fault's.
+ *
+ * A fault tests exclusion only if the lock is granted to somebody before the next one. A lock that nobody gets keeps exclusion
+ * under any number of faults, and those would make its bound too good.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,23 +38,6 @@ static void drop_unused(struct sweep *s) {
   s->fault_count = kept;
 }
 
-int lb_check_find_faults(struct sweep *s) {
-  const struct lb_history *h = s->history;
-  size_t capacity = 0;
-  for (size_t i = 0; i < h->count; i++) {
-    const struct lb_event *e = &h->events[i];
-    if (e->kind == LB_EV_GRANTED) s->last_grant_t = e->t;
-    if (e->kind == LB_EV_PROVED || e->kind == LB_EV_UNUSED) note(s, e);
-    if (e->kind != LB_EV_FAULT) continue;
-    struct charged *more = lb_check_grown(s->faults, s->fault_count, &capacity, sizeof *more);
-    if (!more) return -ENOMEM;
-    s->faults = more;
-    s->faults[s->fault_count++] = (struct charged){.t = e->t, .step = step_of(h, e)};
-  }
-  drop_unused(s);
-  return 0;
-}
-
 /* The latest fault up to `t`; NULL = none. Times are asked for in any order. */
 static struct charged *latest(struct sweep *s, uint64_t t) {
   size_t low = 0, high = s->fault_count;
@@ -61,6 +47,31 @@ static struct charged *latest(struct sweep *s, uint64_t t) {
     else high = middle;
   }
   return low > 0 ? &s->faults[low - 1] : NULL;
+}
+
+static void note_grants(struct sweep *s) {
+  for (size_t i = 0; i < s->history->count && s->fault_count; i++) {
+    const struct lb_event *e = &s->history->events[i];
+    struct charged *fault = e->kind == LB_EV_GRANTED ? latest(s, e->t) : NULL;
+    if (fault) fault->granted = true;
+  }
+}
+
+int lb_check_find_faults(struct sweep *s) {
+  const struct lb_history *h = s->history;
+  size_t capacity = 0;
+  for (size_t i = 0; i < h->count; i++) {
+    const struct lb_event *e = &h->events[i];
+    if (e->kind == LB_EV_PROVED || e->kind == LB_EV_UNUSED) note(s, e);
+    if (e->kind != LB_EV_FAULT) continue;
+    struct charged *more = lb_check_grown(s->faults, s->fault_count, &capacity, sizeof *more);
+    if (!more) return -ENOMEM;
+    s->faults = more;
+    s->faults[s->fault_count++] = (struct charged){.t = e->t, .step = step_of(h, e)};
+  }
+  drop_unused(s);
+  note_grants(s);
+  return 0;
 }
 
 void lb_check_charge_damage(struct sweep *s, uint64_t t) {
@@ -81,7 +92,7 @@ void lb_check_count_faults(struct sweep *s) {
   struct lb_check *c = s->check;
   for (size_t i = 0; i < s->fault_count; i++) {
     const struct charged *fault = &s->faults[i];
-    if (!fault->proved || s->last_grant_t <= fault->t) continue;
+    if (!fault->proved || !(fault->granted || fault->overlapped || fault->damaged)) continue; /* a client that was granted nothing can do damage */
     c->faults_tested++;
     c->faults_overlapped += fault->overlapped;
     c->faults_within_lease += fault->within_lease;

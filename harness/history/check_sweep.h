@@ -58,7 +58,7 @@ struct key {
 struct charged { /* a fault, and what it cost */
   uint64_t t;
   uint32_t step; /* ties its proof to it */
-  bool proved, unused, overlapped, within_lease, damaged;
+  bool proved, unused, granted, overlapped, within_lease, damaged;
 };
 
 struct sweep {
@@ -74,7 +74,6 @@ struct sweep {
   size_t episode_capacity;
   struct charged *faults;
   size_t fault_count;
-  uint64_t last_grant_t; /* of any key; 0 = none */
 };
 
 /* What is known of this client and this key, made new at the first time. NULL = no memory. The

@@ -16,7 +16,7 @@ static bool is_decided(const struct lb_job_result *result) { return result->done
 
 /* ---- rates ----------------------------------------------------------------------------------- */
 
-enum part { OVERLAPPED, WITHIN_LEASE, DAMAGED, BY_HOUR, BY_HANDOFF, PARTS };
+enum part { OVERLAPPED, WITHIN_LEASE, DAMAGED, BY_HOUR, BY_HANDOFF, LOST, PARTS };
 
 /* What one trial adds to each rate. */
 static void add_trial(const struct lb_outcome *x, struct lb_cell_rate *sum, struct lb_part part[PARTS]) {
@@ -29,17 +29,25 @@ static void add_trial(const struct lb_outcome *x, struct lb_cell_rate *sum, stru
   sum->hours += hours;
   sum->handoffs += x->useful_handoffs;
   sum->violations += lb_outcome_violations(x);
+  sum->grants += x->grants;
   part[OVERLAPPED] = (struct lb_part){(double)x->faults_overlapped, (double)x->faults_tested};
   part[WITHIN_LEASE] = (struct lb_part){(double)x->faults_within_lease, (double)x->faults_tested};
   part[DAMAGED] = (struct lb_part){(double)x->faults_damaged, (double)x->faults_tested};
   part[BY_HOUR] = (struct lb_part){violations, hours};
   part[BY_HANDOFF] = (struct lb_part){violations, (double)x->useful_handoffs};
+  part[LOST] = (struct lb_part){(double)x->lost_updates, (double)x->grants};
 }
 
 static struct lb_part *parts(size_t count) {
   struct lb_part *array = calloc(count + 1, sizeof *array);
   if (!array) abort();
   return array;
+}
+
+/* A lock with five servers has five that can fail: what a fault costs, for each of them. */
+static struct lb_rate times(struct lb_rate x, size_t servers) {
+  double n = (double)servers;
+  return (struct lb_rate){x.value * n, x.low * n, x.high * n};
 }
 
 void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate *ret) {
@@ -59,6 +67,10 @@ void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate
   if (ret->faults) ret->overlapped_per_fault = lb_rate_share(of[OVERLAPPED], count);
   if (ret->faults) ret->within_lease_per_fault = lb_rate_share(of[WITHIN_LEASE], count);
   if (ret->faults) ret->damaged_per_fault = lb_rate_share(of[DAMAGED], count);
+  const struct lb_topology *topology = tally->cells[cell].cell->topology;
+  ret->servers = topology ? topology->data_count : 0;
+  if (ret->faults && ret->servers) ret->overlapped_per_server_hour = times(ret->overlapped_per_fault, ret->servers);
+  if (ret->grants) ret->lost_per_1000 = lb_rate_per(of[LOST], count, 1000);
   if (ret->hours > 0 && !ret->stands_still) ret->violations_per_hour = lb_rate_per(of[BY_HOUR], count, 1);
   if (ret->handoffs && !ret->stands_still) ret->violations_per_1000 = lb_rate_per(of[BY_HANDOFF], count, 1000);
   for (size_t k = 0; k < PARTS; k++) free(of[k]);

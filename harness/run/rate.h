@@ -15,13 +15,17 @@
  * that alone: the rates per fault and per hour come first. All have 95 % intervals that allow for
  * trials that differ (base/interval.h). */
 struct lb_cell_rate {
-  uint64_t faults; /* proved, and anything was granted after them */
+  uint64_t faults; /* tested: see faults_tested in history/counter.h */
   uint64_t overlapped, within_lease, damaged; /* of these: see faults_* in history/counter.h */
   double hours;    /* of load */
   uint64_t handoffs, violations; /* the useful ones */
+  uint64_t grants;               /* critical sections */
+  size_t servers;                /* that hold the lock; 0 = none */
   bool stands_still; /* the verdict of the cell is stuck: its hours are of the standstill, so there is no rate by them or by hand-offs */
   uint32_t faults_of[LB_FAULT_KINDS_MAX]; /* proved, by their place among the scenario's faults */
   struct lb_rate overlapped_per_fault, within_lease_per_fault, damaged_per_fault; /* not set if faults == 0 */
+  struct lb_rate overlapped_per_server_hour; /* per hour in which each server has one fault: times `servers`; not set if faults or servers == 0 */
+  struct lb_rate lost_per_1000;              /* updates, of grants; not set if grants == 0 */
   struct lb_rate violations_per_hour;                     /* not set if hours == 0 or stands_still */
   struct lb_rate violations_per_1000;                     /* useful hand-offs; not set if handoffs == 0 or stands_still */
 };

@@ -52,11 +52,15 @@ static void set_rates(json_t *o, const struct lb_tally *tally, size_t index, boo
   set_rate(o, "overlapped_per_fault", &x.overlapped_per_fault, x.faults > 0);
   set_rate(o, "within_lease_per_fault", &x.within_lease_per_fault, x.faults > 0);
   set_rate(o, "damaged_per_fault", &x.damaged_per_fault, x.faults > 0);
+  json_object_set_new(o, "data_servers", whole_or_null(x.servers, campaign));
+  set_rate(o, "overlapped_per_server_hour", &x.overlapped_per_server_hour, x.faults > 0 && x.servers > 0);
   json_object_set_new(o, "decided_hours", campaign ? json_real(x.hours) : json_null());
   json_object_set_new(o, "decided_handoffs", whole_or_null(x.handoffs, campaign));
   json_object_set_new(o, "violations", whole_or_null(x.violations, campaign));
   set_rate(o, "violations_per_hour", &x.violations_per_hour, x.hours > 0 && !x.stands_still);
   set_rate(o, "violations_per_1000", &x.violations_per_1000, x.handoffs > 0 && !x.stands_still);
+  json_object_set_new(o, "decided_grants", whole_or_null(x.grants, campaign));
+  set_rate(o, "lost_per_1000", &x.lost_per_1000, x.grants > 0);
   int above = campaign ? lb_cell_above_control(tally, index) : -1;
   json_object_set_new(o, "above_control", above < 0 ? json_null() : json_boolean(above));
   json_object_set_new(o, "faults_of", campaign ? kinds_json(tally->plan->cells[index].scenario, &x) : json_null());

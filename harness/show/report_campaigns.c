@@ -151,6 +151,16 @@ static void write_all_notes(FILE *out, const json_t *cells) {
   write_notes(out, scenario, &notes);
 }
 
+/* Whether it counts as faults those that were followed by a grant before the next one. */
+static bool recorded(const json_t *cells) {
+  size_t i;
+  const json_t *cell;
+  json_array_foreach(cells, i, cell) {
+    if (json_object_get(cell, "lost_per_1000")) return true;
+  }
+  return false;
+}
+
 void lb_report_campaigns(FILE *out, const json_t *cells) {
   size_t i;
   const json_t *cell;
@@ -165,6 +175,7 @@ void lb_report_campaigns(FILE *out, const json_t *cells) {
   fputs("</tbody></table></div>\n", out);
   write_all_notes(out, cells);
   fputs("<p class=\"soft\">", out);
+  if (!recorded(cells)) lb_html_text(out, "This run is older: it counts faults after which anything was granted, ever. ");
   lb_html_text(out, lb_campaign_caption);
   fputs("</p>\n", out);
 }
