@@ -378,7 +378,7 @@ static void lost_updates_are_counted_by_section_and_faults_by_server(void **stat
   (void)state;
   static const struct lb_topology five = {.name = "five", .data_count = 5};
   struct played jobs[] = {
-      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_VIOLATED, .grants = 1000, .lost_updates = 40, .faults_tested = 20, .faults_overlapped = 4}},
+      {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_VIOLATED, .grants = 1000, .lost_updates = 40, .faults_tested = 20, .faults_overlapped = 8, .faults_within_lease = 4}},
       {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_SAFE, .grants = 1000, .faults_tested = 20}},
       {.job = {.cell = 1}, .done = true, .outcome = {.verdict = LB_UNDECIDED, .grants = 9000, .lost_updates = 9}},
   };
@@ -392,8 +392,8 @@ static void lost_updates_are_counted_by_section_and_faults_by_server(void **stat
   ((struct lb_cell *)tally.cells[1].cell)->topology = &five;
   lb_cell_rate(&tally, 1, &rate);
   assert_int_equal(rate.servers, 5);
-  assert_true(rate.overlapped_per_server_hour.value > 0.4999 && rate.overlapped_per_server_hour.value < 0.5001);
-  assert_true(rate.overlapped_per_server_hour.high > 4.9 * rate.overlapped_per_fault.high);
+  assert_true(rate.within_lease_per_server_hour.value > 0.4999 && rate.within_lease_per_server_hour.value < 0.5001);
+  assert_true(rate.within_lease_per_server_hour.high > 4.9 * rate.within_lease_per_fault.high);
 }
 
 /* What was measured is the standstill. Where exclusion was lost besides, the hours count. */

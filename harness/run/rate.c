@@ -44,7 +44,8 @@ static struct lb_part *parts(size_t count) {
   return array;
 }
 
-/* A lock with five servers has five that can fail: what a fault costs, for each of them. */
+/* A lock with five servers has five that can fail. Only what fails within the lease is multiplied: after it, a holder was stopped or cut off, and
+ * there are no more holders where there are more servers. */
 static struct lb_rate times(struct lb_rate x, size_t servers) {
   double n = (double)servers;
   return (struct lb_rate){x.value * n, x.low * n, x.high * n};
@@ -69,7 +70,7 @@ void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate
   if (ret->faults) ret->damaged_per_fault = lb_rate_share(of[DAMAGED], count);
   const struct lb_topology *topology = tally->cells[cell].cell->topology;
   ret->servers = topology ? topology->data_count : 0;
-  if (ret->faults && ret->servers) ret->overlapped_per_server_hour = times(ret->overlapped_per_fault, ret->servers);
+  if (ret->faults && ret->servers) ret->within_lease_per_server_hour = times(ret->within_lease_per_fault, ret->servers);
   if (ret->grants) ret->lost_per_1000 = lb_rate_per(of[LOST], count, 1000);
   if (ret->hours > 0 && !ret->stands_still) ret->violations_per_hour = lb_rate_per(of[BY_HOUR], count, 1);
   if (ret->handoffs && !ret->stands_still) ret->violations_per_1000 = lb_rate_per(of[BY_HANDOFF], count, 1000);

@@ -24,7 +24,7 @@ struct lb_cell_rate {
   bool stands_still; /* the verdict of the cell is stuck: its hours are of the standstill, so there is no rate by them or by hand-offs */
   uint32_t faults_of[LB_FAULT_KINDS_MAX]; /* proved, by their place among the scenario's faults */
   struct lb_rate overlapped_per_fault, within_lease_per_fault, damaged_per_fault; /* not set if faults == 0 */
-  struct lb_rate overlapped_per_server_hour; /* per hour in which each server has one fault: times `servers`; not set if faults or servers == 0 */
+  struct lb_rate within_lease_per_server_hour; /* per hour in which each server has one fault: times `servers`; not set if faults or servers == 0 */
   struct lb_rate lost_per_1000;              /* updates, of grants; not set if grants == 0 */
   struct lb_rate violations_per_hour;                     /* not set if hours == 0 or stands_still */
   struct lb_rate violations_per_1000;                     /* useful hand-offs; not set if handoffs == 0 or stands_still */

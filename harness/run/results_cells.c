@@ -53,7 +53,7 @@ static void set_rates(json_t *o, const struct lb_tally *tally, size_t index, boo
   set_rate(o, "within_lease_per_fault", &x.within_lease_per_fault, x.faults > 0);
   set_rate(o, "damaged_per_fault", &x.damaged_per_fault, x.faults > 0);
   json_object_set_new(o, "data_servers", whole_or_null(x.servers, campaign));
-  set_rate(o, "overlapped_per_server_hour", &x.overlapped_per_server_hour, x.faults > 0 && x.servers > 0);
+  set_rate(o, "within_lease_per_server_hour", &x.within_lease_per_server_hour, x.faults > 0 && x.servers > 0);
   json_object_set_new(o, "decided_hours", campaign ? json_real(x.hours) : json_null());
   json_object_set_new(o, "decided_handoffs", whole_or_null(x.handoffs, campaign));
   json_object_set_new(o, "violations", whole_or_null(x.violations, campaign));

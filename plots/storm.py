@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""storm.py RUN_DIR [SYSTEM...] - the table of random faults in README.md: what each lock lost without a guard, as Markdown.
+
+Without SYSTEM all locks with servers that RUN_DIR played `storm` on. The lines behind the table say how many faults were tested, and what
+the guard `deadline` left of it. Everything comes from run.json, or of an older run from its trials (rates.py). README.md has the call in a
+comment above the table; tests/test-storm.py compares.
+"""
+
+import math
+import os
+import sys
+
+import ending
+import rates
+import run_folder
+
+HEAD = ["lock, without a guard", "faults after which two worked at once", "within the lease: the lock's own failure",
+        "the same per hour, with one fault an hour per server", "work over a stale one, per hour of the storm", "lost updates of 1000 sections"]
+COLUMNS = ("scenario", "system", "guard", "clients", "trial", "verdict", "faults", "faults_tested", *rates.RATES.values(), "measured_s", "grants",
+           "useful_handoffs", "lost_updates", "stale_writes")
+LEAST_EVENTS, LEAST_TRIALS = 5, 2  # of a rate per hour, as harness/show/campaign_words.h has it
+LIARS = ("broken", "null")
+
+
+def two_digits(x):
+    if x >= 100:
+        return f"{x:.0f}"
+    return f"{x:.{max(0, 1 - math.floor(math.log10(x)))}f}" if x > 0 else "0"
+
+
+def decided(cell):
+    return cell["trials"] - cell["undecided"]
+
+
+def interval(cell, name, scale=1, show=two_digits):
+    value, low, high = (cell[name + end] * scale for end in ("", "_low", "_high"))
+    return f"{show(value)} ({show(low)} to {show(high)})" if value > 0 else f"0 (below {show(high)})"
+
+
+def of_faults(cell, name):
+    """"15 of 87: 17 % (10 to 28)". What was counted is of decided trials: the share of them."""
+    n, k = cell["decided_faults"], round((cell[name] or 0) * cell["decided_faults"])
+    value, low, high = (f"{100 * cell[name + end]:.0f}" for end in ("", "_low", "_high"))
+    return f"{k} of {n}: {value} % ({low} to {high})" if k else f"none of {n} (below {high} %)"
+
+
+def by_hour(cell):
+    if cell["verdict"] == "stuck":
+        return "it stands still"
+    if cell["violations"] < LEAST_EVENTS or decided(cell) < LEAST_TRIALS:
+        return f"{cell['violations']} in all (below {two_digits(cell['violations_per_hour_high'])})"
+    return interval(cell, "violations_per_hour")
+
+
+def row(cell):
+    value, high = cell["within_lease_per_server_hour"], cell["within_lease_per_server_hour_high"]
+    return [f"`{cell['system']}`", of_faults(cell, "overlapped_per_fault"), of_faults(cell, "within_lease_per_fault"),
+            two_digits(value) if value else f"below {two_digits(high)}", by_hour(cell), interval(cell, "lost_per_1000")]
+
+
+def range_of(numbers):
+    low, high = min(numbers), max(numbers)
+    return f"{low} to {high}" if low < high else f"{low}"
+
+
+def listing(words):
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def counted(run_dir, cells, derived):
+    trials, faults = [decided(c) for c in cells], [c["decided_faults"] for c in cells]
+    rule = "can have been granted" if derived else "was granted"
+    return f"({run_dir}, {range_of(trials)} trials each, 95 % intervals; a fault counts if the lock {rule} to somebody before the next one: {range_of(faults)}.)"
+
+
+def under_deadline(cells, plain):
+    """Who was violated though the clock was looked at, and who was not."""
+    bad = [f"`{c['system']}` ({c['lost_updates']} update{'' if c['lost_updates'] == 1 else 's'} lost)" for c in cells if c["verdict"] == "violated"]
+    safe = [f"`{c['system']}`" for c in cells if c["verdict"] == "safe"]
+    lost, before = (1000 * sum(c["lost_updates"] for c in x) / sum(c["decided_grants"] for c in x) for x in (cells, plain))
+    said = ([f"{listing(bad)} {'is' if len(bad) == 1 else 'are'} violated"] if bad else []) + ([f"{listing(safe)} {'is' if len(safe) == 1 else 'are'} safe"] if safe else [])
+    return (f"Looking at the clock before each access (`deadline`) {'saved most of it' if 2 * lost < before else 'saved little'}: {', '.join(said)} "
+            f"({range_of([decided(c) for c in cells])} trials each).")
+
+
+def chosen(cells, guard, systems):
+    """The cells of storm under this guard that ran, in the order of `systems`."""
+    ran = {c["system"]: c for c in cells if c["scenario"] == "storm" and c["guard"] == guard and c.get("decided_faults")}
+    wanted = systems or [s for s in ran if not s.startswith(LIARS) and not s.endswith("@none")]
+    missing = [s for s in wanted if s not in ran]
+    if missing and guard == "none":
+        raise run_folder.BadInput(f"{missing[0]}: this run has no faults of storm for it")
+    return [ran[s] for s in wanted if s in ran]
+
+
+def main():
+    if len(sys.argv) < 2:
+        print(__doc__, file=sys.stderr)
+        return ending.BAD_INPUT
+    folder, systems = sys.argv[1], sys.argv[2:]
+    cells = run_folder.load_run(folder)["cells"]
+    derived = rates.renew(folder, cells, run_folder.load_csv(folder, "trials.csv", COLUMNS, ()))
+    plain, guarded = chosen(cells, "none", systems), chosen(cells, "deadline", systems)
+    if not plain:
+        raise run_folder.BadInput(f"{os.path.join(folder, 'run.json')}: no cell of storm without a guard")
+    for line in [HEAD, ["---"] * len(HEAD)] + [row(c) for c in plain]:
+        print("| " + " | ".join(line) + " |" if line[0] != "---" else "|" + "---|" * len(HEAD))
+    print("\n" + counted(folder, plain, derived))
+    if guarded:
+        print(under_deadline(guarded, plain))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(ending.of(main))
