@@ -179,7 +179,8 @@ enum { LB_IN_ALL = LB_IN_TRIALS | LB_IN_CELLS | LB_IN_CHECK | LB_IN_TEXT };
   X(uint64_t, faults_unused, .name = "faults_unused", .group = LB_COUNT_FAULTS, .add = LB_ADD_SUM, .only = LB_IF_CAMPAIGN,                         \
     .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "cuts unused", .help = "of these, cuts that dropped no packet but those of their own proof")    \
   X(uint64_t, faults_tested, .name = "faults_tested", .group = LB_COUNT_FAULTS, .add = LB_ADD_SUM, .only = LB_IF_CAMPAIGN,                         \
-    .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults tested", .help = "of the other proved ones, those between which and the next one the lock was granted to somebody, or damage was done")    \
+    .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults tested",                                                                                \
+    .help = "of the other proved ones, those between which and the next one the lock was granted to somebody, or damage was done")    \
   X(uint64_t, faults_overlapped, .name = "faults_overlapped", .group = LB_COUNT_FAULTS, .add = LB_ADD_SUM, .only = LB_IF_CAMPAIGN,                 \
     .places = LB_IN_TRIALS | LB_IN_CELLS, .label = "faults overlapped",                                                                            \
     .help = "tested faults between which and the next one a client was granted the lock although the holder before it still held")                                                                    \
