@@ -106,7 +106,7 @@ static int list_scenario(const char *name, int width, const char *path) {
   struct lb_scenario s;
   char err[600];
   if (lb_scenario_load(path, &s, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "%s", err);
-  printf("%-*s  %s\n", width, name, s.title);
+  printf("%-*s  %s%s\n", width, name, s.title, s.unreal ? " [unreal]" : "");
   lb_scenario_clear(&s);
   return LB_EXIT_OK;
 }

@@ -14,6 +14,7 @@
 #include "base/called.h"
 #include "base/suggest.h"
 #include "cli.h"
+#include "run/clocks.h"
 #include "run/peers.h"
 #include "run/plan.h"
 #include "run/system.h"
@@ -104,6 +105,13 @@ static void show_assumptions(const struct lb_protocol *p) {
     if (p->traits & a->traits) printf("\n%-9s %s (%s)", label, a->text, a->name), label = "";
 }
 
+/* On the first topology that it names; the others of it are of the same kind. */
+static void show_clocks(const struct lb_protocol *p) {
+  const struct lb_topology *t = lb_topology_find(p->topologies[0]);
+  char said[160];
+  if (t) printf("\nclocks:   %s", lb_clocks_say(lb_clocks_of(p, NULL, t), said, sizeof said));
+}
+
 /* What it promises and what breaks it come first: that is what a reader compares. */
 static void show_protocol(const struct lb_protocol *p) {
   printf("protocol %s: %s\n\npromises: %s\nbreaks:   %s\nsource:   %s\ntraits:   ", p->name, p->summary, p->promises,
@@ -111,6 +119,7 @@ static void show_protocol(const struct lb_protocol *p) {
   lb_print_traits(p->traits);
   if (p->unsafe_why) printf(" (%s)", p->unsafe_why);
   if (!(p->traits & LB_TRAIT_FOREIGN)) show_assumptions(p);
+  show_clocks(p);
   if (p->poll_ms) printf("\nretry:    who is refused asks again after %lld ms", (long long)p->poll_ms);
   printf("\nserver:   %s\nruns on:  ", lb_server_title(p));
   lb_print_words(p->topologies);
@@ -175,6 +184,7 @@ static void show_workload(const struct lb_scenario *s) {
 
 /* What a verdict of this scenario has to be read with. */
 static void show_proof(const struct lb_scenario *s) {
+  if (s->unreal) puts("unreal:   no real clock does this; it shows which clock a lock rests on");
   if (s->control) puts("control:  a correct lock cannot lose exclusion here; the other scenarios are compared with it");
   for (size_t i = 0; i < s->premise_count; i++)
     printf("%-9s %s%s\n", i == 0 ? "premises:" : "", s->premises[i].text, s->premises[i].of_safe ? " (of a safe trial)" : "");

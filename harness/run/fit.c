@@ -65,6 +65,7 @@ static bool means_nothing(const struct lb_step *step, const struct lb_topology *
     return snprintf(why, size, "%s: %s has %zu data servers", step->text, t->name, t->data_count);
   if (lb_step_needs(step, LB_NEED_CLOCKS) && !of_client && !t->family->wall_ms)
     return snprintf(why, size, "the clock of %s cannot be set", t->family->service);
+  if (step->monotonic && !of_client && !t->family->mono_ms) return snprintf(why, size, "%s tells nobody its monotonic clock", t->family->service);
   if (lb_step_needs(step, LB_NEED_SYNCS) && !t->family->by_libc)
     return snprintf(why, size, "what %s has synced cannot be seen: it asks the kernel without the C library", t->family->service);
   if (lb_step_needs(step, LB_NEED_ORDERLY) && (t->data_count < 2 || !t->family->depose))

@@ -127,6 +127,7 @@ struct lb_scenario {
   /* [scenario] control = yes: nothing in it can cost a correct lock its exclusion, so other scenarios
    * are compared with it. Refused beside a fault and beside past_lease. */
   bool control;
+  bool unreal; /* [scenario] unreal = yes: no machine does that; it shows what a lock rests on */
   /* [scenario] min_handoffs: fewer = undecided, because the lock was hardly put to the test.
    * Default 1; 0 where clients never meet (keys = own). */
   int min_handoffs;

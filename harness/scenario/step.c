@@ -124,7 +124,7 @@ const struct lb_step_row lb_step_rows[LB_VERB_COUNT] = {
     [LB_STEP_CLOCK_JUMP] = {.form = "clock A [wall|monotonic] OFFSET",
                             .help = "makes one clock of a role jump by OFFSET; the wall clock if none is named. A jump of the monotonic "
                                     "clock is proved by asking ZooKeeper and clients; Redis and PostgreSQL cannot be asked, so there the "
-                                    "step is undecided",
+                                    "cell is `n/a`",
                             .class = LB_STEP_FAULT,
                             .needs = LB_NEED_CLOCKS,
                             .drawn = true},

@@ -29,8 +29,17 @@ struct lb_ending {
   const char *says; /* in its log by then; NULL = nothing: it does not tidy up */
 };
 
+/* The clock by which a server itself ends what a silent client has there: a key with a ttl, a lease, a session. A lease that only the
+ * statements of a protocol know is not the server's (LB_TRAIT_SERVER_CLOCK). */
+enum lb_ends_by {
+  LB_ENDS_BY_NO_CLOCK, /* by the connection, or by nothing */
+  LB_ENDS_BY_WALL,
+  LB_ENDS_BY_MONOTONIC, /* ticks, too */
+};
+
 struct lb_family {
   const char *name; /* "sentinel" */
+  enum lb_ends_by ends_by;
   /* Programs (found in PATH) and files (a path, wildcards allowed) it needs, each perhaps with
    * alternatives: "java or $JAVA_HOME/bin/java"; NULL-terminated. */
   const char *const *needs;

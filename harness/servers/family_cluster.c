@@ -356,6 +356,7 @@ static int depose(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
 
 const struct lb_family lb_family_cluster = {
     .name = "cluster",
+    .ends_by = LB_ENDS_BY_WALL,
     .needs = (const char *const[]){LB_NEED_REDIS, NULL},
     .service = "redis",
     .ending = &lb_redis_ending,

@@ -223,6 +223,7 @@ static const struct lb_ending ending = {.signal = SIGTERM, .by_signal = true, .s
 
 const struct lb_family lb_family_etcd = {
     .name = "etcd",
+    .ends_by = LB_ENDS_BY_MONOTONIC,
     .needs = (const char *const[]){"etcd", NULL},
     .service = "etcd",
     .ending = &ending,

@@ -23,11 +23,11 @@ int lb_own_note(struct lb_env *env, const struct lb_own *own, struct lb_own_foun
   return 0;
 }
 
-const struct lb_family lb_family_own_redis = {.name = "redis", .service = "redis", .majority = true, .independent = true, .least_ttl_ms = least_ttl_ms};
+const struct lb_family lb_family_own_redis = {.name = "redis", .ends_by = LB_ENDS_BY_WALL, .service = "redis", .majority = true, .independent = true, .least_ttl_ms = least_ttl_ms};
 const struct lb_family lb_family_own_sentinel = {
-    .name = "sentinel", .service = "redis", .other_service = "sentinel", .least_ttl_ms = least_ttl_ms};
-const struct lb_family lb_family_own_cluster = {.name = "cluster", .service = "redis", .least_ttl_ms = least_ttl_ms};
+    .name = "sentinel", .ends_by = LB_ENDS_BY_WALL, .service = "redis", .other_service = "sentinel", .least_ttl_ms = least_ttl_ms};
+const struct lb_family lb_family_own_cluster = {.name = "cluster", .ends_by = LB_ENDS_BY_WALL, .service = "redis", .least_ttl_ms = least_ttl_ms};
 const struct lb_family lb_family_own_zookeeper = {
-    .name = "zookeeper", .service = "zookeeper", .majority = true, .all_serve = true, .least_ttl_ms = least_ttl_ms};
+    .name = "zookeeper", .ends_by = LB_ENDS_BY_MONOTONIC, .service = "zookeeper", .majority = true, .all_serve = true, .least_ttl_ms = least_ttl_ms};
 const struct lb_family lb_family_own_postgres = {.name = "postgres", .service = "postgres", .least_ttl_ms = least_ttl_ms};
-const struct lb_family lb_family_own_etcd = {.name = "etcd", .service = "etcd", .majority = true, .least_ttl_ms = least_ttl_ms};
+const struct lb_family lb_family_own_etcd = {.name = "etcd", .ends_by = LB_ENDS_BY_MONOTONIC, .service = "etcd", .majority = true, .least_ttl_ms = least_ttl_ms};

@@ -187,6 +187,7 @@ static int primary(struct lb_cluster *cluster, lb_ns deadline) {
 
 const struct lb_family lb_family_redis = {
     .name = "redis",
+    .ends_by = LB_ENDS_BY_WALL,
     .needs = (const char *const[]){LB_NEED_REDIS, NULL},
     .service = "redis",
     .ending = &lb_redis_ending,

@@ -307,6 +307,7 @@ static int depose(struct lb_cluster *cluster, size_t index, lb_ns deadline) {
 
 const struct lb_family lb_family_sentinel = {
     .name = "sentinel",
+    .ends_by = LB_ENDS_BY_WALL,
     .needs = (const char *const[]){LB_NEED_REDIS, NULL},
     .service = "redis",
     .other_service = "sentinel",

@@ -222,6 +222,7 @@ static const struct lb_ending ending = {.signal = SIGTERM, .status = 143};
 
 const struct lb_family lb_family_zookeeper = {
     .name = "zookeeper",
+    .ends_by = LB_ENDS_BY_MONOTONIC,
     .needs = needs,
     .service = "zookeeper",
     .cause = "Caused by: ",

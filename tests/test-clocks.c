@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which clocks a lock rests on, and the whole table: under a clock fault that neither the servers nor the clients of a lock can read, the cell
+ * is `n/a`. `safe` would say that the lock stood a test that it was never put to.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "backends/registry.h"
+#include "run/clocks.h"
+#include "run/peers.h"
+#include "run/settings.h"
+
+static char root[1000];
+
+struct looked {
+  size_t put;    /* cells whose lock reads a clock that the scenario sets, and that are asked */
+  size_t unread; /* ... reads none of them, and the cell is not n/a */
+};
+
+static void look_at(const struct lb_scenario *s, const struct lb_protocol *p, const struct lb_topology *t, struct looked *ret) {
+  char system[96], set[160], rests[160];
+  union lb_value *options = lb_settings_options(p, (const char *const *)s->options, s->option_count);
+  unsigned of = lb_clocks_of(p, options, t);
+  snprintf(system, sizeof system, "%s@%s", p->name, t->name);
+  for (enum lb_guard guard = LB_GUARD_NONE; guard < LB_GUARD_COUNT; guard++) {
+    const struct lb_expect *expect = lb_scenario_expect(s, system, guard);
+    if (!expect || expect->verdict == LB_NA) continue;
+    if (of & lb_clocks_set(s)) ret->put++;
+    else if (ret->unread++ < 20)
+      print_error("%s: %s under %s is expected to be %s, but it sets %s, and the lock rests on %s\n", s->name, system, lb_guard_name(guard), lb_verdict_name(expect->verdict),
+                  lb_clocks_say(lb_clocks_set(s), set, sizeof set), lb_clocks_say(of, rests, sizeof rests));
+  }
+  free(options);
+}
+
+static void look_at_all_systems(const struct lb_scenario *s, struct looked *ret) {
+  const struct lb_protocol *p;
+  const struct lb_topology *t;
+  for (size_t i = 0; (p = lb_protocol_at(i)); i++)
+    for (size_t k = 0; (t = lb_topology_at(k)); k++)
+      if (!t->own && lb_topology_serves(t, p->topologies)) look_at(s, p, t, ret);
+}
+
+/* The timelines of a folder that set a clock. How many. */
+static size_t look_into(const char *place, struct looked *ret) {
+  char folder[1100], err[600], **names, **paths;
+  size_t count, asked = 0;
+  snprintf(folder, sizeof folder, "%s/scenarios%s", root, place);
+  assert_int_equal(lb_scenario_list(folder, &names, &paths, &count), 0);
+  for (size_t i = 0; i < count; i++) {
+    struct lb_scenario s;
+    if (lb_scenario_load(paths[i], &s, err, sizeof err) < 0) fail_msg("%s", err);
+    if (s.kind == LB_KIND_TIMELINE && lb_clocks_set(&s)) asked++, look_at_all_systems(&s, ret);
+    lb_scenario_clear(&s);
+    free(names[i]), free(paths[i]);
+  }
+  free(names), free(paths);
+  return asked;
+}
+
+/* Not in the museum: there a published bug stands beside its mend, which may be just that another clock is read (shedlock-231). */
+static void no_lock_is_judged_by_a_clock_that_it_does_not_read(void **state) {
+  struct looked looked = {0};
+  (void)state;
+  assert_true(look_into("", &looked) >= 9);
+  look_into("/peers", &looked);
+  assert_true(looked.put > 100);
+  assert_int_equal(looked.unread, 0);
+}
+
+static unsigned clocks_of(const char *protocol, const char *topology, const char *setting) {
+  const struct lb_protocol *p = lb_protocol_find(protocol);
+  union lb_value *options = lb_settings_options(p, &setting, setting ? 1 : 0);
+  unsigned clocks = lb_clocks_of(p, options, lb_topology_find(topology));
+  free(options);
+  return clocks;
+}
+
+static void a_lock_rests_on_the_clocks_that_end_its_hold(void **state) {
+  (void)state;
+  assert_int_equal(clocks_of("redis-token", "redis", NULL), LB_CLOCK_SERVER_WALL | LB_CLOCK_CLIENT_MONOTONIC);
+  assert_int_equal(clocks_of("redlock", "redis-x3", NULL), LB_CLOCK_SERVER_WALL | LB_CLOCK_CLIENT_MONOTONIC);
+  assert_int_equal(clocks_of("redlock", "redis-x3", "redlock.clock=wall"), LB_CLOCK_SERVER_WALL | LB_CLOCK_CLIENT_WALL);
+  assert_int_equal(clocks_of("zk-sequential", "zk-x3", NULL), LB_CLOCK_SERVER_MONOTONIC | LB_CLOCK_CLIENT_MONOTONIC);
+  assert_int_equal(clocks_of("zk-persistent", "zk-x3", NULL), 0);
+  assert_int_equal(clocks_of("etcd-lease", "etcd-x3", NULL), LB_CLOCK_SERVER_MONOTONIC | LB_CLOCK_CLIENT_MONOTONIC);
+  assert_int_equal(clocks_of("pg-lease", "pg", NULL), LB_CLOCK_SERVER_WALL | LB_CLOCK_CLIENT_MONOTONIC);
+  assert_int_equal(clocks_of("pg-lease-client", "pg", NULL), LB_CLOCK_CLIENT_WALL | LB_CLOCK_CLIENT_MONOTONIC);
+  assert_int_equal(clocks_of("pg-row", "pg", NULL), 0);
+  assert_int_equal(clocks_of("pg-advisory", "pg", NULL), 0);
+}
+
+/* A session of a library in Redis is a key with a ttl; one in PostgreSQL is a connection. */
+static void a_foreign_program_may_read_any_clock_of_its_host(void **state) {
+  (void)state;
+  assert_int_equal(clocks_of("peer:tooz-redis", "redis", NULL), LB_CLOCK_SERVER_WALL | LB_CLOCK_CLIENT_WALL | LB_CLOCK_CLIENT_MONOTONIC);
+  assert_int_equal(clocks_of("peer:kazoo", "zk-x3", NULL), LB_CLOCK_SERVER_MONOTONIC | LB_CLOCK_CLIENT_WALL | LB_CLOCK_CLIENT_MONOTONIC);
+  assert_int_equal(clocks_of("peer:psycopg2", "pg", NULL), 0);
+}
+
+int main(void) {
+  char err[600];
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_lock_rests_on_the_clocks_that_end_its_hold),
+      cmocka_unit_test(a_foreign_program_may_read_any_clock_of_its_host),
+      cmocka_unit_test(no_lock_is_judged_by_a_clock_that_it_does_not_read),
+  };
+  snprintf(root, sizeof root, "%s", getenv("LB_SOURCE_DIR") ? getenv("LB_SOURCE_DIR") : ".");
+  if (lb_peers_load(root, err, sizeof err) < 0) return fprintf(stderr, "%s\n", err), 1;
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
