@@ -248,6 +248,7 @@ static int show_scenario(const char *path, const char *systems) {
   printf("scenario %s: %s\n\nquestion: %s\nthe expectation is refuted if: %s\n", s.name, s.title, s.question ? s.question : "",
          s.refuted ? s.refuted : "");
   if (s.upstream) printf("upstream: %s\n", s.upstream);
+  if (s.alike) printf("separates no two locks: %s\n", s.alike);
   lb_say("file:     %s", s.path);
   show_workload(&s);
   show_steps("steps:", s.steps, s.step_count);

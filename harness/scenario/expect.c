@@ -91,6 +91,19 @@ const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, c
   return best;
 }
 
+static bool is_decided(enum lb_verdict verdict) { return verdict != LB_NA && verdict != LB_ANY; }
+
+bool lb_scenario_separates(const struct lb_scenario *scenario) {
+  const struct lb_expect *first = NULL;
+  for (size_t i = 0; i < scenario->expect_count; i++) {
+    const struct lb_expect *expect = &scenario->expect[i];
+    if (expect->guard != LB_GUARD_NONE || !is_decided(expect->verdict)) continue;
+    if (first && first->verdict != expect->verdict) return true;
+    first = expect;
+  }
+  return false;
+}
+
 /* ---- a line ---------------------------------------------------------------------------------- */
 
 /* Only what a cell can be expected to end in: nobody plans for undecided or skipped. */

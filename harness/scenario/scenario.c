@@ -162,6 +162,7 @@ void lb_scenario_clear(struct lb_scenario *scenario) {
   free(scenario->question);
   free(scenario->refuted);
   free(scenario->upstream);
+  free(scenario->alike);
   free(scenario->proof_violated);
   for (size_t i = 0; i < scenario->premise_count; i++) free(scenario->premises[i].text);
   free(scenario->premises);

@@ -128,6 +128,8 @@ struct lb_scenario {
    * are compared with it. Refused beside a fault and beside past_lease. */
   bool control;
   bool unreal; /* [scenario] unreal = yes: no machine does that; it shows what a lock rests on */
+  /* [scenario] alike: why it separates no two locks (lb_scenario_separates()); NULL = it does, or says nothing. */
+  char *alike;
   /* [scenario] min_handoffs: fewer = undecided, because the lock was hardly put to the test.
    * Default 1; 0 where clients never meet (keys = own). */
   int min_handoffs;
@@ -158,6 +160,9 @@ int lb_scenario_vary(struct lb_scenario *scenario, const char *key, const char *
 /* The expectation for a system under a guard: of the lines that fit it, the most exact; NULL =
  * nothing is expected. */
 const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard);
+/* True if two of its lines expect different things of locks without a guard: n/a and `any` are no such
+ * thing. */
+bool lb_scenario_separates(const struct lb_scenario *scenario);
 /* True if it names one system; else `*` is in its name. */
 bool lb_expect_is_exact(const struct lb_expect *expect);
 /* True if it is of a foreign lock: KIND:NAME@TOPOLOGY. */

@@ -30,6 +30,8 @@ const struct lb_scenario_key lb_scenario_keys[] = {
      "`yes`: no fault is played and no lease ends while its holder works; its trials are what the others are compared with",
      FIELD(control)},
     {"scenario", "unreal", LB_KEY_YES_NO, 0, "", "no", 0, 0, "`yes`: no real clock does this; it shows which clock a lock rests on", FIELD(unreal)},
+    {"scenario", "alike", LB_KEY_TEXT, LB_KEY_LINES, "", NULL, 0, 0,
+     "why no two locks are expected to come out differently without a guard; refused if two are", FIELD(alike)},
     {"workload", "clients", LB_KEY_WHOLE_LIST, LB_KEY_MANDATORY | LB_KEY_SET, "", NULL, 1, LB_CLIENTS_MAX,
      "client processes; `1, 4, 16` makes one trial of each; a timeline has one number", FIELD(client_counts)},
     {"workload", "keys", LB_KEY_WHOLE_OR_OWN, LB_KEY_SET | LB_KEY_LOAD, "", "1", 1, 1000000,
