@@ -442,6 +442,28 @@ static void a_cut_drops_what_is_on_its_way(void **state) {
   inside(look_cut);
 }
 
+/* At once, and without a rule: on the other way nothing is dropped, and later nothing more. */
+static const char *look_silent(void) {
+  int a, b;
+  const char *wrong = build();
+  if (!wrong) wrong = connect_pair(0, 1, &a, &b);
+  if (!wrong) wrong = delay(0, 1, LATE_MS * MS);
+  if (wrong) return wrong;
+  const struct lb_way ways[] = {{&net.host[0], &net.host[1]}, {&net.host[1], &net.host[2]}};
+  if (send(a, "x", 1, MSG_NOSIGNAL) != 1) return "send";
+  lb_line_silence(&net, ways, 2, true);
+  if (readable(b, LATE_MS + SILENT_MS)) return "a packet came on a way that is silent";
+  if (send(b, "y", 1, MSG_NOSIGNAL) != 1 || !readable(a, WAIT_MS)) return "the other way is silent, too";
+  lb_line_silence(&net, ways, 2, false);
+  return readable(b, WAIT_MS) ? NULL : "the byte is not sent again";
+}
+
+static void a_silent_way_drops_what_is_due(void **state) {
+  (void)state;
+  NEED_SANDBOX();
+  inside(look_silent);
+}
+
 /* ---- the probe ---------------------------------------------------------------------------------------------------- */
 
 static const char *look_at_probe(void) {
@@ -514,6 +536,7 @@ int main(void) {
       cmocka_unit_test(what_is_held_comes_when_it_is_passed_on),
       cmocka_unit_test(the_end_of_a_line_passes_on_what_it_holds),
       cmocka_unit_test(a_cut_drops_what_is_on_its_way),
+      cmocka_unit_test(a_silent_way_drops_what_is_due),
       cmocka_unit_test(the_probe_is_late_and_comes_back_at_once),
       cmocka_unit_test(a_line_that_does_not_delay_is_not_proved),
       cmocka_unit_test(without_separate_hosts_a_line_is_refused),

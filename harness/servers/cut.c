@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/refuse.h"
+#include "line.h"
 
 /* A rule for what a probe sends, one for the answers to it, and one for everybody else's packets. */
 #define STRING_(text) #text
@@ -57,7 +58,9 @@ int lb_cut_make(struct lb_net *net, const void *owner, const struct lb_way *ways
   struct lb_cut *cut = new_cut(net, owner, ways, count);
   if (!cut) return lb_refuse(err, err_size, "out of memory"), -ENOMEM;
   struct lb_rules rules = rules_of(cut);
+  lb_line_silence(net, ways, count, true);
   int r = lb_rules_add(&rules, err, err_size);
+  lb_line_silence(net, ways, count, false);
   if (r == 0) return *ret = cut, 0;
   /* What cannot be undone stays in the list: whoever heals later finds it, and fails loudly. */
   if (lb_rules_remove(&rules, why, sizeof why) == 0) forget(net, cut);

@@ -228,6 +228,14 @@ struct lb_line *lb_line_on(const struct lb_net *net, const struct lb_host *from,
   return NULL;
 }
 
+void lb_line_silence(const struct lb_net *net, const struct lb_way *ways, size_t count, bool is_silent) {
+  for (size_t n = 0; n < count; n++) {
+    struct lb_line *line = lb_line_on(net, ways[n].from, ways[n].to);
+    for (size_t i = 0; line && i < line->way_count; i++)
+      if (line->way[i].from == ways[n].from && line->way[i].to == ways[n].to) atomic_store(&line->seen[i].is_silent, is_silent);
+  }
+}
+
 /* Two lines on one way would drop each other's packets. */
 static int check_ways(const struct lb_net *net, const struct lb_way *ways, size_t count, char *err, size_t err_size) {
   if (!net->separate) return lb_refuse(err, err_size, "hosts share one loopback here: nothing to delay"), -ENOTSUP;

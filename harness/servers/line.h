@@ -45,6 +45,7 @@ struct lb_line_seen { /* on one way, by the line's process; times in ns of lb_cl
   atomic_uint_least64_t others;      /* packets of others that were taken */
   atomic_uint_least64_t dropped;     /* of these, dropped as the plan says */
   atomic_uint_least64_t lost;        /* packets that this machine was too slow to take */
+  atomic_bool is_silent;             /* set by lb_line_silence() */
 };
 
 struct lb_line_picked { /* the message, once there was one */
@@ -90,6 +91,9 @@ int lb_line_make(struct lb_net *net, const void *owner, const struct lb_way *way
                  char *err, size_t err_size);
 /* The line on this way; NULL = none. */
 struct lb_line *lb_line_on(const struct lb_net *net, const struct lb_host *from, const struct lb_host *to);
+/* Where lines are on these ways, from now on (or no longer) what is due is dropped. It acts at once: the rules of a cut take tens of
+ * milliseconds, and on a busy machine more than a line may be late. */
+void lb_line_silence(const struct lb_net *net, const struct lb_way *ways, size_t count, bool is_silent);
 /* Sends all that is kept on at once, and from now on whatever comes. 0, or -errno with err. */
 int lb_line_pass(struct lb_line *line, char *err, size_t err_size);
 /* Undoes the line and frees it; what it keeps is passed on, nothing is lost. 0, or -errno with err:

@@ -94,12 +94,15 @@ static void count_lost(struct run *run) {
   }
 }
 
-/* The first packets that are due, TOGETHER at most. */
+/* The first packets that are due, TOGETHER at most, without those of a way that is silent. */
 static size_t take_due(struct run *run, struct lb_kept **kept) {
   size_t count = 0;
   uint64_t now = lb_clock_ns();
-  for (struct lb_kept *k; count < TOGETHER && (k = lb_line_queue_first(&run->queue)) && (run->passing || k->due <= now);)
-    kept[count++] = lb_line_queue_take(&run->queue);
+  for (struct lb_kept *k; count < TOGETHER && (k = lb_line_queue_first(&run->queue)) && (run->passing || k->due <= now);) {
+    kept[count] = lb_line_queue_take(&run->queue);
+    if (atomic_load(&run->line->seen[kept[count]->way].is_silent)) free(kept[count]);
+    else count++;
+  }
   return count;
 }
 
