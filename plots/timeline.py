@@ -69,12 +69,15 @@ class Story:
         for e in events:
             at = (e.get("c"), e.get("k"))
             if e["e"] == "granted":
-                until = e.get("until")
-                open_holds[at] = {"who": at[0], "key": at[1], "from": self._ms(e["t"]), "to": None, "ended": "end",
-                                  "until": None if until is None else self._ms(until)}
-                holds.append(open_holds[at])
+                if at not in open_holds:
+                    open_holds[at] = {"who": at[0], "key": at[1], "from": self._ms(e["t"]), "to": None, "ended": "end", "depth": 0}
+                    holds.append(open_holds[at])
+                open_holds[at]["depth"] += 1
+                open_holds[at]["until"] = None if e.get("until") is None else self._ms(e["until"])
             elif e["e"] == "renewed" and at in open_holds:
                 open_holds[at]["until"] = None if e.get("until") is None else self._ms(e["until"])
+            elif e["e"] == "release" and at in open_holds and open_holds[at]["depth"] > 1:
+                open_holds[at]["depth"] -= 1
             elif e["e"] in ENDS_HOLD:
                 for key in [k for k in open_holds if k == at or (e["e"] == "crash" and k[0] == at[0])]:
                     open_holds.pop(key).update(to=self._ms(e["t"]), ended=e["e"])

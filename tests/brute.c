@@ -28,23 +28,36 @@ static bool ends(const struct lb_event *e, uint32_t client, uint32_t key) {
 
 static bool grants(const struct lb_event *e, uint32_t key) { return e->kind == LB_EV_GRANTED && e->key == key; }
 
-/* True if event i is a grant to a client that already holds: what came last for it, an end or a grant? */
-static bool repeats(const struct lb_history *h, size_t i) {
-  const struct lb_event *e = h->events;
-  for (size_t j = i; j-- > 0;) {
-    if (ends(&e[j], e[i].client, e[i].key)) return false;
-    if (grants(&e[j], e[i].key) && e[j].client == e[i].client) return true;
-  }
+/* True if event i is a grant to a client that already holds. */
+static bool repeats(const struct scene *s, size_t i) {
+  const struct lb_event *e = &s->h->events[i];
+  for (size_t n = 0; n < s->holds; n++)
+    if (s->hold[n].client == e->client && s->hold[n].key == e->key && s->hold[n].to > i) return true;
   return false;
+}
+
+/* The event that ends the hold from event `from`: the first by which the client has released as often as it was granted, or one that
+ * ends all at once. */
+static size_t end_of(const struct lb_history *h, size_t from) {
+  const struct lb_event *e = h->events, *first = &e[from];
+  for (size_t to = from + 1; to < h->count; to++) {
+    size_t granted = 0, released = 0;
+    if (!ends(&e[to], first->client, first->key)) continue;
+    if (e[to].kind != LB_EV_RELEASE) return to;
+    for (size_t i = from; i <= to; i++) {
+      granted += grants(&e[i], first->key) && e[i].client == first->client;
+      released += e[i].kind == LB_EV_RELEASE && ends(&e[i], first->client, first->key);
+    }
+    if (released == granted) return to;
+  }
+  return h->count;
 }
 
 static void find_holds(struct scene *s) {
   const struct lb_event *e = s->h->events;
   for (size_t i = 0; i < s->h->count; i++) {
-    if (e[i].kind != LB_EV_GRANTED || repeats(s->h, i)) continue;
-    size_t to = i + 1;
-    while (to < s->h->count && !ends(&e[to], e[i].client, e[i].key)) to++;
-    s->hold[s->holds++] = (struct hold){.client = e[i].client, .key = e[i].key, .from = i, .to = to};
+    if (e[i].kind != LB_EV_GRANTED || repeats(s, i)) continue;
+    s->hold[s->holds++] = (struct hold){.client = e[i].client, .key = e[i].key, .from = i, .to = end_of(s->h, i)};
   }
 }
 

@@ -345,13 +345,22 @@ static void a_safe_history_says_so(void **state) {
 static void good_histories_have_nothing_marked(void **state) {
   (void)state;
   static const char *const good[] = {"ties",     "lost-in-time",  "crash",           "renewed",  "crash-nobody-after",
-                                     "two-keys", "granted-again", "unknown-outcome", "any-order"};
+                                     "two-keys", "granted-again", "granted-again-and-lost", "unknown-outcome", "any-order"};
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     char file[64];
     snprintf(file, sizeof file, "good/%s", good[i]);
     tell_file(file);
     says_not("<--");
   }
+}
+
+/* The bar of a holder goes on behind the first of two releases, and the other client's grant is marked. */
+static void a_hold_that_was_released_once_of_twice_goes_on(void **state) {
+  (void)state;
+  tell_file("bad/one-release-of-two");
+  says("+  0.000004 ms  |    a      release\n");
+  says("+  0.000007 ms  | |  b      granted   <-- granted while a holds\n");
+  says("a and b held x at the same time for 0.000001 ms");
 }
 
 static void a_fault_is_told_with_its_proof_and_answers_are_not_repeated(void **state) {
@@ -609,6 +618,7 @@ int main(void) {
       cmocka_unit_test(a_fence_that_does_not_grow_is_marked),
       cmocka_unit_test(a_safe_history_says_so),
       cmocka_unit_test(good_histories_have_nothing_marked),
+      cmocka_unit_test(a_hold_that_was_released_once_of_twice_goes_on),
       cmocka_unit_test(a_fault_is_told_with_its_proof_and_answers_are_not_repeated),
       cmocka_unit_test(a_proof_belongs_to_the_fault_of_its_step),
       cmocka_unit_test(a_long_history_is_cut_to_what_matters),

@@ -93,6 +93,7 @@ static void a_bad_first_line_is_refused_with_what_is_wrong(void **state) {
       {"name=a topologies= ends=lease", "names none"},
       {"name=a topologies=none ends=soon", "expected lease, session or never"},
       {"name=a topologies=none ends=lease can=fly", "'fly' is unknown"},
+      {"name=a topologies=none ends=lease can=shared", "'shared' is unknown, expected extend"},
       {"name=a topologies=none ends=lease clock=maybe", "clock=maybe"},
       {"name=a topologies=none ends=lease word", "expected NAME=VALUE"},
       {"name=a topologies=none ends=lease record=a,b,c,d,e", "at most 4"},

@@ -101,6 +101,13 @@ holds 'every figure is byte-identical when drawn again' diff -r "$work/first/fig
 holds 'every number in the figures of speed is one of the CSV files, and none is missing' \
   "$python" "$root/tests/plots/drawn_points.py" "$work/first"
 holds 'the violation is the history, in ms' diff "$root/tests/plots/violation.csv" "$work/first/figures/violation.csv"
+holds 'a hold lasts until as many releases as grants' "$python" -c "
+import json, sys
+sys.path.insert(0, '$root/plots')
+import timeline
+with open('$root/tests/histories/bad/one-release-of-two.jsonl', encoding='utf-8') as f:
+    story = timeline.Story([json.loads(line) for line in f][1:])
+assert len(story.holds) == 2 and len(story.overlaps) == 1, (story.holds, story.overlaps)"
 holds 'the history asked for is of a violated cell without a guard, and not of the liar' \
   grep -qx 'failover\.redis-token@sentinel\.none' "$work/asked"
 holds 'a guard that makes a violated lock safe is marked as a change' \

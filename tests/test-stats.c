@@ -158,6 +158,17 @@ static void wait_hold_and_handoff_are_measured(void **state) {
   lb_stats_clear(&stats);
 }
 
+static void a_hold_lasts_until_as_many_releases_as_grants(void **state) {
+  (void)state;
+  stats_of(EVENT(1, "a", "granted") EVENT(2, "b", "acquire") EVENT(3, "a", "granted") EVENT(5, "a", "release") EVENT(9, "a", "release")
+               EVENT(10, "b", "granted") EVENT(13, "b", "release"),
+           &stats);
+  assert_int_equal(stats.hold.count, 2);
+  assert_near(stats.hold.sum, 8 + 3);
+  assert_int_equal(stats.handoff.max, 1);
+  lb_stats_clear(&stats);
+}
+
 static void a_handoff_starts_at_the_latest_release_by_another_client(void **state) {
   (void)state;
   stats_of(EVENT(0, "b", "acquire") EVENT(1, "a", "granted") EVENT(2, "a", "release") EVENT(3, "c", "granted")
@@ -459,6 +470,7 @@ int main(void) {
       cmocka_unit_test(quantiles_are_off_by_less_than_a_64th),
       cmocka_unit_test(merging_is_the_same_as_adding_all_to_one),
       cmocka_unit_test(wait_hold_and_handoff_are_measured),
+      cmocka_unit_test(a_hold_lasts_until_as_many_releases_as_grants),
       cmocka_unit_test(a_handoff_starts_at_the_latest_release_by_another_client),
       cmocka_unit_test(an_acquire_that_was_refused_is_not_part_of_the_next_wait),
       cmocka_unit_test(an_attempt_given_up_is_not_part_of_the_next_wait),

@@ -33,6 +33,7 @@ static void begin_hold(struct sweep *s, struct pair *p, size_t event) {
   struct key *k = &s->keys[p->key];
   uint32_t number = (uint32_t)(p - s->pairs);
   p->holds = true;
+  p->depth = 1;
   p->other_granted = false;
   p->overlap = OVERLAP_NONE;
   p->begin_t = s->history->events[event].t;
@@ -98,15 +99,16 @@ static void set_lease(struct sweep *s, struct pair *p, const struct lb_event *e)
   touch(s, p->key);
 }
 
-/* A second grant of what is held already begins no new hold, but it counts as the client's latest
- * grant. */
+/* A second grant of what is held already begins no new hold, but one more release has to end it, and
+ * it counts as the client's latest grant. */
 static int grant(struct sweep *s, const struct lb_event *e, size_t event) {
   struct key *k = &s->keys[e->key];
   struct pair *p = lb_check_pair(s, e->client, e->key);
   if (!p) return -ENOMEM;
   note_other_grant(s, k, e->client, e->t);
   end_waiting(s, k, e->client, e->t);
-  if (!p->holds) begin_hold(s, p, event);
+  if (p->holds) p->depth++;
+  else begin_hold(s, p, event);
   set_lease(s, p, e);
   p->granted = true;
   p->granted_t = e->t;
@@ -128,6 +130,7 @@ static int lose(struct sweep *s, const struct lb_event *e, size_t event) {
 static int release(struct sweep *s, const struct lb_event *e, size_t event) {
   struct pair *p = lb_check_pair(s, e->client, e->key);
   if (!p) return -ENOMEM;
+  if (p->holds && --p->depth > 0) return 0;
   end_hold(s, p, event); /* other_granted stays: the answer may be that the lock was lost */
   return 0;
 }

@@ -3,13 +3,16 @@
  * check.h - judges a history: mutual exclusion, damage at the resource, fencing, liveness. Reads
  * histories only.
  *
- * A hold is the closed interval from `granted` to the first of `release`, `lost` of the same client
- * and key, `crash` of the same client, or the end of the file; equal times never overlap. In
- * detail:
+ * A hold is the closed interval from `granted` to its end; equal times never overlap. It ends with as
+ * many `release` of the same client and key as it had `granted` (reentrancy), or at once with `lost`
+ * of the same client and key, `crash` of the same client, or the end of the file. In detail:
  * - The end of the file comes after every event: who was granted a key that another client still
  *   holds when the history ends, be it by the very last event, held it twice. Lengths are counted
  *   to the time of the last event.
- * - A client that is granted again what it still holds goes on with the same hold.
+ * - A client that is granted again what it still holds goes on with the same hold, one deeper. What
+ *   counts is what the client was told: a request that was sent twice, because its answer was lost,
+ *   is one `granted`, whatever the service counts. So is a release that was sent twice.
+ * - Every hold is exclusive. Members that could say otherwise are refused by the readers.
  * - `renewed` neither begins nor ends a hold, whoever it is of: a lease is what the service
  *   promised, a hold what a client does.
  * - For overlaps, dirty accesses and stale writes only times count, so events of equal time never

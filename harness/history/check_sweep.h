@@ -24,6 +24,7 @@ struct pair { /* a client and a key: the present hold, or the last one */
   uint32_t next, previous;  /* holders of the same key */
   uint32_t next_of_client;  /* pairs of the same client that a crash has to look at */
   bool holds, listed;       /* listed: is among those pairs */
+  uint64_t depth;           /* of the present hold: grants less releases */
   bool granted;             /* ever ... */
   uint64_t granted_t;       /* ... and last then */
   bool endless;             /* the lease of the hold, by its latest grant or renewal: no end was said ... */

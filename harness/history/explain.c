@@ -61,7 +61,7 @@ static void put_lane_names(const struct lb_teller *t) {
 }
 
 static void put_lanes(const struct lb_teller *t) {
-  for (size_t i = 0; i < t->cut.lanes; i++) fprintf(t->out, "%*s", t->lane_width, t->holds[i] ? "|" : "");
+  for (size_t i = 0; i < t->cut.lanes; i++) fprintf(t->out, "%*s", t->lane_width, t->depth[i] ? "|" : "");
 }
 
 /* Every event moves the bars, also one that gets no line. */
@@ -69,8 +69,9 @@ static void move_lanes(struct lb_teller *t, const struct lb_event *e) {
   if (e->key != t->cut.key && e->kind != LB_EV_CRASH) return;
   for (size_t i = 0; i < t->cut.lanes; i++) {
     if (t->cut.lane[i] != e->client) continue;
-    if (e->kind == LB_EV_GRANTED) t->holds[i] = true;
-    if (e->kind == LB_EV_RELEASE || e->kind == LB_EV_LOST || e->kind == LB_EV_CRASH) t->holds[i] = false;
+    if (e->kind == LB_EV_GRANTED) t->depth[i]++;
+    if (e->kind == LB_EV_RELEASE && t->depth[i] > 0) t->depth[i]--;
+    if (e->kind == LB_EV_LOST || e->kind == LB_EV_CRASH) t->depth[i] = 0;
   }
 }
 

@@ -20,10 +20,15 @@ struct holder {        /* a client, with the key that is looked at */
   uint64_t end_t; /* of its last hold */
 };
 
+struct present { /* a hold of a client: grants less releases, and where it began */
+  uint64_t depth;
+  size_t begin;
+};
+
 struct walk {
   const struct lb_history *h;
   struct lb_wrong_event *wrong;
-  const size_t *end; /* by event that is a grant: what ends that hold, LB_NO_EVENT = the end of the file */
+  const size_t *end; /* by event with which a hold begins: what ends it, LB_NO_EVENT = the end of the file */
   uint32_t key;
   struct holder *holder;
   size_t largest_granted, largest_seen, written; /* events: largest fences, latest accepted write */
@@ -137,12 +142,12 @@ static void look_at_access(struct walk *w, size_t i) {
   overtake(w, i);
 }
 
-static void look_at_end(struct walk *w, const struct lb_event *e) {
-  struct holder *p = &w->holder[e->client];
-  if (p->hold == LB_NO_EVENT) return;
+static void look_at_end(struct walk *w, size_t i) {
+  struct holder *p = &w->holder[w->h->events[i].client];
+  if (p->hold == LB_NO_EVENT || w->end[p->hold] != i) return;
   p->hold = LB_NO_EVENT;
   p->ended = true;
-  p->end_t = e->t;
+  p->end_t = w->h->events[i].t;
 }
 
 static void look_at_question(struct walk *w, const struct lb_event *e) {
@@ -159,19 +164,24 @@ static void look_at(struct walk *w, size_t i) {
     case LB_EV_WRITE: look_at_access(w, i); break;
     case LB_EV_RELEASE:
     case LB_EV_LOST:
-    case LB_EV_CRASH: look_at_end(w, &w->h->events[i]); break;
+    case LB_EV_CRASH: look_at_end(w, i); break;
     default: break;
   }
 }
 
-/* Backwards, so that every grant knows how its hold ends. */
-static void find_ends(const struct walk *w, size_t *end, size_t *next) {
-  for (uint32_t c = 0; c < w->h->clients.count; c++) next[c] = LB_NO_EVENT;
-  for (size_t i = w->h->count; i-- > 0;) {
+/* Before the walk, so that every hold knows how it ends: with as many releases as grants, a loss or a
+ * death. */
+static void find_ends(const struct walk *w, size_t *end, struct present *present) {
+  for (uint32_t c = 0; c < w->h->clients.count; c++) present[c].depth = 0;
+  for (size_t i = 0; i < w->h->count; i++) {
     const struct lb_event *e = &w->h->events[i];
-    if (!belongs(w, e)) continue;
-    if (e->kind == LB_EV_GRANTED) end[i] = next[e->client];
-    if (e->kind == LB_EV_RELEASE || e->kind == LB_EV_LOST || e->kind == LB_EV_CRASH) next[e->client] = i;
+    bool grants = e->kind == LB_EV_GRANTED, releases = e->kind == LB_EV_RELEASE;
+    if (!belongs(w, e) || !(grants || releases || e->kind == LB_EV_LOST || e->kind == LB_EV_CRASH)) continue;
+    struct present *p = &present[e->client];
+    if (grants && p->depth++ == 0) p->begin = i, end[i] = LB_NO_EVENT;
+    if (grants || p->depth == 0) continue;
+    p->depth = releases ? p->depth - 1 : 0;
+    if (p->depth == 0) end[p->begin] = i;
   }
 }
 
@@ -185,17 +195,18 @@ static void walk_key(struct walk *w) {
 }
 
 int lb_explain_marks(const struct lb_history *h, struct lb_wrong_event *ret) {
-  size_t *end = malloc((h->count + 1) * sizeof *end), *next = malloc((h->clients.count + 1) * sizeof *next);
+  size_t *end = malloc((h->count + 1) * sizeof *end);
+  struct present *present = malloc((h->clients.count + 1) * sizeof *present);
   struct walk w = {.h = h, .wrong = ret, .end = end, .holder = malloc((h->clients.count + 1) * sizeof *w.holder)};
-  int r = end && next && w.holder ? 0 : -ENOMEM;
+  int r = end && present && w.holder ? 0 : -ENOMEM;
   for (size_t i = 0; i < h->count && r == 0; i++)
     ret[i] = (struct lb_wrong_event){.other = LB_NO_EVENT, .second = LB_NO_EVENT, .fence_seen = LB_NO_EVENT};
   for (w.key = 0; w.key < h->keys.count && r == 0; w.key++) {
-    find_ends(&w, end, next);
+    find_ends(&w, end, present);
     walk_key(&w);
   }
   free(end);
-  free(next);
+  free(present);
   free(w.holder);
   return r;
 }

@@ -67,7 +67,7 @@ struct lb_teller { /* a story while it is written */
   const struct lb_explain_about *about;
   const struct lb_wrong_event *wrong;
   struct lb_cut cut;
-  bool holds[sizeof((struct lb_cut *)0)->lane / sizeof(uint32_t)]; /* by lane */
+  uint64_t depth[sizeof((struct lb_cut *)0)->lane / sizeof(uint32_t)]; /* by lane: grants less releases; 0 = holds nothing */
   int decimals, name_width, lane_width;
   FILE *out;
 };

@@ -168,9 +168,12 @@ static int read_member(const struct line *line, const struct lb_member *member, 
 
 /* ---- lines ------------------------------------------------------------------------------------------------------- */
 
-/* `word` is no member of an event of this format. */
+/* `word` is no member of an event of this format. Read locks and semaphores have words that others
+ * would write: judged as exclusive they would be called violated. */
 static int refuse_member(const struct line *line, const char *word) {
   const char *names[LB_MEMBER_COUNT];
+  if (strcmp(word, "mode") == 0 || strcmp(word, "shared") == 0 || strcmp(word, "permits") == 0)
+    return refuse(line, "found unknown member \"%s\", expected exclusive holds: shared holds and permits cannot be judged", word);
   for (size_t i = 0; i < LB_MEMBER_COUNT; i++) names[i] = lb_members[i].name;
   return refuse_word(line, "unknown member", word, names, line->format == 1 ? LB_MEMBER_COUNT_1 : LB_MEMBER_COUNT);
 }

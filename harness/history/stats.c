@@ -23,6 +23,7 @@ struct pair {     /* a client and a key */
   size_t asked;   /* event: the first acquire of the present attempt; NO_EVENT = none */
   bool given_up;  /* the attempt ended, but a late grant would still belong to it */
   size_t granted; /* event: begin of the present hold; NO_EVENT = none */
+  uint64_t depth; /* of it: grants less releases */
   bool measured;  /* it lies inside the window */
   size_t freeing; /* event: the release that was not confirmed yet; NO_EVENT = none */
 };
@@ -213,13 +214,18 @@ static void grant(struct pass *p, struct pair *pair, const struct lb_event *e, s
   serve(p, e->key, e->t);
   p->keys[e->key].granted_to = e->client;
   pair->asked = NO_EVENT;
-  if (pair->granted != NO_EVENT) return; /* granted again what it holds: the same hold goes on */
+  if (pair->granted != NO_EVENT) { /* granted again what it holds: the same hold goes on */
+    pair->depth++;
+    return;
+  }
   pair->granted = event;
+  pair->depth = 1;
   pair->measured = inside(p, event);
 }
 
 static void release(struct pass *p, struct pair *pair, const struct lb_event *e, size_t event) {
   struct key *key = &p->keys[e->key];
+  if (pair->granted != NO_EVENT && --pair->depth > 0) return; /* it still holds */
   if (pair->granted != NO_EVENT && pair->measured)
     lb_hist_add(&p->stats->hold, e->t - p->history->events[pair->granted].t);
   pair->granted = NO_EVENT;
