@@ -19,7 +19,7 @@ sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import ending  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LINES = ("run", "says", "version", "like", "packages", "npm", "there", "summary")  # of every section
+LINES = ("run", "says", "version", "like", "guard", "packages", "npm", "there", "summary")  # of every section
 
 
 def folder():
@@ -35,6 +35,11 @@ def read(path=os.path.join(ROOT, "peers", "peers.ini")):
     with open(path, encoding="utf-8") as f:
         ini.read_file(f)
     return {name: dict(ini[name]) for name in ini.sections()}
+
+
+def guard(peer):
+    """Of the scenarios: the guard of a program that uses the library as its manual says."""
+    return peer["guard"].partition(":")[0]
 
 
 def is_there(peer):

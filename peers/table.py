@@ -1,9 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 #
-# What a library does not tell its user, as a table in Markdown, out of runs of the suites `peers` and `peers-speed`, or of some of their scenarios:
+# The verdicts on the libraries, and what each does not tell its user: two tables in Markdown, out of runs of the suites `peers` and `peers-speed`, or of
+# some of their scenarios:
 #   peers/table.py RUN... [--lockbench PROGRAM]
 # Every cell is counted from the histories and trials.csv of these runs. A cell that they do not have is a dash.
+# A verdict is that of a program that uses the library as its manual says (`guard` in peers.ini). Where one that does not listen to the library fares
+# otherwise, its verdict stands behind, in brackets.
 import argparse
 import csv
 import json
@@ -17,6 +20,7 @@ import known  # noqa: E402
 from known import ending  # noqa: E402
 
 TOLD = ("in-doubt", "session-over")
+PUT = ("failover", "restart-node", "majority-lost", "partition", "pause-holder", "slow-holder", "clock-jump", "lost-reply", "silent-minority")
 
 
 def trials_of(run):
@@ -67,11 +71,22 @@ class Table:
                 counts[t["verdict"]] = counts.get(t["verdict"], 0) + 1
         return ", ".join(f"{verdict} {n}" for verdict, n in sorted(counts.items())) or "–"
 
+    def verdict(self, scenario, system, guard):
+        """ "safe or **violated**", of all decided trials; None without one."""
+        said = {t["verdict"] for t in self.of(scenario, system, guard)} - {"undecided"}
+        return " or ".join(v if v == "safe" else f"**{v}**" for v in sorted(said)) or None
+
+    def verdict_by_manual(self, scenario, system, guard):
+        """Where its guard was not put to the test, as without one."""
+        ignoring = self.verdict(scenario, system, "none")
+        listening = self.verdict(scenario, system, guard) or ignoring
+        return (listening or "–") if listening == ignoring or not ignoring else f"{listening} ({ignoring} ¹)"
+
     def told(self, system):
         pairs = [silence(events_of(self.program, t)) for t in self.of("blind-window", system, "signal")]
         if not pairs:
             others = [silence(events_of(self.program, t))[1] for t in self.of("blind-window", system)]
-            return "nothing", number(middle(others))
+            return "nothing" if others else "–", number(middle(others))
         word, other = middle(p[0] for p in pairs), middle(p[1] for p in pairs)
         return number(word) if word is not None else "nothing within 8 s", number(other)
 
@@ -92,18 +107,30 @@ class Table:
                 number(handoff and handoff / 1000, 1), number(rate), number(ours), "–" if not rate or not ours else f"{rate / ours:.2f}",
                 number(self.load(system, "pipe_us"))]
 
-    def print(self):
-        peers = known.read()
+    def systems(self):
+        """Of the peers, in the order of the runs: system, name, topology."""
+        seen = dict.fromkeys(t["system"] for t in self.trials if t["system"].startswith("peer:"))
+        return [(system, *system[len("peer:"):].split("@")) for system in seen]
+
+    def print_verdicts(self, peers):
+        """Libraries that fare alike on the same servers share a row."""
+        rows = {}
+        for system, name, topology in self.systems():
+            cells = tuple(self.verdict_by_manual(scenario, system, known.guard(peers[name])) for scenario in PUT)
+            rows.setdefault((topology, cells), []).append(f"`{name}`")
+        head = ["library", "servers", *(f"`{scenario}`" for scenario in PUT)]
+        print("| " + " | ".join(head) + " |")
+        print("|" + "---|" * len(head))
+        for (topology, cells), names in rows.items():
+            print("| " + " | ".join([", ".join(names), topology, *cells]) + " |")
+        print("\n¹ in brackets: of a program that does not listen to what the library tells, which its manual asks for.\n")
+
+    def print_told(self, peers):
         head = ["library", "says a word after (ms)", "another holds after (ms)", "the answer to its acquire is lost", "after a pause, stopped by", "Jain", "hand-off p50 (ms)",
                 "hand-offs/s", "ours", "ratio", "pipe (µs a call)"]
         print("| " + " | ".join(head) + " |")
         print("|" + "---|" * len(head))
-        seen = []
-        for t in self.trials:
-            if t["system"].startswith("peer:") and t["system"] not in seen:
-                seen.append(t["system"])
-        for system in seen:
-            name, _, topology = system[len("peer:"):].partition("@")
+        for system, name, topology in self.systems():
             peer = peers[name]
             ours = "redis-token" if topology == "redis" and peer["like"] == "redlock" else peer["like"]
             print("| " + " | ".join(self.row(system, peer, f"{ours}@{topology}")) + " |")
@@ -118,10 +145,11 @@ def main():
         if not os.path.isfile(os.path.join(run, "trials.csv")):
             raise ending.BadInput(f"table.py: {run}: expected a run folder (it has no trials.csv)")
     try:
-        table = Table(said.lockbench, said.run)
+        table, peers = Table(said.lockbench, said.run), known.read()
     except (LookupError, ValueError, TypeError) as error:
         raise ending.BadInput(f"table.py: {' '.join(said.run)}: expected what results/SCHEMA.md describes, found {error!r}") from error
-    table.print()
+    table.print_verdicts(peers)
+    table.print_told(peers)
 
 
 sys.exit(ending.of(main))

@@ -4,7 +4,9 @@
 # writes the first line that peers.ini expects. Those that are not installed are skipped. Speaks TAP.
 import os
 import re
+import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
@@ -45,6 +47,9 @@ def of_section(name, peer):
     wrong += ["'%s' is empty" % line for line in ("run", "version", "like", "there", "summary") if not peer[line]]
     if not os.path.exists(os.path.join(ROOT, "backends", peer["like"] + ".c")):
         wrong.append("'like' is '%s', which is no protocol" % peer["like"])
+    can_tell = "signal" in says.get("can", "").split(",")
+    if not re.fullmatch("%s: .+" % ("signal" if can_tell else "none"), peer["guard"]):
+        wrong.append("'guard' is '%s', expected '%s: WHERE ITS MANUAL SAYS SO'" % (peer["guard"], "signal" if can_tell else "none"))
     files = [word for word in peer["run"].split() if word.startswith("peers/")]
     wrong += ["%s is not there" % file for file in files if not os.path.exists(os.path.join(ROOT, file))]
     return wrong
@@ -71,6 +76,37 @@ def of_adapter(path):
     return wrong
 
 
+TRIALS = """scenario,system,guard,clients,trial,verdict,history
+partition,peer:kazoo@zk-x3,none,2,1,violated,
+partition,peer:kazoo@zk-x3,none,2,2,violated,
+partition,peer:kazoo@zk-x3,signal,2,1,safe,
+partition,peer:kazoo@zk-x3,signal,2,2,undecided,
+pause-holder,peer:kazoo@zk-x3,none,2,1,violated,
+pause-holder,peer:kazoo@zk-x3,signal,2,1,safe,
+pause-holder,peer:kazoo@zk-x3,signal,2,2,violated,
+slow-holder,peer:kazoo@zk-x3,none,2,1,safe,
+partition,peer:tooz-zookeeper@zk-x3,none,2,1,violated,
+partition,peer:tooz-zookeeper@zk-x3,recheck,2,1,safe,
+partition,redis-token@redis,none,2,1,safe,
+"""
+
+
+def of_table():
+    """What is wrong with the verdicts: by a program that listens where the manual says so first, by one that does not behind it."""
+    expected = {"kazoo": {"partition": "safe (**violated** ¹)", "pause-holder": "safe or **violated** (**violated** ¹)", "slow-holder": "safe", "failover": "–"},
+                "tooz-zookeeper": {"partition": "**violated**", "slow-holder": "–"}}
+    with tempfile.TemporaryDirectory() as run:
+        with open(os.path.join(run, "trials.csv"), "w", encoding="utf-8") as f:
+            f.write(TRIALS)
+        said = subprocess.run([sys.executable, os.path.join(ROOT, "peers", "table.py"), run], capture_output=True, text=True, check=False)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in said.stdout.partition("\n\n")[0].splitlines()]
+    found = {row[0].strip("`"): dict(zip((cell.strip("`") for cell in rows[0]), row)) for row in rows[2:]}
+    wrong = [said.stderr] if said.returncode else []
+    wrong += ["it has %s, expected %s" % (sorted(found), sorted(expected))] if set(found) != set(expected) else []
+    return wrong + ["%s, %s: '%s', expected '%s'" % (name, scenario, found[name].get(scenario), cell)
+                    for name in expected if name in found for scenario, cell in expected[name].items() if found[name].get(scenario) != cell]
+
+
 def main():
     peers = known.read()
     folder = os.path.join(ROOT, "peers")
@@ -81,6 +117,7 @@ def main():
         check("%s is short and says what it is about" % file, of_adapter(os.path.join(folder, file)))
     check("packages are those of the names", [] if known.missing_packages(known.chosen(peers, ["peer:reference"])) == {} else ["reference needs none"])
     check("names choose their sections", [] if list(known.chosen(peers, ["kazoo", "redis-py"])) == ["redis-py", "kazoo"] else ["not these two"])
+    check("a library is judged as its manual says, and as by a program that does not listen beside it", of_table())
     check("no name chooses all", [] if known.chosen(peers, []) == peers else ["not all"])
     global count
     for name, peer in peers.items():
