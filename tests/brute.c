@@ -279,11 +279,24 @@ static void judge_checks(const struct lb_history *h, struct lb_check *c) {
 
 /* ---- the order of grants, liveness ------------------------------------------------------------------------------- */
 
+/* Whether grant i is one more of a hold whose latest number was the same. */
+static bool has_own_number(const struct scene *s, size_t i) {
+  const struct lb_event *e = s->h->events, *latest = NULL;
+  for (size_t n = 0; n < s->holds; n++) {
+    const struct hold *hold = &s->hold[n];
+    if (hold->client != e[i].client || hold->key != e[i].key || hold->from >= i || hold->to <= i) continue;
+    for (size_t j = hold->from; j < i; j++)
+      if (grants(&e[j], e[i].key) && e[j].client == e[i].client && e[j].flags & LB_EVF_FENCE) latest = &e[j];
+  }
+  return latest && latest->fence == e[i].fence;
+}
+
 /* Whether the number of grant i had been passed when it was asked for (without a question: when it was granted), or is the largest
  * so far and another client's. */
-static bool has_old_number(const struct lb_history *h, size_t i) {
-  const struct lb_event *e = h->events, *owner = NULL;
+static bool has_old_number(const struct scene *s, size_t i) {
+  const struct lb_event *e = s->h->events, *owner = NULL;
   size_t asked = i;
+  if (has_own_number(s, i)) return false;
   for (size_t j = 0; j < i; j++) {
     if (e[j].kind == LB_EV_ACQUIRE && e[j].client == e[i].client && e[j].key == e[i].key) asked = j;
     if (!grants(&e[j], e[i].key) || !(e[j].flags & LB_EVF_FENCE)) continue;
@@ -294,14 +307,15 @@ static bool has_old_number(const struct lb_history *h, size_t i) {
   return owner && owner->fence == e[i].fence && owner->client != e[i].client;
 }
 
-static void judge_grants(const struct lb_history *h, struct lb_check *c) {
+static void judge_grants(const struct scene *s, struct lb_check *c) {
+  const struct lb_history *h = s->h;
   const struct lb_event *e = h->events;
   for (size_t i = 0; i < h->count; i++) {
     c->unknown_acquires += e[i].kind == LB_EV_UNKNOWN;
     c->renewals += e[i].kind == LB_EV_RENEWED;
     if (e[i].kind != LB_EV_GRANTED) continue;
     c->grants++;
-    c->token_regressions += e[i].flags & LB_EVF_FENCE && has_old_number(h, i);
+    c->token_regressions += e[i].flags & LB_EVF_FENCE && has_old_number(s, i);
     for (size_t j = i; j-- > 0;)
       if (grants(&e[j], e[i].key)) {
         c->handoffs += e[j].client != e[i].client;
@@ -466,7 +480,7 @@ void brute_check(const struct lb_history *history, struct lb_check *ret) {
   *ret = (struct lb_check){.counters = lb_counters_none()};
   find_holds(&s);
   find_times(&s);
-  judge_grants(history, ret);
+  judge_grants(&s, ret);
   judge_checks(history, ret);
   find_episodes(&s, ret);
   judge_resource(&s, ret);

@@ -33,6 +33,7 @@ static const struct expectation {
     {"good/granted-again", {.grants = 3, .handoffs = 1, .depth = 1, NO_TIMES}},
     {"good/granted-again-and-lost", /* a loss and a death end a hold of any depth */
      {.grants = 8, .handoffs = 4, .depth = 1, .unavailable_ns = -1, .orphan_ns = 1, .blind_ns = 0, .servers_left = -1}},
+    {"good/granted-again-fenced", {.grants = 4, .handoffs = 1, .depth = 1, NO_TIMES}}, /* as Hazelcast's FencedLock numbers them */
     {"good/renewed", {.grants = 2, .handoffs = 1, .renewals = 4, .depth = 1, NO_TIMES}},
     {"good/unknown-outcome", {.grants = 2, .handoffs = 1, .depth = 1, .unknown_acquires = 1, NO_TIMES}},
     {"good/any-order", {.grants = 2, .handoffs = 1, .useful_handoffs = 1, .depth = 1, NO_TIMES}},
@@ -99,6 +100,8 @@ static const struct expectation {
     /* https://github.com/redisson/redisson/issues/2665: taken twice, released once, and granted to another */
     {"bad/one-release-of-two", {.within_lease = 1, .grants = 3, .handoffs = 1, .depth = 2, .double_holds = 1, .double_hold_ns = 1, NO_TIMES}},
     {"bad/token-regression", {.grants = 7, .handoffs = 5, .depth = 1, .token_regressions = 2, NO_TIMES}},
+    {"bad/token-of-an-earlier-hold", /* at 4, 7, 9, 10 and 13 */
+     {.grants = 9, .depth = 1, .token_regressions = 5, .unavailable_ns = -1, .orphan_ns = 5, .blind_ns = 0, .servers_left = -1}},
     {"bad/lost-updates-two-keys", {.grants = 3, .handoffs = 1, .useful_handoffs = 1, .depth = 1, .lost_updates = 4, NO_TIMES}},
     {"bad/crash-is-not-of-others",
      {.within_lease = 1, .grants = 3,

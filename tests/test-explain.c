@@ -332,6 +332,9 @@ static void a_fence_that_does_not_grow_is_marked(void **state) {
   tell_file("bad/token-regression");
   says("a      granted   fence 11  <-- the fence does not grow: 12 came before\n");
   says("In this history: 2 fences that did not grow.\n");
+  tell_file("bad/token-of-an-earlier-hold");
+  says("+  0.000003 ms  |  a      granted   fence 7  <-- the fence does not grow: 7 came before\n");
+  says("+  0.000004 ms  |  a      granted   fence 7\n");
 }
 
 static void a_safe_history_says_so(void **state) {
@@ -345,7 +348,7 @@ static void a_safe_history_says_so(void **state) {
 static void good_histories_have_nothing_marked(void **state) {
   (void)state;
   static const char *const good[] = {"ties",     "lost-in-time",  "crash",           "renewed",  "crash-nobody-after",
-                                     "two-keys", "granted-again", "granted-again-and-lost", "unknown-outcome", "any-order"};
+                                     "two-keys", "granted-again", "granted-again-fenced", "granted-again-and-lost", "unknown-outcome", "any-order"};
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     char file[64];
     snprintf(file, sizeof file, "good/%s", good[i]);

@@ -63,7 +63,8 @@ struct lb_episode {
  *                   past, whoever believes what
  * token_regressions a number that is not larger than one that had been granted before it was asked
  *                   for (the latest `acquire` of that client and key; without one, the grant), or
- *                   that is the largest so far and another client's
+ *                   that is the largest so far and another client's. None for a client that is granted
+ *                   again what it holds and told the number that it has
  * unavailable_ns    to the next grant of anything; -1 = no fault; a fault without a later grant
  *                   counts to the end of the history
  * orphan_ns         to the next grant of that key by another; -1 = none; to the end of the history

@@ -7,7 +7,7 @@
  * Token regressions: the service draws the number of a grant somewhere between the question and the
  * answer, and answers may overtake each other on their way. So a number is too small only beside
  * those that had been granted before it was asked for. But the same number never belongs to two
- * clients, whoever asked when.
+ * clients, whoever asked when. It may be told again to a client that is granted again what it holds.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,9 +29,11 @@ struct key {
   struct fence seen;              /* by the resource */
 };
 
-struct ask { /* the latest one of a client for a key */
+struct ask { /* the latest one of a client for a key, and its hold */
   bool any;
   struct fence granted_before;
+  uint64_t depth;    /* grants less releases, 0 = it holds nothing */
+  struct fence held; /* the latest of this hold */
 };
 
 struct order {
@@ -57,12 +59,34 @@ static struct ask *find_ask(struct order *o, const struct lb_event *e) {
 static int note_ask(struct order *o, const struct lb_event *e) {
   struct ask *ask = find_ask(o, e);
   if (!ask) return -ENOMEM;
-  *ask = (struct ask){.any = true, .granted_before = o->keys[e->key].granted_fence};
+  ask->any = true;
+  ask->granted_before = o->keys[e->key].granted_fence;
   return 0;
+}
+
+static int note_end(struct order *o, const struct lb_event *e) {
+  struct ask *ask = find_ask(o, e);
+  if (!ask) return -ENOMEM;
+  if (e->kind == LB_EV_LOST) ask->depth = 0;
+  else if (ask->depth > 0) ask->depth--;
+  return 0;
+}
+
+/* Crashes are few, so all pairs are looked at. */
+static int note_crash(struct order *o, const struct lb_event *e) {
+  for (uint32_t i = 0; i < o->numbers.count; i++)
+    if (o->numbers.pair[i] >> 32 == e->client) o->asks[i].depth = 0;
+  return 0;
+}
+
+static void note_hold(struct ask *ask, const struct lb_event *e) {
+  if (ask->depth++ == 0) ask->held.any = false;
+  if (e->flags & LB_EVF_FENCE) ask->held = (struct fence){true, e->fence};
 }
 
 /* A client of which no question is known asked when it was granted. */
 static bool is_regression(const struct key *k, const struct ask *ask, const struct lb_event *e) {
+  if (ask->depth > 0 && ask->held.any && ask->held.number == e->fence) return false;
   struct fence before = ask->any ? ask->granted_before : k->granted_fence;
   if (before.any && e->fence <= before.number) return true;
   return k->granted_fence.any && e->fence == k->granted_fence.number && e->client != k->fence_client;
@@ -77,10 +101,11 @@ static int count_grant(struct lb_check *c, struct order *o, const struct lb_even
   if (k->granted && k->last_client != e->client) c->handoffs++;
   k->granted = true;
   k->last_client = e->client;
-  if (!(e->flags & LB_EVF_FENCE)) return 0;
-  const struct ask *ask = find_ask(o, e);
+  struct ask *ask = find_ask(o, e);
   if (!ask) return -ENOMEM;
-  if (is_regression(k, ask, e)) c->token_regressions++;
+  if (e->flags & LB_EVF_FENCE && is_regression(k, ask, e)) c->token_regressions++;
+  note_hold(ask, e);
+  if (!(e->flags & LB_EVF_FENCE)) return 0;
   if (k->granted_fence.any && e->fence <= k->granted_fence.number) return 0;
   k->granted_fence = (struct fence){true, e->fence};
   k->fence_client = e->client;
@@ -128,6 +153,9 @@ static int look_at(struct lb_check *c, struct order *o, const struct lb_history 
   switch (e->kind) {
     case LB_EV_ACQUIRE: return note_ask(o, e);
     case LB_EV_GRANTED: return count_grant(c, o, e);
+    case LB_EV_RELEASE:
+    case LB_EV_LOST: return note_end(o, e);
+    case LB_EV_CRASH: return note_crash(o, e);
     case LB_EV_READ:
     case LB_EV_WRITE:
       count_fence(c, &o->keys[e->key], e);

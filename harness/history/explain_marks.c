@@ -16,6 +16,7 @@ struct holder {        /* a client, with the key that is looked at */
   size_t used;         /* ... by this event, the first of that kind */
   bool asked;
   size_t largest_when_asked; /* event: the largest fence granted when the client asked last */
+  size_t numbered;           /* event: the latest grant of the present hold that has a fence */
   bool ended;
   uint64_t end_t; /* of its last hold */
 };
@@ -54,12 +55,13 @@ static size_t other_hold(const struct walk *w, uint32_t client, uint64_t t, bool
   return LB_NO_EVENT;
 }
 
-/* The fence has to be larger than what was granted before it was asked for, and nobody else's. */
+/* The fence has to be larger than what was granted before it was asked for, and nobody else's; or that of the hold which the client has. */
 static void look_at_number(struct walk *w, size_t i) {
   const struct lb_event *e = &w->h->events[i];
-  const struct holder *p = &w->holder[e->client];
+  struct holder *p = &w->holder[e->client];
   size_t largest = w->largest_granted, before = p->asked ? p->largest_when_asked : largest;
   if (!(e->flags & LB_EVF_FENCE)) return;
+  if (p->numbered != LB_NO_EVENT && w->h->events[p->numbered].fence == e->fence) return;
   bool passed = before != LB_NO_EVENT && e->fence <= w->h->events[before].fence;
   bool taken = largest != LB_NO_EVENT && e->fence == w->h->events[largest].fence && w->h->events[largest].client != e->client;
   if (passed || taken) {
@@ -67,6 +69,7 @@ static void look_at_number(struct walk *w, size_t i) {
     w->wrong[i].second = passed ? before : largest;
   }
   if (largest == LB_NO_EVENT || e->fence > w->h->events[largest].fence) w->largest_granted = i;
+  p->numbered = i;
 }
 
 /* A double hold is marked at the grant that makes it. */
@@ -76,6 +79,7 @@ static void look_at_grant(struct walk *w, size_t i) {
   struct lb_wrong_event *wrong = &w->wrong[i];
   if (p->hold == LB_NO_EVENT) {
     p->hold = i;
+    p->numbered = LB_NO_EVENT;
     if (end_t(w, i) > e->t) wrong->other = other_hold(w, e->client, e->t, false);
     if (wrong->other != LB_NO_EVENT) wrong->flags |= LB_WRONG_DOUBLE;
   }
