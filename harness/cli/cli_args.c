@@ -98,7 +98,7 @@ static const struct arg {
     {"--seed", NULL, SEED, LB_ARG_HUNT, "N", "seed of the order and of the trials: the same one gives the same order (default: 1)"},
     {"--seed", NULL, SEED, LB_ARG_SHRINK, "N", "seed of the trials (default: 1)"},
     {"--expect", NULL, EXPECT, LB_ARG_RUN, "VERDICT",
-     "your expectation where the scenario has none: safe, violated or stuck; GUARD=VERDICT for one guard"},
+     "your expectation where the scenario has none: safe, violated, stuck or delayed; GUARD=VERDICT for one guard"},
     {"--seed", NULL, SEED, LB_ARG_RUN, "N", "seed of the random order and of random faults: the same seed draws the same, at other moments"},
     {"--resume", NULL, RESUME, LB_ARG_RUN, "DIR", "plays what is left of a run that was stopped, in its folder; beside it only -j, -v and --json"},
     {"--keep-logs", NULL, KEEP_LOGS, LB_ARG_RUN, NULL, "keeps the logs of every trial (default: of those that are not as expected)"},
@@ -234,7 +234,7 @@ static int set_exec(const char *command, struct lb_args *args) {
 /* "fence=violated", or "violated" for `guard`. Such an expectation is for every system, as a line
  * `* = ...` of a scenario is. */
 int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret) {
-  static const enum lb_verdict verdicts[] = {LB_SAFE, LB_VIOLATED, LB_STUCK};
+  static const enum lb_verdict verdicts[] = {LB_SAFE, LB_VIOLATED, LB_STUCK, LB_DELAYED};
   enum { COUNT = sizeof verdicts / sizeof *verdicts };
   const char *equals = strchr(text, '='), *verdict = equals ? equals + 1 : text, *names[COUNT];
   char word[32];
@@ -247,7 +247,7 @@ int lb_args_expect(const char *text, enum lb_guard guard, struct lb_expect *ret)
     if (strcmp(names[i], verdict) == 0) return ret->verdict = verdicts[i], 0;
   }
   const char *near = lb_suggest(verdict, names, COUNT);
-  return lb_complain(-1, "--expect %s: expected safe, violated or stuck%s%s%s", text, near ? "; did you mean '" : "",
+  return lb_complain(-1, "--expect %s: expected safe, violated, stuck or delayed%s%s%s", text, near ? "; did you mean '" : "",
                      near ? near : "", near ? "'?" : "");
 }
 

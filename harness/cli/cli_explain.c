@@ -40,7 +40,8 @@ static struct lb_explain_about about(const struct lb_told *told) {
   int64_t ttl = json_integer_value(ttl_ms);
   about.claims = guard && strcmp(guard, lb_guard_name(LB_GUARD_CLAIM)) == 0;
   bool timeline = json_array_size(json_object_get(told->scenario, "steps")) > 0;
-  about.stuck = strcmp(told->trial.verdict, lb_verdict_name(LB_STUCK)) == 0;
+  about.delayed = strcmp(told->trial.verdict, lb_verdict_name(LB_DELAYED)) == 0;
+  about.stuck = about.delayed || strcmp(told->trial.verdict, lb_verdict_name(LB_STUCK)) == 0;
   if (timeline && ttl > 0 && ttl < INT64_MAX / 1000000) about.ttl_ns = (uint64_t)ttl * 1000000;
   return about;
 }

@@ -63,17 +63,16 @@ void lb_memory_unmap(struct lb_memory *memory) {
 }
 
 int lb_memory_collect(const struct lb_memory *memory, struct lb_history *ret) {
-  size_t total = 0;
-  for (size_t i = 0; i < memory->log_count; i++) total += atomic_load(&memory->log[i].count);
+  size_t total = 0, *counts = calloc(memory->log_count + 1, sizeof *counts);
+  if (!counts) return -ENOMEM;
+  for (size_t i = 0; i < memory->log_count; i++) total += counts[i] = atomic_load(&memory->log[i].count);
   ret->events = malloc((total ? total : 1) * sizeof *ret->events);
-  if (!ret->events) return -ENOMEM;
-  for (size_t i = 0; i < memory->log_count; i++) {
-    const struct lb_log *log = &memory->log[i];
-    size_t n = atomic_load(&log->count);
-    memcpy(ret->events + ret->count, memory->events + log->first, n * sizeof *ret->events);
-    ret->count += n;
+  for (size_t i = 0; ret->events && i < memory->log_count; i++) {
+    memcpy(ret->events + ret->count, memory->events + memory->log[i].first, counts[i] * sizeof *ret->events);
+    ret->count += counts[i];
   }
-  return 0;
+  free(counts);
+  return ret->events ? 0 : -ENOMEM;
 }
 
 void lb_memory_record(struct lb_memory *memory, size_t number, struct lb_event event) {

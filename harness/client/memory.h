@@ -78,7 +78,7 @@ struct lb_memory {
   size_t shared_size;
   /* Written by all all the time, so in a cache line of their own. */
   _Alignas(64) _Atomic uint64_t sequence;
-  _Atomic uint64_t grants; /* of all clients so far, for the live line only */
+  _Atomic uint64_t grants; /* of all clients so far; no evidence */
   /* Looked at all the time. */
   _Alignas(64) _Atomic int phase; /* enum lb_phase: clients of a workload stop at LB_PHASE_STOP */
   _Atomic bool log_warm;          /* some log is an eighth full: its clients have worked enough to be warm */
@@ -92,8 +92,8 @@ struct lb_memory {
  * pages cost nothing. */
 struct lb_memory *lb_memory_map(size_t clients, size_t writers, size_t keys);
 void lb_memory_unmap(struct lb_memory *memory);
-/* Copies the events of all logs into an empty history, one log after the other. All writers have
- * ended. 0 or -ENOMEM. */
+/* Copies the events of all logs into an empty history, one log after the other: those that were
+ * written by now. 0 or -ENOMEM. */
 int lb_memory_collect(const struct lb_memory *memory, struct lb_history *ret);
 
 /* Appends to log `number`, stamping t (now) and s; the event names its client. Only the writer of

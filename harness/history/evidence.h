@@ -30,10 +30,28 @@ struct lb_in_vain {
   uint64_t free_ns;    /* ... and for so long of that, at the end, nobody had a right to the lock */
   uint64_t free_since; /* ... which is from this moment on */
 };
-/* True if the lock could not be had any more at the end of a timeline: the last that came of asking
+/* True if the lock could not be had any more at the end of a timeline, before it was asked for again (`closing`): the last that came of asking
  * was that somebody gave up, and for at least half of the time that it had asked nobody had a right
  * to the lock. `ttl_ns` of the scenario. */
 bool lb_evidence_in_vain(const struct lb_history *history, uint64_t ttl_ns, struct lb_in_vain *ret);
+
+enum lb_closing_end {
+  LB_CLOSING_NONE,    /* the history does not show that anybody asked again */
+  LB_CLOSING_GRANTED, /* somebody was granted: what stood in the way had ended by itself */
+  LB_CLOSING_REFUSED, /* nobody was, though all that could end by itself had ended */
+  LB_CLOSING_UNKNOWN, /* nobody was, and that may not have had the time to end */
+};
+struct lb_closing {
+  enum lb_closing_end end;
+  uint32_t client;         /* that was granted, or was refused last */
+  uint64_t begin, at;      /* asked again from then on; granted then, or refused until then */
+  uint64_t last_end;       /* of every lease and session that there was at `begin`: a ttl later, or what a grant said */
+};
+/* What came of asking again at the end of a timeline, between its facts `closing` and `closed`. Refused is
+ * what was still in vain half a ttl after last_end: who serves may look late. A lease that is kept up has no end. */
+void lb_evidence_closing(const struct lb_history *history, uint64_t ttl_ns, struct lb_closing *ret);
+/* The index of the fact `closing`; the number of events = there is none. */
+size_t lb_evidence_closing_begins(const struct lb_history *history);
 
 enum lb_guard_evidence {
   LB_GUARD_WORKED,             /* a client that another one had overtaken was stopped, and with a reason */

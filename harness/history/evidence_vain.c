@@ -83,7 +83,7 @@ static bool gave_up(const struct lb_event *e) {
 
 /* The last one to give up decides: a timeline has one key. */
 bool lb_evidence_in_vain(const struct lb_history *h, uint64_t ttl_ns, struct lb_in_vain *ret) {
-  size_t end = h->count;
+  size_t end = lb_evidence_closing_begins(h);
   while (end > 0 && !gave_up(&h->events[end - 1]) && h->events[end - 1].kind != LB_EV_GRANTED) end--;
   if (end-- == 0 || h->events[end].kind == LB_EV_GRANTED) return false;
   size_t asked = question(h, end);

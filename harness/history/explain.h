@@ -12,12 +12,13 @@
 /* What a history does not say of itself; all zero = not known. */
 struct lb_explain_about {
   bool claims;     /* the guard was `claim`: what the resource refuses, it refuses for a token, not for a fence */
-  bool stuck;      /* the trial was: then it is told since when */
+  bool stuck;      /* the trial was, or delayed: then it is told since when */
+  bool delayed;    /* ... and then somebody was granted */
   uint64_t ttl_ns; /* of the scenario, if it is a timeline; else 0 */
 };
 
 /* Writes the story of a sorted history and, after an empty line, what happened in a sentence or
- * two; of a stuck trial also since when. `check` is its judgement. Times count from the first event. 0, or -ENOMEM; errors of the
+ * two; of one that was stuck or delayed also since when. `check` is its judgement. Times count from the first event. 0, or -ENOMEM; errors of the
  * stream are the caller's to look for. */
 int lb_explain(const struct lb_history *history, const struct lb_check *check, const struct lb_explain_about *about, FILE *out);
 

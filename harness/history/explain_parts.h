@@ -87,7 +87,7 @@ void lb_explain_time(const struct lb_teller *teller, uint64_t ns);
 void lb_explain_length(uint64_t ns, FILE *out);
 /* What happened, as one to three lines; explain_sentence.c. */
 void lb_explain_sentence(const struct lb_teller *teller);
-/* Of a stuck trial since when, as a line; nothing where the history does not show it. explain_stuck.c. */
+/* Of a trial that was stuck or delayed since when, and until when, as a line; nothing where the history does not show it. explain_stuck.c. */
 void lb_explain_stuck(const struct lb_teller *teller);
 
 #endif

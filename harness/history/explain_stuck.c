@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The last sentence of a stuck story: since when the lock could not be had.
+ * The last sentence of a stuck or delayed story: since when the lock could not be had, and whether it could be later.
  *
  * Either the last who asked gave up, though nobody had a right to the lock any more (evidence_vain.c
  * decides that). Or a lock stood still: it was asked for and granted to nobody. In a timeline that
@@ -69,19 +69,20 @@ static void look_at(struct walk *w, size_t i) {
   }
 }
 
-static struct still at_the_end(const struct lb_history *h, uint32_t key) {
+/* `count`: of the events that count. */
+static struct still at_the_end(const struct lb_history *h, size_t count, uint32_t key) {
   struct walk w = {.h = h, .now = {.key = key, .grant = LB_NO_EVENT}};
-  for (size_t i = 0; i < h->count; i++)
+  for (size_t i = 0; i < count; i++)
     if (h->events[i].key == key || h->events[i].kind == LB_EV_CRASH) look_at(&w, i);
   w.now.goes_on = w.asking > 0;
-  w.now.until = w.asking > 0 ? h->events[h->count - 1].t : w.asked_until;
+  w.now.until = w.asking > 0 ? h->events[count - 1].t : w.asked_until;
   return w.now;
 }
 
-static struct still longest_at_the_end(const struct lb_history *h) {
+static struct still longest_at_the_end(const struct lb_history *h, size_t count) {
   struct still still = {0};
   for (uint32_t key = 0; key < h->keys.count; key++) {
-    struct still other = at_the_end(h, key);
+    struct still other = at_the_end(h, count, key);
     if (other.any && (!still.any || other.until - other.since > still.until - still.since)) still = other;
   }
   return still;
@@ -121,14 +122,28 @@ static bool ends_with_a_wait(const struct lb_history *h) {
   return false;
 }
 
+static void put_since(const struct lb_teller *t, uint64_t since) {
+  fputs(t->about->delayed ? "Delayed since " : "Stuck since ", t->out);
+  lb_explain_time(t, since);
+}
+
+/* "Then client-2 was granted it, at +9206.5 ms." Of a campaign the grants go on, and stand above. */
+static void put_granted(const struct lb_teller *t, const struct lb_closing *closing) {
+  if (closing->end != LB_CLOSING_GRANTED) return;
+  fputs("Then ", t->out);
+  lb_say_text(t->h->clients.name[closing->client], t->out);
+  fputs(" was granted it, at ", t->out);
+  lb_explain_time(t, closing->at);
+  fputs(".\n", t->out);
+}
+
 /* "Stuck since +206.5 ms: lock-1 was asked for and granted to nobody for 2997.6 ms; client-1 had died with it." What ends
  * a hold, begins the time in which the lock should have been had. */
 static void put_still(const struct lb_teller *t, struct still still) {
   size_t end = still.grant == LB_NO_EVENT ? LB_NO_EVENT : end_of(t->h, still.grant, still.until);
   const struct lb_event *ended = end == LB_NO_EVENT ? NULL : &t->h->events[end];
   uint64_t since = ended ? later(still.since, ended->t) : still.since;
-  fputs("Stuck since ", t->out);
-  lb_explain_time(t, since);
+  put_since(t, since);
   fputs(": ", t->out);
   lb_say_text(t->h->keys.name[still.key], t->out);
   fputs(" was asked for and granted to nobody", t->out);
@@ -143,8 +158,7 @@ static void put_still(const struct lb_teller *t, struct still still) {
 
 /* "Stuck since +9500.2 ms: from then on nobody had a right to lock-1, and client-2 asked for it in vain." */
 static void put_in_vain(const struct lb_teller *t, const struct lb_in_vain *last) {
-  fputs("Stuck since ", t->out);
-  lb_explain_time(t, last->free_since);
+  put_since(t, last->free_since);
   fputs(": from then on nobody had a right to ", t->out);
   lb_say_text(t->h->keys.name[last->key], t->out);
   fputs(", and ", t->out);
@@ -157,12 +171,16 @@ static void put_in_vain(const struct lb_teller *t, const struct lb_in_vain *last
 /* Of a history that was cut short nobody knows whether the time that counts is in what was kept. */
 void lb_explain_stuck(const struct lb_teller *t) {
   struct lb_in_vain last;
+  struct lb_closing closing = {.end = LB_CLOSING_NONE};
   bool timeline = t->about->ttl_ns > 0;
   if (!t->about->stuck || lb_explain_shortened(t->h) != LB_NO_EVENT) return;
-  if (timeline && lb_evidence_in_vain(t->h, t->about->ttl_ns, &last)) {
-    put_in_vain(t, &last);
-    return;
+  if (timeline) lb_evidence_closing(t->h, t->about->ttl_ns, &closing);
+  if (timeline && lb_evidence_in_vain(t->h, t->about->ttl_ns, &last)) put_in_vain(t, &last);
+  else {
+    size_t count = closing.end == LB_CLOSING_GRANTED ? lb_evidence_closing_begins(t->h) : t->h->count;
+    struct still still = timeline ? longest_at_the_end(t->h, count) : longest_of_all(t->h);
+    if (!still.any) return;
+    put_still(t, still);
   }
-  struct still still = timeline ? longest_at_the_end(t->h) : longest_of_all(t->h);
-  if (still.any) put_still(t, still);
+  put_granted(t, &closing);
 }

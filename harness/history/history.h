@@ -90,7 +90,8 @@ enum lb_check_result {
 };
 
 /* What the words of facts may be. The numbers stand in binary files: new ones come at the end. */
-enum lb_fact_phase { LB_PHASE_MEASURE = 1, LB_PHASE_END };                     /* the measured window begins, ends */
+/* The measured window begins, ends; a timeline in which the lock could not be had asks again, until then (lb_evidence_closing()). */
+enum lb_fact_phase { LB_PHASE_MEASURE = 1, LB_PHASE_END, LB_PHASE_CLOSING, LB_PHASE_CLOSED };
 enum lb_clock_reading { LB_CLOCK_WALL = 1, LB_CLOCK_MONOTONIC, LB_CLOCK_RATE }; /* which clock was asked for what */
 enum lb_answer {                                                               /* to a step of a client */
   LB_ANSWER_DONE = 1,

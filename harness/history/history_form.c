@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
-static const char *const phases[] = {NULL, "measure", "end", NULL};
+static const char *const phases[] = {NULL, "measure", "end", "closing", "closed", NULL};
 static const char *const clocks[] = {NULL, "wall", "monotonic", "rate", NULL};
 static const char *const checks[] = {NULL,      "passed",    "lease-over", "in-doubt", "session-over",
                                      "told-no", "no-answer", "error",      "no-majority", NULL};

@@ -140,12 +140,14 @@ const char *lb_check_say(unsigned check) {
   return check > 0 && check < sizeof results / sizeof *results ? results[check] : "";
 }
 
+static const char *const phases[] = {"", [LB_PHASE_MEASURE] = "measure", [LB_PHASE_END] = "end", [LB_PHASE_CLOSING] = "closing", [LB_PHASE_CLOSED] = "closed"};
+
 void lb_event_say(const struct lb_history *h, const struct lb_event *e, FILE *out) {
   const struct lb_fact *f = lb_event_fact(h, e);
   switch (e->kind) {
     case LB_EV_FAULT:
     case LB_EV_NOTE: put(h, "", f->what, out); break;
-    case LB_EV_PHASE: fputs(f->phase == LB_PHASE_MEASURE ? "phase measure" : "phase end", out); break;
+    case LB_EV_PHASE: fprintf(out, "phase %s", phases[f->phase <= LB_PHASE_CLOSED ? f->phase : 0]); break;
     case LB_EV_PROVED: put(h, "proved: ", f->what, out); break;
     case LB_EV_OVER: put(h, "over: ", f->what, out); break;
     case LB_EV_NOT_DONE: say_undone(h, "not done: ", f, out); break;

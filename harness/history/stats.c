@@ -113,13 +113,23 @@ static void add_wait(struct pass *p, uint64_t t, uint64_t wait) {
 
 /* ---- times without a grant --------------------------------------------------------------------------------------- */
 
-/* From when the key was wanted to `t`, as far as both lie in the window. */
+static uint64_t wanted_from(const struct pass *p, uint32_t number) {
+  uint64_t since = p->keys[number].wanted_since;
+  return since > p->begin_t ? since : p->begin_t;
+}
+
+/* From when the key was wanted to `t`, as far as both lie in the window; -1 = it was not. */
+static int64_t no_grant(const struct pass *p, uint32_t number, uint64_t t) {
+  uint64_t from = wanted_from(p, number), to = t < p->end_t ? t : p->end_t;
+  return !p->keys[number].wanted || to < from ? -1 : (int64_t)(to - from);
+}
+
 static void note_no_grant(struct pass *p, uint32_t number, uint64_t t) {
-  const struct key *key = &p->keys[number];
-  uint64_t from = key->wanted_since > p->begin_t ? key->wanted_since : p->begin_t, to = t < p->end_t ? t : p->end_t;
-  if (!key->wanted || to < from || (int64_t)(to - from) <= p->stats->no_grant_ns) return;
-  p->stats->no_grant_ns = (int64_t)(to - from);
-  p->stats->no_grant = (struct lb_no_grant){number, from, to};
+  int64_t length = no_grant(p, number, t);
+  if (length <= p->stats->no_grant_ns) return;
+  uint64_t from = wanted_from(p, number);
+  p->stats->no_grant_ns = length;
+  p->stats->no_grant = (struct lb_no_grant){number, from, from + (uint64_t)length};
 }
 
 static void want(struct key *key, uint64_t t) {
@@ -143,8 +153,12 @@ static void serve(struct pass *p, uint32_t number, uint64_t t) {
 
 /* What was wanted and never granted again. */
 static void close_wants(struct pass *p) {
-  for (uint32_t i = 0; i < p->history->keys.count; i++)
-    note_no_grant(p, i, p->keys[i].asking > 0 ? p->end_t : p->keys[i].asked_until);
+  for (uint32_t i = 0; i < p->history->keys.count; i++) {
+    uint64_t until = p->keys[i].asking > 0 ? p->end_t : p->keys[i].asked_until;
+    int64_t length = no_grant(p, i, until);
+    note_no_grant(p, i, until);
+    if (length > p->stats->no_grant_open_ns) p->stats->no_grant_open_ns = length;
+  }
 }
 
 /* ---- events ------------------------------------------------------------------------------------------------------ */
@@ -330,7 +344,7 @@ static void judge_fairness(const struct pass *p) {
 int lb_stats_history(const struct lb_history *history, struct lb_stats *ret) {
   struct pass p = {.history = history, .stats = ret};
   memset(ret, 0, sizeof *ret);
-  ret->no_grant_ns = -1;
+  ret->no_grant_ns = ret->no_grant_open_ns = -1;
   find_window(&p);
   int r = prepare(&p);
   for (size_t i = 0; r == 0 && i < history->count; i++) {

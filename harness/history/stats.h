@@ -52,6 +52,7 @@ struct lb_stats {
   uint64_t client_min, client_max; /* grants of the least and most lucky client */
   struct lb_hist wait, hold, handoff, release;
   int64_t no_grant_ns; /* -1 = nobody waited */
+  int64_t no_grant_open_ns; /* the same of keys that were not granted again; -1 = all were */
   struct lb_no_grant {
     uint32_t key;
     uint64_t since, until; /* of the clock of the events */

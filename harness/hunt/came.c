@@ -34,7 +34,8 @@ enum lb_hunt_came lb_hunt_came_of(const struct lb_outcome *out) {
   switch (out->verdict) {
     case LB_SAFE: return LB_HUNT_SAFE;
     case LB_VIOLATED: return class_of(out);
-    case LB_STUCK: return LB_HUNT_BLOCKED;
+    case LB_STUCK:
+    case LB_DELAYED: return LB_HUNT_BLOCKED;
     default: return out->uncontested ? LB_HUNT_BLOCKED : LB_HUNT_UNDECIDED;
   }
 }

@@ -45,12 +45,13 @@ enum { COUNTS_ROOM = 250 }; /* kept for the second sentence, however many locks 
 
 /* Counts cells, not trials. Nothing is missing because of a cell that means nothing. */
 enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t size) {
-  int unexpected = 0, violated = 0, safe = 0, stuck = 0, mixed = 0, undecided = 0, skipped = 0, na = 0, not_run = 0, open = 0;
+  int unexpected = 0, violated = 0, safe = 0, stuck = 0, delayed = 0, mixed = 0, undecided = 0, skipped = 0, na = 0, not_run = 0, open = 0;
   for (size_t i = 0; i < tally->plan->cell_count; i++) {
     const struct lb_cell_sum *cell = &tally->cells[i];
     violated += cell->verdict == LB_VIOLATED;
     safe += cell->verdict == LB_SAFE;
     stuck += cell->verdict == LB_STUCK;
+    delayed += cell->verdict == LB_DELAYED;
     undecided += cell->verdict == LB_UNDECIDED;
     skipped += cell->verdict == LB_SKIPPED;
     mixed += cell->verdict == LB_MIXED;
@@ -70,7 +71,7 @@ enum lb_exit lb_exit_of_run(const struct lb_tally *tally, char *line, size_t siz
   const struct {
     int count;
     const char *what;
-  } more[] = {{stuck, "stuck"}, {mixed, "mixed"}, {undecided, "undecided"}, {skipped, "skipped"}, {na, "n/a"}, {not_run, "not run"}, {unexpected, "against expectation"}};
+  } more[] = {{stuck, "stuck"}, {delayed, "delayed"}, {mixed, "mixed"}, {undecided, "undecided"}, {skipped, "skipped"}, {na, "n/a"}, {not_run, "not run"}, {unexpected, "against expectation"}};
   for (size_t i = 0; i < sizeof more / sizeof *more; i++)
     if (more[i].count && n > 0 && (size_t)n < size)
       n += snprintf(line + n, size - (size_t)n, ", %d %s", more[i].count, more[i].what);

@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* What has to be looked at comes first. A cell that was not run has LB_VERDICT_NONE if the run was cut short. */
-static const enum lb_verdict order[] = {LB_VIOLATED, LB_MIXED, LB_STUCK, LB_UNDECIDED, LB_VERDICT_NONE, LB_SKIPPED, LB_SAFE, LB_NA};
+static const enum lb_verdict order[] = {LB_VIOLATED, LB_MIXED, LB_STUCK, LB_DELAYED, LB_UNDECIDED, LB_VERDICT_NONE, LB_SKIPPED, LB_SAFE, LB_NA};
 enum { ORDER = sizeof order / sizeof *order, NAMES_SHOWN = 4 };
 
 static bool same_system(const struct lb_cell *a, const struct lb_cell *b) { return strcmp(a->system, b->system) == 0; }

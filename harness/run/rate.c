@@ -64,7 +64,7 @@ void lb_cell_rate(const struct lb_tally *tally, size_t cell, struct lb_cell_rate
     for (size_t k = 0; k < PARTS; k++) of[k][count] = part[k];
     count++;
   }
-  ret->stands_still = tally->cells[cell].verdict == LB_STUCK;
+  ret->stands_still = tally->cells[cell].verdict == LB_STUCK || tally->cells[cell].verdict == LB_DELAYED;
   if (ret->faults) ret->overlapped_per_fault = lb_rate_share(of[OVERLAPPED], count);
   if (ret->faults) ret->within_lease_per_fault = lb_rate_share(of[WITHIN_LEASE], count);
   if (ret->faults) ret->damaged_per_fault = lb_rate_share(of[DAMAGED], count);

@@ -124,6 +124,7 @@ static json_t *cell_json(const struct lb_tally *tally, size_t index) {
   json_object_set_new(o, "undecided", json_integer(all->undecided));
   json_object_set_new(o, "decided", json_integer(lb_cell_decided(all)));
   json_object_set_new(o, "stuck", json_integer(all->stuck));
+  json_object_set_new(o, "delayed", json_integer(all->delayed));
   json_object_set_new(o, "premises_observed", whole_or_null((uint64_t)all->premises_observed, ran && states_premises(cell->scenario)));
   json_object_set_new(o, "upper95", upper95(all));
   lb_counters_json(o, ran ? &all->sum : NULL, groups, sizeof groups / sizeof *groups, LB_IN_CELLS, campaign ? LB_IF_CAMPAIGN : 0);

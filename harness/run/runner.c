@@ -26,6 +26,7 @@
 #include "base/spare.h"
 #include "trial/crew_open.h"
 #include "trial/heat.h"
+#include "trial/timeline_closing.h"
 #include "worker.h"
 
 /* PATIENCE_S is for what neither a scenario nor crew_open.h bounds: starting servers, judging. It
@@ -72,6 +73,7 @@ static lb_ns patience(const struct lb_trial_plan *plan) {
   double s =
       PATIENCE_S + plan->scenario->warmup_s + 2 * plan->scenario->settle_s + plan->scenario->duration_s + 2e-3 * (double)plan->scenario->wait_ms;
   if (plan->scenario->kind == LB_KIND_CAMPAIGN) s += CAMPAIGN_PATIENCE_S;
+  if (plan->scenario->kind == LB_KIND_TIMELINE) s += 1e-3 * (double)lb_timeline_closing_ms(plan->scenario) + 5;
   for (size_t i = 0; i < plan->scenario->step_count; i++) s += 1e-3 * (double)plan->scenario->steps[i].within_ms + 5;
   return (lb_ns)(s * 1e9) + lb_crew_open_most(plan) + (lb_heat_needed(plan) ? lb_heat_most() : 0);
 }

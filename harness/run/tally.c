@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * The sum over the trials of a cell, and its verdict. Identity: trials = safe + violated + stuck +
- * undecided.
+ * delayed + undecided.
  *
  * A timeline asks the same question in each of its trials, so its answer is one only if all decided
  * trials give it: n of n violated is `violated`, n of n stuck is `stuck`. If they differ the cell is
- * `mixed`, also where some are violated and the rest stuck: a race decided, and one that nobody has
+ * `mixed`, also where some are stuck and the rest delayed: a race decided, and one that nobody has
  * named is a surprise. A load or a campaign looks for something rare, so there one violation is
- * enough for `violated`, and without any one stuck trial for `stuck`.
+ * enough for `violated`, without any one stuck trial for `stuck`, then one for `delayed`.
  *
  * Undecided trials are no evidence, so the decided ones judge the cell, and it says how many they are.
  * A slow machine may cost trials, but a reason that leaves them undecided may also go with the outcome:
@@ -15,7 +15,7 @@
  * the trials of a cell needs more than half of them decided: had every undecided one gone the other
  * way, most would still agree with it. That is the one of one trial, two of three, 11 of 21.
  *  - `safe` is such a claim. With fewer decided trials the cell is undecided.
- *  - What was seen to go wrong counts whatever is undecided beside it: `violated` and `stuck` need one
+ *  - What was seen to go wrong counts whatever is undecided beside it: `violated`, `stuck` and `delayed` need one
  *    trial. But that a timeline goes wrong each time, as its scenario expects, is such a claim, too: with
  *    fewer decided trials nobody can say whether the cell is as expected.
  * The counters of undecided trials are in the sums all the same.
@@ -37,10 +37,11 @@ int lb_cell_decided(const struct lb_cell_sum *sum) { return sum->trials - sum->u
 static bool most_decided(const struct lb_cell_sum *sum) { return lb_cell_decided(sum) > sum->undecided; }
 
 static enum lb_verdict verdict_of(const struct lb_cell_sum *sum, bool directed) {
-  int kinds = (sum->safe > 0) + (sum->violated > 0) + (sum->stuck > 0);
+  int kinds = (sum->safe > 0) + (sum->violated > 0) + (sum->stuck > 0) + (sum->delayed > 0);
   if (directed && kinds > 1) return LB_MIXED;
   if (sum->violated) return LB_VIOLATED;
   if (sum->stuck) return LB_STUCK;
+  if (sum->delayed) return LB_DELAYED;
   return most_decided(sum) ? LB_SAFE : LB_UNDECIDED;
 }
 
@@ -50,9 +51,10 @@ void lb_cell_add(struct lb_cell_sum *cell, const struct lb_outcome *x) {
   cell->safe += x->verdict == LB_SAFE;
   cell->violated += x->verdict == LB_VIOLATED;
   cell->stuck += x->verdict == LB_STUCK;
+  cell->delayed += x->verdict == LB_DELAYED;
   cell->undecided += x->verdict == LB_UNDECIDED;
   cell->premises_observed += x->premises_observed;
-  assert(cell->trials == cell->safe + cell->violated + cell->stuck + cell->undecided);
+  assert(cell->trials == cell->safe + cell->violated + cell->stuck + cell->delayed + cell->undecided);
   cell->verdict = verdict_of(cell, cell->cell->scenario->kind == LB_KIND_TIMELINE);
 }
 
@@ -88,11 +90,18 @@ const char *lb_tally_why(const struct lb_tally *tally, size_t cell, enum lb_verd
   return "";
 }
 
-/* The reason of the verdict that is shown; of a mixed cell that of its stuck trials, if there are
- * any, for a violation has none. */
+static enum lb_verdict to_tell(const struct lb_cell_sum *sum) {
+  if (sum->verdict != LB_MIXED) return sum->verdict;
+  return sum->stuck ? LB_STUCK : LB_DELAYED;
+}
+
+/* The reason of the verdict that is shown; of a mixed cell that of its stuck or else delayed trials, if there are
+ * any, for a violation has none. Where there are both it says how many of each. */
 static void keep_why(struct lb_tally *tally, size_t cell) {
   struct lb_cell_sum *sum = &tally->cells[cell];
-  snprintf(sum->why, sizeof sum->why, "%s", lb_tally_why(tally, cell, sum->verdict == LB_MIXED ? LB_STUCK : sum->verdict));
+  char both[60] = "";
+  if (sum->verdict == LB_MIXED && sum->stuck && sum->delayed) snprintf(both, sizeof both, "%d stuck, %d delayed; ", sum->stuck, sum->delayed);
+  snprintf(sum->why, sizeof sum->why, "%s%s", both, lb_tally_why(tally, cell, to_tell(sum)));
 }
 
 /* One more than needed of each, so that an empty plan is not taken for a lack of memory. */

@@ -22,7 +22,7 @@ struct lb_cell_sum {
   enum lb_verdict verdict;
   /* Of the verdict: the reason of its first trial in the order of the plan that has one. */
   char why[400];
-  int trials, safe, violated, stuck, undecided;
+  int trials, safe, violated, stuck, delayed, undecided;
   int premises_observed; /* trials that observed all premises of the scenario */
   /* Of all its trials, undecided ones included. */
   struct lb_counters sum;

@@ -18,7 +18,7 @@
 #include "lines.h"
 #include "scenario_parts.h"
 
-#define WORDS "safe, violated, stuck, mixed, n/a or any"
+#define WORDS "safe, violated, stuck, delayed, mixed, n/a or any"
 
 /* ---- the guards of a section ----------------------------------------------------------------- */
 
@@ -108,7 +108,7 @@ bool lb_scenario_separates(const struct lb_scenario *scenario) {
 
 /* Only what a cell can be expected to end in: nobody plans for undecided or skipped. */
 static int parse_verdict(const char *system, const char *word, enum lb_verdict *ret, char *err, size_t err_size) {
-  static const enum lb_verdict wanted[] = {LB_SAFE, LB_VIOLATED, LB_STUCK, LB_MIXED, LB_NA, LB_ANY};
+  static const enum lb_verdict wanted[] = {LB_SAFE, LB_VIOLATED, LB_STUCK, LB_DELAYED, LB_MIXED, LB_NA, LB_ANY};
   const char *known[sizeof wanted / sizeof *wanted];
   const size_t count = sizeof wanted / sizeof *wanted;
   for (size_t i = 0; i < count; i++) {

@@ -16,13 +16,14 @@
 #include "premise.h"
 #include "step.h"
 
-/* How a trial (safe, violated, stuck or undecided) or a cell is judged. A cell is `mixed` if its
- * trials were decided differently where they should not be. `undecided` is no evidence either way.
+/* How a trial (safe, violated, stuck, delayed or undecided) or a cell is judged. `delayed`: nobody got
+ * the lock until something ended by itself, a lease mostly; `stuck`: nor after that. A cell is `mixed`
+ * if its trials were decided differently where they should not be. `undecided` is no evidence either way.
  * `skipped` was not tried, because something is missing on this machine; `n/a` because the question
  * means nothing there. `none` is not judged yet; `any` is a word of expectations. Charts and results
  * know them by name, lb_verdict_name(). */
-enum lb_verdict { LB_SAFE, LB_VIOLATED, LB_STUCK, LB_MIXED, LB_UNDECIDED, LB_SKIPPED, LB_NA, LB_VERDICT_NONE, LB_ANY };
-/* "safe", "violated", "stuck", "mixed", "undecided", "skipped", "n/a", "none", "any" (of an
+enum lb_verdict { LB_SAFE, LB_VIOLATED, LB_STUCK, LB_DELAYED, LB_MIXED, LB_UNDECIDED, LB_SKIPPED, LB_NA, LB_VERDICT_NONE, LB_ANY };
+/* "safe", "violated", "stuck", "delayed", "mixed", "undecided", "skipped", "n/a", "none", "any" (of an
  * expectation only: whatever is decided fits). */
 const char *lb_verdict_name(enum lb_verdict verdict);
 

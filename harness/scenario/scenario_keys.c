@@ -77,7 +77,7 @@ const struct lb_scenario_key lb_scenario_keys[] = {
     {"campaign", "lasts_ms", LB_KEY_MS, LB_KEY_SET | LB_KEY_CAMPAIGN, "ms", "1000", 10, 3600000,
      "mean length of a fault", FIELD(lasts_ms)},
     {"campaign", "progress_ms", LB_KEY_MS, LB_KEY_SET | LB_KEY_CAMPAIGN, "ms", NULL, 10, 3600000,
-     "longest time without a grant while somebody asks; a trial with a longer one is stuck. Not given: the longest fault, `ttl_ms` and `wait_ms` together",
+     "longest time without a grant while somebody asks; a trial with a longer one is stuck or delayed. Not given: the longest fault, `ttl_ms` and `wait_ms` together",
      FIELD(progress_ms)},
     {"campaign", "delayed_restart", LB_KEY_YES_NO, LB_KEY_SET | LB_KEY_CAMPAIGN, "", "no", 0, 0,
      "`yes`: a killed server stays away for longer than a lease (`ttl_ms` and a tenth), as Redlock asks for", FIELD(delayed_restart)},
@@ -100,7 +100,7 @@ const struct lb_scenario_key lb_scenario_keys[] = {
 };
 const size_t lb_scenario_key_count = sizeof lb_scenario_keys / sizeof *lb_scenario_keys;
 
-static const char *const verdicts[] = {"safe", "violated", "stuck", "mixed", "undecided", "skipped", "n/a", "none", "any"};
+static const char *const verdicts[] = {"safe", "violated", "stuck", "delayed", "mixed", "undecided", "skipped", "n/a", "none", "any"};
 
 const char *lb_verdict_name(enum lb_verdict verdict) { return verdicts[verdict]; }
 

@@ -15,7 +15,8 @@
 static const char *word(enum lb_verdict verdict, enum lb_display_style style) {
   static const char *const words[][2] = {
       [LB_SAFE] = {"safe", "safe"},       [LB_VIOLATED] = {"VIOLATED", "VIOL"},
-      [LB_STUCK] = {"stuck", "stuck"},    [LB_UNDECIDED] = {"undecided", "??"},
+      [LB_STUCK] = {"stuck", "stuck"},    [LB_DELAYED] = {"delayed", "delay"},
+      [LB_UNDECIDED] = {"undecided", "??"},
       [LB_MIXED] = {"MIXED", "MIX"},      [LB_SKIPPED] = {"skipped", "skip"},
       [LB_NA] = {"n/a", "n/a"},           [LB_VERDICT_NONE] = {"not run", "none"},
   };
@@ -30,7 +31,8 @@ void lb_display_cell_text(const struct lb_cell_sum *cell, enum lb_display_style 
   const char *mark = lb_cell_as_expected(cell) == 0 ? "!" : "", *name = word(cell->verdict, style);
   if (cell->verdict == LB_VIOLATED) k = cell->violated;
   else if (cell->verdict == LB_STUCK) k = cell->stuck;
-  else if (cell->verdict == LB_MIXED) k = cell->violated + cell->stuck;
+  else if (cell->verdict == LB_DELAYED) k = cell->delayed;
+  else if (cell->verdict == LB_MIXED) k = cell->violated + cell->stuck + cell->delayed;
   else if (cell->verdict == LB_UNDECIDED) k = cell->undecided, of = cell->trials;
   if (cell->verdict == LB_NA && cell->cell->note) snprintf(buf, size, "%s %d", name, cell->cell->note);
   else if (of == 0) snprintf(buf, size, "%s", name);
@@ -45,7 +47,8 @@ const char *lb_display_colour(enum lb_verdict verdict) {
     case LB_SAFE: return "\033[32m";
     case LB_VIOLATED: return "\033[31m";
     case LB_MIXED: return "\033[35m";
-    case LB_STUCK: return "\033[33m";
+    case LB_STUCK:
+    case LB_DELAYED: return "\033[33m";
     default: return "\033[2m";
   }
 }

@@ -8,9 +8,11 @@
  *             violation is not evidence: the machine stalled for more than half a lease,
  *             the fact the scenario asks for was not seen, or the lease was over anyway
  *  violated   the checker says so
- *  stuck      progress was not restored within the bound: a step waited in vain, the last who asked
+ *  stuck, delayed  progress was not restored within the bound: a step waited in vain, the last who asked
  *             got nothing although nobody had a right to the lock, or in a campaign nobody was granted
- *             for longer than it allows (lb_scenario_progress_ms())
+ *             for longer than it allows (lb_scenario_progress_ms()). Delayed: somebody was granted after
+ *             that. Stuck: nobody, though every lease and session had ended that was not kept up. Undecided: there was no
+ *             time to see that (lb_evidence_closing())
  *  undecided  nothing was put to the test: no grant (at all, or while it was measured), fewer
  *             hand-offs than the scenario asks for, in a timeline nobody who asked while another one
  *             held and was answered, where no two held at once not what the scenario asks of a safe
@@ -34,7 +36,7 @@
  * chance whether the overtaken client comes to the resource at all, and to leave out the trials in
  * which it did not would make the rate of damage larger than it was.
  *
- * Who was told why something failed says it: the reason of what is undecided or stuck ends with a
+ * Who was told why something failed says it: the reason of what is undecided, stuck or delayed ends with a
  * client's latest error.
  */
 #include "judge.h"
@@ -85,11 +87,9 @@ static void name_servers(struct lb_stage *s) {
 
 /* Logs name clients and keys by number. The names are given here, all of the clients and as many
  * keys as were used, in the order of their numbers, so that index and number are the same. */
-static int collect(struct lb_stage *s) {
-  struct lb_history *h = &s->history;
+int lb_judge_look(const struct lb_stage *s, struct lb_history *h) {
   size_t keys = 0;
   if (lb_memory_collect(s->memory, h) < 0) return -ENOMEM;
-  name_servers(s);
   for (size_t i = 0; i < h->count; i++)
     if (h->events[i].key != LB_NO_NAME && h->events[i].key >= keys) keys = h->events[i].key + 1;
   char name[32];
@@ -98,6 +98,12 @@ static int collect(struct lb_stage *s) {
   for (size_t i = 0; i < keys; i++) snprintf(name, sizeof name, "lock-%zu", i + 1), lb_names_add(&h->keys, name);
   lb_history_sort(h);
   return 0;
+}
+
+static int collect(struct lb_stage *s) {
+  int r = lb_judge_look(s, &s->history);
+  if (r == 0) name_servers(s);
+  return r;
 }
 
 /* ---- the verdict -------------------------------------------------------------------------------------------------- */
@@ -136,6 +142,19 @@ static void decide_stalled(struct lb_outcome *out, const char *what) {
          (double)out->stall_ns / 1e6);
 }
 
+/* Nobody got the lock in time: would somebody have got it later? The timeline has asked again (timeline_closing.c). */
+static void decide_closing(const struct lb_stage *s, const char *what, struct lb_outcome *out) {
+  struct lb_closing closing;
+  char name[32];
+  lb_evidence_closing(&s->history, (uint64_t)s->plan->scenario->ttl_ms * LB_NS_PER_MS, &closing);
+  double asked_s = (double)(closing.at - closing.begin) / 1e9;
+  if (closing.end == LB_CLOSING_GRANTED)
+    decide(out, LB_DELAYED, "%s; %s was granted %.1f s later", what, lb_stage_speaker(s, closing.client, name), asked_s);
+  else if (closing.end == LB_CLOSING_REFUSED)
+    decide(out, LB_STUCK, "%s, nor for %.1f s more, in which every lease and session ends that is not kept up", what, asked_s);
+  else decide(out, LB_UNDECIDED, "%s; whether a lease would have ended that is not known", what);
+}
+
 /* Progress was not restored: a step waited for it in vain, or the last who asked did. */
 static void decide_stuck(const struct lb_stage *s, const struct lb_in_vain *last, struct lb_outcome *out) {
   char name[32], what[300];
@@ -144,7 +163,7 @@ static void decide_stuck(const struct lb_stage *s, const struct lb_in_vain *last
     snprintf(what, sizeof what, "%s asked for %.1f s and got nothing, though for the last %.1f s nobody had a right to the lock",
              lb_stage_speaker(s, last->client, name), (double)last->asked_ns / 1e9, (double)last->free_ns / 1e9);
   if (is_stalled(s, out)) decide_stalled(out, what);
-  else decide(out, LB_STUCK, "%s", what);
+  else decide_closing(s, what, out);
 }
 
 /* Exclusion was lost: is that evidence? The doubts come first. */
@@ -192,14 +211,17 @@ static bool stands_still(const struct lb_stage *s, const struct lb_outcome *out)
          out->no_grant_ns > lb_scenario_progress_ms(scenario) * (int64_t)LB_NS_PER_MS;
 }
 
-/* The bound is many leases long: only a stall of its own size explains it. */
-static void decide_standstill(const struct lb_stage *s, struct lb_outcome *out) {
-  int64_t allowed_ms = lb_scenario_progress_ms(s->plan->scenario);
+/* The bound is many leases long: only a stall of its own size explains it. Which kind: by the keys that were not granted again. */
+static void decide_standstill(const struct lb_stage *s, const struct lb_stats *stats, struct lb_outcome *out) {
+  int64_t allowed_ms = lb_scenario_progress_ms(s->plan->scenario), open_ns = stats->no_grant_open_ns;
+  bool open = open_ns > allowed_ms * (int64_t)LB_NS_PER_MS;
   char what[200];
   snprintf(what, sizeof what, "for %.1f s the lock was asked for and granted to nobody; this campaign allows %.1f s",
            (double)out->no_grant_ns / 1e9, (double)allowed_ms / 1e3);
   if (out->stall_ns > (uint64_t)allowed_ms * LB_NS_PER_MS / 2) decide_stalled(out, what);
-  else decide(out, LB_STUCK, "%s", what);
+  else if (!open) decide(out, LB_DELAYED, "%s; then it was granted again", what);
+  else if (open_ns >= s->plan->scenario->ttl_ms * (int64_t)LB_NS_PER_MS * 3 / 2) decide(out, LB_STUCK, "%s", what);
+  else decide(out, LB_UNDECIDED, "%s; whether a lease would have ended that is not known", what);
 }
 
 /* Nothing went wrong: was anything put to the test, on a machine that kept time? */
@@ -237,10 +259,10 @@ static void decide_trial(const struct lb_stage *s, const struct lb_judgement *fo
   else if (!out->premises_observed) decide(out, LB_UNDECIDED, "%s", doubt);
   else if (is_violated(s->plan->guard, &found->check, true)) decide_violation(s, &found->check, out);
   else if (is_stuck) decide_stuck(s, &last, out);
-  else if (stands_still(s, out)) decide_standstill(s, out);
+  else if (stands_still(s, out)) decide_standstill(s, &found->stats, out);
   else if ((out->uncontested = out->grants == 0)) decide(out, LB_UNDECIDED, "nothing was ever granted, so nothing was tested");
   else decide_safe(s, found, out);
-  if (out->verdict == LB_UNDECIDED || out->verdict == LB_STUCK) add_errors(s, out);
+  if (out->verdict == LB_UNDECIDED || out->verdict == LB_STUCK || out->verdict == LB_DELAYED) add_errors(s, out);
   lb_contract_clean_text(out->why, sizeof out->why); /* it may have been cut off inside a character */
 }
 

@@ -13,7 +13,7 @@ enum { LB_FAULT_KINDS_MAX = 16 };
 
 struct lb_outcome { /* plain data: travels through a pipe */
   enum lb_verdict verdict;
-  char why[400]; /* of undecided and stuck */
+  char why[400]; /* of undecided, stuck and delayed */
   LB_COUNTERS_MEMBER;
   /* Of a campaign: how many of `faults` were of each kind, by the place of the kind in the scenario.
    * Kinds beyond the room are counted in `faults` only. */

@@ -14,6 +14,7 @@
 #include "fault.h"
 #include "timeline_await.h"
 #include "timeline_client.h"
+#include "timeline_closing.h"
 
 enum { ASK_MS = 5000, LEAVES_POLL_MS = 50 };
 
@@ -289,7 +290,7 @@ static int all_met(struct lb_stage *s) {
   return lb_fault_all_met(s, err, sizeof err) < 0 ? lb_stage_doubt(s, LB_UNDECIDED, "%s", err) : 0;
 }
 
-int lb_timeline_play(struct lb_stage *s) {
+static int play_all(struct lb_stage *s) {
   for (size_t i = 0; i < s->plan->scenario->step_count; i++) {
     int r = lb_timeline_step(s, &s->plan->scenario->steps[i]);
     if (r < 0) return r;
@@ -297,4 +298,10 @@ int lb_timeline_play(struct lb_stage *s) {
   if (lb_timeline_settle(s) < 0 || all_met(s) < 0) return -ECANCELED;
   lb_fault_note_unused(s);
   return lb_timeline_all_fired(s);
+}
+
+int lb_timeline_play(struct lb_stage *s) {
+  int r = play_all(s);
+  lb_timeline_close(s);
+  return r;
 }
