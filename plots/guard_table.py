@@ -42,7 +42,7 @@ class Guards:
 
     def changed(self, cell):
         bare = self.at.get((cell["system"], cell["scenario"], "none"))
-        decided = ("safe", "violated", "stuck", "mixed")
+        decided = ("safe", "violated", "stuck", "delayed", "mixed")
         return (bare is not None and cell["verdict"] != bare["verdict"]
                 and cell["verdict"] in decided and bare["verdict"] in decided)
 

@@ -24,6 +24,7 @@ OUTCOMES = {  # marker, colour, filled, label
     "safe": ("o", style.GREEN, False, "safe"),
     "left": ("s", style.BLUE, False, "safe: the server had left the leader"),
     "stuck": ("D", style.BLACK, False, "stuck"),
+    "delayed": ("d", style.BLACK, False, "delayed"),
     "undecided": ("+", style.DARK_GREY, True, "undecided"),
 }
 BAND = 0.62  # of the height of a row, that its trials take

@@ -11,7 +11,7 @@ import time
 
 import ending
 
-VERDICTS = ("safe", "violated", "stuck", "mixed", "undecided", "skipped", "n/a")
+VERDICTS = ("safe", "violated", "stuck", "delayed", "mixed", "undecided", "skipped", "n/a")
 GUARDS = ("none", "deadline", "signal", "recheck", "claim", "fence")
 BadInput = ending.BadInput
 

@@ -5,7 +5,7 @@ it, and the dots are of the systems that both have.
 Across: the share of directed fault scenarios (a timeline with at least one fault) that the system came through safe,
 without a guard. Every system is counted over the same set, the core: the scenarios that were decided for each system
 drawn. A question that means nothing somewhere (a failover where there is one server) is not in the core; the label
-has those of the system in brackets. Violated, stuck and mixed count against a system. Locks without servers
+has those of the system in brackets. Violated, stuck, delayed and mixed count against it. Locks without servers
 (PROTOCOL@none) meet no fault of a server, so they are not drawn. Up: hand-offs per second in the load of speed.py at 16
 clients, or at the most there are below; the median over repeats with its 95 % bootstrap interval.
 """
@@ -21,9 +21,9 @@ import style
 from bootstrap import median_interval
 from speed import Speed
 
-COLUMNS = ("system", "style", "scenarios", "safe", "violated", "stuck", "mixed", "share", "more_scenarios", "more_safe",
+COLUMNS = ("system", "style", "scenarios", "safe", "violated", "stuck", "delayed", "mixed", "share", "more_scenarios", "more_safe",
            "clients", "repeats", "handoffs_per_s", "handoffs_per_s_low", "handoffs_per_s_high")
-DECIDED = ("safe", "violated", "stuck", "mixed")
+DECIDED = ("safe", "violated", "stuck", "delayed", "mixed")
 CLIENTS = 16
 NO_FAULT = re.compile(r"client \d+ |await |wait |observe ")
 
@@ -89,7 +89,7 @@ def paint(run, fast, speed, rows, core, missing):
     styles = style.Styles(run)
     fig = Figure(figsize=(8.2, 5.9))
     notes = [f"safe k of m: of the directed fault scenarios that were decided for every system drawn, guard none; violated, "
-             f"stuck and mixed count against it · {speed.note()} · median over repeats with 95 % bootstrap interval",
+             f"stuck, delayed and mixed count against it · {speed.note()} · median over repeats with 95 % bootstrap interval",
              *([] if fast is run else [f"speed: run {fast['id']}"]),
              f"the same for all: {', '.join(core)}; (+ k of m): the others that mean something for this system; locks "
              f"without servers are not drawn"]

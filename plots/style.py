@@ -50,6 +50,7 @@ VERDICTS = {
     "safe": ("#B8E2D5", None, "✓", BLACK),
     "violated": (VERMILION, None, "✗", BLACK),
     "stuck": ("#BFE0F5", None, "■", BLACK),
+    "delayed": ("#DFE3F8", None, "□", BLACK),
     "mixed": ("#F3D3E3", None, "±", BLACK),
     "undecided": ("#FAF5B5", None, "?", BLACK),
     "skipped": ("#F2F2F2", "////", "–", DARK_GREY),

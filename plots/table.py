@@ -42,7 +42,7 @@ def counts_of(cell, roomy):
         return [f"({cell['note']})"] if cell.get("note") else []
     if verdict == "undecided":
         return [f"{undecided}/{trials}"]
-    bad = cell.get("violated", 0) + (cell.get("stuck") or 0) if verdict == "mixed" else cell.get(verdict, 0)
+    bad = cell.get("violated", 0) + (cell.get("stuck") or 0) + (cell.get("delayed") or 0) if verdict == "mixed" else cell.get(verdict, 0)
     count = f"{0 if verdict == 'safe' else bad}/{trials - undecided}"
     more = f" (+{undecided} ?)" if undecided else ""
     if verdict != "safe":
@@ -60,7 +60,7 @@ def row_of(cell):
 STOPPED = {"stopped_lease_over": "lease over", "stopped_in_doubt": "in doubt", "stopped_told_no": "told no",
            "stopped_no_majority": "no majority", "stopped_no_answer": "no answer", "refused": "refused", "fenced_off": "refused"}
 COLUMNS = ("system", "scenario", "guard", "verdict", "expected", "as_expected", "trials", "decided", "violated",
-           "stuck", "undecided", "upper95")
+           "stuck", "delayed", "undecided", "upper95")
 
 
 class Table:

@@ -14,7 +14,7 @@ import style
 import table
 from table import HEAD_LINE, LEGEND, MARGIN, TITLE
 
-NOTE = ("k/n: violated (or stuck) of decided trials; ≤ p %: 95 % upper bound of the violation rate; "
+NOTE = ("k/n: violated (or stuck, or delayed) of decided trials; ≤ p %: 95 % upper bound of the violation rate; "
         "(+m ?): trials that stayed undecided")
 
 

@@ -10,7 +10,7 @@ import itertools
 import json
 import sys
 
-DECIDED = ("safe", "violated", "stuck", "mixed")
+DECIDED = ("safe", "violated", "stuck", "delayed", "mixed")
 
 
 def wrong_with(cell, directed):
@@ -24,7 +24,7 @@ def wrong_with(cell, directed):
         return None if reason else "undecided without a cause"
     if verdict not in DECIDED:
         return f"verdict '{verdict}'"
-    counts = {"violated": cell["violated"], "stuck": cell["stuck"]}
+    counts = {"violated": cell["violated"], "stuck": cell["stuck"], "delayed": cell.get("delayed", 0)}
     decided = trials - cell["undecided"]
     counts["safe"] = decided - sum(counts.values())
     kinds = [v for v, n in counts.items() if n]

@@ -214,7 +214,7 @@ expect 'a plugin without its name' 2 "^lockbench: --plugin '': expected FILE\$" 
 expect 'a scenario named twice' 2 "scenario 'contention' is named twice" "$bin" run contention contention -b local
 expect 'an option of a lock that is not run' 2 'redlock.node_timeout_ms=5: no system of this run is of protocol redlock' \
   "$bin" run contention -b local -s redlock.node_timeout_ms=5
-expect 'an expectation that is no verdict' 2 "--expect saef: expected safe, violated or stuck; did you mean 'safe'" \
+expect 'an expectation that is no verdict' 2 "--expect saef: expected safe, violated, stuck or delayed; did you mean 'safe'" \
   "$bin" run control --expect saef
 expect 'an expectation under a guard that is none' 2 '--expect fense=safe: expected VERDICT, or GUARD=VERDICT with none, ' \
   "$bin" run control --expect fense=safe
@@ -230,7 +230,7 @@ widths() { # PATTERN FILE: where it begins is the same in every line that has it
   test "$(grep -E -- "$1" "$2" | awk -v p="$1" '{ print match($0, p) }' | sort -u | wc -l)" -eq 1
 }
 "$bin" show failover >"$dir/failover"
-check 'names of systems do not shift what is expected of them' widths ' (safe|violated|stuck|n/a) ' "$dir/failover"
+check 'names of systems do not shift what is expected of them' widths ' (safe|violated|stuck|delayed|n/a) ' "$dir/failover"
 check 'what is refuted is said' grep -q '^the expectation is refuted if: A ' "$dir/failover"
 says 'a question that means nothing is not asked: exit 5' 5 '^nothing was asked: [0-9]+ cells mean nothing on local@none$' "$bin" run failover -b local@none -o "$dir/nothing"
 check 'and its page is not green' sh -c '"$1" report "$2" >/dev/null 2>&1; grep -q "class=\"banner\"" "$2/report.html"' - "$bin" "$dir/nothing"

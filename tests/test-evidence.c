@@ -262,6 +262,34 @@ static uint64_t in_vain(const char *text) {
   return result ? found.free_ns : 0;
 }
 
+/* What came of asking again, with a ttl of 100. */
+static enum lb_closing_end closing(const char *text) {
+  struct lb_history h;
+  struct lb_closing found;
+  char err[300];
+  if (lb_history_parse("test", text, strlen(text), &h, err, sizeof err) != 0) fail_msg("%s", err);
+  lb_evidence_closing(&h, 100, &found);
+  lb_history_clear(&h);
+  return found.end;
+}
+
+#define V2 "{\"format\":2}\n"
+#define PHASE(t, word) "{\"t\":" #t ",\"e\":\"phase\",\"phase\":\"" word "\"}\n"
+
+/* By 600 every lease that there was at 500 has ended, if none said more. */
+static void a_lock_that_is_asked_for_again_is_free_later_or_never(void **state) {
+  (void)state;
+  assert_int_equal(closing(GRANTED(10, "a", 90) EVENT(40, "b", "acquire") EVENT(700, "b", "busy")), LB_CLOSING_NONE);
+  assert_int_equal(closing(V2 EVENT(40, "b", "acquire") PHASE(500, "closing") EVENT(520, "b", "granted")), LB_CLOSING_GRANTED);
+  assert_int_equal(closing(V2 EVENT(40, "b", "acquire") PHASE(500, "closing") EVENT(650, "b", "busy") PHASE(660, "closed")), LB_CLOSING_REFUSED);
+  assert_int_equal(closing(V2 EVENT(40, "b", "acquire") PHASE(500, "closing") PHASE(650, "closed")), LB_CLOSING_REFUSED); /* it asks still */
+  assert_int_equal(closing(V2 EVENT(40, "b", "acquire") PHASE(500, "closing") PHASE(649, "closed")), LB_CLOSING_UNKNOWN);
+  assert_int_equal(closing(V2 EVENT(40, "b", "acquire") PHASE(500, "closing") EVENT(649, "b", "busy") PHASE(900, "closed")), LB_CLOSING_UNKNOWN);
+  assert_int_equal(closing(V2 GRANTED(10, "a", 700) EVENT(40, "b", "acquire") PHASE(500, "closing") PHASE(749, "closed")), LB_CLOSING_UNKNOWN);
+  assert_int_equal(closing(V2 GRANTED(10, "a", 700) EVENT(40, "b", "acquire") PHASE(500, "closing") PHASE(750, "closed")), LB_CLOSING_REFUSED);
+  assert_int_equal(closing(V2 GRANTED(10, "a", 90) PHASE(500, "closing") PHASE(900, "closed")), LB_CLOSING_NONE); /* nobody asked */
+}
+
 #define IN_VAIN(from, to) EVENT(from, "b", "acquire") EVENT(to, "b", "busy")
 
 static void a_lock_that_was_let_go_and_cannot_be_had_is_asked_for_in_vain(void **state) {
@@ -351,6 +379,7 @@ int main(void) {
       cmocka_unit_test(silence_is_an_answer_where_a_step_saw_the_holder_after_the_fault),
       cmocka_unit_test(silence_is_no_answer_to_a_question_that_may_not_have_left),
       cmocka_unit_test(a_lock_that_was_let_go_and_cannot_be_had_is_asked_for_in_vain),
+      cmocka_unit_test(a_lock_that_is_asked_for_again_is_free_later_or_never),
       cmocka_unit_test(a_refusal_is_right_while_somebody_holds),
       cmocka_unit_test(a_lease_gives_a_right_to_its_end),
       cmocka_unit_test(for_a_dead_client_the_key_is_kept_a_ttl_and_no_longer),

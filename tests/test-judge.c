@@ -92,6 +92,15 @@ static void phase(struct world *w, uint64_t at_ms, enum lb_fact_phase phase) {
   move_to(w, w->stage.client_count, at_ms);
 }
 
+/* Nobody had got the lock: client 0 asks again from then on, until then. */
+enum { ENOUGH_MS = 3 * TTL_MS / 2 };
+static void asks_again(struct world *w, uint64_t from_ms, uint64_t until_ms, enum lb_event_kind answer) {
+  phase(w, from_ms, LB_PHASE_CLOSING);
+  record(w, from_ms + 1, 0, LB_EV_ACQUIRE);
+  record(w, until_ms, 0, answer);
+  phase(w, until_ms + 1, LB_PHASE_CLOSED);
+}
+
 /* What the scenario asks for with a violation, and what was observed. */
 static void asks_for_proof(struct world *w) {
   w->scenario.proof_violated = (char *)FACT;
@@ -281,6 +290,8 @@ static void a_stall_does_not_matter_to_a_lock_without_expiry(void **state) {
   assert_decided(*state, LB_SAFE, "");
 }
 
+#define NOR ", nor for 1.5 s more, though every lease and session should be over that is not kept up"
+
 /* Client 0 has let go, and client 1 asks for two ttls and gets nothing. */
 static void who_asks_last_and_gets_nothing_is_stuck(void **state) {
   struct world *w = *state;
@@ -288,9 +299,45 @@ static void who_asks_last_and_gets_nothing_is_stuck(void **state) {
   two_holds_apart(w);
   record(w, 100, 0, LB_EV_ACQUIRE);
   record(w, 100 + 2 * TTL_MS, 0, LB_EV_TIMEOUT);
+#define IN_VAIN "client-1 asked for 2.0 s and got nothing, though for the last 2.0 s nobody had a right to the lock"
+  asks_again(w, 2200, 2200 + ENOUGH_MS, LB_EV_TIMEOUT);
   judge(w);
-  assert_decided(w, LB_STUCK, "client-1 asked for 2.0 s and got nothing, though for the last 2.0 s nobody had a right to the lock");
+  assert_decided(w, LB_STUCK, IN_VAIN ", nor for 1.5 s more, though every lease and session should be over that is not kept up");
 }
+
+static void who_gets_it_when_a_lease_has_ended_is_delayed(void **state) {
+  struct world *w = *state;
+  w->scenario.kind = LB_KIND_TIMELINE;
+  two_holds_apart(w);
+  record(w, 100, 0, LB_EV_ACQUIRE);
+  record(w, 100 + 2 * TTL_MS, 0, LB_EV_TIMEOUT);
+  asks_again(w, 2200, 3000, LB_EV_GRANTED);
+  judge(w);
+  assert_decided(w, LB_DELAYED, IN_VAIN "; client-1 was granted 0.8 s later");
+}
+
+/* A step waited in vain: a grant before all leases had ended is as good. */
+static void a_step_in_vain_is_delayed_if_somebody_is_granted_after_it(void **state) {
+  struct world *w = *state;
+  two_holds_apart(w);
+  lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
+  asks_again(w, 100, 130, LB_EV_GRANTED);
+  judge(w);
+  assert_decided(w, LB_DELAYED, "no failover; client-1 was granted 0.0 s later");
+}
+
+/* Not by default: who was not asked for long enough may have been free a moment later. */
+static void what_ends_before_a_lease_could_is_undecided(void **state) {
+  struct world *w = *state;
+  two_holds_apart(w);
+  lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
+  judge(w);
+  assert_decided(w, LB_UNDECIDED, "no failover; whether a lease would have ended that is not known");
+  asks_again(w, 100, 100 + ENOUGH_MS - 1, LB_EV_TIMEOUT);
+  judge(w);
+  assert_decided(w, LB_UNDECIDED, "no failover; whether a lease would have ended that is not known");
+}
+#undef IN_VAIN
 
 static void where_nothing_was_granted_nothing_was_tested(void **state) {
   struct world *w = *state;
@@ -322,9 +369,10 @@ static void what_is_undecided_or_stuck_says_what_clients_were_told(void **state)
   fails(w, 0, "release: refused");
   fails(w, 2, "inspect: no");
   lb_stage_doubt(&w->stage, LB_STUCK, "client 2 acquire within 1s: it did not");
+  asks_again(w, 100, 100 + ENOUGH_MS, LB_EV_TIMEOUT);
   judge(w);
   assert_decided(w, LB_STUCK,
-                 "client 2 acquire within 1s: it did not; last error of client-1 (and of 2 others): release: refused");
+                 "client 2 acquire within 1s: it did not" NOR "; last error of client-1 (and of 2 others): release: refused");
 }
 
 static void what_the_reason_says_already_is_not_said_twice(void **state) {
@@ -843,8 +891,9 @@ static void what_is_stuck_says_why(void **state) {
   struct world *w = *state;
   two_holds_apart(w);
   lb_stage_doubt(&w->stage, LB_STUCK, "no failover within %d s", 20);
+  asks_again(w, 100, 100 + ENOUGH_MS, LB_EV_TIMEOUT);
   judge(w);
-  assert_decided(w, LB_STUCK, "no failover within 20 s");
+  assert_decided(w, LB_STUCK, "no failover within 20 s" NOR);
 }
 
 static void a_stall_may_be_why_it_is_stuck(void **state) {
@@ -859,8 +908,9 @@ static void a_stall_may_be_why_it_is_stuck(void **state) {
 static void a_stuck_trial_needs_no_grant(void **state) {
   struct world *w = *state;
   lb_stage_doubt(&w->stage, LB_STUCK, "no failover");
+  asks_again(w, 100, 100 + ENOUGH_MS, LB_EV_TIMEOUT);
   judge(w);
-  assert_decided(w, LB_STUCK, "no failover");
+  assert_decided(w, LB_STUCK, "no failover" NOR);
 }
 
 static void a_violation_comes_before_being_stuck(void **state) {
@@ -907,9 +957,29 @@ static void a_campaign_waits_in_vain(struct world *w, uint64_t until_ms) {
 
 static void a_campaign_without_a_grant_for_too_long_is_stuck(void **state) {
   struct world *w = *state;
+  a_campaign_waits_in_vain(w, 20 + ENOUGH_MS);
+  assert_int_equal(w->out.no_grant_ns, ENOUGH_MS * MS);
+  assert_decided(w, LB_STUCK, "for 1.5 s the lock was asked for and granted to nobody; this campaign allows 0.1 s");
+}
+
+static void a_campaign_that_ends_before_a_lease_could_is_undecided(void **state) {
+  struct world *w = *state;
   a_campaign_waits_in_vain(w, 121);
   assert_int_equal(w->out.no_grant_ns, 101 * MS);
-  assert_decided(w, LB_STUCK, "for 0.1 s the lock was asked for and granted to nobody; this campaign allows 0.1 s");
+  assert_decided(w, LB_UNDECIDED, "for 0.1 s the lock was asked for and granted to nobody; this campaign allows 0.1 s; whether a lease would have ended that is not known");
+}
+
+static void a_campaign_that_goes_on_after_a_standstill_is_delayed(void **state) {
+  struct world *w = *state;
+  w->scenario.kind = LB_KIND_CAMPAIGN;
+  w->scenario.min_handoffs = 0;
+  w->scenario.progress_ms = 100;
+  phase(w, 1, LB_PHASE_MEASURE);
+  hold(w, 0, 10, 11, 15);
+  hold(w, 1, 20, 220, 230);
+  phase(w, 300, LB_PHASE_END);
+  judge(w);
+  assert_decided(w, LB_DELAYED, "for 0.2 s the lock was asked for and granted to nobody; this campaign allows 0.1 s; then it was granted again");
 }
 
 static void a_campaign_that_is_granted_just_in_time_is_not(void **state) {
@@ -923,7 +993,7 @@ static void a_campaign_that_is_granted_just_in_time_is_not(void **state) {
 static void a_standstill_is_doubted_with_a_stall_of_its_size_only(void **state) {
   struct world *w = *state;
   w->out.stall_ns = 50 * MS;
-  a_campaign_waits_in_vain(w, 200);
+  a_campaign_waits_in_vain(w, 20 + ENOUGH_MS);
   assert_int_equal(w->out.verdict, LB_STUCK);
   w->out = (struct lb_outcome){.verdict = LB_VERDICT_NONE, .stall_ns = 50 * MS + 1};
   judge(w);
@@ -1282,6 +1352,9 @@ int main(void) {
       TEST(a_stall_of_half_the_ttl_spoils_no_test),
       TEST(a_stall_does_not_matter_to_a_lock_without_expiry),
       TEST(who_asks_last_and_gets_nothing_is_stuck),
+      TEST(who_gets_it_when_a_lease_has_ended_is_delayed),
+      TEST(a_step_in_vain_is_delayed_if_somebody_is_granted_after_it),
+      TEST(what_ends_before_a_lease_could_is_undecided),
       TEST(where_nothing_was_granted_nothing_was_tested),
       TEST(a_trial_without_any_event_is_undecided),
       TEST(what_is_undecided_or_stuck_says_what_clients_were_told),
@@ -1333,6 +1406,8 @@ int main(void) {
       TEST(a_stall_may_be_why_it_is_stuck),
       TEST(a_stuck_trial_needs_no_grant),
       TEST(a_campaign_without_a_grant_for_too_long_is_stuck),
+      TEST(a_campaign_that_ends_before_a_lease_could_is_undecided),
+      TEST(a_campaign_that_goes_on_after_a_standstill_is_delayed),
       TEST(a_campaign_that_is_granted_just_in_time_is_not),
       TEST(a_standstill_is_doubted_with_a_stall_of_its_size_only),
       TEST(a_violation_comes_before_a_standstill),

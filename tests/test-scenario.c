@@ -663,11 +663,11 @@ static void words_are_from_their_list(void **state) {
 static void expectations_name_a_system_and_a_verdict(void **state) {
   (void)state;
   refused("[expect]\nlocal@none = save: x\n",
-          "f.ini:2: local@none = save: did you mean 'safe'? expected safe, violated, stuck, mixed, n/a or any");
+          "f.ini:2: local@none = save: did you mean 'safe'? expected safe, violated, stuck, delayed, mixed, n/a or any");
   refused("[expect]\n* = undecided\n",
-          "f.ini:2: * = undecided: expected safe, violated, stuck, mixed, n/a or any, and a reason: * = safe: REASON");
+          "f.ini:2: * = undecided: expected safe, violated, stuck, delayed, mixed, n/a or any, and a reason: * = safe: REASON");
   refused("[expect]\n* = maybe safe\n",
-          "f.ini:2: * = maybe safe: expected safe, violated, stuck, mixed, n/a or any, and a reason: * = safe: REASON");
+          "f.ini:2: * = maybe safe: expected safe, violated, stuck, delayed, mixed, n/a or any, and a reason: * = safe: REASON");
   static const char *const names[] = {"redis-token", "@none", "local@", "Local@none", "a@b@c", "**", "a b@c"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     char text[128], message[128];

@@ -3,7 +3,7 @@
  * Holds run folders against results/SCHEMA.md: its tables say which columns and keys there are, in which order, of which
  * type; and the page against the table of counters (history/counter.h), of which it repeats names, types, units and sentences. Beyond the form: cells are the sums of their trials, and every file that a row names is there.
  * Usage: test-schema [--fresh] SCHEMA.md RUN..., or test-schema --check SCHEMA.md FILE... (what `check --json` printed), or --compare (`compare --json`). A fresh run has all that the page names; an older one may lack what is
- * marked ◊, or that and what is marked ¤, or that and what is marked ※, or that and what is marked ‖, or that and what is marked ¶, and so on, and a committed one the histories that its left-out.txt names. One line per breach on stdout; exit 0, 1 (a breach), 2 (usage,
+ * marked △, or that and what is marked ◊, or that and what is marked ¤, or that and what is marked ※, or that and what is marked ‖, or that and what is marked ¶, and so on, and a committed one the histories that its left-out.txt names. One line per breach on stdout; exit 0, 1 (a breach), 2 (usage,
  * or no such file).
  */
 #include <limits.h>
@@ -20,13 +20,13 @@
 #include "history/counter.h"
 #include "show/left_out.h"
 
-enum { KEYS_MAX = 100, SECTIONS_MAX = 32, BREACHES_SHOWN = 20, YOUNGEST = 8 };
+enum { KEYS_MAX = 100, SECTIONS_MAX = 32, BREACHES_SHOWN = 20, YOUNGEST = 9 };
 
 struct key {
   char name[40], type[16], unit[8];
   char meaning[600];
   bool optional; /* may be null, or empty */
-  int age;       /* 0; 1 = marked †; 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, 6 = ※, 7 = ¤ and 8 = ◊, which came later */
+  int age;       /* 0; 1 = marked †; 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, 6 = ※, 7 = ¤, 8 = ◊ and 9 = △, which came later */
 };
 
 struct section {
@@ -56,7 +56,7 @@ static void take_row(struct section *section, const char *line) {
   const char *type = strstr(line, "` "), *rest;
   char cell[60];
   if (section->count == KEYS_MAX || sscanf(line, "| `%39[a-z0-9_]` ", key->name) != 1 || !type) return;
-  static const char *const marks[] = {"` † |", "` ‡ |", "` § |", "` ¶ |", "` ‖ |", "` ※ |", "` ¤ |", "` ◊ |"};
+  static const char *const marks[] = {"` † |", "` ‡ |", "` § |", "` ¶ |", "` ‖ |", "` ※ |", "` ¤ |", "` ◊ |", "` △ |"};
   for (int i = 0; i < (int)(sizeof marks / sizeof *marks); i++)
     if (strncmp(type, marks[i], strlen(marks[i])) == 0) key->age = i + 1;
   if (!(type = strstr(type, "| ")) || sscanf(type, "| %59[a-z ]", cell) != 1) return;
@@ -144,8 +144,8 @@ static bool is_one_of(const char *text, const char *words) {
 
 /* A word of a closed list; true for other types. */
 static bool fits_word(const char *type, const char *text) {
-  if (strcmp(type, "verdict") == 0) return is_one_of(text, "safe violated stuck mixed undecided skipped n/a");
-  if (strcmp(type, "expectation") == 0) return is_one_of(text, "safe violated stuck mixed skipped n/a any");
+  if (strcmp(type, "verdict") == 0) return is_one_of(text, "safe violated stuck delayed mixed undecided skipped n/a");
+  if (strcmp(type, "expectation") == 0) return is_one_of(text, "safe violated stuck delayed mixed skipped n/a any");
   if (strcmp(type, "guard") == 0) return is_one_of(text, "none deadline signal recheck claim fence");
   return true;
 }
@@ -176,7 +176,7 @@ struct run {
   char file[PATH_MAX]; /* of the JSON */
   json_t *json;
   bool fresh;
-  int age; /* the youngest keys it has: 1 = those marked †, 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, 6 = ※, 7 = ¤, 8 = ◊, too */
+  int age; /* the youngest keys it has: 1 = those marked †, 2 = ‡, 3 = §, 4 = ¶, 5 = ‖, 6 = ※, 7 = ¤, 8 = ◊, 9 = △, too */
 };
 
 /* Every key of the section, in its order, and no other. */
@@ -261,7 +261,7 @@ static bool is_summed(const struct lb_counter *row) {
 }
 
 struct sum { /* of the trials of a cell */
-  long long trials, violated, stuck, undecided, count[KEYS_MAX]; /* count: by row of the table of counters */
+  long long trials, violated, stuck, delayed, undecided, count[KEYS_MAX]; /* count: by row of the table of counters */
 };
 
 static void check_columns(const struct run *run, const struct lb_csv *csv, const struct section *section) {
@@ -321,6 +321,7 @@ static void add_row(const struct run *run, const struct lb_csv *csv, struct sum 
     sums[i].trials++;
     sums[i].violated += strcmp(verdict, "violated") == 0;
     sums[i].stuck += strcmp(verdict, "stuck") == 0;
+    sums[i].delayed += strcmp(verdict, "delayed") == 0;
     sums[i].undecided += strcmp(verdict, "undecided") == 0;
     for (size_t k = 0; k < lb_counter_row_count; k++)
       if (is_summed(&lb_counter_rows[k])) sums[i].count[k] += atoll(field(csv, lb_counter_rows[k].name));
@@ -342,6 +343,7 @@ static void check_sums(const struct run *run, const struct sum *sums) {
     compare(run, cell, "trials", sums[i].trials);
     compare(run, cell, "violated", sums[i].violated);
     compare(run, cell, "stuck", sums[i].stuck);
+    compare(run, cell, "delayed", sums[i].delayed);
     compare(run, cell, "undecided", sums[i].undecided);
     for (size_t k = 0; k < lb_counter_row_count; k++) {
       const char *name = lb_counter_rows[k].name; /* check_object() misses it, where it has to be */

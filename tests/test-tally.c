@@ -17,7 +17,7 @@
 #include "run/rate.h"
 
 /* Those a trial can end with. */
-static const enum lb_verdict ends[] = {LB_SAFE, LB_VIOLATED, LB_STUCK, LB_UNDECIDED};
+static const enum lb_verdict ends[] = {LB_SAFE, LB_VIOLATED, LB_STUCK, LB_DELAYED, LB_UNDECIDED};
 enum { VERDICTS = sizeof ends / sizeof *ends };
 
 static struct lb_outcome ended(enum lb_verdict verdict, const char *why) {
@@ -44,14 +44,15 @@ static struct lb_cell_sum empty(enum lb_scenario_kind kind) {
 
 /* The rule as a list of cases, the first that fits. */
 static enum lb_verdict wanted(enum lb_scenario_kind kind, const int count[LB_ANY]) {
-  int decided = count[LB_SAFE] + count[LB_VIOLATED] + count[LB_STUCK];
+  int decided = count[LB_SAFE] + count[LB_VIOLATED] + count[LB_STUCK] + count[LB_DELAYED];
   if (count[LB_SAFE] == decided) return decided > count[LB_UNDECIDED] ? LB_SAFE : LB_UNDECIDED;
-  if (kind != LB_KIND_TIMELINE) return count[LB_VIOLATED] ? LB_VIOLATED : LB_STUCK;
+  if (kind != LB_KIND_TIMELINE) return count[LB_VIOLATED] ? LB_VIOLATED : count[LB_STUCK] ? LB_STUCK : LB_DELAYED;
   if (count[LB_VIOLATED] == decided) return LB_VIOLATED;
+  if (count[LB_DELAYED] == decided) return LB_DELAYED;
   return count[LB_STUCK] == decided ? LB_STUCK : LB_MIXED;
 }
 
-/* All sequences of one to four verdicts: the digits of `code` in base 4. */
+/* All sequences of one to four verdicts: the digits of `code` in base 5. */
 static void judge_sequence(enum lb_scenario_kind kind, unsigned code, int length) {
   struct lb_cell_sum cell = empty(kind);
   int count[LB_ANY] = {0};
@@ -59,11 +60,12 @@ static void judge_sequence(enum lb_scenario_kind kind, unsigned code, int length
     count[ends[code % VERDICTS]]++;
     add(&cell, ends[code % VERDICTS], "");
     assert_int_equal(cell.trials, i + 1);
-    assert_int_equal(cell.trials, cell.safe + cell.violated + cell.stuck + cell.undecided);
+    assert_int_equal(cell.trials, cell.safe + cell.violated + cell.stuck + cell.delayed + cell.undecided);
   }
   assert_int_equal(cell.safe, count[LB_SAFE]);
   assert_int_equal(cell.violated, count[LB_VIOLATED]);
   assert_int_equal(cell.stuck, count[LB_STUCK]);
+  assert_int_equal(cell.delayed, count[LB_DELAYED]);
   assert_int_equal(cell.undecided, count[LB_UNDECIDED]);
   assert_int_equal(cell.verdict, wanted(kind, count));
 }
@@ -179,11 +181,15 @@ static void the_reason_is_that_of_the_verdict_in_the_order_of_the_plan(void **st
   static const size_t orders[][4] = {{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 0, 3, 1}};
   static const enum lb_verdict stuck[] = {LB_UNDECIDED, LB_STUCK, LB_STUCK, LB_UNDECIDED};
   static const enum lb_verdict mixed[] = {LB_UNDECIDED, LB_SAFE, LB_VIOLATED, LB_STUCK};
+  static const enum lb_verdict both[] = {LB_DELAYED, LB_STUCK, LB_DELAYED, LB_STUCK};
+  static const enum lb_verdict delayed[] = {LB_SAFE, LB_VIOLATED, LB_DELAYED, LB_SAFE};
   static const enum lb_verdict undecided[] = {LB_SAFE, LB_UNDECIDED, LB_SAFE, LB_UNDECIDED};
   static const enum lb_verdict violated[] = {LB_VIOLATED, LB_UNDECIDED, LB_VIOLATED, LB_UNDECIDED};
   for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
     assert_string_equal(why_of(LB_KIND_TIMELINE, stuck, orders[i]), "second");
     assert_string_equal(why_of(LB_KIND_TIMELINE, mixed, orders[i]), "fourth");
+    assert_string_equal(why_of(LB_KIND_TIMELINE, both, orders[i]), "2 stuck, 2 delayed; second"); /* apart */
+    assert_string_equal(why_of(LB_KIND_TIMELINE, delayed, orders[i]), "third");
     assert_string_equal(why_of(LB_KIND_TIMELINE, undecided, orders[i]), "second");
     assert_string_equal(why_of(LB_KIND_TIMELINE, violated, orders[i]), "");
   }
@@ -269,7 +275,7 @@ static void an_outcome_stands_with_its_job_and_in_the_sum_of_its_cell(void **sta
 static void as_expected_compares_what_was_decided_with_what_was_expected(void **state) {
   (void)state;
   for (int got = LB_SAFE; got <= LB_VERDICT_NONE; got++) {
-    bool decided = got == LB_SAFE || got == LB_VIOLATED || got == LB_STUCK || got == LB_MIXED;
+    bool decided = got == LB_SAFE || got == LB_VIOLATED || got == LB_STUCK || got == LB_DELAYED || got == LB_MIXED;
     for (int expected = LB_SAFE; expected <= LB_MIXED; expected++) {
       struct lb_expect expect = {.verdict = (enum lb_verdict)expected};
       struct lb_cell cell = {.expect = &expect};
@@ -285,7 +291,7 @@ static void as_expected_compares_what_was_decided_with_what_was_expected(void **
 static void where_nothing_is_expected_only_safe_is_as_expected(void **state) {
   (void)state;
   static const int answer[] = {
-      [LB_SAFE] = 1, [LB_VIOLATED] = 0, [LB_STUCK] = 0, [LB_MIXED] = 0, [LB_UNDECIDED] = -1, [LB_SKIPPED] = -1, [LB_NA] = -1, [LB_VERDICT_NONE] = -1};
+      [LB_SAFE] = 1, [LB_VIOLATED] = 0, [LB_STUCK] = 0, [LB_DELAYED] = 0, [LB_MIXED] = 0, [LB_UNDECIDED] = -1, [LB_SKIPPED] = -1, [LB_NA] = -1, [LB_VERDICT_NONE] = -1};
   for (int got = LB_SAFE; got <= LB_VERDICT_NONE; got++) {
     struct lb_cell cell = {0};
     struct lb_cell_sum sum = {.cell = &cell, .verdict = (enum lb_verdict)got};
@@ -299,7 +305,7 @@ static void of_any_every_decided_verdict_is_as_expected(void **state) {
   for (int got = LB_SAFE; got <= LB_VERDICT_NONE; got++) {
     struct lb_cell cell = {.expect = &expect};
     struct lb_cell_sum sum = {.cell = &cell, .verdict = (enum lb_verdict)got};
-    bool decided = got == LB_SAFE || got == LB_VIOLATED || got == LB_STUCK || got == LB_MIXED;
+    bool decided = got == LB_SAFE || got == LB_VIOLATED || got == LB_STUCK || got == LB_DELAYED || got == LB_MIXED;
     assert_int_equal(lb_cell_as_expected(&sum), decided ? 1 : -1);
   }
 }

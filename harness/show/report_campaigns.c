@@ -51,14 +51,14 @@ static void write_rate(FILE *out, const json_t *cell, enum lb_campaign_exposure 
   const char *exposure = of == LB_PER_HOUR ? "decided_hours" : "decided_handoffs";
   char text[80] = "";
   struct lb_campaign_rate rate = {of, rate_of(cell, name), (uint64_t)number_of(cell, "violations"), number_of(cell, exposure), decided(cell)};
-  bool stands_still = lb_report_is(cell, "verdict", "stuck"); /* that is what was measured, in older runs, too */
+  bool stands_still = lb_report_is(cell, "verdict", "stuck") || lb_report_is(cell, "verdict", "delayed"); /* that is what was measured, in older runs, too */
   if (stands_still) rate.exposure = 0;
   if (has(cell, name) || stands_still) lb_campaign_rate_text(&rate, text, sizeof text);
   write_number(out, text);
 }
 
 static void write_verdict(FILE *out, const json_t *cell) {
-  int undecided = (int)number_of(cell, "undecided"), bad = (int)(number_of(cell, "violated") + number_of(cell, "stuck"));
+  int undecided = (int)number_of(cell, "undecided"), bad = (int)(number_of(cell, "violated") + number_of(cell, "stuck") + number_of(cell, "delayed"));
   bool safe = lb_report_is(cell, "verdict", "safe");
   fputs("<td>", out);
   lb_report_value(out, cell, "verdict", "");

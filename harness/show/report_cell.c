@@ -32,6 +32,7 @@ static bool differs(const json_t *cell) {
 static const char *glyph(const char *verdict) {
   switch (verdict[0]) {
     case 'v': return "✗";
+    case 'd': return "□";
     case 'm': return "±";
     case 'u': return "?";
     case 'n': return "·";
@@ -53,7 +54,8 @@ static void write_count(FILE *out, const json_t *cell) {
   else if (lb_report_is(cell, "verdict", "violated"))
     lb_html_textf(out, "%lld/%lld", (long long)count_of(cell, "violated"), (long long)decided);
   else if (lb_report_is(cell, "verdict", "mixed"))
-    lb_html_textf(out, "%lld/%lld", (long long)(count_of(cell, "violated") + count_of(cell, "stuck")), (long long)decided);
+    lb_html_textf(out, "%lld/%lld", (long long)(count_of(cell, "violated") + count_of(cell, "stuck") + count_of(cell, "delayed")), (long long)decided);
+  else if (lb_report_is(cell, "verdict", "delayed")) lb_html_textf(out, "%lld/%lld", (long long)count_of(cell, "delayed"), (long long)decided);
   else if (lb_report_is(cell, "verdict", "undecided")) lb_html_textf(out, "%lld/%lld", (long long)undecided, (long long)trials);
   else if (lb_report_is(cell, "verdict", "stuck") && json_is_integer(json_object_get(cell, "stuck")))
     lb_html_textf(out, "%lld/%lld", (long long)count_of(cell, "stuck"), (long long)decided);

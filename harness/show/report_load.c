@@ -74,7 +74,7 @@ static int check_cell(const struct place *at, const json_t *cell) {
   for (size_t i = 0; r == 0 && i < sizeof counts / sizeof *counts; i++) r = want_count(at, cell, counts[i]);
   if (r < 0) return r;
   const char *verdict = lb_report_string(cell, "verdict");
-  if (!known_verdict(verdict)) return refuse_member(at, cell, "verdict", "safe, violated, stuck, mixed, undecided, skipped or n/a");
+  if (!known_verdict(verdict)) return refuse_member(at, cell, "verdict", "safe, violated, stuck, delayed, mixed, undecided, skipped or n/a");
   if (strcmp(verdict, "safe") == 0 && !json_is_number(json_object_get(cell, "upper95")))
     return refuse_member(at, cell, "upper95", "a number from 0 to 1");
   return 0;

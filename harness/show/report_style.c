@@ -8,9 +8,9 @@
 
 const char lb_report_style[] =
     ":root{color-scheme:light dark;--ink:#1a1a1a;--soft:#595959;--line:#d9d9d9;--page:#fff;--cell:#000;\n"
-    "--safe:#b8e2d5;--violated:#d55e00;--stuck:#bfe0f5;--mixed:#f3d3e3;--undecided:#faf5b5;--skipped:#f2f2f2}\n"
+    "--safe:#b8e2d5;--violated:#d55e00;--stuck:#bfe0f5;--delayed:#dfe3f8;--mixed:#f3d3e3;--undecided:#faf5b5;--skipped:#f2f2f2}\n"
     "@media(prefers-color-scheme:dark){:root{--ink:#e8e8e8;--soft:#a8a8a8;--line:#444;--page:#16181c;--cell:#fff;\n"
-    "--safe:#1f6b55;--stuck:#245a7a;--mixed:#7a3a5c;--undecided:#6d6610;--skipped:#2a2d33}}\n"
+    "--safe:#1f6b55;--stuck:#245a7a;--delayed:#3c4578;--mixed:#7a3a5c;--undecided:#6d6610;--skipped:#2a2d33}}\n"
     "body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--page);max-width:100rem;\n"
     "margin:2rem auto;padding:0 1rem}\n"
     "header,p,ul,dl,pre,figure{max-width:76rem}\n"
@@ -35,7 +35,7 @@ const char lb_report_style[] =
     ".truth tbody th{font-weight:400;vertical-align:middle;min-width:7.5rem}\n"
     ".truth tbody th small{display:block;color:var(--soft);max-width:14rem}\n"
     ".truth span{display:inline-block}.truth td small{display:block;font-weight:400}\n"
-    ".truth td.safe{background:var(--safe)}.truth td.stuck{background:var(--stuck)}\n"
+    ".truth td.safe{background:var(--safe)}.truth td.stuck{background:var(--stuck)}.truth td.delayed{background:var(--delayed)}\n"
     ".truth td.violated{background:var(--violated);color:#000;font-weight:600}\n"
     ".truth td.mixed{background:var(--mixed)}.truth td.na{color:var(--soft);outline:1px dashed var(--line);outline-offset:-1px}\n"
     ".truth td.undecided{background:var(--undecided)}.truth td.skipped{background:var(--skipped);color:var(--soft)}\n"

@@ -147,7 +147,7 @@ static void write_truth_table(FILE *out, const struct table *table) {
     fputs("</tr>\n", out);
   }
   fputs("</tbody></table></div>\n<p class=\"soft\">Without a guard: a client that was granted the lock trusts it. k/n: "
-        "violated (or stuck) of decided trials; (≤ p %): 95 % upper bound of the violation rate; a frame and ≠: not as "
+        "violated (or stuck, or delayed) of decided trials; (≤ p %): 95 % upper bound of the violation rate; a frame and ≠: not as "
         "the scenario expects; a small number: why a cell is n/a, below the last table. Hold the pointer over a cell for the reason.</p>\n",
         out);
 }
