@@ -47,21 +47,6 @@ static bool asked_in_vain(const struct lb_history *h, size_t client) {
   return vain;
 }
 
-/* True if somebody can ask. */
-static bool choose(struct closing *c, const struct lb_history *h) {
-  struct lb_stage *s = c->s;
-  size_t count = 0;
-  for (size_t i = 0; i < s->client_count; i++) {
-    bool under_way = runs(s, i) && atomic_load(&s->memory->state[i].asks);
-    c->asker[i].asks = under_way || (is_free(s, i) && asked_in_vain(h, i));
-    count += c->asker[i].asks;
-  }
-  for (size_t i = s->client_count; count == 0 && i-- > 0;) count += c->asker[i].asks = is_free(s, i);
-  return count > 0;
-}
-
-/* ---- asking ------------------------------------------------------------------------------------------------------ */
-
 /* An answer that is there is taken; one to a step is recorded as that. Who has died asks no more. */
 static void take_answer(struct closing *c, size_t i) {
   struct lb_stage *s = c->s;
@@ -77,6 +62,23 @@ static void take_answer(struct closing *c, size_t i) {
   c->asker[i].owes = false;
   c->asker[i].next = lb_timeline_in_ms(PACE_MS);
 }
+
+/* True if somebody can ask. Who has answered to a step since is free again. */
+static bool choose(struct closing *c, const struct lb_history *h) {
+  struct lb_stage *s = c->s;
+  size_t count = 0;
+  for (size_t i = 0; i < s->client_count; i++)
+    if (s->pending[i].step && runs(s, i)) take_answer(c, i);
+  for (size_t i = 0; i < s->client_count; i++) {
+    bool under_way = runs(s, i) && atomic_load(&s->memory->state[i].asks);
+    c->asker[i].asks = under_way || (is_free(s, i) && asked_in_vain(h, i));
+    count += c->asker[i].asks;
+  }
+  for (size_t i = s->client_count; count == 0 && i-- > 0;) count += c->asker[i].asks = is_free(s, i);
+  return count > 0;
+}
+
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
 
 static void ask(struct closing *c, size_t i) {
   struct asker *asker = &c->asker[i];
