@@ -48,6 +48,7 @@ TESTS = {
     "harness/history/counter.c": ["counter", "judge-counts", "tally"],
     "harness/history/evidence.c": ["evidence", "evidence-edges"],
     "harness/history/evidence_guard.c": ["evidence-guard"],
+    "harness/history/evidence_closing.c": ["evidence"],
     "harness/history/evidence_vain.c": ["evidence"],
     "harness/trial/stage_facts.c": ["stage-facts"],
     "harness/trial/guard_tested.c": ["judge"],

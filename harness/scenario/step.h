@@ -129,12 +129,12 @@ struct lb_step {
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /* What kind of thing a verb is, which decides how it is treated: a fault has to be proved, a
- * condition that does not come in time makes the trial stuck. */
+ * condition that does not come in time makes the trial stuck or delayed. */
 enum lb_step_class {
   LB_STEP_COMMAND,     /* a client does it */
   LB_STEP_FAULT,       /* done to hosts or to a client, and proved */
   LB_STEP_CURE,        /* takes back what earlier faults did */
-  LB_STEP_CONDITION,   /* waits until something is so; not in time = stuck */
+  LB_STEP_CONDITION,   /* waits until something is so; not in time = stuck or delayed */
   LB_STEP_PAUSES,      /* the timeline does nothing for a while, or until something is so: whether it was, is recorded and decides nothing */
   LB_STEP_OBSERVATION, /* records a fact */
 };
