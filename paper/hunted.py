@@ -161,7 +161,7 @@ def keys(rests):
         out |= {f"{system}.smallest": "none" if smallest is None else integer(smallest), f"{system}.core": share(r.hunt),
                 f"{system}.least": "no set" if smallest is None else "no fault" if smallest == 0 else f"{smallest} fault{'s' if smallest > 1 else ''}"}
         for count in r.hunt.counts():
-            out |= {f"{system}.ran{count}": of_space(r.hunt, count), f"{system}.sets{count}": integer(len(r.hunt.sets(count=count)))}
+            out |= {f"{system}.ran{count}": of_space(r.hunt, count), f"{system}.sets{count}": integer(len(r.hunt.sets(count=count, unreal=False)))}
     return {f"hunt.{name}": text for name, text in out.items()}
 
 
@@ -189,7 +189,7 @@ def row(r, counts):
     undecided, seen = h.number_of("undecided"), sum(t.decided > 0 or t.only("undecided") for t in h.timelines)
     smallest = h.smallest()
     return [system_name(h.system), *(of_space(h, k) for k in counts), "--" if smallest is None else str(smallest),
-            *(integer(len(h.sets(count=k))) if k in h.counts() else "" for k in counts), share(h),
+            *(integer(len(h.sets(count=k, unreal=False))) if k in h.counts() else "" for k in counts), integer(len(h.sets(unreal=True))), share(h),
             integer(len(h.sets(("sometimes", "open", "not replayed")))), integer(len(h.sets(of=("expired",)))), integer(len(h.sets(of=("damage", "numbers")))), integer(h.number_of("blocked")),
             integer(undecided) + ("!" if seen and undecided > MANY_UNDECIDED * seen else "")]
 
@@ -197,9 +197,9 @@ def row(r, counts):
 def hunt_table(rests):
     counts = range(1, 1 + max(max(r.hunt.counts()) for r in rests.values()))
     faults = [f"{k} fault{'s' if k > 1 else ''}" for k in counts]
-    lines = [rf"\begin{{tabular}}{{@{{}}l{'r' * (2 * len(counts) + 7)}@{{}}}}", r"\toprule",
-             rf"&\multicolumn{{{len(counts)}}}{{c}}{{timelines run}}&smallest&\multicolumn{{{len(counts)}}}{{c}}{{minimal sets}}&core&some-&after the&damage,&&un-\\",
-             "system&" + "&".join(faults) + "&number&" + "&".join(faults[:1] + [f"new with {k}" for k in counts[1:]]) + r"&breaks&times&lease&numbers&blocked&decided\\", r"\midrule"]
+    lines = [rf"\begin{{tabular}}{{@{{}}l{'r' * (2 * len(counts) + 8)}@{{}}}}", r"\toprule",
+             rf"&\multicolumn{{{len(counts)}}}{{c}}{{timelines run}}&smallest&\multicolumn{{{len(counts)}}}{{c}}{{minimal sets}}&unreal&core&some-&after the&damage,&&un-\\",
+             "system&" + "&".join(faults) + "&number&" + "&".join(faults[:1] + [f"new with {k}" for k in counts[1:]]) + r"&clocks&breaks&times&lease&numbers&blocked&decided\\", r"\midrule"]
     return lines + ["&".join(row(r, counts)) + r"\\" for r in rests.values()] + [r"\bottomrule", r"\end{tabular}"]
 
 

@@ -17,8 +17,8 @@ WORDS = {"restart": "restart", "kill": "kill", "pause": "stop", "isolate": "cut 
          "cut": "cut off from some servers", "cutoff": "cut off", "ahead": "wall clock ahead", "behind": "wall clock back", "fast": "clock twice as fast",
          "slow": "clock half as fast", "cutone": "cut off from one server"}
 HOSTS = {"P": "primary", "f": "minority", "one": "one of the minority", "most": "majority", "all": "all servers", "c1": "holder", "c2": "waiter"}
-MARKS = {"minimal": ("s", True, 90), "sometimes": ("s", False, 90), "late": ("v", True, 30), "other": ("d", False, 40)}
-LEGEND = {"minimal": "breaks within a lease, n of n", "sometimes": "breaks within a lease, k of n", "late": "breaks after the lease only", "other": "no double hold: damage or numbers only"}
+MARKS = {"minimal": ("s", True, 90), "unreal": ("P", False, 60), "sometimes": ("s", False, 90), "late": ("v", True, 30), "other": ("d", False, 40)}
+LEGEND = {"minimal": "breaks within a lease, n of n", "unreal": "the same, only with a clock that no machine has", "sometimes": "breaks within a lease, k of n", "late": "breaks after the lease only", "other": "no double hold: damage or numbers only"}
 
 
 QUIET = {"smaller": {"marker": "s", "s": 16, "facecolors": "none", "edgecolors": style.GREY, "linewidths": 0.7},
@@ -39,7 +39,7 @@ def kind_of(timeline):
         return None
     if timeline.of != "lease":
         return "late" if timeline.of == "expired" else "other"
-    return "minimal" if timeline.standing == "minimal" else "sometimes"
+    return "sometimes" if timeline.standing != "minimal" else "unreal" if timeline.unreal else "minimal"
 
 
 def read(hunt):
@@ -106,7 +106,7 @@ def main():
         return 2
     hunts = {system: read(hunt) for system, hunt in hunt_folder.hunts_of(sys.argv[1]).items()}
     # Those that break something within a lease; what comes after it only is the same for every lease.
-    drawn = {m for found in hunts.values() for m, kind in found.items() if kind == "minimal" or len(m) < 2 and kind in MARKS}
+    drawn = {m for found in hunts.values() for m, kind in found.items() if kind in ("minimal", "unreal") or len(m) < 2 and kind in MARKS}
     mechanisms = sorted(drawn, key=lambda m: (len(m), -sum(breaks(found, m) for found in hunts.values()), m))
     if not mechanisms:
         print(f"{sys.argv[1]}: no set breaks any of these locks, so there is nothing to draw", file=sys.stderr)

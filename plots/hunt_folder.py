@@ -17,6 +17,7 @@ CAME = ("safe", *CLASSES, "blocked", "undecided")
 _NEWER = ("damage", "numbers")  # a folder without them counts these as lease
 _TEXTS, _NUMBERS = ("timeline", "regime", "set", "not_run"), ("faults", *(name for name in CAME if name not in _NEWER))
 LEFT = ("", "not reached", "a minimal set is in it")  # not_run of a timeline that belongs to the space; all else names what leaves it out
+UNREAL = ("fast", "slow")  # kinds of faults that no machine has
 FEWER = {"all": ("most", "P", "f", "one"), "most": ("P",), "f": ("one",)}  # of the hosts of a target: those of another one
 _FAULT = re.compile(r"([a-z]+)-([A-Za-z0-9]+)@")
 _HEAD = re.compile(r"# hunt(?: \d+)? of (\S+), (.*)")
@@ -42,6 +43,7 @@ class Timeline:
         self.decided = sum(self.came[name] for name in CAME if name != "undecided")
         self.parts = frozenset(filter(None, self.id.partition(".")[2].split("+")))
         self.done = [(*_FAULT.match(part).groups(), part.partition("@")[2]) for part in sorted(self.parts)]  # (kind, host, when)
+        self.unreal = any(kind in UNREAL for kind, *_ in self.done)
         self.faults = tuple(sorted(_FAULT.match(part).groups() for part in self.parts))  # (kind, host) of each
         self.of = next((name for name in CLASSES if self.came[name]), "") if self.standing else ""  # the class of a set
 
@@ -61,17 +63,17 @@ class Hunt:
         self.minimal = [t for t in self.timelines if t.standing in ("minimal", "not replayed")]  # what contains one was not run
         self.sittings = _sittings(os.path.join(path, "hunt.json"))  # each call of it, as run.json has one; empty where an older tool made it
 
-    def sets(self, standing=("minimal",), of=("lease",), count=None):
-        """The mechanisms of the sets of that standing and class, each once: [(faults, first timeline)]."""
+    def sets(self, standing=("minimal",), of=("lease",), count=None, unreal=None):
+        """The mechanisms of the sets of that standing and class, each once, with what no machine has, without it, or both: [(faults, first timeline)]."""
         found = {}
         for t in self.timelines:
-            if t.standing in standing and t.of in of and count in (None, t.count):
+            if t.standing in standing and t.of in of and count in (None, t.count) and unreal in (None, t.unreal):
                 found.setdefault((t.standing, t.faults), t)
         return [(faults, t) for (_, faults), t in found.items()]
 
     def smallest(self):
-        """How many faults it takes to break it within a lease, n of n; None: not known to be broken."""
-        return min((t.count for _, t in self.sets()), default=None)
+        """How many faults it takes to break it within a lease, n of n, by what machines do; None: not known to be broken."""
+        return min((t.count for _, t in self.sets(unreal=False)), default=None)
 
     def holds_a_set(self, t):
         """A minimal set and more: such a timeline is run in a sample only."""

@@ -58,8 +58,8 @@ static json_t *set_json(const struct lb_hunt *h, size_t i) {
   struct lb_hunt_hosts hosts = lb_hunt_hosts_of(&h->space.system, &h->space.timeline[set->simplest.timeline]);
   lb_hunt_id(&h->space.timeline[set->timeline], id);
   lb_hunt_id(&h->space.timeline[set->simplest.timeline], form);
-  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:b, s:b, s:i, s:i, s:i, s:i}", "file", file, "timeline", id, "class", lb_hunt_came_name(set->class), "standing",
-                   lb_hunt_standing_name(set->standing), "form", form, "hosts", (int)(hosts.servers + hosts.clients), "servers", (int)hosts.servers, "client_3", !(set->simplest.without & LB_HUNT_WITHOUT_CLIENT_3), "renewal",
+  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:i, s:i, s:b, s:b, s:b, s:i, s:i, s:i, s:i}", "file", file, "timeline", id, "class", lb_hunt_came_name(set->class), "standing",
+                   lb_hunt_standing_name(set->standing), "form", form, "hosts", (int)(hosts.servers + hosts.clients), "servers", (int)hosts.servers, "unreal", lb_hunt_has_unreal(&h->space.timeline[set->timeline]), "client_3", !(set->simplest.without & LB_HUNT_WITHOUT_CLIENT_3), "renewal",
                    !(set->simplest.without & LB_HUNT_WITHOUT_RENEWAL), "broke", (int)set->broke, "decided", (int)set->decided, "replayed", (int)set->replayed, "agreed",
                    (int)set->agreed);
 }

@@ -154,6 +154,12 @@ size_t lb_hunt_subsets(const struct lb_hunt_space *space, const struct lb_hunt_t
   return count;
 }
 
+bool lb_hunt_has_unreal(const struct lb_hunt_timeline *t) {
+  bool has = false;
+  for (size_t i = 0; i < t->fault_count; i++) has |= lb_hunt_is_unreal(t->fault[i]);
+  return has;
+}
+
 /* What a single server has that can do everything, and that decides with one reply. */
 bool lb_hunt_is_core(const struct lb_hunt_timeline *t) {
   static const struct lb_hunt_system plain = {.servers = LB_HUNT_SINGLE,

@@ -90,6 +90,8 @@ struct lb_hunt_hosts {
   size_t servers, clients;
 };
 struct lb_hunt_hosts lb_hunt_hosts_of(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline);
+/* True if one of its faults is (lb_hunt_is_unreal()). */
+bool lb_hunt_has_unreal(const struct lb_hunt_timeline *timeline);
 /* "It hits 3 of 5 servers and a client". 60 bytes are enough; "" of a timeline without faults. */
 void lb_hunt_hosts_say(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline, char *buf, size_t size);
 /* True of a timeline of one fault that every system with a server of its own has: shares of what breaks compare only over these (28 of them;

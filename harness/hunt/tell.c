@@ -10,12 +10,12 @@
 #include "narrow.h"
 #include "simplify.h"
 
-/* Mechanisms: the same faults at another moment are no other set to a reader. */
-static size_t count_sets(const struct lb_hunt *h, enum lb_hunt_came class, enum lb_hunt_standing standing, size_t faults) {
+/* Mechanisms: the same faults at another moment are no other set to a reader. Those that need what no machine does are counted apart. */
+static size_t count_sets(const struct lb_hunt *h, enum lb_hunt_came class, enum lb_hunt_standing standing, size_t faults, bool unreal) {
   size_t count = 0;
   for (size_t i = 0; i < h->sets.count; i++) {
     const struct lb_hunt_set *s = &h->sets.set[i];
-    if (s->class != class || s->standing != standing || h->space.timeline[s->timeline].fault_count != faults) continue;
+    if (s->class != class || s->standing != standing || h->space.timeline[s->timeline].fault_count != faults || lb_hunt_has_unreal(&h->space.timeline[s->timeline]) != unreal) continue;
     count += lb_hunt_is_first(&h->sets, &h->space, i);
   }
   return count;
@@ -23,7 +23,7 @@ static size_t count_sets(const struct lb_hunt *h, enum lb_hunt_came class, enum 
 
 static size_t count_class(const struct lb_hunt *h, enum lb_hunt_came class, enum lb_hunt_standing standing) {
   size_t count = 0;
-  for (size_t k = 0; k <= LB_HUNT_FAULTS_MAX; k++) count += count_sets(h, class, standing, k);
+  for (size_t k = 0; k <= LB_HUNT_FAULTS_MAX; k++) count += count_sets(h, class, standing, k, false);
   return count;
 }
 
@@ -41,24 +41,26 @@ static size_t count_came(const struct lb_hunt *h, enum lb_hunt_came came) {
 enum { NAME_WIDTH = 32 };
 
 void lb_hunt_tell_head(FILE *out) {
-  fprintf(out, "%-*s %8s %6s %6s %6s %6s %6s %9s %7s %6s %7s %8s %9s %8s\n", NAME_WIDTH, "system", "smallest", "0", "1", "2", "3", "core", "sometimes", "late", "damage", "numbers", "blocked", "undecided", "time");
-  fprintf(out, "%-*s %8s %27s %6s\n", NAME_WIDTH, "", "faults", "minimal sets with .. faults", "breaks");
+  fprintf(out, "%-*s %8s %6s %6s %6s %6s %6s %6s %9s %7s %6s %7s %8s %9s %8s\n", NAME_WIDTH, "system", "smallest", "0", "1", "2", "3", "unreal", "core", "sometimes", "late", "damage", "numbers", "blocked", "undecided", "time");
+  fprintf(out, "%-*s %8s %27s %6s %6s\n", NAME_WIDTH, "", "faults", "minimal sets with .. faults", "clocks", "breaks");
 }
 
 void lb_hunt_tell_row(const struct lb_hunt *h, FILE *out) {
   char smallest[8] = "-", core[24], name[120];
   struct lb_hunt_share share = lb_hunt_core(&h->book);
+  size_t unreal = 0;
   for (size_t k = LB_HUNT_FAULTS_MAX + 1; k-- > 0;)
-    if (count_sets(h, LB_HUNT_LEASE, LB_HUNT_MINIMAL, k) > 0) snprintf(smallest, sizeof smallest, "%zu", k);
+    if (count_sets(h, LB_HUNT_LEASE, LB_HUNT_MINIMAL, k, false) > 0) snprintf(smallest, sizeof smallest, "%zu", k);
   snprintf(name, sizeof name, "%s%s%s", h->space.system.name, h->book.guard == LB_GUARD_NONE ? "" : " ", h->book.guard == LB_GUARD_NONE ? "" : lb_guard_name(h->book.guard));
   if (strlen(name) > NAME_WIDTH) fprintf(out, "%s\n", name), *name = '\0'; /* rows are told one by one, hours apart */
   fprintf(out, "%-*s %8s", NAME_WIDTH, name, smallest);
   for (size_t k = 0; k <= LB_HUNT_FAULTS_MAX; k++) {
     if ((int)k > h->space.faults_max || h->wanted[k] == 0) fprintf(out, " %6s", "");
-    else fprintf(out, " %6zu", count_sets(h, LB_HUNT_LEASE, LB_HUNT_MINIMAL, k));
+    else fprintf(out, " %6zu", count_sets(h, LB_HUNT_LEASE, LB_HUNT_MINIMAL, k, false));
   }
+  for (size_t k = 0; k <= LB_HUNT_FAULTS_MAX; k++) unreal += count_sets(h, LB_HUNT_LEASE, LB_HUNT_MINIMAL, k, true);
   snprintf(core, sizeof core, "%u/%u", share.broke, share.decided);
-  fprintf(out, " %6s %9zu %7zu %6zu %7zu %8zu %9zu %6.0f s\n", core, count_class(h, LB_HUNT_LEASE, LB_HUNT_SOMETIMES) + count_class(h, LB_HUNT_LEASE, LB_HUNT_OPEN) + count_class(h, LB_HUNT_LEASE, LB_HUNT_NOT_REPLAYED),
+  fprintf(out, " %6zu %6s %9zu %7zu %6zu %7zu %8zu %9zu %6.0f s\n", unreal, core, count_class(h, LB_HUNT_LEASE, LB_HUNT_SOMETIMES) + count_class(h, LB_HUNT_LEASE, LB_HUNT_OPEN) + count_class(h, LB_HUNT_LEASE, LB_HUNT_NOT_REPLAYED),
           count_class(h, LB_HUNT_EXPIRED, LB_HUNT_MINIMAL), count_class(h, LB_HUNT_DAMAGE, LB_HUNT_MINIMAL), count_class(h, LB_HUNT_NUMBERS, LB_HUNT_MINIMAL), count_came(h, LB_HUNT_BLOCKED), count_came(h, LB_HUNT_UNDECIDED), h->seconds);
 }
 
@@ -115,9 +117,9 @@ void lb_hunt_tell_sets(const struct lb_hunt *h, const char *folder, size_t max, 
     const struct lb_hunt_timeline *t = &h->space.timeline[s->timeline];
     if (!lb_hunt_is_first(&h->sets, &h->space, i) || (told[s->class]++ >= max && s->class != LB_HUNT_LEASE)) continue;
     lb_hunt_id(t, id);
-    fprintf(out, "  %s/hunt/%02zu.ini  %u/%u  %s%s%s%s\n      ", folder, i + 1, s->broke, s->decided, id, s->class == LB_HUNT_LEASE ? "" : ", ",
+    fprintf(out, "  %s/hunt/%02zu.ini  %u/%u  %s%s%s%s%s\n      ", folder, i + 1, s->broke, s->decided, id, s->class == LB_HUNT_LEASE ? "" : ", ",
             s->class == LB_HUNT_LEASE ? "" : lb_hunt_class_text(s->class),
-            standing_text(s->standing));
+            standing_text(s->standing), lb_hunt_has_unreal(t) ? ", only with a clock that no machine has" : "");
     tell_faults(t, out);
     lb_hunt_hosts_say(&h->space.system, t, hosts, sizeof hosts);
     if (*hosts) fprintf(out, "\n      hits%s", hosts + strlen("It hits"));

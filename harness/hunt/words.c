@@ -10,19 +10,20 @@
 static const struct {
   const char *name;
   const char *said; /* behind who it is done to */
+  bool unreal; /* no machine does it */
 } kinds[LB_HUNT_KIND_COUNT] = {
-    [LB_HUNT_RESTART] = {"restart", "killed and started again at once"},
-    [LB_HUNT_KILL] = {"kill", "killed"},
-    [LB_HUNT_PAUSE] = {"pause", "stopped"},
-    [LB_HUNT_ISOLATE] = {"isolate", "cut off from all other servers"},
-    [LB_HUNT_PART] = {"part", "cut off from its replicas, but not from who watches it"},
-    [LB_HUNT_CUT] = {"cut", "cut off from some of the servers"},
-    [LB_HUNT_CUT_OFF] = {"cutoff", "cut off from all servers"},
-    [LB_HUNT_AHEAD] = {"ahead", "given a wall clock that jumps an hour ahead"},
-    [LB_HUNT_BACK] = {"behind", "given a wall clock that jumps an hour back"},
-    [LB_HUNT_FAST] = {"fast", "given clocks that run twice as fast"},
-    [LB_HUNT_CUT_ONE] = {"cutone", "cut off from one of the servers"},
-    [LB_HUNT_SLOW] = {"slow", "given clocks that run half as fast"},
+    [LB_HUNT_RESTART] = {"restart", "killed and started again at once", false},
+    [LB_HUNT_KILL] = {"kill", "killed", false},
+    [LB_HUNT_PAUSE] = {"pause", "stopped", false},
+    [LB_HUNT_ISOLATE] = {"isolate", "cut off from all other servers", false},
+    [LB_HUNT_PART] = {"part", "cut off from its replicas, but not from who watches it", false},
+    [LB_HUNT_CUT] = {"cut", "cut off from some of the servers", false},
+    [LB_HUNT_CUT_OFF] = {"cutoff", "cut off from all servers", false},
+    [LB_HUNT_AHEAD] = {"ahead", "given a wall clock that jumps an hour ahead", false},
+    [LB_HUNT_BACK] = {"behind", "given a wall clock that jumps an hour back", false},
+    [LB_HUNT_FAST] = {"fast", "given clocks that run twice as fast", true},
+    [LB_HUNT_CUT_ONE] = {"cutone", "cut off from one of the servers", false},
+    [LB_HUNT_SLOW] = {"slow", "given clocks that run half as fast", true},
 };
 static const struct {
   const char *name, *said;
@@ -55,6 +56,7 @@ static const struct {
 };
 static const char *const regimes[LB_HUNT_REGIME_COUNT] = {[LB_HUNT_LONG] = "long", [LB_HUNT_SHORT] = "short", [LB_HUNT_DRIFT] = "drift"};
 
+bool lb_hunt_is_unreal(struct lb_hunt_fault f) { return kinds[f.kind].unreal; }
 const char *lb_hunt_kind_name(enum lb_hunt_kind kind) { return kinds[kind].name; }
 const char *lb_hunt_target_name(enum lb_hunt_target target) { return targets[target].name; }
 const char *lb_hunt_slot_name(enum lb_hunt_slot slot) { return slots[slot].name; }

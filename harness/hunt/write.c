@@ -20,6 +20,7 @@ static void head(const struct lb_hunt_program *p, enum lb_guard guard, const str
   }
   lb_hunt_hosts_say(p->system, t, hosts, sizeof hosts);
   if (*hosts) fprintf(p->file, "# %s.\n", hosts);
+  if (lb_hunt_has_unreal(t)) fprintf(p->file, "# No machine has such a clock: it shows what the lock rests on.\n");
   if (t->fault_count == 0) fprintf(p->file, "# In it nothing is done to anybody.\n");
   if (!p->client_3) fprintf(p->file, "# Without client 3: nobody opens a session behind the faults.\n");
   fprintf(p->file, "# Leases: %lld ms, %s.\n", (long long)p->times.ttl_ms, p->times.renew ? "renewed while a client holds" : "not renewed");
