@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* CHUNK: where time may run out, sets are done one after another, so that those that were begun are known. */
+enum { CHUNK = 4 };
 enum { UNDECIDED_MAX = 4, MORE = 2 }; /* so many undecided trials, and nobody asks again; rounds beside the first, for undecided ones */
 
 struct job {
@@ -47,8 +49,9 @@ static int play(const struct job *job, bool firsts) {
   int r = 0;
   for (unsigned without = 0; without < LB_HUNT_WITHOUT_COUNT; without++)
     for (int wanting = LB_HUNT_REPLAYS; wanting > 0 && r == 0; wanting--) {
-      size_t count = collect(job, firsts, without, wanting);
-      if (count > 0) r = job->player->play(job->player->of, without, job->timeline, count, wanting);
+      size_t count = collect(job, firsts, without, wanting), most = job->player->first < LB_HUNT_SURE ? CHUNK : count + 1;
+      for (size_t at = 0; at < count && r == 0; at += most)
+        r = job->player->play(job->player->of, without, job->timeline + at, count - at < most ? count - at : most, wanting);
     }
   return r;
 }
