@@ -61,7 +61,9 @@ class Hunt:
         self.older = _is_older(path)
         self.said, self.trials = _journal(os.path.join(path, "trials.csv"))  # seed and number of faults, as the journal has them
         self.minimal = [t for t in self.timelines if t.standing in ("minimal", "not replayed")]  # what contains one was not run
-        self.sittings = _sittings(os.path.join(path, "hunt.json"))  # each call of it, as run.json has one; empty where an older tool made it
+        said = _said(os.path.join(path, "hunt.json"))
+        self.sittings = said.get("sittings", [])  # each call of it, as run.json has one; empty where an older tool made it
+        self.replays = said.get("replays", {"decided": 0, "agreed": 0})  # of all its sets, under another seed
 
     def sets(self, standing=("minimal",), of=("lease",), count=None, unreal=None):
         """The mechanisms of the sets of that standing and class, each once, with what no machine has, without it, or both: [(faults, first timeline)]."""
@@ -107,13 +109,13 @@ def _is_older(path):
         return not set(_NEWER) <= set(file.readline().rstrip("\n").split(","))
 
 
-def _sittings(path):
+def _said(path):
     if not os.path.exists(path):
-        return []
+        return {}
     try:
         with open(path, encoding="utf-8") as file:
-            return json.load(file)["sittings"]
-    except (ValueError, KeyError, TypeError) as error:
+            return dict(json.load(file))
+    except (ValueError, TypeError) as error:
         raise run_folder.BadInput(f"{path}: expected what a hunt writes, found {error!r}") from error
 
 
