@@ -156,6 +156,14 @@ static void a_topology_on_which_the_steps_mean_nothing_is_left_out(void **state)
   assert_string_equal(w->plan.cells[0].skip, "there are no servers");
 }
 
+static void a_jump_that_no_server_could_prove_means_nothing(void **state) {
+  struct world *w = *state;
+  scenario(w, "a", HEAD "[workload]\nclients = 2\n[timeline]\nstep = clock primary monotonic +5s\n[expect]\nredis-token@redis = safe\n");
+  make(w);
+  assert_string_equal(w->plan.cells[0].skip, "redis tells nobody its monotonic clock");
+  assert_true(w->plan.cells[0].means_nothing);
+}
+
 /* It is one that the protocol does not name: nobody gets cells that he did not ask for. */
 static void a_topology_that_stands_for_another_is_taken_where_it_is_named(void **state) {
   struct world *w = *state;
@@ -1251,6 +1259,7 @@ int main(void) {
       TEST(a_protocol_alone_is_all_its_systems_in_the_scenario),
       TEST(a_protocol_the_scenario_does_not_speak_of_runs_on_each_of_its_topologies),
       TEST(a_topology_on_which_the_steps_mean_nothing_is_left_out),
+      TEST(a_jump_that_no_server_could_prove_means_nothing),
       TEST(a_topology_that_stands_for_another_is_taken_where_it_is_named),
       TEST(an_expectation_of_ones_own_is_for_what_the_scenario_says_nothing_of),
       TEST(a_system_named_twice_is_one_cell),
