@@ -83,7 +83,7 @@ static struct lb_history crowded(uint32_t more) {
   uint64_t t = 0;
   for (uint32_t k = 0; k < KEYS; k++)
     for (uint32_t c = 0; c < CLIENTS / 2; c++) {
-      if (c % 2) add(&h, happened(++t, c, k, LB_EV_ACQUIRE));
+      if (k % 2) add(&h, happened(++t, c, k, LB_EV_ACQUIRE));
       add(&h, happened(++t, c, k, LB_EV_GRANTED));
     }
   for (uint32_t c = 0; c < CLIENTS / 2; c++) add(&h, happened(++t, c, LB_NO_NAME, LB_EV_CRASH));
