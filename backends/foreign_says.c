@@ -103,6 +103,8 @@ static int read_word(const char *name, const char *value, struct foreign_says *r
     if (strcmp(value, "no") == 0) ret->traits |= LB_TRAIT_TRUE_CLOCK;
     else if (strcmp(value, "yes") != 0) return refuse(err, err_size, "clock=%.60s: expected yes or no", value);
   }
+  if (strcmp(name, "shared") == 0 || strcmp(name, "permits") == 0 || strcmp(name, "mode") == 0)
+    return refuse(err, err_size, "%s=%.60s: expected a lock that one client holds at a time", name, value);
   return 0; /* a later version of the line protocol may say more */
 }
 

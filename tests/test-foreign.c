@@ -95,6 +95,8 @@ static void a_bad_first_line_is_refused_with_what_is_wrong(void **state) {
       {"name=a topologies=none ends=lease can=fly", "'fly' is unknown"},
       {"name=a topologies=none ends=lease can=shared", "'shared' is unknown, expected extend"},
       {"name=a topologies=none ends=lease clock=maybe", "clock=maybe"},
+      {"name=a topologies=none ends=lease permits=2", "permits=2"},
+      {"name=a topologies=none ends=lease mode=shared", "mode=shared"},
       {"name=a topologies=none ends=lease word", "expected NAME=VALUE"},
       {"name=a topologies=none ends=lease record=a,b,c,d,e", "at most 4"},
       {"name=%zz", "without two digits"},
