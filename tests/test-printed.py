@@ -1,64 +1,110 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test-printed.py [ROOT] - every verdict that README.md prints is a cell of a run in results/, and these runs can be trusted.
+"""test-printed.py [ROOT] - what README.md prints stands in results/: its tables are what their commands print, and each verdict is a cell of a run there.
 
-A claim has one of two forms: `scenario`, `scenario`: verdict, and `guard`: verdict in `scenario`. In a table, the locks in the first cell of the row are meant.
-Of a run whose sources were not committed, and of a cell that did not come out as expected, nothing may be printed.
+A claim has one of three forms: `scenario`, `scenario`: verdict; `guard`: verdict in `scenario`; and `lock`: verdict, which is of the museum. In a table, the locks in the
+first cell of the row are meant. Of a run whose sources were not committed, and of a cell that did not come out as expected, nothing may be printed. Speaks TAP.
 """
 import itertools
 import json
 import pathlib
 import re
+import subprocess
 import sys
 
-NAMES = r"`[a-z0-9-]+`(?:(?:, | and )`[a-z0-9-]+`)*"
-CLAIM = re.compile(rf"({NAMES}): \*{{0,2}}([a-z]+)\*{{0,2}}(?: in ({NAMES}))?")
+PAGES = ("README.md", "results/reference-peers/README.md")
+TABLE = re.compile(r"<!-- table of (\w+): (.*?) -->\n(.*?)<!-- end of \1 -->", re.S)
+NAME = r"`(?:peer:)?[a-z0-9-]+`"
+NAMES = rf"{NAME}(?:(?:, | and ){NAME})*"
+CLAIM = re.compile(rf"({NAMES})(?: \([^)]*\))?: \*{{0,2}}([a-z]+)\*{{0,2}}(?: in ({NAMES}))?")
 GUARDS = ("none", "deadline", "signal", "recheck", "claim", "fence")
+VERDICTS = ("safe", "violated", "stuck", "delayed", "mixed")
 
 
 def names(text):
-    return re.findall(r"`([a-z0-9-]+)`", text or "")
+    return re.findall(r"`(?:peer:)?([a-z0-9-]+)`", text or "")
 
 
-def claims_of(line, scenarios, verdicts):
-    """(locks or nothing, scenario, guard or None, verdict) of a line."""
+def protocol_of(cell):
+    return cell["system"].partition("@")[0].removeprefix("peer:")
+
+
+def runs(root):
+    """{folder: the cells of its run that may be quoted}"""
+    found = {}
+    for path in sorted(root.glob("results/reference*/run.json")):
+        run = json.loads(path.read_text())
+        found[path.parent.name] = [] if run["tool"]["commit"].endswith("-dirty") else [c for c in run["cells"] if c["as_expected"]]
+    return found
+
+
+def claims_of(line, scenarios, protocols):
+    """(folders in which it may stand, what a cell has to be, in words) of each claim of a line."""
     locks = []
     if line.startswith("| "):
         locks, line = names(line.split(" | ")[0]), line.split(" | ", 1)[1]
     for left, verdict, right in CLAIM.findall(line):
-        if verdict not in verdicts:
+        if verdict not in VERDICTS:
             continue
-        guards = [n for n in names(left) if n in GUARDS] or [None]
-        for scenario, guard in itertools.product(names(right) or names(left), guards):
-            if scenario in scenarios:
-                yield locks, scenario, guard, verdict
+        guard = next((n for n in names(left) if n in GUARDS), "none")
+        for name in names(right) or names(left):
+            if name in scenarios:
+                yield "reference", {"scenario": [name], "guard": [guard], "verdict": [verdict], **({"protocol": locks} if locks else {})}
+            elif name in protocols:
+                yield "reference-museum", {"protocol": [name], "guard": ["none"], "verdict": [verdict]}
 
 
-def shows(cell, locks, scenario, guard, verdict):
-    protocol = cell["system"].partition("@")[0].removeprefix("peer:")
-    return cell["scenario"] == scenario and cell["verdict"] == verdict and cell["guard"] == (guard or "none") and (not locks or protocol in locks)
+def shows(cell, wanted):
+    return all((protocol_of(cell) if key == "protocol" else cell[key]) in values for key, values in wanted.items())
 
 
-def cells_of(path):
-    run = json.loads(path.read_text())
-    return [] if run["tool"]["commit"].endswith("-dirty") else [c for c in run["cells"] if c["as_expected"]]
+def wrong_claims(root):
+    published = runs(root)
+    cells = list(itertools.chain(*published.values()))
+    scenarios = {c["scenario"] for c in cells} | {p.stem.partition("-")[2] for p in root.glob("scenarios/*.ini")}
+    protocols, count = {protocol_of(c) for c in cells}, 0
+    for number, line in enumerate((root / "README.md").read_text().splitlines(), 1):
+        for folder, wanted in claims_of(line, scenarios, protocols):
+            count += 1
+            if not any(shows(c, wanted) for name, of in published.items() if name.startswith(folder) for c in of):
+                yield f"README.md:{number}: no run in results/ has " + " ".join(f"{key}={'/'.join(values)}" for key, values in wanted.items())
+    if not count:
+        yield "README.md: no claim was found"
+
+
+def wrong_tables(root):
+    for page in PAGES:
+        path = root / page
+        for name, command, table in TABLE.findall(path.read_text() if path.exists() else ""):
+            printed = subprocess.run(command.split(), cwd=root, capture_output=True, text=True, check=False)
+            if printed.returncode or printed.stdout != table:
+                yield f"{page}: its table of {name} is not what this prints: {command}"
+
+
+def wrong_digests(root):
+    """Runs whose figures stand side by side are of the same protocols; reference and reference-speed are held against each other by the paper."""
+    found = {}
+    for path in [*root.glob("results/reference-*/run.json"), *root.glob("results/reference-hunt/*/hunt.json")]:
+        if path.parent.name == "reference-speed":
+            continue
+        said = json.loads(path.read_text())
+        for tool in [said["tool"]] if "tool" in said else [s["tool"] for s in said["sittings"]]:
+            found.setdefault(tool["protocols"] + ("-dirty" if tool["commit"].endswith("-dirty") else ""), []).append(path.parent.name)
+    if len(found) != 1 or any(digest.endswith("-dirty") for digest in found):
+        yield from (f"protocols {digest}: {', '.join(folders)}" for digest, folders in found.items())
 
 
 def main():
-    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
-    wrong, cells = [], [c for path in root.glob("results/reference*/run.json") for c in cells_of(path)]
-    scenarios, verdicts = {c["scenario"] for c in cells} | {p.stem.partition("-")[2] for p in root.glob("scenarios/*.ini")}, {"safe", "violated", "stuck", "delayed", "mixed"}
-    count = 0
-    for number, line in enumerate((root / "README.md").read_text().splitlines(), 1):
-        for claim in claims_of(line, scenarios, verdicts):
-            count += 1
-            if not any(shows(cell, *claim) for cell in cells):
-                locks, scenario, guard, verdict = claim
-                wrong.append(f"README.md:{number}: no run in results/ has {scenario} {verdict}{f' under {guard}' if guard else ''}{' of ' + ', '.join(locks) if locks else ''}")
-    if not count:
-        wrong.append("README.md: no claim was found")
-    print(*[f"# {w}" for w in wrong], f"{'not ' if wrong else ''}ok - {count} verdicts in README.md stand in the published runs", sep="\n")
-    return 1 if wrong else 0
+    root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
+    failed = 0
+    checks = {"each verdict in README.md is a cell of a published run": wrong_claims, "each table is what its command prints": wrong_tables,
+              "the published runs are of the same protocols, all committed": wrong_digests}
+    for number, (title, check) in enumerate(checks.items(), 1):
+        wrong = list(check(root))
+        failed += bool(wrong)
+        print(*[f"# {w}" for w in wrong], f"{'not ' if wrong else ''}ok {number} - {title}", sep="\n")
+    print(f"1..{len(checks)}")
+    return 1 if failed else 0
 
 
 sys.exit(main())
