@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""hunt_table.py FOLDER - the table of hunts in README.md, as Markdown, out of what `lockbench hunt -o FOLDER` left.
+"""hunt_table.py FOLDER - the table of hunts in docs/hunt.md, as Markdown, out of what `lockbench hunt -o FOLDER` left.
 
 A mechanism is what is done to whom, whenever. One that contains a smaller mechanism of its lock is left out: it is no news.
 """

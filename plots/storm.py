@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""storm.py RUN_DIR [SYSTEM...] - the table of random faults in README.md: what each lock lost without a guard, as Markdown.
+"""storm.py RUN_DIR [SYSTEM...] - the table of random faults in docs/choose.md: what each lock lost without a guard, as Markdown.
 
 Without SYSTEM all locks with servers that RUN_DIR played `storm` on. The lines behind the table say how many faults were tested, and what
-the guard `deadline` left of it. Everything comes from run.json, or of an older run from its trials (rates.py). README.md has the call in a
+the guard `deadline` left of it. Everything comes from run.json, or of an older run from its trials (rates.py). docs/choose.md has the call in a
 comment above the table; tests/test-storm.py compares.
 """
 
@@ -75,12 +75,13 @@ def counted(run_dir, cells, derived):
 
 def under_deadline(cells, plain):
     """Who was violated though the clock was looked at, and who was not."""
-    bad = [f"`{c['system']}` ({c['lost_updates']} update{'' if c['lost_updates'] == 1 else 's'} lost)" for c in cells if c["verdict"] == "violated"]
+    bad = [f"`{c['system']}` ({c['lost_updates']})" for c in cells if c["verdict"] == "violated"]
     safe = [f"`{c['system']}`" for c in cells if c["verdict"] == "safe"]
     lost, before = (1000 * sum(c["lost_updates"] for c in x) / sum(c["decided_grants"] for c in x) for x in (cells, plain))
-    said = ([f"{listing(bad)} {'is' if len(bad) == 1 else 'are'} violated"] if bad else []) + ([f"{listing(safe)} {'is' if len(safe) == 1 else 'are'} safe"] if safe else [])
-    return (f"Looking at the clock before each access (`deadline`) {'saved most of it' if 2 * lost < before else 'saved little'}: {', '.join(said)} "
-            f"({range_of([decided(c) for c in cells])} trials each).")
+    said = [f"Looking at the clock before each access (`deadline`) {'saved most of it' if 2 * lost < before else 'saved little'} ({range_of([decided(c) for c in cells])} trials each)."]
+    said += [f"Violated, with so many lost updates: {listing(bad)}."] if bad else []
+    said += [f"Safe: {listing(safe)}."] if safe else []
+    return " ".join(said)
 
 
 def chosen(cells, guard, systems):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test-printed.py [ROOT] - what README.md prints stands in results/: its tables are what their commands print, and each verdict is a cell of a run there.
+"""test-printed.py [ROOT] - what README.md and docs/ print stands in results/: their tables are what their commands print, and each verdict is a cell of a run there.
 
 A claim has one of three forms: `scenario`, `scenario`: verdict; `guard`: verdict in `scenario`; and `lock`: verdict, which is of the museum. In a table, the locks in the
 first cell of the row are meant. Of a run whose sources were not committed, and of a cell that did not come out as expected, nothing may be printed. Speaks TAP.
@@ -12,7 +12,6 @@ import re
 import subprocess
 import sys
 
-PAGES = ("README.md", "results/reference-peers/README.md")
 TABLE = re.compile(r"<!-- table of (\w+): (.*?) -->\n(.*?)<!-- end of \1 -->", re.S)
 NAME = r"`(?:peer:)?[a-z0-9-]+`"
 NAMES = rf"{NAME}(?:(?:, | and ){NAME})*"
@@ -23,6 +22,23 @@ VERDICTS = ("safe", "violated", "stuck", "delayed", "mixed")
 
 def names(text):
     return re.findall(r"`(?:peer:)?([a-z0-9-]+)`", text or "")
+
+
+def pages(root):
+    """The pages of the user, with their paths in ROOT."""
+    return ["README.md", *sorted(f"docs/{path.name}" for path in root.glob("docs/*.md"))]
+
+
+def statements(text):
+    """(line number, text) of each row of a table, item of a list and paragraph: a claim may go on in the next line."""
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if found and line and not line.startswith(("| ", "- ")) and last and not last.startswith("| "):
+            found[-1][1] += " " + line.strip()
+        elif line:
+            found.append([number, line])
+        last = line
+    return found
 
 
 def protocol_of(cell):
@@ -63,17 +79,18 @@ def wrong_claims(root):
     cells = list(itertools.chain(*published.values()))
     scenarios = {c["scenario"] for c in cells} | {p.stem.partition("-")[2] for p in root.glob("scenarios/*.ini")}
     protocols, count = {protocol_of(c) for c in cells}, 0
-    for number, line in enumerate((root / "README.md").read_text().splitlines(), 1):
-        for folder, wanted in claims_of(line, scenarios, protocols):
-            count += 1
-            if not any(shows(c, wanted) for name, of in published.items() if name.startswith(folder) for c in of):
-                yield f"README.md:{number}: no run in results/ has " + " ".join(f"{key}={'/'.join(values)}" for key, values in wanted.items())
+    for page in pages(root):
+        for number, line in statements((root / page).read_text()):
+            for folder, wanted in claims_of(line, scenarios, protocols):
+                count += 1
+                if not any(shows(c, wanted) for name, of in published.items() if name.startswith(folder) for c in of):
+                    yield f"{page}:{number}: no run in results/ has " + " ".join(f"{key}={'/'.join(values)}" for key, values in wanted.items())
     if not count:
-        yield "README.md: no claim was found"
+        yield "no claim was found"
 
 
 def wrong_tables(root):
-    for page in PAGES:
+    for page in [*pages(root), "results/reference-peers/README.md"]:
         path = root / page
         for name, command, table in TABLE.findall(path.read_text() if path.exists() else ""):
             printed = subprocess.run(command.split(), cwd=root, capture_output=True, text=True, check=False)
@@ -97,7 +114,7 @@ def wrong_digests(root):
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
     failed = 0
-    checks = {"each verdict in README.md is a cell of a published run": wrong_claims, "each table is what its command prints": wrong_tables,
+    checks = {"each verdict in README.md and docs/ is a cell of a published run": wrong_claims, "each table is what its command prints": wrong_tables,
               "the published runs are of the same protocols, all committed": wrong_digests}
     for number, (title, check) in enumerate(checks.items(), 1):
         wrong = list(check(root))

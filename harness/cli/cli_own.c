@@ -69,7 +69,7 @@ static int take(const struct lb_args *args) {
 /* A client library that has no TLS would go on in the clear. */
 static int check_tls(const struct lb_own_kind *kind) {
   if (!kind->no_tls || !lb_own_login(kind->login)->tls) return 0;
-  return lb_complain(LB_EXIT_USAGE, "%s: tls=yes: the client library here has no TLS; name a tunnel that has (README.md, \"Your own servers\")", kind->option);
+  return lb_complain(LB_EXIT_USAGE, "%s: tls=yes: the client library here has no TLS; name a tunnel that has (docs/own-servers.md)", kind->option);
 }
 
 static int ask(struct lb_own *own, struct lb_env *env) {
