@@ -28,8 +28,7 @@ def row(where, title, scenario, verdicts):
 
 def main():
     if len(sys.argv) < 2:
-        print(__doc__, file=sys.stderr)
-        return ending.BAD_INPUT
+        raise ending.BadInput("usage: readme_table.py RUN_DIR [SCENARIO...]")
     run, faults = run_folder.load_run(sys.argv[1]), sys.argv[2:] or FAULTS
     titles = {s["name"]: s.get("title") or s["name"] for s in run["scenarios"]}
     cells = {(c["scenario"], c["system"]): c for c in run["cells"] if c["guard"] == "none"}

@@ -44,6 +44,7 @@ plots/distance.py||
 plots/lagging_follower.py||
 plots/hunt_speed.py||$dir/hunts
 plots/speed.py||
+plots/readme_table.py||
 plots/hunt.py||$dir/hunt.svg
 paper/numbers||$dir/numbers
 peers/table.py||
@@ -67,7 +68,7 @@ call paper/check-numbers "$dir/nothing.tex" >/dev/null
 check 'paper/check-numbers, no such file' bad_input
 call peers/known.py something >/dev/null
 check 'peers/known.py, an unknown word' bad_input
-for program in plots/draw_all.py plots/speed.py plots/scaling.py plots/hunt.py; do
+for program in plots/draw_all.py plots/speed.py plots/readme_table.py plots/scaling.py plots/hunt.py; do
   call $program >/dev/null
   check "$program without words" bad_input
 done
