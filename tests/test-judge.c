@@ -283,7 +283,7 @@ static void a_violation_behind_a_renewal_without_an_answer_is_undecided_if_no_fa
 static void a_fault_is_why_a_renewal_gets_no_answer(void **state) {
   struct world *w = *state;
   two_holds_at_once(w);
-  struct lb_step kill = {.verb = LB_STEP_KILL};
+  struct lb_step kill = {.verb = LB_STEP_KILL, .a = {.kind = LB_ROLE_PRIMARY}, .text = (char *)"kill primary", .number = 1};
   lb_stage_fault(&w->stage, &kill);
   renewal_in_vain(w, 0);
   judge(w);
