@@ -78,8 +78,9 @@ class Hunt:
         return min((t.count for _, t in self.sets(unreal=False)), default=None)
 
     def holds_a_set(self, t):
-        """A minimal set and more: such a timeline is run in a sample only."""
-        return any(s.regime == t.regime and s.of == "lease" and is_part(s.done, t.done) for s in self.minimal)
+        """A minimal set and more: such a timeline is run in a sample only. Without a clock that drifts, a part of `drift` is what it is in `long`."""
+        regimes = (t.regime, "long") if t.regime == "drift" else (t.regime,)
+        return any(s.regime in regimes and s.of == "lease" and is_part(s.done, t.done) for s in self.minimal)
 
     def ran(self, count):
         """(timelines that were decided, those that the space has), without those that hold a minimal set."""
