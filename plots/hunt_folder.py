@@ -4,6 +4,7 @@
 A mechanism is what is done to whom, whenever and until whenever: sets that differ in nothing else are one to a reader, as on the terminal.
 """
 
+import itertools
 import json
 import os
 import re
@@ -30,8 +31,9 @@ def _is_within(small, large):
 
 
 def is_part(small, large):
-    """Whether faults are a proper part of others: fewer of them, or done to fewer hosts."""
-    return sorted(small) != sorted(large) and len(small) <= len(large) and all(any(_is_within(s, f) for f in large) for s in small)
+    """Whether faults are a proper part of others: fewer of them, or done to fewer hosts. No two are a part of the same one."""
+    pairings = (zip(small, chosen) for chosen in itertools.permutations(large, len(small)))
+    return sorted(small) != sorted(large) and any(all(_is_within(s, f) for s, f in pairs) for pairs in pairings)
 
 
 class Timeline:
