@@ -4,6 +4,7 @@
 A mechanism is what is done to whom, whenever and until whenever: sets that differ in nothing else are one to a reader, as on the terminal.
 """
 
+import itertools
 import json
 import os
 import re
@@ -30,8 +31,9 @@ def _is_within(small, large):
 
 
 def is_part(small, large):
-    """Whether faults are a proper part of others: fewer of them, or done to fewer hosts."""
-    return sorted(small) != sorted(large) and len(small) <= len(large) and all(any(_is_within(s, f) for f in large) for s in small)
+    """Whether faults are a proper part of others: fewer of them, or done to fewer hosts. No two are a part of the same one."""
+    pairings = (zip(small, chosen) for chosen in itertools.permutations(large, len(small)))
+    return sorted(small) != sorted(large) and any(all(_is_within(s, f) for s, f in pairs) for pairs in pairings)
 
 
 class Timeline:
@@ -78,8 +80,9 @@ class Hunt:
         return min((t.count for _, t in self.sets(unreal=False)), default=None)
 
     def holds_a_set(self, t):
-        """A minimal set and more: such a timeline is run in a sample only."""
-        return any(s.regime == t.regime and s.of == "lease" and is_part(s.done, t.done) for s in self.minimal)
+        """A minimal set and more: such a timeline is run in a sample only. Without a clock that drifts, a part of `drift` is what it is in `long`."""
+        regimes = (t.regime, "long") if t.regime == "drift" else (t.regime,)
+        return any(s.regime in regimes and s.of == "lease" and is_part(s.done, t.done) for s in self.minimal)
 
     def ran(self, count):
         """(timelines that were decided, those that the space has), without those that hold a minimal set."""

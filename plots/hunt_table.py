@@ -14,22 +14,17 @@ import hunt_folder
 DONE = {"restart": "restart {}", "kill": "kill {}", "pause": "pause {}", "isolate": "isolate {}", "part": "cut {} from its replicas", "cut": "cut {} from a minority",
         "cutone": "cut {} from one server", "cutoff": "cut off {}", "ahead": "wall clock of {} +1 h", "behind": "wall clock of {} -1 h", "fast": "clocks of {} ×2", "slow": "clocks of {} ×½"}
 WHOM = {"P": "primary", "f": "minority", "one": "one more server", "most": "majority", "all": "all servers", "c1": "holder", "c2": "waiter"}
-UNREAL = ("fast", "slow")  # twice and half as fast: no real clock does this
 SHOWN = 4
 
 
 def in_words(faults):
-    return " + ".join(DONE[kind].format(WHOM[target]) + ("*" if kind in UNREAL else "") for kind, target in faults)
-
-
-def contains(large, small):
-    return not collections.Counter(small) - collections.Counter(large) and large != small
+    return " + ".join(DONE[kind].format(WHOM[target]) + ("*" if kind in hunt_folder.UNREAL else "") for kind, target in faults)
 
 
 def mechanisms(hunt):
     """The smallest ones that lose exclusion within a lease every time: [faults]."""
     found = list(dict.fromkeys(faults for faults, _ in hunt.sets()))
-    return [m for m in found if not any(contains(m, other) for other in found)]
+    return [m for m in found if not any(hunt_folder.is_part([(*f, "") for f in other], [(*f, "") for f in m]) for other in found)]
 
 
 def listed(found):

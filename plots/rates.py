@@ -120,7 +120,7 @@ def members(cell, trials, servers):
     within = found["within_lease_per_fault"]
     found["within_lease_per_server_hour"] = tuple(x * servers for x in within) if within and servers else None
     found["lost_per_1000"] = per(list(zip(lost, grants)), 1000)
-    still = cell["verdict"] == "stuck"
+    still = cell["verdict"] in ("stuck", "delayed")
     found["violations_per_hour"] = None if still else per(list(zip(violations, hours)), 1)
     found["violations_per_1000"] = None if still else per(list(zip(violations, handoffs)), 1000)
     ret = {"decided_faults": sum(faults), "data_servers": servers, "decided_grants": sum(grants)}

@@ -45,7 +45,7 @@ def of_faults(cell, name):
 
 
 def by_hour(cell):
-    if cell["verdict"] == "stuck":
+    if cell["verdict"] in ("stuck", "delayed"):
         return "it stands still"
     if cell["violations"] < LEAST_EVENTS or decided(cell) < LEAST_TRIALS:
         return f"{cell['violations']} in all (below {two_digits(cell['violations_per_hour_high'])})"

@@ -472,7 +472,16 @@ static void judge_loss(const struct scene *s, size_t i, struct lb_check *c) {
   }
 }
 
-void brute_check(const struct lb_history *history, struct lb_check *ret) {
+/* Until it was asked for again. */
+static size_t asked(const struct lb_history *h) {
+  size_t i = 0;
+  while (i < h->count && (h->events[i].kind != LB_EV_PHASE || lb_event_fact(h, &h->events[i])->phase != LB_PHASE_CLOSING)) i++;
+  return i;
+}
+
+void brute_check(const struct lb_history *whole, struct lb_check *ret) {
+  struct lb_history until = *whole, *history = &until;
+  until.count = asked(whole);
   static struct scene s;
   assert(history->count > 0 && history->count <= BRUTE_EVENTS_MAX);
   memset(&s, 0, sizeof s);

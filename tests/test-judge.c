@@ -267,6 +267,29 @@ static void a_lock_without_expiry_has_no_excuse_in_a_stall(void **state) {
   assert_decided(*state, LB_VIOLATED, "");
 }
 
+static void renewal_in_vain(struct world *w, uint32_t client) {
+  lb_memory_record(w->stage.memory, client,
+                  (struct lb_event){.kind = LB_EV_NOT_RENEWED, .client = client, .fact = LB_NO_NAME, .check = LB_CHECK_NO_ANSWER, .flags = LB_EVF_CHECK});
+}
+
+static void a_violation_behind_a_renewal_without_an_answer_is_undecided_if_no_fault_was_played(void **state) {
+  struct world *w = *state;
+  two_holds_at_once(w);
+  renewal_in_vain(w, 0);
+  judge(w);
+  assert_int_equal(w->out.verdict, LB_UNDECIDED);
+}
+
+static void a_fault_is_why_a_renewal_gets_no_answer(void **state) {
+  struct world *w = *state;
+  two_holds_at_once(w);
+  struct lb_step kill = {.verb = LB_STEP_KILL, .a = {.kind = LB_ROLE_PRIMARY}, .text = (char *)"kill primary", .number = 1};
+  lb_stage_fault(&w->stage, &kill);
+  renewal_in_vain(w, 0);
+  judge(w);
+  assert_decided(w, LB_VIOLATED, "");
+}
+
 static void judge_stalled_and_clean(struct world *w, unsigned traits, uint64_t stall_ns) {
   w->protocol.traits = traits;
   w->out.stall_ns = stall_ns;
@@ -1348,6 +1371,8 @@ int main(void) {
       TEST(a_stall_above_half_the_ttl_makes_a_violation_of_a_session_undecided),
       TEST(a_stall_of_just_half_the_ttl_excuses_nothing),
       TEST(a_lock_without_expiry_has_no_excuse_in_a_stall),
+      TEST(a_violation_behind_a_renewal_without_an_answer_is_undecided_if_no_fault_was_played),
+      TEST(a_fault_is_why_a_renewal_gets_no_answer),
       TEST(a_test_on_a_machine_that_stalled_is_none),
       TEST(a_stall_of_half_the_ttl_spoils_no_test),
       TEST(a_stall_does_not_matter_to_a_lock_without_expiry),

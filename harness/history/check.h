@@ -12,6 +12,8 @@
  * - A client that is granted again what it still holds goes on with the same hold, one deeper. What
  *   counts is what the client was told: a request that was sent twice, because its answer was lost,
  *   is one `granted`, whatever the service counts. So is a release that was sent twice.
+ * - A history ends here where it was asked for again (`closing`): what is granted then beside a holder that
+ *   stands still is no answer to the scenario.
  * - Every hold is exclusive. Members that could say otherwise are refused by the readers.
  * - `renewed` neither begins nor ends a hold, whoever it is of: a lease is what the service
  *   promised, a hold what a client does.

@@ -10,6 +10,8 @@
 /* True if the record of the key was observed to be present, or absent, on the hosts of this role,
  * all in all. */
 bool lb_evidence_observed(const struct lb_history *history, const char *role, bool present);
+/* True if a renewal got no answer in time although no fault was played: its server stood still with the machine. */
+bool lb_evidence_unanswered(const struct lb_history *history);
 /* True if some client asked for a key while another one held it, or might have, and was answered:
  * it was refused by the service, or granted the key later. Another one might hold if its own acquire
  * had ended unknown, and it was not `released` since. A client that died so, or while it was asking,

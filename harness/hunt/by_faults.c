@@ -98,9 +98,9 @@ static int look(struct lb_hunting *g, const size_t order[], size_t count, size_t
   g->share = 1 - KEPT;
   g->gun.late = false;
   int r = faults == 0 ? look_without_faults(g, picked, some) : search(g, picked, some);
-  if (r == 0 && g->gun.late) g->h->end = LB_HUNT_OUT_OF_BUDGET; /* also where only the end of the last chunk was not begun */
   g->share = CONFIRM_UNTIL;
   if (r == 0) r = confirm(g, faults);
+  if (r == 0 && g->gun.late) g->h->end = LB_HUNT_OUT_OF_BUDGET; /* also where only the end of the last chunk was not begun, or of what confirms it */
   g->share = 1;
   free(picked);
   return r;

@@ -57,11 +57,21 @@ static ptrdiff_t find_set(const struct lb_hunt *h, const struct lb_hunt_deeds *d
   return best;
 }
 
+/* Of a timeline that is in the scenario and has as many faults: it does one of them to fewer hosts. */
+static bool hits_fewer(const struct lb_hunt_timeline *t, const struct lb_hunt_deeds *d) {
+  for (size_t i = 0; i < t->fault_count; i++) {
+    struct lb_hunt_fault there = d->deed[i];
+    there.slot = t->fault[i].slot, there.undo = t->fault[i].undo;
+    if (lb_hunt_is_fewer(t->fault[i], there)) return true;
+  }
+  return false;
+}
+
 /* The very timeline of the scenario: has the hunt run it, and was it safe every time? */
 static enum lb_hunt_why look_it_up(const struct lb_hunt *h, const struct lb_hunt_deeds *d) {
   for (size_t i = 0; i < h->space.count; i++) {
     const struct lb_hunt_timeline *t = &h->space.timeline[i];
-    if (t->fault_count != d->count || !is_in(&h->space.system, t, d)) continue;
+    if (t->fault_count != d->count || !is_in(&h->space.system, t, d) || hits_fewer(t, d)) continue;
     const struct lb_hunt_count *count = lb_hunt_seen(&h->book, i);
     if (lb_hunt_decided(count) > 0 && lb_hunt_violated(count) == 0) return LB_HUNT_WHY_SAFE;
   }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * clocks.h - which clocks a lock rests on, and which clocks a scenario sets. A scenario that sets none of a lock's clocks asks it nothing:
- * its cell is `n/a` and never `safe`.
+ * clocks.h - which clocks a lock rests on, and which clocks a scenario sets. A scenario that sets none of a lock's clocks asks it nothing.
+ * Its [expect] then says `n/a`, never `safe`; tests/test-clocks.c holds it to that.
  */
 #ifndef LB_CLOCKS_H
 #define LB_CLOCKS_H
@@ -23,7 +23,7 @@ enum lb_clock_set { /* bits */
 unsigned lb_clocks_of(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology);
 /* The clocks that the steps of a timeline, or the faults of a campaign, set. 0 = none. */
 unsigned lb_clocks_set(const struct lb_scenario *scenario);
-/* "server wall, client monotonic" into buf, which it returns. */
+/* "the servers' wall clock, the client's monotonic clock" into buf, which it returns. */
 const char *lb_clocks_say(unsigned clocks, char *buf, size_t size);
 
 #endif

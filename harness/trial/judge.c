@@ -5,8 +5,8 @@
  * In this order, the first that applies:
  *  undecided  the protocol broke its contract, a step could not be proved, a server or client
  *             failed, a premise of the scenario was not observed (whatever else came out), or a
- *             violation is not evidence: the machine stalled for more than half a lease,
- *             the fact the scenario asks for was not seen, or the lease was over anyway
+ *             violation is not evidence: the machine stalled for more than half a lease, or
+ *             a renewal got no answer though no fault was played, the fact the scenario asks for was not seen, or the lease was over anyway
  *  violated   the checker says so
  *  stuck, delayed  progress was not restored within the bound: a step waited in vain, the last who asked
  *             got nothing although nobody had a right to the lock, or in a campaign nobody was granted
@@ -172,6 +172,7 @@ static void decide_violation(const struct lb_stage *s, const struct lb_check *ch
   char role[32];
   lb_role_format(scenario->proof_role, role, sizeof role);
   if (expires(s) && is_stalled(s, out)) decide_stalled(out, "exclusion was lost");
+  else if (lb_evidence_unanswered(&s->history)) decide(out, LB_UNDECIDED, "exclusion was lost, but a renewal got no answer, and no fault was played: the machine stalled");
   else if (scenario->proof_violated && !lb_evidence_observed(&s->history, role, scenario->proof_present))
     decide(out, LB_UNDECIDED, "exclusion was lost, but \"%s\" was not observed", scenario->proof_violated);
   else if (!is_violated(s->plan->guard, check, scenario->past_lease)) decide(out, LB_UNDECIDED, "%s", LB_CHECK_LATE);

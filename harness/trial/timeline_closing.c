@@ -116,7 +116,8 @@ void lb_timeline_close(struct lb_stage *s) {
   uint64_t ttl_ns = (uint64_t)s->plan->scenario->ttl_ms * LB_NS_PER_MS;
   if (s->verdict != LB_STUCK && s->verdict != LB_VERDICT_NONE) return;
   c = (struct closing){.s = s, .granted_before = atomic_load(&s->memory->grants)};
-  bool ok = lb_judge_look(s, &so_far) == 0, is_stuck = s->verdict == LB_STUCK || (ok && lb_evidence_in_vain(&so_far, ttl_ns, &last));
+  bool ok = lb_judge_look(s, &so_far) == 0, tested = c.granted_before > 0; /* as in judge.c: without a grant nothing came free */
+  bool is_stuck = s->verdict == LB_STUCK || (ok && tested && lb_evidence_in_vain(&so_far, ttl_ns, &last));
   bool can = ok && is_stuck && choose(&c, &so_far);
   lb_history_clear(&so_far);
   if (!can) return;
