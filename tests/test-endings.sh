@@ -45,6 +45,7 @@ plots/lagging_follower.py||
 plots/hunt_speed.py||$dir/hunts
 plots/speed.py||
 plots/readme_table.py||
+plots/lost_table.py||failover
 plots/hunt.py||$dir/hunt.svg
 paper/numbers||$dir/numbers
 peers/table.py||
