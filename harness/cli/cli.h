@@ -39,8 +39,8 @@ int lb_cli_fault(const struct lb_args *args);
 int lb_cli_clean(const struct lb_args *args);
 int lb_cli_hunt(const struct lb_args *args);
 int lb_cli_shrink(const struct lb_args *args);
-/* What `report` does with a results folder: also the end of a suite. An exit code. */
-int lb_draw_report(const char *dir);
+/* What `report` does with a results folder: also the end of a suite, where one line says all (`quiet`). An exit code. */
+int lb_draw_report(const char *dir, bool quiet);
 
 /* ---- the table of commands (cli_help.c) ------------------------------------------------------ */
 
@@ -191,6 +191,8 @@ struct lb_order { /* what a command wants done */
 };
 /* Plans it, runs it, writes its results and says what came of it. An exit code. */
 int lb_carry_out(const struct lb_order *order);
+/* A line that names the suite to run after this one, and how long it takes here; "" = none is longer (cli_suite.c). */
+void lb_longer_suite(const char *name, char *ret, size_t size);
 /* `--resume DIR` (cli_resume.c): calls the command of that run again as it was called then, with its seed and in its folder. An exit code. */
 int lb_resume(const struct lb_args *args);
 /* `run --against TOOL` (cli_against.c): this build and another one take turns, and what came of it is compared. A turn takes about `turn_s`. An exit code. */

@@ -14,24 +14,25 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/called.h"
 #include "cli.h"
 #include "show/not_drawn.h"
 #include "show/report.h"
 
 /* What the figures say, as it comes. Our own stdout is written by us only, so that whoever draws is not stopped by a reader
  * that went away. */
-static void pass_on(int from) {
+static void pass_on(int from, bool quiet) {
   char text[4096];
   ssize_t length;
   while ((length = read(from, text, sizeof text)) > 0 || (length < 0 && errno == EINTR)) {
-    if (length > 0) fwrite(text, 1, (size_t)length, stdout);
+    if (length > 0 && !quiet) fwrite(text, 1, (size_t)length, stdout);
     fflush(stdout);
   }
 }
 
 /* Exit status of plots/render DIR: 0, 1 = drawing failed, 2 = bad input, 5 = a program is missing.
  * 127 when it could not be started. */
-static int render(const char *dir) {
+static int render(const char *dir, bool quiet) {
   char script[4096], self[4096];
   int said[2];
   snprintf(script, sizeof script, "%s/plots/render", lb_root());
@@ -50,7 +51,7 @@ static int render(const char *dir) {
   }
   int status = 127 << 8;
   close(said[1]);
-  if (pid > 0) pass_on(said[0]);
+  if (pid > 0) pass_on(said[0], quiet);
   close(said[0]);
   while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }
@@ -70,18 +71,19 @@ static void print_not_drawn(const char *dir, int drawn) {
 }
 
 /* The code of plots/render is ours where it means the same; anything else is a failure. */
-int lb_draw_report(const char *dir) {
+int lb_draw_report(const char *dir, bool quiet) {
   char err[600], path[4096];
   snprintf(path, sizeof path, "%s/run.json", dir);
   if (access(path, R_OK) < 0)
     return lb_complain(LB_EXIT_USAGE, "%s: expected a results folder with run.json: %s", dir, strerror(errno));
   int r = lb_report_check(dir, err, sizeof err);
   if (r < 0) return lb_complain(r == -ENOMEM ? LB_EXIT_FAILURE : LB_EXIT_USAGE, "%s", err);
-  int drawn = render(dir);
+  int drawn = render(dir, quiet);
   r = lb_report_write(dir, err, sizeof err);
   if (r < 0) return lb_complain(r == -EINVAL || r == -ENOENT ? LB_EXIT_USAGE : LB_EXIT_FAILURE, "%s", err);
   lb_say("report: %s/report.html", dir);
-  print_not_drawn(dir, drawn);
+  if (!quiet) print_not_drawn(dir, drawn);
+  else if (drawn != LB_EXIT_OK) lb_complain(0, "some figures could not be drawn: %s report %s", lb_called(), dir);
   return drawn == 0                 ? LB_EXIT_OK
          : drawn == LB_EXIT_USAGE   ? LB_EXIT_USAGE
          : drawn == LB_EXIT_MISSING ? LB_EXIT_MISSING
@@ -90,5 +92,5 @@ int lb_draw_report(const char *dir) {
 
 int lb_cli_report(const struct lb_args *args) {
   if (args->word_count != 1) return lb_complain(LB_EXIT_USAGE, "report: expected one results folder");
-  return lb_draw_report(args->words[0]);
+  return lb_draw_report(args->words[0], false);
 }

@@ -17,6 +17,7 @@
 #include "cli.h"
 #include "show/display.h"
 #include "show/report.h"
+#include "show/screen.h"
 #include "run/part.h"
 #include "run/peers.h"
 #include "run/results.h"
@@ -49,14 +50,30 @@ static bool has_variants(const struct lb_plan *plan) {
   return false;
 }
 
+/* A few cells are told in full, and so are all with -v; else there is one screen, and the report has the rest. */
+enum { FEW_CELLS = 12 };
+
+static bool is_screen(const struct lb_tally *tally, const struct lb_order *order) {
+  return !order->args->verbose && (order->suite || tally->plan->cell_count > FEW_CELLS);
+}
+
+static void print_screen(const struct lb_tally *tally, const char *verdict, const char *dir, const struct lb_order *order) {
+  char longer[300] = "";
+  if (order->suite) lb_longer_suite(order->suite->name, longer, sizeof longer);
+  lb_print_screen(&(struct lb_screen){tally, verdict, dir, longer, has_variants(tally->plan) ? 2 : 1}, stdout);
+  fflush(stdout);
+}
+
 /* What the user asked to see of a run whose folder has its name. Of one that was stopped nothing is drawn: who stopped it does not want to wait. */
 static int show(const struct lb_tally *tally, const struct lb_run_info *info, const struct lb_rundir *dir, const struct lb_order *order) {
   if (order->args->json) {
     int code = print_json(tally);
     return code ? code : info->exit_code;
   }
-  print_summary(tally, info->verdict, dir->final);
-  if (order->draw && tally->done == tally->plan->job_count) lb_draw_report(dir->final);
+  bool screen = is_screen(tally, order);
+  if (screen) print_screen(tally, info->verdict, dir->final, order);
+  else print_summary(tally, info->verdict, dir->final);
+  if (order->draw && tally->done == tally->plan->job_count) lb_draw_report(dir->final, screen);
   else lb_say("draw it: %s report %s", lb_called(), dir->final);
   if (has_variants(tally->plan)) lb_say("compare its variants: %s compare %s", lb_called(), dir->final);
   return info->exit_code;
@@ -232,6 +249,7 @@ int lb_carry_out(const struct lb_order *order) {
                                     .systems = systems,
                                     .product = order->suite != NULL,
                                     .guards = order->suite ? order->suite->guards : 0,
+                                    .own_guards = order->suite ? order->suite->own_guards : NULL,
                                     .guard_trials = order->suite ? order->suite->guard_trials : 0,
                                     .expect = expects,
                                     .expect_count = expect_count,

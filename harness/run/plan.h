@@ -57,6 +57,8 @@ struct lb_plan_request {
   size_t scenario_count;
   /* NULL, or of each scenario "key=value key=value" (NULL = none). Applied before `settings`. */
   const char *const *own_settings;
+  /* NULL, or of each scenario of a product those of `guards` that it is asked under, a bit each; 0 = all. */
+  const unsigned *own_guards;
   /* "a@x,b", or NULL = those the scenario names in [expect]. A protocol alone: all that the
    * scenario names, or if it names none, each of its topologies on which the scenario means
    * something. */

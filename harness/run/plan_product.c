@@ -83,8 +83,17 @@ static int find_systems(struct systems *list, const struct lb_plan *plan, const 
   return r;
 }
 
-static bool wants_guard(const struct lb_plan_request *request, enum lb_guard guard) {
+/* Variants of a scenario have the guards of their file. */
+static unsigned own_guards(const struct lb_plan_request *request, const struct lb_scenario *scenario) {
+  for (size_t i = 0; request->own_guards && i < request->scenario_count; i++)
+    if (strcmp(request->scenario_paths[i], scenario->path) == 0) return request->own_guards[i];
+  return 0;
+}
+
+static bool wants_guard(const struct lb_plan_request *request, const struct lb_scenario *scenario, enum lb_guard guard) {
+  unsigned own = own_guards(request, scenario);
   if (request->only_guards) return request->only_guards >> guard & 1;
+  if (own && !(own >> guard & 1)) return false;
   return !request->guards || request->guards & 1u << guard;
 }
 
@@ -93,7 +102,7 @@ int lb_plan_add_product(struct lb_plan *plan, const struct lb_plan_request *requ
   int r = find_systems(&list, plan, request->systems);
   for (size_t s = 0; r == 0 && s < plan->scenario_count; s++)
     for (int g = 0; r == 0 && g < LB_GUARD_COUNT; g++)
-      for (size_t i = 0; r == 0 && wants_guard(request, (enum lb_guard)g) && i < list.count; i++)
+      for (size_t i = 0; r == 0 && wants_guard(request, &plan->scenarios[s], (enum lb_guard)g) && i < list.count; i++)
         r = lb_plan_add_cell(plan, request, &plan->scenarios[s], list.name[i], (enum lb_guard)g, err, err_size);
   for (size_t i = 0; i < list.count; i++) free(list.name[i]);
   free(list.name);

@@ -88,7 +88,9 @@ static int grow(struct reading *r) {
   if (settings) s->settings = settings;
   int *lines = realloc(r->section_lines, (s->count + 1) * sizeof *lines);
   if (lines) r->section_lines = lines;
-  return scenarios && settings && lines ? 0 : refuse_at(r, -ENOMEM, "out of memory");
+  unsigned *guards = realloc(s->own_guards, (s->count + 1) * sizeof *guards);
+  if (guards) s->own_guards = guards, guards[s->count] = 0;
+  return scenarios && settings && lines && guards ? 0 : refuse_at(r, -ENOMEM, "out of memory");
 }
 
 /* It is loaded here and kept until the next section, so that settings can be tried on it. The suite
@@ -160,12 +162,12 @@ static int take_systems(struct reading *r, const char *value) {
 }
 
 /* "none, fence": read as the guards of an [expect] section are. */
-static int take_guards(struct reading *r, const char *value) {
+static int take_guards(struct reading *r, const char *value, unsigned *ret) {
   char section[SECTION_BYTES], why[LB_SCENARIO_ERR];
   snprintf(section, sizeof section, "%s %s", LB_EXPECT, value);
   for (char *at = section; *at; at++)
     if (*at == ',') *at = ' ';
-  int result = lb_expect_guards(section, &r->suite->guards, why, sizeof why);
+  int result = lb_expect_guards(section, ret, why, sizeof why);
   return result < 0 ? refuse_at(r, -EINVAL, strchr(why, ':') ? strchr(why, ':') + 2 : why) : 0;
 }
 
@@ -187,7 +189,7 @@ static int take_about(struct reading *r, const char *name, const char *value) {
   char **field = strcmp(name, known[0]) == 0 ? &s->title : strcmp(name, known[1]) == 0 ? &s->question : NULL;
   if (!*value) lb_refuse(why, sizeof why, "%s = : expected text", name);
   else if (strcmp(name, "systems") == 0) return take_systems(r, value);
-  else if (strcmp(name, "guards") == 0) return take_guards(r, value);
+  else if (strcmp(name, "guards") == 0) return take_guards(r, value, &s->guards);
   else if (strcmp(name, "trials") == 0) return take_trials(r, &r->trials, value);
   else if (strcmp(name, "guard_trials") == 0) return take_trials(r, &s->guard_trials, value);
   else if (field && *field) lb_refuse(why, sizeof why, "%s stands twice in [" ABOUT "]", name);
@@ -229,6 +231,7 @@ static int try_values(struct reading *r, const char *name, const char *value, ch
  * suite. */
 static int take_setting(struct reading *r, const char *name, const char *value) {
   char why[LB_SCENARIO_ERR];
+  if (strcmp(name, "guards") == 0) return take_guards(r, value, &r->suite->own_guards[r->suite->count - 1]);
   const struct lb_scenario_key *key = lb_scenario_key_find_set(name, why, sizeof why);
   if (!key) return refuse_at(r, -EINVAL, why);
   int *line = &r->key_lines[key - lb_scenario_keys];
@@ -316,6 +319,7 @@ void lb_suite_clear(struct lb_suite *suite) {
   for (size_t i = 0; i < suite->count; i++) free(suite->scenarios[i]), free(suite->settings[i]);
   free(suite->scenarios);
   free(suite->settings);
+  free(suite->own_guards);
   free(suite->name);
   free(suite->path);
   free(suite->title);

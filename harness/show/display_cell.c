@@ -92,8 +92,8 @@ size_t lb_display_width(FILE *out) {
 }
 
 /* A word that is longer than a line has one of its own. */
-void lb_display_wrap(const char *text, size_t first, size_t rest, FILE *out) {
-  size_t width = lb_display_width(out), indent = first;
+void lb_display_wrap_at(const char *text, size_t width, size_t first, size_t rest, FILE *out) {
+  size_t indent = first;
   do {
     size_t room = width > indent + 1 ? width - indent : 1, n = strlen(text);
     if (n > room) {
@@ -106,3 +106,5 @@ void lb_display_wrap(const char *text, size_t first, size_t rest, FILE *out) {
     indent = rest;
   } while (*text);
 }
+
+void lb_display_wrap(const char *text, size_t first, size_t rest, FILE *out) { lb_display_wrap_at(text, lb_display_width(out), first, rest, out); }

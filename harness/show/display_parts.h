@@ -43,6 +43,8 @@ size_t lb_display_width(FILE *out);
 /* Text for people in lines of at most lb_display_width(), broken at blanks: the first one behind `first`
  * blanks, the others behind `rest`. Ends with a newline. */
 void lb_display_wrap(const char *text, size_t first, size_t rest, FILE *out);
+/* The same in lines of `width`. */
+void lb_display_wrap_at(const char *text, size_t width, size_t first, size_t rest, FILE *out);
 
 /* What each guard changes; nothing if the run has no guard (display_guards.c). */
 void lb_display_guards(const struct lb_tally *tally, FILE *out);

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What stands above and below the table is written first, so that the table can take the lines that are left.
+ */
+#include "screen.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/called.h"
+#include "display.h"
+#include "display_parts.h"
+#include "screen_parts.h"
+
+enum { REMARKS = 5 }; /* lines, before the rest is only counted */
+
+static size_t least(size_t a, size_t b) { return a < b ? a : b; }
+
+static size_t lines_in(const char *text) {
+  size_t lines = 0;
+  for (; (text = strchr(text, '\n')); text++) lines++;
+  return lines;
+}
+
+/* ---- above the table ------------------------------------------------------------------------- */
+
+/* Unexpected verdicts come first, then undecided and skipped cells; each is cut to a line. */
+static void put_remarks(const struct lb_tally *tally, size_t width, FILE *out) {
+  char *text = NULL;
+  size_t size, shown = 0;
+  FILE *lines = open_memstream(&text, &size);
+  if (!lines) return;
+  lb_print_remarks(tally, lines);
+  fclose(lines);
+  size_t all = lines_in(text);
+  for (const char *at = text, *end; (end = strchr(at, '\n')) && shown < REMARKS; at = end + 1, shown++) {
+    size_t length = (size_t)(end - at);
+    if (length <= width) fprintf(out, "%.*s\n", (int)length, at);
+    else fprintf(out, "%.*s...\n", (int)width - 3, at);
+  }
+  if (all > shown) fprintf(out, "  and %zu more of these: the report has all, and so has -v\n", all - shown);
+  free(text);
+}
+
+/* ---- below it -------------------------------------------------------------------------------- */
+
+/* The folder as one would type it here. */
+static const char *seen_from_here(const char *dir) {
+  char here[4096];
+  size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
+  return length && strncmp(dir, here, length) == 0 && dir[length] == '/' ? dir + length + 1 : dir;
+}
+
+static void put_next(const struct lb_screen *screen, FILE *out) {
+  const struct lb_cell *cell = lb_screen_most_telling(screen->tally);
+  if (cell) {
+    fprintf(out, "See one: %s explain %s %s.%s", lb_called(), seen_from_here(screen->dir), cell->scenario->name, cell->system);
+    fprintf(out, cell->guard == LB_GUARD_NONE ? "\n" : ".%s\n", lb_guard_name(cell->guard));
+  }
+  if (*screen->longer) fprintf(out, "%s\n", screen->longer);
+}
+
+static char *above(const struct lb_screen *screen, size_t width) {
+  char *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  if (!out) return NULL;
+  lb_display_wrap_at(screen->verdict, width, 0, 2, out);
+  put_remarks(screen->tally, width, out);
+  fclose(out);
+  return text;
+}
+
+static char *below(const struct lb_screen *screen, size_t width) {
+  char *text = NULL, sentence[4000];
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  if (!out) return NULL;
+  for (size_t i = 0; lb_screen_sentence(screen->tally, i, sentence, sizeof sentence); i++)
+    if (*sentence) lb_display_wrap_at(sentence, width, 0, 2, out);
+  put_next(screen, out);
+  fclose(out);
+  return text;
+}
+
+void lb_print_screen(const struct lb_screen *screen, FILE *out) {
+  size_t width = least(lb_display_width(out), LB_SCREEN_COLUMNS);
+  char *first = above(screen, width), *last = below(screen, width);
+  if (first && last) {
+    size_t used = screen->after + lines_in(first) + lines_in(last);
+    fputs(first, out);
+    lb_screen_table(screen->tally, used < LB_SCREEN_LINES ? LB_SCREEN_LINES - used : 0, width, out);
+    fputs(last, out);
+  } else {
+    fprintf(out, "%s\nno screen: out of memory\n", screen->verdict);
+  }
+  free(first);
+  free(last);
+}
