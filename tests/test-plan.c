@@ -644,6 +644,7 @@ static void check_suite(struct world *w, const char *name) {
                                         .own_settings = (const char *const *)suite.settings,
                                         .scenario_count = suite.count,
                                         .systems = suite.systems,
+                                        .own_guards = suite.own_guards,
                                         .guards = suite.guards,
                                         .guard_trials = suite.guard_trials,
                                         .product = true};
@@ -661,6 +662,7 @@ static void check_suite(struct world *w, const char *name) {
 
 static void every_cell_of_the_shipped_suites_has_an_expectation_with_its_reason(void **state) {
   check_suite(*state, "quick");
+  check_suite(*state, "guards");
   check_suite(*state, "paper");
   check_suite(*state, "full");
   check_suite(*state, "truth");

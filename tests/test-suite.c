@@ -184,7 +184,7 @@ static bool has(const struct lb_suite *suite, const char *path) {
 }
 
 /* Loads that differ from contention in the time of the work, or in who is told, say no more of
- * exclusion, and half a minute for a trial is too long for `quick` and `truth`. What they cost is the
+ * exclusion, and half a minute for a trial is too long for `guards` and `truth`. What they cost is the
  * question of `speed`, which is about loads alone. What the suite `flaws` runs is known of one lock each. Attacks
  * that say the same of all locks, or ask one that the hunt finds by itself, are run by `full` alone. */
 static bool is_left_out(const char *suite, const char *path, const struct lb_suite *flaws) {
@@ -201,7 +201,7 @@ static bool is_left_out(const char *suite, const char *path, const struct lb_sui
   if (strcmp(suite, "flaws") == 0) return !has(flaws, path);
   if (strcmp(suite, "speed") == 0) return kind_of(path) != LB_KIND_LOAD;
   if (strcmp(suite, "truth") == 0) return kind_of(path) != LB_KIND_TIMELINE || is_any_of(name, too_long);
-  if (strcmp(suite, "quick") == 0 && is_any_of(name, too_long)) return true;
+  if (strcmp(suite, "guards") == 0 && is_any_of(name, too_long)) return true;
   if (strcmp(suite, "paper") == 0 && is_any_of(name, not_paper)) return true;
   return is_any_of(name, only_speed) || has(flaws, path);
 }
@@ -222,7 +222,7 @@ static void the_shipped_suites_run_every_shipped_scenario(void **state) {
   for (size_t i = 0; i < count; i++) {
     if (lb_suite_load(paths[i], folder, &s, err, sizeof err) < 0) fail_msg("%s", err);
     assert_string_equal(s.name, names[i]);
-    if (strncmp(names[i], "peers", 5) == 0 || strcmp(names[i], "museum") == 0) { /* what their users meet, chosen by hand; files of its own */
+    if (strncmp(names[i], "peers", 5) == 0 || strcmp(names[i], "museum") == 0 || strcmp(names[i], "quick") == 0) { /* chosen by hand; files of its own */
       lb_suite_clear(&s);
       free(names[i]);
       free(paths[i]);
@@ -251,7 +251,7 @@ static int trials_in(const struct lb_suite *suite, size_t i, const struct lb_sce
 }
 
 /* A load that is measured less often than this cannot be told apart from itself on another day, whatever the suite took.
- * `quick` asks each thing once: of its loads whether exclusion is kept, not at what cost. */
+ * `quick` and `guards` ask each thing once: of their loads whether exclusion is kept, not at what cost. */
 static void loads_have_the_repeats_that_compare_takes(void **state) {
   char suites[1100], **names, **paths;
   size_t count, loads = 0;
@@ -267,7 +267,7 @@ static void loads_have_the_repeats_that_compare_takes(void **state) {
       if (scenario.kind == LB_KIND_LOAD) {
         loads++;
         if (scenario.trials < LB_RATIO_REPEATS) fail_msg("%s: %d trials, compare takes %d", scenario.path, scenario.trials, LB_RATIO_REPEATS);
-        if (strcmp(names[i], "quick") != 0 && trials_in(&s, k, &scenario) < LB_RATIO_REPEATS)
+        if (strcmp(names[i], "quick") != 0 && strcmp(names[i], "guards") != 0 && trials_in(&s, k, &scenario) < LB_RATIO_REPEATS)
           fail_msg("suite %s, %s: %d trials, compare takes %d", names[i], scenario.name, trials_in(&s, k, &scenario), LB_RATIO_REPEATS);
       }
       lb_scenario_clear(&scenario);

@@ -13,7 +13,9 @@
 #include "display_parts.h"
 #include "screen_parts.h"
 
-enum { REMARKS = 5 }; /* lines, before the rest is only counted */
+/* Lines: of all together there are LB_SCREEN_LINES, and the table needs some. */
+enum { VERDICT_LINES = 2, REMARK_LINES = 3 };
+static const size_t sentence_lines[] = {3, 2, 2};
 
 static size_t least(size_t a, size_t b) { return a < b ? a : b; }
 
@@ -21,6 +23,25 @@ static size_t lines_in(const char *text) {
   size_t lines = 0;
   for (; (text = strchr(text, '\n')); text++) lines++;
   return lines;
+}
+
+static void put_line(const char *line, size_t length, bool cut, size_t width, FILE *out) {
+  if (length > width) cut = true;
+  if (cut && length + 3 > width) length = width - 3;
+  fprintf(out, "%.*s%s\n", (int)length, line, cut ? "..." : "");
+}
+
+/* At most so many lines of a text; what is longer ends with dots. */
+static void put_text(const char *text, size_t lines, size_t width, FILE *out) {
+  char *wrapped = NULL;
+  size_t size;
+  FILE *all = open_memstream(&wrapped, &size);
+  if (!all) return;
+  lb_display_wrap_at(text, width, 0, 2, all);
+  fclose(all);
+  for (const char *at = wrapped, *end; lines > 0 && (end = strchr(at, '\n')); at = end + 1, lines--)
+    put_line(at, (size_t)(end - at), lines == 1 && end[1], width, out);
+  free(wrapped);
 }
 
 /* ---- above the table ------------------------------------------------------------------------- */
@@ -34,11 +55,8 @@ static void put_remarks(const struct lb_tally *tally, size_t width, FILE *out) {
   lb_print_remarks(tally, lines);
   fclose(lines);
   size_t all = lines_in(text);
-  for (const char *at = text, *end; (end = strchr(at, '\n')) && shown < REMARKS; at = end + 1, shown++) {
-    size_t length = (size_t)(end - at);
-    if (length <= width) fprintf(out, "%.*s\n", (int)length, at);
-    else fprintf(out, "%.*s...\n", (int)width - 3, at);
-  }
+  for (const char *at = text, *end; (end = strchr(at, '\n')) && shown < REMARK_LINES; at = end + 1, shown++)
+    put_line(at, (size_t)(end - at), false, width, out);
   if (all > shown) fprintf(out, "  and %zu more of these: the report has all, and so has -v\n", all - shown);
   free(text);
 }
@@ -66,35 +84,38 @@ static char *above(const struct lb_screen *screen, size_t width) {
   size_t size;
   FILE *out = open_memstream(&text, &size);
   if (!out) return NULL;
-  lb_display_wrap_at(screen->verdict, width, 0, 2, out);
+  put_text(screen->verdict, VERDICT_LINES, width, out);
   put_remarks(screen->tally, width, out);
   fclose(out);
   return text;
 }
 
-static char *below(const struct lb_screen *screen, size_t width) {
+static char *below(const struct lb_screen *screen, const struct lb_screen_grid *grid, size_t width) {
   char *text = NULL, sentence[4000];
   size_t size;
   FILE *out = open_memstream(&text, &size);
   if (!out) return NULL;
-  for (size_t i = 0; lb_screen_sentence(screen->tally, i, sentence, sizeof sentence); i++)
-    if (*sentence) lb_display_wrap_at(sentence, width, 0, 2, out);
+  for (size_t i = 0; lb_screen_sentence(grid, i, sentence, sizeof sentence); i++)
+    if (*sentence) put_text(sentence, sentence_lines[i], width, out);
   put_next(screen, out);
   fclose(out);
   return text;
 }
 
 void lb_print_screen(const struct lb_screen *screen, FILE *out) {
+  struct lb_screen_grid grid = {0};
   size_t width = least(lb_display_width(out), LB_SCREEN_COLUMNS);
-  char *first = above(screen, width), *last = below(screen, width);
+  int r = lb_screen_grid_begin(screen->tally, &grid);
+  char *first = r == 0 ? above(screen, width) : NULL, *last = r == 0 ? below(screen, &grid, width) : NULL;
   if (first && last) {
     size_t used = screen->after + lines_in(first) + lines_in(last);
     fputs(first, out);
-    lb_screen_table(screen->tally, used < LB_SCREEN_LINES ? LB_SCREEN_LINES - used : 0, width, out);
+    lb_screen_table(&grid, used < LB_SCREEN_LINES ? LB_SCREEN_LINES - used : 0, width, out);
     fputs(last, out);
   } else {
-    fprintf(out, "%s\nno screen: out of memory\n", screen->verdict);
+    fprintf(out, "%s\nno table: out of memory\n", screen->verdict);
   }
   free(first);
   free(last);
+  lb_screen_grid_end(&grid);
 }

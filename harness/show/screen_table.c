@@ -10,7 +10,7 @@
 #include "display_parts.h"
 #include "screen_parts.h"
 
-enum { COLUMNS_MOST = 12, HEAD_LINES = 5, PIECE = 7, LEAST_ROWS = 2, LEGEND_LINES = 2 };
+enum { COLUMNS_MOST = 12, HEAD_LINES = 4, PIECE = 7, LEAST_ROWS = 2 };
 
 struct column {
   const struct lb_scenario *scenario;
@@ -21,32 +21,21 @@ struct column {
 };
 
 struct row {
-  const char *system;
   long score;
   bool shown;
 };
 
 struct table {
-  const struct lb_tally *tally;
+  const struct lb_screen_grid *grid;
   struct column *columns;
   struct row *rows;
   size_t column_count, row_count, label, head_lines;
   bool speed; /* loads alone: a number says more than `ok` */
-  unsigned seen; /* verdicts in the table, a bit each, for the legend */
-  bool fenced, marked;
 };
 
 /* ---- a cell ---------------------------------------------------------------------------------- */
 
-const struct lb_cell_sum *lb_screen_cell(const struct lb_tally *tally, const struct lb_scenario *scenario, const char *system) {
-  const struct lb_cell_sum *cell = NULL;
-  for (int guard = 0; guard < LB_GUARD_COUNT && !cell; guard++) cell = lb_display_cell_at(tally, scenario, system, (enum lb_guard)guard);
-  return cell;
-}
-
-bool lb_screen_lost(const struct lb_cell_sum *cell) { return cell->violated > 0; }
-
-/* With the most clients that it was measured with, hand-offs per second; the median of its trials. -1 = none was measured. */
+/* With the most clients that it was measured with, hand-offs per second; the mean of its trials. -1 = none was measured. */
 static double rate_of(const struct lb_tally *tally, const struct lb_cell_sum *cell) {
   double sum = 0;
   int clients = 0, count = 0;
@@ -61,17 +50,17 @@ static double rate_of(const struct lb_tally *tally, const struct lb_cell_sum *ce
   return count ? sum / count : -1;
 }
 
-static bool is_unexpected(const struct lb_tally *tally, const struct lb_cell_sum *cell) {
+static bool is_unexpected(const struct table *t, size_t c, size_t r) {
   for (int guard = 0; guard < LB_GUARD_COUNT; guard++) {
-    const struct lb_cell_sum *other = lb_display_cell_at(tally, cell->cell->scenario, cell->cell->system, (enum lb_guard)guard);
-    if (other && lb_cell_as_expected(other) == 0) return true;
+    const struct lb_cell_sum *cell = lb_screen_at(t->grid, c, r, (enum lb_guard)guard);
+    if (cell && lb_cell_as_expected(cell) == 0) return true;
   }
   return false;
 }
 
-static bool is_fenced(const struct lb_tally *tally, const struct lb_cell_sum *cell) {
-  const struct lb_cell_sum *fence = lb_display_cell_at(tally, cell->cell->scenario, cell->cell->system, LB_GUARD_FENCE);
-  return cell->cell->guard == LB_GUARD_NONE && lb_screen_lost(cell) && fence && fence->verdict == LB_SAFE;
+static bool is_fenced(const struct table *t, size_t c, size_t r) {
+  const struct lb_cell_sum *bare = lb_screen_at(t->grid, c, r, LB_GUARD_NONE), *fence = lb_screen_at(t->grid, c, r, LB_GUARD_FENCE);
+  return bare && lb_screen_lost(bare) && fence && fence->verdict == LB_SAFE;
 }
 
 static const char *word(const struct lb_cell_sum *cell) {
@@ -80,13 +69,17 @@ static const char *word(const struct lb_cell_sum *cell) {
   return lb_screen_lost(cell) ? "LOST" : words[cell->verdict];
 }
 
-static void cell_text(const struct table *t, const struct lb_cell_sum *cell, char *buf, size_t size) {
-  double rate = t->speed && cell->verdict == LB_SAFE ? rate_of(t->tally, cell) : -1;
+/* "" = it was not asked for. */
+static const struct lb_cell_sum *cell_text(const struct table *t, size_t c, size_t r, char *buf, size_t size) {
+  const struct lb_cell_sum *cell = lb_screen_cell(t->grid, c, r);
   char name[32];
+  buf[0] = '\0';
+  if (!cell) return NULL;
+  double rate = t->speed && cell->verdict == LB_SAFE ? rate_of(t->grid->tally, cell) : -1;
   snprintf(name, sizeof name, "%s", word(cell));
   if (rate >= 0) snprintf(name, sizeof name, "%.0f", rate);
-  snprintf(buf, size, "%s%s%s%s", name, is_fenced(t->tally, cell) ? "*" : "", cell->undecided && cell->verdict != LB_UNDECIDED ? "?" : "",
-           is_unexpected(t->tally, cell) ? "!" : "");
+  snprintf(buf, size, "%s%s%s%s", name, is_fenced(t, c, r) ? "*" : "", cell->undecided && cell->verdict != LB_UNDECIDED ? "?" : "", is_unexpected(t, c, r) ? "!" : "");
+  return cell;
 }
 
 /* ---- what is shown --------------------------------------------------------------------------- */
@@ -104,27 +97,24 @@ static void set_head(struct column *c) {
 }
 
 /* What needs a look, then what was lost, then what stood still. */
-static long score_of(const struct lb_tally *tally, const struct lb_cell_sum *cell) {
-  if (is_unexpected(tally, cell) || cell->undecided) return 10000;
+static long score_of(const struct table *t, size_t c, size_t r, const struct lb_cell_sum *cell) {
+  if (is_unexpected(t, c, r) || cell->undecided) return 10000;
   if (lb_screen_lost(cell)) return 100;
   return cell->verdict == LB_STUCK || cell->verdict == LB_DELAYED ? 1 : 0;
 }
 
 static bool find_lines(struct table *t) {
-  const struct lb_plan *plan = t->tally->plan;
+  const struct lb_plan *plan = t->grid->tally->plan;
   t->columns = calloc(plan->scenario_count + 1, sizeof *t->columns);
-  t->rows = calloc(plan->cell_count + 1, sizeof *t->rows);
+  t->rows = calloc(t->grid->systems_count + 1, sizeof *t->rows);
   if (!t->columns || !t->rows) return false;
   t->speed = true;
-  for (size_t i = 0; i < plan->scenario_count; i++) {
-    t->columns[t->column_count] = (struct column){.scenario = &plan->scenarios[i]};
-    set_head(&t->columns[t->column_count++]);
-    t->speed &= plan->scenarios[i].kind == LB_KIND_LOAD;
-  }
-  for (size_t i = 0; i < plan->cell_count; i++) {
-    bool known = false;
-    for (size_t r = 0; r < t->row_count && !known; r++) known = strcmp(t->rows[r].system, plan->cells[i].system) == 0;
-    if (!known) t->rows[t->row_count++] = (struct row){.system = plan->cells[i].system};
+  t->column_count = plan->scenario_count;
+  t->row_count = t->grid->systems_count;
+  for (size_t c = 0; c < t->column_count; c++) {
+    t->columns[c].scenario = &plan->scenarios[c];
+    set_head(&t->columns[c]);
+    t->speed &= plan->scenarios[c].kind == LB_KIND_LOAD;
   }
   return true;
 }
@@ -132,13 +122,13 @@ static bool find_lines(struct table *t) {
 static void measure(struct table *t) {
   char text[64];
   for (size_t r = 0; r < t->row_count; r++) {
+    if (strlen(t->grid->systems[r]) > t->label) t->label = strlen(t->grid->systems[r]);
     for (size_t c = 0; c < t->column_count; c++) {
-      const struct lb_cell_sum *cell = lb_screen_cell(t->tally, t->columns[c].scenario, t->rows[r].system);
+      const struct lb_cell_sum *cell = cell_text(t, c, r, text, sizeof text);
       if (!cell) continue;
-      cell_text(t, cell, text, sizeof text);
       if (strlen(text) > t->columns[c].width) t->columns[c].width = strlen(text);
-      t->rows[r].score += score_of(t->tally, cell);
-      t->columns[c].score += score_of(t->tally, cell);
+      t->rows[r].score += score_of(t, c, r, cell);
+      t->columns[c].score += score_of(t, c, r, cell);
     }
   }
 }
@@ -160,10 +150,7 @@ static struct row *best_row(struct table *t) {
 
 static size_t choose_rows(struct table *t, size_t most) {
   size_t shown = 0;
-  for (struct row *row; shown < most && (row = best_row(t)); shown++) {
-    row->shown = true;
-    if (strlen(row->system) > t->label) t->label = strlen(row->system);
-  }
+  for (struct row *row; shown < most && (row = best_row(t)); shown++) row->shown = true;
   return shown;
 }
 
@@ -193,57 +180,69 @@ static void put_head(const struct table *t, FILE *out) {
   }
 }
 
-static void put_row(struct table *t, const struct row *row, bool colour, FILE *out) {
+static void put_row(const struct table *t, size_t r, bool colour, FILE *out) {
   char text[64];
   struct lb_display_line line = {0};
-  lb_display_field(&line, row->system, t->label, NULL, out);
+  lb_display_field(&line, t->grid->systems[r], t->label, NULL, out);
   for (size_t c = 0; c < t->column_count; c++) {
-    const struct column *column = &t->columns[c];
-    if (!column->shown) continue;
-    const struct lb_cell_sum *cell = lb_screen_cell(t->tally, column->scenario, row->system);
-    if (cell) {
-      cell_text(t, cell, text, sizeof text);
-      t->seen |= 1u << (lb_screen_lost(cell) ? LB_VIOLATED : cell->verdict);
-      t->fenced |= is_fenced(t->tally, cell);
-      t->marked |= is_unexpected(t->tally, cell);
-    }
+    if (!t->columns[c].shown) continue;
+    const struct lb_cell_sum *cell = cell_text(t, c, r, text, sizeof text);
     line.pending++;
-    lb_display_field(&line, cell ? text : "", column->width, cell && colour ? lb_display_colour(cell->verdict) : NULL, out);
+    lb_display_field(&line, text, t->columns[c].width, cell && colour ? lb_display_colour(cell->verdict) : NULL, out);
   }
   putc('\n', out);
 }
 
-static void put_legend(const struct table *t, size_t width, FILE *out) {
+/* What the words in these columns mean. */
+static void say_legend(const struct table *t, char *ret, size_t size) {
   static const struct {
     enum lb_verdict verdict;
     const char *text;
-  } words[] = {{LB_VIOLATED, "LOST: two held at once"},  {LB_STUCK, "stuck: nobody got it again"}, {LB_DELAYED, "late: only after long"}, {LB_MIXED, "mixed: trials differ"},
-               {LB_NA, "-: means nothing there"}, {LB_UNDECIDED, "?: undecided"},             {LB_SKIPPED, "skip: something is missing"}, {LB_VERDICT_NONE, ".: not run"}};
-  char text[600] = "";
+  } words[] = {{LB_VIOLATED, "LOST: two held at once"}, {LB_STUCK, "stuck: never granted again"}, {LB_DELAYED, "late: after long"}, {LB_MIXED, "mixed: trials differ"},
+               {LB_NA, "-: no question there"}, {LB_UNDECIDED, "?: undecided"},           {LB_SKIPPED, "skip: missing"},    {LB_VERDICT_NONE, ".: not run"}};
+  unsigned seen = 0;
+  bool fenced = false, marked = false;
   size_t n = 0;
-  if (t->speed) n += (size_t)snprintf(text, sizeof text, "number: hand-offs/s with the most clients");
+  for (size_t r = 0; r < t->row_count; r++) {
+    for (size_t c = 0; c < t->column_count; c++) {
+      const struct lb_cell_sum *cell = t->columns[c].shown ? lb_screen_cell(t->grid, c, r) : NULL;
+      if (!cell) continue;
+      seen |= 1u << (lb_screen_lost(cell) ? LB_VIOLATED : cell->verdict) | (cell->undecided ? 1u << LB_UNDECIDED : 0);
+      fenced |= is_fenced(t, c, r);
+      marked |= is_unexpected(t, c, r);
+    }
+  }
+  ret[0] = '\0';
+  if (t->speed) n += (size_t)snprintf(ret, size, "number: hand-offs/s with the most clients");
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-    if (t->seen >> words[i].verdict & 1) n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? "; " : "", words[i].text);
-  if (t->fenced) n += (size_t)snprintf(text + n, sizeof text - n, "%s*: a fence kept the data right", n ? "; " : "");
-  if (t->marked) snprintf(text + n, sizeof text - n, "%s!: not as expected", n ? "; " : "");
-  if (*text) lb_display_wrap_at(text, width, 0, 2, out);
+    if (seen >> words[i].verdict & 1) n += (size_t)snprintf(ret + n, size - n, "%s%s", n ? "; " : "", words[i].text);
+  if (fenced) n += (size_t)snprintf(ret + n, size - n, "%s*: a fence kept the data right", n ? "; " : "");
+  if (marked) snprintf(ret + n, size - n, "%s!: not as expected", n ? "; " : "");
 }
 
-/* The legend is bounded by what it can say, two lines; one more says what was left out. */
-void lb_screen_table(const struct lb_tally *tally, size_t lines, size_t width, FILE *out) {
-  struct table t = {.tally = tally};
-  if (find_lines(&t)) {
-    measure(&t);
-    size_t around = HEAD_LINES + LEGEND_LINES + 1;
-    size_t rows = choose_rows(&t, lines > around + LEAST_ROWS ? lines - around : LEAST_ROWS), columns = choose_columns(&t, width);
-    bool colour = lb_display_has_colour(out);
-    put_head(&t, out);
-    for (size_t r = 0; r < t.row_count; r++)
-      if (t.rows[r].shown) put_row(&t, &t.rows[r], colour, out);
-    put_legend(&t, width, out);
-    if (rows < t.row_count || columns < t.column_count)
-      fprintf(out, "left out: %zu of %zu scenarios, %zu of %zu systems, those that lost least\n", t.column_count - columns, t.column_count, t.row_count - rows, t.row_count);
-  }
+/* Two lines in a line of 100 columns, whatever it says. */
+static size_t lines_of(const char *legend, size_t width) { return !*legend ? 0 : strlen(legend) <= width ? 1 : 2; }
+
+static void put_table(struct table *t, size_t lines, size_t width, FILE *out) {
+  char legend[600];
+  measure(t);
+  size_t columns = choose_columns(t, width);
+  say_legend(t, legend, sizeof legend);
+  size_t around = t->head_lines + lines_of(legend, width), room = lines > around ? lines - around : 0;
+  bool all = columns == t->column_count && t->row_count <= room;
+  if (!all && room > 0) room--;
+  size_t rows = choose_rows(t, room > LEAST_ROWS ? room : LEAST_ROWS);
+  bool colour = lb_display_has_colour(out);
+  put_head(t, out);
+  for (size_t r = 0; r < t->row_count; r++)
+    if (t->rows[r].shown) put_row(t, r, colour, out);
+  if (*legend) lb_display_wrap_at(legend, width, 0, 2, out);
+  if (!all) fprintf(out, "left out: %zu of %zu scenarios, %zu of %zu systems, those that lost least\n", t->column_count - columns, t->column_count, t->row_count - rows, t->row_count);
+}
+
+void lb_screen_table(const struct lb_screen_grid *grid, size_t lines, size_t width, FILE *out) {
+  struct table t = {.grid = grid};
+  if (find_lines(&t)) put_table(&t, lines, width, out);
   free(t.columns);
   free(t.rows);
 }

@@ -3,12 +3,12 @@
  * Three sentences on a run. They are about locks that have servers: a mutex and the liar are controls of the harness.
  */
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "display_parts.h"
 #include "screen_parts.h"
 
-enum { NAMES_SHOWN = 5 };
+enum { NAMES_SHOWN = 4 };
 
 struct text {
   char *at;
@@ -29,33 +29,10 @@ static bool is_lock(const struct lb_cell *cell) { return cell->own || (cell->top
 
 static bool is_decided(const struct lb_cell_sum *cell) { return lb_cell_decided(cell) > 0; }
 
-/* The cell stands for its scenario and system in the table. */
-static bool stands(const struct lb_tally *tally, size_t i) {
-  const struct lb_cell *cell = &tally->plan->cells[i];
-  return is_lock(cell) && lb_screen_cell(tally, cell->scenario, cell->system) == &tally->cells[i];
-}
-
 struct count {
   int asked, lost, stood; /* scenarios that were decided; of these lost; of these stuck or late */
+  bool failover;          /* one was lost in a failover */
 };
-
-static struct count count_of(const struct lb_tally *tally, const char *system) {
-  struct count count = {0};
-  for (size_t i = 0; i < tally->plan->cell_count; i++) {
-    const struct lb_cell_sum *cell = &tally->cells[i];
-    if (!stands(tally, i) || strcmp(cell->cell->system, system) != 0 || !is_decided(cell)) continue;
-    count.asked++;
-    count.lost += lb_screen_lost(cell);
-    count.stood += cell->verdict == LB_STUCK || cell->verdict == LB_DELAYED;
-  }
-  return count;
-}
-
-static bool is_first(const struct lb_plan *plan, size_t i) {
-  for (size_t k = 0; k < i; k++)
-    if (strcmp(plan->cells[k].system, plan->cells[i].system) == 0) return false;
-  return true;
-}
 
 static bool has_failover(const struct lb_scenario *scenario) {
   for (size_t i = 0; i < scenario->step_count; i++)
@@ -63,50 +40,57 @@ static bool has_failover(const struct lb_scenario *scenario) {
   return false;
 }
 
+/* Nothing is asked of what is no lock. */
+static struct count count_of(const struct lb_screen_grid *grid, size_t system) {
+  struct count count = {0};
+  for (size_t s = 0; s < grid->tally->plan->scenario_count; s++) {
+    const struct lb_cell_sum *cell = lb_screen_cell(grid, s, system);
+    if (!cell || !is_lock(cell->cell) || !is_decided(cell)) continue;
+    count.asked++;
+    count.lost += lb_screen_lost(cell);
+    count.stood += cell->verdict == LB_STUCK || cell->verdict == LB_DELAYED;
+    count.failover |= lb_screen_lost(cell) && has_failover(cell->cell->scenario);
+  }
+  return count;
+}
+
 /* ---- the sentences --------------------------------------------------------------------------- */
 
-static void add_failovers(const struct lb_tally *tally, struct text *text) {
-  const struct lb_plan *plan = tally->plan;
-  size_t named = 0;
-  for (size_t i = 0; i < plan->cell_count && named < NAMES_SHOWN; i++) {
-    bool lost = false;
-    for (size_t k = 0; k < plan->cell_count && is_first(plan, i); k++)
-      lost |= stands(tally, k) && strcmp(plan->cells[k].system, plan->cells[i].system) == 0 && has_failover(plan->cells[k].scenario) && lb_screen_lost(&tally->cells[k]);
-    if (lost) add(text, "%s%s", named++ ? ", " : " A failover lost a held lock on ", plan->cells[i].system);
+static void add_failovers(const struct lb_screen_grid *grid, struct text *text) {
+  size_t named = 0, all = 0;
+  for (size_t i = 0; i < grid->systems_count; i++) {
+    if (!count_of(grid, i).failover || all++ >= NAMES_SHOWN) continue;
+    add(text, "%s%s", named++ ? ", " : " A failover lost a held lock on ", grid->systems[i]);
   }
+  if (all > named) add(text, " and %zu more", all - named);
   if (named) add(text, ".");
 }
 
-static void say_lost(const struct lb_tally *tally, struct text *text) {
-  const struct lb_plan *plan = tally->plan;
+static void say_lost(const struct lb_screen_grid *grid, struct text *text) {
   size_t locks = 0, lost = 0, named = 0;
-  for (size_t i = 0; i < plan->cell_count; i++) {
-    struct count count = {0};
-    if (is_lock(&plan->cells[i]) && is_first(plan, i)) count = count_of(tally, plan->cells[i].system);
+  for (size_t i = 0; i < grid->systems_count; i++) {
+    struct count count = count_of(grid, i);
     locks += count.asked > 0;
     lost += count.lost > 0;
   }
   if (!locks) return;
   if (!lost) return add(text, "None of %zu lock%s lost exclusion.", locks, locks == 1 ? "" : "s");
   add(text, "%zu of %zu locks lost exclusion, each in some of its scenarios: ", lost, locks);
-  for (size_t i = 0; i < plan->cell_count && named < NAMES_SHOWN; i++) {
-    if (!is_lock(&plan->cells[i]) || !is_first(plan, i)) continue;
-    struct count count = count_of(tally, plan->cells[i].system);
-    if (count.lost) add(text, "%s%s in %d of %d", named++ ? ", " : "", plan->cells[i].system, count.lost, count.asked);
+  for (size_t i = 0; i < grid->systems_count && named < NAMES_SHOWN; i++) {
+    struct count count = count_of(grid, i);
+    if (count.lost) add(text, "%s%s in %d of %d", named++ ? ", " : "", grid->systems[i], count.lost, count.asked);
   }
   if (lost > named) add(text, " and %zu more", lost - named);
   add(text, ".");
-  add_failovers(tally, text);
+  add_failovers(grid, text);
 }
 
-static void say_kept(const struct lb_tally *tally, struct text *text) {
-  const struct lb_plan *plan = tally->plan;
+static void say_kept(const struct lb_screen_grid *grid, struct text *text) {
   size_t named = 0, kept = 0;
-  for (size_t i = 0; i < plan->cell_count; i++) {
-    if (!is_lock(&plan->cells[i]) || !is_first(plan, i)) continue;
-    struct count count = count_of(tally, plan->cells[i].system);
+  for (size_t i = 0; i < grid->systems_count; i++) {
+    struct count count = count_of(grid, i);
     if (!count.asked || count.lost || kept++ >= NAMES_SHOWN) continue;
-    add(text, "%s%s in %d scenario%s", named++ ? ", " : "Exclusion was kept by ", plan->cells[i].system, count.asked, count.asked == 1 ? "" : "s");
+    add(text, "%s%s in %d scenario%s", named++ ? ", " : "Exclusion was kept by ", grid->systems[i], count.asked, count.asked == 1 ? "" : "s");
     if (count.stood) add(text, " (stuck or late in %d)", count.stood);
   }
   if (kept > named) add(text, " and %zu more", kept - named);
@@ -119,23 +103,24 @@ struct guarded {
   const struct lb_cell *damaged;
 };
 
-static struct guarded guarded_by(const struct lb_tally *tally, enum lb_guard guard) {
+static struct guarded guarded_by(const struct lb_screen_grid *grid, enum lb_guard guard) {
   struct guarded g = {0};
-  for (size_t i = 0; i < tally->plan->cell_count; i++) {
-    const struct lb_cell *cell = &tally->plan->cells[i];
-    const struct lb_cell_sum *bare = lb_display_cell_at(tally, cell->scenario, cell->system, LB_GUARD_NONE);
-    if (cell->guard != guard || !is_lock(cell) || !bare || !lb_screen_lost(bare) || !is_decided(&tally->cells[i])) continue;
-    g.lost++;
-    if (lb_screen_lost(&tally->cells[i])) g.damaged = g.damaged ? g.damaged : cell;
-    else g.kept++;
+  for (size_t s = 0; s < grid->tally->plan->scenario_count; s++) {
+    for (size_t i = 0; i < grid->systems_count; i++) {
+      const struct lb_cell_sum *bare = lb_screen_at(grid, s, i, LB_GUARD_NONE), *cell = lb_screen_at(grid, s, i, guard);
+      if (!bare || !cell || !is_lock(cell->cell) || !lb_screen_lost(bare) || !is_decided(cell)) continue;
+      g.lost++;
+      if (!lb_screen_lost(cell)) g.kept++;
+      else if (!g.damaged) g.damaged = cell->cell;
+    }
   }
   return g;
 }
 
-static void say_guards(const struct lb_tally *tally, struct text *text) {
+static void say_guards(const struct lb_screen_grid *grid, struct text *text) {
   const struct lb_cell *damaged = NULL;
   for (int guard = LB_GUARD_NONE + 1; guard < LB_GUARD_COUNT; guard++) {
-    struct guarded g = guarded_by(tally, (enum lb_guard)guard);
+    struct guarded g = guarded_by(grid, (enum lb_guard)guard);
     if (!g.lost) continue;
     add(text, "%s%s in %d of %d", text->length ? ", " : "Where exclusion was lost, the data stayed right with ", lb_guard_name((enum lb_guard)guard), g.kept, g.lost);
     if (guard == LB_GUARD_FENCE) damaged = g.damaged;
@@ -144,12 +129,12 @@ static void say_guards(const struct lb_tally *tally, struct text *text) {
   if (damaged) add(text, " The fence failed in %s on %s: the new server gave tokens that were not larger.", damaged->scenario->name, damaged->system);
 }
 
-bool lb_screen_sentence(const struct lb_tally *tally, size_t index, char *ret, size_t size) {
-  static void (*const say[])(const struct lb_tally *, struct text *) = {say_lost, say_kept, say_guards};
+bool lb_screen_sentence(const struct lb_screen_grid *grid, size_t index, char *ret, size_t size) {
+  static void (*const say[])(const struct lb_screen_grid *, struct text *) = {say_lost, say_kept, say_guards};
   struct text text = {ret, size, 0};
   ret[0] = '\0';
   if (index >= sizeof say / sizeof *say) return false;
-  say[index](tally, &text);
+  say[index](grid, &text);
   return true;
 }
 

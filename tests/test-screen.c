@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A run of many cells ends in one screen, however large it is and whatever went wrong.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "scenario/suite.h"
+#include "show/screen.h"
+
+enum { AFTER = 1 };
+
+static struct lb_plan plan;
+static struct lb_tally tally;
+static char text[100000];
+
+static void make(const char *suite_name) {
+  char path[1200], err[1200];
+  struct lb_suite suite;
+  snprintf(path, sizeof path, LB_SOURCE_ROOT "/scenarios/suites/%s.ini", suite_name);
+  if (lb_suite_load(path, LB_SOURCE_ROOT "/scenarios", &suite, err, sizeof err) < 0) fail_msg("%s", err);
+  struct lb_plan_request request = {.scenario_paths = (const char *const *)suite.scenarios,
+                                    .own_settings = (const char *const *)suite.settings,
+                                    .own_guards = suite.own_guards,
+                                    .scenario_count = suite.count,
+                                    .systems = suite.systems,
+                                    .product = true,
+                                    .guards = suite.guards,
+                                    .seed = 1};
+  if (lb_plan_make(&request, &plan, err, sizeof err) < 0) fail_msg("%s", err);
+  assert_int_equal(lb_tally_begin(&plan, &tally), 0);
+  lb_suite_clear(&suite);
+}
+
+static int clear(void **state) {
+  (void)state;
+  lb_tally_clear(&tally);
+  lb_plan_clear(&plan);
+  return 0;
+}
+
+static void end(size_t i, enum lb_verdict verdict) {
+  struct lb_outcome outcome = {.verdict = verdict};
+  if (!plan.cells[i].skip[0]) lb_cell_add(&tally.cells[i], &outcome);
+}
+
+/* As it is expected of each. */
+static void end_all(void) {
+  for (size_t i = 0; i < plan.cell_count; i++) {
+    const struct lb_expect *expect = plan.cells[i].expect;
+    end(i, expect && expect->verdict <= LB_DELAYED ? expect->verdict : LB_SAFE);
+  }
+}
+
+static size_t first_cell(enum lb_verdict verdict) {
+  for (size_t i = 0; i < plan.cell_count; i++)
+    if (tally.cells[i].verdict == verdict && plan.cells[i].expect) return i;
+  fail_msg("no such cell");
+  return 0;
+}
+
+static const char *shown(const char *verdict) {
+  memset(text, 0, sizeof text);
+  FILE *out = fmemopen(text, sizeof text - 1, "w");
+  unsetenv("COLUMNS");
+  lb_print_screen(&(struct lb_screen){&tally, verdict, "/results/x", "Longer: something", AFTER}, out);
+  fclose(out);
+  return text;
+}
+
+static void assert_is_a_screen(const char *at) {
+  size_t lines = 0;
+  for (const char *line = at, *stop; (stop = strchr(line, '\n')); line = stop + 1, lines++) {
+    if (stop - line > LB_SCREEN_COLUMNS) fail_msg("%d columns: %.*s", (int)(stop - line), (int)(stop - line), line);
+    if (stop > line && stop[-1] == ' ') fail_msg("ends with a blank: %.*s", (int)(stop - line), line);
+  }
+  if (lines + AFTER > LB_SCREEN_LINES) fail_msg("%zu lines:\n%s", lines, at);
+}
+
+static void assert_has(const char *part) {
+  if (!strstr(text, part)) fail_msg("missing: %s\nin:\n%s", part, text);
+}
+
+static void the_default_suite_is_shown_whole(void **state) {
+  (void)state;
+  make("quick");
+  end_all();
+  assert_is_a_screen(shown("as expected: counts"));
+  assert_null(strstr(text, "left out"));
+  for (size_t i = 0; i < plan.cell_count; i++) assert_has(plan.cells[i].system);
+  assert_has("explain /results/x failover.redis-token@sentinel\n");
+  assert_has("Longer: something\n");
+}
+
+/* A line for each of many is too much: some are named, and the rest is counted. */
+static void what_is_wrong_comes_first(void **state) {
+  (void)state;
+  make("quick");
+  end_all();
+  size_t i = first_cell(LB_SAFE);
+  end(i, LB_VIOLATED);
+  shown("NOT as expected: counts");
+  assert_is_a_screen(text);
+  const char *second = strchr(text, '\n') + 1;
+  char begin[200];
+  snprintf(begin, sizeof begin, "! %s %s", plan.cells[i].scenario->name, plan.cells[i].system);
+  if (strncmp(second, begin, strlen(begin)) != 0) fail_msg("expected '%s' in the second line of\n%s", begin, text);
+  snprintf(begin, sizeof begin, "explain /results/x %s.%s\n", plan.cells[i].scenario->name, plan.cells[i].system);
+  assert_has(begin);
+}
+
+static void the_largest_suites_have_one_screen(void **state) {
+  static const char *const suites[] = {"guards", "truth", "full", "speed", "flaws", "paper"};
+  char verdict[2000];
+  (void)state;
+  memset(verdict, 'v', sizeof verdict - 1), verdict[sizeof verdict - 1] = '\0';
+  for (size_t k = 5; k < sizeof verdict; k += 9) verdict[k] = ' ';
+  verdict[sizeof verdict - 1] = '\0';
+  for (size_t s = 0; s < sizeof suites / sizeof *suites; s++) {
+    make(suites[s]);
+    assert_is_a_screen(shown("nothing was run yet"));
+    end_all();
+    assert_is_a_screen(shown("as expected: counts"));
+    for (size_t i = 0; i < plan.cell_count; i++) end(i, i % 3 == 0 ? LB_UNDECIDED : i % 3 == 1 ? LB_VIOLATED : LB_STUCK);
+    assert_is_a_screen(shown(verdict));
+    clear(state);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_teardown(the_default_suite_is_shown_whole, clear),
+      cmocka_unit_test_teardown(what_is_wrong_comes_first, clear),
+      cmocka_unit_test(the_largest_suites_have_one_screen),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
