@@ -81,6 +81,12 @@ static void a_suite_may_name_systems_guards_and_trials(void **state) {
   assert_string_equal(s.settings[1], "trials=7");
   assert_string_equal(s.settings[2], "trials=3");
   lb_suite_clear(&s);
+  assert_int_equal(read_suite(ABOUT "[control]\nguards = fence\n[storm]\n", &s), 0);
+  assert_int_equal(s.own_guards[0], 1u << LB_GUARD_FENCE);
+  assert_int_equal(s.own_guards[1], 0);
+  lb_suite_clear(&s);
+  assert_refused(ABOUT "[control]\nguards = fnece\n", "dir/mine.ini:5: no guard 'fnece', did you mean 'fence'? expected none, deadline, "
+                                                      "signal, recheck, claim or fence");
   assert_refused(ABOUT "guards = none, fnece\n", "dir/mine.ini:4: no guard 'fnece', did you mean 'fence'? expected none, deadline, "
                                                  "signal, recheck, claim or fence");
   assert_refused(ABOUT "guards = fence, fence\n", "dir/mine.ini:4: fence stands there twice");

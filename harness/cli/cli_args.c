@@ -106,7 +106,7 @@ static const struct arg {
     {"--against", NULL, TEXT_AGAINST, LB_ARG_AGAINST, "LOCKBENCH",
      "takes turns with another build, -n rounds of a trial each, and compares what both measured; A is the other one"},
     {"--json", NULL, JSON, LB_ARG_JSON, NULL, "JSON on stdout instead of text (results/SCHEMA.md)"},
-    {"-v", "--verbose", VERBOSE, LB_ARG_RUN | LB_ARG_HUNT | LB_ARG_SHRINK, NULL, "a line for every trial, too (default: how far it is, in a pipe every 30 s)"},
+    {"-v", "--verbose", VERBOSE, LB_ARG_RUN | LB_ARG_HUNT | LB_ARG_SHRINK, NULL, "a line for every trial, and all tables at the end (default: how far it is, in a pipe every 30 s; of many cells one screen)"},
     {"--trial", NULL, COUNT_TRIAL, LB_ARG_TRIAL, "N", "tells trial N (default: the first violated trial)"},
     {"--past-lease", NULL, PAST_LEASE, LB_ARG_PAST_LEASE, NULL, "counts overlaps that began after the lease had ended (default: undecided)"},
     {"--export", NULL, TEXT_EXPORT, LB_ARG_EXPORT, "json", "prints the events as JSON lines and judges nothing"},

@@ -14,7 +14,7 @@ struct lb_suite {
   /* Of each scenario, in the order of the file: its path, and what is changed in it, "key=value
    * key=value" ("" = nothing). */
   char **scenarios, **settings;
-  unsigned *own_guards; /* a bit each, of those below; 0 = all of them */
+  unsigned *own_guards; /* of each scenario, a bit each, of `guards`; 0 = all of them */
   size_t count;
   char *systems;   /* "a@x,b@y", NULL = those that the scenarios name */
   unsigned guards; /* one bit each, 0 = all */

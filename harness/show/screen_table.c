@@ -199,7 +199,7 @@ static void say_legend(const struct table *t, char *ret, size_t size) {
     enum lb_verdict verdict;
     const char *text;
   } words[] = {{LB_VIOLATED, "LOST: two held at once"}, {LB_STUCK, "stuck: never granted again"}, {LB_DELAYED, "late: after long"}, {LB_MIXED, "mixed: trials differ"},
-               {LB_NA, "-: no question there"}, {LB_UNDECIDED, "?: undecided"},           {LB_SKIPPED, "skip: missing"},    {LB_VERDICT_NONE, ".: not run"}};
+               {LB_NA, "-: no question"}, {LB_UNDECIDED, "?: undecided"},           {LB_SKIPPED, "skip: missing"},    {LB_VERDICT_NONE, ".: not run"}};
   unsigned seen = 0;
   bool fenced = false, marked = false;
   size_t n = 0;
@@ -216,7 +216,7 @@ static void say_legend(const struct table *t, char *ret, size_t size) {
   if (t->speed) n += (size_t)snprintf(ret, size, "number: hand-offs/s with the most clients");
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (seen >> words[i].verdict & 1) n += (size_t)snprintf(ret + n, size - n, "%s%s", n ? "; " : "", words[i].text);
-  if (fenced) n += (size_t)snprintf(ret + n, size - n, "%s*: a fence kept the data right", n ? "; " : "");
+  if (fenced) n += (size_t)snprintf(ret + n, size - n, "%s*: data right with a fence", n ? "; " : "");
   if (marked) snprintf(ret + n, size - n, "%s!: not as expected", n ? "; " : "");
 }
 

@@ -75,7 +75,7 @@ static void say_lost(const struct lb_screen_grid *grid, struct text *text) {
   }
   if (!locks) return;
   if (!lost) return add(text, "None of %zu lock%s lost exclusion.", locks, locks == 1 ? "" : "s");
-  add(text, "%zu of %zu locks lost exclusion, each in some of its scenarios: ", lost, locks);
+  add(text, "%zu of %zu locks lost exclusion in some scenarios: ", lost, locks);
   for (size_t i = 0; i < grid->systems_count && named < NAMES_SHOWN; i++) {
     struct count count = count_of(grid, i);
     if (count.lost) add(text, "%s%s in %d of %d", named++ ? ", " : "", grid->systems[i], count.lost, count.asked);
