@@ -33,6 +33,7 @@ int lb_cli_report(const struct lb_args *args);
 int lb_cli_explain(const struct lb_args *args);
 int lb_cli_conform(const struct lb_args *args);
 int lb_cli_adapter(const struct lb_args *args);
+int lb_cli_judge(const struct lb_args *args);
 int lb_cli_compare(const struct lb_args *args);
 int lb_cli_serve(const struct lb_args *args);
 int lb_cli_fault(const struct lb_args *args);
@@ -121,6 +122,7 @@ enum {
   LB_ARG_HUNT = 1 << 13, /* -g --faults --budget --without --only --narrow --list --seed -o -j -s -v --plugin --exec */
   LB_ARG_SHRINK = 1 << 14, /* -n -j -o -v --budget --seed, beside --trial and --plugin */
   LB_ARG_SHOW = 1 << 15, /* -b */
+  LB_ARG_JUDGE = 1 << 16, /* -b -n -s -j -o -v --seed --resume */
 };
 
 /* Of lb_args_parse(): --help is among them. */
@@ -188,6 +190,11 @@ struct lb_order { /* what a command wants done */
   size_t path_count;
   const struct lb_suite *suite;    /* that they are of: its plan is the full product; NULL = none */
   bool draw;                       /* the charts and the page, too */
+  /* Of a command with a screen of its own; NULL = the tables of a run. `begin` is called before the first trial: an exit code other than 0 is that of the
+   * command, which then runs none. `tell` prints what came of those trials that are done, and returns the exit code of a run that was not stopped. */
+  int (*begin)(void *data, const struct lb_plan *plan);
+  int (*tell)(void *data, const struct lb_tally *tally, const char *dir);
+  void *data;
 };
 /* Plans it, runs it, writes its results and says what came of it. An exit code. */
 int lb_carry_out(const struct lb_order *order);

@@ -6,6 +6,7 @@
 #define LB_CLI_CONFORM_H
 
 #include "cli.h"
+#include "conform/conform.h"
 #include "run/system.h"
 
 struct lb_conform_order {
@@ -15,6 +16,9 @@ struct lb_conform_order {
   bool named;              /* they were asked for one by one: one whose servers are missing counts */
   bool adapter;            /* as in struct lb_conform_plan */
   const char *const *only; /* as there */
+  /* Not NULL: is told each result, and nothing is printed. */
+  void (*said)(void *data, const struct lb_conform_result *result);
+  void *data;
 };
 /* An exit code. */
 int lb_conform_systems(const struct lb_conform_order *order);

@@ -16,6 +16,12 @@ static const struct lb_cli_command commands[] = {
     {"suite", lb_cli_suite, LB_ARG_RUN | LB_ARG_JSON | LB_ARG_OWN, "SUITE",
      "runs the scenarios of a suite, draws charts and a report",
      "SUITE is one of `list suites`, or an .ini file of your own: scenarios/README.md describes its form.\n"},
+    {"judge", lb_cli_judge, LB_ARG_JUDGE, "LOCK",
+     "answers \"is my lock safe?\" in one screen: what breaks it, how to see it, what to do instead",
+     "LOCK is the command of an adapter ('python3 mine.py', see peers/README.md), a plugin (mine.so), PROTOCOL[@TOPOLOGY], or LIBRARY[@TOPOLOGY] of `list peers`.\n"
+     "Your own lock is held against the contract first (adapter-check, conform). Then the suite `judge` runs. A scenario that means nothing for the lock is left out.\n"
+     "exit: 0 safe in all that was asked, 1 failure of the harness, 2 bad input, 3 not safe, or stuck, 4 undecided, 5 nothing could be asked,\n"
+     "      130 stopped before its end: what is decided is kept, and --resume plays the rest\n"},
     {"list", lb_cli_list, LB_ARG_PLUGIN, "[protocols|topologies|scenarios|suites|steps|points|assumptions]", "lists what there is to run", NULL},
     {"show", lb_cli_show, LB_ARG_PLUGIN | LB_ARG_COST | LB_ARG_SHOW, "NAME", "shows what a protocol promises and what breaks it, or a topology, or a scenario",
      "NAME is PROTOCOL, PROTOCOL@TOPOLOGY, TOPOLOGY or SCENARIO.\n"},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * `run --resume DIR` and `suite --resume DIR`: the arguments of the stopped run are taken apart again, in
+ * `--resume DIR` of `run`, `suite` and `judge`: the arguments of the stopped run are taken apart again, in
  * the folder where it was called. Whether the plan that comes of them is still the same is asked by the
  * journal (run/journal.h).
  */
@@ -34,7 +34,7 @@ static int call_again(const struct lb_args *args, const json_t *head, const char
     argv[argc] = (char *)json_string_value(json_array_get(words, (size_t)argc));
   argv[argc] = NULL;
   const struct lb_cli_command *command = argv[0] ? lb_cli_command_find(argv[0]) : NULL;
-  if (!command || !(command->takes & LB_ARG_RUN)) return lb_complain(LB_EXIT_USAGE, "%s/resume.json: expected the arguments of a run or a suite", folder);
+  if (!command || !(command->takes & (LB_ARG_RUN | LB_ARG_JUDGE))) return lb_complain(LB_EXIT_USAGE, "%s/resume.json: expected the arguments of a run, a suite or a judge", folder);
   if (chdir(json_string_value(json_object_get(head, "cwd"))) < 0)
     return lb_complain(LB_EXIT_USAGE, "%s: the folder where it was started is gone: %s: %s", folder, json_string_value(json_object_get(head, "cwd")), strerror(errno));
   struct lb_args again;

@@ -70,6 +70,7 @@ static int show(const struct lb_tally *tally, const struct lb_run_info *info, co
     int code = print_json(tally);
     return code ? code : info->exit_code;
   }
+  if (order->tell) return order->tell(order->data, tally, dir->final);
   bool screen = is_screen(tally, order);
   if (screen) print_screen(tally, info->verdict, dir->final, order);
   else print_summary(tally, info->verdict, dir->final);
@@ -263,7 +264,8 @@ int lb_carry_out(const struct lb_order *order) {
   if (lb_plan_make(&request, &plan, err, sizeof err) < 0) code = lb_complain(LB_EXIT_USAGE, "%s", err);
   else {
     if (lb_own_at(0) && !asked) lb_complain(0, "runs %s, the lock to use on these servers; -b all runs the others, too", systems);
-    code = order->args->against ? take_turns(&plan, order->args) : execute(&plan, order);
+    code = order->begin ? order->begin(order->data, &plan) : 0;
+    if (code == 0) code = order->args->against ? take_turns(&plan, order->args) : execute(&plan, order);
     lb_plan_clear(&plan);
   }
   free(systems);
