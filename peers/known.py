@@ -4,6 +4,7 @@
 # What peers.ini says, and what of it this machine has. `./bench peers` asks it:
 #   known.py packages [NAME...]   the Debian packages that are missing, a line each: NAME|for which peers
 #   known.py names [NAME...]      a line each
+#   known.py missing [NAME...]    a line each, of those that cannot run here yet
 #   known.py npm [NAME...]        ends with 0 where one of them needs modules of npm
 #   known.py list [NAME...]       one line per peer: its version, or why it is skipped
 # Without a NAME it is about all of them. A NAME that is not there: one line, exit 2.
@@ -113,6 +114,8 @@ def main():
     peers = chosen(read(), sys.argv[2:])
     if what == ["names"]:
         print("\n".join(peers))
+    elif what == ["missing"]:
+        for name in (name for name, peer in peers.items() if not is_there(peer)): print(name)
     elif what == ["npm"]:
         sys.exit(0 if any(peer["npm"] for peer in peers.values()) else 1)
     elif what == ["packages"]:
@@ -126,7 +129,7 @@ def main():
                     pass
             print("%-18s %s" % (name, "skipped: " + why if why else "%-10s %s" % (peer["version"], peer["summary"])), flush=True)
     else:
-        raise ending.BadInput("known.py: expected names, packages, npm or list, got '%s'" % " ".join(sys.argv[1:]))
+        raise ending.BadInput("known.py: expected names, missing, packages, npm or list, got '%s'" % " ".join(sys.argv[1:]))
 
 
 if __name__ == "__main__":

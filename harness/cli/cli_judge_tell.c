@@ -13,7 +13,7 @@
 #include "base/called.h"
 #include "cli.h"
 
-enum { ROWS_MAX = 7, GUARDS_MAX = 3, RESTS_MAX = 4, NAMES_MAX = 600 };
+enum { ROWS_MAX = 6, GUARDS_MAX = 3, RESTS_MAX = 4, NAMES_MAX = 600 };
 
 struct screen {
   const struct lb_judged *judged;
@@ -21,12 +21,13 @@ struct screen {
   const char *dir;
   int asked, broken, stuck, late, open, skipped;
   bool several; /* topologies */
+  int *lines;   /* so far */
 };
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-static void put(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void put(const char *format, ...) {
+static void put(const struct screen *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(const struct screen *s, const char *format, ...) {
   char line[1000];
   va_list args;
   va_start(args, format);
@@ -34,6 +35,7 @@ static void put(const char *format, ...) {
   va_end(args);
   if (n > LB_JUDGE_COLUMNS) memcpy(line + LB_JUDGE_COLUMNS - 3, "...", 4);
   lb_say("%s", line);
+  ++*s->lines;
 }
 
 /* ---- what came of a question ----------------------------------------------------------------- */
@@ -88,23 +90,23 @@ static int tell_verdict(const struct screen *s) {
   const struct lb_judged *j = s->judged;
   snprintf(name, sizeof name, "%s", s->several || !s->tally->plan->cell_count ? j->protocol->name : s->tally->plan->cells[0].system);
   const char *so_far = s->tally->done < s->tally->plan->job_count ? " so far" : "", *s_ = s->asked == 1 ? "" : "s";
-  if (s->broken) return put("not safe: two clients held at once in %d of %d question%s%s: %s", s->broken, s->asked, s_, so_far, name), LB_EXIT_UNEXPECTED;
-  if (s->stuck) return put("not safe: nobody can have the lock any more in %d of %d question%s%s: %s", s->stuck, s->asked, s_, so_far, name), LB_EXIT_UNEXPECTED;
+  if (s->broken) return put(s, "not safe: two clients held at once in %d of %d question%s%s: %s", s->broken, s->asked, s_, so_far, name), LB_EXIT_UNEXPECTED;
+  if (s->stuck) return put(s, "stuck: no two clients held at once, but in %d of %d question%s%s nobody got the lock again: %s", s->stuck, s->asked, s_, so_far, name), LB_EXIT_UNEXPECTED;
   if (s->asked == 0) {
     snprintf(why, sizeof why, "%s", why_skipped(s));
-    return put("nothing could be asked of %s: %s", name, why), LB_EXIT_MISSING;
+    return put(s, "nothing could be asked of %s: %s", name, why), LB_EXIT_MISSING;
   }
-  if (s->open) return put("undecided: %d of %d question%s%s without an answer: %s", s->open, s->asked, s_, so_far, name), LB_EXIT_UNDECIDED;
-  if (j->failed) return put("undecided: no question broke %s, but it fails %d of %d statements of %s", name, j->failed, j->statements, j->check), LB_EXIT_UNDECIDED;
-  return put("safe in all %d question%s%s: %s", s->asked, s_, so_far, name), LB_EXIT_OK;
+  if (s->open) return put(s, "undecided: %d of %d question%s%s without an answer: %s", s->open, s->asked, s_, so_far, name), LB_EXIT_UNDECIDED;
+  if (j->failed) return put(s, "undecided: no question broke %s, but it fails %d of %d statements of %s", name, j->failed, j->statements, j->check), LB_EXIT_UNDECIDED;
+  return put(s, "safe in all %d question%s%s: %s", s->asked, s_, so_far, name), LB_EXIT_OK;
 }
 
 static void tell_check(const struct screen *s) {
   const struct lb_judged *j = s->judged;
   const char *quote = strcmp(j->check ? j->check : "", "conform") == 0 ? "" : "'";
   if (!j->check || j->statements == 0) return;
-  put("%s: %d of %d statements hold%s%s", j->check, j->statements - j->failed, j->statements, j->failed ? "; it fails: " : "", j->first_failed);
-  if (j->failed) put("  %s %s %s%s%s%s", lb_called(), j->check, *quote ? "" : "--plugin ", quote, j->word, quote);
+  put(s, "%s: %d of %d statements hold%s%s", j->check, j->statements - j->failed, j->statements, j->failed ? "; it fails: " : "", j->first_failed);
+  if (j->failed) put(s, "  %s %s %s%s%s%s", lb_called(), j->check, *quote ? "" : "--plugin ", quote, j->word, quote);
 }
 
 /* ---- what broke it --------------------------------------------------------------------------- */
@@ -113,28 +115,28 @@ static void tell_rows(const struct screen *s, enum fate fate, const char *title,
   char names[NAMES_MAX];
   int shown = 0;
   if (all == 0) return;
-  put("%s", title);
+  put(s, "%s", title);
   for (size_t i = 0; i < s->tally->plan->cell_count && shown < room; i++) {
     const struct lb_cell_sum *cell = &s->tally->cells[i];
     const struct lb_scenario *scenario = cell->cell->scenario;
     if (fate_of(cell) != fate) continue;
     int n = fate == BROKEN ? cell->violated : cell->stuck;
-    put("  %d of %d  %-18s %s%s%s", n, lb_cell_decided(cell), scenario->name, scenario->title, s->several ? ", on " : "", s->several ? cell->cell->topology->name : "");
+    put(s, "  %d of %d  %-18s %s%s%s", n, lb_cell_decided(cell), scenario->name, scenario->title, s->several ? ", on " : "", s->several ? cell->cell->topology->name : "");
     shown++;
   }
-  if (all > shown) put("  and %d more: %s", all - shown, names_of(s, fate, (size_t)shown, names));
+  if (all > shown) put(s, "  and %d more: %s", all - shown, names_of(s, fate, (size_t)shown, names));
 }
 
 static void tell_names(const struct screen *s, enum fate fate, const char *before) {
   char names[NAMES_MAX];
-  if (*names_of(s, fate, 0, names)) put("%s%s", before, names);
+  if (*names_of(s, fate, 0, names)) put(s, "%s%s", before, names);
 }
 
 /* The reason of the first one without an answer. */
 static void tell_open(const struct screen *s) {
   tell_names(s, OPEN, "no answer: ");
   for (size_t i = 0; i < s->tally->plan->cell_count; i++)
-    if (fate_of(&s->tally->cells[i]) == OPEN) return put("  %s: %s", s->tally->plan->cells[i].scenario->name, s->tally->cells[i].why);
+    if (fate_of(&s->tally->cells[i]) == OPEN) return put(s, "  %s: %s", s->tally->plan->cells[i].scenario->name, s->tally->cells[i].why);
 }
 
 /* ---- how to see it --------------------------------------------------------------------------- */
@@ -153,8 +155,11 @@ static void tell_explain(const struct screen *s, enum fate fate) {
     const struct lb_cell *cell = &s->tally->plan->cells[i];
     if (fate_of(&s->tally->cells[i]) != fate) continue;
     size_t length = strlen(lb_called()) + strlen(" explain ") + strlen(dir) + strlen(cell->scenario->name) + strlen(cell->system) + 4;
-    put("see it:");
-    lb_say("  %s explain %s%s%s.%s", lb_called(), dir, length > LB_JUDGE_COLUMNS ? " \\\n    " : " ", cell->scenario->name, cell->system);
+    put(s, "see it:");
+    *s->lines += 1 + (length > LB_JUDGE_COLUMNS);
+    if (length <= LB_JUDGE_COLUMNS) return lb_say("  %s explain %s %s.%s", lb_called(), dir, cell->scenario->name, cell->system);
+    lb_say("  %s explain %s \\", lb_called(), dir);
+    lb_say("    %s.%s", cell->scenario->name, cell->system);
     return;
   }
 }
@@ -162,18 +167,17 @@ static void tell_explain(const struct screen *s, enum fate fate) {
 /* ---- what to do instead ---------------------------------------------------------------------- */
 
 static const char *const use[LB_GUARD_COUNT] = {
-    [LB_GUARD_DEADLINE] = "before each access, stop at the end of the lease by the client's own clock",
-    [LB_GUARD_SIGNAL] = "before each access, stop if the session is lost or in doubt",
-    [LB_GUARD_RECHECK] = "before each access, ask the server whether the lock is still held",
-    [LB_GUARD_CLAIM] = "let the resource refuse any token but that of the latest holder",
-    [LB_GUARD_FENCE] = "let the resource refuse a smaller fencing number than it has seen",
+    [LB_GUARD_DEADLINE] = "stop at the end of the lease by your own clock",
+    [LB_GUARD_SIGNAL] = "stop if the session is lost or in doubt",
+    [LB_GUARD_RECHECK] = "ask the server before each access",
+    [LB_GUARD_CLAIM] = "let the resource refuse earlier holders",
+    [LB_GUARD_FENCE] = "let the resource refuse smaller fencing numbers",
 };
 
 /* What the lock rests on in a scenario that breaks it. */
 static const struct {
   const char *scenario, *what;
 } rests[] = {
-    {"contention", "nothing: it excludes nobody even without a fault"},
     {"failover", "a replica that has the grant before the client hears of it"},
     {"failover-slow-link", "a replica that has the grant before the client hears of it"},
     {"split-brain", "an old primary that answers nobody once it is replaced"},
@@ -218,7 +222,7 @@ static void tell_guards(const struct screen *s) {
       if (!told[guard] && helps(s, guard) > most) best = guard, most = helps(s, guard);
     if (most == 0) return;
     told[best] = true;
-    put("  %s (guard %s) helped in %d of %d", use[best], lb_guard_name((enum lb_guard)best), most, s->broken);
+    put(s, "  %-48s guard %-8s helped in %d of %d", use[best], lb_guard_name((enum lb_guard)best), most, s->broken);
   }
 }
 
@@ -237,58 +241,68 @@ static bool any_helped(const struct screen *s, size_t cell) {
 /* Where no guard helped. What two questions have in common is said once. */
 static void tell_rests(const struct screen *s) {
   const char *said[RESTS_MAX];
-  int shown = 0;
-  for (size_t i = 0; i < s->tally->plan->cell_count && shown < RESTS_MAX; i++) {
+  int shown = 0, room = LB_JUDGE_LINES - *s->lines - 3; /* its heading, and the last two lines */
+  for (size_t i = 0; i < s->tally->plan->cell_count && shown < RESTS_MAX && shown < room; i++) {
     const char *scenario = s->tally->plan->cells[i].scenario->name, *what = rests_on(scenario);
-    bool again = !what || fate_of(&s->tally->cells[i]) < STUCK || any_helped(s, i);
+    bool again = !what || fate_of(&s->tally->cells[i]) != BROKEN || any_helped(s, i);
     for (int k = 0; !again && k < shown; k++) again = said[k] == what || strcmp(said[k], what) == 0;
     if (again) continue;
-    if (shown == 0) put("no guard helped here; without a fault-proof lock it rests on:");
-    put("  %s: %s", scenario, what);
+    if (shown == 0) put(s, "no guard helped here; the lock rests on:");
+    put(s, "  %s: %s", scenario, what);
     said[shown++] = what;
   }
 }
 
+/* A load has no fault in it. */
+static bool excludes_nobody(const struct screen *s) {
+  for (size_t i = 0; i < s->tally->plan->cell_count; i++)
+    if (fate_of(&s->tally->cells[i]) == BROKEN && s->tally->plan->cells[i].scenario->kind == LB_KIND_LOAD) return true;
+  return false;
+}
+
 static void tell_instead(const struct screen *s) {
   int most = 0;
+  if (excludes_nobody(s)) return put(s, "do this instead:"), put(s, "  it excludes nobody even without a fault: mend that first, then judge it again");
   for (int guard = LB_GUARD_NONE + 1; guard < LB_GUARD_COUNT; guard++) most = helps(s, guard) > most ? helps(s, guard) : most;
-  if (most) put("do this instead:"), tell_guards(s);
+  if (most) put(s, "do this instead:"), tell_guards(s);
+  if (!s->broken) put(s, "do this instead:"), put(s, "  a lease, or a session that times out, frees the lock of a client that is dead or stopped");
   tell_rests(s);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* What nobody has broken: what that means, and how to go on. */
+/* What held, and how to ask more. */
 static void tell_safe(const struct screen *s) {
   char names[NAMES_MAX];
   names_of(s, HELD, 0, names);
-  put("asked:");
+  put(s, "asked:");
   for (char *at = names; *at;) { /* in lines, at commas */
     size_t length = strlen(at), fits = length;
     for (; fits > LB_JUDGE_COLUMNS - 2;) {
       do fits--;
       while (fits > 1 && at[fits - 1] != ',');
     }
-    put("  %.*s", (int)fits, at);
+    put(s, "  %.*s", (int)fits, at);
     at += fits;
     at += *at == ' ';
   }
-  put("each question was put %s; a rare violation needs more (-n), or a hunt (%s hunt --help)", s->tally->cells[0].trials > 1 ? "several times" : "once", lb_called());
+  put(s, "each question was put %s; a rare violation needs more (-n), or a hunt (%s hunt --help)", s->tally->cells[0].trials > 1 ? "several times" : "once", lb_called());
 }
 
 int lb_judge_tell(const struct lb_judged *judged, const struct lb_tally *tally, const char *dir) {
-  struct screen s = {.judged = judged, .tally = tally, .dir = dir};
+  int lines = 0;
+  struct screen s = {.judged = judged, .tally = tally, .dir = dir, .lines = &lines};
   count(&s);
   int code = tell_verdict(&s);
   tell_check(&s);
   if (s.asked == 0) return code;
   tell_rows(&s, BROKEN, "what broke it:", s.broken, s.stuck ? ROWS_MAX - 3 : ROWS_MAX);
-  tell_rows(&s, STUCK, s.broken ? "and nobody can have it any more:" : "what broke it:", s.stuck, s.broken ? 1 : ROWS_MAX);
+  tell_rows(&s, STUCK, "where nobody got it again:", s.stuck, s.broken ? 1 : ROWS_MAX);
   tell_names(&s, LATE, "free only when its lease or session had ended: ");
   if (s.open) tell_open(&s);
   if (s.broken || s.stuck) tell_explain(&s, s.broken ? BROKEN : STUCK), tell_instead(&s);
   else if (code == LB_EXIT_OK) tell_safe(&s);
-  if (s.skipped) put("not asked on this machine: %d, because %s", s.skipped, why_skipped(&s));
-  put("all of it: %s", shorter(dir));
+  if (s.skipped) put(&s, "not asked on this machine: %d, because %s", s.skipped, why_skipped(&s));
+  put(&s, "all of it: %s", shorter(dir));
   return code;
 }
