@@ -12,7 +12,7 @@ import sys
 import figure
 import style
 from bootstrap import LEAST_REPEATS
-from scaling import COUNTS, draw_panel, label_axis, legend
+from scaling import COUNTS, draw_panel, label_axis, legend, legend_room
 from speed import Speed
 
 METRICS = ("handoffs_per_s", "grants_per_s")
@@ -58,22 +58,18 @@ def by_speed(rows):
 
 
 def paint(run, rows):
-    from matplotlib.figure import Figure
-
-    styles, columns, systems = style.Styles(run), 4, by_speed(rows)
+    styles, systems = style.Styles(run), by_speed(rows)
     apart = sorted({r["round_trip_ms"] for r in rows})
-    legend_height = 0.2 * -(-len(systems) // columns) + 0.15
-    height = 0.55 + 3.4 + 0.5 + legend_height + 0.5
+    below = legend_room(systems) + 0.42
     counts = sorted({r["repeats"] for r in rows if r["repeat"] == "median"})
     known = any(r.get("grants_per_s_low") for r in rows if r["repeat"] == "median")
     interval = "with 95 % bootstrap interval" if known else f"(no interval: fewer than {LEAST_REPEATS})"
-    fig = Figure(figsize=(8.4, height))
-    foot = figure.title_and_foot(fig, "What does distance cost a lock?", [
+    fig, foot = figure.canvas(style.TEXT_WIDTH, 0.2 + 2.4 + below, "What does distance cost a lock?", [
         f"scenario {rows[0]['scenario']} · {rows[0]['clients']} clients want one lock · every link between two hosts is late by half of the round trip",
-        f"repeats as dots, medians over {' to '.join(str(n) for n in counts[:1] + counts[1:][-1:])} repeats {interval} · the axis of round trips is not to scale"], run)[1]
-    bottom = foot + legend_height + 0.45
+        f"repeats as dots, medians over {' to '.join(str(n) for n in counts[:1] + counts[1:][-1:])} repeats {interval} · the axis of round trips is not to scale"], run)
+    height = fig.get_size_inches()[1]
     axes = fig.subplots(1, len(METRICS), squeeze=False, gridspec_kw={
-        "left": 0.07, "right": 0.985, "wspace": 0.25, "bottom": bottom / height, "top": 1 - 0.75 / height})[0]
+        "left": 0.07, "right": 0.985, "wspace": 0.25, "bottom": (foot + below) / height, "top": 1 - (figure.HEAD + 0.2) / height})[0]
     rates = [r[m] for m in METRICS for r in rows if r.get(m)]
     for ax, metric in zip(axes, METRICS):
         draw_panel(ax, rows, systems, styles, metric, lambda r: apart.index(r["round_trip_ms"]), lambda x: x + 0.07)
@@ -83,7 +79,7 @@ def paint(run, rows):
         ax.set_xticks(range(len(apart)), [f"{a:g}" for a in apart])
         ax.set_xlim(-0.4, len(apart) - 0.6)
         label_axis(ax.yaxis, COUNTS, rates)
-    legend(fig, systems, styles, (foot + 0.02) / height, columns)
+    legend(fig, systems, styles, (foot + 0.02) / height)
     return fig
 
 

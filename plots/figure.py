@@ -24,6 +24,7 @@ import style
 
 SCREEN_ONLY = "screen-only"
 ENDINGS = ("csv", "svg", "png", "pdf")
+HEAD = 0.45  # inches, of the title
 
 
 class NotDrawn(Exception):
@@ -58,13 +59,19 @@ def save(figure, stem):
     figure.savefig(f"{stem}.png", format="png", dpi=160, metadata={"Software": None})
     for artist in figure.findobj(lambda a: a.get_gid() == SCREEN_ONLY):
         artist.set_visible(False)
-    box = "tight"
-    if hasattr(figure, "paper_box"):
-        from matplotlib.transforms import Bbox
-
-        box = Bbox.from_extents(*figure.paper_box)
-    figure.savefig(f"{stem}.pdf", format="pdf", bbox_inches=box, pad_inches=0.02,
+    figure.savefig(f"{stem}.pdf", format="pdf", bbox_inches=paper_box(figure), pad_inches=0.02,
                    metadata={"CreationDate": None, "Creator": None, "Producer": None})
+
+
+def paper_box(figure):
+    """As wide as the figure, as high as what is seen: the paper shows it without scaling it."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.transforms import Bbox
+
+    if hasattr(figure, "paper_box"):
+        return Bbox.from_extents(*figure.paper_box)
+    seen = figure.get_tightbbox(FigureCanvasAgg(figure).get_renderer())
+    return Bbox.from_extents(0.02, seen.y0, figure.get_size_inches()[0] - 0.02, seen.y1)
 
 
 def screen_text(figure, x, y, text, **more):
@@ -73,15 +80,19 @@ def screen_text(figure, x, y, text, **more):
     return figure.text(x / width, 1 - y / height, text, gid=SCREEN_ONLY, va="top", **more)
 
 
-def title_and_foot(figure, title, notes, run):
-    """Title on top, notes and the origin of the numbers at the foot; returns the heights both take, in inches."""
-    width, height = figure.get_size_inches()
-    screen_text(figure, 0.15, 0.12, title, size=11.5, weight="bold")
+def canvas(width, body, title, notes, run):
+    """A figure `width` inches wide with `body` inches of height to draw in, between the title and, at the foot, notes and the origin of
+    the numbers. Returns it and the height of the foot."""
+    from matplotlib.figure import Figure
+
     room = int((width - 0.3) / 0.054)
     lines = [line for note in (*notes, run_folder.footer(run)) for line in textwrap.wrap(note, room, break_on_hyphens=False)]
     foot = 0.145 * len(lines) + 0.08
-    screen_text(figure, 0.15, height - foot, "\n".join(lines), size=7, color=style.DARK_GREY, linespacing=1.35)
-    return 0.42, foot
+    height = HEAD + body + foot
+    fig = Figure(figsize=(width, height))
+    screen_text(fig, 0.15, 0.12, title, size=11.5, weight="bold")
+    screen_text(fig, 0.15, height - foot, "\n".join(lines), size=7, color=style.DARK_GREY, linespacing=1.35)
+    return fig, foot
 
 
 def _forget(folder, name):

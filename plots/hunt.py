@@ -17,10 +17,9 @@ WORDS = {"restart": "restart", "kill": "kill", "pause": "stop", "isolate": "cut 
          "cut": "cut off from some servers", "cutoff": "cut off", "ahead": "wall clock ahead", "behind": "wall clock back", "fast": "clock twice as fast",
          "slow": "clock half as fast", "cutone": "cut off from one server"}
 HOSTS = {"P": "primary", "f": "minority", "one": "one of the minority", "most": "majority", "all": "all servers", "c1": "holder", "c2": "waiter"}
-MARKS = {"minimal": ("s", True, 90), "unreal": ("P", False, 60), "sometimes": ("s", False, 90), "late": ("v", True, 30), "other": ("d", False, 40)}
+MARKS = {"minimal": ("s", True, 50), "unreal": ("P", False, 45), "sometimes": ("s", False, 50), "late": ("v", True, 30), "other": ("d", False, 40)}
 LEGEND = {"minimal": "breaks within a lease, n of n", "unreal": "the same, only with a clock that no machine has", "sometimes": "breaks within a lease, k of n", "late": "breaks after the lease only", "other": "no double hold: damage or numbers only"}
-
-
+ROW, FOOT, CHAR = 0.145, 0.65, 0.057  # inches: a mechanism, the four lines below them, a letter
 QUIET = {"smaller": {"marker": "s", "s": 16, "facecolors": "none", "edgecolors": style.GREY, "linewidths": 0.7},
          "kept": {"marker": ".", "s": 26, "color": style.GREY},
          "not run": {"marker": "x", "s": 14, "color": style.GREY, "linewidths": 0.7}}
@@ -62,7 +61,11 @@ def draw(hunts, mechanisms, out):
     style.matplotlib_deterministic()
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(1.2 + 0.095 * max(len(say(m)) for m in mechanisms) + 0.62 * len(hunts), 1.9 + 0.27 * len(mechanisms)))
+    names, rows = CHAR * max(len(say(m)) for m in mechanisms) + 0.1, ROW * len(mechanisms)
+    heads, width = CHAR * max(map(len, hunts)) * 0.87 + 0.2, style.TEXT_WIDTH  # they lean by 60 degrees
+    height = heads + rows + FOOT
+    figure = plt.figure(figsize=(width, height))
+    axes = figure.add_axes((names / width, FOOT / height, min(0.45 * len(hunts), width - names - 0.6 * heads) / width, rows / height))
     for x, found in enumerate(hunts.values()):
         for y, mechanism in enumerate(mechanisms):
             if not breaks(found, mechanism):
@@ -74,8 +77,8 @@ def draw(hunts, mechanisms, out):
         axes.scatter([], [], marker=marker, s=size, facecolors=style.VERMILION if filled else "none", edgecolors=style.VERMILION, label=LEGEND[kind])
     for kind, text in (("smaller", "a part of it does it alone"), ("kept", "run, and it kept exclusion"), ("not run", "not run there")):
         axes.scatter([], [], **QUIET[kind], label=text)
-    axes.set_xticks(range(len(hunts)), list(hunts), rotation=35, ha="left", fontsize=8)
-    axes.set_yticks(range(len(mechanisms)), [say(m) for m in mechanisms], fontsize=8)
+    axes.set_xticks(range(len(hunts)), list(hunts), rotation=60, ha="left", rotation_mode="anchor")
+    axes.set_yticks(range(len(mechanisms)), [say(m) for m in mechanisms])
     axes.xaxis.tick_top()
     axes.set_xlim(-0.6, len(hunts) - 0.4)
     axes.set_ylim(len(mechanisms) - 0.4, -0.6)
@@ -87,8 +90,8 @@ def draw(hunts, mechanisms, out):
     for spine in axes.spines.values():
         spine.set_visible(False)
     axes.tick_params(length=0)
-    axes.legend(loc="upper left", bbox_to_anchor=(0, -0.02), ncols=2, frameon=False, fontsize=8)
-    figure.savefig(out, bbox_inches="tight", dpi=130, metadata=SAVED[out[-4:]])
+    figure.legend(loc="lower left", bbox_to_anchor=(0, 0), ncols=2, labelspacing=0.2, borderpad=0, columnspacing=1)
+    figure.savefig(out, dpi=130, metadata=SAVED[out[-4:]])
 
 
 def write(hunts, mechanisms, out):

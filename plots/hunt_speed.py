@@ -15,7 +15,7 @@ import labels
 import scaling
 import style
 from bootstrap import median_interval
-from safety_speed import CLIENTS, dots
+from safety_speed import BODY, CLIENTS, dots
 from speed import Speed
 
 COLUMNS = ("system", "style", "core", "core_broke", "share", "smallest", "clients", "repeats", "handoffs_per_s", "handoffs_per_s_low", "handoffs_per_s_high")
@@ -36,16 +36,15 @@ def label_of(row):
 
 
 def paint(run, speed, hunts, rows, missing):
-    from matplotlib.figure import Figure
-
-    styles, fig = style.Styles(run), Figure(figsize=(8.2, 5.6))
+    styles = style.Styles(run)
     notes = [f"k of m: of the timelines with one fault that all systems with servers have, those that broke exclusion within a lease; then the least "
              f"number of faults that broke it every time · hunts: {'; '.join(dict.fromkeys(h.said for h in hunts.values()))} · {speed.note()} · median over "
              f"repeats with 95 % bootstrap interval"]
     if missing:
         notes.append(f"hunted, speed not measured: {', '.join(missing)}")
-    foot = figure.title_and_foot(fig, "What does safety cost? The faults that break it", notes, run)[1]
-    ax = fig.add_axes((0.09, (foot + 0.55) / 5.6, 0.88, 1 - (foot + 0.55 + 0.6) / 5.6))
+    fig, foot = figure.canvas(style.TEXT_WIDTH, BODY, "What does safety cost? The faults that break it", notes, run)
+    height = fig.get_size_inches()[1]
+    ax = fig.add_axes((0.08, (foot + 0.42) / height, 0.9, (BODY - 0.42) / height))
     dots(ax, styles, rows)
     most = max(0.2, 1.25 * max(r["share"] for r in rows))
     ax.set_xlim(most, -0.06 * most)

@@ -22,7 +22,7 @@ COLUMNS = ("scenario", "system", "session_ms", "delay_ms", "ends_from_ms", "ends
 OUTCOMES = {  # marker, colour, filled, label
     "violated": ("X", style.VERMILION, True, "two clients held"),
     "safe": ("o", style.GREEN, False, "safe"),
-    "left": ("s", style.BLUE, False, "safe: the server had left the leader"),
+    "left": ("s", style.BLUE, False, "safe: its server had left"),
     "stuck": ("D", style.BLACK, False, "stuck"),
     "delayed": ("d", style.BLACK, False, "delayed"),
     "undecided": ("+", style.DARK_GREY, True, "undecided"),
@@ -113,25 +113,24 @@ def legend(fig, rows, bottom):
                       markerfacecolor=OUTCOMES[o][1] if OUTCOMES[o][2] else "white") for o in shown]
     handles.append(Line2D([], [], color=style.BLACK, linewidth=1.4, label="length of the session"))
     if rows[0]["ends_to_ms"]:
-        handles.append(Patch(color=style.BLACK, alpha=BAND_ALPHA, linewidth=0, label="when the leader may end it"))
+        handles.append(Patch(color=style.BLACK, alpha=BAND_ALPHA, linewidth=0, label="leader may end it"))
     if rows[0]["limit_ms"]:
         handles.append(Line2D([], [], color=style.BLACK, linewidth=1.4, linestyle=style.DASHES[style.DASHED], label="syncLimit × tickTime"))
-    fig.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, bottom), ncol=3, handlelength=2.4)
+    fig.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, bottom), ncol=2, handlelength=1.6,
+               columnspacing=1, labelspacing=0.25)
 
 
 def paint(run, rows):
-    from matplotlib.figure import Figure
-
     sessions = sorted({r["session_ms"] for r in rows})
-    legend_height = 0.6
-    height = 0.55 + 0.8 * len(sessions) + 0.5 + legend_height + 0.5
-    fig = Figure(figsize=(7.4, height))
-    foot = figure.title_and_foot(fig, "How late may a follower be?", [
-        f"scenario {rows[0]['scenario']} · {rows[0]['system']} · each mark is a trial · late is what the leader sends to the server of the waiter"], run)[1]
-    ax = fig.subplots(gridspec_kw={"left": 0.17, "right": 0.97, "bottom": (foot + legend_height + 0.5) / height, "top": 1 - 0.6 / height})
+    lanes, below = 0.5 * len(sessions), 1.0
+    fig, foot = figure.canvas(style.COLUMN_WIDTH, lanes + below, "How late may a follower be?", [
+        f"scenario {rows[0]['scenario']} · {rows[0]['system']} · each mark is a trial · late is what the leader sends to the server of the waiter"], run)
+    height = fig.get_size_inches()[1]
+    ax = fig.subplots(gridspec_kw={"left": 0.25, "right": 0.97, "bottom": (foot + below) / height, "top": (foot + below + lanes) / height})
     draw_marks(ax, rows, sessions)
     draw_edges(ax, rows, sessions)
-    ax.set_yticks(range(len(sessions)), [f"session {s:g} ms" for s in sessions])
+    ax.set_yticks(range(len(sessions)), [f"{s:g} ms" for s in sessions])
+    ax.set_ylabel("session")
     ax.set_ylim(-0.5, len(sessions) - 0.5)
     ax.grid(axis="y", visible=False)
     ax.set_xlim(0, 1.05 * max([*sessions, *(r["delay_ms"] for r in rows), *(r["ends_to_ms"] or 0 for r in rows), rows[0]["limit_ms"] or 0]))

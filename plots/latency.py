@@ -74,19 +74,15 @@ def draw_panel(ax, rows, styles, clients, locks):
 
 
 def paint(run, speed, rows, clients):
-    from matplotlib.figure import Figure
-
-    styles, columns = style.Styles(run), 4
+    styles = style.Styles(run)
     systems = [s for s in speed.systems if any(r["system"] == s for r in rows)]
-    legend_height = 0.2 * -(-len(systems) // columns) + 0.15
-    height = 0.55 + 3.6 + 0.5 + legend_height + 0.5
-    fig = Figure(figsize=(10.2 if len(clients) > 1 else 7.4, height))
-    foot = figure.title_and_foot(fig, "How long does an acquire take?", [
+    below = scaling.legend_room(systems) + 0.42
+    fig, foot = figure.canvas(style.TEXT_WIDTH, 0.2 + 1.9 + below, "How long does an acquire take?", [
         f"{speed.note()} · repeats added up · curves stop where fewer than {TAIL_SAMPLES} samples remain"
-        " · closed loop: a client asks again when it has released"], run)[1]
+        " · closed loop: a client asks again when it has released"], run)
+    height = fig.get_size_inches()[1]
     axes = fig.subplots(1, len(clients), squeeze=False, sharey=True, gridspec_kw={
-        "left": 0.075 if len(clients) > 1 else 0.1, "right": 0.97, "wspace": 0.1,
-        "bottom": (foot + legend_height + 0.45) / height, "top": 1 - 0.75 / height})[0]
+        "left": 0.085, "right": 0.97, "wspace": 0.1, "bottom": (foot + below) / height, "top": 1 - (figure.HEAD + 0.2) / height})[0]
     most = max(r["samples"] / r["beyond"] for r in rows)
     for ax, count in zip(axes, clients):
         draw_panel(ax, rows, styles, count, speed.locks())
@@ -100,7 +96,7 @@ def paint(run, speed, rows, clients):
     scaling.label_axis(axes[0].yaxis, scaling.TIMES, [r["wait_us"] for r in rows])
     for ax in axes[1:]:
         ax.tick_params(axis="y", which="both", length=0, labelleft=False)
-    scaling.legend(fig, systems, styles, (foot + 0.02) / height, columns)
+    scaling.legend(fig, systems, styles, (foot + 0.02) / height)
     return fig
 
 

@@ -24,6 +24,7 @@ from speed import Speed
 COLUMNS = ("system", "style", "scenarios", "safe", "violated", "stuck", "delayed", "mixed", "share", "more_scenarios", "more_safe",
            "clients", "repeats", "handoffs_per_s", "handoffs_per_s_low", "handoffs_per_s_high")
 DECIDED = ("safe", "violated", "stuck", "delayed", "mixed")
+BODY = 3.1  # inches, of the axes and what stands below them
 CLIENTS = 16
 NO_FAULT = re.compile(r"client \d+ |await |wait |observe ")
 
@@ -84,10 +85,7 @@ def dots(ax, styles, rows):
 
 
 def paint(run, fast, speed, rows, core, missing):
-    from matplotlib.figure import Figure
-
     styles = style.Styles(run)
-    fig = Figure(figsize=(8.2, 5.9))
     notes = [f"safe k of m: of the directed fault scenarios that were decided for every system drawn, guard none; violated, "
              f"stuck, delayed and mixed count against it · {speed.note()} · median over repeats with 95 % bootstrap interval",
              *([] if fast is run else [f"speed: run {fast['id']}"]),
@@ -95,8 +93,9 @@ def paint(run, fast, speed, rows, core, missing):
              f"without servers are not drawn"]
     if missing:
         notes.append(f"safety known, speed not measured: {', '.join(missing)}")
-    foot = figure.title_and_foot(fig, "What does safety cost?", notes, run)[1]
-    ax = fig.add_axes((0.09, (foot + 0.55) / 5.9, 0.88, 1 - (foot + 0.55 + 0.6) / 5.9))
+    fig, foot = figure.canvas(style.TEXT_WIDTH, BODY, "What does safety cost?", notes, run)
+    height = fig.get_size_inches()[1]
+    ax = fig.add_axes((0.08, (foot + 0.42) / height, 0.9, (BODY - 0.42) / height))
     dots(ax, styles, rows)
     ax.set_xlim(-0.06, 1.06)
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])

@@ -50,7 +50,7 @@ metrics = ""
 do for [m in "handoffs_per_s grants_per_s handoff_p50_us handoff_p99_us"] { if (strstrt(have, " ".m."/") > 0) { metrics = metrics." ".m } }
 panels = words(metrics)
 title_of(m) = m eq "handoffs_per_s" ? "Hand-offs per second" : m eq "grants_per_s" ? "Grants per second" : \
-  m eq "handoff_p50_us" ? "Hand-off, median" : "Hand-off, 99th percentile"
+  m eq "handoff_p50_us" ? "Hand-off, median" : "Hand-off, p99"
 
 # The gaps: METRIC/CLIENTS/SYSTEM, and the lines that name them.
 gaps = ""

@@ -23,7 +23,7 @@ COLUMNS = ("system", "style", "clients", "repeat", "repeats",
            *(f"{metric}{end}" for metric in METRICS for end in ("", "_low", "_high")))
 WANTED = {1: "All clients want the same lock", 0: "Every client has a lock of its own"}
 TITLES = {"handoffs_per_s": "Hand-offs per second", "grants_per_s": "Grants per second",
-          "handoff_p50_us": "Hand-off, median", "handoff_p99_us": "Hand-off, 99th percentile"}
+          "handoff_p50_us": "Hand-off, median", "handoff_p99_us": "Hand-off, p99"}
 TIMES = ((1e-3, "1 ns"), (0.01, "10 ns"), (0.1, "100 ns"), (1, "1 µs"), (10, "10 µs"), (100, "100 µs"), (1e3, "1 ms"),
          (1e4, "10 ms"), (1e5, "100 ms"), (1e6, "1 s"), (1e7, "10 s"), (1e8, "100 s"))
 COUNTS = ((0.01, "0.01"), (0.1, "0.1"), (1, "1"), (10, "10"), (100, "100"), (1e3, "1 k"), (1e4, "10 k"), (1e5, "100 k"),
@@ -62,7 +62,7 @@ def mark_gaps(ax, rows, metric, styles):
     last, height = None, 0
     for clients, system in gaps(rows, metric):
         last, height = clients, height + 1 if clients == last else 0
-        ax.text(clients, 0.015 + 0.035 * height, GAP, transform=ax.get_xaxis_transform(), ha="center", va="bottom", size=7, color=styles.of(system)[0],
+        ax.text(clients, 0.015 + 0.075 * height, GAP, transform=ax.get_xaxis_transform(), ha="center", va="bottom", color=styles.of(system)[0],
                 gid=f"gap {metric} {system}")
 
 
@@ -93,28 +93,33 @@ def draw_panel(ax, rows, systems, styles, metric, at, beside):
                 **styles.marker(system), gid=f"medians {metric} {system}")
 
 
-def legend(fig, systems, styles, bottom, columns):
+LEGEND_COLUMNS = 3
+
+
+def legend_room(systems):
+    """Inches."""
+    return 0.15 * -(-len(systems) // LEGEND_COLUMNS) + 0.1
+
+
+def legend(fig, systems, styles, bottom):
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], label=s, **(styles.marker(s) | styles.line(s))) for s in systems]
-    fig.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, bottom), ncol=columns, handlelength=3.2)
+    fig.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, bottom), ncol=LEGEND_COLUMNS, handlelength=3.2,
+               labelspacing=0.25)
 
 
 def paint(run, speed, rows):
-    from matplotlib.figure import Figure
-
-    styles, columns = style.Styles(run), 4
+    styles = style.Styles(run)
     metrics = [m for m in METRICS if any(r.get(m) for r in rows)]
-    legend_height = 0.2 * -(-len(speed.systems) // columns) + 0.15
-    height = 0.55 + 3.4 + 0.5 + legend_height + 0.5
-    fig = Figure(figsize=(11.4, height))
-    foot = figure.title_and_foot(fig, f"What does a lock cost?  {WANTED.get(speed.keys, f'{speed.keys} locks, chosen at random')}", [
+    below = legend_room(speed.systems) + 0.42
+    fig, foot = figure.canvas(style.TEXT_WIDTH, 0.2 + 1.75 + below, f"What does a lock cost?  {WANTED.get(speed.keys, f'{speed.keys} locks, chosen at random')}", [
         f"{speed.note()} · repeats as dots, medians over repeats with 95 % bootstrap interval"
         f"{'' if any(r.get('grants_per_s_low') for r in rows) else f' (none: fewer than {LEAST_REPEATS} repeats)'}"
-        f" · hand-off: released → next granted · a p99 has at least {TAIL_SAMPLES} samples beyond it", *(line for m in metrics for line in say_gaps(rows, m))], run)[1]
-    bottom = foot + legend_height + 0.45
+        f" · hand-off: released → next granted · a p99 has at least {TAIL_SAMPLES} samples beyond it", *(line for m in metrics for line in say_gaps(rows, m))], run)
+    height = fig.get_size_inches()[1]
     axes = fig.subplots(1, len(metrics), squeeze=False, gridspec_kw={
-        "left": 0.05, "right": 0.99, "wspace": 0.3, "bottom": bottom / height, "top": 1 - 0.75 / height})[0]
+        "left": 0.065, "right": 0.99, "wspace": 0.42, "bottom": (foot + below) / height, "top": 1 - (figure.HEAD + 0.2) / height})[0]
     rates = [r[m] for m in METRICS[:2] for r in rows if r.get(m)]
     times = [r[m] for m in METRICS[2:] for r in rows if r.get(m)]
     for ax, metric in zip(axes, metrics):
@@ -131,7 +136,7 @@ def paint(run, speed, rows):
             label_axis(ax.yaxis, COUNTS, rates)
         else:
             label_axis(ax.yaxis, TIMES, times)
-    legend(fig, speed.systems, styles, (foot + 0.02) / height, columns)
+    legend(fig, speed.systems, styles, (foot + 0.02) / height)
     return fig
 
 

@@ -16,17 +16,17 @@ set style line 13 lc rgb "#009E73" pt 5 dt 1 lw 1.6 ps 0.8 # zk-sequential@zk
 set style line 14 lc rgb "#009E73" pt 4 dt 2 lw 1.6 ps 0.8 # zk-sequential@zk-x3
 set style line 15 lc rgb "#0072B2" pt 13 dt 1 lw 1.6 ps 0.8 # pg-row@pg
 set style line 16 lc rgb "#0072B2" pt 12 dt 2 lw 1.6 ps 0.8 # pg-row@pg-async
-set style line 17 lc rgb "#0072B2" pt 11 dt 3 lw 1.6 ps 0.8 # pg-row@pg-sync
-set style line 18 lc rgb "#0072B2" pt 10 dt 4 lw 1.6 ps 0.8 # pg-row@pg-nosync
-set style line 19 lc rgb "#56B4E9" pt 13 dt 1 lw 1.6 ps 0.8 # pg-lease@pg
-set style line 20 lc rgb "#56B4E9" pt 12 dt 2 lw 1.6 ps 0.8 # pg-lease@pg-async
+set style line 17 lc rgb "#0072B2" pt 13 dt 3 lw 1.6 ps 0.8 # pg-row@pg-sync
+set style line 18 lc rgb "#0072B2" pt 12 dt 4 lw 1.6 ps 0.8 # pg-row@pg-nosync
+set style line 19 lc rgb "#56B4E9" pt 11 dt 1 lw 1.6 ps 0.8 # pg-lease@pg
+set style line 20 lc rgb "#56B4E9" pt 10 dt 2 lw 1.6 ps 0.8 # pg-lease@pg-async
 set style line 21 lc rgb "#56B4E9" pt 11 dt 3 lw 1.6 ps 0.8 # pg-lease@pg-sync
 set style line 22 lc rgb "#56B4E9" pt 10 dt 4 lw 1.6 ps 0.8 # pg-lease@pg-nosync
-set style line 23 lc rgb "#882255" pt 13 dt 1 lw 1.6 ps 0.8 # pg-lease-client@pg
-set style line 24 lc rgb "#882255" pt 12 dt 2 lw 1.6 ps 0.8 # pg-lease-client@pg-async
-set style line 25 lc rgb "#882255" pt 11 dt 3 lw 1.6 ps 0.8 # pg-lease-client@pg-sync
-set style line 26 lc rgb "#882255" pt 10 dt 4 lw 1.6 ps 0.8 # pg-lease-client@pg-nosync
-set style line 27 lc rgb "#332288" pt 11 dt 1 lw 1.6 ps 0.8 # other 1
-set style line 28 lc rgb "#332288" pt 10 dt 2 lw 1.6 ps 0.8 # other 2
+set style line 23 lc rgb "#882255" pt 15 dt 1 lw 1.6 ps 0.8 # pg-lease-client@pg
+set style line 24 lc rgb "#882255" pt 14 dt 2 lw 1.6 ps 0.8 # pg-lease-client@pg-async
+set style line 25 lc rgb "#882255" pt 15 dt 4 lw 1.6 ps 0.8 # pg-lease-client@pg-sync
+set style line 26 lc rgb "#882255" pt 14 dt 3 lw 1.6 ps 0.8 # pg-lease-client@pg-nosync
+set style line 27 lc rgb "#332288" pt 4 dt 1 lw 1.6 ps 0.8 # other 1
+set style line 28 lc rgb "#332288" pt 15 dt 2 lw 1.6 ps 0.8 # other 2
 set style line 29 lc rgb "#332288" pt 8 dt 3 lw 1.6 ps 0.8 # other 3
-set style line 30 lc rgb "#332288" pt 15 dt 4 lw 1.6 ps 0.8 # other 4
+set style line 30 lc rgb "#332288" pt 5 dt 4 lw 1.6 ps 0.8 # other 4

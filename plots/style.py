@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """style.py - one look for all figures: a colour, marker and dash per system, a colour and glyph per verdict.
 
-The hue belongs to the protocol, marker and dash to the topology it runs on, so that a system is recognised without
+The hue belongs to the protocol. No two systems have the same marker and dash, so that each is recognised without
 colour. Hues are those of Okabe and Ito, which people with colour-blindness tell apart, and two dark ones that differ
 from them by lightness, too; vermilion is for violations. `python3 plots/style.py` prints the same table for gnuplot;
 plots/style.gp is that output, and a test compares the two.
@@ -25,8 +25,15 @@ LEFT, BOLD_PLUS = ("<", True, 9), ("P", True, 1)
 SOLID, DASHED, DOTTED, DASH_DOT = 1, 2, 3, 4  # gnuplot's dashtypes
 DASHES = {SOLID: (0, ()), DASHED: (0, (5, 2)), DOTTED: (0, (1.2, 1.6)), DASH_DOT: (0, (6, 2, 1.2, 2))}  # matplotlib's
 
-_POSTGRES = {"pg": (DIAMOND, SOLID), "pg-async": (DIAMOND_OPEN, DASHED), "pg-sync": (DOWN, DOTTED),
-             "pg-nosync": (DOWN_OPEN, DASH_DOT)}
+
+# Inches, in which the paper (paper/style.tex) shows a figure: nothing is scaled there, and no text is smaller than TEXT points.
+TEXT_WIDTH, COLUMN_WIDTH, TEXT = 178 / 25.4, 86 / 25.4, 8
+
+
+def _postgres(filled, opened, last=(DOTTED, DASH_DOT)):
+    return {"pg": (filled, SOLID), "pg-async": (opened, DASHED), "pg-sync": (filled, last[0]), "pg-nosync": (opened, last[1])}
+
+
 _PROTOCOLS = {  # colour, topologies; grey: not locks one would deploy, but the harness's own cost and the floor
     "null": (GREY, {"none": (CROSS, DOTTED)}),
     "local": (DARK_GREY, {"none": (PLUS, DASHED)}),
@@ -36,14 +43,14 @@ _PROTOCOLS = {  # colour, topologies; grey: not locks one would deploy, but the 
                              "sentinel-minreplicas": (PENTAGON_OPEN, DASH_DOT), "cluster": (SQUARE, DASHED)}),
     "redlock": (PURPLE, {"redis-x5": (UP, SOLID), "redis-x3": (UP_OPEN, DASHED), "redis-x5-aof": (LEFT, DOTTED)}),
     "zk-sequential": (GREEN, {"zk": (SQUARE, SOLID), "zk-x3": (SQUARE_OPEN, DASHED)}),
-    "pg-row": (BLUE, _POSTGRES),
-    "pg-lease": (SKY, _POSTGRES),
-    "pg-lease-client": (WINE, _POSTGRES),
+    "pg-row": (BLUE, _postgres(DIAMOND, DIAMOND_OPEN)),
+    "pg-lease": (SKY, _postgres(DOWN, DOWN_OPEN)),
+    "pg-lease-client": (WINE, _postgres(PENTAGON, PENTAGON_OPEN, (DASH_DOT, DOTTED))),
 }
 SYSTEMS = {f"{protocol}@{topology}": (colour, marker, dash) for protocol, (colour, topologies) in _PROTOCOLS.items()
            for topology, (marker, dash) in topologies.items()}
 # For systems this table does not know (plugins): by their rank by name among the unknown ones of a run.
-OTHERS = [(INDIGO, DOWN, SOLID), (INDIGO, DOWN_OPEN, DASHED), (INDIGO, UP_OPEN, DOTTED), (INDIGO, PENTAGON, DASH_DOT)]
+OTHERS = [(INDIGO, SQUARE_OPEN, SOLID), (INDIGO, PENTAGON, DASHED), (INDIGO, UP_OPEN, DOTTED), (INDIGO, SQUARE, DASH_DOT)]
 
 # verdict: (fill, hatch, glyph, colour of text). Fills are light tints, except for the one thing nobody may overlook.
 VERDICTS = {
@@ -111,12 +118,12 @@ def matplotlib_deterministic():
     matplotlib.use("Agg")
     matplotlib.rcdefaults()
     matplotlib.rcParams.update({
-        "svg.hashsalt": "lockbench", "pdf.fonttype": 42, "font.family": "DejaVu Sans", "font.size": 9,
+        "svg.hashsalt": "lockbench", "pdf.fonttype": 42, "font.family": "DejaVu Sans", "font.size": TEXT,
         "hatch.linewidth": 0.5, "hatch.color": "#BDBDBD", "figure.facecolor": "white", "text.parse_math": False,
         "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": DARK_GREY, "axes.axisbelow": True,
-        "axes.titlesize": 9, "axes.titlepad": 8, "axes.grid": True, "grid.color": GRID, "grid.linewidth": 0.8,
+        "axes.titlesize": 8.5, "axes.titlepad": 6, "axes.grid": True, "grid.color": GRID, "grid.linewidth": 0.8,
         "xtick.color": DARK_GREY, "ytick.color": DARK_GREY, "xtick.labelcolor": BLACK, "ytick.labelcolor": BLACK,
-        "xtick.labelsize": 8, "ytick.labelsize": 8, "legend.frameon": False, "legend.fontsize": 8,
+        "xtick.labelsize": TEXT, "ytick.labelsize": TEXT, "legend.frameon": False, "legend.fontsize": TEXT,
     })
     return matplotlib
 

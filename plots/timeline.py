@@ -4,12 +4,13 @@
 import figure
 import style
 
-HOLD, HOLD_EDGE, SHADE, FAULT = "#9CCBE8", style.BLUE, "#F9D9C4", "#D9D9D9"
+HOLD, HOLD_EDGE, SHADE, FAULT = "#9CCBE8", style.BLUE, "#F9D9C4", "#C8C8C8"
 ENDS_HOLD = ("release", "lost", "crash")
 MANY_TEXTS = 16  # accesses of a client; of more none is named
 MANY = 400  # events; of a longer history only the surroundings of its first overlap are drawn
 ENLARGE_BELOW = 0.15  # share of the width
-ROW, LANE, LEVEL = 0.23, 0.68, 0.165  # inches: a fault, a client, a line of small texts
+LEGEND = 0.42  # inches: two lines
+ROW, LANE, LEVEL = 0.19, 0.64, 0.145  # inches: a fault, a client, a line of small texts
 # Verbs of faults, and of what ends them.
 LASTING = {"cut": {"heal"}, "slow": {"heal"}, "drop": {"heal"}, "hold": {"release", "heal"}, "pause": {"resume"}, "kill": {"restart"}}
 
@@ -163,10 +164,10 @@ def length(ms):
 
 
 class Levels:
-    """Texts in one line, and in the next where they would meet. Widths are those of a text of 7 points, about."""
+    """Texts in one line, and in the next where they would meet. Widths are those of a text of 8 points, about."""
 
     def __init__(self, per_inch):
-        self.ends, self.char = [], 0.058 * per_inch
+        self.ends, self.char = [], 0.066 * per_inch
 
     def level(self, x, text, align="left"):
         wide = self.char * len(text)
@@ -196,7 +197,7 @@ class Panel:
 
     def _beside(self, at, what, levels):
         """Right of its moment, or left of it where the picture ends."""
-        wide = 0.058 * self.per_inch * len(what)
+        wide = 0.066 * self.per_inch * len(what)
         if at + wide > self.end:
             return levels.level(max(self.begin, at - wide - 0.1 * self.per_inch), what), "right"
         return levels.level(at, what), "left"
@@ -229,7 +230,7 @@ class Panel:
                 ax.text(at, self._lane(who), " † died", size=8, va="center", clip_on=True)
 
     def _lane(self, who):
-        return self.lane_top + LANE * (self.story.clients.index(who) + 0.62)
+        return self.lane_top + LANE * (self.story.clients.index(who) + 0.57)
 
     def _overlap(self, ax, low, high):
         if high < self.begin or low > self.end:
@@ -242,7 +243,7 @@ class Panel:
         middle = (max(low, self.begin) + min(high, self.end)) / 2
         half = 0.035 * self.per_inch * len(text)
         middle = min(max(middle, self.begin + half), self.end - half)
-        ax.text(middle, self.lane_top - 0.05, text, ha="center", va="bottom", size=7.5, weight="bold", color="#9A4300",
+        ax.text(middle, self.lane_top - 0.05, text, ha="center", va="bottom", size=8, weight="bold", color="#9A4300",
                 bbox={"facecolor": "white", "linewidth": 0, "pad": 0.6})
 
     def _fault(self, ax, fault, y):
@@ -252,23 +253,23 @@ class Panel:
             if self.begin <= edge < self.end:
                 ax.plot([edge, edge], [y - 0.4 * ROW, self.height], color=style.GREY, linewidth=0.7,
                         linestyle=(0, (3, 2)), zorder=0.7)
-        wide, pad = 0.062 * self.per_inch * len(fault["text"]), 0.06 * self.per_inch
+        wide, pad = 0.066 * self.per_inch * len(fault["text"]), 0.06 * self.per_inch
         if low + wide + pad <= self.end:
-            ax.text(low + pad, y, fault["text"], ha="left", va="center", size=7.5)
+            ax.text(low + pad, y, fault["text"], ha="left", va="center", size=8)
         else:
-            ax.text(low - pad, y, fault["text"], ha="right", va="center", size=7.5)
+            ax.text(low - pad, y, fault["text"], ha="right", va="center", size=8)
 
     def _fact(self, ax, at, what, y, side):
         pad = 0.07 * self.per_inch
         ax.plot([at], [y], marker="d", markersize=3.5, color=style.DARK_GREY, clip_on=False)
-        ax.text(at + (pad if side == "left" else -pad), y, what, ha=side, va="center", size=7, color=style.DARK_GREY,
+        ax.text(at + (pad if side == "left" else -pad), y, what, ha=side, va="center", size=8, color=style.DARK_GREY,
                 bbox={"facecolor": "white", "linewidth": 0, "pad": 0.6})
 
     def _ask(self, ax, ask):
         y = self._lane(ask["who"])
         ax.plot([ask["from"], ask["to"]], [y, y], color=style.GREY, linewidth=1, linestyle=(0, (1, 1.5)))
         if ask["outcome"] != "granted":
-            ax.text(ask["to"], y, f" {ask['outcome']}", size=7, va="center", color=style.DARK_GREY, clip_on=True)
+            ax.text(ask["to"], y, f" {ask['outcome']}", size=8, va="center", color=style.DARK_GREY, clip_on=True)
 
     def _hold(self, ax, hold):
         """A bar; what lies behind the end of the lease is hatched, and the end is a black line."""
@@ -280,14 +281,14 @@ class Panel:
             ax.barh(y, hold["to"] - leased, left=leased, facecolor="white", hatch="//////", **bar)
         if until is not None and self.begin <= until <= self.end:
             ax.plot([until, until], [y - 0.2, y + 0.2], color="black", linewidth=1.6)
-            ax.text(until - 0.04 * self.per_inch, y + 0.15, "lease ends", ha="right", va="top", size=6.5)
+            ax.text(until - 0.04 * self.per_inch, y + 0.15, "lease ends", ha="right", va="top", size=8)
         elif until is not None and until > self.end:
             text, low, high = f"lease until {until:.0f} ms", max(hold["from"], self.begin), min(hold["to"], self.end)
             if high - low > 0.08 * self.per_inch * len(text):
-                ax.text(low + 0.04 * self.per_inch, y + 0.15, text, ha="left", va="top", size=6.5)
+                ax.text(low + 0.04 * self.per_inch, y + 0.15, text, ha="left", va="top", size=8)
         ended = {"release": "", "end": "", "crash": "", "lost": "lost"}[hold["ended"]]
         if ended and hold["to"] < self.end:
-            ax.text(hold["to"] + 0.04 * self.per_inch, y, ended, size=7, va="center", color=style.DARK_GREY)
+            ax.text(hold["to"] + 0.04 * self.per_inch, y, ended, size=8, va="center", color=style.DARK_GREY)
 
     def _accesses(self, ax, who):
         y = self._lane(who)
@@ -302,7 +303,7 @@ class Panel:
         if self.with_texts and len(mine) <= MANY_TEXTS:
             levels = Levels(self.per_inch)
             for at, text in self._said(mine):
-                ax.text(at, y - 0.16 - 0.12 * levels.level(at, text, "center"), text, ha="center", va="bottom", size=7)
+                ax.text(at, y - 0.16 - 0.12 * levels.level(at, text, "center"), text, ha="center", va="bottom", size=8)
 
     def _said(self, accesses):
         """One text for accesses that lie close together: (where, text)."""
@@ -334,8 +335,8 @@ def legend(fig, bottom):
         Patch(facecolor=FAULT, label="fault"),
         Patch(facecolor=SHADE, edgecolor=style.VERMILION, label="two hold at once"),
     ]
-    fig.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, bottom), ncol=len(handles), columnspacing=1.3,
-               handlelength=1.6, handletextpad=0.5, fontsize=7.5)
+    fig.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, bottom), ncol=4, columnspacing=1.3, labelspacing=0.25,
+               handlelength=1.6, handletextpad=0.5, fontsize=8)
 
 
 def panels_of(story, wide):
@@ -350,22 +351,18 @@ def panels_of(story, wide):
 
 
 def paint(run, story, name):
-    from matplotlib.figure import Figure
-
-    left, right, width = 0.85, 0.2, 8.6
+    left, right, width = 0.6, 0.1, style.TEXT_WIDTH
     panels = panels_of(story, width - left - right)
     notes = ["times from the first event; a hold lasts from the grant read to the release sent, the loss learned or "
              "the crash"]
-    axis, foot_room, head = 0.5, 0.75, 0.5
-    height = head + sum(p.height + axis for p in panels) + (0.22 if len(panels) > 1 else 0) + foot_room
-    fig = Figure(figsize=(width, height))
-    foot = figure.title_and_foot(fig, name, notes, run)[1]
-    top = head
+    axis, between = 0.36, 0.12
+    fig, foot = figure.canvas(width, sum(p.height + axis for p in panels) + between * (len(panels) - 1) + LEGEND, name, notes, run)
+    height, top = fig.get_size_inches()[1], figure.HEAD
     for i, panel in enumerate(panels):
         ax = fig.add_axes((left / width, 1 - (top + panel.height) / height,
                            (width - left - right) / width, panel.height / height))
         panel.draw(ax)
-        ax.set_xlabel("ms" if i == len(panels) - 1 else "ms (below: the marked part, enlarged)", labelpad=2, size=8)
-        top += panel.height + axis + 0.22
-    legend(fig, (foot + 0.02) / height)
+        ax.set_xlabel("ms" if i == len(panels) - 1 else "ms (below: the marked part, enlarged)", labelpad=1)
+        top += panel.height + axis + between
+    legend(fig, foot / height)
     return fig

@@ -17,7 +17,7 @@ import sys
 TRIALS = 20
 GUARDS = ["none", "deadline", "signal", "recheck", "claim", "fence"]
 SPEED = {"local": 1e6, "redis-token": 6e3, "redlock": 3e3, "pg-row": 2e3, "pg-lease": 1.9e3, "zk-sequential": 300}
-FIGURES = ["truth-table", "guard-table", "violation", "scaling", "latency", "safety-speed", "lagging-follower"]
+FIGURES = {"violation": (504, 250), "scaling": (504, 210), "latency": (504, 230), "safety-speed": (504, 235), "lagging-follower": (243, 200)}  # points, about as they are drawn
 SWEEP, LIMIT_MS = "lagging-follower-sweep", 1600
 RATE = """faults decided_handoffs violations violations_per_1000 violations_per_1000_low
   violations_per_1000_high decided_faults decided_hours""".split()
@@ -145,10 +145,11 @@ def sweep_trials(name, session, delay):
 
 def figure(path, name, run):
     """A small PDF of one frame with the name in it, and that of the run."""
-    stream = f"0 0 360 210 re S BT /F1 24 Tf 40 100 Td ({name}: {run}) Tj ET".encode()
+    wide, high = FIGURES[name]
+    stream = f"0 0 {wide} {high} re S BT /F1 24 Tf 40 100 Td ({name}: {run}) Tj ET".encode()
     objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-               b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 360 210] /Contents 4 0 R"
-               b" /Resources << /Font << /F1 5 0 R >> >> >>",
+               b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 %d %d] /Contents 4 0 R"
+               b" /Resources << /Font << /F1 5 0 R >> >> >>" % (wide, high),
                b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream),
                b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
     out, places = b"%PDF-1.4\n", []

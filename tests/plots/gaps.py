@@ -15,7 +15,7 @@ import drawn_points
 
 NO_P99, NO_HANDOFFS, ONE_COUNT, NO_GRANT, BROKEN = "redlock@redis-x5", "pg-row@pg", "redis-token@redis", "zk-sequential@zk", "pg-row@pg-sync"
 GAP = "∅"
-TITLES = dict(zip(drawn_points.METRICS, ("hand-offs per second", "grants per second", "hand-off, median", "hand-off, 99th percentile")))
+TITLES = dict(zip(drawn_points.METRICS, ("hand-offs per second", "grants per second", "hand-off, median", "hand-off, p99")))
 
 
 def plant(run_dir):
