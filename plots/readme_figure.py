@@ -13,8 +13,8 @@ import style
 
 SHOWN, WIDTH, DPI = 830, 8.3, 200  # pixels on GitHub, inches, pixels per inch in the file
 FAULTS = {
-    "failover": "failover, replica not told of the lock",
-    "failover-confirmed": "failover, replica told of the lock",
+    "failover": "failover, replica not yet told",
+    "failover-confirmed": "failover, replica told",
     "failover-slow-link": "failover, replication is slow",
     "split-brain": "the old primary wakes up",
     "restart-node": "one server restarts",
@@ -22,7 +22,7 @@ FAULTS = {
     "partition": "the holder is cut off",
     "pause-holder": "the holder is paused",
     "crash-holder": "the holder crashes",
-    "slow-holder": "work takes longer than the lease",
+    "slow-holder": "work outlasts the lease",
     "clock-jump": "a server's clock jumps",
     "clock-drift-10": "a server's clock runs 10 % fast",
 }
@@ -40,7 +40,7 @@ NO_QUESTION = "–"
 FILLS = {"stuck": "#8FC3E8", "delayed": "#B9C0EA", "mixed": "#F0B267", "n/a": "#FFFFFF", "skipped": "#FFFFFF"}  # where grey has to tell them from "safe"
 LEGEND = {"safe": "one holder at a time", "LOST": "two clients held it at once", "stuck": "nobody else got it", "late": "others got it late",
           "mixed": "differs from trial to trial", "?": "undecided", NO_QUESTION: "not asked of this lock"}
-LEFT, ROW, HEAD, FOOT = 2.62, 0.31, 0.86, 0.5  # inches
+LEFT, ROW, HEAD, FOOT = 2.3, 0.31, 0.86, 0.5  # inches
 
 
 def table_of(run):
@@ -74,7 +74,7 @@ def paint(run):
     ax.text(0.1, HEAD - 0.3, "What happens", size=10, weight="bold", va="center")
     for i, (words, system) in enumerate(locks):
         middle = LEFT + wide * (i + 0.5)
-        ax.text(middle, 0.06, words, size=10, weight="bold", ha="center", va="top", linespacing=1.1)
+        ax.text(middle, 0.06, words, size=9.5, weight="bold", ha="center", va="top", linespacing=1.1)
         ax.text(middle, HEAD - 0.06, system.replace("@", "\n@"), size=8, ha="center", va="bottom", color=style.DARK_GREY, linespacing=1.1)
     for r, fault in enumerate(faults):
         y = HEAD + ROW * r

@@ -47,6 +47,7 @@ plots/speed.py||
 plots/readme_table.py||
 plots/lost_table.py||failover
 plots/hunt.py||$dir/hunt.svg
+plots/readme_figure.py||$dir/readme.png
 paper/numbers||$dir/numbers
 peers/table.py||
 END

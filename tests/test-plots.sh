@@ -281,6 +281,19 @@ if [ -n "$bin" ]; then
   holds 'and stands on the page' grep -q 'figures/lagging-follower.svg' "$work/late/report.html"
 fi
 
+# Where they are read: the paper's figures are included as they are, README's picture is shown 830 pixels wide.
+mkdir "$work/hunted/paper" && "$python" "$root/plots/hunt.py" "$hunts" "$work/hunted/paper/hunt.pdf" >"$work/out" 2>&1
+holds 'no figure of the paper is scaled, and its text has eight points at least' "$python" "$root/tests/plots/legible.py" paper "$root" "$work/first/figures" \
+  "$work/hunted/figures" "$work/hunted/paper" "$work/late/figures" "$root"/results/reference*/figures
+holds 'no two systems look alike without colour' "$python" "$root/tests/plots/legible.py" styles "$root"
+for run in "$work/first" "$root"/results/reference "$root"/results/reference-truth; do
+  [ -f "$run/run.json" ] || continue
+  holds "the picture of README, from ${run##*/}, has 12 x 8 legible cells at most" "$python" "$root/tests/plots/legible.py" readme "$root" "$run"
+done
+holds 'it is drawn' "$python" "$root/plots/readme_figure.py" "$work/first" "$work/readme.png"
+(cd / && TZ=Asia/Tokyo LC_ALL=C HOME=/nonexistent "$python" "$root/plots/readme_figure.py" "$work/first" "$work/again.png" >/dev/null)
+holds 'and drawn again it is the same' cmp "$work/readme.png" "$work/again.png"
+
 # Columns are found by name: newer ones, in between and at the end, change nothing.
 sample newer
 "$python" "$root/tests/plots/newer_columns.py" "$work/newer"

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""legible.py - are pictures legible where they are read?
+
+    legible.py paper SOURCE_DIR FOLDER...  the figures that the paper includes, as PDFs in these folders: included without scaling, no wider than the
+                                           column or page they are set in, and no text below 8 points
+    legible.py readme SOURCE_DIR RUN_DIR   the picture of README: at most 12 x 8 cells, each text inside its cell and at least 11 pixels high
+                                           at the 830 pixels it is shown in; verdicts differ in grey
+    legible.py styles SOURCE_DIR           no two systems share marker and dash, in either program
+"""
+
+import glob
+import os
+import re
+import sys
+import zlib
+
+sys.dont_write_bytecode = True
+TEXT_POINTS, SHOWN_PIXELS, LEAST_PIXELS, MOST_ROWS, MOST_COLUMNS, GREYS_APART = 8, 830, 11, 12, 8, 0.08
+
+
+def text_sizes(pdf):
+    """The sizes in points of the texts of a PDF of matplotlib's."""
+    sizes = set()
+    for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL):
+        try:
+            content = zlib.decompress(stream)
+        except zlib.error:
+            continue
+        sizes |= {float(size) for size in re.findall(rb"/F\S+ ([0-9.]+) Tf", content)}
+    return sizes
+
+
+def included(source):
+    """{name: widest it may be, in points} of the figures in the paper's text."""
+    import style
+
+    found = {}
+    for path in glob.glob(f"{source}/paper/*.tex"):
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        for star, body in re.findall(r"\\begin\{figure(\*?)\}(.*?)\\end\{figure\*?\}", text, re.DOTALL):
+            for scaled, name in re.findall(r"\\includegraphics(\[[^]]*\])?\{([^}]*)\}", body):
+                assert not scaled, f"{path}: {name} is scaled: {scaled}"
+                found[name] = 72 * (style.TEXT_WIDTH if star else style.COLUMN_WIDTH)
+    assert len(found) > 5, found
+    return found
+
+
+def check_paper(source, folders):
+    for name, most in included(source).items():
+        paths = [path for path in (f"{folder}/{name}.pdf" for folder in folders) if os.path.exists(path)]
+        assert paths, f"no {name}.pdf in {folders}"
+        for path in paths:
+            with open(path, "rb") as file:
+                pdf = file.read()
+            left, _, right, _ = map(float, re.search(rb"/MediaBox \[([^]]*)\]", pdf).group(1).split())
+            sizes = text_sizes(pdf)
+            print(f"{path}: {right - left:.1f} of {most:.1f} points wide, texts of {sorted(sizes)}")
+            assert sizes and min(sizes) >= TEXT_POINTS, f"{path}: text of {min(sizes, default=None)} points"
+            assert right - left <= most + 0.1, f"{path}: wider than the place it is set in"
+
+
+def grey(colour):
+    from matplotlib.colors import to_rgb
+
+    return sum(share * part for share, part in zip((0.299, 0.587, 0.114), to_rgb(colour)))
+
+
+def check_readme(run_dir):
+    import readme_figure
+    import run_folder
+    import style
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    style.matplotlib_deterministic()
+    fig = readme_figure.paint(run_folder.load_run(run_dir))
+    renderer = FigureCanvasAgg(fig).get_renderer()
+    ax = fig.axes[0]
+    cells = [patch.get_window_extent(renderer) for patch in ax.patches if (patch.get_gid() or "").startswith("cell ")]
+    rows, columns = ({round(edge) for edge in edges} for edges in ([c.y0 for c in cells], [c.x0 for c in cells]))
+    print(f"{len(rows)} rows, {len(columns)} columns, {len(cells)} cells")
+    assert cells and len(cells) == len(rows) * len(columns), "cells are missing"
+    assert len(rows) <= MOST_ROWS and len(columns) <= MOST_COLUMNS, "too many cells"
+    wide = cells[0].width
+    for text in ax.texts:
+        box, pixels = text.get_window_extent(renderer), text.get_size() / 72 * SHOWN_PIXELS / fig.get_size_inches()[0]
+        assert pixels >= LEAST_PIXELS, f"'{text.get_text()}' is {pixels:.1f} pixels high"
+        assert 0 <= box.x0 and box.x1 <= fig.bbox.x1 and 0 <= box.y0 and box.y1 <= fig.bbox.y1, f"'{text.get_text()}' is cut off"
+        assert text.get_ha() != "center" or box.width <= wide, f"'{text.get_text()}' is wider than its column"
+        assert text.get_ha() == "center" or box.x1 <= min(c.x0 for c in cells) or box.y1 <= min(c.y0 for c in cells), f"'{text.get_text()}' reaches into the cells"
+    fills = {v: grey(readme_figure.FILLS.get(v, style.VERDICTS[v][0])) for v in ("safe", "violated", "stuck", "n/a")}
+    apart = [abs(a - b) for v, a in fills.items() for w, b in fills.items() if v < w]
+    assert min(apart) >= GREYS_APART, fills
+
+
+def check_styles():
+    import style
+
+    looks = [(name, marker, dash) for name, (_, marker, dash) in style.SYSTEMS.items()] + [(f"other {i}", m, d) for i, (_, m, d) in enumerate(style.OTHERS)]
+    for of in (lambda m: m[:2], lambda m: m[2]):  # matplotlib's, gnuplot's
+        seen = {}
+        for name, marker, dash in looks:
+            other = seen.setdefault((of(marker), dash), name)
+            assert other == name, f"{name} looks like {other} without colour"
+
+
+def main():
+    what, source, *more = sys.argv[1:]
+    sys.path.insert(0, f"{source}/plots")
+    if what == "paper":
+        check_paper(source, more)
+    elif what == "readme":
+        check_readme(*more)
+    else:
+        check_styles()
+
+
+if __name__ == "__main__":
+    main()
