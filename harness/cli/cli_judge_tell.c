@@ -86,16 +86,13 @@ static const char *names_of(const struct screen *s, enum fate fate, size_t from,
 /* ---- verdict --------------------------------------------------------------------------------- */
 
 static int tell_verdict(const struct screen *s) {
-  char name[200], why[400];
+  char name[200];
   const struct lb_judged *j = s->judged;
   snprintf(name, sizeof name, "%s", s->several || !s->tally->plan->cell_count ? j->protocol->name : s->tally->plan->cells[0].system);
   const char *so_far = s->tally->done < s->tally->plan->job_count ? " so far" : "", *s_ = s->asked == 1 ? "" : "s";
   if (s->broken) return put(s, "not safe: two clients held at once in %d of %d question%s%s: %s", s->broken, s->asked, s_, so_far, name), LB_EXIT_UNEXPECTED;
   if (s->stuck) return put(s, "stuck: no two clients held at once, but in %d of %d question%s%s nobody got the lock again: %s", s->stuck, s->asked, s_, so_far, name), LB_EXIT_UNEXPECTED;
-  if (s->asked == 0) {
-    snprintf(why, sizeof why, "%s", why_skipped(s));
-    return put(s, "nothing could be asked of %s: %s", name, why), LB_EXIT_MISSING;
-  }
+  if (s->asked == 0) return put(s, "nothing could be asked of %s:", name), put(s, "  %s", why_skipped(s)), LB_EXIT_MISSING;
   if (s->open) return put(s, "undecided: %d of %d question%s%s without an answer: %s", s->open, s->asked, s_, so_far, name), LB_EXIT_UNDECIDED;
   if (j->failed) return put(s, "undecided: no question broke %s, but it fails %d of %d statements of %s", name, j->failed, j->statements, j->check), LB_EXIT_UNDECIDED;
   return put(s, "safe in all %d question%s%s: %s", s->asked, s_, so_far, name), LB_EXIT_OK;
