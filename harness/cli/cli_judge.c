@@ -60,7 +60,8 @@ static int take_adapter(struct judge *j, const char *word) {
   char says[LB_FOREIGN_LINE_MAX], err[600];
   struct lb_foreign_plan plan = {.kind = "exec", .command = word, .says = says};
   int r = lb_foreign_ask(word, says, sizeof says, &plan.start_ms, err, sizeof err);
-  if (r < 0 && r != -EPROTO) return lb_complain(LB_EXIT_USAGE, "judge '%s': expected an adapter (peers/README.md): %s", word, err);
+  if (r < 0 && r != -EPROTO)
+    return lb_complain(LB_EXIT_USAGE, "judge '%s': expected an adapter (peers/README.md): %s", word, err);
   j->judged.protocol = r == 0 ? lb_foreign_add(&plan, err, sizeof err) : NULL;
   j->judged.check = "adapter-check";
   if (j->judged.protocol) return 0;
@@ -120,13 +121,15 @@ static int add_named(struct judge *j) {
     else if (topology) r = add_system(j, *t, (int)strlen(*t));
   }
   if (r || j->systems[0]) return r;
-  lb_say("nothing could be asked: %s%s", missing ? "this machine has not got " : "it names no servers that lockbench has", missing ? missing : "");
+  lb_say("nothing could be asked: %s%s",
+         missing ? "this machine has not got " : "it names no servers that lockbench has", missing ? missing : "");
   return LB_EXIT_MISSING;
 }
 
 static int choose_systems(struct judge *j) {
   int r = 0;
-  if (j->args->systems && j->topology) return lb_complain(LB_EXIT_USAGE, "judge %s: -b %s names other servers", j->args->words[0], j->args->systems);
+  if (j->args->systems && j->topology)
+    return lb_complain(LB_EXIT_USAGE, "judge %s: -b %s names other servers", j->args->words[0], j->args->systems);
   const char *list = j->topology ? j->topology : j->args->systems;
   if (!list && j->judged.check) return add_named(j);
   if (!list) list = j->judged.protocol->topologies[0];
@@ -134,7 +137,9 @@ static int choose_systems(struct judge *j) {
     length = (int)strcspn(list, ",");
     r = add_system(j, list, length);
   }
-  return r || j->systems[0] ? r : lb_complain(LB_EXIT_USAGE, "judge %s: expected a topology behind the @", j->args->words[0]);
+  return r || j->systems[0]
+             ? r
+             : lb_complain(LB_EXIT_USAGE, "judge %s: expected a topology behind the @", j->args->words[0]);
 }
 
 /* ---- check, then questions ------------------------------------------------------------------- */
@@ -148,11 +153,17 @@ static void count_statement(void *data, const struct lb_conform_result *result) 
 
 /* On the first of its servers: what is said of the lines and hooks does not depend on them. */
 static int check(struct judge *j) {
-  struct lb_conform_order order = {.args = j->args, .systems = &j->first, .count = 1, .named = true, .adapter = strcmp(j->judged.check, "adapter-check") == 0,
-                                   .said = count_statement, .data = &j->judged};
+  struct lb_conform_order order = {.args = j->args,
+                                   .systems = &j->first,
+                                   .count = 1,
+                                   .named = true,
+                                   .adapter = strcmp(j->judged.check, "adapter-check") == 0,
+                                   .said = count_statement,
+                                   .data = &j->judged};
   int code = lb_conform_systems(&order);
   if (code) return code;
-  fprintf(stderr, "%s: %d of %d statements hold\n", j->judged.check, j->judged.statements - j->judged.failed, j->judged.statements);
+  fprintf(stderr, "%s: %d of %d statements hold\n", j->judged.check, j->judged.statements - j->judged.failed,
+          j->judged.statements);
   return 0;
 }
 
@@ -163,11 +174,15 @@ static int begin(void *data, const struct lb_plan *plan) {
   int jobs = j->args->jobs ? j->args->jobs : lb_default_jobs();
   double check_s = !checks ? 0 : strcmp(j->judged.check, "conform") == 0 ? CONFORM_S : ADAPTER_CHECK_S;
   lb_live_about(lb_seconds_of(plan, (struct lb_jobs){jobs, jobs}) + check_s, about, sizeof about);
-  if (plan->job_count) lb_complain(0, "judges %s, %s here: %s%s%zu trials", j->systems, about, checks ? j->judged.check : "", checks ? ", then " : "", plan->job_count);
+  if (plan->job_count)
+    lb_complain(0, "judges %s, %s here: %s%s%zu trials", j->systems, about, checks ? j->judged.check : "",
+                checks ? ", then " : "", plan->job_count);
   return checks && plan->job_count ? check(j) : 0;
 }
 
-static int tell(void *data, const struct lb_tally *tally, const char *dir) { return lb_judge_tell(&((struct judge *)data)->judged, tally, dir); }
+static int tell(void *data, const struct lb_tally *tally, const char *dir) {
+  return lb_judge_tell(&((struct judge *)data)->judged, tally, dir);
+}
 
 /* As `suite judge`, with this lock for its systems. */
 static int ask(struct judge *j) {
@@ -199,8 +214,10 @@ int lb_cli_judge(const struct lb_args *args) {
   struct judge j = {.args = args};
   if (args->resume) return lb_resume(args);
   if (args->word_count != 1)
-    return lb_complain(LB_EXIT_USAGE, "judge: expected one lock: a command, a plugin (.so), PROTOCOL[@TOPOLOGY] or LIBRARY[@TOPOLOGY], as in `%s judge 'python3 peers/reference.py'`",
-                       lb_called());
+    return lb_complain(
+        LB_EXIT_USAGE,
+        "judge: expected one lock: a command, a plugin (.so), PROTOCOL[@TOPOLOGY] or LIBRARY[@TOPOLOGY], as in `%s judge 'python3 peers/reference.py'`",
+        lb_called());
   int r = take_lock(&j, args->words[0]);
   if (r == 0) r = choose_systems(&j);
   if (r == 0) r = lb_check_options(args);

@@ -78,7 +78,8 @@ static const char *names_of(const struct screen *s, enum fate fate, size_t from,
   for (size_t i = 0; i < s->tally->plan->cell_count && length < NAMES_MAX - 100; i++) {
     const struct lb_cell *cell = &s->tally->plan->cells[i];
     if (fate_of(&s->tally->cells[i]) != fate || seen++ < from) continue;
-    length += (size_t)snprintf(buf + length, NAMES_MAX - length, "%s%s%s%s", length ? ", " : "", cell->scenario->name, s->several ? " on " : "", s->several ? cell->topology->name : "");
+    length += (size_t)snprintf(buf + length, NAMES_MAX - length, "%s%s%s%s", length ? ", " : "", cell->scenario->name,
+                               s->several ? " on " : "", s->several ? cell->topology->name : "");
   }
   return buf;
 }
@@ -88,13 +89,26 @@ static const char *names_of(const struct screen *s, enum fate fate, size_t from,
 static int tell_verdict(const struct screen *s) {
   char name[200];
   const struct lb_judged *j = s->judged;
-  snprintf(name, sizeof name, "%s", s->several || !s->tally->plan->cell_count ? j->protocol->name : s->tally->plan->cells[0].system);
+  snprintf(name, sizeof name, "%s",
+           s->several || !s->tally->plan->cell_count ? j->protocol->name : s->tally->plan->cells[0].system);
   const char *so_far = s->tally->done < s->tally->plan->job_count ? " so far" : "", *s_ = s->asked == 1 ? "" : "s";
-  if (s->broken) return put(s, "not safe: two clients held at once in %d of %d question%s%s: %s", s->broken, s->asked, s_, so_far, name), LB_EXIT_UNEXPECTED;
-  if (s->stuck) return put(s, "stuck: no two clients held at once, but in %d of %d question%s%s nobody got the lock again: %s", s->stuck, s->asked, s_, so_far, name), LB_EXIT_UNEXPECTED;
-  if (s->asked == 0) return put(s, "nothing could be asked of %s:", name), put(s, "  %s", why_skipped(s)), LB_EXIT_MISSING;
-  if (s->open) return put(s, "undecided: %d of %d question%s%s without an answer: %s", s->open, s->asked, s_, so_far, name), LB_EXIT_UNDECIDED;
-  if (j->failed) return put(s, "undecided: no question broke %s, but it fails %d of %d statements of %s", name, j->failed, j->statements, j->check), LB_EXIT_UNDECIDED;
+  if (s->broken)
+    return put(s, "not safe: two clients held at once in %d of %d question%s%s: %s", s->broken, s->asked, s_, so_far,
+               name),
+           LB_EXIT_UNEXPECTED;
+  if (s->stuck)
+    return put(s, "stuck: no two clients held at once, but in %d of %d question%s%s nobody got the lock again: %s",
+               s->stuck, s->asked, s_, so_far, name),
+           LB_EXIT_UNEXPECTED;
+  if (s->asked == 0)
+    return put(s, "nothing could be asked of %s:", name), put(s, "  %s", why_skipped(s)), LB_EXIT_MISSING;
+  if (s->open)
+    return put(s, "undecided: %d of %d question%s%s without an answer: %s", s->open, s->asked, s_, so_far, name),
+           LB_EXIT_UNDECIDED;
+  if (j->failed)
+    return put(s, "undecided: no question broke %s, but it fails %d of %d statements of %s", name, j->failed,
+               j->statements, j->check),
+           LB_EXIT_UNDECIDED;
   return put(s, "safe in all %d question%s%s: %s", s->asked, s_, so_far, name), LB_EXIT_OK;
 }
 
@@ -102,7 +116,8 @@ static void tell_check(const struct screen *s) {
   const struct lb_judged *j = s->judged;
   const char *quote = strcmp(j->check ? j->check : "", "conform") == 0 ? "" : "'";
   if (!j->check || j->statements == 0) return;
-  put(s, "%s: %d of %d statements hold%s%s", j->check, j->statements - j->failed, j->statements, j->failed ? "; it fails: " : "", j->first_failed);
+  put(s, "%s: %d of %d statements hold%s%s", j->check, j->statements - j->failed, j->statements,
+      j->failed ? "; it fails: " : "", j->first_failed);
   if (j->failed) put(s, "  %s %s %s%s%s%s", lb_called(), j->check, *quote ? "" : "--plugin ", quote, j->word, quote);
 }
 
@@ -118,7 +133,8 @@ static void tell_rows(const struct screen *s, enum fate fate, const char *title,
     const struct lb_scenario *scenario = cell->cell->scenario;
     if (fate_of(cell) != fate) continue;
     int n = fate == BROKEN ? cell->violated : cell->stuck;
-    put(s, "  %d of %d  %-18s %s%s%s", n, lb_cell_decided(cell), scenario->name, scenario->title, s->several ? ", on " : "", s->several ? cell->cell->topology->name : "");
+    put(s, "  %d of %d  %-18s %s%s%s", n, lb_cell_decided(cell), scenario->name, scenario->title,
+        s->several ? ", on " : "", s->several ? cell->cell->topology->name : "");
     shown++;
   }
   if (all > shown) put(s, "  and %d more: %s", all - shown, names_of(s, fate, (size_t)shown, names));
@@ -133,7 +149,8 @@ static void tell_names(const struct screen *s, enum fate fate, const char *befor
 static void tell_open(const struct screen *s) {
   tell_names(s, OPEN, "no answer: ");
   for (size_t i = 0; i < s->tally->plan->cell_count; i++)
-    if (fate_of(&s->tally->cells[i]) == OPEN) return put(s, "  %s: %s", s->tally->plan->cells[i].scenario->name, s->tally->cells[i].why);
+    if (fate_of(&s->tally->cells[i]) == OPEN)
+      return put(s, "  %s: %s", s->tally->plan->cells[i].scenario->name, s->tally->cells[i].why);
 }
 
 /* ---- how to see it --------------------------------------------------------------------------- */
@@ -151,10 +168,12 @@ static void tell_explain(const struct screen *s, enum fate fate) {
   for (size_t i = 0; i < s->tally->plan->cell_count; i++) {
     const struct lb_cell *cell = &s->tally->plan->cells[i];
     if (fate_of(&s->tally->cells[i]) != fate) continue;
-    size_t length = strlen(lb_called()) + strlen(" explain ") + strlen(dir) + strlen(cell->scenario->name) + strlen(cell->system) + 4;
+    size_t length = strlen(lb_called()) + strlen(" explain ") + strlen(dir) + strlen(cell->scenario->name) +
+                    strlen(cell->system) + 4;
     put(s, "see it:");
     *s->lines += 1 + (length > LB_JUDGE_COLUMNS);
-    if (length <= LB_JUDGE_COLUMNS) return lb_say("  %s explain %s %s.%s", lb_called(), dir, cell->scenario->name, cell->system);
+    if (length <= LB_JUDGE_COLUMNS)
+      return lb_say("  %s explain %s %s.%s", lb_called(), dir, cell->scenario->name, cell->system);
     lb_say("  %s explain %s \\", lb_called(), dir);
     lb_say("    %s.%s", cell->scenario->name, cell->system);
     return;
@@ -198,7 +217,9 @@ enum { REST_COUNT = sizeof rests / sizeof *rests };
 static bool helped(const struct lb_tally *tally, const struct lb_cell *broken, int guard) {
   for (size_t i = 0; i < tally->plan->cell_count; i++) {
     const struct lb_cell *cell = &tally->plan->cells[i];
-    if (cell->guard == (enum lb_guard)guard && cell->scenario == broken->scenario && strcmp(cell->system, broken->system) == 0) return tally->cells[i].verdict == LB_SAFE;
+    if (cell->guard == (enum lb_guard)guard && cell->scenario == broken->scenario &&
+        strcmp(cell->system, broken->system) == 0)
+      return tally->cells[i].verdict == LB_SAFE;
   }
   return false;
 }
@@ -259,10 +280,15 @@ static bool excludes_nobody(const struct screen *s) {
 
 static void tell_instead(const struct screen *s) {
   int most = 0;
-  if (excludes_nobody(s)) return put(s, "do this instead:"), put(s, "  it excludes nobody even without a fault: mend that first, then judge it again");
-  for (int guard = LB_GUARD_NONE + 1; guard < LB_GUARD_COUNT; guard++) most = helps(s, guard) > most ? helps(s, guard) : most;
+  if (excludes_nobody(s))
+    return put(s, "do this instead:"),
+           put(s, "  it excludes nobody even without a fault: mend that first, then judge it again");
+  for (int guard = LB_GUARD_NONE + 1; guard < LB_GUARD_COUNT; guard++)
+    most = helps(s, guard) > most ? helps(s, guard) : most;
   if (most) put(s, "do this instead:"), tell_guards(s);
-  if (!s->broken) put(s, "do this instead:"), put(s, "  a lease, or a session that times out, frees the lock of a client that is dead or stopped");
+  if (!s->broken)
+    put(s, "do this instead:"),
+        put(s, "  a lease, or a session that times out, frees the lock of a client that is dead or stopped");
   tell_rests(s);
 }
 
@@ -283,7 +309,8 @@ static void tell_safe(const struct screen *s) {
     at += fits;
     at += *at == ' ';
   }
-  put(s, "each question was put %s; a rare violation needs more (-n), or a hunt (%s hunt --help)", s->tally->cells[0].trials > 1 ? "several times" : "once", lb_called());
+  put(s, "each question was put %s; a rare violation needs more (-n), or a hunt (%s hunt --help)",
+      s->tally->cells[0].trials > 1 ? "several times" : "once", lb_called());
 }
 
 int lb_judge_tell(const struct lb_judged *judged, const struct lb_tally *tally, const char *dir) {
