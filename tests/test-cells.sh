@@ -36,7 +36,7 @@ warmup_s = 0
 [storm]
 duration_s = 2
 END
-LOCKBENCH_ROOT=$root "$bin" suite "$dir/small.ini" -o "$dir/run" >"$dir/summary" 2>&1
+LOCKBENCH_ROOT=$root "$bin" suite -v "$dir/small.ini" -o "$dir/run" >"$dir/summary" 2>&1
 check 'a small suite runs' test -s "$dir/run/run.json"
 check 'none of its cells is blank' "$root/tests/check-cells.py" "$dir/run"
 check 'and the reasons are numbered below its tables' grep -q 'there are no servers' "$dir/summary"
