@@ -117,7 +117,8 @@ class Table:
         rows = {}
         for system, name, topology in self.systems():
             cells = tuple(self.verdict_by_manual(scenario, system, known.guard(peers[name])) for scenario in PUT)
-            rows.setdefault((topology, cells), []).append(f"`{name}`")
+            if set(cells) != {"–"}:
+                rows.setdefault((topology, cells), []).append(f"`{name}`")
         head = ["library", "servers", *(f"`{scenario}`" for scenario in PUT)]
         print("| " + " | ".join(head) + " |")
         print("|" + "---|" * len(head))
@@ -140,6 +141,7 @@ def main():
     args = argparse.ArgumentParser(description="What a library does not tell its user.")
     args.add_argument("run", nargs="+")
     args.add_argument("--lockbench", default="lockbench")
+    args.add_argument("--verdicts", action="store_true", help="only the first table")
     said = args.parse_args()
     for run in said.run:
         if not os.path.isfile(os.path.join(run, "trials.csv")):
@@ -149,7 +151,8 @@ def main():
     except (LookupError, ValueError, TypeError) as error:
         raise ending.BadInput(f"table.py: {' '.join(said.run)}: expected what results/SCHEMA.md describes, found {error!r}") from error
     table.print_verdicts(peers)
-    table.print_told(peers)
+    if not said.verdicts:
+        table.print_told(peers)
 
 
 sys.exit(ending.of(main))

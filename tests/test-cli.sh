@@ -87,7 +87,7 @@ says '... but of ours' 0 '^expects:  zk-sequential@zk-x3  *none  *n/a  *it sends
 without_peers "$bin" list peers >"$dir/peers" 2>"$dir/peers-said"
 check 'libraries that are not installed are one line' sh -c '[ "$(grep -c "libraries are not installed: .\./bench peers. installs them" "$1")" = 1 ] && [ "$(wc -l <"$1")" = 1 ]' - "$dir/peers-said"
 check '... beside a line for each library' sh -c '! grep -v "^peer:" "$1" && grep -q "^peer:curator .*needs .*/none/curator.jar" "$1"' - "$dir/peers"
-without_peers "$bin" run pause-writer -b peer:curator@zk-x3,peer:zoo-lock@zk-x3,peer:node-redlock-4@redis-x3 >"$dir/shown" 2>&1
+without_peers "$bin" run pause-writer -g none -b peer:curator@zk-x3,peer:zoo-lock@zk-x3,peer:node-redlock-4@redis-x3 >"$dir/shown" 2>&1
 check 'a run with three of them says so once' sh -c '[ "$(grep -c "not installed" "$1")" = 1 ] && grep -q "3 of 3 libraries are not installed: .\./bench peers curator zoo-lock node-redlock-4. installs them" "$1"' - "$dir/shown"
 expect 'an unknown option' 2 "unknown option '--seeed', did you mean '--seed'" "$bin" run control --seeed 1
 expect 'an option without its value' 2 '--seed: expected a value' "$bin" run control --seed

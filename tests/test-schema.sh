@@ -26,7 +26,7 @@ found() { # NAME PATTERN FILE SED: with this edit in a copy of the run, the judg
   fi
 }
 
-for run in "$root"/results/reference*/ "$root"/results/reference-peers/*/; do
+for run in "$root"/results/reference*/; do
   [ -e "$run/run.json" ] && check "kept run $(basename "$run")" "$judge" "$page" "${run%/}"
 done
 

@@ -46,7 +46,7 @@ static void put_text(const char *text, size_t lines, size_t width, FILE *out) {
 
 /* ---- above the table ------------------------------------------------------------------------- */
 
-/* Unexpected verdicts come first, then undecided and skipped cells; each is cut to a line. */
+/* Unexpected verdicts come first, then undecided and skipped cells. One alone has the room of all, several are cut to a line each. */
 static void put_remarks(const struct lb_tally *tally, size_t width, FILE *out) {
   char *text = NULL;
   size_t size, shown = 0;
@@ -55,9 +55,10 @@ static void put_remarks(const struct lb_tally *tally, size_t width, FILE *out) {
   lb_print_remarks(tally, lines);
   fclose(lines);
   size_t all = lines_in(text);
-  for (const char *at = text, *end; (end = strchr(at, '\n')) && shown < REMARK_LINES; at = end + 1, shown++)
+  if (all == 1) put_text(text, REMARK_LINES, width, out);
+  for (const char *at = text, *end; all > 1 && (end = strchr(at, '\n')) && shown < REMARK_LINES; at = end + 1, shown++)
     put_line(at, (size_t)(end - at), false, width, out);
-  if (all > shown) fprintf(out, "  and %zu more of these: the report has all, and so has -v\n", all - shown);
+  if (all > 1 && all > shown) fprintf(out, "  and %zu more of these: the report has all, and so has -v\n", all - shown);
   free(text);
 }
 
