@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # `judge` says in one screen what breaks a lock: the reference adapter, a liar, a mutex, a plugin, a library that is not installed, and what is no lock. Its suite is
 # cut down to a few questions here. TAP. Usage: live-judge.sh LOCKBENCH PLUGIN
-bin=$1 plugin=$2
+bin=$(realpath "$1") plugin=$(realpath "$2")
 . "$(dirname "$0")/tap.sh"
 here=$(cd "$(dirname "$0")" && pwd) root=$(cd "$(dirname "$0")/.." && pwd)
 
