@@ -56,7 +56,8 @@ check 'session-lives: nobody is stopped' sh -c '! grep -q "^step = pause" "$0" &
 systems_of() { # NAME
   case $1 in
     lagging-follower*) echo zk-sequential@zk-x3 ;;
-    vanished-ahead*) echo zk-sequential@zk ;;
+    vanished-ahead* | clock-jump-monotonic*) echo zk-sequential@zk ;;
+    clock-client-let-go*) echo pg-lease-client@pg ;;
     cluster-failover*) echo redis-token@cluster ;;
     moved-stamp*) echo redis-stamp@redis ;;
     hung-holder-capped*) echo redis-watchdog@redis ;;
@@ -94,7 +95,7 @@ for path in $names; do
   copy=$(basename "$path" .ini)
   # Who does not hold does not come to the point at which a holder is to hang.
   check "$copy ran" grep -qE "^$copy [^ ]* undecided (the premise .* does not hold|hang .*: it never passed that point)" "$dir/cells"
-  check "$copy: nowhere safe, violated or stuck" sh -c '! grep -E "^$0 [^ ]* (safe|violated|stuck|mixed)" "$1"' "$copy" "$dir/cells"
+  check "$copy: nowhere safe, violated, stuck or delayed" sh -c '! grep -E "^$0 [^ ]* (safe|violated|stuck|delayed|mixed)" "$1"' "$copy" "$dir/cells"
 done
 for system in redis-token@redis redlock@redis-x3 redlock@redis-x5; do
   check "restart-soon $system: violated" grep -q "^restart-soon $system violated" "$dir/sharp-cells"

@@ -468,9 +468,9 @@ comes_to violated restart-node redis-token@redis
 comes_to safe restart-node pg-lease@pg
 comes_to safe restart-delayed redis-token@redis
 comes_to violated clock-jump redis-token@redis
-comes_to safe clock-jump pg-row@pg
+comes_to n/a clock-jump pg-row@pg
 comes_to violated clock-client pg-lease-client@pg
-comes_to safe clock-client redis-token@redis
+comes_to n/a clock-client redis-token@redis
 comes_to violated split-brain redis-token@sentinel
 comes_to n/a split-brain redlock@redis-x3
 comes_to violated partition redis-token@redis
