@@ -60,7 +60,7 @@ def paint(run, speed, hunts, rows, missing):
 def make(run_dir, run, words):
     if len(words) != 1:
         raise figure.NotDrawn("no folder of a hunt was named")
-    hunts, speed = hunt_folder.hunts_of(words[0]), Speed(run_dir, run)
+    speed, hunts = Speed(run_dir, run), hunt_folder.hunts_of(words[0])
     rows = list(rows_of(run, speed, hunts))
     if not rows:
         raise figure.NotDrawn(f"no system of {words[0]} handed over in '{speed.scenario}'")

@@ -13,6 +13,8 @@
 
 #include "backends/registry.h"
 #include "hunt/hunt.h"
+#include "servers/sandbox.h"
+#include "skip.h"
 
 struct rule { /* a timeline breaks if it has all of these faults, and not the one that hides them */
   const char *faults[2], *hidden_by;
@@ -271,6 +273,7 @@ static void two_hosts_stay_if_one_is_not_enough(void **state) {
 /* Links, too; and all servers, if a majority is enough. */
 static void fewer_links_and_fewer_than_all_are_parts(void **state) {
   (void)state;
+  if (lb_isolation_probe()->kind == LB_ISOLATION_NONE) SKIP("no links without namespaces");
   struct lb_hunt_sets sets = hunt(&(struct rule){.faults = {"restart-P@H", "cut-c1@B-gone"}, .enough = "cutone-c1@B-gone", .of_ten = 10});
   assert_true(names(&sets, "L2.cutone-c1@B-gone+restart-P@H", 2));
   lb_hunt_sets_clear(&sets);
