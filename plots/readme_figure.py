@@ -38,7 +38,7 @@ LOCKS = (  # words, and the systems that they stand for
 WORDS = {"safe": "safe", "violated": "LOST", "stuck": "stuck", "delayed": "late", "mixed": "mixed", "undecided": "?"}  # others: NO_QUESTION
 NO_QUESTION = "–"
 FILLS = {"stuck": "#8FC3E8", "delayed": "#B9C0EA", "mixed": "#F0B267", "n/a": "#FFFFFF", "skipped": "#FFFFFF"}  # where grey has to tell them from "safe"
-LEGEND = {"safe": "one holder at a time", "LOST": "two clients held it at once", "stuck": "nobody else got it", "late": "others got it late",
+LEGEND = {"safe": "one holder at a time", "LOST": "two clients held it at once", "DATA": "one at a time, but data or numbers went wrong", "stuck": "nobody else got it", "late": "others got it late",
           "mixed": "differs from trial to trial", "?": "undecided", NO_QUESTION: "not asked of this lock"}
 LEFT, ROW, HEAD, FOOT = 2.3, 0.31, 0.86, 0.5  # inches
 
@@ -57,6 +57,8 @@ def word_of(cell):
     if cell is None or cell["verdict"] not in WORDS:
         return NO_QUESTION
     decided = cell["trials"] - cell["undecided"]
+    if cell["verdict"] == "violated" and not cell["double_holds"]:
+        return "DATA"
     some = cell["verdict"] == "violated" and cell["violated"] < decided
     return WORDS[cell["verdict"]] + (f" {cell['violated']}/{decided}" if some else "")
 

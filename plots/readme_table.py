@@ -21,6 +21,8 @@ def row(where, title, scenario, cells):
     found = {column: [] for column in COLUMNS}
     for system, name in LOCKS.items():
         verdict = cells[system]["verdict"] if cells[system] else "n/a"
+        if verdict == "violated" and not cells[system]["double_holds"]:
+            raise ending.BadInput(f"{where}: {scenario} of {system} is violated, but no two held at once: the table has no column for that")
         column = next((c for c, words in COLUMNS.items() if verdict in words), None)
         if not column or (cells[system] and cells[system].get("as_expected") is False):
             raise ending.BadInput(f"{where}: {scenario} of {system} is {verdict}, expected a verdict that is as expected")

@@ -49,7 +49,7 @@ static int clear(void **state) {
 }
 
 static void end(size_t i, enum lb_verdict verdict) {
-  struct lb_outcome outcome = {.verdict = verdict};
+  struct lb_outcome outcome = {.verdict = verdict, .counters = {.double_holds = verdict == LB_VIOLATED}};
   if (!plan.cells[i].skip[0]) lb_cell_add(&tally.cells[i], &outcome);
 }
 
@@ -119,6 +119,20 @@ static void what_is_wrong_comes_first(void **state) {
   assert_has(begin);
 }
 
+/* Numbers that repeat are no two holders. */
+static void lost_is_said_of_two_holders_only(void **state) {
+  (void)state;
+  make("quick");
+  size_t i = 0;
+  while (plan.cells[i].skip[0] || plan.cells[i].guard != LB_GUARD_NONE || strcmp(plan.cells[i].system, "redis-token@redis") != 0) i++;
+  lb_cell_add(&tally.cells[i], &(struct lb_outcome){.verdict = LB_VIOLATED, .counters = {.token_regressions = 1}});
+  shown("as expected: counts");
+  assert_is_a_screen(text);
+  assert_has(" DATA! ");
+  assert_has("None of 1 lock lost exclusion");
+  if (strstr(text, "LOST")) fail_msg("%s", text);
+}
+
 static void the_largest_suites_have_one_screen(void **state) {
   static const char *const suites[] = {"guards", "truth", "full", "speed", "flaws", "paper"};
   char verdict[2000];
@@ -141,6 +155,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_teardown(the_default_suite_is_shown_whole, clear),
       cmocka_unit_test_teardown(what_is_wrong_comes_first, clear),
+      cmocka_unit_test_teardown(lost_is_said_of_two_holders_only, clear),
       cmocka_unit_test(the_largest_suites_have_one_screen),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

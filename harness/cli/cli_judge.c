@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "backends/foreign.h"
 #include "backends/registry.h"
@@ -15,6 +14,7 @@
 #include "cli_conform.h"
 #include "cli_judge.h"
 #include "scenario/suite.h"
+#include "servers/proc.h"
 #include "show/live.h"
 
 /* What a check takes: it mostly waits for leases, so about the same everywhere. */
@@ -36,13 +36,9 @@ static bool ends_with(const char *text, const char *end) {
 }
 
 static bool in_path(const char *name) {
-  char file[4096];
-  const char *path = getenv("PATH");
-  for (const char *at = path ? path : ""; *at; at += strcspn(at, ":"), at += *at == ':') {
-    snprintf(file, sizeof file, "%.*s/%s", (int)strcspn(at, ":"), at, name);
-    if (access(file, X_OK) == 0) return true;
-  }
-  return false;
+  char *found = lb_proc_find(name, NULL);
+  free(found);
+  return found;
 }
 
 /* By its name, or that of a foreign lock without its kind. */

@@ -8,7 +8,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/called.h"
 #include "cli.h"
@@ -19,7 +18,7 @@ struct screen {
   const struct lb_judged *judged;
   const struct lb_tally *tally;
   const char *dir;
-  int asked, broken, stuck, late, open, skipped;
+  int asked, broken, held, stuck, late, open, skipped; /* questions; held: broken, and two held at once */
   bool several; /* topologies */
   int *lines;   /* so far */
 };
@@ -57,6 +56,7 @@ static void count(struct screen *s) {
     enum fate fate = fate_of(cell);
     s->asked += fate != NOT_ASKED;
     s->broken += fate == BROKEN;
+    s->held += fate == BROKEN && cell->sum.double_holds > 0;
     s->stuck += fate == STUCK;
     s->late += fate == LATE;
     s->open += fate == OPEN;
@@ -92,6 +92,9 @@ static int tell_verdict(const struct screen *s) {
   snprintf(name, sizeof name, "%s",
            s->several || !s->tally->plan->cell_count ? j->protocol->name : s->tally->plan->cells[0].system);
   const char *so_far = s->tally->done < s->tally->plan->job_count ? " so far" : "", *s_ = s->asked == 1 ? "" : "s";
+  if (s->held < s->broken)
+    return put(s, "not safe: violated in %d of %d question%s%s, two clients held at once in %d: %s", s->broken, s->asked, s_, so_far, s->held, name),
+           LB_EXIT_UNEXPECTED;
   if (s->broken)
     return put(s, "not safe: two clients held at once in %d of %d question%s%s: %s", s->broken, s->asked, s_, so_far,
                name),
@@ -155,16 +158,9 @@ static void tell_open(const struct screen *s) {
 
 /* ---- how to see it --------------------------------------------------------------------------- */
 
-/* Without our own folder: who copies the line stands there. */
-static const char *shorter(const char *dir) {
-  char here[4096];
-  size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
-  return length > 1 && strncmp(dir, here, length) == 0 && dir[length] == '/' ? dir + length + 1 : dir;
-}
-
 /* What is too long for a line goes on in the next one, as a shell reads it. */
 static void tell_explain(const struct screen *s, enum fate fate) {
-  const char *dir = shorter(s->dir);
+  const char *dir = lb_from_here(s->dir);
   for (size_t i = 0; i < s->tally->plan->cell_count; i++) {
     const struct lb_cell *cell = &s->tally->plan->cells[i];
     if (fate_of(&s->tally->cells[i]) != fate) continue;
@@ -327,6 +323,6 @@ int lb_judge_tell(const struct lb_judged *judged, const struct lb_tally *tally, 
   if (s.broken || s.stuck) tell_explain(&s, s.broken ? BROKEN : STUCK), tell_instead(&s);
   else if (code == LB_EXIT_OK) tell_safe(&s);
   if (s.skipped) put(&s, "not asked on this machine: %d, because %s", s.skipped, why_skipped(&s));
-  put(&s, "all of it: %s", shorter(dir));
+  put(&s, "all of it: %s", lb_from_here(dir));
   return code;
 }

@@ -5,9 +5,10 @@
  */
 #include "lock_verdict.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/text.h"
 
 /* What has to be looked at comes first. A cell that was not run has LB_VERDICT_NONE if the run was cut short. */
 static const enum lb_verdict order[] = {LB_VIOLATED, LB_MIXED, LB_STUCK, LB_DELAYED, LB_UNDECIDED, LB_VERDICT_NONE, LB_SKIPPED, LB_SAFE, LB_NA};
@@ -46,29 +47,14 @@ enum lb_verdict lb_lock_verdict(const struct lb_tally *tally) {
 
 /* ---- the sentence ---------------------------------------------------------------------------- */
 
-struct text {
-  char *at;
-  size_t size, length;
-};
-
-static void add(struct text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void add(struct text *text, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  int n = vsnprintf(text->at + text->length, text->size - text->length, format, args);
-  va_end(args);
-  size_t room = text->size - text->length - 1;
-  if (n > 0) text->length += (size_t)n < room ? (size_t)n : room;
-}
-
 /* The protocol, unless another system of the user's has the same one. */
-static void add_name(struct text *text, const struct lb_plan *plan, size_t index, enum lb_guard guard) {
+static void add_name(struct lb_text *text, const struct lb_plan *plan, size_t index, enum lb_guard guard) {
   const struct lb_cell *cell = &plan->cells[index];
   int length = (int)strcspn(cell->system, "@");
   for (size_t i = 0; i < plan->cell_count; i++)
     if (plan->cells[i].own && plan->cells[i].protocol == cell->protocol && !same_system(&plan->cells[i], cell)) length = (int)strlen(cell->system);
-  add(text, "%s%.*s", text->length ? ". " : "", length, cell->system);
-  if (guard != LB_GUARD_NONE) add(text, " under guard %s", lb_guard_name(guard));
+  lb_text_add(text, "%s%.*s", text->length ? ". " : "", length, cell->system);
+  if (guard != LB_GUARD_NONE) lb_text_add(text, " under guard %s", lb_guard_name(guard));
 }
 
 static bool counts(const struct lb_plan *plan, size_t index, const struct lb_cell *first, enum lb_guard guard) {
@@ -76,18 +62,18 @@ static bool counts(const struct lb_plan *plan, size_t index, const struct lb_cel
 }
 
 /* " (failover, pause-holder)": in which scenarios it came to this. */
-static void add_scenarios(struct text *text, const struct lb_tally *tally, const struct lb_cell *first, enum lb_guard guard, enum lb_verdict verdict, size_t count) {
+static void add_scenarios(struct lb_text *text, const struct lb_tally *tally, const struct lb_cell *first, enum lb_guard guard, enum lb_verdict verdict, size_t count) {
   size_t named = 0;
   for (size_t i = 0; i < tally->plan->cell_count && named < NAMES_SHOWN; i++)
     if (counts(tally->plan, i, first, guard) && tally->cells[i].verdict == verdict)
-      add(text, "%s%s", named++ ? ", " : " (", tally->plan->cells[i].scenario->name);
-  if (count > named) add(text, " and %zu more", count - named);
-  add(text, ")");
+      lb_text_add(text, "%s%s", named++ ? ", " : " (", tally->plan->cells[i].scenario->name);
+  if (count > named) lb_text_add(text, " and %zu more", count - named);
+  lb_text_add(text, ")");
 }
 
 static const char *word(enum lb_verdict verdict) { return verdict == LB_VERDICT_NONE ? "not run" : lb_verdict_name(verdict); }
 
-static void add_lock(struct text *text, const struct lb_tally *tally, size_t index, enum lb_guard guard) {
+static void add_lock(struct lb_text *text, const struct lb_tally *tally, size_t index, enum lb_guard guard) {
   const struct lb_plan *plan = tally->plan;
   const struct lb_cell *first = &plan->cells[index];
   size_t all = 0, count[LB_ANY] = {0};
@@ -98,18 +84,18 @@ static void add_lock(struct text *text, const struct lb_tally *tally, size_t ind
   for (size_t k = 0; k < ORDER; k++) {
     size_t n = count[order[k]];
     if (n == 0) continue;
-    add(text, "%s%s in ", first_part ? ": " : "; ", word(order[k]));
-    if (all == 1) add(text, "%s", first->scenario->name);
-    else if (n == all) add(text, all == 2 ? "both scenarios" : "all %zu scenarios", all);
-    else if (first_part) add(text, "%zu of %zu scenarios", n, all);
-    else add(text, "%zu", n);
+    lb_text_add(text, "%s%s in ", first_part ? ": " : "; ", word(order[k]));
+    if (all == 1) lb_text_add(text, "%s", first->scenario->name);
+    else if (n == all) lb_text_add(text, all == 2 ? "both scenarios" : "all %zu scenarios", all);
+    else if (first_part) lb_text_add(text, "%zu of %zu scenarios", n, all);
+    else lb_text_add(text, "%zu", n);
     if (n < all && order[k] != LB_SAFE && order[k] != LB_NA) add_scenarios(text, tally, first, guard, order[k], n);
     first_part = false;
   }
 }
 
 size_t lb_lock_verdict_line(const struct lb_tally *tally, char *line, size_t size) {
-  struct text text = {line, size, 0};
+  struct lb_text text = {line, size, 0};
   line[0] = '\0';
   for (size_t i = 0; i < tally->plan->cell_count; i++) {
     enum lb_guard guard;

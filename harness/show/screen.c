@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/called.h"
 #include "display.h"
@@ -64,17 +63,10 @@ static void put_remarks(const struct lb_tally *tally, size_t width, FILE *out) {
 
 /* ---- below it -------------------------------------------------------------------------------- */
 
-/* The folder as one would type it here. */
-static const char *seen_from_here(const char *dir) {
-  char here[4096];
-  size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
-  return length && strncmp(dir, here, length) == 0 && dir[length] == '/' ? dir + length + 1 : dir;
-}
-
 static void put_next(const struct lb_screen *screen, FILE *out) {
   const struct lb_cell *cell = lb_screen_most_telling(screen->tally);
   if (cell) {
-    fprintf(out, "See one: %s explain %s %s.%s", lb_called(), seen_from_here(screen->dir), cell->scenario->name, cell->system);
+    fprintf(out, "See one: %s explain %s %s.%s", lb_called(), lb_from_here(screen->dir), cell->scenario->name, cell->system);
     fprintf(out, cell->guard == LB_GUARD_NONE ? "\n" : ".%s\n", lb_guard_name(cell->guard));
   }
   if (*screen->longer) fprintf(out, "%s\n", screen->longer);

@@ -47,4 +47,4 @@ const struct lb_cell_sum *lb_screen_cell(const struct lb_screen_grid *grid, size
   return cell;
 }
 
-bool lb_screen_lost(const struct lb_cell_sum *cell) { return cell->violated > 0; }
+bool lb_screen_lost(const struct lb_cell_sum *cell) { return cell->violated > 0 && cell->sum.double_holds > 0; }

@@ -26,7 +26,7 @@ void lb_screen_grid_end(struct lb_screen_grid *grid);
 const struct lb_cell_sum *lb_screen_at(const struct lb_screen_grid *grid, size_t scenario, size_t system, enum lb_guard guard);
 /* The cell that stands for this scenario and system in the table: without a guard, else the first one. NULL = there is none. */
 const struct lb_cell_sum *lb_screen_cell(const struct lb_screen_grid *grid, size_t scenario, size_t system);
-/* Two held at once in at least one trial; under a guard: the data was damaged. */
+/* It is violated, and two held at once. Else what is violated did damage, or numbers repeated. */
 bool lb_screen_lost(const struct lb_cell_sum *cell);
 /* Rows are systems, columns are scenarios, with a legend below: at most so many lines. */
 void lb_screen_table(const struct lb_screen_grid *grid, size_t lines, size_t width, FILE *out);

@@ -60,13 +60,13 @@ static bool is_unexpected(const struct table *t, size_t c, size_t r) {
 
 static bool is_fenced(const struct table *t, size_t c, size_t r) {
   const struct lb_cell_sum *bare = lb_screen_at(t->grid, c, r, LB_GUARD_NONE), *fence = lb_screen_at(t->grid, c, r, LB_GUARD_FENCE);
-  return bare && lb_screen_lost(bare) && fence && fence->verdict == LB_SAFE;
+  return bare && bare->violated && fence && fence->verdict == LB_SAFE;
 }
 
 static const char *word(const struct lb_cell_sum *cell) {
   static const char *const words[] = {[LB_SAFE] = "ok",       [LB_VIOLATED] = "LOST", [LB_STUCK] = "stuck", [LB_DELAYED] = "late",     [LB_UNDECIDED] = "?",
                                       [LB_MIXED] = "mixed", [LB_SKIPPED] = "skip",  [LB_NA] = "-",        [LB_VERDICT_NONE] = "."};
-  return lb_screen_lost(cell) ? "LOST" : words[cell->verdict];
+  return lb_screen_lost(cell) ? "LOST" : cell->violated ? "DATA" : words[cell->verdict];
 }
 
 /* "" = it was not asked for. */
@@ -99,7 +99,7 @@ static void set_head(struct column *c) {
 /* What needs a look, then what was lost, then what stood still. */
 static long score_of(const struct table *t, size_t c, size_t r, const struct lb_cell_sum *cell) {
   if (is_unexpected(t, c, r) || cell->undecided) return 10000;
-  if (lb_screen_lost(cell)) return 100;
+  if (cell->violated) return 100;
   return cell->verdict == LB_STUCK || cell->verdict == LB_DELAYED ? 1 : 0;
 }
 
@@ -201,13 +201,15 @@ static void say_legend(const struct table *t, char *ret, size_t size) {
   } words[] = {{LB_VIOLATED, "LOST: two held at once"}, {LB_STUCK, "stuck: never granted again"}, {LB_DELAYED, "late: after long"}, {LB_MIXED, "mixed: trials differ"},
                {LB_NA, "-: no question"}, {LB_UNDECIDED, "?: undecided"},           {LB_SKIPPED, "skip: missing"},    {LB_VERDICT_NONE, ".: not run"}};
   unsigned seen = 0;
-  bool fenced = false, marked = false;
+  bool fenced = false, marked = false, damaged = false;
   size_t n = 0;
   for (size_t r = 0; r < t->row_count; r++) {
     for (size_t c = 0; c < t->column_count; c++) {
       const struct lb_cell_sum *cell = t->columns[c].shown ? lb_screen_cell(t->grid, c, r) : NULL;
       if (!cell) continue;
-      seen |= 1u << (lb_screen_lost(cell) ? LB_VIOLATED : cell->verdict) | (cell->undecided ? 1u << LB_UNDECIDED : 0);
+      bool lost = lb_screen_lost(cell), bad = cell->violated && !lost;
+      seen |= (lost ? 1u << LB_VIOLATED : bad ? 0 : 1u << cell->verdict) | (cell->undecided ? 1u << LB_UNDECIDED : 0);
+      damaged |= bad;
       fenced |= is_fenced(t, c, r);
       marked |= is_unexpected(t, c, r);
     }
@@ -216,6 +218,7 @@ static void say_legend(const struct table *t, char *ret, size_t size) {
   if (t->speed) n += (size_t)snprintf(ret, size, "number: hand-offs/s with the most clients");
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (seen >> words[i].verdict & 1) n += (size_t)snprintf(ret + n, size - n, "%s%s", n ? "; " : "", words[i].text);
+  if (damaged) n += (size_t)snprintf(ret + n, size - n, "%sDATA: never two at once, but data or numbers went wrong", n ? "; " : "");
   if (fenced) n += (size_t)snprintf(ret + n, size - n, "%s*: data right with a fence", n ? "; " : "");
   if (marked) snprintf(ret + n, size - n, "%s!: not as expected", n ? "; " : "");
 }
