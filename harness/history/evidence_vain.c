@@ -12,14 +12,13 @@
  * nobody a right beyond its client's hold.
  */
 #include "evidence.h"
+#include "evidence_parts.h"
 
 struct keeping {    /* of a client */
   bool holds, asks; /* asks: or gave up without knowing */
   uint64_t lease;   /* the end of its lease, 0 = it has none */
   uint64_t until;   /* the service may keep the key for it until then */
 };
-
-static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static bool is_of(const struct lb_event *e, uint32_t client, uint32_t key) {
   return e->client == client && (e->key == key || (e->kind == LB_EV_CRASH && e->key == LB_NO_NAME));
@@ -34,7 +33,7 @@ static void follow(struct keeping *k, const struct lb_event *e, uint64_t ttl_ns)
     case LB_EV_RENEWED: k->lease = e->flags & LB_EVF_UNTIL ? e->until : 0; break;
     case LB_EV_RELEASE:
     case LB_EV_LOST: /* after a release it is the answer to that */
-      k->until = k->holds ? later(e->t, k->lease) : e->t;
+      k->until = k->holds ? lb_later(e->t, k->lease) : e->t;
       k->holds = k->asks = false;
       break;
     case LB_EV_RELEASED: *k = (struct keeping){.until = e->t}; break;
@@ -42,7 +41,7 @@ static void follow(struct keeping *k, const struct lb_event *e, uint64_t ttl_ns)
     case LB_EV_TIMEOUT: k->asks = false; break;
     case LB_EV_UNKNOWN: k->until = after_ttl; break;
     case LB_EV_CRASH:
-      if (k->holds || k->asks) k->until = later(after_ttl, k->holds ? k->lease : 0);
+      if (k->holds || k->asks) k->until = lb_later(after_ttl, k->holds ? k->lease : 0);
       k->holds = k->asks = false;
       break;
     default: break;
@@ -73,18 +72,14 @@ static size_t question(const struct lb_history *h, size_t end) {
 /* How long of the time between two events nobody had a right to the key. */
 static uint64_t free_for(const struct lb_history *h, size_t asked, size_t end, uint64_t ttl_ns) {
   uint64_t from = h->events[asked].t, to = h->events[end].t;
-  for (uint32_t c = 0; c < h->clients.count; c++) from = later(from, kept_until(h, end, c, h->events[end].key, ttl_ns));
+  for (uint32_t c = 0; c < h->clients.count; c++) from = lb_later(from, kept_until(h, end, c, h->events[end].key, ttl_ns));
   return to > from ? to - from : 0;
-}
-
-static bool gave_up(const struct lb_event *e) {
-  return e->kind == LB_EV_BUSY || e->kind == LB_EV_TIMEOUT || e->kind == LB_EV_UNKNOWN;
 }
 
 /* The last one to give up decides: a timeline has one key. */
 bool lb_evidence_in_vain(const struct lb_history *h, uint64_t ttl_ns, struct lb_in_vain *ret) {
   size_t end = lb_evidence_closing_begins(h);
-  while (end > 0 && !gave_up(&h->events[end - 1]) && h->events[end - 1].kind != LB_EV_GRANTED) end--;
+  while (end > 0 && !lb_gave_up(&h->events[end - 1]) && h->events[end - 1].kind != LB_EV_GRANTED) end--;
   if (end-- == 0 || h->events[end].kind == LB_EV_GRANTED) return false;
   size_t asked = question(h, end);
   uint64_t length = h->events[end].t - h->events[asked].t, free = free_for(h, asked, end, ttl_ns);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "evidence.h"
+#include "evidence_parts.h"
 #include "explain_parts.h"
 #include "say.h"
 #include "stats.h"
@@ -21,8 +22,6 @@ struct still {
   bool goes_on; /* it was still asked for when the history ends */
   size_t grant; /* the latest one before, LB_NO_EVENT = none */
 };
-
-static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 /* ---- at the end of a timeline ---------------------------------------------------------------------------------------- */
 
@@ -142,7 +141,7 @@ static void put_granted(const struct lb_teller *t, const struct lb_closing *clos
 static void put_still(const struct lb_teller *t, struct still still) {
   size_t end = still.grant == LB_NO_EVENT ? LB_NO_EVENT : end_of(t->h, still.grant, still.until);
   const struct lb_event *ended = end == LB_NO_EVENT ? NULL : &t->h->events[end];
-  uint64_t since = ended ? later(still.since, ended->t) : still.since;
+  uint64_t since = ended ? lb_later(still.since, ended->t) : still.since;
   put_since(t, since);
   fputs(": ", t->out);
   lb_say_text(t->h->keys.name[still.key], t->out);
