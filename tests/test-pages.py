@@ -9,6 +9,8 @@ import re
 import subprocess
 import sys
 
+import tap
+
 LINK = re.compile(r"!?\[[^]]*\]\(([^)\s]+)\)")
 FENCE = re.compile(r"^ *```.*?^ *```$", re.S | re.M)
 PRINTED = re.compile(r"(<!-- table of \w+: .*? -->\n)(?:\|.*\n)*")
@@ -69,13 +71,9 @@ def wrong_forms(root):
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
-    failed = 0
-    for number, (title, check) in enumerate({"every relative link and anchor of a page leads somewhere": wrong_links, "README.md and docs/ are short": wrong_forms}.items(), 1):
-        wrong = list(check(root))
-        failed += bool(wrong)
-        print(*[f"# {w}" for w in wrong], f"{'not ' if wrong else ''}ok {number} - {title}", sep="\n")
-    print("1..2")
-    return 1 if failed else 0
+    tap.check("every relative link and anchor of a page leads somewhere", list(wrong_links(root)))
+    tap.check("README.md and docs/ are short", list(wrong_forms(root)))
+    return tap.end()
 
 
 sys.exit(main())

@@ -12,22 +12,13 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(ROOT, "peers"))
 import known  # noqa: E402
+import tap  # noqa: E402
 
 os.environ.setdefault("LOCKBENCH_PEERS", os.path.join(ROOT, "build", "peers"))
 NAME = re.compile(r"[a-z0-9-]+")
 MAY_SAY = ("name", "topologies", "ends", "can", "record", "clock")
 MAY_CAN = ("extend", "holds", "fence", "validity", "signal", "reentrant")
 SHARED = ("adapter.py", "known.py", "table.py", "adapter.js")  # no adapters
-count = 0
-
-
-def check(title, wrong):
-    """`wrong`: what is, line by line."""
-    global count
-    count += 1
-    print("%sok %d - %s" % ("not " if wrong else "", count, title))
-    for line in wrong:
-        print("# " + line)
 
 
 def of_section(name, peer):
@@ -112,23 +103,21 @@ def main():
     folder = os.path.join(ROOT, "peers")
     adapters = sorted(f for f in os.listdir(folder) if re.search(r"\.(py|js|mjs|java|c)$", f) and f not in SHARED)
     for name, peer in peers.items():
-        check("peers.ini: [%s] is complete" % name, of_section(name, peer))
+        tap.check("peers.ini: [%s] is complete" % name, of_section(name, peer))
     for file in adapters:
-        check("%s is short and says what it is about" % file, of_adapter(os.path.join(folder, file)))
-    check("packages are those of the names", [] if known.missing_packages(known.chosen(peers, ["peer:reference"])) == {} else ["reference needs none"])
-    check("names choose their sections", [] if list(known.chosen(peers, ["kazoo", "redis-py"])) == ["redis-py", "kazoo"] else ["not these two"])
-    check("a library is judged as its manual says, and as by a program that does not listen beside it", of_table())
-    check("no name chooses all", [] if known.chosen(peers, []) == peers else ["not all"])
-    global count
+        tap.check("%s is short and says what it is about" % file, of_adapter(os.path.join(folder, file)))
+    tap.check("packages are those of the names", [] if known.missing_packages(known.chosen(peers, ["peer:reference"])) == {} else ["reference needs none"])
+    tap.check("names choose their sections", [] if list(known.chosen(peers, ["kazoo", "redis-py"])) == ["redis-py", "kazoo"] else ["not these two"])
+    tap.check("a library is judged as its manual says, and as by a program that does not listen beside it", of_table())
+    tap.check("no name chooses all", [] if known.chosen(peers, []) == peers else ["not all"])
     for name, peer in peers.items():
         title = "%s says at once what peers.ini expects" % name
         if name != "reference" and not known.is_there(peer):
-            count += 1
-            print("ok %d - %s # SKIP not installed" % (count, title))
+            tap.check(title + " # SKIP not installed", [])
             continue
         line, why = known.first_line(peer)
-        check(title, [] if line == known.expected_line(peer) else [why or "it says   %s" % line, "expected  " + known.expected_line(peer)])
-    print("1..%d" % count)
+        tap.check(title, [] if line == known.expected_line(peer) else [why or "it says   %s" % line, "expected  " + known.expected_line(peer)])
+    sys.exit(tap.end())
 
 
 main()

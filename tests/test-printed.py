@@ -12,6 +12,8 @@ import re
 import subprocess
 import sys
 
+import tap
+
 TABLE = re.compile(r"<!-- table of (\w+): (.*?) -->\n(.*?)<!-- end of \1 -->", re.S)
 NAME = r"`(?:peer:)?[a-z0-9-]+`"
 NAMES = rf"{NAME}(?:(?:, | and ){NAME})*"
@@ -117,15 +119,10 @@ def wrong_digests(root):
 
 def main():
     root = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent).resolve()
-    failed = 0
-    checks = {"each verdict in README.md and docs/ is a cell of a published run": wrong_claims, "each table is what its command prints": wrong_tables,
-              "the published runs are of the same protocols, all committed": wrong_digests}
-    for number, (title, check) in enumerate(checks.items(), 1):
-        wrong = list(check(root))
-        failed += bool(wrong)
-        print(*[f"# {w}" for w in wrong], f"{'not ' if wrong else ''}ok {number} - {title}", sep="\n")
-    print(f"1..{len(checks)}")
-    return 1 if failed else 0
+    tap.check("each verdict in README.md and docs/ is a cell of a published run", list(wrong_claims(root)))
+    tap.check("each table is what its command prints", list(wrong_tables(root)))
+    tap.check("the published runs are of the same protocols, all committed", list(wrong_digests(root)))
+    return tap.end()
 
 
 sys.exit(main())
