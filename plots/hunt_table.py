@@ -46,7 +46,7 @@ def row(hunt):
 def main():
     if len(sys.argv) != 2:
         raise ending.BadInput("usage: hunt_table.py FOLDER")
-    head = ["lock", "asked: 1 fault, 2 faults", "one fault is enough", "two are needed", "replays that agree"]
+    head = ["lock", "asked: 1 fault, 2 faults", "one fault is enough", "two are needed", "replays that agree, of minimal sets as published"]
     rows = [row(hunt) for hunt in hunt_folder.hunts_of(sys.argv[1]).values()]
     for cells in [head, ["---"] * len(head), *rows]:
         print("| " + " | ".join(cells) + " |")
