@@ -13,10 +13,6 @@ import ending
 import hunt_folder
 import style
 
-WORDS = {"restart": "restart", "kill": "kill", "pause": "stop", "isolate": "cut off from all servers", "part": "cut off from its replicas",
-         "cut": "cut off from some servers", "cutoff": "cut off", "ahead": "wall clock ahead", "behind": "wall clock back", "fast": "clock twice as fast",
-         "slow": "clock half as fast", "cutone": "cut off from one server"}
-HOSTS = {"P": "primary", "f": "minority", "one": "one of the minority", "most": "majority", "all": "all servers", "c1": "holder", "c2": "waiter"}
 MARKS = {"minimal": ("s", True, 50), "unreal": ("P", False, 45), "sometimes": ("s", False, 50), "late": ("v", True, 30), "other": ("d", False, 40)}
 LEGEND = {"minimal": "breaks within a lease, n of n", "unreal": "the same, only with a clock that no machine has", "sometimes": "breaks within a lease, k of n", "late": "breaks after the lease only", "other": "no double hold: damage or numbers only"}
 ROW, FOOT, CHAR = 0.145, 0.65, 0.057  # inches: a mechanism, the four lines below them, a letter
@@ -26,10 +22,6 @@ QUIET = {"smaller": {"marker": "s", "s": 16, "facecolors": "none", "edgecolors":
 # Nothing of the day or of the program, so that the same hunt gives the same bytes.
 SAVED = {".svg": {"Date": None, "Creator": None}, ".png": {"Software": None},
          ".pdf": {"CreationDate": None, "Creator": None, "Producer": None}}
-
-
-def say(mechanism):
-    return " + ".join(f"{HOSTS.get(host, host)}: {WORDS.get(kind, kind)}" for kind, host in mechanism) or "nothing at all"
 
 
 def kind_of(timeline):
@@ -61,7 +53,7 @@ def draw(hunts, mechanisms, out):
     style.matplotlib_deterministic()
     import matplotlib.pyplot as plt
 
-    names, rows = CHAR * max(len(say(m)) for m in mechanisms) + 0.1, ROW * len(mechanisms)
+    names, rows = CHAR * max(len(hunt_folder.say(m)) for m in mechanisms) + 0.1, ROW * len(mechanisms)
     heads, width = CHAR * max(map(len, hunts)) * 0.87 + 0.2, style.TEXT_WIDTH  # they lean by 60 degrees
     height = heads + rows + FOOT
     figure = plt.figure(figsize=(width, height))
@@ -78,7 +70,7 @@ def draw(hunts, mechanisms, out):
     for kind, text in (("smaller", "a part of it does it alone"), ("kept", "run, and it kept exclusion"), ("not run", "not run there")):
         axes.scatter([], [], **QUIET[kind], label=text)
     axes.set_xticks(range(len(hunts)), list(hunts), rotation=60, ha="left", rotation_mode="anchor")
-    axes.set_yticks(range(len(mechanisms)), [say(m) for m in mechanisms])
+    axes.set_yticks(range(len(mechanisms)), [hunt_folder.say(m) for m in mechanisms])
     axes.xaxis.tick_top()
     axes.set_xlim(-0.6, len(hunts) - 0.4)
     axes.set_ylim(len(mechanisms) - 0.4, -0.6)
@@ -100,7 +92,7 @@ def write(hunts, mechanisms, out):
         rows.writerow(("mechanism", "faults", "system", "breaks"))
         for mechanism in mechanisms:
             for system, found in hunts.items():
-                rows.writerow((say(mechanism), len(mechanism), system, found.get(mechanism, "not run")))
+                rows.writerow((hunt_folder.say(mechanism), len(mechanism), system, found.get(mechanism, "not run")))
 
 
 def main():

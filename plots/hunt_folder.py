@@ -19,6 +19,10 @@ _NEWER = ("damage", "numbers")  # a folder without them counts these as lease
 _TEXTS, _NUMBERS = ("timeline", "regime", "set", "not_run"), ("faults", *(name for name in CAME if name not in _NEWER))
 LEFT = ("", "not reached", "a minimal set is in it")  # not_run of a timeline that belongs to the space; all else names what leaves it out
 UNREAL = ("fast", "slow")  # kinds of faults that no machine has
+WORDS = {"restart": "restart", "kill": "kill", "pause": "pause", "isolate": "cut off from the other servers", "part": "cut off from its replicas",
+         "cut": "cut off from some servers", "cutone": "cut off from one server", "cutoff": "cut off from all servers", "ahead": "wall clock +1 h",
+         "behind": "wall clock -1 h", "fast": "clocks ×2", "slow": "clocks ×½"}
+HOSTS = {"P": "primary", "f": "minority", "one": "one of the minority", "most": "majority", "all": "all servers", "c1": "holder", "c2": "waiter"}
 FEWER = {"all": ("most", "P", "f", "one"), "most": ("P",), "f": ("one",)}  # of the hosts of a target: those of another one
 _FAULT = re.compile(r"([a-z]+)-([A-Za-z0-9]+)@")
 _HEAD = re.compile(r"# hunt(?: \d+)? of (\S+), (.*)")
@@ -28,6 +32,10 @@ def _is_within(small, large):
     """Whether one fault (kind, host, ...) is the other one, or that done to fewer hosts."""
     cut = (small[0], large[0]) == ("cutone", "cut") and small[1:] == large[1:]
     return small == large or cut or (small[0] == large[0] and small[2:] == large[2:] and small[1] in FEWER.get(large[1], ()))
+
+
+def say(mechanism):
+    return " + ".join(f"{HOSTS.get(host, host)}: {WORDS.get(kind, kind)}" for kind, host in mechanism) or "nothing at all"
 
 
 def is_part(small, large):

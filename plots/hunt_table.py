@@ -11,14 +11,11 @@ import sys
 import ending
 import hunt_folder
 
-DONE = {"restart": "restart {}", "kill": "kill {}", "pause": "pause {}", "isolate": "isolate {}", "part": "cut {} from its replicas", "cut": "cut {} from a minority",
-        "cutone": "cut {} from one server", "cutoff": "cut off {}", "ahead": "wall clock of {} +1 h", "behind": "wall clock of {} -1 h", "fast": "clocks of {} ×2", "slow": "clocks of {} ×½"}
-WHOM = {"P": "primary", "f": "minority", "one": "one more server", "most": "majority", "all": "all servers", "c1": "holder", "c2": "waiter"}
 SHOWN = 4
 
 
 def in_words(faults):
-    return " + ".join(DONE[kind].format(WHOM[target]) + ("*" if kind in hunt_folder.UNREAL else "") for kind, target in faults)
+    return hunt_folder.say(faults) + ("*" if any(kind in hunt_folder.UNREAL for kind, _ in faults) else "")
 
 
 def mechanisms(hunt):

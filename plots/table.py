@@ -41,7 +41,7 @@ def counts_of(cell, roomy):
     if verdict in ("skipped", "n/a"):
         return [f"({cell['note']})"] if cell.get("note") else []
     if verdict == "undecided":
-        return [f"{undecided}/{trials}"]
+        return [f"{undecided} of {trials}"]
     bad = cell.get("violated", 0) + (cell.get("stuck") or 0) + (cell.get("delayed") or 0) if verdict == "mixed" else cell.get(verdict, 0)
     count = f"{0 if verdict == 'safe' else bad}/{trials - undecided}"
     more = f" (+{undecided} ?)" if undecided else ""

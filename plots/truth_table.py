@@ -15,7 +15,7 @@ import table
 from table import HEAD_LINE, LEGEND, MARGIN, TITLE
 
 NOTE = ("k/n: violated (or stuck, or delayed) of decided trials; ≤ p %: 95 % upper bound of the violation rate; "
-        "(+m ?): trials that stayed undecided")
+        "(+m ?): trials that stayed undecided; m of n: of all trials")
 
 
 def question_of(run):
