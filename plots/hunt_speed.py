@@ -59,7 +59,7 @@ def paint(run, speed, hunts, rows, missing):
 
 def make(run_dir, run, words):
     if len(words) != 1:
-        raise figure.NotDrawn("no folder of a hunt was named")
+        raise figure.NotDrawn(f"expected one folder of a hunt, found {len(words)} words")
     speed, hunts = Speed(run_dir, run), hunt_folder.hunts_of(words[0])
     rows = list(rows_of(run, speed, hunts))
     if not rows:
