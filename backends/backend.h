@@ -347,6 +347,9 @@ struct lb_protocol {
    * none now. Called right after a try that was granted or refused, asks nobody and does not wait. For proofs: a scenario waits until the servers have ended that
    * session. NULL = the service has no sessions, or does not tell. */
   uint64_t (*session_id)(struct lb_session *session, const struct lb_grant *grant);
+  /* What its traits and hooks do not say, as words NAME=VALUE of the table in harness/theory/facts.c: "release=blind lost=blind". From them it is
+   * predicted what each fault does to it. NULL = as a sound lock of its kind. */
+  const char *facts;
 };
 
 /* Whether waiters of this protocol are told: it has the hook wait and, if it has an option `wake`, that is on. `options` as

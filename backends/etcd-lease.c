@@ -102,6 +102,7 @@ const struct lb_protocol lb_etcd_lease = {
               "it. A program that hangs while its process lives keeps the lock for ever. A leader of etcd that was\n"
               "deposed and wakes up: it may revoke a lease that was kept up. No progress without a majority of the members.",
     .source = "etcd 3.4, clientv3/concurrency: Mutex, with a lease for each attempt",
+    .facts = "number=log",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES | LB_TRAIT_RENEWED | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
     /* after-create: the reply has been read, or given up; the place is not known yet. */
     .points = (const char *const[]){"before-create", "after-create", "before-release", NULL},

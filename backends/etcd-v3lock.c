@@ -148,6 +148,7 @@ const struct lb_protocol lb_etcd_v3lock = {
               "lives keeps the lock for ever. A leader of etcd that was deposed and wakes up: it may revoke a lease that\n"
               "was kept up. No fencing number.",
     .source = "etcd 3.4: api/v3lock over the JSON gateway, with clientv3/concurrency behind it",
+    .facts = "looks=no lost=other",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES | LB_TRAIT_RENEWED | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
     .options = options,
     /* after-lock: the answer has been read, or given up. */

@@ -55,6 +55,7 @@ const struct lb_protocol lb_pg_advisory_xact = {
         "a holder that says nothing for longer than the ttl loses the lock, and may go on working.",
     .source = "PostgreSQL's documentation, \"Advisory Locks\" (postgresql.org/docs/15/explicit-locking.html)",
     .topologies = pg_topologies,
+    .facts = "ends=transaction number=open lost=other",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,
     .options = pg_hold_transaction_options,
     .points = points,

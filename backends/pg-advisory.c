@@ -62,6 +62,7 @@ const struct lb_protocol lb_pg_advisory = {
         "does not know to be gone. A pooler that changes connections between two transactions.",
     .source = "PostgreSQL's documentation, \"Advisory Locks\" (postgresql.org/docs/15/explicit-locking.html)",
     .topologies = pg_topologies,
+    .facts = "number=sequence",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_REENTRANT | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,
     .options = options,
     .points = points,

@@ -72,6 +72,7 @@ const struct lb_protocol lb_pg_for_update = {
         "it loses it, and may go on working.",
     .source = "PostgreSQL's documentation, \"Row-Level Locks\"; Quartz's StdRowLockSemaphore",
     .topologies = pg_topologies,
+    .facts = "ends=transaction number=open lost=other",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,
     .options = pg_hold_transaction_options,
     .points = points,

@@ -75,6 +75,7 @@ const struct lb_protocol lb_pg_row = {
         "its number may then repeat an earlier one.",
     .source = "the lock table of ShedLock's and Spring Integration's JDBC providers, without the lease",
     .topologies = pg_topologies,
+    .facts = "number=sequence",
     .traits = LB_TRAIT_NO_EXPIRY | LB_TRAIT_FENCED | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR,
     .options = options,
     .points = points,

@@ -38,6 +38,7 @@ const struct lb_protocol lb_redis_del = {
               "second. A renewal prolongs whosever lease it finds. The server can say that the key is held, not by whom. And\n"
               "what breaks redis-token.",
     .source = "redis.io: SET, the pattern before the one with a random value",
+    .facts = "release=blind lost=blind",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NO_OWNER | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
     /* after-set: the reply has been read, or given up, and not been looked at. */
     .points = (const char *const[]){"before-set", "after-set", "before-release", NULL},

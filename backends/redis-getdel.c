@@ -60,6 +60,7 @@ const struct lb_protocol lb_redis_getdel = {
     .breaks = "A client that stands still between GET and DEL until its lease is over deletes the next holder's lock, and a third\n"
               "client is granted it beside the second. And what breaks redis-token.",
     .source = "redis.io: SET, without the script that it shows",
+    .facts = "release=looked",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
     /* after-set: the reply has been read, or given up, and not been looked at. before-del: between GET, which found the own token, and DEL. */
     .points = (const char *const[]){"before-set", "after-set", "before-release", "before-del", NULL},

@@ -38,6 +38,7 @@ const struct lb_protocol lb_redis_lua = {
     .breaks = "A release after the end of the lease deletes the next holder's lock, and a third client is granted it beside the\n"
               "second. A script is not rolled back: a ttl that PEXPIRE refuses leaves a key for ever. And what breaks redis-token.",
     .source = "redis.io: SETNX, PEXPIRE, EVAL",
+    .facts = "release=blind lost=blind",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NO_OWNER | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
     /* after-set: the reply has been read, or given up, and not been looked at. */
     .points = (const char *const[]){"before-set", "after-set", "before-release", NULL},

@@ -34,6 +34,7 @@ const struct lb_protocol lb_redis_pubsub = {
     .breaks = "What breaks redis-token. A message that does not arrive costs the rest of the lease. All waiters wake up, and\n"
               "all but one ask in vain.",
     .source = "Redisson: how RedissonLock waits",
+    .facts = "waits=by-lease",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_WAKES | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
     /* after-set: the reply has been read, or given up, and not been looked at. before-del: nothing has been compared. */
     .points = (const char *const[]){"before-set", "after-set", "before-release", "before-del", NULL},

@@ -44,6 +44,7 @@ const struct lb_protocol lb_redis_reentrant = {
         "(not with absolute=yes). Working on past the lease; a failover; a restart without persistence; a jump of the\n"
         "server's wall clock, or its drift; eviction. A nested take with a shorter ttl shortens the outer lease.",
     .source = "Redisson: RedissonLock, without its watchdog",
+    .facts = "lost=counted",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_REENTRANT | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
     .options = options,
     .points = REDIS_HASH_POINTS,

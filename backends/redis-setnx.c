@@ -42,6 +42,7 @@ const struct lb_protocol lb_redis_setnx = {
     .breaks = "A client that dies between the two commands, or gets no answer to the first, leaves a key without an end: nobody is\n"
               "granted the lock any more. A release after the end of the lease deletes the next holder's lock. And what breaks redis-token.",
     .source = "redis.io: SETNX before Redis 2.6.12; the taking: redis-py 2.x Lock (#554, #818)",
+    .facts = "release=blind lost=blind end=set-later",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NO_OWNER | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
     /* after-set: between SETNX and EXPIRE; the reply has been read, or given up, and not been looked at. */
     .points = (const char *const[]){"before-set", "after-set", "before-release", NULL},

@@ -159,6 +159,7 @@ const struct lb_protocol lb_redis_stamp = {
               "had stood still before, an earlier one. A key that was forgotten, as with redis-token. DEL looks at no owner.",
     .source = "redis.io: SETNX, \"Locking with SETNX\"",
     .topologies = redis_key_topologies,
+    .facts = "release=timed lost=blind",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_CLIENT_CLOCK | LB_TRAIT_NO_OWNER | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
     /* after-set: the reply of SETNX has been read, or given up, and not been looked at. before-getset: the time in the key has passed, the own one is
      * worked out. before-del: the own time has not passed, when it was looked at. */

@@ -77,6 +77,7 @@ const struct lb_protocol lb_redis_token = {
         "a dead holder keeps the key) or its drift; eviction. The fence does not help after a failover or such a\n"
         "restart: the counter may have gone back, too.",
     .source = "redis.io: SET, and Distributed Locks with Redis (single instance)",
+    .facts = "number=counter",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
     .options = token_options,
     /* after-set: the reply has been read, or given up, and not been looked at. */

@@ -112,6 +112,7 @@ const struct lb_protocol lb_redis_wait = {
         "without persistence; a jump of the server's wall clock, or its drift; eviction. One replica that is away keeps\n"
         "everybody from the lock.",
     .source = "redis.io: WAIT; Redisson waits for replicas in a weaker form",
+    .facts = "confirms=replicas",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
     .options = options,
     /* after-wait: the reply has been read, or given up, and not been looked at. before-del: nothing has been compared. */

@@ -42,6 +42,7 @@ const struct lb_protocol lb_redis_watchdog = {
         "A program that hangs while its process lives keeps the lock for ever (not with renewed_for_ms). A process\n"
         "that stands still or is cut off loses it, as any lease is lost. All that breaks redis-reentrant.",
     .source = "Redisson: RedissonLock and its watchdog (lockWatchdogTimeout)",
+    .facts = "lost=counted",
     .traits = LB_TRAIT_LEASED | LB_TRAIT_SERVER_CLOCK | LB_TRAIT_REENTRANT | LB_TRAIT_RENEWED | LB_TRAIT_NEEDS_MEMORY | LB_TRAIT_NEEDS_SUCCESSOR | LB_TRAIT_NEEDS_RATE,
     .options = options,
     .points = REDIS_HASH_POINTS,

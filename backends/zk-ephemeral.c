@@ -39,6 +39,7 @@ const struct lb_protocol lb_zk_ephemeral = {
               "that compares the fencing number refuses it. No progress without a majority of the servers. Each release\n"
               "wakes everybody who waits, and each of them sends a write that all but one find refused.",
     .source = "ZooKeeper Programmer's Guide, \"Ephemeral Nodes\"; Recipes and Solutions, \"Locks\", on the herd effect",
+    .facts = "number=log lost=elsewhere",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_WAKES,
     .points = zk_node_points,
     ZK_NODE_HOOKS,

@@ -36,6 +36,7 @@ const struct lb_protocol lb_zk_persistent_sequential = {
               "stays, over restarts of the servers, too, and all behind it wait for ever. No progress without a majority\n"
               "of the servers.",
     .source = "ZooKeeper Recipes and Solutions, \"Locks\", without its flag EPHEMERAL",
+    .facts = "number=log lost=elsewhere queue=lasting",
     .traits = LB_TRAIT_NO_EXPIRY | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
     .points = zk_recipe_points,
     .midway = "after-create",

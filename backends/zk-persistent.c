@@ -35,6 +35,7 @@ const struct lb_protocol lb_zk_persistent = {
               "stays, over restarts of the servers, too. No progress without a majority of the servers. Each release\n"
               "wakes everybody who waits.",
     .source = "ZooKeeper Programmer's Guide, \"ZNodes\": create() without flags",
+    .facts = "number=log lost=elsewhere",
     .traits = LB_TRAIT_NO_EXPIRY | LB_TRAIT_FENCED | LB_TRAIT_WAKES,
     .points = zk_node_points,
     ZK_NODE_HOOKS,

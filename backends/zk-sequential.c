@@ -166,6 +166,7 @@ const struct lb_protocol lb_zk_sequential = {
               "a node of the queue by anybody else is taken for a release, and nothing forbids it. With `recipe`\n"
               "not that, but a server that follows its leader late by more than a session.",
     .source = "ZooKeeper Recipes and Solutions, \"Locks\" (zookeeper.apache.org/doc/r3.8.0/recipes.html)",
+    .facts = "number=log lost=elsewhere lost-release=repeated",
     .traits = LB_TRAIT_SESSION | LB_TRAIT_NEEDS_RATE | LB_TRAIT_FENCED | LB_TRAIT_FIFO | LB_TRAIT_WAKES | LB_TRAIT_QUEUES,
     .options = zk_sequential_options,
     .points = zk_sequential_points,

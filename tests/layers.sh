@@ -22,14 +22,15 @@ history   : base
 scenario  : base
 servers   : base backends:backend,redis_util,pg_util,etcd_util,zk_util
 client    : base history scenario servers backends:backend
+theory    : base scenario servers backends:backend,foreign,registry
 trial     : base history scenario servers client backends:backend
-run       : base history scenario servers client trial backends:backend,foreign,registry
+run       : base history scenario servers client theory trial backends:backend,foreign,registry
 conform   : base servers client run backends:backend,foreign,foreign_talk,registry
 cost      : base servers client run backends:backend
 serve     : base history scenario servers client trial run
-hunt      : base history scenario servers client trial run backends:backend,registry
-show      : base history scenario run
-cli       : base history scenario servers client trial run conform cost serve hunt show backends:foreign,registry
+hunt      : base history scenario servers client theory trial run backends:backend,registry
+show      : base history scenario theory run
+cli       : base history scenario servers client theory trial run conform cost serve hunt show backends:foreign,registry
 '
 room_names=$(echo "$rooms" | sed -n 's/ *:.*//p')
 

@@ -85,36 +85,6 @@ static void every_shipped_scenario_loads(void **state) {
   free(paths);
 }
 
-/* A cell that comes out as every other one says nothing of its lock. */
-static void every_shipped_scenario_separates_two_locks_or_says_why_not(void **state) {
-  static const char *const folders[] = {"scenarios", "scenarios/museum", "scenarios/peers"};
-  size_t silent = 0, separating = 0;
-  (void)state;
-  for (size_t f = 0; f < sizeof folders / sizeof *folders; f++) {
-    char **names, **paths;
-    size_t count;
-    assert_int_equal(lb_scenario_list(source_path(folders[f]), &names, &paths, &count), 0);
-    assert_true(count > 0);
-    for (size_t i = 0; i < count; i++) {
-      struct lb_scenario s;
-      if (lb_scenario_load(paths[i], &s, err, sizeof err) != 0) fail_msg("%s", err);
-      bool separates = lb_scenario_separates(&s);
-      separating += separates;
-      if (!separates && !s.alike) {
-        print_error("%s: every lock comes out alike, and no `alike` says why\n", paths[i]);
-        silent++;
-      }
-      lb_scenario_clear(&s);
-      free(names[i]);
-      free(paths[i]);
-    }
-    free(names);
-    free(paths);
-  }
-  assert_int_equal(silent, 0);
-  assert_true(separating > 0);
-}
-
 static void the_readme_has_the_row_of_every_key(void **state) {
   (void)state;
   char *readme = read_source("scenarios/README.md");
@@ -253,29 +223,6 @@ static void every_key_of_a_load_is_read(void **state) {
   assert_int_equal(lb_scenario_expect(&s, "redlock@redis-x5", LB_GUARD_NONE)->verdict, LB_STUCK);
   assert_string_equal(lb_scenario_expect(&s, "redlock@redis-x5", LB_GUARD_NONE)->reason, "late");
   lb_scenario_clear(&s);
-}
-
-/* What is expected of nobody in particular (n/a, any) or under a guard tells no two locks apart. */
-static void a_reason_for_what_is_not_so_is_refused(void **state) {
-  (void)state;
-  static const char *const alike[] = {"* = safe\n", "a@b = safe\n* = n/a: so\n", "a@b = any\n* = violated\n", "* = n/a\n", "a@b = safe\nc@d = safe\n[expect fence]\n* = violated\n"};
-  static const char *const apart[] = {"a@b = safe\n* = violated\n", "a@b = any\nc@d = n/a\ne@f = stuck\n* = safe\n", "a@b = mixed\nc@d = violated\n"};
-  char text[512];
-  for (size_t i = 0; i < sizeof alike / sizeof *alike; i++) {
-    snprintf(text, sizeof text, SCENARIO "alike = so\n  it is\n" WORKLOAD "[expect]\n%s", alike[i]);
-    struct lb_scenario s = good(text);
-    assert_string_equal(s.alike, "so it is");
-    assert_false(lb_scenario_separates(&s));
-    lb_scenario_clear(&s);
-  }
-  for (size_t i = 0; i < sizeof apart / sizeof *apart; i++) {
-    snprintf(text, sizeof text, SCENARIO WORKLOAD "[expect]\n%s", apart[i]);
-    struct lb_scenario s = good(text);
-    assert_true(lb_scenario_separates(&s));
-    lb_scenario_clear(&s);
-    snprintf(text, sizeof text, SCENARIO "alike = so\n" WORKLOAD "[expect]\n%s", apart[i]);
-    refused(text, "f.ini:5: alike = so: but [expect] has two verdicts: expected no such key");
-  }
 }
 
 static void keys_of_their_own_ask_for_no_handoffs(void **state) {
@@ -1280,8 +1227,6 @@ static void verdicts_have_names(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_shipped_scenario_loads),
-      cmocka_unit_test(every_shipped_scenario_separates_two_locks_or_says_why_not),
-      cmocka_unit_test(a_reason_for_what_is_not_so_is_refused),
       cmocka_unit_test(the_readme_has_the_row_of_every_key),
       cmocka_unit_test(the_readme_has_the_row_of_every_step),
       cmocka_unit_test(the_readme_has_the_row_of_every_guard),

@@ -40,6 +40,8 @@ int lb_cli_fault(const struct lb_args *args);
 int lb_cli_clean(const struct lb_args *args);
 int lb_cli_hunt(const struct lb_args *args);
 int lb_cli_shrink(const struct lb_args *args);
+/* Of `list expectations` (cli_expect.c): of these systems "a@x,b", NULL = those that the scenarios name. An exit code. */
+int lb_list_expectations(const char *systems);
 /* What `report` does with a results folder: also the end of a suite, where one line says all (`quiet`). An exit code. */
 int lb_draw_report(const char *dir, bool quiet);
 

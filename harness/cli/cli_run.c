@@ -19,7 +19,7 @@
 #include "show/report.h"
 #include "show/screen.h"
 #include "run/part.h"
-#include "run/peers.h"
+#include "run/groups.h"
 #include "run/results.h"
 #include "scenario/suite.h"
 
@@ -239,7 +239,7 @@ int lb_carry_out(const struct lb_order *order) {
   bool asked = order->args->systems || order->args->plugins[0];
   char *own = lb_own_at(0) ? lb_own_systems(asked ? systems_of(order) : NULL) : NULL;
   const char *named = own ? own : systems_of(order);
-  char *systems = named ? lb_peers_expand(named, false) : NULL;
+  char *systems = named ? lb_systems_expand(named, false) : NULL;
   free(own);
   if (!lb_own_at(0) && order->args->systems && strcmp(order->args->systems, "all") == 0)
     return free(systems), lb_complain(LB_EXIT_USAGE, "-b all: only on servers of your own, as in --redis HOST:PORT; without -b the systems of the scenario run");

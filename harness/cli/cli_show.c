@@ -15,6 +15,7 @@
 #include "base/suggest.h"
 #include "cli.h"
 #include "run/clocks.h"
+#include "run/groups.h"
 #include "run/peers.h"
 #include "run/plan.h"
 #include "run/system.h"
@@ -297,7 +298,7 @@ static int show_system(const char *name) {
 }
 
 static int show_named_scenario(const struct lb_args *args, char *path) {
-  char *systems = args->systems ? lb_peers_expand(args->systems, true) : NULL; /* what is expected needs no library */
+  char *systems = args->systems ? lb_systems_expand(args->systems, true) : NULL; /* what is expected needs no library */
   int r = show_scenario(path, systems);
   free(systems);
   free(path);

@@ -10,7 +10,7 @@
 
 #include "base/called.h"
 #include "cli.h"
-#include "run/peers.h"
+#include "run/groups.h"
 #include "run/plan.h"
 #include "scenario/suite.h"
 #include "show/live.h"
@@ -19,7 +19,7 @@
 static double seconds_of_suite(const struct lb_suite *suite) {
   char err[600];
   struct lb_plan plan;
-  char *systems = suite->systems ? lb_peers_expand(suite->systems, true) : NULL;
+  char *systems = suite->systems ? lb_systems_expand(suite->systems, true) : NULL;
   struct lb_plan_request request = {.scenario_paths = (const char *const *)suite->scenarios,
                                     .own_settings = (const char *const *)suite->settings,
                                     .own_guards = suite->own_guards,

@@ -72,7 +72,7 @@ static int write_set(const struct lb_hunt *h, size_t i, const char *folder) {
   lb_hunt_range_say(&set->range, range, sizeof range);
   if (lb_hunt_range_tells(&set->range)) snprintf(note + strlen(note), sizeof note - strlen(note), "\nIt %s.", range);
   snprintf(path, sizeof path, "%s/hunt/%02zu.ini", folder, i + 1);
-  return lb_hunt_write_file(&h->space, set->simplest.timeline, h->book.guard, &settings, set->broke == set->decided && set->agreed == set->replayed ? "violated" : "any", path);
+  return lb_hunt_write_file(&h->space, set->simplest.timeline, h->book.guard, &settings, set->broke == set->decided && set->agreed == set->replayed ? "violated" : "race", path);
 }
 
 int lb_hunt_keep(const struct lb_hunt *hunt, const char *folder, char *err, size_t err_size) {

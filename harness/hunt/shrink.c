@@ -53,7 +53,7 @@ static long long waits(const struct lb_directed *d, const bool keep[]) {
 static int write_file(const struct shrinker *k, const bool keep[], const char *path) {
   FILE *file = fopen(path, "we");
   if (!file) return -errno;
-  int r = lb_directed_write(k->d, keep, k->o->of, NULL, "any", file);
+  int r = lb_directed_write(k->d, keep, k->o->of, NULL, "race", file);
   return fclose(file) != 0 && r == 0 ? -EIO : r;
 }
 

@@ -50,7 +50,7 @@ static int write_files(const struct lb_hunt_gun *g, const struct timed timed[], 
   int r = ret->path ? lb_make_dirs(folder) : -ENOMEM;
   for (size_t i = 0; i < count && r == 0; i++) {
     snprintf(path, sizeof path, "%s/t%06zu-%zu.ini", folder, timed[i].timeline, timed[i].volley);
-    r = lb_hunt_write_file(g->space, timed[i].timeline, LB_GUARD_NONE, &settings, "any", path);
+    r = lb_hunt_write_file(g->space, timed[i].timeline, LB_GUARD_NONE, &settings, "race", path);
     if (r == 0 && !(ret->path[ret->count++] = strdup(path))) r = -ENOMEM;
   }
   return r;

@@ -38,7 +38,7 @@ struct lb_hunt_times lb_hunt_times_of(const struct lb_hunt_system *system, enum 
  * would not be done in time. */
 int64_t lb_hunt_takes_ms(const struct lb_hunt_system *system, const struct lb_hunt_timeline *timeline);
 
-/* Writes the scenario of a timeline; `expected` is the word of [expect] ("any" while hunting, "violated" of a set that was found). settings may be
+/* Writes the scenario of a timeline; `expected` is the word of [expect] ("race" while hunting, "violated" of a set that was found). settings may be
  * NULL. 0, or -errno of the file. */
 int lb_hunt_write(const struct lb_hunt_timeline *timeline, const struct lb_hunt_system *system, enum lb_guard guard,
                   const struct lb_hunt_settings *settings, const char *expected, FILE *file);

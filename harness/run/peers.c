@@ -14,12 +14,13 @@
 #include "backends/foreign.h"
 #include "backends/registry.h"
 #include "base/refuse.h"
+#include "theory/facts.h"
 
 enum { PEERS_MAX = 48, TEXT_MAX = 600 };
 
 /* Of the section that is being read. */
 struct section {
-  char name[64], run[TEXT_MAX], says[TEXT_MAX], version[64], like[64], there[TEXT_MAX], summary[TEXT_MAX];
+  char name[64], run[TEXT_MAX], says[TEXT_MAX], version[64], like[64], facts[TEXT_MAX], there[TEXT_MAX], summary[TEXT_MAX];
 };
 
 static struct peer {
@@ -78,8 +79,8 @@ static void end_section(struct reading *r) {
   struct peer *peer = &peers[peer_count];
   peer->protocol = lb_foreign_add(&plan, err, sizeof err);
   expand_place(s->there, peer->there, sizeof peer->there);
-  if (peer->protocol) peer_count++;
-  else refuse(r, err);
+  if (!peer->protocol || lb_facts_state(peer->protocol, s->facts, err, sizeof err) < 0) refuse(r, err);
+  else peer_count++;
 }
 
 static char *place_of(struct section *s, const char *key, size_t *ret_size) {
@@ -88,7 +89,7 @@ static char *place_of(struct section *s, const char *key, size_t *ret_size) {
     size_t at, size;
   } keys[] = {
 #define KEY(name) {#name, offsetof(struct section, name), sizeof ((struct section *)0)->name}
-      KEY(run), KEY(says), KEY(version), KEY(like), KEY(there), KEY(summary),
+      KEY(run), KEY(says), KEY(version), KEY(like), KEY(facts), KEY(there), KEY(summary),
 #undef KEY
   };
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)

@@ -115,7 +115,7 @@ int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, cha
 
 void lb_plan_clear(struct lb_plan *plan) {
   for (size_t i = 0; i < plan->scenario_count; i++) lb_scenario_clear(&plan->scenarios[i]);
-  for (size_t i = 0; i < plan->cell_count; i++) free(plan->cells[i].options);
+  for (size_t i = 0; i < plan->cell_count; i++) free(plan->cells[i].options), free(plan->cells[i].derived);
   free(plan->scenarios);
   free(plan->cells);
   free(plan->jobs);

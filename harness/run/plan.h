@@ -6,6 +6,7 @@
 #ifndef LB_PLAN_H
 #define LB_PLAN_H
 
+#include "theory/theory.h"
 #include "trial/trial_plan.h"
 
 /* One question: this scenario, on this system, under this guard. It is also a row of the results. */
@@ -18,6 +19,11 @@ struct lb_cell {
   enum lb_guard guard;
   union lb_value *options;        /* of the protocol, owned */
   const struct lb_expect *expect; /* NULL = nothing is expected */
+  /* What the rules say of it, whether or not that is what is expected: not of the user's own, where the file of the scenario or the user says otherwise, or
+   * where the attack has no rules (`predicted` is false). */
+  struct lb_prediction prediction;
+  bool predicted;
+  struct lb_expect *derived; /* the prediction as an expectation, owned; NULL = the expectation is somebody's */
   /* Not empty: why it is not run. Such a cell has no jobs. */
   char skip[300];
   /* Of such a cell: true = the question means nothing there (LB_NA), false = something is missing on

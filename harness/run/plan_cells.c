@@ -17,6 +17,7 @@
 #include "backends/registry.h"
 #include "base/refuse.h"
 #include "fit.h"
+#include "groups.h"
 #include "peers.h"
 #include "plan_parts.h"
 #include "settings.h"
@@ -52,25 +53,28 @@ static const struct lb_expect *own_expect(const struct lb_plan *plan, enum lb_gu
  * it, or asks for that one guard, gets it. */
 static const char *means_nothing(const struct lb_cell *cell, const struct lb_plan_request *request) {
   const struct lb_scenario *s = cell->scenario;
-  if (cell->guard != LB_GUARD_NONE && !request->only_guards && !cell->expect && (s->kind == LB_KIND_LOAD || s->control))
+  if (cell->guard != LB_GUARD_NONE && !request->only_guards && (!cell->expect || cell->derived) && (s->kind == LB_KIND_LOAD || s->control))
     return "nothing overtakes a client here, so no guard has anything to stop";
-  bool named = cell->expect && lb_expect_is_exact(cell->expect);
+  if (request->product && !request->only_guards && !lb_scenario_asks_under(s, cell->guard)) return "it is asked without such a guard, which has nothing to stop here";
+  if (request->product && !cell->own && !lb_scenario_asks(s, cell->system))
+    return "it is asked of a choice of locks (`systems` in its file)";
+  bool named = (cell->expect && !cell->derived && lb_expect_is_exact(cell->expect)) || (s->control && s->kind != LB_KIND_CAMPAIGN);
   if (request->product && cell->protocol->traits & LB_TRAIT_UNSAFE && !named)
     return "known to be unsafe: it runs only where the harness has to catch it";
   return NULL;
 }
 
-/* What is said of every other lock (`* = n/a`) where a step is inside a lock cannot be known of a foreign one. */
-static bool cannot_say(const struct lb_cell *cell) {
-  return cell->protocol->traits & LB_TRAIT_FOREIGN && !lb_expect_is_foreign(cell->expect) && lb_scenario_is_inside(cell->scenario);
+/* Facts say that the question means nothing, or the file of the scenario does. */
+static const char *has_no_meaning(const struct lb_cell *cell) {
+  if (cell->expect && cell->expect->verdict == LB_NA) return *cell->expect->reason ? cell->expect->reason : "the scenario says so";
+  return cell->own && cell->predicted && cell->prediction.verdict == LB_NA ? cell->prediction.reason : NULL;
 }
 
 /* A scenario may know better than the machine why a cell means nothing, so its reason comes
  * first. */
 static void leave_out(struct lb_cell *cell, const struct lb_plan_request *request) {
-  bool stated = cell->expect && cell->expect->verdict == LB_NA && !cannot_say(cell);
-  const char *why = stated ? cell->expect->reason : means_nothing(cell, request);
-  if (stated && !*why) why = "the scenario says so";
+  const char *why = has_no_meaning(cell);
+  if (!why) why = means_nothing(cell, request);
   if (why) snprintf(cell->skip, sizeof cell->skip, "%s", why);
   enum lb_verdict fit = why ? LB_NA : lb_fit(cell->scenario, cell->protocol, cell->topology, cell->guard, cell->skip, sizeof cell->skip);
   cell->means_nothing = fit == LB_NA;
@@ -124,8 +128,20 @@ static const char *expected_as(const struct lb_cell *cell, char *buf, size_t siz
   return buf;
 }
 
-/* One cell, unless it is there already. Its expectation is the scenario's own; what the user
- * expects only fills a gap. */
+/* What the rules say, as an expectation. The user's own lock is held to nothing but what he says himself: of it we know what it declares. */
+static int predict(struct lb_cell *cell) {
+  struct lb_facts facts;
+  lb_facts_of(cell->protocol, cell->options, cell->topology, cell->scenario, &facts);
+  cell->predicted = lb_theory_predict(cell->scenario->attack, &facts, cell->guard, &cell->prediction);
+  if (!cell->predicted || cell->own || cell->expect) return 0;
+  cell->derived = malloc(sizeof *cell->derived);
+  if (!cell->derived) return -ENOMEM;
+  *cell->derived = (struct lb_expect){cell->guard, (char *)"*", cell->prediction.verdict, (char *)cell->prediction.reason};
+  cell->expect = cell->derived;
+  return 0;
+}
+
+/* One cell, unless it is there already. Its expectation is the scenario's own, else the user's, else what the rules say. */
 int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
                      const char *system, enum lb_guard guard, char *err, size_t err_size) {
   struct lb_system named;
@@ -145,10 +161,12 @@ int lb_plan_add_cell(struct lb_plan *plan, const struct lb_plan_request *request
   if (!cell.options) return -ENOMEM;
   lb_settings_vary(cell.protocol, scenario->varied, cell.options);
   choose_fence(&cell);
+  if (predict(&cell) < 0) return free(cell.options), -ENOMEM;
   leave_out(&cell, request);
   if (cell.means_nothing) cell.note = note_of(plan, &cell);
   if (!has_room(plan)) {
     free(cell.options);
+    free(cell.derived);
     return -ENOMEM;
   }
   plan->cells[plan->cell_count++] = cell;
@@ -160,6 +178,29 @@ static bool states(const struct lb_scenario *scenario, enum lb_guard guard) {
   for (size_t i = 0; i < scenario->expect_count; i++)
     if (scenario->expect[i].guard == guard && !lb_expect_is_foreign(&scenario->expect[i])) return true;
   return false;
+}
+
+/* Of a group those that it is asked of. *found grows by each. */
+static int add_group(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario, const char *group, enum lb_guard guard, size_t *found,
+                     char *err, size_t err_size) {
+  int r = 0;
+  char *list = strdup(lb_group(group) ? lb_group(group) : ""), *rest = list;
+  if (!list) return -ENOMEM;
+  for (char *name; r == 0 && (name = strsep(&rest, ","));) {
+    if (!*name || !lb_scenario_asks(scenario, name)) continue;
+    r = lb_plan_add_cell(plan, request, scenario, name, guard, err, err_size);
+    ++*found;
+  }
+  free(list);
+  return r;
+}
+
+/* Nobody has named a system: those of the scenario, or the usual ones. */
+static int add_usual(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario, enum lb_guard guard, char *err, size_t err_size) {
+  size_t found = 0;
+  if (!scenario->attack) return 0;
+  int r = add_group(plan, request, scenario, "standard", guard, &found, err, err_size);
+  return r == 0 && (found == 0 || scenario->systems) ? add_group(plan, request, scenario, "all", guard, &found, err, err_size) : r;
 }
 
 /* The systems that the scenario names in any of its sections, as far as the section of this guard
@@ -195,12 +236,30 @@ static int add_meaningful(struct lb_plan *plan, const struct lb_plan_request *re
   return 0;
 }
 
-/* A protocol alone means every system of it that the scenario speaks of. If it speaks of none (a
+/* Of a protocol alone: its systems in a group. */
+static int add_of_group(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario, const char *protocol, enum lb_guard guard,
+                        size_t *found, char *err, size_t err_size) {
+  int r = 0;
+  char *list = lb_group_of_protocol(protocol), *rest = list;
+  if (!list) return -ENOMEM;
+  for (char *name; r == 0 && scenario->attack && (name = strsep(&rest, ","));) {
+    if (!*name) continue;
+    r = lb_plan_add_cell(plan, request, scenario, name, guard, err, err_size);
+    ++*found;
+  }
+  free(list);
+  return r;
+}
+
+/* A protocol alone means every system of it that the scenario speaks of, or that a group has. If there is none (a
  * plugin): those on which it means something, or else the default topology, whose cell then says
  * why it cannot. */
 static int add_named(struct lb_plan *plan, const struct lb_plan_request *request, const struct lb_scenario *scenario,
                      const char *name, enum lb_guard guard, char *err, size_t err_size) {
   size_t length = strlen(name), found = 0;
+  const struct lb_protocol *protocol = lb_protocol_find(name);
+  int of_group = protocol ? add_of_group(plan, request, scenario, name, guard, &found, err, err_size) : 0;
+  if (of_group < 0 || found) return of_group;
   for (size_t i = 0; !strchr(name, '@') && i < scenario->expect_count; i++) {
     const char *system = scenario->expect[i].system;
     if (strncmp(system, name, length) != 0 || system[length] != '@' || !lb_expect_is_exact(&scenario->expect[i])) continue;
@@ -208,7 +267,7 @@ static int add_named(struct lb_plan *plan, const struct lb_plan_request *request
     if (r < 0) return r;
     found++;
   }
-  const struct lb_protocol *protocol = found ? NULL : lb_protocol_find(name);
+  if (found) protocol = NULL;
   int r = protocol ? add_meaningful(plan, request, scenario, protocol, guard, &found, err, err_size) : 0;
   return found || r < 0 ? r : lb_plan_add_cell(plan, request, scenario, name, guard, err, err_size);
 }
@@ -241,6 +300,7 @@ int lb_plan_add_cells(struct lb_plan *plan, const struct lb_plan_request *reques
     if (!wants_guard(request, scenario, guard)) continue;
     if (request->systems) r = add_list(plan, request, scenario, guard, err, err_size);
     else r = add_stated(plan, request, scenario, guard, states(scenario, guard) ? guard : LB_GUARD_NONE, err, err_size);
+    if (r == 0 && !request->systems) r = add_usual(plan, request, scenario, guard, err, err_size);
   }
   return r;
 }

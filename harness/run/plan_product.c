@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "backends/registry.h"
+#include "groups.h"
 #include "plan_parts.h"
 
 struct systems { /* each once; the texts are owned */
@@ -53,13 +54,24 @@ static int add_stated(struct systems *list, const struct lb_plan *plan, const ch
   return 0;
 }
 
-/* A protocol alone: those of its systems that some scenario names, or else (a plugin) all of its
+static int add_of_group(struct systems *list, const char *protocol) {
+  int r = 0;
+  char *systems = lb_group_of_protocol(protocol), *rest = systems;
+  if (!systems) return -ENOMEM;
+  for (char *name; r == 0 && (name = strsep(&rest, ","));)
+    if (*name) r = add_system(list, name, "");
+  free(systems);
+  return r;
+}
+
+/* A protocol alone: those of a group, or else those of its systems that some scenario names, or else (a plugin) all of its
  * topologies. A word that is no protocol stays as it is, and is refused when its cell is made. */
 static int add_named(struct systems *list, const struct lb_plan *plan, const char *name) {
   size_t before = list->count;
   const struct lb_protocol *protocol = lb_protocol_find(name);
   if (!protocol) return add_system(list, name, "");
-  int r = add_stated(list, plan, name);
+  int r = add_of_group(list, name);
+  if (r == 0 && list->count == before) r = add_stated(list, plan, name);
   bool stated = list->count > before;
   for (const char *const *t = protocol->topologies; r == 0 && !stated && *t; t++) r = add_system(list, name, *t);
   return r;

@@ -18,7 +18,7 @@
 #include "lines.h"
 #include "scenario_parts.h"
 
-#define WORDS "safe, violated, stuck, delayed, mixed, n/a or any"
+#define WORDS "safe, violated, stuck, delayed, mixed, n/a or race"
 
 /* ---- the guards of a section ----------------------------------------------------------------- */
 
@@ -91,18 +91,21 @@ const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, c
   return best;
 }
 
-static bool is_decided(enum lb_verdict verdict) { return verdict != LB_NA && verdict != LB_ANY; }
-
-bool lb_scenario_separates(const struct lb_scenario *scenario) {
-  const struct lb_expect *first = NULL;
-  for (size_t i = 0; i < scenario->expect_count; i++) {
-    const struct lb_expect *expect = &scenario->expect[i];
-    if (expect->guard != LB_GUARD_NONE || !is_decided(expect->verdict)) continue;
-    if (first && first->verdict != expect->verdict) return true;
-    first = expect;
+/* A list with commas; NULL has everything. */
+static bool has(const char *list, const char *word) {
+  char name[96];
+  for (const char *at = list; at && *(at += strspn(at, ", \t\n"));) {
+    size_t length = strcspn(at, ", \t\n");
+    snprintf(name, sizeof name, "%.*s", (int)length, at);
+    if (fnmatch(name, word, 0) == 0) return true;
+    at += length;
   }
-  return false;
+  return !list;
 }
+
+bool lb_scenario_asks(const struct lb_scenario *scenario, const char *system) { return has(scenario->systems, system); }
+
+bool lb_scenario_asks_under(const struct lb_scenario *scenario, enum lb_guard guard) { return has(scenario->guards, lb_guard_name(guard)); }
 
 /* ---- a line ---------------------------------------------------------------------------------- */
 

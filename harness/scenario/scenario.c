@@ -162,6 +162,9 @@ void lb_scenario_clear(struct lb_scenario *scenario) {
   free(scenario->question);
   free(scenario->refuted);
   free(scenario->upstream);
+  free(scenario->attack);
+  free(scenario->systems);
+  free(scenario->guards);
   free(scenario->alike);
   free(scenario->proof_violated);
   for (size_t i = 0; i < scenario->premise_count; i++) free(scenario->premises[i].text);

@@ -20,11 +20,11 @@
  * the lock until something ended by itself, a lease mostly; `stuck`: nor after that. A cell is `mixed`
  * if its trials were decided differently where they should not be. `undecided` is no evidence either way.
  * `skipped` was not tried, because something is missing on this machine; `n/a` because the question
- * means nothing there. `none` is not judged yet; `any` is a word of expectations. Charts and results
+ * means nothing there. `none` is not judged yet; `race` (LB_ANY) is a word of expectations. Charts and results
  * know them by name, lb_verdict_name(). */
 enum lb_verdict { LB_SAFE, LB_VIOLATED, LB_STUCK, LB_DELAYED, LB_MIXED, LB_UNDECIDED, LB_SKIPPED, LB_NA, LB_VERDICT_NONE, LB_ANY };
-/* "safe", "violated", "stuck", "delayed", "mixed", "undecided", "skipped", "n/a", "none", "any" (of an
- * expectation only: whatever is decided fits). */
+/* "safe", "violated", "stuck", "delayed", "mixed", "undecided", "skipped", "n/a", "none", "race" (of an
+ * expectation only: timing decides, so whatever is decided fits). */
 const char *lb_verdict_name(enum lb_verdict verdict);
 
 /* What a scenario plays. Only a load measures speed: it has no fault in it, and its trials run
@@ -59,6 +59,9 @@ struct lb_scenario {
   char *title;    /* [scenario] title */
   char *question; /* [scenario] question: what it settles */
   char *refuted;  /* [scenario] refuted: what outcome would refute the expectation */
+  char *attack;   /* [scenario] attack: which rules say what comes out (theory/theory.h); NULL = only [expect] does */
+  char *systems;  /* [scenario] systems: "a@x, b@*", those that it is asked of unless others are named; NULL = nobody is left out */
+  char *guards;   /* [scenario] guards: "none, fence", those that it is asked under unless others are named; NULL = all */
   char *upstream; /* [scenario] upstream: who published it, where and when; NULL = nobody is named */
   /* By its sections: [timeline], [campaign], or neither. Set when the file has been read; nothing
    * else decides it. */
@@ -129,14 +132,13 @@ struct lb_scenario {
    * are compared with it. Refused beside a fault and beside past_lease. */
   bool control;
   bool unreal; /* [scenario] unreal = yes: no machine does that; it shows what a lock rests on */
-  /* [scenario] alike: why it separates no two locks (lb_scenario_separates()); NULL = it does, or says nothing. */
+  /* [scenario] alike: why it separates no two locks; NULL = it does, or says nothing (tests/test-theory.c). */
   char *alike;
   /* [scenario] min_handoffs: fewer = undecided, because the lock was hardly put to the test.
    * Default 1; 0 where clients never meet (keys = own). */
   int min_handoffs;
 
-  /* [expect] system = verdict: reason (several, in file order); the systems it names are those it
-   * runs on by default */
+  /* [expect] system = verdict: reason (several, in file order): where the cell is not as the rules of its attack say */
   struct lb_expect *expect;
   size_t expect_count;
 };
@@ -161,9 +163,9 @@ int lb_scenario_vary(struct lb_scenario *scenario, const char *key, const char *
 /* The expectation for a system under a guard: of the lines that fit it, the most exact; NULL =
  * nothing is expected. */
 const struct lb_expect *lb_scenario_expect(const struct lb_scenario *scenario, const char *system, enum lb_guard guard);
-/* True if two of its lines expect different things of locks without a guard: n/a and `any` are no such
- * thing. */
-bool lb_scenario_separates(const struct lb_scenario *scenario);
+/* Whether it is asked of this system where nobody names one: `systems` has it, or is not given. The same of a guard. */
+bool lb_scenario_asks(const struct lb_scenario *scenario, const char *system);
+bool lb_scenario_asks_under(const struct lb_scenario *scenario, enum lb_guard guard);
 /* True if it names one system; else `*` is in its name. */
 bool lb_expect_is_exact(const struct lb_expect *expect);
 /* True if it is of a foreign lock: KIND:NAME@TOPOLOGY. */

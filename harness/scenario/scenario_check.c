@@ -318,12 +318,6 @@ static int check_control(const struct lb_scenario *scenario, int *ret_line, char
   return 0;
 }
 
-/* A reason for what is not so would be believed. */
-static int check_alike(const struct lb_scenario *scenario, char *err, size_t err_size) {
-  if (!scenario->alike || !lb_scenario_separates(scenario)) return 0;
-  return lb_refuse(err, err_size, "alike = %s: but [expect] has two verdicts: expected no such key", scenario->alike);
-}
-
 int lb_scenario_check(const struct lb_scenario *scenario, int *ret_line, char *err, size_t err_size) {
   int r = check_steps(scenario, ret_line, err, err_size);
   if (r == 0) r = check_syncs(scenario, ret_line, err, err_size);
@@ -331,7 +325,6 @@ int lb_scenario_check(const struct lb_scenario *scenario, int *ret_line, char *e
   if (r == 0) r = check_control(scenario, ret_line, err, err_size);
   if (r == 0) r = check_proof(scenario, err, err_size);
   if (r == 0) r = check_premises(scenario, ret_line, err, err_size);
-  if (r == 0) r = check_alike(scenario, err, err_size);
   if (r == 0 && scenario->keys == 0 && scenario->min_handoffs > 0)
     r = lb_refuse(err, err_size, "min_handoffs = %d: with keys = own the clients never meet: expected 0",
                   scenario->min_handoffs);

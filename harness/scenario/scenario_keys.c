@@ -19,6 +19,10 @@ const struct lb_scenario_key lb_scenario_keys[] = {
      FIELD(question)},
     {"scenario", "refuted", LB_KEY_TEXT, LB_KEY_MANDATORY | LB_KEY_LINES, "", NULL, 0, 0,
      "what outcome would refute the expectation", FIELD(refuted)},
+    {"scenario", "attack", LB_KEY_TEXT, 0, "", NULL, 0, 0, "what is done to the lock: a section of theory/rules.ini, whose rules say what comes out", FIELD(attack)},
+    {"scenario", "systems", LB_KEY_TEXT, LB_KEY_LINES, "", NULL, 0, 0,
+     "the systems that it is asked of where nobody names one, with `*` for any text; not given: all", FIELD(systems)},
+    {"scenario", "guards", LB_KEY_TEXT, 0, "", NULL, 0, 0, "the guards that it is asked under where nobody names one; not given: all", FIELD(guards)},
     {"scenario", "upstream", LB_KEY_TEXT, LB_KEY_LINES, "", NULL, 0, 0,
      "of a published bug or experiment: its address, by whom and when, and what was found there", FIELD(upstream)},
     {"scenario", "trials", LB_KEY_WHOLE, LB_KEY_SET, "", "1", 1, 10000,
@@ -100,7 +104,7 @@ const struct lb_scenario_key lb_scenario_keys[] = {
 };
 const size_t lb_scenario_key_count = sizeof lb_scenario_keys / sizeof *lb_scenario_keys;
 
-static const char *const verdicts[] = {"safe", "violated", "stuck", "delayed", "mixed", "undecided", "skipped", "n/a", "none", "any"};
+static const char *const verdicts[] = {"safe", "violated", "stuck", "delayed", "mixed", "undecided", "skipped", "n/a", "none", "race"};
 
 const char *lb_verdict_name(enum lb_verdict verdict) { return verdicts[verdict]; }
 

@@ -189,6 +189,8 @@ static int check_complete(struct reading *r) {
   char why[LB_SCENARIO_ERR];
   for (size_t i = 0; i < SECTION_COUNT; i++) {
     if (!sections[i].mandatory || r->section_lines[i]) continue;
+    bool of_rules = strcmp(sections[i].name, LB_EXPECT) == 0 && r->scenario->attack;
+    if (of_rules) continue;
     lb_refuse(why, sizeof why, "section [%s] is missing", sections[i].name);
     return refuse_file(r, why);
   }

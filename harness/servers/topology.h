@@ -42,6 +42,8 @@ struct lb_topology {
    * one, too. A run takes it only where it is named ("PROTOCOL@TOPOLOGY"). NULL = it is for the
    * protocols that name it. */
   const char *stands_for;
+  /* What the other members do not say, in words of theory/facts.c: "copies=later takeover=replicas"; NULL = nothing. Those of the row that it stands for come first. */
+  const char *facts;
   const struct lb_own *own; /* the user's own servers (own.h), which nobody starts and nobody hurts; NULL = ours */
 };
 

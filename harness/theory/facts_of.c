@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The facts of a cell. What a protocol's table and a row of the servers say anyway is not stated twice: it is read off the traits, hooks and options
+ * here. Words that are stated come after it and win.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/foreign.h"
+#include "backends/registry.h"
+#include "facts.h"
+
+enum { STATED_MAX = 96 };
+
+static struct {
+  const struct lb_protocol *protocol;
+  char *words;
+} stated[STATED_MAX];
+static size_t stated_count;
+
+int lb_facts_state(const struct lb_protocol *protocol, const char *words, char *err, size_t err_size) {
+  struct lb_facts facts;
+  lb_facts_default(&facts);
+  int r = lb_facts_take(&facts, words, LB_TERM_OF_LOCK, err, err_size);
+  char *copy = r == 0 && stated_count < STATED_MAX ? strdup(words) : NULL;
+  if (!copy) return r < 0 ? r : -ENOMEM;
+  stated[stated_count].protocol = protocol;
+  stated[stated_count++].words = copy;
+  return 0;
+}
+
+static const char *stated_of(const struct lb_protocol *protocol) {
+  for (size_t i = 0; i < stated_count; i++)
+    if (stated[i].protocol == protocol) return stated[i].words;
+  return NULL;
+}
+
+/* ---- servers ----------------------------------------------------------------------------------------------------------- */
+
+static void add_row(const struct lb_topology *t, struct lb_facts *ret) {
+  static const char *const members[] = {"0", "1", "2", "3", "3", "5", "6"};
+  char err[200];
+  bool nothing = t->keeps == LB_KEEPS_NOTHING;
+  lb_facts_set(ret, "members", members[t->data_count < 6 ? t->data_count : 6]);
+  lb_facts_set(ret, "shards", t->shards ? "yes" : "no");
+  lb_facts_set(ret, "favourite", t->favourite ? "yes" : "no");
+  lb_facts_set(ret, "killed", nothing ? "nothing" : "all");
+  lb_facts_set(ret, "power", nothing ? "nothing" : "all");
+  if (lb_topology_majority(t)) lb_facts_set(ret, "copies", "majority"), lb_facts_set(ret, "takeover", "majority");
+  if (t->synchronous) lb_facts_set(ret, "copies", "before");
+  lb_facts_take(ret, t->facts, LB_TERM_OF_SERVERS, err, sizeof err);
+}
+
+/* Servers that stand for others are those with something changed. */
+static void add_servers(const struct lb_topology *t, struct lb_facts *ret) {
+  const struct lb_topology *like = t->stands_for ? lb_topology_find(t->stands_for) : NULL;
+  char err[200];
+  if (like) lb_facts_take(ret, like->facts, LB_TERM_OF_SERVERS, err, sizeof err);
+  if (t->own && like) add_row(like, ret);
+  else add_row(t, ret);
+}
+
+/* ---- locks ------------------------------------------------------------------------------------------------------------- */
+
+/* A foreign lock on servers without sessions that says it lasts as long as its session renews a lease by itself. */
+static void add_end(const struct lb_protocol *p, const struct lb_topology *t, struct lb_facts *ret) {
+  enum lb_ends_by by = t->family->ends_by;
+  bool by_wall = by == LB_ENDS_BY_WALL;
+  const char *server_clock = by_wall ? "server-wall" : by == LB_ENDS_BY_MONOTONIC ? "server-monotonic" : "nobody";
+  if (p->traits & LB_TRAIT_NO_EXPIRY) {
+    lb_facts_set(ret, "ends", "never");
+  } else if (p->traits & LB_TRAIT_LEASED) {
+    lb_facts_set(ret, "counts", p->traits & LB_TRAIT_CLIENT_CLOCK ? "client-wall" : p->traits & LB_TRAIT_SERVER_CLOCK ? "server-wall" : server_clock);
+    lb_facts_set(ret, "renews", p->traits & LB_TRAIT_RENEWED ? "loop" : "caller");
+  } else if (by == LB_ENDS_BY_NO_CLOCK) {
+    lb_facts_set(ret, "ends", "connection");
+    lb_facts_set(ret, "record", "memory");
+  } else {
+    lb_facts_set(ret, "ends", by_wall ? "lease" : "session");
+    lb_facts_set(ret, "counts", server_clock);
+    lb_facts_set(ret, "renews", p->traits & LB_TRAIT_RENEWED || by_wall ? "loop" : "library");
+  }
+}
+
+static void add_knowledge(const struct lb_protocol *p, struct lb_facts *ret) {
+  bool session = lb_facts_is(ret, "ends", "session") && lb_facts_is(ret, "renews", "library");
+  bool endless = lb_facts_is(ret, "ends", "never") || lb_facts_is(ret, "ends", "connection");
+  bool unnamed = p->traits & LB_TRAIT_FOREIGN && p->traits & LB_TRAIT_SESSION;
+  lb_facts_set(ret, "tells", !p->doubt ? "nobody" : session ? "session" : "connection");
+  lb_facts_set(ret, "names-end", endless || unnamed ? "no" : "yes");
+  lb_facts_set(ret, "asks", p->traits & LB_TRAIT_NO_OWNER ? "anybody" : "owner");
+  lb_facts_set(ret, "client", p->traits & LB_TRAIT_FOREIGN ? "theirs" : "ours");
+  lb_facts_set(ret, "excludes", p->traits & LB_TRAIT_UNSAFE ? "no" : "yes");
+  lb_facts_set(ret, "queue", p->traits & LB_TRAIT_QUEUES ? "ending" : "none");
+}
+
+/* ---- what a scenario sets ---------------------------------------------------------------------------------------------- */
+
+/* The value of a choice as its word, of a bool as yes or no; NULL = it has no such option. */
+static const char *option_word(const struct lb_protocol *p, const union lb_value *options, const char *name) {
+  for (size_t i = 0; options && p->options && p->options[i].name; i++) {
+    if (strcmp(p->options[i].name, name) != 0) continue;
+    if (p->options[i].type == LB_OPT_BOOL) return options[i].b ? "yes" : "no";
+    return p->options[i].type == LB_OPT_CHOICE ? p->options[i].words[options[i].i] : NULL;
+  }
+  return NULL;
+}
+
+static bool option_is(const struct lb_protocol *p, const union lb_value *options, const char *name, const char *word) {
+  const char *has = option_word(p, options, name);
+  return has && strcmp(has, word) == 0;
+}
+
+static void add_settings(const struct lb_protocol *p, const union lb_value *options, const struct lb_scenario *scenario, struct lb_facts *ret) {
+  bool renewed = (scenario && scenario->renew) || lb_facts_is(ret, "renews", "loop");
+  lb_facts_set(ret, "renewed", renewed ? "yes" : "no");
+  lb_facts_set(ret, "measures", lb_counts_by_wall(p, options) ? "wall" : "monotonic");
+  lb_facts_set(ret, "checks", lb_believes_late(p, options) ? "nothing" : "validity");
+  lb_facts_set(ret, "capped", lb_renewed_for(p, options) ? "yes" : "no");
+  if (option_is(p, options, "heed_warnings", "no")) lb_facts_set(ret, "warnings", "unheeded");
+  if (option_is(p, options, "retry", "fixed")) lb_facts_set(ret, "retry", "fixed");
+  if (option_is(p, options, "absolute", "yes")) lb_facts_set(ret, "lost", "owned");
+  if (option_is(p, options, "recipe", "yes")) lb_facts_set(ret, "heeds", "no");
+}
+
+void lb_facts_of(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology, const struct lb_scenario *scenario,
+                 struct lb_facts *ret) {
+  char err[200];
+  lb_facts_default(ret);
+  add_servers(topology, ret);
+  add_end(protocol, topology, ret);
+  add_knowledge(protocol, ret);
+  bool foreign = protocol->traits & LB_TRAIT_FOREIGN;
+  const struct lb_protocol *like = foreign && lb_foreign_like(protocol) ? lb_protocol_find(lb_foreign_like(protocol)) : NULL;
+  lb_facts_take(ret, like ? like->facts : protocol->facts, LB_TERM_OF_LOCK, err, sizeof err);
+  lb_facts_take(ret, stated_of(protocol), LB_TERM_OF_LOCK, err, sizeof err);
+  add_settings(protocol, options, scenario, ret);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reads rules.ini into a table. Everything is kept for the life of the process.
+ */
+#include "rules.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/refuse.h"
+#include "base/suggest.h"
+#include "scenario/lines.h"
+
+enum { RULES_MAX = 400, CONDITIONS_MAX = 1200, ATTACKS_MAX = 100, TEXT_MAX = 600 };
+
+static struct lb_rule rules[RULES_MAX];
+static struct lb_condition conditions[CONDITIONS_MAX];
+static struct {
+  char *name, *what;
+} attacks[ATTACKS_MAX];
+static size_t rule_count, condition_count, attack_count, shows_fact, guard_fact;
+
+const struct lb_rule *lb_rule_at(size_t index) { return index < rule_count ? &rules[index] : NULL; }
+const struct lb_condition *lb_rule_condition(size_t index) { return &conditions[index]; }
+size_t lb_rule_shows(void) { return shows_fact; }
+
+static size_t find_attack(const char *name) {
+  size_t i = 0;
+  while (i < attack_count && strcmp(attacks[i].name, name) != 0) i++;
+  return i;
+}
+
+const char *lb_attack_what(const char *name) {
+  size_t i = find_attack(name);
+  return i < attack_count ? attacks[i].what : NULL;
+}
+
+bool lb_attack_exists(const char *name, const char **ret_near) {
+  const char *known[ATTACKS_MAX];
+  for (size_t i = 0; i < attack_count; i++) known[i] = attacks[i].name;
+  *ret_near = lb_suggest(name, known, attack_count);
+  return find_attack(name) < attack_count && strcmp(name, "guards") != 0;
+}
+
+/* ---- one rule ------------------------------------------------------------------------------------ */
+
+static char *trim(char *text) {
+  text += strspn(text, LB_BLANKS);
+  size_t length = strlen(text);
+  while (length > 0 && strchr(LB_BLANKS, text[length - 1])) text[--length] = '\0';
+  return text;
+}
+
+static int add_condition(struct lb_rule *rule, char *word, char *why, size_t size) {
+  struct lb_condition *c = &conditions[condition_count];
+  char *equals = strchr(word, '=');
+  if (condition_count == CONDITIONS_MAX) return lb_refuse(why, size, "too many conditions");
+  if (!equals) return lb_refuse(why, size, "'%s': expected NAME=VALUE", word);
+  *equals = '\0';
+  c->negated = word[0] == '!';
+  int r = lb_facts_parse(word + c->negated, equals + 1, &c->fact, &c->bits, why, size);
+  if (r < 0) return r;
+  rule->of_guard |= c->fact == guard_fact && !c->negated;
+  rule->count++;
+  condition_count++;
+  return 0;
+}
+
+static int take_conditions(struct lb_rule *rule, char *text, char *why, size_t size) {
+  int r = 0;
+  for (char *word; r == 0 && (word = strsep(&text, " "));)
+    if (*word) r = add_condition(rule, word, why, size);
+  return r;
+}
+
+static int take_verdict(struct lb_rule *rule, const char *word, char *why, size_t size) {
+  static const enum lb_verdict known[] = {LB_SAFE, LB_VIOLATED, LB_STUCK, LB_DELAYED, LB_NA, LB_ANY};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strcmp(lb_verdict_name(known[i]), word) == 0) return rule->verdict = known[i], 0;
+  return lb_refuse(why, size, "'%s': expected safe, violated, stuck, delayed, n/a or race", word);
+}
+
+static int take_evidence(struct lb_rule *rule, char *text, char *why, size_t size) {
+  int r = 0;
+  unsigned bits;
+  size_t fact;
+  for (char *word; r == 0 && (word = strsep(&text, " "));) {
+    if (*word) r = lb_facts_parse("shows", word, &fact, &bits, why, size);
+    if (*word && r == 0) rule->shows |= bits;
+  }
+  return r;
+}
+
+/* "FACT FACT -> VERDICT by EVIDENCE: REASON" */
+static int take_rule(struct lb_rule *rule, char *text, char *why, size_t size) {
+  char *arrow = strstr(text, "->"), *colon = arrow ? strchr(arrow, ':') : NULL;
+  if (!colon) return lb_refuse(why, size, "'%s': expected FACT ... -> VERDICT: REASON", text);
+  *arrow = *colon = '\0';
+  char *outcome = trim(arrow + 2), *by = strstr(outcome, " by ");
+  if (by) *by = '\0';
+  rule->first = condition_count;
+  rule->reason = strdup(trim(colon + 1));
+  if (!rule->reason) return -ENOMEM;
+  int r = take_conditions(rule, text, why, size);
+  if (r == 0) r = take_verdict(rule, trim(outcome), why, size);
+  if (r == 0 && by) r = take_evidence(rule, by + 4, why, size);
+  return r;
+}
+
+/* ---- the file -------------------------------------------------------------------------------------- */
+
+struct reading {
+  struct lb_lines lines;
+  char attack[80];
+};
+
+static char *next(char *buf, int size, void *user) { return lb_lines_next(&((struct reading *)user)->lines, buf, size); }
+
+static int take_line(struct reading *r, const char *key, const char *value, char *why, size_t size) {
+  char text[TEXT_MAX];
+  if (attack_count == 0 || strcmp(attacks[attack_count - 1].name, r->attack) != 0) {
+    if (find_attack(r->attack) < attack_count) return lb_refuse(why, size, "[%s] stands there twice", r->attack);
+    if (attack_count == ATTACKS_MAX) return lb_refuse(why, size, "too many attacks");
+    attacks[attack_count].name = strdup(r->attack);
+    attacks[attack_count++].what = NULL;
+  }
+  if (strcmp(key, "what") == 0) return attacks[attack_count - 1].what = strdup(value), 0;
+  if (strcmp(key, "rule") != 0) return lb_refuse(why, size, "no key '%s': expected what or rule", key);
+  if (rule_count == RULES_MAX) return lb_refuse(why, size, "too many rules");
+  struct lb_rule *rule = &rules[rule_count];
+  *rule = (struct lb_rule){.attack = attacks[attack_count - 1].name, .line = r->lines.line, .text = strdup(value)};
+  snprintf(text, sizeof text, "%s", value);
+  int result = take_rule(rule, text, why, size);
+  if (result == 0) rule_count++;
+  return result;
+}
+
+static int take(void *user, const char *section, const char *key, const char *value) {
+  struct reading *r = user;
+  char why[TEXT_MAX];
+  snprintf(r->attack, sizeof r->attack, "%s", section);
+  int result = take_line(r, key, value, why, sizeof why);
+  if (result < 0) lb_lines_refuse(&r->lines, result, why);
+  return 1;
+}
+
+int lb_theory_load(const char *path, char *err, size_t err_size) {
+  struct reading r = {.attack = ""};
+  char *data;
+  size_t size;
+  unsigned bits;
+  rule_count = condition_count = attack_count = 0;
+  lb_facts_parse("shows", "clock", &shows_fact, &bits, err, err_size);
+  lb_facts_parse("guard", "none", &guard_fact, &bits, err, err_size);
+  int result = lb_lines_load(path, &data, &size, err, err_size);
+  if (result < 0) return result;
+  lb_lines_begin(&r.lines, path, data, size, err, err_size);
+  int parsed = ini_parse_stream((ini_reader)next, &r, take, &r);
+  result = lb_lines_end(&r.lines, data, parsed);
+  free(data);
+  return result;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * theory.h - what should come out of a cell, derived: rules (scenarios/theory/rules.ini) say what an attack does to a lock with these facts (facts.h).
+ * The form of a rule is described at the head of that file.
+ */
+#ifndef LB_THEORY_H
+#define LB_THEORY_H
+
+#include "facts.h"
+
+struct lb_rule {
+  const char *attack; /* its section: "holder-stopped"; "guards" for what a guard makes of a violation */
+  int line;           /* in the file */
+  const char *text;   /* the rule as it was written, without its key */
+  enum lb_verdict verdict; /* LB_ANY: timing decides */
+  const char *reason;
+  unsigned shows;       /* the evidence: bits of the fact `shows` */
+  bool of_guard;        /* it asks for a guard */
+  size_t first, count;  /* its conditions */
+};
+
+struct lb_prediction {
+  enum lb_verdict verdict; /* LB_NA: the question means nothing there */
+  const char *reason;      /* static */
+  const struct lb_rule *rule; /* that said so */
+};
+
+/* Reads the rules, once for the process, before anybody predicts. 0; -EINVAL with one line "FILE:LINE: found ..., expected ..."; other -errno with err. */
+int lb_theory_load(const char *path, char *err, size_t err_size);
+/* All rules in the order of the file; NULL behind the last. */
+const struct lb_rule *lb_rule_at(size_t index);
+/* Whether there is a section of rules of this name; *ret_near is the nearest one if there is not, or NULL. */
+bool lb_attack_exists(const char *name, const char **ret_near);
+/* The line `what` of an attack, NULL = there is no such attack. Static. */
+const char *lb_attack_what(const char *name);
+/* As if this rule were not there; NULL = all are. For the test that each is needed. */
+void lb_theory_without(const struct lb_rule *rule);
+
+/* False: the attack has no rules, or none of them holds. */
+bool lb_theory_predict(const char *attack, const struct lb_facts *facts, enum lb_guard guard, struct lb_prediction *ret);
+
+#endif
