@@ -168,7 +168,7 @@ static void scenario(const char *fault) {
   char text[1000], err[300];
   snprintf(text, sizeof text,
            "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n[workload]\nclients = 3\nduration_s = %d\n[campaign]\n"
-           "every_ms = 4000\nlasts_ms = 2000\nfault = %s\n[expect]\nlocal@none = any: it is a test\n",
+           "every_ms = 4000\nlasts_ms = 2000\nfault = %s\n[expect]\nlocal@none = race: it is a test\n",
            DURATION_S, fault);
   if (lb_scenario_parse("01-s.ini", text, strlen(text), &world.scenario, err, sizeof err) != 0) fail_msg("%s", err);
 }

@@ -22,7 +22,7 @@
 #include "scratch.h"
 
 #define HEAD "[scenario]\ntitle = t\nquestion = q\nrefuted = r\n[workload]\nclients = 3\nwarmup_s = 0\n"
-#define EXPECT "[expect]\nlocal@none = any: it is a test\n"
+#define EXPECT "[expect]\nlocal@none = race: it is a test\n"
 #define PAUSES "fault = pause holder\nfault = kill primary\nfault = pause client any\nfault = clock node any -5s\n"
 #define HALF_HOUR HEAD "duration_s = 1800\n[campaign]\nevery_ms = 400\nlasts_ms = 1000\n" PAUSES EXPECT
 enum { FAULTS_MAX = 10000 };

@@ -251,7 +251,7 @@ static char *write_one(const struct lb_hunt_timeline *t, const struct lb_hunt_sy
   size_t size = 0;
   FILE *file = open_memstream(&text, &size);
   assert_non_null(file);
-  assert_int_equal(lb_hunt_write(t, system, guard, settings, "any", file), 0);
+  assert_int_equal(lb_hunt_write(t, system, guard, settings, "race", file), 0);
   fclose(file);
   return text;
 }

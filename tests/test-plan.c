@@ -21,6 +21,7 @@
 #include "backends/registry.h"
 #include "base/files.h"
 #include "scenario/suite.h"
+#include "run/groups.h"
 #include "run/plan.h"
 #include "run/tally.h"
 #include "run/settings.h"
@@ -268,7 +269,7 @@ static void a_wrong_system_in_expect_is_refused_with_its_file(void **state) {
 /* ---- guards ------------------------------------------------------------------------------------------------------- */
 
 #define GUARDS                                                                                                         \
-  "local@none = safe\nbroken@none = violated\n[expect deadline]\n* = any: it is\n[expect fence]\n"                     \
+  "local@none = safe\nbroken@none = violated\n[expect deadline]\n* = race: it is\n[expect fence]\n"                     \
   "broken@none = violated\n"
 
 /* As assert_systems(), each with its guard. */
@@ -377,7 +378,7 @@ static void a_job_has_the_guard_of_its_cell(void **state) {
 static void systems_and_guards_are_compared_under_the_same_faults(void **state) {
   struct world *w = *state;
   w->request.only_guards = 0;
-  scenario(w, "a", LOAD "local@none = safe\nbroken@none = violated\n[expect fence]\n* = any: it is\n");
+  scenario(w, "a", LOAD "local@none = safe\nbroken@none = violated\n[expect fence]\n* = race: it is\n");
   make(w);
   assert_int_equal(w->plan.job_count, 16);
   for (size_t i = 0; i < 16; i++)
@@ -727,7 +728,7 @@ static void what_means_nothing_misses_nothing(void **state) {
 
 static void a_pattern_adds_no_system_and_is_the_expectation_of_those_it_fits(void **state) {
   struct world *w = *state;
-  scenario(w, "a", STEPS "local@none = safe: own\nnull@* = violated: p\n*=any: all\n[expect deadline recheck]\nnull@none = safe\nlo*@none = stuck\n");
+  scenario(w, "a", STEPS "local@none = safe: own\nnull@* = violated: p\n*=race: all\n[expect deadline recheck]\nnull@none = safe\nlo*@none = stuck\n");
   w->request.only_guards = 0;
   make(w);
   static const char *const wanted[][3] = {{"local@none", "none", "safe"},   {"null@none", "none", "violated"},
@@ -1256,6 +1257,8 @@ static void a_scenario_that_cannot_be_read_is_refused(void **state) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
+  char err_known[600];
+  if (lb_load_known(LB_SOURCE_ROOT, err_known, sizeof err_known) < 0) return fprintf(stderr, "%s\n", err_known), 1;
   const struct CMUnitTest tests[] = {
       TEST(the_default_systems_are_those_of_expect),
       TEST(a_protocol_alone_is_all_its_systems_in_the_scenario),

@@ -14,6 +14,7 @@
 
 #include "scenario/suite.h"
 #include "servers/sandbox.h"
+#include "run/groups.h"
 #include "show/screen.h"
 #include "skip.h"
 
@@ -152,6 +153,8 @@ static void the_largest_suites_have_one_screen(void **state) {
 }
 
 int main(void) {
+  char err_known[600];
+  if (lb_load_known(LB_SOURCE_ROOT, err_known, sizeof err_known) < 0) return fprintf(stderr, "%s\n", err_known), 1;
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_teardown(the_default_suite_is_shown_whole, clear),
       cmocka_unit_test_teardown(what_is_wrong_comes_first, clear),

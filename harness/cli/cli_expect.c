@@ -36,24 +36,22 @@ static int tell_file(const char *path, const char *systems) {
 }
 
 int lb_list_expectations(const char *named) {
-  static const char *const folders[] = {LB_SCENARIOS, LB_SCENARIOS "/museum", LB_SCENARIOS "/peers"};
   int code = LB_EXIT_OK;
-  char *systems = lb_systems_expand(named ? named : "all,peers", true);
+  char folder[4096], **names = NULL, **paths = NULL;
+  size_t count = 0;
+  char *systems = lb_systems_expand(named ? named : "all,libraries", true);
   if (!systems) return lb_complain(LB_EXIT_FAILURE, "out of memory");
-  for (size_t f = 0; f < sizeof folders / sizeof *folders; f++) {
-    char folder[4096], **names, **paths;
-    size_t count;
-    snprintf(folder, sizeof folder, "%s/%s", lb_root(), folders[f]);
-    if (lb_scenario_list(folder, &names, &paths, &count) < 0) code = lb_complain(LB_EXIT_FAILURE, "cannot read %s", folder), count = 0, names = paths = NULL;
-    for (size_t i = 0; i < count; i++) {
-      int told = tell_file(paths[i], systems);
-      if (told) code = told;
-      free(names[i]);
-      free(paths[i]);
-    }
-    free(names);
-    free(paths);
+  snprintf(folder, sizeof folder, "%s/" LB_SCENARIOS, lb_root());
+  int r = lb_scenario_list(folder, &names, &paths, &count);
+  if (r < 0) code = lb_complain(LB_EXIT_FAILURE, "cannot read %s: %s", folder, strerror(-r));
+  for (size_t i = 0; i < count; i++) {
+    int told = tell_file(paths[i], systems);
+    if (told) code = told;
+    free(names[i]);
+    free(paths[i]);
   }
+  free(names);
+  free(paths);
   free(systems);
   return code;
 }

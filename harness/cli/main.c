@@ -13,8 +13,6 @@
 #include "base/called.h"
 #include "cli.h"
 #include "run/groups.h"
-#include "run/peers.h"
-#include "theory/theory.h"
 #include "base/suggest.h"
 #include "base/title.h"
 #include "version.h"
@@ -60,16 +58,6 @@ static int printed(int code) {
   return lb_complain(LB_EXIT_FAILURE, "cannot write to standard output: %s", strerror(errno));
 }
 
-/* What is known without any run: libraries, rules, groups of systems. */
-static int load_data(char *err, size_t err_size) {
-  char path[4096];
-  int r = lb_peers_load(lb_root(), err, err_size);
-  snprintf(path, sizeof path, "%s/" LB_SCENARIOS "/theory/rules.ini", lb_root());
-  if (r == 0) r = lb_theory_load(path, err, err_size);
-  snprintf(path, sizeof path, "%s/" LB_SCENARIOS "/theory/systems.ini", lb_root());
-  return r == 0 ? lb_groups_load(path, err, err_size) : r;
-}
-
 static int run_command(int argc, char **argv) {
   if (argc < 2) return lb_cli_help(stderr), LB_EXIT_USAGE;
   if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
@@ -83,7 +71,7 @@ static int run_command(int argc, char **argv) {
   if (!command) return unknown_command(argv[1]);
   struct lb_args args;
   char err[600];
-  if (load_data(err, sizeof err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
+  if (lb_load_known(lb_root(), err, sizeof err) < 0) return lb_complain(LB_EXIT_FAILURE, "%s", err);
   int r = lb_args_parse(argc - 1, argv + 1, command->takes, &args);
   if (r == LB_WANTS_HELP) return lb_cli_help_command(command), LB_EXIT_OK;
   return r ? r : command->run(&args);

@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/fit.h"
+#include "run/settings.h"
+#include "run/system.h"
+#include "theory/theory.h"
+
 static const char *const names[LB_HUNT_RELATION_COUNT] = {"explained", "unexplained", "agrees", "contradicted", "not comparable"};
 const char *lb_hunt_relation_name(enum lb_hunt_relation relation) { return names[relation]; }
 
@@ -120,17 +125,29 @@ static void mark_written(const struct lb_hunt *h, const struct lb_hunt_deeds *d,
   }
 }
 
+/* What comes out there; of a cell that means nothing, or that nobody expects anything of, LB_NA. */
+static enum lb_verdict expected_of(const struct lb_hunt *h, const struct lb_scenario *scenario) {
+  char why[300];
+  struct lb_system system;
+  if (lb_system_parse(h->space.system.name, &system, why, sizeof why) < 0 || !lb_scenario_asks(scenario, system.name)) return LB_NA;
+  if (lb_fit(scenario, system.protocol, system.topology, h->book.guard, why, sizeof why) == LB_NA) return LB_NA;
+  union lb_value *options = lb_settings_options(system.protocol, (const char *const *)scenario->options, scenario->option_count);
+  enum lb_verdict verdict = options ? lb_theory_expects(scenario, system.protocol, options, system.topology, h->book.guard) : LB_NA;
+  free(options);
+  return verdict;
+}
+
 static int add_scenario(const struct lb_hunt *h, const struct lb_scenario *scenario, const char *const settings[], size_t setting_count,
                         struct lb_hunt_comparison *ret) {
-  const struct lb_expect *expect = lb_scenario_expect(scenario, h->space.system.name, h->book.guard);
-  if (scenario->kind != LB_KIND_TIMELINE || !expect || (expect->verdict != LB_SAFE && expect->verdict != LB_VIOLATED)) return 0;
+  enum lb_verdict expected = scenario->kind == LB_KIND_TIMELINE ? expected_of(h, scenario) : LB_NA;
+  if (expected != LB_SAFE && expected != LB_VIOLATED) return 0;
   struct lb_hunt_told *grown = realloc(ret->scenario, (ret->count + 1) * sizeof *grown);
   if (!grown) return -ENOMEM;
   ret->scenario = grown;
   struct lb_hunt_deeds d = lb_hunt_deeds_of(scenario, &h->space.system);
   if (sets_another(h, scenario, settings, setting_count)) d.foreign = LB_HUNT_WHY_OPTION, d.form = "";
-  grown[ret->count++] = tell(h, &d, scenario->name, expect->verdict);
-  if (expect->verdict == LB_VIOLATED && d.foreign != LB_HUNT_WHY_OPTION) mark_written(h, &d, ret->written);
+  grown[ret->count++] = tell(h, &d, scenario->name, expected);
+  if (expected == LB_VIOLATED && d.foreign != LB_HUNT_WHY_OPTION) mark_written(h, &d, ret->written);
   return 0;
 }
 

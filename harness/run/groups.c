@@ -12,6 +12,7 @@
 
 #include "base/refuse.h"
 #include "peers.h"
+#include "theory/theory.h"
 
 enum { GROUPS_MAX = 8, LIST_MAX = 4000 };
 
@@ -63,7 +64,7 @@ char *lb_group_of_protocol(const char *protocol) {
   return ret;
 }
 
-char *lb_systems_expand(const char *systems, bool missing_too) {
+char *lb_groups_expand(const char *systems) {
   char *list = NULL, *copy = strdup(systems), *rest = copy;
   size_t size;
   FILE *out = open_memstream(&list, &size);
@@ -75,7 +76,21 @@ char *lb_systems_expand(const char *systems, bool missing_too) {
   }
   if (out) fclose(out);
   free(copy);
+  return list;
+}
+
+char *lb_systems_expand(const char *systems, bool missing_too) {
+  char *list = lb_groups_expand(systems);
   char *ret = list ? lb_peers_expand(list, missing_too) : NULL;
   free(list);
   return ret;
+}
+
+int lb_load_known(const char *root, char *err, size_t err_size) {
+  char path[4096];
+  int r = lb_peers_load(root, err, err_size);
+  snprintf(path, sizeof path, "%s/scenarios/theory/rules.ini", root);
+  if (r == 0) r = lb_theory_load(path, err, err_size);
+  snprintf(path, sizeof path, "%s/scenarios/theory/systems.ini", root);
+  return r == 0 ? lb_groups_load(path, err, err_size) : r;
 }

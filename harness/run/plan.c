@@ -19,6 +19,7 @@
 #include "base/refuse.h"
 #include "fit.h"
 #include "plan_parts.h"
+#include "groups.h"
 #include "settings.h"
 
 /* A copy, since cells point at these and the request is the caller's. */
@@ -100,6 +101,9 @@ int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, cha
   const char **settings = calloc(request->setting_count + 1, sizeof *settings);
   *ret = (struct lb_plan){.seed = request->seed, .reuse = request->reuse, .in_order = request->in_order};
   int r = settings ? 0 : -ENOMEM;
+  char *systems = request->systems ? lb_groups_expand(request->systems) : NULL;
+  if (request->systems && !systems) r = -ENOMEM;
+  plain.systems = systems;
   plain.settings = settings;
   plain.setting_count = 0;
   for (size_t i = 0; r == 0 && i < request->setting_count; i++)
@@ -109,6 +113,7 @@ int lb_plan_make(const struct lb_plan_request *request, struct lb_plan *ret, cha
   if (r == 0) r = make(&plain, ret, err, err_size);
   if (r == -ENOMEM) snprintf(err, err_size, "out of memory");
   if (r < 0) lb_plan_clear(ret);
+  free(systems);
   free(settings);
   return r;
 }

@@ -282,33 +282,53 @@ static int is_scenario_file(const struct dirent *entry) {
  * locale. */
 static int by_name(const struct dirent **a, const struct dirent **b) { return strcmp((*a)->d_name, (*b)->d_name); }
 
-/* All or nothing: on an error every name that was made is freed again. */
-int lb_scenario_list(const char *folder, char ***ret_names, char ***ret_paths, size_t *ret_count) {
+/* Themes, in the order in which people read them. A folder without them is one theme. */
+static const char *const themes[] = {".", "speed", "failover", "partition", "pause", "clock", "crash", "protocol", "storm", "museum", "peers"};
+
+struct listing {
+  char **names, **paths;
+  size_t count;
+};
+
+static int add_file(struct listing *l, const char *folder, const char *theme, const char *file) {
+  char **names = realloc(l->names, (l->count + 1) * sizeof *names);
+  if (names) l->names = names;
+  char **paths = realloc(l->paths, (l->count + 1) * sizeof *paths);
+  if (paths) l->paths = paths;
+  char *path = NULL;
+  bool top = strcmp(theme, ".") == 0;
+  if (!names || !paths || asprintf(&path, "%s/%s%s%s", folder, top ? "" : theme, top ? "" : "/", file) < 0) return -ENOMEM;
+  l->paths[l->count] = path;
+  l->names[l->count] = lb_scenario_name_of(path);
+  if (!l->names[l->count]) return free(path), -ENOMEM;
+  l->count++;
+  return 0;
+}
+
+static int add_theme(struct listing *l, const char *folder, const char *theme) {
+  char place[4096];
   struct dirent **entries = NULL;
-  int count = scandir(folder, &entries, is_scenario_file, by_name);
-  if (count < 0) return -errno;
-  char **names = calloc((size_t)count + 1, sizeof *names), **paths = calloc((size_t)count + 1, sizeof *paths);
-  int r = names && paths ? 0 : -ENOMEM;
+  snprintf(place, sizeof place, "%s/%s", folder, theme);
+  int count = scandir(place, &entries, is_scenario_file, by_name), r = count < 0 ? -errno : 0;
   for (int i = 0; i < count; i++) {
-    if (r == 0 && asprintf(&paths[i], "%s/%s", folder, entries[i]->d_name) < 0) {
-      paths[i] = NULL;
-      r = -ENOMEM;
-    }
-    if (r == 0 && !(names[i] = lb_scenario_name_of(paths[i]))) r = -ENOMEM;
+    if (r == 0) r = add_file(l, folder, theme, entries[i]->d_name);
     free(entries[i]);
   }
   free(entries);
-  if (r == 0) {
-    *ret_names = names;
-    *ret_paths = paths;
-    *ret_count = (size_t)count;
-    return 0;
+  return r;
+}
+
+/* All or nothing: on an error every name that was made is freed again. */
+int lb_scenario_list(const char *folder, char ***ret_names, char ***ret_paths, size_t *ret_count) {
+  struct listing l = {calloc(1, sizeof *l.names), calloc(1, sizeof *l.paths), 0};
+  int r = l.names && l.paths ? 0 : -ENOMEM;
+  for (size_t i = 0; r == 0 && i < sizeof themes / sizeof *themes; i++) {
+    r = add_theme(&l, folder, themes[i]);
+    if (r == -ENOENT && i > 0) r = 0;
   }
-  for (int i = 0; names && paths && i < count; i++) {
-    free(names[i]);
-    free(paths[i]);
-  }
-  free(names);
-  free(paths);
+  if (r == 0) return *ret_names = l.names, *ret_paths = l.paths, *ret_count = l.count, 0;
+  for (size_t i = 0; i < l.count; i++) free(l.names[i]), free(l.paths[i]);
+  free(l.names);
+  free(l.paths);
   return r;
 }

@@ -185,7 +185,7 @@ bool lb_scenario_needs(const struct lb_scenario *scenario, enum lb_step_need nee
  * and one attempt of a client. */
 int64_t lb_scenario_progress_ms(const struct lb_scenario *scenario);
 
-/* Names of all scenarios in a folder, sorted by file name: names[i] of `*ret_count`, paths in
+/* Names of all scenarios in a folder and in its folders of themes (speed, failover ...), theme by theme, there sorted by file name: names[i] of `*ret_count`, paths in
  * ret_paths; free each and the arrays. */
 int lb_scenario_list(const char *folder, char ***ret_names, char ***ret_paths, size_t *ret_count);
 
