@@ -40,6 +40,9 @@ int lb_cli_fault(const struct lb_args *args);
 int lb_cli_clean(const struct lb_args *args);
 int lb_cli_hunt(const struct lb_args *args);
 int lb_cli_shrink(const struct lb_args *args);
+int lb_cli_theory(const struct lb_args *args);
+int lb_cli_predict(const struct lb_args *args);
+int lb_cli_which(const struct lb_args *args);
 /* Of `list expectations` (cli_expect.c): of these systems "a@x,b", NULL = those that the scenarios name. An exit code. */
 int lb_list_expectations(const char *systems);
 /* What `report` does with a results folder: also the end of a suite, where one line says all (`quiet`). An exit code. */
@@ -100,6 +103,7 @@ struct lb_args {
   uint64_t seed;
   /* Of a hunt: one timeline by its id, kinds that are left out, most faults, time in all (0 = no end), whether only to list. */
   const char *only, *without;
+  const char *on, *survive; /* of `which`, lists */
   int faults;
   double budget_s;
   bool has_faults, list, narrow;
@@ -125,6 +129,7 @@ enum {
   LB_ARG_SHRINK = 1 << 14, /* -n -j -o -v --budget --seed, beside --trial and --plugin */
   LB_ARG_SHOW = 1 << 15, /* -b */
   LB_ARG_JUDGE = 1 << 16, /* -b -n -s -j -o -v --seed --resume */
+  LB_ARG_WHICH = 1 << 17, /* --on --survive -g */
 };
 
 /* Of lb_args_parse(): --help is among them. */

@@ -58,6 +58,8 @@ enum kind {
   LIST,
   NARROW,
   RESUME,
+  ON,
+  SURVIVE,
   OWN_SERVERS,
   AUTH,
   HELP
@@ -80,6 +82,9 @@ static const struct arg {
     {"-b", "--topologies", TEXT_SYSTEMS, LB_ARG_ADAPTER, "TOPOLOGY,...", "tries it on these (default: the first that it names)"},
     {"-b", "--topologies", TEXT_SYSTEMS, LB_ARG_JUDGE, "TOPOLOGY,...", "asks on these servers (default: of your own lock all that it names and this machine has)"},
     {"-g", "--guard", TEXT_GUARD, LB_ARG_HUNT, "GUARD", "looks for what breaks under this guard (default: none): " LB_GUARD_NAMES},
+    {"-g", "--guard", TEXT_GUARD, LB_ARG_WHICH, "GUARD", "asks for what is safe under this guard (default: none): " LB_GUARD_NAMES},
+    {"--on", NULL, ON, LB_ARG_WHICH, "SERVERS,...", "locks on these servers: topologies, or the beginning of their names as in zk, pg (default: all)"},
+    {"--survive", NULL, SURVIVE, LB_ARG_WHICH, "FAULT,...", "scenarios, attacks of `theory rules`, or the beginning of names of scenarios as in clock"},
     {"-n", "--trials", COUNT_TRIALS, LB_ARG_RUN, "TRIALS", "trials of each cell and number of clients (default: the scenario says)"},
     {"-n", "--trials", COUNT_TRIALS, LB_ARG_JUDGE, "TRIALS", "asks each question so often (default: 1)"},
     {"-n", "--trials", COUNT_TRIALS, LB_ARG_SHRINK, "TRIALS", "plays each timeline so often, the last one four times as often (default: 5)"},
@@ -337,6 +342,8 @@ static int set(const struct arg *arg, const char *value, struct lb_args *args) {
       args->ttl_ms = (int)number;
       return r;
     case WITHOUT: return add_to_list(&args->without, value);
+    case ON: return add_to_list(&args->on, value);
+    case SURVIVE: return add_to_list(&args->survive, value);
     case ONLY: args->only = value; return 0;
     case LIST: args->list = true; return 0;
     case NARROW: args->narrow = true; return 0;

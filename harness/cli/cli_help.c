@@ -25,6 +25,13 @@ static const struct lb_cli_command commands[] = {
     {"list", lb_cli_list, LB_ARG_PLUGIN, "[protocols|topologies|scenarios|suites|steps|points|assumptions]", "lists what there is to run", NULL},
     {"show", lb_cli_show, LB_ARG_PLUGIN | LB_ARG_COST | LB_ARG_SHOW, "NAME", "shows what a protocol promises and what breaks it, or a topology, or a scenario",
      "NAME is PROTOCOL, PROTOCOL@TOPOLOGY, TOPOLOGY or SCENARIO.\n"},
+    {"which", lb_cli_which, LB_ARG_WHICH | LB_ARG_JSON, "", "names the locks that are predicted to survive some faults, or what would have to change",
+     "The answer is what rules say (`theory`), with the cells that show it and what a lock cost in a reference run. Where no lock is left it says which faults\n"
+     "stand against the best one, which guard would stop each, and which single fact would.\n"},
+    {"predict", lb_cli_predict, LB_ARG_JSON | LB_ARG_PLUGIN | LB_ARG_OWN, "[SYSTEM] [DIR]", "says what each fault should do to a lock, before anything has run",
+     "SYSTEM is PROTOCOL[@TOPOLOGY]; of --plugin, --exec and servers of your own it may be left out. DIR is a results folder: what was measured stands beside, and ! where it differs.\n"},
+    {"theory", lb_cli_theory, LB_ARG_JSON | LB_ARG_PLUGIN, "[facts [SYSTEM]|rules [ATTACK]|exceptions]", "says what predictions rest on: facts, rules, exceptions, and how many cells they cover",
+     NULL},
     {"check", lb_cli_check, LB_ARG_JSON | LB_ARG_EXPORT | LB_ARG_PAST_LEASE, "FILE|-",
      "judges a history (binary or JSON lines); - is standard input",
      "exit: 0 safe, 3 violated, 4 undecided, 2 no history\n"},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * compare_run.h - what a comparison takes from a run folder: run.json, and of trials.csv the metrics
- * of every trial that measured speed. Private to compare*.c.
+ * of every trial that measured speed. For compare*.c and `which`.
  */
 #ifndef LB_COMPARE_RUN_H
 #define LB_COMPARE_RUN_H

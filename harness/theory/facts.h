@@ -60,5 +60,8 @@ int lb_facts_state(const struct lb_protocol *protocol, const char *words, char *
  * of a plugin that nobody knows counts for nothing. */
 void lb_facts_of(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology, const struct lb_scenario *scenario,
                  struct lb_facts *ret);
+/* The same if one fact of the lock or its servers had this value, which has to be in the vocabulary. */
+void lb_facts_if(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology, const struct lb_scenario *scenario,
+                 const char *fact, const char *value, struct lb_facts *ret);
 
 #endif

@@ -124,8 +124,8 @@ static void add_settings(const struct lb_protocol *p, const union lb_value *opti
   if (option_is(p, options, "recipe", "yes")) lb_facts_set(ret, "heeds", "no");
 }
 
-void lb_facts_of(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology, const struct lb_scenario *scenario,
-                 struct lb_facts *ret) {
+void lb_facts_if(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology, const struct lb_scenario *scenario,
+                 const char *fact, const char *value, struct lb_facts *ret) {
   char err[200];
   lb_facts_default(ret);
   add_servers(topology, ret);
@@ -135,5 +135,11 @@ void lb_facts_of(const struct lb_protocol *protocol, const union lb_value *optio
   const struct lb_protocol *like = foreign && lb_foreign_like(protocol) ? lb_protocol_find(lb_foreign_like(protocol)) : NULL;
   lb_facts_take(ret, like ? like->facts : protocol->facts, LB_TERM_OF_LOCK, err, sizeof err);
   lb_facts_take(ret, stated_of(protocol), LB_TERM_OF_LOCK, err, sizeof err);
+  if (fact) lb_facts_set(ret, fact, value);
   add_settings(protocol, options, scenario, ret);
+}
+
+void lb_facts_of(const struct lb_protocol *protocol, const union lb_value *options, const struct lb_topology *topology, const struct lb_scenario *scenario,
+                 struct lb_facts *ret) {
+  lb_facts_if(protocol, options, topology, scenario, NULL, NULL, ret);
 }

@@ -21,6 +21,18 @@ static bool holds(const struct lb_rule *rule, const struct lb_facts *facts) {
   return true;
 }
 
+bool lb_rule_asks(const struct lb_rule *rule, const char *fact, const char *values) {
+  char err[200];
+  size_t index;
+  unsigned bits;
+  if (lb_facts_parse(fact, values, &index, &bits, err, sizeof err) < 0) return false;
+  for (size_t i = rule->first; i < rule->first + rule->count; i++) {
+    const struct lb_condition *c = lb_rule_condition(i);
+    if (c->fact == index && !c->negated && !(c->bits & ~bits)) return true;
+  }
+  return false;
+}
+
 static const struct lb_rule *first_of(const char *attack, const struct lb_facts *facts) {
   const struct lb_rule *rule;
   for (size_t i = 0; (rule = lb_rule_at(i)); i++)

@@ -33,6 +33,8 @@ const struct lb_rule *lb_rule_at(size_t index);
 bool lb_attack_exists(const char *name, const char **ret_near);
 /* The line `what` of an attack, NULL = there is no such attack. Static. */
 const char *lb_attack_what(const char *name);
+/* Whether it holds only where the fact has one of these values, "VALUE|VALUE". */
+bool lb_rule_asks(const struct lb_rule *rule, const char *fact, const char *values);
 /* As if this rule were not there; NULL = all are. For the test that each is needed. */
 void lb_theory_without(const struct lb_rule *rule);
 

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `lockbench theory`: how much of the whole table follows from rules, what the exceptions are, and the rules and facts themselves.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/registry.h"
+#include "base/called.h"
+#include "base/suggest.h"
+#include "cli.h"
+#include "cli_table.h"
+#include "cli_theory.h"
+
+/* ---- coverage and exceptions ----------------------------------------------------------------- */
+
+struct coverage { /* of the whole table */
+  size_t scenarios, systems;
+  size_t decided, by_rules; /* cells with a verdict other than n/a; the others of them are exceptions */
+  size_t na, na_by_rules, na_by_exceptions;
+  size_t lines, expect_lines; /* of the files of scenarios */
+  json_t *exceptions;
+};
+
+/* The lines of a file, and those of its sections [expect ...] that say something. */
+static int count_lines(struct coverage *c, const char *path) {
+  char line[1024];
+  bool expects = false;
+  FILE *in = fopen(path, "re");
+  if (!in) return lb_complain(LB_EXIT_FAILURE, "cannot read %s", path);
+  while (fgets(line, sizeof line, in)) {
+    c->lines++;
+    if (line[0] == '[') expects = strncmp(line, "[expect", 7) == 0;
+    else if (expects && line[0] != '#' && line[0] != ';' && strchr(line, '=')) c->expect_lines++;
+  }
+  fclose(in);
+  return 0;
+}
+
+static void add_once(json_t *list, const char *text) {
+  size_t i;
+  const json_t *old;
+  json_array_foreach(list, i, old) if (strcmp(json_string_value(old), text) == 0) return;
+  json_array_append_new(list, json_string(text));
+}
+
+/* What is stated with the same verdict and reason is one exception, whatever the systems and guards. */
+static json_t *exception_of(struct coverage *c, const struct lb_scenario *s, const struct lb_expect *e) {
+  const char *reason = e->reason ? e->reason : "";
+  for (size_t i = json_array_size(c->exceptions); i-- > 0;) {
+    json_t *old = json_array_get(c->exceptions, i);
+    if (strcmp(json_string_value(json_object_get(old, "scenario")), s->name) != 0) break;
+    if (strcmp(json_string_value(json_object_get(old, "stated")), lb_verdict_name(e->verdict)) == 0 && strcmp(json_string_value(json_object_get(old, "reason")), reason) == 0)
+      return old;
+  }
+  json_t *ret = json_pack("{s:s, s:s?, s:[], s:[], s:[], s:s, s:s, s:i}", "scenario", s->name, "attack", s->attack, "systems", "guards", "predicted", "stated",
+                          lb_verdict_name(e->verdict), "reason", reason, "cells", 0);
+  json_array_append_new(c->exceptions, ret);
+  return ret;
+}
+
+static void add_line(struct coverage *c, const struct lb_plan *plan, const struct lb_expect *e) {
+  json_t *exception = exception_of(c, &plan->scenarios[0], e);
+  json_int_t cells = json_integer_value(json_object_get(exception, "cells"));
+  add_once(json_object_get(exception, "systems"), e->system);
+  add_once(json_object_get(exception, "guards"), lb_guard_name(e->guard));
+  for (size_t i = 0; i < plan->cell_count; i++) {
+    const struct lb_cell *cell = &plan->cells[i];
+    if (cell->expect != e) continue;
+    add_once(json_object_get(exception, "predicted"), cell->predicted ? lb_verdict_name(cell->prediction.verdict) : "nothing");
+    cells++;
+  }
+  json_object_set_new(exception, "cells", json_integer(cells));
+}
+
+static void count_cell(struct coverage *c, const struct lb_cell *cell) {
+  struct lb_told told = lb_table_told(cell);
+  bool exception = told.source && strcmp(told.source, "exception") == 0;
+  if (told.verdict == LB_NA) c->na++, c->na_by_rules += told.rule != NULL, c->na_by_exceptions += exception;
+  else if (told.verdict != LB_VERDICT_NONE) c->decided++, c->by_rules += told.rule != NULL;
+}
+
+static int count_plan(void *data, struct lb_plan *plan) {
+  struct coverage *c = data;
+  const struct lb_scenario *s = &plan->scenarios[0];
+  size_t systems = 0;
+  c->scenarios++;
+  for (size_t i = 0; i < plan->cell_count; i++) {
+    count_cell(c, &plan->cells[i]);
+    systems += plan->cells[i].guard == plan->cells[0].guard;
+  }
+  if (systems > c->systems) c->systems = systems;
+  for (size_t i = 0; i < s->expect_count; i++) add_line(c, plan, &s->expect[i]);
+  return count_lines(c, s->path);
+}
+
+static json_t *coverage_json(const struct coverage *c) {
+  return json_pack("{s:I, s:I, s:I, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, s:I}", "scenarios", (json_int_t)c->scenarios, "systems", (json_int_t)c->systems, "decided",
+                   (json_int_t)c->decided, "by_rules", (json_int_t)c->by_rules, "by_exceptions", (json_int_t)(c->decided - c->by_rules), "share_by_rules",
+                   c->decided ? (double)c->by_rules / (double)c->decided : 0, "na", (json_int_t)c->na, "na_by_rules", (json_int_t)c->na_by_rules, "na_by_exceptions",
+                   (json_int_t)c->na_by_exceptions, "na_by_fit", (json_int_t)(c->na - c->na_by_rules - c->na_by_exceptions), "expect_lines", (json_int_t)c->expect_lines,
+                   "scenario_lines", (json_int_t)c->lines);
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void join(const json_t *list, char *ret, size_t size) {
+  size_t i, at = 0;
+  const json_t *word;
+  *ret = '\0';
+  json_array_foreach(list, i, word) if (at < size) at += (size_t)snprintf(ret + at, size - at, "%s%s", i ? ", " : "", json_string_value(word));
+}
+
+static const char *text_of(const json_t *object, const char *key) {
+  const char *text = json_string_value(json_object_get(object, key));
+  return text ? text : "";
+}
+
+/* "SCENARIO: SYSTEMS under GUARDS: predicted violated, stated n/a" and, if asked for, why. */
+static void print_exceptions(const json_t *exceptions, bool reasons) {
+  size_t i;
+  const json_t *e;
+  json_array_foreach(exceptions, i, e) {
+    char systems[1200], guards[80], predicted[80], line[2000];
+    join(json_object_get(e, "systems"), systems, sizeof systems);
+    join(json_object_get(e, "guards"), guards, sizeof guards);
+    join(json_object_get(e, "predicted"), predicted, sizeof predicted);
+    bool plain = strcmp(guards, "none") == 0, all = json_array_size(json_object_get(e, "guards")) == LB_GUARD_COUNT;
+    snprintf(line, sizeof line, "%s: %s%s%s: %s -> %s", text_of(e, "scenario"), systems, plain ? "" : all ? " under all" : " under ", plain || all ? "" : guards,
+             *predicted ? predicted : "(of no system of the table)", text_of(e, "stated"));
+    fputs("  ", stdout);
+    lb_table_wrap(line, 2, 4);
+    if (!reasons) continue;
+    fputs("      ", stdout);
+    lb_table_wrap(text_of(e, "reason"), 6, 6);
+  }
+}
+
+static void print_coverage(const struct coverage *c, size_t attacks, size_t rules) {
+  const struct lb_term *term;
+  size_t facts = 0;
+  while ((term = lb_term_at(facts))) facts++;
+  printf("rules:      %zu in %zu sections, over %zu facts\n", rules, attacks, facts);
+  printf("table:      %zu scenarios on %zu systems: %zu decided cells\n", c->scenarios, c->systems, c->decided);
+  printf("  by rules  %zu (%.1f %%)\n", c->by_rules, c->decided ? 100.0 * (double)c->by_rules / (double)c->decided : 0);
+  printf("  stated    %zu\n", c->decided - c->by_rules);
+  printf("n/a:        %zu cells: %zu by rules, %zu by exceptions, %zu by step, guard or system\n", c->na, c->na_by_rules, c->na_by_exceptions,
+         c->na - c->na_by_rules - c->na_by_exceptions);
+  printf("files:      %zu [expect] lines in %zu lines of scenarios\n", c->expect_lines, c->lines);
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int print_json(json_t *json) {
+  int r = json ? json_dumpf(json, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : -1;
+  putchar('\n');
+  json_decref(json);
+  return r < 0 && !ferror(stdout) ? lb_complain(LB_EXIT_FAILURE, "out of memory") : LB_EXIT_OK;
+}
+
+/* As JSON or as text. Takes the value. */
+static int tell(json_t *json, bool as_json, void (*print)(const json_t *json)) {
+  if (as_json) return print_json(json);
+  print(json);
+  json_decref(json);
+  return LB_EXIT_OK;
+}
+
+static int tell_facts(const struct lb_args *args) {
+  struct lb_system system;
+  char err[600];
+  const char *name = args->word_count > 1 ? args->words[1] : args->plugins[0] ? args->plugins : NULL;
+  if (!name) return tell(lb_theory_terms(), args->json, lb_theory_print_terms);
+  if (lb_system_parse(name, &system, err, sizeof err) < 0) return lb_complain(LB_EXIT_USAGE, "theory facts: %s", err);
+  return tell(lb_theory_system(&system), args->json, lb_theory_print_system);
+}
+
+static int tell_rules(const struct lb_args *args) {
+  const char *attack = args->word_count > 1 ? args->words[1] : NULL, *near;
+  if (attack && strcmp(attack, "guards") != 0 && !lb_attack_exists(attack, &near))
+    return lb_complain(LB_EXIT_USAGE, "theory rules: unknown attack '%s'%s%s%s", attack, near ? ", did you mean '" : ", see `theory rules`", near ? near : "", near ? "'?" : "");
+  return tell(lb_theory_attacks(attack), args->json, lb_theory_print_attacks);
+}
+
+static size_t count_rules(void) {
+  size_t count = 0;
+  while (lb_rule_at(count)) count++;
+  return count;
+}
+
+static void print_theory(const struct coverage *c) {
+  json_t *attacks = lb_theory_attacks(NULL);
+  print_coverage(c, json_array_size(attacks), count_rules());
+  printf("\nexceptions, as the rules predict -> as the file of the scenario states:\n");
+  print_exceptions(c->exceptions, false);
+  printf("\nmore: %s theory facts [SYSTEM] | rules [ATTACK] | exceptions; every cell: %s list expectations\n", lb_called(), lb_called());
+  json_decref(attacks);
+}
+
+static int tell_table(const struct lb_args *args, bool exceptions) {
+  struct coverage c = {.exceptions = json_array()};
+  int r = lb_table_walk(&(struct lb_table){.systems = LB_TABLE_SYSTEMS, .visit = count_plan, .data = &c});
+  if (r == 0 && args->json && exceptions) r = print_json(json_incref(c.exceptions));
+  else if (r == 0 && args->json)
+    r = print_json(json_pack("{s:o, s:o, s:o, s:O}", "coverage", coverage_json(&c), "facts", lb_theory_terms(), "attacks", lb_theory_attacks(NULL), "exceptions", c.exceptions));
+  else if (r == 0 && exceptions) print_exceptions(c.exceptions, true);
+  else if (r == 0) print_theory(&c);
+  json_decref(c.exceptions);
+  return r;
+}
+
+int lb_cli_theory(const struct lb_args *args) {
+  static const char *const parts[] = {"facts", "rules", "exceptions"};
+  const char *part = args->word_count ? args->words[0] : "";
+  int most = *part && strcmp(part, "exceptions") != 0 ? 2 : 1;
+  const char *near = lb_suggest(part, parts, 3);
+  if (args->word_count > most) return lb_complain(LB_EXIT_USAGE, "theory: expected nothing more, found '%s'", args->words[most]);
+  if (strcmp(part, "facts") == 0) return tell_facts(args);
+  if (strcmp(part, "rules") == 0) return tell_rules(args);
+  if (!*part || strcmp(part, "exceptions") == 0) return tell_table(args, *part);
+  return lb_complain(LB_EXIT_USAGE, "theory %s: expected facts, rules or exceptions%s%s%s", part, near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
