@@ -88,11 +88,22 @@ static void print_costs(const json_t *systems) {
   if (!any) puts("\nno reference run has measured what these cost");
 }
 
+static bool any_nothing(const json_t *systems) {
+  size_t i, c;
+  const json_t *system, *cell;
+  json_array_foreach(systems, i, system) {
+    if (json_integer_value(json_object_get(system, "lost"))) continue;
+    json_array_foreach(json_object_get(system, "cells"), c, cell) if (strcmp(text_of(cell, "verdict"), "n/a") == 0) return true;
+  }
+  return false;
+}
+
 static void print_left(const json_t *systems) {
   size_t i;
   const json_t *system;
   json_array_foreach(systems, i, system)
     if (!json_integer_value(json_object_get(system, "lost")) && !json_object_get(system, "told")) print_group(systems, i);
+  if (any_nothing(systems)) puts("\nn/a: by its facts, the fault takes nothing from the lock, or its guard is not put to the test");
   print_costs(systems);
 }
 
@@ -112,30 +123,32 @@ static void print_remedies(const json_t *cell) {
   const json_t *change;
   if (json_array_size(json_object_get(cell, "survives_under"))) {
     join(json_object_get(cell, "survives_under"), SIZE_MAX, " or ", line, sizeof line);
-    printf("      not under the guard %s\n", line);
+    printf("      survives under the guard %s\n", line);
   } else {
-    puts("      no guard stops it");
+    puts("      no guard helps");
   }
   json_array_foreach(json_object_get(cell, "survives_if"), i, change) {
-    snprintf(line, sizeof line, "not with %s=%s instead of %s: %s: %s", text_of(change, "fact"), text_of(change, "value"), text_of(change, "now"), text_of(change, "verdict"),
-             text_of(change, "reason"));
+    snprintf(line, sizeof line, "survives if %s=%s instead of %s: %s: %s", text_of(change, "fact"), text_of(change, "value"), text_of(change, "now"),
+             text_of(change, "verdict"), text_of(change, "reason"));
     fputs("      ", stdout);
     lb_table_wrap(line, 6, 8);
   }
-  if (!i) puts("      no other value of one fact helps");
+  if (!i) puts("      no single fact helps");
 }
 
 static void print_nearest(const json_t *answer) {
   const json_t *fewest = json_object_get(answer, "fewest"), *system = find(json_object_get(answer, "systems"), json_string_value(json_array_get(fewest, 0))), *cell;
   char line[2000];
   size_t i;
-  printf("\n%s is lost in %lld of %zu, the fewest%s", text_of(system, "system"), (long long)json_integer_value(json_object_get(system, "lost")),
-         json_array_size(json_object_get(system, "cells")), json_array_size(fewest) > 1 ? ", as are " : "\n");
   json_t *others = json_copy((json_t *)fewest);
   json_array_remove(others, 0);
-  join(others, 2, " and ", line, sizeof line);
-  if (*line) printf("%s\n", line);
+  char also[300];
+  join(others, 3, " and ", also, sizeof also);
   json_decref(others);
+  snprintf(line, sizeof line, "%s is lost in %lld of %zu, the fewest%s%s", text_of(system, "system"), (long long)json_integer_value(json_object_get(system, "lost")),
+           json_array_size(json_object_get(system, "cells")), *also ? "; as few: " : "", also);
+  putchar('\n');
+  lb_table_wrap(line, 0, 4);
   json_array_foreach(json_object_get(system, "cells"), i, cell) {
     if (!json_is_true(json_object_get(cell, "stands_against"))) continue;
     snprintf(line, sizeof line, "%s: %s: %s", text_of(cell, "scenario"), text_of(cell, "verdict"), text_of(cell, "reason"));

@@ -9,8 +9,9 @@
 
 #include "run/plan.h"
 
-/* Whether a lock gets over it: safe, or by its facts the attack takes nothing from it. Too few servers for the attack is no such fact. */
-bool lb_which_survives(enum lb_verdict verdict, const struct lb_rule *rule);
+/* Whether a lock gets over it: safe, or by its facts the attack takes nothing from it. Too few servers for the attack is no such fact. Where n/a says that the guard is not put
+ * to the test there, the rules behind that one decide. */
+bool lb_which_survives(const struct lb_cell *cell);
 /* The single facts of the lock or its servers with which it would survive this cell: [{fact, now, value, verdict, reason}], those that make it safe or, if there are none,
  * those that make it n/a. Empty where not a rule says what becomes of the cell. A new reference. */
 json_t *lb_which_changes(const struct lb_cell *cell);

@@ -15,13 +15,30 @@ static bool lacks(const struct lb_rule *rule) {
   return false;
 }
 
-bool lb_which_survives(enum lb_verdict verdict, const struct lb_rule *rule) { return verdict == LB_SAFE || (verdict == LB_NA && rule && !lacks(rule)); }
+static bool gets_over(enum lb_verdict verdict, const struct lb_rule *rule) { return verdict == LB_SAFE || (verdict == LB_NA && rule && !lacks(rule)); }
+
+/* What the rules say if this one were not there. */
+static bool survives_without(const struct lb_cell *cell, const struct lb_rule *rule) {
+  struct lb_facts facts;
+  struct lb_prediction p;
+  lb_facts_of(cell->protocol, cell->options, cell->topology, cell->scenario, &facts);
+  lb_theory_without(rule);
+  bool known = lb_theory_predict(cell->scenario->attack, &facts, cell->guard, &p);
+  lb_theory_without(NULL);
+  return known && gets_over(p.verdict, p.rule);
+}
+
+bool lb_which_survives(const struct lb_cell *cell) {
+  struct lb_told told = lb_table_told(cell);
+  if (told.verdict == LB_NA && told.rule && told.rule->of_guard) return survives_without(cell, told.rule);
+  return gets_over(told.verdict, told.rule);
+}
 
 static void try_value(const struct lb_cell *cell, const struct lb_term *term, const char *now, const char *value, json_t *safe, json_t *nothing) {
   struct lb_facts facts;
   struct lb_prediction p;
   lb_facts_if(cell->protocol, cell->options, cell->topology, cell->scenario, term->name, value, &facts);
-  if (!lb_theory_predict(cell->scenario->attack, &facts, cell->guard, &p) || !lb_which_survives(p.verdict, p.rule)) return;
+  if (!lb_theory_predict(cell->scenario->attack, &facts, cell->guard, &p) || !gets_over(p.verdict, p.rule)) return;
   json_array_append_new(p.verdict == LB_SAFE ? safe : nothing, json_pack("{s:s, s:s, s:s, s:s, s:s}", "fact", term->name, "now", now, "value", value, "verdict",
                                                                           lb_verdict_name(p.verdict), "reason", p.reason));
 }

@@ -146,8 +146,13 @@ static const struct lb_cell *cell_of(const struct kept *kept, const char *system
 
 static bool survives(const struct kept *kept, const char *system, enum lb_guard guard) {
   const struct lb_cell *cell = cell_of(kept, system, guard);
-  struct lb_told told = cell ? lb_table_told(cell) : (struct lb_told){.verdict = LB_VERDICT_NONE};
-  return lb_which_survives(told.verdict, told.rule);
+  return cell && lb_which_survives(cell);
+}
+
+static bool survives_somehow(const struct kept *kept, const char *system) {
+  for (int g = 0; g < LB_GUARD_COUNT; g++)
+    if (survives(kept, system, (enum lb_guard)g)) return true;
+  return false;
 }
 
 static bool survives_all(const struct which *w, const char *system, enum lb_guard guard) {
@@ -159,7 +164,7 @@ static bool survives_all(const struct which *w, const char *system, enum lb_guar
 static json_t *cell_json(const struct which *w, const struct kept *kept, const char *system) {
   const struct lb_cell *cell = cell_of(kept, system, w->guard);
   struct lb_told told = lb_table_told(cell);
-  bool against = !lb_which_survives(told.verdict, told.rule);
+  bool against = !lb_which_survives(cell);
   json_t *guards = json_array();
   for (int g = 0; against && g < LB_GUARD_COUNT; g++)
     if (survives(kept, system, (enum lb_guard)g)) json_array_append_new(guards, json_string(lb_guard_name((enum lb_guard)g)));
@@ -169,13 +174,14 @@ static json_t *cell_json(const struct which *w, const struct kept *kept, const c
 
 static json_t *system_json(const struct which *w, const char *system) {
   json_t *cells = json_array();
-  int lost = 0;
+  int lost = 0, beyond = 0;
   for (size_t i = 0; i < w->kept_count; i++) {
     if (!is_meant(w, &w->kept[i])) continue;
     json_array_append_new(cells, cell_json(w, &w->kept[i], system));
     lost += !survives(&w->kept[i], system, w->guard);
+    beyond += !survives_somehow(&w->kept[i], system);
   }
-  return json_pack("{s:s, s:i, s:o, s:o}", "system", system, "lost", lost, "cells", cells, "cost", lost ? json_null() : lb_which_cost(system));
+  return json_pack("{s:s, s:i, s:i, s:o, s:o}", "system", system, "lost", lost, "beyond_guards", beyond, "cells", cells, "cost", lost ? json_null() : lb_which_cost(system));
 }
 
 static json_t *words_json(const char *words) {
@@ -184,13 +190,27 @@ static json_t *words_json(const char *words) {
   return ret;
 }
 
-/* Those of the systems that lose in so few scenarios. */
-static json_t *with_lost(const json_t *systems, json_int_t lost) {
+/* Those of the systems that lose nothing. */
+static json_t *left_of(const json_t *systems) {
   json_t *ret = json_array();
   size_t i;
   const json_t *system;
   json_array_foreach(systems, i, system)
-    if (json_integer_value(json_object_get(system, "lost")) == lost) json_array_append(ret, json_object_get(system, "system"));
+    if (!json_integer_value(json_object_get(system, "lost"))) json_array_append(ret, json_object_get(system, "system"));
+  return ret;
+}
+
+/* Those that lose in the fewest scenarios, and of them those that a guard helps in most. */
+static json_t *fewest_of(const json_t *systems) {
+  json_t *ret = json_array();
+  size_t i;
+  const json_t *system;
+  json_int_t fewest = INT64_MAX;
+  json_array_foreach(systems, i, system) {
+    json_int_t loss = json_integer_value(json_object_get(system, "lost")) * INT16_MAX + json_integer_value(json_object_get(system, "beyond_guards"));
+    if (loss < fewest) json_array_clear(ret), fewest = loss;
+    if (loss == fewest) json_array_append(ret, json_object_get(system, "system"));
+  }
   return ret;
 }
 
@@ -198,23 +218,17 @@ static json_t *answer_of(struct which *w) {
   json_t *systems = json_array(), *names = words_json(w->systems), *scenarios = json_array(), *under = json_object();
   const json_t *name;
   size_t i;
-  json_int_t fewest = INT64_MAX;
   for (i = 0; i < w->kept_count; i++)
     if (is_meant(w, &w->kept[i])) json_array_append_new(scenarios, json_string(w->kept[i].plan.scenarios[0].name));
-  json_array_foreach(names, i, name) {
-    json_t *system = system_json(w, json_string_value(name));
-    json_int_t lost = json_integer_value(json_object_get(system, "lost"));
-    json_array_append_new(systems, system);
-    if (lost < fewest) fewest = lost;
-  }
+  json_array_foreach(names, i, name) json_array_append_new(systems, system_json(w, json_string_value(name)));
   for (int g = 0; g < LB_GUARD_COUNT; g++) {
     json_int_t left = 0;
     json_array_foreach(names, i, name) left += survives_all(w, json_string_value(name), (enum lb_guard)g);
     json_object_set_new(under, lb_guard_name((enum lb_guard)g), json_integer(left));
   }
   json_decref(names);
-  return json_pack("{s:o, s:o, s:s, s:o, s:o, s:o, s:o}", "on", words_json(w->args->on), "scenarios", scenarios, "guard", lb_guard_name(w->guard), "left", with_lost(systems, 0),
-                   "fewest", with_lost(systems, fewest), "left_under", under, "systems", systems);
+  return json_pack("{s:o, s:o, s:s, s:o, s:o, s:o, s:o}", "on", words_json(w->args->on), "scenarios", scenarios, "guard", lb_guard_name(w->guard), "left", left_of(systems),
+                   "fewest", fewest_of(systems), "left_under", under, "systems", systems);
 }
 
 static void clear(struct which *w) {
