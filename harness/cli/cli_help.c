@@ -31,7 +31,7 @@ static const struct lb_cli_command commands[] = {
     {"predict", lb_cli_predict, LB_ARG_JSON | LB_ARG_PLUGIN | LB_ARG_OWN, "[SYSTEM] [DIR]", "says what each fault should do to a lock, before anything has run",
      "SYSTEM is PROTOCOL[@TOPOLOGY]; of --plugin, --exec and servers of your own it may be left out. DIR is a results folder: what was measured stands beside, and ! where it differs.\n"},
     {"theory", lb_cli_theory, LB_ARG_JSON | LB_ARG_PLUGIN, "[facts [SYSTEM]|rules [ATTACK]|exceptions]", "says what predictions rest on: facts, rules, exceptions, and how many cells they cover",
-     NULL},
+     "ATTACK is a section of scenarios/theory/rules.ini, or a scenario that plays it.\n"},
     {"check", lb_cli_check, LB_ARG_JSON | LB_ARG_EXPORT | LB_ARG_PAST_LEASE, "FILE|-",
      "judges a history (binary or JSON lines); - is standard input",
      "exit: 0 safe, 3 violated, 4 undecided, 2 no history\n"},

@@ -66,7 +66,8 @@ static void add_line(struct coverage *c, const struct lb_plan *plan, const struc
   add_once(json_object_get(exception, "guards"), lb_guard_name(e->guard));
   for (size_t i = 0; i < plan->cell_count; i++) {
     const struct lb_cell *cell = &plan->cells[i];
-    if (cell->expect != e) continue;
+    struct lb_told told = lb_table_told(cell);
+    if (cell->expect != e || !told.source || strcmp(told.source, "exception") != 0) continue;
     add_once(json_object_get(exception, "predicted"), cell->predicted ? lb_verdict_name(cell->prediction.verdict) : "nothing");
     cells++;
   }
@@ -127,7 +128,7 @@ static void print_exceptions(const json_t *exceptions, bool reasons) {
     join(json_object_get(e, "predicted"), predicted, sizeof predicted);
     bool plain = strcmp(guards, "none") == 0, all = json_array_size(json_object_get(e, "guards")) == LB_GUARD_COUNT;
     snprintf(line, sizeof line, "%s: %s%s%s: %s -> %s", text_of(e, "scenario"), systems, plain ? "" : all ? " under all" : " under ", plain || all ? "" : guards,
-             *predicted ? predicted : "(of no system of the table)", text_of(e, "stated"));
+             *predicted ? predicted : "(no cell of the table)", text_of(e, "stated"));
     fputs("  ", stdout);
     lb_table_wrap(line, 2, 4);
     if (!reasons) continue;
@@ -175,11 +176,27 @@ static int tell_facts(const struct lb_args *args) {
   return tell(lb_theory_system(&system), args->json, lb_theory_print_system);
 }
 
+/* The attack that a scenario plays, malloc'd; NULL = there is no such scenario, or it has none. */
+static char *attack_of_scenario(const char *name) {
+  struct lb_scenario s;
+  char err[1200], *path = lb_look_for_scenario(name), *ret = NULL;
+  if (path && lb_scenario_load(path, &s, err, sizeof err) == 0) {
+    ret = s.attack ? strdup(s.attack) : NULL;
+    lb_scenario_clear(&s);
+  }
+  free(path);
+  return ret;
+}
+
 static int tell_rules(const struct lb_args *args) {
-  const char *attack = args->word_count > 1 ? args->words[1] : NULL, *near;
-  if (attack && strcmp(attack, "guards") != 0 && !lb_attack_exists(attack, &near))
-    return lb_complain(LB_EXIT_USAGE, "theory rules: unknown attack '%s'%s%s%s", attack, near ? ", did you mean '" : ", see `theory rules`", near ? near : "", near ? "'?" : "");
-  return tell(lb_theory_attacks(attack), args->json, lb_theory_print_attacks);
+  const char *word = args->word_count > 1 ? args->words[1] : NULL, *near;
+  bool known = !word || strcmp(word, "guards") == 0 || lb_attack_exists(word, &near);
+  char *attack = known ? NULL : attack_of_scenario(word);
+  if (!known && !attack)
+    return lb_complain(LB_EXIT_USAGE, "theory rules: unknown attack '%s'%s%s%s", word, near ? ", did you mean '" : ", see `theory rules`", near ? near : "", near ? "'?" : "");
+  int r = tell(lb_theory_attacks(attack ? attack : word), args->json, lb_theory_print_attacks);
+  free(attack);
+  return r;
 }
 
 static size_t count_rules(void) {
@@ -193,7 +210,7 @@ static void print_theory(const struct coverage *c) {
   print_coverage(c, json_array_size(attacks), count_rules());
   printf("\nexceptions, as the rules predict -> as the file of the scenario states:\n");
   print_exceptions(c->exceptions, false);
-  printf("\nmore: %s theory facts [SYSTEM] | rules [ATTACK] | exceptions; every cell: %s list expectations\n", lb_called(), lb_called());
+  printf("\nmore: %s theory facts [SYSTEM] | rules [ATTACK] | exceptions\nevery cell: %s list expectations\n", lb_called(), lb_called());
   json_decref(attacks);
 }
 

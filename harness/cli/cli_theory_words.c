@@ -46,7 +46,7 @@ void lb_theory_print_terms(const json_t *terms) {
   const char *owner = "";
   json_array_foreach(terms, i, term) {
     if (strcmp(owner, text_of(term, "of")) != 0) {
-      printf("%s%s (the first value is the default)\n", i ? "\n" : "", place_of(text_of(term, "of")));
+      printf("%s%s\n", i ? "\n" : "the first value of a fact is its default\n\n", place_of(text_of(term, "of")));
       owner = text_of(term, "of");
     }
     size_t at = (size_t)printf("  %s=", text_of(term, "fact"));
