@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reads rules.ini into a table. Everything is kept for the life of the process.
+ * Reads rules.ini into a table, which is kept until another file is read.
  */
 #include "rules.h"
 
@@ -102,10 +102,13 @@ static int take_rule(struct lb_rule *rule, char *text, char *why, size_t size) {
   char *outcome = trim(arrow + 2), *by = strstr(outcome, " by ");
   if (by) *by = '\0';
   rule->first = condition_count;
-  rule->reason = strdup(trim(colon + 1));
+  const char *reason = trim(colon + 1);
+  if (!*reason) return lb_refuse(why, size, "a rule without a reason: expected FACT ... -> VERDICT: REASON");
+  rule->reason = strdup(reason);
   if (!rule->reason) return -ENOMEM;
   int r = take_conditions(rule, text, why, size);
   if (r == 0) r = take_verdict(rule, trim(outcome), why, size);
+  if (r == 0 && by && rule->verdict != LB_VIOLATED) r = lb_refuse(why, size, "by %s: expected evidence of violated only", by + 4);
   if (r == 0 && by) r = take_evidence(rule, by + 4, why, size);
   return r;
 }
@@ -115,27 +118,39 @@ static int take_rule(struct lb_rule *rule, char *text, char *why, size_t size) {
 struct reading {
   struct lb_lines lines;
   char attack[80];
+  bool begins; /* a section, of which nothing was taken yet */
 };
 
-static char *next(char *buf, int size, void *user) { return lb_lines_next(&((struct reading *)user)->lines, buf, size); }
+static char *next(char *buf, int size, void *user) {
+  struct reading *r = user;
+  char *line = lb_lines_next(&r->lines, buf, size);
+  if (line && line[strspn(line, LB_BLANKS)] == '[') r->begins = true;
+  return line;
+}
+
+static int begin_attack(struct reading *r, char *why, size_t size) {
+  if (find_attack(r->attack) < attack_count) return lb_refuse(why, size, "[%s] stands there twice", r->attack);
+  if (attack_count == ATTACKS_MAX) return lb_refuse(why, size, "too many attacks");
+  attacks[attack_count].name = strdup(r->attack);
+  attacks[attack_count].what = NULL;
+  r->begins = false;
+  return attacks[attack_count].name ? attack_count++, 0 : -ENOMEM;
+}
 
 static int take_line(struct reading *r, const char *key, const char *value, char *why, size_t size) {
   char text[TEXT_MAX];
-  if (attack_count == 0 || strcmp(attacks[attack_count - 1].name, r->attack) != 0) {
-    if (find_attack(r->attack) < attack_count) return lb_refuse(why, size, "[%s] stands there twice", r->attack);
-    if (attack_count == ATTACKS_MAX) return lb_refuse(why, size, "too many attacks");
-    attacks[attack_count].name = strdup(r->attack);
-    attacks[attack_count++].what = NULL;
-  }
-  if (strcmp(key, "what") == 0) return attacks[attack_count - 1].what = strdup(value), 0;
+  if (!*r->attack) return lb_refuse(why, size, "'%s' stands before the first section: expected [ATTACK]", key);
+  int result = r->begins ? begin_attack(r, why, size) : 0;
+  if (result < 0) return result;
+  char **what = &attacks[attack_count - 1].what;
+  if (strcmp(key, "what") == 0) return *what ? lb_refuse(why, size, "what of [%s] stands there twice", r->attack) : (*what = strdup(value)) ? 0 : -ENOMEM;
   if (strcmp(key, "rule") != 0) return lb_refuse(why, size, "no key '%s': expected what or rule", key);
   if (rule_count == RULES_MAX) return lb_refuse(why, size, "too many rules");
   struct lb_rule *rule = &rules[rule_count];
   *rule = (struct lb_rule){.attack = attacks[attack_count - 1].name, .line = r->lines.line, .text = strdup(value)};
   snprintf(text, sizeof text, "%s", value);
-  int result = take_rule(rule, text, why, size);
-  if (result == 0) rule_count++;
-  return result;
+  rule_count++;
+  return take_rule(rule, text, why, size);
 }
 
 static int take(void *user, const char *section, const char *key, const char *value) {
@@ -147,19 +162,31 @@ static int take(void *user, const char *section, const char *key, const char *va
   return 1;
 }
 
-int lb_theory_load(const char *path, char *err, size_t err_size) {
-  struct reading r = {.attack = ""};
-  char *data;
-  size_t size;
-  unsigned bits;
+static void forget(void) {
+  for (size_t i = 0; i < rule_count; i++) free((char *)rules[i].text), free((char *)rules[i].reason);
+  for (size_t i = 0; i < attack_count; i++) free(attacks[i].name), free(attacks[i].what);
   rule_count = condition_count = attack_count = 0;
+}
+
+int lb_theory_parse(const char *path, const char *data, size_t size, char *err, size_t err_size) {
+  struct reading r = {.attack = ""};
+  unsigned bits;
+  forget();
   lb_facts_parse("shows", "clock", &shows_fact, &bits, err, err_size);
   lb_facts_parse("guard", "none", &guard_fact, &bits, err, err_size);
-  int result = lb_lines_load(path, &data, &size, err, err_size);
-  if (result < 0) return result;
   lb_lines_begin(&r.lines, path, data, size, err, err_size);
   int parsed = ini_parse_stream((ini_reader)next, &r, take, &r);
-  result = lb_lines_end(&r.lines, data, parsed);
+  int result = lb_lines_end(&r.lines, data, parsed);
+  if (result < 0) forget();
+  return result;
+}
+
+int lb_theory_load(const char *path, char *err, size_t err_size) {
+  char *data;
+  size_t size;
+  int result = lb_lines_load(path, &data, &size, err, err_size);
+  if (result < 0) return result;
+  result = lb_theory_parse(path, data, size, err, err_size);
   free(data);
   return result;
 }

@@ -25,8 +25,11 @@ struct lb_prediction {
   const struct lb_rule *rule; /* that said so */
 };
 
-/* Reads the rules, once for the process, before anybody predicts. 0; -EINVAL with one line "FILE:LINE: found ..., expected ..."; other -errno with err. */
+/* Reads the rules, once for the process, before anybody predicts. 0; -EINVAL with one line "FILE:LINE: found ..., expected ..."; other -errno with err. Of a
+ * file that is refused nothing is kept. */
 int lb_theory_load(const char *path, char *err, size_t err_size);
+/* The same from memory, data[size] is NUL; `path` stands for the file in messages. For tests and fuzzing. Earlier rules are gone. */
+int lb_theory_parse(const char *path, const char *data, size_t size, char *err, size_t err_size);
 /* All rules in the order of the file; NULL behind the last. */
 const struct lb_rule *lb_rule_at(size_t index);
 /* Whether there is a section of rules of this name; *ret_near is the nearest one if there is not, or NULL. */
