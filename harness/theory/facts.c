@@ -28,7 +28,7 @@ static const struct lb_term vocabulary[] = {
     {"tells", LOCK, "nobody|connection|refresh|session", "how the client hears of a loss unasked"},
     {"names-end", LOCK, "yes|no", "whether the client can see when its hold ends"},
     {"heeds", LOCK, "yes|no", "whether the client takes the end of its session for the end of its hold"},
-    {"queue", LOCK, "none|ending|lasting", "the place of a waiter: none, one that ends with it, one that stays"},
+    {"queue", LOCK, "ending|lasting", "what becomes of the place of a waiter that dies: it has none or it ends, or it stays"},
     {"waits", LOCK, "asking|by-lease", "how long a waiter sleeps: until it asks again, or for as long as the server said"},
     {"end", LOCK, "set-together|set-later", "whether the record is made together with its end"},
     {"lost", LOCK, "owned|waits|forgotten|blind|counted|other|elsewhere",

@@ -92,7 +92,6 @@ static void add_knowledge(const struct lb_protocol *p, struct lb_facts *ret) {
   lb_facts_set(ret, "asks", p->traits & LB_TRAIT_NO_OWNER ? "anybody" : "owner");
   lb_facts_set(ret, "client", p->traits & LB_TRAIT_FOREIGN ? "theirs" : "ours");
   lb_facts_set(ret, "excludes", p->traits & LB_TRAIT_UNSAFE ? "no" : "yes");
-  lb_facts_set(ret, "queue", p->traits & LB_TRAIT_QUEUES ? "ending" : "none");
 }
 
 /* ---- what a scenario sets ---------------------------------------------------------------------------------------------- */
