@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: MIT
+"""derived.py - what the paper says of expectations: rules, coverage and exceptions, out of what `lockbench theory --json` printed."""
+
+import json
+import os
+import sys
+
+from written import integer, percent, tex
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "plots"))
+from ending import BadInput
+
+
+def read(path):
+    """The theory, as lockbench printed it; {} without a path. BadInput."""
+    if not path:
+        return {}
+    try:
+        with open(path, encoding="utf-8") as file:
+            theory = json.load(file)
+        keys(theory)
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from error
+    except (ValueError, LookupError, TypeError) as error:
+        raise BadInput(f"{path}: expected what `lockbench theory --json` prints: {error}") from error
+    return theory
+
+
+def keys(theory):
+    if not theory:
+        return {}
+    coverage, attacks = theory["coverage"], [a for a in theory["attacks"] if a["attack"] != "guards"]
+    return {"theory.rules": integer(sum(len(a["rules"]) for a in theory["attacks"])), "theory.attacks": integer(len(attacks)), "theory.facts": integer(len(theory["facts"])),
+            "theory.decided": integer(coverage["decided"]), "theory.share": percent(coverage["share_by_rules"]), "theory.by_exceptions": integer(coverage["by_exceptions"]),
+            "theory.systems": integer(coverage["systems"]), "theory.scenarios": integer(coverage["scenarios"]), "theory.lines": integer(coverage["expect_lines"])}
+
+
+def rule_text(text):
+    """"FACT FACT -> VERDICT by EVIDENCE: REASON" without its reason."""
+    facts, outcome = text.split("->", 1)
+    outcome = outcome.split(":", 1)[0].strip()
+    facts = facts.strip().replace("!", "not ").replace("|", " or ")
+    return f"{tex(facts) or 'else'} $\\to$ \\emph{{{tex(outcome)}}}"
+
+
+def rules(theory):
+    """A paragraph for each attack."""
+    return [rf"\par\noindent\textbf{{{tex(a['attack'])}}} ({tex(a.get('what') or '')}): " + "; ".join(rule_text(r["text"]) for r in a["rules"]) + "." for a in theory["attacks"]]
+
+
+def exceptions(theory):
+    lines = []
+    for e in theory["exceptions"]:
+        under = "" if e["guards"] == ["none"] else f" under {tex(', '.join(e['guards']))}"
+        lines.append(rf"\par\noindent\scen{{{e['scenario']}}}, {tex(', '.join(e['systems']))}{under}: {tex(', '.join(e['predicted']))} $\to$ \emph{{{tex(e['stated'])}}}: {tex(e['reason'])}.")
+    return lines
